@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What a load is. The option names are the same wherever a load is described,
+ * so the parser is an argp child that any program can take in.
+ *
+ * --variant, --size and --threads take lists, because a grid is made of them;
+ * a single load is one element of each.
+ */
+#ifndef SENDPATH_LOAD_OPTIONS_H
+#define SENDPATH_LOAD_OPTIONS_H
+
+#include <argp.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#define MESSAGE_MIN    64
+#define MESSAGE_MAX    (16u << 20)
+#define FIELDS_DEFAULT 8
+#define FIELDS_MAX     1024 /* IOV_MAX: a message is one sendmsg */
+#define THREADS_MAX    1024
+#define LIST_MAX       32
+
+/* How the two ends share the processors. */
+enum pinning { PIN_AUTO, PIN_NONE };
+
+/* One load: everything a single run of the generator needs. */
+struct load {
+	const char *variant;
+	size_t message_bytes;
+	unsigned int fields;	     /* message_bytes is spread over them as evenly as it goes */
+	unsigned int threads;	     /* one connection each */
+	unsigned int inflight;	     /* zero-copy: messages that may wait for their completion */
+	unsigned long long messages; /* per thread; 0: the duration decides */
+	double duration_s;
+	double warmup_s;
+	bool verify;
+	enum pinning pinning;
+	const char *address; /* the receiver listens on it */
+	unsigned int port;   /* 0: any free one */
+	const char *netns;   /* named namespace of the receiver, or NULL */
+};
+
+/* What the options said: lists, and the rest in one template. */
+struct load_options {
+	const char *variants[LIST_MAX];
+	size_t variant_count;
+	size_t sizes[LIST_MAX];
+	size_t size_count;
+	unsigned int threads[LIST_MAX];
+	size_t thread_count;
+	size_t field_size; /* 0: not given */
+	bool fields_given;
+	bool duration_given;
+	struct load load;
+};
+
+/*
+ * The argp child. Its input is a struct load_options, which it initialises with
+ * the defaults; a value that cannot be is a usage error (exit status 2) in one
+ * line that names the option, the value and the remedy.
+ */
+extern const struct argp load_argp;
+
+/* The load for one cell of the grid. The indices are below the counts. */
+struct load load_options__cell(const struct load_options *o, size_t variant, size_t size,
+			       size_t threads);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What the load generator and whoever drives it say to each other, over a
+ * connected AF_UNIX SOCK_SEQPACKET socket whose number is given with
+ * --control FD. One message per packet, a struct control_message each.
+ *
+ *   load generator             driver
+ *   HELLO {both pids}     ->              no thread, no connection yet
+ *                         <-   START      programs attached, counters opened
+ *   PARKED                ->              connected, warmed up, nothing in flight
+ *                         <-   GO         gate open, counters running
+ *   PARKED                ->              window over, nothing in flight
+ *                         <-   FINISH     gate closed, counters read
+ *   RESULT {JSON text}    ->              then both processes exit
+ *
+ * The driver may send STOP at any time: the current phase ends early, as if its
+ * time were up, and the sequence goes on. ERROR {exit status, text} may come
+ * instead of anything from the load generator, which exits after it; a failure
+ * inside the window comes as an "error" key of the result instead, so that what
+ * was measured is kept. End of file means the other side is gone.
+ */
+#ifndef SENDPATH_PROTOCOL_H
+#define SENDPATH_PROTOCOL_H
+
+#include <linux/types.h>
+
+#define CONTROL_VERSION	 1
+#define CONTROL_TEXT_MAX (96 * 1024)
+
+enum control_type {
+	CONTROL_HELLO = 1,
+	CONTROL_START,
+	CONTROL_PARKED,
+	CONTROL_GO,
+	CONTROL_STOP,
+	CONTROL_FINISH,
+	CONTROL_RESULT,
+	CONTROL_ERROR,
+};
+
+struct control_message {
+	__u16 version;		     /* CONTROL_VERSION */
+	__u16 type;		     /* enum control_type */
+	__u32 length;		     /* bytes of text, no terminating zero */
+	__s32 sender_pid;	     /* HELLO */
+	__s32 receiver_pid;	     /* HELLO */
+	__s32 status;		     /* ERROR: the exit status that fits */
+	char text[CONTROL_TEXT_MAX]; /* RESULT, ERROR; only length bytes are sent */
+};
+
+#endif
