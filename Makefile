@@ -21,7 +21,7 @@ CPPFLAGS += -D_GNU_SOURCE -DSENDPATH_VERSION='"$(VERSION)"' -I. -I$(BUILD)
 ifdef SAN
 CFLAGS  += -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 endif
-BPF_CFLAGS := -O2 -g -Wall -Wextra -Werror -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) \
+BPF_CFLAGS := -O2 -g -Wall -Wextra -Werror -target bpf -mcpu=v3 -Wno-unused-parameter -D__TARGET_ARCH_$(ARCH) \
               -Ivmlinux/$(ARCH) -I.
 
 BUILD_PACKAGES := gcc libc6-dev clang llvm bpftool libbpf-dev libelf-dev zlib1g-dev \
@@ -34,7 +34,10 @@ ANALYZE_LIBS := -lbpf -lelf -lz -ljson-c -lpfm -lcap -lpthread
 # main.c of each program stays out of what the unit tests link.
 LOADGEN_OBJS := $(patsubst %.c,$(BUILD)/%.o,$(filter-out loadgen/main.c,$(wildcard loadgen/*.c)))
 ANALYZE_OBJS := $(patsubst %.c,$(BUILD)/%.o,$(filter-out user/main.c,$(wildcard user/*.c)))
-BPF_OBJS     := $(patsubst %.c,$(BUILD)/%.o,$(wildcard bpf/*.bpf.c))
+# The shared maps first: the linker of libbpf 1.1 forgets the offset of a map that
+# it met as an extern before its definition.
+BPF_OBJS     := $(patsubst %.c,$(BUILD)/%.o,bpf/state.bpf.c \
+                $(filter-out bpf/state.bpf.c,$(wildcard bpf/*.bpf.c)))
 UNIT_TESTS   := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c))
 
 ifdef V

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What the kernel programs and the analyzer share: fixed-width types only, and
+ * every size asserted, so that both sides agree whatever compiled them.
+ */
+#ifndef SENDPATH_ABI_H
+#define SENDPATH_ABI_H
+
+#include "hist.h"
+
+#define ABI_SIZE(type, size) \
+	_Static_assert(sizeof(struct type) == (size), #type " changed its size")
+
+/* The syscall a send came by. One row each in user/calls.c. */
+enum call_kind {
+	CALL_OTHER,
+	CALL_SENDTO,
+	CALL_SENDMSG,
+	CALL_SENDMMSG,
+	CALL_WRITE,
+	CALL_WRITEV,
+	CALL_SENDFILE,
+	CALL_SPLICE,
+	CALL_IO_URING,
+	CALL_KINDS,
+};
+
+/* A slot for each kind of call, without and with MSG_ZEROCOPY. */
+#define CALL_SLOTS		  (CALL_KINDS * 2)
+#define CALL_SLOT(kind, zerocopy) ((kind)*2 + !!(zerocopy))
+
+/* Per CPU; written by the program that sees a send return, and by no other. */
+struct call_slot {
+	__u64 sends; /* all that returned, failed ones too */
+	__u64 failed;
+	__u64 bytes;	  /* accepted by the kernel */
+	__u64 ignored;	  /* asked for zero-copy on a socket without SO_ZEROCOPY */
+	struct hist wall; /* of the sends whose start was seen */
+};
+ABI_SIZE(call_slot, 4 * 8 + 4 * 8 + HIST_BUCKETS * 8);
+
+/*
+ * Errors are counted by errno. 0 stands for any that has no name of its own here,
+ * ERRNO_RESTART for a send that a signal interrupted and the kernel restarts.
+ */
+#define ERRNO_RESTART 134
+#define ERRNO_SLOTS   135
+
+/*
+ * Per CPU. Each field is written by one program only: a program cannot interrupt
+ * itself, so plain additions are exact.
+ */
+struct totals {
+	__u64 completions;  /* send ids whose completion the kernel made known */
+	__u64 copied;	    /* of these, flagged as copied when first seen */
+	__u64 copied_later; /* merged notifications: flagged, though the record they joined is not
+			     */
+	__u64 copied_not;   /* merged notifications: not flagged, though their record is */
+	__u64 flag_assumed; /* completions out of order: flag taken from a neighbour */
+	__u64 bytes;	    /* of completions, where the hook knows them */
+	__u64 bytes_copied;
+	__u64 deep_copies; /* skbs with user pages that skb_copy_ubufs copied */
+	__u64 deep_copy_bytes;
+	__u64 receiver_copies; /* skb to user space, in the receiver */
+	__u64 receiver_bytes;
+	__u64 lost_starts;	/* a send began and its return was not seen */
+	__u64 lost_threads;	/* no room for the state of a thread */
+	__u64 lost_sockets;	/* no room for a socket: its completions are not counted */
+	__u64 lost_completions; /* two CPUs disputed a socket's progress for too long */
+};
+ABI_SIZE(totals, 15 * 8);
+
+/* Whose side a process is on. */
+enum role { ROLE_NONE, ROLE_SENDER, ROLE_RECEIVER };
+
+/* Code addresses in which a notification that joins an earlier one is freed. */
+#define MERGE_RANGES 3
+
+struct address_range {
+	__u64 from;
+	__u64 to; /* exclusive; an empty range matches nothing */
+};
+ABI_SIZE(address_range, 16);
+
+#endif

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Calls: what a send cost and what became of it, per syscall and kind.
+ *
+ * Three mechanisms lead to the same two bodies, send_begin and send_end:
+ *   fentry    fentry and fexit of tcp_sendmsg: its whole time, lock wait included
+ *   pair      tracepoints tcp_sendmsg_locked and sock_send_length: from the first
+ *             pass of the copy loop to the return. On the path of sends alone.
+ *   syscall   tracepoints sys_enter and sys_exit: on the path of every syscall of
+ *             the system, so only for kernels that have neither of the others
+ */
+#include "syscalls.bpf.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+#define IPPROTO_TCP 6
+#define AF_INET	    2
+#define AF_INET6    10
+#define S_IFMT	    00170000
+#define S_IFSOCK    0140000
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, CALL_SLOTS);
+	__type(key, __u32);
+	__type(value, struct call_slot);
+} calls SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, CALL_SLOTS *ERRNO_SLOTS);
+	__type(key, __u32);
+	__type(value, __u64);
+} errors SEC(".maps");
+
+static __always_inline bool is_tcp(struct sock *sk)
+{
+	__u16 family = BPF_CORE_READ(sk, __sk_common.skc_family);
+
+	return (family == AF_INET || family == AF_INET6) &&
+	       BPF_CORE_READ(sk, sk_protocol) == IPPROTO_TCP;
+}
+
+static __always_inline void count_error(__u32 slot, int error)
+{
+	__u32 key = slot * ERRNO_SLOTS;
+	__u64 *count;
+
+	if (error < ERRNO_RESTART)
+		key += error;
+	else if (error >= 512 && error <= 516) /* ERESTARTSYS and its kin */
+		key += ERRNO_RESTART;
+	count = bpf_map_lookup_elem(&errors, &key);
+	if (count)
+		(*count)++;
+}
+
+/* A flagged send is accepted but not zero-copy on a socket without SO_ZEROCOPY. */
+static __always_inline bool zerocopy_ignored(struct sock *sk, long ret)
+{
+	__u64 enabled = 1ULL << bpf_core_enum_value(enum sock_flags, SOCK_ZEROCOPY);
+
+	return !ret || !(BPF_CORE_READ(sk, __sk_common.skc_flags) & enabled);
+}
+
+/* One send returned. ns is 0 where its start was not seen. */
+static __always_inline void count_send(struct sock *sk, enum call_kind kind, __u32 flags, long ret,
+				       __u64 ns)
+{
+	bool zerocopy = flags & MSG_ZEROCOPY;
+	__u32 slot = CALL_SLOT(kind, zerocopy);
+	struct call_slot *s = bpf_map_lookup_elem(&calls, &slot);
+
+	if (!s)
+		return;
+	s->sends++;
+	if (ns)
+		hist_add(&s->wall, ns);
+	if (ret < 0) {
+		s->failed++;
+		count_error(slot, -ret);
+		return;
+	}
+	s->bytes += ret;
+	if (zerocopy && zerocopy_ignored(sk, ret))
+		s->ignored++;
+}
+
+/*
+ * id is the zero-copy id that this send will have if it has one: the first seen
+ * on a socket is where counting its completions starts.
+ */
+static __always_inline void send_begin(struct thread *thread, struct sock *sk, enum call_kind kind,
+				       __u32 flags, __u32 id)
+{
+	struct totals *t;
+
+	if (thread->sock) {
+		t = totals__get();
+		if (t)
+			t->lost_starts++;
+	}
+	if (flags & MSG_ZEROCOPY)
+		socket__watch(sk, id);
+	thread->sock = (__u64)sk;
+	thread->flags = flags;
+	thread->kind = kind;
+	thread->start = bpf_ktime_get_ns();
+}
+
+static __always_inline void send_end(struct thread *thread, struct sock *sk, long ret, __u64 now)
+{
+	thread->sock = 0;
+	count_send(sk, thread->kind, thread->flags, ret, now - thread->start);
+}
+
+static __always_inline __u32 zerocopy_id(struct sock *sk)
+{
+	return BPF_CORE_READ(sk, sk_zckey.counter);
+}
+
+SEC("fentry/tcp_sendmsg")
+int BPF_PROG(send_fentry, struct sock *sk, struct msghdr *msg)
+{
+	struct thread *thread = gate ? thread__get() : NULL;
+
+	if (thread && thread->role == ROLE_SENDER)
+		send_begin(thread, sk, call_kind(SYSCALL_NUMBER(call_regs())),
+			   BPF_CORE_READ(msg, msg_flags), zerocopy_id(sk));
+	return 0;
+}
+
+SEC("fexit/tcp_sendmsg")
+int BPF_PROG(send_fexit, struct sock *sk, struct msghdr *msg, size_t size, int ret)
+{
+	__u64 now = bpf_ktime_get_ns();
+	struct thread *thread = gate ? thread__peek() : NULL;
+
+	if (thread && thread->sock == (__u64)sk)
+		send_end(thread, sk, ret, now);
+	return 0;
+}
+
+/*
+ * args: sk, msg, skb, size_goal. Fires once per pass of the loop; the first pass
+ * is the start. The id was taken before it: msg_zerocopy_realloc came earlier.
+ */
+SEC("raw_tp/tcp_sendmsg_locked")
+int send_loop(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct thread *thread = gate ? thread__get() : NULL;
+	struct sock *sk = (struct sock *)ctx->args[0];
+	struct msghdr *msg = (struct msghdr *)ctx->args[1];
+
+	if (!thread || thread->sock == (__u64)sk || thread->role != ROLE_SENDER)
+		return 0;
+	send_begin(thread, sk, call_kind(SYSCALL_NUMBER(call_regs())),
+		   BPF_CORE_READ(msg, msg_flags), zerocopy_id(sk) - 1);
+	return 0;
+}
+
+/*
+ * args: sk, ret, flags, which is always 0. A send that failed before the loop,
+ * for want of zero-copy memory above all, has no start: it is counted untimed.
+ */
+SEC("raw_tp/sock_send_length")
+int send_length(struct bpf_raw_tracepoint_args *ctx)
+{
+	__u64 now = bpf_ktime_get_ns();
+	struct thread *thread = gate ? thread__get() : NULL;
+	struct sock *sk = (struct sock *)ctx->args[0];
+	int ret = ctx->args[1];
+	struct pt_regs *regs;
+	enum call_kind kind;
+
+	if (!thread || thread->role != ROLE_SENDER)
+		return 0;
+	if (thread->sock == (__u64)sk) {
+		send_end(thread, sk, ret, now);
+		return 0;
+	}
+	if (!is_tcp(sk))
+		return 0;
+	regs = call_regs();
+	kind = call_kind(SYSCALL_NUMBER(regs));
+	count_send(sk, kind, call_flags(kind, regs), ret, 0);
+	return 0;
+}
+
+/* The socket behind a file descriptor of the current task, NULL if it is none. */
+static __always_inline struct sock *socket_of(int fd)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
+	struct file **files, *file = NULL;
+	struct socket *socket;
+
+	if ((__u32)fd >= BPF_CORE_READ(table, max_fds))
+		return NULL;
+	files = BPF_CORE_READ(table, fd);
+	bpf_probe_read_kernel(&file, sizeof(file), files + fd);
+	if (!file || (BPF_CORE_READ(file, f_inode, i_mode) & S_IFMT) != S_IFSOCK)
+		return NULL;
+	socket = BPF_CORE_READ(file, private_data);
+	return BPF_CORE_READ(socket, sk);
+}
+
+/* Here one syscall is one send; those that make several are not seen. */
+static __always_inline bool sends_once(enum call_kind kind)
+{
+	return kind == CALL_SENDTO || kind == CALL_SENDMSG || kind == CALL_WRITE ||
+	       kind == CALL_WRITEV;
+}
+
+/* args: regs, number */
+SEC("raw_tp/sys_enter")
+int send_enter(struct bpf_raw_tracepoint_args *ctx)
+{
+	enum call_kind kind = gate ? call_kind(ctx->args[1]) : CALL_OTHER;
+	struct pt_regs *regs = (struct pt_regs *)ctx->args[0];
+	struct thread *thread;
+	struct sock *sk;
+
+	if (!sends_once(kind))
+		return 0;
+	thread = thread__get();
+	if (!thread || thread->role != ROLE_SENDER)
+		return 0;
+	sk = socket_of(PT_REGS_PARM1_CORE_SYSCALL(regs));
+	if (!sk || !is_tcp(sk))
+		return 0;
+	send_begin(thread, sk, kind, call_flags(kind, regs), zerocopy_id(sk));
+	return 0;
+}
+
+/* args: regs, ret */
+SEC("raw_tp/sys_exit")
+int send_exit(struct bpf_raw_tracepoint_args *ctx)
+{
+	__u64 now = bpf_ktime_get_ns();
+	struct thread *thread = gate ? thread__peek() : NULL;
+
+	if (thread && thread->sock)
+		send_end(thread, (struct sock *)thread->sock, ctx->args[1], now);
+	return 0;
+}

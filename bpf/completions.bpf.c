@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Completions: for each zero-copy send, did the kernel flag it as copied?
+ *
+ * The kernel merges the notification of a completion into the one before it and
+ * forgets the merged one's flag, so what the application is told is lossy. Both
+ * mechanisms count send ids, with their flags, before that.
+ */
+#include "zerocopy.bpf.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+#define SO_EE_ORIGIN_ZEROCOPY	   5
+#define SO_EE_CODE_ZEROCOPY_COPIED 1
+#define FLAG_BIT		   32
+#define TRIES			   8
+
+/* kallsyms addresses; 0 and empty ranges where they are not to be had. */
+const volatile __u64 sock_ofree_address = 0;
+const volatile struct address_range merge_ranges[MERGE_RANGES] = {};
+
+/* fentry: called once, when the last reference to a run of sends goes. */
+SEC("fentry/__msg_zerocopy_callback")
+int BPF_PROG(completion_fentry, struct ubuf_info_msgzc *uarg)
+{
+	__u64 sk = (__u64)uarg_sock(uarg);
+	struct totals *t;
+	__u32 sends, bytes;
+
+	if (!gate || !bpf_map_lookup_elem(&sockets, &sk))
+		return 0;
+	t = totals__get();
+	if (!t)
+		return 0;
+	sends = BPF_CORE_READ(uarg, len); /* 0: the only send was aborted */
+	bytes = sends ? BPF_CORE_READ(uarg, bytelen) : 0;
+	t->completions += sends;
+	t->bytes += bytes;
+	if (!BPF_CORE_READ_BITFIELD_PROBED(uarg, zerocopy)) {
+		t->copied += sends;
+		t->bytes_copied += bytes;
+	}
+	return 0;
+}
+
+static __always_inline int read_notification(struct sk_buff *skb, struct sock_extended_err *ee)
+{
+	struct sock_exterr_skb *err = (void *)skb + bpf_core_field_offset(struct sk_buff, cb);
+
+	return bpf_core_read(ee, sizeof(*ee), &err->ee);
+}
+
+/* Counts the ids from the socket's progress to the end of the record at the queue's tail. */
+static __always_inline void advance(struct sock_progress *p, struct sock_extended_err *ee)
+{
+	__u64 copied = ee->ee_code & SO_EE_CODE_ZEROCOPY_COPIED;
+	struct totals *t = totals__get();
+	__u64 old, new;
+	__u32 sends;
+	int i;
+
+	if (!t)
+		return;
+	for (i = 0; i < TRIES; i++) {
+		old = *(volatile __u64 *)&p->word;
+		sends = ee->ee_data + 1 - (__u32)old;
+		if ((__s32)sends <= 0)
+			return; /* counted by whoever was faster */
+		new = (__u32)(ee->ee_data + 1) | copied << FLAG_BIT;
+		if (__sync_val_compare_and_swap(&p->word, old, new) != old)
+			continue;
+		t->completions += sends;
+		if (copied)
+			t->copied += sends;
+		if ((__s32)(ee->ee_info - (__u32)old) > 0)
+			t->flag_assumed += ee->ee_info - (__u32)old;
+		return;
+	}
+	t->lost_completions++;
+}
+
+/*
+ * args: sk. The notification was just queued, or joined to the queue's tail. The
+ * tail's flag stands for all; where that is wrong, notification_freed mends it.
+ */
+SEC("raw_tp/inet_sk_error_report")
+int notification_queued(struct bpf_raw_tracepoint_args *ctx)
+{
+	__u64 key = ctx->args[0];
+	struct sock_progress *p = gate ? bpf_map_lookup_elem(&sockets, &key) : NULL;
+	struct sk_buff_head *queue;
+	struct sock_extended_err ee;
+	struct sk_buff *tail;
+
+	if (!p)
+		return 0;
+	queue = (void *)key + bpf_core_field_offset(struct sock, sk_error_queue);
+	tail = BPF_CORE_READ(queue, prev);
+	if ((void *)tail == (void *)queue || read_notification(tail, &ee) ||
+	    ee.ee_origin != SO_EE_ORIGIN_ZEROCOPY)
+		return 0;
+	advance(p, &ee);
+	return 0;
+}
+
+static __always_inline bool is_merge(__u64 location)
+{
+	int i;
+
+	for (i = 0; i < MERGE_RANGES; i++)
+		if (location >= merge_ranges[i].from && location < merge_ranges[i].to)
+			return true;
+	return false;
+}
+
+/*
+ * args: skb, location. A notification freed by the code that made it was joined
+ * to another; it still holds its own flag. Elsewhere it is the application that
+ * read its queue. Comes after notification_queued, on the same CPU.
+ */
+SEC("raw_tp/consume_skb")
+int notification_freed(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct sk_buff *skb = (struct sk_buff *)ctx->args[0];
+	struct sock_extended_err ee;
+	struct sock_progress *p;
+	bool copied, assumed;
+	struct totals *t;
+	__u64 key;
+
+	if (!gate || !is_merge(ctx->args[1]) ||
+	    (__u64)BPF_CORE_READ(skb, destructor) != sock_ofree_address)
+		return 0;
+	key = (__u64)BPF_CORE_READ(skb, sk);
+	p = bpf_map_lookup_elem(&sockets, &key);
+	t = totals__get();
+	if (!p || !t || read_notification(skb, &ee) || ee.ee_origin != SO_EE_ORIGIN_ZEROCOPY)
+		return 0;
+	copied = ee.ee_code & SO_EE_CODE_ZEROCOPY_COPIED;
+	assumed = p->word >> FLAG_BIT & 1;
+	if (copied && !assumed)
+		t->copied_later += ee.ee_data + 1 - ee.ee_info;
+	if (!copied && assumed)
+		t->copied_not += ee.ee_data + 1 - ee.ee_info;
+	return 0;
+}

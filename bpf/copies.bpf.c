@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Copies of what is in an skb: by the kernel on its way, and to the receiver's memory. */
+#include "zerocopy.bpf.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+/*
+ * skb_copy_ubufs replaces user pages by copies. It runs in any context, so it is
+ * the socket that tells whose data these are.
+ */
+SEC("fentry/skb_copy_ubufs")
+int BPF_PROG(deep_copy, struct sk_buff *skb)
+{
+	struct ubuf_info_msgzc *uarg = gate ? skb_uarg(skb) : NULL;
+	struct totals *t;
+	__u64 sk;
+
+	if (!uarg)
+		return 0;
+	sk = (__u64)uarg_sock(uarg);
+	t = totals__get();
+	if (!t || !bpf_map_lookup_elem(&sockets, &sk))
+		return 0;
+	t->deep_copies++;
+	t->deep_copy_bytes += BPF_CORE_READ(skb, data_len);
+	return 0;
+}
+
+/* args: skb, len. The receiver's copy, in its own context. */
+SEC("raw_tp/skb_copy_datagram_iovec")
+int receiver_copy(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct thread *thread = gate ? thread__get() : NULL;
+	struct totals *t;
+
+	if (!thread || thread->role != ROLE_RECEIVER)
+		return 0;
+	t = totals__get();
+	if (!t)
+		return 0;
+	t->receiver_copies++;
+	t->receiver_bytes += (int)ctx->args[1];
+	return 0;
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * State that the concerns share: the gate, whose processes are measured, what a
+ * thread is doing, which sockets asked for zero-copy. Defined in state.bpf.c.
+ */
+#ifndef SENDPATH_STATE_BPF_H
+#define SENDPATH_STATE_BPF_H
+
+#include <vmlinux.h>
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#include "abi.h"
+
+#define MSG_ZEROCOPY 0x4000000
+
+/* What a thread is doing; lives as long as the thread. */
+struct thread {
+	__u64 start; /* ns; of the send under way */
+	__u64 sock;  /* its socket; 0: no send under way */
+	__u32 flags; /* its MSG_ flags */
+	__u16 kind;  /* enum call_kind */
+	__u16 role;  /* enum role */
+};
+
+/*
+ * How far the completions of a socket were counted: the next send id in the low
+ * half, the flag of the record last seen in bit 32. One word, so that it can be
+ * exchanged at once.
+ */
+struct sock_progress {
+	__u64 word;
+};
+
+struct thread_map {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct thread);
+};
+extern struct thread_map threads SEC(".maps");
+
+/* tgid -> enum role; filled by the analyzer. */
+struct target_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 4096);
+	__type(key, __u32);
+	__type(value, __u32);
+};
+extern struct target_map targets SEC(".maps");
+
+/* struct sock address -> progress, of sockets on which a target asked for zero-copy. */
+struct socket_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 65536);
+	__type(key, __u64);
+	__type(value, struct sock_progress);
+};
+extern struct socket_map sockets SEC(".maps");
+
+struct totals_map {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct totals);
+};
+extern struct totals_map totals SEC(".maps");
+
+/* Nothing counts while this is 0. */
+extern volatile __u32 gate;
+
+static __always_inline struct totals *totals__get(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&totals, &zero);
+}
+
+/* The calling thread's state; NULL unless its process is a target. */
+static __always_inline struct thread *thread__get(void)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct thread *thread = bpf_task_storage_get(&threads, task, NULL, 0);
+	struct totals *t;
+	__u32 tgid, *role;
+
+	if (thread)
+		return thread;
+	tgid = bpf_get_current_pid_tgid() >> 32;
+	role = bpf_map_lookup_elem(&targets, &tgid);
+	if (!role)
+		return NULL;
+	thread = bpf_task_storage_get(&threads, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (thread) {
+		thread->role = *role;
+		return thread;
+	}
+	t = totals__get();
+	if (t)
+		__sync_fetch_and_add(&t->lost_threads, 1);
+	return NULL;
+}
+
+/* The same, without making one: for hooks that every task passes. */
+static __always_inline struct thread *thread__peek(void)
+{
+	return bpf_task_storage_get(&threads, bpf_get_current_task_btf(), NULL, 0);
+}
+
+/*
+ * From now on the completions of sk count, beginning with send id next. Later
+ * calls change nothing: the entry goes when the socket closes.
+ */
+static __always_inline void socket__watch(struct sock *sk, __u32 next)
+{
+	__u64 key = (__u64)sk;
+	struct sock_progress fresh = {.word = next};
+	struct totals *t;
+
+	if (bpf_map_lookup_elem(&sockets, &key))
+		return;
+	/* -EEXIST, the loser of a race, is as good: any other failure is a loss. */
+	if (!bpf_map_update_elem(&sockets, &key, &fresh, BPF_NOEXIST) ||
+	    bpf_map_lookup_elem(&sockets, &key))
+		return;
+	t = totals__get();
+	if (t)
+		__sync_fetch_and_add(&t->lost_sockets, 1);
+}
+
+#endif
