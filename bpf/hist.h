@@ -7,11 +7,13 @@
  * Each power of two is cut into HIST_SUB equal parts, so a bucket's width is at
  * most 1/16 of its lower bound. Values below HIST_SUB have a bucket each; values
  * from HIST_LIMIT on share the last one.
- *
- * The includer provides __u32 and __u64 (vmlinux.h or linux/types.h).
  */
 #ifndef SENDPATH_HIST_H
 #define SENDPATH_HIST_H
+
+#ifndef __VMLINUX_H__
+#include <linux/types.h>
+#endif
 
 #define HIST_SUB_BITS 4
 #define HIST_SUB      (1 << HIST_SUB_BITS)
@@ -82,13 +84,16 @@ static inline __attribute__((always_inline)) __u64 hist_low(__u32 i)
 /* Not atomic: every writer has a histogram of its own. */
 static inline __attribute__((always_inline)) void hist_add(struct hist *h, __u64 v)
 {
+	__u32 bucket = hist_bucket(v);
+
 	if (!h->count || v < h->min)
 		h->min = v;
 	if (v > h->max)
 		h->max = v;
 	h->count++;
 	h->sum += v;
-	h->buckets[hist_bucket(v)]++;
+	if (bucket < HIST_BUCKETS) /* always; said for the BPF verifier */
+		h->buckets[bucket]++;
 }
 
 #endif
