@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * perf counters of one process and all the threads it will start: opened before
+ * the threads are, counting while a window is open.
+ */
+#ifndef SENDPATH_COUNTERS_H
+#define SENDPATH_COUNTERS_H
+
+#include <linux/types.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+enum counter_status { COUNTER_COUNTED, COUNTER_NOT_SUPPORTED, COUNTER_NOT_COUNTED };
+
+struct counter_value {
+	const char *event; /* as perf names it */
+	const char *unit;  /* "" for a plain count */
+	char pmu[32];	   /* "" for software events */
+	enum counter_status status;
+	char reason[96]; /* unless counted */
+	double value;	 /* scaled by enabled / running where they differ */
+	__u64 enabled_ns;
+	__u64 running_ns;
+};
+
+struct counters;
+
+/* Further events, comma-separated names as libpfm4 knows them; NULL: none. */
+struct counter_events;
+/* 0 and *out; or -EINVAL with the name that is unknown, and why, in reason. */
+int counter_events__parse(struct counter_events **out, const char *list, char *reason, size_t size);
+void counter_events__free(struct counter_events *e);
+
+/*
+ * Opens all counters on a process, disabled. What cannot be opened is not an
+ * error: it becomes a value with a status. 0 and *out or -ENOMEM.
+ */
+int counters__open(struct counters **out, pid_t pid, const struct counter_events *more);
+/* Starts or stops counting. */
+void counters__enable(struct counters *c, bool enable);
+/* Reads them all; the array lives as long as c. Returns how many. */
+size_t counters__read(struct counters *c, const struct counter_value **values);
+void counters__free(struct counters *c);
+
+/* The core PMUs: one on most machines, several on a hybrid CPU, none in many virtual ones. */
+#define PMUS_MAX 4
+struct pmu {
+	char name[32];
+	__u32 type; /* of perf_event_attr, for the extended hardware type */
+};
+/* Returns how many were found; usable: whether a cycle counter can be opened on any. */
+size_t pmu__list(struct pmu *pmus, bool *usable);
+
+#endif

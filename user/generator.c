@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "generator.h"
+
+#include "loadgen/protocol.h"
+
+#include <errno.h>
+#include <libgen.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define TICK_MS	      100
+#define FAREWELL_MS   3000
+#define ARGUMENTS_MAX 48
+#define HEAD_SIZE     offsetof(struct control_message, text)
+
+struct generator {
+	pid_t pid; /* 0 once it was waited for */
+	int control;
+	pid_t sender, receiver;
+	int exit_status;
+	char error[512];
+	struct control_message message; /* the last one received */
+};
+
+/* In the tree it stands in loadgen/ beside us, installed in ../libexec/sendpath/. */
+static int find_program(char *path, size_t size)
+{
+	static const char *const places[] = {"loadgen/loadgen", "../libexec/sendpath/loadgen"};
+	char self[PATH_MAX];
+	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	const char *folder;
+	size_t i;
+
+	if (length < 0)
+		return -errno;
+	self[length] = 0;
+	folder = dirname(self);
+	for (i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		snprintf(path, size, "%s/%s", folder, places[i]);
+		if (!access(path, X_OK))
+			return 0;
+	}
+	return -ENOENT;
+}
+
+/* An argument vector whose strings it owns. */
+struct arguments {
+	char *values[ARGUMENTS_MAX];
+	size_t count;
+};
+
+static void add_argument(struct arguments *a, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+static void add_argument(struct arguments *a, const char *format, ...)
+{
+	va_list list;
+
+	va_start(list, format);
+	if (a->count + 1 < ARGUMENTS_MAX && vasprintf(&a->values[a->count], format, list) >= 0)
+		a->count++;
+	va_end(list);
+}
+
+static void describe(struct arguments *a, const char *program, const struct load *load, int fd)
+{
+	add_argument(a, "%s", program);
+	add_argument(a, "--variant=%s", load->variant);
+	add_argument(a, "--size=%zu", load->message_bytes);
+	add_argument(a, "--fields=%u", load->fields);
+	add_argument(a, "--threads=%u", load->threads);
+	add_argument(a, "--inflight=%u", load->inflight);
+	add_argument(a, "--warmup=%.9f", load->warmup_s);
+	if (load->messages)
+		add_argument(a, "--messages=%llu", load->messages);
+	else
+		add_argument(a, "--duration=%.9f", load->duration_s);
+	if (load->verify)
+		add_argument(a, "--verify");
+	add_argument(a, "--pin=%s", load->pinning == PIN_AUTO ? "auto" : "none");
+	add_argument(a, "--address=%s", load->address);
+	add_argument(a, "--port=%u", load->port);
+	if (load->netns)
+		add_argument(a, "--netns=%s", load->netns);
+	add_argument(a, "--control=%d", fd);
+}
+
+/*
+ * In the child: own process group, so that Ctrl-C reaches us alone and the run
+ * ends in order; dies with us even if we are killed.
+ */
+static void exec_child(char **arguments, int control, pid_t parent)
+{
+	sigset_t none;
+	int fd = dup(control); /* without close-on-exec */
+
+	setpgid(0, 0);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent || fd < 0)
+		_exit(127);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	dup2(fd, control);
+	close(fd);
+	execv(arguments[0], arguments);
+	_exit(127);
+}
+
+static int spawn(struct generator *g, const struct load *load)
+{
+	struct arguments arguments = {};
+	int ends[2], err;
+	char path[PATH_MAX + 64];
+	pid_t parent = getpid();
+	size_t i;
+
+	err = find_program(path, sizeof(path));
+	if (err) {
+		snprintf(g->error, sizeof(g->error),
+			 "the load generator is missing: expected loadgen/loadgen beside this "
+			 "program (run make)");
+		return -ECANCELED;
+	}
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
+		return -errno;
+	describe(&arguments, path, load, ends[1]);
+	g->pid = fork();
+	if (!g->pid)
+		exec_child(arguments.values, ends[1], parent);
+	err = g->pid < 0 ? -errno : 0;
+	if (err)
+		g->pid = 0;
+	close(ends[1]);
+	g->control = ends[0];
+	for (i = 0; i < arguments.count; i++)
+		free(arguments.values[i]);
+	return err;
+}
+
+static int say(struct generator *g, enum control_type type)
+{
+	struct control_message head = {.version = CONTROL_VERSION, .type = type};
+
+	if (send(g->control, &head, HEAD_SIZE, MSG_NOSIGNAL) < 0)
+		return errno == EPIPE || errno == ECONNRESET ? -EPIPE : -errno;
+	return 0;
+}
+
+static int gone(struct generator *g)
+{
+	int status = 0;
+
+	if (g->pid && waitpid(g->pid, &status, 0) == g->pid)
+		g->pid = 0;
+	if (WIFSIGNALED(status))
+		snprintf(g->error, sizeof(g->error),
+			 "the load generator was killed by signal %d (%s)", WTERMSIG(status),
+			 strsignal(WTERMSIG(status)));
+	else
+		snprintf(g->error, sizeof(g->error),
+			 "the load generator ended without a result (exit status %d)",
+			 WEXITSTATUS(status));
+	return -EPIPE;
+}
+
+static int take(struct generator *g)
+{
+	struct control_message *m = &g->message;
+	ssize_t size = recv(g->control, m, sizeof(*m), 0);
+
+	if (size < 0)
+		return errno == ECONNRESET ? gone(g) : -errno;
+	if (!size)
+		return gone(g);
+	if ((size_t)size < HEAD_SIZE || m->length != size - HEAD_SIZE ||
+	    m->version != CONTROL_VERSION) {
+		snprintf(g->error, sizeof(g->error),
+			 "the load generator speaks another version: build both anew (make)");
+		return -ECANCELED;
+	}
+	if (m->type != CONTROL_ERROR)
+		return 0;
+	snprintf(g->error, sizeof(g->error), "%.*s", (int)m->length, m->text);
+	g->exit_status = m->status;
+	return -ECANCELED;
+}
+
+/* Waits for a message of this type; says STOP once when tick asks for it. */
+static int await(struct generator *g, enum control_type type, generator_tick tick, void *context)
+{
+	struct pollfd p = {.fd = g->control, .events = POLLIN};
+	bool stopped = false;
+	int err;
+
+	for (;;) {
+		err = poll(&p, 1, TICK_MS);
+		if (err < 0 && errno != EINTR)
+			return -errno;
+		if (tick && tick(context) && !stopped) {
+			stopped = true;
+			say(g, CONTROL_STOP);
+		}
+		if (err <= 0)
+			continue;
+		err = take(g);
+		if (err || g->message.type == type)
+			return err;
+		snprintf(g->error, sizeof(g->error), "the load generator said %u, not %u",
+			 g->message.type, type);
+		return -ECANCELED;
+	}
+}
+
+int generator__start(struct generator **out, const struct load *load)
+{
+	struct generator *g = calloc(1, sizeof(*g));
+	int err;
+
+	if (!g)
+		return -ENOMEM;
+	*out = g;
+	g->control = -1;
+	g->exit_status = 1;
+	err = spawn(g, load);
+	if (!err)
+		err = await(g, CONTROL_HELLO, NULL, NULL);
+	g->sender = g->message.sender_pid;
+	g->receiver = g->message.receiver_pid;
+	return err;
+}
+
+pid_t generator__sender(const struct generator *g)
+{
+	return g->sender;
+}
+
+pid_t generator__receiver(const struct generator *g)
+{
+	return g->receiver;
+}
+
+static int phase(struct generator *g, enum control_type say_this, enum control_type await_this,
+		 generator_tick tick, void *context)
+{
+	int err = say(g, say_this);
+
+	/* A word of farewell may still be waiting to be read. */
+	if (err && err != -EPIPE)
+		return err;
+	return await(g, await_this, tick, context);
+}
+
+int generator__connect(struct generator *g, generator_tick tick, void *context)
+{
+	return phase(g, CONTROL_START, CONTROL_PARKED, tick, context);
+}
+
+int generator__window(struct generator *g, generator_tick tick, void *context)
+{
+	return phase(g, CONTROL_GO, CONTROL_PARKED, tick, context);
+}
+
+int generator__finish(struct generator *g, json_object **result)
+{
+	int err = phase(g, CONTROL_FINISH, CONTROL_RESULT, NULL, NULL);
+	json_tokener *tokener;
+
+	if (err)
+		return err;
+	tokener = json_tokener_new();
+	if (!tokener)
+		return -ENOMEM;
+	*result = json_tokener_parse_ex(tokener, g->message.text, (int)g->message.length);
+	json_tokener_free(tokener);
+	if (*result)
+		return 0;
+	snprintf(g->error, sizeof(g->error), "the load generator's result is not JSON");
+	return -ECANCELED;
+}
+
+const char *generator__error(const struct generator *g)
+{
+	return g->error[0] ? g->error : "the load generator failed";
+}
+
+int generator__exit_status(const struct generator *g)
+{
+	return g->exit_status;
+}
+
+/* It ends by itself at end of file; if something stops it, not for ever. */
+static void end_child(pid_t pid)
+{
+	struct pollfd p = {.fd = pidfd_open(pid, 0), .events = POLLIN};
+
+	if (p.fd < 0 || poll(&p, 1, FAREWELL_MS) != 1)
+		kill(pid, SIGKILL);
+	if (p.fd >= 0)
+		close(p.fd);
+	waitpid(pid, NULL, 0);
+}
+
+void generator__free(struct generator *g)
+{
+	if (!g)
+		return;
+	if (g->control >= 0)
+		close(g->control);
+	if (g->pid)
+		end_child(g->pid);
+	free(g);
+}

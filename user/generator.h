@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The load generator as seen from here: a child process, driven over the control
+ * protocol of loadgen/protocol.h. It cannot outlive us.
+ */
+#ifndef SENDPATH_GENERATOR_H
+#define SENDPATH_GENERATOR_H
+
+#include "loadgen/options.h"
+
+#include <json-c/json.h>
+#include <sys/types.h>
+
+struct generator;
+
+/* Called while waiting, at least five times a second; true: end the phase early. */
+typedef bool (*generator_tick)(void *context);
+
+/*
+ * Starts it for one load. The child comes to nothing yet: no thread, no connection.
+ * 0 and *out, or -errno.
+ */
+int generator__start(struct generator **out, const struct load *load);
+
+pid_t generator__sender(const struct generator *g);
+pid_t generator__receiver(const struct generator *g);
+
+/* After attaching: connects and warms up. Returns when nothing is in flight. */
+int generator__connect(struct generator *g, generator_tick tick, void *context);
+/* The measured window, from its first send until nothing is in flight any more. */
+int generator__window(struct generator *g, generator_tick tick, void *context);
+/* What it counted; *result is the caller's. An "error" key in it tells of a failed window. */
+int generator__finish(struct generator *g, json_object **result);
+
+/*
+ * These return 0; -ECANCELED if it said why it gave up; -EPIPE if it is gone
+ * without a word; -errno otherwise. In words, and with the exit status that fits:
+ */
+const char *generator__error(const struct generator *g);
+int generator__exit_status(const struct generator *g);
+
+/* Ends the child if it still runs, and waits for it. NULL is fine. */
+void generator__free(struct generator *g);
+
+#endif

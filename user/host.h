@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The machine a run ran on, and what about it makes figures doubtful. */
+#ifndef SENDPATH_HOST_H
+#define SENDPATH_HOST_H
+
+#include <json-c/json.h>
+#include <stdbool.h>
+
+struct host {
+	char kernel[128];
+	char arch[72];
+	char cpu[128];
+	int nproc; /* processors this process may use */
+	bool virtualized;
+	bool debug_kernel;
+	char governor[32];   /* "" where there is no frequency control */
+	bool pmu;	     /* cycles can be counted */
+	char pmu_names[128]; /* of the core PMUs, comma-separated */
+};
+
+void host__read(struct host *h);
+/* The record's "host" block. */
+json_object *host__json(const struct host *h);
+
+/*
+ * Calls add for each thing a reader should know before believing a figure.
+ * busy_threads: how many threads the load keeps busy at once; 0: none of ours.
+ */
+void host__warn(const struct host *h, unsigned int busy_threads,
+		void (*add)(void *context, const char *code, const char *text), void *context);
+
+#endif

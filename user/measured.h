@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What the kernel programs counted in a window, summed over the CPUs. */
+#ifndef SENDPATH_MEASURED_H
+#define SENDPATH_MEASURED_H
+
+#include "bpf/abi.h"
+#include "hooks.h"
+
+struct measured {
+	struct call_slot calls[CALL_SLOTS];
+	__u64 errors[CALL_SLOTS][ERRNO_SLOTS];
+	struct totals totals;
+	__u64 missed[HOOK_COUNT]; /* runs of a hook's programs that the kernel skipped */
+	__u64 bpf_ns;		  /* 0 unless their cost was counted */
+	__u64 bpf_runs;
+};
+
+#endif

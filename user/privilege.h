@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Started with sudo, the program goes on as the user who called it, with the few
+ * capabilities that measuring needs: files and the load generator belong to that
+ * user. Started as root without sudo, it stays root, with the same few.
+ */
+#ifndef SENDPATH_PRIVILEGE_H
+#define SENDPATH_PRIVILEGE_H
+
+#include <json-c/json.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Are the capabilities for loading BPF programs there? */
+bool privilege__sufficient(void);
+
+/*
+ * Becomes the user, keeping only CAP_BPF and CAP_PERFMON, and CAP_SYS_ADMIN if
+ * cost is to be counted. 0 or -errno with the reason in words.
+ */
+int privilege__reduce(bool cost, char *reason, size_t size);
+
+/* After the last attach: keeps CAP_BPF only, which reading maps needs before 6.0. */
+int privilege__drop_attach(void);
+
+/* The record's "privilege" block: of the load generator and of this process. */
+json_object *privilege__json(void);
+
+#endif

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "record.h"
+
+#include "record_parts.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "loadgen/send_ops.h"
+
+void unmeasured__add(struct unmeasured *u, const char *key, const char *reason)
+{
+	json_object *o = json_object_new_object();
+
+	json_object_object_add(o, "key", json_object_new_string(key));
+	json_object_object_add(o, "reason", json_object_new_string(reason));
+	json_object_array_add(u->list, o);
+}
+
+static void add_string(json_object *o, const char *key, const char *value)
+{
+	json_object_object_add(o, key, value ? json_object_new_string(value) : NULL);
+}
+
+static json_object *time_text(const struct timespec *when)
+{
+	char day[32], text[64];
+	struct tm tm;
+
+	gmtime_r(&when->tv_sec, &tm);
+	strftime(day, sizeof(day), "%Y-%m-%dT%H:%M:%S", &tm);
+	snprintf(text, sizeof(text), "%s.%06ldZ", day, when->tv_nsec / 1000);
+	return json_object_new_string(text);
+}
+
+void record__cell_name(const struct load *load, char *name, size_t size)
+{
+	snprintf(name, size, "%s,%zuB,%uf,%ut", load->variant, load->message_bytes, load->fields,
+		 load->threads);
+}
+
+static json_object *run_block(const struct run_setup *setup, const struct record_context *context)
+{
+	json_object *o = json_object_new_object();
+	char cell[128];
+
+	record__cell_name(&setup->load, cell, sizeof(cell));
+	add_string(o, "id", context->id);
+	add_string(o, "cell", cell);
+	json_object_object_add(o, "repeat", json_object_new_int((int)context->repeat));
+	json_object_object_add(o, "seed", NULL);
+	return o;
+}
+
+static json_object *hook_block(const struct plan_entry *entry, enum hook_id id, __u64 missed)
+{
+	json_object *o = json_object_new_object();
+
+	add_string(o, "name", hook__get(id)->name);
+	add_string(o, "mechanism", entry->way ? mechanism_name(entry->way->mechanism) : NULL);
+	add_string(o, "symbol", entry->way ? entry->way->symbol : NULL);
+	add_string(o, "status",
+		   entry->way			    ? "attached"
+		   : entry->status == HOOK_DISABLED ? "disabled"
+						    : "unavailable");
+	add_string(o, "reason", entry->reason[0] ? entry->reason : NULL);
+	json_object_object_add(o, "missed", entry->way ? json_object_new_uint64(missed) : NULL);
+	return o;
+}
+
+static json_object *plan_block(const struct run_result *r)
+{
+	json_object *o = json_object_new_object(), *hooks = json_object_new_array();
+	enum hook_id id;
+
+	add_string(o, "tier", mechanism_name(plan__tier(&r->plan)));
+	for (id = 0; id < HOOK_COUNT; id++)
+		json_object_array_add(hooks,
+				      hook_block(&r->plan.entries[id], id, r->measured.missed[id]));
+	json_object_object_add(o, "hooks", hooks);
+	return o;
+}
+
+static bool is_loopback(const char *address)
+{
+	struct in6_addr v6;
+	struct in_addr v4;
+
+	if (inet_pton(AF_INET, address, &v4) == 1)
+		return ntohl(v4.s_addr) >> 24 == IN_LOOPBACKNET;
+	return inet_pton(AF_INET6, address, &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
+}
+
+static json_object *load_block(const struct run_result *r, const struct load *load,
+			       struct unmeasured *u)
+{
+	bool loopback = is_loopback(load->address);
+	json_object *o = json_object_new_object(), *pinning = NULL;
+
+	add_string(o, "variant", load->variant);
+	add_string(o, "server_model", "threaded");
+	json_object_object_add(o, "message_bytes", json_object_new_uint64(load->message_bytes));
+	json_object_object_add(o, "fields", json_object_new_int((int)load->fields));
+	json_object_object_add(o, "threads", json_object_new_int((int)load->threads));
+	json_object_object_add(o, "connections", json_object_new_int((int)load->threads));
+	json_object_object_add(o, "inflight", json_object_new_int((int)load->inflight));
+	json_object_object_add(o, "warmup_s", json_object_new_double(load->warmup_s));
+	json_object_object_add(o, "duration_s",
+			       load->messages ? NULL : json_object_new_double(load->duration_s));
+	json_object_object_add(o, "messages_per_thread",
+			       load->messages ? json_object_new_uint64(load->messages) : NULL);
+	json_object_object_add(o, "verify", json_object_new_boolean(load->verify));
+	add_string(o, "address", load->address);
+	add_string(o, "netns", load->netns);
+	add_string(o, "link", loopback ? "loopback" : NULL);
+	add_string(o, "device", loopback ? "lo" : NULL);
+	if (!loopback)
+		unmeasured__add(u, "load.device", "the route to the receiver is not looked up");
+	add_string(o, "peer", NULL);
+	json_object_object_get_ex(r->app, "pinning", &pinning);
+	json_object_object_add(o, "pinning", json_object_get(pinning));
+	return o;
+}
+
+static json_object *receiver_block(const struct run_result *r, struct unmeasured *u)
+{
+	const struct plan_entry *entry = &r->plan.entries[HOOK_RECEIVER_COPY];
+	json_object *o;
+
+	if (!entry->way) {
+		unmeasured__add(u, "receiver", entry->reason);
+		return NULL;
+	}
+	o = json_object_new_object();
+	json_object_object_add(o, "copies",
+			       json_object_new_uint64(r->measured.totals.receiver_copies));
+	json_object_object_add(o, "bytes",
+			       json_object_new_uint64(r->measured.totals.receiver_bytes));
+	return o;
+}
+
+/* ns on the CPU of both sides, from their task-clock counters; 0 if unknown. */
+static double cpu_ns(const struct run_side *side)
+{
+	size_t i;
+
+	for (i = 0; i < side->count; i++)
+		if (!strcmp(side->values[i].event, "task-clock"))
+			return side->values[i].value;
+	return 0;
+}
+
+static json_object *observer_block(const struct run_result *r, const struct run_setup *setup,
+				   struct unmeasured *u)
+{
+	double cpu = cpu_ns(&r->sender) + cpu_ns(&r->receiver);
+	json_object *o;
+
+	if (!setup->cost) {
+		unmeasured__add(u, "observer", "asked for with --cost, because counting costs too");
+		return NULL;
+	}
+	o = json_object_new_object();
+	json_object_object_add(o, "bpf_ns", json_object_new_uint64(r->measured.bpf_ns));
+	json_object_object_add(o, "bpf_runs", json_object_new_uint64(r->measured.bpf_runs));
+	json_object_object_add(o, "cpu_share",
+			       cpu > 0 ? json_object_new_double((double)r->measured.bpf_ns / cpu)
+				       : NULL);
+	return o;
+}
+
+static void add_warning(void *list, const char *code, const char *text)
+{
+	json_object *o = json_object_new_object();
+
+	add_string(o, "code", code);
+	add_string(o, "text", text);
+	json_object_array_add(list, o);
+}
+
+static json_object *warnings(const struct run_result *r, const struct run_setup *setup,
+			     const struct record_context *context)
+{
+	json_object *list = json_object_new_array();
+	const struct send_ops *ops = variants__find(setup->load.variant);
+	char text[256];
+	enum hook_id id;
+
+	host__warn(context->host, ops->flags & SEND_NOTHING ? 0 : 2 * setup->load.threads,
+		   add_warning, list);
+	for (id = 0; id < HOOK_COUNT; id++) {
+		if (!r->plan.entries[id].way || !r->plan.entries[id].reason[0])
+			continue;
+		snprintf(text, sizeof(text), "hook %s %.200s", hook__get(id)->name,
+			 r->plan.entries[id].reason);
+		add_warning(list, "hook_misses", text);
+	}
+	if (r->measured.totals.flag_assumed) {
+		snprintf(
+			text, sizeof(text),
+			"%llu completions came out of order: their flag was taken from a neighbour",
+			(unsigned long long)r->measured.totals.flag_assumed);
+		add_warning(list, "flag_assumed", text);
+	}
+	if (r->interrupted)
+		add_warning(list, "interrupted", "the run was interrupted before its time was up");
+	if (r->error[0])
+		add_warning(list, "load_failed", r->error);
+	return list;
+}
+
+json_object *record__build(const struct run_result *r, const struct run_setup *setup,
+			   const struct record_context *context)
+{
+	json_object *o = json_object_new_object(), *tool = json_object_new_object();
+	struct unmeasured u = {json_object_new_array()};
+
+	add_string(o, "schema", "sendpath.run/1");
+	add_string(tool, "version", SENDPATH_VERSION);
+	json_object_object_add(o, "tool", tool);
+	json_object_object_add(o, "started", time_text(&r->started));
+	json_object_object_add(o, "run", run_block(setup, context));
+	json_object_object_add(o, "host", host__json(context->host));
+	json_object_object_add(o, "privilege", json_object_get(context->privilege));
+	json_object_object_add(o, "plan", plan_block(r));
+	json_object_object_add(o, "load", load_block(r, &setup->load, &u));
+	json_object_object_add(o, "app", json_object_get(r->app));
+	if (!r->app)
+		unmeasured__add(&u, "app", r->error);
+	json_object_object_add(o, "calls", record__calls(r, &u));
+	json_object_object_add(o, "zerocopy", record__zerocopy(r, &u));
+	json_object_object_add(o, "receiver", receiver_block(r, &u));
+	json_object_object_add(o, "tcp", NULL);
+	unmeasured__add(&u, "tcp", "the protocol's own counters are not read");
+	json_object_object_add(o, "counters", record__counters(r));
+	json_object_object_add(o, "lost", record__lost(r, &u));
+	json_object_object_add(o, "observer", observer_block(r, setup, &u));
+	json_object_object_add(o, "warnings", warnings(r, setup, context));
+	json_object_object_add(o, "unmeasured", u.list);
+	return o;
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* calls[]: a row for each syscall and kind of send that occurred. */
+#include "record_parts.h"
+
+#include "calls.h"
+
+#include "loadgen/hist_stats.h"
+
+#include <stdio.h>
+
+static json_object *errors(const __u64 *counts)
+{
+	json_object *o = json_object_new_object();
+	unsigned int i;
+
+	for (i = 0; i < ERRNO_SLOTS; i++)
+		if (counts[i])
+			json_object_object_add(o, call_error_name(i),
+					       json_object_new_uint64(counts[i]));
+	return o;
+}
+
+static json_object *call(const struct run_result *r, __u32 slot, struct unmeasured *u)
+{
+	const struct call_slot *s = &r->measured.calls[slot];
+	const struct hook_way *way = r->plan.entries[HOOK_SEND].way;
+	enum call_kind kind = slot / 2;
+	json_object *o = json_object_new_object();
+	char key[64];
+
+	json_object_object_add(o, "syscall", json_object_new_string(call_name(kind)));
+	json_object_object_add(o, "zerocopy", json_object_new_boolean(slot & 1));
+	json_object_object_add(o, "sends", json_object_new_uint64(s->sends));
+	json_object_object_add(o, "syscalls",
+			       call_sends_once(kind) ? json_object_new_uint64(s->sends) : NULL);
+	if (!call_sends_once(kind)) {
+		snprintf(key, sizeof(key), "calls.%s.syscalls", call_name(kind));
+		unmeasured__add(
+			u, key,
+			"one such syscall can be several sends, and syscalls are not traced");
+	}
+	json_object_object_add(o, "bytes", json_object_new_uint64(s->bytes));
+	json_object_object_add(o, "errors", errors(r->measured.errors[slot]));
+	json_object_object_add(o, "wall_ns",
+			       way && s->wall.count ? hist__json(&s->wall, way->span) : NULL);
+	json_object_object_add(o, "cpu_ns", NULL);
+	json_object_object_add(o, "stages", NULL);
+	json_object_object_add(o, "counters", NULL);
+	return o;
+}
+
+json_object *record__calls(const struct run_result *r, struct unmeasured *u)
+{
+	json_object *list = json_object_new_array();
+	__u32 slot;
+
+	for (slot = 0; slot < CALL_SLOTS; slot++)
+		if (r->measured.calls[slot].sends)
+			json_object_array_add(list, call(r, slot, u));
+	unmeasured__add(u, "calls.cpu_ns", "no hook tells running from waiting inside a send");
+	unmeasured__add(u, "calls.stages", "no hook divides a send into stages");
+	unmeasured__add(u, "calls.counters", "counters are read per side, not per call");
+	return list;
+}

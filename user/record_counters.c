@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* counters[] and lost: what was counted beside the calls, and what escaped. */
+#include "record_parts.h"
+
+static json_object *counter(const struct counter_value *v, const char *scope)
+{
+	static const char *const statuses[] = {"counted", "not supported", "not counted"};
+	json_object *o = json_object_new_object();
+	bool counted = v->status == COUNTER_COUNTED;
+
+	json_object_object_add(o, "event", json_object_new_string(v->event));
+	json_object_object_add(o, "pmu", v->pmu[0] ? json_object_new_string(v->pmu) : NULL);
+	json_object_object_add(o, "scope", json_object_new_string(scope));
+	json_object_object_add(o, "value",
+			       counted ? json_object_new_int64((int64_t)(v->value + 0.5)) : NULL);
+	json_object_object_add(o, "unit", json_object_new_string(v->unit[0] ? v->unit : "count"));
+	json_object_object_add(o, "enabled_ns", json_object_new_uint64(v->enabled_ns));
+	json_object_object_add(o, "running_ns", json_object_new_uint64(v->running_ns));
+	json_object_object_add(o, "status", json_object_new_string(statuses[v->status]));
+	if (!counted)
+		json_object_object_add(o, "reason", json_object_new_string(v->reason));
+	return o;
+}
+
+static void add_side(json_object *list, const struct run_side *side, const char *scope)
+{
+	size_t i;
+
+	for (i = 0; i < side->count; i++)
+		json_object_array_add(list, counter(&side->values[i], scope));
+}
+
+json_object *record__counters(const struct run_result *r)
+{
+	json_object *list = json_object_new_array();
+
+	add_side(list, &r->sender, "sender");
+	add_side(list, &r->receiver, "receiver");
+	return list;
+}
+
+json_object *record__lost(const struct run_result *r, struct unmeasured *u)
+{
+	const struct measured *m = &r->measured;
+	const struct totals *t = &m->totals;
+	json_object *o = json_object_new_object();
+
+	json_object_object_add(
+		o, "calls",
+		json_object_new_uint64(t->lost_starts + t->lost_threads + m->missed[HOOK_SEND]));
+	json_object_object_add(o, "completions",
+			       json_object_new_uint64(t->lost_completions + t->lost_sockets +
+						      m->missed[HOOK_COMPLETION]));
+	json_object_object_add(o, "stacks", NULL);
+	unmeasured__add(u, "lost.stacks", "no stacks are taken");
+	return o;
+}

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * zerocopy: the unit is one send id.
+ *   requests = completions + ignored + refused + outstanding
+ *   copied = copied_flagged + copied_silent, where the latter is known
+ */
+#include "record_parts.h"
+
+#include "calls.h"
+
+#include <errno.h>
+
+struct sums {
+	__u64 requests, failed, ignored, bytes, errors[ERRNO_SLOTS];
+};
+
+static void sum_requests(const struct measured *m, struct sums *sums)
+{
+	__u32 slot, error;
+
+	for (slot = 1; slot < CALL_SLOTS; slot += 2) {
+		sums->requests += m->calls[slot].sends;
+		sums->failed += m->calls[slot].failed;
+		sums->ignored += m->calls[slot].ignored;
+		sums->bytes += m->calls[slot].bytes;
+		for (error = 0; error < ERRNO_SLOTS; error++)
+			sums->errors[error] += m->errors[slot][error];
+	}
+}
+
+static const char *refusal(unsigned int error)
+{
+	switch (error) {
+	case ENOBUFS:
+		return "no room in optmem or locked memory";
+	case EOPNOTSUPP:
+		return "the protocol does not support it";
+	case EAGAIN:
+		return "the send buffer was full";
+	default:
+		return "the send failed";
+	}
+}
+
+static json_object *refused(const struct sums *sums)
+{
+	json_object *list = json_object_new_array(), *o;
+	unsigned int i;
+
+	for (i = 0; i < ERRNO_SLOTS; i++) {
+		if (!sums->errors[i])
+			continue;
+		o = json_object_new_object();
+		json_object_object_add(o, "cause", json_object_new_string(refusal(i)));
+		json_object_object_add(o, "errno", json_object_new_string(call_error_name(i)));
+		json_object_object_add(o, "count", json_object_new_uint64(sums->errors[i]));
+		json_object_array_add(list, o);
+	}
+	return list;
+}
+
+static void add_null(json_object *o, const char *key, struct unmeasured *u, const char *path,
+		     const char *reason)
+{
+	json_object_object_add(o, key, NULL);
+	unmeasured__add(u, path, reason);
+}
+
+/*
+ * Bytes of copied sends are known to the hook that sees the bookkeeping. Without
+ * it they follow where all or none were copied.
+ */
+static void add_bytes_copied(json_object *o, const struct run_result *r, __u64 copied,
+			     const struct sums *sums, struct unmeasured *u)
+{
+	const struct totals *t = &r->measured.totals;
+	const struct hook_way *way = r->plan.entries[HOOK_COMPLETION].way;
+	__u64 accepted = sums->requests - sums->failed - sums->ignored;
+
+	if (way->mechanism == MECHANISM_FENTRY)
+		json_object_object_add(o, "bytes_copied", json_object_new_uint64(t->bytes_copied));
+	else if (!copied)
+		json_object_object_add(o, "bytes_copied", json_object_new_uint64(0));
+	else if (copied == t->completions && t->completions == accepted)
+		json_object_object_add(o, "bytes_copied", json_object_new_uint64(sums->bytes));
+	else
+		add_null(o, "bytes_copied", u, "zerocopy.bytes_copied",
+			 "notifications do not tell the size of a send");
+}
+
+static void add_completions(json_object *o, const struct run_result *r, const struct sums *sums,
+			    struct unmeasured *u)
+{
+	static const char *const keys[] = {"completions",    "outstanding",   "copied",
+					   "copied_flagged", "fallback_rate", "bytes_copied"};
+	const struct plan_entry *entry = &r->plan.entries[HOOK_COMPLETION];
+	const struct totals *t = &r->measured.totals;
+	__u64 copied = t->copied + t->copied_later - t->copied_not;
+	__s64 outstanding;
+	size_t i;
+
+	if (!entry->way) {
+		for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+			json_object_object_add(o, keys[i], NULL);
+		unmeasured__add(u, "zerocopy.completions", entry->reason);
+		return;
+	}
+	outstanding = (__s64)(sums->requests - sums->failed - sums->ignored - t->completions);
+	json_object_object_add(o, "completions", json_object_new_uint64(t->completions));
+	json_object_object_add(o, "outstanding", json_object_new_int64(outstanding));
+	json_object_object_add(o, "copied", json_object_new_uint64(copied));
+	json_object_object_add(o, "copied_flagged", json_object_new_uint64(copied));
+	json_object_object_add(
+		o, "fallback_rate",
+		t->completions ? json_object_new_double((double)copied / (double)t->completions)
+			       : NULL);
+	add_bytes_copied(o, r, copied, sums, u);
+}
+
+static void add_deep_copies(json_object *o, const struct run_result *r, struct unmeasured *u)
+{
+	const struct plan_entry *entry = &r->plan.entries[HOOK_SKB_COPY];
+	const struct totals *t = &r->measured.totals;
+
+	if (!entry->way) {
+		add_null(o, "skb_copies", u, "zerocopy.skb_copies", entry->reason);
+		add_null(o, "skb_copy_bytes", u, "zerocopy.skb_copy_bytes", entry->reason);
+		return;
+	}
+	json_object_object_add(o, "skb_copies", json_object_new_uint64(t->deep_copies));
+	json_object_object_add(o, "skb_copy_bytes", json_object_new_uint64(t->deep_copy_bytes));
+}
+
+static json_object *app_told(const struct run_result *r)
+{
+	json_object *zerocopy = NULL, *copied = NULL;
+
+	json_object_object_get_ex(r->app, "zerocopy", &zerocopy);
+	json_object_object_get_ex(zerocopy, "copied", &copied);
+	return json_object_get(copied);
+}
+
+json_object *record__zerocopy(const struct run_result *r, struct unmeasured *u)
+{
+	struct sums sums = {};
+	json_object *o, *told;
+
+	sum_requests(&r->measured, &sums);
+	if (r->plan.entries[HOOK_COMPLETION].status == HOOK_DISABLED && !sums.requests) {
+		unmeasured__add(u, "zerocopy", r->plan.entries[HOOK_COMPLETION].reason);
+		return NULL;
+	}
+	o = json_object_new_object();
+	json_object_object_add(o, "requests", json_object_new_uint64(sums.requests));
+	json_object_object_add(o, "ignored", json_object_new_uint64(sums.ignored));
+	json_object_object_add(o, "refused", refused(&sums));
+	json_object_object_add(o, "bytes", json_object_new_uint64(sums.bytes));
+	add_completions(o, r, &sums, u);
+	add_null(o, "copied_silent", u, "zerocopy.copied_silent",
+		 "no hook sees copies that the kernel does not flag");
+	add_deep_copies(o, r, u);
+	add_null(o, "causes", u, "zerocopy.causes", "copies are counted, not classified");
+	add_null(o, "completion_ns", u, "zerocopy.completion_ns",
+		 "the time from send to completion is not taken");
+	told = app_told(r);
+	json_object_object_add(o, "app_told_copied", told);
+	if (!told)
+		unmeasured__add(u, "zerocopy.app_told_copied",
+				"the load generator ended without a result");
+	return o;
+}

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "run.h"
+
+#include "privilege.h"
+#include "tracer.h"
+
+#include "loadgen/send_ops.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+enum exit_status { EXIT_RUN_FAILED = 1, EXIT_CANNOT_MEASURE = 3 };
+
+static bool fact_function(const void *f, const char *name)
+{
+	return features__has_function(f, name);
+}
+
+static int fact_tracepoint(const void *f, const char *name)
+{
+	return features__tracepoint_args(f, name);
+}
+
+static const char *fact_refused(const void *f)
+{
+	return features__fentry_refused(f);
+}
+
+struct kernel_facts run__facts(const struct features *features)
+{
+	return (struct kernel_facts){features, fact_function, fact_tracepoint, fact_refused};
+}
+
+static int fail(struct run_result *r, int err, int exit_status, const char *text)
+{
+	snprintf(r->error, sizeof(r->error), "%s", text);
+	r->exit_status = exit_status;
+	return err;
+}
+
+static int fail_generator(struct run_result *r, const struct generator *g, int err)
+{
+	if (!g)
+		return fail(r, err, EXIT_RUN_FAILED, strerror(-err));
+	return fail(r, err, generator__exit_status(g),
+		    err == -ECANCELED || err == -EPIPE ? generator__error(g) : strerror(-err));
+}
+
+static int plan_hooks(struct run_result *r, const struct run_setup *setup)
+{
+	const struct send_ops *ops = variants__find(setup->load.variant);
+	struct kernel_facts facts = run__facts(setup->features);
+	char text[400];
+
+	if (plan__resolve(&r->plan, &facts, setup->tier, ops && ops->flags & SEND_ZEROCOPY))
+		return 0;
+	snprintf(text, sizeof(text), "sends cannot be timed here: %s (analyze doctor tells more)",
+		 r->plan.entries[HOOK_SEND].reason);
+	return fail(r, -ENOTSUP, EXIT_CANNOT_MEASURE, text);
+}
+
+static int attach(struct run_result *r, const struct run_setup *setup, const struct generator *g,
+		  struct tracer **tracer)
+{
+	char reason[256] = "";
+	int err;
+
+	err = tracer__attach(tracer, &r->plan, setup->features, setup->cost, reason,
+			     sizeof(reason));
+	if (err)
+		return fail(r, err, EXIT_CANNOT_MEASURE, reason[0] ? reason : strerror(-err));
+	err = tracer__add_target(*tracer, generator__sender(g), ROLE_SENDER);
+	if (!err)
+		err = tracer__add_target(*tracer, generator__receiver(g), ROLE_RECEIVER);
+	if (!err)
+		err = counters__open(&r->sender.counters, generator__sender(g), setup->events);
+	if (!err)
+		err = counters__open(&r->receiver.counters, generator__receiver(g), setup->events);
+	if (!err && setup->last)
+		err = privilege__drop_attach();
+	return err ? fail(r, err, EXIT_RUN_FAILED, strerror(-err)) : 0;
+}
+
+static void open_window(struct run_result *r, struct tracer *tracer)
+{
+	counters__enable(r->sender.counters, true);
+	counters__enable(r->receiver.counters, true);
+	clock_gettime(CLOCK_REALTIME, &r->started);
+	tracer__gate(tracer, true);
+	r->window = true;
+}
+
+static int close_window(struct run_result *r, struct tracer *tracer)
+{
+	int err;
+
+	tracer__gate(tracer, false);
+	counters__enable(r->sender.counters, false);
+	counters__enable(r->receiver.counters, false);
+	r->sender.count = counters__read(r->sender.counters, &r->sender.values);
+	r->receiver.count = counters__read(r->receiver.counters, &r->receiver.values);
+	err = tracer__read(tracer, &r->measured);
+	return err ? fail(r, err, EXIT_RUN_FAILED, "reading what the kernel counted failed") : 0;
+}
+
+/* What went wrong inside the window, as the load generator says it. */
+static int app_error(struct run_result *r)
+{
+	json_object *text;
+
+	if (!json_object_object_get_ex(r->app, "error", &text))
+		return 0;
+	return fail(r, -EIO, EXIT_RUN_FAILED, json_object_get_string(text));
+}
+
+static int measure(struct run_result *r, const struct run_setup *setup, struct generator *g,
+		   struct tracer *tracer)
+{
+	int err, closed;
+
+	err = generator__connect(g, setup->tick, setup->tick_context);
+	if (err)
+		return fail_generator(r, g, err);
+	if (setup->tick && setup->tick(setup->tick_context))
+		return -EINTR;
+	open_window(r, tracer);
+	err = generator__window(g, setup->tick, setup->tick_context);
+	closed = close_window(r, tracer);
+	if (!err && !closed)
+		err = generator__finish(g, &r->app);
+	if (err)
+		return fail_generator(r, g, err);
+	return closed ? closed : app_error(r);
+}
+
+int run__execute(struct run_result *r, const struct run_setup *setup)
+{
+	struct generator *g = NULL;
+	struct tracer *tracer = NULL;
+	int err;
+
+	memset(r, 0, sizeof(*r));
+	err = plan_hooks(r, setup);
+	if (err)
+		return err;
+	err = generator__start(&g, &setup->load);
+	if (err) {
+		fail_generator(r, g, err);
+		goto out;
+	}
+	err = attach(r, setup, g, &tracer);
+	if (!err)
+		err = measure(r, setup, g, tracer);
+out:
+	r->interrupted = setup->tick && setup->tick(setup->tick_context);
+	tracer__free(tracer);
+	generator__free(g);
+	return err;
+}
+
+void run__free(struct run_result *r)
+{
+	counters__free(r->sender.counters);
+	counters__free(r->receiver.counters);
+	json_object_put(r->app);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* One run: a load, the programs that watch it, the counters, and what came of them. */
+#ifndef SENDPATH_RUN_H
+#define SENDPATH_RUN_H
+
+#include "counters.h"
+#include "features.h"
+#include "generator.h"
+#include "measured.h"
+
+#include <time.h>
+
+struct run_setup {
+	struct load load;
+	const struct features *features;
+	enum mechanism tier;		     /* forced; MECHANISM_NONE: the best there is */
+	bool cost;			     /* count what the programs themselves cost */
+	bool last;			     /* no further run will attach anything */
+	const struct counter_events *events; /* further ones, or NULL */
+	generator_tick tick;
+	void *tick_context;
+};
+
+/* Counter values of both sides; the arrays live as long as the result. */
+struct run_side {
+	struct counters *counters; /* NULL: none could be opened */
+	const struct counter_value *values;
+	size_t count;
+};
+
+struct run_result {
+	struct timespec started;
+	struct plan plan;
+	struct measured measured;
+	json_object *app; /* NULL if the load generator ended without a result */
+	struct run_side sender, receiver;
+	bool window; /* a window was measured: there is something to report */
+	bool interrupted;
+	char error[512]; /* empty: all went well */
+	int exit_status; /* that fits the error */
+};
+
+/* The questions of a plan, answered by the features probed. */
+struct kernel_facts run__facts(const struct features *features);
+
+/* Runs it. The result is to be freed in any case. 0, or -errno with result->error. */
+int run__execute(struct run_result *result, const struct run_setup *setup);
+void run__free(struct run_result *result);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The kernel programs of one run: loaded and attached by a plan, gated, read, gone. */
+#ifndef SENDPATH_TRACER_H
+#define SENDPATH_TRACER_H
+
+#include "features.h"
+#include "hooks.h"
+#include "measured.h"
+
+#include <sys/types.h>
+
+struct tracer;
+
+/*
+ * Loads and attaches what the plan says. A hook that cannot be attached becomes
+ * unavailable in the plan, with the reason; without the send hook this fails.
+ * cost: have the kernel count the programs' run time (needs CAP_SYS_ADMIN).
+ * Returns 0 and *out, or -errno with the reason in words.
+ */
+int tracer__attach(struct tracer **out, struct plan *plan, const struct features *features,
+		   bool cost, char *reason, size_t size);
+
+/* Measure this process, as sender or receiver. 0 or -errno. */
+int tracer__add_target(struct tracer *t, pid_t tgid, enum role role);
+
+/* Opens or closes the window. Nothing counts while it is closed. */
+void tracer__gate(struct tracer *t, bool open);
+
+/* Reads everything that was counted while the gate was open. 0 or -errno. */
+int tracer__read(struct tracer *t, struct measured *out);
+
+/* Detaches and unloads. NULL is fine. */
+void tracer__free(struct tracer *t);
+
+#endif
