@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "generator.h"
 
+#include "place.h"
+
 #include "loadgen/protocol.h"
 
 #include <errno.h>
-#include <libgen.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
@@ -32,27 +33,6 @@ struct generator {
 	char error[512];
 	struct control_message message; /* the last one received */
 };
-
-/* In the tree it stands in loadgen/ beside us, installed in ../libexec/sendpath/. */
-static int find_program(char *path, size_t size)
-{
-	static const char *const places[] = {"loadgen/loadgen", "../libexec/sendpath/loadgen"};
-	char self[PATH_MAX];
-	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	const char *folder;
-	size_t i;
-
-	if (length < 0)
-		return -errno;
-	self[length] = 0;
-	folder = dirname(self);
-	for (i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		snprintf(path, size, "%s/%s", folder, places[i]);
-		if (!access(path, X_OK))
-			return 0;
-	}
-	return -ENOENT;
-}
 
 /* An argument vector whose strings it owns. */
 struct arguments {
@@ -124,7 +104,7 @@ static int spawn(struct generator *g, const struct load *load)
 	pid_t parent = getpid();
 	size_t i;
 
-	err = find_program(path, sizeof(path));
+	err = place__find("loadgen/loadgen", path, sizeof(path));
 	if (err) {
 		snprintf(g->error, sizeof(g->error),
 			 "the load generator is missing: expected loadgen/loadgen beside this "

@@ -7,7 +7,7 @@
 #define SENDPATH_RECORD_H
 
 #include "host.h"
-#include "run.h"
+#include "measure.h"
 
 struct record_context {
 	const struct host *host;

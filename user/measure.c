@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "run.h"
+#include "measure.h"
 
 #include "privilege.h"
 #include "tracer.h"
@@ -27,7 +27,7 @@ static const char *fact_refused(const void *f)
 	return features__fentry_refused(f);
 }
 
-struct kernel_facts run__facts(const struct features *features)
+struct kernel_facts measure__facts(const struct features *features)
 {
 	return (struct kernel_facts){features, fact_function, fact_tracepoint, fact_refused};
 }
@@ -50,7 +50,7 @@ static int fail_generator(struct run_result *r, const struct generator *g, int e
 static int plan_hooks(struct run_result *r, const struct run_setup *setup)
 {
 	const struct send_ops *ops = variants__find(setup->load.variant);
-	struct kernel_facts facts = run__facts(setup->features);
+	struct kernel_facts facts = measure__facts(setup->features);
 	char text[400];
 
 	if (plan__resolve(&r->plan, &facts, setup->tier, ops && ops->flags & SEND_ZEROCOPY))
@@ -134,7 +134,7 @@ static int measure(struct run_result *r, const struct run_setup *setup, struct g
 	return closed ? closed : app_error(r);
 }
 
-int run__execute(struct run_result *r, const struct run_setup *setup)
+int measure__run(struct run_result *r, const struct run_setup *setup)
 {
 	struct generator *g = NULL;
 	struct tracer *tracer = NULL;
@@ -159,7 +159,7 @@ out:
 	return err;
 }
 
-void run__free(struct run_result *r)
+void measure__free(struct run_result *r)
 {
 	counters__free(r->sender.counters);
 	counters__free(r->receiver.counters);

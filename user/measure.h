@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* One run: a load, the programs that watch it, the counters, and what came of them. */
-#ifndef SENDPATH_RUN_H
-#define SENDPATH_RUN_H
+#ifndef SENDPATH_MEASURE_H
+#define SENDPATH_MEASURE_H
 
 #include "counters.h"
 #include "features.h"
@@ -41,10 +41,10 @@ struct run_result {
 };
 
 /* The questions of a plan, answered by the features probed. */
-struct kernel_facts run__facts(const struct features *features);
+struct kernel_facts measure__facts(const struct features *features);
 
 /* Runs it. The result is to be freed in any case. 0, or -errno with result->error. */
-int run__execute(struct run_result *result, const struct run_setup *setup);
-void run__free(struct run_result *result);
+int measure__run(struct run_result *result, const struct run_setup *setup);
+void measure__free(struct run_result *result);
 
 #endif

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "doctor.h"
+
+#include "features.h"
+#include "host.h"
+#include "log.h"
+#include "measure.h"
+#include "netdev.h"
+#include "privilege.h"
+#include "safe_text.h"
+
+#include "loadgen/units.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define STATUS_USAGE  2
+#define STATUS_CANNOT 3
+
+static void line(const char *what, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void line(const char *what, const char *format, ...)
+{
+	va_list args;
+
+	printf("%-16s ", what);
+	va_start(args, format);
+	vprintf(format, args);
+	va_end(args);
+	putchar('\n');
+}
+
+static bool first_line(const char *path, char *text, size_t size)
+{
+	FILE *file = fopen(path, "re");
+	bool ok;
+
+	if (!file)
+		return false;
+	ok = fgets(text, (int)size, file);
+	fclose(file);
+	text[ok ? strcspn(text, "\n") : 0] = 0;
+	return ok;
+}
+
+static void kernel(const struct host *h)
+{
+	char text[256];
+
+	line("kernel", "Linux %s %s%s", h->kernel, h->arch, h->debug_kernel ? ", debug" : "");
+	line("machine", "%d CPUs%s%s%s", h->nproc, h->virtualized ? ", virtual" : "",
+	     h->cpu[0] ? ", " : "", h->cpu);
+	line("BTF", "%s",
+	     access("/sys/kernel/btf/vmlinux", R_OK) ? "missing: the programs cannot be loaded"
+						     : "yes");
+	if (first_line("/sys/kernel/security/lockdown", text, sizeof(text)))
+		line("lockdown", "%s%s", text,
+		     strstr(text, "[confidentiality]") ? ": reading kernel memory is refused" : "");
+	else
+		line("lockdown", "none");
+	line("capabilities", "%s",
+	     privilege__sufficient() ? "enough to load BPF programs"
+				     : "not enough: needs CAP_BPF and CAP_PERFMON (sudo)");
+	line("PMU", "%s",
+	     h->pmu ? h->pmu_names : "none usable: cycles and cache misses are not supported");
+	if (h->governor[0])
+		line("governor", "%s", h->governor);
+}
+
+static void limits(void)
+{
+	char text[64], size[UNITS_TEXT_MAX];
+	struct rlimit memlock;
+
+	if (first_line("/proc/sys/net/core/optmem_max", text, sizeof(text)))
+		line("optmem_max",
+		     "%s bytes a socket: bounds zero-copy notifications waiting (ENOBUFS beyond)",
+		     text);
+	getrlimit(RLIMIT_MEMLOCK, &memlock);
+	line("memlock", "%s a user: bounds zero-copy data in flight, except for root",
+	     memlock.rlim_cur == RLIM_INFINITY ? "unlimited"
+					       : units__size_text(memlock.rlim_cur, size));
+}
+
+static void hook(const struct plan_entry *entry, enum hook_id id)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "hook %s", hook__get(id)->name);
+	if (entry->way)
+		line(name, "%s: %s%s%s%s", mechanism_name(entry->way->mechanism),
+		     entry->way->symbol, entry->reason[0] ? " (" : "", entry->reason,
+		     entry->reason[0] ? ")" : "");
+	else
+		line(name, "unavailable: %s", entry->reason);
+}
+
+/* Can sends be timed? */
+static bool hooks(void)
+{
+	struct features *features;
+	struct kernel_facts facts;
+	char reason[256] = "";
+	struct plan plan;
+	enum hook_id id;
+	bool ok;
+
+	if (features__probe(&features, reason, sizeof(reason))) {
+		line("hooks", "unavailable: %s", reason);
+		return false;
+	}
+	facts = measure__facts(features);
+	ok = plan__resolve(&plan, &facts, MECHANISM_NONE, true);
+	for (id = 0; id < HOOK_COUNT; id++)
+		hook(&plan.entries[id], id);
+	features__free(features);
+	return ok;
+}
+
+static void device(void *context, const struct netdev *d)
+{
+	struct netdev_verdict verdict = netdev__zerocopy(d);
+	char name[4 * IF_NAMESIZE];
+
+	(void)context;
+	line("device", "%s%s%s%s: zero-copy %s: %s", safe_text(d->name, name, sizeof(name)),
+	     d->driver[0] ? " (" : "", d->driver, d->driver[0] ? ")" : "", verdict.answer,
+	     verdict.why);
+}
+
+int doctor(int argc, char **argv)
+{
+	struct host host;
+	bool ok;
+	int err;
+
+	if (argc > 1) {
+		log_error("doctor takes no arguments: %s", argv[1]);
+		return STATUS_USAGE;
+	}
+	host__read(&host);
+	kernel(&host);
+	limits();
+	ok = hooks();
+	err = netdev__each(device, NULL);
+	if (err)
+		line("devices", "cannot be listed: %s", strerror(-err));
+	return ok ? 0 : STATUS_CANNOT;
+}

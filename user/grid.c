@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "grid.h"
+
+#include "log.h"
+#include "measure.h"
+#include "privilege.h"
+#include "record.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t caught;
+
+/* What the progress line tells. */
+struct progress {
+	const struct load *load;
+	size_t run, runs;
+	struct timespec begun;
+	bool shown;
+};
+
+static void on_signal(int sig)
+{
+	if (caught) { /* the second time: at once; the children die with us */
+		signal(sig, SIG_DFL);
+		raise(sig);
+	}
+	caught = sig;
+}
+
+int grid__signal(void)
+{
+	return caught;
+}
+
+static void catch_signals(void)
+{
+	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+	struct sigaction action = {.sa_handler = on_signal};
+	size_t i;
+
+	for (i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+		sigaction(signals[i], &action, NULL);
+}
+
+static bool tick(void *context)
+{
+	struct progress *p = context;
+	struct timespec now;
+
+	if (isatty(STDERR_FILENO)) {
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		fprintf(stderr, "\r[%zu/%zu] %s, %zu bytes, %u threads: %.1f s \033[K", p->run,
+			p->runs, p->load->variant, p->load->message_bytes, p->load->threads,
+			(double)(now.tv_sec - p->begun.tv_sec) +
+				(double)(now.tv_nsec - p->begun.tv_nsec) / 1e9);
+		p->shown = true;
+	}
+	return caught;
+}
+
+static void clear_progress(struct progress *p)
+{
+	if (p->shown)
+		fputs("\r\033[K", stderr);
+	p->shown = false;
+}
+
+static int report_run(struct grid *grid, const struct run_result *r, const struct run_setup *setup,
+		      size_t run, unsigned int repeat, json_object *privilege)
+{
+	struct record_context context = {
+		.host = grid->host, .repeat = repeat, .privilege = privilege};
+	json_object *record;
+	char id[64];
+	int err = 0;
+	size_t i;
+
+	snprintf(id, sizeof(id), "%lld.%06ld-%d-%zu", (long long)r->started.tv_sec,
+		 r->started.tv_nsec / 1000, (int)getpid(), run);
+	context.id = id;
+	record = record__build(r, setup, &context);
+	for (i = 0; i < grid->report_count && !err; i++)
+		err = grid->reports[i].reporter->add(grid->reports[i].state, record);
+	json_object_put(record);
+	return err;
+}
+
+/* One run of one cell. Returns its exit status. */
+static int run_cell(struct grid *grid, struct run_setup *setup, struct progress *progress,
+		    unsigned int repeat)
+{
+	json_object *privilege = privilege__json();
+	static struct run_result r; /* too large for a stack */
+	int status = 0;
+
+	progress->load = &setup->load;
+	clock_gettime(CLOCK_MONOTONIC, &progress->begun);
+	setup->tick_context = progress;
+	setup->last = progress->run == progress->runs;
+	if (measure__run(&r, setup) && r.error[0]) {
+		clear_progress(progress);
+		log_error("%s", r.error);
+		status = r.exit_status;
+	}
+	clear_progress(progress);
+	if (r.window && report_run(grid, &r, setup, progress->run, repeat, privilege))
+		status = 1;
+	measure__free(&r);
+	json_object_put(privilege);
+	return status;
+}
+
+static int run_all(struct grid *grid)
+{
+	const struct options *o = grid->options;
+	const struct load_options *l = &o->load;
+	size_t cells = l->variant_count * l->size_count * l->thread_count, cell;
+	struct progress progress = {.runs = cells * o->repeat};
+	struct run_setup setup = {.features = grid->features,
+				  .tier = o->tier,
+				  .cost = o->cost,
+				  .events = grid->events,
+				  .tick = tick};
+	unsigned int repeat;
+	int status = 0, one;
+
+	for (repeat = 1; repeat <= o->repeat; repeat++) {
+		for (cell = 0; cell < cells && !caught; cell++) {
+			progress.run++;
+			setup.load = load_options__cell(l, cell % l->variant_count,
+							cell / l->variant_count / l->thread_count,
+							cell / l->variant_count % l->thread_count);
+			one = run_cell(grid, &setup, &progress, repeat);
+			status = one ? one : status;
+			if (one == 2 || one == 3)
+				return one; /* the next would fail alike */
+		}
+	}
+	return status;
+}
+
+int grid__run(struct grid *grid)
+{
+	int status;
+	size_t i;
+
+	catch_signals();
+	status = run_all(grid);
+	for (i = 0; i < grid->report_count; i++)
+		if (grid->reports[i].reporter->finish(grid->reports[i].state))
+			status = 1;
+	return status;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The command line of a measuring run. */
+#ifndef SENDPATH_OPTIONS_H
+#define SENDPATH_OPTIONS_H
+
+#include "hooks.h"
+
+#include "loadgen/options.h"
+
+#define REPEAT_MAX 1000
+
+struct options {
+	struct load_options load;
+	const char *json;   /* NULL: no record is written */
+	const char *events; /* further counters, or NULL */
+	unsigned int repeat;
+	enum mechanism tier; /* MECHANISM_NONE: the best there is */
+	bool cost;
+	bool verbose;
+};
+
+/* Parses, or ends the program: --help with 0, wrong usage with 2 and one line. */
+void options__parse(struct options *o, int argc, char **argv);
+
+#endif

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "report.h"
+
+#include "log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct json_file {
+	const char *path;
+	int fd;
+	bool fresh; /* made by us: goes again if nothing was written */
+	bool written;
+};
+
+static int write_all(int fd, const char *text, size_t size)
+{
+	ssize_t n;
+
+	while (size) {
+		n = write(fd, text, size);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		text += n;
+		size -= (size_t)n;
+	}
+	return 0;
+}
+
+/* A full disk must not leave half a line: what was there before stays. */
+static int append(struct json_file *f, const char *text, size_t size)
+{
+	struct stat before;
+	bool regular = !fstat(f->fd, &before) && S_ISREG(before.st_mode);
+	int err = write_all(f->fd, text, size);
+
+	if (err && regular && ftruncate(f->fd, before.st_size))
+		log_error("%s: half a record stays: %s", f->path, strerror(errno));
+	return err;
+}
+
+static int add(void *state, json_object *record)
+{
+	struct json_file *f = state;
+	const char *text = json_object_to_json_string_ext(
+		record, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
+	char *line;
+	int err, size;
+
+	if (!text || (size = asprintf(&line, "%s\n", text)) < 0)
+		return -ENOMEM;
+	err = append(f, line, (size_t)size);
+	free(line);
+	if (err)
+		log_error("--json: cannot write %s: %s", f->path, strerror(-err));
+	f->written = !err;
+	return err;
+}
+
+static int finish(void *state)
+{
+	struct json_file *f = state;
+	int err = 0;
+
+	if (f->fd != STDOUT_FILENO) {
+		if (f->fresh && !f->written)
+			unlink(f->path);
+		if (close(f->fd)) {
+			err = -errno;
+			log_error("--json: cannot write %s: %s", f->path, strerror(-err));
+		}
+	}
+	free(f);
+	return err;
+}
+
+static const struct reporter reporter = {add, finish};
+
+int report_json__open(struct report *report, const char *path)
+{
+	struct json_file *f = calloc(1, sizeof(*f));
+	int err;
+
+	if (!f)
+		return -ENOMEM;
+	f->path = path;
+	f->fd = STDOUT_FILENO;
+	if (strcmp(path, "-")) {
+		f->fresh = access(path, F_OK) != 0;
+		f->fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+	}
+	if (f->fd < 0) {
+		err = -errno;
+		log_error("--json: cannot write %s: %s; name a file that can be written, or -",
+			  path, strerror(-err));
+		free(f);
+		return err;
+	}
+	report->reporter = &reporter;
+	report->state = f;
+	return 0;
+}

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "report.h"
+
+#include "record_read.h"
+#include "text.h"
+
+#include "loadgen/hist_stats.h"
+#include "loadgen/units.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool cells__vary(const struct cells *cells, const char *path)
+{
+	double first = 0, value = 0;
+	size_t i;
+
+	for (i = 0; i < cells->count; i++) {
+		record__number(cells->cells[i].records[0], path, i ? &value : &first);
+		if (i && value != first)
+			return true;
+	}
+	return false;
+}
+
+void cell__title(const struct cell *cell, const struct cells *cells, char *title, size_t size)
+{
+	json_object *record = cell->records[0];
+	double bytes = 0, threads = 0;
+	char text[UNITS_TEXT_MAX];
+	size_t used;
+
+	record__number(record, "/load/message_bytes", &bytes);
+	record__number(record, "/load/threads", &threads);
+	used = (size_t)snprintf(title, size, "%s", record__string(record, "/load/variant"));
+	if (cells__vary(cells, "/load/message_bytes") && used < size)
+		used += (size_t)snprintf(title + used, size - used, " %s",
+					 units__size_text((size_t)bytes, text));
+	if (cells__vary(cells, "/load/threads") && used < size)
+		snprintf(title + used, size - used, " x%.0f", threads);
+}
+
+const char *cell__wall(const struct cell *cell, struct hist *h)
+{
+	const char *span = NULL;
+	json_object *calls, *wall;
+	size_t i, j;
+
+	memset(h, 0, sizeof(*h));
+	for (i = 0; i < cell->count; i++) {
+		calls = record__at(cell->records[i], "/calls");
+		for (j = 0; calls && j < json_object_array_length(calls); j++) {
+			wall = record__at(json_object_array_get_idx(calls, j), "/wall_ns");
+			if (!wall)
+				continue;
+			record__add_hist(h, wall);
+			span = record__string(wall, "/span");
+		}
+	}
+	return h->count ? span : NULL;
+}
+
+bool cell__sum(const struct cell *cell, const char *path, double *sum)
+{
+	double value;
+	size_t i;
+
+	*sum = 0;
+	for (i = 0; i < cell->count; i++) {
+		if (!record__number(cell->records[i], path, &value))
+			return false;
+		*sum += value;
+	}
+	return true;
+}
+
+bool cell__counter(const struct cell *cell, const char *scope, const char *event, const char *pmu,
+		   double *sum)
+{
+	double value;
+	size_t i;
+
+	*sum = 0;
+	for (i = 0; i < cell->count; i++) {
+		if (!record__counter(cell->records[i], scope, event, pmu, &value))
+			return false;
+		*sum += value;
+	}
+	return true;
+}
+
+static struct cell *find_cell(struct cells *cells, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < cells->count; i++)
+		if (!strcmp(record__string(cells->cells[i].records[0], "/run/cell"), name))
+			return &cells->cells[i];
+	return NULL;
+}
+
+static int add(void *state, json_object *record)
+{
+	struct cells *cells = state;
+	struct cell *cell = find_cell(cells, record__string(record, "/run/cell"));
+	void *grown;
+
+	if (!cell) {
+		grown = reallocarray(cells->cells, cells->count + 1, sizeof(*cells->cells));
+		if (!grown)
+			return -ENOMEM;
+		cells->cells = grown;
+		cell = &cells->cells[cells->count];
+		*cell = (struct cell){};
+	}
+	grown = reallocarray(cell->records, cell->count + 1, sizeof(*cell->records));
+	if (!grown)
+		return -ENOMEM;
+	cell->records = grown;
+	cell->records[cell->count++] = json_object_get(record);
+	if (cell == &cells->cells[cells->count])
+		cells->count++;
+	return 0;
+}
+
+static void headline(const struct cells *cells, FILE *out)
+{
+	json_object *r = cells->cells[0].records[0];
+	double cpus = 0, bytes = 0, fields = 0, threads = 0, seconds = 0, messages = 0;
+	char size[UNITS_TEXT_MAX];
+
+	record__number(r, "/host/nproc", &cpus);
+	fprintf(out, "sendpath %s | Linux %s %s | %.0f CPUs%s%s | %s\n",
+		record__string(r, "/tool/version"), record__string(r, "/host/kernel"),
+		record__string(r, "/host/arch"), cpus,
+		json_object_get_boolean(record__at(r, "/host/virtualized")) ? ", virtual machine"
+									    : "",
+		record__at(r, "/host/pmu") ? "" : ", no PMU", record__string(r, "/plan/tier"));
+	record__number(r, "/load/message_bytes", &bytes);
+	record__number(r, "/load/fields", &fields);
+	record__number(r, "/load/threads", &threads);
+	fprintf(out, "%.0f field%s", fields, fields == 1 ? "" : "s");
+	if (!cells__vary(cells, "/load/message_bytes"))
+		fprintf(out, " = %s a message", units__size_text((size_t)bytes, size));
+	if (!cells__vary(cells, "/load/threads"))
+		fprintf(out, " | %.0f thread%s", threads, threads == 1 ? "" : "s");
+	fprintf(out, " | %s",
+		record__at(r, "/load/link") ? record__string(r, "/load/link")
+					    : record__string(r, "/load/address"));
+	if (record__number(r, "/load/duration_s", &seconds))
+		fprintf(out, " | %g s each", seconds);
+	else if (record__number(r, "/load/messages_per_thread", &messages))
+		fprintf(out, " | %s messages a thread each",
+			units__count_text((unsigned long long)messages, size));
+	if (cells->cells[0].count > 1)
+		fprintf(out, ", %zu repeats interleaved", cells->cells[0].count);
+	fputs("\n\n", out);
+}
+
+static void free_cells(struct cells *cells)
+{
+	size_t i, j;
+
+	for (i = 0; i < cells->count; i++) {
+		for (j = 0; j < cells->cells[i].count; j++)
+			json_object_put(cells->cells[i].records[j]);
+		free(cells->cells[i].records);
+	}
+	free(cells->cells);
+	free(cells);
+}
+
+static int finish(void *state)
+{
+	struct cells *cells = state;
+	int err = 0;
+
+	if (cells->count) {
+		text__losses(cells, stdout);
+		headline(cells, stdout);
+		text__comparison(cells, stdout);
+		text__zerocopy(cells, stdout);
+		text__histograms(cells, stdout);
+		text__counters(cells, stdout);
+		text__notes(cells, stdout);
+	}
+	if (fflush(stdout))
+		err = -errno;
+	free_cells(cells);
+	return err;
+}
+
+static const struct reporter reporter = {add, finish};
+
+int report_text__open(struct report *report)
+{
+	report->reporter = &reporter;
+	report->state = calloc(1, sizeof(struct cells));
+	return report->state ? 0 : -ENOMEM;
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* One row a cell: what the ways of sending cost, side by side. */
+#include "text.h"
+
+#include "record_read.h"
+#include "table.h"
+
+#include "loadgen/hist_stats.h"
+#include "loadgen/units.h"
+
+#include <stdlib.h>
+
+#define GIB 1073741824.0
+
+static void throughput(struct table *t, const struct cell *cell)
+{
+	double *values = calloc(cell->count, sizeof(*values)), middle;
+	size_t i, count = 0;
+
+	for (i = 0; values && i < cell->count; i++)
+		if (record__number(cell->records[i], "/app/throughput_bps", &values[count]))
+			count++;
+	if (!count) {
+		table__cell(t, "-");
+		table__cell(t, "%s", "");
+	} else {
+		middle = median(values, count); /* sorts them */
+		table__cell(t, "%.2f", middle / 1e9);
+		if (count > 1)
+			table__cell(t, "(%.2f-%.2f)", values[0] / 1e9, values[count - 1] / 1e9);
+		else
+			table__cell(t, "%s", "");
+	}
+	free(values);
+}
+
+static void kernel_time(struct table *t, const struct cell *cell)
+{
+	static const unsigned int per_mille[] = {500, 990, 999};
+	struct hist h;
+	size_t i;
+
+	if (!cell__wall(cell, &h)) {
+		for (i = 0; i < 3; i++)
+			table__cell(t, "-");
+		return;
+	}
+	for (i = 0; i < 3; i++)
+		table__cell(t, "%.2f", (double)hist__percentile(&h, per_mille[i]) / 1e3);
+}
+
+static void cpu_seconds(struct table *t, const struct cell *cell, const char *user,
+			const char *system)
+{
+	double bytes, user_s, system_s;
+
+	if (cell__sum(cell, "/app/received_bytes", &bytes) && cell__sum(cell, user, &user_s) &&
+	    cell__sum(cell, system, &system_s) && bytes > 0)
+		table__cell(t, "%.3f", (user_s + system_s) / (bytes / GIB));
+	else
+		table__cell(t, "-");
+}
+
+static void copied(struct table *t, const struct cell *cell)
+{
+	double completions, count;
+
+	if (!record__at(cell->records[0], "/zerocopy"))
+		table__cell(t, "-");
+	else if (!cell__sum(cell, "/zerocopy/completions", &completions) ||
+		 !cell__sum(cell, "/zerocopy/copied", &count) || completions <= 0)
+		table__cell(t, "unknown");
+	else
+		table__cell(t, "%.4g %%", 100 * count / completions);
+}
+
+static void heads(struct table *t, bool sizes, bool threads)
+{
+	table__row(t);
+	table__cell(t, "variant");
+	if (sizes)
+		table__cell(t, "size");
+	if (threads)
+		table__cell(t, "threads");
+	table__cell(t, "Gbit/s");
+	table__cell(t, "(range)");
+	table__cell(t, "us/send p50");
+	table__cell(t, "p99");
+	table__cell(t, "p99.9");
+	table__cell(t, "CPU s/GiB: sender");
+	table__cell(t, "receiver");
+	table__cell(t, "copied");
+}
+
+void text__comparison(const struct cells *cells, FILE *out)
+{
+	bool sizes = cells__vary(cells, "/load/message_bytes");
+	bool threads = cells__vary(cells, "/load/threads");
+	const struct cell *cell;
+	char text[UNITS_TEXT_MAX];
+	struct table t = {};
+	double value = 0;
+	size_t i;
+
+	heads(&t, sizes, threads);
+	for (i = 0; i < cells->count; i++) {
+		cell = &cells->cells[i];
+		table__row(&t);
+		table__cell(&t, "%s", record__string(cell->records[0], "/load/variant"));
+		if (sizes) {
+			record__number(cell->records[0], "/load/message_bytes", &value);
+			table__cell(&t, "%s", units__size_text((size_t)value, text));
+		}
+		if (threads) {
+			record__number(cell->records[0], "/load/threads", &value);
+			table__cell(&t, "%.0f", value);
+		}
+		throughput(&t, cell);
+		kernel_time(&t, cell);
+		cpu_seconds(&t, cell, "/app/user_s", "/app/system_s");
+		cpu_seconds(&t, cell, "/app/receiver/user_s", "/app/receiver/system_s");
+		copied(&t, cell);
+	}
+	table__print(&t, out);
+	fputc('\n', out);
+}

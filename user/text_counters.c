@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Counters, a column a side: totals over the windows of all repeats, then ratios. */
+#include "text.h"
+
+#include "record_read.h"
+#include "table.h"
+
+#include "loadgen/units.h"
+
+#include <string.h>
+
+#define CELLS_MAX 4
+
+static const char *const sides[] = {"sender", "receiver"};
+
+static bool counted_anywhere(const struct cells *cells, const char *event, const char *pmu)
+{
+	double value;
+	size_t i, side;
+
+	for (i = 0; i < cells->count; i++)
+		for (side = 0; side < 2; side++)
+			if (cell__counter(&cells->cells[i], sides[side], event, pmu, &value))
+				return true;
+	return false;
+}
+
+static void row(struct table *t, const struct cells *cells, json_object *counter)
+{
+	const char *event = record__string(counter, "/event"),
+		   *pmu = record__string(counter, "/pmu");
+	char text[UNITS_TEXT_MAX];
+	double value;
+	size_t i, side;
+
+	if (!counted_anywhere(cells, event, pmu))
+		return;
+	table__row(t);
+	table__cell(t, "%s%s%s%s", event, strcmp(pmu, "") && strcmp(pmu, "cpu") ? " " : "",
+		    strcmp(pmu, "cpu") ? pmu : "",
+		    strcmp(record__string(counter, "/unit"), "ns") ? "" : " ms");
+	for (i = 0; i < cells->count; i++) {
+		for (side = 0; side < 2; side++) {
+			if (!cell__counter(&cells->cells[i], sides[side], event, pmu, &value))
+				table__cell(t, "-");
+			else if (!strcmp(record__string(counter, "/unit"), "ns"))
+				table__cell(t, "%.1f", value / 1e6);
+			else
+				table__cell(t, "%s",
+					    units__count_text((unsigned long long)value, text));
+		}
+	}
+}
+
+/* One event over another, or over bytes where per is NULL. */
+static void ratio(struct table *t, const struct cells *cells, const char *name, const char *event,
+		  const char *per)
+{
+	double value, by;
+	size_t i, side;
+
+	if (!counted_anywhere(cells, event, NULL) || (per && !counted_anywhere(cells, per, NULL)))
+		return;
+	table__row(t);
+	table__cell(t, "%s", name);
+	for (i = 0; i < cells->count; i++) {
+		for (side = 0; side < 2; side++) {
+			if (cell__counter(&cells->cells[i], sides[side], event, NULL, &value) &&
+			    (per ? cell__counter(&cells->cells[i], sides[side], per, NULL, &by)
+				 : cell__sum(&cells->cells[i], "/app/received_bytes", &by)) &&
+			    by > 0)
+				table__cell(t, "%.3g", value / by);
+			else
+				table__cell(t, "-");
+		}
+	}
+}
+
+static void heads(struct table *t, const struct cells *cells)
+{
+	char title[64];
+	size_t i, side;
+
+	table__row(t);
+	table__cell(t, "counters");
+	for (i = 0; i < cells->count; i++) {
+		cell__title(&cells->cells[i], cells, title, sizeof(title));
+		for (side = 0; side < 2; side++)
+			table__cell(t, "%.30s %s", title, sides[side]);
+	}
+}
+
+static void unsupported(const struct cells *cells, FILE *out)
+{
+	json_object *list = record__at(cells->cells[0].records[0], "/counters"), *counter;
+	const char *lead = "not supported here: ";
+	size_t i;
+
+	for (i = 0; list && i < json_object_array_length(list); i++) {
+		counter = json_object_array_get_idx(list, i);
+		if (strcmp(record__string(counter, "/scope"), "sender") ||
+		    counted_anywhere(cells, record__string(counter, "/event"),
+				     record__string(counter, "/pmu")))
+			continue;
+		fprintf(out, "%s%s", lead, record__string(counter, "/event"));
+		if (strcmp(record__string(counter, "/status"), "not supported"))
+			fprintf(out, " (%s)", record__string(counter, "/reason"));
+		lead = ", ";
+	}
+	if (!strcmp(lead, ", "))
+		fputc('\n', out);
+}
+
+void text__counters(const struct cells *cells, FILE *out)
+{
+	json_object *list = record__at(cells->cells[0].records[0], "/counters"), *counter;
+	struct table t = {};
+	size_t i;
+
+	if (cells->count > CELLS_MAX)
+		return;
+	heads(&t, cells);
+	for (i = 0; list && i < json_object_array_length(list); i++) {
+		counter = json_object_array_get_idx(list, i);
+		if (!strcmp(record__string(counter, "/scope"), "sender"))
+			row(&t, cells, counter);
+	}
+	ratio(&t, cells, "cycles per byte", "cycles", NULL);
+	ratio(&t, cells, "instructions per byte", "instructions", NULL);
+	ratio(&t, cells, "instructions per cycle", "instructions", "cycles");
+	table__print(&t, out);
+	unsupported(cells, out);
+	fputc('\n', out);
+}

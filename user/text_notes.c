@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Losses, warnings, and what was not measured. */
+#include "text.h"
+
+#include "record_read.h"
+
+#include <string.h>
+
+void text__losses(const struct cells *cells, FILE *out)
+{
+	double calls = 0, completions = 0, value;
+	size_t i;
+
+	for (i = 0; i < cells->count; i++) {
+		if (cell__sum(&cells->cells[i], "/lost/calls", &value))
+			calls += value;
+		if (cell__sum(&cells->cells[i], "/lost/completions", &value))
+			completions += value;
+	}
+	if (calls + completions > 0)
+		fprintf(out,
+			"LOST: %.0f calls and %.0f completions could not be followed: the counts "
+			"below lack them\n\n",
+			calls, completions);
+}
+
+/* Was the same text said by an earlier record? */
+static bool said_before(const struct cells *cells, size_t cell, size_t record, const char *list,
+			const char *key, const char *text)
+{
+	json_object *rows;
+	size_t i, j, k;
+
+	for (i = 0; i <= cell; i++) {
+		for (j = 0; j < (i == cell ? record : cells->cells[i].count); j++) {
+			rows = record__at(cells->cells[i].records[j], list);
+			for (k = 0; rows && k < json_object_array_length(rows); k++)
+				if (!strcmp(text, record__string(json_object_array_get_idx(rows, k),
+								 key)))
+					return true;
+		}
+	}
+	return false;
+}
+
+/* Prints each text of a list of all records once. Returns how many. */
+static size_t each_once(const struct cells *cells, const char *list, const char *key,
+			const char *before_first, const char *before_more, FILE *out)
+{
+	json_object *rows;
+	const char *text;
+	size_t i, j, k, said = 0;
+
+	for (i = 0; i < cells->count; i++) {
+		for (j = 0; j < cells->cells[i].count; j++) {
+			rows = record__at(cells->cells[i].records[j], list);
+			for (k = 0; rows && k < json_object_array_length(rows); k++) {
+				text = record__string(json_object_array_get_idx(rows, k), key);
+				if (said_before(cells, i, j, list, key, text))
+					continue;
+				fprintf(out, "%s%s", said++ ? before_more : before_first, text);
+			}
+		}
+	}
+	return said;
+}
+
+void text__notes(const struct cells *cells, FILE *out)
+{
+	if (each_once(cells, "/warnings", "/text", "warning: ", "\nwarning: ", out))
+		fputc('\n', out);
+	if (each_once(cells, "/unmeasured", "/key", "not measured (the record says why): ", ", ",
+		      out))
+		fputc('\n', out);
+}
