@@ -99,6 +99,13 @@ $(BUILD)/tests/%: tests/unit/%.c $(ANALYZE_OBJS) $(LOADGEN_OBJS)
 unit: $(UNIT_TESTS)
 	$(Q)for t in $(UNIT_TESTS); do $$t || exit 1; done
 
+# From this machine's kernel, or BTF=FILE for another architecture's: ARCH=arm64.
+BTF ?= /sys/kernel/btf/vmlinux
+vmlinux:
+	$(call msg,VMLINUX,vmlinux/$(ARCH)/vmlinux.h)
+	$(Q)vmlinux/generate $(BTF) vmlinux/types.txt vmlinux/$(ARCH)/types.txt > $(BUILD)/vmlinux.h
+	$(Q)mv $(BUILD)/vmlinux.h vmlinux/$(ARCH)/vmlinux.h
+
 clean:
 	$(Q)rm -rf build build-san analyze loadgen/loadgen
 

@@ -2,6 +2,11 @@
 /* Copies of what is in an skb: by the kernel on its way, and to the receiver's memory. */
 #include "zerocopy.bpf.h"
 
+#include <bpf/bpf_endian.h>
+
+#define ETH_P_IP   0x0800
+#define ETH_P_IPV6 0x86dd
+
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 /*
@@ -26,6 +31,14 @@ int BPF_PROG(deep_copy, struct sk_buff *skb)
 	return 0;
 }
 
+/* AF_UNIX copies by the same function; its skbs name no protocol. */
+static __always_inline bool is_ip(struct sk_buff *skb)
+{
+	__be16 protocol = BPF_CORE_READ(skb, protocol);
+
+	return protocol == bpf_htons(ETH_P_IP) || protocol == bpf_htons(ETH_P_IPV6);
+}
+
 /* args: skb, len. The receiver's copy, in its own context. */
 SEC("raw_tp/skb_copy_datagram_iovec")
 int receiver_copy(struct bpf_raw_tracepoint_args *ctx)
@@ -33,7 +46,7 @@ int receiver_copy(struct bpf_raw_tracepoint_args *ctx)
 	struct thread *thread = gate ? thread__get() : NULL;
 	struct totals *t;
 
-	if (!thread || thread->role != ROLE_RECEIVER)
+	if (!thread || thread->role != ROLE_RECEIVER || !is_ip((struct sk_buff *)ctx->args[0]))
 		return 0;
 	t = totals__get();
 	if (!t)

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Made by vmlinux/generate from a kernel's BTF and the lists there: do not edit. */
+#ifndef __VMLINUX_H__
+#define __VMLINUX_H__
+
+struct fdtable;
+struct file;
+struct files_struct;
+struct inode;
+struct sk_buff;
+struct sock;
+
+typedef unsigned char __u8;
+typedef short unsigned int __u16;
+typedef unsigned int __u32;
+typedef long long unsigned int __u64;
+typedef signed char __s8;
+typedef short int __s16;
+typedef int __s32;
+typedef long long int __s64;
+typedef __u16 __be16;
+typedef __u32 __be32;
+typedef __u64 __be64;
+typedef __u32 __wsum;
+typedef _Bool bool;
+typedef long unsigned int __kernel_ulong_t;
+typedef __kernel_ulong_t __kernel_size_t;
+typedef __kernel_size_t size_t;
+typedef short unsigned int umode_t;
+typedef struct {
+	int counter;
+} __attribute__((preserve_access_index)) atomic_t;
+typedef __u16 u16;
+typedef unsigned int sk_buff_data_t;
+typedef __u32 u32;
+typedef __u64 u64;
+typedef __s32 s32;
+
+struct task_struct {
+	struct files_struct *files;
+} __attribute__((preserve_access_index));
+
+struct files_struct {
+	struct fdtable *fdt;
+} __attribute__((preserve_access_index));
+
+struct fdtable {
+	unsigned int max_fds;
+	struct file **fd;
+} __attribute__((preserve_access_index));
+
+struct file {
+	void *private_data;
+	struct inode *f_inode;
+} __attribute__((preserve_access_index));
+
+struct inode {
+	umode_t i_mode;
+} __attribute__((preserve_access_index));
+
+struct socket {
+	struct sock *sk;
+} __attribute__((preserve_access_index));
+
+struct sock_common {
+	short unsigned int skc_family;
+	long unsigned int skc_flags;
+} __attribute__((preserve_access_index));
+
+struct sk_buff_head {
+	struct sk_buff *prev;
+} __attribute__((preserve_access_index));
+
+struct sock {
+	struct sock_common __sk_common;
+	struct sk_buff_head sk_error_queue;
+	atomic_t sk_zckey;
+	u16 sk_protocol;
+} __attribute__((preserve_access_index));
+
+struct msghdr {
+	unsigned int msg_flags;
+} __attribute__((preserve_access_index));
+
+struct sk_buff {
+	struct sock *sk;
+	char cb[48];
+	void *destructor;
+	unsigned int data_len;
+	__be16 protocol;
+	sk_buff_data_t end;
+	unsigned char *head;
+} __attribute__((preserve_access_index));
+
+struct skb_shared_info {
+	__u8 flags;
+	void *destructor_arg;
+} __attribute__((preserve_access_index));
+
+struct ubuf_info_msgzc {
+	u16 len;
+	u16 zerocopy:1;
+	u32 bytelen;
+} __attribute__((preserve_access_index));
+
+struct sock_extended_err {
+	__u32 ee_errno;
+	__u8 ee_origin;
+	__u8 ee_type;
+	__u8 ee_code;
+	__u8 ee_pad;
+	__u32 ee_info;
+	__u32 ee_data;
+} __attribute__((preserve_access_index));
+
+struct sock_exterr_skb {
+	struct sock_extended_err ee;
+} __attribute__((preserve_access_index));
+
+enum sock_flags {
+	SOCK_ZEROCOPY = 18,
+};
+
+enum {
+	TCP_CLOSE = 7,
+};
+
+enum {
+	false = 0,
+	true = 1,
+};
+
+struct bpf_raw_tracepoint_args {
+	__u64 args[0];
+} __attribute__((preserve_access_index));
+
+enum bpf_map_type {
+	BPF_MAP_TYPE_HASH = 1,
+	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+	BPF_MAP_TYPE_TASK_STORAGE = 29,
+};
+
+enum {
+	BPF_ANY = 0,
+	BPF_NOEXIST = 1,
+};
+
+enum {
+	BPF_F_NO_PREALLOC = 1,
+};
+
+enum {
+	BPF_LOCAL_STORAGE_GET_F_CREATE = 1,
+};
+
+struct user_pt_regs {
+	__u64 regs[31];
+	__u64 sp;
+	__u64 pc;
+	__u64 pstate;
+} __attribute__((preserve_access_index));
+
+struct pt_regs {
+	u64 orig_x0;
+	s32 syscallno;
+} __attribute__((preserve_access_index));
+
+#endif
