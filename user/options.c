@@ -104,5 +104,6 @@ void options__parse(struct options *o, int argc, char **argv)
 			program_invocation_short_name);
 		exit(EXIT_USAGE);
 	}
+	argp_err_exit_status = EXIT_USAGE;
 	argp_parse(&argp, argc, argv, 0, NULL, o);
 }

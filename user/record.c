@@ -179,6 +179,20 @@ static void add_warning(void *list, const char *code, const char *text)
 	json_object_array_add(list, o);
 }
 
+/* Where all flags are alike, a neighbour's is as good. */
+static void warn_assumed(const struct totals *t, json_object *list)
+{
+	__u64 copied = t->copied + t->copied_later - t->copied_not;
+	char text[128];
+
+	if (!t->flag_assumed || !copied || copied == t->completions)
+		return;
+	snprintf(text, sizeof(text),
+		 "%llu completions came out of order: their flag was taken from a neighbour",
+		 (unsigned long long)t->flag_assumed);
+	add_warning(list, "flag_assumed", text);
+}
+
 static json_object *warnings(const struct run_result *r, const struct run_setup *setup,
 			     const struct record_context *context)
 {

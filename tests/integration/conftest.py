@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""What the integration tests share: the real binaries, and probes for what this kernel allows.
+
+They run anywhere: on the build machine, and inside the lab's guests. The environment
+says what differs: SENDPATH_CALLS (sends per exactness case), SENDPATH_TIERS (mechanisms
+to force, space-separated; default: those the doctor finds here).
+"""
+
+import json
+import os
+import pathlib
+import re
+import select
+import subprocess
+import time
+
+import jsonschema
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = os.environ.get("SENDPATH_BIN", str(ROOT))
+ANALYZE = os.path.join(BUILD, "analyze")
+LOADGEN = os.path.join(BUILD, "loadgen/loadgen")
+CALLS = int(os.environ.get("SENDPATH_CALLS", "1000000"))
+VARIANTS = ("twocopy", "onecopy", "zerocopy")
+
+
+def run(*args, timeout=120, **kwargs):
+    """Run a command to its end; text output captured."""
+    return subprocess.run([str(a) for a in args], stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          timeout=timeout, check=False, **kwargs)
+
+
+def analyze(*args, **kwargs):
+    return run(ANALYZE, *args, **kwargs)
+
+
+def records(*args, **kwargs):
+    """Run a measurement that must succeed; its records, each checked against the schema."""
+    result = analyze("--json", "-", *args, **kwargs)
+    assert result.returncode == 0, result.stderr
+    return [check(json.loads(line)) for line in result.stdout.splitlines()]
+
+
+_VALIDATOR = jsonschema.Draft202012Validator(
+    json.loads((ROOT / "docs/run-record.schema.json").read_text()))
+
+
+def check(record):
+    problems = [f"{e.json_path}: {e.message}" for e in _VALIDATOR.iter_errors(record)]
+    assert not problems, problems
+    return record
+
+
+def only(sequence):
+    assert len(sequence) == 1, sequence
+    return sequence[0]
+
+
+def processes():
+    """pid -> command line of every process that runs one of the programs under test."""
+    found = {}
+    for entry in pathlib.Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                line = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+            except OSError:
+                continue
+            if line.startswith((ANALYZE, os.path.dirname(ANALYZE) + "/./loadgen", LOADGEN)):
+                found[int(entry.name)] = line
+    return found
+
+
+def programs():
+    """Ids of the BPF programs that the kernel holds."""
+    result = run("bpftool", "-j", "prog", "list")
+    assert result.returncode == 0, result.stderr
+    return {p["id"] for p in json.loads(result.stdout or "[]")}
+
+
+def eventually(condition, seconds=10):
+    """Wait for a condition that has no event to wait on."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        select.select([], [], [], 0.01)
+    return True
+
+
+_doctor = analyze("doctor")
+CAN_MEASURE = _doctor.returncode == 0
+TIERS = os.environ.get("SENDPATH_TIERS", "").split() or [
+    tier for tier in ("fentry", "tracepoint")
+    if tier == "tracepoint" or re.search(r"^hook send +fentry", _doctor.stdout, re.M)]
+
+needs_bpf = pytest.mark.skipif(
+    not CAN_MEASURE, reason="sends cannot be timed here: " + " / ".join(
+        line for line in _doctor.stdout.splitlines() if "unavailable" in line or "not enough" in line))
+
+
+@pytest.fixture
+def untouched():
+    """Fails the test if it leaves a process (and so a port) or a BPF program behind."""
+    before = processes(), programs()
+    yield
+    assert processes().keys() <= before[0].keys(), processes()
+    # The kernel frees programs after a grace period.
+    assert eventually(lambda: programs() <= before[1]), programs() - before[1]
+
+
+def pytest_report_header():
+    return [f"kernel: {os.uname().release}; mechanisms: {' '.join(TIERS)}; "
+            f"calls per exact case: {CALLS}"]

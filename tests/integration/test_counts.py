@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""The kernel's counts are the load generator's own, exactly."""
+
+import pytest
+
+from conftest import CALLS, TIERS, VARIANTS, needs_bpf, only, records
+
+pytestmark = needs_bpf
+
+SYSCALL = {"twocopy": "sendto", "onecopy": "sendmsg", "zerocopy": "sendmsg"}
+SPANS = {"fentry": {"tcp_sendmsg"}, "tracepoint": {"tcp_sendmsg_locked..return", "syscall"}}
+
+
+def exact(record, variant, threads):
+    app, call = record["app"], only(record["calls"])
+    assert app["messages"] == CALLS // threads * threads
+    assert call["syscall"] == SYSCALL[variant]
+    assert call["zerocopy"] == (variant == "zerocopy")
+    assert call["sends"] == call["syscalls"] == app["send_calls"]
+    assert call["bytes"] == app["bytes"] == app["received_bytes"]
+    assert call["errors"] == app["errors"]
+    assert record["receiver"]["bytes"] == app["received_bytes"]
+    assert record["lost"]["calls"] == record["lost"]["completions"] == 0
+    assert {w["code"] for w in record["warnings"]} <= {"no_pmu", "few_cpus", "governor",
+                                                       "debug_kernel", "hook_misses"}
+
+
+def timed(record, tier):
+    """Every send that reached the hook's span was timed; a failure before it was not."""
+    call = only(record["calls"])
+    wall = call["wall_ns"]
+    failed = sum(call["errors"].values())
+    assert wall["span"] in SPANS[tier]
+    assert call["sends"] - failed <= wall["count"] <= call["sends"]
+    assert sum(count for _, _, count in wall["buckets"]) == wall["count"]
+    assert wall["min"] <= wall["p50"] <= wall["p90"] <= wall["p99"] <= wall["p999"] <= wall["max"]
+    assert wall["min"] * wall["count"] <= wall["sum"] <= wall["max"] * wall["count"]
+
+
+@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("threads", [1, 4])
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_counts_are_exact(variant, threads, tier, untouched):
+    record = only(records("--variant", variant, "--threads", threads, "--size", "256",
+                          "--messages", CALLS // threads, "--warmup", "0.1", "--tier", tier,
+                          timeout=600))
+    assert record["plan"]["tier"] == tier
+    exact(record, variant, threads)
+    timed(record, tier)
+    if variant != "zerocopy":
+        assert record["zerocopy"] is None
+        return
+    zerocopy, app = record["zerocopy"], record["app"]["zerocopy"]
+    accepted = record["app"]["send_calls"] - sum(record["app"]["errors"].values())
+    assert zerocopy["requests"] == record["app"]["send_calls"]
+    assert zerocopy["completions"] == app["completions"] == accepted
+    assert zerocopy["copied"] == zerocopy["completions"]
+    assert zerocopy["fallback_rate"] == 1
+    assert zerocopy["app_told_copied"] == app["copied"] == accepted
+    assert zerocopy["outstanding"] == zerocopy["ignored"] == 0
+    assert sum(r["count"] for r in zerocopy["refused"]) == sum(record["app"]["errors"].values())
+    assert zerocopy["bytes_copied"] == zerocopy["bytes"] == record["app"]["bytes"]
+
+
+def test_null_variant_sends_nothing(untouched):
+    record = only(records("--variant", "null", "--duration", "0.2"))
+    assert record["calls"] == []
+    assert record["app"]["messages"] > 0
+    assert record["app"]["bytes"] == record["receiver"]["bytes"] == 0
+
+
+def test_warm_up_is_not_counted(untouched):
+    record = only(records("--variant", "onecopy", "--messages", "1000", "--warmup", "0.5"))
+    assert only(record["calls"])["sends"] == 1000
+
+
+def test_large_messages_and_odd_sizes(untouched):
+    for size in ("64", "65", "99999", "1M", "16M"):
+        for record in records("--variant", "all", "--size", size, "--messages", "20",
+                              "--verify"):
+            assert only(record["calls"])["bytes"] == record["app"]["bytes"]
+            assert record["app"]["verify"]["bad_bytes"] == 0
+            assert record["app"]["verify"]["bytes_checked"] == record["app"]["bytes"]
+
+
+def test_latency_of_the_message_contains_that_of_the_send(untouched):
+    record = only(records("--variant", "onecopy", "--messages", "5000", "--size", "4K"))
+    wall, message = only(record["calls"])["wall_ns"], record["app"]["message_latency_ns"]
+    assert wall["sum"] <= message["sum"]
+    assert wall["p50"] <= message["p50"] * 17 // 16

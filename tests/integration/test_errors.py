@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Bad input and bad luck: one clear line, the right status, nothing left behind."""
+
+import json
+import os
+import pathlib
+import re
+import signal
+import socket
+import subprocess
+
+import pytest
+
+from conftest import ANALYZE, analyze, check, eventually, needs_bpf, processes, run
+
+pytestmark = pytest.mark.usefixtures("untouched")
+
+USAGE = [
+    (["--variant", "fourcopy"], "fourcopy"),
+    (["--variant", ""], "--variant"),
+    (["--size", "0"], "0"),
+    (["--size", "9E"], "9E"),
+    (["--size", "32M"], "32M"),
+    (["--size", "1K", "--fields", "3", "--field-size", "100"], "--size"),
+    (["--threads", "0"], "--threads 0"),
+    (["--threads", "-1"], "-1"),
+    (["--duration", "fast"], "fast"),
+    (["--repeat", "0"], "--repeat 0"),
+    (["--tier", "magic"], "--tier magic"),
+    (["--address", "nowhere"], "nowhere"),
+    (["--port", "65536"], "65536"),
+    (["--events", "no_such_event"], "no_such_event"),
+    (["--no-such-option"], "no-such-option"),
+    (["analyse"], "analyse"),
+    ([], "--variant"),
+    (["doctor", "who"], "who"),
+]
+
+
+def one_line(result, *words):
+    lines = result.stderr.splitlines()
+    assert len(lines) == 1, result.stderr
+    for word in words:
+        assert word in lines[0]
+
+
+@pytest.mark.parametrize("args,word", USAGE, ids=lambda x: " ".join(x) if isinstance(x, list) else "")
+def test_wrong_usage(args, word):
+    result = analyze(*args)
+    assert result.returncode == 2, result.stderr
+    assert result.stdout == ""
+    one_line(result, word)
+
+
+@needs_bpf
+def test_taken_port():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        result = analyze("--variant", "twocopy", "--port", port, "--duration", "1")
+    assert result.returncode == 1
+    one_line(result, f"127.0.0.1:{port}")
+
+
+@needs_bpf
+@pytest.mark.parametrize("path", ["/nonexistent/runs.json", "/proc/runs.json", "/"])
+def test_file_that_cannot_be_written(path):
+    result = analyze("--variant", "twocopy", "--duration", "1", "--json", path)
+    assert result.returncode == 1
+    one_line(result, path, "--json")
+
+
+@needs_bpf
+def test_full_disk_leaves_no_half_record(tmp_path):
+    result = analyze("--variant", "twocopy", "--messages", "10", "--json", "/dev/full")
+    assert result.returncode == 1
+    one_line(result, "/dev/full")
+
+
+@needs_bpf
+def test_failed_run_leaves_no_empty_file(tmp_path):
+    path = tmp_path / "runs.json"
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        analyze("--variant", "twocopy", "--port", taken.getsockname()[1], "--json", path)
+    assert not path.exists()
+
+
+def test_without_root():
+    if os.geteuid():
+        pytest.skip("not root: nothing to give up")
+    result = run("setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", ANALYZE,
+                 "--variant", "twocopy")
+    assert result.returncode == 3
+    one_line(result, "CAP_BPF", "sudo")
+
+
+def test_doctor_without_root_says_so():
+    if os.geteuid():
+        pytest.skip("not root: nothing to give up")
+    result = run("setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", ANALYZE,
+                 "doctor")
+    assert result.returncode == 3
+    assert re.search(r"^capabilities +not enough", result.stdout, re.M)
+    assert re.search(r"^device +lo", result.stdout, re.M)
+
+
+def test_without_btf():
+    hidden = run("unshare", "-m", "sh", "-c",
+                 f"mount -t tmpfs none /sys/kernel/btf && exec {ANALYZE} --variant twocopy")
+    if "mount:" in hidden.stderr or "unshare:" in hidden.stderr:
+        pytest.skip("no mount namespace of our own here: " + hidden.stderr.strip())
+    assert hidden.returncode == 3
+    one_line(hidden, "BTF")
+
+
+class Running:
+    """A measurement in the background, past its start: the load's processes are there."""
+
+    def __init__(self, *args):
+        self.before = set(processes())
+        self.process = subprocess.Popen(
+            [ANALYZE, *map(str, args)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True)
+
+    def children(self):
+        """Pids of sender and receiver, once a window has moved data."""
+        found = []
+
+        def up():
+            found[:] = descend(self.process.pid, 2)
+            return self.process.poll() is not None or (len(found) == 2 and busy(found[1]))
+
+        assert eventually(up, 30) and len(found) == 2, self.process.poll()
+        return found
+
+    def finish(self):
+        out, err = self.process.communicate(timeout=60)
+        return out, err
+
+
+def gone(*pids):
+    return eventually(lambda: all(state(p) in "XZ" for p in pids))
+
+
+def descend(pid, levels):
+    """The first child, its first child, and so on."""
+    found = []
+    for _ in range(levels):
+        try:
+            children = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        except OSError:
+            break
+        if not children:
+            break
+        pid = int(children[0])
+        found.append(pid)
+    return found
+
+
+def state(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except OSError:
+        return "X"
+
+
+def busy(pid):
+    """Has it used CPU time worth a tick? Then data flow."""
+    try:
+        fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    except OSError:
+        return False
+    return int(fields[11]) + int(fields[12]) >= 5
+
+
+@needs_bpf
+@pytest.mark.parametrize("variant", ["twocopy", "zerocopy"])
+def test_receiver_dies_in_mid_run(tmp_path, variant):
+    path = tmp_path / "runs.json"
+    job = Running("--variant", variant, "--duration", "30", "--warmup", "0", "--json", path)
+    _, receiver = job.children()
+    os.kill(receiver, signal.SIGKILL)
+    out, err = job.finish()
+    assert job.process.returncode == 1
+    assert len(err.splitlines()) == 1 and "receiver" in err and "9" in err
+    record = check(json.loads(path.read_text()))
+    assert record["app"]["error"]
+    assert sum(c["sends"] for c in record["calls"]) > 0
+    assert "Gbit/s" in out
+
+
+@needs_bpf
+def test_sender_dies_in_mid_run(tmp_path):
+    path = tmp_path / "runs.json"
+    job = Running("--variant", "onecopy", "--duration", "30", "--warmup", "0", "--json", path)
+    sender, receiver = job.children()
+    os.kill(sender, signal.SIGKILL)
+    _, err = job.finish()
+    assert job.process.returncode == 1
+    assert len(err.splitlines()) == 1 and "killed by signal 9" in err
+    record = check(json.loads(path.read_text()))
+    assert record["app"] is None
+    assert sum(c["sends"] for c in record["calls"]) > 0
+    assert gone(receiver)
+
+
+@needs_bpf
+@pytest.mark.parametrize("sig", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted_run_reports_what_was_measured(tmp_path, sig):
+    path = tmp_path / "runs.json"
+    job = Running("--variant", "twocopy,onecopy", "--duration", "30", "--warmup", "0", "--json",
+                  path)
+    job.children()
+    job.process.send_signal(sig)
+    out, err = job.finish()
+    assert job.process.returncode == -sig
+    assert err == ""
+    record = check(json.loads(path.read_text()))
+    assert "interrupted" in {w["code"] for w in record["warnings"]}
+    assert record["calls"][0]["sends"] == record["app"]["send_calls"] > 0
+    assert "interrupted" in out
+
+
+@needs_bpf
+def test_killed_run_leaves_nothing():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    job = Running("--variant", "zerocopy", "--duration", "30", "--port", port)
+    pids = job.children()
+    job.process.kill()
+    job.finish()
+    assert job.process.returncode == -signal.SIGKILL
+    assert gone(*pids), processes()
+    with socket.socket() as again:
+        again.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        again.bind(("127.0.0.1", port))
+        again.listen()
+
+
+@needs_bpf
+def test_stopped_receiver_does_not_hang_an_interrupted_run():
+    job = Running("--variant", "twocopy", "--duration", "30", "--warmup", "0")
+    _, receiver = job.children()
+    os.kill(receiver, signal.SIGSTOP)
+    job.process.send_signal(signal.SIGINT)
+    try:
+        job.finish()
+    finally:
+        left = not gone(receiver)
+        if left:
+            os.kill(receiver, signal.SIGKILL)
+    assert not left
+    assert job.process.returncode == -signal.SIGINT

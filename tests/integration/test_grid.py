@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Lists make a grid, repeats interleaved; the records and the text say the same."""
+
+import json
+import re
+
+from conftest import analyze, needs_bpf, records
+
+pytestmark = needs_bpf
+
+
+def test_grid_order_and_cells(untouched):
+    got = records("--variant", "twocopy,onecopy", "--size", "64,4K", "--threads", "1,2",
+                  "--messages", "10", "--repeat", "2", "--warmup", "0")
+    order = [(r["run"]["repeat"], r["load"]["message_bytes"], r["load"]["threads"],
+              r["load"]["variant"]) for r in got]
+    assert order == [(repeat, size, threads, variant) for repeat in (1, 2) for size in (64, 4096)
+                     for threads in (1, 2) for variant in ("twocopy", "onecopy")]
+    assert len({r["run"]["id"] for r in got}) == 16
+    assert len({r["run"]["cell"] for r in got}) == 8
+
+
+def test_records_are_appended(tmp_path, untouched):
+    path = tmp_path / "runs.json"
+    for _ in range(2):
+        result = analyze("--variant", "twocopy", "--messages", "10", "--json", path)
+        assert result.returncode == 0
+    lines = path.read_text().splitlines()
+    assert [json.loads(line)["schema"] for line in lines] == ["sendpath.run/1"] * 2
+
+
+def test_text_report_tells_what_the_record_tells(tmp_path, untouched):
+    path = tmp_path / "runs.json"
+    result = analyze("--variant", "all", "--messages", "2000", "--repeat", "2", "--json", path)
+    assert result.returncode == 0, result.stderr
+    text = result.stdout
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    zero = [r for r in rows if r["load"]["variant"] == "zerocopy"]
+    requests = sum(r["zerocopy"]["requests"] for r in zero)
+    copied = sum(r["zerocopy"]["copied"] for r in zero)
+    assert f"zerocopy: {requests:,} sends asked for zero-copy" in text
+    assert f"{copied:,} of them copied (100 %)" in text
+    assert re.search(r"^zerocopy .* 100 %$", text, re.M)
+    for variant, call in (("twocopy", "sendto"), ("onecopy", "sendmsg"),
+                          ("zerocopy", "sendmsg with MSG_ZEROCOPY")):
+        assert f"kernel time of a send: {variant}, {call}, span " in text
+    assert "2 repeats interleaved" in text
+    assert "\x1b" not in text and "\x1b" not in result.stderr
+
+
+def test_histogram_bars_add_up(untouched):
+    text = analyze("--variant", "twocopy", "--messages", "3000").stdout
+    counts = re.findall(r"\|#* +([\d,]+)$", text, re.M)
+    assert sum(int(c.replace(",", "")) for c in counts) == 3000
+
+
+def test_cost_is_told_when_asked_for(untouched):
+    (plain,) = records("--variant", "onecopy", "--messages", "1000")
+    assert plain["observer"] is None
+    (costed,) = records("--variant", "onecopy", "--messages", "1000", "--cost")
+    assert costed["observer"]["bpf_runs"] >= 2000
+    assert costed["observer"]["bpf_ns"] > 0
+
+
+def test_further_events_by_name(untouched):
+    (record,) = records("--variant", "onecopy", "--messages", "100", "--events",
+                        "PERF_COUNT_SW_CONTEXT_SWITCHES,PERF_COUNT_SW_CPU_CLOCK")
+    extra = [c for c in record["counters"] if c["event"].startswith("PERF_COUNT_SW")]
+    assert {(c["event"], c["scope"]) for c in extra} == {
+        (e, s) for e in ("PERF_COUNT_SW_CONTEXT_SWITCHES", "PERF_COUNT_SW_CPU_CLOCK")
+        for s in ("sender", "receiver")}
+    assert all(c["status"] == "counted" for c in extra)

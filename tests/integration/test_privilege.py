@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""With sudo, only the measuring is privileged: load and files belong to the caller."""
+
+import json
+import os
+
+import pytest
+
+from conftest import ANALYZE, needs_bpf, run
+
+pytestmark = [needs_bpf, pytest.mark.usefixtures("untouched"),
+              pytest.mark.skipif(os.geteuid() != 0, reason="not root: sudo cannot be played")]
+
+USER = 65534
+
+
+def as_sudo(*args):
+    return run(ANALYZE, *args, env={**os.environ, "SUDO_UID": str(USER), "SUDO_GID": str(USER)})
+
+
+@pytest.fixture
+def open_folder(tmp_path):
+    """A folder that the user may write and reach."""
+    for folder in (tmp_path, tmp_path.parent, tmp_path.parent.parent):
+        folder.chmod(0o755)
+    os.chown(tmp_path, USER, USER)
+    return tmp_path
+
+
+def test_load_and_files_are_the_users(open_folder):
+    path = open_folder / "runs.json"
+    result = as_sudo("--variant", "zerocopy", "--messages", "2000", "--json", path)
+    assert result.returncode == 0, result.stderr
+    assert os.stat(path).st_uid == USER
+    record = json.loads(path.read_text())
+    assert record["privilege"]["uid"] == record["app"]["uid"] == USER
+    assert "sys_admin" not in record["privilege"]["capabilities"]
+    assert record["zerocopy"]["completions"] == record["app"]["zerocopy"]["completions"] == 2000
+
+
+def test_roots_files_are_out_of_reach(open_folder):
+    path = open_folder / "roots"
+    path.write_text("kept\n")
+    os.chmod(path, 0o600)
+    result = as_sudo("--variant", "twocopy", "--messages", "10", "--json", path)
+    assert result.returncode == 1
+    assert str(path) in result.stderr
+    assert path.read_text() == "kept\n"
+
+
+def test_locked_memory_is_refused_and_counted(open_folder):
+    """The user's RLIMIT_MEMLOCK bounds zero-copy: root, with CAP_IPC_LOCK, would not see it."""
+    path = open_folder / "runs.json"
+    result = run("prlimit", "--memlock=262144", ANALYZE, "--variant", "zerocopy", "--size", "64K",
+                 "--messages", "200", "--json", path,
+                 env={**os.environ, "SUDO_UID": str(USER), "SUDO_GID": str(USER)})
+    assert result.returncode == 0, result.stderr
+    record = json.loads(path.read_text())
+    assert record["app"]["memlock_bytes"] == 262144
+    refused = {r["errno"]: r["count"] for r in record["zerocopy"]["refused"]}
+    assert refused == record["app"]["errors"]
+    assert record["app"]["zerocopy"]["enobufs"] == refused.get("ENOBUFS", 0)
+    accepted = record["zerocopy"]["requests"] - sum(refused.values())
+    assert record["zerocopy"]["completions"] == accepted == 200
