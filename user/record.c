@@ -210,13 +210,7 @@ static json_object *warnings(const struct run_result *r, const struct run_setup 
 			 r->plan.entries[id].reason);
 		add_warning(list, "hook_misses", text);
 	}
-	if (r->measured.totals.flag_assumed) {
-		snprintf(
-			text, sizeof(text),
-			"%llu completions came out of order: their flag was taken from a neighbour",
-			(unsigned long long)r->measured.totals.flag_assumed);
-		add_warning(list, "flag_assumed", text);
-	}
+	warn_assumed(&r->measured.totals, list);
 	if (r->interrupted)
 		add_warning(list, "interrupted", "the run was interrupted before its time was up");
 	if (r->error[0])
