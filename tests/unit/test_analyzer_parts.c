@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* The analyzer's small pure parts: names, verdicts, tables, medians, reading records. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "loadgen/hist_stats.h"
+#include "user/calls.h"
+#include "user/netdev.h"
+#include "user/record_read.h"
+#include "user/safe_text.h"
+#include "user/table.h"
+
+static void test_untrusted_names_are_escaped(void **state)
+{
+	char out[32];
+
+	(void)state;
+	assert_string_equal(safe_text("eth0", out, sizeof(out)), "eth0");
+	assert_string_equal(safe_text("a\x1b[2J\n\\", out, sizeof(out)), "a\\x1b[2J\\x0a\\x5c");
+	assert_string_equal(safe_text("\xff", out, sizeof(out)), "\\xff");
+}
+
+static void test_untrusted_names_are_cut_whole(void **state)
+{
+	char out[8];
+
+	(void)state;
+	safe_text("\x01\x01\x01", out, sizeof(out));
+	assert_string_equal(out, "\\x01");
+}
+
+static void test_every_call_has_a_name(void **state)
+{
+	int kind, other;
+
+	(void)state;
+	for (kind = 0; kind < CALL_KINDS; kind++)
+		for (other = 0; other < kind; other++)
+			assert_string_not_equal(call_name(kind), call_name(other));
+	assert_true(call_sends_once(CALL_SENDTO));
+	assert_false(call_sends_once(CALL_SENDMMSG));
+}
+
+static void test_errors_have_names(void **state)
+{
+	(void)state;
+	assert_string_equal(call_error_name(EAGAIN), "EAGAIN");
+	assert_string_equal(call_error_name(ENOBUFS), "ENOBUFS");
+	assert_string_equal(call_error_name(ERRNO_RESTART), "ERESTARTSYS");
+	assert_string_equal(call_error_name(0), "other");
+	assert_string_equal(call_error_name(ERRNO_SLOTS), "other");
+}
+
+static void expect(struct netdev d, const char *answer)
+{
+	assert_string_equal(netdev__zerocopy(&d).answer, answer);
+}
+
+static void test_devices(void **state)
+{
+	(void)state;
+	expect((struct netdev){.loopback = true, .scatter_gather = true, .checksum = true}, "no");
+	expect((struct netdev){.driver = "tun", .scatter_gather = true, .checksum = true}, "no");
+	expect((struct netdev){.driver = "e1000e", .checksum = true}, "no");
+	expect((struct netdev){.driver = "e1000e", .scatter_gather = true}, "no");
+	expect((struct netdev){.driver = "veth", .scatter_gather = true, .checksum = true},
+	       "depends");
+	expect((struct netdev){.driver = "e1000e", .scatter_gather = true, .checksum = true},
+	       "yes");
+}
+
+static void test_table_aligns(void **state)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	struct table t = {};
+
+	(void)state;
+	table__row(&t);
+	table__cell(&t, "name");
+	table__cell(&t, "value");
+	table__row(&t);
+	table__cell(&t, "a");
+	table__cell(&t, "%d", 12345678);
+	table__row(&t);
+	table__cell(&t, "alone");
+	table__print(&t, out);
+	fclose(out);
+	assert_string_equal(text, "name      value\na      12345678\nalone\n");
+	free(text);
+}
+
+static void test_median(void **state)
+{
+	double odd[] = {3, 1, 2}, even[] = {4, 1, 3, 2}, none[1];
+
+	(void)state;
+	assert_true(median(odd, 3) == 2);
+	assert_true(median(even, 4) == 2.5);
+	assert_true(median(none, 0) == 0);
+}
+
+static void test_histogram_survives_the_record(void **state)
+{
+	static struct hist before, after;
+	json_object *o;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < 1000; i++)
+		hist_add(&before, i * i * 37);
+	hist_add(&before, HIST_LIMIT * 2);
+	o = hist__json(&before, "message");
+	record__add_hist(&after, o);
+	json_object_put(o);
+	assert_memory_equal(&before, &after, sizeof(before));
+}
+
+static void test_absent_is_not_zero(void **state)
+{
+	json_object *o = json_tokener_parse("{\"a\": {\"b\": null, \"c\": 0}}");
+	double value = 42;
+
+	(void)state;
+	assert_false(record__number(o, "/a/b", &value));
+	assert_false(record__number(o, "/a/d", &value));
+	assert_true(value == 42);
+	assert_true(record__number(o, "/a/c", &value));
+	assert_true(value == 0);
+	assert_string_equal(record__string(o, "/a/b"), "");
+	json_object_put(o);
+}
+
+static void test_counters_are_found_by_side_and_pmu(void **state)
+{
+	json_object *o = json_tokener_parse(
+		"{\"counters\": [{\"event\": \"cycles\", \"pmu\": \"cpu_core\", \"scope\": "
+		"\"sender\", \"value\": 1}, {\"event\": \"cycles\", \"pmu\": \"cpu_atom\", "
+		"\"scope\": \"sender\", \"value\": 2}, {\"event\": \"cycles\", \"pmu\": "
+		"\"cpu_core\", \"scope\": \"receiver\", \"value\": null}]}");
+	double value = 0;
+
+	(void)state;
+	assert_true(record__counter(o, "sender", "cycles", "cpu_atom", &value) && value == 2);
+	assert_true(record__counter(o, "sender", "cycles", NULL, &value) && value == 1);
+	assert_false(record__counter(o, "receiver", "cycles", NULL, &value));
+	assert_false(record__counter(o, "sender", "branches", NULL, &value));
+	json_object_put(o);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_untrusted_names_are_escaped),
+		cmocka_unit_test(test_untrusted_names_are_cut_whole),
+		cmocka_unit_test(test_every_call_has_a_name),
+		cmocka_unit_test(test_errors_have_names),
+		cmocka_unit_test(test_devices),
+		cmocka_unit_test(test_table_aligns),
+		cmocka_unit_test(test_median),
+		cmocka_unit_test(test_histogram_survives_the_record),
+		cmocka_unit_test(test_absent_is_not_zero),
+		cmocka_unit_test(test_counters_are_found_by_side_and_pmu),
+	};
+
+	return cmocka_run_group_tests_name("analyzer parts", tests, NULL, NULL);
+}
