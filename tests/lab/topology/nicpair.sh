@@ -3,6 +3,7 @@
 #
 # Two network cards with scatter-gather and segmentation offload on one wire.
 
+# shellcheck source=topology/lib.sh
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 
 modprobe e1000e

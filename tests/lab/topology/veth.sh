@@ -3,6 +3,7 @@
 #
 # Two namespaces of one machine: what is sent never leaves it, and is copied.
 
+# shellcheck source=topology/lib.sh
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 
 modprobe veth
