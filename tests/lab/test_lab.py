@@ -119,6 +119,26 @@ def test_other_lines_are_no_splats(line):
     assert not is_splat(line)
 
 
+def extract_btf(kernel, folder):
+    fetch = subprocess.run([HERE / "fetch-kernel", kernel], capture_output=True, text=True,
+                           check=False)
+    if fetch.returncode == SKIP:
+        pytest.skip(fetch.stderr.strip().splitlines()[-1])
+    assert fetch.returncode == 0, fetch.stderr
+    btf = folder / "btf"
+    subprocess.run([TREE / "vmlinux" / "extract-btf", Path(fetch.stdout.strip(), "vmlinuz"), btf],
+                   check=True)
+    return btf
+
+
+def test_btf_of_another_architecture(tmp_path):
+    btf = extract_btf("6.12-arm64", tmp_path)
+    types = subprocess.run(["bpftool", "btf", "dump", "file", btf, "format", "raw"],
+                           capture_output=True, text=True, check=True).stdout
+    for name in ("user_pt_regs", "sock", "ubuf_info_msgzc"):
+        assert f"STRUCT '{name}'" in types
+
+
 # With a boot each.
 
 IN_NICPAIR = r"""
@@ -165,11 +185,13 @@ def test_command_in_nicpair(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("kernel", [
     row["name"] for row in rows("kernels.tsv") if row["arch"] == "amd64"])
-def test_every_kernel(kernel):
+def test_every_kernel(kernel, tmp_path):
+    btf = extract_btf(kernel, tmp_path)
     # That the kernel loads sch_netem shows that it finds modules by itself.
     run = lab("--kernel", kernel, "--topology", "veth", "--", "bash", "-c",
               'uname -r; ip -n peer -br addr show dev veth1; echo "$SENDPATH_LAB"; '
-              'tc qdisc add dev veth0 root netem limit 1000')
+              'tc qdisc add dev veth0 root netem limit 1000; '
+              f'cmp {btf} /sys/kernel/btf/vmlinux')
     assert run.returncode == 0, run.stderr
     release, address, name = run.stdout.splitlines()
     assert kernel == "newest" or release.startswith(kernel + ".")
