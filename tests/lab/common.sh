@@ -1,0 +1,56 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# What the scripts of the lab share: messages, the two tables, the cache.
+# The sourcing script has set $here to this folder.
+
+# shellcheck disable=SC2154
+KERNELS=$here/kernels.tsv
+# shellcheck disable=SC2034
+TOPOLOGIES=$here/topologies.tsv
+# shellcheck disable=SC2034
+LAB_CACHE=${SENDPATH_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/sendpath}/lab
+
+# "It cannot be done here": what test runners know as a skip.
+SKIP=77
+
+say() {
+	echo "${0##*/}: $*" >&2
+}
+
+cannot() {
+	say "$*"
+	exit $SKIP
+}
+
+# need TOOL:PACKAGE...: name in one line all that is missing. A TOOL with a
+# slash is a file.
+need() {
+	local pair tool missing=()
+	for pair; do
+		tool=${pair%:*}
+		if [[ $tool == */* ]]; then
+			[[ -e $tool ]] || missing+=("${pair##*:}")
+		else
+			PATH=$PATH:/usr/sbin:/sbin command -v "$tool" >/dev/null || missing+=("${pair##*:}")
+		fi
+	done
+	((${#missing[@]} == 0)) || cannot "missing; install with: apt-get install ${missing[*]}"
+}
+
+# table_field TABLE NAME COLUMN: a cell, or nothing. The last comment line of a
+# table names its columns.
+table_field() {
+	awk -F '\t' -v name="$2" -v column="$3" '
+		/^#/ { sub(/^# /, ""); for (i = 1; i <= NF; i++) at[$i] = i; next }
+		$1 == name { print $(at[column]); exit }' "$1"
+}
+
+kernel_field() {
+	table_field "$KERNELS" "$1" "$2"
+}
+
+unknown() {
+	say "no $1 named $2; there are: $(grep -v '^#' "$3" | cut -f1 | paste -sd ' ')"
+	exit 2
+}

@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Tests of the lab: each run of a guest costs about ten seconds, so each test
+that boots one asserts all that the boot can show."""
+
+import csv
+import os
+import re
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+TREE = HERE.parent.parent
+LAB = HERE / "lab"
+
+SPLAT, NO_GUEST, TIMEOUT, SKIP = 121, 122, 124, 77
+
+
+def rows(table):
+    lines = (HERE / table).read_text().splitlines()
+    names = [line for line in lines if line.startswith("#")][-1][2:].split("\t")
+    cells = csv.reader((line for line in lines if not line.startswith("#")), delimiter="\t")
+    return [dict(zip(names, row)) for row in cells]
+
+
+def lab(*arguments, timeout=240):
+    """Run the lab to its end; skip the test if it says it cannot be done here."""
+    run = subprocess.run([LAB, *map(str, arguments)], stdin=subprocess.DEVNULL,
+                         capture_output=True, text=True, timeout=timeout, check=False)
+    if run.returncode == SKIP and run.stderr.startswith(("lab:", "fetch-kernel:", "mkinitramfs:")):
+        pytest.skip(run.stderr.strip().splitlines()[-1])
+    return run
+
+
+def children(pid):
+    found = {}
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            name, rest = re.match(r"\d+ \((.*)\) (.*)", status.read_text(), re.S).groups()
+        except (OSError, AttributeError):
+            continue
+        if int(rest.split()[1]) == pid:
+            found[int(status.parent.name)] = name
+    return found
+
+
+def alive(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def wait_until(condition, seconds=10):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.05)
+
+
+# Without a boot.
+
+def test_tables_name_what_exists():
+    for row in rows("topologies.tsv"):
+        assert (HERE / "topology" / row["script"]).is_file()
+    for row in rows("kernels.tsv"):
+        re.compile(row["package"])
+        assert re.fullmatch(r"[a-z0-9,-]+", row["suites"])
+
+
+@pytest.mark.parametrize("arguments", [
+    ("--kernel", "none", "--", "true"), ("--topology", "none", "--", "true"),
+    ("--timeout", "soon", "--", "true"), ("--timeout",), ("--nonsense",), (),
+    ("--share", "/no/such/folder", "--", "true")])
+def test_bad_usage(arguments):
+    run = lab(*arguments)
+    assert run.returncode == 2
+    assert run.stderr and not run.stdout
+
+
+def is_splat(line):
+    patterns = [pattern for pattern in (HERE / "splats").read_text().splitlines()
+                if not pattern.startswith("#")]
+    args = [part for pattern in patterns for part in ("-e", f"^({pattern})")]
+    return subprocess.run(["grep", "-qE", *args], input=line, text=True, check=False).returncode == 0
+
+
+@pytest.mark.parametrize("line", [
+    "BUG: kernel NULL pointer dereference, address: 0000000000000000",
+    "BUG: KASAN: slab-use-after-free in tcp_sendmsg_locked+0x1a/0x20",
+    "BUG: sleeping function called from invalid context at mm/slab.h:321",
+    "WARNING: CPU: 1 PID: 812 at net/core/skbuff.c:1234 skb_release_head_state+0x8/0xa0",
+    "WARNING: possible circular locking dependency detected",
+    "WARNING: suspicious RCU usage",
+    "------------[ cut here ]------------",
+    "Oops: 0002 [#1] PREEMPT SMP NOPTI",
+    "Kernel panic - not syncing: sysrq triggered crash",
+    "INFO: task sendpath:812 blocked for more than 120 seconds.",
+    "rcu: INFO: rcu_preempt detected stalls on CPUs/tasks:",
+    "watchdog: BUG: soft lockup - CPU#0 stuck for 22s! [swapper/0:1]",
+    "refcount_t: underflow; use-after-free.",
+    "general protection fault, probably for non-canonical address 0xdead000000000122",
+    "unregister_netdevice: waiting for lo to become free. Usage count = 2"])
+def test_splats_are_known(line):
+    assert is_splat(line)
+
+
+@pytest.mark.parametrize("line", [
+    "NMI watchdog: Perf NMI watchdog permanently disabled",
+    "Spectre V2 : WARNING: Unprivileged eBPF is enabled with eIBRS on, data leaks possible",
+    "rcu: Hierarchical RCU implementation.",
+    "rcu: \tRCU restricting CPUs from NR_CPUS=8192 to nr_cpu_ids=2.",
+    "clocksource: timekeeping watchdog on CPU1: Marking clocksource 'tsc' as unstable",
+    "BUGS are not reported by a word alone"])
+def test_other_lines_are_no_splats(line):
+    assert not is_splat(line)
+
+
+def extract_btf(kernel, folder):
+    fetch = subprocess.run([HERE / "fetch-kernel", kernel], capture_output=True, text=True,
+                           check=False)
+    if fetch.returncode == SKIP:
+        pytest.skip(fetch.stderr.strip().splitlines()[-1])
+    assert fetch.returncode == 0, fetch.stderr
+    btf = folder / "btf"
+    subprocess.run([TREE / "vmlinux" / "extract-btf", Path(fetch.stdout.strip(), "vmlinuz"), btf],
+                   check=True)
+    return btf
+
+
+def test_btf_of_another_architecture(tmp_path):
+    btf = extract_btf("6.12-arm64", tmp_path)
+    types = subprocess.run(["bpftool", "btf", "dump", "file", btf, "format", "raw"],
+                           capture_output=True, text=True, check=True).stdout
+    for name in ("user_pt_regs", "sock", "ubuf_info_msgzc"):
+        assert f"STRUCT '{name}'" in types
+
+
+# With a boot each.
+
+IN_NICPAIR = r"""
+set -eu
+pwd
+echo to stderr >&2
+echo by name >/dev/stderr
+ping -c 1 -W 5 10.9.0.2 >/dev/null && echo ping
+ip netns exec peer /usr/bin/python3 -c '
+import socket
+s = socket.create_server(("10.9.0.2", 7000))
+print("listening", flush=True)
+c, _ = s.accept()
+print(c.recv(100).decode(), flush=True)' >/tmp/served &
+until grep -q listening /tmp/served; do sleep 0.1; done
+echo hello >/dev/tcp/10.9.0.2/7000
+wait
+tail -n +2 /tmp/served | head -n 1
+ethtool -k eth0 | grep '^scatter-gather:'
+cat /proc/sys/net/core/bpf_jit_enable
+for dir in /sys/kernel/tracing /sys/kernel/debug /sys/fs/bpf; do findmnt -no FSTYPE $dir; done
+for dir in /tmp /run /var/tmp /root . ; do touch $dir/written-in-guest && rm $dir/written-in-guest; done
+touch "$PWD/only-in-guest"
+uname -r >"$SHARE/release"
+sleep 1000 &
+echo "$SENDPATH_TEST"
+exit 7
+"""
+
+
+def test_command_in_nicpair(tmp_path, monkeypatch):
+    monkeypatch.setenv("SENDPATH_TEST", "it's passed on")
+    script = IN_NICPAIR.replace("$SHARE", str(tmp_path))
+    run = lab("--topology", "nicpair", "--share", tmp_path, "--", "bash", "-c", script)
+    assert run.stdout.splitlines() == [
+        str(TREE), "to stderr", "by name", "ping", "hello", "scatter-gather: on", "1",
+        "tracefs", "debugfs", "bpf", "it's passed on"]
+    assert "\r" not in run.stdout
+    assert run.stderr == ""
+    assert run.returncode == 7
+    assert (tmp_path / "release").read_text().startswith("6.12.")
+    assert not (TREE / "only-in-guest").exists()
+
+
+@pytest.mark.parametrize("kernel", [
+    row["name"] for row in rows("kernels.tsv") if row["arch"] == "amd64"])
+def test_every_kernel(kernel, tmp_path):
+    btf = extract_btf(kernel, tmp_path)
+    # That the kernel loads sch_netem shows that it finds modules by itself.
+    run = lab("--kernel", kernel, "--topology", "veth", "--", "bash", "-c",
+              'uname -r; ip -n peer -br addr show dev veth1; echo "$SENDPATH_LAB"; '
+              'tc qdisc add dev veth0 root netem limit 1000; '
+              f'cmp {btf} /sys/kernel/btf/vmlinux')
+    assert run.returncode == 0, run.stderr
+    release, address, name = run.stdout.splitlines()
+    assert kernel == "newest" or release.startswith(kernel + ".")
+    assert "10.8.0.2/24" in address
+    assert name == kernel
+
+
+# A real report of the kernel's own, of a task that waits too long for a frozen
+# file system; nothing else is wrong and the command succeeds.
+HANG = """
+set -e
+sysctl -qw kernel.hung_task_timeout_secs=1 kernel.hung_task_check_interval_secs=1
+truncate -s 8M /dev/shm/image
+mkfs.ext4 -q /dev/shm/image
+modprobe loop
+mkdir /run/frozen
+mount /dev/shm/image /run/frozen
+fsfreeze -f /run/frozen
+touch /run/frozen/file &
+until dmesg | grep -q 'blocked for more than'; do sleep 0.2; done
+fsfreeze -u /run/frozen
+wait
+echo succeeded
+"""
+
+
+def test_splat_fails_a_command_that_succeeds():
+    run = lab("--timeout", 120, "--", "bash", "-c", HANG)
+    assert run.stdout == "succeeded\n", run.stderr
+    assert run.returncode == SPLAT
+    assert "kernel 6.12 reported a bug: INFO: task touch:" in run.stderr
+    # The tail of the log is there, call trace and all.
+    assert "Call Trace:" in run.stderr
+
+
+def test_crash_ends_the_run():
+    begin = time.monotonic()
+    run = lab("--timeout", 200, "--", "bash", "-c", "echo before; echo c >/proc/sysrq-trigger; sleep 1000")
+    assert run.stdout == "before\n"
+    assert run.returncode == SPLAT
+    assert "sysrq triggered crash" in run.stderr
+    assert time.monotonic() - begin < 150
+
+
+def test_timeout_says_what_was_awaited():
+    run = lab("--timeout", 25, "--", "sleep", 1234)
+    assert run.returncode == TIMEOUT, run.stderr
+    assert "kernel 6.12: timeout of 25 s, awaiting the command: sleep 1234" in run.stderr
+    run = lab("--timeout", 1, "--", "true")
+    assert run.returncode == TIMEOUT
+    assert "awaiting the guest to come up" in run.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_nothing_is_left_behind(number, tmp_path):
+    lab("--timeout", 1, "--", "true")  # skips if there is no lab here
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    # Its own session: the signal is for the script alone, as kill(1) sends it.
+    with subprocess.Popen([LAB, "--", "bash", "-c", "echo up; sleep 1234"], env=environment,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, start_new_session=True) as run:
+        assert run.stdout.readline() == b"up\n"
+        started = children(run.pid)
+        assert any(name.startswith("qemu") for name in started.values())
+        assert not list(tmp_path.iterdir())
+        run.send_signal(number)
+        run.wait(timeout=20)
+        wait_until(lambda: not any(map(alive, started)))
+    assert not list(tmp_path.iterdir())

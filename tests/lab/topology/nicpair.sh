@@ -1,0 +1,11 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# Two network cards with scatter-gather and segmentation offload on one wire.
+
+# shellcheck source=topology/lib.sh
+. "${BASH_SOURCE[0]%/*}/lib.sh"
+
+modprobe e1000e
+wait_for 20 "two network cards" test -e /sys/class/net/eth0 -a -e /sys/class/net/eth1
+pair eth0 eth1 10.9.0.1 10.9.0.2
