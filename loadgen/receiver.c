@@ -14,8 +14,9 @@
 #include "loadgen/options.h"
 #include "loadgen/receiver_process.h"
 
-#define ANSWER_TIMEOUT_MS 8000 /* above the time an accept may take */
-#define LEAVE_TIMEOUT_MS  2000
+#define ADOPT_TIMEOUT_MS 8000 /* above the time an accept may take */
+#define TIME_TIMEOUT_MS	 1000
+#define LEAVE_TIMEOUT_MS 1000
 
 struct receiver {
 	pid_t pid; /* 0 once it was reaped */
@@ -124,7 +125,8 @@ int receiver__fd(const struct receiver *r)
 	return r->channel;
 }
 
-static int ask(struct receiver *r, const struct receiver_request *q, struct receiver_reply *reply)
+static int ask(struct receiver *r, const struct receiver_request *q, struct receiver_reply *reply,
+	       int timeout_ms)
 {
 	struct pollfd p = {.fd = r->channel, .events = POLLIN};
 	int n;
@@ -133,7 +135,7 @@ static int ask(struct receiver *r, const struct receiver_request *q, struct rece
 	if (write(r->channel, q, sizeof(*q)) != sizeof(*q))
 		return -EPIPE;
 	do
-		n = poll(&p, 1, ANSWER_TIMEOUT_MS);
+		n = poll(&p, 1, timeout_ms);
 	while (n < 0 && errno == EINTR);
 	if (n <= 0)
 		return -ETIMEDOUT;
@@ -146,7 +148,7 @@ int receiver__adopt(struct receiver *r, unsigned int slot, unsigned int port, st
 {
 	struct receiver_request q = {.type = RECEIVER_ADOPT, .slot = slot, .port = port};
 	struct receiver_reply reply;
-	int err = ask(r, &q, &reply);
+	int err = ask(r, &q, &reply, ADOPT_TIMEOUT_MS);
 
 	if (err == -EPIPE)
 		receiver__died(r, f);
@@ -160,7 +162,7 @@ int receiver__cpu_time(struct receiver *r, struct cpu_time *t)
 {
 	struct receiver_request q = {.type = RECEIVER_CPU_TIME};
 	struct receiver_reply reply;
-	int err = ask(r, &q, &reply);
+	int err = ask(r, &q, &reply, TIME_TIMEOUT_MS);
 
 	if (!err)
 		*t = reply.time;
