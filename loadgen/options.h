@@ -18,6 +18,7 @@
 #define FIELDS_DEFAULT 8
 #define FIELDS_MAX     1024 /* IOV_MAX: a message is one sendmsg */
 #define THREADS_MAX    1024
+#define INFLIGHT_MAX   65536
 #define LIST_MAX       32
 
 /* How the two ends share the processors. */
@@ -49,20 +50,53 @@ struct load_options {
 	unsigned int threads[LIST_MAX];
 	size_t thread_count;
 	size_t field_size; /* 0: not given */
+	bool variants_given;
+	bool sizes_given;
+	bool threads_given;
 	bool fields_given;
 	bool duration_given;
+	bool address_given;
 	struct load load;
 };
 
 /*
  * The argp child. Its input is a struct load_options, which it initialises with
  * the defaults; a value that cannot be is a usage error (exit status 2) in one
- * line that names the option, the value and the remedy.
+ * line that names the option, the value and the remedy. Its keys lie from 0x4c00
+ * to 0x4cff. Strings point into argv.
  */
 extern const struct argp load_argp;
+
+/* The defaults: what an empty command line means. */
+void load_options__init(struct load_options *o);
+
+/*
+ * Takes one option's value; then, after the last, what only all of them together
+ * can tell. 0, or -EINVAL with the reason in one line.
+ */
+int load_options__set(struct load_options *o, int key, const char *value, char *why, size_t room);
+int load_options__resolve(struct load_options *o, char *why, size_t room);
 
 /* The load for one cell of the grid. The indices are below the counts. */
 struct load load_options__cell(const struct load_options *o, size_t variant, size_t size,
 			       size_t threads);
+
+/* The keys, for load_options__set(). */
+enum load_option_key {
+	LOAD_VARIANT = 0x4c00,
+	LOAD_SIZE,
+	LOAD_FIELDS,
+	LOAD_FIELD_SIZE,
+	LOAD_THREADS,
+	LOAD_DURATION,
+	LOAD_MESSAGES,
+	LOAD_WARMUP,
+	LOAD_INFLIGHT,
+	LOAD_VERIFY,
+	LOAD_PIN,
+	LOAD_ADDRESS,
+	LOAD_PORT,
+	LOAD_NETNS,
+};
 
 #endif

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <errno.h>
+#include <fcntl.h>
+#include <json-c/json.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "loadgen/control.h"
+#include "loadgen/one_line.h"
+#include "loadgen/options.h"
+#include "loadgen/run.h"
+#include "loadgen/send_ops.h"
+#include "loadgen/units.h"
+
+enum { OPT_JSON = 0x100, OPT_CONTROL };
+
+struct arguments {
+	struct load_options load;
+	const char *json; /* "-": standard output */
+	int json_fd;
+	int control; /* -1: nobody drives us */
+};
+
+const char *argp_program_version = "loadgen " SENDPATH_VERSION;
+
+static error_t refuse(struct argp_state *state, const char *option, const char *value,
+		      const char *remedy)
+{
+	argp_failure(state, STATUS_USAGE, 0, "%s %s: %s", option, value, remedy);
+	return EINVAL;
+}
+
+/* A load is one cell of the grid that the lists can make. */
+static error_t check_single(const struct load_options *o, struct argp_state *state)
+{
+	const char *list = o->variant_count > 1	 ? "--variant"
+			   : o->size_count > 1	 ? "--size"
+			   : o->thread_count > 1 ? "--threads"
+						 : NULL;
+
+	return list ? refuse(state, list, "(a list)",
+			     "loadgen runs one load, give one element; lists are for analyze")
+		    : 0;
+}
+
+/* Before the run, so that nothing is measured in vain; an old file stays until then. */
+static error_t open_json(struct arguments *a, struct argp_state *state)
+{
+	if (!a->json)
+		return 0;
+	a->json_fd = strcmp(a->json, "-") ? open(a->json, O_WRONLY | O_CREAT | O_CLOEXEC, 0666)
+					  : STDOUT_FILENO;
+	return a->json_fd < 0 ? refuse(state, "--json", a->json, strerror(errno)) : 0;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct arguments *a = state->input;
+	unsigned long long fd;
+	error_t err;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		one_line__errors(state);
+		state->child_inputs[0] = &a->load;
+		a->control = a->json_fd = -1;
+		return 0;
+	case OPT_JSON:
+		a->json = arg;
+		return 0;
+	case OPT_CONTROL:
+		if (units__count(arg, &fd) || fd > 1u << 20)
+			return refuse(state, "--control", arg, "give an open socket's number");
+		a->control = (int)fd;
+		return 0;
+	case ARGP_KEY_ARG:
+		argp_failure(state, STATUS_USAGE, 0, "%s: not an option; --help lists them", arg);
+		return EINVAL;
+	case ARGP_KEY_SUCCESS:
+		err = check_single(&a->load, state);
+		return err ? err : open_json(a, state);
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_child children[] = {{&load_argp, 0, NULL, 0}, {0}};
+
+static const struct argp_option options[] = {
+	{"json", OPT_JSON, "FILE", 0, "write the result as one line of JSON (- for stdout)", 1},
+	{"control", OPT_CONTROL, "FD", OPTION_HIDDEN, "a driver's socket", 1},
+	{0},
+};
+
+static const struct argp loadgen_argp = {
+	.options = options,
+	.parser = parse,
+	.children = children,
+	.doc = "Make TCP sends from this process to one that it forks, and time them.\v"
+	       "Exit status: 0 done, 1 failed while running, 2 wrong usage, 3 this system cannot "
+	       "do it.",
+};
+
+static int write_all(int fd, const char *text, size_t length)
+{
+	while (length) {
+		ssize_t n = write(fd, text, length);
+
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		if (n > 0) {
+			text += n;
+			length -= (size_t)n;
+		}
+	}
+	return 0;
+}
+
+static int write_json(const struct arguments *a, const char *json, struct failure *f)
+{
+	int err;
+
+	if (ftruncate(a->json_fd, 0) && errno != EINVAL)
+		return failure__set(f, STATUS_FAILED, -errno, "--json %s: %m", a->json);
+	err = write_all(a->json_fd, json, strlen(json));
+	if (!err)
+		err = write_all(a->json_fd, "\n", 1);
+	return err ? failure__set(f, STATUS_FAILED, err, "--json %s: %s", a->json, strerror(-err))
+		   : 0;
+}
+
+static int report(const struct arguments *a, struct control *control, const struct result *r,
+		  struct failure *f)
+{
+	struct json_object *o = result__json(r);
+	const char *json;
+	int err = 0;
+
+	json = o ? json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN) : NULL;
+	if (!json)
+		err = failure__set(f, STATUS_FAILED, -ENOMEM, "out of memory for the result");
+	if (!err && a->json)
+		err = write_json(a, json, f);
+	if (!err)
+		err = control__result(control, json, f);
+	json_object_put(o);
+	if (a->control < 0 && (!a->json || strcmp(a->json, "-")))
+		result__print(r);
+	return err;
+}
+
+/* Says what failed, to whoever listens. */
+static int conclude(const struct arguments *a, struct control *control, const struct failure *f,
+		    int told)
+{
+	if (!f->status)
+		return 0;
+	if (a->control < 0)
+		fprintf(stderr, "%s: %s\n", program_invocation_short_name, f->text);
+	else if (control && !told)
+		control__error(control, f);
+	return f->status;
+}
+
+static int run(const struct arguments *a, struct control *control, struct failure *f)
+{
+	struct load load = load_options__cell(&a->load, 0, 0, 0);
+	struct result *r = malloc(sizeof(*r));
+	int told = 0;
+
+	if (!r)
+		failure__set(f, STATUS_FAILED, -ENOMEM, "out of memory");
+	else if (!run__execute(&load, control, r, f)) {
+		told = !report(a, control, r, f);
+		failure__adopt(f, &r->failure);
+	}
+	free(r);
+	return conclude(a, control, f, told);
+}
+
+/* So that a shell sees why we ended, as it would of any program. */
+static void die_by(int sig)
+{
+	fflush(NULL);
+	signal(sig, SIG_DFL);
+	raise(sig);
+}
+
+int main(int argc, char **argv)
+{
+	const char *invalid = variants__first_invalid();
+	struct control *control = NULL;
+	struct arguments a = {0};
+	struct failure f = {0};
+	int status, sig = 0;
+
+	if (invalid) {
+		fprintf(stderr, "loadgen: send variant %s is incomplete\n", invalid);
+		return STATUS_FAILED;
+	}
+	argp_err_exit_status = STATUS_USAGE;
+	if (argp_parse(&loadgen_argp, argc, argv, 0, NULL, &a))
+		return STATUS_USAGE;
+	if (control__create(&control, a.control, &f)) {
+		fprintf(stderr, "loadgen: %s\n", f.text);
+		return f.status;
+	}
+	status = run(&a, control, &f);
+	sig = control__signal(control);
+	control__destroy(control);
+	if (a.json_fd > STDERR_FILENO)
+		close(a.json_fd);
+	if (sig)
+		die_by(sig);
+	return status;
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "loadgen/cpus.h"
+#include "loadgen/listener.h"
+#include "loadgen/options.h"
+#include "loadgen/receiver_process.h"
+
+#define ADOPT_TIMEOUT_MS 8000 /* above the time an accept may take */
+#define TIME_TIMEOUT_MS	 1000
+#define LEAVE_TIMEOUT_MS 1000
+
+struct receiver {
+	pid_t pid; /* 0 once it was reaped */
+	int channel;
+};
+
+/* Signals of the terminal's group are the sender's to act upon. */
+static void settle_signals(void)
+{
+	sigset_t none;
+
+	signal(SIGINT, SIG_IGN);
+	signal(SIGTERM, SIG_IGN);
+	signal(SIGHUP, SIG_IGN);
+	signal(SIGPIPE, SIG_IGN);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* What the parent holds open must not stay open here, or its end would not show. */
+static void close_all_but(int a, int b)
+{
+	unsigned int low = (unsigned int)(a < b ? a : b), high = (unsigned int)(a < b ? b : a);
+
+	if (low > 3)
+		close_range(3, low - 1, 0);
+	if (high > low + 1)
+		close_range(low + 1, high - 1, 0);
+	close_range(high + 1, ~0u, 0);
+}
+
+static void child(const struct receiver_process *p, const struct cpus *cpus)
+{
+	settle_signals();
+	/* After the parent died, the signal would never come: hence the second look. */
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != p->parent)
+		_exit(1);
+	close_all_but(p->channel, p->listener);
+	if (cpus->split)
+		sched_setaffinity(0, sizeof(cpus->receiver), &cpus->receiver);
+	receiver_process__serve(p);
+	_exit(0);
+}
+
+int receiver__start(struct receiver **receiver, struct listener *l, struct slot *slots,
+		    const struct load *load, const struct cpus *cpus, struct failure *f)
+{
+	struct receiver_process p = {
+		.listener = l->fd,
+		.parent = getpid(),
+		.slots = slots,
+		.message_bytes = load->message_bytes,
+		.verify = load->verify,
+	};
+	struct receiver *r = calloc(1, sizeof(*r));
+	int pair[2], err;
+
+	*receiver = NULL;
+	if (!r || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)) {
+		err = -errno;
+		free(r);
+		return failure__set(f, STATUS_FAILED, err, "cannot start the receiver: %m");
+	}
+	r->channel = pair[0];
+	p.channel = pair[1];
+	r->pid = fork();
+	if (!r->pid)
+		child(&p, cpus);
+	err = r->pid < 0 ? -errno : 0;
+	close(pair[1]);
+	listener__close(l);
+	if (!err) {
+		*receiver = r;
+		return 0;
+	}
+	close(r->channel);
+	free(r);
+	return failure__set(f, STATUS_FAILED, err, "cannot fork the receiver: %s", strerror(-err));
+}
+
+void receiver__stop(struct receiver *r)
+{
+	struct pollfd p;
+
+	if (!r)
+		return;
+	if (r->pid) {
+		shutdown(r->channel, SHUT_WR);
+		p = (struct pollfd){.fd = r->channel};
+		/* A stopped or stuck one hears no end of file. */
+		if (poll(&p, 1, LEAVE_TIMEOUT_MS) <= 0)
+			kill(r->pid, SIGKILL);
+		waitpid(r->pid, NULL, 0);
+	}
+	close(r->channel);
+	free(r);
+}
+
+pid_t receiver__pid(const struct receiver *r)
+{
+	return r->pid;
+}
+
+int receiver__fd(const struct receiver *r)
+{
+	return r->channel;
+}
+
+static int ask(struct receiver *r, const struct receiver_request *q, struct receiver_reply *reply,
+	       int timeout_ms)
+{
+	struct pollfd p = {.fd = r->channel, .events = POLLIN};
+	int n;
+
+	/* Not send(): who counts this process's sends shall see the load alone. */
+	if (write(r->channel, q, sizeof(*q)) != sizeof(*q))
+		return -EPIPE;
+	do
+		n = poll(&p, 1, timeout_ms);
+	while (n < 0 && errno == EINTR);
+	if (n <= 0)
+		return -ETIMEDOUT;
+	if (read(r->channel, reply, sizeof(*reply)) != sizeof(*reply))
+		return -EPIPE;
+	return reply->err;
+}
+
+int receiver__adopt(struct receiver *r, unsigned int slot, unsigned int port, struct failure *f)
+{
+	struct receiver_request q = {.type = RECEIVER_ADOPT, .slot = slot, .port = port};
+	struct receiver_reply reply;
+	int err = ask(r, &q, &reply, ADOPT_TIMEOUT_MS);
+
+	if (err == -EPIPE)
+		receiver__died(r, f);
+	return err ? failure__set(f, STATUS_FAILED, err,
+				  "the receiver did not get the connection from port %u: %s", port,
+				  strerror(-err))
+		   : 0;
+}
+
+int receiver__cpu_time(struct receiver *r, struct cpu_time *t)
+{
+	struct receiver_request q = {.type = RECEIVER_CPU_TIME};
+	struct receiver_reply reply;
+	int err = ask(r, &q, &reply, TIME_TIMEOUT_MS);
+
+	if (!err)
+		*t = reply.time;
+	return err;
+}
+
+void receiver__died(struct receiver *r, struct failure *f)
+{
+	int status;
+
+	if (!r->pid || waitpid(r->pid, &status, 0) != r->pid)
+		return;
+	r->pid = 0;
+	if (WIFSIGNALED(status))
+		failure__set(f, STATUS_FAILED, -EPIPE,
+			     "the receiver process died (signal %d) before the run was over",
+			     WTERMSIG(status));
+	else
+		failure__set(f, STATUS_FAILED, -EPIPE,
+			     "the receiver process ended (status %d) before the run was over",
+			     WEXITSTATUS(status));
+}

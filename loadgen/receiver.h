@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The receiving process: a thread for each connection reads and counts. It is
+ * forked, so that its time is its own, and neither outlives the other: it is
+ * killed with its parent, and ends at the end of file of their socket pair.
+ */
+#ifndef SENDPATH_RECEIVER_H
+#define SENDPATH_RECEIVER_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "loadgen/failure.h"
+#include "loadgen/slot.h"
+
+struct receiver;
+struct cpus;
+struct listener;
+struct load;
+
+struct cpu_time {
+	double user_s;
+	double system_s;
+};
+
+/* Forks it; must be called before there are threads. Closes l in the caller. */
+int receiver__start(struct receiver **r, struct listener *l, struct slot *slots,
+		    const struct load *load, const struct cpus *cpus, struct failure *f);
+
+/* Ends it and waits until it is gone. */
+void receiver__stop(struct receiver *r);
+
+pid_t receiver__pid(const struct receiver *r);
+
+/* Readable when the process is gone, or has answered (nobody waits for that). */
+int receiver__fd(const struct receiver *r);
+
+/* Has it take the connection that comes from this port, for this slot. */
+int receiver__adopt(struct receiver *r, unsigned int slot, unsigned int port, struct failure *f);
+
+/* Its processor time so far. -errno if it does not answer. */
+int receiver__cpu_time(struct receiver *r, struct cpu_time *t);
+
+/* It is gone before its time: says how. */
+void receiver__died(struct receiver *r, struct failure *f);
+
+#endif

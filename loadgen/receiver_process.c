@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "loadgen/listener.h"
+#include "loadgen/receiver_process.h"
+
+/*
+ * Large enough that a system call costs nothing beside the copy, small enough
+ * that what was copied stays in the second-level cache.
+ */
+#define BUFFER_BYTES	  (256u << 10)
+#define ACCEPT_TIMEOUT_MS 5000
+
+struct connection {
+	int fd;
+	struct slot *slot;
+	char *buffer;
+};
+
+static void receive(struct connection *c, bool verify)
+{
+	uint64_t received = 0;
+
+	for (;;) {
+		ssize_t n = recv(c->fd, c->buffer, BUFFER_BYTES, 0);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return;
+		if (verify)
+			pattern__check(&c->slot->verified, c->buffer, (size_t)n);
+		received += (uint64_t)n;
+		slot__publish(c->slot, received);
+	}
+}
+
+static void finish(struct connection *c)
+{
+	slot__end(c->slot);
+	close(c->fd);
+	free(c->buffer);
+	free(c);
+}
+
+static void *receive_plain(void *arg)
+{
+	receive(arg, false);
+	finish(arg);
+	return NULL;
+}
+
+static void *receive_verify(void *arg)
+{
+	receive(arg, true);
+	finish(arg);
+	return NULL;
+}
+
+static int start_thread(const struct receiver_process *p, int fd, struct slot *slot)
+{
+	struct connection *c = calloc(1, sizeof(*c));
+	pthread_attr_t detached;
+	pthread_t thread;
+	int err = ENOMEM;
+
+	if (!c)
+		return -ENOMEM;
+	c->fd = fd;
+	c->slot = slot;
+	if (posix_memalign((void **)&c->buffer, 4096, BUFFER_BYTES))
+		goto fail;
+	pthread_attr_init(&detached);
+	pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
+	err = pthread_create(&thread, &detached, p->verify ? receive_verify : receive_plain, c);
+	pthread_attr_destroy(&detached);
+	if (!err)
+		return 0;
+	free(c->buffer);
+fail:
+	free(c);
+	return -err;
+}
+
+/* Whoever else connected to our port is turned away: only our sender's counts. */
+static int accept_from(int listener, unsigned int port)
+{
+	for (;;) {
+		struct pollfd p = {.fd = listener, .events = POLLIN};
+		struct sockaddr_storage peer;
+		socklen_t length = sizeof(peer);
+		int fd, n = poll(&p, 1, ACCEPT_TIMEOUT_MS);
+
+		if (!n)
+			return -ETIMEDOUT;
+		fd = accept4(listener, (struct sockaddr *)&peer, &length, SOCK_CLOEXEC);
+		if (fd < 0 && errno != EINTR && errno != ECONNABORTED)
+			return -errno;
+		if (fd < 0)
+			continue;
+		if (listener__port_of(&peer) == port)
+			return fd;
+		close(fd);
+	}
+}
+
+static int adopt(const struct receiver_process *p, const struct receiver_request *q)
+{
+	struct slot *slot = &p->slots[q->slot];
+	int fd = accept_from(p->listener, q->port);
+	int err;
+
+	if (fd < 0)
+		return fd;
+	slot->verified.connection = q->port;
+	slot->verified.message_bytes = p->message_bytes;
+	err = start_thread(p, fd, slot);
+	if (err)
+		close(fd);
+	return err;
+}
+
+static struct cpu_time own_time(void)
+{
+	struct rusage u;
+
+	getrusage(RUSAGE_SELF, &u);
+	return (struct cpu_time){
+		.user_s = (double)u.ru_utime.tv_sec + (double)u.ru_utime.tv_usec / 1e6,
+		.system_s = (double)u.ru_stime.tv_sec + (double)u.ru_stime.tv_usec / 1e6,
+	};
+}
+
+void receiver_process__serve(const struct receiver_process *p)
+{
+	struct receiver_request q;
+
+	for (;;) {
+		struct receiver_reply reply = {0};
+		ssize_t n = read(p->channel, &q, sizeof(q));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n != sizeof(q))
+			return;
+		if (q.type == RECEIVER_ADOPT)
+			reply.err = adopt(p, &q);
+		else
+			reply.time = own_time();
+		if (write(p->channel, &reply, sizeof(reply)) != sizeof(reply))
+			return;
+	}
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What the two halves of the receiver share: receiver.c asks, receiver_process.c is asked. */
+#ifndef SENDPATH_RECEIVER_PROCESS_H
+#define SENDPATH_RECEIVER_PROCESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "loadgen/receiver.h"
+
+enum receiver_request_type { RECEIVER_ADOPT = 1, RECEIVER_CPU_TIME };
+
+struct receiver_request {
+	uint32_t type;
+	uint32_t slot;
+	uint32_t port;
+};
+
+struct receiver_reply {
+	int32_t err; /* 0 or a negative errno */
+	struct cpu_time time;
+};
+
+struct receiver_process {
+	int channel; /* SOCK_SEQPACKET: a request, a reply */
+	int listener;
+	pid_t parent;
+	struct slot *slots;
+	size_t message_bytes;
+	bool verify;
+};
+
+/* Serves until the other end of the channel closes. */
+void receiver_process__serve(const struct receiver_process *p);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What a run measured, as plain data; and as the app block of a run record. */
+#ifndef SENDPATH_RESULT_H
+#define SENDPATH_RESULT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "loadgen/cpus.h"
+#include "loadgen/pattern.h"
+#include "loadgen/receiver.h"
+#include "loadgen/sender.h"
+
+struct load;
+struct json_object;
+
+struct result {
+	const struct load *load;
+	bool zerocopy; /* the variant asks for it */
+	struct sent sent;
+	uint64_t received;
+	double elapsed_s; /* from the start until the receiver had everything */
+	struct cpu_time sender;
+	struct cpu_time receiver;
+	bool receiver_known; /* it lived to tell */
+	uint64_t checked;    /* --verify */
+	uint64_t bad;
+	unsigned int bad_connection;
+	struct pattern_mismatch first_bad;
+	struct cpus cpus;
+	unsigned int port;
+	struct failure failure;
+};
+
+/* Payload bits received per second of the window. */
+double result__throughput(const struct result *r);
+
+/* NULL when out of memory. */
+struct json_object *result__json(const struct result *r);
+
+/* The short summary for people, on stdout. */
+void result__print(const struct result *r);
+
+#endif

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "loadgen/listener.h"
+#include "loadgen/options.h"
+#include "loadgen/phase.h"
+#include "loadgen/run.h"
+#include "loadgen/send_ops.h"
+
+struct run {
+	const struct load *load;
+	const struct send_ops *ops;
+	struct control *control;
+	struct listener listener;
+	struct slot *slots;
+	int *fds;
+	unsigned int connected;
+	struct phase phase; /* owns crew and receiver */
+	struct cpus cpus;
+};
+
+static struct cpu_time own_time(void)
+{
+	struct rusage u;
+
+	getrusage(RUSAGE_SELF, &u);
+	return (struct cpu_time){
+		.user_s = (double)u.ru_utime.tv_sec + (double)u.ru_utime.tv_usec / 1e6,
+		.system_s = (double)u.ru_stime.tv_sec + (double)u.ru_stime.tv_usec / 1e6,
+	};
+}
+
+static struct cpu_time since(struct cpu_time then, struct cpu_time now)
+{
+	return (struct cpu_time){now.user_s - then.user_s, now.system_s - then.system_s};
+}
+
+/* Both processes exist, each on its processors; no connection, no thread yet. */
+static int prepare(struct run *run, struct failure *f)
+{
+	const struct load *load = run->load;
+	int err;
+
+	if (load->pinning == PIN_AUTO)
+		cpus__plan(&run->cpus);
+	run->slots = slot__map(load->threads);
+	run->fds = calloc(load->threads, sizeof(*run->fds));
+	if (!run->slots || !run->fds)
+		return failure__set(f, STATUS_FAILED, -ENOMEM, "out of memory");
+	err = listener__open(&run->listener, load, f);
+	if (err)
+		return err;
+	err = receiver__start(&run->phase.receiver, &run->listener, run->slots, load, &run->cpus,
+			      f);
+	if (err)
+		return err;
+	if (run->cpus.split)
+		sched_setaffinity(0, sizeof(run->cpus.sender), &run->cpus.sender);
+	return control__hello(run->control, getpid(), receiver__pid(run->phase.receiver), f);
+}
+
+static int own_port(int fd)
+{
+	struct sockaddr_storage address;
+	socklen_t length = sizeof(address);
+
+	if (getsockname(fd, (struct sockaddr *)&address, &length))
+		return -errno;
+	return (int)listener__port_of(&address);
+}
+
+/* One after another, each acknowledged: so each worker knows its slot. */
+static int connect_all(struct run *run, struct failure *f)
+{
+	while (run->connected < run->load->threads) {
+		int fd = listener__connect(&run->listener, f);
+		int port, err;
+
+		if (fd < 0)
+			return fd;
+		run->fds[run->connected] = fd;
+		port = own_port(fd);
+		err = receiver__adopt(run->phase.receiver, run->connected++, (unsigned int)port, f);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* Up to the first PARKED. What fails here leaves nothing to report but itself. */
+static int warm_up(struct run *run, struct failure *f)
+{
+	uint64_t deadline = 0;
+	int err;
+
+	err = crew__create(&run->phase.crew, run->load, run->ops, run->fds, run->slots, f);
+	if (!err)
+		err = phase__wait(&run->phase, PHASE_FOREVER, f);
+	if (!err)
+		crew__failure(run->phase.crew, f);
+	if (!err && !f->status && run->load->warmup_s > 0 && !run->phase.stopped) {
+		deadline = now_ns() + (uint64_t)(run->load->warmup_s * 1e9);
+		crew__begin(run->phase.crew, deadline, UINT64_MAX);
+		err = phase__wait(&run->phase, deadline, f);
+		crew__failure(run->phase.crew, f);
+	}
+	return f->status && !err ? -ECANCELED : err;
+}
+
+static int window(struct run *run, struct result *r, struct failure *f)
+{
+	const struct load *load = run->load;
+	struct cpu_time sender, receiver = {0}, now;
+	uint64_t start, end, deadline = PHASE_FOREVER;
+	bool known;
+	int err;
+
+	known = !receiver__cpu_time(run->phase.receiver, &receiver);
+	sender = own_time();
+	start = now_ns();
+	if (!load->messages)
+		deadline = start + (uint64_t)(load->duration_s * 1e9);
+	if (run->phase.stopped)
+		deadline = 0;
+	crew__begin(run->phase.crew, deadline, load->messages ? load->messages : UINT64_MAX);
+	err = phase__wait(&run->phase, deadline, &r->failure);
+	if (err) {
+		failure__adopt(f, &r->failure);
+		return err;
+	}
+	now = own_time();
+	r->sender = since(sender, now);
+	err = receiver__cpu_time(run->phase.receiver, &now);
+	if (err == -EPIPE) /* before the workers' failures, which it explains */
+		receiver__died(run->phase.receiver, &r->failure);
+	r->receiver_known = known && !err;
+	if (r->receiver_known)
+		r->receiver = since(receiver, now);
+	crew__failure(run->phase.crew, &r->failure);
+	crew__sum(run->phase.crew, &r->sent, &r->received, &end);
+	r->elapsed_s = (double)(end - start) / 1e9;
+	return 0;
+}
+
+static uint64_t checked(const struct run *run)
+{
+	uint64_t sum = 0;
+
+	for (unsigned int i = 0; i < run->load->threads; i++)
+		sum += run->slots[i].verified.checked;
+	return sum;
+}
+
+static void judge_verification(struct run *run, uint64_t checked_before, struct result *r)
+{
+	r->checked = checked(run) - checked_before;
+	for (unsigned int i = 0; i < run->load->threads; i++) {
+		const struct pattern_stream *v = &run->slots[i].verified;
+
+		if (v->bad && !r->bad) {
+			r->bad_connection = i;
+			r->first_bad = v->first;
+		}
+		r->bad += v->bad;
+	}
+	if (r->bad)
+		failure__set(&r->failure, STATUS_FAILED, -EBADMSG,
+			     "verification: %llu bytes arrived wrong, first in connection %u, "
+			     "message %llu, offset %llu: expected 0x%02x, got 0x%02x",
+			     (unsigned long long)r->bad, r->bad_connection,
+			     (unsigned long long)r->first_bad.message,
+			     (unsigned long long)r->first_bad.offset, r->first_bad.expected,
+			     r->first_bad.got);
+}
+
+static int conduct(struct run *run, struct result *r, struct failure *f)
+{
+	uint64_t checked_before;
+	int stopped = 0, ignored, err;
+
+	err = control__await(run->control, CONTROL_START, &stopped, f);
+	if (!err)
+		err = connect_all(run, f);
+	if (!err)
+		err = warm_up(run, f);
+	if (err)
+		return err;
+	/* A driver's STOP ended the warm-up alone; Ctrl-C ends all there is. */
+	run->phase.stopped = control__signal(run->control);
+	err = control__parked(run->control, f);
+	if (!err)
+		err = control__await(run->control, CONTROL_GO, &stopped, f);
+	if (err)
+		return err;
+	run->phase.stopped |= stopped;
+	checked_before = checked(run);
+	err = window(run, r, f);
+	if (!err)
+		err = control__parked(run->control, f);
+	if (!err)
+		err = control__await(run->control, CONTROL_FINISH, &ignored, f);
+	if (!err && run->load->verify)
+		judge_verification(run, checked_before, r);
+	r->port = run->listener.port;
+	return err;
+}
+
+static void put_away(struct run *run, int err)
+{
+	if (err && run->phase.crew) {
+		crew__stop(run->phase.crew);
+		crew__abandon(run->phase.crew);
+	}
+	crew__destroy(run->phase.crew);
+	for (unsigned int i = 0; i < run->connected; i++)
+		close(run->fds[i]);
+	receiver__stop(run->phase.receiver);
+	listener__close(&run->listener);
+	slot__unmap(run->slots, run->load->threads);
+	free(run->fds);
+}
+
+int run__execute(const struct load *load, struct control *control, struct result *r,
+		 struct failure *f)
+{
+	struct run run = {
+		.load = load,
+		.ops = variants__find(load->variant),
+		.control = control,
+		.listener = {.fd = -1},
+		.phase = {.control = control},
+	};
+	int err;
+
+	memset(r, 0, sizeof(*r));
+	r->load = load;
+	r->zerocopy = run.ops->flags & SEND_ZEROCOPY;
+	err = prepare(&run, f);
+	run.phase.slots = run.slots;
+	run.phase.slot_count = load->threads;
+	if (!err)
+		err = conduct(&run, r, f);
+	r->cpus = run.cpus;
+	put_away(&run, err);
+	return err;
+}

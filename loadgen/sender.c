@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <errno.h>
+
+#include "loadgen/sender.h"
+
+static ssize_t account(struct sender *s, ssize_t n)
+{
+	s->sent.calls++;
+	if (n >= 0) {
+		s->sent.bytes += (uint64_t)n;
+		return n;
+	}
+	n = -errno;
+	s->sent.errors[-n < ERRNO_LIMIT ? -n : 0]++;
+	return n;
+}
+
+ssize_t sender__send(struct sender *s, const void *data, size_t length)
+{
+	return account(s, send(s->fd, data, length, MSG_NOSIGNAL));
+}
+
+ssize_t sender__sendmsg(struct sender *s, struct iovec *iov, unsigned int count, int flags)
+{
+	struct msghdr m = {.msg_iov = iov, .msg_iovlen = count};
+
+	return account(s, sendmsg(s->fd, &m, MSG_NOSIGNAL | flags));
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <stdio.h>
+#include <string.h>
+
+#include "loadgen/hist_stats.h"
+#include "loadgen/options.h"
+#include "loadgen/result.h"
+#include "loadgen/units.h"
+
+typedef char text[UNITS_TEXT_MAX];
+
+static void print_latency(const struct hist *h)
+{
+	text p50, p99, p999, max;
+
+	if (!h->count)
+		return;
+	printf("latency     p50 %s   p99 %s   p99.9 %s   max %s   a message\n",
+	       units__time_text((double)hist__percentile(h, 500), p50),
+	       units__time_text((double)hist__percentile(h, 990), p99),
+	       units__time_text((double)hist__percentile(h, 999), p999),
+	       units__time_text((double)h->max, max));
+}
+
+static void print_errors(const struct sent *s)
+{
+	text count;
+
+	for (int i = 0; i < ERRNO_LIMIT; i++)
+		if (s->errors[i])
+			printf("errors      %s sends: %s\n", units__count_text(s->errors[i], count),
+			       i ? strerror(i) : "unknown");
+}
+
+static void print_zerocopy(const struct result *r)
+{
+	const struct zerocopy_counts *z = &r->sent.zerocopy;
+	text requests, completions, copied, enobufs;
+
+	if (!r->zerocopy)
+		return;
+	printf("zero-copy   %s asked, %s completed, %s copied (%.1f %%), %s refused (ENOBUFS)\n",
+	       units__count_text(z->requests, requests),
+	       units__count_text(z->completions, completions), units__count_text(z->copied, copied),
+	       z->completions ? 100.0 * (double)z->copied / (double)z->completions : 0.0,
+	       units__count_text(z->enobufs, enobufs));
+}
+
+static void print_cpu(const struct result *r)
+{
+	printf("cpu         sender %.2f s user + %.2f s system", r->sender.user_s,
+	       r->sender.system_s);
+	if (r->receiver_known)
+		printf(", receiver %.2f + %.2f", r->receiver.user_s, r->receiver.system_s);
+	printf("\n");
+}
+
+void result__print(const struct result *r)
+{
+	const struct load *l = r->load;
+	text size, messages, calls, bytes, received;
+
+	printf("%s: %s in %u field%s, %u thread%s, %.2f s\n", l->variant,
+	       units__size_text(l->message_bytes, size), l->fields, l->fields == 1 ? "" : "s",
+	       l->threads, l->threads == 1 ? "" : "s", r->elapsed_s);
+	printf("throughput  %.2f Gbit/s\n", result__throughput(r) / 1e9);
+	print_latency(&r->sent.latency);
+	printf("sent        %s messages, %s send calls, %s bytes (%s received)\n",
+	       units__count_text(r->sent.messages, messages),
+	       units__count_text(r->sent.calls, calls), units__count_text(r->sent.bytes, bytes),
+	       units__count_text(r->received, received));
+	print_errors(&r->sent);
+	print_zerocopy(r);
+	print_cpu(r);
+	if (l->verify)
+		printf("verified    %s bytes, %s of them wrong\n",
+		       units__count_text(r->checked, bytes), units__count_text(r->bad, received));
+}

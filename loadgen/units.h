@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Values as people write them: sizes (64, 16K, 1M), durations (10, 0.5, 10s,
+ * 200ms, 2m), counts, and lists of them with commas. Pure: no output, no exit.
+ * Each returns 0, -EINVAL (not such a value) or -ERANGE (too large to hold).
+ */
+#ifndef SENDPATH_UNITS_H
+#define SENDPATH_UNITS_H
+
+#include <stddef.h>
+
+#define UNITS_ITEM_MAX 64 /* longest element of a list, with its terminating zero */
+#define UNITS_TEXT_MAX 32 /* what the formatters write at most */
+
+/* K, M and G are powers of 1024; a trailing "B" or "iB" changes nothing. */
+int units__size(const char *text, size_t *bytes);
+
+/* Seconds unless a unit (us, ms, s, m, h) says otherwise. Never negative. */
+int units__duration(const char *text, double *seconds);
+
+/* A decimal number without sign, unit or blank. */
+int units__count(const char *text, unsigned long long *count);
+
+/*
+ * Takes the next element of a comma-separated list. *cursor starts at the text
+ * and is NULL once the last element was taken. Returns 1 and the element, 0 at
+ * the end, -EINVAL for an empty or overlong element.
+ */
+int units__next(const char **cursor, char item[UNITS_ITEM_MAX]);
+
+/* "16K", "99999", "1M": what units__size() reads back as the same number. */
+const char *units__size_text(size_t bytes, char text[UNITS_TEXT_MAX]);
+
+/* "3.91 us", "412 ms": three digits and the unit that suits. */
+const char *units__time_text(double ns, char text[UNITS_TEXT_MAX]);
+
+/* "1,234,567" */
+const char *units__count_text(unsigned long long count, char text[UNITS_TEXT_MAX]);
+
+#endif

@@ -1,0 +1,511 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""The load generator through its own binary: exact counts, plain refusals, clean ends.
+
+LOADGEN names another binary to test (one built with sanitizers, say).
+"""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import time
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+LOADGEN = os.environ.get("LOADGEN", str(ROOT / "loadgen" / "loadgen"))
+SENDING = ["twocopy", "onecopy", "zerocopy"]
+SIZES = {"65": 65, "1000": 1000, "16K": 16384, "99999": 99999, "1M": 1 << 20}
+
+
+def run(*args, timeout=30, prefix=(), **kwargs):
+    return subprocess.run([*prefix, LOADGEN, *map(str, args)], capture_output=True, text=True,
+                          timeout=timeout, **kwargs)
+
+
+def measure(*args, **kwargs):
+    done = run(*args, "--json", "-", **kwargs)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert done.stdout.count("\n") == 1
+    return json.loads(done.stdout)
+
+
+def start(*args, **kwargs):
+    return subprocess.Popen([LOADGEN, *map(str, args)], stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, text=True, **kwargs)
+
+
+def await_true(condition, seconds=10):
+    """Polls: what is awaited are other processes, which nothing announces."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        value = condition()
+        if value:
+            return value
+        time.sleep(0.01)
+    pytest.fail("it did not come true in time")
+
+
+def child_of(pid):
+    def first():
+        text = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text()
+        return int(text.split()[0]) if text.split() else None
+    return await_true(first)
+
+
+def alive(pid):
+    try:
+        stat = pathlib.Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return stat.rpartition(")")[2].split()[0] not in "ZX"
+
+
+def threads(pid):
+    return len(os.listdir(f"/proc/{pid}/task"))
+
+
+def sending(process):
+    """Waits until the run is under way (its worker exists); the receiver's pid."""
+    receiver = child_of(process.pid)
+    await_true(lambda: threads(process.pid) > 1)
+    time.sleep(0.3)
+    return receiver
+
+
+# Exact counts
+
+@pytest.mark.parametrize("count", [1, 4])
+@pytest.mark.parametrize("variant", SENDING)
+def test_counts_are_exact(variant, count):
+    app = measure("--variant", variant, "--threads", count, "--messages", 500, "--size", "16K")
+    assert app["messages"] == 500 * count
+    assert app["bytes"] == app["received_bytes"] == 500 * count * 16384
+    assert app["send_calls"] >= app["messages"]
+    latency = app["message_latency_ns"]
+    assert latency["span"] == "message"
+    assert latency["count"] == sum(n for _, _, n in latency["buckets"]) == app["messages"]
+    assert latency["min"] <= latency["p50"] <= latency["p90"] <= latency["p99"] <= latency["p999"]
+    assert latency["p999"] <= latency["max"]
+    assert app["throughput_bps"] == pytest.approx(app["bytes"] * 8 / app["elapsed_s"], rel=1e-3)
+    assert "error" not in app
+
+
+@pytest.mark.parametrize("count", [1, 4])
+def test_null_sends_nothing(count):
+    app = measure("--variant", "null", "--threads", count, "--messages", 1000)
+    assert app["messages"] == 1000 * count
+    assert app["bytes"] == app["received_bytes"] == app["send_calls"] == 0
+    assert app["zerocopy"] is None
+
+
+@pytest.mark.parametrize("size", ["1000", "16K", "1M"])
+@pytest.mark.parametrize("count", [1, 4])
+def test_zerocopy_accounts_for_every_send(size, count):
+    app = measure("--variant", "zerocopy", "--threads", count, "--messages", 200, "--size", size)
+    z = app["zerocopy"]
+    assert z["requests"] == app["send_calls"] == z["completions"] + z["enobufs"]
+    assert z["enobufs"] == app["errors"].get("ENOBUFS", 0)
+    assert z["copied"] == z["completions"]  # it is loopback
+    assert 0 < z["notifications"] <= z["completions"]
+
+
+@pytest.mark.parametrize("inflight", [1, 2, 1000])
+def test_any_number_in_flight(inflight):
+    app = measure("--variant", "zerocopy", "--inflight", inflight, "--messages", 2500, "--verify",
+                  "--size", 2000)
+    assert app["zerocopy"]["completions"] == app["messages"] == 2500
+
+
+@pytest.mark.parametrize("variant", SENDING)
+def test_send_calls_agree_with_strace(variant):
+    if not shutil.which("strace"):
+        pytest.skip("strace is not installed")
+    done = run("--variant", variant, "--threads", 2, "--messages", 150, "--warmup", 0, "--json",
+               "-", "--size", "64K", prefix=["strace", "-f", "-c", "-e", "trace=sendto,sendmsg,sendmmsg"])
+    if "ptrace" in done.stderr and done.returncode:
+        pytest.skip("ptrace is not allowed here")
+    app = json.loads(done.stdout)
+    traced = sum(int(m[1]) for m in re.finditer(
+        r"^\s*\S+\s+\S+\s+\S+\s+(\d+)\s.*?(?:sendto|sendmsg|sendmmsg)$", done.stderr, re.M))
+    assert app["send_calls"] == traced
+    failed = sum(app["errors"].values())
+    assert app["send_calls"] - failed >= app["messages"] == 300
+
+
+# What arrives
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("variant", SENDING)
+def test_every_byte_arrives_as_sent(variant, size):
+    app = measure("--variant", variant, "--threads", 2, "--messages", 100, "--size", size,
+                  "--verify", "--warmup", "0.02")
+    assert app["verify"] == {"bytes_checked": 200 * SIZES[size], "bad_bytes": 0, "first": None}
+
+
+@pytest.mark.parametrize("fields", [1, 7, 64])
+def test_any_number_of_fields(fields):
+    for variant in SENDING:
+        app = measure("--variant", variant, "--fields", fields, "--size", 65, "--messages", 100,
+                      "--verify")
+        assert app["received_bytes"] == 6500
+
+
+FLIP = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <sys/socket.h>
+ssize_t recv(int fd, void *buffer, size_t length, int flags)
+{
+	static ssize_t (*next)(int, void *, size_t, int);
+	static long long seen;
+	ssize_t n;
+
+	if (!next)
+		next = (ssize_t (*)(int, void *, size_t, int))dlsym(RTLD_NEXT, "recv");
+	n = next(fd, buffer, length, flags);
+	if (n > 0 && seen <= 123456 && 123456 < seen + n)
+		((unsigned char *)buffer)[123456 - seen] ^= 0x10;
+	if (n > 0)
+		seen += n;
+	return n;
+}
+"""
+
+
+def test_one_flipped_bit_on_the_way_is_found(tmp_path):
+    if "san" in LOADGEN:
+        pytest.skip("a sanitizer wants to be loaded first")
+    (tmp_path / "flip.c").write_text(FLIP)
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", tmp_path / "flip.so", tmp_path / "flip.c",
+                    "-ldl"], check=True)
+    done = run("--variant", "onecopy", "--size", 1000, "--messages", 500, "--warmup", 0,
+               "--verify", "--json", "-", env=dict(os.environ, LD_PRELOAD=str(tmp_path / "flip.so")))
+    assert done.returncode == 1
+    app = json.loads(done.stdout)
+    assert app["verify"]["bad_bytes"] == 1
+    first = app["verify"]["first"]
+    assert (first["connection"], first["message"], first["offset"]) == (0, 123, 456)
+    assert first["expected"] ^ first["got"] == 0x10
+    assert "message 123, offset 456" in app["error"]
+
+
+def test_ipv6():
+    try:
+        socket.socket(socket.AF_INET6).bind(("::1", 0))
+    except OSError as why:
+        pytest.skip(f"no IPv6 loopback: {why}")
+    app = measure("--variant", "zerocopy", "--address", "::1", "--messages", 300, "--verify")
+    assert app["zerocopy"]["completions"] == 300
+
+
+def test_netns():
+    name = f"sendpath-test-{os.getpid()}"
+    if os.geteuid() or not shutil.which("ip"):
+        pytest.skip("needs root and ip")
+    made = subprocess.run(["ip", "netns", "add", name], capture_output=True, text=True)
+    if made.returncode:
+        pytest.skip(f"no network namespaces here: {made.stderr.strip()}")
+    try:
+        link = subprocess.run(
+            f"ip link add sp{os.getpid()} type veth peer name eth0 netns {name} &&"
+            f"ip addr add 198.18.77.1/30 dev sp{os.getpid()} && ip link set sp{os.getpid()} up &&"
+            f"ip -n {name} addr add 198.18.77.2/30 dev eth0 && ip -n {name} link set eth0 up",
+            shell=True, capture_output=True, text=True)
+        if link.returncode:
+            pytest.skip(f"no veth here: {link.stderr.strip()}")
+        app = measure("--variant", "zerocopy", "--address", "198.18.77.2", "--netns", name,
+                      "--messages", 300, "--verify")
+        assert app["received_bytes"] == 300 * 16384
+    finally:
+        subprocess.run(["ip", "link", "del", f"sp{os.getpid()}"], capture_output=True)
+        subprocess.run(["ip", "netns", "del", name], check=True)
+
+
+# What the result says
+
+def test_result_has_its_keys_and_no_other_units():
+    app = measure("--variant", "onecopy", "--duration", "0.3")
+    assert set(app) >= {
+        "messages", "bytes", "send_calls", "throughput_bps", "elapsed_s", "user_s", "system_s",
+        "message_latency_ns", "errors", "zerocopy", "received_bytes", "receiver", "verify", "uid",
+        "memlock_bytes", "pinning", "port"}
+    assert app["elapsed_s"] == pytest.approx(0.3, abs=0.2)
+    assert app["verify"] is None and app["zerocopy"] is None
+    assert app["uid"] == os.getuid()
+    cpus = os.sched_getaffinity(0)
+    if len(cpus) > 1:
+        assert set(app["pinning"]["sender"]).isdisjoint(app["pinning"]["receiver"])
+        assert set(app["pinning"]["sender"]) | set(app["pinning"]["receiver"]) == cpus
+    assert measure("--variant", "null", "--messages", 1, "--pin", "none")["pinning"] is None
+
+
+def test_summary_is_short():
+    done = run("--variant", "zerocopy", "--duration", "200ms")
+    assert done.returncode == 0
+    lines = done.stdout.splitlines()
+    assert len(lines) <= 8 and max(map(len, lines)) <= 100
+    assert any(line.startswith("throughput") for line in lines)
+
+
+def test_json_file_holds_one_line_and_replaces_the_old(tmp_path):
+    path = tmp_path / "app.json"
+    path.write_text("x" * 100000)
+    assert run("--variant", "onecopy", "--messages", 10, "--json", path).returncode == 0
+    assert path.read_text().count("\n") == 1
+    assert json.loads(path.read_text())["messages"] == 10
+
+
+def test_help_fits_a_screen():
+    done = run("--help")
+    assert done.returncode == 0
+    assert len(done.stdout.splitlines()) <= 40
+    assert "control" not in done.stdout
+
+
+# Refusals: one line that names the option, the value and the remedy
+
+@pytest.mark.parametrize("args, words", [
+    (["--variant", "threecopy"], ["--variant threecopy", "twocopy, onecopy, zerocopy, null"]),
+    (["--size", "0"], ["--size 0", "64", "16M"]),
+    (["--size", "9E"], ["--size 9E", "4K"]),
+    (["--threads", "0"], ["--threads 0", "1 to 1024"]),
+    (["--fields", "65", "--size", "64"], ["--fields 65", "64"]),
+    (["--size", "4K", "--fields", "8", "--field-size", "100"], ["--size 4096", "--fields 8", "--field-size 100"]),
+    (["--messages", "5", "--duration", "1"], ["--messages", "--duration", "leave one out"]),
+    (["--address", "no.such"], ["--address no.such", "127.0.0.1"]),
+    (["--json", "/nonexistent/file"], ["--json /nonexistent/file", "No such file"]),
+    (["--size", "1K,2K"], ["--size", "one"]),
+    (["--variant", "all"], ["--variant", "one"]),
+    (["--bogus"], ["--bogus"]),
+    (["--size"], ["--size"]),
+    (["word"], ["word"]),
+    (["--netns", "x"], ["--netns x", "--address"]),
+])
+def test_wrong_usage(args, words):
+    begun = time.monotonic()
+    done = run(*args)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.count("\n") == 1
+    assert time.monotonic() - begun < 2  # before any run
+    for word in words:
+        assert word in done.stderr
+
+
+def test_taken_port():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = run("--port", port, "--duration", "0.1")
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert f"127.0.0.1:{port}" in done.stderr and "--port" in done.stderr
+
+
+def test_fixed_port_is_free_again_at_once():
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    for _ in range(3):
+        assert measure("--port", port, "--messages", 10)["port"] == port
+
+
+def test_refused_zerocopy_names_the_limits():
+    if os.geteuid() or not shutil.which("setpriv"):
+        pytest.skip("needs root, to become nobody")
+    done = run("--variant", "zerocopy", "--size", "1M", "--duration", "0.2", prefix=[
+        "setpriv", "--reuid", "65534", "--clear-groups", "--bounding-set", "-all",
+        "prlimit", "--memlock=65536"], cwd="/")
+    if "Permission denied" in done.stderr:
+        pytest.skip("nobody cannot run the binary where it lies")
+    assert done.returncode == 3
+    assert done.stderr.count("\n") == 1
+    assert "ENOBUFS" in done.stderr and "optmem_max" in done.stderr and "ulimit -l" in done.stderr
+
+
+# Ends
+
+def test_receiver_killed_in_the_window(tmp_path):
+    path = tmp_path / "app.json"
+    for variant in SENDING:
+        p = start("--variant", variant, "--threads", 2, "--duration", 20, "--warmup", 0, "--json", path)
+        os.kill(sending(p), signal.SIGKILL)
+        _, err = p.communicate(timeout=15)
+        assert p.returncode == 1
+        assert err.count("\n") == 1 and "receiver process died (signal 9)" in err
+        app = json.loads(path.read_text())
+        assert "receiver process died (signal 9)" in app["error"]
+        assert app["messages"] > 0 and app["receiver"] is None
+
+
+@pytest.mark.parametrize("sig", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("variant", ["onecopy", "zerocopy", "null"])
+def test_interrupted(tmp_path, variant, sig):
+    path = tmp_path / "app.json"
+    p = start("--variant", variant, "--threads", 2, "--duration", 20, "--json", path)
+    receiver = sending(p)
+    p.send_signal(sig)
+    out, err = p.communicate(timeout=10)
+    assert p.returncode == -sig
+    assert "throughput" in out and err == ""
+    app = json.loads(path.read_text())
+    assert app["messages"] > 0 and app["bytes"] == app["received_bytes"]
+    assert not alive(receiver)
+
+
+@pytest.mark.parametrize("variant", SENDING)
+def test_interrupted_while_blocked(variant):
+    p = start("--variant", variant, "--duration", 60, "--size", "1M")
+    receiver = sending(p)
+    os.kill(receiver, signal.SIGSTOP)
+    time.sleep(0.3)  # until the buffers are full and the worker sleeps in send
+    begun = time.monotonic()
+    p.send_signal(signal.SIGINT)
+    out, err = p.communicate(timeout=30)
+    assert time.monotonic() - begun < 10
+    assert p.returncode == -signal.SIGINT
+    assert err.count("\n") == 1 and "the receiver read nothing" in err
+    assert not alive(receiver)
+
+
+def test_receiver_that_stalls_for_good_does_not_hold_a_timed_run():
+    p = start("--variant", "onecopy", "--duration", "1", "--size", "64K")
+    receiver = sending(p)
+    os.kill(receiver, signal.SIGSTOP)
+    _, err = p.communicate(timeout=30)
+    assert p.returncode == 1 and "the receiver read nothing" in err
+    assert not alive(receiver)
+
+
+def test_killed_sender_leaves_nothing():
+    p = start("--variant", "zerocopy", "--threads", 2, "--duration", 20)
+    receiver = sending(p)
+    p.kill()
+    p.communicate(timeout=5)
+    await_true(lambda: not alive(receiver), 5)
+
+
+# Driven
+
+HEADER = struct.Struct("=HHIiii")
+HELLO, START, PARKED, GO, STOP, FINISH, RESULT, ERROR = range(1, 9)
+
+
+class Driver:
+    def __init__(self, *args):
+        self.ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.ours.settimeout(20)
+        self.process = start("--control", theirs.fileno(), *args, pass_fds=[theirs.fileno()])
+        theirs.close()
+
+    def tell(self, kind, version=1):
+        self.ours.send(HEADER.pack(version, kind, 0, 0, 0, 0))
+
+    def expect(self, kind):
+        packet = self.ours.recv(1 << 17)
+        version, got, length, self.sender, self.receiver, self.status = HEADER.unpack_from(packet)
+        text = packet[HEADER.size:].decode()
+        assert (version, got, length) == (1, kind, len(text)), text
+        return text
+
+    def leave(self):
+        out, err = self.process.communicate(timeout=15)
+        self.ours.close()
+        assert (out, err) == ("", "")
+        return self.process.returncode
+
+
+@pytest.mark.parametrize("variant", SENDING)
+def test_driven(variant):
+    d = Driver("--variant", variant, "--threads", 2, "--messages", 200)
+    d.expect(HELLO)
+    sender, receiver = d.sender, d.receiver
+    assert sender == d.process.pid and alive(receiver)
+    assert threads(sender) == threads(receiver) == 1
+    d.tell(START)
+    d.expect(PARKED)
+    assert threads(sender) == threads(receiver) == 3
+    d.tell(GO)
+    d.expect(PARKED)
+    assert alive(sender) and alive(receiver)
+    d.tell(FINISH)
+    app = json.loads(d.expect(RESULT))
+    assert app["messages"] == 400
+    assert d.leave() == 0
+    assert not alive(receiver)
+
+
+def test_driven_stop_ends_the_window():
+    d = Driver("--variant", "zerocopy", "--duration", 60)
+    d.expect(HELLO)
+    d.tell(START)
+    d.expect(PARKED)
+    d.tell(GO)
+    time.sleep(0.3)
+    d.process.send_signal(signal.SIGINT)  # as a Ctrl-C reaches the group: no concern of ours
+    time.sleep(0.1)
+    d.tell(STOP)
+    d.expect(PARKED)
+    d.tell(FINISH)
+    app = json.loads(d.expect(RESULT))
+    assert 0.2 < app["elapsed_s"] < 10 and "error" not in app
+    assert d.leave() == 0
+
+
+def test_driven_stop_ends_only_the_warm_up():
+    d = Driver("--variant", "onecopy", "--messages", 100, "--warmup", 60)
+    d.expect(HELLO)
+    d.tell(START)
+    time.sleep(0.3)
+    d.tell(STOP)
+    d.expect(PARKED)
+    d.tell(GO)
+    d.expect(PARKED)
+    d.tell(FINISH)
+    assert json.loads(d.expect(RESULT))["messages"] == 100
+    assert d.leave() == 0
+
+
+def test_driven_failure_in_the_window_comes_with_the_result():
+    d = Driver("--variant", "onecopy", "--duration", 60)
+    d.expect(HELLO)
+    receiver = d.receiver
+    d.tell(START)
+    d.expect(PARKED)
+    d.tell(GO)
+    time.sleep(0.2)
+    os.kill(receiver, signal.SIGKILL)
+    d.expect(PARKED)
+    d.tell(FINISH)
+    assert "signal 9" in json.loads(d.expect(RESULT))["error"]
+    assert d.leave() == 1
+
+
+def test_driven_failure_before_comes_as_an_error():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        d = Driver("--port", taken.getsockname()[1])
+        assert "--port" in d.expect(ERROR)
+        assert d.status == 1
+        assert d.leave() == 1
+
+
+@pytest.mark.parametrize("steps", [0, 1, 2, 3])
+def test_gone_driver_ends_both(steps):
+    d = Driver("--variant", "zerocopy", "--duration", 60, "--warmup", "0.05")
+    d.expect(HELLO)
+    receiver = d.receiver
+    if steps > 0:
+        d.tell(START)
+    if steps > 1:
+        d.expect(PARKED)
+    if steps > 2:
+        d.tell(GO)
+        time.sleep(0.1)
+    d.ours.close()
+    assert d.leave() == 1
+    await_true(lambda: not alive(receiver), 5)

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h> /* needs the above */
+
+#include <errno.h>
+#include <string.h>
+
+#include "loadgen/cpus.h"
+#include "loadgen/options.h"
+
+static char why[256];
+
+/* Options as key and value pairs, ended by 0; then what they mean together. */
+static int read_options(struct load_options *o, ...)
+{
+	va_list args;
+	int key, err = 0;
+
+	load_options__init(o);
+	va_start(args, o);
+	while (!err && (key = va_arg(args, int)))
+		err = load_options__set(o, key, va_arg(args, const char *), why, sizeof(why));
+	va_end(args);
+	return err ? err : load_options__resolve(o, why, sizeof(why));
+}
+
+static void nothing_given_is_a_load(void **state)
+{
+	struct load_options o;
+	struct load l;
+
+	(void)state;
+	assert_int_equal(read_options(&o, 0), 0);
+	l = load_options__cell(&o, 0, 0, 0);
+	assert_string_equal(l.variant, "zerocopy");
+	assert_int_equal(l.message_bytes, 16384);
+	assert_int_equal(l.fields, 8);
+	assert_int_equal(l.threads, 1);
+	assert_int_equal(l.inflight, 32);
+}
+
+static void lists_make_a_grid(void **state)
+{
+	struct load_options o;
+	struct load l;
+
+	(void)state;
+	assert_int_equal(read_options(&o, LOAD_VARIANT, "all", LOAD_SIZE, "256,4K,64K",
+				      LOAD_THREADS, "1,2,4", 0),
+			 0);
+	assert_int_equal(o.variant_count, 4);
+	assert_int_equal(o.size_count, 3);
+	assert_int_equal(o.thread_count, 3);
+	l = load_options__cell(&o, 1, 2, 1);
+	assert_string_equal(l.variant, "onecopy");
+	assert_int_equal(l.message_bytes, 65536);
+	assert_int_equal(l.threads, 2);
+	assert_int_equal(read_options(&o, LOAD_SIZE, "1K,2K", LOAD_SIZE, "4K", 0), 0);
+	assert_int_equal(o.size_count, 1);
+}
+
+static void two_of_size_fields_and_field_size_say_the_third(void **state)
+{
+	struct load_options o;
+
+	(void)state;
+	assert_int_equal(read_options(&o, LOAD_FIELDS, "4", LOAD_FIELD_SIZE, "1K", 0), 0);
+	assert_int_equal(load_options__cell(&o, 0, 0, 0).message_bytes, 4096);
+	assert_int_equal(read_options(&o, LOAD_FIELD_SIZE, "100", 0), 0);
+	assert_int_equal(load_options__cell(&o, 0, 0, 0).message_bytes, 800);
+	assert_int_equal(read_options(&o, LOAD_SIZE, "1K,4K", LOAD_FIELD_SIZE, "512", 0), 0);
+	assert_int_equal(load_options__cell(&o, 0, 1, 0).fields, 8);
+	assert_int_equal(load_options__cell(&o, 0, 0, 0).fields, 2);
+	assert_int_equal(
+		read_options(&o, LOAD_SIZE, "4K", LOAD_FIELDS, "4", LOAD_FIELD_SIZE, "1K", 0), 0);
+}
+
+static void refuses(const char *words, int key, const char *value)
+{
+	struct load_options o;
+
+	assert_int_equal(read_options(&o, key, value, 0), -EINVAL);
+	assert_non_null(strstr(why, words));
+	assert_non_null(strstr(why, value));
+	assert_null(strchr(why, '\n'));
+}
+
+static void impossible_values_are_refused_by_name(void **state)
+{
+	(void)state;
+	refuses("--variant threecopy: unknown; there are twocopy, onecopy, zerocopy, null",
+		LOAD_VARIANT, "threecopy");
+	refuses("--size", LOAD_SIZE, "0");
+	refuses("--size", LOAD_SIZE, "63");
+	refuses("--size", LOAD_SIZE, "17M");
+	refuses("--size", LOAD_SIZE, "9E");
+	refuses("--size", LOAD_SIZE, "64,");
+	refuses("--size", LOAD_SIZE, "1K,,2K");
+	refuses("--threads", LOAD_THREADS, "0");
+	refuses("--threads", LOAD_THREADS, "1025");
+	refuses("--fields", LOAD_FIELDS, "0");
+	refuses("--fields", LOAD_FIELDS, "1025");
+	refuses("--field-size", LOAD_FIELD_SIZE, "0");
+	refuses("--duration", LOAD_DURATION, "0");
+	refuses("--duration", LOAD_DURATION, "-1");
+	refuses("--warmup", LOAD_WARMUP, "soon");
+	refuses("--messages", LOAD_MESSAGES, "0");
+	refuses("--inflight", LOAD_INFLIGHT, "0");
+	refuses("--pin", LOAD_PIN, "some");
+	refuses("--address", LOAD_ADDRESS, "localhost");
+	refuses("--port", LOAD_PORT, "65536");
+	refuses("--netns", LOAD_NETNS, "../x");
+}
+
+static void contradictions_are_refused(void **state)
+{
+	struct load_options o;
+
+	(void)state;
+	assert_int_equal(
+		read_options(&o, LOAD_SIZE, "4K", LOAD_FIELDS, "8", LOAD_FIELD_SIZE, "1K", 0),
+		-EINVAL);
+	assert_int_equal(read_options(&o, LOAD_SIZE, "4K", LOAD_FIELD_SIZE, "1000", 0), -EINVAL);
+	assert_int_equal(read_options(&o, LOAD_SIZE, "64", LOAD_FIELD_SIZE, "128", 0), -EINVAL);
+	assert_int_equal(read_options(&o, LOAD_SIZE, "64", LOAD_FIELDS, "65", 0), -EINVAL);
+	assert_non_null(strstr(why, "--fields 65"));
+	assert_int_equal(read_options(&o, LOAD_FIELDS, "1", LOAD_FIELD_SIZE, "1", 0), -EINVAL);
+	assert_int_equal(read_options(&o, LOAD_MESSAGES, "5", LOAD_DURATION, "1", 0), -EINVAL);
+	assert_int_equal(read_options(&o, LOAD_NETNS, "x", 0), -EINVAL);
+}
+
+static void lists_have_an_end(void **state)
+{
+	struct load_options o;
+	char list[3 * (LIST_MAX + 1)] = "1";
+
+	(void)state;
+	for (int i = 1; i < LIST_MAX; i++)
+		strcat(list, ",1");
+	assert_int_equal(read_options(&o, LOAD_THREADS, list, 0), 0);
+	strcat(list, ",1");
+	assert_int_equal(read_options(&o, LOAD_THREADS, list, 0), -EINVAL);
+}
+
+static void processors_are_split_in_halves(void **state)
+{
+	struct cpus c;
+	cpu_set_t allowed;
+
+	(void)state;
+	CPU_ZERO(&allowed);
+	CPU_SET(3, &allowed);
+	cpus__split(&c, &allowed);
+	assert_false(c.split);
+	CPU_SET(5, &allowed);
+	CPU_SET(9, &allowed);
+	cpus__split(&c, &allowed);
+	assert_true(c.split);
+	assert_int_equal(CPU_COUNT(&c.sender), 1);
+	assert_true(CPU_ISSET(3, &c.sender));
+	assert_int_equal(CPU_COUNT(&c.receiver), 2);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nothing_given_is_a_load),
+		cmocka_unit_test(lists_make_a_grid),
+		cmocka_unit_test(two_of_size_fields_and_field_size_say_the_third),
+		cmocka_unit_test(impossible_values_are_refused_by_name),
+		cmocka_unit_test(contradictions_are_refused),
+		cmocka_unit_test(lists_have_an_end),
+		cmocka_unit_test(processors_are_split_in_halves),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

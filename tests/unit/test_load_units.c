@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h> /* needs the above */
+
+#include <errno.h>
+#include <string.h>
+
+#include "loadgen/units.h"
+
+static void sizes_are_read(void **state)
+{
+	static const struct {
+		const char *text;
+		size_t bytes;
+	} good[] = {
+		{"64", 64}, {"1K", 1024},   {"4k", 4096},  {"16M", 16 << 20}, {"2G", 2ULL << 30},
+		{"5B", 5},  {"3KiB", 3072}, {"3KB", 3072}, {"0", 0},	      {"99999", 99999},
+	};
+	size_t bytes;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		assert_int_equal(units__size(good[i].text, &bytes), 0);
+		assert_int_equal(bytes, good[i].bytes);
+	}
+}
+
+static void what_is_no_size_is_refused(void **state)
+{
+	static const char *const bad[] = {"",  "9E",  "-1",   "+1",   " 1",  "1 ",
+					  "K", "1KK", "1.5K", "0x10", "1Ki", "1Bx"};
+	size_t bytes = 7;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_int_equal(units__size(bad[i], &bytes), -EINVAL);
+	assert_int_equal(units__size("99999999999999999999", &bytes), -ERANGE);
+	assert_int_equal(units__size("18446744073709551615K", &bytes), -ERANGE);
+	assert_int_equal(bytes, 7);
+}
+
+static void durations_are_read(void **state)
+{
+	static const struct {
+		const char *text;
+		double seconds;
+	} good[] = {{"10", 10},	    {"10s", 10}, {"0.5", 0.5}, {".5", 0.5}, {"200ms", 0.2},
+		    {"50us", 5e-5}, {"2m", 120}, {"1h", 3600}, {"0", 0}};
+	static const char *const bad[] = {"",	 "s",	"-1",  "1e3",	"nan", "inf",
+					  "0x1", "1 s", "1ss", "1.2.3", ".",   "10d"};
+	double seconds;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		assert_int_equal(units__duration(good[i].text, &seconds), 0);
+		assert_float_equal(seconds, good[i].seconds, 1e-12);
+	}
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_int_equal(units__duration(bad[i], &seconds), -EINVAL);
+	assert_int_equal(units__duration("99999999999", &seconds), -ERANGE);
+}
+
+static void lists_are_cut(void **state)
+{
+	const char *cursor = "256,4K,64K";
+	char item[UNITS_ITEM_MAX];
+
+	(void)state;
+	assert_int_equal(units__next(&cursor, item), 1);
+	assert_string_equal(item, "256");
+	assert_int_equal(units__next(&cursor, item), 1);
+	assert_int_equal(units__next(&cursor, item), 1);
+	assert_string_equal(item, "64K");
+	assert_int_equal(units__next(&cursor, item), 0);
+	cursor = "1,,2";
+	assert_int_equal(units__next(&cursor, item), 1);
+	assert_int_equal(units__next(&cursor, item), -EINVAL);
+	cursor = "1,";
+	assert_int_equal(units__next(&cursor, item), 1);
+	assert_int_equal(units__next(&cursor, item), -EINVAL);
+	cursor = "";
+	assert_int_equal(units__next(&cursor, item), -EINVAL);
+	cursor = "0123456789012345678901234567890123456789012345678901234567890123456789";
+	assert_int_equal(units__next(&cursor, item), -EINVAL);
+}
+
+static void texts_are_short_and_read_back(void **state)
+{
+	static const size_t sizes[] = {0,    1,	    64,	     1023,     1024,
+				       1025, 99999, 1 << 20, 16 << 20, 3u << 30};
+	char text[UNITS_TEXT_MAX];
+	size_t back;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		assert_int_equal(units__size(units__size_text(sizes[i], text), &back), 0);
+		assert_int_equal(back, sizes[i]);
+	}
+	assert_string_equal(units__size_text(65536, text), "64K");
+	assert_string_equal(units__time_text(25, text), "25 ns");
+	assert_string_equal(units__time_text(3912, text), "3.91 us");
+	assert_string_equal(units__time_text(999600, text), "1.00 ms");
+	assert_string_equal(units__time_text(412e6, text), "412 ms");
+	assert_string_equal(units__count_text(0, text), "0");
+	assert_string_equal(units__count_text(1234567, text), "1,234,567");
+	assert_string_equal(units__count_text(UINT64_MAX, text), "18,446,744,073,709,551,615");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(sizes_are_read),
+		cmocka_unit_test(what_is_no_size_is_refused),
+		cmocka_unit_test(durations_are_read),
+		cmocka_unit_test(lists_are_cut),
+		cmocka_unit_test(texts_are_short_and_read_back),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h> /* needs the above */
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <linux/errqueue.h>
+
+#include "loadgen/errqueue.h"
+#include "loadgen/ledger.h"
+#include "loadgen/send_ops.h"
+
+static void a_message_is_busy_until_all_its_sends_are_complete(void **state)
+{
+	struct ledger *l = ledger__create(4, 0);
+
+	(void)state;
+	ledger__sent(l, 0);
+	ledger__sent(l, 0);
+	ledger__sent(l, 1);
+	assert_true(ledger__busy(l, 0));
+	assert_false(ledger__busy(l, 2));
+	assert_int_equal(ledger__complete(l, 0, 0), 0);
+	assert_true(ledger__busy(l, 0));
+	assert_int_equal(ledger__complete(l, 1, 2), 0);
+	assert_false(ledger__busy(l, 0));
+	assert_false(ledger__busy(l, 1));
+	assert_int_equal(ledger__in_flight(l), 0);
+	ledger__destroy(l);
+}
+
+static void numbers_wrap_and_come_out_of_order(void **state)
+{
+	struct ledger *l = ledger__create(8, UINT32_MAX - 2);
+
+	(void)state;
+	for (uint32_t m = 0; m < 8; m++)
+		ledger__sent(l, m);
+	assert_int_equal(ledger__complete(l, 3, 4), 0); /* the last two first */
+	assert_true(ledger__busy(l, 5));
+	assert_false(ledger__busy(l, 6));
+	assert_int_equal(ledger__complete(l, UINT32_MAX - 2, 2), 0); /* six, across the wrap */
+	assert_int_equal(ledger__in_flight(l), 0);
+	ledger__destroy(l);
+}
+
+static void completions_of_what_was_not_sent_are_refused(void **state)
+{
+	struct ledger *l = ledger__create(4, 10);
+
+	(void)state;
+	assert_int_equal(ledger__complete(l, 10, 10), -EPROTO);
+	ledger__sent(l, 0);
+	ledger__sent(l, 1);
+	assert_int_equal(ledger__complete(l, 9, 10), -EPROTO);
+	assert_int_equal(ledger__complete(l, 10, 12), -EPROTO);
+	assert_int_equal(ledger__complete(l, 11, 10), -EPROTO);
+	assert_int_equal(ledger__complete(l, 11, 11), 0);
+	assert_int_equal(ledger__complete(l, 11, 11), -EPROTO);
+	assert_int_equal(ledger__complete(l, 10, 10), 0);
+	ledger__destroy(l);
+}
+
+static void a_full_ledger_says_so(void **state)
+{
+	struct ledger *l = ledger__create(1, UINT32_MAX);
+	uint32_t sent = 0;
+
+	(void)state;
+	while (ledger__has_room(l)) {
+		ledger__sent(l, 0);
+		sent++;
+	}
+	assert_int_equal(ledger__in_flight(l), sent);
+	assert_int_equal(ledger__complete(l, 0, 0), 0); /* not the oldest: still full */
+	assert_false(ledger__has_room(l));
+	assert_int_equal(ledger__complete(l, UINT32_MAX, UINT32_MAX), 0);
+	assert_true(ledger__has_room(l));
+	ledger__destroy(l);
+}
+
+static struct msghdr error_message(int level, int type, const struct sock_extended_err *e)
+{
+	static _Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(*e))];
+	struct msghdr m = {.msg_control = control, .msg_controllen = sizeof(control)};
+	struct cmsghdr *h = CMSG_FIRSTHDR(&m);
+
+	h->cmsg_level = level;
+	h->cmsg_type = type;
+	h->cmsg_len = CMSG_LEN(sizeof(*e));
+	memcpy(CMSG_DATA(h), e, sizeof(*e));
+	return m;
+}
+
+static void completions_are_parsed_for_both_families(void **state)
+{
+	struct sock_extended_err e = {.ee_origin = SO_EE_ORIGIN_ZEROCOPY,
+				      .ee_code = SO_EE_CODE_ZEROCOPY_COPIED,
+				      .ee_info = 5,
+				      .ee_data = 9};
+	struct msghdr m = error_message(SOL_IP, IP_RECVERR, &e);
+	struct completion c;
+
+	(void)state;
+	assert_true(errqueue__parse(&m, &c));
+	assert_int_equal(c.low, 5);
+	assert_int_equal(c.high, 9);
+	assert_true(c.copied);
+	e.ee_code = 0;
+	m = error_message(SOL_IPV6, IPV6_RECVERR, &e);
+	assert_true(errqueue__parse(&m, &c));
+	assert_false(c.copied);
+}
+
+static void other_errors_are_no_completions(void **state)
+{
+	struct sock_extended_err e = {.ee_origin = SO_EE_ORIGIN_ICMP};
+	struct msghdr m = error_message(SOL_IP, IP_RECVERR, &e);
+	struct completion c;
+
+	(void)state;
+	assert_false(errqueue__parse(&m, &c));
+	e.ee_origin = SO_EE_ORIGIN_ZEROCOPY;
+	m = error_message(SOL_SOCKET, SCM_RIGHTS, &e);
+	assert_false(errqueue__parse(&m, &c));
+	m = (struct msghdr){0};
+	assert_false(errqueue__parse(&m, &c));
+}
+
+static void every_variant_is_complete(void **state)
+{
+	(void)state;
+	assert_null(variants__first_invalid());
+	assert_non_null(variants__find("zerocopy"));
+	assert_null(variants__find("threecopy"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_message_is_busy_until_all_its_sends_are_complete),
+		cmocka_unit_test(numbers_wrap_and_come_out_of_order),
+		cmocka_unit_test(completions_of_what_was_not_sent_are_refused),
+		cmocka_unit_test(a_full_ledger_says_so),
+		cmocka_unit_test(completions_are_parsed_for_both_families),
+		cmocka_unit_test(other_errors_are_no_completions),
+		cmocka_unit_test(every_variant_is_complete),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
