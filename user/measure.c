@@ -149,6 +149,8 @@ int measure__run(struct run_result *r, const struct run_setup *setup)
 		fail_generator(r, g, err);
 		goto out;
 	}
+	r->sender_pid = generator__sender(g);
+	r->receiver_pid = generator__receiver(g);
 	err = attach(r, setup, g, &tracer);
 	if (!err)
 		err = measure(r, setup, g, tracer);

@@ -30,6 +30,7 @@ struct run_side {
 
 struct run_result {
 	struct timespec started;
+	pid_t sender_pid, receiver_pid;
 	struct plan plan;
 	struct measured measured;
 	json_object *app; /* NULL if the load generator ended without a result */

@@ -71,6 +71,23 @@ static int become(uid_t uid, gid_t gid)
 	return prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) ? -errno : 0;
 }
 
+/*
+ * Debian's kernels know a level 3 of kernel.perf_event_paranoid, which wants
+ * CAP_SYS_ADMIN where the others want CAP_PERFMON.
+ */
+static bool perf_wants_admin(void)
+{
+	FILE *file = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
+	int level = 0;
+
+	if (!file)
+		return false;
+	if (fscanf(file, "%d", &level) != 1)
+		level = 0;
+	fclose(file);
+	return level > 2;
+}
+
 int privilege__reduce(bool cost, char *reason, size_t size)
 {
 	static const cap_value_t needed[] = {CAP_BPF, CAP_PERFMON, CAP_SYS_ADMIN};
@@ -88,7 +105,7 @@ int privilege__reduce(bool cost, char *reason, size_t size)
 	}
 	if (effective(CAP_SYS_ADMIN) && !effective(CAP_BPF))
 		return 0; /* before 5.8 the two were part of CAP_SYS_ADMIN */
-	err = keep(needed, cost ? 3 : 2);
+	err = keep(needed, cost || perf_wants_admin() ? 3 : 2);
 	if (err)
 		snprintf(reason, size, "cannot give up capabilities: %s", strerror(-err));
 	return err;

@@ -15,8 +15,9 @@
 bool privilege__sufficient(void);
 
 /*
- * Becomes the user, keeping only CAP_BPF and CAP_PERFMON, and CAP_SYS_ADMIN if
- * cost is to be counted. 0 or -errno with the reason in words.
+ * Becomes the user, keeping only CAP_BPF and CAP_PERFMON; and CAP_SYS_ADMIN if
+ * cost is to be counted or perf events need it here. 0 or -errno with the reason
+ * in words.
  */
 int privilege__reduce(bool cost, char *reason, size_t size);
 

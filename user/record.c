@@ -118,6 +118,8 @@ static json_object *load_block(const struct run_result *r, const struct load *lo
 	if (!loopback)
 		unmeasured__add(u, "load.device", "the route to the receiver is not looked up");
 	add_string(o, "peer", NULL);
+	json_object_object_add(o, "sender_pid", json_object_new_int(r->sender_pid));
+	json_object_object_add(o, "receiver_pid", json_object_new_int(r->receiver_pid));
 	json_object_object_get_ex(r->app, "pinning", &pinning);
 	json_object_object_add(o, "pinning", json_object_get(pinning));
 	return o;

@@ -12,7 +12,7 @@
 
 #define GIB 1073741824.0
 
-static void throughput(struct table *t, const struct cell *cell)
+static void throughput(struct table *t, const struct cell *cell, bool ranges)
 {
 	double *values = calloc(cell->count, sizeof(*values)), middle;
 	size_t i, count = 0;
@@ -20,17 +20,15 @@ static void throughput(struct table *t, const struct cell *cell)
 	for (i = 0; values && i < cell->count; i++)
 		if (record__number(cell->records[i], "/app/throughput_bps", &values[count]))
 			count++;
-	if (!count) {
-		table__cell(t, "-");
-		table__cell(t, "%s", "");
-	} else {
-		middle = median(values, count); /* sorts them */
+	middle = median(values, count); /* sorts them */
+	if (count)
 		table__cell(t, "%.2f", middle / 1e9);
-		if (count > 1)
-			table__cell(t, "(%.2f-%.2f)", values[0] / 1e9, values[count - 1] / 1e9);
-		else
-			table__cell(t, "%s", "");
-	}
+	else
+		table__cell(t, "-");
+	if (ranges && count)
+		table__cell(t, "(%.2f-%.2f)", values[0] / 1e9, values[count - 1] / 1e9);
+	else if (ranges)
+		table__cell(t, "-");
 	free(values);
 }
 
@@ -74,7 +72,7 @@ static void copied(struct table *t, const struct cell *cell)
 		table__cell(t, "%.4g %%", 100 * count / completions);
 }
 
-static void heads(struct table *t, bool sizes, bool threads)
+static void heads(struct table *t, bool sizes, bool threads, bool ranges)
 {
 	table__row(t);
 	table__cell(t, "variant");
@@ -83,7 +81,8 @@ static void heads(struct table *t, bool sizes, bool threads)
 	if (threads)
 		table__cell(t, "threads");
 	table__cell(t, "Gbit/s");
-	table__cell(t, "(range)");
+	if (ranges)
+		table__cell(t, "(range)");
 	table__cell(t, "us/send p50");
 	table__cell(t, "p99");
 	table__cell(t, "p99.9");
@@ -96,13 +95,14 @@ void text__comparison(const struct cells *cells, FILE *out)
 {
 	bool sizes = cells__vary(cells, "/load/message_bytes");
 	bool threads = cells__vary(cells, "/load/threads");
+	bool ranges = cells->cells[0].count > 1;
 	const struct cell *cell;
 	char text[UNITS_TEXT_MAX];
 	struct table t = {};
 	double value = 0;
 	size_t i;
 
-	heads(&t, sizes, threads);
+	heads(&t, sizes, threads, ranges);
 	for (i = 0; i < cells->count; i++) {
 		cell = &cells->cells[i];
 		table__row(&t);
@@ -115,7 +115,7 @@ void text__comparison(const struct cells *cells, FILE *out)
 			record__number(cell->records[0], "/load/threads", &value);
 			table__cell(&t, "%.0f", value);
 		}
-		throughput(&t, cell);
+		throughput(&t, cell, ranges);
 		kernel_time(&t, cell);
 		cpu_seconds(&t, cell, "/app/user_s", "/app/system_s");
 		cpu_seconds(&t, cell, "/app/receiver/user_s", "/app/receiver/system_s");

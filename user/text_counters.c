@@ -90,25 +90,42 @@ static void heads(struct table *t, const struct cells *cells)
 	}
 }
 
+static bool uncounted(const struct cells *cells, json_object *counter)
+{
+	return !strcmp(record__string(counter, "/scope"), "sender") &&
+	       !counted_anywhere(cells, record__string(counter, "/event"),
+				 record__string(counter, "/pmu"));
+}
+
+/* One line for each reason, with all that it keeps from being counted. */
 static void unsupported(const struct cells *cells, FILE *out)
 {
-	json_object *list = record__at(cells->cells[0].records[0], "/counters"), *counter;
-	const char *lead = "not supported here: ";
-	size_t i;
+	json_object *list = record__at(cells->cells[0].records[0], "/counters"), *o, *other;
+	const char *reason;
+	size_t i, j;
 
 	for (i = 0; list && i < json_object_array_length(list); i++) {
-		counter = json_object_array_get_idx(list, i);
-		if (strcmp(record__string(counter, "/scope"), "sender") ||
-		    counted_anywhere(cells, record__string(counter, "/event"),
-				     record__string(counter, "/pmu")))
+		o = json_object_array_get_idx(list, i);
+		reason = record__string(o, "/reason");
+		if (!uncounted(cells, o))
 			continue;
-		fprintf(out, "%s%s", lead, record__string(counter, "/event"));
-		if (strcmp(record__string(counter, "/status"), "not supported"))
-			fprintf(out, " (%s)", record__string(counter, "/reason"));
-		lead = ", ";
-	}
-	if (!strcmp(lead, ", "))
+		for (j = 0; j < i; j++) {
+			other = json_object_array_get_idx(list, j);
+			if (uncounted(cells, other) &&
+			    !strcmp(record__string(other, "/reason"), reason))
+				break;
+		}
+		if (j < i)
+			continue; /* said with that one */
+		fprintf(out, "%s, %s:", record__string(o, "/status"), reason);
+		for (j = i; j < json_object_array_length(list); j++) {
+			other = json_object_array_get_idx(list, j);
+			if (uncounted(cells, other) &&
+			    !strcmp(record__string(other, "/reason"), reason))
+				fprintf(out, " %s", record__string(other, "/event"));
+		}
 		fputc('\n', out);
+	}
 }
 
 void text__counters(const struct cells *cells, FILE *out)

@@ -52,8 +52,8 @@ static void skb_copies(const struct cell *cell, FILE *out)
 	if (!cell__sum(cell, "/zerocopy/skb_copies", &n) ||
 	    !cell__sum(cell, "/zerocopy/skb_copy_bytes", &bytes))
 		return;
-	fprintf(out, "  The kernel replaced user pages in %s skbs, %.2f GiB (", count(n, text),
-		bytes / (1 << 30));
+	fprintf(out, "  The kernel replaced user pages in %s skbs, ", count(n, text));
+	fprintf(out, "%s bytes (", count(bytes, text));
 	print_hook(cell->records[0], "skb copy", out);
 	fputs(").\n", out);
 }
