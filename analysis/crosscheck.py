@@ -1,0 +1,326 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Count the same sends with bcc, another toolchain, and compare.
+
+Run as `analyze crosscheck [load options]`: starts a bcc program, then the analyzer
+with these options, and compares what the two counted in the load's processes: sends,
+bytes and errors exactly, the median time within one histogram bucket where both
+measured the same span. Exit status: 0 all equal, 1 something differs or failed,
+2 wrong usage, 3 this system cannot run the check.
+
+bcc's side is written without looking at ours: kprobes on tcp_sendmsg where the kernel
+allows them, else raw tracepoints, which need no kernel types.
+"""
+
+import collections
+import ctypes
+import json
+import os
+import pathlib
+import platform
+import subprocess
+import sys
+import tempfile
+
+DEFAULT_LOAD = ["--variant", "twocopy,onecopy,zerocopy", "--messages", "10000", "--size", "64K"]
+# Each program on a hook sees the time the other takes: compare only what is longer.
+BUCKET_MIN_NS = 250
+
+COMMON = r"""
+#include <linux/errno.h>
+#include <linux/ptrace.h>
+
+struct side { u32 tgid; u32 zerocopy; };
+struct tally { u64 sends, failed, bytes, timed; };
+struct timeslot { u32 tgid; u32 zerocopy; u32 bucket; u32 pad; };
+BPF_HASH(sums, struct side, struct tally, 1024);
+BPF_HASH(times, struct timeslot, u64, 65536);
+
+/* Sixteenths of powers of two, by arithmetic of its own. */
+static inline u32 bucket_of(u64 ns)
+{
+	u32 power = bpf_log2l(ns | 1) - 1;
+	return power < 4 ? ns : power * 16 + ((ns >> (power - 4)) & 15);
+}
+
+static inline void count(u32 tgid, u32 zerocopy, long ret, u64 ns)
+{
+	struct side key = { tgid, zerocopy };
+	struct tally zero = {}, *s = sums.lookup_or_try_init(&key, &zero);
+
+	if (!s)
+		return;
+	__sync_fetch_and_add(&s->sends, 1);
+	if (ret < 0)
+		__sync_fetch_and_add(&s->failed, 1);
+	else
+		__sync_fetch_and_add(&s->bytes, ret);
+	if (ns) {
+		struct timeslot slot = { tgid, zerocopy, bucket_of(ns), 0 };
+		u64 none = 0, *n = times.lookup_or_try_init(&slot, &none);
+
+		__sync_fetch_and_add(&s->timed, 1);
+		if (n)
+			__sync_fetch_and_add(n, 1);
+	}
+}
+"""
+
+# A kernel's own types: needs its headers (or IKHEADERS).
+KPROBES = r"""
+#include <linux/socket.h>
+struct open_call { u64 start; u32 zerocopy; };
+BPF_HASH(under_way, u64, struct open_call, 10240);
+
+int enter(struct pt_regs *ctx, void *sk, struct msghdr *msg)
+{
+	u64 thread = bpf_get_current_pid_tgid();
+	struct open_call call = {};
+
+	call.zerocopy = !!(msg->msg_flags & 0x4000000);
+	call.start = bpf_ktime_get_ns();
+	under_way.update(&thread, &call);
+	return 0;
+}
+
+int leave(struct pt_regs *ctx)
+{
+	u64 now = bpf_ktime_get_ns(), thread = bpf_get_current_pid_tgid();
+	struct open_call *call = under_way.lookup(&thread);
+
+	if (!call)
+		return 0;
+	count(thread >> 32, call->zerocopy, (int)PT_REGS_RC(ctx), now - call->start);
+	under_way.delete(&thread);
+	return 0;
+}
+"""
+
+# MSG_ZEROCOPY is the fourth argument of sendto and the third of sendmsg. A failure
+# before the copy loop has no tcp_sendmsg_locked: ENOBUFS with the flag is one of ours.
+RAW = r"""
+struct open_call { u64 start; u32 zerocopy, tcp; };
+BPF_HASH(under_way, u64, struct open_call, 10240);
+
+RAW_TRACEPOINT_PROBE(sys_enter)
+{
+	u64 number = ctx->args[1], thread = bpf_get_current_pid_tgid();
+	struct pt_regs regs = {};
+	struct open_call call = {};
+
+	if (number != NR_SENDTO && number != NR_SENDMSG && number != NR_WRITE && number != NR_WRITEV)
+		return 0;
+	bpf_probe_read_kernel(&regs, sizeof(regs), (void *)ctx->args[0]);
+	if (number == NR_SENDTO)
+		call.zerocopy = !!(ARGUMENT_4 & 0x4000000);
+	else if (number == NR_SENDMSG)
+		call.zerocopy = !!(ARGUMENT_3 & 0x4000000);
+	under_way.update(&thread, &call);
+	return 0;
+}
+
+RAW_TRACEPOINT_PROBE(tcp_sendmsg_locked)
+{
+	u64 thread = bpf_get_current_pid_tgid();
+	struct open_call *call = under_way.lookup(&thread);
+
+	if (call && !call->tcp) {
+		call->tcp = 1;
+		call->start = bpf_ktime_get_ns();
+	}
+	return 0;
+}
+
+RAW_TRACEPOINT_PROBE(sock_send_length)
+{
+	u64 now = bpf_ktime_get_ns(), thread = bpf_get_current_pid_tgid();
+	struct open_call *call = under_way.lookup(&thread);
+	int ret = ctx->args[1];
+
+	if (call && (call->tcp || (call->zerocopy && ret == -ENOBUFS)))
+		count(thread >> 32, call->zerocopy, ret, call->tcp ? now - call->start : 0);
+	under_way.delete(&thread);
+	return 0;
+}
+"""
+
+NUMBERS = {
+    "x86_64": {"NR_WRITE": 1, "NR_WRITEV": 20, "NR_SENDTO": 44, "NR_SENDMSG": 46,
+               "ARGUMENT_3": "regs.dx", "ARGUMENT_4": "regs.r10"},
+    "aarch64": {"NR_WRITE": 64, "NR_WRITEV": 66, "NR_SENDTO": 206, "NR_SENDMSG": 211,
+                "ARGUMENT_3": "regs.regs[2]", "ARGUMENT_4": "regs.regs[3]"},
+}
+
+Sum = collections.namedtuple("Sum", "sends failed bytes timed")
+
+
+class CannotCheck(Exception):
+    """This system lacks what the check needs; the message says what."""
+
+
+def merge_headers(folder):
+    """Debian splits its kernel headers in two packages; bcc wants one folder.
+
+    Only for raw tracepoints, which use no kernel type: any version of headers will do.
+    """
+    for common in sorted(pathlib.Path("/usr/src").glob("linux-headers-*-common"), reverse=True):
+        for own in sorted(pathlib.Path("/usr/src").glob(
+                common.name.removesuffix("-common") + "-*")):
+            if own == common:
+                continue
+            merged = pathlib.Path(folder)
+            subprocess.run(["cp", "-as", f"{common}/.", f"{own}/.", str(merged)], check=False,
+                           stderr=subprocess.DEVNULL)
+            return str(merged)
+    raise CannotCheck("no kernel headers for bcc: install linux-headers-$(uname -r), or on "
+                      "another kernel Debian's linux-headers-amd64")
+
+
+def own_headers():
+    build = pathlib.Path("/lib/modules", os.uname().release, "build")
+    return build.exists() or pathlib.Path("/sys/kernel/kheaders.tar.xz").exists()
+
+
+def load_kprobes(bpf_class):
+    program = bpf_class(text=COMMON + KPROBES)
+    program.attach_kprobe(event="tcp_sendmsg", fn_name="enter")
+    program.attach_kretprobe(event="tcp_sendmsg", fn_name="leave", maxactive=512)
+    return program
+
+
+def load_raw(bpf_class):
+    try:
+        numbers = NUMBERS[platform.machine()]
+    except KeyError:
+        raise CannotCheck(f"no syscall numbers for {platform.machine()}") from None
+    flags = [f"-D{name}={value}" for name, value in numbers.items()]
+    return bpf_class(text=COMMON + RAW, cflags=flags)
+
+
+def kprobes_allowed():
+    return os.path.exists("/sys/bus/event_source/devices/kprobe/type")
+
+
+def load_program():
+    """The bcc program, and the span its times cover."""
+    try:
+        from bcc import BPF  # pylint: disable=import-outside-toplevel
+    except ImportError:
+        raise CannotCheck("python3-bcc is missing (Debian: apt install python3-bpfcc)") from None
+    try:
+        if own_headers() and kprobes_allowed():
+            return load_kprobes(BPF), "tcp_sendmsg"
+        if not own_headers():
+            folder = tempfile.TemporaryDirectory(prefix="sendpath-headers-")
+            os.environ["BCC_KERNEL_SOURCE"] = merge_headers(folder.name)
+            program = load_raw(BPF)
+            folder.cleanup()
+            return program, "tcp_sendmsg_locked..return"
+        return load_raw(BPF), "tcp_sendmsg_locked..return"
+    except CannotCheck:
+        raise
+    except Exception as problem:  # bcc raises bare Exception for all that fails
+        raise CannotCheck(f"bcc cannot count here: {problem}") from problem
+
+
+def run_analyzer(analyze, options):
+    """Records of the runs. Without warm-up: bcc has no gate."""
+    command = [analyze, *options, "--warmup", "0", "--json", "-"]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=False)
+    if done.returncode:
+        sys.exit(done.returncode)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def bcc_sum(program, tgid, zerocopy):
+    table = program["sums"]
+    key = table.Key(ctypes.c_uint32(tgid), ctypes.c_uint32(zerocopy))
+    try:
+        s = table[key]
+    except KeyError:
+        return Sum(0, 0, 0, 0)
+    return Sum(s.sends, s.failed, s.bytes, s.timed)
+
+
+def bcc_median_bucket(program, tgid, zerocopy):
+    """(low, high) of the bucket that holds the median, as bcc's side defines it."""
+    counts = sorted((k.bucket, v.value) for k, v in program["times"].items()
+                    if k.tgid == tgid and k.zerocopy == zerocopy)
+    rank = (sum(n for _, n in counts) + 1) // 2
+    for bucket, n in counts:
+        rank -= n
+        if rank <= 0:
+            power, part = divmod(bucket, 16)
+            if power < 4:
+                return bucket, bucket + 1
+            return (16 + part) << (power - 4), (17 + part) << (power - 4)
+    return None
+
+
+def own_sum(record, zerocopy):
+    rows = [c for c in record["calls"] if c["zerocopy"] == bool(zerocopy)]
+    return Sum(sum(c["sends"] for c in rows), sum(sum(c["errors"].values()) for c in rows),
+               sum(c["bytes"] for c in rows),
+               sum(c["wall_ns"]["count"] for c in rows if c["wall_ns"]))
+
+
+def compare_medians(record, program, zerocopy, span):
+    """Text, and whether it is as it must be: equal spans within one bucket."""
+    walls = [c["wall_ns"] for c in record["calls"]
+             if c["zerocopy"] == bool(zerocopy) and c["wall_ns"]]
+    bucket = bcc_median_bucket(program, record["load"]["sender_pid"], zerocopy)
+    if len(walls) != 1 or not bucket:
+        return "not timed", True
+    low, high = bucket
+    width = max(1, low // 16)
+    ours = walls[0]["p50"]
+    text = f"median {ours} ns, bcc {low}..{high - 1} ns"
+    if walls[0]["span"] == span and width < BUCKET_MIN_NS:
+        return text + ": too short to compare, each side times the other's program too", True
+    if walls[0]["span"] == span:
+        return text + f", both of {span}", low - width <= ours < high + width
+    return text + f", spans differ ({walls[0]['span']}, {span})", True
+
+
+def compare(record, program, span):
+    """Prints the lines of one run. True if all is as it must be."""
+    good = True
+    for zerocopy in (0, 1):
+        ours = own_sum(record, zerocopy)
+        theirs = bcc_sum(program, record["load"]["sender_pid"], zerocopy)
+        if not ours.sends and not theirs.sends:
+            continue
+        name = record["run"]["cell"]
+        for field in ("sends", "failed", "bytes"):
+            a, b = getattr(ours, field), getattr(theirs, field)
+            good &= a == b
+            print(f"{name:32} {field:7} sendpath {a:>15,}  bcc {b:>15,}  "
+                  f"{'equal' if a == b else 'DIFFERENT'}")
+        text, near = compare_medians(record, program, zerocopy, span)
+        good &= near
+        print(f"{name:32} time    {text}{'' if near else ': TOO FAR APART'}")
+    return good
+
+
+def main():
+    analyze, options = sys.argv[1], sys.argv[2:] or DEFAULT_LOAD
+    if "--help" in options:
+        print(__doc__)
+        return 0
+    if os.geteuid():
+        raise CannotCheck("bcc needs root: run with sudo")
+    # Wrong options are the analyzer's to explain, before bcc takes its time.
+    program, span = load_program()
+    records = run_analyzer(analyze, options)
+    good = all([compare(record, program, span) for record in records])
+    print("crosscheck:", "all equal" if good and records else "the counts DIFFER")
+    return 0 if good and records else 1
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except CannotCheck as problem:
+        print(f"crosscheck: {problem}", file=sys.stderr)
+        sys.exit(3)
+    except KeyboardInterrupt:
+        sys.exit(130)
