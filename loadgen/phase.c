@@ -9,8 +9,7 @@
 
 #include "loadgen/phase.h"
 
-#define GRACE_NS  2000000000ULL
-#define GIVEUP_NS 15000000000ULL /* above the time zero-copy completions may take */
+#define GRACE_NS 2000000000ULL
 
 enum { PARKED, CONTROL, RECEIVER, EVENTS };
 
@@ -59,27 +58,24 @@ static void bury_receiver(struct phase *p, struct patience *w, struct failure *f
 }
 
 /* The time is up, but not all are parked: is anything still moving? */
-static int lose_patience(struct phase *p, struct patience *w, struct failure *f)
+static void lose_patience(struct phase *p, struct patience *w, struct failure *f)
 {
 	uint64_t now = now_ns(), sum = received(p);
 
 	if (now < w->end_ns)
-		return 0;
+		return;
 	if (sum != w->received || w->progress_ns < w->end_ns) {
 		w->received = sum;
 		w->progress_ns = now;
 	}
-	if (now - w->progress_ns >= GIVEUP_NS)
-		return failure__set(f, STATUS_FAILED, -ETIMEDOUT, "a sending thread is stuck");
 	if (now - w->progress_ns < GRACE_NS || w->abandoned || crew__delivered(p->crew))
-		return 0;
+		return;
 	w->abandoned = true;
 	failure__set(f, STATUS_FAILED, -ETIMEDOUT,
 		     "the receiver read nothing for %llu s after the end: its connections were "
 		     "shut down",
 		     (unsigned long long)(GRACE_NS / 1000000000));
 	crew__abandon(p->crew);
-	return 0;
 }
 
 int phase__wait(struct phase *p, uint64_t deadline_ns, struct failure *f)
@@ -115,9 +111,8 @@ int phase__wait(struct phase *p, uint64_t deadline_ns, struct failure *f)
 						   "the driver sent message %d within a phase",
 						   err);
 		}
-		if (err >= 0)
-			err = lose_patience(p, &w, f);
 		if (err < 0)
 			return err;
+		lose_patience(p, &w, f);
 	}
 }
