@@ -181,7 +181,7 @@ def own_headers():
 
 
 def load_kprobes(bpf_class):
-    program = bpf_class(text=COMMON + KPROBES)
+    program = bpf_class(text=COMMON + KPROBES, cflags=["-w"])
     program.attach_kprobe(event="tcp_sendmsg", fn_name="enter")
     program.attach_kretprobe(event="tcp_sendmsg", fn_name="leave", maxactive=512)
     return program
@@ -192,7 +192,7 @@ def load_raw(bpf_class):
         numbers = NUMBERS[platform.machine()]
     except KeyError:
         raise CannotCheck(f"no syscall numbers for {platform.machine()}") from None
-    flags = [f"-D{name}={value}" for name, value in numbers.items()]
+    flags = ["-w"] + [f"-D{name}={value}" for name, value in numbers.items()]
     return bpf_class(text=COMMON + RAW, cflags=flags)
 
 

@@ -6,7 +6,7 @@
 
 static const struct argp_option options[] = {
 	{"variant", LOAD_VARIANT, "LIST", 0,
-	 "send variants: twocopy, onecopy, zerocopy, null, or all (default zerocopy)", 0},
+	 "send variants: twocopy, onecopy, zerocopy, null, or all but null (default zerocopy)", 0},
 	{"size", LOAD_SIZE, "LIST", 0, "bytes of a message, 64 to 16M (default 16K)", 0},
 	{"fields", LOAD_FIELDS, "N", 0, "separate allocations a message has (default 8)", 0},
 	{"field-size", LOAD_FIELD_SIZE, "B", 0, "bytes of a field: size = fields x field-size", 0},

@@ -142,8 +142,10 @@ static int set_variants(struct load_options *o, const char *value, struct refusa
 	if (strcmp(value, "all"))
 		return set_list(o, "--variant", value, add_variant, &o->variant_count, r);
 	o->variant_count = 0;
+	/* All ways of sending: what sends nothing is asked for by name. */
 	for (size_t i = 0; i < send_variant_count && i < LIST_MAX; i++)
-		o->variants[o->variant_count++] = send_variants[i]->name;
+		if (!(send_variants[i]->flags & SEND_NOTHING))
+			o->variants[o->variant_count++] = send_variants[i]->name;
 	return 0;
 }
 
