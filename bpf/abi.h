@@ -57,6 +57,8 @@ struct totals {
 			     */
 	__u64 copied_not;   /* merged notifications: not flagged, though their record is */
 	__u64 flag_assumed; /* completions out of order: flag taken from a neighbour */
+	__u64 merged;	    /* completions whose notification joined an earlier one */
+	__u64 merged_seen;  /* of these, those whose own flag was read */
 	__u64 bytes;	    /* of completions, where the hook knows them */
 	__u64 bytes_copied;
 	__u64 deep_copies; /* skbs with user pages that skb_copy_ubufs copied */
@@ -68,7 +70,7 @@ struct totals {
 	__u64 lost_sockets;	/* no room for a socket: its completions are not counted */
 	__u64 lost_completions; /* two CPUs disputed a socket's progress for too long */
 };
-ABI_SIZE(totals, 15 * 8);
+ABI_SIZE(totals, 17 * 8);
 
 /* Whose side a process is on. */
 enum role { ROLE_NONE, ROLE_SENDER, ROLE_RECEIVER };

@@ -74,6 +74,8 @@ static __always_inline void advance(struct sock_progress *p, struct sock_extende
 			t->copied += sends;
 		if ((__s32)(ee->ee_info - (__u32)old) > 0)
 			t->flag_assumed += ee->ee_info - (__u32)old;
+		if ((__s32)(ee->ee_info - (__u32)old) < 0)
+			t->merged += sends;
 		return;
 	}
 	t->lost_completions++;
@@ -126,6 +128,7 @@ int notification_freed(struct bpf_raw_tracepoint_args *ctx)
 	struct sock_progress *p;
 	bool copied, assumed;
 	struct totals *t;
+	__u32 sends;
 	__u64 key;
 
 	if (!gate || !is_merge(ctx->args[1]) ||
@@ -138,9 +141,11 @@ int notification_freed(struct bpf_raw_tracepoint_args *ctx)
 		return 0;
 	copied = ee.ee_code & SO_EE_CODE_ZEROCOPY_COPIED;
 	assumed = p->word >> FLAG_BIT & 1;
+	sends = ee.ee_data + 1 - ee.ee_info;
+	t->merged_seen += sends;
 	if (copied && !assumed)
-		t->copied_later += ee.ee_data + 1 - ee.ee_info;
+		t->copied_later += sends;
 	if (!copied && assumed)
-		t->copied_not += ee.ee_data + 1 - ee.ee_info;
+		t->copied_not += sends;
 	return 0;
 }

@@ -11,6 +11,7 @@ struct measured {
 	__u64 errors[CALL_SLOTS][ERRNO_SLOTS];
 	struct totals totals;
 	__u64 missed[HOOK_COUNT]; /* runs of a hook's programs that the kernel skipped */
+	__u64 missed_merges;	  /* of these, looks at a notification that joined another */
 	__u64 bpf_ns;		  /* 0 unless their cost was counted */
 	__u64 bpf_runs;
 };

@@ -39,6 +39,29 @@ json_object *record__counters(const struct run_result *r)
 	return list;
 }
 
+/*
+ * A missed completion shows as a send without one: the next notification of its
+ * socket makes up for it, the last one of a window cannot.
+ */
+static __u64 lost_completions(const struct run_result *r)
+{
+	const struct measured *m = &r->measured;
+	__s64 outstanding = record__outstanding(m);
+	__u64 lost = m->totals.lost_completions + m->totals.lost_sockets;
+
+	if (m->missed[HOOK_COMPLETION] > m->missed_merges && outstanding > 0)
+		lost += (__u64)outstanding;
+	return lost;
+}
+
+/* Where a notification joined another and our look at it was skipped, its flag is unknown. */
+static __u64 lost_flags(const struct measured *m)
+{
+	__u64 merged = m->totals.merged, seen = m->totals.merged_seen;
+
+	return m->missed_merges && merged > seen ? merged - seen : 0;
+}
+
 json_object *record__lost(const struct run_result *r, struct unmeasured *u)
 {
 	const struct measured *m = &r->measured;
@@ -48,9 +71,8 @@ json_object *record__lost(const struct run_result *r, struct unmeasured *u)
 	json_object_object_add(
 		o, "calls",
 		json_object_new_uint64(t->lost_starts + t->lost_threads + m->missed[HOOK_SEND]));
-	json_object_object_add(o, "completions",
-			       json_object_new_uint64(t->lost_completions + t->lost_sockets +
-						      m->missed[HOOK_COMPLETION]));
+	json_object_object_add(o, "completions", json_object_new_uint64(lost_completions(r)));
+	json_object_object_add(o, "flags", json_object_new_uint64(lost_flags(m)));
 	json_object_object_add(o, "stacks", NULL);
 	unmeasured__add(u, "lost.stacks", "no stacks are taken");
 	return o;

@@ -28,6 +28,14 @@ static void sum_requests(const struct measured *m, struct sums *sums)
 	}
 }
 
+__s64 record__outstanding(const struct measured *m)
+{
+	struct sums sums = {};
+
+	sum_requests(m, &sums);
+	return (__s64)(sums.requests - sums.failed - sums.ignored - m->totals.completions);
+}
+
 static const char *refusal(unsigned int error)
 {
 	switch (error) {
@@ -96,7 +104,6 @@ static void add_completions(json_object *o, const struct run_result *r, const st
 	const struct plan_entry *entry = &r->plan.entries[HOOK_COMPLETION];
 	const struct totals *t = &r->measured.totals;
 	__u64 copied = t->copied + t->copied_later - t->copied_not;
-	__s64 outstanding;
 	size_t i;
 
 	if (!entry->way) {
@@ -105,9 +112,9 @@ static void add_completions(json_object *o, const struct run_result *r, const st
 		unmeasured__add(u, "zerocopy.completions", entry->reason);
 		return;
 	}
-	outstanding = (__s64)(sums->requests - sums->failed - sums->ignored - t->completions);
 	json_object_object_add(o, "completions", json_object_new_uint64(t->completions));
-	json_object_object_add(o, "outstanding", json_object_new_int64(outstanding));
+	json_object_object_add(o, "outstanding",
+			       json_object_new_int64(record__outstanding(&r->measured)));
 	json_object_object_add(o, "copied", json_object_new_uint64(copied));
 	json_object_object_add(o, "copied_flagged", json_object_new_uint64(copied));
 	json_object_object_add(

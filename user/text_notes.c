@@ -6,22 +6,34 @@
 
 #include <string.h>
 
-void text__losses(const struct cells *cells, FILE *out)
+static double sum_over(const struct cells *cells, const char *path)
 {
-	double calls = 0, completions = 0, value;
+	double sum = 0, value;
 	size_t i;
 
-	for (i = 0; i < cells->count; i++) {
-		if (cell__sum(&cells->cells[i], "/lost/calls", &value))
-			calls += value;
-		if (cell__sum(&cells->cells[i], "/lost/completions", &value))
-			completions += value;
-	}
+	for (i = 0; i < cells->count; i++)
+		if (cell__sum(&cells->cells[i], path, &value))
+			sum += value;
+	return sum;
+}
+
+void text__losses(const struct cells *cells, FILE *out)
+{
+	double calls = sum_over(cells, "/lost/calls");
+	double completions = sum_over(cells, "/lost/completions");
+	double flags = sum_over(cells, "/lost/flags");
+
 	if (calls + completions > 0)
 		fprintf(out,
 			"LOST: %.0f calls and %.0f completions could not be followed: the counts "
 			"below lack them\n\n",
 			calls, completions);
+	if (flags > 0)
+		fprintf(out,
+			"LOST: whether %.0f completed sends were copied was not seen: they count "
+			"as "
+			"their neighbours\n\n",
+			flags);
 }
 
 /* Was the same text said by an earlier record? */

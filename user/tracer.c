@@ -19,7 +19,8 @@
 
 struct program_stats {
 	__u64 missed[HOOK_COUNT]; /* skipped runs of the hook's programs */
-	__u64 ns, runs;		  /* of all of them, where their cost is counted */
+	__u64 missed_merges;
+	__u64 ns, runs; /* of all of them, where their cost is counted */
 };
 
 struct tracer {
@@ -215,6 +216,8 @@ static int read_program_stats(const struct tracer *t, struct program_stats *out)
 			if (err)
 				return err;
 			out->missed[id] += info.recursion_misses;
+			if (!strcmp(*name, "notification_freed"))
+				out->missed_merges = info.recursion_misses;
 		}
 	}
 	return 0;
@@ -322,6 +325,7 @@ int tracer__read(struct tracer *t, struct measured *out)
 		return err;
 	for (id = 0; id < HOOK_COUNT; id++)
 		out->missed[id] = now.missed[id] - t->opened.missed[id];
+	out->missed_merges = now.missed_merges - t->opened.missed_merges;
 	out->bpf_ns = now.ns - t->opened.ns;
 	out->bpf_runs = now.runs - t->opened.runs;
 	return 0;
