@@ -24,9 +24,15 @@ endif
 BPF_CFLAGS := -O2 -g -Wall -Wextra -Werror -target bpf -mcpu=v3 -Wno-unused-parameter -D__TARGET_ARCH_$(ARCH) \
               -Ivmlinux/$(ARCH) -I.
 
+# What Debian 12 calls the things needed. Elsewhere: install their like by hand.
 BUILD_PACKAGES := gcc libc6-dev clang llvm bpftool libbpf-dev libelf-dev zlib1g-dev \
                   libjson-c-dev libpfm4-dev libcap-dev
-CHECK_PACKAGES := libcmocka-dev python3-pytest python3-hypothesis python3-jsonschema
+# The two last rows are for the lab (kernels in QEMU) and for bcc.
+CHECK_PACKAGES := libcmocka-dev clang-format python3-pytest python3-hypothesis \
+                  python3-jsonschema strace sudo iproute2 iputils-ping ethtool procps \
+                  qemu-system-x86 busybox-static cpio kmod xz-utils e2fsprogs \
+                  python3-bpfcc linux-headers-$(shell dpkg --print-architecture 2>/dev/null)
+BENCH_PACKAGES := iperf3 bpftrace
 
 LOADGEN_LIBS := -ljson-c -lpthread
 ANALYZE_LIBS := -lbpf -lelf -lz -ljson-c -lpfm -lcap -lpthread
@@ -50,17 +56,24 @@ endif
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all run check bench clean format install help vmlinux unit build-packages check-packages
+.PHONY: all programs run check check-unit check-lab bench clean format check-format install help vmlinux \
+        unit build-packages check-packages bench-packages
 
-all: analyze loadgen/loadgen
+all: programs
 
-# The programs stand where the README says; a sanitizer build leaves them alone.
+# The programs stand where the README says; with sanitizers, in the same places
+# under build-san.
 ifdef SAN
-analyze loadgen/loadgen: %: $(BUILD)/%.bin
+PROGRAMS := $(BUILD)/analyze $(BUILD)/loadgen/loadgen
+$(BUILD)/analyze $(BUILD)/loadgen/loadgen: %: %.bin
+	$(Q)cp $< $@
 else
+PROGRAMS := analyze loadgen/loadgen
 analyze loadgen/loadgen: %: $(BUILD)/%.bin
 	$(Q)cp $< $@
 endif
+
+programs: $(PROGRAMS)
 
 $(BUILD)/loadgen/loadgen.bin: $(BUILD)/loadgen/main.o $(LOADGEN_OBJS)
 	$(call msg,LINK,$@)
@@ -105,6 +118,72 @@ vmlinux:
 	$(call msg,VMLINUX,vmlinux/$(ARCH)/vmlinux.h)
 	$(Q)vmlinux/generate $(BTF) vmlinux/types.txt vmlinux/$(ARCH)/types.txt > $(BUILD)/vmlinux.h
 	$(Q)mv $(BUILD)/vmlinux.h vmlinux/$(ARCH)/vmlinux.h
+
+# Installs what is missing of the packages named, and says which.
+define install_packages
+	@missing=; for p in $(1); do \
+		[ "$$(dpkg-query -W -f='$${db:Status-Status}' $$p 2>/dev/null)" = installed ] || \
+			missing="$$missing $$p"; \
+	done; \
+	[ -z "$$missing" ] && exit 0; \
+	command -v apt-get >/dev/null || { echo "make: install the like of:$$missing" >&2; exit 1; }; \
+	printf '  %-8s %s\n' INSTALL "$$missing"; \
+	$(SUDO) apt-get -qq update && \
+	DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get -qq -y --no-install-recommends \
+		-o Dpkg::Use-Pty=0 install $$missing >/dev/null
+endef
+
+build-packages:
+	$(call install_packages,$(BUILD_PACKAGES))
+check-packages:
+	$(call install_packages,$(BUILD_PACKAGES) $(CHECK_PACKAGES))
+bench-packages:
+	$(call install_packages,$(BUILD_PACKAGES) $(BENCH_PACKAGES))
+
+run: build-packages
+	$(Q)$(MAKE) --no-print-directory all
+	$(SUDO) ./analyze --variant all --duration 3
+
+# Unit tests and the tests through the binaries run twice: as built, and with the
+# sanitizers; then the lab. Ends with pytest's own line, which counts them all.
+check: check-packages
+	$(Q)$(MAKE) --no-print-directory all check-format
+	$(Q)$(MAKE) --no-print-directory SAN=1 all
+	$(Q)$(SUDO) $(PYTHON) -m pytest -p no:cacheprovider tests
+
+bench: bench-packages
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)$(SUDO) $(PYTHON) tests/bench/bench.py
+
+SOURCES := $(wildcard bpf/*.[ch] user/*.[ch] loadgen/*.[ch] tests/unit/*.[ch])
+format:
+	$(Q)clang-format -i $(SOURCES)
+check-format:
+	$(call msg,FORMAT,sources)
+	$(Q)clang-format --dry-run -Werror $(SOURCES)
+
+# The parts keep their places relative to each other; see user/place.c.
+LIBEXEC := $(DESTDIR)$(PREFIX)/libexec/sendpath
+install: all
+	$(call msg,INSTALL,$(DESTDIR)$(PREFIX))
+	$(Q)install -D -m 755 analyze $(DESTDIR)$(PREFIX)/bin/sendpath
+	$(Q)install -D -m 755 loadgen/loadgen $(LIBEXEC)/loadgen/loadgen
+	$(Q)install -D -m 644 analysis/crosscheck.py $(LIBEXEC)/analysis/crosscheck.py
+	$(Q)install -D -m 644 docs/sendpath.1 $(DESTDIR)$(PREFIX)/share/man/man1/sendpath.1
+	$(Q)install -D -m 644 docs/run-record.md $(DESTDIR)$(PREFIX)/share/doc/sendpath/run-record.md
+	$(Q)install -D -m 644 docs/run-record.schema.json \
+		$(DESTDIR)$(PREFIX)/share/doc/sendpath/run-record.schema.json
+
+help:
+	@echo 'make           build ./analyze and loadgen/loadgen'
+	@echo 'make run       install what is missing, build, and compare three ways of sending'
+	@echo 'make check     install what is missing, build, and run all tests'
+	@echo 'make bench     what the load generator and measuring cost, beside other tools'
+	@echo 'make install   DESTDIR= PREFIX=/usr/local; the program installs as sendpath'
+	@echo 'make format    lay out the C sources (clang-format)'
+	@echo 'make vmlinux   anew from BTF=FILE for ARCH=x86 or arm64 (this kernel by default)'
+	@echo 'make clean     remove what was built'
+	@echo 'V=1 shows whole commands; SAN=1 builds with sanitizers, in build-san/'
 
 clean:
 	$(Q)rm -rf build build-san analyze loadgen/loadgen

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""The doctor says what can be measured, and per device whether zero-copy can work."""
+
+import os
+import re
+
+import pytest
+
+from conftest import CAN_MEASURE, analyze, only, records, run
+
+
+def test_says_everything_it_should():
+    text = analyze("doctor").stdout
+    for what in ("kernel", "machine", "BTF", "lockdown", "capabilities", "PMU", "optmem_max",
+                 "memlock", "hook send", "hook completion", "hook skb copy",
+                 "hook receiver copy"):
+        assert re.search(rf"^{what} +\S", text, re.M), what
+    assert re.search(r"^device +lo: zero-copy no: ", text, re.M)
+    assert os.uname().release in text
+
+
+@pytest.mark.skipif(not CAN_MEASURE, reason="sends cannot be timed here")
+def test_plan_of_a_run_is_what_it_said():
+    text = analyze("doctor").stdout
+    record = only(records("--variant", "zerocopy", "--messages", "10"))
+    for hook in record["plan"]["hooks"]:
+        line = only(re.findall(rf"^hook {hook['name']} +(.*)$", text, re.M))
+        if hook["status"] == "attached":
+            assert line.startswith(f"{hook['mechanism']}: {hook['symbol']}")
+        else:
+            assert line == f"unavailable: {hook['reason']}"
+
+
+def test_devices_of_a_namespace():
+    """A veth pair and a tun device, in a namespace that goes with its process."""
+    script = ("ip link add left type veth peer name right && ip tuntap add dev tun0 mode tun && "
+              "ip link add ugly type dummy && exec ./analyze doctor")
+    result = run("unshare", "-n", "sh", "-c", script, cwd=os.path.dirname(
+        os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+    if "device left" not in result.stdout.replace("           ", " "):
+        if "Operation not" in result.stderr or "not supported" in result.stderr \
+                or "Unknown device" in result.stderr or "No such" in result.stderr:
+            pytest.skip("no devices can be made here: " + result.stderr.strip())
+    assert re.search(r"^device +left \(veth\): zero-copy depends", result.stdout, re.M)
+    assert re.search(r"^device +tun0 \(tun\): zero-copy no", result.stdout, re.M)
