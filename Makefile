@@ -12,6 +12,7 @@ PREFIX   ?= /usr/local
 DESTDIR  ?=
 
 ARCH := $(shell uname -m | sed -e 's/x86_64/x86/' -e 's/aarch64/arm64/')
+PARALLEL = $(MAKE) --no-print-directory -j$(shell nproc)
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 
 BUILD   := build$(if $(SAN),-san)
@@ -56,7 +57,7 @@ endif
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all programs run check check-unit check-lab bench clean format check-format install help vmlinux \
+.PHONY: all programs run check bench clean format install help vmlinux \
         unit build-packages check-packages bench-packages
 
 all: programs
@@ -141,26 +142,23 @@ bench-packages:
 	$(call install_packages,$(BUILD_PACKAGES) $(BENCH_PACKAGES))
 
 run: build-packages
-	$(Q)$(MAKE) --no-print-directory all
+	$(Q)$(PARALLEL) all
 	$(SUDO) ./analyze --variant all --duration 3
 
 # Unit tests and the tests through the binaries run twice: as built, and with the
 # sanitizers; then the lab. Ends with pytest's own line, which counts them all.
 check: check-packages
-	$(Q)$(MAKE) --no-print-directory all check-format
-	$(Q)$(MAKE) --no-print-directory SAN=1 all
+	$(Q)$(PARALLEL) all
+	$(Q)$(PARALLEL) SAN=1 all
 	$(Q)$(SUDO) $(PYTHON) -m pytest -p no:cacheprovider tests
 
 bench: bench-packages
-	$(Q)$(MAKE) --no-print-directory all
+	$(Q)$(PARALLEL) all
 	$(Q)$(SUDO) $(PYTHON) tests/bench/bench.py
 
 SOURCES := $(wildcard bpf/*.[ch] user/*.[ch] loadgen/*.[ch] tests/unit/*.[ch])
 format:
 	$(Q)clang-format -i $(SOURCES)
-check-format:
-	$(call msg,FORMAT,sources)
-	$(Q)clang-format --dry-run -Werror $(SOURCES)
 
 # The parts keep their places relative to each other; see user/place.c.
 LIBEXEC := $(DESTDIR)$(PREFIX)/libexec/sendpath

@@ -124,12 +124,12 @@ static bool hooks(void)
 static void device(void *context, const struct netdev *d)
 {
 	struct netdev_verdict verdict = netdev__zerocopy(d);
-	char name[4 * IF_NAMESIZE];
+	char name[4 * IF_NAMESIZE], driver[4 * sizeof(d->driver)];
 
 	(void)context;
 	line("device", "%s%s%s%s: zero-copy %s: %s", safe_text(d->name, name, sizeof(name)),
-	     d->driver[0] ? " (" : "", d->driver, d->driver[0] ? ")" : "", verdict.answer,
-	     verdict.why);
+	     d->driver[0] ? " (" : "", safe_text(d->driver, driver, sizeof(driver)),
+	     d->driver[0] ? ")" : "", verdict.answer, verdict.why);
 }
 
 int doctor(int argc, char **argv)

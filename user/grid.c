@@ -6,6 +6,8 @@
 #include "privilege.h"
 #include "record.h"
 
+#include "loadgen/units.h"
+
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -49,12 +51,14 @@ static void catch_signals(void)
 static bool tick(void *context)
 {
 	struct progress *p = context;
+	char size[UNITS_TEXT_MAX];
 	struct timespec now;
 
 	if (isatty(STDERR_FILENO)) {
 		clock_gettime(CLOCK_MONOTONIC, &now);
-		fprintf(stderr, "\r[%zu/%zu] %s, %zu bytes, %u threads: %.1f s \033[K", p->run,
-			p->runs, p->load->variant, p->load->message_bytes, p->load->threads,
+		fprintf(stderr, "\r[%zu/%zu] %s %s x%u: %.1f s \033[K", p->run, p->runs,
+			p->load->variant, units__size_text(p->load->message_bytes, size),
+			p->load->threads,
 			(double)(now.tv_sec - p->begun.tv_sec) +
 				(double)(now.tv_nsec - p->begun.tv_nsec) / 1e9);
 		p->shown = true;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "report.h"
 
+#include "log.h"
 #include "record_read.h"
 #include "text.h"
 
@@ -185,8 +186,10 @@ static int finish(void *state)
 		text__counters(cells, stdout);
 		text__notes(cells, stdout);
 	}
-	if (fflush(stdout))
-		err = -errno;
+	if (fflush(stdout) || ferror(stdout)) {
+		err = -EIO;
+		log_error("the report could not be written to standard output");
+	}
 	free_cells(cells);
 	return err;
 }

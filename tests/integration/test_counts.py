@@ -88,3 +88,21 @@ def test_latency_of_the_message_contains_that_of_the_send(untouched):
     wall, message = only(record["calls"])["wall_ns"], record["app"]["message_latency_ns"]
     assert wall["sum"] <= message["sum"]
     assert wall["p50"] <= message["p50"] * 17 // 16
+
+
+@pytest.mark.skipif(len(TIERS) < 2, reason=f"one mechanism here: {TIERS[0]}")
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_mechanisms_agree(variant, untouched):
+    """The same load under each: counts equal; of unequal spans the wider takes longer."""
+    rows = {tier: [only(r["calls"]) for r in records(
+        "--variant", variant, "--size", "64", "--messages", "1000", "--repeat", "3", "--tier",
+        tier)] for tier in TIERS}
+    counts = {tier: [(c["syscall"], c["zerocopy"], c["sends"], c["syscalls"], c["bytes"])
+                     for c in calls] for tier, calls in rows.items()}
+    assert counts["fentry"] == counts["tracepoint"]
+    spans = {calls[0]["wall_ns"]["span"]: sorted(c["wall_ns"]["p50"] for c in calls)[1]
+             for calls in rows.values()}
+    if "syscall" in spans:
+        assert spans["syscall"] * 17 // 16 >= spans["tcp_sendmsg"]
+    else:
+        assert spans["tcp_sendmsg"] * 17 // 16 >= spans["tcp_sendmsg_locked..return"]

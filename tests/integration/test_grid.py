@@ -2,9 +2,12 @@
 """Lists make a grid, repeats interleaved; the records and the text say the same."""
 
 import json
+import os
+import pty
 import re
+import subprocess
 
-from conftest import analyze, needs_bpf, records
+from conftest import ANALYZE, analyze, needs_bpf, records
 
 pytestmark = needs_bpf
 
@@ -70,3 +73,32 @@ def test_further_events_by_name(untouched):
         (e, s) for e in ("PERF_COUNT_SW_CONTEXT_SWITCHES", "PERF_COUNT_SW_CPU_CLOCK")
         for s in ("sender", "receiver")}
     assert all(c["status"] == "counted" for c in extra)
+
+
+def test_progress_on_a_terminal_only(untouched):
+    """On a terminal a line tells how far it is, and is gone before the report."""
+    ours, theirs = pty.openpty()
+    with subprocess.Popen([ANALYZE, "--variant", "twocopy,onecopy", "--duration", "0.3"],
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=theirs,
+                          text=True) as job:
+        os.close(theirs)
+        text = b""
+        try:
+            while chunk := os.read(ours, 4096):
+                text += chunk
+        except OSError:  # how a terminal says that its other end is gone
+            pass
+        out = job.stdout.read()
+    os.close(ours)
+    assert b"[1/2] twocopy 16K x1: " in text
+    assert b"[2/2] onecopy 16K x1: " in text
+    assert text.endswith(b"\r\x1b[K")
+    assert "Gbit/s" in out and "\x1b" not in out
+
+
+def test_closed_standard_output_is_an_error(untouched):
+    result = subprocess.run(f"{ANALYZE} --variant twocopy --messages 10 >/dev/full", shell=True,
+                            stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                            check=False)
+    assert result.returncode == 1
+    assert len(result.stderr.splitlines()) == 1

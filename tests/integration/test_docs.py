@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""What the documents promise is there: options, keys, commands."""
+
+import json
+import re
+
+import pytest
+
+from conftest import LOADGEN, ROOT, analyze, run
+
+
+def long_options(text):
+    return set(re.findall(r"--([a-z][a-z-]+)", text))
+
+
+def test_man_page_and_help_agree():
+    offered = long_options(analyze("--help").stdout)
+    page = (ROOT / "docs/sendpath.1").read_text().replace("\\-", "-")
+    assert offered == set(re.findall(r"^\.BI? .*?--([a-z][a-z-]+)", page, re.M)) | {
+        "help", "usage", "version"}
+
+
+def test_help_fits_a_screen():
+    for text in (analyze("--help").stdout, run(LOADGEN, "--help").stdout):
+        assert len(text.splitlines()) <= 55
+        assert max(map(len, text.splitlines())) <= 80
+
+
+def test_record_is_documented():
+    schema = json.loads((ROOT / "docs/run-record.schema.json").read_text())
+    page = (ROOT / "docs/run-record.md").read_text()
+    for key in schema["required"]:
+        if key not in ("schema", "tcp"):
+            assert f"`{key}`" in page, key
+    for key in schema["properties"]["zerocopy"]["required"]:
+        if key not in ("bytes", "bytes_copied", "causes", "completion_ns"):
+            assert f"`{key}`" in page, key
+    for span in schema["$defs"]["histogram"]["properties"]["span"]["enum"]:
+        if span != "completion":
+            assert f"`{span}`" in page, span
+
+
+@pytest.mark.parametrize("command", ["make run", "make check", "./analyze doctor",
+                                     "./analyze --variant zerocopy"])
+def test_readme_shows_the_commands(command):
+    assert command in (ROOT / "README.md").read_text()
+
+
+def test_every_source_names_its_licence():
+    listed = run("git", "ls-files", cwd=ROOT)
+    if listed.returncode:
+        pytest.skip("not a git checkout: " + listed.stderr.strip())
+    exempt = re.compile(r"LICENSE|\.json$|\.gitignore|\.editorconfig|\.clang-format|types\.txt$|README.md$")
+    for name in listed.stdout.splitlines():
+        if not exempt.search(name):
+            head = (ROOT / name).read_text(errors="replace")[:400]
+            assert "SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause" in head, name
+
+
+def test_install_and_run(tmp_path):
+    """Installed under another prefix, the program finds its parts."""
+    made = run("make", "-s", "install", f"DESTDIR={tmp_path}", "PREFIX=/opt", cwd=ROOT)
+    assert made.returncode == 0, made.stderr
+    program = tmp_path / "opt/bin/sendpath"
+    assert "sendpath" in run(program, "--version").stdout
+    result = run(program, "--variant", "null", "--duration", "0.1")
+    assert "load generator is missing" not in result.stderr
+    assert result.returncode in (0, 3), result.stderr

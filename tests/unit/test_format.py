@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""The sources are laid out as `make format` lays them out."""
+
+import pathlib
+import re
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+MAJOR = "14"  # Debian 12's; others lay out differently
+
+
+def test_c_sources_are_formatted():
+    try:
+        version = subprocess.run(["clang-format", "--version"], stdout=subprocess.PIPE, text=True,
+                                 check=True).stdout
+    except FileNotFoundError:
+        pytest.skip("clang-format is not installed")
+    if not re.search(rf"version {MAJOR}\.", version):
+        pytest.skip(f"not clang-format {MAJOR}: {version.strip()}")
+    sources = [p for folder in ("bpf", "user", "loadgen", "tests/unit")
+               for p in (ROOT / folder).glob("*.[ch]")]
+    done = subprocess.run(["clang-format", "--dry-run", "-Werror", *sources],
+                          stderr=subprocess.PIPE, text=True, check=False, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
