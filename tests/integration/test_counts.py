@@ -83,8 +83,10 @@ def test_large_messages_and_odd_sizes(untouched):
             assert record["app"]["verify"]["bytes_checked"] == record["app"]["bytes"]
 
 
-def test_latency_of_the_message_contains_that_of_the_send(untouched):
-    record = only(records("--variant", "onecopy", "--messages", "5000", "--size", "4K"))
+@pytest.mark.parametrize("tier", TIERS)
+def test_latency_of_the_message_contains_that_of_the_send(tier, untouched):
+    record = only(records("--variant", "onecopy", "--messages", "5000", "--size", "4K",
+                          "--tier", tier))
     wall, message = only(record["calls"])["wall_ns"], record["app"]["message_latency_ns"]
     assert wall["sum"] <= message["sum"]
     assert wall["p50"] <= message["p50"] * 17 // 16
@@ -93,16 +95,9 @@ def test_latency_of_the_message_contains_that_of_the_send(untouched):
 @pytest.mark.skipif(len(TIERS) < 2, reason=f"one mechanism here: {TIERS[0]}")
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_mechanisms_agree(variant, untouched):
-    """The same load under each: counts equal; of unequal spans the wider takes longer."""
-    rows = {tier: [only(r["calls"]) for r in records(
-        "--variant", variant, "--size", "64", "--messages", "1000", "--repeat", "3", "--tier",
-        tier)] for tier in TIERS}
-    counts = {tier: [(c["syscall"], c["zerocopy"], c["sends"], c["syscalls"], c["bytes"])
-                     for c in calls] for tier, calls in rows.items()}
-    assert counts["fentry"] == counts["tracepoint"]
-    spans = {calls[0]["wall_ns"]["span"]: sorted(c["wall_ns"]["p50"] for c in calls)[1]
-             for calls in rows.values()}
-    if "syscall" in spans:
-        assert spans["syscall"] * 17 // 16 >= spans["tcp_sendmsg"]
-    else:
-        assert spans["tcp_sendmsg"] * 17 // 16 >= spans["tcp_sendmsg_locked..return"]
+    """The same load under each gives the same counts; crosscheck compares their times."""
+    rows = {tier: only(only(records("--variant", variant, "--size", "64", "--messages", "1000",
+                                    "--tier", tier))["calls"]) for tier in TIERS}
+    counts = {tuple(c[k] for k in ("syscall", "zerocopy", "sends", "syscalls", "bytes"))
+              for c in rows.values()}
+    assert len(counts) == 1

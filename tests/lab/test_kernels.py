@@ -22,6 +22,7 @@ SUITES = {
     "ends": [*PYTEST, "tests/integration/test_errors.py", "-k",
              "dies or interrupted or killed or without_root"],
     "wire": [*PYTEST, "tests/integration/test_wire.py"],
+    "spans": ["./analyze", "crosscheck", "--tier", "tracepoint", "--messages", "1000"],
     "crosscheck": ["./analyze", "crosscheck", "--variant", "all", "--messages", "1000",
                    "--threads", "2"],
 }
@@ -32,6 +33,7 @@ ROWS = [
     ("6.12", "loopback", "ends", []),
     ("6.12", "nicpair", "wire", []),
     ("6.12", "loopback", "crosscheck", ["--headers"]),
+    ("6.12", "loopback", "spans", ["--headers"]),
 ]
 
 
@@ -47,7 +49,7 @@ def test_kernel(kernel, topology, suite, options):
         pytest.skip(result.stdout.strip().splitlines()[-1])
     print(result.stdout)
     assert result.returncode == 0
-    if suite == "crosscheck":
+    if suite in ("crosscheck", "spans"):
         assert "crosscheck: all equal" in result.stdout
     else:
         assert re.search(r"^\d+ passed", result.stdout.splitlines()[-1])
