@@ -86,12 +86,8 @@ static __always_inline void count_send(struct sock *sk, enum call_kind kind, __u
 		s->ignored++;
 }
 
-/*
- * id is the zero-copy id that this send will have if it has one: the first seen
- * on a socket is where counting its completions starts.
- */
 static __always_inline void send_begin(struct thread *thread, struct sock *sk, enum call_kind kind,
-				       __u32 flags, __u32 id)
+				       __u32 flags)
 {
 	struct totals *t;
 
@@ -100,8 +96,6 @@ static __always_inline void send_begin(struct thread *thread, struct sock *sk, e
 		if (t)
 			t->lost_starts++;
 	}
-	if (flags & MSG_ZEROCOPY)
-		socket__watch(sk, id);
 	thread->sock = (__u64)sk;
 	thread->flags = flags;
 	thread->kind = kind;
@@ -114,7 +108,8 @@ static __always_inline void send_end(struct thread *thread, struct sock *sk, lon
 	count_send(sk, thread->kind, thread->flags, ret, now - thread->start);
 }
 
-static __always_inline __u32 zerocopy_id(struct sock *sk)
+/* The next zero-copy send of a socket gets this id. */
+static __always_inline __u32 next_id(struct sock *sk)
 {
 	return BPF_CORE_READ(sk, sk_zckey.counter);
 }
@@ -123,10 +118,14 @@ SEC("fentry/tcp_sendmsg")
 int BPF_PROG(send_fentry, struct sock *sk, struct msghdr *msg)
 {
 	struct thread *thread = gate ? thread__get() : NULL;
+	__u32 flags;
 
-	if (thread && thread->role == ROLE_SENDER)
-		send_begin(thread, sk, call_kind(SYSCALL_NUMBER(call_regs())),
-			   BPF_CORE_READ(msg, msg_flags), zerocopy_id(sk));
+	if (!thread || thread->role != ROLE_SENDER)
+		return 0;
+	flags = msg->msg_flags;
+	if (flags & MSG_ZEROCOPY)
+		socket__watch(sk, next_id(sk));
+	send_begin(thread, sk, call_kind(SYSCALL_NUMBER(call_regs())), flags);
 	return 0;
 }
 
@@ -143,7 +142,7 @@ int BPF_PROG(send_fexit, struct sock *sk, struct msghdr *msg, size_t size, int r
 
 /*
  * args: sk, msg, skb, size_goal. Fires once per pass of the loop; the first pass
- * is the start. The id was taken before it: msg_zerocopy_realloc came earlier.
+ * is the start. This send has its id already: msg_zerocopy_realloc came earlier.
  */
 SEC("raw_tp/tcp_sendmsg_locked")
 int send_loop(struct bpf_raw_tracepoint_args *ctx)
@@ -151,11 +150,14 @@ int send_loop(struct bpf_raw_tracepoint_args *ctx)
 	struct thread *thread = gate ? thread__get() : NULL;
 	struct sock *sk = (struct sock *)ctx->args[0];
 	struct msghdr *msg = (struct msghdr *)ctx->args[1];
+	__u32 flags;
 
 	if (!thread || thread->sock == (__u64)sk || thread->role != ROLE_SENDER)
 		return 0;
-	send_begin(thread, sk, call_kind(SYSCALL_NUMBER(call_regs())),
-		   BPF_CORE_READ(msg, msg_flags), zerocopy_id(sk) - 1);
+	flags = BPF_CORE_READ(msg, msg_flags);
+	if (flags & MSG_ZEROCOPY)
+		socket__watch(sk, next_id(sk) - 1);
+	send_begin(thread, sk, call_kind(SYSCALL_NUMBER(call_regs())), flags);
 	return 0;
 }
 
@@ -220,6 +222,7 @@ int send_enter(struct bpf_raw_tracepoint_args *ctx)
 	struct pt_regs *regs = (struct pt_regs *)ctx->args[0];
 	struct thread *thread;
 	struct sock *sk;
+	__u32 flags;
 
 	if (!sends_once(kind))
 		return 0;
@@ -229,7 +232,10 @@ int send_enter(struct bpf_raw_tracepoint_args *ctx)
 	sk = socket_of(PT_REGS_PARM1_CORE_SYSCALL(regs));
 	if (!sk || !is_tcp(sk))
 		return 0;
-	send_begin(thread, sk, kind, call_flags(kind, regs), zerocopy_id(sk));
+	flags = call_flags(kind, regs);
+	if (flags & MSG_ZEROCOPY)
+		socket__watch(sk, next_id(sk));
+	send_begin(thread, sk, kind, flags);
 	return 0;
 }
 
