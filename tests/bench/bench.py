@@ -42,7 +42,7 @@ def parse_options():
     parser.add_argument("--only", action="append", choices=[s.name for s in SECTIONS],
                         help="this section (repeatable; default: all)")
     parser.add_argument("--pairs", type=positive(int), metavar="N",
-                        help="pairs a cell (default 9; 7 and more give a 95 %% interval)")
+                        help="pairs a cell (default 9; 6 and more give a 95 %% interval)")
     parser.add_argument("--seconds", type=positive(float), metavar="T",
                         help="measured time of a run (default 1; for iperf3 rounded up)")
     parser.add_argument("--pinned", action="store_true",
