@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""One run of a load over loopback: received payload bits per second, by each program."""
+
+import json
+import os
+import pathlib
+import shutil
+import socket
+import sys
+
+import programs
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+ANALYZE = ROOT / "analyze"
+LOADGEN = ROOT / "loadgen/loadgen"
+LISTENING = "0A"
+
+
+def cannot_load():
+    return None if LOADGEN.exists() else "the programs are not built: run make"
+
+
+def cannot_measure():
+    """Why the analyzer cannot run here, or None."""
+    if not ANALYZE.exists() or cannot_load():
+        return "the programs are not built: run make"
+    if os.geteuid():
+        return "measuring needs root: run with sudo"
+    doctor = programs.run([ANALYZE, "doctor"])
+    if doctor.status:
+        return f"sends cannot be measured here: {ANALYZE.name} doctor tells why"
+    return None
+
+
+def lacks(program, package):
+    if shutil.which(program):
+        return None
+    return f"{program} is missing (Debian: apt install {package})"
+
+
+def loadgen(*options):
+    done = programs.must([LOADGEN, *options, "--json", "-"])
+    return json.loads(done.output)["throughput_bps"]
+
+
+def analyze(*options):
+    done = programs.must([ANALYZE, *options, "--json", "-"])
+    return json.loads(done.output)["app"]["throughput_bps"]
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def listens(port):
+    wanted = f"0100007F:{port:04X}" if sys.byteorder == "little" else f"7F000001:{port:04X}"
+    lines = pathlib.Path("/proc/net/tcp").read_text(encoding="ascii").splitlines()[1:]
+    return any(line.split()[1] == wanted and line.split()[3] == LISTENING for line in lines)
+
+
+def iperf3(size, seconds, warmup, pinned):
+    """One stream; iperf3 knows whole seconds only."""
+    port = free_port()
+    where = ["-p", port, *(["-A", "0,1"] if pinned else [])]
+    with programs.Program(["iperf3", "-s", "-1", "-B", "127.0.0.1", "-p", port]) as server:
+        server.wait_until(lambda: listens(port))
+        done = programs.must(["iperf3", "-c", "127.0.0.1", *where, "-l", size,
+                              "-t", seconds, "-O", warmup, "-J"])
+        result = json.loads(done.output)
+        if "error" in result:
+            raise programs.Failed(f"iperf3: {result['error']}")
+        server.wait()
+    return result["end"]["sum_received"]["bits_per_second"]

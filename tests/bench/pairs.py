@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Statistics of runs made in pairs: medians, and how far they can be trusted. Pure.
+
+A machine drifts while a benchmark runs, so two programs are compared by the ratio within
+each pair of neighbouring runs, never by runs far apart.
+"""
+
+import collections
+import math
+import statistics
+
+LEVEL = 0.95
+
+# low and high are None where one value says nothing about an interval.
+Summary = collections.namedtuple("Summary", "median low high level minimum maximum n")
+
+
+def take(number, first, second):
+    """Both results of a pair, in this order; odd pairs run in the other order."""
+    if number % 2:
+        b = second()
+        return first(), b
+    a = first()
+    return a, second()
+
+
+def ratios(a, b):
+    return [x / y for x, y in zip(a, b, strict=True)]
+
+
+def differences(a, b):
+    return [x - y for x, y in zip(a, b, strict=True)]
+
+
+def interval_rank(n, level=LEVEL):
+    """(k, reached): the k-th smallest and k-th largest of n values enclose the median.
+
+    The number of values below the true median is binomial(n, 1/2), whatever the
+    distribution, so at least `reached` is exact: the narrowest interval of at least the
+    level asked for, or the whole range where n is too small for that.
+    """
+    outside = 2 * 0.5 ** n  # both tails: fewer than k values on one side
+    k, reached = 1, max(0.0, 1 - outside)
+    while k < (n + 1) // 2:
+        outside += 2 * math.comb(n, k) * 0.5 ** n
+        if 1 - outside < level:
+            break
+        k, reached = k + 1, 1 - outside
+    return k, reached
+
+
+def summarise(values, level=LEVEL):
+    ordered = sorted(values)
+    k, reached = interval_rank(len(ordered), level)
+    low, high = (ordered[k - 1], ordered[-k]) if len(ordered) > 1 else (None, None)
+    return Summary(statistics.median(ordered), low, high, reached, ordered[0], ordered[-1],
+                   len(ordered))

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Child processes: started, timed, and ended by pid whatever happens.
+
+An interrupt is taken only while a child is waited for, so that none can be forgotten
+between its start and the moment its pid is known.
+"""
+
+import collections
+import contextlib
+import os
+import select
+import signal
+import subprocess
+import tempfile
+import time
+
+TIMEOUT_S = 60
+END_S = 5
+
+Finished = collections.namedtuple("Finished", "status output errors wall_s peak_rss_kib")
+
+
+class Failed(Exception):
+    """A program did not do what it was asked; the message says which, and what it said."""
+
+
+class _Interrupts:
+    def __init__(self):
+        self.waiting = False
+        self.pending = False
+
+    def handle(self, *_):
+        if self.waiting:
+            raise KeyboardInterrupt
+        self.pending = True
+
+    @contextlib.contextmanager
+    def taken(self):
+        self.waiting = True
+        try:
+            if self.pending:
+                raise KeyboardInterrupt
+            yield
+        finally:
+            self.waiting = False
+
+
+_interrupts = _Interrupts()
+
+
+def take_interrupts():
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _interrupts.handle)
+
+
+def environment():
+    """Under sudo the analyzer gives its load to the caller: here all run as the same user."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("SUDO_")}
+
+
+class Program:
+    """A running child. As a context manager it is gone at the end."""
+
+    def __init__(self, command):
+        self.command = [str(word) for word in command]
+        self.output = tempfile.TemporaryFile()
+        self.errors = tempfile.TemporaryFile()
+        self.started = time.monotonic()
+        # A session of its own: Ctrl-C in the terminal is for this process to pass on.
+        self.child = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=self.output,
+                                      stderr=self.errors, env=environment(),
+                                      start_new_session=True)
+        self.pidfd = os.pidfd_open(self.child.pid)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.end()
+        for resource in (self.output, self.errors):
+            resource.close()
+        os.close(self.pidfd)
+
+    def ended(self, seconds):
+        return bool(select.select([self.pidfd], [], [], seconds)[0])
+
+    def wait(self):
+        with _interrupts.taken():
+            if not self.ended(TIMEOUT_S):
+                raise Failed(f"{self.name()} did not end in {TIMEOUT_S} s")
+        wall_s = time.monotonic() - self.started
+        usage = self._reap()
+        return Finished(self.child.returncode, self.text(self.output), self.text(self.errors),
+                        wall_s, usage.ru_maxrss)
+
+    def wait_until(self, condition):
+        """Until a condition holds that has no event to wait on, or the program ends."""
+        deadline = time.monotonic() + END_S
+        with _interrupts.taken():
+            while not condition():
+                if self.ended(0.005) or time.monotonic() > deadline:
+                    raise Failed(f"{self.name()} was not ready: {self.text(self.output)}"
+                                 f"{self.text(self.errors)}")
+
+    def end(self):
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            if self.child.returncode is not None:
+                return
+            signal.pidfd_send_signal(self.pidfd, number)
+            if self.ended(END_S):
+                self._reap()
+
+    def name(self):
+        return " ".join(self.command)
+
+    def text(self, stream):
+        stream.seek(0)
+        return stream.read().decode(errors="replace")
+
+    def _reap(self):
+        _, status, usage = os.wait4(self.child.pid, 0)
+        self.child.returncode = os.waitstatus_to_exitcode(status)
+        return usage
+
+
+def run(command):
+    """Run a program to its end, whatever its status."""
+    with Program(command) as program:
+        return program.wait()
+
+
+def must(command):
+    """Run a program that has to succeed."""
+    done = run(command)
+    if done.status:
+        said = (done.errors or done.output).strip().splitlines()
+        raise Failed(f"{' '.join(map(str, command))}: status {done.status}: "
+                     f"{said[-1] if said else 'it said nothing'}")
+    return done

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""The statistics of pairs, and that the benchmark itself runs."""
+
+import itertools
+import json
+import os
+import pathlib
+import random
+import signal
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import pairs
+import programs
+import table
+
+HERE = pathlib.Path(__file__).resolve().parent
+ANALYZE = HERE.parents[1] / "analyze"
+NUMBERS = st.floats(min_value=-1e9, max_value=1e9)
+SAMPLES = st.lists(NUMBERS, min_size=1, max_size=40)
+
+
+def bench(*options):
+    return subprocess.Popen([sys.executable, HERE / "bench.py", *options], text=True,
+                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE)
+
+
+@given(SAMPLES)
+def test_interval_contains_the_median_and_range_contains_both(values):
+    s = pairs.summarise(values)
+    assert s.n == len(values)
+    assert s.minimum <= s.median <= s.maximum
+    if s.n > 1:
+        assert s.minimum <= s.low <= s.median <= s.high <= s.maximum
+    else:
+        assert (s.low, s.high, s.level) == (None, None, 0)
+
+
+@given(SAMPLES, st.randoms(use_true_random=False))
+def test_order_does_not_matter(values, rng):
+    shuffled = list(values)
+    rng.shuffle(shuffled)
+    assert pairs.summarise(shuffled) == pairs.summarise(values)
+
+
+@given(st.lists(st.floats(min_value=0.1, max_value=1e12), min_size=1))
+def test_ratio_to_itself_is_one(values):
+    assert pairs.summarise(pairs.ratios(values, values))[0] == 1
+    assert set(pairs.differences(values, values)) == {0}
+
+
+def test_level_is_exact():
+    """Against every way n values can fall below and above the median."""
+    for n in range(2, 15):
+        k, reached = pairs.interval_rank(n)
+        held = sum(k <= sum(below) <= n - k for below in itertools.product((0, 1), repeat=n))
+        assert reached == held / 2 ** n
+
+
+@pytest.mark.parametrize(("n", "k", "level"), [
+    (1, 1, 0), (2, 1, 0.5), (5, 1, 0.9375), (6, 1, 0.96875), (7, 1, 0.984375),
+    (8, 1, 0.9921875), (9, 2, 0.9609375), (15, 4, 0.96484375)])
+def test_rank_by_the_tables(n, k, level):
+    assert pairs.interval_rank(n) == (k, level)
+
+
+@given(st.integers(min_value=6, max_value=500), st.sampled_from((0.5, 0.8, 0.95)))
+def test_level_is_reached_from_six_values_on(n, level):
+    k, reached = pairs.interval_rank(n, level)
+    assert 1 <= k <= (n + 1) // 2
+    assert reached >= level - 1e-9 or k == 1
+
+
+def test_coverage_on_skewed_data():
+    """The interval holds the true median as often as it says, or a little more."""
+    rng, trials, held = random.Random(1), 4000, 0
+    for _ in range(trials):
+        s = pairs.summarise([rng.lognormvariate(0, 1) for _ in range(9)])  # its median is 1
+        held += s.low <= 1 <= s.high
+    error = (s.level * (1 - s.level) / trials) ** 0.5
+    assert abs(held / trials - s.level) < 4 * error
+
+
+def test_pairs_alternate():
+    order = []
+    for number in range(4):
+        result = pairs.take(number, lambda: order.append("a") or 1, lambda: order.append("b") or 2)
+        assert result == (1, 2)
+    assert "".join(order) == "abbaabba"
+
+
+def test_unequal_sides_are_refused():
+    with pytest.raises(ValueError):
+        pairs.ratios([1, 2], [1])
+
+
+def test_table_aligns():
+    lines = table.table(["size", "n"], [["4K", "1"], ["64K", "1,000"]]).splitlines()
+    assert lines == ["size      n", "4K        1", "64K   1,000"]
+    assert [table.size(n) for n in (100, 256, 4096, 1 << 20)] == ["100", "256", "4K", "1M"]
+
+
+def test_program_that_fails_is_said():
+    with pytest.raises(programs.Failed, match="status 3: gone"):
+        programs.must(["sh", "-c", "echo gone >&2; exit 3"])
+
+
+def test_program_is_gone_after_its_block():
+    with programs.Program(["sleep", "100"]) as program:
+        pid = program.child.pid
+    assert not pathlib.Path("/proc", str(pid)).exists()
+
+
+needs_measuring = pytest.mark.skipif(
+    os.geteuid() != 0 or not ANALYZE.exists() or programs.run([ANALYZE, "doctor"]).status != 0,
+    reason="sends cannot be measured here: analyze doctor tells why (or not root, not built)")
+
+
+@needs_measuring
+def test_quick_cost_prints_a_table(tmp_path):
+    result = bench("--quick", "--only", "cost", "--json", tmp_path / "out.json")
+    output, errors = result.communicate(timeout=120)
+    assert result.returncode == 0, errors
+    assert sum(line.split()[:1] in (["twocopy"], ["onecopy"], ["zerocopy"])
+               for line in output.splitlines()) == 9
+    data = json.loads((tmp_path / "out.json").read_text())
+    (section,) = data["sections"]
+    assert section["status"] == "done"
+    for cell in section["cells"]:
+        assert cell["ratio"]["n"] == len(cell["attached_bps"]) == data["pairs"] == 2
+        assert cell["ratio"]["minimum"] > 0
+
+
+@needs_measuring
+def test_interrupt_tells_what_there_is():
+    process = bench("--only", "cost", "--seconds", "30")
+    assert process.stdout.readline().startswith("Linux ")
+    process.send_signal(signal.SIGINT)
+    output, errors = process.communicate(timeout=30)
+    assert process.returncode == 130, errors
+    assert "interrupted" in output
