@@ -109,7 +109,7 @@ static bool hooks(void)
 	enum hook_id id;
 	bool ok;
 
-	if (features__probe(&features, reason, sizeof(reason))) {
+	if (features__probe(&features, true, reason, sizeof(reason))) {
 		line("hooks", "unavailable: %s", reason);
 		return false;
 	}

@@ -68,41 +68,30 @@ static int probe_fentry(const struct btf *btf)
 	return err;
 }
 
-static void set_end(struct features *f, __u64 address)
-{
-	size_t i;
-
-	for (i = 0; i < CODE_COUNT; i++)
-		if (address > f->code[i].from && address < f->code[i].to)
-			f->code[i].to = address;
-}
-
 /*
- * kallsyms has starts only: a function ends where the next one starts. Two passes,
- * because the list is not sorted. Zero addresses (kptr_restrict) leave no range.
+ * kallsyms has starts only: a function ends where the next one starts, and the
+ * kernel's own symbols come sorted. Zero addresses (kptr_restrict) leave no range.
+ * Reading it takes tens of milliseconds.
  */
-static int read_code(struct features *f, bool ends)
+static void read_code(struct features *f)
 {
 	FILE *file = fopen("/proc/kallsyms", "re");
 	unsigned long long address;
 	char line[512], name[256], type;
 	size_t i;
 
-	if (!file)
-		return -errno;
-	while (fgets(line, sizeof(line), file)) {
+	while (file && fgets(line, sizeof(line), file)) {
 		if (sscanf(line, "%llx %c %255s", &address, &type, name) != 3 || !address)
 			continue;
-		if (ends) {
-			set_end(f, address);
-			continue;
-		}
-		for (i = 0; i < CODE_COUNT; i++)
+		for (i = 0; i < CODE_COUNT; i++) {
 			if (!strcmp(name, code_names[i]))
 				f->code[i] = (struct address_range){address, ~0ULL};
+			else if (address > f->code[i].from && address < f->code[i].to)
+				f->code[i].to = address;
+		}
 	}
-	fclose(file);
-	return 0;
+	if (file)
+		fclose(file);
 }
 
 static int fail(struct features *f, int err, char *reason, unsigned long size, const char *what)
@@ -113,7 +102,7 @@ static int fail(struct features *f, int err, char *reason, unsigned long size, c
 	return err;
 }
 
-int features__probe(struct features **out, char *reason, unsigned long size)
+int features__probe(struct features **out, bool code, char *reason, unsigned long size)
 {
 	struct features *f = calloc(1, sizeof(*f));
 	int err;
@@ -134,8 +123,8 @@ int features__probe(struct features **out, char *reason, unsigned long size)
 	if (err)
 		snprintf(f->fentry_refused, sizeof(f->fentry_refused),
 			 "the kernel refuses tracing programs: %s", strerror(-err));
-	if (!read_code(f, false))
-		read_code(f, true);
+	if (code)
+		read_code(f);
 	*out = f;
 	return 0;
 }

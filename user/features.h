@@ -13,10 +13,11 @@
 struct features;
 
 /*
- * Probes. 0 and *out, to be freed; or -errno: -ENOENT without BTF, -EPERM where
+ * Probes; where functions lie (features__code) only if code is asked for, as a
+ * zero-copy load needs it. 0 and *out, to be freed; or -errno: -ENOENT without BTF, -EPERM where
  * programs may not be loaded at all. reason (if not NULL) then says why in words.
  */
-int features__probe(struct features **out, char *reason, unsigned long size);
+int features__probe(struct features **out, bool code, char *reason, unsigned long size);
 void features__free(struct features *f);
 
 /* Is it in the kernel's BTF? */

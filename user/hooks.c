@@ -58,6 +58,7 @@ static const struct hook hooks[HOOK_COUNT] = {
 							     "notification_freed", "socket_closed"},
 						.tracepoints = {{"inet_sk_error_report", 1},
 								{"consume_skb", 2}},
+						.code = "sock_ofree",
 					},
 					{
 						.mechanism = MECHANISM_TRACEPOINT,
@@ -65,7 +66,8 @@ static const struct hook hooks[HOOK_COUNT] = {
 						.programs = {"notification_queued",
 							     "socket_closed"},
 						.tracepoints = {{"inet_sk_error_report", 1}},
-						.misses = "a merged notification's own flag",
+						.misses = "does not see a merged notification's "
+							  "own flag",
 					},
 				},
 		},
@@ -139,6 +141,11 @@ static bool way_possible(const struct hook_way *way, const struct kernel_facts *
 		if (facts->has_function(facts->context, *name))
 			continue;
 		snprintf(reason, size, "this kernel has no function %s", *name);
+		return false;
+	}
+	if (way->code && !facts->has_code(facts->context, way->code)) {
+		snprintf(reason, size, "/proc/kallsyms hides where %s is (kernel.kptr_restrict)",
+			 way->code);
 		return false;
 	}
 	for (need = way->tracepoints; need->name; need++) {

@@ -2,7 +2,7 @@
 /*
  * Which hooks there are, by which mechanisms each can be had, and which one a run
  * uses. The table is data and the resolver is pure: it asks what the kernel has
- * through three questions and touches nothing.
+ * through four questions and touches nothing.
  */
 #ifndef SENDPATH_HOOKS_H
 #define SENDPATH_HOOKS_H
@@ -28,7 +28,8 @@ struct hook_way {
 	const char *programs[4];  /* NULL-terminated names in the BPF object */
 	const char *functions[3]; /* NULL-terminated: must be in the kernel */
 	struct tracepoint_need tracepoints[3]; /* ends with a NULL name */
-	const char *misses;		       /* what it could miss, or NULL */
+	const char *code;   /* a function whose place in memory must be known, or NULL */
+	const char *misses; /* what it could miss, or NULL */
 };
 
 #define WAYS_MAX 3
@@ -56,6 +57,7 @@ struct plan {
 struct kernel_facts {
 	const void *context;
 	bool (*has_function)(const void *context, const char *name);
+	bool (*has_code)(const void *context, const char *name);
 	int (*tracepoint_args)(const void *context, const char *name); /* -1: none */
 	const char *(*fentry_refused)(const void *context);	       /* NULL: it works */
 };

@@ -20,6 +20,8 @@
 
 #include "counters.h"
 
+#include "loadgen/send_ops.h"
+
 enum { STATUS_OK, STATUS_FAILED, STATUS_USAGE, STATUS_CANNOT };
 
 /* So that a shell sees why we ended, as it would of any program. */
@@ -28,6 +30,16 @@ static void die_by(int sig)
 	fflush(NULL);
 	signal(sig, SIG_DFL);
 	raise(sig);
+}
+
+static bool asks_for_zerocopy(const struct load_options *load)
+{
+	size_t i;
+
+	for (i = 0; i < load->variant_count; i++)
+		if (variants__find(load->variants[i])->flags & SEND_ZEROCOPY)
+			return true;
+	return false;
 }
 
 static int prepare(struct grid *grid, struct features **features, struct host *host,
@@ -45,7 +57,7 @@ static int prepare(struct grid *grid, struct features **features, struct host *h
 		return STATUS_CANNOT;
 	}
 	/* kallsyms shows addresses to the privileged only: before giving that up. */
-	if (features__probe(features, reason, sizeof(reason))) {
+	if (features__probe(features, asks_for_zerocopy(&o->load), reason, sizeof(reason))) {
 		log_error("%s", reason);
 		return STATUS_CANNOT;
 	}

@@ -17,6 +17,13 @@ static bool fact_function(const void *f, const char *name)
 	return features__has_function(f, name);
 }
 
+static bool fact_code(const void *f, const char *name)
+{
+	struct address_range range;
+
+	return features__code(f, name, &range);
+}
+
 static int fact_tracepoint(const void *f, const char *name)
 {
 	return features__tracepoint_args(f, name);
@@ -29,7 +36,8 @@ static const char *fact_refused(const void *f)
 
 struct kernel_facts measure__facts(const struct features *features)
 {
-	return (struct kernel_facts){features, fact_function, fact_tracepoint, fact_refused};
+	return (struct kernel_facts){features, fact_function, fact_code, fact_tracepoint,
+				     fact_refused};
 }
 
 static int fail(struct run_result *r, int err, int exit_status, const char *text)

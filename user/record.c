@@ -208,7 +208,7 @@ static json_object *warnings(const struct run_result *r, const struct run_setup 
 	for (id = 0; id < HOOK_COUNT; id++) {
 		if (!r->plan.entries[id].way || !r->plan.entries[id].reason[0])
 			continue;
-		snprintf(text, sizeof(text), "hook %s %.200s", hook__get(id)->name,
+		snprintf(text, sizeof(text), "hook %s: %.200s", hook__get(id)->name,
 			 r->plan.entries[id].reason);
 		add_warning(list, "hook_misses", text);
 	}

@@ -54,11 +54,20 @@ static __u64 lost_completions(const struct run_result *r)
 	return lost;
 }
 
-/* Where a notification joined another and our look at it was skipped, its flag is unknown. */
-static __u64 lost_flags(const struct measured *m)
+/*
+ * Of notifications that joined another, those whose own flag nobody read: the look
+ * was skipped, or no program looks. The fentry hook sees them before they merge.
+ */
+static __u64 lost_flags(const struct run_result *r)
 {
+	const struct hook_way *way = r->plan.entries[HOOK_COMPLETION].way;
+	const struct measured *m = &r->measured;
 	__u64 merged = m->totals.merged, seen = m->totals.merged_seen;
 
+	if (!way || way->mechanism != MECHANISM_TRACEPOINT)
+		return 0;
+	if (!way->code)
+		return merged;
 	return m->missed_merges && merged > seen ? merged - seen : 0;
 }
 
@@ -72,7 +81,7 @@ json_object *record__lost(const struct run_result *r, struct unmeasured *u)
 		o, "calls",
 		json_object_new_uint64(t->lost_starts + t->lost_threads + m->missed[HOOK_SEND]));
 	json_object_object_add(o, "completions", json_object_new_uint64(lost_completions(r)));
-	json_object_object_add(o, "flags", json_object_new_uint64(lost_flags(m)));
+	json_object_object_add(o, "flags", json_object_new_uint64(lost_flags(r)));
 	json_object_object_add(o, "stacks", NULL);
 	unmeasured__add(u, "lost.stacks", "no stacks are taken");
 	return o;

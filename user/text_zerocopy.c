@@ -13,7 +13,8 @@ static const char *count(double n, char text[UNITS_TEXT_MAX])
 	return units__count_text((unsigned long long)n, text);
 }
 
-static void print_hook(json_object *record, const char *name, FILE *out)
+/* Returns whether it sees all that it is for. */
+static bool print_hook(json_object *record, const char *name, FILE *out)
 {
 	json_object *hooks = record__at(record, "/plan/hooks"), *hook;
 	size_t i;
@@ -27,7 +28,9 @@ static void print_hook(json_object *record, const char *name, FILE *out)
 				record__string(hook, "/symbol"));
 		else
 			fprintf(out, "not available: %s", record__string(hook, "/reason"));
+		return !record__at(hook, "/reason");
 	}
+	return false;
 }
 
 static void told(const struct cell *cell, FILE *out)
@@ -40,8 +43,9 @@ static void told(const struct cell *cell, FILE *out)
 	else
 		fputs("  What the application was told is not known.", out);
 	fputs(" Counted at: ", out);
-	print_hook(cell->records[0], "completion", out);
-	fputs(", before notifications merge.\n", out);
+	if (print_hook(cell->records[0], "completion", out))
+		fputs(", before notifications merge", out);
+	fputs(".\n", out);
 }
 
 static void skb_copies(const struct cell *cell, FILE *out)

@@ -15,6 +15,7 @@ struct fake {
 	const char *functions[8];
 	struct tracepoint_need tracepoints[8];
 	const char *refused;
+	bool hides_code;
 };
 
 static bool has_function(const void *context, const char *name)
@@ -26,6 +27,12 @@ static bool has_function(const void *context, const char *name)
 		if (!strcmp(k->functions[i], name))
 			return true;
 	return false;
+}
+
+static bool has_code(const void *context, const char *name)
+{
+	(void)name;
+	return !((const struct fake *)context)->hides_code;
 }
 
 static int tracepoint_args(const void *context, const char *name)
@@ -47,7 +54,7 @@ static const char *refused(const void *context)
 static bool resolve(struct plan *plan, const struct fake *kernel, enum mechanism forced,
 		    bool zerocopy)
 {
-	struct kernel_facts facts = {kernel, has_function, tracepoint_args, refused};
+	struct kernel_facts facts = {kernel, has_function, has_code, tracepoint_args, refused};
 
 	return plan__resolve(plan, &facts, forced, zerocopy);
 }
@@ -128,7 +135,20 @@ static void test_locked_kernel_falls_back_and_says_what_it_misses(void **state)
 	assert_string_equal(plan.entries[HOOK_SEND].way->span, "syscall");
 	assert_non_null(strstr(plan.entries[HOOK_SEND].reason, "sees sendto"));
 	assert_string_equal(plan.entries[HOOK_COMPLETION].way->symbol, "inet_sk_error_report");
-	assert_non_null(strstr(plan.entries[HOOK_COMPLETION].reason, "merged"));
+	assert_non_null(strstr(plan.entries[HOOK_COMPLETION].reason, "merged notification"));
+}
+
+static void test_hidden_addresses_cost_the_exact_flag(void **state)
+{
+	struct fake hidden = full;
+	struct plan plan;
+
+	(void)state;
+	hidden.hides_code = true;
+	assert_true(resolve(&plan, &hidden, MECHANISM_TRACEPOINT, true));
+	assert_string_equal(plan.entries[HOOK_COMPLETION].way->symbol, "inet_sk_error_report");
+	assert_true(resolve(&plan, &hidden, MECHANISM_FENTRY, true));
+	assert_string_equal(plan.entries[HOOK_COMPLETION].way->symbol, "__msg_zerocopy_callback");
 }
 
 static void test_nothing_there_gives_every_reason(void **state)
@@ -188,6 +208,7 @@ int main(void)
 		cmocka_unit_test(test_forced_fentry_keeps_hooks_that_only_tracepoints_have),
 		cmocka_unit_test(test_forced_fentry_fails_where_it_is_refused),
 		cmocka_unit_test(test_locked_kernel_falls_back_and_says_what_it_misses),
+		cmocka_unit_test(test_hidden_addresses_cost_the_exact_flag),
 		cmocka_unit_test(test_nothing_there_gives_every_reason),
 		cmocka_unit_test(test_copying_loads_do_without_zerocopy_hooks),
 		cmocka_unit_test(test_table_is_sound),
