@@ -11,11 +11,14 @@
 #include "loadgen/crew.h"
 #include "loadgen/hist_stats.h"
 #include "loadgen/options.h"
+#include "loadgen/receiver.h"
 #include "loadgen/send_ops.h"
 
 struct worker {
 	struct sender sender; /* first: keeps its alignment */
 	struct slot *slot;
+	struct receiver *receiver;
+	unsigned int index; /* of the slot */
 	struct crew *crew;
 	pthread_t thread;
 	uint64_t sent_before; /* bytes of earlier phases */
@@ -66,6 +69,13 @@ static void push_tail(int fd)
 		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 }
 
+/* If the receiver cannot hear, waiting for it will tell. */
+static void set_mark(struct worker *w, int bytes)
+{
+	if (load__rcvlowat(w->crew->load) > 1)
+		receiver__mark(w->receiver, w->index, bytes);
+}
+
 /* Returns when the receiver has everything and no send is in flight. */
 static int drain(struct worker *w)
 {
@@ -75,9 +85,11 @@ static int drain(struct worker *w)
 
 	if (!(w->crew->ops->flags & SEND_NOTHING)) {
 		push_tail(s->fd);
+		set_mark(w, 1);
 		err = slot__await(w->slot, total);
 	}
 	w->end_ns = now_ns();
+	set_mark(w, load__rcvlowat(w->crew->load));
 	atomic_fetch_add(&w->crew->delivered, 1);
 	if (err)
 		failure__set(&s->failure, STATUS_FAILED, err,
@@ -153,7 +165,7 @@ static struct crew *allocate(const struct load *load, const struct send_ops *ops
 }
 
 int crew__create(struct crew **crew, const struct load *load, const struct send_ops *ops,
-		 const int *fds, struct slot *slots, struct failure *f)
+		 const int *fds, struct slot *slots, struct receiver *receiver, struct failure *f)
 {
 	struct crew *c = allocate(load, ops);
 	int err = 0;
@@ -167,6 +179,8 @@ int crew__create(struct crew **crew, const struct load *load, const struct send_
 
 		w->crew = c;
 		w->slot = &slots[i];
+		w->receiver = receiver;
+		w->index = i;
 		w->sender.fd = fds[i];
 		w->sender.connection = slots[i].verified.connection;
 		err = pthread_create(&w->thread, NULL, worker_main, w);

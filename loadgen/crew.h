@@ -14,6 +14,7 @@
 #include "loadgen/slot.h"
 
 struct crew;
+struct receiver;
 struct load;
 struct send_ops;
 
@@ -22,7 +23,7 @@ struct send_ops;
  * stay the caller's. They set their variant up and park for the first time.
  */
 int crew__create(struct crew **crew, const struct load *load, const struct send_ops *ops,
-		 const int *fds, struct slot *slots, struct failure *f);
+		 const int *fds, struct slot *slots, struct receiver *receiver, struct failure *f);
 
 /* Ends and joins the threads, which must be parked. */
 void crew__destroy(struct crew *c);

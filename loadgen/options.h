@@ -36,6 +36,8 @@ struct load {
 	double warmup_s;
 	bool verify;
 	enum pinning pinning;
+	size_t rcvlowat;     /* bytes that must wait before the receiver wakes; 0: load__rcvlowat()
+				chooses */
 	const char *address; /* the receiver listens on it */
 	unsigned int port;   /* 0: any free one */
 	const char *netns;   /* named namespace of the receiver, or NULL */
@@ -81,6 +83,13 @@ int load_options__resolve(struct load_options *o, char *why, size_t room);
 struct load load_options__cell(const struct load_options *o, size_t variant, size_t size,
 			       size_t threads);
 
+/*
+ * How much must wait before the receiver wakes. Left to choose, it wakes in bulk,
+ * because each wake-up is paid for by the sender; but long before zero-copy runs
+ * out of messages in flight.
+ */
+int load__rcvlowat(const struct load *load);
+
 /* The keys, for load_options__set(). */
 enum load_option_key {
 	LOAD_VARIANT = 0x4c00,
@@ -94,6 +103,7 @@ enum load_option_key {
 	LOAD_INFLIGHT,
 	LOAD_VERIFY,
 	LOAD_PIN,
+	LOAD_RCVLOWAT,
 	LOAD_ADDRESS,
 	LOAD_PORT,
 	LOAD_NETNS,

@@ -10,6 +10,8 @@
 #include "loadgen/send_ops.h"
 #include "loadgen/units.h"
 
+#define RCVLOWAT_BULK (512 << 10)
+
 struct refusal {
 	char *why;
 	size_t room;
@@ -211,6 +213,8 @@ int load_options__set(struct load_options *o, int key, const char *value, char *
 	case LOAD_VERIFY:
 		l->verify = true;
 		return 0;
+	case LOAD_RCVLOWAT:
+		return set_size("--rcvlowat", value, 1, &l->rcvlowat, &r);
 	case LOAD_PIN:
 		return set_pinning(o, value, &r);
 	case LOAD_ADDRESS:
@@ -290,4 +294,16 @@ struct load load_options__cell(const struct load_options *o, size_t variant, siz
 	if (o->field_size)
 		load.fields = (unsigned int)(load.message_bytes / o->field_size);
 	return load;
+}
+
+int load__rcvlowat(const struct load *load)
+{
+	const struct send_ops *ops = variants__find(load->variant);
+	size_t pool = load->inflight * load->message_bytes;
+
+	if (load->rcvlowat)
+		return (int)load->rcvlowat;
+	if (!ops || !(ops->flags & SEND_ZEROCOPY) || pool / 4 > RCVLOWAT_BULK)
+		return RCVLOWAT_BULK;
+	return pool < 4 ? 1 : (int)(pool / 4);
 }

@@ -84,8 +84,8 @@ int phase__wait(struct phase *p, uint64_t deadline_ns, struct failure *f)
 	struct pollfd events[EVENTS] = {
 		[PARKED] = {.fd = crew__fd(p->crew), .events = POLLIN},
 		[CONTROL] = {.fd = control__fd(p->control), .events = POLLIN},
-		[RECEIVER] = {.fd = p->receiver_dead ? -1 : receiver__fd(p->receiver),
-			      .events = POLLIN},
+		/* no events: hang-up alone, as workers talk to it */
+		[RECEIVER] = {.fd = p->receiver_dead ? -1 : receiver__fd(p->receiver)},
 	};
 
 	for (;;) {

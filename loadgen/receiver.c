@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,8 @@
 struct receiver {
 	pid_t pid; /* 0 once it was reaped */
 	int channel;
+	pthread_mutex_t asking; /* guards the conversation and its number */
+	uint32_t number;
 };
 
 /* Signals of the terminal's group are the sender's to act upon. */
@@ -81,6 +84,7 @@ int receiver__start(struct receiver **receiver, struct listener *l, struct slot 
 		return failure__set(f, STATUS_FAILED, err, "cannot start the receiver: %m");
 	}
 	r->channel = pair[0];
+	pthread_mutex_init(&r->asking, NULL);
 	p.channel = pair[1];
 	r->pid = fork();
 	if (!r->pid)
@@ -112,6 +116,7 @@ void receiver__stop(struct receiver *r)
 		waitpid(r->pid, NULL, 0);
 	}
 	close(r->channel);
+	pthread_mutex_destroy(&r->asking);
 	free(r);
 }
 
@@ -125,23 +130,45 @@ int receiver__fd(const struct receiver *r)
 	return r->channel;
 }
 
-static int ask(struct receiver *r, const struct receiver_request *q, struct receiver_reply *reply,
-	       int timeout_ms)
+static int converse(struct receiver *r, struct receiver_request *q, struct receiver_reply *reply,
+		    int timeout_ms)
 {
 	struct pollfd p = {.fd = r->channel, .events = POLLIN};
 	int n;
 
+	q->number = ++r->number;
 	/* Not send(): who counts this process's sends shall see the load alone. */
 	if (write(r->channel, q, sizeof(*q)) != sizeof(*q))
 		return -EPIPE;
-	do
-		n = poll(&p, 1, timeout_ms);
-	while (n < 0 && errno == EINTR);
-	if (n <= 0)
-		return -ETIMEDOUT;
-	if (read(r->channel, reply, sizeof(*reply)) != sizeof(*reply))
-		return -EPIPE;
+	do {
+		do
+			n = poll(&p, 1, timeout_ms);
+		while (n < 0 && errno == EINTR);
+		if (n <= 0)
+			return -ETIMEDOUT;
+		if (read(r->channel, reply, sizeof(*reply)) != sizeof(*reply))
+			return -EPIPE;
+	} while (reply->number != q->number);
 	return reply->err;
+}
+
+static int ask(struct receiver *r, struct receiver_request *q, struct receiver_reply *reply,
+	       int timeout_ms)
+{
+	int err;
+
+	pthread_mutex_lock(&r->asking);
+	err = converse(r, q, reply, timeout_ms);
+	pthread_mutex_unlock(&r->asking);
+	return err;
+}
+
+int receiver__mark(struct receiver *r, unsigned int slot, int bytes)
+{
+	struct receiver_request q = {.type = RECEIVER_MARK, .slot = slot, .mark = bytes};
+	struct receiver_reply reply;
+
+	return ask(r, &q, &reply, TIME_TIMEOUT_MS);
 }
 
 int receiver__adopt(struct receiver *r, unsigned int slot, unsigned int port, struct failure *f)

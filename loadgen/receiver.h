@@ -32,11 +32,18 @@ void receiver__stop(struct receiver *r);
 
 pid_t receiver__pid(const struct receiver *r);
 
-/* Readable when the process is gone, or has answered (nobody waits for that). */
+/* Hung up when the process is gone. */
 int receiver__fd(const struct receiver *r);
 
 /* Has it take the connection that comes from this port, for this slot. */
 int receiver__adopt(struct receiver *r, unsigned int slot, unsigned int port, struct failure *f);
+
+/*
+ * Has a connection's thread sleep until so many bytes wait (SO_RCVLOWAT), as a
+ * receiver in bulk does: else each arrival wakes it, at the sender's expense. 1:
+ * any, and at once. Any thread may call it. 0 or -errno.
+ */
+int receiver__mark(struct receiver *r, unsigned int slot, int bytes);
 
 /* Its processor time so far. -errno if it does not answer. */
 int receiver__cpu_time(struct receiver *r, struct cpu_time *t);

@@ -24,15 +24,31 @@ struct connection {
 	char *buffer;
 };
 
+/*
+ * A blocking recv() would keep to the mark that stood when it began; poll() hears
+ * of a new one.
+ */
+static ssize_t receive_some(struct connection *c)
+{
+	struct pollfd p = {.fd = c->fd, .events = POLLIN};
+	ssize_t n;
+
+	for (;;) {
+		n = recv(c->fd, c->buffer, BUFFER_BYTES, MSG_DONTWAIT);
+		if (n >= 0 || (errno != EAGAIN && errno != EINTR))
+			return n;
+		if (errno == EAGAIN && poll(&p, 1, -1) < 0 && errno != EINTR)
+			return -1;
+	}
+}
+
 static void receive(struct connection *c, bool verify)
 {
 	uint64_t received = 0;
 
 	for (;;) {
-		ssize_t n = recv(c->fd, c->buffer, BUFFER_BYTES, 0);
+		ssize_t n = receive_some(c);
 
-		if (n < 0 && errno == EINTR)
-			continue;
 		if (n <= 0)
 			return;
 		if (verify)
@@ -44,6 +60,7 @@ static void receive(struct connection *c, bool verify)
 
 static void finish(struct connection *c)
 {
+	atomic_store(&c->slot->socket, 0);
 	slot__end(c->slot);
 	close(c->fd);
 	free(c->buffer);
@@ -75,6 +92,7 @@ static int start_thread(const struct receiver_process *p, int fd, struct slot *s
 		return -ENOMEM;
 	c->fd = fd;
 	c->slot = slot;
+	atomic_store(&slot->socket, fd);
 	if (posix_memalign((void **)&c->buffer, 4096, BUFFER_BYTES))
 		goto fail;
 	pthread_attr_init(&detached);
@@ -127,6 +145,14 @@ static int adopt(const struct receiver_process *p, const struct receiver_request
 	return err;
 }
 
+static int set_mark(const struct receiver_process *p, const struct receiver_request *q)
+{
+	int fd = atomic_load(&p->slots[q->slot].socket);
+
+	return fd && setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &q->mark, sizeof(q->mark)) ? -errno
+											: 0;
+}
+
 static struct cpu_time own_time(void)
 {
 	struct rusage u;
@@ -150,8 +176,11 @@ void receiver_process__serve(const struct receiver_process *p)
 			continue;
 		if (n != sizeof(q))
 			return;
+		reply.number = q.number;
 		if (q.type == RECEIVER_ADOPT)
 			reply.err = adopt(p, &q);
+		else if (q.type == RECEIVER_MARK)
+			reply.err = set_mark(p, &q);
 		else
 			reply.time = own_time();
 		if (write(p->channel, &reply, sizeof(reply)) != sizeof(reply))

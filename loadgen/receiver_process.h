@@ -10,15 +10,18 @@
 
 #include "loadgen/receiver.h"
 
-enum receiver_request_type { RECEIVER_ADOPT = 1, RECEIVER_CPU_TIME };
+enum receiver_request_type { RECEIVER_ADOPT = 1, RECEIVER_CPU_TIME, RECEIVER_MARK };
 
 struct receiver_request {
 	uint32_t type;
+	uint32_t number; /* the reply has it too: one that came too late is known by it */
 	uint32_t slot;
 	uint32_t port;
+	int32_t mark; /* bytes */
 };
 
 struct receiver_reply {
+	uint32_t number;
 	int32_t err; /* 0 or a negative errno */
 	struct cpu_time time;
 };

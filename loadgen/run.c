@@ -84,7 +84,11 @@ static int connect_all(struct run *run, struct failure *f)
 			return fd;
 		run->fds[run->connected] = fd;
 		port = own_port(fd);
-		err = receiver__adopt(run->phase.receiver, run->connected++, (unsigned int)port, f);
+		err = receiver__adopt(run->phase.receiver, run->connected, (unsigned int)port, f);
+		if (!err)
+			receiver__mark(run->phase.receiver, run->connected,
+				       load__rcvlowat(run->load));
+		run->connected++;
 		if (err)
 			return err;
 	}
@@ -97,7 +101,8 @@ static int warm_up(struct run *run, struct failure *f)
 	uint64_t deadline = 0;
 	int err;
 
-	err = crew__create(&run->phase.crew, run->load, run->ops, run->fds, run->slots, f);
+	err = crew__create(&run->phase.crew, run->load, run->ops, run->fds, run->slots,
+			   run->phase.receiver, f);
 	if (!err)
 		err = phase__wait(&run->phase, PHASE_FOREVER, f);
 	if (!err)

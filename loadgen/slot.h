@@ -19,6 +19,7 @@ struct slot {
 	/* the receiver's */
 	_Alignas(128) _Atomic uint64_t received; /* since the connection began */
 	struct pattern_stream verified;		 /* as of received */
+	_Atomic int socket;			 /* its descriptor there; 0: no connection */
 	/* the sender's */
 	_Alignas(128) _Atomic uint64_t wanted; /* wake me when this much came; 0: nobody waits */
 	_Atomic uint32_t wakeups;	       /* futex */

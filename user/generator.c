@@ -60,6 +60,8 @@ static void describe(struct arguments *a, const char *program, const struct load
 	add_argument(a, "--fields=%u", load->fields);
 	add_argument(a, "--threads=%u", load->threads);
 	add_argument(a, "--inflight=%u", load->inflight);
+	if (load->rcvlowat)
+		add_argument(a, "--rcvlowat=%zu", load->rcvlowat);
 	add_argument(a, "--warmup=%.9f", load->warmup_s);
 	if (load->messages)
 		add_argument(a, "--messages=%llu", load->messages);

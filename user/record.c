@@ -105,6 +105,7 @@ static json_object *load_block(const struct run_result *r, const struct load *lo
 	json_object_object_add(o, "threads", json_object_new_int((int)load->threads));
 	json_object_object_add(o, "connections", json_object_new_int((int)load->threads));
 	json_object_object_add(o, "inflight", json_object_new_int((int)load->inflight));
+	json_object_object_add(o, "rcvlowat", json_object_new_int(load__rcvlowat(load)));
 	json_object_object_add(o, "warmup_s", json_object_new_double(load->warmup_s));
 	json_object_object_add(o, "duration_s",
 			       load->messages ? NULL : json_object_new_double(load->duration_s));

@@ -45,8 +45,8 @@ def parse_options():
                         help="pairs a cell (default 9; 6 and more give a 95 %% interval)")
     parser.add_argument("--seconds", type=positive(float), metavar="T",
                         help="measured time of a run (default 1; for iperf3 rounded up)")
-    parser.add_argument("--pinned", action="store_true",
-                        help="pin both ends apart against iperf3 too (default: not pinned)")
+    parser.add_argument("--unpinned", action="store_true",
+                        help="against iperf3, pin neither (default: both, ends apart)")
     parser.add_argument("--quick", action="store_true",
                         help="2 pairs, short: only to see that the benchmark works")
     parser.add_argument("--json", metavar="FILE", help="write the data too (- for stdout, "
