@@ -19,7 +19,7 @@ static const struct argp_option options[] = {
 	{"verify", LOAD_VERIFY, NULL, 0, "have the receiver check every byte", 0},
 	{"pin", LOAD_PIN, "auto|none", 0, "CPUs: half for each end, or any (default auto)", 0},
 	{"rcvlowat", LOAD_RCVLOWAT, "B", 0,
-	 "bytes that must wait before the receiver wakes (default up to 512K; 1: any)", 0},
+	 "bytes that must wait before the receiver wakes (default: many; 1: any)", 0},
 	{"address", LOAD_ADDRESS, "ADDR", 0, "the receiver listens on it (default 127.0.0.1)", 0},
 	{"port", LOAD_PORT, "N", 0, "and on this port (default 0, any free one)", 0},
 	{"netns", LOAD_NETNS, "NAME", 0, "and in this network namespace (ip netns)", 0},

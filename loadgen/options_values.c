@@ -10,7 +10,8 @@
 #include "loadgen/send_ops.h"
 #include "loadgen/units.h"
 
-#define RCVLOWAT_BULK (512 << 10)
+#define RCVLOWAT_BULK_MIN (512u << 10)
+#define RCVLOWAT_BULK_MAX (2u << 20)
 
 struct refusal {
 	char *why;
@@ -299,11 +300,16 @@ struct load load_options__cell(const struct load_options *o, size_t variant, siz
 int load__rcvlowat(const struct load *load)
 {
 	const struct send_ops *ops = variants__find(load->variant);
-	size_t pool = load->inflight * load->message_bytes;
+	size_t bulk = 2 * load->message_bytes;
+	size_t quarter = load->inflight * load->message_bytes / 4;
 
 	if (load->rcvlowat)
 		return (int)load->rcvlowat;
-	if (!ops || !(ops->flags & SEND_ZEROCOPY) || pool / 4 > RCVLOWAT_BULK)
-		return RCVLOWAT_BULK;
-	return pool < 4 ? 1 : (int)(pool / 4);
+	if (bulk < RCVLOWAT_BULK_MIN)
+		bulk = RCVLOWAT_BULK_MIN;
+	if (bulk > RCVLOWAT_BULK_MAX)
+		bulk = RCVLOWAT_BULK_MAX;
+	if (ops && ops->flags & SEND_ZEROCOPY && quarter < bulk)
+		bulk = quarter;
+	return bulk ? (int)bulk : 1;
 }
