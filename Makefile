@@ -150,7 +150,7 @@ run: build-packages
 check: check-packages
 	$(Q)$(PARALLEL) all
 	$(Q)$(PARALLEL) SAN=1 all
-	$(Q)$(SUDO) $(PYTHON) -m pytest -p no:cacheprovider tests
+	$(Q)$(SUDO) $(PYTHON) -m pytest -rs -p no:cacheprovider tests
 
 bench: bench-packages
 	$(Q)$(PARALLEL) all

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "loadgen/cpu_time.h"
 #include "loadgen/failure.h"
 #include "loadgen/slot.h"
 
@@ -17,11 +18,6 @@ struct receiver;
 struct cpus;
 struct listener;
 struct load;
-
-struct cpu_time {
-	double user_s;
-	double system_s;
-};
 
 /* Forks it; must be called before there are threads. Closes l in the caller. */
 int receiver__start(struct receiver **r, struct listener *l, struct slot *slots,

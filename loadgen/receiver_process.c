@@ -3,7 +3,6 @@
 #include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -153,17 +152,6 @@ static int set_mark(const struct receiver_process *p, const struct receiver_requ
 											: 0;
 }
 
-static struct cpu_time own_time(void)
-{
-	struct rusage u;
-
-	getrusage(RUSAGE_SELF, &u);
-	return (struct cpu_time){
-		.user_s = (double)u.ru_utime.tv_sec + (double)u.ru_utime.tv_usec / 1e6,
-		.system_s = (double)u.ru_stime.tv_sec + (double)u.ru_stime.tv_usec / 1e6,
-	};
-}
-
 void receiver_process__serve(const struct receiver_process *p)
 {
 	struct receiver_request q;
@@ -182,7 +170,7 @@ void receiver_process__serve(const struct receiver_process *p)
 		else if (q.type == RECEIVER_MARK)
 			reply.err = set_mark(p, &q);
 		else
-			reply.time = own_time();
+			reply.time = cpu_time__own();
 		if (write(p->channel, &reply, sizeof(reply)) != sizeof(reply))
 			return;
 	}

@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "loadgen/listener.h"
@@ -22,17 +21,6 @@ struct run {
 	struct phase phase; /* owns crew and receiver */
 	struct cpus cpus;
 };
-
-static struct cpu_time own_time(void)
-{
-	struct rusage u;
-
-	getrusage(RUSAGE_SELF, &u);
-	return (struct cpu_time){
-		.user_s = (double)u.ru_utime.tv_sec + (double)u.ru_utime.tv_usec / 1e6,
-		.system_s = (double)u.ru_stime.tv_sec + (double)u.ru_stime.tv_usec / 1e6,
-	};
-}
 
 static struct cpu_time since(struct cpu_time then, struct cpu_time now)
 {
@@ -125,7 +113,7 @@ static int window(struct run *run, struct result *r, struct failure *f)
 	int err;
 
 	known = !receiver__cpu_time(run->phase.receiver, &receiver);
-	sender = own_time();
+	sender = cpu_time__own();
 	start = now_ns();
 	if (!load->messages)
 		deadline = start + (uint64_t)(load->duration_s * 1e9);
@@ -137,7 +125,7 @@ static int window(struct run *run, struct result *r, struct failure *f)
 		failure__adopt(f, &r->failure);
 		return err;
 	}
-	now = own_time();
+	now = cpu_time__own();
 	r->sender = since(sender, now);
 	err = receiver__cpu_time(run->phase.receiver, &now);
 	if (err == -EPIPE) /* before the workers' failures, which it explains */

@@ -42,6 +42,16 @@ static int probe_raw_tracepoint(void)
 	return 0;
 }
 
+/* What all our programs rest on: 5.11 and 5.15 brought them. NULL, or what is missing. */
+static const char *missing_basics(void)
+{
+	if (libbpf_probe_bpf_map_type(BPF_MAP_TYPE_TASK_STORAGE, NULL) == 0)
+		return "this kernel has no BPF task storage (Linux 5.15 has all that is needed)";
+	if (libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_FUNC_task_pt_regs, NULL) == 0)
+		return "this kernel has no bpf_task_pt_regs() (Linux 5.15 has all that is needed)";
+	return NULL;
+}
+
 /*
  * Loads and attaches an empty fentry program: some systems refuse the load
  * (a seccomp or security policy), some only the attaching (arm64 before 6.0 has
@@ -105,6 +115,7 @@ static int fail(struct features *f, int err, char *reason, unsigned long size, c
 int features__probe(struct features **out, bool code, char *reason, unsigned long size)
 {
 	struct features *f = calloc(1, sizeof(*f));
+	const char *missing;
 	int err;
 
 	if (!f)
@@ -119,6 +130,13 @@ int features__probe(struct features **out, bool code, char *reason, unsigned lon
 		return fail(f, err, reason, size,
 			    "the kernel refuses a BPF program (needs CAP_BPF and CAP_PERFMON: "
 			    "run with sudo)");
+	missing = missing_basics();
+	if (missing) {
+		if (reason)
+			snprintf(reason, size, "%s", missing);
+		features__free(f);
+		return -ENOTSUP;
+	}
 	err = probe_fentry(f->btf);
 	if (err)
 		snprintf(f->fentry_refused, sizeof(f->fentry_refused),

@@ -177,7 +177,8 @@ static void resolve_hook(struct plan_entry *entry, const struct hook *hook,
 	const struct hook_way *way;
 	size_t i, used = 0;
 
-	if (forced == MECHANISM_FENTRY && !has_way_by(hook, forced))
+	/* Only times depend on it, and fentry comes first anyway where it can be had. */
+	if (forced == MECHANISM_FENTRY && hook != &hooks[HOOK_SEND])
 		forced = MECHANISM_NONE;
 	entry->status = HOOK_UNAVAILABLE;
 	if (forced && !has_way_by(hook, forced))

@@ -68,8 +68,8 @@ const char *mechanism_name(enum mechanism m);
 enum mechanism mechanism_parse(const char *name);
 
 /*
- * Chooses a way for each hook. forced limits the choice to one mechanism, except
- * that a hook which has no way by fentry keeps its tracepoint. False if sends
+ * Chooses a way for each hook. forced limits the choice to one mechanism; but
+ * fentry only for the hook that times sends, as the others may want a tracepoint. False if sends
  * cannot be timed: the entry's reason says why.
  */
 bool plan__resolve(struct plan *plan, const struct kernel_facts *facts, enum mechanism forced,

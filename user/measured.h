@@ -16,4 +16,13 @@ struct measured {
 	__u64 bpf_runs;
 };
 
+/* All sends that asked for zero-copy, by whichever syscall. */
+struct zerocopy_sums {
+	__u64 requests, failed, ignored, bytes, errors[ERRNO_SLOTS];
+};
+
+void measured__zerocopy(const struct measured *m, struct zerocopy_sums *sums);
+/* Accepted zero-copy sends that have no completion yet; below 0 if more came than were sent. */
+__s64 measured__outstanding(const struct measured *m);
+
 #endif

@@ -9,15 +9,6 @@
 
 #include "loadgen/send_ops.h"
 
-void unmeasured__add(struct unmeasured *u, const char *key, const char *reason)
-{
-	json_object *o = json_object_new_object();
-
-	json_object_object_add(o, "key", json_object_new_string(key));
-	json_object_object_add(o, "reason", json_object_new_string(reason));
-	json_object_array_add(u->list, o);
-}
-
 static void add_string(json_object *o, const char *key, const char *value)
 {
 	json_object_object_add(o, key, value ? json_object_new_string(value) : NULL);

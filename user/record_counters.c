@@ -46,7 +46,7 @@ json_object *record__counters(const struct run_result *r)
 static __u64 lost_completions(const struct run_result *r)
 {
 	const struct measured *m = &r->measured;
-	__s64 outstanding = record__outstanding(m);
+	__s64 outstanding = measured__outstanding(m);
 	__u64 lost = m->totals.lost_completions + m->totals.lost_sockets;
 
 	if (m->missed[HOOK_COMPLETION] > m->missed_merges && outstanding > 0)

@@ -10,32 +10,6 @@
 
 #include <errno.h>
 
-struct sums {
-	__u64 requests, failed, ignored, bytes, errors[ERRNO_SLOTS];
-};
-
-static void sum_requests(const struct measured *m, struct sums *sums)
-{
-	__u32 slot, error;
-
-	for (slot = 1; slot < CALL_SLOTS; slot += 2) {
-		sums->requests += m->calls[slot].sends;
-		sums->failed += m->calls[slot].failed;
-		sums->ignored += m->calls[slot].ignored;
-		sums->bytes += m->calls[slot].bytes;
-		for (error = 0; error < ERRNO_SLOTS; error++)
-			sums->errors[error] += m->errors[slot][error];
-	}
-}
-
-__s64 record__outstanding(const struct measured *m)
-{
-	struct sums sums = {};
-
-	sum_requests(m, &sums);
-	return (__s64)(sums.requests - sums.failed - sums.ignored - m->totals.completions);
-}
-
 static const char *refusal(unsigned int error)
 {
 	switch (error) {
@@ -50,7 +24,7 @@ static const char *refusal(unsigned int error)
 	}
 }
 
-static json_object *refused(const struct sums *sums)
+static json_object *refused(const struct zerocopy_sums *sums)
 {
 	json_object *list = json_object_new_array(), *o;
 	unsigned int i;
@@ -79,7 +53,7 @@ static void add_null(json_object *o, const char *key, struct unmeasured *u, cons
  * it they follow where all or none were copied.
  */
 static void add_bytes_copied(json_object *o, const struct run_result *r, __u64 copied,
-			     const struct sums *sums, struct unmeasured *u)
+			     const struct zerocopy_sums *sums, struct unmeasured *u)
 {
 	const struct totals *t = &r->measured.totals;
 	const struct hook_way *way = r->plan.entries[HOOK_COMPLETION].way;
@@ -96,8 +70,8 @@ static void add_bytes_copied(json_object *o, const struct run_result *r, __u64 c
 			 "notifications do not tell the size of a send");
 }
 
-static void add_completions(json_object *o, const struct run_result *r, const struct sums *sums,
-			    struct unmeasured *u)
+static void add_completions(json_object *o, const struct run_result *r,
+			    const struct zerocopy_sums *sums, struct unmeasured *u)
 {
 	static const char *const keys[] = {"completions",    "outstanding",   "copied",
 					   "copied_flagged", "fallback_rate", "bytes_copied"};
@@ -114,7 +88,7 @@ static void add_completions(json_object *o, const struct run_result *r, const st
 	}
 	json_object_object_add(o, "completions", json_object_new_uint64(t->completions));
 	json_object_object_add(o, "outstanding",
-			       json_object_new_int64(record__outstanding(&r->measured)));
+			       json_object_new_int64(measured__outstanding(&r->measured)));
 	json_object_object_add(o, "copied", json_object_new_uint64(copied));
 	json_object_object_add(o, "copied_flagged", json_object_new_uint64(copied));
 	json_object_object_add(
@@ -149,10 +123,10 @@ static json_object *app_told(const struct run_result *r)
 
 json_object *record__zerocopy(const struct run_result *r, struct unmeasured *u)
 {
-	struct sums sums = {};
+	struct zerocopy_sums sums;
 	json_object *o, *told;
 
-	sum_requests(&r->measured, &sums);
+	measured__zerocopy(&r->measured, &sums);
 	if (r->plan.entries[HOOK_COMPLETION].status == HOOK_DISABLED && !sums.requests) {
 		unmeasured__add(u, "zerocopy", r->plan.entries[HOOK_COMPLETION].reason);
 		return NULL;

@@ -116,6 +116,21 @@ static void test_forced_fentry_keeps_hooks_that_only_tracepoints_have(void **sta
 	assert_int_equal(plan.entries[HOOK_RECEIVER_COPY].way->mechanism, MECHANISM_TRACEPOINT);
 }
 
+/* As on 7.x, which inlines the function: completions come from the tracepoints. */
+static void test_forced_fentry_lets_other_hooks_fall_back(void **state)
+{
+	struct fake inlined = full;
+	struct plan plan;
+
+	(void)state;
+	inlined.functions[1] = "skb_copy_ubufs";
+	inlined.functions[2] = NULL;
+	assert_true(resolve(&plan, &inlined, MECHANISM_FENTRY, true));
+	assert_int_equal(plan__tier(&plan), MECHANISM_FENTRY);
+	assert_string_equal(plan.entries[HOOK_COMPLETION].way->symbol,
+			    "inet_sk_error_report, consume_skb");
+}
+
 static void test_forced_fentry_fails_where_it_is_refused(void **state)
 {
 	struct plan plan;
@@ -206,6 +221,7 @@ int main(void)
 		cmocka_unit_test(test_best_mechanism_wins),
 		cmocka_unit_test(test_forced_tracepoint_takes_the_cheap_pair),
 		cmocka_unit_test(test_forced_fentry_keeps_hooks_that_only_tracepoints_have),
+		cmocka_unit_test(test_forced_fentry_lets_other_hooks_fall_back),
 		cmocka_unit_test(test_forced_fentry_fails_where_it_is_refused),
 		cmocka_unit_test(test_locked_kernel_falls_back_and_says_what_it_misses),
 		cmocka_unit_test(test_hidden_addresses_cost_the_exact_flag),

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "cells.h"
+
+#include "record_read.h"
+
+#include "loadgen/units.h"
+
+#include <stdio.h>
+#include <string.h>
+
+bool cells__vary(const struct cells *cells, const char *path)
+{
+	double first = 0, value = 0;
+	size_t i;
+
+	for (i = 0; i < cells->count; i++) {
+		record__number(cells->cells[i].records[0], path, i ? &value : &first);
+		if (i && value != first)
+			return true;
+	}
+	return false;
+}
+
+void cell__title(const struct cell *cell, const struct cells *cells, char *title, size_t size)
+{
+	json_object *record = cell->records[0];
+	double bytes = 0, threads = 0;
+	char text[UNITS_TEXT_MAX];
+	size_t used;
+
+	record__number(record, "/load/message_bytes", &bytes);
+	record__number(record, "/load/threads", &threads);
+	used = (size_t)snprintf(title, size, "%s", record__string(record, "/load/variant"));
+	if (cells__vary(cells, "/load/message_bytes") && used < size)
+		used += (size_t)snprintf(title + used, size - used, " %s",
+					 units__size_text((size_t)bytes, text));
+	if (cells__vary(cells, "/load/threads") && used < size)
+		snprintf(title + used, size - used, " x%.0f", threads);
+}
+
+const char *cell__wall(const struct cell *cell, struct hist *h)
+{
+	const char *span = NULL;
+	json_object *calls, *wall;
+	size_t i, j;
+
+	memset(h, 0, sizeof(*h));
+	for (i = 0; i < cell->count; i++) {
+		calls = record__at(cell->records[i], "/calls");
+		for (j = 0; calls && j < json_object_array_length(calls); j++) {
+			wall = record__at(json_object_array_get_idx(calls, j), "/wall_ns");
+			if (!wall)
+				continue;
+			record__add_hist(h, wall);
+			span = record__string(wall, "/span");
+		}
+	}
+	return h->count ? span : NULL;
+}
+
+bool cell__sum(const struct cell *cell, const char *path, double *sum)
+{
+	double value;
+	size_t i;
+
+	*sum = 0;
+	for (i = 0; i < cell->count; i++) {
+		if (!record__number(cell->records[i], path, &value))
+			return false;
+		*sum += value;
+	}
+	return true;
+}
+
+bool cell__counter(const struct cell *cell, const char *scope, const char *event, const char *pmu,
+		   double *sum)
+{
+	double value;
+	size_t i;
+
+	*sum = 0;
+	for (i = 0; i < cell->count; i++) {
+		if (!record__counter(cell->records[i], scope, event, pmu, &value))
+			return false;
+		*sum += value;
+	}
+	return true;
+}

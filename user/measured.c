@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "measured.h"
+
+#include <string.h>
+
+void measured__zerocopy(const struct measured *m, struct zerocopy_sums *sums)
+{
+	__u32 slot, error;
+
+	memset(sums, 0, sizeof(*sums));
+	for (slot = 1; slot < CALL_SLOTS; slot += 2) {
+		sums->requests += m->calls[slot].sends;
+		sums->failed += m->calls[slot].failed;
+		sums->ignored += m->calls[slot].ignored;
+		sums->bytes += m->calls[slot].bytes;
+		for (error = 0; error < ERRNO_SLOTS; error++)
+			sums->errors[error] += m->errors[slot][error];
+	}
+}
+
+__s64 measured__outstanding(const struct measured *m)
+{
+	struct zerocopy_sums sums;
+
+	measured__zerocopy(m, &sums);
+	return (__s64)(sums.requests - sums.failed - sums.ignored - m->totals.completions);
+}
