@@ -79,14 +79,14 @@ static void ratio(struct table *t, const struct cells *cells, const char *name, 
 static void heads(struct table *t, const struct cells *cells)
 {
 	char title[64];
-	size_t i, side;
+	size_t i;
 
 	table__row(t);
 	table__cell(t, "counters");
 	for (i = 0; i < cells->count; i++) {
 		cell__title(&cells->cells[i], cells, title, sizeof(title));
-		for (side = 0; side < 2; side++)
-			table__cell(t, "%.30s %s", title, sides[side]);
+		table__cell(t, "%.30s sender", title);
+		table__cell(t, "receiver");
 	}
 }
 
