@@ -165,7 +165,10 @@ int listener__connect(const struct listener *l, struct failure *f)
 	int err;
 
 	if (fd < 0)
-		return failure__set(f, STATUS_FAILED, -errno, "cannot make a socket: %m");
+		return failure__set(f, STATUS_FAILED, -errno, "cannot make a socket: %m%s",
+				    errno == EMFILE ? "; raise the limit (ulimit -n) or give fewer "
+						      "--threads"
+						    : "");
 	err = connect_within(fd, l);
 	if (!err && fcntl(fd, F_SETFL, 0))
 		err = -errno;

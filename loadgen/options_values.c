@@ -12,6 +12,7 @@
 
 #define RCVLOWAT_BULK_MIN (512u << 10)
 #define RCVLOWAT_BULK_MAX (2u << 20)
+#define RCVLOWAT_MAX	  (1u << 30) /* an int for the kernel */
 
 struct refusal {
 	char *why;
@@ -215,7 +216,11 @@ int load_options__set(struct load_options *o, int key, const char *value, char *
 		l->verify = true;
 		return 0;
 	case LOAD_RCVLOWAT:
-		return set_size("--rcvlowat", value, 1, &l->rcvlowat, &r);
+		if (set_size("--rcvlowat", value, 1, &l->rcvlowat, &r))
+			return -EINVAL;
+		return l->rcvlowat > RCVLOWAT_MAX
+			       ? refuse(&r, "--rcvlowat %s: give at most 1G", value)
+			       : 0;
 	case LOAD_PIN:
 		return set_pinning(o, value, &r);
 	case LOAD_ADDRESS:

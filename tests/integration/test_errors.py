@@ -27,6 +27,8 @@ USAGE = [
     (["--duration", "fast"], "fast"),
     (["--repeat", "0"], "--repeat 0"),
     (["--tier", "magic"], "--tier magic"),
+    (["--rcvlowat", "2G"], "--rcvlowat 2G"),
+    (["--rcvlowat", "0"], "--rcvlowat 0"),
     (["--address", "nowhere"], "nowhere"),
     (["--port", "65536"], "65536"),
     (["--events", "no_such_event"], "no_such_event"),
@@ -61,6 +63,14 @@ def test_taken_port():
         result = analyze("--variant", "twocopy", "--port", port, "--duration", "1")
     assert result.returncode == 1
     one_line(result, f"127.0.0.1:{port}")
+
+
+@needs_bpf
+def test_too_few_descriptors():
+    result = run("prlimit", "--nofile=64", ANALYZE, "--variant", "twocopy", "--threads", "100",
+                 "--messages", "1")
+    assert result.returncode == 1
+    one_line(result, "ulimit -n", "--threads")
 
 
 @needs_bpf
