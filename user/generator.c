@@ -30,7 +30,7 @@ struct generator {
 	int control;
 	pid_t sender, receiver;
 	int exit_status;
-	char error[512];
+	char error[PATH_MAX + 256];
 	struct control_message message; /* the last one received */
 };
 
@@ -98,6 +98,22 @@ static void exec_child(char **arguments, int control, pid_t parent)
 	_exit(127);
 }
 
+static int find_program(struct generator *g, char *path, size_t size)
+{
+	int err = place__find("loadgen/loadgen", path, size);
+
+	if (err == -EACCES)
+		snprintf(g->error, sizeof(g->error),
+			 "user %d, as whom the load runs, may not read %s: put this program where "
+			 "that user can",
+			 (int)getuid(), path);
+	else if (err)
+		snprintf(g->error, sizeof(g->error),
+			 "the load generator is missing: expected loadgen/loadgen beside this "
+			 "program (run make)");
+	return err ? -ECANCELED : 0;
+}
+
 static int spawn(struct generator *g, const struct load *load)
 {
 	struct arguments arguments = {};
@@ -106,13 +122,9 @@ static int spawn(struct generator *g, const struct load *load)
 	pid_t parent = getpid();
 	size_t i;
 
-	err = place__find("loadgen/loadgen", path, sizeof(path));
-	if (err) {
-		snprintf(g->error, sizeof(g->error),
-			 "the load generator is missing: expected loadgen/loadgen beside this "
-			 "program (run make)");
-		return -ECANCELED;
-	}
+	err = find_program(g, path, sizeof(path));
+	if (err)
+		return err;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
 		return -errno;
 	describe(&arguments, path, load, ends[1]);

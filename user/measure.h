@@ -37,8 +37,8 @@ struct run_result {
 	struct run_side sender, receiver;
 	bool window; /* a window was measured: there is something to report */
 	bool interrupted;
-	char error[512]; /* empty: all went well */
-	int exit_status; /* that fits the error */
+	char error[4096 + 256]; /* empty: all went well */
+	int exit_status;	/* that fits the error */
 };
 
 /* The questions of a plan, answered by the features probed. */

@@ -24,6 +24,8 @@ int place__find(const char *part, char *path, size_t size)
 			return -ENAMETOOLONG;
 		if (!access(path, R_OK))
 			return 0;
+		if (errno == EACCES)
+			return -EACCES;
 	}
 	return -ENOENT;
 }

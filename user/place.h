@@ -7,7 +7,8 @@
 
 /*
  * Finds a part by its path in the tree ("loadgen/loadgen"): beside this program,
- * or in ../libexec/sendpath/. 0 and its path, or -errno.
+ * or in ../libexec/sendpath/. 0 and its path; -ENOENT; -EACCES if this user may
+ * not read it.
  */
 int place__find(const char *part, char *path, size_t size);
 

@@ -74,7 +74,7 @@ def processes():
                 line = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
             except OSError:
                 continue
-            if line.startswith((ANALYZE, os.path.dirname(ANALYZE) + "/./loadgen", LOADGEN)):
+            if re.match(r"\S*/(analyze|loadgen/loadgen) ", line):
                 found[int(entry.name)] = line
     return found
 

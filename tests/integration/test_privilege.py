@@ -3,10 +3,11 @@
 
 import json
 import os
+import shutil
 
 import pytest
 
-from conftest import ANALYZE, needs_bpf, run
+from conftest import ANALYZE, LOADGEN, needs_bpf, run
 
 pytestmark = [needs_bpf, pytest.mark.usefixtures("untouched"),
               pytest.mark.skipif(os.geteuid() != 0, reason="not root: sudo cannot be played")]
@@ -14,22 +15,28 @@ pytestmark = [needs_bpf, pytest.mark.usefixtures("untouched"),
 USER = 65534
 
 
-def as_sudo(*args):
-    return run(ANALYZE, *args, env={**os.environ, "SUDO_UID": str(USER), "SUDO_GID": str(USER)})
+AS_SUDO = {**os.environ, "SUDO_UID": str(USER), "SUDO_GID": str(USER)}
 
 
 @pytest.fixture
-def open_folder(tmp_path):
-    """A folder that the user may write and reach."""
+def home(tmp_path):
+    """A folder that the user may write and reach, with the programs: the tree need be neither."""
     for folder in (tmp_path, tmp_path.parent, tmp_path.parent.parent):
         folder.chmod(0o755)
     os.chown(tmp_path, USER, USER)
+    (tmp_path / "loadgen").mkdir()
+    shutil.copy(ANALYZE, tmp_path / "analyze")
+    shutil.copy(LOADGEN, tmp_path / "loadgen/loadgen")
     return tmp_path
 
 
-def test_load_and_files_are_the_users(open_folder):
-    path = open_folder / "runs.json"
-    result = as_sudo("--variant", "zerocopy", "--messages", "2000", "--json", path)
+def as_sudo(home, *args, limit=()):
+    return run(*limit, home / "analyze", *args, env=AS_SUDO)
+
+
+def test_load_and_files_are_the_users(home):
+    path = home / "runs.json"
+    result = as_sudo(home, "--variant", "zerocopy", "--messages", "2000", "--json", path)
     assert result.returncode == 0, result.stderr
     assert os.stat(path).st_uid == USER
     record = json.loads(path.read_text())
@@ -38,22 +45,21 @@ def test_load_and_files_are_the_users(open_folder):
     assert record["zerocopy"]["completions"] == record["app"]["zerocopy"]["completions"] == 2000
 
 
-def test_roots_files_are_out_of_reach(open_folder):
-    path = open_folder / "roots"
+def test_roots_files_are_out_of_reach(home):
+    path = home / "roots"
     path.write_text("kept\n")
     os.chmod(path, 0o600)
-    result = as_sudo("--variant", "twocopy", "--messages", "10", "--json", path)
+    result = as_sudo(home, "--variant", "twocopy", "--messages", "10", "--json", path)
     assert result.returncode == 1
     assert str(path) in result.stderr
     assert path.read_text() == "kept\n"
 
 
-def test_locked_memory_is_refused_and_counted(open_folder):
+def test_locked_memory_is_refused_and_counted(home):
     """The user's RLIMIT_MEMLOCK bounds zero-copy: root, with CAP_IPC_LOCK, would not see it."""
-    path = open_folder / "runs.json"
-    result = run("prlimit", "--memlock=262144", ANALYZE, "--variant", "zerocopy", "--size", "64K",
-                 "--messages", "200", "--json", path,
-                 env={**os.environ, "SUDO_UID": str(USER), "SUDO_GID": str(USER)})
+    path = home / "runs.json"
+    result = as_sudo(home, "--variant", "zerocopy", "--size", "64K", "--messages", "200",
+                     "--json", path, limit=("prlimit", "--memlock=262144"))
     assert result.returncode == 0, result.stderr
     record = json.loads(path.read_text())
     assert record["app"]["memlock_bytes"] == 262144
@@ -62,3 +68,12 @@ def test_locked_memory_is_refused_and_counted(open_folder):
     assert record["app"]["zerocopy"]["enobufs"] == refused.get("ENOBUFS", 0)
     accepted = record["zerocopy"]["requests"] - sum(refused.values())
     assert record["zerocopy"]["completions"] == accepted == 200
+
+
+def test_programs_out_of_reach(home):
+    """Under a folder that is root's alone, as /root is."""
+    (home / "loadgen").chmod(0o700)
+    result = as_sudo(home, "--variant", "twocopy", "--messages", "10")
+    assert result.returncode == 1
+    assert len(result.stderr.splitlines()) == 1
+    assert f"user {USER}" in result.stderr and "loadgen/loadgen" in result.stderr
