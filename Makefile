@@ -14,6 +14,8 @@ DESTDIR  ?=
 ARCH := $(shell uname -m | sed -e 's/x86_64/x86/' -e 's/aarch64/arm64/')
 PARALLEL = $(MAKE) --no-print-directory -j$(shell nproc)
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
+# As root and nobody else: tests that are about sudo say so themselves.
+AS_ROOT := $(SUDO) env -u SUDO_UID -u SUDO_GID
 
 BUILD   := build$(if $(SAN),-san)
 CFLAGS  ?= -O2 -g
@@ -58,7 +60,7 @@ endif
 .DELETE_ON_ERROR:
 .SECONDARY:
 .PHONY: all programs run check bench clean format install help vmlinux \
-        unit build-packages check-packages bench-packages
+        unit unit-tests build-packages check-packages bench-packages
 
 all: programs
 
@@ -110,7 +112,9 @@ $(BUILD)/tests/%: tests/unit/%.c $(ANALYZE_OBJS) $(LOADGEN_OBJS)
 	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) $(CPPFLAGS) -MMD -MP $< \
 		$(filter %.o,$^) $(ANALYZE_LIBS) -lcmocka -o $@
 
-unit: $(UNIT_TESTS)
+unit-tests: $(UNIT_TESTS)
+
+unit: unit-tests
 	$(Q)for t in $(UNIT_TESTS); do $$t || exit 1; done
 
 # From this machine's kernel, or BTF=FILE for another architecture's: ARCH=arm64.
@@ -148,13 +152,13 @@ run: build-packages
 # Unit tests and the tests through the binaries run twice: as built, and with the
 # sanitizers; then the lab. Ends with pytest's own line, which counts them all.
 check: check-packages
-	$(Q)$(PARALLEL) all
-	$(Q)$(PARALLEL) SAN=1 all
-	$(Q)$(SUDO) $(PYTHON) -m pytest -rs -p no:cacheprovider tests
+	$(Q)$(PARALLEL) all unit-tests
+	$(Q)$(PARALLEL) SAN=1 all unit-tests
+	$(Q)$(AS_ROOT) $(PYTHON) -m pytest -rs -p no:cacheprovider tests
 
 bench: bench-packages
 	$(Q)$(PARALLEL) all
-	$(Q)$(SUDO) $(PYTHON) tests/bench/bench.py
+	$(Q)$(AS_ROOT) $(PYTHON) tests/bench/bench.py
 
 SOURCES := $(wildcard bpf/*.[ch] user/*.[ch] loadgen/*.[ch] tests/unit/*.[ch])
 format:
