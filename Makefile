@@ -33,7 +33,7 @@ BUILD_PACKAGES := gcc libc6-dev clang llvm bpftool libbpf-dev libelf-dev zlib1g-
 # The two last rows are for the lab (kernels in QEMU) and for bcc.
 CHECK_PACKAGES := libcmocka-dev clang-format python3-pytest python3-hypothesis \
                   python3-jsonschema strace sudo iproute2 iputils-ping ethtool procps \
-                  qemu-system-x86 busybox-static cpio kmod xz-utils e2fsprogs \
+                  qemu-system-x86 busybox-static cpio kmod xz-utils zstd e2fsprogs \
                   python3-bpfcc linux-headers-$(shell dpkg --print-architecture 2>/dev/null)
 BENCH_PACKAGES := iperf3 bpftrace
 
@@ -154,7 +154,7 @@ run: build-packages
 check: check-packages
 	$(Q)$(PARALLEL) all unit-tests
 	$(Q)$(PARALLEL) SAN=1 all unit-tests
-	$(Q)$(AS_ROOT) $(PYTHON) -m pytest -rs -p no:cacheprovider tests
+	$(Q)$(AS_ROOT) $(PYTHON) -m pytest -rfEs -p no:cacheprovider tests
 
 bench: bench-packages
 	$(Q)$(PARALLEL) all

@@ -310,8 +310,6 @@ def main():
     if "--help" in options:
         print(__doc__)
         return 0
-    if os.geteuid():
-        raise CannotCheck("bcc needs root: run with sudo")
     # Wrong options are the analyzer's to explain, before bcc takes its time.
     program, span = load_program()
     records = run_analyzer(analyze, options)

@@ -25,6 +25,10 @@ int crosscheck(int argc, char **argv)
 	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	int i;
 
+	if (geteuid()) {
+		log_error("crosscheck: bcc needs root: run with sudo");
+		return CANNOT;
+	}
 	if (length < 0 || place__find("analysis/crosscheck.py", program, sizeof(program))) {
 		log_error("crosscheck: analysis/crosscheck.py is missing: install or unpack it "
 			  "beside this program");
