@@ -40,7 +40,8 @@ def test_everything_is_copied_on_loopback(tier):
     assert seen["bytes_copied"] == seen["bytes"]
     if tier == "fentry":
         assert seen["skb_copies"] > 0
-        assert seen["skb_copy_bytes"] == seen["bytes"]
+        # What TCP retransmits is copied again: a slow guest has a few such.
+        assert seen["skb_copy_bytes"] >= seen["bytes"]
 
 
 def test_report_says_so():

@@ -22,7 +22,6 @@ SUITES = {
     "ends": [*PYTEST, "tests/integration/test_errors.py", "-k",
              "dies or interrupted or killed or without_root"],
     "wire": [*PYTEST, "tests/integration/test_wire.py"],
-    "wire, one thread": [*PYTEST, "tests/integration/test_wire.py", "-k", "not 4-"],
     "spans": ["./analyze", "crosscheck", "--tier", "tracepoint", "--messages", "1000"],
     "crosscheck": ["./analyze", "crosscheck", "--variant", "all", "--messages", "1000",
                    "--threads", "2"],
@@ -38,8 +37,6 @@ ROWS = [
     ("6.12", "loopback", "spans", BOTH, ["--headers"]),
     # consume_skb does not say where it is called from on 6.1: not exact by tracepoints.
     ("6.1", "nicpair", "wire", "fentry", []),
-    # 7.x preempts programs, and skips them in other threads of that CPU: counted as lost.
-    ("newest", "nicpair", "wire, one thread", BOTH, []),
 ]
 
 
