@@ -13,21 +13,35 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
  * skb_copy_ubufs replaces user pages by copies. It runs in any context, so it is
  * the socket that tells whose data these are.
  */
-SEC("fentry/skb_copy_ubufs")
-int BPF_PROG(deep_copy, struct sk_buff *skb)
+static __always_inline void deep_copy(struct sk_buff *skb)
 {
-	struct ubuf_info_msgzc *uarg = gate ? skb_uarg(skb) : NULL;
+	void *uarg = skb_uarg(skb);
 	struct totals *t;
 	__u64 sk;
 
 	if (!uarg)
-		return 0;
+		return;
 	sk = (__u64)uarg_sock(uarg);
 	t = totals__get();
 	if (!t || !bpf_map_lookup_elem(&sockets, &sk))
-		return 0;
+		return;
 	t->deep_copies++;
 	t->deep_copy_bytes += BPF_CORE_READ(skb, data_len);
+}
+
+SEC("fentry/skb_copy_ubufs")
+int BPF_PROG(deep_copy_fentry, struct sk_buff *skb)
+{
+	if (gate)
+		deep_copy(skb);
+	return 0;
+}
+
+SEC("kprobe/skb_copy_ubufs")
+int BPF_KPROBE(deep_copy_kprobe, struct sk_buff *skb)
+{
+	if (gate)
+		deep_copy(skb);
 	return 0;
 }
 

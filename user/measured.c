@@ -25,3 +25,10 @@ __s64 measured__outstanding(const struct measured *m)
 	measured__zerocopy(m, &sums);
 	return (__s64)(sums.requests - sums.failed - sums.ignored - m->totals.completions);
 }
+
+__u64 measured__lost_calls(const struct measured *m)
+{
+	const struct totals *t = &m->totals;
+
+	return t->begun - t->ended + m->missed_begins + t->lost_threads;
+}
