@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 /* Functions whose place in memory matters, beside those of the hook table. */
@@ -30,6 +31,7 @@ struct features {
 	struct btf *btf;
 	char fentry_refused[128]; /* empty: it works */
 	char kprobe_refused[128];
+	bool preempts;
 	struct kernel_symbol symbols[SYMBOLS_MAX];
 	size_t symbol_count;
 };
@@ -127,6 +129,27 @@ static void probe_mechanisms(struct features *f)
 			 err == -ENOENT ? "" : strerror(-err));
 }
 
+/*
+ * Where the mode can be chosen at boot (PREEMPT_DYNAMIC), debugfs has it in
+ * parentheses; elsewhere the kernel was built for it, as its version line says.
+ * false where nothing tells.
+ */
+static bool probe_preemption(void)
+{
+	FILE *file = fopen("/sys/kernel/debug/sched/preempt", "re");
+	char modes[128] = "";
+	struct utsname name;
+
+	if (file) {
+		if (!fgets(modes, sizeof(modes), file))
+			modes[0] = 0;
+		fclose(file);
+		return strstr(modes, "(full)") || strstr(modes, "(lazy)");
+	}
+	return !uname(&name) && strstr(name.version, " PREEMPT") &&
+	       !strstr(name.version, "PREEMPT_DYNAMIC");
+}
+
 static void want_symbol(struct features *f, const char *name)
 {
 	size_t i;
@@ -189,6 +212,7 @@ int features__probe(struct features **out, bool code, char *reason, unsigned lon
 			    "the kernel refuses a BPF program (needs CAP_BPF and CAP_PERFMON: "
 			    "run with sudo)");
 	probe_mechanisms(f);
+	f->preempts = probe_preemption();
 	/* Reading kallsyms takes a while: not for tracepoints alone. */
 	if (code || !f->fentry_refused[0] || !f->kprobe_refused[0])
 		read_symbols(f);
@@ -252,6 +276,11 @@ const char *features__refused(const struct features *f, enum mechanism m)
 						     : "";
 
 	return reason[0] ? reason : NULL;
+}
+
+bool features__preempts(const struct features *f)
+{
+	return f->preempts;
 }
 
 bool features__code(const struct features *f, const char *name, struct address_range *range)

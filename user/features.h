@@ -30,6 +30,8 @@ int features__tracepoint_args(const struct features *f, const char *name);
 const char *features__refused(const struct features *f, enum mechanism m);
 /* Start and end of a function's code; false where kallsyms does not tell. */
 bool features__code(const struct features *f, const char *name, struct address_range *range);
+/* Is the kernel known to take the CPU from a thread that runs in it? */
+bool features__preempts(const struct features *f);
 /* Can programs keep state with a thread, and see its registers (Linux 5.15)? */
 bool features__task_state(const struct features *f);
 /* Can a program insert into a hash that was not allocated beforehand (Linux 6.1)? */

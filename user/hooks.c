@@ -15,6 +15,7 @@ static const struct hook hooks[HOOK_COUNT] = {
 	[HOOK_SEND] = {
 		.name = "send",
 		.purpose = "kernel time, bytes and errors of each send",
+		.preemptible = true,
 		.ways = {
 			{
 				.mechanism = MECHANISM_FENTRY,
@@ -33,6 +34,7 @@ static const struct hook hooks[HOOK_COUNT] = {
 				.span = "tcp_sendmsg_locked..return",
 				.programs = {"send_loop", "send_length"},
 				.tracepoints = {{"tcp_sendmsg_locked", 2}, {"sock_send_length", 2}},
+				.counts_at_end = true,
 			},
 			{
 				.mechanism = MECHANISM_TRACEPOINT,
@@ -101,11 +103,17 @@ static const struct hook hooks[HOOK_COUNT] = {
 	[HOOK_RECEIVER_COPY] = {
 		.name = "receiver copy",
 		.purpose = "the copy from skb to user space in the receiver",
+		.preemptible = true,
 		.ways = {
 			{
 				.mechanism = MECHANISM_TRACEPOINT,
 				.programs = {"receiver_copy"},
 				.tracepoints = {{"skb_copy_datagram_iovec", 2}},
+			},
+			{
+				.mechanism = MECHANISM_KPROBE,
+				.programs = {"receiver_copy_kprobe"},
+				.functions = {"skb_copy_datagram_iter"},
 			},
 		},
 	},

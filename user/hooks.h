@@ -36,6 +36,7 @@ struct hook_way {
 	struct tracepoint_need tracepoints[3]; /* ends with a NULL name; needs them all */
 	const char *code;   /* a function whose place in memory must be known, or NULL */
 	const char *misses; /* what it could miss, or NULL */
+	bool counts_at_end; /* a send whose beginning was not seen is counted, untimed */
 };
 
 #define WAYS_MAX 5
@@ -44,6 +45,7 @@ struct hook {
 	const char *name;
 	const char *purpose;
 	bool zerocopy_only;		/* of no use to a load that never asks for zero-copy */
+	bool preemptible;		/* runs as part of a thread, not of an interrupt */
 	struct hook_way ways[WAYS_MAX]; /* best first; ends with MECHANISM_NONE */
 };
 

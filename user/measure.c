@@ -34,10 +34,15 @@ static const char *fact_refused(const void *f, enum mechanism m)
 	return features__refused(f, m);
 }
 
+static bool fact_preempts(const void *f)
+{
+	return features__preempts(f);
+}
+
 struct kernel_facts measure__facts(const struct features *features)
 {
-	return (struct kernel_facts){features, fact_function, fact_code, fact_tracepoint,
-				     fact_refused};
+	return (struct kernel_facts){features,	      fact_function, fact_code,
+				     fact_tracepoint, fact_refused,  fact_preempts};
 }
 
 static int fail(struct run_result *r, int err, int exit_status, const char *text)

@@ -93,7 +93,7 @@ static const struct argp_child children[] = {{&load_argp, 0, "The load:", 0}, {0
 static const struct argp argp = {
 	.options = list,
 	.parser = parse,
-	.args_doc = "\ndoctor\ncrosscheck [OPTION...]",
+	.args_doc = "\ndoctor [--hooks]\ncrosscheck [OPTION...]",
 	.children = children,
 	.doc = "Ask the kernel what TCP sends cost, call by call, and whether zero-copy sends were "
 	       "copied.\v"

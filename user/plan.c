@@ -5,6 +5,9 @@
 #include <string.h>
 
 #define TURNED_OFF "turned off by --tier none"
+#define PREEMPTED                                                                        \
+	"this kernel preempts its programs: what other threads of the CPU do meanwhile " \
+	"is not seen"
 
 static void say(struct plan_entry *entry, const char *format, const char *a, const char *b)
 {
@@ -88,8 +91,18 @@ static bool has_tracepoints(struct plan_entry *entry, const struct hook_way *way
 	return true;
 }
 
+/*
+ * While a thread is preempted inside a program, the kernel skips that program in all
+ * other threads of the CPU. A kprobe's program is not preempted.
+ */
+static bool preempted(enum hook_id id, const struct hook_way *way, const struct kernel_facts *facts)
+{
+	return hook__get(id)->preemptible && way->mechanism != MECHANISM_KPROBE &&
+	       facts->preempts(facts->context);
+}
+
 /* Can this kernel do it? Adds the reason to the entry if not, or what could be missed. */
-static bool way_possible(struct plan_entry *entry, const struct hook_way *way,
+static bool way_possible(struct plan_entry *entry, enum hook_id id, const struct hook_way *way,
 			 const struct kernel_facts *facts)
 {
 	const char *refused = facts->refused(facts->context, way->mechanism);
@@ -111,6 +124,8 @@ static bool way_possible(struct plan_entry *entry, const struct hook_way *way,
 	entry->reason[0] = 0;
 	if (way->misses)
 		say(entry, "%s", way->misses, "");
+	if (preempted(id, way, facts))
+		say(entry, "%s", PREEMPTED, "");
 	if (variant[0])
 		say(entry, "calls that the compiler sent to %s are not seen", variant, "");
 	return true;
@@ -122,24 +137,37 @@ static bool permitted(enum hook_id id, const struct hook_way *way, enum mechanis
 	       (id != HOOK_SEND && way->mechanism == MECHANISM_TRACEPOINT);
 }
 
-static void resolve_hook(struct plan_entry *entry, enum hook_id id,
-			 const struct kernel_facts *facts, enum mechanism forced)
+/* The best way that the kernel has; whether any was tried. */
+static bool try_ways(struct plan_entry *entry, enum hook_id id, const struct kernel_facts *facts,
+		     enum mechanism forced, bool preemptible)
 {
 	const struct hook_way *ways = hook__get(id)->ways;
 	bool tried = false;
 	size_t i;
 
-	entry->status = HOOK_UNAVAILABLE;
-	for (i = 0; i < WAYS_MAX && ways[i].mechanism; i++) {
-		if (!permitted(id, &ways[i], forced))
+	for (i = 0; i < WAYS_MAX && ways[i].mechanism && !entry->way; i++) {
+		if (!permitted(id, &ways[i], forced) ||
+		    (!preemptible && preempted(id, &ways[i], facts)))
 			continue;
 		tried = true;
-		if (way_possible(entry, &ways[i], facts))
-			return;
+		way_possible(entry, id, &ways[i], facts);
 	}
-	entry->symbol[0] = 0;
-	if (!tried)
+	return tried;
+}
+
+/* A way that can be preempted only where there is no other. */
+static void resolve_hook(struct plan_entry *entry, enum hook_id id,
+			 const struct kernel_facts *facts, enum mechanism forced)
+{
+	entry->status = HOOK_UNAVAILABLE;
+	try_ways(entry, id, facts, forced, false);
+	if (entry->way)
+		return;
+	entry->reason[0] = 0;
+	if (!try_ways(entry, id, facts, forced, true))
 		say(entry, "no %s sees it", mechanism_name(forced), "");
+	if (!entry->way)
+		entry->symbol[0] = 0;
 }
 
 static void disable(struct plan_entry *entry, const char *why)
@@ -174,7 +202,7 @@ bool plan__only(struct plan *plan, const struct kernel_facts *facts, enum hook_i
 	for (other = 0; other < HOOK_COUNT; other++)
 		disable(&plan->entries[other], "not asked for");
 	plan->entries[id] = (struct plan_entry){.status = HOOK_UNAVAILABLE};
-	return way_possible(&plan->entries[id], way, facts);
+	return way_possible(&plan->entries[id], id, way, facts);
 }
 
 enum mechanism plan__tier(const struct plan *plan)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Which way each hook is had in a run. The resolver is pure: it asks what the
- * kernel has through four questions and touches nothing.
+ * kernel has through five questions and touches nothing.
  */
 #ifndef SENDPATH_PLAN_H
 #define SENDPATH_PLAN_H
@@ -25,6 +25,8 @@ struct kernel_facts {
 	int (*tracepoint_args)(const void *context, const char *name); /* -1: none */
 	/* Why the kernel refuses this mechanism; NULL: it does not. */
 	const char *(*refused)(const void *context, enum mechanism m);
+	/* Does it take the CPU from a thread that runs in the kernel? */
+	bool (*preempts)(const void *context);
 };
 
 enum hook_status { HOOK_PLANNED, HOOK_UNAVAILABLE, HOOK_DISABLED };

@@ -73,15 +73,16 @@ static __u64 lost_flags(const struct run_result *r)
 
 json_object *record__lost(const struct run_result *r, struct unmeasured *u)
 {
+	const struct hook_way *way = r->plan.entries[HOOK_SEND].way;
 	json_object *o;
 
-	if (plan__tier(&r->plan) == MECHANISM_OFF) {
+	if (!way) {
 		unmeasured__add(u, "lost", r->plan.entries[HOOK_SEND].reason);
 		return NULL;
 	}
 	o = json_object_new_object();
 	json_object_object_add(o, "calls",
-			       json_object_new_uint64(measured__lost_calls(&r->measured)));
+			       json_object_new_uint64(measured__lost_calls(&r->measured, way)));
 	json_object_object_add(o, "completions", json_object_new_uint64(lost_completions(r)));
 	json_object_object_add(o, "flags", json_object_new_uint64(lost_flags(r)));
 	json_object_object_add(o, "stacks", NULL);

@@ -19,7 +19,7 @@
 
 struct program_stats {
 	__u64 missed[HOOK_COUNT]; /* skipped runs of the hook's programs */
-	__u64 missed_begins, missed_merges;
+	__u64 missed_begins, missed_ends, missed_merges;
 	__u64 ns, runs; /* of all of them, where their cost is counted */
 };
 
@@ -262,6 +262,8 @@ static int read_program_stats(const struct tracer *t, struct program_stats *out)
 			out->missed[id] += info.recursion_misses;
 			if (id == HOOK_SEND && name == t->ways[id]->programs)
 				out->missed_begins = info.recursion_misses;
+			else if (id == HOOK_SEND)
+				out->missed_ends = info.recursion_misses;
 			if (!strcmp(*name, "notification_freed"))
 				out->missed_merges = info.recursion_misses;
 		}
@@ -372,6 +374,7 @@ int tracer__read(struct tracer *t, struct measured *out)
 	for (id = 0; id < HOOK_COUNT; id++)
 		out->missed[id] = now.missed[id] - t->opened.missed[id];
 	out->missed_begins = now.missed_begins - t->opened.missed_begins;
+	out->missed_ends = now.missed_ends - t->opened.missed_ends;
 	out->missed_merges = now.missed_merges - t->opened.missed_merges;
 	out->bpf_ns = now.ns - t->opened.ns;
 	out->bpf_runs = now.runs - t->opened.runs;

@@ -98,9 +98,10 @@ def eventually(condition, seconds=10):
 
 _doctor = analyze("doctor")
 CAN_MEASURE = _doctor.returncode == 0
+_hooks = analyze("doctor", "--hooks").stdout
 TIERS = os.environ.get("SENDPATH_TIERS", "").split() or [
-    tier for tier in ("fentry", "tracepoint")
-    if tier == "tracepoint" or re.search(r"^hook send +fentry", _doctor.stdout, re.M)]
+    tier for tier in ("fentry", "kprobe", "tracepoint")
+    if re.search(rf"^send\t{tier}\t.*\t(attached|may miss)\t", _hooks, re.M)]
 
 needs_bpf = pytest.mark.skipif(
     not CAN_MEASURE, reason="sends cannot be timed here: " + " / ".join(

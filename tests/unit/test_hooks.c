@@ -18,7 +18,7 @@ struct fake {
 	} variants[4];
 	struct tracepoint_need tracepoints[8];
 	const char *fentry_refused, *kprobe_refused;
-	bool hides_code;
+	bool hides_code, preempts;
 };
 
 static void function(const void *context, const char *name, struct kernel_function *f)
@@ -61,10 +61,16 @@ static const char *refused(const void *context, enum mechanism m)
 				       : NULL;
 }
 
+static bool preempts(const void *context)
+{
+	return ((const struct fake *)context)->preempts;
+}
+
 static bool resolve(struct plan *plan, const struct fake *kernel, enum mechanism forced,
 		    bool zerocopy)
 {
-	struct kernel_facts facts = {kernel, function, has_code, tracepoint_args, refused};
+	struct kernel_facts facts = {kernel,	      function, has_code,
+				     tracepoint_args, refused,	preempts};
 
 	return plan__resolve(plan, &facts, forced, zerocopy);
 }
@@ -219,6 +225,30 @@ static void test_kprobes_stand_in_for_refused_tracing_programs(void **state)
 	assert_non_null(strstr(plan.entries[HOOK_SKB_COPY].reason, "interrupts"));
 }
 
+/* There a program is skipped while another thread is preempted inside it. */
+static void test_a_preemptible_kernel_gets_kprobes_where_threads_run(void **state)
+{
+	struct fake kernel = full;
+	struct plan plan;
+
+	(void)state;
+	kernel.preempts = true;
+	kernel.functions[3] = "skb_copy_datagram_iter";
+	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, true));
+	assert_int_equal(plan__tier(&plan), MECHANISM_KPROBE);
+	assert_string_equal(plan.entries[HOOK_SEND].reason, "");
+	assert_int_equal(plan.entries[HOOK_RECEIVER_COPY].way->mechanism, MECHANISM_KPROBE);
+	/* Completions mostly come in interrupts, which are not preempted. */
+	assert_int_equal(plan.entries[HOOK_COMPLETION].way->mechanism, MECHANISM_FENTRY);
+	assert_true(resolve(&plan, &kernel, MECHANISM_FENTRY, true));
+	assert_int_equal(plan__tier(&plan), MECHANISM_FENTRY);
+	assert_non_null(strstr(plan.entries[HOOK_SEND].reason, "preempts"));
+	kernel.kprobe_refused = "refused";
+	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, true));
+	assert_int_equal(plan__tier(&plan), MECHANISM_FENTRY);
+	assert_non_null(strstr(plan.entries[HOOK_SEND].reason, "preempts"));
+}
+
 static void test_forced_kprobe_never_uses_fentry(void **state)
 {
 	struct plan plan;
@@ -306,7 +336,7 @@ static void test_a_renamed_function_with_its_own_arguments_is_found(void **state
 
 static void test_one_way_alone(void **state)
 {
-	struct kernel_facts facts = {&full, function, has_code, tracepoint_args, refused};
+	struct kernel_facts facts = {&full, function, has_code, tracepoint_args, refused, preempts};
 	const struct hook_way *way = &hook__get(HOOK_SEND)->ways[1];
 	struct plan plan;
 	enum hook_id id;
@@ -367,6 +397,7 @@ int main(void)
 		cmocka_unit_test(test_nothing_there_gives_every_reason),
 		cmocka_unit_test(test_copying_loads_do_without_zerocopy_hooks),
 		cmocka_unit_test(test_kprobes_stand_in_for_refused_tracing_programs),
+		cmocka_unit_test(test_a_preemptible_kernel_gets_kprobes_where_threads_run),
 		cmocka_unit_test(test_forced_kprobe_never_uses_fentry),
 		cmocka_unit_test(test_none_turns_every_hook_off),
 		cmocka_unit_test(test_a_function_is_found_by_its_older_name),
