@@ -60,6 +60,15 @@ def check(record):
 NOTHING_LOST = {"calls": 0, "completions": 0, "flags": 0, "stacks": None}
 
 
+def hook(record, name):
+    return only([h for h in record["plan"]["hooks"] if h["name"] == name])
+
+
+def reason(record, name):
+    """What the plan says that this hook could miss, or why it is not there; "" if nothing."""
+    return hook(record, name)["reason"] or ""
+
+
 def only(sequence):
     assert len(sequence) == 1, sequence
     return sequence[0]
