@@ -66,8 +66,8 @@ static __always_inline int read_notification(struct sk_buff *skb, struct sock_ex
 
 /* Counts the ids from the socket's progress to the end of the record at the queue's tail. */
 /*
- * Before 6.2 the kernel lets a raw tracepoint's program interrupt itself (commit
- * 05b24ff9b2cf ended that), so plain additions would lose some.
+ * Kernels before "bpf: Prevent bpf program recursion for raw tracepoint probes"
+ * let such a program interrupt itself: plain additions would lose some.
  */
 static __always_inline void count(__u64 *field, __u64 n)
 {

@@ -11,6 +11,9 @@
  */
 #define SKIPPED_IN_INTERRUPTS "skipped where it interrupts another program"
 
+/* Its number is fixed when the probe is made, and through perf nobody can choose it. */
+#define FEW_RETURNS "loses returns while more threads send than the kernel has return probes"
+
 static const struct hook hooks[HOOK_COUNT] = {
 	[HOOK_SEND] = {
 		.name = "send",
@@ -26,8 +29,16 @@ static const struct hook hooks[HOOK_COUNT] = {
 			{
 				.mechanism = MECHANISM_KPROBE,
 				.span = "tcp_sendmsg",
+				.programs = {"send_multi", "send_multi_return"},
+				.functions = {"tcp_sendmsg"},
+				.by_graph = true,
+			},
+			{
+				.mechanism = MECHANISM_KPROBE,
+				.span = "tcp_sendmsg",
 				.programs = {"send_kprobe", "send_kretprobe"},
 				.functions = {"tcp_sendmsg"},
+				.misses = FEW_RETURNS,
 			},
 			{
 				.mechanism = MECHANISM_TRACEPOINT,

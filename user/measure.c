@@ -39,10 +39,15 @@ static bool fact_preempts(const void *f)
 	return features__preempts(f);
 }
 
+static bool fact_graph(const void *f)
+{
+	return features__graph_probes(f);
+}
+
 struct kernel_facts measure__facts(const struct features *features)
 {
-	return (struct kernel_facts){features,	      fact_function, fact_code,
-				     fact_tracepoint, fact_refused,  fact_preempts};
+	return (struct kernel_facts){features,	   fact_function, fact_code, fact_tracepoint,
+				     fact_refused, fact_preempts, fact_graph};
 }
 
 static int fail(struct run_result *r, int err, int exit_status, const char *text)

@@ -112,6 +112,10 @@ static bool way_possible(struct plan_entry *entry, enum hook_id id, const struct
 		say(entry, "%s", refused, "");
 		return false;
 	}
+	if (way->by_graph && !facts->graph_probes(facts->context)) {
+		say(entry, "%s", "this kernel makes no kprobes by the function graph tracer", "");
+		return false;
+	}
 	if (!choose_function(entry, way, facts, variant) || !has_tracepoints(entry, way, facts))
 		return false;
 	if (way->code && !facts->has_code(facts->context, way->code)) {
