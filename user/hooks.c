@@ -18,13 +18,13 @@ static const struct hook hooks[HOOK_COUNT] = {
 	[HOOK_SEND] = {
 		.name = "send",
 		.purpose = "kernel time, bytes and errors of each send",
-		.preemptible = true,
 		.ways = {
 			{
 				.mechanism = MECHANISM_FENTRY,
 				.span = "tcp_sendmsg",
 				.programs = {"send_fentry", "send_fexit"},
 				.functions = {"tcp_sendmsg"},
+				.preemptible = true,
 			},
 			{
 				.mechanism = MECHANISM_KPROBE,
@@ -45,6 +45,7 @@ static const struct hook hooks[HOOK_COUNT] = {
 				.span = "tcp_sendmsg_locked..return",
 				.programs = {"send_loop", "send_length"},
 				.tracepoints = {{"tcp_sendmsg_locked", 2}, {"sock_send_length", 2}},
+				.preemptible = true,
 				.counts_at_end = true,
 			},
 			{
@@ -53,6 +54,7 @@ static const struct hook hooks[HOOK_COUNT] = {
 				.programs = {"send_enter", "send_exit"},
 				.tracepoints = {{"sys_enter", 2}, {"sys_exit", 2}},
 				.misses = "sees sendto, sendmsg, write and writev only",
+				.preemptible = true,
 			},
 		},
 	},
@@ -75,6 +77,7 @@ static const struct hook hooks[HOOK_COUNT] = {
 					     "socket_closed"},
 				.tracepoints = {{"inet_sk_error_report", 1}, {"consume_skb", 2}},
 				.code = "sock_ofree",
+				.preemptible = true,
 			},
 			{
 				.mechanism = MECHANISM_KPROBE,
@@ -88,6 +91,7 @@ static const struct hook hooks[HOOK_COUNT] = {
 				.programs = {"notification_queued", "socket_closed"},
 				.tracepoints = {{"inet_sk_error_report", 1}},
 				.misses = "does not see a merged notification's own flag",
+				.preemptible = true,
 			},
 		},
 	},
@@ -114,12 +118,12 @@ static const struct hook hooks[HOOK_COUNT] = {
 	[HOOK_RECEIVER_COPY] = {
 		.name = "receiver copy",
 		.purpose = "the copy from skb to user space in the receiver",
-		.preemptible = true,
 		.ways = {
 			{
 				.mechanism = MECHANISM_TRACEPOINT,
 				.programs = {"receiver_copy"},
 				.tracepoints = {{"skb_copy_datagram_iovec", 2}},
+				.preemptible = true,
 			},
 			{
 				.mechanism = MECHANISM_KPROBE,

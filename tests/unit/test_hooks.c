@@ -348,7 +348,7 @@ static void test_one_way_alone(void **state)
 {
 	struct kernel_facts facts = {&full,   function, has_code,    tracepoint_args,
 				     refused, preempts, graph_probes};
-	const struct hook_way *way = &hook__get(HOOK_SEND)->ways[1];
+	const struct hook_way *way = &hook__get(HOOK_SEND)->ways[0];
 	struct plan plan;
 	enum hook_id id;
 
