@@ -74,8 +74,8 @@ static bool graph_probes(const void *context)
 static bool resolve(struct plan *plan, const struct fake *kernel, enum mechanism forced,
 		    bool zerocopy)
 {
-	struct kernel_facts facts = {kernel,	      function, has_code,
-				     tracepoint_args, refused,	preempts};
+	struct kernel_facts facts = {kernel,  function, has_code,    tracepoint_args,
+				     refused, preempts, graph_probes};
 
 	return plan__resolve(plan, &facts, forced, zerocopy);
 }
