@@ -73,14 +73,32 @@ struct totals {
 	__u64 receiver_bytes;
 	__u64 begun;		/* sends whose start was seen, */
 	__u64 ended;		/* and of these, those whose return was */
+	__u64 lost_processes;	/* children of a target for which there was no room */
 	__u64 lost_threads;	/* no room for the state of a thread */
 	__u64 lost_sockets;	/* no room for a socket: its completions are not counted */
 	__u64 lost_completions; /* two CPUs disputed a socket's progress for too long */
 };
-ABI_SIZE(totals, 18 * 8);
+ABI_SIZE(totals, 19 * 8);
 
-/* Whose side a process is on. */
-enum role { ROLE_NONE, ROLE_SENDER, ROLE_RECEIVER };
+/* What is measured of a process: a set. */
+enum role { ROLE_NONE = 0, ROLE_SENDER = 1, ROLE_RECEIVER = 2, ROLE_BOTH = 3 };
+
+/* How a process that is measured is known. */
+enum target_by {
+	TARGET_PROCESS, /* by the map of targets */
+	TARGET_COMM,	/* by the name of its main thread */
+	TARGET_CGROUP,	/* by being in a control group, or below it */
+	TARGET_ALL,
+};
+
+#define COMM_MAX 16 /* TASK_COMM_LEN */
+
+/* The gate of a window. */
+enum gate {
+	GATE_CLOSED, /* nothing counts */
+	GATE_OPEN,
+	GATE_CLOSING, /* sends that began before still count */
+};
 
 /* Code addresses in which a notification that joins an earlier one is freed. */
 #define MERGE_RANGES 3

@@ -118,10 +118,10 @@ static __always_inline __u32 next_id(struct sock *sk)
 /* tcp_sendmsg begins. */
 static __always_inline void sendmsg_begin(struct sock *sk, struct msghdr *msg)
 {
-	struct thread *thread = gate ? thread__get() : NULL;
+	struct thread *thread = gate == GATE_OPEN ? thread__get() : NULL;
 	__u32 flags;
 
-	if (!thread || thread->role != ROLE_SENDER)
+	if (!thread || !(thread->role & ROLE_SENDER))
 		return;
 	flags = BPF_CORE_READ(msg, msg_flags);
 	if (flags & MSG_ZEROCOPY)
@@ -193,12 +193,12 @@ int BPF_KRETPROBE(send_multi_return, int ret)
 SEC("raw_tp/tcp_sendmsg_locked")
 int send_loop(struct bpf_raw_tracepoint_args *ctx)
 {
-	struct thread *thread = gate ? thread__get() : NULL;
+	struct thread *thread = gate == GATE_OPEN ? thread__get() : NULL;
 	struct sock *sk = (struct sock *)ctx->args[0];
 	struct msghdr *msg = (struct msghdr *)ctx->args[1];
 	__u32 flags;
 
-	if (!thread || thread->sock == (__u64)sk || thread->role != ROLE_SENDER)
+	if (!thread || thread->sock == (__u64)sk || !(thread->role & ROLE_SENDER))
 		return 0;
 	flags = BPF_CORE_READ(msg, msg_flags);
 	if (flags & MSG_ZEROCOPY)
@@ -220,13 +220,13 @@ int send_length(struct bpf_raw_tracepoint_args *ctx)
 	int ret = ctx->args[1];
 	enum call_kind kind;
 
-	if (!thread || thread->role != ROLE_SENDER)
+	if (!thread || !(thread->role & ROLE_SENDER))
 		return 0;
 	if (thread->sock == (__u64)sk) {
 		send_end(thread, sk, ret, now);
 		return 0;
 	}
-	if (!is_tcp(sk))
+	if (gate != GATE_OPEN || !is_tcp(sk))
 		return 0;
 	kind = current_call();
 	count_send(sk, kind, call_flags(kind, call_regs()), ret, 0);
@@ -262,7 +262,7 @@ static __always_inline bool sends_once(enum call_kind kind)
 SEC("raw_tp/sys_enter")
 int send_enter(struct bpf_raw_tracepoint_args *ctx)
 {
-	enum call_kind kind = gate ? call_kind(ctx->args[1]) : CALL_OTHER;
+	enum call_kind kind = gate == GATE_OPEN ? call_kind(ctx->args[1]) : CALL_OTHER;
 	struct pt_regs *regs = (struct pt_regs *)ctx->args[0];
 	struct thread *thread;
 	struct sock *sk;
@@ -271,7 +271,7 @@ int send_enter(struct bpf_raw_tracepoint_args *ctx)
 	if (!sends_once(kind))
 		return 0;
 	thread = thread__get();
-	if (!thread || thread->role != ROLE_SENDER)
+	if (!thread || !(thread->role & ROLE_SENDER))
 		return 0;
 	sk = socket_of(PT_REGS_PARM1_CORE_SYSCALL(regs));
 	if (!sk || !is_tcp(sk))

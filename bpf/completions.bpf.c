@@ -23,16 +23,21 @@ const volatile struct address_range merge_ranges[MERGE_RANGES] = {};
 static __always_inline void settled(void *uarg)
 {
 	__u64 sk = (__u64)uarg_sock(uarg);
-	struct totals *t;
+	struct sock_progress *p = bpf_map_lookup_elem(&sockets, &sk);
+	struct totals *t = totals__get();
 	__u32 sends, bytes;
+	__s32 before;
 
-	if (!bpf_map_lookup_elem(&sockets, &sk))
-		return;
-	t = totals__get();
-	if (!t)
+	if (!p || !t)
 		return;
 	sends = UARG_READ(uarg, len); /* 0: the only send was aborted */
 	bytes = sends ? UARG_READ(uarg, bytelen) : 0;
+	/* Sends of before the socket was watched; their share of the bytes is not known. */
+	before = (__u32)p->word - UARG_READ(uarg, id);
+	if (before > 0) {
+		sends = (__u32)before < sends ? sends - before : 0;
+		bytes = 0;
+	}
 	t->completions += sends;
 	t->bytes += bytes;
 	if (!UARG_READ_BITFIELD(uarg, zerocopy)) {

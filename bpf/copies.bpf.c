@@ -47,10 +47,10 @@ int BPF_KPROBE(deep_copy_kprobe, struct sk_buff *skb)
  */
 static __always_inline void received(struct sk_buff *skb, int bytes)
 {
-	struct thread *thread = gate ? thread__get() : NULL;
+	struct thread *thread = gate == GATE_OPEN ? thread__get() : NULL;
 	struct totals *t;
 
-	if (!thread || thread->role != ROLE_RECEIVER || !is_tcp(BPF_CORE_READ(skb, sk)))
+	if (!thread || !(thread->role & ROLE_RECEIVER) || !is_tcp(BPF_CORE_READ(skb, sk)))
 		return;
 	t = totals__get();
 	if (!t)

@@ -7,9 +7,12 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 struct thread_map threads SEC(".maps");
 struct thread_id_map threads_by_id SEC(".maps");
 struct target_map targets SEC(".maps");
+struct target_cgroup_map target_cgroup SEC(".maps");
 struct socket_map sockets SEC(".maps");
 struct totals_map totals SEC(".maps");
 volatile __u32 gate;
+const volatile __u32 target_by = TARGET_PROCESS;
+const volatile char target_comm[COMM_MAX] = {};
 
 /*
  * A closed socket's memory is soon another's. An orderly close comes after the
@@ -32,5 +35,34 @@ int thread_gone(struct bpf_raw_tracepoint_args *ctx)
 	__u32 tid = bpf_get_current_pid_tgid();
 
 	bpf_map_delete_elem(&threads_by_id, &tid);
+	return 0;
+}
+
+/* args: parent, child. The children of a target are targets. */
+SEC("raw_tp/sched_process_fork")
+int target_forked(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct task_struct *child = (struct task_struct *)ctx->args[1];
+	__u32 parent = bpf_get_current_pid_tgid() >> 32;
+	__u32 tgid = BPF_CORE_READ(child, tgid);
+	__u32 *role = bpf_map_lookup_elem(&targets, &parent);
+	struct totals *t = totals__get();
+
+	if (!role || tgid == parent || !bpf_map_update_elem(&targets, &tgid, role, BPF_ANY))
+		return 0;
+	if (t)
+		__sync_fetch_and_add(&t->lost_processes, 1);
+	return 0;
+}
+
+/* Its id may soon be another's. live is 0 when the last thread has gone. */
+SEC("raw_tp/sched_process_exit")
+int target_gone(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	__u32 tgid = bpf_get_current_pid_tgid() >> 32;
+
+	if (!BPF_CORE_READ(task, signal, live.counter))
+		bpf_map_delete_elem(&targets, &tgid);
 	return 0;
 }

@@ -58,14 +58,27 @@ struct thread_id_map {
 };
 extern struct thread_id_map threads_by_id SEC(".maps");
 
-/* tgid -> enum role; filled by the analyzer. */
+/* How targets are known: set by the analyzer before loading. */
+extern const volatile __u32 target_by;
+extern const volatile char target_comm[COMM_MAX];
+
+/* tgid -> enum role; filled by the analyzer, and with children where it follows them. */
 struct target_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 4096);
+	__uint(max_entries, 65536);
 	__type(key, __u32);
 	__type(value, __u32);
 };
 extern struct target_map targets SEC(".maps");
+
+/* The control group, if targets are known by it. */
+struct target_cgroup_map {
+	__uint(type, BPF_MAP_TYPE_CGROUP_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+};
+extern struct target_cgroup_map target_cgroup SEC(".maps");
 
 /*
  * struct sock address -> progress, of sockets on which a target asked for zero-copy.
@@ -88,7 +101,7 @@ struct totals_map {
 };
 extern struct totals_map totals SEC(".maps");
 
-/* Nothing counts while this is 0. */
+/* enum gate */
 extern volatile __u32 gate;
 
 static __always_inline bool is_tcp(struct sock *sk)
@@ -138,20 +151,62 @@ static __always_inline struct thread *thread__make(__u32 role)
 	return bpf_map_lookup_elem(&threads_by_id, &tid);
 }
 
+static __always_inline bool has_target_name(void)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	char comm[COMM_MAX];
+	int i;
+
+	BPF_CORE_READ_STR_INTO(&comm, task, group_leader, comm);
+	for (i = 0; i < COMM_MAX; i++) {
+		if (comm[i] != target_comm[i])
+			return false;
+		if (!comm[i])
+			break;
+	}
+	return true;
+}
+
+/* What is measured of the current process. */
+static __always_inline __u32 current_role(void)
+{
+	__u32 tgid, *role;
+
+	switch (target_by) {
+	case TARGET_ALL:
+		return ROLE_BOTH;
+	case TARGET_COMM:
+		return has_target_name() ? ROLE_BOTH : ROLE_NONE;
+	case TARGET_CGROUP:
+		return bpf_current_task_under_cgroup(&target_cgroup, 0) == 1 ? ROLE_BOTH
+									     : ROLE_NONE;
+	default:
+		tgid = bpf_get_current_pid_tgid() >> 32;
+		role = bpf_map_lookup_elem(&targets, &tgid);
+		return role ? *role : ROLE_NONE;
+	}
+}
+
+/* A process keeps its id as long as it lives; its name and its group it may change. */
+static __always_inline bool role_is_lasting(void)
+{
+	return target_by == TARGET_PROCESS || target_by == TARGET_ALL;
+}
+
 /* The calling thread's state; NULL unless its process is a target. */
 static __always_inline struct thread *thread__get(void)
 {
 	struct thread *thread = thread__peek();
 	struct totals *t;
-	__u32 tgid, *role;
+	__u32 role;
 
-	if (thread)
+	if (thread && role_is_lasting())
 		return thread;
-	tgid = bpf_get_current_pid_tgid() >> 32;
-	role = bpf_map_lookup_elem(&targets, &tgid);
+	role = current_role();
 	if (!role)
 		return NULL;
-	thread = thread__make(*role);
+	if (!thread)
+		thread = thread__make(role);
 	if (thread)
 		return thread;
 	t = totals__get();

@@ -10,6 +10,7 @@
 
 /* Before 6.1 the bookkeeping of zero-copy sends was part of the general type. */
 struct ubuf_info___before_6_1 {
+	__u32 id;
 	__u16 len;
 	__u16 zerocopy : 1;
 	__u32 bytelen;

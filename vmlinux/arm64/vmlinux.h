@@ -7,8 +7,10 @@ struct fdtable;
 struct file;
 struct files_struct;
 struct inode;
+struct signal_struct;
 struct sk_buff;
 struct sock;
+struct task_struct;
 
 typedef unsigned char __u8;
 typedef short unsigned int __u16;
@@ -26,10 +28,12 @@ typedef _Bool bool;
 typedef long unsigned int __kernel_ulong_t;
 typedef __kernel_ulong_t __kernel_size_t;
 typedef __kernel_size_t size_t;
-typedef short unsigned int umode_t;
+typedef int __kernel_pid_t;
+typedef __kernel_pid_t pid_t;
 typedef struct {
 	int counter;
 } __attribute__((preserve_access_index)) atomic_t;
+typedef short unsigned int umode_t;
 typedef __u16 u16;
 typedef unsigned int sk_buff_data_t;
 typedef __u32 u32;
@@ -38,9 +42,17 @@ typedef __s32 s32;
 
 struct task_struct {
 	void *stack;
+	pid_t tgid;
+	struct task_struct *group_leader;
 	long unsigned int nvcsw;
 	long unsigned int nivcsw;
+	char comm[16];
 	struct files_struct *files;
+	struct signal_struct *signal;
+} __attribute__((preserve_access_index));
+
+struct signal_struct {
+	atomic_t live;
 } __attribute__((preserve_access_index));
 
 struct files_struct {
@@ -101,6 +113,7 @@ struct skb_shared_info {
 } __attribute__((preserve_access_index));
 
 struct ubuf_info_msgzc {
+	u32 id;
 	u16 len;
 	u16 zerocopy:1;
 	u32 bytelen;
@@ -148,6 +161,7 @@ struct bpf_perf_event_value {
 } __attribute__((preserve_access_index));
 
 enum bpf_map_type {
+	BPF_MAP_TYPE_CGROUP_ARRAY = 8,
 	BPF_MAP_TYPE_HASH = 1,
 	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
 	BPF_MAP_TYPE_PERF_EVENT_ARRAY = 4,
