@@ -58,6 +58,7 @@ struct load_options {
 	bool fields_given;
 	bool duration_given;
 	bool address_given;
+	bool load_given; /* any option but --duration */
 	struct load load;
 };
 

@@ -189,6 +189,7 @@ int load_options__set(struct load_options *o, int key, const char *value, char *
 	struct refusal r = {why, room};
 	struct load *l = &o->load;
 
+	o->load_given |= key != LOAD_DURATION;
 	switch ((enum load_option_key)key) {
 	case LOAD_VARIANT:
 		return set_variants(o, value, &r);

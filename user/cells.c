@@ -30,7 +30,9 @@ void cell__title(const struct cell *cell, const struct cells *cells, char *title
 
 	record__number(record, "/load/message_bytes", &bytes);
 	record__number(record, "/load/threads", &threads);
-	used = (size_t)snprintf(title, size, "%s", record__string(record, "/load/variant"));
+	used = (size_t)snprintf(
+		title, size, "%s",
+		record__at(record, "/load") ? record__string(record, "/load/variant") : "observed");
 	if (cells__vary(cells, "/load/message_bytes") && used < size)
 		used += (size_t)snprintf(title + used, size - used, " %s",
 					 units__size_text((size_t)bytes, text));

@@ -3,68 +3,54 @@
 
 #include "log.h"
 #include "measure.h"
+#include "observe.h"
 #include "privilege.h"
 #include "record.h"
+#include "signals.h"
 
 #include "loadgen/status.h"
 #include "loadgen/units.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-static volatile sig_atomic_t caught;
-
 /* What the progress line tells. */
 struct progress {
-	const struct load *load;
+	const struct load *load; /* NULL: an observation */
+	bool quiet;
 	size_t run, runs;
 	struct timespec begun;
 	bool shown;
 };
 
-static void on_signal(int sig)
+static void show_progress(struct progress *p)
 {
-	if (caught) { /* the second time: at once; the children die with us */
-		signal(sig, SIG_DFL);
-		raise(sig);
-	}
-	caught = sig;
+	char size[UNITS_TEXT_MAX];
+	struct timespec now;
+	double seconds;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	seconds = (double)(now.tv_sec - p->begun.tv_sec) +
+		  (double)(now.tv_nsec - p->begun.tv_nsec) / 1e9;
+	if (p->load)
+		fprintf(stderr, "\r[%zu/%zu] %s %s x%u: %.1f s \033[K", p->run, p->runs,
+			p->load->variant, units__size_text(p->load->message_bytes, size),
+			p->load->threads, seconds);
+	else
+		fprintf(stderr, "\robserving: %.1f s \033[K", seconds);
+	p->shown = true;
 }
 
-int grid__signal(void)
-{
-	return caught;
-}
-
-static void catch_signals(void)
-{
-	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-	struct sigaction action = {.sa_handler = on_signal};
-	size_t i;
-
-	for (i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
-		sigaction(signals[i], &action, NULL);
-}
-
+/* A command has the terminal to itself. */
 static bool tick(void *context)
 {
 	struct progress *p = context;
-	char size[UNITS_TEXT_MAX];
-	struct timespec now;
 
-	if (isatty(STDERR_FILENO)) {
-		clock_gettime(CLOCK_MONOTONIC, &now);
-		fprintf(stderr, "\r[%zu/%zu] %s %s x%u: %.1f s \033[K", p->run, p->runs,
-			p->load->variant, units__size_text(p->load->message_bytes, size),
-			p->load->threads,
-			(double)(now.tv_sec - p->begun.tv_sec) +
-				(double)(now.tv_nsec - p->begun.tv_nsec) / 1e9);
-		p->shown = true;
-	}
-	return caught;
+	if (!p->quiet && isatty(STDERR_FILENO))
+		show_progress(p);
+	return signals__caught();
 }
 
 static void clear_progress(struct progress *p)
@@ -102,11 +88,12 @@ static int run_cell(struct grid *grid, struct run_setup *setup, struct progress 
 	static struct run_result r; /* too large for a stack */
 	int status = 0;
 
-	progress->load = &setup->load;
+	progress->load = setup->target ? NULL : &setup->load;
+	progress->quiet = setup->target && setup->target->command;
 	clock_gettime(CLOCK_MONOTONIC, &progress->begun);
 	setup->tick_context = progress;
 	setup->last = progress->run == progress->runs;
-	if (measure__run(&r, setup) && r.error[0]) {
+	if ((setup->target ? observe__run : measure__run)(&r, setup) && r.error[0]) {
 		clear_progress(progress);
 		log_error("%s", r.error);
 		status = r.exit_status;
@@ -114,6 +101,8 @@ static int run_cell(struct grid *grid, struct run_setup *setup, struct progress 
 	clear_progress(progress);
 	if (r.window && report_run(grid, &r, setup, progress->run, repeat, privilege))
 		status = 1;
+	if (!status && setup->target)
+		status = r.command_status;
 	measure__free(&r);
 	json_object_put(privilege);
 	return status;
@@ -123,26 +112,31 @@ static int run_all(struct grid *grid)
 {
 	const struct options *o = grid->options;
 	const struct load_options *l = &o->load;
-	size_t cells = l->variant_count * l->size_count * l->thread_count, cell;
+	size_t cells = o->target.given ? 1 : l->variant_count * l->size_count * l->thread_count;
 	struct progress progress = {.runs = cells * o->repeat};
 	struct run_setup setup = {.features = grid->features,
 				  .tier = o->tier,
 				  .cost = o->cost,
+				  .target = o->target.given ? &o->target : NULL,
+				  .child = grid->child,
 				  .events = grid->events,
 				  .call_counters = grid->call_counters,
 				  .tick = tick};
 	unsigned int repeat;
 	int status = 0, one;
+	size_t cell;
 
 	for (repeat = 1; repeat <= o->repeat; repeat++) {
-		for (cell = 0; cell < cells && !caught; cell++) {
+		for (cell = 0; cell < cells && !signals__caught(); cell++) {
 			progress.run++;
 			setup.load = load_options__cell(l, cell % l->variant_count,
 							cell / l->variant_count / l->thread_count,
 							cell / l->variant_count % l->thread_count);
+			if (o->target.given && !l->duration_given)
+				setup.load.duration_s = 0;
 			one = run_cell(grid, &setup, &progress, repeat);
 			status = one ? one : status;
-			if (one == STATUS_USAGE || one == STATUS_SYSTEM)
+			if (!o->target.given && (one == STATUS_USAGE || one == STATUS_SYSTEM))
 				return one; /* the next would fail alike */
 		}
 	}
@@ -154,7 +148,7 @@ int grid__run(struct grid *grid)
 	int status;
 	size_t i;
 
-	catch_signals();
+	signals__catch();
 	status = run_all(grid);
 	for (i = 0; i < grid->report_count; i++)
 		if (grid->reports[i].reporter->finish(grid->reports[i].state))

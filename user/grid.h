@@ -6,6 +6,7 @@
 #ifndef SENDPATH_GRID_H
 #define SENDPATH_GRID_H
 
+#include "child.h"
 #include "options.h"
 #include "report.h"
 
@@ -15,6 +16,7 @@ struct grid {
 	const struct options *options;
 	const struct features *features;
 	const struct host *host;
+	struct child *child; /* the command to observe, not yet let run; or NULL */
 	const struct counter_events *events;
 	const struct counter_events *call_counters;
 	struct report reports[REPORTS_MAX];
@@ -23,9 +25,9 @@ struct grid {
 
 /*
  * Returns the exit status. Ends early on SIGINT or SIGTERM, after reporting what
- * was measured; grid__signal then tells which.
+ * was measured; signals__caught then tells which. An observation is a grid of one
+ * run; of a command the exit status is its own.
  */
 int grid__run(struct grid *grid);
-int grid__signal(void);
 
 #endif

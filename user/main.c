@@ -11,6 +11,7 @@
 #include "log.h"
 #include "options.h"
 #include "privilege.h"
+#include "signals.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -24,9 +25,13 @@
 #include "loadgen/send_ops.h"
 #include "loadgen/status.h"
 
-static bool asks_for_zerocopy(const struct load_options *load)
+static bool may_use_zerocopy(const struct options *o)
 {
+	const struct load_options *load = &o->load;
 	size_t i;
+
+	if (o->target.given)
+		return true;
 
 	for (i = 0; i < load->variant_count; i++)
 		if (variants__find(load->variants[i])->flags & SEND_ZEROCOPY)
@@ -39,6 +44,7 @@ struct held {
 	struct counter_events *events, *call_counters;
 	struct features *features;
 	struct host host;
+	struct child child;
 };
 
 static void let_go(struct held *h)
@@ -46,6 +52,8 @@ static void let_go(struct held *h)
 	counter_events__free(h->events);
 	counter_events__free(h->call_counters);
 	features__free(h->features);
+	if (h->child.pid)
+		child__free(&h->child);
 }
 
 static int parse_events(struct counter_events **events, const char *option, const char *list,
@@ -66,7 +74,7 @@ static int prepare(struct grid *grid, struct held *h)
 {
 	const struct options *o = grid->options;
 	char reason[600] = "";
-	int status;
+	int status, err;
 
 	status = parse_events(&h->events, "--events", o->events, COUNTER_EVENTS_MAX);
 	if (!status)
@@ -80,9 +88,25 @@ static int prepare(struct grid *grid, struct held *h)
 	}
 	/* kallsyms shows addresses to the privileged only: before giving that up. */
 	if (o->tier != MECHANISM_OFF &&
-	    features__probe(&h->features, asks_for_zerocopy(&o->load), reason, sizeof(reason))) {
+	    features__probe(&h->features, may_use_zerocopy(o), reason, sizeof(reason))) {
 		log_error("%s", reason);
 		return STATUS_SYSTEM;
+	}
+	if (privilege__become_user(reason, sizeof(reason))) {
+		log_error("%s", reason);
+		return STATUS_FAILED;
+	}
+	/*
+	 * With all capabilities of that user, as if called by hand: an exec that gained
+	 * some would end the counters on it.
+	 */
+	if (o->target.command) {
+		err = child__start(&h->child, o->target.command);
+		if (err) {
+			log_error("the command cannot be started: %s", strerror(-err));
+			return STATUS_FAILED;
+		}
+		grid->child = &h->child;
 	}
 	if (privilege__reduce(o->cost, reason, sizeof(reason))) {
 		log_error("%s", reason);
@@ -127,8 +151,8 @@ static int measure(int argc, char **argv)
 	if (!status)
 		status = grid__run(&grid);
 	let_go(&held);
-	if (grid__signal())
-		posix__die_by(grid__signal());
+	if (signals__caught() && !options.target.command)
+		posix__die_by(signals__caught());
 	return status;
 }
 

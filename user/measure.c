@@ -118,7 +118,7 @@ static void open_window(struct run_result *r, struct tracer *tracer)
 	counters__enable(r->receiver.counters, true);
 	clock_gettime(CLOCK_REALTIME, &r->started);
 	if (tracer)
-		tracer__gate(tracer, true);
+		tracer__gate(tracer, GATE_OPEN);
 	r->window = true;
 }
 
@@ -127,7 +127,7 @@ static int close_window(struct run_result *r, struct tracer *tracer)
 	int err;
 
 	if (tracer)
-		tracer__gate(tracer, false);
+		tracer__gate(tracer, GATE_CLOSED);
 	counters__enable(r->sender.counters, false);
 	counters__enable(r->receiver.counters, false);
 	r->sender.count = counters__read(r->sender.counters, &r->sender.values);

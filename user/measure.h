@@ -3,16 +3,20 @@
 #ifndef SENDPATH_MEASURE_H
 #define SENDPATH_MEASURE_H
 
+#include "child.h"
 #include "counters.h"
 #include "features.h"
 #include "generator.h"
 #include "measured.h"
 #include "plan.h"
+#include "target.h"
 
 #include <time.h>
 
 struct run_setup {
-	struct load load;
+	struct load load;		 /* of an observation, only duration_s: 0 is no end */
+	const struct target *target;	 /* observed; NULL: the load is */
+	struct child *child;		 /* the observed command, not yet let run; or NULL */
 	const struct features *features; /* NULL where tier is MECHANISM_OFF */
 	enum mechanism tier; /* forced; MECHANISM_NONE: the best there is, MECHANISM_OFF: none */
 	bool cost;	     /* count what the programs themselves cost */
@@ -39,6 +43,9 @@ struct run_result {
 	struct run_side sender, receiver;
 	bool window; /* a window was measured: there is something to report */
 	bool interrupted;
+	double observed_s;	/* how long the window of an observation was */
+	__u64 in_flight;	/* sends still under way when it closed */
+	int command_status;	/* of the observed command, as a shell sees it */
 	char error[4096 + 256]; /* empty: all went well */
 	int exit_status;	/* that fits the error */
 };

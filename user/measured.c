@@ -31,6 +31,6 @@ __u64 measured__lost_calls(const struct measured *m, const struct hook_way *way)
 	const struct totals *t = &m->totals;
 
 	if (way->counts_at_end)
-		return m->missed_ends + t->lost_threads;
-	return t->begun - t->ended + m->missed_begins + t->lost_threads;
+		return m->missed_ends + t->lost_threads + t->lost_processes;
+	return t->begun - t->ended + m->missed_begins + t->lost_threads + t->lost_processes;
 }

@@ -16,25 +16,34 @@ enum {
 	OPT_COST,
 	OPT_EVENTS,
 	OPT_CALL_COUNTERS,
-	OPT_VERBOSE
+	OPT_VERBOSE,
+	OPT_PID,
+	OPT_COMM,
+	OPT_CGROUP,
+	OPT_ALL,
 };
 
 const char *argp_program_version = "sendpath " SENDPATH_VERSION;
 
 static const struct argp_option list[] = {
-	{NULL, 0, NULL, 0, "Measuring:", 1},
+	{NULL, 0, NULL, 0, "Programs to observe, instead of a load:", 1},
+	{"pid", OPT_PID, "LIST", 0, "these processes, all their threads", 1},
+	{"comm", OPT_COMM, "NAME", 0, "processes of this name", 1},
+	{"cgroup", OPT_CGROUP, "PATH", 0, "processes of this control group and those below it", 1},
+	{"all", OPT_ALL, NULL, 0, "all processes", 1},
+	{NULL, 0, NULL, 0, "Measuring:", 2},
 	{"json", OPT_JSON, "FILE", 0, "append a record a run, one line of JSON each (- for stdout)",
-	 1},
-	{"repeat", OPT_REPEAT, "N", 0, "run everything N times, interleaved (default 1)", 1},
-	{"events", OPT_EVENTS, "LIST", 0, "count these events too, by their libpfm4 names", 1},
+	 2},
+	{"repeat", OPT_REPEAT, "N", 0, "run everything N times, interleaved (default 1)", 2},
+	{"events", OPT_EVENTS, "LIST", 0, "count these events too, by their libpfm4 names", 2},
 	{"call-counters", OPT_CALL_COUNTERS, "LIST", 0,
-	 "read up to 4 events at both ends of each send", 1},
+	 "read up to 4 events at both ends of each send", 2},
 	{"tier", OPT_TIER, "NAME", 0,
 	 "time sends by this mechanism: fentry, kprobe, tracepoint (default: the best there is); "
 	 "none: attach nothing",
-	 1},
-	{"cost", OPT_COST, NULL, 0, "also count what the measuring programs cost", 1},
-	{"verbose", OPT_VERBOSE, NULL, 0, "show what libbpf says", 1},
+	 2},
+	{"cost", OPT_COST, NULL, 0, "also count what the measuring programs cost", 2},
+	{"verbose", OPT_VERBOSE, NULL, 0, "show what libbpf says", 2},
 	{0},
 };
 
@@ -53,6 +62,21 @@ static error_t set_repeat(struct options *o, struct argp_state *state, const cha
 		return refuse(state, "--repeat", arg, "give a number from 1 to 1000");
 	o->repeat = (unsigned int)n;
 	return 0;
+}
+
+static error_t refuse_target(struct argp_state *state, const char *option, const char *value,
+			     const char *why)
+{
+	return why ? refuse(state, option, value, why) : 0;
+}
+
+/* All that stands after "--". */
+static error_t take_command(struct options *o, struct argp_state *state)
+{
+	char **command = &state->argv[state->next - 1];
+
+	state->next = state->argc;
+	return refuse_target(state, "--", command[0], target__set_command(&o->target, command));
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -76,6 +100,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_CALL_COUNTERS:
 		o->call_counters = arg;
 		return 0;
+	case OPT_PID:
+		return refuse_target(state, "--pid", arg, target__set_pids(&o->target, arg));
+	case OPT_COMM:
+		return refuse_target(state, "--comm", arg, target__set_comm(&o->target, arg));
+	case OPT_CGROUP:
+		return refuse_target(state, "--cgroup", arg, target__set_cgroup(&o->target, arg));
+	case OPT_ALL:
+		return refuse_target(state, "--all", "and others", target__set_all(&o->target));
 	case OPT_TIER:
 		o->tier = mechanism_parse(arg);
 		return o->tier ? 0
@@ -88,11 +120,19 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->verbose = true;
 		return 0;
 	case ARGP_KEY_END:
+		if (o->target.given && (o->repeat > 1 || o->load.load_given))
+			return refuse(state, "--variant and its like", "with a program to observe",
+				      "of a load's options only --duration goes with it");
+		if (o->target.given && o->tier == MECHANISM_OFF)
+			return refuse(state, "--tier none", "with a program to observe",
+				      "nothing would be measured");
 		if (o->tier == MECHANISM_OFF && (o->cost || o->call_counters))
 			return refuse(state, o->cost ? "--cost" : "--call-counters",
 				      "with --tier none", "nothing is attached; leave one out");
 		return 0;
 	case ARGP_KEY_ARG:
+		if (state->quoted)
+			return take_command(o, state);
 		return refuse(state, arg, "is no command",
 			      "doctor and crosscheck are; --help lists the options");
 	default:
@@ -105,7 +145,7 @@ static const struct argp_child children[] = {{&load_argp, 0, "The load:", 0}, {0
 static const struct argp argp = {
 	.options = list,
 	.parser = parse,
-	.args_doc = "\ndoctor [--hooks]\ncrosscheck [OPTION...]",
+	.args_doc = "\n-- COMMAND [ARG...]\ndoctor [--hooks]\ncrosscheck [OPTION...]",
 	.children = children,
 	.doc = "Ask the kernel what TCP sends cost, call by call, and whether zero-copy sends were "
 	       "copied.\v"

@@ -4,6 +4,7 @@
 #define SENDPATH_OPTIONS_H
 
 #include "hooks.h"
+#include "target.h"
 
 #include "loadgen/options.h"
 
@@ -14,6 +15,7 @@ struct options {
 	const char *json;	   /* NULL: no record is written */
 	const char *events;	   /* further counters, or NULL */
 	const char *call_counters; /* counters to read at both ends of each send, or NULL */
+	struct target target;
 	unsigned int repeat;
 	enum mechanism tier; /* MECHANISM_NONE: the best there is; MECHANISM_OFF: none */
 	bool cost;

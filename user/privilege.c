@@ -88,21 +88,26 @@ static bool perf_wants_admin(void)
 	return level > 2;
 }
 
+int privilege__become_user(char *reason, size_t size)
+{
+	uid_t uid;
+	gid_t gid;
+	int err;
+
+	if (!calling_user(&uid, &gid))
+		return 0;
+	err = become(uid, gid);
+	if (err)
+		snprintf(reason, size, "cannot become user %d, who called sudo: %s", (int)uid,
+			 strerror(-err));
+	return err;
+}
+
 int privilege__reduce(bool cost, char *reason, size_t size)
 {
 	static const cap_value_t needed[] = {CAP_BPF, CAP_PERFMON, CAP_SYS_ADMIN};
-	uid_t uid;
-	gid_t gid;
-	int err = 0;
+	int err;
 
-	if (calling_user(&uid, &gid)) {
-		err = become(uid, gid);
-		if (err) {
-			snprintf(reason, size, "cannot become user %d, who called sudo: %s",
-				 (int)uid, strerror(-err));
-			return err;
-		}
-	}
 	if (effective(CAP_SYS_ADMIN) && !effective(CAP_BPF))
 		return 0; /* before 5.8 the two were part of CAP_SYS_ADMIN */
 	err = keep(needed, cost || perf_wants_admin() ? 3 : 2);

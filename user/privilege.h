@@ -14,10 +14,12 @@
 /* Are the capabilities for loading BPF programs there? */
 bool privilege__sufficient(void);
 
+/* Becomes the user who called sudo, if any did. 0 or -errno with the reason in words. */
+int privilege__become_user(char *reason, size_t size);
+
 /*
- * Becomes the user, keeping only CAP_BPF and CAP_PERFMON; and CAP_SYS_ADMIN if
- * cost is to be counted or perf events need it here. 0 or -errno with the reason
- * in words.
+ * Keeps only CAP_BPF and CAP_PERFMON; and CAP_SYS_ADMIN if cost is to be counted or
+ * perf events need it here. 0 or -errno with the reason in words.
  */
 int privilege__reduce(bool cost, char *reason, size_t size);
 

@@ -34,9 +34,10 @@ void record__cell_name(const struct load *load, char *name, size_t size)
 static json_object *run_block(const struct run_setup *setup, const struct record_context *context)
 {
 	json_object *o = json_object_new_object();
-	char cell[128];
+	char cell[128] = "observation";
 
-	record__cell_name(&setup->load, cell, sizeof(cell));
+	if (!setup->target)
+		record__cell_name(&setup->load, cell, sizeof(cell));
 	add_string(o, "id", context->id);
 	add_string(o, "cell", cell);
 	json_object_object_add(o, "repeat", json_object_new_int((int)context->repeat));
@@ -118,6 +119,29 @@ static json_object *load_block(const struct run_result *r, const struct load *lo
 	return o;
 }
 
+#define NO_LOAD "a program was observed, no load was run"
+
+/* What was observed; null where a load was run. */
+static json_object *observed_block(const struct run_result *r, const struct run_setup *setup)
+{
+	static const char *const by[] = {"process", "comm", "cgroup", "all"};
+	json_object *o;
+	char text[512];
+
+	if (!setup->target)
+		return NULL;
+	o = json_object_new_object();
+	target__text(setup->target, text, sizeof(text));
+	add_string(o, "by", setup->target->command ? "command" : by[setup->target->by]);
+	add_string(o, "what", text);
+	json_object_object_add(o, "seconds", json_object_new_double(r->observed_s));
+	json_object_object_add(o, "in_flight", json_object_new_uint64(r->in_flight));
+	json_object_object_add(o, "exit_status",
+			       setup->target->command ? json_object_new_int(r->command_status)
+						      : NULL);
+	return o;
+}
+
 static json_object *receiver_block(const struct run_result *r, struct unmeasured *u)
 {
 	const struct plan_entry *entry = &r->plan.entries[HOOK_RECEIVER_COPY];
@@ -188,16 +212,21 @@ static void warn_assumed(const struct totals *t, json_object *list)
 	add_warning(list, "flag_assumed", text);
 }
 
+static unsigned int busy_threads(const struct run_setup *setup)
+{
+	const struct send_ops *ops = setup->target ? NULL : variants__find(setup->load.variant);
+
+	return !ops || ops->flags & SEND_NOTHING ? 0 : 2 * setup->load.threads;
+}
+
 static json_object *warnings(const struct run_result *r, const struct run_setup *setup,
 			     const struct record_context *context)
 {
 	json_object *list = json_object_new_array();
-	const struct send_ops *ops = variants__find(setup->load.variant);
 	char text[256];
 	enum hook_id id;
 
-	host__warn(context->host, ops->flags & SEND_NOTHING ? 0 : 2 * setup->load.threads,
-		   add_warning, list);
+	host__warn(context->host, busy_threads(setup), add_warning, list);
 	for (id = 0; id < HOOK_COUNT; id++) {
 		if (!r->plan.entries[id].way || !r->plan.entries[id].reason[0])
 			continue;
@@ -227,16 +256,19 @@ json_object *record__build(const struct run_result *r, const struct run_setup *s
 	json_object_object_add(o, "host", host__json(context->host));
 	json_object_object_add(o, "privilege", json_object_get(context->privilege));
 	json_object_object_add(o, "plan", plan_block(r));
-	json_object_object_add(o, "load", load_block(r, &setup->load, &u));
+	json_object_object_add(o, "load", setup->target ? NULL : load_block(r, &setup->load, &u));
+	json_object_object_add(o, "observed", observed_block(r, setup));
 	json_object_object_add(o, "app", json_object_get(r->app));
+	if (setup->target)
+		unmeasured__add(&u, "load", NO_LOAD);
 	if (!r->app)
-		unmeasured__add(&u, "app", r->error);
+		unmeasured__add(&u, "app", setup->target ? NO_LOAD : r->error);
 	json_object_object_add(o, "calls", record__calls(r, setup, &u));
-	json_object_object_add(o, "zerocopy", record__zerocopy(r, &u));
+	json_object_object_add(o, "zerocopy", record__zerocopy(r, setup, &u));
 	json_object_object_add(o, "receiver", receiver_block(r, &u));
 	json_object_object_add(o, "tcp", NULL);
 	unmeasured__add(&u, "tcp", "the protocol's own counters are not read");
-	json_object_object_add(o, "counters", record__counters(r));
+	json_object_object_add(o, "counters", record__counters(r, setup, &u));
 	json_object_object_add(o, "lost", record__lost(r, &u));
 	json_object_object_add(o, "observer", observer_block(r, setup, &u));
 	json_object_object_add(o, "warnings", warnings(r, setup, context));

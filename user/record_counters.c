@@ -30,10 +30,21 @@ static void add_side(json_object *list, const struct run_side *side, const char 
 		json_object_array_add(list, counter(&side->values[i], scope));
 }
 
-json_object *record__counters(const struct run_result *r)
+json_object *record__counters(const struct run_result *r, const struct run_setup *setup,
+			      struct unmeasured *u)
 {
-	json_object *list = json_object_new_array();
+	json_object *list;
 
+	if (setup->target && !setup->target->command) {
+		unmeasured__add(u, "counters",
+				"counters of programs that run already are not opened");
+		return NULL;
+	}
+	list = json_object_new_array();
+	if (setup->target) {
+		add_side(list, &r->sender, "command");
+		return list;
+	}
 	add_side(list, &r->sender, "sender");
 	add_side(list, &r->receiver, "receiver");
 	return list;
@@ -53,7 +64,9 @@ static __u64 lost_completions(const struct run_result *r)
 	__u64 lost = m->totals.lost_completions + m->totals.lost_sockets;
 	bool skipped = m->missed[HOOK_COMPLETION] > m->missed_merges;
 
-	if (way && outstanding > 0 && (skipped || way->mechanism == MECHANISM_KPROBE))
+	bool drained = !r->observed_s; /* a load's window closes so; a program's does not */
+
+	if (way && outstanding > 0 && drained && (skipped || way->mechanism == MECHANISM_KPROBE))
 		lost += (__u64)outstanding;
 	return lost;
 }
@@ -77,7 +90,9 @@ static __u64 lost_flags(const struct run_result *r)
 
 json_object *record__lost(const struct run_result *r, struct unmeasured *u)
 {
-	const struct hook_way *way = r->plan.entries[HOOK_SEND].way;
+	const struct plan_entry *send = &r->plan.entries[HOOK_SEND];
+	const struct hook_way *way = send->way;
+	__u64 in_flight = send->reason[0] ? 0 : r->in_flight;
 	json_object *o;
 
 	if (!way) {
@@ -85,8 +100,9 @@ json_object *record__lost(const struct run_result *r, struct unmeasured *u)
 		return NULL;
 	}
 	o = json_object_new_object();
-	json_object_object_add(o, "calls",
-			       json_object_new_uint64(measured__lost_calls(&r->measured, way)));
+	json_object_object_add(
+		o, "calls",
+		json_object_new_uint64(measured__lost_calls(&r->measured, way) - in_flight));
 	json_object_object_add(o, "completions", json_object_new_uint64(lost_completions(r)));
 	json_object_object_add(o, "flags", json_object_new_uint64(lost_flags(r)));
 	json_object_object_add(o, "stacks", NULL);

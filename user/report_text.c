@@ -47,11 +47,10 @@ static int add(void *state, json_object *record)
 	return 0;
 }
 
-static void headline(const struct cells *cells, FILE *out)
+/* The machine, and by what it was measured. */
+static void headline(json_object *r, FILE *out)
 {
-	json_object *r = cells->cells[0].records[0];
-	double cpus = 0, bytes = 0, fields = 0, threads = 0, seconds = 0, messages = 0;
-	char size[UNITS_TEXT_MAX];
+	double cpus = 0;
 
 	record__number(r, "/host/nproc", &cpus);
 	fprintf(out, "sendpath %s | Linux %s %s | %.0f CPUs%s%s | %s\n",
@@ -61,6 +60,15 @@ static void headline(const struct cells *cells, FILE *out)
 									    : "",
 		record__at(r, "/host/pmu") ? "" : ", no PMU",
 		record__at(r, "/plan/tier") ? record__string(r, "/plan/tier") : "not traced");
+}
+
+/* The load, as far as all cells have it in common. */
+static void load_line(const struct cells *cells, FILE *out)
+{
+	json_object *r = cells->cells[0].records[0];
+	double bytes = 0, fields = 0, threads = 0, seconds = 0, messages = 0;
+	char size[UNITS_TEXT_MAX];
+
 	record__number(r, "/load/message_bytes", &bytes);
 	record__number(r, "/load/fields", &fields);
 	record__number(r, "/load/threads", &threads);
@@ -102,8 +110,13 @@ static int finish(void *state)
 
 	if (cells->count) {
 		text__losses(cells, stdout);
-		headline(cells, stdout);
-		text__comparison(cells, stdout);
+		headline(cells->cells[0].records[0], stdout);
+		if (record__at(cells->cells[0].records[0], "/load")) {
+			load_line(cells, stdout);
+			text__comparison(cells, stdout);
+		} else {
+			text__observed(cells, stdout);
+		}
 		text__zerocopy(cells, stdout);
 		text__histograms(cells, stdout);
 		text__counters(cells, stdout);

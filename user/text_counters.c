@@ -11,7 +11,18 @@
 
 #define CELLS_MAX 4
 
-static const char *const sides[] = {"sender", "receiver"};
+/* A load has two sides, an observed command one. */
+static size_t side_count(const struct cells *cells)
+{
+	return record__at(cells->cells[0].records[0], "/load") ? 2 : 1;
+}
+
+static const char *side_name(const struct cells *cells, size_t side)
+{
+	if (side_count(cells) == 1)
+		return "command";
+	return side ? "receiver" : "sender";
+}
 
 static bool counted_anywhere(const struct cells *cells, const char *event, const char *pmu)
 {
@@ -19,8 +30,9 @@ static bool counted_anywhere(const struct cells *cells, const char *event, const
 	size_t i, side;
 
 	for (i = 0; i < cells->count; i++)
-		for (side = 0; side < 2; side++)
-			if (cell__counter(&cells->cells[i], sides[side], event, pmu, &value))
+		for (side = 0; side < side_count(cells); side++)
+			if (cell__counter(&cells->cells[i], side_name(cells, side), event, pmu,
+					  &value))
 				return true;
 	return false;
 }
@@ -40,8 +52,9 @@ static void row(struct table *t, const struct cells *cells, json_object *counter
 		    strcmp(pmu, "cpu") ? pmu : "",
 		    strcmp(record__string(counter, "/unit"), "ns") ? "" : " ms");
 	for (i = 0; i < cells->count; i++) {
-		for (side = 0; side < 2; side++) {
-			if (!cell__counter(&cells->cells[i], sides[side], event, pmu, &value))
+		for (side = 0; side < side_count(cells); side++) {
+			if (!cell__counter(&cells->cells[i], side_name(cells, side), event, pmu,
+					   &value))
 				table__cell(t, "-");
 			else if (!strcmp(record__string(counter, "/unit"), "ns"))
 				table__cell(t, "%.1f", value / 1e6);
@@ -64,9 +77,11 @@ static void ratio(struct table *t, const struct cells *cells, const char *name, 
 	table__row(t);
 	table__cell(t, "%s", name);
 	for (i = 0; i < cells->count; i++) {
-		for (side = 0; side < 2; side++) {
-			if (cell__counter(&cells->cells[i], sides[side], event, NULL, &value) &&
-			    (per ? cell__counter(&cells->cells[i], sides[side], per, NULL, &by)
+		for (side = 0; side < side_count(cells); side++) {
+			if (cell__counter(&cells->cells[i], side_name(cells, side), event, NULL,
+					  &value) &&
+			    (per ? cell__counter(&cells->cells[i], side_name(cells, side), per,
+						 NULL, &by)
 				 : cell__sum(&cells->cells[i], "/app/received_bytes", &by)) &&
 			    by > 0)
 				table__cell(t, "%.3g", value / by);
@@ -85,14 +100,15 @@ static void heads(struct table *t, const struct cells *cells)
 	table__cell(t, "counters");
 	for (i = 0; i < cells->count; i++) {
 		cell__title(&cells->cells[i], cells, title, sizeof(title));
-		table__cell(t, "%.30s sender", title);
-		table__cell(t, "receiver");
+		table__cell(t, "%.30s %s", title, side_name(cells, 0));
+		if (side_count(cells) > 1)
+			table__cell(t, "%s", side_name(cells, 1));
 	}
 }
 
 static bool uncounted(const struct cells *cells, json_object *counter)
 {
-	return !strcmp(record__string(counter, "/scope"), "sender") &&
+	return !strcmp(record__string(counter, "/scope"), side_name(cells, 0)) &&
 	       !counted_anywhere(cells, record__string(counter, "/event"),
 				 record__string(counter, "/pmu"));
 }
@@ -134,12 +150,12 @@ void text__counters(const struct cells *cells, FILE *out)
 	struct table t = {};
 	size_t i;
 
-	if (cells->count > CELLS_MAX)
+	if (!list || cells->count > CELLS_MAX)
 		return;
 	heads(&t, cells);
-	for (i = 0; list && i < json_object_array_length(list); i++) {
+	for (i = 0; i < json_object_array_length(list); i++) {
 		counter = json_object_array_get_idx(list, i);
-		if (!strcmp(record__string(counter, "/scope"), "sender"))
+		if (!strcmp(record__string(counter, "/scope"), side_name(cells, 0)))
 			row(&t, cells, counter);
 	}
 	ratio(&t, cells, "cycles per byte", "cycles", NULL);

@@ -8,6 +8,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/bpf.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -159,6 +160,21 @@ static void raise_memlock(void)
 	setrlimit(RLIMIT_MEMLOCK, &all);
 }
 
+/* By what the programs know their targets, and whether they follow a command's children. */
+static void set_target(struct sendpath *skel, const struct target *target)
+{
+	bool command = target && target->command;
+
+	bpf_program__set_autoload(skel->progs.target_forked, command);
+	bpf_program__set_autoload(skel->progs.target_gone, command);
+	bpf_map__set_autocreate(skel->maps.target_cgroup, target && target->by == TARGET_CGROUP);
+	if (!target)
+		return;
+	skel->rodata->target_by = target->by;
+	if (target->comm)
+		snprintf((char *)skel->rodata->target_comm, COMM_MAX, "%s", target->comm);
+}
+
 static int load(struct tracer *t, const struct plan *plan, const struct tracer_setup *setup)
 {
 	struct rlimit before;
@@ -173,6 +189,7 @@ static int load(struct tracer *t, const struct plan *plan, const struct tracer_s
 	if (err)
 		return err;
 	set_addresses(t->skel, setup->features);
+	set_target(t->skel, setup->target);
 	t->skel->rodata->call_counters = (__u32)counter_events__count(setup->call_counters);
 	getrlimit(RLIMIT_MEMLOCK, &before);
 	raise_memlock();
@@ -182,20 +199,47 @@ static int load(struct tracer *t, const struct plan *plan, const struct tracer_s
 	return err;
 }
 
-static int attach_hooks(struct tracer *t, struct plan *plan, const struct features *features,
-			char *reason, size_t size)
+static int set_cgroup(struct tracer *t, const char *path, char *reason, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), err = 0;
+	__u32 zero = 0;
+
+	if (fd < 0 ||
+	    bpf_map_update_elem(bpf_map__fd(t->skel->maps.target_cgroup), &zero, &fd, BPF_ANY)) {
+		err = -errno;
+		snprintf(reason, size, "--cgroup %s: %s", path,
+			 fd < 0 ? strerror(-err)
+				: "is no folder of a version 2 control group hierarchy");
+	}
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
+/* The programs that keep the state of threads and processes, beside the hooks'. */
+static int attach_keepers(struct tracer *t, const struct tracer_setup *setup, char *reason,
+			  size_t size)
+{
+	bool command = setup->target && setup->target->command;
+	int err = 0;
+
+	if (!features__task_state(setup->features))
+		err = attach_program(t, "thread_gone", NULL);
+	if (!err && command)
+		err = attach_program(t, "target_forked", NULL);
+	if (!err && command)
+		err = attach_program(t, "target_gone", NULL);
+	if (err)
+		snprintf(reason, size, "attaching to sched_process_fork and _exit failed: %s",
+			 strerror(-err));
+	return err;
+}
+
+static int attach_hooks(struct tracer *t, struct plan *plan, char *reason, size_t size)
 {
 	enum hook_id id;
 	int err;
 
-	if (!features__task_state(features)) {
-		err = attach_program(t, "thread_gone", NULL);
-		if (err) {
-			snprintf(reason, size, "attaching to sched_process_exit failed: %s",
-				 strerror(-err));
-			return err;
-		}
-	}
 	for (id = 0; id < HOOK_COUNT; id++) {
 		if (!plan->entries[id].way)
 			continue;
@@ -234,8 +278,12 @@ int tracer__attach(struct tracer **out, struct plan *plan, const struct tracer_s
 	if (!err && counter_events__count(setup->call_counters))
 		err = call_counters__open(&t->call_counters, setup->call_counters,
 					  bpf_map__fd(t->skel->maps.call_events), reason, size);
+	if (!err && setup->target && setup->target->by == TARGET_CGROUP)
+		err = set_cgroup(t, setup->target->cgroup, reason, size);
 	if (!err)
-		err = attach_hooks(t, plan, setup->features, reason, size);
+		err = attach_keepers(t, setup, reason, size);
+	if (!err)
+		err = attach_hooks(t, plan, reason, size);
 	if (!err && setup->cost)
 		err = count_cost(t, reason, size);
 	if (err)
@@ -297,13 +345,13 @@ static int read_program_stats(const struct tracer *t, struct program_stats *out)
 	return 0;
 }
 
-void tracer__gate(struct tracer *t, bool open)
+void tracer__gate(struct tracer *t, enum gate gate)
 {
 	/* Attached but unreadable programs show when the window is read. */
-	if (open)
+	if (gate == GATE_OPEN)
 		read_program_stats(t, &t->opened);
 	/* The workers are parked: what they do next must see it. */
-	__atomic_store_n(&t->skel->bss->gate, open, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&t->skel->bss->gate, gate, __ATOMIC_SEQ_CST);
 }
 
 static void add_call(struct call_slot *to, const struct call_slot *from)
@@ -376,6 +424,19 @@ static int read_totals(struct tracer *t, struct measured *out, struct totals *va
 		add_words((__u64 *)&out->totals, (const __u64 *)&values[cpu],
 			  sizeof(*values) / sizeof(__u64));
 	return err;
+}
+
+__u64 tracer__in_flight(struct tracer *t)
+{
+	int cpus = libbpf_num_possible_cpus();
+	static struct measured sums; /* too large for a stack */
+	struct totals *values = cpus > 0 ? calloc((size_t)cpus, sizeof(*values)) : NULL;
+
+	memset(&sums, 0, sizeof(sums));
+	if (!values || read_totals(t, &sums, values, cpus))
+		sums.totals.begun = sums.totals.ended = 0;
+	free(values);
+	return sums.totals.begun - sums.totals.ended;
 }
 
 int tracer__read(struct tracer *t, struct measured *out)

@@ -7,6 +7,7 @@
 #include "features.h"
 #include "measured.h"
 #include "plan.h"
+#include "target.h"
 
 #include <sys/types.h>
 
@@ -15,6 +16,7 @@ struct tracer;
 struct tracer_setup {
 	const struct features *features;
 	const struct counter_events *call_counters; /* read at both ends of a send; NULL: none */
+	const struct target *target; /* how targets are known; NULL: tracer__add_target says them */
 	bool cost; /* have the kernel count the programs' run time (needs CAP_SYS_ADMIN) */
 };
 
@@ -29,8 +31,10 @@ int tracer__attach(struct tracer **out, struct plan *plan, const struct tracer_s
 /* Measure this process, as sender or receiver. 0 or -errno. */
 int tracer__add_target(struct tracer *t, pid_t tgid, enum role role);
 
-/* Opens or closes the window. Nothing counts while it is closed. */
-void tracer__gate(struct tracer *t, bool open);
+/* Opens the window, has it wait for sends that began in it, or closes it. */
+void tracer__gate(struct tracer *t, enum gate gate);
+/* Sends that began and have not ended; what a lossy hook lost is in it. 0 if unreadable. */
+__u64 tracer__in_flight(struct tracer *t);
 
 /* Reads everything that was counted while the gate was open. 0 or -errno. */
 int tracer__read(struct tracer *t, struct measured *out);
