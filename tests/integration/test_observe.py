@@ -11,7 +11,7 @@ import sys
 
 import pytest
 
-from conftest import (ANALYZE, LOADGEN, NOTHING_LOST, TIERS, analyze, check, eventually, needs_bpf,
+from conftest import (ANALYZE, CALLS, LOADGEN, NOTHING_LOST, TIERS, analyze, check, eventually, needs_bpf,
                       only, reason, run)
 
 pytestmark = needs_bpf
@@ -107,10 +107,11 @@ def test_children_of_a_command_count_too(program):
 
 
 def test_many_short_lived_children(untouched):
-    """A fork each, of a shell that connects, sends one line and ends."""
+    """Each connects, sends once and ends; a guest of the lab has time for fewer."""
+    children = min(1000, CALLS // 100)
     script = ("import os, socket, threading\n"
               "l = socket.create_server(('127.0.0.1', 0), backlog=512)\n"
-              "for _ in range(1000):\n"
+              f"for _ in range({children}):\n"
               "    if not os.fork():\n"
               "        socket.create_connection(l.getsockname()).send(b'x' * 10)\n"
               "        os._exit(0)\n"
@@ -118,7 +119,7 @@ def test_many_short_lived_children(untouched):
               "    os.wait()\n")
     record = observed(analyze("--json", "-", "--", PYTHON, "-c", script))
     call = only(record["calls"])
-    assert (call["syscall"], call["sends"], call["bytes"]) == ("sendto", 1000, 10_000)
+    assert (call["syscall"], call["sends"], call["bytes"]) == ("sendto", children, 10 * children)
     assert record["lost"] == NOTHING_LOST
 
 
@@ -172,8 +173,9 @@ def test_a_running_program_with_threads_that_start_later(how, program, untouched
             stdout, stderr = observer.communicate(timeout=20)
         assert observer.returncode == (0 if how == "pid" else -signal.SIGINT), stderr
         seen = calls(check(json.loads(stdout)))
-        assert seen["sendto"]["sends"] >= 400 if how == "all" else seen["sendto"]["sends"] == 400
-        assert seen["sendmsg"]["bytes"] >= 200 * 100
+        # Others may have sent too; who has a name or an id is known.
+        assert seen["sendto"]["sends"] == 400 or how == "all" and seen["sendto"]["sends"] > 400
+        assert seen["sendmsg"]["sends"] == 200 or how == "all" and seen["sendmsg"]["sends"] > 200
 
 
 def gate_is_open(observer):
