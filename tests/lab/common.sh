@@ -46,6 +46,21 @@ table_field() {
 		$1 == name { print $(at[column]); exit }' "$1"
 }
 
+# table_columns TABLE COLUMN...: those of every row, laid out for people.
+table_columns() {
+	local table=$1
+	shift
+	awk -F '\t' -v wanted="$*" '
+		/^#/ { sub(/^# /, ""); for (i = 1; i <= NF; i++) at[$i] = i; next }
+		{
+			line = " "
+			n = split(wanted, column, " ")
+			for (i = 1; i <= n; i++)
+				line = line sprintf(i < n ? " %-14s" : " %s", $(at[column[i]]))
+			print line
+		}' "$table"
+}
+
 kernel_field() {
 	table_field "$KERNELS" "$1" "$2"
 }

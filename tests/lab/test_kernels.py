@@ -21,7 +21,7 @@ SUITES = {
     "counts": [*PYTEST, "tests/integration/test_counts.py", "-k", "exact or null or message"],
     "ends": [*PYTEST, "tests/integration/test_errors.py", "-k",
              "dies or interrupted or killed or without_root"],
-    "wire": [*PYTEST, "tests/integration/test_wire.py"],
+    "wire": [*PYTEST, "tests/integration/test_topology.py"],
     "spans": ["./analyze", "crosscheck", "--tier", "tracepoint", "--messages", "1000"],
     "crosscheck": ["./analyze", "crosscheck", "--variant", "all", "--messages", "1000",
                    "--threads", "2"],
