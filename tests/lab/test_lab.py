@@ -2,9 +2,9 @@
 """Tests of the lab: each run of a guest costs about ten seconds, so each test
 that boots one asserts all that the boot can show."""
 
-import csv
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -12,18 +12,13 @@ from pathlib import Path
 
 import pytest
 
+from support import rows
+
 HERE = Path(__file__).resolve().parent
 TREE = HERE.parent.parent
 LAB = HERE / "lab"
 
 SPLAT, NO_GUEST, TIMEOUT, SKIP = 121, 122, 124, 77
-
-
-def rows(table):
-    lines = (HERE / table).read_text().splitlines()
-    names = [line for line in lines if line.startswith("#")][-1][2:].split("\t")
-    cells = csv.reader((line for line in lines if not line.startswith("#")), delimiter="\t")
-    return [dict(zip(names, row)) for row in cells]
 
 
 def lab(*arguments, timeout=240):
@@ -81,6 +76,30 @@ def test_bad_usage(arguments):
     assert run.stderr and not run.stdout
 
 
+def test_list_names_all():
+    text = lab("--list").stdout
+    for row in rows("kernels.tsv") + rows("topologies.tsv"):
+        assert re.search(rf"^  {re.escape(row['name'])} +\S", text, re.M), row["name"]
+
+
+def test_tables_have_no_loose_cells():
+    for table in ("kernels.tsv", "topologies.tsv", "matrix.tsv"):
+        lines = (HERE / table).read_text().splitlines()
+        header = [line for line in lines if line.startswith("#")][-1].split("\t")
+        for line in lines:
+            assert line.startswith("#") or len(line.split("\t")) == len(header), line
+
+
+def test_scripts_pass_shellcheck():
+    if not shutil.which("shellcheck"):
+        pytest.skip("shellcheck is missing")
+    scripts = [HERE / name for name in ("lab", "fetch-kernel", "mkinitramfs", "guest", "common.sh")]
+    run = subprocess.run(["shellcheck", "-x", "-P", HERE, *scripts,
+                          *sorted((HERE / "topology").glob("*.sh"))],
+                         stdout=subprocess.PIPE, text=True, check=False)
+    assert run.returncode == 0, run.stdout
+
+
 def is_splat(line):
     patterns = [pattern for pattern in (HERE / "splats").read_text().splitlines()
                 if not pattern.startswith("#")]
@@ -102,6 +121,10 @@ def is_splat(line):
     "rcu: INFO: rcu_preempt detected stalls on CPUs/tasks:",
     "watchdog: BUG: soft lockup - CPU#0 stuck for 22s! [swapper/0:1]",
     "refcount_t: underflow; use-after-free.",
+    "BPF: [105120] STRUCT xsk_dummy",
+    "verifier bug: REG INVARIANTS VIOLATION (true_reg1): range bounds violation",
+    "REG INVARIANTS VIOLATION (false_reg1): const tnum out of sync with range bounds",
+    "failed to validate module [e1000e] BTF: -22",
     "general protection fault, probably for non-canonical address 0xdead000000000122",
     "unregister_netdevice: waiting for lo to become free. Usage count = 2"])
 def test_splats_are_known(line):
@@ -113,6 +136,8 @@ def test_splats_are_known(line):
     "Spectre V2 : WARNING: Unprivileged eBPF is enabled with eIBRS on, data leaks possible",
     "rcu: Hierarchical RCU implementation.",
     "rcu: \tRCU restricting CPUs from NR_CPUS=8192 to nr_cpu_ids=2.",
+    "LSM: initializing lsm=lockdown,capability,yama,bpf",
+    "bpf_prog_test: loading out-of-tree module",
     "clocksource: timekeeping watchdog on CPU1: Marking clocksource 'tsc' as unstable",
     "BUGS are not reported by a word alone"])
 def test_other_lines_are_no_splats(line):
@@ -165,6 +190,8 @@ touch "$PWD/only-in-guest"
 uname -r >"$SHARE/release"
 sleep 1000 &
 echo "$SENDPATH_TEST"
+echo "$SENDPATH_PEER $SENDPATH_PEER_NETNS $SENDPATH_COPIED"
+sudo id -un
 exit 7
 """
 
@@ -175,7 +202,8 @@ def test_command_in_nicpair(tmp_path, monkeypatch):
     run = lab("--topology", "nicpair", "--share", tmp_path, "--", "bash", "-c", script)
     assert run.stdout.splitlines() == [
         str(TREE), "to stderr", "by name", "ping", "hello", "scatter-gather: on", "1",
-        "tracefs", "debugfs", "bpf", "it's passed on"]
+        "tracefs", "debugfs", "bpf", "it's passed on",
+        "10.9.0.2 peer none", "root"]
     assert "\r" not in run.stdout
     assert run.stderr == ""
     assert run.returncode == 7
