@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
 # make help lists the targets. V=1 shows whole commands; SAN=1 builds userspace
-# with the address and undefined-behaviour sanitizers into a folder of its own.
+# with the address and undefined-behaviour sanitizers into a folder of its own, as
+# BUILD=FOLDER does with whatever else is set, such as CLANG=clang-19.
 
 VERSION  := 0.1.0
 CC       ?= gcc
@@ -27,13 +28,16 @@ endif
 BPF_CFLAGS := -O2 -g -Wall -Wextra -Werror -target bpf -mcpu=v3 -Wno-unused-parameter -D__TARGET_ARCH_$(ARCH) \
               -Ivmlinux/$(ARCH) -I.
 
-# What Debian 12 calls the things needed. Elsewhere: install their like by hand.
+# What Debian 12 calls the things needed. Elsewhere: install their like by hand. Its
+# clang is the oldest that is tested.
+NEWEST_CLANG := 19
 BUILD_PACKAGES := gcc libc6-dev clang llvm bpftool libbpf-dev libelf-dev zlib1g-dev \
                   libjson-c-dev libpfm4-dev libcap-dev
 # The two last rows are for the lab (kernels in QEMU) and for bcc.
 CHECK_PACKAGES := libcmocka-dev clang-format python3-pytest python3-hypothesis \
                   python3-jsonschema strace sudo iproute2 iputils-ping ethtool procps \
                   qemu-system-x86 busybox-static cpio kmod xz-utils zstd e2fsprogs \
+                  clang-$(NEWEST_CLANG) shellcheck \
                   python3-bpfcc linux-headers-$(shell dpkg --print-architecture 2>/dev/null)
 BENCH_PACKAGES := iperf3 bpftrace
 
@@ -59,14 +63,14 @@ endif
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all programs run check bench clean format install help vmlinux \
-        unit unit-tests build-packages check-packages bench-packages
+.PHONY: all programs run check check-full lab lab-report bench clean format install help \
+        vmlinux unit unit-tests build-packages check-packages bench-packages
 
 all: programs
 
-# The programs stand where the README says; with sanitizers, in the same places
-# under build-san.
-ifdef SAN
+# The programs stand where the README says; those of another build, in the same places
+# under its folder.
+ifneq ($(BUILD),build)
 PROGRAMS := $(BUILD)/analyze $(BUILD)/loadgen/loadgen
 $(BUILD)/analyze $(BUILD)/loadgen/loadgen: %: %.bin
 	$(Q)cp $< $@
@@ -150,11 +154,25 @@ run: build-packages
 	$(SUDO) ./analyze --variant all --duration 3
 
 # Unit tests and the tests through the binaries run twice: as built, and with the
-# sanitizers; then the lab. Ends with pytest's own line, which counts them all.
-check: check-packages
+# sanitizers; then the lab, where each kernel also gets what the newest clang makes
+# of the programs. Ends with pytest's own line, which counts them all.
+NEWEST := CLANG=clang-$(NEWEST_CLANG) BUILD=build-clang$(NEWEST_CLANG)
+check check-full: check-packages
 	$(Q)$(PARALLEL) all unit-tests
 	$(Q)$(PARALLEL) SAN=1 all unit-tests
-	$(Q)$(AS_ROOT) $(PYTHON) -m pytest -rfEs -p no:cacheprovider tests
+	$(Q)$(PARALLEL) $(NEWEST) all
+	$(Q)$(AS_ROOT) CI=$(CI) SENDPATH_FULL=$(if $(filter check-full,$@),1) \
+		$(PYTHON) -m pytest -rfEs -p no:cacheprovider tests
+
+# A kernel of the lab, with a shell on the terminal or a command.
+lab: check-packages
+	$(Q)$(PARALLEL) all
+	$(Q)tests/lab/lab $(if $(KERNEL),--kernel $(KERNEL)) $(if $(TOPOLOGY),--topology $(TOPOLOGY)) \
+		$(if $(CMD),-- bash -c '$(subst ','\'',$(CMD))')
+
+lab-report: check-packages
+	$(Q)$(PARALLEL) all
+	$(Q)$(PYTHON) tests/lab/support.py
 
 bench: bench-packages
 	$(Q)$(PARALLEL) all
@@ -180,6 +198,10 @@ help:
 	@echo 'make           build ./analyze and loadgen/loadgen'
 	@echo 'make run       install what is missing, build, and compare three ways of sending'
 	@echo 'make check     install what is missing, build, and run all tests'
+	@echo 'make check-full   the same, with every test in every kernel of the lab'
+	@echo 'make lab       a shell in a kernel of the lab, or a command: KERNEL=5.10 TOPOLOGY=veth'
+	@echo "               CMD='./analyze --variant all'; tests/lab/lab --list tells which there are"
+	@echo 'make lab-report   what can be measured in each, into docs/support.md'
 	@echo 'make bench     what the load generator and measuring cost, beside other tools'
 	@echo 'make install   DESTDIR= PREFIX=/usr/local; the program installs as sendpath'
 	@echo 'make format    lay out the C sources (clang-format)'
@@ -188,6 +210,6 @@ help:
 	@echo 'V=1 shows whole commands; SAN=1 builds with sanitizers, in build-san/'
 
 clean:
-	$(Q)rm -rf build build-san analyze loadgen/loadgen
+	$(Q)rm -rf build build-* analyze loadgen/loadgen
 
 -include $(wildcard $(BUILD)/*/*.d)
