@@ -12,6 +12,7 @@
  *   syscall   tracepoints sys_enter and sys_exit: on the path of every syscall of
  *             the system, so only for kernels that have neither of the others
  */
+#include "counters.bpf.h"
 #include "syscalls.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
@@ -66,27 +67,28 @@ static __always_inline bool zerocopy_ignored(struct sock *sk, long ret)
 	return !ret || !(BPF_CORE_READ(sk, __sk_common.skc_flags) & enabled);
 }
 
-/* One send returned. ns is 0 where its start was not seen. */
-static __always_inline void count_send(struct sock *sk, enum call_kind kind, __u32 flags, long ret,
-				       __u64 ns)
+/* One send returned. ns is 0 where its start was not seen. Returns where it was counted. */
+static __always_inline struct call_slot *count_send(struct sock *sk, enum call_kind kind,
+						    __u32 flags, long ret, __u64 ns)
 {
 	bool zerocopy = flags & MSG_ZEROCOPY;
 	__u32 slot = CALL_SLOT(kind, zerocopy);
 	struct call_slot *s = bpf_map_lookup_elem(&calls, &slot);
 
 	if (!s)
-		return;
+		return NULL;
 	s->sends++;
 	if (ns)
 		hist_add(&s->wall, ns);
 	if (ret < 0) {
 		s->failed++;
 		count_error(slot, -ret);
-		return;
+		return s;
 	}
 	s->bytes += ret;
 	if (zerocopy && zerocopy_ignored(sk, ret))
 		s->ignored++;
+	return s;
 }
 
 static __always_inline void send_begin(struct thread *thread, struct sock *sk, enum call_kind kind,
@@ -99,17 +101,22 @@ static __always_inline void send_begin(struct thread *thread, struct sock *sk, e
 	thread->sock = (__u64)sk;
 	thread->flags = flags;
 	thread->kind = kind;
+	counters__begin(thread);
 	thread->start = bpf_ktime_get_ns();
 }
 
 static __always_inline void send_end(struct thread *thread, struct sock *sk, long ret, __u64 now)
 {
 	struct totals *t = totals__get();
+	struct call_slot *s;
 
+	counters__end(thread);
 	if (t)
 		t->ended++;
 	thread->sock = 0;
-	count_send(sk, thread->kind, thread->flags, ret, now - thread->start);
+	s = count_send(sk, thread->kind, thread->flags, ret, now - thread->start);
+	if (s)
+		counters__add(s, thread);
 }
 
 /* The next zero-copy send of a socket gets this id. */

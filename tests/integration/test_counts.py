@@ -118,6 +118,23 @@ def test_latency_of_the_message_contains_that_of_the_send(tier, untouched):
     assert wall["p50"] <= message["p50"] * 17 // 16
 
 
+@pytest.mark.parametrize("tier", TIERS)
+def test_counters_are_read_at_both_ends_of_a_send(tier, untouched):
+    """A software event that every machine has: its time is the time of the sends."""
+    record = only(records("--variant", "onecopy", "--messages", "2000", "--tier", tier,
+                          "--call-counters", "cpu-clock"))
+    call = only(record["calls"])
+    counters = call["counters"]
+    assert counters["sends"] + counters["left_out"] == call["wall_ns"]["count"]
+    assert counters["sends"] > 0
+    event = only(counters["events"])
+    assert event["event"] == "cpu-clock"
+    assert 0 < event["sum"]
+    # Reading it costs, so it says a little more than the clock; sends that slept are not in it.
+    if not counters["left_out"]:
+        assert event["sum"] >= call["wall_ns"]["sum"]
+
+
 @pytest.mark.skipif(len(TIERS) < 2, reason=f"one mechanism here: {TIERS[0]}")
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_mechanisms_agree(variant, untouched):
