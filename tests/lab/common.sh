@@ -38,6 +38,22 @@ need() {
 	((${#missing[@]} == 0)) || cannot "missing; install with: apt-get install ${missing[*]}"
 }
 
+# work_beside DEST: wait until no other run makes DEST, then set tmp to an empty
+# folder beside it that goes when the script ends. Whoever waited finds DEST made.
+work_beside() {
+	local folder=${1%/*} name=${1##*/}
+	mkdir -p "$folder"
+	exec {lock}>"$folder/.lock-$name"
+	flock "$lock"
+	# What a killed run left.
+	rm -rf "$folder/.tmp-$name."*
+	tmp=$(mktemp -d "$folder/.tmp-$name.XXXXXX")
+	trap 'rm -rf "$tmp"' EXIT
+	trap 'exit 130' INT
+	trap 'exit 143' TERM
+	chmod 755 "$tmp"
+}
+
 # table_field TABLE NAME COLUMN: a cell, or nothing. The last comment line of a
 # table names its columns.
 table_field() {
