@@ -1,13 +1,14 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# What the scripts of the lab share: messages, the two tables, the cache.
+# What the scripts of the lab share: messages, the tables, the cache.
 # The sourcing script has set $here to this folder.
 
 # shellcheck disable=SC2154
 KERNELS=$here/kernels.tsv
 # shellcheck disable=SC2034
 TOPOLOGIES=$here/topologies.tsv
+ARCHES=$here/arches.tsv
 # shellcheck disable=SC2034
 LAB_CACHE=${SENDPATH_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/sendpath}/lab
 
@@ -64,6 +65,16 @@ table_field() {
 
 kernel_field() {
 	table_field "$KERNELS" "$1" "$2"
+}
+
+arch_field() {
+	table_field "$ARCHES" "$1" "$2"
+}
+
+# Guests of another architecture cannot run this machine's programs: they have a
+# root file system of their own.
+is_foreign() {
+	[[ $1 != "$(dpkg --print-architecture)" ]]
 }
 
 unknown() {
