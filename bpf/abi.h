@@ -65,12 +65,13 @@ struct totals {
 	__u64 deep_copy_bytes;
 	__u64 receiver_copies; /* skb to user space, in the receiver */
 	__u64 receiver_bytes;
-	__u64 lost_starts;	/* a send began and its return was not seen */
+	__u64 begun;		/* sends whose start was seen, */
+	__u64 ended;		/* and of these, those whose return was */
 	__u64 lost_threads;	/* no room for the state of a thread */
 	__u64 lost_sockets;	/* no room for a socket: its completions are not counted */
 	__u64 lost_completions; /* two CPUs disputed a socket's progress for too long */
 };
-ABI_SIZE(totals, 17 * 8);
+ABI_SIZE(totals, 18 * 8);
 
 /* Whose side a process is on. */
 enum role { ROLE_NONE, ROLE_SENDER, ROLE_RECEIVER };

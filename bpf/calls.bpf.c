@@ -2,8 +2,11 @@
 /*
  * Calls: what a send cost and what became of it, per syscall and kind.
  *
- * Three mechanisms lead to the same two bodies, send_begin and send_end:
+ * Four mechanisms lead to the same two bodies, send_begin and send_end:
  *   fentry    fentry and fexit of tcp_sendmsg: its whole time, lock wait included
+ *   kprobe    kprobe and kretprobe of the same: for kernels that refuse tracing
+ *             programs. The kernel has a limited number of return probes: one more
+ *             thread waiting in a send is a return not seen, and counted as such.
  *   pair      tracepoints tcp_sendmsg_locked and sock_send_length: from the first
  *             pass of the copy loop to the return. On the path of sends alone.
  *   syscall   tracepoints sys_enter and sys_exit: on the path of every syscall of
@@ -89,13 +92,10 @@ static __always_inline void count_send(struct sock *sk, enum call_kind kind, __u
 static __always_inline void send_begin(struct thread *thread, struct sock *sk, enum call_kind kind,
 				       __u32 flags)
 {
-	struct totals *t;
+	struct totals *t = totals__get();
 
-	if (thread->sock) {
-		t = totals__get();
-		if (t)
-			t->lost_starts++;
-	}
+	if (t)
+		t->begun++;
 	thread->sock = (__u64)sk;
 	thread->flags = flags;
 	thread->kind = kind;
@@ -104,6 +104,10 @@ static __always_inline void send_begin(struct thread *thread, struct sock *sk, e
 
 static __always_inline void send_end(struct thread *thread, struct sock *sk, long ret, __u64 now)
 {
+	struct totals *t = totals__get();
+
+	if (t)
+		t->ended++;
 	thread->sock = 0;
 	count_send(sk, thread->kind, thread->flags, ret, now - thread->start);
 }
@@ -114,18 +118,31 @@ static __always_inline __u32 next_id(struct sock *sk)
 	return BPF_CORE_READ(sk, sk_zckey.counter);
 }
 
-SEC("fentry/tcp_sendmsg")
-int BPF_PROG(send_fentry, struct sock *sk, struct msghdr *msg)
+/* tcp_sendmsg begins. */
+static __always_inline void sendmsg_begin(struct sock *sk, struct msghdr *msg)
 {
 	struct thread *thread = gate ? thread__get() : NULL;
 	__u32 flags;
 
 	if (!thread || thread->role != ROLE_SENDER)
-		return 0;
-	flags = msg->msg_flags;
+		return;
+	flags = BPF_CORE_READ(msg, msg_flags);
 	if (flags & MSG_ZEROCOPY)
 		socket__watch(sk, next_id(sk));
-	send_begin(thread, sk, call_kind(SYSCALL_NUMBER(call_regs())), flags);
+	send_begin(thread, sk, current_call(), flags);
+}
+
+SEC("fentry/tcp_sendmsg")
+int BPF_PROG(send_fentry, struct sock *sk, struct msghdr *msg)
+{
+	sendmsg_begin(sk, msg);
+	return 0;
+}
+
+SEC("kprobe/tcp_sendmsg")
+int BPF_KPROBE(send_kprobe, struct sock *sk, struct msghdr *msg)
+{
+	sendmsg_begin(sk, msg);
 	return 0;
 }
 
@@ -137,6 +154,17 @@ int BPF_PROG(send_fexit, struct sock *sk, struct msghdr *msg, size_t size, int r
 
 	if (thread && thread->sock == (__u64)sk)
 		send_end(thread, sk, ret, now);
+	return 0;
+}
+
+SEC("kretprobe/tcp_sendmsg")
+int BPF_KRETPROBE(send_kretprobe, int ret)
+{
+	__u64 now = bpf_ktime_get_ns();
+	struct thread *thread = gate ? thread__peek() : NULL;
+
+	if (thread && thread->sock)
+		send_end(thread, (struct sock *)thread->sock, ret, now);
 	return 0;
 }
 
@@ -157,7 +185,7 @@ int send_loop(struct bpf_raw_tracepoint_args *ctx)
 	flags = BPF_CORE_READ(msg, msg_flags);
 	if (flags & MSG_ZEROCOPY)
 		socket__watch(sk, next_id(sk) - 1);
-	send_begin(thread, sk, call_kind(SYSCALL_NUMBER(call_regs())), flags);
+	send_begin(thread, sk, current_call(), flags);
 	return 0;
 }
 
@@ -172,7 +200,6 @@ int send_length(struct bpf_raw_tracepoint_args *ctx)
 	struct thread *thread = gate ? thread__get() : NULL;
 	struct sock *sk = (struct sock *)ctx->args[0];
 	int ret = ctx->args[1];
-	struct pt_regs *regs;
 	enum call_kind kind;
 
 	if (!thread || thread->role != ROLE_SENDER)
@@ -183,16 +210,15 @@ int send_length(struct bpf_raw_tracepoint_args *ctx)
 	}
 	if (!is_tcp(sk))
 		return 0;
-	regs = call_regs();
-	kind = call_kind(SYSCALL_NUMBER(regs));
-	count_send(sk, kind, call_flags(kind, regs), ret, 0);
+	kind = current_call();
+	count_send(sk, kind, call_flags(kind, call_regs()), ret, 0);
 	return 0;
 }
 
 /* The socket behind a file descriptor of the current task, NULL if it is none. */
 static __always_inline struct sock *socket_of(int fd)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_struct *task = (void *)bpf_get_current_task();
 	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
 	struct file **files, *file = NULL;
 	struct socket *socket;

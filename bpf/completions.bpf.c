@@ -19,27 +19,41 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 const volatile __u64 sock_ofree_address = 0;
 const volatile struct address_range merge_ranges[MERGE_RANGES] = {};
 
-/* fentry: called once, when the last reference to a run of sends goes. */
-SEC("fentry/__msg_zerocopy_callback")
-int BPF_PROG(completion_fentry, struct ubuf_info_msgzc *uarg)
+/* The last reference to a run of sends goes: what became of them is settled. */
+static __always_inline void settled(void *uarg)
 {
 	__u64 sk = (__u64)uarg_sock(uarg);
 	struct totals *t;
 	__u32 sends, bytes;
 
-	if (!gate || !bpf_map_lookup_elem(&sockets, &sk))
-		return 0;
+	if (!bpf_map_lookup_elem(&sockets, &sk))
+		return;
 	t = totals__get();
 	if (!t)
-		return 0;
-	sends = BPF_CORE_READ(uarg, len); /* 0: the only send was aborted */
-	bytes = sends ? BPF_CORE_READ(uarg, bytelen) : 0;
+		return;
+	sends = UARG_READ(uarg, len); /* 0: the only send was aborted */
+	bytes = sends ? UARG_READ(uarg, bytelen) : 0;
 	t->completions += sends;
 	t->bytes += bytes;
-	if (!BPF_CORE_READ_BITFIELD_PROBED(uarg, zerocopy)) {
+	if (!UARG_READ_BITFIELD(uarg, zerocopy)) {
 		t->copied += sends;
 		t->bytes_copied += bytes;
 	}
+}
+
+SEC("fentry/__msg_zerocopy_callback")
+int BPF_PROG(completion_fentry, void *uarg)
+{
+	if (gate)
+		settled(uarg);
+	return 0;
+}
+
+SEC("kprobe/__msg_zerocopy_callback")
+int BPF_KPROBE(completion_kprobe, void *uarg)
+{
+	if (gate)
+		settled(uarg);
 	return 0;
 }
 

@@ -13,21 +13,35 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
  * skb_copy_ubufs replaces user pages by copies. It runs in any context, so it is
  * the socket that tells whose data these are.
  */
-SEC("fentry/skb_copy_ubufs")
-int BPF_PROG(deep_copy, struct sk_buff *skb)
+static __always_inline void deep_copy(struct sk_buff *skb)
 {
-	struct ubuf_info_msgzc *uarg = gate ? skb_uarg(skb) : NULL;
+	void *uarg = skb_uarg(skb);
 	struct totals *t;
 	__u64 sk;
 
 	if (!uarg)
-		return 0;
+		return;
 	sk = (__u64)uarg_sock(uarg);
 	t = totals__get();
 	if (!t || !bpf_map_lookup_elem(&sockets, &sk))
-		return 0;
+		return;
 	t->deep_copies++;
 	t->deep_copy_bytes += BPF_CORE_READ(skb, data_len);
+}
+
+SEC("fentry/skb_copy_ubufs")
+int BPF_PROG(deep_copy_fentry, struct sk_buff *skb)
+{
+	if (gate)
+		deep_copy(skb);
+	return 0;
+}
+
+SEC("kprobe/skb_copy_ubufs")
+int BPF_KPROBE(deep_copy_kprobe, struct sk_buff *skb)
+{
+	if (gate)
+		deep_copy(skb);
 	return 0;
 }
 
@@ -39,19 +53,33 @@ static __always_inline bool is_ip(struct sk_buff *skb)
 	return protocol == bpf_htons(ETH_P_IP) || protocol == bpf_htons(ETH_P_IPV6);
 }
 
-/* args: skb, len. The receiver's copy, in its own context. */
-SEC("raw_tp/skb_copy_datagram_iovec")
-int receiver_copy(struct bpf_raw_tracepoint_args *ctx)
+/* The receiver's copy, in its own context. */
+static __always_inline void received(struct sk_buff *skb, int bytes)
 {
 	struct thread *thread = gate ? thread__get() : NULL;
 	struct totals *t;
 
-	if (!thread || thread->role != ROLE_RECEIVER || !is_ip((struct sk_buff *)ctx->args[0]))
-		return 0;
+	if (!thread || thread->role != ROLE_RECEIVER || !is_ip(skb))
+		return;
 	t = totals__get();
 	if (!t)
-		return 0;
+		return;
 	t->receiver_copies++;
-	t->receiver_bytes += (int)ctx->args[1];
+	t->receiver_bytes += bytes;
+}
+
+/* args: skb, len */
+SEC("raw_tp/skb_copy_datagram_iovec")
+int receiver_copy(struct bpf_raw_tracepoint_args *ctx)
+{
+	received((struct sk_buff *)ctx->args[0], ctx->args[1]);
+	return 0;
+}
+
+/* The function that has this tracepoint in its first line. */
+SEC("kprobe/skb_copy_datagram_iter")
+int BPF_KPROBE(receiver_copy_kprobe, struct sk_buff *skb, int offset, void *to, int bytes)
+{
+	received(skb, bytes);
 	return 0;
 }

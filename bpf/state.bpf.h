@@ -42,6 +42,15 @@ struct thread_map {
 };
 extern struct thread_map threads SEC(".maps");
 
+/* The same by thread id, for kernels without task storage; the analyzer makes one of the two. */
+struct thread_id_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__type(key, __u32);
+	__type(value, struct thread);
+};
+extern struct thread_id_map threads_by_id SEC(".maps");
+
 /* tgid -> enum role; filled by the analyzer. */
 struct target_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -51,7 +60,10 @@ struct target_map {
 };
 extern struct target_map targets SEC(".maps");
 
-/* struct sock address -> progress, of sockets on which a target asked for zero-copy. */
+/*
+ * struct sock address -> progress, of sockets on which a target asked for zero-copy.
+ * The analyzer has it allocated beforehand where the kernel wants that.
+ */
 struct socket_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -79,11 +91,42 @@ static __always_inline struct totals *totals__get(void)
 	return bpf_map_lookup_elem(&totals, &zero);
 }
 
+/*
+ * Linux 5.15 has all of task storage in tracing programs, the current task as a
+ * typed pointer, and bpf_task_pt_regs(). The loader settles this, so that the
+ * verifier of an older kernel never sees the helpers that it lacks.
+ */
+static __always_inline bool has_task_state(void)
+{
+	return bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs);
+}
+
+/* The calling thread's state if it has one: for hooks that every task passes. */
+static __always_inline struct thread *thread__peek(void)
+{
+	__u32 tid = bpf_get_current_pid_tgid();
+
+	if (has_task_state())
+		return bpf_task_storage_get(&threads, bpf_get_current_task_btf(), NULL, 0);
+	return bpf_map_lookup_elem(&threads_by_id, &tid);
+}
+
+static __always_inline struct thread *thread__make(__u32 role)
+{
+	struct thread fresh = {.role = role};
+	__u32 tid = bpf_get_current_pid_tgid();
+
+	if (has_task_state())
+		return bpf_task_storage_get(&threads, bpf_get_current_task_btf(), &fresh,
+					    BPF_LOCAL_STORAGE_GET_F_CREATE);
+	bpf_map_update_elem(&threads_by_id, &tid, &fresh, BPF_NOEXIST);
+	return bpf_map_lookup_elem(&threads_by_id, &tid);
+}
+
 /* The calling thread's state; NULL unless its process is a target. */
 static __always_inline struct thread *thread__get(void)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct thread *thread = bpf_task_storage_get(&threads, task, NULL, 0);
+	struct thread *thread = thread__peek();
 	struct totals *t;
 	__u32 tgid, *role;
 
@@ -93,21 +136,13 @@ static __always_inline struct thread *thread__get(void)
 	role = bpf_map_lookup_elem(&targets, &tgid);
 	if (!role)
 		return NULL;
-	thread = bpf_task_storage_get(&threads, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (thread) {
-		thread->role = *role;
+	thread = thread__make(*role);
+	if (thread)
 		return thread;
-	}
 	t = totals__get();
 	if (t)
 		__sync_fetch_and_add(&t->lost_threads, 1);
 	return NULL;
-}
-
-/* The same, without making one: for hooks that every task passes. */
-static __always_inline struct thread *thread__peek(void)
-{
-	return bpf_task_storage_get(&threads, bpf_get_current_task_btf(), NULL, 0);
 }
 
 /*

@@ -6,23 +6,25 @@
 #include "state.bpf.h"
 
 #if defined(__TARGET_ARCH_x86)
-#define NR_WRITE	  1
-#define NR_WRITEV	  20
-#define NR_SENDFILE	  40
-#define NR_SENDTO	  44
-#define NR_SENDMSG	  46
-#define NR_SPLICE	  275
-#define NR_SENDMMSG	  307
-#define SYSCALL_NUMBER(r) ((r)->orig_ax)
+#define NR_WRITE	1
+#define NR_WRITEV	20
+#define NR_SENDFILE	40
+#define NR_SENDTO	44
+#define NR_SENDMSG	46
+#define NR_SPLICE	275
+#define NR_SENDMMSG	307
+#define SYSCALL_MEMBER	orig_ax
+#define FROM_USER(regs) ((BPF_CORE_READ(regs, cs) & 3) == 3)
 #elif defined(__TARGET_ARCH_arm64)
-#define NR_WRITE	  64
-#define NR_WRITEV	  66
-#define NR_SENDFILE	  71
-#define NR_SENDTO	  206
-#define NR_SENDMSG	  211
-#define NR_SPLICE	  76
-#define NR_SENDMMSG	  269
-#define SYSCALL_NUMBER(r) ((r)->syscallno)
+#define NR_WRITE	64
+#define NR_WRITEV	66
+#define NR_SENDFILE	71
+#define NR_SENDTO	206
+#define NR_SENDMSG	211
+#define NR_SPLICE	76
+#define NR_SENDMMSG	269
+#define SYSCALL_MEMBER	syscallno
+#define FROM_USER(regs) (!(BPF_CORE_READ(regs, pstate) & 0xf))
 #else
 #error "no syscall numbers for this architecture"
 #endif
@@ -66,14 +68,41 @@ static __always_inline __u32 call_flags(enum call_kind kind, struct pt_regs *reg
 	}
 }
 
+#define THREAD_SIZE 16384
+
 /*
- * Registers at the entry of the syscall the current task is in: tells the
- * syscalls apart inside a send, without tracing the syscalls of the system. The
- * verifier knows the type, so members are read without a helper.
+ * Before bpf_task_pt_regs(): the registers lie at the top of the task's kernel
+ * stack. NULL where they do not look like those of a user, as with KASAN, which
+ * doubles the stack.
+ */
+static __always_inline struct pt_regs *stack_regs(void)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	void *top = BPF_CORE_READ(task, stack) + THREAD_SIZE;
+	struct pt_regs *regs = top - bpf_core_type_size(struct pt_regs);
+
+	return FROM_USER(regs) ? regs : NULL;
+}
+
+/*
+ * Registers at the entry of the syscall that the current task is in: they tell the
+ * syscalls apart inside a send, without tracing the syscalls of the system.
  */
 static __always_inline struct pt_regs *call_regs(void)
 {
-	return (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
+	if (has_task_state())
+		return (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
+	return stack_regs();
+}
+
+/* Of the typed pointer the verifier lets members be read without a helper. */
+static __always_inline enum call_kind current_call(void)
+{
+	struct pt_regs *regs = call_regs();
+
+	if (has_task_state())
+		return call_kind(regs->SYSCALL_MEMBER);
+	return regs ? call_kind(BPF_CORE_READ(regs, SYSCALL_MEMBER)) : CALL_OTHER;
 }
 
 #endif

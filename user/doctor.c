@@ -8,6 +8,7 @@
 #include "netdev.h"
 #include "privilege.h"
 #include "safe_text.h"
+#include "tracer.h"
 
 #include "loadgen/units.h"
 
@@ -92,9 +93,8 @@ static void hook(const struct plan_entry *entry, enum hook_id id)
 
 	snprintf(name, sizeof(name), "hook %s", hook__get(id)->name);
 	if (entry->way)
-		line(name, "%s: %s%s%s%s", mechanism_name(entry->way->mechanism),
-		     entry->way->symbol, entry->reason[0] ? " (" : "", entry->reason,
-		     entry->reason[0] ? ")" : "");
+		line(name, "%s: %s%s%s%s", mechanism_name(entry->way->mechanism), entry->symbol,
+		     entry->reason[0] ? " (" : "", entry->reason, entry->reason[0] ? ")" : "");
 	else
 		line(name, "unavailable: %s", entry->reason);
 }
@@ -121,6 +121,60 @@ static bool hooks(void)
 	return ok;
 }
 
+/* Tries one way of a hook for real: loads it and attaches it. True if it works. */
+static bool try_way(const struct features *features, enum hook_id id, const struct hook_way *way)
+{
+	struct kernel_facts facts = measure__facts(features);
+	char reason[600] = "", symbols[SYMBOL_MAX];
+	const struct plan_entry *entry;
+	struct tracer *tracer = NULL;
+	struct plan plan;
+
+	entry = &plan.entries[id];
+	hook_way__symbols(way, symbols, sizeof(symbols));
+	if (plan__only(&plan, &facts, id, way)) {
+		snprintf(symbols, sizeof(symbols), "%s", entry->symbol);
+		if (!tracer__attach(&tracer, &plan, features, false, reason, sizeof(reason)))
+			snprintf(reason, sizeof(reason), "%s", entry->reason);
+	} else {
+		snprintf(reason, sizeof(reason), "%s", entry->reason);
+	}
+	printf("%s\t%s\t%s\t%s\t%s\n", hook__get(id)->name, mechanism_name(way->mechanism), symbols,
+	       !tracer || !entry->way ? "unavailable"
+	       : reason[0]	      ? "may miss"
+				      : "attached",
+	       reason);
+	tracer__free(tracer);
+	return tracer && entry->way;
+}
+
+/* Every way of every hook, tried: a table for programs. */
+static int list_hooks(void)
+{
+	struct features *features;
+	const struct hook_way *way;
+	char reason[256] = "";
+	bool sends = false;
+	enum hook_id id;
+	size_t i;
+
+	if (features__probe(&features, true, reason, sizeof(reason))) {
+		log_error("%s", reason);
+		return STATUS_CANNOT;
+	}
+	puts("hook\tmechanism\tsymbol\tstatus\treason");
+	for (id = 0; id < HOOK_COUNT; id++) {
+		for (i = 0; i < WAYS_MAX && hook__get(id)->ways[i].mechanism; i++) {
+			way = &hook__get(id)->ways[i];
+			if (try_way(features, id, way) && id == HOOK_SEND)
+				sends = true;
+			fflush(stdout);
+		}
+	}
+	features__free(features);
+	return sends ? 0 : STATUS_CANNOT;
+}
+
 static void device(void *context, const struct netdev *d)
 {
 	struct netdev_verdict verdict = netdev__zerocopy(d);
@@ -138,8 +192,10 @@ int doctor(int argc, char **argv)
 	bool ok;
 	int err;
 
+	if (argc == 2 && !strcmp(argv[1], "--hooks"))
+		return list_hooks();
 	if (argc > 1) {
-		log_error("doctor takes no arguments: %s", argv[1]);
+		log_error("doctor takes --hooks or nothing: %s", argv[1]);
 		return STATUS_USAGE;
 	}
 	host__read(&host);

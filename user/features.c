@@ -1,29 +1,39 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "features.h"
 
+#include "kallsyms.h"
+#include "log.h"
+
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/bpf.h>
+#include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
-/* The functions whose place in memory matters; a row each. */
+/* Functions whose place in memory matters, beside those of the hook table. */
 static const char *const code_names[] = {
 	"sock_ofree",
-	"__msg_zerocopy_callback",
 	"msg_zerocopy_complete",
 	"msg_zerocopy_callback",
 };
-#define CODE_COUNT (sizeof(code_names) / sizeof(code_names[0]))
+#define CODE_COUNT  (sizeof(code_names) / sizeof(code_names[0]))
+#define SYMBOLS_MAX 64
 
 struct features {
 	struct btf *btf;
 	char fentry_refused[128]; /* empty: it works */
-	struct address_range code[CODE_COUNT];
+	char kprobe_refused[128];
+	bool preempts;
+	struct kernel_symbol symbols[SYMBOLS_MAX];
+	size_t symbol_count;
 };
 
 static const struct bpf_insn return_0[] = {
@@ -40,16 +50,6 @@ static int probe_raw_tracepoint(void)
 		return -errno;
 	close(fd);
 	return 0;
-}
-
-/* What all our programs rest on: 5.11 and 5.15 brought them. NULL, or what is missing. */
-static const char *missing_basics(void)
-{
-	if (libbpf_probe_bpf_map_type(BPF_MAP_TYPE_TASK_STORAGE, NULL) == 0)
-		return "this kernel has no BPF task storage (Linux 5.15 has all that is needed)";
-	if (libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_FUNC_task_pt_regs, NULL) == 0)
-		return "this kernel has no bpf_task_pt_regs() (Linux 5.15 has all that is needed)";
-	return NULL;
 }
 
 /*
@@ -78,30 +78,112 @@ static int probe_fentry(const struct btf *btf)
 	return err;
 }
 
-/*
- * kallsyms has starts only: a function ends where the next one starts, and the
- * kernel's own symbols come sorted. Zero addresses (kptr_restrict) leave no range.
- * Reading it takes tens of milliseconds.
- */
-static void read_code(struct features *f)
+/* The kernel's PMU for kprobes: a type number, or -errno where there is none. */
+static int kprobe_pmu(void)
 {
-	FILE *file = fopen("/proc/kallsyms", "re");
-	unsigned long long address;
-	char line[512], name[256], type;
+	FILE *file = fopen("/sys/bus/event_source/devices/kprobe/type", "re");
+	int type;
+
+	if (!file)
+		return -errno;
+	if (fscanf(file, "%d", &type) != 1)
+		type = -EINVAL;
+	fclose(file);
+	return type;
+}
+
+/* Loads an empty kprobe program and attaches it. 0 or -errno. */
+static int probe_kprobe(void)
+{
+	struct perf_event_attr attr = {.size = sizeof(attr),
+				       .config1 = (__u64)(unsigned long)"tcp_sendmsg"};
+	int type = kprobe_pmu(), program, event, err = 0;
+
+	if (type < 0)
+		return type;
+	program = bpf_prog_load(BPF_PROG_TYPE_KPROBE, "sp_probe", "GPL", return_0, 2, NULL);
+	if (program < 0)
+		return -errno;
+	attr.type = (__u32)type;
+	event = (int)syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+	if (event < 0 || ioctl(event, PERF_EVENT_IOC_SET_BPF, program))
+		err = -errno;
+	if (event >= 0)
+		close(event);
+	close(program);
+	return err;
+}
+
+static void probe_mechanisms(struct features *f)
+{
+	int err = probe_fentry(f->btf);
+
+	if (err)
+		snprintf(f->fentry_refused, sizeof(f->fentry_refused),
+			 "the kernel refuses tracing programs: %s", strerror(-err));
+	err = probe_kprobe();
+	if (err)
+		snprintf(f->kprobe_refused, sizeof(f->kprobe_refused), "%s%s",
+			 err == -ENOENT ? "this kernel has no kprobes"
+					: "the kernel refuses kprobes: ",
+			 err == -ENOENT ? "" : strerror(-err));
+}
+
+/*
+ * Where the mode can be chosen at boot (PREEMPT_DYNAMIC), debugfs has it in
+ * parentheses; elsewhere the kernel was built for it, as its version line says.
+ * false where nothing tells.
+ */
+static bool probe_preemption(void)
+{
+	FILE *file = fopen("/sys/kernel/debug/sched/preempt", "re");
+	char modes[128] = "";
+	struct utsname name;
+
+	if (file) {
+		if (!fgets(modes, sizeof(modes), file))
+			modes[0] = 0;
+		fclose(file);
+		return strstr(modes, "(full)") || strstr(modes, "(lazy)");
+	}
+	return !uname(&name) && strstr(name.version, " PREEMPT") &&
+	       !strstr(name.version, "PREEMPT_DYNAMIC");
+}
+
+static void want_symbol(struct features *f, const char *name)
+{
 	size_t i;
 
-	while (file && fgets(line, sizeof(line), file)) {
-		if (sscanf(line, "%llx %c %255s", &address, &type, name) != 3 || !address)
-			continue;
-		for (i = 0; i < CODE_COUNT; i++) {
-			if (!strcmp(name, code_names[i]))
-				f->code[i] = (struct address_range){address, ~0ULL};
-			else if (address > f->code[i].from && address < f->code[i].to)
-				f->code[i].to = address;
-		}
-	}
-	if (file)
-		fclose(file);
+	for (i = 0; i < f->symbol_count; i++)
+		if (!strcmp(f->symbols[i].name, name))
+			return;
+	if (f->symbol_count < SYMBOLS_MAX)
+		f->symbols[f->symbol_count++].name = name;
+}
+
+static void want_symbols_of(struct features *f, const struct hook_way *way)
+{
+	const char *const *name;
+
+	for (name = way->functions; *name; name++)
+		want_symbol(f, *name);
+}
+
+/* Without the table nothing is found in it: the plan then says so of each function. */
+static void read_symbols(struct features *f)
+{
+	enum hook_id id;
+	size_t i;
+	int err;
+
+	for (id = 0; id < HOOK_COUNT; id++)
+		for (i = 0; i < WAYS_MAX; i++)
+			want_symbols_of(f, &hook__get(id)->ways[i]);
+	for (i = 0; i < CODE_COUNT; i++)
+		want_symbol(f, code_names[i]);
+	err = kallsyms__read(KALLSYMS, f->symbols, f->symbol_count);
+	if (err)
+		log_error("%s cannot be read: %s", KALLSYMS, strerror(-err));
 }
 
 static int fail(struct features *f, int err, char *reason, unsigned long size, const char *what)
@@ -115,7 +197,6 @@ static int fail(struct features *f, int err, char *reason, unsigned long size, c
 int features__probe(struct features **out, bool code, char *reason, unsigned long size)
 {
 	struct features *f = calloc(1, sizeof(*f));
-	const char *missing;
 	int err;
 
 	if (!f)
@@ -130,19 +211,11 @@ int features__probe(struct features **out, bool code, char *reason, unsigned lon
 		return fail(f, err, reason, size,
 			    "the kernel refuses a BPF program (needs CAP_BPF and CAP_PERFMON: "
 			    "run with sudo)");
-	missing = missing_basics();
-	if (missing) {
-		if (reason)
-			snprintf(reason, size, "%s", missing);
-		features__free(f);
-		return -ENOTSUP;
-	}
-	err = probe_fentry(f->btf);
-	if (err)
-		snprintf(f->fentry_refused, sizeof(f->fentry_refused),
-			 "the kernel refuses tracing programs: %s", strerror(-err));
-	if (code)
-		read_code(f);
+	probe_mechanisms(f);
+	f->preempts = probe_preemption();
+	/* Reading kallsyms takes a while: not for tracepoints alone. */
+	if (code || !f->fentry_refused[0] || !f->kprobe_refused[0])
+		read_symbols(f);
 	*out = f;
 	return 0;
 }
@@ -155,9 +228,26 @@ void features__free(struct features *f)
 	free(f);
 }
 
-bool features__has_function(const struct features *f, const char *name)
+static const struct kernel_symbol *find_symbol(const struct features *f, const char *name)
 {
-	return btf__find_by_name_kind(f->btf, name, BTF_KIND_FUNC) > 0;
+	size_t i;
+
+	for (i = 0; i < f->symbol_count; i++)
+		if (!strcmp(f->symbols[i].name, name))
+			return &f->symbols[i];
+	return NULL;
+}
+
+void features__function(const struct features *f, const char *name, struct kernel_function *out)
+{
+	const struct kernel_symbol *s = find_symbol(f, name);
+
+	memset(out, 0, sizeof(*out));
+	out->typed = btf__find_by_name_kind(f->btf, name, BTF_KIND_FUNC) > 0;
+	if (!s)
+		return;
+	out->code = s->found;
+	snprintf(out->variant, sizeof(out->variant), "%s", s->variant);
 }
 
 /*
@@ -179,20 +269,49 @@ int features__tracepoint_args(const struct features *f, const char *name)
 	return t && btf_is_func_proto(t) ? btf_vlen(t) - 1 : -1;
 }
 
-const char *features__fentry_refused(const struct features *f)
+const char *features__refused(const struct features *f, enum mechanism m)
 {
-	return f->fentry_refused[0] ? f->fentry_refused : NULL;
+	const char *reason = m == MECHANISM_FENTRY   ? f->fentry_refused
+			     : m == MECHANISM_KPROBE ? f->kprobe_refused
+						     : "";
+
+	return reason[0] ? reason : NULL;
+}
+
+bool features__preempts(const struct features *f)
+{
+	return f->preempts;
 }
 
 bool features__code(const struct features *f, const char *name, struct address_range *range)
 {
-	size_t i;
+	const struct kernel_symbol *s = find_symbol(f, name);
 
-	for (i = 0; i < CODE_COUNT; i++) {
-		if (strcmp(name, code_names[i]) || !f->code[i].from)
-			continue;
-		*range = f->code[i];
-		return true;
-	}
+	if (!s || !s->code.from)
+		return false;
+	*range = s->code;
+	return true;
+}
+
+/* The same question that the programs ask of the same types: see state.bpf.h. */
+bool features__task_state(const struct features *f)
+{
+	const struct btf_type *t;
+	int i, id = btf__find_by_name_kind(f->btf, "bpf_func_id", BTF_KIND_ENUM);
+
+	t = id > 0 ? btf__type_by_id(f->btf, (__u32)id) : NULL;
+	for (i = 0; t && i < btf_vlen(t); i++)
+		if (!strcmp(btf__name_by_offset(f->btf, btf_enum(t)[i].name_off),
+			    "BPF_FUNC_task_pt_regs"))
+			return true;
 	return false;
+}
+
+/*
+ * "bpf: Relax the requirement to use preallocated hash maps in tracing progs" (6.1)
+ * rests on this allocator. Before, the kernel warns of such a map with a splat.
+ */
+bool features__safe_allocation(const struct features *f)
+{
+	return btf__find_by_name_kind(f->btf, "bpf_mem_alloc", BTF_KIND_STRUCT) > 0;
 }

@@ -7,6 +7,7 @@
 #define SENDPATH_FEATURES_H
 
 #include "bpf/abi.h"
+#include "plan.h"
 
 #include <stdbool.h>
 
@@ -14,19 +15,26 @@ struct features;
 
 /*
  * Probes; where functions lie (features__code) only if code is asked for, as a
- * zero-copy load needs it. 0 and *out, to be freed; or -errno: -ENOENT without BTF, -EPERM where
- * programs may not be loaded at all. reason (if not NULL) then says why in words.
+ * zero-copy load needs it, or where programs can attach to functions at all. 0 and
+ * *out, to be freed; or -errno: -ENOENT without BTF, -EPERM where programs may not
+ * be loaded at all. reason (if not NULL) then says why in words.
  */
 int features__probe(struct features **out, bool code, char *reason, unsigned long size);
 void features__free(struct features *f);
 
-/* Is it in the kernel's BTF? */
-bool features__has_function(const struct features *f, const char *name);
+/* What the kernel has under this name; only for functions of the hook table. */
+void features__function(const struct features *f, const char *name, struct kernel_function *out);
 /* How many arguments a raw tracepoint passes; -1 if there is none of that name. */
 int features__tracepoint_args(const struct features *f, const char *name);
-/* NULL where tracing programs load, else the kernel's reason. */
-const char *features__fentry_refused(const struct features *f);
+/* NULL where programs of this mechanism load and attach, else the kernel's reason. */
+const char *features__refused(const struct features *f, enum mechanism m);
 /* Start and end of a function's code; false where kallsyms does not tell. */
 bool features__code(const struct features *f, const char *name, struct address_range *range);
+/* Is the kernel known to take the CPU from a thread that runs in it? */
+bool features__preempts(const struct features *f);
+/* Can programs keep state with a thread, and see its registers (Linux 5.15)? */
+bool features__task_state(const struct features *f);
+/* Can a program insert into a hash that was not allocated beforehand (Linux 6.1)? */
+bool features__safe_allocation(const struct features *f);
 
 #endif

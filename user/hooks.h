@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Which hooks there are, by which mechanisms each can be had, and which one a run
- * uses. The table is data and the resolver is pure: it asks what the kernel has
- * through four questions and touches nothing.
+ * Which hooks there are, and by which mechanisms each can be had: data. Which of
+ * them a run uses is up to the resolver, plan.h.
  */
 #ifndef SENDPATH_HOOKS_H
 #define SENDPATH_HOOKS_H
@@ -10,7 +9,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum mechanism { MECHANISM_NONE, MECHANISM_FENTRY, MECHANISM_TRACEPOINT };
+enum mechanism {
+	MECHANISM_NONE,
+	MECHANISM_FENTRY,
+	MECHANISM_KPROBE,
+	MECHANISM_TRACEPOINT,
+	MECHANISM_OFF, /* as a forced choice: no hooks at all */
+};
 
 /* What a hook answers; the index into a plan. */
 enum hook_id { HOOK_SEND, HOOK_COMPLETION, HOOK_SKB_COPY, HOOK_RECEIVER_COPY, HOOK_COUNT };
@@ -23,59 +28,32 @@ struct tracepoint_need {
 /* One way to have a hook. */
 struct hook_way {
 	enum mechanism mechanism;
-	const char *symbol;	  /* what it attaches to, as people say it */
-	const char *span;	  /* what a time measured by it covers; NULL: it measures none */
-	const char *programs[4];  /* NULL-terminated names in the BPF object */
-	const char *functions[3]; /* NULL-terminated: must be in the kernel */
-	struct tracepoint_need tracepoints[3]; /* ends with a NULL name */
+	const char *span;	 /* what a time measured by it covers; NULL: it measures none */
+	const char *programs[4]; /* NULL-terminated names in the BPF object; of a send, the one
+				    that sees it begin comes first */
+	/* NULL-terminated: names that kernels gave the function to attach to; any will do. */
+	const char *functions[4];
+	struct tracepoint_need tracepoints[3]; /* ends with a NULL name; needs them all */
 	const char *code;   /* a function whose place in memory must be known, or NULL */
 	const char *misses; /* what it could miss, or NULL */
+	bool counts_at_end; /* a send whose beginning was not seen is counted, untimed */
 };
 
-#define WAYS_MAX 3
+#define WAYS_MAX 5
 
 struct hook {
 	const char *name;
 	const char *purpose;
 	bool zerocopy_only;		/* of no use to a load that never asks for zero-copy */
+	bool preemptible;		/* runs as part of a thread, not of an interrupt */
 	struct hook_way ways[WAYS_MAX]; /* best first; ends with MECHANISM_NONE */
 };
 
-enum hook_status { HOOK_PLANNED, HOOK_UNAVAILABLE, HOOK_DISABLED };
-
-struct plan_entry {
-	const struct hook_way *way; /* NULL unless planned */
-	enum hook_status status;
-	char reason[256]; /* why not; or what it could miss */
-};
-
-struct plan {
-	struct plan_entry entries[HOOK_COUNT];
-};
-
-/* The questions a plan asks of a kernel. */
-struct kernel_facts {
-	const void *context;
-	bool (*has_function)(const void *context, const char *name);
-	bool (*has_code)(const void *context, const char *name);
-	int (*tracepoint_args)(const void *context, const char *name); /* -1: none */
-	const char *(*fentry_refused)(const void *context);	       /* NULL: it works */
-};
-
 const struct hook *hook__get(enum hook_id id);
+/* All that a way may attach to, as people say it: "a or b", "a, b". */
+void hook_way__symbols(const struct hook_way *way, char *text, size_t size);
 const char *mechanism_name(enum mechanism m);
-/* "fentry", "tracepoint"; MECHANISM_NONE if it is neither. */
+/* "fentry", "kprobe", "tracepoint", "none" for MECHANISM_OFF; MECHANISM_NONE if it is no name. */
 enum mechanism mechanism_parse(const char *name);
-
-/*
- * Chooses a way for each hook. forced limits the choice to one mechanism; but
- * fentry only for the hook that times sends, as the others may want a tracepoint. False if sends
- * cannot be timed: the entry's reason says why.
- */
-bool plan__resolve(struct plan *plan, const struct kernel_facts *facts, enum mechanism forced,
-		   bool zerocopy);
-
-/* The mechanism that times calls. */
-enum mechanism plan__tier(const struct plan *plan);
 
 #endif

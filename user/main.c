@@ -46,7 +46,7 @@ static int prepare(struct grid *grid, struct features **features, struct host *h
 		   struct counter_events **events)
 {
 	const struct options *o = grid->options;
-	char reason[256] = "";
+	char reason[600] = "";
 
 	if (o->events && counter_events__parse(events, o->events, reason, sizeof(reason))) {
 		log_error("--events %s (showevtinfo of libpfm4 lists the names)", reason);
@@ -57,7 +57,8 @@ static int prepare(struct grid *grid, struct features **features, struct host *h
 		return STATUS_CANNOT;
 	}
 	/* kallsyms shows addresses to the privileged only: before giving that up. */
-	if (features__probe(features, asks_for_zerocopy(&o->load), reason, sizeof(reason))) {
+	if (o->tier != MECHANISM_OFF &&
+	    features__probe(features, asks_for_zerocopy(&o->load), reason, sizeof(reason))) {
 		log_error("%s", reason);
 		return STATUS_CANNOT;
 	}

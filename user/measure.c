@@ -12,9 +12,9 @@
 
 enum exit_status { EXIT_RUN_FAILED = 1, EXIT_CANNOT_MEASURE = 3 };
 
-static bool fact_function(const void *f, const char *name)
+static void fact_function(const void *f, const char *name, struct kernel_function *out)
 {
-	return features__has_function(f, name);
+	features__function(f, name, out);
 }
 
 static bool fact_code(const void *f, const char *name)
@@ -29,15 +29,20 @@ static int fact_tracepoint(const void *f, const char *name)
 	return features__tracepoint_args(f, name);
 }
 
-static const char *fact_refused(const void *f)
+static const char *fact_refused(const void *f, enum mechanism m)
 {
-	return features__fentry_refused(f);
+	return features__refused(f, m);
+}
+
+static bool fact_preempts(const void *f)
+{
+	return features__preempts(f);
 }
 
 struct kernel_facts measure__facts(const struct features *features)
 {
-	return (struct kernel_facts){features, fact_function, fact_code, fact_tracepoint,
-				     fact_refused};
+	return (struct kernel_facts){features,	      fact_function, fact_code,
+				     fact_tracepoint, fact_refused,  fact_preempts};
 }
 
 static int fail(struct run_result *r, int err, int exit_status, const char *text)
@@ -59,7 +64,7 @@ static int plan_hooks(struct run_result *r, const struct run_setup *setup)
 {
 	const struct send_ops *ops = variants__find(setup->load.variant);
 	struct kernel_facts facts = measure__facts(setup->features);
-	char text[400];
+	char text[700];
 
 	if (plan__resolve(&r->plan, &facts, setup->tier, ops && ops->flags & SEND_ZEROCOPY))
 		return 0;
@@ -68,12 +73,14 @@ static int plan_hooks(struct run_result *r, const struct run_setup *setup)
 	return fail(r, -ENOTSUP, EXIT_CANNOT_MEASURE, text);
 }
 
-static int attach(struct run_result *r, const struct run_setup *setup, const struct generator *g,
-		  struct tracer **tracer)
+static int attach_tracer(struct run_result *r, const struct run_setup *setup,
+			 const struct generator *g, struct tracer **tracer)
 {
-	char reason[256] = "";
+	char reason[600] = "";
 	int err;
 
+	if (setup->tier == MECHANISM_OFF)
+		return 0;
 	err = tracer__attach(tracer, &r->plan, setup->features, setup->cost, reason,
 			     sizeof(reason));
 	if (err)
@@ -81,8 +88,17 @@ static int attach(struct run_result *r, const struct run_setup *setup, const str
 	err = tracer__add_target(*tracer, generator__sender(g), ROLE_SENDER);
 	if (!err)
 		err = tracer__add_target(*tracer, generator__receiver(g), ROLE_RECEIVER);
-	if (!err)
-		err = counters__open(&r->sender.counters, generator__sender(g), setup->events);
+	return err ? fail(r, err, EXIT_RUN_FAILED, strerror(-err)) : 0;
+}
+
+static int attach(struct run_result *r, const struct run_setup *setup, const struct generator *g,
+		  struct tracer **tracer)
+{
+	int err = attach_tracer(r, setup, g, tracer);
+
+	if (err)
+		return err;
+	err = counters__open(&r->sender.counters, generator__sender(g), setup->events);
 	if (!err)
 		err = counters__open(&r->receiver.counters, generator__receiver(g), setup->events);
 	if (!err && setup->last)
@@ -95,7 +111,8 @@ static void open_window(struct run_result *r, struct tracer *tracer)
 	counters__enable(r->sender.counters, true);
 	counters__enable(r->receiver.counters, true);
 	clock_gettime(CLOCK_REALTIME, &r->started);
-	tracer__gate(tracer, true);
+	if (tracer)
+		tracer__gate(tracer, true);
 	r->window = true;
 }
 
@@ -103,12 +120,13 @@ static int close_window(struct run_result *r, struct tracer *tracer)
 {
 	int err;
 
-	tracer__gate(tracer, false);
+	if (tracer)
+		tracer__gate(tracer, false);
 	counters__enable(r->sender.counters, false);
 	counters__enable(r->receiver.counters, false);
 	r->sender.count = counters__read(r->sender.counters, &r->sender.values);
 	r->receiver.count = counters__read(r->receiver.counters, &r->receiver.values);
-	err = tracer__read(tracer, &r->measured);
+	err = tracer ? tracer__read(tracer, &r->measured) : 0;
 	return err ? fail(r, err, EXIT_RUN_FAILED, "reading what the kernel counted failed") : 0;
 }
 

@@ -7,15 +7,16 @@
 #include "features.h"
 #include "generator.h"
 #include "measured.h"
+#include "plan.h"
 
 #include <time.h>
 
 struct run_setup {
 	struct load load;
-	const struct features *features;
-	enum mechanism tier;		     /* forced; MECHANISM_NONE: the best there is */
-	bool cost;			     /* count what the programs themselves cost */
-	bool last;			     /* no further run will attach anything */
+	const struct features *features; /* NULL where tier is MECHANISM_OFF */
+	enum mechanism tier; /* forced; MECHANISM_NONE: the best there is, MECHANISM_OFF: none */
+	bool cost;	     /* count what the programs themselves cost */
+	bool last;	     /* no further run will attach anything */
 	const struct counter_events *events; /* further ones, or NULL */
 	generator_tick tick;
 	void *tick_context;

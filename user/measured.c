@@ -25,3 +25,12 @@ __s64 measured__outstanding(const struct measured *m)
 	measured__zerocopy(m, &sums);
 	return (__s64)(sums.requests - sums.failed - sums.ignored - m->totals.completions);
 }
+
+__u64 measured__lost_calls(const struct measured *m, const struct hook_way *way)
+{
+	const struct totals *t = &m->totals;
+
+	if (way->counts_at_end)
+		return m->missed_ends + t->lost_threads;
+	return t->begun - t->ended + m->missed_begins + t->lost_threads;
+}

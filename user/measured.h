@@ -11,6 +11,8 @@ struct measured {
 	__u64 errors[CALL_SLOTS][ERRNO_SLOTS];
 	struct totals totals;
 	__u64 missed[HOOK_COUNT]; /* runs of a hook's programs that the kernel skipped */
+	__u64 missed_begins;	  /* of these, looks at the beginning of a send, */
+	__u64 missed_ends;	  /* and at its end */
 	__u64 missed_merges;	  /* of these, looks at a notification that joined another */
 	__u64 bpf_ns;		  /* 0 unless their cost was counted */
 	__u64 bpf_runs;
@@ -22,6 +24,11 @@ struct zerocopy_sums {
 };
 
 void measured__zerocopy(const struct measured *m, struct zerocopy_sums *sums);
+/*
+ * Sends that were not counted, by the way that sends were watched. Where a program
+ * was skipped for a process that is not measured it counts too: at most so many.
+ */
+__u64 measured__lost_calls(const struct measured *m, const struct hook_way *way);
 /* Accepted zero-copy sends that have no completion yet; below 0 if more came than were sent. */
 __s64 measured__outstanding(const struct measured *m);
 

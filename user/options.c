@@ -21,7 +21,9 @@ static const struct argp_option list[] = {
 	{"repeat", OPT_REPEAT, "N", 0, "run everything N times, interleaved (default 1)", 1},
 	{"events", OPT_EVENTS, "LIST", 0, "count these events too, by their libpfm4 names", 1},
 	{"tier", OPT_TIER, "NAME", 0,
-	 "use this mechanism: fentry or tracepoint (default: the best)", 1},
+	 "time sends by this mechanism: fentry, kprobe, tracepoint (default: the best there is); "
+	 "none: attach nothing",
+	 1},
 	{"cost", OPT_COST, NULL, 0, "also count what the measuring programs cost", 1},
 	{"verbose", OPT_VERBOSE, NULL, 0, "show what libbpf says", 1},
 	{0},
@@ -64,12 +66,19 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_TIER:
 		o->tier = mechanism_parse(arg);
-		return o->tier ? 0 : refuse(state, "--tier", arg, "give fentry or tracepoint");
+		return o->tier ? 0
+			       : refuse(state, "--tier", arg,
+					"give fentry, kprobe, tracepoint or none");
 	case OPT_COST:
 		o->cost = true;
 		return 0;
 	case OPT_VERBOSE:
 		o->verbose = true;
+		return 0;
+	case ARGP_KEY_END:
+		if (o->cost && o->tier == MECHANISM_OFF)
+			return refuse(state, "--cost", "with --tier none",
+				      "nothing is attached that could cost; leave one out");
 		return 0;
 	case ARGP_KEY_ARG:
 		return refuse(state, arg, "is no command",
@@ -84,7 +93,7 @@ static const struct argp_child children[] = {{&load_argp, 0, "The load:", 0}, {0
 static const struct argp argp = {
 	.options = list,
 	.parser = parse,
-	.args_doc = "\ndoctor\ncrosscheck [OPTION...]",
+	.args_doc = "\ndoctor [--hooks]\ncrosscheck [OPTION...]",
 	.children = children,
 	.doc = "Ask the kernel what TCP sends cost, call by call, and whether zero-copy sends were "
 	       "copied.\v"

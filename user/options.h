@@ -14,7 +14,7 @@ struct options {
 	const char *json;   /* NULL: no record is written */
 	const char *events; /* further counters, or NULL */
 	unsigned int repeat;
-	enum mechanism tier; /* MECHANISM_NONE: the best there is */
+	enum mechanism tier; /* MECHANISM_NONE: the best there is; MECHANISM_OFF: none */
 	bool cost;
 	bool verbose;
 };

@@ -50,7 +50,7 @@ static json_object *hook_block(const struct plan_entry *entry, enum hook_id id, 
 
 	add_string(o, "name", hook__get(id)->name);
 	add_string(o, "mechanism", entry->way ? mechanism_name(entry->way->mechanism) : NULL);
-	add_string(o, "symbol", entry->way ? entry->way->symbol : NULL);
+	add_string(o, "symbol", entry->way ? entry->symbol : NULL);
 	add_string(o, "status",
 		   entry->way			    ? "attached"
 		   : entry->status == HOOK_DISABLED ? "disabled"
@@ -63,9 +63,10 @@ static json_object *hook_block(const struct plan_entry *entry, enum hook_id id, 
 static json_object *plan_block(const struct run_result *r)
 {
 	json_object *o = json_object_new_object(), *hooks = json_object_new_array();
+	enum mechanism tier = plan__tier(&r->plan);
 	enum hook_id id;
 
-	add_string(o, "tier", mechanism_name(plan__tier(&r->plan)));
+	add_string(o, "tier", tier == MECHANISM_OFF ? NULL : mechanism_name(tier));
 	for (id = 0; id < HOOK_COUNT; id++)
 		json_object_array_add(hooks,
 				      hook_block(&r->plan.entries[id], id, r->measured.missed[id]));

@@ -51,8 +51,15 @@ static json_object *call(const struct run_result *r, __u32 slot, struct unmeasur
 
 json_object *record__calls(const struct run_result *r, struct unmeasured *u)
 {
-	json_object *list = json_object_new_array();
+	const struct plan_entry *send = &r->plan.entries[HOOK_SEND];
+	json_object *list;
 	__u32 slot;
+
+	if (!send->way) {
+		unmeasured__add(u, "calls", send->reason);
+		return NULL;
+	}
+	list = json_object_new_array();
 
 	for (slot = 0; slot < CALL_SLOTS; slot++)
 		if (r->measured.calls[slot].sends)

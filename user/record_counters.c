@@ -56,7 +56,7 @@ static __u64 lost_completions(const struct run_result *r)
 
 /*
  * Of notifications that joined another, those whose own flag nobody read: the look
- * was skipped, or no program looks. The fentry hook sees them before they merge.
+ * was skipped, or no program looks. The function's hook sees them before they merge.
  */
 static __u64 lost_flags(const struct run_result *r)
 {
@@ -73,13 +73,16 @@ static __u64 lost_flags(const struct run_result *r)
 
 json_object *record__lost(const struct run_result *r, struct unmeasured *u)
 {
-	const struct measured *m = &r->measured;
-	const struct totals *t = &m->totals;
-	json_object *o = json_object_new_object();
+	const struct hook_way *way = r->plan.entries[HOOK_SEND].way;
+	json_object *o;
 
-	json_object_object_add(
-		o, "calls",
-		json_object_new_uint64(t->lost_starts + t->lost_threads + m->missed[HOOK_SEND]));
+	if (!way) {
+		unmeasured__add(u, "lost", r->plan.entries[HOOK_SEND].reason);
+		return NULL;
+	}
+	o = json_object_new_object();
+	json_object_object_add(o, "calls",
+			       json_object_new_uint64(measured__lost_calls(&r->measured, way)));
 	json_object_object_add(o, "completions", json_object_new_uint64(lost_completions(r)));
 	json_object_object_add(o, "flags", json_object_new_uint64(lost_flags(r)));
 	json_object_object_add(o, "stacks", NULL);

@@ -59,7 +59,7 @@ static void add_bytes_copied(json_object *o, const struct run_result *r, __u64 c
 	const struct hook_way *way = r->plan.entries[HOOK_COMPLETION].way;
 	__u64 accepted = sums->requests - sums->failed - sums->ignored;
 
-	if (way->mechanism == MECHANISM_FENTRY)
+	if (way->mechanism != MECHANISM_TRACEPOINT)
 		json_object_object_add(o, "bytes_copied", json_object_new_uint64(t->bytes_copied));
 	else if (!copied)
 		json_object_object_add(o, "bytes_copied", json_object_new_uint64(0));

@@ -59,7 +59,8 @@ static void headline(const struct cells *cells, FILE *out)
 		record__string(r, "/host/arch"), cpus,
 		json_object_get_boolean(record__at(r, "/host/virtualized")) ? ", virtual machine"
 									    : "",
-		record__at(r, "/host/pmu") ? "" : ", no PMU", record__string(r, "/plan/tier"));
+		record__at(r, "/host/pmu") ? "" : ", no PMU",
+		record__at(r, "/plan/tier") ? record__string(r, "/plan/tier") : "not traced");
 	record__number(r, "/load/message_bytes", &bytes);
 	record__number(r, "/load/fields", &fields);
 	record__number(r, "/load/threads", &threads);

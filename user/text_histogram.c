@@ -94,7 +94,7 @@ static void call(const struct cell *cell, const char *title, json_object *first,
 		zerocopy ? " with MSG_ZEROCOPY" : "", record__string(first, "/wall_ns/span"),
 		units__count_text((unsigned long long)sends, a));
 	if (sends > (double)h.count)
-		fprintf(out, " (%s of them failed before the span begins)",
+		fprintf(out, " (%s of them failed before the span, or their start was missed)",
 			units__count_text((unsigned long long)sends - h.count, b));
 	fputc('\n', out);
 	if (!h.count)

@@ -19,7 +19,7 @@
 
 struct program_stats {
 	__u64 missed[HOOK_COUNT]; /* skipped runs of the hook's programs */
-	__u64 missed_merges;
+	__u64 missed_begins, missed_ends, missed_merges;
 	__u64 ns, runs; /* of all of them, where their cost is counted */
 };
 
@@ -35,23 +35,47 @@ struct tracer {
 	struct program_stats opened;		 /* what the counters said when the gate opened */
 };
 
-static void load_only_planned(struct sendpath *skel, const struct plan *plan)
+/* A tracing program is loaded for a certain function. 0 or -errno. */
+static int plan_program(struct sendpath *skel, const char *name, const char *symbol)
 {
+	struct bpf_program *program = bpf_object__find_program_by_name(skel->obj, name);
+
+	if (!program)
+		return -ENOENT;
+	bpf_program__set_autoload(program, true);
+	if (bpf_program__type(program) != BPF_PROG_TYPE_TRACING)
+		return 0;
+	return bpf_program__set_attach_target(program, 0, symbol);
+}
+
+static int load_only_planned(struct sendpath *skel, const struct plan *plan)
+{
+	const struct plan_entry *entry;
 	struct bpf_program *program;
 	const char *const *name;
 	enum hook_id id;
+	int err = 0;
 
 	bpf_object__for_each_program (program, skel->obj)
 		bpf_program__set_autoload(program, false);
 	for (id = 0; id < HOOK_COUNT; id++) {
-		if (!plan->entries[id].way)
-			continue;
-		for (name = plan->entries[id].way->programs; *name; name++) {
-			program = bpf_object__find_program_by_name(skel->obj, *name);
-			if (program)
-				bpf_program__set_autoload(program, true);
-		}
+		entry = &plan->entries[id];
+		for (name = entry->way ? entry->way->programs : NULL; name && *name && !err; name++)
+			err = plan_program(skel, *name, entry->symbol);
 	}
+	return err;
+}
+
+/* Which maps are made, and how, is up to what the kernel can do. */
+static void fit_maps(struct sendpath *skel, const struct features *features)
+{
+	bool task_state = features__task_state(features);
+
+	bpf_map__set_autocreate(skel->maps.threads, task_state);
+	bpf_map__set_autocreate(skel->maps.threads_by_id, !task_state);
+	bpf_program__set_autoload(skel->progs.thread_gone, !task_state);
+	if (!features__safe_allocation(features))
+		bpf_map__set_map_flags(skel->maps.sockets, 0);
 }
 
 /* Where a merged notification is freed, for the program that looks for it. */
@@ -69,8 +93,17 @@ static void set_addresses(struct sendpath *skel, const struct features *features
 			skel->rodata->merge_ranges[i] = range;
 }
 
+static struct bpf_link *attach_to(const struct bpf_program *program, const char *symbol)
+{
+	const char *section = bpf_program__section_name(program);
+
+	if (bpf_program__type(program) != BPF_PROG_TYPE_KPROBE)
+		return bpf_program__attach(program);
+	return bpf_program__attach_kprobe(program, !strncmp(section, "kretprobe", 9), symbol);
+}
+
 /* One link a program, though several hooks may name it. 0 or -errno. */
-static int attach_program(struct tracer *t, const char *name)
+static int attach_program(struct tracer *t, const char *name, const char *symbol)
 {
 	struct bpf_program *program = bpf_object__find_program_by_name(t->skel->obj, name);
 	struct bpf_link *link;
@@ -81,7 +114,7 @@ static int attach_program(struct tracer *t, const char *name)
 			return 0;
 	if (!program || t->attached_count == PROGRAMS_MAX)
 		return -ENOENT;
-	link = bpf_program__attach(program);
+	link = attach_to(program, symbol);
 	if (!link)
 		return -errno;
 	t->attached[t->attached_count].program = name;
@@ -95,11 +128,11 @@ static int attach_hook(struct tracer *t, struct plan_entry *entry)
 	int err;
 
 	for (name = entry->way->programs; *name; name++) {
-		err = attach_program(t, *name);
+		err = attach_program(t, *name, entry->symbol);
 		if (!err)
 			continue;
 		snprintf(entry->reason, sizeof(entry->reason), "attaching to %s failed: %s",
-			 entry->way->symbol, strerror(-err));
+			 entry->symbol, strerror(-err));
 		entry->way = NULL;
 		entry->status = HOOK_UNAVAILABLE;
 		return err;
@@ -123,7 +156,10 @@ static int load(struct tracer *t, const struct plan *plan, const struct features
 	t->skel = sendpath__open();
 	if (!t->skel)
 		return -errno;
-	load_only_planned(t->skel, plan);
+	err = load_only_planned(t->skel, plan);
+	if (err)
+		return err;
+	fit_maps(t->skel, features);
 	set_addresses(t->skel, features);
 	getrlimit(RLIMIT_MEMLOCK, &before);
 	raise_memlock();
@@ -148,6 +184,14 @@ int tracer__attach(struct tracer **out, struct plan *plan, const struct features
 		snprintf(reason, size, "the kernel refused the programs: %s (--verbose tells more)",
 			 strerror(-err));
 		goto fail;
+	}
+	if (!features__task_state(features)) {
+		err = attach_program(t, "thread_gone", NULL);
+		if (err) {
+			snprintf(reason, size, "attaching to sched_process_exit failed: %s",
+				 strerror(-err));
+			goto fail;
+		}
 	}
 	for (id = 0; id < HOOK_COUNT; id++) {
 		if (!plan->entries[id].way)
@@ -216,6 +260,10 @@ static int read_program_stats(const struct tracer *t, struct program_stats *out)
 			if (err)
 				return err;
 			out->missed[id] += info.recursion_misses;
+			if (id == HOOK_SEND && name == t->ways[id]->programs)
+				out->missed_begins = info.recursion_misses;
+			else if (id == HOOK_SEND)
+				out->missed_ends = info.recursion_misses;
 			if (!strcmp(*name, "notification_freed"))
 				out->missed_merges = info.recursion_misses;
 		}
@@ -325,6 +373,8 @@ int tracer__read(struct tracer *t, struct measured *out)
 		return err;
 	for (id = 0; id < HOOK_COUNT; id++)
 		out->missed[id] = now.missed[id] - t->opened.missed[id];
+	out->missed_begins = now.missed_begins - t->opened.missed_begins;
+	out->missed_ends = now.missed_ends - t->opened.missed_ends;
 	out->missed_merges = now.missed_merges - t->opened.missed_merges;
 	out->bpf_ns = now.ns - t->opened.ns;
 	out->bpf_runs = now.runs - t->opened.runs;

@@ -4,8 +4,8 @@
 #define SENDPATH_TRACER_H
 
 #include "features.h"
-#include "hooks.h"
 #include "measured.h"
+#include "plan.h"
 
 #include <sys/types.h>
 

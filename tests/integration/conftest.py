@@ -60,6 +60,15 @@ def check(record):
 NOTHING_LOST = {"calls": 0, "completions": 0, "flags": 0, "stacks": None}
 
 
+def hook(record, name):
+    return only([h for h in record["plan"]["hooks"] if h["name"] == name])
+
+
+def reason(record, name):
+    """What the plan says that this hook could miss, or why it is not there; "" if nothing."""
+    return hook(record, name)["reason"] or ""
+
+
 def only(sequence):
     assert len(sequence) == 1, sequence
     return sequence[0]
@@ -98,9 +107,10 @@ def eventually(condition, seconds=10):
 
 _doctor = analyze("doctor")
 CAN_MEASURE = _doctor.returncode == 0
+_hooks = analyze("doctor", "--hooks").stdout
 TIERS = os.environ.get("SENDPATH_TIERS", "").split() or [
-    tier for tier in ("fentry", "tracepoint")
-    if tier == "tracepoint" or re.search(r"^hook send +fentry", _doctor.stdout, re.M)]
+    tier for tier in ("fentry", "kprobe", "tracepoint")
+    if re.search(rf"^send\t{tier}\t.*\t(attached|may miss)\t", _hooks, re.M)]
 
 needs_bpf = pytest.mark.skipif(
     not CAN_MEASURE, reason="sends cannot be timed here: " + " / ".join(

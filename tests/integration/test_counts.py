@@ -3,12 +3,22 @@
 
 import pytest
 
-from conftest import CALLS, NOTHING_LOST, TIERS, VARIANTS, needs_bpf, only, records
+from conftest import (CALLS, NOTHING_LOST, TIERS, VARIANTS, hook, needs_bpf, only, reason,
+                      records)
 
 pytestmark = needs_bpf
 
 SYSCALL = {"twocopy": "sendto", "onecopy": "sendmsg", "zerocopy": "sendmsg"}
-SPANS = {"fentry": {"tcp_sendmsg"}, "tracepoint": {"tcp_sendmsg_locked..return", "syscall"}}
+SPANS = {"fentry": {"tcp_sendmsg"}, "kprobe": {"tcp_sendmsg"},
+         "tracepoint": {"tcp_sendmsg_locked..return", "syscall"}}
+
+
+def all_but_the_lost(record):
+    """Where the kernel preempts programs, what it skipped is counted; at most that is missing."""
+    app, call, lost = record["app"], only(record["calls"]), record["lost"]["calls"]
+    assert app["send_calls"] - lost <= call["sends"] <= app["send_calls"]
+    assert call["bytes"] <= app["bytes"]
+    assert record["receiver"]["bytes"] <= app["received_bytes"]
 
 
 def exact(record, variant, threads):
@@ -16,13 +26,17 @@ def exact(record, variant, threads):
     assert app["messages"] == CALLS // threads * threads
     assert call["syscall"] == SYSCALL[variant]
     assert call["zerocopy"] == (variant == "zerocopy")
+    assert {w["code"] for w in record["warnings"]} <= {"no_pmu", "few_cpus", "governor",
+                                                       "debug_kernel", "hook_misses"}
+    if "preempts" in reason(record, "send"):
+        all_but_the_lost(record)
+        return
     assert call["sends"] == call["syscalls"] == app["send_calls"]
     assert call["bytes"] == app["bytes"] == app["received_bytes"]
     assert call["errors"] == app["errors"]
     assert record["receiver"]["bytes"] == app["received_bytes"]
-    assert record["lost"] == NOTHING_LOST
-    assert {w["code"] for w in record["warnings"]} <= {"no_pmu", "few_cpus", "governor",
-                                                       "debug_kernel", "hook_misses"}
+    flags = record["lost"]["flags"] if "merged" in reason(record, "completion") else 0
+    assert record["lost"] == {**NOTHING_LOST, "flags": flags}
 
 
 def timed(record, tier):
@@ -31,7 +45,9 @@ def timed(record, tier):
     wall = call["wall_ns"]
     failed = sum(call["errors"].values())
     assert wall["span"] in SPANS[tier]
-    assert call["sends"] - failed <= wall["count"] <= call["sends"]
+    if "preempts" not in reason(record, "send"):
+        assert call["sends"] - failed <= wall["count"]
+    assert wall["count"] <= call["sends"]
     assert sum(count for _, _, count in wall["buckets"]) == wall["count"]
     assert wall["min"] <= wall["p50"] <= wall["p90"] <= wall["p99"] <= wall["p999"] <= wall["max"]
     assert wall["min"] * wall["count"] <= wall["sum"] <= wall["max"] * wall["count"]
@@ -49,14 +65,24 @@ def test_counts_are_exact(variant, threads, tier, untouched):
     timed(record, tier)
     if variant != "zerocopy":
         assert record["zerocopy"] is None
-        return
+    elif hook(record, "completion")["status"] == "attached":
+        settled(record)
+    else:
+        assert record["zerocopy"]["completions"] is None
+
+
+def settled(record):
+    """Every zero-copy send ended in exactly one way; on loopback all were copied."""
     zerocopy, app = record["zerocopy"], record["app"]["zerocopy"]
     accepted = record["app"]["send_calls"] - sum(record["app"]["errors"].values())
+    assert zerocopy["app_told_copied"] == app["copied"] == accepted
+    if "preempts" in reason(record, "send"):
+        assert zerocopy["completions"] <= accepted
+        return
     assert zerocopy["requests"] == record["app"]["send_calls"]
     assert zerocopy["completions"] == app["completions"] == accepted
     assert zerocopy["copied"] == zerocopy["completions"]
     assert zerocopy["fallback_rate"] == 1
-    assert zerocopy["app_told_copied"] == app["copied"] == accepted
     assert zerocopy["outstanding"] == zerocopy["ignored"] == 0
     assert sum(r["count"] for r in zerocopy["refused"]) == sum(record["app"]["errors"].values())
     assert zerocopy["bytes_copied"] == zerocopy["bytes"] == record["app"]["bytes"]

@@ -31,6 +31,28 @@ def test_plan_of_a_run_is_what_it_said():
             assert line == f"unavailable: {hook['reason']}"
 
 
+def test_every_way_of_every_hook_is_tried(untouched):
+    header, *lines = analyze("doctor", "--hooks").stdout.splitlines()
+    assert header.split("\t") == ["hook", "mechanism", "symbol", "status", "reason"]
+    rows = [line.split("\t") for line in lines]
+    assert {row[0] for row in rows} == {"send", "completion", "skb copy", "receiver copy"}
+    assert {row[1] for row in rows} == {"fentry", "kprobe", "tracepoint"}
+    for hook, mechanism, symbol, status, reason in rows:
+        assert status in ("attached", "may miss", "unavailable")
+        assert symbol and bool(reason) == (status != "attached"), (hook, mechanism)
+
+
+@pytest.mark.skipif(not CAN_MEASURE, reason="sends cannot be timed here")
+def test_no_mechanism_attaches_nothing(untouched):
+    record = only(records("--variant", "zerocopy", "--messages", "10", "--tier", "none"))
+    assert record["plan"]["tier"] is None
+    assert {hook["status"] for hook in record["plan"]["hooks"]} == {"disabled"}
+    assert record["app"]["messages"] == 10
+    for key in ("calls", "zerocopy", "receiver", "lost"):
+        assert record[key] is None
+        assert only([u for u in record["unmeasured"] if u["key"] == key])["reason"]
+
+
 def test_devices_of_a_namespace():
     """A veth pair and a tun device, in a namespace that goes with its process."""
     script = ("ip link add left type veth peer name right && ip tuntap add dev tun0 mode tun && "

@@ -8,25 +8,31 @@
 
 #include <cmocka.h>
 
-#include "user/hooks.h"
+#include "user/plan.h"
 
 /* A kernel as a list of what it has. */
 struct fake {
-	const char *functions[8];
+	const char *functions[8]; /* in its code and its BTF */
+	struct {
+		const char *name, *variant;
+	} variants[4];
 	struct tracepoint_need tracepoints[8];
-	const char *refused;
-	bool hides_code;
+	const char *fentry_refused, *kprobe_refused;
+	bool hides_code, preempts;
 };
 
-static bool has_function(const void *context, const char *name)
+static void function(const void *context, const char *name, struct kernel_function *f)
 {
 	const struct fake *k = context;
 	size_t i;
 
+	memset(f, 0, sizeof(*f));
 	for (i = 0; k->functions[i]; i++)
 		if (!strcmp(k->functions[i], name))
-			return true;
-	return false;
+			f->code = f->typed = true;
+	for (i = 0; k->variants[i].name; i++)
+		if (!strcmp(k->variants[i].name, name))
+			strcpy(f->variant, k->variants[i].variant);
 }
 
 static bool has_code(const void *context, const char *name)
@@ -46,15 +52,25 @@ static int tracepoint_args(const void *context, const char *name)
 	return -1;
 }
 
-static const char *refused(const void *context)
+static const char *refused(const void *context, enum mechanism m)
 {
-	return ((const struct fake *)context)->refused;
+	const struct fake *k = context;
+
+	return m == MECHANISM_FENTRY   ? k->fentry_refused
+	       : m == MECHANISM_KPROBE ? k->kprobe_refused
+				       : NULL;
+}
+
+static bool preempts(const void *context)
+{
+	return ((const struct fake *)context)->preempts;
 }
 
 static bool resolve(struct plan *plan, const struct fake *kernel, enum mechanism forced,
 		    bool zerocopy)
 {
-	struct kernel_facts facts = {kernel, has_function, has_code, tracepoint_args, refused};
+	struct kernel_facts facts = {kernel,	      function, has_code,
+				     tracepoint_args, refused,	preempts};
 
 	return plan__resolve(plan, &facts, forced, zerocopy);
 }
@@ -70,14 +86,15 @@ static const struct fake full = {
 			{"sys_enter", 2}},
 };
 
-/* Tracing programs refused, no sock_send_length, one argument to consume_skb. */
+/* Tracing programs and kprobes refused, no sock_send_length, one argument to consume_skb. */
 static const struct fake locked = {
 	.tracepoints = {{"sys_enter", 2},
 			{"sys_exit", 2},
 			{"inet_sk_error_report", 1},
 			{"consume_skb", 1},
 			{"skb_copy_datagram_iovec", 2}},
-	.refused = "refused by the test",
+	.fentry_refused = "fentry refused by the test",
+	.kprobe_refused = "kprobes refused by the test",
 };
 
 static void test_best_mechanism_wins(void **state)
@@ -101,7 +118,7 @@ static void test_forced_tracepoint_takes_the_cheap_pair(void **state)
 	(void)state;
 	assert_true(resolve(&plan, &full, MECHANISM_TRACEPOINT, true));
 	assert_string_equal(plan.entries[HOOK_SEND].way->span, "tcp_sendmsg_locked..return");
-	assert_string_equal(plan.entries[HOOK_COMPLETION].way->symbol,
+	assert_string_equal(plan.entries[HOOK_COMPLETION].symbol,
 			    "inet_sk_error_report, consume_skb");
 	assert_int_equal(plan.entries[HOOK_SKB_COPY].status, HOOK_UNAVAILABLE);
 	assert_string_equal(plan.entries[HOOK_SKB_COPY].reason, "no tracepoint sees it");
@@ -127,7 +144,7 @@ static void test_forced_fentry_lets_other_hooks_fall_back(void **state)
 	inlined.functions[2] = NULL;
 	assert_true(resolve(&plan, &inlined, MECHANISM_FENTRY, true));
 	assert_int_equal(plan__tier(&plan), MECHANISM_FENTRY);
-	assert_string_equal(plan.entries[HOOK_COMPLETION].way->symbol,
+	assert_string_equal(plan.entries[HOOK_COMPLETION].symbol,
 			    "inet_sk_error_report, consume_skb");
 }
 
@@ -137,7 +154,7 @@ static void test_forced_fentry_fails_where_it_is_refused(void **state)
 
 	(void)state;
 	assert_false(resolve(&plan, &locked, MECHANISM_FENTRY, true));
-	assert_string_equal(plan.entries[HOOK_SEND].reason, "refused by the test");
+	assert_string_equal(plan.entries[HOOK_SEND].reason, "fentry refused by the test");
 	assert_int_equal(plan__tier(&plan), MECHANISM_NONE);
 }
 
@@ -149,7 +166,7 @@ static void test_locked_kernel_falls_back_and_says_what_it_misses(void **state)
 	assert_true(resolve(&plan, &locked, MECHANISM_NONE, true));
 	assert_string_equal(plan.entries[HOOK_SEND].way->span, "syscall");
 	assert_non_null(strstr(plan.entries[HOOK_SEND].reason, "sees sendto"));
-	assert_string_equal(plan.entries[HOOK_COMPLETION].way->symbol, "inet_sk_error_report");
+	assert_string_equal(plan.entries[HOOK_COMPLETION].symbol, "inet_sk_error_report");
 	assert_non_null(strstr(plan.entries[HOOK_COMPLETION].reason, "merged notification"));
 }
 
@@ -161,19 +178,20 @@ static void test_hidden_addresses_cost_the_exact_flag(void **state)
 	(void)state;
 	hidden.hides_code = true;
 	assert_true(resolve(&plan, &hidden, MECHANISM_TRACEPOINT, true));
-	assert_string_equal(plan.entries[HOOK_COMPLETION].way->symbol, "inet_sk_error_report");
+	assert_string_equal(plan.entries[HOOK_COMPLETION].symbol, "inet_sk_error_report");
 	assert_true(resolve(&plan, &hidden, MECHANISM_FENTRY, true));
-	assert_string_equal(plan.entries[HOOK_COMPLETION].way->symbol, "__msg_zerocopy_callback");
+	assert_string_equal(plan.entries[HOOK_COMPLETION].symbol, "__msg_zerocopy_callback");
 }
 
 static void test_nothing_there_gives_every_reason(void **state)
 {
-	static const struct fake empty = {.refused = NULL};
+	static const struct fake empty = {.hides_code = true};
 	struct plan plan;
 
 	(void)state;
 	assert_false(resolve(&plan, &empty, MECHANISM_NONE, true));
 	assert_string_equal(plan.entries[HOOK_SEND].reason,
+			    "this kernel has no function tcp_sendmsg; "
 			    "this kernel has no function tcp_sendmsg; "
 			    "this kernel has no tracepoint tcp_sendmsg_locked; "
 			    "this kernel has no tracepoint sys_enter");
@@ -191,6 +209,156 @@ static void test_copying_loads_do_without_zerocopy_hooks(void **state)
 	assert_int_equal(plan.entries[HOOK_RECEIVER_COPY].status, HOOK_PLANNED);
 }
 
+static void test_kprobes_stand_in_for_refused_tracing_programs(void **state)
+{
+	struct fake kernel = full;
+	struct plan plan;
+
+	(void)state;
+	kernel.fentry_refused = "refused";
+	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, true));
+	assert_int_equal(plan__tier(&plan), MECHANISM_KPROBE);
+	assert_string_equal(plan.entries[HOOK_SEND].way->span, "tcp_sendmsg");
+	/* The exact tracepoints are better than a kprobe that interrupts can lose. */
+	assert_int_equal(plan.entries[HOOK_COMPLETION].way->mechanism, MECHANISM_TRACEPOINT);
+	assert_int_equal(plan.entries[HOOK_SKB_COPY].way->mechanism, MECHANISM_KPROBE);
+	assert_non_null(strstr(plan.entries[HOOK_SKB_COPY].reason, "interrupts"));
+}
+
+/* There a program is skipped while another thread is preempted inside it. */
+static void test_a_preemptible_kernel_gets_kprobes_where_threads_run(void **state)
+{
+	struct fake kernel = full;
+	struct plan plan;
+
+	(void)state;
+	kernel.preempts = true;
+	kernel.functions[3] = "skb_copy_datagram_iter";
+	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, true));
+	assert_int_equal(plan__tier(&plan), MECHANISM_KPROBE);
+	assert_string_equal(plan.entries[HOOK_SEND].reason, "");
+	assert_int_equal(plan.entries[HOOK_RECEIVER_COPY].way->mechanism, MECHANISM_KPROBE);
+	/* Completions mostly come in interrupts, which are not preempted. */
+	assert_int_equal(plan.entries[HOOK_COMPLETION].way->mechanism, MECHANISM_FENTRY);
+	assert_true(resolve(&plan, &kernel, MECHANISM_FENTRY, true));
+	assert_int_equal(plan__tier(&plan), MECHANISM_FENTRY);
+	assert_non_null(strstr(plan.entries[HOOK_SEND].reason, "preempts"));
+	kernel.kprobe_refused = "refused";
+	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, true));
+	assert_int_equal(plan__tier(&plan), MECHANISM_FENTRY);
+	assert_non_null(strstr(plan.entries[HOOK_SEND].reason, "preempts"));
+}
+
+static void test_forced_kprobe_never_uses_fentry(void **state)
+{
+	struct plan plan;
+	enum hook_id id;
+
+	(void)state;
+	assert_true(resolve(&plan, &full, MECHANISM_KPROBE, true));
+	assert_int_equal(plan__tier(&plan), MECHANISM_KPROBE);
+	for (id = 0; id < HOOK_COUNT; id++)
+		assert_int_not_equal(plan.entries[id].way->mechanism, MECHANISM_FENTRY);
+}
+
+static void test_none_turns_every_hook_off(void **state)
+{
+	struct plan plan;
+	enum hook_id id;
+
+	(void)state;
+	assert_true(resolve(&plan, &full, MECHANISM_OFF, true));
+	assert_int_equal(plan__tier(&plan), MECHANISM_OFF);
+	for (id = 0; id < HOOK_COUNT; id++) {
+		assert_int_equal(plan.entries[id].status, HOOK_DISABLED);
+		assert_string_equal(plan.entries[id].reason, "turned off by --tier none");
+	}
+}
+
+static void test_a_function_is_found_by_its_older_name(void **state)
+{
+	struct fake kernel = full;
+	struct plan plan;
+
+	(void)state;
+	kernel.functions[1] = "sock_zerocopy_callback";
+	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, true));
+	assert_string_equal(plan.entries[HOOK_COMPLETION].symbol, "sock_zerocopy_callback");
+	assert_int_equal(plan.entries[HOOK_COMPLETION].way->mechanism, MECHANISM_FENTRY);
+	assert_string_equal(plan.entries[HOOK_COMPLETION].reason, "");
+}
+
+/* Some callers use the variant: those calls would go by unseen, which the plan says. */
+static void test_a_variant_beside_the_function_is_said(void **state)
+{
+	struct fake kernel = full;
+	struct plan plan;
+
+	(void)state;
+	kernel.variants[0].name = "tcp_sendmsg";
+	kernel.variants[0].variant = "tcp_sendmsg.constprop.0";
+	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, true));
+	assert_string_equal(plan.entries[HOOK_SEND].symbol, "tcp_sendmsg");
+	assert_string_equal(plan.entries[HOOK_SEND].reason,
+			    "calls that the compiler sent to tcp_sendmsg.constprop.0 are not seen");
+}
+
+/* Its arguments are no longer where they were: no mechanism can use it. */
+static void test_a_variant_instead_of_the_function_is_refused_by_name(void **state)
+{
+	struct fake kernel = full;
+	struct plan plan;
+
+	(void)state;
+	kernel.functions[2] = NULL;
+	kernel.variants[0].name = "skb_copy_ubufs";
+	kernel.variants[0].variant = "skb_copy_ubufs.isra.0";
+	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, true));
+	assert_int_equal(plan.entries[HOOK_SKB_COPY].status, HOOK_UNAVAILABLE);
+	assert_string_equal(plan.entries[HOOK_SKB_COPY].reason,
+			    "this kernel has skb_copy_ubufs only as skb_copy_ubufs.isra.0; "
+			    "this kernel has skb_copy_ubufs only as skb_copy_ubufs.isra.0");
+}
+
+static void test_a_renamed_function_with_its_own_arguments_is_found(void **state)
+{
+	struct fake kernel = full;
+	struct plan plan;
+
+	(void)state;
+	kernel.functions[2] = NULL;
+	kernel.variants[0].name = "skb_copy_ubufs";
+	kernel.variants[0].variant = "skb_copy_ubufs.llvm.1234567";
+	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, true));
+	assert_int_equal(plan.entries[HOOK_SKB_COPY].way->mechanism, MECHANISM_KPROBE);
+	assert_string_equal(plan.entries[HOOK_SKB_COPY].symbol, "skb_copy_ubufs.llvm.1234567");
+}
+
+static void test_one_way_alone(void **state)
+{
+	struct kernel_facts facts = {&full, function, has_code, tracepoint_args, refused, preempts};
+	const struct hook_way *way = &hook__get(HOOK_SEND)->ways[1];
+	struct plan plan;
+	enum hook_id id;
+
+	(void)state;
+	assert_true(plan__only(&plan, &facts, HOOK_SEND, way));
+	assert_ptr_equal(plan.entries[HOOK_SEND].way, way);
+	for (id = HOOK_SEND + 1; id < HOOK_COUNT; id++)
+		assert_null(plan.entries[id].way);
+}
+
+static void test_mechanisms_have_names(void **state)
+{
+	enum mechanism m;
+
+	(void)state;
+	for (m = MECHANISM_FENTRY; m <= MECHANISM_OFF; m++)
+		assert_int_equal(mechanism_parse(mechanism_name(m)), m);
+	assert_int_equal(mechanism_parse("uprobe"), MECHANISM_NONE);
+	assert_int_equal(mechanism_parse(""), MECHANISM_NONE);
+}
+
 /* The table itself: every way has programs and an end to each list. */
 static void test_table_is_sound(void **state)
 {
@@ -204,10 +372,11 @@ static void test_table_is_sound(void **state)
 		assert_non_null(hook__get(id)->purpose);
 		for (i = 0; i < WAYS_MAX && hook__get(id)->ways[i].mechanism; i++) {
 			way = &hook__get(id)->ways[i];
-			assert_non_null(way->symbol);
 			assert_non_null(way->programs[0]);
 			assert_null(way->programs[3]);
-			assert_null(way->functions[2]);
+			assert_null(way->functions[3]);
+			assert_true(way->functions[0] || way->tracepoints[0].name);
+			assert_true(!way->functions[0] == (way->mechanism == MECHANISM_TRACEPOINT));
 			assert_null(way->tracepoints[2].name);
 			assert_true(!way->span == (id != HOOK_SEND));
 		}
@@ -227,6 +396,16 @@ int main(void)
 		cmocka_unit_test(test_hidden_addresses_cost_the_exact_flag),
 		cmocka_unit_test(test_nothing_there_gives_every_reason),
 		cmocka_unit_test(test_copying_loads_do_without_zerocopy_hooks),
+		cmocka_unit_test(test_kprobes_stand_in_for_refused_tracing_programs),
+		cmocka_unit_test(test_a_preemptible_kernel_gets_kprobes_where_threads_run),
+		cmocka_unit_test(test_forced_kprobe_never_uses_fentry),
+		cmocka_unit_test(test_none_turns_every_hook_off),
+		cmocka_unit_test(test_a_function_is_found_by_its_older_name),
+		cmocka_unit_test(test_a_variant_beside_the_function_is_said),
+		cmocka_unit_test(test_a_variant_instead_of_the_function_is_refused_by_name),
+		cmocka_unit_test(test_a_renamed_function_with_its_own_arguments_is_found),
+		cmocka_unit_test(test_one_way_alone),
+		cmocka_unit_test(test_mechanisms_have_names),
 		cmocka_unit_test(test_table_is_sound),
 	};
 

@@ -37,6 +37,7 @@ typedef __u64 u64;
 typedef __s32 s32;
 
 struct task_struct {
+	void *stack;
 	struct files_struct *files;
 } __attribute__((preserve_access_index));
 
@@ -94,6 +95,7 @@ struct sk_buff {
 
 struct skb_shared_info {
 	__u8 flags;
+	__u8 tx_flags;
 	void *destructor_arg;
 } __attribute__((preserve_access_index));
 
@@ -119,6 +121,10 @@ struct sock_exterr_skb {
 
 enum sock_flags {
 	SOCK_ZEROCOPY = 18,
+};
+
+enum bpf_func_id {
+	BPF_FUNC_task_pt_regs = 175,
 };
 
 enum {
@@ -161,6 +167,7 @@ struct user_pt_regs {
 } __attribute__((preserve_access_index));
 
 struct pt_regs {
+	u64 pstate;
 	u64 orig_x0;
 	s32 syscallno;
 } __attribute__((preserve_access_index));

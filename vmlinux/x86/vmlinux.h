@@ -35,6 +35,7 @@ typedef unsigned int sk_buff_data_t;
 typedef __u32 u32;
 
 struct task_struct {
+	void *stack;
 	struct files_struct *files;
 } __attribute__((preserve_access_index));
 
@@ -92,6 +93,7 @@ struct sk_buff {
 
 struct skb_shared_info {
 	__u8 flags;
+	__u8 tx_flags;
 	void *destructor_arg;
 } __attribute__((preserve_access_index));
 
@@ -117,6 +119,10 @@ struct sock_exterr_skb {
 
 enum sock_flags {
 	SOCK_ZEROCOPY = 18,
+};
+
+enum bpf_func_id {
+	BPF_FUNC_task_pt_regs = 175,
 };
 
 enum {
@@ -169,6 +175,7 @@ struct pt_regs {
 	long unsigned int di;
 	long unsigned int orig_ax;
 	long unsigned int ip;
+	u16 cs;
 	long unsigned int flags;
 	long unsigned int sp;
 } __attribute__((preserve_access_index));

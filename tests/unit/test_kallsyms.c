@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* The kernel's symbol table, read from files that look like it. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "user/kallsyms.h"
+
+static int read_text(const char *text, struct kernel_symbol *symbols, size_t count)
+{
+	char path[] = "/tmp/kallsyms-XXXXXX";
+	int fd = mkstemp(path), err;
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	close(fd);
+	err = kallsyms__read(path, symbols, count);
+	unlink(path);
+	return err;
+}
+
+static void test_a_function_ends_where_the_next_begins(void **state)
+{
+	struct kernel_symbol s[] = {{.name = "second"}, {.name = "absent"}};
+
+	(void)state;
+	assert_int_equal(read_text("ffffffff81000010 T first\n"
+				   "ffffffff81000020 t second\n"
+				   "ffffffff81000050 T third\n"
+				   "ffffffff81000030 t second.cold\n"
+				   "ffffffff81000090 d fourth\n",
+				   s, 2),
+			 0);
+	assert_true(s[0].found);
+	assert_int_equal(s[0].code.from, 0xffffffff81000020);
+	/* Whatever comes next in memory, wherever it stands in the table. */
+	assert_int_equal(s[0].code.to, 0xffffffff81000030);
+	assert_string_equal(s[0].variant, "");
+	assert_false(s[1].found);
+	assert_int_equal(s[1].code.from, 0);
+}
+
+static void test_variants_are_found_and_cold_parts_are_not(void **state)
+{
+	struct kernel_symbol s[] = {{.name = "split"}, {.name = "gone"}, {.name = "cold"}};
+
+	(void)state;
+	assert_int_equal(read_text("10 t split\n20 t split.part.0\n30 t split.constprop.0\n"
+				   "40 t gone.isra.0\n50 t cold\n60 t cold.cold\n"
+				   "70 t __pfx_gone\n80 t gone_too\n",
+				   s, 3),
+			 0);
+	assert_true(s[0].found);
+	assert_string_equal(s[0].variant, "split.part.0");
+	assert_false(s[1].found);
+	assert_string_equal(s[1].variant, "gone.isra.0");
+	assert_true(s[2].found);
+	assert_string_equal(s[2].variant, "");
+}
+
+static void test_hidden_addresses_leave_the_name(void **state)
+{
+	struct kernel_symbol s[] = {{.name = "tcp_sendmsg"}};
+
+	(void)state;
+	assert_int_equal(read_text("0000000000000000 T tcp_sendmsg\n0000000000000000 T b\n", s, 1),
+			 0);
+	assert_true(s[0].found);
+	assert_int_equal(s[0].code.from, 0);
+}
+
+static void test_modules_and_odd_lines(void **state)
+{
+	struct kernel_symbol s[] = {{.name = "tun_net_xmit"}};
+
+	(void)state;
+	assert_int_equal(read_text("\nnot a line\nffffffffc0000010 t tun_net_xmit\t[tun]\n"
+				   "ffffffffc0000020\n",
+				   s, 1),
+			 0);
+	assert_true(s[0].found);
+	assert_int_equal(s[0].code.from, 0xffffffffc0000010);
+}
+
+static void test_a_missing_table_is_an_error(void **state)
+{
+	struct kernel_symbol s[] = {{.name = "tcp_sendmsg"}};
+
+	(void)state;
+	assert_int_equal(kallsyms__read("/no/such/file", s, 1), -ENOENT);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_function_ends_where_the_next_begins),
+		cmocka_unit_test(test_variants_are_found_and_cold_parts_are_not),
+		cmocka_unit_test(test_hidden_addresses_leave_the_name),
+		cmocka_unit_test(test_modules_and_odd_lines),
+		cmocka_unit_test(test_a_missing_table_is_an_error),
+	};
+
+	return cmocka_run_group_tests_name("kallsyms", tests, NULL, NULL);
+}

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "plan.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define TURNED_OFF "turned off by --tier none"
+#define PREEMPTED                                                                        \
+	"this kernel preempts its programs: what other threads of the CPU do meanwhile " \
+	"is not seen"
+
+static void say(struct plan_entry *entry, const char *format, const char *a, const char *b)
+{
+	size_t used = strlen(entry->reason);
+
+	if (used && used + 2 < sizeof(entry->reason))
+		used += (size_t)snprintf(entry->reason + used, sizeof(entry->reason) - used, "; ");
+	if (used < sizeof(entry->reason))
+		snprintf(entry->reason + used, sizeof(entry->reason) - used, format, a, b);
+}
+
+/* The link-time optimiser renames a static function and leaves its arguments alone. */
+static bool same_arguments(const char *variant)
+{
+	return strstr(variant, ".llvm.");
+}
+
+/*
+ * A compiler may split a function (.part, .cold), or change its arguments for some
+ * or all callers (.constprop, .isra). A variant beside the function itself takes
+ * calls away from it; a variant instead of it is of no use, as its arguments are
+ * not where they should be.
+ */
+static bool function_usable(struct plan_entry *entry, enum mechanism m, const char *name,
+			    const struct kernel_function *f)
+{
+	const char *symbol = f->code ? name : f->variant;
+
+	if (!f->code && !f->variant[0]) {
+		say(entry, "this kernel has no function %s", name, "");
+		return false;
+	}
+	if (!f->code && (m == MECHANISM_FENTRY || !same_arguments(f->variant))) {
+		say(entry, "this kernel has %s only as %s", name, f->variant);
+		return false;
+	}
+	if (m == MECHANISM_FENTRY && !f->typed) {
+		say(entry, "this kernel's BTF does not describe %s", name, "");
+		return false;
+	}
+	snprintf(entry->symbol, sizeof(entry->symbol), "%s", symbol);
+	return true;
+}
+
+static bool choose_function(struct plan_entry *entry, const struct hook_way *way,
+			    const struct kernel_facts *facts, char *variant)
+{
+	struct kernel_function f;
+	const char *const *name;
+
+	if (!way->functions[0])
+		return true;
+	for (name = way->functions; *name; name++) {
+		facts->function(facts->context, *name, &f);
+		if (!function_usable(entry, way->mechanism, *name, &f))
+			continue;
+		snprintf(variant, SYMBOL_MAX, "%s", f.code ? f.variant : "");
+		return true;
+	}
+	return false;
+}
+
+static bool has_tracepoints(struct plan_entry *entry, const struct hook_way *way,
+			    const struct kernel_facts *facts)
+{
+	const struct tracepoint_need *need;
+	int args;
+
+	for (need = way->tracepoints; need->name; need++) {
+		args = facts->tracepoint_args(facts->context, need->name);
+		if (args >= need->args)
+			continue;
+		say(entry,
+		    args < 0 ? "this kernel has no tracepoint %s"
+			     : "tracepoint %s passes too few arguments here",
+		    need->name, "");
+		return false;
+	}
+	if (!way->functions[0])
+		hook_way__symbols(way, entry->symbol, sizeof(entry->symbol));
+	return true;
+}
+
+/*
+ * While a thread is preempted inside a program, the kernel skips that program in all
+ * other threads of the CPU. A kprobe's program is not preempted.
+ */
+static bool preempted(enum hook_id id, const struct hook_way *way, const struct kernel_facts *facts)
+{
+	return hook__get(id)->preemptible && way->mechanism != MECHANISM_KPROBE &&
+	       facts->preempts(facts->context);
+}
+
+/* Can this kernel do it? Adds the reason to the entry if not, or what could be missed. */
+static bool way_possible(struct plan_entry *entry, enum hook_id id, const struct hook_way *way,
+			 const struct kernel_facts *facts)
+{
+	const char *refused = facts->refused(facts->context, way->mechanism);
+	char variant[SYMBOL_MAX] = "";
+
+	if (refused) {
+		say(entry, "%s", refused, "");
+		return false;
+	}
+	if (!choose_function(entry, way, facts, variant) || !has_tracepoints(entry, way, facts))
+		return false;
+	if (way->code && !facts->has_code(facts->context, way->code)) {
+		say(entry, "/proc/kallsyms hides where %s is (kernel.kptr_restrict)", way->code,
+		    "");
+		return false;
+	}
+	entry->way = way;
+	entry->status = HOOK_PLANNED;
+	entry->reason[0] = 0;
+	if (way->misses)
+		say(entry, "%s", way->misses, "");
+	if (preempted(id, way, facts))
+		say(entry, "%s", PREEMPTED, "");
+	if (variant[0])
+		say(entry, "calls that the compiler sent to %s are not seen", variant, "");
+	return true;
+}
+
+static bool permitted(enum hook_id id, const struct hook_way *way, enum mechanism forced)
+{
+	return !forced || way->mechanism == forced ||
+	       (id != HOOK_SEND && way->mechanism == MECHANISM_TRACEPOINT);
+}
+
+/* The best way that the kernel has; whether any was tried. */
+static bool try_ways(struct plan_entry *entry, enum hook_id id, const struct kernel_facts *facts,
+		     enum mechanism forced, bool preemptible)
+{
+	const struct hook_way *ways = hook__get(id)->ways;
+	bool tried = false;
+	size_t i;
+
+	for (i = 0; i < WAYS_MAX && ways[i].mechanism && !entry->way; i++) {
+		if (!permitted(id, &ways[i], forced) ||
+		    (!preemptible && preempted(id, &ways[i], facts)))
+			continue;
+		tried = true;
+		way_possible(entry, id, &ways[i], facts);
+	}
+	return tried;
+}
+
+/* A way that can be preempted only where there is no other. */
+static void resolve_hook(struct plan_entry *entry, enum hook_id id,
+			 const struct kernel_facts *facts, enum mechanism forced)
+{
+	entry->status = HOOK_UNAVAILABLE;
+	try_ways(entry, id, facts, forced, false);
+	if (entry->way)
+		return;
+	entry->reason[0] = 0;
+	if (!try_ways(entry, id, facts, forced, true))
+		say(entry, "no %s sees it", mechanism_name(forced), "");
+	if (!entry->way)
+		entry->symbol[0] = 0;
+}
+
+static void disable(struct plan_entry *entry, const char *why)
+{
+	*entry = (struct plan_entry){.status = HOOK_DISABLED};
+	say(entry, "%s", why, "");
+}
+
+bool plan__resolve(struct plan *plan, const struct kernel_facts *facts, enum mechanism forced,
+		   bool zerocopy)
+{
+	enum hook_id id;
+
+	memset(plan, 0, sizeof(*plan));
+	for (id = 0; id < HOOK_COUNT; id++) {
+		if (forced == MECHANISM_OFF)
+			disable(&plan->entries[id], TURNED_OFF);
+		else if (hook__get(id)->zerocopy_only && !zerocopy)
+			disable(&plan->entries[id], "this load never asks for zero-copy");
+		else
+			resolve_hook(&plan->entries[id], id, facts, forced);
+	}
+	return forced == MECHANISM_OFF || plan->entries[HOOK_SEND].way;
+}
+
+bool plan__only(struct plan *plan, const struct kernel_facts *facts, enum hook_id id,
+		const struct hook_way *way)
+{
+	enum hook_id other;
+
+	memset(plan, 0, sizeof(*plan));
+	for (other = 0; other < HOOK_COUNT; other++)
+		disable(&plan->entries[other], "not asked for");
+	plan->entries[id] = (struct plan_entry){.status = HOOK_UNAVAILABLE};
+	return way_possible(&plan->entries[id], id, way, facts);
+}
+
+enum mechanism plan__tier(const struct plan *plan)
+{
+	const struct plan_entry *send = &plan->entries[HOOK_SEND];
+
+	if (send->status == HOOK_DISABLED)
+		return MECHANISM_OFF;
+	return send->way ? send->way->mechanism : MECHANISM_NONE;
+}
