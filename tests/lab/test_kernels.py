@@ -22,6 +22,7 @@ SUITES = {
     "ends": [*PYTEST, "tests/integration/test_errors.py", "-k",
              "dies or interrupted or killed or without_root"],
     "wire": [*PYTEST, "tests/integration/test_wire.py"],
+    "pmu": [*PYTEST, "tests/integration/test_pmu.py"],
     "spans": ["./analyze", "crosscheck", "--tier", "tracepoint", "--messages", "1000"],
     "crosscheck": ["./analyze", "crosscheck", "--variant", "all", "--messages", "1000",
                    "--threads", "2"],
@@ -37,6 +38,10 @@ ROWS = [
     ("6.12", "loopback", "spans", BOTH, ["--headers"]),
     # consume_skb does not say where it is called from on 6.1: not exact by tracepoints.
     ("6.1", "nicpair", "wire", "fentry", []),
+    ("6.12-arm64", "loopback", "counts", BOTH, []),
+    ("6.12-arm64", "nicpair", "wire", BOTH, []),
+    # One CPU: see the test.
+    ("6.12-arm64", "loopback", "pmu", "fentry", ["--icount", "--cpus", "1"]),
 ]
 
 
