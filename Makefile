@@ -40,13 +40,15 @@ BPF_CFLAGS := -O2 -g -Wall -Wextra -Werror -target bpf -mcpu=v3 -Wno-unused-para
 # What Debian 12 calls the things needed. Elsewhere: install their like by hand.
 BUILD_PACKAGES := gcc libc6-dev clang llvm bpftool libbpf-dev libelf-dev zlib1g-dev \
                   libjson-c-dev libpfm4-dev libcap-dev
-# The three last rows are for the lab (kernels in QEMU, also of arm64) and for bcc.
-CHECK_PACKAGES := libcmocka-dev clang-format python3-pytest python3-hypothesis \
-                  python3-jsonschema strace sudo iproute2 iputils-ping ethtool procps \
-                  qemu-system-x86 busybox-static cpio kmod xz-utils zstd e2fsprogs \
-                  qemu-system-arm lld \
+# For kernels in QEMU, also of arm64.
+LAB_PACKAGES   := qemu-system-x86 qemu-system-arm busybox-static cpio kmod xz-utils zstd \
+                  iproute2 lld
+# The last row is for bcc.
+CHECK_PACKAGES := $(LAB_PACKAGES) libcmocka-dev clang-format python3-pytest \
+                  python3-hypothesis python3-jsonschema strace sudo iputils-ping ethtool \
+                  procps e2fsprogs \
                   python3-bpfcc linux-headers-$(shell dpkg --print-architecture 2>/dev/null)
-BENCH_PACKAGES := iperf3 bpftrace
+BENCH_PACKAGES := $(LAB_PACKAGES) iperf3 bpftrace
 
 LOADGEN_LIBS := -ljson-c -lpthread
 ANALYZE_LIBS := -lbpf -lelf -lz -ljson-c -lpfm -lcap -lpthread
@@ -86,6 +88,8 @@ PROGRAMS := analyze loadgen/loadgen
 analyze loadgen/loadgen: %: $(BUILD)/%.bin
 	$(Q)cp $< $@
 endif
+# Instructions are counted in the lab's arm64 guests only.
+PROGRAMS += $(if $(CROSS),$(BUILD)/tests/bench/empty)
 
 programs: $(PROGRAMS)
 
@@ -105,7 +109,7 @@ $(BUILD)/loadgen/%.o: loadgen/%.c
 	$(call msg,CC,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) $(CPPFLAGS) -MMD -MP -c $< -o $@
 
-$(BUILD)/bpf/%.bpf.o: bpf/%.bpf.c
+$(BUILD)/%.bpf.o: %.bpf.c
 	$(call msg,BPF,$@)
 	$(Q)mkdir -p $(@D) && $(CLANG) $(BPF_CFLAGS) -MMD -MP -c $< -o $@
 
@@ -116,6 +120,14 @@ $(BUILD)/sendpath.bpf.o: $(BPF_OBJS)
 $(BUILD)/sendpath.skel.h: $(BUILD)/sendpath.bpf.o
 	$(call msg,SKELETON,$@)
 	$(Q)$(BPFTOOL) gen skeleton $< name sendpath > $@
+
+$(BUILD)/tests/bench/empty.skel.h: $(BUILD)/tests/bench/empty.bpf.o
+	$(call msg,SKELETON,$@)
+	$(Q)$(BPFTOOL) gen skeleton $< name empty > $@
+
+$(BUILD)/tests/bench/empty: tests/bench/empty.c $(BUILD)/tests/bench/empty.skel.h
+	$(call msg,CC,$@)
+	$(Q)$(CC) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS) $< -lbpf -lelf -lz -o $@
 
 # Unit tests: one program a file, linked against everything but the mains.
 $(BUILD)/tests/%: tests/unit/%.c $(ANALYZE_OBJS) $(LOADGEN_OBJS)
@@ -179,9 +191,10 @@ cross:
 
 bench: bench-packages
 	$(Q)$(PARALLEL) all
+	$(Q)$(MAKE) --no-print-directory cross
 	$(Q)$(AS_ROOT) $(PYTHON) tests/bench/bench.py
 
-SOURCES := $(wildcard bpf/*.[ch] user/*.[ch] loadgen/*.[ch] tests/unit/*.[ch])
+SOURCES := $(wildcard bpf/*.[ch] user/*.[ch] loadgen/*.[ch] tests/unit/*.[ch] tests/bench/*.[ch])
 format:
 	$(Q)clang-format -i $(SOURCES)
 
