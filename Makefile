@@ -229,19 +229,19 @@ install: all
 		$(DESTDIR)$(PREFIX)/share/doc/sendpath/run-record.schema.json
 
 help:
-	@echo 'make           build ./analyze and loadgen/loadgen'
-	@echo 'make run       install what is missing, build, and compare three ways of sending'
-	@echo 'make check     install what is missing, build, and run all tests'
-	@echo 'make check-full   the same, with every test in every kernel of the lab'
-	@echo 'make lab       a shell in a kernel of the lab, or a command: KERNEL=5.10 TOPOLOGY=veth'
-	@echo "               CMD='./analyze --variant all'; tests/lab/lab --list tells which there are"
-	@echo 'make lab-report   what can be measured in each, into docs/support.md'
-	@echo 'make cross     build for the arm64 guests of tests/lab, in build-arm64/'
-	@echo 'make bench     what the load generator and measuring cost, beside other tools'
-	@echo 'make install   DESTDIR= PREFIX=/usr/local; the program installs as sendpath'
-	@echo 'make format    lay out the C sources (clang-format)'
-	@echo 'make vmlinux   anew from BTF=FILE for ARCH=x86 or arm64 (this kernel by default)'
-	@echo 'make clean     remove what was built'
+	@echo 'make             build ./analyze and loadgen/loadgen'
+	@echo 'make run         install what is missing, build, and compare three ways of sending'
+	@echo 'make check       install what is missing, build, and run the tests'
+	@echo 'make check-full  the same, with everything in every kernel of the lab'
+	@echo 'make lab         a shell in a kernel of the lab, or a command: KERNEL=5.10 TOPOLOGY=veth'
+	@echo "                 CMD='./analyze --variant all'; tests/lab/lab --list tells which there are"
+	@echo 'make lab-report  what can be measured in each, into docs/support.md'
+	@echo 'make cross       build for the arm64 guests of tests/lab, in build-arm64/'
+	@echo 'make bench       what the load generator and measuring cost, beside other tools'
+	@echo 'make install     DESTDIR= PREFIX=/usr/local; the program installs as sendpath'
+	@echo 'make format      lay out the C sources (clang-format)'
+	@echo 'make vmlinux     anew from BTF=FILE for ARCH=x86 or arm64 (this kernel by default)'
+	@echo 'make clean       remove what was built'
 	@echo 'V=1 shows whole commands; SAN=1 builds with sanitizers, in build-san/;'
 	@echo 'CROSS=arm64 builds for arm64 (clang, lld), in build-arm64/'
 

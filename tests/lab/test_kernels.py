@@ -7,6 +7,7 @@ SENDPATH_FULL=1 runs the suites that are only for make check-full, too.
 import os
 import re
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
@@ -51,19 +52,22 @@ def cases(full):
 
 
 class Lab:
-    """Boots each guest once, for all the suites that are asked of it."""
+    """Boots each guest once, for all the suites that are asked of it. One of Debian 12's
+    emulator keeps one CPU busy, so as many run at once as there are CPUs."""
 
     def __init__(self, wanted):
-        self.wanted = wanted
-        self.runs = {}
-
-    def suites(self, guest):
-        return [case.suite for case in self.wanted if case.guest() == guest]
+        suites = {}
+        for case in wanted:
+            suites.setdefault(case.guest(), []).append(case.suite)
+        self.pool = ThreadPoolExecutor(len(os.sched_getaffinity(0)))
+        self.runs = {guest: self.pool.submit(boot, guest, names)
+                     for guest, names in suites.items()}
 
     def run(self, guest):
-        if guest not in self.runs:
-            self.runs[guest] = boot(guest, self.suites(guest))
-        return self.runs[guest]
+        return self.runs[guest].result()
+
+    def close(self):
+        self.pool.shutdown(cancel_futures=True)
 
 
 def script(suites):
@@ -91,8 +95,11 @@ def part(output, name):
 
 @pytest.fixture(scope="module")
 def lab(request):
-    return Lab([item.callspec.params["case"] for item in request.session.items
-                if "case" in getattr(getattr(item, "callspec", None), "params", {})])
+    """For what is selected to be run."""
+    booted = Lab([item.callspec.params["case"] for item in request.session.items
+                  if "lab" in item.fixturenames])
+    yield booted
+    booted.close()
 
 
 @pytest.mark.parametrize("case", cases(FULL), ids="-".join)
@@ -107,7 +114,8 @@ def test_kernel(case, lab):
 
 def first_problem(output):
     """The line to see in a summary: what pytest says of an assertion, or the last one."""
-    return (re.findall(r"^E +(\S.*)$", output, re.M) or output.splitlines()[-1:] or [""])[0]
+    said = re.findall(r"^E +(?:AssertionError: )?(\S.*)$", output, re.M)
+    return (said or output.splitlines()[-1:] or [""])[0]
 
 
 def of_the_lab(output):
@@ -131,9 +139,7 @@ def judge(case, result):
 
 def test_matrix_is_complete():
     """Every kernel has a column, every topology a suite, every cell a meaning."""
-    for row in SUITES.values():
-        assert {row[kernel] for kernel in KERNELS if kernel in row} <= set(WHEN), row["suite"]
-    assert {kernel for kernel in KERNELS if SUITES["smoke"].get(kernel) not in (None, "-")} == set(KERNELS)
+    assert all(row.get(kernel) in WHEN for row in SUITES.values() for kernel in KERNELS)
     topologies = {row["name"] for row in rows("topologies.tsv")}
     assert {row["topology"] for row in SUITES.values()} == topologies
 
@@ -152,7 +158,9 @@ def test_parts_are_found(output, found):
 
 
 @pytest.mark.parametrize("output,line", [
-    ("F\n    assert a\nE   AssertionError: kernel 1.0: hook\nE   more\n1 failed", "AssertionError: kernel 1.0: hook"),
+    ("F\n    assert a\nE   AssertionError: kernel 1.0: hook\nE   more\n1 failed",
+     "kernel 1.0: hook"),
+    ("E   assert 1 == 2\n1 failed", "assert 1 == 2"),
     ("crosscheck: the counts DIFFER\n", "crosscheck: the counts DIFFER"), ("", "")])
 def test_a_summary_names_the_problem(output, line):
     assert first_problem(output) == line
