@@ -53,8 +53,8 @@ ABI_SIZE(call_slot, (6 + CALL_COUNTERS_MAX) * 8 + 4 * 8 + HIST_BUCKETS * 8);
 #define ERRNO_SLOTS   135
 
 /*
- * Per CPU. Each field is written by one program only: a program cannot interrupt
- * itself, so plain additions are exact.
+ * Per CPU. Each field is written by one program only; where that cannot interrupt
+ * itself, plain additions are exact.
  */
 struct totals {
 	__u64 completions;  /* send ids whose completion the kernel made known */

@@ -5,8 +5,9 @@
  * Four mechanisms lead to the same two bodies, send_begin and send_end:
  *   fentry    fentry and fexit of tcp_sendmsg: its whole time, lock wait included
  *   kprobe    kprobe and kretprobe of the same: for kernels that refuse tracing
- *             programs. The kernel has a limited number of return probes: one more
- *             thread waiting in a send is a return not seen, and counted as such.
+ *             programs, or preempt them. Through the function graph tracer where
+ *             that can be had; else the kernel has a limited number of return
+ *             probes, and a return for which none was left is counted as lost.
  *   pair      tracepoints tcp_sendmsg_locked and sock_send_length: from the first
  *             pass of the copy loop to the return. On the path of sends alone.
  *   syscall   tracepoints sys_enter and sys_exit: on the path of every syscall of
@@ -17,11 +18,8 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-#define IPPROTO_TCP 6
-#define AF_INET	    2
-#define AF_INET6    10
-#define S_IFMT	    00170000
-#define S_IFSOCK    0140000
+#define S_IFMT	 00170000
+#define S_IFSOCK 0140000
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -36,14 +34,6 @@ struct {
 	__type(key, __u32);
 	__type(value, __u64);
 } errors SEC(".maps");
-
-static __always_inline bool is_tcp(struct sock *sk)
-{
-	__u16 family = BPF_CORE_READ(sk, __sk_common.skc_family);
-
-	return (family == AF_INET || family == AF_INET6) &&
-	       BPF_CORE_READ(sk, sk_protocol) == IPPROTO_TCP;
-}
 
 static __always_inline void count_error(__u32 slot, int error)
 {
@@ -164,14 +154,35 @@ int BPF_PROG(send_fexit, struct sock *sk, struct msghdr *msg, size_t size, int r
 	return 0;
 }
 
-SEC("kretprobe/tcp_sendmsg")
-int BPF_KRETPROBE(send_kretprobe, int ret)
+/* tcp_sendmsg returned, and the probe does not know from what. */
+static __always_inline void sendmsg_end(int ret)
 {
 	__u64 now = bpf_ktime_get_ns();
 	struct thread *thread = gate ? thread__peek() : NULL;
 
 	if (thread && thread->sock)
 		send_end(thread, (struct sock *)thread->sock, ret, now);
+}
+
+SEC("kretprobe/tcp_sendmsg")
+int BPF_KRETPROBE(send_kretprobe, int ret)
+{
+	sendmsg_end(ret);
+	return 0;
+}
+
+/* The same two, attached through the function graph tracer. */
+SEC("kprobe.multi/tcp_sendmsg")
+int BPF_KPROBE(send_multi, struct sock *sk, struct msghdr *msg)
+{
+	sendmsg_begin(sk, msg);
+	return 0;
+}
+
+SEC("kretprobe.multi/tcp_sendmsg")
+int BPF_KRETPROBE(send_multi_return, int ret)
+{
+	sendmsg_end(ret);
 	return 0;
 }
 

@@ -103,10 +103,14 @@ static void set_addresses(struct sendpath *skel, const struct features *features
 static struct bpf_link *attach_to(const struct bpf_program *program, const char *symbol)
 {
 	const char *section = bpf_program__section_name(program);
+	bool at_return = !strncmp(section, "kretprobe", 9);
+	LIBBPF_OPTS(bpf_kprobe_multi_opts, opts, .syms = &symbol, .cnt = 1, .retprobe = at_return);
 
 	if (bpf_program__type(program) != BPF_PROG_TYPE_KPROBE)
 		return bpf_program__attach(program);
-	return bpf_program__attach_kprobe(program, !strncmp(section, "kretprobe", 9), symbol);
+	if (bpf_program__expected_attach_type(program) == BPF_TRACE_KPROBE_MULTI)
+		return bpf_program__attach_kprobe_multi_opts(program, NULL, &opts);
+	return bpf_program__attach_kprobe(program, at_return, symbol);
 }
 
 /* One link a program, though several hooks may name it. 0 or -errno. */
