@@ -29,15 +29,21 @@ enum call_kind {
 #define CALL_SLOTS		  (CALL_KINDS * 2)
 #define CALL_SLOT(kind, zerocopy) ((kind)*2 + !!(zerocopy))
 
+/* Counters that are read at both ends of a send. */
+#define CALL_COUNTERS_MAX 4
+
 /* Per CPU; written by the program that sees a send return, and by no other. */
 struct call_slot {
 	__u64 sends; /* all that returned, failed ones too */
 	__u64 failed;
-	__u64 bytes;	  /* accepted by the kernel */
-	__u64 ignored;	  /* asked for zero-copy on a socket without SO_ZEROCOPY */
+	__u64 bytes;	/* accepted by the kernel */
+	__u64 ignored;	/* asked for zero-copy on a socket without SO_ZEROCOPY */
+	__u64 counted;	/* sends that the counters below are of, */
+	__u64 left_out; /* and those that left their CPU meanwhile: it counted others' work */
+	__u64 counters[CALL_COUNTERS_MAX];
 	struct hist wall; /* of the sends whose start was seen */
 };
-ABI_SIZE(call_slot, 4 * 8 + 4 * 8 + HIST_BUCKETS * 8);
+ABI_SIZE(call_slot, (6 + CALL_COUNTERS_MAX) * 8 + 4 * 8 + HIST_BUCKETS * 8);
 
 /*
  * Errors are counted by errno. 0 stands for any that has no name of its own here,
@@ -47,8 +53,8 @@ ABI_SIZE(call_slot, 4 * 8 + 4 * 8 + HIST_BUCKETS * 8);
 #define ERRNO_SLOTS   135
 
 /*
- * Per CPU. Each field is written by one program only: a program cannot interrupt
- * itself, so plain additions are exact.
+ * Per CPU. Each field is written by one program only; where that cannot interrupt
+ * itself, plain additions are exact.
  */
 struct totals {
 	__u64 completions;  /* send ids whose completion the kernel made known */

@@ -5,13 +5,15 @@
  * Four mechanisms lead to the same two bodies, send_begin and send_end:
  *   fentry    fentry and fexit of tcp_sendmsg: its whole time, lock wait included
  *   kprobe    kprobe and kretprobe of the same: for kernels that refuse tracing
- *             programs. The kernel has a limited number of return probes: one more
- *             thread waiting in a send is a return not seen, and counted as such.
+ *             programs, or preempt them. Through the function graph tracer where
+ *             that can be had; else the kernel has a limited number of return
+ *             probes, and a return for which none was left is counted as lost.
  *   pair      tracepoints tcp_sendmsg_locked and sock_send_length: from the first
  *             pass of the copy loop to the return. On the path of sends alone.
  *   syscall   tracepoints sys_enter and sys_exit: on the path of every syscall of
  *             the system, so only for kernels that have neither of the others
  */
+#include "counters.bpf.h"
 #include "syscalls.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
@@ -66,27 +68,28 @@ static __always_inline bool zerocopy_ignored(struct sock *sk, long ret)
 	return !ret || !(BPF_CORE_READ(sk, __sk_common.skc_flags) & enabled);
 }
 
-/* One send returned. ns is 0 where its start was not seen. */
-static __always_inline void count_send(struct sock *sk, enum call_kind kind, __u32 flags, long ret,
-				       __u64 ns)
+/* One send returned. ns is 0 where its start was not seen. Returns where it was counted. */
+static __always_inline struct call_slot *count_send(struct sock *sk, enum call_kind kind,
+						    __u32 flags, long ret, __u64 ns)
 {
 	bool zerocopy = flags & MSG_ZEROCOPY;
 	__u32 slot = CALL_SLOT(kind, zerocopy);
 	struct call_slot *s = bpf_map_lookup_elem(&calls, &slot);
 
 	if (!s)
-		return;
+		return NULL;
 	s->sends++;
 	if (ns)
 		hist_add(&s->wall, ns);
 	if (ret < 0) {
 		s->failed++;
 		count_error(slot, -ret);
-		return;
+		return s;
 	}
 	s->bytes += ret;
 	if (zerocopy && zerocopy_ignored(sk, ret))
 		s->ignored++;
+	return s;
 }
 
 static __always_inline void send_begin(struct thread *thread, struct sock *sk, enum call_kind kind,
@@ -99,17 +102,22 @@ static __always_inline void send_begin(struct thread *thread, struct sock *sk, e
 	thread->sock = (__u64)sk;
 	thread->flags = flags;
 	thread->kind = kind;
+	counters__begin(thread);
 	thread->start = bpf_ktime_get_ns();
 }
 
 static __always_inline void send_end(struct thread *thread, struct sock *sk, long ret, __u64 now)
 {
 	struct totals *t = totals__get();
+	struct call_slot *s;
 
+	counters__end(thread);
 	if (t)
 		t->ended++;
 	thread->sock = 0;
-	count_send(sk, thread->kind, thread->flags, ret, now - thread->start);
+	s = count_send(sk, thread->kind, thread->flags, ret, now - thread->start);
+	if (s)
+		counters__add(s, thread);
 }
 
 /* The next zero-copy send of a socket gets this id. */
@@ -157,14 +165,35 @@ int BPF_PROG(send_fexit, struct sock *sk, struct msghdr *msg, size_t size, int r
 	return 0;
 }
 
-SEC("kretprobe/tcp_sendmsg")
-int BPF_KRETPROBE(send_kretprobe, int ret)
+/* tcp_sendmsg returned, and the probe does not know from what. */
+static __always_inline void sendmsg_end(int ret)
 {
 	__u64 now = bpf_ktime_get_ns();
 	struct thread *thread = gate ? thread__peek() : NULL;
 
 	if (thread && thread->sock)
 		send_end(thread, (struct sock *)thread->sock, ret, now);
+}
+
+SEC("kretprobe/tcp_sendmsg")
+int BPF_KRETPROBE(send_kretprobe, int ret)
+{
+	sendmsg_end(ret);
+	return 0;
+}
+
+/* The same two, attached through the function graph tracer. */
+SEC("kprobe.multi/tcp_sendmsg")
+int BPF_KPROBE(send_multi, struct sock *sk, struct msghdr *msg)
+{
+	sendmsg_begin(sk, msg);
+	return 0;
+}
+
+SEC("kretprobe.multi/tcp_sendmsg")
+int BPF_KRETPROBE(send_multi_return, int ret)
+{
+	sendmsg_end(ret);
 	return 0;
 }
 

@@ -65,6 +65,15 @@ static __always_inline int read_notification(struct sk_buff *skb, struct sock_ex
 }
 
 /* Counts the ids from the socket's progress to the end of the record at the queue's tail. */
+/*
+ * Kernels before "bpf: Prevent bpf program recursion for raw tracepoint probes"
+ * let such a program interrupt itself: plain additions would lose some.
+ */
+static __always_inline void count(__u64 *field, __u64 n)
+{
+	__sync_fetch_and_add(field, n);
+}
+
 static __always_inline void advance(struct sock_progress *p, struct sock_extended_err *ee)
 {
 	__u64 copied = ee->ee_code & SO_EE_CODE_ZEROCOPY_COPIED;
@@ -83,16 +92,16 @@ static __always_inline void advance(struct sock_progress *p, struct sock_extende
 		new = (__u32)(ee->ee_data + 1) | copied << FLAG_BIT;
 		if (__sync_val_compare_and_swap(&p->word, old, new) != old)
 			continue;
-		t->completions += sends;
+		count(&t->completions, sends);
 		if (copied)
-			t->copied += sends;
+			count(&t->copied, sends);
 		if ((__s32)(ee->ee_info - (__u32)old) > 0)
-			t->flag_assumed += ee->ee_info - (__u32)old;
+			count(&t->flag_assumed, ee->ee_info - (__u32)old);
 		if ((__s32)(ee->ee_info - (__u32)old) < 0)
-			t->merged += sends;
+			count(&t->merged, sends);
 		return;
 	}
-	t->lost_completions++;
+	count(&t->lost_completions, 1);
 }
 
 /*
@@ -156,10 +165,10 @@ int notification_freed(struct bpf_raw_tracepoint_args *ctx)
 	copied = ee.ee_code & SO_EE_CODE_ZEROCOPY_COPIED;
 	assumed = p->word >> FLAG_BIT & 1;
 	sends = ee.ee_data + 1 - ee.ee_info;
-	t->merged_seen += sends;
+	count(&t->merged_seen, sends);
 	if (copied && !assumed)
-		t->copied_later += sends;
+		count(&t->copied_later, sends);
 	if (!copied && assumed)
-		t->copied_not += sends;
+		count(&t->copied_not, sends);
 	return 0;
 }

@@ -18,11 +18,15 @@
 
 /* What a thread is doing; lives as long as the thread. */
 struct thread {
-	__u64 start; /* ns; of the send under way */
-	__u64 sock;  /* its socket; 0: no send under way */
-	__u32 flags; /* its MSG_ flags */
-	__u16 kind;  /* enum call_kind */
-	__u16 role;  /* enum role */
+	__u64 start;			   /* ns; of the send under way */
+	__u64 sock;			   /* its socket; 0: no send under way */
+	__u32 flags;			   /* its MSG_ flags */
+	__u16 kind;			   /* enum call_kind */
+	__u16 role;			   /* enum role */
+	__u64 counters[CALL_COUNTERS_MAX]; /* what they said when the send began, */
+	__u64 switches;			   /* how often the thread had left a CPU then, */
+	__u32 cpu;			   /* and which one it was on */
+	__u32 counters_read;
 };
 
 /*

@@ -18,7 +18,6 @@
 #include <unistd.h>
 
 #define COUNTERS_MAX 96
-#define MORE_MAX     16
 #define DEVICES	     "/sys/bus/event_source/devices"
 
 #define CACHE_READ_MISS(cache) \
@@ -53,7 +52,7 @@ struct counter_events {
 	struct {
 		char *name;
 		struct perf_event_attr attr;
-	} events[MORE_MAX];
+	} events[COUNTER_EVENTS_MAX];
 };
 
 struct counters {
@@ -129,7 +128,7 @@ size_t pmu__list(struct pmu *pmus, bool *usable)
 	return count;
 }
 
-static const char *explain(int err)
+const char *counter_failure(int err)
 {
 	switch (err) {
 	case ENOENT:
@@ -167,7 +166,7 @@ static int add(struct counters *c, const char *name, const char *unit, const cha
 			errno == ENOENT || errno == EOPNOTSUPP || errno == ENODEV || errno == EINVAL
 				? COUNTER_NOT_SUPPORTED
 				: COUNTER_NOT_COUNTED;
-		snprintf(v->reason, sizeof(v->reason), "%s", explain(errno));
+		snprintf(v->reason, sizeof(v->reason), "%s", counter_failure(errno));
 	}
 	c->fds[c->count++] = fd;
 	return fd;
@@ -280,13 +279,13 @@ void counters__free(struct counters *c)
 	free(c);
 }
 
-static int encode(struct counter_events *e, const char *name, char *reason, size_t size)
+static int encode(struct counter_events *e, const char *name, size_t max, char *reason, size_t size)
 {
 	pfm_perf_encode_arg_t arg = {.size = sizeof(arg)};
 	int err;
 
-	if (e->count == MORE_MAX) {
-		snprintf(reason, size, "more than %d events", MORE_MAX);
+	if (e->count == max) {
+		snprintf(reason, size, "%s: more than %zu events", name, max);
 		return -EINVAL;
 	}
 	arg.attr = &e->events[e->count].attr;
@@ -299,7 +298,8 @@ static int encode(struct counter_events *e, const char *name, char *reason, size
 	return e->events[e->count++].name ? 0 : -ENOMEM;
 }
 
-int counter_events__parse(struct counter_events **out, const char *list, char *reason, size_t size)
+int counter_events__parse(struct counter_events **out, const char *list, size_t max, char *reason,
+			  size_t size)
 {
 	struct counter_events *e = calloc(1, sizeof(*e));
 	char *copy = strdup(list), *save, *name;
@@ -313,13 +313,28 @@ int counter_events__parse(struct counter_events **out, const char *list, char *r
 	}
 	for (name = err ? NULL : strtok_r(copy, ",", &save); name && !err;
 	     name = strtok_r(NULL, ",", &save))
-		err = encode(e, name, reason, size);
+		err = encode(e, name, max, reason, size);
 	free(copy);
 	if (err)
 		counter_events__free(e);
 	else
 		*out = e;
 	return err;
+}
+
+size_t counter_events__count(const struct counter_events *e)
+{
+	return e ? e->count : 0;
+}
+
+const char *counter_events__name(const struct counter_events *e, size_t i)
+{
+	return e->events[i].name;
+}
+
+const struct perf_event_attr *counter_events__attr(const struct counter_events *e, size_t i)
+{
+	return &e->events[i].attr;
 }
 
 void counter_events__free(struct counter_events *e)

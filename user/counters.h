@@ -6,6 +6,7 @@
 #ifndef SENDPATH_COUNTERS_H
 #define SENDPATH_COUNTERS_H
 
+#include <linux/perf_event.h>
 #include <linux/types.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,9 +29,17 @@ struct counters;
 
 /* Further events, comma-separated names as libpfm4 knows them; NULL: none. */
 struct counter_events;
-/* 0 and *out; or -EINVAL with the name that is unknown, and why, in reason. */
-int counter_events__parse(struct counter_events **out, const char *list, char *reason, size_t size);
+#define COUNTER_EVENTS_MAX 16
+/* 0 and *out; or -EINVAL with the name that is unknown or one too many, and why, in reason. */
+int counter_events__parse(struct counter_events **out, const char *list, size_t max, char *reason,
+			  size_t size);
 void counter_events__free(struct counter_events *e);
+size_t counter_events__count(const struct counter_events *e);
+const char *counter_events__name(const struct counter_events *e, size_t i);
+/* How to open it. */
+const struct perf_event_attr *counter_events__attr(const struct counter_events *e, size_t i);
+/* Why perf_event_open failed, in words. */
+const char *counter_failure(int error);
 
 /*
  * Opens all counters on a process, disabled. What cannot be opened is not an

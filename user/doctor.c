@@ -125,6 +125,7 @@ static bool hooks(void)
 static bool try_way(const struct features *features, enum hook_id id, const struct hook_way *way)
 {
 	struct kernel_facts facts = measure__facts(features);
+	struct tracer_setup setup = {.features = features};
 	char reason[600] = "", symbols[SYMBOL_MAX];
 	const struct plan_entry *entry;
 	struct tracer *tracer = NULL;
@@ -134,7 +135,7 @@ static bool try_way(const struct features *features, enum hook_id id, const stru
 	hook_way__symbols(way, symbols, sizeof(symbols));
 	if (plan__only(&plan, &facts, id, way)) {
 		snprintf(symbols, sizeof(symbols), "%s", entry->symbol);
-		if (!tracer__attach(&tracer, &plan, features, false, reason, sizeof(reason)))
+		if (!tracer__attach(&tracer, &plan, &setup, reason, sizeof(reason)))
 			snprintf(reason, sizeof(reason), "%s", entry->reason);
 	} else {
 		snprintf(reason, sizeof(reason), "%s", entry->reason);

@@ -283,6 +283,19 @@ bool features__preempts(const struct features *f)
 	return f->preempts;
 }
 
+/* The member came with "fprobe: Rewrite fprobe on function-graph tracer". */
+bool features__graph_probes(const struct features *f)
+{
+	const struct btf_type *t;
+	int i, id = btf__find_by_name_kind(f->btf, "fprobe", BTF_KIND_STRUCT);
+
+	t = id > 0 ? btf__type_by_id(f->btf, (__u32)id) : NULL;
+	for (i = 0; t && i < btf_vlen(t); i++)
+		if (!strcmp(btf__name_by_offset(f->btf, btf_members(t)[i].name_off), "hlist_array"))
+			return true;
+	return false;
+}
+
 bool features__code(const struct features *f, const char *name, struct address_range *range)
 {
 	const struct kernel_symbol *s = find_symbol(f, name);

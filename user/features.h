@@ -32,6 +32,8 @@ const char *features__refused(const struct features *f, enum mechanism m);
 bool features__code(const struct features *f, const char *name, struct address_range *range);
 /* Is the kernel known to take the CPU from a thread that runs in it? */
 bool features__preempts(const struct features *f);
+/* Are kprobe.multi probes made by the function graph tracer (Linux 6.14)? */
+bool features__graph_probes(const struct features *f);
 /* Can programs keep state with a thread, and see its registers (Linux 5.15)? */
 bool features__task_state(const struct features *f);
 /* Can a program insert into a hash that was not allocated beforehand (Linux 6.1)? */

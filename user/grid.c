@@ -128,6 +128,7 @@ static int run_all(struct grid *grid)
 				  .tier = o->tier,
 				  .cost = o->cost,
 				  .events = grid->events,
+				  .call_counters = grid->call_counters,
 				  .tick = tick};
 	unsigned int repeat;
 	int status = 0, one;

@@ -16,6 +16,7 @@ struct grid {
 	const struct features *features;
 	const struct host *host;
 	const struct counter_events *events;
+	const struct counter_events *call_counters;
 	struct report reports[REPORTS_MAX];
 	size_t report_count;
 };

@@ -11,29 +11,41 @@
  */
 #define SKIPPED_IN_INTERRUPTS "skipped where it interrupts another program"
 
+/* Its number is fixed when the probe is made, and through perf nobody can choose it. */
+#define FEW_RETURNS "loses returns while more threads send than the kernel has return probes"
+
 static const struct hook hooks[HOOK_COUNT] = {
 	[HOOK_SEND] = {
 		.name = "send",
 		.purpose = "kernel time, bytes and errors of each send",
-		.preemptible = true,
 		.ways = {
 			{
 				.mechanism = MECHANISM_FENTRY,
 				.span = "tcp_sendmsg",
 				.programs = {"send_fentry", "send_fexit"},
 				.functions = {"tcp_sendmsg"},
+				.preemptible = true,
+			},
+			{
+				.mechanism = MECHANISM_KPROBE,
+				.span = "tcp_sendmsg",
+				.programs = {"send_multi", "send_multi_return"},
+				.functions = {"tcp_sendmsg"},
+				.by_graph = true,
 			},
 			{
 				.mechanism = MECHANISM_KPROBE,
 				.span = "tcp_sendmsg",
 				.programs = {"send_kprobe", "send_kretprobe"},
 				.functions = {"tcp_sendmsg"},
+				.misses = FEW_RETURNS,
 			},
 			{
 				.mechanism = MECHANISM_TRACEPOINT,
 				.span = "tcp_sendmsg_locked..return",
 				.programs = {"send_loop", "send_length"},
 				.tracepoints = {{"tcp_sendmsg_locked", 2}, {"sock_send_length", 2}},
+				.preemptible = true,
 				.counts_at_end = true,
 			},
 			{
@@ -42,6 +54,7 @@ static const struct hook hooks[HOOK_COUNT] = {
 				.programs = {"send_enter", "send_exit"},
 				.tracepoints = {{"sys_enter", 2}, {"sys_exit", 2}},
 				.misses = "sees sendto, sendmsg, write and writev only",
+				.preemptible = true,
 			},
 		},
 	},
@@ -64,6 +77,7 @@ static const struct hook hooks[HOOK_COUNT] = {
 					     "socket_closed"},
 				.tracepoints = {{"inet_sk_error_report", 1}, {"consume_skb", 2}},
 				.code = "sock_ofree",
+				.preemptible = true,
 			},
 			{
 				.mechanism = MECHANISM_KPROBE,
@@ -77,6 +91,7 @@ static const struct hook hooks[HOOK_COUNT] = {
 				.programs = {"notification_queued", "socket_closed"},
 				.tracepoints = {{"inet_sk_error_report", 1}},
 				.misses = "does not see a merged notification's own flag",
+				.preemptible = true,
 			},
 		},
 	},
@@ -103,12 +118,12 @@ static const struct hook hooks[HOOK_COUNT] = {
 	[HOOK_RECEIVER_COPY] = {
 		.name = "receiver copy",
 		.purpose = "the copy from skb to user space in the receiver",
-		.preemptible = true,
 		.ways = {
 			{
 				.mechanism = MECHANISM_TRACEPOINT,
 				.programs = {"receiver_copy"},
 				.tracepoints = {{"skb_copy_datagram_iovec", 2}},
+				.preemptible = true,
 			},
 			{
 				.mechanism = MECHANISM_KPROBE,

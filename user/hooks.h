@@ -36,10 +36,12 @@ struct hook_way {
 	struct tracepoint_need tracepoints[3]; /* ends with a NULL name; needs them all */
 	const char *code;   /* a function whose place in memory must be known, or NULL */
 	const char *misses; /* what it could miss, or NULL */
+	bool preemptible; /* its programs run as parts of threads, which can be preempted in them */
+	bool by_graph;	  /* a kprobe that the function graph tracer makes */
 	bool counts_at_end; /* a send whose beginning was not seen is counted, untimed */
 };
 
-#define WAYS_MAX 5
+#define WAYS_MAX 6
 
 struct hook {
 	const char *name;

@@ -42,23 +42,53 @@ static bool asks_for_zerocopy(const struct load_options *load)
 	return false;
 }
 
-static int prepare(struct grid *grid, struct features **features, struct host *host,
-		   struct counter_events **events)
+/* What was opened for a grid, and must outlive it. */
+struct held {
+	struct counter_events *events, *call_counters;
+	struct features *features;
+	struct host host;
+};
+
+static void let_go(struct held *h)
+{
+	counter_events__free(h->events);
+	counter_events__free(h->call_counters);
+	features__free(h->features);
+}
+
+static int parse_events(struct counter_events **events, const char *option, const char *list,
+			size_t max)
+{
+	char reason[256] = "";
+
+	if (!list)
+		return STATUS_OK;
+	if (counter_events__parse(events, list, max, reason, sizeof(reason))) {
+		log_error("%s %s (showevtinfo of libpfm4 lists the names)", option, reason);
+		return STATUS_USAGE;
+	}
+	return STATUS_OK;
+}
+
+static int prepare(struct grid *grid, struct held *h)
 {
 	const struct options *o = grid->options;
 	char reason[600] = "";
+	int status;
 
-	if (o->events && counter_events__parse(events, o->events, reason, sizeof(reason))) {
-		log_error("--events %s (showevtinfo of libpfm4 lists the names)", reason);
-		return STATUS_USAGE;
-	}
+	status = parse_events(&h->events, "--events", o->events, COUNTER_EVENTS_MAX);
+	if (!status)
+		status = parse_events(&h->call_counters, "--call-counters", o->call_counters,
+				      CALL_COUNTERS_MAX);
+	if (status)
+		return status;
 	if (!privilege__sufficient()) {
 		log_error("loading BPF programs needs CAP_BPF and CAP_PERFMON: run with sudo");
 		return STATUS_CANNOT;
 	}
 	/* kallsyms shows addresses to the privileged only: before giving that up. */
 	if (o->tier != MECHANISM_OFF &&
-	    features__probe(features, asks_for_zerocopy(&o->load), reason, sizeof(reason))) {
+	    features__probe(&h->features, asks_for_zerocopy(&o->load), reason, sizeof(reason))) {
 		log_error("%s", reason);
 		return STATUS_CANNOT;
 	}
@@ -66,10 +96,11 @@ static int prepare(struct grid *grid, struct features **features, struct host *h
 		log_error("%s", reason);
 		return STATUS_FAILED;
 	}
-	host__read(host);
-	grid->features = *features;
-	grid->host = host;
-	grid->events = *events;
+	host__read(&h->host);
+	grid->features = h->features;
+	grid->host = &h->host;
+	grid->events = h->events;
+	grid->call_counters = h->call_counters;
 	return STATUS_OK;
 }
 
@@ -90,23 +121,20 @@ static int open_reports(struct grid *grid)
 
 static int measure(int argc, char **argv)
 {
-	struct counter_events *events = NULL;
-	struct features *features = NULL;
+	struct held held = {};
 	struct options options;
 	struct grid grid = {.options = &options};
-	struct host host;
 	int status;
 
 	options__parse(&options, argc, argv);
 	if (options.verbose)
 		log_verbose();
-	status = prepare(&grid, &features, &host, &events);
+	status = prepare(&grid, &held);
 	if (!status)
 		status = open_reports(&grid);
 	if (!status)
 		status = grid__run(&grid);
-	counter_events__free(events);
-	features__free(features);
+	let_go(&held);
 	if (grid__signal())
 		die_by(grid__signal());
 	return status;

@@ -39,10 +39,15 @@ static bool fact_preempts(const void *f)
 	return features__preempts(f);
 }
 
+static bool fact_graph(const void *f)
+{
+	return features__graph_probes(f);
+}
+
 struct kernel_facts measure__facts(const struct features *features)
 {
-	return (struct kernel_facts){features,	      fact_function, fact_code,
-				     fact_tracepoint, fact_refused,  fact_preempts};
+	return (struct kernel_facts){features,	   fact_function, fact_code, fact_tracepoint,
+				     fact_refused, fact_preempts, fact_graph};
 }
 
 static int fail(struct run_result *r, int err, int exit_status, const char *text)
@@ -76,13 +81,15 @@ static int plan_hooks(struct run_result *r, const struct run_setup *setup)
 static int attach_tracer(struct run_result *r, const struct run_setup *setup,
 			 const struct generator *g, struct tracer **tracer)
 {
+	struct tracer_setup how = {.features = setup->features,
+				   .call_counters = setup->call_counters,
+				   .cost = setup->cost};
 	char reason[600] = "";
 	int err;
 
 	if (setup->tier == MECHANISM_OFF)
 		return 0;
-	err = tracer__attach(tracer, &r->plan, setup->features, setup->cost, reason,
-			     sizeof(reason));
+	err = tracer__attach(tracer, &r->plan, &how, reason, sizeof(reason));
 	if (err)
 		return fail(r, err, EXIT_CANNOT_MEASURE, reason[0] ? reason : strerror(-err));
 	err = tracer__add_target(*tracer, generator__sender(g), ROLE_SENDER);

@@ -17,7 +17,8 @@ struct run_setup {
 	enum mechanism tier; /* forced; MECHANISM_NONE: the best there is, MECHANISM_OFF: none */
 	bool cost;	     /* count what the programs themselves cost */
 	bool last;	     /* no further run will attach anything */
-	const struct counter_events *events; /* further ones, or NULL */
+	const struct counter_events *events;	    /* further ones, or NULL */
+	const struct counter_events *call_counters; /* read at both ends of a send, or NULL */
 	generator_tick tick;
 	void *tick_context;
 };

@@ -10,7 +10,15 @@
 
 #define EXIT_USAGE 2
 
-enum { OPT_JSON = 0x100, OPT_REPEAT, OPT_TIER, OPT_COST, OPT_EVENTS, OPT_VERBOSE };
+enum {
+	OPT_JSON = 0x100,
+	OPT_REPEAT,
+	OPT_TIER,
+	OPT_COST,
+	OPT_EVENTS,
+	OPT_CALL_COUNTERS,
+	OPT_VERBOSE
+};
 
 const char *argp_program_version = "sendpath " SENDPATH_VERSION;
 
@@ -20,6 +28,8 @@ static const struct argp_option list[] = {
 	 1},
 	{"repeat", OPT_REPEAT, "N", 0, "run everything N times, interleaved (default 1)", 1},
 	{"events", OPT_EVENTS, "LIST", 0, "count these events too, by their libpfm4 names", 1},
+	{"call-counters", OPT_CALL_COUNTERS, "LIST", 0,
+	 "read up to 4 events at both ends of each send", 1},
 	{"tier", OPT_TIER, "NAME", 0,
 	 "time sends by this mechanism: fentry, kprobe, tracepoint (default: the best there is); "
 	 "none: attach nothing",
@@ -64,6 +74,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_EVENTS:
 		o->events = arg;
 		return 0;
+	case OPT_CALL_COUNTERS:
+		o->call_counters = arg;
+		return 0;
 	case OPT_TIER:
 		o->tier = mechanism_parse(arg);
 		return o->tier ? 0
@@ -76,9 +89,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->verbose = true;
 		return 0;
 	case ARGP_KEY_END:
-		if (o->cost && o->tier == MECHANISM_OFF)
-			return refuse(state, "--cost", "with --tier none",
-				      "nothing is attached that could cost; leave one out");
+		if (o->tier == MECHANISM_OFF && (o->cost || o->call_counters))
+			return refuse(state, o->cost ? "--cost" : "--call-counters",
+				      "with --tier none", "nothing is attached; leave one out");
 		return 0;
 	case ARGP_KEY_ARG:
 		return refuse(state, arg, "is no command",

@@ -11,8 +11,9 @@
 
 struct options {
 	struct load_options load;
-	const char *json;   /* NULL: no record is written */
-	const char *events; /* further counters, or NULL */
+	const char *json;	   /* NULL: no record is written */
+	const char *events;	   /* further counters, or NULL */
+	const char *call_counters; /* counters to read at both ends of each send, or NULL */
 	unsigned int repeat;
 	enum mechanism tier; /* MECHANISM_NONE: the best there is; MECHANISM_OFF: none */
 	bool cost;

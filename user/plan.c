@@ -95,14 +95,13 @@ static bool has_tracepoints(struct plan_entry *entry, const struct hook_way *way
  * While a thread is preempted inside a program, the kernel skips that program in all
  * other threads of the CPU. A kprobe's program is not preempted.
  */
-static bool preempted(enum hook_id id, const struct hook_way *way, const struct kernel_facts *facts)
+static bool preempted(const struct hook_way *way, const struct kernel_facts *facts)
 {
-	return hook__get(id)->preemptible && way->mechanism != MECHANISM_KPROBE &&
-	       facts->preempts(facts->context);
+	return way->preemptible && facts->preempts(facts->context);
 }
 
 /* Can this kernel do it? Adds the reason to the entry if not, or what could be missed. */
-static bool way_possible(struct plan_entry *entry, enum hook_id id, const struct hook_way *way,
+static bool way_possible(struct plan_entry *entry, const struct hook_way *way,
 			 const struct kernel_facts *facts)
 {
 	const char *refused = facts->refused(facts->context, way->mechanism);
@@ -110,6 +109,10 @@ static bool way_possible(struct plan_entry *entry, enum hook_id id, const struct
 
 	if (refused) {
 		say(entry, "%s", refused, "");
+		return false;
+	}
+	if (way->by_graph && !facts->graph_probes(facts->context)) {
+		say(entry, "%s", "this kernel makes no kprobes by the function graph tracer", "");
 		return false;
 	}
 	if (!choose_function(entry, way, facts, variant) || !has_tracepoints(entry, way, facts))
@@ -124,7 +127,7 @@ static bool way_possible(struct plan_entry *entry, enum hook_id id, const struct
 	entry->reason[0] = 0;
 	if (way->misses)
 		say(entry, "%s", way->misses, "");
-	if (preempted(id, way, facts))
+	if (preempted(way, facts))
 		say(entry, "%s", PREEMPTED, "");
 	if (variant[0])
 		say(entry, "calls that the compiler sent to %s are not seen", variant, "");
@@ -147,10 +150,10 @@ static bool try_ways(struct plan_entry *entry, enum hook_id id, const struct ker
 
 	for (i = 0; i < WAYS_MAX && ways[i].mechanism && !entry->way; i++) {
 		if (!permitted(id, &ways[i], forced) ||
-		    (!preemptible && preempted(id, &ways[i], facts)))
+		    (!preemptible && preempted(&ways[i], facts)))
 			continue;
 		tried = true;
-		way_possible(entry, id, &ways[i], facts);
+		way_possible(entry, &ways[i], facts);
 	}
 	return tried;
 }
@@ -202,7 +205,7 @@ bool plan__only(struct plan *plan, const struct kernel_facts *facts, enum hook_i
 	for (other = 0; other < HOOK_COUNT; other++)
 		disable(&plan->entries[other], "not asked for");
 	plan->entries[id] = (struct plan_entry){.status = HOOK_UNAVAILABLE};
-	return way_possible(&plan->entries[id], id, way, facts);
+	return way_possible(&plan->entries[id], way, facts);
 }
 
 enum mechanism plan__tier(const struct plan *plan)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Which way each hook is had in a run. The resolver is pure: it asks what the
- * kernel has through five questions and touches nothing.
+ * kernel has through six questions and touches nothing.
  */
 #ifndef SENDPATH_PLAN_H
 #define SENDPATH_PLAN_H
@@ -27,6 +27,8 @@ struct kernel_facts {
 	const char *(*refused)(const void *context, enum mechanism m);
 	/* Does it take the CPU from a thread that runs in the kernel? */
 	bool (*preempts)(const void *context);
+	/* Can kprobes come from the function graph tracer, which sees every return? */
+	bool (*graph_probes)(const void *context);
 };
 
 enum hook_status { HOOK_PLANNED, HOOK_UNAVAILABLE, HOOK_DISABLED };

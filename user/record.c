@@ -231,7 +231,7 @@ json_object *record__build(const struct run_result *r, const struct run_setup *s
 	json_object_object_add(o, "app", json_object_get(r->app));
 	if (!r->app)
 		unmeasured__add(&u, "app", r->error);
-	json_object_object_add(o, "calls", record__calls(r, &u));
+	json_object_object_add(o, "calls", record__calls(r, setup, &u));
 	json_object_object_add(o, "zerocopy", record__zerocopy(r, &u));
 	json_object_object_add(o, "receiver", receiver_block(r, &u));
 	json_object_object_add(o, "tcp", NULL);

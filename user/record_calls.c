@@ -20,7 +20,31 @@ static json_object *errors(const __u64 *counts)
 	return o;
 }
 
-static json_object *call(const struct run_result *r, __u32 slot, struct unmeasured *u)
+/* What the counters said of the sends that stayed on their CPU. */
+static json_object *counters(const struct call_slot *s, const struct counter_events *events)
+{
+	json_object *o, *list, *row;
+	size_t i;
+
+	if (!counter_events__count(events))
+		return NULL;
+	o = json_object_new_object();
+	list = json_object_new_array();
+	json_object_object_add(o, "sends", json_object_new_uint64(s->counted));
+	json_object_object_add(o, "left_out", json_object_new_uint64(s->left_out));
+	for (i = 0; i < counter_events__count(events); i++) {
+		row = json_object_new_object();
+		json_object_object_add(row, "event",
+				       json_object_new_string(counter_events__name(events, i)));
+		json_object_object_add(row, "sum", json_object_new_uint64(s->counters[i]));
+		json_object_array_add(list, row);
+	}
+	json_object_object_add(o, "events", list);
+	return o;
+}
+
+static json_object *call(const struct run_result *r, const struct run_setup *setup, __u32 slot,
+			 struct unmeasured *u)
 {
 	const struct call_slot *s = &r->measured.calls[slot];
 	const struct hook_way *way = r->plan.entries[HOOK_SEND].way;
@@ -45,11 +69,12 @@ static json_object *call(const struct run_result *r, __u32 slot, struct unmeasur
 			       way && s->wall.count ? hist__json(&s->wall, way->span) : NULL);
 	json_object_object_add(o, "cpu_ns", NULL);
 	json_object_object_add(o, "stages", NULL);
-	json_object_object_add(o, "counters", NULL);
+	json_object_object_add(o, "counters", counters(s, setup->call_counters));
 	return o;
 }
 
-json_object *record__calls(const struct run_result *r, struct unmeasured *u)
+json_object *record__calls(const struct run_result *r, const struct run_setup *setup,
+			   struct unmeasured *u)
 {
 	const struct plan_entry *send = &r->plan.entries[HOOK_SEND];
 	json_object *list;
@@ -63,9 +88,11 @@ json_object *record__calls(const struct run_result *r, struct unmeasured *u)
 
 	for (slot = 0; slot < CALL_SLOTS; slot++)
 		if (r->measured.calls[slot].sends)
-			json_object_array_add(list, call(r, slot, u));
+			json_object_array_add(list, call(r, setup, slot, u));
 	unmeasured__add(u, "calls.cpu_ns", "no hook tells running from waiting inside a send");
 	unmeasured__add(u, "calls.stages", "no hook divides a send into stages");
-	unmeasured__add(u, "calls.counters", "counters are read per side, not per call");
+	if (!counter_events__count(setup->call_counters))
+		unmeasured__add(u, "calls.counters",
+				"asked for with --call-counters, because reading them costs");
 	return list;
 }

@@ -6,7 +6,8 @@
 #include "record.h"
 #include "unmeasured.h"
 
-json_object *record__calls(const struct run_result *r, struct unmeasured *u);
+json_object *record__calls(const struct run_result *r, const struct run_setup *setup,
+			   struct unmeasured *u);
 json_object *record__zerocopy(const struct run_result *r, struct unmeasured *u);
 json_object *record__counters(const struct run_result *r);
 json_object *record__lost(const struct run_result *r, struct unmeasured *u);

@@ -7,6 +7,8 @@
 
 #include "record_read.h"
 
+#include "bpf/abi.h"
+
 #include "loadgen/hist_stats.h"
 #include "loadgen/units.h"
 
@@ -56,6 +58,54 @@ static void percentiles(const struct hist *h, FILE *out)
 	fprintf(out, ", max %s\n", units__time_text((double)h->max, text));
 }
 
+/* Totals of what the counters said, over a cell's records. */
+struct counted {
+	double sends, left_out;
+	struct {
+		const char *event;
+		double sum;
+	} events[CALL_COUNTERS_MAX];
+	size_t count;
+};
+
+static void add_counters(struct counted *c, json_object *counters)
+{
+	json_object *events = record__at(counters, "/events"), *event;
+	double value;
+	size_t i;
+
+	if (record__number(counters, "/sends", &value))
+		c->sends += value;
+	if (record__number(counters, "/left_out", &value))
+		c->left_out += value;
+	c->count = events ? json_object_array_length(events) : 0;
+	if (c->count > CALL_COUNTERS_MAX)
+		c->count = CALL_COUNTERS_MAX;
+	for (i = 0; i < c->count; i++) {
+		event = json_object_array_get_idx(events, i);
+		c->events[i].event = record__string(event, "/event");
+		if (record__number(event, "/sum", &value))
+			c->events[i].sum += value;
+	}
+}
+
+static void print_counters(const struct counted *c, FILE *out)
+{
+	char a[UNITS_TEXT_MAX], b[UNITS_TEXT_MAX];
+	size_t i;
+
+	if (!c->count)
+		return;
+	fputs("  per send:", out);
+	for (i = 0; i < c->count && c->sends > 0; i++)
+		fprintf(out, "%s %s %s", i ? "," : "", c->events[i].event,
+			units__count_text((unsigned long long)(c->events[i].sum / c->sends + 0.5),
+					  a));
+	fprintf(out, " (mean of %s; left out, as they lost their CPU meanwhile: %s)\n",
+		units__count_text((unsigned long long)c->sends, a),
+		units__count_text((unsigned long long)c->left_out, b));
+}
+
 /* The row of a record's calls that is the same syscall and kind. */
 static json_object *same_call(json_object *record, const char *syscall, bool zerocopy)
 {
@@ -76,6 +126,7 @@ static void call(const struct cell *cell, const char *title, json_object *first,
 	const char *syscall = record__string(first, "/syscall");
 	bool zerocopy = json_object_get_boolean(record__at(first, "/zerocopy"));
 	char a[UNITS_TEXT_MAX], b[UNITS_TEXT_MAX];
+	struct counted counted = {};
 	struct hist h = {};
 	double sends = 0, value;
 	json_object *row;
@@ -89,6 +140,8 @@ static void call(const struct cell *cell, const char *title, json_object *first,
 			sends += value;
 		if (record__at(row, "/wall_ns"))
 			record__add_hist(&h, record__at(row, "/wall_ns"));
+		if (record__at(row, "/counters"))
+			add_counters(&counted, record__at(row, "/counters"));
 	}
 	fprintf(out, "kernel time of a send: %s, %s%s, span %s, %s sends", title, syscall,
 		zerocopy ? " with MSG_ZEROCOPY" : "", record__string(first, "/wall_ns/span"),
@@ -101,6 +154,7 @@ static void call(const struct cell *cell, const char *title, json_object *first,
 		return;
 	draw(&h, out);
 	percentiles(&h, out);
+	print_counters(&counted, out);
 	fputc('\n', out);
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "tracer.h"
 
+#include "call_counters.h"
+
 #include "loadgen/hist_stats.h"
 
 #include <bpf/bpf.h>
@@ -31,6 +33,7 @@ struct tracer {
 	} attached[PROGRAMS_MAX];
 	size_t attached_count;
 	const struct hook_way *ways[HOOK_COUNT]; /* NULL: not attached */
+	struct call_counters *call_counters;	 /* NULL: none */
 	int stats_fd;				 /* -1 unless cost is counted */
 	struct program_stats opened;		 /* what the counters said when the gate opened */
 };
@@ -67,15 +70,19 @@ static int load_only_planned(struct sendpath *skel, const struct plan *plan)
 }
 
 /* Which maps are made, and how, is up to what the kernel can do. */
-static void fit_maps(struct sendpath *skel, const struct features *features)
+static int fit_maps(struct sendpath *skel, const struct features *features)
 {
 	bool task_state = features__task_state(features);
+	int cpus = libbpf_num_possible_cpus();
 
 	bpf_map__set_autocreate(skel->maps.threads, task_state);
 	bpf_map__set_autocreate(skel->maps.threads_by_id, !task_state);
 	bpf_program__set_autoload(skel->progs.thread_gone, !task_state);
 	if (!features__safe_allocation(features))
 		bpf_map__set_map_flags(skel->maps.sockets, 0);
+	return cpus < 0 ? cpus
+			: bpf_map__set_max_entries(skel->maps.call_events,
+						   (__u32)cpus * CALL_COUNTERS_MAX);
 }
 
 /* Where a merged notification is freed, for the program that looks for it. */
@@ -96,10 +103,14 @@ static void set_addresses(struct sendpath *skel, const struct features *features
 static struct bpf_link *attach_to(const struct bpf_program *program, const char *symbol)
 {
 	const char *section = bpf_program__section_name(program);
+	bool at_return = !strncmp(section, "kretprobe", 9);
+	LIBBPF_OPTS(bpf_kprobe_multi_opts, opts, .syms = &symbol, .cnt = 1, .retprobe = at_return);
 
 	if (bpf_program__type(program) != BPF_PROG_TYPE_KPROBE)
 		return bpf_program__attach(program);
-	return bpf_program__attach_kprobe(program, !strncmp(section, "kretprobe", 9), symbol);
+	if (bpf_program__expected_attach_type(program) == BPF_TRACE_KPROBE_MULTI)
+		return bpf_program__attach_kprobe_multi_opts(program, NULL, &opts);
+	return bpf_program__attach_kprobe(program, at_return, symbol);
 }
 
 /* One link a program, though several hooks may name it. 0 or -errno. */
@@ -148,7 +159,7 @@ static void raise_memlock(void)
 	setrlimit(RLIMIT_MEMLOCK, &all);
 }
 
-static int load(struct tracer *t, const struct plan *plan, const struct features *features)
+static int load(struct tracer *t, const struct plan *plan, const struct tracer_setup *setup)
 {
 	struct rlimit before;
 	int err;
@@ -157,10 +168,12 @@ static int load(struct tracer *t, const struct plan *plan, const struct features
 	if (!t->skel)
 		return -errno;
 	err = load_only_planned(t->skel, plan);
+	if (!err)
+		err = fit_maps(t->skel, setup->features);
 	if (err)
 		return err;
-	fit_maps(t->skel, features);
-	set_addresses(t->skel, features);
+	set_addresses(t->skel, setup->features);
+	t->skel->rodata->call_counters = (__u32)counter_events__count(setup->call_counters);
 	getrlimit(RLIMIT_MEMLOCK, &before);
 	raise_memlock();
 	err = sendpath__load(t->skel);
@@ -169,28 +182,18 @@ static int load(struct tracer *t, const struct plan *plan, const struct features
 	return err;
 }
 
-int tracer__attach(struct tracer **out, struct plan *plan, const struct features *features,
-		   bool cost, char *reason, size_t size)
+static int attach_hooks(struct tracer *t, struct plan *plan, const struct features *features,
+			char *reason, size_t size)
 {
-	struct tracer *t = calloc(1, sizeof(*t));
 	enum hook_id id;
 	int err;
 
-	if (!t)
-		return -ENOMEM;
-	t->stats_fd = -1;
-	err = load(t, plan, features);
-	if (err) {
-		snprintf(reason, size, "the kernel refused the programs: %s (--verbose tells more)",
-			 strerror(-err));
-		goto fail;
-	}
 	if (!features__task_state(features)) {
 		err = attach_program(t, "thread_gone", NULL);
 		if (err) {
 			snprintf(reason, size, "attaching to sched_process_exit failed: %s",
 				 strerror(-err));
-			goto fail;
+			return err;
 		}
 	}
 	for (id = 0; id < HOOK_COUNT; id++) {
@@ -199,23 +202,46 @@ int tracer__attach(struct tracer **out, struct plan *plan, const struct features
 		err = attach_hook(t, &plan->entries[id]);
 		if (err && id == HOOK_SEND) {
 			snprintf(reason, size, "%s", plan->entries[id].reason);
-			goto fail;
+			return err;
 		}
 		t->ways[id] = plan->entries[id].way;
 	}
-	if (cost) {
-		t->stats_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
-		if (t->stats_fd < 0) {
-			err = -errno;
-			snprintf(reason, size, "--cost: the kernel does not count run time: %s",
-				 strerror(-err));
-			goto fail;
-		}
-	}
-	*out = t;
 	return 0;
-fail:
-	tracer__free(t);
+}
+
+static int count_cost(struct tracer *t, char *reason, size_t size)
+{
+	t->stats_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
+	if (t->stats_fd >= 0)
+		return 0;
+	snprintf(reason, size, "--cost: the kernel does not count run time: %s", strerror(errno));
+	return -errno;
+}
+
+int tracer__attach(struct tracer **out, struct plan *plan, const struct tracer_setup *setup,
+		   char *reason, size_t size)
+{
+	struct tracer *t = calloc(1, sizeof(*t));
+	int err;
+
+	if (!t)
+		return -ENOMEM;
+	t->stats_fd = -1;
+	err = load(t, plan, setup);
+	if (err)
+		snprintf(reason, size, "the kernel refused the programs: %s (--verbose tells more)",
+			 strerror(-err));
+	if (!err && counter_events__count(setup->call_counters))
+		err = call_counters__open(&t->call_counters, setup->call_counters,
+					  bpf_map__fd(t->skel->maps.call_events), reason, size);
+	if (!err)
+		err = attach_hooks(t, plan, setup->features, reason, size);
+	if (!err && setup->cost)
+		err = count_cost(t, reason, size);
+	if (err)
+		tracer__free(t);
+	else
+		*out = t;
 	return err;
 }
 
@@ -282,6 +308,12 @@ void tracer__gate(struct tracer *t, bool open)
 
 static void add_call(struct call_slot *to, const struct call_slot *from)
 {
+	size_t i;
+
+	to->counted += from->counted;
+	to->left_out += from->left_out;
+	for (i = 0; i < CALL_COUNTERS_MAX; i++)
+		to->counters[i] += from->counters[i];
 	to->sends += from->sends;
 	to->failed += from->failed;
 	to->bytes += from->bytes;
@@ -391,6 +423,7 @@ void tracer__free(struct tracer *t)
 		bpf_link__destroy(t->attached[i].link);
 	if (t->stats_fd >= 0)
 		close(t->stats_fd);
+	call_counters__free(t->call_counters);
 	sendpath__destroy(t->skel);
 	free(t);
 }

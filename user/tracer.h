@@ -3,6 +3,7 @@
 #ifndef SENDPATH_TRACER_H
 #define SENDPATH_TRACER_H
 
+#include "counters.h"
 #include "features.h"
 #include "measured.h"
 #include "plan.h"
@@ -11,14 +12,19 @@
 
 struct tracer;
 
+struct tracer_setup {
+	const struct features *features;
+	const struct counter_events *call_counters; /* read at both ends of a send; NULL: none */
+	bool cost; /* have the kernel count the programs' run time (needs CAP_SYS_ADMIN) */
+};
+
 /*
  * Loads and attaches what the plan says. A hook that cannot be attached becomes
  * unavailable in the plan, with the reason; without the send hook this fails.
- * cost: have the kernel count the programs' run time (needs CAP_SYS_ADMIN).
  * Returns 0 and *out, or -errno with the reason in words.
  */
-int tracer__attach(struct tracer **out, struct plan *plan, const struct features *features,
-		   bool cost, char *reason, size_t size);
+int tracer__attach(struct tracer **out, struct plan *plan, const struct tracer_setup *setup,
+		   char *reason, size_t size);
 
 /* Measure this process, as sender or receiver. 0 or -errno. */
 int tracer__add_target(struct tracer *t, pid_t tgid, enum role role);

@@ -18,7 +18,7 @@ struct fake {
 	} variants[4];
 	struct tracepoint_need tracepoints[8];
 	const char *fentry_refused, *kprobe_refused;
-	bool hides_code, preempts;
+	bool hides_code, preempts, graph;
 };
 
 static void function(const void *context, const char *name, struct kernel_function *f)
@@ -66,11 +66,16 @@ static bool preempts(const void *context)
 	return ((const struct fake *)context)->preempts;
 }
 
+static bool graph_probes(const void *context)
+{
+	return ((const struct fake *)context)->graph;
+}
+
 static bool resolve(struct plan *plan, const struct fake *kernel, enum mechanism forced,
 		    bool zerocopy)
 {
-	struct kernel_facts facts = {kernel,	      function, has_code,
-				     tracepoint_args, refused,	preempts};
+	struct kernel_facts facts = {kernel,  function, has_code,    tracepoint_args,
+				     refused, preempts, graph_probes};
 
 	return plan__resolve(plan, &facts, forced, zerocopy);
 }
@@ -192,6 +197,7 @@ static void test_nothing_there_gives_every_reason(void **state)
 	assert_false(resolve(&plan, &empty, MECHANISM_NONE, true));
 	assert_string_equal(plan.entries[HOOK_SEND].reason,
 			    "this kernel has no function tcp_sendmsg; "
+			    "this kernel makes no kprobes by the function graph tracer; "
 			    "this kernel has no function tcp_sendmsg; "
 			    "this kernel has no tracepoint tcp_sendmsg_locked; "
 			    "this kernel has no tracepoint sys_enter");
@@ -219,6 +225,10 @@ static void test_kprobes_stand_in_for_refused_tracing_programs(void **state)
 	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, true));
 	assert_int_equal(plan__tier(&plan), MECHANISM_KPROBE);
 	assert_string_equal(plan.entries[HOOK_SEND].way->span, "tcp_sendmsg");
+	assert_non_null(strstr(plan.entries[HOOK_SEND].reason, "return probes"));
+	kernel.graph = true;
+	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, true));
+	assert_string_equal(plan.entries[HOOK_SEND].reason, "");
 	/* The exact tracepoints are better than a kprobe that interrupts can lose. */
 	assert_int_equal(plan.entries[HOOK_COMPLETION].way->mechanism, MECHANISM_TRACEPOINT);
 	assert_int_equal(plan.entries[HOOK_SKB_COPY].way->mechanism, MECHANISM_KPROBE);
@@ -232,7 +242,7 @@ static void test_a_preemptible_kernel_gets_kprobes_where_threads_run(void **stat
 	struct plan plan;
 
 	(void)state;
-	kernel.preempts = true;
+	kernel.preempts = kernel.graph = true;
 	kernel.functions[3] = "skb_copy_datagram_iter";
 	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, true));
 	assert_int_equal(plan__tier(&plan), MECHANISM_KPROBE);
@@ -336,8 +346,9 @@ static void test_a_renamed_function_with_its_own_arguments_is_found(void **state
 
 static void test_one_way_alone(void **state)
 {
-	struct kernel_facts facts = {&full, function, has_code, tracepoint_args, refused, preempts};
-	const struct hook_way *way = &hook__get(HOOK_SEND)->ways[1];
+	struct kernel_facts facts = {&full,   function, has_code,    tracepoint_args,
+				     refused, preempts, graph_probes};
+	const struct hook_way *way = &hook__get(HOOK_SEND)->ways[0];
 	struct plan plan;
 	enum hook_id id;
 

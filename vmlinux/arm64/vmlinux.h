@@ -38,6 +38,8 @@ typedef __s32 s32;
 
 struct task_struct {
 	void *stack;
+	long unsigned int nvcsw;
+	long unsigned int nivcsw;
 	struct files_struct *files;
 } __attribute__((preserve_access_index));
 
@@ -140,9 +142,16 @@ struct bpf_raw_tracepoint_args {
 	__u64 args[0];
 } __attribute__((preserve_access_index));
 
+struct bpf_perf_event_value {
+	__u64 counter;
+	__u64 enabled;
+	__u64 running;
+} __attribute__((preserve_access_index));
+
 enum bpf_map_type {
 	BPF_MAP_TYPE_HASH = 1,
 	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+	BPF_MAP_TYPE_PERF_EVENT_ARRAY = 4,
 	BPF_MAP_TYPE_TASK_STORAGE = 29,
 };
 

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Performance counters of one send: read when it begins and when it ends. The
+ * counters are the CPU's, so a send counts only if its thread stayed on its CPU
+ * all the while, without another thread in between. Interrupts are in it, as they
+ * are in its time.
+ */
+#ifndef SENDPATH_COUNTERS_BPF_H
+#define SENDPATH_COUNTERS_BPF_H
+
+#include "state.bpf.h"
+
+/* How many are asked for; the loader removes all of this where it is 0. */
+const volatile __u32 call_counters = 0;
+
+/* Counter i of a CPU: element cpu * CALL_COUNTERS_MAX + i. The analyzer sizes it and fills it. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
+	__uint(max_entries, CALL_COUNTERS_MAX);
+	__type(key, __u32);
+	__type(value, __u32);
+} call_events SEC(".maps");
+
+static __always_inline __u64 times_switched(void)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+
+	return BPF_CORE_READ(task, nvcsw) + BPF_CORE_READ(task, nivcsw);
+}
+
+static __always_inline bool counter__read(__u32 cpu, __u32 i, __u64 *value)
+{
+	struct bpf_perf_event_value read;
+
+	if (bpf_perf_event_read_value(&call_events, cpu * CALL_COUNTERS_MAX + i, &read,
+				      sizeof(read)))
+		return false;
+	*value = read.counter;
+	return true;
+}
+
+static __always_inline void counters__begin(struct thread *thread)
+{
+	__u32 i;
+
+	if (!call_counters)
+		return;
+	thread->cpu = bpf_get_smp_processor_id();
+	thread->switches = times_switched();
+	thread->counters_read = true;
+	for (i = 0; i < CALL_COUNTERS_MAX; i++)
+		if (i < call_counters && !counter__read(thread->cpu, i, &thread->counters[i]))
+			thread->counters_read = false;
+}
+
+/* Leaves in the thread's state what the send took. */
+static __always_inline void counters__end(struct thread *thread)
+{
+	__u64 value;
+	__u32 i;
+
+	if (!call_counters)
+		return;
+	if (thread->cpu != bpf_get_smp_processor_id() || thread->switches != times_switched())
+		thread->counters_read = false;
+	for (i = 0; i < CALL_COUNTERS_MAX && thread->counters_read; i++) {
+		if (i >= call_counters)
+			break;
+		thread->counters_read = counter__read(thread->cpu, i, &value);
+		thread->counters[i] = value - thread->counters[i];
+	}
+}
+
+static __always_inline void counters__add(struct call_slot *slot, const struct thread *thread)
+{
+	__u32 i;
+
+	if (!call_counters)
+		return;
+	if (!thread->counters_read) {
+		slot->left_out++;
+		return;
+	}
+	slot->counted++;
+	for (i = 0; i < CALL_COUNTERS_MAX; i++)
+		if (i < call_counters)
+			slot->counters[i] += thread->counters[i];
+}
+
+#endif
