@@ -30,7 +30,7 @@ WAYS = (
     Way("none", NOTHING),
     Way("fentry", ("--tier", "fentry")),
     Way("fentry --cost", ("--tier", "fentry", "--cost")),
-    Way("fentry --call-counters", ("--tier", "fentry", "--call-counters")),
+    Way("fentry --call-counters", ("--tier", "fentry", "--call-counters", "instructions")),
     Way("kprobe", ("--tier", "kprobe")),
     Way("tracepoint", ("--tier", "tracepoint")),
     Way("empty fentry and fexit", NOTHING, (BIN / "tests/bench/empty",), "attached"),
