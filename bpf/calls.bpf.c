@@ -18,11 +18,8 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-#define IPPROTO_TCP 6
-#define AF_INET	    2
-#define AF_INET6    10
-#define S_IFMT	    00170000
-#define S_IFSOCK    0140000
+#define S_IFMT	 00170000
+#define S_IFSOCK 0140000
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -37,14 +34,6 @@ struct {
 	__type(key, __u32);
 	__type(value, __u64);
 } errors SEC(".maps");
-
-static __always_inline bool is_tcp(struct sock *sk)
-{
-	__u16 family = BPF_CORE_READ(sk, __sk_common.skc_family);
-
-	return (family == AF_INET || family == AF_INET6) &&
-	       BPF_CORE_READ(sk, sk_protocol) == IPPROTO_TCP;
-}
 
 static __always_inline void count_error(__u32 slot, int error)
 {

@@ -166,6 +166,12 @@ int notification_freed(struct bpf_raw_tracepoint_args *ctx)
 	assumed = p->word >> FLAG_BIT & 1;
 	sends = ee.ee_data + 1 - ee.ee_info;
 	count(&t->merged_seen, sends);
+	/* The kernel skipped notification_queued: nothing was assumed yet. */
+	if ((__s32)(ee.ee_data + 1 - (__u32)p->word) > 0) {
+		count(&t->merged, sends);
+		advance(p, &ee);
+		return 0;
+	}
 	if (copied && !assumed)
 		count(&t->copied_later, sends);
 	if (!copied && assumed)

@@ -2,11 +2,6 @@
 /* Copies of what is in an skb: by the kernel on its way, and to the receiver's memory. */
 #include "zerocopy.bpf.h"
 
-#include <bpf/bpf_endian.h>
-
-#define ETH_P_IP   0x0800
-#define ETH_P_IPV6 0x86dd
-
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 /*
@@ -45,21 +40,17 @@ int BPF_KPROBE(deep_copy_kprobe, struct sk_buff *skb)
 	return 0;
 }
 
-/* AF_UNIX copies by the same function; its skbs name no protocol. */
-static __always_inline bool is_ip(struct sk_buff *skb)
-{
-	__be16 protocol = BPF_CORE_READ(skb, protocol);
-
-	return protocol == bpf_htons(ETH_P_IP) || protocol == bpf_htons(ETH_P_IPV6);
-}
-
-/* The receiver's copy, in its own context. */
+/*
+ * The receiver's copy, in its own context. Other families copy by the same function.
+ * An skb of TCP's queue belongs to its socket; its protocol tells nothing where the
+ * queue was collapsed to save memory.
+ */
 static __always_inline void received(struct sk_buff *skb, int bytes)
 {
 	struct thread *thread = gate ? thread__get() : NULL;
 	struct totals *t;
 
-	if (!thread || thread->role != ROLE_RECEIVER || !is_ip(skb))
+	if (!thread || thread->role != ROLE_RECEIVER || !is_tcp(BPF_CORE_READ(skb, sk)))
 		return;
 	t = totals__get();
 	if (!t)

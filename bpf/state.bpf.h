@@ -15,6 +15,9 @@
 #include "abi.h"
 
 #define MSG_ZEROCOPY 0x4000000
+#define IPPROTO_TCP  6
+#define AF_INET	     2
+#define AF_INET6     10
 
 /* What a thread is doing; lives as long as the thread. */
 struct thread {
@@ -87,6 +90,14 @@ extern struct totals_map totals SEC(".maps");
 
 /* Nothing counts while this is 0. */
 extern volatile __u32 gate;
+
+static __always_inline bool is_tcp(struct sock *sk)
+{
+	__u16 family = BPF_CORE_READ(sk, __sk_common.skc_family);
+
+	return (family == AF_INET || family == AF_INET6) &&
+	       BPF_CORE_READ(sk, sk_protocol) == IPPROTO_TCP;
+}
 
 static __always_inline struct totals *totals__get(void)
 {

@@ -7,9 +7,7 @@
 #ifndef SENDPATH_LOAD_FAILURE_H
 #define SENDPATH_LOAD_FAILURE_H
 
-#define STATUS_FAILED 1 /* failed while running */
-#define STATUS_USAGE  2 /* wrong usage */
-#define STATUS_SYSTEM 3 /* this system cannot do it */
+#include "status.h"
 
 struct failure {
 	int status; /* 0: nothing failed */

@@ -11,6 +11,7 @@
 #include "loadgen/control.h"
 #include "loadgen/one_line.h"
 #include "loadgen/options.h"
+#include "loadgen/posix.h"
 #include "loadgen/run.h"
 #include "loadgen/send_ops.h"
 #include "loadgen/units.h"
@@ -104,30 +105,15 @@ static const struct argp loadgen_argp = {
 	       "do it.",
 };
 
-static int write_all(int fd, const char *text, size_t length)
-{
-	while (length) {
-		ssize_t n = write(fd, text, length);
-
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		if (n > 0) {
-			text += n;
-			length -= (size_t)n;
-		}
-	}
-	return 0;
-}
-
 static int write_json(const struct arguments *a, const char *json, struct failure *f)
 {
 	int err;
 
 	if (ftruncate(a->json_fd, 0) && errno != EINVAL)
 		return failure__set(f, STATUS_FAILED, -errno, "--json %s: %m", a->json);
-	err = write_all(a->json_fd, json, strlen(json));
+	err = posix__write_all(a->json_fd, json, strlen(json));
 	if (!err)
-		err = write_all(a->json_fd, "\n", 1);
+		err = posix__write_all(a->json_fd, "\n", 1);
 	return err ? failure__set(f, STATUS_FAILED, err, "--json %s: %s", a->json, strerror(-err))
 		   : 0;
 }
@@ -182,13 +168,6 @@ static int run(const struct arguments *a, struct control *control, struct failur
 }
 
 /* So that a shell sees why we ended, as it would of any program. */
-static void die_by(int sig)
-{
-	fflush(NULL);
-	signal(sig, SIG_DFL);
-	raise(sig);
-}
-
 int main(int argc, char **argv)
 {
 	const char *invalid = variants__first_invalid();
@@ -214,6 +193,6 @@ int main(int argc, char **argv)
 	if (a.json_fd > STDERR_FILENO)
 		close(a.json_fd);
 	if (sig)
-		die_by(sig);
+		posix__die_by(sig);
 	return status;
 }

@@ -8,6 +8,8 @@
 #include "log.h"
 #include "place.h"
 
+#include "loadgen/status.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -15,7 +17,6 @@
 #include <unistd.h>
 
 #define PYTHON	  "/usr/bin/python3"
-#define CANNOT	  3
 #define ARGUMENTS 64
 
 int crosscheck(int argc, char **argv)
@@ -27,17 +28,17 @@ int crosscheck(int argc, char **argv)
 
 	if (geteuid()) {
 		log_error("crosscheck: bcc needs root: run with sudo");
-		return CANNOT;
+		return STATUS_SYSTEM;
 	}
 	if (length < 0 || place__find("analysis/crosscheck.py", program, sizeof(program))) {
 		log_error("crosscheck: analysis/crosscheck.py is missing: install or unpack it "
 			  "beside this program");
-		return CANNOT;
+		return STATUS_SYSTEM;
 	}
 	self[length] = 0;
 	for (i = 1; i < argc && i + 3 < ARGUMENTS; i++)
 		arguments[i + 2] = argv[i];
 	execv(PYTHON, arguments);
 	log_error("crosscheck: cannot run " PYTHON ": %s", strerror(errno));
-	return CANNOT;
+	return STATUS_SYSTEM;
 }

@@ -10,6 +10,7 @@
 #include "safe_text.h"
 #include "tracer.h"
 
+#include "loadgen/status.h"
 #include "loadgen/units.h"
 
 #include <errno.h>
@@ -19,9 +20,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
-
-#define STATUS_USAGE  2
-#define STATUS_CANNOT 3
 
 static void line(const char *what, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static void line(const char *what, const char *format, ...)
@@ -161,7 +159,7 @@ static int list_hooks(void)
 
 	if (features__probe(&features, true, reason, sizeof(reason))) {
 		log_error("%s", reason);
-		return STATUS_CANNOT;
+		return STATUS_SYSTEM;
 	}
 	puts("hook\tmechanism\tsymbol\tstatus\treason");
 	for (id = 0; id < HOOK_COUNT; id++) {
@@ -173,7 +171,7 @@ static int list_hooks(void)
 		}
 	}
 	features__free(features);
-	return sends ? 0 : STATUS_CANNOT;
+	return sends ? 0 : STATUS_SYSTEM;
 }
 
 static void device(void *context, const struct netdev *d)
@@ -206,5 +204,5 @@ int doctor(int argc, char **argv)
 	err = netdev__each(device, NULL);
 	if (err)
 		line("devices", "cannot be listed: %s", strerror(-err));
-	return ok ? 0 : STATUS_CANNOT;
+	return ok ? 0 : STATUS_SYSTEM;
 }

@@ -6,6 +6,7 @@
 #include "privilege.h"
 #include "record.h"
 
+#include "loadgen/status.h"
 #include "loadgen/units.h"
 
 #include <errno.h>
@@ -141,7 +142,7 @@ static int run_all(struct grid *grid)
 							cell / l->variant_count % l->thread_count);
 			one = run_cell(grid, &setup, &progress, repeat);
 			status = one ? one : status;
-			if (one == 2 || one == 3)
+			if (one == STATUS_USAGE || one == STATUS_SYSTEM)
 				return one; /* the next would fail alike */
 		}
 	}

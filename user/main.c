@@ -20,17 +20,9 @@
 
 #include "counters.h"
 
+#include "loadgen/posix.h"
 #include "loadgen/send_ops.h"
-
-enum { STATUS_OK, STATUS_FAILED, STATUS_USAGE, STATUS_CANNOT };
-
-/* So that a shell sees why we ended, as it would of any program. */
-static void die_by(int sig)
-{
-	fflush(NULL);
-	signal(sig, SIG_DFL);
-	raise(sig);
-}
+#include "loadgen/status.h"
 
 static bool asks_for_zerocopy(const struct load_options *load)
 {
@@ -84,13 +76,13 @@ static int prepare(struct grid *grid, struct held *h)
 		return status;
 	if (!privilege__sufficient()) {
 		log_error("loading BPF programs needs CAP_BPF and CAP_PERFMON: run with sudo");
-		return STATUS_CANNOT;
+		return STATUS_SYSTEM;
 	}
 	/* kallsyms shows addresses to the privileged only: before giving that up. */
 	if (o->tier != MECHANISM_OFF &&
 	    features__probe(&h->features, asks_for_zerocopy(&o->load), reason, sizeof(reason))) {
 		log_error("%s", reason);
-		return STATUS_CANNOT;
+		return STATUS_SYSTEM;
 	}
 	if (privilege__reduce(o->cost, reason, sizeof(reason))) {
 		log_error("%s", reason);
@@ -136,7 +128,7 @@ static int measure(int argc, char **argv)
 		status = grid__run(&grid);
 	let_go(&held);
 	if (grid__signal())
-		die_by(grid__signal());
+		posix__die_by(grid__signal());
 	return status;
 }
 

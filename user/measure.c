@@ -5,12 +5,11 @@
 #include "tracer.h"
 
 #include "loadgen/send_ops.h"
+#include "loadgen/status.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-
-enum exit_status { EXIT_RUN_FAILED = 1, EXIT_CANNOT_MEASURE = 3 };
 
 static void fact_function(const void *f, const char *name, struct kernel_function *out)
 {
@@ -60,7 +59,7 @@ static int fail(struct run_result *r, int err, int exit_status, const char *text
 static int fail_generator(struct run_result *r, const struct generator *g, int err)
 {
 	if (!g)
-		return fail(r, err, EXIT_RUN_FAILED, strerror(-err));
+		return fail(r, err, STATUS_FAILED, strerror(-err));
 	return fail(r, err, generator__exit_status(g),
 		    err == -ECANCELED || err == -EPIPE ? generator__error(g) : strerror(-err));
 }
@@ -75,7 +74,7 @@ static int plan_hooks(struct run_result *r, const struct run_setup *setup)
 		return 0;
 	snprintf(text, sizeof(text), "sends cannot be timed here: %s (analyze doctor tells more)",
 		 r->plan.entries[HOOK_SEND].reason);
-	return fail(r, -ENOTSUP, EXIT_CANNOT_MEASURE, text);
+	return fail(r, -ENOTSUP, STATUS_SYSTEM, text);
 }
 
 static int attach_tracer(struct run_result *r, const struct run_setup *setup,
@@ -91,11 +90,11 @@ static int attach_tracer(struct run_result *r, const struct run_setup *setup,
 		return 0;
 	err = tracer__attach(tracer, &r->plan, &how, reason, sizeof(reason));
 	if (err)
-		return fail(r, err, EXIT_CANNOT_MEASURE, reason[0] ? reason : strerror(-err));
+		return fail(r, err, STATUS_SYSTEM, reason[0] ? reason : strerror(-err));
 	err = tracer__add_target(*tracer, generator__sender(g), ROLE_SENDER);
 	if (!err)
 		err = tracer__add_target(*tracer, generator__receiver(g), ROLE_RECEIVER);
-	return err ? fail(r, err, EXIT_RUN_FAILED, strerror(-err)) : 0;
+	return err ? fail(r, err, STATUS_FAILED, strerror(-err)) : 0;
 }
 
 static int attach(struct run_result *r, const struct run_setup *setup, const struct generator *g,
@@ -110,7 +109,7 @@ static int attach(struct run_result *r, const struct run_setup *setup, const str
 		err = counters__open(&r->receiver.counters, generator__receiver(g), setup->events);
 	if (!err && setup->last)
 		err = privilege__drop_attach();
-	return err ? fail(r, err, EXIT_RUN_FAILED, strerror(-err)) : 0;
+	return err ? fail(r, err, STATUS_FAILED, strerror(-err)) : 0;
 }
 
 static void open_window(struct run_result *r, struct tracer *tracer)
@@ -134,7 +133,7 @@ static int close_window(struct run_result *r, struct tracer *tracer)
 	r->sender.count = counters__read(r->sender.counters, &r->sender.values);
 	r->receiver.count = counters__read(r->receiver.counters, &r->receiver.values);
 	err = tracer ? tracer__read(tracer, &r->measured) : 0;
-	return err ? fail(r, err, EXIT_RUN_FAILED, "reading what the kernel counted failed") : 0;
+	return err ? fail(r, err, STATUS_FAILED, "reading what the kernel counted failed") : 0;
 }
 
 /* What went wrong inside the window, as the load generator says it. */
@@ -144,7 +143,7 @@ static int app_error(struct run_result *r)
 
 	if (!json_object_object_get_ex(r->app, "error", &text))
 		return 0;
-	return fail(r, -EIO, EXIT_RUN_FAILED, json_object_get_string(text));
+	return fail(r, -EIO, STATUS_FAILED, json_object_get_string(text));
 }
 
 static int measure(struct run_result *r, const struct run_setup *setup, struct generator *g,

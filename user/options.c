@@ -2,13 +2,12 @@
 #include "options.h"
 
 #include "loadgen/one_line.h"
+#include "loadgen/status.h"
 #include "loadgen/units.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define EXIT_USAGE 2
 
 enum {
 	OPT_JSON = 0x100,
@@ -42,7 +41,7 @@ static const struct argp_option list[] = {
 static error_t refuse(struct argp_state *state, const char *option, const char *value,
 		      const char *remedy)
 {
-	argp_failure(state, EXIT_USAGE, 0, "%s %s: %s", option, value, remedy);
+	argp_failure(state, STATUS_USAGE, 0, "%s %s: %s", option, value, remedy);
 	return EINVAL;
 }
 
@@ -124,8 +123,8 @@ void options__parse(struct options *o, int argc, char **argv)
 		fprintf(stderr,
 			"%s: nothing to measure: try --variant all (--help lists the options)\n",
 			program_invocation_short_name);
-		exit(EXIT_USAGE);
+		exit(STATUS_USAGE);
 	}
-	argp_err_exit_status = EXIT_USAGE;
+	argp_err_exit_status = STATUS_USAGE;
 	argp_parse(&argp, argc, argv, 0, NULL, o);
 }

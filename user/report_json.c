@@ -3,6 +3,8 @@
 
 #include "log.h"
 
+#include "loadgen/posix.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -19,28 +21,12 @@ struct json_file {
 	bool written;
 };
 
-static int write_all(int fd, const char *text, size_t size)
-{
-	ssize_t n;
-
-	while (size) {
-		n = write(fd, text, size);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		text += n;
-		size -= (size_t)n;
-	}
-	return 0;
-}
-
 /* A full disk must not leave half a line: what was there before stays. */
 static int append(struct json_file *f, const char *text, size_t size)
 {
 	struct stat before;
 	bool regular = !fstat(f->fd, &before) && S_ISREG(before.st_mode);
-	int err = write_all(f->fd, text, size);
+	int err = posix__write_all(f->fd, text, size);
 
 	if (err && regular && ftruncate(f->fd, before.st_size))
 		log_error("%s: half a record stays: %s", f->path, strerror(errno));

@@ -90,7 +90,6 @@ struct sk_buff {
 	char cb[48];
 	void *destructor;
 	unsigned int data_len;
-	__be16 protocol;
 	sk_buff_data_t end;
 	unsigned char *head;
 } __attribute__((preserve_access_index));
