@@ -35,8 +35,8 @@ class Section:
     name = "instructions"
 
     def __init__(self, settings):
-        self.quick = settings.quick
-        self.messages = QUICK_MESSAGES if self.quick else MESSAGES
+        self.rounds = QUICK_ROUNDS if settings.quick else ROUNDS
+        self.messages = QUICK_MESSAGES if settings.quick else MESSAGES
         self.runs = {}
         self.reasons = {}
         self.done = False
@@ -57,9 +57,9 @@ class Section:
         if self.done:
             return
         self.done = True
-        rounds = QUICK_ROUNDS if self.quick else ROUNDS
         guest = programs.must([LAB, *GUEST, "--headers", "--timeout", TIMEOUT_S, "--",
-                               "/usr/bin/python3", SCRIPT, rounds, self.messages], TIMEOUT_S + 60)
+                               "/usr/bin/python3", SCRIPT, self.rounds, self.messages],
+                              TIMEOUT_S + 60)
         for line in map(json.loads, guest.output.splitlines()):
             if "reason" in line:
                 self.reasons[line["way"]] = line["reason"]
@@ -69,8 +69,8 @@ class Section:
 
     def text(self):
         lines = ["what measuring costs, in instructions of the sender: twocopy, 256 bytes, 8 "
-                 f"fields, 1 thread, loopback; {self.messages:,} sends a run, in a guest: Linux "
-                 f"{KERNEL}, 1 CPU"]
+                 f"fields, 1 thread, loopback; {self.rounds} runs of {self.messages:,} sends, "
+                 f"in a guest: Linux {KERNEL}, 1 CPU"]
         if not self.runs:
             return lines[0]
         more = added(self.runs)
