@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
 # make help lists the targets. V=1 shows whole commands; SAN=1 builds userspace
-# with the address and undefined-behaviour sanitizers into a folder of its own.
+# with the address and undefined-behaviour sanitizers into a folder of its own,
+# CROSS=arm64 all for that architecture, against the root file system that the lab's
+# guests of it have; BUILD=FOLDER names one for whatever else is set, as CLANG=clang-19.
 
 VERSION  := 0.1.0
 CC       ?= gcc
@@ -11,15 +13,23 @@ PYTHON   ?= /usr/bin/python3
 PREFIX   ?= /usr/local
 DESTDIR  ?=
 
-ARCH := $(shell uname -m | sed -e 's/x86_64/x86/' -e 's/aarch64/arm64/')
+ARCH := $(or $(CROSS),$(shell uname -m | sed -e 's/x86_64/x86/' -e 's/aarch64/arm64/'))
 PARALLEL = $(MAKE) --no-print-directory -j$(shell nproc)
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 # As root and nobody else: tests that are about sudo say so themselves.
 AS_ROOT := $(SUDO) env -u SUDO_UID -u SUDO_GID
 
-BUILD   := build$(if $(SAN),-san)
+BUILD   := build$(if $(SAN),-san)$(if $(CROSS),-$(CROSS))
 CFLAGS  ?= -O2 -g
 CFLAGS  += -std=gnu11 -Wall -Wextra -Werror -Wmissing-prototypes -Wstrict-prototypes
+ifdef CROSS
+SYSROOT := $(shell tests/lab/fetch-root $(CROSS))
+ifeq ($(SYSROOT),)
+$(error no root file system for $(CROSS) to build against)
+endif
+CC      := $(CLANG) --target=$(CROSS:arm64=aarch64)-linux-gnu --sysroot=$(SYSROOT)
+LDFLAGS += -fuse-ld=lld
+endif
 CPPFLAGS += -D_GNU_SOURCE -DSENDPATH_VERSION='"$(VERSION)"' -I. -I$(BUILD)
 ifdef SAN
 CFLAGS  += -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
@@ -27,15 +37,20 @@ endif
 BPF_CFLAGS := -O2 -g -Wall -Wextra -Werror -target bpf -mcpu=v3 -Wno-unused-parameter -D__TARGET_ARCH_$(ARCH) \
               -Ivmlinux/$(ARCH) -I.
 
-# What Debian 12 calls the things needed. Elsewhere: install their like by hand.
+# What Debian 12 calls the things needed. Elsewhere: install their like by hand. Its
+# clang is the oldest that is tested.
+NEWEST_CLANG := 19
 BUILD_PACKAGES := gcc libc6-dev clang llvm bpftool libbpf-dev libelf-dev zlib1g-dev \
                   libjson-c-dev libpfm4-dev libcap-dev
-# The two last rows are for the lab (kernels in QEMU) and for bcc.
-CHECK_PACKAGES := libcmocka-dev clang-format python3-pytest python3-hypothesis \
-                  python3-jsonschema strace sudo iproute2 iputils-ping ethtool procps \
-                  qemu-system-x86 busybox-static cpio kmod xz-utils zstd e2fsprogs \
+# For kernels in QEMU, also of arm64.
+LAB_PACKAGES   := qemu-system-x86 qemu-system-arm busybox-static cpio kmod xz-utils zstd \
+                  iproute2 lld
+# The last row is for bcc.
+CHECK_PACKAGES := $(LAB_PACKAGES) libcmocka-dev clang-format python3-pytest \
+                  python3-hypothesis python3-jsonschema strace sudo iputils-ping ethtool \
+                  procps e2fsprogs clang-$(NEWEST_CLANG) shellcheck \
                   python3-bpfcc linux-headers-$(shell dpkg --print-architecture 2>/dev/null)
-BENCH_PACKAGES := iperf3 bpftrace
+BENCH_PACKAGES := $(LAB_PACKAGES) iperf3 bpftrace
 
 LOADGEN_LIBS := -ljson-c -lpthread
 ANALYZE_LIBS := -lbpf -lelf -lz -ljson-c -lpfm -lcap -lpthread
@@ -59,14 +74,14 @@ endif
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all programs run check bench clean format install help vmlinux \
-        unit unit-tests build-packages check-packages bench-packages
+.PHONY: all programs run check check-full lab lab-report bench clean format install help \
+        vmlinux unit unit-tests cross build-packages check-packages bench-packages
 
 all: programs
 
-# The programs stand where the README says; with sanitizers, in the same places
-# under build-san.
-ifdef SAN
+# The programs stand where the README says; those of another build, in the same places
+# under its folder.
+ifneq ($(BUILD),build)
 PROGRAMS := $(BUILD)/analyze $(BUILD)/loadgen/loadgen
 $(BUILD)/analyze $(BUILD)/loadgen/loadgen: %: %.bin
 	$(Q)cp $< $@
@@ -75,6 +90,8 @@ PROGRAMS := analyze loadgen/loadgen
 analyze loadgen/loadgen: %: $(BUILD)/%.bin
 	$(Q)cp $< $@
 endif
+# Instructions are counted in the lab's arm64 guests only.
+PROGRAMS += $(if $(CROSS),$(BUILD)/tests/bench/empty)
 
 programs: $(PROGRAMS)
 
@@ -94,7 +111,7 @@ $(BUILD)/loadgen/%.o: loadgen/%.c
 	$(call msg,CC,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) $(CPPFLAGS) -MMD -MP -c $< -o $@
 
-$(BUILD)/bpf/%.bpf.o: bpf/%.bpf.c
+$(BUILD)/%.bpf.o: %.bpf.c
 	$(call msg,BPF,$@)
 	$(Q)mkdir -p $(@D) && $(CLANG) $(BPF_CFLAGS) -MMD -MP -c $< -o $@
 
@@ -105,6 +122,14 @@ $(BUILD)/sendpath.bpf.o: $(BPF_OBJS)
 $(BUILD)/sendpath.skel.h: $(BUILD)/sendpath.bpf.o
 	$(call msg,SKELETON,$@)
 	$(Q)$(BPFTOOL) gen skeleton $< name sendpath > $@
+
+$(BUILD)/tests/bench/empty.skel.h: $(BUILD)/tests/bench/empty.bpf.o
+	$(call msg,SKELETON,$@)
+	$(Q)$(BPFTOOL) gen skeleton $< name empty > $@
+
+$(BUILD)/tests/bench/empty: tests/bench/empty.c $(BUILD)/tests/bench/empty.skel.h
+	$(call msg,CC,$@)
+	$(Q)$(CC) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS) $< -lbpf -lelf -lz -o $@
 
 # Unit tests: one program a file, linked against everything but the mains.
 $(BUILD)/tests/%: tests/unit/%.c $(ANALYZE_OBJS) $(LOADGEN_OBJS)
@@ -150,17 +175,44 @@ run: build-packages
 	$(SUDO) ./analyze --variant all --duration 3
 
 # Unit tests and the tests through the binaries run twice: as built, and with the
-# sanitizers; then the lab. Ends with pytest's own line, which counts them all.
-check: check-packages
+# sanitizers; then the lab, where each kernel also gets what the newest clang makes
+# of the programs. Ends with pytest's own line, which counts them all.
+NEWEST := CLANG=clang-$(NEWEST_CLANG) BUILD=build-clang$(NEWEST_CLANG)
+check check-full: check-packages
 	$(Q)$(PARALLEL) all unit-tests
 	$(Q)$(PARALLEL) SAN=1 all unit-tests
-	$(Q)$(AS_ROOT) $(PYTHON) -m pytest -rfEs -p no:cacheprovider tests
+	$(Q)$(PARALLEL) $(NEWEST) all
+	$(Q)$(MAKE) --no-print-directory cross
+	$(Q)$(AS_ROOT) CI=$(CI) SENDPATH_FULL=$(if $(filter check-full,$@),1) \
+		$(PYTHON) -m pytest -rfEs -p no:cacheprovider tests
+
+# A kernel of the lab, with a shell on the terminal or a command.
+lab: check-packages
+	$(Q)$(PARALLEL) all
+	$(Q)$(MAKE) --no-print-directory cross
+	$(Q)tests/lab/lab $(if $(KERNEL),--kernel $(KERNEL)) $(if $(TOPOLOGY),--topology $(TOPOLOGY)) \
+		$(if $(CMD),-- bash -c '$(subst ','\'',$(CMD))')
+
+lab-report: check-packages
+	$(Q)$(PARALLEL) all
+	$(Q)$(MAKE) --no-print-directory cross
+	$(Q)$(PYTHON) tests/lab/support.py
+
+# For the lab's guests of arm64. Status 77 is fetch-root's word that it cannot be done
+# here, and why: the lab says the same, and the tests in such guests are skipped.
+cross:
+	$(Q)tests/lab/fetch-root arm64 >/dev/null; case $$? in \
+	0) $(PARALLEL) CROSS=arm64 all ;; \
+	77) echo "make: nothing is built for arm64" >&2 ;; \
+	*) exit 1 ;; \
+	esac
 
 bench: bench-packages
 	$(Q)$(PARALLEL) all
+	$(Q)$(MAKE) --no-print-directory cross
 	$(Q)$(AS_ROOT) $(PYTHON) tests/bench/bench.py
 
-SOURCES := $(wildcard bpf/*.[ch] user/*.[ch] loadgen/*.[ch] tests/unit/*.[ch])
+SOURCES := $(wildcard bpf/*.[ch] user/*.[ch] loadgen/*.[ch] tests/unit/*.[ch] tests/bench/*.[ch])
 format:
 	$(Q)clang-format -i $(SOURCES)
 
@@ -177,17 +229,23 @@ install: all
 		$(DESTDIR)$(PREFIX)/share/doc/sendpath/run-record.schema.json
 
 help:
-	@echo 'make           build ./analyze and loadgen/loadgen'
-	@echo 'make run       install what is missing, build, and compare three ways of sending'
-	@echo 'make check     install what is missing, build, and run all tests'
-	@echo 'make bench     what the load generator and measuring cost, beside other tools'
-	@echo 'make install   DESTDIR= PREFIX=/usr/local; the program installs as sendpath'
-	@echo 'make format    lay out the C sources (clang-format)'
-	@echo 'make vmlinux   anew from BTF=FILE for ARCH=x86 or arm64 (this kernel by default)'
-	@echo 'make clean     remove what was built'
-	@echo 'V=1 shows whole commands; SAN=1 builds with sanitizers, in build-san/'
+	@echo 'make             build ./analyze and loadgen/loadgen'
+	@echo 'make run         install what is missing, build, and compare three ways of sending'
+	@echo 'make check       install what is missing, build, and run the tests'
+	@echo 'make check-full  the same, with everything in every kernel of the lab'
+	@echo 'make lab         a shell in a kernel of the lab, or a command: KERNEL=5.10 TOPOLOGY=veth'
+	@echo "                 CMD='./analyze --variant all'; tests/lab/lab --list tells which there are"
+	@echo 'make lab-report  what can be measured in each, into docs/support.md'
+	@echo 'make cross       build for the arm64 guests of tests/lab, in build-arm64/'
+	@echo 'make bench       what the load generator and measuring cost, beside other tools'
+	@echo 'make install     DESTDIR= PREFIX=/usr/local; the program installs as sendpath'
+	@echo 'make format      lay out the C sources (clang-format)'
+	@echo 'make vmlinux     anew from BTF=FILE for ARCH=x86 or arm64 (this kernel by default)'
+	@echo 'make clean       remove what was built'
+	@echo 'V=1 shows whole commands; SAN=1 builds with sanitizers, in build-san/;'
+	@echo 'CROSS=arm64 builds for arm64 (clang, lld), in build-arm64/'
 
 clean:
-	$(Q)rm -rf build build-san analyze loadgen/loadgen
+	$(Q)rm -rf build build-* analyze loadgen/loadgen
 
 -include $(wildcard $(BUILD)/*/*.d)

@@ -18,10 +18,11 @@ import sys
 
 import against_iperf3
 import cost
+import instructions
 import programs
 import startup
 
-SECTIONS = (against_iperf3.Section, cost.Section, startup.Section)
+SECTIONS = (against_iperf3.Section, cost.Section, instructions.Section, startup.Section)
 QUIET_LOAD = 0.5
 SCHEMA = "sendpath.bench/1"
 

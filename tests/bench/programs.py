@@ -84,18 +84,18 @@ class Program:
     def ended(self, seconds):
         return bool(select.select([self.pidfd], [], [], seconds)[0])
 
-    def wait(self):
+    def wait(self, seconds=TIMEOUT_S):
         with _interrupts.taken():
-            if not self.ended(TIMEOUT_S):
-                raise Failed(f"{self.name()} did not end in {TIMEOUT_S} s")
+            if not self.ended(seconds):
+                raise Failed(f"{self.name()} did not end in {seconds} s")
         wall_s = time.monotonic() - self.started
         usage = self._reap()
         return Finished(self.child.returncode, self.text(self.output), self.text(self.errors),
                         wall_s, usage.ru_maxrss)
 
-    def wait_until(self, condition):
+    def wait_until(self, condition, seconds=END_S):
         """Until a condition holds that has no event to wait on, or the program ends."""
-        deadline = time.monotonic() + END_S
+        deadline = time.monotonic() + seconds
         with _interrupts.taken():
             while not condition():
                 if self.ended(0.005) or time.monotonic() > deadline:
@@ -123,15 +123,15 @@ class Program:
         return usage
 
 
-def run(command):
+def run(command, seconds=TIMEOUT_S):
     """Run a program to its end, whatever its status."""
     with Program(command) as program:
-        return program.wait()
+        return program.wait(seconds)
 
 
-def must(command):
+def must(command, seconds=TIMEOUT_S):
     """Run a program that has to succeed."""
-    done = run(command)
+    done = run(command, seconds)
     if done.status:
         said = (done.errors or done.output).strip().splitlines()
         raise Failed(f"{' '.join(map(str, command))}: status {done.status}: "

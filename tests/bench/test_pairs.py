@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The statistics of pairs, and that the benchmark itself runs."""
+"""The statistics of pairs and of what is added, and that the benchmark itself runs."""
 
 import itertools
 import json
@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import instructions
 import pairs
 import programs
 import table
@@ -97,6 +98,13 @@ def test_pairs_alternate():
 def test_unequal_sides_are_refused():
     with pytest.raises(ValueError):
         pairs.ratios([1, 2], [1])
+
+
+def test_added_instructions_are_those_over_the_same_round():
+    more = instructions.added({"none": [3000, 3100, 3200], "fentry": [4000, 4100, 4200],
+                               "failed later": [3500]})
+    assert {way: s.median for way, s in more.items()} == {"fentry": 1000, "failed later": 500}
+    assert more["fentry"].minimum == more["fentry"].maximum == 1000
 
 
 def test_table_aligns():

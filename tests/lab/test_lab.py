@@ -2,15 +2,17 @@
 """Tests of the lab: each run of a guest costs about ten seconds, so each test
 that boots one asserts all that the boot can show."""
 
-import csv
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
 from pathlib import Path
 
 import pytest
+
+from support import rows
 
 HERE = Path(__file__).resolve().parent
 TREE = HERE.parent.parent
@@ -19,18 +21,11 @@ LAB = HERE / "lab"
 SPLAT, NO_GUEST, TIMEOUT, SKIP = 121, 122, 124, 77
 
 
-def rows(table):
-    lines = (HERE / table).read_text().splitlines()
-    names = [line for line in lines if line.startswith("#")][-1][2:].split("\t")
-    cells = csv.reader((line for line in lines if not line.startswith("#")), delimiter="\t")
-    return [dict(zip(names, row)) for row in cells]
-
-
 def lab(*arguments, timeout=240):
     """Run the lab to its end; skip the test if it says it cannot be done here."""
     run = subprocess.run([LAB, *map(str, arguments)], stdin=subprocess.DEVNULL,
                          capture_output=True, text=True, timeout=timeout, check=False)
-    if run.returncode == SKIP and run.stderr.startswith(("lab:", "fetch-kernel:", "mkinitramfs:")):
+    if run.returncode == SKIP and run.stderr.startswith(("lab:", "fetch-", "mkinitramfs:")):
         pytest.skip(run.stderr.strip().splitlines()[-1])
     return run
 
@@ -66,7 +61,9 @@ def wait_until(condition, seconds=10):
 def test_tables_name_what_exists():
     for row in rows("topologies.tsv"):
         assert (HERE / "topology" / row["script"]).is_file()
+    arches = {row["name"] for row in rows("arches.tsv")}
     for row in rows("kernels.tsv"):
+        assert row["arch"] in arches
         re.compile(row["package"])
         assert re.fullmatch(r"[a-z0-9,-]+", row["suites"])
 
@@ -79,6 +76,44 @@ def test_bad_usage(arguments):
     run = lab(*arguments)
     assert run.returncode == 2
     assert run.stderr and not run.stdout
+
+
+def test_list_names_all():
+    text = lab("--list").stdout
+    for row in rows("kernels.tsv") + rows("topologies.tsv"):
+        assert re.search(rf"^  {re.escape(row['name'])} +\S", text, re.M), row["name"]
+
+
+def test_tables_have_no_loose_cells():
+    for table in ("kernels.tsv", "topologies.tsv", "matrix.tsv"):
+        lines = (HERE / table).read_text().splitlines()
+        header = [line for line in lines if line.startswith("#")][-1].split("\t")
+        for line in lines:
+            assert line.startswith("#") or len(line.split("\t")) == len(header), line
+
+
+def test_scripts_pass_shellcheck():
+    if not shutil.which("shellcheck"):
+        pytest.skip("shellcheck is missing")
+    scripts = [HERE / name for name in ("lab", "fetch-kernel", "fetch-root", "mkinitramfs", "guest",
+                                     "common.sh")]
+    run = subprocess.run(["shellcheck", "-x", "-P", HERE, *scripts,
+                          *sorted((HERE / "topology").glob("*.sh"))],
+                         stdout=subprocess.PIPE, text=True, check=False)
+    assert run.returncode == 0, run.stdout
+
+
+@pytest.mark.parametrize("tool", [("fetch-kernel", "6.12"), ("fetch-root", "arm64")])
+def test_what_cannot_be_fetched_is_a_skip(tool, tmp_path):
+    nowhere = "http://127.0.0.1:9"
+    run = subprocess.run([HERE / tool[0], tool[1]], capture_output=True, text=True, check=False,
+                         env={**os.environ, "SENDPATH_CACHE": str(tmp_path),
+                              "http_proxy": nowhere, "https_proxy": nowhere})
+    assert run.returncode == SKIP, run.stderr
+    assert "apt cannot read the package lists" in run.stderr
+    assert not run.stdout
+    # But for the lock.
+    assert not [file for file in tmp_path.glob("lab/*/*") if ".lock-" not in file.name]
 
 
 def is_splat(line):
@@ -102,6 +137,10 @@ def is_splat(line):
     "rcu: INFO: rcu_preempt detected stalls on CPUs/tasks:",
     "watchdog: BUG: soft lockup - CPU#0 stuck for 22s! [swapper/0:1]",
     "refcount_t: underflow; use-after-free.",
+    "BPF: [105120] STRUCT xsk_dummy",
+    "verifier bug: REG INVARIANTS VIOLATION (true_reg1): range bounds violation",
+    "REG INVARIANTS VIOLATION (false_reg1): const tnum out of sync with range bounds",
+    "failed to validate module [e1000e] BTF: -22",
     "general protection fault, probably for non-canonical address 0xdead000000000122",
     "unregister_netdevice: waiting for lo to become free. Usage count = 2"])
 def test_splats_are_known(line):
@@ -113,6 +152,8 @@ def test_splats_are_known(line):
     "Spectre V2 : WARNING: Unprivileged eBPF is enabled with eIBRS on, data leaks possible",
     "rcu: Hierarchical RCU implementation.",
     "rcu: \tRCU restricting CPUs from NR_CPUS=8192 to nr_cpu_ids=2.",
+    "LSM: initializing lsm=lockdown,capability,yama,bpf",
+    "bpf_prog_test: loading out-of-tree module",
     "clocksource: timekeeping watchdog on CPU1: Marking clocksource 'tsc' as unstable",
     "BUGS are not reported by a word alone"])
 def test_other_lines_are_no_splats(line):
@@ -165,38 +206,46 @@ touch "$PWD/only-in-guest"
 uname -r >"$SHARE/release"
 sleep 1000 &
 echo "$SENDPATH_TEST"
+echo "$SENDPATH_PEER $SENDPATH_PEER_NETNS $SENDPATH_COPIED"
+sudo id -un
 exit 7
 """
 
 
-def test_command_in_nicpair(tmp_path, monkeypatch):
+@pytest.mark.parametrize("kernel", ["6.12", "6.12-arm64"])
+def test_command_in_nicpair(kernel, tmp_path, monkeypatch):
     monkeypatch.setenv("SENDPATH_TEST", "it's passed on")
     script = IN_NICPAIR.replace("$SHARE", str(tmp_path))
-    run = lab("--topology", "nicpair", "--share", tmp_path, "--", "bash", "-c", script)
+    run = lab("--kernel", kernel, "--topology", "nicpair", "--share", tmp_path, "--", "bash", "-c", script)
     assert run.stdout.splitlines() == [
         str(TREE), "to stderr", "by name", "ping", "hello", "scatter-gather: on", "1",
-        "tracefs", "debugfs", "bpf", "it's passed on"]
+        "tracefs", "debugfs", "bpf", "it's passed on",
+        "10.9.0.2 peer none", "root"]
     assert "\r" not in run.stdout
-    assert run.stderr == ""
+    # That something is being fetched is said.
+    assert [line for line in run.stderr.splitlines() if not line.startswith("fetch-")] == []
     assert run.returncode == 7
     assert (tmp_path / "release").read_text().startswith("6.12.")
     assert not (TREE / "only-in-guest").exists()
 
 
-@pytest.mark.parametrize("kernel", [
-    row["name"] for row in rows("kernels.tsv") if row["arch"] == "amd64"])
-def test_every_kernel(kernel, tmp_path):
+@pytest.mark.parametrize("row", rows("kernels.tsv"), ids=lambda row: row["name"])
+def test_every_kernel(row, tmp_path):
+    kernel = row["name"]
     btf = extract_btf(kernel, tmp_path)
     # That the kernel loads sch_netem shows that it finds modules by itself.
-    run = lab("--kernel", kernel, "--topology", "veth", "--", "bash", "-c",
+    run = lab("--kernel", kernel, "--topology", "veth", "--share", tmp_path, "--", "bash", "-c",
               'uname -r; ip -n peer -br addr show dev veth1; echo "$SENDPATH_LAB"; '
               'tc qdisc add dev veth0 root netem limit 1000; '
-              f'cmp {btf} /sys/kernel/btf/vmlinux')
+              f'cmp {btf} /sys/kernel/btf/vmlinux; echo "$SENDPATH_BIN"; uname -m')
     assert run.returncode == 0, run.stderr
-    release, address, name = run.stdout.splitlines()
-    assert kernel == "newest" or release.startswith(kernel + ".")
+    release, address, name, programs, machine = run.stdout.splitlines()
+    assert "newest" in kernel or release.startswith(kernel.removesuffix("-arm64") + ".")
     assert "10.8.0.2/24" in address
     assert name == kernel
+    assert machine == {"amd64": "x86_64", "arm64": "aarch64"}[row["arch"]]
+    if machine != os.uname().machine:
+        assert programs == f"{TREE}/build-{row['arch']}"
 
 
 # A real report of the kernel's own, of a task that waits too long for a frozen

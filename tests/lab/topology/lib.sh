@@ -23,16 +23,45 @@ tcp_answers() {
 	timeout 2 bash -c "exec 3<>/dev/tcp/$1/9" 2>&1 | grep -q refused
 }
 
+# namespace NAME: one with a loopback device, as a machine of its own has.
+namespace() {
+	ip netns add "$1"
+	ip -n "$1" link set lo up
+}
+
+# configure DEVICE ADDRESS [NAMESPACE]: give DEVICE its /24 and set it up, there or here.
+configure() {
+	local device=$1 address=$2 where=(${3:+-n "$3"})
+	[[ -z ${3-} ]] || ip link set "$device" netns "$3"
+	ip "${where[@]}" addr add "$address/24" dev "$device"
+	ip "${where[@]}" link set "$device" up
+}
+
 # pair NEAR FAR NEAR-ADDRESS FAR-ADDRESS: put FAR into namespace peer, give both
 # their addresses and wait until they reach each other.
 pair() {
 	local near=$1 far=$2 near_address=$3 far_address=$4
-	ip netns add peer
-	ip link set "$far" netns peer
-	ip -n peer link set lo up
-	ip -n peer addr add "$far_address/24" dev "$far"
-	ip -n peer link set "$far" up
-	ip addr add "$near_address/24" dev "$near"
-	ip link set "$near" up
+	namespace peer
+	configure "$far" "$far_address" peer
+	configure "$near" "$near_address"
 	wait_for 30 "an answer of $far_address" tcp_answers "$far_address"
+}
+
+# bridge PORT...: join them, in namespace middle.
+bridge() {
+	local port
+	namespace middle
+	modprobe bridge
+	ip -n middle link add bridge0 type bridge stp_state 0 forward_delay 0
+	for port; do
+		ip link set "$port" netns middle
+		ip -n middle link set "$port" master bridge0 up
+	done
+	ip -n middle link set bridge0 up
+}
+
+# cards MODULE: drive the two network cards, eth0 and eth1, by MODULE.
+cards() {
+	modprobe "$1"
+	wait_for 20 "two network cards" test -e /sys/class/net/eth0 -a -e /sys/class/net/eth1
 }

@@ -6,6 +6,5 @@
 # shellcheck source=topology/lib.sh
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 
-modprobe e1000e
-wait_for 20 "two network cards" test -e /sys/class/net/eth0 -a -e /sys/class/net/eth1
+cards e1000e
 pair eth0 eth1 10.9.0.1 10.9.0.2

@@ -1,0 +1,93 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""count_instructions ROUNDS MESSAGES: run the load with each tool attached, in a guest of the
+lab whose PMU counts instructions, and write one line of JSON a run: what the sender executed.
+
+Tools that attach at once are interleaved, beside a run with nothing attached. Those
+that take long to start are attached once, and their runs follow: instructions do not drift
+with a machine's heat and clock, as times do.
+"""
+
+import collections
+import json
+import os
+import pathlib
+import sys
+
+import programs
+
+BIN = pathlib.Path(os.environ["SENDPATH_BIN"])
+ANALYZE = BIN / "analyze"
+LOAD = ("--variant", "twocopy", "--size", 256)
+START_S = 240  # bcc compiles its programs, here by an emulated compiler
+
+# options: of analyze; a way whose options this analyze does not have is left out.
+# tool: attached by itself, while analyze attaches nothing; ready: what it says then.
+Way = collections.namedtuple("Way", "name options tool ready slow", defaults=(None, None, False))
+
+NOTHING = ("--tier", "none")
+WAYS = (
+    Way("none", NOTHING),
+    Way("fentry", ("--tier", "fentry")),
+    Way("fentry --cost", ("--tier", "fentry", "--cost")),
+    Way("fentry --call-counters", ("--tier", "fentry", "--call-counters", "instructions")),
+    Way("kprobe", ("--tier", "kprobe")),
+    Way("tracepoint", ("--tier", "tracepoint")),
+    Way("empty fentry and fexit", NOTHING, (BIN / "tests/bench/empty",), "attached"),
+    Way("bcc funclatency", NOTHING, ("funclatency-bpfcc", "tcp_sendmsg"), "Tracing", True),
+)
+
+
+def say(way, **what):
+    print(json.dumps({"way": way.name, **what}), flush=True)
+
+
+def measure(way, messages):
+    done = programs.must([ANALYZE, *LOAD, "--messages", messages, *way.options, "--json", "-"])
+    record = json.loads(done.output)
+    (row,) = [row for row in record["counters"]
+              if (row["event"], row["scope"]) == ("instructions", "sender")]
+    if row["status"] != "counted":
+        raise programs.Failed(f"instructions are not counted: {row['reason']}")
+    say(way, instructions=row["value"], sends=record["app"]["send_calls"])
+
+
+def run(way, messages, times=1):
+    if not way.tool:
+        return measure(way, messages)
+    with programs.Program(way.tool) as tool:
+        tool.wait_until(lambda: way.ready in tool.text(tool.output), START_S)
+        for _ in range(times):
+            measure(way, messages)
+
+
+def known():
+    text = programs.must([ANALYZE, "--help"]).output
+    return [way for way in WAYS
+            if all(option.lstrip("-") in text for option in way.options if option[:2] == "--")]
+
+
+def main():
+    rounds, messages = map(int, sys.argv[1:])
+    os.environ["PYTHONUNBUFFERED"] = "1"  # that bcc says at once when it is ready
+    lost = set()
+    steps = [(way, 1) for _ in range(rounds) for way in known() if not way.slow]
+    steps += [(way, rounds) for way in known() if way.slow]
+    for way, times in steps:
+        if way in lost:
+            continue
+        try:
+            run(way, messages, times)
+        except programs.Failed as problem:
+            # With nothing to compare with, nothing else is worth its time.
+            if way.name == "none":
+                raise
+            lost.add(way)
+            say(way, reason=str(problem))
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except programs.Failed as failure:
+        sys.exit(str(failure))

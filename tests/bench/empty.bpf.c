@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Programs that do nothing, where the analyzer's time a send: what tracing costs by itself. */
+#include "vmlinux.h"
+
+#include <bpf/bpf_helpers.h>
+
+SEC("fentry/tcp_sendmsg")
+int entered(void *ctx)
+{
+	return 0;
+}
+
+SEC("fexit/tcp_sendmsg")
+int left(void *ctx)
+{
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Instructions that measuring adds to a send, beside other tools.
+
+Counted in a guest of the lab, where an emulated PMU counts them and nothing else runs.
+One CPU: sender and receiver on two wait for each other, which is made of instructions too.
+"""
+
+import json
+import pathlib
+
+import loads
+import pairs
+import programs
+from table import interval, level, spread, table
+
+LAB = loads.ROOT / "tests/lab/lab"
+PROGRAMS = loads.ROOT / "build-arm64"
+KERNEL = "6.12-arm64"
+GUEST = ("--kernel", KERNEL, "--cpus", 1, "--icount")
+SCRIPT = pathlib.Path(__file__).with_name("count_instructions.py")
+CANNOT = 77
+ROUNDS, MESSAGES = 6, 20000
+QUICK_ROUNDS, QUICK_MESSAGES = 2, 500
+TIMEOUT_S = 1800
+
+
+def added(runs):
+    """Instructions a send over those of the run of its round with nothing attached."""
+    plain = runs["none"]
+    return {way: pairs.summarise(pairs.differences(values, plain[:len(values)]))
+            for way, values in runs.items() if way != "none"}
+
+
+class Section:
+    name = "instructions"
+
+    def __init__(self, settings):
+        self.rounds = QUICK_ROUNDS if settings.quick else ROUNDS
+        self.messages = QUICK_MESSAGES if settings.quick else MESSAGES
+        self.runs = {}
+        self.reasons = {}
+        self.done = False
+
+    def missing(self):
+        if not (PROGRAMS / "analyze").exists():
+            return "no programs for an arm64 guest: run make cross, which tells why"
+        # The first time it fetches what the guest is made of.
+        probe = programs.run([LAB, *GUEST, "--headers", "--", "true"], TIMEOUT_S)
+        if probe.status == CANNOT:
+            return probe.errors.strip().splitlines()[-1]
+        if probe.status:
+            raise programs.Failed(f"lab: status {probe.status}: {probe.errors.strip()}")
+        return None
+
+    def round(self, _number):
+        """All in one guest: it interleaves its runs itself."""
+        if self.done:
+            return
+        self.done = True
+        guest = programs.must([LAB, *GUEST, "--headers", "--timeout", TIMEOUT_S, "--",
+                               "/usr/bin/python3", SCRIPT, self.rounds, self.messages],
+                              TIMEOUT_S + 60)
+        for line in map(json.loads, guest.output.splitlines()):
+            if "reason" in line:
+                self.reasons[line["way"]] = line["reason"]
+            else:
+                self.runs.setdefault(line["way"], []).append(
+                    line["instructions"] / line["sends"])
+
+    def text(self):
+        lines = ["what measuring costs, in instructions of the sender: twocopy, 256 bytes, 8 "
+                 f"fields, 1 thread, loopback; {self.rounds} runs of {self.messages:,} sends, "
+                 f"in a guest: Linux {KERNEL}, 1 CPU"]
+        if not self.runs:
+            return lines[0]
+        more = added(self.runs)
+        rows, heading = [], "interval"
+        for way, values in self.runs.items():
+            total = pairs.summarise(values)
+            extra = more.get(way)
+            heading = level(total)
+            rows.append([way, f"{total.median:,.0f}",
+                         *(["-"] * 3 if extra is None else
+                           [f"{extra.median:+,.0f}", interval(extra, "{:+,.0f}"),
+                            spread(extra, "{:+,.0f}")])])
+        rows += [[way, "not measured", *["-"] * 3] for way in self.reasons]
+        lines.append(table(["attached", "instructions a send", "added", heading, "range"], rows))
+        lines += [f"{way} not measured: {reason}" for way, reason in self.reasons.items()]
+        return "\n".join(lines)
+
+    def data(self):
+        if not self.runs:
+            return {"ways": []}
+        more = added(self.runs)
+        return {"kernel": KERNEL, "messages": self.messages, "reasons": self.reasons,
+                "ways": [{"way": way, "instructions_a_send": values,
+                          "added": more.get(way)} for way, values in self.runs.items()]}

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Hardware counters of each side, where the machine has a PMU.
+
+The lab's arm64 guests have one: it counts cycles, and with --icount instructions, which
+are then nearly the same in equal runs.
+"""
+
+import os
+
+import pytest
+
+from conftest import VARIANTS, needs_bpf, only, records
+
+ICOUNT = os.environ.get("SENDPATH_ICOUNT") == "1"
+SIDES = {"sender", "receiver"}
+LOAD = ("--messages", 300, "--size", "64K")
+PLAIN = ("--tier", "none", "--variant", "twocopy")
+CACHE_LINE = 64
+REPEATABLE = 0.02
+
+
+def rows(record, event):
+    """Side -> its rows of this event: several on a hybrid CPU."""
+    found = {side: [] for side in SIDES}
+    for row in record["counters"]:
+        if row["event"] == event:
+            found[row["scope"]].append(row)
+    return found
+
+
+def total(record, event, side):
+    return sum(row["value"] for row in rows(record, event)[side])
+
+
+@pytest.fixture(scope="module", autouse=True)
+def pmu():
+    """The record says whether cycles could be counted here; if not, why not."""
+    record = only(records(*PLAIN, "--messages", 1))
+    cycles = [row for side in rows(record, "cycles").values() for row in side]
+    if all(row["status"] != "counted" for row in cycles):
+        pytest.skip(f"no hardware counters: {cycles[0]['reason']}")
+
+
+def counted(record, event):
+    """Both sides have counted it, for as long as they say."""
+    for side, found in rows(record, event).items():
+        assert {row["status"] for row in found} == {"counted"}, found
+        assert total(record, event, side) > 0
+        for row in found:
+            assert row["enabled_ns"] >= row["running_ns"] > 0, row
+
+
+@needs_bpf
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_each_side_has_its_counts(variant):
+    record = only(records("--variant", variant, *LOAD))
+    counted(record, "cycles")
+    if ICOUNT:
+        counted(record, "instructions")
+    # Both sides copy the message, or the kernel does on their time.
+    for side in SIDES:
+        assert total(record, "cycles", side) > record["app"]["bytes"] / CACHE_LINE
+
+
+def test_more_work_is_more_cycles():
+    few, many = (only(records(*PLAIN, "--size", "64K", "--messages", count))
+                 for count in (100, 1000))
+    for side in SIDES:
+        assert total(many, "cycles", side) > 2 * total(few, "cycles", side)
+
+
+# One CPU, because ends on two wait for each other, and waiting for a lock is made of
+# instructions.
+@pytest.mark.skipif(not ICOUNT or os.cpu_count() != 1,
+                    reason="needs a guest of the lab with --icount --cpus 1")
+def test_equal_runs_count_equally():
+    first, second = (only(records(*PLAIN, *LOAD)) for _ in range(2))
+    for side in SIDES:
+        a, b = (total(record, "instructions", side) for record in (first, second))
+        assert abs(a - b) <= REPEATABLE * max(a, b), (side, a, b)

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Run inside a guest of the lab: does this kernel do what it is known to do?"""
+
+import os
+import sys
+
+import pytest
+
+from conftest import CALLS, ROOT, TIERS, VARIANTS, analyze, hook, records
+from test_counts import exact, settled, timed
+
+sys.path.insert(0, str(ROOT / "tests/lab"))
+import support  # noqa: E402 pylint: disable=wrong-import-position
+
+THREADS = 2
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_every_variant_counts_exactly(tier, untouched):
+    found = {record["load"]["variant"]: record for record in records(
+        "--variant", "all", "--size", "4K", "--threads", THREADS, "--messages", CALLS // THREADS,
+        "--tier", tier)}
+    assert set(found) == set(VARIANTS)
+    for variant, record in found.items():
+        assert record["plan"]["tier"] == tier
+        exact(record, variant, THREADS)
+        timed(record, tier)
+    if hook(found["zerocopy"], "completion")["status"] == "attached":
+        settled(found["zerocopy"])
+
+
+def test_hooks_are_as_documented(untouched):
+    found = analyze("doctor", "--hooks")
+    assert found.returncode == 0, found.stdout + found.stderr
+    complaints = support.complaints(os.environ["SENDPATH_LAB"], support.parse(found.stdout),
+                                    support.documented(support.PAGE.read_text()))
+    assert not complaints, "\n".join(complaints)

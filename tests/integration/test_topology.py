@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""To a receiver across any network of the lab: counts, and what the kernel copies on the way.
+
+The lab says where the receiver is and what the kernel is known to do (its
+topologies.tsv); elsewhere it is loopback.
+"""
+
+import json
+import os
+import re
+
+import pytest
+
+from conftest import CALLS, TIERS, VARIANTS, analyze, hook, needs_bpf, only, records, run
+from test_counts import exact, may_lose, timed
+
+pytestmark = [needs_bpf, pytest.mark.usefixtures("untouched")]
+
+COPIED = os.environ.get("SENDPATH_COPIED", "all")
+ADDRESS = os.environ.get("SENDPATH_PEER", "127.0.0.1")
+NETNS = os.environ.get("SENDPATH_PEER_NETNS")
+PEER = ["--address", ADDRESS, *(["--netns", NETNS] if NETNS else [])]
+
+
+def as_expected(copied, of):
+    return {"all": copied == of, "none": copied == 0, "some": 0 <= copied <= of}[COPIED]
+
+
+def measure(variant, *args, threads=1):
+    """A run to the other end, of which nothing may be lost or miscounted."""
+    record = only(records("--variant", variant, "--threads", threads, "--messages",
+                          CALLS // threads, *PEER, *args, timeout=500))
+    exact(record, variant, threads)
+    return record
+
+
+def all_completed(record):
+    app, seen, lost = record["app"], record["zerocopy"], record["lost"]["completions"]
+    refused = sum(app["errors"].values())
+    assert seen["requests"] == app["send_calls"]
+    assert seen["completions"] + lost == app["zerocopy"]["completions"]
+    assert app["zerocopy"]["completions"] == app["send_calls"] - refused
+    assert sum(r["count"] for r in seen["refused"]) == refused
+    assert seen["outstanding"] == lost
+    assert seen["ignored"] == 0
+
+
+def copied_as_expected(record):
+    seen = record["zerocopy"]
+    assert as_expected(seen["copied_flagged"], seen["completions"])
+    if COPIED != "some" and not record["lost"]["completions"]:
+        assert as_expected(seen["bytes_copied"], seen["bytes"])
+
+
+@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("threads", [1, 4])
+def test_zerocopy(threads, tier):
+    record = measure("zerocopy", "--warmup", "0.1", "--tier", tier, threads=threads)
+    timed(record, tier)
+    app, seen = record["app"]["zerocopy"], record["zerocopy"]
+    assert seen["app_told_copied"] == app["copied"]
+    assert as_expected(app["copied"], app["completions"])
+    if hook(record, "completion")["status"] != "attached":
+        assert seen["completions"] is seen["copied_flagged"] is None
+    elif may_lose(record):
+        assert seen["completions"] <= app["completions"]
+    else:
+        all_completed(record)
+        copied_as_expected(record)
+
+
+@pytest.mark.parametrize("variant", [v for v in VARIANTS if v != "zerocopy"])
+def test_copying(variant):
+    assert measure(variant)["zerocopy"] is None
+
+
+def test_report_says_so():
+    result = analyze("--variant", "zerocopy", "--messages", "300", *PEER)
+    found = re.search(r"300 completed, (\d+) of them copied", result.stdout)
+    assert found, result.stdout + result.stderr
+    assert as_expected(int(found[1]), 300)
+
+
+def test_bytes_arrive_unharmed():
+    record = only(records("--variant", "zerocopy", "--messages", "200", "--size", "64K",
+                          "--verify", *PEER))
+    assert record["app"]["verify"] == {"bytes_checked": 200 * 65536, "bad_bytes": 0,
+                                       "first": None}
+
+
+def test_doctor_does_not_contradict():
+    """What it says of the device that the kernel sends by."""
+    route = only(json.loads(run("ip", "-j", "route", "get", ADDRESS).stdout))
+    line = only(re.findall(rf"^device +{route['dev']}\b.*$", analyze("doctor").stdout, re.M))
+    verdict = re.search(r"zero-copy (\w+): \S", line)[1]
+    assert verdict in {"all": ("no", "depends"), "none": ("yes", "depends"), "some": ("no",)}[COPIED]

@@ -1,0 +1,189 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""What each kernel of the lab can measure, and by which mechanism.
+
+support.py [KERNEL...]: ask each in a guest (all, if none is named) and print the tables
+of docs/support.md; all of them are also written there. A row is one way to have a hook,
+as `analyze doctor --hooks` lists them, in its order.
+"""
+
+import csv
+import os
+import pathlib
+import re
+import subprocess
+import sys
+from typing import NamedTuple
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+PAGE = ROOT / "docs/support.md"
+BEGIN, END = "<!-- made by make lab-report -->\n", "<!-- end of what make lab-report made -->\n"
+
+COLUMNS = ["hook", "mechanism", "symbol", "status", "reason"]
+CELLS = {"attached": "yes", "may miss": "may miss", "unavailable": "no"}
+
+
+class Way(NamedTuple):
+    """One way to have a hook. number: which of the hook's ways by that mechanism it is;
+    symbols have other names in other kernels, so they do not tell."""
+    hook: str
+    mechanism: str
+    number: int
+
+
+class Answer(NamedTuple):
+    symbol: str
+    status: str
+    reason: str
+
+
+class Kernel(NamedTuple):
+    name: str
+    release: str
+    answers: dict  # of ways
+
+
+def number_ways(rows):
+    """(hook, mechanism, rest) rows, in their order -> {Way: rest}."""
+    found = {}
+    for hook, mechanism, rest in rows:
+        number = sum((way.hook, way.mechanism) == (hook, mechanism) for way in found)
+        found[Way(hook, mechanism, number)] = rest
+    return found
+
+
+def parse(text):
+    """What `analyze doctor --hooks` printed."""
+    header, *lines = [line.split("\t") for line in text.splitlines()]
+    if header != COLUMNS:
+        raise ValueError(f"not the output of doctor --hooks: {header}")
+    for line in lines:
+        if len(line) != len(COLUMNS) or line[3] not in CELLS:
+            raise ValueError(f"not a line of doctor --hooks: {line}")
+    return number_ways((hook, mechanism, Answer(*rest)) for hook, mechanism, *rest in lines)
+
+
+def table_line(cells):
+    return "| " + " | ".join(cells) + " |\n"
+
+
+def table(header, rows):
+    return "".join(map(table_line, [header, ["---"] * len(header), *rows]))
+
+
+def symbols(answers):
+    """All names that kernels know it by."""
+    names = (name for answer in answers for name in answer.symbol.split(" or "))
+    return " or ".join(f"`{name}`" for name in dict.fromkeys(names))
+
+
+def cell(kernel, way):
+    answer = kernel.answers.get(way)
+    return CELLS[answer.status] if answer else "no"
+
+
+def reasons(kernels, ways):
+    """(hook, mechanism, reason) -> the names of the kernels that give it, each once."""
+    found = {}
+    for way in ways:
+        for kernel in kernels:
+            reason = kernel.answers[way].reason if way in kernel.answers else ""
+            if reason:
+                found.setdefault((way.hook, way.mechanism, reason), {})[kernel.name] = True
+    return found
+
+
+def render(kernels):
+    ways = list(dict.fromkeys(way for kernel in kernels for way in kernel.answers))
+    matrix = [[way.hook, way.mechanism,
+               symbols([k.answers[way] for k in kernels if way in k.answers]),
+               *(cell(kernel, way) for kernel in kernels)] for way in ways]
+    why = [[hook, mechanism, ", ".join(names), reason]
+           for (hook, mechanism, reason), names in reasons(kernels, ways).items()]
+    return "\n".join([
+        table(["hook", "mechanism", "symbol", *(k.name for k in kernels)], matrix),
+        "What was found missing, and what may be missed:\n",
+        table(["hook", "mechanism", "kernels", "reason"], why),
+        "Found on: " + ", ".join(f"{k.name} is {k.release}" for k in kernels) + ".\n"])
+
+
+def documented(page):
+    """The matrix of a page: {kernel: {Way: cell}}."""
+    made = page.partition(BEGIN)[2].partition(END)[0]
+    lines = [re.split(r" ?\| ?", line)[1:-1] for line in made.split("\n\n")[0].splitlines()]
+    if len(lines) < 3:
+        raise ValueError("docs/support.md holds no table; make lab-report makes it")
+    header, _, *rows = lines
+    return {name: number_ways((row[0], row[1], row[column]) for row in rows)
+            for column, name in enumerate(header) if column >= 3}
+
+
+def is_moving(name):
+    """Does the row of kernels.tsv name another kernel from time to time? No change to
+    this repository is to fail by that."""
+    return name.startswith("newest")
+
+
+def hooks_without_a_way(name, answers):
+    for hook in dict.fromkeys(way.hook for way in answers):
+        mine = [a for way, a in answers.items() if way.hook == hook]
+        if all(answer.status == "unavailable" for answer in mine):
+            yield (f"kernel {name}: hook {hook}: no mechanism has it: "
+                   + "; ".join(dict.fromkeys(answer.reason for answer in mine)))
+
+
+def complaints(name, answers, matrix):
+    """In what kernel NAME's answers are not what the documented matrix says, a line each."""
+    if is_moving(name):
+        return list(hooks_without_a_way(name, answers))
+    if name not in matrix:
+        return [f"kernel {name}: docs/support.md has no column for it; make lab-report"]
+    found = []
+    for way in dict.fromkeys([*matrix[name], *answers]):
+        promised = matrix[name].get(way, "unknown")
+        answer = answers.get(way, Answer("", "unavailable", "doctor --hooks has no such line"))
+        if promised != CELLS[answer.status]:
+            found.append(f"kernel {name}: hook {way.hook} by {way.mechanism} ({answer.symbol}): "
+                         f"{answer.status}, but docs/support.md says {promised}"
+                         + (f": {answer.reason}" if answer.reason else ""))
+    return found
+
+
+def rows(table_file):
+    """The rows of a table of the lab, as dictionaries."""
+    lines = (HERE / table_file).read_text().splitlines()
+    names = [line for line in lines if line.startswith("#")][-1][2:].split("\t")
+    cells = csv.reader((line for line in lines if not line.startswith("#")), delimiter="\t",
+                       quoting=csv.QUOTE_NONE)
+    return [dict(zip(names, row)) for row in cells]
+
+
+def ask(name):
+    command = 'uname -r && "${SENDPATH_BIN:-.}/analyze" doctor --hooks'
+    run = subprocess.run([HERE / "lab", "--kernel", name, "--", "bash", "-c", command],
+                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, check=False)
+    if run.returncode:
+        sys.exit(f"support.py: kernel {name}: the lab ended with status {run.returncode}")
+    release, _, text = run.stdout.partition("\n")
+    return Kernel(name, release, parse(text))
+
+
+def write(tables):
+    before, _, rest = PAGE.read_text().partition(BEGIN)
+    after = rest.partition(END)[2]
+    written = PAGE.with_suffix(".new")
+    written.write_text(before + BEGIN + tables + END + after)
+    os.replace(written, PAGE)
+
+
+def main():
+    wanted = sys.argv[1:]
+    tables = render([ask(name) for name in wanted or [row["name"] for row in rows("kernels.tsv")]])
+    print(tables, end="")
+    if not wanted:
+        write(tables)
+
+
+if __name__ == "__main__":
+    main()
