@@ -314,7 +314,7 @@ def main():
     program, span = load_program()
     records = run_analyzer(analyze, options)
     good = all([compare(record, program, span) for record in records])
-    print("crosscheck:", "all equal" if good and records else "the counts DIFFER")
+    print("crosscheck:", "all equal" if good and records else "NOT all equal")
     return 0 if good and records else 1
 
 

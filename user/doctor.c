@@ -53,9 +53,7 @@ static void kernel(const struct host *h)
 	line("kernel", "Linux %s %s%s", h->kernel, h->arch, h->debug_kernel ? ", debug" : "");
 	line("machine", "%d CPUs%s%s%s", h->nproc, h->virtualized ? ", virtual" : "",
 	     h->cpu[0] ? ", " : "", h->cpu);
-	line("BTF", "%s",
-	     access("/sys/kernel/btf/vmlinux", R_OK) ? "missing: the programs cannot be loaded"
-						     : "yes");
+	line("BTF", "%s", features__types() ? "yes" : "missing: the programs cannot be loaded");
 	if (first_line("/sys/kernel/security/lockdown", text, sizeof(text)))
 		line("lockdown", "%s%s", text,
 		     strstr(text, "[confidentiality]") ? ": reading kernel memory is refused" : "");
@@ -138,7 +136,8 @@ static bool try_way(const struct features *features, enum hook_id id, const stru
 	} else {
 		snprintf(reason, sizeof(reason), "%s", entry->reason);
 	}
-	printf("%s\t%s\t%s\t%s\t%s\n", hook__get(id)->name, mechanism_name(way->mechanism), symbols,
+	printf("%s\t%s\t%s%s\t%s\t%s\n", hook__get(id)->name, mechanism_name(way->mechanism),
+	       symbols, way->by_graph ? " by function graph" : "",
 	       !tracer || !entry->way ? "unavailable"
 	       : reason[0]	      ? "may miss"
 				      : "attached",

@@ -220,6 +220,15 @@ int features__probe(struct features **out, bool code, char *reason, unsigned lon
 	return 0;
 }
 
+bool features__types(void)
+{
+	struct btf *btf = btf__load_vmlinux_btf();
+	bool found = btf;
+
+	btf__free(btf);
+	return found;
+}
+
 void features__free(struct features *f)
 {
 	if (!f)

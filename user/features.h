@@ -22,6 +22,9 @@ struct features;
 int features__probe(struct features **out, bool code, char *reason, unsigned long size);
 void features__free(struct features *f);
 
+/* Can the kernel's types be had, from whichever file libbpf knows? */
+bool features__types(void);
+
 /* What the kernel has under this name; only for functions of the hook table. */
 void features__function(const struct features *f, const char *name, struct kernel_function *out);
 /* How many arguments a raw tracepoint passes; -1 if there is none of that name. */

@@ -86,18 +86,23 @@ static void refusals(const struct cell *cell, FILE *out)
 		fprintf(out, "  without a completion when the window closed: %.0f\n", outstanding);
 }
 
-static void summary(const struct cell *cell, const char *title, FILE *out)
+/* False where there is nothing more to say. */
+static bool summary(const struct cell *cell, const char *title, FILE *out)
 {
 	double requests = 0, completions, copied;
 	char a[UNITS_TEXT_MAX], b[UNITS_TEXT_MAX], c[UNITS_TEXT_MAX];
 
 	cell__sum(cell, "/zerocopy/requests", &requests);
+	if (!requests) {
+		fprintf(out, "%s: no send asked for zero-copy\n", title);
+		return false;
+	}
 	if (!cell__sum(cell, "/zerocopy/completions", &completions) ||
 	    !cell__sum(cell, "/zerocopy/copied", &copied)) {
 		fprintf(out,
 			"%s: %s sends asked for zero-copy; how many were copied is not known\n",
 			title, count(requests, a));
-		return;
+		return true;
 	}
 	fprintf(out,
 		"%s: %s sends asked for zero-copy, %s completed, %s of them copied (%.4g %%)\n",
@@ -108,6 +113,7 @@ static void summary(const struct cell *cell, const char *title, FILE *out)
 		fputs("  Loopback: the kernel copies what a socket on the same machine is to get. "
 		      "Zero-copy cannot help here.\n",
 		      out);
+	return true;
 }
 
 void text__zerocopy(const struct cells *cells, FILE *out)
@@ -121,7 +127,8 @@ void text__zerocopy(const struct cells *cells, FILE *out)
 			continue;
 		any = true;
 		cell__title(&cells->cells[i], cells, title, sizeof(title));
-		summary(&cells->cells[i], title, out);
+		if (!summary(&cells->cells[i], title, out))
+			continue;
 		told(&cells->cells[i], out);
 		skb_copies(&cells->cells[i], out);
 		refusals(&cells->cells[i], out);

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from conftest import CAN_MEASURE, analyze, only, records, run
+from conftest import ANALYZE, CAN_MEASURE, analyze, only, records, run
 
 
 def test_says_everything_it_should():
@@ -56,7 +56,7 @@ def test_no_mechanism_attaches_nothing(untouched):
 def test_devices_of_a_namespace():
     """A veth pair and a tun device, in a namespace that goes with its process."""
     script = ("ip link add left type veth peer name right && ip tuntap add dev tun0 mode tun && "
-              "ip link add ugly type dummy && exec ./analyze doctor")
+              "ip link add ugly type dummy && exec " + ANALYZE + " doctor")
     result = run("unshare", "-n", "sh", "-c", script, cwd=os.path.dirname(
         os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
     if "device left" not in result.stdout.replace("           ", " "):

@@ -16,7 +16,7 @@ SIDES = {"sender", "receiver"}
 LOAD = ("--messages", 300, "--size", "64K")
 PLAIN = ("--tier", "none", "--variant", "twocopy")
 CACHE_LINE = 64
-REPEATABLE = 0.02
+REPEATABLE = 0.05
 
 
 def rows(record, event):

@@ -161,7 +161,7 @@ def test_parts_are_found(output, found):
     ("F\n    assert a\nE   AssertionError: kernel 1.0: hook\nE   more\n1 failed",
      "kernel 1.0: hook"),
     ("E   assert 1 == 2\n1 failed", "assert 1 == 2"),
-    ("crosscheck: the counts DIFFER\n", "crosscheck: the counts DIFFER"), ("", "")])
+    ("crosscheck: NOT all equal\n", "crosscheck: NOT all equal"), ("", "")])
 def test_a_summary_names_the_problem(output, line):
     assert first_problem(output) == line
 
