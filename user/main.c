@@ -120,7 +120,7 @@ static int prepare(struct grid *grid, struct held *h)
 	return STATUS_OK;
 }
 
-/* With records on standard output the text would be in the way. */
+/* With records, or what a command writes, on standard output the text would be in the way. */
 static int open_reports(struct grid *grid)
 {
 	const char *json = grid->options->json;
@@ -128,7 +128,8 @@ static int open_reports(struct grid *grid)
 	if (json && report_json__open(&grid->reports[grid->report_count++], json))
 		return STATUS_FAILED;
 	if ((!json || strcmp(json, "-")) &&
-	    report_text__open(&grid->reports[grid->report_count++])) {
+	    report_text__open(&grid->reports[grid->report_count++],
+			      grid->options->target.command ? stderr : stdout)) {
 		log_error("out of memory");
 		return STATUS_FAILED;
 	}

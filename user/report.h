@@ -7,6 +7,7 @@
 #define SENDPATH_REPORT_H
 
 #include <json-c/json.h>
+#include <stdio.h>
 
 struct reporter {
 	/* Takes one record as its run ends; borrowed. 0 or -errno, said on stderr. */
@@ -27,7 +28,7 @@ struct report {
  */
 int report_json__open(struct report *report, const char *path);
 
-/* The text for people, written to standard output at the end. 0 or -ENOMEM. */
-int report_text__open(struct report *report);
+/* The text for people, written to out at the end. 0 or -ENOMEM. */
+int report_text__open(struct report *report, FILE *out);
 
 #endif

@@ -13,6 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+struct text_report {
+	struct cells cells;
+	FILE *out;
+};
+
 static struct cell *find_cell(struct cells *cells, const char *name)
 {
 	size_t i;
@@ -25,7 +30,7 @@ static struct cell *find_cell(struct cells *cells, const char *name)
 
 static int add(void *state, json_object *record)
 {
-	struct cells *cells = state;
+	struct cells *cells = &((struct text_report *)state)->cells;
 	struct cell *cell = find_cell(cells, record__string(record, "/run/cell"));
 	void *grown;
 
@@ -100,41 +105,49 @@ static void free_cells(struct cells *cells)
 		free(cells->cells[i].records);
 	}
 	free(cells->cells);
-	free(cells);
 }
 
 static int finish(void *state)
 {
-	struct cells *cells = state;
+	struct text_report *report = state;
+	struct cells *cells = &report->cells;
+	FILE *out = report->out;
 	int err = 0;
 
 	if (cells->count) {
-		text__losses(cells, stdout);
-		headline(cells->cells[0].records[0], stdout);
+		text__losses(cells, out);
+		headline(cells->cells[0].records[0], out);
 		if (record__at(cells->cells[0].records[0], "/load")) {
-			load_line(cells, stdout);
-			text__comparison(cells, stdout);
+			load_line(cells, out);
+			text__comparison(cells, out);
 		} else {
-			text__observed(cells, stdout);
+			text__observed(cells, out);
 		}
-		text__zerocopy(cells, stdout);
-		text__histograms(cells, stdout);
-		text__counters(cells, stdout);
-		text__notes(cells, stdout);
+		text__zerocopy(cells, out);
+		text__histograms(cells, out);
+		text__counters(cells, out);
+		text__notes(cells, out);
 	}
-	if (fflush(stdout) || ferror(stdout)) {
+	if (fflush(out) || ferror(out)) {
 		err = -EIO;
-		log_error("the report could not be written to standard output");
+		log_error("the report could not be written to %s",
+			  out == stderr ? "standard error" : "standard output");
 	}
 	free_cells(cells);
+	free(report);
 	return err;
 }
 
 static const struct reporter reporter = {add, finish};
 
-int report_text__open(struct report *report)
+int report_text__open(struct report *report, FILE *out)
 {
+	struct text_report *text = calloc(1, sizeof(*text));
+
 	report->reporter = &reporter;
-	report->state = calloc(1, sizeof(struct cells));
-	return report->state ? 0 : -ENOMEM;
+	report->state = text;
+	if (!text)
+		return -ENOMEM;
+	text->out = out;
+	return 0;
 }
