@@ -177,12 +177,13 @@ run: build-packages
 # Unit tests and the tests through the binaries run twice: as built, and with the
 # sanitizers; then the lab, where each kernel also gets what the newest clang makes
 # of the programs. Ends with pytest's own line, which counts them all.
-NEWEST := CLANG=clang-$(NEWEST_CLANG) BUILD=build-clang$(NEWEST_CLANG)
+NEWEST := CLANG=clang-$(NEWEST_CLANG)
 check check-full: check-packages
 	$(Q)$(PARALLEL) all unit-tests
 	$(Q)$(PARALLEL) SAN=1 all unit-tests
-	$(Q)$(PARALLEL) $(NEWEST) all
+	$(Q)$(PARALLEL) $(NEWEST) BUILD=build-clang$(NEWEST_CLANG) all
 	$(Q)$(MAKE) --no-print-directory cross
+	$(Q)$(MAKE) --no-print-directory $(NEWEST) ARM_BUILD=build-arm64-clang$(NEWEST_CLANG) cross
 	$(Q)$(AS_ROOT) CI=$(CI) SENDPATH_FULL=$(if $(filter check-full,$@),1) \
 		$(PYTHON) -m pytest -rfEs -p no:cacheprovider tests
 
@@ -200,9 +201,10 @@ lab-report: check-packages
 
 # For the lab's guests of arm64. Status 77 is fetch-root's word that it cannot be done
 # here, and why: the lab says the same, and the tests in such guests are skipped.
+ARM_BUILD := build-arm64
 cross:
 	$(Q)tests/lab/fetch-root arm64 >/dev/null; case $$? in \
-	0) $(PARALLEL) CROSS=arm64 all ;; \
+	0) $(PARALLEL) CROSS=arm64 BUILD=$(ARM_BUILD) all ;; \
 	77) echo "make: nothing is built for arm64" >&2 ;; \
 	*) exit 1 ;; \
 	esac
