@@ -19,26 +19,44 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 const volatile __u64 sock_ofree_address = 0;
 const volatile struct address_range merge_ranges[MERGE_RANGES] = {};
 
+/*
+ * Kernels before "bpf: Prevent bpf program recursion for raw tracepoint probes"
+ * let such a program interrupt itself: plain additions would lose some.
+ */
+static __always_inline void count(__u64 *field, __u64 n)
+{
+	__sync_fetch_and_add(field, n);
+}
+
+/* The kernel is done with these sends of a socket; every mechanism comes by here, once a send. */
+static __always_inline void completed(struct zerocopy_socket *s, struct totals *t, __u32 first,
+				      __u32 sends)
+{
+	count(&t->completions, sends);
+}
+
 /* The last reference to a run of sends goes: what became of them is settled. */
 static __always_inline void settled(void *uarg)
 {
 	__u64 sk = (__u64)uarg_sock(uarg);
-	struct sock_progress *p = bpf_map_lookup_elem(&sockets, &sk);
+	struct zerocopy_socket *s = bpf_map_lookup_elem(&sockets, &sk);
 	struct totals *t = totals__get();
-	__u32 sends, bytes;
+	__u32 first, sends, bytes;
 	__s32 before;
 
-	if (!p || !t)
+	if (!s || !t)
 		return;
 	sends = UARG_READ(uarg, len); /* 0: the only send was aborted */
 	bytes = sends ? UARG_READ(uarg, bytelen) : 0;
+	first = UARG_READ(uarg, id);
 	/* Sends of before the socket was watched; their share of the bytes is not known. */
-	before = (__u32)p->word - UARG_READ(uarg, id);
+	before = (__u32)s->progress - first;
 	if (before > 0) {
+		first += before;
 		sends = (__u32)before < sends ? sends - before : 0;
 		bytes = 0;
 	}
-	t->completions += sends;
+	completed(s, t, first, sends);
 	t->bytes += bytes;
 	if (!UARG_READ_BITFIELD(uarg, zerocopy)) {
 		t->copied += sends;
@@ -70,16 +88,7 @@ static __always_inline int read_notification(struct sk_buff *skb, struct sock_ex
 }
 
 /* Counts the ids from the socket's progress to the end of the record at the queue's tail. */
-/*
- * Kernels before "bpf: Prevent bpf program recursion for raw tracepoint probes"
- * let such a program interrupt itself: plain additions would lose some.
- */
-static __always_inline void count(__u64 *field, __u64 n)
-{
-	__sync_fetch_and_add(field, n);
-}
-
-static __always_inline void advance(struct sock_progress *p, struct sock_extended_err *ee)
+static __always_inline void advance(struct zerocopy_socket *s, struct sock_extended_err *ee)
 {
 	__u64 copied = ee->ee_code & SO_EE_CODE_ZEROCOPY_COPIED;
 	struct totals *t = totals__get();
@@ -90,14 +99,14 @@ static __always_inline void advance(struct sock_progress *p, struct sock_extende
 	if (!t)
 		return;
 	for (i = 0; i < TRIES; i++) {
-		old = *(volatile __u64 *)&p->word;
+		old = *(volatile __u64 *)&s->progress;
 		sends = ee->ee_data + 1 - (__u32)old;
 		if ((__s32)sends <= 0)
 			return; /* counted by whoever was faster */
 		new = (__u32)(ee->ee_data + 1) | copied << FLAG_BIT;
-		if (__sync_val_compare_and_swap(&p->word, old, new) != old)
+		if (__sync_val_compare_and_swap(&s->progress, old, new) != old)
 			continue;
-		count(&t->completions, sends);
+		completed(s, t, old, sends);
 		if (copied)
 			count(&t->copied, sends);
 		if ((__s32)(ee->ee_info - (__u32)old) > 0)
@@ -117,19 +126,19 @@ SEC("raw_tp/inet_sk_error_report")
 int notification_queued(struct bpf_raw_tracepoint_args *ctx)
 {
 	__u64 key = ctx->args[0];
-	struct sock_progress *p = gate ? bpf_map_lookup_elem(&sockets, &key) : NULL;
+	struct zerocopy_socket *s = gate ? bpf_map_lookup_elem(&sockets, &key) : NULL;
 	struct sk_buff_head *queue;
 	struct sock_extended_err ee;
 	struct sk_buff *tail;
 
-	if (!p)
+	if (!s)
 		return 0;
 	queue = (void *)key + bpf_core_field_offset(struct sock, sk_error_queue);
 	tail = BPF_CORE_READ(queue, prev);
 	if ((void *)tail == (void *)queue || read_notification(tail, &ee) ||
 	    ee.ee_origin != SO_EE_ORIGIN_ZEROCOPY)
 		return 0;
-	advance(p, &ee);
+	advance(s, &ee);
 	return 0;
 }
 
@@ -153,7 +162,7 @@ int notification_freed(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct sk_buff *skb = (struct sk_buff *)ctx->args[0];
 	struct sock_extended_err ee;
-	struct sock_progress *p;
+	struct zerocopy_socket *s;
 	bool copied, assumed;
 	struct totals *t;
 	__u32 sends;
@@ -163,18 +172,18 @@ int notification_freed(struct bpf_raw_tracepoint_args *ctx)
 	    (__u64)BPF_CORE_READ(skb, destructor) != sock_ofree_address)
 		return 0;
 	key = (__u64)BPF_CORE_READ(skb, sk);
-	p = bpf_map_lookup_elem(&sockets, &key);
+	s = bpf_map_lookup_elem(&sockets, &key);
 	t = totals__get();
-	if (!p || !t || read_notification(skb, &ee) || ee.ee_origin != SO_EE_ORIGIN_ZEROCOPY)
+	if (!s || !t || read_notification(skb, &ee) || ee.ee_origin != SO_EE_ORIGIN_ZEROCOPY)
 		return 0;
 	copied = ee.ee_code & SO_EE_CODE_ZEROCOPY_COPIED;
-	assumed = p->word >> FLAG_BIT & 1;
+	assumed = s->progress >> FLAG_BIT & 1;
 	sends = ee.ee_data + 1 - ee.ee_info;
 	count(&t->merged_seen, sends);
 	/* The kernel skipped notification_queued: nothing was assumed yet. */
-	if ((__s32)(ee.ee_data + 1 - (__u32)p->word) > 0) {
+	if ((__s32)(ee.ee_data + 1 - (__u32)s->progress) > 0) {
 		count(&t->merged, sends);
-		advance(p, &ee);
+		advance(s, &ee);
 		return 0;
 	}
 	if (copied && !assumed)

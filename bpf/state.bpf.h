@@ -32,13 +32,14 @@ struct thread {
 	__u32 counters_read;
 };
 
-/*
- * How far the completions of a socket were counted: the next send id in the low
- * half, the flag of the record last seen in bit 32. One word, so that it can be
- * exchanged at once.
- */
-struct sock_progress {
-	__u64 word;
+/* A socket on which a target asked for zero-copy. */
+struct zerocopy_socket {
+	/*
+	 * How far its completions were counted: the next send id in the low half, the
+	 * flag of the record last seen in bit 32. One word, so that it can be exchanged
+	 * at once.
+	 */
+	__u64 progress;
 };
 
 struct thread_map {
@@ -81,15 +82,15 @@ struct target_cgroup_map {
 extern struct target_cgroup_map target_cgroup SEC(".maps");
 
 /*
- * struct sock address -> progress, of sockets on which a target asked for zero-copy.
- * The analyzer has it allocated beforehand where the kernel wants that.
+ * By the address of its struct sock. The analyzer has it allocated beforehand where the kernel
+ * wants that.
  */
 struct socket_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__uint(max_entries, 65536);
 	__type(key, __u64);
-	__type(value, struct sock_progress);
+	__type(value, struct zerocopy_socket);
 };
 extern struct socket_map sockets SEC(".maps");
 
@@ -222,7 +223,7 @@ static __always_inline struct thread *thread__get(void)
 static __always_inline void socket__watch(struct sock *sk, __u32 next)
 {
 	__u64 key = (__u64)sk;
-	struct sock_progress fresh = {.word = next};
+	struct zerocopy_socket fresh = {.progress = next};
 	struct totals *t;
 
 	if (bpf_map_lookup_elem(&sockets, &key))

@@ -70,11 +70,26 @@ static int parse_events(struct counter_events **events, const char *option, cons
 	return STATUS_OK;
 }
 
+/*
+ * With all capabilities of the user, as if called by hand: an exec that gained some
+ * would end the counters on it.
+ */
+static int start_command(struct grid *grid, struct held *h)
+{
+	int err = child__start(&h->child, grid->options->target.command);
+
+	if (err)
+		log_error("the command cannot be started: %s", strerror(-err));
+	else
+		grid->child = &h->child;
+	return err;
+}
+
 static int prepare(struct grid *grid, struct held *h)
 {
 	const struct options *o = grid->options;
 	char reason[600] = "";
-	int status, err;
+	int status;
 
 	status = parse_events(&h->events, "--events", o->events, COUNTER_EVENTS_MAX);
 	if (!status)
@@ -96,18 +111,8 @@ static int prepare(struct grid *grid, struct held *h)
 		log_error("%s", reason);
 		return STATUS_FAILED;
 	}
-	/*
-	 * With all capabilities of that user, as if called by hand: an exec that gained
-	 * some would end the counters on it.
-	 */
-	if (o->target.command) {
-		err = child__start(&h->child, o->target.command);
-		if (err) {
-			log_error("the command cannot be started: %s", strerror(-err));
-			return STATUS_FAILED;
-		}
-		grid->child = &h->child;
-	}
+	if (o->target.command && start_command(grid, h))
+		return STATUS_FAILED;
 	if (privilege__reduce(o->cost, reason, sizeof(reason))) {
 		log_error("%s", reason);
 		return STATUS_FAILED;
