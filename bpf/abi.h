@@ -80,6 +80,46 @@ struct totals {
 };
 ABI_SIZE(totals, 19 * 8);
 
+/* What sends can be grouped by: a set. */
+enum group_by { BY_PROCESS = 1, BY_DEVICE = 2, BY_PORT = 4, BY_ADDRESS = 8 };
+/* Of zero-copy sends, always. */
+#define BY_PEER (BY_DEVICE | BY_PORT | BY_ADDRESS)
+
+/* What the sends of a group have in common; 0 is what they are not grouped by. */
+struct group_key {
+	__u32 tgid;
+	__u32 netns;   /* inode of the socket's network namespace */
+	__u32 ifindex; /* where the socket's route leads; 0: it has none cached */
+	__u16 port;    /* of the receiver, */
+	__u16 family;  /* and its address, in network order; 0: not known */
+	__u32 address[4];
+};
+ABI_SIZE(group_key, 32);
+
+#define DEVICE_NAME_MAX 16 /* IFNAMSIZ */
+
+/* Atomic additions: completions come in interrupts, and threads share a group. */
+struct group {
+	__u64 sends; /* all that returned, failed ones too */
+	__u64 failed;
+	__u64 bytes;
+	__u64 timed;	/* sends whose start was seen, */
+	__u64 ns;	/* and their wall time */
+	__u64 requests; /* zero-copy sends, the following too */
+	__u64 ignored;
+	__u64 refused;
+	__u64 zerocopy_bytes;
+	__u64 completions;
+	__u64 copied;	  /* of these, flagged as copied */
+	__u32 address[4]; /* of the receiver of the first send, */
+	__u16 family;
+	__u16 addresses; /* and whether another send had another */
+	__u32 unused;
+	char comm[16];		      /* of the process, */
+	char device[DEVICE_NAME_MAX]; /* and the device, when the group was met */
+};
+ABI_SIZE(group, 11 * 8 + 24 + 32);
+
 /* What is measured of a process: a set. */
 enum role { ROLE_NONE = 0, ROLE_SENDER = 1, ROLE_RECEIVER = 2, ROLE_BOTH = 3 };
 

@@ -14,6 +14,7 @@
  *             the system, so only for kernels that have neither of the others
  */
 #include "counters.bpf.h"
+#include "groups.bpf.h"
 #include "syscalls.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
@@ -64,7 +65,9 @@ static __always_inline struct call_slot *count_send(struct sock *sk, enum call_k
 	bool zerocopy = flags & MSG_ZEROCOPY;
 	__u32 slot = CALL_SLOT(kind, zerocopy);
 	struct call_slot *s = bpf_map_lookup_elem(&calls, &slot);
+	bool ignored = zerocopy && ret >= 0 && zerocopy_ignored(sk, ret);
 
+	groups__add_send(sk, flags, ret, ns, ignored);
 	if (!s)
 		return NULL;
 	s->sends++;
@@ -76,7 +79,7 @@ static __always_inline struct call_slot *count_send(struct sock *sk, enum call_k
 		return s;
 	}
 	s->bytes += ret;
-	if (zerocopy && zerocopy_ignored(sk, ret))
+	if (ignored)
 		s->ignored++;
 	return s;
 }
@@ -125,7 +128,7 @@ static __always_inline void sendmsg_begin(struct sock *sk, struct msghdr *msg)
 		return;
 	flags = BPF_CORE_READ(msg, msg_flags);
 	if (flags & MSG_ZEROCOPY)
-		socket__watch(sk, next_id(sk));
+		groups__watch(socket__watch(sk, next_id(sk)), sk);
 	send_begin(thread, sk, current_call(), flags);
 }
 
@@ -202,7 +205,7 @@ int send_loop(struct bpf_raw_tracepoint_args *ctx)
 		return 0;
 	flags = BPF_CORE_READ(msg, msg_flags);
 	if (flags & MSG_ZEROCOPY)
-		socket__watch(sk, next_id(sk) - 1);
+		groups__watch(socket__watch(sk, next_id(sk) - 1), sk);
 	send_begin(thread, sk, current_call(), flags);
 	return 0;
 }
@@ -278,7 +281,7 @@ int send_enter(struct bpf_raw_tracepoint_args *ctx)
 		return 0;
 	flags = call_flags(kind, regs);
 	if (flags & MSG_ZEROCOPY)
-		socket__watch(sk, next_id(sk));
+		groups__watch(socket__watch(sk, next_id(sk)), sk);
 	send_begin(thread, sk, kind, flags);
 	return 0;
 }

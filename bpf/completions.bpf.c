@@ -6,6 +6,7 @@
  * forgets the merged one's flag, so what the application is told is lossy. Both
  * mechanisms count send ids, with their flags, before that.
  */
+#include "groups.bpf.h"
 #include "zerocopy.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
@@ -42,6 +43,7 @@ static __always_inline void settled(void *uarg)
 	struct zerocopy_socket *s = bpf_map_lookup_elem(&sockets, &sk);
 	struct totals *t = totals__get();
 	__u32 first, sends, bytes;
+	bool copied;
 	__s32 before;
 
 	if (!s || !t)
@@ -58,7 +60,9 @@ static __always_inline void settled(void *uarg)
 	}
 	completed(s, t, first, sends);
 	t->bytes += bytes;
-	if (!UARG_READ_BITFIELD(uarg, zerocopy)) {
+	copied = !UARG_READ_BITFIELD(uarg, zerocopy);
+	groups__complete(&s->who, sends, copied ? sends : 0);
+	if (copied) {
 		t->copied += sends;
 		t->bytes_copied += bytes;
 	}
@@ -107,6 +111,7 @@ static __always_inline void advance(struct zerocopy_socket *s, struct sock_exten
 		if (__sync_val_compare_and_swap(&s->progress, old, new) != old)
 			continue;
 		completed(s, t, old, sends);
+		groups__complete(&s->who, sends, copied ? sends : 0);
 		if (copied)
 			count(&t->copied, sends);
 		if ((__s32)(ee->ee_info - (__u32)old) > 0)
@@ -186,9 +191,13 @@ int notification_freed(struct bpf_raw_tracepoint_args *ctx)
 		advance(s, &ee);
 		return 0;
 	}
-	if (copied && !assumed)
+	if (copied && !assumed) {
 		count(&t->copied_later, sends);
-	if (!copied && assumed)
+		groups__complete(&s->who, 0, sends);
+	}
+	if (!copied && assumed) {
 		count(&t->copied_not, sends);
+		groups__complete(&s->who, 0, -(__u64)sends);
+	}
 	return 0;
 }

@@ -9,6 +9,7 @@
 #include <vmlinux.h>
 
 #include <bpf/bpf_core_read.h>
+#include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
@@ -40,6 +41,7 @@ struct zerocopy_socket {
 	 * at once.
 	 */
 	__u64 progress;
+	struct group_key who; /* whom its completions are charged to: see groups.bpf.h */
 };
 
 struct thread_map {
@@ -220,21 +222,24 @@ static __always_inline struct thread *thread__get(void)
  * From now on the completions of sk count, beginning with send id next. Later
  * calls change nothing: the entry goes when the socket closes.
  */
-static __always_inline void socket__watch(struct sock *sk, __u32 next)
+static __always_inline struct zerocopy_socket *socket__watch(struct sock *sk, __u32 next)
 {
 	__u64 key = (__u64)sk;
-	struct zerocopy_socket fresh = {.progress = next};
+	struct zerocopy_socket fresh = {.progress = next}, *s;
 	struct totals *t;
 
-	if (bpf_map_lookup_elem(&sockets, &key))
-		return;
+	s = bpf_map_lookup_elem(&sockets, &key);
+	if (s)
+		return s;
 	/* -EEXIST, the loser of a race, is as good: any other failure is a loss. */
-	if (!bpf_map_update_elem(&sockets, &key, &fresh, BPF_NOEXIST) ||
-	    bpf_map_lookup_elem(&sockets, &key))
-		return;
+	bpf_map_update_elem(&sockets, &key, &fresh, BPF_NOEXIST);
+	s = bpf_map_lookup_elem(&sockets, &key);
+	if (s)
+		return s;
 	t = totals__get();
 	if (t)
 		__sync_fetch_and_add(&t->lost_sockets, 1);
+	return NULL;
 }
 
 #endif

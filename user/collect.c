@@ -148,6 +148,22 @@ __u64 tracer__in_flight(struct tracer *t)
 	return sums.begun - sums.ended;
 }
 
+/* The map of groups is only there where they are asked for. */
+static int read_groups(struct tracer *t, struct measured *out)
+{
+	int err = 0;
+
+	if (t->skel->rodata->group_by)
+		err = groups__read(&out->groups, bpf_map__fd(t->skel->maps.groups),
+				   &t->skel->bss->groups_rest);
+	if (!err)
+		err = groups__read(&out->peers, bpf_map__fd(t->skel->maps.peers),
+				   &t->skel->bss->peers_rest);
+	groups__sort_by_bytes(&out->groups);
+	groups__sort_by_requests(&out->peers);
+	return err;
+}
+
 int tracer__read(struct tracer *t, struct measured *out)
 {
 	int cpus = libbpf_num_possible_cpus();
@@ -170,6 +186,8 @@ int tracer__read(struct tracer *t, struct measured *out)
 		err = read_totals(t, &out->totals, buffer, cpus);
 	if (!err)
 		err = read_program_stats(t, &now);
+	if (!err)
+		err = read_groups(t, out);
 	free(buffer);
 	if (err)
 		return err;

@@ -117,6 +117,8 @@ static int run_all(struct grid *grid)
 	struct run_setup setup = {.features = grid->features,
 				  .tier = o->tier,
 				  .cost = o->cost,
+				  .by = o->by,
+				  .by_max = o->by_max,
 				  .target = o->target.given ? &o->target : NULL,
 				  .child = grid->child,
 				  .events = grid->events,

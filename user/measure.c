@@ -82,6 +82,8 @@ static int attach_tracer(struct run_result *r, const struct run_setup *setup,
 {
 	struct tracer_setup how = {.features = setup->features,
 				   .call_counters = setup->call_counters,
+				   .by = setup->by,
+				   .by_max = setup->by_max,
 				   .cost = setup->cost};
 	char reason[600] = "";
 	int err;
@@ -198,4 +200,5 @@ void measure__free(struct run_result *r)
 	counters__free(r->sender.counters);
 	counters__free(r->receiver.counters);
 	json_object_put(r->app);
+	measured__free(&r->measured);
 }

@@ -3,6 +3,12 @@
 
 #include <string.h>
 
+void measured__free(struct measured *m)
+{
+	groups__free(&m->groups);
+	groups__free(&m->peers);
+}
+
 void measured__zerocopy(const struct measured *m, struct zerocopy_sums *sums)
 {
 	__u32 slot, error;

@@ -4,6 +4,7 @@
 #define SENDPATH_MEASURED_H
 
 #include "bpf/abi.h"
+#include "groups.h"
 #include "hooks.h"
 
 struct measured {
@@ -16,12 +17,17 @@ struct measured {
 	__u64 missed_merges;	  /* of these, looks at a notification that joined another */
 	__u64 bpf_ns;		  /* 0 unless their cost was counted */
 	__u64 bpf_runs;
+	struct groups groups; /* of --by */
+	struct groups peers;  /* of zero-copy sends: by device, address and port */
 };
 
 /* All sends that asked for zero-copy, by whichever syscall. */
 struct zerocopy_sums {
 	__u64 requests, failed, ignored, bytes, errors[ERRNO_SLOTS];
 };
+
+/* Frees the groups. */
+void measured__free(struct measured *m);
 
 void measured__zerocopy(const struct measured *m, struct zerocopy_sums *sums);
 /*

@@ -81,6 +81,8 @@ static int attach(struct run_result *r, const struct run_setup *setup, const str
 {
 	struct tracer_setup how = {.features = setup->features,
 				   .call_counters = setup->call_counters,
+				   .by = setup->by,
+				   .by_max = setup->by_max,
 				   .target = setup->target,
 				   .cost = setup->cost};
 	char reason[600] = "";

@@ -105,6 +105,9 @@ json_object *record__lost(const struct run_result *r, struct unmeasured *u)
 		json_object_new_uint64(measured__lost_calls(&r->measured, way) - in_flight));
 	json_object_object_add(o, "completions", json_object_new_uint64(lost_completions(r)));
 	json_object_object_add(o, "flags", json_object_new_uint64(lost_flags(r)));
+	json_object_object_add(o, "groups",
+			       json_object_new_uint64(r->measured.groups.rest.sends +
+						      r->measured.peers.rest.sends));
 	json_object_object_add(o, "stacks", NULL);
 	unmeasured__add(u, "lost.stacks", "no stacks are taken");
 	return o;

@@ -12,6 +12,10 @@ json_object *record__zerocopy(const struct run_result *r, const struct run_setup
 			      struct unmeasured *u);
 json_object *record__counters(const struct run_result *r, const struct run_setup *setup,
 			      struct unmeasured *u);
+/* NULL where --by does not ask for groups. */
+json_object *record__by(const struct run_result *r, const struct run_setup *setup);
+/* Adds peers and peers_rest to the zerocopy block. */
+void record__add_peers(json_object *o, const struct run_result *r);
 json_object *record__lost(const struct run_result *r, struct unmeasured *u);
 
 #endif

@@ -138,6 +138,7 @@ json_object *record__zerocopy(const struct run_result *r, const struct run_setup
 	json_object_object_add(o, "refused", refused(&sums));
 	json_object_object_add(o, "bytes", json_object_new_uint64(sums.bytes));
 	add_completions(o, r, &sums, u);
+	record__add_peers(o, r);
 	add_null(o, "copied_silent", u, "zerocopy.copied_silent",
 		 "no hook sees copies that the kernel does not flag");
 	add_deep_copies(o, r, u);

@@ -10,6 +10,8 @@
 void text__comparison(const struct cells *cells, FILE *out);
 /* Instead of the comparison, where no load was run. */
 void text__observed(const struct cells *cells, FILE *out);
+/* What --by asks for, if it does. */
+void text__groups(const struct cells *cells, FILE *out);
 void text__zerocopy(const struct cells *cells, FILE *out);
 void text__histograms(const struct cells *cells, FILE *out);
 void text__counters(const struct cells *cells, FILE *out);

@@ -52,8 +52,11 @@ static int fit_maps(struct sendpath *skel, const struct features *features)
 	bpf_map__set_autocreate(skel->maps.threads, task_state);
 	bpf_map__set_autocreate(skel->maps.threads_by_id, !task_state);
 	bpf_program__set_autoload(skel->progs.thread_gone, !task_state);
-	if (!features__safe_allocation(features))
+	if (!features__safe_allocation(features)) {
 		bpf_map__set_map_flags(skel->maps.sockets, 0);
+		bpf_map__set_map_flags(skel->maps.groups, 0);
+		bpf_map__set_map_flags(skel->maps.peers, 0);
+	}
 	return cpus < 0 ? cpus
 			: bpf_map__set_max_entries(skel->maps.call_events,
 						   (__u32)cpus * CALL_COUNTERS_MAX);
@@ -148,6 +151,14 @@ static void set_target(struct sendpath *skel, const struct target *target)
 		snprintf((char *)skel->rodata->target_comm, COMM_MAX, "%s", target->comm);
 }
 
+/* Where sends are not told apart, the verifier removes all that would be for it. */
+static int set_groups(struct sendpath *skel, const struct tracer_setup *setup)
+{
+	skel->rodata->group_by = setup->by;
+	bpf_map__set_autocreate(skel->maps.groups, setup->by);
+	return setup->by ? bpf_map__set_max_entries(skel->maps.groups, setup->by_max) : 0;
+}
+
 static int load(struct tracer *t, const struct plan *plan, const struct tracer_setup *setup)
 {
 	struct rlimit before;
@@ -159,6 +170,8 @@ static int load(struct tracer *t, const struct plan *plan, const struct tracer_s
 	err = load_only_planned(t->skel, plan);
 	if (!err)
 		err = fit_maps(t->skel, setup->features);
+	if (!err)
+		err = set_groups(t->skel, setup);
 	if (err)
 		return err;
 	set_addresses(t->skel, setup->features);

@@ -17,6 +17,8 @@ struct tracer_setup {
 	const struct features *features;
 	const struct counter_events *call_counters; /* read at both ends of a send; NULL: none */
 	const struct target *target; /* how targets are known; NULL: tracer__add_target says them */
+	unsigned int by;	     /* a set of enum group_by */
+	__u32 by_max;		     /* room for so many groups */
 	bool cost; /* have the kernel count the programs' run time (needs CAP_SYS_ADMIN) */
 };
 

@@ -60,7 +60,7 @@ def check(record):
     return record
 
 
-NOTHING_LOST = {"calls": 0, "completions": 0, "flags": 0, "stacks": None}
+NOTHING_LOST = {"calls": 0, "completions": 0, "flags": 0, "groups": 0, "stacks": None}
 
 
 def hook(record, name):

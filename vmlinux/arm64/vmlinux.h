@@ -3,14 +3,19 @@
 #ifndef __VMLINUX_H__
 #define __VMLINUX_H__
 
+struct dst_entry;
 struct fdtable;
 struct file;
 struct files_struct;
 struct inode;
+struct io_notif_data;
+struct net;
+struct net_device;
 struct signal_struct;
 struct sk_buff;
 struct sock;
 struct task_struct;
+struct ubuf_info;
 
 typedef unsigned char __u8;
 typedef short unsigned int __u16;
@@ -34,6 +39,9 @@ typedef struct {
 	int counter;
 } __attribute__((preserve_access_index)) atomic_t;
 typedef short unsigned int umode_t;
+typedef struct {
+	struct net *net;
+} __attribute__((preserve_access_index)) possible_net_t;
 typedef __u16 u16;
 typedef unsigned int sk_buff_data_t;
 typedef __u32 u32;
@@ -42,6 +50,7 @@ typedef __s32 s32;
 
 struct task_struct {
 	void *stack;
+	unsigned int flags;
 	pid_t tgid;
 	struct task_struct *group_leader;
 	long unsigned int nvcsw;
@@ -77,8 +86,16 @@ struct socket {
 	struct sock *sk;
 } __attribute__((preserve_access_index));
 
+struct in6_addr {
+
+} __attribute__((preserve_access_index));
+
 struct sock_common {
+	__be32 skc_daddr;
+	__be16 skc_dport;
 	short unsigned int skc_family;
+	possible_net_t skc_net;
+	struct in6_addr skc_v6_daddr;
 	long unsigned int skc_flags;
 } __attribute__((preserve_access_index));
 
@@ -90,11 +107,30 @@ struct sock {
 	struct sock_common __sk_common;
 	struct sk_buff_head sk_error_queue;
 	atomic_t sk_zckey;
+	struct dst_entry *sk_dst_cache;
 	u16 sk_protocol;
+} __attribute__((preserve_access_index));
+
+struct ns_common {
+	unsigned int inum;
+} __attribute__((preserve_access_index));
+
+struct net {
+	struct ns_common ns;
+} __attribute__((preserve_access_index));
+
+struct dst_entry {
+	struct net_device *dev;
+} __attribute__((preserve_access_index));
+
+struct net_device {
+	int ifindex;
+	char name[16];
 } __attribute__((preserve_access_index));
 
 struct msghdr {
 	unsigned int msg_flags;
+	struct ubuf_info *msg_ubuf;
 } __attribute__((preserve_access_index));
 
 struct sk_buff {
@@ -117,6 +153,17 @@ struct ubuf_info_msgzc {
 	u16 len;
 	u16 zerocopy:1;
 	u32 bytelen;
+} __attribute__((preserve_access_index));
+
+struct ubuf_info {
+
+} __attribute__((preserve_access_index));
+
+struct io_notif_data {
+	struct ubuf_info uarg;
+	struct io_notif_data *head;
+	bool zc_report;
+	bool zc_copied;
 } __attribute__((preserve_access_index));
 
 struct sock_extended_err {
