@@ -22,6 +22,7 @@ enum call_kind {
 	CALL_SENDFILE,
 	CALL_SPLICE,
 	CALL_IO_URING,
+	CALL_IO_URING_ZC, /* SEND_ZC and SENDMSG_ZC: completed by io_uring, not by an error queue */
 	CALL_KINDS,
 };
 
@@ -71,14 +72,18 @@ struct totals {
 	__u64 deep_copy_bytes;
 	__u64 receiver_copies; /* skb to user space, in the receiver */
 	__u64 receiver_bytes;
-	__u64 begun;		/* sends whose start was seen, */
-	__u64 ended;		/* and of these, those whose return was */
-	__u64 lost_processes;	/* children of a target for which there was no room */
-	__u64 lost_threads;	/* no room for the state of a thread */
-	__u64 lost_sockets;	/* no room for a socket: its completions are not counted */
-	__u64 lost_completions; /* two CPUs disputed a socket's progress for too long */
+	__u64 begun;		  /* sends whose start was seen, */
+	__u64 ended;		  /* and of these, those whose return was */
+	__u64 lost_processes;	  /* children of a target for which there was no room */
+	__u64 lost_threads;	  /* no room for the state of a thread */
+	__u64 lost_sockets;	  /* no room for a socket: its completions are not counted */
+	__u64 uring_completions;  /* sends by io_uring's zero-copy operations that completed; */
+	__u64 uring_copied;	  /* of these, known to be copied, */
+	__u64 uring_unreported;	  /* and those of which io_uring was not asked to tell */
+	__u64 lost_notifications; /* no room for one: its completion is not counted */
+	__u64 lost_completions;	  /* two CPUs disputed a socket's progress for too long */
 };
-ABI_SIZE(totals, 19 * 8);
+ABI_SIZE(totals, 23 * 8);
 
 /* What sends can be grouped by: a set. */
 enum group_by { BY_PROCESS = 1, BY_DEVICE = 2, BY_PORT = 4, BY_ADDRESS = 8 };
@@ -111,6 +116,7 @@ struct group {
 	__u64 zerocopy_bytes;
 	__u64 completions;
 	__u64 copied;	  /* of these, flagged as copied */
+	__u64 unreported; /* of these, by io_uring without word of a copy: see totals */
 	__u32 address[4]; /* of the receiver of the first send, */
 	__u16 family;
 	__u16 addresses; /* and whether another send had another */
@@ -118,7 +124,7 @@ struct group {
 	char comm[16];		      /* of the process, */
 	char device[DEVICE_NAME_MAX]; /* and the device, when the group was met */
 };
-ABI_SIZE(group, 11 * 8 + 24 + 32);
+ABI_SIZE(group, 12 * 8 + 24 + 32);
 
 /* What is measured of a process: a set. */
 enum role { ROLE_NONE = 0, ROLE_SENDER = 1, ROLE_RECEIVER = 2, ROLE_BOTH = 3 };

@@ -16,6 +16,7 @@
 #include "counters.bpf.h"
 #include "groups.bpf.h"
 #include "syscalls.bpf.h"
+#include "uring.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -58,16 +59,36 @@ static __always_inline bool zerocopy_ignored(struct sock *sk, long ret)
 	return !ret || !(BPF_CORE_READ(sk, __sk_common.skc_flags) & enabled);
 }
 
-/* One send returned. ns is 0 where its start was not seen. Returns where it was counted. */
+/* Whom a send is charged to, if that was settled when it began. */
+static __always_inline const struct group_key *send_owner(struct sock *sk, __u32 flags,
+							  __u64 notification)
+{
+	struct notification *n;
+
+	if (!(flags & MSG_ZEROCOPY))
+		return NULL;
+	if (!notification)
+		return socket__owner(sk);
+	n = bpf_map_lookup_elem(&notifications, &notification);
+	return n ? &n->who : NULL;
+}
+
+/*
+ * One send returned. notification is 0 unless io_uring made one for it, ns where its
+ * start was not seen. Returns where it was counted.
+ */
 static __always_inline struct call_slot *count_send(struct sock *sk, enum call_kind kind,
-						    __u32 flags, long ret, __u64 ns)
+						    __u32 flags, __u64 notification, long ret,
+						    __u64 ns)
 {
 	bool zerocopy = flags & MSG_ZEROCOPY;
 	__u32 slot = CALL_SLOT(kind, zerocopy);
 	struct call_slot *s = bpf_map_lookup_elem(&calls, &slot);
-	bool ignored = zerocopy && ret >= 0 && zerocopy_ignored(sk, ret);
+	bool ignored = zerocopy && ret >= 0 && (notification ? !ret : zerocopy_ignored(sk, ret));
 
-	groups__add_send(sk, flags, ret, ns, ignored);
+	groups__add_send(sk, send_owner(sk, flags, notification), flags, ret, ns, ignored);
+	if (notification)
+		notification__end(notification, ret);
 	if (!s)
 		return NULL;
 	s->sends++;
@@ -107,7 +128,8 @@ static __always_inline void send_end(struct thread *thread, struct sock *sk, lon
 	if (t)
 		t->ended++;
 	thread->sock = 0;
-	s = count_send(sk, thread->kind, thread->flags, ret, now - thread->start);
+	s = count_send(sk, thread->kind, thread->flags, thread->notification, ret,
+		       now - thread->start);
 	if (s)
 		counters__add(s, thread);
 }
@@ -118,18 +140,28 @@ static __always_inline __u32 next_id(struct sock *sk)
 	return BPF_CORE_READ(sk, sk_zckey.counter);
 }
 
+/* A message begins to be sent; if by an error queue, its completion will have this id. */
+static __always_inline void message_begin(struct thread *thread, struct sock *sk,
+					  struct msghdr *msg, __u32 id)
+{
+	__u32 flags = BPF_CORE_READ(msg, msg_flags);
+	enum call_kind kind = current_call();
+
+	thread->notification = flags & MSG_ZEROCOPY ? notification__begin(msg, sk) : 0;
+	if (thread->notification)
+		kind = CALL_IO_URING_ZC;
+	else if (flags & MSG_ZEROCOPY)
+		groups__watch(socket__watch(sk, id), sk);
+	send_begin(thread, sk, kind, flags);
+}
+
 /* tcp_sendmsg begins. */
 static __always_inline void sendmsg_begin(struct sock *sk, struct msghdr *msg)
 {
 	struct thread *thread = gate == GATE_OPEN ? thread__get() : NULL;
-	__u32 flags;
 
-	if (!thread || !(thread->role & ROLE_SENDER))
-		return;
-	flags = BPF_CORE_READ(msg, msg_flags);
-	if (flags & MSG_ZEROCOPY)
-		groups__watch(socket__watch(sk, next_id(sk)), sk);
-	send_begin(thread, sk, current_call(), flags);
+	if (thread && thread->role & ROLE_SENDER)
+		message_begin(thread, sk, msg, next_id(sk));
 }
 
 SEC("fentry/tcp_sendmsg")
@@ -198,15 +230,9 @@ int send_loop(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct thread *thread = gate == GATE_OPEN ? thread__get() : NULL;
 	struct sock *sk = (struct sock *)ctx->args[0];
-	struct msghdr *msg = (struct msghdr *)ctx->args[1];
-	__u32 flags;
 
-	if (!thread || thread->sock == (__u64)sk || !(thread->role & ROLE_SENDER))
-		return 0;
-	flags = BPF_CORE_READ(msg, msg_flags);
-	if (flags & MSG_ZEROCOPY)
-		groups__watch(socket__watch(sk, next_id(sk) - 1), sk);
-	send_begin(thread, sk, current_call(), flags);
+	if (thread && thread->sock != (__u64)sk && thread->role & ROLE_SENDER)
+		message_begin(thread, sk, (struct msghdr *)ctx->args[1], next_id(sk) - 1);
 	return 0;
 }
 
@@ -232,7 +258,7 @@ int send_length(struct bpf_raw_tracepoint_args *ctx)
 	if (gate != GATE_OPEN || !is_tcp(sk))
 		return 0;
 	kind = current_call();
-	count_send(sk, kind, call_flags(kind, call_regs()), ret, 0);
+	count_send(sk, kind, call_flags(kind, call_regs()), 0, ret, 0);
 	return 0;
 }
 
@@ -282,6 +308,7 @@ int send_enter(struct bpf_raw_tracepoint_args *ctx)
 	flags = call_flags(kind, regs);
 	if (flags & MSG_ZEROCOPY)
 		groups__watch(socket__watch(sk, next_id(sk)), sk);
+	thread->notification = 0;
 	send_begin(thread, sk, kind, flags);
 	return 0;
 }

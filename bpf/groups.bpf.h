@@ -146,6 +146,14 @@ static __always_inline void group__add_send(struct group *g, __u32 flags, long r
 		add(&g->ignored, 1);
 }
 
+/* Makes room for a zero-copy send that begins: its completion, in an interrupt, cannot. */
+static __always_inline void groups__meet(const struct group_key *who, struct sock *sk)
+{
+	group__find(&peers, &peers_rest, who, BY_PEER, sk);
+	if (group_by)
+		group__find(&groups, &groups_rest, who, group_by, sk);
+}
+
 /*
  * A zero-copy send begins: its completion may come before it returns. The route may
  * be another than the last time, and may be gone while a new one is looked for.
@@ -161,26 +169,29 @@ static __always_inline void groups__watch(struct zerocopy_socket *s, struct sock
 		who.ifindex = s->who.ifindex;
 	if (who.tgid != s->who.tgid || who.ifindex != s->who.ifindex || who.netns != s->who.netns)
 		s->who = who;
-	group__find(&peers, &peers_rest, &who, BY_PEER, sk);
-	if (group_by)
-		group__find(&groups, &groups_rest, &who, group_by, sk);
+	groups__meet(&who, sk);
 }
 
-/* One send returned. */
-static __always_inline void groups__add_send(struct sock *sk, __u32 flags, long ret, __u64 ns,
-					     bool ignored)
+/* Whom the completions of this socket are charged to; NULL if there are none to come. */
+static __always_inline const struct group_key *socket__owner(struct sock *sk)
 {
-	struct zerocopy_socket *s = NULL;
-	__u64 address = (__u64)sk;
+	__u64 key = (__u64)sk;
+	struct zerocopy_socket *s = bpf_map_lookup_elem(&sockets, &key);
+
+	return s && s->who.netns ? &s->who : NULL;
+}
+
+/* One send returned. A zero-copy send is charged to whom its completion will be. */
+static __always_inline void groups__add_send(struct sock *sk, const struct group_key *owner,
+					     __u32 flags, long ret, __u64 ns, bool ignored)
+{
 	struct group_key who;
 	struct group *g;
 
 	if (!group_by && !(flags & MSG_ZEROCOPY))
 		return;
-	if (flags & MSG_ZEROCOPY)
-		s = bpf_map_lookup_elem(&sockets, &address);
-	if (s && s->who.netns)
-		who = s->who;
+	if (owner)
+		who = *owner;
 	else
 		key__of(&who, sk);
 	if (flags & MSG_ZEROCOPY) {
@@ -193,20 +204,32 @@ static __always_inline void groups__add_send(struct sock *sk, __u32 flags, long 
 	}
 }
 
+static __always_inline void group__complete(struct group *g, __u64 sends, __u64 copied)
+{
+	add(&g->completions, sends);
+	add(&g->copied, copied);
+}
+
 /* Sends that completed, and how many more of those that did are known to be copied. */
 static __always_inline void groups__complete(const struct group_key *owner, __u64 sends,
 					     __u64 copied)
 {
 	struct group_key who = *owner;
-	struct group *g = group__find(&peers, &peers_rest, &who, BY_PEER, NULL);
 
-	add(&g->completions, sends);
-	add(&g->copied, copied);
-	if (!group_by)
-		return;
-	g = group__find(&groups, &groups_rest, &who, group_by, NULL);
-	add(&g->completions, sends);
-	add(&g->copied, copied);
+	group__complete(group__find(&peers, &peers_rest, &who, BY_PEER, NULL), sends, copied);
+	if (group_by)
+		group__complete(group__find(&groups, &groups_rest, &who, group_by, NULL), sends,
+				copied);
+}
+
+/* Sends that completed, and nobody was to be told whether they were copied. */
+static __always_inline void groups__unreported(const struct group_key *owner, __u64 sends)
+{
+	struct group_key who = *owner;
+
+	add(&group__find(&peers, &peers_rest, &who, BY_PEER, NULL)->unreported, sends);
+	if (group_by)
+		add(&group__find(&groups, &groups_rest, &who, group_by, NULL)->unreported, sends);
 }
 
 #endif

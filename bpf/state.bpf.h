@@ -24,6 +24,7 @@
 struct thread {
 	__u64 start;			   /* ns; of the send under way */
 	__u64 sock;			   /* its socket; 0: no send under way */
+	__u64 notification;		   /* of io_uring, to tell of its completion; 0: none */
 	__u32 flags;			   /* its MSG_ flags */
 	__u16 kind;			   /* enum call_kind */
 	__u16 role;			   /* enum role */

@@ -33,6 +33,8 @@ int features__tracepoint_args(const struct features *f, const char *name);
 const char *features__refused(const struct features *f, enum mechanism m);
 /* Start and end of a function's code; false where kallsyms does not tell. */
 bool features__code(const struct features *f, const char *name, struct address_range *range);
+/* Do the kernel's types have this struct? */
+bool features__type(const struct features *f, const char *name);
 /* Is the kernel known to take the CPU from a thread that runs in it? */
 bool features__preempts(const struct features *f);
 /* Are kprobe.multi probes made by the function graph tracer (Linux 6.14)? */

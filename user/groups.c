@@ -161,6 +161,7 @@ void group__add(struct group *to, const struct group *from)
 	to->zerocopy_bytes += from->zerocopy_bytes;
 	to->completions += from->completions;
 	to->copied += from->copied;
+	to->unreported += from->unreported;
 }
 
 const char *group__address(__u16 family, const __u32 address[4], char text[INET6_ADDRSTRLEN])

@@ -18,7 +18,14 @@ enum mechanism {
 };
 
 /* What a hook answers; the index into a plan. */
-enum hook_id { HOOK_SEND, HOOK_COMPLETION, HOOK_SKB_COPY, HOOK_RECEIVER_COPY, HOOK_COUNT };
+enum hook_id {
+	HOOK_SEND,
+	HOOK_COMPLETION,
+	HOOK_URING,
+	HOOK_SKB_COPY,
+	HOOK_RECEIVER_COPY,
+	HOOK_COUNT
+};
 
 struct tracepoint_need {
 	const char *name;
@@ -34,6 +41,7 @@ struct hook_way {
 	/* NULL-terminated: names that kernels gave the function to attach to; any will do. */
 	const char *functions[4];
 	struct tracepoint_need tracepoints[3]; /* ends with a NULL name; needs them all */
+	const char *type;		       /* a struct that the kernel must have, or NULL */
 	const char *code;   /* a function whose place in memory must be known, or NULL */
 	const char *misses; /* what it could miss, or NULL */
 	bool preemptible; /* its programs run as parts of threads, which can be preempted in them */

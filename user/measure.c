@@ -28,6 +28,11 @@ static int fact_tracepoint(const void *f, const char *name)
 	return features__tracepoint_args(f, name);
 }
 
+static bool fact_type(const void *f, const char *name)
+{
+	return features__type(f, name);
+}
+
 static const char *fact_refused(const void *f, enum mechanism m)
 {
 	return features__refused(f, m);
@@ -45,8 +50,8 @@ static bool fact_graph(const void *f)
 
 struct kernel_facts measure__facts(const struct features *features)
 {
-	return (struct kernel_facts){features,	   fact_function, fact_code, fact_tracepoint,
-				     fact_refused, fact_preempts, fact_graph};
+	return (struct kernel_facts){features,	fact_function, fact_code,     fact_tracepoint,
+				     fact_type, fact_refused,  fact_preempts, fact_graph};
 }
 
 static int fail(struct run_result *r, int err, int exit_status, const char *text)

@@ -21,7 +21,7 @@ struct measured {
 	struct groups peers;  /* of zero-copy sends: by device, address and port */
 };
 
-/* All sends that asked for zero-copy, by whichever syscall. */
+/* All sends that asked for zero-copy by MSG_ZEROCOPY, by whichever syscall. */
 struct zerocopy_sums {
 	__u64 requests, failed, ignored, bytes, errors[ERRNO_SLOTS];
 };
@@ -35,6 +35,9 @@ void measured__zerocopy(const struct measured *m, struct zerocopy_sums *sums);
  * was skipped for a process that is not measured it counts too: at most so many.
  */
 __u64 measured__lost_calls(const struct measured *m, const struct hook_way *way);
+/* The same of sends by io_uring's zero-copy operations, which are in none of the above. */
+void measured__uring(const struct measured *m, struct zerocopy_sums *sums);
+__s64 measured__uring_outstanding(const struct measured *m);
 /* Accepted zero-copy sends that have no completion yet; below 0 if more came than were sent. */
 __s64 measured__outstanding(const struct measured *m);
 

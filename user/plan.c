@@ -117,6 +117,10 @@ static bool way_possible(struct plan_entry *entry, const struct hook_way *way,
 	}
 	if (!choose_function(entry, way, facts, variant) || !has_tracepoints(entry, way, facts))
 		return false;
+	if (way->type && !facts->has_type(facts->context, way->type)) {
+		say(entry, "this kernel has no struct %s", way->type, "");
+		return false;
+	}
 	if (way->code && !facts->has_code(facts->context, way->code)) {
 		say(entry, "/proc/kallsyms hides where %s is (kernel.kptr_restrict)", way->code,
 		    "");

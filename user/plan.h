@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Which way each hook is had in a run. The resolver is pure: it asks what the
- * kernel has through six questions and touches nothing.
+ * kernel has through seven questions and touches nothing.
  */
 #ifndef SENDPATH_PLAN_H
 #define SENDPATH_PLAN_H
@@ -23,6 +23,7 @@ struct kernel_facts {
 	void (*function)(const void *context, const char *name, struct kernel_function *f);
 	bool (*has_code)(const void *context, const char *name);
 	int (*tracepoint_args)(const void *context, const char *name); /* -1: none */
+	bool (*has_type)(const void *context, const char *name);
 	/* Why the kernel refuses this mechanism; NULL: it does not. */
 	const char *(*refused)(const void *context, enum mechanism m);
 	/* Does it take the CPU from a thread that runs in the kernel? */

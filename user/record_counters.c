@@ -61,7 +61,8 @@ static __u64 lost_completions(const struct run_result *r)
 	const struct hook_way *way = r->plan.entries[HOOK_COMPLETION].way;
 	const struct measured *m = &r->measured;
 	__s64 outstanding = measured__outstanding(m);
-	__u64 lost = m->totals.lost_completions + m->totals.lost_sockets;
+	__u64 lost =
+		m->totals.lost_completions + m->totals.lost_sockets + m->totals.lost_notifications;
 	bool skipped = m->missed[HOOK_COMPLETION] > m->missed_merges;
 
 	bool drained = !r->observed_s; /* a load's window closes so; a program's does not */

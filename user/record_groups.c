@@ -6,6 +6,12 @@
 
 #define PEERS_MAX 1000
 
+/* What of zero-copy sends the hooks see. */
+struct sight {
+	bool completions;
+	bool unreported; /* copies of which io_uring was not asked to tell, too */
+};
+
 static void add_count(json_object *o, const char *key, __u64 count)
 {
 	json_object_object_add(o, key, json_object_new_uint64(count));
@@ -44,14 +50,16 @@ static void add_address(json_object *o, const char *key, __u16 family, const __u
 }
 
 /* The figures that only a completion tells; null where no hook sees any. */
-static void add_completed(json_object *o, const struct group *g, bool seen)
+static void add_completed(json_object *o, const struct group *g, const struct sight *sight)
 {
+	bool copies = sight->completions && (sight->unreported || !g->unreported);
+
 	json_object_object_add(o, "completions",
-			       seen ? json_object_new_uint64(g->completions) : NULL);
-	json_object_object_add(o, "copied", seen ? json_object_new_uint64(g->copied) : NULL);
+			       sight->completions ? json_object_new_uint64(g->completions) : NULL);
+	json_object_object_add(o, "copied", copies ? json_object_new_uint64(g->copied) : NULL);
 }
 
-static json_object *zerocopy_sums(const struct group *g, bool seen)
+static json_object *zerocopy_sums(const struct group *g, const struct sight *sight)
 {
 	json_object *o = json_object_new_object();
 
@@ -59,11 +67,12 @@ static json_object *zerocopy_sums(const struct group *g, bool seen)
 	add_count(o, "ignored", g->ignored);
 	add_count(o, "refused", g->refused);
 	add_count(o, "bytes", g->zerocopy_bytes);
-	add_completed(o, g, seen);
+	add_completed(o, g, sight);
 	return o;
 }
 
-static void add_sums(json_object *o, const struct group *g, const char *span, bool seen)
+static void add_sums(json_object *o, const struct group *g, const char *span,
+		     const struct sight *sight)
 {
 	json_object *wall = json_object_new_object();
 
@@ -74,10 +83,11 @@ static void add_sums(json_object *o, const struct group *g, const char *span, bo
 	add_count(wall, "count", g->timed);
 	add_count(wall, "sum", g->ns);
 	json_object_object_add(o, "wall_ns", wall);
-	json_object_object_add(o, "zerocopy", g->requests ? zerocopy_sums(g, seen) : NULL);
+	json_object_object_add(o, "zerocopy", g->requests ? zerocopy_sums(g, sight) : NULL);
 }
 
-static json_object *group(const struct group_row *row, unsigned int by, const char *span, bool seen)
+static json_object *group(const struct group_row *row, unsigned int by, const char *span,
+			  const struct sight *sight)
 {
 	const struct group *g = &row->group;
 	json_object *o = json_object_new_object();
@@ -92,7 +102,7 @@ static json_object *group(const struct group_row *row, unsigned int by, const ch
 		add_count(o, "remote_port", row->key.port);
 		add_address(o, "remote_address", g->addresses ? 0 : g->family, g->address);
 	}
-	add_sums(o, g, span, seen);
+	add_sums(o, g, span, sight);
 	return o;
 }
 
@@ -107,9 +117,12 @@ static json_object *dimensions(unsigned int by)
 	return list;
 }
 
-static bool completions_seen(const struct run_result *r)
+static struct sight sight_of(const struct run_result *r)
 {
-	return r->plan.entries[HOOK_COMPLETION].way;
+	const struct hook_way *uring = r->plan.entries[HOOK_URING].way;
+
+	return (struct sight){r->plan.entries[HOOK_COMPLETION].way,
+			      uring && uring->mechanism != MECHANISM_TRACEPOINT};
 }
 
 json_object *record__by(const struct run_result *r, const struct run_setup *setup)
@@ -117,7 +130,7 @@ json_object *record__by(const struct run_result *r, const struct run_setup *setu
 	const struct hook_way *way = r->plan.entries[HOOK_SEND].way;
 	const struct groups *groups = &r->measured.groups;
 	json_object *o, *list, *rest = NULL;
-	bool seen = completions_seen(r);
+	struct sight sight = sight_of(r);
 	size_t i;
 
 	if (!setup->by || !way)
@@ -125,10 +138,10 @@ json_object *record__by(const struct run_result *r, const struct run_setup *setu
 	o = json_object_new_object();
 	list = json_object_new_array();
 	for (i = 0; i < groups->count; i++)
-		json_object_array_add(list, group(&groups->rows[i], setup->by, way->span, seen));
+		json_object_array_add(list, group(&groups->rows[i], setup->by, way->span, &sight));
 	if (groups->rest.sends) {
 		rest = json_object_new_object();
-		add_sums(rest, &groups->rest, way->span, seen);
+		add_sums(rest, &groups->rest, way->span, &sight);
 	}
 	json_object_object_add(o, "dimensions", dimensions(setup->by));
 	json_object_object_add(o, "groups", list);
@@ -136,9 +149,9 @@ json_object *record__by(const struct run_result *r, const struct run_setup *setu
 	return o;
 }
 
-static json_object *peer(const struct group_row *row, bool seen)
+static json_object *peer(const struct group_row *row, const struct sight *sight)
 {
-	json_object *o = zerocopy_sums(&row->group, seen);
+	json_object *o = zerocopy_sums(&row->group, sight);
 
 	add_device(o, row);
 	add_address(o, "address", row->key.family, row->key.address);
@@ -151,17 +164,17 @@ void record__add_peers(json_object *o, const struct run_result *r)
 	const struct groups *peers = &r->measured.peers;
 	json_object *list = json_object_new_array(), *others = NULL;
 	struct group rest = peers->rest;
-	bool seen = completions_seen(r);
+	struct sight sight = sight_of(r);
 	size_t i;
 
 	for (i = 0; i < peers->count; i++) {
 		if (i < PEERS_MAX)
-			json_object_array_add(list, peer(&peers->rows[i], seen));
+			json_object_array_add(list, peer(&peers->rows[i], &sight));
 		else
 			group__add(&rest, &peers->rows[i].group);
 	}
 	if (rest.requests) {
-		others = zerocopy_sums(&rest, seen);
+		others = zerocopy_sums(&rest, &sight);
 		add_count(others, "peers", i > PEERS_MAX ? i - PEERS_MAX : 0);
 	}
 	json_object_object_add(o, "peers", list);

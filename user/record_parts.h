@@ -16,6 +16,10 @@ json_object *record__counters(const struct run_result *r, const struct run_setup
 json_object *record__by(const struct run_result *r, const struct run_setup *setup);
 /* Adds peers and peers_rest to the zerocopy block. */
 void record__add_peers(json_object *o, const struct run_result *r);
+/* zerocopy.io_uring; NULL where there were no such sends. */
+json_object *record__uring(const struct run_result *r, struct unmeasured *u);
+/* Failed zero-copy sends by errno. */
+json_object *record__refused(const struct zerocopy_sums *sums);
 json_object *record__lost(const struct run_result *r, struct unmeasured *u);
 
 #endif

@@ -24,7 +24,7 @@ static const char *refusal(unsigned int error)
 	}
 }
 
-static json_object *refused(const struct zerocopy_sums *sums)
+json_object *record__refused(const struct zerocopy_sums *sums)
 {
 	json_object *list = json_object_new_array(), *o;
 	unsigned int i;
@@ -135,10 +135,11 @@ json_object *record__zerocopy(const struct run_result *r, const struct run_setup
 	o = json_object_new_object();
 	json_object_object_add(o, "requests", json_object_new_uint64(sums.requests));
 	json_object_object_add(o, "ignored", json_object_new_uint64(sums.ignored));
-	json_object_object_add(o, "refused", refused(&sums));
+	json_object_object_add(o, "refused", record__refused(&sums));
 	json_object_object_add(o, "bytes", json_object_new_uint64(sums.bytes));
 	add_completions(o, r, &sums, u);
 	record__add_peers(o, r);
+	json_object_object_add(o, "io_uring", record__uring(r, u));
 	add_null(o, "copied_silent", u, "zerocopy.copied_silent",
 		 "no hook sees copies that the kernel does not flag");
 	add_deep_copies(o, r, u);

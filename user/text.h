@@ -13,6 +13,8 @@ void text__observed(const struct cells *cells, FILE *out);
 /* What --by asks for, if it does. */
 void text__groups(const struct cells *cells, FILE *out);
 void text__zerocopy(const struct cells *cells, FILE *out);
+/* Where an observed program sent by io_uring's zero-copy operations. */
+void text__uring(const struct cell *cell, const char *title, FILE *out);
 void text__histograms(const struct cells *cells, FILE *out);
 void text__counters(const struct cells *cells, FILE *out);
 /* Losses stand above the figures; warnings and what was not measured below. */

@@ -56,7 +56,10 @@ static int fit_maps(struct sendpath *skel, const struct features *features)
 		bpf_map__set_map_flags(skel->maps.sockets, 0);
 		bpf_map__set_map_flags(skel->maps.groups, 0);
 		bpf_map__set_map_flags(skel->maps.peers, 0);
+		bpf_map__set_map_flags(skel->maps.notifications, 0);
 	}
+	if (!features__type(features, "io_notif_data"))
+		bpf_map__set_max_entries(skel->maps.notifications, 1);
 	return cpus < 0 ? cpus
 			: bpf_map__set_max_entries(skel->maps.call_events,
 						   (__u32)cpus * CALL_COUNTERS_MAX);

@@ -139,6 +139,10 @@ TIERS = os.environ.get("SENDPATH_TIERS", "").split() or [
     tier for tier in ("fentry", "kprobe", "tracepoint")
     if re.search(rf"^send\t{tier}\t.*\t(attached|may miss)\t", _hooks, re.M)]
 
+# Those of them that see sends by any syscall, and by none.
+SEND_TIERS = [tier for tier in TIERS if tier != "tracepoint" or re.search(
+    r"^send\ttracepoint\t[^\n]*sock_send_length[^\n]*\t(attached|may miss)\t", _hooks, re.M)]
+
 needs_bpf = pytest.mark.skipif(
     not CAN_MEASURE, reason="sends cannot be timed here: " + " / ".join(
         line for line in _doctor.stdout.splitlines() if "unavailable" in line or "not enough" in line))

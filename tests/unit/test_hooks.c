@@ -16,9 +16,9 @@ struct fake {
 	struct {
 		const char *name, *variant;
 	} variants[4];
-	struct tracepoint_need tracepoints[8];
+	struct tracepoint_need tracepoints[9];
 	const char *fentry_refused, *kprobe_refused;
-	bool hides_code, preempts, graph;
+	bool no_types, hides_code, preempts, graph;
 };
 
 static void function(const void *context, const char *name, struct kernel_function *f)
@@ -52,6 +52,12 @@ static int tracepoint_args(const void *context, const char *name)
 	return -1;
 }
 
+static bool has_type(const void *context, const char *name)
+{
+	(void)name;
+	return !((const struct fake *)context)->no_types;
+}
+
 static const char *refused(const void *context, enum mechanism m)
 {
 	const struct fake *k = context;
@@ -74,20 +80,22 @@ static bool graph_probes(const void *context)
 static bool resolve(struct plan *plan, const struct fake *kernel, enum mechanism forced,
 		    bool zerocopy)
 {
-	struct kernel_facts facts = {kernel,  function, has_code,    tracepoint_args,
-				     refused, preempts, graph_probes};
+	struct kernel_facts facts = {kernel,   function, has_code, tracepoint_args,
+				     has_type, refused,	 preempts, graph_probes};
 
 	return plan__resolve(plan, &facts, forced, zerocopy);
 }
 
 static const struct fake full = {
-	.functions = {"tcp_sendmsg", "__msg_zerocopy_callback", "skb_copy_ubufs"},
+	.functions = {"tcp_sendmsg", "__msg_zerocopy_callback", "skb_copy_ubufs",
+		      "io_tx_ubuf_complete"},
 	.tracepoints = {{"tcp_sendmsg_locked", 4},
 			{"sock_send_length", 3},
 			{"inet_sk_error_report", 1},
 			{"consume_skb", 2},
 			{"inet_sock_set_state", 3},
 			{"skb_copy_datagram_iovec", 2},
+			{"io_uring_complete", 3},
 			{"sys_enter", 2}},
 };
 
@@ -201,6 +209,21 @@ static void test_nothing_there_gives_every_reason(void **state)
 			    "this kernel has no function tcp_sendmsg; "
 			    "this kernel has no tracepoint tcp_sendmsg_locked; "
 			    "this kernel has no tracepoint sys_enter");
+}
+
+static void test_completions_of_io_uring_need_its_zero_copy(void **state)
+{
+	struct fake kernel = full;
+	struct plan plan;
+
+	(void)state;
+	kernel.fentry_refused = kernel.kprobe_refused = "refused by the test";
+	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, true));
+	assert_int_equal(plan.entries[HOOK_URING].way->mechanism, MECHANISM_TRACEPOINT);
+	kernel.no_types = true;
+	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, true));
+	assert_null(plan.entries[HOOK_URING].way);
+	assert_non_null(strstr(plan.entries[HOOK_URING].reason, "no struct io_notif_data"));
 }
 
 static void test_copying_loads_do_without_zerocopy_hooks(void **state)
@@ -346,8 +369,8 @@ static void test_a_renamed_function_with_its_own_arguments_is_found(void **state
 
 static void test_one_way_alone(void **state)
 {
-	struct kernel_facts facts = {&full,   function, has_code,    tracepoint_args,
-				     refused, preempts, graph_probes};
+	struct kernel_facts facts = {&full,    function, has_code, tracepoint_args,
+				     has_type, refused,	 preempts, graph_probes};
 	const struct hook_way *way = &hook__get(HOOK_SEND)->ways[0];
 	struct plan plan;
 	enum hook_id id;
@@ -406,6 +429,7 @@ int main(void)
 		cmocka_unit_test(test_locked_kernel_falls_back_and_says_what_it_misses),
 		cmocka_unit_test(test_hidden_addresses_cost_the_exact_flag),
 		cmocka_unit_test(test_nothing_there_gives_every_reason),
+		cmocka_unit_test(test_completions_of_io_uring_need_its_zero_copy),
 		cmocka_unit_test(test_copying_loads_do_without_zerocopy_hooks),
 		cmocka_unit_test(test_kprobes_stand_in_for_refused_tracing_programs),
 		cmocka_unit_test(test_a_preemptible_kernel_gets_kprobes_where_threads_run),
