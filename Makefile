@@ -53,7 +53,7 @@ CHECK_PACKAGES := $(LAB_PACKAGES) libcmocka-dev clang-format python3-pytest \
 BENCH_PACKAGES := $(LAB_PACKAGES) iperf3 bpftrace
 
 LOADGEN_LIBS := -ljson-c -lpthread
-ANALYZE_LIBS := -lbpf -lelf -lz -ljson-c -lpfm -lcap -lpthread
+ANALYZE_LIBS := -lbpf -lelf -lz -ljson-c -lpfm -lcap -lpthread -lm
 
 # main.c of each program stays out of what the unit tests link.
 LOADGEN_OBJS := $(patsubst %.c,$(BUILD)/%.o,$(filter-out loadgen/main.c,$(wildcard loadgen/*.c)))

@@ -164,6 +164,21 @@ static int read_groups(struct tracer *t, struct measured *out)
 	return err;
 }
 
+int tracer__peek(struct tracer *t, struct measured *out)
+{
+	int err, cpus = libbpf_num_possible_cpus();
+	void *buffer = cpus > 0 ? malloc(sizeof(struct call_slot) * (size_t)cpus) : NULL;
+
+	memset(out, 0, sizeof(*out));
+	if (!buffer)
+		return cpus < 0 ? cpus : -ENOMEM;
+	err = read_calls(t, out, buffer, cpus);
+	if (!err)
+		err = read_totals(t, &out->totals, buffer, cpus);
+	free(buffer);
+	return err;
+}
+
 int tracer__read(struct tracer *t, struct measured *out)
 {
 	int cpus = libbpf_num_possible_cpus();

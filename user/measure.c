@@ -119,17 +119,18 @@ static int attach(struct run_result *r, const struct run_setup *setup, const str
 	return err ? fail(r, err, STATUS_FAILED, strerror(-err)) : 0;
 }
 
-static void open_window(struct run_result *r, struct tracer *tracer)
+static void open_window(struct run_result *r, const struct run_setup *setup, struct tracer *tracer)
 {
 	counters__enable(r->sender.counters, true);
 	counters__enable(r->receiver.counters, true);
 	clock_gettime(CLOCK_REALTIME, &r->started);
 	if (tracer)
 		tracer__gate(tracer, GATE_OPEN);
+	live__begin(setup->live, setup->label);
 	r->window = true;
 }
 
-static int close_window(struct run_result *r, struct tracer *tracer)
+static int close_window(struct run_result *r, const struct run_setup *setup, struct tracer *tracer)
 {
 	int err;
 
@@ -140,6 +141,8 @@ static int close_window(struct run_result *r, struct tracer *tracer)
 	r->sender.count = counters__read(r->sender.counters, &r->sender.values);
 	r->receiver.count = counters__read(r->receiver.counters, &r->receiver.values);
 	err = tracer ? tracer__read(tracer, &r->measured) : 0;
+	if (!err)
+		live__end(setup->live, &r->measured);
 	return err ? fail(r, err, STATUS_FAILED, "reading what the kernel counted failed") : 0;
 }
 
@@ -153,9 +156,29 @@ static int app_error(struct run_result *r)
 	return fail(r, -EIO, STATUS_FAILED, json_object_get_string(text));
 }
 
+/* What is to be done all the while that a window is open. */
+struct open_window {
+	const struct run_setup *setup;
+	struct tracer *tracer;
+};
+
+static bool tick_in_window(void *context)
+{
+	const struct open_window *w = context;
+
+	live__tick(w->setup->live, w->tracer);
+	return w->setup->tick && w->setup->tick(w->setup->tick_context);
+}
+
+static int ms_left(void *live, int most)
+{
+	return live__ms_left(live, most);
+}
+
 static int measure(struct run_result *r, const struct run_setup *setup, struct generator *g,
 		   struct tracer *tracer)
 {
+	struct open_window w = {setup, tracer};
 	int err, closed;
 
 	err = generator__connect(g, setup->tick, setup->tick_context);
@@ -163,9 +186,11 @@ static int measure(struct run_result *r, const struct run_setup *setup, struct g
 		return fail_generator(r, g, err);
 	if (setup->tick && setup->tick(setup->tick_context))
 		return -EINTR;
-	open_window(r, tracer);
-	err = generator__window(g, setup->tick, setup->tick_context);
-	closed = close_window(r, tracer);
+	open_window(r, setup, tracer);
+	generator__wake(g, ms_left, setup->live);
+	err = generator__window(g, tick_in_window, &w);
+	generator__wake(g, NULL, NULL);
+	closed = close_window(r, setup, tracer);
 	if (!err && !closed)
 		err = generator__finish(g, &r->app);
 	if (err)

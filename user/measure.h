@@ -7,6 +7,7 @@
 #include "counters.h"
 #include "features.h"
 #include "generator.h"
+#include "live.h"
 #include "measured.h"
 #include "plan.h"
 #include "target.h"
@@ -25,6 +26,8 @@ struct run_setup {
 	bool last;	     /* no further run will attach anything */
 	const struct counter_events *events;	    /* further ones, or NULL */
 	const struct counter_events *call_counters; /* read at both ends of a send, or NULL */
+	struct live *live;			    /* lines as it goes; or NULL */
+	const char *label;			    /* of the run in these */
 	generator_tick tick;
 	void *tick_context;
 };

@@ -2,6 +2,7 @@
 #include "options.h"
 
 #include "groups.h"
+#include "live.h"
 
 #include "loadgen/one_line.h"
 #include "loadgen/status.h"
@@ -18,6 +19,7 @@ enum {
 	OPT_COST,
 	OPT_EVENTS,
 	OPT_CALL_COUNTERS,
+	OPT_INTERVAL,
 	OPT_BY,
 	OPT_BY_MAX,
 	OPT_VERBOSE,
@@ -40,6 +42,7 @@ static const struct argp_option list[] = {
 	 2},
 	{"by", OPT_BY, "LIST", 0, "tell sends apart by process, device, port: any of them", 2},
 	{"by-max", OPT_BY_MAX, "N", 0, "room for N groups of --by (default 65536)", 2},
+	{"interval", OPT_INTERVAL, "SECONDS", 0, "write a line that often while measuring", 2},
 	{"repeat", OPT_REPEAT, "N", 0, "run everything N times, interleaved (default 1)", 2},
 	{"events", OPT_EVENTS, "LIST", 0, "count these events too, by their libpfm4 names", 2},
 	{"call-counters", OPT_CALL_COUNTERS, "LIST", 0,
@@ -67,6 +70,13 @@ static error_t set_repeat(struct options *o, struct argp_state *state, const cha
 	if (units__count(arg, &n) || !n || n > REPEAT_MAX)
 		return refuse(state, "--repeat", arg, "give a number from 1 to 1000");
 	o->repeat = (unsigned int)n;
+	return 0;
+}
+
+static error_t set_interval(struct options *o, struct argp_state *state, const char *arg)
+{
+	if (units__duration(arg, &o->interval) || o->interval < LIVE_MIN_S)
+		return refuse(state, "--interval", arg, "give seconds, 0.1 or more");
 	return 0;
 }
 
@@ -109,6 +119,8 @@ static const char *needs_hooks(const struct options *o)
 		return "--cost";
 	if (o->by)
 		return "--by";
+	if (o->interval > 0)
+		return "--interval";
 	return o->call_counters ? "--call-counters" : NULL;
 }
 
@@ -134,6 +146,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_CALL_COUNTERS:
 		o->call_counters = arg;
 		return 0;
+	case OPT_INTERVAL:
+		return set_interval(o, state, arg);
 	case OPT_BY:
 		return set_by(o, state, arg);
 	case OPT_BY_MAX:

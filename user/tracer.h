@@ -41,6 +41,9 @@ __u64 tracer__in_flight(struct tracer *t);
 /* Reads everything that was counted while the gate was open. 0 or -errno. */
 int tracer__read(struct tracer *t, struct measured *out);
 
+/* Of what is being counted, calls and totals as they stand; the rest is 0. 0 or -errno. */
+int tracer__peek(struct tracer *t, struct measured *out);
+
 /* Detaches and unloads. NULL is fine. */
 void tracer__free(struct tracer *t);
 

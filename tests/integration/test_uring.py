@@ -42,6 +42,12 @@ def assert_arithmetic(zerocopy):
                                         zerocopy["outstanding"])
 
 
+def missed_some(record):
+    """Programs that a preemptible kernel skipped: it may, and it says so."""
+    hooks = [hook(record, name) for name in ("send", "io_uring completion")]
+    return any(h["missed"] for h in hooks if "preempts" in (h["reason"] or ""))
+
+
 def expected_copies(of):
     return {"all": of, "none": 0}[COPIED]
 
@@ -54,10 +60,13 @@ def test_zero_copy_sends_stand_apart(options, address, tier):
     own, record = observe(*options, "--report", tier=tier, address=address)
     zerocopy, row = record["zerocopy"], only(record["calls"])
     assert (row["syscall"], row["zerocopy"], row["notified_by"]) == ("io_uring", True, "io_uring")
-    assert row["bytes"] == own["bytes"]
     assert zerocopy["requests"] == zerocopy["completions"] == zerocopy["outstanding"] == 0
     uring = zerocopy["io_uring"]
     assert_arithmetic(uring)
+    if missed_some(record):
+        assert row["bytes"] <= own["bytes"]
+        return
+    assert row["bytes"] == own["bytes"]
     assert uring["bytes"] == own["bytes"] and uring["ignored"] == 0
     assert uring["outstanding"] == 0
     assert uring["copied"] == expected_copies(uring["completions"])
@@ -77,6 +86,8 @@ def test_copies_that_nobody_asked_about(tier):
     own, record = observe(tier=tier)
     uring, peer = record["zerocopy"]["io_uring"], only(record["zerocopy"]["peers"])
     assert own["copied"] == 0  # as it did not ask
+    if missed_some(record):
+        return
     assert uring["completions"] == peer["completions"] == own["completions"]
     if hook(record, "io_uring completion")["mechanism"] == "tracepoint":
         assert uring["copied"] is peer["copied"] is None
@@ -93,6 +104,8 @@ def test_sends_that_the_socket_takes_in_parts(tier):
     uring, row = record["zerocopy"]["io_uring"], only(record["calls"])
     assert own["completions"] == 20
     assert_arithmetic(uring)
+    if missed_some(record):
+        return
     assert row["bytes"] == uring["bytes"] == own["bytes"]
     assert uring["requests"] == row["sends"] >= 20
     assert uring["outstanding"] == 0
@@ -105,9 +118,11 @@ def test_sends_that_copy(options, tier):
     own, record = observe(*options, tier=tier)
     row = only(record["calls"])
     assert (row["syscall"], row["zerocopy"], row["notified_by"]) == ("io_uring", False, None)
+    assert record["zerocopy"]["io_uring"] is None
+    if missed_some(record):
+        return
     assert row["bytes"] == own["bytes"]
     assert row["sends"] - sum(row["errors"].values()) >= own["sends"]
-    assert record["zerocopy"]["io_uring"] is None
 
 
 @pytest.mark.parametrize("tier", SEND_TIERS)
@@ -117,6 +132,8 @@ def test_the_flag_by_io_uring(tier):
     zerocopy, row = record["zerocopy"], only(record["calls"])
     assert (row["syscall"], row["notified_by"]) == ("io_uring", "error queue")
     assert zerocopy["io_uring"] is None
+    if missed_some(record):
+        return
     assert zerocopy["requests"] == own["sends"]
     if hook(record, "completion")["status"] == "attached":
         assert zerocopy["completions"] == own["completions"]
