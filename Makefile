@@ -45,10 +45,11 @@ BUILD_PACKAGES := gcc libc6-dev clang llvm bpftool libbpf-dev libelf-dev zlib1g-
 # For kernels in QEMU, also of arm64.
 LAB_PACKAGES   := qemu-system-x86 qemu-system-arm busybox-static cpio kmod xz-utils zstd \
                   iproute2 lld
-# The last row is for bcc.
+# The row with nginx: programs to observe. The last row is for bcc.
 CHECK_PACKAGES := $(LAB_PACKAGES) libcmocka-dev clang-format python3-pytest \
                   python3-hypothesis python3-jsonschema strace sudo iputils-ping ethtool \
                   procps e2fsprogs clang-$(NEWEST_CLANG) shellcheck \
+                  iperf3 nginx-light wrk \
                   python3-bpfcc linux-headers-$(shell dpkg --print-architecture 2>/dev/null)
 BENCH_PACKAGES := $(LAB_PACKAGES) iperf3 bpftrace
 

@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 
 import pytest
 
@@ -134,9 +135,12 @@ def test_the_flag_by_io_uring(tier):
     assert zerocopy["io_uring"] is None
     if missed_some(record):
         return
-    assert zerocopy["requests"] == own["sends"]
-    if hook(record, "completion")["status"] == "attached":
-        assert zerocopy["completions"] == own["completions"]
+    assert_arithmetic(zerocopy)
+    assert zerocopy["bytes"] == own["bytes"]
+    if not row["errors"] and row["sends"] == own["sends"]:  # none was taken in parts
+        assert zerocopy["requests"] == own["sends"]
+        if hook(record, "completion")["status"] == "attached":
+            assert zerocopy["completions"] == own["completions"]
 
 
 def test_the_report_says_so():
@@ -144,4 +148,6 @@ def test_the_report_says_so():
         text = analyze("--", PROGRAMS / "uring", "--address", ADDRESS, "--port", receiver.port,
                        "--report", "--sends", 100).stderr
     assert "io_uring SEND_ZC" in text
-    assert f"100 sends by io_uring's SEND_ZC, 100 completed, {expected_copies(100)} of them" in text
+    found = re.search(r"(\d+) sends by io_uring's SEND_ZC, (\d+) completed, (\d+) of them", text)
+    sends, completed, copied = map(int, found.groups())
+    assert sends >= completed >= 100 and copied == expected_copies(completed)
