@@ -51,12 +51,15 @@ int uring_completed(struct bpf_raw_tracepoint_args *ctx)
 static __always_inline void released(void *uarg, __u64 success)
 {
 	struct notification *n;
-	__u64 key;
+	__u64 key, head;
 
 	if (!gate || !notifications_seen || success & 0xff)
 		return;
 	key = notification__of(uarg);
-	n = bpf_map_lookup_elem(&notifications, &key);
+	head = notification__head(key);
+	n = bpf_map_lookup_elem(&notifications, &head);
+	if (!n)
+		n = bpf_map_lookup_elem(&notifications, &key);
 	if (n)
 		n->copied = 1;
 }

@@ -87,25 +87,31 @@ static __always_inline __u64 notification__head(__u64 key)
 	return key;
 }
 
-/* It returned: now it is known which head it belongs to. */
+/*
+ * It returned. Meanwhile it may have been linked to another's skb: what it was charged
+ * with as a head of its own, by an earlier part, goes to that.
+ */
 static __always_inline void notification__end(__u64 key, long ret)
 {
-	struct notification *own = bpf_map_lookup_elem(&notifications, &key), *n, copy;
+	struct notification *own = bpf_map_lookup_elem(&notifications, &key), *n, fresh;
 	__u64 head = notification__head(key);
 
 	if (!own)
 		return;
-	n = own;
-	if (head != key && ret > 0) {
+	if (ret > 0)
+		add(&own->sends, 1);
+	if (head != key) {
+		fresh = *own;
 		n = bpf_map_lookup_elem(&notifications, &head);
-		if (!n) { /* it began before the window */
-			copy = *own;
-			n = notification__make(head, &copy);
+		if (n) {
+			add(&n->sends, fresh.sends);
+			if (fresh.copied)
+				n->copied = 1;
+		} else { /* it began before the window */
+			notification__make(head, &fresh);
 		}
 	}
-	if (n && ret > 0)
-		add(&n->sends, 1);
-	if (n != own || !own->sends)
+	if (head != key || !own->sends)
 		bpf_map_delete_elem(&notifications, &key);
 }
 
