@@ -13,7 +13,9 @@
  *   syscall   tracepoints sys_enter and sys_exit: on the path of every syscall of
  *             the system, so only for kernels that have neither of the others
  */
+#include "causes.bpf.h"
 #include "counters.bpf.h"
+#include "refusals.bpf.h"
 #include "syscalls.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
@@ -59,7 +61,7 @@ static __always_inline bool zerocopy_ignored(struct sock *sk, long ret)
 
 /* One send returned. ns is 0 where its start was not seen. Returns where it was counted. */
 static __always_inline struct call_slot *count_send(struct sock *sk, enum call_kind kind,
-						    __u32 flags, long ret, __u64 ns)
+						    __u32 flags, __u64 size, long ret, __u64 ns)
 {
 	bool zerocopy = flags & MSG_ZEROCOPY;
 	__u32 slot = CALL_SLOT(kind, zerocopy);
@@ -73,6 +75,8 @@ static __always_inline struct call_slot *count_send(struct sock *sk, enum call_k
 	if (ret < 0) {
 		s->failed++;
 		count_error(slot, -ret);
+		if (zerocopy && ret == -ENOBUFS)
+			count_refusal(sk, size);
 		return s;
 	}
 	s->bytes += ret;
@@ -82,7 +86,7 @@ static __always_inline struct call_slot *count_send(struct sock *sk, enum call_k
 }
 
 static __always_inline void send_begin(struct thread *thread, struct sock *sk, enum call_kind kind,
-				       __u32 flags)
+				       __u32 flags, __u64 size)
 {
 	struct totals *t = totals__get();
 
@@ -91,6 +95,7 @@ static __always_inline void send_begin(struct thread *thread, struct sock *sk, e
 	thread->sock = (__u64)sk;
 	thread->flags = flags;
 	thread->kind = kind;
+	thread->size = size;
 	counters__begin(thread);
 	thread->start = bpf_ktime_get_ns();
 }
@@ -104,7 +109,7 @@ static __always_inline void send_end(struct thread *thread, struct sock *sk, lon
 	if (t)
 		t->ended++;
 	thread->sock = 0;
-	s = count_send(sk, thread->kind, thread->flags, ret, now - thread->start);
+	s = count_send(sk, thread->kind, thread->flags, thread->size, ret, now - thread->start);
 	if (s)
 		counters__add(s, thread);
 }
@@ -116,7 +121,7 @@ static __always_inline __u32 next_id(struct sock *sk)
 }
 
 /* tcp_sendmsg begins. */
-static __always_inline void sendmsg_begin(struct sock *sk, struct msghdr *msg)
+static __always_inline void sendmsg_begin(struct sock *sk, struct msghdr *msg, __u64 size)
 {
 	struct thread *thread = gate == GATE_OPEN ? thread__get() : NULL;
 	__u32 flags;
@@ -125,21 +130,21 @@ static __always_inline void sendmsg_begin(struct sock *sk, struct msghdr *msg)
 		return;
 	flags = BPF_CORE_READ(msg, msg_flags);
 	if (flags & MSG_ZEROCOPY)
-		socket__watch(sk, next_id(sk));
-	send_begin(thread, sk, current_call(), flags);
+		zerocopy_begin(sk, next_id(sk));
+	send_begin(thread, sk, current_call(), flags, size);
 }
 
 SEC("fentry/tcp_sendmsg")
-int BPF_PROG(send_fentry, struct sock *sk, struct msghdr *msg)
+int BPF_PROG(send_fentry, struct sock *sk, struct msghdr *msg, size_t size)
 {
-	sendmsg_begin(sk, msg);
+	sendmsg_begin(sk, msg, size);
 	return 0;
 }
 
 SEC("kprobe/tcp_sendmsg")
-int BPF_KPROBE(send_kprobe, struct sock *sk, struct msghdr *msg)
+int BPF_KPROBE(send_kprobe, struct sock *sk, struct msghdr *msg, size_t size)
 {
-	sendmsg_begin(sk, msg);
+	sendmsg_begin(sk, msg, size);
 	return 0;
 }
 
@@ -173,9 +178,9 @@ int BPF_KRETPROBE(send_kretprobe, int ret)
 
 /* The same two, attached through the function graph tracer. */
 SEC("kprobe.multi/tcp_sendmsg")
-int BPF_KPROBE(send_multi, struct sock *sk, struct msghdr *msg)
+int BPF_KPROBE(send_multi, struct sock *sk, struct msghdr *msg, size_t size)
 {
-	sendmsg_begin(sk, msg);
+	sendmsg_begin(sk, msg, size);
 	return 0;
 }
 
@@ -202,8 +207,8 @@ int send_loop(struct bpf_raw_tracepoint_args *ctx)
 		return 0;
 	flags = BPF_CORE_READ(msg, msg_flags);
 	if (flags & MSG_ZEROCOPY)
-		socket__watch(sk, next_id(sk) - 1);
-	send_begin(thread, sk, current_call(), flags);
+		zerocopy_begin(sk, next_id(sk) - 1);
+	send_begin(thread, sk, current_call(), flags, 0);
 	return 0;
 }
 
@@ -219,6 +224,7 @@ int send_length(struct bpf_raw_tracepoint_args *ctx)
 	struct sock *sk = (struct sock *)ctx->args[0];
 	int ret = ctx->args[1];
 	enum call_kind kind;
+	struct pt_regs *regs;
 
 	if (!thread || !(thread->role & ROLE_SENDER))
 		return 0;
@@ -229,7 +235,8 @@ int send_length(struct bpf_raw_tracepoint_args *ctx)
 	if (gate != GATE_OPEN || !is_tcp(sk))
 		return 0;
 	kind = current_call();
-	count_send(sk, kind, call_flags(kind, call_regs()), ret, 0);
+	regs = call_regs();
+	count_send(sk, kind, call_flags(kind, regs), call_size(kind, regs), ret, 0);
 	return 0;
 }
 
@@ -278,8 +285,8 @@ int send_enter(struct bpf_raw_tracepoint_args *ctx)
 		return 0;
 	flags = call_flags(kind, regs);
 	if (flags & MSG_ZEROCOPY)
-		socket__watch(sk, next_id(sk));
-	send_begin(thread, sk, kind, flags);
+		zerocopy_begin(sk, next_id(sk));
+	send_begin(thread, sk, kind, flags, call_size(kind, regs));
 	return 0;
 }
 

@@ -6,7 +6,7 @@
  * forgets the merged one's flag, so what the application is told is lossy. Both
  * mechanisms count send ids, with their flags, before that.
  */
-#include "zerocopy.bpf.h"
+#include "causes.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -18,6 +18,8 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 /* kallsyms addresses; 0 and empty ranges where they are not to be had. */
 const volatile __u64 sock_ofree_address = 0;
 const volatile struct address_range merge_ranges[MERGE_RANGES] = {};
+/* Is notification_freed attached? It then has the flag of a merged run. */
+const volatile bool merges_seen = false;
 
 /*
  * Kernels before "bpf: Prevent bpf program recursion for raw tracepoint probes"
@@ -41,7 +43,9 @@ static __always_inline void settled(void *uarg)
 	__u64 sk = (__u64)uarg_sock(uarg);
 	struct zerocopy_socket *s = bpf_map_lookup_elem(&sockets, &sk);
 	struct totals *t = totals__get();
+	struct run_key run = {.sock = sk};
 	__u32 first, sends, bytes;
+	bool copied;
 	__s32 before;
 
 	if (!s || !t)
@@ -58,10 +62,14 @@ static __always_inline void settled(void *uarg)
 	}
 	completed(s, t, first, sends);
 	t->bytes += bytes;
-	if (!UARG_READ_BITFIELD(uarg, zerocopy)) {
+	copied = !UARG_READ_BITFIELD(uarg, zerocopy);
+	if (copied) {
 		t->copied += sends;
 		t->bytes_copied += bytes;
 	}
+	run.born = s->born;
+	run.id = first;
+	run__completed(&run, sends, bytes, copied);
 }
 
 SEC("fentry/__msg_zerocopy_callback")
@@ -88,12 +96,15 @@ static __always_inline int read_notification(struct sk_buff *skb, struct sock_ex
 }
 
 /* Counts the ids from the socket's progress to the end of the record at the queue's tail. */
-static __always_inline void advance(struct zerocopy_socket *s, struct sock_extended_err *ee)
+static __always_inline void advance(__u64 sk, struct zerocopy_socket *s,
+				    struct sock_extended_err *ee)
 {
 	__u64 copied = ee->ee_code & SO_EE_CODE_ZEROCOPY_COPIED;
+	struct run_key run = {.sock = sk, .born = s->born};
 	struct totals *t = totals__get();
 	__u64 old, new;
 	__u32 sends;
+	bool merged;
 	int i;
 
 	if (!t)
@@ -111,8 +122,13 @@ static __always_inline void advance(struct zerocopy_socket *s, struct sock_exten
 			count(&t->copied, sends);
 		if ((__s32)(ee->ee_info - (__u32)old) > 0)
 			count(&t->flag_assumed, ee->ee_info - (__u32)old);
-		if ((__s32)(ee->ee_info - (__u32)old) < 0)
+		merged = (__s32)(ee->ee_info - (__u32)old) < 0;
+		if (merged)
 			count(&t->merged, sends);
+		if (merged && merges_seen)
+			return;
+		run.id = merged ? old : ee->ee_info;
+		run__completed(&run, sends, 0, copied);
 		return;
 	}
 	count(&t->lost_completions, 1);
@@ -138,7 +154,7 @@ int notification_queued(struct bpf_raw_tracepoint_args *ctx)
 	if ((void *)tail == (void *)queue || read_notification(tail, &ee) ||
 	    ee.ee_origin != SO_EE_ORIGIN_ZEROCOPY)
 		return 0;
-	advance(s, &ee);
+	advance(key, s, &ee);
 	return 0;
 }
 
@@ -164,6 +180,7 @@ int notification_freed(struct bpf_raw_tracepoint_args *ctx)
 	struct sock_extended_err ee;
 	struct zerocopy_socket *s;
 	bool copied, assumed;
+	struct run_key run;
 	struct totals *t;
 	__u32 sends;
 	__u64 key;
@@ -183,9 +200,13 @@ int notification_freed(struct bpf_raw_tracepoint_args *ctx)
 	/* The kernel skipped notification_queued: nothing was assumed yet. */
 	if ((__s32)(ee.ee_data + 1 - (__u32)s->progress) > 0) {
 		count(&t->merged, sends);
-		advance(s, &ee);
+		advance(key, s, &ee);
 		return 0;
 	}
+	run.sock = key;
+	run.born = s->born;
+	run.id = (__s32)(ee.ee_info - s->first) < 0 ? s->first : ee.ee_info;
+	run__completed(&run, sends, 0, copied);
 	if (copied && !assumed)
 		count(&t->copied_later, sends);
 	if (!copied && assumed)

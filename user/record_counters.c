@@ -91,6 +91,7 @@ static __u64 lost_flags(const struct run_result *r)
 json_object *record__lost(const struct run_result *r, struct unmeasured *u)
 {
 	const struct plan_entry *send = &r->plan.entries[HOOK_SEND];
+	const struct plan_entry *copy = &r->plan.entries[HOOK_SKB_COPY];
 	const struct hook_way *way = send->way;
 	__u64 in_flight = send->reason[0] ? 0 : r->in_flight;
 	json_object *o;
@@ -105,7 +106,9 @@ json_object *record__lost(const struct run_result *r, struct unmeasured *u)
 		json_object_new_uint64(measured__lost_calls(&r->measured, way) - in_flight));
 	json_object_object_add(o, "completions", json_object_new_uint64(lost_completions(r)));
 	json_object_object_add(o, "flags", json_object_new_uint64(lost_flags(r)));
-	json_object_object_add(o, "stacks", NULL);
-	unmeasured__add(u, "lost.stacks", "no stacks are taken");
+	json_object_object_add(o, "stacks",
+			       copy->way ? json_object_new_uint64(r->measured.unnamed.skbs) : NULL);
+	if (!copy->way)
+		unmeasured__add(u, "lost.stacks", copy->reason);
 	return o;
 }

@@ -10,6 +10,9 @@ json_object *record__calls(const struct run_result *r, const struct run_setup *s
 			   struct unmeasured *u);
 json_object *record__zerocopy(const struct run_result *r, const struct run_setup *setup,
 			      struct unmeasured *u);
+json_object *record__refused(const struct run_result *r, const struct zerocopy_sums *sums);
+json_object *record__causes(const struct run_result *r, const struct run_setup *setup,
+			    struct unmeasured *u);
 json_object *record__counters(const struct run_result *r, const struct run_setup *setup,
 			      struct unmeasured *u);
 json_object *record__lost(const struct run_result *r, struct unmeasured *u);
