@@ -75,7 +75,7 @@ endif
 .DELETE_ON_ERROR:
 .SECONDARY:
 .PHONY: all programs run check check-full lab lab-report bench clean format install help \
-        vmlinux unit unit-tests cross build-packages check-packages bench-packages
+        vmlinux unit unit-tests test-programs cross build-packages check-packages bench-packages
 
 all: programs
 
@@ -90,10 +90,13 @@ PROGRAMS := analyze loadgen/loadgen
 analyze loadgen/loadgen: %: $(BUILD)/%.bin
 	$(Q)cp $< $@
 endif
-# Instructions are counted in the lab's arm64 guests only.
-PROGRAMS += $(if $(CROSS),$(BUILD)/tests/bench/empty)
+# Programs that the tests observe; not built for who only wants to measure.
+TEST_PROGRAMS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/programs/*.c))
+# What the lab's arm64 guests need is built here. Instructions are counted in them only.
+PROGRAMS += $(if $(CROSS),$(BUILD)/tests/bench/empty $(TEST_PROGRAMS))
 
 programs: $(PROGRAMS)
+test-programs: $(TEST_PROGRAMS)
 
 $(BUILD)/loadgen/loadgen.bin: $(BUILD)/loadgen/main.o $(LOADGEN_OBJS)
 	$(call msg,LINK,$@)
@@ -137,6 +140,11 @@ $(BUILD)/tests/%: tests/unit/%.c $(ANALYZE_OBJS) $(LOADGEN_OBJS)
 	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) $(CPPFLAGS) -MMD -MP $< \
 		$(filter %.o,$^) $(ANALYZE_LIBS) -lcmocka -o $@
 
+# Each is one file, and needs nothing but the C library.
+$(BUILD)/tests/programs/%: tests/programs/%.c
+	$(call msg,TEST,$@)
+	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) -D_GNU_SOURCE $(LDFLAGS) $< -o $@
+
 unit-tests: $(UNIT_TESTS)
 
 unit: unit-tests
@@ -179,7 +187,7 @@ run: build-packages
 # of the programs. Ends with pytest's own line, which counts them all.
 NEWEST := CLANG=clang-$(NEWEST_CLANG)
 check check-full: check-packages
-	$(Q)$(PARALLEL) all unit-tests
+	$(Q)$(PARALLEL) all unit-tests test-programs
 	$(Q)$(PARALLEL) SAN=1 all unit-tests
 	$(Q)$(PARALLEL) $(NEWEST) BUILD=build-clang$(NEWEST_CLANG) all
 	$(Q)$(MAKE) --no-print-directory cross
@@ -189,7 +197,7 @@ check check-full: check-packages
 
 # A kernel of the lab, with a shell on the terminal or a command.
 lab: check-packages
-	$(Q)$(PARALLEL) all
+	$(Q)$(PARALLEL) all test-programs
 	$(Q)$(MAKE) --no-print-directory cross
 	$(Q)tests/lab/lab $(if $(KERNEL),--kernel $(KERNEL)) $(if $(TOPOLOGY),--topology $(TOPOLOGY)) \
 		$(if $(CMD),-- bash -c '$(subst ','\'',$(CMD))')
@@ -214,7 +222,8 @@ bench: bench-packages
 	$(Q)$(MAKE) --no-print-directory cross
 	$(Q)$(AS_ROOT) $(PYTHON) tests/bench/bench.py
 
-SOURCES := $(wildcard bpf/*.[ch] user/*.[ch] loadgen/*.[ch] tests/unit/*.[ch] tests/bench/*.[ch])
+SOURCES := $(wildcard bpf/*.[ch] user/*.[ch] loadgen/*.[ch] tests/unit/*.[ch] tests/bench/*.[ch] \
+                      tests/programs/*.[ch])
 format:
 	$(Q)clang-format -i $(SOURCES)
 

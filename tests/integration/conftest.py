@@ -22,6 +22,9 @@ BUILD = os.environ.get("SENDPATH_BIN", str(ROOT))
 ANALYZE = os.path.join(BUILD, "analyze")
 LOADGEN = os.path.join(BUILD, "loadgen/loadgen")
 CALLS = int(os.environ.get("SENDPATH_CALLS", "1000000"))
+# Programs to observe, from tests/programs.
+PROGRAMS = pathlib.Path(BUILD if os.path.exists(os.path.join(BUILD, "tests/programs"))
+                        and BUILD != str(ROOT) else ROOT / "build") / "tests/programs"
 VARIANTS = ("twocopy", "onecopy", "zerocopy")
 
 # They are about the kernels of the lab and its networks.
@@ -99,6 +102,30 @@ def programs():
     result = run("bpftool", "-j", "prog", "list")
     assert result.returncode == 0, result.stderr
     return {p["id"] for p in json.loads(result.stdout or "[]")}
+
+
+class Receiver:
+    """tests/programs/peer as a receiver on a port of its own; received is what it says at the end."""
+
+    def __init__(self, address="127.0.0.1", prefix=()):
+        self.address = address
+        self.process = subprocess.Popen(
+            [*prefix, str(PROGRAMS / "peer"), "receive", "--address", address],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.port = json.loads(self.process.stdout.readline())["port"]
+        self.received = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        out, _ = self.process.communicate(timeout=60)
+        self.received = json.loads(out)
+
+    def sender(self, *options):
+        """The command line of a sender to it."""
+        return [str(PROGRAMS / "peer"), "send", "--address", self.address, "--port",
+                str(self.port), *map(str, options)]
 
 
 def eventually(condition, seconds=10):

@@ -19,7 +19,7 @@ def test_c_sources_are_formatted():
         pytest.skip("clang-format is not installed")
     if not re.search(rf"version {MAJOR}\.", version):
         pytest.skip(f"not clang-format {MAJOR}: {version.strip()}")
-    sources = [p for folder in ("bpf", "user", "loadgen", "tests/unit")
+    sources = [p for folder in ("bpf", "user", "loadgen", "tests/unit", "tests/programs")
                for p in (ROOT / folder).glob("*.[ch]")]
     done = subprocess.run(["clang-format", "--dry-run", "-Werror", *sources],
                           stderr=subprocess.PIPE, text=True, check=False, cwd=ROOT)

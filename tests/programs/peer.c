@@ -1,0 +1,517 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * A sender and a receiver that know nothing of the project: what they counted
+ * themselves, as one JSON object a line, is what a test compares with.
+ *
+ *   peer receive [--address A] [--port P]     says its port, then discards what
+ *	comes until its standard input ends, and says what came
+ *   peer send --port P [OPTION...]            connects, sends, waits for the
+ *	completions, says what it counted
+ *   peer send --steps ...                     says that it is ready, then does what
+ *	the lines of its standard input say, "send N", "drain" or "quit", and says
+ *	after each what it counted so far
+ *
+ * All sends come from one buffer that is never written again, so that none has to
+ * wait for a completion but for want of memory (--inflight).
+ */
+#include <argp.h>
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/errqueue.h>
+#include <linux/net_tstamp.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#ifndef SO_ZEROCOPY
+#define SO_ZEROCOPY 60
+#endif
+#define BATCH_MAX 64
+
+enum way { BY_SEND, BY_SENDMSG, BY_SENDMMSG, BY_WRITE, BY_WRITEV, WAYS };
+static const char *const way_names[] = {"send", "sendmsg", "sendmmsg", "write", "writev"};
+
+struct config {
+	bool receive, steps, plain, without_option;
+	const char *address, *device;
+	unsigned short port;
+	unsigned long sends, size, batch, inflight, connections;
+	enum way way;
+	unsigned int timestamps; /* flags of SO_TIMESTAMPING */
+};
+
+struct counts {
+	unsigned long sends, bytes; /* that the kernel accepted */
+	unsigned long failed;
+	int last_errno;
+	unsigned long completions, copied; /* as told by the error queues */
+	unsigned long notifications, timestamps;
+};
+
+struct connection {
+	int fd;
+	unsigned long sent, completed;
+};
+
+static struct counts counts;
+static struct connection *connections;
+static char *buffer;
+
+static void die(const char *what)
+{
+	fprintf(stderr, "peer: %s: %s\n", what, strerror(errno));
+	exit(1);
+}
+
+static socklen_t endpoint(const struct config *c, struct sockaddr_storage *to)
+{
+	struct sockaddr_in6 *v6 = (void *)to;
+	struct sockaddr_in *v4 = (void *)to;
+
+	memset(to, 0, sizeof(*to));
+	if (inet_pton(AF_INET, c->address, &v4->sin_addr) == 1) {
+		v4->sin_family = AF_INET;
+		v4->sin_port = htons(c->port);
+		return sizeof(*v4);
+	}
+	if (inet_pton(AF_INET6, c->address, &v6->sin6_addr) != 1) {
+		errno = EINVAL;
+		die(c->address);
+	}
+	v6->sin6_family = AF_INET6;
+	v6->sin6_port = htons(c->port);
+	return sizeof(*v6);
+}
+
+/* As many files as the system lets us have: a connection each. */
+static void raise_nofile(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		die("RLIMIT_NOFILE");
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/* The receiver. */
+
+static unsigned long accepted, received;
+
+static void take(int epoll, int listener)
+{
+	struct epoll_event event = {.events = EPOLLIN};
+	int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK);
+
+	if (fd < 0)
+		die("accept");
+	event.data.fd = fd;
+	if (epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event))
+		die("epoll_ctl");
+	accepted++;
+}
+
+static void discard(int fd)
+{
+	static char into[1 << 18];
+	ssize_t n = recv(fd, into, sizeof(into), 0);
+
+	if (n > 0)
+		received += (unsigned long)n;
+	else if (!n || errno != EAGAIN)
+		close(fd);
+}
+
+static int listen_at(const struct config *c)
+{
+	struct sockaddr_storage at;
+	socklen_t length = endpoint(c, &at);
+	int one = 1, fd = socket(at.ss_family, SOCK_STREAM, 0);
+
+	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) ||
+	    bind(fd, (struct sockaddr *)&at, length) || listen(fd, 4096) ||
+	    getsockname(fd, (struct sockaddr *)&at, &length))
+		die("listening");
+	printf("{\"port\": %u}\n", ntohs(((struct sockaddr_in6 *)&at)->sin6_port));
+	fflush(stdout);
+	return fd;
+}
+
+static int receive(const struct config *c)
+{
+	struct epoll_event event = {.events = EPOLLIN}, found[64];
+	int i, n, listener = listen_at(c), epoll = epoll_create1(0);
+	bool end = false;
+	char rest[64];
+
+	event.data.fd = listener;
+	if (epoll < 0 || epoll_ctl(epoll, EPOLL_CTL_ADD, listener, &event))
+		die("epoll");
+	event.data.fd = STDIN_FILENO;
+	if (epoll_ctl(epoll, EPOLL_CTL_ADD, STDIN_FILENO, &event))
+		die("standard input has to be a pipe");
+	/* What has arrived is taken before the end is looked at. */
+	while ((n = epoll_wait(epoll, found, 64, end ? 0 : -1)) > (end ? 1 : 0) || n < 0) {
+		for (i = 0; i < n; i++) {
+			if (found[i].data.fd == listener)
+				take(epoll, listener);
+			else if (found[i].data.fd == STDIN_FILENO)
+				end = end || read(STDIN_FILENO, rest, sizeof(rest)) <= 0;
+			else
+				discard(found[i].data.fd);
+		}
+		if (n < 0 && errno != EINTR)
+			die("epoll_wait");
+	}
+	printf("{\"connections\": %lu, \"bytes\": %lu}\n", accepted, received);
+	return 0;
+}
+
+/* The sender. */
+
+static int open_connection(const struct config *c, const struct sockaddr_storage *to,
+			   socklen_t length)
+{
+	int one = 1, fd = socket(to->ss_family, SOCK_STREAM, 0);
+
+	if (fd < 0)
+		die("socket");
+	if (c->device &&
+	    setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, c->device, (socklen_t)strlen(c->device)))
+		die(c->device);
+	if (!c->plain && !c->without_option &&
+	    setsockopt(fd, SOL_SOCKET, SO_ZEROCOPY, &one, sizeof(one)))
+		die("SO_ZEROCOPY");
+	if (connect(fd, (const struct sockaddr *)to, length))
+		die("connect");
+	if (c->timestamps &&
+	    setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPING, &c->timestamps, sizeof(c->timestamps)))
+		die("SO_TIMESTAMPING");
+	return fd;
+}
+
+static void connect_all(const struct config *c)
+{
+	struct sockaddr_storage to;
+	socklen_t length = endpoint(c, &to);
+	unsigned long i;
+
+	connections = calloc(c->connections, sizeof(*connections));
+	if (!connections)
+		die("connections");
+	for (i = 0; i < c->connections; i++)
+		connections[i].fd = open_connection(c, &to, length);
+}
+
+static bool expects_completions(const struct config *c)
+{
+	return !c->plain && !c->without_option && c->way < BY_WRITE;
+}
+
+static void read_extended(struct connection *n, const struct sock_extended_err *e)
+{
+	unsigned long sends;
+
+	if (e->ee_origin == SO_EE_ORIGIN_TIMESTAMPING)
+		counts.timestamps++;
+	if (e->ee_origin != SO_EE_ORIGIN_ZEROCOPY)
+		return;
+	sends = e->ee_data - e->ee_info + 1;
+	n->completed += sends;
+	counts.notifications++;
+	counts.completions += sends;
+	if (e->ee_code & SO_EE_CODE_ZEROCOPY_COPIED)
+		counts.copied += sends;
+}
+
+/* Takes one message of the error queue; false if there is none. */
+static bool read_error_queue(struct connection *n)
+{
+	char control[512], data[256];
+	struct iovec iov = {data, sizeof(data)};
+	struct msghdr msg = {.msg_iov = &iov,
+			     .msg_iovlen = 1,
+			     .msg_control = control,
+			     .msg_controllen = sizeof(control)};
+	struct cmsghdr *c;
+
+	if (recvmsg(n->fd, &msg, MSG_ERRQUEUE | MSG_DONTWAIT) < 0) {
+		if (errno != EAGAIN)
+			die("error queue");
+		return false;
+	}
+	for (c = CMSG_FIRSTHDR(&msg); c; c = CMSG_NXTHDR(&msg, c))
+		if ((c->cmsg_level == SOL_IP && c->cmsg_type == IP_RECVERR) ||
+		    (c->cmsg_level == SOL_IPV6 && c->cmsg_type == IPV6_RECVERR))
+			read_extended(n, (struct sock_extended_err *)CMSG_DATA(c));
+	return true;
+}
+
+/* Until no more than so many of its sends lack a completion. */
+static void drain(struct connection *n, unsigned long left)
+{
+	struct pollfd wait = {.fd = n->fd};
+
+	while (n->sent - n->completed > left)
+		if (!read_error_queue(n) && poll(&wait, 1, -1) < 0 && errno != EINTR)
+			die("poll");
+}
+
+static void drain_all(const struct config *c)
+{
+	unsigned long i;
+
+	for (i = 0; i < c->connections && expects_completions(c); i++)
+		drain(&connections[i], 0);
+}
+
+static void count_one(struct connection *n, ssize_t bytes)
+{
+	if (bytes < 0) {
+		counts.failed++;
+		counts.last_errno = errno;
+		return;
+	}
+	n->sent++;
+	counts.sends++;
+	counts.bytes += (unsigned long)bytes;
+}
+
+/* Several messages by one syscall, each a send of its own. */
+static void send_batch(struct connection *n, struct iovec *iov, unsigned long batch, int flags)
+{
+	struct mmsghdr messages[BATCH_MAX] = {};
+	unsigned long i;
+	int done;
+
+	for (i = 0; i < batch; i++) {
+		messages[i].msg_hdr.msg_iov = iov;
+		messages[i].msg_hdr.msg_iovlen = 2;
+	}
+	done = sendmmsg(n->fd, messages, (unsigned int)batch, flags);
+	if (done < 0)
+		count_one(n, done);
+	for (i = 0; (int)i < done; i++)
+		count_one(n, messages[i].msg_len);
+}
+
+/* One syscall. Returns how many sends it made of those wanted. */
+static unsigned long send_some(const struct config *c, struct connection *n, unsigned long wanted)
+{
+	int flags = MSG_NOSIGNAL | (c->plain ? 0 : MSG_ZEROCOPY);
+	/* Two parts, so that a way with vectors has one. */
+	struct iovec iov[] = {{buffer, c->size / 2}, {buffer, c->size - c->size / 2}};
+	struct msghdr msg = {.msg_iov = iov, .msg_iovlen = 2};
+	unsigned long batch = wanted < c->batch ? wanted : c->batch;
+
+	switch (c->way) {
+	case BY_SEND:
+		count_one(n, send(n->fd, buffer, c->size, flags));
+		return 1;
+	case BY_SENDMSG:
+		count_one(n, sendmsg(n->fd, &msg, flags));
+		return 1;
+	case BY_SENDMMSG:
+		send_batch(n, iov, batch, flags);
+		return batch;
+	case BY_WRITE:
+		count_one(n, write(n->fd, buffer, c->size));
+		return 1;
+	default:
+		count_one(n, writev(n->fd, iov, 2));
+		return 1;
+	}
+}
+
+/* Each connection in turn. */
+static void send_all(const struct config *c, unsigned long sends)
+{
+	unsigned long done = 0, room = c->way == BY_SENDMMSG ? c->batch : 1, i = 0;
+	struct connection *n;
+
+	while (done < sends) {
+		n = &connections[i++ % c->connections];
+		if (expects_completions(c))
+			drain(n, c->inflight > room ? c->inflight - room : 0);
+		done += send_some(c, n, sends - done);
+	}
+}
+
+static void say(void)
+{
+	printf("{\"sends\": %lu, \"bytes\": %lu, \"failed\": %lu, \"errno\": %d, "
+	       "\"completions\": %lu, \"copied\": %lu, \"notifications\": %lu, "
+	       "\"timestamps\": %lu}\n",
+	       counts.sends, counts.bytes, counts.failed, counts.last_errno, counts.completions,
+	       counts.copied, counts.notifications, counts.timestamps);
+	fflush(stdout);
+}
+
+static void follow_steps(const struct config *c)
+{
+	unsigned long n;
+	char line[128];
+
+	say();
+	while (fgets(line, sizeof(line), stdin) && strcmp(line, "quit\n")) {
+		if (sscanf(line, "send %lu", &n) == 1)
+			send_all(c, n);
+		else if (!strcmp(line, "drain\n"))
+			drain_all(c);
+		say();
+	}
+}
+
+static int transmit(const struct config *c)
+{
+	buffer = malloc(c->size + 1);
+	if (!buffer)
+		die("buffer");
+	memset(buffer, 'p', c->size);
+	connect_all(c);
+	if (c->steps)
+		follow_steps(c);
+	else
+		send_all(c, c->sends);
+	drain_all(c);
+	say();
+	return 0;
+}
+
+/* Options. */
+
+static const struct argp_option list[] = {
+	{"address", 'a', "ADDRESS", 0, "IPv4 or IPv6 (127.0.0.1)", 0},
+	{"port", 'p', "PORT", 0, "to connect to, or to listen at (0: any)", 0},
+	{"sends", 'n', "N", 0, "how many (1000)", 0},
+	{"size", 's', "BYTES", 0, "of each (16384)", 0},
+	{"by", 'b', "NAME", 0, "send, sendmsg (default), sendmmsg, write or writev", 0},
+	{"batch", 'm', "N", 0, "sends a sendmmsg (8)", 0},
+	{"inflight", 'i', "N", 0, "sends of a connection without a completion (16)", 0},
+	{"connections", 'c', "N", 0, "(1)", 0},
+	{"plain", 'P', NULL, 0, "without MSG_ZEROCOPY", 0},
+	{"without-option", 'w', NULL, 0, "with MSG_ZEROCOPY, without SO_ZEROCOPY", 0},
+	{"timestamps", 't', "HOW", 0, "have the kernel tell when: data or tsonly", 0},
+	{"device", 'd', "NAME", 0, "bind to it", 0},
+	{"steps", 'S', NULL, 0, "do what standard input says", 0},
+	{0},
+};
+
+static unsigned long number(struct argp_state *state, const char *text, unsigned long max)
+{
+	char *end;
+	unsigned long n = strtoul(text, &end, 10);
+
+	if (*end || !*text || n > max)
+		argp_error(state, "%s: no number up to %lu", text, max);
+	return n;
+}
+
+static enum way way_of(struct argp_state *state, const char *name)
+{
+	enum way way;
+
+	for (way = 0; way < WAYS; way++)
+		if (!strcmp(name, way_names[way]))
+			return way;
+	argp_error(state, "%s: no such way", name);
+	return 0;
+}
+
+static unsigned int timestamps_of(struct argp_state *state, const char *how)
+{
+	unsigned int flags = SOF_TIMESTAMPING_TX_SOFTWARE | SOF_TIMESTAMPING_TX_SCHED |
+			     SOF_TIMESTAMPING_SOFTWARE | SOF_TIMESTAMPING_OPT_ID;
+
+	if (!strcmp(how, "tsonly"))
+		return flags | SOF_TIMESTAMPING_OPT_TSONLY;
+	if (strcmp(how, "data"))
+		argp_error(state, "%s: give data or tsonly", how);
+	return flags;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct config *c = state->input;
+
+	switch (key) {
+	case 'a':
+		c->address = arg;
+		return 0;
+	case 'p':
+		c->port = (unsigned short)number(state, arg, 65535);
+		return 0;
+	case 'n':
+		c->sends = number(state, arg, 1000000000);
+		return 0;
+	case 's':
+		c->size = number(state, arg, 1 << 30);
+		return 0;
+	case 'b':
+		c->way = way_of(state, arg);
+		return 0;
+	case 'm':
+		c->batch = number(state, arg, BATCH_MAX);
+		return 0;
+	case 'i':
+		c->inflight = number(state, arg, 1000000);
+		return 0;
+	case 'c':
+		c->connections = number(state, arg, 1000000);
+		return 0;
+	case 'P':
+		c->plain = true;
+		return 0;
+	case 'w':
+		c->without_option = true;
+		return 0;
+	case 't':
+		c->timestamps = timestamps_of(state, arg);
+		return 0;
+	case 'd':
+		c->device = arg;
+		return 0;
+	case 'S':
+		c->steps = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		c->receive = !strcmp(arg, "receive");
+		if (!c->receive && strcmp(arg, "send"))
+			argp_error(state, "%s: give send or receive", arg);
+		return 0;
+	case ARGP_KEY_NO_ARGS:
+		argp_usage(state);
+		return EINVAL;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+int main(int argc, char **argv)
+{
+	struct config c = {.address = "127.0.0.1",
+			   .sends = 1000,
+			   .size = 16384,
+			   .batch = 8,
+			   .inflight = 16,
+			   .connections = 1,
+			   .way = BY_SENDMSG};
+	struct argp argp = {list, parse, "send|receive", NULL, NULL, NULL, NULL};
+
+	argp_err_exit_status = 2;
+	argp_parse(&argp, argc, argv, 0, NULL, &c);
+	if (!c.connections || !c.batch || !c.inflight) {
+		fputs("peer: --connections, --batch and --inflight are at least 1\n", stderr);
+		return 2;
+	}
+	raise_nofile();
+	return c.receive ? receive(&c) : transmit(&c);
+}
