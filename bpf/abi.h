@@ -68,10 +68,12 @@ struct totals {
 	__u64 merged_seen;  /* of these, those whose own flag was read */
 	__u64 bytes;	    /* of completions, where the hook knows them */
 	__u64 bytes_copied;
-	__u64 deep_copies; /* skbs with user pages that skb_copy_ubufs copied */
-	__u64 deep_copy_bytes;
+	__u64 silent;	       /* completions not flagged, though a hook saw the data copied */
+	__u64 silent_bytes;    /* where the hook knows them */
 	__u64 receiver_copies; /* skb to user space, in the receiver */
 	__u64 receiver_bytes;
+	__u64 refused_optmem;	  /* ENOBUFS for a zero-copy send: no room in optmem, */
+	__u64 refused_memlock;	  /* or in locked memory */
 	__u64 begun;		  /* sends whose start was seen, */
 	__u64 ended;		  /* and of these, those whose return was */
 	__u64 lost_processes;	  /* children of a target for which there was no room */
@@ -83,7 +85,7 @@ struct totals {
 	__u64 lost_notifications; /* no room for one: its completion is not counted */
 	__u64 lost_completions;	  /* two CPUs disputed a socket's progress for too long */
 };
-ABI_SIZE(totals, 23 * 8);
+ABI_SIZE(totals, 25 * 8);
 
 /* What sends can be grouped by: a set. */
 enum group_by { BY_PROCESS = 1, BY_DEVICE = 2, BY_PORT = 4, BY_ADDRESS = 8 };
@@ -126,6 +128,90 @@ struct group {
 };
 ABI_SIZE(group, 12 * 8 + 24 + 32);
 
+/* Why the data of a send were copied. One row each in user/causes.c. */
+enum cause {
+	CAUSE_UNCLASSIFIED,
+	CAUSE_LOOPBACK,
+	CAUSE_LOCAL_DELIVERY,
+	CAUSE_FORWARDED,
+	CAUSE_PACKET_TAP,
+	CAUSE_TUN,
+	CAUSE_TIMESTAMP,
+	CAUSE_NO_SCATTER_GATHER,
+	CAUSE_ROUTE,
+	CAUSE_CHECKSUM,
+	CAUSE_IPSEC,
+	CAUSE_LINEARIZED,
+	CAUSE_DRIVER,
+	CAUSE_QDISC,
+	CAUSE_RETRANSMISSION,
+	CAUSES,
+};
+
+/* The kernel's functions that copy what an skb carries: a set. */
+enum copier {
+	COPIER_UBUFS = 1,     /* skb_copy_ubufs: user pages are replaced by copies; flagged */
+	COPIER_SEGMENT = 2,   /* skb_segment, for a device without scatter-gather */
+	COPIER_PULL = 4,      /* __pskb_pull_tail, of all the data */
+	COPIER_DUPLICATE = 8, /* skb_copy */
+};
+
+/* What a cause asks of the device that the skb is for, or came by. */
+enum device_kind { DEVICE_ANY, DEVICE_LOOPBACK, DEVICE_NO_SCATTER_GATHER };
+
+struct address_range {
+	__u64 from;
+	__u64 to; /* exclusive; an empty range matches nothing */
+};
+ABI_SIZE(address_range, 16);
+
+/*
+ * A cause by its place in the kernel: the copier was called, perhaps by way of
+ * others, from code; and that, if outer is not empty, from outer.
+ */
+struct place {
+	struct address_range code;
+	struct address_range outer;
+	__u32 copiers; /* enum copier */
+	__u32 device;  /* enum device_kind */
+	__u32 cause;   /* enum cause */
+	__u32 reserved;
+};
+ABI_SIZE(place, 48);
+
+#define PLACES_MAX   48
+#define STACK_FRAMES 12
+
+/* What copies are counted by. Of the unclassified ones also the stack is told apart. */
+struct tally_key {
+	__u32 cause; /* enum cause */
+	__u32 netns; /* inode number; 0: no device */
+	__u32 ifindex;
+	__u32 stack; /* hash */
+};
+ABI_SIZE(tally_key, 16);
+
+/* Said once, by the first copy of its kind. */
+struct tally_info {
+	struct tally_key key;
+	char device[DEVICE_NAME_MAX];
+	__u64 stack[STACK_FRAMES]; /* innermost first; 0 from where it ends */
+};
+ABI_SIZE(tally_info, 32 + 8 * STACK_FRAMES);
+
+/* Per CPU. */
+struct tally {
+	__u64 skbs; /* copied */
+	__u64 bytes;
+	__u64 sends;  /* completions flagged as copied, */
+	__u64 silent; /* and completions that were not, though copied */
+};
+ABI_SIZE(tally, 32);
+
+#define TALLIES_MAX 256
+#define TALLY_NONE  0 /* flagged, and no hook saw the data copied */
+#define TALLY_FULL  1 /* for those for which there was no room */
+
 /* What is measured of a process: a set. */
 enum role { ROLE_NONE = 0, ROLE_SENDER = 1, ROLE_RECEIVER = 2, ROLE_BOTH = 3 };
 
@@ -148,11 +234,5 @@ enum gate {
 
 /* Code addresses in which a notification that joins an earlier one is freed. */
 #define MERGE_RANGES 3
-
-struct address_range {
-	__u64 from;
-	__u64 to; /* exclusive; an empty range matches nothing */
-};
-ABI_SIZE(address_range, 16);
 
 #endif

@@ -13,8 +13,10 @@
  *   syscall   tracepoints sys_enter and sys_exit: on the path of every syscall of
  *             the system, so only for kernels that have neither of the others
  */
+#include "causes.bpf.h"
 #include "counters.bpf.h"
 #include "groups.bpf.h"
+#include "refusals.bpf.h"
 #include "syscalls.bpf.h"
 #include "uring.bpf.h"
 
@@ -78,8 +80,8 @@ static __always_inline const struct group_key *send_owner(struct sock *sk, __u32
  * start was not seen. Returns where it was counted.
  */
 static __always_inline struct call_slot *count_send(struct sock *sk, enum call_kind kind,
-						    __u32 flags, __u64 notification, long ret,
-						    __u64 ns)
+						    __u32 flags, __u64 size, __u64 notification,
+						    long ret, __u64 ns)
 {
 	bool zerocopy = flags & MSG_ZEROCOPY;
 	__u32 slot = CALL_SLOT(kind, zerocopy);
@@ -97,6 +99,8 @@ static __always_inline struct call_slot *count_send(struct sock *sk, enum call_k
 	if (ret < 0) {
 		s->failed++;
 		count_error(slot, -ret);
+		if (zerocopy && !notification && ret == -ENOBUFS)
+			count_refusal(sk, size);
 		return s;
 	}
 	s->bytes += ret;
@@ -106,7 +110,7 @@ static __always_inline struct call_slot *count_send(struct sock *sk, enum call_k
 }
 
 static __always_inline void send_begin(struct thread *thread, struct sock *sk, enum call_kind kind,
-				       __u32 flags)
+				       __u32 flags, __u64 size)
 {
 	struct totals *t = totals__get();
 
@@ -115,6 +119,7 @@ static __always_inline void send_begin(struct thread *thread, struct sock *sk, e
 	thread->sock = (__u64)sk;
 	thread->flags = flags;
 	thread->kind = kind;
+	thread->size = size;
 	counters__begin(thread);
 	thread->start = bpf_ktime_get_ns();
 }
@@ -128,7 +133,7 @@ static __always_inline void send_end(struct thread *thread, struct sock *sk, lon
 	if (t)
 		t->ended++;
 	thread->sock = 0;
-	s = count_send(sk, thread->kind, thread->flags, thread->notification, ret,
+	s = count_send(sk, thread->kind, thread->flags, thread->size, thread->notification, ret,
 		       now - thread->start);
 	if (s)
 		counters__add(s, thread);
@@ -142,7 +147,7 @@ static __always_inline __u32 next_id(struct sock *sk)
 
 /* A message begins to be sent; if by an error queue, its completion will have this id. */
 static __always_inline void message_begin(struct thread *thread, struct sock *sk,
-					  struct msghdr *msg, __u32 id)
+					  struct msghdr *msg, __u64 size, __u32 id)
 {
 	__u32 flags = BPF_CORE_READ(msg, msg_flags);
 	enum call_kind kind = current_call();
@@ -151,30 +156,30 @@ static __always_inline void message_begin(struct thread *thread, struct sock *sk
 	if (thread->notification)
 		kind = CALL_IO_URING_ZC;
 	else if (flags & MSG_ZEROCOPY)
-		groups__watch(socket__watch(sk, id), sk);
-	send_begin(thread, sk, kind, flags);
+		groups__watch(zerocopy_begin(sk, id), sk);
+	send_begin(thread, sk, kind, flags, size);
 }
 
 /* tcp_sendmsg begins. */
-static __always_inline void sendmsg_begin(struct sock *sk, struct msghdr *msg)
+static __always_inline void sendmsg_begin(struct sock *sk, struct msghdr *msg, __u64 size)
 {
 	struct thread *thread = gate == GATE_OPEN ? thread__get() : NULL;
 
 	if (thread && thread->role & ROLE_SENDER)
-		message_begin(thread, sk, msg, next_id(sk));
+		message_begin(thread, sk, msg, size, next_id(sk));
 }
 
 SEC("fentry/tcp_sendmsg")
-int BPF_PROG(send_fentry, struct sock *sk, struct msghdr *msg)
+int BPF_PROG(send_fentry, struct sock *sk, struct msghdr *msg, size_t size)
 {
-	sendmsg_begin(sk, msg);
+	sendmsg_begin(sk, msg, size);
 	return 0;
 }
 
 SEC("kprobe/tcp_sendmsg")
-int BPF_KPROBE(send_kprobe, struct sock *sk, struct msghdr *msg)
+int BPF_KPROBE(send_kprobe, struct sock *sk, struct msghdr *msg, size_t size)
 {
-	sendmsg_begin(sk, msg);
+	sendmsg_begin(sk, msg, size);
 	return 0;
 }
 
@@ -208,9 +213,9 @@ int BPF_KRETPROBE(send_kretprobe, int ret)
 
 /* The same two, attached through the function graph tracer. */
 SEC("kprobe.multi/tcp_sendmsg")
-int BPF_KPROBE(send_multi, struct sock *sk, struct msghdr *msg)
+int BPF_KPROBE(send_multi, struct sock *sk, struct msghdr *msg, size_t size)
 {
-	sendmsg_begin(sk, msg);
+	sendmsg_begin(sk, msg, size);
 	return 0;
 }
 
@@ -232,7 +237,7 @@ int send_loop(struct bpf_raw_tracepoint_args *ctx)
 	struct sock *sk = (struct sock *)ctx->args[0];
 
 	if (thread && thread->sock != (__u64)sk && thread->role & ROLE_SENDER)
-		message_begin(thread, sk, (struct msghdr *)ctx->args[1], next_id(sk) - 1);
+		message_begin(thread, sk, (struct msghdr *)ctx->args[1], 0, next_id(sk) - 1);
 	return 0;
 }
 
@@ -248,6 +253,7 @@ int send_length(struct bpf_raw_tracepoint_args *ctx)
 	struct sock *sk = (struct sock *)ctx->args[0];
 	int ret = ctx->args[1];
 	enum call_kind kind;
+	struct pt_regs *regs;
 
 	if (!thread || !(thread->role & ROLE_SENDER))
 		return 0;
@@ -258,7 +264,8 @@ int send_length(struct bpf_raw_tracepoint_args *ctx)
 	if (gate != GATE_OPEN || !is_tcp(sk))
 		return 0;
 	kind = current_call();
-	count_send(sk, kind, call_flags(kind, call_regs()), 0, ret, 0);
+	regs = call_regs();
+	count_send(sk, kind, call_flags(kind, regs), call_size(kind, regs), 0, ret, 0);
 	return 0;
 }
 
@@ -307,9 +314,9 @@ int send_enter(struct bpf_raw_tracepoint_args *ctx)
 		return 0;
 	flags = call_flags(kind, regs);
 	if (flags & MSG_ZEROCOPY)
-		groups__watch(socket__watch(sk, next_id(sk)), sk);
+		groups__watch(zerocopy_begin(sk, next_id(sk)), sk);
 	thread->notification = 0;
-	send_begin(thread, sk, kind, flags);
+	send_begin(thread, sk, kind, flags, call_size(kind, regs));
 	return 0;
 }
 

@@ -6,8 +6,8 @@
  * forgets the merged one's flag, so what the application is told is lossy. Both
  * mechanisms count send ids, with their flags, before that.
  */
+#include "causes.bpf.h"
 #include "groups.bpf.h"
-#include "zerocopy.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -19,6 +19,8 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 /* kallsyms addresses; 0 and empty ranges where they are not to be had. */
 const volatile __u64 sock_ofree_address = 0;
 const volatile struct address_range merge_ranges[MERGE_RANGES] = {};
+/* Is notification_freed attached? It then has the flag of a merged run. */
+const volatile bool merges_seen = false;
 
 /*
  * Kernels before "bpf: Prevent bpf program recursion for raw tracepoint probes"
@@ -42,6 +44,7 @@ static __always_inline void settled(void *uarg)
 	__u64 sk = (__u64)uarg_sock(uarg);
 	struct zerocopy_socket *s = bpf_map_lookup_elem(&sockets, &sk);
 	struct totals *t = totals__get();
+	struct run_key run = {.sock = sk};
 	__u32 first, sends, bytes;
 	bool copied;
 	__s32 before;
@@ -66,6 +69,9 @@ static __always_inline void settled(void *uarg)
 		t->copied += sends;
 		t->bytes_copied += bytes;
 	}
+	run.born = s->born;
+	run.id = first;
+	run__completed(&run, sends, bytes, copied);
 }
 
 SEC("fentry/__msg_zerocopy_callback")
@@ -92,12 +98,15 @@ static __always_inline int read_notification(struct sk_buff *skb, struct sock_ex
 }
 
 /* Counts the ids from the socket's progress to the end of the record at the queue's tail. */
-static __always_inline void advance(struct zerocopy_socket *s, struct sock_extended_err *ee)
+static __always_inline void advance(__u64 sk, struct zerocopy_socket *s,
+				    struct sock_extended_err *ee)
 {
 	__u64 copied = ee->ee_code & SO_EE_CODE_ZEROCOPY_COPIED;
+	struct run_key run = {.sock = sk, .born = s->born};
 	struct totals *t = totals__get();
 	__u64 old, new;
 	__u32 sends;
+	bool merged;
 	int i;
 
 	if (!t)
@@ -116,8 +125,13 @@ static __always_inline void advance(struct zerocopy_socket *s, struct sock_exten
 			count(&t->copied, sends);
 		if ((__s32)(ee->ee_info - (__u32)old) > 0)
 			count(&t->flag_assumed, ee->ee_info - (__u32)old);
-		if ((__s32)(ee->ee_info - (__u32)old) < 0)
+		merged = (__s32)(ee->ee_info - (__u32)old) < 0;
+		if (merged)
 			count(&t->merged, sends);
+		if (merged && merges_seen)
+			return;
+		run.id = merged ? old : ee->ee_info;
+		run__completed(&run, sends, 0, copied);
 		return;
 	}
 	count(&t->lost_completions, 1);
@@ -143,7 +157,7 @@ int notification_queued(struct bpf_raw_tracepoint_args *ctx)
 	if ((void *)tail == (void *)queue || read_notification(tail, &ee) ||
 	    ee.ee_origin != SO_EE_ORIGIN_ZEROCOPY)
 		return 0;
-	advance(s, &ee);
+	advance(key, s, &ee);
 	return 0;
 }
 
@@ -169,6 +183,7 @@ int notification_freed(struct bpf_raw_tracepoint_args *ctx)
 	struct sock_extended_err ee;
 	struct zerocopy_socket *s;
 	bool copied, assumed;
+	struct run_key run;
 	struct totals *t;
 	__u32 sends;
 	__u64 key;
@@ -188,9 +203,13 @@ int notification_freed(struct bpf_raw_tracepoint_args *ctx)
 	/* The kernel skipped notification_queued: nothing was assumed yet. */
 	if ((__s32)(ee.ee_data + 1 - (__u32)s->progress) > 0) {
 		count(&t->merged, sends);
-		advance(s, &ee);
+		advance(key, s, &ee);
 		return 0;
 	}
+	run.sock = key;
+	run.born = s->born;
+	run.id = (__s32)(ee.ee_info - s->first) < 0 ? s->first : ee.ee_info;
+	run__completed(&run, sends, 0, copied);
 	if (copied && !assumed) {
 		count(&t->copied_later, sends);
 		groups__complete(&s->who, 0, sends);

@@ -1,76 +1,121 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Copies of what is in an skb: by the kernel on its way, and to the receiver's memory. */
-#include "zerocopy.bpf.h"
+/*
+ * The functions by which the kernel copies the data of zero-copy sends on their
+ * way. They run in any context, so it is the socket that tells whose data these
+ * are. The cause is told by who called: the innermost place of the table that is in
+ * the stack.
+ */
+#include "passing.bpf.h"
+
+#include "classify.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-/*
- * skb_copy_ubufs replaces user pages by copies. It runs in any context, so it is
- * the socket that tells whose data these are.
- */
-static __always_inline void deep_copy(struct sk_buff *skb)
-{
-	void *uarg = skb_uarg(skb);
-	struct totals *t;
-	__u64 sk;
+/* The table of causes, in this kernel's addresses. */
+const volatile struct place places[PLACES_MAX] = {};
+const volatile __u32 places_count = 0;
 
-	if (!uarg)
-		return;
-	sk = (__u64)uarg_sock(uarg);
-	t = totals__get();
-	if (!t || !bpf_map_lookup_elem(&sockets, &sk))
-		return;
-	t->deep_copies++;
-	t->deep_copy_bytes += BPF_CORE_READ(skb, data_len);
+/* What may be asked of the device: a set of 1 << enum device_kind. */
+static __always_inline __u32 device_kinds(struct net_device *dev)
+{
+	__u32 kinds = 1 << DEVICE_ANY;
+
+	if (dev && BPF_CORE_READ(dev, flags) & IFF_LOOPBACK)
+		kinds |= 1 << DEVICE_LOOPBACK;
+	if (dev && !(BPF_CORE_READ(dev, features) & NETIF_F_SG))
+		kinds |= 1 << DEVICE_NO_SCATTER_GATHER;
+	return kinds;
+}
+
+static __always_inline enum cause cause_of(const __u64 *stack, enum copier copier,
+					   struct net_device *dev)
+{
+	struct copy_site site = {stack, copier, device_kinds(dev)};
+
+	return copier == COPIER_SEGMENT ? CAUSE_NO_SCATTER_GATHER
+					: classify(places, places_count, &site);
+}
+
+static __always_inline __u32 hash_stack(const __u64 *stack)
+{
+	__u64 hash = 14695981039346656037ULL;
+	__u32 i;
+
+	for (i = 0; i < STACK_FRAMES; i++)
+		hash = (hash ^ stack[i]) * 1099511628211ULL;
+	return hash >> 32;
+}
+
+/* One skb's data are being copied; false if they are none of ours. */
+static __noinline int copied(void *ctx, struct sk_buff *skb, enum copier copier, __u64 bytes)
+{
+	struct tally_info info = {};
+	struct net_device *dev;
+	struct sighting seen;
+	__u32 tally;
+
+	if (!sighted(skb, &seen) || (copier == COPIER_PULL && bytes != seen.bytes))
+		return 0;
+	dev = BPF_CORE_READ(skb, dev);
+	bpf_get_stack(ctx, info.stack, sizeof(info.stack), 0);
+	info.key.cause = cause_of(info.stack, copier, dev);
+	if (info.key.cause == CAUSE_UNCLASSIFIED)
+		info.key.stack = hash_stack(info.stack);
+	tally__device(&info, dev);
+	tally = tally__find(&info);
+	tally__add(tally, 1, seen.bytes);
+	run__mark(&seen.run, tally);
+	if (info.key.cause == CAUSE_LOCAL_DELIVERY)
+		passing__remember(skb, &seen, tally);
+	return 0;
 }
 
 SEC("fentry/skb_copy_ubufs")
-int BPF_PROG(deep_copy_fentry, struct sk_buff *skb)
+int BPF_PROG(ubufs_fentry, struct sk_buff *skb)
 {
-	if (gate)
-		deep_copy(skb);
-	return 0;
+	return gate ? copied(ctx, skb, COPIER_UBUFS, 0) : 0;
 }
 
 SEC("kprobe/skb_copy_ubufs")
-int BPF_KPROBE(deep_copy_kprobe, struct sk_buff *skb)
+int BPF_KPROBE(ubufs_kprobe, struct sk_buff *skb)
 {
-	if (gate)
-		deep_copy(skb);
-	return 0;
+	return gate ? copied(ctx, skb, COPIER_UBUFS, 0) : 0;
 }
 
-/*
- * The receiver's copy, in its own context. Other families copy by the same function.
- * An skb of TCP's queue belongs to its socket; its protocol tells nothing where the
- * queue was collapsed to save memory.
- */
-static __always_inline void received(struct sk_buff *skb, int bytes)
+/* With scatter-gather the segments share the pages. */
+SEC("fentry/skb_segment")
+int BPF_PROG(segment_fentry, struct sk_buff *skb, __u64 features)
 {
-	struct thread *thread = gate == GATE_OPEN ? thread__get() : NULL;
-	struct totals *t;
-
-	if (!thread || !(thread->role & ROLE_RECEIVER) || !is_tcp(BPF_CORE_READ(skb, sk)))
-		return;
-	t = totals__get();
-	if (!t)
-		return;
-	t->receiver_copies++;
-	t->receiver_bytes += bytes;
+	return gate && !(features & NETIF_F_SG) ? copied(ctx, skb, COPIER_SEGMENT, 0) : 0;
 }
 
-/* args: skb, len */
-SEC("raw_tp/skb_copy_datagram_iovec")
-int receiver_copy(struct bpf_raw_tracepoint_args *ctx)
+SEC("kprobe/skb_segment")
+int BPF_KPROBE(segment_kprobe, struct sk_buff *skb, __u64 features)
 {
-	received((struct sk_buff *)ctx->args[0], ctx->args[1]);
-	return 0;
+	return gate && !(features & NETIF_F_SG) ? copied(ctx, skb, COPIER_SEGMENT, 0) : 0;
 }
 
-/* The function that has this tracepoint in its first line. */
-SEC("kprobe/skb_copy_datagram_iter")
-int BPF_KPROBE(receiver_copy_kprobe, struct sk_buff *skb, int offset, void *to, int bytes)
+/* Drivers pull headers from nearly every skb: only pulling all of the data is a copy. */
+SEC("fentry/__pskb_pull_tail")
+int BPF_PROG(pull_fentry, struct sk_buff *skb, int bytes)
 {
-	received(skb, bytes);
-	return 0;
+	return gate ? copied(ctx, skb, COPIER_PULL, (__u32)bytes) : 0;
+}
+
+SEC("kprobe/__pskb_pull_tail")
+int BPF_KPROBE(pull_kprobe, struct sk_buff *skb, int bytes)
+{
+	return gate ? copied(ctx, skb, COPIER_PULL, (__u32)bytes) : 0;
+}
+
+SEC("fentry/skb_copy")
+int BPF_PROG(duplicate_fentry, struct sk_buff *skb)
+{
+	return gate ? copied(ctx, skb, COPIER_DUPLICATE, 0) : 0;
+}
+
+SEC("kprobe/skb_copy")
+int BPF_KPROBE(duplicate_kprobe, struct sk_buff *skb)
+{
+	return gate ? copied(ctx, skb, COPIER_DUPLICATE, 0) : 0;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* The maps and variables that the concerns share, and when a socket is forgotten. */
-#include "state.bpf.h"
+#include "passing.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -10,6 +10,11 @@ struct target_map targets SEC(".maps");
 struct target_cgroup_map target_cgroup SEC(".maps");
 struct socket_map sockets SEC(".maps");
 struct totals_map totals SEC(".maps");
+struct run_map runs SEC(".maps");
+struct tally_index_map tally_index SEC(".maps");
+struct tally_info_map tally_infos SEC(".maps");
+struct tally_map tallies SEC(".maps");
+struct passing_map passing SEC(".maps");
 volatile __u32 gate;
 const volatile __u32 target_by = TARGET_PROCESS;
 const volatile char target_comm[COMM_MAX] = {};

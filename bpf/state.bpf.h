@@ -25,6 +25,7 @@ struct thread {
 	__u64 start;			   /* ns; of the send under way */
 	__u64 sock;			   /* its socket; 0: no send under way */
 	__u64 notification;		   /* of io_uring, to tell of its completion; 0: none */
+	__u64 size;			   /* bytes asked for, where known */
 	__u32 flags;			   /* its MSG_ flags */
 	__u16 kind;			   /* enum call_kind */
 	__u16 role;			   /* enum role */
@@ -42,6 +43,8 @@ struct zerocopy_socket {
 	 * at once.
 	 */
 	__u64 progress;
+	__u32 first;	      /* the send id it is watched from */
+	__u32 born;	      /* tells it from another socket at the same address */
 	struct group_key who; /* whom its completions are charged to: see groups.bpf.h */
 };
 
@@ -226,7 +229,8 @@ static __always_inline struct thread *thread__get(void)
 static __always_inline struct zerocopy_socket *socket__watch(struct sock *sk, __u32 next)
 {
 	__u64 key = (__u64)sk;
-	struct zerocopy_socket fresh = {.progress = next}, *s;
+	struct zerocopy_socket *s,
+		fresh = {.progress = next, .first = next, .born = (__u32)bpf_ktime_get_ns()};
 	struct totals *t;
 
 	s = bpf_map_lookup_elem(&sockets, &key);

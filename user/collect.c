@@ -136,6 +136,40 @@ static int read_totals(struct tracer *t, struct totals *sums, struct totals *val
 	return err;
 }
 
+/* Sums a tally over the CPUs. */
+static int read_tally(struct tracer *t, __u32 index, struct tally *sums, struct tally *values,
+		      int cpus)
+{
+	int cpu, err;
+
+	err = bpf_map__lookup_elem(t->skel->maps.tallies, &index, sizeof(index), values,
+				   sizeof(*values) * cpus, 0);
+	for (cpu = 0; cpu < cpus && !err; cpu++)
+		add_words((__u64 *)sums, (const __u64 *)&values[cpu],
+			  sizeof(*values) / sizeof(__u64));
+	return err;
+}
+
+static int read_causes(struct tracer *t, struct measured *out, void *buffer, int cpus)
+{
+	struct cause_count *cause;
+	__u32 index;
+	int err;
+
+	err = read_tally(t, TALLY_NONE, &out->unseen, buffer, cpus);
+	if (!err)
+		err = read_tally(t, TALLY_FULL, &out->unnamed, buffer, cpus);
+	for (index = TALLY_FULL + 1; index < TALLIES_MAX && !err; index++) {
+		cause = &out->causes[out->cause_count];
+		if (bpf_map__lookup_elem(t->skel->maps.tally_infos, &index, sizeof(index),
+					 &cause->info, sizeof(cause->info), 0))
+			continue; /* not in use */
+		err = read_tally(t, index, &cause->sums, buffer, cpus);
+		out->cause_count++;
+	}
+	return err;
+}
+
 __u64 tracer__in_flight(struct tracer *t)
 {
 	int cpus = libbpf_num_possible_cpus();
@@ -199,6 +233,8 @@ int tracer__read(struct tracer *t, struct measured *out)
 		err = read_errors(t, out, buffer, cpus);
 	if (!err)
 		err = read_totals(t, &out->totals, buffer, cpus);
+	if (!err)
+		err = read_causes(t, out, buffer, cpus);
 	if (!err)
 		err = read_program_stats(t, &now);
 	if (!err)

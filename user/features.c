@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "features.h"
 
+#include "causes.h"
 #include "kallsyms.h"
 #include "log.h"
 
@@ -25,13 +26,18 @@ static const char *const code_names[] = {
 	"msg_zerocopy_callback",
 };
 #define CODE_COUNT  (sizeof(code_names) / sizeof(code_names[0]))
-#define SYMBOLS_MAX 64
+#define SYMBOLS_MAX 96
+
+/* The packet taps of all devices. */
+static const char *const variable_names[] = {"ptype_all"};
+#define VARIABLE_COUNT (sizeof(variable_names) / sizeof(variable_names[0]))
 
 struct features {
 	struct btf *btf;
 	char fentry_refused[128]; /* empty: it works */
 	char kprobe_refused[128];
 	bool preempts;
+	FILE *table; /* kallsyms, opened while it still shows addresses; NULL: not to be had */
 	struct kernel_symbol symbols[SYMBOLS_MAX];
 	size_t symbol_count;
 };
@@ -150,7 +156,7 @@ static bool probe_preemption(void)
 	       !strstr(name.version, "PREEMPT_DYNAMIC");
 }
 
-static void want_symbol(struct features *f, const char *name)
+static void want_symbol(struct features *f, const char *name, bool data)
 {
 	size_t i;
 
@@ -158,7 +164,7 @@ static void want_symbol(struct features *f, const char *name)
 		if (!strcmp(f->symbols[i].name, name))
 			return;
 	if (f->symbol_count < SYMBOLS_MAX)
-		f->symbols[f->symbol_count++].name = name;
+		f->symbols[f->symbol_count++] = (struct kernel_symbol){.name = name, .data = data};
 }
 
 static void want_symbols_of(struct features *f, const struct hook_way *way)
@@ -166,7 +172,7 @@ static void want_symbols_of(struct features *f, const struct hook_way *way)
 	const char *const *name;
 
 	for (name = way->functions; *name; name++)
-		want_symbol(f, *name);
+		want_symbol(f, *name, false);
 }
 
 /* Without the table nothing is found in it: the plan then says so of each function. */
@@ -180,7 +186,15 @@ static void read_symbols(struct features *f)
 		for (i = 0; i < WAYS_MAX; i++)
 			want_symbols_of(f, &hook__get(id)->ways[i]);
 	for (i = 0; i < CODE_COUNT; i++)
-		want_symbol(f, code_names[i]);
+		want_symbol(f, code_names[i], false);
+	for (i = 0; i < VARIABLE_COUNT; i++)
+		want_symbol(f, variable_names[i], true);
+	for (i = 0; cause_places[i].function; i++) {
+		want_symbol(f, cause_places[i].function, false);
+		if (cause_places[i].outer)
+			want_symbol(f, cause_places[i].outer, false);
+	}
+	f->table = fopen(KALLSYMS, "re");
 	err = kallsyms__read(KALLSYMS, f->symbols, f->symbol_count);
 	if (err)
 		log_error("%s cannot be read: %s", KALLSYMS, strerror(-err));
@@ -234,6 +248,8 @@ void features__free(struct features *f)
 	if (!f)
 		return;
 	btf__free(f->btf);
+	if (f->table)
+		fclose(f->table);
 	free(f);
 }
 
@@ -308,6 +324,30 @@ bool features__graph_probes(const struct features *f)
 		if (!strcmp(btf__name_by_offset(f->btf, btf_members(t)[i].name_off), "hlist_array"))
 			return true;
 	return false;
+}
+
+size_t features__codes(const struct features *f, const char *name, struct address_range ranges[2])
+{
+	const struct kernel_symbol *s = find_symbol(f, name);
+	size_t count = 0;
+
+	if (s && s->code.from)
+		ranges[count++] = s->code;
+	if (s && s->variant_code.from)
+		ranges[count++] = s->variant_code;
+	return count;
+}
+
+int features__symbolize(const struct features *f, struct kernel_address *addresses, size_t count)
+{
+	return f->table ? kallsyms__nearest(f->table, addresses, count) : -ENOENT;
+}
+
+unsigned long long features__variable(const struct features *f, const char *name)
+{
+	const struct kernel_symbol *s = find_symbol(f, name);
+
+	return s && s->data ? s->code.from : 0;
 }
 
 bool features__code(const struct features *f, const char *name, struct address_range *range)

@@ -7,6 +7,7 @@
 #define SENDPATH_FEATURES_H
 
 #include "bpf/abi.h"
+#include "kallsyms.h"
 #include "plan.h"
 
 #include <stdbool.h>
@@ -31,6 +32,15 @@ void features__function(const struct features *f, const char *name, struct kerne
 int features__tracepoint_args(const struct features *f, const char *name);
 /* NULL where programs of this mechanism load and attach, else the kernel's reason. */
 const char *features__refused(const struct features *f, enum mechanism m);
+/*
+ * Code of a function, and of what the compiler made of it (name.constprop.0); how many
+ * ranges. Only for functions of the hook table and the table of causes.
+ */
+size_t features__codes(const struct features *f, const char *name, struct address_range ranges[2]);
+/* The functions that addresses lie in, as this kernel was when it was probed. 0 or -errno. */
+int features__symbolize(const struct features *f, struct kernel_address *addresses, size_t count);
+/* Start of a variable of the kernel that is known here; 0 where kallsyms does not tell. */
+unsigned long long features__variable(const struct features *f, const char *name);
 /* Start and end of a function's code; false where kallsyms does not tell. */
 bool features__code(const struct features *f, const char *name, struct address_range *range);
 /* Do the kernel's types have this struct? */

@@ -14,6 +14,11 @@
 /* Its number is fixed when the probe is made, and through perf nobody can choose it. */
 #define FEW_RETURNS "loses returns while more threads send than the kernel has return probes"
 
+/* What needs no hook in the copying functions. */
+#define BY_PATH                                                                                \
+	"tells causes by the packets' path; of copies that are not flagged it sees those for " \
+	"devices without scatter-gather"
+
 static const struct hook hooks[HOOK_COUNT] = {
 	[HOOK_SEND] = {
 		.name = "send",
@@ -130,19 +135,89 @@ static const struct hook hooks[HOOK_COUNT] = {
 	},
 	[HOOK_SKB_COPY] = {
 		.name = "skb copy",
-		.purpose = "the kernel replacing a zero-copy send's pages by copies",
+		.purpose = "the kernel replacing a zero-copy send's pages by copies, and why",
 		.zerocopy_only = true,
 		.ways = {
 			{
 				.mechanism = MECHANISM_FENTRY,
-				.programs = {"deep_copy_fentry", "socket_closed"},
+				.programs = {"ubufs_fentry", "path_onwards", "socket_closed"},
 				.functions = {"skb_copy_ubufs"},
+				.tracepoints = {{"inet_sock_set_state", 3}, {"net_dev_queue", 1}},
+			},
+			{
+				.mechanism = MECHANISM_KPROBE,
+				.programs = {"ubufs_kprobe", "path_onwards", "socket_closed"},
+				.functions = {"skb_copy_ubufs"},
+				.tracepoints = {{"inet_sock_set_state", 3}, {"net_dev_queue", 1}},
+				.misses = SKIPPED_IN_INTERRUPTS,
+			},
+			{
+				.mechanism = MECHANISM_TRACEPOINT,
+				.programs = {"path_queued", "path_sent", "path_received",
+					     "socket_closed"},
+				.tracepoints = {{"net_dev_queue", 1},
+						{"net_dev_start_xmit", 2},
+						{"netif_receive_skb", 1},
+						{"inet_sock_set_state", 3}},
+				.misses = BY_PATH,
+			},
+		},
+	},
+	[HOOK_SKB_SEGMENT] = {
+		.name = "skb segment",
+		.purpose = "copies for a device without scatter-gather, which are not flagged",
+		.zerocopy_only = true,
+		.ways = {
+			{
+				.mechanism = MECHANISM_FENTRY,
+				.programs = {"segment_fentry", "socket_closed"},
+				.functions = {"skb_segment"},
 				.tracepoints = {{"inet_sock_set_state", 3}},
 			},
 			{
 				.mechanism = MECHANISM_KPROBE,
-				.programs = {"deep_copy_kprobe", "socket_closed"},
-				.functions = {"skb_copy_ubufs"},
+				.programs = {"segment_kprobe", "socket_closed"},
+				.functions = {"skb_segment"},
+				.tracepoints = {{"inet_sock_set_state", 3}},
+				.misses = SKIPPED_IN_INTERRUPTS,
+			},
+		},
+	},
+	[HOOK_SKB_PULL] = {
+		.name = "skb pull",
+		.purpose = "copies of all the data of a packet into its head",
+		.zerocopy_only = true,
+		.ways = {
+			{
+				.mechanism = MECHANISM_FENTRY,
+				.programs = {"pull_fentry", "socket_closed"},
+				.functions = {"__pskb_pull_tail"},
+				.tracepoints = {{"inet_sock_set_state", 3}},
+			},
+			{
+				.mechanism = MECHANISM_KPROBE,
+				.programs = {"pull_kprobe", "socket_closed"},
+				.functions = {"__pskb_pull_tail"},
+				.tracepoints = {{"inet_sock_set_state", 3}},
+				.misses = SKIPPED_IN_INTERRUPTS,
+			},
+		},
+	},
+	[HOOK_SKB_DUPLICATE] = {
+		.name = "skb duplicate",
+		.purpose = "copies of a whole packet, which are not flagged",
+		.zerocopy_only = true,
+		.ways = {
+			{
+				.mechanism = MECHANISM_FENTRY,
+				.programs = {"duplicate_fentry", "socket_closed"},
+				.functions = {"skb_copy"},
+				.tracepoints = {{"inet_sock_set_state", 3}},
+			},
+			{
+				.mechanism = MECHANISM_KPROBE,
+				.programs = {"duplicate_kprobe", "socket_closed"},
+				.functions = {"skb_copy"},
 				.tracepoints = {{"inet_sock_set_state", 3}},
 				.misses = SKIPPED_IN_INTERRUPTS,
 			},

@@ -23,6 +23,9 @@ enum hook_id {
 	HOOK_COMPLETION,
 	HOOK_URING,
 	HOOK_SKB_COPY,
+	HOOK_SKB_SEGMENT,
+	HOOK_SKB_PULL,
+	HOOK_SKB_DUPLICATE,
 	HOOK_RECEIVER_COPY,
 	HOOK_COUNT
 };
@@ -36,11 +39,11 @@ struct tracepoint_need {
 struct hook_way {
 	enum mechanism mechanism;
 	const char *span;	 /* what a time measured by it covers; NULL: it measures none */
-	const char *programs[4]; /* NULL-terminated names in the BPF object; of a send, the one
+	const char *programs[5]; /* NULL-terminated names in the BPF object; of a send, the one
 				    that sees it begin comes first */
 	/* NULL-terminated: names that kernels gave the function to attach to; any will do. */
 	const char *functions[4];
-	struct tracepoint_need tracepoints[3]; /* ends with a NULL name; needs them all */
+	struct tracepoint_need tracepoints[5]; /* ends with a NULL name; needs them all */
 	const char *type;		       /* a struct that the kernel must have, or NULL */
 	const char *code;   /* a function whose place in memory must be known, or NULL */
 	const char *misses; /* what it could miss, or NULL */

@@ -7,10 +7,20 @@
 #include "groups.h"
 #include "hooks.h"
 
+/* What was copied for one reason, on one device. */
+struct cause_count {
+	struct tally_info info;
+	struct tally sums;
+};
+
 struct measured {
 	struct call_slot calls[CALL_SLOTS];
 	__u64 errors[CALL_SLOTS][ERRNO_SLOTS];
 	struct totals totals;
+	struct cause_count causes[TALLIES_MAX]; /* in no order, */
+	size_t cause_count;			/* so many */
+	struct tally unseen;			/* flagged, and no hook saw the copy */
+	struct tally unnamed;			/* there was no room to tell why */
 	__u64 missed[HOOK_COUNT]; /* runs of a hook's programs that the kernel skipped */
 	__u64 missed_begins;	  /* of these, looks at the beginning of a send, */
 	__u64 missed_ends;	  /* and at its end */

@@ -92,6 +92,7 @@ static __u64 lost_flags(const struct run_result *r)
 json_object *record__lost(const struct run_result *r, struct unmeasured *u)
 {
 	const struct plan_entry *send = &r->plan.entries[HOOK_SEND];
+	const struct plan_entry *copy = &r->plan.entries[HOOK_SKB_COPY];
 	const struct hook_way *way = send->way;
 	__u64 in_flight = send->reason[0] ? 0 : r->in_flight;
 	json_object *o;
@@ -109,7 +110,9 @@ json_object *record__lost(const struct run_result *r, struct unmeasured *u)
 	json_object_object_add(o, "groups",
 			       json_object_new_uint64(r->measured.groups.rest.sends +
 						      r->measured.peers.rest.sends));
-	json_object_object_add(o, "stacks", NULL);
-	unmeasured__add(u, "lost.stacks", "no stacks are taken");
+	json_object_object_add(o, "stacks",
+			       copy->way ? json_object_new_uint64(r->measured.unnamed.skbs) : NULL);
+	if (!copy->way)
+		unmeasured__add(u, "lost.stacks", copy->reason);
 	return o;
 }

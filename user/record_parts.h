@@ -10,6 +10,10 @@ json_object *record__calls(const struct run_result *r, const struct run_setup *s
 			   struct unmeasured *u);
 json_object *record__zerocopy(const struct run_result *r, const struct run_setup *setup,
 			      struct unmeasured *u);
+/* r is NULL for sends by io_uring, which neither limit refuses. */
+json_object *record__refused(const struct run_result *r, const struct zerocopy_sums *sums);
+json_object *record__causes(const struct run_result *r, const struct run_setup *setup,
+			    struct unmeasured *u);
 json_object *record__counters(const struct run_result *r, const struct run_setup *setup,
 			      struct unmeasured *u);
 /* NULL where --by does not ask for groups. */
@@ -18,8 +22,6 @@ json_object *record__by(const struct run_result *r, const struct run_setup *setu
 void record__add_peers(json_object *o, const struct run_result *r);
 /* zerocopy.io_uring; NULL where there were no such sends. */
 json_object *record__uring(const struct run_result *r, struct unmeasured *u);
-/* Failed zero-copy sends by errno. */
-json_object *record__refused(const struct zerocopy_sums *sums);
 json_object *record__lost(const struct run_result *r, struct unmeasured *u);
 
 #endif

@@ -69,7 +69,7 @@ json_object *record__uring(const struct run_result *r, struct unmeasured *u)
 	o = json_object_new_object();
 	add_count(o, "requests", sums.requests);
 	add_count(o, "ignored", sums.ignored);
-	json_object_object_add(o, "refused", record__refused(&sums));
+	json_object_object_add(o, "refused", record__refused(NULL, &sums));
 	add_count(o, "bytes", sums.bytes);
 	add_completions(o, r, u);
 	return o;

@@ -6,41 +6,6 @@
  */
 #include "record_parts.h"
 
-#include "calls.h"
-
-#include <errno.h>
-
-static const char *refusal(unsigned int error)
-{
-	switch (error) {
-	case ENOBUFS:
-		return "no room in optmem or locked memory";
-	case EOPNOTSUPP:
-		return "the protocol does not support it";
-	case EAGAIN:
-		return "the send buffer was full";
-	default:
-		return "the send failed";
-	}
-}
-
-json_object *record__refused(const struct zerocopy_sums *sums)
-{
-	json_object *list = json_object_new_array(), *o;
-	unsigned int i;
-
-	for (i = 0; i < ERRNO_SLOTS; i++) {
-		if (!sums->errors[i])
-			continue;
-		o = json_object_new_object();
-		json_object_object_add(o, "cause", json_object_new_string(refusal(i)));
-		json_object_object_add(o, "errno", json_object_new_string(call_error_name(i)));
-		json_object_object_add(o, "count", json_object_new_uint64(sums->errors[i]));
-		json_object_array_add(list, o);
-	}
-	return list;
-}
-
 static void add_null(json_object *o, const char *key, struct unmeasured *u, const char *path,
 		     const char *reason)
 {
@@ -60,7 +25,8 @@ static void add_bytes_copied(json_object *o, const struct run_result *r, __u64 c
 	__u64 accepted = sums->requests - sums->failed - sums->ignored;
 
 	if (way->mechanism != MECHANISM_TRACEPOINT)
-		json_object_object_add(o, "bytes_copied", json_object_new_uint64(t->bytes_copied));
+		json_object_object_add(o, "bytes_copied",
+				       json_object_new_uint64(t->bytes_copied + t->silent_bytes));
 	else if (!copied)
 		json_object_object_add(o, "bytes_copied", json_object_new_uint64(0));
 	else if (copied == t->completions && t->completions == accepted)
@@ -70,14 +36,35 @@ static void add_bytes_copied(json_object *o, const struct run_result *r, __u64 c
 			 "notifications do not tell the size of a send");
 }
 
+/* Why copies that the kernel does not flag are not seen here; NULL: they are. */
+static const char *blind_to_silent(const struct plan *plan)
+{
+	static const enum hook_id silent[] = {HOOK_SKB_SEGMENT, HOOK_SKB_PULL, HOOK_SKB_DUPLICATE};
+	const struct plan_entry *copy = &plan->entries[HOOK_SKB_COPY];
+	size_t i;
+
+	if (!copy->way)
+		return copy->reason;
+	/* It has a rule for those of devices without scatter-gather. */
+	if (copy->way->mechanism == MECHANISM_TRACEPOINT)
+		return NULL;
+	for (i = 0; i < sizeof(silent) / sizeof(silent[0]); i++)
+		if (!plan->entries[silent[i]].way)
+			return plan->entries[silent[i]].reason;
+	return NULL;
+}
+
 static void add_completions(json_object *o, const struct run_result *r,
 			    const struct zerocopy_sums *sums, struct unmeasured *u)
 {
 	static const char *const keys[] = {"completions",    "outstanding",   "copied",
-					   "copied_flagged", "fallback_rate", "bytes_copied"};
+					   "copied_flagged", "copied_silent", "fallback_rate",
+					   "bytes_copied"};
 	const struct plan_entry *entry = &r->plan.entries[HOOK_COMPLETION];
 	const struct totals *t = &r->measured.totals;
-	__u64 copied = t->copied + t->copied_later - t->copied_not;
+	const char *blind = blind_to_silent(&r->plan);
+	__u64 flagged = t->copied + t->copied_later - t->copied_not;
+	__u64 copied = flagged + (blind ? 0 : t->silent);
 	size_t i;
 
 	if (!entry->way) {
@@ -90,7 +77,11 @@ static void add_completions(json_object *o, const struct run_result *r,
 	json_object_object_add(o, "outstanding",
 			       json_object_new_int64(measured__outstanding(&r->measured)));
 	json_object_object_add(o, "copied", json_object_new_uint64(copied));
-	json_object_object_add(o, "copied_flagged", json_object_new_uint64(copied));
+	json_object_object_add(o, "copied_flagged", json_object_new_uint64(flagged));
+	if (blind)
+		add_null(o, "copied_silent", u, "zerocopy.copied_silent", blind);
+	else
+		json_object_object_add(o, "copied_silent", json_object_new_uint64(t->silent));
 	json_object_object_add(
 		o, "fallback_rate",
 		t->completions ? json_object_new_double((double)copied / (double)t->completions)
@@ -98,18 +89,25 @@ static void add_completions(json_object *o, const struct run_result *r,
 	add_bytes_copied(o, r, copied, sums, u);
 }
 
-static void add_deep_copies(json_object *o, const struct run_result *r, struct unmeasured *u)
+/* The copying functions tell what they copied; a packet's path tells only that it was. */
+static void add_skb_copies(json_object *o, const struct run_result *r, struct unmeasured *u)
 {
 	const struct plan_entry *entry = &r->plan.entries[HOOK_SKB_COPY];
-	const struct totals *t = &r->measured.totals;
+	const struct measured *m = &r->measured;
+	__u64 skbs = m->unnamed.skbs, bytes = m->unnamed.bytes;
+	size_t i;
 
-	if (!entry->way) {
+	if (!entry->way || entry->way->mechanism == MECHANISM_TRACEPOINT) {
 		add_null(o, "skb_copies", u, "zerocopy.skb_copies", entry->reason);
 		add_null(o, "skb_copy_bytes", u, "zerocopy.skb_copy_bytes", entry->reason);
 		return;
 	}
-	json_object_object_add(o, "skb_copies", json_object_new_uint64(t->deep_copies));
-	json_object_object_add(o, "skb_copy_bytes", json_object_new_uint64(t->deep_copy_bytes));
+	for (i = 0; i < m->cause_count; i++) {
+		skbs += m->causes[i].sums.skbs;
+		bytes += m->causes[i].sums.bytes;
+	}
+	json_object_object_add(o, "skb_copies", json_object_new_uint64(skbs));
+	json_object_object_add(o, "skb_copy_bytes", json_object_new_uint64(bytes));
 }
 
 static json_object *app_told(const struct run_result *r)
@@ -135,15 +133,13 @@ json_object *record__zerocopy(const struct run_result *r, const struct run_setup
 	o = json_object_new_object();
 	json_object_object_add(o, "requests", json_object_new_uint64(sums.requests));
 	json_object_object_add(o, "ignored", json_object_new_uint64(sums.ignored));
-	json_object_object_add(o, "refused", record__refused(&sums));
+	json_object_object_add(o, "refused", record__refused(r, &sums));
 	json_object_object_add(o, "bytes", json_object_new_uint64(sums.bytes));
 	add_completions(o, r, &sums, u);
 	record__add_peers(o, r);
 	json_object_object_add(o, "io_uring", record__uring(r, u));
-	add_null(o, "copied_silent", u, "zerocopy.copied_silent",
-		 "no hook sees copies that the kernel does not flag");
-	add_deep_copies(o, r, u);
-	add_null(o, "causes", u, "zerocopy.causes", "copies are counted, not classified");
+	add_skb_copies(o, r, u);
+	json_object_object_add(o, "causes", record__causes(r, setup, u));
 	add_null(o, "completion_ns", u, "zerocopy.completion_ns",
 		 "the time from send to completion is not taken");
 	told = app_told(r);

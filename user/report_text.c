@@ -128,6 +128,7 @@ static int finish(void *state)
 		text__histograms(cells, out);
 		text__counters(cells, out);
 		text__notes(cells, out);
+		text__verdict(cells, out);
 	}
 	if (fflush(out) || ferror(out)) {
 		err = -EIO;

@@ -17,6 +17,8 @@ void text__zerocopy(const struct cells *cells, FILE *out);
 void text__uring(const struct cell *cell, const char *title, FILE *out);
 void text__histograms(const struct cells *cells, FILE *out);
 void text__counters(const struct cells *cells, FILE *out);
+/* What to make of it, in words; the end of the report. */
+void text__verdict(const struct cells *cells, FILE *out);
 /* Losses stand above the figures; warnings and what was not measured below. */
 void text__losses(const struct cells *cells, FILE *out);
 void text__notes(const struct cells *cells, FILE *out);

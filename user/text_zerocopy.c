@@ -2,7 +2,10 @@
 /* The fallback lines: how many zero-copy sends were copied, and who says so. */
 #include "text.h"
 
+#include "cause_rows.h"
 #include "record_read.h"
+#include "refusals.h"
+#include "safe_text.h"
 
 #include "loadgen/units.h"
 
@@ -33,19 +36,62 @@ static bool print_hook(json_object *record, const char *name, FILE *out)
 	return false;
 }
 
-static void told(const struct cell *cell, FILE *out)
+/* Each cause in a line of numbers and two of words. */
+static void causes(const struct cell *cell, FILE *out)
+{
+	struct cause_rows rows;
+	char text[UNITS_TEXT_MAX], name[5 * 64], words[4 * 256];
+	size_t i;
+
+	cause_rows__gather(&rows, cell);
+	for (i = 0; i < rows.count; i++) {
+		fprintf(out, "  %10s  %s", count(rows.rows[i].sends, text),
+			cause__get(rows.rows[i].cause)->title);
+		if (rows.rows[i].device[0])
+			fprintf(out, ", %s", cause_rows__device(&rows, i, name, sizeof(name)));
+		if (rows.rows[i].silent > 0 && rows.rows[i].silent < rows.rows[i].sends)
+			fprintf(out, ", %s of them in silence", count(rows.rows[i].silent, text));
+		fprintf(out, "\n              %s\n", cause__get(rows.rows[i].cause)->meaning);
+		if (rows.rows[i].stack[0])
+			fprintf(out, "              %s\n",
+				safe_text(rows.rows[i].stack, words, sizeof(words)));
+	}
+}
+
+static void answer(const char *who, double n, bool known, const char *why, FILE *out)
 {
 	char text[UNITS_TEXT_MAX];
-	double n;
 
-	if (cell__sum(cell, "/zerocopy/app_told_copied", &n))
-		fprintf(out, "  The application was told: %s copied.", count(n, text));
-	else
-		fputs("  What the application was told is not known.", out);
-	fputs(" Counted at: ", out);
+	fprintf(out, "  %-26s %10s", who, known ? count(n, text) : "not known");
+	if (why[0])
+		fprintf(out, "  %s", why);
+	fputc('\n', out);
+}
+
+/*
+ * The three answers to "was it copied?". The first is lossy: the kernel joins the
+ * notifications of neighbours and keeps the flag of the first.
+ */
+static void answers(const struct cell *cell, FILE *out)
+{
+	double told = 0, flagged = 0, silent = 0;
+	bool told_known = cell__sum(cell, "/zerocopy/app_told_copied", &told);
+	bool flagged_known = cell__sum(cell, "/zerocopy/copied_flagged", &flagged);
+	bool silent_known = cell__sum(cell, "/zerocopy/copied_silent", &silent);
+	char text[UNITS_TEXT_MAX];
+
+	answer("the application was told:", told, told_known, "copied", out);
+	fprintf(out, "  %-26s %10s  (",
+		"the kernel flagged:", flagged_known ? count(flagged, text) : "not known");
 	if (print_hook(cell->records[0], "completion", out))
 		fputs(", before notifications merge", out);
-	fputs(".\n", out);
+	fputs(")\n", out);
+	answer("copied without a flag:", silent, silent_known, "", out);
+	if (told_known && flagged_known && told != flagged)
+		fprintf(out,
+			"  Told and flagged differ where the kernel joins notifications: all of a "
+			"record count as its first%s.\n",
+			told < flagged ? ", or where the queue was not read to its end" : "");
 }
 
 static void skb_copies(const struct cell *cell, FILE *out)
@@ -54,12 +100,17 @@ static void skb_copies(const struct cell *cell, FILE *out)
 	double n, bytes;
 
 	if (!cell__sum(cell, "/zerocopy/skb_copies", &n) ||
-	    !cell__sum(cell, "/zerocopy/skb_copy_bytes", &bytes))
+	    !cell__sum(cell, "/zerocopy/skb_copy_bytes", &bytes) || n <= 0)
 		return;
-	fprintf(out, "  The kernel replaced user pages in %s skbs, ", count(n, text));
-	fprintf(out, "%s bytes (", count(bytes, text));
-	print_hook(cell->records[0], "skb copy", out);
-	fputs(").\n", out);
+	fprintf(out, "  In %s packets the kernel copied ", count(n, text));
+	fprintf(out, "%s bytes.\n", count(bytes, text));
+}
+
+static const char *refusal_words(const char *name)
+{
+	const struct refusal_row *row = refusal__find(name);
+
+	return row ? row->meaning : name;
 }
 
 static void refusals(const struct cell *cell, FILE *out)
@@ -76,7 +127,8 @@ static void refusals(const struct cell *cell, FILE *out)
 			n = 0;
 			record__number(row, "/count", &n);
 			fprintf(out, "  refused: %s (%s, %s)\n", count(n, text),
-				record__string(row, "/errno"), record__string(row, "/cause"));
+				record__string(row, "/errno"),
+				refusal_words(record__string(row, "/cause")));
 		}
 	}
 	if (cell__sum(cell, "/zerocopy/ignored", &ignored) && ignored > 0)
@@ -109,11 +161,6 @@ static bool summary(const struct cell *cell, const char *title, FILE *out)
 		"%s: %s sends asked for zero-copy, %s completed, %s of them copied (%.4g %%)\n",
 		title, count(requests, a), count(completions, b), count(copied, c),
 		completions > 0 ? 100 * copied / completions : 0);
-	if (completions > 0 && copied == completions &&
-	    !strcmp(record__string(cell->records[0], "/load/link"), "loopback"))
-		fputs("  Loopback: the kernel copies what a socket on the same machine is to get. "
-		      "Zero-copy cannot help here.\n",
-		      out);
 	return true;
 }
 
@@ -131,7 +178,8 @@ void text__zerocopy(const struct cells *cells, FILE *out)
 		text__uring(&cells->cells[i], title, out);
 		if (!summary(&cells->cells[i], title, out))
 			continue;
-		told(&cells->cells[i], out);
+		causes(&cells->cells[i], out);
+		answers(&cells->cells[i], out);
 		skb_copies(&cells->cells[i], out);
 		refusals(&cells->cells[i], out);
 	}

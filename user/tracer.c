@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "causes.h"
 #include "tracer_private.h"
 
 #include <bpf/bpf.h>
@@ -65,6 +66,25 @@ static int fit_maps(struct sendpath *skel, const struct features *features)
 						   (__u32)cpus * CALL_COUNTERS_MAX);
 }
 
+/* 0 where it cannot be read. */
+static __u32 read_optmem_max(void)
+{
+	FILE *file = fopen("/proc/sys/net/core/optmem_max", "re");
+	unsigned int limit = 0;
+
+	if (!file)
+		return 0;
+	if (fscanf(file, "%u", &limit) != 1)
+		limit = 0;
+	fclose(file);
+	return limit;
+}
+
+static void set_merges_seen(struct sendpath *skel)
+{
+	skel->rodata->merges_seen = bpf_program__autoload(skel->progs.notification_freed);
+}
+
 /* Where a merged notification is freed, for the program that looks for it. */
 static void set_addresses(struct sendpath *skel, const struct features *features)
 {
@@ -78,6 +98,23 @@ static void set_addresses(struct sendpath *skel, const struct features *features
 	for (i = 0; i < MERGE_RANGES; i++)
 		if (features__code(features, merging[i], &range))
 			skel->rodata->merge_ranges[i] = range;
+}
+
+static size_t place_code(const void *features, const char *function, struct address_range ranges[2])
+{
+	return features__codes(features, function, ranges);
+}
+
+/* By what the programs tell why data were copied, and why sends were refused. */
+static void set_causes(struct sendpath *skel, const struct features *features)
+{
+	struct place places[PLACES_MAX] = {};
+	size_t count = causes__places(places, PLACES_MAX, place_code, features);
+
+	memcpy((void *)skel->rodata->places, places, sizeof(places));
+	skel->rodata->places_count = (__u32)count;
+	skel->rodata->ptype_all_address = features__variable(features, "ptype_all");
+	skel->rodata->optmem_max = read_optmem_max();
 }
 
 static struct bpf_link *attach_to(const struct bpf_program *program, const char *symbol)
@@ -178,6 +215,8 @@ static int load(struct tracer *t, const struct plan *plan, const struct tracer_s
 	if (err)
 		return err;
 	set_addresses(t->skel, setup->features);
+	set_causes(t->skel, setup->features);
+	set_merges_seen(t->skel);
 	set_target(t->skel, setup->target);
 	t->skel->rodata->call_counters = (__u32)counter_events__count(setup->call_counters);
 	getrlimit(RLIMIT_MEMLOCK, &before);

@@ -8,8 +8,8 @@ import shutil
 
 import pytest
 
-from conftest import (CALLS, NOTHING_LOST, TIERS, Receiver, analyze, check, needs_bpf, only, reason,
-                      records, run)
+from conftest import (CALLS, NOTHING_LOST, TIERS, Receiver, analyze, check, losses, needs_bpf,
+                      only, reason, records, run)
 
 pytestmark = needs_bpf
 
@@ -76,7 +76,7 @@ def test_groups_add_up_to_the_whole(by, tier, untouched):
     assert totals(record)["sends"] + record["lost"]["calls"] == sum(
         o["sends"] + o["failed"] for o in own)
     if "loses returns" not in reason(record, "send"):
-        assert record["lost"] == NOTHING_LOST
+        assert losses(record) == NOTHING_LOST
         assert totals(record)["bytes"] == sum(o["bytes"] for o in own)
 
 
@@ -127,7 +127,7 @@ def test_what_finds_no_room_is_said_and_stays_in_the_sums(untouched):
         text = analyze("--by", "port", "--by-max", 2, "--", *command).stderr
     assert len(record["by"]["groups"]) == 2
     assert record["by"]["rest"]["sends"] == 300
-    assert record["lost"] == {**NOTHING_LOST, "groups": 300}
+    assert losses(record) == {**NOTHING_LOST, "groups": 300}
     assert_adds_up(record)
     assert text.startswith("LOST: for the groups of 300 sends there was no room")
     assert "and 300 sends of groups for which there was no room (--by-max)" in text

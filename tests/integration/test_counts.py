@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from conftest import (CALLS, NOTHING_LOST, TIERS, VARIANTS, hook, needs_bpf, only, reason,
-                      records)
+from conftest import (CALLS, NOTHING_LOST, TIERS, VARIANTS, hook, losses, needs_bpf, only,
+                      reason, records)
 
 pytestmark = needs_bpf
 
@@ -58,7 +58,7 @@ def exact(record, variant, threads):
     assert call["bytes"] == app["bytes"] == app["received_bytes"]
     assert call["errors"] == app["errors"]
     assert record["receiver"]["bytes"] == app["received_bytes"]
-    assert record["lost"] == {**NOTHING_LOST, **lost_by_design(record)}
+    assert losses(record) == {**NOTHING_LOST, **lost_by_design(record)}
 
 
 def timed(record, tier):
@@ -104,7 +104,7 @@ def settled(record):
     lost = record["lost"]["completions"]
     assert zerocopy["requests"] == record["app"]["send_calls"]
     assert zerocopy["completions"] + lost == app["completions"] == accepted
-    assert zerocopy["copied"] == zerocopy["completions"]
+    assert zerocopy["copied"] == zerocopy["copied_flagged"] == zerocopy["completions"]
     assert zerocopy["fallback_rate"] == 1
     assert zerocopy["outstanding"] == lost
     assert zerocopy["ignored"] == 0
@@ -112,6 +112,9 @@ def settled(record):
     assert zerocopy["bytes"] == record["app"]["bytes"]
     if not lost:
         assert zerocopy["bytes_copied"] == zerocopy["bytes"]
+        cause = only(zerocopy["causes"])
+        assert (cause["cause"], cause["device"]) == ("loopback", "lo")
+        assert cause["count"] == zerocopy["completions"]
 
 
 def test_null_variant_sends_nothing(untouched):

@@ -11,8 +11,8 @@ import sys
 
 import pytest
 
-from conftest import (ANALYZE, CALLS, LOADGEN, NOTHING_LOST, TIERS, analyze, check, eventually, needs_bpf,
-                      only, reason, run)
+from conftest import (ANALYZE, CALLS, LOADGEN, NOTHING_LOST, TIERS, analyze, check, eventually,
+                      losses, needs_bpf, only, reason, run)
 
 pytestmark = needs_bpf
 
@@ -81,7 +81,7 @@ def test_a_command_is_counted_from_its_start_and_ends_with_its_status(program, t
     assert record["observed"]["by"] == "command"
     assert record["observed"]["exit_status"] == 7
     assert record["observed"]["in_flight"] == 0
-    assert record["lost"] == NOTHING_LOST
+    assert losses(record) == NOTHING_LOST
     assert {c["scope"] for c in record["counters"]} == {"command"}
 
 
@@ -103,7 +103,7 @@ def test_children_of_a_command_count_too(program):
     script = f"{PYTHON} {program} now 0 & {PYTHON} {program} now 0; wait"
     record = observed(analyze("--json", "-", "--", "sh", "-c", script))
     assert calls(record)["sendto"]["sends"] == 2000
-    assert record["lost"] == NOTHING_LOST
+    assert losses(record) == NOTHING_LOST
 
 
 def test_many_short_lived_children(untouched):
@@ -120,7 +120,7 @@ def test_many_short_lived_children(untouched):
     record = observed(analyze("--json", "-", "--", PYTHON, "-c", script))
     call = only(record["calls"])
     assert (call["syscall"], call["sends"], call["bytes"]) == ("sendto", children, 10 * children)
-    assert record["lost"] == NOTHING_LOST
+    assert losses(record) == NOTHING_LOST
 
 
 @pytest.mark.parametrize("variant", ["twocopy", "onecopy", "zerocopy"])

@@ -15,8 +15,8 @@ import subprocess
 
 import pytest
 
-from conftest import (ANALYZE, NOTHING_LOST, SEND_TIERS, CALLS, Receiver, analyze, check, eventually,
-                      needs_bpf, only, reason, run)
+from conftest import (ANALYZE, CALLS, NOTHING_LOST, SEND_TIERS, Receiver, analyze, check,
+                      eventually, losses, needs_bpf, only, reason, run)
 
 pytestmark = [needs_bpf, pytest.mark.usefixtures("untouched"), pytest.mark.skipif(
     not SEND_TIERS, reason="by syscalls alone sendfile is not seen here")]
@@ -131,7 +131,7 @@ def test_nginx_under_load(sendfile, keepalive, tmp_path):
     told = int(re.search(r"(\d+) requests in", result.stdout)[1])
     assert told <= len(server.logged()) <= told + connections
     if "loses returns" not in reason(record, "send"):
-        assert record["lost"] == NOTHING_LOST
+        assert losses(record) == NOTHING_LOST
         assert sent_bytes(record) == sum(server.logged())
     groups = record["by"]["groups"]
     assert {g["comm"] for g in groups} == {"nginx"} and 1 <= len(groups) <= 2

@@ -10,8 +10,8 @@ import subprocess
 
 import pytest
 
-from conftest import (ANALYZE, CALLS, NOTHING_LOST, Receiver, check, eventually, needs_bpf, only, programs,
-                      reason, run)
+from conftest import (ANALYZE, CALLS, NOTHING_LOST, Receiver, check, eventually, losses,
+                      needs_bpf, only, programs, reason, run)
 from test_observe import attached, gate_is_open, group  # noqa: F401 (a fixture)
 
 pytestmark = [needs_bpf, pytest.mark.usefixtures("untouched")]
@@ -98,7 +98,7 @@ def test_many_connections(how, many_files):
             own, record = map(json.loads, result.stdout.splitlines())
     assert (own["sends"], own["completions"], own["failed"]) == (sends, sends, 0)
     assert receiver.received["connections"] == CONNECTIONS
-    assert record["lost"] == NOTHING_LOST
+    assert losses(record) == NOTHING_LOST
     call = only(record["calls"])
     assert (call["sends"], call["bytes"]) == (sends, own["bytes"])
     zerocopy = record["zerocopy"]
@@ -128,7 +128,7 @@ def test_many_peers():
     rest = zerocopy["peers_rest"] or {"peers": 0, "requests": 0}
     assert rest["peers"] == distinct - len(zerocopy["peers"])
     assert sum(p["requests"] for p in zerocopy["peers"]) + rest["requests"] == ports
-    assert record["lost"] == NOTHING_LOST
+    assert losses(record) == NOTHING_LOST
 
 
 PARENT = """
@@ -166,7 +166,7 @@ def test_many_short_lived_processes(how, request):
         assert parent.stdout.readline() == "done\n"
         record = observer.end()
         parent.communicate("end\n", timeout=20)
-    assert record["lost"] == NOTHING_LOST
+    assert losses(record) == NOTHING_LOST
     groups = record["by"]["groups"]
     expected = 0 if how == "pid" else PROCESSES
     assert sum(c["sends"] for c in record["calls"]) == expected
@@ -194,7 +194,7 @@ def test_attached_again_and_again_to_a_busy_process():
                 record = check(json.loads(observer.stdout.read()))
                 assert observer.returncode == 0, observer.stderr.read()
             if not reason(record, "send"):
-                assert record["lost"] == NOTHING_LOST
+                assert losses(record) == NOTHING_LOST
         assert (own["sends"], own["failed"]) == (sent, 0)
     assert receiver.received["bytes"] == own["bytes"] == 16384 * sent
     assert eventually(lambda: (links(), programs()) == before)

@@ -12,11 +12,11 @@
 
 /* A kernel as a list of what it has. */
 struct fake {
-	const char *functions[8]; /* in its code and its BTF */
+	const char *functions[12]; /* in its code and its BTF */
 	struct {
 		const char *name, *variant;
 	} variants[4];
-	struct tracepoint_need tracepoints[9];
+	struct tracepoint_need tracepoints[13];
 	const char *fentry_refused, *kprobe_refused;
 	bool no_types, hides_code, preempts, graph;
 };
@@ -87,13 +87,16 @@ static bool resolve(struct plan *plan, const struct fake *kernel, enum mechanism
 }
 
 static const struct fake full = {
-	.functions = {"tcp_sendmsg", "__msg_zerocopy_callback", "skb_copy_ubufs",
-		      "io_tx_ubuf_complete"},
+	.functions = {"tcp_sendmsg", "__msg_zerocopy_callback", "skb_copy_ubufs", "skb_segment",
+		      "__pskb_pull_tail", "skb_copy", "io_tx_ubuf_complete"},
 	.tracepoints = {{"tcp_sendmsg_locked", 4},
 			{"sock_send_length", 3},
 			{"inet_sk_error_report", 1},
 			{"consume_skb", 2},
 			{"inet_sock_set_state", 3},
+			{"net_dev_queue", 1},
+			{"net_dev_start_xmit", 2},
+			{"netif_receive_skb", 1},
 			{"skb_copy_datagram_iovec", 2},
 			{"io_uring_complete", 3},
 			{"sys_enter", 2}},
@@ -133,8 +136,9 @@ static void test_forced_tracepoint_takes_the_cheap_pair(void **state)
 	assert_string_equal(plan.entries[HOOK_SEND].way->span, "tcp_sendmsg_locked..return");
 	assert_string_equal(plan.entries[HOOK_COMPLETION].symbol,
 			    "inet_sk_error_report, consume_skb");
-	assert_int_equal(plan.entries[HOOK_SKB_COPY].status, HOOK_UNAVAILABLE);
-	assert_string_equal(plan.entries[HOOK_SKB_COPY].reason, "no tracepoint sees it");
+	assert_non_null(strstr(plan.entries[HOOK_SKB_COPY].reason, "by the packets' path"));
+	assert_int_equal(plan.entries[HOOK_SKB_PULL].status, HOOK_UNAVAILABLE);
+	assert_string_equal(plan.entries[HOOK_SKB_PULL].reason, "no tracepoint sees it");
 }
 
 static void test_forced_fentry_keeps_hooks_that_only_tracepoints_have(void **state)
@@ -154,7 +158,6 @@ static void test_forced_fentry_lets_other_hooks_fall_back(void **state)
 
 	(void)state;
 	inlined.functions[1] = "skb_copy_ubufs";
-	inlined.functions[2] = NULL;
 	assert_true(resolve(&plan, &inlined, MECHANISM_FENTRY, true));
 	assert_int_equal(plan__tier(&plan), MECHANISM_FENTRY);
 	assert_string_equal(plan.entries[HOOK_COMPLETION].symbol,
@@ -266,7 +269,7 @@ static void test_a_preemptible_kernel_gets_kprobes_where_threads_run(void **stat
 
 	(void)state;
 	kernel.preempts = kernel.graph = true;
-	kernel.functions[3] = "skb_copy_datagram_iter";
+	kernel.functions[6] = "skb_copy_datagram_iter";
 	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, true));
 	assert_int_equal(plan__tier(&plan), MECHANISM_KPROBE);
 	assert_string_equal(plan.entries[HOOK_SEND].reason, "");
@@ -343,14 +346,14 @@ static void test_a_variant_instead_of_the_function_is_refused_by_name(void **sta
 	struct plan plan;
 
 	(void)state;
-	kernel.functions[2] = NULL;
-	kernel.variants[0].name = "skb_copy_ubufs";
-	kernel.variants[0].variant = "skb_copy_ubufs.isra.0";
+	kernel.functions[5] = NULL;
+	kernel.variants[0].name = "skb_copy";
+	kernel.variants[0].variant = "skb_copy.isra.0";
 	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, true));
-	assert_int_equal(plan.entries[HOOK_SKB_COPY].status, HOOK_UNAVAILABLE);
-	assert_string_equal(plan.entries[HOOK_SKB_COPY].reason,
-			    "this kernel has skb_copy_ubufs only as skb_copy_ubufs.isra.0; "
-			    "this kernel has skb_copy_ubufs only as skb_copy_ubufs.isra.0");
+	assert_int_equal(plan.entries[HOOK_SKB_DUPLICATE].status, HOOK_UNAVAILABLE);
+	assert_string_equal(plan.entries[HOOK_SKB_DUPLICATE].reason,
+			    "this kernel has skb_copy only as skb_copy.isra.0; "
+			    "this kernel has skb_copy only as skb_copy.isra.0");
 }
 
 static void test_a_renamed_function_with_its_own_arguments_is_found(void **state)
@@ -359,12 +362,12 @@ static void test_a_renamed_function_with_its_own_arguments_is_found(void **state
 	struct plan plan;
 
 	(void)state;
-	kernel.functions[2] = NULL;
-	kernel.variants[0].name = "skb_copy_ubufs";
-	kernel.variants[0].variant = "skb_copy_ubufs.llvm.1234567";
+	kernel.functions[5] = NULL;
+	kernel.variants[0].name = "skb_copy";
+	kernel.variants[0].variant = "skb_copy.llvm.1234567";
 	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, true));
-	assert_int_equal(plan.entries[HOOK_SKB_COPY].way->mechanism, MECHANISM_KPROBE);
-	assert_string_equal(plan.entries[HOOK_SKB_COPY].symbol, "skb_copy_ubufs.llvm.1234567");
+	assert_int_equal(plan.entries[HOOK_SKB_DUPLICATE].way->mechanism, MECHANISM_KPROBE);
+	assert_string_equal(plan.entries[HOOK_SKB_DUPLICATE].symbol, "skb_copy.llvm.1234567");
 }
 
 static void test_one_way_alone(void **state)
@@ -407,11 +410,11 @@ static void test_table_is_sound(void **state)
 		for (i = 0; i < WAYS_MAX && hook__get(id)->ways[i].mechanism; i++) {
 			way = &hook__get(id)->ways[i];
 			assert_non_null(way->programs[0]);
-			assert_null(way->programs[3]);
+			assert_null(way->programs[4]);
 			assert_null(way->functions[3]);
 			assert_true(way->functions[0] || way->tracepoints[0].name);
 			assert_true(!way->functions[0] == (way->mechanism == MECHANISM_TRACEPOINT));
-			assert_null(way->tracepoints[2].name);
+			assert_null(way->tracepoints[4].name);
 			assert_true(!way->span == (id != HOOK_SEND));
 		}
 		assert_true(i > 0);

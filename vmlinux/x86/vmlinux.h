@@ -9,6 +9,8 @@ struct file;
 struct files_struct;
 struct inode;
 struct io_notif_data;
+struct iovec;
+struct list_head;
 struct net;
 struct net_device;
 struct signal_struct;
@@ -16,6 +18,7 @@ struct sk_buff;
 struct sock;
 struct task_struct;
 struct ubuf_info;
+struct user_struct;
 
 typedef unsigned char __u8;
 typedef short unsigned int __u16;
@@ -35,16 +38,30 @@ typedef __kernel_ulong_t __kernel_size_t;
 typedef __kernel_size_t size_t;
 typedef int __kernel_pid_t;
 typedef __kernel_pid_t pid_t;
+typedef __u64 u64;
+typedef struct {
+	u64 val;
+} __attribute__((preserve_access_index)) kernel_cap_t;
 typedef struct {
 	int counter;
 } __attribute__((preserve_access_index)) atomic_t;
+typedef __s64 s64;
+typedef struct {
+	s64 counter;
+} __attribute__((preserve_access_index)) atomic_long_t;
 typedef short unsigned int umode_t;
 typedef struct {
 	struct net *net;
 } __attribute__((preserve_access_index)) possible_net_t;
-typedef __u16 u16;
-typedef unsigned int sk_buff_data_t;
 typedef __u32 u32;
+typedef __u16 u16;
+typedef u64 netdev_features_t;
+typedef unsigned int sk_buff_data_t;
+
+struct cred {
+	kernel_cap_t cap_effective;
+	struct user_struct *user;
+} __attribute__((preserve_access_index));
 
 struct task_struct {
 	void *stack;
@@ -53,13 +70,23 @@ struct task_struct {
 	struct task_struct *group_leader;
 	long unsigned int nvcsw;
 	long unsigned int nivcsw;
+	const struct cred *cred;
 	char comm[16];
 	struct files_struct *files;
 	struct signal_struct *signal;
 } __attribute__((preserve_access_index));
 
+struct rlimit {
+	__kernel_ulong_t rlim_cur;
+} __attribute__((preserve_access_index));
+
 struct signal_struct {
 	atomic_t live;
+	struct rlimit rlim[16];
+} __attribute__((preserve_access_index));
+
+struct user_struct {
+	atomic_long_t locked_vm;
 } __attribute__((preserve_access_index));
 
 struct files_struct {
@@ -104,9 +131,61 @@ struct sk_buff_head {
 struct sock {
 	struct sock_common __sk_common;
 	struct sk_buff_head sk_error_queue;
+	u32 sk_tsflags;
+	atomic_t sk_omem_alloc;
 	atomic_t sk_zckey;
 	u16 sk_protocol;
 	struct dst_entry *sk_dst_cache;
+	netdev_features_t sk_route_caps;
+} __attribute__((preserve_access_index));
+
+struct msghdr {
+	unsigned int msg_flags;
+	struct ubuf_info *msg_ubuf;
+} __attribute__((preserve_access_index));
+
+struct user_msghdr {
+	void *msg_name;
+	int msg_namelen;
+	struct iovec *msg_iov;
+	__kernel_size_t msg_iovlen;
+	void *msg_control;
+	__kernel_size_t msg_controllen;
+	unsigned int msg_flags;
+} __attribute__((preserve_access_index));
+
+struct iovec {
+	void *iov_base;
+	__kernel_size_t iov_len;
+} __attribute__((preserve_access_index));
+
+struct sk_buff {
+	struct net_device *dev;
+	struct sock *sk;
+	char cb[48];
+	void *destructor;
+	unsigned int data_len;
+	__u16 transport_header;
+	sk_buff_data_t end;
+	unsigned char *head;
+} __attribute__((preserve_access_index));
+
+struct list_head {
+	struct list_head *next;
+} __attribute__((preserve_access_index));
+
+struct rtnl_link_ops {
+	const char *kind;
+} __attribute__((preserve_access_index));
+
+struct net_device {
+	unsigned int flags;
+	netdev_features_t features;
+	int ifindex;
+	possible_net_t nd_net;
+	char name[16];
+	struct list_head ptype_all;
+	const struct rtnl_link_ops *rtnl_link_ops;
 } __attribute__((preserve_access_index));
 
 struct ns_common {
@@ -121,23 +200,8 @@ struct dst_entry {
 	struct net_device *dev;
 } __attribute__((preserve_access_index));
 
-struct net_device {
-	int ifindex;
-	char name[16];
-} __attribute__((preserve_access_index));
-
-struct msghdr {
-	unsigned int msg_flags;
-	struct ubuf_info *msg_ubuf;
-} __attribute__((preserve_access_index));
-
-struct sk_buff {
-	struct sock *sk;
-	char cb[48];
-	void *destructor;
-	unsigned int data_len;
-	sk_buff_data_t end;
-	unsigned char *head;
+struct tcphdr {
+	__be32 seq;
 } __attribute__((preserve_access_index));
 
 struct skb_shared_info {
@@ -208,6 +272,7 @@ struct bpf_perf_event_value {
 enum bpf_map_type {
 	BPF_MAP_TYPE_CGROUP_ARRAY = 8,
 	BPF_MAP_TYPE_HASH = 1,
+	BPF_MAP_TYPE_LRU_HASH = 9,
 	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
 	BPF_MAP_TYPE_PERF_EVENT_ARRAY = 4,
 	BPF_MAP_TYPE_TASK_STORAGE = 29,

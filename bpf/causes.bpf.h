@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Why sends were copied. A copy is seen of an skb, anywhere in the kernel and long
+ * before its completion; what is counted are sends. Between the two stands the run
+ * of sends that share an account in the kernel, and so a completion: a copy leaves
+ * its mark on the run, and the completion counts the run's sends for each mark.
+ */
+#ifndef SENDPATH_CAUSES_BPF_H
+#define SENDPATH_CAUSES_BPF_H
+
+#include "zerocopy.bpf.h"
+
+#define NETIF_F_SG   (1ULL << 0)
+#define NETIF_F_CSUM (1ULL << 1 | 1ULL << 3 | 1ULL << 4) /* IP, HW, IPV6 */
+#define IFF_LOOPBACK 0x8
+#define RUN_MARKS    8
+#define MARK_ASSUMED 0x8000 /* counts only if the completion is flagged */
+#define CLAIM_TRIES  16
+
+struct run_key {
+	__u64 sock;
+	__u32 born;
+	__u32 id; /* of its first send */
+};
+
+/* Which tallies copied data of the run; 0 where there is none. */
+struct run {
+	__u16 marks[RUN_MARKS];
+};
+
+/* Runs that were copied and are not completed. What no completion removes is pushed out. */
+struct run_map {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 65536);
+	__type(key, struct run_key);
+	__type(value, struct run);
+};
+extern struct run_map runs SEC(".maps");
+
+struct tally_index_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, TALLIES_MAX);
+	__type(key, struct tally_key);
+	__type(value, __u32);
+};
+extern struct tally_index_map tally_index SEC(".maps");
+
+/* A hash, because its insertion settles who may use an index. */
+struct tally_info_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, TALLIES_MAX);
+	__type(key, __u32);
+	__type(value, struct tally_info);
+};
+extern struct tally_info_map tally_infos SEC(".maps");
+
+struct tally_map {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, TALLIES_MAX);
+	__type(key, __u32);
+	__type(value, struct tally);
+};
+extern struct tally_map tallies SEC(".maps");
+
+/* Data of a run of sends, seen at some place in the kernel. */
+struct sighting {
+	struct run_key run;
+	__u64 bytes;
+};
+
+/* Whose data does this skb carry? False unless it is zero-copy data of a watched socket. */
+static __always_inline bool sighted(struct sk_buff *skb, struct sighting *seen)
+{
+	void *uarg = skb_uarg(skb);
+	struct zerocopy_socket *s;
+	__u32 id;
+
+	if (!uarg)
+		return false;
+	seen->run.sock = (__u64)uarg_sock(uarg);
+	s = bpf_map_lookup_elem(&sockets, &seen->run.sock);
+	if (!s)
+		return false;
+	id = UARG_READ(uarg, id);
+	seen->run.born = s->born;
+	seen->run.id = (__s32)(id - s->first) < 0 ? s->first : id;
+	seen->bytes = BPF_CORE_READ(skb, data_len);
+	return true;
+}
+
+/* A mark not yet there goes into the first free place. */
+static __always_inline void run__mark(const struct run_key *key, __u16 mark)
+{
+	struct run *run = bpf_map_lookup_elem(&runs, key), fresh = {};
+	volatile __u16 *place;
+	int i;
+
+	if (!run) {
+		bpf_map_update_elem(&runs, key, &fresh, BPF_NOEXIST);
+		run = bpf_map_lookup_elem(&runs, key);
+	}
+	for (i = 0; run && i < RUN_MARKS; i++) {
+		place = &run->marks[i];
+		if (!*place)
+			*place = mark;
+		if (*place == mark)
+			return;
+	}
+}
+
+/* What was assumed turned out otherwise. */
+static __always_inline void run__unmark(const struct run_key *key, __u16 mark)
+{
+	struct run *run = bpf_map_lookup_elem(&runs, key);
+	int i;
+
+	for (i = 0; run && i < RUN_MARKS; i++)
+		if (run->marks[i] == mark)
+			run->marks[i] = 0;
+}
+
+static __always_inline struct tally *tally__get(__u32 index)
+{
+	return bpf_map_lookup_elem(&tallies, &index);
+}
+
+static __always_inline void tally__add(__u32 index, __s64 skbs, __s64 bytes)
+{
+	struct tally *tally = tally__get(index);
+
+	if (!tally)
+		return;
+	__sync_fetch_and_add(&tally->skbs, skbs);
+	__sync_fetch_and_add(&tally->bytes, bytes);
+}
+
+/* An index for a tally that has none yet; of two CPUs at once, one claims in vain. */
+static __always_inline void tally__claim(const struct tally_info *info)
+{
+	__u32 hash = info->key.cause * 31 + info->key.ifindex * 37 + info->key.netns * 41 +
+		     info->key.stack;
+	__u32 index, i;
+
+	for (i = 0; i < CLAIM_TRIES; i++) {
+		index = (hash + i) % TALLIES_MAX;
+		if (index > TALLY_FULL &&
+		    !bpf_map_update_elem(&tally_infos, &index, info, BPF_NOEXIST)) {
+			bpf_map_update_elem(&tally_index, &info->key, &index, BPF_NOEXIST);
+			return;
+		}
+	}
+}
+
+static __always_inline __u32 tally__find(const struct tally_info *info)
+{
+	__u32 *index = bpf_map_lookup_elem(&tally_index, &info->key);
+
+	if (!index) {
+		tally__claim(info);
+		index = bpf_map_lookup_elem(&tally_index, &info->key);
+	}
+	return index ? *index : TALLY_FULL;
+}
+
+static __always_inline void tally__device(struct tally_info *info, struct net_device *dev)
+{
+	if (!dev)
+		return;
+	info->key.ifindex = BPF_CORE_READ(dev, ifindex);
+	info->key.netns = BPF_CORE_READ(dev, nd_net.net, ns.inum);
+	BPF_CORE_READ_STR_INTO(&info->device, dev, name);
+}
+
+/* For a cause that needs no stack. */
+static __always_inline __u32 tally__of(enum cause cause, struct net_device *dev)
+{
+	struct tally_info info = {.key.cause = cause};
+
+	tally__device(&info, dev);
+	return tally__find(&info);
+}
+
+/*
+ * A zero-copy send begins that gets this id. On a route without scatter-gather,
+ * which is not forced on all sockets, the kernel copies at once and flags it.
+ */
+static __always_inline struct zerocopy_socket *zerocopy_begin(struct sock *sk, __u32 id)
+{
+	struct run_key run = {.sock = (__u64)sk, .id = id};
+	struct zerocopy_socket *s = socket__watch(sk, id);
+
+	if (!s || BPF_CORE_READ(sk, sk_route_caps) & NETIF_F_SG)
+		return s;
+	run.born = s->born;
+	run__mark(&run,
+		  tally__of(CAUSE_ROUTE, BPF_CORE_READ(sk, sk_dst_cache, dev)) | MARK_ASSUMED);
+	return s;
+}
+
+/* The sends of a run are completed: for each of its marks, they count. */
+static __always_inline void run__completed(const struct run_key *key, __u32 sends, __u64 bytes,
+					   bool flagged)
+{
+	struct run *run = bpf_map_lookup_elem(&runs, key);
+	struct tally *tally = NULL;
+	bool silent = false;
+	struct totals *t;
+	__u16 mark;
+	int i;
+
+	for (i = 0; run && i < RUN_MARKS; i++) {
+		mark = run->marks[i];
+		if (!mark || (!flagged && mark & MARK_ASSUMED))
+			continue;
+		tally = tally__get(mark & ~MARK_ASSUMED);
+		if (!tally)
+			continue;
+		__sync_fetch_and_add(flagged ? &tally->sends : &tally->silent, sends);
+		silent = !flagged;
+	}
+	if (run)
+		bpf_map_delete_elem(&runs, key);
+	if (flagged && !tally) {
+		tally = tally__get(TALLY_NONE);
+		if (tally)
+			__sync_fetch_and_add(&tally->sends, sends);
+	}
+	t = silent ? totals__get() : NULL;
+	if (!t)
+		return;
+	__sync_fetch_and_add(&t->silent, sends);
+	__sync_fetch_and_add(&t->silent_bytes, bytes);
+}
+
+#endif

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Which limit refused a zero-copy send: the kernel says ENOBUFS for both, and the
+ * same tests are made again when it has. First optmem, as msg_zerocopy_realloc does.
+ */
+#ifndef SENDPATH_REFUSALS_BPF_H
+#define SENDPATH_REFUSALS_BPF_H
+
+#include "state.bpf.h"
+
+#define ENOBUFS	       105
+#define RLIMIT_MEMLOCK 8
+#define RLIM_INFINITY  (~0UL)
+#define CAP_IPC_LOCK   14
+#define PAGE_SHIFT     12
+
+/* Of the whole machine, 0 if unknown; its namespaces have one each since Linux 6.9. */
+const volatile __u32 optmem_max = 0;
+
+#define CACHE_LINE	   64
+#define CACHE_ALIGN(bytes) (((bytes) + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE)
+
+struct netns_core___with_optmem {
+	int sysctl_optmem_max;
+} __attribute__((preserve_access_index));
+
+struct net___with_optmem {
+	struct netns_core___with_optmem core;
+} __attribute__((preserve_access_index));
+
+static __always_inline __u32 optmem_limit(struct sock *sk)
+{
+	struct net___with_optmem *net = (void *)BPF_CORE_READ(sk, __sk_common.skc_net.net);
+
+	if (bpf_core_field_exists(net->core.sysctl_optmem_max))
+		return BPF_CORE_READ(net, core.sysctl_optmem_max);
+	return optmem_max;
+}
+
+static __always_inline bool optmem_exhausted(struct sock *sk)
+{
+	/* SKB_TRUESIZE(0), what a notification is charged. */
+	__u32 size = CACHE_ALIGN(bpf_core_type_size(struct sk_buff)) +
+		     CACHE_ALIGN(bpf_core_type_size(struct skb_shared_info));
+
+	__u32 limit = optmem_limit(sk);
+
+	return limit && (__u32)BPF_CORE_READ(sk, sk_omem_alloc.counter) + size > limit;
+}
+
+/* Before 6.3 capabilities were an array of two words. */
+static __always_inline bool may_lock_memory(struct task_struct *task)
+{
+	const struct cred *cred = BPF_CORE_READ(task, cred);
+	__u64 capabilities = 0;
+
+	bpf_probe_read_kernel(&capabilities, sizeof(capabilities),
+			      (void *)cred + bpf_core_field_offset(struct cred, cap_effective));
+	return capabilities >> CAP_IPC_LOCK & 1;
+}
+
+/* As mm_account_pinned_pages() reckons: two pages more than the bytes need. */
+static __always_inline bool memlock_exhausted(__u64 bytes)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	__u64 limit = BPF_CORE_READ(task, signal, rlim[RLIMIT_MEMLOCK].rlim_cur);
+	__u64 locked = BPF_CORE_READ(task, cred, user, locked_vm.counter);
+
+	return limit != RLIM_INFINITY && !may_lock_memory(task) &&
+	       locked + (bytes >> PAGE_SHIFT) + 2 > limit >> PAGE_SHIFT;
+}
+
+static __always_inline void count_refusal(struct sock *sk, __u64 bytes)
+{
+	struct totals *t = totals__get();
+
+	if (!t)
+		return;
+	if (optmem_exhausted(sk))
+		t->refused_optmem++;
+	else if (memlock_exhausted(bytes))
+		t->refused_memlock++;
+}
+
+#endif

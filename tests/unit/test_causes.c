@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Which cause a stack tells of, with the real table in the addresses of an invented kernel. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "bpf/classify.h"
+#include "user/causes.h"
+#include "user/refusals.h"
+
+#define SIZE 0x100
+
+/* Functions one after the other from 0x1000 on; some in two parts, some missing. */
+static const char *const kernel[] = {
+	"skb_copy_ubufs",  "dev_queue_xmit_nit",   "dev_hard_start_xmit",
+	"__skb_tstamp_tx", "tun_net_xmit",	   "__netif_receive_skb_core",
+	"process_backlog", "__pskb_pull_tail",	   "skb_checksum_help",
+	"xfrm_output",	   "validate_xmit_skb",	   "skb_segment",
+	"netem_enqueue",   "e1000_xmit_frame",	   "__dev_queue_xmit",
+	"skb_copy",	   "__tcp_retransmit_skb", "nfqnl_enqueue_packet",
+};
+#define COUNT (sizeof(kernel) / sizeof(kernel[0]))
+
+static __u64 address(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < COUNT; i++)
+		if (!strcmp(kernel[i], name))
+			return 0x1000 + i * SIZE;
+	fail_msg("no %s in the test's kernel", name);
+	return 0;
+}
+
+static size_t code(const void *context, const char *function, struct address_range ranges[2])
+{
+	size_t i;
+
+	(void)context;
+	for (i = 0; i < COUNT; i++) {
+		if (strcmp(kernel[i], function))
+			continue;
+		ranges[0] = (struct address_range){0x1000 + i * SIZE, 0x1000 + i * SIZE + SIZE / 2};
+		ranges[1] = (struct address_range){ranges[0].to, ranges[0].to + SIZE / 2};
+		return 2;
+	}
+	return 0;
+}
+
+/* Names innermost first, after what the kernel puts above them. */
+static enum cause cause(enum copier copier, unsigned int kinds, const char *const *names)
+{
+	struct place places[PLACES_MAX] = {};
+	__u64 stack[STACK_FRAMES] = {0x10, 0x20};
+	struct copy_site site = {stack, copier, kinds | 1 << DEVICE_ANY};
+	size_t i;
+
+	for (i = 0; names[i]; i++)
+		stack[2 + i] = address(names[i]) + SIZE - 1;
+	return classify(places, (__u32)causes__places(places, PLACES_MAX, code, NULL), &site);
+}
+
+#define STACK(...)                \
+	(const char *const[])     \
+	{                         \
+		__VA_ARGS__, NULL \
+	}
+#define LOOPBACK (1 << DEVICE_LOOPBACK)
+#define NO_SG	 (1 << DEVICE_NO_SCATTER_GATHER)
+
+static void test_causes_of_replaced_pages(void **state)
+{
+	(void)state;
+	assert_int_equal(
+		cause(COPIER_UBUFS, 0,
+		      STACK("skb_copy_ubufs", "dev_queue_xmit_nit", "dev_hard_start_xmit")),
+		CAUSE_PACKET_TAP);
+	assert_int_equal(cause(COPIER_UBUFS, 0,
+			       STACK("skb_copy_ubufs", "__skb_tstamp_tx", "e1000_xmit_frame",
+				     "dev_hard_start_xmit")),
+			 CAUSE_TIMESTAMP);
+	assert_int_equal(cause(COPIER_UBUFS, 0,
+			       STACK("skb_copy_ubufs", "tun_net_xmit", "dev_hard_start_xmit")),
+			 CAUSE_TUN);
+}
+
+static void test_the_device_tells_loopback_from_other_local_delivery(void **state)
+{
+	const char *const *stack =
+		STACK("skb_copy_ubufs", "__netif_receive_skb_core", "process_backlog");
+
+	(void)state;
+	assert_int_equal(cause(COPIER_UBUFS, LOOPBACK, stack), CAUSE_LOOPBACK);
+	assert_int_equal(cause(COPIER_UBUFS, 0, stack), CAUSE_LOCAL_DELIVERY);
+}
+
+static void test_causes_of_pulled_data(void **state)
+{
+	(void)state;
+	assert_int_equal(cause(COPIER_PULL, 0,
+			       STACK("__pskb_pull_tail", "skb_checksum_help", "validate_xmit_skb")),
+			 CAUSE_CHECKSUM);
+	assert_int_equal(cause(COPIER_PULL, 0,
+			       STACK("__pskb_pull_tail", "skb_checksum_help", "xfrm_output")),
+			 CAUSE_IPSEC);
+	assert_int_equal(cause(COPIER_PULL, NO_SG, STACK("__pskb_pull_tail", "validate_xmit_skb")),
+			 CAUSE_NO_SCATTER_GATHER);
+	assert_int_equal(cause(COPIER_PULL, 0, STACK("__pskb_pull_tail", "validate_xmit_skb")),
+			 CAUSE_LINEARIZED);
+	assert_int_equal(
+		cause(COPIER_PULL, 0,
+		      STACK("__pskb_pull_tail", "e1000_xmit_frame", "dev_hard_start_xmit")),
+		CAUSE_DRIVER);
+}
+
+/* The innermost place is the reason; what it is part of is not. */
+static void test_the_innermost_place_wins(void **state)
+{
+	(void)state;
+	assert_int_equal(cause(COPIER_UBUFS, LOOPBACK,
+			       STACK("skb_copy_ubufs", "dev_queue_xmit_nit", "__dev_queue_xmit",
+				     "__netif_receive_skb_core")),
+			 CAUSE_PACKET_TAP);
+	assert_int_equal(cause(COPIER_UBUFS, LOOPBACK,
+			       STACK("skb_copy_ubufs", "__netif_receive_skb_core",
+				     "process_backlog", "__tcp_retransmit_skb")),
+			 CAUSE_LOOPBACK);
+}
+
+static void test_a_place_is_of_its_copier_only(void **state)
+{
+	(void)state;
+	assert_int_equal(cause(COPIER_PULL, 0, STACK("__pskb_pull_tail", "dev_queue_xmit_nit")),
+			 CAUSE_UNCLASSIFIED);
+	assert_int_equal(cause(COPIER_DUPLICATE, 0, STACK("skb_copy", "netem_enqueue")),
+			 CAUSE_QDISC);
+}
+
+static void test_an_outer_place_must_be_near(void **state)
+{
+	(void)state;
+	assert_int_equal(cause(COPIER_PULL, 0,
+			       STACK("__pskb_pull_tail", "skb_checksum_help", "skb_segment",
+				     "validate_xmit_skb", "__dev_queue_xmit", "xfrm_output")),
+			 CAUSE_CHECKSUM);
+}
+
+static void test_what_fits_no_row_is_not_guessed(void **state)
+{
+	(void)state;
+	assert_int_equal(cause(COPIER_DUPLICATE, 0, STACK("skb_copy", "nfqnl_enqueue_packet")),
+			 CAUSE_UNCLASSIFIED);
+}
+
+/* As with kernel.kptr_restrict=2: no address is known. */
+static size_t no_code(const void *context, const char *function, struct address_range ranges[2])
+{
+	(void)context;
+	(void)function;
+	(void)ranges;
+	return 0;
+}
+
+static void test_hidden_addresses_leave_no_places(void **state)
+{
+	struct place places[PLACES_MAX];
+
+	(void)state;
+	assert_int_equal(causes__places(places, PLACES_MAX, no_code, NULL), 0);
+}
+
+static void test_every_cause_has_its_words(void **state)
+{
+	enum cause c;
+	enum refusal r;
+	size_t rows = 0;
+
+	(void)state;
+	for (c = 0; c < CAUSES; c++) {
+		assert_non_null(cause__get(c)->title);
+		assert_non_null(cause__get(c)->meaning);
+		assert_non_null(cause__get(c)->remedy);
+		assert_int_equal(cause__find(cause__get(c)->name), c);
+	}
+	assert_int_equal(cause__find("no such cause"), CAUSES);
+	while (cause_places[rows].function)
+		rows++;
+	/* Each may be in two parts. */
+	assert_true(2 * rows <= PLACES_MAX);
+	for (r = 0; r < REFUSALS; r++)
+		assert_ptr_equal(refusal__find(refusal__get(r)->name), refusal__get(r));
+}
+
+static void test_an_errno_has_its_refusal(void **state)
+{
+	(void)state;
+	assert_int_equal(refusal__of(105), REFUSAL_ENOBUFS);
+	assert_int_equal(refusal__of(95), REFUSAL_UNSUPPORTED);
+	assert_int_equal(refusal__of(11), REFUSAL_FULL);
+	assert_int_equal(refusal__of(32), REFUSAL_OTHER);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_causes_of_replaced_pages),
+		cmocka_unit_test(test_the_device_tells_loopback_from_other_local_delivery),
+		cmocka_unit_test(test_causes_of_pulled_data),
+		cmocka_unit_test(test_the_innermost_place_wins),
+		cmocka_unit_test(test_a_place_is_of_its_copier_only),
+		cmocka_unit_test(test_an_outer_place_must_be_near),
+		cmocka_unit_test(test_what_fits_no_row_is_not_guessed),
+		cmocka_unit_test(test_hidden_addresses_leave_no_places),
+		cmocka_unit_test(test_every_cause_has_its_words),
+		cmocka_unit_test(test_an_errno_has_its_refusal),
+	};
+
+	return cmocka_run_group_tests_name("causes", tests, NULL, NULL);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Why the kernel copies zero-copy sends: a row a cause, and the places in the kernel
+ * that tell of it. Data; what becomes of a stack is bpf/classify.h.
+ */
+#ifndef SENDPATH_CAUSES_H
+#define SENDPATH_CAUSES_H
+
+#include "bpf/abi.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct cause_row {
+	const char *name;    /* as in the run record */
+	const char *title;   /* for people: "tcpdump or another packet tap" */
+	const char *meaning; /* one sentence: what the kernel does */
+	const char *remedy;  /* one sentence: what helps, or that nothing does */
+};
+
+struct cause_place {
+	const char *function; /* the copier's caller, or further out */
+	const char *outer;    /* NULL, or a function that this was called from */
+	unsigned int copiers; /* enum copier */
+	enum device_kind device;
+	enum cause cause;
+};
+
+const struct cause_row *cause__get(enum cause cause);
+/* CAUSES if there is none of that name. */
+enum cause cause__find(const char *name);
+
+/* The places, innermost first where they nest; ends with a NULL function. */
+extern const struct cause_place cause_places[];
+
+/* Where code lies: up to two ranges of a function and what the compiler made of it. */
+typedef size_t (*cause_code)(const void *context, const char *function,
+			     struct address_range ranges[2]);
+
+/* The table in a kernel's addresses; functions that it lacks are left out. Returns how many. */
+size_t causes__places(struct place *places, size_t max, cause_code code, const void *context);
+
+#endif
