@@ -227,6 +227,53 @@ int BPF_KRETPROBE(send_multi_return, int ret)
 }
 
 /*
+ * Before "tcp: Convert do_tcp_sendpages() to use MSG_SPLICE_PAGES" (6.5) sendfile and
+ * splice hand TCP one page after the other, past tcp_sendmsg.
+ */
+static __always_inline void sendpage_begin(struct sock *sk, __u64 size)
+{
+	struct thread *thread = gate == GATE_OPEN ? thread__get() : NULL;
+
+	if (!thread || !(thread->role & ROLE_SENDER))
+		return;
+	thread->notification = 0;
+	send_begin(thread, sk, current_call(), 0, size);
+}
+
+SEC("fentry/tcp_sendpage")
+int BPF_PROG(sendpage_fentry, struct sock *sk, void *page, int offset, size_t size)
+{
+	sendpage_begin(sk, size);
+	return 0;
+}
+
+SEC("fexit/tcp_sendpage")
+int BPF_PROG(sendpage_fexit, struct sock *sk, void *page, int offset, size_t size, int flags,
+	     int ret)
+{
+	__u64 now = bpf_ktime_get_ns();
+	struct thread *thread = gate ? thread__peek() : NULL;
+
+	if (thread && thread->sock == (__u64)sk)
+		send_end(thread, sk, ret, now);
+	return 0;
+}
+
+SEC("kprobe/tcp_sendpage")
+int BPF_KPROBE(sendpage_kprobe, struct sock *sk, void *page, int offset, size_t size)
+{
+	sendpage_begin(sk, size);
+	return 0;
+}
+
+SEC("kretprobe/tcp_sendpage")
+int BPF_KRETPROBE(sendpage_kretprobe, int ret)
+{
+	sendmsg_end(ret);
+	return 0;
+}
+
+/*
  * args: sk, msg, skb, size_goal. Fires once per pass of the loop; the first pass
  * is the start. This send has its id already: msg_zerocopy_realloc came earlier.
  */

@@ -173,6 +173,8 @@ static void want_symbols_of(struct features *f, const struct hook_way *way)
 
 	for (name = way->functions; *name; name++)
 		want_symbol(f, *name, false);
+	if (way->also)
+		want_symbol(f, way->also, false);
 }
 
 /* Without the table nothing is found in it: the plan then says so of each function. */

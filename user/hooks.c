@@ -29,6 +29,8 @@ static const struct hook hooks[HOOK_COUNT] = {
 				.span = "tcp_sendmsg",
 				.programs = {"send_fentry", "send_fexit"},
 				.functions = {"tcp_sendmsg"},
+				.also = "tcp_sendpage",
+				.also_programs = {"sendpage_fentry", "sendpage_fexit"},
 				.preemptible = true,
 			},
 			{
@@ -43,6 +45,8 @@ static const struct hook hooks[HOOK_COUNT] = {
 				.span = "tcp_sendmsg",
 				.programs = {"send_kprobe", "send_kretprobe"},
 				.functions = {"tcp_sendmsg"},
+				.also = "tcp_sendpage",
+				.also_programs = {"sendpage_kprobe", "sendpage_kretprobe"},
 				.misses = FEW_RETURNS,
 			},
 			{

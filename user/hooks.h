@@ -44,7 +44,10 @@ struct hook_way {
 	/* NULL-terminated: names that kernels gave the function to attach to; any will do. */
 	const char *functions[4];
 	struct tracepoint_need tracepoints[5]; /* ends with a NULL name; needs them all */
-	const char *type;		       /* a struct that the kernel must have, or NULL */
+	/* A function of some kernels only that is a second way in, and what attaches to it. */
+	const char *also;
+	const char *also_programs[3];
+	const char *type;   /* a struct that the kernel must have, or NULL */
 	const char *code;   /* a function whose place in memory must be known, or NULL */
 	const char *misses; /* what it could miss, or NULL */
 	bool preemptible; /* its programs run as parts of threads, which can be preempted in them */

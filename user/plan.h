@@ -37,6 +37,7 @@ enum hook_status { HOOK_PLANNED, HOOK_UNAVAILABLE, HOOK_DISABLED };
 struct plan_entry {
 	const struct hook_way *way; /* NULL unless planned */
 	enum hook_status status;
+	bool also;		 /* the kernel has the way's second function, too */
 	char symbol[SYMBOL_MAX]; /* what it attaches to */
 	char reason[512];	 /* why not; or what it could miss */
 };
@@ -59,6 +60,9 @@ bool plan__resolve(struct plan *plan, const struct kernel_facts *facts, enum mec
  */
 bool plan__only(struct plan *plan, const struct kernel_facts *facts, enum hook_id id,
 		const struct hook_way *way);
+
+/* The entry's programs, one after the other, and what each attaches to; NULL after the last. */
+const char *plan_entry__program(const struct plan_entry *entry, size_t i, const char **symbol);
 
 /* The mechanism that times calls; MECHANISM_OFF where none is to. */
 enum mechanism plan__tier(const struct plan *plan);

@@ -30,7 +30,8 @@ static int load_only_planned(struct sendpath *skel, const struct plan *plan)
 {
 	const struct plan_entry *entry;
 	struct bpf_program *program;
-	const char *const *name;
+	const char *name, *symbol;
+	size_t i;
 	enum hook_id id;
 	int err = 0;
 
@@ -38,8 +39,8 @@ static int load_only_planned(struct sendpath *skel, const struct plan *plan)
 		bpf_program__set_autoload(program, false);
 	for (id = 0; id < HOOK_COUNT; id++) {
 		entry = &plan->entries[id];
-		for (name = entry->way ? entry->way->programs : NULL; name && *name && !err; name++)
-			err = plan_program(skel, *name, entry->symbol);
+		for (i = 0; !err && (name = plan_entry__program(entry, i, &symbol)); i++)
+			err = plan_program(skel, name, symbol);
 	}
 	return err;
 }
@@ -152,15 +153,16 @@ static int attach_program(struct tracer *t, const char *name, const char *symbol
 
 static int attach_hook(struct tracer *t, struct plan_entry *entry)
 {
-	const char *const *name;
+	const char *name, *symbol;
+	size_t i;
 	int err;
 
-	for (name = entry->way->programs; *name; name++) {
-		err = attach_program(t, *name, entry->symbol);
+	for (i = 0; (name = plan_entry__program(entry, i, &symbol)); i++) {
+		err = attach_program(t, name, symbol);
 		if (!err)
 			continue;
-		snprintf(entry->reason, sizeof(entry->reason), "attaching to %s failed: %s",
-			 entry->symbol, strerror(-err));
+		snprintf(entry->reason, sizeof(entry->reason), "attaching to %s failed: %s", symbol,
+			 strerror(-err));
 		entry->way = NULL;
 		entry->status = HOOK_UNAVAILABLE;
 		return err;

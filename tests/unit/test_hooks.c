@@ -214,6 +214,34 @@ static void test_nothing_there_gives_every_reason(void **state)
 			    "this kernel has no tracepoint sys_enter");
 }
 
+static void test_a_second_way_in(void **state)
+{
+	struct fake kernel = full;
+	const char *symbol;
+	struct plan plan;
+	size_t i;
+
+	(void)state;
+	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, true));
+	assert_false(plan.entries[HOOK_SEND].also);
+	assert_null(plan_entry__program(&plan.entries[HOOK_SEND], 2, &symbol));
+	for (i = 0; kernel.functions[i]; i++)
+		;
+	kernel.functions[i] = "tcp_sendpage";
+	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, true));
+	assert_true(plan.entries[HOOK_SEND].also);
+	assert_string_equal(plan_entry__program(&plan.entries[HOOK_SEND], 1, &symbol),
+			    "send_fexit");
+	assert_string_equal(symbol, "tcp_sendmsg");
+	assert_string_equal(plan_entry__program(&plan.entries[HOOK_SEND], 3, &symbol),
+			    "sendpage_fexit");
+	assert_string_equal(symbol, "tcp_sendpage");
+	assert_null(plan_entry__program(&plan.entries[HOOK_SEND], 4, &symbol));
+	plan.entries[HOOK_SEND].way = NULL;
+	plan.entries[HOOK_SEND].also = false;
+	assert_null(plan_entry__program(&plan.entries[HOOK_SEND], 0, &symbol));
+}
+
 static void test_completions_of_io_uring_need_its_zero_copy(void **state)
 {
 	struct fake kernel = full;
@@ -432,6 +460,7 @@ int main(void)
 		cmocka_unit_test(test_locked_kernel_falls_back_and_says_what_it_misses),
 		cmocka_unit_test(test_hidden_addresses_cost_the_exact_flag),
 		cmocka_unit_test(test_nothing_there_gives_every_reason),
+		cmocka_unit_test(test_a_second_way_in),
 		cmocka_unit_test(test_completions_of_io_uring_need_its_zero_copy),
 		cmocka_unit_test(test_copying_loads_do_without_zerocopy_hooks),
 		cmocka_unit_test(test_kprobes_stand_in_for_refused_tracing_programs),
