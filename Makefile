@@ -220,7 +220,7 @@ cross:
 	esac
 
 bench: bench-packages
-	$(Q)$(PARALLEL) all
+	$(Q)$(PARALLEL) all test-programs
 	$(Q)$(MAKE) --no-print-directory cross
 	$(Q)$(AS_ROOT) $(PYTHON) tests/bench/bench.py
 

@@ -168,7 +168,8 @@ static void wait_for_end(struct watch *w, const struct run_setup *setup, struct 
 		ready = ms ? poll(w->ends, w->count, live__ms_left(setup->live, ms)) : 0;
 		if (ready > 0)
 			look_at(w);
-		live__tick(setup->live, tracer);
+		if (ms_left(w)) /* else the last line is about to come */
+			live__tick(setup->live, tracer);
 		pass_on(w);
 		if (!ms || (setup->tick && setup->tick(setup->tick_context) && !w->child))
 			return;
