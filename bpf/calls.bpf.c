@@ -240,6 +240,27 @@ int send_length(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
+/*
+ * args: sk, ret, flags. What another protocol sends over TCP (kTLS) does not come by
+ * tcp_sendmsg: beside the hooks of that, this counts it, untimed.
+ */
+SEC("raw_tp/sock_send_length")
+int send_over_tcp(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct thread *thread = gate == GATE_OPEN ? thread__get() : NULL;
+	struct sock *sk = (struct sock *)ctx->args[0];
+	struct pt_regs *regs;
+	enum call_kind kind;
+
+	if (!thread || !(thread->role & ROLE_SENDER) || !is_tcp(sk) ||
+	    !BPF_CORE_READ((struct inet_connection_sock *)sk, icsk_ulp_ops))
+		return 0;
+	kind = current_call();
+	regs = call_regs();
+	count_send(sk, kind, call_flags(kind, regs), call_size(kind, regs), (int)ctx->args[1], 0);
+	return 0;
+}
+
 /* The socket behind a file descriptor of the current task, NULL if it is none. */
 static __always_inline struct sock *socket_of(int fd)
 {

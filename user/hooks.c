@@ -63,6 +63,18 @@ static const struct hook hooks[HOOK_COUNT] = {
 			},
 		},
 	},
+	[HOOK_SEND_OVER] = {
+		.name = "send over TCP",
+		.purpose = "bytes and errors of sends that kTLS takes before TCP",
+		.observed_only = true,
+		.ways = {
+			{
+				.mechanism = MECHANISM_TRACEPOINT,
+				.programs = {"send_over_tcp"},
+				.tracepoints = {{"sock_send_length", 2}},
+			},
+		},
+	},
 	[HOOK_COMPLETION] = {
 		.name = "completion",
 		.purpose = "whether a zero-copy send was flagged as copied",

@@ -20,6 +20,7 @@ enum mechanism {
 /* What a hook answers; the index into a plan. */
 enum hook_id {
 	HOOK_SEND,
+	HOOK_SEND_OVER,
 	HOOK_COMPLETION,
 	HOOK_SKB_COPY,
 	HOOK_SKB_SEGMENT,
@@ -56,6 +57,8 @@ struct hook {
 	const char *name;
 	const char *purpose;
 	bool zerocopy_only;		/* of no use to a load that never asks for zero-copy */
+	bool observed_only;		/* for what our own load does not do, and beside functions
+					   only: the tracepoints of sends see it */
 	bool preemptible;		/* runs as part of a thread, not of an interrupt */
 	struct hook_way ways[WAYS_MAX]; /* best first; ends with MECHANISM_NONE */
 };

@@ -179,17 +179,32 @@ static void disable(struct plan_entry *entry, const char *why)
 	say(entry, "%s", why, "");
 }
 
-bool plan__resolve(struct plan *plan, const struct kernel_facts *facts, enum mechanism forced,
-		   bool zerocopy)
+/* Why there is no use for the hook; NULL: there is. */
+static const char *useless(const struct hook *hook, const struct plan *plan, enum mechanism forced,
+			   enum plan_for what)
 {
+	if (forced == MECHANISM_OFF)
+		return TURNED_OFF;
+	if (hook->zerocopy_only && what == PLAN_COPYING_LOAD)
+		return "this load never asks for zero-copy";
+	if (hook->observed_only && what != PLAN_OBSERVATION)
+		return "no load of ours does that";
+	if (hook->observed_only && plan__tier(plan) == MECHANISM_TRACEPOINT)
+		return "the tracepoints of sends see it";
+	return NULL;
+}
+
+bool plan__resolve(struct plan *plan, const struct kernel_facts *facts, enum mechanism forced,
+		   enum plan_for what)
+{
+	const char *why;
 	enum hook_id id;
 
 	memset(plan, 0, sizeof(*plan));
 	for (id = 0; id < HOOK_COUNT; id++) {
-		if (forced == MECHANISM_OFF)
-			disable(&plan->entries[id], TURNED_OFF);
-		else if (hook__get(id)->zerocopy_only && !zerocopy)
-			disable(&plan->entries[id], "this load never asks for zero-copy");
+		why = useless(hook__get(id), plan, forced, what);
+		if (why)
+			disable(&plan->entries[id], why);
 		else
 			resolve_hook(&plan->entries[id], id, facts, forced);
 	}

@@ -44,13 +44,16 @@ struct plan {
 	struct plan_entry entries[HOOK_COUNT];
 };
 
+/* What is measured. */
+enum plan_for { PLAN_COPYING_LOAD, PLAN_ZEROCOPY_LOAD, PLAN_OBSERVATION };
+
 /*
  * Chooses a way for each hook. A forced mechanism is the only one to time sends;
  * the other hooks then come by it or by a tracepoint. MECHANISM_OFF disables all.
  * False if sends cannot be timed as asked: the entry's reason says why.
  */
 bool plan__resolve(struct plan *plan, const struct kernel_facts *facts, enum mechanism forced,
-		   bool zerocopy);
+		   enum plan_for what);
 
 /*
  * A plan of one hook by one way, all others disabled: to find out whether it works.

@@ -35,7 +35,7 @@ def test_every_way_of_every_hook_is_tried(untouched):
     header, *lines = analyze("doctor", "--hooks").stdout.splitlines()
     assert header.split("\t") == ["hook", "mechanism", "symbol", "status", "reason"]
     rows = [line.split("\t") for line in lines]
-    assert {row[0] for row in rows} == {"send", "completion", "skb copy", "skb segment", "skb pull",
+    assert {row[0] for row in rows} == {"send", "send over TCP", "completion", "skb copy", "skb segment", "skb pull",
                                        "skb duplicate", "receiver copy"}
     assert {row[1] for row in rows} == {"fentry", "kprobe", "tracepoint"}
     for hook, mechanism, symbol, status, reason in rows:

@@ -130,6 +130,14 @@ struct sock {
 	u16 sk_protocol;
 } __attribute__((preserve_access_index));
 
+struct tcp_ulp_ops {
+
+} __attribute__((preserve_access_index));
+
+struct inet_connection_sock {
+	const struct tcp_ulp_ops *icsk_ulp_ops;
+} __attribute__((preserve_access_index));
+
 struct msghdr {
 	unsigned int msg_flags;
 } __attribute__((preserve_access_index));

@@ -129,6 +129,14 @@ struct sock {
 	netdev_features_t sk_route_caps;
 } __attribute__((preserve_access_index));
 
+struct tcp_ulp_ops {
+
+} __attribute__((preserve_access_index));
+
+struct inet_connection_sock {
+	const struct tcp_ulp_ops *icsk_ulp_ops;
+} __attribute__((preserve_access_index));
+
 struct msghdr {
 	unsigned int msg_flags;
 } __attribute__((preserve_access_index));
