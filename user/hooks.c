@@ -64,7 +64,7 @@ static const struct hook hooks[HOOK_COUNT] = {
 		},
 	},
 	[HOOK_SEND_OVER] = {
-		.name = "send over TCP",
+		.name = "kTLS send",
 		.purpose = "bytes and errors of sends that kTLS takes before TCP",
 		.observed_only = true,
 		.ways = {

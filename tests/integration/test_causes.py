@@ -213,7 +213,7 @@ def test_ktls(tmp_path, tier):
     seen = observe(tmp_path, tier, options=["--tls"], address="127.0.0.1")
     zerocopy = seen.record["zerocopy"]
     assert seen.counts["failed"] == 50 and seen.counts["errno"] == 95
-    if hook(seen.record, "send over TCP")["status"] == "unavailable":
+    if hook(seen.record, "kTLS send")["status"] == "unavailable":
         assert zerocopy["requests"] == 0
         return
     assert only(zerocopy["refused"]) == {"cause": "not_supported", "errno": "EOPNOTSUPP",
