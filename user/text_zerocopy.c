@@ -81,8 +81,8 @@ static void answers(const struct cell *cell, FILE *out)
 	char text[UNITS_TEXT_MAX];
 
 	answer("the application was told:", told, told_known, "copied", out);
-	fprintf(out, "  %-26s %10s  (", "the kernel flagged:",
-		flagged_known ? count(flagged, text) : "not known");
+	fprintf(out, "  %-26s %10s  (",
+		"the kernel flagged:", flagged_known ? count(flagged, text) : "not known");
 	if (print_hook(cell->records[0], "completion", out))
 		fputs(", before notifications merge", out);
 	fputs(")\n", out);
