@@ -15,6 +15,7 @@
  */
 #include "causes.bpf.h"
 #include "counters.bpf.h"
+#include "flight.bpf.h"
 #include "refusals.bpf.h"
 #include "syscalls.bpf.h"
 
@@ -51,12 +52,17 @@ static __always_inline void count_error(__u32 slot, int error)
 		(*count)++;
 }
 
-/* A flagged send is accepted but not zero-copy on a socket without SO_ZEROCOPY. */
-static __always_inline bool zerocopy_ignored(struct sock *sk, long ret)
+static __always_inline bool zerocopy_enabled(struct sock *sk)
 {
 	__u64 enabled = 1ULL << bpf_core_enum_value(enum sock_flags, SOCK_ZEROCOPY);
 
-	return !ret || !(BPF_CORE_READ(sk, __sk_common.skc_flags) & enabled);
+	return BPF_CORE_READ(sk, __sk_common.skc_flags) & enabled;
+}
+
+/* A flagged send is accepted but not zero-copy on a socket without SO_ZEROCOPY. */
+static __always_inline bool zerocopy_ignored(struct sock *sk, long ret)
+{
+	return !ret || !zerocopy_enabled(sk);
 }
 
 /* One send returned. ns is 0 where its start was not seen. Returns where it was counted. */
@@ -96,8 +102,25 @@ static __always_inline void send_begin(struct thread *thread, struct sock *sk, e
 	thread->flags = flags;
 	thread->kind = kind;
 	thread->size = size;
+	thread->flight = 0;
 	counters__begin(thread);
 	thread->start = bpf_ktime_get_ns();
+}
+
+/* A zero-copy send that was followed, or whose id was guessed, returned. */
+static __always_inline void flight_end(struct thread *thread, struct sock *sk, long ret)
+{
+	__u64 key = (__u64)sk;
+	struct zerocopy_socket *s = bpf_map_lookup_elem(&sockets, &key);
+	struct totals *t = totals__get();
+
+	if (s && thread->flight && ret <= 0)
+		flight__failed(thread, s);
+	if (thread->flight && ret > (long)thread->size && t)
+		t->unsized++; /* it has more parts than were read */
+	if (s && thread->guessed)
+		__sync_fetch_and_add(&s->under_way, -1);
+	thread->flight = thread->guessed = 0;
 }
 
 static __always_inline void send_end(struct thread *thread, struct sock *sk, long ret, __u64 now)
@@ -109,6 +132,8 @@ static __always_inline void send_end(struct thread *thread, struct sock *sk, lon
 	if (t)
 		t->ended++;
 	thread->sock = 0;
+	if (thread->flags & MSG_ZEROCOPY)
+		flight_end(thread, sk, ret);
 	s = count_send(sk, thread->kind, thread->flags, thread->size, ret, now - thread->start);
 	if (s)
 		counters__add(s, thread);
@@ -192,6 +217,58 @@ int BPF_KRETPROBE(send_multi_return, int ret)
 }
 
 /*
+ * The send that this thread is in got the socket's last id. The socket is locked: no
+ * other send can have got one since.
+ */
+static __always_inline void flight_begin(struct thread *thread, struct sock *sk)
+{
+	__u64 key = (__u64)sk;
+	struct zerocopy_socket *s = bpf_map_lookup_elem(&sockets, &key);
+
+	if (s)
+		flight__begin(thread, s, next_id(sk) - 1);
+}
+
+/* msg_zerocopy_realloc returned: NULL where the send is refused. */
+static __always_inline void booked(void *uarg)
+{
+	struct thread *thread = gate ? thread__peek() : NULL;
+
+	if (uarg && thread && thread->sock)
+		flight_begin(thread, (struct sock *)thread->sock);
+}
+
+/* Three arguments come before the result, and in Linux 6.16 a fourth came to them. */
+SEC("fexit/msg_zerocopy_realloc")
+int BPF_PROG(booked_fexit, struct sock *sk)
+{
+	booked((void *)function_result(ctx, 3));
+	return 0;
+}
+
+SEC("kretprobe/msg_zerocopy_realloc")
+int BPF_KRETPROBE(booked_kretprobe, void *uarg)
+{
+	booked(uarg);
+	return 0;
+}
+
+SEC("kretprobe.multi/msg_zerocopy_realloc")
+int BPF_KRETPROBE(booked_multi, void *uarg)
+{
+	booked(uarg);
+	return 0;
+}
+
+/* Does the kernel book this send, and give it an id? Not one of io_uring's, which has its own. */
+static __always_inline bool is_booked(struct sock *sk, struct msghdr *msg)
+{
+	if (bpf_core_field_exists(msg->msg_ubuf) && BPF_CORE_READ(msg, msg_ubuf))
+		return false;
+	return zerocopy_enabled(sk);
+}
+
+/*
  * args: sk, msg, skb, size_goal. Fires once per pass of the loop; the first pass
  * is the start. This send has its id already: msg_zerocopy_realloc came earlier.
  */
@@ -209,6 +286,10 @@ int send_loop(struct bpf_raw_tracepoint_args *ctx)
 	if (flags & MSG_ZEROCOPY)
 		zerocopy_begin(sk, next_id(sk) - 1);
 	send_begin(thread, sk, current_call(), flags, 0);
+	if (flags & MSG_ZEROCOPY && is_booked(sk, msg)) {
+		thread->size = BPF_CORE_READ(msg, msg_iter.count);
+		flight_begin(thread, sk);
+	}
 	return 0;
 }
 
@@ -286,6 +367,29 @@ static __always_inline bool sends_once(enum call_kind kind)
 	       kind == CALL_WRITEV;
 }
 
+/*
+ * Before its socket is locked a send has no id: it is to get the socket's next one. That
+ * is so unless another thread's send comes in between, which began before this one
+ * returned: from then on the ids of that socket are not guessed, and none is timed.
+ */
+static __always_inline void flight_guess(struct thread *thread, struct sock *sk)
+{
+	__u64 key = (__u64)sk;
+	struct zerocopy_socket *s = bpf_map_lookup_elem(&sockets, &key);
+	struct totals *t = totals__get();
+
+	if (!s || !t)
+		return;
+	__sync_fetch_and_add(&s->under_way, 1);
+	thread->guessed = 1;
+	if (*(volatile __u32 *)&s->under_way > 1)
+		s->shared = 1;
+	if (s->shared)
+		t->unfollowed++;
+	else
+		flight__begin(thread, s, next_id(sk));
+}
+
 /* args: regs, number */
 SEC("raw_tp/sys_enter")
 int send_enter(struct bpf_raw_tracepoint_args *ctx)
@@ -308,6 +412,8 @@ int send_enter(struct bpf_raw_tracepoint_args *ctx)
 	if (flags & MSG_ZEROCOPY)
 		zerocopy_begin(sk, next_id(sk));
 	send_begin(thread, sk, kind, flags, call_size(kind, regs));
+	if (flags & MSG_ZEROCOPY && !ids_seen && zerocopy_enabled(sk))
+		flight_guess(thread, sk);
 	return 0;
 }
 

@@ -92,8 +92,8 @@ static void hook(const struct plan_entry *entry, enum hook_id id)
 		line(name, "%s: %s%s%s%s", mechanism_name(entry->way->mechanism), entry->symbol,
 		     entry->reason[0] ? " (" : "", entry->reason, entry->reason[0] ? ")" : "");
 	else
-		line(name, "%s: %s",
-		     entry->status == HOOK_DISABLED ? "not needed" : "unavailable", entry->reason);
+		line(name, "%s: %s", entry->status == HOOK_DISABLED ? "not needed" : "unavailable",
+		     entry->reason);
 }
 
 /* Can sends be timed? */

@@ -62,6 +62,9 @@ bool plan__resolve(struct plan *plan, const struct kernel_facts *facts, enum mec
 bool plan__only(struct plan *plan, const struct kernel_facts *facts, enum hook_id id,
 		const struct hook_way *way);
 
+/* Is this hook had by tracepoints? */
+bool plan__by_tracepoint(const struct plan *plan, enum hook_id id);
+
 /* The mechanism that times calls; MECHANISM_OFF where none is to. */
 enum mechanism plan__tier(const struct plan *plan);
 

@@ -11,6 +11,8 @@ void text__comparison(const struct cells *cells, FILE *out);
 /* Instead of the comparison, where no load was run. */
 void text__observed(const struct cells *cells, FILE *out);
 void text__zerocopy(const struct cells *cells, FILE *out);
+/* Of one cell, below its lines of zero-copy: when sends complete, and what hearing of it costs. */
+void text__completion(const struct cell *cell, FILE *out);
 void text__histograms(const struct cells *cells, FILE *out);
 void text__counters(const struct cells *cells, FILE *out);
 /* What to make of it, in words; the end of the report. */

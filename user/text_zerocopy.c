@@ -180,6 +180,7 @@ void text__zerocopy(const struct cells *cells, FILE *out)
 		answers(&cells->cells[i], out);
 		skb_copies(&cells->cells[i], out);
 		refusals(&cells->cells[i], out);
+		text__completion(&cells->cells[i], out);
 	}
 	if (any)
 		fputc('\n', out);

@@ -12,7 +12,7 @@
 
 /* A kernel as a list of what it has. */
 struct fake {
-	const char *functions[12]; /* in its code and its BTF */
+	const char *functions[16]; /* in its code and its BTF */
 	struct {
 		const char *name, *variant;
 	} variants[4];
@@ -82,7 +82,8 @@ static bool resolve(struct plan *plan, const struct fake *kernel, enum mechanism
 
 static const struct fake full = {
 	.functions = {"tcp_sendmsg", "__msg_zerocopy_callback", "skb_copy_ubufs", "skb_segment",
-		      "__pskb_pull_tail", "skb_copy"},
+		      "__pskb_pull_tail", "skb_copy", "msg_zerocopy_realloc",
+		      "sock_dequeue_err_skb", "inet_recv_error"},
 	.tracepoints = {{"tcp_sendmsg_locked", 4},
 			{"sock_send_length", 3},
 			{"inet_sk_error_report", 1},
@@ -261,7 +262,7 @@ static void test_a_preemptible_kernel_gets_kprobes_where_threads_run(void **stat
 
 	(void)state;
 	kernel.preempts = kernel.graph = true;
-	kernel.functions[6] = "skb_copy_datagram_iter";
+	kernel.functions[9] = "skb_copy_datagram_iter";
 	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
 	assert_int_equal(plan__tier(&plan), MECHANISM_KPROBE);
 	assert_string_equal(plan.entries[HOOK_SEND].reason, "");
@@ -314,6 +315,44 @@ static void test_a_function_is_found_by_its_older_name(void **state)
 	assert_string_equal(plan.entries[HOOK_COMPLETION].symbol, "sock_zerocopy_callback");
 	assert_int_equal(plan.entries[HOOK_COMPLETION].way->mechanism, MECHANISM_FENTRY);
 	assert_string_equal(plan.entries[HOOK_COMPLETION].reason, "");
+}
+
+/* What the send hook's own program does is had where that is attached, and only there. */
+static void test_ids_come_with_the_sends(void **state)
+{
+	struct fake kernel = full;
+	struct plan plan;
+
+	(void)state;
+	assert_true(resolve(&plan, &kernel, MECHANISM_TRACEPOINT, PLAN_ZEROCOPY_LOAD));
+	assert_string_equal(plan.entries[HOOK_SEND_ID].symbol, "tcp_sendmsg_locked");
+	assert_string_equal(plan.entries[HOOK_SEND_ID].reason, "");
+	kernel.tracepoints[0].name = "no_such_tracepoint";
+	kernel.tracepoints[10].name = "sys_exit";
+	kernel.tracepoints[10].args = 2;
+	assert_true(resolve(&plan, &kernel, MECHANISM_TRACEPOINT, PLAN_ZEROCOPY_LOAD));
+	assert_string_equal(plan.entries[HOOK_SEND_ID].symbol, "sys_enter");
+	assert_non_null(strstr(plan.entries[HOOK_SEND_ID].reason, "guesses"));
+	kernel.functions[6] = "sock_zerocopy_realloc";
+	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
+	assert_string_equal(plan.entries[HOOK_SEND_ID].symbol, "sock_zerocopy_realloc");
+	kernel.functions[6] = "no_such_function";
+	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
+	assert_int_equal(plan.entries[HOOK_SEND_ID].status, HOOK_UNAVAILABLE);
+}
+
+static void test_reading_is_timed_by_functions_alone(void **state)
+{
+	struct plan plan;
+
+	(void)state;
+	assert_true(resolve(&plan, &full, MECHANISM_TRACEPOINT, PLAN_ZEROCOPY_LOAD));
+	assert_int_equal(plan.entries[HOOK_ERROR_READ].status, HOOK_UNAVAILABLE);
+	assert_string_equal(plan.entries[HOOK_ERROR_READ].reason, "no tracepoint sees it");
+	assert_true(plan__by_tracepoint(&plan, HOOK_ERROR_QUEUE));
+	assert_true(resolve(&plan, &full, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
+	assert_string_equal(plan.entries[HOOK_ERROR_READ].symbol, "inet_recv_error");
+	assert_false(plan__by_tracepoint(&plan, HOOK_ERROR_QUEUE));
 }
 
 /* Some callers use the variant: those calls would go by unseen, which the plan says. */
@@ -408,6 +447,7 @@ static void test_table_is_sound(void **state)
 			assert_true(!way->functions[0] == (way->mechanism == MECHANISM_TRACEPOINT));
 			assert_null(way->tracepoints[4].name);
 			assert_true(!way->span == (id != HOOK_SEND));
+			assert_true(!way->span == !way->flight_span);
 		}
 		assert_true(i > 0);
 	}
@@ -431,6 +471,8 @@ int main(void)
 		cmocka_unit_test(test_forced_kprobe_never_uses_fentry),
 		cmocka_unit_test(test_none_turns_every_hook_off),
 		cmocka_unit_test(test_a_function_is_found_by_its_older_name),
+		cmocka_unit_test(test_ids_come_with_the_sends),
+		cmocka_unit_test(test_reading_is_timed_by_functions_alone),
 		cmocka_unit_test(test_a_variant_beside_the_function_is_said),
 		cmocka_unit_test(test_a_variant_instead_of_the_function_is_refused_by_name),
 		cmocka_unit_test(test_a_renamed_function_with_its_own_arguments_is_found),

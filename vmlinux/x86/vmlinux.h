@@ -16,6 +16,7 @@ struct signal_struct;
 struct sk_buff;
 struct sock;
 struct task_struct;
+struct ubuf_info;
 struct user_struct;
 
 typedef unsigned char __u8;
@@ -108,6 +109,14 @@ struct socket {
 	struct sock *sk;
 } __attribute__((preserve_access_index));
 
+struct tcp_ulp_ops {
+
+} __attribute__((preserve_access_index));
+
+struct inet_connection_sock {
+	const struct tcp_ulp_ops *icsk_ulp_ops;
+} __attribute__((preserve_access_index));
+
 struct sock_common {
 	short unsigned int skc_family;
 	possible_net_t skc_net;
@@ -121,6 +130,7 @@ struct sk_buff_head {
 struct sock {
 	struct sock_common __sk_common;
 	struct sk_buff_head sk_error_queue;
+	int sk_err;
 	u32 sk_tsflags;
 	atomic_t sk_omem_alloc;
 	atomic_t sk_zckey;
@@ -129,16 +139,14 @@ struct sock {
 	netdev_features_t sk_route_caps;
 } __attribute__((preserve_access_index));
 
-struct tcp_ulp_ops {
-
-} __attribute__((preserve_access_index));
-
-struct inet_connection_sock {
-	const struct tcp_ulp_ops *icsk_ulp_ops;
+struct iov_iter {
+	size_t count;
 } __attribute__((preserve_access_index));
 
 struct msghdr {
+	struct iov_iter msg_iter;
 	unsigned int msg_flags;
+	struct ubuf_info *msg_ubuf;
 } __attribute__((preserve_access_index));
 
 struct user_msghdr {
@@ -234,6 +242,7 @@ enum sock_flags {
 
 enum bpf_func_id {
 	BPF_FUNC_task_pt_regs = 175,
+	BPF_FUNC_get_func_ret = 184,
 };
 
 enum {
@@ -256,6 +265,7 @@ struct bpf_perf_event_value {
 } __attribute__((preserve_access_index));
 
 enum bpf_map_type {
+	BPF_MAP_TYPE_ARRAY = 2,
 	BPF_MAP_TYPE_CGROUP_ARRAY = 8,
 	BPF_MAP_TYPE_HASH = 1,
 	BPF_MAP_TYPE_LRU_HASH = 9,
