@@ -48,7 +48,7 @@ static int load_only_planned(struct sendpath *skel, const struct plan *plan)
 #define SOCKETS_ALLOCATED 4096
 
 /* Which maps are made, and how, is up to what the kernel can do. */
-static int fit_maps(struct sendpath *skel, const struct features *features)
+static int fit_maps(struct sendpath *skel, const struct plan *plan, const struct features *features)
 {
 	bool task_state = features__task_state(features);
 	int cpus = libbpf_num_possible_cpus();
@@ -57,6 +57,9 @@ static int fit_maps(struct sendpath *skel, const struct features *features)
 	bpf_map__set_autocreate(skel->maps.threads, task_state);
 	bpf_map__set_autocreate(skel->maps.threads_by_id, !task_state);
 	bpf_program__set_autoload(skel->progs.thread_gone, !task_state);
+	/* Allocated beforehand, and of no use to a load that never asks for zero-copy. */
+	if (plan->entries[HOOK_COMPLETION].status == HOOK_DISABLED)
+		bpf_map__set_max_entries(skel->maps.runs, 1);
 	if (!features__safe_allocation(features)) {
 		bpf_map__set_map_flags(skel->maps.sockets, 0);
 		err = bpf_map__set_max_entries(skel->maps.sockets, SOCKETS_ALLOCATED);
@@ -226,7 +229,7 @@ static int load(struct tracer *t, const struct plan *plan, const struct tracer_s
 		return -errno;
 	err = load_only_planned(t->skel, plan);
 	if (!err)
-		err = fit_maps(t->skel, setup->features);
+		err = fit_maps(t->skel, plan, setup->features);
 	if (err)
 		return err;
 	set_addresses(t->skel, setup->features, plan);
