@@ -84,8 +84,14 @@ struct totals {
 	__u64 uring_unreported;	  /* and those of which io_uring was not asked to tell */
 	__u64 lost_notifications; /* no room for one: its completion is not counted */
 	__u64 lost_completions;	  /* two CPUs disputed a socket's progress for too long */
+	__u64 runs;		  /* of neighbouring sends that the kernel completed as one */
+	__u64 records;		  /* that applications read from error queues, */
+	__u64 told;		  /* the sends that these were about, */
+	__u64 told_copied;	  /* and of them those said to have been copied */
+	__u64 unfollowed;	  /* sends that found their place in the ring taken */
+	__u64 unsized;		  /* followed, though what they asked for is not known */
 };
-ABI_SIZE(totals, 25 * 8);
+ABI_SIZE(totals, 31 * 8);
 
 /* What sends can be grouped by: a set. */
 enum group_by { BY_PROCESS = 1, BY_DEVICE = 2, BY_PORT = 4, BY_ADDRESS = 8 };
@@ -138,6 +144,7 @@ enum cause {
 	CAUSE_TUN,
 	CAUSE_TIMESTAMP,
 	CAUSE_NO_SCATTER_GATHER,
+	CAUSE_SEGMENTATION,
 	CAUSE_ROUTE,
 	CAUSE_CHECKSUM,
 	CAUSE_IPSEC,
@@ -212,6 +219,34 @@ ABI_SIZE(tally, 32);
 #define TALLY_NONE  0 /* flagged, and no hook saw the data copied */
 #define TALLY_FULL  1 /* for those for which there was no room */
 
+/* What is timed beside calls: a histogram each. */
+enum span {
+	SPAN_COMPLETION, /* of a zero-copy send, from its beginning */
+	SPAN_READ,	 /* of an error queue: something was found, */
+	SPAN_READ_EMPTY, /* or nothing */
+	SPANS,
+};
+
+/* What zero-copy sends have the kernel pin, since the window opened. One for all CPUs. */
+struct pinned {
+	__u64 bytes; /* that they asked for */
+	__u64 pages; /* by the kernel's rule: see flight.bpf.h */
+	__u64 freed_bytes;
+	__u64 freed_pages;
+};
+ABI_SIZE(pinned, 4 * 8);
+
+/* Per CPU: the most that was pinned, on all of them, when it was this one that added to it. */
+struct pinned_peak {
+	__u64 bytes;
+	__u64 pages;
+};
+ABI_SIZE(pinned_peak, 2 * 8);
+
+/* How many zero-copy sends of a socket are followed at once. */
+#define FLIGHT_BITS  8
+#define FLIGHT_SLOTS (1 << FLIGHT_BITS)
+
 /* What is measured of a process: a set. */
 enum role { ROLE_NONE = 0, ROLE_SENDER = 1, ROLE_RECEIVER = 2, ROLE_BOTH = 3 };
 
@@ -234,5 +269,7 @@ enum gate {
 
 /* Code addresses in which a notification that joins an earlier one is freed. */
 #define MERGE_RANGES 3
+/* And those in which one is freed that an application has read. */
+#define READ_RANGES 3
 
 #endif

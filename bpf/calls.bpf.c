@@ -15,6 +15,7 @@
  */
 #include "causes.bpf.h"
 #include "counters.bpf.h"
+#include "flight.bpf.h"
 #include "groups.bpf.h"
 #include "refusals.bpf.h"
 #include "syscalls.bpf.h"
@@ -53,12 +54,17 @@ static __always_inline void count_error(__u32 slot, int error)
 		(*count)++;
 }
 
-/* A flagged send is accepted but not zero-copy on a socket without SO_ZEROCOPY. */
-static __always_inline bool zerocopy_ignored(struct sock *sk, long ret)
+static __always_inline bool zerocopy_enabled(struct sock *sk)
 {
 	__u64 enabled = 1ULL << bpf_core_enum_value(enum sock_flags, SOCK_ZEROCOPY);
 
-	return !ret || !(BPF_CORE_READ(sk, __sk_common.skc_flags) & enabled);
+	return BPF_CORE_READ(sk, __sk_common.skc_flags) & enabled;
+}
+
+/* A flagged send is accepted but not zero-copy on a socket without SO_ZEROCOPY. */
+static __always_inline bool zerocopy_ignored(struct sock *sk, long ret)
+{
+	return !ret || !zerocopy_enabled(sk);
 }
 
 /* Whom a send is charged to, if that was settled when it began. */
@@ -120,8 +126,25 @@ static __always_inline void send_begin(struct thread *thread, struct sock *sk, e
 	thread->flags = flags;
 	thread->kind = kind;
 	thread->size = size;
+	thread->flight = 0;
 	counters__begin(thread);
 	thread->start = bpf_ktime_get_ns();
+}
+
+/* A zero-copy send that was followed, or whose id was guessed, returned. */
+static __always_inline void flight_end(struct thread *thread, struct sock *sk, long ret)
+{
+	__u64 key = (__u64)sk;
+	struct zerocopy_socket *s = bpf_map_lookup_elem(&sockets, &key);
+	struct totals *t = totals__get();
+
+	if (s && thread->flight && ret <= 0)
+		flight__failed(thread, s);
+	if (thread->flight && ret > (long)thread->size && t)
+		t->unsized++; /* it has more parts than were read */
+	if (s && thread->guessed)
+		__sync_fetch_and_add(&s->under_way, -1);
+	thread->flight = thread->guessed = 0;
 }
 
 static __always_inline void send_end(struct thread *thread, struct sock *sk, long ret, __u64 now)
@@ -133,6 +156,8 @@ static __always_inline void send_end(struct thread *thread, struct sock *sk, lon
 	if (t)
 		t->ended++;
 	thread->sock = 0;
+	if (thread->flags & MSG_ZEROCOPY)
+		flight_end(thread, sk, ret);
 	s = count_send(sk, thread->kind, thread->flags, thread->size, thread->notification, ret,
 		       now - thread->start);
 	if (s)
@@ -274,6 +299,56 @@ int BPF_KRETPROBE(sendpage_kretprobe, int ret)
 }
 
 /*
+ * The send that this thread is in got the socket's last id. The socket is locked: no
+ * other send can have got one since.
+ */
+static __always_inline void flight_begin(struct thread *thread, struct sock *sk)
+{
+	__u64 key = (__u64)sk;
+	struct zerocopy_socket *s = bpf_map_lookup_elem(&sockets, &key);
+
+	if (s)
+		flight__begin(thread, s, next_id(sk) - 1);
+}
+
+/* msg_zerocopy_realloc returned: NULL where the send is refused. */
+static __always_inline void booked(void *uarg)
+{
+	struct thread *thread = gate ? thread__peek() : NULL;
+
+	if (uarg && thread && thread->sock)
+		flight_begin(thread, (struct sock *)thread->sock);
+}
+
+/* Three arguments come before the result, and in Linux 6.16 a fourth came to them. */
+SEC("fexit/msg_zerocopy_realloc")
+int BPF_PROG(booked_fexit, struct sock *sk)
+{
+	booked((void *)function_result(ctx, 3));
+	return 0;
+}
+
+SEC("kretprobe/msg_zerocopy_realloc")
+int BPF_KRETPROBE(booked_kretprobe, void *uarg)
+{
+	booked(uarg);
+	return 0;
+}
+
+SEC("kretprobe.multi/msg_zerocopy_realloc")
+int BPF_KRETPROBE(booked_multi, void *uarg)
+{
+	booked(uarg);
+	return 0;
+}
+
+/* Does the kernel book this send, and give it an id? Not one of io_uring's, which has its own. */
+static __always_inline bool is_booked(struct sock *sk, const struct thread *thread)
+{
+	return !thread->notification && zerocopy_enabled(sk);
+}
+
+/*
  * args: sk, msg, skb, size_goal. Fires once per pass of the loop; the first pass
  * is the start. This send has its id already: msg_zerocopy_realloc came earlier.
  */
@@ -282,9 +357,15 @@ int send_loop(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct thread *thread = gate == GATE_OPEN ? thread__get() : NULL;
 	struct sock *sk = (struct sock *)ctx->args[0];
+	struct msghdr *msg = (struct msghdr *)ctx->args[1];
 
-	if (thread && thread->sock != (__u64)sk && thread->role & ROLE_SENDER)
-		message_begin(thread, sk, (struct msghdr *)ctx->args[1], 0, next_id(sk) - 1);
+	if (!thread || thread->sock == (__u64)sk || !(thread->role & ROLE_SENDER))
+		return 0;
+	message_begin(thread, sk, msg, 0, next_id(sk) - 1);
+	if (thread->flags & MSG_ZEROCOPY && is_booked(sk, thread)) {
+		thread->size = BPF_CORE_READ(msg, msg_iter.count);
+		flight_begin(thread, sk);
+	}
 	return 0;
 }
 
@@ -316,6 +397,28 @@ int send_length(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
+/*
+ * args: sk, ret, flags. What another protocol sends over TCP (kTLS) does not come by
+ * tcp_sendmsg: beside the hooks of that, this counts it, untimed.
+ */
+SEC("raw_tp/sock_send_length")
+int send_over_tcp(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct thread *thread = gate == GATE_OPEN ? thread__get() : NULL;
+	struct sock *sk = (struct sock *)ctx->args[0];
+	struct pt_regs *regs;
+	enum call_kind kind;
+
+	if (!thread || !(thread->role & ROLE_SENDER) || !is_tcp(sk) ||
+	    !BPF_CORE_READ((struct inet_connection_sock *)sk, icsk_ulp_ops))
+		return 0;
+	kind = current_call();
+	regs = call_regs();
+	count_send(sk, kind, call_flags(kind, regs), call_size(kind, regs), 0, (int)ctx->args[1],
+		   0);
+	return 0;
+}
+
 /* The socket behind a file descriptor of the current task, NULL if it is none. */
 static __always_inline struct sock *socket_of(int fd)
 {
@@ -341,6 +444,29 @@ static __always_inline bool sends_once(enum call_kind kind)
 	       kind == CALL_WRITEV;
 }
 
+/*
+ * Before its socket is locked a send has no id: it is to get the socket's next one. That
+ * is so unless another thread's send comes in between, which began before this one
+ * returned: from then on the ids of that socket are not guessed, and none is timed.
+ */
+static __always_inline void flight_guess(struct thread *thread, struct sock *sk)
+{
+	__u64 key = (__u64)sk;
+	struct zerocopy_socket *s = bpf_map_lookup_elem(&sockets, &key);
+	struct totals *t = totals__get();
+
+	if (!s || !t)
+		return;
+	__sync_fetch_and_add(&s->under_way, 1);
+	thread->guessed = 1;
+	if (*(volatile __u32 *)&s->under_way > 1)
+		s->shared = 1;
+	if (s->shared)
+		t->unfollowed++;
+	else
+		flight__begin(thread, s, next_id(sk));
+}
+
 /* args: regs, number */
 SEC("raw_tp/sys_enter")
 int send_enter(struct bpf_raw_tracepoint_args *ctx)
@@ -364,6 +490,8 @@ int send_enter(struct bpf_raw_tracepoint_args *ctx)
 		groups__watch(zerocopy_begin(sk, next_id(sk)), sk);
 	thread->notification = 0;
 	send_begin(thread, sk, kind, flags, call_size(kind, regs));
+	if (flags & MSG_ZEROCOPY && !ids_seen && zerocopy_enabled(sk))
+		flight_guess(thread, sk);
 	return 0;
 }
 

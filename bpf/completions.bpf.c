@@ -7,6 +7,7 @@
  * mechanisms count send ids, with their flags, before that.
  */
 #include "causes.bpf.h"
+#include "flight.bpf.h"
 #include "groups.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
@@ -21,6 +22,11 @@ const volatile __u64 sock_ofree_address = 0;
 const volatile struct address_range merge_ranges[MERGE_RANGES] = {};
 /* Is notification_freed attached? It then has the flag of a merged run. */
 const volatile bool merges_seen = false;
+const volatile struct address_range read_ranges[READ_RANGES] = {};
+/* Are completions counted as they are queued, or by the function that makes them known? */
+const volatile bool counted_in_queue = false;
+/* Does notification_freed count what applications read, or another program? */
+const volatile bool counts_told = false;
 
 /*
  * Kernels before "bpf: Prevent bpf program recursion for raw tracepoint probes"
@@ -31,11 +37,59 @@ static __always_inline void count(__u64 *field, __u64 n)
 	__sync_fetch_and_add(field, n);
 }
 
+/* A function of its own: verified once, not once a turn of a loop. */
+__noinline __u32 span_bucket(__u64 ns)
+{
+	return hist_bucket(ns);
+}
+
+/* min and max can be stale where an interrupt adds meanwhile: the analyzer mends that. */
+static __always_inline void span_add(struct hist *h, __u64 ns)
+{
+	__u32 bucket = span_bucket(ns);
+
+	if (!h->min || ns < h->min)
+		h->min = ns;
+	if (ns > h->max)
+		h->max = ns;
+	count(&h->count, 1);
+	count(&h->sum, ns);
+	if (bucket < HIST_BUCKETS)
+		count(&h->buckets[bucket], 1);
+}
+
+/*
+ * The flights of these ids end. Sums are kept in maps, where the verifier does not
+ * follow them: every turn of the loop is alike to it.
+ */
+static __always_inline void land(struct zerocopy_socket *s, __u32 first, __u32 sends)
+{
+	__u32 key = SPAN_COMPLETION, place, i;
+	struct hist *h = bpf_map_lookup_elem(&spans, &key);
+	__u64 now = bpf_ktime_get_ns(), word;
+	struct pinned *p = pinned__get();
+
+	if (!h || !p)
+		return;
+	for (i = 0; i < FLIGHT_SLOTS && i < sends; i++) {
+		place = (first + i) & (FLIGHT_SLOTS - 1);
+		word = s->flights[place];
+		if (!word || ((flight_id(word, place) - first) & FLIGHT_ID_MASK) >= sends)
+			continue;
+		pinned__free(p, s->flight_bytes[place]);
+		*(volatile __u64 *)&s->flights[place] = 0;
+		if (!s->shared)
+			span_add(h, (now - word) & FLIGHT_TIME_MASK);
+	}
+	s->landed = first + sends;
+}
+
 /* The kernel is done with these sends of a socket; every mechanism comes by here, once a send. */
 static __always_inline void completed(struct zerocopy_socket *s, struct totals *t, __u32 first,
 				      __u32 sends)
 {
 	count(&t->completions, sends);
+	land(s, first, sends);
 }
 
 /* The last reference to a run of sends goes: what became of them is settled. */
@@ -62,6 +116,8 @@ static __always_inline void settled(void *uarg)
 		bytes = 0;
 	}
 	completed(s, t, first, sends);
+	if (sends)
+		count(&t->runs, 1);
 	t->bytes += bytes;
 	copied = !UARG_READ_BITFIELD(uarg, zerocopy);
 	groups__complete(&s->who, sends, copied ? sends : 0);
@@ -149,6 +205,7 @@ int notification_queued(struct bpf_raw_tracepoint_args *ctx)
 	struct sk_buff_head *queue;
 	struct sock_extended_err ee;
 	struct sk_buff *tail;
+	struct totals *t;
 
 	if (!s)
 		return 0;
@@ -157,6 +214,10 @@ int notification_queued(struct bpf_raw_tracepoint_args *ctx)
 	if ((void *)tail == (void *)queue || read_notification(tail, &ee) ||
 	    ee.ee_origin != SO_EE_ORIGIN_ZEROCOPY)
 		return 0;
+	/* One report a run, but where it is of a connection that failed. */
+	t = totals__get();
+	if (t && !BPF_CORE_READ((struct sock *)key, sk_err))
+		count(&t->runs, 1);
 	advance(key, s, &ee);
 	return 0;
 }
@@ -171,10 +232,94 @@ static __always_inline bool is_merge(__u64 location)
 	return false;
 }
 
+/* Sends of before the socket was watched are not told apart from others that do not count. */
+static __always_inline void count_told(struct zerocopy_socket *s, struct sock_extended_err *ee)
+{
+	__s32 sends = ee->ee_data + 1 - ee->ee_info, watched = ee->ee_data + 1 - s->first;
+	struct totals *t = totals__get();
+
+	if (watched < sends)
+		sends = watched;
+	if (!t || sends <= 0)
+		return;
+	count(&t->records, 1);
+	count(&t->told, sends);
+	if (ee->ee_code & SO_EE_CODE_ZEROCOPY_COPIED)
+		count(&t->told_copied, sends);
+}
+
+/* The socket that this is a notification for, if it is watched. */
+static __always_inline struct zerocopy_socket *notified(struct sk_buff *skb,
+							struct sock_extended_err *ee)
+{
+	__u64 key = (__u64)BPF_CORE_READ(skb, sk);
+	struct zerocopy_socket *s = bpf_map_lookup_elem(&sockets, &key);
+
+	if (!s || read_notification(skb, ee) || ee->ee_origin != SO_EE_ORIGIN_ZEROCOPY)
+		return NULL;
+	return s;
+}
+
+/* An application took this from an error queue. */
+static __always_inline void dequeued(struct sk_buff *skb)
+{
+	struct zerocopy_socket *s;
+	struct sock_extended_err ee;
+
+	s = gate && skb ? notified(skb, &ee) : NULL;
+	if (s)
+		count_told(s, &ee);
+}
+
+SEC("fexit/sock_dequeue_err_skb")
+int BPF_PROG(dequeued_fexit, struct sock *sk, struct sk_buff *skb)
+{
+	dequeued(skb);
+	return 0;
+}
+
+SEC("kretprobe/sock_dequeue_err_skb")
+int BPF_KRETPROBE(dequeued_kretprobe, struct sk_buff *skb)
+{
+	dequeued(skb);
+	return 0;
+}
+
+SEC("kretprobe.multi/sock_dequeue_err_skb")
+int BPF_KRETPROBE(dequeued_multi, struct sk_buff *skb)
+{
+	dequeued(skb);
+	return 0;
+}
+
+static __always_inline bool is_read(__u64 location)
+{
+	int i;
+
+	for (i = 0; i < READ_RANGES; i++)
+		if (location >= read_ranges[i].from && location < read_ranges[i].to)
+			return true;
+	return false;
+}
+
+/* The same, and perhaps before the report of it, which then finds it no more. */
+static __always_inline void notification_read(struct sk_buff *skb)
+{
+	struct sock_extended_err ee;
+	struct zerocopy_socket *s = notified(skb, &ee);
+
+	if (!s)
+		return;
+	if (counted_in_queue && (__s32)(ee.ee_data + 1 - (__u32)s->progress) > 0)
+		advance((__u64)BPF_CORE_READ(skb, sk), s, &ee);
+	if (counts_told)
+		count_told(s, &ee);
+}
+
 /*
  * args: skb, location. A notification freed by the code that made it was joined
- * to another; it still holds its own flag. Elsewhere it is the application that
- * read its queue. Comes after notification_queued, on the same CPU.
+ * to another; it still holds its own flag. In the code that reads a queue it is the
+ * application that got it. Comes after notification_queued, on the same CPU.
  */
 SEC("raw_tp/consume_skb")
 int notification_freed(struct bpf_raw_tracepoint_args *ctx)
@@ -188,6 +333,8 @@ int notification_freed(struct bpf_raw_tracepoint_args *ctx)
 	__u32 sends;
 	__u64 key;
 
+	if (gate && is_read(ctx->args[1]))
+		notification_read(skb);
 	if (!gate || !is_merge(ctx->args[1]) ||
 	    (__u64)BPF_CORE_READ(skb, destructor) != sock_ofree_address)
 		return 0;

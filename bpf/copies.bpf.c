@@ -32,8 +32,7 @@ static __always_inline enum cause cause_of(const __u64 *stack, enum copier copie
 {
 	struct copy_site site = {stack, copier, device_kinds(dev)};
 
-	return copier == COPIER_SEGMENT ? CAUSE_NO_SCATTER_GATHER
-					: classify(places, places_count, &site);
+	return classify(places, places_count, &site);
 }
 
 static __always_inline __u32 hash_stack(const __u64 *stack)

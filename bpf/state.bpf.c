@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* The maps and variables that the concerns share, and when a socket is forgotten. */
+#include "flight.bpf.h"
 #include "passing.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
@@ -15,6 +16,12 @@ struct tally_index_map tally_index SEC(".maps");
 struct tally_info_map tally_infos SEC(".maps");
 struct tally_map tallies SEC(".maps");
 struct passing_map passing SEC(".maps");
+struct new_socket_map new_socket SEC(".maps");
+struct span_map spans SEC(".maps");
+struct pinned_map pinned SEC(".maps");
+struct pinned_peak_map pinned_peaks SEC(".maps");
+const volatile __u32 page_shift = 12;
+const volatile bool ids_seen = false;
 volatile __u32 gate;
 const volatile __u32 target_by = TARGET_PROCESS;
 const volatile char target_comm[COMM_MAX] = {};

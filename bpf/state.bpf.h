@@ -33,6 +33,10 @@ struct thread {
 	__u64 switches;			   /* how often the thread had left a CPU then, */
 	__u32 cpu;			   /* and which one it was on */
 	__u32 counters_read;
+	__u64 flight;	    /* of a zero-copy send that is followed, its word; 0: it is not */
+	__u64 reading;	    /* ns; when it began to read an error queue; 0: it does not */
+	__u32 flight_place; /* and its place: see flight.bpf.h */
+	__u32 guessed;	    /* counts among those of its socket whose id was guessed */
 };
 
 /* A socket on which a target asked for zero-copy. */
@@ -45,7 +49,13 @@ struct zerocopy_socket {
 	__u64 progress;
 	__u32 first;	      /* the send id it is watched from */
 	__u32 born;	      /* tells it from another socket at the same address */
+	__u32 landed;	      /* one past the last send seen to complete */
+	__u32 under_way;      /* sends whose id was guessed */
+	__u32 shared;	      /* there were several of these at once: no guess is right */
 	struct group_key who; /* whom its completions are charged to: see groups.bpf.h */
+	/* The sends in flight, by id, and what they asked for: see flight.bpf.h. */
+	__u64 flights[FLIGHT_SLOTS];
+	__u32 flight_bytes[FLIGHT_SLOTS];
 };
 
 struct thread_map {
@@ -100,6 +110,15 @@ struct socket_map {
 };
 extern struct socket_map sockets SEC(".maps");
 
+/* A socket that is new: too large for a program's stack. */
+struct new_socket_map {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct zerocopy_socket);
+};
+extern struct new_socket_map new_socket SEC(".maps");
+
 struct totals_map {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -117,6 +136,22 @@ static __always_inline bool is_tcp(struct sock *sk)
 
 	return (family == AF_INET || family == AF_INET6) &&
 	       BPF_CORE_READ(sk, sk_protocol) == IPPROTO_TCP;
+}
+
+/*
+ * What the function of a fexit program returned: it lies behind the arguments. From
+ * 5.17 on a helper finds it whatever their number, which was never another before.
+ * volatile keeps the compiler from one load for both, by a pointer that the verifier
+ * does not accept.
+ */
+static __always_inline __u64 function_result(unsigned long long *ctx, int arguments)
+{
+	__u64 result = 0;
+
+	if (!bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_func_ret))
+		return *(volatile __u64 *)&ctx[arguments];
+	bpf_get_func_ret(ctx, &result);
+	return result;
 }
 
 static __always_inline struct totals *totals__get(void)
@@ -229,15 +264,21 @@ static __always_inline struct thread *thread__get(void)
 static __always_inline struct zerocopy_socket *socket__watch(struct sock *sk, __u32 next)
 {
 	__u64 key = (__u64)sk;
-	struct zerocopy_socket *s,
-		fresh = {.progress = next, .first = next, .born = (__u32)bpf_ktime_get_ns()};
+	struct zerocopy_socket *s, *fresh;
 	struct totals *t;
+	__u32 zero = 0;
 
 	s = bpf_map_lookup_elem(&sockets, &key);
 	if (s)
 		return s;
+	fresh = bpf_map_lookup_elem(&new_socket, &zero);
+	if (!fresh)
+		return NULL;
+	fresh->progress = next;
+	fresh->first = fresh->landed = next;
+	fresh->born = (__u32)bpf_ktime_get_ns();
 	/* -EEXIST, the loser of a race, is as good: any other failure is a loss. */
-	bpf_map_update_elem(&sockets, &key, &fresh, BPF_NOEXIST);
+	bpf_map_update_elem(&sockets, &key, fresh, BPF_NOEXIST);
 	s = bpf_map_lookup_elem(&sockets, &key);
 	if (s)
 		return s;

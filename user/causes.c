@@ -74,6 +74,16 @@ static const struct cause_row rows[CAUSES] = {
 			"mostly tells the application otherwise.",
 			"ethtool -K DEV sg on, if the device can; else send without zero-copy.",
 		},
+	[CAUSE_SEGMENTATION] =
+		{
+			"software_segmentation",
+			"segmentation by a tunnel or other software",
+			"Something on the way had packets cut into segments that share no pages, "
+			"which copies "
+			"them, and tells the application otherwise.",
+			"Send without zero-copy through it, or use a tunnel that the card can "
+			"offload.",
+		},
 	[CAUSE_ROUTE] =
 		{
 			"route_no_scatter_gather",
@@ -144,11 +154,15 @@ const struct cause_place cause_places[] = {
 	{"ip_local_deliver_finish", NULL, COPIER_UBUFS, DEVICE_ANY, CAUSE_LOCAL_DELIVERY},
 	{"ip6_input_finish", NULL, COPIER_UBUFS, DEVICE_ANY, CAUSE_LOCAL_DELIVERY},
 	{"skb_checksum_help", "xfrm_output", COPIER_PULL, DEVICE_ANY, CAUSE_IPSEC},
+	{"skb_checksum_help", "netem_enqueue", COPIER_PULL, DEVICE_ANY, CAUSE_QDISC},
 	{"esp_output_head", NULL, SENT, DEVICE_ANY, CAUSE_IPSEC},
 	{"esp6_output_head", NULL, SENT, DEVICE_ANY, CAUSE_IPSEC},
 	{"netem_enqueue", NULL, SENT, DEVICE_ANY, CAUSE_QDISC},
 	{"skb_checksum_help", NULL, COPIER_PULL, DEVICE_ANY, CAUSE_CHECKSUM},
 	{"skb_segment", NULL, COPIER_PULL, DEVICE_ANY, CAUSE_CHECKSUM},
+	/* Hooked only where the segments are to do without scatter-gather. */
+	{"skb_segment", NULL, COPIER_SEGMENT, DEVICE_NO_SCATTER_GATHER, CAUSE_NO_SCATTER_GATHER},
+	{"skb_segment", NULL, COPIER_SEGMENT, DEVICE_ANY, CAUSE_SEGMENTATION},
 	{"validate_xmit_skb", NULL, COPIER_PULL, DEVICE_NO_SCATTER_GATHER, CAUSE_NO_SCATTER_GATHER},
 	{"validate_xmit_skb", NULL, COPIER_PULL, DEVICE_ANY, CAUSE_LINEARIZED},
 	{"__tcp_retransmit_skb", NULL, SENT, DEVICE_ANY, CAUSE_RETRANSMISSION},

@@ -260,6 +260,8 @@ int tracer__read(struct tracer *t, struct measured *out)
 	if (!err)
 		err = read_causes(t, out, buffer, cpus);
 	if (!err)
+		err = collect__flight(t, out, cpus);
+	if (!err)
 		err = read_program_stats(t, &now);
 	if (!err)
 		err = read_groups(t, out);

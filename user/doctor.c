@@ -26,7 +26,7 @@ static void line(const char *what, const char *format, ...)
 {
 	va_list args;
 
-	printf("%-16s ", what);
+	printf("%-18s ", what);
 	va_start(args, format);
 	vprintf(format, args);
 	va_end(args);
@@ -92,7 +92,8 @@ static void hook(const struct plan_entry *entry, enum hook_id id)
 		line(name, "%s: %s%s%s%s", mechanism_name(entry->way->mechanism), entry->symbol,
 		     entry->reason[0] ? " (" : "", entry->reason, entry->reason[0] ? ")" : "");
 	else
-		line(name, "unavailable: %s", entry->reason);
+		line(name, "%s: %s", entry->status == HOOK_DISABLED ? "not needed" : "unavailable",
+		     entry->reason);
 }
 
 /* Can sends be timed? */
@@ -110,7 +111,7 @@ static bool hooks(void)
 		return false;
 	}
 	facts = measure__facts(features);
-	ok = plan__resolve(&plan, &facts, MECHANISM_NONE, true);
+	ok = plan__resolve(&plan, &facts, MECHANISM_NONE, PLAN_OBSERVATION);
 	for (id = 0; id < HOOK_COUNT; id++)
 		hook(&plan.entries[id], id);
 	features__free(features);

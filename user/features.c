@@ -21,9 +21,8 @@
 
 /* Functions whose place in memory matters, beside those of the hook table. */
 static const char *const code_names[] = {
-	"sock_ofree",
-	"msg_zerocopy_complete",
-	"msg_zerocopy_callback",
+	"sock_ofree",	 "msg_zerocopy_complete", "msg_zerocopy_callback",
+	"ip_recv_error", "ipv6_recv_error",
 };
 #define CODE_COUNT  (sizeof(code_names) / sizeof(code_names[0]))
 #define SYMBOLS_MAX 96

@@ -13,6 +13,8 @@
 
 /* Its number is fixed when the probe is made, and through perf nobody can choose it. */
 #define FEW_RETURNS "loses returns while more threads send than the kernel has return probes"
+#define FEW_READ_RETURNS \
+	"loses returns while more threads read error queues than the kernel has return probes"
 
 /* What needs no hook in the copying functions. */
 #define BY_PATH                                                                                \
@@ -27,6 +29,7 @@ static const struct hook hooks[HOOK_COUNT] = {
 			{
 				.mechanism = MECHANISM_FENTRY,
 				.span = "tcp_sendmsg",
+				.flight_span = "tcp_sendmsg..completion",
 				.programs = {"send_fentry", "send_fexit"},
 				.functions = {"tcp_sendmsg"},
 				.also = "tcp_sendpage",
@@ -36,6 +39,7 @@ static const struct hook hooks[HOOK_COUNT] = {
 			{
 				.mechanism = MECHANISM_KPROBE,
 				.span = "tcp_sendmsg",
+				.flight_span = "tcp_sendmsg..completion",
 				.programs = {"send_multi", "send_multi_return"},
 				.functions = {"tcp_sendmsg"},
 				.by_graph = true,
@@ -43,6 +47,7 @@ static const struct hook hooks[HOOK_COUNT] = {
 			{
 				.mechanism = MECHANISM_KPROBE,
 				.span = "tcp_sendmsg",
+				.flight_span = "tcp_sendmsg..completion",
 				.programs = {"send_kprobe", "send_kretprobe"},
 				.functions = {"tcp_sendmsg"},
 				.also = "tcp_sendpage",
@@ -52,6 +57,7 @@ static const struct hook hooks[HOOK_COUNT] = {
 			{
 				.mechanism = MECHANISM_TRACEPOINT,
 				.span = "tcp_sendmsg_locked..return",
+				.flight_span = "tcp_sendmsg_locked..completion",
 				.programs = {"send_loop", "send_length"},
 				.tracepoints = {{"tcp_sendmsg_locked", 2}, {"sock_send_length", 2}},
 				.preemptible = true,
@@ -60,10 +66,23 @@ static const struct hook hooks[HOOK_COUNT] = {
 			{
 				.mechanism = MECHANISM_TRACEPOINT,
 				.span = "syscall",
+				.flight_span = "syscall..completion",
 				.programs = {"send_enter", "send_exit"},
 				.tracepoints = {{"sys_enter", 2}, {"sys_exit", 2}},
 				.misses = "sees sendto, sendmsg, write and writev only",
 				.preemptible = true,
+			},
+		},
+	},
+	[HOOK_SEND_OVER] = {
+		.name = "kTLS send",
+		.purpose = "bytes and errors of sends that kTLS takes before TCP",
+		.observed_only = true,
+		.ways = {
+			{
+				.mechanism = MECHANISM_TRACEPOINT,
+				.programs = {"send_over_tcp"},
+				.tracepoints = {{"sock_send_length", 2}},
 			},
 		},
 	},
@@ -241,6 +260,106 @@ static const struct hook hooks[HOOK_COUNT] = {
 				.mechanism = MECHANISM_KPROBE,
 				.programs = {"receiver_copy_kprobe"},
 				.functions = {"skb_copy_datagram_iter"},
+			},
+		},
+	},
+	[HOOK_SEND_ID] = {
+		.name = "send id",
+		.purpose = "which id a zero-copy send got: its completion is told by it",
+		.zerocopy_only = true,
+		.ways = {
+			{
+				.mechanism = MECHANISM_FENTRY,
+				.programs = {"booked_fexit"},
+				.functions = {"msg_zerocopy_realloc", "sock_zerocopy_realloc"},
+				.preemptible = true,
+			},
+			{
+				.mechanism = MECHANISM_KPROBE,
+				.programs = {"booked_multi"},
+				.functions = {"msg_zerocopy_realloc", "sock_zerocopy_realloc"},
+				.by_graph = true,
+			},
+			{
+				.mechanism = MECHANISM_TRACEPOINT,
+				.programs = {"send_loop"},
+				.tracepoints = {{"tcp_sendmsg_locked", 2}},
+				.preemptible = true,
+				.with_sends = true,
+			},
+			{
+				.mechanism = MECHANISM_KPROBE,
+				.programs = {"booked_kretprobe"},
+				.functions = {"msg_zerocopy_realloc", "sock_zerocopy_realloc"},
+				.misses = FEW_RETURNS,
+			},
+			{
+				.mechanism = MECHANISM_TRACEPOINT,
+				.programs = {"send_enter"},
+				.tracepoints = {{"sys_enter", 2}},
+				.misses = "guesses it, and not where threads share a socket",
+				.preemptible = true,
+				.with_sends = true,
+			},
+		},
+	},
+	[HOOK_ERROR_QUEUE] = {
+		.name = "error queue",
+		.purpose = "what applications are told of their zero-copy sends",
+		.zerocopy_only = true,
+		.ways = {
+			{
+				.mechanism = MECHANISM_FENTRY,
+				.programs = {"dequeued_fexit", "socket_closed"},
+				.functions = {"sock_dequeue_err_skb"},
+				.tracepoints = {{"inet_sock_set_state", 3}},
+				.preemptible = true,
+			},
+			{
+				.mechanism = MECHANISM_KPROBE,
+				.programs = {"dequeued_multi", "socket_closed"},
+				.functions = {"sock_dequeue_err_skb"},
+				.tracepoints = {{"inet_sock_set_state", 3}},
+				.by_graph = true,
+			},
+			{
+				.mechanism = MECHANISM_TRACEPOINT,
+				.programs = {"notification_freed", "socket_closed"},
+				.tracepoints = {{"consume_skb", 2}, {"inet_sock_set_state", 3}},
+				.code = "ip_recv_error",
+				.preemptible = true,
+			},
+			{
+				.mechanism = MECHANISM_KPROBE,
+				.programs = {"dequeued_kretprobe", "socket_closed"},
+				.functions = {"sock_dequeue_err_skb"},
+				.tracepoints = {{"inet_sock_set_state", 3}},
+				.misses = FEW_READ_RETURNS,
+			},
+		},
+	},
+	[HOOK_ERROR_READ] = {
+		.name = "error queue read",
+		.purpose = "the time that reading the error queue takes",
+		.zerocopy_only = true,
+		.ways = {
+			{
+				.mechanism = MECHANISM_FENTRY,
+				.programs = {"read_fentry", "read_fexit"},
+				.functions = {"inet_recv_error"},
+				.preemptible = true,
+			},
+			{
+				.mechanism = MECHANISM_KPROBE,
+				.programs = {"read_multi", "read_multi_return"},
+				.functions = {"inet_recv_error"},
+				.by_graph = true,
+			},
+			{
+				.mechanism = MECHANISM_KPROBE,
+				.programs = {"read_kprobe", "read_kretprobe"},
+				.functions = {"inet_recv_error"},
+				.misses = FEW_READ_RETURNS,
 			},
 		},
 	},

@@ -20,6 +20,7 @@ enum mechanism {
 /* What a hook answers; the index into a plan. */
 enum hook_id {
 	HOOK_SEND,
+	HOOK_SEND_OVER,
 	HOOK_COMPLETION,
 	HOOK_URING,
 	HOOK_SKB_COPY,
@@ -27,6 +28,9 @@ enum hook_id {
 	HOOK_SKB_PULL,
 	HOOK_SKB_DUPLICATE,
 	HOOK_RECEIVER_COPY,
+	HOOK_SEND_ID,
+	HOOK_ERROR_QUEUE,
+	HOOK_ERROR_READ,
 	HOOK_COUNT
 };
 
@@ -39,6 +43,7 @@ struct tracepoint_need {
 struct hook_way {
 	enum mechanism mechanism;
 	const char *span;	 /* what a time measured by it covers; NULL: it measures none */
+	const char *flight_span; /* and one from the same beginning to a completion */
 	const char *programs[5]; /* NULL-terminated names in the BPF object; of a send, the one
 				    that sees it begin comes first */
 	/* NULL-terminated: names that kernels gave the function to attach to; any will do. */
@@ -52,6 +57,7 @@ struct hook_way {
 	const char *misses; /* what it could miss, or NULL */
 	bool preemptible; /* its programs run as parts of threads, which can be preempted in them */
 	bool by_graph;	  /* a kprobe that the function graph tracer makes */
+	bool with_sends;  /* its programs are the send hook's own: had where they are */
 	bool counts_at_end; /* a send whose beginning was not seen is counted, untimed */
 };
 
@@ -61,6 +67,8 @@ struct hook {
 	const char *name;
 	const char *purpose;
 	bool zerocopy_only;		/* of no use to a load that never asks for zero-copy */
+	bool observed_only;		/* for what our own load does not do, and beside functions
+					   only: the tracepoints of sends see it */
 	bool preemptible;		/* runs as part of a thread, not of an interrupt */
 	struct hook_way ways[WAYS_MAX]; /* best first; ends with MECHANISM_NONE */
 };

@@ -12,21 +12,40 @@ static bool is_variant(const char *suffix, size_t length)
 	return *suffix == '.' && strncmp(suffix, ".cold", length < 5 ? length : 5) != 0;
 }
 
+#define OPEN_MAX 256
+
+/* Where functions begin that have no end yet. */
+struct open_ranges {
+	struct address_range *ranges[OPEN_MAX];
+	size_t count;
+};
+
 /* Nothing begins at 0: that is what the table says where it hides addresses. */
-static void begin_at(struct address_range *range, unsigned long long address)
+static void begin_at(struct open_ranges *open, struct address_range *range,
+		     unsigned long long address)
 {
-	if (address)
-		*range = (struct address_range){address, ~0ULL};
+	if (!address || open->count == OPEN_MAX)
+		return;
+	*range = (struct address_range){address, ~0ULL};
+	open->ranges[open->count++] = range;
 }
 
 /*
  * The table has starts only: a function ends where the next one starts. The kernel's
- * own symbols come sorted, but those of modules do not.
+ * own symbols come sorted, so that is the next line; those of modules do not, and
+ * their functions stay open for a nearer end.
  */
-static void end_at(struct address_range *range, unsigned long long address)
+static void end_at(struct open_ranges *open, unsigned long long address, bool of_module)
 {
-	if (address > range->from && address < range->to)
-		range->to = address;
+	size_t i, kept = 0;
+
+	for (i = 0; i < open->count; i++) {
+		if (address > open->ranges[i]->from && address < open->ranges[i]->to)
+			open->ranges[i]->to = address;
+		if (of_module || address <= open->ranges[i]->from)
+			open->ranges[kept++] = open->ranges[i];
+	}
+	open->count = kept;
 }
 
 static bool is_asked_for(const struct kernel_symbol *s, char type)
@@ -34,44 +53,88 @@ static bool is_asked_for(const struct kernel_symbol *s, char type)
 	return strchr(s->data ? "bBdDrR" : "tTwW", type);
 }
 
-static void look_at(struct kernel_symbol *s, unsigned long long address, const char *name,
-		    size_t length)
+static void take(struct open_ranges *open, struct kernel_symbol *s, unsigned long long address,
+		 const char *name, size_t length)
 {
 	size_t own = strlen(s->name);
 
-	end_at(&s->code, address);
-	end_at(&s->variant_code, address);
-	if (length < own || strncmp(name, s->name, own) != 0)
-		return;
 	if (length == own && !s->found) {
 		s->found = true;
-		begin_at(&s->code, address);
+		begin_at(open, &s->code, address);
 	} else if (length > own && !s->variant[0] && is_variant(name + own, length - own)) {
 		snprintf(s->variant, sizeof(s->variant), "%.*s", (int)length, name);
-		begin_at(&s->variant_code, address);
+		begin_at(open, &s->variant_code, address);
 	}
 }
 
-int kallsyms__read(const char *path, struct kernel_symbol *symbols, size_t count)
-{
-	FILE *file = fopen(path, "re");
-	unsigned long long address;
-	char line[1024], *end;
-	size_t i;
+/* A name of the table, up to what the compiler appended, against one asked for. */
+struct base_name {
+	const char *text;
+	size_t length;
+};
 
-	if (!file)
-		return -errno;
+static int compare_base(const void *key, const void *entry)
+{
+	const struct base_name *base = key;
+	const char *name = (*(struct kernel_symbol *const *)entry)->name;
+	int order = strncmp(base->text, name, base->length);
+
+	return order ? order : -(int)(unsigned char)name[base->length];
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp((*(struct kernel_symbol *const *)a)->name,
+		      (*(struct kernel_symbol *const *)b)->name);
+}
+
+static struct kernel_symbol *find(struct kernel_symbol **sorted, size_t count, const char *name)
+{
+	struct base_name base = {name, strcspn(name, ". \t\n")};
+	struct kernel_symbol **found = bsearch(&base, sorted, count, sizeof(*sorted), compare_base);
+
+	return found ? *found : NULL;
+}
+
+static void read_lines(FILE *file, struct kernel_symbol **sorted, size_t count)
+{
+	struct open_ranges open = {};
+	unsigned long long address;
+	struct kernel_symbol *s;
+	char line[1024], *end;
+
 	/* "address type name [module]" */
 	while (fgets(line, sizeof(line), file)) {
 		address = strtoull(line, &end, 16);
 		if (end[0] != ' ' || !end[1] || end[2] != ' ')
 			continue;
-		for (i = 0; i < count; i++)
-			if (is_asked_for(&symbols[i], end[1]))
-				look_at(&symbols[i], address, end + 3, strcspn(end + 3, " \t\n"));
+		if (open.count)
+			end_at(&open, address, strchr(end + 3, '['));
+		s = find(sorted, count, end + 3);
+		if (s && is_asked_for(s, end[1]))
+			take(&open, s, address, end + 3, strcspn(end + 3, " \t\n"));
 	}
-	fclose(file);
-	return 0;
+}
+
+int kallsyms__read(const char *path, struct kernel_symbol *symbols, size_t count)
+{
+	struct kernel_symbol **sorted = calloc(count ? count : 1, sizeof(struct kernel_symbol *));
+	FILE *file = fopen(path, "re");
+	int err = file ? 0 : -errno;
+	size_t i;
+
+	if (!sorted)
+		err = -ENOMEM;
+	for (i = 0; i < count && !err; i++)
+		sorted[i] = &symbols[i];
+	if (!err) {
+		qsort(sorted, count, sizeof(struct kernel_symbol *), compare_names);
+		read_lines(file, sorted, count);
+	}
+	if (file)
+		fclose(file);
+	free(sorted);
+	return err;
 }
 
 static void look_nearer(struct kernel_address *a, unsigned long long start, const char *name)

@@ -75,7 +75,9 @@ static int plan_hooks(struct run_result *r, const struct run_setup *setup)
 	struct kernel_facts facts = measure__facts(setup->features);
 	char text[700];
 
-	if (plan__resolve(&r->plan, &facts, setup->tier, ops && ops->flags & SEND_ZEROCOPY))
+	if (plan__resolve(&r->plan, &facts, setup->tier,
+			  ops && ops->flags & SEND_ZEROCOPY ? PLAN_ZEROCOPY_LOAD
+							    : PLAN_COPYING_LOAD))
 		return 0;
 	snprintf(text, sizeof(text), "sends cannot be timed here: %s (analyze doctor tells more)",
 		 r->plan.entries[HOOK_SEND].reason);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "measured.h"
 
+#include "loadgen/hist_stats.h"
+
 #include <string.h>
 
 void measured__free(struct measured *m)
@@ -67,4 +69,25 @@ __u64 measured__lost_calls(const struct measured *m, const struct hook_way *way)
 	if (way->counts_at_end)
 		return m->missed_ends + t->lost_threads + t->lost_processes;
 	return t->begun - t->ended + m->missed_begins + t->lost_threads + t->lost_processes;
+}
+
+bool measured__pinned_known(const struct measured *m)
+{
+	return !m->totals.unfollowed && !m->totals.unsized;
+}
+
+void measured__mend(struct hist *h)
+{
+	__u32 low = 0, high = HIST_BUCKETS - 1;
+
+	if (!h->count)
+		return;
+	while (low < high && !h->buckets[low])
+		low++;
+	while (high > low && !h->buckets[high])
+		high--;
+	if (h->min < hist_low(low) || h->min > hist__high(h, low))
+		h->min = hist_low(low);
+	if (h->max < hist_low(high))
+		h->max = hist__high(h, high);
 }

@@ -21,6 +21,9 @@ struct measured {
 	size_t cause_count;			/* so many */
 	struct tally unseen;			/* flagged, and no hook saw the copy */
 	struct tally unnamed;			/* there was no room to tell why */
+	struct hist spans[SPANS];
+	struct pinned pinned;	  /* when the window closed, */
+	struct pinned_peak peak;  /* and the most */
 	__u64 missed[HOOK_COUNT]; /* runs of a hook's programs that the kernel skipped */
 	__u64 missed_begins;	  /* of these, looks at the beginning of a send, */
 	__u64 missed_ends;	  /* and at its end */
@@ -48,6 +51,11 @@ __u64 measured__lost_calls(const struct measured *m, const struct hook_way *way)
 /* The same of sends by io_uring's zero-copy operations, which are in none of the above. */
 void measured__uring(const struct measured *m, struct zerocopy_sums *sums);
 __s64 measured__uring_outstanding(const struct measured *m);
+/* What is pinned, where it is known: some sends could not be followed, or their size was not. */
+bool measured__pinned_known(const struct measured *m);
+/* min and max can lag behind the buckets, by what interrupted an addition: never by more than one.
+ */
+void measured__mend(struct hist *h);
 /* Accepted zero-copy sends that have no completion yet; below 0 if more came than were sent. */
 __s64 measured__outstanding(const struct measured *m);
 

@@ -69,7 +69,7 @@ static int plan_hooks(struct run_result *r, const struct run_setup *setup)
 {
 	struct kernel_facts facts = measure__facts(setup->features);
 
-	if (plan__resolve(&r->plan, &facts, setup->tier, true))
+	if (plan__resolve(&r->plan, &facts, setup->tier, PLAN_OBSERVATION))
 		return 0;
 	return fail(r, -ENOTSUP, STATUS_SYSTEM,
 		    "sends cannot be timed here: %.600s (analyze doctor tells more)",

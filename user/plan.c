@@ -152,22 +152,38 @@ static bool way_possible(struct plan_entry *entry, const struct hook_way *way,
 	return true;
 }
 
-static bool permitted(enum hook_id id, const struct hook_way *way, enum mechanism forced)
+/* Does the send hook attach this program? */
+static bool sends_use(const struct plan *plan, const char *program)
 {
+	const struct hook_way *way = plan->entries[HOOK_SEND].way;
+	const char *const *name;
+
+	for (name = way ? way->programs : NULL; name && *name; name++)
+		if (!strcmp(*name, program))
+			return true;
+	return false;
+}
+
+static bool permitted(const struct plan *plan, enum hook_id id, const struct hook_way *way,
+		      enum mechanism forced)
+{
+	if (way->with_sends && !sends_use(plan, way->programs[0]))
+		return false;
 	return !forced || way->mechanism == forced ||
 	       (id != HOOK_SEND && way->mechanism == MECHANISM_TRACEPOINT);
 }
 
 /* The best way that the kernel has; whether any was tried. */
-static bool try_ways(struct plan_entry *entry, enum hook_id id, const struct kernel_facts *facts,
+static bool try_ways(struct plan *plan, enum hook_id id, const struct kernel_facts *facts,
 		     enum mechanism forced, bool preemptible)
 {
+	struct plan_entry *entry = &plan->entries[id];
 	const struct hook_way *ways = hook__get(id)->ways;
 	bool tried = false;
 	size_t i;
 
 	for (i = 0; i < WAYS_MAX && ways[i].mechanism && !entry->way; i++) {
-		if (!permitted(id, &ways[i], forced) ||
+		if (!permitted(plan, id, &ways[i], forced) ||
 		    (!preemptible && preempted(&ways[i], facts)))
 			continue;
 		tried = true;
@@ -177,15 +193,17 @@ static bool try_ways(struct plan_entry *entry, enum hook_id id, const struct ker
 }
 
 /* A way that can be preempted only where there is no other. */
-static void resolve_hook(struct plan_entry *entry, enum hook_id id,
-			 const struct kernel_facts *facts, enum mechanism forced)
+static void resolve_hook(struct plan *plan, enum hook_id id, const struct kernel_facts *facts,
+			 enum mechanism forced)
 {
+	struct plan_entry *entry = &plan->entries[id];
+
 	entry->status = HOOK_UNAVAILABLE;
-	try_ways(entry, id, facts, forced, false);
+	try_ways(plan, id, facts, forced, false);
 	if (entry->way)
 		return;
 	entry->reason[0] = 0;
-	if (!try_ways(entry, id, facts, forced, true))
+	if (!try_ways(plan, id, facts, forced, true))
 		say(entry, "no %s sees it", mechanism_name(forced), "");
 	if (!entry->way)
 		entry->symbol[0] = 0;
@@ -197,19 +215,34 @@ static void disable(struct plan_entry *entry, const char *why)
 	say(entry, "%s", why, "");
 }
 
-bool plan__resolve(struct plan *plan, const struct kernel_facts *facts, enum mechanism forced,
-		   bool zerocopy)
+/* Why there is no use for the hook; NULL: there is. */
+static const char *useless(const struct hook *hook, const struct plan *plan, enum mechanism forced,
+			   enum plan_for what)
 {
+	if (forced == MECHANISM_OFF)
+		return TURNED_OFF;
+	if (hook->zerocopy_only && what == PLAN_COPYING_LOAD)
+		return "this load never asks for zero-copy";
+	if (hook->observed_only && what != PLAN_OBSERVATION)
+		return "no load of ours does that";
+	if (hook->observed_only && plan__tier(plan) == MECHANISM_TRACEPOINT)
+		return "the tracepoints of sends see it";
+	return NULL;
+}
+
+bool plan__resolve(struct plan *plan, const struct kernel_facts *facts, enum mechanism forced,
+		   enum plan_for what)
+{
+	const char *why;
 	enum hook_id id;
 
 	memset(plan, 0, sizeof(*plan));
 	for (id = 0; id < HOOK_COUNT; id++) {
-		if (forced == MECHANISM_OFF)
-			disable(&plan->entries[id], TURNED_OFF);
-		else if (hook__get(id)->zerocopy_only && !zerocopy)
-			disable(&plan->entries[id], "this load never asks for zero-copy");
+		why = useless(hook__get(id), plan, forced, what);
+		if (why)
+			disable(&plan->entries[id], why);
 		else
-			resolve_hook(&plan->entries[id], id, facts, forced);
+			resolve_hook(plan, id, facts, forced);
 	}
 	return forced == MECHANISM_OFF || plan->entries[HOOK_SEND].way;
 }
@@ -246,4 +279,11 @@ enum mechanism plan__tier(const struct plan *plan)
 	if (send->status == HOOK_DISABLED)
 		return MECHANISM_OFF;
 	return send->way ? send->way->mechanism : MECHANISM_NONE;
+}
+
+bool plan__by_tracepoint(const struct plan *plan, enum hook_id id)
+{
+	const struct hook_way *way = plan->entries[id].way;
+
+	return way && way->mechanism == MECHANISM_TRACEPOINT;
 }

@@ -46,13 +46,16 @@ struct plan {
 	struct plan_entry entries[HOOK_COUNT];
 };
 
+/* What is measured. */
+enum plan_for { PLAN_COPYING_LOAD, PLAN_ZEROCOPY_LOAD, PLAN_OBSERVATION };
+
 /*
  * Chooses a way for each hook. A forced mechanism is the only one to time sends;
  * the other hooks then come by it or by a tracepoint. MECHANISM_OFF disables all.
  * False if sends cannot be timed as asked: the entry's reason says why.
  */
 bool plan__resolve(struct plan *plan, const struct kernel_facts *facts, enum mechanism forced,
-		   bool zerocopy);
+		   enum plan_for what);
 
 /*
  * A plan of one hook by one way, all others disabled: to find out whether it works.
@@ -63,6 +66,8 @@ bool plan__only(struct plan *plan, const struct kernel_facts *facts, enum hook_i
 
 /* The entry's programs, one after the other, and what each attaches to; NULL after the last. */
 const char *plan_entry__program(const struct plan_entry *entry, size_t i, const char **symbol);
+/* Is this hook had by tracepoints? */
+bool plan__by_tracepoint(const struct plan *plan, enum hook_id id);
 
 /* The mechanism that times calls; MECHANISM_OFF where none is to. */
 enum mechanism plan__tier(const struct plan *plan);

@@ -14,6 +14,9 @@ json_object *record__zerocopy(const struct run_result *r, const struct run_setup
 json_object *record__refused(const struct run_result *r, const struct zerocopy_sums *sums);
 json_object *record__causes(const struct run_result *r, const struct run_setup *setup,
 			    struct unmeasured *u);
+/* Into the block zerocopy: what comes of completions, and what hearing of them costs. */
+void record__add_completions(json_object *zerocopy, const struct run_result *r,
+			     const struct zerocopy_sums *sums, struct unmeasured *u);
 json_object *record__counters(const struct run_result *r, const struct run_setup *setup,
 			      struct unmeasured *u);
 /* NULL where --by does not ask for groups. */

@@ -119,6 +119,14 @@ static json_object *app_told(const struct run_result *r)
 	return json_object_get(copied);
 }
 
+/* An observed program does not say what it was told: its error queue does. */
+static json_object *seen_told(const struct run_result *r)
+{
+	return r->plan.entries[HOOK_ERROR_QUEUE].way
+		       ? json_object_new_uint64(r->measured.totals.told_copied)
+		       : NULL;
+}
+
 json_object *record__zerocopy(const struct run_result *r, const struct run_setup *setup,
 			      struct unmeasured *u)
 {
@@ -140,14 +148,12 @@ json_object *record__zerocopy(const struct run_result *r, const struct run_setup
 	json_object_object_add(o, "io_uring", record__uring(r, u));
 	add_skb_copies(o, r, u);
 	json_object_object_add(o, "causes", record__causes(r, setup, u));
-	add_null(o, "completion_ns", u, "zerocopy.completion_ns",
-		 "the time from send to completion is not taken");
-	told = app_told(r);
+	record__add_completions(o, r, &sums, u);
+	told = setup->target ? seen_told(r) : app_told(r);
 	json_object_object_add(o, "app_told_copied", told);
 	if (!told)
 		unmeasured__add(u, "zerocopy.app_told_copied",
-				setup->target
-					? "what a program reads of its error queue is not seen"
-					: "the load generator ended without a result");
+				setup->target ? r->plan.entries[HOOK_ERROR_QUEUE].reason
+					      : "the load generator ended without a result");
 	return o;
 }

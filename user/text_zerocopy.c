@@ -11,6 +11,8 @@
 
 #include <string.h>
 
+#define LABEL "  %-14s "
+
 static const char *count(double n, char text[UNITS_TEXT_MAX])
 {
 	return units__count_text((unsigned long long)n, text);
@@ -45,27 +47,17 @@ static void causes(const struct cell *cell, FILE *out)
 
 	cause_rows__gather(&rows, cell);
 	for (i = 0; i < rows.count; i++) {
-		fprintf(out, "  %10s  %s", count(rows.rows[i].sends, text),
+		fprintf(out, LABEL "%s", count(rows.rows[i].sends, text),
 			cause__get(rows.rows[i].cause)->title);
 		if (rows.rows[i].device[0])
 			fprintf(out, ", %s", cause_rows__device(&rows, i, name, sizeof(name)));
 		if (rows.rows[i].silent > 0 && rows.rows[i].silent < rows.rows[i].sends)
 			fprintf(out, ", %s of them in silence", count(rows.rows[i].silent, text));
-		fprintf(out, "\n              %s\n", cause__get(rows.rows[i].cause)->meaning);
+		fprintf(out, "\n" LABEL "%s\n", "", cause__get(rows.rows[i].cause)->meaning);
 		if (rows.rows[i].stack[0])
-			fprintf(out, "              %s\n",
+			fprintf(out, LABEL "%s\n", "",
 				safe_text(rows.rows[i].stack, words, sizeof(words)));
 	}
-}
-
-static void answer(const char *who, double n, bool known, const char *why, FILE *out)
-{
-	char text[UNITS_TEXT_MAX];
-
-	fprintf(out, "  %-26s %10s", who, known ? count(n, text) : "not known");
-	if (why[0])
-		fprintf(out, "  %s", why);
-	fputc('\n', out);
 }
 
 /*
@@ -80,18 +72,20 @@ static void answers(const struct cell *cell, FILE *out)
 	bool silent_known = cell__sum(cell, "/zerocopy/copied_silent", &silent);
 	char text[UNITS_TEXT_MAX];
 
-	answer("the application was told:", told, told_known, "copied", out);
-	fprintf(out, "  %-26s %10s  (",
-		"the kernel flagged:", flagged_known ? count(flagged, text) : "not known");
+	fprintf(out, LABEL "%s as the application read it\n", "told",
+		told_known ? count(told, text) : "not known");
+	fprintf(out, LABEL "%s by the kernel (", "flagged",
+		flagged_known ? count(flagged, text) : "not known");
 	if (print_hook(cell->records[0], "completion", out))
 		fputs(", before notifications merge", out);
 	fputs(")\n", out);
-	answer("copied without a flag:", silent, silent_known, "", out);
+	fprintf(out, LABEL "%s copied without a flag\n", "silent",
+		silent_known ? count(silent, text) : "not known how many");
 	if (told_known && flagged_known && told != flagged)
 		fprintf(out,
-			"  Told and flagged differ where the kernel joins notifications: all of a "
-			"record count as its first%s.\n",
-			told < flagged ? ", or where the queue was not read to its end" : "");
+			LABEL "the kernel joins notifications, and all of a record count as its "
+			      "first%s\n",
+			"told, flagged", told < flagged ? "; or not all was read" : "");
 }
 
 static void skb_copies(const struct cell *cell, FILE *out)
@@ -102,8 +96,8 @@ static void skb_copies(const struct cell *cell, FILE *out)
 	if (!cell__sum(cell, "/zerocopy/skb_copies", &n) ||
 	    !cell__sum(cell, "/zerocopy/skb_copy_bytes", &bytes) || n <= 0)
 		return;
-	fprintf(out, "  In %s packets the kernel copied ", count(n, text));
-	fprintf(out, "%s bytes.\n", count(bytes, text));
+	fprintf(out, LABEL "%s bytes", "copied", count(bytes, text));
+	fprintf(out, " in %s packets\n", count(n, text));
 }
 
 static const char *refusal_words(const char *name)
@@ -126,16 +120,17 @@ static void refusals(const struct cell *cell, FILE *out)
 			row = json_object_array_get_idx(list, j);
 			n = 0;
 			record__number(row, "/count", &n);
-			fprintf(out, "  refused: %s (%s, %s)\n", count(n, text),
+			fprintf(out, LABEL "%s, %s: %s\n", "refused", count(n, text),
 				record__string(row, "/errno"),
 				refusal_words(record__string(row, "/cause")));
 		}
 	}
 	if (cell__sum(cell, "/zerocopy/ignored", &ignored) && ignored > 0)
-		fprintf(out, "  ignored, because the socket lacks SO_ZEROCOPY: %s\n",
+		fprintf(out, LABEL "%s, because the socket lacks SO_ZEROCOPY\n", "ignored",
 			count(ignored, text));
 	if (cell__sum(cell, "/zerocopy/outstanding", &outstanding) && outstanding != 0)
-		fprintf(out, "  without a completion when the window closed: %.0f\n", outstanding);
+		fprintf(out, LABEL "%.0f without a completion when the window closed\n",
+			"outstanding", outstanding);
 }
 
 /* False where there is nothing more to say. */
@@ -182,6 +177,7 @@ void text__zerocopy(const struct cells *cells, FILE *out)
 		answers(&cells->cells[i], out);
 		skb_copies(&cells->cells[i], out);
 		refusals(&cells->cells[i], out);
+		text__completion(&cells->cells[i], out);
 	}
 	if (any)
 		fputc('\n', out);

@@ -45,23 +45,40 @@ static int load_only_planned(struct sendpath *skel, const struct plan *plan)
 	return err;
 }
 
+/* Allocated beforehand: about 13 MiB. */
+#define SOCKETS_ALLOCATED 4096
+
+static int allocate_beforehand(struct sendpath *skel)
+{
+	int err;
+
+	bpf_map__set_map_flags(skel->maps.groups, 0);
+	bpf_map__set_map_flags(skel->maps.peers, 0);
+	bpf_map__set_map_flags(skel->maps.notifications, 0);
+	bpf_map__set_map_flags(skel->maps.sockets, 0);
+	err = bpf_map__set_max_entries(skel->maps.sockets, SOCKETS_ALLOCATED);
+	return err ? err : bpf_map__set_max_entries(skel->maps.peers, SOCKETS_ALLOCATED);
+}
+
 /* Which maps are made, and how, is up to what the kernel can do. */
-static int fit_maps(struct sendpath *skel, const struct features *features)
+static int fit_maps(struct sendpath *skel, const struct plan *plan, const struct features *features)
 {
 	bool task_state = features__task_state(features);
 	int cpus = libbpf_num_possible_cpus();
+	int err = 0;
 
 	bpf_map__set_autocreate(skel->maps.threads, task_state);
 	bpf_map__set_autocreate(skel->maps.threads_by_id, !task_state);
 	bpf_program__set_autoload(skel->progs.thread_gone, !task_state);
-	if (!features__safe_allocation(features)) {
-		bpf_map__set_map_flags(skel->maps.sockets, 0);
-		bpf_map__set_map_flags(skel->maps.groups, 0);
-		bpf_map__set_map_flags(skel->maps.peers, 0);
-		bpf_map__set_map_flags(skel->maps.notifications, 0);
-	}
+	/* Allocated beforehand, and of no use to a load that never asks for zero-copy. */
+	if (plan->entries[HOOK_COMPLETION].status == HOOK_DISABLED)
+		bpf_map__set_max_entries(skel->maps.runs, 1);
 	if (!features__type(features, "io_notif_data"))
 		bpf_map__set_max_entries(skel->maps.notifications, 1);
+	if (!features__safe_allocation(features))
+		err = allocate_beforehand(skel);
+	if (err)
+		return err;
 	return cpus < 0 ? cpus
 			: bpf_map__set_max_entries(skel->maps.call_events,
 						   (__u32)cpus * CALL_COUNTERS_MAX);
@@ -86,19 +103,42 @@ static void set_merges_seen(struct sendpath *skel)
 	skel->rodata->merges_seen = bpf_program__autoload(skel->progs.notification_freed);
 }
 
-/* Where a merged notification is freed, for the program that looks for it. */
-static void set_addresses(struct sendpath *skel, const struct features *features)
+static void set_ranges(struct address_range *to, const char *const *names, size_t count,
+		       const struct features *features)
 {
-	static const char *const merging[MERGE_RANGES] = {
-		"__msg_zerocopy_callback", "msg_zerocopy_complete", "msg_zerocopy_callback"};
 	struct address_range range;
 	size_t i;
 
+	for (i = 0; i < count; i++)
+		if (features__code(features, names[i], &range))
+			to[i] = range;
+}
+
+/*
+ * Where a notification is freed, merged or read, for the program that looks for it: as
+ * far as the plan has it counted by that program.
+ */
+static void set_addresses(struct sendpath *skel, const struct features *features,
+			  const struct plan *plan)
+{
+	static const char *const merging[MERGE_RANGES] = {
+		"__msg_zerocopy_callback", "msg_zerocopy_complete", "msg_zerocopy_callback"};
+	static const char *const reading[READ_RANGES] = {"ip_recv_error", "ipv6_recv_error",
+							 "inet_recv_error"};
+	struct address_range range;
+
 	if (features__code(features, "sock_ofree", &range))
 		skel->rodata->sock_ofree_address = range.from;
-	for (i = 0; i < MERGE_RANGES; i++)
-		if (features__code(features, merging[i], &range))
-			skel->rodata->merge_ranges[i] = range;
+	skel->rodata->counted_in_queue = plan__by_tracepoint(plan, HOOK_COMPLETION);
+	if (plan__by_tracepoint(plan, HOOK_COMPLETION))
+		set_ranges((struct address_range *)skel->rodata->merge_ranges, merging,
+			   MERGE_RANGES, features);
+	set_ranges((struct address_range *)skel->rodata->read_ranges, reading, READ_RANGES,
+		   features);
+	skel->rodata->counts_told = plan__by_tracepoint(plan, HOOK_ERROR_QUEUE);
+	skel->rodata->ids_seen =
+		plan->entries[HOOK_SEND_ID].way && !plan->entries[HOOK_SEND_ID].way->with_sends;
+	skel->rodata->page_shift = (__u32)__builtin_ctzl((unsigned long)sysconf(_SC_PAGESIZE));
 }
 
 static size_t place_code(const void *features, const char *function, struct address_range ranges[2])
@@ -211,12 +251,12 @@ static int load(struct tracer *t, const struct plan *plan, const struct tracer_s
 		return -errno;
 	err = load_only_planned(t->skel, plan);
 	if (!err)
-		err = fit_maps(t->skel, setup->features);
+		err = fit_maps(t->skel, plan, setup->features);
 	if (!err)
 		err = set_groups(t->skel, setup);
 	if (err)
 		return err;
-	set_addresses(t->skel, setup->features);
+	set_addresses(t->skel, setup->features, plan);
 	set_causes(t->skel, setup->features);
 	set_merges_seen(t->skel);
 	set_target(t->skel, setup->target);

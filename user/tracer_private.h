@@ -30,4 +30,7 @@ struct tracer {
 	struct program_stats opened;		 /* what the counters said when the gate opened */
 };
 
+/* What was counted of sends in flight and of error queues: collect_flight.c. 0 or -errno. */
+int collect__flight(struct tracer *t, struct measured *out, int cpus);
+
 #endif

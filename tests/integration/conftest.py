@@ -107,10 +107,10 @@ def programs():
 class Receiver:
     """tests/programs/peer as a receiver on a port of its own; received is what it says at the end."""
 
-    def __init__(self, address="127.0.0.1", prefix=()):
+    def __init__(self, address="127.0.0.1", prefix=(), *options):
         self.address = address
         self.process = subprocess.Popen(
-            [*prefix, str(PROGRAMS / "peer"), "receive", "--address", address],
+            [*prefix, str(PROGRAMS / "peer"), "receive", "--address", address, *options],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.port = json.loads(self.process.stdout.readline())["port"]
         self.received = None

@@ -8,8 +8,9 @@
  *   peer send --port P [OPTION...]            connects, sends, waits for the
  *	completions, says what it counted
  *   peer send --steps ...                     says that it is ready, then does what
- *	the lines of its standard input say, "send N", "drain" or "quit", and says
- *	after each what it counted so far
+ *	the lines of its standard input say, "send N", "drain", "settle" (wait until
+ *	the kernel holds nothing of what was sent, without reading the error queue)
+ *	or "quit", and says after each what it counted so far
  *
  * All sends come from one buffer that is never written again, so that none has to
  * wait for a completion but for want of memory (--inflight).
@@ -19,13 +20,18 @@
 #include <errno.h>
 #include <linux/errqueue.h>
 #include <linux/net_tstamp.h>
+#include <linux/sock_diag.h>
+#include <linux/sockios.h>
+#include <linux/tls.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -35,13 +41,14 @@
 #define SO_ZEROCOPY 60
 #endif
 #define BATCH_MAX 64
+#define SETTLE_MS 20000 /* more means that something is wrong */
 
 enum way { BY_SEND, BY_SENDMSG, BY_SENDMMSG, BY_WRITE, BY_WRITEV, WAYS };
 static const char *const way_names[] = {"send", "sendmsg", "sendmmsg", "write", "writev"};
 
 struct config {
-	bool receive, steps, plain, without_option;
-	const char *address, *device;
+	bool receive, steps, plain, without_option, tls;
+	const char *address, *device, *md5;
 	unsigned short port;
 	unsigned long sends, size, batch, inflight, connections;
 	enum way way;
@@ -71,24 +78,45 @@ static void die(const char *what)
 	exit(1);
 }
 
-static socklen_t endpoint(const struct config *c, struct sockaddr_storage *to)
+static socklen_t endpoint(const char *address, unsigned short port, struct sockaddr_storage *to)
 {
 	struct sockaddr_in6 *v6 = (void *)to;
 	struct sockaddr_in *v4 = (void *)to;
 
 	memset(to, 0, sizeof(*to));
-	if (inet_pton(AF_INET, c->address, &v4->sin_addr) == 1) {
+	if (inet_pton(AF_INET, address, &v4->sin_addr) == 1) {
 		v4->sin_family = AF_INET;
-		v4->sin_port = htons(c->port);
+		v4->sin_port = htons(port);
 		return sizeof(*v4);
 	}
-	if (inet_pton(AF_INET6, c->address, &v6->sin6_addr) != 1) {
+	if (inet_pton(AF_INET6, address, &v6->sin6_addr) != 1) {
 		errno = EINVAL;
-		die(c->address);
+		die(address);
 	}
 	v6->sin6_family = AF_INET6;
-	v6->sin6_port = htons(c->port);
+	v6->sin6_port = htons(port);
 	return sizeof(*v6);
+}
+
+/* The same secret at both ends: what it signs is no secret here. */
+static void sign(int fd, const char *with)
+{
+	struct tcp_md5sig signature = {.tcpm_keylen = 4, .tcpm_key = "peer"};
+
+	endpoint(with, 0, &signature.tcpm_addr);
+	if (setsockopt(fd, IPPROTO_TCP, TCP_MD5SIG, &signature, sizeof(signature)))
+		die("TCP_MD5SIG");
+}
+
+/* From now on the kernel encrypts what is sent. */
+static void encrypt(int fd)
+{
+	struct tls12_crypto_info_aes_gcm_128 keys = {
+		.info = {.version = TLS_1_2_VERSION, .cipher_type = TLS_CIPHER_AES_GCM_128}};
+
+	if (setsockopt(fd, IPPROTO_TCP, TCP_ULP, "tls", sizeof("tls")) ||
+	    setsockopt(fd, SOL_TLS, TLS_TX, &keys, sizeof(keys)))
+		die("kTLS");
 }
 
 /* As many files as the system lets us have: a connection each. */
@@ -133,13 +161,15 @@ static void discard(int fd)
 static int listen_at(const struct config *c)
 {
 	struct sockaddr_storage at;
-	socklen_t length = endpoint(c, &at);
+	socklen_t length = endpoint(c->address, c->port, &at);
 	int one = 1, fd = socket(at.ss_family, SOCK_STREAM, 0);
 
 	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) ||
 	    bind(fd, (struct sockaddr *)&at, length) || listen(fd, 4096) ||
 	    getsockname(fd, (struct sockaddr *)&at, &length))
 		die("listening");
+	if (c->md5)
+		sign(fd, c->md5);
 	printf("{\"port\": %u}\n", ntohs(((struct sockaddr_in6 *)&at)->sin6_port));
 	fflush(stdout);
 	return fd;
@@ -190,8 +220,12 @@ static int open_connection(const struct config *c, const struct sockaddr_storage
 	if (!c->plain && !c->without_option &&
 	    setsockopt(fd, SOL_SOCKET, SO_ZEROCOPY, &one, sizeof(one)))
 		die("SO_ZEROCOPY");
+	if (c->md5)
+		sign(fd, c->md5);
 	if (connect(fd, (const struct sockaddr *)to, length))
 		die("connect");
+	if (c->tls)
+		encrypt(fd);
 	if (c->timestamps &&
 	    setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPING, &c->timestamps, sizeof(c->timestamps)))
 		die("SO_TIMESTAMPING");
@@ -201,7 +235,7 @@ static int open_connection(const struct config *c, const struct sockaddr_storage
 static void connect_all(const struct config *c)
 {
 	struct sockaddr_storage to;
-	socklen_t length = endpoint(c, &to);
+	socklen_t length = endpoint(c->address, c->port, &to);
 	unsigned long i;
 
 	connections = calloc(c->connections, sizeof(*connections));
@@ -271,6 +305,35 @@ static void drain_all(const struct config *c)
 
 	for (i = 0; i < c->connections && expects_completions(c); i++)
 		drain(&connections[i], 0);
+}
+
+/* Does the kernel still hold data of the connection, unacknowledged or in a driver? */
+static bool is_held(int fd)
+{
+	unsigned int memory[SK_MEMINFO_VARS];
+	socklen_t length = sizeof(memory);
+	int unacknowledged;
+
+	if (ioctl(fd, SIOCOUTQ, &unacknowledged) ||
+	    getsockopt(fd, SOL_SOCKET, SO_MEMINFO, memory, &length))
+		die("looking at what is held");
+	return unacknowledged || memory[SK_MEMINFO_WMEM_ALLOC];
+}
+
+static void settle_all(const struct config *c)
+{
+	unsigned long i;
+	int ms = 0;
+
+	for (i = 0; i < c->connections; i++) {
+		while (is_held(connections[i].fd)) {
+			if (ms++ == SETTLE_MS) {
+				errno = ETIMEDOUT;
+				die("settling");
+			}
+			poll(NULL, 0, 1);
+		}
+	}
 }
 
 static void count_one(struct connection *n, ssize_t bytes)
@@ -366,6 +429,8 @@ static void follow_steps(const struct config *c)
 			send_all(c, n);
 		else if (!strcmp(line, "drain\n"))
 			drain_all(c);
+		else if (!strcmp(line, "settle\n"))
+			settle_all(c);
 		say();
 	}
 }
@@ -401,6 +466,8 @@ static const struct argp_option list[] = {
 	{"without-option", 'w', NULL, 0, "with MSG_ZEROCOPY, without SO_ZEROCOPY", 0},
 	{"timestamps", 't', "HOW", 0, "have the kernel tell when: data or tsonly", 0},
 	{"device", 'd', "NAME", 0, "bind to it", 0},
+	{"tls", 'l', NULL, 0, "have the kernel encrypt (kTLS)", 0},
+	{"md5", '5', "ADDRESS", 0, "sign what goes to it and comes from it (TCP-MD5)", 0},
 	{"steps", 'S', NULL, 0, "do what standard input says", 0},
 	{0},
 };
@@ -478,6 +545,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'd':
 		c->device = arg;
+		return 0;
+	case 'l':
+		c->tls = true;
+		return 0;
+	case '5':
+		c->md5 = arg;
 		return 0;
 	case 'S':
 		c->steps = true;

@@ -131,6 +131,15 @@ static void test_the_innermost_place_wins(void **state)
 			 CAUSE_LOOPBACK);
 }
 
+static void test_the_device_tells_why_segments_share_no_pages(void **state)
+{
+	const char *const *stack = STACK("skb_segment", "validate_xmit_skb");
+
+	(void)state;
+	assert_int_equal(cause(COPIER_SEGMENT, NO_SG, stack), CAUSE_NO_SCATTER_GATHER);
+	assert_int_equal(cause(COPIER_SEGMENT, 0, stack), CAUSE_SEGMENTATION);
+}
+
 static void test_a_place_is_of_its_copier_only(void **state)
 {
 	(void)state;
@@ -211,6 +220,7 @@ int main(void)
 		cmocka_unit_test(test_the_device_tells_loopback_from_other_local_delivery),
 		cmocka_unit_test(test_causes_of_pulled_data),
 		cmocka_unit_test(test_the_innermost_place_wins),
+		cmocka_unit_test(test_the_device_tells_why_segments_share_no_pages),
 		cmocka_unit_test(test_a_place_is_of_its_copier_only),
 		cmocka_unit_test(test_an_outer_place_must_be_near),
 		cmocka_unit_test(test_what_fits_no_row_is_not_guessed),

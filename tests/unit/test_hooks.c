@@ -12,7 +12,7 @@
 
 /* A kernel as a list of what it has. */
 struct fake {
-	const char *functions[12]; /* in its code and its BTF */
+	const char *functions[16]; /* in its code and its BTF */
 	struct {
 		const char *name, *variant;
 	} variants[4];
@@ -78,17 +78,18 @@ static bool graph_probes(const void *context)
 }
 
 static bool resolve(struct plan *plan, const struct fake *kernel, enum mechanism forced,
-		    bool zerocopy)
+		    enum plan_for what)
 {
 	struct kernel_facts facts = {kernel,   function, has_code, tracepoint_args,
 				     has_type, refused,	 preempts, graph_probes};
 
-	return plan__resolve(plan, &facts, forced, zerocopy);
+	return plan__resolve(plan, &facts, forced, what);
 }
 
 static const struct fake full = {
 	.functions = {"tcp_sendmsg", "__msg_zerocopy_callback", "skb_copy_ubufs", "skb_segment",
-		      "__pskb_pull_tail", "skb_copy", "io_tx_ubuf_complete"},
+		      "__pskb_pull_tail", "skb_copy", "msg_zerocopy_realloc",
+		      "sock_dequeue_err_skb", "inet_recv_error", "io_tx_ubuf_complete"},
 	.tracepoints = {{"tcp_sendmsg_locked", 4},
 			{"sock_send_length", 3},
 			{"inet_sk_error_report", 1},
@@ -98,8 +99,8 @@ static const struct fake full = {
 			{"net_dev_start_xmit", 2},
 			{"netif_receive_skb", 1},
 			{"skb_copy_datagram_iovec", 2},
-			{"io_uring_complete", 3},
-			{"sys_enter", 2}},
+			{"sys_enter", 2},
+			{"io_uring_complete", 3}},
 };
 
 /* Tracing programs and kprobes refused, no sock_send_length, one argument to consume_skb. */
@@ -119,7 +120,7 @@ static void test_best_mechanism_wins(void **state)
 	enum hook_id id;
 
 	(void)state;
-	assert_true(resolve(&plan, &full, MECHANISM_NONE, true));
+	assert_true(resolve(&plan, &full, MECHANISM_NONE, PLAN_OBSERVATION));
 	assert_int_equal(plan__tier(&plan), MECHANISM_FENTRY);
 	for (id = 0; id < HOOK_COUNT; id++)
 		assert_int_equal(plan.entries[id].status, HOOK_PLANNED);
@@ -132,7 +133,7 @@ static void test_forced_tracepoint_takes_the_cheap_pair(void **state)
 	struct plan plan;
 
 	(void)state;
-	assert_true(resolve(&plan, &full, MECHANISM_TRACEPOINT, true));
+	assert_true(resolve(&plan, &full, MECHANISM_TRACEPOINT, PLAN_ZEROCOPY_LOAD));
 	assert_string_equal(plan.entries[HOOK_SEND].way->span, "tcp_sendmsg_locked..return");
 	assert_string_equal(plan.entries[HOOK_COMPLETION].symbol,
 			    "inet_sk_error_report, consume_skb");
@@ -146,7 +147,7 @@ static void test_forced_fentry_keeps_hooks_that_only_tracepoints_have(void **sta
 	struct plan plan;
 
 	(void)state;
-	assert_true(resolve(&plan, &full, MECHANISM_FENTRY, true));
+	assert_true(resolve(&plan, &full, MECHANISM_FENTRY, PLAN_ZEROCOPY_LOAD));
 	assert_int_equal(plan.entries[HOOK_RECEIVER_COPY].way->mechanism, MECHANISM_TRACEPOINT);
 }
 
@@ -158,7 +159,7 @@ static void test_forced_fentry_lets_other_hooks_fall_back(void **state)
 
 	(void)state;
 	inlined.functions[1] = "skb_copy_ubufs";
-	assert_true(resolve(&plan, &inlined, MECHANISM_FENTRY, true));
+	assert_true(resolve(&plan, &inlined, MECHANISM_FENTRY, PLAN_ZEROCOPY_LOAD));
 	assert_int_equal(plan__tier(&plan), MECHANISM_FENTRY);
 	assert_string_equal(plan.entries[HOOK_COMPLETION].symbol,
 			    "inet_sk_error_report, consume_skb");
@@ -169,7 +170,7 @@ static void test_forced_fentry_fails_where_it_is_refused(void **state)
 	struct plan plan;
 
 	(void)state;
-	assert_false(resolve(&plan, &locked, MECHANISM_FENTRY, true));
+	assert_false(resolve(&plan, &locked, MECHANISM_FENTRY, PLAN_ZEROCOPY_LOAD));
 	assert_string_equal(plan.entries[HOOK_SEND].reason, "fentry refused by the test");
 	assert_int_equal(plan__tier(&plan), MECHANISM_NONE);
 }
@@ -179,7 +180,7 @@ static void test_locked_kernel_falls_back_and_says_what_it_misses(void **state)
 	struct plan plan;
 
 	(void)state;
-	assert_true(resolve(&plan, &locked, MECHANISM_NONE, true));
+	assert_true(resolve(&plan, &locked, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
 	assert_string_equal(plan.entries[HOOK_SEND].way->span, "syscall");
 	assert_non_null(strstr(plan.entries[HOOK_SEND].reason, "sees sendto"));
 	assert_string_equal(plan.entries[HOOK_COMPLETION].symbol, "inet_sk_error_report");
@@ -193,9 +194,9 @@ static void test_hidden_addresses_cost_the_exact_flag(void **state)
 
 	(void)state;
 	hidden.hides_code = true;
-	assert_true(resolve(&plan, &hidden, MECHANISM_TRACEPOINT, true));
+	assert_true(resolve(&plan, &hidden, MECHANISM_TRACEPOINT, PLAN_ZEROCOPY_LOAD));
 	assert_string_equal(plan.entries[HOOK_COMPLETION].symbol, "inet_sk_error_report");
-	assert_true(resolve(&plan, &hidden, MECHANISM_FENTRY, true));
+	assert_true(resolve(&plan, &hidden, MECHANISM_FENTRY, PLAN_ZEROCOPY_LOAD));
 	assert_string_equal(plan.entries[HOOK_COMPLETION].symbol, "__msg_zerocopy_callback");
 }
 
@@ -205,7 +206,7 @@ static void test_nothing_there_gives_every_reason(void **state)
 	struct plan plan;
 
 	(void)state;
-	assert_false(resolve(&plan, &empty, MECHANISM_NONE, true));
+	assert_false(resolve(&plan, &empty, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
 	assert_string_equal(plan.entries[HOOK_SEND].reason,
 			    "this kernel has no function tcp_sendmsg; "
 			    "this kernel makes no kprobes by the function graph tracer; "
@@ -262,11 +263,25 @@ static void test_copying_loads_do_without_zerocopy_hooks(void **state)
 	struct plan plan;
 
 	(void)state;
-	assert_true(resolve(&plan, &full, MECHANISM_NONE, false));
+	assert_true(resolve(&plan, &full, MECHANISM_NONE, PLAN_COPYING_LOAD));
 	assert_int_equal(plan.entries[HOOK_COMPLETION].status, HOOK_DISABLED);
 	assert_int_equal(plan.entries[HOOK_SKB_COPY].status, HOOK_DISABLED);
 	assert_null(plan.entries[HOOK_SKB_COPY].way);
 	assert_int_equal(plan.entries[HOOK_RECEIVER_COPY].status, HOOK_PLANNED);
+}
+
+/* What only other programs do, and what the tracepoints of sends see anyway. */
+static void test_sends_over_tcp_are_looked_for_where_they_may_be(void **state)
+{
+	struct plan plan;
+
+	(void)state;
+	assert_true(resolve(&plan, &full, MECHANISM_FENTRY, PLAN_OBSERVATION));
+	assert_int_equal(plan.entries[HOOK_SEND_OVER].status, HOOK_PLANNED);
+	assert_true(resolve(&plan, &full, MECHANISM_FENTRY, PLAN_ZEROCOPY_LOAD));
+	assert_int_equal(plan.entries[HOOK_SEND_OVER].status, HOOK_DISABLED);
+	assert_true(resolve(&plan, &full, MECHANISM_TRACEPOINT, PLAN_OBSERVATION));
+	assert_int_equal(plan.entries[HOOK_SEND_OVER].status, HOOK_DISABLED);
 }
 
 static void test_kprobes_stand_in_for_refused_tracing_programs(void **state)
@@ -276,12 +291,12 @@ static void test_kprobes_stand_in_for_refused_tracing_programs(void **state)
 
 	(void)state;
 	kernel.fentry_refused = "refused";
-	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, true));
+	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
 	assert_int_equal(plan__tier(&plan), MECHANISM_KPROBE);
 	assert_string_equal(plan.entries[HOOK_SEND].way->span, "tcp_sendmsg");
 	assert_non_null(strstr(plan.entries[HOOK_SEND].reason, "return probes"));
 	kernel.graph = true;
-	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, true));
+	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
 	assert_string_equal(plan.entries[HOOK_SEND].reason, "");
 	/* The exact tracepoints are better than a kprobe that interrupts can lose. */
 	assert_int_equal(plan.entries[HOOK_COMPLETION].way->mechanism, MECHANISM_TRACEPOINT);
@@ -297,18 +312,18 @@ static void test_a_preemptible_kernel_gets_kprobes_where_threads_run(void **stat
 
 	(void)state;
 	kernel.preempts = kernel.graph = true;
-	kernel.functions[6] = "skb_copy_datagram_iter";
-	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, true));
+	kernel.functions[9] = "skb_copy_datagram_iter";
+	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
 	assert_int_equal(plan__tier(&plan), MECHANISM_KPROBE);
 	assert_string_equal(plan.entries[HOOK_SEND].reason, "");
 	assert_int_equal(plan.entries[HOOK_RECEIVER_COPY].way->mechanism, MECHANISM_KPROBE);
 	/* Completions mostly come in interrupts, which are not preempted. */
 	assert_int_equal(plan.entries[HOOK_COMPLETION].way->mechanism, MECHANISM_FENTRY);
-	assert_true(resolve(&plan, &kernel, MECHANISM_FENTRY, true));
+	assert_true(resolve(&plan, &kernel, MECHANISM_FENTRY, PLAN_ZEROCOPY_LOAD));
 	assert_int_equal(plan__tier(&plan), MECHANISM_FENTRY);
 	assert_non_null(strstr(plan.entries[HOOK_SEND].reason, "preempts"));
 	kernel.kprobe_refused = "refused";
-	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, true));
+	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
 	assert_int_equal(plan__tier(&plan), MECHANISM_FENTRY);
 	assert_non_null(strstr(plan.entries[HOOK_SEND].reason, "preempts"));
 }
@@ -319,7 +334,7 @@ static void test_forced_kprobe_never_uses_fentry(void **state)
 	enum hook_id id;
 
 	(void)state;
-	assert_true(resolve(&plan, &full, MECHANISM_KPROBE, true));
+	assert_true(resolve(&plan, &full, MECHANISM_KPROBE, PLAN_OBSERVATION));
 	assert_int_equal(plan__tier(&plan), MECHANISM_KPROBE);
 	for (id = 0; id < HOOK_COUNT; id++)
 		assert_int_not_equal(plan.entries[id].way->mechanism, MECHANISM_FENTRY);
@@ -331,7 +346,7 @@ static void test_none_turns_every_hook_off(void **state)
 	enum hook_id id;
 
 	(void)state;
-	assert_true(resolve(&plan, &full, MECHANISM_OFF, true));
+	assert_true(resolve(&plan, &full, MECHANISM_OFF, PLAN_ZEROCOPY_LOAD));
 	assert_int_equal(plan__tier(&plan), MECHANISM_OFF);
 	for (id = 0; id < HOOK_COUNT; id++) {
 		assert_int_equal(plan.entries[id].status, HOOK_DISABLED);
@@ -346,10 +361,48 @@ static void test_a_function_is_found_by_its_older_name(void **state)
 
 	(void)state;
 	kernel.functions[1] = "sock_zerocopy_callback";
-	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, true));
+	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
 	assert_string_equal(plan.entries[HOOK_COMPLETION].symbol, "sock_zerocopy_callback");
 	assert_int_equal(plan.entries[HOOK_COMPLETION].way->mechanism, MECHANISM_FENTRY);
 	assert_string_equal(plan.entries[HOOK_COMPLETION].reason, "");
+}
+
+/* What the send hook's own program does is had where that is attached, and only there. */
+static void test_ids_come_with_the_sends(void **state)
+{
+	struct fake kernel = full;
+	struct plan plan;
+
+	(void)state;
+	assert_true(resolve(&plan, &kernel, MECHANISM_TRACEPOINT, PLAN_ZEROCOPY_LOAD));
+	assert_string_equal(plan.entries[HOOK_SEND_ID].symbol, "tcp_sendmsg_locked");
+	assert_string_equal(plan.entries[HOOK_SEND_ID].reason, "");
+	kernel.tracepoints[0].name = "no_such_tracepoint";
+	kernel.tracepoints[10].name = "sys_exit";
+	kernel.tracepoints[10].args = 2;
+	assert_true(resolve(&plan, &kernel, MECHANISM_TRACEPOINT, PLAN_ZEROCOPY_LOAD));
+	assert_string_equal(plan.entries[HOOK_SEND_ID].symbol, "sys_enter");
+	assert_non_null(strstr(plan.entries[HOOK_SEND_ID].reason, "guesses"));
+	kernel.functions[6] = "sock_zerocopy_realloc";
+	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
+	assert_string_equal(plan.entries[HOOK_SEND_ID].symbol, "sock_zerocopy_realloc");
+	kernel.functions[6] = "no_such_function";
+	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
+	assert_int_equal(plan.entries[HOOK_SEND_ID].status, HOOK_UNAVAILABLE);
+}
+
+static void test_reading_is_timed_by_functions_alone(void **state)
+{
+	struct plan plan;
+
+	(void)state;
+	assert_true(resolve(&plan, &full, MECHANISM_TRACEPOINT, PLAN_ZEROCOPY_LOAD));
+	assert_int_equal(plan.entries[HOOK_ERROR_READ].status, HOOK_UNAVAILABLE);
+	assert_string_equal(plan.entries[HOOK_ERROR_READ].reason, "no tracepoint sees it");
+	assert_true(plan__by_tracepoint(&plan, HOOK_ERROR_QUEUE));
+	assert_true(resolve(&plan, &full, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
+	assert_string_equal(plan.entries[HOOK_ERROR_READ].symbol, "inet_recv_error");
+	assert_false(plan__by_tracepoint(&plan, HOOK_ERROR_QUEUE));
 }
 
 /* Some callers use the variant: those calls would go by unseen, which the plan says. */
@@ -361,7 +414,7 @@ static void test_a_variant_beside_the_function_is_said(void **state)
 	(void)state;
 	kernel.variants[0].name = "tcp_sendmsg";
 	kernel.variants[0].variant = "tcp_sendmsg.constprop.0";
-	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, true));
+	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
 	assert_string_equal(plan.entries[HOOK_SEND].symbol, "tcp_sendmsg");
 	assert_string_equal(plan.entries[HOOK_SEND].reason,
 			    "calls that the compiler sent to tcp_sendmsg.constprop.0 are not seen");
@@ -377,7 +430,7 @@ static void test_a_variant_instead_of_the_function_is_refused_by_name(void **sta
 	kernel.functions[5] = NULL;
 	kernel.variants[0].name = "skb_copy";
 	kernel.variants[0].variant = "skb_copy.isra.0";
-	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, true));
+	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
 	assert_int_equal(plan.entries[HOOK_SKB_DUPLICATE].status, HOOK_UNAVAILABLE);
 	assert_string_equal(plan.entries[HOOK_SKB_DUPLICATE].reason,
 			    "this kernel has skb_copy only as skb_copy.isra.0; "
@@ -393,7 +446,7 @@ static void test_a_renamed_function_with_its_own_arguments_is_found(void **state
 	kernel.functions[5] = NULL;
 	kernel.variants[0].name = "skb_copy";
 	kernel.variants[0].variant = "skb_copy.llvm.1234567";
-	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, true));
+	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
 	assert_int_equal(plan.entries[HOOK_SKB_DUPLICATE].way->mechanism, MECHANISM_KPROBE);
 	assert_string_equal(plan.entries[HOOK_SKB_DUPLICATE].symbol, "skb_copy.llvm.1234567");
 }
@@ -444,6 +497,7 @@ static void test_table_is_sound(void **state)
 			assert_true(!way->functions[0] == (way->mechanism == MECHANISM_TRACEPOINT));
 			assert_null(way->tracepoints[4].name);
 			assert_true(!way->span == (id != HOOK_SEND));
+			assert_true(!way->span == !way->flight_span);
 		}
 		assert_true(i > 0);
 	}
@@ -463,11 +517,14 @@ int main(void)
 		cmocka_unit_test(test_a_second_way_in),
 		cmocka_unit_test(test_completions_of_io_uring_need_its_zero_copy),
 		cmocka_unit_test(test_copying_loads_do_without_zerocopy_hooks),
+		cmocka_unit_test(test_sends_over_tcp_are_looked_for_where_they_may_be),
 		cmocka_unit_test(test_kprobes_stand_in_for_refused_tracing_programs),
 		cmocka_unit_test(test_a_preemptible_kernel_gets_kprobes_where_threads_run),
 		cmocka_unit_test(test_forced_kprobe_never_uses_fentry),
 		cmocka_unit_test(test_none_turns_every_hook_off),
 		cmocka_unit_test(test_a_function_is_found_by_its_older_name),
+		cmocka_unit_test(test_ids_come_with_the_sends),
+		cmocka_unit_test(test_reading_is_timed_by_functions_alone),
 		cmocka_unit_test(test_a_variant_beside_the_function_is_said),
 		cmocka_unit_test(test_a_variant_instead_of_the_function_is_refused_by_name),
 		cmocka_unit_test(test_a_renamed_function_with_its_own_arguments_is_found),

@@ -34,18 +34,59 @@ static void test_a_function_ends_where_the_next_begins(void **state)
 	(void)state;
 	assert_int_equal(read_text("ffffffff81000010 T first\n"
 				   "ffffffff81000020 t second\n"
-				   "ffffffff81000050 T third\n"
 				   "ffffffff81000030 t second.cold\n"
+				   "ffffffff81000050 T third\n"
 				   "ffffffff81000090 d fourth\n",
 				   s, 2),
 			 0);
 	assert_true(s[0].found);
 	assert_int_equal(s[0].code.from, 0xffffffff81000020);
-	/* Whatever comes next in memory, wherever it stands in the table. */
 	assert_int_equal(s[0].code.to, 0xffffffff81000030);
 	assert_string_equal(s[0].variant, "");
 	assert_false(s[1].found);
 	assert_int_equal(s[1].code.from, 0);
+}
+
+/* A module's symbols do not come sorted. */
+static void test_a_function_of_a_module_ends_where_the_nearest_begins(void **state)
+{
+	struct kernel_symbol s[] = {{.name = "second"}};
+
+	(void)state;
+	assert_int_equal(read_text("ffffffffc0000020 t second\t[m]\n"
+				   "ffffffffc0000050 t third\t[m]\n"
+				   "ffffffffc0000030 t other\t[m]\n"
+				   "ffffffffc0000010 t first\t[m]\n",
+				   s, 1),
+			 0);
+	assert_int_equal(s[0].code.from, 0xffffffffc0000020);
+	assert_int_equal(s[0].code.to, 0xffffffffc0000030);
+}
+
+static void test_a_variable_is_found_where_one_is_asked_for(void **state)
+{
+	struct kernel_symbol s[] = {{.name = "taps", .data = true}, {.name = "other"}};
+
+	(void)state;
+	assert_int_equal(read_text("10 t taps\n20 D taps\n30 d other\n40 T end\n", s, 2), 0);
+	assert_true(s[0].found);
+	assert_int_equal(s[0].code.from, 0x20);
+	assert_false(s[1].found);
+}
+
+static void test_an_address_lies_in_the_nearest_function(void **state)
+{
+	struct kernel_address a[] = {{.address = 0x25}, {.address = 0x5}, {.address = 0x20}};
+	FILE *table = tmpfile();
+
+	(void)state;
+	assert_non_null(table);
+	fputs("10 T first\n20 t second\n24 d data\n30 T third [m]\n", table);
+	assert_int_equal(kallsyms__nearest(table, a, 3), 0);
+	assert_string_equal(a[0].name, "second");
+	assert_int_equal(a[1].start, 0);
+	assert_string_equal(a[2].name, "second");
+	fclose(table);
 }
 
 static void test_variants_are_found_and_cold_parts_are_not(void **state)
@@ -102,6 +143,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_function_ends_where_the_next_begins),
+		cmocka_unit_test(test_a_function_of_a_module_ends_where_the_nearest_begins),
+		cmocka_unit_test(test_a_variable_is_found_where_one_is_asked_for),
+		cmocka_unit_test(test_an_address_lies_in_the_nearest_function),
 		cmocka_unit_test(test_variants_are_found_and_cold_parts_are_not),
 		cmocka_unit_test(test_hidden_addresses_leave_the_name),
 		cmocka_unit_test(test_modules_and_odd_lines),

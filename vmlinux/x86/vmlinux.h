@@ -111,6 +111,14 @@ struct socket {
 	struct sock *sk;
 } __attribute__((preserve_access_index));
 
+struct tcp_ulp_ops {
+
+} __attribute__((preserve_access_index));
+
+struct inet_connection_sock {
+	const struct tcp_ulp_ops *icsk_ulp_ops;
+} __attribute__((preserve_access_index));
+
 struct in6_addr {
 
 } __attribute__((preserve_access_index));
@@ -131,6 +139,7 @@ struct sk_buff_head {
 struct sock {
 	struct sock_common __sk_common;
 	struct sk_buff_head sk_error_queue;
+	int sk_err;
 	u32 sk_tsflags;
 	atomic_t sk_omem_alloc;
 	atomic_t sk_zckey;
@@ -139,7 +148,12 @@ struct sock {
 	netdev_features_t sk_route_caps;
 } __attribute__((preserve_access_index));
 
+struct iov_iter {
+	size_t count;
+} __attribute__((preserve_access_index));
+
 struct msghdr {
+	struct iov_iter msg_iter;
 	unsigned int msg_flags;
 	struct ubuf_info *msg_ubuf;
 } __attribute__((preserve_access_index));
@@ -248,6 +262,7 @@ enum sock_flags {
 
 enum bpf_func_id {
 	BPF_FUNC_task_pt_regs = 175,
+	BPF_FUNC_get_func_ret = 184,
 };
 
 enum {
@@ -270,6 +285,7 @@ struct bpf_perf_event_value {
 } __attribute__((preserve_access_index));
 
 enum bpf_map_type {
+	BPF_MAP_TYPE_ARRAY = 2,
 	BPF_MAP_TYPE_CGROUP_ARRAY = 8,
 	BPF_MAP_TYPE_HASH = 1,
 	BPF_MAP_TYPE_LRU_HASH = 9,

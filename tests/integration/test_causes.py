@@ -1,0 +1,436 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Why sends were copied: each cause is made to happen, to an independent sender, and the
+record must name it, and nothing else, with the count that the sender knows.
+
+Most need two real cards, which the lab has (its topology nicpair); what loopback can do
+runs anywhere.
+"""
+
+import contextlib
+import json
+import os
+import pathlib
+import socket
+import subprocess
+
+import pytest
+
+from conftest import (ANALYZE, TIERS, Receiver, check, hook, needs_bpf, only, reason, run)
+
+NICPAIR = os.environ.get("SENDPATH_TOPOLOGY") == "nicpair"
+NEAR, FAR, CARD = "10.9.0.1", "10.9.0.2", "eth0"
+PEER = ("ip", "netns", "exec", "peer")
+ETH_P_ALL = 3
+
+pytestmark = [needs_bpf,
+              pytest.mark.parametrize("tier", TIERS)]
+cards = pytest.mark.skipif(not NICPAIR, reason="needs the lab's topology nicpair")
+
+
+def do(*command):
+    result = run(*command)
+    assert result.returncode == 0, f"{command}: {result.stderr}"
+    return result.stdout
+
+
+@contextlib.contextmanager
+def setting(there, back):
+    """A command that changes something, and one that changes it back."""
+    do(*there.split())
+    try:
+        yield
+    finally:
+        do(*back.split())
+
+
+@contextlib.contextmanager
+def sysctl(name, value):
+    path = pathlib.Path("/proc/sys", name.replace(".", "/"))
+    before = path.read_text()
+    path.write_text(str(value))
+    try:
+        yield
+    finally:
+        path.write_text(before)
+
+
+@contextlib.contextmanager
+def tap(device):
+    """As tcpdump: a packet socket that gets everything of a device."""
+    with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL)) as listener:
+        listener.bind((device, ETH_P_ALL))
+        yield
+
+
+class Observed:
+    """A sender under observation, driven by steps; record and counts are there after the end."""
+
+    def __init__(self, tmp_path, tier, command):
+        self.file = tmp_path / "record.json"
+        self.analyze = subprocess.Popen(
+            [ANALYZE, "--json", self.file, "--tier", tier, "--", *map(str, command)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.record = self.report = None
+        self.counts = self.answer()
+
+    def answer(self):
+        return json.loads(self.analyze.stdout.readline() or "null")
+
+    def step(self, what):
+        self.analyze.stdin.write(what + "\n")
+        self.analyze.stdin.flush()
+        self.counts = self.answer()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *_):
+        out, self.report = self.analyze.communicate("quit\n" if kind is None else None, timeout=30)
+        if kind is None:
+            assert self.analyze.returncode == 0, self.report
+            self.counts = json.loads(out.splitlines()[-1])
+            self.record = check(json.loads(self.file.read_text()))
+
+
+@contextlib.contextmanager
+def receiver(address=FAR, *options):
+    with Receiver(address, PEER if address == FAR else (), *options) as there:
+        yield there
+
+
+def observe(tmp_path, tier, sends=50, options=(), address=FAR, prefix=()):
+    """All sends of one sender in one go: what it counted, and the record."""
+    with receiver(address) as there:
+        with Observed(tmp_path, tier, [*prefix, *there.sender("--steps", *options)]) as seen:
+            seen.step(f"send {sends}")
+            seen.step("drain")
+    return seen
+
+
+def blind(record):
+    """Completions cannot be had here: then causes say so instead of none."""
+    if hook(record, "completion")["status"] == "attached":
+        return False
+    assert record["zerocopy"]["causes"] is record["zerocopy"]["copied"] is None
+    return True
+
+
+def lossy(record):
+    """The plan says that some may go by unseen."""
+    return "preempts" in reason(record, "send") + reason(record, "completion")
+
+
+def note(record, cause):
+    """For the page of causes: where this one was seen."""
+    if "SENDPATH_SEEN" in os.environ:
+        with open(os.environ["SENDPATH_SEEN"], "a", encoding="ascii") as seen:
+            mechanism = hook(record, "skb copy")["mechanism"]
+            seen.write(f"{cause}\t{record['host']['kernel']}\t{mechanism}\n")
+
+
+def assert_causes(record, expected):
+    """Exactly these, {(cause, device): sends}, and the arithmetic holds."""
+    seen = record["zerocopy"]
+    found = {(row["cause"], row["device"]): row["count"] for row in seen["causes"]}
+    if lossy(record) or record["lost"]["flags"]:
+        assert set(found) <= set(expected)
+        return
+    assert found == expected
+    for cause, _ in expected:
+        note(record, cause)
+    assert seen["copied"] == seen["copied_flagged"] + (seen["copied_silent"] or 0)
+    assert seen["requests"] == (seen["completions"] + seen["ignored"] + seen["outstanding"]
+                                + sum(row["count"] for row in seen["refused"]))
+    if len(expected) < 2:
+        assert seen["copied"] == sum(expected.values())
+
+
+def assert_all(seen, cause, device):
+    """Every send of the observed sender was copied for this."""
+    if not blind(seen.record):
+        assert_causes(seen.record, {(cause, device): seen.counts["sends"]})
+        assert f"100 % of {seen.counts['sends']} zero-copy sends" in seen.report.replace(",", "") \
+            or seen.counts["sends"] < 100 and "too few to tell" in seen.report
+
+
+# What loopback can do.
+
+def test_loopback(tmp_path, tier):
+    assert_all(observe(tmp_path, tier, sends=200, address="127.0.0.1"), "loopback", "lo")
+
+
+def test_two_causes_on_one_socket_are_told_apart(tmp_path, tier):
+    with receiver("127.0.0.1") as there, \
+            Observed(tmp_path, tier, there.sender("--steps", "--inflight", 1000)) as seen:
+        seen.step("send 30")
+        seen.step("settle")
+        with tap("lo"):
+            seen.step("send 20")
+            seen.step("settle")
+        seen.step("send 10")
+    if not blind(seen.record):
+        assert_causes(seen.record, {("loopback", "lo"): 60, ("packet_tap", "lo"): 20})
+        assert seen.record["zerocopy"]["copied"] == 60
+
+
+def test_without_the_socket_option(tmp_path, tier):
+    seen = observe(tmp_path, tier, options=["--without-option"], address="127.0.0.1")
+    zerocopy = seen.record["zerocopy"]
+    assert zerocopy["requests"] == zerocopy["ignored"] == seen.counts["sends"] == 50
+    assert not zerocopy["causes"]
+    assert "SO_ZEROCOPY" in seen.report.splitlines()[-1]
+
+
+def refused(tmp_path, tier, cause, errno, **options):
+    """Some are refused, for one reason; the others are completed."""
+    seen = observe(tmp_path, tier, **options)
+    zerocopy = seen.record["zerocopy"]
+    assert seen.counts["failed"] > 0
+    assert zerocopy["requests"] == seen.counts["sends"] + seen.counts["failed"]
+    assert only(zerocopy["refused"]) == {"cause": cause, "errno": errno,
+                                         "count": seen.counts["failed"]}
+    note(seen.record, cause)
+
+
+def test_optmem(tmp_path, tier):
+    """Less than one notification takes."""
+    with sysctl("net.core.optmem_max", 512):
+        refused(tmp_path, tier, "optmem", "ENOBUFS", address="127.0.0.1")
+
+
+def test_memlock(tmp_path, tier):
+    """A message's pages are more than the user may pin; root may pin as many as it likes."""
+    refused(tmp_path, tier, "memlock", "ENOBUFS", address="127.0.0.1",
+            options=["--size", 100000],
+            prefix=["prlimit", "--memlock=65536:65536", "setpriv", "--reuid=65534",
+                    "--clear-groups"])
+
+
+def test_ktls(tmp_path, tier):
+    """It refuses the flag; what sees it depends on the kernel."""
+    if run("modprobe", "tls").returncode and not os.path.isdir("/sys/module/tls"):
+        pytest.skip("this kernel has no kTLS")
+    seen = observe(tmp_path, tier, options=["--tls"], address="127.0.0.1")
+    zerocopy = seen.record["zerocopy"]
+    assert seen.counts["failed"] == 50 and seen.counts["errno"] == 95
+    if hook(seen.record, "kTLS send")["status"] == "unavailable":
+        assert zerocopy["requests"] == 0
+        return
+    assert only(zerocopy["refused"]) == {"cause": "not_supported", "errno": "EOPNOTSUPP",
+                                         "count": 50}
+    note(seen.record, "not_supported")
+
+
+# What takes cards.
+
+@cards
+def test_nothing_is_copied(tmp_path, tier):
+    seen = observe(tmp_path, tier, sends=200)
+    assert seen.counts["copied"] == 0
+    if not blind(seen.record):
+        assert_causes(seen.record, {})
+        assert "none of 200 zero-copy sends" in seen.report
+
+
+@cards
+def test_packet_tap(tmp_path, tier):
+    with tap(CARD):
+        assert_all(observe(tmp_path, tier), "packet_tap", CARD)
+
+
+@cards
+def test_packet_tap_that_the_application_is_not_told_of(tmp_path, tier):
+    """Listening to the second half, with a queue that is read at the end: one record, whose
+    flag is that of the first."""
+    with receiver() as there, \
+            Observed(tmp_path, tier, there.sender("--steps", "--inflight", 1000)) as seen:
+        for _ in range(20):
+            seen.step("send 1")
+            seen.step("settle")
+        with tap(CARD):
+            for _ in range(20):
+                seen.step("send 1")
+                seen.step("settle")
+    assert seen.counts["copied"] == 0 and seen.counts["notifications"] == 1
+    if not blind(seen.record) and not lossy(seen.record) and not seen.record["lost"]["flags"]:
+        assert_causes(seen.record, {("packet_tap", CARD): 20})
+        assert seen.record["zerocopy"]["copied_flagged"] == 20
+
+
+@cards
+def test_timestamps(tmp_path, tier):
+    assert_all(observe(tmp_path, tier, options=["--timestamps", "data"]), "tx_timestamp", CARD)
+
+
+@cards
+def test_timestamps_alone_copy_nothing(tmp_path, tier):
+    seen = observe(tmp_path, tier, options=["--timestamps", "tsonly"])
+    if not blind(seen.record):
+        assert_causes(seen.record, {})
+
+
+@cards
+def test_no_scatter_gather(tmp_path, tier):
+    """All is copied, whatever the application is told."""
+    with setting(f"ethtool -K {CARD} sg off", f"ethtool -K {CARD} sg on tso on"):
+        seen = observe(tmp_path, tier, sends=200, options=["--size", 65536])
+    if blind(seen.record):
+        return
+    assert_all(seen, "no_scatter_gather", CARD)
+    zerocopy = seen.record["zerocopy"]
+    if not lossy(seen.record) and not seen.record["lost"]["flags"]:
+        assert zerocopy["copied"] == 200
+        assert zerocopy["copied_silent"] > 0
+        assert zerocopy["copied_flagged"] < 200
+
+
+@cards
+def test_no_checksum_offload(tmp_path, tier):
+    with setting(f"ethtool -K {CARD} tx off sg on", f"ethtool -K {CARD} tx on sg on tso on"):
+        if "scatter-gather: off" in do("ethtool", "-k", CARD):
+            pytest.skip("without checksum offload this kernel takes scatter-gather away, too")
+        assert_all(observe(tmp_path, tier), "software_checksum", CARD)
+
+
+@cards
+def test_tunnel(tmp_path, tier):
+    """The card cannot make the checksum inside."""
+    def vxlan(device, local, remote, address, where):
+        do(*where, "ip", "link", "add", "vx0", "type", "vxlan", "id", "5", "local", local,
+           "remote", remote, "dstport", "4789", "dev", device)
+        do(*where, "ip", "addr", "add", address + "/24", "dev", "vx0")
+        do(*where, "ip", "link", "set", "vx0", "up")
+
+    vxlan(CARD, NEAR, FAR, "10.5.0.1", ())
+    vxlan("eth1", FAR, NEAR, "10.5.0.2", PEER)
+    try:
+        with Receiver("10.5.0.2", PEER) as there, \
+                Observed(tmp_path, tier, there.sender("--steps")) as seen:
+            seen.step("send 50")
+            seen.step("drain")
+    finally:
+        do("ip", "link", "del", "vx0")
+        do(*PEER, "ip", "link", "del", "vx0")
+    if blind(seen.record):
+        return
+    if hook(seen.record, "skb copy")["mechanism"] == "tracepoint":
+        # No rule tells of it from outside: it must not be guessed.
+        assert_causes(seen.record, {("unclassified", None): 50})
+    else:
+        assert_all(seen, "software_checksum", CARD)
+
+
+@cards
+def test_ipsec(tmp_path, tier):
+    """With a cipher that does nothing: the kernel treats it as any other."""
+    addresses = f"src {NEAR} dst {FAR}"
+
+    def there_and_back(verb, where, direction):
+        if verb == "add":
+            do(*where, "ip", "xfrm", "state", "add", *addresses.split(), "proto", "esp", "spi",
+               "0x100", "mode", "transport", "enc", "ecb(cipher_null)", "", "auth", "digest_null",
+               "")
+            do(*where, "ip", "xfrm", "policy", "add", *addresses.split(), "dir", direction, "tmpl",
+               *addresses.split(), "proto", "esp", "mode", "transport")
+        else:
+            do(*where, "ip", "xfrm", "policy", "flush")
+            do(*where, "ip", "xfrm", "state", "flush")
+
+    with receiver() as there:
+        there_and_back("add", (), "out")
+        there_and_back("add", PEER, "in")
+        try:
+            with Observed(tmp_path, tier, there.sender("--steps")) as seen:
+                seen.step("send 50")
+                seen.step("drain")
+        finally:
+            there_and_back("delete", (), "out")
+            there_and_back("delete", PEER, "in")
+    if blind(seen.record):
+        return
+    causes = {row["cause"] for row in seen.record["zerocopy"]["causes"]}
+    if hook(seen.record, "skb copy")["mechanism"] == "tracepoint":
+        assert causes <= {"unclassified"}
+    else:
+        assert causes == {"ipsec"}
+        note(seen.record, "ipsec")
+
+
+@cards
+def test_signed_segments_without_scatter_gather(tmp_path, tier):
+    """TCP-MD5 rules segmentation out, and with it what forces scatter-gather on."""
+    with setting(f"ethtool -K {CARD} sg off", f"ethtool -K {CARD} sg on tso on"), \
+            receiver(FAR, "--md5", NEAR) as there, \
+            Observed(tmp_path, tier, there.sender("--steps", "--md5", FAR)) as seen:
+        seen.step("send 50")
+        seen.step("drain")
+    assert seen.counts["copied"] == 50
+    if not blind(seen.record):
+        assert_causes(seen.record, {("route_no_scatter_gather", CARD): 50})
+
+
+def retransmitted():
+    header, values = [line.split()[1:] for line in
+                      pathlib.Path("/proc/net/snmp").read_text().splitlines()
+                      if line.startswith("Tcp:")]
+    return int(values[header.index("RetransSegs")])
+
+
+@cards
+def test_optmem_that_notifications_under_way_take(tmp_path, tier):
+    do("modprobe", "sch_netem")
+    with setting(f"tc qdisc add dev {CARD} root netem delay 200ms",
+                 f"tc qdisc del dev {CARD} root"), sysctl("net.core.optmem_max", 4096):
+        refused(tmp_path, tier, "optmem", "ENOBUFS", sends=100,
+                options=["--inflight", 1000, "--size", 300000])
+
+
+@cards
+def test_loss_and_retransmission_copy_nothing(tmp_path, tier):
+    before = retransmitted()
+    do("modprobe", "sch_netem")
+    with setting(f"tc qdisc add dev {CARD} root netem loss 5%", f"tc qdisc del dev {CARD} root"):
+        seen = observe(tmp_path, tier, sends=100)
+    assert retransmitted() > before
+    assert seen.counts["copied"] == 0
+    if not blind(seen.record):
+        assert_causes(seen.record, {})
+
+
+@cards
+def test_a_queueing_discipline_that_changes_packets(tmp_path, tier):
+    """Some are corrupted, and for that copied; how many is chance."""
+    do("modprobe", "sch_netem")
+    with setting(f"tc qdisc add dev {CARD} root netem corrupt 10%",
+                 f"tc qdisc del dev {CARD} root"):
+        seen = observe(tmp_path, tier, sends=100)
+    if blind(seen.record) or hook(seen.record, "skb copy")["mechanism"] == "tracepoint":
+        return
+    assert {row["cause"] for row in seen.record["zerocopy"]["causes"]} == {"qdisc"}
+    note(seen.record, "qdisc")
+
+
+@cards
+def test_two_sockets_with_a_cause_each(tmp_path, tier):
+    with receiver() as far, receiver("127.0.0.1") as here, tap(CARD):
+        both = " & ".join(" ".join(there.sender("--sends", sends))
+                          for there, sends in ((far, 40), (here, 70)))
+        file = tmp_path / "record.json"
+        result = run(ANALYZE, "--json", file, "--tier", tier, "--", "sh", "-c", both + "; wait")
+    assert result.returncode == 0, result.stderr
+    record = check(json.loads(file.read_text()))
+    if not blind(record):
+        assert_causes(record, {("packet_tap", CARD): 40, ("loopback", "lo"): 70})
+        assert record["zerocopy"]["copied"] in (110, None) or lossy(record)
+
+
+@cards
+def test_what_cannot_be_told_is_not_guessed(tmp_path, tier):
+    """With the kernel's addresses hidden no place has a name."""
+    with sysctl("kernel.kptr_restrict", 2), tap(CARD):
+        seen = observe(tmp_path, tier)
+    if blind(seen.record) or hook(seen.record, "skb copy")["mechanism"] == "tracepoint":
+        return
+    row = only(seen.record["zerocopy"]["causes"])
+    assert (row["cause"], row["device"], row["count"]) == ("unclassified", CARD, 50)
+    assert row["stack"] == []

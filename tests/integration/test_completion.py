@@ -1,0 +1,317 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""What zero-copy costs after a send returned: equal to what the programs themselves count."""
+
+import json
+import os
+import sys
+
+import pytest
+
+from conftest import CALLS, TIERS, analyze, check, hook, needs_bpf, only, reason, records
+
+pytestmark = [needs_bpf, pytest.mark.usefixtures("untouched")]
+
+PYTHON = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.executable
+INFLIGHT = 32  # the load generator's default
+
+# A sender that knows nothing of the load generator. It prints what it was told, and what it did.
+PROGRAM = """
+import array, errno, fcntl, json, os, resource, select, socket, struct, sys, threading
+
+ZEROCOPY, PACING = 60, 47
+MSG_ZEROCOPY, MSG_ERRQUEUE, MSG_DONTWAIT = 0x4000000, 0x2000, 0x40
+SIOCOUTQ = 0x5411
+
+def sink(listener):
+    connection, _ = listener.accept()
+    while connection.recv(1 << 20):
+        pass
+
+listener = socket.create_server(("127.0.0.1", 0))
+reader = threading.Thread(target=sink, args=(listener,))
+reader.start()
+s = socket.create_connection(listener.getsockname())
+s.setsockopt(socket.SOL_SOCKET, ZEROCOPY, 1)
+seen = {"sends": 0, "records": 0, "told": 0, "copied": 0, "reads": 0, "empty": 0}
+payload = b"x" * int(sys.argv[2])
+
+def send():
+    s.sendmsg([payload], [], MSG_ZEROCOPY)
+    seen["sends"] += 1
+
+def settle():
+    # All is acknowledged: its completions are there, or about to come.
+    left = array.array("i", [1])
+    while left[0]:
+        fcntl.ioctl(s, SIOCOUTQ, left)
+
+def read_all():
+    while True:
+        try:
+            _, ancillary, _, _ = s.recvmsg(0, 512, MSG_ERRQUEUE | MSG_DONTWAIT)
+        except BlockingIOError:
+            seen["empty"] += 1
+            return
+        seen["reads"] += 1
+        for _, _, data in ancillary:
+            _, origin, _, code, _, low, high = struct.unpack("IBBBBII", data[:16])
+            if origin == 5:
+                seen["records"] += 1
+                seen["told"] += high - low + 1
+                seen["copied"] += (high - low + 1) * (code & 1)
+
+def drain():
+    read_all()
+    waiting = select.poll()
+    waiting.register(s, 0) # POLLERR comes unasked
+    while seen["told"] < seen["sends"]:
+        waiting.poll()
+        read_all()
+
+def hold():
+    # From its tenth segment on a connection is paced: what follows waits.
+    s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    for _ in range(12):
+        s.send(b"w")
+        settle()
+    s.setsockopt(socket.SOL_SOCKET, PACING, 100000)
+    s.send(b"w" * 100000)
+
+def release():
+    s.setsockopt(socket.SOL_SOCKET, PACING, 1 << 30)
+    settle()
+
+def never(count):
+    for _ in range(count):
+        send()
+    settle()
+    s.shutdown(socket.SHUT_WR)
+    reader.join()
+
+def batches(count):
+    for i in range(count):
+        send()
+        if i % 20 == 19:
+            settle()
+            drain()
+
+def threads(count):
+    each = [threading.Thread(target=lambda: [send() for _ in range(count // 4)]) for _ in range(4)]
+    for t in each:
+        t.start()
+    for t in each:
+        t.join()
+    settle()
+    drain()
+
+def deep(count):
+    hold()
+    for _ in range(count):
+        send()
+    release()
+    drain()
+
+def refused(count):
+    os.setgroups([])
+    os.setgid(65534)
+    os.setuid(65534)
+    page = resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_MEMLOCK, (100 * page, 100 * page))
+    hold()
+    try:
+        for _ in range(count):
+            send()
+    except OSError as error:
+        seen["refused"] = errno.errorcode[error.errno]
+    release()
+    drain()
+
+{"never": never, "batches": batches, "threads": threads, "deep": deep,
+ "refused": refused}[sys.argv[1]](int(sys.argv[3]))
+s.close()
+reader.join()
+print(json.dumps(seen))
+"""
+
+
+@pytest.fixture
+def program(tmp_path):
+    path = tmp_path / "program.py"
+    path.write_text(PROGRAM)
+    return path
+
+
+def observed(*command, tier=None):
+    """The record, and what the program says of itself."""
+    result = analyze("--json", "-", *(["--tier", tier] if tier else []), "--", *command)
+    assert result.returncode == 0, result.stderr
+    theirs, ours = result.stdout.splitlines()
+    return check(json.loads(ours)), json.loads(theirs)
+
+
+def attached(record, *names):
+    """Are these hooks there, and see all?"""
+    return all(hook(record, name)["status"] == "attached" and not reason(record, name)
+               for name in names)
+
+
+def told_as(record, records_read, told, copied):
+    """Of the error queue we saw what the application says that it read."""
+    seen = record["zerocopy"]["notifications"]
+    if hook(record, "error queue")["status"] != "attached":
+        assert seen["records"] is seen["told"] is seen["unread"] is None
+        return
+    if not attached(record, "error queue"):
+        assert seen["told"] <= told and seen["records"] <= records_read
+        return
+    assert (seen["records"], seen["told"], seen["told_copied"]) == (records_read, told, copied)
+    assert seen["sends_per_record"] == (pytest.approx(told / records_read) if told else None)
+    if attached(record, "completion"):
+        assert seen["unread"] == record["zerocopy"]["completions"] - told
+
+
+def timed(record):
+    """Every completion was timed, or counts as one that was not."""
+    seen = record["zerocopy"]
+    latency = seen["completion_ns"]
+    if "attached" != hook(record, "completion")["status"] or \
+            "attached" != hook(record, "send id")["status"]:
+        assert latency is seen["completions_untimed"] is seen["pinned"] is None
+        return
+    assert latency["count"] == seen["completions"] - seen["completions_untimed"]
+    assert sum(count for _, _, count in latency["buckets"]) == latency["count"]
+    assert latency["span"].endswith("..completion")
+    if attached(record, "send", "send id", "completion"):
+        assert seen["completions_untimed"] == 0
+        assert latency["min"] <= latency["p50"] <= latency["max"]
+
+
+def drained(record, size, most):
+    """Nothing is pinned at the end, and never was more than most bytes."""
+    pinned = record["zerocopy"]["pinned"]
+    if pinned is None:
+        assert any(u["key"] == "zerocopy.pinned" for u in record["unmeasured"]) or \
+            hook(record, "completion")["status"] != "attached"
+        return
+    if attached(record, "send", "send id", "completion"):
+        assert pinned["bytes_now"] == pinned["pages_now"] == 0
+        assert size <= pinned["bytes_max"] <= most
+        pages = size // os.sysconf("SC_PAGESIZE") + 2
+        assert pinned["pages_max"] * size == pinned["bytes_max"] * pages
+
+
+def merged(record):
+    """Records are made of runs, and runs of sends."""
+    seen = record["zerocopy"]["notifications"]
+    if attached(record, "completion") and not record["lost"]["completions"]:
+        assert 0 < seen["runs"] <= record["zerocopy"]["completions"]
+        if attached(record, "error queue") and not seen["unread"]:
+            assert seen["records"] <= seen["runs"]
+
+
+def reading(record, reads, empty=None):
+    cost = record["zerocopy"]["error_queue"]
+    if hook(record, "error queue read")["status"] != "attached":
+        assert cost is None
+        return
+    if not attached(record, "error queue read"):
+        assert cost["reads"] <= reads
+        return
+    assert cost["reads"] == cost["read_ns"]["count"] == reads
+    assert cost["empty_reads"] == cost["empty_read_ns"]["count"]
+    assert empty is None or cost["empty_reads"] == empty
+    total = cost["read_ns"]["sum"] + cost["empty_read_ns"]["sum"]
+    assert cost["ns_per_send"] == pytest.approx(total / cost["sends"])
+    assert cost["reads_per_send"] == pytest.approx(
+        (cost["reads"] + cost["empty_reads"]) / cost["sends"])
+
+
+@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("threads", [1, 4])
+def test_a_load_that_counts_itself(threads, tier):
+    size = 4096
+    count = min(CALLS, 40000) // threads
+    record = only(records("--variant", "zerocopy", "--size", size, "--threads", threads,
+                          "--messages", count, "--tier", tier, timeout=600))
+    app = record["app"]["zerocopy"]
+    told_as(record, app["notifications"], app["completions"], app["copied"])
+    timed(record)
+    drained(record, size, INFLIGHT * size * threads)
+    merged(record)
+    reading(record, app["notifications"])
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_a_program_that_never_reads(program, tier):
+    record, app = observed(PYTHON, program, "never", 2000, 100, tier=tier)
+    assert app["sends"] == record["zerocopy"]["requests"] == 100
+    told_as(record, 0, 0, 0)
+    timed(record)
+    drained(record, 2000, 100 * 2000)
+    if attached(record, "completion", "error queue"):
+        seen = record["zerocopy"]
+        assert seen["completions"] == seen["notifications"]["unread"] == 100
+        assert seen["app_told_copied"] == 0
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_a_program_that_reads_in_batches(program, tier):
+    record, app = observed(PYTHON, program, "batches", 2000, 200, tier=tier)
+    assert app["told"] == 200 and app["records"] < 200
+    told_as(record, app["records"], app["told"], app["copied"])
+    timed(record)
+    drained(record, 2000, 20 * 2000)
+    merged(record)
+    reading(record, app["reads"], app["empty"])
+    if attached(record, "error queue"):
+        assert record["zerocopy"]["app_told_copied"] == app["copied"]
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_threads_that_share_a_socket(program, tier):
+    """An id belongs to one send, whoever waits for the socket at the same time."""
+    record, app = observed(PYTHON, program, "threads", 3000, 240, tier=tier)
+    told_as(record, app["records"], 240, app["copied"])
+    timed(record)
+    drained(record, 3000, 240 * 3000)
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_more_in_flight_than_are_followed(program, tier):
+    """The others are not timed, and say so; what is pinned is then not known."""
+    record, app = observed(PYTHON, program, "deep", 100, 600, tier=tier)
+    told_as(record, app["records"], 600, app["copied"])
+    if attached(record, "send", "send id", "completion"):
+        seen = record["zerocopy"]
+        assert seen["completions"] == 600
+        assert seen["completion_ns"]["count"] == 600 - seen["completions_untimed"]
+        assert 256 <= seen["completion_ns"]["count"] < 600
+        assert seen["pinned"] is None
+        why = only([u for u in record["unmeasured"] if u["key"] == "zerocopy.pinned"])["reason"]
+        assert f"{seen['completions_untimed']} sends could not be followed" in why
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="becomes another user: run as root")
+@pytest.mark.parametrize("tier", TIERS)
+def test_pages_are_what_the_kernel_books(program, tier):
+    """Up to the limit of locked memory, and not one more: the send that was refused is none."""
+    page = os.sysconf("SC_PAGESIZE")
+    record, app = observed(PYTHON, program, "refused", page, 200, tier=tier)
+    assert app["refused"] == "ENOBUFS" and app["sends"] < 200
+    told_as(record, app["records"], app["sends"], app["copied"])
+    if attached(record, "send", "send id", "completion"):
+        pinned = record["zerocopy"]["pinned"]
+        # A page each, and two more: 33 of them fill 100 pages but for one.
+        assert pinned["pages_max"] == 99
+        assert pinned["bytes_max"] == 33 * page
+        assert pinned["pages_now"] == 0
+
+
+def test_the_report_says_it(program):
+    result = analyze("--", PYTHON, program, "batches", 2000, 200)
+    words = {"completion": "  completion     p50 ", "error queue": "  notifications  the application read",
+             "error queue read": "  error queue    "}
+    record, _ = observed(PYTHON, program, "batches", 2000, 200)
+    for name, line in words.items():
+        if attached(record, "send", "send id", "completion", name):
+            assert line in result.stderr

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* What is worked out of the sums that the kernel programs kept. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "user/measured.h"
+
+static struct measured m;
+
+static int clear(void **state)
+{
+	(void)state;
+	memset(&m, 0, sizeof(m));
+	return 0;
+}
+
+static void test_sends_of_all_syscalls_add_up(void **state)
+{
+	struct zerocopy_sums sums;
+
+	(void)state;
+	m.calls[CALL_SLOT(CALL_SENDTO, true)].sends = 5;
+	m.calls[CALL_SLOT(CALL_SENDMSG, true)] = (struct call_slot){.sends = 7, .failed = 2};
+	m.calls[CALL_SLOT(CALL_SENDMSG, false)].sends = 100;
+	m.totals.completions = 9;
+	measured__zerocopy(&m, &sums);
+	assert_int_equal(sums.requests, 12);
+	assert_int_equal(sums.failed, 2);
+	assert_int_equal(measured__outstanding(&m), 1);
+}
+
+static void test_what_was_not_followed_leaves_the_pinned_unknown(void **state)
+{
+	(void)state;
+	assert_true(measured__pinned_known(&m));
+	m.totals.unfollowed = 1;
+	assert_false(measured__pinned_known(&m));
+	m.totals.unfollowed = 0;
+	m.totals.unsized = 1;
+	assert_false(measured__pinned_known(&m));
+}
+
+static void expect_mended(struct hist before, __u64 min, __u64 max)
+{
+	measured__mend(&before);
+	assert_int_equal(before.min, min);
+	assert_int_equal(before.max, max);
+}
+
+static void test_extremes_agree_with_the_buckets(void **state)
+{
+	struct hist h = {};
+
+	(void)state;
+	expect_mended(h, 0, 0);
+	hist_add(&h, 1000);
+	hist_add(&h, 70000);
+	expect_mended(h, 1000, 70000);
+	/* As if an interrupt's had been overwritten by what it interrupted. */
+	h.min = 70000;
+	h.max = 1000;
+	expect_mended(h, hist_low(hist_bucket(1000)), hist_low(hist_bucket(70000) + 1) - 1);
+	/* Never set: the only value was 0. */
+	h = (struct hist){};
+	hist_add(&h, 0);
+	expect_mended(h, 0, 0);
+}
+
+static void test_extremes_beyond_the_last_bucket(void **state)
+{
+	struct hist h = {};
+
+	(void)state;
+	hist_add(&h, HIST_LIMIT * 3);
+	expect_mended(h, HIST_LIMIT * 3, HIST_LIMIT * 3);
+	h.max = 0;
+	measured__mend(&h);
+	assert_true(h.max >= hist_low(HIST_BUCKETS - 1));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_sends_of_all_syscalls_add_up, clear),
+		cmocka_unit_test_setup(test_what_was_not_followed_leaves_the_pinned_unknown, clear),
+		cmocka_unit_test_setup(test_extremes_agree_with_the_buckets, clear),
+		cmocka_unit_test_setup(test_extremes_beyond_the_last_bucket, clear),
+	};
+
+	return cmocka_run_group_tests_name("measured", tests, NULL, NULL);
+}

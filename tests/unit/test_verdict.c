@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* The verdict: what it says, and when it says that it cannot. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "user/verdict.h"
+
+static const struct cause_rows none = {};
+static const struct cause_rows loopback = {
+	.rows = {{.cause = CAUSE_LOOPBACK,
+		  .device = "lo",
+		  .netns = 7,
+		  .ifindex = 1,
+		  .sends = 1000}},
+	.count = 1,
+};
+
+/* A thousand sends that went well. */
+static const struct verdict_facts fine = {
+	.requests = 1000,
+	.completions = 1000,
+	.to = " to 10.0.0.2",
+	.causes = &none,
+};
+
+static const char *say(const struct verdict_facts *facts)
+{
+	static char text[VERDICT_MAX];
+
+	verdict(facts, text);
+	return text;
+}
+
+static void test_all_copied(void **state)
+{
+	struct verdict_facts f = fine;
+
+	(void)state;
+	f.copied = f.told = 1000;
+	f.causes = &loopback;
+	assert_string_equal(say(&f), "100 % of 1,000 zero-copy sends to 10.0.0.2 were copied, by "
+				     "loopback, lo. Zero-copy cannot help here: send without it.");
+}
+
+static void test_none_copied(void **state)
+{
+	struct verdict_facts f = fine;
+
+	(void)state;
+	assert_string_equal(say(&f), "none of 1,000 zero-copy sends to 10.0.0.2 was copied: "
+				     "zero-copy works here.");
+	f.silent = -1;
+	assert_non_null(strstr(say(&f), "copies without a flag are not seen here"));
+	assert_null(strstr(say(&f), "works"));
+}
+
+static void test_some_copied_for_two_reasons(void **state)
+{
+	struct cause_rows rows = {
+		.rows = {{.cause = CAUSE_PACKET_TAP, .device = "eth0", .sends = 300},
+			 {.cause = CAUSE_QDISC, .device = "eth0", .sends = 70}},
+		.count = 2,
+	};
+	struct verdict_facts f = fine;
+
+	(void)state;
+	f.copied = f.told = 370;
+	f.causes = &rows;
+	assert_string_equal(say(&f),
+			    "37 % of 1,000 zero-copy sends to 10.0.0.2 were copied, most of them "
+			    "by tcpdump or another packet tap, eth0 (300). Find the listener (ss "
+			    "-0pl) and end it.");
+}
+
+/* A share is never rounded to all or to nothing. */
+static void test_shares_are_not_rounded_away(void **state)
+{
+	struct verdict_facts f = fine;
+
+	(void)state;
+	f.requests = f.completions = 1000000;
+	f.copied = 999999;
+	assert_non_null(strstr(say(&f), "99.9 % of"));
+	f.copied = 1;
+	assert_non_null(strstr(say(&f), "0.1 % of"));
+}
+
+static void test_the_remedy_names_the_device(void **state)
+{
+	struct cause_rows rows = {
+		.rows = {{.cause = CAUSE_NO_SCATTER_GATHER, .device = "eth\x1b[2J", .sends = 1000}},
+		.count = 1,
+	};
+	struct verdict_facts f = fine;
+
+	(void)state;
+	f.copied = f.silent = 1000;
+	f.causes = &rows;
+	assert_non_null(strstr(say(&f), "ethtool -K eth\\x1b[2J sg on"));
+	assert_null(strchr(say(&f), '\x1b'));
+	assert_non_null(strstr(say(&f), "The application was told of 0."));
+}
+
+static void test_too_little_bears_no_verdict(void **state)
+{
+	struct verdict_facts f = fine;
+
+	(void)state;
+	f.requests = f.completions = VERDICT_SENDS - 1;
+	assert_string_equal(say(&f),
+			    "no verdict: 99 zero-copy sends were completed, too few to tell");
+	f = fine;
+	f.lost = 11;
+	assert_non_null(strstr(say(&f), "no verdict: of 1,000 zero-copy sends 11 could not"));
+	f = fine;
+	f.outstanding = 101;
+	f.completions = 899;
+	assert_non_null(strstr(say(&f), "no verdict: of 1,000 zero-copy sends 101 have no"));
+	f = fine;
+	f.completions = f.copied = -1;
+	assert_non_null(strstr(say(&f), "no verdict: how many of the 1,000"));
+	assert_string_equal(say(&(struct verdict_facts){.to = "", .causes = &none}), "");
+}
+
+static void test_what_never_got_so_far(void **state)
+{
+	struct verdict_facts f = fine;
+
+	(void)state;
+	f.completions = 0;
+	f.ignored = 1000;
+	assert_string_equal(say(&f), "100 % of 1,000 requests were ignored, and the data copied: "
+				     "the socket lacks SO_ZEROCOPY.");
+	f = fine;
+	f.completions = 0;
+	f.refused = 1000;
+	f.refusal = "memlock";
+	assert_non_null(strstr(say(&f), "100 % of 1,000 requests were refused: the user has as "
+					"many pages pinned as RLIMIT_MEMLOCK allows."));
+	f = fine;
+	f.completions = 800;
+	f.refused = 200;
+	f.refusal = "optmem";
+	assert_non_null(strstr(say(&f), "none of 800"));
+	assert_non_null(strstr(say(&f), "20 % of 1,000 requests were refused"));
+}
+
+static void test_comparison(void **state)
+{
+	struct verdict_facts f = fine;
+
+	(void)state;
+	f.other = "twocopy";
+	f.other_bps = 28.1e9;
+	f.own_bps = 11.2e9;
+	assert_non_null(strstr(say(&f), " Use twocopy instead: 28.10 against 11.20 Gbit/s"));
+	f.own_bps = 40e9;
+	assert_non_null(strstr(say(&f), " It was faster than twocopy: 40.00 against 28.10"));
+	f.own_bps = 28.5e9;
+	assert_non_null(strstr(say(&f), " It was as fast as twocopy"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_all_copied),
+		cmocka_unit_test(test_none_copied),
+		cmocka_unit_test(test_some_copied_for_two_reasons),
+		cmocka_unit_test(test_shares_are_not_rounded_away),
+		cmocka_unit_test(test_the_remedy_names_the_device),
+		cmocka_unit_test(test_too_little_bears_no_verdict),
+		cmocka_unit_test(test_what_never_got_so_far),
+		cmocka_unit_test(test_comparison),
+	};
+
+	return cmocka_run_group_tests_name("verdict", tests, NULL, NULL);
+}
