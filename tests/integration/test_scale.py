@@ -10,8 +10,8 @@ import subprocess
 
 import pytest
 
-from conftest import (ANALYZE, CALLS, NOTHING_LOST, Receiver, check, eventually, losses,
-                      needs_bpf, only, programs, reason, run)
+from conftest import (ANALYZE, CALLS, NOTHING_LOST, Receiver, check, eventually, hook,
+                      losses, needs_bpf, only, programs, reason, run)
 from test_observe import attached, gate_is_open, group  # noqa: F401 (a fixture)
 
 pytestmark = [needs_bpf, pytest.mark.usefixtures("untouched")]
@@ -193,7 +193,8 @@ def test_attached_again_and_again_to_a_busy_process():
                     own = step(program, "send 100")
                 record = check(json.loads(observer.stdout.read()))
                 assert observer.returncode == 0, observer.stderr.read()
-            if not reason(record, "send"):
+            # What the kernel skipped, for whichever process, it counts, and the record says.
+            if not reason(record, "send") and not hook(record, "send")["missed"]:
                 assert losses(record) == NOTHING_LOST
         assert (own["sends"], own["failed"]) == (sent, 0)
     assert receiver.received["bytes"] == own["bytes"] == 16384 * sent
