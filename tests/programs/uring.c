@@ -94,15 +94,15 @@ static bool make_ring(struct ring *r, bool poll)
 
 static bool has_operation(struct ring *r, unsigned int operation)
 {
-	struct {
-		struct io_uring_probe head;
-		struct io_uring_probe_op ops[256];
-	} probe = {};
+	struct io_uring_probe *probe = calloc(1, sizeof(*probe) + 256 * sizeof(probe->ops[0]));
+	bool has;
 
-	if (syscall(SYS_io_uring_register, r->fd, IORING_REGISTER_PROBE, &probe, 256))
-		return false;
-	return operation <= probe.head.last_op &&
-	       probe.ops[operation].flags & IO_URING_OP_SUPPORTED;
+	if (!probe)
+		die("probe");
+	has = !syscall(SYS_io_uring_register, r->fd, IORING_REGISTER_PROBE, probe, 256) &&
+	      operation <= probe->last_op && probe->ops[operation].flags & IO_URING_OP_SUPPORTED;
+	free(probe);
+	return has;
 }
 
 static int probe(const struct config *c)
