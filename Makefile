@@ -238,6 +238,7 @@ install: all
 	$(Q)install -D -m 644 analysis/crosscheck.py $(LIBEXEC)/analysis/crosscheck.py
 	$(Q)install -D -m 644 docs/sendpath.1 $(DESTDIR)$(PREFIX)/share/man/man1/sendpath.1
 	$(Q)install -D -m 644 docs/run-record.md $(DESTDIR)$(PREFIX)/share/doc/sendpath/run-record.md
+	$(Q)install -D -m 644 docs/causes.md $(DESTDIR)$(PREFIX)/share/doc/sendpath/causes.md
 	$(Q)install -D -m 644 docs/run-record.schema.json \
 		$(DESTDIR)$(PREFIX)/share/doc/sendpath/run-record.schema.json
 

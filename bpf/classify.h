@@ -13,20 +13,25 @@
 
 /* What a copier was called with. */
 struct copy_site {
-	const __u64 *stack; /* of STACK_FRAMES, innermost first */
-	__u32 copier;	    /* enum copier */
-	__u32 device;	    /* a set: 1 << enum device_kind */
+	/*
+	 * Of STACK_FRAMES, innermost first. Volatile, because what the verifier learns
+	 * of a value in a register with each comparison multiplies what it has to check.
+	 */
+	const volatile __u64 *stack;
+	__u32 copier; /* enum copier */
+	__u32 device; /* a set: 1 << enum device_kind */
 };
 
 static inline __attribute__((always_inline)) int
 classify__within(__u64 address, const volatile struct address_range *range)
 {
-	return address >= range->from && address < range->to;
+	return address - range->from < range->to - range->from;
 }
 
 /* Is the code at frame called from outer, within a few frames? */
 static inline __attribute__((always_inline)) int
-classify__outer(const __u64 *stack, __u32 frame, const volatile struct address_range *outer)
+classify__outer(const volatile __u64 *stack, __u32 frame,
+		const volatile struct address_range *outer)
 {
 	__u32 i;
 

@@ -78,6 +78,14 @@ def reason(record, name):
     return hook(record, name)["reason"] or ""
 
 
+def note(record, cause):
+    """For the page of causes: where this one was seen."""
+    if "SENDPATH_SEEN" in os.environ:
+        with open(os.environ["SENDPATH_SEEN"], "a", encoding="ascii") as seen:
+            mechanism = hook(record, "skb copy")["mechanism"]
+            seen.write(f"{cause}\t{record['host']['kernel']}\t{mechanism}\n")
+
+
 def only(sequence):
     assert len(sequence) == 1, sequence
     return sequence[0]

@@ -15,7 +15,7 @@ import subprocess
 
 import pytest
 
-from conftest import (ANALYZE, TIERS, Receiver, check, hook, needs_bpf, only, reason, run)
+from conftest import (ANALYZE, TIERS, Receiver, check, hook, needs_bpf, note, only, reason, run)
 
 NICPAIR = os.environ.get("SENDPATH_TOPOLOGY") == "nicpair"
 NEAR, FAR, CARD = "10.9.0.1", "10.9.0.2", "eth0"
@@ -118,14 +118,6 @@ def blind(record):
 def lossy(record):
     """The plan says that some may go by unseen."""
     return "preempts" in reason(record, "send") + reason(record, "completion")
-
-
-def note(record, cause):
-    """For the page of causes: where this one was seen."""
-    if "SENDPATH_SEEN" in os.environ:
-        with open(os.environ["SENDPATH_SEEN"], "a", encoding="ascii") as seen:
-            mechanism = hook(record, "skb copy")["mechanism"]
-            seen.write(f"{cause}\t{record['host']['kernel']}\t{mechanism}\n")
 
 
 def assert_causes(record, expected):

@@ -11,7 +11,7 @@ import re
 
 import pytest
 
-from conftest import CALLS, TIERS, VARIANTS, analyze, hook, needs_bpf, only, records, run
+from conftest import CALLS, TIERS, VARIANTS, analyze, hook, needs_bpf, note, only, records, run
 from test_counts import exact, may_lose, timed
 
 pytestmark = [needs_bpf, pytest.mark.usefixtures("untouched")]
@@ -67,6 +67,7 @@ def causes_as_expected(record):
     assert row["ifindex"] and row["netns"]
     assert row["count"] == seen["copied"] == seen["completions"]
     assert row["silent"] == seen["copied_silent"]
+    note(record, cause)
     if hook(record, "skb copy")["mechanism"] != "tracepoint":
         assert seen["skb_copy_bytes"] == row["bytes"] >= seen["bytes"]
 
