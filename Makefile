@@ -45,23 +45,25 @@ BUILD_PACKAGES := gcc libc6-dev clang llvm bpftool libbpf-dev libelf-dev zlib1g-
 # For kernels in QEMU, also of arm64.
 LAB_PACKAGES   := qemu-system-x86 qemu-system-arm busybox-static cpio kmod xz-utils zstd \
                   iproute2 lld
-# The last row is for bcc.
+# The row with nginx: programs to observe. The last row is for bcc.
 CHECK_PACKAGES := $(LAB_PACKAGES) libcmocka-dev clang-format python3-pytest \
                   python3-hypothesis python3-jsonschema strace sudo iputils-ping ethtool \
                   procps e2fsprogs clang-$(NEWEST_CLANG) shellcheck \
+                  iperf3 nginx-light wrk \
                   python3-bpfcc linux-headers-$(shell dpkg --print-architecture 2>/dev/null)
 BENCH_PACKAGES := $(LAB_PACKAGES) iperf3 bpftrace
 
 LOADGEN_LIBS := -ljson-c -lpthread
-ANALYZE_LIBS := -lbpf -lelf -lz -ljson-c -lpfm -lcap -lpthread
+ANALYZE_LIBS := -lbpf -lelf -lz -ljson-c -lpfm -lcap -lpthread -lm
 
 # main.c of each program stays out of what the unit tests link.
 LOADGEN_OBJS := $(patsubst %.c,$(BUILD)/%.o,$(filter-out loadgen/main.c,$(wildcard loadgen/*.c)))
 ANALYZE_OBJS := $(patsubst %.c,$(BUILD)/%.o,$(filter-out user/main.c,$(wildcard user/*.c)))
 # The shared maps first: the linker of libbpf 1.1 forgets the offset of a map that
 # it met as an extern before its definition.
-BPF_OBJS     := $(patsubst %.c,$(BUILD)/%.o,bpf/state.bpf.c \
-                $(filter-out bpf/state.bpf.c,$(wildcard bpf/*.bpf.c)))
+BPF_SHARED   := bpf/state.bpf.c bpf/groups.bpf.c bpf/uring.bpf.c
+BPF_OBJS     := $(patsubst %.c,$(BUILD)/%.o,$(BPF_SHARED) \
+                $(filter-out $(BPF_SHARED),$(wildcard bpf/*.bpf.c)))
 UNIT_TESTS   := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c))
 
 ifdef V
@@ -218,7 +220,7 @@ cross:
 	esac
 
 bench: bench-packages
-	$(Q)$(PARALLEL) all
+	$(Q)$(PARALLEL) all test-programs
 	$(Q)$(MAKE) --no-print-directory cross
 	$(Q)$(AS_ROOT) $(PYTHON) tests/bench/bench.py
 

@@ -22,6 +22,7 @@ enum call_kind {
 	CALL_SENDFILE,
 	CALL_SPLICE,
 	CALL_IO_URING,
+	CALL_IO_URING_ZC, /* SEND_ZC and SENDMSG_ZC: completed by io_uring, not by an error queue */
 	CALL_KINDS,
 };
 
@@ -71,22 +72,67 @@ struct totals {
 	__u64 silent_bytes;    /* where the hook knows them */
 	__u64 receiver_copies; /* skb to user space, in the receiver */
 	__u64 receiver_bytes;
-	__u64 refused_optmem;	/* ENOBUFS for a zero-copy send: no room in optmem, */
-	__u64 refused_memlock;	/* or in locked memory */
-	__u64 begun;		/* sends whose start was seen, */
-	__u64 ended;		/* and of these, those whose return was */
-	__u64 lost_processes;	/* children of a target for which there was no room */
-	__u64 lost_threads;	/* no room for the state of a thread */
-	__u64 lost_sockets;	/* no room for a socket: its completions are not counted */
-	__u64 lost_completions; /* two CPUs disputed a socket's progress for too long */
-	__u64 runs;		/* of neighbouring sends that the kernel completed as one */
-	__u64 records;		/* that applications read from error queues, */
-	__u64 told;		/* the sends that these were about, */
-	__u64 told_copied;	/* and of them those said to have been copied */
-	__u64 unfollowed;	/* sends that found their place in the ring taken */
-	__u64 unsized;		/* followed, though what they asked for is not known */
+	__u64 refused_optmem;	  /* ENOBUFS for a zero-copy send: no room in optmem, */
+	__u64 refused_memlock;	  /* or in locked memory */
+	__u64 begun;		  /* sends whose start was seen, */
+	__u64 ended;		  /* and of these, those whose return was */
+	__u64 lost_processes;	  /* children of a target for which there was no room */
+	__u64 lost_threads;	  /* no room for the state of a thread */
+	__u64 lost_sockets;	  /* no room for a socket: its completions are not counted */
+	__u64 uring_completions;  /* sends by io_uring's zero-copy operations that completed; */
+	__u64 uring_copied;	  /* of these, known to be copied, */
+	__u64 uring_unreported;	  /* and those of which io_uring was not asked to tell */
+	__u64 lost_notifications; /* no room for one: its completion is not counted */
+	__u64 lost_completions;	  /* two CPUs disputed a socket's progress for too long */
+	__u64 runs;		  /* of neighbouring sends that the kernel completed as one */
+	__u64 records;		  /* that applications read from error queues, */
+	__u64 told;		  /* the sends that these were about, */
+	__u64 told_copied;	  /* and of them those said to have been copied */
+	__u64 unfollowed;	  /* sends that found their place in the ring taken */
+	__u64 unsized;		  /* followed, though what they asked for is not known */
 };
-ABI_SIZE(totals, 27 * 8);
+ABI_SIZE(totals, 31 * 8);
+
+/* What sends can be grouped by: a set. */
+enum group_by { BY_PROCESS = 1, BY_DEVICE = 2, BY_PORT = 4, BY_ADDRESS = 8 };
+/* Of zero-copy sends, always. */
+#define BY_PEER (BY_DEVICE | BY_PORT | BY_ADDRESS)
+
+/* What the sends of a group have in common; 0 is what they are not grouped by. */
+struct group_key {
+	__u32 tgid;
+	__u32 netns;   /* inode of the socket's network namespace */
+	__u32 ifindex; /* where the socket's route leads; 0: it has none cached */
+	__u16 port;    /* of the receiver, */
+	__u16 family;  /* and its address, in network order; 0: not known */
+	__u32 address[4];
+};
+ABI_SIZE(group_key, 32);
+
+#define DEVICE_NAME_MAX 16 /* IFNAMSIZ */
+
+/* Atomic additions: completions come in interrupts, and threads share a group. */
+struct group {
+	__u64 sends; /* all that returned, failed ones too */
+	__u64 failed;
+	__u64 bytes;
+	__u64 timed;	/* sends whose start was seen, */
+	__u64 ns;	/* and their wall time */
+	__u64 requests; /* zero-copy sends, the following too */
+	__u64 ignored;
+	__u64 refused;
+	__u64 zerocopy_bytes;
+	__u64 completions;
+	__u64 copied;	  /* of these, flagged as copied */
+	__u64 unreported; /* of these, by io_uring without word of a copy: see totals */
+	__u32 address[4]; /* of the receiver of the first send, */
+	__u16 family;
+	__u16 addresses; /* and whether another send had another */
+	__u32 unused;
+	char comm[16];		      /* of the process, */
+	char device[DEVICE_NAME_MAX]; /* and the device, when the group was met */
+};
+ABI_SIZE(group, 12 * 8 + 24 + 32);
 
 /* Why the data of a send were copied. One row each in user/causes.c. */
 enum cause {
@@ -151,8 +197,6 @@ struct tally_key {
 	__u32 stack; /* hash */
 };
 ABI_SIZE(tally_key, 16);
-
-#define DEVICE_NAME_MAX 16 /* IFNAMSIZ */
 
 /* Said once, by the first copy of its kind. */
 struct tally_info {

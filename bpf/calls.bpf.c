@@ -16,8 +16,10 @@
 #include "causes.bpf.h"
 #include "counters.bpf.h"
 #include "flight.bpf.h"
+#include "groups.bpf.h"
 #include "refusals.bpf.h"
 #include "syscalls.bpf.h"
+#include "uring.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -65,14 +67,36 @@ static __always_inline bool zerocopy_ignored(struct sock *sk, long ret)
 	return !ret || !zerocopy_enabled(sk);
 }
 
-/* One send returned. ns is 0 where its start was not seen. Returns where it was counted. */
+/* Whom a send is charged to, if that was settled when it began. */
+static __always_inline const struct group_key *send_owner(struct sock *sk, __u32 flags,
+							  __u64 notification)
+{
+	struct notification *n;
+
+	if (!(flags & MSG_ZEROCOPY))
+		return NULL;
+	if (!notification)
+		return socket__owner(sk);
+	n = bpf_map_lookup_elem(&notifications, &notification);
+	return n ? &n->who : NULL;
+}
+
+/*
+ * One send returned. notification is 0 unless io_uring made one for it, ns where its
+ * start was not seen. Returns where it was counted.
+ */
 static __always_inline struct call_slot *count_send(struct sock *sk, enum call_kind kind,
-						    __u32 flags, __u64 size, long ret, __u64 ns)
+						    __u32 flags, __u64 size, __u64 notification,
+						    long ret, __u64 ns)
 {
 	bool zerocopy = flags & MSG_ZEROCOPY;
 	__u32 slot = CALL_SLOT(kind, zerocopy);
 	struct call_slot *s = bpf_map_lookup_elem(&calls, &slot);
+	bool ignored = zerocopy && ret >= 0 && (notification ? !ret : zerocopy_ignored(sk, ret));
 
+	groups__add_send(sk, send_owner(sk, flags, notification), flags, ret, ns, ignored);
+	if (notification)
+		notification__end(notification, ret);
 	if (!s)
 		return NULL;
 	s->sends++;
@@ -81,12 +105,12 @@ static __always_inline struct call_slot *count_send(struct sock *sk, enum call_k
 	if (ret < 0) {
 		s->failed++;
 		count_error(slot, -ret);
-		if (zerocopy && ret == -ENOBUFS)
+		if (zerocopy && !notification && ret == -ENOBUFS)
 			count_refusal(sk, size);
 		return s;
 	}
 	s->bytes += ret;
-	if (zerocopy && zerocopy_ignored(sk, ret))
+	if (ignored)
 		s->ignored++;
 	return s;
 }
@@ -134,7 +158,8 @@ static __always_inline void send_end(struct thread *thread, struct sock *sk, lon
 	thread->sock = 0;
 	if (thread->flags & MSG_ZEROCOPY)
 		flight_end(thread, sk, ret);
-	s = count_send(sk, thread->kind, thread->flags, thread->size, ret, now - thread->start);
+	s = count_send(sk, thread->kind, thread->flags, thread->size, thread->notification, ret,
+		       now - thread->start);
 	if (s)
 		counters__add(s, thread);
 }
@@ -145,18 +170,28 @@ static __always_inline __u32 next_id(struct sock *sk)
 	return BPF_CORE_READ(sk, sk_zckey.counter);
 }
 
+/* A message begins to be sent; if by an error queue, its completion will have this id. */
+static __always_inline void message_begin(struct thread *thread, struct sock *sk,
+					  struct msghdr *msg, __u64 size, __u32 id)
+{
+	__u32 flags = BPF_CORE_READ(msg, msg_flags);
+	enum call_kind kind = current_call();
+
+	thread->notification = flags & MSG_ZEROCOPY ? notification__begin(msg, sk) : 0;
+	if (thread->notification)
+		kind = CALL_IO_URING_ZC;
+	else if (flags & MSG_ZEROCOPY)
+		groups__watch(zerocopy_begin(sk, id), sk);
+	send_begin(thread, sk, kind, flags, size);
+}
+
 /* tcp_sendmsg begins. */
 static __always_inline void sendmsg_begin(struct sock *sk, struct msghdr *msg, __u64 size)
 {
 	struct thread *thread = gate == GATE_OPEN ? thread__get() : NULL;
-	__u32 flags;
 
-	if (!thread || !(thread->role & ROLE_SENDER))
-		return;
-	flags = BPF_CORE_READ(msg, msg_flags);
-	if (flags & MSG_ZEROCOPY)
-		zerocopy_begin(sk, next_id(sk));
-	send_begin(thread, sk, current_call(), flags, size);
+	if (thread && thread->role & ROLE_SENDER)
+		message_begin(thread, sk, msg, size, next_id(sk));
 }
 
 SEC("fentry/tcp_sendmsg")
@@ -217,6 +252,53 @@ int BPF_KRETPROBE(send_multi_return, int ret)
 }
 
 /*
+ * Before "tcp: Convert do_tcp_sendpages() to use MSG_SPLICE_PAGES" (6.5) sendfile and
+ * splice hand TCP one page after the other, past tcp_sendmsg.
+ */
+static __always_inline void sendpage_begin(struct sock *sk, __u64 size)
+{
+	struct thread *thread = gate == GATE_OPEN ? thread__get() : NULL;
+
+	if (!thread || !(thread->role & ROLE_SENDER))
+		return;
+	thread->notification = 0;
+	send_begin(thread, sk, current_call(), 0, size);
+}
+
+SEC("fentry/tcp_sendpage")
+int BPF_PROG(sendpage_fentry, struct sock *sk, void *page, int offset, size_t size)
+{
+	sendpage_begin(sk, size);
+	return 0;
+}
+
+SEC("fexit/tcp_sendpage")
+int BPF_PROG(sendpage_fexit, struct sock *sk, void *page, int offset, size_t size, int flags,
+	     int ret)
+{
+	__u64 now = bpf_ktime_get_ns();
+	struct thread *thread = gate ? thread__peek() : NULL;
+
+	if (thread && thread->sock == (__u64)sk)
+		send_end(thread, sk, ret, now);
+	return 0;
+}
+
+SEC("kprobe/tcp_sendpage")
+int BPF_KPROBE(sendpage_kprobe, struct sock *sk, void *page, int offset, size_t size)
+{
+	sendpage_begin(sk, size);
+	return 0;
+}
+
+SEC("kretprobe/tcp_sendpage")
+int BPF_KRETPROBE(sendpage_kretprobe, int ret)
+{
+	sendmsg_end(ret);
+	return 0;
+}
+
+/*
  * The send that this thread is in got the socket's last id. The socket is locked: no
  * other send can have got one since.
  */
@@ -261,11 +343,9 @@ int BPF_KRETPROBE(booked_multi, void *uarg)
 }
 
 /* Does the kernel book this send, and give it an id? Not one of io_uring's, which has its own. */
-static __always_inline bool is_booked(struct sock *sk, struct msghdr *msg)
+static __always_inline bool is_booked(struct sock *sk, const struct thread *thread)
 {
-	if (bpf_core_field_exists(msg->msg_ubuf) && BPF_CORE_READ(msg, msg_ubuf))
-		return false;
-	return zerocopy_enabled(sk);
+	return !thread->notification && zerocopy_enabled(sk);
 }
 
 /*
@@ -278,15 +358,11 @@ int send_loop(struct bpf_raw_tracepoint_args *ctx)
 	struct thread *thread = gate == GATE_OPEN ? thread__get() : NULL;
 	struct sock *sk = (struct sock *)ctx->args[0];
 	struct msghdr *msg = (struct msghdr *)ctx->args[1];
-	__u32 flags;
 
 	if (!thread || thread->sock == (__u64)sk || !(thread->role & ROLE_SENDER))
 		return 0;
-	flags = BPF_CORE_READ(msg, msg_flags);
-	if (flags & MSG_ZEROCOPY)
-		zerocopy_begin(sk, next_id(sk) - 1);
-	send_begin(thread, sk, current_call(), flags, 0);
-	if (flags & MSG_ZEROCOPY && is_booked(sk, msg)) {
+	message_begin(thread, sk, msg, 0, next_id(sk) - 1);
+	if (thread->flags & MSG_ZEROCOPY && is_booked(sk, thread)) {
 		thread->size = BPF_CORE_READ(msg, msg_iter.count);
 		flight_begin(thread, sk);
 	}
@@ -317,7 +393,7 @@ int send_length(struct bpf_raw_tracepoint_args *ctx)
 		return 0;
 	kind = current_call();
 	regs = call_regs();
-	count_send(sk, kind, call_flags(kind, regs), call_size(kind, regs), ret, 0);
+	count_send(sk, kind, call_flags(kind, regs), call_size(kind, regs), 0, ret, 0);
 	return 0;
 }
 
@@ -338,7 +414,8 @@ int send_over_tcp(struct bpf_raw_tracepoint_args *ctx)
 		return 0;
 	kind = current_call();
 	regs = call_regs();
-	count_send(sk, kind, call_flags(kind, regs), call_size(kind, regs), (int)ctx->args[1], 0);
+	count_send(sk, kind, call_flags(kind, regs), call_size(kind, regs), 0, (int)ctx->args[1],
+		   0);
 	return 0;
 }
 
@@ -410,7 +487,8 @@ int send_enter(struct bpf_raw_tracepoint_args *ctx)
 		return 0;
 	flags = call_flags(kind, regs);
 	if (flags & MSG_ZEROCOPY)
-		zerocopy_begin(sk, next_id(sk));
+		groups__watch(zerocopy_begin(sk, next_id(sk)), sk);
+	thread->notification = 0;
 	send_begin(thread, sk, kind, flags, call_size(kind, regs));
 	if (flags & MSG_ZEROCOPY && !ids_seen && zerocopy_enabled(sk))
 		flight_guess(thread, sk);

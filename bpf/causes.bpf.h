@@ -184,20 +184,17 @@ static __always_inline __u32 tally__of(enum cause cause, struct net_device *dev)
  * A zero-copy send begins that gets this id. On a route without scatter-gather,
  * which is not forced on all sockets, the kernel copies at once and flags it.
  */
-static __always_inline void zerocopy_begin(struct sock *sk, __u32 id)
+static __always_inline struct zerocopy_socket *zerocopy_begin(struct sock *sk, __u32 id)
 {
 	struct run_key run = {.sock = (__u64)sk, .id = id};
-	struct zerocopy_socket *s;
+	struct zerocopy_socket *s = socket__watch(sk, id);
 
-	socket__watch(sk, id);
-	if (BPF_CORE_READ(sk, sk_route_caps) & NETIF_F_SG)
-		return;
-	s = bpf_map_lookup_elem(&sockets, &run.sock);
-	if (!s)
-		return;
+	if (!s || BPF_CORE_READ(sk, sk_route_caps) & NETIF_F_SG)
+		return s;
 	run.born = s->born;
 	run__mark(&run,
 		  tally__of(CAUSE_ROUTE, BPF_CORE_READ(sk, sk_dst_cache, dev)) | MARK_ASSUMED);
+	return s;
 }
 
 /* The sends of a run are completed: for each of its marks, they count. */

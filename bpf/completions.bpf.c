@@ -8,6 +8,7 @@
  */
 #include "causes.bpf.h"
 #include "flight.bpf.h"
+#include "groups.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -119,6 +120,7 @@ static __always_inline void settled(void *uarg)
 		count(&t->runs, 1);
 	t->bytes += bytes;
 	copied = !UARG_READ_BITFIELD(uarg, zerocopy);
+	groups__complete(&s->who, sends, copied ? sends : 0);
 	if (copied) {
 		t->copied += sends;
 		t->bytes_copied += bytes;
@@ -174,6 +176,7 @@ static __always_inline void advance(__u64 sk, struct zerocopy_socket *s,
 		if (__sync_val_compare_and_swap(&s->progress, old, new) != old)
 			continue;
 		completed(s, t, old, sends);
+		groups__complete(&s->who, sends, copied ? sends : 0);
 		if (copied)
 			count(&t->copied, sends);
 		if ((__s32)(ee->ee_info - (__u32)old) > 0)
@@ -354,9 +357,13 @@ int notification_freed(struct bpf_raw_tracepoint_args *ctx)
 	run.born = s->born;
 	run.id = (__s32)(ee.ee_info - s->first) < 0 ? s->first : ee.ee_info;
 	run__completed(&run, sends, 0, copied);
-	if (copied && !assumed)
+	if (copied && !assumed) {
 		count(&t->copied_later, sends);
-	if (!copied && assumed)
+		groups__complete(&s->who, 0, sends);
+	}
+	if (!copied && assumed) {
 		count(&t->copied_not, sends);
+		groups__complete(&s->who, 0, -(__u64)sends);
+	}
 	return 0;
 }

@@ -9,6 +9,7 @@
 #include <vmlinux.h>
 
 #include <bpf/bpf_core_read.h>
+#include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
@@ -23,6 +24,7 @@
 struct thread {
 	__u64 start;			   /* ns; of the send under way */
 	__u64 sock;			   /* its socket; 0: no send under way */
+	__u64 notification;		   /* of io_uring, to tell of its completion; 0: none */
 	__u64 size;			   /* bytes asked for, where known */
 	__u32 flags;			   /* its MSG_ flags */
 	__u16 kind;			   /* enum call_kind */
@@ -45,11 +47,12 @@ struct zerocopy_socket {
 	 * at once.
 	 */
 	__u64 progress;
-	__u32 first;	 /* the send id it is watched from */
-	__u32 born;	 /* tells it from another socket at the same address */
-	__u32 landed;	 /* one past the last send seen to complete */
-	__u32 under_way; /* sends whose id was guessed */
-	__u32 shared;	 /* there were several of these at once: no guess is right */
+	__u32 first;	      /* the send id it is watched from */
+	__u32 born;	      /* tells it from another socket at the same address */
+	__u32 landed;	      /* one past the last send seen to complete */
+	__u32 under_way;      /* sends whose id was guessed */
+	__u32 shared;	      /* there were several of these at once: no guess is right */
+	struct group_key who; /* whom its completions are charged to: see groups.bpf.h */
 	/* The sends in flight, by id, and what they asked for: see flight.bpf.h. */
 	__u64 flights[FLIGHT_SLOTS];
 	__u32 flight_bytes[FLIGHT_SLOTS];
@@ -258,28 +261,31 @@ static __always_inline struct thread *thread__get(void)
  * From now on the completions of sk count, beginning with send id next. Later
  * calls change nothing: the entry goes when the socket closes.
  */
-static __always_inline void socket__watch(struct sock *sk, __u32 next)
+static __always_inline struct zerocopy_socket *socket__watch(struct sock *sk, __u32 next)
 {
 	__u64 key = (__u64)sk;
-	struct zerocopy_socket *fresh;
+	struct zerocopy_socket *s, *fresh;
 	struct totals *t;
 	__u32 zero = 0;
 
-	if (bpf_map_lookup_elem(&sockets, &key))
-		return;
+	s = bpf_map_lookup_elem(&sockets, &key);
+	if (s)
+		return s;
 	fresh = bpf_map_lookup_elem(&new_socket, &zero);
 	if (!fresh)
-		return;
+		return NULL;
 	fresh->progress = next;
 	fresh->first = fresh->landed = next;
 	fresh->born = (__u32)bpf_ktime_get_ns();
 	/* -EEXIST, the loser of a race, is as good: any other failure is a loss. */
-	if (!bpf_map_update_elem(&sockets, &key, fresh, BPF_NOEXIST) ||
-	    bpf_map_lookup_elem(&sockets, &key))
-		return;
+	bpf_map_update_elem(&sockets, &key, fresh, BPF_NOEXIST);
+	s = bpf_map_lookup_elem(&sockets, &key);
+	if (s)
+		return s;
 	t = totals__get();
 	if (t)
 		__sync_fetch_and_add(&t->lost_sockets, 1);
+	return NULL;
 }
 
 #endif

@@ -129,11 +129,28 @@ static __always_inline struct pt_regs *call_regs(void)
 	return stack_regs();
 }
 
+#define PF_IO_WORKER 0x10
+
+/*
+ * io_uring's workers (Linux 5.12) are threads of the process that never were in user
+ * space: what stands for their registers is none.
+ */
+static __always_inline bool is_io_worker(void)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+
+	if (has_task_state())
+		return bpf_get_current_task_btf()->flags & PF_IO_WORKER;
+	return BPF_CORE_READ(task, flags) & PF_IO_WORKER;
+}
+
 /* Of the typed pointer the verifier lets members be read without a helper. */
 static __always_inline enum call_kind current_call(void)
 {
 	struct pt_regs *regs = call_regs();
 
+	if (is_io_worker())
+		return CALL_IO_URING;
 	if (has_task_state())
 		return call_kind(regs->SYSCALL_MEMBER);
 	return regs ? call_kind(BPF_CORE_READ(regs, SYSCALL_MEMBER)) : CALL_OTHER;

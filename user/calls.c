@@ -7,15 +7,11 @@ static const struct {
 	const char *name;
 	bool sends_once;
 } rows[CALL_KINDS] = {
-	[CALL_OTHER] = {"other", false},
-	[CALL_SENDTO] = {"sendto", true},
-	[CALL_SENDMSG] = {"sendmsg", true},
-	[CALL_SENDMMSG] = {"sendmmsg", false},
-	[CALL_WRITE] = {"write", true},
-	[CALL_WRITEV] = {"writev", true},
-	[CALL_SENDFILE] = {"sendfile", false},
-	[CALL_SPLICE] = {"splice", false},
-	[CALL_IO_URING] = {"io_uring_enter", false},
+	[CALL_OTHER] = {"other", false},       [CALL_SENDTO] = {"sendto", true},
+	[CALL_SENDMSG] = {"sendmsg", true},    [CALL_SENDMMSG] = {"sendmmsg", false},
+	[CALL_WRITE] = {"write", true},	       [CALL_WRITEV] = {"writev", true},
+	[CALL_SENDFILE] = {"sendfile", false}, [CALL_SPLICE] = {"splice", false},
+	[CALL_IO_URING] = {"io_uring", false}, [CALL_IO_URING_ZC] = {"io_uring", false},
 };
 
 const char *call_name(enum call_kind kind)

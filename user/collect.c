@@ -22,13 +22,44 @@ static int program_info(const struct tracer *t, const char *name, struct bpf_pro
 	return 0;
 }
 
-static int read_program_stats(const struct tracer *t, struct program_stats *out)
+static bool is_attached(const struct tracer *t, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < t->attached_count; i++)
+		if (!strcmp(t->attached[i].program, name))
+			return true;
+	return false;
+}
+
+/* Of the programs of a send the first sees it begin, the second sees its end. */
+static int add_missed(const struct tracer *t, enum hook_id id, const char *const *names,
+		      struct program_stats *out)
 {
 	struct bpf_prog_info info;
 	const char *const *name;
+	int err;
+
+	for (name = names; *name && is_attached(t, *name); name++) {
+		err = program_info(t, *name, &info);
+		if (err)
+			return err;
+		out->missed[id] += info.recursion_misses;
+		if (id == HOOK_SEND)
+			*(name == names ? &out->missed_begins : &out->missed_ends) +=
+				info.recursion_misses;
+		if (!strcmp(*name, "notification_freed"))
+			out->missed_merges = info.recursion_misses;
+	}
+	return 0;
+}
+
+static int read_program_stats(const struct tracer *t, struct program_stats *out)
+{
+	struct bpf_prog_info info;
+	int err = 0;
 	enum hook_id id;
 	size_t i;
-	int err;
 
 	memset(out, 0, sizeof(*out));
 	for (i = 0; i < t->attached_count; i++) {
@@ -38,21 +69,14 @@ static int read_program_stats(const struct tracer *t, struct program_stats *out)
 		out->ns += info.run_time_ns;
 		out->runs += info.run_cnt;
 	}
-	for (id = 0; id < HOOK_COUNT; id++) {
-		for (name = t->ways[id] ? t->ways[id]->programs : NULL; name && *name; name++) {
-			err = program_info(t, *name, &info);
-			if (err)
-				return err;
-			out->missed[id] += info.recursion_misses;
-			if (id == HOOK_SEND && name == t->ways[id]->programs)
-				out->missed_begins = info.recursion_misses;
-			else if (id == HOOK_SEND)
-				out->missed_ends = info.recursion_misses;
-			if (!strcmp(*name, "notification_freed"))
-				out->missed_merges = info.recursion_misses;
-		}
+	for (id = 0; id < HOOK_COUNT && !err; id++) {
+		if (!t->ways[id])
+			continue;
+		err = add_missed(t, id, t->ways[id]->programs, out);
+		if (!err)
+			err = add_missed(t, id, t->ways[id]->also_programs, out);
 	}
-	return 0;
+	return err;
 }
 
 void tracer__gate(struct tracer *t, enum gate gate)
@@ -182,6 +206,37 @@ __u64 tracer__in_flight(struct tracer *t)
 	return sums.begun - sums.ended;
 }
 
+/* The map of groups is only there where they are asked for. */
+static int read_groups(struct tracer *t, struct measured *out)
+{
+	int err = 0;
+
+	if (t->skel->rodata->group_by)
+		err = groups__read(&out->groups, bpf_map__fd(t->skel->maps.groups),
+				   &t->skel->bss->groups_rest);
+	if (!err)
+		err = groups__read(&out->peers, bpf_map__fd(t->skel->maps.peers),
+				   &t->skel->bss->peers_rest);
+	groups__sort_by_bytes(&out->groups);
+	groups__sort_by_requests(&out->peers);
+	return err;
+}
+
+int tracer__peek(struct tracer *t, struct measured *out)
+{
+	int err, cpus = libbpf_num_possible_cpus();
+	void *buffer = cpus > 0 ? malloc(sizeof(struct call_slot) * (size_t)cpus) : NULL;
+
+	memset(out, 0, sizeof(*out));
+	if (!buffer)
+		return cpus < 0 ? cpus : -ENOMEM;
+	err = read_calls(t, out, buffer, cpus);
+	if (!err)
+		err = read_totals(t, &out->totals, buffer, cpus);
+	free(buffer);
+	return err;
+}
+
 int tracer__read(struct tracer *t, struct measured *out)
 {
 	int cpus = libbpf_num_possible_cpus();
@@ -208,6 +263,8 @@ int tracer__read(struct tracer *t, struct measured *out)
 		err = collect__flight(t, out, cpus);
 	if (!err)
 		err = read_program_stats(t, &now);
+	if (!err)
+		err = read_groups(t, out);
 	free(buffer);
 	if (err)
 		return err;

@@ -172,6 +172,8 @@ static void want_symbols_of(struct features *f, const struct hook_way *way)
 
 	for (name = way->functions; *name; name++)
 		want_symbol(f, *name, false);
+	if (way->also)
+		want_symbol(f, way->also, false);
 }
 
 /* Without the table nothing is found in it: the plan then says so of each function. */
@@ -302,6 +304,11 @@ const char *features__refused(const struct features *f, enum mechanism m)
 	return reason[0] ? reason : NULL;
 }
 
+bool features__type(const struct features *f, const char *name)
+{
+	return btf__find_by_name_kind(f->btf, name, BTF_KIND_STRUCT) > 0;
+}
+
 bool features__preempts(const struct features *f)
 {
 	return f->preempts;
@@ -374,5 +381,5 @@ bool features__task_state(const struct features *f)
  */
 bool features__safe_allocation(const struct features *f)
 {
-	return btf__find_by_name_kind(f->btf, "bpf_mem_alloc", BTF_KIND_STRUCT) > 0;
+	return features__type(f, "bpf_mem_alloc");
 }

@@ -43,6 +43,8 @@ int features__symbolize(const struct features *f, struct kernel_address *address
 unsigned long long features__variable(const struct features *f, const char *name);
 /* Start and end of a function's code; false where kallsyms does not tell. */
 bool features__code(const struct features *f, const char *name, struct address_range *range);
+/* Do the kernel's types have this struct? */
+bool features__type(const struct features *f, const char *name);
 /* Is the kernel known to take the CPU from a thread that runs in it? */
 bool features__preempts(const struct features *f);
 /* Are kprobe.multi probes made by the function graph tracer (Linux 6.14)? */

@@ -31,6 +31,8 @@ struct generator {
 	pid_t sender, receiver;
 	int exit_status;
 	char error[PATH_MAX + 256];
+	generator_ms ms; /* NULL: nobody has to be called at a time */
+	void *ms_context;
 	struct control_message message; /* the last one received */
 };
 
@@ -197,7 +199,7 @@ static int await(struct generator *g, enum control_type type, generator_tick tic
 	int err;
 
 	for (;;) {
-		err = poll(&p, 1, TICK_MS);
+		err = poll(&p, 1, g->ms ? g->ms(g->ms_context, TICK_MS) : TICK_MS);
 		if (err < 0 && errno != EINTR)
 			return -errno;
 		if (tick && tick(context) && !stopped) {
@@ -231,6 +233,12 @@ int generator__start(struct generator **out, const struct load *load)
 	g->sender = g->message.sender_pid;
 	g->receiver = g->message.receiver_pid;
 	return err;
+}
+
+void generator__wake(struct generator *g, generator_ms ms, void *context)
+{
+	g->ms = ms;
+	g->ms_context = context;
 }
 
 pid_t generator__sender(const struct generator *g)

@@ -25,6 +25,10 @@ int generator__start(struct generator **out, const struct load *load);
 pid_t generator__sender(const struct generator *g);
 pid_t generator__receiver(const struct generator *g);
 
+/* Has tick be called no later than after so many ms, which this says whenever asked. */
+typedef int (*generator_ms)(void *context, int most);
+void generator__wake(struct generator *g, generator_ms ms, void *context);
+
 /* After attaching: connects and warms up. Returns when nothing is in flight. */
 int generator__connect(struct generator *g, generator_tick tick, void *context);
 /* The measured window, from its first send until nothing is in flight any more. */

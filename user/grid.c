@@ -53,6 +53,22 @@ static bool tick(void *context)
 	return signals__caught();
 }
 
+/* Which of several runs a line is of. */
+static void label(const struct progress *p, const struct load *load, unsigned int repeat,
+		  unsigned int repeats, char *text, size_t size)
+{
+	char bytes[UNITS_TEXT_MAX];
+	int used;
+
+	text[0] = 0;
+	if (p->runs < 2)
+		return;
+	used = snprintf(text, size, "%s %s x%u", load->variant,
+			units__size_text(load->message_bytes, bytes), load->threads);
+	if (repeats > 1 && (size_t)used < size)
+		snprintf(text + used, size - (size_t)used, " #%u", repeat);
+}
+
 static void clear_progress(struct progress *p)
 {
 	if (p->shown)
@@ -86,10 +102,13 @@ static int run_cell(struct grid *grid, struct run_setup *setup, struct progress 
 {
 	json_object *privilege = privilege__json();
 	static struct run_result r; /* too large for a stack */
+	char name[64];
 	int status = 0;
 
 	progress->load = setup->target ? NULL : &setup->load;
-	progress->quiet = setup->target && setup->target->command;
+	progress->quiet = setup->live || (setup->target && setup->target->command);
+	label(progress, &setup->load, repeat, grid->options->repeat, name, sizeof(name));
+	setup->label = name;
 	clock_gettime(CLOCK_MONOTONIC, &progress->begun);
 	setup->tick_context = progress;
 	setup->last = progress->run == progress->runs;
@@ -117,10 +136,13 @@ static int run_all(struct grid *grid)
 	struct run_setup setup = {.features = grid->features,
 				  .tier = o->tier,
 				  .cost = o->cost,
+				  .by = o->by,
+				  .by_max = o->by_max,
 				  .target = o->target.given ? &o->target : NULL,
 				  .child = grid->child,
 				  .events = grid->events,
 				  .call_counters = grid->call_counters,
+				  .live = grid->live,
 				  .tick = tick};
 	unsigned int repeat;
 	int status = 0, one;
@@ -150,6 +172,7 @@ int grid__run(struct grid *grid)
 
 	signals__catch();
 	status = run_all(grid);
+	live__done(grid->live);
 	for (i = 0; i < grid->report_count; i++)
 		if (grid->reports[i].reporter->finish(grid->reports[i].state))
 			status = 1;

@@ -19,6 +19,7 @@ struct grid {
 	struct child *child; /* the command to observe, not yet let run; or NULL */
 	const struct counter_events *events;
 	const struct counter_events *call_counters;
+	struct live *live; /* lines while a window is open; or NULL */
 	struct report reports[REPORTS_MAX];
 	size_t report_count;
 };

@@ -32,6 +32,8 @@ static const struct hook hooks[HOOK_COUNT] = {
 				.flight_span = "tcp_sendmsg..completion",
 				.programs = {"send_fentry", "send_fexit"},
 				.functions = {"tcp_sendmsg"},
+				.also = "tcp_sendpage",
+				.also_programs = {"sendpage_fentry", "sendpage_fexit"},
 				.preemptible = true,
 			},
 			{
@@ -48,6 +50,8 @@ static const struct hook hooks[HOOK_COUNT] = {
 				.flight_span = "tcp_sendmsg..completion",
 				.programs = {"send_kprobe", "send_kretprobe"},
 				.functions = {"tcp_sendmsg"},
+				.also = "tcp_sendpage",
+				.also_programs = {"sendpage_kprobe", "sendpage_kretprobe"},
 				.misses = FEW_RETURNS,
 			},
 			{
@@ -115,6 +119,39 @@ static const struct hook hooks[HOOK_COUNT] = {
 				.programs = {"notification_queued", "socket_closed"},
 				.tracepoints = {{"inet_sk_error_report", 1}},
 				.misses = "does not see a merged notification's own flag",
+				.preemptible = true,
+			},
+		},
+	},
+	[HOOK_URING] = {
+		.name = "io_uring completion",
+		.purpose = "the same of a zero-copy send by io_uring",
+		.zerocopy_only = true,
+		.ways = {
+			{
+				.mechanism = MECHANISM_FENTRY,
+				.programs = {"uring_copied_fentry", "uring_completed"},
+				/* 6.10 has the first, 6.2 the second, where reports were not
+				   asked for, 6.1 the third. */
+				.functions = {"io_tx_ubuf_complete", "io_tx_ubuf_callback",
+					      "io_uring_tx_zerocopy_callback"},
+				.tracepoints = {{"io_uring_complete", 2}},
+				.preemptible = true,
+			},
+			{
+				.mechanism = MECHANISM_KPROBE,
+				.programs = {"uring_copied_kprobe", "uring_completed"},
+				.functions = {"io_tx_ubuf_complete", "io_tx_ubuf_callback",
+					      "io_uring_tx_zerocopy_callback"},
+				.tracepoints = {{"io_uring_complete", 2}},
+				.misses = SKIPPED_IN_INTERRUPTS,
+				.preemptible = true,
+			},
+			{
+				.mechanism = MECHANISM_TRACEPOINT,
+				.programs = {"uring_completed"},
+				.tracepoints = {{"io_uring_complete", 2}},
+				.type = "io_notif_data",
 				.preemptible = true,
 			},
 		},

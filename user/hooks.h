@@ -22,6 +22,7 @@ enum hook_id {
 	HOOK_SEND,
 	HOOK_SEND_OVER,
 	HOOK_COMPLETION,
+	HOOK_URING,
 	HOOK_SKB_COPY,
 	HOOK_SKB_SEGMENT,
 	HOOK_SKB_PULL,
@@ -48,6 +49,10 @@ struct hook_way {
 	/* NULL-terminated: names that kernels gave the function to attach to; any will do. */
 	const char *functions[4];
 	struct tracepoint_need tracepoints[5]; /* ends with a NULL name; needs them all */
+	/* A function of some kernels only that is a second way in, and what attaches to it. */
+	const char *also;
+	const char *also_programs[3];
+	const char *type;   /* a struct that the kernel must have, or NULL */
 	const char *code;   /* a function whose place in memory must be known, or NULL */
 	const char *misses; /* what it could miss, or NULL */
 	bool preemptible; /* its programs run as parts of threads, which can be preempted in them */

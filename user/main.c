@@ -8,6 +8,7 @@
 #include "features.h"
 #include "grid.h"
 #include "host.h"
+#include "live.h"
 #include "log.h"
 #include "options.h"
 #include "privilege.h"
@@ -45,6 +46,7 @@ struct held {
 	struct features *features;
 	struct host host;
 	struct child child;
+	struct live *live;
 };
 
 static void let_go(struct held *h)
@@ -52,6 +54,7 @@ static void let_go(struct held *h)
 	counter_events__free(h->events);
 	counter_events__free(h->call_counters);
 	features__free(h->features);
+	live__free(h->live);
 	if (h->child.pid)
 		child__free(&h->child);
 }
@@ -125,7 +128,22 @@ static int prepare(struct grid *grid, struct held *h)
 	return STATUS_OK;
 }
 
-/* With records, or what a command writes, on standard output the text would be in the way. */
+/* With records, or what a command writes, on standard output lines would be in the way. */
+static int open_live(struct grid *grid, struct held *h)
+{
+	const struct options *o = grid->options;
+	bool taken = o->target.command || (o->json && !strcmp(o->json, "-"));
+
+	if (o->interval <= 0)
+		return STATUS_OK;
+	h->live = grid->live = live__new(o->interval, taken ? stderr : stdout);
+	if (h->live)
+		return STATUS_OK;
+	log_error("out of memory");
+	return STATUS_FAILED;
+}
+
+/* The text stays off it for the same reason. */
 static int open_reports(struct grid *grid)
 {
 	const char *json = grid->options->json;
@@ -154,6 +172,8 @@ static int measure(int argc, char **argv)
 	status = prepare(&grid, &held);
 	if (!status)
 		status = open_reports(&grid);
+	if (!status)
+		status = open_live(&grid, &held);
 	if (!status)
 		status = grid__run(&grid);
 	let_go(&held);

@@ -28,6 +28,11 @@ static int fact_tracepoint(const void *f, const char *name)
 	return features__tracepoint_args(f, name);
 }
 
+static bool fact_type(const void *f, const char *name)
+{
+	return features__type(f, name);
+}
+
 static const char *fact_refused(const void *f, enum mechanism m)
 {
 	return features__refused(f, m);
@@ -45,8 +50,8 @@ static bool fact_graph(const void *f)
 
 struct kernel_facts measure__facts(const struct features *features)
 {
-	return (struct kernel_facts){features,	   fact_function, fact_code, fact_tracepoint,
-				     fact_refused, fact_preempts, fact_graph};
+	return (struct kernel_facts){features,	fact_function, fact_code,     fact_tracepoint,
+				     fact_type, fact_refused,  fact_preempts, fact_graph};
 }
 
 static int fail(struct run_result *r, int err, int exit_status, const char *text)
@@ -84,6 +89,8 @@ static int attach_tracer(struct run_result *r, const struct run_setup *setup,
 {
 	struct tracer_setup how = {.features = setup->features,
 				   .call_counters = setup->call_counters,
+				   .by = setup->by,
+				   .by_max = setup->by_max,
 				   .cost = setup->cost};
 	char reason[600] = "";
 	int err;
@@ -114,17 +121,18 @@ static int attach(struct run_result *r, const struct run_setup *setup, const str
 	return err ? fail(r, err, STATUS_FAILED, strerror(-err)) : 0;
 }
 
-static void open_window(struct run_result *r, struct tracer *tracer)
+static void open_window(struct run_result *r, const struct run_setup *setup, struct tracer *tracer)
 {
 	counters__enable(r->sender.counters, true);
 	counters__enable(r->receiver.counters, true);
 	clock_gettime(CLOCK_REALTIME, &r->started);
 	if (tracer)
 		tracer__gate(tracer, GATE_OPEN);
+	live__begin(setup->live, setup->label);
 	r->window = true;
 }
 
-static int close_window(struct run_result *r, struct tracer *tracer)
+static int close_window(struct run_result *r, const struct run_setup *setup, struct tracer *tracer)
 {
 	int err;
 
@@ -135,6 +143,8 @@ static int close_window(struct run_result *r, struct tracer *tracer)
 	r->sender.count = counters__read(r->sender.counters, &r->sender.values);
 	r->receiver.count = counters__read(r->receiver.counters, &r->receiver.values);
 	err = tracer ? tracer__read(tracer, &r->measured) : 0;
+	if (!err)
+		live__end(setup->live, &r->measured);
 	return err ? fail(r, err, STATUS_FAILED, "reading what the kernel counted failed") : 0;
 }
 
@@ -148,9 +158,29 @@ static int app_error(struct run_result *r)
 	return fail(r, -EIO, STATUS_FAILED, json_object_get_string(text));
 }
 
+/* What is to be done all the while that a window is open. */
+struct open_window {
+	const struct run_setup *setup;
+	struct tracer *tracer;
+};
+
+static bool tick_in_window(void *context)
+{
+	const struct open_window *w = context;
+
+	live__tick(w->setup->live, w->tracer);
+	return w->setup->tick && w->setup->tick(w->setup->tick_context);
+}
+
+static int ms_left(void *live, int most)
+{
+	return live__ms_left(live, most);
+}
+
 static int measure(struct run_result *r, const struct run_setup *setup, struct generator *g,
 		   struct tracer *tracer)
 {
+	struct open_window w = {setup, tracer};
 	int err, closed;
 
 	err = generator__connect(g, setup->tick, setup->tick_context);
@@ -158,9 +188,11 @@ static int measure(struct run_result *r, const struct run_setup *setup, struct g
 		return fail_generator(r, g, err);
 	if (setup->tick && setup->tick(setup->tick_context))
 		return -EINTR;
-	open_window(r, tracer);
-	err = generator__window(g, setup->tick, setup->tick_context);
-	closed = close_window(r, tracer);
+	open_window(r, setup, tracer);
+	generator__wake(g, ms_left, setup->live);
+	err = generator__window(g, tick_in_window, &w);
+	generator__wake(g, NULL, NULL);
+	closed = close_window(r, setup, tracer);
 	if (!err && !closed)
 		err = generator__finish(g, &r->app);
 	if (err)
@@ -200,4 +232,5 @@ void measure__free(struct run_result *r)
 	counters__free(r->sender.counters);
 	counters__free(r->receiver.counters);
 	json_object_put(r->app);
+	measured__free(&r->measured);
 }

@@ -7,6 +7,7 @@
 #include "counters.h"
 #include "features.h"
 #include "generator.h"
+#include "live.h"
 #include "measured.h"
 #include "plan.h"
 #include "target.h"
@@ -20,9 +21,13 @@ struct run_setup {
 	const struct features *features; /* NULL where tier is MECHANISM_OFF */
 	enum mechanism tier; /* forced; MECHANISM_NONE: the best there is, MECHANISM_OFF: none */
 	bool cost;	     /* count what the programs themselves cost */
+	unsigned int by;     /* a set of enum group_by: groups of sends to be told apart */
+	__u32 by_max;	     /* for how many there is to be room */
 	bool last;	     /* no further run will attach anything */
 	const struct counter_events *events;	    /* further ones, or NULL */
 	const struct counter_events *call_counters; /* read at both ends of a send, or NULL */
+	struct live *live;			    /* lines as it goes; or NULL */
+	const char *label;			    /* of the run in these */
 	generator_tick tick;
 	void *tick_context;
 };

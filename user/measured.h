@@ -4,6 +4,7 @@
 #define SENDPATH_MEASURED_H
 
 #include "bpf/abi.h"
+#include "groups.h"
 #include "hooks.h"
 
 /* What was copied for one reason, on one device. */
@@ -29,12 +30,17 @@ struct measured {
 	__u64 missed_merges;	  /* of these, looks at a notification that joined another */
 	__u64 bpf_ns;		  /* 0 unless their cost was counted */
 	__u64 bpf_runs;
+	struct groups groups; /* of --by */
+	struct groups peers;  /* of zero-copy sends: by device, address and port */
 };
 
-/* All sends that asked for zero-copy, by whichever syscall. */
+/* All sends that asked for zero-copy by MSG_ZEROCOPY, by whichever syscall. */
 struct zerocopy_sums {
 	__u64 requests, failed, ignored, bytes, errors[ERRNO_SLOTS];
 };
+
+/* Frees the groups. */
+void measured__free(struct measured *m);
 
 void measured__zerocopy(const struct measured *m, struct zerocopy_sums *sums);
 /*
@@ -42,6 +48,9 @@ void measured__zerocopy(const struct measured *m, struct zerocopy_sums *sums);
  * was skipped for a process that is not measured it counts too: at most so many.
  */
 __u64 measured__lost_calls(const struct measured *m, const struct hook_way *way);
+/* The same of sends by io_uring's zero-copy operations, which are in none of the above. */
+void measured__uring(const struct measured *m, struct zerocopy_sums *sums);
+__s64 measured__uring_outstanding(const struct measured *m);
 /* What is pinned, where it is known: some sends could not be followed, or their size was not. */
 bool measured__pinned_known(const struct measured *m);
 /* min and max can lag behind the buckets, by what interrupted an addition: never by more than one.

@@ -81,6 +81,8 @@ static int attach(struct run_result *r, const struct run_setup *setup, const str
 {
 	struct tracer_setup how = {.features = setup->features,
 				   .call_counters = setup->call_counters,
+				   .by = setup->by,
+				   .by_max = setup->by_max,
 				   .target = setup->target,
 				   .cost = setup->cost};
 	char reason[600] = "";
@@ -157,15 +159,17 @@ static void pass_on(const struct watch *w)
  * Until the time is up, all processes have ended, or somebody interrupts: the
  * command then still ends by itself, having been sent the same signal.
  */
-static void wait_for_end(struct watch *w, const struct run_setup *setup)
+static void wait_for_end(struct watch *w, const struct run_setup *setup, struct tracer *tracer)
 {
 	int ms, ready;
 
 	while (!w->count || w->alive) {
 		ms = ms_left(w);
-		ready = ms ? poll(w->ends, w->count, ms) : 0;
+		ready = ms ? poll(w->ends, w->count, live__ms_left(setup->live, ms)) : 0;
 		if (ready > 0)
 			look_at(w);
+		if (ms_left(w)) /* else the last line is about to come */
+			live__tick(setup->live, tracer);
 		pass_on(w);
 		if (!ms || (setup->tick && setup->tick(setup->tick_context) && !w->child))
 			return;
@@ -204,6 +208,7 @@ static int window(struct run_result *r, const struct run_setup *setup, struct wa
 	clock_gettime(CLOCK_REALTIME, &r->started);
 	tracer__gate(tracer, GATE_OPEN);
 	set_end(w, setup->load.duration_s);
+	live__begin(setup->live, setup->label);
 	if (w->child)
 		err = child__run(w->child);
 	if (err) {
@@ -212,7 +217,7 @@ static int window(struct run_result *r, const struct run_setup *setup, struct wa
 		return fail(r, err, err == -ENOENT ? 127 : 126, "%s", text);
 	}
 	r->window = true;
-	wait_for_end(w, setup);
+	wait_for_end(w, setup, tracer);
 	close_gate(tracer);
 	clock_gettime(CLOCK_REALTIME, &end);
 	r->observed_s = (double)(end.tv_sec - r->started.tv_sec) +
@@ -223,6 +228,8 @@ static int window(struct run_result *r, const struct run_setup *setup, struct wa
 	}
 	r->in_flight = tracer__in_flight(tracer);
 	err = tracer__read(tracer, &r->measured);
+	if (!err)
+		live__end(setup->live, &r->measured);
 	return err ? fail(r, err, STATUS_FAILED, "%s", "reading what the kernel counted failed")
 		   : 0;
 }

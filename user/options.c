@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "options.h"
 
+#include "groups.h"
+#include "live.h"
+
 #include "loadgen/one_line.h"
 #include "loadgen/status.h"
 #include "loadgen/units.h"
@@ -16,6 +19,9 @@ enum {
 	OPT_COST,
 	OPT_EVENTS,
 	OPT_CALL_COUNTERS,
+	OPT_INTERVAL,
+	OPT_BY,
+	OPT_BY_MAX,
 	OPT_VERBOSE,
 	OPT_PID,
 	OPT_COMM,
@@ -29,19 +35,19 @@ static const struct argp_option list[] = {
 	{NULL, 0, NULL, 0, "Programs to observe, instead of a load:", 1},
 	{"pid", OPT_PID, "LIST", 0, "these processes, all their threads", 1},
 	{"comm", OPT_COMM, "NAME", 0, "processes of this name", 1},
-	{"cgroup", OPT_CGROUP, "PATH", 0, "processes of this control group and those below it", 1},
+	{"cgroup", OPT_CGROUP, "PATH", 0, "of this control group and those below it", 1},
 	{"all", OPT_ALL, NULL, 0, "all processes", 1},
 	{NULL, 0, NULL, 0, "Measuring:", 2},
-	{"json", OPT_JSON, "FILE", 0, "append a record a run, one line of JSON each (- for stdout)",
-	 2},
+	{"json", OPT_JSON, "FILE", 0, "append a record a run, as JSON (- for stdout)", 2},
+	{"by", OPT_BY, "LIST", 0, "tell apart by process, device, port", 2},
+	{"by-max", OPT_BY_MAX, "N", 0, "room for N groups of --by (default 65536)", 2},
+	{"interval", OPT_INTERVAL, "SECONDS", 0, "write a line that often while measuring", 2},
 	{"repeat", OPT_REPEAT, "N", 0, "run everything N times, interleaved (default 1)", 2},
 	{"events", OPT_EVENTS, "LIST", 0, "count these events too, by their libpfm4 names", 2},
 	{"call-counters", OPT_CALL_COUNTERS, "LIST", 0,
 	 "read up to 4 events at both ends of each send", 2},
 	{"tier", OPT_TIER, "NAME", 0,
-	 "time sends by this mechanism: fentry, kprobe, tracepoint (default: the best there is); "
-	 "none: attach nothing",
-	 2},
+	 "time sends by fentry, kprobe, tracepoint, or none (default: the best there is)", 2},
 	{"cost", OPT_COST, NULL, 0, "also count what the measuring programs cost", 2},
 	{"verbose", OPT_VERBOSE, NULL, 0, "show what libbpf says", 2},
 	{0},
@@ -64,6 +70,30 @@ static error_t set_repeat(struct options *o, struct argp_state *state, const cha
 	return 0;
 }
 
+static error_t set_interval(struct options *o, struct argp_state *state, const char *arg)
+{
+	if (units__duration(arg, &o->interval) || o->interval < LIVE_MIN_S)
+		return refuse(state, "--interval", arg, "give seconds, 0.1 or more");
+	return 0;
+}
+
+static error_t set_by(struct options *o, struct argp_state *state, const char *arg)
+{
+	const char *why = groups__parse(arg, &o->by);
+
+	return why ? refuse(state, "--by", arg, why) : 0;
+}
+
+static error_t set_by_max(struct options *o, struct argp_state *state, const char *arg)
+{
+	unsigned long long n;
+
+	if (units__count(arg, &n) || !n || n > GROUPS_MAX_MAX)
+		return refuse(state, "--by-max", arg, "give a number from 1 to 16777216");
+	o->by_max = (unsigned int)n;
+	return 0;
+}
+
 static error_t refuse_target(struct argp_state *state, const char *option, const char *value,
 			     const char *why)
 {
@@ -79,6 +109,18 @@ static error_t take_command(struct options *o, struct argp_state *state)
 	return refuse_target(state, "--", command[0], target__set_command(&o->target, command));
 }
 
+/* The option, if any, for which something must be attached. */
+static const char *needs_hooks(const struct options *o)
+{
+	if (o->cost)
+		return "--cost";
+	if (o->by)
+		return "--by";
+	if (o->interval > 0)
+		return "--interval";
+	return o->call_counters ? "--call-counters" : NULL;
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct options *o = state->input;
@@ -88,6 +130,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		one_line__errors(state);
 		state->child_inputs[0] = &o->load;
 		o->repeat = 1;
+		o->by_max = GROUPS_MAX;
 		return 0;
 	case OPT_JSON:
 		o->json = arg;
@@ -100,6 +143,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_CALL_COUNTERS:
 		o->call_counters = arg;
 		return 0;
+	case OPT_INTERVAL:
+		return set_interval(o, state, arg);
+	case OPT_BY:
+		return set_by(o, state, arg);
+	case OPT_BY_MAX:
+		return set_by_max(o, state, arg);
 	case OPT_PID:
 		return refuse_target(state, "--pid", arg, target__set_pids(&o->target, arg));
 	case OPT_COMM:
@@ -126,9 +175,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (o->target.given && o->tier == MECHANISM_OFF)
 			return refuse(state, "--tier none", "with a program to observe",
 				      "nothing would be measured");
-		if (o->tier == MECHANISM_OFF && (o->cost || o->call_counters))
-			return refuse(state, o->cost ? "--cost" : "--call-counters",
-				      "with --tier none", "nothing is attached; leave one out");
+		if (o->tier == MECHANISM_OFF && needs_hooks(o))
+			return refuse(state, needs_hooks(o), "with --tier none",
+				      "nothing is attached; leave one out");
 		return 0;
 	case ARGP_KEY_ARG:
 		if (state->quoted)

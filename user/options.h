@@ -16,6 +16,9 @@ struct options {
 	const char *events;	   /* further counters, or NULL */
 	const char *call_counters; /* counters to read at both ends of each send, or NULL */
 	struct target target;
+	double interval; /* seconds between lines while a window is open; 0: none */
+	unsigned int by; /* a set of enum group_by */
+	unsigned int by_max;
 	unsigned int repeat;
 	enum mechanism tier; /* MECHANISM_NONE: the best there is; MECHANISM_OFF: none */
 	bool cost;

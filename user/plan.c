@@ -100,6 +100,19 @@ static bool preempted(const struct hook_way *way, const struct kernel_facts *fac
 	return way->preemptible && facts->preempts(facts->context);
 }
 
+static void look_for_second(struct plan_entry *entry, const struct hook_way *way,
+			    const struct kernel_facts *facts)
+{
+	struct kernel_function f = {};
+
+	if (way->also)
+		facts->function(facts->context, way->also, &f);
+	entry->also = f.code && (way->mechanism != MECHANISM_FENTRY || f.typed);
+	if (f.code && !entry->also)
+		say(entry, "this kernel's BTF does not describe %s: its sends are not seen",
+		    way->also, "");
+}
+
 /* Can this kernel do it? Adds the reason to the entry if not, or what could be missed. */
 static bool way_possible(struct plan_entry *entry, const struct hook_way *way,
 			 const struct kernel_facts *facts)
@@ -117,6 +130,10 @@ static bool way_possible(struct plan_entry *entry, const struct hook_way *way,
 	}
 	if (!choose_function(entry, way, facts, variant) || !has_tracepoints(entry, way, facts))
 		return false;
+	if (way->type && !facts->has_type(facts->context, way->type)) {
+		say(entry, "this kernel has no struct %s", way->type, "");
+		return false;
+	}
 	if (way->code && !facts->has_code(facts->context, way->code)) {
 		say(entry, "/proc/kallsyms hides where %s is (kernel.kptr_restrict)", way->code,
 		    "");
@@ -125,6 +142,7 @@ static bool way_possible(struct plan_entry *entry, const struct hook_way *way,
 	entry->way = way;
 	entry->status = HOOK_PLANNED;
 	entry->reason[0] = 0;
+	look_for_second(entry, way, facts);
 	if (way->misses)
 		say(entry, "%s", way->misses, "");
 	if (preempted(way, facts))
@@ -239,6 +257,19 @@ bool plan__only(struct plan *plan, const struct kernel_facts *facts, enum hook_i
 		disable(&plan->entries[other], "not asked for");
 	plan->entries[id] = (struct plan_entry){.status = HOOK_UNAVAILABLE};
 	return way_possible(&plan->entries[id], way, facts);
+}
+
+const char *plan_entry__program(const struct plan_entry *entry, size_t i, const char **symbol)
+{
+	const struct hook_way *way = entry->way;
+	size_t count = 0;
+
+	while (way && way->programs[count])
+		count++;
+	*symbol = i < count ? entry->symbol : way ? way->also : NULL;
+	if (i < count)
+		return way->programs[i];
+	return entry->also ? way->also_programs[i - count] : NULL;
 }
 
 enum mechanism plan__tier(const struct plan *plan)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Which way each hook is had in a run. The resolver is pure: it asks what the
- * kernel has through six questions and touches nothing.
+ * kernel has through seven questions and touches nothing.
  */
 #ifndef SENDPATH_PLAN_H
 #define SENDPATH_PLAN_H
@@ -23,6 +23,7 @@ struct kernel_facts {
 	void (*function)(const void *context, const char *name, struct kernel_function *f);
 	bool (*has_code)(const void *context, const char *name);
 	int (*tracepoint_args)(const void *context, const char *name); /* -1: none */
+	bool (*has_type)(const void *context, const char *name);
 	/* Why the kernel refuses this mechanism; NULL: it does not. */
 	const char *(*refused)(const void *context, enum mechanism m);
 	/* Does it take the CPU from a thread that runs in the kernel? */
@@ -36,6 +37,7 @@ enum hook_status { HOOK_PLANNED, HOOK_UNAVAILABLE, HOOK_DISABLED };
 struct plan_entry {
 	const struct hook_way *way; /* NULL unless planned */
 	enum hook_status status;
+	bool also;		 /* the kernel has the way's second function, too */
 	char symbol[SYMBOL_MAX]; /* what it attaches to */
 	char reason[512];	 /* why not; or what it could miss */
 };
@@ -62,6 +64,8 @@ bool plan__resolve(struct plan *plan, const struct kernel_facts *facts, enum mec
 bool plan__only(struct plan *plan, const struct kernel_facts *facts, enum hook_id id,
 		const struct hook_way *way);
 
+/* The entry's programs, one after the other, and what each attaches to; NULL after the last. */
+const char *plan_entry__program(const struct plan_entry *entry, size_t i, const char **symbol);
 /* Is this hook had by tracepoints? */
 bool plan__by_tracepoint(const struct plan *plan, enum hook_id id);
 

@@ -264,6 +264,7 @@ json_object *record__build(const struct run_result *r, const struct run_setup *s
 	if (!r->app)
 		unmeasured__add(&u, "app", setup->target ? NO_LOAD : r->error);
 	json_object_object_add(o, "calls", record__calls(r, setup, &u));
+	json_object_object_add(o, "by", record__by(r, setup));
 	json_object_object_add(o, "zerocopy", record__zerocopy(r, setup, &u));
 	json_object_object_add(o, "receiver", receiver_block(r, &u));
 	json_object_object_add(o, "tcp", NULL);

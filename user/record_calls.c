@@ -43,6 +43,14 @@ static json_object *counters(const struct call_slot *s, const struct counter_eve
 	return o;
 }
 
+/* What tells the program that a zero-copy send has completed. */
+static json_object *notified_by(enum call_kind kind, bool zerocopy)
+{
+	if (!zerocopy)
+		return NULL;
+	return json_object_new_string(kind == CALL_IO_URING_ZC ? "io_uring" : "error queue");
+}
+
 static json_object *call(const struct run_result *r, const struct run_setup *setup, __u32 slot,
 			 struct unmeasured *u)
 {
@@ -54,6 +62,7 @@ static json_object *call(const struct run_result *r, const struct run_setup *set
 
 	json_object_object_add(o, "syscall", json_object_new_string(call_name(kind)));
 	json_object_object_add(o, "zerocopy", json_object_new_boolean(slot & 1));
+	json_object_object_add(o, "notified_by", notified_by(kind, slot & 1));
 	json_object_object_add(o, "sends", json_object_new_uint64(s->sends));
 	json_object_object_add(o, "syscalls",
 			       call_sends_once(kind) ? json_object_new_uint64(s->sends) : NULL);

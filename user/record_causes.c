@@ -25,7 +25,8 @@ static void add_refusal(json_object *list, enum refusal refusal, unsigned int er
 
 json_object *record__refused(const struct run_result *r, const struct zerocopy_sums *sums)
 {
-	const struct totals *t = &r->measured.totals;
+	static const struct totals none;
+	const struct totals *t = r ? &r->measured.totals : &none;
 	json_object *list = json_object_new_array();
 	__u64 known = t->refused_optmem + t->refused_memlock, count;
 	unsigned int i;

@@ -61,7 +61,8 @@ static __u64 lost_completions(const struct run_result *r)
 	const struct hook_way *way = r->plan.entries[HOOK_COMPLETION].way;
 	const struct measured *m = &r->measured;
 	__s64 outstanding = measured__outstanding(m);
-	__u64 lost = m->totals.lost_completions + m->totals.lost_sockets;
+	__u64 lost =
+		m->totals.lost_completions + m->totals.lost_sockets + m->totals.lost_notifications;
 	bool skipped = m->missed[HOOK_COMPLETION] > m->missed_merges;
 
 	bool drained = !r->observed_s; /* a load's window closes so; a program's does not */
@@ -106,6 +107,9 @@ json_object *record__lost(const struct run_result *r, struct unmeasured *u)
 		json_object_new_uint64(measured__lost_calls(&r->measured, way) - in_flight));
 	json_object_object_add(o, "completions", json_object_new_uint64(lost_completions(r)));
 	json_object_object_add(o, "flags", json_object_new_uint64(lost_flags(r)));
+	json_object_object_add(o, "groups",
+			       json_object_new_uint64(r->measured.groups.rest.sends +
+						      r->measured.peers.rest.sends));
 	json_object_object_add(o, "stacks",
 			       copy->way ? json_object_new_uint64(r->measured.unnamed.skbs) : NULL);
 	if (!copy->way)

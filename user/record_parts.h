@@ -10,6 +10,7 @@ json_object *record__calls(const struct run_result *r, const struct run_setup *s
 			   struct unmeasured *u);
 json_object *record__zerocopy(const struct run_result *r, const struct run_setup *setup,
 			      struct unmeasured *u);
+/* r is NULL for sends by io_uring, which neither limit refuses. */
 json_object *record__refused(const struct run_result *r, const struct zerocopy_sums *sums);
 json_object *record__causes(const struct run_result *r, const struct run_setup *setup,
 			    struct unmeasured *u);
@@ -18,6 +19,12 @@ void record__add_completions(json_object *zerocopy, const struct run_result *r,
 			     const struct zerocopy_sums *sums, struct unmeasured *u);
 json_object *record__counters(const struct run_result *r, const struct run_setup *setup,
 			      struct unmeasured *u);
+/* NULL where --by does not ask for groups. */
+json_object *record__by(const struct run_result *r, const struct run_setup *setup);
+/* Adds peers and peers_rest to the zerocopy block. */
+void record__add_peers(json_object *o, const struct run_result *r);
+/* zerocopy.io_uring; NULL where there were no such sends. */
+json_object *record__uring(const struct run_result *r, struct unmeasured *u);
 json_object *record__lost(const struct run_result *r, struct unmeasured *u);
 
 #endif

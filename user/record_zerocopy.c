@@ -144,6 +144,8 @@ json_object *record__zerocopy(const struct run_result *r, const struct run_setup
 	json_object_object_add(o, "refused", record__refused(r, &sums));
 	json_object_object_add(o, "bytes", json_object_new_uint64(sums.bytes));
 	add_completions(o, r, &sums, u);
+	record__add_peers(o, r);
+	json_object_object_add(o, "io_uring", record__uring(r, u));
 	add_skb_copies(o, r, u);
 	json_object_object_add(o, "causes", record__causes(r, setup, u));
 	record__add_completions(o, r, &sums, u);

@@ -123,6 +123,7 @@ static int finish(void *state)
 		} else {
 			text__observed(cells, out);
 		}
+		text__groups(cells, out);
 		text__zerocopy(cells, out);
 		text__histograms(cells, out);
 		text__counters(cells, out);

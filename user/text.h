@@ -10,7 +10,11 @@
 void text__comparison(const struct cells *cells, FILE *out);
 /* Instead of the comparison, where no load was run. */
 void text__observed(const struct cells *cells, FILE *out);
+/* What --by asks for, if it does. */
+void text__groups(const struct cells *cells, FILE *out);
 void text__zerocopy(const struct cells *cells, FILE *out);
+/* Where an observed program sent by io_uring's zero-copy operations. */
+void text__uring(const struct cell *cell, const char *title, FILE *out);
 /* Of one cell, below its lines of zero-copy: when sends complete, and what hearing of it costs. */
 void text__completion(const struct cell *cell, FILE *out);
 void text__histograms(const struct cells *cells, FILE *out);

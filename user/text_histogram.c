@@ -107,14 +107,17 @@ static void print_counters(const struct counted *c, FILE *out)
 }
 
 /* The row of a record's calls that is the same syscall and kind. */
-static json_object *same_call(json_object *record, const char *syscall, bool zerocopy)
+static json_object *same_call(json_object *record, json_object *as)
 {
+	bool zerocopy = json_object_get_boolean(record__at(as, "/zerocopy"));
 	json_object *calls = record__at(record, "/calls"), *call;
 	size_t i;
 
 	for (i = 0; calls && i < json_object_array_length(calls); i++) {
 		call = json_object_array_get_idx(calls, i);
-		if (!strcmp(record__string(call, "/syscall"), syscall) &&
+		if (!strcmp(record__string(call, "/syscall"), record__string(as, "/syscall")) &&
+		    !strcmp(record__string(call, "/notified_by"),
+			    record__string(as, "/notified_by")) &&
 		    json_object_get_boolean(record__at(call, "/zerocopy")) == zerocopy)
 			return call;
 	}
@@ -133,7 +136,7 @@ static void call(const struct cell *cell, const char *title, json_object *first,
 	size_t i;
 
 	for (i = 0; i < cell->count; i++) {
-		row = same_call(cell->records[i], syscall, zerocopy);
+		row = same_call(cell->records[i], first);
 		if (!row)
 			continue;
 		if (record__number(row, "/sends", &value))

@@ -22,12 +22,18 @@ void text__losses(const struct cells *cells, FILE *out)
 	double calls = sum_over(cells, "/lost/calls");
 	double completions = sum_over(cells, "/lost/completions");
 	double flags = sum_over(cells, "/lost/flags");
+	double groups = sum_over(cells, "/lost/groups");
 
 	if (calls + completions > 0)
 		fprintf(out,
 			"LOST: %.0f calls and %.0f completions could not be followed: the counts "
 			"below lack them\n\n",
 			calls, completions);
+	if (groups > 0)
+		fprintf(out,
+			"LOST: for the groups of %.0f sends there was no room: all totals have "
+			"them, no row\n\n",
+			groups);
 	if (flags > 0)
 		fprintf(out,
 			"LOST: whether %.0f completed sends were copied was not seen: they count "

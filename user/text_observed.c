@@ -9,6 +9,8 @@
 #include "loadgen/hist_stats.h"
 #include "loadgen/units.h"
 
+#include <string.h>
+
 static void heads(struct table *t)
 {
 	static const char *const names[] = {"call",	   "sends", "bytes", "bytes/send", "Mbit/s",
@@ -47,6 +49,14 @@ static void times(struct table *t, json_object *call)
 			table__cell(t, "-");
 }
 
+static const char *kind(json_object *call)
+{
+	if (!json_object_get_boolean(record__at(call, "/zerocopy")))
+		return "";
+	return strcmp(record__string(call, "/notified_by"), "io_uring") ? " MSG_ZEROCOPY"
+									: " SEND_ZC";
+}
+
 static void row(struct table *t, json_object *call, double seconds)
 {
 	char text[UNITS_TEXT_MAX];
@@ -55,8 +65,7 @@ static void row(struct table *t, json_object *call, double seconds)
 	record__number(call, "/sends", &sends);
 	record__number(call, "/bytes", &bytes);
 	table__row(t);
-	table__cell(t, "%s%s", record__string(call, "/syscall"),
-		    json_object_get_boolean(record__at(call, "/zerocopy")) ? " MSG_ZEROCOPY" : "");
+	table__cell(t, "%s%s", record__string(call, "/syscall"), kind(call));
 	table__cell(t, "%s", units__count_text((unsigned long long)sends, text));
 	table__cell(t, "%s", units__count_text((unsigned long long)bytes, text));
 	table__cell(t, "%.0f", sends > 0 ? bytes / sends : 0);

@@ -141,7 +141,8 @@ static bool summary(const struct cell *cell, const char *title, FILE *out)
 
 	cell__sum(cell, "/zerocopy/requests", &requests);
 	if (!requests) {
-		fprintf(out, "%s: no send asked for zero-copy\n", title);
+		if (!record__at(cell->records[0], "/zerocopy/io_uring"))
+			fprintf(out, "%s: no send asked for zero-copy\n", title);
 		return false;
 	}
 	if (!cell__sum(cell, "/zerocopy/completions", &completions) ||
@@ -169,6 +170,7 @@ void text__zerocopy(const struct cells *cells, FILE *out)
 			continue;
 		any = true;
 		cell__title(&cells->cells[i], cells, title, sizeof(title));
+		text__uring(&cells->cells[i], title, out);
 		if (!summary(&cells->cells[i], title, out))
 			continue;
 		causes(&cells->cells[i], out);

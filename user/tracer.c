@@ -30,7 +30,8 @@ static int load_only_planned(struct sendpath *skel, const struct plan *plan)
 {
 	const struct plan_entry *entry;
 	struct bpf_program *program;
-	const char *const *name;
+	const char *name, *symbol;
+	size_t i;
 	enum hook_id id;
 	int err = 0;
 
@@ -38,14 +39,26 @@ static int load_only_planned(struct sendpath *skel, const struct plan *plan)
 		bpf_program__set_autoload(program, false);
 	for (id = 0; id < HOOK_COUNT; id++) {
 		entry = &plan->entries[id];
-		for (name = entry->way ? entry->way->programs : NULL; name && *name && !err; name++)
-			err = plan_program(skel, *name, entry->symbol);
+		for (i = 0; !err && (name = plan_entry__program(entry, i, &symbol)); i++)
+			err = plan_program(skel, name, symbol);
 	}
 	return err;
 }
 
 /* Allocated beforehand: about 13 MiB. */
 #define SOCKETS_ALLOCATED 4096
+
+static int allocate_beforehand(struct sendpath *skel)
+{
+	int err;
+
+	bpf_map__set_map_flags(skel->maps.groups, 0);
+	bpf_map__set_map_flags(skel->maps.peers, 0);
+	bpf_map__set_map_flags(skel->maps.notifications, 0);
+	bpf_map__set_map_flags(skel->maps.sockets, 0);
+	err = bpf_map__set_max_entries(skel->maps.sockets, SOCKETS_ALLOCATED);
+	return err ? err : bpf_map__set_max_entries(skel->maps.peers, SOCKETS_ALLOCATED);
+}
 
 /* Which maps are made, and how, is up to what the kernel can do. */
 static int fit_maps(struct sendpath *skel, const struct plan *plan, const struct features *features)
@@ -60,10 +73,10 @@ static int fit_maps(struct sendpath *skel, const struct plan *plan, const struct
 	/* Allocated beforehand, and of no use to a load that never asks for zero-copy. */
 	if (plan->entries[HOOK_COMPLETION].status == HOOK_DISABLED)
 		bpf_map__set_max_entries(skel->maps.runs, 1);
-	if (!features__safe_allocation(features)) {
-		bpf_map__set_map_flags(skel->maps.sockets, 0);
-		err = bpf_map__set_max_entries(skel->maps.sockets, SOCKETS_ALLOCATED);
-	}
+	if (!features__type(features, "io_notif_data"))
+		bpf_map__set_max_entries(skel->maps.notifications, 1);
+	if (!features__safe_allocation(features))
+		err = allocate_beforehand(skel);
 	if (err)
 		return err;
 	return cpus < 0 ? cpus
@@ -180,15 +193,16 @@ static int attach_program(struct tracer *t, const char *name, const char *symbol
 
 static int attach_hook(struct tracer *t, struct plan_entry *entry)
 {
-	const char *const *name;
+	const char *name, *symbol;
+	size_t i;
 	int err;
 
-	for (name = entry->way->programs; *name; name++) {
-		err = attach_program(t, *name, entry->symbol);
+	for (i = 0; (name = plan_entry__program(entry, i, &symbol)); i++) {
+		err = attach_program(t, name, symbol);
 		if (!err)
 			continue;
-		snprintf(entry->reason, sizeof(entry->reason), "attaching to %s failed: %s",
-			 entry->symbol, strerror(-err));
+		snprintf(entry->reason, sizeof(entry->reason), "attaching to %s failed: %s", symbol,
+			 strerror(-err));
 		entry->way = NULL;
 		entry->status = HOOK_UNAVAILABLE;
 		return err;
@@ -219,6 +233,14 @@ static void set_target(struct sendpath *skel, const struct target *target)
 		snprintf((char *)skel->rodata->target_comm, COMM_MAX, "%s", target->comm);
 }
 
+/* Where sends are not told apart, the verifier removes all that would be for it. */
+static int set_groups(struct sendpath *skel, const struct tracer_setup *setup)
+{
+	skel->rodata->group_by = setup->by;
+	bpf_map__set_autocreate(skel->maps.groups, setup->by);
+	return setup->by ? bpf_map__set_max_entries(skel->maps.groups, setup->by_max) : 0;
+}
+
 static int load(struct tracer *t, const struct plan *plan, const struct tracer_setup *setup)
 {
 	struct rlimit before;
@@ -230,6 +252,8 @@ static int load(struct tracer *t, const struct plan *plan, const struct tracer_s
 	err = load_only_planned(t->skel, plan);
 	if (!err)
 		err = fit_maps(t->skel, plan, setup->features);
+	if (!err)
+		err = set_groups(t->skel, setup);
 	if (err)
 		return err;
 	set_addresses(t->skel, setup->features, plan);

@@ -17,6 +17,8 @@ struct tracer_setup {
 	const struct features *features;
 	const struct counter_events *call_counters; /* read at both ends of a send; NULL: none */
 	const struct target *target; /* how targets are known; NULL: tracer__add_target says them */
+	unsigned int by;	     /* a set of enum group_by */
+	__u32 by_max;		     /* room for so many groups */
 	bool cost; /* have the kernel count the programs' run time (needs CAP_SYS_ADMIN) */
 };
 
@@ -38,6 +40,9 @@ __u64 tracer__in_flight(struct tracer *t);
 
 /* Reads everything that was counted while the gate was open. 0 or -errno. */
 int tracer__read(struct tracer *t, struct measured *out);
+
+/* Of what is being counted, calls and totals as they stand; the rest is 0. 0 or -errno. */
+int tracer__peek(struct tracer *t, struct measured *out);
 
 /* Detaches and unloads. NULL is fine. */
 void tracer__free(struct tracer *t);

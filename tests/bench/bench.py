@@ -17,12 +17,13 @@ import platform
 import sys
 
 import against_iperf3
+import attach
 import cost
 import instructions
 import programs
 import startup
 
-SECTIONS = (against_iperf3.Section, cost.Section, instructions.Section, startup.Section)
+SECTIONS = (against_iperf3.Section, attach.Section, cost.Section, instructions.Section, startup.Section)
 QUIET_LOAD = 0.5
 SCHEMA = "sendpath.bench/1"
 

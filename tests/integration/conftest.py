@@ -60,7 +60,7 @@ def check(record):
     return record
 
 
-NOTHING_LOST = {"calls": 0, "completions": 0, "flags": 0}
+NOTHING_LOST = {"calls": 0, "completions": 0, "flags": 0, "groups": 0}
 
 
 def losses(record):
@@ -152,6 +152,10 @@ _hooks = analyze("doctor", "--hooks").stdout
 TIERS = os.environ.get("SENDPATH_TIERS", "").split() or [
     tier for tier in ("fentry", "kprobe", "tracepoint")
     if re.search(rf"^send\t{tier}\t.*\t(attached|may miss)\t", _hooks, re.M)]
+
+# Those of them that see sends by any syscall, and by none.
+SEND_TIERS = [tier for tier in TIERS if tier != "tracepoint" or re.search(
+    r"^send\ttracepoint\t[^\n]*sock_send_length[^\n]*\t(attached|may miss)\t", _hooks, re.M)]
 
 needs_bpf = pytest.mark.skipif(
     not CAN_MEASURE, reason="sends cannot be timed here: " + " / ".join(

@@ -44,7 +44,8 @@ static void test_every_call_has_a_name(void **state)
 	(void)state;
 	for (kind = 0; kind < CALL_KINDS; kind++)
 		for (other = 0; other < kind; other++)
-			assert_string_not_equal(call_name(kind), call_name(other));
+			if (kind != CALL_IO_URING_ZC) /* another row of the same syscall */
+				assert_string_not_equal(call_name(kind), call_name(other));
 	assert_true(call_sends_once(CALL_SENDTO));
 	assert_false(call_sends_once(CALL_SENDMMSG));
 }

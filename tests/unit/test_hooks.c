@@ -16,9 +16,9 @@ struct fake {
 	struct {
 		const char *name, *variant;
 	} variants[4];
-	struct tracepoint_need tracepoints[12];
+	struct tracepoint_need tracepoints[13];
 	const char *fentry_refused, *kprobe_refused;
-	bool hides_code, preempts, graph;
+	bool no_types, hides_code, preempts, graph;
 };
 
 static void function(const void *context, const char *name, struct kernel_function *f)
@@ -52,6 +52,12 @@ static int tracepoint_args(const void *context, const char *name)
 	return -1;
 }
 
+static bool has_type(const void *context, const char *name)
+{
+	(void)name;
+	return !((const struct fake *)context)->no_types;
+}
+
 static const char *refused(const void *context, enum mechanism m)
 {
 	const struct fake *k = context;
@@ -74,8 +80,8 @@ static bool graph_probes(const void *context)
 static bool resolve(struct plan *plan, const struct fake *kernel, enum mechanism forced,
 		    enum plan_for what)
 {
-	struct kernel_facts facts = {kernel,  function, has_code,    tracepoint_args,
-				     refused, preempts, graph_probes};
+	struct kernel_facts facts = {kernel,   function, has_code, tracepoint_args,
+				     has_type, refused,	 preempts, graph_probes};
 
 	return plan__resolve(plan, &facts, forced, what);
 }
@@ -83,7 +89,7 @@ static bool resolve(struct plan *plan, const struct fake *kernel, enum mechanism
 static const struct fake full = {
 	.functions = {"tcp_sendmsg", "__msg_zerocopy_callback", "skb_copy_ubufs", "skb_segment",
 		      "__pskb_pull_tail", "skb_copy", "msg_zerocopy_realloc",
-		      "sock_dequeue_err_skb", "inet_recv_error"},
+		      "sock_dequeue_err_skb", "inet_recv_error", "io_tx_ubuf_complete"},
 	.tracepoints = {{"tcp_sendmsg_locked", 4},
 			{"sock_send_length", 3},
 			{"inet_sk_error_report", 1},
@@ -93,7 +99,8 @@ static const struct fake full = {
 			{"net_dev_start_xmit", 2},
 			{"netif_receive_skb", 1},
 			{"skb_copy_datagram_iovec", 2},
-			{"sys_enter", 2}},
+			{"sys_enter", 2},
+			{"io_uring_complete", 3}},
 };
 
 /* Tracing programs and kprobes refused, no sock_send_length, one argument to consume_skb. */
@@ -206,6 +213,49 @@ static void test_nothing_there_gives_every_reason(void **state)
 			    "this kernel has no function tcp_sendmsg; "
 			    "this kernel has no tracepoint tcp_sendmsg_locked; "
 			    "this kernel has no tracepoint sys_enter");
+}
+
+static void test_a_second_way_in(void **state)
+{
+	struct fake kernel = full;
+	const char *symbol;
+	struct plan plan;
+	size_t i;
+
+	(void)state;
+	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, true));
+	assert_false(plan.entries[HOOK_SEND].also);
+	assert_null(plan_entry__program(&plan.entries[HOOK_SEND], 2, &symbol));
+	for (i = 0; kernel.functions[i]; i++)
+		;
+	kernel.functions[i] = "tcp_sendpage";
+	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, true));
+	assert_true(plan.entries[HOOK_SEND].also);
+	assert_string_equal(plan_entry__program(&plan.entries[HOOK_SEND], 1, &symbol),
+			    "send_fexit");
+	assert_string_equal(symbol, "tcp_sendmsg");
+	assert_string_equal(plan_entry__program(&plan.entries[HOOK_SEND], 3, &symbol),
+			    "sendpage_fexit");
+	assert_string_equal(symbol, "tcp_sendpage");
+	assert_null(plan_entry__program(&plan.entries[HOOK_SEND], 4, &symbol));
+	plan.entries[HOOK_SEND].way = NULL;
+	plan.entries[HOOK_SEND].also = false;
+	assert_null(plan_entry__program(&plan.entries[HOOK_SEND], 0, &symbol));
+}
+
+static void test_completions_of_io_uring_need_its_zero_copy(void **state)
+{
+	struct fake kernel = full;
+	struct plan plan;
+
+	(void)state;
+	kernel.fentry_refused = kernel.kprobe_refused = "refused by the test";
+	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, true));
+	assert_int_equal(plan.entries[HOOK_URING].way->mechanism, MECHANISM_TRACEPOINT);
+	kernel.no_types = true;
+	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, true));
+	assert_null(plan.entries[HOOK_URING].way);
+	assert_non_null(strstr(plan.entries[HOOK_URING].reason, "no struct io_notif_data"));
 }
 
 static void test_copying_loads_do_without_zerocopy_hooks(void **state)
@@ -403,8 +453,8 @@ static void test_a_renamed_function_with_its_own_arguments_is_found(void **state
 
 static void test_one_way_alone(void **state)
 {
-	struct kernel_facts facts = {&full,   function, has_code,    tracepoint_args,
-				     refused, preempts, graph_probes};
+	struct kernel_facts facts = {&full,    function, has_code, tracepoint_args,
+				     has_type, refused,	 preempts, graph_probes};
 	const struct hook_way *way = &hook__get(HOOK_SEND)->ways[0];
 	struct plan plan;
 	enum hook_id id;
@@ -464,6 +514,8 @@ int main(void)
 		cmocka_unit_test(test_locked_kernel_falls_back_and_says_what_it_misses),
 		cmocka_unit_test(test_hidden_addresses_cost_the_exact_flag),
 		cmocka_unit_test(test_nothing_there_gives_every_reason),
+		cmocka_unit_test(test_a_second_way_in),
+		cmocka_unit_test(test_completions_of_io_uring_need_its_zero_copy),
 		cmocka_unit_test(test_copying_loads_do_without_zerocopy_hooks),
 		cmocka_unit_test(test_sends_over_tcp_are_looked_for_where_they_may_be),
 		cmocka_unit_test(test_kprobes_stand_in_for_refused_tracing_programs),

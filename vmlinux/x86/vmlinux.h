@@ -8,6 +8,7 @@ struct fdtable;
 struct file;
 struct files_struct;
 struct inode;
+struct io_notif_data;
 struct iovec;
 struct list_head;
 struct net;
@@ -64,6 +65,7 @@ struct cred {
 
 struct task_struct {
 	void *stack;
+	unsigned int flags;
 	pid_t tgid;
 	struct task_struct *group_leader;
 	long unsigned int nvcsw;
@@ -117,9 +119,16 @@ struct inet_connection_sock {
 	const struct tcp_ulp_ops *icsk_ulp_ops;
 } __attribute__((preserve_access_index));
 
+struct in6_addr {
+
+} __attribute__((preserve_access_index));
+
 struct sock_common {
+	__be32 skc_daddr;
+	__be16 skc_dport;
 	short unsigned int skc_family;
 	possible_net_t skc_net;
+	struct in6_addr skc_v6_daddr;
 	long unsigned int skc_flags;
 } __attribute__((preserve_access_index));
 
@@ -220,6 +229,17 @@ struct ubuf_info_msgzc {
 	u16 len;
 	u16 zerocopy:1;
 	u32 bytelen;
+} __attribute__((preserve_access_index));
+
+struct ubuf_info {
+
+} __attribute__((preserve_access_index));
+
+struct io_notif_data {
+	struct ubuf_info uarg;
+	struct io_notif_data *head;
+	bool zc_report;
+	bool zc_copied;
 } __attribute__((preserve_access_index));
 
 struct sock_extended_err {

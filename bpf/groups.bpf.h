@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Sends in groups: by what --by says, and zero-copy sends always by whom they are for.
+ *
+ * A send is charged when it returns. Its completion comes in any context and knows
+ * only its socket: that remembers whom its last zero-copy send was charged to. What
+ * finds no room is charged to the rest, so that sums over the groups stay exact.
+ */
+#ifndef SENDPATH_GROUPS_BPF_H
+#define SENDPATH_GROUPS_BPF_H
+
+#include "state.bpf.h"
+
+/* A set of enum group_by; the loader removes all that is for it alone where it is 0. */
+extern const volatile __u32 group_by;
+
+/* The analyzer sizes them, and has them allocated beforehand where the kernel wants that. */
+struct group_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 65536);
+	__type(key, struct group_key);
+	__type(value, struct group);
+};
+extern struct group_map groups SEC(".maps");
+extern struct group_map peers SEC(".maps");
+
+/* What found no room in either. */
+extern struct group groups_rest, peers_rest;
+
+/* No result is taken: Linux 5.10 cannot give one. */
+static __always_inline void add(__u64 *field, __u64 n)
+{
+	__sync_fetch_and_add(field, n);
+}
+
+#define V4_MAPPED bpf_htonl(0xffff)
+
+/* An IPv4 receiver of an IPv6 socket is the same receiver. */
+static __always_inline void key__set_address(struct group_key *key, struct sock *sk)
+{
+	key->family = BPF_CORE_READ(sk, __sk_common.skc_family);
+	if (key->family == AF_INET6) {
+		bpf_core_read(key->address, sizeof(key->address), &sk->__sk_common.skc_v6_daddr);
+		if (key->address[0] || key->address[1] || key->address[2] != V4_MAPPED)
+			return;
+		key->family = AF_INET;
+		key->address[2] = key->address[3] = 0;
+	}
+	key->address[0] = BPF_CORE_READ(sk, __sk_common.skc_daddr);
+}
+
+/* Everything that the current process's send on this socket can be grouped by. */
+static __always_inline void key__of(struct group_key *key, struct sock *sk)
+{
+	struct net_device *device = BPF_CORE_READ(sk, sk_dst_cache, dev);
+
+	__builtin_memset(key, 0, sizeof(*key));
+	key->tgid = bpf_get_current_pid_tgid() >> 32;
+	key->netns = BPF_CORE_READ(sk, __sk_common.skc_net.net, ns.inum);
+	key->ifindex = device ? BPF_CORE_READ(device, ifindex) : 0;
+	key->port = bpf_ntohs(BPF_CORE_READ(sk, __sk_common.skc_dport));
+	key__set_address(key, sk);
+}
+
+/* Leaves of a whole key what is asked for. */
+static __always_inline void key__reduce(struct group_key *to, const struct group_key *from,
+					__u32 by)
+{
+	__builtin_memset(to, 0, sizeof(*to));
+	if (by & BY_PROCESS)
+		to->tgid = from->tgid;
+	if (by & BY_DEVICE) {
+		to->netns = from->netns;
+		to->ifindex = from->ifindex;
+	}
+	if (by & BY_PORT)
+		to->port = from->port;
+	if (by & BY_ADDRESS) {
+		to->family = from->family;
+		__builtin_memcpy(to->address, from->address, sizeof(to->address));
+	}
+}
+
+static __always_inline bool same_address(const struct group *g, const struct group_key *who)
+{
+	return g->family == who->family && g->address[0] == who->address[0] &&
+	       g->address[1] == who->address[1] && g->address[2] == who->address[2] &&
+	       g->address[3] == who->address[3];
+}
+
+/* Called by a process that sends: names are those of that moment. */
+static __always_inline struct group *group__make(struct group_map *map, struct group *rest,
+						 const struct group_key *key,
+						 const struct group_key *who, struct sock *sk)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct group fresh = {.family = who->family}, *g;
+
+	__builtin_memcpy(fresh.address, who->address, sizeof(fresh.address));
+	BPF_CORE_READ_STR_INTO(&fresh.comm, task, group_leader, comm);
+	BPF_CORE_READ_STR_INTO(&fresh.device, sk, sk_dst_cache, dev, name);
+	bpf_map_update_elem(map, key, &fresh, BPF_NOEXIST);
+	g = bpf_map_lookup_elem(map, key);
+	return g ? g : rest;
+}
+
+static __always_inline struct group *group__find(struct group_map *map, struct group *rest,
+						 const struct group_key *who, __u32 by,
+						 struct sock *sk)
+{
+	struct group_key key;
+	struct group *g;
+
+	key__reduce(&key, who, by);
+	g = bpf_map_lookup_elem(map, &key);
+	if (!g && !sk)
+		return rest;
+	if (!g)
+		return group__make(map, rest, &key, who, sk);
+	if (!same_address(g, who))
+		g->addresses = 1;
+	return g;
+}
+
+static __always_inline void group__add_send(struct group *g, __u32 flags, long ret, __u64 ns,
+					    bool ignored)
+{
+	add(&g->sends, 1);
+	if (ns) {
+		add(&g->timed, 1);
+		add(&g->ns, ns);
+	}
+	if (ret < 0)
+		add(&g->failed, 1);
+	else
+		add(&g->bytes, ret);
+	if (!(flags & MSG_ZEROCOPY))
+		return;
+	add(&g->requests, 1);
+	if (ret < 0)
+		add(&g->refused, 1);
+	else
+		add(&g->zerocopy_bytes, ret);
+	if (ignored)
+		add(&g->ignored, 1);
+}
+
+/* Makes room for a zero-copy send that begins: its completion, in an interrupt, cannot. */
+static __always_inline void groups__meet(const struct group_key *who, struct sock *sk)
+{
+	group__find(&peers, &peers_rest, who, BY_PEER, sk);
+	if (group_by)
+		group__find(&groups, &groups_rest, who, group_by, sk);
+}
+
+/*
+ * A zero-copy send begins: its completion may come before it returns. The route may
+ * be another than the last time, and may be gone while a new one is looked for.
+ */
+static __always_inline void groups__watch(struct zerocopy_socket *s, struct sock *sk)
+{
+	struct group_key who;
+
+	if (!s)
+		return;
+	key__of(&who, sk);
+	if (!who.ifindex && s->who.netns == who.netns)
+		who.ifindex = s->who.ifindex;
+	if (who.tgid != s->who.tgid || who.ifindex != s->who.ifindex || who.netns != s->who.netns)
+		s->who = who;
+	groups__meet(&who, sk);
+}
+
+/* Whom the completions of this socket are charged to; NULL if there are none to come. */
+static __always_inline const struct group_key *socket__owner(struct sock *sk)
+{
+	__u64 key = (__u64)sk;
+	struct zerocopy_socket *s = bpf_map_lookup_elem(&sockets, &key);
+
+	return s && s->who.netns ? &s->who : NULL;
+}
+
+/* One send returned. A zero-copy send is charged to whom its completion will be. */
+static __always_inline void groups__add_send(struct sock *sk, const struct group_key *owner,
+					     __u32 flags, long ret, __u64 ns, bool ignored)
+{
+	struct group_key who;
+	struct group *g;
+
+	if (!group_by && !(flags & MSG_ZEROCOPY))
+		return;
+	if (owner)
+		who = *owner;
+	else
+		key__of(&who, sk);
+	if (flags & MSG_ZEROCOPY) {
+		g = group__find(&peers, &peers_rest, &who, BY_PEER, sk);
+		group__add_send(g, flags, ret, ns, ignored);
+	}
+	if (group_by) {
+		g = group__find(&groups, &groups_rest, &who, group_by, sk);
+		group__add_send(g, flags, ret, ns, ignored);
+	}
+}
+
+static __always_inline void group__complete(struct group *g, __u64 sends, __u64 copied)
+{
+	add(&g->completions, sends);
+	add(&g->copied, copied);
+}
+
+/* Sends that completed, and how many more of those that did are known to be copied. */
+static __always_inline void groups__complete(const struct group_key *owner, __u64 sends,
+					     __u64 copied)
+{
+	struct group_key who = *owner;
+
+	group__complete(group__find(&peers, &peers_rest, &who, BY_PEER, NULL), sends, copied);
+	if (group_by)
+		group__complete(group__find(&groups, &groups_rest, &who, group_by, NULL), sends,
+				copied);
+}
+
+/* Sends that completed, and nobody was to be told whether they were copied. */
+static __always_inline void groups__unreported(const struct group_key *owner, __u64 sends)
+{
+	struct group_key who = *owner;
+
+	add(&group__find(&peers, &peers_rest, &who, BY_PEER, NULL)->unreported, sends);
+	if (group_by)
+		add(&group__find(&groups, &groups_rest, &who, group_by, NULL)->unreported, sends);
+}
+
+#endif

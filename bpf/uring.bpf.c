@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Completions of io_uring's zero-copy sends, as io_uring posts them; and copies, as
+ * the kernel reports them to the notification. Without the latter hook a copy is
+ * known only where the program asked io_uring to report it.
+ */
+#include "uring.bpf.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+struct notification_map notifications SEC(".maps");
+volatile __u32 notifications_seen;
+
+/*
+ * args: ring, request. A notification is posted once, in the context of its task or
+ * of a worker.
+ */
+SEC("raw_tp/io_uring_complete")
+int uring_completed(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct io_notif_data *data;
+	struct notification *found, n;
+	struct totals *t;
+	__u64 key;
+
+	if (!gate || !notifications_seen)
+		return 0;
+	key = ctx->args[1];
+	found = bpf_map_lookup_elem(&notifications, &key);
+	t = totals__get();
+	if (!found || !t)
+		return 0;
+	n = *found;
+	if (bpf_map_delete_elem(&notifications, &key))
+		return 0;
+	data = (void *)key;
+	if (bpf_core_field_exists(data->zc_report) && BPF_CORE_READ(data, zc_report)) {
+		if (BPF_CORE_READ(data, zc_copied))
+			n.copied = 1;
+	} else {
+		add(&t->uring_unreported, n.sends);
+		groups__unreported(&n.who, n.sends);
+	}
+	add(&t->uring_completions, n.sends);
+	if (n.copied)
+		add(&t->uring_copied, n.sends);
+	groups__complete(&n.who, n.sends, n.copied ? n.sends : 0);
+	return 0;
+}
+
+static __always_inline void released(void *uarg, __u64 success)
+{
+	struct notification *n;
+	__u64 key, head;
+
+	if (!gate || !notifications_seen || success & 0xff)
+		return;
+	key = notification__of(uarg);
+	head = notification__head(key);
+	n = bpf_map_lookup_elem(&notifications, &head);
+	if (!n)
+		n = bpf_map_lookup_elem(&notifications, &key);
+	if (n)
+		n->copied = 1;
+}
+
+/* A bool argument has only eight bits that mean anything. */
+SEC("fentry/io_tx_ubuf_complete")
+int BPF_PROG(uring_copied_fentry, struct sk_buff *skb, void *uarg, __u64 success)
+{
+	released(uarg, success);
+	return 0;
+}
+
+SEC("kprobe/io_tx_ubuf_complete")
+int BPF_KPROBE(uring_copied_kprobe, struct sk_buff *skb, void *uarg, __u64 success)
+{
+	released(uarg, success);
+	return 0;
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * io_uring's zero-copy sends (SEND_ZC, SENDMSG_ZC; Linux 6.0). They have no send id
+ * and no error queue: each carries a notification, a request of io_uring's own that
+ * completes when the kernel is done with the pages. Notifications of one socket may
+ * be linked; the first of them, the head, then stands for all, is alone told of
+ * copies, and completes with them ("io_uring/notif: implement notification stacking").
+ *
+ * The unit is a send, a call of tcp_sendmsg: one that the socket took in parts is
+ * several, with one notification.
+ */
+#ifndef SENDPATH_URING_BPF_H
+#define SENDPATH_URING_BPF_H
+
+#include "groups.bpf.h"
+
+/* A head under way, by its address as a request. */
+struct notification {
+	struct group_key who;
+	__u64 sends;  /* that the kernel accepted */
+	__u64 copied; /* is any of them known to be? */
+};
+
+struct notification_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 65536);
+	__type(key, __u64);
+	__type(value, struct notification);
+};
+extern struct notification_map notifications SEC(".maps");
+
+/* Was there ever one? Else no completion of io_uring needs a look. */
+extern volatile __u32 notifications_seen;
+
+static __always_inline struct notification *notification__make(__u64 key,
+							       const struct notification *fresh)
+{
+	struct notification *n;
+	struct totals *t;
+
+	bpf_map_update_elem(&notifications, &key, fresh, BPF_NOEXIST);
+	n = bpf_map_lookup_elem(&notifications, &key);
+	if (n)
+		return n;
+	t = totals__get();
+	if (t)
+		__sync_fetch_and_add(&t->lost_notifications, 1);
+	return NULL;
+}
+
+static __always_inline __u64 notification__of(void *uarg)
+{
+	return (__u64)uarg - bpf_core_field_offset(struct io_notif_data, uarg);
+}
+
+/*
+ * A zero-copy send begins: the address of its notification, 0 if it has none. Copies
+ * may be made before it returns.
+ */
+static __always_inline __u64 notification__begin(struct msghdr *msg, struct sock *sk)
+{
+	struct notification fresh = {};
+	void *uarg = NULL;
+	__u64 key;
+
+	if (bpf_core_field_exists(msg->msg_ubuf))
+		uarg = BPF_CORE_READ(msg, msg_ubuf);
+	if (!uarg)
+		return 0;
+	key = notification__of(uarg);
+	notifications_seen = 1;
+	if (bpf_map_lookup_elem(&notifications, &key))
+		return key;
+	key__of(&fresh.who, sk);
+	groups__meet(&fresh.who, sk);
+	notification__make(key, &fresh);
+	return key;
+}
+
+static __always_inline __u64 notification__head(__u64 key)
+{
+	struct io_notif_data *data = (void *)key;
+
+	if (bpf_core_field_exists(data->head))
+		return (__u64)BPF_CORE_READ(data, head);
+	return key;
+}
+
+/*
+ * It returned. Meanwhile it may have been linked to another's skb: what it was charged
+ * with as a head of its own, by an earlier part, goes to that.
+ */
+static __always_inline void notification__end(__u64 key, long ret)
+{
+	struct notification *own = bpf_map_lookup_elem(&notifications, &key), *n, fresh;
+	__u64 head = notification__head(key);
+
+	if (!own)
+		return;
+	if (ret > 0)
+		add(&own->sends, 1);
+	if (head != key) {
+		fresh = *own;
+		n = bpf_map_lookup_elem(&notifications, &head);
+		if (n) {
+			add(&n->sends, fresh.sends);
+			if (fresh.copied)
+				n->copied = 1;
+		} else { /* it began before the window */
+			notification__make(head, &fresh);
+		}
+	}
+	if (head != key || !own->sends)
+		bpf_map_delete_elem(&notifications, &key);
+}
+
+#endif

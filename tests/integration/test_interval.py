@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""--interval: lines while a window is open, which add up to the report."""
+
+import json
+import re
+import signal
+import subprocess
+
+import pytest
+
+from conftest import (ANALYZE, PROGRAMS, Receiver, analyze, check, needs_bpf, only, reason)
+
+pytestmark = [needs_bpf, pytest.mark.usefixtures("untouched")]
+
+LINE = re.compile(r"^(?P<run>[a-z]\S* \S+ x\d+(?: #\d+)?)? *(?P<time>\d+\.\d) +(?P<sends>[\d,]+) +"
+                  r"(?P<rate>[\d,]+) +(?P<mbits>[\d.]+) +(?P<p50>[\d.]+|-) +(?P<p99>[\d.]+|-) +"
+                  r"(?P<failed>[\d,]+) +(?P<zerocopy>[\d,]+) +(?P<zerocopy_rate>[\d,]+) +"
+                  r"(?P<copied>[\d.]+ %|-)$", re.M)
+HEADER = re.compile(r"^(run)? +time s +sends +sends/s +Mbit/s +us p50 +p99 +failed +zero-copy +"
+                    r"zero-copy/s +copied$", re.M)
+
+
+def lines(text):
+    return [found.groupdict() for found in LINE.finditer(text)]
+
+
+def total(found, key):
+    return sum(int(line[key].replace(",", "")) for line in found)
+
+
+def records_of(path):
+    return [check(json.loads(line)) for line in path.read_text().splitlines()]
+
+
+def assert_adds_up(found, record):
+    calls = record["calls"]
+    assert total(found, "sends") == sum(c["sends"] for c in calls)
+    assert total(found, "failed") == sum(sum(c["errors"].values()) for c in calls)
+    assert total(found, "zerocopy") == sum(c["sends"] for c in calls if c["zerocopy"])
+    times = [float(line["time"]) for line in found]
+    assert times == sorted(times)
+
+
+def test_lines_of_a_load_add_up_to_its_report(tmp_path):
+    path = tmp_path / "records"
+    result = analyze("--variant", "zerocopy", "--duration", 2.5, "--interval", 0.1, "--json", path)
+    assert result.returncode == 0, result.stderr
+    record, found = only(records_of(path)), lines(result.stdout)
+    assert_adds_up(found, record)
+    assert len(found) >= 21 and len(HEADER.findall(result.stdout)) == (len(found) + 19) // 20
+    if not reason(record, "completion"):
+        assert {line["copied"] for line in found} <= {"100 %", "-"}
+    # Rates are of the time that passed: 5 % for the rounding of that to tenths.
+    seconds = float(found[-1]["time"])
+    bits = sum(float(line["mbits"]) * 0.1 for line in found[:-1]) * 1e6
+    assert bits < 1.3 * sum(c["bytes"] for c in record["calls"]) * 8 * seconds / (seconds - 0.1)
+    assert all(float(line["p50"]) <= float(line["p99"]) for line in found if line["p50"] != "-")
+    assert "sendpath" in result.stdout.split("\n\n")[1]
+
+
+def test_lines_of_several_runs_say_which(tmp_path):
+    path = tmp_path / "records"
+    result = analyze("--variant", "onecopy,zerocopy", "--size", "16K,32K", "--repeat", 2,
+                     "--duration", 0.3, "--interval", 0.1, "--json", path)
+    assert result.returncode == 0, result.stderr
+    found = lines(result.stdout)
+    for record in records_of(path):
+        load = record["load"]
+        name = (f"{load['variant']} {load['message_bytes'] // 1024}K x{load['threads']} "
+                f"#{record['run']['repeat']}")
+        assert_adds_up([line for line in found if line["run"] == name], record)
+    assert len({line["run"] for line in found}) == 8
+
+
+@pytest.mark.parametrize("json_to", ["-", None])
+def test_of_a_command_they_go_where_its_report_goes(json_to):
+    with Receiver() as receiver:
+        result = analyze(*(["--json", json_to] if json_to else []), "--interval", 10, "--",
+                         *receiver.sender("--sends", 100))
+    own, *rest = result.stdout.splitlines()
+    assert json.loads(own)["sends"] == 100
+    assert [line["sends"] for line in lines(result.stderr)] == ["100"]
+    assert len(rest) == (1 if json_to else 0) and not lines(result.stdout)
+
+
+def test_records_on_standard_output_stay_alone():
+    result = analyze("--variant", "onecopy", "--messages", 100, "--interval", 10, "--json", "-")
+    check(json.loads(only(result.stdout.splitlines())))
+    assert len(lines(result.stderr)) == 1
+
+
+def test_a_line_comes_while_the_program_runs():
+    """And after an interrupt the last line and the report."""
+    with Receiver() as receiver, subprocess.Popen(
+            receiver.sender("--steps", "--plain"), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            text=True) as program:
+        assert json.loads(program.stdout.readline())["sends"] == 0
+        with subprocess.Popen([ANALYZE, "--pid", str(program.pid), "--interval", "0.1"],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=True) as observer:
+            text = [observer.stdout.readline(), observer.stdout.readline()]
+            assert HEADER.match(text[0]) and lines(text[1])[0]["sends"] == "0"
+            program.stdin.write("send 50\n")
+            program.stdin.flush()
+            assert json.loads(program.stdout.readline())["sends"] == 50
+            while lines(text[-1])[0]["sends"] == "0":
+                text.append(observer.stdout.readline())
+                if HEADER.match(text[-1]):
+                    text.append(observer.stdout.readline())
+            program.stdin.write("send 7\n")
+            program.stdin.flush()
+            assert json.loads(program.stdout.readline())["sends"] == 57
+            observer.send_signal(signal.SIGINT)
+            stdout, stderr = observer.communicate(timeout=20)
+        program.communicate("quit\n", timeout=20)
+    assert observer.returncode == -signal.SIGINT, stderr
+    assert total(lines("".join(text) + stdout), "sends") == 57
+    assert re.search(r"^send\w+ +57 ", stdout, re.M)
+
+
+def test_io_uring_stands_in_the_same_columns():
+    if subprocess.run([PROGRAMS / "uring", "--probe"], stdout=subprocess.DEVNULL,
+                      check=False).returncode:
+        return  # test_uring.py says so
+    with Receiver() as receiver:
+        result = analyze("--interval", 10, "--", PROGRAMS / "uring", "--port", receiver.port,
+                         "--sends", 100)
+    if "io_uring" in result.stderr:  # by syscalls alone it is not seen
+        assert only(lines(result.stderr))["zerocopy"] == "100"
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "x", "0.05", "", "1,2"])
+def test_wrong_use_is_one_line(value):
+    result = analyze("--all", "--interval", value)
+    assert result.returncode == 2
+    assert f"--interval {value}: give seconds" in only(result.stderr.splitlines())
+
+
+def test_nothing_attached_nothing_to_write():
+    result = analyze("--variant", "onecopy", "--interval", 1, "--tier", "none")
+    assert result.returncode == 2
+    assert "--interval with --tier none" in only(result.stderr.splitlines())

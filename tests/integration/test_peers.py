@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Programs that are not ours, unmodified: what they count themselves, and what we saw of them.
+
+Each comparison says why it may be exact.
+"""
+
+import contextlib
+import http.client
+import json
+import re
+import shutil
+import signal
+import socket
+import subprocess
+
+import pytest
+
+from conftest import (ANALYZE, CALLS, NOTHING_LOST, SEND_TIERS, Receiver, analyze, check,
+                      eventually, losses, needs_bpf, only, reason, run)
+
+pytestmark = [needs_bpf, pytest.mark.usefixtures("untouched"), pytest.mark.skipif(
+    not SEND_TIERS, reason="by syscalls alone sendfile is not seen here")]
+
+REQUESTS = min(200, CALLS // 20)
+PAGE = b"<p>" + b"x" * 20_000
+
+
+def need(*programs):
+    missing = [p for p in programs if not shutil.which(p)]
+    if missing:
+        pytest.skip(f"{', '.join(missing)} not installed")
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as s:
+        return s.getsockname()[1]
+
+
+def accepts(port):
+    with contextlib.closing(socket.socket()) as s:
+        return s.connect_ex(("127.0.0.1", port)) == 0
+
+
+class Nginx:
+    """In the foreground, under another command; ends gracefully, having logged every request."""
+
+    def __init__(self, folder, sendfile, around):
+        (folder / "index.html").write_bytes(PAGE)
+        self.folder, self.port = folder, free_port()
+        temp = "".join(f"    {kind}_temp_path {folder}/{kind};\n" for kind in
+                       ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+        (folder / "conf").write_text(
+            f"user root;\ndaemon off;\nworker_processes 2;\npid {folder}/pid;\n"
+            f"error_log {folder}/errors;\nevents {{}}\nhttp {{\n{temp}"
+            f"    log_format bytes '$bytes_sent';\n    access_log {folder}/access bytes;\n"
+            f"    sendfile {'on' if sendfile else 'off'};\n    keepalive_requests 1000000;\n"
+            f"    server {{ listen 127.0.0.1:{self.port}; root {folder}; }}\n}}\n")
+        self.process = subprocess.Popen(
+            [*map(str, around), "nginx", "-c", str(folder / "conf"), "-p", str(folder)],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        assert eventually(lambda: accepts(self.port) or self.process.poll() is not None)
+
+    def end(self):
+        """What the command around it wrote."""
+        run("kill", f"-{signal.SIGQUIT}", (self.folder / "pid").read_text().strip())
+        stdout, stderr = self.process.communicate(timeout=60)
+        assert self.process.returncode == 0, stderr
+        return stdout
+
+    def logged(self):
+        """Bytes sent for each request."""
+        return [int(line) for line in (self.folder / "access").read_text().split()]
+
+
+def requests(port, count):
+    """One after the other, on one connection."""
+    connection = http.client.HTTPConnection("127.0.0.1", port)
+    for _ in range(count):
+        connection.request("GET", "/")
+        assert connection.getresponse().read() == PAGE
+    connection.close()
+
+
+def sends(record, syscall):
+    return sum(c["sends"] for c in record["calls"] if c["syscall"] == syscall)
+
+
+def sent_bytes(record):
+    return sum(c["bytes"] for c in record["calls"])
+
+
+@pytest.mark.parametrize("tier", SEND_TIERS)
+@pytest.mark.parametrize("sendfile", [False, True], ids=["writev", "sendfile"])
+def test_nginx_sends_what_strace_counts(sendfile, tier, tmp_path):
+    """Exact, because the requests come one after the other: each response then is the same
+    syscalls, and all that nginx sends is responses, whose bytes it logs."""
+    need("nginx", "strace")
+    (tmp_path / "ours").mkdir()
+    server = Nginx(tmp_path / "ours", sendfile, [ANALYZE, "--json", "-", "--tier", tier, "--"])
+    requests(server.port, REQUESTS)
+    record = check(json.loads(server.end()))
+    (tmp_path / "theirs").mkdir()
+    traced = Nginx(tmp_path / "theirs", sendfile,
+                   ["strace", "-f", "-c", "-e", "trace=writev,sendfile", "-o", tmp_path / "table"])
+    requests(traced.port, REQUESTS)
+    traced.end()
+    theirs = {row[-1]: int(row[3]) for row in map(str.split, (tmp_path / "table").open())
+              if row and row[-1] in ("writev", "sendfile")}
+    assert len(server.logged()) == REQUESTS
+    assert sends(record, "writev") == theirs["writev"]
+    assert sent_bytes(record) == sum(server.logged())
+    # A sendfile is a send for each piece that fits a pipe.
+    assert (sends(record, "sendfile") >= theirs.get("sendfile", 0) > 0) == sendfile
+    assert {c["syscall"] for c in record["calls"]} == set(theirs)
+
+
+@pytest.mark.parametrize("keepalive", [True, False], ids=["keepalive", "close"])
+@pytest.mark.parametrize("sendfile", [False, True], ids=["writev", "sendfile"])
+def test_nginx_under_load(sendfile, keepalive, tmp_path):
+    """Bytes are exact: nginx logs for each request, a broken off one too, what the kernel
+    accepted of it, and sends nothing else. Requests are so within one a connection: the one
+    that wrk does not wait for when its time is up."""
+    need("nginx", "wrk")
+    connections = 20
+    server = Nginx(tmp_path, sendfile, [ANALYZE, "--json", "-", "--by", "process", "--"])
+    header = [] if keepalive else ["-H", "Connection: close"]
+    result = run("wrk", "-t", 2, "-c", connections, "-d", "1s", *header,
+                 f"http://127.0.0.1:{server.port}/")
+    assert result.returncode == 0, result.stderr
+    record = check(json.loads(server.end()))
+    told = int(re.search(r"(\d+) requests in", result.stdout)[1])
+    assert told <= len(server.logged()) <= told + connections
+    if "loses returns" not in reason(record, "send"):
+        assert losses(record) == NOTHING_LOST
+        assert sent_bytes(record) == sum(server.logged())
+    groups = record["by"]["groups"]
+    assert {g["comm"] for g in groups} == {"nginx"} and 1 <= len(groups) <= 2
+    assert sum(g["bytes"] for g in groups) == sent_bytes(record)
+
+
+@pytest.mark.parametrize("tier", SEND_TIERS)
+def test_iperf3_by_sendfile(tier):
+    """Bytes of sendfile are exact: only the data go by it, and iperf3 tells what it was given.
+    Its words to the other end about the test go by write."""
+    need("iperf3")
+    port = free_port()
+    with subprocess.Popen(["iperf3", "-s", "-1", "-B", "127.0.0.1", "-p", str(port), "--forceflush"],
+                          stdout=subprocess.PIPE, text=True) as server:
+        assert "---" in server.stdout.readline()
+        result = analyze("--json", "-", "--tier", tier, "--", "iperf3", "-c", "127.0.0.1", "-p",
+                         port, "-Z", "-n", "4M", "-J")
+        server.communicate(timeout=20)
+    assert result.returncode == 0, result.stderr
+    own, last = result.stdout.rsplit("\n", 2)[:2]
+    record, told = check(json.loads(last)), json.loads(own)
+    data = only([c for c in record["calls"] if c["syscall"] == "sendfile"])
+    assert data["bytes"] == told["end"]["sum_sent"]["bytes"] >= 4 << 20
+    assert record["zerocopy"]["requests"] == 0  # iperf3's zero-copy is sendfile
+
+
+PYTHON_SENDER = """
+import json, select, socket, struct, sys
+errors = select.poll()
+MSG_ZEROCOPY, SO_ZEROCOPY = 0x4000000, 60
+s = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+s.setsockopt(socket.SOL_SOCKET, SO_ZEROCOPY, 1)
+errors.register(s, 0)
+data, sent, told, copied, size = b"z" * 10000, int(sys.argv[2]), 0, 0, 0
+
+def read_errors():
+    global told, copied
+    errors.poll()
+    for level, kind, value in s.recvmsg(0, 512, socket.MSG_ERRQUEUE)[1]:
+        _, origin, _, code, _, low, high = struct.unpack_from("IBBBBII", value)
+        assert origin == 5
+        told += high - low + 1
+        copied += (high - low + 1) * code
+
+for i in range(sent):
+    size += s.send(data, MSG_ZEROCOPY)
+    while i + 1 - told >= 16:
+        read_errors()
+while told < sent:
+    read_errors()
+print(json.dumps({"sends": sent, "bytes": size, "completions": told, "copied": copied}))
+"""
+
+
+@pytest.mark.parametrize("tier", SEND_TIERS)
+def test_a_python_program_with_the_flag(tier):
+    """Exact: it waits for the completion of each send, and on loopback all are copies."""
+    with Receiver() as receiver:
+        result = analyze("--json", "-", "--tier", tier, "--", "/usr/bin/python3", "-c",
+                         PYTHON_SENDER, receiver.port, REQUESTS)
+    assert result.returncode == 0, result.stderr
+    own, record = map(json.loads, result.stdout.splitlines())
+    zerocopy = check(record)["zerocopy"]
+    assert only(record["calls"])["bytes"] == own["bytes"]
+    assert zerocopy["requests"] == own["sends"] == own["completions"]
+    if zerocopy["completions"] is not None:
+        assert zerocopy["completions"] == own["completions"]
+        if not reason(record, "completion"):
+            assert zerocopy["copied"] == own["sends"]

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Sends by io_uring, whichever thread makes them, as their sender counted; also across networks."""
+
+import json
+import os
+import re
+
+import pytest
+
+from conftest import (CALLS, NOTHING_LOST, PROGRAMS, SEND_TIERS, Receiver, analyze, check, hook,
+                      losses, needs_bpf, only, reason, run)
+
+ADDRESS = os.environ.get("SENDPATH_PEER", "127.0.0.1")
+NETNS = os.environ.get("SENDPATH_PEER_NETNS")
+COPIED = os.environ.get("SENDPATH_COPIED", "all")
+LOOPBACK = ADDRESS == "127.0.0.1"
+SENDS = min(1000, CALLS // 5)
+
+_probe = run(PROGRAMS / "uring", "--probe")
+pytestmark = [needs_bpf,
+              pytest.mark.skipif(_probe.returncode != 0, reason=_probe.stdout.strip() or "?"),
+              pytest.mark.usefixtures("untouched")]
+
+
+def observe(*options, tier, address=ADDRESS, sends=SENDS):
+    """What the sender and what the record say of it."""
+    prefix = ["ip", "netns", "exec", NETNS] if NETNS else []
+    with Receiver(address, prefix) as receiver:
+        result = analyze("--json", "-", "--by", "process", "--tier", tier, "--",
+                         PROGRAMS / "uring", "--address", address, "--port", receiver.port,
+                         "--sends", sends, *options)
+    assert result.returncode == 0, result.stderr
+    own, record = map(json.loads, result.stdout.splitlines())
+    assert own["sends"] == sends and own["failed"] == 0
+    assert receiver.received["bytes"] == own["bytes"]
+    return own, check(record)
+
+
+def assert_arithmetic(zerocopy):
+    refused = sum(r["count"] for r in zerocopy["refused"])
+    if zerocopy["completions"] is not None:
+        assert zerocopy["requests"] == (zerocopy["completions"] + zerocopy["ignored"] + refused +
+                                        zerocopy["outstanding"])
+
+
+def missed_some(record):
+    """Programs that a preemptible kernel skipped: it may, and it says so."""
+    hooks = [hook(record, name) for name in ("send", "io_uring completion")]
+    return any(h["missed"] for h in hooks if "preempts" in (h["reason"] or ""))
+
+
+def expected_copies(of):
+    return {"all": of, "none": 0}[COPIED]
+
+
+@pytest.mark.parametrize("tier", SEND_TIERS)
+@pytest.mark.parametrize("address", [ADDRESS, "::1"] if LOOPBACK else [ADDRESS])
+@pytest.mark.parametrize("options", [
+    ["--by", "send-zc"], ["--by", "sendmsg-zc"], ["--worker"], ["--poll"]], ids=" ".join)
+def test_zero_copy_sends_stand_apart(options, address, tier):
+    own, record = observe(*options, "--report", tier=tier, address=address)
+    zerocopy, row = record["zerocopy"], only(record["calls"])
+    assert (row["syscall"], row["zerocopy"], row["notified_by"]) == ("io_uring", True, "io_uring")
+    assert zerocopy["requests"] == zerocopy["completions"] == zerocopy["outstanding"] == 0
+    uring = zerocopy["io_uring"]
+    assert_arithmetic(uring)
+    if missed_some(record):
+        assert row["bytes"] <= own["bytes"]
+        return
+    assert row["bytes"] == own["bytes"]
+    assert uring["bytes"] == own["bytes"] and uring["ignored"] == 0
+    assert uring["outstanding"] == 0
+    assert uring["copied"] == expected_copies(uring["completions"])
+    if LOOPBACK:
+        assert own["copied"] == own["completions"]
+    assert only(zerocopy["peers"])["completions"] == uring["completions"]
+    assert only(zerocopy["peers"])["copied"] == uring["copied"]
+    assert only(record["by"]["groups"])["zerocopy"]["requests"] == uring["requests"]
+    if "loses returns" not in reason(record, "send"):
+        assert losses(record) == NOTHING_LOST
+        if not row["errors"] and row["sends"] == own["sends"]:  # none was taken in parts
+            assert uring["completions"] == own["completions"]
+
+
+@pytest.mark.parametrize("tier", SEND_TIERS)
+def test_copies_that_nobody_asked_about(tier):
+    own, record = observe(tier=tier)
+    uring, peer = record["zerocopy"]["io_uring"], only(record["zerocopy"]["peers"])
+    assert own["copied"] == 0  # as it did not ask
+    if missed_some(record):
+        return
+    assert uring["completions"] == peer["completions"] == uring["requests"] - sum(
+        r["count"] for r in uring["refused"])
+    assert uring["completions"] >= own["completions"]
+    if hook(record, "io_uring completion")["mechanism"] == "tracepoint":
+        assert uring["copied"] is peer["copied"] is None
+        why = only([u for u in record["unmeasured"] if u["key"] == "zerocopy.io_uring.copied"])
+        assert "IORING_SEND_ZC_REPORT_USAGE" in why["reason"]
+    else:
+        assert uring["copied"] == peer["copied"] == expected_copies(uring["completions"])
+
+
+@pytest.mark.parametrize("tier", SEND_TIERS)
+def test_sends_that_the_socket_takes_in_parts(tier):
+    """A part is a send, and all of them are completed by one notification."""
+    own, record = observe("--size", 1 << 20, tier=tier, sends=20)
+    uring, row = record["zerocopy"]["io_uring"], only(record["calls"])
+    assert own["completions"] == 20
+    assert_arithmetic(uring)
+    if missed_some(record):
+        return
+    assert row["bytes"] == uring["bytes"] == own["bytes"]
+    assert uring["requests"] == row["sends"] >= 20
+    assert uring["outstanding"] == 0
+
+
+@pytest.mark.parametrize("tier", SEND_TIERS)
+@pytest.mark.parametrize("options", [["--by", "send"], ["--by", "sendmsg", "--worker"],
+                                     ["--by", "sendmsg", "--poll"]], ids=" ".join)
+def test_sends_that_copy(options, tier):
+    own, record = observe(*options, tier=tier)
+    row = only(record["calls"])
+    assert (row["syscall"], row["zerocopy"], row["notified_by"]) == ("io_uring", False, None)
+    assert record["zerocopy"]["io_uring"] is None
+    if missed_some(record):
+        return
+    assert row["bytes"] == own["bytes"]
+    assert row["sends"] - sum(row["errors"].values()) >= own["sends"]
+
+
+@pytest.mark.parametrize("tier", SEND_TIERS)
+def test_the_flag_by_io_uring(tier):
+    """With MSG_ZEROCOPY, not by SEND_ZC: it has a send id, and the error queue tells."""
+    own, record = observe("--by", "send", "--flag", tier=tier, sends=20)
+    zerocopy, row = record["zerocopy"], only(record["calls"])
+    assert (row["syscall"], row["notified_by"]) == ("io_uring", "error queue")
+    assert zerocopy["io_uring"] is None
+    if missed_some(record):
+        return
+    assert_arithmetic(zerocopy)
+    assert zerocopy["bytes"] == own["bytes"]
+    if not row["errors"] and row["sends"] == own["sends"]:  # none was taken in parts
+        assert zerocopy["requests"] == own["sends"]
+        if hook(record, "completion")["status"] == "attached":
+            assert zerocopy["completions"] == own["completions"]
+
+
+def test_the_report_says_so():
+    with Receiver(ADDRESS, ["ip", "netns", "exec", NETNS] if NETNS else []) as receiver:
+        text = analyze("--", PROGRAMS / "uring", "--address", ADDRESS, "--port", receiver.port,
+                       "--report", "--sends", 100).stderr
+    assert "io_uring SEND_ZC" in text
+    found = re.search(r"(\d+) sends by io_uring's SEND_ZC, (\d+) completed, (\d+) of them", text)
+    sends, completed, copied = map(int, found.groups())
+    assert sends >= completed >= 100 and copied == expected_copies(completed)

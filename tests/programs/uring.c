@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Sends by io_uring, on its syscalls alone: no library hides what is asked of the
+ * kernel. Prints as one JSON object what it counted itself: of zero-copy sends each
+ * has a completion of its own, which tells of a copy if that was asked for.
+ *
+ *   uring --port P [OPTION...]
+ *   uring --probe		ends with 0 where the kernel has the operation, else
+ *	with 77 and a line that says why not
+ */
+#include <argp.h>
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/errqueue.h>
+#include <linux/io_uring.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#define SKIP	77
+#define ENTRIES 64
+/* Newer than some headers that this is built with; the values are the kernel's. */
+#define SEND_ZC_REPORT_USAGE (1U << 3)
+#define USAGE_ZC_COPIED	     (1U << 31)
+
+struct config {
+	const char *address;
+	unsigned short port;
+	unsigned long sends, size;
+	unsigned int operation; /* IORING_OP_ */
+	unsigned int flags;	/* of the submission: IOSQE_ASYNC has a worker send */
+	bool report, poll, option, probe;
+	unsigned int message_flags;
+};
+
+struct counts {
+	unsigned long sends, bytes, failed, completions, copied;
+	int error;
+};
+
+struct ring {
+	int fd;
+	unsigned int *sq_tail, *sq_mask, *sq_array, *cq_head, *cq_tail, *cq_mask;
+	struct io_uring_sqe *sqes;
+	struct io_uring_cqe *cqes;
+};
+
+static struct counts counts;
+
+static void die(const char *what)
+{
+	fprintf(stderr, "uring: %s: %s\n", what, strerror(errno));
+	exit(1);
+}
+
+static void *map(int fd, size_t size, off_t offset)
+{
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, offset);
+
+	if (p == MAP_FAILED)
+		die("mmap");
+	return p;
+}
+
+/* False where the kernel allows no ring. */
+static bool make_ring(struct ring *r, bool poll)
+{
+	struct io_uring_params p = {.flags = poll ? IORING_SETUP_SQPOLL : 0};
+	char *sq, *cq;
+
+	r->fd = (int)syscall(SYS_io_uring_setup, ENTRIES, &p);
+	if (r->fd < 0)
+		return false;
+	sq = map(r->fd, p.sq_off.array + p.sq_entries * sizeof(unsigned int), IORING_OFF_SQ_RING);
+	cq = map(r->fd, p.cq_off.cqes + p.cq_entries * sizeof(struct io_uring_cqe),
+		 IORING_OFF_CQ_RING);
+	r->sqes = map(r->fd, p.sq_entries * sizeof(struct io_uring_sqe), IORING_OFF_SQES);
+	r->sq_tail = (void *)(sq + p.sq_off.tail);
+	r->sq_mask = (void *)(sq + p.sq_off.ring_mask);
+	r->sq_array = (void *)(sq + p.sq_off.array);
+	r->cq_head = (void *)(cq + p.cq_off.head);
+	r->cq_tail = (void *)(cq + p.cq_off.tail);
+	r->cq_mask = (void *)(cq + p.cq_off.ring_mask);
+	r->cqes = (void *)(cq + p.cq_off.cqes);
+	return true;
+}
+
+static bool has_operation(struct ring *r, unsigned int operation)
+{
+	struct io_uring_probe *probe = calloc(1, sizeof(*probe) + 256 * sizeof(probe->ops[0]));
+	bool has;
+
+	if (!probe)
+		die("probe");
+	has = !syscall(SYS_io_uring_register, r->fd, IORING_REGISTER_PROBE, probe, 256) &&
+	      operation <= probe->last_op && probe->ops[operation].flags & IO_URING_OP_SUPPORTED;
+	free(probe);
+	return has;
+}
+
+static int probe(const struct config *c)
+{
+	struct ring ring;
+
+	if (!make_ring(&ring, false)) {
+		printf("the kernel allows no io_uring: %s\n", strerror(errno));
+		return SKIP;
+	}
+	if (!has_operation(&ring, c->operation)) {
+		puts("this kernel's io_uring has no zero-copy sends");
+		return SKIP;
+	}
+	return 0;
+}
+
+static bool is_zerocopy(const struct config *c)
+{
+	return c->operation == IORING_OP_SEND_ZC || c->operation == IORING_OP_SENDMSG_ZC;
+}
+
+/* What the kernel is told to read must last until it has been read. */
+static struct iovec iov;
+static struct msghdr message = {.msg_iov = &iov, .msg_iovlen = 1};
+
+static void submit(struct ring *r, const struct config *c, int fd)
+{
+	unsigned int tail = *r->sq_tail, index = tail & *r->sq_mask;
+	bool by_message = c->operation == IORING_OP_SENDMSG_ZC || c->operation == IORING_OP_SENDMSG;
+	struct io_uring_sqe *e = &r->sqes[index];
+
+	memset(e, 0, sizeof(*e));
+	e->opcode = (__u8)c->operation;
+	e->flags = (__u8)c->flags;
+	e->fd = fd;
+	e->addr = (unsigned long)(by_message ? (void *)&message : iov.iov_base);
+	e->len = by_message ? 1 : (unsigned int)iov.iov_len;
+	e->msg_flags = MSG_NOSIGNAL | MSG_WAITALL | c->message_flags;
+	e->ioprio = c->report ? SEND_ZC_REPORT_USAGE : 0;
+	r->sq_array[index] = index;
+	__atomic_store_n(r->sq_tail, tail + 1, __ATOMIC_RELEASE);
+	if (syscall(SYS_io_uring_enter, r->fd, 1, 0, c->poll ? IORING_ENTER_SQ_WAKEUP : 0, NULL,
+		    0) < 0)
+		die("io_uring_enter");
+}
+
+static void take(const struct io_uring_cqe *e)
+{
+	if (e->flags & IORING_CQE_F_NOTIF) {
+		counts.completions++;
+		if ((unsigned int)e->res & USAGE_ZC_COPIED)
+			counts.copied++;
+	} else if (e->res < 0) {
+		counts.failed++;
+		counts.error = -e->res;
+	} else {
+		counts.sends++;
+		counts.bytes += (unsigned long)e->res;
+	}
+}
+
+/* Until so many results and, of those that say that one follows, notifications came. */
+static void reap(struct ring *r, unsigned long *results, unsigned long *owed, unsigned long left)
+{
+	unsigned int head;
+
+	while (*results + *owed > left) {
+		head = *r->cq_head;
+		if (head == __atomic_load_n(r->cq_tail, __ATOMIC_ACQUIRE)) {
+			if (syscall(SYS_io_uring_enter, r->fd, 0, 1, IORING_ENTER_GETEVENTS, NULL,
+				    0) < 0 &&
+			    errno != EINTR)
+				die("io_uring_enter");
+			continue;
+		}
+		take(&r->cqes[head & *r->cq_mask]);
+		if (r->cqes[head & *r->cq_mask].flags & IORING_CQE_F_NOTIF)
+			--*owed;
+		else
+			--*results;
+		if (r->cqes[head & *r->cq_mask].flags & IORING_CQE_F_MORE)
+			++*owed;
+		__atomic_store_n(r->cq_head, head + 1, __ATOMIC_RELEASE);
+	}
+}
+
+static int connect_to(const struct config *c)
+{
+	struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = htons(c->port)};
+	struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons(c->port)};
+	bool four = inet_pton(AF_INET, c->address, &v4.sin_addr) == 1;
+	int fd = socket(four ? AF_INET : AF_INET6, SOCK_STREAM, 0), one = 1;
+
+	if (!four && inet_pton(AF_INET6, c->address, &v6.sin6_addr) != 1)
+		die(c->address);
+	if (fd < 0 || connect(fd, four ? (void *)&v4 : (void *)&v6, four ? sizeof(v4) : sizeof(v6)))
+		die("connect");
+	if (c->option && setsockopt(fd, SOL_SOCKET, SO_ZEROCOPY, &one, sizeof(one)))
+		die("SO_ZEROCOPY");
+	return fd;
+}
+
+/* Of MSG_ZEROCOPY the error queue tells, whoever sent. */
+static void drain(int fd)
+{
+	char control[512];
+	struct msghdr msg = {.msg_control = control};
+	struct sock_extended_err *e;
+	unsigned long told = 0;
+
+	while (told < counts.sends) {
+		msg.msg_controllen = sizeof(control);
+		if (recvmsg(fd, &msg, MSG_ERRQUEUE | MSG_DONTWAIT) < 0) {
+			poll(&(struct pollfd){.fd = fd}, 1, -1);
+			continue;
+		}
+		e = (void *)CMSG_DATA(CMSG_FIRSTHDR(&msg));
+		told += e->ee_data - e->ee_info + 1;
+	}
+	counts.completions = told;
+}
+
+static int transmit(const struct config *c)
+{
+	unsigned long i, results = 0, owed = 0;
+	int fd = connect_to(c);
+	struct ring ring;
+
+	if (!make_ring(&ring, c->poll))
+		die("io_uring_setup");
+	iov = (struct iovec){malloc(c->size), c->size};
+	if (!iov.iov_base)
+		die("buffer");
+	memset(iov.iov_base, 'u', c->size);
+	/* One after the other: each is sent before the next is asked for, so that none is cut. */
+	for (i = 0; i < c->sends; i++) {
+		results++;
+		submit(&ring, c, fd);
+		reap(&ring, &results, &owed, is_zerocopy(c) ? 8 : 0);
+	}
+	reap(&ring, &results, &owed, 0);
+	if (c->option)
+		drain(fd);
+	printf("{\"sends\": %lu, \"bytes\": %lu, \"failed\": %lu, \"errno\": %d, "
+	       "\"completions\": %lu, \"copied\": %lu}\n",
+	       counts.sends, counts.bytes, counts.failed, counts.error, counts.completions,
+	       counts.copied);
+	return 0;
+}
+
+static const struct argp_option list[] = {
+	{"address", 'a', "ADDRESS", 0, "IPv4 or IPv6 (127.0.0.1)", 0},
+	{"port", 'p', "PORT", 0, "to connect to", 0},
+	{"sends", 'n', "N", 0, "how many (1000)", 0},
+	{"size", 's', "BYTES", 0, "of each (16384)", 0},
+	{"by", 'b', "NAME", 0, "send, sendmsg, send-zc (default) or sendmsg-zc", 0},
+	{"report", 'r', NULL, 0, "ask whether a send was copied", 0},
+	{"worker", 'w', NULL, 0, "have a worker thread send", 0},
+	{"poll", 'q', NULL, 0, "have a thread of the kernel take submissions", 0},
+	{"flag", 'f', NULL, 0, "with SO_ZEROCOPY and MSG_ZEROCOPY, as by sendmsg()", 0},
+	{"probe", 'P', NULL, 0, "only see whether the kernel can do it", 0},
+	{0},
+};
+
+static unsigned int operation(struct argp_state *state, const char *name)
+{
+	static const struct {
+		const char *name;
+		unsigned int operation;
+	} names[] = {{"send", IORING_OP_SEND},
+		     {"sendmsg", IORING_OP_SENDMSG},
+		     {"send-zc", IORING_OP_SEND_ZC},
+		     {"sendmsg-zc", IORING_OP_SENDMSG_ZC}};
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(name, names[i].name))
+			return names[i].operation;
+	argp_error(state, "%s: no such way", name);
+	return 0;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct config *c = state->input;
+
+	switch (key) {
+	case 'a':
+		c->address = arg;
+		return 0;
+	case 'p':
+		c->port = (unsigned short)atoi(arg);
+		return 0;
+	case 'n':
+		c->sends = strtoul(arg, NULL, 10);
+		return 0;
+	case 's':
+		c->size = strtoul(arg, NULL, 10);
+		return 0;
+	case 'b':
+		c->operation = operation(state, arg);
+		return 0;
+	case 'r':
+		c->report = true;
+		return 0;
+	case 'w':
+		c->flags = IOSQE_ASYNC;
+		return 0;
+	case 'q':
+		c->poll = true;
+		return 0;
+	case 'f':
+		c->option = true;
+		c->message_flags = 0x4000000; /* MSG_ZEROCOPY */
+		return 0;
+	case 'P':
+		c->probe = true;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+int main(int argc, char **argv)
+{
+	struct config c = {.address = "127.0.0.1",
+			   .sends = 1000,
+			   .size = 16384,
+			   .operation = IORING_OP_SEND_ZC};
+	struct argp argp = {list, parse, NULL, NULL, NULL, NULL, NULL};
+
+	argp_err_exit_status = 2;
+	argp_parse(&argp, argc, argv, 0, NULL, &c);
+	return c.probe ? probe(&c) : transmit(&c);
+}
