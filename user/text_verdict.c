@@ -3,6 +3,7 @@
 #include "text.h"
 
 #include "record_read.h"
+#include "safe_text.h"
 #include "verdict.h"
 
 #include <stdlib.h>
@@ -82,12 +83,58 @@ static void add_comparison(struct verdict_facts *f, const struct cell *cell,
 	}
 }
 
-static void add_receiver(const struct cell *cell, char *to, size_t size)
-{
-	const char *address = record__string(cell->records[0], "/load/address");
+/* What all receivers have in common; "" and -1 where they differ. */
+struct receivers {
+	const char *address, *device;
+	double port;
+	size_t count;
+};
 
-	if (address[0])
-		snprintf(to, size, " to %s", address);
+static const char *common(const char *so_far, const char *next)
+{
+	return strcmp(so_far, next) ? "" : so_far;
+}
+
+static void add_peer(struct receivers *all, json_object *peer)
+{
+	const char *address = record__string(peer, "/address");
+	const char *device = record__string(peer, "/device");
+	double port = 0;
+
+	record__number(peer, "/port", &port);
+	all->address = all->count ? common(all->address, address) : address;
+	all->device = all->count ? common(all->device, device) : device;
+	all->port = !all->count || all->port == port ? port : -1;
+	all->count++;
+}
+
+/* " to 10.0.0.2:5001 via eth0", as far as it is one; " to 12 receivers". */
+static void name_receiver(const struct cell *cell, char *to, size_t size)
+{
+	struct receivers all = {};
+	json_object *peers;
+	char device[4 * 16 + 1];
+	size_t i, j, used;
+
+	for (i = 0; i < cell->count; i++) {
+		peers = record__at(cell->records[i], "/zerocopy/peers");
+		for (j = 0; peers && j < json_object_array_length(peers); j++)
+			add_peer(&all, json_object_array_get_idx(peers, j));
+	}
+	to[0] = 0;
+	if (!all.count)
+		return;
+	if (!all.address[0])
+		used = (size_t)snprintf(to, size, " to %zu receivers", all.count);
+	else if (all.port < 0)
+		used = (size_t)snprintf(to, size, " to %s", all.address);
+	else
+		used = (size_t)snprintf(to, size,
+					strchr(all.address, ':') ? " to [%s]:%.0f" : " to %s:%.0f",
+					all.address, all.port);
+	if (all.device[0] && used < size)
+		snprintf(to + used, size - used, " via %s",
+			 safe_text(all.device, device, sizeof(device)));
 }
 
 static void facts_of(struct verdict_facts *f, const struct cell *cell, const struct cells *cells)
@@ -115,9 +162,8 @@ void text__verdict(const struct cells *cells, FILE *out)
 
 		if (!record__at(cells->cells[i].records[0], "/zerocopy"))
 			continue;
-		to[0] = 0;
 		cause_rows__gather(&causes, &cells->cells[i]);
-		add_receiver(&cells->cells[i], to, sizeof(to));
+		name_receiver(&cells->cells[i], to, sizeof(to));
 		facts_of(&facts, &cells->cells[i], cells);
 		verdict(&facts, text);
 		cell__title(&cells->cells[i], cells, title, sizeof(title));
