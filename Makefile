@@ -61,7 +61,7 @@ LOADGEN_OBJS := $(patsubst %.c,$(BUILD)/%.o,$(filter-out loadgen/main.c,$(wildca
 ANALYZE_OBJS := $(patsubst %.c,$(BUILD)/%.o,$(filter-out user/main.c,$(wildcard user/*.c)))
 # The shared maps first: the linker of libbpf 1.1 forgets the offset of a map that
 # it met as an extern before its definition.
-BPF_SHARED   := bpf/state.bpf.c bpf/groups.bpf.c bpf/uring.bpf.c
+BPF_SHARED   := bpf/state.bpf.c bpf/groups.bpf.c bpf/uring.bpf.c bpf/calls.bpf.c
 BPF_OBJS     := $(patsubst %.c,$(BUILD)/%.o,$(BPF_SHARED) \
                 $(filter-out $(BPF_SHARED),$(wildcard bpf/*.bpf.c)))
 UNIT_TESTS   := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c))

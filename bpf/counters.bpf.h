@@ -11,15 +11,16 @@
 #include "state.bpf.h"
 
 /* How many are asked for; the loader removes all of this where it is 0. */
-const volatile __u32 call_counters = 0;
+extern const volatile __u32 call_counters;
 
 /* Counter i of a CPU: element cpu * CALL_COUNTERS_MAX + i. The analyzer sizes it and fills it. */
-struct {
+struct call_event_map {
 	__uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
 	__uint(max_entries, CALL_COUNTERS_MAX);
 	__type(key, __u32);
 	__type(value, __u32);
-} call_events SEC(".maps");
+};
+extern struct call_event_map call_events SEC(".maps");
 
 static __always_inline __u64 times_switched(void)
 {

@@ -15,7 +15,7 @@
 #define PAGE_SHIFT     12
 
 /* Of the whole machine, 0 if unknown; its namespaces have one each since Linux 6.9. */
-const volatile __u32 optmem_max = 0;
+extern const volatile __u32 optmem_max;
 
 #define CACHE_LINE	   64
 #define CACHE_ALIGN(bytes) (((bytes) + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE)

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What a send cost and what became of it, per syscall and kind: the bodies that all
+ * mechanisms lead to, send_begin and send_end.
+ */
+#ifndef SENDPATH_SENDS_BPF_H
+#define SENDPATH_SENDS_BPF_H
+
+#include "causes.bpf.h"
+#include "counters.bpf.h"
+#include "flight.bpf.h"
+#include "groups.bpf.h"
+#include "refusals.bpf.h"
+#include "syscalls.bpf.h"
+#include "uring.bpf.h"
+
+struct call_map {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, CALL_SLOTS);
+	__type(key, __u32);
+	__type(value, struct call_slot);
+};
+extern struct call_map calls SEC(".maps");
+
+struct error_map {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, CALL_SLOTS *ERRNO_SLOTS);
+	__type(key, __u32);
+	__type(value, __u64);
+};
+extern struct error_map errors SEC(".maps");
+
+static __always_inline void count_error(__u32 slot, int error)
+{
+	__u32 key = slot * ERRNO_SLOTS;
+	__u64 *count;
+
+	if (error < ERRNO_RESTART)
+		key += error;
+	else if (error >= 512 && error <= 516) /* ERESTARTSYS and its kin */
+		key += ERRNO_RESTART;
+	count = bpf_map_lookup_elem(&errors, &key);
+	if (count)
+		(*count)++;
+}
+
+static __always_inline bool zerocopy_enabled(struct sock *sk)
+{
+	__u64 enabled = 1ULL << bpf_core_enum_value(enum sock_flags, SOCK_ZEROCOPY);
+
+	return BPF_CORE_READ(sk, __sk_common.skc_flags) & enabled;
+}
+
+/* A flagged send is accepted but not zero-copy on a socket without SO_ZEROCOPY. */
+static __always_inline bool zerocopy_ignored(struct sock *sk, long ret)
+{
+	return !ret || !zerocopy_enabled(sk);
+}
+
+/* Whom a send is charged to, if that was settled when it began. */
+static __always_inline const struct group_key *send_owner(struct sock *sk, __u32 flags,
+							  __u64 notification)
+{
+	struct notification *n;
+
+	if (!(flags & MSG_ZEROCOPY))
+		return NULL;
+	if (!notification)
+		return socket__owner(sk);
+	n = bpf_map_lookup_elem(&notifications, &notification);
+	return n ? &n->who : NULL;
+}
+
+/*
+ * One send returned. notification is 0 unless io_uring made one for it, ns where its
+ * start was not seen. Returns where it was counted.
+ */
+static __always_inline struct call_slot *count_send(struct sock *sk, enum call_kind kind,
+						    __u32 flags, __u64 size, __u64 notification,
+						    long ret, __u64 ns)
+{
+	bool zerocopy = flags & MSG_ZEROCOPY;
+	__u32 slot = CALL_SLOT(kind, zerocopy);
+	struct call_slot *s = bpf_map_lookup_elem(&calls, &slot);
+	bool ignored = zerocopy && ret >= 0 && (notification ? !ret : zerocopy_ignored(sk, ret));
+
+	groups__add_send(sk, send_owner(sk, flags, notification), flags, ret, ns, ignored);
+	if (notification)
+		notification__end(notification, ret);
+	if (!s)
+		return NULL;
+	s->sends++;
+	if (ns)
+		hist_add(&s->wall, ns);
+	if (ret < 0) {
+		s->failed++;
+		count_error(slot, -ret);
+		if (zerocopy && !notification && ret == -ENOBUFS)
+			count_refusal(sk, size);
+		return s;
+	}
+	s->bytes += ret;
+	if (ignored)
+		s->ignored++;
+	return s;
+}
+
+static __always_inline void send_begin(struct thread *thread, struct sock *sk, enum call_kind kind,
+				       __u32 flags, __u64 size)
+{
+	struct totals *t = totals__get();
+
+	if (t)
+		t->begun++;
+	thread->sock = (__u64)sk;
+	thread->flags = flags;
+	thread->kind = kind;
+	thread->size = size;
+	thread->flight = 0;
+	counters__begin(thread);
+	thread->start = bpf_ktime_get_ns();
+}
+
+/* A zero-copy send that was followed, or whose id was guessed, returned. */
+static __always_inline void flight_end(struct thread *thread, struct sock *sk, long ret)
+{
+	__u64 key = (__u64)sk;
+	struct zerocopy_socket *s = bpf_map_lookup_elem(&sockets, &key);
+	struct totals *t = totals__get();
+
+	if (s && thread->flight && ret <= 0)
+		flight__failed(thread, s);
+	if (thread->flight && ret > (long)thread->size && t)
+		t->unsized++; /* it has more parts than were read */
+	if (s && thread->guessed)
+		__sync_fetch_and_add(&s->under_way, -1);
+	thread->flight = thread->guessed = 0;
+}
+
+static __always_inline void send_end(struct thread *thread, struct sock *sk, long ret, __u64 now)
+{
+	struct totals *t = totals__get();
+	struct call_slot *s;
+
+	counters__end(thread);
+	if (t)
+		t->ended++;
+	thread->sock = 0;
+	if (thread->flags & MSG_ZEROCOPY)
+		flight_end(thread, sk, ret);
+	s = count_send(sk, thread->kind, thread->flags, thread->size, thread->notification, ret,
+		       now - thread->start);
+	if (s)
+		counters__add(s, thread);
+}
+
+/* The next zero-copy send of a socket gets this id. */
+static __always_inline __u32 next_id(struct sock *sk)
+{
+	return BPF_CORE_READ(sk, sk_zckey.counter);
+}
+
+/* A message begins to be sent; if by an error queue, its completion will have this id. */
+static __always_inline void message_begin(struct thread *thread, struct sock *sk,
+					  struct msghdr *msg, __u64 size, __u32 id)
+{
+	__u32 flags = BPF_CORE_READ(msg, msg_flags);
+	enum call_kind kind = current_call();
+
+	thread->notification = flags & MSG_ZEROCOPY ? notification__begin(msg, sk) : 0;
+	if (thread->notification)
+		kind = CALL_IO_URING_ZC;
+	else if (flags & MSG_ZEROCOPY)
+		groups__watch(zerocopy_begin(sk, id), sk);
+	send_begin(thread, sk, kind, flags, size);
+}
+
+/*
+ * The send that this thread is in got the socket's last id. The socket is locked: no
+ * other send can have got one since.
+ */
+static __always_inline void flight_begin(struct thread *thread, struct sock *sk)
+{
+	__u64 key = (__u64)sk;
+	struct zerocopy_socket *s = bpf_map_lookup_elem(&sockets, &key);
+
+	if (s)
+		flight__begin(thread, s, next_id(sk) - 1);
+}
+
+#endif

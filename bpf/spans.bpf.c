@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Calls timed by tracepoints, where functions cannot be hooked:
+ *   pair      tcp_sendmsg_locked and sock_send_length: from the first pass of the copy
+ *             loop to the return. On the path of sends alone.
+ *   syscall   sys_enter and sys_exit: on the path of every syscall of the system, so
+ *             only for kernels that have neither of the others
+ */
+#include "sends.bpf.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+#define S_IFMT	 00170000
+#define S_IFSOCK 0140000
+
+/* Does the kernel book this send, and give it an id? Not one of io_uring's, which has its own. */
+static __always_inline bool is_booked(struct sock *sk, const struct thread *thread)
+{
+	return !thread->notification && zerocopy_enabled(sk);
+}
+
+/*
+ * args: sk, msg, skb, size_goal. Fires once per pass of the loop; the first pass
+ * is the start. This send has its id already: msg_zerocopy_realloc came earlier.
+ */
+SEC("raw_tp/tcp_sendmsg_locked")
+int send_loop(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct thread *thread = gate == GATE_OPEN ? thread__get() : NULL;
+	struct sock *sk = (struct sock *)ctx->args[0];
+	struct msghdr *msg = (struct msghdr *)ctx->args[1];
+
+	if (!thread || thread->sock == (__u64)sk || !(thread->role & ROLE_SENDER))
+		return 0;
+	message_begin(thread, sk, msg, 0, next_id(sk) - 1);
+	if (thread->flags & MSG_ZEROCOPY && is_booked(sk, thread)) {
+		thread->size = BPF_CORE_READ(msg, msg_iter.count);
+		flight_begin(thread, sk);
+	}
+	return 0;
+}
+
+/*
+ * args: sk, ret, flags, which is always 0. A send that failed before the loop,
+ * for want of zero-copy memory above all, has no start: it is counted untimed.
+ */
+SEC("raw_tp/sock_send_length")
+int send_length(struct bpf_raw_tracepoint_args *ctx)
+{
+	__u64 now = bpf_ktime_get_ns();
+	struct thread *thread = gate ? thread__get() : NULL;
+	struct sock *sk = (struct sock *)ctx->args[0];
+	int ret = ctx->args[1];
+	enum call_kind kind;
+	struct pt_regs *regs;
+
+	if (!thread || !(thread->role & ROLE_SENDER))
+		return 0;
+	if (thread->sock == (__u64)sk) {
+		send_end(thread, sk, ret, now);
+		return 0;
+	}
+	if (gate != GATE_OPEN || !is_tcp(sk))
+		return 0;
+	kind = current_call();
+	regs = call_regs();
+	count_send(sk, kind, call_flags(kind, regs), call_size(kind, regs), 0, ret, 0);
+	return 0;
+}
+
+/*
+ * args: sk, ret, flags. What another protocol sends over TCP (kTLS) does not come by
+ * tcp_sendmsg: beside the hooks of that, this counts it, untimed.
+ */
+SEC("raw_tp/sock_send_length")
+int send_over_tcp(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct thread *thread = gate == GATE_OPEN ? thread__get() : NULL;
+	struct sock *sk = (struct sock *)ctx->args[0];
+	struct pt_regs *regs;
+	enum call_kind kind;
+
+	if (!thread || !(thread->role & ROLE_SENDER) || !is_tcp(sk) ||
+	    !BPF_CORE_READ((struct inet_connection_sock *)sk, icsk_ulp_ops))
+		return 0;
+	kind = current_call();
+	regs = call_regs();
+	count_send(sk, kind, call_flags(kind, regs), call_size(kind, regs), 0, (int)ctx->args[1],
+		   0);
+	return 0;
+}
+
+/* The socket behind a file descriptor of the current task, NULL if it is none. */
+static __always_inline struct sock *socket_of(int fd)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
+	struct file **files, *file = NULL;
+	struct socket *socket;
+
+	if ((__u32)fd >= BPF_CORE_READ(table, max_fds))
+		return NULL;
+	files = BPF_CORE_READ(table, fd);
+	bpf_probe_read_kernel(&file, sizeof(file), files + fd);
+	if (!file || (BPF_CORE_READ(file, f_inode, i_mode) & S_IFMT) != S_IFSOCK)
+		return NULL;
+	socket = BPF_CORE_READ(file, private_data);
+	return BPF_CORE_READ(socket, sk);
+}
+
+/* Here one syscall is one send; those that make several are not seen. */
+static __always_inline bool sends_once(enum call_kind kind)
+{
+	return kind == CALL_SENDTO || kind == CALL_SENDMSG || kind == CALL_WRITE ||
+	       kind == CALL_WRITEV;
+}
+
+/*
+ * Before its socket is locked a send has no id: it is to get the socket's next one. That
+ * is so unless another thread's send comes in between, which began before this one
+ * returned: from then on the ids of that socket are not guessed, and none is timed.
+ */
+static __always_inline void flight_guess(struct thread *thread, struct sock *sk)
+{
+	__u64 key = (__u64)sk;
+	struct zerocopy_socket *s = bpf_map_lookup_elem(&sockets, &key);
+	struct totals *t = totals__get();
+
+	if (!s || !t)
+		return;
+	__sync_fetch_and_add(&s->under_way, 1);
+	thread->guessed = 1;
+	if (*(volatile __u32 *)&s->under_way > 1)
+		s->shared = 1;
+	if (s->shared)
+		t->unfollowed++;
+	else
+		flight__begin(thread, s, next_id(sk));
+}
+
+/* args: regs, number */
+SEC("raw_tp/sys_enter")
+int send_enter(struct bpf_raw_tracepoint_args *ctx)
+{
+	enum call_kind kind = gate == GATE_OPEN ? call_kind(ctx->args[1]) : CALL_OTHER;
+	struct pt_regs *regs = (struct pt_regs *)ctx->args[0];
+	struct thread *thread;
+	struct sock *sk;
+	__u32 flags;
+
+	if (!sends_once(kind))
+		return 0;
+	thread = thread__get();
+	if (!thread || !(thread->role & ROLE_SENDER))
+		return 0;
+	sk = socket_of(PT_REGS_PARM1_CORE_SYSCALL(regs));
+	if (!sk || !is_tcp(sk))
+		return 0;
+	flags = call_flags(kind, regs);
+	if (flags & MSG_ZEROCOPY)
+		groups__watch(zerocopy_begin(sk, next_id(sk)), sk);
+	thread->notification = 0;
+	send_begin(thread, sk, kind, flags, call_size(kind, regs));
+	if (flags & MSG_ZEROCOPY && !ids_seen && zerocopy_enabled(sk))
+		flight_guess(thread, sk);
+	return 0;
+}
+
+/* args: regs, ret */
+SEC("raw_tp/sys_exit")
+int send_exit(struct bpf_raw_tracepoint_args *ctx)
+{
+	__u64 now = bpf_ktime_get_ns();
+	struct thread *thread = gate ? thread__peek() : NULL;
+
+	if (thread && thread->sock)
+		send_end(thread, (struct sock *)thread->sock, ctx->args[1], now);
+	return 0;
+}
