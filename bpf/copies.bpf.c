@@ -58,7 +58,8 @@ static __noinline int copied(void *ctx, struct sk_buff *skb, enum copier copier,
 	dev = BPF_CORE_READ(skb, dev);
 	bpf_get_stack(ctx, info.stack, sizeof(info.stack), 0);
 	info.key.cause = cause_of(info.stack, copier, dev);
-	if (info.key.cause == CAUSE_UNCLASSIFIED)
+	/* Where the kernel hides its addresses (no places), no stack can be told from another. */
+	if (info.key.cause == CAUSE_UNCLASSIFIED && places_count)
 		info.key.stack = hash_stack(info.stack);
 	tally__device(&info, dev);
 	tally = tally__find(&info);

@@ -26,7 +26,7 @@ static void line(const char *what, const char *format, ...)
 {
 	va_list args;
 
-	printf("%-18s ", what);
+	printf("%-25s ", what);
 	va_start(args, format);
 	vprintf(format, args);
 	va_end(args);

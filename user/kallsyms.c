@@ -33,7 +33,7 @@ static void begin_at(struct open_ranges *open, struct address_range *range,
 /*
  * The table has starts only: a function ends where the next one starts. The kernel's
  * own symbols come sorted, so that is the next line; those of modules do not, and
- * their functions stay open for a nearer end.
+ * their functions stay open for a nearer end, in whatever line.
  */
 static void end_at(struct open_ranges *open, unsigned long long address, bool of_module)
 {
@@ -96,24 +96,55 @@ static struct kernel_symbol *find(struct kernel_symbol **sorted, size_t count, c
 	return found ? *found : NULL;
 }
 
-static void read_lines(FILE *file, struct kernel_symbol **sorted, size_t count)
+/* "address type name [module]": where the name begins, NULL if it is no such line. */
+static const char *parse(const char *line, unsigned long long *address, char *type)
+{
+	char *end;
+
+	*address = strtoull(line, &end, 16);
+	if (end[0] != ' ' || !end[1] || end[2] != ' ')
+		return NULL;
+	*type = end[1];
+	return end + 3;
+}
+
+/* The lines of modules once more: the end of a function may come before it. */
+static void end_in_modules(FILE *file, long modules, struct open_ranges *open)
+{
+	unsigned long long address;
+	char line[1024], type;
+
+	fseek(file, modules, SEEK_SET);
+	while (fgets(line, sizeof(line), file))
+		if (parse(line, &address, &type))
+			end_at(open, address, true);
+}
+
+static int read_lines(FILE *file, struct kernel_symbol **sorted, size_t count)
 {
 	struct open_ranges open = {};
 	unsigned long long address;
 	struct kernel_symbol *s;
-	char line[1024], *end;
+	char line[1024], type;
+	const char *name;
+	long modules = 0, here = 0;
 
-	/* "address type name [module]" */
 	while (fgets(line, sizeof(line), file)) {
-		address = strtoull(line, &end, 16);
-		if (end[0] != ' ' || !end[1] || end[2] != ' ')
+		here += (long)strlen(line);
+		name = parse(line, &address, &type);
+		if (!name)
 			continue;
+		if (!modules && strchr(name, '['))
+			modules = here - (long)strlen(line);
 		if (open.count)
-			end_at(&open, address, strchr(end + 3, '['));
-		s = find(sorted, count, end + 3);
-		if (s && is_asked_for(s, end[1]))
-			take(&open, s, address, end + 3, strcspn(end + 3, " \t\n"));
+			end_at(&open, address, modules);
+		s = find(sorted, count, name);
+		if (s && is_asked_for(s, type))
+			take(&open, s, address, name, strcspn(name, " \t\n"));
 	}
+	if (modules && open.count)
+		end_in_modules(file, modules, &open);
+	return ferror(file) ? -EIO : 0;
 }
 
 int kallsyms__read(const char *path, struct kernel_symbol *symbols, size_t count)
@@ -129,7 +160,7 @@ int kallsyms__read(const char *path, struct kernel_symbol *symbols, size_t count
 		sorted[i] = &symbols[i];
 	if (!err) {
 		qsort(sorted, count, sizeof(struct kernel_symbol *), compare_names);
-		read_lines(file, sorted, count);
+		err = read_lines(file, sorted, count);
 	}
 	if (file)
 		fclose(file);
@@ -148,16 +179,17 @@ static void look_nearer(struct kernel_address *a, unsigned long long start, cons
 int kallsyms__nearest(FILE *table, struct kernel_address *addresses, size_t count)
 {
 	unsigned long long start;
-	char line[1024], *end;
+	char line[1024], type;
+	const char *name;
 	size_t i;
 
 	rewind(table);
 	while (fgets(line, sizeof(line), table)) {
-		start = strtoull(line, &end, 16);
-		if (end[0] != ' ' || !end[1] || end[2] != ' ' || !strchr("tTwW", end[1]))
+		name = parse(line, &start, &type);
+		if (!name || !strchr("tTwW", type))
 			continue;
 		for (i = 0; i < count; i++)
-			look_nearer(&addresses[i], start, end + 3);
+			look_nearer(&addresses[i], start, name);
 	}
 	return ferror(table) ? -EIO : 0;
 }

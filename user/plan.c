@@ -9,14 +9,16 @@
 	"this kernel preempts its programs: what other threads of the CPU do meanwhile " \
 	"is not seen"
 
+/* Adds a reason, unless it was given already. */
 static void say(struct plan_entry *entry, const char *format, const char *a, const char *b)
 {
+	char reason[sizeof(entry->reason)];
 	size_t used = strlen(entry->reason);
 
-	if (used && used + 2 < sizeof(entry->reason))
-		used += (size_t)snprintf(entry->reason + used, sizeof(entry->reason) - used, "; ");
-	if (used < sizeof(entry->reason))
-		snprintf(entry->reason + used, sizeof(entry->reason) - used, format, a, b);
+	snprintf(reason, sizeof(reason), format, a, b);
+	if (!strstr(entry->reason, reason))
+		snprintf(entry->reason + used, sizeof(entry->reason) - used, "%s%s",
+			 used ? "; " : "", reason);
 }
 
 /* The link-time optimiser renames a static function and leaves its arguments alone. */

@@ -24,7 +24,7 @@ def test_plan_of_a_run_is_what_it_said():
     text = analyze("doctor").stdout
     record = only(records("--variant", "zerocopy", "--messages", "10"))
     for hook in record["plan"]["hooks"]:
-        line = only(re.findall(rf"^hook {hook['name']} +(.*)$", text, re.M))
+        line = only(re.findall(rf"^hook {hook['name']}  +(.*)$", text, re.M))
         if hook["status"] == "attached":
             assert line.startswith(f"{hook['mechanism']}: {hook['symbol']}")
         elif hook["status"] == "unavailable":
@@ -35,9 +35,10 @@ def test_every_way_of_every_hook_is_tried(untouched):
     header, *lines = analyze("doctor", "--hooks").stdout.splitlines()
     assert header.split("\t") == ["hook", "mechanism", "symbol", "status", "reason"]
     rows = [line.split("\t") for line in lines]
-    assert {row[0] for row in rows} == {"send", "kTLS send", "completion", "skb copy",
-                                        "skb segment", "skb pull", "skb duplicate",
-                                        "receiver copy"}
+    assert {row[0] for row in rows} == {"send", "kTLS send", "send id", "completion",
+                                        "io_uring completion", "error queue",
+                                        "error queue read", "skb copy", "skb segment",
+                                        "skb pull", "skb duplicate", "receiver copy"}
     assert {row[1] for row in rows} == {"fentry", "kprobe", "tracepoint"}
     for hook, mechanism, symbol, status, reason in rows:
         assert status in ("attached", "may miss", "unavailable")

@@ -53,9 +53,11 @@ static void test_a_function_of_a_module_ends_where_the_nearest_begins(void **sta
 	struct kernel_symbol s[] = {{.name = "second"}};
 
 	(void)state;
-	assert_int_equal(read_text("ffffffffc0000020 t second\t[m]\n"
+	assert_int_equal(read_text("ffffffff81000020 t kernel\n"
+				   "ffffffffc0000030 t before\t[m]\n"
+				   "ffffffffc0000020 t second\t[m]\n"
 				   "ffffffffc0000050 t third\t[m]\n"
-				   "ffffffffc0000030 t other\t[m]\n"
+				   "ffffffffc0000040 t other\t[m]\n"
 				   "ffffffffc0000010 t first\t[m]\n",
 				   s, 1),
 			 0);
