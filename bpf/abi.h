@@ -208,12 +208,13 @@ ABI_SIZE(tally_info, 32 + 8 * STACK_FRAMES);
 
 /* Per CPU. */
 struct tally {
-	__u64 skbs; /* copied */
+	__u64 skbs;	    /* copied, */
+	__u64 skbs_in_send; /* and of them inside a send by their socket */
 	__u64 bytes;
 	__u64 sends;  /* completions flagged as copied, */
 	__u64 silent; /* and completions that were not, though copied */
 };
-ABI_SIZE(tally, 32);
+ABI_SIZE(tally, 40);
 
 #define TALLIES_MAX 256
 #define TALLY_NONE  0 /* flagged, and no hook saw the data copied */

@@ -124,14 +124,25 @@ static __always_inline struct tally *tally__get(__u32 index)
 	return bpf_map_lookup_elem(&tallies, &index);
 }
 
-static __always_inline void tally__add(__u32 index, __s64 skbs, __s64 bytes)
+/* Is it done inside a send by that socket, in the sender's time? Else softirqs and others do it. */
+static __always_inline bool inside_send(__u64 sock)
+{
+	struct thread *thread = thread__peek();
+
+	return thread && thread->sock == sock;
+}
+
+/* One skb more is copied, or (-1) one less than was thought. */
+static __always_inline void tally__add(__u32 index, const struct sighting *seen, __s64 skbs)
 {
 	struct tally *tally = tally__get(index);
 
 	if (!tally)
 		return;
 	__sync_fetch_and_add(&tally->skbs, skbs);
-	__sync_fetch_and_add(&tally->bytes, bytes);
+	__sync_fetch_and_add(&tally->bytes, skbs < 0 ? -seen->bytes : seen->bytes);
+	if (inside_send(seen->run.sock))
+		__sync_fetch_and_add(&tally->skbs_in_send, skbs);
 }
 
 /* An index for a tally that has none yet; of two CPUs at once, one claims in vain. */

@@ -63,7 +63,7 @@ static __noinline int copied(void *ctx, struct sk_buff *skb, enum copier copier,
 		info.key.stack = hash_stack(info.stack);
 	tally__device(&info, dev);
 	tally = tally__find(&info);
-	tally__add(tally, 1, seen.bytes);
+	tally__add(tally, &seen, 1);
 	run__mark(&seen.run, tally);
 	if (info.key.cause == CAUSE_LOCAL_DELIVERY)
 		passing__remember(skb, &seen, tally);

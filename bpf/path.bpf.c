@@ -29,7 +29,7 @@ static __always_inline void assume(const struct sighting *seen, enum cause cause
 {
 	__u32 tally = tally__of(cause, dev);
 
-	tally__add(tally, 1, seen->bytes);
+	tally__add(tally, seen, 1);
 	run__mark(&seen->run, tally | how);
 }
 
@@ -46,7 +46,7 @@ static __always_inline void forwarded(struct sk_buff *skb, __u16 how, bool still
 
 	if (!p)
 		return;
-	tally__add(p->tally, -1, -p->seen.bytes);
+	tally__add(p->tally, &p->seen, -1);
 	run__unmark(&p->seen.run, p->tally | how);
 	delivered = still_shared ? NULL : bpf_map_lookup_elem(&tally_infos, &p->tally);
 	if (!delivered)
@@ -54,7 +54,7 @@ static __always_inline void forwarded(struct sk_buff *skb, __u16 how, bool still
 	info = *delivered;
 	info.key.cause = CAUSE_FORWARDED;
 	tally = tally__find(&info);
-	tally__add(tally, 1, p->seen.bytes);
+	tally__add(tally, &p->seen, 1);
 	run__mark(&p->seen.run, tally | how);
 }
 
@@ -171,7 +171,7 @@ int path_received(struct bpf_raw_tracepoint_args *ctx)
 		return 0;
 	}
 	tally = tally__of(CAUSE_LOCAL_DELIVERY, dev);
-	tally__add(tally, 1, seen.bytes);
+	tally__add(tally, &seen, 1);
 	run__mark(&seen.run, tally | MARK_ASSUMED);
 	passing__remember(skb, &seen, tally);
 	return 0;

@@ -40,7 +40,7 @@ static struct cause_row_sum *find(struct cause_rows *rows, const struct cause_ro
 static void add(struct cause_rows *rows, json_object *block)
 {
 	struct cause_row_sum like = {.cause = cause__find(record__string(block, "/cause"))};
-	double sends = 0, silent = 0;
+	double sends = 0, silent = 0, skbs = 0, in_send = 0;
 	struct cause_row_sum *row;
 
 	if (like.cause == CAUSES)
@@ -51,11 +51,15 @@ static void add(struct cause_rows *rows, json_object *block)
 	stack_text(record__at(block, "/stack"), like.stack, sizeof(like.stack));
 	record__number(block, "/count", &sends);
 	record__number(block, "/silent", &silent);
+	record__number(block, "/skbs", &skbs);
+	record__number(block, "/skbs_in_send", &in_send);
 	row = find(rows, &like);
 	if (!row)
 		return;
 	row->sends += sends;
 	row->silent += silent;
+	row->skbs += skbs;
+	row->skbs_in_send += in_send;
 }
 
 const char *cause_rows__device(const struct cause_rows *rows, size_t row, char *text, size_t size)

@@ -14,6 +14,7 @@ struct cause_row_sum {
 	double netns, ifindex;
 	char stack[256]; /* of what is unclassified: functions, innermost first */
 	double sends, silent;
+	double skbs, skbs_in_send;
 };
 
 struct cause_rows {

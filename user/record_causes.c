@@ -94,6 +94,7 @@ static json_object *cause_block(const struct cause_count *cause, const struct fe
 			       json_object_new_uint64(cause->sums.sends + cause->sums.silent));
 	json_object_object_add(o, "silent", json_object_new_uint64(cause->sums.silent));
 	json_object_object_add(o, "skbs", json_object_new_uint64(cause->sums.skbs));
+	json_object_object_add(o, "skbs_in_send", json_object_new_uint64(cause->sums.skbs_in_send));
 	json_object_object_add(o, "bytes", json_object_new_uint64(cause->sums.bytes));
 	json_object_object_add(
 		o, "stack", info->key.cause == CAUSE_UNCLASSIFIED ? stack(cause, features) : NULL);
@@ -140,6 +141,7 @@ json_object *record__causes(const struct run_result *r, const struct run_setup *
 	other.sums.sends = m->unseen.sends + m->unnamed.sends;
 	other.sums.silent = m->unnamed.silent;
 	other.sums.skbs = m->unnamed.skbs;
+	other.sums.skbs_in_send = m->unnamed.skbs_in_send;
 	other.sums.bytes = m->unnamed.bytes;
 	if (says_something(&other.sums))
 		json_object_array_add(list, cause_block(&other, setup->features));

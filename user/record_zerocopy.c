@@ -13,29 +13,6 @@ static void add_null(json_object *o, const char *key, struct unmeasured *u, cons
 	unmeasured__add(u, path, reason);
 }
 
-/*
- * Bytes of copied sends are known to the hook that sees the bookkeeping. Without
- * it they follow where all or none were copied.
- */
-static void add_bytes_copied(json_object *o, const struct run_result *r, __u64 copied,
-			     const struct zerocopy_sums *sums, struct unmeasured *u)
-{
-	const struct totals *t = &r->measured.totals;
-	const struct hook_way *way = r->plan.entries[HOOK_COMPLETION].way;
-	__u64 accepted = sums->requests - sums->failed - sums->ignored;
-
-	if (way->mechanism != MECHANISM_TRACEPOINT)
-		json_object_object_add(o, "bytes_copied",
-				       json_object_new_uint64(t->bytes_copied + t->silent_bytes));
-	else if (!copied)
-		json_object_object_add(o, "bytes_copied", json_object_new_uint64(0));
-	else if (copied == t->completions && t->completions == accepted)
-		json_object_object_add(o, "bytes_copied", json_object_new_uint64(sums->bytes));
-	else
-		add_null(o, "bytes_copied", u, "zerocopy.bytes_copied",
-			 "notifications do not tell the size of a send");
-}
-
 /* Why copies that the kernel does not flag are not seen here; NULL: they are. */
 static const char *blind_to_silent(const struct plan *plan)
 {
@@ -54,12 +31,49 @@ static const char *blind_to_silent(const struct plan *plan)
 	return NULL;
 }
 
+/*
+ * Bytes of copied sends are known to the hook that sees the bookkeeping (known). Without
+ * it they follow where all or none were copied.
+ */
+static json_object *copied_bytes(const struct run_result *r, const struct zerocopy_sums *sums,
+				 __u64 copied, __u64 known)
+{
+	const struct hook_way *way = r->plan.entries[HOOK_COMPLETION].way;
+	__u64 accepted = sums->requests - sums->failed - sums->ignored;
+	__u64 completions = r->measured.totals.completions;
+
+	if (way->mechanism != MECHANISM_TRACEPOINT)
+		return json_object_new_uint64(known);
+	if (!copied)
+		return json_object_new_uint64(0);
+	if (copied == completions && completions == accepted)
+		return json_object_new_uint64(sums->bytes);
+	return NULL;
+}
+
+static void add_bytes_copied(json_object *o, const struct run_result *r, __u64 copied,
+			     const struct zerocopy_sums *sums, struct unmeasured *u)
+{
+	static const char reason[] = "notifications do not tell the size of a send";
+	const struct totals *t = &r->measured.totals;
+	const char *blind = blind_to_silent(&r->plan);
+	json_object *all = copied_bytes(r, sums, copied, t->bytes_copied + t->silent_bytes);
+	json_object *silent = blind ? NULL : copied_bytes(r, sums, t->silent, t->silent_bytes);
+
+	json_object_object_add(o, "bytes_copied", all);
+	if (!all)
+		unmeasured__add(u, "zerocopy.bytes_copied", reason);
+	json_object_object_add(o, "bytes_copied_silent", silent);
+	if (!silent)
+		unmeasured__add(u, "zerocopy.bytes_copied_silent", blind ? blind : reason);
+}
+
 static void add_completions(json_object *o, const struct run_result *r,
 			    const struct zerocopy_sums *sums, struct unmeasured *u)
 {
-	static const char *const keys[] = {"completions",    "outstanding",   "copied",
-					   "copied_flagged", "copied_silent", "fallback_rate",
-					   "bytes_copied"};
+	static const char *const keys[] = {"completions",    "outstanding",	   "copied",
+					   "copied_flagged", "copied_silent",	   "fallback_rate",
+					   "bytes_copied",   "bytes_copied_silent"};
 	const struct plan_entry *entry = &r->plan.entries[HOOK_COMPLETION];
 	const struct totals *t = &r->measured.totals;
 	const char *blind = blind_to_silent(&r->plan);

@@ -53,6 +53,9 @@ static void causes(const struct cell *cell, FILE *out)
 			fprintf(out, ", %s", cause_rows__device(&rows, i, name, sizeof(name)));
 		if (rows.rows[i].silent > 0 && rows.rows[i].silent < rows.rows[i].sends)
 			fprintf(out, ", %s of them in silence", count(rows.rows[i].silent, text));
+		if (rows.rows[i].skbs > 0)
+			fprintf(out, "; %.0f %% of the packets inside the sends' own calls",
+				100 * rows.rows[i].skbs_in_send / rows.rows[i].skbs);
 		fprintf(out, "\n" LABEL "%s\n", "", cause__get(rows.rows[i].cause)->meaning);
 		if (rows.rows[i].stack[0])
 			fprintf(out, LABEL "%s\n", "",
@@ -66,7 +69,7 @@ static void causes(const struct cell *cell, FILE *out)
  */
 static void answers(const struct cell *cell, FILE *out)
 {
-	double told = 0, flagged = 0, silent = 0;
+	double told = 0, flagged = 0, silent = 0, bytes;
 	bool told_known = cell__sum(cell, "/zerocopy/app_told_copied", &told);
 	bool flagged_known = cell__sum(cell, "/zerocopy/copied_flagged", &flagged);
 	bool silent_known = cell__sum(cell, "/zerocopy/copied_silent", &silent);
@@ -79,8 +82,11 @@ static void answers(const struct cell *cell, FILE *out)
 	if (print_hook(cell->records[0], "completion", out))
 		fputs(", before notifications merge", out);
 	fputs(")\n", out);
-	fprintf(out, LABEL "%s copied without a flag\n", "silent",
+	fprintf(out, LABEL "%s copied without a flag", "silent",
 		silent_known ? count(silent, text) : "not known how many");
+	if (silent > 0 && cell__sum(cell, "/zerocopy/bytes_copied_silent", &bytes))
+		fprintf(out, ", %s bytes", count(bytes, text));
+	fputc('\n', out);
 	if (told_known && flagged_known && told != flagged)
 		fprintf(out,
 			LABEL "the kernel joins notifications, and all of a record count as its "

@@ -124,6 +124,7 @@ def assert_causes(record, expected):
     """Exactly these, {(cause, device): sends}, and the arithmetic holds."""
     seen = record["zerocopy"]
     found = {(row["cause"], row["device"]): row["count"] for row in seen["causes"]}
+    assert all(0 <= row["skbs_in_send"] <= row["skbs"] for row in seen["causes"])
     if lossy(record) or record["lost"]["flags"]:
         assert set(found) <= set(expected)
         return
@@ -148,7 +149,10 @@ def assert_all(seen, cause, device):
 # What loopback can do.
 
 def test_loopback(tmp_path, tier):
-    assert_all(observe(tmp_path, tier, sends=200, address="127.0.0.1"), "loopback", "lo")
+    seen = observe(tmp_path, tier, sends=200, address="127.0.0.1")
+    assert_all(seen, "loopback", "lo")
+    if not blind(seen.record) and not lossy(seen.record):
+        assert only(seen.record["zerocopy"]["causes"])["skbs_in_send"] > 0
 
 
 def test_two_causes_on_one_socket_are_told_apart(tmp_path, tier):
