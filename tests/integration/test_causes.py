@@ -117,7 +117,8 @@ def blind(record):
 
 def lossy(record):
     """The plan says that some may go by unseen."""
-    return "preempts" in reason(record, "send") + reason(record, "completion")
+    reasons = " ".join(reason(record, name) for name in ("send", "completion", "skb copy"))
+    return any(word in reasons for word in ("preempts", "loses returns", "skipped where"))
 
 
 def assert_causes(record, expected):
@@ -125,8 +126,9 @@ def assert_causes(record, expected):
     seen = record["zerocopy"]
     found = {(row["cause"], row["device"]): row["count"] for row in seen["causes"]}
     assert all(0 <= row["skbs_in_send"] <= row["skbs"] for row in seen["causes"])
-    if lossy(record) or record["lost"]["flags"]:
-        assert set(found) <= set(expected)
+    if found != expected and (lossy(record) or record["lost"]["flags"]):
+        # Of a copy that went by unseen only the flag is left.
+        assert set(found) <= {*expected, ("unclassified", None)}
         return
     assert found == expected
     for cause, _ in expected:
@@ -140,8 +142,10 @@ def assert_causes(record, expected):
 
 def assert_all(seen, cause, device):
     """Every send of the observed sender was copied for this."""
-    if not blind(seen.record):
-        assert_causes(seen.record, {(cause, device): seen.counts["sends"]})
+    if blind(seen.record):
+        return
+    assert_causes(seen.record, {(cause, device): seen.counts["sends"]})
+    if not lossy(seen.record):
         assert f"100 % of {seen.counts['sends']} zero-copy sends" in seen.report.replace(",", "") \
             or seen.counts["sends"] < 100 and "too few to tell" in seen.report
 
@@ -225,7 +229,9 @@ def test_nothing_is_copied(tmp_path, tier):
     assert seen.counts["copied"] == 0
     if not blind(seen.record):
         assert_causes(seen.record, {})
-        assert "none of 200 zero-copy sends" in seen.report
+        completed = seen.record["zerocopy"]["completions"]
+        assert completed == 200 or lossy(seen.record)
+        assert f"none of {completed} zero-copy sends" in seen.report
 
 
 @cards
@@ -428,5 +434,5 @@ def test_what_cannot_be_told_is_not_guessed(tmp_path, tier):
     if blind(seen.record) or hook(seen.record, "skb copy")["mechanism"] == "tracepoint":
         return
     row = only(seen.record["zerocopy"]["causes"])
-    assert (row["cause"], row["device"], row["count"]) == ("unclassified", CARD, 50)
-    assert row["stack"] == []
+    assert (row["cause"], row["device"], row["stack"]) == ("unclassified", CARD, [])
+    assert row["count"] == 50 or lossy(seen.record)
