@@ -88,13 +88,10 @@ static void say_copied(const struct verdict_facts *f, char text[VERDICT_MAX])
 	}
 	cause_rows__device(causes, 0, device, sizeof(device));
 	mostly = causes->rows[0].sends < f->copied;
-	say(text, ", %s%s", mostly ? "most of them by " : "by ",
-	    cause__get(causes->rows[0].cause)->title);
-	if (device[0])
-		say(text, ", %s", device);
-	if (causes->count > 1)
-		say(text, " (%s)", number(causes->rows[0].sends, a));
-	say(text, ".");
+	if (mostly)
+		say(text, ", most of them (%s)", number(causes->rows[0].sends, a));
+	say(text, ": %s%s%s%s.", cause__get(causes->rows[0].cause)->title, device[0] ? ", " : "",
+	    device, causes->count > 1 && !mostly ? ", and other causes" : "");
 	say_remedy(text, cause__get(causes->rows[0].cause)->remedy, device);
 }
 

@@ -43,7 +43,7 @@ static void test_all_copied(void **state)
 	(void)state;
 	f.copied = f.told = 1000;
 	f.causes = &loopback;
-	assert_string_equal(say(&f), "100 % of 1,000 zero-copy sends to 10.0.0.2 were copied, by "
+	assert_string_equal(say(&f), "100 % of 1,000 zero-copy sends to 10.0.0.2 were copied: "
 				     "loopback, lo. Zero-copy cannot help here: send without it.");
 }
 
@@ -71,10 +71,10 @@ static void test_some_copied_for_two_reasons(void **state)
 	(void)state;
 	f.copied = f.told = 370;
 	f.causes = &rows;
-	assert_string_equal(say(&f),
-			    "37 % of 1,000 zero-copy sends to 10.0.0.2 were copied, most of them "
-			    "by tcpdump or another packet tap, eth0 (300). Find the listener (ss "
-			    "-0pl) and end it.");
+	assert_string_equal(
+		say(&f), "37 % of 1,000 zero-copy sends to 10.0.0.2 were copied, most of them "
+			 "(300): tcpdump or another packet tap, eth0. Find the listener (ss -0pl) "
+			 "and end it.");
 }
 
 /* A share is never rounded to all or to nothing. */
