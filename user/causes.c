@@ -70,8 +70,7 @@ static const struct cause_row rows[CAUSES] = {
 			"no_scatter_gather",
 			"a device without scatter-gather",
 			"The device takes only packets in one piece, so the kernel copies "
-			"everything, and "
-			"mostly tells the application otherwise.",
+			"everything, and tells the application of a part of it.",
 			"ethtool -K DEV sg on, if the device can; else send without zero-copy.",
 		},
 	[CAUSE_SEGMENTATION] =

@@ -19,9 +19,8 @@ struct netdev_verdict netdev__zerocopy(const struct netdev *d)
 		return (struct netdev_verdict){"no", "tun and tap copy every packet"};
 	if (!d->scatter_gather)
 		return (struct netdev_verdict){
-			"no",
-			"without scatter-gather the kernel copies everything, and mostly tells "
-			"the application otherwise (ethtool -K DEV sg on)"};
+			"no", "without scatter-gather the kernel copies everything, and tells "
+			      "the application otherwise (ethtool -K DEV sg on)"};
 	if (!d->checksum)
 		return (struct netdev_verdict){
 			"no", "without checksum offload the kernel must read and copies the data "
