@@ -142,8 +142,8 @@ $(BUILD)/tests/%: tests/unit/%.c $(ANALYZE_OBJS) $(LOADGEN_OBJS)
 	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) $(CPPFLAGS) -MMD -MP $< \
 		$(filter %.o,$^) $(ANALYZE_LIBS) -lcmocka -o $@
 
-# Each is one file, and needs nothing but the C library.
-$(BUILD)/tests/programs/%: tests/programs/%.c
+# Each is one file beside common.h, and needs nothing but the C library.
+$(BUILD)/tests/programs/%: tests/programs/%.c tests/programs/common.h
 	$(call msg,TEST,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) -D_GNU_SOURCE $(LDFLAGS) $< -o $@
 

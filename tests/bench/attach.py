@@ -14,7 +14,8 @@ import pairs
 import programs
 from table import interval, level, spread, table
 
-PEER = loads.ROOT / "build/tests/programs/peer"
+PROGRAMS = loads.ROOT / "build/tests/programs"
+PEER, SINK = PROGRAMS / "peer", PROGRAMS / "sink"
 SIZE = 256
 BATCH = 10_000
 TIMES = 20
@@ -39,8 +40,8 @@ def send(sender, count):
 
 def speed(times, seconds):
     """Sends a second, after the process was observed so many times while it sent."""
-    with running(PEER, "receive") as (_, receiver), \
-            running(PEER, "send", "--port", receiver["port"], "--plain", "--size", SIZE, "--steps",
+    with running(SINK) as (_, receiver), \
+            running(PEER, "--port", receiver["port"], "--plain", "--size", SIZE, "--steps",
                     end="quit\n") as (sender, _):
         for _ in range(times):
             with subprocess.Popen([loads.ANALYZE, "--json", "-", "--pid", str(sender.pid),

@@ -113,12 +113,12 @@ def programs():
 
 
 class Receiver:
-    """tests/programs/peer as a receiver on a port of its own; received is what it says at the end."""
+    """tests/programs/sink on a port of its own; received is what it says at the end."""
 
     def __init__(self, address="127.0.0.1", prefix=(), *options):
         self.address = address
         self.process = subprocess.Popen(
-            [*prefix, str(PROGRAMS / "peer"), "receive", "--address", address, *options],
+            [*prefix, str(PROGRAMS / "sink"), "--address", address, *options],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.port = json.loads(self.process.stdout.readline())["port"]
         self.received = None
@@ -132,7 +132,7 @@ class Receiver:
 
     def sender(self, *options):
         """The command line of a sender to it."""
-        return [str(PROGRAMS / "peer"), "send", "--address", self.address, "--port",
+        return [str(PROGRAMS / "peer"), "--address", self.address, "--port",
                 str(self.port), *map(str, options)]
 
 

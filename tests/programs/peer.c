@@ -1,45 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * A sender and a receiver that know nothing of the project: what they counted
- * themselves, as one JSON object a line, is what a test compares with.
+ * A sender that knows nothing of the project: what it counted itself, as one JSON
+ * object a line, is what a test compares with.
  *
- *   peer receive [--address A] [--port P]     says its port, then discards what
- *	comes until its standard input ends, and says what came
- *   peer send --port P [OPTION...]            connects, sends, waits for the
- *	completions, says what it counted
- *   peer send --steps ...                     says that it is ready, then does what
- *	the lines of its standard input say, "send N", "drain", "settle" (wait until
- *	the kernel holds nothing of what was sent, without reading the error queue)
- *	or "quit", and says after each what it counted so far
+ *   peer --port P [OPTION...]     connects, sends, waits for the completions, says
+ *	what it counted
+ *   peer --steps ...              says that it is ready, then does what the lines of
+ *	its standard input say, "send N", "drain", "settle" (wait until the kernel
+ *	holds nothing of what was sent, without reading the error queue) or "quit",
+ *	and says after each what it counted so far
  *
  * All sends come from one buffer that is never written again, so that none has to
  * wait for a completion but for want of memory (--inflight).
  */
-#include <argp.h>
-#include <arpa/inet.h>
-#include <errno.h>
+#include "common.h"
+
 #include <linux/errqueue.h>
 #include <linux/net_tstamp.h>
 #include <linux/sock_diag.h>
 #include <linux/sockios.h>
 #include <linux/tls.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/epoll.h>
 #include <sys/ioctl.h>
-#include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
-#ifndef SO_ZEROCOPY
-#define SO_ZEROCOPY 60
-#endif
 #define BATCH_MAX 64
 #define SETTLE_MS 20000 /* more means that something is wrong */
 
@@ -47,7 +33,7 @@ enum way { BY_SEND, BY_SENDMSG, BY_SENDMMSG, BY_WRITE, BY_WRITEV, WAYS };
 static const char *const way_names[] = {"send", "sendmsg", "sendmmsg", "write", "writev"};
 
 struct config {
-	bool receive, steps, plain, without_option, tls;
+	bool steps, plain, without_option, tls;
 	const char *address, *device, *md5;
 	unsigned short port;
 	unsigned long sends, size, batch, inflight, connections;
@@ -72,42 +58,6 @@ static struct counts counts;
 static struct connection *connections;
 static char *buffer;
 
-static void die(const char *what)
-{
-	fprintf(stderr, "peer: %s: %s\n", what, strerror(errno));
-	exit(1);
-}
-
-static socklen_t endpoint(const char *address, unsigned short port, struct sockaddr_storage *to)
-{
-	struct sockaddr_in6 *v6 = (void *)to;
-	struct sockaddr_in *v4 = (void *)to;
-
-	memset(to, 0, sizeof(*to));
-	if (inet_pton(AF_INET, address, &v4->sin_addr) == 1) {
-		v4->sin_family = AF_INET;
-		v4->sin_port = htons(port);
-		return sizeof(*v4);
-	}
-	if (inet_pton(AF_INET6, address, &v6->sin6_addr) != 1) {
-		errno = EINVAL;
-		die(address);
-	}
-	v6->sin6_family = AF_INET6;
-	v6->sin6_port = htons(port);
-	return sizeof(*v6);
-}
-
-/* The same secret at both ends: what it signs is no secret here. */
-static void sign(int fd, const char *with)
-{
-	struct tcp_md5sig signature = {.tcpm_keylen = 4, .tcpm_key = "peer"};
-
-	endpoint(with, 0, &signature.tcpm_addr);
-	if (setsockopt(fd, IPPROTO_TCP, TCP_MD5SIG, &signature, sizeof(signature)))
-		die("TCP_MD5SIG");
-}
-
 /* From now on the kernel encrypts what is sent. */
 static void encrypt(int fd)
 {
@@ -118,94 +68,6 @@ static void encrypt(int fd)
 	    setsockopt(fd, SOL_TLS, TLS_TX, &keys, sizeof(keys)))
 		die("kTLS");
 }
-
-/* As many files as the system lets us have: a connection each. */
-static void raise_nofile(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit))
-		die("RLIMIT_NOFILE");
-	limit.rlim_cur = limit.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &limit);
-}
-
-/* The receiver. */
-
-static unsigned long accepted, received;
-
-static void take(int epoll, int listener)
-{
-	struct epoll_event event = {.events = EPOLLIN};
-	int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK);
-
-	if (fd < 0)
-		die("accept");
-	event.data.fd = fd;
-	if (epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event))
-		die("epoll_ctl");
-	accepted++;
-}
-
-static void discard(int fd)
-{
-	static char into[1 << 18];
-	ssize_t n = recv(fd, into, sizeof(into), 0);
-
-	if (n > 0)
-		received += (unsigned long)n;
-	else if (!n || errno != EAGAIN)
-		close(fd);
-}
-
-static int listen_at(const struct config *c)
-{
-	struct sockaddr_storage at;
-	socklen_t length = endpoint(c->address, c->port, &at);
-	int one = 1, fd = socket(at.ss_family, SOCK_STREAM, 0);
-
-	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) ||
-	    bind(fd, (struct sockaddr *)&at, length) || listen(fd, 4096) ||
-	    getsockname(fd, (struct sockaddr *)&at, &length))
-		die("listening");
-	if (c->md5)
-		sign(fd, c->md5);
-	printf("{\"port\": %u}\n", ntohs(((struct sockaddr_in6 *)&at)->sin6_port));
-	fflush(stdout);
-	return fd;
-}
-
-static int receive(const struct config *c)
-{
-	struct epoll_event event = {.events = EPOLLIN}, found[64];
-	int i, n, listener = listen_at(c), epoll = epoll_create1(0);
-	bool end = false;
-	char rest[64];
-
-	event.data.fd = listener;
-	if (epoll < 0 || epoll_ctl(epoll, EPOLL_CTL_ADD, listener, &event))
-		die("epoll");
-	event.data.fd = STDIN_FILENO;
-	if (epoll_ctl(epoll, EPOLL_CTL_ADD, STDIN_FILENO, &event))
-		die("standard input has to be a pipe");
-	/* What has arrived is taken before the end is looked at. */
-	while ((n = epoll_wait(epoll, found, 64, end ? 0 : -1)) > (end ? 1 : 0) || n < 0) {
-		for (i = 0; i < n; i++) {
-			if (found[i].data.fd == listener)
-				take(epoll, listener);
-			else if (found[i].data.fd == STDIN_FILENO)
-				end = end || read(STDIN_FILENO, rest, sizeof(rest)) <= 0;
-			else
-				discard(found[i].data.fd);
-		}
-		if (n < 0 && errno != EINTR)
-			die("epoll_wait");
-	}
-	printf("{\"connections\": %lu, \"bytes\": %lu}\n", accepted, received);
-	return 0;
-}
-
-/* The sender. */
 
 static int open_connection(const struct config *c, const struct sockaddr_storage *to,
 			   socklen_t length)
@@ -451,11 +313,9 @@ static int transmit(const struct config *c)
 	return 0;
 }
 
-/* Options. */
-
 static const struct argp_option list[] = {
 	{"address", 'a', "ADDRESS", 0, "IPv4 or IPv6 (127.0.0.1)", 0},
-	{"port", 'p', "PORT", 0, "to connect to, or to listen at (0: any)", 0},
+	{"port", 'p', "PORT", 0, "to connect to", 0},
 	{"sends", 'n', "N", 0, "how many (1000)", 0},
 	{"size", 's', "BYTES", 0, "of each (16384)", 0},
 	{"by", 'b', "NAME", 0, "send, sendmsg (default), sendmmsg, write or writev", 0},
@@ -471,16 +331,6 @@ static const struct argp_option list[] = {
 	{"steps", 'S', NULL, 0, "do what standard input says", 0},
 	{0},
 };
-
-static unsigned long number(struct argp_state *state, const char *text, unsigned long max)
-{
-	char *end;
-	unsigned long n = strtoul(text, &end, 10);
-
-	if (*end || !*text || n > max)
-		argp_error(state, "%s: no number up to %lu", text, max);
-	return n;
-}
 
 static enum way way_of(struct argp_state *state, const char *name)
 {
@@ -555,14 +405,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'S':
 		c->steps = true;
 		return 0;
-	case ARGP_KEY_ARG:
-		c->receive = !strcmp(arg, "receive");
-		if (!c->receive && strcmp(arg, "send"))
-			argp_error(state, "%s: give send or receive", arg);
-		return 0;
-	case ARGP_KEY_NO_ARGS:
-		argp_usage(state);
-		return EINVAL;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -577,7 +419,7 @@ int main(int argc, char **argv)
 			   .inflight = 16,
 			   .connections = 1,
 			   .way = BY_SENDMSG};
-	struct argp argp = {list, parse, "send|receive", NULL, NULL, NULL, NULL};
+	struct argp argp = {list, parse, NULL, NULL, NULL, NULL, NULL};
 
 	argp_err_exit_status = 2;
 	argp_parse(&argp, argc, argv, 0, NULL, &c);
@@ -586,5 +428,5 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	raise_nofile();
-	return c.receive ? receive(&c) : transmit(&c);
+	return transmit(&c);
 }

@@ -8,18 +8,13 @@
  *   uring --probe		ends with 0 where the kernel has the operation, else
  *	with 77 and a line that says why not
  */
-#include <argp.h>
-#include <arpa/inet.h>
-#include <errno.h>
+#include "common.h"
+
 #include <linux/errqueue.h>
 #include <linux/io_uring.h>
 #include <poll.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -53,12 +48,6 @@ struct ring {
 };
 
 static struct counts counts;
-
-static void die(const char *what)
-{
-	fprintf(stderr, "uring: %s: %s\n", what, strerror(errno));
-	exit(1);
-}
 
 static void *map(int fd, size_t size, off_t offset)
 {
@@ -192,14 +181,11 @@ static void reap(struct ring *r, unsigned long *results, unsigned long *owed, un
 
 static int connect_to(const struct config *c)
 {
-	struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = htons(c->port)};
-	struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons(c->port)};
-	bool four = inet_pton(AF_INET, c->address, &v4.sin_addr) == 1;
-	int fd = socket(four ? AF_INET : AF_INET6, SOCK_STREAM, 0), one = 1;
+	struct sockaddr_storage to;
+	socklen_t length = endpoint(c->address, c->port, &to);
+	int fd = socket(to.ss_family, SOCK_STREAM, 0), one = 1;
 
-	if (!four && inet_pton(AF_INET6, c->address, &v6.sin6_addr) != 1)
-		die(c->address);
-	if (fd < 0 || connect(fd, four ? (void *)&v4 : (void *)&v6, four ? sizeof(v4) : sizeof(v6)))
+	if (fd < 0 || connect(fd, (struct sockaddr *)&to, length))
 		die("connect");
 	if (c->option && setsockopt(fd, SOL_SOCKET, SO_ZEROCOPY, &one, sizeof(one)))
 		die("SO_ZEROCOPY");
@@ -295,13 +281,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		c->address = arg;
 		return 0;
 	case 'p':
-		c->port = (unsigned short)atoi(arg);
+		c->port = (unsigned short)number(state, arg, 65535);
 		return 0;
 	case 'n':
-		c->sends = strtoul(arg, NULL, 10);
+		c->sends = number(state, arg, 1000000000);
 		return 0;
 	case 's':
-		c->size = strtoul(arg, NULL, 10);
+		c->size = number(state, arg, 1 << 30);
 		return 0;
 	case 'b':
 		c->operation = operation(state, arg);
