@@ -206,6 +206,12 @@ def test_memlock(tmp_path, tier):
                     "--clear-groups"])
 
 
+def test_full_send_buffer(tmp_path, tier):
+    """More than a socket takes at once, and no waiting for room."""
+    refused(tmp_path, tier, "send_buffer_full", "EAGAIN", address="127.0.0.1",
+            options=["--now", "--size", 4000000, "--inflight", 1000])
+
+
 def test_ktls(tmp_path, tier):
     """It refuses the flag; what sees it depends on the kernel."""
     if run("modprobe", "tls").returncode and not os.path.isdir("/sys/module/tls"):

@@ -33,7 +33,7 @@ enum way { BY_SEND, BY_SENDMSG, BY_SENDMMSG, BY_WRITE, BY_WRITEV, WAYS };
 static const char *const way_names[] = {"send", "sendmsg", "sendmmsg", "write", "writev"};
 
 struct config {
-	bool steps, plain, without_option, tls;
+	bool steps, plain, without_option, tls, now;
 	const char *address, *device, *md5;
 	unsigned short port;
 	unsigned long sends, size, batch, inflight, connections;
@@ -231,7 +231,7 @@ static void send_batch(struct connection *n, struct iovec *iov, unsigned long ba
 /* One syscall. Returns how many sends it made of those wanted. */
 static unsigned long send_some(const struct config *c, struct connection *n, unsigned long wanted)
 {
-	int flags = MSG_NOSIGNAL | (c->plain ? 0 : MSG_ZEROCOPY);
+	int flags = MSG_NOSIGNAL | (c->plain ? 0 : MSG_ZEROCOPY) | (c->now ? MSG_DONTWAIT : 0);
 	/* Two parts, so that a way with vectors has one. */
 	struct iovec iov[] = {{buffer, c->size / 2}, {buffer, c->size - c->size / 2}};
 	struct msghdr msg = {.msg_iov = iov, .msg_iovlen = 2};
@@ -328,6 +328,7 @@ static const struct argp_option list[] = {
 	{"device", 'd', "NAME", 0, "bind to it", 0},
 	{"tls", 'l', NULL, 0, "have the kernel encrypt (kTLS)", 0},
 	{"md5", '5', "ADDRESS", 0, "sign what goes to it and comes from it (TCP-MD5)", 0},
+	{"now", 'N', NULL, 0, "wait for no room in the socket (MSG_DONTWAIT)", 0},
 	{"steps", 'S', NULL, 0, "do what standard input says", 0},
 	{0},
 };
@@ -401,6 +402,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case '5':
 		c->md5 = arg;
+		return 0;
+	case 'N':
+		c->now = true;
 		return 0;
 	case 'S':
 		c->steps = true;
