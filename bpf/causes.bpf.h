@@ -108,6 +108,17 @@ static __always_inline void run__mark(const struct run_key *key, __u16 mark)
 	}
 }
 
+static __always_inline bool run__has(const struct run_key *key, __u16 mark)
+{
+	struct run *run = bpf_map_lookup_elem(&runs, key);
+	bool has = false;
+	int i;
+
+	for (i = 0; run && i < RUN_MARKS; i++)
+		has |= run->marks[i] == mark;
+	return has;
+}
+
 /* What was assumed turned out otherwise. */
 static __always_inline void run__unmark(const struct run_key *key, __u16 mark)
 {
@@ -180,6 +191,21 @@ static __always_inline void tally__device(struct tally_info *info, struct net_de
 	info->key.ifindex = BPF_CORE_READ(dev, ifindex);
 	info->key.netns = BPF_CORE_READ(dev, nd_net.net, ns.inum);
 	BPF_CORE_READ_STR_INTO(&info->device, dev, name);
+}
+
+/*
+ * A packet of a run came in by a device. If others of the run went on from there, this one
+ * will: it may be the run's last (a segment sent again), completed before that is seen.
+ */
+static __always_inline bool run__goes_on(const struct run_key *run, const struct tally_key *in,
+					 __u16 how)
+{
+	struct tally_key onwards = *in;
+	__u32 *index;
+
+	onwards.cause = CAUSE_FORWARDED;
+	index = bpf_map_lookup_elem(&tally_index, &onwards);
+	return index && run__has(run, *index | how);
 }
 
 /* For a cause that needs no stack. */

@@ -153,8 +153,11 @@ static __always_inline int read_notification(struct sk_buff *skb, struct sock_ex
 	return bpf_core_read(ee, sizeof(*ee), &err->ee);
 }
 
-/* Counts the ids from the socket's progress to the end of the record at the queue's tail. */
-static __always_inline void advance(__u64 sk, struct zerocopy_socket *s,
+/*
+ * Counts the ids from the socket's progress to the end of the record at the queue's tail.
+ * False if that had been done, by this or another CPU.
+ */
+static __always_inline bool advance(__u64 sk, struct zerocopy_socket *s,
 				    struct sock_extended_err *ee)
 {
 	__u64 copied = ee->ee_code & SO_EE_CODE_ZEROCOPY_COPIED;
@@ -166,12 +169,12 @@ static __always_inline void advance(__u64 sk, struct zerocopy_socket *s,
 	int i;
 
 	if (!t)
-		return;
+		return true;
 	for (i = 0; i < TRIES; i++) {
 		old = *(volatile __u64 *)&s->progress;
 		sends = ee->ee_data + 1 - (__u32)old;
 		if ((__s32)sends <= 0)
-			return; /* counted by whoever was faster */
+			return false;
 		new = (__u32)(ee->ee_data + 1) | copied << FLAG_BIT;
 		if (__sync_val_compare_and_swap(&s->progress, old, new) != old)
 			continue;
@@ -181,16 +184,20 @@ static __always_inline void advance(__u64 sk, struct zerocopy_socket *s,
 			count(&t->copied, sends);
 		if ((__s32)(ee->ee_info - (__u32)old) > 0)
 			count(&t->flag_assumed, ee->ee_info - (__u32)old);
-		merged = (__s32)(ee->ee_info - (__u32)old) < 0;
+		/* The first may have begun before its socket was watched. */
+		merged = (__s32)(ee->ee_info - (__u32)old) < 0 && (__u32)old != s->first;
 		if (merged)
 			count(&t->merged, sends);
 		if (merged && merges_seen)
-			return;
-		run.id = merged ? old : ee->ee_info;
+			return true;
+		s->whole_from = old;
+		s->whole_to = new;
+		run.id = (__s32)(ee->ee_info - (__u32)old) < 0 ? old : ee->ee_info;
 		run__completed(&run, sends, 0, copied);
-		return;
+		return true;
 	}
 	count(&t->lost_completions, 1);
+	return true;
 }
 
 /*
@@ -310,10 +317,16 @@ static __always_inline void notification_read(struct sk_buff *skb)
 
 	if (!s)
 		return;
-	if (counted_in_queue && (__s32)(ee.ee_data + 1 - (__u32)s->progress) > 0)
+	if (counted_in_queue)
 		advance((__u64)BPF_CORE_READ(skb, sk), s, &ee);
 	if (counts_told)
 		count_told(s, &ee);
+}
+
+/* Were the causes of these sends counted with a notification as a whole? */
+static __always_inline bool is_whole(const struct zerocopy_socket *s, __u32 from, __u32 to)
+{
+	return (__s32)(from - s->whole_from) >= 0 && (__s32)(s->whole_to - to) >= 0;
 }
 
 /*
@@ -344,19 +357,21 @@ int notification_freed(struct bpf_raw_tracepoint_args *ctx)
 	if (!s || !t || read_notification(skb, &ee) || ee.ee_origin != SO_EE_ORIGIN_ZEROCOPY)
 		return 0;
 	copied = ee.ee_code & SO_EE_CODE_ZEROCOPY_COPIED;
-	assumed = s->progress >> FLAG_BIT & 1;
-	sends = ee.ee_data + 1 - ee.ee_info;
-	count(&t->merged_seen, sends);
-	/* The kernel skipped notification_queued: nothing was assumed yet. */
-	if ((__s32)(ee.ee_data + 1 - (__u32)s->progress) > 0) {
-		count(&t->merged, sends);
-		advance(key, s, &ee);
-		return 0;
-	}
 	run.sock = key;
 	run.born = s->born;
 	run.id = (__s32)(ee.ee_info - s->first) < 0 ? s->first : ee.ee_info;
-	run__completed(&run, sends, 0, copied);
+	sends = ee.ee_data + 1 - run.id;
+	if ((__s32)sends <= 0)
+		return 0;
+	/* An application was faster than notification_queued, or the kernel skipped that. */
+	if (advance(key, s, &ee))
+		return 0;
+	assumed = s->progress >> FLAG_BIT & 1;
+	/* Two CPUs' notifications may have been queued before either was looked at. */
+	if (!is_whole(s, run.id, ee.ee_data + 1)) {
+		count(&t->merged_seen, sends);
+		run__completed(&run, sends, 0, copied);
+	}
 	if (copied && !assumed) {
 		count(&t->copied_later, sends);
 		groups__complete(&s->who, 0, sends);

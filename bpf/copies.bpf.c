@@ -64,9 +64,12 @@ static __noinline int copied(void *ctx, struct sk_buff *skb, enum copier copier,
 	tally__device(&info, dev);
 	tally = tally__find(&info);
 	tally__add(tally, &seen, 1);
-	run__mark(&seen.run, tally);
-	if (info.key.cause == CAUSE_LOCAL_DELIVERY)
+	if (info.key.cause == CAUSE_LOCAL_DELIVERY) {
 		passing__remember(skb, &seen, tally);
+		if (run__goes_on(&seen.run, &info.key, 0))
+			return 0;
+	}
+	run__mark(&seen.run, tally);
 	return 0;
 }
 

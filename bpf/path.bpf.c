@@ -159,6 +159,7 @@ SEC("raw_tp/netif_receive_skb")
 int path_received(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct sk_buff *skb = (struct sk_buff *)ctx->args[0];
+	struct tally_info info = {};
 	struct net_device *dev;
 	struct sighting seen;
 	__u32 tally;
@@ -170,9 +171,12 @@ int path_received(struct bpf_raw_tracepoint_args *ctx)
 		assume(&seen, CAUSE_LOOPBACK, dev, MARK_ASSUMED);
 		return 0;
 	}
-	tally = tally__of(CAUSE_LOCAL_DELIVERY, dev);
+	info.key.cause = CAUSE_LOCAL_DELIVERY;
+	tally__device(&info, dev);
+	tally = tally__find(&info);
 	tally__add(tally, &seen, 1);
-	run__mark(&seen.run, tally | MARK_ASSUMED);
 	passing__remember(skb, &seen, tally);
+	if (!run__goes_on(&seen.run, &info.key, MARK_ASSUMED))
+		run__mark(&seen.run, tally | MARK_ASSUMED);
 	return 0;
 }

@@ -47,11 +47,13 @@ struct zerocopy_socket {
 	 * at once.
 	 */
 	__u64 progress;
-	__u32 first;	      /* the send id it is watched from */
-	__u32 born;	      /* tells it from another socket at the same address */
-	__u32 landed;	      /* one past the last send seen to complete */
-	__u32 under_way;      /* sends whose id was guessed */
-	__u32 shared;	      /* there were several of these at once: no guess is right */
+	__u32 first;	 /* the send id it is watched from */
+	__u32 born;	 /* tells it from another socket at the same address */
+	__u32 landed;	 /* one past the last send seen to complete */
+	__u32 under_way; /* sends whose id was guessed */
+	__u32 shared;	 /* there were several of these at once: no guess is right */
+	/* From here to before there a notification as a whole had its causes counted. */
+	__u32 whole_from, whole_to;
 	struct group_key who; /* whom its completions are charged to: see groups.bpf.h */
 	/* The sends in flight, by id, and what they asked for: see flight.bpf.h. */
 	__u64 flights[FLIGHT_SLOTS];

@@ -78,6 +78,12 @@ def reason(record, name):
     return hook(record, name)["reason"] or ""
 
 
+def lossy(record):
+    """The plan says that some may go by unseen."""
+    reasons = " ".join(reason(record, name) for name in ("send", "completion", "skb copy"))
+    return any(word in reasons for word in ("preempts", "loses returns", "skipped where"))
+
+
 def note(record, cause):
     """For the page of causes: where this one was seen."""
     if "SENDPATH_SEEN" in os.environ:

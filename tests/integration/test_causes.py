@@ -15,7 +15,7 @@ import subprocess
 
 import pytest
 
-from conftest import (ANALYZE, TIERS, Receiver, check, hook, needs_bpf, note, only, reason, run)
+from conftest import ANALYZE, TIERS, Receiver, check, hook, lossy, needs_bpf, note, only, run
 
 NICPAIR = os.environ.get("SENDPATH_TOPOLOGY") == "nicpair"
 NEAR, FAR, CARD = "10.9.0.1", "10.9.0.2", "eth0"
@@ -113,12 +113,6 @@ def blind(record):
         return False
     assert record["zerocopy"]["causes"] is record["zerocopy"]["copied"] is None
     return True
-
-
-def lossy(record):
-    """The plan says that some may go by unseen."""
-    reasons = " ".join(reason(record, name) for name in ("send", "completion", "skb copy"))
-    return any(word in reasons for word in ("preempts", "loses returns", "skipped where"))
 
 
 def assert_causes(record, expected):
