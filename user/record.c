@@ -29,12 +29,13 @@ void record__cell_name(const struct load *load, char *name, size_t size)
 {
 	snprintf(name, size, "%s,%zuB,%uf,%ut", load->variant, load->message_bytes, load->fields,
 		 load->threads);
+	record__name_sending(load, name, size);
 }
 
 static json_object *run_block(const struct run_setup *setup, const struct record_context *context)
 {
 	json_object *o = json_object_new_object();
-	char cell[128] = "observation";
+	char cell[256] = "observation";
 
 	if (!setup->target)
 		record__cell_name(&setup->load, cell, sizeof(cell));
@@ -105,11 +106,15 @@ static json_object *load_block(const struct run_result *r, const struct load *lo
 	json_object_object_add(o, "messages_per_thread",
 			       load->messages ? json_object_new_uint64(load->messages) : NULL);
 	json_object_object_add(o, "verify", json_object_new_boolean(load->verify));
+	record__add_sending(o, load);
 	add_string(o, "address", load->address);
 	add_string(o, "netns", load->netns);
 	add_string(o, "link", loopback ? "loopback" : NULL);
-	add_string(o, "device", loopback ? "lo" : NULL);
-	if (!loopback)
+	add_string(o, "device",
+		   load->socket.device[0] ? load->socket.device
+		   : loopback		  ? "lo"
+					  : NULL);
+	if (!loopback && !load->socket.device[0])
 		unmeasured__add(u, "load.device", "the route to the receiver is not looked up");
 	add_string(o, "peer", NULL);
 	json_object_object_add(o, "sender_pid", json_object_new_int(r->sender_pid));
