@@ -45,6 +45,13 @@ static int set_name(const char *value, const char *name, char to[SOCKET_NAME], s
 	return 0;
 }
 
+static int set_buffer(const char *item, const char *value, size_t *size, struct refusal *r)
+{
+	if (!units__size(value, size) && *size >= 1 && *size <= 1u << 30)
+		return 0;
+	return refusal__say(r, "--socket %s: give bytes from 1 to 1G, such as 256K", item);
+}
+
 /* One element: WORD, or WORD=VALUE. */
 static int set_socket_option(struct socket_options *s, const char *item, struct refusal *r)
 {
@@ -58,9 +65,9 @@ static int set_socket_option(struct socket_options *s, const char *item, struct 
 	else if (is("more") && !sign)
 		s->more = true;
 	else if (is("sndbuf") && sign)
-		return set_bytes("--socket sndbuf", value, 1, 1u << 30, &s->sndbuf, r);
+		return set_buffer(item, value, &s->sndbuf, r);
 	else if (is("rcvbuf") && sign)
-		return set_bytes("--socket rcvbuf", value, 1, 1u << 30, &s->rcvbuf, r);
+		return set_buffer(item, value, &s->rcvbuf, r);
 	else if (is("congestion") && sign)
 		return set_name(item, value, s->congestion, r);
 	else if (is("device") && sign)
