@@ -30,10 +30,17 @@ void dataset__destroy(struct dataset *d);
 static inline void dataset__pick(const struct dataset *d, struct message *m, uint32_t connection,
 				 uint64_t number)
 {
-	for (unsigned int i = 0; i < m->count; i++)
-		m->fields[i].iov_base =
-			d->memory.base +
-			picker__field(&d->picker, connection, number, i) * d->stride;
+	uint64_t at = picker__field(&d->picker, connection, number, 0);
+
+	for (unsigned int i = 0;;) {
+		m->fields[i].iov_base = d->memory.base + at * d->stride;
+		if (++i == m->count)
+			return;
+		if (d->picker.random)
+			at = picker__field(&d->picker, connection, number, i);
+		else if (++at == d->picker.count) /* as picker__field(), without its divisions */
+			at = 0;
+	}
 }
 
 #endif

@@ -93,14 +93,14 @@ static int map_plain(struct memory *m)
 
 static int require_huge(const struct memory *m, int err, struct failure *f)
 {
-	long long huge = err ? err : memory__huge(m);
+	int huge = err ? err : memory__huge(m);
 
 	if (huge > 0)
 		return 0;
-	return failure__set(f, STATUS_SYSTEM, huge ? (int)huge : -ENOMEM,
+	return failure__set(f, STATUS_SYSTEM, huge ? huge : -ENOMEM,
 			    "--huge-pages: the kernel gave none (%s): see "
 			    "/sys/kernel/mm/transparent_hugepage/enabled",
-			    huge ? strerror((int)-huge) : "none are free, or never");
+			    huge ? strerror(-huge) : "none are free, or never");
 }
 
 int memory__map(struct memory *m, size_t bytes, const struct load *load, bool file,
@@ -136,23 +136,23 @@ void memory__unmap(struct memory *m)
 	*m = (struct memory){.fd = -1};
 }
 
-long long memory__huge(const struct memory *m)
+/* The kernel may show it as one with its neighbours. */
+int memory__huge(const struct memory *m)
 {
 	FILE *maps = fopen("/proc/self/smaps", "re");
 	uintptr_t base = (uintptr_t)m->base, end = base + m->bytes;
-	unsigned long low, high;
-	long long sum = 0, kib;
-	bool inside = false;
+	unsigned long low, high, kib;
+	bool inside = false, found = false;
 	char line[512];
 
 	if (!maps)
 		return -errno;
-	while (fgets(line, sizeof(line), maps)) {
+	while (!found && fgets(line, sizeof(line), maps)) {
 		if (sscanf(line, "%lx-%lx ", &low, &high) == 2)
-			inside = low >= base && high <= end;
-		else if (inside && sscanf(line, "AnonHugePages: %lld kB", &kib) == 1)
-			sum += kib * 1024;
+			inside = low < end && base < high;
+		else if (inside && sscanf(line, "AnonHugePages: %lu kB", &kib) == 1)
+			found = kib > 0;
 	}
 	fclose(maps);
-	return sum;
+	return found;
 }

@@ -31,7 +31,7 @@ int memory__map(struct memory *m, size_t bytes, const struct load *load, bool fi
 		struct failure *f);
 void memory__unmap(struct memory *m);
 
-/* Bytes of it that are in huge pages, as /proc/self/smaps tells; or -errno. */
-long long memory__huge(const struct memory *m);
+/* 1 if some of it is in huge pages, as /proc/self/smaps tells; 0, or -errno. */
+int memory__huge(const struct memory *m);
 
 #endif

@@ -15,6 +15,8 @@ static const char *explain(int err)
 		return "io_uring is not allowed here (see sysctl kernel.io_uring_disabled)";
 	if (err == -ENOMEM)
 		return "no memory for the ring: raise the locked-memory limit (ulimit -l)";
+	if (err == -EMFILE)
+		return "too many open files: give fewer --threads, or raise the limit (ulimit -n)";
 	return strerror(-err);
 }
 

@@ -31,7 +31,10 @@ static int setup(struct sender *s, const struct load *load)
 	if (pipe2(ends, O_CLOEXEC)) {
 		err = -errno;
 		free(p);
-		return failure__set(&s->failure, STATUS_FAILED, err, "pipe: %m");
+		return failure__set(
+			&s->failure, STATUS_FAILED, err,
+			"cannot make a pipe: %m; give fewer --threads, or raise the limit "
+			"(ulimit -n)");
 	}
 	p->out = ends[0];
 	p->in = ends[1];
