@@ -45,8 +45,7 @@ static inline void pool__advance(struct pool *p)
 }
 
 /* Makes a message what the next one is to be. */
-static inline __attribute__((always_inline)) void prepare(const struct sender *s, struct message *m,
-							  enum send_mode mode)
+static always_inline void prepare(const struct sender *s, struct message *m, enum send_mode mode)
 {
 	if (mode == SEND_REFILL)
 		message__fill(m, s->connection, s->number);

@@ -10,8 +10,6 @@
 #include "loadgen/pace.h"
 #include "loadgen/sender.h"
 
-#define always_inline inline __attribute__((always_inline))
-
 typedef int (*send_one_fn)(struct sender *s, enum send_mode mode);
 
 static always_inline void count_message(struct sender *s, uint64_t ns)

@@ -19,6 +19,9 @@
 
 #define ERRNO_LIMIT 256
 
+/* What a loop of sends is made of: constants given to it vanish there. */
+#define always_inline inline __attribute__((always_inline))
+
 /* In sends. requests = completions + enobufs + other refusals + those in flight. */
 struct zerocopy_counts {
 	uint64_t requests;

@@ -217,6 +217,25 @@ static void warn_assumed(const struct totals *t, json_object *list)
 	add_warning(list, "flag_assumed", text);
 }
 
+/* Latencies of an open loop know nothing of messages that were never begun. */
+static void warn_unsent(const struct run_result *r, json_object *list)
+{
+	json_object *rate = NULL, *due = NULL, *unsent = NULL;
+	char text[160];
+
+	json_object_object_get_ex(r->app, "rate", &rate);
+	json_object_object_get_ex(rate, "due", &due);
+	json_object_object_get_ex(rate, "unsent", &unsent);
+	if (!json_object_get_uint64(unsent))
+		return;
+	snprintf(text, sizeof(text),
+		 "--rate: of %llu messages that were due, %llu were not begun in time: latencies "
+		 "leave them out",
+		 (unsigned long long)json_object_get_uint64(due),
+		 (unsigned long long)json_object_get_uint64(unsent));
+	add_warning(list, "rate_not_kept", text);
+}
+
 static unsigned int busy_threads(const struct run_setup *setup)
 {
 	const struct send_ops *ops = setup->target ? NULL : variants__find(setup->load.variant);
@@ -240,6 +259,7 @@ static json_object *warnings(const struct run_result *r, const struct run_setup 
 		add_warning(list, "hook_misses", text);
 	}
 	warn_assumed(&r->measured.totals, list);
+	warn_unsent(r, list);
 	if (r->interrupted)
 		add_warning(list, "interrupted", "the run was interrupted before its time was up");
 	if (r->error[0])

@@ -279,6 +279,13 @@ def test_a_rate_that_cannot_be_kept_is_told():
     assert app["rate"]["unsent"] == app["rate"]["due"] - app["messages"] > 0
 
 
+@needs_bpf
+def test_the_record_warns_of_what_was_not_begun(untouched):
+    record = only(records("--variant", "onecopy", "--rate", 1000000000, "--duration", "0.2"))
+    assert record["app"]["rate"]["unsent"] > 0
+    assert "rate_not_kept" in {w["code"] for w in record["warnings"]}
+
+
 def stalled(*options):
     """How many messages took above 100 ms, of a run in which the receiver stood still for 600."""
     with subprocess.Popen([LOADGEN, "--variant", "onecopy", "--size", "1M", "--duration", "2",
