@@ -149,9 +149,16 @@ static int relieve(struct sender *s, uint64_t *refused_since)
 	uint64_t now = now_ns();
 
 	s->sent.zerocopy.enobufs++;
-	if (u->in_flight) {
+	if (u->in_flight > u->failing) {
 		*refused_since = 0;
 		return uring_zc__await(s, 0);
+	}
+	/* What failed is notified of, too, and frees nothing. */
+	while (u->failing) {
+		int err = uring_zc__await(s, 0);
+
+		if (err)
+			return err;
 	}
 	if (!*refused_since)
 		*refused_since = now;

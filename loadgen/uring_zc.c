@@ -15,6 +15,7 @@ static void take_notification(struct sender *s, const struct io_uring_cqe *cqe)
 	u->in_flight--;
 	if (u->failed[message]) {
 		u->failed[message]--;
+		u->failing--;
 		return;
 	}
 	s->sent.zerocopy.notifications++;
@@ -32,6 +33,7 @@ static void take_result(struct sender *s, const struct io_uring_cqe *cqe)
 	if (cqe->flags & IORING_CQE_F_MORE) {
 		u->pending[cqe->user_data]++;
 		u->failed[cqe->user_data] += cqe->res < 0;
+		u->failing += cqe->res < 0;
 		u->in_flight++;
 	}
 	if (cqe->res == -ECANCELED)

@@ -16,6 +16,7 @@ struct uring_zc {
 	uint32_t *pending;  /* of a message: its notifications to come */
 	uint32_t *failed;   /* those of them that are of operations that failed */
 	uint32_t in_flight; /* notifications to come, of all */
+	uint32_t failing;   /* those of them that are of operations that failed */
 	uint32_t depth;
 	bool reuse_early, registered;
 	unsigned int usage; /* the flag that asks for it, where the kernel knows it */

@@ -91,6 +91,19 @@ def test_io_uring_accounts_for_every_zero_copy_send(options):
     assert app["verify"]["bad_bytes"] == 0
 
 
+@pytest.mark.parametrize("options", [[], ["--registered"]], ids=["plain", "registered"])
+def test_refused_io_uring_names_the_limit(options):
+    if os.geteuid() or not shutil.which("setpriv"):
+        pytest.skip("needs root, to become nobody")
+    done = run("setpriv", "--reuid", "65534", "--clear-groups", "--bounding-set", "-all", "prlimit",
+               "--memlock=65536", LOADGEN, "--variant", "uring_zc", "--size", "1M", "--duration",
+               "0.2", *options, cwd="/", timeout=20)
+    if "Permission denied" in done.stderr or "this kernel's io_uring" in done.stderr:
+        pytest.skip(done.stderr.strip())
+    assert done.returncode == 3
+    assert done.stderr.count("\n") == 1 and "ulimit -l" in done.stderr
+
+
 @pytest.mark.parametrize("variant", MORE)
 def test_receiver_killed_in_the_window(variant, tmp_path):
     path = tmp_path / "app.json"
