@@ -41,7 +41,7 @@ BPF_CFLAGS := -O2 -g -Wall -Wextra -Werror -target bpf -mcpu=v3 -Wno-unused-para
 # clang is the oldest that is tested.
 NEWEST_CLANG := 19
 BUILD_PACKAGES := gcc libc6-dev clang llvm bpftool libbpf-dev libelf-dev zlib1g-dev \
-                  libjson-c-dev libpfm4-dev libcap-dev
+                  libjson-c-dev libpfm4-dev libcap-dev liburing-dev
 # For kernels in QEMU, also of arm64.
 LAB_PACKAGES   := qemu-system-x86 qemu-system-arm busybox-static cpio kmod xz-utils zstd \
                   iproute2 lld
@@ -53,8 +53,8 @@ CHECK_PACKAGES := $(LAB_PACKAGES) libcmocka-dev clang-format python3-pytest \
                   python3-bpfcc linux-headers-$(shell dpkg --print-architecture 2>/dev/null)
 BENCH_PACKAGES := $(LAB_PACKAGES) iperf3 bpftrace
 
-LOADGEN_LIBS := -ljson-c -lpthread
-ANALYZE_LIBS := -lbpf -lelf -lz -ljson-c -lpfm -lcap -lpthread -lm
+LOADGEN_LIBS := -ljson-c -luring -lpthread
+ANALYZE_LIBS := -lbpf -lelf -lz -ljson-c -lpfm -lcap -luring -lpthread -lm
 
 # main.c of each program stays out of what the unit tests link.
 LOADGEN_OBJS := $(patsubst %.c,$(BUILD)/%.o,$(filter-out loadgen/main.c,$(wildcard loadgen/*.c)))

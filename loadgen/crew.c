@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "loadgen/crew.h"
+#include "loadgen/dataset.h"
 #include "loadgen/hist_stats.h"
 #include "loadgen/options.h"
 #include "loadgen/receiver.h"
@@ -29,6 +30,7 @@ struct worker {
 struct crew {
 	const struct load *load;
 	const struct send_ops *ops;
+	struct dataset *dataset; /* NULL: messages have memory of their own */
 	struct worker *workers;
 	unsigned int count;
 	int parked_fd;
@@ -63,9 +65,9 @@ static bool park(struct crew *c)
  * a receiver may delay: setting the option pushes it out. Nothing is sent with
  * it set, so that the phases run as the socket came.
  */
-static void push_tail(int fd)
+static void push_tail(int fd, bool stays)
 {
-	for (int on = 1; on >= 0; on--)
+	for (int on = 1; on >= stays; on--)
 		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 }
 
@@ -84,7 +86,7 @@ static int drain(struct worker *w)
 	int err = 0;
 
 	if (!(w->crew->ops->flags & SEND_NOTHING)) {
-		push_tail(s->fd);
+		push_tail(s->fd, w->crew->load->socket.nodelay);
 		set_mark(w, 1);
 		err = slot__await(w->slot, total);
 	}
@@ -114,7 +116,7 @@ static void run_phase(struct worker *w)
 	w->received_before = atomic_load(&w->slot->received);
 	memset(&s->sent, 0, sizeof(s->sent));
 	if (!s->failure.status) {
-		err = w->crew->load->verify ? ops->run_verify(s) : ops->run(s);
+		err = s->rate ? ops->run_paced(s) : ops->runs[s->mode](s);
 		if (err)
 			failure__set(&s->failure, STATUS_FAILED, err, "sending failed: %s",
 				     strerror(-err));
@@ -137,6 +139,31 @@ static void *worker_main(void *arg)
 	if (!err)
 		ops->teardown(&w->sender);
 	return NULL;
+}
+
+static enum send_mode mode(const struct load *load)
+{
+	if (load->working_set)
+		return SEND_PICKED;
+	return load->verify || load->reuse_early ? SEND_REFILL : SEND_AS_IS;
+}
+
+static void init_worker(struct crew *c, unsigned int i, int fd, struct slot *slot,
+			struct receiver *receiver)
+{
+	const struct load *load = c->load;
+	struct worker *w = &c->workers[i];
+
+	w->crew = c;
+	w->slot = w->sender.slot = slot;
+	w->receiver = receiver;
+	w->index = i;
+	w->sender.fd = fd;
+	w->sender.connection = slot->verified.connection;
+	w->sender.dataset = c->dataset;
+	w->sender.mode = mode(load);
+	w->sender.rate = load->rate;
+	w->sender.flags = load->socket.more ? MSG_MORE : 0;
 }
 
 static struct crew *allocate(const struct load *load, const struct send_ops *ops)
@@ -173,17 +200,15 @@ int crew__create(struct crew **crew, const struct load *load, const struct send_
 	if (!c)
 		return failure__set(f, STATUS_FAILED, -ENOMEM, "out of memory for %u threads",
 				    load->threads);
+	err = dataset__create(&c->dataset, load, f);
+	if (err) {
+		crew__destroy(c);
+		return err;
+	}
 	pthread_mutex_lock(&c->lock); /* nobody counts as parked until count stands */
 	for (unsigned int i = 0; i < load->threads && !err; i++) {
-		struct worker *w = &c->workers[i];
-
-		w->crew = c;
-		w->slot = &slots[i];
-		w->receiver = receiver;
-		w->index = i;
-		w->sender.fd = fds[i];
-		w->sender.connection = slots[i].verified.connection;
-		err = pthread_create(&w->thread, NULL, worker_main, w);
+		init_worker(c, i, fds[i], &slots[i], receiver);
+		err = pthread_create(&c->workers[i].thread, NULL, worker_main, &c->workers[i]);
 		c->count += !err;
 	}
 	pthread_mutex_unlock(&c->lock);
@@ -210,6 +235,7 @@ void crew__destroy(struct crew *c)
 	pthread_cond_destroy(&c->begin);
 	pthread_mutex_destroy(&c->lock);
 	close(c->parked_fd);
+	dataset__destroy(c->dataset);
 	free(c->workers);
 	free(c);
 }
@@ -265,6 +291,7 @@ void crew__abandon(struct crew *c)
 static void add(struct sent *sum, const struct sent *one)
 {
 	sum->messages += one->messages;
+	sum->due += one->due;
 	sum->bytes += one->bytes;
 	sum->calls += one->calls;
 	sum->zerocopy.requests += one->zerocopy.requests;
@@ -272,6 +299,7 @@ static void add(struct sent *sum, const struct sent *one)
 	sum->zerocopy.copied += one->zerocopy.copied;
 	sum->zerocopy.enobufs += one->zerocopy.enobufs;
 	sum->zerocopy.notifications += one->zerocopy.notifications;
+	sum->zerocopy.copied_unknown |= one->zerocopy.copied_unknown;
 	for (int i = 0; i < ERRNO_LIMIT; i++)
 		sum->errors[i] += one->errors[i];
 	hist__merge(&sum->latency, &one->latency);

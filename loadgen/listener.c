@@ -11,6 +11,7 @@
 
 #include "loadgen/listener.h"
 #include "loadgen/options.h"
+#include "loadgen/socket_options.h"
 
 #define CONNECT_TIMEOUT_MS 5000
 
@@ -120,6 +121,11 @@ int listener__open(struct listener *l, const struct load *load, struct failure *
 				    "cannot make a socket: %m");
 	/* Without it, connections of an earlier run would block a fixed port for a minute. */
 	setsockopt(l->fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	err = socket_options__receive(l->fd, load, f);
+	if (err) {
+		listener__close(l);
+		return err;
+	}
 	if (bind(l->fd, (struct sockaddr *)&l->address, l->length) || listen(l->fd, SOMAXCONN) ||
 	    getsockname(l->fd, (struct sockaddr *)&l->address, &l->length)) {
 		err = explain_bind(load, -errno, f);
@@ -159,7 +165,7 @@ static int connect_within(int fd, const struct listener *l)
 	return -err;
 }
 
-int listener__connect(const struct listener *l, struct failure *f)
+int listener__connect(const struct listener *l, const struct load *load, struct failure *f)
 {
 	int fd = socket(l->address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	int err;
@@ -169,7 +175,9 @@ int listener__connect(const struct listener *l, struct failure *f)
 				    errno == EMFILE ? "; raise the limit (ulimit -n) or give fewer "
 						      "--threads"
 						    : "");
-	err = connect_within(fd, l);
+	err = socket_options__send(fd, load, f);
+	if (!err)
+		err = connect_within(fd, l);
 	if (!err && fcntl(fd, F_SETFL, 0))
 		err = -errno;
 	if (!err)

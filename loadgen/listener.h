@@ -20,8 +20,9 @@ struct listener {
 int listener__open(struct listener *l, const struct load *load, struct failure *f);
 void listener__close(struct listener *l);
 
-/* A new connection to it from the caller's namespace: the socket, or -errno. */
-int listener__connect(const struct listener *l, struct failure *f);
+/* A new connection to it, with the load's socket options, from the caller's namespace: the socket,
+ * or -errno. */
+int listener__connect(const struct listener *l, const struct load *load, struct failure *f);
 
 /* The port in an IPv4 or IPv6 socket address. */
 unsigned int listener__port_of(const struct sockaddr_storage *address);

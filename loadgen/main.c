@@ -155,10 +155,13 @@ static int run(const struct arguments *a, struct control *control, struct failur
 {
 	struct load load = load_options__cell(&a->load, 0, 0, 0);
 	struct result *r = malloc(sizeof(*r));
+	char why[256];
 	int told = 0;
 
 	if (!r)
 		failure__set(f, STATUS_FAILED, -ENOMEM, "out of memory");
+	else if (variants__probe(load.variant, &load, why, sizeof(why)))
+		failure__set(f, STATUS_SYSTEM, -EOPNOTSUPP, "%s", why);
 	else if (!run__execute(&load, control, r, f)) {
 		told = !report(a, control, r, f);
 		failure__adopt(f, &r->failure);

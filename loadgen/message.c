@@ -6,31 +6,37 @@
 #include "loadgen/message.h"
 #include "loadgen/pattern.h"
 
-int message__create(struct message *m, size_t bytes, unsigned int fields)
+int message__shape(struct message *m, size_t bytes, unsigned int fields)
 {
-	*m = (struct message){.bytes = bytes};
+	*m = (struct message){.bytes = bytes, .count = fields};
 	m->fields = calloc(fields, sizeof(*m->fields));
 	m->rest = calloc(fields, sizeof(*m->rest));
-	if (!m->fields || !m->rest)
-		goto no_memory;
-	for (; m->count < fields; m->count++) {
-		struct iovec *field = &m->fields[m->count];
-
-		field->iov_len = bytes / fields + (m->count < bytes % fields);
-		field->iov_base = malloc(field->iov_len);
-		if (!field->iov_base)
-			goto no_memory;
+	if (!m->fields || !m->rest) {
+		message__destroy(m);
+		return -ENOMEM;
 	}
+	for (unsigned int i = 0; i < fields; i++)
+		m->fields[i].iov_len = bytes / fields + (i < bytes % fields);
 	return 0;
+}
 
-no_memory:
-	message__destroy(m);
-	return -ENOMEM;
+int message__create(struct message *m, size_t bytes, unsigned int fields)
+{
+	int err = message__shape(m, bytes, fields);
+
+	m->own = true;
+	for (unsigned int i = 0; i < m->count && !err; i++) {
+		m->fields[i].iov_base = malloc(m->fields[i].iov_len);
+		err = m->fields[i].iov_base ? 0 : -ENOMEM;
+	}
+	if (err)
+		message__destroy(m);
+	return err;
 }
 
 void message__destroy(struct message *m)
 {
-	for (unsigned int i = 0; i < m->count; i++)
+	for (unsigned int i = 0; m->own && i < m->count && m->fields; i++)
 		free(m->fields[i].iov_base);
 	free(m->fields);
 	free(m->rest);

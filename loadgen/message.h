@@ -6,6 +6,7 @@
 #ifndef SENDPATH_MESSAGE_H
 #define SENDPATH_MESSAGE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/uio.h>
@@ -15,10 +16,14 @@ struct message {
 	unsigned int count;
 	struct iovec *fields;
 	struct iovec *rest; /* scratch of message__rest() */
+	bool own;	    /* each field is an allocation that goes with the message */
 };
 
 /* Where bytes do not divide evenly, the first fields are one byte longer. */
 int message__create(struct message *m, size_t bytes, unsigned int fields);
+
+/* The same without memory: the fields' lengths stand, where they lie is yet to be said. */
+int message__shape(struct message *m, size_t bytes, unsigned int fields);
 void message__destroy(struct message *m);
 
 /* Fills the fields with the pattern of this message of this connection. */

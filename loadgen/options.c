@@ -6,7 +6,9 @@
 
 static const struct argp_option options[] = {
 	{"variant", LOAD_VARIANT, "LIST", 0,
-	 "send variants: twocopy, onecopy, zerocopy, null, or all but null (default zerocopy)", 0},
+	 "send variants: twocopy, onecopy, zerocopy (all), write, writev, sendfile, splice, uring, "
+	 "uring_zc (every, without those this kernel lacks), null (default zerocopy)",
+	 0},
 	{"size", LOAD_SIZE, "LIST", 0, "bytes of a message, 64 to 16M (default 16K)", 0},
 	{"fields", LOAD_FIELDS, "N", 0, "separate allocations a message has (default 8)", 0},
 	{"field-size", LOAD_FIELD_SIZE, "B", 0, "bytes of a field: size = fields x field-size", 0},
@@ -15,6 +17,17 @@ static const struct argp_option options[] = {
 	{"messages", LOAD_MESSAGES, "N", 0, "send N messages a thread instead", 0},
 	{"warmup", LOAD_WARMUP, "T", 0, "send uncounted before that (default 0.2)", 0},
 	{"inflight", LOAD_INFLIGHT, "N", 0, "zero-copy messages in flight (default 32)", 0},
+	{"registered", LOAD_REGISTERED, NULL, 0, "uring_zc: from registered buffers", 0},
+	{"file-dir", LOAD_FILE_DIR, "DIR", 0, "sendfile: from a file there, not in memory", 0},
+	{"working-set", LOAD_WORKING_SET, "B", 0, "take the fields from so much data", 0},
+	{"pick", LOAD_PICK, "order|random", 0, "take them so (default order)", 0},
+	{"seed", LOAD_SEED, "N", 0, "of a random pick (default 1)", 0},
+	{"align", LOAD_ALIGN, "B", 0, "begin each field at a multiple of B", 0},
+	{"huge-pages", LOAD_HUGE_PAGES, NULL, 0, "have the fields in huge pages", 0},
+	{"rate", LOAD_RATE, "N", 0, "N messages a second and thread; latency from when due", 0},
+	{"socket", LOAD_SOCKET, "LIST", 0,
+	 "nodelay, more, sndbuf=B, rcvbuf=B, congestion=NAME, device=NAME", 0},
+	{"reuse-early", LOAD_REUSE_EARLY, NULL, 0, "wrongly write to memory still in use", 0},
 	{"verify", LOAD_VERIFY, NULL, 0, "have the receiver check every byte", 0},
 	{"pin", LOAD_PIN, "auto|none", 0, "CPUs: half for each end, or any (default auto)", 0},
 	{"rcvlowat", LOAD_RCVLOWAT, "B", 0,
@@ -43,7 +56,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_SUCCESS:
 		return load_options__resolve(o, why, sizeof(why)) ? refuse(state, why) : 0;
-	case LOAD_VARIANT ... LOAD_NETNS:
+	case LOAD_VARIANT ... LOAD_KEYS_END - 1:
 		return load_options__set(o, key, arg, why, sizeof(why)) ? refuse(state, why) : 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

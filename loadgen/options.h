@@ -24,6 +24,24 @@
 /* How the two ends share the processors. */
 enum pinning { PIN_AUTO, PIN_NONE };
 
+/* Which fields of a data set make a message. */
+enum pick { PICK_ORDER, PICK_RANDOM };
+
+#define RATE_MAX	1000000000ull
+#define SOCKET_NAME	16 /* TCP_CA_NAME_MAX, IFNAMSIZ: with its terminating zero */
+#define WORKING_SET_MAX (1ull << 40)
+#define ALIGN_MAX	(2u << 20)
+
+/* What is set on the connection before it is made. */
+struct socket_options {
+	bool nodelay;
+	bool more;		      /* MSG_MORE with every send */
+	size_t sndbuf;		      /* bytes; 0: the kernel's choice */
+	size_t rcvbuf;		      /* of the receiver */
+	char congestion[SOCKET_NAME]; /* "": the kernel's choice */
+	char device[SOCKET_NAME];     /* "": bound to none */
+};
+
 /* One load: everything a single run of the generator needs. */
 struct load {
 	const char *variant;
@@ -41,6 +59,16 @@ struct load {
 	const char *address; /* the receiver listens on it */
 	unsigned int port;   /* 0: any free one */
 	const char *netns;   /* named namespace of the receiver, or NULL */
+	size_t working_set;  /* bytes of the data set; 0: each message has its own fields */
+	enum pick pick;
+	unsigned long long seed; /* of a random pick */
+	size_t align;		 /* of a field; 0: as malloc() does */
+	bool huge_pages;
+	bool registered;	 /* uring_zc: from registered buffers */
+	bool reuse_early;	 /* write to memory that the kernel may still send from */
+	const char *file_dir;	 /* of sendfile's file; NULL: it is in memory */
+	unsigned long long rate; /* messages a second and thread; 0: as fast as it goes */
+	struct socket_options socket;
 };
 
 /* What the options said: lists, and the rest in one template. */
@@ -58,6 +86,7 @@ struct load_options {
 	bool fields_given;
 	bool duration_given;
 	bool address_given;
+	bool every; /* all variants that there are: those that this kernel lacks are left out */
 	bool load_given; /* any option but --duration */
 	struct load load;
 };
@@ -91,6 +120,9 @@ struct load load_options__cell(const struct load_options *o, size_t variant, siz
  */
 int load__rcvlowat(const struct load *load);
 
+/* How many pieces a message has for this variant: in a file, one. */
+unsigned int load__fields(const struct load *load);
+
 /* The keys, for load_options__set(). */
 enum load_option_key {
 	LOAD_VARIANT = 0x4c00,
@@ -108,6 +140,17 @@ enum load_option_key {
 	LOAD_ADDRESS,
 	LOAD_PORT,
 	LOAD_NETNS,
+	LOAD_WORKING_SET,
+	LOAD_PICK,
+	LOAD_SEED,
+	LOAD_ALIGN,
+	LOAD_HUGE_PAGES,
+	LOAD_REGISTERED,
+	LOAD_REUSE_EARLY,
+	LOAD_FILE_DIR,
+	LOAD_RATE,
+	LOAD_SOCKET,
+	LOAD_KEYS_END,
 };
 
 #endif

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "loadgen/options.h"
+#include "loadgen/options_parts.h"
 #include "loadgen/send_ops.h"
 #include "loadgen/units.h"
 
@@ -14,12 +14,7 @@
 #define RCVLOWAT_BULK_MAX (2u << 20)
 #define RCVLOWAT_MAX	  (1u << 30) /* an int for the kernel */
 
-struct refusal {
-	char *why;
-	size_t room;
-};
-
-static int __attribute__((format(printf, 2, 3))) refuse(struct refusal *r, const char *format, ...)
+int refusal__say(struct refusal *r, const char *format, ...)
 {
 	va_list args;
 
@@ -46,23 +41,25 @@ void load_options__init(struct load_options *o)
 				.warmup_s = 0.2,
 				.pinning = PIN_AUTO,
 				.address = "127.0.0.1",
+				.seed = 1,
 			},
 	};
 }
 
-static int set_count(const char *option, const char *value, unsigned long long low,
-		     unsigned long long high, unsigned long long *count, struct refusal *r)
+int options__set_count(const char *option, const char *value, unsigned long long low,
+		       unsigned long long high, unsigned long long *count, struct refusal *r)
 {
 	if (!units__count(value, count) && *count >= low && *count <= high)
 		return 0;
-	return refuse(r, "%s %s: give a whole number from %llu to %llu", option, value, low, high);
+	return refusal__say(r, "%s %s: give a whole number from %llu to %llu", option, value, low,
+			    high);
 }
 
 static int set_unsigned(const char *option, const char *value, unsigned int low, unsigned int high,
 			unsigned int *number, struct refusal *r)
 {
 	unsigned long long count;
-	int err = set_count(option, value, low, high, &count, r);
+	int err = options__set_count(option, value, low, high, &count, r);
 
 	if (!err)
 		*number = (unsigned int)count;
@@ -75,8 +72,8 @@ static int set_seconds(const char *option, const char *value, bool zero, double 
 	double s;
 
 	if (units__duration(value, &s) || s > 1e6 || (!zero && s <= 0))
-		return refuse(r, "%s %s: give a time%s, such as 10s, 0.5 or 200ms", option, value,
-			      zero ? "" : " above 0");
+		return refusal__say(r, "%s %s: give a time%s, such as 10s, 0.5 or 200ms", option,
+				    value, zero ? "" : " above 0");
 	*seconds = s;
 	return 0;
 }
@@ -88,18 +85,18 @@ static int set_size(const char *option, const char *value, size_t low, size_t *s
 
 	if (!units__size(value, size) && *size >= low && *size <= MESSAGE_MAX)
 		return 0;
-	return refuse(r, "%s %s: give bytes from %s to 16M, such as 256, 4K or 1M", option, value,
-		      units__size_text(low, least));
+	return refusal__say(r, "%s %s: give bytes from %s to 16M, such as 256, 4K or 1M", option,
+			    value, units__size_text(low, least));
 }
 
 static int add_variant(struct load_options *o, const char *item, struct refusal *r)
 {
 	const struct send_ops *v = variants__find(item);
-	char names[128];
+	char names[200];
 
 	if (!v)
-		return refuse(r, "--variant %s: unknown; there are %s, or all", item,
-			      variants__names(names, sizeof(names)));
+		return refusal__say(r, "--variant %s: unknown; there are %s, or all, or every",
+				    item, variants__names(names, sizeof(names)));
 	o->variants[o->variant_count++] = v->name;
 	return 0;
 }
@@ -129,26 +126,31 @@ static int set_list(struct load_options *o, const char *option, const char *valu
 		int err;
 
 		if (*count == LIST_MAX)
-			return refuse(r, "%s %s: give at most %d elements", option, value,
-				      LIST_MAX);
+			return refusal__say(r, "%s %s: give at most %d elements", option, value,
+					    LIST_MAX);
 		err = add(o, item, r);
 		if (err)
 			return err;
 	}
-	return more ? refuse(r, "%s %s: give elements with commas between, none of them empty",
-			     option, value)
+	return more ? refusal__say(r,
+				   "%s %s: give elements with commas between, none of them empty",
+				   option, value)
 		    : 0;
 }
 
 static int set_variants(struct load_options *o, const char *value, struct refusal *r)
 {
+	bool every = !strcmp(value, "every");
+
 	o->variants_given = true;
-	if (strcmp(value, "all"))
+	o->every = every;
+	if (strcmp(value, "all") && !every)
 		return set_list(o, "--variant", value, add_variant, &o->variant_count, r);
 	o->variant_count = 0;
-	/* All ways of sending: what sends nothing is asked for by name. */
+	/* What sends nothing is asked for by name. */
 	for (size_t i = 0; i < send_variant_count && i < LIST_MAX; i++)
-		if (!(send_variants[i]->flags & SEND_NOTHING))
+		if (send_variants[i]->flags & SEND_COURSE ||
+		    (every && !(send_variants[i]->flags & SEND_NOTHING)))
 			o->variants[o->variant_count++] = send_variants[i]->name;
 	return 0;
 }
@@ -156,7 +158,7 @@ static int set_variants(struct load_options *o, const char *value, struct refusa
 static int set_pinning(struct load_options *o, const char *value, struct refusal *r)
 {
 	if (strcmp(value, "auto") && strcmp(value, "none"))
-		return refuse(r, "--pin %s: give auto or none", value);
+		return refusal__say(r, "--pin %s: give auto or none", value);
 	o->load.pinning = strcmp(value, "auto") ? PIN_NONE : PIN_AUTO;
 	return 0;
 }
@@ -167,7 +169,7 @@ static int set_address(struct load_options *o, const char *value, struct refusal
 	struct addrinfo *found;
 
 	if (getaddrinfo(value, NULL, &hints, &found))
-		return refuse(
+		return refusal__say(
 			r, "--address %s: give an IPv4 or IPv6 address, such as 127.0.0.1 or ::1",
 			value);
 	freeaddrinfo(found);
@@ -179,7 +181,7 @@ static int set_address(struct load_options *o, const char *value, struct refusal
 static int set_netns(struct load_options *o, const char *value, struct refusal *r)
 {
 	if (!value[0] || value[0] == '.' || strchr(value, '/') || strlen(value) > 200)
-		return refuse(r, "--netns %s: give a name that ip netns list shows", value);
+		return refusal__say(r, "--netns %s: give a name that ip netns list shows", value);
 	o->load.netns = value;
 	return 0;
 }
@@ -208,7 +210,7 @@ int load_options__set(struct load_options *o, int key, const char *value, char *
 		o->duration_given = true;
 		return set_seconds("--duration", value, false, &l->duration_s, &r);
 	case LOAD_MESSAGES:
-		return set_count("--messages", value, 1, 1ULL << 60, &l->messages, &r);
+		return options__set_count("--messages", value, 1, 1ULL << 60, &l->messages, &r);
 	case LOAD_WARMUP:
 		return set_seconds("--warmup", value, true, &l->warmup_s, &r);
 	case LOAD_INFLIGHT:
@@ -220,7 +222,7 @@ int load_options__set(struct load_options *o, int key, const char *value, char *
 		if (set_size("--rcvlowat", value, 1, &l->rcvlowat, &r))
 			return -EINVAL;
 		return l->rcvlowat > RCVLOWAT_MAX
-			       ? refuse(&r, "--rcvlowat %s: give at most 1G", value)
+			       ? refusal__say(&r, "--rcvlowat %s: give at most 1G", value)
 			       : 0;
 	case LOAD_PIN:
 		return set_pinning(o, value, &r);
@@ -230,8 +232,9 @@ int load_options__set(struct load_options *o, int key, const char *value, char *
 		return set_unsigned("--port", value, 0, 65535, &l->port, &r);
 	case LOAD_NETNS:
 		return set_netns(o, value, &r);
+	default:
+		return options__set_sending(o, key, value, &r);
 	}
-	return refuse(&r, "unknown option key %d", key);
 }
 
 /* size = fields x field-size: whichever two are given say the third. */
@@ -243,10 +246,11 @@ static int resolve_fields(struct load_options *o, struct refusal *r)
 		return 0;
 	if (!o->sizes_given) {
 		if (product < MESSAGE_MIN || product > MESSAGE_MAX)
-			return refuse(r,
-				      "%u fields x --field-size %zu are %zu bytes: a message has "
-				      "64 to 16M, change --fields or --field-size",
-				      o->load.fields, o->field_size, product);
+			return refusal__say(
+				r,
+				"%u fields x --field-size %zu are %zu bytes: a message has "
+				"64 to 16M, change --fields or --field-size",
+				o->load.fields, o->field_size, product);
 		o->sizes[0] = product;
 		return 0;
 	}
@@ -254,15 +258,16 @@ static int resolve_fields(struct load_options *o, struct refusal *r)
 		size_t fields = o->sizes[i] / o->field_size;
 
 		if (o->fields_given && o->sizes[i] != product)
-			return refuse(r,
-				      "--size %zu is not --fields %u x --field-size %zu: leave one "
-				      "of the three out",
-				      o->sizes[i], o->load.fields, o->field_size);
+			return refusal__say(
+				r,
+				"--size %zu is not --fields %u x --field-size %zu: leave one "
+				"of the three out",
+				o->sizes[i], o->load.fields, o->field_size);
 		if (o->sizes[i] % o->field_size || fields > FIELDS_MAX)
-			return refuse(r,
-				      "--size %zu is not 1 to %d fields of --field-size %zu: "
-				      "change one of them",
-				      o->sizes[i], FIELDS_MAX, o->field_size);
+			return refusal__say(r,
+					    "--size %zu is not 1 to %d fields of --field-size %zu: "
+					    "change one of them",
+					    o->sizes[i], FIELDS_MAX, o->field_size);
 	}
 	return 0;
 }
@@ -276,18 +281,21 @@ int load_options__resolve(struct load_options *o, char *why, size_t room)
 		return err;
 	for (size_t i = 0; i < o->size_count && !o->field_size; i++)
 		if (o->load.fields > o->sizes[i])
-			return refuse(&r,
-				      "--fields %u: more than the %zu bytes of a message, give at "
-				      "most --fields %zu",
-				      o->load.fields, o->sizes[i], o->sizes[i]);
+			return refusal__say(
+				&r,
+				"--fields %u: more than the %zu bytes of a message, give at "
+				"most --fields %zu",
+				o->load.fields, o->sizes[i], o->sizes[i]);
 	if (o->load.messages && o->duration_given)
-		return refuse(&r, "--messages and --duration both say when to end: leave one out");
+		return refusal__say(
+			&r, "--messages and --duration both say when to end: leave one out");
 	if (o->load.netns && !o->address_given)
-		return refuse(&r,
-			      "--netns %s: give --address too, one of that namespace that can be "
-			      "reached from here",
-			      o->load.netns);
-	return 0;
+		return refusal__say(
+			&r,
+			"--netns %s: give --address too, one of that namespace that can be "
+			"reached from here",
+			o->load.netns);
+	return options__resolve_sending(o, &r);
 }
 
 struct load load_options__cell(const struct load_options *o, size_t variant, size_t size,
@@ -300,6 +308,7 @@ struct load load_options__cell(const struct load_options *o, size_t variant, siz
 	load.threads = o->threads[threads];
 	if (o->field_size)
 		load.fields = (unsigned int)(load.message_bytes / o->field_size);
+	load_options__fit(&load);
 	return load;
 }
 
@@ -315,7 +324,7 @@ int load__rcvlowat(const struct load *load)
 		bulk = RCVLOWAT_BULK_MIN;
 	if (bulk > RCVLOWAT_BULK_MAX)
 		bulk = RCVLOWAT_BULK_MAX;
-	if (ops && ops->flags & SEND_ZEROCOPY && quarter < bulk)
+	if (ops && ops->flags & SEND_SHARES && quarter < bulk)
 		bulk = quarter;
 	return bulk ? (int)bulk : 1;
 }

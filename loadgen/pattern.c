@@ -2,21 +2,15 @@
 #include <endian.h>
 #include <string.h>
 
+#include "loadgen/mix.h"
 #include "loadgen/pattern.h"
 
-#define CHUNK 4096 /* expected bytes are made and compared this many at a time */
-
-/* The finalizer of splitmix64: every input bit reaches every output bit. */
-static inline uint64_t mix(uint64_t x)
-{
-	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
-	x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-	return x ^ (x >> 31);
-}
+#define DATA_SET 0    /* no connection: ports are above */
+#define CHUNK	 4096 /* expected bytes are made and compared this many at a time */
 
 static inline uint64_t word(uint64_t seed, uint64_t index)
 {
-	return htole64(mix(seed + index * 0x9e3779b97f4a7c15ULL));
+	return htole64(mix(seed + index * MIX_STEP));
 }
 
 /* Part of one word: bytes [skip, skip + length) of it. */
@@ -50,6 +44,47 @@ void pattern__fill(uint32_t connection, uint64_t message, size_t offset, void *b
 		fill_part(seed, index, 0, out, length);
 }
 
+/* Where the field that has this byte of a message begins, and how long it is. */
+static uint32_t field_at(const struct pattern_stream *s, size_t offset, size_t *skip,
+			 size_t *length)
+{
+	size_t least = s->message_bytes / s->picker.fields;
+	size_t longer = s->message_bytes % s->picker.fields, all_longer = longer * (least + 1);
+	size_t i;
+
+	if (offset < all_longer) {
+		i = offset / (least + 1);
+		*skip = offset % (least + 1);
+	} else {
+		i = longer + (offset - all_longer) / least;
+		*skip = (offset - all_longer) % least;
+	}
+	*length = least + (i < longer);
+	return (uint32_t)i;
+}
+
+/* The next bytes of a message that was picked from a data set. */
+static void expect_picked(const struct pattern_stream *s, uint8_t *out, size_t length)
+{
+	size_t offset = s->offset, skip, field;
+
+	while (length) {
+		uint32_t i = field_at(s, offset, &skip, &field);
+		size_t n = field - skip < length ? field - skip : length;
+
+		pattern__fill_field(picker__field(&s->picker, s->connection, s->message, i), skip,
+				    out, n);
+		out += n;
+		offset += n;
+		length -= n;
+	}
+}
+
+void pattern__fill_field(uint64_t index, size_t offset, void *buffer, size_t length)
+{
+	pattern__fill(DATA_SET, index, offset, buffer, length);
+}
+
 static void note_bad(struct pattern_stream *s, const uint8_t *expected, const uint8_t *got,
 		     size_t length)
 {
@@ -78,7 +113,10 @@ void pattern__check(struct pattern_stream *s, const void *buffer, size_t length)
 			n = length;
 		if (n > CHUNK)
 			n = CHUNK;
-		pattern__fill(s->connection, s->message, s->offset, expected, n);
+		if (s->picker.count)
+			expect_picked(s, expected, n);
+		else
+			pattern__fill(s->connection, s->message, s->offset, expected, n);
 		if (memcmp(expected, got, n))
 			note_bad(s, expected, got, n);
 		s->checked += n;

@@ -11,9 +11,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "loadgen/picker.h"
+
 /* Writes the bytes [offset, offset + length) of a message. */
 void pattern__fill(uint32_t connection, uint64_t message, size_t offset, void *buffer,
 		   size_t length);
+
+/* The same of a field of a data set, which no connection and no message owns. */
+void pattern__fill_field(uint64_t index, size_t offset, void *buffer, size_t length);
 
 struct pattern_mismatch {
 	uint64_t message;
@@ -22,11 +27,12 @@ struct pattern_mismatch {
 	uint8_t got;
 };
 
-/* One connection's stream, checked as it comes. Zero all but the first two. */
+/* One connection's stream, checked as it comes. Zero all but the first three. */
 struct pattern_stream {
 	uint32_t connection;
 	size_t message_bytes;
-	uint64_t message; /* where the next byte belongs */
+	struct picker picker; /* zero: each message is written anew */
+	uint64_t message;     /* where the next byte belongs */
 	size_t offset;
 	uint64_t checked;
 	uint64_t bad;

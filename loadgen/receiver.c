@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "loadgen/cpus.h"
+#include "loadgen/dataset.h"
 #include "loadgen/listener.h"
 #include "loadgen/options.h"
 #include "loadgen/receiver_process.h"
@@ -72,6 +73,7 @@ int receiver__start(struct receiver **receiver, struct listener *l, struct slot 
 		.parent = getpid(),
 		.slots = slots,
 		.message_bytes = load->message_bytes,
+		.picker = dataset__picker(load),
 		.verify = load->verify,
 	};
 	struct receiver *r = calloc(1, sizeof(*r));

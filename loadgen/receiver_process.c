@@ -138,6 +138,7 @@ static int adopt(const struct receiver_process *p, const struct receiver_request
 		return fd;
 	slot->verified.connection = q->port;
 	slot->verified.message_bytes = p->message_bytes;
+	slot->verified.picker = p->picker;
 	err = start_thread(p, fd, slot);
 	if (err)
 		close(fd);

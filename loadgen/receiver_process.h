@@ -32,6 +32,7 @@ struct receiver_process {
 	pid_t parent;
 	struct slot *slots;
 	size_t message_bytes;
+	struct picker picker;
 	bool verify;
 };
 

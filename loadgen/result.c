@@ -52,9 +52,23 @@ static struct json_object *zerocopy_json(const struct result *r)
 	o = json_object_new_object();
 	add_count(o, "requests", z->requests);
 	add_count(o, "completions", z->completions);
-	add_count(o, "copied", z->copied);
+	json_object_object_add(o, "copied",
+			       z->copied_unknown ? NULL : json_object_new_uint64(z->copied));
 	add_count(o, "enobufs", z->enobufs);
 	add_count(o, "notifications", z->notifications);
+	return o;
+}
+
+/* Of an open loop: how many messages should have been begun, and were not. */
+static struct json_object *rate_json(const struct result *r)
+{
+	struct json_object *o;
+
+	if (!r->load->rate)
+		return NULL;
+	o = json_object_new_object();
+	add_count(o, "due", r->sent.due);
+	add_count(o, "unsent", r->sent.due - r->sent.messages);
 	return o;
 }
 
@@ -132,13 +146,16 @@ struct json_object *result__json(const struct result *r)
 	add_number(o, "elapsed_s", r->elapsed_s, "%.9f");
 	add_number(o, "user_s", r->sender.user_s, "%.6f");
 	add_number(o, "system_s", r->sender.system_s, "%.6f");
-	json_object_object_add(o, "message_latency_ns", hist__json(&r->sent.latency, "message"));
+	json_object_object_add(
+		o, "message_latency_ns",
+		hist__json(&r->sent.latency, r->load->rate ? "message_due" : "message"));
 	json_object_object_add(o, "errors", errors_json(r));
 	json_object_object_add(o, "zerocopy", zerocopy_json(r));
 	add_count(o, "received_bytes", r->received);
 	json_object_object_add(o, "receiver", receiver_json(r));
 	json_object_object_add(o, "verify", verify_json(r));
 	add_privilege(o);
+	json_object_object_add(o, "rate", rate_json(r));
 	json_object_object_add(o, "pinning", pinning_json(r));
 	add_count(o, "port", r->port);
 	if (r->failure.status)

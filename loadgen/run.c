@@ -65,7 +65,7 @@ static int own_port(int fd)
 static int connect_all(struct run *run, struct failure *f)
 {
 	while (run->connected < run->load->threads) {
-		int fd = listener__connect(&run->listener, f);
+		int fd = listener__connect(&run->listener, run->load, f);
 		int port, err;
 
 		if (fd < 0)
@@ -150,7 +150,7 @@ static uint64_t checked(const struct run *run)
 
 static void judge_verification(struct run *run, uint64_t checked_before, struct result *r)
 {
-	r->checked = checked(run) - checked_before;
+	r->checked = checked(run);
 	for (unsigned int i = 0; i < run->load->threads; i++) {
 		const struct pattern_stream *v = &run->slots[i].verified;
 
@@ -160,14 +160,20 @@ static void judge_verification(struct run *run, uint64_t checked_before, struct 
 		}
 		r->bad += v->bad;
 	}
-	if (r->bad)
+	if (!r->bad)
+		r->checked -= checked_before; /* else of the warm-up too, as bad is */
+	else
 		failure__set(&r->failure, STATUS_FAILED, -EBADMSG,
 			     "verification: %llu bytes arrived wrong, first in connection %u, "
-			     "message %llu, offset %llu: expected 0x%02x, got 0x%02x",
+			     "message %llu, offset %llu: expected 0x%02x, got 0x%02x%s",
 			     (unsigned long long)r->bad, r->bad_connection,
 			     (unsigned long long)r->first_bad.message,
 			     (unsigned long long)r->first_bad.offset, r->first_bad.expected,
-			     r->first_bad.got);
+			     r->first_bad.got,
+			     run->load->reuse_early
+				     ? ": memory was written to while the kernel still sent from "
+				       "it (--reuse-early)"
+				     : "");
 }
 
 static int conduct(struct run *run, struct result *r, struct failure *f)

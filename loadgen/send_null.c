@@ -16,17 +16,14 @@ static void teardown(struct sender *s)
 	(void)s;
 }
 
-static always_inline int send_one(struct sender *s, bool verify)
+static always_inline int send_one(struct sender *s, enum send_mode mode)
 {
 	(void)s;
-	(void)verify;
+	(void)mode;
 	return 0;
 }
 
-static int run(struct sender *s)
-{
-	return send_loop(s, send_one, false);
-}
+SEND_RUNS(send_one);
 
 const struct send_ops send_null = {
 	.name = "null",
@@ -34,6 +31,6 @@ const struct send_ops send_null = {
 	.flags = SEND_NOTHING,
 	.setup = setup,
 	.teardown = teardown,
-	.run = run,
-	.run_verify = run,
+	.runs = runs,
+	.run_paced = run_paced,
 };

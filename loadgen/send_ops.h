@@ -11,13 +11,25 @@
 struct load;
 struct sender;
 
-#define SEND_ZEROCOPY (1u << 0) /* asks for zero-copy: has settle, its counts mean something */
-#define SEND_NOTHING  (1u << 1) /* no byte leaves: measures the harness */
+#define SEND_ZEROCOPY  (1u << 0) /* asks for zero-copy: has settle, its counts mean something */
+#define SEND_NOTHING   (1u << 1) /* no byte leaves: measures the harness */
+#define SEND_COURSE    (1u << 2) /* one of the three ways of teaching: "all" */
+#define SEND_SHARES    (1u << 3) /* the kernel sends from our memory: messages are in flight */
+#define SEND_FILE      (1u << 4) /* from a file, each message in one piece */
+#define SEND_FLAGLESS  (1u << 5) /* the system call takes no MSG_MORE or its like */
+#define SEND_URING     (1u << 6) /* by io_uring */
+#define SEND_REGISTERS (1u << 7) /* can send from buffers that were registered */
 
 struct send_ops {
 	const char *name;
 	const char *summary; /* one line */
 	unsigned int flags;
+
+	/*
+	 * Can this kernel do it, for this user? 0, or a negative errno with the
+	 * reason in one line. NULL: any kernel can. Leaves nothing behind.
+	 */
+	int (*probe)(const struct load *load, char *why, size_t room);
 
 	/* In the worker's thread, connected. On failure nothing is left behind. */
 	int (*setup)(struct sender *s, const struct load *load);
@@ -26,10 +38,10 @@ struct send_ops {
 	/*
 	 * Sends messages until the deadline has passed or none remain; 0 or a
 	 * negative errno, with or without words in s->failure. The loop asks no
-	 * options: run_verify is the one that refills each message.
+	 * options: there is one for each enum send_mode, and one for a fixed rate.
 	 */
-	int (*run)(struct sender *s);
-	int (*run_verify)(struct sender *s);
+	int (*const *runs)(struct sender *s);
+	int (*run_paced)(struct sender *s);
 
 	/* Ends a phase: returns when no send is in flight. May be NULL. */
 	int (*settle)(struct sender *s);
@@ -44,6 +56,9 @@ const struct send_ops *variants__find(const char *name);
 
 /* "twocopy, onecopy, ...", cut to fit. */
 const char *variants__names(char *text, size_t room);
+
+/* Asks the kernel. 0, or a negative errno with the variant's name and the reason. */
+int variants__probe(const char *name, const struct load *load, char *why, size_t room);
 
 /* A variant that lacks something is a mistake of ours: its name, or NULL. */
 const char *variants__first_invalid(void);

@@ -9,11 +9,11 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "loadgen/errqueue.h"
 #include "loadgen/ledger.h"
 #include "loadgen/options.h"
+#include "loadgen/pool.h"
 #include "loadgen/send_loop.h"
 #include "loadgen/send_ops.h"
 
@@ -23,33 +23,18 @@
 
 struct zerocopy {
 	struct ledger *ledger;
-	struct message *pool;
-	uint32_t count;
-	uint32_t turn; /* the message to send next */
+	struct pool pool;
+	uint32_t depth;	  /* sends in flight at most, where messages do not bound them */
+	bool reuse_early; /* messages are written to before their completion */
 };
 
 static void teardown(struct sender *s)
 {
 	struct zerocopy *z = s->state;
 
-	for (uint32_t i = 0; z->pool && i < z->count; i++)
-		message__destroy(&z->pool[i]);
-	free(z->pool);
+	pool__destroy(&z->pool);
 	ledger__destroy(z->ledger);
 	free(z);
-}
-
-static int check_memory(struct sender *s, const struct load *load)
-{
-	double need = (double)load->message_bytes * load->inflight * load->threads;
-	double have = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
-
-	if (need <= have / 2)
-		return 0;
-	return failure__set(&s->failure, STATUS_FAILED, -ENOMEM,
-			    "%u messages in flight x %u threads need %.1f GiB, more than half of "
-			    "this machine's memory: lower --inflight, --threads or --size",
-			    load->inflight, load->threads, need / (1u << 30));
 }
 
 static int enable(struct sender *s)
@@ -67,26 +52,17 @@ static int setup(struct sender *s, const struct load *load)
 	struct zerocopy *z;
 	int err;
 
-	err = check_memory(s, load);
-	if (!err)
-		err = enable(s);
+	err = enable(s);
 	if (err)
 		return err;
 	z = calloc(1, sizeof(*z));
 	if (!z)
 		return -ENOMEM;
 	s->state = z;
+	z->reuse_early = load->reuse_early;
+	z->depth = load->inflight;
 	z->ledger = ledger__create(load->inflight, 0);
-	z->pool = calloc(load->inflight, sizeof(*z->pool));
-	err = z->ledger && z->pool ? 0 : -ENOMEM;
-	while (!err && z->count < load->inflight) {
-		struct message *m = &z->pool[z->count];
-
-		err = message__create(m, load->message_bytes, load->fields);
-		if (err)
-			break;
-		message__fill(m, s->connection, z->count++);
-	}
+	err = z->ledger ? pool__create(&z->pool, s, load, pool__depth(load)) : -ENOMEM;
 	if (err)
 		teardown(s);
 	return err;
@@ -196,7 +172,7 @@ static int send_message(struct sender *s, struct message *m)
 
 		s->sent.zerocopy.requests++;
 		if (n >= 0) {
-			ledger__sent(z->ledger, z->turn);
+			ledger__sent(z->ledger, z->pool.turn);
 			done += (size_t)n;
 			if (done == m->bytes)
 				return 0;
@@ -213,34 +189,32 @@ static int send_message(struct sender *s, struct message *m)
 	}
 }
 
-static always_inline int send_one(struct sender *s, bool verify)
+/* May the next message be written to, and be sent? */
+static always_inline bool must_wait(const struct zerocopy *z)
+{
+	if (z->reuse_early)
+		return ledger__in_flight(z->ledger) >= z->depth;
+	return ledger__busy(z->ledger, z->pool.turn) || !ledger__has_room(z->ledger);
+}
+
+static always_inline int send_one(struct sender *s, enum send_mode mode)
 {
 	struct zerocopy *z = s->state;
-	struct message *m = &z->pool[z->turn];
+	struct message *m = pool__next(&z->pool);
 	int err = 0;
 
-	while (ledger__busy(z->ledger, z->turn) || !ledger__has_room(z->ledger)) {
+	while (must_wait(z)) {
 		err = await_one(s, 0);
 		if (err)
 			return err;
 	}
-	if (verify)
-		message__fill(m, s->connection, s->number);
+	prepare(s, m, mode);
 	err = send_message(s, m);
-	if (++z->turn == z->count)
-		z->turn = 0;
+	pool__advance(&z->pool);
 	return err;
 }
 
-static int run(struct sender *s)
-{
-	return send_loop(s, send_one, false);
-}
-
-static int run_verify(struct sender *s)
-{
-	return send_loop(s, send_one, true);
-}
+SEND_RUNS(send_one);
 
 static int settle(struct sender *s)
 {
@@ -261,10 +235,10 @@ static int settle(struct sender *s)
 const struct send_ops send_zerocopy = {
 	.name = "zerocopy",
 	.summary = "sendmsg(MSG_ZEROCOPY) of the fields, completions awaited",
-	.flags = SEND_ZEROCOPY,
+	.flags = SEND_ZEROCOPY | SEND_COURSE | SEND_SHARES,
 	.setup = setup,
 	.teardown = teardown,
-	.run = run,
-	.run_verify = run_verify,
+	.runs = runs,
+	.run_paced = run_paced,
 	.settle = settle,
 };

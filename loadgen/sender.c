@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
+#include <unistd.h>
 
 #include "loadgen/sender.h"
 
-static ssize_t account(struct sender *s, ssize_t n)
+ssize_t sender__account(struct sender *s, ssize_t n)
 {
 	s->sent.calls++;
 	if (n >= 0) {
@@ -17,12 +18,22 @@ static ssize_t account(struct sender *s, ssize_t n)
 
 ssize_t sender__send(struct sender *s, const void *data, size_t length)
 {
-	return account(s, send(s->fd, data, length, MSG_NOSIGNAL));
+	return sender__account(s, send(s->fd, data, length, MSG_NOSIGNAL | s->flags));
+}
+
+ssize_t sender__write(struct sender *s, const void *data, size_t length)
+{
+	return sender__account(s, write(s->fd, data, length));
+}
+
+ssize_t sender__writev(struct sender *s, struct iovec *iov, unsigned int count)
+{
+	return sender__account(s, writev(s->fd, iov, (int)count));
 }
 
 ssize_t sender__sendmsg(struct sender *s, struct iovec *iov, unsigned int count, int flags)
 {
 	struct msghdr m = {.msg_iov = iov, .msg_iovlen = count};
 
-	return account(s, sendmsg(s->fd, &m, MSG_NOSIGNAL | flags));
+	return sender__account(s, sendmsg(s->fd, &m, MSG_NOSIGNAL | s->flags | flags));
 }

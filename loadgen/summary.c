@@ -32,6 +32,18 @@ static void print_errors(const struct sent *s)
 			       i ? strerror(i) : "unknown");
 }
 
+static void print_rate(const struct result *r)
+{
+	text due, unsent;
+
+	if (r->load->rate)
+		printf("rate        %s messages were due, %s of them were not begun; latency "
+		       "counts "
+		       "from when due\n",
+		       units__count_text(r->sent.due, due),
+		       units__count_text(r->sent.due - r->sent.messages, unsent));
+}
+
 static void print_zerocopy(const struct result *r)
 {
 	const struct zerocopy_counts *z = &r->sent.zerocopy;
@@ -39,6 +51,14 @@ static void print_zerocopy(const struct result *r)
 
 	if (!r->zerocopy)
 		return;
+	if (z->copied_unknown) {
+		printf("zero-copy   %s asked, %s completed, this kernel does not say how many of "
+		       "them were copied, %s refused (ENOBUFS)\n",
+		       units__count_text(z->requests, requests),
+		       units__count_text(z->completions, completions),
+		       units__count_text(z->enobufs, enobufs));
+		return;
+	}
 	printf("zero-copy   %s asked, %s completed, %s copied (%.1f %%), %s refused (ENOBUFS)\n",
 	       units__count_text(z->requests, requests),
 	       units__count_text(z->completions, completions), units__count_text(z->copied, copied),
@@ -69,10 +89,13 @@ void result__print(const struct result *r)
 	       units__count_text(r->sent.messages, messages),
 	       units__count_text(r->sent.calls, calls), units__count_text(r->sent.bytes, bytes),
 	       units__count_text(r->received, received));
+	print_rate(r);
 	print_errors(&r->sent);
 	print_zerocopy(r);
 	print_cpu(r);
 	if (l->verify)
-		printf("verified    %s bytes, %s of them wrong\n",
-		       units__count_text(r->checked, bytes), units__count_text(r->bad, received));
+		printf("verified    %s bytes, %s of them wrong%s\n",
+		       units__count_text(r->checked, bytes), units__count_text(r->bad, received),
+		       l->reuse_early && !r->bad ? ": reused early, but all were copied by then"
+						 : "");
 }

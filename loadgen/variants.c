@@ -3,15 +3,25 @@
 #include <string.h>
 
 #include "loadgen/send_ops.h"
+#include "loadgen/sender.h"
 
-extern const struct send_ops send_twocopy, send_onecopy, send_zerocopy, send_null;
+extern const struct send_ops send_twocopy, send_onecopy, send_zerocopy, send_null, send_write,
+	send_writev, send_sendfile, send_splice, send_uring, send_uring_zc;
 
+/* clang-format off */
 const struct send_ops *const send_variants[] = {
 	&send_twocopy,
 	&send_onecopy,
 	&send_zerocopy,
 	&send_null,
+	&send_write,
+	&send_writev,
+	&send_sendfile,
+	&send_splice,
+	&send_uring,
+	&send_uring_zc,
 };
+/* clang-format on */
 
 const size_t send_variant_count = sizeof(send_variants) / sizeof(send_variants[0]);
 
@@ -34,14 +44,28 @@ const char *variants__names(char *text, size_t room)
 	return text;
 }
 
+int variants__probe(const char *name, const struct load *load, char *why, size_t room)
+{
+	const struct send_ops *ops = variants__find(name);
+	char reason[200] = "";
+	int err = ops->probe ? ops->probe(load, reason, sizeof(reason)) : 0;
+
+	if (err)
+		snprintf(why, room, "--variant %s: %s", name, reason);
+	return err;
+}
+
 static int is_complete(const struct send_ops *v)
 {
 	if (!v->name || !v->name[0] || !v->summary || !v->summary[0])
 		return 0;
-	if (!strcmp(v->name, "all") || strchr(v->name, ','))
+	if (!strcmp(v->name, "all") || !strcmp(v->name, "every") || strchr(v->name, ','))
 		return 0; /* words of the option */
-	if (!v->setup || !v->teardown || !v->run || !v->run_verify)
+	if (!v->setup || !v->teardown || !v->runs || !v->run_paced)
 		return 0;
+	for (int i = 0; i < SEND_MODES; i++)
+		if (!v->runs[i])
+			return 0;
 	return !(v->flags & SEND_ZEROCOPY) || v->settle;
 }
 

@@ -54,6 +54,49 @@ static void add_argument(struct arguments *a, const char *format, ...)
 	va_end(list);
 }
 
+static void describe_socket(struct arguments *a, const struct socket_options *s)
+{
+	char list[256] = "";
+	size_t used = 0;
+
+	used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s",
+				 s->nodelay ? ",nodelay" : "", s->more ? ",more" : "");
+	if (s->sndbuf)
+		used += (size_t)snprintf(list + used, sizeof(list) - used, ",sndbuf=%zu",
+					 s->sndbuf);
+	if (s->rcvbuf)
+		used += (size_t)snprintf(list + used, sizeof(list) - used, ",rcvbuf=%zu",
+					 s->rcvbuf);
+	snprintf(list + used, sizeof(list) - used, "%s%s%s%s",
+		 s->congestion[0] ? ",congestion=" : "", s->congestion,
+		 s->device[0] ? ",device=" : "", s->device);
+	if (list[0])
+		add_argument(a, "--socket=%s", list + 1);
+}
+
+/* From what memory, when, and on what socket. */
+static void describe_sending(struct arguments *a, const struct load *load)
+{
+	if (load->working_set)
+		add_argument(a, "--working-set=%zu", load->working_set);
+	if (load->pick == PICK_RANDOM)
+		add_argument(a, "--pick=random");
+	add_argument(a, "--seed=%llu", load->seed);
+	if (load->align)
+		add_argument(a, "--align=%zu", load->align);
+	if (load->huge_pages)
+		add_argument(a, "--huge-pages");
+	if (load->registered)
+		add_argument(a, "--registered");
+	if (load->file_dir)
+		add_argument(a, "--file-dir=%s", load->file_dir);
+	if (load->reuse_early)
+		add_argument(a, "--reuse-early");
+	if (load->rate)
+		add_argument(a, "--rate=%llu", load->rate);
+	describe_socket(a, &load->socket);
+}
+
 static void describe(struct arguments *a, const char *program, const struct load *load, int fd)
 {
 	add_argument(a, "%s", program);
@@ -76,6 +119,7 @@ static void describe(struct arguments *a, const char *program, const struct load
 	add_argument(a, "--port=%u", load->port);
 	if (load->netns)
 		add_argument(a, "--netns=%s", load->netns);
+	describe_sending(a, load);
 	add_argument(a, "--control=%d", fd);
 }
 

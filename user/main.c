@@ -22,6 +22,7 @@
 
 #include "counters.h"
 
+#include "loadgen/available.h"
 #include "loadgen/posix.h"
 #include "loadgen/send_ops.h"
 #include "loadgen/status.h"
@@ -159,6 +160,22 @@ static int open_reports(struct grid *grid)
 	return STATUS_OK;
 }
 
+static void skip(const char *why)
+{
+	log_error("skipped: %s", why);
+}
+
+/* As the user who runs the load: not everybody may do everything. */
+static int settle_variants(struct load_options *load)
+{
+	char why[256];
+
+	if (!available__settle(load, skip, why, sizeof(why)))
+		return STATUS_OK;
+	log_error("%s", why);
+	return STATUS_SYSTEM;
+}
+
 static int measure(int argc, char **argv)
 {
 	struct held held = {};
@@ -170,6 +187,8 @@ static int measure(int argc, char **argv)
 	if (options.verbose)
 		log_verbose();
 	status = prepare(&grid, &held);
+	if (!status && !options.target.given)
+		status = settle_variants(&options.load);
 	if (!status)
 		status = open_reports(&grid);
 	if (!status)

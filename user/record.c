@@ -29,12 +29,13 @@ void record__cell_name(const struct load *load, char *name, size_t size)
 {
 	snprintf(name, size, "%s,%zuB,%uf,%ut", load->variant, load->message_bytes, load->fields,
 		 load->threads);
+	record__name_sending(load, name, size);
 }
 
 static json_object *run_block(const struct run_setup *setup, const struct record_context *context)
 {
 	json_object *o = json_object_new_object();
-	char cell[128] = "observation";
+	char cell[256] = "observation";
 
 	if (!setup->target)
 		record__cell_name(&setup->load, cell, sizeof(cell));
@@ -105,11 +106,15 @@ static json_object *load_block(const struct run_result *r, const struct load *lo
 	json_object_object_add(o, "messages_per_thread",
 			       load->messages ? json_object_new_uint64(load->messages) : NULL);
 	json_object_object_add(o, "verify", json_object_new_boolean(load->verify));
+	record__add_sending(o, load);
 	add_string(o, "address", load->address);
 	add_string(o, "netns", load->netns);
 	add_string(o, "link", loopback ? "loopback" : NULL);
-	add_string(o, "device", loopback ? "lo" : NULL);
-	if (!loopback)
+	add_string(o, "device",
+		   load->socket.device[0] ? load->socket.device
+		   : loopback		  ? "lo"
+					  : NULL);
+	if (!loopback && !load->socket.device[0])
 		unmeasured__add(u, "load.device", "the route to the receiver is not looked up");
 	add_string(o, "peer", NULL);
 	json_object_object_add(o, "sender_pid", json_object_new_int(r->sender_pid));
@@ -212,6 +217,25 @@ static void warn_assumed(const struct totals *t, json_object *list)
 	add_warning(list, "flag_assumed", text);
 }
 
+/* Latencies of an open loop know nothing of messages that were never begun. */
+static void warn_unsent(const struct run_result *r, json_object *list)
+{
+	json_object *rate = NULL, *due = NULL, *unsent = NULL;
+	char text[160];
+
+	json_object_object_get_ex(r->app, "rate", &rate);
+	json_object_object_get_ex(rate, "due", &due);
+	json_object_object_get_ex(rate, "unsent", &unsent);
+	if (!json_object_get_uint64(unsent))
+		return;
+	snprintf(text, sizeof(text),
+		 "--rate: of %llu messages that were due, %llu were not begun in time: latencies "
+		 "leave them out",
+		 (unsigned long long)json_object_get_uint64(due),
+		 (unsigned long long)json_object_get_uint64(unsent));
+	add_warning(list, "rate_not_kept", text);
+}
+
 static unsigned int busy_threads(const struct run_setup *setup)
 {
 	const struct send_ops *ops = setup->target ? NULL : variants__find(setup->load.variant);
@@ -235,6 +259,7 @@ static json_object *warnings(const struct run_result *r, const struct run_setup 
 		add_warning(list, "hook_misses", text);
 	}
 	warn_assumed(&r->measured.totals, list);
+	warn_unsent(r, list);
 	if (r->interrupted)
 		add_warning(list, "interrupted", "the run was interrupted before its time was up");
 	if (r->error[0])

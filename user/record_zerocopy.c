@@ -6,6 +6,8 @@
  */
 #include "record_parts.h"
 
+#include "loadgen/send_ops.h"
+
 static void add_null(json_object *o, const char *key, struct unmeasured *u, const char *path,
 		     const char *reason)
 {
@@ -133,6 +135,12 @@ static json_object *app_told(const struct run_result *r)
 	return json_object_get(copied);
 }
 
+/* Its sends have no send id, and are in none of the sums that this block begins with. */
+static bool by_uring(const struct run_setup *setup)
+{
+	return variants__find(setup->load.variant)->flags & SEND_URING;
+}
+
 /* An observed program does not say what it was told: its error queue does. */
 static json_object *seen_told(const struct run_result *r)
 {
@@ -163,11 +171,13 @@ json_object *record__zerocopy(const struct run_result *r, const struct run_setup
 	add_skb_copies(o, r, u);
 	json_object_object_add(o, "causes", record__causes(r, setup, u));
 	record__add_completions(o, r, &sums, u);
-	told = setup->target ? seen_told(r) : app_told(r);
+	told = setup->target ? seen_told(r) : by_uring(setup) ? NULL : app_told(r);
 	json_object_object_add(o, "app_told_copied", told);
 	if (!told)
 		unmeasured__add(u, "zerocopy.app_told_copied",
-				setup->target ? r->plan.entries[HOOK_ERROR_QUEUE].reason
-					      : "the load generator ended without a result");
+				setup->target	  ? r->plan.entries[HOOK_ERROR_QUEUE].reason
+				: by_uring(setup) ? "none of these sends: of those by io_uring "
+						    "app.zerocopy tells"
+						  : "the load generator ended without a result");
 	return o;
 }

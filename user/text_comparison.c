@@ -63,7 +63,11 @@ static void copied(struct table *t, const struct cell *cell)
 {
 	double completions, count;
 
-	if (!record__at(cell->records[0], "/zerocopy"))
+	if (record__at(cell->records[0], "/zerocopy/io_uring") &&
+	    cell__sum(cell, "/zerocopy/io_uring/completions", &completions) &&
+	    cell__sum(cell, "/zerocopy/io_uring/copied", &count) && completions > 0)
+		table__cell(t, "%.4g %%", 100 * count / completions);
+	else if (!record__at(cell->records[0], "/zerocopy"))
 		table__cell(t, "-");
 	else if (!cell__sum(cell, "/zerocopy/completions", &completions) ||
 		 !cell__sum(cell, "/zerocopy/copied", &count) || completions <= 0)

@@ -53,6 +53,7 @@ static void lists_make_a_grid(void **state)
 				      LOAD_THREADS, "1,2,4", 0),
 			 0);
 	assert_int_equal(o.variant_count, 3);
+	assert_false(o.every);
 	assert_int_equal(o.size_count, 3);
 	assert_int_equal(o.thread_count, 3);
 	l = load_options__cell(&o, 1, 2, 1);
@@ -133,6 +134,67 @@ static void contradictions_are_refused(void **state)
 	assert_int_equal(read_options(&o, LOAD_NETNS, "x", 0), -EINVAL);
 }
 
+static void what_is_sent_from_when_and_on_what_socket(void **state)
+{
+	struct load_options o;
+	struct load l;
+
+	(void)state;
+	assert_int_equal(read_options(&o, LOAD_WORKING_SET, "1G", LOAD_PICK, "random", LOAD_SEED,
+				      "7", LOAD_ALIGN, "4K", LOAD_RATE, "500", LOAD_SOCKET,
+				      "nodelay,sndbuf=64K,congestion=reno,device=lo", 0),
+			 0);
+	l = load_options__cell(&o, 0, 0, 0);
+	assert_int_equal(l.working_set, 1 << 30);
+	assert_int_equal(l.pick, PICK_RANDOM);
+	assert_int_equal(l.seed, 7);
+	assert_int_equal(l.align, 4096);
+	assert_int_equal(l.rate, 500);
+	assert_true(l.socket.nodelay);
+	assert_false(l.socket.more);
+	assert_int_equal(l.socket.sndbuf, 65536);
+	assert_string_equal(l.socket.congestion, "reno");
+	assert_string_equal(l.socket.device, "lo");
+	assert_int_equal(read_options(&o, LOAD_SOCKET, "nodelay", LOAD_SOCKET, "rcvbuf=1M", 0), 0);
+	assert_false(o.load.socket.nodelay); /* a repeated option replaces */
+
+	refuses("--working-set", LOAD_WORKING_SET, "63");
+	refuses("--working-set 16400", LOAD_WORKING_SET, "16400"); /* fields lie apart in it */
+	refuses("--pick", LOAD_PICK, "some");
+	refuses("give --working-set", LOAD_PICK, "random");
+	refuses("--align", LOAD_ALIGN, "48");
+	refuses("--align", LOAD_ALIGN, "8");
+	refuses("--rate", LOAD_RATE, "0");
+	refuses("--socket", LOAD_SOCKET, "nodelay=1");
+	refuses("--socket", LOAD_SOCKET, "cork");
+	refuses("--socket", LOAD_SOCKET, "congestion=0123456789abcdef");
+	refuses("--socket sndbuf=", LOAD_SOCKET, "sndbuf=0");
+	refuses("sendfile", LOAD_FILE_DIR, "/tmp");
+}
+
+static void what_a_variant_lacks_is_refused_or_left_out(void **state)
+{
+	struct load_options o;
+
+	(void)state;
+	assert_int_equal(read_options(&o, LOAD_REGISTERED, "", 0), -EINVAL);
+	assert_int_equal(read_options(&o, LOAD_REUSE_EARLY, "", 0), -EINVAL);
+	assert_non_null(strstr(why, "--verify"));
+	assert_int_equal(read_options(&o, LOAD_VARIANT, "writev", LOAD_SOCKET, "more", 0), -EINVAL);
+	assert_int_equal(read_options(&o, LOAD_VARIANT, "every", LOAD_REGISTERED, "",
+				      LOAD_REUSE_EARLY, "", LOAD_VERIFY, "", 0),
+			 0);
+	for (size_t i = 0; i < o.variant_count; i++) {
+		struct load l = load_options__cell(&o, i, 0, 0);
+
+		assert_int_equal(l.registered, !strcmp(l.variant, "uring_zc"));
+		if (!strcmp(l.variant, "onecopy"))
+			assert_false(l.reuse_early);
+		if (!strcmp(l.variant, "splice"))
+			assert_true(l.reuse_early);
+	}
+}
+
 static void lists_have_an_end(void **state)
 {
 	struct load_options o;
@@ -199,6 +261,8 @@ int main(void)
 		cmocka_unit_test(two_of_size_fields_and_field_size_say_the_third),
 		cmocka_unit_test(impossible_values_are_refused_by_name),
 		cmocka_unit_test(contradictions_are_refused),
+		cmocka_unit_test(what_is_sent_from_when_and_on_what_socket),
+		cmocka_unit_test(what_a_variant_lacks_is_refused_or_left_out),
 		cmocka_unit_test(lists_have_an_end),
 		cmocka_unit_test(processors_are_split_in_halves),
 		cmocka_unit_test(receiver_wakes_in_bulk_but_before_zerocopy_waits),

@@ -1,0 +1,373 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Ways of sending beside the three of teaching; data sets, open loops, socket options."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+
+import pytest
+
+from conftest import LOADGEN, analyze, eventually, needs_bpf, only, records, run
+
+MORE = ["write", "writev", "sendfile", "splice", "uring", "uring_zc"]
+EVERY = ["twocopy", "onecopy", "zerocopy", *MORE]
+
+
+def load(*args, status=0, **kwargs):
+    """What the load generator counted; skips what this kernel's io_uring lacks."""
+    done = run(LOADGEN, *args, "--json", "-", **kwargs)
+    if done.returncode == 3 and "io_uring" in done.stderr:
+        pytest.skip(done.stderr.strip())
+    assert done.returncode == status, done.stderr
+    assert done.stderr == ""
+    return json.loads(done.stdout)
+
+
+def refused(*args, status=2, **kwargs):
+    done = run(LOADGEN, *args, **kwargs)
+    assert done.returncode == status, done.stderr
+    assert done.stdout == "" and done.stderr.count("\n") == 1
+    return done.stderr
+
+
+# Variants
+
+@pytest.mark.parametrize("threads", [1, 4])
+@pytest.mark.parametrize("variant", MORE)
+def test_counts_are_exact(variant, threads):
+    app = load("--variant", variant, "--threads", threads, "--messages", 500, "--verify")
+    assert app["messages"] == app["message_latency_ns"]["count"] == 500 * threads
+    assert app["bytes"] == app["received_bytes"] == 500 * threads * 16384
+    assert app["send_calls"] >= app["messages"]
+    assert app["verify"] == {"bytes_checked": app["bytes"], "bad_bytes": 0, "first": None}
+    assert app["errors"] == {}
+
+
+@pytest.mark.parametrize("size", ["65", "99999", "1M"])
+@pytest.mark.parametrize("fields", [1, 37])
+@pytest.mark.parametrize("variant", MORE)
+def test_every_byte_arrives_as_sent(variant, fields, size):
+    app = load("--variant", variant, "--threads", 2, "--messages", 60, "--size", size, "--fields",
+               fields, "--verify", "--warmup", "0.02")
+    assert app["verify"]["bytes_checked"] == app["bytes"] == app["received_bytes"]
+    assert app["verify"]["bad_bytes"] == 0
+
+
+@pytest.mark.parametrize("variant, call", [("write", "write"), ("writev", "writev"),
+                                           ("sendfile", "sendfile"), ("splice", "splice")])
+def test_send_calls_agree_with_strace(variant, call):
+    if not shutil.which("strace"):
+        pytest.skip("strace is not installed")
+    done = run("strace", "-f", "-e", f"trace={call}", "-e", "signal=none", LOADGEN, "--variant",
+               variant, "--threads", 2, "--messages", 150, "--warmup", 0, "--size", "64K",
+               "--json", "-")
+    if "ptrace" in done.stderr and done.returncode:
+        pytest.skip("ptrace is not allowed here")
+    app = json.loads(done.stdout)
+    # To sockets: the processes also write() to each other, and the result.
+    traced = [int(m[1]) for m in re.finditer(rf"{call}(?:\(| resumed>).* = (\d+)$", done.stderr,
+                                             re.M)]
+    if variant == "write":
+        traced = [n for n in traced if n >= 4096]
+    assert app["send_calls"] - sum(app["errors"].values()) == len(traced)
+    assert sum(traced) == app["bytes"] == 300 * 65536
+
+
+@pytest.mark.parametrize("options", [[], ["--fields", 1], ["--registered"], ["--inflight", 1],
+                                     ["--registered", "--size", "1M", "--fields", 100]],
+                         ids=lambda o: " ".join(map(str, o)))
+def test_io_uring_accounts_for_every_zero_copy_send(options):
+    app = load("--variant", "uring_zc", "--threads", 2, "--messages", 100, "--verify", *options)
+    z = app["zerocopy"]
+    assert z["requests"] == app["send_calls"] == z["completions"] + z["enobufs"]
+    pieces = 1 if "--registered" not in options else 100 if "--fields" in options else 8
+    assert z["requests"] >= 200 * pieces
+    assert z["completions"] == z["notifications"]
+    assert z["copied"] in (None, z["completions"])  # it is loopback
+    assert app["verify"]["bad_bytes"] == 0
+
+
+@pytest.mark.parametrize("options", [[], ["--registered"]], ids=["plain", "registered"])
+def test_refused_io_uring_names_the_limit(options):
+    if os.geteuid() or not shutil.which("setpriv"):
+        pytest.skip("needs root, to become nobody")
+    done = run("setpriv", "--reuid", "65534", "--clear-groups", "--bounding-set", "-all", "prlimit",
+               "--memlock=65536", LOADGEN, "--variant", "uring_zc", "--size", "1M", "--duration",
+               "0.2", *options, cwd="/", timeout=20)
+    if "Permission denied" in done.stderr or "this kernel's io_uring" in done.stderr:
+        pytest.skip(done.stderr.strip())
+    assert done.returncode == 3
+    assert done.stderr.count("\n") == 1 and "ulimit -l" in done.stderr
+
+
+@pytest.mark.parametrize("variant", MORE)
+def test_receiver_killed_in_the_window(variant, tmp_path):
+    path = tmp_path / "app.json"
+    with subprocess.Popen([LOADGEN, "--variant", variant, "--threads", "2", "--duration", "20",
+                           "--warmup", "0", "--json", path], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True) as job:
+        os.kill(receiver_of(job), signal.SIGKILL)
+        _, err = job.communicate(timeout=20)
+    if job.returncode == 3 and "io_uring" in err:
+        pytest.skip(err.strip())
+    assert job.returncode == 1
+    assert err.count("\n") == 1 and "receiver process died (signal 9)" in err
+    assert json.loads(path.read_text())["messages"] > 0
+
+
+@pytest.mark.parametrize("variant", MORE)
+def test_interrupted_while_blocked(variant):
+    with subprocess.Popen([LOADGEN, "--variant", variant, "--duration", "60", "--size", "1M"],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as job:
+        os.kill(receiver_of(job), signal.SIGSTOP)
+        assert eventually(lambda: job.poll() is not None or asleep(job.pid))
+        begun = time.monotonic()
+        job.send_signal(signal.SIGINT)
+        _, err = job.communicate(timeout=30)
+    if job.returncode == 3 and "io_uring" in err:
+        pytest.skip(err.strip())
+    assert time.monotonic() - begun < 10
+    assert job.returncode == -signal.SIGINT
+    assert err.count("\n") == 1 and "the receiver read nothing" in err
+
+
+def receiver_of(job, ticks=3):
+    """Its pid, once it is connected and has worked: system time, in hundredths of a second."""
+    found = []
+
+    def receives():
+        try:
+            with open(f"/proc/{job.pid}/task/{job.pid}/children", encoding="ascii") as children:
+                found[:] = children.read().split()
+            with open(f"/proc/{found[0]}/stat", encoding="ascii") as stat:
+                return (int(stat.read().rpartition(")")[2].split()[12]) >= ticks
+                        and len(os.listdir(f"/proc/{found[0]}/task")) > 1)
+        except (OSError, IndexError):
+            return job.poll() is not None
+
+    assert eventually(receives), "nothing was received"
+    return int(found[0])
+
+
+def asleep(pid):
+    """No thread of it runs, in a row of looks."""
+    for _ in range(20):
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{task}/stat", encoding="ascii") as stat:
+                if stat.read().rpartition(")")[2].split()[0] == "R":
+                    return False
+        time.sleep(0.005)
+    return True
+
+
+NO_RING = """
+int io_uring_queue_init(unsigned n, void *ring, unsigned flags) { return -38; }
+int io_uring_queue_init_params(unsigned n, void *ring, void *p) { return -38; }
+"""
+
+
+@pytest.fixture(name="without_io_uring")
+def _without_io_uring(tmp_path):
+    if "san" in LOADGEN:
+        pytest.skip("a sanitizer wants to be loaded first")
+    (tmp_path / "no.c").write_text(NO_RING)
+    done = run("cc", "-w", "-shared", "-fPIC", "-o", tmp_path / "no.so", tmp_path / "no.c")
+    if done.returncode:
+        pytest.skip("no compiler here: " + done.stderr.strip())
+    return dict(os.environ, LD_PRELOAD=str(tmp_path / "no.so"))
+
+
+@pytest.mark.parametrize("variant", ["uring", "uring_zc"])
+def test_a_variant_that_is_lacking_is_an_error_by_name(variant, without_io_uring):
+    err = refused("--variant", variant, status=3, env=without_io_uring)
+    assert f"--variant {variant}: this kernel has no io_uring" in err
+
+
+@needs_bpf
+def test_a_variant_that_is_lacking_is_skipped_aloud_of_every(without_io_uring, tmp_path):
+    path = tmp_path / "runs.json"
+    done = analyze("--variant", "every", "--messages", 20, "--json", path, env=without_io_uring)
+    assert done.returncode == 0, done.stderr
+    assert re.findall(r"skipped: --variant (\w+): this kernel has no io_uring", done.stderr) == [
+        "uring", "uring_zc"]
+    ran = [json.loads(line)["load"]["variant"] for line in path.read_text().splitlines()]
+    assert ran == [v for v in EVERY if "uring" not in v]
+    done = analyze("--variant", "onecopy,uring", "--messages", 20, env=without_io_uring)
+    assert done.returncode == 3
+    assert done.stderr.count("\n") == 1 and "--variant uring:" in done.stderr
+
+
+@needs_bpf
+def test_the_kernel_counts_what_every_variant_says(untouched):
+    got = {r["load"]["variant"]: r for r in records("--variant", "every", "--messages", 300)}
+    assert set(EVERY) - {"uring", "uring_zc"} <= set(got)
+    for variant, record in got.items():
+        row = only(record["calls"])
+        assert row["bytes"] == record["app"]["bytes"] == 300 * 16384, variant
+        assert row["zerocopy"] == ("zero" in variant or "_zc" in variant)
+    if "uring_zc" in got:
+        told, seen = got["uring_zc"]["app"]["zerocopy"], got["uring_zc"]["zerocopy"]
+        assert seen["requests"] == 0 and seen["app_told_copied"] is None
+        if seen["io_uring"]["completions"] is not None:
+            assert seen["io_uring"]["completions"] == told["completions"]
+
+
+# Messages
+
+@pytest.mark.parametrize("pick", ["order", "random"])
+@pytest.mark.parametrize("variant", EVERY)
+def test_messages_from_a_data_set_arrive_as_picked(variant, pick):
+    app = load("--variant", variant, "--working-set", "8M", "--pick", pick, "--size", 9999,
+               "--threads", 2, "--messages", 200, "--verify")
+    assert app["verify"] == {"bytes_checked": 400 * 9999, "bad_bytes": 0, "first": None}
+
+
+def test_a_seed_is_followed_at_both_ends():
+    for seed in (1, 2, 9223372036854775807):
+        app = load("--variant", "onecopy", "--working-set", "1M", "--pick", "random", "--seed",
+                   seed, "--messages", 100, "--verify")
+        assert app["verify"]["bad_bytes"] == 0
+
+
+@pytest.mark.parametrize("variant", EVERY)
+def test_aligned_fields(variant):
+    app = load("--variant", variant, "--align", "4K", "--fields", 3, "--messages", 100, "--verify")
+    assert app["verify"]["bad_bytes"] == 0
+
+
+def test_huge_pages_or_a_reason():
+    done = run(LOADGEN, "--variant", "onecopy", "--huge-pages", "--size", "4M", "--messages", 20,
+               "--verify", "--json", "-")
+    if done.returncode == 3:
+        assert done.stderr.count("\n") == 1
+        assert "--huge-pages" in done.stderr and "transparent_hugepage" in done.stderr
+        pytest.skip(done.stderr.strip())
+    assert done.returncode == 0 and json.loads(done.stdout)["verify"]["bad_bytes"] == 0
+
+
+def test_a_file_in_a_folder(tmp_path):
+    app = load("--variant", "sendfile", "--file-dir", tmp_path, "--messages", 100, "--verify")
+    assert app["verify"]["bad_bytes"] == 0
+    assert not os.listdir(tmp_path)
+    assert "--file-dir" in refused("--variant", "sendfile", "--file-dir", "/proc", status=1)
+
+
+@needs_bpf
+def test_the_record_holds_what_was_asked(untouched):
+    plain = only(records("--variant", "onecopy", "--messages", 10))["load"]
+    assert [plain[key] for key in ("working_set_bytes", "pick", "seed", "align_bytes",
+                                   "rate_per_thread", "file_dir")] == [None] * 6
+    asked = only(records("--variant", "onecopy", "--messages", 10, "--working-set", "1M", "--pick",
+                         "random", "--seed", 5, "--align", 64, "--rate", 1000, "--socket",
+                         "nodelay,more,sndbuf=64K,rcvbuf=128K,congestion=reno,device=lo"))
+    assert {key: asked["load"][key] for key in ("working_set_bytes", "pick", "seed", "align_bytes",
+                                                "rate_per_thread")} == {
+        "working_set_bytes": 1 << 20, "pick": "random", "seed": 5, "align_bytes": 64,
+        "rate_per_thread": 1000}
+    assert asked["load"]["socket"] == {"nodelay": True, "more": True, "sndbuf": 65536,
+                                       "rcvbuf": 131072, "congestion": "reno", "device": "lo"}
+    assert asked["app"]["message_latency_ns"]["span"] == "message_due"
+    assert asked["app"]["rate"] == {"due": 10, "unsent": 0}
+    assert asked["run"]["cell"] != "onecopy,16384B,8f,1t"
+
+
+# Open loop
+
+@pytest.mark.parametrize("variant", ["onecopy", "zerocopy"])
+def test_a_rate_is_kept(variant):
+    app = load("--variant", variant, "--rate", 500, "--threads", 2, "--duration", 1)
+    assert app["rate"]["due"] == pytest.approx(1000, abs=4)
+    assert app["messages"] + app["rate"]["unsent"] == app["rate"]["due"]
+    assert app["messages"] > 900
+    assert app["elapsed_s"] == pytest.approx(1, abs=0.3)
+
+
+def test_a_rate_that_cannot_be_kept_is_told():
+    app = load("--variant", "onecopy", "--rate", 1000000000, "--size", "64K", "--duration", "0.3")
+    assert app["rate"]["due"] == pytest.approx(3e8, rel=0.01)
+    assert app["rate"]["unsent"] == app["rate"]["due"] - app["messages"] > 0
+
+
+@needs_bpf
+def test_the_record_warns_of_what_was_not_begun(untouched):
+    record = only(records("--variant", "onecopy", "--rate", 1000000000, "--duration", "0.2"))
+    assert record["app"]["rate"]["unsent"] > 0
+    assert "rate_not_kept" in {w["code"] for w in record["warnings"]}
+
+
+def stalled(*options):
+    """How many messages took above 100 ms, of a run in which the receiver stood still for 600."""
+    with subprocess.Popen([LOADGEN, "--variant", "onecopy", "--size", "1M", "--duration", "2",
+                           "--warmup", "0", "--json", "-", *map(str, options)],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as job:
+        receiver = receiver_of(job, 0)
+        os.kill(receiver, signal.SIGSTOP)
+        time.sleep(0.6)
+        os.kill(receiver, signal.SIGCONT)
+        out, err = job.communicate(timeout=30)
+    assert job.returncode == 0, err
+    return sum(n for low, _, n in json.loads(out)["message_latency_ns"]["buckets"] if low > 1e8)
+
+
+def test_a_stall_delays_all_that_was_due_in_it():
+    """One after another, only one message sees it, however many should have been sent."""
+    assert stalled() <= 3
+    assert stalled("--rate", 100) >= 15
+
+
+# Socket options
+
+def test_socket_options_reach_the_socket():
+    if not shutil.which("strace"):
+        pytest.skip("strace is not installed")
+    done = run("strace", "-f", "-e", "trace=setsockopt,sendmsg", LOADGEN, "--variant", "onecopy",
+               "--messages", 5, "--warmup", 0, "--verify", "--socket",
+               "nodelay,more,sndbuf=64K,rcvbuf=128K,congestion=reno,device=lo")
+    if "ptrace" in done.stderr and done.returncode:
+        pytest.skip("ptrace is not allowed here")
+    assert done.returncode == 0, done.stderr
+    for words in (r"TCP_NODELAY, \[1\]", r"SO_SNDBUF\w*, \[65536\]", r"SO_RCVBUF\w*, \[131072\]",
+                  r"TCP_CONGESTION, \S+, 4\) = 0", r'SO_BINDTODEVICE, "lo'):
+        assert re.search(words, done.stderr), words
+    assert len(re.findall(r"sendmsg\(.*MSG_MORE", done.stderr)) >= 5
+    assert not re.search(r"TCP_NODELAY, \[0\]", done.stderr)
+
+
+@pytest.mark.parametrize("socket, status, words", [
+    ("congestion=nosuch", 3, ["congestion=nosuch", "tcp_allowed_congestion_control"]),
+    ("device=nosuch0", 1, ["device=nosuch0", "ip link"]),
+])
+def test_socket_options_that_cannot_be(socket, status, words):
+    err = refused("--variant", "onecopy", "--socket", socket, status=status)
+    assert all(word in err for word in words)
+
+
+def test_a_buffer_that_is_cut_is_an_error():
+    if os.geteuid() or not shutil.which("setpriv"):
+        pytest.skip("needs root, to give CAP_NET_ADMIN up")
+    for name in ("sndbuf", "rcvbuf"):
+        done = run("setpriv", "--bounding-set", "-net_admin", "--inh-caps", "-net_admin", LOADGEN,
+                   "--variant", "onecopy", "--messages", 5, "--socket", f"{name}=1G")
+        assert done.returncode == 3
+        assert f"--socket {name}=1073741824" in done.stderr and "net.core." in done.stderr
+        assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("args, words", [
+    (["--variant", "splice", "--registered"], ["--registered", "uring_zc"]),
+    (["--variant", "write", "--socket", "more"], ["--socket more", "write"]),
+    (["--working-set", "1K"], ["--working-set 1024", "16384"]),
+    (["--pick", "random"], ["--pick random", "--working-set"]),
+    (["--align", "100"], ["--align 100", "power of two"]),
+    (["--rate", "0"], ["--rate 0"]),
+    (["--socket", "cork"], ["--socket cork", "nodelay"]),
+    (["--variant", "every"], ["--variant", "one"]),
+    (["--working-set", "1M", "--reuse-early", "--verify"], ["--reuse-early", "--working-set"]),
+])
+def test_wrong_usage(args, words):
+    err = refused(*args)
+    assert all(word in err for word in words)

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What messages are made of and when they are due: the pure parts. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h> /* needs the above */
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "loadgen/dataset.h"
+#include "loadgen/memory.h"
+#include "loadgen/options.h"
+#include "loadgen/pace.h"
+#include "loadgen/pattern.h"
+
+static void picks_in_order_take_each_field_in_turn(void **state)
+{
+	struct picker p = {.count = 12, .fields = 5, .seed = 3};
+	uint64_t first = picker__field(&p, 77, 0, 0);
+
+	(void)state;
+	for (uint64_t n = 0; n < 100; n++)
+		assert_int_equal(picker__field(&p, 77, n / 5, n % 5), (first + n) % 12);
+}
+
+static void connections_begin_apart(void **state)
+{
+	struct picker p = {.count = 1 << 20, .fields = 8};
+
+	(void)state;
+	for (uint32_t c = 1; c < 100; c++)
+		assert_true(picker__field(&p, c, 0, 0) != picker__field(&p, c + 1, 0, 0));
+}
+
+static void random_picks_are_even_and_can_be_had_again(void **state)
+{
+	struct picker p = {.count = 50, .fields = 8, .seed = 9, .random = true};
+	struct picker other = {.count = 50, .fields = 8, .seed = 10, .random = true};
+	unsigned int hits[50] = {0}, same = 0;
+
+	(void)state;
+	for (uint64_t n = 0; n < 50000; n++) {
+		uint64_t i = picker__field(&p, 5, n / 8, n % 8);
+
+		assert_true(i < 50);
+		assert_int_equal(i, picker__field(&p, 5, n / 8, n % 8));
+		hits[i]++;
+		same += i == picker__field(&other, 5, n / 8, n % 8);
+	}
+	for (int i = 0; i < 50; i++) /* 1000 each, 31 of deviation */
+		assert_in_range(hits[i], 800, 1200);
+	assert_in_range(same, 800, 1200);
+}
+
+/* Sends messages from a data set, as one connection of this load, and checks them. */
+static struct pattern_stream stream_of(const struct load *load, uint64_t messages, size_t chunk_max,
+				       int64_t flip)
+{
+	struct failure f = {0};
+	struct pattern_stream s = {.connection = 7,
+				   .message_bytes = load->message_bytes,
+				   .picker = dataset__picker(load)};
+	struct dataset *d;
+	struct message m;
+
+	assert_int_equal(dataset__create(&d, load, &f), 0);
+	assert_int_equal(message__shape(&m, load->message_bytes, load__fields(load)), 0);
+	for (uint64_t n = 0; n < messages; n++) {
+		dataset__pick(d, &m, 7, n);
+		for (unsigned int i = 0; i < m.count; i++) {
+			char *at = m.fields[i].iov_base;
+			size_t left = m.fields[i].iov_len;
+
+			if (flip >= 0 && n == 1 && i == (unsigned int)flip)
+				at[left - 1] ^= 1;
+			while (left) {
+				size_t piece = 1 + (size_t)rand() % chunk_max;
+
+				piece = piece < left ? piece : left;
+				pattern__check(&s, at, piece);
+				at += piece;
+				left -= piece;
+			}
+			if (flip >= 0 && n == 1 && i == (unsigned int)flip)
+				at[-1] ^= 1;
+		}
+	}
+	message__destroy(&m);
+	dataset__destroy(d);
+	return s;
+}
+
+static void the_receiver_follows_every_pick(void **state)
+{
+	static const struct {
+		const char *variant;
+		size_t bytes, set, align;
+		unsigned int fields;
+		enum pick pick;
+	} cases[] = {
+		{"onecopy", 16384, 1 << 20, 0, 8, PICK_ORDER},
+		{"onecopy", 16384, 1 << 20, 0, 8, PICK_RANDOM},
+		{"zerocopy", 99999, 1 << 20, 0, 7, PICK_RANDOM},
+		{"writev", 65, 4096, 64, 64, PICK_RANDOM},
+		{"sendfile", 5000, 1 << 16, 0, 8, PICK_RANDOM},
+	};
+
+	(void)state;
+	srand(4);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct load load = {.variant = cases[i].variant,
+				    .message_bytes = cases[i].bytes,
+				    .fields = cases[i].fields,
+				    .working_set = cases[i].set,
+				    .align = cases[i].align,
+				    .pick = cases[i].pick,
+				    .seed = 2};
+		struct pattern_stream s = stream_of(&load, 20, 3000, -1);
+
+		assert_int_equal(s.checked, 20 * cases[i].bytes);
+		assert_int_equal(s.bad, 0);
+		assert_int_equal(s.message, 20);
+		s = stream_of(&load, 3, 3000, 0);
+		assert_int_equal(s.bad, 1);
+		assert_int_equal(s.first.message, 1);
+	}
+}
+
+static void fields_lie_apart_as_asked(void **state)
+{
+	struct load load = {0};
+
+	(void)state;
+	assert_int_equal(memory__stride(&load, 128), 144); /* as malloc() has them */
+	assert_int_equal(memory__stride(&load, 1), 16);
+	load.align = 64;
+	assert_int_equal(memory__stride(&load, 128), 128);
+	assert_int_equal(memory__stride(&load, 129), 192);
+}
+
+static void messages_are_due_at_the_rate_for_years(void **state)
+{
+	const uint64_t second = 1000000000ULL;
+
+	(void)state;
+	assert_int_equal(pace__due(0, 3), 0);
+	assert_int_equal(pace__due(1, 3), 333333333);
+	assert_int_equal(pace__due(3, 3), second);
+	assert_int_equal(pace__due(RATE_MAX * 1000000, RATE_MAX), second * 1000000);
+	assert_int_equal(pace__count(0, 3), 0);
+	assert_int_equal(pace__count(1, 3), 1); /* the first is due at once */
+	assert_int_equal(pace__count(second, 3), 3);
+	assert_int_equal(pace__count(second + 1, 3), 4);
+	assert_int_equal(pace__count(second * 1000000, 1000), 1000000000);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(picks_in_order_take_each_field_in_turn),
+		cmocka_unit_test(connections_begin_apart),
+		cmocka_unit_test(random_picks_are_even_and_can_be_had_again),
+		cmocka_unit_test(the_receiver_follows_every_pick),
+		cmocka_unit_test(fields_lie_apart_as_asked),
+		cmocka_unit_test(messages_are_due_at_the_rate_for_years),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
