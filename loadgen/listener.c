@@ -120,7 +120,8 @@ int listener__open(struct listener *l, const struct load *load, struct failure *
 				    "cannot make a socket: %m");
 	/* Without it, connections of an earlier run would block a fixed port for a minute. */
 	setsockopt(l->fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-	if (bind(l->fd, (struct sockaddr *)&l->address, l->length) || listen(l->fd, SOMAXCONN) ||
+	if (bind(l->fd, (struct sockaddr *)&l->address, l->length) ||
+	    listen(l->fd, (int)load->backlog) ||
 	    getsockname(l->fd, (struct sockaddr *)&l->address, &l->length)) {
 		err = explain_bind(load, -errno, f);
 		listener__close(l);

@@ -14,6 +14,7 @@
 #include "loadgen/posix.h"
 #include "loadgen/run.h"
 #include "loadgen/send_ops.h"
+#include "loadgen/serve_ops.h"
 #include "loadgen/units.h"
 
 enum { OPT_JSON = 0x100, OPT_CONTROL };
@@ -40,7 +41,9 @@ static error_t check_single(const struct load_options *o, struct argp_state *sta
 	const char *list = o->variant_count > 1	 ? "--variant"
 			   : o->size_count > 1	 ? "--size"
 			   : o->thread_count > 1 ? "--threads"
-						 : NULL;
+			   : load_options__cells(o) > 1
+				   ? (o->model_count > 1 ? "--server-model" : "--connections")
+				   : NULL;
 
 	return list ? refuse(state, list, "(a list)",
 			     "loadgen runs one load, give one element; lists are for analyze")
@@ -153,7 +156,7 @@ static int conclude(const struct arguments *a, struct control *control, const st
 
 static int run(const struct arguments *a, struct control *control, struct failure *f)
 {
-	struct load load = load_options__cell(&a->load, 0, 0, 0);
+	struct load load = load_options__nth(&a->load, 0);
 	struct result *r = malloc(sizeof(*r));
 	int told = 0;
 
@@ -170,14 +173,15 @@ static int run(const struct arguments *a, struct control *control, struct failur
 /* So that a shell sees why we ended, as it would of any program. */
 int main(int argc, char **argv)
 {
-	const char *invalid = variants__first_invalid();
+	const char *invalid = variants__first_invalid(), *model = models__first_invalid();
 	struct control *control = NULL;
 	struct arguments a = {0};
 	struct failure f = {0};
 	int status, sig = 0;
 
-	if (invalid) {
-		fprintf(stderr, "loadgen: send variant %s is incomplete\n", invalid);
+	if (invalid || model) {
+		fprintf(stderr, "loadgen: %s %s is incomplete\n",
+			invalid ? "send variant" : "server model", invalid ? invalid : model);
 		return STATUS_FAILED;
 	}
 	argp_err_exit_status = STATUS_USAGE;

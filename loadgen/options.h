@@ -24,6 +24,19 @@
 /* How the two ends share the processors. */
 enum pinning { PIN_AUTO, PIN_NONE };
 
+/*
+ * What the two ends do: one streams messages to the other; or one asks, the other
+ * answers with a message; or many short connections, each answered with the top
+ * processes (procinfo.h), then closed.
+ */
+enum workload { WORKLOAD_STREAM, WORKLOAD_REQUEST, WORKLOAD_PROCINFO };
+
+/* How the client keeps its connections under way. */
+enum client_model { CLIENT_THREADED, CLIENT_EPOLL };
+
+#define CONNECTIONS_MAX	   10000
+#define CONNECTIONS_THREAD 1024 /* above, the client needs no thread for each */
+
 /* One load: everything a single run of the generator needs. */
 struct load {
 	const char *variant;
@@ -41,6 +54,12 @@ struct load {
 	const char *address; /* the receiver listens on it */
 	unsigned int port;   /* 0: any free one */
 	const char *netns;   /* named namespace of the receiver, or NULL */
+	enum workload workload;
+	/* Of procinfo alone: */
+	const char *server_model; /* a name of serve_ops.h */
+	unsigned int connections; /* at once */
+	enum client_model client_model;
+	unsigned int backlog; /* of the listening socket */
 };
 
 /* What the options said: lists, and the rest in one template. */
@@ -51,6 +70,10 @@ struct load_options {
 	size_t size_count;
 	unsigned int threads[LIST_MAX];
 	size_t thread_count;
+	const char *models[LIST_MAX];
+	size_t model_count;
+	unsigned int connections[LIST_MAX];
+	size_t connection_count;
 	size_t field_size; /* 0: not given */
 	bool variants_given;
 	bool sizes_given;
@@ -59,6 +82,10 @@ struct load_options {
 	bool duration_given;
 	bool address_given;
 	bool load_given; /* any option but --duration */
+	bool models_all;
+	bool client_given;
+	const char *stream_given;   /* an option of messages, or NULL */
+	const char *procinfo_given; /* one of many connections, or NULL */
 	struct load load;
 };
 
@@ -84,6 +111,20 @@ int load_options__resolve(struct load_options *o, char *why, size_t room);
 struct load load_options__cell(const struct load_options *o, size_t variant, size_t size,
 			       size_t threads);
 
+/* How many cells the grid has, and one of them: what varies first is what is compared. */
+size_t load_options__cells(const struct load_options *o);
+struct load load_options__nth(const struct load_options *o, size_t n);
+
+/* Why this load cannot be, though each of its options can; NULL: it can. */
+const char *load__impossible(const struct load *load, char *why, size_t room);
+
+/* "stream", "request", "procinfo"; "threaded", "epoll". */
+const char *workload_name(enum workload workload);
+const char *client_model_name(enum client_model model);
+
+/* "onecopy 16K x4", "epoll, 100 connections": which of several loads it is. */
+const char *load__label(const struct load *load, char *text, size_t room);
+
 /*
  * How much must wait before the receiver wakes. Left to choose, it wakes in bulk,
  * because each wake-up is paid for by the sender; but long before zero-copy runs
@@ -108,6 +149,11 @@ enum load_option_key {
 	LOAD_ADDRESS,
 	LOAD_PORT,
 	LOAD_NETNS,
+	LOAD_WORKLOAD,
+	LOAD_SERVER_MODEL,
+	LOAD_CONNECTIONS,
+	LOAD_CLIENT_MODEL,
+	LOAD_BACKLOG,
 };
 
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "loadgen/options.h"
+#include "loadgen/options_serving.h"
 #include "loadgen/send_ops.h"
 #include "loadgen/units.h"
 
@@ -38,6 +39,10 @@ void load_options__init(struct load_options *o)
 		.size_count = 1,
 		.threads = {1},
 		.thread_count = 1,
+		.models = {"iterative"},
+		.model_count = 1,
+		.connections = {10, 50, 100},
+		.connection_count = 3,
 		.load =
 			{
 				.fields = FIELDS_DEFAULT,
@@ -46,6 +51,7 @@ void load_options__init(struct load_options *o)
 				.warmup_s = 0.2,
 				.pinning = PIN_AUTO,
 				.address = "127.0.0.1",
+				.backlog = BACKLOG_DEFAULT,
 			},
 	};
 }
@@ -184,12 +190,32 @@ static int set_netns(struct load_options *o, const char *value, struct refusal *
 	return 0;
 }
 
+/* Options that belong to one workload; which is told only after the last. */
+static void note_workload(struct load_options *o, int key)
+{
+	static const char *const of_messages[] = {
+		[LOAD_VARIANT - LOAD_VARIANT] = "--variant",
+		[LOAD_SIZE - LOAD_VARIANT] = "--size",
+		[LOAD_FIELDS - LOAD_VARIANT] = "--fields",
+		[LOAD_FIELD_SIZE - LOAD_VARIANT] = "--field-size",
+		[LOAD_THREADS - LOAD_VARIANT] = "--threads",
+		[LOAD_INFLIGHT - LOAD_VARIANT] = "--inflight",
+		[LOAD_VERIFY - LOAD_VARIANT] = "--verify",
+		[LOAD_RCVLOWAT - LOAD_VARIANT] = "--rcvlowat",
+		[LOAD_BACKLOG - LOAD_VARIANT] = NULL,
+	};
+
+	if (of_messages[key - LOAD_VARIANT])
+		o->stream_given = of_messages[key - LOAD_VARIANT];
+}
+
 int load_options__set(struct load_options *o, int key, const char *value, char *why, size_t room)
 {
 	struct refusal r = {why, room};
 	struct load *l = &o->load;
 
 	o->load_given |= key != LOAD_DURATION;
+	note_workload(o, key);
 	switch ((enum load_option_key)key) {
 	case LOAD_VARIANT:
 		return set_variants(o, value, &r);
@@ -230,6 +256,12 @@ int load_options__set(struct load_options *o, int key, const char *value, char *
 		return set_unsigned("--port", value, 0, 65535, &l->port, &r);
 	case LOAD_NETNS:
 		return set_netns(o, value, &r);
+	case LOAD_WORKLOAD:
+	case LOAD_SERVER_MODEL:
+	case LOAD_CONNECTIONS:
+	case LOAD_CLIENT_MODEL:
+	case LOAD_BACKLOG:
+		return load_options__set_serving(o, key, value, why, room);
 	}
 	return refuse(&r, "unknown option key %d", key);
 }
@@ -270,8 +302,10 @@ static int resolve_fields(struct load_options *o, struct refusal *r)
 int load_options__resolve(struct load_options *o, char *why, size_t room)
 {
 	struct refusal r = {why, room};
-	int err = resolve_fields(o, &r);
+	int err = load_options__resolve_serving(o, why, room);
 
+	if (!err)
+		err = resolve_fields(o, &r);
 	if (err)
 		return err;
 	for (size_t i = 0; i < o->size_count && !o->field_size; i++)
@@ -301,6 +335,21 @@ struct load load_options__cell(const struct load_options *o, size_t variant, siz
 	if (o->field_size)
 		load.fields = (unsigned int)(load.message_bytes / o->field_size);
 	return load;
+}
+
+size_t load_options__cells(const struct load_options *o)
+{
+	if (o->load.workload == WORKLOAD_PROCINFO)
+		return o->model_count * o->connection_count;
+	return o->variant_count * o->size_count * o->thread_count;
+}
+
+struct load load_options__nth(const struct load_options *o, size_t n)
+{
+	if (o->load.workload == WORKLOAD_PROCINFO)
+		return load_options__serving_cell(o, n % o->model_count, n / o->model_count);
+	return load_options__cell(o, n % o->variant_count, n / o->variant_count / o->thread_count,
+				  n / o->variant_count % o->thread_count);
 }
 
 int load__rcvlowat(const struct load *load)

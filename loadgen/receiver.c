@@ -5,13 +5,13 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "loadgen/cpus.h"
 #include "loadgen/listener.h"
+#include "loadgen/offspring.h"
 #include "loadgen/options.h"
 #include "loadgen/receiver_process.h"
 
@@ -26,38 +26,9 @@ struct receiver {
 	uint32_t number;
 };
 
-/* Signals of the terminal's group are the sender's to act upon. */
-static void settle_signals(void)
-{
-	sigset_t none;
-
-	signal(SIGINT, SIG_IGN);
-	signal(SIGTERM, SIG_IGN);
-	signal(SIGHUP, SIG_IGN);
-	signal(SIGPIPE, SIG_IGN);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
-/* What the parent holds open must not stay open here, or its end would not show. */
-static void close_all_but(int a, int b)
-{
-	unsigned int low = (unsigned int)(a < b ? a : b), high = (unsigned int)(a < b ? b : a);
-
-	if (low > 3)
-		close_range(3, low - 1, 0);
-	if (high > low + 1)
-		close_range(low + 1, high - 1, 0);
-	close_range(high + 1, ~0u, 0);
-}
-
 static void child(const struct receiver_process *p, const struct cpus *cpus)
 {
-	settle_signals();
-	/* After the parent died, the signal would never come: hence the second look. */
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != p->parent)
-		_exit(1);
-	close_all_but(p->channel, p->listener);
+	offspring__settle(p->parent, p->channel, p->listener);
 	if (cpus->split)
 		sched_setaffinity(0, sizeof(cpus->receiver), &cpus->receiver);
 	receiver_process__serve(p);

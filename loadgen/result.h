@@ -6,10 +6,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "loadgen/client.h"
 #include "loadgen/cpus.h"
+#include "loadgen/netstat.h"
 #include "loadgen/pattern.h"
 #include "loadgen/receiver.h"
 #include "loadgen/sender.h"
+#include "loadgen/tcp_state.h"
 
 struct load;
 struct json_object;
@@ -22,11 +25,14 @@ struct result {
 	double elapsed_s; /* from the start until the receiver had everything */
 	struct cpu_time sender;
 	struct cpu_time receiver;
-	bool receiver_known; /* it lived to tell */
-	uint64_t checked;    /* --verify */
+	bool sender_known, receiver_known; /* they lived to tell */
+	uint64_t checked;		   /* --verify */
 	uint64_t bad;
 	unsigned int bad_connection;
 	struct pattern_mismatch first_bad;
+	struct visits visits; /* of many connections, instead of sent */
+	struct netstat netstat_before, netstat_after;
+	struct tcp_sockets sockets; /* those that sent, when the window closed */
 	struct cpus cpus;
 	unsigned int port;
 	struct failure failure;
@@ -37,6 +43,9 @@ double result__throughput(const struct result *r);
 
 /* NULL when out of memory. */
 struct json_object *result__json(const struct result *r);
+
+/* Connections answered per second of the window. */
+double result__answers_per_s(const struct result *r);
 
 /* The short summary for people, on stdout. */
 void result__print(const struct result *r);

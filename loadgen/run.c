@@ -9,6 +9,7 @@
 #include "loadgen/phase.h"
 #include "loadgen/run.h"
 #include "loadgen/send_ops.h"
+#include "loadgen/serving_run.h"
 
 struct run {
 	const struct load *load;
@@ -17,6 +18,7 @@ struct run {
 	struct listener listener;
 	struct slot *slots;
 	int *fds;
+	struct tcp_state *tcp; /* of each, when the window opened */
 	unsigned int connected;
 	struct phase phase; /* owns crew and receiver */
 	struct cpus cpus;
@@ -37,7 +39,8 @@ static int prepare(struct run *run, struct failure *f)
 		cpus__plan(&run->cpus);
 	run->slots = slot__map(load->threads);
 	run->fds = calloc(load->threads, sizeof(*run->fds));
-	if (!run->slots || !run->fds)
+	run->tcp = calloc(load->threads, sizeof(*run->tcp));
+	if (!run->slots || !run->fds || !run->tcp)
 		return failure__set(f, STATUS_FAILED, -ENOMEM, "out of memory");
 	err = listener__open(&run->listener, load, f);
 	if (err)
@@ -104,6 +107,23 @@ static int warm_up(struct run *run, struct failure *f)
 	return f->status && !err ? -ECANCELED : err;
 }
 
+static void open_tcp(struct run *run, struct result *r)
+{
+	netstat__read(&r->netstat_before);
+	for (unsigned int i = 0; i < run->load->threads; i++)
+		tcp_state__read(run->fds[i], &run->tcp[i]);
+}
+
+static void close_tcp(struct run *run, struct result *r)
+{
+	struct tcp_state now;
+
+	netstat__read(&r->netstat_after);
+	for (unsigned int i = 0; i < run->load->threads; i++)
+		if (!tcp_state__read(run->fds[i], &now))
+			tcp_sockets__add(&r->sockets, &run->tcp[i], &now);
+}
+
 static int window(struct run *run, struct result *r, struct failure *f)
 {
 	const struct load *load = run->load;
@@ -112,6 +132,7 @@ static int window(struct run *run, struct result *r, struct failure *f)
 	bool known;
 	int err;
 
+	open_tcp(run, r);
 	known = !receiver__cpu_time(run->phase.receiver, &receiver);
 	sender = cpu_time__own();
 	start = now_ns();
@@ -127,6 +148,8 @@ static int window(struct run *run, struct result *r, struct failure *f)
 	}
 	now = cpu_time__own();
 	r->sender = since(sender, now);
+	r->sender_known = true;
+	close_tcp(run, r);
 	err = receiver__cpu_time(run->phase.receiver, &now);
 	if (err == -EPIPE) /* before the workers' failures, which it explains */
 		receiver__died(run->phase.receiver, &r->failure);
@@ -215,10 +238,11 @@ static void put_away(struct run *run, int err)
 	listener__close(&run->listener);
 	slot__unmap(run->slots, run->load->threads);
 	free(run->fds);
+	free(run->tcp);
 }
 
-int run__execute(const struct load *load, struct control *control, struct result *r,
-		 struct failure *f)
+static int stream(const struct load *load, struct control *control, struct result *r,
+		  struct failure *f)
 {
 	struct run run = {
 		.load = load,
@@ -240,4 +264,11 @@ int run__execute(const struct load *load, struct control *control, struct result
 	r->cpus = run.cpus;
 	put_away(&run, err);
 	return err;
+}
+
+int run__execute(const struct load *load, struct control *control, struct result *r,
+		 struct failure *f)
+{
+	return (load->workload == WORKLOAD_PROCINFO ? serving_run__execute : stream)(load, control,
+										     r, f);
 }

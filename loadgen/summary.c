@@ -4,7 +4,7 @@
 
 #include "loadgen/hist_stats.h"
 #include "loadgen/options.h"
-#include "loadgen/result.h"
+#include "loadgen/result_parts.h"
 #include "loadgen/units.h"
 
 typedef char text[UNITS_TEXT_MAX];
@@ -46,12 +46,14 @@ static void print_zerocopy(const struct result *r)
 	       units__count_text(z->enobufs, enobufs));
 }
 
-static void print_cpu(const struct result *r)
+void result__print_cpu(const struct result *r, const char *sender, const char *receiver)
 {
-	printf("cpu         sender %.2f s user + %.2f s system", r->sender.user_s,
+	if (!r->sender_known)
+		return;
+	printf("cpu         %s %.2f s user + %.2f s system", sender, r->sender.user_s,
 	       r->sender.system_s);
 	if (r->receiver_known)
-		printf(", receiver %.2f + %.2f", r->receiver.user_s, r->receiver.system_s);
+		printf(", %s %.2f + %.2f", receiver, r->receiver.user_s, r->receiver.system_s);
 	printf("\n");
 }
 
@@ -60,6 +62,10 @@ void result__print(const struct result *r)
 	const struct load *l = r->load;
 	text size, messages, calls, bytes, received;
 
+	if (l->workload == WORKLOAD_PROCINFO) {
+		result__print_serving(r);
+		return;
+	}
 	printf("%s: %s in %u field%s, %u thread%s, %.2f s\n", l->variant,
 	       units__size_text(l->message_bytes, size), l->fields, l->fields == 1 ? "" : "s",
 	       l->threads, l->threads == 1 ? "" : "s", r->elapsed_s);
@@ -71,7 +77,7 @@ void result__print(const struct result *r)
 	       units__count_text(r->received, received));
 	print_errors(&r->sent);
 	print_zerocopy(r);
-	print_cpu(r);
+	result__print_cpu(r, "sender", "receiver");
 	if (l->verify)
 		printf("verified    %s bytes, %s of them wrong\n",
 		       units__count_text(r->checked, bytes), units__count_text(r->bad, received));
