@@ -138,6 +138,7 @@ static void add(struct visits *sum, const struct visits *one)
 	sum->started += one->started;
 	sum->answered += one->answered;
 	sum->unfinished += one->unfinished;
+	sum->unanswered += one->unanswered;
 	sum->bytes += one->bytes;
 	for (int i = 0; i < ERRNO_LIMIT; i++)
 		sum->errors[i] += one->errors[i];

@@ -27,6 +27,7 @@ struct visits {
 	uint64_t started;
 	uint64_t answered;   /* all came, up to the end of file */
 	uint64_t unfinished; /* given up, because the end was asked for */
+	uint64_t unanswered; /* given up, because nothing came for long */
 	uint64_t bytes;
 	uint64_t errors[ERRNO_LIMIT]; /* those that failed, by errno */
 	uint64_t end_ns;	      /* of the last that was answered */
@@ -72,7 +73,8 @@ struct client {
 	socklen_t length;
 	struct server_shared *shared;
 	_Atomic uint64_t deadline_ns;
-	int abort_fd; /* readable: give up what is under way */
+	int abort_fd;		      /* readable: give up what is under way */
+	_Atomic uint64_t progress_ns; /* when any connection was answered last */
 	struct visitor *visitors;
 	struct parking parking;
 };
@@ -104,6 +106,13 @@ int visit__connected(struct visit *v);
 int visit__read(struct visit *v);
 void visit__end(struct visit *v, int err, struct visitor *who);
 
-#define VISIT_TIMEOUT_MS 30000 /* a SYN sent again four times has waited 15 s */
+/*
+ * Nothing will come any more: it waits for long, and nobody was answered lately. A
+ * listener that drops the last packet of a handshake leaves such connections: the
+ * client takes them for made, the server has forgotten them.
+ */
+bool visit__is_lost(const struct visit *v, const struct client *c);
+
+#define VISIT_LOOK_MS 1000 /* how often that is asked */
 
 #endif

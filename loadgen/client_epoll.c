@@ -9,8 +9,7 @@
 #include "loadgen/client.h"
 #include "loadgen/options.h"
 
-#define EVENTS	256
-#define LOOK_MS 1000 /* how often the time-outs are looked at */
+#define EVENTS 256
 
 struct crowd {
 	struct visitor *who;
@@ -70,10 +69,11 @@ static void step(struct crowd *c, struct visit *v)
 		begin(c, v);
 }
 
-static void end_all(struct crowd *c, uint64_t begun_before, int err)
+static void end_all(struct crowd *c, bool lost_only, int err)
 {
 	for (unsigned int i = 0; i < c->count; i++)
-		if (c->places[i].fd >= 0 && c->places[i].begin_ns < begun_before)
+		if (c->places[i].fd >= 0 &&
+		    (!lost_only || visit__is_lost(&c->places[i], c->who->client)))
 			end(c, &c->places[i], err);
 }
 
@@ -88,18 +88,18 @@ static void run_crowd(struct crowd *c)
 	for (unsigned int i = 0; i < c->count && may_begin(c); i++)
 		begin(c, &c->places[i]);
 	while (c->busy) {
-		int n = epoll_wait(c->epoll, events, EVENTS, LOOK_MS);
-		uint64_t now = now_ns();
+		int n = epoll_wait(c->epoll, events, EVENTS, VISIT_LOOK_MS);
 
 		for (int i = 0; i < n; i++) {
 			if (events[i].data.ptr)
 				step(c, events[i].data.ptr);
 			else
-				end_all(c, UINT64_MAX, -ECANCELED);
+				end_all(c, false, -ECANCELED);
 			if (!c->busy)
 				return;
 		}
-		end_all(c, now - VISIT_TIMEOUT_MS * 1000000ULL, -ETIMEDOUT);
+		if (!n)
+			end_all(c, true, -ETIMEDOUT);
 	}
 }
 

@@ -12,13 +12,13 @@ static int await(const struct visit *v, const struct client *c, short events)
 			     {.fd = c->abort_fd, .events = POLLIN}};
 	int n;
 
-	do
-		n = poll(p, 2, VISIT_TIMEOUT_MS);
-	while (n < 0 && errno == EINTR);
+	do {
+		n = poll(p, 2, VISIT_LOOK_MS);
+		if (!n && visit__is_lost(v, c))
+			return -ETIMEDOUT;
+	} while (!n || (n < 0 && errno == EINTR));
 	if (n < 0)
 		return -errno;
-	if (!n)
-		return -ETIMEDOUT;
 	return p[1].revents ? -ECANCELED : 0;
 }
 

@@ -12,7 +12,7 @@ void result__add_number(struct json_object *o, const char *key, double value, co
 /* NULL where the load has no connections to be served one by one. */
 struct json_object *result__serving_json(const struct result *r);
 
-/* What TCP did, in the window; never NULL but when out of memory. */
+/* What TCP did, in the window; NULL where the protocol's counters cannot be read. */
 struct json_object *result__tcp_json(const struct result *r);
 
 void result__print_serving(const struct result *r);

@@ -26,6 +26,7 @@ struct json_object *result__serving_json(const struct result *r)
 	result__add_count(o, "started", v->started);
 	result__add_count(o, "answered", v->answered);
 	result__add_count(o, "unfinished", v->unfinished);
+	result__add_count(o, "unanswered", v->unanswered);
 	result__add_number(o, "answers_per_s", result__answers_per_s(r), "%.3f");
 	json_object_object_add(o, "connect_ns", hist__json(&v->connect, "connect"));
 	json_object_object_add(o, "accept_ns", hist__json(&v->accept, "connected..accepted"));
@@ -57,6 +58,8 @@ void result__print_serving(const struct result *r)
 	       result__answers_per_s(r));
 	if (v->unfinished)
 		printf(", %s given up at the end", units__count_text(v->unfinished, other));
+	if (v->unanswered)
+		printf(", %s never answered", units__count_text(v->unanswered, other));
 	printf("\n");
 	print_times("connect", &v->connect);
 	print_times("accepted", &v->accept);

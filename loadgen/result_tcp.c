@@ -6,10 +6,9 @@
 
 struct json_object *result__tcp_json(const struct result *r)
 {
-	struct json_object *o = json_object_new_object();
+	struct json_object *o = netstat__json(&r->netstat_before, &r->netstat_after);
 
-	json_object_object_add(o, "sending", tcp_sockets__json(&r->sockets));
-	json_object_object_add(o, "namespace",
-			       netstat__json(&r->netstat_before, &r->netstat_after));
+	if (o)
+		json_object_object_add(o, "sending", tcp_sockets__json(&r->sockets));
 	return o;
 }

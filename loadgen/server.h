@@ -72,6 +72,8 @@ struct serving;
 /* Forks it; must be called before there are threads. Closes l in the caller. */
 int serving__start(struct serving **out, struct listener *l, const struct load *load,
 		   const struct cpus *cpus, struct failure *f);
+/* Has it serve: until then it has one thread, and connections wait. */
+int serving__begin(struct serving *s, struct failure *f);
 /* Ends it and waits until it is gone. NULL is fine. */
 void serving__stop(struct serving *s);
 pid_t serving__pid(const struct serving *s);

@@ -21,6 +21,8 @@
 #define TIME_TIMEOUT_MS	 1000
 #define LEAVE_TIMEOUT_MS 1000
 
+enum { BEGIN = '!', CPU_TIME = '?' };
+
 struct serving {
 	pid_t pid; /* 0 once it was reaped */
 	int channel;
@@ -35,17 +37,20 @@ static void *run_model(void *arg)
 	_exit(STATUS_FAILED); /* it said why */
 }
 
-/* The model has a thread of its own, so that this one can wait for the parent's end. */
+/*
+ * The model has a thread of its own, so that this one can wait for the parent's end.
+ * It begins when told to: counters are opened on a process that has one thread.
+ */
 static void child(struct server *s, int channel)
 {
 	pthread_t model;
 	char question;
 
-	if (pthread_create(&model, NULL, run_model, s))
-		_exit(STATUS_FAILED);
 	while (read(channel, &question, 1) == 1) {
 		struct cpu_time t = cpu_time__own();
 
+		if (question == BEGIN && pthread_create(&model, NULL, run_model, s))
+			_exit(STATUS_FAILED);
 		if (write(channel, &t, sizeof(t)) != sizeof(t))
 			break;
 	}
@@ -147,13 +152,13 @@ int serving__fd(const struct serving *s)
 	return s->channel;
 }
 
-int serving__cpu_time(struct serving *s, struct cpu_time *t)
+static int ask(struct serving *s, char question, struct cpu_time *t)
 {
 	struct pollfd p = {.fd = s->channel, .events = POLLIN};
 	int n;
 
 	/* Not send(): who counts sends shall see the load alone. */
-	if (write(s->channel, "?", 1) != 1)
+	if (write(s->channel, &question, 1) != 1)
 		return -EPIPE;
 	do
 		n = poll(&p, 1, TIME_TIMEOUT_MS);
@@ -161,6 +166,23 @@ int serving__cpu_time(struct serving *s, struct cpu_time *t)
 	if (n <= 0)
 		return -ETIMEDOUT;
 	return read(s->channel, t, sizeof(*t)) == sizeof(*t) ? 0 : -EPIPE;
+}
+
+int serving__begin(struct serving *s, struct failure *f)
+{
+	struct cpu_time ignored;
+	int err = ask(s, BEGIN, &ignored);
+
+	if (err == -EPIPE)
+		serving__died(s, f);
+	return err ? failure__set(f, STATUS_FAILED, err, "the server does not begin: %s",
+				  strerror(-err))
+		   : 0;
+}
+
+int serving__cpu_time(struct serving *s, struct cpu_time *t)
+{
+	return ask(s, CPU_TIME, t);
 }
 
 void serving__died(struct serving *s, struct failure *f)

@@ -146,9 +146,11 @@ static int wait_parked(struct run *run, struct failure *f)
 /* Up to the first PARKED. What fails here leaves nothing to report but itself. */
 static int warm_up(struct run *run, struct failure *f)
 {
-	int err = client__create(&run->client, run->load, &run->listener,
-				 serving__shared(run->serving), f);
+	int err = serving__begin(run->serving, f);
 
+	if (!err)
+		err = client__create(&run->client, run->load, &run->listener,
+				     serving__shared(run->serving), f);
 	if (!err)
 		err = wait_parked(run, f);
 	if (!err && !f->status && run->load->warmup_s > 0 && !run->stopped) {

@@ -8,6 +8,9 @@
 #include "loadgen/listener.h"
 #include "loadgen/server.h"
 
+#define LOST_AGE_NS  10000000000ULL /* a SYN sent again three times has waited 7 s */
+#define LOST_IDLE_NS 5000000000ULL
+
 int visit__begin(struct visit *v, const struct client *c, struct visits *count)
 {
 	struct sockaddr_storage own;
@@ -78,6 +81,7 @@ static void count_answer(const struct visit *v, struct visitor *who)
 	struct visits *c = &who->visits;
 
 	c->answered++;
+	atomic_store_explicit(&who->client->progress_ns, now_ns(), memory_order_relaxed);
 	c->bytes += v->length;
 	c->end_ns = now_ns();
 	hist_add(&c->connect, v->connected_ns - v->begin_ns);
@@ -103,12 +107,23 @@ static void count_failure(int err, struct visitor *who)
 			     err == -EBADMSG ? "the answer is not two processes" : strerror(-err));
 }
 
+bool visit__is_lost(const struct visit *v, const struct client *c)
+{
+	uint64_t now = now_ns();
+
+	return now - v->begin_ns >= LOST_AGE_NS &&
+	       between(atomic_load_explicit(&c->progress_ns, memory_order_relaxed), now) >=
+		       LOST_IDLE_NS;
+}
+
 void visit__end(struct visit *v, int err, struct visitor *who)
 {
 	if (!err && !is_answer(v))
 		err = -EBADMSG;
 	if (err == -ECANCELED)
 		who->visits.unfinished++;
+	else if (err == -ETIMEDOUT)
+		who->visits.unanswered++;
 	else if (err)
 		count_failure(err, who);
 	else

@@ -42,10 +42,13 @@ static const struct event events[] = {
 	{"task-clock", "ns", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK, 2},
 	{"context-switches", "", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES, 2},
 	{"cpu-migrations", "", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS, 2},
+	{"stalled-cycles-frontend", "", PERF_TYPE_HARDWARE, PERF_COUNT_HW_STALLED_CYCLES_FRONTEND,
+	 3},
+	{"stalled-cycles-backend", "", PERF_TYPE_HARDWARE, PERF_COUNT_HW_STALLED_CYCLES_BACKEND, 3},
 	{"page-faults", "", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS, 2},
 };
 #define EVENT_COUNT (sizeof(events) / sizeof(events[0]))
-#define GROUP_COUNT 3
+#define GROUP_COUNT 4
 
 struct counter_events {
 	size_t count;
@@ -174,7 +177,7 @@ static int add(struct counters *c, const char *name, const char *unit, const cha
 
 static void add_standard(struct counters *c, const struct pmu *pmu, bool hybrid)
 {
-	int leaders[GROUP_COUNT] = {-1, -1, -1};
+	int leaders[GROUP_COUNT] = {-1, -1, -1, -1};
 	struct perf_event_attr attr;
 	bool software;
 	size_t i;

@@ -71,7 +71,8 @@ static int fail_generator(struct run_result *r, const struct generator *g, int e
 
 static int plan_hooks(struct run_result *r, const struct run_setup *setup)
 {
-	const struct send_ops *ops = variants__find(setup->load.variant);
+	const struct send_ops *ops =
+		setup->load.variant ? variants__find(setup->load.variant) : NULL;
 	struct kernel_facts facts = measure__facts(setup->features);
 	char text[700];
 

@@ -27,8 +27,12 @@ static json_object *time_text(const struct timespec *when)
 
 void record__cell_name(const struct load *load, char *name, size_t size)
 {
-	snprintf(name, size, "%s,%zuB,%uf,%ut", load->variant, load->message_bytes, load->fields,
-		 load->threads);
+	if (load->workload == WORKLOAD_PROCINFO)
+		snprintf(name, size, "procinfo,%s,%uc,%s,%ub", load->server_model,
+			 load->connections, client_model_name(load->client_model), load->backlog);
+	else
+		snprintf(name, size, "%s,%zuB,%uf,%ut", load->variant, load->message_bytes,
+			 load->fields, load->threads);
 }
 
 static json_object *run_block(const struct run_setup *setup, const struct record_context *context)
@@ -85,20 +89,45 @@ static bool is_loopback(const char *address)
 	return inet_pton(AF_INET6, address, &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
 }
 
-static json_object *load_block(const struct run_result *r, const struct load *load,
-			       struct unmeasured *u)
+static void add_messages(json_object *o, const struct load *load)
 {
-	bool loopback = is_loopback(load->address);
-	json_object *o = json_object_new_object(), *pinning = NULL;
-
 	add_string(o, "variant", load->variant);
 	add_string(o, "server_model", "threaded");
+	add_string(o, "client_model", NULL);
 	json_object_object_add(o, "message_bytes", json_object_new_uint64(load->message_bytes));
 	json_object_object_add(o, "fields", json_object_new_int((int)load->fields));
 	json_object_object_add(o, "threads", json_object_new_int((int)load->threads));
 	json_object_object_add(o, "connections", json_object_new_int((int)load->threads));
 	json_object_object_add(o, "inflight", json_object_new_int((int)load->inflight));
 	json_object_object_add(o, "rcvlowat", json_object_new_int(load__rcvlowat(load)));
+}
+
+/* Many connections have no messages of a size: what belongs to these is null. */
+static void add_connections(json_object *o, const struct load *load)
+{
+	static const char *const none[] = {"variant", "message_bytes", "fields",
+					   "threads", "inflight",      "rcvlowat"};
+	size_t i;
+
+	for (i = 0; i < sizeof(none) / sizeof(none[0]); i++)
+		json_object_object_add(o, none[i], NULL);
+	add_string(o, "server_model", load->server_model);
+	add_string(o, "client_model", client_model_name(load->client_model));
+	json_object_object_add(o, "connections", json_object_new_int((int)load->connections));
+	json_object_object_add(o, "backlog", json_object_new_int((int)load->backlog));
+}
+
+static json_object *load_block(const struct run_result *r, const struct load *load,
+			       struct unmeasured *u)
+{
+	bool loopback = is_loopback(load->address);
+	json_object *o = json_object_new_object(), *pinning = NULL;
+
+	add_string(o, "workload", workload_name(load->workload));
+	if (load->workload == WORKLOAD_PROCINFO)
+		add_connections(o, load);
+	else
+		add_messages(o, load);
 	json_object_object_add(o, "warmup_s", json_object_new_double(load->warmup_s));
 	json_object_object_add(o, "duration_s",
 			       load->messages ? NULL : json_object_new_double(load->duration_s));
@@ -119,6 +148,7 @@ static json_object *load_block(const struct run_result *r, const struct load *lo
 	return o;
 }
 
+#define NO_SKBS "no hook looks at the packets that a send becomes"
 #define NO_LOAD "a program was observed, no load was run"
 
 /* What was observed; null where a load was run. */
@@ -214,8 +244,13 @@ static void warn_assumed(const struct totals *t, json_object *list)
 
 static unsigned int busy_threads(const struct run_setup *setup)
 {
-	const struct send_ops *ops = setup->target ? NULL : variants__find(setup->load.variant);
+	const struct send_ops *ops;
 
+	if (setup->target)
+		return 0;
+	if (setup->load.workload == WORKLOAD_PROCINFO)
+		return 2;
+	ops = variants__find(setup->load.variant);
 	return !ops || ops->flags & SEND_NOTHING ? 0 : 2 * setup->load.threads;
 }
 
@@ -242,6 +277,42 @@ static json_object *warnings(const struct run_result *r, const struct run_setup 
 	return list;
 }
 
+/* A block that the load generator made, which stands beside its own counts. */
+static json_object *taken(json_object *app, const char *key)
+{
+	json_object *block = NULL;
+
+	if (!json_object_object_get_ex(app, key, &block))
+		return NULL;
+	json_object_get(block);
+	json_object_object_del(app, key);
+	return block;
+}
+
+static json_object *tcp_block(const struct run_result *r, const struct run_setup *setup,
+			      struct unmeasured *u)
+{
+	json_object *tcp = taken(r->app, "tcp"), *sending;
+
+	if (!tcp) {
+		unmeasured__add(u, "tcp",
+				setup->target
+					? "the protocol's own counters are read of loads alone"
+				: r->app ? "/proc/self/net/netstat could not be read"
+					 : r->error);
+		return NULL;
+	}
+	json_object_object_get_ex(tcp, "sending", &sending);
+	if (!sending)
+		unmeasured__add(u, "tcp.sending",
+				"each socket that sent was closed within the window");
+	json_object_object_add(tcp, "skbs_per_send", NULL);
+	json_object_object_add(tcp, "frags_per_skb", NULL);
+	unmeasured__add(u, "tcp.skbs_per_send", NO_SKBS);
+	unmeasured__add(u, "tcp.frags_per_skb", NO_SKBS);
+	return tcp;
+}
+
 json_object *record__build(const struct run_result *r, const struct run_setup *setup,
 			   const struct record_context *context)
 {
@@ -258,6 +329,8 @@ json_object *record__build(const struct run_result *r, const struct run_setup *s
 	json_object_object_add(o, "plan", plan_block(r));
 	json_object_object_add(o, "load", setup->target ? NULL : load_block(r, &setup->load, &u));
 	json_object_object_add(o, "observed", observed_block(r, setup));
+	json_object_object_add(o, "serving", taken(r->app, "serving"));
+	json_object_object_add(o, "tcp", tcp_block(r, setup, &u));
 	json_object_object_add(o, "app", json_object_get(r->app));
 	if (setup->target)
 		unmeasured__add(&u, "load", NO_LOAD);
@@ -267,8 +340,6 @@ json_object *record__build(const struct run_result *r, const struct run_setup *s
 	json_object_object_add(o, "by", record__by(r, setup));
 	json_object_object_add(o, "zerocopy", record__zerocopy(r, setup, &u));
 	json_object_object_add(o, "receiver", receiver_block(r, &u));
-	json_object_object_add(o, "tcp", NULL);
-	unmeasured__add(&u, "tcp", "the protocol's own counters are not read");
 	json_object_object_add(o, "counters", record__counters(r, setup, &u));
 	json_object_object_add(o, "lost", record__lost(r, &u));
 	json_object_object_add(o, "observer", observer_block(r, setup, &u));
