@@ -299,6 +299,26 @@ static int resolve_fields(struct load_options *o, struct refusal *r)
 	return 0;
 }
 
+/* What waits for more than an answer, or for no answer at all, would wait for ever. */
+static int check_request(const struct load_options *o, struct refusal *r)
+{
+	if (o->load.workload != WORKLOAD_REQUEST)
+		return 0;
+	for (size_t i = 0; i < o->variant_count; i++)
+		if (variants__find(o->variants[i])->flags & SEND_NOTHING)
+			return refuse(r,
+				      "--variant %s sends nothing: --workload request needs an "
+				      "answer",
+				      o->variants[i]);
+	for (size_t i = 0; i < o->size_count; i++)
+		if (o->load.rcvlowat > o->sizes[i])
+			return refuse(r,
+				      "--rcvlowat %zu is more than an answer of %zu bytes: give "
+				      "less",
+				      o->load.rcvlowat, o->sizes[i]);
+	return 0;
+}
+
 int load_options__resolve(struct load_options *o, char *why, size_t room)
 {
 	struct refusal r = {why, room};
@@ -314,6 +334,9 @@ int load_options__resolve(struct load_options *o, char *why, size_t room)
 				      "--fields %u: more than the %zu bytes of a message, give at "
 				      "most --fields %zu",
 				      o->load.fields, o->sizes[i], o->sizes[i]);
+	err = check_request(o, &r);
+	if (err)
+		return err;
 	if (o->load.messages && o->duration_given)
 		return refuse(&r, "--messages and --duration both say when to end: leave one out");
 	if (o->load.netns && !o->address_given)
@@ -360,6 +383,8 @@ int load__rcvlowat(const struct load *load)
 
 	if (load->rcvlowat)
 		return (int)load->rcvlowat;
+	if (load->workload == WORKLOAD_REQUEST)
+		return 1; /* the last byte is what is waited for */
 	if (bulk < RCVLOWAT_BULK_MIN)
 		bulk = RCVLOWAT_BULK_MIN;
 	if (bulk > RCVLOWAT_BULK_MAX)

@@ -44,6 +44,7 @@ int receiver__start(struct receiver **receiver, struct listener *l, struct slot 
 		.slots = slots,
 		.message_bytes = load->message_bytes,
 		.verify = load->verify,
+		.asks = load->workload == WORKLOAD_REQUEST,
 	};
 	struct receiver *r = calloc(1, sizeof(*r));
 	int pair[2], err;

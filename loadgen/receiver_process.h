@@ -33,6 +33,7 @@ struct receiver_process {
 	struct slot *slots;
 	size_t message_bytes;
 	bool verify;
+	bool asks; /* for each message (requests.h) */
 };
 
 /* Serves until the other end of the channel closes. */

@@ -13,6 +13,21 @@ double result__throughput(const struct result *r)
 	return r->elapsed_s > 0 ? (double)r->received * 8 / r->elapsed_s : 0;
 }
 
+const struct hist *result__latency(const struct result *r, const char **span)
+{
+	switch (r->load->workload) {
+	case WORKLOAD_PROCINFO:
+		*span = "connect..answer";
+		return &r->visits.answer;
+	case WORKLOAD_REQUEST:
+		*span = "request..answer";
+		return &r->requests;
+	default:
+		*span = "message";
+		return &r->sent.latency;
+	}
+}
+
 void result__add_count(struct json_object *o, const char *key, uint64_t value)
 {
 	json_object_object_add(o, key, json_object_new_uint64(value));
@@ -141,6 +156,8 @@ static void add_cpu(struct json_object *o, const struct result *r)
 static void add_sent(struct json_object *o, const struct result *r)
 {
 	bool procinfo = is_procinfo(r);
+	const struct hist *latency;
+	const char *span;
 
 	result__add_count(o, "messages", procinfo ? r->visits.answered : r->sent.messages);
 	result__add_count(o, "bytes", procinfo ? r->visits.bytes : r->sent.bytes);
@@ -151,9 +168,8 @@ static void add_sent(struct json_object *o, const struct result *r)
 	result__add_number(o, "throughput_bps", result__throughput(r), "%.0f");
 	result__add_number(o, "elapsed_s", r->elapsed_s, "%.9f");
 	add_cpu(o, r);
-	json_object_object_add(o, "message_latency_ns",
-			       procinfo ? hist__json(&r->visits.answer, "connect..answer")
-					: hist__json(&r->sent.latency, "message"));
+	latency = result__latency(r, &span);
+	json_object_object_add(o, "message_latency_ns", hist__json(latency, span));
 }
 
 struct json_object *result__json(const struct result *r)

@@ -21,6 +21,7 @@ struct result {
 	const struct load *load;
 	bool zerocopy; /* the variant asks for it */
 	struct sent sent;
+	struct hist requests; /* where each message was asked for */
 	uint64_t received;
 	double elapsed_s; /* from the start until the receiver had everything */
 	struct cpu_time sender;
@@ -37,6 +38,9 @@ struct result {
 	unsigned int port;
 	struct failure failure;
 };
+
+/* The time of a message, as its workload counts it, and what that spans. */
+const struct hist *result__latency(const struct result *r, const char **span);
 
 /* Payload bits received per second of the window. */
 double result__throughput(const struct result *r);

@@ -157,7 +157,7 @@ static int window(struct run *run, struct result *r, struct failure *f)
 	if (r->receiver_known)
 		r->receiver = since(receiver, now);
 	crew__failure(run->phase.crew, &r->failure);
-	crew__sum(run->phase.crew, &r->sent, &r->received, &end);
+	crew__sum(run->phase.crew, &r->sent, &r->requests, &r->received, &end);
 	r->elapsed_s = (double)(end - start) / 1e9;
 	return 0;
 }

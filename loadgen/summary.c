@@ -9,17 +9,18 @@
 
 typedef char text[UNITS_TEXT_MAX];
 
-static void print_latency(const struct hist *h)
+static void print_latency(const struct hist *h, const char *span)
 {
 	text p50, p99, p999, max;
 
 	if (!h->count)
 		return;
-	printf("latency     p50 %s   p99 %s   p99.9 %s   max %s   a message\n",
+	printf("latency     p50 %s   p99 %s   p99.9 %s   max %s   %s\n",
 	       units__time_text((double)hist__percentile(h, 500), p50),
 	       units__time_text((double)hist__percentile(h, 990), p99),
 	       units__time_text((double)hist__percentile(h, 999), p999),
-	       units__time_text((double)h->max, max));
+	       units__time_text((double)h->max, max),
+	       strcmp(span, "message") ? "from the request" : "a message");
 }
 
 static void print_errors(const struct sent *s)
@@ -61,6 +62,8 @@ void result__print(const struct result *r)
 {
 	const struct load *l = r->load;
 	text size, messages, calls, bytes, received;
+	const struct hist *latency;
+	const char *span;
 
 	if (l->workload == WORKLOAD_PROCINFO) {
 		result__print_serving(r);
@@ -70,7 +73,8 @@ void result__print(const struct result *r)
 	       units__size_text(l->message_bytes, size), l->fields, l->fields == 1 ? "" : "s",
 	       l->threads, l->threads == 1 ? "" : "s", r->elapsed_s);
 	printf("throughput  %.2f Gbit/s\n", result__throughput(r) / 1e9);
-	print_latency(&r->sent.latency);
+	latency = result__latency(r, &span);
+	print_latency(latency, span);
 	printf("sent        %s messages, %s send calls, %s bytes (%s received)\n",
 	       units__count_text(r->sent.messages, messages),
 	       units__count_text(r->sent.calls, calls), units__count_text(r->sent.bytes, bytes),

@@ -31,8 +31,9 @@ void record__cell_name(const struct load *load, char *name, size_t size)
 		snprintf(name, size, "procinfo,%s,%uc,%s,%ub", load->server_model,
 			 load->connections, client_model_name(load->client_model), load->backlog);
 	else
-		snprintf(name, size, "%s,%zuB,%uf,%ut", load->variant, load->message_bytes,
-			 load->fields, load->threads);
+		snprintf(name, size, "%s%s,%zuB,%uf,%ut",
+			 load->workload == WORKLOAD_REQUEST ? "request," : "", load->variant,
+			 load->message_bytes, load->fields, load->threads);
 }
 
 static json_object *run_block(const struct run_setup *setup, const struct record_context *context)

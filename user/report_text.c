@@ -80,6 +80,8 @@ static void load_line(const struct cells *cells, FILE *out)
 	fprintf(out, "%.0f field%s", fields, fields == 1 ? "" : "s");
 	if (!cells__vary(cells, "/load/message_bytes"))
 		fprintf(out, " = %s a message", units__size_text((size_t)bytes, size));
+	if (!strcmp(record__string(r, "/load/workload"), "request"))
+		fputs(" | each asked for", out);
 	if (!cells__vary(cells, "/load/threads"))
 		fprintf(out, " | %.0f thread%s", threads, threads == 1 ? "" : "s");
 	fprintf(out, " | %s",
