@@ -88,6 +88,8 @@ static int drain(struct worker *w)
 	if (!(w->crew->ops->flags & SEND_NOTHING)) {
 		push_tail(s->fd);
 		set_mark(w, 1);
+		if (w->crew->load->peer)
+			receiver__expect(w->receiver, w->index, total);
 		err = slot__await(w->slot, total);
 	}
 	w->end_ns = now_ns();

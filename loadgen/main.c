@@ -14,6 +14,7 @@
 #include "loadgen/posix.h"
 #include "loadgen/run.h"
 #include "loadgen/send_ops.h"
+#include "loadgen/serve.h"
 #include "loadgen/serve_ops.h"
 #include "loadgen/units.h"
 
@@ -103,6 +104,7 @@ static const struct argp loadgen_argp = {
 	.options = options,
 	.parser = parse,
 	.children = children,
+	.args_doc = "\nserve [--address=ADDR] [--port=N]",
 	.doc = "Make TCP sends from this process to one that it forks, and time them.\v"
 	       "Exit status: 0 done, 1 failed while running, 2 wrong usage, 3 this system cannot "
 	       "do it.",
@@ -184,6 +186,8 @@ int main(int argc, char **argv)
 			invalid ? "send variant" : "server model", invalid ? invalid : model);
 		return STATUS_FAILED;
 	}
+	if (argc > 1 && !strcmp(argv[1], "serve"))
+		return serve__main(argc - 1, argv + 1);
 	argp_err_exit_status = STATUS_USAGE;
 	if (argp_parse(&loadgen_argp, argc, argv, 0, NULL, &a))
 		return STATUS_USAGE;

@@ -53,6 +53,7 @@ struct load {
 				chooses */
 	const char *address; /* the receiver listens on it */
 	unsigned int port;   /* 0: any free one */
+	const char *peer;    /* HOST:PORT of a receiver elsewhere, or NULL */
 	const char *netns;   /* named namespace of the receiver, or NULL */
 	enum workload workload;
 	/* Of procinfo alone: */
@@ -84,6 +85,7 @@ struct load_options {
 	bool load_given; /* any option but --duration */
 	bool models_all;
 	bool client_given;
+	bool port_given;
 	const char *stream_given;   /* an option of messages, or NULL */
 	const char *procinfo_given; /* one of many connections, or NULL */
 	struct load load;
@@ -154,6 +156,7 @@ enum load_option_key {
 	LOAD_CONNECTIONS,
 	LOAD_CLIENT_MODEL,
 	LOAD_BACKLOG,
+	LOAD_PEER,
 };
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "loadgen/options.h"
 #include "loadgen/options_serving.h"
+#include "loadgen/peer.h"
 #include "loadgen/send_ops.h"
 #include "loadgen/units.h"
 
@@ -182,6 +183,19 @@ static int set_address(struct load_options *o, const char *value, struct refusal
 	return 0;
 }
 
+static int set_peer(struct load_options *o, const char *value, struct refusal *r)
+{
+	char host[256], port[8];
+
+	if (peer__split(value, host, sizeof(host), port))
+		return refuse(r,
+			      "--peer %s: give HOST:PORT as loadgen serve there says, or "
+			      "[ADDRESS]:PORT for IPv6",
+			      value);
+	o->load.peer = value;
+	return 0;
+}
+
 static int set_netns(struct load_options *o, const char *value, struct refusal *r)
 {
 	if (!value[0] || value[0] == '.' || strchr(value, '/') || strlen(value) > 200)
@@ -202,7 +216,7 @@ static void note_workload(struct load_options *o, int key)
 		[LOAD_INFLIGHT - LOAD_VARIANT] = "--inflight",
 		[LOAD_VERIFY - LOAD_VARIANT] = "--verify",
 		[LOAD_RCVLOWAT - LOAD_VARIANT] = "--rcvlowat",
-		[LOAD_BACKLOG - LOAD_VARIANT] = NULL,
+		[LOAD_PEER - LOAD_VARIANT] = "--peer",
 	};
 
 	if (of_messages[key - LOAD_VARIANT])
@@ -253,9 +267,12 @@ int load_options__set(struct load_options *o, int key, const char *value, char *
 	case LOAD_ADDRESS:
 		return set_address(o, value, &r);
 	case LOAD_PORT:
+		o->port_given = true;
 		return set_unsigned("--port", value, 0, 65535, &l->port, &r);
 	case LOAD_NETNS:
 		return set_netns(o, value, &r);
+	case LOAD_PEER:
+		return set_peer(o, value, &r);
 	case LOAD_WORKLOAD:
 	case LOAD_SERVER_MODEL:
 	case LOAD_CONNECTIONS:
@@ -339,6 +356,13 @@ int load_options__resolve(struct load_options *o, char *why, size_t room)
 		return err;
 	if (o->load.messages && o->duration_given)
 		return refuse(&r, "--messages and --duration both say when to end: leave one out");
+	if (o->load.peer && (o->address_given || o->port_given || o->load.netns))
+		return refuse(&r,
+			      "--peer %s says where the receiver is: leave --address, --port "
+			      "and --netns out",
+			      o->load.peer);
+	if (o->load.peer && o->load.workload == WORKLOAD_REQUEST)
+		return refuse(&r, "--peer %s: it takes --workload stream alone", o->load.peer);
 	if (o->load.netns && !o->address_given)
 		return refuse(&r,
 			      "--netns %s: give --address too, one of that namespace that can be "

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,6 +14,7 @@
 #include "loadgen/listener.h"
 #include "loadgen/offspring.h"
 #include "loadgen/options.h"
+#include "loadgen/peer.h"
 #include "loadgen/receiver_process.h"
 
 #define ADOPT_TIMEOUT_MS 8000 /* above the time an accept may take */
@@ -24,15 +26,20 @@ struct receiver {
 	int channel;
 	pthread_mutex_t asking; /* guards the conversation and its number */
 	uint32_t number;
+	struct failure *last_words; /* in memory that both share */
 };
 
-static void child(const struct receiver_process *p, const struct cpus *cpus)
+static void child(const struct receiver_process *p, const struct cpus *cpus, const char *peer,
+		  struct failure *last_words)
 {
 	offspring__settle(p->parent, p->channel, p->listener);
 	if (cpus->split)
 		sched_setaffinity(0, sizeof(cpus->receiver), &cpus->receiver);
-	receiver_process__serve(p);
-	_exit(0);
+	if (!peer)
+		receiver_process__serve(p);
+	else
+		peer_agent__serve(p, peer, last_words);
+	_exit(last_words->status);
 }
 
 int receiver__start(struct receiver **receiver, struct listener *l, struct slot *slots,
@@ -42,6 +49,7 @@ int receiver__start(struct receiver **receiver, struct listener *l, struct slot 
 		.listener = l->fd,
 		.parent = getpid(),
 		.slots = slots,
+		.slot_count = load->threads,
 		.message_bytes = load->message_bytes,
 		.verify = load->verify,
 		.asks = load->workload == WORKLOAD_REQUEST,
@@ -50,7 +58,11 @@ int receiver__start(struct receiver **receiver, struct listener *l, struct slot 
 	int pair[2], err;
 
 	*receiver = NULL;
-	if (!r || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)) {
+	if (r)
+		r->last_words = mmap(NULL, sizeof(*r->last_words), PROT_READ | PROT_WRITE,
+				     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (!r || r->last_words == MAP_FAILED ||
+	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)) {
 		err = -errno;
 		free(r);
 		return failure__set(f, STATUS_FAILED, err, "cannot start the receiver: %m");
@@ -60,7 +72,7 @@ int receiver__start(struct receiver **receiver, struct listener *l, struct slot 
 	p.channel = pair[1];
 	r->pid = fork();
 	if (!r->pid)
-		child(&p, cpus);
+		child(&p, cpus, load->peer, r->last_words);
 	err = r->pid < 0 ? -errno : 0;
 	close(pair[1]);
 	listener__close(l);
@@ -89,6 +101,7 @@ void receiver__stop(struct receiver *r)
 	}
 	close(r->channel);
 	pthread_mutex_destroy(&r->asking);
+	munmap(r->last_words, sizeof(*r->last_words));
 	free(r);
 }
 
@@ -143,6 +156,14 @@ int receiver__mark(struct receiver *r, unsigned int slot, int bytes)
 	return ask(r, &q, &reply, TIME_TIMEOUT_MS);
 }
 
+int receiver__expect(struct receiver *r, unsigned int slot, uint64_t bytes)
+{
+	struct receiver_request q = {.type = RECEIVER_EXPECT, .slot = slot, .bytes = bytes};
+	struct receiver_reply reply;
+
+	return ask(r, &q, &reply, TIME_TIMEOUT_MS);
+}
+
 int receiver__adopt(struct receiver *r, unsigned int slot, unsigned int port, struct failure *f)
 {
 	struct receiver_request q = {.type = RECEIVER_ADOPT, .slot = slot, .port = port};
@@ -175,6 +196,7 @@ void receiver__died(struct receiver *r, struct failure *f)
 	if (!r->pid || waitpid(r->pid, &status, 0) != r->pid)
 		return;
 	r->pid = 0;
+	failure__adopt(f, r->last_words);
 	if (WIFSIGNALED(status))
 		failure__set(f, STATUS_FAILED, -EPIPE,
 			     "the receiver process died (signal %d) before the run was over",

@@ -111,8 +111,8 @@ static void ask(struct connection *c, size_t message_bytes, bool verify)
 static void finish(struct connection *c)
 {
 	atomic_store(&c->slot->socket, 0);
-	slot__end(c->slot);
 	close(c->fd);
+	slot__end(c->slot); /* whoever waited for it may now take the slot away */
 	free(c->buffer);
 	free(c);
 }
@@ -170,6 +170,14 @@ fail:
 	return -err;
 }
 
+int receiver_process__take(const struct receiver_process *p, int fd, unsigned int slot,
+			   uint32_t connection)
+{
+	p->slots[slot].verified.connection = connection;
+	p->slots[slot].verified.message_bytes = p->message_bytes;
+	return start_thread(p, fd, &p->slots[slot]);
+}
+
 /* Whoever else connected to our port is turned away: only our sender's counts. */
 static int accept_from(int listener, unsigned int port)
 {
@@ -194,15 +202,12 @@ static int accept_from(int listener, unsigned int port)
 
 static int adopt(const struct receiver_process *p, const struct receiver_request *q)
 {
-	struct slot *slot = &p->slots[q->slot];
 	int fd = accept_from(p->listener, q->port);
 	int err;
 
 	if (fd < 0)
 		return fd;
-	slot->verified.connection = q->port;
-	slot->verified.message_bytes = p->message_bytes;
-	err = start_thread(p, fd, slot);
+	err = receiver_process__take(p, fd, q->slot, q->port);
 	if (err)
 		close(fd);
 	return err;
@@ -233,7 +238,7 @@ void receiver_process__serve(const struct receiver_process *p)
 			reply.err = adopt(p, &q);
 		else if (q.type == RECEIVER_MARK)
 			reply.err = set_mark(p, &q);
-		else
+		else if (q.type == RECEIVER_CPU_TIME)
 			reply.time = cpu_time__own();
 		if (write(p->channel, &reply, sizeof(reply)) != sizeof(reply))
 			return;

@@ -189,6 +189,7 @@ struct json_object *result__json(const struct result *r)
 	add_privilege(o);
 	json_object_object_add(o, "pinning", pinning_json(r));
 	result__add_count(o, "port", r->port);
+	json_object_object_add(o, "peer", r->peer[0] ? json_object_new_string(r->peer) : NULL);
 	if (r->failure.status)
 		json_object_object_add(o, "error", json_object_new_string(r->failure.text));
 	return o;

@@ -36,6 +36,7 @@ struct result {
 	struct tcp_sockets sockets; /* those that sent, when the window closed */
 	struct cpus cpus;
 	unsigned int port;
+	char peer[96]; /* the receiver's machine, in its own words; empty: this one */
 	struct failure failure;
 };
 

@@ -6,6 +6,7 @@
 
 #include "loadgen/listener.h"
 #include "loadgen/options.h"
+#include "loadgen/peer.h"
 #include "loadgen/phase.h"
 #include "loadgen/run.h"
 #include "loadgen/send_ops.h"
@@ -16,6 +17,7 @@ struct run {
 	const struct send_ops *ops;
 	struct control *control;
 	struct listener listener;
+	struct peer peer;
 	struct slot *slots;
 	int *fds;
 	struct tcp_state *tcp; /* of each, when the window opened */
@@ -35,14 +37,15 @@ static int prepare(struct run *run, struct failure *f)
 	const struct load *load = run->load;
 	int err;
 
-	if (load->pinning == PIN_AUTO)
+	if (load->pinning == PIN_AUTO && !load->peer) /* else all are ours */
 		cpus__plan(&run->cpus);
 	run->slots = slot__map(load->threads);
 	run->fds = calloc(load->threads, sizeof(*run->fds));
 	run->tcp = calloc(load->threads, sizeof(*run->tcp));
 	if (!run->slots || !run->fds || !run->tcp)
 		return failure__set(f, STATUS_FAILED, -ENOMEM, "out of memory");
-	err = listener__open(&run->listener, load, f);
+	err = load->peer ? peer__open(&run->peer, &run->listener, load, f)
+			 : listener__open(&run->listener, load, f);
 	if (err)
 		return err;
 	err = receiver__start(&run->phase.receiver, &run->listener, run->slots, load, &run->cpus,
@@ -51,7 +54,8 @@ static int prepare(struct run *run, struct failure *f)
 		return err;
 	if (run->cpus.split)
 		sched_setaffinity(0, sizeof(run->cpus.sender), &run->cpus.sender);
-	return control__hello(run->control, getpid(), receiver__pid(run->phase.receiver), f);
+	return control__hello(run->control, getpid(),
+			      load->peer ? 0 : receiver__pid(run->phase.receiver), f);
 }
 
 static int own_port(int fd)
@@ -75,7 +79,12 @@ static int connect_all(struct run *run, struct failure *f)
 			return fd;
 		run->fds[run->connected] = fd;
 		port = own_port(fd);
-		err = receiver__adopt(run->phase.receiver, run->connected, (unsigned int)port, f);
+		err = run->load->peer ? peer__introduce(&run->peer, fd, run->connected,
+							(uint32_t)port, run->load, f)
+				      : 0;
+		if (!err)
+			err = receiver__adopt(run->phase.receiver, run->connected,
+					      (unsigned int)port, f);
 		if (!err)
 			receiver__mark(run->phase.receiver, run->connected,
 				       load__rcvlowat(run->load));
@@ -222,6 +231,7 @@ static int conduct(struct run *run, struct result *r, struct failure *f)
 	if (!err && run->load->verify)
 		judge_verification(run, checked_before, r);
 	r->port = run->listener.port;
+	memcpy(r->peer, run->peer.machine, sizeof(r->peer));
 	return err;
 }
 

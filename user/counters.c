@@ -230,7 +230,7 @@ void counters__enable(struct counters *c, bool enable)
 {
 	size_t i;
 
-	for (i = 0; i < c->count; i++)
+	for (i = 0; c && i < c->count; i++)
 		if (c->fds[i] >= 0)
 			ioctl(c->fds[i], enable ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE,
 			      0);
@@ -263,6 +263,8 @@ size_t counters__read(struct counters *c, const struct counter_value **values)
 {
 	size_t i;
 
+	if (!c)
+		return 0;
 	for (i = 0; i < c->count; i++)
 		if (c->fds[i] >= 0)
 			read_one(&c->values[i], c->fds[i]);

@@ -89,8 +89,12 @@ static void describe(struct arguments *a, const char *program, const struct load
 	else
 		add_argument(a, "--duration=%.9f", load->duration_s);
 	add_argument(a, "--pin=%s", load->pinning == PIN_AUTO ? "auto" : "none");
-	add_argument(a, "--address=%s", load->address);
-	add_argument(a, "--port=%u", load->port);
+	if (load->peer) {
+		add_argument(a, "--peer=%s", load->peer);
+	} else {
+		add_argument(a, "--address=%s", load->address);
+		add_argument(a, "--port=%u", load->port);
+	}
 	if (load->netns)
 		add_argument(a, "--netns=%s", load->netns);
 	add_argument(a, "--control=%d", fd);

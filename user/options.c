@@ -199,8 +199,7 @@ static const struct argp argp = {
 	       "copied.\v"
 	       "doctor tells what can be measured here; crosscheck compares the counts with those "
 	       "of bcc. Needs root: sudo; the load runs as the user who called it.\n"
-	       "Exit status: 0 done, 1 failed while running, 2 wrong usage, 3 this system cannot "
-	       "measure what was asked.",
+	       "Exit status: 0 done, 1 failed while running, 2 wrong usage, 3 this system cannot.",
 };
 
 void options__parse(struct options *o, int argc, char **argv)

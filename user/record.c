@@ -121,7 +121,7 @@ static void add_connections(json_object *o, const struct load *load)
 static json_object *load_block(const struct run_result *r, const struct load *load,
 			       struct unmeasured *u)
 {
-	bool loopback = is_loopback(load->address);
+	bool loopback = !load->peer && is_loopback(load->address);
 	json_object *o = json_object_new_object(), *pinning = NULL;
 
 	add_string(o, "workload", workload_name(load->workload));
@@ -135,15 +135,16 @@ static json_object *load_block(const struct run_result *r, const struct load *lo
 	json_object_object_add(o, "messages_per_thread",
 			       load->messages ? json_object_new_uint64(load->messages) : NULL);
 	json_object_object_add(o, "verify", json_object_new_boolean(load->verify));
-	add_string(o, "address", load->address);
+	add_string(o, "address", load->peer ? load->peer : load->address);
 	add_string(o, "netns", load->netns);
 	add_string(o, "link", loopback ? "loopback" : NULL);
 	add_string(o, "device", loopback ? "lo" : NULL);
 	if (!loopback)
 		unmeasured__add(u, "load.device", "the route to the receiver is not looked up");
-	add_string(o, "peer", NULL);
+	add_string(o, "peer", load->peer);
 	json_object_object_add(o, "sender_pid", json_object_new_int(r->sender_pid));
-	json_object_object_add(o, "receiver_pid", json_object_new_int(r->receiver_pid));
+	json_object_object_add(o, "receiver_pid",
+			       load->peer ? NULL : json_object_new_int(r->receiver_pid));
 	json_object_object_get_ex(r->app, "pinning", &pinning);
 	json_object_object_add(o, "pinning", json_object_get(pinning));
 	return o;
@@ -173,13 +174,14 @@ static json_object *observed_block(const struct run_result *r, const struct run_
 	return o;
 }
 
-static json_object *receiver_block(const struct run_result *r, struct unmeasured *u)
+static json_object *receiver_block(const struct run_result *r, bool peer, struct unmeasured *u)
 {
 	const struct plan_entry *entry = &r->plan.entries[HOOK_RECEIVER_COPY];
 	json_object *o;
 
-	if (!entry->way) {
-		unmeasured__add(u, "receiver", entry->reason);
+	if (!entry->way || peer) {
+		unmeasured__add(u, "receiver",
+				peer ? "the receiver is on another machine" : entry->reason);
 		return NULL;
 	}
 	o = json_object_new_object();
@@ -340,7 +342,7 @@ json_object *record__build(const struct run_result *r, const struct run_setup *s
 	json_object_object_add(o, "calls", record__calls(r, setup, &u));
 	json_object_object_add(o, "by", record__by(r, setup));
 	json_object_object_add(o, "zerocopy", record__zerocopy(r, setup, &u));
-	json_object_object_add(o, "receiver", receiver_block(r, &u));
+	json_object_object_add(o, "receiver", receiver_block(r, setup->load.peer, &u));
 	json_object_object_add(o, "counters", record__counters(r, setup, &u));
 	json_object_object_add(o, "lost", record__lost(r, &u));
 	json_object_object_add(o, "observer", observer_block(r, setup, &u));
