@@ -81,10 +81,34 @@ static bool read_file(struct netstat *n, const char *path)
 	return true;
 }
 
+static void read_of(struct netstat *n, const char *process)
+{
+	char path[64];
+
+	memset(n, 0, sizeof(*n));
+	snprintf(path, sizeof(path), "/proc/%s/net/netstat", process);
+	n->read = read_file(n, path);
+	snprintf(path, sizeof(path), "/proc/%s/net/snmp", process);
+	n->read &= read_file(n, path);
+}
+
 void netstat__read(struct netstat *n)
 {
-	memset(n, 0, sizeof(*n));
-	n->read = read_file(n, "/proc/self/net/netstat") && read_file(n, "/proc/self/net/snmp");
+	read_of(n, "self");
+}
+
+void netstat__add(struct netstat *n, pid_t pid)
+{
+	struct netstat other;
+	char process[16];
+
+	snprintf(process, sizeof(process), "%d", (int)pid);
+	read_of(&other, process);
+	n->read &= other.read;
+	for (size_t i = 0; i < ROWS; i++) {
+		n->known[i] &= other.known[i];
+		n->values[i] += other.values[i];
+	}
 }
 
 struct json_object *netstat__json(const struct netstat *before, const struct netstat *after)

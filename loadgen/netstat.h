@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct json_object;
 
@@ -18,6 +19,9 @@ struct netstat {
 
 /* Reads /proc/self/net; what cannot be read stays unknown. */
 void netstat__read(struct netstat *n);
+
+/* Adds those of another process's namespace, where it can be read. */
+void netstat__add(struct netstat *n, pid_t pid);
 
 /* Takes the counters out of two lines, "TcpExt: NAME ..." and "TcpExt: VALUE ...". Pure. */
 void netstat__parse(struct netstat *n, const char *names, const char *values);

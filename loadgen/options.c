@@ -20,6 +20,7 @@ static const struct argp_option options[] = {
 	{"address", LOAD_ADDRESS, "ADDR", 0, "the receiver listens on it (default 127.0.0.1)", 0},
 	{"port", LOAD_PORT, "N", 0, "and on this port (default 0, any free one)", 0},
 	{"netns", LOAD_NETNS, "NAME", 0, "and in this network namespace (ip netns)", 0},
+	{"link", LOAD_LINK, "loopback|veth", 0, "veth: own devices for this run", 0},
 	{"peer", LOAD_PEER, "HOST:PORT", 0, "the receiver is loadgen serve there", 0},
 	{"workload", LOAD_WORKLOAD, "NAME", 0, "stream, request or procinfo (default stream)", 0},
 	{"server-model", LOAD_SERVER_MODEL, "LIST", 0, "iterative, threaded, select, epoll or all",
@@ -48,7 +49,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_SUCCESS:
 		return load_options__resolve(o, why, sizeof(why)) ? refuse(state, why) : 0;
-	case LOAD_VARIANT ... LOAD_PEER:
+	case LOAD_VARIANT ... LOAD_LINK:
 		return load_options__set(o, key, arg, why, sizeof(why)) ? refuse(state, why) : 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

@@ -54,6 +54,7 @@ struct load {
 	const char *address; /* the receiver listens on it */
 	unsigned int port;   /* 0: any free one */
 	const char *peer;    /* HOST:PORT of a receiver elsewhere, or NULL */
+	bool link;	     /* over a pair of devices of the run's own (link.h) */
 	const char *netns;   /* named namespace of the receiver, or NULL */
 	enum workload workload;
 	/* Of procinfo alone: */
@@ -157,6 +158,7 @@ enum load_option_key {
 	LOAD_CLIENT_MODEL,
 	LOAD_BACKLOG,
 	LOAD_PEER,
+	LOAD_LINK,
 };
 
 #endif

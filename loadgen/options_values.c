@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "loadgen/link.h"
 #include "loadgen/options.h"
 #include "loadgen/options_serving.h"
 #include "loadgen/peer.h"
@@ -183,6 +184,14 @@ static int set_address(struct load_options *o, const char *value, struct refusal
 	return 0;
 }
 
+static int set_link(struct load_options *o, const char *value, struct refusal *r)
+{
+	if (strcmp(value, "loopback") && strcmp(value, "veth"))
+		return refuse(r, "--link %s: give loopback or veth", value);
+	o->load.link = !strcmp(value, "veth");
+	return 0;
+}
+
 static int set_peer(struct load_options *o, const char *value, struct refusal *r)
 {
 	char host[256], port[8];
@@ -217,6 +226,7 @@ static void note_workload(struct load_options *o, int key)
 		[LOAD_VERIFY - LOAD_VARIANT] = "--verify",
 		[LOAD_RCVLOWAT - LOAD_VARIANT] = "--rcvlowat",
 		[LOAD_PEER - LOAD_VARIANT] = "--peer",
+		[LOAD_LINK - LOAD_VARIANT] = NULL,
 	};
 
 	if (of_messages[key - LOAD_VARIANT])
@@ -273,6 +283,8 @@ int load_options__set(struct load_options *o, int key, const char *value, char *
 		return set_netns(o, value, &r);
 	case LOAD_PEER:
 		return set_peer(o, value, &r);
+	case LOAD_LINK:
+		return set_link(o, value, &r);
 	case LOAD_WORKLOAD:
 	case LOAD_SERVER_MODEL:
 	case LOAD_CONNECTIONS:
@@ -356,6 +368,11 @@ int load_options__resolve(struct load_options *o, char *why, size_t room)
 		return err;
 	if (o->load.messages && o->duration_given)
 		return refuse(&r, "--messages and --duration both say when to end: leave one out");
+	if (o->load.link && (o->address_given || o->load.peer || o->load.netns))
+		return refuse(&r, "--link veth has addresses of its own: leave --address, --netns "
+				  "and --peer out");
+	if (o->load.link)
+		o->load.address = LINK_RECEIVER;
 	if (o->load.peer && (o->address_given || o->port_given || o->load.netns))
 		return refuse(&r,
 			      "--peer %s says where the receiver is: leave --address, --port "

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "loadgen/link.h"
 #include "loadgen/listener.h"
 #include "loadgen/options.h"
 #include "loadgen/peer.h"
@@ -16,6 +17,7 @@ struct run {
 	const struct load *load;
 	const struct send_ops *ops;
 	struct control *control;
+	struct link link;
 	struct listener listener;
 	struct peer peer;
 	struct slot *slots;
@@ -44,12 +46,17 @@ static int prepare(struct run *run, struct failure *f)
 	run->tcp = calloc(load->threads, sizeof(*run->tcp));
 	if (!run->slots || !run->fds || !run->tcp)
 		return failure__set(f, STATUS_FAILED, -ENOMEM, "out of memory");
+	err = load->link ? link__create(&run->link, f) : 0;
+	if (err)
+		return err;
 	err = load->peer ? peer__open(&run->peer, &run->listener, load, f)
 			 : listener__open(&run->listener, load, f);
 	if (err)
 		return err;
 	err = receiver__start(&run->phase.receiver, &run->listener, run->slots, load, &run->cpus,
 			      f);
+	if (!err)
+		err = link__enter_sender(&run->link, f);
 	if (err)
 		return err;
 	if (run->cpus.split)
@@ -116,9 +123,16 @@ static int warm_up(struct run *run, struct failure *f)
 	return f->status && !err ? -ECANCELED : err;
 }
 
+static void read_netstat(const struct run *run, struct netstat *n)
+{
+	netstat__read(n);
+	if (run->load->link)
+		netstat__add(n, receiver__pid(run->phase.receiver));
+}
+
 static void open_tcp(struct run *run, struct result *r)
 {
-	netstat__read(&r->netstat_before);
+	read_netstat(run, &r->netstat_before);
 	for (unsigned int i = 0; i < run->load->threads; i++)
 		tcp_state__read(run->fds[i], &run->tcp[i]);
 }
@@ -127,7 +141,7 @@ static void close_tcp(struct run *run, struct result *r)
 {
 	struct tcp_state now;
 
-	netstat__read(&r->netstat_after);
+	read_netstat(run, &r->netstat_after);
 	for (unsigned int i = 0; i < run->load->threads; i++)
 		if (!tcp_state__read(run->fds[i], &now))
 			tcp_sockets__add(&r->sockets, &run->tcp[i], &now);
@@ -246,6 +260,7 @@ static void put_away(struct run *run, int err)
 		close(run->fds[i]);
 	receiver__stop(run->phase.receiver);
 	listener__close(&run->listener);
+	link__close(&run->link);
 	slot__unmap(run->slots, run->load->threads);
 	free(run->fds);
 	free(run->tcp);
@@ -258,6 +273,7 @@ static int stream(const struct load *load, struct control *control, struct resul
 		.load = load,
 		.ops = variants__find(load->variant),
 		.control = control,
+		.link = {.sender = -1},
 		.listener = {.fd = -1},
 		.phase = {.control = control},
 	};

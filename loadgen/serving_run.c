@@ -12,6 +12,7 @@
 
 #include "loadgen/client.h"
 #include "loadgen/control.h"
+#include "loadgen/link.h"
 #include "loadgen/listener.h"
 #include "loadgen/options.h"
 #include "loadgen/phase.h"
@@ -24,6 +25,7 @@
 struct run {
 	const struct load *load;
 	struct control *control;
+	struct link link;
 	struct listener listener;
 	struct serving *serving;
 	struct client *client;
@@ -62,9 +64,13 @@ static int prepare(struct run *run, struct failure *f)
 		cpus__plan(&run->cpus);
 	err = raise_limit(run->load, f);
 	if (!err)
+		err = run->load->link ? link__create(&run->link, f) : 0;
+	if (!err)
 		err = listener__open(&run->listener, run->load, f);
 	if (!err)
 		err = serving__start(&run->serving, &run->listener, run->load, &run->cpus, f);
+	if (!err)
+		err = link__enter_sender(&run->link, f);
 	if (err)
 		return err;
 	if (run->cpus.split)
@@ -167,6 +173,13 @@ static struct cpu_time since(struct cpu_time then, struct cpu_time now)
 	return (struct cpu_time){now.user_s - then.user_s, now.system_s - then.system_s};
 }
 
+static void read_netstat(const struct run *run, struct netstat *n)
+{
+	netstat__read(n);
+	if (run->load->link)
+		netstat__add(n, serving__pid(run->serving));
+}
+
 static int window(struct run *run, struct result *r, struct failure *f)
 {
 	const struct load *load = run->load;
@@ -175,7 +188,7 @@ static int window(struct run *run, struct result *r, struct failure *f)
 	bool known;
 	int err;
 
-	netstat__read(&r->netstat_before);
+	read_netstat(run, &r->netstat_before);
 	known = !serving__cpu_time(run->serving, &server);
 	client = cpu_time__own();
 	start = now_ns();
@@ -194,7 +207,7 @@ static int window(struct run *run, struct result *r, struct failure *f)
 	if (r->sender_known)
 		r->sender = since(server, now);
 	r->receiver_known = true;
-	netstat__read(&r->netstat_after);
+	read_netstat(run, &r->netstat_after);
 	client__failure(run->client, &r->failure);
 	client__sum(run->client, &r->visits);
 	if (!r->visits.end_ns)
@@ -233,7 +246,8 @@ static int conduct(struct run *run, struct result *r, struct failure *f)
 int serving_run__execute(const struct load *load, struct control *control, struct result *r,
 			 struct failure *f)
 {
-	struct run run = {.load = load, .control = control, .listener = {.fd = -1}};
+	struct run run = {
+		.load = load, .control = control, .link = {.sender = -1}, .listener = {.fd = -1}};
 	int err;
 
 	memset(r, 0, sizeof(*r));
@@ -247,5 +261,6 @@ int serving_run__execute(const struct load *load, struct control *control, struc
 	client__destroy(run.client);
 	serving__stop(run.serving);
 	listener__close(&run.listener);
+	link__close(&run.link);
 	return err;
 }

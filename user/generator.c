@@ -89,7 +89,10 @@ static void describe(struct arguments *a, const char *program, const struct load
 	else
 		add_argument(a, "--duration=%.9f", load->duration_s);
 	add_argument(a, "--pin=%s", load->pinning == PIN_AUTO ? "auto" : "none");
-	if (load->peer) {
+	if (load->link) {
+		add_argument(a, "--link=veth");
+		add_argument(a, "--port=%u", load->port);
+	} else if (load->peer) {
 		add_argument(a, "--peer=%s", load->peer);
 	} else {
 		add_argument(a, "--address=%s", load->address);

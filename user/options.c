@@ -197,9 +197,8 @@ static const struct argp argp = {
 	.children = children,
 	.doc = "Ask the kernel what TCP sends cost, call by call, and whether zero-copy sends were "
 	       "copied.\v"
-	       "doctor tells what can be measured here; crosscheck compares the counts with those "
-	       "of bcc. Needs root: sudo; the load runs as the user who called it.\n"
-	       "Exit status: 0 done, 1 failed while running, 2 wrong usage, 3 this system cannot.",
+	       "doctor tells what can be measured here. Needs root: sudo.\n"
+	       "Exit status: 0 done, 1 failed, 2 wrong usage, 3 this system cannot.",
 };
 
 void options__parse(struct options *o, int argc, char **argv)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "loadgen/link.h"
 #include "loadgen/send_ops.h"
 
 static void add_string(json_object *o, const char *key, const char *value)
@@ -137,9 +138,9 @@ static json_object *load_block(const struct run_result *r, const struct load *lo
 	json_object_object_add(o, "verify", json_object_new_boolean(load->verify));
 	add_string(o, "address", load->peer ? load->peer : load->address);
 	add_string(o, "netns", load->netns);
-	add_string(o, "link", loopback ? "loopback" : NULL);
-	add_string(o, "device", loopback ? "lo" : NULL);
-	if (!loopback)
+	add_string(o, "link", loopback ? "loopback" : load->link ? "veth" : NULL);
+	add_string(o, "device", loopback ? "lo" : load->link ? LINK_DEVICE : NULL);
+	if (!loopback && !load->link)
 		unmeasured__add(u, "load.device", "the route to the receiver is not looked up");
 	add_string(o, "peer", load->peer);
 	json_object_object_add(o, "sender_pid", json_object_new_int(r->sender_pid));
