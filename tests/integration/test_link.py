@@ -18,7 +18,8 @@ def lack():
     """Why there can be no such link here; None: there can."""
     if not shutil.which("ip"):
         return "ip is not installed"
-    tried = run("unshare", "-n", "ip", "link", "add", "a", "type", "veth", "peer", "name", "b")
+    tried = run("unshare", "-n", "ip", "link", "add", "name", "sp0", "type", "veth", "peer", "name",
+                "sp1")
     return tried.stderr.strip() or None
 
 
@@ -86,7 +87,7 @@ def test_record_names_the_link():
     assert only(record["zerocopy"]["peers"])["device"] == "veth0"
 
 
-@pytest.mark.skipif(bool(LACK) is False, reason="there are such devices here")
+@pytest.mark.skipif(not LACK, reason="there are such devices here")
 def test_without_such_devices():
     result = run(LOADGEN, "--link", "veth")
     assert result.returncode == 3
