@@ -141,14 +141,14 @@ int serve__main(int argc, char **argv)
 	sigaddset(&stops, SIGTERM);
 	sigprocmask(SIG_BLOCK, &stops, NULL); /* threads inherit it */
 	signals = signalfd(-1, &stops, SFD_CLOEXEC);
+	if (listener__open(&l, &o.load, &f)) {
+		fprintf(stderr, "loadgen: %s\n", f.text);
+		return f.status;
+	}
 	sessions = sessions__create();
 	if (signals < 0 || !sessions) {
 		fprintf(stderr, "loadgen: cannot serve: %m\n");
 		return STATUS_FAILED;
-	}
-	if (listener__open(&l, &o.load, &f)) {
-		fprintf(stderr, "loadgen: %s\n", f.text);
-		return f.status;
 	}
 	printf(strchr(o.load.address, ':') ? "listening on [%s]:%u\n" : "listening on %s:%u\n",
 	       o.load.address, l.port);
