@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "loadgen/options_serving.h"
+#include "loadgen/options_parts.h"
 #include "loadgen/serve_ops.h"
 #include "loadgen/units.h"
 

@@ -6,10 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "loadgen/link.h"
 #include "loadgen/options.h"
-#include "loadgen/options_serving.h"
-#include "loadgen/peer.h"
+#include "loadgen/options_parts.h"
 #include "loadgen/send_ops.h"
 #include "loadgen/units.h"
 
@@ -184,27 +182,6 @@ static int set_address(struct load_options *o, const char *value, struct refusal
 	return 0;
 }
 
-static int set_link(struct load_options *o, const char *value, struct refusal *r)
-{
-	if (strcmp(value, "loopback") && strcmp(value, "veth"))
-		return refuse(r, "--link %s: give loopback or veth", value);
-	o->load.link = !strcmp(value, "veth");
-	return 0;
-}
-
-static int set_peer(struct load_options *o, const char *value, struct refusal *r)
-{
-	char host[256], port[8];
-
-	if (peer__split(value, host, sizeof(host), port))
-		return refuse(r,
-			      "--peer %s: give HOST:PORT as loadgen serve there says, or "
-			      "[ADDRESS]:PORT for IPv6",
-			      value);
-	o->load.peer = value;
-	return 0;
-}
-
 static int set_netns(struct load_options *o, const char *value, struct refusal *r)
 {
 	if (!value[0] || value[0] == '.' || strchr(value, '/') || strlen(value) > 200)
@@ -282,9 +259,8 @@ int load_options__set(struct load_options *o, int key, const char *value, char *
 	case LOAD_NETNS:
 		return set_netns(o, value, &r);
 	case LOAD_PEER:
-		return set_peer(o, value, &r);
 	case LOAD_LINK:
-		return set_link(o, value, &r);
+		return load_options__set_ends(o, key, value, why, room);
 	case LOAD_WORKLOAD:
 	case LOAD_SERVER_MODEL:
 	case LOAD_CONNECTIONS:
@@ -328,26 +304,6 @@ static int resolve_fields(struct load_options *o, struct refusal *r)
 	return 0;
 }
 
-/* What waits for more than an answer, or for no answer at all, would wait for ever. */
-static int check_request(const struct load_options *o, struct refusal *r)
-{
-	if (o->load.workload != WORKLOAD_REQUEST)
-		return 0;
-	for (size_t i = 0; i < o->variant_count; i++)
-		if (variants__find(o->variants[i])->flags & SEND_NOTHING)
-			return refuse(r,
-				      "--variant %s sends nothing: --workload request needs an "
-				      "answer",
-				      o->variants[i]);
-	for (size_t i = 0; i < o->size_count; i++)
-		if (o->load.rcvlowat > o->sizes[i])
-			return refuse(r,
-				      "--rcvlowat %zu is more than an answer of %zu bytes: give "
-				      "less",
-				      o->load.rcvlowat, o->sizes[i]);
-	return 0;
-}
-
 int load_options__resolve(struct load_options *o, char *why, size_t room)
 {
 	struct refusal r = {why, room};
@@ -363,29 +319,9 @@ int load_options__resolve(struct load_options *o, char *why, size_t room)
 				      "--fields %u: more than the %zu bytes of a message, give at "
 				      "most --fields %zu",
 				      o->load.fields, o->sizes[i], o->sizes[i]);
-	err = check_request(o, &r);
-	if (err)
-		return err;
 	if (o->load.messages && o->duration_given)
 		return refuse(&r, "--messages and --duration both say when to end: leave one out");
-	if (o->load.link && (o->address_given || o->load.peer || o->load.netns))
-		return refuse(&r, "--link veth has addresses of its own: leave --address, --netns "
-				  "and --peer out");
-	if (o->load.link)
-		o->load.address = LINK_RECEIVER;
-	if (o->load.peer && (o->address_given || o->port_given || o->load.netns))
-		return refuse(&r,
-			      "--peer %s says where the receiver is: leave --address, --port "
-			      "and --netns out",
-			      o->load.peer);
-	if (o->load.peer && o->load.workload == WORKLOAD_REQUEST)
-		return refuse(&r, "--peer %s: it takes --workload stream alone", o->load.peer);
-	if (o->load.netns && !o->address_given)
-		return refuse(&r,
-			      "--netns %s: give --address too, one of that namespace that can be "
-			      "reached from here",
-			      o->load.netns);
-	return 0;
+	return load_options__resolve_ends(o, why, room);
 }
 
 struct load load_options__cell(const struct load_options *o, size_t variant, size_t size,

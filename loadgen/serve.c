@@ -16,7 +16,7 @@
 #include "loadgen/options.h"
 #include "loadgen/posix.h"
 #include "loadgen/serve.h"
-#include "loadgen/session.h"
+#include "loadgen/sessions.h"
 
 static const struct argp_option options[] = {
 	{"address", LOAD_ADDRESS, "ADDR", 0, "listen on it (default 127.0.0.1; 0.0.0.0: any)", 0},

@@ -1,68 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* A session once it stands: its messages, its connections, its end. */
 #include <errno.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <poll.h>
 #include <pthread.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <sys/utsname.h>
-#include <unistd.h>
 
-#include "loadgen/options.h"
-#include "loadgen/receiver_process.h"
 #include "loadgen/session.h"
-
-#define HELLO_TIMEOUT_MS  2000
-#define SILENT_TIMEOUT_MS 30000 /* a sender that lives looks more often while it waits */
-
-struct session {
-	struct receiver_process process;
-	uint32_t id;
-	int control;
-	pthread_mutex_t replying;
-	unsigned int waiting; /* threads that will still reply; guarded by replying */
-	pthread_cond_t waited;
-	bool *taken; /* slots that got their connection */
-};
-
-struct sessions {
-	pthread_mutex_t lock;
-	struct session *current;
-	uint32_t last_id;
-};
-
-struct sessions *sessions__create(void)
-{
-	struct sessions *all = calloc(1, sizeof(*all));
-
-	if (all)
-		pthread_mutex_init(&all->lock, NULL);
-	return all;
-}
-
-static void refuse(int fd, const char *from, const char *why)
-{
-	struct wire_hello h = {.version = WIRE_VERSION, .kind = WIRE_REFUSED};
-
-	snprintf(h.text, sizeof(h.text), "%s", why);
-	wire__send_hello(fd, &h);
-	fprintf(stderr, "loadgen: %s refused: %s\n", from, why);
-}
-
-static void accept_hello(int fd, uint32_t session)
-{
-	struct wire_hello h = {.version = WIRE_VERSION, .kind = WIRE_ACCEPTED, .session = session};
-	struct utsname u;
-
-	uname(&u);
-	snprintf(h.text, sizeof(h.text), "%.8s %.40s %.16s, loadgen %s", u.sysname, u.release,
-		 u.machine, SENDPATH_VERSION);
-	wire__send_hello(fd, &h);
-}
 
 static void reply(struct session *s, struct wire_message *m)
 {
@@ -124,7 +67,9 @@ static int expect(struct session *s, const struct wire_message *m)
 		pthread_detach(thread);
 		return 0;
 	}
+	pthread_mutex_lock(&s->replying);
 	s->waiting--;
+	pthread_mutex_unlock(&s->replying);
 	free(e);
 	return -err;
 }
@@ -136,7 +81,7 @@ static int set_mark(const struct session *s, const struct wire_message *m)
 	return fd && setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &mark, sizeof(mark)) ? -errno : 0;
 }
 
-static int handle(struct session *s, struct wire_message *m)
+int session__handle(struct session *s, struct wire_message *m)
 {
 	struct cpu_time t;
 
@@ -163,7 +108,7 @@ static int handle(struct session *s, struct wire_message *m)
 	return 0;
 }
 
-static struct session *allocate(struct sessions *all, int fd, const struct wire_hello *h)
+struct session *session__create(int fd, const struct wire_hello *h, uint32_t id)
 {
 	struct session *s = calloc(1, sizeof(*s));
 
@@ -183,16 +128,12 @@ static struct session *allocate(struct sessions *all, int fd, const struct wire_
 	pthread_mutex_init(&s->replying, NULL);
 	pthread_cond_init(&s->waited, NULL);
 	s->control = fd;
-	s->id = ++all->last_id;
+	s->id = id;
 	return s;
 }
 
-/* Waits for every thread that uses it. */
-static void end(struct sessions *all, struct session *s)
+void session__end(struct session *s)
 {
-	pthread_mutex_lock(&all->lock);
-	all->current = NULL; /* no connection joins any more */
-	pthread_mutex_unlock(&all->lock);
 	for (unsigned int i = 0; i < s->process.slot_count; i++) {
 		int fd = atomic_load(&s->process.slots[i].socket);
 
@@ -211,104 +152,4 @@ static void end(struct sessions *all, struct session *s)
 	slot__unmap(s->process.slots, s->process.slot_count);
 	free(s->taken);
 	free(s);
-}
-
-/* A machine that vanished says no goodbye: after 30 s of silence it is asked thrice. */
-static void keep_alive(int fd)
-{
-	int on = 1, idle = 30, interval = 5, count = 3;
-
-	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
-	setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof(idle));
-	setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof(interval));
-	setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof(count));
-}
-
-static void conduct(struct sessions *all, int fd, const struct wire_hello *h, const char *from)
-{
-	struct session *s = NULL;
-	const char *why = NULL;
-	struct wire_message m;
-	int err;
-
-	if (!h->slot || h->slot > THREADS_MAX || h->message_bytes < MESSAGE_MIN ||
-	    h->message_bytes > MESSAGE_MAX)
-		why = "no such load";
-	pthread_mutex_lock(&all->lock);
-	if (!why && all->current)
-		why = "busy with another sender";
-	if (!why && !(s = allocate(all, fd, h)))
-		why = "out of memory";
-	if (s)
-		all->current = s;
-	pthread_mutex_unlock(&all->lock);
-	if (why) {
-		refuse(fd, from, why);
-		return;
-	}
-	keep_alive(fd);
-	accept_hello(fd, s->id);
-	fprintf(stderr, "loadgen: %s sends\n", from);
-	do {
-		err = wire__read(fd, &m, SILENT_TIMEOUT_MS);
-		/* Sending for long, it has no reason to ask; its end would show. */
-		if (err == -ETIMEDOUT)
-			err = 0;
-		else if (!err)
-			err = handle(s, &m);
-	} while (!err);
-	end(all, s);
-	fprintf(stderr, "loadgen: %s is done%s%s\n", from, err == -EPIPE ? "" : ": ",
-		err == -EPIPE ? "" : strerror(-err));
-}
-
-/* True: a receiving thread has the socket now. */
-static bool join(struct sessions *all, int fd, const struct wire_hello *h, const char *from)
-{
-	struct session *s;
-	const char *why = NULL;
-	int err;
-
-	pthread_mutex_lock(&all->lock);
-	s = all->current;
-	if (!s || s->id != h->session)
-		why = "no such session";
-	else if (h->slot >= s->process.slot_count || s->taken[h->slot])
-		why = "no such connection";
-	if (!why) {
-		accept_hello(fd, s->id);
-		err = receiver_process__take(&s->process, fd, h->slot, h->connection);
-		s->taken[h->slot] = !err;
-		why = err ? "no thread for it" : NULL;
-	}
-	pthread_mutex_unlock(&all->lock);
-	if (why)
-		refuse(fd, from, why);
-	return !why;
-}
-
-void sessions__take(struct sessions *all, int fd, const char *from)
-{
-	struct wire_hello h;
-	int err = wire__read_hello(fd, &h, HELLO_TIMEOUT_MS);
-	char why[WIRE_TEXT];
-
-	if (err == -EPROTO) {
-		snprintf(why, sizeof(why), "it speaks version %u, we speak %u", h.version,
-			 WIRE_VERSION);
-		refuse(fd, from, why);
-	} else if (err) {
-		fprintf(stderr, "loadgen: %s turned away: %s\n", from,
-			err == -ETIMEDOUT ? "it said nothing"
-			: err == -EPIPE	  ? "it said too little"
-					  : "not a sender of ours");
-	} else if (h.kind == WIRE_CONTROL) {
-		conduct(all, fd, &h, from);
-	} else if (h.kind == WIRE_DATA) {
-		if (join(all, fd, &h, from))
-			return;
-	} else {
-		refuse(fd, from, "no such hello");
-	}
-	close(fd);
 }

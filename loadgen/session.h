@@ -3,19 +3,30 @@
 #ifndef SENDPATH_SESSION_H
 #define SENDPATH_SESSION_H
 
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "loadgen/receiver_process.h"
 #include "loadgen/wire.h"
 
-/* The one session there can be at a time. */
-struct sessions;
+struct session {
+	struct receiver_process process;
+	uint32_t id;
+	int control;
+	pthread_mutex_t replying;
+	unsigned int waiting; /* threads that will still reply; guarded by replying */
+	pthread_cond_t waited;
+	bool *taken; /* slots that got their connection */
+};
 
-/* NULL when out of memory. It is never freed: connections may use it to the end. */
-struct sessions *sessions__create(void);
+/* Of a hello whose numbers were looked at; fd stays the caller's. NULL when out of memory. */
+struct session *session__create(int fd, const struct wire_hello *h, uint32_t id);
 
-/*
- * Takes a new connection and says what becomes of it, in the calling thread: until the
- * end of the session for one that conducts it. Closes fd, unless a receiving thread has
- * it. from: whose it is, for the log.
- */
-void sessions__take(struct sessions *all, int fd, const char *from);
+/* Does what a message asks, and replies. -EPROTO if that is no message. */
+int session__handle(struct session *s, struct wire_message *m);
+
+/* No connection joins any more: waits for every thread that uses it, and frees it. */
+void session__end(struct session *s);
 
 #endif

@@ -151,7 +151,6 @@ static json_object *load_block(const struct run_result *r, const struct load *lo
 	return o;
 }
 
-#define NO_SKBS "no hook looks at the packets that a send becomes"
 #define NO_LOAD "a program was observed, no load was run"
 
 /* What was observed; null where a load was run. */
@@ -281,42 +280,6 @@ static json_object *warnings(const struct run_result *r, const struct run_setup 
 	return list;
 }
 
-/* A block that the load generator made, which stands beside its own counts. */
-static json_object *taken(json_object *app, const char *key)
-{
-	json_object *block = NULL;
-
-	if (!json_object_object_get_ex(app, key, &block))
-		return NULL;
-	json_object_get(block);
-	json_object_object_del(app, key);
-	return block;
-}
-
-static json_object *tcp_block(const struct run_result *r, const struct run_setup *setup,
-			      struct unmeasured *u)
-{
-	json_object *tcp = taken(r->app, "tcp"), *sending;
-
-	if (!tcp) {
-		unmeasured__add(u, "tcp",
-				setup->target
-					? "the protocol's own counters are read of loads alone"
-				: r->app ? "/proc/self/net/netstat could not be read"
-					 : r->error);
-		return NULL;
-	}
-	json_object_object_get_ex(tcp, "sending", &sending);
-	if (!sending)
-		unmeasured__add(u, "tcp.sending",
-				"each socket that sent was closed within the window");
-	json_object_object_add(tcp, "skbs_per_send", NULL);
-	json_object_object_add(tcp, "frags_per_skb", NULL);
-	unmeasured__add(u, "tcp.skbs_per_send", NO_SKBS);
-	unmeasured__add(u, "tcp.frags_per_skb", NO_SKBS);
-	return tcp;
-}
-
 json_object *record__build(const struct run_result *r, const struct run_setup *setup,
 			   const struct record_context *context)
 {
@@ -333,8 +296,8 @@ json_object *record__build(const struct run_result *r, const struct run_setup *s
 	json_object_object_add(o, "plan", plan_block(r));
 	json_object_object_add(o, "load", setup->target ? NULL : load_block(r, &setup->load, &u));
 	json_object_object_add(o, "observed", observed_block(r, setup));
-	json_object_object_add(o, "serving", taken(r->app, "serving"));
-	json_object_object_add(o, "tcp", tcp_block(r, setup, &u));
+	json_object_object_add(o, "serving", record__taken(r->app, "serving"));
+	json_object_object_add(o, "tcp", record__tcp(r, setup, &u));
 	json_object_object_add(o, "app", json_object_get(r->app));
 	if (setup->target)
 		unmeasured__add(&u, "load", NO_LOAD);

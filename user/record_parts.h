@@ -27,4 +27,9 @@ void record__add_peers(json_object *o, const struct run_result *r);
 json_object *record__uring(const struct run_result *r, struct unmeasured *u);
 json_object *record__lost(const struct run_result *r, struct unmeasured *u);
 
+/* A block that the load generator made among its own counts: taken out of these. Or NULL. */
+json_object *record__taken(json_object *app, const char *key);
+json_object *record__tcp(const struct run_result *r, const struct run_setup *setup,
+			 struct unmeasured *u);
+
 #endif
