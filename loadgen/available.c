@@ -7,6 +7,8 @@ int available__settle(struct load_options *o, void (*skip)(const char *why), cha
 {
 	size_t kept = 0;
 
+	if (o->load.workload == WORKLOAD_PROCINFO)
+		return 0;
 	for (size_t i = 0; i < o->variant_count; i++) {
 		struct load load = load_options__cell(o, i, 0, 0);
 		int err = variants__probe(load.variant, &load, why, room);

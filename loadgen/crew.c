@@ -13,11 +13,13 @@
 #include "loadgen/hist_stats.h"
 #include "loadgen/options.h"
 #include "loadgen/receiver.h"
+#include "loadgen/requests.h"
 #include "loadgen/send_ops.h"
 
 struct worker {
 	struct sender sender; /* first: keeps its alignment */
 	struct slot *slot;
+	struct requests requests; /* heard, where the load is asked for */
 	struct receiver *receiver;
 	unsigned int index; /* of the slot */
 	struct crew *crew;
@@ -88,6 +90,8 @@ static int drain(struct worker *w)
 	if (!(w->crew->ops->flags & SEND_NOTHING)) {
 		push_tail(s->fd, w->crew->load->socket.nodelay);
 		set_mark(w, 1);
+		if (w->crew->load->peer)
+			receiver__expect(w->receiver, w->index, total);
 		err = slot__await(w->slot, total);
 	}
 	w->end_ns = now_ns();
@@ -106,6 +110,13 @@ static int drain(struct worker *w)
 	return err;
 }
 
+static int send_messages(struct worker *w, int (*run)(struct sender *s))
+{
+	return w->crew->load->workload == WORKLOAD_REQUEST
+		       ? requests__answer(&w->sender, &w->requests, run)
+		       : run(&w->sender);
+}
+
 static void run_phase(struct worker *w)
 {
 	const struct send_ops *ops = w->crew->ops;
@@ -115,8 +126,9 @@ static void run_phase(struct worker *w)
 	w->sent_before += s->sent.bytes;
 	w->received_before = atomic_load(&w->slot->received);
 	memset(&s->sent, 0, sizeof(s->sent));
+	atomic_store(&w->slot->begin_ns, now_ns());
 	if (!s->failure.status) {
-		err = s->rate ? ops->run_paced(s) : ops->runs[s->mode](s);
+		err = s->rate ? ops->run_paced(s) : send_messages(w, ops->runs[s->mode]);
 		if (err)
 			failure__set(&s->failure, STATUS_FAILED, err, "sending failed: %s",
 				     strerror(-err));
@@ -130,6 +142,8 @@ static void *worker_main(void *arg)
 	const struct send_ops *ops = w->crew->ops;
 	int err = ops->setup(&w->sender, w->crew->load);
 
+	if (!err && w->crew->load->workload == WORKLOAD_REQUEST)
+		err = requests__setup(&w->sender);
 	if (err)
 		failure__set(&w->sender.failure, STATUS_FAILED, err, "cannot set %s up: %s",
 			     ops->name, strerror(-err));
@@ -305,14 +319,18 @@ static void add(struct sent *sum, const struct sent *one)
 	hist__merge(&sum->latency, &one->latency);
 }
 
-void crew__sum(const struct crew *c, struct sent *sum, uint64_t *received, uint64_t *end_ns)
+void crew__sum(const struct crew *c, struct sent *sum, struct hist *requests, uint64_t *received,
+	       uint64_t *end_ns)
 {
+	memset(requests, 0, sizeof(*requests));
 	*received = *end_ns = 0;
 	memset(sum, 0, sizeof(*sum));
 	for (unsigned int i = 0; i < c->count; i++) {
 		const struct worker *w = &c->workers[i];
 
 		add(sum, &w->sender.sent);
+		if (w->slot->requests_since == atomic_load(&w->slot->begin_ns))
+			hist__merge(requests, &w->slot->requests);
 		*received += atomic_load(&w->slot->received) - w->received_before;
 		if (w->end_ns > *end_ns)
 			*end_ns = w->end_ns;

@@ -44,8 +44,12 @@ bool crew__delivered(const struct crew *c);
 /* Shuts the connections down, so that whoever waits in or for one fails. */
 void crew__abandon(struct crew *c);
 
-/* What all of them counted in the phase, and when the last byte was received. */
-void crew__sum(const struct crew *c, struct sent *sum, uint64_t *received, uint64_t *end_ns);
+/*
+ * What all of them counted in the phase, requests from asking to the last byte of the
+ * answer, and when the last byte was received.
+ */
+void crew__sum(const struct crew *c, struct sent *sum, struct hist *requests, uint64_t *received,
+	       uint64_t *end_ns);
 
 /* The first failure of any of them so far, if one failed. */
 void crew__failure(const struct crew *c, struct failure *f);

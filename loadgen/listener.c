@@ -126,7 +126,8 @@ int listener__open(struct listener *l, const struct load *load, struct failure *
 		listener__close(l);
 		return err;
 	}
-	if (bind(l->fd, (struct sockaddr *)&l->address, l->length) || listen(l->fd, SOMAXCONN) ||
+	if (bind(l->fd, (struct sockaddr *)&l->address, l->length) ||
+	    listen(l->fd, (int)load->backlog) ||
 	    getsockname(l->fd, (struct sockaddr *)&l->address, &l->length)) {
 		err = explain_bind(load, -errno, f);
 		listener__close(l);

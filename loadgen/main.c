@@ -14,6 +14,8 @@
 #include "loadgen/posix.h"
 #include "loadgen/run.h"
 #include "loadgen/send_ops.h"
+#include "loadgen/serve.h"
+#include "loadgen/serve_ops.h"
 #include "loadgen/units.h"
 
 enum { OPT_JSON = 0x100, OPT_CONTROL };
@@ -40,7 +42,9 @@ static error_t check_single(const struct load_options *o, struct argp_state *sta
 	const char *list = o->variant_count > 1	 ? "--variant"
 			   : o->size_count > 1	 ? "--size"
 			   : o->thread_count > 1 ? "--threads"
-						 : NULL;
+			   : load_options__cells(o) > 1
+				   ? (o->model_count > 1 ? "--server-model" : "--connections")
+				   : NULL;
 
 	return list ? refuse(state, list, "(a list)",
 			     "loadgen runs one load, give one element; lists are for analyze")
@@ -100,6 +104,7 @@ static const struct argp loadgen_argp = {
 	.options = options,
 	.parser = parse,
 	.children = children,
+	.args_doc = "\nserve [--address=ADDR] [--port=N]",
 	.doc = "Make TCP sends from this process to one that it forks, and time them.\v"
 	       "Exit status: 0 done, 1 failed while running, 2 wrong usage, 3 this system cannot "
 	       "do it.",
@@ -153,14 +158,14 @@ static int conclude(const struct arguments *a, struct control *control, const st
 
 static int run(const struct arguments *a, struct control *control, struct failure *f)
 {
-	struct load load = load_options__cell(&a->load, 0, 0, 0);
+	struct load load = load_options__nth(&a->load, 0);
 	struct result *r = malloc(sizeof(*r));
 	char why[256];
 	int told = 0;
 
 	if (!r)
 		failure__set(f, STATUS_FAILED, -ENOMEM, "out of memory");
-	else if (variants__probe(load.variant, &load, why, sizeof(why)))
+	else if (load.variant && variants__probe(load.variant, &load, why, sizeof(why)))
 		failure__set(f, STATUS_SYSTEM, -EOPNOTSUPP, "%s", why);
 	else if (!run__execute(&load, control, r, f)) {
 		told = !report(a, control, r, f);
@@ -173,16 +178,19 @@ static int run(const struct arguments *a, struct control *control, struct failur
 /* So that a shell sees why we ended, as it would of any program. */
 int main(int argc, char **argv)
 {
-	const char *invalid = variants__first_invalid();
+	const char *invalid = variants__first_invalid(), *model = models__first_invalid();
 	struct control *control = NULL;
 	struct arguments a = {0};
 	struct failure f = {0};
 	int status, sig = 0;
 
-	if (invalid) {
-		fprintf(stderr, "loadgen: send variant %s is incomplete\n", invalid);
+	if (invalid || model) {
+		fprintf(stderr, "loadgen: %s %s is incomplete\n",
+			invalid ? "send variant" : "server model", invalid ? invalid : model);
 		return STATUS_FAILED;
 	}
+	if (argc > 1 && !strcmp(argv[1], "serve"))
+		return serve__main(argc - 1, argv + 1);
 	argp_err_exit_status = STATUS_USAGE;
 	if (argp_parse(&loadgen_argp, argc, argv, 0, NULL, &a))
 		return STATUS_USAGE;

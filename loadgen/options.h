@@ -41,10 +41,22 @@ struct socket_options {
 	char congestion[SOCKET_NAME]; /* "": the kernel's choice */
 	char device[SOCKET_NAME];     /* "": bound to none */
 };
+/*
+ * What the two ends do: one streams messages to the other; or one asks, the other
+ * answers with a message; or many short connections, each answered with the top
+ * processes (procinfo.h), then closed.
+ */
+enum workload { WORKLOAD_STREAM, WORKLOAD_REQUEST, WORKLOAD_PROCINFO };
+
+/* How the client keeps its connections under way. */
+enum client_model { CLIENT_THREADED, CLIENT_EPOLL };
+
+#define CONNECTIONS_MAX	   10000
+#define CONNECTIONS_THREAD 1024 /* above, the client needs no thread for each */
 
 /* One load: everything a single run of the generator needs. */
 struct load {
-	const char *variant;
+	const char *variant; /* NULL: nothing is sent by one */
 	size_t message_bytes;
 	unsigned int fields;	     /* message_bytes is spread over them as evenly as it goes */
 	unsigned int threads;	     /* one connection each */
@@ -58,6 +70,8 @@ struct load {
 				chooses */
 	const char *address; /* the receiver listens on it */
 	unsigned int port;   /* 0: any free one */
+	const char *peer;    /* HOST:PORT of a receiver elsewhere, or NULL */
+	bool link;	     /* over a pair of devices of the run's own (link.h) */
 	const char *netns;   /* named namespace of the receiver, or NULL */
 	size_t working_set;  /* bytes of the data set; 0: each message has its own fields */
 	enum pick pick;
@@ -69,6 +83,12 @@ struct load {
 	const char *file_dir;	 /* of sendfile's file; NULL: it is in memory */
 	unsigned long long rate; /* messages a second and thread; 0: as fast as it goes */
 	struct socket_options socket;
+	enum workload workload;
+	/* Of procinfo alone: */
+	const char *server_model; /* a name of serve_ops.h */
+	unsigned int connections; /* at once */
+	enum client_model client_model;
+	unsigned int backlog; /* of the listening socket */
 };
 
 /* What the options said: lists, and the rest in one template. */
@@ -79,6 +99,10 @@ struct load_options {
 	size_t size_count;
 	unsigned int threads[LIST_MAX];
 	size_t thread_count;
+	const char *models[LIST_MAX];
+	size_t model_count;
+	unsigned int connections[LIST_MAX];
+	size_t connection_count;
 	size_t field_size; /* 0: not given */
 	bool variants_given;
 	bool sizes_given;
@@ -88,6 +112,11 @@ struct load_options {
 	bool address_given;
 	bool every; /* all variants that there are: those that this kernel lacks are left out */
 	bool load_given; /* any option but --duration */
+	bool models_all;
+	bool client_given;
+	bool port_given;
+	const char *stream_given;   /* an option of messages, or NULL */
+	const char *procinfo_given; /* one of many connections, or NULL */
 	struct load load;
 };
 
@@ -112,6 +141,20 @@ int load_options__resolve(struct load_options *o, char *why, size_t room);
 /* The load for one cell of the grid. The indices are below the counts. */
 struct load load_options__cell(const struct load_options *o, size_t variant, size_t size,
 			       size_t threads);
+
+/* How many cells the grid has, and one of them: what varies first is what is compared. */
+size_t load_options__cells(const struct load_options *o);
+struct load load_options__nth(const struct load_options *o, size_t n);
+
+/* Why this load cannot be, though each of its options can; NULL: it can. */
+const char *load__impossible(const struct load *load, char *why, size_t room);
+
+/* "stream", "request", "procinfo"; "threaded", "epoll". */
+const char *workload_name(enum workload workload);
+const char *client_model_name(enum client_model model);
+
+/* "onecopy 16K x4", "epoll, 100 connections": which of several loads it is. */
+const char *load__label(const struct load *load, char *text, size_t room);
 
 /*
  * How much must wait before the receiver wakes. Left to choose, it wakes in bulk,
@@ -150,6 +193,13 @@ enum load_option_key {
 	LOAD_FILE_DIR,
 	LOAD_RATE,
 	LOAD_SOCKET,
+	LOAD_WORKLOAD,
+	LOAD_SERVER_MODEL,
+	LOAD_CONNECTIONS,
+	LOAD_CLIENT_MODEL,
+	LOAD_BACKLOG,
+	LOAD_PEER,
+	LOAD_LINK,
 	LOAD_KEYS_END,
 };
 

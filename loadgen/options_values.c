@@ -33,6 +33,10 @@ void load_options__init(struct load_options *o)
 		.size_count = 1,
 		.threads = {1},
 		.thread_count = 1,
+		.models = {"iterative"},
+		.model_count = 1,
+		.connections = {10, 50, 100},
+		.connection_count = 3,
 		.load =
 			{
 				.fields = FIELDS_DEFAULT,
@@ -42,6 +46,7 @@ void load_options__init(struct load_options *o)
 				.pinning = PIN_AUTO,
 				.address = "127.0.0.1",
 				.seed = 1,
+				.backlog = BACKLOG_DEFAULT,
 			},
 	};
 }
@@ -186,12 +191,43 @@ static int set_netns(struct load_options *o, const char *value, struct refusal *
 	return 0;
 }
 
+/* Options that belong to one workload; which is told only after the last. */
+static void note_workload(struct load_options *o, int key)
+{
+	static const char *const of_messages[] = {
+		[LOAD_VARIANT - LOAD_VARIANT] = "--variant",
+		[LOAD_SIZE - LOAD_VARIANT] = "--size",
+		[LOAD_FIELDS - LOAD_VARIANT] = "--fields",
+		[LOAD_FIELD_SIZE - LOAD_VARIANT] = "--field-size",
+		[LOAD_THREADS - LOAD_VARIANT] = "--threads",
+		[LOAD_INFLIGHT - LOAD_VARIANT] = "--inflight",
+		[LOAD_VERIFY - LOAD_VARIANT] = "--verify",
+		[LOAD_RCVLOWAT - LOAD_VARIANT] = "--rcvlowat",
+		[LOAD_WORKING_SET - LOAD_VARIANT] = "--working-set",
+		[LOAD_PICK - LOAD_VARIANT] = "--pick",
+		[LOAD_SEED - LOAD_VARIANT] = "--seed",
+		[LOAD_ALIGN - LOAD_VARIANT] = "--align",
+		[LOAD_HUGE_PAGES - LOAD_VARIANT] = "--huge-pages",
+		[LOAD_REGISTERED - LOAD_VARIANT] = "--registered",
+		[LOAD_REUSE_EARLY - LOAD_VARIANT] = "--reuse-early",
+		[LOAD_FILE_DIR - LOAD_VARIANT] = "--file-dir",
+		[LOAD_RATE - LOAD_VARIANT] = "--rate",
+		[LOAD_SOCKET - LOAD_VARIANT] = "--socket",
+		[LOAD_PEER - LOAD_VARIANT] = "--peer",
+		[LOAD_KEYS_END - LOAD_VARIANT] = NULL,
+	};
+
+	if (of_messages[key - LOAD_VARIANT])
+		o->stream_given = of_messages[key - LOAD_VARIANT];
+}
+
 int load_options__set(struct load_options *o, int key, const char *value, char *why, size_t room)
 {
 	struct refusal r = {why, room};
 	struct load *l = &o->load;
 
 	o->load_given |= key != LOAD_DURATION;
+	note_workload(o, key);
 	switch ((enum load_option_key)key) {
 	case LOAD_VARIANT:
 		return set_variants(o, value, &r);
@@ -229,9 +265,19 @@ int load_options__set(struct load_options *o, int key, const char *value, char *
 	case LOAD_ADDRESS:
 		return set_address(o, value, &r);
 	case LOAD_PORT:
+		o->port_given = true;
 		return set_unsigned("--port", value, 0, 65535, &l->port, &r);
 	case LOAD_NETNS:
 		return set_netns(o, value, &r);
+	case LOAD_PEER:
+	case LOAD_LINK:
+		return load_options__set_ends(o, key, value, why, room);
+	case LOAD_WORKLOAD:
+	case LOAD_SERVER_MODEL:
+	case LOAD_CONNECTIONS:
+	case LOAD_CLIENT_MODEL:
+	case LOAD_BACKLOG:
+		return load_options__set_serving(o, key, value, why, room);
 	default:
 		return options__set_sending(o, key, value, &r);
 	}
@@ -275,8 +321,10 @@ static int resolve_fields(struct load_options *o, struct refusal *r)
 int load_options__resolve(struct load_options *o, char *why, size_t room)
 {
 	struct refusal r = {why, room};
-	int err = resolve_fields(o, &r);
+	int err = load_options__resolve_serving(o, why, room);
 
+	if (!err)
+		err = resolve_fields(o, &r);
 	if (err)
 		return err;
 	for (size_t i = 0; i < o->size_count && !o->field_size; i++)
@@ -289,13 +337,8 @@ int load_options__resolve(struct load_options *o, char *why, size_t room)
 	if (o->load.messages && o->duration_given)
 		return refusal__say(
 			&r, "--messages and --duration both say when to end: leave one out");
-	if (o->load.netns && !o->address_given)
-		return refusal__say(
-			&r,
-			"--netns %s: give --address too, one of that namespace that can be "
-			"reached from here",
-			o->load.netns);
-	return options__resolve_sending(o, &r);
+	err = load_options__resolve_ends(o, why, room);
+	return err ? err : options__resolve_sending(o, &r);
 }
 
 struct load load_options__cell(const struct load_options *o, size_t variant, size_t size,
@@ -312,6 +355,21 @@ struct load load_options__cell(const struct load_options *o, size_t variant, siz
 	return load;
 }
 
+size_t load_options__cells(const struct load_options *o)
+{
+	if (o->load.workload == WORKLOAD_PROCINFO)
+		return o->model_count * o->connection_count;
+	return o->variant_count * o->size_count * o->thread_count;
+}
+
+struct load load_options__nth(const struct load_options *o, size_t n)
+{
+	if (o->load.workload == WORKLOAD_PROCINFO)
+		return load_options__serving_cell(o, n % o->model_count, n / o->model_count);
+	return load_options__cell(o, n % o->variant_count, n / o->variant_count / o->thread_count,
+				  n / o->variant_count % o->thread_count);
+}
+
 int load__rcvlowat(const struct load *load)
 {
 	const struct send_ops *ops = variants__find(load->variant);
@@ -320,6 +378,8 @@ int load__rcvlowat(const struct load *load)
 
 	if (load->rcvlowat)
 		return (int)load->rcvlowat;
+	if (load->workload == WORKLOAD_REQUEST)
+		return 1; /* the last byte is what is waited for */
 	if (bulk < RCVLOWAT_BULK_MIN)
 		bulk = RCVLOWAT_BULK_MIN;
 	if (bulk > RCVLOWAT_BULK_MAX)

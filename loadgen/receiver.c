@@ -5,7 +5,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,7 +13,9 @@
 #include "loadgen/cpus.h"
 #include "loadgen/dataset.h"
 #include "loadgen/listener.h"
+#include "loadgen/offspring.h"
 #include "loadgen/options.h"
+#include "loadgen/peer.h"
 #include "loadgen/receiver_process.h"
 
 #define ADOPT_TIMEOUT_MS 8000 /* above the time an accept may take */
@@ -25,44 +27,20 @@ struct receiver {
 	int channel;
 	pthread_mutex_t asking; /* guards the conversation and its number */
 	uint32_t number;
+	struct failure *last_words; /* in memory that both share */
 };
 
-/* Signals of the terminal's group are the sender's to act upon. */
-static void settle_signals(void)
+static void child(const struct receiver_process *p, const struct cpus *cpus, const char *peer,
+		  struct failure *last_words)
 {
-	sigset_t none;
-
-	signal(SIGINT, SIG_IGN);
-	signal(SIGTERM, SIG_IGN);
-	signal(SIGHUP, SIG_IGN);
-	signal(SIGPIPE, SIG_IGN);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
-/* What the parent holds open must not stay open here, or its end would not show. */
-static void close_all_but(int a, int b)
-{
-	unsigned int low = (unsigned int)(a < b ? a : b), high = (unsigned int)(a < b ? b : a);
-
-	if (low > 3)
-		close_range(3, low - 1, 0);
-	if (high > low + 1)
-		close_range(low + 1, high - 1, 0);
-	close_range(high + 1, ~0u, 0);
-}
-
-static void child(const struct receiver_process *p, const struct cpus *cpus)
-{
-	settle_signals();
-	/* After the parent died, the signal would never come: hence the second look. */
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != p->parent)
-		_exit(1);
-	close_all_but(p->channel, p->listener);
+	offspring__settle(p->parent, p->channel, p->listener);
 	if (cpus->split)
 		sched_setaffinity(0, sizeof(cpus->receiver), &cpus->receiver);
-	receiver_process__serve(p);
-	_exit(0);
+	if (!peer)
+		receiver_process__serve(p);
+	else
+		peer_agent__serve(p, peer, last_words);
+	_exit(last_words->status);
 }
 
 int receiver__start(struct receiver **receiver, struct listener *l, struct slot *slots,
@@ -72,15 +50,21 @@ int receiver__start(struct receiver **receiver, struct listener *l, struct slot 
 		.listener = l->fd,
 		.parent = getpid(),
 		.slots = slots,
+		.slot_count = load->threads,
 		.message_bytes = load->message_bytes,
 		.picker = dataset__picker(load),
 		.verify = load->verify,
+		.asks = load->workload == WORKLOAD_REQUEST,
 	};
 	struct receiver *r = calloc(1, sizeof(*r));
 	int pair[2], err;
 
 	*receiver = NULL;
-	if (!r || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)) {
+	if (r)
+		r->last_words = mmap(NULL, sizeof(*r->last_words), PROT_READ | PROT_WRITE,
+				     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (!r || r->last_words == MAP_FAILED ||
+	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)) {
 		err = -errno;
 		free(r);
 		return failure__set(f, STATUS_FAILED, err, "cannot start the receiver: %m");
@@ -90,7 +74,7 @@ int receiver__start(struct receiver **receiver, struct listener *l, struct slot 
 	p.channel = pair[1];
 	r->pid = fork();
 	if (!r->pid)
-		child(&p, cpus);
+		child(&p, cpus, load->peer, r->last_words);
 	err = r->pid < 0 ? -errno : 0;
 	close(pair[1]);
 	listener__close(l);
@@ -119,6 +103,7 @@ void receiver__stop(struct receiver *r)
 	}
 	close(r->channel);
 	pthread_mutex_destroy(&r->asking);
+	munmap(r->last_words, sizeof(*r->last_words));
 	free(r);
 }
 
@@ -173,6 +158,14 @@ int receiver__mark(struct receiver *r, unsigned int slot, int bytes)
 	return ask(r, &q, &reply, TIME_TIMEOUT_MS);
 }
 
+int receiver__expect(struct receiver *r, unsigned int slot, uint64_t bytes)
+{
+	struct receiver_request q = {.type = RECEIVER_EXPECT, .slot = slot, .bytes = bytes};
+	struct receiver_reply reply;
+
+	return ask(r, &q, &reply, TIME_TIMEOUT_MS);
+}
+
 int receiver__adopt(struct receiver *r, unsigned int slot, unsigned int port, struct failure *f)
 {
 	struct receiver_request q = {.type = RECEIVER_ADOPT, .slot = slot, .port = port};
@@ -205,6 +198,7 @@ void receiver__died(struct receiver *r, struct failure *f)
 	if (!r->pid || waitpid(r->pid, &status, 0) != r->pid)
 		return;
 	r->pid = 0;
+	failure__adopt(f, r->last_words);
 	if (WIFSIGNALED(status))
 		failure__set(f, STATUS_FAILED, -EPIPE,
 			     "the receiver process died (signal %d) before the run was over",

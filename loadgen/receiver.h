@@ -19,7 +19,10 @@ struct cpus;
 struct listener;
 struct load;
 
-/* Forks it; must be called before there are threads. Closes l in the caller. */
+/*
+ * Forks it; must be called before there are threads. Closes l in the caller. With
+ * load->peer what is forked is the peer's agent here, and l is of peer__open().
+ */
 int receiver__start(struct receiver **r, struct listener *l, struct slot *slots,
 		    const struct load *load, const struct cpus *cpus, struct failure *f);
 
@@ -40,6 +43,9 @@ int receiver__adopt(struct receiver *r, unsigned int slot, unsigned int port, st
  * any, and at once. Any thread may call it. 0 or -errno.
  */
 int receiver__mark(struct receiver *r, unsigned int slot, int bytes);
+
+/* On another machine: has it tell once a connection brought so many bytes. 0 or -errno. */
+int receiver__expect(struct receiver *r, unsigned int slot, uint64_t bytes);
 
 /* Its processor time so far. -errno if it does not answer. */
 int receiver__cpu_time(struct receiver *r, struct cpu_time *t);

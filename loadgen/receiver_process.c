@@ -3,11 +3,14 @@
 #include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "loadgen/listener.h"
 #include "loadgen/receiver_process.h"
+#include "loadgen/requests.h"
+#include "loadgen/sender.h"
 
 /*
  * Large enough that a system call costs little beside the copy, small enough
@@ -18,6 +21,7 @@
 #define ACCEPT_TIMEOUT_MS 5000
 
 struct connection {
+	const struct receiver_process *process;
 	int fd;
 	struct slot *slot;
 	char *buffer;
@@ -57,13 +61,69 @@ static void receive(struct connection *c, bool verify)
 	}
 }
 
+/* What was asked before the phase waited for its beginning: that is not in its time. */
+static void count_request(struct slot *s, uint64_t asked_ns)
+{
+	uint64_t phase = atomic_load(&s->begin_ns);
+
+	if (s->requests_since != phase) {
+		memset(&s->requests, 0, sizeof(s->requests));
+		s->requests_since = phase;
+	}
+	hist_add(&s->requests, now_ns() - (asked_ns > phase ? asked_ns : phase));
+}
+
+/* MSG_NOSIGNAL as the sender's end may be gone; 64 bytes find room in any send buffer. */
+static bool ask_for(struct connection *c)
+{
+	static const char request[REQUEST_BYTES];
+
+	return send(c->fd, request, sizeof(request), MSG_NOSIGNAL) == sizeof(request);
+}
+
+static void ask(struct connection *c, size_t message_bytes, bool verify)
+{
+	uint64_t received = 0, asked_ns = now_ns(), end = message_bytes;
+
+	if (!ask_for(c))
+		return;
+	for (;;) {
+		ssize_t n = receive_some(c);
+
+		if (n <= 0)
+			return;
+		if (verify)
+			pattern__check(&c->slot->verified, c->buffer, (size_t)n);
+		received += (uint64_t)n;
+		if (received < end) {
+			slot__publish(c->slot, received);
+			continue;
+		}
+		count_request(c->slot, asked_ns);
+		slot__publish(c->slot, received);
+		end += message_bytes;
+		asked_ns = now_ns();
+		if (!ask_for(c))
+			return;
+	}
+}
+
 static void finish(struct connection *c)
 {
 	atomic_store(&c->slot->socket, 0);
-	slot__end(c->slot);
 	close(c->fd);
+	slot__end(c->slot); /* whoever waited for it may now take the slot away */
 	free(c->buffer);
 	free(c);
+}
+
+static void *receive_asking(void *arg)
+{
+	struct connection *c = arg;
+
+	ask(c, c->process->message_bytes, c->process->verify);
+	finish(c);
+	return NULL;
 }
 
 static void *receive_plain(void *arg)
@@ -84,11 +144,15 @@ static int start_thread(const struct receiver_process *p, int fd, struct slot *s
 {
 	struct connection *c = calloc(1, sizeof(*c));
 	pthread_attr_t detached;
+	void *(*body)(void *) = p->asks	    ? receive_asking
+				: p->verify ? receive_verify
+					    : receive_plain;
 	pthread_t thread;
 	int err = ENOMEM;
 
 	if (!c)
 		return -ENOMEM;
+	c->process = p;
 	c->fd = fd;
 	c->slot = slot;
 	atomic_store(&slot->socket, fd);
@@ -96,7 +160,7 @@ static int start_thread(const struct receiver_process *p, int fd, struct slot *s
 		goto fail;
 	pthread_attr_init(&detached);
 	pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
-	err = pthread_create(&thread, &detached, p->verify ? receive_verify : receive_plain, c);
+	err = pthread_create(&thread, &detached, body, c);
 	pthread_attr_destroy(&detached);
 	if (!err)
 		return 0;
@@ -104,6 +168,15 @@ static int start_thread(const struct receiver_process *p, int fd, struct slot *s
 fail:
 	free(c);
 	return -err;
+}
+
+int receiver_process__take(const struct receiver_process *p, int fd, unsigned int slot,
+			   uint32_t connection)
+{
+	p->slots[slot].verified.connection = connection;
+	p->slots[slot].verified.message_bytes = p->message_bytes;
+	p->slots[slot].verified.picker = p->picker;
+	return start_thread(p, fd, &p->slots[slot]);
 }
 
 /* Whoever else connected to our port is turned away: only our sender's counts. */
@@ -130,16 +203,12 @@ static int accept_from(int listener, unsigned int port)
 
 static int adopt(const struct receiver_process *p, const struct receiver_request *q)
 {
-	struct slot *slot = &p->slots[q->slot];
 	int fd = accept_from(p->listener, q->port);
 	int err;
 
 	if (fd < 0)
 		return fd;
-	slot->verified.connection = q->port;
-	slot->verified.message_bytes = p->message_bytes;
-	slot->verified.picker = p->picker;
-	err = start_thread(p, fd, slot);
+	err = receiver_process__take(p, fd, q->slot, q->port);
 	if (err)
 		close(fd);
 	return err;
@@ -170,7 +239,7 @@ void receiver_process__serve(const struct receiver_process *p)
 			reply.err = adopt(p, &q);
 		else if (q.type == RECEIVER_MARK)
 			reply.err = set_mark(p, &q);
-		else
+		else if (q.type == RECEIVER_CPU_TIME)
 			reply.time = cpu_time__own();
 		if (write(p->channel, &reply, sizeof(reply)) != sizeof(reply))
 			return;

@@ -10,14 +10,20 @@
 
 #include "loadgen/receiver.h"
 
-enum receiver_request_type { RECEIVER_ADOPT = 1, RECEIVER_CPU_TIME, RECEIVER_MARK };
+enum receiver_request_type {
+	RECEIVER_ADOPT = 1,
+	RECEIVER_CPU_TIME,
+	RECEIVER_MARK,
+	RECEIVER_EXPECT
+};
 
 struct receiver_request {
 	uint32_t type;
 	uint32_t number; /* the reply has it too: one that came too late is known by it */
 	uint32_t slot;
 	uint32_t port;
-	int32_t mark; /* bytes */
+	int32_t mark;	/* bytes */
+	uint64_t bytes; /* EXPECT */
 };
 
 struct receiver_reply {
@@ -31,10 +37,19 @@ struct receiver_process {
 	int listener;
 	pid_t parent;
 	struct slot *slots;
+	unsigned int slot_count;
 	size_t message_bytes;
 	struct picker picker;
 	bool verify;
+	bool asks; /* for each message (requests.h) */
 };
+
+/*
+ * Receives on a connected socket in a thread of its own, which closes it at its end. p
+ * must outlive it: it is gone once the slot has ended. 0 or -errno.
+ */
+int receiver_process__take(const struct receiver_process *p, int fd, unsigned int slot,
+			   uint32_t connection);
 
 /* Serves until the other end of the channel closes. */
 void receiver_process__serve(const struct receiver_process *p);

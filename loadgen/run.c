@@ -4,19 +4,25 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "loadgen/link.h"
 #include "loadgen/listener.h"
 #include "loadgen/options.h"
+#include "loadgen/peer.h"
 #include "loadgen/phase.h"
 #include "loadgen/run.h"
 #include "loadgen/send_ops.h"
+#include "loadgen/serving_run.h"
 
 struct run {
 	const struct load *load;
 	const struct send_ops *ops;
 	struct control *control;
+	struct link link;
 	struct listener listener;
+	struct peer peer;
 	struct slot *slots;
 	int *fds;
+	struct tcp_state *tcp; /* of each, when the window opened */
 	unsigned int connected;
 	struct phase phase; /* owns crew and receiver */
 	struct cpus cpus;
@@ -33,22 +39,30 @@ static int prepare(struct run *run, struct failure *f)
 	const struct load *load = run->load;
 	int err;
 
-	if (load->pinning == PIN_AUTO)
+	if (load->pinning == PIN_AUTO && !load->peer) /* else all are ours */
 		cpus__plan(&run->cpus);
 	run->slots = slot__map(load->threads);
 	run->fds = calloc(load->threads, sizeof(*run->fds));
-	if (!run->slots || !run->fds)
+	run->tcp = calloc(load->threads, sizeof(*run->tcp));
+	if (!run->slots || !run->fds || !run->tcp)
 		return failure__set(f, STATUS_FAILED, -ENOMEM, "out of memory");
-	err = listener__open(&run->listener, load, f);
+	err = load->link ? link__create(&run->link, f) : 0;
+	if (err)
+		return err;
+	err = load->peer ? peer__open(&run->peer, &run->listener, load, f)
+			 : listener__open(&run->listener, load, f);
 	if (err)
 		return err;
 	err = receiver__start(&run->phase.receiver, &run->listener, run->slots, load, &run->cpus,
 			      f);
+	if (!err)
+		err = link__enter_sender(&run->link, f);
 	if (err)
 		return err;
 	if (run->cpus.split)
 		sched_setaffinity(0, sizeof(run->cpus.sender), &run->cpus.sender);
-	return control__hello(run->control, getpid(), receiver__pid(run->phase.receiver), f);
+	return control__hello(run->control, getpid(),
+			      load->peer ? 0 : receiver__pid(run->phase.receiver), f);
 }
 
 static int own_port(int fd)
@@ -72,7 +86,12 @@ static int connect_all(struct run *run, struct failure *f)
 			return fd;
 		run->fds[run->connected] = fd;
 		port = own_port(fd);
-		err = receiver__adopt(run->phase.receiver, run->connected, (unsigned int)port, f);
+		err = run->load->peer ? peer__introduce(&run->peer, fd, run->connected,
+							(uint32_t)port, run->load, f)
+				      : 0;
+		if (!err)
+			err = receiver__adopt(run->phase.receiver, run->connected,
+					      (unsigned int)port, f);
 		if (!err)
 			receiver__mark(run->phase.receiver, run->connected,
 				       load__rcvlowat(run->load));
@@ -104,6 +123,30 @@ static int warm_up(struct run *run, struct failure *f)
 	return f->status && !err ? -ECANCELED : err;
 }
 
+static void read_netstat(const struct run *run, struct netstat *n)
+{
+	netstat__read(n);
+	if (run->load->link)
+		netstat__add(n, receiver__pid(run->phase.receiver));
+}
+
+static void open_tcp(struct run *run, struct result *r)
+{
+	read_netstat(run, &r->netstat_before);
+	for (unsigned int i = 0; i < run->load->threads; i++)
+		tcp_state__read(run->fds[i], &run->tcp[i]);
+}
+
+static void close_tcp(struct run *run, struct result *r)
+{
+	struct tcp_state now;
+
+	read_netstat(run, &r->netstat_after);
+	for (unsigned int i = 0; i < run->load->threads; i++)
+		if (!tcp_state__read(run->fds[i], &now))
+			tcp_sockets__add(&r->sockets, &run->tcp[i], &now);
+}
+
 static int window(struct run *run, struct result *r, struct failure *f)
 {
 	const struct load *load = run->load;
@@ -112,6 +155,7 @@ static int window(struct run *run, struct result *r, struct failure *f)
 	bool known;
 	int err;
 
+	open_tcp(run, r);
 	known = !receiver__cpu_time(run->phase.receiver, &receiver);
 	sender = cpu_time__own();
 	start = now_ns();
@@ -127,6 +171,8 @@ static int window(struct run *run, struct result *r, struct failure *f)
 	}
 	now = cpu_time__own();
 	r->sender = since(sender, now);
+	r->sender_known = true;
+	close_tcp(run, r);
 	err = receiver__cpu_time(run->phase.receiver, &now);
 	if (err == -EPIPE) /* before the workers' failures, which it explains */
 		receiver__died(run->phase.receiver, &r->failure);
@@ -134,7 +180,7 @@ static int window(struct run *run, struct result *r, struct failure *f)
 	if (r->receiver_known)
 		r->receiver = since(receiver, now);
 	crew__failure(run->phase.crew, &r->failure);
-	crew__sum(run->phase.crew, &r->sent, &r->received, &end);
+	crew__sum(run->phase.crew, &r->sent, &r->requests, &r->received, &end);
 	r->elapsed_s = (double)(end - start) / 1e9;
 	return 0;
 }
@@ -205,6 +251,7 @@ static int conduct(struct run *run, struct result *r, struct failure *f)
 	if (!err && run->load->verify)
 		judge_verification(run, checked_before, r);
 	r->port = run->listener.port;
+	memcpy(r->peer, run->peer.machine, sizeof(r->peer));
 	return err;
 }
 
@@ -219,17 +266,20 @@ static void put_away(struct run *run, int err)
 		close(run->fds[i]);
 	receiver__stop(run->phase.receiver);
 	listener__close(&run->listener);
+	link__close(&run->link);
 	slot__unmap(run->slots, run->load->threads);
 	free(run->fds);
+	free(run->tcp);
 }
 
-int run__execute(const struct load *load, struct control *control, struct result *r,
-		 struct failure *f)
+static int stream(const struct load *load, struct control *control, struct result *r,
+		  struct failure *f)
 {
 	struct run run = {
 		.load = load,
 		.ops = variants__find(load->variant),
 		.control = control,
+		.link = {.sender = -1},
 		.listener = {.fd = -1},
 		.phase = {.control = control},
 	};
@@ -246,4 +296,11 @@ int run__execute(const struct load *load, struct control *control, struct result
 	r->cpus = run.cpus;
 	put_away(&run, err);
 	return err;
+}
+
+int run__execute(const struct load *load, struct control *control, struct result *r,
+		 struct failure *f)
+{
+	return (load->workload == WORKLOAD_PROCINFO ? serving_run__execute : stream)(load, control,
+										     r, f);
 }

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "bpf/hist.h"
 #include "loadgen/pattern.h"
 
 struct slot {
@@ -20,10 +21,13 @@ struct slot {
 	_Alignas(128) _Atomic uint64_t received; /* since the connection began */
 	struct pattern_stream verified;		 /* as of received */
 	_Atomic int socket;			 /* its descriptor there; 0: no connection */
+	struct hist requests;	 /* from asking to the answer's last byte, as of received; */
+	uint64_t requests_since; /* the phase, by its begin_ns */
 	/* the sender's */
 	_Alignas(128) _Atomic uint64_t wanted; /* wake me when this much came; 0: nobody waits */
 	_Atomic uint32_t wakeups;	       /* futex */
 	_Atomic bool ended;		       /* nothing more will come */
+	_Atomic uint64_t begin_ns;	       /* of the phase; requests count from then on */
 };
 
 /* count slots in memory that a forked process shares. NULL when out of memory. */

@@ -4,22 +4,23 @@
 
 #include "loadgen/hist_stats.h"
 #include "loadgen/options.h"
-#include "loadgen/result.h"
+#include "loadgen/result_parts.h"
 #include "loadgen/units.h"
 
 typedef char text[UNITS_TEXT_MAX];
 
-static void print_latency(const struct hist *h)
+static void print_latency(const struct hist *h, const char *span)
 {
 	text p50, p99, p999, max;
 
 	if (!h->count)
 		return;
-	printf("latency     p50 %s   p99 %s   p99.9 %s   max %s   a message\n",
+	printf("latency     p50 %s   p99 %s   p99.9 %s   max %s   %s\n",
 	       units__time_text((double)hist__percentile(h, 500), p50),
 	       units__time_text((double)hist__percentile(h, 990), p99),
 	       units__time_text((double)hist__percentile(h, 999), p999),
-	       units__time_text((double)h->max, max));
+	       units__time_text((double)h->max, max),
+	       strcmp(span, "request..answer") ? "a message" : "from the request");
 }
 
 static void print_errors(const struct sent *s)
@@ -38,8 +39,7 @@ static void print_rate(const struct result *r)
 
 	if (r->load->rate)
 		printf("rate        %s messages were due, %s of them were not begun; latency "
-		       "counts "
-		       "from when due\n",
+		       "counts from when due\n",
 		       units__count_text(r->sent.due, due),
 		       units__count_text(r->sent.due - r->sent.messages, unsent));
 }
@@ -66,12 +66,14 @@ static void print_zerocopy(const struct result *r)
 	       units__count_text(z->enobufs, enobufs));
 }
 
-static void print_cpu(const struct result *r)
+void result__print_cpu(const struct result *r, const char *sender, const char *receiver)
 {
-	printf("cpu         sender %.2f s user + %.2f s system", r->sender.user_s,
+	if (!r->sender_known)
+		return;
+	printf("cpu         %s %.2f s user + %.2f s system", sender, r->sender.user_s,
 	       r->sender.system_s);
 	if (r->receiver_known)
-		printf(", receiver %.2f + %.2f", r->receiver.user_s, r->receiver.system_s);
+		printf(", %s %.2f + %.2f", receiver, r->receiver.user_s, r->receiver.system_s);
 	printf("\n");
 }
 
@@ -79,12 +81,19 @@ void result__print(const struct result *r)
 {
 	const struct load *l = r->load;
 	text size, messages, calls, bytes, received;
+	const struct hist *latency;
+	const char *span;
 
+	if (l->workload == WORKLOAD_PROCINFO) {
+		result__print_serving(r);
+		return;
+	}
 	printf("%s: %s in %u field%s, %u thread%s, %.2f s\n", l->variant,
 	       units__size_text(l->message_bytes, size), l->fields, l->fields == 1 ? "" : "s",
 	       l->threads, l->threads == 1 ? "" : "s", r->elapsed_s);
 	printf("throughput  %.2f Gbit/s\n", result__throughput(r) / 1e9);
-	print_latency(&r->sent.latency);
+	latency = result__latency(r, &span);
+	print_latency(latency, span);
 	printf("sent        %s messages, %s send calls, %s bytes (%s received)\n",
 	       units__count_text(r->sent.messages, messages),
 	       units__count_text(r->sent.calls, calls), units__count_text(r->sent.bytes, bytes),
@@ -92,7 +101,7 @@ void result__print(const struct result *r)
 	print_rate(r);
 	print_errors(&r->sent);
 	print_zerocopy(r);
-	print_cpu(r);
+	result__print_cpu(r, "sender", "receiver");
 	if (l->verify)
 		printf("verified    %s bytes, %s of them wrong%s\n",
 		       units__count_text(r->checked, bytes), units__count_text(r->bad, received),

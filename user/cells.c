@@ -28,6 +28,12 @@ void cell__title(const struct cell *cell, const struct cells *cells, char *title
 	char text[UNITS_TEXT_MAX];
 	size_t used;
 
+	if (!strcmp(record__string(record, "/load/workload"), "procinfo")) {
+		record__number(record, "/load/connections", &bytes);
+		snprintf(title, size, "%s, %.0f connections",
+			 record__string(record, "/load/server_model"), bytes);
+		return;
+	}
 	record__number(record, "/load/message_bytes", &bytes);
 	record__number(record, "/load/threads", &threads);
 	used = (size_t)snprintf(

@@ -42,10 +42,13 @@ static const struct event events[] = {
 	{"task-clock", "ns", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK, 2},
 	{"context-switches", "", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES, 2},
 	{"cpu-migrations", "", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS, 2},
+	{"stalled-cycles-frontend", "", PERF_TYPE_HARDWARE, PERF_COUNT_HW_STALLED_CYCLES_FRONTEND,
+	 3},
+	{"stalled-cycles-backend", "", PERF_TYPE_HARDWARE, PERF_COUNT_HW_STALLED_CYCLES_BACKEND, 3},
 	{"page-faults", "", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS, 2},
 };
 #define EVENT_COUNT (sizeof(events) / sizeof(events[0]))
-#define GROUP_COUNT 3
+#define GROUP_COUNT 4
 
 struct counter_events {
 	size_t count;
@@ -174,7 +177,7 @@ static int add(struct counters *c, const char *name, const char *unit, const cha
 
 static void add_standard(struct counters *c, const struct pmu *pmu, bool hybrid)
 {
-	int leaders[GROUP_COUNT] = {-1, -1, -1};
+	int leaders[GROUP_COUNT] = {-1, -1, -1, -1};
 	struct perf_event_attr attr;
 	bool software;
 	size_t i;
@@ -227,7 +230,7 @@ void counters__enable(struct counters *c, bool enable)
 {
 	size_t i;
 
-	for (i = 0; i < c->count; i++)
+	for (i = 0; c && i < c->count; i++)
 		if (c->fds[i] >= 0)
 			ioctl(c->fds[i], enable ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE,
 			      0);
@@ -260,6 +263,8 @@ size_t counters__read(struct counters *c, const struct counter_value **values)
 {
 	size_t i;
 
+	if (!c)
+		return 0;
 	for (i = 0; i < c->count; i++)
 		if (c->fds[i] >= 0)
 			read_one(&c->values[i], c->fds[i]);

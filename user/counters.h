@@ -46,7 +46,7 @@ const char *counter_failure(int error);
  * error: it becomes a value with a status. 0 and *out or -ENOMEM.
  */
 int counters__open(struct counters **out, pid_t pid, const struct counter_events *more);
-/* Starts or stops counting. */
+/* Starts or stops counting. Of NULL there are no counters. */
 void counters__enable(struct counters *c, bool enable);
 /* Reads them all; the array lives as long as c. Returns how many. */
 size_t counters__read(struct counters *c, const struct counter_value **values);

@@ -97,9 +97,16 @@ static void describe_sending(struct arguments *a, const struct load *load)
 	describe_socket(a, &load->socket);
 }
 
-static void describe(struct arguments *a, const char *program, const struct load *load, int fd)
+static void describe_connections(struct arguments *a, const struct load *load)
 {
-	add_argument(a, "%s", program);
+	add_argument(a, "--server-model=%s", load->server_model);
+	add_argument(a, "--connections=%u", load->connections);
+	add_argument(a, "--client-model=%s", client_model_name(load->client_model));
+	add_argument(a, "--backlog=%u", load->backlog);
+}
+
+static void describe_messages(struct arguments *a, const struct load *load)
+{
 	add_argument(a, "--variant=%s", load->variant);
 	add_argument(a, "--size=%zu", load->message_bytes);
 	add_argument(a, "--fields=%u", load->fields);
@@ -107,19 +114,36 @@ static void describe(struct arguments *a, const char *program, const struct load
 	add_argument(a, "--inflight=%u", load->inflight);
 	if (load->rcvlowat)
 		add_argument(a, "--rcvlowat=%zu", load->rcvlowat);
+	if (load->verify)
+		add_argument(a, "--verify");
+	describe_sending(a, load);
+}
+
+static void describe(struct arguments *a, const char *program, const struct load *load, int fd)
+{
+	add_argument(a, "%s", program);
+	add_argument(a, "--workload=%s", workload_name(load->workload));
+	if (load->workload == WORKLOAD_PROCINFO)
+		describe_connections(a, load);
+	else
+		describe_messages(a, load);
 	add_argument(a, "--warmup=%.9f", load->warmup_s);
 	if (load->messages)
 		add_argument(a, "--messages=%llu", load->messages);
 	else
 		add_argument(a, "--duration=%.9f", load->duration_s);
-	if (load->verify)
-		add_argument(a, "--verify");
 	add_argument(a, "--pin=%s", load->pinning == PIN_AUTO ? "auto" : "none");
-	add_argument(a, "--address=%s", load->address);
-	add_argument(a, "--port=%u", load->port);
+	if (load->link) {
+		add_argument(a, "--link=veth");
+		add_argument(a, "--port=%u", load->port);
+	} else if (load->peer) {
+		add_argument(a, "--peer=%s", load->peer);
+	} else {
+		add_argument(a, "--address=%s", load->address);
+		add_argument(a, "--port=%u", load->port);
+	}
 	if (load->netns)
 		add_argument(a, "--netns=%s", load->netns);
-	describe_sending(a, load);
 	add_argument(a, "--control=%d", fd);
 }
 

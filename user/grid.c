@@ -9,7 +9,6 @@
 #include "signals.h"
 
 #include "loadgen/status.h"
-#include "loadgen/units.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -27,7 +26,7 @@ struct progress {
 
 static void show_progress(struct progress *p)
 {
-	char size[UNITS_TEXT_MAX];
+	char name[64];
 	struct timespec now;
 	double seconds;
 
@@ -35,9 +34,8 @@ static void show_progress(struct progress *p)
 	seconds = (double)(now.tv_sec - p->begun.tv_sec) +
 		  (double)(now.tv_nsec - p->begun.tv_nsec) / 1e9;
 	if (p->load)
-		fprintf(stderr, "\r[%zu/%zu] %s %s x%u: %.1f s \033[K", p->run, p->runs,
-			p->load->variant, units__size_text(p->load->message_bytes, size),
-			p->load->threads, seconds);
+		fprintf(stderr, "\r[%zu/%zu] %s: %.1f s \033[K", p->run, p->runs,
+			load__label(p->load, name, sizeof(name)), seconds);
 	else
 		fprintf(stderr, "\robserving: %.1f s \033[K", seconds);
 	p->shown = true;
@@ -57,16 +55,14 @@ static bool tick(void *context)
 static void label(const struct progress *p, const struct load *load, unsigned int repeat,
 		  unsigned int repeats, char *text, size_t size)
 {
-	char bytes[UNITS_TEXT_MAX];
-	int used;
+	size_t used;
 
 	text[0] = 0;
 	if (p->runs < 2)
 		return;
-	used = snprintf(text, size, "%s %s x%u", load->variant,
-			units__size_text(load->message_bytes, bytes), load->threads);
-	if (repeats > 1 && (size_t)used < size)
-		snprintf(text + used, size - (size_t)used, " #%u", repeat);
+	used = strlen(load__label(load, text, size));
+	if (repeats > 1)
+		snprintf(text + used, size - used, " #%u", repeat);
 }
 
 static void clear_progress(struct progress *p)
@@ -127,11 +123,23 @@ static int run_cell(struct grid *grid, struct run_setup *setup, struct progress 
 	return status;
 }
 
+/* Of all models those are left out that cannot hold so many connections: once aloud. */
+static bool skipped(const struct load *load, unsigned int repeat)
+{
+	char why[256];
+
+	if (!load__impossible(load, why, sizeof(why)))
+		return false;
+	if (repeat == 1)
+		log_error("skipped: %s", why);
+	return true;
+}
+
 static int run_all(struct grid *grid)
 {
 	const struct options *o = grid->options;
 	const struct load_options *l = &o->load;
-	size_t cells = o->target.given ? 1 : l->variant_count * l->size_count * l->thread_count;
+	size_t cells = o->target.given ? 1 : load_options__cells(l);
 	struct progress progress = {.runs = cells * o->repeat};
 	struct run_setup setup = {.features = grid->features,
 				  .tier = o->tier,
@@ -151,9 +159,9 @@ static int run_all(struct grid *grid)
 	for (repeat = 1; repeat <= o->repeat; repeat++) {
 		for (cell = 0; cell < cells && !signals__caught(); cell++) {
 			progress.run++;
-			setup.load = load_options__cell(l, cell % l->variant_count,
-							cell / l->variant_count / l->thread_count,
-							cell / l->variant_count % l->thread_count);
+			setup.load = load_options__nth(l, cell);
+			if (skipped(&setup.load, repeat))
+				continue;
 			if (o->target.given && !l->duration_given)
 				setup.load.duration_s = 0;
 			one = run_cell(grid, &setup, &progress, repeat);

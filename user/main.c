@@ -34,6 +34,8 @@ static bool may_use_zerocopy(const struct options *o)
 
 	if (o->target.given)
 		return true;
+	if (load->load.workload == WORKLOAD_PROCINFO)
+		return false;
 
 	for (i = 0; i < load->variant_count; i++)
 		if (variants__find(load->variants[i])->flags & SEND_ZEROCOPY)

@@ -71,7 +71,8 @@ static int fail_generator(struct run_result *r, const struct generator *g, int e
 
 static int plan_hooks(struct run_result *r, const struct run_setup *setup)
 {
-	const struct send_ops *ops = variants__find(setup->load.variant);
+	const struct send_ops *ops =
+		setup->load.variant ? variants__find(setup->load.variant) : NULL;
 	struct kernel_facts facts = measure__facts(setup->features);
 	char text[700];
 
@@ -101,7 +102,7 @@ static int attach_tracer(struct run_result *r, const struct run_setup *setup,
 	if (err)
 		return fail(r, err, STATUS_SYSTEM, reason[0] ? reason : strerror(-err));
 	err = tracer__add_target(*tracer, generator__sender(g), ROLE_SENDER);
-	if (!err)
+	if (!err && generator__receiver(g))
 		err = tracer__add_target(*tracer, generator__receiver(g), ROLE_RECEIVER);
 	return err ? fail(r, err, STATUS_FAILED, strerror(-err)) : 0;
 }
@@ -114,7 +115,7 @@ static int attach(struct run_result *r, const struct run_setup *setup, const str
 	if (err)
 		return err;
 	err = counters__open(&r->sender.counters, generator__sender(g), setup->events);
-	if (!err)
+	if (!err && generator__receiver(g)) /* else it is on another machine */
 		err = counters__open(&r->receiver.counters, generator__receiver(g), setup->events);
 	if (!err && setup->last)
 		err = privilege__drop_attach();

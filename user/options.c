@@ -46,8 +46,7 @@ static const struct argp_option list[] = {
 	{"events", OPT_EVENTS, "LIST", 0, "count these events too, by their libpfm4 names", 2},
 	{"call-counters", OPT_CALL_COUNTERS, "LIST", 0,
 	 "read up to 4 events at both ends of each send", 2},
-	{"tier", OPT_TIER, "NAME", 0,
-	 "time sends by fentry, kprobe, tracepoint, or none (default: the best there is)", 2},
+	{"tier", OPT_TIER, "NAME", 0, "time sends by fentry, kprobe, tracepoint or none", 2},
 	{"cost", OPT_COST, NULL, 0, "also count what the measuring programs cost", 2},
 	{"verbose", OPT_VERBOSE, NULL, 0, "show what libbpf says", 2},
 	{0},
@@ -198,11 +197,8 @@ static const struct argp argp = {
 	.children = children,
 	.doc = "Ask the kernel what TCP sends cost, call by call, and whether zero-copy sends were "
 	       "copied.\v"
-	       "Runs a load (loadgen, a sender and a receiver process on this machine) and reports "
-	       "on it. doctor tells what can be measured here; crosscheck compares the counts with "
-	       "those of bcc. Needs root: sudo; the load runs as the user who called it.\n"
-	       "Exit status: 0 done, 1 failed while running, 2 wrong usage, 3 this system cannot "
-	       "measure what was asked.",
+	       "doctor tells what can be measured here. Needs root: sudo.\n"
+	       "Exit status: 0 done, 1 failed, 2 wrong usage, 3 this system cannot.",
 };
 
 void options__parse(struct options *o, int argc, char **argv)

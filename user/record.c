@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "loadgen/link.h"
 #include "loadgen/send_ops.h"
 
 static void add_string(json_object *o, const char *key, const char *value)
@@ -27,9 +28,15 @@ static json_object *time_text(const struct timespec *when)
 
 void record__cell_name(const struct load *load, char *name, size_t size)
 {
-	snprintf(name, size, "%s,%zuB,%uf,%ut", load->variant, load->message_bytes, load->fields,
-		 load->threads);
-	record__name_sending(load, name, size);
+	if (load->workload == WORKLOAD_PROCINFO)
+		snprintf(name, size, "procinfo,%s,%uc,%s,%ub", load->server_model,
+			 load->connections, client_model_name(load->client_model), load->backlog);
+	else
+		snprintf(name, size, "%s%s,%zuB,%uf,%ut",
+			 load->workload == WORKLOAD_REQUEST ? "request," : "", load->variant,
+			 load->message_bytes, load->fields, load->threads);
+	if (load->workload != WORKLOAD_PROCINFO)
+		record__name_sending(load, name, size);
 }
 
 static json_object *run_block(const struct run_setup *setup, const struct record_context *context)
@@ -86,20 +93,55 @@ static bool is_loopback(const char *address)
 	return inet_pton(AF_INET6, address, &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
 }
 
-static json_object *load_block(const struct run_result *r, const struct load *load,
-			       struct unmeasured *u)
+static void add_messages(json_object *o, const struct load *load)
 {
-	bool loopback = is_loopback(load->address);
-	json_object *o = json_object_new_object(), *pinning = NULL;
-
 	add_string(o, "variant", load->variant);
 	add_string(o, "server_model", "threaded");
+	add_string(o, "client_model", NULL);
 	json_object_object_add(o, "message_bytes", json_object_new_uint64(load->message_bytes));
 	json_object_object_add(o, "fields", json_object_new_int((int)load->fields));
 	json_object_object_add(o, "threads", json_object_new_int((int)load->threads));
 	json_object_object_add(o, "connections", json_object_new_int((int)load->threads));
 	json_object_object_add(o, "inflight", json_object_new_int((int)load->inflight));
 	json_object_object_add(o, "rcvlowat", json_object_new_int(load__rcvlowat(load)));
+}
+
+/* Many connections have no messages of a size: what belongs to these is null. */
+static void add_connections(json_object *o, const struct load *load)
+{
+	static const char *const none[] = {"variant", "message_bytes", "fields",
+					   "threads", "inflight",      "rcvlowat"};
+	size_t i;
+
+	for (i = 0; i < sizeof(none) / sizeof(none[0]); i++)
+		json_object_object_add(o, none[i], NULL);
+	add_string(o, "server_model", load->server_model);
+	add_string(o, "client_model", client_model_name(load->client_model));
+	json_object_object_add(o, "connections", json_object_new_int((int)load->connections));
+	json_object_object_add(o, "backlog", json_object_new_int((int)load->backlog));
+}
+
+/* NULL: not known. */
+static const char *device_name(const struct load *load, bool loopback)
+{
+	if (load->socket.device[0])
+		return load->socket.device;
+	if (loopback)
+		return "lo";
+	return load->link ? LINK_DEVICE : NULL;
+}
+
+static json_object *load_block(const struct run_result *r, const struct load *load,
+			       struct unmeasured *u)
+{
+	bool loopback = !load->peer && is_loopback(load->address);
+	json_object *o = json_object_new_object(), *pinning = NULL;
+
+	add_string(o, "workload", workload_name(load->workload));
+	if (load->workload == WORKLOAD_PROCINFO)
+		add_connections(o, load);
+	else
+		add_messages(o, load);
 	json_object_object_add(o, "warmup_s", json_object_new_double(load->warmup_s));
 	json_object_object_add(o, "duration_s",
 			       load->messages ? NULL : json_object_new_double(load->duration_s));
@@ -107,18 +149,16 @@ static json_object *load_block(const struct run_result *r, const struct load *lo
 			       load->messages ? json_object_new_uint64(load->messages) : NULL);
 	json_object_object_add(o, "verify", json_object_new_boolean(load->verify));
 	record__add_sending(o, load);
-	add_string(o, "address", load->address);
+	add_string(o, "address", load->peer ? load->peer : load->address);
 	add_string(o, "netns", load->netns);
-	add_string(o, "link", loopback ? "loopback" : NULL);
-	add_string(o, "device",
-		   load->socket.device[0] ? load->socket.device
-		   : loopback		  ? "lo"
-					  : NULL);
-	if (!loopback && !load->socket.device[0])
+	add_string(o, "link", loopback ? "loopback" : load->link ? "veth" : NULL);
+	add_string(o, "device", device_name(load, loopback));
+	if (!device_name(load, loopback))
 		unmeasured__add(u, "load.device", "the route to the receiver is not looked up");
-	add_string(o, "peer", NULL);
+	add_string(o, "peer", load->peer);
 	json_object_object_add(o, "sender_pid", json_object_new_int(r->sender_pid));
-	json_object_object_add(o, "receiver_pid", json_object_new_int(r->receiver_pid));
+	json_object_object_add(o, "receiver_pid",
+			       load->peer ? NULL : json_object_new_int(r->receiver_pid));
 	json_object_object_get_ex(r->app, "pinning", &pinning);
 	json_object_object_add(o, "pinning", json_object_get(pinning));
 	return o;
@@ -147,13 +187,14 @@ static json_object *observed_block(const struct run_result *r, const struct run_
 	return o;
 }
 
-static json_object *receiver_block(const struct run_result *r, struct unmeasured *u)
+static json_object *receiver_block(const struct run_result *r, bool peer, struct unmeasured *u)
 {
 	const struct plan_entry *entry = &r->plan.entries[HOOK_RECEIVER_COPY];
 	json_object *o;
 
-	if (!entry->way) {
-		unmeasured__add(u, "receiver", entry->reason);
+	if (!entry->way || peer) {
+		unmeasured__add(u, "receiver",
+				peer ? "the receiver is on another machine" : entry->reason);
 		return NULL;
 	}
 	o = json_object_new_object();
@@ -238,8 +279,13 @@ static void warn_unsent(const struct run_result *r, json_object *list)
 
 static unsigned int busy_threads(const struct run_setup *setup)
 {
-	const struct send_ops *ops = setup->target ? NULL : variants__find(setup->load.variant);
+	const struct send_ops *ops;
 
+	if (setup->target)
+		return 0;
+	if (setup->load.workload == WORKLOAD_PROCINFO)
+		return 2;
+	ops = variants__find(setup->load.variant);
 	return !ops || ops->flags & SEND_NOTHING ? 0 : 2 * setup->load.threads;
 }
 
@@ -283,6 +329,8 @@ json_object *record__build(const struct run_result *r, const struct run_setup *s
 	json_object_object_add(o, "plan", plan_block(r));
 	json_object_object_add(o, "load", setup->target ? NULL : load_block(r, &setup->load, &u));
 	json_object_object_add(o, "observed", observed_block(r, setup));
+	json_object_object_add(o, "serving", record__taken(r->app, "serving"));
+	json_object_object_add(o, "tcp", record__tcp(r, setup, &u));
 	json_object_object_add(o, "app", json_object_get(r->app));
 	if (setup->target)
 		unmeasured__add(&u, "load", NO_LOAD);
@@ -291,9 +339,7 @@ json_object *record__build(const struct run_result *r, const struct run_setup *s
 	json_object_object_add(o, "calls", record__calls(r, setup, &u));
 	json_object_object_add(o, "by", record__by(r, setup));
 	json_object_object_add(o, "zerocopy", record__zerocopy(r, setup, &u));
-	json_object_object_add(o, "receiver", receiver_block(r, &u));
-	json_object_object_add(o, "tcp", NULL);
-	unmeasured__add(&u, "tcp", "the protocol's own counters are not read");
+	json_object_object_add(o, "receiver", receiver_block(r, setup->load.peer, &u));
 	json_object_object_add(o, "counters", record__counters(r, setup, &u));
 	json_object_object_add(o, "lost", record__lost(r, &u));
 	json_object_object_add(o, "observer", observer_block(r, setup, &u));

@@ -30,4 +30,9 @@ void record__add_sending(json_object *o, const struct load *load);
 void record__name_sending(const struct load *load, char *name, size_t size);
 json_object *record__lost(const struct run_result *r, struct unmeasured *u);
 
+/* A block that the load generator made among its own counts: taken out of these. Or NULL. */
+json_object *record__taken(json_object *app, const char *key);
+json_object *record__tcp(const struct run_result *r, const struct run_setup *setup,
+			 struct unmeasured *u);
+
 #endif

@@ -80,6 +80,8 @@ static void load_line(const struct cells *cells, FILE *out)
 	fprintf(out, "%.0f field%s", fields, fields == 1 ? "" : "s");
 	if (!cells__vary(cells, "/load/message_bytes"))
 		fprintf(out, " = %s a message", units__size_text((size_t)bytes, size));
+	if (!strcmp(record__string(r, "/load/workload"), "request"))
+		fputs(" | each asked for", out);
 	if (!cells__vary(cells, "/load/threads"))
 		fprintf(out, " | %.0f thread%s", threads, threads == 1 ? "" : "s");
 	fprintf(out, " | %s",
@@ -93,6 +95,11 @@ static void load_line(const struct cells *cells, FILE *out)
 	if (cells->cells[0].count > 1)
 		fprintf(out, ", %zu repeats interleaved", cells->cells[0].count);
 	fputs("\n\n", out);
+}
+
+static bool serving(const struct cells *cells)
+{
+	return !strcmp(record__string(cells->cells[0].records[0], "/load/workload"), "procinfo");
 }
 
 static void free_cells(struct cells *cells)
@@ -117,7 +124,9 @@ static int finish(void *state)
 	if (cells->count) {
 		text__losses(cells, out);
 		headline(cells->cells[0].records[0], out);
-		if (record__at(cells->cells[0].records[0], "/load")) {
+		if (serving(cells)) {
+			text__serving(cells, out);
+		} else if (record__at(cells->cells[0].records[0], "/load")) {
 			load_line(cells, out);
 			text__comparison(cells, out);
 		} else {
@@ -126,7 +135,11 @@ static int finish(void *state)
 		text__groups(cells, out);
 		text__zerocopy(cells, out);
 		text__histograms(cells, out);
-		text__counters(cells, out);
+		text__tcp(cells, out);
+		if (serving(cells))
+			text__serving_counters(cells, out);
+		else
+			text__counters(cells, out);
 		text__notes(cells, out);
 		text__verdict(cells, out);
 	}

@@ -8,6 +8,9 @@
 #include <stdio.h>
 
 void text__comparison(const struct cells *cells, FILE *out);
+/* Instead of the comparison and the counters, where many connections were served. */
+void text__serving(const struct cells *cells, FILE *out);
+void text__serving_counters(const struct cells *cells, FILE *out);
 /* Instead of the comparison, where no load was run. */
 void text__observed(const struct cells *cells, FILE *out);
 /* What --by asks for, if it does. */
@@ -19,6 +22,10 @@ void text__uring(const struct cell *cell, const char *title, FILE *out);
 void text__completion(const struct cell *cell, FILE *out);
 void text__histograms(const struct cells *cells, FILE *out);
 void text__counters(const struct cells *cells, FILE *out);
+/* Events that no side of any cell counted, a line for each reason. */
+void text__uncounted(const struct cells *cells, FILE *out);
+/* What TCP had to do again or turn away, where it did. */
+void text__tcp(const struct cells *cells, FILE *out);
 /* What to make of it, in words; the end of the report. */
 void text__verdict(const struct cells *cells, FILE *out);
 /* Losses stand above the figures; warnings and what was not measured below. */

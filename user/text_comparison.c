@@ -9,6 +9,7 @@
 #include "loadgen/units.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define GIB 1073741824.0
 
@@ -47,6 +48,27 @@ static void kernel_time(struct table *t, const struct cell *cell)
 		table__cell(t, "%.2f", (double)hist__percentile(&h, per_mille[i]) / 1e3);
 }
 
+/* From asking to the last byte, of a load that is asked for. */
+static void answer_time(struct table *t, const struct cell *cell)
+{
+	struct hist h = {};
+	json_object *one;
+	size_t i;
+
+	for (i = 0; i < cell->count; i++) {
+		one = record__at(cell->records[i], "/app/message_latency_ns");
+		if (one)
+			record__add_hist(&h, one);
+	}
+	if (h.count) {
+		table__cell(t, "%.2f", (double)hist__percentile(&h, 500) / 1e3);
+		table__cell(t, "%.2f", (double)hist__percentile(&h, 990) / 1e3);
+	} else {
+		table__cell(t, "-");
+		table__cell(t, "-");
+	}
+}
+
 static void cpu_seconds(struct table *t, const struct cell *cell, const char *user,
 			const char *system)
 {
@@ -76,7 +98,7 @@ static void copied(struct table *t, const struct cell *cell)
 		table__cell(t, "%.4g %%", 100 * count / completions);
 }
 
-static void heads(struct table *t, bool sizes, bool threads, bool ranges)
+static void heads(struct table *t, bool sizes, bool threads, bool ranges, bool asked)
 {
 	table__row(t);
 	table__cell(t, "variant");
@@ -90,6 +112,10 @@ static void heads(struct table *t, bool sizes, bool threads, bool ranges)
 	table__cell(t, "us/send p50");
 	table__cell(t, "p99");
 	table__cell(t, "p99.9");
+	if (asked) {
+		table__cell(t, "answer us p50");
+		table__cell(t, "p99");
+	}
 	table__cell(t, "CPU s/GiB: sender");
 	table__cell(t, "receiver");
 	table__cell(t, "copied");
@@ -101,12 +127,14 @@ void text__comparison(const struct cells *cells, FILE *out)
 	bool threads = cells__vary(cells, "/load/threads");
 	bool ranges = cells->cells[0].count > 1;
 	const struct cell *cell;
+	bool asked;
 	char text[UNITS_TEXT_MAX];
 	struct table t = {};
 	double value = 0;
 	size_t i;
 
-	heads(&t, sizes, threads, ranges);
+	asked = !strcmp(record__string(cells->cells[0].records[0], "/load/workload"), "request");
+	heads(&t, sizes, threads, ranges, asked);
 	for (i = 0; i < cells->count; i++) {
 		cell = &cells->cells[i];
 		table__row(&t);
@@ -121,6 +149,8 @@ void text__comparison(const struct cells *cells, FILE *out)
 		}
 		throughput(&t, cell, ranges);
 		kernel_time(&t, cell);
+		if (asked)
+			answer_time(&t, cell);
 		cpu_seconds(&t, cell, "/app/user_s", "/app/system_s");
 		cpu_seconds(&t, cell, "/app/receiver/user_s", "/app/receiver/system_s");
 		copied(&t, cell);

@@ -114,7 +114,7 @@ static bool uncounted(const struct cells *cells, json_object *counter)
 }
 
 /* One line for each reason, with all that it keeps from being counted. */
-static void unsupported(const struct cells *cells, FILE *out)
+void text__uncounted(const struct cells *cells, FILE *out)
 {
 	json_object *list = record__at(cells->cells[0].records[0], "/counters"), *o, *other;
 	const char *reason;
@@ -162,6 +162,6 @@ void text__counters(const struct cells *cells, FILE *out)
 	ratio(&t, cells, "instructions per byte", "instructions", NULL);
 	ratio(&t, cells, "instructions per cycle", "instructions", "cycles");
 	table__print(&t, out);
-	unsupported(cells, out);
+	text__uncounted(cells, out);
 	fputc('\n', out);
 }

@@ -1,0 +1,293 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""loadgen serve and --peer: a receiver elsewhere, and all that is not one."""
+
+import errno
+import json
+import os
+import re
+import signal
+import socket
+import struct
+import subprocess
+import threading
+
+import pytest
+
+from conftest import LOADGEN, check, eventually, needs_bpf, only, processes, records, run
+from test_errors import busy
+
+pytestmark = pytest.mark.usefixtures("untouched")
+
+HELLO = struct.Struct(">4sHHIIIQI96s")
+CONTROL, DATA, ACCEPTED, REFUSED = range(1, 5)
+VERSION = 1
+
+
+def hello(kind, version=VERSION, magic=b"SPLG", session=0, slot=1, size=1024, text=b""):
+    return HELLO.pack(magic, version, kind, session, slot, 0, size, 0, text)
+
+
+class Serve:
+    """loadgen serve on a port of its own."""
+
+    def __init__(self, *args):
+        self.process = subprocess.Popen([LOADGEN, "serve", *args], stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, text=True)
+        line = self.process.stdout.readline()
+        self.peer = line.rpartition(" ")[2].strip()
+        self.address, self.port = re.match(r"\[?(.*?)\]?:(\d+)$", self.peer).groups()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.send_signal(signal.SIGTERM)
+        _, self.log = self.process.communicate(timeout=20)
+
+    def connect(self):
+        s = socket.create_connection((self.address, int(self.port)))
+        s.settimeout(10)
+        return s
+
+
+def send(peer, *args, **kwargs):
+    return run(LOADGEN, "--peer", peer, *args, **kwargs)
+
+
+def measure(peer, *args):
+    result = send(peer, "--json", "-", *args)
+    assert result.returncode == 0, result.stderr
+    return json.loads(result.stdout)
+
+
+@pytest.mark.parametrize("variant", ["twocopy", "onecopy", "zerocopy"])
+def test_every_byte_arrives(variant):
+    with Serve() as there:
+        for _ in range(2):
+            app = measure(there.peer, "--variant", variant, "--threads", 3, "--messages", 200,
+                          "--verify")
+            assert app["bytes"] == app["received_bytes"] == 600 * 16384
+            assert app["verify"] == {"bytes_checked": 600 * 16384, "bad_bytes": 0, "first": None}
+            assert "Linux" in app["peer"] and app["receiver"]["user_s"] >= 0
+            assert app["pinning"] is None
+    assert there.process.returncode == -signal.SIGTERM
+
+
+def test_ipv6():
+    try:
+        socket.socket(socket.AF_INET6).bind(("::1", 0))
+    except OSError as why:
+        pytest.skip(f"no IPv6 loopback: {why}")
+    with Serve("--address", "::1") as there:
+        assert there.peer.startswith("[::1]:")
+        assert measure(there.peer, "--messages", 50)["messages"] == 50
+
+
+def test_listens_on_loopback_unless_told_otherwise():
+    with Serve() as there:
+        listed = run("ss", "-Hltn", f"sport = :{there.port}")
+        if listed.returncode:
+            pytest.skip("ss is not installed")
+        assert f"127.0.0.1:{there.port}" in only(listed.stdout.splitlines())
+
+
+def test_port_in_use():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        result = run(LOADGEN, "serve", "--port", port)
+    assert result.returncode == 1 and result.stdout == ""
+    assert len(result.stderr.splitlines()) == 1 and f"127.0.0.1:{port}" in result.stderr
+
+
+@pytest.mark.parametrize("args", [("--port", "x"), ("--address", "here"), ("now",),
+                                  ("--variant", "onecopy")])
+def test_serve_wrong_usage(args):
+    result = run(LOADGEN, "serve", *args)
+    assert result.returncode == 2 and len(result.stderr.splitlines()) == 1
+    assert args[-1] in result.stderr or args[0] in result.stderr
+
+
+# What is not a receiver of ours
+
+def ended(s, close=False):
+    """Closed by the other end; by a reset, where it left bytes unread."""
+    try:
+        if close:
+            s.shutdown(socket.SHUT_WR)
+        return s.recv(1) == b""
+    except OSError as why:
+        return why.errno in (errno.ECONNRESET, errno.ENOTCONN)
+
+
+class Impostor:
+    """Listens, and answers a connection with these bytes; None: with silence."""
+
+    def __init__(self, answer):
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.peer = f"127.0.0.1:{self.listener.getsockname()[1]}"
+        self.answer = answer
+        self.kept = []
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        try:
+            while True:
+                s, _ = self.listener.accept()
+                self.kept.append(s)
+                if self.answer is not None:
+                    s.recv(HELLO.size)
+                    s.sendall(self.answer)
+                    s.shutdown(socket.SHUT_WR)
+        except OSError:
+            pass
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+        for s in self.kept:
+            s.close()
+
+
+@pytest.mark.parametrize("answer,words", [
+    (hello(ACCEPTED, version=9), "version 9, we speak 1"),
+    (b"HTTP/1.1 400 Bad Request\r\n\r\n" * 9, "is not loadgen serve"),
+    (b"SSH", "closed the connection"),
+    (b"", "closed the connection"),
+    (None, "does not answer"),
+    (hello(REFUSED, text=b"no\x1b[2J room"), "it refuses: no?[2J room"),
+], ids=["version", "garbage", "short", "closed", "silence", "refusal"])
+def test_peer_that_is_none(answer, words):
+    with Impostor(answer) as there:
+        result = send(there.peer)
+    assert result.returncode == 1
+    assert len(result.stderr.splitlines()) == 1 and words in result.stderr, result.stderr
+    assert there.peer in result.stderr
+
+
+def test_nobody_there():
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        peer = f"127.0.0.1:{free.getsockname()[1]}"
+    result = send(peer)
+    assert result.returncode == 1
+    assert len(result.stderr.splitlines()) == 1 and f"--peer {peer}: cannot connect" in result.stderr
+
+
+@pytest.mark.parametrize("args", [("--peer", "nowhere"), ("--peer", "::1:5"), ("--peer", "a:0"),
+                                  ("--peer", "a:5", "--port", "5"),
+                                  ("--peer", "a:5", "--address", "127.0.0.1"),
+                                  ("--peer", "a:5", "--workload", "request"),
+                                  ("--peer", "a:5", "--workload", "procinfo")])
+def test_peer_wrong_usage(args):
+    result = run(LOADGEN, *args)
+    assert result.returncode == 2
+    assert len(result.stderr.splitlines()) == 1 and "--peer" in result.stderr
+
+
+# What is not a sender of ours
+
+def test_strangers_are_refused_and_disturb_nobody():
+    with Serve() as there:
+        silent = there.connect()
+        for words in (b"GET / HTTP/1.1\r\n\r\n", hello(CONTROL, magic=b"SPLX"), b"SPLG"):
+            with there.connect() as s:
+                s.sendall(words)
+                assert ended(s, close=True)
+        with there.connect() as s:
+            s.sendall(hello(CONTROL, version=2))
+            answer = HELLO.unpack(s.recv(HELLO.size, socket.MSG_WAITALL))
+            assert answer[1:3] == (VERSION, REFUSED) and b"version 2" in answer[8]
+        for wrong in (hello(CONTROL, slot=0), hello(CONTROL, slot=1 << 30), hello(77),
+                      hello(CONTROL, size=1 << 40), hello(DATA, session=12345)):
+            with there.connect() as s:
+                s.sendall(wrong)
+                assert HELLO.unpack(s.recv(HELLO.size, socket.MSG_WAITALL))[2] == REFUSED
+        assert measure(there.peer, "--messages", 20)["messages"] == 20
+        assert ended(silent)  # after its time
+        silent.close()
+    assert "turned away: it said nothing" in there.log
+    assert "turned away: not a sender of ours" in there.log
+
+
+def test_garbage_after_the_hello_ends_the_session():
+    with Serve() as there:
+        with there.connect() as s:
+            s.sendall(hello(CONTROL))
+            assert HELLO.unpack(s.recv(HELLO.size, socket.MSG_WAITALL))[2] == ACCEPTED
+            s.sendall(b"\xff" * 200)
+            assert ended(s)
+        assert eventually(lambda: send(there.peer, "--messages", 5).returncode == 0)
+
+
+def test_one_sender_at_a_time():
+    with Serve() as there:
+        with there.connect() as s:
+            s.sendall(hello(CONTROL))
+            assert HELLO.unpack(s.recv(HELLO.size, socket.MSG_WAITALL))[2] == ACCEPTED
+            result = send(there.peer)
+            assert result.returncode == 1 and "busy with another sender" in result.stderr
+        assert eventually(lambda: send(there.peer, "--messages", 5).returncode == 0)
+
+
+# Ends
+
+def sending(peer, *args):
+    return subprocess.Popen([LOADGEN, "--peer", peer, "--duration", "60", *args],
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def test_killed_receiver():
+    with Serve() as there:
+        with sending(there.peer, "--threads", "2") as job:
+            assert eventually(lambda: busy(there.process.pid))
+            there.process.kill()
+            _, err = job.communicate(timeout=20)
+        assert job.returncode == 1
+        assert len(err.splitlines()) == 1 and f"peer {there.peer} is gone" in err
+
+
+def test_killed_sender_frees_the_receiver():
+    with Serve() as there:
+        with sending(there.peer) as job:
+            assert eventually(lambda: busy(there.process.pid))
+            job.kill()
+        assert eventually(lambda: send(there.peer, "--messages", 5).returncode == 0)
+        assert eventually(lambda: len(os.listdir(f"/proc/{there.process.pid}/task")) == 1)
+
+
+@pytest.mark.parametrize("variant", ["onecopy", "zerocopy"])
+def test_receiver_that_stops_reading(variant):
+    with Serve() as there:
+        with sending(there.peer, "--variant", variant) as job:
+            assert eventually(lambda: busy(there.process.pid))
+            there.process.send_signal(signal.SIGSTOP)
+            job.send_signal(signal.SIGINT)
+            _, err = job.communicate(timeout=30)
+        there.process.send_signal(signal.SIGCONT)
+    assert job.returncode == -signal.SIGINT
+    assert len(err.splitlines()) == 1, err
+
+
+def test_interrupted():
+    with Serve() as there:
+        with sending(there.peer) as job:
+            assert eventually(lambda: busy(there.process.pid))
+            job.send_signal(signal.SIGINT)
+            out, err = job.communicate(timeout=20)
+        assert job.returncode == -signal.SIGINT and err == ""
+        assert "throughput" in out
+
+
+@needs_bpf
+def test_record_of_both_ends():
+    with Serve() as there:
+        record = check(only(records("--peer", there.peer, "--variant", "onecopy", "--messages",
+                                    500)))
+    assert record["load"]["peer"] == there.peer
+    assert record["load"]["receiver_pid"] is None and record["load"]["link"] is None
+    assert record["app"]["receiver"]["system_s"] >= 0 and record["receiver"] is None
+    assert {c["scope"] for c in record["counters"]} == {"sender"}
+    assert only(record["calls"])["sends"] == 500
+    assert there.process.pid not in processes()

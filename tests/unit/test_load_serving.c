@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The pure parts of many connections: processes, options, the protocol's counters. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h> /* needs the above */
+
+#include <errno.h>
+#include <json-c/json.h>
+#include <string.h>
+
+#include "loadgen/netstat.h"
+#include "loadgen/options.h"
+#include "loadgen/procinfo.h"
+#include "loadgen/serve_ops.h"
+#include "loadgen/tcp_state.h"
+
+static const char rest[] = " S 1 1 1 0 -1 4194560 7 8 9 10 1250 250 3 4 20 0 1 0 5";
+
+static int parse(const char *head, struct procinfo *p)
+{
+	char line[256];
+
+	strcpy(line, head);
+	strcat(line, rest);
+	return procinfo__parse(line, p);
+}
+
+static void a_name_may_hold_anything(void **state)
+{
+	struct procinfo p;
+
+	(void)state;
+	assert_int_equal(parse("42 (a) b (c)", &p), 0);
+	assert_int_equal(p.pid, 42);
+	assert_string_equal(p.name, "a) b (c");
+	assert_int_equal(p.user, 1250);
+	assert_int_equal(p.system, 250);
+	assert_int_equal(parse("7 (0123456789abcdefgh)", &p), 0);
+	assert_string_equal(p.name, "0123456789abcde");
+	assert_int_equal(procinfo__parse("", &p), -EINVAL);
+	assert_int_equal(procinfo__parse("1 (x) S 1", &p), -EINVAL);
+	assert_int_equal(procinfo__parse(")1(", &p), -EINVAL);
+}
+
+static void the_most_cpu_time_comes_first(void **state)
+{
+	static const unsigned long long times[] = {5, 9, 1, 9, 30};
+	struct procinfo top[PROCINFO_TOP];
+	char text[PROCINFO_TEXT];
+	size_t count = 0, length;
+
+	(void)state;
+	for (int i = 0; i < 5; i++) {
+		struct procinfo p = {.pid = i, .name = "x\n", .user = times[i]};
+
+		count = procinfo__keep(top, count, &p);
+	}
+	assert_int_equal(count, PROCINFO_TOP);
+	assert_int_equal(top[0].pid, 4);
+	assert_int_equal(top[1].pid, 1); /* the first of equals */
+	length = procinfo__text(top, count, text);
+	assert_int_equal(length, strlen(text));
+	assert_string_equal(strchr(text, '\n') + 1, "1 x? 0.09 0.00\n");
+}
+
+static char why[256];
+
+static int read_options(struct load_options *o, ...)
+{
+	va_list args;
+	int key, err = 0;
+
+	load_options__init(o);
+	va_start(args, o);
+	while (!err && (key = va_arg(args, int)))
+		err = load_options__set(o, key, va_arg(args, const char *), why, sizeof(why));
+	va_end(args);
+	return err ? err : load_options__resolve(o, why, sizeof(why));
+}
+
+static void models_vary_before_connections(void **state)
+{
+	struct load_options o;
+	struct load l;
+
+	(void)state;
+	assert_int_equal(read_options(&o, LOAD_WORKLOAD, "procinfo", LOAD_SERVER_MODEL, "all", 0),
+			 0);
+	assert_int_equal(load_options__cells(&o), 3 * serve_model_count);
+	l = load_options__nth(&o, 1);
+	assert_string_equal(l.server_model, "threaded");
+	assert_int_equal(l.connections, 10);
+	l = load_options__nth(&o, serve_model_count);
+	assert_string_equal(l.server_model, "iterative");
+	assert_int_equal(l.connections, 50);
+	assert_int_equal(l.client_model, CLIENT_THREADED);
+	assert_int_equal(read_options(&o, LOAD_WORKLOAD, "procinfo", LOAD_CONNECTIONS, "10000", 0),
+			 0);
+	assert_int_equal(load_options__nth(&o, 0).client_model, CLIENT_EPOLL);
+}
+
+static void select_is_refused_by_name_and_left_out_of_all(void **state)
+{
+	struct load_options o;
+	struct load l;
+
+	(void)state;
+	assert_int_equal(read_options(&o, LOAD_WORKLOAD, "procinfo", LOAD_SERVER_MODEL,
+				      "epoll,select", LOAD_CONNECTIONS, "10,2000", 0),
+			 -EINVAL);
+	assert_non_null(strstr(why, "FD_SETSIZE"));
+	assert_int_equal(read_options(&o, LOAD_WORKLOAD, "procinfo", LOAD_SERVER_MODEL, "all",
+				      LOAD_CONNECTIONS, "10,2000", 0),
+			 0);
+	l = load_options__nth(&o, 2);
+	assert_string_equal(l.server_model, "select");
+	assert_null(load__impossible(&l, why, sizeof(why)));
+	l = load_options__nth(&o, serve_model_count + 2);
+	assert_non_null(load__impossible(&l, why, sizeof(why)));
+}
+
+static void workloads_keep_their_options_apart(void **state)
+{
+	struct load_options o;
+
+	(void)state;
+	assert_int_equal(read_options(&o, LOAD_BACKLOG, "5", 0), -EINVAL);
+	assert_non_null(strstr(why, "--backlog"));
+	assert_int_equal(read_options(&o, LOAD_WORKLOAD, "procinfo", LOAD_SIZE, "4K", 0), -EINVAL);
+	assert_non_null(strstr(why, "--size"));
+	assert_int_equal(read_options(&o, LOAD_WORKLOAD, "none", 0), -EINVAL);
+}
+
+static void every_model_is_complete(void **state)
+{
+	(void)state;
+	assert_null(models__first_invalid());
+	assert_null(models__find("forked"));
+}
+
+static void protocol_counters_are_differences(void **state)
+{
+	struct netstat before = {.read = true}, after = {.read = true};
+	struct json_object *o, *value;
+
+	(void)state;
+	netstat__parse(&before, "TcpExt: Other ListenDrops TCPSynRetrans\n", "TcpExt: -1 7 100\n");
+	netstat__parse(&after, "TcpExt: Other ListenDrops TCPSynRetrans\n", "TcpExt: -1 9 100\n");
+	netstat__parse(&after, "Tcp: RetransSegs\n", "Udp: 5\n"); /* not a pair */
+	o = netstat__json(&before, &after);
+	assert_true(json_object_object_get_ex(o, "listen_drops", &value));
+	assert_int_equal(json_object_get_int(value), 2);
+	assert_true(json_object_object_get_ex(o, "syn_retransmits", &value));
+	assert_int_equal(json_object_get_int(value), 0);
+	assert_true(json_object_object_get_ex(o, "retransmits", &value));
+	assert_null(value); /* unknown is not 0 */
+	json_object_put(o);
+	before.read = false;
+	assert_null(netstat__json(&before, &after));
+}
+
+static void sockets_are_summed_and_bounded(void **state)
+{
+	struct tcp_state none = {0}, a = {.retransmits = 3, .cwnd = 10, .rtt_us = 50, .mss = 1460};
+	struct tcp_state b = {.retransmits = 5, .cwnd = 4, .rtt_us = 20, .mss = 536};
+	struct tcp_sockets all = {0};
+
+	(void)state;
+	assert_null(tcp_sockets__json(&all));
+	tcp_sockets__add(&all, &none, &a);
+	tcp_sockets__add(&all, &a, &b);
+	assert_int_equal(all.count, 2);
+	assert_int_equal(all.sum.retransmits, 5);
+	assert_int_equal(all.cwnd_min, 4);
+	assert_int_equal(all.cwnd_max, 10);
+	assert_int_equal(all.rtt_max_us, 50);
+	assert_int_equal(all.mss_min, 536);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_name_may_hold_anything),
+		cmocka_unit_test(the_most_cpu_time_comes_first),
+		cmocka_unit_test(models_vary_before_connections),
+		cmocka_unit_test(select_is_refused_by_name_and_left_out_of_all),
+		cmocka_unit_test(workloads_keep_their_options_apart),
+		cmocka_unit_test(every_model_is_complete),
+		cmocka_unit_test(protocol_counters_are_differences),
+		cmocka_unit_test(sockets_are_summed_and_bounded),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

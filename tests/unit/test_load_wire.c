@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What goes over the wire to a receiver elsewhere. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h> /* needs the above */
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "loadgen/peer.h"
+#include "loadgen/wire.h"
+
+static const struct wire_hello full = {
+	.version = WIRE_VERSION,
+	.kind = WIRE_DATA,
+	.session = 0x01020304,
+	.slot = 7,
+	.connection = 0xfffffffe,
+	.message_bytes = 1ULL << 40,
+	.flags = WIRE_VERIFY,
+	.text = "Linux",
+};
+
+static void a_hello_survives(void **state)
+{
+	unsigned char bytes[WIRE_HELLO_BYTES];
+	struct wire_hello h;
+
+	(void)state;
+	wire__put_hello(bytes, &full);
+	assert_int_equal(wire__get_hello(bytes, &h), 0);
+	assert_memory_equal(&h, &full, sizeof(h));
+	assert_int_equal(bytes[8], 1); /* big-endian, wherever we run */
+	assert_int_equal(bytes[11], 4);
+}
+
+static void others_are_told_from_other_versions(void **state)
+{
+	unsigned char bytes[WIRE_HELLO_BYTES];
+	struct wire_hello h;
+
+	(void)state;
+	wire__put_hello(bytes, &full);
+	bytes[5] = 9;
+	assert_int_equal(wire__get_hello(bytes, &h), -EPROTO);
+	assert_int_equal(h.version, 9);
+	bytes[0] = 'X';
+	assert_int_equal(wire__get_hello(bytes, &h), -EBADMSG);
+}
+
+static void text_always_ends(void **state)
+{
+	unsigned char bytes[WIRE_HELLO_BYTES];
+	struct wire_hello h = full;
+
+	(void)state;
+	memset(h.text, 'x', sizeof(h.text));
+	wire__put_hello(bytes, &h);
+	assert_int_equal(wire__get_hello(bytes, &h), 0);
+	assert_int_equal(strlen(h.text), WIRE_TEXT - 1);
+}
+
+static void messages_survive_a_socket(void **state)
+{
+	struct wire_message m = {WIRE_STATE, 5, 6, -ENOMEM, {1, 1ULL << 63, 3}}, got;
+	int pair[2];
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+	assert_int_equal(wire__read(pair[1], &got, 1), -ETIMEDOUT);
+	assert_int_equal(wire__send(pair[0], &m), 0);
+	assert_int_equal(wire__read(pair[1], &got, 1000), 0);
+	assert_memory_equal(&m, &got, sizeof(m));
+	assert_int_equal(write(pair[0], "half", 4), 4);
+	close(pair[0]);
+	assert_int_equal(wire__read(pair[1], &got, 1000), -EPIPE);
+	close(pair[1]);
+}
+
+static void splits(const char *peer, const char *host, const char *port)
+{
+	char h[16], p[8];
+
+	assert_int_equal(peer__split(peer, h, sizeof(h), p), host ? 0 : -EINVAL);
+	if (!host)
+		return;
+	assert_string_equal(h, host);
+	assert_string_equal(p, port);
+}
+
+static void a_peer_is_a_host_and_a_port(void **state)
+{
+	(void)state;
+	splits("10.0.0.2:5001", "10.0.0.2", "5001");
+	splits("[fe80::1]:1", "fe80::1", "1");
+	splits("there:65535", "there", "65535");
+	splits("there:65536", NULL, NULL);
+	splits("there:0", NULL, NULL);
+	splits("there", NULL, NULL);
+	splits(":5", NULL, NULL);
+	splits("fe80::1:5", NULL, NULL);
+	splits("[]:5", NULL, NULL);
+	splits("[fe80::1:5", NULL, NULL);
+	splits("a-name-that-is-too-long:5", NULL, NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_hello_survives),
+		cmocka_unit_test(others_are_told_from_other_versions),
+		cmocka_unit_test(text_always_ends),
+		cmocka_unit_test(messages_survive_a_socket),
+		cmocka_unit_test(a_peer_is_a_host_and_a_port),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
