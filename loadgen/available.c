@@ -11,7 +11,9 @@ int available__settle(struct load_options *o, void (*skip)(const char *why), cha
 		return 0;
 	for (size_t i = 0; i < o->variant_count; i++) {
 		struct load load = load_options__cell(o, i, 0, 0);
-		int err = variants__probe(load.variant, &load, why, room);
+		int err = load__impossible(&load, why, room)
+				  ? -EINVAL
+				  : variants__probe(load.variant, &load, why, room);
 
 		if (err && !o->every)
 			return err;

@@ -17,6 +17,14 @@ int refusal__say(struct refusal *r, const char *format, ...) __attribute__((form
 int options__set_count(const char *option, const char *value, unsigned long long low,
 		       unsigned long long high, unsigned long long *count, struct refusal *r);
 
+int options__set_unsigned(const char *option, const char *value, unsigned int low,
+			  unsigned int high, unsigned int *number, struct refusal *r);
+
+/* Adds each element; a repeated option replaces the list, as any other is replaced. */
+typedef int (*add_fn)(struct load_options *o, const char *item, struct refusal *r);
+int options__set_list(struct load_options *o, const char *option, const char *value, add_fn add,
+		      size_t *count, struct refusal *r);
+
 /* Of what messages are sent from, when, and on what socket: LOAD_WORKING_SET and after. */
 int options__set_sending(struct load_options *o, int key, const char *value, struct refusal *r);
 /* Takes from a load what its variant, one of several, does not have. */
@@ -24,14 +32,14 @@ void load_options__fit(struct load *load);
 int options__resolve_sending(const struct load_options *o, struct refusal *r);
 #define BACKLOG_DEFAULT 4096 /* SOMAXCONN; the kernel's own limit is net.core.somaxconn */
 
-/* As load_options__set() and load_options__resolve(), of some options alone. */
-int load_options__set_serving(struct load_options *o, int key, const char *value, char *why,
-			      size_t room);
-int load_options__resolve_serving(struct load_options *o, char *why, size_t room);
+int options__set_serving(struct load_options *o, int key, const char *value, struct refusal *r);
+int options__set_ends(struct load_options *o, int key, const char *value, struct refusal *r);
+int options__resolve_ends(struct load_options *o, struct refusal *r);
 
-int load_options__set_ends(struct load_options *o, int key, const char *value, char *why,
-			   size_t room);
-int load_options__resolve_ends(struct load_options *o, char *why, size_t room);
+/* What goes together, and what does not: whose option a key is; all of them; each cell. */
+void options__note(struct load_options *o, int key);
+int options__check_workload(const struct load_options *o, struct refusal *r);
+int options__check_cells(const struct load_options *o, struct refusal *r);
 
 struct load load_options__serving_cell(const struct load_options *o, size_t model,
 				       size_t connections);

@@ -149,7 +149,9 @@ void load_options__fit(struct load *load)
 
 	load->registered &= !!(flags & SEND_REGISTERS);
 	load->reuse_early &= !!(flags & SEND_SHARES);
-	if (!(flags & SEND_FILE))
+	if (flags & SEND_FILE)
+		load->fields = 1;
+	else
 		load->file_dir = NULL;
 }
 

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "loadgen/dataset.h"
 #include "loadgen/listener.h"
 #include "loadgen/options.h"
 #include "loadgen/peer.h"
@@ -99,11 +100,15 @@ static int greet(int fd, struct wire_hello *h, const struct load *load, struct f
 
 int peer__open(struct peer *p, struct listener *l, const struct load *load, struct failure *f)
 {
+	struct picker picker = dataset__picker(load);
 	struct wire_hello h = {
 		.kind = WIRE_CONTROL,
 		.slot = load->threads,
 		.message_bytes = load->message_bytes,
-		.flags = load->verify ? WIRE_VERIFY : 0,
+		.flags = (load->verify ? WIRE_VERIFY : 0) | (picker.random ? WIRE_RANDOM : 0),
+		.fields = picker.fields,
+		.picked_from = picker.count,
+		.seed = picker.seed,
 	};
 	struct load plain = *load; /* what is set on sockets is for the messages' */
 	struct failure why = {0};

@@ -61,7 +61,7 @@ SEND_RUNS(send_one);
 const struct send_ops send_sendfile = {
 	.name = "sendfile",
 	.summary = "sendfile() of the message from a file: its pages, without a copy",
-	.flags = SEND_SHARES | SEND_FILE | SEND_FLAGLESS,
+	.flags = SEND_SHARES | SEND_LENDS | SEND_FILE | SEND_FLAGLESS,
 	.setup = setup,
 	.teardown = teardown,
 	.runs = runs,

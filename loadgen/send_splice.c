@@ -122,7 +122,7 @@ SEND_RUNS(send_one);
 const struct send_ops send_splice = {
 	.name = "splice",
 	.summary = "vmsplice() of the fields into a pipe, splice() to the socket: no copy",
-	.flags = SEND_SHARES,
+	.flags = SEND_SHARES | SEND_LENDS,
 	.setup = setup,
 	.teardown = teardown,
 	.runs = runs,

@@ -117,6 +117,12 @@ struct session *session__create(int fd, const struct wire_hello *h, uint32_t id)
 	s->process.slots = slot__map(h->slot);
 	s->process.slot_count = h->slot;
 	s->process.message_bytes = h->message_bytes;
+	s->process.picker = (struct picker){
+		.count = h->picked_from,
+		.seed = h->seed,
+		.fields = h->fields,
+		.random = h->flags & WIRE_RANDOM,
+	};
 	s->process.verify = h->flags & WIRE_VERIFY;
 	s->taken = calloc(h->slot, sizeof(*s->taken));
 	if (!s->process.slots || !s->taken) {

@@ -64,6 +64,15 @@ static void keep_alive(int fd)
 	setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof(count));
 }
 
+static bool possible(const struct wire_hello *h)
+{
+	if (!h->slot || h->slot > THREADS_MAX || h->message_bytes < MESSAGE_MIN ||
+	    h->message_bytes > MESSAGE_MAX)
+		return false;
+	return !h->picked_from || (h->fields && h->fields <= FIELDS_MAX &&
+				   h->fields <= h->message_bytes && h->fields <= h->picked_from);
+}
+
 static void conduct(struct sessions *all, int fd, const struct wire_hello *h, const char *from)
 {
 	struct session *s = NULL;
@@ -71,8 +80,7 @@ static void conduct(struct sessions *all, int fd, const struct wire_hello *h, co
 	struct wire_message m;
 	int err;
 
-	if (!h->slot || h->slot > THREADS_MAX || h->message_bytes < MESSAGE_MIN ||
-	    h->message_bytes > MESSAGE_MAX)
+	if (!possible(h))
 		why = "no such load";
 	pthread_mutex_lock(&all->lock);
 	if (!why && all->current)

@@ -40,13 +40,16 @@ void wire__put_hello(unsigned char bytes[WIRE_HELLO_BYTES], const struct wire_he
 	to = put(to, h->connection, 4);
 	to = put(to, h->message_bytes, 8);
 	to = put(to, h->flags, 4);
+	to = put(to, h->fields, 4);
+	to = put(to, h->picked_from, 8);
+	to = put(to, h->seed, 8);
 	memcpy(to, h->text, WIRE_TEXT);
 }
 
 int wire__get_hello(const unsigned char bytes[WIRE_HELLO_BYTES], struct wire_hello *h)
 {
 	const unsigned char *from = bytes + sizeof(magic);
-	uint64_t v[7];
+	uint64_t v[10];
 
 	if (memcmp(bytes, magic, sizeof(magic)))
 		return -EBADMSG;
@@ -57,6 +60,9 @@ int wire__get_hello(const unsigned char bytes[WIRE_HELLO_BYTES], struct wire_hel
 	from = get(from, &v[4], 4);
 	from = get(from, &v[5], 8);
 	from = get(from, &v[6], 4);
+	from = get(from, &v[7], 4);
+	from = get(from, &v[8], 8);
+	from = get(from, &v[9], 8);
 	*h = (struct wire_hello){
 		.version = (uint16_t)v[0],
 		.kind = (uint16_t)v[1],
@@ -65,6 +71,9 @@ int wire__get_hello(const unsigned char bytes[WIRE_HELLO_BYTES], struct wire_hel
 		.connection = (uint32_t)v[4],
 		.message_bytes = v[5],
 		.flags = (uint32_t)v[6],
+		.fields = (uint32_t)v[7],
+		.picked_from = v[8],
+		.seed = v[9],
 	};
 	memcpy(h->text, from, WIRE_TEXT);
 	h->text[WIRE_TEXT - 1] = '\0';

@@ -21,12 +21,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define WIRE_VERSION 1
+#define WIRE_VERSION 2
 #define WIRE_TEXT    96
 
 enum wire_kind { WIRE_CONTROL = 1, WIRE_DATA, WIRE_ACCEPTED, WIRE_REFUSED };
 
 #define WIRE_VERIFY (1u << 0)
+#define WIRE_RANDOM (1u << 1) /* of a picker */
 
 struct wire_hello {
 	uint16_t version; /* of a hello to be sent: WIRE_VERSION */
@@ -36,9 +37,12 @@ struct wire_hello {
 	uint32_t connection;	/* DATA: its identity */
 	uint64_t message_bytes; /* CONTROL */
 	uint32_t flags;		/* CONTROL */
-	char text[WIRE_TEXT];	/* REFUSED: why; ACCEPTED: the receiver's machine */
+	uint32_t fields;	/* CONTROL, as are the next two: of a picker (picker.h) */
+	uint64_t picked_from;
+	uint64_t seed;
+	char text[WIRE_TEXT]; /* REFUSED: why; ACCEPTED: the receiver's machine */
 };
-#define WIRE_HELLO_BYTES (4 + 2 + 2 + 4 * 3 + 8 + 4 + WIRE_TEXT)
+#define WIRE_HELLO_BYTES (4 + 2 + 2 + 4 * 3 + 8 + 4 + 4 + 8 * 2 + WIRE_TEXT)
 
 /* EXPECT is answered once so much was received; each answer has the slot's state. */
 enum wire_type { WIRE_MARK = 1, WIRE_CPU_TIME, WIRE_EXPECT, WIRE_STATE };

@@ -22,7 +22,10 @@ static const struct wire_hello full = {
 	.slot = 7,
 	.connection = 0xfffffffe,
 	.message_bytes = 1ULL << 40,
-	.flags = WIRE_VERIFY,
+	.flags = WIRE_VERIFY | WIRE_RANDOM,
+	.fields = 1024,
+	.picked_from = 1ULL << 33,
+	.seed = INT64_MAX,
 	.text = "Linux",
 };
 
