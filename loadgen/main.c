@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "loadgen/control.h"
+#include "loadgen/help.h"
 #include "loadgen/one_line.h"
 #include "loadgen/options.h"
 #include "loadgen/posix.h"
@@ -19,6 +20,29 @@
 #include "loadgen/units.h"
 
 enum { OPT_JSON = 0x100, OPT_CONTROL };
+
+static const struct argp_option options[] = {
+	{"json", OPT_JSON, "FILE", 0, "write the result as one line of JSON (- for stdout)",
+	 HELP_MEASURING},
+	{"control", OPT_CONTROL, "FD", OPTION_HIDDEN, "a driver's socket", HELP_MEASURING},
+	{0},
+};
+
+static const struct help_topic topics[] = {
+	{"", HELP_BIT(HELP_LOAD) | HELP_BIT(HELP_MEASURING) | HELP_BIT(HELP_ABOUT), ""},
+	HELP_TOPICS_OF_A_LOAD,
+	{"all", ~0u, ""},
+	{0},
+};
+
+static const struct help help = {
+	.topics = topics,
+	.options = options,
+	.args_doc = "\nserve [--address=ADDR] [--port=N]",
+	.doc = "Make TCP sends from this process to one that it forks, and time them.\v"
+	       "Exit status: 0 done, 1 failed while running, 2 wrong usage, 3 this system cannot "
+	       "do it.",
+};
 
 struct arguments {
 	struct load_options load;
@@ -71,6 +95,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_INIT:
 		one_line__errors(state);
 		state->child_inputs[0] = &a->load;
+		state->child_inputs[1] = (void *)&help;
 		a->control = a->json_fd = -1;
 		return 0;
 	case OPT_JSON:
@@ -82,7 +107,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		a->control = (int)fd;
 		return 0;
 	case ARGP_KEY_ARG:
-		argp_failure(state, STATUS_USAGE, 0, "%s: not an option; --help lists them", arg);
+		argp_failure(state, STATUS_USAGE, 0, "%s: not an option; --help=all lists them", arg);
 		return EINVAL;
 	case ARGP_KEY_SUCCESS:
 		err = check_single(&a->load, state);
@@ -92,22 +117,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const struct argp_child children[] = {{&load_argp, 0, NULL, 0}, {0}};
-
-static const struct argp_option options[] = {
-	{"json", OPT_JSON, "FILE", 0, "write the result as one line of JSON (- for stdout)", 1},
-	{"control", OPT_CONTROL, "FD", OPTION_HIDDEN, "a driver's socket", 1},
-	{0},
-};
+static const struct argp_child children[] = {
+	{&load_argp, 0, NULL, 0}, {&help_argp, 0, NULL, 0}, {0}};
 
 static const struct argp loadgen_argp = {
 	.options = options,
 	.parser = parse,
 	.children = children,
-	.args_doc = "\nserve [--address=ADDR] [--port=N]",
-	.doc = "Make TCP sends from this process to one that it forks, and time them.\v"
-	       "Exit status: 0 done, 1 failed while running, 2 wrong usage, 3 this system cannot "
-	       "do it.",
 };
 
 static int write_json(const struct arguments *a, const char *json, struct failure *f)
@@ -192,7 +208,7 @@ int main(int argc, char **argv)
 	if (argc > 1 && !strcmp(argv[1], "serve"))
 		return serve__main(argc - 1, argv + 1);
 	argp_err_exit_status = STATUS_USAGE;
-	if (argp_parse(&loadgen_argp, argc, argv, 0, NULL, &a))
+	if (argp_parse(&loadgen_argp, argc, argv, ARGP_NO_HELP, NULL, &a))
 		return STATUS_USAGE;
 	if (control__create(&control, a.control, &f)) {
 		fprintf(stderr, "loadgen: %s\n", f.text);

@@ -4,6 +4,7 @@
 #include "groups.h"
 #include "live.h"
 
+#include "loadgen/help.h"
 #include "loadgen/one_line.h"
 #include "loadgen/status.h"
 #include "loadgen/units.h"
@@ -32,24 +33,51 @@ enum {
 const char *argp_program_version = "sendpath " SENDPATH_VERSION;
 
 static const struct argp_option list[] = {
-	{NULL, 0, NULL, 0, "Programs to observe, instead of a load:", 1},
-	{"pid", OPT_PID, "LIST", 0, "these processes, all their threads", 1},
-	{"comm", OPT_COMM, "NAME", 0, "processes of this name", 1},
-	{"cgroup", OPT_CGROUP, "PATH", 0, "of this control group and those below it", 1},
-	{"all", OPT_ALL, NULL, 0, "all processes", 1},
-	{NULL, 0, NULL, 0, "Measuring:", 2},
-	{"json", OPT_JSON, "FILE", 0, "append a record a run, as JSON (- for stdout)", 2},
-	{"by", OPT_BY, "LIST", 0, "tell apart by process, device, port", 2},
-	{"by-max", OPT_BY_MAX, "N", 0, "room for N groups of --by (default 65536)", 2},
-	{"interval", OPT_INTERVAL, "SECONDS", 0, "write a line that often while measuring", 2},
-	{"repeat", OPT_REPEAT, "N", 0, "run everything N times, interleaved (default 1)", 2},
-	{"events", OPT_EVENTS, "LIST", 0, "count these events too, by their libpfm4 names", 2},
+	{NULL, 0, NULL, 0, "Programs to observe, instead of a load:", HELP_OBSERVED},
+	{"pid", OPT_PID, "LIST", 0, "these processes, all their threads", HELP_OBSERVED},
+	{"comm", OPT_COMM, "NAME", 0, "processes of this name", HELP_OBSERVED},
+	{"cgroup", OPT_CGROUP, "PATH", 0, "of this control group and those below it",
+	 HELP_OBSERVED},
+	{"all", OPT_ALL, NULL, 0, "all processes", HELP_OBSERVED},
+	{NULL, 0, NULL, 0, "Measuring:", HELP_MEASURING},
+	{"json", OPT_JSON, "FILE", 0, "append a record a run, as JSON (- for stdout)",
+	 HELP_MEASURING},
+	{"by", OPT_BY, "LIST", 0, "tell apart by process, device, port", HELP_MEASURING},
+	{"by-max", OPT_BY_MAX, "N", 0, "room for N groups of --by (default 65536)", HELP_DETAILS},
+	{"interval", OPT_INTERVAL, "SECONDS", 0, "write a line that often while measuring",
+	 HELP_MEASURING},
+	{"repeat", OPT_REPEAT, "N", 0, "run everything N times, interleaved (default 1)",
+	 HELP_MEASURING},
+	{"events", OPT_EVENTS, "LIST", 0, "count these events too, by their libpfm4 names",
+	 HELP_MEASURING},
 	{"call-counters", OPT_CALL_COUNTERS, "LIST", 0,
-	 "read up to 4 events at both ends of each send", 2},
-	{"tier", OPT_TIER, "NAME", 0, "time sends by fentry, kprobe, tracepoint or none", 2},
-	{"cost", OPT_COST, NULL, 0, "also count what the measuring programs cost", 2},
-	{"verbose", OPT_VERBOSE, NULL, 0, "show what libbpf says", 2},
+	 "read up to 4 events at both ends of each send", HELP_DETAILS},
+	{"tier", OPT_TIER, "NAME", 0, "time sends by fentry, kprobe, tracepoint or none",
+	 HELP_DETAILS},
+	{"cost", OPT_COST, NULL, 0, "also count what the measuring programs cost", HELP_DETAILS},
+	{"verbose", OPT_VERBOSE, NULL, 0, "show what libbpf says", HELP_DETAILS},
+	{NULL, 0, NULL, 0, "Measuring, in detail:", HELP_DETAILS},
 	{0},
+};
+
+#define OBSERVING (HELP_BIT(HELP_OBSERVED) | HELP_BIT(HELP_MEASURING))
+
+static const struct help_topic topics[] = {
+	{"", HELP_BIT(HELP_LOAD) | OBSERVING | HELP_BIT(HELP_ABOUT), ""},
+	HELP_TOPICS_OF_A_LOAD,
+	{"measuring", OBSERVING | HELP_BIT(HELP_DETAILS), "What is measured, and how it is told."},
+	{"all", ~0u, ""},
+	{0},
+};
+
+static const struct help help = {
+	.topics = topics,
+	.options = list,
+	.args_doc = "\n-- COMMAND [ARG...]\ndoctor [--hooks]\ncrosscheck [OPTION...]",
+	.doc = "Ask the kernel what TCP sends cost, call by call, and whether zero-copy sends were "
+	       "copied.\v"
+	       "doctor tells what can be measured here. Needs root: sudo.\n"
+	       "Exit status: 0 done, 1 failed, 2 wrong usage, 3 this system cannot.",
 };
 
 static error_t refuse(struct argp_state *state, const char *option, const char *value,
@@ -128,6 +156,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_INIT:
 		one_line__errors(state);
 		state->child_inputs[0] = &o->load;
+		state->child_inputs[1] = (void *)&help;
 		o->repeat = 1;
 		o->by_max = GROUPS_MAX;
 		return 0;
@@ -182,34 +211,25 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (state->quoted)
 			return take_command(o, state);
 		return refuse(state, arg, "is no command",
-			      "doctor and crosscheck are; --help lists the options");
+			      "doctor and crosscheck are; --help=all lists the options");
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
 }
 
-static const struct argp_child children[] = {{&load_argp, 0, "The load:", 0}, {0}};
+static const struct argp_child children[] = {
+	{&load_argp, 0, NULL, 0}, {&help_argp, 0, NULL, 0}, {0}};
 
-static const struct argp argp = {
-	.options = list,
-	.parser = parse,
-	.args_doc = "\n-- COMMAND [ARG...]\ndoctor [--hooks]\ncrosscheck [OPTION...]",
-	.children = children,
-	.doc = "Ask the kernel what TCP sends cost, call by call, and whether zero-copy sends were "
-	       "copied.\v"
-	       "doctor tells what can be measured here. Needs root: sudo.\n"
-	       "Exit status: 0 done, 1 failed, 2 wrong usage, 3 this system cannot.",
-};
+static const struct argp argp = {.options = list, .parser = parse, .children = children};
 
 void options__parse(struct options *o, int argc, char **argv)
 {
 	memset(o, 0, sizeof(*o));
 	if (argc < 2) {
-		fprintf(stderr,
-			"%s: nothing to measure: try --variant all (--help lists the options)\n",
+		fprintf(stderr, "%s: nothing to measure: try --variant all (--help tells more)\n",
 			program_invocation_short_name);
 		exit(STATUS_USAGE);
 	}
 	argp_err_exit_status = STATUS_USAGE;
-	argp_parse(&argp, argc, argv, 0, NULL, o);
+	argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, o);
 }

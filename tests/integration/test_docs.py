@@ -13,17 +13,48 @@ def long_options(text):
     return set(re.findall(r"--([a-z][a-z-]+)", text))
 
 
+TOPICS = {"analyze": ["load", "ends", "serving", "measuring"], "loadgen": ["load", "ends", "serving"]}
+PROGRAMS = {"analyze": ROOT / "analyze", "loadgen": LOADGEN}
+
+
+def help_of(program, topic=None):
+    done = run(PROGRAMS[program], f"--help={topic}" if topic else "--help")
+    assert done.returncode == 0 and done.stderr == ""
+    return done.stdout
+
+
 def test_man_page_and_help_agree():
-    offered = long_options(analyze("--help").stdout)
+    offered = long_options(help_of("analyze", "all"))
     page = (ROOT / "docs/sendpath.1").read_text().replace("\\-", "-")
     assert offered == set(re.findall(r"^\.BI? .*?--([a-z][a-z-]+)", page, re.M)) | {
         "help", "usage", "version"}
 
 
-def test_help_fits_a_screen():
-    for text in (analyze("--help").stdout, run(LOADGEN, "--help").stdout):
-        assert len(text.splitlines()) <= 75
-        assert max(map(len, text.splitlines())) <= 80
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_help_fits_a_screen(program):
+    for topic in [None, *TOPICS[program]]:
+        lines = help_of(program, topic).splitlines()
+        assert 0 < len(lines) <= 55
+        assert max(map(len, lines)) <= 80
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_every_option_is_in_a_topic(program):
+    """The help of a newcomer names the topics; what they show together is all there is."""
+    shown = long_options(help_of(program))
+    assert f"of {', '.join(TOPICS[program])} or all." in help_of(program)
+    for topic in TOPICS[program]:
+        shown |= long_options(help_of(program, topic))
+    listed = long_options(run(PROGRAMS[program], "--usage").stdout)
+    assert shown == long_options(help_of(program, "all")) == listed
+    assert "control" not in shown
+
+
+def test_what_is_no_topic():
+    for program in PROGRAMS.values():
+        done = run(program, "--help=nothing")
+        assert done.returncode == 2 and done.stdout == ""
+        assert done.stderr.count("\n") == 1 and "--help=nothing: no such topic; give load, " in done.stderr
 
 
 def test_record_is_documented():

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * --help[=TOPIC], --usage and --version, in the place of argp's own: there are more
+ * options than fit a screen, so each is in a group, and each topic shows some groups.
+ * The parser of a program that takes this in is run with ARGP_NO_HELP.
+ */
+#ifndef SENDPATH_HELP_H
+#define SENDPATH_HELP_H
+
+#include <argp.h>
+
+/* The groups of options, in the order they are shown; an option's argp group. */
+enum help_group {
+	HELP_LOAD = 1,
+	HELP_MESSAGES,
+	HELP_ENDS,
+	HELP_SERVING,
+	HELP_OBSERVED,
+	HELP_MEASURING,
+	HELP_DETAILS,
+	HELP_ABOUT = -1, /* argp shows negative ones last */
+};
+
+struct help_topic {
+	const char *name;    /* "": --help without a topic; NULL: after the last */
+	unsigned int groups; /* a bit each: HELP_BIT() */
+	const char *text;    /* "": that of the program */
+};
+#define HELP_BIT(group) (1u << ((group)&31))
+
+/* The argp child; its input is a struct help. */
+struct help {
+	const struct help_topic *topics;
+	const struct argp_option *options; /* of the program, beside those of a load */
+	const char *args_doc, *doc;	   /* as in an argp */
+};
+extern const struct argp help_argp;
+
+/* Of every program that makes a load. */
+#define HELP_TOPICS_OF_A_LOAD                                                   \
+	{"load", HELP_BIT(HELP_LOAD) | HELP_BIT(HELP_MESSAGES),                 \
+	 "What is sent, from what memory, and when."},                          \
+		{"ends", HELP_BIT(HELP_ENDS),                                   \
+		 "Where the two ends of the connections are, and how they are " \
+		 "set."},                                                       \
+	{                                                                       \
+		"serving", HELP_BIT(HELP_SERVING),                              \
+			"Of --workload procinfo: many short connections, each " \
+			"answered and closed."                                  \
+	}
+
+#endif
