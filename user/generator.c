@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "generator.h"
 
+#include "load_arguments.h"
 #include "place.h"
 
 #include "loadgen/protocol.h"
@@ -9,7 +10,6 @@
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,10 +20,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define TICK_MS	      100
-#define FAREWELL_MS   3000
-#define ARGUMENTS_MAX 48
-#define HEAD_SIZE     offsetof(struct control_message, text)
+#define TICK_MS	    100
+#define FAREWELL_MS 3000
+#define HEAD_SIZE   offsetof(struct control_message, text)
 
 struct generator {
 	pid_t pid; /* 0 once it was waited for */
@@ -35,117 +34,6 @@ struct generator {
 	void *ms_context;
 	struct control_message message; /* the last one received */
 };
-
-/* An argument vector whose strings it owns. */
-struct arguments {
-	char *values[ARGUMENTS_MAX];
-	size_t count;
-};
-
-static void add_argument(struct arguments *a, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-static void add_argument(struct arguments *a, const char *format, ...)
-{
-	va_list list;
-
-	va_start(list, format);
-	if (a->count + 1 < ARGUMENTS_MAX && vasprintf(&a->values[a->count], format, list) >= 0)
-		a->count++;
-	va_end(list);
-}
-
-static void describe_socket(struct arguments *a, const struct socket_options *s)
-{
-	char list[256] = "";
-	size_t used = 0;
-
-	used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s",
-				 s->nodelay ? ",nodelay" : "", s->more ? ",more" : "");
-	if (s->sndbuf)
-		used += (size_t)snprintf(list + used, sizeof(list) - used, ",sndbuf=%zu",
-					 s->sndbuf);
-	if (s->rcvbuf)
-		used += (size_t)snprintf(list + used, sizeof(list) - used, ",rcvbuf=%zu",
-					 s->rcvbuf);
-	snprintf(list + used, sizeof(list) - used, "%s%s%s%s",
-		 s->congestion[0] ? ",congestion=" : "", s->congestion,
-		 s->device[0] ? ",device=" : "", s->device);
-	if (list[0])
-		add_argument(a, "--socket=%s", list + 1);
-}
-
-/* From what memory, when, and on what socket. */
-static void describe_sending(struct arguments *a, const struct load *load)
-{
-	if (load->working_set)
-		add_argument(a, "--working-set=%zu", load->working_set);
-	if (load->pick == PICK_RANDOM)
-		add_argument(a, "--pick=random");
-	add_argument(a, "--seed=%llu", load->seed);
-	if (load->align)
-		add_argument(a, "--align=%zu", load->align);
-	if (load->huge_pages)
-		add_argument(a, "--huge-pages");
-	if (load->registered)
-		add_argument(a, "--registered");
-	if (load->file_dir)
-		add_argument(a, "--file-dir=%s", load->file_dir);
-	if (load->reuse_early)
-		add_argument(a, "--reuse-early");
-	if (load->rate)
-		add_argument(a, "--rate=%llu", load->rate);
-	describe_socket(a, &load->socket);
-}
-
-static void describe_connections(struct arguments *a, const struct load *load)
-{
-	add_argument(a, "--server-model=%s", load->server_model);
-	add_argument(a, "--connections=%u", load->connections);
-	add_argument(a, "--client-model=%s", client_model_name(load->client_model));
-	add_argument(a, "--backlog=%u", load->backlog);
-}
-
-static void describe_messages(struct arguments *a, const struct load *load)
-{
-	add_argument(a, "--variant=%s", load->variant);
-	add_argument(a, "--size=%zu", load->message_bytes);
-	add_argument(a, "--fields=%u", load->fields);
-	add_argument(a, "--threads=%u", load->threads);
-	add_argument(a, "--inflight=%u", load->inflight);
-	if (load->rcvlowat)
-		add_argument(a, "--rcvlowat=%zu", load->rcvlowat);
-	if (load->verify)
-		add_argument(a, "--verify");
-	describe_sending(a, load);
-}
-
-static void describe(struct arguments *a, const char *program, const struct load *load, int fd)
-{
-	add_argument(a, "%s", program);
-	add_argument(a, "--workload=%s", workload_name(load->workload));
-	if (load->workload == WORKLOAD_PROCINFO)
-		describe_connections(a, load);
-	else
-		describe_messages(a, load);
-	add_argument(a, "--warmup=%.9f", load->warmup_s);
-	if (load->messages)
-		add_argument(a, "--messages=%llu", load->messages);
-	else
-		add_argument(a, "--duration=%.9f", load->duration_s);
-	add_argument(a, "--pin=%s", load->pinning == PIN_AUTO ? "auto" : "none");
-	if (load->link) {
-		add_argument(a, "--link=veth");
-		add_argument(a, "--port=%u", load->port);
-	} else if (load->peer) {
-		add_argument(a, "--peer=%s", load->peer);
-	} else {
-		add_argument(a, "--address=%s", load->address);
-		add_argument(a, "--port=%u", load->port);
-	}
-	if (load->netns)
-		add_argument(a, "--netns=%s", load->netns);
-	add_argument(a, "--control=%d", fd);
-}
 
 /*
  * In the child: own process group, so that Ctrl-C reaches us alone and the run
@@ -186,28 +74,28 @@ static int find_program(struct generator *g, char *path, size_t size)
 
 static int spawn(struct generator *g, const struct load *load)
 {
-	struct arguments arguments = {};
+	struct load_arguments arguments = {};
 	int ends[2], err;
 	char path[PATH_MAX + 64];
 	pid_t parent = getpid();
-	size_t i;
 
 	err = find_program(g, path, sizeof(path));
 	if (err)
 		return err;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
 		return -errno;
-	describe(&arguments, path, load, ends[1]);
-	g->pid = fork();
-	if (!g->pid)
-		exec_child(arguments.values, ends[1], parent);
-	err = g->pid < 0 ? -errno : 0;
+	g->control = ends[0];
+	err = load_arguments__fill(&arguments, path, load, ends[1]);
+	if (!err) {
+		g->pid = fork();
+		if (!g->pid)
+			exec_child(arguments.values, ends[1], parent);
+		err = g->pid < 0 ? -errno : 0;
+	}
 	if (err)
 		g->pid = 0;
 	close(ends[1]);
-	g->control = ends[0];
-	for (i = 0; i < arguments.count; i++)
-		free(arguments.values[i]);
+	load_arguments__free(&arguments);
 	return err;
 }
 

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* A load in the words of the load generator's command line. */
+#ifndef SENDPATH_LOAD_ARGUMENTS_H
+#define SENDPATH_LOAD_ARGUMENTS_H
+
+#include <stddef.h>
+
+struct load;
+
+/* An argument vector that owns its strings; NULL after the last. */
+struct load_arguments {
+	char **values;
+	size_t count;
+	int err;
+};
+
+/*
+ * Every option that makes this load, whatever the defaults are; fd: of the control
+ * socket. 0 or -ENOMEM; to be freed either way.
+ */
+int load_arguments__fill(struct load_arguments *a, const char *program, const struct load *load,
+			 int fd);
+void load_arguments__free(struct load_arguments *a);
+
+#endif
