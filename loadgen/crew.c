@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,22 +10,7 @@
 #include "loadgen/dataset.h"
 #include "loadgen/hist_stats.h"
 #include "loadgen/options.h"
-#include "loadgen/receiver.h"
-#include "loadgen/requests.h"
-#include "loadgen/send_ops.h"
-
-struct worker {
-	struct sender sender; /* first: keeps its alignment */
-	struct slot *slot;
-	struct requests requests; /* heard, where the load is asked for */
-	struct receiver *receiver;
-	unsigned int index; /* of the slot */
-	struct crew *crew;
-	pthread_t thread;
-	uint64_t sent_before; /* bytes of earlier phases */
-	uint64_t received_before;
-	uint64_t end_ns; /* of the phase: the receiver had everything */
-};
+#include "loadgen/worker.h"
 
 struct crew {
 	const struct load *load;
@@ -62,122 +45,17 @@ static bool park(struct crew *c)
 	return go;
 }
 
-/*
- * A small last segment may be held back until older data are acknowledged, which
- * a receiver may delay: setting the option pushes it out. Nothing is sent with
- * it set, so that the phases run as the socket came.
- */
-static void push_tail(int fd, bool stays)
-{
-	for (int on = 1; on >= stays; on--)
-		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-}
-
-/* If the receiver cannot hear, waiting for it will tell. */
-static void set_mark(struct worker *w, int bytes)
-{
-	if (load__rcvlowat(w->crew->load) > 1)
-		receiver__mark(w->receiver, w->index, bytes);
-}
-
-/* Returns when the receiver has everything and no send is in flight. */
-static int drain(struct worker *w)
-{
-	struct sender *s = &w->sender;
-	uint64_t total = w->sent_before + s->sent.bytes;
-	int err = 0;
-
-	if (!(w->crew->ops->flags & SEND_NOTHING)) {
-		push_tail(s->fd, w->crew->load->socket.nodelay);
-		set_mark(w, 1);
-		if (w->crew->load->peer)
-			receiver__expect(w->receiver, w->index, total);
-		err = slot__await(w->slot, total);
-	}
-	w->end_ns = now_ns();
-	set_mark(w, load__rcvlowat(w->crew->load));
-	atomic_fetch_add(&w->crew->delivered, 1);
-	if (err)
-		failure__set(&s->failure, STATUS_FAILED, err,
-			     "the receiver took only %llu of %llu bytes of a connection",
-			     (unsigned long long)atomic_load(&w->slot->received),
-			     (unsigned long long)total);
-	if (w->crew->ops->settle) {
-		int settled = w->crew->ops->settle(s);
-
-		err = err ? err : settled;
-	}
-	return err;
-}
-
-static int send_messages(struct worker *w, int (*run)(struct sender *s))
-{
-	return w->crew->load->workload == WORKLOAD_REQUEST
-		       ? requests__answer(&w->sender, &w->requests, run)
-		       : run(&w->sender);
-}
-
-static void run_phase(struct worker *w)
-{
-	const struct send_ops *ops = w->crew->ops;
-	struct sender *s = &w->sender;
-	int err;
-
-	w->sent_before += s->sent.bytes;
-	w->received_before = atomic_load(&w->slot->received);
-	memset(&s->sent, 0, sizeof(s->sent));
-	atomic_store(&w->slot->begin_ns, now_ns());
-	if (!s->failure.status) {
-		err = s->rate ? ops->run_paced(s) : send_messages(w, ops->runs[s->mode]);
-		if (err)
-			failure__set(&s->failure, STATUS_FAILED, err, "sending failed: %s",
-				     strerror(-err));
-	}
-	drain(w);
-}
-
 static void *worker_main(void *arg)
 {
 	struct worker *w = arg;
-	const struct send_ops *ops = w->crew->ops;
-	int err = ops->setup(&w->sender, w->crew->load);
+	int err = worker__setup(w);
 
-	if (!err && w->crew->load->workload == WORKLOAD_REQUEST)
-		err = requests__setup(&w->sender);
-	if (err)
-		failure__set(&w->sender.failure, STATUS_FAILED, err, "cannot set %s up: %s",
-			     ops->name, strerror(-err));
 	while (park(w->crew))
 		if (!err)
-			run_phase(w);
+			worker__phase(w);
 	if (!err)
-		ops->teardown(&w->sender);
+		worker__teardown(w);
 	return NULL;
-}
-
-static enum send_mode mode(const struct load *load)
-{
-	if (load->working_set)
-		return SEND_PICKED;
-	return load->verify || load->reuse_early ? SEND_REFILL : SEND_AS_IS;
-}
-
-static void init_worker(struct crew *c, unsigned int i, int fd, struct slot *slot,
-			struct receiver *receiver)
-{
-	const struct load *load = c->load;
-	struct worker *w = &c->workers[i];
-
-	w->crew = c;
-	w->slot = w->sender.slot = slot;
-	w->receiver = receiver;
-	w->index = i;
-	w->sender.fd = fd;
-	w->sender.connection = slot->verified.connection;
-	w->sender.dataset = c->dataset;
-	w->sender.mode = mode(load);
-	w->sender.rate = load->rate;
-	w->sender.flags = load->socket.more ? MSG_MORE : 0;
 }
 
 static struct crew *allocate(const struct load *load, const struct send_ops *ops)
@@ -221,7 +99,18 @@ int crew__create(struct crew **crew, const struct load *load, const struct send_
 	}
 	pthread_mutex_lock(&c->lock); /* nobody counts as parked until count stands */
 	for (unsigned int i = 0; i < load->threads && !err; i++) {
-		init_worker(c, i, fds[i], &slots[i], receiver);
+		struct worker *w = &c->workers[i];
+
+		*w = (struct worker){
+			.load = load,
+			.ops = ops,
+			.crew = c,
+			.delivered = &c->delivered,
+			.slot = &slots[i],
+			.receiver = receiver,
+			.index = i,
+		};
+		worker__init(w, fds[i], c->dataset);
 		err = pthread_create(&c->workers[i].thread, NULL, worker_main, &c->workers[i]);
 		c->count += !err;
 	}
@@ -302,23 +191,6 @@ void crew__abandon(struct crew *c)
 	}
 }
 
-static void add(struct sent *sum, const struct sent *one)
-{
-	sum->messages += one->messages;
-	sum->due += one->due;
-	sum->bytes += one->bytes;
-	sum->calls += one->calls;
-	sum->zerocopy.requests += one->zerocopy.requests;
-	sum->zerocopy.completions += one->zerocopy.completions;
-	sum->zerocopy.copied += one->zerocopy.copied;
-	sum->zerocopy.enobufs += one->zerocopy.enobufs;
-	sum->zerocopy.notifications += one->zerocopy.notifications;
-	sum->zerocopy.copied_unknown |= one->zerocopy.copied_unknown;
-	for (int i = 0; i < ERRNO_LIMIT; i++)
-		sum->errors[i] += one->errors[i];
-	hist__merge(&sum->latency, &one->latency);
-}
-
 void crew__sum(const struct crew *c, struct sent *sum, struct hist *requests, uint64_t *received,
 	       uint64_t *end_ns)
 {
@@ -328,7 +200,7 @@ void crew__sum(const struct crew *c, struct sent *sum, struct hist *requests, ui
 	for (unsigned int i = 0; i < c->count; i++) {
 		const struct worker *w = &c->workers[i];
 
-		add(sum, &w->sender.sent);
+		sent__add(sum, &w->sender.sent);
 		if (w->slot->requests_since == atomic_load(&w->slot->begin_ns))
 			hist__merge(requests, &w->slot->requests);
 		*received += atomic_load(&w->slot->received) - w->received_before;

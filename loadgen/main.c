@@ -107,7 +107,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		a->control = (int)fd;
 		return 0;
 	case ARGP_KEY_ARG:
-		argp_failure(state, STATUS_USAGE, 0, "%s: not an option; --help=all lists them", arg);
+		argp_failure(state, STATUS_USAGE, 0, "%s: not an option; --help=all lists them",
+			     arg);
 		return EINVAL;
 	case ARGP_KEY_SUCCESS:
 		err = check_single(&a->load, state);

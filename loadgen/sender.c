@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "loadgen/hist_stats.h"
 #include "loadgen/sender.h"
 
 ssize_t sender__account(struct sender *s, ssize_t n)
@@ -36,4 +37,21 @@ ssize_t sender__sendmsg(struct sender *s, struct iovec *iov, unsigned int count,
 	struct msghdr m = {.msg_iov = iov, .msg_iovlen = count};
 
 	return sender__account(s, sendmsg(s->fd, &m, MSG_NOSIGNAL | s->flags | flags));
+}
+
+void sent__add(struct sent *sum, const struct sent *one)
+{
+	sum->messages += one->messages;
+	sum->due += one->due;
+	sum->bytes += one->bytes;
+	sum->calls += one->calls;
+	sum->zerocopy.requests += one->zerocopy.requests;
+	sum->zerocopy.completions += one->zerocopy.completions;
+	sum->zerocopy.copied += one->zerocopy.copied;
+	sum->zerocopy.enobufs += one->zerocopy.enobufs;
+	sum->zerocopy.notifications += one->zerocopy.notifications;
+	sum->zerocopy.copied_unknown |= one->zerocopy.copied_unknown;
+	for (int i = 0; i < ERRNO_LIMIT; i++)
+		sum->errors[i] += one->errors[i];
+	hist__merge(&sum->latency, &one->latency);
 }

@@ -71,6 +71,9 @@ struct sender {
 	struct sent sent;
 };
 
+/* Adds what one worker counted to what others did. */
+void sent__add(struct sent *sum, const struct sent *one);
+
 static inline uint64_t now_ns(void)
 {
 	struct timespec t;
