@@ -71,11 +71,20 @@ def threads(pid):
     return len(os.listdir(f"/proc/{pid}/task"))
 
 
+def workers_seconds(pid):
+    """CPU time of all threads but the first."""
+    ticks = 0
+    for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+        if task.name != str(pid):
+            fields = (task / "stat").read_text().rsplit(")", 1)[1].split()
+            ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
 def sending(process):
-    """Waits until the run is under way (its worker exists); the receiver's pid."""
+    """Waits until a run without a warm-up is under way (its workers work); the receiver's pid."""
     receiver = child_of(process.pid)
-    await_true(lambda: threads(process.pid) > 1)
-    time.sleep(0.3)
+    await_true(lambda: workers_seconds(process.pid) >= 0.03)
     return receiver
 
 
@@ -340,7 +349,7 @@ def test_receiver_killed_in_the_window(tmp_path):
 @pytest.mark.parametrize("variant", ["onecopy", "zerocopy", "null"])
 def test_interrupted(tmp_path, variant, sig):
     path = tmp_path / "app.json"
-    p = start("--variant", variant, "--threads", 2, "--duration", 20, "--json", path)
+    p = start("--warmup", 0, "--variant", variant, "--threads", 2, "--duration", 20, "--json", path)
     receiver = sending(p)
     p.send_signal(sig)
     out, err = p.communicate(timeout=10)
@@ -353,7 +362,7 @@ def test_interrupted(tmp_path, variant, sig):
 
 @pytest.mark.parametrize("variant", SENDING)
 def test_interrupted_while_blocked(variant):
-    p = start("--variant", variant, "--duration", 60, "--size", "1M")
+    p = start("--warmup", 0, "--variant", variant, "--duration", 60, "--size", "1M")
     receiver = sending(p)
     os.kill(receiver, signal.SIGSTOP)
     time.sleep(0.3)  # until the buffers are full and the worker sleeps in send
@@ -367,7 +376,7 @@ def test_interrupted_while_blocked(variant):
 
 
 def test_receiver_that_stalls_for_good_does_not_hold_a_timed_run():
-    p = start("--variant", "onecopy", "--duration", "1", "--size", "64K")
+    p = start("--warmup", 0, "--variant", "onecopy", "--duration", "1", "--size", "64K")
     receiver = sending(p)
     os.kill(receiver, signal.SIGSTOP)
     _, err = p.communicate(timeout=30)
@@ -376,7 +385,7 @@ def test_receiver_that_stalls_for_good_does_not_hold_a_timed_run():
 
 
 def test_killed_sender_leaves_nothing():
-    p = start("--variant", "zerocopy", "--threads", 2, "--duration", 20)
+    p = start("--warmup", 0, "--variant", "zerocopy", "--threads", 2, "--duration", 20)
     receiver = sending(p)
     p.kill()
     p.communicate(timeout=5)
