@@ -12,6 +12,7 @@
 #include "loadgen/run.h"
 #include "loadgen/send_ops.h"
 #include "loadgen/serving_run.h"
+#include "loadgen/verification.h"
 
 struct run {
 	const struct load *load;
@@ -185,43 +186,6 @@ static int window(struct run *run, struct result *r, struct failure *f)
 	return 0;
 }
 
-static uint64_t checked(const struct run *run)
-{
-	uint64_t sum = 0;
-
-	for (unsigned int i = 0; i < run->load->threads; i++)
-		sum += run->slots[i].verified.checked;
-	return sum;
-}
-
-static void judge_verification(struct run *run, uint64_t checked_before, struct result *r)
-{
-	r->checked = checked(run);
-	for (unsigned int i = 0; i < run->load->threads; i++) {
-		const struct pattern_stream *v = &run->slots[i].verified;
-
-		if (v->bad && !r->bad) {
-			r->bad_connection = i;
-			r->first_bad = v->first;
-		}
-		r->bad += v->bad;
-	}
-	if (!r->bad)
-		r->checked -= checked_before; /* else of the warm-up too, as bad is */
-	else
-		failure__set(&r->failure, STATUS_FAILED, -EBADMSG,
-			     "verification: %llu bytes arrived wrong, first in connection %u, "
-			     "message %llu, offset %llu: expected 0x%02x, got 0x%02x%s",
-			     (unsigned long long)r->bad, r->bad_connection,
-			     (unsigned long long)r->first_bad.message,
-			     (unsigned long long)r->first_bad.offset, r->first_bad.expected,
-			     r->first_bad.got,
-			     run->load->reuse_early
-				     ? ": memory was written to while the kernel still sent from "
-				       "it (--reuse-early)"
-				     : "");
-}
-
 static int conduct(struct run *run, struct result *r, struct failure *f)
 {
 	uint64_t checked_before;
@@ -242,14 +206,14 @@ static int conduct(struct run *run, struct result *r, struct failure *f)
 	if (err)
 		return err;
 	run->phase.stopped |= stopped;
-	checked_before = checked(run);
+	checked_before = verification__checked(run->slots, run->load->threads);
 	err = window(run, r, f);
 	if (!err)
 		err = control__parked(run->control, f);
 	if (!err)
 		err = control__await(run->control, CONTROL_FINISH, &ignored, f);
 	if (!err && run->load->verify)
-		judge_verification(run, checked_before, r);
+		verification__judge(run->slots, checked_before, r);
 	r->port = run->listener.port;
 	memcpy(r->peer, run->peer.machine, sizeof(r->peer));
 	return err;
