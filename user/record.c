@@ -3,14 +3,10 @@
 
 #include "record_parts.h"
 
-#include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "loadgen/link.h"
-#include "loadgen/send_ops.h"
-
-static void add_string(json_object *o, const char *key, const char *value)
+void record__add_string(json_object *o, const char *key, const char *value)
 {
 	json_object_object_add(o, key, value ? json_object_new_string(value) : NULL);
 }
@@ -26,19 +22,6 @@ static json_object *time_text(const struct timespec *when)
 	return json_object_new_string(text);
 }
 
-void record__cell_name(const struct load *load, char *name, size_t size)
-{
-	if (load->workload == WORKLOAD_PROCINFO)
-		snprintf(name, size, "procinfo,%s,%uc,%s,%ub", load->server_model,
-			 load->connections, client_model_name(load->client_model), load->backlog);
-	else
-		snprintf(name, size, "%s%s,%zuB,%uf,%ut",
-			 load->workload == WORKLOAD_REQUEST ? "request," : "", load->variant,
-			 load->message_bytes, load->fields, load->threads);
-	if (load->workload != WORKLOAD_PROCINFO)
-		record__name_sending(load, name, size);
-}
-
 static json_object *run_block(const struct run_setup *setup, const struct record_context *context)
 {
 	json_object *o = json_object_new_object();
@@ -46,8 +29,8 @@ static json_object *run_block(const struct run_setup *setup, const struct record
 
 	if (!setup->target)
 		record__cell_name(&setup->load, cell, sizeof(cell));
-	add_string(o, "id", context->id);
-	add_string(o, "cell", cell);
+	record__add_string(o, "id", context->id);
+	record__add_string(o, "cell", cell);
 	json_object_object_add(o, "repeat", json_object_new_int((int)context->repeat));
 	json_object_object_add(o, "seed", NULL);
 	return o;
@@ -57,14 +40,15 @@ static json_object *hook_block(const struct plan_entry *entry, enum hook_id id, 
 {
 	json_object *o = json_object_new_object();
 
-	add_string(o, "name", hook__get(id)->name);
-	add_string(o, "mechanism", entry->way ? mechanism_name(entry->way->mechanism) : NULL);
-	add_string(o, "symbol", entry->way ? entry->symbol : NULL);
-	add_string(o, "status",
-		   entry->way			    ? "attached"
-		   : entry->status == HOOK_DISABLED ? "disabled"
-						    : "unavailable");
-	add_string(o, "reason", entry->reason[0] ? entry->reason : NULL);
+	record__add_string(o, "name", hook__get(id)->name);
+	record__add_string(o, "mechanism",
+			   entry->way ? mechanism_name(entry->way->mechanism) : NULL);
+	record__add_string(o, "symbol", entry->way ? entry->symbol : NULL);
+	record__add_string(o, "status",
+			   entry->way			    ? "attached"
+			   : entry->status == HOOK_DISABLED ? "disabled"
+							    : "unavailable");
+	record__add_string(o, "reason", entry->reason[0] ? entry->reason : NULL);
 	json_object_object_add(o, "missed", entry->way ? json_object_new_uint64(missed) : NULL);
 	return o;
 }
@@ -75,92 +59,11 @@ static json_object *plan_block(const struct run_result *r)
 	enum mechanism tier = plan__tier(&r->plan);
 	enum hook_id id;
 
-	add_string(o, "tier", tier == MECHANISM_OFF ? NULL : mechanism_name(tier));
+	record__add_string(o, "tier", tier == MECHANISM_OFF ? NULL : mechanism_name(tier));
 	for (id = 0; id < HOOK_COUNT; id++)
 		json_object_array_add(hooks,
 				      hook_block(&r->plan.entries[id], id, r->measured.missed[id]));
 	json_object_object_add(o, "hooks", hooks);
-	return o;
-}
-
-static bool is_loopback(const char *address)
-{
-	struct in6_addr v6;
-	struct in_addr v4;
-
-	if (inet_pton(AF_INET, address, &v4) == 1)
-		return ntohl(v4.s_addr) >> 24 == IN_LOOPBACKNET;
-	return inet_pton(AF_INET6, address, &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
-}
-
-static void add_messages(json_object *o, const struct load *load)
-{
-	add_string(o, "variant", load->variant);
-	add_string(o, "server_model", "threaded");
-	add_string(o, "client_model", NULL);
-	json_object_object_add(o, "message_bytes", json_object_new_uint64(load->message_bytes));
-	json_object_object_add(o, "fields", json_object_new_int((int)load->fields));
-	json_object_object_add(o, "threads", json_object_new_int((int)load->threads));
-	json_object_object_add(o, "connections", json_object_new_int((int)load->threads));
-	json_object_object_add(o, "inflight", json_object_new_int((int)load->inflight));
-	json_object_object_add(o, "rcvlowat", json_object_new_int(load__rcvlowat(load)));
-}
-
-/* Many connections have no messages of a size: what belongs to these is null. */
-static void add_connections(json_object *o, const struct load *load)
-{
-	static const char *const none[] = {"variant", "message_bytes", "fields",
-					   "threads", "inflight",      "rcvlowat"};
-	size_t i;
-
-	for (i = 0; i < sizeof(none) / sizeof(none[0]); i++)
-		json_object_object_add(o, none[i], NULL);
-	add_string(o, "server_model", load->server_model);
-	add_string(o, "client_model", client_model_name(load->client_model));
-	json_object_object_add(o, "connections", json_object_new_int((int)load->connections));
-	json_object_object_add(o, "backlog", json_object_new_int((int)load->backlog));
-}
-
-/* NULL: not known. */
-static const char *device_name(const struct load *load, bool loopback)
-{
-	if (load->socket.device[0])
-		return load->socket.device;
-	if (loopback)
-		return "lo";
-	return load->link ? LINK_DEVICE : NULL;
-}
-
-static json_object *load_block(const struct run_result *r, const struct load *load,
-			       struct unmeasured *u)
-{
-	bool loopback = !load->peer && is_loopback(load->address);
-	json_object *o = json_object_new_object(), *pinning = NULL;
-
-	add_string(o, "workload", workload_name(load->workload));
-	if (load->workload == WORKLOAD_PROCINFO)
-		add_connections(o, load);
-	else
-		add_messages(o, load);
-	json_object_object_add(o, "warmup_s", json_object_new_double(load->warmup_s));
-	json_object_object_add(o, "duration_s",
-			       load->messages ? NULL : json_object_new_double(load->duration_s));
-	json_object_object_add(o, "messages_per_thread",
-			       load->messages ? json_object_new_uint64(load->messages) : NULL);
-	json_object_object_add(o, "verify", json_object_new_boolean(load->verify));
-	record__add_sending(o, load);
-	add_string(o, "address", load->peer ? load->peer : load->address);
-	add_string(o, "netns", load->netns);
-	add_string(o, "link", loopback ? "loopback" : load->link ? "veth" : NULL);
-	add_string(o, "device", device_name(load, loopback));
-	if (!device_name(load, loopback))
-		unmeasured__add(u, "load.device", "the route to the receiver is not looked up");
-	add_string(o, "peer", load->peer);
-	json_object_object_add(o, "sender_pid", json_object_new_int(r->sender_pid));
-	json_object_object_add(o, "receiver_pid",
-			       load->peer ? NULL : json_object_new_int(r->receiver_pid));
-	json_object_object_get_ex(r->app, "pinning", &pinning);
-	json_object_object_add(o, "pinning", json_object_get(pinning));
 	return o;
 }
 
@@ -177,8 +80,8 @@ static json_object *observed_block(const struct run_result *r, const struct run_
 		return NULL;
 	o = json_object_new_object();
 	target__text(setup->target, text, sizeof(text));
-	add_string(o, "by", setup->target->command ? "command" : by[setup->target->by]);
-	add_string(o, "what", text);
+	record__add_string(o, "by", setup->target->command ? "command" : by[setup->target->by]);
+	record__add_string(o, "what", text);
 	json_object_object_add(o, "seconds", json_object_new_double(r->observed_s));
 	json_object_object_add(o, "in_flight", json_object_new_uint64(r->in_flight));
 	json_object_object_add(o, "exit_status",
@@ -235,99 +138,21 @@ static json_object *observer_block(const struct run_result *r, const struct run_
 	return o;
 }
 
-static void add_warning(void *list, const char *code, const char *text)
-{
-	json_object *o = json_object_new_object();
-
-	add_string(o, "code", code);
-	add_string(o, "text", text);
-	json_object_array_add(list, o);
-}
-
-/* Where all flags are alike, a neighbour's is as good. */
-static void warn_assumed(const struct totals *t, json_object *list)
-{
-	__u64 copied = t->copied + t->copied_later - t->copied_not;
-	char text[128];
-
-	if (!t->flag_assumed || !copied || copied == t->completions)
-		return;
-	snprintf(text, sizeof(text),
-		 "%llu completions came out of order: their flag was taken from a neighbour",
-		 (unsigned long long)t->flag_assumed);
-	add_warning(list, "flag_assumed", text);
-}
-
-/* Latencies of an open loop know nothing of messages that were never begun. */
-static void warn_unsent(const struct run_result *r, json_object *list)
-{
-	json_object *rate = NULL, *due = NULL, *unsent = NULL;
-	char text[160];
-
-	json_object_object_get_ex(r->app, "rate", &rate);
-	json_object_object_get_ex(rate, "due", &due);
-	json_object_object_get_ex(rate, "unsent", &unsent);
-	if (!json_object_get_uint64(unsent))
-		return;
-	snprintf(text, sizeof(text),
-		 "--rate: of %llu messages that were due, %llu were not begun in time: latencies "
-		 "leave them out",
-		 (unsigned long long)json_object_get_uint64(due),
-		 (unsigned long long)json_object_get_uint64(unsent));
-	add_warning(list, "rate_not_kept", text);
-}
-
-static unsigned int busy_threads(const struct run_setup *setup)
-{
-	const struct send_ops *ops;
-
-	if (setup->target)
-		return 0;
-	if (setup->load.workload == WORKLOAD_PROCINFO)
-		return 2;
-	ops = variants__find(setup->load.variant);
-	return !ops || ops->flags & SEND_NOTHING ? 0 : 2 * setup->load.threads;
-}
-
-static json_object *warnings(const struct run_result *r, const struct run_setup *setup,
-			     const struct record_context *context)
-{
-	json_object *list = json_object_new_array();
-	char text[256];
-	enum hook_id id;
-
-	host__warn(context->host, busy_threads(setup), add_warning, list);
-	for (id = 0; id < HOOK_COUNT; id++) {
-		if (!r->plan.entries[id].way || !r->plan.entries[id].reason[0])
-			continue;
-		snprintf(text, sizeof(text), "hook %s: %.200s", hook__get(id)->name,
-			 r->plan.entries[id].reason);
-		add_warning(list, "hook_misses", text);
-	}
-	warn_assumed(&r->measured.totals, list);
-	warn_unsent(r, list);
-	if (r->interrupted)
-		add_warning(list, "interrupted", "the run was interrupted before its time was up");
-	if (r->error[0])
-		add_warning(list, "load_failed", r->error);
-	return list;
-}
-
 json_object *record__build(const struct run_result *r, const struct run_setup *setup,
 			   const struct record_context *context)
 {
 	json_object *o = json_object_new_object(), *tool = json_object_new_object();
 	struct unmeasured u = {json_object_new_array()};
 
-	add_string(o, "schema", "sendpath.run/1");
-	add_string(tool, "version", SENDPATH_VERSION);
+	record__add_string(o, "schema", "sendpath.run/1");
+	record__add_string(tool, "version", SENDPATH_VERSION);
 	json_object_object_add(o, "tool", tool);
 	json_object_object_add(o, "started", time_text(&r->started));
 	json_object_object_add(o, "run", run_block(setup, context));
 	json_object_object_add(o, "host", host__json(context->host));
 	json_object_object_add(o, "privilege", json_object_get(context->privilege));
 	json_object_object_add(o, "plan", plan_block(r));
-	json_object_object_add(o, "load", setup->target ? NULL : load_block(r, &setup->load, &u));
+	json_object_object_add(o, "load", setup->target ? NULL : record__load(r, &setup->load, &u));
 	json_object_object_add(o, "observed", observed_block(r, setup));
 	json_object_object_add(o, "serving", record__taken(r->app, "serving"));
 	json_object_object_add(o, "tcp", record__tcp(r, setup, &u));
@@ -343,7 +168,7 @@ json_object *record__build(const struct run_result *r, const struct run_setup *s
 	json_object_object_add(o, "counters", record__counters(r, setup, &u));
 	json_object_object_add(o, "lost", record__lost(r, &u));
 	json_object_object_add(o, "observer", observer_block(r, setup, &u));
-	json_object_object_add(o, "warnings", warnings(r, setup, context));
+	json_object_object_add(o, "warnings", record__warnings(r, setup, context));
 	json_object_object_add(o, "unmeasured", u.list);
 	return o;
 }

@@ -6,6 +6,13 @@
 #include "record.h"
 #include "unmeasured.h"
 
+/* NULL becomes null. */
+void record__add_string(json_object *o, const char *key, const char *value);
+
+json_object *record__load(const struct run_result *r, const struct load *load,
+			  struct unmeasured *u);
+json_object *record__warnings(const struct run_result *r, const struct run_setup *setup,
+			      const struct record_context *context);
 json_object *record__calls(const struct run_result *r, const struct run_setup *setup,
 			   struct unmeasured *u);
 json_object *record__zerocopy(const struct run_result *r, const struct run_setup *setup,
