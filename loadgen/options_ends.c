@@ -74,6 +74,11 @@ int options__resolve_ends(struct load_options *o, struct refusal *r)
 		return refusal__say(
 			r, "--link veth has addresses of its own: leave --address, --netns "
 			   "and --peer out");
+	if (o->load.link && o->load.socket.device[0])
+		return refusal__say(r,
+				    "--link veth has devices of its own: leave --socket device=%s "
+				    "out",
+				    o->load.socket.device);
 	if (o->load.link)
 		o->load.address = LINK_RECEIVER;
 	if (o->load.peer && (o->address_given || o->port_given || o->load.netns))

@@ -25,6 +25,8 @@ PROCINFO = ["--workload", "procinfo"]
     ([*PEER, "--socket", "rcvbuf=64K"], "--socket rcvbuf"),
     ([*PEER, "--link", "veth"], "--link veth"),
     ([*PEER, "--address", "::1"], "--address"),
+    (["--link", "veth", "--socket", "device=lo"], "--socket device=lo"),
+    (["--link", "veth", "--address", "::1"], "--address"),
     ([*PROCINFO, *PEER], "--peer"),
     ([*PROCINFO, "--variant", "onecopy"], "--variant"),
     ([*PROCINFO, "--rate", 5], "--rate"),

@@ -371,3 +371,10 @@ def test_a_buffer_that_is_cut_is_an_error():
 def test_wrong_usage(args, words):
     err = refused(*args)
     assert all(word in err for word in words)
+
+
+@needs_bpf
+def test_a_message_of_sendfile_is_one_piece():
+    of_file, of_memory = records("--variant", "sendfile,writev", "--messages", 20, "--warmup", 0)
+    assert of_file["load"]["fields"] == 1 and of_memory["load"]["fields"] == 8
+    assert ",1f," in of_file["run"]["cell"]
