@@ -17,14 +17,14 @@ static double sum_or_unknown(const struct cell *cell, const char *path)
 }
 
 /* All refusals of the cell, and the name of the most frequent. */
-static void add_refusals(struct verdict_facts *f, const struct cell *cell)
+static void add_refusals(struct verdict_facts *f, const struct cell *cell, const char *path)
 {
 	double n, most = 0;
 	json_object *list;
 	size_t i, j;
 
 	for (i = 0; i < cell->count; i++) {
-		list = record__at(cell->records[i], "/zerocopy/refused");
+		list = record__at(cell->records[i], path);
 		for (j = 0; list && j < json_object_array_length(list); j++) {
 			n = 0;
 			record__number(json_object_array_get_idx(list, j), "/count", &n);
@@ -137,7 +137,19 @@ static void name_receiver(const struct cell *cell, char *to, size_t size)
 			 safe_text(all.device, device, sizeof(device)));
 }
 
-static void facts_of(struct verdict_facts *f, const struct cell *cell, const struct cells *cells)
+/* By io_uring's own operations: of their causes, and what the program was told, nothing is seen. */
+static void facts_of_uring(struct verdict_facts *f, const struct cell *cell)
+{
+	f->requests = sum_or_unknown(cell, "/zerocopy/io_uring/requests");
+	f->completions = sum_or_unknown(cell, "/zerocopy/io_uring/completions");
+	f->outstanding = sum_or_unknown(cell, "/zerocopy/io_uring/outstanding");
+	f->copied = sum_or_unknown(cell, "/zerocopy/io_uring/copied");
+	f->ignored = sum_or_unknown(cell, "/zerocopy/io_uring/ignored");
+	f->silent = f->told = -1;
+	add_refusals(f, cell, "/zerocopy/io_uring/refused");
+}
+
+static void facts_of_calls(struct verdict_facts *f, const struct cell *cell)
 {
 	f->requests = sum_or_unknown(cell, "/zerocopy/requests");
 	f->completions = sum_or_unknown(cell, "/zerocopy/completions");
@@ -146,8 +158,15 @@ static void facts_of(struct verdict_facts *f, const struct cell *cell, const str
 	f->silent = sum_or_unknown(cell, "/zerocopy/copied_silent");
 	f->told = sum_or_unknown(cell, "/zerocopy/app_told_copied");
 	f->ignored = sum_or_unknown(cell, "/zerocopy/ignored");
+	add_refusals(f, cell, "/zerocopy/refused");
+}
+
+static void facts_of(struct verdict_facts *f, const struct cell *cell, const struct cells *cells)
+{
+	facts_of_calls(f, cell);
+	if (f->requests == 0 && sum_or_unknown(cell, "/zerocopy/io_uring/requests") > 0)
+		facts_of_uring(f, cell);
 	f->lost = sum_or_unknown(cell, "/lost/completions");
-	add_refusals(f, cell);
 	add_comparison(f, cell, cells);
 }
 

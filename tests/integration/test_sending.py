@@ -378,3 +378,14 @@ def test_a_message_of_sendfile_is_one_piece():
     of_file, of_memory = records("--variant", "sendfile,writev", "--messages", 20, "--warmup", 0)
     assert of_file["load"]["fields"] == 1 and of_memory["load"]["fields"] == 8
     assert ",1f," in of_file["run"]["cell"]
+
+
+@needs_bpf
+def test_the_verdict_speaks_of_zero_copy_by_io_uring_too():
+    done = analyze("--variant", "onecopy,uring_zc", "--messages", 300)
+    if done.returncode == 3 and "io_uring" in done.stderr:
+        pytest.skip(done.stderr.strip())
+    assert done.returncode == 0, done.stderr
+    last = done.stdout.rstrip().splitlines()[-1]
+    assert re.match(r"uring_zc: (100 % of 300 zero-copy sends to 127\.0\.0\.1:\d+ via lo were copied; "
+                    r"why was not seen\. (Use onecopy|It was)|no verdict: how many of the 300 )", last), last
