@@ -29,8 +29,7 @@ static const char *const messages[] = {
 	"--huge-pages",
 	"--file-dir=/tmp",
 	"--rate=1000",
-	"--socket=nodelay,sndbuf=1073741824,rcvbuf=1073741824,congestion=fifteen_letters,"
-	"device=fifteen_letters",
+	"--socket=nodelay,sndbuf=1048576,rcvbuf=1048576,congestion=fifteen_letters,device=veth0",
 	"--warmup=0.500000000",
 	"--messages=12",
 	"--pin=none",
