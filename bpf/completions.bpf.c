@@ -16,6 +16,7 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 #define SO_EE_CODE_ZEROCOPY_COPIED 1
 #define FLAG_BIT		   32
 #define TRIES			   8
+#define CALLERS			   16
 
 /* kallsyms addresses; 0 and empty ranges where they are not to be had. */
 const volatile __u64 sock_ofree_address = 0;
@@ -153,6 +154,44 @@ static __always_inline int read_notification(struct sk_buff *skb, struct sock_ex
 	return bpf_core_read(ee, sizeof(*ee), &err->ee);
 }
 
+/* What became of an attempt to count up to some id. */
+enum claim { CLAIM_MINE, CLAIM_TAKEN, CLAIM_GIVEN_UP };
+
+/* Moves the socket's progress to next: whoever does it counts what lies between. */
+static __always_inline enum claim claim(struct zerocopy_socket *s, __u64 next, __u64 *old)
+{
+	int i;
+
+	for (i = 0; i < TRIES; i++) {
+		*old = *(volatile __u64 *)&s->progress;
+		if ((__s32)((__u32)next - (__u32)*old) <= 0)
+			return CLAIM_TAKEN;
+		if (__sync_val_compare_and_swap(&s->progress, *old, next) == *old)
+			return CLAIM_MINE;
+	}
+	return CLAIM_GIVEN_UP;
+}
+
+/* The causes of the sends from old to next, unless they come with their own notifications. */
+static __always_inline void count_causes(__u64 sk, struct zerocopy_socket *s, struct totals *t,
+					 __u32 old, __u64 next, __u32 record_first)
+{
+	struct run_key run = {.sock = sk, .born = s->born};
+	bool joined = (__s32)(record_first - old) < 0;
+	__u32 sends = (__u32)next - old;
+
+	/* The first may have begun before its socket was watched. */
+	if (joined && old != s->first) {
+		count(&t->merged, sends);
+		if (merges_seen)
+			return;
+	}
+	s->whole_from = old;
+	s->whole_to = next;
+	run.id = joined ? old : record_first;
+	run__completed(&run, sends, 0, next >> FLAG_BIT & 1);
+}
+
 /*
  * Counts the ids from the socket's progress to the end of the record at the queue's tail.
  * False if that had been done, by this or another CPU.
@@ -161,42 +200,29 @@ static __always_inline bool advance(__u64 sk, struct zerocopy_socket *s,
 				    struct sock_extended_err *ee)
 {
 	__u64 copied = ee->ee_code & SO_EE_CODE_ZEROCOPY_COPIED;
-	struct run_key run = {.sock = sk, .born = s->born};
+	__u64 next = (__u32)(ee->ee_data + 1) | copied << FLAG_BIT, old;
 	struct totals *t = totals__get();
-	__u64 old, new;
 	__u32 sends;
-	bool merged;
-	int i;
 
 	if (!t)
 		return true;
-	for (i = 0; i < TRIES; i++) {
-		old = *(volatile __u64 *)&s->progress;
-		sends = ee->ee_data + 1 - (__u32)old;
-		if ((__s32)sends <= 0)
-			return false;
-		new = (__u32)(ee->ee_data + 1) | copied << FLAG_BIT;
-		if (__sync_val_compare_and_swap(&s->progress, old, new) != old)
-			continue;
-		completed(s, t, old, sends);
-		groups__complete(&s->who, sends, copied ? sends : 0);
-		if (copied)
-			count(&t->copied, sends);
-		if ((__s32)(ee->ee_info - (__u32)old) > 0)
-			count(&t->flag_assumed, ee->ee_info - (__u32)old);
-		/* The first may have begun before its socket was watched. */
-		merged = (__s32)(ee->ee_info - (__u32)old) < 0 && (__u32)old != s->first;
-		if (merged)
-			count(&t->merged, sends);
-		if (merged && merges_seen)
-			return true;
-		s->whole_from = old;
-		s->whole_to = new;
-		run.id = (__s32)(ee->ee_info - (__u32)old) < 0 ? old : ee->ee_info;
-		run__completed(&run, sends, 0, copied);
+	switch (claim(s, next, &old)) {
+	case CLAIM_TAKEN:
+		return false;
+	case CLAIM_GIVEN_UP:
+		count(&t->lost_completions, 1);
 		return true;
+	case CLAIM_MINE:
+		break;
 	}
-	count(&t->lost_completions, 1);
+	sends = (__u32)next - (__u32)old;
+	completed(s, t, old, sends);
+	groups__complete(&s->who, sends, copied ? sends : 0);
+	if (copied)
+		count(&t->copied, sends);
+	if ((__s32)(ee->ee_info - (__u32)old) > 0)
+		count(&t->flag_assumed, ee->ee_info - (__u32)old);
+	count_causes(sk, s, t, old, next, ee->ee_info);
 	return true;
 }
 
@@ -330,14 +356,12 @@ static __always_inline bool is_whole(const struct zerocopy_socket *s, __u32 from
 }
 
 /*
- * args: skb, location. A notification freed by the code that made it was joined
- * to another; it still holds its own flag. In the code that reads a queue it is the
- * application that got it. Comes after notification_queued, on the same CPU.
+ * A notification freed by the code that made it was joined to another; it still
+ * holds its own flag. In the code that reads a queue it is the application that got
+ * it. Comes after notification_queued, on the same CPU.
  */
-SEC("raw_tp/consume_skb")
-int notification_freed(struct bpf_raw_tracepoint_args *ctx)
+static __always_inline int freed(struct sk_buff *skb, __u64 location)
 {
-	struct sk_buff *skb = (struct sk_buff *)ctx->args[0];
 	struct sock_extended_err ee;
 	struct zerocopy_socket *s;
 	bool copied, assumed;
@@ -346,10 +370,11 @@ int notification_freed(struct bpf_raw_tracepoint_args *ctx)
 	__u32 sends;
 	__u64 key;
 
-	if (gate && is_read(ctx->args[1]))
+	if (is_read(location)) {
 		notification_read(skb);
-	if (!gate || !is_merge(ctx->args[1]) ||
-	    (__u64)BPF_CORE_READ(skb, destructor) != sock_ofree_address)
+		return 0;
+	}
+	if (!is_merge(location) || (__u64)BPF_CORE_READ(skb, destructor) != sock_ofree_address)
 		return 0;
 	key = (__u64)BPF_CORE_READ(skb, sk);
 	s = bpf_map_lookup_elem(&sockets, &key);
@@ -381,4 +406,46 @@ int notification_freed(struct bpf_raw_tracepoint_args *ctx)
 		groups__complete(&s->who, 0, -(__u64)sends);
 	}
 	return 0;
+}
+
+/* args: skb, location */
+SEC("raw_tp/consume_skb")
+int notification_freed(struct bpf_raw_tracepoint_args *ctx)
+{
+	return gate ? freed((struct sk_buff *)ctx->args[0], ctx->args[1]) : 0;
+}
+
+/*
+ * The innermost of the callers that matter; 0 if none does. Read anew, as the verifier
+ * would go through all that follows once for each place it may have been found at.
+ */
+static __always_inline __u64 caller_of_interest(const __u64 *stack)
+{
+	__u64 location = 0;
+	int i;
+
+	for (i = 0; i < CALLERS; i++) {
+		if (!is_merge(stack[i]) && !is_read(stack[i]))
+			continue;
+		bpf_probe_read_kernel(&location, sizeof(location), &stack[i]);
+		break;
+	}
+	return location;
+}
+
+/*
+ * args: skb. Before "net: add location to trace_consume_skb()" (6.3) it is the stack
+ * that tells where. It is looked at only for what an error queue is charged with.
+ */
+SEC("raw_tp/consume_skb")
+int notification_freed_in_stack(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct sk_buff *skb = (struct sk_buff *)ctx->args[0];
+	__u64 stack[CALLERS] = {}, location;
+
+	if (!gate || (__u64)BPF_CORE_READ(skb, destructor) != sock_ofree_address)
+		return 0;
+	bpf_get_stack(ctx, stack, sizeof(stack), 0);
+	location = caller_of_interest(stack);
+	return location ? freed(skb, location) : 0;
 }

@@ -45,8 +45,28 @@ static __always_inline __u32 hash_stack(const __u64 *stack)
 	return hash >> 32;
 }
 
-/* One skb's data are being copied; false if they are none of ours. */
-static __noinline int copied(void *ctx, struct sk_buff *skb, enum copier copier, __u64 bytes)
+/*
+ * Where arm64 enters a function its caller is in the link register alone: a walk from
+ * there goes by the frames, and leaves it out.
+ */
+#ifdef __TARGET_ARCH_arm64
+#define CALLER(ctx) PT_REGS_RET_CORE((struct pt_regs *)(ctx))
+#else
+#define CALLER(ctx) 0
+#endif
+
+static __always_inline void insert_caller(__u64 *stack, __u64 caller)
+{
+	int i;
+
+	for (i = STACK_FRAMES - 1; i > 1; i--)
+		stack[i] = stack[i - 1];
+	stack[1] = caller;
+}
+
+/* One skb's data are being copied. caller: 0 if it is in the stack. */
+static __noinline int copied(void *ctx, struct sk_buff *skb, enum copier copier, __u64 bytes,
+			     __u64 caller)
 {
 	struct tally_info info = {};
 	struct net_device *dev;
@@ -57,6 +77,8 @@ static __noinline int copied(void *ctx, struct sk_buff *skb, enum copier copier,
 		return 0;
 	dev = BPF_CORE_READ(skb, dev);
 	bpf_get_stack(ctx, info.stack, sizeof(info.stack), 0);
+	if (caller)
+		insert_caller(info.stack, caller);
 	info.key.cause = cause_of(info.stack, copier, dev);
 	/* Where the kernel hides its addresses (no places), no stack can be told from another. */
 	if (info.key.cause == CAUSE_UNCLASSIFIED && places_count)
@@ -76,49 +98,50 @@ static __noinline int copied(void *ctx, struct sk_buff *skb, enum copier copier,
 SEC("fentry/skb_copy_ubufs")
 int BPF_PROG(ubufs_fentry, struct sk_buff *skb)
 {
-	return gate ? copied(ctx, skb, COPIER_UBUFS, 0) : 0;
+	return gate ? copied(ctx, skb, COPIER_UBUFS, 0, 0) : 0;
 }
 
 SEC("kprobe/skb_copy_ubufs")
 int BPF_KPROBE(ubufs_kprobe, struct sk_buff *skb)
 {
-	return gate ? copied(ctx, skb, COPIER_UBUFS, 0) : 0;
+	return gate ? copied(ctx, skb, COPIER_UBUFS, 0, CALLER(ctx)) : 0;
 }
 
 /* With scatter-gather the segments share the pages. */
 SEC("fentry/skb_segment")
 int BPF_PROG(segment_fentry, struct sk_buff *skb, __u64 features)
 {
-	return gate && !(features & NETIF_F_SG) ? copied(ctx, skb, COPIER_SEGMENT, 0) : 0;
+	return gate && !(features & NETIF_F_SG) ? copied(ctx, skb, COPIER_SEGMENT, 0, 0) : 0;
 }
 
 SEC("kprobe/skb_segment")
 int BPF_KPROBE(segment_kprobe, struct sk_buff *skb, __u64 features)
 {
-	return gate && !(features & NETIF_F_SG) ? copied(ctx, skb, COPIER_SEGMENT, 0) : 0;
+	return gate && !(features & NETIF_F_SG) ? copied(ctx, skb, COPIER_SEGMENT, 0, CALLER(ctx))
+						: 0;
 }
 
 /* Drivers pull headers from nearly every skb: only pulling all of the data is a copy. */
 SEC("fentry/__pskb_pull_tail")
 int BPF_PROG(pull_fentry, struct sk_buff *skb, int bytes)
 {
-	return gate ? copied(ctx, skb, COPIER_PULL, (__u32)bytes) : 0;
+	return gate ? copied(ctx, skb, COPIER_PULL, (__u32)bytes, 0) : 0;
 }
 
 SEC("kprobe/__pskb_pull_tail")
 int BPF_KPROBE(pull_kprobe, struct sk_buff *skb, int bytes)
 {
-	return gate ? copied(ctx, skb, COPIER_PULL, (__u32)bytes) : 0;
+	return gate ? copied(ctx, skb, COPIER_PULL, (__u32)bytes, CALLER(ctx)) : 0;
 }
 
 SEC("fentry/skb_copy")
 int BPF_PROG(duplicate_fentry, struct sk_buff *skb)
 {
-	return gate ? copied(ctx, skb, COPIER_DUPLICATE, 0) : 0;
+	return gate ? copied(ctx, skb, COPIER_DUPLICATE, 0, 0) : 0;
 }
 
 SEC("kprobe/skb_copy")
 int BPF_KPROBE(duplicate_kprobe, struct sk_buff *skb)
 {
-	return gate ? copied(ctx, skb, COPIER_DUPLICATE, 0) : 0;
+	return gate ? copied(ctx, skb, COPIER_DUPLICATE, 0, CALLER(ctx)) : 0;
 }

@@ -48,7 +48,7 @@ static int add_missed(const struct tracer *t, enum hook_id id, const char *const
 		if (id == HOOK_SEND)
 			*(name == names ? &out->missed_begins : &out->missed_ends) +=
 				info.recursion_misses;
-		if (!strcmp(*name, "notification_freed"))
+		if (!strncmp(*name, "notification_freed", strlen("notification_freed")))
 			out->missed_merges = info.recursion_misses;
 	}
 	return 0;

@@ -108,6 +108,14 @@ static const struct hook hooks[HOOK_COUNT] = {
 				.preemptible = true,
 			},
 			{
+				.mechanism = MECHANISM_TRACEPOINT,
+				.programs = {"notification_queued", "notification_freed_in_stack",
+					     "socket_closed"},
+				.tracepoints = {{"inet_sk_error_report", 1}, {"consume_skb", 1}},
+				.code = "sock_ofree",
+				.preemptible = true,
+			},
+			{
 				.mechanism = MECHANISM_KPROBE,
 				.programs = {"completion_kprobe", "socket_closed"},
 				.functions = {"__msg_zerocopy_callback", "sock_zerocopy_callback"},
@@ -326,6 +334,16 @@ static const struct hook hooks[HOOK_COUNT] = {
 				.mechanism = MECHANISM_TRACEPOINT,
 				.programs = {"notification_freed", "socket_closed"},
 				.tracepoints = {{"consume_skb", 2}, {"inet_sock_set_state", 3}},
+				.code = "ip_recv_error",
+				.preemptible = true,
+			},
+			{
+				.mechanism = MECHANISM_TRACEPOINT,
+				.programs = {"notification_freed_in_stack", "socket_closed"},
+				/* The last has nothing to do with it, but is as young as the
+				   exchange of a word at once in a program (5.12). */
+				.tracepoints = {{"consume_skb", 1}, {"inet_sock_set_state", 3},
+						{"inet_sk_error_report", 1}},
 				.code = "ip_recv_error",
 				.preemptible = true,
 			},

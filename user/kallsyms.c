@@ -109,15 +109,17 @@ static const char *parse(const char *line, unsigned long long *address, char *ty
 }
 
 /* The lines of modules once more: the end of a function may come before it. */
-static void end_in_modules(FILE *file, long modules, struct open_ranges *open)
+static int end_in_modules(FILE *file, long modules, struct open_ranges *open)
 {
 	unsigned long long address;
 	char line[1024], type;
 
-	fseek(file, modules, SEEK_SET);
+	if (fseek(file, modules, SEEK_SET))
+		return -errno;
 	while (fgets(line, sizeof(line), file))
 		if (parse(line, &address, &type))
 			end_at(open, address, true);
+	return 0;
 }
 
 static int read_lines(FILE *file, struct kernel_symbol **sorted, size_t count)
@@ -128,6 +130,7 @@ static int read_lines(FILE *file, struct kernel_symbol **sorted, size_t count)
 	char line[1024], type;
 	const char *name;
 	long modules = 0, here = 0;
+	int err = 0;
 
 	while (fgets(line, sizeof(line), file)) {
 		here += (long)strlen(line);
@@ -143,8 +146,8 @@ static int read_lines(FILE *file, struct kernel_symbol **sorted, size_t count)
 			take(&open, s, address, name, strcspn(name, " \t\n"));
 	}
 	if (modules && open.count)
-		end_in_modules(file, modules, &open);
-	return ferror(file) ? -EIO : 0;
+		err = end_in_modules(file, modules, &open);
+	return ferror(file) ? -EIO : err;
 }
 
 int kallsyms__read(const char *path, struct kernel_symbol *symbols, size_t count)

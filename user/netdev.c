@@ -20,7 +20,7 @@ struct netdev_verdict netdev__zerocopy(const struct netdev *d)
 	if (!d->scatter_gather)
 		return (struct netdev_verdict){
 			"no", "without scatter-gather the kernel copies everything, and tells "
-			      "the application otherwise (ethtool -K DEV sg on)"};
+			      "the application of a part of it (ethtool -K DEV sg on)"};
 	if (!d->checksum)
 		return (struct netdev_verdict){
 			"no", "without checksum offload the kernel must read and copies the data "

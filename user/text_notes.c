@@ -37,8 +37,7 @@ void text__losses(const struct cells *cells, FILE *out)
 	if (flags > 0)
 		fprintf(out,
 			"LOST: whether %.0f completed sends were copied was not seen: they count "
-			"as "
-			"their neighbours\n\n",
+			"as their neighbours, and no cause has them\n\n",
 			flags);
 }
 

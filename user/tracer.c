@@ -100,7 +100,8 @@ static __u32 read_optmem_max(void)
 
 static void set_merges_seen(struct sendpath *skel)
 {
-	skel->rodata->merges_seen = bpf_program__autoload(skel->progs.notification_freed);
+	skel->rodata->merges_seen = bpf_program__autoload(skel->progs.notification_freed) ||
+				    bpf_program__autoload(skel->progs.notification_freed_in_stack);
 }
 
 static void set_ranges(struct address_range *to, const char *const *names, size_t count,

@@ -29,7 +29,7 @@ def running(*command, end=""):
         yield process, json.loads(process.stdout.readline())
         process.communicate(end)
         if process.returncode:
-            raise programs.Failed(f"{command[0]} {command[1]} ended with {process.returncode}")
+            raise programs.Failed(f"{command[0]} ended with {process.returncode}")
 
 
 def send(sender, count):
@@ -66,7 +66,7 @@ class Section:
         self.observed, self.alone = [], []
 
     def missing(self):
-        if not PEER.exists():
+        if not (PEER.exists() and SINK.exists()):
             return "the tests' programs are not built: run make test-programs"
         return loads.cannot_measure()
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """The kernel's counts are the load generator's own, exactly."""
 
-import os
 import re
 
 import pytest
@@ -94,11 +93,6 @@ def test_counts_are_exact(variant, threads, tier, untouched):
         assert record["zerocopy"]["completions"] is None
 
 
-def on_arm_by_kprobe(record):
-    """At a function's first instruction its caller stands in no frame yet: see docs/causes.md."""
-    return os.uname().machine == "aarch64" and hook(record, "skb copy")["mechanism"] == "kprobe"
-
-
 def settled(record):
     """Every zero-copy send ended in exactly one way; on loopback all were copied."""
     zerocopy, app = record["zerocopy"], record["app"]["zerocopy"]
@@ -119,7 +113,10 @@ def settled(record):
     if not lost:
         assert zerocopy["bytes_copied"] == zerocopy["bytes"]
         causes = {(row["cause"], row["device"]): row["count"] for row in zerocopy["causes"]}
-        assert causes == {("loopback", "lo"): zerocopy["completions"]} or on_arm_by_kprobe(record)
+        seen = sum(causes.values())
+        assert set(causes) == {("loopback", "lo")}
+        # Of a notification whose flag went by unseen nobody knows the cause.
+        assert accepted - record["lost"]["flags"] <= seen <= accepted
 
 
 def test_null_variant_sends_nothing(untouched):
