@@ -154,8 +154,10 @@ int control__hello(struct control *c, pid_t sender, pid_t receiver, struct failu
 	return tell(c, CONTROL_HELLO, 0, f);
 }
 
-int control__parked(struct control *c, struct failure *f)
+int control__parked(struct control *c, unsigned int port, bool sender_listens, struct failure *f)
 {
+	c->message.port = (__u16)port;
+	c->message.sender_listens = sender_listens;
 	return tell(c, CONTROL_PARKED, 0, f);
 }
 

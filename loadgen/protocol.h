@@ -7,7 +7,7 @@
  *   load generator             driver
  *   HELLO {both pids}     ->              no thread, no connection yet
  *                         <-   START      programs attached, counters opened
- *   PARKED                ->              connected, warmed up, nothing in flight
+ *   PARKED {port}         ->              connected, warmed up, nothing in flight
  *                         <-   GO         gate open, counters running
  *   PARKED                ->              window over, nothing in flight
  *                         <-   FINISH     gate closed, counters read
@@ -24,7 +24,7 @@
 
 #include <linux/types.h>
 
-#define CONTROL_VERSION	 1
+#define CONTROL_VERSION	 2
 #define CONTROL_TEXT_MAX (96 * 1024)
 
 enum control_type {
@@ -45,6 +45,8 @@ struct control_message {
 	__s32 sender_pid;	     /* HELLO */
 	__s32 receiver_pid;	     /* HELLO */
 	__s32 status;		     /* ERROR: the exit status that fits */
+	__u16 port;		     /* PARKED: where the listening end listens, */
+	__u16 sender_listens;	     /* and whether that is the sender */
 	char text[CONTROL_TEXT_MAX]; /* RESULT, ERROR; only length bytes are sent */
 };
 

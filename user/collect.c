@@ -79,6 +79,12 @@ static int read_program_stats(const struct tracer *t, struct program_stats *out)
 	return err;
 }
 
+void tracer__set_port(struct tracer *t, unsigned int port, bool sender_listens)
+{
+	t->skel->bss->load_port = port;
+	t->skel->bss->sender_listens = sender_listens;
+}
+
 void tracer__gate(struct tracer *t, enum gate gate)
 {
 	/* Attached but unreadable programs show when the window is read. */

@@ -28,6 +28,8 @@ struct generator {
 	pid_t pid; /* 0 once it was waited for */
 	int control;
 	pid_t sender, receiver;
+	unsigned int port;
+	bool sender_listens;
 	int exit_status;
 	char error[PATH_MAX + 256];
 	generator_ms ms; /* NULL: nobody has to be called at a time */
@@ -207,6 +209,16 @@ pid_t generator__receiver(const struct generator *g)
 	return g->receiver;
 }
 
+unsigned int generator__port(const struct generator *g)
+{
+	return g->port;
+}
+
+bool generator__sender_listens(const struct generator *g)
+{
+	return g->sender_listens;
+}
+
 static int phase(struct generator *g, enum control_type say_this, enum control_type await_this,
 		 generator_tick tick, void *context)
 {
@@ -220,7 +232,11 @@ static int phase(struct generator *g, enum control_type say_this, enum control_t
 
 int generator__connect(struct generator *g, generator_tick tick, void *context)
 {
-	return phase(g, CONTROL_START, CONTROL_PARKED, tick, context);
+	int err = phase(g, CONTROL_START, CONTROL_PARKED, tick, context);
+
+	g->port = g->message.port;
+	g->sender_listens = g->message.sender_listens;
+	return err;
 }
 
 int generator__window(struct generator *g, generator_tick tick, void *context)

@@ -271,6 +271,18 @@ static const struct hook hooks[HOOK_COUNT] = {
 			},
 		},
 	},
+	[HOOK_PACKET] = {
+		.name = "packet",
+		.purpose = "how many packets the sends of a load become, and of how many pieces",
+		.load_only = true,
+		.ways = {
+			{
+				.mechanism = MECHANISM_TRACEPOINT,
+				.programs = {"packet_queued"},
+				.tracepoints = {{"net_dev_queue", 1}},
+			},
+		},
+	},
 	[HOOK_SEND_ID] = {
 		.name = "send id",
 		.purpose = "which id a zero-copy send got: its completion is told by it",

@@ -28,6 +28,7 @@ enum hook_id {
 	HOOK_SKB_PULL,
 	HOOK_SKB_DUPLICATE,
 	HOOK_RECEIVER_COPY,
+	HOOK_PACKET,
 	HOOK_SEND_ID,
 	HOOK_ERROR_QUEUE,
 	HOOK_ERROR_READ,
@@ -69,6 +70,7 @@ struct hook {
 	bool zerocopy_only;		/* of no use to a load that never asks for zero-copy */
 	bool observed_only;		/* for what our own load does not do, and beside functions
 					   only: the tracepoints of sends see it */
+	bool load_only;			/* tells what is ours by what only our own load has */
 	bool preemptible;		/* runs as part of a thread, not of an interrupt */
 	struct hook_way ways[WAYS_MAX]; /* best first; ends with MECHANISM_NONE */
 };

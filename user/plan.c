@@ -227,6 +227,8 @@ static const char *useless(const struct hook *hook, const struct plan *plan, enu
 		return "this load never asks for zero-copy";
 	if (hook->observed_only && what != PLAN_OBSERVATION)
 		return "no load of ours does that";
+	if (hook->load_only && what == PLAN_OBSERVATION)
+		return "packets are told by the port of a load";
 	if (hook->observed_only && plan__tier(plan) == MECHANISM_TRACEPOINT)
 		return "the tracepoints of sends see it";
 	return NULL;

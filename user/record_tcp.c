@@ -2,7 +2,7 @@
 /* What TCP did, and the blocks that come whole from the load generator. */
 #include "record_parts.h"
 
-#define NO_SKBS "no hook looks at the packets that a send becomes"
+#include <stdio.h>
 
 json_object *record__taken(json_object *app, const char *key)
 {
@@ -13,6 +13,59 @@ json_object *record__taken(json_object *app, const char *key)
 	json_object_get(block);
 	json_object_object_del(app, key);
 	return block;
+}
+
+/* Sends that TCP took. */
+static __u64 accepted(const struct measured *m)
+{
+	size_t call, error;
+	__u64 sum = 0;
+
+	for (call = 0; call < CALL_SLOTS; call++) {
+		sum += m->calls[call].sends;
+		for (error = 0; error < ERRNO_SLOTS; error++)
+			sum -= m->errors[call][error];
+	}
+	return sum;
+}
+
+static void add_ratio(json_object *o, const char *key, __u64 part, __u64 whole)
+{
+	json_object_object_add(o, key,
+			       whole ? json_object_new_double((double)part / (double)whole) : NULL);
+}
+
+/* Why it is not known what packets the sends became; NULL: it is. */
+static const char *no_packets(const struct run_result *r)
+{
+	const struct plan_entry *entry = &r->plan.entries[HOOK_PACKET];
+
+	if (!entry->way)
+		return entry->reason;
+	return r->measured.totals.packets ? NULL : "no packet with data left in the window";
+}
+
+static void add_packets(json_object *tcp, const struct run_result *r, struct unmeasured *u)
+{
+	static const char *const keys[] = {"skbs", "skb_frags", "skbs_per_send", "frags_per_skb"};
+	const struct totals *t = &r->measured.totals;
+	const char *reason = no_packets(r);
+	char path[64];
+	size_t i;
+
+	for (i = 0; reason && i < sizeof(keys) / sizeof(keys[0]); i++) {
+		json_object_object_add(tcp, keys[i], NULL);
+		snprintf(path, sizeof(path), "tcp.%s", keys[i]);
+		unmeasured__add(u, path, reason);
+	}
+	if (reason)
+		return;
+	json_object_object_add(tcp, "skbs", json_object_new_uint64(t->packets));
+	json_object_object_add(tcp, "skb_frags", json_object_new_uint64(t->packet_frags));
+	add_ratio(tcp, "skbs_per_send", t->packets, accepted(&r->measured));
+	add_ratio(tcp, "frags_per_skb", t->packet_frags, t->packets);
+	if (!accepted(&r->measured))
+		unmeasured__add(u, "tcp.skbs_per_send", "no send was seen in the window");
 }
 
 json_object *record__tcp(const struct run_result *r, const struct run_setup *setup,
@@ -32,9 +85,6 @@ json_object *record__tcp(const struct run_result *r, const struct run_setup *set
 	if (!sending)
 		unmeasured__add(u, "tcp.sending",
 				"each socket that sent was closed within the window");
-	json_object_object_add(tcp, "skbs_per_send", NULL);
-	json_object_object_add(tcp, "frags_per_skb", NULL);
-	unmeasured__add(u, "tcp.skbs_per_send", NO_SKBS);
-	unmeasured__add(u, "tcp.frags_per_skb", NO_SKBS);
+	add_packets(tcp, r, u);
 	return tcp;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* What TCP did, where it says something: a line a cell, none where all went smoothly. */
+/* What TCP did, where it says something: a line a cell, none where all went smoothly; and
+   what packets the sends became. */
 #include "text.h"
 
 #include "record_read.h"
@@ -45,6 +46,33 @@ static bool say(const struct cell *cell, const struct cells *cells, FILE *out)
 	return true;
 }
 
+/* How full the packets were; all repeats count alike. */
+static bool say_packets(const struct cell *cell, const struct cells *cells, bool first, FILE *out)
+{
+	double skbs, frags;
+	char title[64];
+
+	if (!cell__sum(cell, "/tcp/skbs_per_send", &skbs) ||
+	    !cell__sum(cell, "/tcp/frags_per_skb", &frags))
+		return false;
+	cell__title(cell, cells, title, sizeof(title));
+	fprintf(out, "%s%s %.3g of %.3g", first ? "packets a send, of so many pieces: " : ", ",
+		title, skbs / (double)cell->count, frags / (double)cell->count);
+	return true;
+}
+
+static bool all_packets(const struct cells *cells, FILE *out)
+{
+	bool any = false;
+	size_t i;
+
+	for (i = 0; i < cells->count; i++)
+		any |= say_packets(&cells->cells[i], cells, !any, out);
+	if (any)
+		fputc('\n', out);
+	return any;
+}
+
 void text__tcp(const struct cells *cells, FILE *out)
 {
 	bool any = false;
@@ -52,6 +80,7 @@ void text__tcp(const struct cells *cells, FILE *out)
 
 	for (i = 0; i < cells->count; i++)
 		any |= say(&cells->cells[i], cells, out);
+	any |= all_packets(cells, out);
 	if (any)
 		fputc('\n', out);
 }

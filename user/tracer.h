@@ -33,6 +33,9 @@ int tracer__attach(struct tracer **out, struct plan *plan, const struct tracer_s
 /* Measure this process, as sender or receiver. 0 or -errno. */
 int tracer__add_target(struct tracer *t, pid_t tgid, enum role role);
 
+/* Packets of the load are those of connections to this port; which of their ends sends? */
+void tracer__set_port(struct tracer *t, unsigned int port, bool sender_listens);
+
 /* Opens the window, has it wait for sends that began in it, or closes it. */
 void tracer__gate(struct tracer *t, enum gate gate);
 /* Sends that began and have not ended; what a lossy hook lost is in it. 0 if unreadable. */

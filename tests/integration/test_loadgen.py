@@ -394,7 +394,7 @@ def test_killed_sender_leaves_nothing():
 
 # Driven
 
-HEADER = struct.Struct("=HHIiii")
+HEADER = struct.Struct("=HHIiiiHH")
 HELLO, START, PARKED, GO, STOP, FINISH, RESULT, ERROR = range(1, 9)
 
 
@@ -405,14 +405,15 @@ class Driver:
         self.process = start("--control", theirs.fileno(), *args, pass_fds=[theirs.fileno()])
         theirs.close()
 
-    def tell(self, kind, version=1):
-        self.ours.send(HEADER.pack(version, kind, 0, 0, 0, 0))
+    def tell(self, kind, version=2):
+        self.ours.send(HEADER.pack(version, kind, 0, 0, 0, 0, 0, 0))
 
     def expect(self, kind):
         packet = self.ours.recv(1 << 17)
-        version, got, length, self.sender, self.receiver, self.status = HEADER.unpack_from(packet)
+        (version, got, length, self.sender, self.receiver, self.status, self.port,
+         self.sender_listens) = HEADER.unpack_from(packet)
         text = packet[HEADER.size:].decode()
-        assert (version, got, length) == (1, kind, len(text)), text
+        assert (version, got, length) == (2, kind, len(text)), text
         return text
 
     def leave(self):

@@ -127,6 +127,7 @@ struct in6_addr {
 struct sock_common {
 	__be32 skc_daddr;
 	__be16 skc_dport;
+	__u16 skc_num;
 	short unsigned int skc_family;
 	possible_net_t skc_net;
 	struct in6_addr skc_v6_daddr;
@@ -179,10 +180,12 @@ struct sk_buff {
 	struct sock *sk;
 	char cb[48];
 	void *destructor;
+	unsigned int len;
 	unsigned int data_len;
 	__u16 transport_header;
 	sk_buff_data_t end;
 	unsigned char *head;
+	unsigned char *data;
 } __attribute__((preserve_access_index));
 
 struct list_head {
@@ -221,6 +224,7 @@ struct tcphdr {
 
 struct skb_shared_info {
 	__u8 flags;
+	__u8 nr_frags;
 	__u8 tx_flags;
 	void *destructor_arg;
 } __attribute__((preserve_access_index));
