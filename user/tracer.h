@@ -35,6 +35,8 @@ int tracer__add_target(struct tracer *t, pid_t tgid, enum role role);
 
 /* Opens the window, has it wait for sends that began in it, or closes it. */
 void tracer__gate(struct tracer *t, enum gate gate);
+/* The same, and returns when no program runs any more that saw the gate as it was. */
+void tracer__gate_settled(struct tracer *t, enum gate gate);
 /* Sends that began and have not ended; what a lossy hook lost is in it. 0 if unreadable. */
 __u64 tracer__in_flight(struct tracer *t);
 
