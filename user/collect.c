@@ -8,8 +8,11 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/bpf.h>
+#include <linux/membarrier.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 static int program_info(const struct tracer *t, const char *name, struct bpf_prog_info *info)
 {
@@ -92,6 +95,14 @@ void tracer__gate(struct tracer *t, enum gate gate)
 		read_program_stats(t, &t->opened);
 	/* The workers are parked: what they do next must see it. */
 	__atomic_store_n(&t->skel->bss->gate, gate, __ATOMIC_SEQ_CST);
+}
+
+void tracer__gate_settled(struct tracer *t, enum gate gate)
+{
+	tracer__gate(t, gate);
+	/* It waits as long as readers of RCU may run that do now: programs are such. A kernel
+	   that refuses it (nohz_full) leaves a window of some instructions on another CPU. */
+	syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
 }
 
 static void add_call(struct call_slot *to, const struct call_slot *from)

@@ -138,7 +138,10 @@ static bool try_way(const struct features *features, enum hook_id id, const stru
 		snprintf(reason, sizeof(reason), "%s", entry->reason);
 	}
 	printf("%s\t%s\t%s%s\t%s\t%s\n", hook__get(id)->name, mechanism_name(way->mechanism),
-	       symbols, way->by_graph ? " by function graph" : "",
+	       symbols,
+	       way->by_graph   ? " by function graph"
+	       : way->by_stack ? " by stack"
+			       : "",
 	       !tracer || !entry->way ? "unavailable"
 	       : reason[0]	      ? "may miss"
 				      : "attached",

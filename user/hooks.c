@@ -114,6 +114,7 @@ static const struct hook hooks[HOOK_COUNT] = {
 				.tracepoints = {{"inet_sk_error_report", 1}, {"consume_skb", 1}},
 				.code = "sock_ofree",
 				.preemptible = true,
+				.by_stack = true,
 			},
 			{
 				.mechanism = MECHANISM_KPROBE,
@@ -358,6 +359,7 @@ static const struct hook hooks[HOOK_COUNT] = {
 						{"inet_sk_error_report", 1}},
 				.code = "ip_recv_error",
 				.preemptible = true,
+				.by_stack = true,
 			},
 			{
 				.mechanism = MECHANISM_KPROBE,

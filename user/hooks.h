@@ -58,6 +58,7 @@ struct hook_way {
 	const char *misses; /* what it could miss, or NULL */
 	bool preemptible; /* its programs run as parts of threads, which can be preempted in them */
 	bool by_graph;	  /* a kprobe that the function graph tracer makes */
+	bool by_stack;	  /* the tracepoint says less than it does today: the stack says the rest */
 	bool with_sends;  /* its programs are the send hook's own: had where they are */
 	bool counts_at_end; /* a send whose beginning was not seen is counted, untimed */
 };

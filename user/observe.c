@@ -190,10 +190,10 @@ static void close_gate(struct tracer *tracer)
 {
 	int ms;
 
-	tracer__gate(tracer, GATE_CLOSING);
+	tracer__gate_settled(tracer, GATE_CLOSING);
 	for (ms = 0; ms < CLOSING_MS && tracer__in_flight(tracer); ms++)
 		poll(NULL, 0, 1);
-	tracer__gate(tracer, GATE_CLOSED);
+	tracer__gate_settled(tracer, GATE_CLOSED);
 }
 
 static int window(struct run_result *r, const struct run_setup *setup, struct watch *w,

@@ -38,6 +38,8 @@ void tracer__set_port(struct tracer *t, unsigned int port, bool sender_listens);
 
 /* Opens the window, has it wait for sends that began in it, or closes it. */
 void tracer__gate(struct tracer *t, enum gate gate);
+/* The same, and returns when no program runs any more that saw the gate as it was. */
+void tracer__gate_settled(struct tracer *t, enum gate gate);
 /* Sends that began and have not ended; what a lossy hook lost is in it. 0 if unreadable. */
 __u64 tracer__in_flight(struct tracer *t);
 
