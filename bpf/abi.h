@@ -92,8 +92,9 @@ struct totals {
 	__u64 unsized;		  /* followed, though what they asked for is not known */
 	__u64 packets;		  /* with data of the load, handed to a device, */
 	__u64 packet_frags;	  /* and the pieces of memory they were made of */
+	__u64 lost_marks;	  /* no room to note that a packet was copied */
 };
-ABI_SIZE(totals, 33 * 8);
+ABI_SIZE(totals, 34 * 8);
 
 /* What sends can be grouped by: a set. */
 enum group_by { BY_PROCESS = 1, BY_DEVICE = 2, BY_PORT = 4, BY_ADDRESS = 8 };

@@ -93,6 +93,7 @@ static __always_inline void run__mark(const struct run_key *key, __u16 mark)
 {
 	struct run *run = bpf_map_lookup_elem(&runs, key), fresh = {};
 	volatile __u16 *place;
+	struct totals *t;
 	int i;
 
 	if (!run) {
@@ -106,6 +107,9 @@ static __always_inline void run__mark(const struct run_key *key, __u16 mark)
 		if (*place == mark)
 			return;
 	}
+	t = totals__get();
+	if (t)
+		__sync_fetch_and_add(&t->lost_marks, 1);
 }
 
 static __always_inline bool run__has(const struct run_key *key, __u16 mark)

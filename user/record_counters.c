@@ -111,7 +111,9 @@ json_object *record__lost(const struct run_result *r, struct unmeasured *u)
 			       json_object_new_uint64(r->measured.groups.rest.sends +
 						      r->measured.peers.rest.sends));
 	json_object_object_add(o, "stacks",
-			       copy->way ? json_object_new_uint64(r->measured.unnamed.skbs) : NULL);
+			       copy->way ? json_object_new_uint64(r->measured.unnamed.skbs +
+								  r->measured.totals.lost_marks)
+					 : NULL);
 	if (!copy->way)
 		unmeasured__add(u, "lost.stacks", copy->reason);
 	return o;

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """The kernel's counts are the load generator's own, exactly."""
 
+import os
 import re
 
 import pytest
@@ -114,9 +115,25 @@ def settled(record):
         assert zerocopy["bytes_copied"] == zerocopy["bytes"]
         causes = {(row["cause"], row["device"]): row["count"] for row in zerocopy["causes"]}
         seen = sum(causes.values())
-        assert set(causes) == {("loopback", "lo")}
+        assert set(causes) == {("loopback", "lo")}, (zerocopy, record["lost"], record["plan"])
         # Of a notification whose flag went by unseen nobody knows the cause.
         assert accepted - record["lost"]["flags"] <= seen <= accepted
+
+
+@pytest.mark.parametrize("variant, pieces", [("onecopy", 1), ("zerocopy", 8)])
+def test_packets_are_the_sends_where_each_waits_for_its_answer(variant, pieces, untouched):
+    """Nothing can be sent together then; only a copy puts the fields together."""
+    record = only(records("--variant", variant, "--workload", "request", "--size", "64",
+                          "--messages", "500"))
+    tcp = record["tcp"]
+    assert tcp["skbs"] - (tcp["sending"]["retransmits"] or 0) == 500 == only(record["calls"])["sends"]
+    assert tcp["frags_per_skb"] == pytest.approx(pieces, abs=0.1)
+
+
+def test_an_observation_does_not_tell_packets(untouched):
+    record = only(records("--pid", os.getpid(), "--duration", "0.1"))
+    assert record["tcp"] is None
+    assert hook(record, "packet")["status"] == "disabled"
 
 
 def test_null_variant_sends_nothing(untouched):

@@ -315,7 +315,7 @@ def stalled(*options):
 
 def test_a_stall_delays_all_that_was_due_in_it():
     """One after another, only one message sees it, however many should have been sent."""
-    assert stalled() <= 3
+    assert stalled() <= 6  # and what a busy machine adds
     assert stalled("--rate", 100) >= 15
 
 
