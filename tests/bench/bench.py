@@ -17,13 +17,16 @@ import platform
 import sys
 
 import against_iperf3
+import against_plain
 import attach
 import cost
+import harness
 import instructions
 import programs
 import startup
 
-SECTIONS = (against_iperf3.Section, attach.Section, cost.Section, instructions.Section, startup.Section)
+SECTIONS = (against_iperf3.Section, against_plain.Section, harness.Section, attach.Section,
+            cost.Section, instructions.Section, startup.Section)
 QUIET_LOAD = 0.5
 SCHEMA = "sendpath.bench/1"
 

@@ -60,14 +60,14 @@ def listens(port):
     return any(line.split()[1] == wanted and line.split()[3] == LISTENING for line in lines)
 
 
-def iperf3(size, seconds, warmup, pinned):
-    """One stream; iperf3 knows whole seconds only."""
+def iperf3(size, streams, seconds, warmup, pinned):
+    """iperf3 knows whole seconds only."""
     port = free_port()
     where = ["-p", port, *(["-A", "0,1"] if pinned else [])]
     with programs.Program(["iperf3", "-s", "-1", "-B", "127.0.0.1", "-p", port]) as server:
         server.wait_until(lambda: listens(port))
         done = programs.must(["iperf3", "-c", "127.0.0.1", *where, "-l", size,
-                              "-t", seconds, "-O", warmup, "-J"])
+                              "-P", streams, "-t", seconds, "-O", warmup, "-J"])
         result = json.loads(done.output)
         if "error" in result:
             raise programs.Failed(f"iperf3: {result['error']}")

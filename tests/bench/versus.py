@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""The load generator against another program that sends the same: a table of ratios by
+message size and threads, of what was received in the same whole seconds after the same
+warm-up, over loopback.
+"""
+
+import functools
+import math
+
+import loads
+import pairs
+from table import gbit, interval, level, size, spread, table
+
+SIZES = (256, 4 << 10, 64 << 10, 1 << 20)
+THREADS = (1, 2)
+
+
+class Versus:
+    """A section of the benchmark; a subclass says name, peer, variant, notes and theirs()."""
+
+    def __init__(self, settings):
+        self.seconds = math.ceil(settings.seconds)
+        self.pinned = not settings.unpinned
+        sizes, threads = ((64 << 10,), (1,)) if settings.quick else (SIZES, THREADS)
+        self.cells = {(count, n): ([], []) for n in threads for count in sizes}
+
+    def missing(self):
+        return loads.cannot_load() or self.lacks()
+
+    def pins(self, threads):
+        """Ends apart, where there are two CPUs for them; else it is the kernel's to place them."""
+        return self.pinned and threads == 1
+
+    def ours(self, count, threads):
+        return loads.loadgen("--variant", self.variant, "--fields", 1, "--size", count,
+                             "--threads", threads, "--duration", self.seconds,
+                             "--warmup", self.seconds,
+                             "--pin", "auto" if self.pins(threads) else "none")
+
+    def round(self, number):
+        for (count, threads), (ours, theirs) in self.cells.items():
+            a, b = pairs.take(number, functools.partial(self.ours, count, threads),
+                              functools.partial(self.theirs, count, threads))
+            ours.append(a)
+            theirs.append(b)
+
+    def text(self):
+        where = "with one thread both ends pinned apart" if self.pinned else "none pinned"
+        lines = [f"load generator over {self.peer}: {self.variant}, 1 field, loopback, {where}; "
+                 f"{self.seconds} s after {self.seconds} s of warm-up, both"]
+        rows = []
+        for cell in self.data()["cells"]:
+            ratio = cell["ratio"]
+            rows.append([size(cell["message_bytes"]), str(cell["threads"]),
+                         f"{ratio.median:.2f}", interval(ratio, "{:.2f}"),
+                         spread(ratio, "{:.2f}"), gbit(cell["loadgen"].median),
+                         gbit(cell["peer"].median)])
+            heading = level(ratio)
+        if rows:
+            lines.append(table(["size", "threads", "ratio", heading, "range", "loadgen Gbit/s",
+                                f"{self.name} Gbit/s"], rows))
+            lines.append(self.notes)
+        return "\n".join(lines)
+
+    def data(self):
+        return {"seconds": self.seconds, "warmup_s": self.seconds, "pinned": self.pinned,
+                "variant": self.variant,
+                "cells": [{"message_bytes": count, "threads": threads,
+                           "ratio": pairs.summarise(pairs.ratios(ours, theirs)),
+                           "loadgen": pairs.summarise(ours), "peer": pairs.summarise(theirs),
+                           "loadgen_bps": ours, "peer_bps": theirs}
+                          for (count, threads), (ours, theirs) in self.cells.items() if ours]}

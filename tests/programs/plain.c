@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The loop that a reader of the kernel's page on MSG_ZEROCOPY writes: send one buffer
+ * again and again, and after each send take what stands in the error queue. Over
+ * loopback, to a receiver of its own; says as JSON how fast data came in.
+ *
+ *   plain --size BYTES --threads N --seconds T --warmup T [--pin]
+ */
+#include "common.h"
+
+#include <linux/errqueue.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define RECEIVE_SIZE (64 << 10)
+#define THREADS_MAX  64
+
+struct config {
+	unsigned long size, threads;
+	bool pin; /* the sender to CPU 0, the receiver to CPU 1 */
+	double seconds, warmup;
+};
+
+/* What both processes see. */
+struct shared {
+	_Alignas(128) atomic_ulong received[THREADS_MAX][16]; /* a line of the cache each */
+};
+
+static struct config config = {.size = 64 << 10, .threads = 1, .seconds = 1, .warmup = 1};
+static struct shared *shared;
+static atomic_bool stopped;
+static unsigned short port;
+
+static bool take_completions(int fd)
+{
+	char control[128];
+	struct msghdr msg = {.msg_control = control, .msg_controllen = sizeof(control)};
+	bool any = false;
+
+	while (recvmsg(fd, &msg, MSG_ERRQUEUE | MSG_DONTWAIT) >= 0) {
+		any = true;
+		msg.msg_controllen = sizeof(control);
+	}
+	if (errno != EAGAIN)
+		die("error queue");
+	return any;
+}
+
+static void send_until_stopped(int fd, const char *buffer)
+{
+	struct pollfd wait = {.fd = fd};
+
+	while (!atomic_load_explicit(&stopped, memory_order_relaxed)) {
+		if (send(fd, buffer, config.size, MSG_ZEROCOPY | MSG_NOSIGNAL) >= 0)
+			take_completions(fd);
+		else if (errno != ENOBUFS)
+			die("send");
+		else if (!take_completions(fd) && poll(&wait, 1, 100) < 0)
+			die("poll");
+	}
+}
+
+static void *sender(void *unused)
+{
+	struct sockaddr_storage to;
+	socklen_t length = endpoint("127.0.0.1", port, &to);
+	int one = 1, fd = socket(AF_INET, SOCK_STREAM, 0);
+	char *buffer = malloc(config.size);
+
+	(void)unused;
+	if (fd < 0 || !buffer || setsockopt(fd, SOL_SOCKET, SO_ZEROCOPY, &one, sizeof(one)) ||
+	    connect(fd, (struct sockaddr *)&to, length))
+		die("connecting");
+	memset(buffer, 'p', config.size);
+	send_until_stopped(fd, buffer);
+	close(fd);
+	free(buffer);
+	return NULL;
+}
+
+struct taker {
+	int fd;
+	unsigned long index;
+};
+
+static void *receiver(void *argument)
+{
+	const struct taker *t = argument;
+	atomic_ulong *received = shared->received[t->index];
+	char *buffer = malloc(RECEIVE_SIZE);
+	ssize_t n;
+
+	if (!buffer)
+		die("buffer");
+	while ((n = recv(t->fd, buffer, RECEIVE_SIZE, 0)) > 0)
+		atomic_store_explicit(received,
+				      atomic_load_explicit(received, memory_order_relaxed) +
+					      (unsigned long)n,
+				      memory_order_relaxed);
+	free(buffer);
+	return NULL;
+}
+
+static void receive_all(int listener)
+{
+	struct taker takers[THREADS_MAX];
+	pthread_t threads[THREADS_MAX];
+	unsigned long i;
+
+	for (i = 0; i < config.threads; i++) {
+		takers[i] = (struct taker){accept(listener, NULL, NULL), i};
+		if (takers[i].fd < 0 || pthread_create(&threads[i], NULL, receiver, &takers[i]))
+			die("accepting");
+	}
+	for (i = 0; i < config.threads; i++)
+		pthread_join(threads[i], NULL);
+}
+
+static int listen_on_loopback(void)
+{
+	struct sockaddr_storage at;
+	socklen_t length = endpoint("127.0.0.1", 0, &at);
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	if (fd < 0 || bind(fd, (struct sockaddr *)&at, length) || listen(fd, THREADS_MAX) ||
+	    getsockname(fd, (struct sockaddr *)&at, &length))
+		die("listening");
+	port = ntohs(((struct sockaddr_in *)&at)->sin_port);
+	return fd;
+}
+
+static uint64_t received(void)
+{
+	uint64_t sum = 0;
+	unsigned long i;
+
+	for (i = 0; i < config.threads; i++)
+		sum += atomic_load_explicit(shared->received[i], memory_order_relaxed);
+	return sum;
+}
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static void wait_for(double seconds)
+{
+	struct timespec t = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
+
+	while (nanosleep(&t, &t))
+		;
+}
+
+static void pin_to(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	if (config.pin && sched_setaffinity(0, sizeof(set), &set))
+		die("--pin");
+}
+
+static double bits_per_second(void)
+{
+	pthread_t threads[THREADS_MAX];
+	uint64_t before, bytes;
+	double begun, took;
+	unsigned long i;
+
+	for (i = 0; i < config.threads; i++)
+		if (pthread_create(&threads[i], NULL, sender, NULL))
+			die("thread");
+	wait_for(config.warmup);
+	before = received();
+	begun = now();
+	wait_for(config.seconds);
+	bytes = received() - before;
+	took = now() - begun;
+	atomic_store(&stopped, true);
+	for (i = 0; i < config.threads; i++)
+		pthread_join(threads[i], NULL);
+	return (double)bytes * 8 / took;
+}
+
+static double duration(struct argp_state *state, const char *text)
+{
+	char *end;
+	double value = strtod(text, &end);
+
+	if (end == text || *end || !(value >= 0 && value < 3600))
+		argp_error(state, "%s: not a number of seconds", text);
+	return value;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	switch (key) {
+	case 's':
+		config.size = number(state, arg, 1 << 30);
+		return 0;
+	case 't':
+		config.threads = number(state, arg, THREADS_MAX);
+		return 0;
+	case 'd':
+		config.seconds = duration(state, arg);
+		return 0;
+	case 'w':
+		config.warmup = duration(state, arg);
+		return 0;
+	case 'p':
+		config.pin = true;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static const struct argp_option list[] = {
+		{"size", 's', "BYTES", 0, "of a send (65536)", 0},
+		{"threads", 't', "N", 0, "a connection each (1)", 0},
+		{"seconds", 'd', "T", 0, "measured (1)", 0},
+		{"warmup", 'w', "T", 0, "before (1)", 0},
+		{"pin", 'p', NULL, 0, "the ends to CPUs 0 and 1", 0},
+		{0},
+	};
+	static const struct argp argp = {list, parse, NULL, NULL, NULL, NULL, NULL};
+	int listener, status;
+	double rate;
+	pid_t child;
+
+	argp_parse(&argp, argc, argv, 0, NULL, NULL);
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		      0);
+	if (shared == MAP_FAILED)
+		die("memory");
+	listener = listen_on_loopback();
+	child = fork();
+	if (child < 0)
+		die("fork");
+	if (!child) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		pin_to(1);
+		receive_all(listener);
+		_exit(0);
+	}
+	close(listener);
+	pin_to(0);
+	rate = bits_per_second();
+	if (waitpid(child, &status, 0) != child || status)
+		die("the receiver");
+	printf("{\"throughput_bps\": %.0f}\n", rate);
+	return 0;
+}
