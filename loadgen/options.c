@@ -28,7 +28,7 @@ static const struct argp_option options[] = {
 	{"messages", LOAD_MESSAGES, "N", 0, "send N messages a thread, instead of --duration",
 	 HELP_MESSAGES},
 	{"warmup", LOAD_WARMUP, "T", 0, "send uncounted before that (default 0.2)", HELP_MESSAGES},
-	{"inflight", LOAD_INFLIGHT, "N", 0, "zero-copy messages in flight (default 32)",
+	{"inflight", LOAD_INFLIGHT, "N", 0, "zero-copy messages in flight (default: 1 MiB of them)",
 	 HELP_MESSAGES},
 	{"registered", LOAD_REGISTERED, NULL, 0, "uring_zc: from registered buffers",
 	 HELP_MESSAGES},

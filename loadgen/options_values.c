@@ -12,6 +12,14 @@
 #define RCVLOWAT_BULK_MAX (2u << 20)
 #define RCVLOWAT_MAX	  (1u << 30) /* an int for the kernel */
 
+/* In flight unless it is said: so many bytes, in no fewer and no more messages than these. */
+#define INFLIGHT_BYTES (1u << 20)
+#define INFLIGHT_FEW   32u
+#define INFLIGHT_MANY  1024u
+
+/* No segment is larger: loopback's, whose packets have 64 KiB. */
+#define SEGMENT_MAX (64u << 10)
+
 void load_options__init(struct load_options *o)
 {
 	*o = (struct load_options){
@@ -28,7 +36,6 @@ void load_options__init(struct load_options *o)
 		.load =
 			{
 				.fields = FIELDS_DEFAULT,
-				.inflight = 32,
 				.duration_s = 5,
 				.warmup_s = 0.2,
 				.pinning = PIN_AUTO,
@@ -229,6 +236,16 @@ int load_options__resolve(struct load_options *o, char *why, size_t room)
 	return err ? err : options__check_cells(o, &r);
 }
 
+/* A bound by messages alone would have small ones wait for acknowledgements. */
+static unsigned int default_inflight(size_t message_bytes)
+{
+	size_t messages = INFLIGHT_BYTES / message_bytes;
+
+	if (messages < INFLIGHT_FEW)
+		return INFLIGHT_FEW;
+	return messages < INFLIGHT_MANY ? (unsigned int)messages : INFLIGHT_MANY;
+}
+
 struct load load_options__cell(const struct load_options *o, size_t variant, size_t size,
 			       size_t threads)
 {
@@ -239,6 +256,8 @@ struct load load_options__cell(const struct load_options *o, size_t variant, siz
 	load.threads = o->threads[threads];
 	if (o->field_size)
 		load.fields = (unsigned int)(load.message_bytes / o->field_size);
+	if (!load.inflight)
+		load.inflight = default_inflight(load.message_bytes);
 	load_options__fit(&load);
 	return load;
 }
@@ -272,7 +291,14 @@ int load__rcvlowat(const struct load *load)
 		bulk = RCVLOWAT_BULK_MIN;
 	if (bulk > RCVLOWAT_BULK_MAX)
 		bulk = RCVLOWAT_BULK_MAX;
-	if (ops && ops->flags & SEND_SHARES && quarter < bulk)
-		bulk = quarter;
-	return bulk ? (int)bulk : 1;
+	if (!ops || !(ops->flags & SEND_SHARES))
+		return (int)bulk;
+	/*
+	 * The sender waits for completions, these for an acknowledgement, and a segment that
+	 * is not full for the one before it (Nagle): a receiver that waits for more than
+	 * that first one would be woken by its timer of delayed acknowledgements alone.
+	 */
+	if (quarter < SEGMENT_MAX)
+		return 1;
+	return (int)(quarter < bulk ? quarter : bulk);
 }

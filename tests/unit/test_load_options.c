@@ -40,7 +40,24 @@ static void nothing_given_is_a_load(void **state)
 	assert_int_equal(l.message_bytes, 16384);
 	assert_int_equal(l.fields, 8);
 	assert_int_equal(l.threads, 1);
-	assert_int_equal(l.inflight, 32);
+	assert_int_equal(l.inflight, 64);
+}
+
+static unsigned int inflight(const char *size)
+{
+	struct load_options o;
+
+	assert_int_equal(read_options(&o, LOAD_SIZE, size, 0), 0);
+	return load_options__cell(&o, 0, 0, 0).inflight;
+}
+
+static void as_much_is_in_flight_of_small_messages_as_of_large_ones(void **state)
+{
+	(void)state;
+	assert_int_equal(inflight("64"), 1024);
+	assert_int_equal(inflight("4K"), 256);
+	assert_int_equal(inflight("32K"), 32);
+	assert_int_equal(inflight("16M"), 32);
 }
 
 static void lists_make_a_grid(void **state)
@@ -247,8 +264,9 @@ static void receiver_wakes_in_bulk_but_before_zerocopy_waits(void **state)
 	assert_int_equal(mark("onecopy", "64", "32", "1M"), 512 << 10);
 	assert_int_equal(mark("onecopy", "1M", "32", "1M"), 2 << 20);
 	assert_int_equal(mark("onecopy", "16M", "32", "1M"), 2 << 20);
-	assert_int_equal(mark("zerocopy", "64", "32", "1M"), 512);
-	assert_int_equal(mark("zerocopy", "64", "1", "1M"), 16);
+	assert_int_equal(mark("zerocopy", "64", "32", "1M"), 1);
+	assert_int_equal(mark("zerocopy", "4K", "63", "1M"), 1);
+	assert_int_equal(mark("zerocopy", "4K", "64", "1M"), 64 << 10);
 	assert_int_equal(mark("zerocopy", "1M", "32", "1M"), 2 << 20);
 	assert_int_equal(mark("zerocopy", "1M", "32", "7"), 7);
 }
@@ -258,6 +276,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nothing_given_is_a_load),
 		cmocka_unit_test(lists_make_a_grid),
+		cmocka_unit_test(as_much_is_in_flight_of_small_messages_as_of_large_ones),
 		cmocka_unit_test(two_of_size_fields_and_field_size_say_the_third),
 		cmocka_unit_test(impossible_values_are_refused_by_name),
 		cmocka_unit_test(contradictions_are_refused),
