@@ -123,7 +123,8 @@ static void test_best_mechanism_wins(void **state)
 	assert_true(resolve(&plan, &full, MECHANISM_NONE, PLAN_OBSERVATION));
 	assert_int_equal(plan__tier(&plan), MECHANISM_FENTRY);
 	for (id = 0; id < HOOK_COUNT; id++)
-		assert_int_equal(plan.entries[id].status, HOOK_PLANNED);
+		assert_int_equal(plan.entries[id].status,
+				 id == HOOK_PACKET ? HOOK_DISABLED : HOOK_PLANNED);
 	assert_string_equal(plan.entries[HOOK_SEND].way->span, "tcp_sendmsg");
 	assert_string_equal(plan.entries[HOOK_SEND].reason, "");
 }
@@ -338,7 +339,19 @@ static void test_forced_kprobe_never_uses_fentry(void **state)
 	assert_true(resolve(&plan, &full, MECHANISM_KPROBE, PLAN_OBSERVATION));
 	assert_int_equal(plan__tier(&plan), MECHANISM_KPROBE);
 	for (id = 0; id < HOOK_COUNT; id++)
-		assert_int_not_equal(plan.entries[id].way->mechanism, MECHANISM_FENTRY);
+		if (id != HOOK_PACKET)
+			assert_int_not_equal(plan.entries[id].way->mechanism, MECHANISM_FENTRY);
+}
+
+static void test_packets_are_told_by_the_port_of_a_load(void **state)
+{
+	struct plan plan;
+
+	(void)state;
+	assert_true(resolve(&plan, &full, MECHANISM_NONE, PLAN_COPYING_LOAD));
+	assert_int_equal(plan.entries[HOOK_PACKET].status, HOOK_PLANNED);
+	assert_true(resolve(&plan, &full, MECHANISM_NONE, PLAN_OBSERVATION));
+	assert_int_equal(plan.entries[HOOK_PACKET].status, HOOK_DISABLED);
 }
 
 static void test_none_turns_every_hook_off(void **state)
@@ -521,6 +534,7 @@ int main(void)
 		cmocka_unit_test(test_kprobes_stand_in_for_refused_tracing_programs),
 		cmocka_unit_test(test_a_preemptible_kernel_gets_kprobes_where_threads_run),
 		cmocka_unit_test(test_forced_kprobe_never_uses_fentry),
+		cmocka_unit_test(test_packets_are_told_by_the_port_of_a_load),
 		cmocka_unit_test(test_none_turns_every_hook_off),
 		cmocka_unit_test(test_a_function_is_found_by_its_older_name),
 		cmocka_unit_test(test_ids_come_with_the_sends),
