@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """With sudo, only the measuring is privileged: load and files belong to the caller."""
 
+import collections
 import json
 import os
 import shutil
@@ -63,7 +64,10 @@ def test_locked_memory_is_refused_and_counted(home):
     assert result.returncode == 0, result.stderr
     record = json.loads(path.read_text())
     assert record["app"]["memlock_bytes"] == 262144
-    refused = {r["errno"]: r["count"] for r in record["zerocopy"]["refused"]}
+    # By limit: a completion may have made room before it was looked which one it had been.
+    refused = collections.Counter()
+    for row in record["zerocopy"]["refused"]:
+        refused[row["errno"]] += row["count"]
     assert refused == record["app"]["errors"]
     assert record["app"]["zerocopy"]["enobufs"] == refused.get("ENOBUFS", 0)
     accepted = record["zerocopy"]["requests"] - sum(refused.values())
