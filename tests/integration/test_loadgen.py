@@ -132,6 +132,25 @@ def test_any_number_in_flight(inflight):
     assert app["zerocopy"]["completions"] == app["messages"] == 2500
 
 
+def test_a_full_error_queue_refuses_and_loses_nothing():
+    """Room for few notifications: sends are refused time and again, until some are read."""
+    if os.geteuid() or not shutil.which("unshare"):
+        pytest.skip("needs root, for a network namespace")
+    script = ("ip link set lo up; echo 3000 > /proc/sys/net/core/optmem_max || exit 77; "
+              'exec "$0" "$@"')
+    done = run("--variant", "zerocopy", "--size", "600K", "--messages", 300, "--threads", 2,
+               "--warmup", 0, "--verify", "--json", "-",
+               prefix=["unshare", "-n", "sh", "-c", script])
+    if done.returncode == 77:
+        pytest.skip("before Linux 6.9 optmem_max is the machine's: " + done.stderr.strip())
+    assert done.returncode == 0, done.stderr
+    app = json.loads(done.stdout)
+    assert app["zerocopy"]["completions"] == app["messages"] == 600
+    assert app["errors"] == {"ENOBUFS": app["zerocopy"]["enobufs"]}
+    assert app["zerocopy"]["enobufs"] > 0
+    assert app["verify"]["bad_bytes"] == 0
+
+
 @pytest.mark.parametrize("variant", SENDING)
 def test_send_calls_agree_with_strace(variant):
     if not shutil.which("strace"):
