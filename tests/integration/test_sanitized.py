@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The same tests through the binaries that carry the address and UB sanitizers."""
+"""The same tests through the binaries that carry the address and UB sanitizers: those that
+read what may be wrong; with SENDPATH_FULL=1 the load generator's others, too.
+"""
 
 import os
 import pathlib
@@ -9,11 +11,14 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILT = ROOT / "build-san"
+SUITES = ["counts", "errors", "grid", "privilege", "serve"]
+if os.environ.get("SENDPATH_FULL"):
+    SUITES += ["loadgen", "request", "sending", "serving"]
 
 
 @pytest.mark.skipif(str(BUILT) in os.environ.get("SENDPATH_BIN", ""), reason="they run already")
 @pytest.mark.skipif("SENDPATH_LAB" in os.environ, reason="a guest of the lab is too slow for it")
-@pytest.mark.parametrize("suite", ["counts", "errors", "grid", "privilege"])
+@pytest.mark.parametrize("suite", SUITES)
 def test_suite_with_sanitizers(suite):
     made = subprocess.run(["make", "-s", "SAN=1", "all"], cwd=ROOT, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, check=False)
