@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Many short connections: every server model answers each, and what kept some waiting is told."""
 
+import contextlib
 import json
 import os
 import re
@@ -130,6 +131,15 @@ def started(*args):
     return job, only(server)
 
 
+def sockets(pid):
+    """How many it has open; what closes meanwhile does not count."""
+    found = 0
+    for fd in os.listdir(f"/proc/{pid}/fd"):
+        with contextlib.suppress(FileNotFoundError):
+            found += os.readlink(f"/proc/{pid}/fd/{fd}").startswith("socket:")
+    return found
+
+
 @pytest.mark.parametrize("model", MODELS)
 def test_killed_server(model):
     job, server = started("--server-model", model)
@@ -142,6 +152,7 @@ def test_killed_server(model):
 def test_stopped_server_does_not_hold_an_interrupted_run():
     job, server = started("--server-model", "epoll")
     os.kill(server, signal.SIGSTOP)
+    assert eventually(lambda: sockets(job.pid) >= 5)
     job.send_signal(signal.SIGINT)
     out, _ = job.communicate(timeout=20)
     assert job.returncode == -signal.SIGINT
