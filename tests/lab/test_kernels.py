@@ -71,8 +71,11 @@ class Lab:
 
 
 def script(suites):
-    """Each suite's output comes between two lines that name it, the second its status."""
-    lines = ["pytest() { /usr/bin/python3 -m pytest -q -p no:cacheprovider \"$@\"; }"]
+    """Each suite's output comes between two lines that name it, the second its status.
+    One that hangs is interrupted, and its traceback says where it was.
+    """
+    lines = [f"pytest() {{ timeout -s INT -k 30 {SECONDS_PER_SUITE} /usr/bin/python3 -m pytest -q "
+             "-p no:cacheprovider \"$@\"; }"]
     for name in suites:
         lines += [f"echo '== {name}'", f"({SUITES[name]['command']})", f"echo '== {name}:' $?"]
     return "\n".join(lines)
@@ -82,7 +85,7 @@ def boot(guest, suites):
     options = [] if guest.options == "-" else guest.options.split()
     return subprocess.run(
         [LAB, "--kernel", guest.kernel, "--topology", guest.topology, "--timeout",
-         str(SECONDS_PER_SUITE * len(suites)), *options, "--", "bash", "-c", script(suites)],
+         str(SECONDS_PER_SUITE * (len(suites) + 1)), *options, "--", "bash", "-c", script(suites)],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         check=False)
 
