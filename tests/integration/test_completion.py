@@ -12,7 +12,6 @@ from conftest import CALLS, TIERS, analyze, check, hook, needs_bpf, only, reason
 pytestmark = [needs_bpf, pytest.mark.usefixtures("untouched")]
 
 PYTHON = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.executable
-INFLIGHT = 32  # the load generator's default
 
 # A sender that knows nothing of the load generator. It prints what it was told, and what it did.
 PROGRAM = """
@@ -236,7 +235,7 @@ def test_a_load_that_counts_itself(threads, tier):
     app = record["app"]["zerocopy"]
     told_as(record, app["notifications"], app["completions"], app["copied"])
     timed(record)
-    drained(record, size, INFLIGHT * size * threads)
+    drained(record, size, record["load"]["inflight"] * size * threads)
     merged(record)
     reading(record, app["notifications"])
 
