@@ -142,7 +142,16 @@ class Receiver:
                 str(self.port), *map(str, options)]
 
 
-def eventually(condition, seconds=10):
+class Child(subprocess.Popen):
+    """With it, a test that fails ends what it started: to wait for it would be for ever."""
+
+    def __exit__(self, kind, *rest):
+        if kind is not None:
+            self.kill()
+        super().__exit__(kind, *rest)
+
+
+def eventually(condition, seconds=30):
     """Wait for a condition that has no event to wait on."""
     deadline = time.monotonic() + seconds
     while not condition():

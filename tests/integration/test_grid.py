@@ -7,7 +7,7 @@ import pty
 import re
 import subprocess
 
-from conftest import ANALYZE, analyze, needs_bpf, records
+from conftest import ANALYZE, Child, analyze, needs_bpf, records
 
 pytestmark = needs_bpf
 
@@ -78,9 +78,9 @@ def test_further_events_by_name(untouched):
 def test_progress_on_a_terminal_only(untouched):
     """On a terminal a line tells how far it is, and is gone before the report."""
     ours, theirs = pty.openpty()
-    with subprocess.Popen([ANALYZE, "--variant", "twocopy,onecopy", "--duration", "0.3"],
-                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=theirs,
-                          text=True) as job:
+    with Child([ANALYZE, "--variant", "twocopy,onecopy", "--duration", "0.3"],
+               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=theirs,
+               text=True) as job:
         os.close(theirs)
         text = b""
         try:

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from conftest import (ANALYZE, PROGRAMS, Receiver, analyze, check, needs_bpf, only, reason)
+from conftest import (ANALYZE, Child, PROGRAMS, Receiver, analyze, check, needs_bpf, only, reason)
 
 pytestmark = [needs_bpf, pytest.mark.usefixtures("untouched")]
 
@@ -91,13 +91,13 @@ def test_records_on_standard_output_stay_alone():
 
 def test_a_line_comes_while_the_program_runs():
     """And after an interrupt the last line and the report."""
-    with Receiver() as receiver, subprocess.Popen(
+    with Receiver() as receiver, Child(
             receiver.sender("--steps", "--plain"), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             text=True) as program:
         assert json.loads(program.stdout.readline())["sends"] == 0
-        with subprocess.Popen([ANALYZE, "--pid", str(program.pid), "--interval", "0.1"],
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              text=True) as observer:
+        with Child([ANALYZE, "--pid", str(program.pid), "--interval", "0.1"],
+                   stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                   text=True) as observer:
             text = [observer.stdout.readline(), observer.stdout.readline()]
             assert HEADER.match(text[0]) and lines(text[1])[0]["sends"] == "0"
             program.stdin.write("send 50\n")

@@ -10,7 +10,7 @@ import subprocess
 
 import pytest
 
-from conftest import LOADGEN, check, eventually, needs_bpf, only, processes, records, run
+from conftest import LOADGEN, Child, check, eventually, needs_bpf, only, processes, records, run
 from test_errors import busy, descend
 
 
@@ -57,8 +57,8 @@ def test_every_byte_arrives(variant):
 
 @needs_link
 def test_the_ends_live_apart_and_die_together():
-    with subprocess.Popen([LOADGEN, "--link", "veth", "--duration", "60"],
-                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as job:
+    with Child([LOADGEN, "--link", "veth", "--duration", "60"],
+               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as job:
         assert eventually(lambda: descend(job.pid, 1) and busy(descend(job.pid, 1)[0]))
         receiver = descend(job.pid, 1)[0]
         spaces = {os.readlink(f"/proc/{pid}/ns/net") for pid in (job.pid, receiver, "self")}

@@ -11,8 +11,8 @@ import sys
 
 import pytest
 
-from conftest import (ANALYZE, CALLS, LOADGEN, NOTHING_LOST, TIERS, analyze, check, eventually,
-                      losses, needs_bpf, only, reason, run)
+from conftest import (ANALYZE, CALLS, LOADGEN, NOTHING_LOST, TIERS, Child, analyze, check,
+                      eventually, losses, needs_bpf, only, reason, run)
 
 pytestmark = needs_bpf
 
@@ -141,8 +141,8 @@ def test_another_programs_own_counts(variant, tmp_path, untouched):
 
 
 def start(*args, **kwargs):
-    return subprocess.Popen([str(a) for a in args], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                            stderr=subprocess.PIPE, text=True, **kwargs)
+    return Child([str(a) for a in args], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                 stderr=subprocess.PIPE, text=True, **kwargs)
 
 
 def attached():

@@ -15,7 +15,7 @@ import subprocess
 
 import pytest
 
-from conftest import (ANALYZE, CALLS, NOTHING_LOST, SEND_TIERS, Receiver, analyze, check,
+from conftest import (ANALYZE, CALLS, Child, NOTHING_LOST, SEND_TIERS, Receiver, analyze, check,
                       eventually, losses, needs_bpf, only, reason, run)
 
 pytestmark = [needs_bpf, pytest.mark.usefixtures("untouched"), pytest.mark.skipif(
@@ -144,8 +144,8 @@ def test_iperf3_by_sendfile(tier):
     Its words to the other end about the test go by write."""
     need("iperf3")
     port = free_port()
-    with subprocess.Popen(["iperf3", "-s", "-1", "-B", "127.0.0.1", "-p", str(port), "--forceflush"],
-                          stdout=subprocess.PIPE, text=True) as server:
+    with Child(["iperf3", "-s", "-1", "-B", "127.0.0.1", "-p", str(port), "--forceflush"],
+               stdout=subprocess.PIPE, text=True) as server:
         assert "---" in server.stdout.readline()
         result = analyze("--json", "-", "--tier", tier, "--", "iperf3", "-c", "127.0.0.1", "-p",
                          port, "-Z", "-n", "4M", "-J")

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from conftest import LOADGEN, VARIANTS, check, eventually, needs_bpf, only, records, run
+from conftest import LOADGEN, Child, VARIANTS, check, eventually, needs_bpf, only, records, run
 from test_errors import busy, descend
 
 pytestmark = pytest.mark.usefixtures("untouched")
@@ -52,8 +52,8 @@ def test_wrong_usage(args, words):
 
 @pytest.mark.parametrize("sig", [signal.SIGKILL, signal.SIGSTOP])
 def test_receiver_that_asks_no_more(sig):
-    with subprocess.Popen([LOADGEN, "--workload", "request", "--duration", "60"],
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as job:
+    with Child([LOADGEN, "--workload", "request", "--duration", "60"],
+               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as job:
         assert eventually(lambda: descend(job.pid, 1) and busy(descend(job.pid, 1)[0]))
         os.kill(descend(job.pid, 1)[0], sig)
         if sig == signal.SIGSTOP:

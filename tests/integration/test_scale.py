@@ -10,7 +10,7 @@ import subprocess
 
 import pytest
 
-from conftest import (ANALYZE, CALLS, NOTHING_LOST, Receiver, check, eventually, hook,
+from conftest import (ANALYZE, CALLS, Child, NOTHING_LOST, Receiver, check, eventually, hook,
                       losses, needs_bpf, only, programs, reason, run)
 from test_observe import attached, gate_is_open, group  # noqa: F401 (a fixture)
 
@@ -74,8 +74,8 @@ def step(program, line):
 
 @contextlib.contextmanager
 def stepped(command):
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                          text=True) as program:
+    with Child(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+               text=True) as program:
         yield program, json.loads(program.stdout.readline())
         program.communicate("quit\n", timeout=60)
 
@@ -151,8 +151,8 @@ sys.stdin.readline()
 @pytest.mark.parametrize("how", ["comm", "cgroup", "pid"])
 def test_many_short_lived_processes(how, request):
     """Of a process alone, --pid, its children are not counted."""
-    with subprocess.Popen(["/usr/bin/python3", "-c", PARENT, str(PROCESSES)], text=True,
-                          stdin=subprocess.PIPE, stdout=subprocess.PIPE) as parent:
+    with Child(["/usr/bin/python3", "-c", PARENT, str(PROCESSES)], text=True,
+               stdin=subprocess.PIPE, stdout=subprocess.PIPE) as parent:
         assert parent.stdout.readline() == "ready\n"
         options = {"comm": ["--comm", "many-children"], "pid": ["--pid", parent.pid]}
         if how == "cgroup":
@@ -185,9 +185,9 @@ def test_attached_again_and_again_to_a_busy_process():
     with Receiver() as receiver, stepped(receiver.sender("--steps", "--plain")) as (program, _):
         sent = 0
         for _ in range(TIMES):
-            with subprocess.Popen([ANALYZE, "--json", "-", "--pid", str(program.pid),
-                                   "--duration", "0.01"], stdout=subprocess.PIPE,
-                                  stderr=subprocess.PIPE, text=True) as observer:
+            with Child([ANALYZE, "--json", "-", "--pid", str(program.pid),
+                        "--duration", "0.01"], stdout=subprocess.PIPE,
+                       stderr=subprocess.PIPE, text=True) as observer:
                 while observer.poll() is None:
                     sent += 100
                     own = step(program, "send 100")

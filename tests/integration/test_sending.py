@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from conftest import LOADGEN, analyze, eventually, needs_bpf, only, records, run
+from conftest import LOADGEN, Child, analyze, eventually, needs_bpf, only, records, run
 
 MORE = ["write", "writev", "sendfile", "splice", "uring", "uring_zc"]
 EVERY = ["twocopy", "onecopy", "zerocopy", *MORE]
@@ -107,9 +107,9 @@ def test_refused_io_uring_names_the_limit(options):
 @pytest.mark.parametrize("variant", MORE)
 def test_receiver_killed_in_the_window(variant, tmp_path):
     path = tmp_path / "app.json"
-    with subprocess.Popen([LOADGEN, "--variant", variant, "--threads", "2", "--duration", "20",
-                           "--warmup", "0", "--json", path], stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, text=True) as job:
+    with Child([LOADGEN, "--variant", variant, "--threads", "2", "--duration", "20",
+                "--warmup", "0", "--json", path], stdout=subprocess.PIPE,
+               stderr=subprocess.PIPE, text=True) as job:
         os.kill(receiver_of(job), signal.SIGKILL)
         _, err = job.communicate(timeout=20)
     if job.returncode == 3 and "io_uring" in err:
@@ -121,8 +121,8 @@ def test_receiver_killed_in_the_window(variant, tmp_path):
 
 @pytest.mark.parametrize("variant", MORE)
 def test_interrupted_while_blocked(variant):
-    with subprocess.Popen([LOADGEN, "--variant", variant, "--duration", "60", "--size", "1M"],
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as job:
+    with Child([LOADGEN, "--variant", variant, "--duration", "60", "--size", "1M"],
+               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as job:
         os.kill(receiver_of(job), signal.SIGSTOP)
         assert eventually(lambda: job.poll() is not None or asleep(job.pid))
         begun = time.monotonic()
@@ -301,9 +301,9 @@ def test_the_record_warns_of_what_was_not_begun(untouched):
 
 def stalled(*options):
     """How many messages took above 100 ms, of a run in which the receiver stood still for 600."""
-    with subprocess.Popen([LOADGEN, "--variant", "onecopy", "--size", "1M", "--duration", "2",
-                           "--warmup", "0", "--json", "-", *map(str, options)],
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as job:
+    with Child([LOADGEN, "--variant", "onecopy", "--size", "1M", "--duration", "2",
+                "--warmup", "0", "--json", "-", *map(str, options)],
+               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as job:
         receiver = receiver_of(job, 0)
         os.kill(receiver, signal.SIGSTOP)
         time.sleep(0.6)

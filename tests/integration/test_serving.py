@@ -11,8 +11,8 @@ import subprocess
 
 import pytest
 
-from conftest import (ANALYZE, LOADGEN, analyze, check, eventually, needs_bpf, only, processes,
-                      records, run)
+from conftest import (ANALYZE, LOADGEN, Child, analyze, check, eventually, needs_bpf, only,
+                      processes, records, run)
 from test_errors import busy, descend
 
 MODELS = ("iterative", "threaded", "select", "epoll")
@@ -225,10 +225,10 @@ def test_tcp_of_a_stream():
 @needs_bpf
 def test_interrupted_grid_reports(tmp_path):
     path = tmp_path / "runs.json"
-    with subprocess.Popen([ANALYZE, "--workload", "procinfo", "--server-model", "all",
-                           "--connections", "5", "--duration", "60", "--warmup", "0", "--json",
-                           str(path)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, text=True) as job:
+    with Child([ANALYZE, "--workload", "procinfo", "--server-model", "all",
+                "--connections", "5", "--duration", "60", "--warmup", "0", "--json",
+                str(path)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+               stderr=subprocess.PIPE, text=True) as job:
         assert eventually(lambda: len(descend(job.pid, 2)) == 2 and busy(descend(job.pid, 2)[1]))
         job.send_signal(signal.SIGINT)
         _, err = job.communicate(timeout=30)
