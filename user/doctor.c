@@ -96,13 +96,13 @@ static void hook(const struct plan_entry *entry, enum hook_id id)
 		     entry->reason);
 }
 
-/* Can sends be timed? */
+/* Can sends be timed? What only a load has use for is planned as for one. */
 static bool hooks(void)
 {
 	struct features *features;
 	struct kernel_facts facts;
+	struct plan observed, load;
 	char reason[256] = "";
-	struct plan plan;
 	enum hook_id id;
 	bool ok;
 
@@ -111,9 +111,10 @@ static bool hooks(void)
 		return false;
 	}
 	facts = measure__facts(features);
-	ok = plan__resolve(&plan, &facts, MECHANISM_NONE, PLAN_OBSERVATION);
+	ok = plan__resolve(&observed, &facts, MECHANISM_NONE, PLAN_OBSERVATION);
+	plan__resolve(&load, &facts, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD);
 	for (id = 0; id < HOOK_COUNT; id++)
-		hook(&plan.entries[id], id);
+		hook(hook__get(id)->load_only ? &load.entries[id] : &observed.entries[id], id);
 	features__free(features);
 	return ok;
 }
