@@ -391,12 +391,15 @@ def test_optmem_that_notifications_under_way_take(tmp_path, tier):
 def test_loss_and_retransmission_copy_nothing(tmp_path, tier):
     before = retransmitted()
     do("modprobe", "sch_netem")
-    with setting(f"tc qdisc add dev {CARD} root netem loss 20%", f"tc qdisc del dev {CARD} root"):
-        seen = observe(tmp_path, tier, sends=200)
-    assert retransmitted() > before
-    assert seen.counts["copied"] == 0
-    if not blind(seen.record):
-        assert_causes(seen.record, {})
+    with setting(f"tc qdisc add dev {CARD} root netem loss 5%", f"tc qdisc del dev {CARD} root"):
+        for _ in range(10):  # chance may lose none of a run's few packets
+            seen = observe(tmp_path, tier, sends=100)
+            assert seen.counts["copied"] == 0
+            if not blind(seen.record):
+                assert_causes(seen.record, {})
+            if retransmitted() > before:
+                return
+    pytest.fail("nothing was sent again")
 
 
 @cards
