@@ -154,10 +154,9 @@ int control__hello(struct control *c, pid_t sender, pid_t receiver, struct failu
 	return tell(c, CONTROL_HELLO, 0, f);
 }
 
-int control__parked(struct control *c, unsigned int port, bool sender_listens, struct failure *f)
+int control__parked(struct control *c, unsigned int port, struct failure *f)
 {
 	c->message.port = (__u16)port;
-	c->message.sender_listens = sender_listens;
 	return tell(c, CONTROL_PARKED, 0, f);
 }
 

@@ -6,7 +6,6 @@
 #ifndef SENDPATH_CONTROL_H
 #define SENDPATH_CONTROL_H
 
-#include <stdbool.h>
 #include <sys/types.h>
 
 #include "loadgen/failure.h"
@@ -33,7 +32,7 @@ int control__signal(const struct control *c);
  */
 int control__hello(struct control *c, pid_t sender, pid_t receiver, struct failure *f);
 int control__await(struct control *c, enum control_type type, int *stopped, struct failure *f);
-int control__parked(struct control *c, unsigned int port, bool sender_listens, struct failure *f);
+int control__parked(struct control *c, unsigned int port, struct failure *f);
 int control__result(struct control *c, const char *json, struct failure *f);
 void control__error(struct control *c, const struct failure *what);
 

@@ -45,8 +45,7 @@ struct control_message {
 	__s32 sender_pid;	     /* HELLO */
 	__s32 receiver_pid;	     /* HELLO */
 	__s32 status;		     /* ERROR: the exit status that fits */
-	__u16 port;		     /* PARKED: where the listening end listens, */
-	__u16 sender_listens;	     /* and whether that is the sender */
+	__u16 port;		     /* PARKED: where the listening end listens */
 	char text[CONTROL_TEXT_MAX]; /* RESULT, ERROR; only length bytes are sent */
 };
 

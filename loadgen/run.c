@@ -200,7 +200,7 @@ static int conduct(struct run *run, struct result *r, struct failure *f)
 		return err;
 	/* A driver's STOP ended the warm-up alone; Ctrl-C ends all there is. */
 	run->phase.stopped = control__signal(run->control);
-	err = control__parked(run->control, run->listener.port, false, f);
+	err = control__parked(run->control, run->listener.port, f);
 	if (!err)
 		err = control__await(run->control, CONTROL_GO, &stopped, f);
 	if (err)
@@ -209,7 +209,7 @@ static int conduct(struct run *run, struct result *r, struct failure *f)
 	checked_before = verification__checked(run->slots, run->load->threads);
 	err = window(run, r, f);
 	if (!err)
-		err = control__parked(run->control, run->listener.port, false, f);
+		err = control__parked(run->control, run->listener.port, f);
 	if (!err)
 		err = control__await(run->control, CONTROL_FINISH, &ignored, f);
 	if (!err && run->load->verify)

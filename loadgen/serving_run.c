@@ -228,7 +228,7 @@ static int conduct(struct run *run, struct result *r, struct failure *f)
 		return err;
 	/* A driver's STOP ended the warm-up alone; Ctrl-C ends all there is. */
 	run->stopped = control__signal(run->control);
-	err = control__parked(run->control, run->listener.port, true, f);
+	err = control__parked(run->control, run->listener.port, f);
 	if (!err)
 		err = control__await(run->control, CONTROL_GO, &stopped, f);
 	if (err)
@@ -236,7 +236,7 @@ static int conduct(struct run *run, struct result *r, struct failure *f)
 	run->stopped |= stopped;
 	err = window(run, r, f);
 	if (!err)
-		err = control__parked(run->control, run->listener.port, true, f);
+		err = control__parked(run->control, run->listener.port, f);
 	if (!err)
 		err = control__await(run->control, CONTROL_FINISH, &ignored, f);
 	r->port = run->listener.port;

@@ -29,7 +29,6 @@ struct generator {
 	int control;
 	pid_t sender, receiver;
 	unsigned int port;
-	bool sender_listens;
 	int exit_status;
 	char error[PATH_MAX + 256];
 	generator_ms ms; /* NULL: nobody has to be called at a time */
@@ -214,11 +213,6 @@ unsigned int generator__port(const struct generator *g)
 	return g->port;
 }
 
-bool generator__sender_listens(const struct generator *g)
-{
-	return g->sender_listens;
-}
-
 static int phase(struct generator *g, enum control_type say_this, enum control_type await_this,
 		 generator_tick tick, void *context)
 {
@@ -235,7 +229,6 @@ int generator__connect(struct generator *g, generator_tick tick, void *context)
 	int err = phase(g, CONTROL_START, CONTROL_PARKED, tick, context);
 
 	g->port = g->message.port;
-	g->sender_listens = g->message.sender_listens;
 	return err;
 }
 

@@ -31,9 +31,8 @@ void generator__wake(struct generator *g, generator_ms ms, void *context);
 
 /* After attaching: connects and warms up. Returns when nothing is in flight. */
 int generator__connect(struct generator *g, generator_tick tick, void *context);
-/* From then on: the port that its connections go to, and whether they go to the sender. */
+/* From then on: the port that its connections go to. */
 unsigned int generator__port(const struct generator *g);
-bool generator__sender_listens(const struct generator *g);
 /* The measured window, from its first send until nothing is in flight any more. */
 int generator__window(struct generator *g, generator_tick tick, void *context);
 /* What it counted; *result is the caller's. An "error" key in it tells of a failed window. */

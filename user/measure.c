@@ -190,7 +190,8 @@ static int measure(struct run_result *r, const struct run_setup *setup, struct g
 	if (setup->tick && setup->tick(setup->tick_context))
 		return -EINTR;
 	if (tracer)
-		tracer__set_port(tracer, generator__port(g), generator__sender_listens(g));
+		tracer__set_port(tracer, generator__port(g),
+				 setup->load.workload == WORKLOAD_PROCINFO);
 	open_window(r, setup, tracer);
 	generator__wake(g, ms_left, setup->live);
 	err = generator__window(g, tick_in_window, &w);

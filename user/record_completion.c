@@ -24,16 +24,6 @@ static const char *lacking(const struct run_result *r, enum hook_id a, enum hook
 	return hook(r, b)->way ? NULL : hook(r, b)->reason;
 }
 
-static void add_count(json_object *o, const char *key, __u64 n)
-{
-	json_object_object_add(o, key, json_object_new_uint64(n));
-}
-
-static void add_ratio(json_object *o, const char *key, __u64 of, __u64 by)
-{
-	json_object_object_add(o, key, by ? json_object_new_double((double)of / (double)by) : NULL);
-}
-
 static void add_latency(json_object *o, const struct run_result *r, struct unmeasured *u)
 {
 	const char *why = lacking(r, HOOK_COMPLETION, HOOK_SEND_ID);
@@ -48,7 +38,8 @@ static void add_latency(json_object *o, const struct run_result *r, struct unmea
 	}
 	json_object_object_add(o, "completion_ns",
 			       hist__json(h, hook(r, HOOK_SEND)->way->flight_span));
-	add_count(o, "completions_untimed", completions > h->count ? completions - h->count : 0);
+	record__add_count(o, "completions_untimed",
+			  completions > h->count ? completions - h->count : 0);
 }
 
 /* Why what is pinned is not known; NULL if it is. */
@@ -80,10 +71,10 @@ static json_object *pinned(const struct run_result *r, struct unmeasured *u)
 	}
 	o = json_object_new_object();
 	json_object_object_add(o, "scope", json_object_new_string("all sockets"));
-	add_count(o, "bytes_now", m->pinned.bytes - m->pinned.freed_bytes);
-	add_count(o, "bytes_max", m->peak.bytes);
-	add_count(o, "pages_now", m->pinned.pages - m->pinned.freed_pages);
-	add_count(o, "pages_max", m->peak.pages);
+	record__add_count(o, "bytes_now", m->pinned.bytes - m->pinned.freed_bytes);
+	record__add_count(o, "bytes_max", m->peak.bytes);
+	record__add_count(o, "pages_now", m->pinned.pages - m->pinned.freed_pages);
+	record__add_count(o, "pages_max", m->peak.pages);
 	return o;
 }
 
@@ -98,7 +89,7 @@ static json_object *notifications(const struct run_result *r, struct unmeasured 
 	size_t i;
 
 	json_object_object_add(o, "runs", counted ? json_object_new_uint64(t->runs) : NULL);
-	add_ratio(o, "sends_per_run", t->completions, counted ? t->runs : 0);
+	record__add_ratio(o, "sends_per_run", t->completions, counted ? t->runs : 0);
 	if (!hook(r, HOOK_ERROR_QUEUE)->way) {
 		for (i = 0; i < sizeof(told) / sizeof(told[0]); i++)
 			json_object_object_add(o, told[i], NULL);
@@ -106,13 +97,13 @@ static json_object *notifications(const struct run_result *r, struct unmeasured 
 				hook(r, HOOK_ERROR_QUEUE)->reason);
 		return o;
 	}
-	add_count(o, "records", t->records);
-	add_count(o, "told", t->told);
-	add_count(o, "told_copied", t->told_copied);
+	record__add_count(o, "records", t->records);
+	record__add_count(o, "told", t->told);
+	record__add_count(o, "told_copied", t->told_copied);
 	json_object_object_add(o, "unread",
 			       counted ? json_object_new_int64((__s64)(t->completions - t->told))
 				       : NULL);
-	add_ratio(o, "sends_per_record", t->told, t->records);
+	record__add_ratio(o, "sends_per_record", t->told, t->records);
 	return o;
 }
 
@@ -129,13 +120,13 @@ static json_object *error_queue(const struct run_result *r, const struct zerocop
 		return NULL;
 	}
 	o = json_object_new_object();
-	add_count(o, "sends", accepted);
-	add_count(o, "reads", found->count);
-	add_count(o, "empty_reads", empty->count);
+	record__add_count(o, "sends", accepted);
+	record__add_count(o, "reads", found->count);
+	record__add_count(o, "empty_reads", empty->count);
 	json_object_object_add(o, "read_ns", hist__json(found, READ_SPAN));
 	json_object_object_add(o, "empty_read_ns", hist__json(empty, READ_SPAN));
-	add_ratio(o, "ns_per_send", found->sum + empty->sum, accepted);
-	add_ratio(o, "reads_per_send", found->count + empty->count, accepted);
+	record__add_ratio(o, "ns_per_send", found->sum + empty->sum, accepted);
+	record__add_ratio(o, "reads_per_send", found->count + empty->count, accepted);
 	return o;
 }
 

@@ -12,11 +12,6 @@ struct sight {
 	bool unreported; /* copies of which io_uring was not asked to tell, too */
 };
 
-static void add_count(json_object *o, const char *key, __u64 count)
-{
-	json_object_object_add(o, key, json_object_new_uint64(count));
-}
-
 /* The kernel's fields are as long as a name may be: not all end with a zero. */
 static void add_name(json_object *o, const char *key, const char *name, size_t size)
 {
@@ -63,10 +58,10 @@ static json_object *zerocopy_sums(const struct group *g, const struct sight *sig
 {
 	json_object *o = json_object_new_object();
 
-	add_count(o, "requests", g->requests);
-	add_count(o, "ignored", g->ignored);
-	add_count(o, "refused", g->refused);
-	add_count(o, "bytes", g->zerocopy_bytes);
+	record__add_count(o, "requests", g->requests);
+	record__add_count(o, "ignored", g->ignored);
+	record__add_count(o, "refused", g->refused);
+	record__add_count(o, "bytes", g->zerocopy_bytes);
 	add_completed(o, g, sight);
 	return o;
 }
@@ -76,12 +71,12 @@ static void add_sums(json_object *o, const struct group *g, const char *span,
 {
 	json_object *wall = json_object_new_object();
 
-	add_count(o, "sends", g->sends);
-	add_count(o, "failed", g->failed);
-	add_count(o, "bytes", g->bytes);
+	record__add_count(o, "sends", g->sends);
+	record__add_count(o, "failed", g->failed);
+	record__add_count(o, "bytes", g->bytes);
 	json_object_object_add(wall, "span", json_object_new_string(span));
-	add_count(wall, "count", g->timed);
-	add_count(wall, "sum", g->ns);
+	record__add_count(wall, "count", g->timed);
+	record__add_count(wall, "sum", g->ns);
 	json_object_object_add(o, "wall_ns", wall);
 	json_object_object_add(o, "zerocopy", g->requests ? zerocopy_sums(g, sight) : NULL);
 }
@@ -93,13 +88,13 @@ static json_object *group(const struct group_row *row, unsigned int by, const ch
 	json_object *o = json_object_new_object();
 
 	if (by & BY_PROCESS) {
-		add_count(o, "pid", row->key.tgid);
+		record__add_count(o, "pid", row->key.tgid);
 		add_name(o, "comm", g->comm, sizeof(g->comm));
 	}
 	if (by & BY_DEVICE)
 		add_device(o, row);
 	if (by & BY_PORT) {
-		add_count(o, "remote_port", row->key.port);
+		record__add_count(o, "remote_port", row->key.port);
 		add_address(o, "remote_address", g->addresses ? 0 : g->family, g->address);
 	}
 	add_sums(o, g, span, sight);
@@ -155,7 +150,7 @@ static json_object *peer(const struct group_row *row, const struct sight *sight)
 
 	add_device(o, row);
 	add_address(o, "address", row->key.family, row->key.address);
-	add_count(o, "port", row->key.port);
+	record__add_count(o, "port", row->key.port);
 	return o;
 }
 
@@ -175,7 +170,7 @@ void record__add_peers(json_object *o, const struct run_result *r)
 	}
 	if (rest.requests) {
 		others = zerocopy_sums(&rest, &sight);
-		add_count(others, "peers", i > PEERS_MAX ? i - PEERS_MAX : 0);
+		record__add_count(others, "peers", i > PEERS_MAX ? i - PEERS_MAX : 0);
 	}
 	json_object_object_add(o, "peers", list);
 	json_object_object_add(o, "peers_rest", others);

@@ -8,6 +8,9 @@
 
 /* NULL becomes null. */
 void record__add_string(json_object *o, const char *key, const char *value);
+void record__add_count(json_object *o, const char *key, __u64 n);
+/* By 0 is null. */
+void record__add_ratio(json_object *o, const char *key, __u64 of, __u64 by);
 
 json_object *record__load(const struct run_result *r, const struct load *load,
 			  struct unmeasured *u);

@@ -18,21 +18,12 @@ json_object *record__taken(json_object *app, const char *key)
 /* Sends that TCP took. */
 static __u64 accepted(const struct measured *m)
 {
-	size_t call, error;
 	__u64 sum = 0;
+	size_t call;
 
-	for (call = 0; call < CALL_SLOTS; call++) {
-		sum += m->calls[call].sends;
-		for (error = 0; error < ERRNO_SLOTS; error++)
-			sum -= m->errors[call][error];
-	}
+	for (call = 0; call < CALL_SLOTS; call++)
+		sum += m->calls[call].sends - m->calls[call].failed;
 	return sum;
-}
-
-static void add_ratio(json_object *o, const char *key, __u64 part, __u64 whole)
-{
-	json_object_object_add(o, key,
-			       whole ? json_object_new_double((double)part / (double)whole) : NULL);
 }
 
 /* Why it is not known what packets the sends became; NULL: it is. */
@@ -60,10 +51,10 @@ static void add_packets(json_object *tcp, const struct run_result *r, struct unm
 	}
 	if (reason)
 		return;
-	json_object_object_add(tcp, "skbs", json_object_new_uint64(t->packets));
-	json_object_object_add(tcp, "skb_frags", json_object_new_uint64(t->packet_frags));
-	add_ratio(tcp, "skbs_per_send", t->packets, accepted(&r->measured));
-	add_ratio(tcp, "frags_per_skb", t->packet_frags, t->packets);
+	record__add_count(tcp, "skbs", t->packets);
+	record__add_count(tcp, "skb_frags", t->packet_frags);
+	record__add_ratio(tcp, "skbs_per_send", t->packets, accepted(&r->measured));
+	record__add_ratio(tcp, "frags_per_skb", t->packet_frags, t->packets);
 	if (!accepted(&r->measured))
 		unmeasured__add(u, "tcp.skbs_per_send", "no send was seen in the window");
 }

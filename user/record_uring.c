@@ -10,11 +10,6 @@
 	"without fentry or kprobes it is known only where the program has io_uring report " \
 	"it (IORING_SEND_ZC_REPORT_USAGE)"
 
-static void add_count(json_object *o, const char *key, __u64 count)
-{
-	json_object_object_add(o, key, json_object_new_uint64(count));
-}
-
 /* Whether all copies were seen: by a hook of their own, or as io_uring was asked to tell. */
 static bool copies_seen(const struct run_result *r)
 {
@@ -32,7 +27,7 @@ static void add_copied(json_object *o, const struct run_result *r, struct unmeas
 		unmeasured__add(u, "zerocopy.io_uring.copied", NO_REPORT);
 		return;
 	}
-	add_count(o, "copied", t->uring_copied);
+	record__add_count(o, "copied", t->uring_copied);
 	json_object_object_add(o, "fallback_rate",
 			       t->uring_completions
 				       ? json_object_new_double((double)t->uring_copied /
@@ -52,7 +47,7 @@ static void add_completions(json_object *o, const struct run_result *r, struct u
 		unmeasured__add(u, "zerocopy.io_uring.completions", entry->reason);
 		return;
 	}
-	add_count(o, "completions", r->measured.totals.uring_completions);
+	record__add_count(o, "completions", r->measured.totals.uring_completions);
 	json_object_object_add(o, "outstanding",
 			       json_object_new_int64(measured__uring_outstanding(&r->measured)));
 	add_copied(o, r, u);
@@ -67,10 +62,10 @@ json_object *record__uring(const struct run_result *r, struct unmeasured *u)
 	if (!sums.requests)
 		return NULL;
 	o = json_object_new_object();
-	add_count(o, "requests", sums.requests);
-	add_count(o, "ignored", sums.ignored);
+	record__add_count(o, "requests", sums.requests);
+	record__add_count(o, "ignored", sums.ignored);
 	json_object_object_add(o, "refused", record__refused(NULL, &sums));
-	add_count(o, "bytes", sums.bytes);
+	record__add_count(o, "bytes", sums.bytes);
 	add_completions(o, r, u);
 	return o;
 }

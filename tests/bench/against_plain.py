@@ -10,7 +10,7 @@ import loads
 import programs
 import versus
 
-PLAIN = loads.ROOT / "build/tests/programs/plain"
+PLAIN = loads.PROGRAMS / "plain"
 
 
 class Section(versus.Versus):
@@ -20,7 +20,7 @@ class Section(versus.Versus):
     notes = "loadgen writes to no memory that the kernel may still read; the loop does not care"
 
     def lacks(self):
-        return None if PLAIN.exists() else "the tests' programs are not built: run make test-programs"
+        return loads.lacks_programs("plain")
 
     def theirs(self, count, threads):
         done = programs.must([PLAIN, "--size", count, "--threads", threads,

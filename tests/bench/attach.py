@@ -14,8 +14,7 @@ import pairs
 import programs
 from table import interval, level, spread, table
 
-PROGRAMS = loads.ROOT / "build/tests/programs"
-PEER, SINK = PROGRAMS / "peer", PROGRAMS / "sink"
+PEER, SINK = loads.PROGRAMS / "peer", loads.PROGRAMS / "sink"
 SIZE = 256
 BATCH = 10_000
 TIMES = 20
@@ -66,9 +65,7 @@ class Section:
         self.observed, self.alone = [], []
 
     def missing(self):
-        if not (PEER.exists() and SINK.exists()):
-            return "the tests' programs are not built: run make test-programs"
-        return loads.cannot_measure()
+        return loads.lacks_programs("peer", "sink") or loads.cannot_measure()
 
     def round(self, number):
         observed, alone = pairs.take(number, functools.partial(speed, self.times, self.seconds),

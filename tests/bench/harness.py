@@ -26,7 +26,6 @@ class Section:
 
     def __init__(self, settings):
         self.seconds = settings.seconds
-        self.quick = settings.quick
         self.null = {name: [] for name in NULL}
         self.memory = {name: [] for name in MEMORY}
 

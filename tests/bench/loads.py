@@ -13,11 +13,19 @@ import programs
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ANALYZE = ROOT / "analyze"
 LOADGEN = ROOT / "loadgen/loadgen"
+PROGRAMS = ROOT / "build/tests/programs"
 LISTENING = "0A"
 
 
 def cannot_load():
     return None if LOADGEN.exists() else "the programs are not built: run make"
+
+
+def lacks_programs(*names):
+    """Why what the tests observe cannot be run, or None."""
+    if all((PROGRAMS / name).exists() for name in names):
+        return None
+    return "the tests' programs are not built: run make test-programs"
 
 
 def cannot_measure():

@@ -413,7 +413,7 @@ def test_killed_sender_leaves_nothing():
 
 # Driven
 
-HEADER = struct.Struct("=HHIiiiHH")
+HEADER = struct.Struct("=HHIiiiH")
 HELLO, START, PARKED, GO, STOP, FINISH, RESULT, ERROR = range(1, 9)
 
 
@@ -425,12 +425,12 @@ class Driver:
         theirs.close()
 
     def tell(self, kind, version=2):
-        self.ours.send(HEADER.pack(version, kind, 0, 0, 0, 0, 0, 0))
+        self.ours.send(HEADER.pack(version, kind, 0, 0, 0, 0, 0))
 
     def expect(self, kind):
         packet = self.ours.recv(1 << 17)
-        (version, got, length, self.sender, self.receiver, self.status, self.port,
-         self.sender_listens) = HEADER.unpack_from(packet)
+        (version, got, length, self.sender, self.receiver, self.status,
+         self.port) = HEADER.unpack_from(packet)
         text = packet[HEADER.size:].decode()
         assert (version, got, length) == (2, kind, len(text)), text
         return text
