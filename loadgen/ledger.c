@@ -4,15 +4,15 @@
 
 #include "loadgen/ledger.h"
 
-#define NOBODY UINT32_MAX
-
 struct ledger {
 	uint32_t next;	 /* number of the next send */
 	uint32_t oldest; /* every number before it is complete */
 	uint32_t in_flight;
 	uint32_t mask;
-	uint32_t *owner;   /* of a number: its message, or NOBODY */
-	uint32_t *pending; /* of a message: its sends in flight */
+	uint32_t *owner;   /* of a number: its message, or LEDGER_NONE */
+	uint32_t *pending; /* of a message: its sends in flight, and 1 while it is taken */
+	uint32_t *free;	   /* messages that are not pending, a stack */
+	uint32_t free_count;
 };
 
 struct ledger *ledger__create(uint32_t messages, uint32_t first_id)
@@ -28,12 +28,17 @@ struct ledger *ledger__create(uint32_t messages, uint32_t first_id)
 	l->mask = size - 1;
 	l->owner = malloc(size * sizeof(*l->owner));
 	l->pending = calloc(messages, sizeof(*l->pending));
-	if (!l->owner || !l->pending) {
+	l->free = malloc(messages * sizeof(*l->free));
+	if (!l->owner || !l->pending || !l->free) {
 		ledger__destroy(l);
 		return NULL;
 	}
 	for (uint32_t i = 0; i < size; i++)
-		l->owner[i] = NOBODY;
+		l->owner[i] = LEDGER_NONE;
+	while (l->free_count < messages) {
+		l->free[l->free_count] = messages - 1 - l->free_count; /* 0 comes first */
+		l->free_count++;
+	}
 	return l;
 }
 
@@ -43,12 +48,30 @@ void ledger__destroy(struct ledger *l)
 		return;
 	free(l->owner);
 	free(l->pending);
+	free(l->free);
 	free(l);
 }
 
 bool ledger__has_room(const struct ledger *l)
 {
 	return l->next - l->oldest <= l->mask;
+}
+
+uint32_t ledger__take(struct ledger *l)
+{
+	uint32_t message;
+
+	if (!l->free_count)
+		return LEDGER_NONE;
+	message = l->free[--l->free_count];
+	l->pending[message]++;
+	return message;
+}
+
+void ledger__release(struct ledger *l, uint32_t message)
+{
+	if (!--l->pending[message])
+		l->free[l->free_count++] = message;
 }
 
 void ledger__sent(struct ledger *l, uint32_t message)
@@ -68,20 +91,15 @@ int ledger__complete(struct ledger *l, uint32_t low, uint32_t high)
 	for (uint32_t id = low; id != high + 1; id++) {
 		uint32_t *owner = &l->owner[id & l->mask];
 
-		if (*owner == NOBODY)
+		if (*owner == LEDGER_NONE)
 			return -EPROTO;
-		l->pending[*owner]--;
-		*owner = NOBODY;
+		ledger__release(l, *owner);
+		*owner = LEDGER_NONE;
 		l->in_flight--;
 	}
-	while (l->oldest != l->next && l->owner[l->oldest & l->mask] == NOBODY)
+	while (l->oldest != l->next && l->owner[l->oldest & l->mask] == LEDGER_NONE)
 		l->oldest++;
 	return 0;
-}
-
-bool ledger__busy(const struct ledger *l, uint32_t message)
-{
-	return l->pending[message];
 }
 
 uint32_t ledger__in_flight(const struct ledger *l)

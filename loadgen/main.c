@@ -66,6 +66,7 @@ static error_t check_single(const struct load_options *o, struct argp_state *sta
 	const char *list = o->variant_count > 1	 ? "--variant"
 			   : o->size_count > 1	 ? "--size"
 			   : o->thread_count > 1 ? "--threads"
+			   : o->link_count > 1	 ? "--link"
 			   : load_options__cells(o) > 1
 				   ? (o->model_count > 1 ? "--server-model" : "--connections")
 				   : NULL;

@@ -3,8 +3,8 @@
  * What a load is. The option names are the same wherever a load is described,
  * so the parser is an argp child that any program can take in.
  *
- * --variant, --size and --threads take lists, because a grid is made of them;
- * a single load is one element of each.
+ * --variant, --size, --threads, --link and their like take lists, because a grid is
+ * made of them; a single load is one element of each.
  */
 #ifndef SENDPATH_LOAD_OPTIONS_H
 #define SENDPATH_LOAD_OPTIONS_H
@@ -103,6 +103,8 @@ struct load_options {
 	size_t model_count;
 	unsigned int connections[LIST_MAX];
 	size_t connection_count;
+	bool links[LIST_MAX]; /* struct load's link */
+	size_t link_count;
 	size_t field_size; /* 0: not given */
 	bool variants_given;
 	bool sizes_given;
@@ -138,13 +140,16 @@ void load_options__init(struct load_options *o);
 int load_options__set(struct load_options *o, int key, const char *value, char *why, size_t room);
 int load_options__resolve(struct load_options *o, char *why, size_t room);
 
-/* The load for one cell of the grid. The indices are below the counts. */
+/* The load for one cell of the grid, on the first link. The indices are below the counts. */
 struct load load_options__cell(const struct load_options *o, size_t variant, size_t size,
 			       size_t threads);
 
 /* How many cells the grid has, and one of them: what varies first is what is compared. */
 size_t load_options__cells(const struct load_options *o);
 struct load load_options__nth(const struct load_options *o, size_t n);
+
+/* How many neighbours, from each multiple of it on, differ in the variant or server model alone. */
+size_t load_options__compared(const struct load_options *o);
 
 /* Why this load cannot be, though each of its options can; NULL: it can. */
 const char *load__impossible(const struct load *load, char *why, size_t room);

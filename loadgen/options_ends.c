@@ -7,12 +7,27 @@
 #include "loadgen/options_parts.h"
 #include "loadgen/peer.h"
 
-static int set_link(struct load_options *o, const char *value, struct refusal *r)
+static int add_link(struct load_options *o, const char *item, struct refusal *r)
 {
-	if (strcmp(value, "loopback") && strcmp(value, "veth"))
-		return refusal__say(r, "--link %s: give loopback or veth", value);
-	o->load.link = !strcmp(value, "veth");
+	if (strcmp(item, "loopback") && strcmp(item, "veth"))
+		return refusal__say(r, "--link %s: give loopback or veth", item);
+	o->links[o->link_count++] = !strcmp(item, "veth");
 	return 0;
+}
+
+static bool any_veth(const struct load_options *o)
+{
+	for (size_t i = 0; i < o->link_count; i++)
+		if (o->links[i])
+			return true;
+	return false;
+}
+
+void load_options__join(const struct load_options *o, struct load *load, size_t link)
+{
+	load->link = o->links[link];
+	if (load->link)
+		load->address = LINK_RECEIVER;
 }
 
 static int set_peer(struct load_options *o, const char *value, struct refusal *r)
@@ -64,23 +79,23 @@ int options__set_ends(struct load_options *o, int key, const char *value, struct
 	case LOAD_PEER:
 		return set_peer(o, value, r);
 	default:
-		return set_link(o, value, r);
+		return options__set_list(o, "--link", value, add_link, &o->link_count, r);
 	}
 }
 
 int options__resolve_ends(struct load_options *o, struct refusal *r)
 {
-	if (o->load.link && (o->address_given || o->load.peer || o->load.netns))
+	bool veth = any_veth(o);
+
+	if (veth && (o->address_given || o->load.peer || o->load.netns))
 		return refusal__say(
 			r, "--link veth has addresses of its own: leave --address, --netns "
 			   "and --peer out");
-	if (o->load.link && o->load.socket.device[0])
+	if (veth && o->load.socket.device[0])
 		return refusal__say(r,
 				    "--link veth has devices of its own: leave --socket device=%s "
 				    "out",
 				    o->load.socket.device);
-	if (o->load.link)
-		o->load.address = LINK_RECEIVER;
 	if (o->load.peer && (o->address_given || o->port_given || o->load.netns))
 		return refusal__say(r,
 				    "--peer %s says where the receiver is: leave --address, --port "

@@ -36,6 +36,9 @@ int options__set_serving(struct load_options *o, int key, const char *value, str
 int options__set_ends(struct load_options *o, int key, const char *value, struct refusal *r);
 int options__resolve_ends(struct load_options *o, struct refusal *r);
 
+/* Puts a load on one of the links. */
+void load_options__join(const struct load_options *o, struct load *load, size_t link);
+
 /* What goes together, and what does not: whose option a key is; all of them; each cell. */
 void options__note(struct load_options *o, int key);
 int options__check_workload(const struct load_options *o, struct refusal *r);

@@ -117,12 +117,17 @@ struct load load_options__serving_cell(const struct load_options *o, size_t mode
 
 const char *load__label(const struct load *load, char *text, size_t room)
 {
-	char size[UNITS_TEXT_MAX];
+	bool usual = load->fields == FIELDS_DEFAULT || load__fields(load) == 1;
+	char size[UNITS_TEXT_MAX], fields[32] = "";
 
+	if (!usual)
+		snprintf(fields, sizeof(fields), ", %u fields", load->fields);
 	if (load->workload == WORKLOAD_PROCINFO)
-		snprintf(text, room, "%s, %u connections", load->server_model, load->connections);
+		snprintf(text, room, "%s, %u connections%s", load->server_model, load->connections,
+			 load->link ? ", veth" : "");
 	else
-		snprintf(text, room, "%s %s x%u", load->variant,
-			 units__size_text(load->message_bytes, size), load->threads);
+		snprintf(text, room, "%s %s x%u%s%s", load->variant,
+			 units__size_text(load->message_bytes, size), load->threads, fields,
+			 load->link ? ", veth" : "");
 	return text;
 }

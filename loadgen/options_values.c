@@ -8,9 +8,8 @@
 #include "loadgen/send_ops.h"
 #include "loadgen/units.h"
 
-#define RCVLOWAT_BULK_MIN (512u << 10)
-#define RCVLOWAT_BULK_MAX (2u << 20)
-#define RCVLOWAT_MAX	  (1u << 30) /* an int for the kernel */
+#define RCVLOWAT_BULK (512 << 10)
+#define RCVLOWAT_MAX  (1u << 30) /* an int for the kernel */
 
 /* In flight unless it is said: so many bytes, in no fewer and no more messages than these. */
 #define INFLIGHT_BYTES (1u << 20)
@@ -33,6 +32,7 @@ void load_options__init(struct load_options *o)
 		.model_count = 1,
 		.connections = {10, 50, 100},
 		.connection_count = 3,
+		.link_count = 1,
 		.load =
 			{
 				.fields = FIELDS_DEFAULT,
@@ -256,43 +256,59 @@ struct load load_options__cell(const struct load_options *o, size_t variant, siz
 	load.threads = o->threads[threads];
 	if (o->field_size)
 		load.fields = (unsigned int)(load.message_bytes / o->field_size);
+	load_options__join(o, &load, 0);
 	if (!load.inflight)
 		load.inflight = default_inflight(load.message_bytes);
 	load_options__fit(&load);
 	return load;
 }
 
-size_t load_options__cells(const struct load_options *o)
+size_t load_options__compared(const struct load_options *o)
+{
+	return o->load.workload == WORKLOAD_PROCINFO ? o->model_count : o->variant_count;
+}
+
+static size_t cells_of_a_link(const struct load_options *o)
 {
 	if (o->load.workload == WORKLOAD_PROCINFO)
 		return o->model_count * o->connection_count;
 	return o->variant_count * o->size_count * o->thread_count;
 }
 
+size_t load_options__cells(const struct load_options *o)
+{
+	return cells_of_a_link(o) * o->link_count;
+}
+
 struct load load_options__nth(const struct load_options *o, size_t n)
 {
+	size_t link = n / cells_of_a_link(o);
+	struct load load;
+
+	n %= cells_of_a_link(o);
 	if (o->load.workload == WORKLOAD_PROCINFO)
-		return load_options__serving_cell(o, n % o->model_count, n / o->model_count);
-	return load_options__cell(o, n % o->variant_count, n / o->variant_count / o->thread_count,
-				  n / o->variant_count % o->thread_count);
+		load = load_options__serving_cell(o, n % o->model_count, n / o->model_count);
+	else
+		load = load_options__cell(o, n % o->variant_count,
+					  n / o->variant_count / o->thread_count,
+					  n / o->variant_count % o->thread_count);
+	load_options__join(o, &load, link);
+	return load;
 }
 
 int load__rcvlowat(const struct load *load)
 {
 	const struct send_ops *ops = variants__find(load->variant);
-	size_t bulk = 2 * load->message_bytes;
 	size_t quarter = load->inflight * load->message_bytes / 4;
 
 	if (load->rcvlowat)
 		return (int)load->rcvlowat;
 	if (load->workload == WORKLOAD_REQUEST)
 		return 1; /* the last byte is what is waited for */
-	if (bulk < RCVLOWAT_BULK_MIN)
-		bulk = RCVLOWAT_BULK_MIN;
-	if (bulk > RCVLOWAT_BULK_MAX)
-		bulk = RCVLOWAT_BULK_MAX;
+	if (load->message_bytes >= RCVLOWAT_BULK)
+		return 1; /* waking costs little beside such a message: it is read while it comes */
 	if (!ops || !(ops->flags & SEND_SHARES))
-		return (int)bulk;
+		return RCVLOWAT_BULK;
 	/*
 	 * The sender waits for completions, these for an acknowledgement, and a segment that
 	 * is not full for the one before it (Nagle): a receiver that waits for more than
@@ -300,5 +316,5 @@ int load__rcvlowat(const struct load *load)
 	 */
 	if (quarter < SEGMENT_MAX)
 		return 1;
-	return (int)(quarter < bulk ? quarter : bulk);
+	return quarter < RCVLOWAT_BULK ? (int)quarter : RCVLOWAT_BULK;
 }

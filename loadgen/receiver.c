@@ -55,6 +55,7 @@ int receiver__start(struct receiver **receiver, struct listener *l, struct slot 
 		.picker = dataset__picker(load),
 		.verify = load->verify,
 		.asks = load->workload == WORKLOAD_REQUEST,
+		.marks = load__rcvlowat(load) > 1,
 	};
 	struct receiver *r = calloc(1, sizeof(*r));
 	int pair[2], err;

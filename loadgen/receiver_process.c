@@ -13,11 +13,14 @@
 #include "loadgen/sender.h"
 
 /*
- * Large enough that a system call costs little beside the copy, small enough
- * that what is copied stays near, and that the window opens again soon: of 64K
- * to 1M, the fastest for large messages, and no slower for small ones.
+ * A message's size, within bounds: large enough that a system call costs little beside
+ * the copy, and that what comes during one is taken by it; small enough that what is
+ * copied stays near, and that the window opens again soon. Those of many connections
+ * together are bounded, too: 64 KiB each is what is left to the most that there may be.
  */
-#define BUFFER_BYTES	  (64u << 10)
+#define BUFFER_MIN	  (512u << 10)
+#define BUFFER_MAX	  (1u << 20)
+#define BUFFERS_MAX	  (64u << 20)
 #define ACCEPT_TIMEOUT_MS 5000
 
 struct connection {
@@ -25,23 +28,38 @@ struct connection {
 	int fd;
 	struct slot *slot;
 	char *buffer;
+	size_t room;
+	bool empty; /* nothing waits, as far as is known */
 };
+
+static ssize_t receive_any(struct connection *c)
+{
+	ssize_t n;
+
+	do
+		n = recv(c->fd, c->buffer, c->room, 0);
+	while (n < 0 && errno == EINTR);
+	return n;
+}
 
 /*
  * A blocking recv() would keep to the mark that stood when it began; poll() hears
- * of a new one.
+ * of a new one. What came less than asked for was all there was.
  */
 static ssize_t receive_some(struct connection *c)
 {
 	struct pollfd p = {.fd = c->fd, .events = POLLIN};
 	ssize_t n;
 
+	if (!c->process->marks)
+		return receive_any(c);
 	for (;;) {
-		n = recv(c->fd, c->buffer, BUFFER_BYTES, MSG_DONTWAIT);
+		if (c->empty && poll(&p, 1, -1) < 0 && errno != EINTR)
+			return -1;
+		n = recv(c->fd, c->buffer, c->room, MSG_DONTWAIT);
+		c->empty = n != (ssize_t)c->room;
 		if (n >= 0 || (errno != EAGAIN && errno != EINTR))
 			return n;
-		if (errno == EAGAIN && poll(&p, 1, -1) < 0 && errno != EINTR)
-			return -1;
 	}
 }
 
@@ -140,6 +158,17 @@ static void *receive_verify(void *arg)
 	return NULL;
 }
 
+static size_t room(const struct receiver_process *p)
+{
+	size_t share = BUFFERS_MAX / p->slot_count, wanted = p->message_bytes;
+
+	if (wanted < BUFFER_MIN)
+		wanted = BUFFER_MIN;
+	if (wanted > BUFFER_MAX)
+		wanted = BUFFER_MAX;
+	return wanted < share ? wanted : share;
+}
+
 static int start_thread(const struct receiver_process *p, int fd, struct slot *slot)
 {
 	struct connection *c = calloc(1, sizeof(*c));
@@ -156,7 +185,8 @@ static int start_thread(const struct receiver_process *p, int fd, struct slot *s
 	c->fd = fd;
 	c->slot = slot;
 	atomic_store(&slot->socket, fd);
-	if (posix_memalign((void **)&c->buffer, 4096, BUFFER_BYTES))
+	c->room = room(p);
+	if (posix_memalign((void **)&c->buffer, 4096, c->room))
 		goto fail;
 	pthread_attr_init(&detached);
 	pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);

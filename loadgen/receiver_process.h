@@ -41,7 +41,8 @@ struct receiver_process {
 	size_t message_bytes;
 	struct picker picker;
 	bool verify;
-	bool asks; /* for each message (requests.h) */
+	bool asks;  /* for each message (requests.h) */
+	bool marks; /* RECEIVER_MARK may come */
 };
 
 /*

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The kernel sends from our memory, which stays untouched until it says that it
- * is done: a pool of messages takes turns, and the next one waits for its
- * completion. The error queue is read only when that is needed, because many
- * completions merge into one notification meanwhile.
+ * is done: a pool of messages takes turns, and what is sent next is one that is
+ * free. The error queue is read when none is, and once for so many bytes: many
+ * completions merge into one notification meanwhile, but what was freed long ago
+ * has left the cache.
  */
 #include <errno.h>
 #include <poll.h>
@@ -19,13 +20,16 @@
 
 #define SECOND_NS	    1000000000ULL
 #define SETTLE_NS	    (10 * SECOND_NS)
+#define HARVEST_BYTES	    (64u << 10)
 #define REFUSAL_PATIENCE_NS SECOND_NS /* while other threads may hold what is short */
 
 struct zerocopy {
 	struct ledger *ledger;
 	struct pool pool;
+	size_t unread;	  /* bytes sent since the error queue was read */
 	uint32_t depth;	  /* sends in flight at most, where messages do not bound them */
-	bool reuse_early; /* messages are written to before their completion */
+	bool reuse_early; /* one message is written to before its completion; */
+	uint32_t early;	  /* it is never free */
 };
 
 static void teardown(struct sender *s)
@@ -63,6 +67,8 @@ static int setup(struct sender *s, const struct load *load)
 	z->depth = load->inflight;
 	z->ledger = ledger__create(load->inflight, 0);
 	err = z->ledger ? pool__create(&z->pool, s, load, pool__depth(load)) : -ENOMEM;
+	if (!err && z->reuse_early)
+		z->early = ledger__take(z->ledger);
 	if (err)
 		teardown(s);
 	return err;
@@ -158,7 +164,7 @@ static int relieve(struct sender *s, uint64_t *refused_since)
 	return 0;
 }
 
-static int send_message(struct sender *s, struct message *m)
+static int send_message(struct sender *s, struct message *m, uint32_t message)
 {
 	struct zerocopy *z = s->state;
 	struct iovec *iov = m->fields;
@@ -172,7 +178,7 @@ static int send_message(struct sender *s, struct message *m)
 
 		s->sent.zerocopy.requests++;
 		if (n >= 0) {
-			ledger__sent(z->ledger, z->pool.turn);
+			ledger__sent(z->ledger, message);
 			done += (size_t)n;
 			if (done == m->bytes)
 				return 0;
@@ -189,28 +195,51 @@ static int send_message(struct sender *s, struct message *m)
 	}
 }
 
-/* May the next message be written to, and be sent? */
-static always_inline bool must_wait(const struct zerocopy *z)
+/* What the error queue has to say by now; what it has not, later. */
+static int harvest(struct sender *s)
 {
-	if (z->reuse_early)
-		return ledger__in_flight(z->ledger) >= z->depth;
-	return ledger__busy(z->ledger, z->pool.turn) || !ledger__has_room(z->ledger);
+	struct zerocopy *z = s->state;
+	struct completion c;
+	int n = errqueue__read(s->fd, &c);
+
+	z->unread = 0;
+	return n > 0 ? take(s, &c) : n;
+}
+
+/* The message to send next, or LEDGER_NONE before something completed. */
+static uint32_t next(struct zerocopy *z)
+{
+	if (!z->reuse_early)
+		return ledger__has_room(z->ledger) ? ledger__take(z->ledger) : LEDGER_NONE;
+	return ledger__in_flight(z->ledger) < z->depth ? z->early : LEDGER_NONE;
+}
+
+static int choose(struct sender *s, uint32_t *message)
+{
+	struct zerocopy *z = s->state;
+	int err = z->unread >= HARVEST_BYTES ? harvest(s) : 0;
+
+	while (!err && (*message = next(z)) == LEDGER_NONE)
+		err = await_one(s, 0);
+	return err;
 }
 
 static always_inline int send_one(struct sender *s, enum send_mode mode)
 {
 	struct zerocopy *z = s->state;
-	struct message *m = pool__next(&z->pool);
-	int err = 0;
+	struct message *m;
+	uint32_t message;
+	int err;
 
-	while (must_wait(z)) {
-		err = await_one(s, 0);
-		if (err)
-			return err;
-	}
+	err = choose(s, &message);
+	if (err)
+		return err;
+	m = &z->pool.messages[message];
 	prepare(s, m, mode);
-	err = send_message(s, m);
-	pool__advance(&z->pool);
+	err = send_message(s, m, message);
+	z->unread += m->bytes;
+	if (!z->reuse_early)
+		ledger__release(z->ledger, message);
 	return err;
 }
 

@@ -124,6 +124,7 @@ struct session *session__create(int fd, const struct wire_hello *h, uint32_t id)
 		.random = h->flags & WIRE_RANDOM,
 	};
 	s->process.verify = h->flags & WIRE_VERIFY;
+	s->process.marks = true; /* whether any come, the greeting does not say */
 	s->taken = calloc(h->slot, sizeof(*s->taken));
 	if (!s->process.slots || !s->taken) {
 		slot__unmap(s->process.slots, h->slot);

@@ -29,6 +29,10 @@ int tcp_state__read(int fd, struct tcp_state *s)
 		.rtt_min_us = i.tcpi_min_rtt,
 		.mss = i.tcpi_snd_mss,
 	};
+	length = sizeof(s->congestion);
+	if (getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, s->congestion, &length))
+		s->congestion[0] = 0;
+	s->congestion[sizeof(s->congestion) - 1] = 0;
 	return 0;
 }
 
@@ -59,6 +63,8 @@ void tcp_sockets__add(struct tcp_sockets *all, const struct tcp_state *before,
 	extend(&all->rtt_min_us, &unused, after->rtt_min_us, all->count);
 	all->cwnd_sum += after->cwnd;
 	all->rtt_sum_us += after->rtt_us;
+	if (!all->count)
+		memcpy(all->congestion, after->congestion, sizeof(all->congestion));
 	all->count++;
 }
 
@@ -90,5 +96,7 @@ struct json_object *tcp_sockets__json(const struct tcp_sockets *all)
 	add(o, "rtt_max_us", all->rtt_max_us);
 	add(o, "mss_min", all->mss_min);
 	add(o, "mss_max", all->mss_max);
+	json_object_object_add(o, "congestion",
+			       all->congestion[0] ? json_object_new_string(all->congestion) : NULL);
 	return o;
 }

@@ -17,6 +17,7 @@ struct tcp_state {
 		send_buffer_us; /* time with data under way; held back by */
 	uint32_t cwnd;		/* segments */
 	uint32_t rtt_us, rtt_min_us, mss;
+	char congestion[16]; /* name of its congestion control; "": unknown */
 };
 
 /* Over sockets: sums of the differences, extremes of the states. */
@@ -25,6 +26,7 @@ struct tcp_sockets {
 	struct tcp_state sum; /* of its counters alone */
 	uint32_t cwnd_min, cwnd_max, rtt_max_us, rtt_min_us, mss_min, mss_max;
 	uint64_t cwnd_sum, rtt_sum_us;
+	char congestion[16]; /* of the first: all were made alike */
 };
 
 /* 0 or -errno. What an older kernel does not tell is 0. */

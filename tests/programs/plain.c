@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The loop that a reader of the kernel's page on MSG_ZEROCOPY writes: send one buffer
+ * The loop that a reader of the kernel's page on MSG_ZEROCOPY writes: send a buffer
  * again and again, and after each send take what stands in the error queue. Over
  * loopback, to a receiver of its own; says as JSON how fast data came in.
  *
- *   plain --size BYTES --threads N --seconds T --warmup T [--pin]
+ * Several buffers take turns, whether they are complete or not: nothing is written to
+ * them. One alone stays in the cache.
+ *
+ *   plain --size BYTES --threads N --seconds T --warmup T
+ *         [--buffers N] [--congestion NAME] [--pin]
  */
 #include "common.h"
 
@@ -26,8 +30,9 @@
 #define THREADS_MAX  64
 
 struct config {
-	unsigned long size, threads;
-	bool pin; /* the sender to CPU 0, the receiver to CPU 1 */
+	unsigned long size, threads, buffers;
+	const char *congestion; /* NULL: as the system is set to */
+	bool pin;		/* the sender to CPU 0, the receiver to CPU 1 */
 	double seconds, warmup;
 };
 
@@ -36,7 +41,8 @@ struct shared {
 	_Alignas(128) atomic_ulong received[THREADS_MAX][16]; /* a line of the cache each */
 };
 
-static struct config config = {.size = 64 << 10, .threads = 1, .seconds = 1, .warmup = 1};
+static struct config config = {
+	.size = 64 << 10, .threads = 1, .buffers = 1, .seconds = 1, .warmup = 1};
 static struct shared *shared;
 static atomic_bool stopped;
 static unsigned short port;
@@ -56,18 +62,44 @@ static bool take_completions(int fd)
 	return any;
 }
 
-static void send_until_stopped(int fd, const char *buffer)
+static void send_until_stopped(int fd, char *const *buffers)
 {
 	struct pollfd wait = {.fd = fd};
+	unsigned long turn = 0;
 
 	while (!atomic_load_explicit(&stopped, memory_order_relaxed)) {
-		if (send(fd, buffer, config.size, MSG_ZEROCOPY | MSG_NOSIGNAL) >= 0)
+		if (send(fd, buffers[turn], config.size, MSG_ZEROCOPY | MSG_NOSIGNAL) >= 0) {
 			take_completions(fd);
-		else if (errno != ENOBUFS)
+			turn = turn + 1 < config.buffers ? turn + 1 : 0;
+		} else if (errno != ENOBUFS) {
 			die("send");
-		else if (!take_completions(fd) && poll(&wait, 1, 100) < 0)
+		} else if (!take_completions(fd) && poll(&wait, 1, 100) < 0) {
 			die("poll");
+		}
 	}
+}
+
+static char **make_buffers(void)
+{
+	char **buffers = calloc(config.buffers, sizeof(*buffers));
+	unsigned long i;
+
+	for (i = 0; buffers && i < config.buffers; i++) {
+		buffers[i] = malloc(config.size);
+		if (!buffers[i])
+			return NULL;
+		memset(buffers[i], 'p', config.size);
+	}
+	return buffers;
+}
+
+static void free_buffers(char **buffers)
+{
+	unsigned long i;
+
+	for (i = 0; i < config.buffers; i++)
+		free(buffers[i]);
+	free(buffers);
 }
 
 static void *sender(void *unused)
@@ -75,16 +107,17 @@ static void *sender(void *unused)
 	struct sockaddr_storage to;
 	socklen_t length = endpoint("127.0.0.1", port, &to);
 	int one = 1, fd = socket(AF_INET, SOCK_STREAM, 0);
-	char *buffer = malloc(config.size);
+	char **buffers = make_buffers();
 
 	(void)unused;
-	if (fd < 0 || !buffer || setsockopt(fd, SOL_SOCKET, SO_ZEROCOPY, &one, sizeof(one)) ||
+	if (fd < 0 || !buffers || setsockopt(fd, SOL_SOCKET, SO_ZEROCOPY, &one, sizeof(one)) ||
+	    (config.congestion && setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, config.congestion,
+					     (socklen_t)strlen(config.congestion))) ||
 	    connect(fd, (struct sockaddr *)&to, length))
 		die("connecting");
-	memset(buffer, 'p', config.size);
-	send_until_stopped(fd, buffer);
+	send_until_stopped(fd, buffers);
 	close(fd);
-	free(buffer);
+	free_buffers(buffers);
 	return NULL;
 }
 
@@ -222,6 +255,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'w':
 		config.warmup = duration(state, arg);
 		return 0;
+	case 'b':
+		config.buffers = number(state, arg, 4096);
+		return 0;
+	case 'c':
+		config.congestion = arg;
+		return 0;
 	case 'p':
 		config.pin = true;
 		return 0;
@@ -237,6 +276,8 @@ int main(int argc, char **argv)
 		{"threads", 't', "N", 0, "a connection each (1)", 0},
 		{"seconds", 'd', "T", 0, "measured (1)", 0},
 		{"warmup", 'w', "T", 0, "before (1)", 0},
+		{"buffers", 'b', "N", 0, "that take turns, of a thread (1)", 0},
+		{"congestion", 'c', "NAME", 0, "TCP congestion control (the system's)", 0},
 		{"pin", 'p', NULL, 0, "the ends to CPUs 0 and 1", 0},
 		{0},
 	};

@@ -164,7 +164,11 @@ static void protocol_counters_are_differences(void **state)
 
 static void sockets_are_summed_and_bounded(void **state)
 {
-	struct tcp_state none = {0}, a = {.retransmits = 3, .cwnd = 10, .rtt_us = 50, .mss = 1460};
+	struct tcp_state none = {0}, a = {.retransmits = 3,
+					  .cwnd = 10,
+					  .rtt_us = 50,
+					  .mss = 1460,
+					  .congestion = "reno"};
 	struct tcp_state b = {.retransmits = 5, .cwnd = 4, .rtt_us = 20, .mss = 536};
 	struct tcp_sockets all = {0};
 
@@ -178,6 +182,7 @@ static void sockets_are_summed_and_bounded(void **state)
 	assert_int_equal(all.cwnd_max, 10);
 	assert_int_equal(all.rtt_max_us, 50);
 	assert_int_equal(all.mss_min, 536);
+	assert_string_equal(all.congestion, "reno");
 }
 
 int main(void)

@@ -18,22 +18,39 @@
 #include "loadgen/ledger.h"
 #include "loadgen/send_ops.h"
 
-static void a_message_is_busy_until_all_its_sends_are_complete(void **state)
+static void a_message_is_free_when_all_its_sends_are_complete(void **state)
 {
-	struct ledger *l = ledger__create(4, 0);
+	struct ledger *l = ledger__create(2, 0);
 
 	(void)state;
+	assert_int_equal(ledger__take(l), 0);
 	ledger__sent(l, 0);
-	ledger__sent(l, 0);
-	ledger__sent(l, 1);
-	assert_true(ledger__busy(l, 0));
-	assert_false(ledger__busy(l, 2));
 	assert_int_equal(ledger__complete(l, 0, 0), 0);
-	assert_true(ledger__busy(l, 0));
-	assert_int_equal(ledger__complete(l, 1, 2), 0);
-	assert_false(ledger__busy(l, 0));
-	assert_false(ledger__busy(l, 1));
+	assert_int_equal(ledger__take(l), 1); /* 0 is not, as the rest of it is yet to be sent */
+	ledger__release(l, 1);
+	ledger__sent(l, 0);
+	ledger__release(l, 0);
+	assert_int_equal(ledger__take(l), 1);
+	assert_int_equal(ledger__take(l), LEDGER_NONE);
+	assert_int_equal(ledger__complete(l, 1, 1), 0);
+	assert_int_equal(ledger__take(l), 0);
 	assert_int_equal(ledger__in_flight(l), 0);
+	ledger__destroy(l);
+}
+
+static void what_was_freed_last_comes_first(void **state)
+{
+	struct ledger *l = ledger__create(8, 0);
+
+	(void)state;
+	for (uint32_t m = 0; m < 3; m++) {
+		assert_int_equal(ledger__take(l), m);
+		ledger__sent(l, m);
+		ledger__release(l, m);
+	}
+	assert_int_equal(ledger__complete(l, 1, 1), 0);
+	assert_int_equal(ledger__take(l), 1);
+	assert_int_equal(ledger__take(l), 3);
 	ledger__destroy(l);
 }
 
@@ -42,11 +59,15 @@ static void numbers_wrap_and_come_out_of_order(void **state)
 	struct ledger *l = ledger__create(8, UINT32_MAX - 2);
 
 	(void)state;
-	for (uint32_t m = 0; m < 8; m++)
+	for (uint32_t m = 0; m < 8; m++) {
+		assert_int_equal(ledger__take(l), m);
 		ledger__sent(l, m);
+		ledger__release(l, m);
+	}
 	assert_int_equal(ledger__complete(l, 3, 4), 0); /* the last two first */
-	assert_true(ledger__busy(l, 5));
-	assert_false(ledger__busy(l, 6));
+	assert_int_equal(ledger__take(l), 7);
+	assert_int_equal(ledger__take(l), 6);
+	assert_int_equal(ledger__take(l), LEDGER_NONE);
 	assert_int_equal(ledger__complete(l, UINT32_MAX - 2, 2), 0); /* six, across the wrap */
 	assert_int_equal(ledger__in_flight(l), 0);
 	ledger__destroy(l);
@@ -58,6 +79,8 @@ static void completions_of_what_was_not_sent_are_refused(void **state)
 
 	(void)state;
 	assert_int_equal(ledger__complete(l, 10, 10), -EPROTO);
+	assert_int_equal(ledger__take(l), 0);
+	assert_int_equal(ledger__take(l), 1);
 	ledger__sent(l, 0);
 	ledger__sent(l, 1);
 	assert_int_equal(ledger__complete(l, 9, 10), -EPROTO);
@@ -75,6 +98,7 @@ static void a_full_ledger_says_so(void **state)
 	uint32_t sent = 0;
 
 	(void)state;
+	assert_int_equal(ledger__take(l), 0);
 	while (ledger__has_room(l)) {
 		ledger__sent(l, 0);
 		sent++;
@@ -146,7 +170,8 @@ static void every_variant_is_complete(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_message_is_busy_until_all_its_sends_are_complete),
+		cmocka_unit_test(a_message_is_free_when_all_its_sends_are_complete),
+		cmocka_unit_test(what_was_freed_last_comes_first),
 		cmocka_unit_test(numbers_wrap_and_come_out_of_order),
 		cmocka_unit_test(completions_of_what_was_not_sent_are_refused),
 		cmocka_unit_test(a_full_ledger_says_so),
