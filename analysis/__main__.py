@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""The command line: python -m analysis COMMAND, which ./analyze COMMAND hands over to.
+
+Exit status: 0 done, 1 failed, 2 wrong usage, 3 this system cannot; a command may have more.
+Whatever is wrong is told in one line on standard error, never by a traceback.
+"""
+
+import argparse
+import importlib
+import os
+import pathlib
+import sys
+
+from analysis.commands import COMMANDS
+from analysis.faults import SYSTEM, USAGE, Fault
+from analysis.notes import say
+
+
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line, as the rest of the program does."""
+
+    def error(self, message):
+        say(f"{message} ({self.prog} --help)")
+        sys.exit(USAGE)
+
+
+def how_to_install():
+    """In the source tree, and where the program was installed."""
+    here = pathlib.Path(__file__).resolve().parent
+    if (here.parent / "Makefile").exists():
+        return "run make analysis"
+    return (f"python3 -m venv {here}/.venv && {here}/.venv/bin/pip install --require-hashes "
+            f"-r {here}/requirements.txt")
+
+
+def load_command(command):
+    try:
+        return importlib.import_module(command.module)
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("analysis"):
+            raise
+        raise Fault(f"{command.name} needs Python's {error.name}: {how_to_install()}",
+                    SYSTEM) from None
+
+
+def parse(arguments):
+    """The command's module and its options."""
+    overview = Parser(prog="analyze", add_help=False)
+    overview.add_argument("command", choices=[c.name for c in COMMANDS])
+    name = overview.parse_args(arguments[:1]).command
+    command = next(c for c in COMMANDS if c.name == name)
+    module = load_command(command)
+    parser = Parser(prog=f"analyze {name}", description=module.DESCRIPTION, allow_abbrev=False)
+    module.add_arguments(parser)
+    return module, parser.parse_args(arguments[1:])
+
+
+def main(arguments):
+    try:
+        module, options = parse(arguments)
+        status = module.run(options)
+        sys.stdout.flush()
+        return status
+    except Fault as fault:
+        say(str(fault))
+        return fault.status
+    except BrokenPipeError:
+        # Who read our output has gone; the interpreter would complain once more at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""analyze compare: two result sets, what changed between them and whether it matters."""
+
+import json
+import sys
+
+from analysis import compare, compare_text, table, zerocopy_text
+from analysis.faults import FAILED, USAGE, Fault, why
+from analysis.notes import clean, say
+
+DESCRIPTION = """Compares the runs of B with those of A, load by load: says which settings
+changed (kernel, CPU, device and others) and which figures differ, with intervals. A difference
+counts where it is sure, after correction for all the comparisons made, and not smaller than the
+threshold. Exit status: 0 nothing is worse in B, 4 something is, 5 with --strict something
+cannot be told; 1 failed, 2 wrong usage."""
+
+REGRESSION, UNKNOWN = 4, 5
+
+
+def share(text):
+    value = float(text.removesuffix("%")) / 100
+    if not 0 < value <= 10:
+        raise ValueError
+    return value
+
+
+def add_arguments(parser):
+    parser.add_argument("a", metavar="A", help="file or folder of run records, or a table")
+    parser.add_argument("b", metavar="B", help="another")
+    parser.add_argument("--threshold", type=share, default=0.05, metavar="PERCENT",
+                        help="the least difference that matters (default 5)")
+    parser.add_argument("--metric", action="append", metavar="NAME",
+                        choices=[metric.column for metric in compare.METRICS],
+                        help="only this column of the table (repeatable): %(choices)s")
+    parser.add_argument("--strict", action="store_true",
+                        help="status 5 if nothing is worse but something cannot be told")
+    parser.add_argument("--all", action="store_true", help="list every comparison")
+    parser.add_argument("--json", metavar="FILE",
+                        help="write it for programs (- for standard output, instead of text)")
+
+
+def run(options):
+    sets = [table.load_some([path]) for path in (options.a, options.b)]
+    for loaded in sets:
+        for note in loaded.notes():
+            say(note)
+    metrics = [m for m in compare.METRICS if not options.metric or m.column in options.metric]
+    found = compare.compare(*(loaded.frame for loaded in sets), options.threshold, metrics)
+    if not found.differences:
+        raise Fault(f"{options.a} and {options.b} have no load in common: nothing is compared",
+                    FAILED)
+    more = zerocopy_text.sides(sets[0].frame, sets[1].frame)
+    heads = [compare_text.describe(name, path, loaded.frame) for name, path, loaded in
+             zip("AB", (options.a, options.b), sets)]
+    report(found, options, heads, more)
+    return status(found, options.strict)
+
+
+def report(found, options, heads, more):
+    if options.json != "-":
+        text = "\n".join(heads) + "\n\n" + compare_text.text(found, options.all, more)
+        sys.stdout.write("".join(clean(line) + "\n" for line in text.splitlines()))
+    if not options.json:
+        return
+    written = json.dumps(compare_text.as_json(found)) + "\n"
+    if options.json == "-":
+        sys.stdout.write(written)
+        return
+    try:
+        with open(options.json, "w", encoding="utf-8") as file:
+            file.write(written)
+    except OSError as error:
+        raise Fault(f"{options.json}: cannot be written: {why(error)}", USAGE) from None
+
+
+def status(found, strict):
+    if found.of(compare.WORSE):
+        return REGRESSION
+    return UNKNOWN if strict and found.of(compare.UNSURE) else 0

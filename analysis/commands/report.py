@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""analyze report: what run records answer, as one HTML file and Markdown with their figures."""
+
+import pathlib
+
+from analysis import table
+from analysis.details import Collector
+from analysis.faults import USAGE, Fault
+from analysis.figures.base import Data
+from analysis.figures.save import FORMATS
+from analysis.notes import clean, say
+from analysis.records import Problem
+from analysis.report import plans, text
+from analysis.report.build import build
+from analysis.report.write import write
+
+DESCRIPTION = """Answers questions from run records, in sentences, with figures, intervals and
+what the data do not show: report.html, which holds all it needs, report.md, and figures/.
+Takes what analyze table takes; histograms and hooks are in records only. docs/report.md tells
+how to read it."""
+
+
+def add_arguments(parser):
+    parser.add_argument("paths", nargs="+", metavar="PATH", help="file or folder of run records")
+    parser.add_argument("--out", metavar="DIR", help="write there (default: the folder report in "
+                        "the first PATH, or beside it)")
+    parser.add_argument("--figures", metavar="LIST", default="svg,png,html",
+                        help="formats of the figures (default %(default)s)")
+    parser.add_argument("--title", default="How sends compare", help="the report's title")
+
+
+def formats(text: str) -> list[str]:
+    """Of a comma-separated list. Raises Fault for one that is not known."""
+    names = [name for name in text.split(",") if name]
+    for name in names:
+        if name not in FORMATS:
+            raise Fault(f"--figures {name}: not one of {', '.join(FORMATS)}", USAGE)
+    return names
+
+
+def default_folder(path: str) -> pathlib.Path:
+    place = pathlib.Path(path)
+    return (place if place.is_dir() else place.parent) / "report"
+
+
+def run(options):
+    wanted = formats(options.figures)
+    folder = pathlib.Path(options.out) if options.out else default_folder(options.paths[0])
+    problems: list[Problem] = []
+    collector = Collector(problems)
+    loaded = table.load_some(options.paths, problems, collector.watch)
+    planned = plans.read(options.paths, problems)
+    if len(planned) < len(options.paths):
+        planned = []
+    notes = loaded.notes()
+    for note in notes:
+        say(note)
+    data = Data(loaded.frame, collector.details())
+    report = build(data, options.title, notes, options.paths, planned)
+    pages = write(report, folder, wanted)
+    for section in report.sections:
+        print(f"{section.question.title}\n  {clean(section.answer.short)}")
+    print(f"\n{text.plural(len(report.pictures), 'figure')}; "
+          f"{', '.join(clean(str(page)) for page in pages)}")
+    return 0

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""analyze table: run records as one tidy table."""
+
+import sys
+
+from analysis import summary_text, table
+from analysis.columns import COLUMNS, REAL, WHOLE
+from analysis.faults import USAGE, Fault
+from analysis.notes import clean, say
+
+DESCRIPTION = """Makes one table of run records, a row a run: of files, and of all .jsonl,
+.ndjson and .json files in folders, so that several machines' folders become one data set.
+Tables written with --parquet are taken too. docs/table.md describes the columns. Without
+--csv, --parquet and --summary the table goes to standard output, as CSV."""
+
+
+def add_arguments(parser):
+    parser.add_argument("paths", nargs="+", metavar="PATH", help="file or folder of run records")
+    parser.add_argument("--csv", metavar="FILE", help="write CSV (- for standard output)")
+    parser.add_argument("--parquet", metavar="FILE", help="write Parquet")
+    parser.add_argument("--summary", action="store_true", help="show the median of a column for "
+                        "every cell, with its interval, instead of the table")
+    parser.add_argument("--column", metavar="NAME", default="throughput_bps",
+                        help="which column (default %(default)s)")
+
+
+def check(column):
+    """Raises Fault for what has no median."""
+    numbers = [c.name for c in COLUMNS if c.kind in (WHOLE, REAL)]
+    if column not in numbers:
+        raise Fault(f"--column {column}: not a column of numbers (docs/table.md lists them)",
+                    USAGE)
+
+
+def run(options):
+    check(options.column)
+    loaded = table.load_some(options.paths)
+    for note in loaded.notes():
+        say(note)
+    if options.parquet:
+        table.write_parquet(loaded.frame, options.parquet)
+    if options.csv and options.csv != "-":
+        table.write_csv(loaded.frame, options.csv)
+    if options.summary:
+        sys.stdout.write("".join(clean(line) + "\n" for line in summary_text.text(
+            loaded.frame, options.column).splitlines()))
+    if options.csv == "-" or not (options.csv or options.parquet or options.summary):
+        sys.stdout.write(table.csv(loaded.frame))
+    return 0

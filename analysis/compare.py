@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Two result sets: what changed between them, and does it matter? Pure.
+
+Runs of the two are not paired: they were made at other times or on other machines. Cells are
+matched by the load alone, because a machine or a kernel may be what is compared. A difference
+matters when it is sure (stats/decision.py) and at least as large as the threshold.
+"""
+
+import dataclasses
+
+import numpy as np
+import polars as pl
+
+from analysis import summary
+from analysis.stats import decision
+from analysis.stats.interval import (Estimate, difference_of_medians, median,
+                                     ratio_of_medians)
+
+WORSE, BETTER, SAME, SMALL, UNSURE = (
+    "worse", "better", "no difference that matters", "a difference too small to matter",
+    "cannot tell")
+# What may differ between two sets and is told.
+SETTINGS = ("host", "kernel", "arch", "cpus", "cpu_model", "virtual", "debug_kernel", "governor",
+            "pmu", "tier", "tool_version", "device", "peer", "rcvlowat_bytes", "pinned",
+            "message_span", "send_span", "memory_source", "warnings")
+# What makes two cells the same load. Devices have other names on other machines.
+CELL = [column for column in summary.LOAD if column not in ("device", "peer", "pinned")
+        ] + summary.WAYS
+# Where each set has one of these only, they are settings too: loopback against a network.
+EITHER = ("link", "address_family", "socket_options", "memory_options", "duration_s")
+
+
+@dataclasses.dataclass(frozen=True)
+class Metric:
+    """better: +1 more is better, -1 less is. span: the column that must be equal for two values
+    to mean the same; None where there is none. share: values are shares, 0 among them, and are
+    compared by their difference, not their ratio."""
+    column: str
+    words: str
+    better: int
+    span: str | None = None
+    share: bool = False
+
+    @property
+    def none(self) -> float:
+        """What no difference is."""
+        return 0.0 if self.share else 1.0
+
+
+METRICS = (
+    Metric("throughput_bps", "throughput", +1),
+    Metric("answers_per_s", "answers a second", +1),
+    Metric("message_p99_ns", "99th percentile of a message's time", -1, "message_span"),
+    Metric("sender_cpu_s_per_gib", "sender's CPU time a GiB", -1),
+    Metric("memory_bytes_per_byte", "memory bytes for a byte sent", -1, "memory_source"),
+    Metric("fallback_rate", "zero-copy sends copied", -1, share=True),
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Change:
+    """A setting that has other values in B than in A, for the loads that both have."""
+    setting: str
+    a: tuple
+    b: tuple
+
+
+@dataclasses.dataclass(frozen=True)
+class Difference:
+    """One metric of one cell: medians of A and B; change, B / A or of shares B - A; p (raw and
+    corrected for all of them); a verdict, and how many more repeats might settle it (None:
+    nothing to settle, or none would); shares of zero-copy sends that were copied."""
+    cell: dict
+    metric: Metric
+    a: Estimate
+    b: Estimate
+    change: Estimate
+    p: float
+    p_corrected: float
+    verdict: str
+    more_repeats: int | None
+    fallback: tuple[float | None, float | None]
+
+
+@dataclasses.dataclass(frozen=True)
+class Comparison:
+    """only_a, only_b: cells that the other lacks. tests: how many were corrected together.
+    failed: runs of each that are left out because they were interrupted or failed."""
+    changes: list[Change]
+    differences: list[Difference]
+    only_a: list[dict]
+    only_b: list[dict]
+    failed: tuple[int, int]
+    threshold: float
+
+    @property
+    def tests(self) -> int:
+        return sum(not np.isnan(difference.p) for difference in self.differences)
+
+    def of(self, verdict: str) -> list[Difference]:
+        return [d for d in self.differences if d.verdict == verdict]
+
+
+def compare(a: pl.DataFrame, b: pl.DataFrame, threshold: float = 0.05,
+            metrics=METRICS) -> Comparison:
+    """threshold: the least ratio that matters, as a share (0.05: 5 %)."""
+    settings = [column for column in EITHER
+                if all(frame[column].n_unique() == 1 for frame in (a, b))]
+    # By default it follows the size, by a rule that can change with the program.
+    if all(map(summary.inflight_follows_size, (a, b))):
+        settings.append("inflight")
+    keys = [column for column in CELL if column not in settings]
+    found = [row for metric in metrics for row in _pairs(a, b, metric, keys)]
+    corrected = decision.holm([p for *_, p in found])
+    tests = max(int(np.sum(~np.isnan([p for *_, p in found]))), 1)
+    differences = [_judged(*row, corrected_p, tests, threshold)
+                   for row, corrected_p in zip(found, corrected)]
+    cells = [_cells(frame, keys) for frame in (a, b)]
+    common = [one.join(other.select(keys).unique(), on=keys, how="semi", nulls_equal=True)
+              for one, other in ((a, b), (b, a))]
+    return Comparison(_changes(*common, [*SETTINGS, *settings]), differences,
+                      [cell for cell in cells[0] if cell not in cells[1]],
+                      [cell for cell in cells[1] if cell not in cells[0]],
+                      tuple(frame.filter(~pl.col("complete")).height for frame in (a, b)),
+                      threshold)
+
+
+def _cells(frame, keys):
+    known = frame.filter(pl.col("complete") & pl.col("workload").is_not_null())
+    return known.select(keys).unique().sort(keys, nulls_last=True).to_dicts()
+
+
+def _changes(a, b, settings):
+    changes = _within(a, b, "settings", "") + _within(a, b, "devices", "device ")
+    for setting in settings:
+        values = [tuple(sorted(frame[setting].unique().to_list(), key=str)) for frame in (a, b)]
+        if values[0] != values[1]:
+            changes.append(Change(setting, *values))
+    return changes
+
+
+def _within(a, b, column, prefix):
+    """Of a column that has name=value;name=value: the names whose values differ."""
+    sides = []
+    for frame in (a, b):
+        sides.append({})
+        for text in frame[column].unique().drop_nulls():
+            for name, _, value in (item.partition("=") for item in text.split(";") if item):
+                sides[-1].setdefault(name, set()).add(value)
+    # Where one side's records say nothing at all, nothing is known to differ.
+    if not all(sides):
+        return []
+    return [Change(prefix + name, *(tuple(sorted(side.get(name, ()))) for side in sides))
+            for name in sorted(sides[0].keys() | sides[1].keys())
+            if sides[0].get(name) != sides[1].get(name)]
+
+
+def _pairs(a, b, metric, keys):
+    """(cell, metric, values of A, of B, shares copied, p) of each cell that both have."""
+    with_span = keys + ([metric.span] if metric.span else [])
+    sides = [_values(frame, metric, with_span) for frame in (a, b)]
+    both = sides[0].join(sides[1], on=with_span, how="inner", nulls_equal=True, suffix="_b")
+    for row in both.sort(with_span, nulls_last=True).iter_rows(named=True):
+        x, y = np.array(row["values"]), np.array(row["values_b"])
+        yield ({key: row[key] for key in keys}, metric, x, y,
+               (row["copied"], row["copied_b"]), decision.unpaired_p(*_scaled(metric, x, y)))
+
+
+def _values(frame, metric, keys):
+    known = summary.usable(frame, metric.column)
+    if not metric.share:
+        known = known.filter(pl.col(metric.column) > 0)
+    return known.group_by(keys).agg(pl.col(metric.column).alias("values"),
+                                    pl.col("fallback_rate").median().alias("copied"))
+
+
+def _scaled(metric, x, y):
+    """Where differences are what matters: shares as they are, all else as logarithms."""
+    return (x, y) if metric.share else (np.log(x), np.log(y))
+
+
+def _judged(cell, metric, x, y, copied, p, corrected_p, tests, threshold):
+    change = (difference_of_medians if metric.share else ratio_of_medians)(y, x)
+    sure = change.excludes(metric.none) and corrected_p <= decision.ALPHA
+    verdict = judge(change, sure, metric, threshold)
+    more = _more(*_scaled(metric, x, y), tests, threshold) if verdict == UNSURE else None
+    return Difference(cell, metric, median(x), median(y), change, p, float(corrected_p), verdict,
+                      more, copied)
+
+
+def judge(change: Estimate, sure: bool, metric: Metric, threshold: float) -> str:
+    """What a change means, of which sure says whether there is any."""
+    least, most = (-threshold, threshold) if metric.share else (1 / (1 + threshold),
+                                                                1 + threshold)
+    if sure and not least < change.value < most:
+        return BETTER if (change.value > metric.none) == (metric.better > 0) else WORSE
+    if change.has_interval and least <= change.low and change.high <= most:
+        return SAME
+    return SMALL if sure else UNSURE
+
+
+def _more(x, y, tests, threshold):
+    """Repeats of each, to be sure of what is seen, or that it is within the threshold."""
+    n = min(len(x), len(y))
+    if n < 2:
+        return decision.FEWEST_SURE - n
+    difference = float(np.median(y) - np.median(x))
+    spread, margin = float(np.hypot(np.std(x, ddof=1), np.std(y, ddof=1))), np.log1p(threshold)
+    needed = (decision.needed_for(difference, spread, tests) if abs(difference) >= margin
+              else decision.needed_within(difference, spread, margin))
+    return None if needed is None else max(needed - n, 1)

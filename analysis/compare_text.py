@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""A comparison for people, and for programs. Pure."""
+
+import dataclasses
+import math
+
+import polars as pl
+
+from analysis import words
+from analysis.columns import COLUMNS
+from analysis.compare import BETTER, SAME, SMALL, UNSURE, WORSE, Comparison
+from analysis.stats.interval import FEWEST, LEVEL
+
+SCHEMA = "sendpath.compare/1"
+UNITS = {column.name: column.unit for column in COLUMNS}
+ORDER = (WORSE, BETTER, UNSURE, SMALL, SAME)
+LISTED = (WORSE, BETTER, UNSURE)
+MOST_ROWS = 20
+SPELT = {None: "none", True: "yes", False: "no", "": "none"}
+
+
+def text(comparison: Comparison, everything: bool = False, more: list[str] = ()) -> str:
+    """The whole of it; everything: no row is left out; more: what stands before the end."""
+    parts = [_changes(comparison), _cells(comparison, everything)]
+    for verdict in ORDER:
+        found = comparison.of(verdict)
+        listed = everything or verdict in LISTED
+        if found:
+            parts.append(f"{verdict}: {len(found)}" + (
+                "\n" + _rows(found, comparison, everything) if listed else ""))
+    return "\n\n".join([*parts, *more, _how(comparison), conclusion(comparison)]) + "\n"
+
+
+def describe(name: str, path: str, frame: pl.DataFrame) -> str:
+    """Which set is A, and which is B: where it came from, when and on what it was measured."""
+    first, last = (f"{moment:%Y-%m-%d %H:%M}" if moment else "an unknown time"
+                   for moment in (frame["started"].min(), frame["started"].max()))
+    machines = frame.select("host", "kernel", "arch", "cpus").unique().sort(
+        "host", "kernel", nulls_last=True).rows()
+    said = [f"{host or 'a machine'}, Linux {kernel} {arch}, {cpus} CPUs"
+            for host, kernel, arch, cpus in machines[:2]]
+    more = f" and {len(machines) - 2} more machines" if len(machines) > 2 else ""
+    return (f"{name}: {path}: {frame.height} runs, {first} to {last} UTC; "
+            f"{'; '.join(said)}{more}")
+
+
+def _spell(values):
+    shown = [str(SPELT.get(value, value)) for value in values[:3]]
+    return ", ".join(shown) + (", ..." if len(values) > 3 else "") or "none"
+
+
+def _changes(comparison):
+    if not comparison.changes:
+        return "what changed: nothing that the records tell"
+    rows = [[change.setting, _spell(change.a), _spell(change.b)]
+            for change in comparison.changes]
+    return words.table(["what changed", "A", "B"], rows)
+
+
+def _cells(comparison, everything):
+    both = len({str(d.cell) for d in comparison.differences})
+    said = [f"{both} cells in both"]
+    for name, cells in (("A", comparison.only_a), ("B", comparison.only_b)):
+        if cells:
+            names = ": " + "; ".join(map(words.cell, cells)) if everything else ""
+            said.append(f"{len(cells)} only in {name} and not compared{names}")
+    for name, count in zip("AB", comparison.failed):
+        if count:
+            said.append(f"{count} runs of {name} left out, interrupted or failed")
+    return "; ".join(said)
+
+
+def _rows(found, comparison, everything):
+    same = words.the_same([d.cell for d in comparison.differences])
+    shown = found if everything else found[:MOST_ROWS]
+    rows = [[words.cell(d.cell, same - {"variant"}) or "the load",
+             d.metric.words, *_medians(d), _change(d), _copied(d),
+             "" if d.more_repeats is None else f"{d.more_repeats} more repeats might do"]
+            for d in shown]
+    rest = len(found) - len(shown)
+    return words.table(["cell", "metric", "A", "B", "change", "copied A, B", ""], rows) + (
+        f"\n... and {rest} more (--all lists them)" if rest else "")
+
+
+def _change(difference):
+    if difference.metric.share:
+        return f"B - A {words.interval(difference.change, 100)} points"
+    return f"B / A {words.interval(difference.change)}"
+
+
+def _medians(difference):
+    if difference.metric.share:
+        return [f"{words.interval(estimate, 100)} %" for estimate in (difference.a, difference.b)]
+    unit = UNITS[difference.metric.column]
+    scale, shown = words.UNITS.get(unit, (1.0, unit))
+    return [f"{words.interval(estimate, scale)} {shown}"
+            for estimate in (difference.a, difference.b)]
+
+
+def _copied(difference):
+    if difference.fallback == (None, None):
+        return words.NOTHING
+    return ", ".join(map(words.percent, difference.fallback))
+
+
+def _how(comparison):
+    lines = [_levels(comparison)]
+    lines.append(f"{comparison.tests} comparisons, corrected for being many (Holm); a difference "
+                 f"matters from {100 * comparison.threshold:g} %.")
+    lines.append("What changes by itself from one day to the next is not in these intervals: "
+                 "compare two sets of the same machine to see it.")
+    return "\n".join(lines)
+
+
+def _levels(comparison):
+    reached = sorted({estimate.level for d in comparison.differences for estimate in (d.a, d.b)
+                      if estimate.has_interval})
+    if not reached:
+        return (f"Fewer than {FEWEST} repeats: there are no intervals, and no difference can be "
+                "told.")
+    levels = " or ".join(words.level(level) for level in reached)
+    return (f"In brackets are intervals: those of medians reach {levels}, by how many repeats "
+            f"there are, those of changes {words.level(LEVEL)} or a little more.")
+
+
+def conclusion(comparison: Comparison) -> str:
+    worse, unsure = len(comparison.of(WORSE)), len(comparison.of(UNSURE))
+    total = len(comparison.differences)
+    if worse:
+        return f"B is worse than A in {worse} of {total} comparisons."
+    better = len(comparison.of(BETTER))
+    said = f"B is worse than A in none of {total} comparisons"
+    said += f", better in {better}" if better else ""
+    return said + (f"; {unsure} cannot be told with these repeats." if unsure else ".")
+
+
+def _estimate(estimate):
+    return {"value": estimate.value, "low": estimate.low, "high": estimate.high,
+            "level": estimate.level, "repeats": estimate.n}
+
+
+def as_json(comparison: Comparison) -> dict:
+    """For programs: null is not known; a verdict is one of those that ORDER has."""
+    return {
+        "schema": SCHEMA, "threshold": comparison.threshold, "comparisons": comparison.tests,
+        "changes": [dataclasses.asdict(change) for change in comparison.changes],
+        "only_a": comparison.only_a, "only_b": comparison.only_b,
+        "left_out": list(comparison.failed), "conclusion": conclusion(comparison),
+        "differences": [{
+            "cell": d.cell, "metric": d.metric.column, "verdict": d.verdict,
+            "a": _estimate(d.a), "b": _estimate(d.b), "change": _estimate(d.change),
+            "p": _known(d.p), "p_corrected": _known(d.p_corrected),
+            "more_repeats": d.more_repeats, "fallback_rate": list(d.fallback)}
+            for d in comparison.differences]}
+
+
+def _known(p):
+    return None if math.isnan(p) else p

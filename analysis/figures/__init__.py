@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""The figures, each a file of its own and a row here, in the order in which they are shown."""
+
+from analysis.figures import (cache_misses, cycles, distributions, fallback, kernel_time, latency,
+                              memory, servers, throughput)
+from analysis.figures.base import Data, Drawn, NotDrawn
+
+FIGURES = (
+    throughput.FIGURE,
+    latency.FIGURE,
+    distributions.FIGURE,
+    fallback.FIGURE,
+    kernel_time.FIGURE,
+    cycles.FIGURE,
+    cache_misses.FIGURE,
+    memory.FIGURE,
+    servers.FIGURE,
+)
+
+
+def draw_all(data: Data) -> dict[str, Drawn | NotDrawn]:
+    """Every figure by its name: drawn, or why not."""
+    return {figure.name: figure.draw(data) for figure in FIGURES}

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""What a figure is: a function from the data to a chart, or to a reason why there is none."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import altair as alt
+import polars as pl
+
+from analysis.details import Details
+
+
+@dataclass(frozen=True)
+class Data:
+    """What figures are drawn from.
+
+    runs: the tidy table, one row a run. details: what it has no column for (histograms, stages);
+    empty where only a table was read.
+    """
+    runs: pl.DataFrame
+    details: Details = field(default_factory=Details)
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A chart with its title and alt text; notes are what a reader of it must be told."""
+    chart: alt.TopLevelMixin
+    title: str
+    description: str
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class NotDrawn:
+    """These data do not bear the figure, and why."""
+    title: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Figure:
+    """name is its file's name, too."""
+    name: str
+    title: str
+    draw: Callable[[Data], Drawn | NotDrawn]

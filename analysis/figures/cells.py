@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Runs put together: which belong to one figure, and a median with its interval for each cell."""
+
+import polars as pl
+
+from analysis.stats import interval
+from analysis.summary import inflight_follows_size
+
+# What must be equal for two runs to be compared, beside what a figure has on its axes, and how
+# it is said where it varies.
+SETTINGS = {
+    "host": "{}", "kernel": "Linux {}", "arch": "{}", "cpu_model": "{}", "cpus": "{} CPUs",
+    "tier": "timed by {}", "workload": "{}", "link": "{}", "device": "device {}", "peer": "to {}",
+    "address_family": "{}", "fields": "{} fields", "field_size_bytes": "fields of {} bytes",
+    "client_model": "{} client",
+    "backlog": "backlog {}", "inflight": "{} in flight", "working_set_bytes": "from {} bytes",
+    "pick": "picked {}", "rate_per_thread": "{}/s a thread", "socket_options": "{}",
+    "memory_options": "{}", "pinned": "pinned: {}", "duration_s": "{} s",
+}
+# Those of them that a picture says below its title.
+SAID = ("host", "kernel", "workload", "link", "address_family", "fields")
+
+
+def _divides_messages(runs: pl.DataFrame) -> str:
+    """How messages that are divided differently are told apart: by fields, or by their size."""
+    by_fields = runs["fields"].n_unique() <= runs["field_size_bytes"].n_unique()
+    return "field_size_bytes" if by_fields else "fields"
+
+
+def with_setting(runs: pl.DataFrame) -> pl.DataFrame:
+    """The runs with a column setting: what varies among SETTINGS, as text; "" if nothing does."""
+    if runs.is_empty():
+        return runs.with_columns(pl.lit("").alias("setting"))
+    skipped = {_divides_messages(runs)}
+    if inflight_follows_size(runs):
+        skipped.add("inflight")
+    varying = [name for name in SETTINGS if name not in skipped and runs[name].n_unique() > 1]
+    parts = [pl.when(pl.col(name).is_null() | (pl.col(name).cast(pl.String) == ""))
+             .then(None).otherwise(pl.format(SETTINGS[name], pl.col(name))) for name in varying]
+    text = pl.concat_str(parts, separator=", ", ignore_nulls=True) if parts else pl.lit("")
+    return runs.with_columns(text.alias("setting"))
+
+
+def shared_setting(runs: pl.DataFrame) -> str:
+    """What all these runs have in common of SETTINGS, as text for below a title."""
+    if runs.is_empty():
+        return ""
+    first = runs.row(0, named=True)
+    return ", ".join(SETTINGS[name].format(first[name]) for name in SAID
+                     if runs[name].n_unique() == 1 and first[name] not in (None, ""))
+
+
+def complete(runs: pl.DataFrame) -> pl.DataFrame:
+    """Without runs that were interrupted or failed."""
+    return runs.filter(pl.col("complete").fill_null(True))
+
+
+def sending(runs: pl.DataFrame) -> pl.DataFrame:
+    """The runs that sent messages of a size by a variant, whole ones only, with their setting."""
+    return with_setting(complete(runs).filter(
+        pl.col("variant").is_not_null() & pl.col("message_bytes").is_not_null()
+        & pl.col("threads").is_not_null()))
+
+
+def serving(runs: pl.DataFrame) -> pl.DataFrame:
+    """The runs that answered many connections, whole ones only, with their setting."""
+    return with_setting(complete(runs).filter(
+        (pl.col("workload") == "procinfo") & pl.col("server_model").is_not_null()
+        & pl.col("connections").is_not_null()))
+
+
+def send_spans(runs: pl.DataFrame) -> list[str]:
+    """What times of sends are of, the span that most runs have first. Only equal spans compare."""
+    return runs["send_span"].drop_nulls().value_counts(sort=True)["send_span"].to_list()
+
+
+def spread(values: list[int], most: int) -> list[int]:
+    """At most that many of the values, the least and the greatest among them, evenly apart."""
+    ordered = sorted(set(values))
+    if len(ordered) <= most:
+        return ordered
+    return [ordered[round(i * (len(ordered) - 1) / (most - 1))] for i in range(most)]
+
+
+_ESTIMATED = {"n": pl.Int64, "value": pl.Float64, "low": pl.Float64, "high": pl.Float64,
+              "level": pl.Float64}
+
+
+def cells(runs: pl.DataFrame, keys: list[str], metric: str, scale: float = 1.0) -> pl.DataFrame:
+    """A row a cell: keys, n, and median, low, high of metric x scale; level of the interval.
+
+    Runs where metric is null are left out. low, high and level are null without an interval.
+    """
+    measured = runs.filter(pl.col(metric).is_not_null())
+    grouped = measured.group_by(keys).agg(pl.col(metric).cast(pl.Float64)).sort(keys)
+    rows = [interval.median([value * scale for value in values])
+            for values in grouped[metric].to_list()]
+    columns = [pl.Series(name, [getattr(row, name) for row in rows], dtype=kind)
+               for name, kind in _ESTIMATED.items()]
+    return grouped.drop(metric).with_columns(columns).rename({"value": "median"})

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Words that figures and the report share. A zero-copy figure never stands without its fallback."""
+
+import polars as pl
+
+from analysis import words
+from analysis.figures.style import order
+
+
+_COPIED = ((pl.col("zc_requests").fill_null(0) > 0).any().alias("asked"),
+           pl.col("fallback_rate").min().alias("low"), pl.col("fallback_rate").max().alias("high"))
+
+
+def copied(runs: pl.DataFrame) -> str:
+    """What of these runs' zero-copy sends was copied, as words; "" where none was, or none asked.
+
+    Least and greatest rate of the runs whose rate was measured.
+    """
+    return _copied(*runs.select(_COPIED).row(0))
+
+
+def copied_by(runs: pl.DataFrame, keys: list[str]) -> dict[tuple, str]:
+    """The same of each group of runs, by its values of keys."""
+    return {tuple(row[:-3]): _copied(*row[-3:])
+            for row in runs.group_by(keys).agg(_COPIED).iter_rows()}
+
+
+def _copied(asked: bool, low: float | None, high: float | None) -> str:
+    if not asked:
+        return ""
+    if low is None:
+        return "copied: not measured"
+    if high == 0:
+        return ""
+    if low == high:
+        return f"{words.percent(low)} copied"
+    return f"{words.percent(low)} to {words.percent(high)} copied"
+
+
+def variants(runs: pl.DataFrame, column: str = "variant") -> dict[str, str]:
+    """Each variant's label: its name, with what was copied of its sends in these runs."""
+    labels = {}
+    for name in order(runs[column].unique().to_list()):
+        what = copied(runs.filter(pl.col(column) == name))
+        labels[name] = f"{name} ({what})" if what else name
+    return labels
+
+
+def intervals(cells: pl.DataFrame) -> str:
+    """What the bars of these cells are: level and repeats, as reached."""
+    bars = cells.filter(pl.col("level").is_not_null())
+    few = cells["n"].min()
+    if bars.is_empty():
+        return f"points: medians; no intervals, because none has 5 repeats (the fewest: {few})"
+    level = bars["level"].min()
+    counts = sorted(set(bars["n"].to_list()))
+    repeats = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    text = f"points: medians of {repeats} repeats; bars: their {level * 100:.3g} % intervals"
+    if few < 5:
+        text += " (none with fewer than 5 repeats)"
+    return text
+
+
+def listed(texts: list[str]) -> str:
+    """a; a and b; a, b and c."""
+    return texts[0] if len(texts) == 1 else ", ".join(texts[:-1]) + " and " + texts[-1]
+
+
+def counted(values: list[int], unit: str) -> str:
+    """1 thread; 1, 2 and 4 threads."""
+    return f"{listed([str(value) for value in values])} {unit}" + ("" if values == [1] else "s")

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""The one kind of chart that most figures are: medians over an axis, a line a name, in panels."""
+
+import re
+from dataclasses import dataclass
+
+import altair as alt
+import polars as pl
+
+from analysis.figures import labels, style
+
+# More panels than this nobody compares by eye.
+MOST_PANELS = 12
+# Names that share a size stand side by side, by this many powers of two.
+_APART = 0.055
+
+
+@dataclass(frozen=True)
+class Lines:
+    """cells: columns x, name, panel and those of cells(); labels: what each name is called.
+
+    x_axis is made of what was measured; panels: in which order, each a text.
+    """
+    cells: pl.DataFrame
+    labels: dict[str, str]
+    legend: str
+    x_axis: alt.X
+    y_title: str
+    panels: list[str]
+    columns: int = 2
+    width: int = 320
+    height: int = 200
+
+
+def _placed(spec: Lines) -> pl.DataFrame:
+    names = list(spec.labels)
+    apart = {name: 2 ** (_APART * (i - (len(names) - 1) / 2)) for i, name in enumerate(names)}
+    return spec.cells.with_columns(
+        pl.col("x").alias("at"),
+        (pl.col("x") * pl.col("name").replace_strict(apart, return_dtype=pl.Float64)).alias("x"),
+        pl.col("name").replace_strict(spec.labels, return_dtype=pl.String).alias("label"))
+
+
+def _tooltip(spec: Lines) -> list[alt.Tooltip]:
+    return [alt.Tooltip("label:N", title=spec.legend),
+            alt.Tooltip("at:Q", title=spec.x_axis.to_dict().get("title", "x"), format="~g"),
+            alt.Tooltip("median:Q", title=spec.y_title, format=".4~g"),
+            alt.Tooltip("low:Q", title="interval from", format=".4~g"),
+            alt.Tooltip("high:Q", title="to", format=".4~g"),
+            alt.Tooltip("n:Q", title="repeats")]
+
+
+def _range(cells: pl.DataFrame) -> tuple[float, float]:
+    ends = pl.concat([cells["median"], cells["low"].drop_nulls(), cells["high"].drop_nulls()])
+    return ends.min(), ends.max()
+
+
+def in_panels(layers: alt.LayerChart, data: pl.DataFrame, panels: list[str], columns: int,
+              **facet) -> alt.TopLevelMixin:
+    """The layers once for each panel of data's column panel, in this order; alone if it is one."""
+    if len(panels) == 1:
+        return layers.properties(data=data)
+    return layers.facet(data=data, columns=columns, facet=alt.Facet(
+        "panel:N", title=None, sort=panels, header=alt.Header(labelOrient="top")), **facet)
+
+
+def draw(spec: Lines) -> alt.TopLevelMixin:
+    """Lines through the medians, points, and bars for the intervals that there are."""
+    cells = _placed(spec)
+    by = style.encodings("label", spec.legend, spec.labels)
+    ends = _range(cells)
+    y_axis = style.value_axis(spec.y_title, *ends)
+    base = alt.Chart().encode(x=spec.x_axis)
+    line = base.mark_line(strokeWidth=1.6).encode(
+        y=y_axis, color=by["color"], strokeDash=by["strokeDash"])
+    bars = base.transform_filter("isValid(datum.low)").mark_errorbar(
+        ticks={"width": 5}, rule={"strokeWidth": 1.4}).encode(
+        y=style.value_axis(spec.y_title, *ends, field="low"), y2="high:Q", color=by["color"])
+    points = base.mark_point(size=46, filled=True, opacity=1).encode(
+        y=y_axis, color=by["color"], shape=by["shape"], tooltip=_tooltip(spec))
+    layers = alt.layer(line, bars, points).properties(width=spec.width, height=spec.height)
+    return in_panels(layers, cells, spec.panels, min(spec.columns, len(spec.panels)))
+
+
+def _natural(row: tuple) -> list:
+    """As people sort: numbers within texts by their value."""
+    return [[(not part.isdigit(), int(part) if part.isdigit() else 0, part)
+             for part in re.split(r"(\d+)", str(value))] for value in row]
+
+
+def _titles(runs: pl.DataFrame) -> dict[str, str]:
+    """Each panel's title: with what was copied in it, where that differs between panels."""
+    titles = {panel: panel for panel in runs["panel"].unique()}
+    for variant in style.order(runs["variant"].drop_nulls().unique().to_list()):
+        mine = runs.filter((pl.col("variant") == variant) & (pl.col("zc_requests") > 0))
+        said = {panel: labels.copied(part) or "not copied"
+                for (panel,), part in mine.group_by("panel")}
+        if len(set(said.values())) > 1:
+            titles = {panel: f"{title}; {variant} {said[panel]}" if panel in said else title
+                      for panel, title in titles.items()}
+    return titles
+
+
+def panels_of(cells: pl.DataFrame, texts: list[pl.Expr], by: list[str],
+              runs: pl.DataFrame) -> tuple[pl.DataFrame, list[str], tuple[str, ...]]:
+    """The cells with a column panel, the panels in order of the columns by, and notes.
+
+    texts: expressions whose values, those that are not empty, make a panel's title. runs: those
+    that the cells are of.
+    """
+    title = pl.concat_str([pl.when(text == "").then(None).otherwise(text) for text in texts],
+                          separator=", ", ignore_nulls=True).alias("panel")
+    titles = _titles(runs.with_columns(title))
+    named = cells.with_columns(title).with_columns(
+        pl.col("panel").replace(titles))
+    rows = sorted(named.select([*by, "panel"]).unique().rows(), key=_natural)
+    panels = list(dict.fromkeys(row[-1] for row in rows))
+    if len(panels) <= MOST_PANELS:
+        return named, panels, ()
+    kept = panels[:MOST_PANELS]
+    return (named.filter(pl.col("panel").is_in(kept)), kept,
+            (f"{len(panels) - MOST_PANELS} of {len(panels)} panels are left out of the picture",))

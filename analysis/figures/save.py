@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""A chart as a picture or a page: PNG, SVG, interactive HTML, all from its one description.
+
+Nothing is fetched: the libraries that a page needs are written into it.
+"""
+
+import functools
+import json
+import re
+from typing import Callable
+
+import altair as alt
+import vl_convert
+
+# Pixels of the picture for each of the chart: sharp in print.
+PNG_SCALE = 2.0
+
+
+# What XML has no character for: vl-convert ends the whole program over one in a text.
+_NO_TEXT = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def _texts_cleaned(value: object) -> object:
+    if isinstance(value, str):
+        return _NO_TEXT.sub("?", value)
+    if isinstance(value, dict):
+        return {_texts_cleaned(key): _texts_cleaned(item) for key, item in value.items()}
+    return [_texts_cleaned(item) for item in value] if isinstance(value, list) else value
+
+
+def spec(chart: alt.TopLevelMixin) -> dict:
+    """The chart as Vega-Lite, without the address of its schema, which is no part of it."""
+    # A run's table is put into the description whole, however long it is.
+    with alt.data_transformers.enable("default", max_rows=None):
+        described = chart.to_dict()
+    described.pop("$schema", None)
+    return _texts_cleaned(described)
+
+
+def script_json(value: object) -> str:
+    """JSON that can stand in a script element: no text in it can end the element."""
+    return json.dumps(value, ensure_ascii=False).replace("<", "\\u003c").replace(
+        "\u2028", "\\u2028").replace("\u2029", "\\u2029")
+
+
+@functools.lru_cache(maxsize=1)
+def library() -> str:
+    """The JavaScript that draws, as one script; it cannot end its element early."""
+    return vl_convert.javascript_bundle().replace("</script", "<\\/script")
+
+
+def png(described: dict) -> bytes:
+    return vl_convert.vegalite_to_png(described, scale=PNG_SCALE)
+
+
+def svg(described: dict) -> bytes:
+    return vl_convert.vegalite_to_svg(described).encode()
+
+
+_PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8"/>
+<meta http-equiv="Content-Security-Policy" content="{policy}"/>
+<title>{title}</title>
+</head>
+<body>
+<div id="figure"></div>
+<script type="application/json" id="description">{description}</script>
+<script>{library}</script>
+<script>
+vegaEmbed("#figure", JSON.parse(document.getElementById("description").textContent),
+          {{actions: {actions}, renderer: "svg"}});
+</script>
+</body>
+</html>
+"""
+
+# The page may run what stands in it and nothing else, and ask no server for anything.
+POLICY = ("default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; "
+          "style-src 'unsafe-inline'; img-src data: blob:")
+# What is said of a picture by its own menu: saving it, not opening an editor on the network.
+ACTIONS = {"export": True, "source": False, "compiled": False, "editor": False}
+
+
+def html(described: dict) -> bytes:
+    """An interactive page of its own: tooltips, and a menu to save the picture."""
+    title = described.get("title", {}).get("text", "figure")
+    escaped = title.replace("&", "&amp;").replace("<", "&lt;")
+    return _PAGE.format(policy=POLICY, title=escaped, description=script_json(described),
+                        library=library(), actions=json.dumps(ACTIONS)).encode()
+
+
+FORMATS: dict[str, Callable[[dict], bytes]] = {"svg": svg, "png": png, "html": html}

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""How figures look: one colour, one shape and one dash for each name, in every figure.
+
+No name is told by colour alone. The colours differ in lightness too, so that they part in
+grey print and for the colour-blind; tests/analysis/test_palette.py measures it.
+"""
+
+import itertools
+import math
+from dataclasses import dataclass
+
+import altair as alt
+
+INK = "#222222"
+GRID = "#dddddd"
+FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
+
+
+@dataclass(frozen=True)
+class Look:
+    """Of one name: its colour (#rrggbb), its point's shape and its line's dash in pixels."""
+    color: str
+    shape: str
+    dash: tuple[int, ...]
+
+
+_SOLID = (1, 0)
+BLUE = Look("#0072b2", "circle", _SOLID)
+ORANGE = Look("#e69f00", "square", (7, 3))
+WINE = Look("#661100", "triangle-up", (2, 2))
+GREEN = Look("#44aa99", "diamond", (8, 3, 2, 3))
+PINK = Look("#cc79a7", "triangle-down", (4, 2))
+BLACK = Look("#000000", "cross", (1, 3))
+SKY = Look("#88ccee", "triangle-right", (10, 2))
+OLIVE = Look("#999933", "triangle-left", (5, 2, 1, 2))
+VIOLET = Look("#332288", "stroke", (3, 3))
+GREY = Look("#777777", "arrow", (2, 4))
+
+LOOKS = {
+    "twocopy": BLUE, "onecopy": ORANGE, "zerocopy": WINE,
+    "write": SKY, "writev": OLIVE, "sendfile": GREEN, "splice": PINK,
+    "uring": VIOLET, "uring_zc": BLACK, "null": GREY,
+    "iterative": BLUE, "threaded": ORANGE, "select": WINE, "epoll": GREEN,
+    # What a bar is divided into.
+    "flagged": WINE, "silent": ORANGE, "not copied": SKY,
+    "whole send": SKY, "reading completions": ORANGE,
+}
+# Light beside dark, for what is stacked.
+_OTHERS = (SKY, VIOLET, PINK, BLACK, OLIVE, GREY)
+
+
+def looks(names: list[str]) -> list[Look]:
+    """The look of each name; those that have none of their own take what is left over."""
+    spare = itertools.cycle(_OTHERS)
+    return [LOOKS[name] if name in LOOKS else next(spare) for name in names]
+
+
+def order(names: list[str]) -> list[str]:
+    """The names in the order of LOOKS, then by letter."""
+    known = list(LOOKS)
+    return sorted(set(names), key=lambda n: (known.index(n) if n in known else len(known), n))
+
+
+def color_scale(names: list[str]) -> alt.Scale:
+    """The colour of each name."""
+    return alt.Scale(domain=names, range=[look.color for look in looks(names)])
+
+
+def encodings(field: str, title: str, labels: dict[str, str]) -> dict[str, object]:
+    """Colour, shape and dash by one field, whose values are labels[name]; one legend."""
+    names = list(labels)
+    drawn = looks(names)
+    domain = [labels[name] for name in names]
+    legend = alt.Legend(title=title, symbolSize=90, symbolStrokeWidth=0, symbolOpacity=1)
+
+    def scale(values):
+        return alt.Scale(domain=domain, range=values)
+
+    return {
+        "color": alt.Color(f"{field}:N", scale=scale([look.color for look in drawn]),
+                           legend=legend, title=title),
+        "shape": alt.Shape(f"{field}:N", scale=scale([look.shape for look in drawn]),
+                           legend=legend, title=title),
+        # A legend's symbols with dashed outlines are not told apart: the shape stands there.
+        "strokeDash": alt.StrokeDash(f"{field}:N", scale=scale([list(look.dash) for look in drawn]),
+                                     legend=None),
+    }
+
+
+_SIZE_LABEL = ("datum.value >= 1048576 ? format(datum.value / 1048576, '~g') + 'M' : "
+               "datum.value >= 1024 ? format(datum.value / 1024, '~g') + 'K' : "
+               "format(datum.value, '~g')")
+
+
+def size_text(size: float) -> str:
+    """1K, 4K, 1M; bytes."""
+    for unit, name in ((1 << 20, "M"), (1 << 10, "K")):
+        if size >= unit:
+            return f"{size / unit:g}{name}"
+    return f"{size:g}"
+
+
+MOST_TICKS = 8
+
+
+def _ticks(values: list[int]) -> list[int]:
+    """The values themselves; of many, the powers of two among which they lie."""
+    ordered = sorted(set(values))
+    if len(ordered) <= MOST_TICKS:
+        return ordered
+    return [1 << power for power in range(64) if ordered[0] <= 1 << power <= ordered[-1]]
+
+
+def _powers_axis(values: list[int], field: str, title: str, **axis) -> alt.X:
+    """A scale of powers of two, with ticks at what was measured."""
+    return alt.X(f"{field}:Q", title=title,
+                 scale=alt.Scale(type="log", base=2, domain=[min(values) / 1.3, max(values) * 1.3],
+                                 nice=False),
+                 axis=alt.Axis(values=_ticks(values), grid=False, labelOverlap="greedy", **axis))
+
+
+def size_axis(sizes: list[int], field: str = "x", title: str = "message size (bytes)") -> alt.X:
+    """Sizes, labelled 1K, 4K."""
+    return _powers_axis(sizes, field, title, labelExpr=_SIZE_LABEL)
+
+
+def count_axis(counts: list[int], title: str, field: str = "x") -> alt.X:
+    """Threads or connections."""
+    return _powers_axis(counts, field, title, format="~g")
+
+
+LOG_ABOVE = 20
+
+
+def _log_ticks(low: float, high: float) -> list[float]:
+    """1, 2, 5, 10 and so on between the ends; only powers of ten where these are many."""
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    steps = (1, 2, 5) if high / low < 1e3 else (1,)
+    return [float(f"{step}e{power}") for power in powers for step in steps
+            if low <= float(f"{step}e{power}") <= high]
+
+
+def value_axis(title: str, low: float, high: float, field: str = "median") -> alt.Y:
+    """A measured value; logarithmic, and said so, where the values span a factor of 20."""
+    if low > 0 and high / low > LOG_ABOVE:
+        low, high = low / 1.2, high * 1.2
+        return alt.Y(f"{field}:Q", title=f"{title}, log scale",
+                     scale=alt.Scale(type="log", domain=[low, high], nice=False),
+                     axis=alt.Axis(format=",.6~g", values=_log_ticks(low, high)))
+    return alt.Y(f"{field}:Q", title=title, scale=alt.Scale(domain=[0, high * 1.05], nice=True),
+                 axis=alt.Axis(format=",.6~g"))
+
+
+# A reader without these fonts has wider ones: what stands at the right must not be cut off.
+_PADDING = {"left": 10, "top": 10, "right": 40, "bottom": 10}
+
+
+def themed(chart: alt.TopLevelMixin, title: str, subtitle: list[str], description: str):
+    """The chart with its title, what stands below it, its alt text, and the house's style."""
+    return chart.properties(
+        title=alt.TitleParams(title, subtitle=subtitle, anchor="start"),
+        description=description,
+    ).configure(
+        font=FONT, background="#ffffff", padding=_PADDING,
+    ).configure_title(
+        fontSize=15, subtitleFontSize=11, subtitleColor="#444444", color=INK, offset=12,
+        subtitlePadding=4,
+    ).configure_axis(
+        labelColor=INK, titleColor=INK, gridColor=GRID, domainColor="#888888",
+        titleFontWeight="normal", labelFontSize=11, titleFontSize=12,
+    ).configure_legend(
+        labelFontSize=11, titleFontSize=11, labelColor=INK, titleColor=INK, orient="bottom",
+        labelLimit=320, titleLimit=400, titleFontWeight="normal", columns=4,
+    ).configure_header(
+        labelFontSize=12, labelColor=INK, titleColor=INK, labelFontWeight="bold",
+    ).configure_view(stroke="#bbbbbb")

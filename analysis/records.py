@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Reading run records: JSON lines of files and folders. Pure: nothing is printed.
+
+A damaged file is no reason to lose the good records in it: what cannot be used becomes a
+Problem, everything else is handed on. Records are streamed, because ten thousand of them
+with their histograms do not fit into memory as Python objects.
+"""
+
+import dataclasses
+import json
+import pathlib
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from analysis.faults import USAGE, Fault
+
+SCHEMA = "sendpath.run/1"
+# A run that a sweep planned and that came to nothing: what was to be run, and the reason.
+FAILURE = "sendpath.failure/1"
+SUFFIXES = (".jsonl", ".ndjson", ".json")
+# The blocks that every record has; what is in them may grow.
+OBJECTS = ("run", "host")
+OPTIONAL_OBJECTS = ("plan", "load", "app", "zerocopy", "tcp", "serving", "observed", "receiver",
+                    "lost")
+OPTIONAL_LISTS = ("calls", "counters", "warnings", "unmeasured")
+LONGEST_LINE = 64 << 20
+REASONS_SHOWN = 3
+
+
+@dataclasses.dataclass(frozen=True)
+class Problem:
+    """Something that is left out. line is None where it is a whole file."""
+    file: str
+    line: int | None
+    what: str
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Record:
+    """One run record, where it stood, and the argument (file or folder) that led to it. Each is
+    equal to itself alone."""
+    source: str
+    file: str
+    line: int
+    data: dict[str, Any]
+
+
+class BadRecord(ValueError):
+    """The message says what is wrong with a record."""
+
+
+def find(path: str) -> list[pathlib.Path]:
+    """The files of records that a path means: itself, or all in the folder and below.
+
+    Raises Fault where there is nothing.
+    """
+    place = pathlib.Path(path)
+    try:
+        if not place.is_dir():
+            place.stat()
+            return [place]
+        files = sorted(f for f in place.rglob("*") if f.suffix in SUFFIXES and f.is_file())
+    except OSError as error:
+        raise Fault(f"{path}: {error.strerror}", USAGE) from None
+    if not files:
+        raise Fault(f"{path}: no run records in this folder (files ending in "
+                    f"{', '.join(SUFFIXES)}; --json FILE writes them)", USAGE)
+    return files
+
+
+def _refuse_constant(name):
+    raise BadRecord(f"not JSON ({name})")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
+
+
+def parse(line: bytes) -> dict[str, Any]:
+    """A record from its line. Raises BadRecord, whose message says why it is none."""
+    if len(line) > LONGEST_LINE:
+        raise BadRecord("longer than any record")
+    try:
+        data = _DECODER.decode(line.decode())
+    except UnicodeDecodeError:
+        raise BadRecord("not text (UTF-8)") from None
+    except json.JSONDecodeError as error:
+        cut = error.pos >= len(line.decode()) - 1 or error.msg.startswith("Unterminated")
+        raise BadRecord("truncated" if cut else f"not JSON ({error.msg})") from None
+    except RecursionError:
+        raise BadRecord("not a run record (nested too deeply)") from None
+    except BadRecord:
+        raise
+    except ValueError:
+        # More digits than Python takes for a number.
+        raise BadRecord("a number is too large") from None
+    check(data)
+    return data
+
+
+def check(data: Any) -> None:
+    """Raises BadRecord unless this is a record that the table can be made from."""
+    if not isinstance(data, dict):
+        raise BadRecord("not a run record (no JSON object)")
+    check_schema(data.get("schema"))
+    for key in OBJECTS:
+        if not isinstance(data.get(key), dict):
+            raise BadRecord(f"not a whole run record ({key} is missing)")
+    for keys, kind, name in ((OPTIONAL_OBJECTS, dict, "an object"),
+                             (OPTIONAL_LISTS, list, "a list")):
+        for key in keys:
+            if not isinstance(data.get(key), (kind, type(None))):
+                raise BadRecord(f"{key} is not {name}")
+    for key in OPTIONAL_LISTS:
+        if any(not isinstance(row, dict) for row in data.get(key) or ()):
+            raise BadRecord(f"{key} has a row that is not an object")
+
+
+def check_schema(schema: Any) -> None:
+    """Raises BadRecord for what is foreign, older or newer, in words that say which."""
+    if schema in (SCHEMA, FAILURE):
+        return
+    match = (re.fullmatch(r"sendpath\.(run|failure)/(\d{1,9})", schema)
+             if isinstance(schema, str) else None)
+    if match:
+        known = SCHEMA if match[1] == "run" else FAILURE
+        age = "an older" if int(match[2]) < int(known.rpartition("/")[2]) else "a newer"
+        raise BadRecord(f"{age} record ({schema}; this program reads {known}): use the version "
+                        "of the program that wrote it, or measure again")
+    if isinstance(schema, str):
+        raise BadRecord(f"not a run record (schema {schema[:40]!r})")
+    raise BadRecord("not a run record (no schema)")
+
+
+def is_companion(file: pathlib.Path) -> bool:
+    """Is it another of this program's own files, as a sweep's plan? By its beginning."""
+    with open(file, "rb") as stream:
+        match = re.search(rb'^\s*\{[^{}]*?"schema"\s*:\s*"sendpath\.(\w+)/', stream.read(4096))
+    return bool(match) and match[1] not in (b"run", b"failure")
+
+
+def lines(file: pathlib.Path) -> Iterator[tuple[int, bytes]]:
+    """The lines of a file that hold anything, numbered from 1.
+
+    One that is too long to be a record is handed on cut, and so still too long.
+    """
+    with open(file, "rb") as stream:
+        number, inside = 0, False
+        while line := stream.readline(LONGEST_LINE + 2):
+            cut, inside = inside, not line.endswith(b"\n")
+            if cut:
+                continue
+            number += 1
+            line = line.strip(b" \t\r\n\0")
+            if line:
+                yield number, line
+
+
+def stream_file(source: str, file: pathlib.Path, problems: list[Problem]) -> Iterator[Record]:
+    """The good records of one file; what is wrong with the others goes to problems."""
+    name, found = str(file), False
+    try:
+        if name != source and is_companion(file):
+            return
+        for number, line in lines(file):
+            found = True
+            try:
+                yield Record(source, name, number, parse(line))
+            except BadRecord as error:
+                problems.append(Problem(name, number, str(error)))
+    except OSError as error:
+        problems.append(Problem(name, None, error.strerror or str(error)))
+    else:
+        if not found:
+            problems.append(Problem(name, None, "empty"))
+
+
+def stream(paths: Iterable[str], problems: list[Problem]) -> Iterator[Record]:
+    """The good records of files and folders, in order; a file named twice is read once.
+
+    Appends what cannot be used to problems. Raises Fault where a path is not there.
+    """
+    seen: set[pathlib.Path] = set()
+    for path in paths:
+        for file in find(path):
+            real = file.resolve()
+            if real not in seen:
+                seen.add(real)
+                yield from stream_file(path, file, problems)
+
+
+def read(paths: Iterable[str]) -> tuple[list[Record], list[Problem]]:
+    """All records of files and folders at once, for a few of them."""
+    problems: list[Problem] = []
+    return list(stream(paths, problems)), problems
+
+
+def summarise(problems: Iterable[Problem], used: Mapping[str, int]) -> list[str]:
+    """One line for each file with problems, for people. used: file -> records taken from it."""
+    files: dict[str, dict[str, list[int | None]]] = {}
+    for problem in problems:
+        files.setdefault(problem.file, {}).setdefault(problem.what, []).append(problem.line)
+    return [_summary(file, whats, used.get(file, 0)) for file, whats in files.items()]
+
+
+def _summary(file, whats, used):
+    what, where = next(iter(whats.items()))
+    if not used:
+        place = "" if where[0] is None else f" (line {where[0]})"
+        return f"{file}: no run record in it: {what}{place}"
+    count = sum(len(where) for where in whats.values())
+    reasons = "; ".join(f"{_places(where)}: {what}"
+                        for what, where in list(whats.items())[:REASONS_SHOWN])
+    more = "; ..." if len(whats) > REASONS_SHOWN else ""
+    return (f"{file}: {count} left out, {used} record{'s' * (used != 1)} used: "
+            f"{reasons}{more}")
+
+
+def _places(where):
+    shown = ", ".join("the rest" if line is None else str(line) for line in where[:3])
+    return f"line{'s' * (len(where) > 1)} {shown}{', ...' if len(where) > 3 else ''}"

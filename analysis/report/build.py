@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""The report as data: every question answered, every figure drawn or its reason, once each."""
+
+from dataclasses import dataclass
+
+from analysis.figures import FIGURES, draw_all
+from analysis.figures.base import Data, Drawn, NotDrawn
+from analysis.figures.save import spec, svg
+from analysis.report import again, conditions, plans
+from analysis.report.base import Answer, Question, Table
+from analysis.report.questions import QUESTIONS
+
+
+@dataclass(frozen=True)
+class Picture:
+    """number counts from 1 in the order of the report; spec is its Vega-Lite description."""
+    name: str
+    number: int
+    title: str
+    description: str
+    notes: tuple[str, ...]
+    spec: dict
+    svg: bytes
+
+
+@dataclass(frozen=True)
+class Section:
+    """pictures: shown here first; see: shown before."""
+    question: Question
+    answer: Answer
+    pictures: tuple[Picture, ...]
+    see: tuple[Picture, ...]
+
+
+@dataclass(frozen=True)
+class Report:
+    title: str
+    sections: tuple[Section, ...]
+    left_out: tuple[NotDrawn, ...]
+    runs: tuple[str, ...]
+    machines: Table
+    hooks: Table
+    warnings: Table
+    unmeasured: Table
+    problems: tuple[str, ...]
+    commands: tuple[str, ...]
+    sources: tuple[str, ...]
+
+    @property
+    def pictures(self) -> list[Picture]:
+        return [picture for section in self.sections for picture in section.pictures]
+
+
+def _picture(name: str, drawn: Drawn, number: int) -> Picture:
+    described = spec(drawn.chart)
+    return Picture(name, number, drawn.title, drawn.description, drawn.notes, described,
+                   svg(described))
+
+
+def _sections(data: Data, drawn: dict[str, Drawn | NotDrawn]) -> tuple[Section, ...]:
+    shown: dict[str, Picture] = {}
+    sections = []
+    for question in QUESTIONS:
+        answer, first, see = question.answer(data), [], []
+        for name in question.figures:
+            if isinstance(drawn[name], NotDrawn):
+                continue
+            if name in shown:
+                see.append(shown[name])
+                continue
+            shown[name] = _picture(name, drawn[name], len(shown) + 1)
+            first.append(shown[name])
+        sections.append(Section(question, answer, tuple(first), tuple(see)))
+    return tuple(sections)
+
+
+def _commands(data: Data, planned: list[dict]) -> tuple[str, ...]:
+    """Of the sweeps, if all that was read has plans of named grids; else of the runs."""
+    of_plans = [plans.command(plan) for plan in planned]
+    if of_plans and all(of_plans):
+        return (*of_plans, "./analyze report DIR")
+    return (*again.commands(data.runs), "./analyze report FILE")
+
+
+def build(data: Data, title: str, problems: list[str], sources: list[str],
+          planned: list[dict] | None = None) -> Report:
+    """data: at least one run. problems: what of the files could not be used, a line a file.
+    planned: the plans of the sweeps that made all of them; none if something else made some."""
+    drawn = draw_all(data)
+    return Report(
+        title, _sections(data, drawn),
+        tuple(drawn[f.name] for f in FIGURES if isinstance(drawn[f.name], NotDrawn)),
+        tuple(conditions.runs_told(data.runs)), conditions.machines(data.runs),
+        conditions.hooks(data), conditions.warnings(data), conditions.unmeasured(data),
+        tuple(problems), _commands(data, planned or []), tuple(sources))

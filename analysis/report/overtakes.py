@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""At which sizes one way of sending overtakes another: sentences for two questions."""
+
+import polars as pl
+
+from analysis.figures import labels, style
+from analysis.figures.base import Data
+from analysis.figures.cells import sending
+from analysis.report import comparisons, text
+from analysis.report.base import Answer, Table
+from analysis.report.comparisons import Comparison
+from analysis.stats import crossover
+from analysis.stats.decision import MOST_REPEATS
+
+KEYS = ["setting", "threads", "message_bytes"]
+
+
+def at(cell: dict[str, object]) -> str:
+    """With 2 threads, veth"""
+    threads = f"with {text.plural(cell['threads'], 'thread')}"
+    return f"{threads} ({cell['setting']})" if cell["setting"] else threads
+
+
+def about(value: float) -> str:
+    """A size between those tried, two digits of it, in bytes: 9.8K."""
+    unit = 1024 if value >= 1024 else 1
+    unit = unit * 1024 if value >= 1024 * 1024 else unit
+    return style.size_text(unit * float(f"{value / unit:.2g}"))
+
+
+def _crossing(found: crossover.Crossing, a: str, b: str) -> str:
+    does = "overtakes" if found.direction > 0 else "falls behind"
+    return (f"{a} {does} {b} at about {about(found.size)} bytes ({about(found.low)} to "
+            f"{about(found.high)}; surely between {style.size_text(found.before)} and "
+            f"{style.size_text(found.after)})")
+
+
+def _unsure(found: crossover.Crossovers) -> str:
+    """Where these repeats cannot tell, and how many more would do."""
+    sizes = [f"{style.size_text(size)} ({'over ' if more is None else ''}"
+             f"{more or MOST_REPEATS:,d})" for size, more in found.unsure]
+    return ("these repeats cannot tell (in brackets: repeats more that might, if the difference is "
+            f"as large as it seems) at {labels.listed(sizes)}")
+
+
+def _sure_sides(found: crossover.Crossovers, a: str, b: str) -> list[str]:
+    parts = []
+    for sign, does in ((1, "faster"), (-1, "slower")):
+        sizes = [style.size_text(value) for value, s in zip(found.sizes, found.signs) if s == sign]
+        if sizes:
+            parts.append(f"{a} is {does} than {b} at {labels.listed(sizes)}")
+    return parts
+
+
+def sentence(found: crossover.Crossovers, a: str, b: str, when: str) -> str:
+    """What can be said of a against b under one condition."""
+    if found.answer == crossover.NEVER:
+        does = "is faster than" if found.side > 0 else "never overtakes"
+        rest = " at every size tried" if found.side > 0 else \
+            ", within the sizes tried: it is surely slower at each of them"
+        return f"{when}, {a} {does} {b}{rest}."
+    if found.answer == crossover.CROSSES:
+        parts = [_crossing(crossing, a, b) for crossing in found.crossings]
+    else:
+        parts = _sure_sides(found, a, b) or [f"no crossing of {a} and {b} is sure"]
+        if found.repeats < 5:
+            return (f"{when}, it cannot be told whether {a} overtakes {b}: "
+                    f"{text.plural(found.repeats, 'repeat')}, and fewer than 5 bear no interval.")
+    if found.unsure:
+        parts.append(_unsure(found))
+    return f"{when}, {'; '.join(parts)}."
+
+
+def _row(comparison: Comparison, copied: str) -> tuple[str, ...]:
+    cell = comparison.cell
+    return (cell["setting"], str(cell["threads"]), style.size_text(cell["message_bytes"]),
+            text.estimate(comparison.median_a), copied,
+            text.estimate(comparison.median_b), text.times(comparison.estimate),
+            comparisons.verdict(comparison))
+
+
+def table(found: list[Comparison], runs: pl.DataFrame, a: str, b: str) -> Table:
+    """A row a cell."""
+    header = ("setting", "threads", "size (bytes)", f"{a} (Gbit/s)", f"of {a}", f"{b} (Gbit/s)",
+              f"{a} / {b}", f"{a} is")
+    return Table(f"Throughput, medians; {comparisons.note(found)}", header,
+                 tuple(map(_row, found, comparisons.copied(runs, found)))).without_empty()
+
+
+def crossovers(found: list[Comparison]) -> dict[tuple, crossover.Crossovers]:
+    """What comparisons by KEYS, of one pair of variants, say of each (setting, threads)."""
+    groups: dict[tuple, list[Comparison]] = {}
+    for comparison in found:
+        groups.setdefault((comparison.cell["setting"], comparison.cell["threads"]),
+                          []).append(comparison)
+    return {key: crossover.find([c.cell["message_bytes"] for c in group],
+                                comparisons.log_table(group), len(found),
+                                [c.corrected_p for c in group])
+            for key, group in groups.items()}
+
+
+def answer(data: Data, a: str, b: str) -> Answer:
+    """Whether and where a overtakes b, for each number of threads and setting."""
+    runs = sending(data.runs).with_columns((pl.col("throughput_bps") / 1e9).alias("gbps"))
+    found = comparisons.compare(runs, KEYS, "variant", [(a, b)], "gbps")
+    if not found:
+        return Answer(f"These data have no pairs of {a} and {b} runs.",
+                      not_shown=(f"Anything of {a} against {b}: no size was run with both in one "
+                                 "repeat.",))
+    made = crossovers(found)
+    sentences = []
+    for setting, threads in made:
+        cell = {"setting": setting, "threads": threads}
+        sentences.append(text.starting(sentence(
+            made[setting, threads], comparisons.named(runs, cell, a), b, at(cell))))
+    return Answer(_short(made, runs, a, b), tuple(sentences), _not_shown(found, runs),
+                  (table(found, runs, a, b),))
+
+
+def _short(made: dict[tuple, crossover.Crossovers], runs: pl.DataFrame, a: str, b: str) -> str:
+    name = labels.variants(runs.filter(pl.col("variant") == a)).get(a, a)
+    if all(found.repeats < 5 for found in made.values()):
+        return (f"These data cannot tell whether {name} overtakes {b}: fewer than 5 repeats bear "
+                "no interval.")
+    crossings = [c for found in made.values() for c in found.crossings]
+    answers = {found.answer for found in made.values()}
+    sides = {found.side for found in made.values()}
+    if crossings:
+        up = [c for c in crossings if c.direction > 0]
+        sizes = list(dict.fromkeys(about(c) for c in sorted(c.size for c in up)))
+        told = (f"overtakes {b} at about {' to '.join(dict.fromkeys((sizes[0], sizes[-1])))} bytes"
+                if up else f"falls behind {b} as messages grow")
+        return (f"{name} {told}, sure in {len([f for f in made.values() if f.crossings])} of "
+                f"{text.plural(len(made), 'setting')} of threads and link.")
+    if answers == {crossover.NEVER} and len(sides) == 1:
+        return (f"{name} is faster than {b} at every size tried." if 1 in sides else
+                f"{name} never overtakes {b}, within the sizes tried.")
+    if answers == {crossover.NEVER}:
+        return _short_by_setting(made, runs, a, b)
+    ahead = sum(sign > 0 for found in made.values() for sign in found.signs)
+    behind = sum(sign < 0 for found in made.values() for sign in found.signs)
+    total = sum(len(found.signs) for found in made.values())
+    return (f"No size at which {name} overtakes {b} is sure: it is surely faster in {ahead}, "
+            f"surely slower in {behind} of {text.plural(total, 'cell')}, and the others "
+            "cannot be told.")
+
+
+def _short_by_setting(made: dict[tuple, crossover.Crossovers], runs: pl.DataFrame, a: str,
+                      b: str) -> str:
+    """Where a is ahead at every size in some settings, and behind at every size in others."""
+    parts = []
+    for (setting, threads), found in made.items():
+        name = comparisons.named(runs, {"setting": setting, "threads": threads}, a)
+        when = at({"setting": setting, "threads": threads})
+        does = "is faster than" if found.side > 0 else "never overtakes"
+        parts.append(f"{when}, {name} {does} {b}")
+    return f"At every size tried: {'; '.join(parts)}."
+
+
+def _not_shown(found: list[Comparison], runs: pl.DataFrame) -> tuple[str, ...]:
+    sizes = sorted({c.cell["message_bytes"] for c in found})
+    said = [f"Sizes below {style.size_text(sizes[0])} and above {style.size_text(sizes[-1])} "
+            "bytes, and what happens between two sizes but for a straight line."]
+    if set(runs["link"].drop_nulls()) == {"loopback"}:
+        said.append("Other links: all of these runs went over loopback.")
+    return tuple(said)

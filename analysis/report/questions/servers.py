@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""How the ways of serving many connections compare."""
+
+import itertools
+
+import polars as pl
+
+from analysis.figures import labels
+from analysis.figures.base import Data
+from analysis.figures.cells import serving
+from analysis.figures.servers import with_cpu_per_answer
+from analysis.figures.style import order
+from analysis.report import comparisons, text
+from analysis.report.base import Answer, Question, Table
+from analysis.report.comparisons import Comparison
+from analysis.stats import interval
+
+KEYS = ["setting", "connections"]
+# column, factor, what it is, unit
+METRICS = (("messages_per_s", 1.0, "answers per second", "1/s"),
+           ("message_p50_ns", 1e-6, "p50, connect to answer", "ms"),
+           ("message_p99_ns", 1e-6, "p99, connect to answer", "ms"),
+           ("server_cpu_ms_per_answer", 1.0, "server CPU per answer", "ms"),
+           ("sender_task_clock_ns", 1e-6, "server task clock", "ms"),
+           ("sender_cpus_utilised", 1.0, "server CPUs utilised", ""),
+           ("sender_context_switches", 1.0, "server context switches", ""),
+           ("sender_cpu_migrations", 1.0, "server CPU migrations", ""),
+           ("sender_page_faults", 1.0, "server page faults", ""),
+           ("sender_ipc", 1.0, "server instructions per cycle", ""),
+           ("sender_branch_miss_rate", 100.0, "server branch misses", "%"),
+           ("receiver_cpu_s", 1000.0, "client CPU", "ms"))
+
+
+def _ranking(found: list[Comparison], models: list[str]) -> str:
+    """Of one number of connections: who is surely ahead of whom."""
+    beaten: dict[str, list[str]] = {}
+    for c in found:
+        if c.sign:
+            ahead, behind = (c.a, c.b) if c.sign > 0 else (c.b, c.a)
+            beaten.setdefault(ahead, []).append(
+                f"{behind} ({text.times(c.estimate if c.sign > 0 else _turned(c.estimate))})")
+    if not beaten:
+        few = not any(c.estimate.has_interval for c in found)
+        return "fewer than 5 repeats, so no difference can be sure" if few else \
+            f"no sure difference between {labels.listed(models)}"
+    return "; ".join(f"{model} surely answers more than {labels.listed(beaten[model])}"
+                     for model in models if model in beaten)
+
+
+def _turned(estimate: interval.Estimate) -> interval.Estimate:
+    """Of b to a, where it is of a to b."""
+    if not estimate.has_interval:
+        return interval.Estimate(1 / estimate.value, estimate.n)
+    return interval.Estimate(1 / estimate.value, estimate.n, 1 / estimate.high,
+                             1 / estimate.low, estimate.level)
+
+
+def _where(cell: dict[str, object]) -> str:
+    text_ = f"with {text.plural(cell['connections'], 'connection')}"
+    return text.starting(f"{text_} ({cell['setting']})" if cell["setting"] else text_)
+
+
+def _by_cell(found: list[Comparison]) -> dict[tuple, list[Comparison]]:
+    groups: dict[tuple, list[Comparison]] = {}
+    for c in found:
+        groups.setdefault(tuple(c.cell.values()), []).append(c)
+    return dict(sorted(groups.items()))
+
+
+def _table(runs: pl.DataFrame) -> Table:
+    measured = [m for m in METRICS if runs.select(pl.col(m[0]).count()).item()]
+    rows, estimates = [], []
+    for (setting, connections, model), part in sorted(
+            runs.group_by("setting", "connections", "server_model"), key=lambda item: item[0]):
+        values = [interval.median(part[column].drop_nulls() * factor)
+                  if part[column].count() else None for column, factor, *_ in measured]
+        estimates += [value for value in values if value]
+        rows.append((setting, str(connections), model,
+                     *(text.estimate(value) if value else "not measured" for value in values)))
+    return Table(f"Medians over repeats; {text.level(estimates)}",
+                 ("setting", "connections", "server model",
+                  *(f"{what} ({unit})" if unit else what for _, _, what, unit in measured)),
+                 tuple(rows)).without_empty()
+
+
+def _short(found: list[Comparison]) -> str:
+    sure = sum(bool(c.sign) for c in found)
+    if not sure:
+        return "No server model surely answers more than another in these data."
+    wins: dict[str, int] = {}
+    for c in found:
+        if c.sign:
+            ahead = c.a if c.sign > 0 else c.b
+            wins[ahead] = wins.get(ahead, 0) + 1
+    best = max(wins, key=wins.get)
+    return (f"{sure} of {text.plural(len(found), 'comparison')} of two models show a sure "
+            f"difference; {best} is ahead in {wins[best]} of them.")
+
+
+def answer(data: Data) -> Answer:
+    runs = with_cpu_per_answer(serving(data.runs))
+    models = order(runs["server_model"].unique().to_list()) if runs.height else []
+    found = comparisons.compare(runs, KEYS, "server_model",
+                                list(itertools.combinations(models, 2)), "messages_per_s")
+    if not runs.height:
+        return Answer("These data have no runs that served many connections.", not_shown=(
+            "How server models compare: no run served many connections.",))
+    if not found:
+        return Answer("These data have one server model only.", not_shown=(
+            "How server models compare: no number of connections was served by two of them.",),
+            tables=(_table(runs),))
+    said = [f"{_where(cells[0].cell)}: {_ranking(cells, models)}."
+            for cells in _by_cell(found).values()]
+    missing = []
+    if runs["sender_cycles"].is_null().all():
+        missing.append("Cycles, instructions and branch misses: no run counted them.")
+    missing.append("Where the difference comes from: the runs of two models differ in their model "
+                   "and in nothing that was set, and that is all these data say of causes.")
+    return Answer(_short(found), (*said, f"({text.starting(comparisons.note(found))}.)"),
+                  tuple(missing), (_table(runs),))
+
+
+QUESTION = Question("servers", "How do server models compare as connections grow?",
+                    ("servers",), answer)

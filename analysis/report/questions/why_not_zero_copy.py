@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Why zero-copy does not always win: what was copied, what a send and its completion cost."""
+
+import polars as pl
+
+from analysis import words
+from analysis.figures import fallback, labels, style
+from analysis.figures.base import Data
+from analysis.figures.cells import send_spans, sending
+from analysis.report import comparisons, text
+from analysis.report.base import Answer, Question, Table
+from analysis.report.comparisons import Comparison
+from analysis.stats import interval
+
+KEYS = ["setting", "threads", "message_bytes"]
+ZERO, TWO = "zerocopy", "twocopy"
+SETTINGS_SHOWN = 4
+
+
+def _copies(zero: pl.DataFrame) -> list[str]:
+    """How many sends were copied, and why, by the kernel's own count."""
+    counted = zero.filter(pl.col("zc_copied").is_not_null() & (pl.col("zc_completions") > 0))
+    completed, copied = counted["zc_completions"].sum(), counted["zc_copied"].sum()
+    if not completed:
+        return []
+    told = [f"Of {text.plural(completed, 'zero-copy send')} that completed, the kernel copied "
+            f"{text.count(copied)} after all ({words.percent(copied / completed)} copied)."]
+    causes = fallback.causes(counted["fallback_causes"].to_list())
+    if causes:
+        told.append("Why: " + labels.listed([
+            f"{name.replace('@', ' on ')} ({text.plural(count, 'send')})"
+            for name, count in causes]) + ". docs/causes.md tells what the kernel does there.")
+    elif copied:
+        told.append("For none of these copies was a cause seen.")
+    silent = counted["zc_copied_silent"].drop_nulls().sum()
+    if silent:
+        told.append(f"{text.count(silent)} of them were copied without a flag: the application "
+                    "was told that they were not copied.")
+    refused = zero["zc_refused"].drop_nulls().sum()
+    if refused:
+        told.append(f"{text.plural(refused, 'zero-copy send')} "
+                    f"{'was' if refused == 1 else 'were'} refused before anything was sent "
+                    f"({labels.copied(zero) or '0 % of the others copied'}).")
+    return told
+
+
+def _range(found: list[Comparison]) -> str:
+    """The ratios of cells in which there surely is a difference."""
+    values = [c.estimate.value for c in found]
+    low, high = text.number(min(values)), text.number(max(values))
+    return low if low == high else f"{low} to {high}"
+
+
+def _cost(found: list[Comparison], what: str, name: str) -> list[str]:
+    """One sentence on a cost of zero-copy against two-copy, over all cells."""
+    if not found:
+        return []
+    more = [c for c in found if c.sign > 0]
+    less = [c for c in found if c.sign < 0]
+    if not any(c.estimate.has_interval for c in found):
+        return []
+    parts = []
+    for sure, word in ((more, "more"), (less, "less")):
+        if sure:
+            parts.append(f"surely {word} in {len(sure)} (medians of {_range(sure)} times)")
+    parts = parts or ["surely different in none"]
+    return [f"{what} of {name}, against {TWO}: {labels.listed(parts)} of "
+            f"{text.plural(len(found), 'cell')}."]
+
+
+def _completion(zero: pl.DataFrame, name: str) -> list[str]:
+    timed = zero.filter(pl.col("completion_p50_ns").is_not_null())
+    if timed.is_empty():
+        return []
+    span = timed["completion_span"].drop_nulls().unique().sort().to_list()
+    p50, p99 = (interval.median(timed[f"completion_{q}_ns"].drop_nulls() / 1e3)
+                for q in ("p50", "p99"))
+    return [f"After a send of {name} began, its memory was the kernel's for "
+            f"{text.number(p50.value)} µs at the p50 and {text.number(p99.value)} µs at the p99 "
+            f"(medians of {text.plural(p50.n, 'run')} of all sizes and threads; span "
+            f"{', '.join(span)}): for so long the program may not write to it."]
+
+
+def _outcome(found: list[Comparison], name: str) -> str:
+    ahead, behind = (sum(c.sign == sign for c in found) for sign in (1, -1))
+    return (f"{text.starting(name)} moves surely more data than {TWO} in {ahead}, and surely less "
+            f"in {behind}, of {text.plural(len(found), 'cell')} (size, threads, setting).")
+
+
+COSTS = (
+    ("send_mean_ns", 1e-3, "kernel time of a send (µs)", "Mean kernel time of a send"),
+    ("sender_cpu_s_per_gib", 1.0, "sender (CPU s/GiB)", "CPU time of the sender per GiB"),
+    ("receiver_cpu_s_per_gib", 1.0, "receiver (CPU s/GiB)", "CPU time of the receiver per GiB"),
+)
+
+
+def _table(costs: list[tuple[str, list[Comparison]]], runs: pl.DataFrame) -> Table:
+    rows = [(c.cell["setting"], str(c.cell["threads"]), style.size_text(c.cell["message_bytes"]),
+             title, text.estimate(c.median_a),
+             copied, text.estimate(c.median_b), text.times(c.estimate),
+             comparisons.verdict(c, "more", "less"))
+            for title, found in costs
+            for c, copied in zip(found, comparisons.copied(runs, found))]
+    every = [c for _, found in costs for c in found]
+    return Table(f"What {ZERO} costs; {text.level([c.estimate for c in every])}; corrected for the "
+                 "comparisons of each cost", (
+                     "setting", "threads", "size (bytes)", "cost", ZERO, f"of {ZERO}", TWO,
+                     f"{ZERO} / {TWO}", f"{ZERO} is"), tuple(rows)).without_empty()
+
+
+def _not_shown(zero: pl.DataFrame, costs: dict[str, list[Comparison]],
+               compared: bool) -> tuple[str, ...]:
+    said = [] if compared else ["Whether zero-copy moves less: no cell has 5 pairs with "
+                                f"{TWO}, and fewer bear no interval."]
+    rates = zero["fallback_rate"].drop_nulls()
+    if rates.is_empty():
+        said.append("Whether zero-copy sends were copied: no run could count it.")
+    elif rates.min() == 1:
+        said.append("What zero-copy would be worth where the kernel does not copy: here every "
+                    "completed zero-copy send was copied.")
+    if zero["zc_copied_silent"].is_null().any():
+        said.append("Copies without a flag, in some runs: more may have been copied.")
+    if zero["error_queue_ns_per_send"].is_null().all():
+        said.append("What reading completions from the error queue costs: no hook here times it.")
+    said += [f"{what}: not measured in pairs." for column, _, _, what in COSTS if not costs[column]]
+    said.append("Which share of the difference each of these costs has: that several are higher "
+                "together does not tell what caused what.")
+    return tuple(said)
+
+
+def _of_setting(setting: str, zero: pl.DataFrame, throughput: list[Comparison],
+                costs: dict[str, list[Comparison]]) -> list[str]:
+    """The sentences on one setting: what differs between settings is not thrown together."""
+    mine = zero.filter(pl.col("setting") == setting)
+    name = labels.variants(mine)[ZERO]
+
+    def here(found):
+        return [c for c in found if c.cell["setting"] == setting]
+
+    said = []
+    if any(c.estimate.has_interval for c in here(throughput)):
+        said.append(_outcome(here(throughput), name))
+    said += _copies(mine)
+    for column, _, _, what in COSTS:
+        said += _cost(here(costs[column]), what, name)
+    return [text.of_setting(setting, sentence) for sentence in said + _completion(mine, name)]
+
+
+def _short(zero: pl.DataFrame) -> str:
+    said = []
+    for setting in zero["setting"].unique().sort().to_list():
+        counted = _copies(zero.filter(pl.col("setting") == setting))
+        said.append(text.of_setting(setting, counted[0] if counted else
+                                    f"how much of {ZERO} was copied was not counted."))
+    if len(said) > SETTINGS_SHOWN:
+        return f"It differs between {len(said)} settings; the section has each."
+    return text.starting(" ".join(said))
+
+
+def answer(data: Data) -> Answer:
+    runs = sending(data.runs)
+    zero = runs.filter(pl.col("variant") == ZERO)
+    if zero.is_empty():
+        return Answer("These data have no zero-copy runs.",
+                      not_shown=("Anything of zero-copy: no run sent with it.",))
+    of_one_span, costs = runs.filter(pl.col("send_span").is_in(send_spans(runs)[:1])), {}
+    for column, scale, _, _ in COSTS:
+        of = of_one_span if column.startswith("send_") else runs
+        costs[column] = comparisons.compare(of.with_columns(pl.col(column) * scale), KEYS,
+                                            "variant", [(ZERO, TWO)], column)
+    throughput = comparisons.compare(runs, KEYS, "variant", [(ZERO, TWO)], "throughput_bps")
+    compared = any(c.estimate.has_interval for c in throughput)
+    sentences = [sentence for setting in zero["setting"].unique().sort().to_list()
+                 for sentence in _of_setting(setting, zero, throughput, costs)]
+    tables = tuple([_table([(title, costs[column]) for column, _, title, _ in COSTS], runs)]
+                   if any(costs.values()) else [])
+    return Answer(_short(zero), tuple(sentences), _not_shown(zero, costs, compared), tables)
+
+
+QUESTION = Question("why-not-zero-copy", "Why does zero-copy not always win?",
+                    ("fallback", "kernel-time", "cycles", "distributions"), answer)

@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""When does zero-copy pay off?"""
+
+from analysis.report import overtakes
+from analysis.report.base import Question
+
+QUESTION = Question("zero-copy", "At which size does zero-copy overtake two-copy?",
+                    ("throughput", "latency"),
+                    lambda data: overtakes.answer(data, "zerocopy", "twocopy"))

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""The report as HTML and Markdown. Texts of records are not trusted: all is escaped here."""
+
+import base64
+import pathlib
+import re
+
+import jinja2
+
+from analysis.faults import FAILED, Fault
+from analysis.figures.save import ACTIONS, FORMATS, POLICY, library, script_json
+from analysis.notes import clean
+from analysis.report.build import Picture, Report
+
+_PAGES = pathlib.Path(__file__).parent
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|!~&$])")
+# Where a line begins, these make a list or a heading of a text.
+_BEGINNING = re.compile(r"^(\d*)([-+=.)])(?=\s|$)")
+
+
+def markdown_text(value: object) -> str:
+    """Any text as itself in Markdown: one line, no markup, no HTML."""
+    line = clean(" ".join(str(value).split()))
+    line = _MARKDOWN.sub(r"\\\1", line)
+    return _BEGINNING.sub(r"\1\\\2", line)
+
+
+def _code(value: str) -> str:
+    """A line of a fenced block: nothing in it can end the fence."""
+    return clean(value).replace("```", "'''")
+
+
+def _data_uri(picture: Picture) -> str:
+    return "data:image/svg+xml;base64," + base64.b64encode(picture.svg).decode()
+
+
+def _environment(**options) -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_PAGES), undefined=jinja2.StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True, **options)
+    environment.filters.update(data_uri=_data_uri, code=_code)
+    return environment
+
+
+def html(report: Report) -> str:
+    """One file with everything in it; a browser that shows it asks no server for anything."""
+    environment = _environment(autoescape=True, finalize=lambda value: clean(value) if isinstance(
+        value, str) and not hasattr(value, "__html__") else value)
+    specs = {picture.name: picture.spec for picture in report.pictures}
+    return environment.get_template("page.html.j2").render(
+        report=report, policy=POLICY, specs=jinja2.utils.markupsafe.Markup(script_json(specs)),
+        actions=jinja2.utils.markupsafe.Markup(script_json(ACTIONS)),
+        library=jinja2.utils.markupsafe.Markup(library()))
+
+
+def markdown(report: Report, figures: str = "figures") -> str:
+    """The same in Markdown; pictures are the SVG files in the folder figures beside it."""
+    environment = _environment(autoescape=False, finalize=lambda value: value if isinstance(
+        value, _Plain) else markdown_text(value))
+    environment.filters["plain"] = _Plain
+    return environment.get_template("page.md.j2").render(report=report, figures=figures)
+
+
+class _Plain(str):
+    """Text that Markdown takes as it is: what a fence holds, and names of our own files."""
+
+
+def _put(path: pathlib.Path, content: bytes) -> None:
+    """Whole or not at all."""
+    part = path.with_name(f".{path.name}.part")
+    try:
+        part.write_bytes(content)
+        part.replace(path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise Fault(f"{path}: cannot be written: {error.strerror}", FAILED) from None
+
+
+def write(report: Report, folder: pathlib.Path, formats: list[str]) -> list[pathlib.Path]:
+    """report.html, report.md and figures/NAME.FORMAT in a folder. Raises Fault where it cannot.
+
+    formats: of FORMATS; SVG comes in any case, for the Markdown.
+    """
+    figures = folder / "figures"
+    try:
+        figures.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise Fault(f"{figures}: cannot be made: {error.strerror}", FAILED) from None
+    for picture in report.pictures:
+        _put(figures / f"{picture.name}.svg", picture.svg)
+        for name in formats:
+            if name != "svg":
+                _put(figures / f"{picture.name}.{name}", FORMATS[name](picture.spec))
+    pages = [(folder / "report.html", html(report)), (folder / "report.md", markdown(report))]
+    for path, content in pages:
+        _put(path, content.encode())
+    return [path for path, _ in pages]

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Is there a difference? Tests, their correction for being many, and repeats that would do.
+
+A difference is sure when its interval, which assumes nothing, leaves out "none", and a t-test
+on logarithms says so even after Holm's correction for all the tests that were made together.
+The second is needed because no test without assumptions can be that sure of five repeats: all
+five on one side happens by chance in one of sixteen cases.
+"""
+
+import numpy as np
+import scipy.special
+
+ALPHA = 0.05
+POWER = 0.8
+MOST_REPEATS = 1000
+
+
+def paired_p(logs) -> float:
+    """Two-sided p of the mean of logarithms of ratios being 0. NaN without two values."""
+    logs = np.asarray(logs, dtype=float)
+    n = len(logs)
+    if n < 2:
+        return float("nan")
+    return _two_sided(logs.mean(), logs.var(ddof=1) / n, n - 1)
+
+
+def unpaired_p(a, b) -> float:
+    """Two-sided p of two independent samples of logarithms having one mean (Welch)."""
+    a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
+    if min(len(a), len(b)) < 2:
+        return float("nan")
+    parts = [x.var(ddof=1) / len(x) for x in (a, b)]
+    weights = sum(part**2 / (len(x) - 1) for part, x in zip(parts, (a, b)))
+    return _two_sided(a.mean() - b.mean(), sum(parts),
+                      sum(parts)**2 / weights if weights else 1)
+
+
+def _two_sided(difference, variance, freedom) -> float:
+    """Of Student's t. Without any noise a difference is one, however small."""
+    if variance <= (1e-15 * max(abs(difference), 1e-300))**2:
+        return float(difference == 0)
+    return float(2 * scipy.special.stdtr(freedom, -abs(difference) / np.sqrt(variance)))
+
+
+def holm(ps) -> np.ndarray:
+    """The p values of tests made together, corrected: the chance of even one false alarm among
+    those at most ALPHA is at most ALPHA. NaN (not tested) stays NaN and does not count."""
+    ps = np.asarray(ps, dtype=float)
+    order = np.argsort(ps)
+    order = order[~np.isnan(ps[order])]
+    left = len(order) - np.arange(len(order))
+    corrected = np.full(len(ps), np.nan)
+    corrected[order] = np.minimum(np.maximum.accumulate(ps[order] * left), 1)
+    return corrected
+
+
+def repeats_needed(logs, tests: int = 1) -> int | None:
+    """How many pairs would be needed to be sure of a difference such as is seen, in four cases
+    of five, if it is real and the noise stays what it is; None: more than MOST_REPEATS.
+
+    logs: logarithms of the ratios seen, two or more. tests: how many are made together.
+    """
+    logs = np.asarray(logs, dtype=float)
+    return needed_for(float(np.median(logs)), float(np.std(logs, ddof=1)), tests)
+
+
+def needed_for(difference: float, spread: float, tests: int = 1) -> int | None:
+    """The same from a difference of logarithms, and the standard deviation of what it is of."""
+    effect = abs(difference) / max(spread, 1e-12)
+    # The interval must leave out "none" too, and a median varies more than a mean.
+    by_interval = (MEDIAN_SPREAD * (NORMAL_LEVEL + NORMAL_POWER) / max(effect, 1e-12))**2
+    if by_interval > MOST_REPEATS:
+        return None
+    low, high = max(FEWEST_SURE, int(np.ceil(by_interval))), MOST_REPEATS
+    if _power(effect, high, tests) < POWER:
+        return None
+    while low < high:
+        middle = (low + high) // 2
+        if _power(effect, middle, tests) >= POWER:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+def needed_within(difference: float, spread: float, margin: float) -> int | None:
+    """How many repeats would put the interval of such a difference within +- margin."""
+    room = margin - abs(difference)
+    needed = (np.ceil((NORMAL_LEVEL * MEDIAN_SPREAD * spread / room)**2) if room > 0
+              else np.inf)
+    return int(max(needed, FEWEST_SURE)) if needed <= MOST_REPEATS else None
+
+
+# The interval of fewer leaves nothing out.
+FEWEST_SURE = 5
+# Of the median of normal values, in standard deviations of their mean.
+MEDIAN_SPREAD = np.sqrt(np.pi / 2)
+NORMAL_LEVEL = float(scipy.special.ndtri(1 - ALPHA / 2))
+NORMAL_POWER = float(scipy.special.ndtri(POWER))
+
+
+def _power(effect, n, tests):
+    """Of the t-test of n pairs that differ by effect standard deviations."""
+    critical = scipy.special.stdtrit(n - 1, 1 - ALPHA / tests / 2)
+    return float(1 - scipy.special.nctdtr(n - 1, min(effect * np.sqrt(n), 30), critical))

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Intervals of a median, and of other statistics by the bootstrap.
+
+The interval of a median lies between ordered values: how often the true median is among
+them follows from the binomial distribution, whatever the values' own is. Ends are placed
+between two ordered values so that the level that was asked for is reached (Hettmansperger and
+Sheather 1986). Plain and BCa bootstrap intervals of a median reach 87 to 94 % with 5 to 20
+values where 95 % are asked for: tests/analysis/test_interval.py measures all three.
+"""
+
+import dataclasses
+import functools
+
+import numpy as np
+import scipy.stats
+
+LEVEL = 0.95
+FEWEST = 5
+DRAWS = 2000
+
+
+@dataclasses.dataclass(frozen=True)
+class Estimate:
+    """A value of n observations; low and high are None without an interval.
+
+    level is what the interval reaches, which with few observations is below what was asked for.
+    """
+    value: float
+    n: int
+    low: float | None = None
+    high: float | None = None
+    level: float | None = None
+
+    @property
+    def has_interval(self) -> bool:
+        return self.low is not None
+
+    def excludes(self, value: float) -> bool:
+        """Is there an interval, and is the value outside?"""
+        return self.has_interval and not self.low <= value <= self.high
+
+    def map(self, function) -> "Estimate":
+        """The same of a rising function of the value, as exp."""
+        if not self.has_interval:
+            return Estimate(float(function(self.value)), self.n)
+        return Estimate(float(function(self.value)), self.n, float(function(self.low)),
+                        float(function(self.high)), self.level)
+
+
+@functools.cache
+def ranks(n: int, level: float = LEVEL) -> tuple[int, float, float]:
+    """Where the interval of a median of n values ends: k, weight, level reached.
+
+    Its lower end is (1 - weight) x the k-th value + weight x the next, from below, its upper
+    end likewise from above. Level reached: of the n >= 5 values the outermost hold the median
+    with 1 - 2^(1-n), 93.75 % of five.
+    """
+    def reached(k):
+        return 1 - 2 * float(scipy.stats.binom.cdf(k - 1, n, 0.5))
+    if reached(1) <= level:
+        return 1, 0.0, reached(1)
+    k = max(k for k in range(1, (n + 1) // 2 + 1) if reached(k) >= level)
+    inner = reached(k + 1) if 2 * (k + 1) <= n + 1 else 0.0
+    share = (reached(k) - level) / (reached(k) - inner)
+    return k, (n - k) * share / (k + (n - 2 * k) * share), level
+
+
+def median(values, level: float = LEVEL) -> Estimate:
+    """The median of one value or more (any unit), with an interval where there are five."""
+    middle, low, high, reached = medians(np.asarray(values, dtype=float)[None, :], level)
+    if reached is None:
+        return Estimate(float(middle[0]), len(values))
+    return Estimate(float(middle[0]), len(values), float(low[0]), float(high[0]), reached)
+
+
+def medians(rows: np.ndarray, level: float = LEVEL):
+    """The same of each row of a matrix at once: middles, lower ends, upper ends, level; the
+    last three are None without an interval."""
+    ordered = np.sort(rows, axis=1)
+    n = rows.shape[1]
+    middle = (ordered[:, (n - 1) // 2] + ordered[:, n // 2]) / 2
+    if n < FEWEST:
+        return middle, None, None, None
+    k, weight, reached = ranks(n, level)
+    # Equal values must not be rounded apart.
+    low = ordered[:, k - 1] + weight * (ordered[:, k] - ordered[:, k - 1])
+    high = ordered[:, n - k] + weight * (ordered[:, n - k - 1] - ordered[:, n - k])
+    return middle, low, high, reached
+
+
+def ratio_of_medians(a, b, level: float = LEVEL, seed: int = 1) -> Estimate:
+    """median(a) / median(b) of two independent samples of positive values.
+
+    By the percentile bootstrap, both samples drawn anew, which with 5 to 20 values in each
+    covers the ratio in 95 to 98 % of cases where 95 % are asked for. n is of the smaller one.
+    """
+    return _of_medians(np.divide, a, b, level, seed)
+
+
+def difference_of_medians(a, b, level: float = LEVEL, seed: int = 1) -> Estimate:
+    """The same of median(a) - median(b), of values of any sign."""
+    return _of_medians(np.subtract, a, b, level, seed)
+
+
+def _of_medians(of, a, b, level, seed):
+    a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
+    value, n = float(of(np.median(a), np.median(b))), min(len(a), len(b))
+    if n < FEWEST:
+        return Estimate(value, n)
+    random = np.random.default_rng(seed)
+    drawn = [np.median(random.choice(x, (DRAWS, len(x))), axis=1) for x in (a, b)]
+    low, high = np.quantile(of(*drawn), [(1 - level) / 2, (1 + level) / 2])
+    return Estimate(value, n, float(low), float(high), level)

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""From the table to what is said of it: medians, paired ratios, outliers, a row a cell.
+
+Only complete runs count. Runs are compared under equal conditions only: on one machine, with
+all of a load's options equal but the one that is compared. A pair is made of the runs of one
+repeat, which interleaving puts close together.
+"""
+
+import numpy as np
+import polars as pl
+
+from analysis.stats import outliers
+from analysis.stats.interval import medians as medians_of
+from analysis.stats.ratio import paired
+
+MACHINE = ["host", "kernel", "arch", "cpu_model", "cpus", "tier"]
+LOAD = ["workload", "client_model", "connections", "backlog", "fields", "message_bytes",
+        "threads", "inflight", "working_set_bytes", "pick", "rate_per_thread", "link", "device",
+        "peer", "address_family", "socket_options", "memory_options",
+        "pinned", "duration_s"]
+WAYS = ["variant", "server_model"]
+CONDITIONS = MACHINE + LOAD
+CELL = CONDITIONS + WAYS
+BLOCK = "block"
+
+
+def _block(keys) -> pl.Expr:
+    """Of frames in order of time: the repeat, and which of that name it is within its keys, where
+    runs of several days hold it more than once."""
+    return pl.format("{}.{}", "repeat", pl.int_range(pl.len()).over([*keys, "repeat"])).alias(BLOCK)
+
+
+def usable(frame: pl.DataFrame, metric: str) -> pl.DataFrame:
+    """Complete runs of a load that have the metric, each with the block that it is paired in.
+
+    Runs of the same cell and repeat, of several days perhaps, are told apart by their order.
+    """
+    frame = frame.filter(pl.col("complete") & pl.col(metric).is_not_null()
+                         & pl.col("workload").is_not_null()).sort("started")
+    return frame.with_columns(_block(CELL))
+
+
+def inflight_follows_size(frame: pl.DataFrame) -> bool:
+    """Has each message size one number of messages in flight?"""
+    return frame.group_by("message_bytes").agg(
+        pl.col("inflight").n_unique().alias("n"))["n"].max() in (None, 1)
+
+
+def medians(frame: pl.DataFrame, metric: str) -> pl.DataFrame:
+    """A row a cell: CELL, median (of the metric, in its unit), n, low, high, level (null with
+    fewer than 5), outliers (how many runs are flagged; none is left out)."""
+    return _per_cell(_cells(usable(frame, metric), metric), metric)
+
+
+def _cells(frame, metric):
+    """Cells with the list of their values, in order."""
+    return frame.group_by(CELL).agg(pl.col(metric).cast(pl.Float64)).sort(CELL, nulls_last=True)
+
+
+def _per_cell(cells, metric):
+    """All cells of as many repeats at once: there may be very many."""
+    count = len(cells)
+    found = {name: np.full(count, np.nan) for name in ("median", "low", "high", "level")}
+    n, flagged_runs = cells[metric].list.len().to_numpy(), np.zeros(count, dtype=int)
+    for repeats in np.unique(n):
+        at = np.flatnonzero(n == repeats)
+        rows = np.array(cells[metric].gather(at).to_list())
+        found["median"][at], low, high, reached = medians_of(rows)
+        if reached is not None:
+            found["low"][at], found["high"][at], found["level"][at] = low, high, reached
+        flagged_runs[at] = outliers.flags(rows).sum(axis=1)
+    return cells.select(CELL).with_columns(
+        median=found["median"], n=pl.Series(n, dtype=pl.Int64),
+        **{name: pl.Series(found[name], nan_to_null=True) for name in ("low", "high", "level")},
+        outliers=pl.Series(flagged_runs, dtype=pl.Int64))
+
+
+def pairs(frame: pl.DataFrame, metric: str, a, b, way: str = "variant") -> list:
+    """(conditions, values of a, values of b), paired by block, for each condition that has any.
+
+    a and b are two values of the column way; the other columns of WAYS must be equal. Pairs
+    with a value of 0 or below have no ratio and are left out.
+    """
+    others = CONDITIONS + [other for other in WAYS if other != way]
+    found = paired_runs(usable(frame, metric), others, way, a, b, metric)
+    return [({key: row[key] for key in others}, row["a"], row["b"])
+            for row in found.sort(others, nulls_last=True).iter_rows(named=True)]
+
+
+def paired_runs(runs: pl.DataFrame, keys: list[str], way: str, a, b, metric: str) -> pl.DataFrame:
+    """keys, BLOCK, a, b: a row for each value of keys that has pairs, with lists of the blocks
+    and of the positive values of the metric of both ways in them."""
+    known = runs.filter(pl.col(metric) > 0).sort("started").with_columns(_block([*keys, way]))
+    sides = [known.filter(pl.col(way) == value).select(
+        *keys, BLOCK, pl.col(metric).cast(pl.Float64).alias(name))
+        for value, name in ((a, "a"), (b, "b"))]
+    both = sides[0].join(sides[1], on=[*keys, BLOCK], nulls_equal=True)
+    return both.sort([*keys, BLOCK]).group_by(keys, maintain_order=True).agg(BLOCK, "a", "b")
+
+
+def paired_ratios(frame: pl.DataFrame, metric: str, a, b, way: str = "variant"):
+    """(conditions, Ratio of a to b) for each condition that has pairs."""
+    return [(key, paired(x, y)) for key, x, y in pairs(frame, metric, a, b, way)]
+
+
+def flagged(frame: pl.DataFrame, metric: str) -> pl.DataFrame:
+    """The runs whose metric is an outlier among the repeats of their cell: rows of the table."""
+    frame = usable(frame, metric).with_row_index("_row")
+    cells = frame.group_by(CELL).agg("_row", pl.col(metric).cast(pl.Float64))
+    n, out = cells[metric].list.len().to_numpy(), []
+    for repeats in np.unique(n):
+        same = cells.filter(n == repeats)
+        rows, values = (np.array(same[column].to_list()) for column in ("_row", metric))
+        out += rows[outliers.flags(values)].tolist()
+    return frame.filter(pl.col("_row").is_in(out)).drop(BLOCK, "_row")

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""What is said along an axis of a sweep: falls, dips, bends.
+
+The axis is a column as message_bytes, fields or threads; everything else of a run's conditions
+is equal within a series. All tests of one question are one family: their p are corrected
+together.
+"""
+
+import dataclasses
+
+import numpy as np
+import polars as pl
+
+from analysis import summary
+from analysis.stats import bends, decision, moved, steps
+
+# Counters are compared as counts a message, or a run with more messages would have more of all.
+COUNTERS = tuple(
+    f"{side}_{name}" for side in ("sender", "receiver") for name in (
+        "cycles", "instructions", "branch_misses", "l1d_misses", "llc_misses",
+        "stalled_frontend_cycles", "stalled_backend_cycles", "context_switches",
+        "cpu_migrations", "page_faults")) + (
+    "retransmits", "syn_retransmits", "timeouts", "listen_overflows", "listen_drops",
+    "zero_windows", "out_segments", "sends", "zc_copied", "memory_read_bytes",
+    "memory_write_bytes", "memory_bytes", "memory_io_read_misses", "memory_io_write_misses",
+    "memory_io_own_misses", "memory_io_in_bytes", "memory_io_out_bytes")
+
+
+@dataclasses.dataclass(frozen=True)
+class Series:
+    """Along an axis: conditions (without it), its rising values, names of blocks, and of each
+    metric that was asked for the logarithms: a row a block, a column a value, NaN for none."""
+    conditions: dict
+    axis: tuple
+    blocks: tuple
+    logs: dict[str, np.ndarray]
+
+
+def series(frame: pl.DataFrame, metric: str, axis: str, extra=()) -> list[Series]:
+    """The series of a metric along an axis, of two values or more; extra: expressions of
+    other quantities, by name, whose logarithms are wanted in the same blocks."""
+    frame = summary.usable(frame, metric).filter(pl.col(metric) > 0,
+                                                 pl.col(axis).is_not_null())
+    keys = _keys_beside(axis, frame)
+    frame = frame.filter(pl.col(axis).n_unique().over(keys) > 1)
+    wanted = {metric: pl.col(metric), **dict(extra)}
+    names = {name: f"_of_{name}" for name in wanted}
+    frame = frame.with_columns(wanted[name].cast(pl.Float64).log().fill_null(np.nan).alias(column)
+                               for name, column in names.items())
+    made = (_series(dict(zip(keys, key)), part, axis, names)
+            for key, part in frame.sort(keys, nulls_last=True).group_by(keys,
+                                                                        maintain_order=True))
+    return [one for one in made if len(one.axis) > 1]
+
+
+def _keys_beside(axis, frame):
+    """What is equal within a series. Streams have a connection a thread; more fields of one
+    size make a larger message; how many are in flight follows from a message's size, unless
+    it was asked for."""
+    bound = {"threads": {"threads", "connections"}, "fields": {"fields", "message_bytes"}}
+    keys = [key for key in summary.CELL if key not in bound.get(axis, {axis})]
+    if axis in ("fields", "message_bytes") and summary.inflight_follows_size(frame):
+        keys.remove("inflight")
+    return keys + (["field_size_bytes"] if axis == "fields" else [])
+
+
+def _series(conditions, part, axis, names):
+    values = sorted(part[axis].unique())
+    blocks = sorted(part[summary.BLOCK].unique())
+    rows = np.searchsorted(blocks, part[summary.BLOCK].to_list())
+    columns = np.searchsorted(values, part[axis].to_numpy())
+    logs = {name: np.full((len(blocks), len(values)), np.nan) for name in names}
+    for log, column in zip(logs.values(), part.select(names.values()).to_numpy().T):
+        log[rows, columns] = column
+    return Series(conditions, tuple(values), tuple(blocks), logs)
+
+
+def _corrected(families):
+    """p of several lists of ratios, corrected together and dealt out again."""
+    corrected = iter(decision.holm([ratio.p for ratios in families for ratio in ratios]))
+    return [[next(corrected) for _ in ratios] for ratios in families]
+
+
+@dataclasses.dataclass(frozen=True)
+class Course:
+    """How a metric goes along an axis. moved: for each of falls, by its (before, after), the
+    counters that moved with it; correlation, no cause."""
+    conditions: dict
+    axis: tuple
+    steps: list[steps.Step]
+    dips: list[steps.Dip]
+    bends: bends.Bends | None
+    moved: dict[tuple, list[moved.Moved]]
+
+    @property
+    def falls(self) -> list[steps.Step]:
+        return [step for step in self.steps if step.direction < 0]
+
+
+def _a_message(name):
+    """Counts begin at 0, which has no logarithm: one more than were counted, a message."""
+    return (pl.col(name) + 1) / pl.col("messages")
+
+
+def courses(frame, metric, axis="message_bytes", counters=COUNTERS) -> list[Course]:
+    """Falls, dips and bends of a metric along an axis, one Course a series."""
+    extra = {name: _a_message(name) for name in counters
+             if name != metric and frame[name].count()}  # what nothing counted has not moved
+    found = series(frame, metric, axis, extra)
+    dealt = _corrected([steps.ratios(one.logs[metric]) for one in found])
+    return [_course(one, metric, corrected) for one, corrected in zip(found, dealt)]
+
+
+def _course(one, metric, corrected):
+    logs = one.logs[metric]
+    others = {name: values for name, values in one.logs.items() if name != metric}
+    taken = steps.along(one.axis, logs, corrected)
+    with_falls = {(step.before, step.after): moved.with_it(logs, others, j, j + 1)
+                  for j, step in enumerate(taken) if step.direction < 0}
+    return Course(one.conditions, one.axis, taken, steps.dips(one.axis, logs, taken),
+                  bends.find(one.axis, logs), with_falls)

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""The tidy table: run records -> polars DataFrame, one row a run; CSV and Parquet.
+
+A table written as Parquet is read back as it was, and takes a fraction of the time that its
+records do.
+"""
+
+import collections
+import dataclasses
+import json
+import pathlib
+from typing import Callable, Iterable
+
+import polars as pl
+
+from analysis.columns import COLUMNS, REAL, TEXT, TIME, TRUTH, WHOLE
+from analysis.faults import FAILED, USAGE, Fault, why
+from analysis.records import BadRecord, Problem, Record, stream, summarise
+
+SCHEMA = "sendpath.table/1"
+METADATA_KEY = "sendpath"
+PARQUET_MAGIC = b"PAR1"
+ROWS_AT_ONCE = 2000
+TYPES = {TEXT: pl.String, WHOLE: pl.Int64, REAL: pl.Float64, TRUTH: pl.Boolean,
+         TIME: pl.Datetime("us", "UTC")}
+POLARS_SCHEMA = {column.name: TYPES[column.kind] for column in COLUMNS}
+# What makes two records the same run, wherever their files were copied to.
+IDENTITY = ["run_id", "cell", "repeat", "started", "kernel"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Loaded:
+    """A table, what was left out of it, and how many rows each file gave."""
+    frame: pl.DataFrame
+    problems: list[Problem]
+    used: dict[str, int]
+
+    def notes(self) -> list[str]:
+        """What was left out, one line a file."""
+        return summarise(self.problems, self.used)
+
+
+def row(record: Record) -> tuple:
+    """The values of one run, in the order of COLUMNS. Raises BadRecord."""
+    return tuple(column.read(record) for column in COLUMNS)
+
+
+def build(records: Iterable[Record], problems: list[Problem]) -> pl.DataFrame:
+    """One row a record, nulls for what was not measured. Appends unusable ones to problems."""
+    frames, rows = [empty()], []
+    for record in records:
+        try:
+            rows.append(row(record))
+        except BadRecord as error:
+            problems.append(Problem(record.file, record.line, str(error)))
+        if len(rows) == ROWS_AT_ONCE:
+            frames.append(_frame(rows))
+            rows = []
+    return pl.concat([*frames, _frame(rows)])
+
+
+def _frame(rows):
+    return pl.DataFrame(rows, schema=POLARS_SCHEMA, orient="row")
+
+
+def empty() -> pl.DataFrame:
+    return pl.DataFrame(schema=POLARS_SCHEMA)
+
+
+def is_parquet(path: str) -> bool:
+    try:
+        with open(path, "rb") as file:
+            return file.read(4) == PARQUET_MAGIC
+    except OSError:
+        return False
+
+
+def load(paths: Iterable[str], problems: list[Problem] | None = None,
+         watch: Callable[[Iterable[Record]], Iterable[Record]] = lambda records: records) -> Loaded:
+    """The runs of files and folders of records, and of tables written as Parquet, as one table.
+
+    A run that several of them have is taken once. Problems are appended to the list given, if
+    any; watch sees the records as they pass. Raises Fault where a path is not there.
+    """
+    problems = [] if problems is None else problems
+    frames, of_records = [], []
+    for path in paths:
+        if is_parquet(path):
+            frames.append(read_parquet(path))
+        else:
+            of_records.append(path)
+    frames.append(build(watch(stream(of_records, problems)), problems))
+    frame = without_retried(without_copies(pl.concat(frames), problems))
+    used = dict(collections.Counter(frame["source_file"]))
+    return Loaded(frame, problems, used)
+
+
+def load_some(paths: Iterable[str], *args, **kwargs) -> Loaded:
+    """As load, but a Fault where not a single run can be used."""
+    loaded = load(paths, *args, **kwargs)
+    if loaded.frame.is_empty():
+        raise Fault("\n".join(loaded.notes() or [f"no runs in {', '.join(paths)}"]))
+    return loaded
+
+
+def without_copies(frame: pl.DataFrame, problems: list[Problem]) -> pl.DataFrame:
+    """Each run once: the first of equal ones stays, the others become problems."""
+    first = pl.struct(IDENTITY).is_first_distinct()
+    for file, line in frame.filter(~first).select("source_file", "source_line").iter_rows():
+        problems.append(Problem(file, line, "the same run as another record"))
+    return frame.filter(first)
+
+
+def without_retried(frame: pl.DataFrame) -> pl.DataFrame:
+    """Of a planned run that failed and was made again, the second record is the one that counts."""
+    same = ["source_file", "cell", "repeat", "seed"]
+    made = frame.filter(pl.col("outcome").is_null()).select(same).unique()
+    planned = frame.filter(pl.col("outcome").is_not_null())
+    dropped = planned.join(made, on=same, how="semi", nulls_equal=True)["run_id"]
+    return frame.filter(pl.col("outcome").is_null() | ~pl.col("run_id").is_in(dropped.to_list()))
+
+
+def read_parquet(path: str) -> pl.DataFrame:
+    """A table that write_parquet wrote, columns of a later version left out, of an earlier one
+    null. Raises Fault for any other file."""
+    try:
+        written = json.loads(pl.read_parquet_metadata(path).get(METADATA_KEY, "null"))
+        frame = pl.read_parquet(path)
+    except (pl.exceptions.PolarsError, OSError, ValueError) as error:
+        raise Fault(f"{path}: cannot be read as Parquet: {why(error)}") from None
+    if written != SCHEMA:
+        raise Fault(f"{path}: not a table of this program ({SCHEMA}): analyze table --parquet "
+                    "FILE writes one", USAGE)
+    return frame.select(
+        pl.col(name).cast(kind) if name in frame.columns else pl.lit(None, kind).alias(name)
+        for name, kind in POLARS_SCHEMA.items())
+
+
+def write_parquet(frame: pl.DataFrame, path: str) -> None:
+    """Raises Fault if the file cannot be written."""
+    _write(path, lambda: frame.write_parquet(path, metadata={METADATA_KEY: json.dumps(SCHEMA)}))
+
+
+CSV_TIME = "%Y-%m-%dT%H:%M:%S%.6fZ"
+
+
+def csv(frame: pl.DataFrame) -> str:
+    """With a header; null is an empty field, times are ISO 8601 in UTC."""
+    return frame.write_csv(datetime_format=CSV_TIME)
+
+
+def write_csv(frame: pl.DataFrame, path: str) -> None:
+    """As csv. Raises Fault if the file cannot be written."""
+    _write(path, lambda: frame.write_csv(path, datetime_format=CSV_TIME))
+
+
+def _write(path, write):
+    if not pathlib.Path(path).parent.is_dir():
+        raise Fault(f"{path}: its folder is not there", USAGE)
+    try:
+        write()
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise Fault(f"{path}: cannot be written: {why(error)}", FAILED) from None
+
+

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Data of which every question has an answer, and the answer is known."""
+
+import numpy as np
+import polars as pl
+
+from analysis.details import Details
+from analysis.figures.base import Data
+
+import made
+
+SIZES = (256, 1024, 4096, 16384, 65536)
+THREADS = (1, 4)
+REPEATS = 10
+# onecopy / twocopy: overtakes at 2048, surely between 1K and 4K.
+CROSSING = 2048
+
+
+def throughput(variant, size, threads):
+    two = 1e9 * min(size, 16384)**0.5 / 16 * threads**0.5
+    return {"twocopy": two, "onecopy": two * (size / CROSSING)**0.25,
+            "zerocopy": two * 0.2}[variant]
+
+
+def sends(rate=1.0, causes="loopback@lo:1000", counters=True, seed=1, repeats=REPEATS):
+    """Rows of three variants over SIZES and THREADS. rate: what of zero-copy sends was copied."""
+    random, rows = np.random.default_rng(seed), []
+    for repeat in range(1, repeats + 1):
+        for threads in THREADS:
+            for size in SIZES:
+                rows += [_send(variant, size, threads, repeat, random, rate, causes, counters)
+                         for variant in ("twocopy", "onecopy", "zerocopy")]
+    return rows
+
+
+def _send(variant, size, threads, repeat, random, rate, causes, counters):
+    noise = np.exp(random.normal(0, 0.01))
+    copies = {"twocopy": 2, "onecopy": 1, "zerocopy": 1}[variant]
+    row = {
+        "variant": variant, "message_bytes": size, "threads": threads, "connections": threads,
+        "repeat": repeat, "bytes": 1 << 30, "received_bytes": 1 << 30,
+        "throughput_bps": throughput(variant, size, threads) * noise,
+        "message_span": "message", "message_p50_ns": int(1000 * size / 256 * noise),
+        "message_p99_ns": int(9000 * size / 256 * noise), "send_span": "tcp_sendmsg",
+        "send_mean_ns": (5000 if variant == "zerocopy" else 800) * noise,
+        "sender_cpu_s_per_gib": copies * noise, "receiver_cpu_s_per_gib": 0.3 * noise,
+        "cell": f"{variant},{size}B,8f,{threads}t"}
+    if variant == "zerocopy":
+        row.update(zc_requests=1000, zc_completions=1000, zc_copied=round(1000 * rate),
+                   zc_copied_flagged=round(1000 * rate), zc_copied_silent=0, zc_refused=0,
+                   fallback_rate=rate, fallback_causes=causes if rate else "",
+                   completion_span="tcp_sendmsg..completion", completion_p50_ns=90_000,
+                   completion_p99_ns=400_000, error_queue_ns_per_send=500.0)
+    if counters:
+        row.update(sender_cycles=10**9, sender_cycles_per_byte=copies * noise,
+                   receiver_cycles_per_byte=0.5 * noise,
+                   # Half of the first level's, and all of the last's.
+                   sender_l1d_misses=int(copies * 40e6 * noise),
+                   sender_llc_misses=int(5e6 * np.exp(random.normal(0, 0.01))),
+                   memory_read_bytes=1 << 30, memory_write_bytes=1 << 30,
+                   memory_bytes_per_byte=copies * noise, memory_is_estimate=False)
+    return row
+
+
+def servers(syns=0, slow=False, seed=2, repeats=REPEATS):
+    """Rows of three server models; select answers twice as much at 100 connections."""
+    random, rows = np.random.default_rng(seed), []
+    for repeat in range(1, repeats + 1):
+        for connections in (10, 100):
+            for model in ("iterative", "threaded", "select"):
+                noise = np.exp(random.normal(0, 0.01))
+                rate = 2000 * (2 if model == "select" and connections == 100 else 1) * noise
+                late = slow and model == "threaded" and connections == 100
+                rows.append({
+                    "workload": "procinfo", "server_model": model, "connections": connections,
+                    "client_model": "threaded", "backlog": 4096, "threads": None, "fields": None,
+                    "repeat": repeat, "messages": 1000, "messages_per_s": rate, "answered": 1000,
+                    "message_p50_ns": 10**6, "message_p99_ns": 1_140_000_000 if late else 10**7,
+                    "answer_p99_ns": 1_140_000_000 if late else 10**7, "unanswered": 0,
+                    "connect_p99_ns": 1_020_000_000 if late else 10**5, "accept_p99_ns": 10**6,
+                    "work_p99_ns": 10**6, "sender_cpu_s": 0.3 * noise, "syn_retransmits":
+                    syns if late else 0, "listen_overflows": syns if late else 0,
+                    "listen_drops": 0, "retransmits": 0, "variant": None,
+                    "cell": f"procinfo,{model},{connections}c,threaded,4096b"})
+    return rows
+
+
+def times(frame):
+    """A histogram for each run: half of the messages at 1000 ns, the rest doubling."""
+    rows = [(run, "message", 1000.0 * 2**k, 2.0**(10 - k))
+            for run in frame.filter(pl.col("variant").is_not_null())["run_id"] for k in range(10)]
+    return pl.DataFrame(rows, schema=Details().times.schema, orient="row")
+
+
+def data(rows, **details):
+    frame = made.frame(rows)
+    return Data(frame, Details(times=times(frame), **details))
+
+
+def all_data(**options):
+    return data(sends(**options) + servers())

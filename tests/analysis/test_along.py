@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""From tables to what is said along an axis: the same truths, planted in runs."""
+
+import math
+
+import made
+import numpy as np
+import polars as pl
+import pytest
+
+from analysis import sweeps
+from analysis.figures.cells import sending
+from analysis.report import comparisons, overtakes
+from analysis.stats import crossover
+
+SIZES = tuple(1024 * 4**k for k in range(6))
+
+
+def crossovers(frame, a, b):
+    """As the report finds them: (setting, threads) and Crossovers, of each."""
+    found = comparisons.compare(sending(frame), overtakes.KEYS, "variant", [(a, b)],
+                                "throughput_bps")
+    return list(overtakes.crossovers(found).items())
+
+
+def overtaking(size):
+    return lambda x: 1e9 * math.exp(0.1 * math.log2(x / size))
+
+
+def test_crossovers_of_each_condition_and_of_no_other():
+    """Held by their intervals as often as they should be; one in each condition."""
+    held = []
+    for seed in range(40):
+        frame = pl.concat([made.sweep({"onecopy": overtaking(size), "twocopy": lambda x: 1e9},
+                                      SIZES, 5, block_noise=0.2, threads=threads,
+                                      seed=100 * threads + seed)
+                           for threads, size in ((1, 10000), (4, 100000))])
+        found = crossovers(frame, "onecopy", "twocopy")
+        assert [threads for (_, threads), _ in found] == [1, 4]
+        for (_, one), size in zip(found, (10000, 100000)):
+            assert [c.direction for c in one.crossings] == [1]
+            assert one.tests == 2 * len(SIZES)
+            held.append(one.crossings[0].low <= size <= one.crossings[0].high)
+    assert np.mean(held) > 0.9375 - 3 * math.sqrt(0.9375 * 0.0625 / 80)
+
+
+def test_a_block_that_one_side_lacks_pairs_nothing():
+    frame = made.sweep({"a": lambda x: 2e9, "b": lambda x: 1e9}, SIZES, 6)
+    frame = frame.filter(~((pl.col("variant") == "a") & (pl.col("repeat") == 1)))
+    (_, found), = crossovers(frame, "a", "b")
+    assert (found.answer, found.repeats) == (crossover.NEVER, 5)
+
+
+def test_messages_in_flight_that_follow_the_size_divide_no_series():
+    frame = made.sweep({"a": lambda x: 1e9 * x, "b": lambda x: 4096e9}, SIZES, 5)
+    follows = frame.with_columns(inflight=(1 << 20) // pl.col("message_bytes"))
+    (_, found), = crossovers(follows, "a", "b")
+    assert found.sizes == tuple(map(float, SIZES))
+    asked_for = pl.concat([frame.with_columns(inflight=pl.lit(n, pl.Int64)) for n in (8, 32)])
+    assert len(crossovers(asked_for, "a", "b")) == 2
+
+
+def test_a_dip_along_fields_and_what_moved_with_it():
+    dip = made.sweep({"zerocopy": lambda n: 1e9 * (0.8 if n == 16 else 1)}, range(8, 24), 5)
+    random = np.random.default_rng(1)
+    frame = dip.with_columns(
+        fields=pl.col("message_bytes"), message_bytes=pl.col("message_bytes") * 128,
+        memory_read_bytes=pl.Series([int(1e9 * (3 if n == 16 else 1) * (1 + random.normal(0, .01)))
+                                     for n in dip["message_bytes"]]))
+    course, = sweeps.courses(frame, "throughput_bps", "fields")
+    assert [(d.before, d.bottom, d.after) for d in course.dips] == [(15, 16, 17)]
+    assert [m.name for m in course.moved[(15, 16)]] == ["memory_read_bytes"]
+
+
+def test_records_of_two_sizes_are_two_series():
+    one, other = (made.sweep({"a": lambda n: 1e9 * n}, range(1, 9), 5).with_columns(
+        fields=pl.col("message_bytes"), field_size_bytes=pl.lit(size, pl.Int64),
+        message_bytes=pl.col("message_bytes") * size) for size in (128, 1024))
+    other = other.with_columns(throughput_bps=pl.col("throughput_bps") * 8)
+    found = sweeps.series(pl.concat([one, other]), "throughput_bps", "fields")
+    assert [series.conditions["field_size_bytes"] for series in found] == [128, 1024]
+    assert found[1].logs["throughput_bps"] - found[0].logs["throughput_bps"] == pytest.approx(
+        math.log(8))
+
+
+def threads(truth, counts=(1, 2, 4, 8), repeats=5):
+    random = np.random.default_rng(1)
+    return made.frame([{"variant": variant, "message_bytes": 4096, "threads": count,
+                        "connections": count, "repeat": repeat,
+                        "throughput_bps": truth(variant, count) * math.exp(random.normal(0, .02))}
+                       for repeat in range(1, repeats + 1) for count in counts
+                       for variant in ("a", "b")])
+
+
+def against_one_thread(frame):
+    return comparisons.compare(sending(frame), ["variant"], "threads",
+                               [(count, 1) for count in (2, 4, 8)], "throughput_bps")
+
+
+def test_scaling_grows_and_stops():
+    frame = threads(lambda variant, count: 1e9 * min(count, 4))
+    first, second = sweeps.courses(frame, "throughput_bps", "threads")
+    for course in (first, second):
+        assert course.axis == (1, 2, 4, 8)
+        assert [step.direction for step in course.steps] == [1, 1, 0]
+    found = against_one_thread(frame)
+    assert [(c.cell["variant"], c.a, c.sign) for c in found] == [
+        (variant, count, 1) for count in (2, 4, 8) for variant in ("a", "b")]
+    for comparison, speedup in zip(found, (2, 2, 4, 4, 4, 4)):
+        assert comparison.estimate.value == pytest.approx(speedup, rel=0.1)
+
+
+def test_a_variant_that_collapses_with_threads_falls():
+    found = against_one_thread(threads(
+        lambda variant, count: 1e9 * (count if variant == "a" else min(count, 2) / count)))
+    assert {c.a: c.sign for c in found if c.cell["variant"] == "a"} == {2: 1, 4: 1, 8: 1}
+    assert {c.a: c.sign for c in found if c.cell["variant"] == "b"} == {2: 0, 4: -1, 8: -1}
+
+
+def test_no_threads_no_scaling():
+    assert against_one_thread(made.sweep({"a": lambda x: 1}, SIZES, 5)) == []

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Two result sets: planted changes are told, the same twice is not."""
+
+import json
+import math
+
+import made
+import polars as pl
+import pytest
+from conftest import analysis
+
+from analysis import compare, compare_text, table
+from analysis.stats.interval import Estimate
+
+SIZES = (1024, 16384, 262144)
+DRAWS = 150
+
+
+def runs(repeats=5, factor=1.0, seed=1, noise=0.03, **columns):
+    return made.sweep({"twocopy": lambda x: 1e9, "zerocopy": lambda x: factor * 2e9}, SIZES,
+                      repeats, noise, seed=seed, **columns)
+
+
+def test_a_planted_regression_is_worse_and_the_rest_is_not():
+    found = compare.compare(runs(), runs(factor=0.7, seed=2, kernel="6.99"))
+    assert {d.cell["variant"] for d in found.of(compare.WORSE)} == {"zerocopy"}
+    assert len(found.of(compare.WORSE)) == 3
+    assert [(c.setting, c.a, c.b) for c in found.changes] == [("kernel", ("6.12",), ("6.99",))]
+    assert all(d.change.low <= 0.7 <= d.change.high for d in found.of(compare.WORSE))
+
+
+def test_an_improvement_is_better():
+    found = compare.compare(runs(), runs(factor=1.4, seed=2))
+    assert len(found.of(compare.BETTER)) == 3 and not found.of(compare.WORSE)
+
+
+def test_less_is_better_where_it_is():
+    wide = runs().with_columns(message_p99_ns=pl.lit(1000), message_span=pl.lit("message"))
+    slow = wide.with_columns(message_p99_ns=pl.lit(2000))
+    found = compare.compare(wide, slow).of(compare.WORSE)
+    assert {d.metric.column for d in found} == {"message_p99_ns"}
+
+
+@pytest.mark.parametrize("repeats, spikes", ((5, 0), (5, 0.15), (10, 0.15)))
+def test_the_same_twice_is_rarely_different(repeats, spikes):
+    alarms = sum(bool([d for d in compare.compare(
+        runs(repeats, seed=seed, noise=0.1, spikes=spikes),
+        runs(repeats, seed=seed + DRAWS, noise=0.1, spikes=spikes)).differences
+                       if d.verdict in (compare.WORSE, compare.BETTER, compare.SMALL)])
+                 for seed in range(DRAWS))
+    assert alarms / DRAWS < 0.05 + 4 * math.sqrt(0.05 * 0.95 / DRAWS)
+
+
+def test_verdicts():
+    def change(low, value, high):
+        return Estimate(value, 5, low, high, 0.95)
+    more, less = compare.METRICS[0], compare.METRICS[2]
+    share = compare.METRICS[-1]
+    assert compare.judge(change(0.97, 0.98, 0.99), True, more, 0.05) == compare.SAME
+    assert compare.judge(change(0.90, 0.96, 0.99), True, more, 0.05) == compare.SMALL
+    assert compare.judge(change(0.80, 0.96, 1.10), False, more, 0.05) == compare.UNSURE
+    assert compare.judge(change(0.70, 0.80, 0.90), True, more, 0.05) == compare.WORSE
+    assert compare.judge(change(0.70, 0.80, 0.90), True, less, 0.05) == compare.BETTER
+    assert compare.judge(Estimate(0.5, 3), False, more, 0.05) == compare.UNSURE
+    assert compare.judge(change(1.0, 1.0, 1.0), True, share, 0.05) == compare.WORSE
+    assert compare.judge(change(0.0, 0.0, 0.0), False, share, 0.05) == compare.SAME
+
+
+def test_loopback_against_a_network_says_what_became_of_zero_copy(sets, tmp_path):
+    def named(frame, link, copied):
+        return frame.with_columns(link=pl.lit(link, pl.String), fallback_rate=pl.when(
+            pl.col("variant") == "zerocopy").then(copied), fallback_causes=pl.when(
+            pl.col("variant") == "zerocopy").then(pl.lit("loopback@lo:7" if copied else "")))
+    near, far = named(runs(factor=0.3), "loopback", 1.0), named(runs(), None, 0.0)
+    found = compare.compare(near, far)
+    assert {d.metric.column for d in found.of(compare.BETTER)} == {"throughput_bps",
+                                                                   "fallback_rate"}
+    assert ("link", ("loopback",), (None,)) in [(c.setting, c.a, c.b) for c in found.changes]
+    for name, frame in (("near", near), ("far", far)):
+        table.write_parquet(frame, str(tmp_path / name))
+    told = analysis("compare", tmp_path / "near", tmp_path / "far").stdout
+    assert "throughput, zerocopy / twocopy" in told and "100 % copied: loopback@lo" in told
+    assert "0 % copied" in told
+
+
+def test_what_cannot_be_told_says_what_would_do():
+    found = compare.compare(runs(noise=0.2), runs(noise=0.2, factor=0.8, seed=5))
+    assert any(d.more_repeats for d in found.of(compare.UNSURE))
+
+
+def test_cells_that_one_lacks_are_named():
+    a, b = runs(), runs().filter(pl.col("message_bytes") != 1024)
+    found = compare.compare(a, b)
+    assert len(found.only_a) == 2 and not found.only_b
+    assert "2 only in A and not compared" in compare_text.text(found)
+
+
+def test_settings_and_devices_that_changed_are_named():
+    a = runs().with_columns(settings=pl.lit("optmem_max=20480;smt=on"),
+                            devices=pl.lit("eth0=e1000e MTU 1500 scatter_gather"))
+    b = runs().with_columns(settings=pl.lit("optmem_max=131072;smt=on"),
+                            devices=pl.lit("eth0=e1000e MTU 9000 scatter_gather"))
+    found = compare.compare(a, b)
+    assert [(c.setting, c.a, c.b) for c in found.changes] == [
+        ("optmem_max", ("20480",), ("131072",)),
+        ("device eth0", ("e1000e MTU 1500 scatter_gather",), ("e1000e MTU 9000 scatter_gather",))]
+    assert compare.compare(runs(), b).changes == []
+
+
+def test_messages_in_flight_that_follow_the_size_are_a_setting():
+    a = runs().with_columns(inflight=pl.lit(32, pl.Int64))
+    b = runs().with_columns(inflight=1048576 // pl.col("message_bytes") + 32)
+    found = compare.compare(a, b)
+    assert len(found.differences) == 6 and not found.only_a
+    assert [change.setting for change in found.changes] == ["inflight"]
+    asked = pl.concat([a, a.with_columns(inflight=pl.lit(1, pl.Int64), run_id="run_id")])
+    assert "inflight" in compare.compare(asked, asked).differences[0].cell
+
+
+def test_settings_of_loads_that_only_one_has_are_no_change():
+    def waking(frame):
+        return frame.with_columns(rcvlowat_bytes=pl.col("message_bytes"))
+    a, b = waking(runs()), waking(runs()).filter(pl.col("message_bytes") != 1024)
+    assert compare.compare(a, b).changes == []
+
+
+def test_times_of_other_spans_are_not_compared():
+    a = runs().with_columns(message_p99_ns=pl.lit(1000), message_span=pl.lit("message"))
+    b = a.with_columns(message_span=pl.lit("message_due"))
+    found = compare.compare(a, b)
+    assert {d.metric.column for d in found.differences} == {"throughput_bps"}
+    assert "message_span" in [change.setting for change in found.changes]
+
+
+@pytest.fixture
+def sets(tmp_path):
+    paths = []
+    for name, frame in (("a", runs()), ("b", runs(seed=2)), ("worse", runs(factor=0.5, seed=3)),
+                        ("few", runs(repeats=3)), ("other", runs(threads=9))):
+        paths.append(str(tmp_path / f"{name}.parquet"))
+        table.write_parquet(frame, paths[-1])
+    return dict(zip(("a", "b", "worse", "few", "other"), paths))
+
+
+def test_exit_status_is_for_ci(sets):
+    assert analysis("compare", sets["a"], sets["b"]).returncode == 0
+    done = analysis("compare", sets["a"], sets["worse"])
+    assert done.returncode == 4
+    assert done.stdout.endswith("B is worse than A in 3 of 6 comparisons.\n")
+    assert analysis("compare", sets["a"], sets["few"]).returncode == 0
+    assert analysis("compare", "--strict", sets["a"], sets["few"]).returncode == 5
+    nothing = analysis("compare", sets["a"], sets["other"])
+    assert nothing.returncode == 1 and nothing.stderr.count("\n") == 1
+    assert analysis("compare", "--threshold", "x", sets["a"], sets["b"]).returncode == 2
+
+
+def test_for_programs(sets):
+    done = analysis("compare", sets["a"], sets["worse"], "--json", "-")
+    told = json.loads(done.stdout)
+    assert told["schema"] == "sendpath.compare/1" and len(told["differences"]) == 6
+    assert {d["verdict"] for d in told["differences"] if d["cell"]["variant"] == "zerocopy"} == {
+        "worse"}
+
+
+def test_copied_stands_beside_a_zero_copy_figure(sets):
+    a = runs().with_columns(fallback_rate=pl.when(pl.col("variant") == "zerocopy").then(0.0))
+    b = a.with_columns(throughput_bps=pl.col("throughput_bps") / 2,
+                       fallback_rate=pl.when(pl.col("variant") == "zerocopy").then(1.0))
+    line = next(line for line in compare_text.text(compare.compare(a, b)).splitlines()
+                if line.startswith("zerocopy") and "throughput" in line)
+    assert "0 %, 100 %" in line

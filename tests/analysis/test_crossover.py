@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Crossovers that were planted are found; those that were not are not."""
+
+import math
+
+import numpy as np
+import pytest
+
+from analysis.stats import crossover
+
+SIZES = tuple(1024 * 4**k for k in range(6))
+DRAWS = 300
+
+
+def blocks(truth, repeats, noise, seed, sizes=SIZES):
+    """log(a / b): truth(log2 of the size) and noise."""
+    random = np.random.default_rng(seed)
+    return np.array([[truth(math.log2(size)) + random.normal(0, noise) for size in sizes]
+                     for _ in range(repeats)])
+
+
+def one_at(size, slope=0.1):
+    """a overtakes b at this size."""
+    return lambda x: slope * (x - math.log2(size))
+
+
+@pytest.mark.parametrize("repeats, level", ((5, 0.9375), (10, 0.95)))
+def test_one_planted_crossing(repeats, level):
+    """Found, at its size, within its interval as often as the interval's level says."""
+    found = [crossover.find(SIZES, blocks(one_at(10000), repeats, 0.03, seed))
+             for seed in range(DRAWS)]
+    sure = [f.crossings for f in found if f.answer == crossover.CROSSES]
+    assert len(sure) > 0.95 * DRAWS
+    assert all(len(crossings) == 1 and crossings[0].direction == 1 for crossings in sure)
+    assert abs(np.median([c[0].size for c in sure]) / 10000 - 1) < 0.03
+    held = np.mean([c[0].low <= 10000 <= c[0].high for c in sure])
+    assert held > level - 4 * math.sqrt(level * (1 - level) / DRAWS)
+    assert {c[0].level for c in sure} == {level}
+    assert np.median([c[0].high / c[0].low for c in sure]) < 2
+
+
+def test_several_crossings_each_with_its_direction():
+    """A ratio that is above 1 up to 8 KiB, below it up to 128 KiB, and then above again."""
+    def truth(x):
+        return 0.3 * math.sin((x - 9) * math.pi / 4)
+    sizes = tuple(2**k for k in range(10, 20))
+    held = []
+    for seed in range(60):
+        found = crossover.find(sizes, blocks(truth, 5, 0.01, seed, sizes))
+        assert found.answer == crossover.CROSSES
+        assert [c.direction for c in found.crossings] == [-1, 1]
+        held += [c.low <= size <= c.high
+                 for c, size in zip(found.crossings, (2**13, 2**17))]
+    assert np.mean(held) > 0.9375 - 4 * math.sqrt(0.9375 * 0.0625 / 120)
+
+
+@pytest.mark.parametrize("side", (-1, 1))
+def test_never(side):
+    found = crossover.find(SIZES, blocks(lambda x: side * 0.2, 5, 0.02, 1))
+    assert (found.answer, found.side, found.crossings) == (crossover.NEVER, side, ())
+
+
+def test_cannot_tell_and_what_would_do():
+    found = crossover.find(SIZES, blocks(one_at(SIZES[-1] * 1.2, 0.05), 5, 0.05, 1))
+    assert found.answer == crossover.UNSURE
+    assert SIZES[-1] in [size for size, _ in found.unsure]
+    near = crossover.find(SIZES, blocks(lambda x: 0.03, 5, 0.03, 3))
+    assert near.answer == crossover.UNSURE and near.more_repeats > 0
+    settled = crossover.find(SIZES, blocks(lambda x: 0.03, 5 + near.more_repeats, 0.03, 4))
+    assert settled.answer == crossover.NEVER
+
+
+@pytest.mark.parametrize("repeats", (5, 10))
+def test_no_difference_is_no_crossing(repeats):
+    alarms = sum(crossover.find(SIZES, blocks(lambda x: 0, repeats, 0.1, seed)).answer
+                 != crossover.UNSURE for seed in range(DRAWS))
+    assert alarms / DRAWS < 0.05
+
+
+def test_fewer_than_five_repeats_tell_nothing():
+    found = crossover.find(SIZES, blocks(one_at(10000), 4, 0.001, 1))
+    assert found.answer == crossover.UNSURE and found.repeats == 4
+    assert found.more_repeats == 1
+
+
+def test_sizes_that_are_not_sure_within_a_crossing_do_not_hide_it():
+    sizes = (1024, 4096, 16384)
+    logs = blocks(lambda x: {10: -0.3, 12: 0, 14: 0.3}[x], 5, 0.02, 2, sizes)
+    found = crossover.find(sizes, logs)
+    assert found.signs == (-1, 0, 1) and found.unsure == ()
+    crossing = found.crossings[0]
+    assert crossing.low <= 4096 <= crossing.high
+    assert (crossing.before, crossing.after) == (1024, 16384)
+
+
+def test_a_missing_run_takes_only_its_block():
+    logs = blocks(one_at(10000), 6, 0.01, 1)
+    logs[2, 3] = np.nan
+    assert len(crossover.find(SIZES, logs).crossings) == 1

@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Broken, truncated, older and foreign files: one clear line each, and good records are used."""
+
+import json
+import random
+
+import pytest
+from conftest import analysis, changed, samples, write
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from analysis import (compare, compare_text, records, summary, sweeps, table,
+                      zerocopy_text)
+from analysis.figures.base import Data
+from analysis.report.questions import QUESTIONS
+
+GOOD = samples()[0]
+LINE = json.dumps(GOOD).encode() + b"\n"
+
+
+def one_line(text):
+    return text.count("\n") == 1 and text.startswith("analyze: ") and "Traceback" not in text
+
+
+@pytest.mark.parametrize("content, words", (
+    (b"", "empty"),
+    (b"\n\n \n", "empty"),
+    (b"\x00" * 100, "empty"),
+    (LINE[:2000], "truncated"),
+    (b"\xff\xfe\x00garbage", "not text"),
+    (b"hello\n", "not JSON"),
+    (b"[1, 2]\n", "not a run record"),
+    (b"{}\n", "not a run record (no schema)"),
+    (b'{"schema": "other/1"}\n', "not a run record (schema 'other/1')"),
+    (b'{"schema": 7}\n', "not a run record"),
+    (b'{"schema": "sendpath.run/0"}\n', "an older record (sendpath.run/0"),
+    (b'{"schema": "sendpath.run/2"}\n', "a newer record (sendpath.run/2"),
+    (b'{"schema": "sendpath.run/1"}\n', "not a whole run record"),
+    (b"[" * 100000 + b"\n", "nested too deeply"),
+    (json.dumps(changed(GOOD, calls=[3])).encode(), "calls has a row that is not an object"),
+    (json.dumps(changed(GOOD, app=[])).encode(), "app is not an object"),
+    (json.dumps(changed(GOOD, started="yesterday")).encode(), "started is not a time"),
+    (LINE.replace(b'"repeat": 1', b'"repeat": NaN'), "not JSON (NaN)"),
+    (LINE.replace(b'"repeat": 1', b'"repeat": 1' + b"0" * 5000), "too large"),
+    (json.dumps(changed(GOOD, calls=2 * [changed(GOOD["calls"][0], sends=2**62)])).encode(),
+     "too large"),
+    (LINE.replace(b'"elapsed_s": ', b'"elapsed_s": 1e999, "x": '), "too large"),
+))
+def test_one_line_says_what_is_wrong(tmp_path, content, words):
+    file = tmp_path / "bad.jsonl"
+    file.write_bytes(content)
+    done = analysis("table", file)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert one_line(done.stderr), done.stderr
+    assert words in done.stderr and str(file) in done.stderr
+
+
+def test_good_records_of_a_damaged_file_are_used_and_it_is_said_what_was_left_out(tmp_path):
+    file = tmp_path / "runs.jsonl"
+    second = json.dumps(changed(GOOD, run__id="another")).encode()
+    file.write_bytes(LINE + LINE[:500] + b"\n" + b"junk\n" + second + b"\n" + LINE[:900])
+    done = analysis("table", file)
+    assert done.returncode == 0 and len(done.stdout.splitlines()) == 3
+    assert one_line(done.stderr)
+    assert "3 left out, 2 records used: lines 2, 5: truncated; line 3: not JSON" in done.stderr
+
+
+def test_what_is_beside_records_in_a_folder_is_no_problem(tmp_path):
+    write(tmp_path / "runs.jsonl", [GOOD])
+    plan = {"version": "1", "schema": "sendpath.plan/1", "cells": [{"load": ["x"]}]}
+    (tmp_path / "plan.json").write_text(json.dumps(plan))
+    (tmp_path / "plan2.json").write_text(json.dumps(plan, indent=2))
+    (tmp_path / "notes.txt").write_text("mine\n")
+    done = analysis("table", tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("arguments, status", (
+    (["nowhere.jsonl"], 2), ([], 2), (["{folder}"], 2), (["{folder}/none.parquet"], 1),
+    (["{good}", "--csv", "{folder}/no/where.csv"], 2), (["{good}", "--parquet", "{folder}"], 1),
+    (["--nonsense", "{good}"], 2)))
+def test_wrong_usage_is_one_line(tmp_path, arguments, status):
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "empty/none.parquet").write_bytes(b"PAR1 and nothing else")
+    good = write(tmp_path / "good.jsonl", [GOOD])
+    done = analysis("table", *(argument.format(folder=tmp_path / "empty", good=good)
+                               for argument in arguments))
+    assert done.returncode == status, done.stderr
+    assert one_line(done.stderr), done.stderr
+
+
+def test_a_foreign_parquet_file(tmp_path):
+    table.empty().write_parquet(tmp_path / "other.parquet")
+    done = analysis("table", tmp_path / "other.parquet")
+    assert done.returncode == 2 and one_line(done.stderr) and "not a table" in done.stderr
+
+
+def test_a_table_of_an_earlier_version_lacks_columns(tmp_path):
+    frame = table.load([write(tmp_path / "runs.jsonl", [GOOD])]).frame.drop("pinned", "peer")
+    table.write_parquet(frame, str(tmp_path / "old.parquet"))
+    read = table.load([str(tmp_path / "old.parquet")]).frame
+    assert read.schema == table.empty().schema and read["pinned"].to_list() == [None]
+
+
+def test_names_cannot_steer_a_terminal(tmp_path):
+    file = tmp_path / "\x1b[2J.jsonl"
+    file.write_bytes(b"junk\n")
+    done = analysis("table", file)
+    assert "\x1b" not in done.stderr and one_line(done.stderr)
+
+
+JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+                    lambda inner: st.lists(inner, max_size=3)
+                    | st.dictionaries(st.text(), inner, max_size=3), max_leaves=5)
+
+
+def paths(data, way=()):
+    """Every place in a record."""
+    children = data.items() if isinstance(data, dict) else enumerate(
+        data) if isinstance(data, list) else ()
+    for key, value in children:
+        yield (*way, key)
+        if key != "buckets":
+            yield from paths(value, (*way, key))
+
+
+PATHS = {n: list(paths(record)) for n, record in enumerate(samples())}
+
+
+def build(content, folder):
+    file = folder / "runs.jsonl"
+    file.write_bytes(content)
+    loaded = table.load([str(file)])
+    assert loaded.frame.height + len(loaded.problems) > 0
+    assert all(isinstance(note, str) and "\n" not in note for note in loaded.notes())
+    table.csv(loaded.frame)
+    table.write_parquet(loaded.frame, str(folder / "t.parquet"))
+    return loaded
+
+
+def with_value(which, choice, value):
+    """A sample record with this value in some place of it."""
+    record = json.loads(json.dumps(samples()[which]))
+    *way, last = choice.choice(PATHS[which])
+    place = record
+    for key in way:
+        place = place[key]
+    place[last] = value
+    return record
+
+
+SLOW = settings(max_examples=150, deadline=None,
+                suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@SLOW
+@given(which=st.sampled_from(sorted(PATHS)), choice=st.randoms(use_true_random=False), value=JSON)
+def test_any_value_in_any_place_is_read_or_left_out(tmp_path, which, choice, value):
+    record = with_value(which, choice, value)
+    build(json.dumps(record).encode() + b"\n" + LINE.replace(b'"id": "', b'"id": "x'), tmp_path)
+
+
+@settings(SLOW, max_examples=40)
+@given(which=st.sampled_from(sorted(PATHS)), choice=st.randoms(use_true_random=False), value=JSON)
+def test_any_table_can_be_asked_anything(tmp_path, which, choice, value):
+    record = with_value(which, choice, value)
+    (tmp_path / "runs.jsonl").write_text("".join(
+        json.dumps(changed(one, run__id=f"{repeat}")) + "\n"
+        for repeat in range(6) for one in [*samples(), record]
+        if isinstance(one.get("run"), dict)))
+    frame = table.load([str(tmp_path / "runs.jsonl")]).frame
+    if frame.is_empty():
+        return
+    found = compare.compare(frame, frame)
+    assert not found.of(compare.WORSE)
+    compare_text.text(found, True, zerocopy_text.sides(frame, frame))
+    compare_text.describe("A", "path", frame)
+    json.dumps(compare_text.as_json(found))
+    for metric in ("throughput_bps", "message_p99_ns", "fallback_rate"):
+        summary.medians(frame, metric)
+        summary.flagged(frame, metric)
+        sweeps.courses(frame, metric)
+    for question in QUESTIONS:
+        question.answer(Data(frame))
+
+
+@SLOW
+@given(cut=st.integers(0, len(LINE)), flips=st.lists(st.tuples(
+    st.integers(0, len(LINE) - 2), st.integers(0, 255)), max_size=3))
+def test_any_damage_leaves_the_next_record_whole(tmp_path, cut, flips):
+    damaged = bytearray(LINE[:cut])
+    for place, byte in flips:
+        if place < len(damaged):
+            damaged[place] = byte
+    good = LINE.replace(b'"id": "', b'"id": "another-')
+    loaded = build(bytes(damaged) + b"\n" + good, tmp_path)
+    assert any(run.startswith("another-") for run in loaded.frame["run_id"])
+
+
+def test_every_record_is_used_or_a_problem(tmp_path):
+    choice, lines = random.Random(1), []
+    for n in range(200):
+        line = json.dumps(changed(GOOD, run__id=str(n))).encode()
+        lines.append(line if choice.random() < 0.5 else line[:choice.randrange(1, len(line))])
+    file = tmp_path / "runs.jsonl"
+    file.write_bytes(b"\n".join(lines))
+    loaded = table.load([str(file)])
+    assert loaded.frame.height + len(loaded.problems) == 200
+    assert len(loaded.notes()) == 1
+
+
+def test_a_file_named_twice_is_read_once(tmp_path):
+    file = write(tmp_path / "runs.jsonl", [GOOD])
+    found, problems = records.read([file, str(tmp_path), file])
+    assert len(found) == 1 and not problems

@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Every figure: drawn from data that bear it, with title, units and alt text; else a reason."""
+
+import json
+import re
+import xml.etree.ElementTree as xml
+
+import polars as pl
+import pytest
+
+import made
+import planted
+from analysis.details import STAGES
+from analysis.figures import FIGURES, fallback, kernel_time, lines, save
+from analysis.figures.base import Data, Drawn, NotDrawn
+from analysis.figures.cells import cells, sending
+
+NAMES = [figure.name for figure in FIGURES]
+FIGURE = {figure.name: figure for figure in FIGURES}
+# Quantities that are counts of things have these for a unit.
+UNIT = re.compile(r"\(.*(bit/s|µs|ms|%|/KiB|/byte|s/GiB|1/s|bytes|/answer).*\)"
+                  r"|per byte|threads|connections")
+
+
+@pytest.fixture(scope="module")
+def whole():
+    return planted.all_data()
+
+
+@pytest.fixture(scope="module")
+def specs(whole):
+    return {name: save.spec(FIGURE[name].draw(whole).chart) for name in NAMES}
+
+
+def axes(node):
+    """The titles of every axis in a description, those without one included as None."""
+    if isinstance(node, dict):
+        for key, value in node.items():
+            if key in ("x", "y") and isinstance(value, dict) and ("field" in value):
+                yield value.get("title", ...)
+            else:
+                yield from axes(value)
+    elif isinstance(node, list):
+        for item in node:
+            yield from axes(item)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_title_units_and_alt_text(whole, specs, name):
+    drawn, spec = FIGURE[name].draw(whole), specs[name]
+    assert isinstance(drawn, Drawn)
+    assert spec["title"]["text"] == drawn.title
+    assert spec["description"] == drawn.description and len(drawn.description) > 60
+    titles = set(axes(spec))
+    # Variants' names along an axis say what they are.
+    assert titles and all(UNIT.search(t) for t in titles if t is not None), titles
+    if name != "kernel-time":
+        assert None not in titles
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_picture_is_well_formed_and_bounded(specs, name):
+    svg = save.svg(specs[name])
+    assert xml.fromstring(svg).tag.endswith("svg")
+    assert len(svg) < 400_000
+    assert save.png(specs[name]).startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_says_what_was_copied_wherever_zerocopy_is_drawn(specs, name):
+    text = json.dumps(specs[name], ensure_ascii=False)
+    if '"zerocopy' in text and name != "fallback":
+        assert "zerocopy (100 % copied)" in text
+        # No label of it stands without.
+        assert not re.search(r'"label": "zerocopy"', text)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_not_drawn_without_data_and_says_why(name):
+    drawn = FIGURE[name].draw(Data(made.frame([])))
+    assert isinstance(drawn, NotDrawn) and len(drawn.reason) > 20
+
+
+def test_intervals_are_drawn_and_named(specs):
+    text = json.dumps(specs["throughput"], ensure_ascii=False)
+    assert '"errorbar"' in text and "medians of 10 repeats; bars: their 95 % intervals" in text
+
+
+def test_no_interval_from_four_repeats_and_it_is_said():
+    drawn = FIGURE["throughput"].draw(planted.data(planted.sends(repeats=4)))
+    spec = save.spec(drawn.chart)
+    assert "no intervals" in " ".join(spec["title"]["subtitle"])
+    values = next(iter(spec["datasets"].values()))
+    assert all(value["low"] is None for value in values)
+
+
+def test_values_are_the_medians(whole):
+    found = cells(sending(whole.runs), ["variant", "message_bytes", "threads"], "throughput_bps")
+    row = found.row(by_predicate=(pl.col("variant") == "onecopy") & (pl.col("threads") == 4)
+                    & (pl.col("message_bytes") == 4096), named=True)
+    assert row["median"] == pytest.approx(planted.throughput("onecopy", 4096, 4), rel=0.02)
+    assert row["low"] <= planted.throughput("onecopy", 4096, 4) <= row["high"]
+
+
+def test_without_a_pmu_cpu_time_stands_for_cycles():
+    drawn = FIGURE["cycles"].draw(planted.data(planted.sends(counters=False)))
+    assert "CPU time per GiB" in drawn.title
+    assert "Cycles per byte" in FIGURE["cycles"].draw(planted.all_data()).title
+
+
+def test_estimated_memory_traffic_says_so():
+    rows = [{**row, "memory_is_estimate": True} for row in planted.sends()]
+    drawn = FIGURE["memory"].draw(planted.data(rows))
+    assert "estimated" in drawn.title and "(estimate)" in json.dumps(save.spec(drawn.chart))
+
+
+def test_what_differs_beside_the_axes_is_a_panel_of_its_own():
+    rows = planted.sends() + [{**row, "link": "veth"} for row in planted.sends(seed=3)]
+    spec = save.spec(FIGURE["throughput"].draw(planted.data(rows)).chart)
+    panels = {value["panel"] for value in next(iter(spec["datasets"].values()))}
+    assert panels == {f"{threads}, {link}" for threads in ("1 thread", "4 threads")
+                      for link in ("loopback", "veth")}
+
+
+def test_a_panel_says_what_was_copied_in_it_where_panels_differ():
+    rows = planted.sends() + [{**row, "link": "veth"} for row in planted.sends(rate=0.0, seed=3)]
+    for name in ("throughput", "latency", "distributions", "kernel-time"):
+        drawn = FIGURE[name].draw(planted.data(rows))
+        panels = {value["panel"] for dataset in save.spec(drawn.chart)["datasets"].values()
+                  for value in dataset}
+        assert panels and all(panel.endswith("loopback; zerocopy 100 % copied")
+                              or panel.endswith("veth; zerocopy not copied") for panel in panels)
+
+
+def test_messages_in_flight_are_a_setting_only_where_they_were_asked_for():
+    follows = [{**row, "inflight": (1 << 20) // row["message_bytes"]} for row in planted.sends()]
+    assert set(sending(made.frame(follows))["setting"]) == {""}
+    asked_for = [{**row, "inflight": n} for n in (8, 32) for row in planted.sends()]
+    assert set(sending(made.frame(asked_for))["setting"]) == {"8 in flight", "32 in flight"}
+
+
+def test_runs_that_failed_are_in_no_figure():
+    rows = [{**row, "complete": False} for row in planted.sends()]
+    assert isinstance(FIGURE["throughput"].draw(planted.data(rows)), NotDrawn)
+
+
+def test_too_many_panels_are_left_out_aloud():
+    rows = [{**row, "threads": n, "connections": n} for n in range(1, 20)
+            for row in planted.sends(repeats=1) if row["threads"] == 1]
+    drawn = FIGURE["throughput"].draw(planted.data(rows))
+    assert drawn.notes == (f"{19 - lines.MOST_PANELS} of 19 panels are left out of the picture",)
+
+
+def test_with_one_number_of_threads_latency_goes_by_size():
+    rows = [row for row in planted.sends() if row["threads"] == 1]
+    assert FIGURE["latency"].draw(planted.data(rows)).title == "Time of a message by message size"
+
+
+def test_many_sizes_have_ticks_at_powers_of_two_and_panels_stand_in_order():
+    rows = [{**row, "message_bytes": size * fields, "fields": fields, "field_size_bytes": size}
+            for size in (1024, 128) for fields in range(1, 33) for row in planted.sends(repeats=1)
+            if row["threads"] == 1 and row["message_bytes"] == 256]
+    drawn = FIGURE["throughput"].draw(planted.data(rows))
+    assert "panels: 1 thread, fields of 128 bytes; 1 thread, fields of 1024 bytes" in \
+        drawn.description
+    ticks = re.findall(r'"values": (\[128,[^]]*\])', json.dumps(save.spec(drawn.chart)))
+    assert ticks and json.loads(ticks[0]) == [2**k for k in range(7, 16)]
+    assert "sizes are left out of the picture" in FIGURE["fallback"].draw(
+        planted.data(rows)).notes[0]
+
+
+def test_stages_are_stacked_where_a_record_has_them():
+    rows = planted.sends()
+    frame = made.frame(rows)
+    stages = pl.DataFrame([(run, stage, ns) for run in frame["run_id"]
+                           for stage, ns in (("copy", 300.0), ("blocked", 500.0))],
+                          schema=STAGES, orient="row")
+    spec = save.spec(FIGURE["kernel-time"].draw(planted.data(rows, stages=stages)).chart)
+    found = {(v["stage"], round(v["median"], 3)) for v in next(iter(spec["datasets"].values()))}
+    assert found == {("copy", 0.3), ("blocked", 0.5), (kernel_time.ERROR_QUEUE, 0.5)}
+
+
+def test_only_equal_spans_stand_together():
+    rows = planted.sends()
+    for row in rows[:30]:
+        row["send_span"] = "syscall"
+    drawn = FIGURE["kernel-time"].draw(planted.data(rows))
+    assert drawn.notes == ("not drawn: times of the span syscall",)
+
+
+def test_causes_are_summed_and_silent_copies_apart():
+    assert fallback.causes(["loopback@lo:3;tun@tap0:1", None, "loopback@lo:2"]) == \
+        [("loopback@lo", 5), ("tun@tap0", 1)]
+    rows = [{**row, "zc_copied": 900, "zc_copied_silent": 700, "fallback_rate": 0.9}
+            if row["variant"] == "zerocopy" else row for row in planted.sends()]
+    found = fallback.rates(sending(planted.data(rows).runs))
+    assert set(found["flagged"].round(9)) == {0.2} and set(found["silent"]) == {0.7}
+
+
+def test_a_curve_holds_the_share_of_messages(whole):
+    spec = save.spec(FIGURE["distributions"].draw(whole).chart)
+    values = [v for v in next(iter(spec["datasets"].values())) if v["us"] == 1.0]
+    # 1024 of 2046 messages took no longer than 1000 ns.
+    assert values and all(v["percent"] == pytest.approx(100 * 1024 / 2046) for v in values)
+
+
+def test_a_page_asks_no_server(specs):
+    page = save.html(specs["throughput"]).decode()
+    assert "default-src 'none'" in page
+    assert not re.search(r'<(script|link|img|iframe)[^>]+(src|href)=', page.split("<script>")[0])
+    assert '"$schema"' not in page.split("<script>")[0]
+
+
+def test_text_of_records_cannot_leave_its_script():
+    rows = [{**row, "kernel": "</script><script>alert(1)"} for row in planted.sends()]
+    page = save.html(save.spec(FIGURE["throughput"].draw(planted.data(rows)).chart)).decode()
+    assert "<script>alert" not in page

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""The colours part for the colour-blind and in grey print; shapes and dashes tell all names."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from analysis.figures import style
+
+# Machado, Oliveira and Fernandes 2009: what is left of linear RGB without one kind of cone.
+BLIND = {
+    "protanopia": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216],
+                   [-0.003882, -0.048116, 1.051998]],
+    "deuteranopia": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413],
+                     [-0.011820, 0.042940, 0.968881]],
+    "tritanopia": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602],
+                   [0.004733, 0.691367, 0.303900]],
+    "normal": np.eye(3),
+}
+# Distances of CIE 1976 L*a*b*: 10 is seen at a glance, 2.3 just so.
+APART, GREY_APART = 20, 8
+TOGETHER = [("twocopy", "onecopy", "zerocopy"), ("iterative", "threaded", "select"),
+            ("flagged", "silent", "not copied"), ("whole send", "reading completions")]
+
+
+def linear(color):
+    channels = np.array([int(color[i:i + 2], 16) for i in (1, 3, 5)]) / 255
+    return np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055)**2.4)
+
+
+def lab(rgb):
+    to_xyz = [[0.4124564, 0.3575761, 0.1804375], [0.2126729, 0.7151522, 0.0721750],
+              [0.0193339, 0.1191920, 0.9503041]]
+    xyz = to_xyz @ np.clip(rgb, 0, 1) / np.array([0.95047, 1, 1.08883])
+    f = np.where(xyz > 216 / 24389, np.cbrt(xyz), (24389 / 27 * xyz + 16) / 116)
+    return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
+
+
+@pytest.mark.parametrize("names", TOGETHER)
+@pytest.mark.parametrize("sight", BLIND)
+def test_colours_part(names, sight):
+    for a, b in itertools.combinations(names, 2):
+        seen = [lab(BLIND[sight] @ linear(style.LOOKS[name].color)) for name in (a, b)]
+        assert np.linalg.norm(seen[0] - seen[1]) > APART, (a, b, sight)
+
+
+@pytest.mark.parametrize("names", TOGETHER)
+def test_lightness_parts_in_grey_print(names):
+    for a, b in itertools.combinations(names, 2):
+        lightness = [lab(linear(style.LOOKS[name].color))[0] for name in (a, b)]
+        assert abs(lightness[0] - lightness[1]) > GREY_APART, (a, b)
+
+
+@pytest.mark.parametrize("part", ["color", "shape", "dash"])
+def test_no_two_variants_look_alike_in_anything(part):
+    variants = ["twocopy", "onecopy", "zerocopy", "write", "writev", "sendfile", "splice", "uring",
+                "uring_zc", "null"]
+    values = [getattr(style.LOOKS[name], part) for name in variants]
+    assert len(set(values)) == len(values)
+
+
+def test_colours_are_seen_on_white():
+    for name, look in style.LOOKS.items():
+        assert lab(linear(look.color))[0] < 82, name
+
+
+def test_names_that_are_not_known_differ():
+    drawn = style.looks(["twocopy", "new", "newer"])
+    assert len({look.color for look in drawn}) == 3
+
+
+def test_sizes_are_written_as_people_do():
+    assert [style.size_text(size) for size in (64, 1024, 1536, 65536, 1 << 20)] == \
+        ["64", "1K", "1.5K", "64K", "1M"]

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Paired ratios and decisions on tables whose truth was planted."""
+
+import math
+
+import made
+import numpy as np
+import polars as pl
+import pytest
+import scipy.stats
+
+from analysis import summary
+from analysis.figures.cells import sending
+from analysis.report import comparisons
+from analysis.stats import decision, outliers
+
+SIZES = (1024, 4096, 16384, 65536)
+DRAWS = 400
+
+
+def flat(level):
+    return lambda size: level * size
+
+
+def ratios(frame):
+    """Of a to b at each size, as the report compares them."""
+    return comparisons.compare(sending(frame), ["setting", "message_bytes"], "variant",
+                               [("a", "b")], "throughput_bps")
+
+
+def test_a_planted_effect_is_found_with_its_size():
+    held, sure, seeds = [], [], 60
+    for seed in range(seeds):
+        frame = made.sweep({"a": flat(1.2), "b": flat(1.0)}, SIZES, repeats=5, block_noise=0.2,
+                           seed=seed)
+        found = ratios(frame)
+        assert [(c.estimate.n, c.estimate.level) for c in found] == [(5, 0.9375)] * 4
+        sure += [c.sign == 1 for c in found]
+        held += [c.estimate.low <= 1.2 <= c.estimate.high for c in found]
+    assert np.mean(sure) > 0.9
+    assert abs(np.mean(held) - 0.9375) < 3 * math.sqrt(0.9375 * 0.0625 / (4 * seeds))
+
+
+@pytest.mark.parametrize("spikes", (0, 0.15))
+@pytest.mark.parametrize("repeats", (5, 10))
+def test_no_effect_is_rarely_found(repeats, spikes):
+    """The chance of any false alarm in the family of four stays below 5 %."""
+    alarms = 0
+    for seed in range(DRAWS):
+        frame = made.sweep({"a": flat(1), "b": flat(1)}, SIZES, repeats, noise=0.1, seed=seed,
+                           spikes=spikes)
+        alarms += any(c.sign for c in ratios(frame))
+    assert alarms / DRAWS < 0.05 + 4 * math.sqrt(0.05 * 0.95 / DRAWS)
+
+
+def test_what_disturbs_a_repeat_disturbs_both_sides():
+    noisy = made.sweep({"a": flat(1.1), "b": flat(1)}, SIZES, 5, noise=0.005, block_noise=0.5)
+    assert [c.sign for c in ratios(noisy)] == [1] * len(SIZES)
+
+
+def sure_of(repeats, seeds, effect=1.08, noise=0.06):
+    """Of so many experiments, the share that is sure, and how many more the others ask for."""
+    sure, more = [], []
+    for seed in range(seeds):
+        frame = made.sweep({"a": flat(effect), "b": flat(1)}, (4096,), repeats, noise, seed=seed)
+        found, = ratios(frame)
+        sure.append(found.sign != 0)
+        needed = None if found.sign else found.ratio.more_repeats(1)
+        more += [needed] if needed else []
+    return np.mean(sure), more
+
+
+def test_so_many_repeats_would_do_as_is_said():
+    spread = math.sqrt(2) * 0.06
+    needed = decision.needed_for(math.log(1.08), spread)
+    assert 0.7 < sure_of(needed, 150)[0] < 0.9
+    few, more = sure_of(6, 100)
+    assert few < 0.5
+    assert needed / 3 < 6 + np.median(more) < needed * 3
+
+
+def test_too_few_repeats_are_never_sure():
+    frame = made.sweep({"a": flat(2), "b": flat(1)}, SIZES, repeats=4, noise=0.001)
+    found = ratios(frame)
+    assert [(c.sign, c.estimate.low) for c in found] == [(0, None)] * 4
+    assert [c.ratio.more_repeats(len(found)) for c in found] == [1] * 4
+
+
+def test_only_equal_conditions_are_compared():
+    one = made.sweep({"a": flat(1)}, (4096,), 5, kernel="6.1")
+    two = made.sweep({"b": flat(1)}, (4096,), 5, kernel="6.12")
+    assert not ratios(pl.concat([one, two]))
+    assert not summary.paired_ratios(pl.concat([one, two]), "throughput_bps", "a", "b")
+
+
+def test_p_is_student_s_and_welch_s():
+    random = np.random.default_rng(1)
+    for n in (2, 5, 11):
+        a, b = random.normal(0.3, 1, n), random.normal(0, 3, n + 3)
+        assert decision.paired_p(a) == pytest.approx(scipy.stats.ttest_1samp(a, 0).pvalue)
+        assert decision.unpaired_p(a, b) == pytest.approx(
+            scipy.stats.ttest_ind(a, b, equal_var=False).pvalue)
+    assert decision.paired_p([0.1] * 5) == 0 and decision.paired_p([0.0] * 5) == 1
+    assert decision.unpaired_p([1, 1], [1, 1]) == 1 and decision.unpaired_p([1, 1], [2, 2]) == 0
+
+
+def test_holm_as_worked_by_hand():
+    assert decision.holm([0.01, 0.04, 0.03, float("nan")])[:3].tolist() == pytest.approx(
+        [0.03, 0.06, 0.06])
+
+
+def test_failed_runs_do_not_count():
+    frame = made.sweep({"a": flat(1)}, (4096,), 6)
+    frame = frame.with_columns(complete=pl.col("repeat") != 6)
+    assert summary.medians(frame, "throughput_bps")["n"].to_list() == [5]
+
+
+def test_an_outlier_is_flagged_and_still_counts():
+    frame = made.sweep({"a": flat(1)}, (4096,), 6, noise=0.01)
+    odd = frame.with_columns(throughput_bps=pl.when(pl.col("repeat") == 3).then(1.0).otherwise(
+        "throughput_bps"))
+    assert summary.flagged(odd, "throughput_bps")["repeat"].to_list() == [3]
+    row = summary.medians(odd, "throughput_bps").to_dicts()[0]
+    assert (row["n"], row["outliers"]) == (6, 1)
+
+
+@pytest.mark.parametrize("n", (5, 10))
+def test_among_equals_one_in_a_hundred_cells_has_a_flag(n):
+    random = np.random.default_rng(5)
+    cells = 2000
+    flags = sum(any(outliers.flag(np.exp(random.normal(0, 0.1, n)))) for _ in range(cells))
+    assert abs(flags / cells - outliers.ALPHA) < 4 * math.sqrt(0.01 * 0.99 / cells)

@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""The pages: everything in one file, nothing fetched, and no text of a record is markup."""
+
+import html
+import html.parser
+import json
+import os
+import re
+import xml.etree.ElementTree as xml
+
+import pytest
+from conftest import analysis, samples, write
+from hypothesis import given
+from hypothesis import strategies as st
+
+import made
+import planted
+from analysis.figures.base import Data
+from analysis.report import plans, text
+from analysis.report.build import build
+from analysis.report.write import html as to_html
+from analysis.report.write import markdown, markdown_text
+
+VOID = {"meta", "img", "br", "link", "hr", "input"}
+EVIL = "</script><img src=x onerror=alert(1)>|[a](http://evil.example)\x1b[31m\n# head `x`"
+
+
+class Page(html.parser.HTMLParser):
+    """Checks that elements nest, and keeps what a browser would fetch or run."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.open, self.references, self.handlers, self.images, self.ids = [], [], [], [], []
+        self.feed(page)
+        self.close()
+        assert not self.open, self.open
+
+    def handle_starttag(self, tag, attributes):
+        values = dict(attributes)
+        self.references += [v for k, v in attributes if k in ("src", "href", "action", "data")]
+        self.handlers += [k for k, _ in attributes if k.startswith("on")]
+        self.ids += [values["id"]] if "id" in values else []
+        if tag == "img":
+            self.images.append(values)
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.handle_starttag(tag, attributes)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag):
+        assert self.open and self.open.pop() == tag, tag
+
+
+@pytest.fixture(scope="module")
+def report():
+    return build(planted.all_data(), "Title", ["x.jsonl: 1 left out"], ["DIR"])
+
+
+@pytest.fixture(scope="module")
+def page(report):
+    return to_html(report)
+
+
+def test_html_is_well_formed_and_bounded(page):
+    parsed = Page(page)
+    assert len(page) < 6_000_000
+    assert len(set(parsed.ids)) == len(parsed.ids)
+
+
+def test_html_fetches_nothing(page):
+    parsed = Page(page)
+    assert all(r.startswith(("data:image/svg+xml;base64,", "#")) for r in parsed.references)
+    assert "default-src 'none'" in html.unescape(page)
+    style = page[page.index("<style>"):page.index("</style>")]
+    assert "url(" not in style and "@import" not in style
+    specs = re.search(r'id="specs">(.*?)</script>', page, re.S)[1]
+    assert "http" not in json.dumps(json.loads(specs))
+
+
+def test_every_figure_has_alt_text_and_stands_once(report, page):
+    images = Page(page).images
+    assert len(images) == len(report.pictures) == 9
+    assert all(len(image["alt"]) > 60 for image in images)
+    assert [p.number for p in report.pictures] == list(range(1, 10))
+
+
+def test_every_question_and_what_is_not_shown(report, page):
+    pages = page.replace("&#39;", "'"), markdown(report)
+    for section in report.sections:
+        for text_ in pages:
+            assert section.question.title in text_
+        assert section.answer.not_shown
+    assert all("What these data do not show" in text_ for text_ in pages)
+    assert "x.jsonl: 1 left out" in pages[0] and "x.jsonl: 1 left out" in pages[1]
+
+
+def test_markdown_lines_with_zero_copy_figures_say_what_was_copied(report):
+    for line in markdown(report).splitlines():
+        # Titles, captions and heads of tables have no figure of it; a command none at all.
+        if re.search(r"zerocopy.*\d\.\d", line) and not line.startswith(("sudo", "!")):
+            assert "100 % copied" in line, line
+
+
+def test_left_out_figures_have_their_reason():
+    report = build(planted.data(planted.sends(counters=False)), "T", [], ["DIR"])
+    titles = {f.title for f in report.left_out}
+    assert titles == {"Cache misses by message size", "Memory traffic per transmitted byte",
+                      "Server models by connections"}
+    page = to_html(report)
+    assert all(f.reason in html.unescape(page) for f in report.left_out)
+
+
+def evil_report():
+    rows = [{**row, "kernel": EVIL, "host": EVIL, "cpu_model": EVIL, "error": EVIL,
+             "fallback_causes": f"{EVIL.replace(';', '')}@{EVIL}:3" if row["zc_requests"] else None}
+            for row in made.frame(planted.sends(repeats=1)).to_dicts()]
+    return build(planted.data(rows), EVIL, [EVIL], [EVIL])
+
+
+def test_text_of_records_is_no_markup():
+    report = evil_report()
+    parsed = Page(to_html(report))
+    assert not parsed.handlers
+    assert all(r.startswith(("data:image/svg+xml;base64,", "#")) for r in parsed.references)
+    text_ = markdown(report)
+    assert not re.search(r"(?<!\\)(<img|\]\(http)", text_) and "\x1b" not in text_
+    for picture in report.pictures:
+        root = xml.fromstring(picture.svg)
+        assert not [e for e in root.iter() if e.tag.endswith(("script", "}image", "}a"))]
+
+
+@given(st.text())
+def test_markdown_text_is_one_line_without_markup(value):
+    line = markdown_text(value)
+    assert "\n" not in line and "\r" not in line
+    assert not re.search(r"(?<!\\)(\\\\)*[<>|`*\[\]#]", line)
+
+
+@pytest.mark.parametrize("value,said", [
+    (0.0123456, "0.0123"), (12.34, "12.3"), (12345, "12,300"), (0, "0"), (999.6, "1,000"),
+    (9.996, "10.0")])
+def test_numbers_have_three_digits(value, said):
+    assert text.number(value) == said
+
+
+def test_a_plan_tells_its_command():
+    cells = [{"cell": f"{v}{s}", "load": [f"--variant={v}", f"--size={s}", "--warmup=0.200000000",
+                                          "--duration=0.300000000"]}
+             for v in ("twocopy", "onecopy") for s in (256, 1024)]
+    plan = {"schema": plans.SCHEMA, "grid": None, "repeat": 5, "order_seed": 7, "cells": cells}
+    assert plans.command(plan) == ("sudo ./analyze sweep --variant twocopy,onecopy --size 256,1024 "
+                                   "--duration 0.3 --repeat 5 --order-seed 7 --out DIR")
+    # Not a whole grid: lists would ask for more than was run.
+    assert plans.command({**plan, "cells": cells[:3]}) is None
+    assert "--grid copies --duration 0.3 --repeat 5" in plans.command(
+        {**plan, "grid": "copies", "cells": cells[:3]})
+    in_flight = [{**cell, "load": [*cell["load"], f"--inflight={n}"]}
+                 for cell, n in zip(cells, (1024, 64, 1024, 64))]
+    assert plans.command({**plan, "cells": in_flight}) == plans.command(plan)
+    asked_for = [{**cell, "load": [*cell["load"], f"--inflight={n}"]}
+                 for cell, n in zip(cells, (1024, 64, 8, 8))]
+    assert plans.command({**plan, "cells": asked_for}) is None
+    assert plans.command({"cells": []}) is None
+
+
+def test_commands_make_the_same_runs_again():
+    commands = build(planted.all_data(), "T", [], ["DIR"]).commands
+    assert any("--size 256,1K,4K,16K,64K --threads 1,4" in c for c in commands), commands
+    assert any("--workload procinfo" in c and "--connections 10,100" in c for c in commands)
+
+
+def test_messages_in_flight_are_asked_for_only_where_they_were():
+    follows = [{**row, "inflight": (1 << 20) // row["message_bytes"]} for row in planted.sends()]
+    commands = build(planted.data(follows), "T", [], ["DIR"]).commands
+    assert len(commands) == 2 and "--inflight" not in commands[0]
+    asked_for = [{**row, "inflight": n} for n in (8, 32) for row in planted.sends()]
+    commands = build(planted.data(asked_for), "T", [], ["DIR"]).commands
+    assert [c for c in commands if "--inflight 8" in c] and len(commands) == 3
+
+
+def test_options_of_memory_make_runs_of_their_own():
+    rows = [{**row, "memory_options": options} for options in (None, "--align 64 --huge-pages")
+            for row in planted.sends()]
+    commands = build(planted.data(rows), "T", [], ["DIR"]).commands
+    assert len([c for c in commands if " --align 64 --huge-pages " in c]) == 1
+    assert len(commands) == 3  # theirs, those of the others, and of the connections
+
+
+def test_command_line(folder):
+    source = write(folder / "runs.jsonl", samples())
+    result = analysis("report", source, "--out", folder / "out", "--figures", "png")
+    assert result.returncode == 0, result.stderr
+    assert "report.html" in result.stdout
+    made_files = {str(p.relative_to(folder / "out")) for p in (folder / "out").rglob("*")}
+    assert {"report.html", "report.md", "figures/throughput.svg",
+            "figures/throughput.png"} <= made_files
+    assert not any(name.endswith((".html", ".part")) for name in made_files - {"report.html"})
+    Page((folder / "out/report.html").read_text())
+    # What stands in the folder of a report is not taken for records.
+    again = analysis("report", folder, "--figures", "svg")
+    assert again.returncode == 0 and not again.stderr
+    assert (folder / "report/report.md").exists()
+
+
+def test_a_table_alone_will_do_but_for_histograms(folder):
+    source = write(folder / "runs.jsonl", samples())
+    assert analysis("table", source, "--parquet", folder / "t.parquet").returncode == 0
+    result = analysis("report", folder / "t.parquet", "--out", folder / "out", "--figures", "svg")
+    assert result.returncode == 0, result.stderr
+    assert "run records are needed" in (folder / "out/report.md").read_text()
+
+
+def test_wrong_usage_is_one_line(folder):
+    source = write(folder / "runs.jsonl", samples())
+    for arguments, status, said in [
+            (["report", source, "--figures", "gif"], 2, "--figures gif"),
+            (["report", folder / "none"], 2, "none"),
+            (["report"], 2, "PATH"),
+            (["report", source, "--out", source], 1, "cannot be made")]:
+        result = analysis(*arguments)
+        assert result.returncode == status, result.stderr
+        assert len(result.stderr.splitlines()) == 1 and said in result.stderr
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_folder_that_may_not_be_written(folder):
+    source = write(folder / "runs.jsonl", samples())
+    (folder / "out").mkdir(mode=0o500)
+    result = analysis("report", source, "--out", folder / "out")
+    assert result.returncode == 1 and len(result.stderr.splitlines()) == 1
+
+
+def test_an_empty_table_is_refused(folder):
+    (folder / "runs.jsonl").write_text("")
+    result = analysis("report", folder)
+    assert result.returncode == 1 and "Traceback" not in result.stderr
+
+
+def test_a_histogram_that_is_none_is_told_and_the_run_is_used(folder):
+    records = samples()
+    records[0]["app"]["message_latency_ns"]["buckets"] = [["a", 2, 3]]
+    source = write(folder / "runs.jsonl", records)
+    result = analysis("report", source, "--out", folder / "out", "--figures", "svg")
+    assert result.returncode == 0
+    assert "buckets is not a list of" in result.stderr and "Traceback" not in result.stderr
+
+
+def test_nothing_of_a_report_depends_on_order():
+    rows = planted.sends()
+    frame = made.frame(rows)
+    one = build(Data(frame), "T", [], ["D"])
+    other = build(Data(frame.sample(fraction=1, shuffle=True, seed=1)), "T", [], ["D"])
+    assert [s.answer for s in one.sections] == [s.answer for s in other.sections]

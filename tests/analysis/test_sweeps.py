@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Falls, dips and bends along a sweep: planted ones, and none on straight curves."""
+
+import math
+
+import numpy as np
+import pytest
+
+from analysis.stats import bends, moved, steps
+
+FIELDS = tuple(range(1, 33))
+DRAWS = 200
+
+
+def curve(truth, repeats=5, noise=0.01, seed=1, axis=FIELDS, block_noise=0.1):
+    """log of a truth(x), and noise."""
+    random = np.random.default_rng(seed)
+    return np.array([[math.log(truth(x)) + shift + random.normal(0, noise) for x in axis]
+                     for shift in random.normal(0, block_noise, repeats)])
+
+
+def flat_with_dip(x):
+    """Grows to 8 fields, then flat, but for a dip of 15 % at 16 and 17."""
+    return min(x, 8) * (0.85 if x in (16, 17) else 1)
+
+
+def test_a_planted_dip():
+    logs = curve(flat_with_dip)
+    dips = steps.dips(FIELDS, logs, steps.along(FIELDS, logs))
+    assert [(d.before, d.after) for d in dips] == [(15, 18)]
+    assert dips[0].bottom in (16, 17)
+    assert dips[0].depth.low <= 0.85 <= dips[0].depth.high
+
+
+def test_a_fall_that_stays_is_no_dip():
+    logs = curve(lambda x: 10 if x < 16 else 8.5)
+    found = steps.along(FIELDS, logs)
+    assert [(s.before, s.after, s.direction) for s in found if s.direction] == [(15, 16, -1)]
+    assert steps.dips(FIELDS, logs, found) == []
+
+
+@pytest.mark.parametrize("repeats", (5, 10))
+def test_noise_is_no_fall(repeats):
+    """The chance of any false alarm along the whole sweep is below 5 %."""
+    alarms = sum(any(s.direction for s in steps.along(FIELDS, curve(
+        lambda x: 1, repeats, noise=0.05, seed=seed))) for seed in range(DRAWS))
+    assert alarms / DRAWS < 0.05 + 4 * math.sqrt(0.05 * 0.95 / DRAWS)
+
+
+SIZES = tuple(2**k for k in range(8, 21))
+
+
+def test_a_planted_bend():
+    """One is found, and no second one but by the chance of a false alarm."""
+    found = [bends.find(SIZES, curve(lambda x: min(x, 16384), axis=SIZES, noise=0.02, seed=seed))
+             for seed in range(DRAWS)]
+    single = [f.bends[0] for f in found if f.fits and len(f.bends) == 1]
+    assert len(single) / DRAWS > 0.95 - 4 * math.sqrt(0.05 * 0.95 / DRAWS)
+    for bend in single:
+        assert bend.x == 16384 and bend.low <= 16384 <= bend.high
+        assert bend.before == pytest.approx(2, rel=0.05)
+        assert bend.after == pytest.approx(1, rel=0.05)
+
+
+def test_the_place_of_a_bend_is_held_by_its_interval():
+    held = []
+    for seed in range(DRAWS):
+        found = bends.find(SIZES, curve(lambda x: min(x, 16384)**0.3, axis=SIZES, noise=0.1,
+                                        seed=seed))
+        if len(found.bends) == 1:
+            held.append(found.bends[0].low <= 16384 <= found.bends[0].high)
+    assert len(held) > 0.9 * DRAWS and np.mean(held) > 0.9
+
+
+def test_a_straight_course_has_no_bends():
+    alarms = [len(bends.find(SIZES, curve(lambda x: x**0.5, axis=SIZES, seed=seed)).bends)
+              for seed in range(DRAWS)]
+    assert np.mean(np.array(alarms) > 0) < 0.05 + 4 * math.sqrt(0.05 * 0.95 / DRAWS)
+
+
+def test_what_is_not_made_of_few_pieces_says_so():
+    found = bends.find(SIZES, curve(lambda x: 2 + math.sin(x), axis=SIZES, noise=0.001))
+    assert not found.fits and found.bends == ()
+
+
+def test_counters_that_moved_with_a_dip_are_named_and_others_not():
+    logs = curve(flat_with_dip)
+    random = np.random.default_rng(2)
+    reads = curve(lambda x: 3.0 if x in (16, 17) else 1.0, seed=5)
+    counters = {"reads": reads, "quiet": random.normal(0, 0.1, reads.shape)}
+    found = moved.with_it(logs, counters, FIELDS.index(15), FIELDS.index(16))
+    assert [m.name for m in found] == ["reads"]
+    assert found[0].ratio.low <= 3 <= found[0].ratio.high
+    assert found[0].steps == 31
+
+
+def test_noise_does_not_move_with_anything():
+    axis = FIELDS[10:20]
+    logs, random = curve(flat_with_dip, axis=axis), np.random.default_rng(3)
+    alarms = sum(bool(moved.with_it(logs, {str(k): random.normal(0, 1, logs.shape)
+                                           for k in range(10)}, 4, 5)) for _ in range(DRAWS))
+    assert alarms / DRAWS < 0.05 + 4 * math.sqrt(0.05 * 0.95 / DRAWS)
