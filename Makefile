@@ -42,16 +42,18 @@ BPF_CFLAGS := -O2 -g -Wall -Wextra -Werror -target bpf -mcpu=v3 -Wno-unused-para
 NEWEST_CLANG := 19
 BUILD_PACKAGES := gcc libc6-dev clang llvm bpftool libbpf-dev libelf-dev zlib1g-dev \
                   libjson-c-dev libpfm4-dev libcap-dev liburing-dev
+# For what reads run records: its libraries come into a venv, see the target analysis.
+ANALYSIS_PACKAGES := python3 python3-venv
 # For kernels in QEMU, also of arm64.
 LAB_PACKAGES   := qemu-system-x86 qemu-system-arm busybox-static cpio kmod xz-utils zstd \
                   iproute2 lld
 # The row with nginx: programs to observe. The last row is for bcc.
-CHECK_PACKAGES := $(LAB_PACKAGES) libcmocka-dev clang-format python3-pytest \
+CHECK_PACKAGES := $(LAB_PACKAGES) $(ANALYSIS_PACKAGES) libcmocka-dev clang-format python3-pytest \
                   python3-hypothesis python3-jsonschema strace sudo iputils-ping ethtool \
                   procps e2fsprogs clang-$(NEWEST_CLANG) shellcheck \
-                  iperf3 nginx-light wrk \
+                  iperf3 nginx-light wrk linux-perf \
                   python3-bpfcc linux-headers-$(shell dpkg --print-architecture 2>/dev/null)
-BENCH_PACKAGES := $(LAB_PACKAGES) iperf3 bpftrace
+BENCH_PACKAGES := $(LAB_PACKAGES) $(ANALYSIS_PACKAGES) iperf3 bpftrace
 
 LOADGEN_LIBS := -ljson-c -luring -lpthread
 ANALYZE_LIBS := -lbpf -lelf -lz -ljson-c -lpfm -lcap -luring -lpthread -lm
@@ -76,8 +78,9 @@ endif
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all programs run check check-full lab lab-report bench clean format install help \
-        vmlinux unit unit-tests test-programs cross build-packages check-packages bench-packages
+.PHONY: all programs run report check check-full lab lab-report bench clean format install help \
+        vmlinux unit unit-tests test-programs cross analysis check-analysis build-packages \
+        analysis-packages check-packages bench-packages
 
 all: programs
 
@@ -175,6 +178,8 @@ endef
 
 build-packages:
 	$(call install_packages,$(BUILD_PACKAGES))
+analysis-packages:
+	$(call install_packages,$(ANALYSIS_PACKAGES))
 check-packages:
 	$(call install_packages,$(BUILD_PACKAGES) $(CHECK_PACKAGES))
 bench-packages:
@@ -184,9 +189,46 @@ run: build-packages
 	$(Q)$(PARALLEL) all
 	$(SUDO) ./analyze --variant all --duration 3
 
+# Three ways of sending, four sizes, four numbers of threads, five times each: what they
+# answer here, in REPORT. Interrupted, the same command goes on; REPORT=DIR makes another.
+REPORT         ?= $(BUILD)/report
+REPORT_OPTIONS ?= --duration 1
+report: build-packages analysis
+	$(Q)$(PARALLEL) all
+	$(SUDO) ./analyze sweep --grid copies --repeat 5 $(REPORT_OPTIONS) --out $(REPORT)
+	./analyze report $(REPORT)
+
+# The libraries of analysis/ in a Python environment of their own, where ./analyze looks
+# for it. Measuring needs none of it.
+VENV        := analysis/.venv
+VENV_PYTHON := $(VENV)/bin/python3
+PIP_INSTALL := $(VENV_PYTHON) -m pip --disable-pip-version-check install --quiet \
+               --root-user-action ignore --only-binary :all: --require-hashes --no-deps
+$(VENV)/installed: analysis/requirements.txt
+	$(call msg,VENV,$(VENV))
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "make: analysis/ needs Python 3.11: PYTHON=FILE names one" >&2; exit 1; }
+	$(Q)$(PYTHON) -m venv --clear $(VENV)
+	$(Q)$(PIP_INSTALL) -r $<
+	$(Q)touch $@
+
+$(VENV)/installed-for-tests: tests/analysis/requirements.txt $(VENV)/installed
+	$(call msg,VENV,$<)
+	$(Q)$(PIP_INSTALL) -r $<
+	$(Q)touch $@
+
+analysis: analysis-packages
+	$(Q)$(MAKE) --no-print-directory $(VENV)/installed
+
+# By the environment's Python; all other tests run by the system's.
+check-analysis: analysis-packages
+	$(Q)$(MAKE) --no-print-directory analyze $(VENV)/installed-for-tests
+	$(Q)$(VENV_PYTHON) -m pytest -rfEs -p no:cacheprovider tests/analysis
+
 # Unit tests and the tests through the binaries run twice: as built, and with the
 # sanitizers; then the lab, where each kernel also gets what the newest clang makes
-# of the programs. Ends with pytest's own line, which counts them all.
+# of the programs. Ends with pytest's own line, which counts them all but those of analysis/:
+# they come first, by a Python of their own.
 NEWEST := CLANG=clang-$(NEWEST_CLANG)
 check check-full: check-packages
 	$(Q)$(PARALLEL) all unit-tests test-programs
@@ -194,8 +236,9 @@ check check-full: check-packages
 	$(Q)$(PARALLEL) $(NEWEST) BUILD=build-clang$(NEWEST_CLANG) all
 	$(Q)$(MAKE) --no-print-directory cross
 	$(Q)$(MAKE) --no-print-directory $(NEWEST) ARM_BUILD=build-arm64-clang$(NEWEST_CLANG) cross
+	$(Q)$(MAKE) --no-print-directory check-analysis
 	$(Q)$(AS_ROOT) CI=$(CI) SENDPATH_FULL=$(if $(filter check-full,$@),1) \
-		$(PYTHON) -m pytest -rfEs -p no:cacheprovider tests
+		$(PYTHON) -m pytest -rfEs -p no:cacheprovider --ignore=tests/analysis tests
 
 # A kernel of the lab, with a shell on the terminal or a command.
 lab: check-packages
@@ -220,7 +263,7 @@ cross:
 	esac
 
 bench: bench-packages
-	$(Q)$(PARALLEL) all test-programs
+	$(Q)$(PARALLEL) all test-programs $(VENV)/installed
 	$(Q)$(MAKE) --no-print-directory cross
 	$(Q)$(AS_ROOT) $(PYTHON) tests/bench/bench.py
 
@@ -231,22 +274,27 @@ format:
 
 # The parts keep their places relative to each other; see user/place.c.
 LIBEXEC := $(DESTDIR)$(PREFIX)/libexec/sendpath
+INSTALLED_DOCS := run-record.md run-record.schema.json causes.md table.md statistics.md memory.md \
+                  report.md
+ANALYSIS_FILES = $(shell find analysis -name .venv -prune -o -name __pycache__ -prune -o -type f -print)
 install: all
 	$(call msg,INSTALL,$(DESTDIR)$(PREFIX))
 	$(Q)install -D -m 755 analyze $(DESTDIR)$(PREFIX)/bin/sendpath
 	$(Q)install -D -m 755 loadgen/loadgen $(LIBEXEC)/loadgen/loadgen
-	$(Q)install -D -m 644 analysis/crosscheck.py $(LIBEXEC)/analysis/crosscheck.py
+	$(Q)for f in $(ANALYSIS_FILES); do install -D -m 644 $$f $(LIBEXEC)/$$f || exit 1; done
 	$(Q)install -D -m 644 docs/sendpath.1 $(DESTDIR)$(PREFIX)/share/man/man1/sendpath.1
-	$(Q)install -D -m 644 docs/run-record.md $(DESTDIR)$(PREFIX)/share/doc/sendpath/run-record.md
-	$(Q)install -D -m 644 docs/causes.md $(DESTDIR)$(PREFIX)/share/doc/sendpath/causes.md
-	$(Q)install -D -m 644 docs/run-record.schema.json \
-		$(DESTDIR)$(PREFIX)/share/doc/sendpath/run-record.schema.json
+	$(Q)for f in $(INSTALLED_DOCS); do \
+		install -D -m 644 docs/$$f $(DESTDIR)$(PREFIX)/share/doc/sendpath/$$f || exit 1; done
 
 help:
 	@echo 'make             build ./analyze and loadgen/loadgen'
 	@echo 'make run         install what is missing, build, and compare three ways of sending'
+	@echo 'make report      three ways of sending over sizes and threads, five times, and what the'
+	@echo '                 runs answer, with figures: build/report/report (about 8 minutes)'
 	@echo 'make check       install what is missing, build, and run the tests'
 	@echo 'make check-full  the same, with everything in every kernel of the lab'
+	@echo 'make analysis    what ./analyze table and its like need, into analysis/.venv'
+	@echo 'make check-analysis  only the tests of that'
 	@echo 'make lab         a shell in a kernel of the lab, or a command: KERNEL=5.10 TOPOLOGY=veth'
 	@echo "                 CMD='./analyze --variant all'; tests/lab/lab --list tells which there are"
 	@echo 'make lab-report  what can be measured in each, into docs/support.md'
@@ -260,6 +308,6 @@ help:
 	@echo 'CROSS=arm64 builds for arm64 (clang, lld), in build-arm64/'
 
 clean:
-	$(Q)rm -rf build build-* analyze loadgen/loadgen
+	$(Q)rm -rf build build-* analyze loadgen/loadgen $(VENV)
 
 -include $(wildcard $(BUILD)/*/*.d)

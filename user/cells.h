@@ -19,8 +19,20 @@ struct cells {
 	size_t count;
 };
 
+/* Adds a record to those of its cell, keeping a reference. 0 or -ENOMEM. */
+int cells__add(struct cells *cells, json_object *record);
+void cells__free(struct cells *cells);
+
+/* The most records that a cell has. */
+size_t cells__repeats(const struct cells *cells);
+/* Do these serve many connections (instead of sending messages)? */
+bool cells__serving(const struct cells *cells);
+/* Where the load went: its link, or the receiver's address; "links as listed" of several. */
+const char *cells__place(const struct cells *cells);
 /* The distinct values of a number over all records: are there several? */
 bool cells__vary(const struct cells *cells, const char *path);
+/* The same of a text. */
+bool cells__vary_text(const struct cells *cells, const char *path);
 /* "zerocopy", or "zerocopy 16K x 4" where sizes or threads differ. */
 void cell__title(const struct cell *cell, const struct cells *cells, char *title, size_t size);
 /* All timed sends of the cell's records; NULL span if there are none. */

@@ -2,6 +2,7 @@
 #include "doctor.h"
 
 #include "features.h"
+#include "first_line.h"
 #include "host.h"
 #include "log.h"
 #include "measure.h"
@@ -31,19 +32,6 @@ static void line(const char *what, const char *format, ...)
 	vprintf(format, args);
 	va_end(args);
 	putchar('\n');
-}
-
-static bool first_line(const char *path, char *text, size_t size)
-{
-	FILE *file = fopen(path, "re");
-	bool ok;
-
-	if (!file)
-		return false;
-	ok = fgets(text, (int)size, file);
-	fclose(file);
-	text[ok ? strcspn(text, "\n") : 0] = 0;
-	return ok;
 }
 
 static void kernel(const struct host *h)

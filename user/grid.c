@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "grid.h"
 
+#include "elapsed.h"
 #include "log.h"
 #include "measure.h"
 #include "observe.h"
@@ -27,12 +28,8 @@ struct progress {
 static void show_progress(struct progress *p)
 {
 	char name[64];
-	struct timespec now;
-	double seconds;
+	double seconds = elapsed_since(&p->begun);
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	seconds = (double)(now.tv_sec - p->begun.tv_sec) +
-		  (double)(now.tv_nsec - p->begun.tv_nsec) / 1e9;
 	if (p->load)
 		fprintf(stderr, "\r[%zu/%zu] %s: %.1f s \033[K", p->run, p->runs,
 			load__label(p->load, name, sizeof(name)), seconds);
@@ -82,8 +79,7 @@ static int report_run(struct grid *grid, const struct run_result *r, const struc
 	int err = 0;
 	size_t i;
 
-	snprintf(id, sizeof(id), "%lld.%06ld-%d-%zu", (long long)r->started.tv_sec,
-		 r->started.tv_nsec / 1000, (int)getpid(), run);
+	record__run_id(id, sizeof(id), &r->started, run);
 	context.id = id;
 	record = record__build(r, setup, &context);
 	for (i = 0; i < grid->report_count && !err; i++)
@@ -135,13 +131,11 @@ static bool skipped(const struct load *load, unsigned int repeat)
 	return true;
 }
 
-static int run_all(struct grid *grid)
+struct run_setup grid__setup(const struct grid *grid)
 {
 	const struct options *o = grid->options;
-	const struct load_options *l = &o->load;
-	size_t cells = o->target.given ? 1 : load_options__cells(l);
-	struct progress progress = {.runs = cells * o->repeat};
-	struct run_setup setup = {.features = grid->features,
+
+	return (struct run_setup){.features = grid->features,
 				  .tier = o->tier,
 				  .cost = o->cost,
 				  .by = o->by,
@@ -150,12 +144,22 @@ static int run_all(struct grid *grid)
 				  .child = grid->child,
 				  .events = grid->events,
 				  .call_counters = grid->call_counters,
-				  .live = grid->live,
-				  .tick = tick};
+				  .memory = grid->memory,
+				  .live = grid->live};
+}
+
+static int run_all(struct grid *grid)
+{
+	const struct options *o = grid->options;
+	const struct load_options *l = &o->load;
+	size_t cells = o->target.given ? 1 : load_options__cells(l);
+	struct progress progress = {.runs = cells * o->repeat};
+	struct run_setup setup = grid__setup(grid);
 	unsigned int repeat;
 	int status = 0, one;
 	size_t cell;
 
+	setup.tick = tick;
 	for (repeat = 1; repeat <= o->repeat; repeat++) {
 		for (cell = 0; cell < cells && !signals__caught(); cell++) {
 			progress.run++;

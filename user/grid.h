@@ -7,6 +7,7 @@
 #define SENDPATH_GRID_H
 
 #include "child.h"
+#include "measure.h"
 #include "options.h"
 #include "report.h"
 
@@ -19,7 +20,8 @@ struct grid {
 	struct child *child; /* the command to observe, not yet let run; or NULL */
 	const struct counter_events *events;
 	const struct counter_events *call_counters;
-	struct live *live; /* lines while a window is open; or NULL */
+	const struct memory *memory; /* what of the memory system can be counted; or NULL */
+	struct live *live;	     /* lines while a window is open; or NULL */
 	struct report reports[REPORTS_MAX];
 	size_t report_count;
 };
@@ -30,5 +32,8 @@ struct grid {
  * run; of a command the exit status is its own.
  */
 int grid__run(struct grid *grid);
+
+/* What all runs of a command have in common: all but the load and the tick. */
+struct run_setup grid__setup(const struct grid *grid);
 
 #endif

@@ -2,6 +2,8 @@
 #include "host.h"
 
 #include "counters.h"
+#include "first_line.h"
+#include "host_settings.h"
 
 #include <sched.h>
 #include <stdio.h>
@@ -10,19 +12,6 @@
 #include <unistd.h>
 
 #define CPUFREQ "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"
-
-static void read_line(const char *path, char *line, size_t size)
-{
-	FILE *file = fopen(path, "re");
-
-	line[0] = 0;
-	if (!file)
-		return;
-	if (!fgets(line, (int)size, file))
-		line[0] = 0;
-	line[strcspn(line, "\n")] = 0;
-	fclose(file);
-}
 
 /* x86 names its processor and says "hypervisor" among the flags; arm64 does neither. */
 static void read_cpuinfo(struct host *h)
@@ -54,8 +43,8 @@ static void read_firmware(struct host *h)
 	char line[128], compatible[128];
 	size_t i;
 
-	read_line("/sys/class/dmi/id/sys_vendor", line, sizeof(line));
-	read_line("/proc/device-tree/compatible", compatible, sizeof(compatible));
+	first_line("/sys/class/dmi/id/sys_vendor", line, sizeof(line));
+	first_line("/proc/device-tree/compatible", compatible, sizeof(compatible));
 	for (i = 0; i < sizeof(makers) / sizeof(makers[0]); i++)
 		if (strstr(line, makers[i]))
 			h->virtualized = true;
@@ -110,7 +99,7 @@ void host__read(struct host *h)
 	h->nproc = usable_cpus();
 	read_cpuinfo(h);
 	read_firmware(h);
-	read_line(CPUFREQ, h->governor, sizeof(h->governor));
+	first_line(CPUFREQ, h->governor, sizeof(h->governor));
 	h->debug_kernel = config_says_debug();
 	count = pmu__list(pmus, &h->pmu);
 	for (i = 0; i < count && h->pmu; i++)
@@ -127,6 +116,7 @@ json_object *host__json(const struct host *h)
 {
 	json_object *o = json_object_new_object();
 
+	json_object_object_add(o, "name", host_name__json());
 	json_object_object_add(o, "kernel", json_object_new_string(h->kernel));
 	json_object_object_add(o, "arch", json_object_new_string(h->arch));
 	json_object_object_add(o, "cpu", string_or_null(h->cpu));
@@ -135,6 +125,8 @@ json_object *host__json(const struct host *h)
 	json_object_object_add(o, "debug_kernel", json_object_new_boolean(h->debug_kernel));
 	json_object_object_add(o, "governor", string_or_null(h->governor));
 	json_object_object_add(o, "pmu", string_or_null(h->pmu_names));
+	json_object_object_add(o, "settings", host_settings__json());
+	json_object_object_add(o, "devices", host_devices__json());
 	return o;
 }
 

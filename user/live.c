@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "live.h"
 
+#include "elapsed.h"
 #include "tracer.h"
 
 #include "loadgen/hist_stats.h"
@@ -145,15 +146,6 @@ void live__begin(struct live *l, const char *label)
 	memset(&l->before, 0, sizeof(l->before));
 }
 
-static double since_begun(const struct live *l)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)(now.tv_sec - l->begun.tv_sec) +
-	       (double)(now.tv_nsec - l->begun.tv_nsec) / 1e9;
-}
-
 static void print(struct live *l, const char *label, const char *text)
 {
 	if (l->label[0])
@@ -166,7 +158,7 @@ static void line(struct live *l, const struct measured *m)
 	struct live_sample now, between;
 	char text[LIVE_LINE_MAX];
 
-	live_sample__take(&now, m, since_begun(l));
+	live_sample__take(&now, m, elapsed_since(&l->begun));
 	live_sample__subtract(&between, &now, &l->before);
 	if (l->lines++ % LINES_A_HEADER == 0) {
 		header(text);
@@ -180,16 +172,16 @@ static void line(struct live *l, const struct measured *m)
 
 void live__tick(struct live *l, struct tracer *tracer)
 {
-	if (!l || since_begun(l) < l->due)
+	if (!l || elapsed_since(&l->begun) < l->due)
 		return;
 	if (!tracer__peek(tracer, &l->now))
 		line(l, &l->now);
-	l->due = (floor(since_begun(l) / l->seconds) + 1) * l->seconds;
+	l->due = (floor(elapsed_since(&l->begun) / l->seconds) + 1) * l->seconds;
 }
 
 int live__ms_left(const struct live *l, int most)
 {
-	double ms = l ? ceil((l->due - since_begun(l)) * 1e3) : most;
+	double ms = l ? ceil((l->due - elapsed_since(&l->begun)) * 1e3) : most;
 
 	return ms < 0 ? 0 : ms < most ? (int)ms : most;
 }

@@ -3,6 +3,7 @@
  * options -> features -> plan -> attach -> run -> collect -> record -> reports.
  * This file holds the order of things; each step is a file of its own.
  */
+#include "analysis.h"
 #include "crosscheck.h"
 #include "doctor.h"
 #include "features.h"
@@ -13,6 +14,7 @@
 #include "options.h"
 #include "privilege.h"
 #include "signals.h"
+#include "sweep.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -50,6 +52,7 @@ struct held {
 	struct host host;
 	struct child child;
 	struct live *live;
+	struct memory *memory;
 };
 
 static void let_go(struct held *h)
@@ -58,6 +61,7 @@ static void let_go(struct held *h)
 	counter_events__free(h->call_counters);
 	features__free(h->features);
 	live__free(h->live);
+	memory__free(h->memory);
 	if (h->child.pid)
 		child__free(&h->child);
 }
@@ -117,6 +121,13 @@ static int prepare(struct grid *grid, struct held *h)
 		log_error("%s", reason);
 		return STATUS_FAILED;
 	}
+	if (o->memory) {
+		status = memory__open(&h->memory, reason, sizeof(reason));
+		if (status) {
+			log_error("%s", reason);
+			return status == -ENOENT ? STATUS_SYSTEM : STATUS_FAILED;
+		}
+	}
 	if (o->target.command && start_command(grid, h))
 		return STATUS_FAILED;
 	if (privilege__reduce(o->cost, reason, sizeof(reason))) {
@@ -128,6 +139,7 @@ static int prepare(struct grid *grid, struct held *h)
 	grid->host = &h->host;
 	grid->events = h->events;
 	grid->call_counters = h->call_counters;
+	grid->memory = h->memory;
 	return STATUS_OK;
 }
 
@@ -203,6 +215,29 @@ static int measure(int argc, char **argv)
 	return status;
 }
 
+/* As measure(), but for what it writes, and that a variant may be missing in places. */
+static int measure_sweep(int argc, char **argv)
+{
+	struct held held = {};
+	struct grid grid = {};
+	struct options *parts;
+	size_t count;
+	int status;
+
+	parts = options__parse_sweep(argc, argv, &count);
+	grid.options = &parts[0];
+	if (parts[0].verbose)
+		log_verbose();
+	status = prepare(&grid, &held);
+	if (!status)
+		status = sweep__run(&grid, parts, count);
+	let_go(&held);
+	free(parts);
+	if (signals__caught())
+		posix__die_by(signals__caught());
+	return status;
+}
+
 int main(int argc, char **argv)
 {
 	log_init();
@@ -210,5 +245,11 @@ int main(int argc, char **argv)
 		return doctor(argc - 1, argv + 1);
 	if (argc > 1 && !strcmp(argv[1], "crosscheck"))
 		return crosscheck(argc - 1, argv + 1);
+	if (argc > 1 && analysis__knows(argv[1]))
+		return analysis__run(argc - 1, argv + 1);
+	if (argc > 1 && !strcmp(argv[1], "sweep")) {
+		argv[1] = argv[0];
+		return measure_sweep(argc - 1, argv + 1);
+	}
 	return measure(argc, argv);
 }

@@ -117,6 +117,8 @@ static int attach(struct run_result *r, const struct run_setup *setup, const str
 	err = counters__open(&r->sender.counters, generator__sender(g), setup->events);
 	if (!err && generator__receiver(g)) /* else it is on another machine */
 		err = counters__open(&r->receiver.counters, generator__receiver(g), setup->events);
+	if (!err)
+		memory__begin(&r->memory, setup->memory);
 	if (!err && setup->last)
 		err = privilege__drop_attach();
 	return err ? fail(r, err, STATUS_FAILED, strerror(-err)) : 0;
@@ -126,6 +128,8 @@ static void open_window(struct run_result *r, const struct run_setup *setup, str
 {
 	counters__enable(r->sender.counters, true);
 	counters__enable(r->receiver.counters, true);
+	memory__count(&r->memory, true);
+	stolen__begin(&r->stolen);
 	clock_gettime(CLOCK_REALTIME, &r->started);
 	if (tracer)
 		tracer__gate(tracer, GATE_OPEN);
@@ -139,6 +143,8 @@ static int close_window(struct run_result *r, const struct run_setup *setup, str
 
 	if (tracer)
 		tracer__gate(tracer, GATE_CLOSED);
+	stolen__end(&r->stolen);
+	memory__count(&r->memory, false);
 	counters__enable(r->sender.counters, false);
 	counters__enable(r->receiver.counters, false);
 	r->sender.count = counters__read(r->sender.counters, &r->sender.values);
@@ -225,6 +231,7 @@ int measure__run(struct run_result *r, const struct run_setup *setup)
 	if (!err)
 		err = measure(r, setup, g, tracer);
 out:
+	memory__end(&r->memory);
 	r->interrupted = setup->tick && setup->tick(setup->tick_context);
 	tracer__free(tracer);
 	generator__free(g);

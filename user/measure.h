@@ -9,7 +9,9 @@
 #include "generator.h"
 #include "live.h"
 #include "measured.h"
+#include "memory.h"
 #include "plan.h"
+#include "stolen.h"
 #include "target.h"
 
 #include <time.h>
@@ -26,6 +28,7 @@ struct run_setup {
 	bool last;	     /* no further run will attach anything */
 	const struct counter_events *events;	    /* further ones, or NULL */
 	const struct counter_events *call_counters; /* read at both ends of a send, or NULL */
+	const struct memory *memory;		    /* count the memory system too; or NULL */
 	struct live *live;			    /* lines as it goes; or NULL */
 	const char *label;			    /* of the run in these */
 	generator_tick tick;
@@ -46,7 +49,9 @@ struct run_result {
 	struct measured measured;
 	json_object *app; /* NULL if the load generator ended without a result */
 	struct run_side sender, receiver;
-	bool window; /* a window was measured: there is something to report */
+	struct memory_run memory;
+	struct stolen stolen; /* where a window was measured */
+	bool window;	      /* a window was measured: there is something to report */
 	bool interrupted;
 	double observed_s;	/* how long the window of an observation was */
 	__u64 in_flight;	/* sends still under way when it closed */

@@ -205,6 +205,7 @@ static int window(struct run_result *r, const struct run_setup *setup, struct wa
 
 	if (r->sender.counters)
 		counters__enable(r->sender.counters, true);
+	stolen__begin(&r->stolen);
 	clock_gettime(CLOCK_REALTIME, &r->started);
 	tracer__gate(tracer, GATE_OPEN);
 	set_end(w, setup->load.duration_s);
@@ -220,6 +221,7 @@ static int window(struct run_result *r, const struct run_setup *setup, struct wa
 	wait_for_end(w, setup, tracer);
 	close_gate(tracer);
 	clock_gettime(CLOCK_REALTIME, &end);
+	stolen__end(&r->stolen);
 	r->observed_s = (double)(end.tv_sec - r->started.tv_sec) +
 			(double)(end.tv_nsec - r->started.tv_nsec) / 1e9;
 	if (r->sender.counters) {

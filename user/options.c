@@ -3,8 +3,8 @@
 
 #include "groups.h"
 #include "live.h"
+#include "options_table.h"
 
-#include "loadgen/help.h"
 #include "loadgen/one_line.h"
 #include "loadgen/status.h"
 #include "loadgen/units.h"
@@ -13,72 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-	OPT_JSON = 0x100,
-	OPT_REPEAT,
-	OPT_TIER,
-	OPT_COST,
-	OPT_EVENTS,
-	OPT_CALL_COUNTERS,
-	OPT_INTERVAL,
-	OPT_BY,
-	OPT_BY_MAX,
-	OPT_VERBOSE,
-	OPT_PID,
-	OPT_COMM,
-	OPT_CGROUP,
-	OPT_ALL,
-};
-
 const char *argp_program_version = "sendpath " SENDPATH_VERSION;
-
-static const struct argp_option list[] = {
-	{NULL, 0, NULL, 0, "Programs to observe, instead of a load:", HELP_OBSERVED},
-	{"pid", OPT_PID, "LIST", 0, "these processes, all their threads", HELP_OBSERVED},
-	{"comm", OPT_COMM, "NAME", 0, "processes of this name", HELP_OBSERVED},
-	{"cgroup", OPT_CGROUP, "PATH", 0, "of this control group and those below it",
-	 HELP_OBSERVED},
-	{"all", OPT_ALL, NULL, 0, "all processes", HELP_OBSERVED},
-	{NULL, 0, NULL, 0, "Measuring:", HELP_MEASURING},
-	{"json", OPT_JSON, "FILE", 0, "append a record a run, as JSON (- for stdout)",
-	 HELP_MEASURING},
-	{"by", OPT_BY, "LIST", 0, "tell apart by process, device, port", HELP_MEASURING},
-	{"by-max", OPT_BY_MAX, "N", 0, "room for N groups of --by (default 65536)", HELP_DETAILS},
-	{"interval", OPT_INTERVAL, "SECONDS", 0, "write a line that often while measuring",
-	 HELP_MEASURING},
-	{"repeat", OPT_REPEAT, "N", 0, "run everything N times, interleaved (default 1)",
-	 HELP_MEASURING},
-	{"events", OPT_EVENTS, "LIST", 0, "count these events too, by their libpfm4 names",
-	 HELP_MEASURING},
-	{"call-counters", OPT_CALL_COUNTERS, "LIST", 0,
-	 "read up to 4 events at both ends of each send", HELP_DETAILS},
-	{"tier", OPT_TIER, "NAME", 0, "time sends by fentry, kprobe, tracepoint or none",
-	 HELP_DETAILS},
-	{"cost", OPT_COST, NULL, 0, "also count what the measuring programs cost", HELP_DETAILS},
-	{"verbose", OPT_VERBOSE, NULL, 0, "show what libbpf says", HELP_DETAILS},
-	{NULL, 0, NULL, 0, "Measuring, in detail:", HELP_DETAILS},
-	{0},
-};
-
-#define OBSERVING (HELP_BIT(HELP_OBSERVED) | HELP_BIT(HELP_MEASURING))
-
-static const struct help_topic topics[] = {
-	{"", HELP_BIT(HELP_LOAD) | OBSERVING | HELP_BIT(HELP_ABOUT), ""},
-	HELP_TOPICS_OF_A_LOAD,
-	{"measuring", OBSERVING | HELP_BIT(HELP_DETAILS), "What is measured, and how it is told."},
-	{"all", ~0u, ""},
-	{0},
-};
-
-static const struct help help = {
-	.topics = topics,
-	.options = list,
-	.args_doc = "\n-- COMMAND [ARG...]\ndoctor [--hooks]\ncrosscheck [OPTION...]",
-	.doc = "Ask the kernel what TCP sends cost, call by call, and whether zero-copy sends were "
-	       "copied.\v"
-	       "doctor tells what can be measured here. Needs root: sudo.\n"
-	       "Exit status: 0 done, 1 failed, 2 wrong usage, 3 this system cannot.",
-};
 
 static error_t refuse(struct argp_state *state, const char *option, const char *value,
 		      const char *remedy)
@@ -127,6 +62,12 @@ static error_t refuse_target(struct argp_state *state, const char *option, const
 	return why ? refuse(state, option, value, why) : 0;
 }
 
+static error_t refuse_all(struct argp_state *state, const char *why)
+{
+	argp_failure(state, STATUS_USAGE, 0, "%s", why);
+	return EINVAL;
+}
+
 /* All that stands after "--". */
 static error_t take_command(struct options *o, struct argp_state *state)
 {
@@ -151,13 +92,16 @@ static const char *needs_hooks(const struct options *o)
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct options *o = state->input;
+	char why[256];
 
 	switch (key) {
 	case ARGP_KEY_INIT:
 		one_line__errors(state);
 		state->child_inputs[0] = &o->load;
-		state->child_inputs[1] = (void *)&help;
-		o->repeat = 1;
+		state->child_inputs[1] =
+			(void *)(o->sweep.given ? &options_help_sweep : &options_help);
+		o->repeat = o->sweep.given ? SWEEP_REPEATS : 1;
+		sweep_options__init(&o->sweep);
 		o->by_max = GROUPS_MAX;
 		return 0;
 	case OPT_JSON:
@@ -190,19 +134,31 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return o->tier ? 0
 			       : refuse(state, "--tier", arg,
 					"give fentry, kprobe, tracepoint or none");
+	case SWEEP_GRID ... SWEEP_KEYS_END - 1:
+		return sweep_options__set(&o->sweep, key, arg, why, sizeof(why))
+			       ? refuse_all(state, why)
+			       : 0;
 	case OPT_COST:
 		o->cost = true;
+		return 0;
+	case OPT_MEMORY:
+		o->memory = true;
 		return 0;
 	case OPT_VERBOSE:
 		o->verbose = true;
 		return 0;
 	case ARGP_KEY_END:
+		if (o->sweep.given && options__check_sweep(o, why, sizeof(why)))
+			return refuse_all(state, why);
 		if (o->target.given && (o->repeat > 1 || o->load.load_given))
 			return refuse(state, "--variant and its like", "with a program to observe",
 				      "of a load's options only --duration goes with it");
 		if (o->target.given && o->tier == MECHANISM_OFF)
 			return refuse(state, "--tier none", "with a program to observe",
 				      "nothing would be measured");
+		if (o->target.given && o->memory)
+			return refuse(state, "--memory", "with a program to observe",
+				      "it goes with a load; leave one out");
 		if (o->tier == MECHANISM_OFF && needs_hooks(o))
 			return refuse(state, needs_hooks(o), "with --tier none",
 				      "nothing is attached; leave one out");
@@ -211,7 +167,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (state->quoted)
 			return take_command(o, state);
 		return refuse(state, arg, "is no command",
-			      "doctor and crosscheck are; --help=all lists the options");
+			      "sweep, doctor and crosscheck are; --help=all lists the options");
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -220,7 +176,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct argp_child children[] = {
 	{&load_argp, 0, NULL, 0}, {&help_argp, 0, NULL, 0}, {0}};
 
-static const struct argp argp = {.options = list, .parser = parse, .children = children};
+static const struct argp argp = {.options = options_list, .parser = parse, .children = children};
+
+static void parse_words(struct options *o, int argc, char **argv)
+{
+	argp_err_exit_status = STATUS_USAGE;
+	argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, o);
+}
 
 void options__parse(struct options *o, int argc, char **argv)
 {
@@ -230,6 +192,28 @@ void options__parse(struct options *o, int argc, char **argv)
 			program_invocation_short_name);
 		exit(STATUS_USAGE);
 	}
-	argp_err_exit_status = STATUS_USAGE;
-	argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, o);
+	parse_words(o, argc, argv);
+}
+
+struct options *options__parse_sweep(int argc, char **argv, size_t *count)
+{
+	struct options *parts = NULL;
+	char why[256], ***words;
+	size_t i;
+
+	words = sweep_options__parts(argc, argv, count, why, sizeof(why));
+	if (words)
+		parts = calloc(*count, sizeof(*parts));
+	if (!parts) {
+		fprintf(stderr, "%s: %s\n", program_invocation_short_name,
+			words ? "out of memory" : why);
+		exit(words ? STATUS_FAILED : STATUS_USAGE);
+	}
+	for (i = 0; i < *count; i++) {
+		parts[i].sweep.given = true;
+		parse_words(&parts[i], sweep_options__words(words[i]), words[i]);
+	}
+	sweep_options__note(&parts[0].sweep, argc, argv);
+	sweep_options__free(words, *count);
+	return parts;
 }

@@ -123,6 +123,20 @@ int privilege__drop_attach(void)
 	return keep(needed, 1);
 }
 
+int privilege__drop_all(char *reason, size_t size)
+{
+	cap_t none = cap_init();
+	int err = 0;
+
+	/* Without it root would have all of them back at the next exec. */
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || !none || cap_set_proc(none))
+		err = -errno;
+	cap_free(none);
+	if (err)
+		snprintf(reason, size, "cannot give up capabilities: %s", strerror(-err));
+	return err;
+}
+
 json_object *privilege__json(void)
 {
 	json_object *o = json_object_new_object();

@@ -26,6 +26,12 @@ int privilege__reduce(bool cost, char *reason, size_t size);
 /* After the last attach: keeps CAP_BPF only, which reading maps needs before 6.0. */
 int privilege__drop_attach(void);
 
+/*
+ * Gives up every capability, for this process and whatever it executes, root's too. 0 or
+ * -errno with the reason in words.
+ */
+int privilege__drop_all(char *reason, size_t size);
+
 /* The record's "privilege" block: of the load generator and of this process. */
 json_object *privilege__json(void);
 

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 void record__add_string(json_object *o, const char *key, const char *value)
 {
@@ -32,7 +33,19 @@ static json_object *time_text(const struct timespec *when)
 	return json_object_new_string(text);
 }
 
-static json_object *run_block(const struct run_setup *setup, const struct record_context *context)
+/* What a busy hypervisor took while the window was open, or STOLEN_UNKNOWN, said. */
+static double stolen_share(const struct run_result *r, struct unmeasured *u)
+{
+	if (r->window && r->stolen.share >= 0)
+		return r->stolen.share;
+	unmeasured__add(u, "run.stolen_share",
+			r->window ? "too short a window, or /proc/stat does not tell"
+				  : "no window was measured");
+	return STOLEN_UNKNOWN;
+}
+
+static json_object *run_block(const struct run_setup *setup, const struct record_context *context,
+			      double stolen)
 {
 	json_object *o = json_object_new_object();
 	char cell[256] = "observation";
@@ -42,7 +55,10 @@ static json_object *run_block(const struct run_setup *setup, const struct record
 	record__add_string(o, "id", context->id);
 	record__add_string(o, "cell", cell);
 	json_object_object_add(o, "repeat", json_object_new_int((int)context->repeat));
-	json_object_object_add(o, "seed", NULL);
+	json_object_object_add(o, "seed",
+			       context->ordered ? json_object_new_int64(context->seed) : NULL);
+	json_object_object_add(o, "stolen_share",
+			       stolen >= 0 ? json_object_new_double(stolen) : NULL);
 	return o;
 }
 
@@ -148,18 +164,54 @@ static json_object *observer_block(const struct run_result *r, const struct run_
 	return o;
 }
 
+static void add_head(json_object *o, const char *schema, const struct timespec *started,
+		     const struct run_setup *setup, const struct record_context *context,
+		     double stolen)
+{
+	json_object *tool = json_object_new_object();
+
+	record__add_string(o, "schema", schema);
+	record__add_string(tool, "version", SENDPATH_VERSION);
+	json_object_object_add(o, "tool", tool);
+	json_object_object_add(o, "started", time_text(started));
+	json_object_object_add(o, "run", run_block(setup, context, stolen));
+	json_object_object_add(o, "host", host__json(context->host));
+}
+
+void record__run_id(char *id, size_t size, const struct timespec *started, size_t run)
+{
+	snprintf(id, size, "%lld.%06ld-%d-%zu", (long long)started->tv_sec, started->tv_nsec / 1000,
+		 (int)getpid(), run);
+}
+
+json_object *record__failure(const struct timespec *started, const struct run_setup *setup,
+			     const struct record_context *context, const char *outcome,
+			     const char *error)
+{
+	static const char *const unknown[] = {"sender_pid", "receiver_pid", "pinning"};
+	static const struct run_result none;
+	struct unmeasured u = {json_object_new_array()};
+	json_object *o = json_object_new_object(), *load = record__load(&none, &setup->load, &u);
+	size_t i;
+
+	for (i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++)
+		json_object_object_del(load, unknown[i]);
+	add_head(o, "sendpath.failure/1", started, setup, context, STOLEN_UNKNOWN);
+	json_object_object_add(o, "load", load);
+	json_object_object_add(o, "complete", json_object_new_boolean(false));
+	record__add_string(o, "outcome", outcome);
+	record__add_string(o, "error", error);
+	json_object_put(u.list);
+	return o;
+}
+
 json_object *record__build(const struct run_result *r, const struct run_setup *setup,
 			   const struct record_context *context)
 {
-	json_object *o = json_object_new_object(), *tool = json_object_new_object();
+	json_object *o = json_object_new_object();
 	struct unmeasured u = {json_object_new_array()};
 
-	record__add_string(o, "schema", "sendpath.run/1");
-	record__add_string(tool, "version", SENDPATH_VERSION);
-	json_object_object_add(o, "tool", tool);
-	json_object_object_add(o, "started", time_text(&r->started));
-	json_object_object_add(o, "run", run_block(setup, context));
-	json_object_object_add(o, "host", host__json(context->host));
+	add_head(o, "sendpath.run/1", &r->started, setup, context, stolen_share(r, &u));
 	json_object_object_add(o, "privilege", json_object_get(context->privilege));
 	json_object_object_add(o, "plan", plan_block(r));
 	json_object_object_add(o, "load", setup->target ? NULL : record__load(r, &setup->load, &u));
@@ -176,9 +228,12 @@ json_object *record__build(const struct run_result *r, const struct run_setup *s
 	json_object_object_add(o, "zerocopy", record__zerocopy(r, setup, &u));
 	json_object_object_add(o, "receiver", receiver_block(r, setup->load.peer, &u));
 	json_object_object_add(o, "counters", record__counters(r, setup, &u));
+	json_object_object_add(o, "memory", record__memory(r, &u));
 	json_object_object_add(o, "lost", record__lost(r, &u));
 	json_object_object_add(o, "observer", observer_block(r, setup, &u));
-	json_object_object_add(o, "warnings", record__warnings(r, setup, context));
+	json_object_object_add(o, "complete",
+			       json_object_new_boolean(!r->interrupted && !r->error[0]));
+	json_object_object_add(o, "warnings", record__warnings(o, r, setup, context));
 	json_object_object_add(o, "unmeasured", u.list);
 	return o;
 }

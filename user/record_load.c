@@ -4,6 +4,7 @@
 
 #include <arpa/inet.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "loadgen/link.h"
 #include "loadgen/options.h"
@@ -19,6 +20,8 @@ void record__cell_name(const struct load *load, char *name, size_t size)
 			 load->message_bytes, load->fields, load->threads);
 	if (load->workload != WORKLOAD_PROCINFO)
 		record__name_sending(load, name, size);
+	if (load->link)
+		snprintf(name + strlen(name), size - strlen(name), ",veth");
 }
 
 static bool is_loopback(const char *address)

@@ -14,8 +14,8 @@ void record__add_ratio(json_object *o, const char *key, __u64 of, __u64 by);
 
 json_object *record__load(const struct run_result *r, const struct load *load,
 			  struct unmeasured *u);
-json_object *record__warnings(const struct run_result *r, const struct run_setup *setup,
-			      const struct record_context *context);
+json_object *record__warnings(json_object *record, const struct run_result *r,
+			      const struct run_setup *setup, const struct record_context *context);
 json_object *record__calls(const struct run_result *r, const struct run_setup *setup,
 			   struct unmeasured *u);
 json_object *record__zerocopy(const struct run_result *r, const struct run_setup *setup,
@@ -38,6 +38,10 @@ json_object *record__uring(const struct run_result *r, struct unmeasured *u);
 /* Into the block load; and after a cell's name, what tells it from others. */
 void record__add_sending(json_object *o, const struct load *load);
 void record__name_sending(const struct load *load, char *name, size_t size);
+/* NULL where --memory does not ask for it. */
+json_object *record__memory(const struct run_result *r, struct unmeasured *u);
+void record__warn_memory(const struct run_result *r,
+			 void (*add)(void *list, const char *code, const char *text), void *list);
 json_object *record__lost(const struct run_result *r, struct unmeasured *u);
 
 /* A block that the load generator made among its own counts: taken out of these. Or NULL. */

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* What a reader must know of a run before its figures are believed. */
 #include "record_parts.h"
+#include "record_read.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "loadgen/send_ops.h"
+
+#define STOLEN_MUCH 0.02
 
 static void add_warning(void *list, const char *code, const char *text)
 {
@@ -48,6 +52,31 @@ static void warn_unsent(const struct run_result *r, json_object *list)
 	add_warning(list, "rate_not_kept", text);
 }
 
+/* bbr, and its later versions, pace by themselves; others only below a qdisc that does. */
+static void warn_paced(json_object *record, json_object *list)
+{
+	const char *name = record__string(record, "/tcp/sending/congestion");
+	char text[200];
+
+	if (strncmp(name, "bbr", 3))
+		return;
+	snprintf(text, sizeof(text),
+		 "TCP congestion control %.15s paces: rates are what it allows, on a loopback a "
+		 "fraction of what sends could reach; --socket congestion=reno sends at once",
+		 name);
+	add_warning(list, "paced", text);
+}
+
+/* What a run lost to its machine's neighbours is in its times, and in nothing else. */
+static void warn_stolen(const struct run_result *r, json_object *list)
+{
+	if (r->window && r->stolen.share >= STOLEN_MUCH)
+		add_warning(list, "stolen",
+			    "the hypervisor gave more than 2 % of the CPUs' time to others while "
+			    "the window was open (run.stolen_share): wall times and rates contain "
+			    "that");
+}
+
 static unsigned int busy_threads(const struct run_setup *setup)
 {
 	const struct send_ops *ops;
@@ -60,8 +89,8 @@ static unsigned int busy_threads(const struct run_setup *setup)
 	return !ops || ops->flags & SEND_NOTHING ? 0 : 2 * setup->load.threads;
 }
 
-json_object *record__warnings(const struct run_result *r, const struct run_setup *setup,
-			      const struct record_context *context)
+json_object *record__warnings(json_object *record, const struct run_result *r,
+			      const struct run_setup *setup, const struct record_context *context)
 {
 	json_object *list = json_object_new_array();
 	char text[256];
@@ -77,6 +106,9 @@ json_object *record__warnings(const struct run_result *r, const struct run_setup
 	}
 	warn_assumed(&r->measured.totals, list);
 	warn_unsent(r, list);
+	warn_paced(record, list);
+	warn_stolen(r, list);
+	record__warn_memory(r, add_warning, list);
 	if (r->interrupted)
 		add_warning(list, "interrupted", "the run was interrupted before its time was up");
 	if (r->error[0])

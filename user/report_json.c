@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "report.h"
 
+#include "json_lines.h"
 #include "log.h"
-
-#include "loadgen/posix.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 struct json_file {
@@ -21,30 +19,11 @@ struct json_file {
 	bool written;
 };
 
-/* A full disk must not leave half a line: what was there before stays. */
-static int append(struct json_file *f, const char *text, size_t size)
-{
-	struct stat before;
-	bool regular = !fstat(f->fd, &before) && S_ISREG(before.st_mode);
-	int err = posix__write_all(f->fd, text, size);
-
-	if (err && regular && ftruncate(f->fd, before.st_size))
-		log_error("%s: half a record stays: %s", f->path, strerror(errno));
-	return err;
-}
-
 static int add(void *state, json_object *record)
 {
 	struct json_file *f = state;
-	const char *text = json_object_to_json_string_ext(
-		record, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
-	char *line;
-	int err, size;
+	int err = json_lines__append(f->fd, f->path, record, false);
 
-	if (!text || (size = asprintf(&line, "%s\n", text)) < 0)
-		return -ENOMEM;
-	err = append(f, line, (size_t)size);
-	free(line);
 	if (err)
 		log_error("--json: cannot write %s: %s", f->path, strerror(-err));
 	f->written = !err;

@@ -7,6 +7,10 @@
 
 #include <stdio.h>
 
+/* The machine, and by what it was measured. */
+void text__headline(const struct cells *cells, FILE *out);
+/* The load, as far as all cells have it in common. */
+void text__load(const struct cells *cells, FILE *out);
 void text__comparison(const struct cells *cells, FILE *out);
 /* Instead of the comparison and the counters, where many connections were served. */
 void text__serving(const struct cells *cells, FILE *out);
@@ -26,6 +30,8 @@ void text__counters(const struct cells *cells, FILE *out);
 void text__uncounted(const struct cells *cells, FILE *out);
 /* What TCP had to do again or turn away, where it did. */
 void text__tcp(const struct cells *cells, FILE *out);
+/* What the memory system did, where --memory asks. */
+void text__memory(const struct cells *cells, FILE *out);
 /* What to make of it, in words; the end of the report. */
 void text__verdict(const struct cells *cells, FILE *out);
 /* Losses stand above the figures; warnings and what was not measured below. */

@@ -98,14 +98,23 @@ static void copied(struct table *t, const struct cell *cell)
 		table__cell(t, "%.4g %%", 100 * count / completions);
 }
 
-static void heads(struct table *t, bool sizes, bool threads, bool ranges, bool asked)
+/* What tells the cells apart, beside the variant. */
+struct varying {
+	bool sizes, fields, threads, links;
+};
+
+static void heads(struct table *t, const struct varying *v, bool ranges, bool asked)
 {
 	table__row(t);
 	table__cell(t, "variant");
-	if (sizes)
+	if (v->sizes)
 		table__cell(t, "size");
-	if (threads)
+	if (v->fields)
+		table__cell(t, "fields");
+	if (v->threads)
 		table__cell(t, "threads");
+	if (v->links)
+		table__cell(t, "link");
 	table__cell(t, "Gbit/s");
 	if (ranges)
 		table__cell(t, "(range)");
@@ -121,32 +130,48 @@ static void heads(struct table *t, bool sizes, bool threads, bool ranges, bool a
 	table__cell(t, "copied");
 }
 
+static void name(struct table *t, const struct cell *cell, const struct varying *v)
+{
+	json_object *record = cell->records[0];
+	char text[UNITS_TEXT_MAX];
+	double value = 0;
+
+	table__cell(t, "%s", record__string(record, "/load/variant"));
+	if (v->sizes) {
+		record__number(record, "/load/message_bytes", &value);
+		table__cell(t, "%s", units__size_text((size_t)value, text));
+	}
+	if (v->fields) {
+		record__number(record, "/load/fields", &value);
+		table__cell(t, "%.0f", value);
+	}
+	if (v->threads) {
+		record__number(record, "/load/threads", &value);
+		table__cell(t, "%.0f", value);
+	}
+	if (v->links)
+		table__cell(t, "%s", record__string(record, "/load/link"));
+}
+
 void text__comparison(const struct cells *cells, FILE *out)
 {
-	bool sizes = cells__vary(cells, "/load/message_bytes");
-	bool threads = cells__vary(cells, "/load/threads");
-	bool ranges = cells->cells[0].count > 1;
+	struct varying v = {
+		.sizes = cells__vary(cells, "/load/message_bytes"),
+		.fields = cells__vary(cells, "/load/fields"),
+		.threads = cells__vary(cells, "/load/threads"),
+		.links = cells__vary_text(cells, "/load/link"),
+	};
+	bool ranges = cells__repeats(cells) > 1, asked;
 	const struct cell *cell;
-	bool asked;
-	char text[UNITS_TEXT_MAX];
 	struct table t = {};
-	double value = 0;
 	size_t i;
 
 	asked = !strcmp(record__string(cells->cells[0].records[0], "/load/workload"), "request");
-	heads(&t, sizes, threads, ranges, asked);
+	heads(&t, &v, ranges, asked);
 	for (i = 0; i < cells->count; i++) {
 		cell = &cells->cells[i];
 		table__row(&t);
-		table__cell(&t, "%s", record__string(cell->records[0], "/load/variant"));
-		if (sizes) {
-			record__number(cell->records[0], "/load/message_bytes", &value);
-			table__cell(&t, "%s", units__size_text((size_t)value, text));
-		}
-		if (threads) {
-			record__number(cell->records[0], "/load/threads", &value);
-			table__cell(&t, "%.0f", value);
-		}
+		name(&t, cell, &v);
 		throughput(&t, cell, ranges);
 		kernel_time(&t, cell);
 		if (asked)

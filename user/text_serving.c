@@ -38,7 +38,8 @@ static void time_cell(struct table *t, const struct hist *h, unsigned int per_mi
 }
 
 /* The middle of a number's values, and with several repeats their range. */
-static void spread(struct table *t, const struct cell *cell, const char *path, const char *format)
+static void spread(struct table *t, const struct cell *cell, const char *path, const char *format,
+		   bool ranges)
 {
 	double *values = calloc(cell->count, sizeof(*values)), middle;
 	char text[TABLE_CELL], low[24], high[24];
@@ -50,11 +51,11 @@ static void spread(struct table *t, const struct cell *cell, const char *path, c
 	middle = median(values, count); /* sorts them */
 	snprintf(text, sizeof(text), format, middle);
 	table__cell(t, "%s", count ? text : "-");
-	if (cell->count > 1 && count) {
+	if (ranges && count) {
 		snprintf(low, sizeof(low), format, values[0]);
 		snprintf(high, sizeof(high), format, values[count - 1]);
 		table__cell(t, "(%s-%s)", low, high);
-	} else if (cell->count > 1) {
+	} else if (ranges) {
 		table__cell(t, "-");
 	}
 	free(values);
@@ -71,11 +72,13 @@ static void count_cell(struct table *t, const struct cell *cell, const char *pat
 		table__cell(t, "-");
 }
 
-static void heads(struct table *t, bool ranges)
+static void heads(struct table *t, bool ranges, bool links)
 {
 	table__row(t);
 	table__cell(t, "model");
 	table__cell(t, "connections");
+	if (links)
+		table__cell(t, "link");
 	table__cell(t, "answers/s");
 	if (ranges)
 		table__cell(t, "(range)");
@@ -93,7 +96,7 @@ static void heads(struct table *t, bool ranges)
 	table__cell(t, "SYNs again");
 }
 
-static void row(struct table *t, const struct cell *cell)
+static void row(struct table *t, const struct cell *cell, bool ranges, bool links)
 {
 	struct hist connect, accept, work, answer;
 	double connections = 0;
@@ -106,8 +109,10 @@ static void row(struct table *t, const struct cell *cell)
 	table__row(t);
 	table__cell(t, "%s", record__string(cell->records[0], "/load/server_model"));
 	table__cell(t, "%.0f", connections);
-	spread(t, cell, "/serving/answers_per_s", "%.0f");
-	spread(t, cell, "/app/elapsed_s", "%.3f");
+	if (links)
+		table__cell(t, "%s", record__string(cell->records[0], "/load/link"));
+	spread(t, cell, "/serving/answers_per_s", "%.0f", ranges);
+	spread(t, cell, "/app/elapsed_s", "%.3f", ranges);
 	time_cell(t, &answer, 500);
 	time_cell(t, &answer, 990);
 	time_cell(t, &answer, 0);
@@ -182,27 +187,27 @@ static void load_line(const struct cells *cells, FILE *out)
 	fprintf(out,
 		"procinfo: a connection is answered with the top two processes by CPU time, then "
 		"closed | %s",
-		record__at(r, "/load/link") ? record__string(r, "/load/link")
-					    : record__string(r, "/load/address"));
+		cells__place(cells));
 	if (record__number(r, "/load/duration_s", &seconds))
 		fprintf(out, " | %g s each", seconds);
 	else if (record__number(r, "/load/messages_per_thread", &messages))
 		fprintf(out, " | %.0f round%s each", messages, messages > 1 ? "s" : "");
-	if (cells->cells[0].count > 1)
-		fprintf(out, ", %zu repeats interleaved", cells->cells[0].count);
+	if (cells__repeats(cells) > 1)
+		fprintf(out, ", %zu repeats interleaved", cells__repeats(cells));
 	fputs("\n\n", out);
 }
 
 void text__serving(const struct cells *cells, FILE *out)
 {
+	bool ranges = cells__repeats(cells) > 1, links = cells__vary_text(cells, "/load/link");
 	struct table t = {};
 	bool any = false;
 	size_t i;
 
 	load_line(cells, out);
-	heads(&t, cells->cells[0].count > 1);
+	heads(&t, ranges, links);
 	for (i = 0; i < cells->count; i++)
-		row(&t, &cells->cells[i]);
+		row(&t, &cells->cells[i], ranges, links);
 	table__print(&t, out);
 	fputs("  answer: from connect() to its end; in it accept: from connected to taken by the "
 	      "server,\n  work: from taken to answer ready. drops: by the listen queue; SYNs "

@@ -3,8 +3,10 @@
 
 One stream a thread, one buffer a message. Both are measured for whole seconds, because
 iperf3 knows no others. Not the same: with small messages iperf3 also receives small, the
-load generator always receives up to 64 KiB at once.
+load generator always receives by 512 KiB and more at once.
 """
+
+import math
 
 import loads
 import versus
@@ -14,8 +16,12 @@ class Section(versus.Versus):
     name = "iperf3"
     peer = "iperf3"
     variant = "onecopy"
-    notes = ("loadgen's receiver wakes in bulk, as by default; iperf3's at any arrival, which "
-             "--rcvlowat 1 does too. Before 3.16 iperf3 serves all streams by one thread.")
+    pairs_a_round = 1
+    notes = ("below 512K loadgen's receiver wakes in bulk, as by default; iperf3's at any arrival, "
+             "which --rcvlowat 1 does too. Before 3.16 iperf3 serves all streams by one thread.")
+
+    def window(self, seconds):
+        return math.ceil(seconds)
 
     def lacks(self):
         return loads.lacks("iperf3", "iperf3")

@@ -60,6 +60,7 @@ class Section:
     name = "attach"
 
     def __init__(self, settings):
+        self.undisturbed = settings.undisturbed
         self.seconds = settings.seconds
         self.times = QUICK_TIMES if settings.quick else TIMES
         self.observed, self.alone = [], []
@@ -68,8 +69,9 @@ class Section:
         return loads.lacks_programs("peer", "sink") or loads.cannot_measure()
 
     def round(self, number):
-        observed, alone = pairs.take(number, functools.partial(speed, self.times, self.seconds),
-                                     functools.partial(speed, 0, self.seconds))
+        observed, alone = self.undisturbed.take(
+            number, functools.partial(speed, self.times, self.seconds),
+            functools.partial(speed, 0, self.seconds))
         self.observed.append(observed)
         self.alone.append(alone)
 

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Benchmarks: is the load generator fast, what does measuring cost, how long to start?
+"""Benchmarks: is the load generator fast, what does measuring cost, how long to start, to
+answer from records?
 
 Every comparison is of two programs run in interleaved pairs, alternating which goes
 first, one pair of each cell a round: what disturbs the machine disturbs both sides and
@@ -18,15 +19,19 @@ import sys
 
 import against_iperf3
 import against_plain
+import answers
 import attach
 import cost
 import harness
 import instructions
+import loads
 import programs
 import startup
+import undisturbed
 
-SECTIONS = (against_iperf3.Section, against_plain.Section, harness.Section, attach.Section,
-            cost.Section, instructions.Section, startup.Section)
+SECTIONS = (against_iperf3.Section, against_plain.Section,
+            against_plain.OneBuffer, harness.Section, attach.Section,
+            cost.Section, instructions.Section, startup.Section, answers.Section)
 QUIET_LOAD = 0.5
 SCHEMA = "sendpath.bench/1"
 
@@ -47,7 +52,8 @@ def parse_options():
     parser.add_argument("--only", action="append", choices=[s.name for s in SECTIONS],
                         help="this section (repeatable; default: all)")
     parser.add_argument("--pairs", type=positive(int), metavar="N",
-                        help="pairs a cell (default 9; 6 and more give a 95 %% interval)")
+                        help="pairs a cell, or rounds of several short ones (default 9; 6 and "
+                        "more give a 95 %% interval)")
     parser.add_argument("--seconds", type=positive(float), metavar="T",
                         help="measured time of a run (default 1; for iperf3 rounded up)")
     parser.add_argument("--unpinned", action="store_true",
@@ -59,6 +65,7 @@ def parse_options():
     options = parser.parse_args()
     options.pairs = options.pairs or (2 if options.quick else 9)
     options.seconds = options.seconds or (0.1 if options.quick else 1)
+    options.undisturbed = undisturbed.Undisturbed()
     return options
 
 
@@ -72,13 +79,15 @@ def read(path):
 def describe_host():
     return {"kernel": platform.release(), "arch": platform.machine(), "nproc": os.cpu_count(),
             "load_average": os.getloadavg()[0],
-            "congestion_control": read("/proc/sys/net/ipv4/tcp_congestion_control")}
+            "congestion_control": read("/proc/sys/net/ipv4/tcp_congestion_control"),
+            "used_congestion_control": loads.CONGESTION}
 
 
 def print_head(host, options, out):
     print(f"Linux {host['kernel']} {host['arch']}, {host['nproc']} CPUs, TCP congestion control "
-          f"{host['congestion_control'] or 'unknown'}, load average {host['load_average']:.2f}; "
-          f"{options.pairs} interleaved pairs of each", file=out)
+          f"{host['used_congestion_control']} (the machine's own: "
+          f"{host['congestion_control'] or 'unknown'}), load average {host['load_average']:.2f}; "
+          f"{options.pairs} rounds of interleaved pairs", file=out)
     if host["load_average"] > QUIET_LOAD:
         print(f"warning: something else runs here (load average above {QUIET_LOAD}): read the "
               "intervals", file=out)
@@ -93,7 +102,7 @@ def run_section(section, count):
             return "skipped", reason
         for number in range(count):
             if sys.stderr.isatty():
-                print(f"\r{section.name}: pair {number + 1} of {count}", end="\x1b[K",
+                print(f"\r{section.name}: round {number + 1} of {count}", end="\x1b[K",
                       file=sys.stderr, flush=True)
             section.round(number)
     except programs.Failed as problem:
@@ -151,9 +160,13 @@ def main():
     programs.take_interrupts()
     print_head(host, options, out)
     results = run_sections(options, out)
+    if options.undisturbed.again:
+        print(f"\n{options.undisturbed.text()}", file=out)
     if options.json:
         write_json(options.json, {"schema": SCHEMA, "host": host, "pairs": options.pairs,
-                                  "quick": options.quick, "sections": results})
+                                  "quick": options.quick, "sections": results,
+                                  "pairs_again": options.undisturbed.again,
+                                  "pairs_disturbed": options.undisturbed.disturbed})
     statuses = {result["status"] for result in results}
     return 130 if "interrupted" in statuses else int("failed" in statuses)
 

@@ -25,6 +25,7 @@ class Section:
     name = "cost"
 
     def __init__(self, settings):
+        self.undisturbed = settings.undisturbed
         self.seconds = settings.seconds
         self.warmup = QUICK_WARMUP_S if settings.quick else WARMUP_S
         self.cells = {(variant, count): ([], []) for variant in VARIANTS for count in SIZES}
@@ -36,7 +37,7 @@ class Section:
         for (variant, count), (attached, plain) in self.cells.items():
             options = ["--variant", variant, "--size", count, "--duration", self.seconds,
                        "--warmup", self.warmup]
-            a, b = pairs.take(number, functools.partial(loads.analyze, *options),
+            a, b = self.undisturbed.take(number, functools.partial(loads.analyze, *options),
                               functools.partial(loads.loadgen, *options))
             attached.append(a)
             plain.append(b)

@@ -18,6 +18,7 @@ import instructions
 import pairs
 import programs
 import table
+import undisturbed
 
 HERE = pathlib.Path(__file__).resolve().parent
 ANALYZE = HERE.parents[1] / "analyze"
@@ -93,6 +94,36 @@ def test_pairs_alternate():
         result = pairs.take(number, lambda: order.append("a") or 1, lambda: order.append("b") or 2)
         assert result == (1, 2)
     assert "".join(order) == "abbaabba"
+
+
+class Thief:
+    """A hypervisor that takes so many seconds of each CPU in each pair, which lasts a second."""
+
+    def __init__(self, *takes):
+        self.takes, self.taken, self.time = list(takes), 0.0, 0.0
+
+    def pair(self):
+        self.time += 1
+        self.taken += self.takes.pop(0) * os.cpu_count()
+        return self.time
+
+    def guard(self):
+        return undisturbed.Undisturbed(lambda: self.taken, lambda: self.time)
+
+
+@pytest.mark.parametrize(("takes", "again", "disturbed"), [
+    ((0,), 0, 0), ((0.5, 0), 1, 0), ((0.5, 0.5, 0.5, 0.01), 3, 0), ((0.5,) * 4, 3, 1)])
+def test_disturbed_pairs_are_taken_again(takes, again, disturbed):
+    thief = Thief(*takes)
+    guard = thief.guard()
+    assert guard.take(0, thief.pair, lambda: "second") == (len(takes), "second")
+    assert (guard.again, guard.disturbed, thief.takes) == (again, disturbed, [])
+    assert bool(guard.text()) == bool(again)
+
+
+def test_stolen_time_is_read():
+    before = undisturbed.stolen_s()
+    assert undisturbed.stolen_s() >= before >= 0
 
 
 def test_unequal_sides_are_refused():

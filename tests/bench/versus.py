@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """The load generator against another program that sends the same: a table of ratios by
-message size and threads, of what was received in the same whole seconds after the same
-warm-up, over loopback.
+message size and threads, of what was received in the same time after the same warm-up, over
+loopback.
 """
 
 import functools
-import math
 
 import loads
 import pairs
@@ -17,12 +16,22 @@ THREADS = (1, 2)
 
 class Versus:
     """A section of the benchmark; a subclass says name, peer, variant, notes and theirs()."""
+    # So many pairs a round share its time: speeds differ more from one connection to the
+    # next than within one, so many short pairs tell more than few long ones.
+    pairs_a_round = 4
 
     def __init__(self, settings):
-        self.seconds = math.ceil(settings.seconds)
+        if settings.quick:
+            self.pairs_a_round = 1
+        self.seconds = self.window(settings.seconds)
+        self.undisturbed = settings.undisturbed
         self.pinned = not settings.unpinned
         sizes, threads = ((64 << 10,), (1,)) if settings.quick else (SIZES, THREADS)
         self.cells = {(count, n): ([], []) for n in threads for count in sizes}
+
+    def window(self, seconds):
+        """Seconds of a run, for so many of a round."""
+        return seconds / self.pairs_a_round
 
     def missing(self):
         return loads.cannot_load() or self.lacks()
@@ -34,29 +43,37 @@ class Versus:
     def ours(self, count, threads):
         return loads.loadgen("--variant", self.variant, "--fields", 1, "--size", count,
                              "--threads", threads, "--duration", self.seconds,
-                             "--warmup", self.seconds,
+                             "--warmup", self.seconds, *self.more(count),
                              "--pin", "auto" if self.pins(threads) else "none")
 
+    def more(self, count):
+        """Further options of the load generator."""
+        del count
+        return []
+
     def round(self, number):
-        for (count, threads), (ours, theirs) in self.cells.items():
-            a, b = pairs.take(number, functools.partial(self.ours, count, threads),
-                              functools.partial(self.theirs, count, threads))
-            ours.append(a)
-            theirs.append(b)
+        for pair in range(number * self.pairs_a_round, (number + 1) * self.pairs_a_round):
+            for (count, threads), (ours, theirs) in self.cells.items():
+                a, b = self.undisturbed.take(pair, functools.partial(self.ours, count, threads),
+                                             functools.partial(self.theirs, count, threads))
+                ours.append(a)
+                theirs.append(b)
 
     def text(self):
         where = "with one thread both ends pinned apart" if self.pinned else "none pinned"
         lines = [f"load generator over {self.peer}: {self.variant}, 1 field, loopback, {where}; "
-                 f"{self.seconds} s after {self.seconds} s of warm-up, both"]
+                 f"{self.seconds:g} s after {self.seconds:g} s of warm-up, both"]
         rows = []
         for cell in self.data()["cells"]:
             ratio = cell["ratio"]
+            taken = ratio.n
             rows.append([size(cell["message_bytes"]), str(cell["threads"]),
                          f"{ratio.median:.2f}", interval(ratio, "{:.2f}"),
                          spread(ratio, "{:.2f}"), gbit(cell["loadgen"].median),
                          gbit(cell["peer"].median)])
             heading = level(ratio)
         if rows:
+            lines[0] += f"; {taken} pairs"
             lines.append(table(["size", "threads", "ratio", heading, "range", "loadgen Gbit/s",
                                 f"{self.name} Gbit/s"], rows))
             lines.append(self.notes)

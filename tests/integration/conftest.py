@@ -9,6 +9,7 @@ to force, space-separated; default: those the doctor finds here).
 import json
 import os
 import pathlib
+import pty
 import re
 import select
 import subprocess
@@ -149,6 +150,23 @@ class Child(subprocess.Popen):
         if kind is not None:
             self.kill()
         super().__exit__(kind, *rest)
+
+
+def on_a_terminal(command, **options):
+    """Run it with a terminal for standard error: its status, what the terminal got, and what
+    standard output did where that is a pipe."""
+    ours, theirs = pty.openpty()
+    with Child(command, stdin=subprocess.DEVNULL, stderr=theirs, text=True, **options) as job:
+        os.close(theirs)
+        shown = b""
+        try:
+            while chunk := os.read(ours, 4096):
+                shown += chunk
+        except OSError:  # how a terminal says that its other end is gone
+            pass
+        out = job.stdout and job.stdout.read()
+    os.close(ours)
+    return job.returncode, shown, out
 
 
 def eventually(condition, seconds=30):

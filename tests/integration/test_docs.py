@@ -13,7 +13,7 @@ def long_options(text):
     return set(re.findall(r"--([a-z][a-z-]+)", text))
 
 
-TOPICS = {"analyze": ["load", "ends", "serving", "measuring"], "loadgen": ["load", "ends", "serving"]}
+TOPICS = {"analyze": ["load", "ends", "serving", "sweep", "measuring"], "loadgen": ["load", "ends", "serving"]}
 PROGRAMS = {"analyze": ROOT / "analyze", "loadgen": LOADGEN}
 
 
@@ -42,7 +42,7 @@ def test_help_fits_a_screen(program):
 def test_every_option_is_in_a_topic(program):
     """The help of a newcomer names the topics; what they show together is all there is."""
     shown = long_options(help_of(program))
-    assert f"of {', '.join(TOPICS[program])} or all." in help_of(program)
+    assert f"of {', '.join(TOPICS[program])} or all." in " ".join(help_of(program).split())
     for topic in TOPICS[program]:
         shown |= long_options(help_of(program, topic))
     listed = long_options(run(PROGRAMS[program], "--usage").stdout)
@@ -65,7 +65,7 @@ def test_record_is_documented():
             assert f"`{key}`" in page, key
     for key in schema["properties"]["zerocopy"]["required"]:
         assert f"`{key}`" in page, key
-    for block in ("tcp", "serving"):
+    for block in ("tcp", "serving", "memory"):
         for key in schema["properties"][block]["required"]:
             assert f"`{key}`" in page, key
     for span in schema["$defs"]["histogram"]["properties"]["span"]["enum"]:
@@ -82,7 +82,7 @@ def test_every_source_names_its_licence():
     listed = run("git", "ls-files", cwd=ROOT)
     if listed.returncode:
         pytest.skip("not a git checkout: " + listed.stderr.strip())
-    exempt = re.compile(r"LICENSE|\.json$|\.gitignore|\.editorconfig|\.clang-format|types\.txt$|README.md$")
+    exempt = re.compile(r"LICENSE|\.jsonl?$|\.gitignore|\.editorconfig|\.clang-format|types\.txt$|README.md$")
     for name in listed.stdout.splitlines():
         if not exempt.search(name):
             head = (ROOT / name).read_text(errors="replace")[:400]

@@ -2,12 +2,10 @@
 """Lists make a grid, repeats interleaved; the records and the text say the same."""
 
 import json
-import os
-import pty
 import re
 import subprocess
 
-from conftest import ANALYZE, Child, analyze, needs_bpf, records
+from conftest import ANALYZE, analyze, needs_bpf, on_a_terminal, records
 
 pytestmark = needs_bpf
 
@@ -77,19 +75,8 @@ def test_further_events_by_name(untouched):
 
 def test_progress_on_a_terminal_only(untouched):
     """On a terminal a line tells how far it is, and is gone before the report."""
-    ours, theirs = pty.openpty()
-    with Child([ANALYZE, "--variant", "twocopy,onecopy", "--duration", "0.3"],
-               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=theirs,
-               text=True) as job:
-        os.close(theirs)
-        text = b""
-        try:
-            while chunk := os.read(ours, 4096):
-                text += chunk
-        except OSError:  # how a terminal says that its other end is gone
-            pass
-        out = job.stdout.read()
-    os.close(ours)
+    _, text, out = on_a_terminal([ANALYZE, "--variant", "twocopy,onecopy", "--duration", "0.3"],
+                                 stdout=subprocess.PIPE)
     assert b"[1/2] twocopy 16K x1: " in text
     assert b"[2/2] onecopy 16K x1: " in text
     assert text.endswith(b"\r\x1b[K")

@@ -81,3 +81,16 @@ def test_programs_out_of_reach(home):
     assert result.returncode == 1
     assert len(result.stderr.splitlines()) == 1
     assert f"user {USER}" in result.stderr and "loadgen/loadgen" in result.stderr
+
+
+def test_a_sweeps_folder_is_the_users(home):
+    """What needs root is skipped, and if that is all, the exit status says it."""
+    out = home / "sweep"
+    result = as_sudo(home, "sweep", "--out", out, "--variant", "twocopy", "--messages", "10",
+                     "--link", "veth", "--repeat", "2")
+    assert result.returncode == 3
+    assert "0 of 2 runs measured, 0 failed, 2 skipped" in result.stdout
+    assert {os.stat(path).st_uid for path in (out, out / "plan.json", out / "runs.jsonl")} == {USER}
+    rows = [json.loads(line) for line in (out / "runs.jsonl").read_text().splitlines()]
+    assert [row["outcome"] for row in rows] == ["skipped"] * 2
+    assert "run as root" in rows[0]["error"]

@@ -11,7 +11,7 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILT = ROOT / "build-san"
-SUITES = ["counts", "errors", "grid", "privilege", "serve"]
+SUITES = ["counts", "errors", "grid", "memory", "privilege", "serve", "sweep"]
 if os.environ.get("SENDPATH_FULL"):
     SUITES += ["loadgen", "request", "sending", "serving"]
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* The analyzer's small pure parts: names, verdicts, tables, medians, reading records. */
 #include <errno.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -16,6 +18,7 @@
 #include "user/netdev.h"
 #include "user/record_read.h"
 #include "user/safe_text.h"
+#include "user/stolen.h"
 #include "user/table.h"
 
 static void test_untrusted_names_are_escaped(void **state)
@@ -158,6 +161,53 @@ static void test_counters_are_found_by_side_and_pmu(void **state)
 	json_object_put(o);
 }
 
+static void test_stolen_time_is_the_eighth(void **state)
+{
+	struct stolen_ticks ticks = {0};
+
+	(void)state;
+	assert_int_equal(stolen__parse("cpu  1 2 3 4 5 6 7 8 9 10\n", &ticks), 0);
+	assert_int_equal(ticks.steal, 8);
+	assert_int_equal(ticks.all, 36); /* guests' time is in user's */
+	assert_int_equal(stolen__parse("cpu 1 2 3 4 5 6 7", &ticks), -EINVAL);
+	assert_int_equal(stolen__parse("intr 1 2 3 4 5 6 7 8", &ticks), -EINVAL);
+}
+
+static double share(unsigned long long steal, unsigned long long all)
+{
+	struct stolen_ticks from = {.steal = 1000, .all = 30000000};
+	struct stolen_ticks to = {.steal = from.steal + steal, .all = from.all + all};
+
+	return stolen__share(&from, &to);
+}
+
+static void test_stolen_share_is_of_all_time(void **state)
+{
+	(void)state;
+	assert_true(share(0, STOLEN_TICKS) == 0);
+	assert_true(share(STOLEN_TICKS, 4 * STOLEN_TICKS) == 0.25);
+	assert_true(share(STOLEN_TICKS, STOLEN_TICKS) == 1);
+	assert_true(share(STOLEN_TICKS + 1, STOLEN_TICKS) == 1); /* another count ran backwards */
+	assert_true(share(-1ULL, STOLEN_TICKS) == 0);		 /* this one did */
+	assert_true(share(1, STOLEN_TICKS - 1) == STOLEN_UNKNOWN);
+	assert_true(share(0, -1ULL) == STOLEN_UNKNOWN);
+}
+
+static void test_stolen_share_is_of_the_window(void **state)
+{
+	struct stolen s;
+	unsigned int i;
+
+	(void)state;
+	stolen__begin(&s);
+	assert_true(s.share == STOLEN_UNKNOWN);
+	for (i = 0; i < 100 && s.share < 0; i++) { /* until ticks of the clock have passed */
+		poll(NULL, 0, 10);
+		stolen__end(&s);
+	}
+	assert_true(s.share >= 0 && s.share <= 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -171,6 +221,9 @@ int main(void)
 		cmocka_unit_test(test_histogram_survives_the_record),
 		cmocka_unit_test(test_absent_is_not_zero),
 		cmocka_unit_test(test_counters_are_found_by_side_and_pmu),
+		cmocka_unit_test(test_stolen_time_is_the_eighth),
+		cmocka_unit_test(test_stolen_share_is_of_all_time),
+		cmocka_unit_test(test_stolen_share_is_of_the_window),
 	};
 
 	return cmocka_run_group_tests_name("analyzer parts", tests, NULL, NULL);

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""What ./analyze hands over to Python runs unprivileged, from where the program is."""
+
+import json
+import os
+import pathlib
+import shutil
+import tempfile
+
+import pytest
+from conftest import ANALYZE, ROOT, run
+
+NOBODY = 65534
+# Tells who it is, instead of what analysis/ does.
+TELLS = """import json, os, sys
+status = dict(line.split(":", 1) for line in open("/proc/self/status"))
+print(json.dumps({"uid": os.getuid(), "groups": os.getgroups(), "argv": sys.argv[1:],
+                  "here": __file__, "capabilities": [
+                      int(status[key], 16) for key in ("CapEff", "CapPrm", "CapAmb")]}))
+"""
+
+
+@pytest.fixture
+def place():
+    """The program with another analysis/ beside it, where everybody may read."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        shutil.copy(ANALYZE, folder)
+        (pathlib.Path(folder) / "analysis").mkdir()
+        (pathlib.Path(folder) / "analysis/__init__.py").touch()
+        (pathlib.Path(folder) / "analysis/__main__.py").write_text(TELLS)
+        yield pathlib.Path(folder)
+
+
+def told(place, *arguments, **kwargs):
+    result = run(place / "analyze", *arguments, **kwargs)
+    assert result.returncode == 0, result.stderr
+    return json.loads(result.stdout)
+
+
+@pytest.mark.parametrize("command", ("table", "compare", "report"))
+def test_no_capability_is_left(place, command):
+    found = told(place, command, "--json", "x y", "-")
+    assert found["argv"] == [command, "--json", "x y", "-"]
+    assert found["capabilities"] == [0, 0, 0]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+def test_by_sudo_it_is_the_user_who_called(place):
+    found = told(place, "table", "x", env={**os.environ, "SUDO_UID": str(NOBODY),
+                                           "SUDO_GID": str(NOBODY)})
+    assert (found["uid"], found["capabilities"]) == (NOBODY, [0, 0, 0])
+    assert 0 not in found["groups"]
+
+
+def test_modules_of_the_user_s_folder_are_not_taken(place, tmp_path):
+    (tmp_path / "analysis").mkdir()
+    (tmp_path / "analysis/__init__.py").write_text("raise SystemExit('the wrong one')")
+    (tmp_path / "json.py").write_text("raise SystemExit('the wrong one')")
+    assert told(place, "table", cwd=tmp_path)["here"].startswith(str(place))
+
+
+def test_without_its_parts_one_line_says_so(place):
+    shutil.rmtree(place / "analysis")
+    result = run(place / "analyze", "table", "x")
+    assert (result.returncode, result.stdout) == (3, "")
+    assert result.stderr.count("\n") == 1 and "analysis/ is missing" in result.stderr
+
+
+def test_installed_without_its_libraries_it_says_how_to_have_them(tmp_path):
+    made = run("make", "-s", "install", f"DESTDIR={tmp_path}", "PREFIX=/opt", cwd=ROOT)
+    assert made.returncode == 0, made.stderr
+    result = run(tmp_path / "opt/bin/sendpath", "table", "x")
+    if "No such file" in result.stderr:
+        pytest.skip("the system's own Python has the libraries")
+    folder = tmp_path / "opt/libexec/sendpath/analysis"
+    assert result.returncode == 3 and result.stderr.count("\n") == 1
+    assert f"python3 -m venv {folder}/.venv" in result.stderr
+    assert (folder / "requirements.txt").exists()

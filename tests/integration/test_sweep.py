@@ -1,0 +1,305 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""A sweep makes each run of its plan exactly once, whatever interrupts it, and drops none."""
+
+import collections
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+
+import jsonschema
+import pytest
+
+from conftest import (ANALYZE, ROOT, analyze, check, eventually, needs_bpf, on_a_terminal, only,
+                      processes, run)
+
+pytestmark = [needs_bpf, pytest.mark.usefixtures("untouched")]
+
+# Four cells, two blocks, some tenths of a second each.
+TINY = ("--variant", "twocopy,onecopy", "--size", "256,4K", "--messages", "50", "--repeat", "2",
+        "--warmup", "0")
+TINY_CELLS = {f"{variant},{size}B,8f,1t" for variant in ("twocopy", "onecopy")
+              for size in (256, 4096)}
+
+_SCHEMA = json.loads((ROOT / "docs/run-record.schema.json").read_text())
+_FAILURE = jsonschema.Draft202012Validator(
+    {**_SCHEMA["$defs"]["failure"], "$defs": _SCHEMA["$defs"],
+     "properties": {**_SCHEMA["$defs"]["failure"]["properties"],
+                    **{key: _SCHEMA["properties"][key] for key in ("tool", "started", "run",
+                                                                   "host")}}})
+
+
+def sweep(out, *args, **kwargs):
+    return analyze("sweep", "--out", out, *args, **kwargs)
+
+
+def lines(out, name="runs.jsonl"):
+    """The records of a folder, each checked against its schema."""
+    path = pathlib.Path(out) / name
+    got = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    for record in got:
+        if record["schema"] == "sendpath.run/1":
+            check(record)
+        else:
+            _FAILURE.validate(record)
+    return got
+
+
+def runs(records):
+    return [(r["run"]["repeat"], r["run"]["cell"]) for r in records]
+
+
+def once(records, cells=TINY_CELLS, repeats=2):
+    """Each run of the plan is there exactly once."""
+    count = collections.Counter(runs(records))
+    assert count == {(repeat, cell): 1 for cell in cells for repeat in range(1, repeats + 1)}
+
+
+def start(out, *args):
+    return subprocess.Popen([ANALYZE, "sweep", "--out", str(out), *map(str, args)],
+                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, text=True)
+
+
+def recorded(out, at_least):
+    path = out / "runs.jsonl"
+    return lambda: path.exists() and path.read_bytes().count(b"\n") >= at_least
+
+
+def generator_of(job):
+    """The load generator of a sweep, once there is one."""
+    def find():
+        children = pathlib.Path(f"/proc/{job.pid}/task/{job.pid}/children").read_text().split()
+        return [int(pid) for pid in children if int(pid) in processes()]
+    assert eventually(find)
+    return find()[0]
+
+
+def test_blocks_and_seed(tmp_path):
+    """Every block has each cell once; the same seed, the same order; another, another."""
+    orders = {}
+    for name, seed in (("a", 7), ("b", 7), ("c", 8)):
+        result = sweep(tmp_path / name, *TINY, "--order-seed", seed)
+        assert result.returncode == 0, result.stderr
+        assert f"8 of 8 runs measured, 0 failed, 0 skipped; order seed {seed};" in result.stdout
+        got = lines(tmp_path / name)
+        once(got)
+        assert [r["run"]["repeat"] for r in got] == [1] * 4 + [2] * 4
+        assert {r["run"]["seed"] for r in got} == {seed}
+        assert all(r["complete"] for r in got)
+        orders[name] = runs(got)
+    assert orders["a"] == orders["b"] != orders["c"]
+
+
+def test_resumes_after_a_kill(tmp_path):
+    with start(tmp_path, *TINY) as job:
+        assert eventually(recorded(tmp_path, 3), 60)
+        job.kill()
+    before = (tmp_path / "runs.jsonl").read_bytes()
+    seed = json.loads((tmp_path / "plan.json").read_text())["order_seed"]
+    # As a crash within a write leaves it.
+    last = before[:-1].rfind(b"\n") + 1
+    (tmp_path / "runs.jsonl").write_bytes(before[:last + 100])
+    result = sweep(tmp_path, *TINY)
+    assert result.returncode == 0, result.stderr
+    assert "ended in half a record" in result.stderr and "going on: " in result.stderr
+    assert (tmp_path / "runs.jsonl.half").read_bytes() == before[last:last + 100]
+    assert (tmp_path / "runs.jsonl").read_bytes().startswith(before[:last])
+    got = lines(tmp_path)
+    once(got)
+    assert {r["run"]["seed"] for r in got} == {seed}
+
+
+@pytest.mark.parametrize("kept, cut", [(0, 0), (0, 1), (1, 0), (1, 1), (1, 300), (1, -1)])
+def test_resumes_wherever_it_was_cut(tmp_path, kept, cut):
+    """After so many whole lines, so many bytes; -1: all of a line but its end."""
+    args = ("--variant", "twocopy,null", "--messages", "10", "--repeat", "1", "--warmup", "0")
+    assert sweep(tmp_path, *args).returncode == 0
+    path = tmp_path / "runs.jsonl"
+    rows = path.read_bytes().splitlines(keepends=True)
+    part = rows[kept][:cut] if cut else b""
+    path.write_bytes(b"".join(rows[:kept]) + part)
+    result = sweep(tmp_path, *args)
+    assert result.returncode == 0, result.stderr
+    assert ("ended in half a record" in result.stderr) == bool(part)
+    if part:
+        assert (tmp_path / "runs.jsonl.half").read_bytes() == part
+    assert path.read_bytes().startswith(b"".join(rows[:kept]))
+    once(lines(tmp_path), {"twocopy,16384B,8f,1t", "null,16384B,8f,1t"}, 1)
+
+
+def test_a_finished_sweep_runs_nothing(tmp_path):
+    first = sweep(tmp_path, *TINY)
+    before = (tmp_path / "runs.jsonl").read_bytes()
+    again = sweep(tmp_path, *TINY)
+    assert again.returncode == 0 and again.stderr == ""
+    assert again.stdout == first.stdout
+    assert (tmp_path / "runs.jsonl").read_bytes() == before
+
+
+def test_interrupted(tmp_path):
+    """What was under way is not kept, for it is made again; the summary has the rest."""
+    args = ("--variant", "twocopy,onecopy", "--duration", "0.5", "--repeat", "2", "--warmup", "0")
+    with start(tmp_path, *args) as job:
+        assert eventually(recorded(tmp_path, 1), 60)
+        generator_of(job)
+        job.send_signal(signal.SIGINT)
+        out, _ = job.communicate(timeout=60)
+    assert job.returncode == -signal.SIGINT
+    assert "not done: the same command goes on from here" in out
+    before = lines(tmp_path)
+    assert 1 <= len(before) < 4
+    result = sweep(tmp_path, *args)
+    assert result.returncode == 0, result.stderr
+    once(lines(tmp_path), {"twocopy,16384B,8f,1t", "onecopy,16384B,8f,1t"})
+
+
+def test_a_failed_run_is_kept_and_told(tmp_path):
+    args = ("--variant", "twocopy,onecopy", "--duration", "0.5", "--repeat", "1")
+    with start(tmp_path, *args) as job:
+        os.kill(generator_of(job), signal.SIGKILL)
+        out, err = job.communicate(timeout=60)
+    assert job.returncode == 1
+    assert "killed by signal 9" in err and "1 failed" in out
+    failed = only([r for r in lines(tmp_path) if r["schema"] == "sendpath.failure/1"])
+    assert failed["outcome"] == "failed" and "killed by signal 9" in failed["error"]
+    assert f"failed: {failed['run']['cell']}, 1 of 1 runs: " in out
+    again = sweep(tmp_path, *args)
+    assert again.returncode == 1 and again.stdout == out
+    assert len(lines(tmp_path)) == 2
+    retried = sweep(tmp_path, *args, "--retry")
+    assert retried.returncode == 0 and "2 of 2 runs measured, 0 failed" in retried.stdout
+    assert runs(lines(tmp_path))[-1] == (1, failed["run"]["cell"])
+    assert sweep(tmp_path, *args).returncode == 0
+
+
+def test_what_cannot_be_run_is_skipped_aloud(tmp_path):
+    """The client has no threads for so many: of all models that number is left out."""
+    result = sweep(tmp_path, "--workload", "procinfo", "--server-model", "all", "--connections",
+                   "2,1025", "--client-model", "threaded", "--messages", "1", "--repeat", "2")
+    assert result.returncode == 0, result.stderr
+    assert len([x for x in result.stderr.splitlines() if ": skipped: " in x]) == 4
+    skipped = [r for r in lines(tmp_path) if r["schema"] == "sendpath.failure/1"]
+    assert {(r["outcome"], r["load"]["connections"]) for r in skipped} == {("skipped", 1025)}
+    assert sorted(r["load"]["server_model"] for r in skipped) == sorted(
+        2 * ["iterative", "threaded", "select", "epoll"])
+    assert "8 of 16 runs measured, 0 failed, 8 skipped" in result.stdout
+    assert re.search(r"^skipped: procinfo,epoll,1025c,.*, 2 of 2 runs: --client-model threaded",
+                     result.stdout, re.M)
+
+
+def test_shards_are_a_partition(tmp_path):
+    for shard in ("1/2", "2/2"):
+        result = sweep(tmp_path, *TINY, "--shard", shard, "--order-seed", "3")
+        assert result.returncode == 0, result.stderr
+        assert "4 of 4 runs measured" in result.stdout
+    first, second = lines(tmp_path, "runs-1-of-2.jsonl"), lines(tmp_path, "runs-2-of-2.jsonl")
+    once(first + second)
+    for shard in (first, second):
+        assert len({r["load"]["message_bytes"] for r in shard}) == 1
+        assert {r["load"]["variant"] for r in shard} == {"twocopy", "onecopy"}
+    whole = sweep(tmp_path, *TINY)
+    assert whole.returncode == 2 and "its N of --shard I/N is 2, not 1" in whole.stderr
+
+
+@pytest.mark.parametrize("change, word", [
+    (("--repeat", "3"), "--repeat is 2, not 3"), (("--order-seed", "5"), "--order-seed is 4, not 5"),
+    (("--size", "1K"), "its loads are others"), (("--warmup", "0.1"), "its loads are others"),
+    (("--cost",), "its options of measuring are others")])
+def test_another_plan_is_refused(tmp_path, change, word):
+    assert sweep(tmp_path, *TINY, "--order-seed", "4").returncode == 0
+    before = (tmp_path / "runs.jsonl").read_bytes()
+    result = sweep(tmp_path, *TINY, "--order-seed", "4", *change)
+    assert result.returncode == 2
+    assert word in only(result.stderr.splitlines())
+    assert result.stderr.endswith(" ".join(("sweep", "--out", str(tmp_path), *TINY,
+                                            "--order-seed", "4")) + "\n")
+    assert (tmp_path / "runs.jsonl").read_bytes() == before
+
+
+def test_two_in_one_folder_are_refused(tmp_path):
+    with start(tmp_path, "--variant", "twocopy", "--duration", "30") as job:
+        generator_of(job)
+        result = sweep(tmp_path, "--variant", "twocopy", "--duration", "30")
+        job.send_signal(signal.SIGTERM)
+        job.communicate(timeout=60)
+    assert result.returncode == 1
+    assert "another sweep writes to it now" in only(result.stderr.splitlines())
+    assert lines(tmp_path) == []
+
+
+def test_damage_in_the_middle_is_said(tmp_path):
+    assert sweep(tmp_path, *TINY).returncode == 0
+    path = tmp_path / "runs.jsonl"
+    rows = path.read_text().splitlines(keepends=True)
+    rows[1] = rows[1][:50] + "\n"
+    foreign = json.dumps({"schema": "sendpath.run/1", "run": {"cell": "x", "repeat": 1}}) + "\n"
+    path.write_text("".join(rows) + foreign)
+    result = sweep(tmp_path, *TINY)
+    assert result.returncode == 0
+    assert "line 2: no record" in result.stderr
+    assert "1 records of no run of this plan" in result.stderr
+    once([json.loads(x) for x in path.read_text().splitlines()
+          if x not in (rows[1].strip(), foreign.strip())])
+
+
+def test_another_kernel_is_said(tmp_path):
+    """As after a reboot into an update: it goes on, aloud."""
+    assert sweep(tmp_path, *TINY).returncode == 0
+    path = tmp_path / "runs.jsonl"
+    rows = [json.loads(x) for x in path.read_text().splitlines()]
+    rows[0]["host"]["kernel"] = "5.4.0"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows[:-1]))
+    result = sweep(tmp_path, *TINY)
+    assert result.returncode == 0
+    assert "has 1 runs under another kernel than this" in result.stderr
+    once(lines(tmp_path))
+
+
+def test_full_disk(tmp_path):
+    """On a disk of 64 KiB: what fits is whole, and the line says how to go on."""
+    if run("unshare", "-m", "true").returncode:
+        pytest.skip("no mount namespace can be made here")
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    result = run("unshare", "-m", "sh", "-c",
+                 'mount -t tmpfs -o size=64k none "$1" && "$2" sweep --out "$1/out" '
+                 '--variant twocopy --messages 50 --warmup 0 --repeat 8; s=$?; '
+                 'cat "$1/out/runs.jsonl"; exit $s', "sh", disk, ANALYZE)
+    assert result.returncode == 1
+    assert "No space left on device; free some space" in result.stderr
+    kept = [check(json.loads(x)) for x in result.stdout.splitlines() if x.startswith("{")]
+    assert [r["run"]["repeat"] for r in kept] == list(range(1, len(kept) + 1))
+    assert 0 < len(kept) < 8 and f"{len(kept)} of 8 runs measured" in result.stdout
+
+
+def test_bar_on_a_terminal_only(tmp_path):
+    quiet = sweep(tmp_path / "a", *TINY)
+    told = [x for x in quiet.stderr.splitlines() if re.match(r"\[\d/8\] .*: .*, .* s; .* left$", x)]
+    assert len(told) == 8 and "\x1b" not in quiet.stderr + quiet.stdout
+    status, text, _ = on_a_terminal([ANALYZE, "sweep", "--out", tmp_path / "b", *TINY],
+                                    stdout=subprocess.DEVNULL)
+    assert status == 0
+    assert re.search(rb"\r\[#{10}\.{10}\] 4/8  \w+copy \w+ x1 #2: \d+\.\d s, \d+ s left\x1b\[K", text)
+    assert text.endswith(b"\r\x1b[K")
+
+
+@pytest.mark.parametrize("args, word", [
+    ((), "--out is missing"), (("--out", "x", "--grid", "none"), "copies, sizes, servers, records"),
+    (("--out", "x", "--shard", "2"), "--shard 2: give I/N"),
+    (("--out", "x", "--shard", "3/2"), "--shard 3/2: give I/N"),
+    (("--out", "x", "--order-seed", "-1"), "--order-seed -1: give a whole number"),
+    (("--out", "x", "--json", "y"), "--json y: "), (("--out", "x", "--pid", "1"), "sweep"),
+    (("--out", "x", "--interval", "1"), "--interval"),
+    (("--out", "x", "--grid", "servers", "--size", "1K"), "--size belongs to messages")])
+def test_wrong_usage(args, word):
+    result = analyze("sweep", *args)
+    assert result.returncode == 2
+    assert word in only(result.stderr.splitlines())
+
+
+def test_its_options_are_its_own():
+    result = analyze("--variant", "onecopy", "--out", "x")
+    assert result.returncode == 2 and "belongs to sweep" in only(result.stderr.splitlines())

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#ifndef SENDPATH_ELAPSED_H
+#define SENDPATH_ELAPSED_H
+
+#include <time.h>
+
+/* Seconds since then, by CLOCK_MONOTONIC. */
+double elapsed_since(const struct timespec *then);
+
+#endif
