@@ -8,7 +8,7 @@
 #include "loadgen/client.h"
 #include "loadgen/hist_stats.h"
 #include "loadgen/listener.h"
-#include "loadgen/options.h"
+#include "loadgen/load.h"
 
 #define STACK_BYTES (128u << 10)
 

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "loadgen/client.h"
-#include "loadgen/options.h"
+#include "loadgen/load.h"
 
 #define EVENTS 256
 

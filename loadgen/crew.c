@@ -9,7 +9,7 @@
 #include "loadgen/crew.h"
 #include "loadgen/dataset.h"
 #include "loadgen/hist_stats.h"
-#include "loadgen/options.h"
+#include "loadgen/load.h"
 #include "loadgen/worker.h"
 
 struct crew {

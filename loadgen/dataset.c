@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "loadgen/dataset.h"
-#include "loadgen/options.h"
+#include "loadgen/load.h"
 #include "loadgen/pattern.h"
 #include "loadgen/send_ops.h"
 

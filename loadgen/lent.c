@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "loadgen/lent.h"
-#include "loadgen/options.h"
+#include "loadgen/load.h"
 
 int lent__create(struct lent *l, struct sender *s, const struct load *load)
 {

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "loadgen/listener.h"
-#include "loadgen/options.h"
+#include "loadgen/load.h"
 #include "loadgen/socket_options.h"
 
 #define CONNECT_TIMEOUT_MS 5000

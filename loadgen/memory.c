@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "loadgen/memory.h"
-#include "loadgen/options.h"
+#include "loadgen/load.h"
 
 #define HUGE_PAGE   (2u << 20) /* at most, of what transparent huge pages take */
 #define MALLOC_WORD 16u	       /* what malloc() aligns to, and keeps before each block */

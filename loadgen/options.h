@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a load is. The option names are the same wherever a load is described,
+ * The options of a load. Their names are the same wherever a load is described,
  * so the parser is an argp child that any program can take in.
  *
  * --variant, --size, --threads, --link and their like take lists, because a grid is
@@ -13,83 +13,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define MESSAGE_MIN    64
-#define MESSAGE_MAX    (16u << 20)
-#define FIELDS_DEFAULT 8
-#define FIELDS_MAX     1024 /* IOV_MAX: a message is one sendmsg */
-#define THREADS_MAX    1024
-#define INFLIGHT_MAX   65536
-#define LIST_MAX       32
+#include "loadgen/load.h"
 
-/* How the two ends share the processors. */
-enum pinning { PIN_AUTO, PIN_NONE };
-
-/* Which fields of a data set make a message. */
-enum pick { PICK_ORDER, PICK_RANDOM };
-
-#define RATE_MAX	1000000000ull
-#define SOCKET_NAME	16 /* TCP_CA_NAME_MAX, IFNAMSIZ: with its terminating zero */
-#define WORKING_SET_MAX (1ull << 40)
-#define ALIGN_MAX	(2u << 20)
-
-/* What is set on the connection before it is made. */
-struct socket_options {
-	bool nodelay;
-	bool more;		      /* MSG_MORE with every send */
-	size_t sndbuf;		      /* bytes; 0: the kernel's choice */
-	size_t rcvbuf;		      /* of the receiver */
-	char congestion[SOCKET_NAME]; /* "": the kernel's choice */
-	char device[SOCKET_NAME];     /* "": bound to none */
-};
-/*
- * What the two ends do: one streams messages to the other; or one asks, the other
- * answers with a message; or many short connections, each answered with the top
- * processes (procinfo.h), then closed.
- */
-enum workload { WORKLOAD_STREAM, WORKLOAD_REQUEST, WORKLOAD_PROCINFO };
-
-/* How the client keeps its connections under way. */
-enum client_model { CLIENT_THREADED, CLIENT_EPOLL };
-
-#define CONNECTIONS_MAX	   10000
-#define CONNECTIONS_THREAD 1024 /* above, the client needs no thread for each */
-
-/* One load: everything a single run of the generator needs. */
-struct load {
-	const char *variant; /* NULL: nothing is sent by one */
-	size_t message_bytes;
-	unsigned int fields;	     /* message_bytes is spread over them as evenly as it goes */
-	unsigned int threads;	     /* one connection each */
-	unsigned int inflight;	     /* zero-copy: messages that may wait for their completion */
-	unsigned long long messages; /* per thread; 0: the duration decides */
-	double duration_s;
-	double warmup_s;
-	bool verify;
-	enum pinning pinning;
-	size_t rcvlowat;     /* bytes that must wait before the receiver wakes; 0: load__rcvlowat()
-				chooses */
-	const char *address; /* the receiver listens on it */
-	unsigned int port;   /* 0: any free one */
-	const char *peer;    /* HOST:PORT of a receiver elsewhere, or NULL */
-	bool link;	     /* over a pair of devices of the run's own (link.h) */
-	const char *netns;   /* named namespace of the receiver, or NULL */
-	size_t working_set;  /* bytes of the data set; 0: each message has its own fields */
-	enum pick pick;
-	unsigned long long seed; /* of a random pick */
-	size_t align;		 /* of a field; 0: as malloc() does */
-	bool huge_pages;
-	bool registered;	 /* uring_zc: from registered buffers */
-	bool reuse_early;	 /* write to memory that the kernel may still send from */
-	const char *file_dir;	 /* of sendfile's file; NULL: it is in memory */
-	unsigned long long rate; /* messages a second and thread; 0: as fast as it goes */
-	struct socket_options socket;
-	enum workload workload;
-	/* Of procinfo alone: */
-	const char *server_model; /* a name of serve_ops.h */
-	unsigned int connections; /* at once */
-	enum client_model client_model;
-	unsigned int backlog; /* of the listening socket */
-};
+#define LIST_MAX 32
 
 /* What the options said: lists, and the rest in one template. */
 struct load_options {
@@ -153,23 +79,6 @@ size_t load_options__compared(const struct load_options *o);
 
 /* Why this load cannot be, though each of its options can; NULL: it can. */
 const char *load__impossible(const struct load *load, char *why, size_t room);
-
-/* "stream", "request", "procinfo"; "threaded", "epoll". */
-const char *workload_name(enum workload workload);
-const char *client_model_name(enum client_model model);
-
-/* "onecopy 16K x4", "epoll, 100 connections": which of several loads it is. */
-const char *load__label(const struct load *load, char *text, size_t room);
-
-/*
- * How much must wait before the receiver wakes. Left to choose, it wakes in bulk,
- * because each wake-up is paid for by the sender; but long before zero-copy runs
- * out of messages in flight.
- */
-int load__rcvlowat(const struct load *load);
-
-/* How many pieces a message has for this variant: in a file, one. */
-unsigned int load__fields(const struct load *load);
 
 /* The keys, for load_options__set(). */
 enum load_option_key {

@@ -136,13 +136,6 @@ int options__set_sending(struct load_options *o, int key, const char *value, str
 	}
 }
 
-unsigned int load__fields(const struct load *load)
-{
-	const struct send_ops *ops = variants__find(load->variant);
-
-	return ops && ops->flags & SEND_FILE ? 1 : load->fields;
-}
-
 void load_options__fit(struct load *load)
 {
 	unsigned int flags = variants__find(load->variant)->flags;

@@ -1,41 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What the options of many connections mean. Pure, as options_values.c. */
-#include <stdio.h>
 #include <string.h>
 
 #include "loadgen/options_parts.h"
 #include "loadgen/serve_ops.h"
-#include "loadgen/units.h"
 
 #define BACKLOG_MAX 65535
 
-static const char *const workloads[] = {
-	[WORKLOAD_STREAM] = "stream",
-	[WORKLOAD_REQUEST] = "request",
-	[WORKLOAD_PROCINFO] = "procinfo",
-};
-
-static const char *const clients[] = {
-	[CLIENT_THREADED] = "threaded",
-	[CLIENT_EPOLL] = "epoll",
-};
-
-const char *workload_name(enum workload workload)
-{
-	return workloads[workload];
-}
-
-const char *client_model_name(enum client_model model)
-{
-	return clients[model];
-}
-
 static int set_workload(struct load_options *o, const char *value, struct refusal *r)
 {
-	for (size_t i = 0; i < sizeof(workloads) / sizeof(workloads[0]); i++) {
-		if (strcmp(workloads[i], value))
+	for (enum workload w = WORKLOAD_STREAM; w <= WORKLOAD_PROCINFO; w++) {
+		if (strcmp(workload_name(w), value))
 			continue;
-		o->load.workload = (enum workload)i;
+		o->load.workload = w;
 		return 0;
 	}
 	return refusal__say(r, "--workload %s: give stream, request or procinfo", value);
@@ -71,10 +48,10 @@ static int set_models(struct load_options *o, const char *value, struct refusal 
 
 static int set_client(struct load_options *o, const char *value, struct refusal *r)
 {
-	for (size_t i = 0; i < sizeof(clients) / sizeof(clients[0]); i++) {
-		if (strcmp(clients[i], value))
+	for (enum client_model m = CLIENT_THREADED; m <= CLIENT_EPOLL; m++) {
+		if (strcmp(client_model_name(m), value))
 			continue;
-		o->load.client_model = (enum client_model)i;
+		o->load.client_model = m;
 		o->client_given = true;
 		return 0;
 	}
@@ -113,21 +90,4 @@ struct load load_options__serving_cell(const struct load_options *o, size_t mode
 	if (!o->client_given && load.connections > CONNECTIONS_THREAD)
 		load.client_model = CLIENT_EPOLL;
 	return load;
-}
-
-const char *load__label(const struct load *load, char *text, size_t room)
-{
-	bool usual = load->fields == FIELDS_DEFAULT || load__fields(load) == 1;
-	char size[UNITS_TEXT_MAX], fields[32] = "";
-
-	if (!usual)
-		snprintf(fields, sizeof(fields), ", %u fields", load->fields);
-	if (load->workload == WORKLOAD_PROCINFO)
-		snprintf(text, room, "%s, %u connections%s", load->server_model, load->connections,
-			 load->link ? ", veth" : "");
-	else
-		snprintf(text, room, "%s %s x%u%s%s", load->variant,
-			 units__size_text(load->message_bytes, size), load->threads, fields,
-			 load->link ? ", veth" : "");
-	return text;
 }

@@ -8,16 +8,12 @@
 #include "loadgen/send_ops.h"
 #include "loadgen/units.h"
 
-#define RCVLOWAT_BULK (512 << 10)
-#define RCVLOWAT_MAX  (1u << 30) /* an int for the kernel */
+#define RCVLOWAT_MAX (1u << 30) /* an int for the kernel */
 
 /* In flight unless it is said: so many bytes, in no fewer and no more messages than these. */
 #define INFLIGHT_BYTES (1u << 20)
 #define INFLIGHT_FEW   32u
 #define INFLIGHT_MANY  1024u
-
-/* No segment is larger: loopback's, whose packets have 64 KiB. */
-#define SEGMENT_MAX (64u << 10)
 
 void load_options__init(struct load_options *o)
 {
@@ -294,27 +290,4 @@ struct load load_options__nth(const struct load_options *o, size_t n)
 					  n / o->variant_count % o->thread_count);
 	load_options__join(o, &load, link);
 	return load;
-}
-
-int load__rcvlowat(const struct load *load)
-{
-	const struct send_ops *ops = variants__find(load->variant);
-	size_t quarter = load->inflight * load->message_bytes / 4;
-
-	if (load->rcvlowat)
-		return (int)load->rcvlowat;
-	if (load->workload == WORKLOAD_REQUEST)
-		return 1; /* the last byte is what is waited for */
-	if (load->message_bytes >= RCVLOWAT_BULK)
-		return 1; /* waking costs little beside such a message: it is read while it comes */
-	if (!ops || !(ops->flags & SEND_SHARES))
-		return RCVLOWAT_BULK;
-	/*
-	 * The sender waits for completions, these for an acknowledgement, and a segment that
-	 * is not full for the one before it (Nagle): a receiver that waits for more than
-	 * that first one would be woken by its timer of delayed acknowledgements alone.
-	 */
-	if (quarter < SEGMENT_MAX)
-		return 1;
-	return quarter < RCVLOWAT_BULK ? (int)quarter : RCVLOWAT_BULK;
 }

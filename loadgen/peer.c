@@ -8,7 +8,7 @@
 
 #include "loadgen/dataset.h"
 #include "loadgen/listener.h"
-#include "loadgen/options.h"
+#include "loadgen/load.h"
 #include "loadgen/peer.h"
 #include "loadgen/safe.h"
 #include "loadgen/units.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "loadgen/options.h"
+#include "loadgen/load.h"
 #include "loadgen/pool.h"
 #include "loadgen/send_ops.h"
 

@@ -14,7 +14,7 @@
 #include "loadgen/dataset.h"
 #include "loadgen/listener.h"
 #include "loadgen/offspring.h"
-#include "loadgen/options.h"
+#include "loadgen/load.h"
 #include "loadgen/peer.h"
 #include "loadgen/receiver_process.h"
 

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "loadgen/hist_stats.h"
-#include "loadgen/options.h"
+#include "loadgen/load.h"
 #include "loadgen/result_parts.h"
 
 double result__throughput(const struct result *r)

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "loadgen/hist_stats.h"
-#include "loadgen/options.h"
+#include "loadgen/load.h"
 #include "loadgen/result_parts.h"
 #include "loadgen/units.h"
 

@@ -6,7 +6,7 @@
 
 #include "loadgen/link.h"
 #include "loadgen/listener.h"
-#include "loadgen/options.h"
+#include "loadgen/load.h"
 #include "loadgen/peer.h"
 #include "loadgen/phase.h"
 #include "loadgen/run.h"

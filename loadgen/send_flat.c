@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <stdlib.h>
 
-#include "loadgen/options.h"
+#include "loadgen/load.h"
 #include "loadgen/send_flat.h"
 
 int flat__setup(struct sender *s, const struct load *load)

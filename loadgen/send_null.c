@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Everything but the send: what the harness itself costs a message. */
-#include "loadgen/options.h"
+#include "loadgen/load.h"
 #include "loadgen/send_loop.h"
 #include "loadgen/send_ops.h"
 

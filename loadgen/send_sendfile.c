@@ -8,7 +8,7 @@
 #include <sys/sendfile.h>
 
 #include "loadgen/lent.h"
-#include "loadgen/options.h"
+#include "loadgen/load.h"
 #include "loadgen/send_loop.h"
 #include "loadgen/send_ops.h"
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "loadgen/lent.h"
-#include "loadgen/options.h"
+#include "loadgen/load.h"
 #include "loadgen/send_loop.h"
 #include "loadgen/send_ops.h"
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "loadgen/options.h"
+#include "loadgen/load.h"
 #include "loadgen/ring.h"
 #include "loadgen/send_fields.h"
 #include "loadgen/send_ops.h"

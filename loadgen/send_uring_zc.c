@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "loadgen/options.h"
+#include "loadgen/load.h"
 #include "loadgen/send_loop.h"
 #include "loadgen/send_ops.h"
 #include "loadgen/uring_zc.h"

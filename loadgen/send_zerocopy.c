@@ -13,7 +13,7 @@
 
 #include "loadgen/errqueue.h"
 #include "loadgen/ledger.h"
-#include "loadgen/options.h"
+#include "loadgen/load.h"
 #include "loadgen/pool.h"
 #include "loadgen/send_loop.h"
 #include "loadgen/send_ops.h"

@@ -14,7 +14,7 @@
 #include "loadgen/cpus.h"
 #include "loadgen/listener.h"
 #include "loadgen/offspring.h"
-#include "loadgen/options.h"
+#include "loadgen/load.h"
 #include "loadgen/serve_ops.h"
 #include "loadgen/server.h"
 

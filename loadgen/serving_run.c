@@ -14,7 +14,7 @@
 #include "loadgen/control.h"
 #include "loadgen/link.h"
 #include "loadgen/listener.h"
-#include "loadgen/options.h"
+#include "loadgen/load.h"
 #include "loadgen/phase.h"
 #include "loadgen/server.h"
 #include "loadgen/serving_run.h"

@@ -11,7 +11,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "loadgen/options.h"
+#include "loadgen/load.h"
 #include "loadgen/session.h"
 #include "loadgen/sessions.h"
 

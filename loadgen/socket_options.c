@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "loadgen/options.h"
+#include "loadgen/load.h"
 #include "loadgen/socket_options.h"
 
 /*

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "loadgen/hist_stats.h"
-#include "loadgen/options.h"
+#include "loadgen/load.h"
 #include "loadgen/result_parts.h"
 #include "loadgen/units.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
 
-#include "loadgen/options.h"
+#include "loadgen/load.h"
 #include "loadgen/verification.h"
 
 uint64_t verification__checked(const struct slot *slots, unsigned int count)

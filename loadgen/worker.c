@@ -3,7 +3,7 @@
 #include <netinet/tcp.h>
 #include <string.h>
 
-#include "loadgen/options.h"
+#include "loadgen/load.h"
 #include "loadgen/send_ops.h"
 #include "loadgen/worker.h"
 

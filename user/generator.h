@@ -6,7 +6,7 @@
 #ifndef SENDPATH_GENERATOR_H
 #define SENDPATH_GENERATOR_H
 
-#include "loadgen/options.h"
+#include "loadgen/load.h"
 
 #include <json-c/json.h>
 #include <sys/types.h>

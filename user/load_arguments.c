@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "loadgen/options.h"
+#include "loadgen/load.h"
 
 /* One more, and its terminating null. What there is no memory for is remembered in err. */
 static void add_argument(struct load_arguments *a, const char *format, ...)

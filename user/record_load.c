@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "loadgen/link.h"
-#include "loadgen/options.h"
+#include "loadgen/load.h"
 
 void record__cell_name(const struct load *load, char *name, size_t size)
 {

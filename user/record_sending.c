@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "loadgen/options.h"
+#include "loadgen/load.h"
 
 static json_object *size_or_null(size_t bytes)
 {

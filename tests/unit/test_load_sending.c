@@ -13,7 +13,7 @@
 
 #include "loadgen/dataset.h"
 #include "loadgen/memory.h"
-#include "loadgen/options.h"
+#include "loadgen/load.h"
 #include "loadgen/pace.h"
 #include "loadgen/pattern.h"
 
