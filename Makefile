@@ -59,8 +59,8 @@ LOADGEN_LIBS := -ljson-c -luring -lpthread
 ANALYZE_LIBS := -lbpf -lelf -lz -ljson-c -lpfm -lcap -luring -lpthread -lm
 
 # main.c of each program stays out of what the unit tests link.
-LOADGEN_OBJS := $(patsubst %.c,$(BUILD)/%.o,$(filter-out loadgen/main.c,$(wildcard loadgen/*.c)))
-ANALYZE_OBJS := $(patsubst %.c,$(BUILD)/%.o,$(filter-out user/main.c,$(wildcard user/*.c)))
+LOADGEN_OBJS := $(patsubst %.c,$(BUILD)/%.o,$(filter-out loadgen/main.c,$(wildcard loadgen/*.c loadgen/*/*.c)))
+ANALYZE_OBJS := $(patsubst %.c,$(BUILD)/%.o,$(filter-out user/main.c,$(wildcard user/*.c user/*/*.c)))
 # The shared maps first: the linker of libbpf 1.1 forgets the offset of a map that
 # it met as an extern before its definition.
 BPF_SHARED   := bpf/state.bpf.c bpf/groups.bpf.c bpf/uring.bpf.c bpf/calls.bpf.c
@@ -267,12 +267,12 @@ bench: bench-packages
 	$(Q)$(MAKE) --no-print-directory cross
 	$(Q)$(AS_ROOT) $(PYTHON) tests/bench/bench.py
 
-SOURCES := $(wildcard bpf/*.[ch] user/*.[ch] loadgen/*.[ch] tests/unit/*.[ch] tests/bench/*.[ch] \
-                      tests/programs/*.[ch])
+SOURCES := $(wildcard $(addsuffix /*.[ch],bpf user user/* loadgen loadgen/* tests/unit tests/bench \
+                                          tests/programs))
 format:
 	$(Q)clang-format -i $(SOURCES)
 
-# The parts keep their places relative to each other; see user/place.c.
+# The parts keep their places relative to each other; see user/system/place.c.
 LIBEXEC := $(DESTDIR)$(PREFIX)/libexec/sendpath
 INSTALLED_DOCS := run-record.md run-record.schema.json causes.md table.md statistics.md memory.md \
                   report.md
@@ -310,4 +310,4 @@ help:
 clean:
 	$(Q)rm -rf build build-* analyze loadgen/loadgen $(VENV)
 
--include $(wildcard $(BUILD)/*/*.d)
+-include $(wildcard $(BUILD)/*/*.d $(BUILD)/*/*/*.d)

@@ -6,7 +6,7 @@ import math
 
 import polars as pl
 
-from analysis import words
+from analysis import settings, words
 from analysis.columns import COLUMNS
 from analysis.compare import BETTER, SAME, SMALL, UNSURE, WORSE, Comparison
 from analysis.stats.interval import FEWEST, LEVEL
@@ -62,7 +62,7 @@ def _cells(comparison, everything):
     said = [f"{both} cells in both"]
     for name, cells in (("A", comparison.only_a), ("B", comparison.only_b)):
         if cells:
-            names = ": " + "; ".join(map(words.cell, cells)) if everything else ""
+            names = ": " + "; ".join(map(settings.cell, cells)) if everything else ""
             said.append(f"{len(cells)} only in {name} and not compared{names}")
     for name, count in zip("AB", comparison.failed):
         if count:
@@ -71,9 +71,9 @@ def _cells(comparison, everything):
 
 
 def _rows(found, comparison, everything):
-    same = words.the_same([d.cell for d in comparison.differences])
+    same = settings.the_same([d.cell for d in comparison.differences])
     shown = found if everything else found[:MOST_ROWS]
-    rows = [[words.cell(d.cell, same - {"variant"}) or "the load",
+    rows = [[settings.cell(d.cell, same - {"variant"}) or "the load",
              d.metric.words, *_medians(d), _change(d), _copied(d),
              "" if d.more_repeats is None else f"{d.more_repeats} more repeats might do"]
             for d in shown]

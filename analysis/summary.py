@@ -9,17 +9,15 @@ repeat, which interleaving puts close together.
 import numpy as np
 import polars as pl
 
+from analysis import settings
+from analysis.settings import columns
 from analysis.stats import outliers
 from analysis.stats.interval import medians as medians_of
 from analysis.stats.ratio import paired
 
-MACHINE = ["host", "kernel", "arch", "cpu_model", "cpus", "tier"]
-LOAD = ["workload", "client_model", "connections", "backlog", "fields", "message_bytes",
-        "threads", "inflight", "working_set_bytes", "pick", "rate_per_thread", "link", "device",
-        "peer", "address_family", "socket_options", "memory_options",
-        "pinned", "duration_s"]
-WAYS = ["variant", "server_model"]
-CONDITIONS = MACHINE + LOAD
+LOAD = columns(settings.LOAD)
+WAYS = columns(settings.WAYS)
+CONDITIONS = columns(settings.MACHINE) + LOAD
 CELL = CONDITIONS + WAYS
 BLOCK = "block"
 

@@ -3,7 +3,7 @@
 
 import polars as pl
 
-from analysis import summary, words
+from analysis import settings, summary, words
 from analysis.columns import COLUMNS
 from analysis.stats.interval import FEWEST
 
@@ -18,12 +18,12 @@ def text(frame: pl.DataFrame, metric: str) -> str:
     rows = cells.to_dicts()
     unit = UNITS[metric]
     scale, shown = words.UNITS.get(unit, (1.0, unit))
-    same = words.the_same([{key: row[key] for key in summary.CELL} for row in rows])
+    same = settings.the_same([{key: row[key] for key in summary.CELL} for row in rows])
     copied = _copied(frame, metric, rows)
     lines = words.table(
         ["cell", f"{metric} {shown}".strip(), "interval", "level", "repeats", "outliers",
          "copied"],
-        [[words.cell(row, same - {"variant"}) or "the load", words.number(row["median"] * scale),
+        [[settings.cell(row, same - {"variant"}) or "the load", words.number(row["median"] * scale),
           _interval(row, scale), words.level(row["level"]) if row["level"] else words.NOTHING,
           str(row["n"]), str(row["outliers"] or words.NOTHING), words.percent(share)]
          for row, share in zip(rows, copied)])

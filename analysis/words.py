@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Numbers and cells in words for people. Pure."""
+"""Numbers and tables in words for people. Pure."""
 
 import math
 
@@ -20,14 +20,16 @@ def size(count: int) -> str:
 UNITS = {"bit/s": (1e-9, "Gbit/s"), "ns": (1e-3, "us")}
 
 
-def number(value: float | None, digits: int = 3) -> str:
-    """Significant digits, without exponents; "-" for what is not known."""
+def number(value: float | None) -> str:
+    """Three significant digits, thousands apart: 0.0123, 12.3, 12,300; "-" for what is not known."""
     if value is None or math.isnan(value):
         return NOTHING
-    if value == 0:
-        return "0"
-    decimals = max(digits - 1 - math.floor(math.log10(abs(value))), 0)
-    return f"{value:,.{min(decimals, 6)}f}"
+    if value == 0 or math.isinf(value):
+        return f"{value:g}"
+    # By way of its rounded value: 9.996 is 10.0.
+    rounded = float(f"{value:.2e}")
+    digits = 2 - math.floor(math.log10(abs(rounded)))
+    return f"{rounded:,.{max(digits, 0)}f}"
 
 
 def interval(estimate: Estimate, scale: float = 1.0) -> str:
@@ -53,31 +55,6 @@ def percent(share: float | None) -> str:
 
 def level(reached: float) -> str:
     return f"{100 * reached:.4g} %"
-
-
-# column of a cell -> how it is said; what is not here is left out of a cell's name
-PARTS = (
-    ("variant", "{}".format), ("server_model", "{}".format), ("message_bytes", size),
-    ("fields", "{} fields".format), ("threads", "{} threads".format),
-    ("connections", "{} connections".format), ("link", "{}".format),
-    ("address_family", "{}".format), ("pick", "picked {}".format),
-    ("working_set_bytes", lambda count: f"of {size(count)}"),
-    ("rate_per_thread", "{} a second".format), ("socket_options", "{}".format),
-    ("memory_options", "{}".format),
-    ("inflight", "{} in flight".format), ("duration_s", "{:g} s".format),
-    ("workload", "{}".format))
-
-
-def cell(conditions: dict, leave_out=()) -> str:
-    """A cell's name in words, without what leave_out names, as it is the same for all."""
-    return ", ".join(say(conditions[column]) for column, say in PARTS
-                     if column not in leave_out and conditions.get(column) is not None)
-
-
-def the_same(cells: list[dict]) -> set[str]:
-    """The columns that have one value in all cells."""
-    return {column for column in (cells[0] if cells else ())
-            if len({cell.get(column) for cell in cells}) == 1}
 
 
 def table(header: list[str], rows: list[list[str]]) -> str:

@@ -3,7 +3,7 @@
 
 import polars as pl
 
-from analysis import summary, words
+from analysis import settings, summary, words
 
 METRIC, WAY, BASELINE = "throughput_bps", "zerocopy", "twocopy"
 
@@ -18,8 +18,8 @@ def side(name: str, frame: pl.DataFrame) -> str:
     found = summary.paired_ratios(frame, METRIC, WAY, BASELINE)
     if not found:
         return ""
-    same = words.the_same([conditions for conditions, _ in found]) - {"message_bytes"}
-    rows = [[words.cell(conditions, same), words.interval(ratio.estimate),
+    same = settings.the_same([conditions for conditions, _ in found]) - {"message_bytes"}
+    rows = [[settings.cell(conditions, same), words.interval(ratio.estimate),
              *copied(frame, conditions)] for conditions, ratio in found]
     return words.table([f"in {name}", f"throughput, {WAY} / {BASELINE}", "copied"], rows)
 

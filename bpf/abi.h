@@ -11,7 +11,7 @@
 #define ABI_SIZE(type, size) \
 	_Static_assert(sizeof(struct type) == (size), #type " changed its size")
 
-/* The syscall a send came by. One row each in user/calls.c. */
+/* The syscall a send came by. One row each in user/kernel/calls.c. */
 enum call_kind {
 	CALL_OTHER,
 	CALL_SENDTO,
@@ -137,7 +137,7 @@ struct group {
 };
 ABI_SIZE(group, 12 * 8 + 24 + 32);
 
-/* Why the data of a send were copied. One row each in user/causes.c. */
+/* Why the data of a send were copied. One row each in user/kernel/causes.c. */
 enum cause {
 	CAUSE_UNCLASSIFIED,
 	CAUSE_LOOPBACK,

@@ -3,7 +3,7 @@
  * What a load's sends become: packets as they are handed to a device, before it cuts
  * them into segments. They come in any context, so it is the port that tells whose they are.
  */
-#include "state.bpf.h"
+#include "skb.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -46,7 +46,6 @@ SEC("raw_tp/net_dev_queue")
 int packet_queued(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct sk_buff *skb = (struct sk_buff *)ctx->args[0];
-	struct skb_shared_info *shared;
 	struct totals *t;
 	struct sock *sk;
 
@@ -58,8 +57,7 @@ int packet_queued(struct bpf_raw_tracepoint_args *ctx)
 	t = totals__get();
 	if (!t)
 		return 0;
-	shared = (void *)(BPF_CORE_READ(skb, head) + BPF_CORE_READ(skb, end));
 	t->packets++;
-	t->packet_frags += BPF_CORE_READ(shared, nr_frags);
+	t->packet_frags += BPF_CORE_READ(skb_shared(skb), nr_frags);
 	return 0;
 }

@@ -8,6 +8,7 @@
  */
 #include "causes.bpf.h"
 #include "passing.bpf.h"
+#include "skb.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -125,14 +126,12 @@ static __always_inline bool is_tun(struct net_device *dev)
 /* A timestamp that is told with the packet: the packet is copied for it. */
 static __always_inline bool is_timestamped(struct sk_buff *skb)
 {
-	struct skb_shared_info *shared;
 	__u32 flags = BPF_CORE_READ(skb, sk, sk_tsflags);
 
 	if (flags & SOF_TIMESTAMPING_TSONLY)
 		return false;
-	shared = (void *)(BPF_CORE_READ(skb, head) + BPF_CORE_READ(skb, end));
 	return flags & SOF_TIMESTAMPING_TX_ACK ||
-	       BPF_CORE_READ(shared, tx_flags) & SKBTX_ANY_SW_TSTAMP;
+	       BPF_CORE_READ(skb_shared(skb), tx_flags) & SKBTX_ANY_SW_TSTAMP;
 }
 
 /* args: skb, dev */

@@ -3,7 +3,7 @@
 #ifndef SENDPATH_ZEROCOPY_BPF_H
 #define SENDPATH_ZEROCOPY_BPF_H
 
-#include "state.bpf.h"
+#include "skb.bpf.h"
 
 #define SKBFL_ZEROCOPY_ENABLE 1
 #define SKBTX_DEV_ZEROCOPY    8 /* of tx_flags */
@@ -42,9 +42,8 @@ static __always_inline bool carries_user_pages(struct skb_shared_info *shared)
 /* The bookkeeping of the send whose user pages this skb carries, or NULL. */
 static __always_inline void *skb_uarg(struct sk_buff *skb)
 {
-	struct skb_shared_info *shared;
+	struct skb_shared_info *shared = skb_shared(skb);
 
-	shared = (void *)(BPF_CORE_READ(skb, head) + BPF_CORE_READ(skb, end));
 	return carries_user_pages(shared) ? BPF_CORE_READ(shared, destructor_arg) : NULL;
 }
 

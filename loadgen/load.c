@@ -2,8 +2,8 @@
 #include <stdio.h>
 
 #include "loadgen/load.h"
-#include "loadgen/send_ops.h"
-#include "loadgen/units.h"
+#include "loadgen/send/send_ops.h"
+#include "loadgen/system/units.h"
 
 #define RCVLOWAT_BULK (512 << 10)
 

@@ -8,16 +8,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "loadgen/control.h"
-#include "loadgen/help.h"
-#include "loadgen/one_line.h"
-#include "loadgen/options.h"
-#include "loadgen/posix.h"
-#include "loadgen/run.h"
-#include "loadgen/send_ops.h"
-#include "loadgen/serve.h"
-#include "loadgen/serve_ops.h"
-#include "loadgen/units.h"
+#include "loadgen/options/help.h"
+#include "loadgen/options/options.h"
+#include "loadgen/run/control.h"
+#include "loadgen/run/run.h"
+#include "loadgen/run/serve.h"
+#include "loadgen/send/send_ops.h"
+#include "loadgen/serving/serve_ops.h"
+#include "loadgen/system/one_line.h"
+#include "loadgen/system/posix.h"
+#include "loadgen/system/units.h"
 
 enum { OPT_JSON = 0x100, OPT_CONTROL };
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "analysis.h"
+#include "user/analysis.h"
 
-#include "log.h"
-#include "place.h"
-#include "privilege.h"
+#include "user/system/log.h"
+#include "user/system/place.h"
+#include "user/system/privilege.h"
 
-#include "loadgen/status.h"
+#include "loadgen/system/status.h"
 
 #include <errno.h>
 #include <libgen.h>

@@ -3,12 +3,12 @@
  * The independent check is a program of another toolchain, bcc, which Debian
  * installs for its own Python only.
  */
-#include "crosscheck.h"
+#include "user/crosscheck.h"
 
-#include "log.h"
-#include "place.h"
+#include "user/system/log.h"
+#include "user/system/place.h"
 
-#include "loadgen/status.h"
+#include "loadgen/system/status.h"
 
 #include <errno.h>
 #include <limits.h>

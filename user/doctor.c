@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "doctor.h"
+#include "user/doctor.h"
 
-#include "features.h"
-#include "first_line.h"
-#include "host.h"
-#include "log.h"
-#include "measure.h"
-#include "netdev.h"
-#include "privilege.h"
-#include "safe_text.h"
-#include "tracer.h"
+#include "user/kernel/facts.h"
+#include "user/kernel/features.h"
+#include "user/kernel/netdev.h"
+#include "user/run/host.h"
+#include "user/system/first_line.h"
+#include "user/system/log.h"
+#include "user/system/privilege.h"
+#include "user/system/safe_text.h"
+#include "user/trace/tracer.h"
 
-#include "loadgen/status.h"
-#include "loadgen/units.h"
+#include "loadgen/system/status.h"
+#include "loadgen/system/units.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -98,7 +98,7 @@ static bool hooks(void)
 		line("hooks", "unavailable: %s", reason);
 		return false;
 	}
-	facts = measure__facts(features);
+	facts = facts__of(features);
 	ok = plan__resolve(&observed, &facts, MECHANISM_NONE, PLAN_OBSERVATION);
 	plan__resolve(&load, &facts, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD);
 	for (id = 0; id < HOOK_COUNT; id++)
@@ -110,7 +110,7 @@ static bool hooks(void)
 /* Tries one way of a hook for real: loads it and attaches it. True if it works. */
 static bool try_way(const struct features *features, enum hook_id id, const struct hook_way *way)
 {
-	struct kernel_facts facts = measure__facts(features);
+	struct kernel_facts facts = facts__of(features);
 	struct tracer_setup setup = {.features = features};
 	char reason[600] = "", symbols[SYMBOL_MAX];
 	const struct plan_entry *entry;

@@ -3,18 +3,18 @@
  * options -> features -> plan -> attach -> run -> collect -> record -> reports.
  * This file holds the order of things; each step is a file of its own.
  */
-#include "analysis.h"
-#include "crosscheck.h"
-#include "doctor.h"
-#include "features.h"
-#include "grid.h"
-#include "host.h"
-#include "live.h"
-#include "log.h"
-#include "options.h"
-#include "privilege.h"
-#include "signals.h"
-#include "sweep.h"
+#include "user/analysis.h"
+#include "user/crosscheck.h"
+#include "user/doctor.h"
+#include "user/kernel/features.h"
+#include "user/options/options.h"
+#include "user/run/host.h"
+#include "user/run/live.h"
+#include "user/sweep/grid.h"
+#include "user/sweep/sweep.h"
+#include "user/system/log.h"
+#include "user/system/privilege.h"
+#include "user/system/signals.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -22,12 +22,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "counters.h"
+#include "user/trace/counters.h"
 
-#include "loadgen/available.h"
-#include "loadgen/posix.h"
-#include "loadgen/send_ops.h"
-#include "loadgen/status.h"
+#include "loadgen/options/available.h"
+#include "loadgen/send/send_ops.h"
+#include "loadgen/system/posix.h"
+#include "loadgen/system/status.h"
 
 static bool may_use_zerocopy(const struct options *o)
 {

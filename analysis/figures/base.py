@@ -3,11 +3,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import altair as alt
 import polars as pl
 
 from analysis.details import Details
+from analysis.figures import cells
 
 
 @dataclass(frozen=True)
@@ -19,6 +21,15 @@ class Data:
     """
     runs: pl.DataFrame
     details: Details = field(default_factory=Details)
+
+    # Worked out once: most figures and answers begin with one of them.
+    @cached_property
+    def sending(self) -> pl.DataFrame:
+        return cells.sending(self.runs)
+
+    @cached_property
+    def serving(self) -> pl.DataFrame:
+        return cells.serving(self.runs)
 
 
 @dataclass(frozen=True)

@@ -3,20 +3,12 @@
 
 import polars as pl
 
+from analysis.settings import FIELD_SIZE, LOAD, MACHINE
 from analysis.stats import interval
 from analysis.summary import inflight_follows_size
 
-# What must be equal for two runs to be compared, beside what a figure has on its axes, and how
-# it is said where it varies.
-SETTINGS = {
-    "host": "{}", "kernel": "Linux {}", "arch": "{}", "cpu_model": "{}", "cpus": "{} CPUs",
-    "tier": "timed by {}", "workload": "{}", "link": "{}", "device": "device {}", "peer": "to {}",
-    "address_family": "{}", "fields": "{} fields", "field_size_bytes": "fields of {} bytes",
-    "client_model": "{} client",
-    "backlog": "backlog {}", "inflight": "{} in flight", "working_set_bytes": "from {} bytes",
-    "pick": "picked {}", "rate_per_thread": "{}/s a thread", "socket_options": "{}",
-    "memory_options": "{}", "pinned": "pinned: {}", "duration_s": "{} s",
-}
+# What must be equal for two runs to be compared, beside what a figure has on its axes.
+SETTINGS = {one.column: one.say for one in (*MACHINE, *LOAD, FIELD_SIZE) if not one.axis}
 # Those of them that a picture says below its title.
 SAID = ("host", "kernel", "workload", "link", "address_family", "fields")
 
@@ -35,10 +27,13 @@ def with_setting(runs: pl.DataFrame) -> pl.DataFrame:
     if inflight_follows_size(runs):
         skipped.add("inflight")
     varying = [name for name in SETTINGS if name not in skipped and runs[name].n_unique() > 1]
-    parts = [pl.when(pl.col(name).is_null() | (pl.col(name).cast(pl.String) == ""))
-             .then(None).otherwise(pl.format(SETTINGS[name], pl.col(name))) for name in varying]
-    text = pl.concat_str(parts, separator=", ", ignore_nulls=True) if parts else pl.lit("")
-    return runs.with_columns(text.alias("setting"))
+    if not varying:
+        return runs.with_columns(pl.lit("").alias("setting"))
+    found = runs.select(varying).unique()
+    said = [", ".join(SETTINGS[name](value) for name, value in zip(varying, row)
+                      if value not in (None, "")) for row in found.iter_rows()]
+    return runs.join(found.with_columns(pl.Series("setting", said, dtype=pl.String)), on=varying,
+                     how="left", nulls_equal=True, maintain_order="left")
 
 
 def shared_setting(runs: pl.DataFrame) -> str:
@@ -46,7 +41,7 @@ def shared_setting(runs: pl.DataFrame) -> str:
     if runs.is_empty():
         return ""
     first = runs.row(0, named=True)
-    return ", ".join(SETTINGS[name].format(first[name]) for name in SAID
+    return ", ".join(SETTINGS[name](first[name]) for name in SAID
                      if runs[name].n_unique() == 1 and first[name] not in (None, ""))
 
 

@@ -4,7 +4,6 @@
 import polars as pl
 
 from analysis.figures.base import Data, Drawn, Figure, NotDrawn
-from analysis.figures.cells import sending
 from analysis.figures.over import SIZE, Metric, draw_over
 
 TITLE = "Cycles per byte by message size"
@@ -16,7 +15,7 @@ CPU = [Metric("sender_cpu_s_per_gib", "sender (CPU s/GiB)"),
 
 
 def draw(data: Data) -> Drawn | NotDrawn:
-    if sending(data.runs).select(pl.col("sender_cycles_per_byte").count()).item():
+    if data.sending.select(pl.col("sender_cycles_per_byte").count()).item():
         return draw_over(data, SIZE, TITLE, CYCLES, "")
     return draw_over(data, SIZE, CPU_TITLE, CPU,
                      "neither cycles nor CPU time of a run of a send variant were measured")

@@ -6,7 +6,7 @@ import polars as pl
 
 from analysis.figures import labels, lines, style
 from analysis.figures.base import Data, Drawn, Figure, NotDrawn
-from analysis.figures.cells import sending, shared_setting, spread
+from analysis.figures.cells import shared_setting, spread
 from analysis.figures.over import size_text, threads_text
 
 TITLE = "How long messages took"
@@ -67,7 +67,7 @@ def _marked(found: pl.DataFrame) -> pl.DataFrame:
 
 
 def draw(data: Data) -> Drawn | NotDrawn:
-    runs = sending(data.runs)
+    runs = data.sending
     if runs.is_empty():
         return NotDrawn(TITLE, "no run sent messages of a size")
     sizes = spread(runs["message_bytes"].to_list(), 3)

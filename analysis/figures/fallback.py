@@ -7,7 +7,7 @@ import polars as pl
 from analysis import words
 from analysis.figures import labels, lines, style
 from analysis.figures.base import Data, Drawn, Figure, NotDrawn
-from analysis.figures.cells import sending, shared_setting, spread
+from analysis.figures.cells import shared_setting, spread
 from analysis.figures.over import threads_text
 
 TITLE = "Zero-copy sends that the kernel copied after all"
@@ -107,7 +107,7 @@ def _chart(rows: pl.DataFrame, panels: list[str]) -> alt.TopLevelMixin:
 
 
 def draw(data: Data) -> Drawn | NotDrawn:
-    runs = sending(data.runs)
+    runs = data.sending
     found = rates(runs)
     sizes = spread(found["message_bytes"].to_list(), MOST_SIZES)
     left_out = found["message_bytes"].n_unique() - len(sizes)

@@ -6,7 +6,7 @@ import polars as pl
 
 from analysis.figures import labels, lines, style
 from analysis.figures.base import Data, Drawn, Figure, NotDrawn
-from analysis.figures.cells import cells, send_spans, sending, shared_setting, spread
+from analysis.figures.cells import cells, send_spans, shared_setting, spread
 from analysis.figures.over import size_text, threads_text
 
 TITLE = "Kernel time of a send"
@@ -62,7 +62,7 @@ def _chart(found: pl.DataFrame, named: dict[str, str], panels: list[str],
 
 
 def draw(data: Data) -> Drawn | NotDrawn:
-    runs = sending(data.runs).filter(pl.col("send_span").is_not_null())
+    runs = data.sending.filter(pl.col("send_span").is_not_null())
     if runs.is_empty():
         return NotDrawn(TITLE, "no run timed its sends in the kernel")
     span, *others = send_spans(runs)

@@ -4,7 +4,6 @@
 import polars as pl
 
 from analysis.figures.base import Data, Drawn, Figure, NotDrawn
-from analysis.figures.cells import sending
 from analysis.figures.over import SIZE, THREADS, Metric, draw_over
 
 TITLE = "Time of a message by sending threads"
@@ -14,7 +13,7 @@ METRICS = [Metric("message_p50_ns", "p50 of a message (µs)", 1e-3),
 
 
 def draw(data: Data) -> Drawn | NotDrawn:
-    runs = sending(data.runs)
+    runs = data.sending
     if runs.filter(pl.col("message_p50_ns").is_not_null())["threads"].n_unique() == 1:
         return draw_over(data, SIZE, BY_SIZE, METRICS, "")
     return draw_over(data, THREADS, TITLE, METRICS, "no run of a send variant timed its messages")

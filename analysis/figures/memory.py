@@ -4,7 +4,6 @@
 import polars as pl
 
 from analysis.figures.base import Data, Drawn, Figure, NotDrawn
-from analysis.figures.cells import sending
 from analysis.figures.over import SIZE, Metric, draw_over
 
 TITLE = "Memory traffic per transmitted byte"
@@ -12,7 +11,7 @@ METRIC = Metric("memory_bytes_per_byte", "memory bytes per byte sent")
 
 
 def draw(data: Data) -> Drawn | NotDrawn:
-    runs = sending(data.runs).filter(pl.col(METRIC.column).is_not_null())
+    runs = data.sending.filter(pl.col(METRIC.column).is_not_null())
     estimates = runs.filter(pl.col("memory_is_estimate").fill_null(False))
     if not estimates.is_empty():
         what = "estimated from last-level cache misses, which leave out what is prefetched"

@@ -3,13 +3,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import attrgetter
 
 import altair as alt
 import polars as pl
 
 from analysis.figures import labels, lines, style
 from analysis.figures.base import Data, Drawn, NotDrawn
-from analysis.figures.cells import cells, sending, serving, shared_setting
+from analysis.figures.cells import cells, shared_setting
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class Over:
     values: Callable[[list[int]], str]
     name: str
     legend: str
-    runs: Callable[[pl.DataFrame], pl.DataFrame]
+    runs: Callable[[Data], pl.DataFrame]
     panel_keys: list[str]
     panel_texts: list[pl.Expr]
     columns: int = 2
@@ -53,15 +54,16 @@ def size_text() -> pl.Expr:
 
 SIZE = Over("message_bytes", style.size_axis,
             lambda sizes: f"{labels.listed([style.size_text(s) for s in sizes])} bytes a message",
-            "variant", "send variant", sending, ["setting", "threads"],
+            "variant", "send variant", attrgetter("sending"), ["setting", "threads"],
             [threads_text(), pl.col("setting")])
 THREADS = Over("threads", lambda counts: style.count_axis(counts, "sending threads"),
                lambda counts: labels.counted(counts, "thread"),
-               "variant", "send variant", sending, ["setting", "message_bytes"],
+               "variant", "send variant", attrgetter("sending"), ["setting", "message_bytes"],
                [size_text(), pl.col("setting")], columns=4, width=150)
 CONNECTIONS = Over("connections", lambda counts: style.count_axis(counts, "connections at once"),
                    lambda counts: labels.counted(counts, "connection"),
-                   "server_model", "server model", serving, ["setting"], [pl.col("setting")])
+                   "server_model", "server model", attrgetter("serving"), ["setting"],
+                   [pl.col("setting")])
 
 
 def _chart(over: Over, found: pl.DataFrame, named: dict[str, str], metric: Metric,
@@ -83,7 +85,7 @@ def _panels_told(over: Over, found: pl.DataFrame, runs: pl.DataFrame) -> str:
 def draw_over(data: Data, over: Over, title: str, metrics: list[Metric],
               why_not: str) -> Drawn | NotDrawn:
     """Metrics below each other, those that were measured; why_not where none was."""
-    runs = over.runs(data.runs)
+    runs = over.runs(data)
     measured = {m: cells(runs, over.keys, m.column, m.scale) for m in metrics}
     measured = {m: found for m, found in measured.items() if not found.is_empty()}
     if not measured:

@@ -5,19 +5,13 @@ import shlex
 
 import polars as pl
 
+from analysis import settings
 from analysis.figures.cells import complete
 from analysis.figures.style import size_text
 from analysis.summary import inflight_follows_size
 
-# column -> how its value is asked for; null asks for nothing.
-OPTIONS = {
-    "workload": ("--workload", "stream"), "fields": ("--fields", 8), "link": ("--link", "loopback"),
-    "peer": ("--peer", None), "inflight": ("--inflight", None),
-    "working_set_bytes": ("--working-set", None), "pick": ("--pick", "order"),
-    "rate_per_thread": ("--rate", None), "socket_options": ("--socket", None),
-    "client_model": ("--client-model", "threaded"), "backlog": ("--backlog", 4096),
-    "duration_s": ("--duration", 5.0),
-}
+# What is asked for by an option of its own, not by a list or by words of the command.
+OPTIONS = {setting.column: setting for setting in settings.LOAD if setting.option}
 
 
 def _list(values: pl.Series, form=str) -> str:
@@ -27,9 +21,11 @@ def _list(values: pl.Series, form=str) -> str:
 def _options(row: dict, asked: list[str]) -> list[str]:
     said = []
     for column in asked:
-        (option, usual), value = OPTIONS[column], row[column]
-        if value is not None and value != usual:
-            said += [option, f"{value:g}" if isinstance(value, float) else str(value)]
+        setting, value = OPTIONS[column], row[column]
+        if value is not None and value != setting.usual:
+            said += [setting.option, f"{value:g}" if isinstance(value, float) else str(value)]
+    if row["address_family"] == "IPv6" and row["link"] == "loopback":
+        said += ["--address", "::1"]
     if row["pinned"] is False:
         said += ["--pin", "none"]
     return said + shlex.split(row["memory_options"] or "")
@@ -55,7 +51,7 @@ def commands(runs: pl.DataFrame) -> list[str]:
     sends = runs.filter(pl.col("variant").is_not_null())
     asked = [column for column in OPTIONS
              if column != "inflight" or not inflight_follows_size(sends)]
-    shared = [*asked, "memory_options", "pinned"]
+    shared = [*asked, "address_family", "memory_options", "pinned"]
     for _, group in sends.group_by(shared, maintain_order=True):
         by_sizes: dict[tuple[str, str], list[int]] = {}
         for (threads,), part in sorted(group.group_by("threads"), key=lambda item: item[0]):

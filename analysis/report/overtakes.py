@@ -5,7 +5,6 @@ import polars as pl
 
 from analysis.figures import labels, style
 from analysis.figures.base import Data
-from analysis.figures.cells import sending
 from analysis.report import comparisons, text
 from analysis.report.base import Answer, Table
 from analysis.report.comparisons import Comparison
@@ -101,7 +100,7 @@ def crossovers(found: list[Comparison]) -> dict[tuple, crossover.Crossovers]:
 
 def answer(data: Data, a: str, b: str) -> Answer:
     """Whether and where a overtakes b, for each number of threads and setting."""
-    runs = sending(data.runs).with_columns((pl.col("throughput_bps") / 1e9).alias("gbps"))
+    runs = data.sending.with_columns((pl.col("throughput_bps") / 1e9).alias("gbps"))
     found = comparisons.compare(runs, KEYS, "variant", [(a, b)], "gbps")
     if not found:
         return Answer(f"These data have no pairs of {a} and {b} runs.",

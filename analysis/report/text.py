@@ -1,19 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Numbers as people read them: three digits that count, units, intervals."""
-
-import math
+"""What sentences of the report are made of: numbers, estimates with units, plurals."""
 
 from analysis.stats.interval import Estimate
-
-
-def number(value: float) -> str:
-    """Three significant digits, thousands apart: 0.0123, 12.3, 12,300."""
-    if value == 0 or not math.isfinite(value):
-        return f"{value:g}"
-    # By way of its rounded value: 9.996 is 10.0.
-    rounded = float(f"{value:.2e}")
-    digits = 2 - math.floor(math.log10(abs(rounded)))
-    return f"{rounded:,.{max(digits, 0)}f}"
+from analysis.words import number
 
 
 def count(value: int) -> str:

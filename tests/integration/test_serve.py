@@ -20,7 +20,9 @@ pytestmark = pytest.mark.usefixtures("untouched")
 
 HELLO = struct.Struct(">4sHHIIIQIIQQ96s")
 CONTROL, DATA, ACCEPTED, REFUSED = range(1, 5)
-VERSION = 2
+VERSION = 3
+MESSAGE = struct.Struct(">IIIi8Q")
+MARK = 1
 
 
 def hello(kind, version=VERSION, magic=b"SPLG", session=0, slot=1, size=1024, text=b"",
@@ -173,7 +175,7 @@ class Impostor:
 
 
 @pytest.mark.parametrize("answer,words", [
-    (hello(ACCEPTED, version=9), "version 9, we speak 2"),
+    (hello(ACCEPTED, version=9), f"version 9, we speak {VERSION}"),
     (b"HTTP/1.1 400 Bad Request\r\n\r\n" * 9, "is not loadgen serve"),
     (b"SSH", "closed the connection"),
     (b"", "closed the connection"),
@@ -231,6 +233,18 @@ def test_strangers_are_refused_and_disturb_nobody():
         silent.close()
     assert "turned away: it said nothing" in there.log
     assert "turned away: not a sender of ours" in there.log
+
+
+def test_mark_that_was_not_announced_ends_the_session():
+    """Its receiver blocks, and would not hear of it."""
+    with Serve() as there:
+        with there.connect() as s:
+            s.sendall(hello(CONTROL))
+            assert HELLO.unpack(s.recv(HELLO.size, socket.MSG_WAITALL))[2] == ACCEPTED
+            s.sendall(MESSAGE.pack(MARK, 1, 0, 0, 4096, *[0] * 7))
+            assert ended(s)
+        assert measure(there.peer, "--messages", 20)["messages"] == 20
+    assert f"is done: {os.strerror(errno.EPROTO)}" in there.log
 
 
 def test_garbage_after_the_hello_ends_the_session():

@@ -13,13 +13,13 @@
 
 #include <cmocka.h>
 
-#include "loadgen/hist_stats.h"
-#include "user/calls.h"
-#include "user/netdev.h"
-#include "user/record_read.h"
-#include "user/safe_text.h"
-#include "user/stolen.h"
-#include "user/table.h"
+#include "loadgen/system/hist_stats.h"
+#include "user/kernel/calls.h"
+#include "user/kernel/netdev.h"
+#include "user/record/record_read.h"
+#include "user/report/table.h"
+#include "user/system/safe_text.h"
+#include "user/system/stolen.h"
 
 static void test_untrusted_names_are_escaped(void **state)
 {

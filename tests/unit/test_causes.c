@@ -9,8 +9,8 @@
 #include <cmocka.h>
 
 #include "bpf/classify.h"
-#include "user/causes.h"
-#include "user/refusals.h"
+#include "user/kernel/causes.h"
+#include "user/kernel/refusals.h"
 
 #define SIZE 0x100
 

@@ -20,7 +20,7 @@ def test_c_sources_are_formatted():
     if not re.search(rf"version {MAJOR}\.", version):
         pytest.skip(f"not clang-format {MAJOR}: {version.strip()}")
     sources = [p for folder in ("bpf", "user", "loadgen", "tests/unit", "tests/programs")
-               for p in (ROOT / folder).glob("*.[ch]")]
+               for p in (ROOT / folder).rglob("*.[ch]")]
     done = subprocess.run(["clang-format", "--dry-run", "-Werror", *sources],
                           stderr=subprocess.PIPE, text=True, check=False, cwd=ROOT)
     assert done.returncode == 0, done.stderr

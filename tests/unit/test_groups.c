@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "user/groups.h"
+#include "user/trace/groups.h"
 
 static void test_lists(void **state)
 {

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "user/plan.h"
+#include "user/kernel/plan.h"
 
 /* A kernel as a list of what it has. */
 struct fake {

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "user/kallsyms.h"
+#include "user/kernel/kallsyms.h"
 
 static int read_text(const char *text, struct kernel_symbol *symbols, size_t count)
 {

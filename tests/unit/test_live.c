@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "loadgen/hist_stats.h"
-#include "user/live.h"
+#include "loadgen/system/hist_stats.h"
+#include "user/run/live.h"
 
 static struct measured m;
 

@@ -10,8 +10,8 @@
 #include <argp.h>
 #include <string.h>
 
-#include "loadgen/options.h"
-#include "user/load_arguments.h"
+#include "loadgen/options/options.h"
+#include "user/run/load_arguments.h"
 
 static const char *const messages[] = {
 	"--workload=stream",

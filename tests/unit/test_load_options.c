@@ -9,8 +9,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "loadgen/cpus.h"
-#include "loadgen/options.h"
+#include "loadgen/options/options.h"
+#include "loadgen/system/cpus.h"
 
 static char why[256];
 

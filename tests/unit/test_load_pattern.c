@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "loadgen/message.h"
-#include "loadgen/pattern.h"
+#include "loadgen/data/message.h"
+#include "loadgen/data/pattern.h"
 
 #define MESSAGES 5
 

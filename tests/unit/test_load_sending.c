@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "loadgen/dataset.h"
-#include "loadgen/memory.h"
+#include "loadgen/data/dataset.h"
+#include "loadgen/data/memory.h"
+#include "loadgen/data/pattern.h"
 #include "loadgen/load.h"
-#include "loadgen/pace.h"
-#include "loadgen/pattern.h"
+#include "loadgen/send/pace.h"
 
 static void picks_in_order_take_each_field_in_turn(void **state)
 {

@@ -11,11 +11,11 @@
 #include <json-c/json.h>
 #include <string.h>
 
-#include "loadgen/netstat.h"
-#include "loadgen/options.h"
-#include "loadgen/procinfo.h"
-#include "loadgen/serve_ops.h"
-#include "loadgen/tcp_state.h"
+#include "loadgen/options/options.h"
+#include "loadgen/send/tcp_state.h"
+#include "loadgen/serving/procinfo.h"
+#include "loadgen/serving/serve_ops.h"
+#include "loadgen/system/netstat.h"
 
 static const char rest[] = " S 1 1 1 0 -1 4194560 7 8 9 10 1250 250 3 4 20 0 1 0 5";
 

@@ -12,8 +12,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "loadgen/peer.h"
-#include "loadgen/wire.h"
+#include "loadgen/receive/peer.h"
+#include "loadgen/receive/wire.h"
 
 static const struct wire_hello full = {
 	.version = WIRE_VERSION,
@@ -22,7 +22,7 @@ static const struct wire_hello full = {
 	.slot = 7,
 	.connection = 0xfffffffe,
 	.message_bytes = 1ULL << 40,
-	.flags = WIRE_VERIFY | WIRE_RANDOM,
+	.flags = WIRE_VERIFY | WIRE_RANDOM | WIRE_MARKS,
 	.fields = 1024,
 	.picked_from = 1ULL << 33,
 	.seed = INT64_MAX,

@@ -14,9 +14,9 @@
 
 #include <linux/errqueue.h>
 
-#include "loadgen/errqueue.h"
-#include "loadgen/ledger.h"
-#include "loadgen/send_ops.h"
+#include "loadgen/send/errqueue.h"
+#include "loadgen/send/ledger.h"
+#include "loadgen/send/send_ops.h"
 
 static void a_message_is_free_when_all_its_sends_are_complete(void **state)
 {

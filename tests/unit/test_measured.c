@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "user/measured.h"
+#include "user/trace/measured.h"
 
 static struct measured m;
 

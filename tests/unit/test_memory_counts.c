@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "user/memory_counts.h"
+#include "user/memory/memory_counts.h"
 
 #define MIB 1048576.0
 

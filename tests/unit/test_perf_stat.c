@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "user/perf_stat.h"
+#include "user/memory/perf_stat.h"
 
 static void is_listed(void **state)
 {

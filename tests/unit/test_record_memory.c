@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "user/record_parts.h"
-#include "user/record_read.h"
+#include "user/record/record_parts.h"
+#include "user/record/record_read.h"
 
 static char folder[] = "/tmp/sendpath-test-XXXXXX";
 static struct memory *memory;

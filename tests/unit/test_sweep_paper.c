@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "user/sweep_paper.h"
-#include "user/sweep_progress.h"
+#include "user/sweep/sweep_paper.h"
+#include "user/sweep/sweep_progress.h"
 
 static char why[256];
 

@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "user/grids.h"
-#include "user/sweep_plan.h"
+#include "user/options/grids.h"
+#include "user/sweep/sweep_plan.h"
 
 #define CELLS_MAX 512
 

@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "user/child.h"
-#include "user/target.h"
+#include "user/system/child.h"
+#include "user/trace/target.h"
 
 static void test_process_ids(void **state)
 {

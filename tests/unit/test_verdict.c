@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "user/verdict.h"
+#include "user/report/verdict.h"
 
 static const struct cause_rows none = {};
 static const struct cause_rows loopback = {

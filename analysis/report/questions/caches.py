@@ -6,7 +6,6 @@ import polars as pl
 from analysis.figures import labels, style
 from analysis.figures.base import Data
 from analysis.figures.cache_misses import LEVELS, with_misses_per_kib
-from analysis.figures.cells import sending
 from analysis.report import comparisons, text
 from analysis.report.base import Answer, Question, Table
 from analysis.report.comparisons import Comparison
@@ -77,7 +76,7 @@ def _table(found: dict[str, list[Comparison]], runs: pl.DataFrame) -> Table:
 
 
 def answer(data: Data) -> Answer:
-    runs = sending(with_misses_per_kib(data.runs))
+    runs = with_misses_per_kib(data.sending)
     present = [variant for variant in FEWER if (runs["variant"] == variant).any()]
     found = {level: comparisons.compare(runs, KEYS, "variant", [(v, TWO) for v in present],
                                         _column(level)) for level in LEVELS}

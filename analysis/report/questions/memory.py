@@ -5,7 +5,6 @@ import polars as pl
 
 from analysis.figures import labels, style
 from analysis.figures.base import Data
-from analysis.figures.cells import sending
 from analysis.report import comparisons, text
 from analysis.report.base import Answer, Question, Table
 from analysis.report.comparisons import Comparison
@@ -37,7 +36,7 @@ def _table(found: list[Comparison], runs: pl.DataFrame) -> Table:
 
 
 def answer(data: Data) -> Answer:
-    runs = sending(data.runs).filter(pl.col(METRIC).is_not_null())
+    runs = data.sending.filter(pl.col(METRIC).is_not_null())
     if runs.is_empty():
         return Answer("These data cannot tell: no run measured memory traffic.", not_shown=(
             "Memory bytes per transmitted byte: no run measured the machine's memory traffic.",))

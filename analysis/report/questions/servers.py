@@ -7,7 +7,6 @@ import polars as pl
 
 from analysis.figures import labels
 from analysis.figures.base import Data
-from analysis.figures.cells import serving
 from analysis.figures.servers import with_cpu_per_answer
 from analysis.figures.style import order
 from analysis.report import comparisons, text
@@ -98,7 +97,7 @@ def _short(found: list[Comparison]) -> str:
 
 
 def answer(data: Data) -> Answer:
-    runs = with_cpu_per_answer(serving(data.runs))
+    runs = with_cpu_per_answer(data.serving)
     models = order(runs["server_model"].unique().to_list()) if runs.height else []
     found = comparisons.compare(runs, KEYS, "server_model",
                                 list(itertools.combinations(models, 2)), "messages_per_s")

@@ -5,7 +5,6 @@ import polars as pl
 
 from analysis.figures import labels
 from analysis.figures.base import Data
-from analysis.figures.cells import serving
 from analysis.report import text
 from analysis.report.base import Answer, Question, Table
 from analysis.stats import interval
@@ -77,7 +76,7 @@ def _table(runs: pl.DataFrame) -> Table:
 
 
 def answer(data: Data) -> Answer:
-    runs = serving(data.runs)
+    runs = data.serving
     if runs.is_empty():
         return Answer("These data have no runs that served many connections.", not_shown=(
             "What made answers slow: no run served many connections.",))

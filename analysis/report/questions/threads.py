@@ -6,7 +6,6 @@ import polars as pl
 from analysis.figures import labels, style
 from analysis.figures.base import Data
 from analysis.figures.cache_misses import LEVELS, with_misses_per_kib
-from analysis.figures.cells import sending
 from analysis.report import comparisons, text
 from analysis.report.base import Answer, Question, Table
 from analysis.report.comparisons import Comparison
@@ -88,7 +87,7 @@ def _table(found: list[Comparison], runs: pl.DataFrame, what: str, more: str,
 
 
 def answer(data: Data) -> Answer:
-    runs = sending(data.runs).with_columns((pl.col("throughput_bps") / 1e9).alias("gbps"),
+    runs = data.sending.with_columns((pl.col("throughput_bps") / 1e9).alias("gbps"),
                                            (pl.col("message_p99_ns") / 1e3).alias("p99_us"))
     found = _against_fewest(runs, "gbps") if not runs.is_empty() else []
     if not found:

@@ -6,7 +6,6 @@ import polars as pl
 from analysis import summary, sweeps
 from analysis.figures import labels, style
 from analysis.figures.base import Data
-from analysis.figures.cells import sending
 from analysis.report import comparisons, text
 from analysis.report.base import Answer, Question, Table
 from analysis.stats.moved import Moved
@@ -126,7 +125,7 @@ def _irregular(all_runs: pl.DataFrame) -> list[str]:
 
 
 def answer(data: Data) -> Answer:
-    runs = sending(data.runs)
+    runs = data.sending
     said = _irregular(data.runs)
     failed = _failed(data.runs)
     failures = (failed,) if failed else ()

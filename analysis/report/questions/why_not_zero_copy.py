@@ -6,7 +6,7 @@ import polars as pl
 from analysis import words
 from analysis.figures import fallback, labels, style
 from analysis.figures.base import Data
-from analysis.figures.cells import send_spans, sending
+from analysis.figures.cells import send_spans
 from analysis.report import comparisons, text
 from analysis.report.base import Answer, Question, Table
 from analysis.report.comparisons import Comparison
@@ -158,7 +158,7 @@ def _short(zero: pl.DataFrame) -> str:
 
 
 def answer(data: Data) -> Answer:
-    runs = sending(data.runs)
+    runs = data.sending
     zero = runs.filter(pl.col("variant") == ZERO)
     if zero.is_empty():
         return Answer("These data have no zero-copy runs.",

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""What must be equal for two runs to be repeats of one another: columns of the table, a row each.
+
+How a value is said in words, and how a command asks for it, where one does. Pure.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+from analysis import words
+
+
+class Setting(NamedTuple):
+    column: str
+    say: Callable[[Any], str] = "{}".format  # of a value that is not null
+    option: str | None = None  # of ./analyze; None: none, or one that again.py knows
+    usual: Any = None  # what nothing needs to ask for
+    axis: bool = False  # figures have it as an axis, a colour or a panel
+
+
+def _pinned(truth: bool) -> str:
+    return "pinned apart" if truth else "not pinned"
+
+
+MACHINE = (
+    Setting("host"), Setting("kernel", "Linux {}".format), Setting("arch"), Setting("cpu_model"),
+    Setting("cpus", "{} CPUs".format), Setting("tier", "timed by {}".format),
+)
+LOAD = (
+    Setting("workload", option="--workload", usual="stream"),
+    Setting("client_model", "{} client".format, "--client-model", "threaded"),
+    Setting("connections", "{} connections".format, axis=True),
+    Setting("backlog", "backlog {}".format, "--backlog", 4096),
+    Setting("message_bytes", words.size, axis=True),
+    Setting("fields", "{} fields".format, "--fields", 8),
+    Setting("threads", "{} threads".format, axis=True),
+    Setting("inflight", "{} in flight".format, "--inflight"),
+    Setting("working_set_bytes", lambda count: f"from {words.size(count)}", "--working-set"),
+    Setting("pick", "picked {}".format, "--pick", "order"),
+    Setting("rate_per_thread", "{}/s a thread".format, "--rate"),
+    Setting("link", option="--link", usual="loopback"),
+    Setting("device", "device {}".format),
+    Setting("peer", "to {}".format, "--peer"),
+    Setting("address_family"),
+    Setting("socket_options", option="--socket"),
+    Setting("memory_options"),
+    Setting("pinned", _pinned),
+    Setting("duration_s", "{:g} s".format, "--duration", 5.0),
+)
+# Another way to say how a message is divided.
+FIELD_SIZE = Setting("field_size_bytes", "fields of {} bytes".format)
+WAYS = (Setting("variant", axis=True), Setting("server_model", axis=True))
+
+
+def columns(settings: Iterable[Setting]) -> list[str]:
+    return [setting.column for setting in settings]
+
+
+def cell(conditions: dict, leave_out=()) -> str:
+    """A cell's name in words, without what leave_out names, as it is the same for all."""
+    return ", ".join(one.say(conditions[one.column]) for one in (*WAYS, *LOAD, *MACHINE)
+                     if one.column not in leave_out and conditions.get(one.column) is not None)
+
+
+def the_same(cells: list[dict]) -> set[str]:
+    """The columns that have one value in all cells."""
+    return {column for column in (cells[0] if cells else ())
+            if len({one.get(column) for one in cells}) == 1}

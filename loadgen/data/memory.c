@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "loadgen/data/memory.h"
+#include "loadgen/load.h"
+
+#define HUGE_PAGE   (2u << 20) /* at most, of what transparent huge pages take */
+#define MALLOC_WORD 16u	       /* what malloc() aligns to, and keeps before each block */
+
+static size_t round_up(size_t n, size_t to)
+{
+	return (n + to - 1) / to * to;
+}
+
+size_t memory__stride(const struct load *load, size_t bytes)
+{
+	return load->align ? round_up(bytes, load->align)
+			   : round_up(bytes + MALLOC_WORD / 2, MALLOC_WORD);
+}
+
+int memory__check(double bytes, const char *what, const char *remedy, struct failure *f)
+{
+	double have = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+
+	if (bytes <= have / 2)
+		return 0;
+	return failure__set(f, STATUS_FAILED, -ENOMEM,
+			    "%s need %.1f GiB, more than half of this machine's memory: lower %s",
+			    what, bytes / (1u << 30), remedy);
+}
+
+/* A file without a name: it is gone with its last descriptor. */
+static int open_file(const char *folder)
+{
+	int fd = folder ? open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600)
+			: memfd_create("loadgen", MFD_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+static int make_file(struct memory *m, const struct load *load, struct failure *f)
+{
+	const char *where = load->file_dir ? load->file_dir : "memory (memfd)";
+	int err;
+
+	m->fd = open_file(load->file_dir);
+	if (m->fd < 0)
+		return failure__set(f, STATUS_FAILED, m->fd,
+				    "cannot make a file without a name in %s: %s; choose another "
+				    "--file-dir",
+				    where, strerror(-m->fd));
+	/* Room is taken at once: a full disk would end us by SIGBUS later. */
+	err = posix_fallocate(m->fd, 0, (off_t)m->bytes);
+	return err ? failure__set(f, STATUS_FAILED, -err, "no room for %zu bytes in %s: %s",
+				  m->bytes, where, strerror(err))
+		   : 0;
+}
+
+/* Whole huge pages: begins at one, too. */
+static int map_huge(struct memory *m)
+{
+	size_t room = m->bytes + HUGE_PAGE;
+	char *p = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	size_t before;
+
+	if (p == MAP_FAILED)
+		return -errno;
+	before = round_up((uintptr_t)p, HUGE_PAGE) - (uintptr_t)p;
+	if (before)
+		munmap(p, before);
+	if (room - before - m->bytes)
+		munmap(p + before + m->bytes, room - before - m->bytes);
+	m->base = p + before;
+	return madvise(m->base, m->bytes, MADV_HUGEPAGE) ? -errno : 0;
+}
+
+static int map_plain(struct memory *m)
+{
+	int how = m->fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
+	void *p = mmap(NULL, m->bytes, PROT_READ | PROT_WRITE, how, m->fd, 0);
+
+	if (p == MAP_FAILED)
+		return -errno;
+	m->base = p;
+	return 0;
+}
+
+static int require_huge(const struct memory *m, int err, struct failure *f)
+{
+	int huge = err ? err : memory__huge(m);
+
+	if (huge > 0)
+		return 0;
+	return failure__set(f, STATUS_SYSTEM, huge ? huge : -ENOMEM,
+			    "--huge-pages: the kernel gave none (%s): see "
+			    "/sys/kernel/mm/transparent_hugepage/enabled",
+			    huge ? strerror(-huge) : "none are free, or never");
+}
+
+int memory__map(struct memory *m, size_t bytes, const struct load *load, bool file,
+		struct failure *f)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	bool huge = load->huge_pages && !file;
+	int err = 0;
+
+	*m = (struct memory){.bytes = round_up(bytes, huge ? HUGE_PAGE : page), .fd = -1};
+	if (file)
+		err = make_file(m, load, f);
+	if (!err)
+		err = huge ? map_huge(m) : map_plain(m);
+	if (!err)
+		memset(m->base, 0, m->bytes);
+	if (huge && !f->status)
+		err = require_huge(m, err, f);
+	if (err) {
+		memory__unmap(m);
+		return failure__set(f, STATUS_FAILED, err, "no memory of %zu bytes: %s", bytes,
+				    strerror(-err));
+	}
+	return 0;
+}
+
+void memory__unmap(struct memory *m)
+{
+	if (m->base)
+		munmap(m->base, m->bytes);
+	if (m->bytes && m->fd >= 0) /* all zero: there never was one */
+		close(m->fd);
+	*m = (struct memory){.fd = -1};
+}
+
+/* The kernel may show it as one with its neighbours. */
+int memory__huge(const struct memory *m)
+{
+	FILE *maps = fopen("/proc/self/smaps", "re");
+	uintptr_t base = (uintptr_t)m->base, end = base + m->bytes;
+	unsigned long low, high, kib;
+	bool inside = false, found = false;
+	char line[512];
+
+	if (!maps)
+		return -errno;
+	while (!found && fgets(line, sizeof(line), maps)) {
+		if (sscanf(line, "%lx-%lx ", &low, &high) == 2)
+			inside = low < end && base < high;
+		else if (inside && sscanf(line, "AnonHugePages: %lu kB", &kib) == 1)
+			found = kib > 0;
+	}
+	fclose(maps);
+	return found;
+}

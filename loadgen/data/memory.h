@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Memory that messages are sent from, where malloc() does not do: aligned, in huge pages,
+ * or a file's. */
+#ifndef SENDPATH_LOAD_MEMORY_H
+#define SENDPATH_LOAD_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "loadgen/system/failure.h"
+
+struct load;
+
+struct memory {
+	char *base; /* NULL: none */
+	size_t bytes;
+	int fd; /* of the file that it maps, else -1 */
+};
+
+/* Where one thing may begin after another of so many bytes: as with malloc(), or aligned. */
+size_t memory__stride(const struct load *load, size_t bytes);
+
+/* More than half of this machine's memory is refused, in words that name the remedy. */
+int memory__check(double bytes, const char *what, const char *remedy, struct failure *f);
+
+/*
+ * Zeroed, and there: no page of it is missing later. Of the load's it follows
+ * huge_pages and, if the memory is to be a file, file_dir. 0 or a negative errno.
+ */
+int memory__map(struct memory *m, size_t bytes, const struct load *load, bool file,
+		struct failure *f);
+void memory__unmap(struct memory *m);
+
+/* 1 if some of it is in huge pages, as /proc/self/smaps tells; 0, or -errno. */
+int memory__huge(const struct memory *m);
+
+#endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "loadgen/data/message.h"
+#include "loadgen/data/pattern.h"
+
+int message__shape(struct message *m, size_t bytes, unsigned int fields)
+{
+	*m = (struct message){.bytes = bytes, .count = fields};
+	m->fields = calloc(fields, sizeof(*m->fields));
+	m->rest = calloc(fields, sizeof(*m->rest));
+	if (!m->fields || !m->rest) {
+		message__destroy(m);
+		return -ENOMEM;
+	}
+	for (unsigned int i = 0; i < fields; i++)
+		m->fields[i].iov_len = bytes / fields + (i < bytes % fields);
+	return 0;
+}
+
+int message__create(struct message *m, size_t bytes, unsigned int fields)
+{
+	int err = message__shape(m, bytes, fields);
+
+	m->own = true;
+	for (unsigned int i = 0; i < m->count && !err; i++) {
+		m->fields[i].iov_base = malloc(m->fields[i].iov_len);
+		err = m->fields[i].iov_base ? 0 : -ENOMEM;
+	}
+	if (err)
+		message__destroy(m);
+	return err;
+}
+
+void message__destroy(struct message *m)
+{
+	for (unsigned int i = 0; m->own && i < m->count && m->fields; i++)
+		free(m->fields[i].iov_base);
+	free(m->fields);
+	free(m->rest);
+	*m = (struct message){0};
+}
+
+void message__fill(struct message *m, uint32_t connection, uint64_t number)
+{
+	size_t offset = 0;
+
+	for (unsigned int i = 0; i < m->count; i++) {
+		const struct iovec *field = &m->fields[i];
+
+		pattern__fill(connection, number, offset, field->iov_base, field->iov_len);
+		offset += field->iov_len;
+	}
+}
+
+struct iovec *message__rest(struct message *m, size_t done, unsigned int *count)
+{
+	unsigned int first = 0;
+
+	while (first < m->count && done >= m->fields[first].iov_len)
+		done -= m->fields[first++].iov_len;
+	*count = m->count - first;
+	memcpy(m->rest, m->fields + first, *count * sizeof(*m->rest));
+	if (*count) {
+		m->rest[0].iov_base = (char *)m->rest[0].iov_base + done;
+		m->rest[0].iov_len -= done;
+	}
+	return m->rest;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Message contents that say where they belong. Each 64-bit word is a mix of the
+ * connection, the message's number and the word's index, so that a byte that was
+ * swapped, repeated, stale or flipped differs from what its place asks for.
+ * Pure: no I/O; the same bytes however the stream is cut.
+ */
+#ifndef SENDPATH_PATTERN_H
+#define SENDPATH_PATTERN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "loadgen/data/picker.h"
+
+/* Writes the bytes [offset, offset + length) of a message. */
+void pattern__fill(uint32_t connection, uint64_t message, size_t offset, void *buffer,
+		   size_t length);
+
+/* The same of a field of a data set, which no connection and no message owns. */
+void pattern__fill_field(uint64_t index, size_t offset, void *buffer, size_t length);
+
+struct pattern_mismatch {
+	uint64_t message;
+	uint64_t offset; /* in the message */
+	uint8_t expected;
+	uint8_t got;
+};
+
+/* One connection's stream, checked as it comes. Zero all but the first three. */
+struct pattern_stream {
+	uint32_t connection;
+	size_t message_bytes;
+	struct picker picker; /* zero: each message is written anew */
+	uint64_t message;     /* where the next byte belongs */
+	size_t offset;
+	uint64_t checked;
+	uint64_t bad;
+	struct pattern_mismatch first; /* meaningless while bad is 0 */
+};
+
+void pattern__check(struct pattern_stream *s, const void *buffer, size_t length);
+
+#endif

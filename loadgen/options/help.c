@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "loadgen/options/help.h"
+#include "loadgen/options/options.h"
+#include "loadgen/system/status.h"
+
+enum { OPT_HELP_SHORT = '?', OPT_VERSION = 'V', OPT_HELP = 0x4d00, OPT_USAGE };
+
+static const struct argp_option own[] = {
+	{"help", OPT_HELP, "TOPIC", OPTION_ARG_OPTIONAL, "show this, or the options of a topic",
+	 HELP_ABOUT},
+	{NULL, OPT_HELP_SHORT, NULL, OPTION_HIDDEN, "show this", HELP_ABOUT},
+	{"usage", OPT_USAGE, NULL, 0, "show all options in a few lines", HELP_ABOUT},
+	{"version", OPT_VERSION, NULL, 0, "show the version", HELP_ABOUT},
+	{0},
+};
+
+/* A header has only a text; what ends a table has nothing. */
+static bool is_end(const struct argp_option *o)
+{
+	return !o->name && !o->key && !o->doc;
+}
+
+static size_t take(const struct argp_option *table, unsigned int groups, struct argp_option *to)
+{
+	size_t count = 0;
+
+	for (; !is_end(table); table++)
+		if (groups & HELP_BIT(table->group)) {
+			if (to)
+				to[count] = *table;
+			count++;
+		}
+	return count;
+}
+
+/* The rows of these groups, of all tables. How many; to may be NULL. */
+static size_t collect(const struct help *h, unsigned int groups, struct argp_option *to)
+{
+	const struct argp_option *const tables[] = {load_argp.options, h->options, own};
+	size_t count = 0;
+
+	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
+		count += take(tables[i], groups, to ? to + count : NULL);
+	return count;
+}
+
+/* "load, ends or all" */
+static void name_topics(const struct help *h, char *text, size_t room)
+{
+	size_t used = 0;
+
+	for (const struct help_topic *t = h->topics; t->name && used < room; t++)
+		if (t->name[0])
+			used += (size_t)snprintf(text + used, room - used, "%s%s",
+						 !used	     ? ""
+						 : t[1].name ? ", "
+							     : " or ",
+						 t->name);
+}
+
+static int show(const struct help *h, const struct help_topic *topic, unsigned int flags)
+{
+	struct argp_option *rows = calloc(collect(h, topic->groups, NULL) + 1, sizeof(*rows));
+	char names[128], doc[1024];
+	struct argp shown = {.options = rows};
+
+	if (!rows)
+		return ENOMEM;
+	collect(h, topic->groups, rows);
+	name_topics(h, names, sizeof(names));
+	if (topic->text[0]) {
+		shown.doc = topic->text;
+		flags &= ~(unsigned int)ARGP_HELP_SHORT_USAGE;
+	} else {
+		snprintf(doc, sizeof(doc), "%s\nThe other options: --help=TOPIC, of %s.", h->doc,
+			 names);
+		shown.doc = doc;
+		shown.args_doc = h->args_doc;
+	}
+	argp_help(&shown, stdout, flags, program_invocation_short_name);
+	free(rows);
+	return 0;
+}
+
+static error_t show_topic(const struct help *h, const char *name, struct argp_state *state)
+{
+	char names[128];
+	int err;
+
+	for (const struct help_topic *t = h->topics; t->name; t++) {
+		if (strcmp(t->name, name))
+			continue;
+		err = show(h, t, ARGP_HELP_SHORT_USAGE | ARGP_HELP_LONG | ARGP_HELP_DOC);
+		if (!err)
+			exit(STATUS_OK);
+		return err;
+	}
+	name_topics(h, names, sizeof(names));
+	argp_failure(state, STATUS_USAGE, 0, "--help=%s: no such topic; give %s", name, names);
+	return EINVAL;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	const struct help_topic all = {"", ~0u, ""};
+	const struct help *h = state->input;
+	error_t err;
+
+	switch (key) {
+	case OPT_HELP:
+	case OPT_HELP_SHORT:
+		return show_topic(h, arg ? arg : "", state);
+	case OPT_USAGE:
+		err = show(h, &all, ARGP_HELP_USAGE);
+		if (!err)
+			exit(STATUS_OK);
+		return err;
+	case OPT_VERSION:
+		printf("%s\n", argp_program_version);
+		exit(STATUS_OK);
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+const struct argp help_argp = {.options = own, .parser = parse};

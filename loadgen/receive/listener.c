@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "loadgen/load.h"
+#include "loadgen/receive/listener.h"
+#include "loadgen/send/socket_options.h"
+
+#define CONNECT_TIMEOUT_MS 5000
+
+unsigned int listener__port_of(const struct sockaddr_storage *address)
+{
+	if (address->ss_family == AF_INET6)
+		return ntohs(((const struct sockaddr_in6 *)address)->sin6_port);
+	return ntohs(((const struct sockaddr_in *)address)->sin_port);
+}
+
+static int resolve(struct listener *l, const struct load *load, struct failure *f)
+{
+	struct addrinfo hints = {
+		.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE,
+		.ai_socktype = SOCK_STREAM,
+	};
+	struct addrinfo *found;
+	char port[8];
+	int err;
+
+	snprintf(port, sizeof(port), "%u", load->port);
+	err = getaddrinfo(load->address, port, &hints, &found);
+	if (err)
+		return failure__set(f, STATUS_USAGE, -EINVAL, "--address %s: %s", load->address,
+				    gai_strerror(err));
+	memcpy(&l->address, found->ai_addr, found->ai_addrlen);
+	l->length = found->ai_addrlen;
+	freeaddrinfo(found);
+	return 0;
+}
+
+static int enter(int netns, const char *name, struct failure *f)
+{
+	int err;
+
+	if (!setns(netns, CLONE_NEWNET))
+		return 0;
+	err = -errno;
+	if (err == -EPERM)
+		return failure__set(f, STATUS_SYSTEM, err,
+				    "--netns %s: entering a network namespace needs "
+				    "CAP_SYS_ADMIN: run as root",
+				    name);
+	return failure__set(f, STATUS_FAILED, err, "--netns %s: %s", name, strerror(-err));
+}
+
+/* Only the socket is made there: it stays in its namespace, we do not. */
+static int socket_in(const char *netns, int family, struct failure *f)
+{
+	int there, here, fd = -1, err;
+	char path[256];
+
+	snprintf(path, sizeof(path), "/run/netns/%s", netns);
+	there = open(path, O_RDONLY | O_CLOEXEC);
+	if (there < 0)
+		return failure__set(f, STATUS_FAILED, -errno,
+				    "--netns %s: %s: %m (ip netns list shows those there are)",
+				    netns, path);
+	here = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+	err = here < 0 ? -errno : enter(there, netns, f);
+	if (!err) {
+		fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		if (fd < 0)
+			err = -errno;
+		if (enter(here, "(our own)", f)) {
+			if (fd >= 0)
+				close(fd);
+			err = -EPERM;
+		}
+	}
+	close(there);
+	if (here >= 0)
+		close(here);
+	return err ? failure__set(f, STATUS_FAILED, err, "--netns %s: %s", netns, strerror(-err))
+		   : fd;
+}
+
+static int explain_bind(const struct load *load, int err, struct failure *f)
+{
+	const char *left = strchr(load->address, ':') ? "[" : "", *right = left[0] ? "]" : "";
+	const char *remedy = "";
+
+	if (err == -EADDRINUSE)
+		remedy = ": choose another --port, or --port 0 for any free one";
+	else if (err == -EADDRNOTAVAIL)
+		remedy = ": choose an --address of this machine";
+	else if (err == -EACCES)
+		remedy = ": ports below 1024 need privilege, choose a higher --port";
+	return failure__set(f, STATUS_FAILED, err, "cannot listen on %s%s%s:%u: %s%s", left,
+			    load->address, right, load->port, strerror(-err), remedy);
+}
+
+int listener__open(struct listener *l, const struct load *load, struct failure *f)
+{
+	int one = 1, err;
+
+	*l = (struct listener){.fd = -1};
+	err = resolve(l, load, f);
+	if (err)
+		return err;
+	if (load->netns)
+		l->fd = socket_in(load->netns, l->address.ss_family, f);
+	else
+		l->fd = socket(l->address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (l->fd < 0)
+		return failure__set(f, STATUS_FAILED, load->netns ? l->fd : -errno,
+				    "cannot make a socket: %m");
+	/* Without it, connections of an earlier run would block a fixed port for a minute. */
+	setsockopt(l->fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	err = socket_options__receive(l->fd, load, f);
+	if (err) {
+		listener__close(l);
+		return err;
+	}
+	if (bind(l->fd, (struct sockaddr *)&l->address, l->length) ||
+	    listen(l->fd, (int)load->backlog) ||
+	    getsockname(l->fd, (struct sockaddr *)&l->address, &l->length)) {
+		err = explain_bind(load, -errno, f);
+		listener__close(l);
+		return err;
+	}
+	l->port = listener__port_of(&l->address);
+	return 0;
+}
+
+void listener__close(struct listener *l)
+{
+	if (l->fd >= 0)
+		close(l->fd);
+	l->fd = -1;
+}
+
+/* Not blocking: an address that swallows packets must not hold us for minutes. */
+static int connect_within(int fd, const struct listener *l)
+{
+	struct pollfd p = {.fd = fd, .events = POLLOUT};
+	socklen_t length = sizeof(int);
+	int n, err = 0;
+
+	if (!connect(fd, (const struct sockaddr *)&l->address, l->length))
+		return 0;
+	if (errno != EINPROGRESS)
+		return -errno;
+	do
+		n = poll(&p, 1, CONNECT_TIMEOUT_MS);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return -errno;
+	if (!n)
+		return -ETIMEDOUT;
+	getsockopt(fd, SOL_SOCKET, SO_ERROR, &err, &length);
+	return -err;
+}
+
+int listener__connect(const struct listener *l, const struct load *load, struct failure *f)
+{
+	int fd = socket(l->address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int err;
+
+	if (fd < 0)
+		return failure__set(f, STATUS_FAILED, -errno, "cannot make a socket: %m%s",
+				    errno == EMFILE ? "; raise the limit (ulimit -n) or give fewer "
+						      "--threads"
+						    : "");
+	err = socket_options__send(fd, load, f);
+	if (!err)
+		err = connect_within(fd, l);
+	if (!err && fcntl(fd, F_SETFL, 0))
+		err = -errno;
+	if (!err)
+		return fd;
+	close(fd);
+	return failure__set(f, STATUS_FAILED, err, "cannot connect to the receiver's port %u: %s",
+			    l->port, strerror(-err));
+}

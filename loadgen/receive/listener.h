@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Where the receiver listens: an address, a port, perhaps in a named namespace. */
+#ifndef SENDPATH_LISTENER_H
+#define SENDPATH_LISTENER_H
+
+#include <sys/socket.h>
+
+#include "loadgen/system/failure.h"
+
+struct load;
+
+struct listener {
+	int fd;
+	struct sockaddr_storage address; /* with the port that it got */
+	socklen_t length;
+	unsigned int port;
+};
+
+/* Must be called before there are threads: it may visit another namespace. */
+int listener__open(struct listener *l, const struct load *load, struct failure *f);
+void listener__close(struct listener *l);
+
+/* A new connection to it, with the load's socket options, from the caller's namespace: the socket,
+ * or -errno. */
+int listener__connect(const struct listener *l, const struct load *load, struct failure *f);
+
+/* The port in an IPv4 or IPv6 socket address. */
+unsigned int listener__port_of(const struct sockaddr_storage *address);
+
+#endif

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <errno.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "loadgen/data/dataset.h"
+#include "loadgen/load.h"
+#include "loadgen/receive/listener.h"
+#include "loadgen/receive/peer.h"
+#include "loadgen/system/safe.h"
+#include "loadgen/system/units.h"
+
+#define HELLO_TIMEOUT_MS 5000
+
+int peer__split(const char *peer, char *host, size_t room, char port[8])
+{
+	const char *colon = strrchr(peer, ':');
+	size_t length = colon ? (size_t)(colon - peer) : 0;
+	unsigned long long number;
+
+	if (!length || units__count(colon + 1, &number) || !number || number > 65535)
+		return -EINVAL;
+	if (peer[0] == '[') {
+		if (length < 3 || peer[length - 1] != ']')
+			return -EINVAL;
+		peer++;
+		length -= 2;
+	} else if (memchr(peer, ':', length)) {
+		return -EINVAL; /* of an IPv6 address without brackets, which is the port? */
+	}
+	if (length >= room)
+		return -EINVAL;
+	memcpy(host, peer, length);
+	host[length] = '\0';
+	snprintf(port, 8, "%llu", number);
+	return 0;
+}
+
+static int resolve(struct listener *l, const struct load *load, struct failure *f)
+{
+	struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found;
+	char host[256], port[8];
+	int err = peer__split(load->peer, host, sizeof(host), port);
+
+	if (!err)
+		err = getaddrinfo(host, port, &hints, &found);
+	if (err)
+		return failure__set(f, STATUS_FAILED, -EINVAL, "--peer %s: %s", load->peer,
+				    err == -EINVAL ? "give HOST:PORT" : gai_strerror(err));
+	memcpy(&l->address, found->ai_addr, found->ai_addrlen);
+	l->length = found->ai_addrlen;
+	l->port = listener__port_of(&l->address);
+	freeaddrinfo(found);
+	return 0;
+}
+
+static int refused(const struct load *load, const struct wire_hello *h, int err, struct failure *f)
+{
+	char text[WIRE_TEXT];
+
+	if (err == -ETIMEDOUT)
+		return failure__set(f, STATUS_FAILED, err,
+				    "--peer %s: it does not answer: is it loadgen serve?",
+				    load->peer);
+	if (err == -EPIPE)
+		return failure__set(f, STATUS_FAILED, err,
+				    "--peer %s: it closed the connection: is it loadgen serve?",
+				    load->peer);
+	if (err == -EBADMSG)
+		return failure__set(f, STATUS_FAILED, err,
+				    "--peer %s: what answers there is not loadgen serve",
+				    load->peer);
+	if (err == -EPROTO)
+		return failure__set(
+			f, STATUS_FAILED, err,
+			"--peer %s: it speaks version %u, we speak %u: install the same "
+			"version on both machines",
+			load->peer, h->version, WIRE_VERSION);
+	if (err)
+		return failure__set(f, STATUS_FAILED, err, "--peer %s: %s", load->peer,
+				    strerror(-err));
+	return failure__set(f, STATUS_FAILED, -ECONNREFUSED, "--peer %s: it refuses: %s",
+			    load->peer, safe__copy(text, h->text, sizeof(text)));
+}
+
+/* Says hello and hears the answer. */
+static int greet(int fd, struct wire_hello *h, const struct load *load, struct failure *f)
+{
+	int err;
+
+	h->version = WIRE_VERSION;
+	err = wire__send_hello(fd, h);
+	if (!err)
+		err = wire__read_hello(fd, h, HELLO_TIMEOUT_MS);
+	return err || h->kind != WIRE_ACCEPTED ? refused(load, h, err, f) : 0;
+}
+
+int peer__open(struct peer *p, struct listener *l, const struct load *load, struct failure *f)
+{
+	struct picker picker = dataset__picker(load);
+	struct wire_hello h = {
+		.kind = WIRE_CONTROL,
+		.slot = load->threads,
+		.message_bytes = load->message_bytes,
+		.flags = (load->verify ? WIRE_VERIFY : 0) | (picker.random ? WIRE_RANDOM : 0) |
+			 (load__rcvlowat(load) > 1 ? WIRE_MARKS : 0),
+		.fields = picker.fields,
+		.picked_from = picker.count,
+		.seed = picker.seed,
+	};
+	struct load plain = *load; /* what is set on sockets is for the messages' */
+	struct failure why = {0};
+	int err;
+
+	plain.socket = (struct socket_options){0};
+	*l = (struct listener){.fd = -1};
+	err = resolve(l, load, f);
+	if (err)
+		return err;
+	l->fd = listener__connect(l, &plain, &why);
+	if (l->fd < 0)
+		return failure__set(f, STATUS_FAILED, l->fd,
+				    "--peer %s: cannot connect: %s: does loadgen serve run there?",
+				    load->peer, strerror(-l->fd));
+	err = greet(l->fd, &h, load, f);
+	if (err) {
+		listener__close(l);
+		return err;
+	}
+	p->session = h.session;
+	safe__copy(p->machine, h.text, sizeof(p->machine));
+	return 0;
+}
+
+int peer__introduce(const struct peer *p, int fd, unsigned int slot, uint32_t connection,
+		    const struct load *load, struct failure *f)
+{
+	struct wire_hello h = {
+		.kind = WIRE_DATA,
+		.session = p->session,
+		.slot = slot,
+		.connection = connection,
+	};
+
+	return greet(fd, &h, load, f);
+}

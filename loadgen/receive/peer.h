@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* A receiver on another machine, as the sender sees it (wire.h). */
+#ifndef SENDPATH_PEER_H
+#define SENDPATH_PEER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "loadgen/receive/wire.h"
+#include "loadgen/system/failure.h"
+
+struct listener;
+struct load;
+struct receiver_process;
+
+/* "HOST:PORT" or "[HOST]:PORT", into both. 0, or -EINVAL. Pure. */
+int peer__split(const char *peer, char *host, size_t room, char port[8]);
+
+struct peer {
+	uint32_t session;
+	char machine[WIRE_TEXT]; /* as it calls itself */
+};
+
+/*
+ * Connects to load->peer and agrees on the load. l then has the address to connect to,
+ * and for fd the conversation, which is to be handed to receiver__start().
+ */
+int peer__open(struct peer *p, struct listener *l, const struct load *load, struct failure *f);
+
+/* Says which connection of which session fd is. */
+int peer__introduce(const struct peer *p, int fd, unsigned int slot, uint32_t connection,
+		    const struct load *load, struct failure *f);
+
+/*
+ * In the receiving process's place: keeps the slots as the peer reports them, until the
+ * other end of the channel closes. Returns on failure, with words.
+ */
+void peer_agent__serve(const struct receiver_process *p, const char *name, struct failure *f);
+
+#endif

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Stands where the receiving process stands on one machine: is asked the same over the
+ * channel, passes it on to the peer, and publishes in the slots what the peer reports.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "loadgen/receive/peer.h"
+#include "loadgen/receive/receiver_process.h"
+
+#define REPLY_TIMEOUT_MS 5000
+#define LOOK_MS		 500 /* how often is asked how far connections are that are waited for */
+
+struct agent {
+	const struct receiver_process *p;
+	int control; /* to the peer */
+	uint32_t number;
+	const char *name;
+	struct failure *f;
+};
+
+static int lost(struct agent *a, int err)
+{
+	return failure__set(a->f, STATUS_FAILED, err, "the peer %s %s", a->name,
+			    err == -ETIMEDOUT ? "does not answer any more"
+			    : err == -EPIPE   ? "is gone"
+					      : strerror(-err));
+}
+
+/* A state of a slot comes when asked for, or when what was expected has come. */
+static void publish(struct agent *a, const struct wire_message *m)
+{
+	const uint64_t *v = m->values;
+	struct slot *s;
+
+	if (m->type != WIRE_STATE && m->type != WIRE_EXPECT)
+		return;
+	if (m->slot >= a->p->slot_count)
+		return;
+	s = &a->p->slots[m->slot];
+	s->verified.checked = v[STATE_CHECKED];
+	s->verified.bad = v[STATE_BAD];
+	s->verified.first = (struct pattern_mismatch){
+		.message = v[STATE_MESSAGE],
+		.offset = v[STATE_OFFSET],
+		.expected = (uint8_t)(v[STATE_BYTES] >> 8),
+		.got = (uint8_t)v[STATE_BYTES],
+	};
+	slot__publish(s, v[STATE_RECEIVED]);
+	if (v[STATE_ENDED])
+		slot__end(s);
+}
+
+static int take(struct agent *a, struct wire_message *m)
+{
+	int err = wire__read(a->control, m, REPLY_TIMEOUT_MS);
+
+	if (err)
+		return lost(a, err);
+	publish(a, m);
+	return 0;
+}
+
+static int tell(struct agent *a, struct wire_message *m)
+{
+	int err;
+
+	m->number = ++a->number;
+	err = wire__send(a->control, m);
+	return err ? lost(a, err) : 0;
+}
+
+/* Asks, and waits for the reply; others may come before it. */
+static int ask(struct agent *a, struct wire_message *m)
+{
+	uint32_t number;
+	int err = tell(a, m);
+
+	number = m->number;
+	do
+		err = err ? err : take(a, m);
+	while (!err && m->number != number);
+	return err;
+}
+
+static int pass_on(struct agent *a, const struct receiver_request *q, struct receiver_reply *r)
+{
+	struct wire_message m = {.slot = q->slot};
+	int err = 0;
+
+	switch (q->type) {
+	case RECEIVER_ADOPT:
+		a->p->slots[q->slot].verified.connection = q->port;
+		return 0;
+	case RECEIVER_EXPECT:
+		m.type = WIRE_EXPECT;
+		m.values[0] = q->bytes;
+		return tell(a, &m);
+	case RECEIVER_MARK:
+		m.type = WIRE_MARK;
+		m.values[0] = (uint64_t)q->mark;
+		err = ask(a, &m);
+		r->err = m.err;
+		return err;
+	default:
+		m.type = WIRE_CPU_TIME;
+		err = ask(a, &m);
+		r->err = m.err;
+		r->time.user_s = (double)m.values[0] / 1e6;
+		r->time.system_s = (double)m.values[1] / 1e6;
+		return err;
+	}
+}
+
+/* 1: the sender's end closed. */
+static int hear_sender(struct agent *a)
+{
+	struct receiver_request q;
+	struct receiver_reply r = {0};
+	ssize_t n = read(a->p->channel, &q, sizeof(q));
+	int err;
+
+	if (n < 0 && errno == EINTR)
+		return 0;
+	if (n != sizeof(q))
+		return 1;
+	r.number = q.number;
+	err = pass_on(a, &q, &r);
+	if (err)
+		return err;
+	return write(a->p->channel, &r, sizeof(r)) == sizeof(r) ? 0 : 1;
+}
+
+/* Whoever waits for a slow connection wants to see that it moves. */
+static int look(struct agent *a)
+{
+	struct wire_message m = {.type = WIRE_STATE};
+	int err = 0;
+
+	for (m.slot = 0; m.slot < a->p->slot_count && !err; m.slot++)
+		if (atomic_load(&a->p->slots[m.slot].wanted))
+			err = tell(a, &m);
+	return err;
+}
+
+void peer_agent__serve(const struct receiver_process *p, const char *name, struct failure *f)
+{
+	struct agent a = {.p = p, .control = p->listener, .name = name, .f = f};
+	struct pollfd events[] = {{.fd = p->channel, .events = POLLIN},
+				  {.fd = a.control, .events = POLLIN}};
+	struct wire_message m;
+	int err = 0;
+
+	while (!err) {
+		int n = poll(events, 2, LOOK_MS);
+
+		if (n < 0 && errno != EINTR)
+			err = lost(&a, -errno);
+		else if (!n)
+			err = look(&a);
+		if (n > 0 && events[1].revents)
+			err = take(&a, &m);
+		if (n > 0 && !err && events[0].revents)
+			err = hear_sender(&a);
+	}
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What a sender and a receiver on another machine (loadgen serve) say to each other,
+ * over TCP to one port of the receiver. Every connection begins with a hello and its
+ * answer; all numbers are big-endian.
+ *
+ *   sender                           receiver
+ *   hello CONTROL {the load}    ->
+ *                               <-   hello ACCEPTED {session}, or REFUSED {why}
+ *   messages, numbered          ->   their replies; at the end of file the session ends
+ *
+ *   hello DATA {session, slot}  ->
+ *                               <-   hello ACCEPTED; from then on the sender's bytes
+ *
+ * A receiver that hears something else closes the connection; of a hello of another
+ * version it says so first.
+ */
+#ifndef SENDPATH_WIRE_H
+#define SENDPATH_WIRE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define WIRE_VERSION 3
+#define WIRE_TEXT    96
+
+enum wire_kind { WIRE_CONTROL = 1, WIRE_DATA, WIRE_ACCEPTED, WIRE_REFUSED };
+
+#define WIRE_VERIFY (1u << 0)
+#define WIRE_RANDOM (1u << 1) /* of a picker */
+#define WIRE_MARKS  (1u << 2) /* MARK may come */
+
+struct wire_hello {
+	uint16_t version; /* of a hello to be sent: WIRE_VERSION */
+	uint16_t kind;
+	uint32_t session;	/* DATA, ACCEPTED */
+	uint32_t slot;		/* DATA; CONTROL: how many connections there will be */
+	uint32_t connection;	/* DATA: its identity */
+	uint64_t message_bytes; /* CONTROL */
+	uint32_t flags;		/* CONTROL */
+	uint32_t fields;	/* CONTROL, as are the next two: of a picker (picker.h) */
+	uint64_t picked_from;
+	uint64_t seed;
+	char text[WIRE_TEXT]; /* REFUSED: why; ACCEPTED: the receiver's machine */
+};
+#define WIRE_HELLO_BYTES (4 + 2 + 2 + 4 * 3 + 8 + 4 + 4 + 8 * 2 + WIRE_TEXT)
+
+/* EXPECT is answered once so much was received; each answer has the slot's state. */
+enum wire_type { WIRE_MARK = 1, WIRE_CPU_TIME, WIRE_EXPECT, WIRE_STATE };
+
+#define WIRE_VALUES 8
+struct wire_message {
+	uint32_t type;
+	uint32_t number; /* a reply has that of its request */
+	uint32_t slot;
+	int32_t err; /* of a reply: 0 or a negative errno */
+	uint64_t values[WIRE_VALUES];
+};
+#define WIRE_MESSAGE_BYTES (4 * 4 + 8 * WIRE_VALUES)
+
+/* The values of a slot's state, in the order of the message. */
+enum {
+	STATE_RECEIVED,
+	STATE_ENDED,
+	STATE_CHECKED,
+	STATE_BAD,
+	STATE_MESSAGE,
+	STATE_OFFSET,
+	STATE_BYTES
+};
+
+void wire__put_hello(unsigned char bytes[WIRE_HELLO_BYTES], const struct wire_hello *h);
+/* -EBADMSG: not a hello of ours at all; -EPROTO: of another version, which is in h. */
+int wire__get_hello(const unsigned char bytes[WIRE_HELLO_BYTES], struct wire_hello *h);
+
+/* The same over a socket. -ETIMEDOUT when it stays silent, -EPIPE when it is closed. */
+int wire__send_hello(int fd, const struct wire_hello *h);
+int wire__read_hello(int fd, struct wire_hello *h, int timeout_ms);
+int wire__send(int fd, const struct wire_message *m);
+int wire__read(int fd, struct wire_message *m, int timeout_ms);
+
+#endif

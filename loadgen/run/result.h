@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What a run measured, as plain data; and as the app block of a run record. */
+#ifndef SENDPATH_RESULT_H
+#define SENDPATH_RESULT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "loadgen/data/pattern.h"
+#include "loadgen/receive/receiver.h"
+#include "loadgen/send/sender.h"
+#include "loadgen/send/tcp_state.h"
+#include "loadgen/serving/client.h"
+#include "loadgen/system/cpus.h"
+#include "loadgen/system/netstat.h"
+
+struct load;
+struct json_object;
+
+struct result {
+	const struct load *load;
+	bool zerocopy; /* the variant asks for it */
+	struct sent sent;
+	struct hist requests; /* where each message was asked for */
+	uint64_t received;
+	double elapsed_s; /* from the start until the receiver had everything */
+	struct cpu_time sender;
+	struct cpu_time receiver;
+	bool sender_known, receiver_known; /* they lived to tell */
+	uint64_t checked;		   /* --verify */
+	uint64_t bad;
+	unsigned int bad_connection;
+	struct pattern_mismatch first_bad;
+	struct visits visits; /* of many connections, instead of sent */
+	struct netstat netstat_before, netstat_after;
+	struct tcp_sockets sockets; /* those that sent, when the window closed */
+	struct cpus cpus;
+	unsigned int port;
+	char peer[96]; /* the receiver's machine, in its own words; empty: this one */
+	struct failure failure;
+};
+
+/* The time of a message, as its workload counts it, and what that spans. */
+const struct hist *result__latency(const struct result *r, const char **span);
+
+/* Payload bits received per second of the window. */
+double result__throughput(const struct result *r);
+
+/* NULL when out of memory. */
+struct json_object *result__json(const struct result *r);
+
+/* Connections answered per second of the window. */
+double result__answers_per_s(const struct result *r);
+
+/* The short summary for people, on stdout. */
+void result__print(const struct result *r);
+
+#endif

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <argp.h>
+#include <errno.h>
+#include <netdb.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "loadgen/options/options.h"
+#include "loadgen/receive/listener.h"
+#include "loadgen/receive/sessions.h"
+#include "loadgen/run/serve.h"
+#include "loadgen/system/one_line.h"
+#include "loadgen/system/posix.h"
+
+static const struct argp_option options[] = {
+	{"address", LOAD_ADDRESS, "ADDR", 0, "listen on it (default 127.0.0.1; 0.0.0.0: any)", 0},
+	{"port", LOAD_PORT, "N", 0, "and on this port (default 0, any free one)", 0},
+	{0},
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	char why[256];
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		one_line__errors(state);
+		return 0;
+	case LOAD_ADDRESS:
+	case LOAD_PORT:
+		if (!load_options__set(state->input, key, arg, why, sizeof(why)))
+			return 0;
+		argp_failure(state, STATUS_USAGE, 0, "%s", why);
+		return EINVAL;
+	case ARGP_KEY_ARG:
+		argp_failure(state, STATUS_USAGE, 0, "serve %s: not an option", arg);
+		return EINVAL;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp serve_argp = {
+	.options = options,
+	.parser = parse,
+	.doc = "Receive what loadgen or analyze sends with --peer, one sender at a time, until "
+	       "interrupted. Whoever reaches the port can use it: listen where you trust all.",
+};
+
+struct guest {
+	struct sessions *sessions;
+	int fd;
+	char from[NI_MAXHOST + NI_MAXSERV + 4];
+};
+
+static void *host_guest(void *arg)
+{
+	struct guest *g = arg;
+
+	sessions__take(g->sessions, g->fd, g->from);
+	free(g);
+	return NULL;
+}
+
+static void name_guest(struct guest *g, const struct sockaddr_storage *a, socklen_t length)
+{
+	char host[NI_MAXHOST] = "?", port[NI_MAXSERV] = "?";
+
+	getnameinfo((const struct sockaddr *)a, length, host, sizeof(host), port, sizeof(port),
+		    NI_NUMERICHOST | NI_NUMERICSERV);
+	snprintf(g->from, sizeof(g->from), strchr(host, ':') ? "[%s]:%s" : "%s:%s", host, port);
+}
+
+/* A thread for each, because one that says nothing must not keep others waiting. */
+static void let_in(int listener, struct sessions *sessions)
+{
+	struct sockaddr_storage address;
+	socklen_t length = sizeof(address);
+	struct guest *g = calloc(1, sizeof(*g));
+	pthread_t thread;
+
+	if (!g)
+		return;
+	g->sessions = sessions;
+	g->fd = accept4(listener, (struct sockaddr *)&address, &length, SOCK_CLOEXEC);
+	if (g->fd < 0) {
+		if (errno != EINTR && errno != ECONNABORTED)
+			fprintf(stderr, "loadgen: cannot take a connection: %m\n");
+		free(g);
+		return;
+	}
+	name_guest(g, &address, length);
+	if (!pthread_create(&thread, NULL, host_guest, g)) {
+		pthread_detach(thread);
+		return;
+	}
+	fprintf(stderr, "loadgen: no thread for %s\n", g->from);
+	close(g->fd);
+	free(g);
+}
+
+/* The signal that ended it. */
+static int serve(int listener, int signals, struct sessions *sessions)
+{
+	struct pollfd events[] = {{.fd = listener, .events = POLLIN},
+				  {.fd = signals, .events = POLLIN}};
+	struct signalfd_siginfo info;
+
+	for (;;) {
+		if (poll(events, 2, -1) < 0)
+			continue; /* interrupted */
+		if (events[1].revents && read(signals, &info, sizeof(info)) == sizeof(info))
+			return (int)info.ssi_signo;
+		if (events[0].revents)
+			let_in(listener, sessions);
+	}
+}
+
+int serve__main(int argc, char **argv)
+{
+	struct load_options o;
+	struct listener l;
+	struct failure f = {0};
+	struct sessions *sessions;
+	sigset_t stops;
+	int signals, sig;
+
+	load_options__init(&o);
+	argp_err_exit_status = STATUS_USAGE;
+	if (argp_parse(&serve_argp, argc, argv, 0, NULL, &o))
+		return STATUS_USAGE;
+	signal(SIGPIPE, SIG_IGN);
+	sigemptyset(&stops);
+	sigaddset(&stops, SIGINT);
+	sigaddset(&stops, SIGTERM);
+	sigprocmask(SIG_BLOCK, &stops, NULL); /* threads inherit it */
+	signals = signalfd(-1, &stops, SFD_CLOEXEC);
+	if (listener__open(&l, &o.load, &f)) {
+		fprintf(stderr, "loadgen: %s\n", f.text);
+		return f.status;
+	}
+	sessions = sessions__create();
+	if (signals < 0 || !sessions) {
+		fprintf(stderr, "loadgen: cannot serve: %m\n");
+		return STATUS_FAILED;
+	}
+	printf(strchr(o.load.address, ':') ? "listening on [%s]:%u\n" : "listening on %s:%u\n",
+	       o.load.address, l.port);
+	fflush(stdout);
+	sig = serve(l.fd, signals, sessions);
+	listener__close(&l);
+	sigprocmask(SIG_UNBLOCK, &stops, NULL);
+	posix__die_by(sig);
+	return STATUS_OK;
+}

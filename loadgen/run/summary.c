@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <stdio.h>
+#include <string.h>
+
+#include "loadgen/load.h"
+#include "loadgen/run/result_parts.h"
+#include "loadgen/system/hist_stats.h"
+#include "loadgen/system/units.h"
+
+typedef char text[UNITS_TEXT_MAX];
+
+static void print_latency(const struct hist *h, const char *span)
+{
+	text p50, p99, p999, max;
+
+	if (!h->count)
+		return;
+	printf("latency     p50 %s   p99 %s   p99.9 %s   max %s   %s\n",
+	       units__time_text((double)hist__percentile(h, 500), p50),
+	       units__time_text((double)hist__percentile(h, 990), p99),
+	       units__time_text((double)hist__percentile(h, 999), p999),
+	       units__time_text((double)h->max, max),
+	       strcmp(span, "request..answer") ? "a message" : "from the request");
+}
+
+static void print_errors(const struct sent *s)
+{
+	text count;
+
+	for (int i = 0; i < ERRNO_LIMIT; i++)
+		if (s->errors[i])
+			printf("errors      %s sends: %s\n", units__count_text(s->errors[i], count),
+			       i ? strerror(i) : "unknown");
+}
+
+static void print_rate(const struct result *r)
+{
+	text due, unsent;
+
+	if (r->load->rate)
+		printf("rate        %s messages were due, %s of them were not begun; latency "
+		       "counts from when due\n",
+		       units__count_text(r->sent.due, due),
+		       units__count_text(r->sent.due - r->sent.messages, unsent));
+}
+
+static void print_zerocopy(const struct result *r)
+{
+	const struct zerocopy_counts *z = &r->sent.zerocopy;
+	text requests, completions, copied, enobufs;
+
+	if (!r->zerocopy)
+		return;
+	if (z->copied_unknown) {
+		printf("zero-copy   %s asked, %s completed, this kernel does not say how many of "
+		       "them were copied, %s refused (ENOBUFS)\n",
+		       units__count_text(z->requests, requests),
+		       units__count_text(z->completions, completions),
+		       units__count_text(z->enobufs, enobufs));
+		return;
+	}
+	printf("zero-copy   %s asked, %s completed, %s copied (%.1f %%), %s refused (ENOBUFS)\n",
+	       units__count_text(z->requests, requests),
+	       units__count_text(z->completions, completions), units__count_text(z->copied, copied),
+	       z->completions ? 100.0 * (double)z->copied / (double)z->completions : 0.0,
+	       units__count_text(z->enobufs, enobufs));
+}
+
+void result__print_cpu(const struct result *r, const char *sender, const char *receiver)
+{
+	if (!r->sender_known)
+		return;
+	printf("cpu         %s %.2f s user + %.2f s system", sender, r->sender.user_s,
+	       r->sender.system_s);
+	if (r->receiver_known)
+		printf(", %s %.2f + %.2f", receiver, r->receiver.user_s, r->receiver.system_s);
+	printf("\n");
+}
+
+void result__print(const struct result *r)
+{
+	const struct load *l = r->load;
+	text size, messages, calls, bytes, received;
+	const struct hist *latency;
+	const char *span;
+
+	if (l->workload == WORKLOAD_PROCINFO) {
+		result__print_serving(r);
+		return;
+	}
+	printf("%s: %s in %u field%s, %u thread%s, %.2f s\n", l->variant,
+	       units__size_text(l->message_bytes, size), l->fields, l->fields == 1 ? "" : "s",
+	       l->threads, l->threads == 1 ? "" : "s", r->elapsed_s);
+	printf("throughput  %.2f Gbit/s\n", result__throughput(r) / 1e9);
+	latency = result__latency(r, &span);
+	print_latency(latency, span);
+	printf("sent        %s messages, %s send calls, %s bytes (%s received)\n",
+	       units__count_text(r->sent.messages, messages),
+	       units__count_text(r->sent.calls, calls), units__count_text(r->sent.bytes, bytes),
+	       units__count_text(r->received, received));
+	print_rate(r);
+	print_errors(&r->sent);
+	print_zerocopy(r);
+	result__print_cpu(r, "sender", "receiver");
+	if (l->verify)
+		printf("verified    %s bytes, %s of them wrong%s\n",
+		       units__count_text(r->checked, bytes), units__count_text(r->bad, received),
+		       l->reuse_early && !r->bad ? ": reused early, but all were copied by then"
+						 : "");
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <string.h>
+
+#include "loadgen/load.h"
+#include "loadgen/run/worker.h"
+#include "loadgen/send/send_ops.h"
+
+/*
+ * A small last segment may be held back until older data are acknowledged, which
+ * a receiver may delay: setting the option pushes it out. Nothing is sent with
+ * it set, so that the phases run as the socket came.
+ */
+static void push_tail(int fd, bool stays)
+{
+	for (int on = 1; on >= stays; on--)
+		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+}
+
+/* If the receiver cannot hear, waiting for it will tell. */
+static void set_mark(struct worker *w, int bytes)
+{
+	if (load__rcvlowat(w->load) > 1)
+		receiver__mark(w->receiver, w->index, bytes);
+}
+
+/* Returns when the receiver has everything and no send is in flight. */
+static int drain(struct worker *w)
+{
+	struct sender *s = &w->sender;
+	uint64_t total = w->sent_before + s->sent.bytes;
+	int err = 0;
+
+	if (!(w->ops->flags & SEND_NOTHING)) {
+		push_tail(s->fd, w->load->socket.nodelay);
+		set_mark(w, 1);
+		if (w->load->peer)
+			receiver__expect(w->receiver, w->index, total);
+		err = slot__await(w->slot, total);
+	}
+	w->end_ns = now_ns();
+	set_mark(w, load__rcvlowat(w->load));
+	atomic_fetch_add(w->delivered, 1);
+	if (err)
+		failure__set(&s->failure, STATUS_FAILED, err,
+			     "the receiver took only %llu of %llu bytes of a connection",
+			     (unsigned long long)atomic_load(&w->slot->received),
+			     (unsigned long long)total);
+	if (w->ops->settle) {
+		int settled = w->ops->settle(s);
+
+		err = err ? err : settled;
+	}
+	return err;
+}
+
+static int send_messages(struct worker *w, int (*run)(struct sender *s))
+{
+	return w->load->workload == WORKLOAD_REQUEST
+		       ? requests__answer(&w->sender, &w->requests, run)
+		       : run(&w->sender);
+}
+
+void worker__phase(struct worker *w)
+{
+	const struct send_ops *ops = w->ops;
+	struct sender *s = &w->sender;
+	int err;
+
+	w->sent_before += s->sent.bytes;
+	w->received_before = atomic_load(&w->slot->received);
+	memset(&s->sent, 0, sizeof(s->sent));
+	atomic_store(&w->slot->begin_ns, now_ns());
+	if (!s->failure.status) {
+		err = s->rate ? ops->run_paced(s) : send_messages(w, ops->runs[s->mode]);
+		if (err)
+			failure__set(&s->failure, STATUS_FAILED, err, "sending failed: %s",
+				     strerror(-err));
+	}
+	drain(w);
+}
+
+int worker__setup(struct worker *w)
+{
+	int err = w->ops->setup(&w->sender, w->load);
+
+	if (!err && w->load->workload == WORKLOAD_REQUEST)
+		err = requests__setup(&w->sender);
+	if (err)
+		failure__set(&w->sender.failure, STATUS_FAILED, err, "cannot set %s up: %s",
+			     w->ops->name, strerror(-err));
+	return err;
+}
+
+void worker__teardown(struct worker *w)
+{
+	w->ops->teardown(&w->sender);
+}
+
+static enum send_mode mode(const struct load *load)
+{
+	if (load->working_set)
+		return SEND_PICKED;
+	return load->verify || load->reuse_early ? SEND_REFILL : SEND_AS_IS;
+}
+
+void worker__init(struct worker *w, int fd, const struct dataset *dataset)
+{
+	w->sender.slot = w->slot;
+	w->sender.fd = fd;
+	w->sender.connection = w->slot->verified.connection;
+	w->sender.dataset = dataset;
+	w->sender.mode = mode(w->load);
+	w->sender.rate = w->load->rate;
+	w->sender.flags = w->load->socket.more ? MSG_MORE : 0;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The loop of every variant, compiled into each: send_one and mode are constants
+ * there, so the loop asks no options and calls nothing indirectly. At a fixed rate
+ * there is time to ask.
+ */
+#ifndef SENDPATH_SEND_LOOP_H
+#define SENDPATH_SEND_LOOP_H
+
+#include "loadgen/send/pace.h"
+#include "loadgen/send/sender.h"
+
+typedef int (*send_one_fn)(struct sender *s, enum send_mode mode);
+
+static always_inline void count_message(struct sender *s, uint64_t ns)
+{
+	hist_add(&s->sent.latency, ns);
+	s->number++;
+	s->sent.messages++;
+	s->remaining--;
+}
+
+/* One clock read a message: the end of one is the start of the next. */
+static always_inline int send_loop(struct sender *s, send_one_fn send_one, enum send_mode mode)
+{
+	uint64_t start = now_ns();
+
+	while (s->remaining &&
+	       start < atomic_load_explicit(&s->deadline_ns, memory_order_relaxed)) {
+		int err = send_one(s, mode);
+		uint64_t end;
+
+		if (err)
+			return err;
+		end = now_ns();
+		count_message(s, end - start);
+		start = end;
+	}
+	return 0;
+}
+
+/* Latency counts from when a message was due, so that a stall delays all that wait in it. */
+static always_inline int send_loop_paced(struct sender *s, send_one_fn send_one)
+{
+	struct pace pace;
+	int err = 0;
+
+	pace__begin(&pace, s->rate);
+	while (!err && s->remaining && pace__await(&pace, &s->deadline_ns)) {
+		err = send_one(s, s->mode);
+		if (!err)
+			count_message(s, now_ns() - pace.due_ns);
+	}
+	s->sent.due = pace__end(&pace, s->remaining);
+	return err;
+}
+
+/* The functions that run a variant, for its ops table: SEND_RUNS(send_one); ... = run_paced. */
+#define SEND_RUNS(send_one)                                         \
+	static int run_as_is(struct sender *s)                      \
+	{                                                           \
+		return send_loop(s, send_one, SEND_AS_IS);          \
+	}                                                           \
+	static int run_refill(struct sender *s)                     \
+	{                                                           \
+		return send_loop(s, send_one, SEND_REFILL);         \
+	}                                                           \
+	static int run_picked(struct sender *s)                     \
+	{                                                           \
+		return send_loop(s, send_one, SEND_PICKED);         \
+	}                                                           \
+	static int run_paced(struct sender *s)                      \
+	{                                                           \
+		return send_loop_paced(s, send_one);                \
+	}                                                           \
+	static int (*const runs[SEND_MODES])(struct sender * s) = { \
+		[SEND_AS_IS] = run_as_is,                           \
+		[SEND_REFILL] = run_refill,                         \
+		[SEND_PICKED] = run_picked,                         \
+	}
+
+#endif

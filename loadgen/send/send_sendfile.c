@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The kernel sends the pages of a file, in memory or in a folder of choice. A
+ * message lies there in one piece, as what a file server sends does.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/sendfile.h>
+
+#include "loadgen/load.h"
+#include "loadgen/send/lent.h"
+#include "loadgen/send/send_loop.h"
+#include "loadgen/send/send_ops.h"
+
+static int setup(struct sender *s, const struct load *load)
+{
+	struct lent *l = malloc(sizeof(*l));
+	int err = l ? lent__create(l, s, load) : -ENOMEM;
+
+	if (err)
+		free(l);
+	else
+		s->state = l;
+	return err;
+}
+
+static void teardown(struct sender *s)
+{
+	lent__destroy(s->state);
+	free(s->state);
+}
+
+static always_inline int send_one(struct sender *s, enum send_mode mode)
+{
+	struct lent *l = s->state;
+	struct message *m = pool__next(&l->pool);
+	const struct memory *file = pool__memory(&l->pool, s);
+	size_t left = m->bytes;
+	int err = lent__await(l, s);
+	off_t at;
+
+	if (err)
+		return err;
+	prepare(s, m, mode);
+	at = (char *)m->fields[0].iov_base - file->base;
+	while (left) {
+		ssize_t n = sender__account(s, sendfile(s->fd, file->fd, &at, left));
+
+		if (n == -EINTR)
+			continue;
+		if (n < 0)
+			return (int)n;
+		left -= (size_t)n;
+	}
+	lent__sent(l);
+	return 0;
+}
+
+SEND_RUNS(send_one);
+
+const struct send_ops send_sendfile = {
+	.name = "sendfile",
+	.summary = "sendfile() of the message from a file: its pages, without a copy",
+	.flags = SEND_SHARES | SEND_LENDS | SEND_FILE | SEND_FLAGLESS,
+	.setup = setup,
+	.teardown = teardown,
+	.runs = runs,
+	.run_paced = run_paced,
+};

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The kernel sends from our memory, which stays untouched until it says that it
+ * is done: a pool of messages takes turns, and what is sent next is one that is
+ * free. The error queue is read when none is, and once for so many bytes: many
+ * completions merge into one notification meanwhile, but what was freed long ago
+ * has left the cache.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "loadgen/load.h"
+#include "loadgen/send/errqueue.h"
+#include "loadgen/send/ledger.h"
+#include "loadgen/send/pool.h"
+#include "loadgen/send/send_loop.h"
+#include "loadgen/send/send_ops.h"
+
+#define SECOND_NS	    1000000000ULL
+#define SETTLE_NS	    (10 * SECOND_NS)
+#define HARVEST_BYTES	    (64u << 10)
+#define REFUSAL_PATIENCE_NS SECOND_NS /* while other threads may hold what is short */
+
+struct zerocopy {
+	struct ledger *ledger;
+	struct pool pool;
+	size_t unread;	  /* bytes sent since the error queue was read */
+	uint32_t depth;	  /* sends in flight at most, where messages do not bound them */
+	bool reuse_early; /* one message is written to before its completion; */
+	uint32_t early;	  /* it is never free */
+};
+
+static void teardown(struct sender *s)
+{
+	struct zerocopy *z = s->state;
+
+	pool__destroy(&z->pool);
+	ledger__destroy(z->ledger);
+	free(z);
+}
+
+static int enable(struct sender *s)
+{
+	int one = 1;
+
+	if (!setsockopt(s->fd, SOL_SOCKET, SO_ZEROCOPY, &one, sizeof(one)))
+		return 0;
+	return failure__set(&s->failure, STATUS_SYSTEM, -errno,
+			    "SO_ZEROCOPY: %m: zero-copy TCP sends need Linux 4.14 or newer");
+}
+
+static int setup(struct sender *s, const struct load *load)
+{
+	struct zerocopy *z;
+	int err;
+
+	err = enable(s);
+	if (err)
+		return err;
+	z = calloc(1, sizeof(*z));
+	if (!z)
+		return -ENOMEM;
+	s->state = z;
+	z->reuse_early = load->reuse_early;
+	z->depth = load->inflight;
+	z->ledger = ledger__create(load->inflight, 0);
+	err = z->ledger ? pool__create(&z->pool, s, load, pool__depth(load)) : -ENOMEM;
+	if (!err && z->reuse_early)
+		z->early = ledger__take(z->ledger);
+	if (err)
+		teardown(s);
+	return err;
+}
+
+static int take(struct sender *s, const struct completion *c)
+{
+	struct zerocopy *z = s->state;
+	uint32_t sends = c->high - c->low + 1;
+	int err = ledger__complete(z->ledger, c->low, c->high);
+
+	if (err)
+		return failure__set(&s->failure, STATUS_FAILED, err,
+				    "the kernel completed zero-copy sends %u to %u, which are not "
+				    "all in flight",
+				    c->low, c->high);
+	s->sent.zerocopy.notifications++;
+	s->sent.zerocopy.completions += sends;
+	if (c->copied)
+		s->sent.zerocopy.copied += sends;
+	return 0;
+}
+
+/* Why poll() returned though nothing completed: the connection's own error. */
+static int connection_error(struct sender *s, short events)
+{
+	socklen_t length = sizeof(int);
+	int err = 0;
+
+	if (atomic_load(&s->abandoned))
+		return -ECANCELED;
+	getsockopt(s->fd, SOL_SOCKET, SO_ERROR, &err, &length);
+	if (err)
+		return -err;
+	if (events & POLLHUP)
+		poll(NULL, 0, 1); /* a dead socket never lets poll wait for the last of them */
+	return 0;
+}
+
+/*
+ * Returns once at least one notification was read. -ETIMEDOUT if none came by
+ * then (0: wait for ever; the coordinator shuts the socket down in need).
+ */
+static int await_one(struct sender *s, uint64_t until_ns)
+{
+	struct pollfd p = {.fd = s->fd}; /* POLLERR comes unasked */
+
+	for (;;) {
+		struct completion c;
+		uint64_t now;
+		int n = errqueue__read(s->fd, &c);
+
+		if (n < 0)
+			return n;
+		if (n)
+			return take(s, &c);
+		now = until_ns ? now_ns() : 0;
+		if (until_ns && now >= until_ns)
+			return -ETIMEDOUT;
+		n = poll(&p, 1, until_ns ? (int)((until_ns - now) / 1000000 + 1) : -1);
+		if (n > 0) {
+			/* It may have come since the read: then this costs one turn. */
+			n = errqueue__read(s->fd, &c);
+			if (n > 0)
+				return take(s, &c);
+			n = n ? n : connection_error(s, p.revents);
+			if (n)
+				return n;
+		}
+	}
+}
+
+/* The kernel refused: something it accounts for is used up, by us or by others. */
+static int relieve(struct sender *s, uint64_t *refused_since)
+{
+	struct zerocopy *z = s->state;
+	uint64_t now = now_ns();
+
+	s->sent.zerocopy.enobufs++;
+	if (ledger__in_flight(z->ledger)) {
+		*refused_since = 0;
+		return await_one(s, 0);
+	}
+	if (!*refused_since)
+		*refused_since = now;
+	if (now - *refused_since >= REFUSAL_PATIENCE_NS)
+		return failure__set(
+			&s->failure, STATUS_SYSTEM, -ENOBUFS,
+			"zero-copy sends are refused (ENOBUFS) with none in flight: raise "
+			"net.core.optmem_max, or the locked-memory limit (ulimit -l) above "
+			"the size of a message");
+	poll(NULL, 0, 1); /* nothing of ours will wake us */
+	return 0;
+}
+
+static int send_message(struct sender *s, struct message *m, uint32_t message)
+{
+	struct zerocopy *z = s->state;
+	struct iovec *iov = m->fields;
+	unsigned int count = m->count;
+	uint64_t refused_since = 0;
+	size_t done = 0;
+
+	for (;;) {
+		ssize_t n = sender__sendmsg(s, iov, count, MSG_ZEROCOPY);
+		int err = 0;
+
+		s->sent.zerocopy.requests++;
+		if (n >= 0) {
+			ledger__sent(z->ledger, message);
+			done += (size_t)n;
+			if (done == m->bytes)
+				return 0;
+			iov = message__rest(m, done, &count);
+			while (!err && !ledger__has_room(z->ledger))
+				err = await_one(s, 0);
+		} else if (n == -ENOBUFS) {
+			err = relieve(s, &refused_since);
+		} else if (n != -EINTR) {
+			err = (int)n;
+		}
+		if (err)
+			return err;
+	}
+}
+
+/* What the error queue has to say by now; what it has not, later. */
+static int harvest(struct sender *s)
+{
+	struct zerocopy *z = s->state;
+	struct completion c;
+	int n = errqueue__read(s->fd, &c);
+
+	z->unread = 0;
+	return n > 0 ? take(s, &c) : n;
+}
+
+/* The message to send next, or LEDGER_NONE before something completed. */
+static uint32_t next(struct zerocopy *z)
+{
+	if (!z->reuse_early)
+		return ledger__has_room(z->ledger) ? ledger__take(z->ledger) : LEDGER_NONE;
+	return ledger__in_flight(z->ledger) < z->depth ? z->early : LEDGER_NONE;
+}
+
+static int choose(struct sender *s, uint32_t *message)
+{
+	struct zerocopy *z = s->state;
+	int err = z->unread >= HARVEST_BYTES ? harvest(s) : 0;
+
+	while (!err && (*message = next(z)) == LEDGER_NONE)
+		err = await_one(s, 0);
+	return err;
+}
+
+static always_inline int send_one(struct sender *s, enum send_mode mode)
+{
+	struct zerocopy *z = s->state;
+	struct message *m;
+	uint32_t message;
+	int err;
+
+	err = choose(s, &message);
+	if (err)
+		return err;
+	m = &z->pool.messages[message];
+	prepare(s, m, mode);
+	err = send_message(s, m, message);
+	z->unread += m->bytes;
+	if (!z->reuse_early)
+		ledger__release(z->ledger, message);
+	return err;
+}
+
+SEND_RUNS(send_one);
+
+static int settle(struct sender *s)
+{
+	struct zerocopy *z = s->state;
+	uint64_t until = now_ns() + SETTLE_NS;
+	int err = 0;
+
+	while (!err && ledger__in_flight(z->ledger))
+		err = await_one(s, until);
+	if (err)
+		return failure__set(&s->failure, STATUS_FAILED, err,
+				    "%u zero-copy completions are missing (%s)",
+				    ledger__in_flight(z->ledger),
+				    err == -ETIMEDOUT ? "after 10 s" : "the connection broke");
+	return 0;
+}
+
+const struct send_ops send_zerocopy = {
+	.name = "zerocopy",
+	.summary = "sendmsg(MSG_ZEROCOPY) of the fields, completions awaited",
+	.flags = SEND_ZEROCOPY | SEND_COURSE | SEND_SHARES,
+	.setup = setup,
+	.teardown = teardown,
+	.runs = runs,
+	.run_paced = run_paced,
+	.settle = settle,
+};

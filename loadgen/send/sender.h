@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * One worker's private state while it sends: no other thread touches it in a
+ * phase, but for the two flags that end one early.
+ */
+#ifndef SENDPATH_SENDER_H
+#define SENDPATH_SENDER_H
+
+#include <linux/types.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#include "bpf/hist.h"
+#include "loadgen/data/message.h"
+#include "loadgen/system/failure.h"
+
+#define ERRNO_LIMIT 256
+
+/* What a loop of sends is made of: constants given to it vanish there. */
+#define always_inline inline __attribute__((always_inline))
+
+/* In sends. requests = completions + enobufs + other refusals + those in flight. */
+struct zerocopy_counts {
+	uint64_t requests;
+	uint64_t completions;
+	uint64_t copied; /* completions that the kernel said were copied */
+	uint64_t enobufs;
+	uint64_t notifications; /* the kernel merges completions: fewer than those */
+	bool copied_unknown;	/* the kernel does not say whether it copied */
+};
+
+/* What a phase counted; starts from zero with each phase. */
+struct sent {
+	uint64_t messages; /* complete ones */
+	uint64_t due;	   /* that should have been begun, at a fixed rate */
+	uint64_t bytes;	   /* that the kernel took */
+	uint64_t calls;	   /* send system calls, failed ones included */
+	struct zerocopy_counts zerocopy;
+	uint64_t errors[ERRNO_LIMIT]; /* failed send calls, by errno */
+	struct hist latency;
+};
+
+struct dataset;
+struct slot;
+
+/* What is done to a message before it is sent. */
+enum send_mode {
+	SEND_AS_IS,
+	SEND_REFILL, /* written anew, so that the receiver can tell messages apart */
+	SEND_PICKED, /* taken from a data set */
+	SEND_MODES,
+};
+
+struct sender {
+	_Alignas(128) _Atomic uint64_t deadline_ns; /* CLOCK_MONOTONIC; 0 ends the phase now */
+	uint64_t remaining;			    /* messages */
+	int fd;
+	uint32_t connection;	       /* its identity: our port */
+	struct slot *slot;	       /* what the receiver took */
+	const struct dataset *dataset; /* for SEND_PICKED */
+	enum send_mode mode;
+	int flags;		/* of every send: MSG_MORE, or 0 */
+	uint64_t rate;		/* messages a second; 0: one after another */
+	uint64_t number;	/* of the next message, since the connection began */
+	void *state;		/* the variant's own */
+	_Atomic bool abandoned; /* the socket was shut down: wait for nothing */
+	struct failure failure;
+	struct sent sent;
+};
+
+/* Adds what one worker counted to what others did. */
+void sent__add(struct sent *sum, const struct sent *one);
+
+static inline uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000ULL + (uint64_t)t.tv_nsec;
+}
+
+/* Counts a send system call by what it returned, errno included: that, or a negative errno. */
+ssize_t sender__account(struct sender *s, ssize_t n);
+
+/* One system call each, counted. Bytes taken, or a negative errno. */
+ssize_t sender__send(struct sender *s, const void *data, size_t length);
+ssize_t sender__write(struct sender *s, const void *data, size_t length);
+ssize_t sender__writev(struct sender *s, struct iovec *iov, unsigned int count);
+ssize_t sender__sendmsg(struct sender *s, struct iovec *iov, unsigned int count, int flags);
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <stdio.h>
+#include <string.h>
+
+#include "loadgen/send/send_ops.h"
+#include "loadgen/send/sender.h"
+
+extern const struct send_ops send_twocopy, send_onecopy, send_zerocopy, send_null, send_write,
+	send_writev, send_sendfile, send_splice, send_uring, send_uring_zc;
+
+/* clang-format off */
+const struct send_ops *const send_variants[] = {
+	&send_twocopy,
+	&send_onecopy,
+	&send_zerocopy,
+	&send_null,
+	&send_write,
+	&send_writev,
+	&send_sendfile,
+	&send_splice,
+	&send_uring,
+	&send_uring_zc,
+};
+/* clang-format on */
+
+const size_t send_variant_count = sizeof(send_variants) / sizeof(send_variants[0]);
+
+const struct send_ops *variants__find(const char *name)
+{
+	for (size_t i = 0; i < send_variant_count; i++)
+		if (!strcmp(send_variants[i]->name, name))
+			return send_variants[i];
+	return NULL;
+}
+
+const char *variants__names(char *text, size_t room)
+{
+	size_t used = 0;
+
+	text[0] = '\0';
+	for (size_t i = 0; i < send_variant_count && used < room; i++)
+		used += (size_t)snprintf(text + used, room - used, "%s%s", i ? ", " : "",
+					 send_variants[i]->name);
+	return text;
+}
+
+int variants__probe(const char *name, const struct load *load, char *why, size_t room)
+{
+	const struct send_ops *ops = variants__find(name);
+	char reason[200] = "";
+	int err = ops->probe ? ops->probe(load, reason, sizeof(reason)) : 0;
+
+	if (err)
+		snprintf(why, room, "--variant %s: %s", name, reason);
+	return err;
+}
+
+static int is_complete(const struct send_ops *v)
+{
+	if (!v->name || !v->name[0] || !v->summary || !v->summary[0])
+		return 0;
+	if (!strcmp(v->name, "all") || !strcmp(v->name, "every") || strchr(v->name, ','))
+		return 0; /* words of the option */
+	if (!v->setup || !v->teardown || !v->runs || !v->run_paced)
+		return 0;
+	for (int i = 0; i < SEND_MODES; i++)
+		if (!v->runs[i])
+			return 0;
+	return !(v->flags & SEND_ZEROCOPY) || v->settle;
+}
+
+const char *variants__first_invalid(void)
+{
+	for (size_t i = 0; i < send_variant_count; i++) {
+		const struct send_ops *v = send_variants[i];
+
+		if (!is_complete(v) || variants__find(v->name) != v)
+			return v->name ? v->name : "?";
+	}
+	return NULL;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <stdio.h>
+#include <string.h>
+
+#include "loadgen/serving/serve_ops.h"
+
+extern const struct serve_ops serve_iterative, serve_threaded, serve_select, serve_epoll;
+
+const struct serve_ops *const serve_models[] = {
+	&serve_iterative,
+	&serve_threaded,
+	&serve_select,
+	&serve_epoll,
+};
+
+const size_t serve_model_count = sizeof(serve_models) / sizeof(serve_models[0]);
+
+const struct serve_ops *models__find(const char *name)
+{
+	for (size_t i = 0; i < serve_model_count; i++)
+		if (!strcmp(serve_models[i]->name, name))
+			return serve_models[i];
+	return NULL;
+}
+
+const char *models__names(char *text, size_t room)
+{
+	size_t used = 0;
+
+	text[0] = '\0';
+	for (size_t i = 0; i < serve_model_count && used < room; i++)
+		used += (size_t)snprintf(text + used, room - used, "%s%s", i ? ", " : "",
+					 serve_models[i]->name);
+	return text;
+}
+
+static int is_complete(const struct serve_ops *m)
+{
+	if (!m->name || !m->name[0] || !m->summary || !m->summary[0] || !m->serve)
+		return 0;
+	if (!strcmp(m->name, "all") || strchr(m->name, ','))
+		return 0; /* words of the option */
+	return !m->most || m->limit;
+}
+
+const char *models__first_invalid(void)
+{
+	for (size_t i = 0; i < serve_model_count; i++) {
+		const struct serve_ops *m = serve_models[i];
+
+		if (!is_complete(m) || models__find(m->name) != m)
+			return m->name ? m->name : "?";
+	}
+	return NULL;
+}

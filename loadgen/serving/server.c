@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What the models share: taking a connection and answering it. */
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "loadgen/receive/listener.h"
+#include "loadgen/send/sender.h"
+#include "loadgen/serving/server.h"
+
+int server__fail(struct server *s, int err, const char *what)
+{
+	return failure__set(&s->shared->failure, STATUS_FAILED, err, "the server cannot %s: %s%s",
+			    what, strerror(-err),
+			    err == -EMFILE || err == -ENFILE
+				    ? "; raise the limit (ulimit -n) or give fewer --connections"
+			    : err == -EAGAIN
+				    ? "; raise the limit of threads (ulimit -u) or give fewer "
+				      "--connections"
+				    : "");
+}
+
+int server__accept(struct server *s, struct exchange *x, int flags)
+{
+	struct sockaddr_storage peer;
+	socklen_t length = sizeof(peer);
+
+	do
+		x->fd = accept4(s->listener, (struct sockaddr *)&peer, &length,
+				flags | SOCK_CLOEXEC);
+	while (x->fd < 0 && (errno == EINTR || errno == ECONNABORTED));
+	if (x->fd < 0)
+		return errno == EAGAIN ? 0 : server__fail(s, -errno, "take a connection");
+	x->port = listener__port_of(&peer);
+	x->length = x->sent = 0;
+	atomic_store(&s->shared->ports[x->port].accepted_ns, now_ns());
+	atomic_fetch_add(&s->shared->accepted, 1);
+	return 1;
+}
+
+static int prepare(struct server *s, struct exchange *x)
+{
+	int n = procinfo__answer(x->text);
+
+	if (n < 0)
+		return server__fail(s, n, "read /proc");
+	x->length = (size_t)n;
+	atomic_store(&s->shared->ports[x->port].ready_ns, now_ns());
+	return 0;
+}
+
+int server__answer(struct server *s, struct exchange *x)
+{
+	int err = x->length ? 0 : prepare(s, x);
+
+	while (!err && x->sent < x->length) {
+		ssize_t n = send(x->fd, x->text + x->sent, x->length - x->sent, MSG_NOSIGNAL);
+
+		if (n >= 0)
+			x->sent += (size_t)n;
+		else if (errno == EAGAIN)
+			return -EAGAIN;
+		else if (errno != EINTR)
+			break;
+	}
+	close(x->fd);
+	atomic_fetch_add(x->sent == x->length ? &s->shared->answered : &s->shared->aborted, 1);
+	return err;
+}

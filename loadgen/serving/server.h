@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The serving process: accepts connections, answers each and closes it, by one of
+ * the models (serve_ops.h). It is forked, so that its time and its counters are
+ * its own, and neither outlives the other, as with the receiver (receiver.h).
+ */
+#ifndef SENDPATH_SERVER_H
+#define SENDPATH_SERVER_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "loadgen/serving/procinfo.h"
+#include "loadgen/system/cpu_time.h"
+#include "loadgen/system/failure.h"
+
+struct cpus;
+struct listener;
+struct load;
+struct serve_ops;
+
+/* When the connection from a port was taken, and its answer ready: CLOCK_MONOTONIC, ns. */
+struct served {
+	_Atomic uint64_t accepted_ns;
+	_Atomic uint64_t ready_ns;
+};
+
+/* What the two processes know of each other's doings, in memory they share. */
+struct server_shared {
+	_Atomic uint64_t accepted;
+	_Atomic uint64_t answered;  /* and closed */
+	_Atomic uint64_t aborted;   /* whose client was gone before it had its answer */
+	struct failure failure;	    /* why the server ended, once it is gone */
+	struct served ports[65536]; /* by the client's port */
+};
+
+/* What a model has to serve with; in the serving process alone. */
+struct server {
+	int listener;
+	const struct serve_ops *ops;
+	unsigned int connections;
+	struct server_shared *shared;
+};
+
+/* A connection, from its acceptance on. */
+struct exchange {
+	int fd;
+	unsigned int port;   /* the client's */
+	size_t length, sent; /* of the answer; length 0: none yet */
+	char text[PROCINFO_TEXT];
+};
+
+/*
+ * For the models. Takes the next connection, with accept4's flags for it: 1, 0 if
+ * none waits (of a listener that does not block), or -errno with words.
+ */
+int server__accept(struct server *s, struct exchange *x, int flags);
+
+/*
+ * Answers, as far as the socket takes it, and closes: 0 when done with it, -EAGAIN
+ * when to be called again once it is writable, another -errno with words.
+ */
+int server__answer(struct server *s, struct exchange *x);
+
+/* Words for a failure of the server; the first ones win. Returns err. */
+int server__fail(struct server *s, int err, const char *what);
+
+/* For its parent. */
+struct serving;
+
+/* Forks it; must be called before there are threads. Closes l in the caller. */
+int serving__start(struct serving **out, struct listener *l, const struct load *load,
+		   const struct cpus *cpus, struct failure *f);
+/* Has it serve: until then it has one thread, and connections wait. */
+int serving__begin(struct serving *s, struct failure *f);
+/* Ends it and waits until it is gone. NULL is fine. */
+void serving__stop(struct serving *s);
+pid_t serving__pid(const struct serving *s);
+struct server_shared *serving__shared(struct serving *s);
+/* Hung up when the process is gone. */
+int serving__fd(const struct serving *s);
+/* Its processor time so far. -errno if it does not answer. */
+int serving__cpu_time(struct serving *s, struct cpu_time *t);
+/* It is gone before its time: says how. */
+void serving__died(struct serving *s, struct failure *f);
+
+#endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <json-c/json.h>
+
+#include "loadgen/system/hist_stats.h"
+
+void hist__merge(struct hist *to, const struct hist *from)
+{
+	if (!from->count)
+		return;
+	if (!to->count || from->min < to->min)
+		to->min = from->min;
+	if (from->max > to->max)
+		to->max = from->max;
+	to->count += from->count;
+	to->sum += from->sum;
+	for (__u32 i = 0; i < HIST_BUCKETS; i++)
+		to->buckets[i] += from->buckets[i];
+}
+
+__u64 hist__high(const struct hist *h, __u32 i)
+{
+	__u64 high = hist_low(i + 1) - 1;
+
+	return i == HIST_BUCKETS - 1 && h->max > high ? h->max : high;
+}
+
+__u64 hist__percentile(const struct hist *h, unsigned int per_mille)
+{
+	__u64 rank = h->count / 1000 * per_mille + (h->count % 1000 * per_mille + 999) / 1000;
+	__u64 seen = 0;
+
+	for (__u32 i = 0; i < HIST_BUCKETS; i++) {
+		seen += h->buckets[i];
+		if (seen && seen >= rank) {
+			__u64 high = hist__high(h, i);
+
+			return high < h->max ? high : h->max;
+		}
+	}
+	return h->max;
+}
+
+static struct json_object *bucket_list(const struct hist *h)
+{
+	struct json_object *list = json_object_new_array();
+
+	for (__u32 i = 0; list && i < HIST_BUCKETS; i++) {
+		struct json_object *bucket;
+
+		if (!h->buckets[i])
+			continue;
+		bucket = json_object_new_array_ext(3);
+		json_object_array_add(bucket, json_object_new_uint64(hist_low(i)));
+		json_object_array_add(bucket, json_object_new_uint64(hist__high(h, i)));
+		json_object_array_add(bucket, json_object_new_uint64(h->buckets[i]));
+		json_object_array_add(list, bucket);
+	}
+	return list;
+}
+
+struct json_object *hist__json(const struct hist *h, const char *span)
+{
+	static const struct {
+		const char *key;
+		unsigned int per_mille;
+	} points[] = {{"p50", 500}, {"p90", 900}, {"p99", 990}, {"p999", 999}};
+	struct json_object *o = json_object_new_object();
+
+	if (!o)
+		return NULL;
+	json_object_object_add(o, "span", json_object_new_string(span));
+	json_object_object_add(o, "count", json_object_new_uint64(h->count));
+	json_object_object_add(o, "sum", json_object_new_uint64(h->sum));
+	json_object_object_add(o, "min", h->count ? json_object_new_uint64(h->min) : NULL);
+	json_object_object_add(o, "max", h->count ? json_object_new_uint64(h->max) : NULL);
+	for (size_t i = 0; i < sizeof(points) / sizeof(points[0]); i++) {
+		__u64 value = hist__percentile(h, points[i].per_mille);
+
+		json_object_object_add(o, points[i].key,
+				       h->count ? json_object_new_uint64(value) : NULL);
+	}
+	json_object_object_add(o, "buckets", bucket_list(h));
+	return o;
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "loadgen/system/units.h"
+
+/* Reads leading digits; *end is what follows them. */
+static int leading_digits(const char *text, unsigned long long *value, const char **end)
+{
+	char *stop;
+
+	if (!isdigit((unsigned char)text[0])) /* strtoull takes blanks and signs */
+		return -EINVAL;
+	errno = 0;
+	*value = strtoull(text, &stop, 10);
+	*end = stop;
+	return errno ? -ERANGE : 0;
+}
+
+static int size_shift(const char *unit)
+{
+	static const char letters[] = "KMG";
+	const char *letter;
+
+	if (!unit[0] || !strcasecmp(unit, "B"))
+		return 0;
+	letter = strchr(letters, toupper((unsigned char)unit[0]));
+	if (!letter)
+		return -EINVAL;
+	if (unit[1] && strcasecmp(unit + 1, "B") && strcasecmp(unit + 1, "iB"))
+		return -EINVAL;
+	return 10 * (int)(letter - letters + 1);
+}
+
+int units__size(const char *text, size_t *bytes)
+{
+	unsigned long long value;
+	const char *unit;
+	int err, shift;
+
+	err = leading_digits(text, &value, &unit);
+	if (err)
+		return err;
+	shift = size_shift(unit);
+	if (shift < 0)
+		return shift;
+	if (value > ((unsigned long long)SIZE_MAX >> shift))
+		return -ERANGE;
+	*bytes = (size_t)(value << shift);
+	return 0;
+}
+
+int units__duration(const char *text, double *seconds)
+{
+	static const struct {
+		const char *name;
+		double seconds;
+	} units[] = {{"", 1}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}, {"m", 60}, {"h", 3600}};
+	size_t digits = strspn(text, "0123456789.");
+	char *unit;
+	double value;
+
+	value = strtod(text, &unit);
+	/* Only plain decimals: strtod also knows signs, exponents, hex, inf and nan. */
+	if (!digits || unit != text + digits)
+		return -EINVAL;
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		if (strcmp(unit, units[i].name))
+			continue;
+		value *= units[i].seconds;
+		if (!isfinite(value) || value > 1e9)
+			return -ERANGE;
+		*seconds = value;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+int units__count(const char *text, unsigned long long *count)
+{
+	const char *end;
+	int err;
+
+	err = leading_digits(text, count, &end);
+	if (err)
+		return err;
+	return *end ? -EINVAL : 0;
+}
+
+int units__next(const char **cursor, char item[UNITS_ITEM_MAX])
+{
+	size_t length;
+
+	if (!*cursor)
+		return 0;
+	length = strcspn(*cursor, ",");
+	if (!length || length >= UNITS_ITEM_MAX)
+		return -EINVAL;
+	memcpy(item, *cursor, length);
+	item[length] = '\0';
+	*cursor = (*cursor)[length] ? *cursor + length + 1 : NULL;
+	return 1;
+}
+
+const char *units__size_text(size_t bytes, char text[UNITS_TEXT_MAX])
+{
+	static const char letters[] = {'G', 'M', 'K'};
+
+	for (int i = 0; i < 3; i++) {
+		int shift = 30 - 10 * i;
+
+		if (bytes >> shift && !(bytes & (((size_t)1 << shift) - 1))) {
+			snprintf(text, UNITS_TEXT_MAX, "%zu%c", bytes >> shift, letters[i]);
+			return text;
+		}
+	}
+	snprintf(text, UNITS_TEXT_MAX, "%zu", bytes);
+	return text;
+}
+
+const char *units__time_text(double ns, char text[UNITS_TEXT_MAX])
+{
+	static const char *const units[] = {"ns", "us", "ms", "s"};
+	int unit = 0;
+
+	while (ns >= 999.5 && unit < 3) {
+		ns /= 1000;
+		unit++;
+	}
+	snprintf(text, UNITS_TEXT_MAX, "%.*f %s", ns >= 99.95 || !unit ? 0 : (ns >= 9.995 ? 1 : 2),
+		 ns, units[unit]);
+	return text;
+}
+
+const char *units__count_text(unsigned long long count, char text[UNITS_TEXT_MAX])
+{
+	char digits[UNITS_TEXT_MAX];
+	int length = snprintf(digits, sizeof(digits), "%llu", count);
+	char *out = text;
+
+	for (int i = 0; i < length; i++) {
+		if (i && (length - i) % 3 == 0)
+			*out++ = ',';
+		*out++ = digits[i];
+	}
+	*out = '\0';
+	return text;
+}

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "user/kernel/causes.h"
+
+#include <string.h>
+
+static const struct cause_row rows[CAUSES] = {
+	[CAUSE_UNCLASSIFIED] =
+		{
+			"unclassified",
+			"a place in the kernel that the table of causes lacks",
+			"The kernel copied the data; the stack says where.",
+			"The functions of the stack tell which part of the kernel asked for the "
+			"copy.",
+		},
+	[CAUSE_LOOPBACK] =
+		{
+			"loopback",
+			"loopback",
+			"Data for a socket on this machine are copied before it may see them.",
+			"Zero-copy cannot help here: send without it.",
+		},
+	[CAUSE_LOCAL_DELIVERY] =
+		{
+			"local_delivery",
+			"delivery on this machine",
+			"The packet came in by a device of this machine, a veth or a mirror, and "
+			"was copied "
+			"for whoever gets it here.",
+			"Zero-copy cannot help between sockets of one machine: send without it.",
+		},
+	[CAUSE_FORWARDED] =
+		{
+			"forwarded",
+			"forwarding by this machine",
+			"A router or container host on this machine copied the packet before it "
+			"sent it on.",
+			"Bridge instead of routing, use a device of the host (macvlan, SR-IOV), or "
+			"a newer "
+			"kernel: 7.2 forwards without a copy.",
+		},
+	[CAUSE_PACKET_TAP] =
+		{
+			"packet_tap",
+			"tcpdump or another packet tap",
+			"Somebody listens to the packets of the device, and the kernel copies each "
+			"for it, "
+			"filtered or not.",
+			"Find the listener (ss -0pl) and end it.",
+		},
+	[CAUSE_TUN] =
+		{
+			"tun",
+			"a tun or tap device",
+			"What a tun or tap device sends goes to a program, which may not see pages "
+			"of "
+			"others.",
+			"Zero-copy cannot help through such a device: send without it.",
+		},
+	[CAUSE_TIMESTAMP] =
+		{
+			"tx_timestamp",
+			"transmit timestamps that carry the packet",
+			"The program asked for transmit timestamps, and the kernel copies the "
+			"packet to tell "
+			"them with it.",
+			"Set SOF_TIMESTAMPING_OPT_TSONLY on the socket.",
+		},
+	[CAUSE_NO_SCATTER_GATHER] =
+		{
+			"no_scatter_gather",
+			"a device without scatter-gather",
+			"The device takes only packets in one piece, so the kernel copies "
+			"everything, and tells the application of a part of it.",
+			"ethtool -K DEV sg on, if the device can; else send without zero-copy.",
+		},
+	[CAUSE_SEGMENTATION] =
+		{
+			"software_segmentation",
+			"segmentation by a tunnel or other software",
+			"Something on the way had packets cut into segments that share no pages, "
+			"which copies "
+			"them, and tells the application otherwise.",
+			"Send without zero-copy through it, or use a tunnel that the card can "
+			"offload.",
+		},
+	[CAUSE_ROUTE] =
+		{
+			"route_no_scatter_gather",
+			"a socket that may not use scatter-gather",
+			"The socket's route rules scatter-gather out (TCP-MD5, for one), so the "
+			"send copied "
+			"its data at once.",
+			"ethtool -K DEV sg on, if that is what rules it out; else send without "
+			"zero-copy.",
+		},
+	[CAUSE_CHECKSUM] =
+		{
+			"software_checksum",
+			"checksums made in software",
+			"Something on the way, a device without checksum offload or a tunnel, has "
+			"the "
+			"processor compute the checksum, for which the data are copied.",
+			"ethtool -K DEV tx on; of a tunnel, use one that the card can offload.",
+		},
+	[CAUSE_IPSEC] =
+		{
+			"ipsec",
+			"IPsec",
+			"The packet is encrypted by the processor, for which its data are copied.",
+			"Zero-copy cannot help unless the card does the encryption (xfrm offload).",
+		},
+	[CAUSE_LINEARIZED] =
+		{
+			"linearized",
+			"a packet in more pieces than the device takes",
+			"The packet was put into one piece before it went to the device.",
+			"Send larger, page-aligned pieces.",
+		},
+	[CAUSE_DRIVER] =
+		{
+			"driver",
+			"the device's driver",
+			"The driver put the packet into one piece; some do that with small ones.",
+			"Send larger, page-aligned pieces; see the driver's settings for copying.",
+		},
+	[CAUSE_QDISC] =
+		{
+			"qdisc",
+			"the queueing discipline",
+			"The device's queueing discipline changes packets, and copies them for it.",
+			"Look at tc -s qdisc show dev DEV; netem's corrupt is one that copies.",
+		},
+	[CAUSE_RETRANSMISSION] =
+		{
+			"retransmission",
+			"retransmission",
+			"A segment was sent again, and copied for it.",
+			"Find out why segments are lost (ss -ti, nstat).",
+		},
+};
+
+#define SENT (COPIER_UBUFS | COPIER_PULL | COPIER_DUPLICATE)
+
+const struct cause_place cause_places[] = {
+	{"dev_queue_xmit_nit", NULL, COPIER_UBUFS, DEVICE_ANY, CAUSE_PACKET_TAP},
+	{"__skb_tstamp_tx", NULL, COPIER_UBUFS, DEVICE_ANY, CAUSE_TIMESTAMP},
+	{"tun_net_xmit", NULL, SENT, DEVICE_ANY, CAUSE_TUN},
+	/* Since "net: move skb_orphan_frags_rx() to the local delivery" the second. */
+	{"__netif_receive_skb_core", NULL, COPIER_UBUFS, DEVICE_LOOPBACK, CAUSE_LOOPBACK},
+	{"ip_local_deliver_finish", NULL, COPIER_UBUFS, DEVICE_LOOPBACK, CAUSE_LOOPBACK},
+	{"ip6_input_finish", NULL, COPIER_UBUFS, DEVICE_LOOPBACK, CAUSE_LOOPBACK},
+	{"__netif_receive_skb_core", NULL, COPIER_UBUFS, DEVICE_ANY, CAUSE_LOCAL_DELIVERY},
+	{"ip_local_deliver_finish", NULL, COPIER_UBUFS, DEVICE_ANY, CAUSE_LOCAL_DELIVERY},
+	{"ip6_input_finish", NULL, COPIER_UBUFS, DEVICE_ANY, CAUSE_LOCAL_DELIVERY},
+	{"skb_checksum_help", "xfrm_output", COPIER_PULL, DEVICE_ANY, CAUSE_IPSEC},
+	{"skb_checksum_help", "netem_enqueue", COPIER_PULL, DEVICE_ANY, CAUSE_QDISC},
+	{"esp_output_head", NULL, SENT, DEVICE_ANY, CAUSE_IPSEC},
+	{"esp6_output_head", NULL, SENT, DEVICE_ANY, CAUSE_IPSEC},
+	{"netem_enqueue", NULL, SENT, DEVICE_ANY, CAUSE_QDISC},
+	{"skb_checksum_help", NULL, COPIER_PULL, DEVICE_ANY, CAUSE_CHECKSUM},
+	{"skb_segment", NULL, COPIER_PULL, DEVICE_ANY, CAUSE_CHECKSUM},
+	/* Hooked only where the segments are to do without scatter-gather. */
+	{"skb_segment", NULL, COPIER_SEGMENT, DEVICE_NO_SCATTER_GATHER, CAUSE_NO_SCATTER_GATHER},
+	{"skb_segment", NULL, COPIER_SEGMENT, DEVICE_ANY, CAUSE_SEGMENTATION},
+	{"validate_xmit_skb", NULL, COPIER_PULL, DEVICE_NO_SCATTER_GATHER, CAUSE_NO_SCATTER_GATHER},
+	{"validate_xmit_skb", NULL, COPIER_PULL, DEVICE_ANY, CAUSE_LINEARIZED},
+	{"__tcp_retransmit_skb", NULL, SENT, DEVICE_ANY, CAUSE_RETRANSMISSION},
+	{"dev_hard_start_xmit", NULL, COPIER_PULL | COPIER_DUPLICATE, DEVICE_ANY, CAUSE_DRIVER},
+	{NULL, NULL, 0, DEVICE_ANY, CAUSE_UNCLASSIFIED},
+};
+
+const struct cause_row *cause__get(enum cause cause)
+{
+	return &rows[cause < CAUSES ? cause : CAUSE_UNCLASSIFIED];
+}
+
+enum cause cause__find(const char *name)
+{
+	enum cause cause = 0;
+
+	while (cause < CAUSES && strcmp(rows[cause].name, name))
+		cause++;
+	return cause;
+}
+
+/* A row in a kernel's addresses: of each part of the function, called from each of the other. */
+static size_t add_places(const struct cause_place *row, struct place *places, size_t room,
+			 cause_code code, const void *context)
+{
+	struct address_range ranges[2], outer[2] = {};
+	size_t outers = row->outer ? code(context, row->outer, outer) : 1;
+	size_t found = code(context, row->function, ranges), count = 0, i, j;
+
+	for (i = 0; i < found; i++)
+		for (j = 0; j < outers && count < room; j++)
+			places[count++] = (struct place){.code = ranges[i],
+							 .outer = outer[j],
+							 .copiers = row->copiers,
+							 .device = row->device,
+							 .cause = row->cause};
+	return count;
+}
+
+size_t causes__places(struct place *places, size_t max, cause_code code, const void *context)
+{
+	const struct cause_place *row;
+	size_t count = 0;
+
+	for (row = cause_places; row->function; row++)
+		count += add_places(row, places + count, max - count, code, context);
+	return count;
+}

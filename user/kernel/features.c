@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "user/kernel/features.h"
+
+#include "user/kernel/causes.h"
+#include "user/kernel/kallsyms.h"
+#include "user/system/log.h"
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/bpf.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+/* Functions whose place in memory matters, beside those of the hook table. */
+static const char *const code_names[] = {
+	"sock_ofree",	 "msg_zerocopy_complete", "msg_zerocopy_callback",
+	"ip_recv_error", "ipv6_recv_error",
+};
+#define CODE_COUNT  (sizeof(code_names) / sizeof(code_names[0]))
+#define SYMBOLS_MAX 96
+
+/* The packet taps of all devices. */
+static const char *const variable_names[] = {"ptype_all"};
+#define VARIABLE_COUNT (sizeof(variable_names) / sizeof(variable_names[0]))
+
+struct features {
+	struct btf *btf;
+	char fentry_refused[128]; /* empty: it works */
+	char kprobe_refused[128];
+	bool preempts;
+	FILE *table; /* kallsyms, opened while it still shows addresses; NULL: not to be had */
+	struct kernel_symbol symbols[SYMBOLS_MAX];
+	size_t symbol_count;
+};
+
+static const struct bpf_insn return_0[] = {
+	{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .imm = 0},
+	{.code = BPF_JMP | BPF_EXIT},
+};
+
+/* Loads an empty raw tracepoint program: the least that measuring needs. 0 or -errno. */
+static int probe_raw_tracepoint(void)
+{
+	int fd = bpf_prog_load(BPF_PROG_TYPE_RAW_TRACEPOINT, "sp_probe", "GPL", return_0, 2, NULL);
+
+	if (fd < 0)
+		return -errno;
+	close(fd);
+	return 0;
+}
+
+/*
+ * Loads and attaches an empty fentry program: some systems refuse the load
+ * (a seccomp or security policy), some only the attaching (arm64 before 6.0 has
+ * no direct calls). 0 or -errno.
+ */
+static int probe_fentry(const struct btf *btf)
+{
+	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = BPF_TRACE_FENTRY);
+	int fd, link, err = 0;
+	int id = btf__find_by_name_kind(btf, "tcp_sendmsg", BTF_KIND_FUNC);
+
+	if (id < 0)
+		return -ENOENT;
+	opts.attach_btf_id = id;
+	fd = bpf_prog_load(BPF_PROG_TYPE_TRACING, "sp_probe", "GPL", return_0, 2, &opts);
+	if (fd < 0)
+		return -errno;
+	link = bpf_raw_tracepoint_open(NULL, fd);
+	if (link < 0)
+		err = -errno;
+	else
+		close(link);
+	close(fd);
+	return err;
+}
+
+/* The kernel's PMU for kprobes: a type number, or -errno where there is none. */
+static int kprobe_pmu(void)
+{
+	FILE *file = fopen("/sys/bus/event_source/devices/kprobe/type", "re");
+	int type;
+
+	if (!file)
+		return -errno;
+	if (fscanf(file, "%d", &type) != 1)
+		type = -EINVAL;
+	fclose(file);
+	return type;
+}
+
+/* Loads an empty kprobe program and attaches it. 0 or -errno. */
+static int probe_kprobe(void)
+{
+	struct perf_event_attr attr = {.size = sizeof(attr),
+				       .config1 = (__u64)(unsigned long)"tcp_sendmsg"};
+	int type = kprobe_pmu(), program, event, err = 0;
+
+	if (type < 0)
+		return type;
+	program = bpf_prog_load(BPF_PROG_TYPE_KPROBE, "sp_probe", "GPL", return_0, 2, NULL);
+	if (program < 0)
+		return -errno;
+	attr.type = (__u32)type;
+	event = (int)syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+	if (event < 0 || ioctl(event, PERF_EVENT_IOC_SET_BPF, program))
+		err = -errno;
+	if (event >= 0)
+		close(event);
+	close(program);
+	return err;
+}
+
+static void probe_mechanisms(struct features *f)
+{
+	int err = probe_fentry(f->btf);
+
+	if (err)
+		snprintf(f->fentry_refused, sizeof(f->fentry_refused),
+			 "the kernel refuses tracing programs: %s", strerror(-err));
+	err = probe_kprobe();
+	if (err)
+		snprintf(f->kprobe_refused, sizeof(f->kprobe_refused), "%s%s",
+			 err == -ENOENT ? "this kernel has no kprobes"
+					: "the kernel refuses kprobes: ",
+			 err == -ENOENT ? "" : strerror(-err));
+}
+
+/*
+ * Where the mode can be chosen at boot (PREEMPT_DYNAMIC), debugfs has it in
+ * parentheses; elsewhere the kernel was built for it, as its version line says.
+ * false where nothing tells.
+ */
+static bool probe_preemption(void)
+{
+	FILE *file = fopen("/sys/kernel/debug/sched/preempt", "re");
+	char modes[128] = "";
+	struct utsname name;
+
+	if (file) {
+		if (!fgets(modes, sizeof(modes), file))
+			modes[0] = 0;
+		fclose(file);
+		return strstr(modes, "(full)") || strstr(modes, "(lazy)");
+	}
+	return !uname(&name) && strstr(name.version, " PREEMPT") &&
+	       !strstr(name.version, "PREEMPT_DYNAMIC");
+}
+
+static void want_symbol(struct features *f, const char *name, bool data)
+{
+	size_t i;
+
+	for (i = 0; i < f->symbol_count; i++)
+		if (!strcmp(f->symbols[i].name, name))
+			return;
+	if (f->symbol_count < SYMBOLS_MAX)
+		f->symbols[f->symbol_count++] = (struct kernel_symbol){.name = name, .data = data};
+}
+
+static void want_symbols_of(struct features *f, const struct hook_way *way)
+{
+	const char *const *name;
+
+	for (name = way->functions; *name; name++)
+		want_symbol(f, *name, false);
+	if (way->also)
+		want_symbol(f, way->also, false);
+}
+
+/* Without the table nothing is found in it: the plan then says so of each function. */
+static void read_symbols(struct features *f)
+{
+	enum hook_id id;
+	size_t i;
+	int err;
+
+	for (id = 0; id < HOOK_COUNT; id++)
+		for (i = 0; i < WAYS_MAX; i++)
+			want_symbols_of(f, &hook__get(id)->ways[i]);
+	for (i = 0; i < CODE_COUNT; i++)
+		want_symbol(f, code_names[i], false);
+	for (i = 0; i < VARIABLE_COUNT; i++)
+		want_symbol(f, variable_names[i], true);
+	for (i = 0; cause_places[i].function; i++) {
+		want_symbol(f, cause_places[i].function, false);
+		if (cause_places[i].outer)
+			want_symbol(f, cause_places[i].outer, false);
+	}
+	f->table = fopen(KALLSYMS, "re");
+	err = kallsyms__read(KALLSYMS, f->symbols, f->symbol_count);
+	if (err)
+		log_error("%s cannot be read: %s", KALLSYMS, strerror(-err));
+}
+
+static int fail(struct features *f, int err, char *reason, unsigned long size, const char *what)
+{
+	if (reason)
+		snprintf(reason, size, "%s: %s", what, strerror(-err));
+	features__free(f);
+	return err;
+}
+
+int features__probe(struct features **out, bool code, char *reason, unsigned long size)
+{
+	struct features *f = calloc(1, sizeof(*f));
+	int err;
+
+	if (!f)
+		return -ENOMEM;
+	f->btf = btf__load_vmlinux_btf();
+	if (!f->btf)
+		return fail(f, -ENOENT, reason, size,
+			    "this kernel has no BTF (/sys/kernel/btf/vmlinux; it comes with "
+			    "CONFIG_DEBUG_INFO_BTF)");
+	err = probe_raw_tracepoint();
+	if (err)
+		return fail(f, err, reason, size,
+			    "the kernel refuses a BPF program (needs CAP_BPF and CAP_PERFMON: "
+			    "run with sudo)");
+	probe_mechanisms(f);
+	f->preempts = probe_preemption();
+	/* Reading kallsyms takes a while: not for tracepoints alone. */
+	if (code || !f->fentry_refused[0] || !f->kprobe_refused[0])
+		read_symbols(f);
+	*out = f;
+	return 0;
+}
+
+bool features__types(void)
+{
+	struct btf *btf = btf__load_vmlinux_btf();
+	bool found = btf;
+
+	btf__free(btf);
+	return found;
+}
+
+void features__free(struct features *f)
+{
+	if (!f)
+		return;
+	btf__free(f->btf);
+	if (f->table)
+		fclose(f->table);
+	free(f);
+}
+
+static const struct kernel_symbol *find_symbol(const struct features *f, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < f->symbol_count; i++)
+		if (!strcmp(f->symbols[i].name, name))
+			return &f->symbols[i];
+	return NULL;
+}
+
+void features__function(const struct features *f, const char *name, struct kernel_function *out)
+{
+	const struct kernel_symbol *s = find_symbol(f, name);
+
+	memset(out, 0, sizeof(*out));
+	out->typed = btf__find_by_name_kind(f->btf, name, BTF_KIND_FUNC) > 0;
+	if (!s)
+		return;
+	out->code = s->found;
+	snprintf(out->variant, sizeof(out->variant), "%s", s->variant);
+}
+
+/*
+ * The kernel describes a raw tracepoint by the type of its probe function, a
+ * typedef of a pointer to a function whose first argument is the probe's own.
+ */
+int features__tracepoint_args(const struct features *f, const char *name)
+{
+	const struct btf_type *t;
+	char typedef_name[128];
+	int id;
+
+	snprintf(typedef_name, sizeof(typedef_name), "btf_trace_%s", name);
+	id = btf__find_by_name_kind(f->btf, typedef_name, BTF_KIND_TYPEDEF);
+	if (id < 0)
+		return -1;
+	t = btf__type_by_id(f->btf, btf__type_by_id(f->btf, id)->type);
+	t = t ? btf__type_by_id(f->btf, t->type) : NULL;
+	return t && btf_is_func_proto(t) ? btf_vlen(t) - 1 : -1;
+}
+
+const char *features__refused(const struct features *f, enum mechanism m)
+{
+	const char *reason = m == MECHANISM_FENTRY   ? f->fentry_refused
+			     : m == MECHANISM_KPROBE ? f->kprobe_refused
+						     : "";
+
+	return reason[0] ? reason : NULL;
+}
+
+bool features__type(const struct features *f, const char *name)
+{
+	return btf__find_by_name_kind(f->btf, name, BTF_KIND_STRUCT) > 0;
+}
+
+bool features__preempts(const struct features *f)
+{
+	return f->preempts;
+}
+
+/* The member came with "fprobe: Rewrite fprobe on function-graph tracer". */
+bool features__graph_probes(const struct features *f)
+{
+	const struct btf_type *t;
+	int i, id = btf__find_by_name_kind(f->btf, "fprobe", BTF_KIND_STRUCT);
+
+	t = id > 0 ? btf__type_by_id(f->btf, (__u32)id) : NULL;
+	for (i = 0; t && i < btf_vlen(t); i++)
+		if (!strcmp(btf__name_by_offset(f->btf, btf_members(t)[i].name_off), "hlist_array"))
+			return true;
+	return false;
+}
+
+size_t features__codes(const struct features *f, const char *name, struct address_range ranges[2])
+{
+	const struct kernel_symbol *s = find_symbol(f, name);
+	size_t count = 0;
+
+	if (s && s->code.from)
+		ranges[count++] = s->code;
+	if (s && s->variant_code.from)
+		ranges[count++] = s->variant_code;
+	return count;
+}
+
+int features__symbolize(const struct features *f, struct kernel_address *addresses, size_t count)
+{
+	return f->table ? kallsyms__nearest(f->table, addresses, count) : -ENOENT;
+}
+
+unsigned long long features__variable(const struct features *f, const char *name)
+{
+	const struct kernel_symbol *s = find_symbol(f, name);
+
+	return s && s->data ? s->code.from : 0;
+}
+
+bool features__code(const struct features *f, const char *name, struct address_range *range)
+{
+	const struct kernel_symbol *s = find_symbol(f, name);
+
+	if (!s || !s->code.from)
+		return false;
+	*range = s->code;
+	return true;
+}
+
+/* The same question that the programs ask of the same types: see state.bpf.h. */
+bool features__task_state(const struct features *f)
+{
+	const struct btf_type *t;
+	int i, id = btf__find_by_name_kind(f->btf, "bpf_func_id", BTF_KIND_ENUM);
+
+	t = id > 0 ? btf__type_by_id(f->btf, (__u32)id) : NULL;
+	for (i = 0; t && i < btf_vlen(t); i++)
+		if (!strcmp(btf__name_by_offset(f->btf, btf_enum(t)[i].name_off),
+			    "BPF_FUNC_task_pt_regs"))
+			return true;
+	return false;
+}
+
+/*
+ * "bpf: Relax the requirement to use preallocated hash maps in tracing progs" (6.1)
+ * rests on this allocator. Before, the kernel warns of such a map with a splat.
+ */
+bool features__safe_allocation(const struct features *f)
+{
+	return features__type(f, "bpf_mem_alloc");
+}

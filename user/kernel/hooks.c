@@ -1,0 +1,437 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "user/kernel/hooks.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/*
+ * A kprobe's program is skipped where an interrupt finds another program running on
+ * that CPU (trace_call_bpf), and before 6.7 nothing counts it. Sends cannot meet
+ * that: they run in no interrupt.
+ */
+#define SKIPPED_IN_INTERRUPTS "skipped where it interrupts another program"
+
+/* Its number is fixed when the probe is made, and through perf nobody can choose it. */
+#define FEW_RETURNS "loses returns while more threads send than the kernel has return probes"
+#define FEW_READ_RETURNS \
+	"loses returns while more threads read error queues than the kernel has return probes"
+
+/* What needs no hook in the copying functions. */
+#define BY_PATH                                                                                \
+	"tells causes by the packets' path; of copies that are not flagged it sees those for " \
+	"devices without scatter-gather"
+
+static const struct hook hooks[HOOK_COUNT] = {
+	[HOOK_SEND] = {
+		.name = "send",
+		.purpose = "kernel time, bytes and errors of each send",
+		.ways = {
+			{
+				.mechanism = MECHANISM_FENTRY,
+				.span = "tcp_sendmsg",
+				.flight_span = "tcp_sendmsg..completion",
+				.programs = {"send_fentry", "send_fexit"},
+				.functions = {"tcp_sendmsg"},
+				.also = "tcp_sendpage",
+				.also_programs = {"sendpage_fentry", "sendpage_fexit"},
+				.preemptible = true,
+			},
+			{
+				.mechanism = MECHANISM_KPROBE,
+				.span = "tcp_sendmsg",
+				.flight_span = "tcp_sendmsg..completion",
+				.programs = {"send_multi", "send_multi_return"},
+				.functions = {"tcp_sendmsg"},
+				.by_graph = true,
+			},
+			{
+				.mechanism = MECHANISM_KPROBE,
+				.span = "tcp_sendmsg",
+				.flight_span = "tcp_sendmsg..completion",
+				.programs = {"send_kprobe", "send_kretprobe"},
+				.functions = {"tcp_sendmsg"},
+				.also = "tcp_sendpage",
+				.also_programs = {"sendpage_kprobe", "sendpage_kretprobe"},
+				.misses = FEW_RETURNS,
+			},
+			{
+				.mechanism = MECHANISM_TRACEPOINT,
+				.span = "tcp_sendmsg_locked..return",
+				.flight_span = "tcp_sendmsg_locked..completion",
+				.programs = {"send_loop", "send_length"},
+				.tracepoints = {{"tcp_sendmsg_locked", 2}, {"sock_send_length", 2}},
+				.preemptible = true,
+				.counts_at_end = true,
+			},
+			{
+				.mechanism = MECHANISM_TRACEPOINT,
+				.span = "syscall",
+				.flight_span = "syscall..completion",
+				.programs = {"send_enter", "send_exit"},
+				.tracepoints = {{"sys_enter", 2}, {"sys_exit", 2}},
+				.misses = "sees sendto, sendmsg, write and writev only",
+				.preemptible = true,
+			},
+		},
+	},
+	[HOOK_SEND_OVER] = {
+		.name = "kTLS send",
+		.purpose = "bytes and errors of sends that kTLS takes before TCP",
+		.observed_only = true,
+		.ways = {
+			{
+				.mechanism = MECHANISM_TRACEPOINT,
+				.programs = {"send_over_tcp"},
+				.tracepoints = {{"sock_send_length", 2}},
+			},
+		},
+	},
+	[HOOK_COMPLETION] = {
+		.name = "completion",
+		.purpose = "whether a zero-copy send was flagged as copied",
+		.zerocopy_only = true,
+		.ways = {
+			{
+				.mechanism = MECHANISM_FENTRY,
+				.programs = {"completion_fentry", "socket_closed"},
+				/* 5.10 has the second; msg_zerocopy_callback of later kernels
+				   is called once a reference, not once a notification. */
+				.functions = {"__msg_zerocopy_callback", "sock_zerocopy_callback"},
+				.tracepoints = {{"inet_sock_set_state", 3}},
+			},
+			{
+				.mechanism = MECHANISM_TRACEPOINT,
+				.programs = {"notification_queued", "notification_freed",
+					     "socket_closed"},
+				.tracepoints = {{"inet_sk_error_report", 1}, {"consume_skb", 2}},
+				.code = "sock_ofree",
+				.merges = "notification_freed",
+				.preemptible = true,
+			},
+			{
+				.mechanism = MECHANISM_TRACEPOINT,
+				.programs = {"notification_queued", "notification_freed_in_stack",
+					     "socket_closed"},
+				.tracepoints = {{"inet_sk_error_report", 1}, {"consume_skb", 1}},
+				.code = "sock_ofree",
+				.merges = "notification_freed_in_stack",
+				.preemptible = true,
+				.by_stack = true,
+			},
+			{
+				.mechanism = MECHANISM_KPROBE,
+				.programs = {"completion_kprobe", "socket_closed"},
+				.functions = {"__msg_zerocopy_callback", "sock_zerocopy_callback"},
+				.tracepoints = {{"inet_sock_set_state", 3}},
+				.misses = SKIPPED_IN_INTERRUPTS,
+			},
+			{
+				.mechanism = MECHANISM_TRACEPOINT,
+				.programs = {"notification_queued", "socket_closed"},
+				.tracepoints = {{"inet_sk_error_report", 1}},
+				.misses = "does not see a merged notification's own flag",
+				.preemptible = true,
+			},
+		},
+	},
+	[HOOK_URING] = {
+		.name = "io_uring completion",
+		.purpose = "the same of a zero-copy send by io_uring",
+		.zerocopy_only = true,
+		.ways = {
+			{
+				.mechanism = MECHANISM_FENTRY,
+				.programs = {"uring_copied_fentry", "uring_completed"},
+				/* 6.10 has the first, 6.2 the second, where reports were not
+				   asked for, 6.1 the third. */
+				.functions = {"io_tx_ubuf_complete", "io_tx_ubuf_callback",
+					      "io_uring_tx_zerocopy_callback"},
+				.tracepoints = {{"io_uring_complete", 2}},
+				.preemptible = true,
+			},
+			{
+				.mechanism = MECHANISM_KPROBE,
+				.programs = {"uring_copied_kprobe", "uring_completed"},
+				.functions = {"io_tx_ubuf_complete", "io_tx_ubuf_callback",
+					      "io_uring_tx_zerocopy_callback"},
+				.tracepoints = {{"io_uring_complete", 2}},
+				.misses = SKIPPED_IN_INTERRUPTS,
+				.preemptible = true,
+			},
+			{
+				.mechanism = MECHANISM_TRACEPOINT,
+				.programs = {"uring_completed"},
+				.tracepoints = {{"io_uring_complete", 2}},
+				.type = "io_notif_data",
+				.preemptible = true,
+			},
+		},
+	},
+	[HOOK_SKB_COPY] = {
+		.name = "skb copy",
+		.purpose = "the kernel replacing a zero-copy send's pages by copies, and why",
+		.zerocopy_only = true,
+		.ways = {
+			{
+				.mechanism = MECHANISM_FENTRY,
+				.programs = {"ubufs_fentry", "path_onwards", "socket_closed"},
+				.functions = {"skb_copy_ubufs"},
+				.tracepoints = {{"inet_sock_set_state", 3}, {"net_dev_queue", 1}},
+			},
+			{
+				.mechanism = MECHANISM_KPROBE,
+				.programs = {"ubufs_kprobe", "path_onwards", "socket_closed"},
+				.functions = {"skb_copy_ubufs"},
+				.tracepoints = {{"inet_sock_set_state", 3}, {"net_dev_queue", 1}},
+				.misses = SKIPPED_IN_INTERRUPTS,
+			},
+			{
+				.mechanism = MECHANISM_TRACEPOINT,
+				.programs = {"path_queued", "path_sent", "path_received",
+					     "socket_closed"},
+				.tracepoints = {{"net_dev_queue", 1},
+						{"net_dev_start_xmit", 2},
+						{"netif_receive_skb", 1},
+						{"inet_sock_set_state", 3}},
+				.misses = BY_PATH,
+			},
+		},
+	},
+	[HOOK_SKB_SEGMENT] = {
+		.name = "skb segment",
+		.purpose = "copies for a device without scatter-gather, which are not flagged",
+		.zerocopy_only = true,
+		.ways = {
+			{
+				.mechanism = MECHANISM_FENTRY,
+				.programs = {"segment_fentry", "socket_closed"},
+				.functions = {"skb_segment"},
+				.tracepoints = {{"inet_sock_set_state", 3}},
+			},
+			{
+				.mechanism = MECHANISM_KPROBE,
+				.programs = {"segment_kprobe", "socket_closed"},
+				.functions = {"skb_segment"},
+				.tracepoints = {{"inet_sock_set_state", 3}},
+				.misses = SKIPPED_IN_INTERRUPTS,
+			},
+		},
+	},
+	[HOOK_SKB_PULL] = {
+		.name = "skb pull",
+		.purpose = "copies of all the data of a packet into its head",
+		.zerocopy_only = true,
+		.ways = {
+			{
+				.mechanism = MECHANISM_FENTRY,
+				.programs = {"pull_fentry", "socket_closed"},
+				.functions = {"__pskb_pull_tail"},
+				.tracepoints = {{"inet_sock_set_state", 3}},
+			},
+			{
+				.mechanism = MECHANISM_KPROBE,
+				.programs = {"pull_kprobe", "socket_closed"},
+				.functions = {"__pskb_pull_tail"},
+				.tracepoints = {{"inet_sock_set_state", 3}},
+				.misses = SKIPPED_IN_INTERRUPTS,
+			},
+		},
+	},
+	[HOOK_SKB_DUPLICATE] = {
+		.name = "skb duplicate",
+		.purpose = "copies of a whole packet, which are not flagged",
+		.zerocopy_only = true,
+		.ways = {
+			{
+				.mechanism = MECHANISM_FENTRY,
+				.programs = {"duplicate_fentry", "socket_closed"},
+				.functions = {"skb_copy"},
+				.tracepoints = {{"inet_sock_set_state", 3}},
+			},
+			{
+				.mechanism = MECHANISM_KPROBE,
+				.programs = {"duplicate_kprobe", "socket_closed"},
+				.functions = {"skb_copy"},
+				.tracepoints = {{"inet_sock_set_state", 3}},
+				.misses = SKIPPED_IN_INTERRUPTS,
+			},
+		},
+	},
+	[HOOK_RECEIVER_COPY] = {
+		.name = "receiver copy",
+		.purpose = "the copy from skb to user space in the receiver",
+		.ways = {
+			{
+				.mechanism = MECHANISM_TRACEPOINT,
+				.programs = {"receiver_copy"},
+				.tracepoints = {{"skb_copy_datagram_iovec", 2}},
+				.preemptible = true,
+			},
+			{
+				.mechanism = MECHANISM_KPROBE,
+				.programs = {"receiver_copy_kprobe"},
+				.functions = {"skb_copy_datagram_iter"},
+			},
+		},
+	},
+	[HOOK_PACKET] = {
+		.name = "packet",
+		.purpose = "how many packets the sends of a load become, and of how many pieces",
+		.load_only = "packets are told by the port of a load",
+		.ways = {
+			{
+				.mechanism = MECHANISM_TRACEPOINT,
+				.programs = {"packet_queued"},
+				.tracepoints = {{"net_dev_queue", 1}},
+			},
+		},
+	},
+	[HOOK_SEND_ID] = {
+		.name = "send id",
+		.purpose = "which id a zero-copy send got: its completion is told by it",
+		.zerocopy_only = true,
+		.ways = {
+			{
+				.mechanism = MECHANISM_FENTRY,
+				.programs = {"booked_fexit"},
+				.functions = {"msg_zerocopy_realloc", "sock_zerocopy_realloc"},
+				.preemptible = true,
+			},
+			{
+				.mechanism = MECHANISM_KPROBE,
+				.programs = {"booked_multi"},
+				.functions = {"msg_zerocopy_realloc", "sock_zerocopy_realloc"},
+				.by_graph = true,
+			},
+			{
+				.mechanism = MECHANISM_TRACEPOINT,
+				.programs = {"send_loop"},
+				.tracepoints = {{"tcp_sendmsg_locked", 2}},
+				.preemptible = true,
+				.with_sends = true,
+			},
+			{
+				.mechanism = MECHANISM_KPROBE,
+				.programs = {"booked_kretprobe"},
+				.functions = {"msg_zerocopy_realloc", "sock_zerocopy_realloc"},
+				.misses = FEW_RETURNS,
+			},
+			{
+				.mechanism = MECHANISM_TRACEPOINT,
+				.programs = {"send_enter"},
+				.tracepoints = {{"sys_enter", 2}},
+				.misses = "guesses it, and not where threads share a socket",
+				.preemptible = true,
+				.with_sends = true,
+			},
+		},
+	},
+	[HOOK_ERROR_QUEUE] = {
+		.name = "error queue",
+		.purpose = "what applications are told of their zero-copy sends",
+		.zerocopy_only = true,
+		.ways = {
+			{
+				.mechanism = MECHANISM_FENTRY,
+				.programs = {"dequeued_fexit", "socket_closed"},
+				.functions = {"sock_dequeue_err_skb"},
+				.tracepoints = {{"inet_sock_set_state", 3}},
+				.preemptible = true,
+			},
+			{
+				.mechanism = MECHANISM_KPROBE,
+				.programs = {"dequeued_multi", "socket_closed"},
+				.functions = {"sock_dequeue_err_skb"},
+				.tracepoints = {{"inet_sock_set_state", 3}},
+				.by_graph = true,
+			},
+			{
+				.mechanism = MECHANISM_TRACEPOINT,
+				.programs = {"notification_freed", "socket_closed"},
+				.tracepoints = {{"consume_skb", 2}, {"inet_sock_set_state", 3}},
+				.code = "ip_recv_error",
+				.merges = "notification_freed",
+				.preemptible = true,
+			},
+			{
+				.mechanism = MECHANISM_TRACEPOINT,
+				.programs = {"notification_freed_in_stack", "socket_closed"},
+				/* The last has nothing to do with it, but is as young as the
+				   exchange of a word at once in a program (5.12). */
+				.tracepoints = {{"consume_skb", 1}, {"inet_sock_set_state", 3},
+						{"inet_sk_error_report", 1}},
+				.code = "ip_recv_error",
+				.merges = "notification_freed_in_stack",
+				.preemptible = true,
+				.by_stack = true,
+			},
+			{
+				.mechanism = MECHANISM_KPROBE,
+				.programs = {"dequeued_kretprobe", "socket_closed"},
+				.functions = {"sock_dequeue_err_skb"},
+				.tracepoints = {{"inet_sock_set_state", 3}},
+				.misses = FEW_READ_RETURNS,
+			},
+		},
+	},
+	[HOOK_ERROR_READ] = {
+		.name = "error queue read",
+		.purpose = "the time that reading the error queue takes",
+		.zerocopy_only = true,
+		.ways = {
+			{
+				.mechanism = MECHANISM_FENTRY,
+				.programs = {"read_fentry", "read_fexit"},
+				.functions = {"inet_recv_error"},
+				.preemptible = true,
+			},
+			{
+				.mechanism = MECHANISM_KPROBE,
+				.programs = {"read_multi", "read_multi_return"},
+				.functions = {"inet_recv_error"},
+				.by_graph = true,
+			},
+			{
+				.mechanism = MECHANISM_KPROBE,
+				.programs = {"read_kprobe", "read_kretprobe"},
+				.functions = {"inet_recv_error"},
+				.misses = FEW_READ_RETURNS,
+			},
+		},
+	},
+};
+
+static const char *const names[] = {"", "fentry", "kprobe", "tracepoint", "none"};
+
+const struct hook *hook__get(enum hook_id id)
+{
+	return &hooks[id];
+}
+
+void hook_way__symbols(const struct hook_way *way, char *text, size_t size)
+{
+	size_t i, used = 0;
+
+	text[0] = 0;
+	for (i = 0; way->functions[i] && used < size; i++)
+		used += (size_t)snprintf(text + used, size - used, "%s%s", i ? " or " : "",
+					 way->functions[i]);
+	for (i = 0; !way->functions[0] && way->tracepoints[i].name && used < size; i++)
+		used += (size_t)snprintf(text + used, size - used, "%s%s", i ? ", " : "",
+					 way->tracepoints[i].name);
+}
+
+const char *mechanism_name(enum mechanism m)
+{
+	return names[m];
+}
+
+enum mechanism mechanism_parse(const char *name)
+{
+	enum mechanism m;
+
+	for (m = MECHANISM_FENTRY; m <= MECHANISM_OFF; m++)
+		if (!strcmp(name, names[m]))
+			return m;
+	return MECHANISM_NONE;
+}

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "user/kernel/kallsyms.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ".cold" holds the unlikely parts of a function that is still called by its name. */
+static bool is_variant(const char *suffix, size_t length)
+{
+	return *suffix == '.' && strncmp(suffix, ".cold", length < 5 ? length : 5) != 0;
+}
+
+#define OPEN_MAX 256
+
+/* Where functions begin that have no end yet. */
+struct open_ranges {
+	struct address_range *ranges[OPEN_MAX];
+	size_t count;
+};
+
+/* Nothing begins at 0: that is what the table says where it hides addresses. */
+static void begin_at(struct open_ranges *open, struct address_range *range,
+		     unsigned long long address)
+{
+	if (!address || open->count == OPEN_MAX)
+		return;
+	*range = (struct address_range){address, ~0ULL};
+	open->ranges[open->count++] = range;
+}
+
+/*
+ * The table has starts only: a function ends where the next one starts. The kernel's
+ * own symbols come sorted, so that is the next line; those of modules do not, and
+ * their functions stay open for a nearer end, in whatever line.
+ */
+static void end_at(struct open_ranges *open, unsigned long long address, bool of_module)
+{
+	size_t i, kept = 0;
+
+	for (i = 0; i < open->count; i++) {
+		if (address > open->ranges[i]->from && address < open->ranges[i]->to)
+			open->ranges[i]->to = address;
+		if (of_module || address <= open->ranges[i]->from)
+			open->ranges[kept++] = open->ranges[i];
+	}
+	open->count = kept;
+}
+
+static bool is_asked_for(const struct kernel_symbol *s, char type)
+{
+	return strchr(s->data ? "bBdDrR" : "tTwW", type);
+}
+
+static void take(struct open_ranges *open, struct kernel_symbol *s, unsigned long long address,
+		 const char *name, size_t length)
+{
+	size_t own = strlen(s->name);
+
+	if (length == own && !s->found) {
+		s->found = true;
+		begin_at(open, &s->code, address);
+	} else if (length > own && !s->variant[0] && is_variant(name + own, length - own)) {
+		snprintf(s->variant, sizeof(s->variant), "%.*s", (int)length, name);
+		begin_at(open, &s->variant_code, address);
+	}
+}
+
+/* A name of the table, up to what the compiler appended, against one asked for. */
+struct base_name {
+	const char *text;
+	size_t length;
+};
+
+static int compare_base(const void *key, const void *entry)
+{
+	const struct base_name *base = key;
+	const char *name = (*(struct kernel_symbol *const *)entry)->name;
+	int order = strncmp(base->text, name, base->length);
+
+	return order ? order : -(int)(unsigned char)name[base->length];
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp((*(struct kernel_symbol *const *)a)->name,
+		      (*(struct kernel_symbol *const *)b)->name);
+}
+
+static struct kernel_symbol *find(struct kernel_symbol **sorted, size_t count, const char *name)
+{
+	struct base_name base = {name, strcspn(name, ". \t\n")};
+	struct kernel_symbol **found = bsearch(&base, sorted, count, sizeof(*sorted), compare_base);
+
+	return found ? *found : NULL;
+}
+
+/* "address type name [module]": where the name begins, NULL if it is no such line. */
+static const char *parse(const char *line, unsigned long long *address, char *type)
+{
+	char *end;
+
+	*address = strtoull(line, &end, 16);
+	if (end[0] != ' ' || !end[1] || end[2] != ' ')
+		return NULL;
+	*type = end[1];
+	return end + 3;
+}
+
+/* The lines of modules once more: the end of a function may come before it. */
+static int end_in_modules(FILE *file, long modules, struct open_ranges *open)
+{
+	unsigned long long address;
+	char line[1024], type;
+
+	if (fseek(file, modules, SEEK_SET))
+		return -errno;
+	while (fgets(line, sizeof(line), file))
+		if (parse(line, &address, &type))
+			end_at(open, address, true);
+	return 0;
+}
+
+static int read_lines(FILE *file, struct kernel_symbol **sorted, size_t count)
+{
+	struct open_ranges open = {};
+	unsigned long long address;
+	struct kernel_symbol *s;
+	char line[1024], type;
+	const char *name;
+	long modules = 0, here = 0;
+	int err = 0;
+
+	while (fgets(line, sizeof(line), file)) {
+		here += (long)strlen(line);
+		name = parse(line, &address, &type);
+		if (!name)
+			continue;
+		if (!modules && strchr(name, '['))
+			modules = here - (long)strlen(line);
+		if (open.count)
+			end_at(&open, address, modules);
+		s = find(sorted, count, name);
+		if (s && is_asked_for(s, type))
+			take(&open, s, address, name, strcspn(name, " \t\n"));
+	}
+	if (modules && open.count)
+		err = end_in_modules(file, modules, &open);
+	return ferror(file) ? -EIO : err;
+}
+
+int kallsyms__read(const char *path, struct kernel_symbol *symbols, size_t count)
+{
+	struct kernel_symbol **sorted = calloc(count ? count : 1, sizeof(struct kernel_symbol *));
+	FILE *file = fopen(path, "re");
+	int err = file ? 0 : -errno;
+	size_t i;
+
+	if (!sorted)
+		err = -ENOMEM;
+	for (i = 0; i < count && !err; i++)
+		sorted[i] = &symbols[i];
+	if (!err) {
+		qsort(sorted, count, sizeof(struct kernel_symbol *), compare_names);
+		err = read_lines(file, sorted, count);
+	}
+	if (file)
+		fclose(file);
+	free(sorted);
+	return err;
+}
+
+static void look_nearer(struct kernel_address *a, unsigned long long start, const char *name)
+{
+	if (start > a->address || start <= a->start)
+		return;
+	a->start = start;
+	snprintf(a->name, sizeof(a->name), "%.*s", (int)strcspn(name, " \t\n"), name);
+}
+
+int kallsyms__nearest(FILE *table, struct kernel_address *addresses, size_t count)
+{
+	unsigned long long start;
+	char line[1024], type;
+	const char *name;
+	size_t i;
+
+	rewind(table);
+	while (fgets(line, sizeof(line), table)) {
+		name = parse(line, &start, &type);
+		if (!name || !strchr("tTwW", type))
+			continue;
+		for (i = 0; i < count; i++)
+			look_nearer(&addresses[i], start, name);
+	}
+	return ferror(table) ? -EIO : 0;
+}

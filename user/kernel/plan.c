@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "user/kernel/plan.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define TURNED_OFF "turned off by --tier none"
+#define PREEMPTED                                                                        \
+	"this kernel preempts its programs: what other threads of the CPU do meanwhile " \
+	"is not seen"
+
+/* Adds a reason, unless it was given already. */
+static void say(struct plan_entry *entry, const char *format, const char *a, const char *b)
+{
+	char reason[sizeof(entry->reason)];
+	size_t used = strlen(entry->reason);
+
+	snprintf(reason, sizeof(reason), format, a, b);
+	if (!strstr(entry->reason, reason))
+		snprintf(entry->reason + used, sizeof(entry->reason) - used, "%s%s",
+			 used ? "; " : "", reason);
+}
+
+/* The link-time optimiser renames a static function and leaves its arguments alone. */
+static bool same_arguments(const char *variant)
+{
+	return strstr(variant, ".llvm.");
+}
+
+/*
+ * A compiler may split a function (.part, .cold), or change its arguments for some
+ * or all callers (.constprop, .isra). A variant beside the function itself takes
+ * calls away from it; a variant instead of it is of no use, as its arguments are
+ * not where they should be.
+ */
+static bool function_usable(struct plan_entry *entry, enum mechanism m, const char *name,
+			    const struct kernel_function *f)
+{
+	const char *symbol = f->code ? name : f->variant;
+
+	if (!f->code && !f->variant[0]) {
+		say(entry, "this kernel has no function %s", name, "");
+		return false;
+	}
+	if (!f->code && (m == MECHANISM_FENTRY || !same_arguments(f->variant))) {
+		say(entry, "this kernel has %s only as %s", name, f->variant);
+		return false;
+	}
+	if (m == MECHANISM_FENTRY && !f->typed) {
+		say(entry, "this kernel's BTF does not describe %s", name, "");
+		return false;
+	}
+	snprintf(entry->symbol, sizeof(entry->symbol), "%s", symbol);
+	return true;
+}
+
+static bool choose_function(struct plan_entry *entry, const struct hook_way *way,
+			    const struct kernel_facts *facts, char *variant)
+{
+	struct kernel_function f;
+	const char *const *name;
+
+	if (!way->functions[0])
+		return true;
+	for (name = way->functions; *name; name++) {
+		facts->function(facts->context, *name, &f);
+		if (!function_usable(entry, way->mechanism, *name, &f))
+			continue;
+		snprintf(variant, SYMBOL_MAX, "%s", f.code ? f.variant : "");
+		return true;
+	}
+	return false;
+}
+
+static bool has_tracepoints(struct plan_entry *entry, const struct hook_way *way,
+			    const struct kernel_facts *facts)
+{
+	const struct tracepoint_need *need;
+	int args;
+
+	for (need = way->tracepoints; need->name; need++) {
+		args = facts->tracepoint_args(facts->context, need->name);
+		if (args >= need->args)
+			continue;
+		say(entry,
+		    args < 0 ? "this kernel has no tracepoint %s"
+			     : "tracepoint %s passes too few arguments here",
+		    need->name, "");
+		return false;
+	}
+	if (!way->functions[0])
+		hook_way__symbols(way, entry->symbol, sizeof(entry->symbol));
+	return true;
+}
+
+/*
+ * While a thread is preempted inside a program, the kernel skips that program in all
+ * other threads of the CPU. A kprobe's program is not preempted.
+ */
+static bool preempted(const struct hook_way *way, const struct kernel_facts *facts)
+{
+	return way->preemptible && facts->preempts(facts->context);
+}
+
+static void look_for_second(struct plan_entry *entry, const struct hook_way *way,
+			    const struct kernel_facts *facts)
+{
+	struct kernel_function f = {};
+
+	if (way->also)
+		facts->function(facts->context, way->also, &f);
+	entry->also = f.code && (way->mechanism != MECHANISM_FENTRY || f.typed);
+	if (f.code && !entry->also)
+		say(entry, "this kernel's BTF does not describe %s: its sends are not seen",
+		    way->also, "");
+}
+
+/* Can this kernel do it? Adds the reason to the entry if not, or what could be missed. */
+static bool way_possible(struct plan_entry *entry, const struct hook_way *way,
+			 const struct kernel_facts *facts)
+{
+	const char *refused = facts->refused(facts->context, way->mechanism);
+	char variant[SYMBOL_MAX] = "";
+
+	if (refused) {
+		say(entry, "%s", refused, "");
+		return false;
+	}
+	if (way->by_graph && !facts->graph_probes(facts->context)) {
+		say(entry, "%s", "this kernel makes no kprobes by the function graph tracer", "");
+		return false;
+	}
+	if (!choose_function(entry, way, facts, variant) || !has_tracepoints(entry, way, facts))
+		return false;
+	if (way->type && !facts->has_type(facts->context, way->type)) {
+		say(entry, "this kernel has no struct %s", way->type, "");
+		return false;
+	}
+	if (way->code && !facts->has_code(facts->context, way->code)) {
+		say(entry, "/proc/kallsyms hides where %s is (kernel.kptr_restrict)", way->code,
+		    "");
+		return false;
+	}
+	entry->way = way;
+	entry->status = HOOK_PLANNED;
+	entry->reason[0] = 0;
+	look_for_second(entry, way, facts);
+	if (way->misses)
+		say(entry, "%s", way->misses, "");
+	if (preempted(way, facts))
+		say(entry, "%s", PREEMPTED, "");
+	if (variant[0])
+		say(entry, "calls that the compiler sent to %s are not seen", variant, "");
+	return true;
+}
+
+/* Does the send hook attach this program? */
+static bool sends_use(const struct plan *plan, const char *program)
+{
+	const struct hook_way *way = plan->entries[HOOK_SEND].way;
+	const char *const *name;
+
+	for (name = way ? way->programs : NULL; name && *name; name++)
+		if (!strcmp(*name, program))
+			return true;
+	return false;
+}
+
+static bool permitted(const struct plan *plan, enum hook_id id, const struct hook_way *way,
+		      enum mechanism forced)
+{
+	if (way->with_sends && !sends_use(plan, way->programs[0]))
+		return false;
+	return !forced || way->mechanism == forced ||
+	       (id != HOOK_SEND && way->mechanism == MECHANISM_TRACEPOINT);
+}
+
+/* The best way that the kernel has; whether any was tried. */
+static bool try_ways(struct plan *plan, enum hook_id id, const struct kernel_facts *facts,
+		     enum mechanism forced, bool preemptible)
+{
+	struct plan_entry *entry = &plan->entries[id];
+	const struct hook_way *ways = hook__get(id)->ways;
+	bool tried = false;
+	size_t i;
+
+	for (i = 0; i < WAYS_MAX && ways[i].mechanism && !entry->way; i++) {
+		if (!permitted(plan, id, &ways[i], forced) ||
+		    (!preemptible && preempted(&ways[i], facts)))
+			continue;
+		tried = true;
+		way_possible(entry, &ways[i], facts);
+	}
+	return tried;
+}
+
+/* A way that can be preempted only where there is no other. */
+static void resolve_hook(struct plan *plan, enum hook_id id, const struct kernel_facts *facts,
+			 enum mechanism forced)
+{
+	struct plan_entry *entry = &plan->entries[id];
+
+	entry->status = HOOK_UNAVAILABLE;
+	try_ways(plan, id, facts, forced, false);
+	if (entry->way)
+		return;
+	entry->reason[0] = 0;
+	if (!try_ways(plan, id, facts, forced, true))
+		say(entry, "no %s sees it", mechanism_name(forced), "");
+	if (!entry->way)
+		entry->symbol[0] = 0;
+}
+
+static void disable(struct plan_entry *entry, const char *why)
+{
+	*entry = (struct plan_entry){.status = HOOK_DISABLED};
+	say(entry, "%s", why, "");
+}
+
+/* Why there is no use for the hook; NULL: there is. */
+static const char *useless(const struct hook *hook, const struct plan *plan, enum mechanism forced,
+			   enum plan_for what)
+{
+	if (forced == MECHANISM_OFF)
+		return TURNED_OFF;
+	if (hook->zerocopy_only && what == PLAN_COPYING_LOAD)
+		return "this load never asks for zero-copy";
+	if (hook->observed_only && what != PLAN_OBSERVATION)
+		return "no load of ours does that";
+	if (hook->load_only && what == PLAN_OBSERVATION)
+		return hook->load_only;
+	if (hook->observed_only && plan__tier(plan) == MECHANISM_TRACEPOINT)
+		return "the tracepoints of sends see it";
+	return NULL;
+}
+
+bool plan__resolve(struct plan *plan, const struct kernel_facts *facts, enum mechanism forced,
+		   enum plan_for what)
+{
+	const char *why;
+	enum hook_id id;
+
+	memset(plan, 0, sizeof(*plan));
+	for (id = 0; id < HOOK_COUNT; id++) {
+		why = useless(hook__get(id), plan, forced, what);
+		if (why)
+			disable(&plan->entries[id], why);
+		else
+			resolve_hook(plan, id, facts, forced);
+	}
+	return forced == MECHANISM_OFF || plan->entries[HOOK_SEND].way;
+}
+
+bool plan__only(struct plan *plan, const struct kernel_facts *facts, enum hook_id id,
+		const struct hook_way *way)
+{
+	enum hook_id other;
+
+	memset(plan, 0, sizeof(*plan));
+	for (other = 0; other < HOOK_COUNT; other++)
+		disable(&plan->entries[other], "not asked for");
+	plan->entries[id] = (struct plan_entry){.status = HOOK_UNAVAILABLE};
+	return way_possible(&plan->entries[id], way, facts);
+}
+
+const char *plan_entry__program(const struct plan_entry *entry, size_t i, const char **symbol)
+{
+	const struct hook_way *way = entry->way;
+	size_t count = 0;
+
+	while (way && way->programs[count])
+		count++;
+	*symbol = i < count ? entry->symbol : way ? way->also : NULL;
+	if (i < count)
+		return way->programs[i];
+	return entry->also ? way->also_programs[i - count] : NULL;
+}
+
+enum mechanism plan__tier(const struct plan *plan)
+{
+	const struct plan_entry *send = &plan->entries[HOOK_SEND];
+
+	if (send->status == HOOK_DISABLED)
+		return MECHANISM_OFF;
+	return send->way ? send->way->mechanism : MECHANISM_NONE;
+}
+
+bool plan__by_tracepoint(const struct plan *plan, enum hook_id id)
+{
+	const struct hook_way *way = plan->entries[id].way;
+
+	return way && way->mechanism == MECHANISM_TRACEPOINT;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Which way each hook is had in a run. The resolver is pure: it asks what the
+ * kernel has through seven questions and touches nothing.
+ */
+#ifndef SENDPATH_PLAN_H
+#define SENDPATH_PLAN_H
+
+#include "user/kernel/hooks.h"
+
+#define SYMBOL_MAX 96
+
+/* A function of the kernel, as its symbols and its types tell of it. */
+struct kernel_function {
+	bool code;		  /* stands in kallsyms under its own name */
+	bool typed;		  /* BTF describes it */
+	char variant[SYMBOL_MAX]; /* one that the compiler made of it (name.isra.0), or "" */
+};
+
+/* The questions a plan asks of a kernel. */
+struct kernel_facts {
+	const void *context;
+	void (*function)(const void *context, const char *name, struct kernel_function *f);
+	bool (*has_code)(const void *context, const char *name);
+	int (*tracepoint_args)(const void *context, const char *name); /* -1: none */
+	bool (*has_type)(const void *context, const char *name);
+	/* Why the kernel refuses this mechanism; NULL: it does not. */
+	const char *(*refused)(const void *context, enum mechanism m);
+	/* Does it take the CPU from a thread that runs in the kernel? */
+	bool (*preempts)(const void *context);
+	/* Can kprobes come from the function graph tracer, which sees every return? */
+	bool (*graph_probes)(const void *context);
+};
+
+enum hook_status { HOOK_PLANNED, HOOK_UNAVAILABLE, HOOK_DISABLED };
+
+struct plan_entry {
+	const struct hook_way *way; /* NULL unless planned */
+	enum hook_status status;
+	bool also;		 /* the kernel has the way's second function, too */
+	char symbol[SYMBOL_MAX]; /* what it attaches to */
+	char reason[512];	 /* why not; or what it could miss */
+};
+
+struct plan {
+	struct plan_entry entries[HOOK_COUNT];
+};
+
+/* What is measured. */
+enum plan_for { PLAN_COPYING_LOAD, PLAN_ZEROCOPY_LOAD, PLAN_OBSERVATION };
+
+/*
+ * Chooses a way for each hook. A forced mechanism is the only one to time sends;
+ * the other hooks then come by it or by a tracepoint. MECHANISM_OFF disables all.
+ * False if sends cannot be timed as asked: the entry's reason says why.
+ */
+bool plan__resolve(struct plan *plan, const struct kernel_facts *facts, enum mechanism forced,
+		   enum plan_for what);
+
+/*
+ * A plan of one hook by one way, all others disabled: to find out whether it works.
+ * False if the kernel lacks something for it: the entry's reason says what.
+ */
+bool plan__only(struct plan *plan, const struct kernel_facts *facts, enum hook_id id,
+		const struct hook_way *way);
+
+/* The entry's programs, one after the other, and what each attaches to; NULL after the last. */
+const char *plan_entry__program(const struct plan_entry *entry, size_t i, const char **symbol);
+/* Is this hook had by tracepoints? */
+bool plan__by_tracepoint(const struct plan *plan, enum hook_id id);
+
+/* The mechanism that times calls; MECHANISM_OFF where none is to. */
+enum mechanism plan__tier(const struct plan *plan);
+
+#endif

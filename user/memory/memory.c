@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "user/memory/memory.h"
+
+#include "user/memory/perf_stat.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#define DEVICES "bus/event_source/devices"
+
+struct memory {
+	const char *sysfs;
+	char *names; /* perf's, blanks between */
+	struct memory_choice choice;
+	unsigned int line;
+};
+
+/* Another tree in its place is for tests. */
+static const char *sysfs_root(void)
+{
+	const char *root = getenv("SENDPATH_SYSFS");
+
+	return root && root[0] ? root : "/sys";
+}
+
+static bool device_has(const char *sysfs, const char *pmu, const char *event)
+{
+	char path[1024];
+	struct dirent *entry;
+	bool found = false;
+	DIR *folder;
+
+	snprintf(path, sizeof(path), "%s/" DEVICES, sysfs);
+	folder = opendir(path);
+	while (folder && !found && (entry = readdir(folder))) {
+		if (!memory__is_box(entry->d_name, strlen(entry->d_name), pmu, strlen(pmu)))
+			continue;
+		snprintf(path, sizeof(path), "%s/" DEVICES "/%s/events/%s", sysfs, entry->d_name,
+			 event);
+		found = !access(path, R_OK);
+	}
+	if (folder)
+		closedir(folder);
+	return found;
+}
+
+static bool perf_knows(const char *names, const char *event)
+{
+	size_t length = strlen(event);
+	const char *at = names;
+
+	while ((at = strcasestr(at, event))) {
+		if ((at == names || strchr(" \n/", at[-1])) && strchr(" \n/", at[length]))
+			return true;
+		at += length;
+	}
+	return false;
+}
+
+static bool has(const void *context, const char *pmu, const char *event)
+{
+	const struct memory *m = context;
+
+	return pmu ? device_has(m->sysfs, pmu, event) : perf_knows(m->names, event);
+}
+
+/* Of the cache that is farthest from the first CPU. */
+static unsigned int line_size(const char *sysfs)
+{
+	unsigned int i, size = 0, found;
+	char path[1024];
+	FILE *file;
+
+	for (i = 0; i < 8; i++) {
+		snprintf(path, sizeof(path),
+			 "%s/devices/system/cpu/cpu0/cache/index%u/coherency_line_size", sysfs, i);
+		file = fopen(path, "re");
+		if (!file)
+			continue;
+		if (fscanf(file, "%u", &found) == 1)
+			size = found;
+		fclose(file);
+	}
+	return size;
+}
+
+int memory__open(struct memory **out, char *why, size_t room)
+{
+	struct memory *m = calloc(1, sizeof(*m));
+	int err = m ? perf_stat__list(&m->names) : -ENOMEM;
+
+	if (!err) {
+		m->sysfs = sysfs_root();
+		m->line = line_size(m->sysfs);
+		memory__choose(&m->choice, has, m);
+		*out = m;
+		return 0;
+	}
+	snprintf(why, room, "--memory: %s",
+		 err == -ENOENT ? "perf is missing: install it (Debian: linux-perf)"
+		 : err == -EIO	? "perf list fails; try it by hand"
+				: strerror(-err));
+	free(m);
+	return err;
+}
+
+void memory__free(struct memory *m)
+{
+	if (m)
+		free(m->names);
+	free(m);
+}
+
+const struct memory_choice *memory__choice(const struct memory *m)
+{
+	return &m->choice;
+}
+
+unsigned int memory__line(const struct memory *m)
+{
+	return m->line;
+}
+
+static void name_events(const struct memory_choice *c, bool memory_alone, char *list, size_t room)
+{
+	size_t i, used = 0;
+
+	list[0] = 0;
+	for (i = 0; i < c->count && used < room; i++)
+		if (!memory_alone ||
+		    memory_quantity_kind(c->events[i].event->quantity) == KIND_MEMORY)
+			used += (size_t)snprintf(list + used, room - used, "%s%s", used ? "," : "",
+						 c->events[i].name);
+}
+
+/* perf refuses all if it does not like one: then at least those of memory. */
+static void start(struct memory_run *r, const struct memory_choice *c)
+{
+	char list[MEMORY_EVENTS_MAX * MEMORY_NAME];
+
+	name_events(c, false, list, sizeof(list));
+	if (!perf_stat__start(&r->perf, list, r->reason, sizeof(r->reason)))
+		return;
+	snprintf(r->io_reason, sizeof(r->io_reason), "%s", r->reason);
+	name_events(c, true, list, sizeof(list));
+	if (list[0] && c->sources[KIND_MEMORY])
+		perf_stat__start(&r->perf, list, r->reason, sizeof(r->reason));
+}
+
+void memory__begin(struct memory_run *r, const struct memory *m)
+{
+	*r = (struct memory_run){.memory = m};
+	if (!m)
+		return;
+	if (!m->choice.count) {
+		snprintf(r->reason, sizeof(r->reason),
+			 "not supported: this machine shows no counters of the memory system");
+		return;
+	}
+	start(r, &m->choice);
+}
+
+static void give_up(struct memory_run *r, int err)
+{
+	char *text = perf_stat__finish(r->perf);
+
+	r->perf = NULL;
+	free(text);
+	snprintf(r->reason, sizeof(r->reason), "perf stat: %s", strerror(-err));
+}
+
+void memory__count(struct memory_run *r, bool on)
+{
+	int err = r->perf ? perf_stat__count(r->perf, on) : 0;
+
+	if (err)
+		give_up(r, err);
+	else if (r->perf && !on)
+		r->counted = true;
+}
+
+void memory__end(struct memory_run *r)
+{
+	char *text = r->perf ? perf_stat__finish(r->perf) : NULL;
+
+	r->perf = NULL;
+	if (r->counted)
+		memory__parse(&r->counts, &r->memory->choice, text ? text : "");
+	free(text);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The memory system while a window is open, of the whole machine: what --memory asks
+ * for. The uncore's events by perf; where there are none, what can be said is less.
+ */
+#ifndef SENDPATH_MEMORY_H
+#define SENDPATH_MEMORY_H
+
+#include "user/memory/memory_counts.h"
+
+/* What this machine has; for all runs of a command. */
+struct memory;
+
+/*
+ * Looks: in sysfs, and at what perf knows. 0, or -errno with the reason in words;
+ * -ENOENT: perf is missing.
+ */
+int memory__open(struct memory **m, char *why, size_t room);
+void memory__free(struct memory *m);
+
+/* Of one run. */
+struct memory_run {
+	const struct memory *memory; /* NULL: not asked for */
+	struct perf_stat *perf;
+	struct memory_counts counts;
+	bool counted;
+	char reason[256];    /* unless counted */
+	char io_reason[256]; /* why the events of devices were left out; or empty */
+};
+
+/* Before the window; what fails here is the run's reason, not its end. */
+void memory__begin(struct memory_run *r, const struct memory *m);
+/* At its beginning and end. */
+void memory__count(struct memory_run *r, bool on);
+/* After it; also where it never came. */
+void memory__end(struct memory_run *r);
+
+const struct memory_choice *memory__choice(const struct memory *m);
+/* Bytes of a line of the last-level cache, 0 if unknown. */
+unsigned int memory__line(const struct memory *m);
+
+#endif

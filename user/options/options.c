@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "user/options/options.h"
+
+#include "user/options/options_table.h"
+#include "user/run/live.h"
+#include "user/trace/groups.h"
+
+#include "loadgen/system/one_line.h"
+#include "loadgen/system/status.h"
+#include "loadgen/system/units.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *argp_program_version = "sendpath " SENDPATH_VERSION;
+
+static error_t refuse(struct argp_state *state, const char *option, const char *value,
+		      const char *remedy)
+{
+	argp_failure(state, STATUS_USAGE, 0, "%s %s: %s", option, value, remedy);
+	return EINVAL;
+}
+
+static error_t set_repeat(struct options *o, struct argp_state *state, const char *arg)
+{
+	unsigned long long n;
+
+	if (units__count(arg, &n) || !n || n > REPEAT_MAX)
+		return refuse(state, "--repeat", arg, "give a number from 1 to 1000");
+	o->repeat = (unsigned int)n;
+	return 0;
+}
+
+static error_t set_interval(struct options *o, struct argp_state *state, const char *arg)
+{
+	if (units__duration(arg, &o->interval) || o->interval < LIVE_MIN_S)
+		return refuse(state, "--interval", arg, "give seconds, 0.1 or more");
+	return 0;
+}
+
+static error_t set_by(struct options *o, struct argp_state *state, const char *arg)
+{
+	const char *why = groups__parse(arg, &o->by);
+
+	return why ? refuse(state, "--by", arg, why) : 0;
+}
+
+static error_t set_by_max(struct options *o, struct argp_state *state, const char *arg)
+{
+	unsigned long long n;
+
+	if (units__count(arg, &n) || !n || n > GROUPS_MAX_MAX)
+		return refuse(state, "--by-max", arg, "give a number from 1 to 16777216");
+	o->by_max = (unsigned int)n;
+	return 0;
+}
+
+static error_t refuse_target(struct argp_state *state, const char *option, const char *value,
+			     const char *why)
+{
+	return why ? refuse(state, option, value, why) : 0;
+}
+
+static error_t refuse_all(struct argp_state *state, const char *why)
+{
+	argp_failure(state, STATUS_USAGE, 0, "%s", why);
+	return EINVAL;
+}
+
+/* All that stands after "--". */
+static error_t take_command(struct options *o, struct argp_state *state)
+{
+	char **command = &state->argv[state->next - 1];
+
+	state->next = state->argc;
+	return refuse_target(state, "--", command[0], target__set_command(&o->target, command));
+}
+
+/* The option, if any, for which something must be attached. */
+static const char *needs_hooks(const struct options *o)
+{
+	if (o->cost)
+		return "--cost";
+	if (o->by)
+		return "--by";
+	if (o->interval > 0)
+		return "--interval";
+	return o->call_counters ? "--call-counters" : NULL;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct options *o = state->input;
+	char why[256];
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		one_line__errors(state);
+		state->child_inputs[0] = &o->load;
+		state->child_inputs[1] =
+			(void *)(o->sweep.given ? &options_help_sweep : &options_help);
+		o->repeat = o->sweep.given ? SWEEP_REPEATS : 1;
+		sweep_options__init(&o->sweep);
+		o->by_max = GROUPS_MAX;
+		return 0;
+	case OPT_JSON:
+		o->json = arg;
+		return 0;
+	case OPT_REPEAT:
+		return set_repeat(o, state, arg);
+	case OPT_EVENTS:
+		o->events = arg;
+		return 0;
+	case OPT_CALL_COUNTERS:
+		o->call_counters = arg;
+		return 0;
+	case OPT_INTERVAL:
+		return set_interval(o, state, arg);
+	case OPT_BY:
+		return set_by(o, state, arg);
+	case OPT_BY_MAX:
+		return set_by_max(o, state, arg);
+	case OPT_PID:
+		return refuse_target(state, "--pid", arg, target__set_pids(&o->target, arg));
+	case OPT_COMM:
+		return refuse_target(state, "--comm", arg, target__set_comm(&o->target, arg));
+	case OPT_CGROUP:
+		return refuse_target(state, "--cgroup", arg, target__set_cgroup(&o->target, arg));
+	case OPT_ALL:
+		return refuse_target(state, "--all", "and others", target__set_all(&o->target));
+	case OPT_TIER:
+		o->tier = mechanism_parse(arg);
+		return o->tier ? 0
+			       : refuse(state, "--tier", arg,
+					"give fentry, kprobe, tracepoint or none");
+	case SWEEP_GRID ... SWEEP_KEYS_END - 1:
+		return sweep_options__set(&o->sweep, key, arg, why, sizeof(why))
+			       ? refuse_all(state, why)
+			       : 0;
+	case OPT_COST:
+		o->cost = true;
+		return 0;
+	case OPT_MEMORY:
+		o->memory = true;
+		return 0;
+	case OPT_VERBOSE:
+		o->verbose = true;
+		return 0;
+	case ARGP_KEY_END:
+		if (o->sweep.given && options__check_sweep(o, why, sizeof(why)))
+			return refuse_all(state, why);
+		if (o->target.given && (o->repeat > 1 || o->load.load_given))
+			return refuse(state, "--variant and its like", "with a program to observe",
+				      "of a load's options only --duration goes with it");
+		if (o->target.given && o->tier == MECHANISM_OFF)
+			return refuse(state, "--tier none", "with a program to observe",
+				      "nothing would be measured");
+		if (o->target.given && o->memory)
+			return refuse(state, "--memory", "with a program to observe",
+				      "it goes with a load; leave one out");
+		if (o->tier == MECHANISM_OFF && needs_hooks(o))
+			return refuse(state, needs_hooks(o), "with --tier none",
+				      "nothing is attached; leave one out");
+		return 0;
+	case ARGP_KEY_ARG:
+		if (state->quoted)
+			return take_command(o, state);
+		return refuse(state, arg, "is no command",
+			      "sweep, doctor and crosscheck are; --help=all lists the options");
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_child children[] = {
+	{&load_argp, 0, NULL, 0}, {&help_argp, 0, NULL, 0}, {0}};
+
+static const struct argp argp = {.options = options_list, .parser = parse, .children = children};
+
+static void parse_words(struct options *o, int argc, char **argv)
+{
+	argp_err_exit_status = STATUS_USAGE;
+	argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, o);
+}
+
+void options__parse(struct options *o, int argc, char **argv)
+{
+	memset(o, 0, sizeof(*o));
+	if (argc < 2) {
+		fprintf(stderr, "%s: nothing to measure: try --variant all (--help tells more)\n",
+			program_invocation_short_name);
+		exit(STATUS_USAGE);
+	}
+	parse_words(o, argc, argv);
+}
+
+struct options *options__parse_sweep(int argc, char **argv, size_t *count)
+{
+	struct options *parts = NULL;
+	char why[256], ***words;
+	size_t i;
+
+	words = sweep_options__parts(argc, argv, count, why, sizeof(why));
+	if (words)
+		parts = calloc(*count, sizeof(*parts));
+	if (!parts) {
+		fprintf(stderr, "%s: %s\n", program_invocation_short_name,
+			words ? "out of memory" : why);
+		exit(words ? STATUS_FAILED : STATUS_USAGE);
+	}
+	for (i = 0; i < *count; i++) {
+		parts[i].sweep.given = true;
+		parse_words(&parts[i], sweep_options__words(words[i]), words[i]);
+	}
+	sweep_options__note(&parts[0].sweep, argc, argv);
+	sweep_options__free(words, *count);
+	return parts;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The command line of measuring runs. */
+#ifndef SENDPATH_OPTIONS_H
+#define SENDPATH_OPTIONS_H
+
+#include "user/kernel/hooks.h"
+#include "user/options/options_sweep.h"
+#include "user/trace/target.h"
+
+#include "loadgen/options/options.h"
+
+#define REPEAT_MAX 1000
+
+struct options {
+	struct load_options load;
+	const char *json;	   /* NULL: no record is written */
+	const char *events;	   /* further counters, or NULL */
+	const char *call_counters; /* counters to read at both ends of each send, or NULL */
+	struct target target;
+	struct sweep_options sweep;
+	double interval; /* seconds between lines while a window is open; 0: none */
+	unsigned int by; /* a set of enum group_by */
+	unsigned int by_max;
+	unsigned int repeat;
+	enum mechanism tier; /* MECHANISM_NONE: the best there is; MECHANISM_OFF: none */
+	bool cost;
+	bool memory;
+	bool verbose;
+};
+
+/* Parses, or ends the program: --help with 0, wrong usage with 2 and one line. */
+void options__parse(struct options *o, int argc, char **argv);
+
+/* Is all there that a sweep needs, and nothing else? 0, or -EINVAL with the reason in one line. */
+int options__check_sweep(const struct options *o, char *why, size_t room);
+
+/*
+ * The same for "sweep ...": one for each part of its grid, count of them, which differ
+ * in the load alone. To be freed; what they point to is argv's.
+ */
+struct options *options__parse_sweep(int argc, char **argv, size_t *count);
+
+#endif

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* The options beside those of a load, and in which topic of the help each is. */
+#include "user/options/options_table.h"
+
+#include "user/options/options_sweep.h"
+
+const struct argp_option options_list[] = {
+	{NULL, 0, NULL, 0, "Programs to observe, instead of a load:", HELP_OBSERVED},
+	{"pid", OPT_PID, "LIST", 0, "these processes, all their threads", HELP_OBSERVED},
+	{"comm", OPT_COMM, "NAME", 0, "processes of this name", HELP_OBSERVED},
+	{"cgroup", OPT_CGROUP, "PATH", 0, "of this control group and those below it",
+	 HELP_OBSERVED},
+	{"all", OPT_ALL, NULL, 0, "all processes", HELP_OBSERVED},
+	{NULL, 0, NULL, 0, "A sweep (analyze sweep):", HELP_SWEEP},
+	{"out", SWEEP_OUT, "DIR", 0, "its folder, for the plan and the records of runs",
+	 HELP_SWEEP},
+	{"grid", SWEEP_GRID, "NAME", 0,
+	 "these options of a load first: copies, sizes, servers or records", HELP_SWEEP},
+	{"order-seed", SWEEP_ORDER, "N", 0, "of the order of runs (default: one at random)",
+	 HELP_SWEEP},
+	{"shard", SWEEP_SHARD, "I/N", 0, "run the I-th of N parts", HELP_SWEEP},
+	{"retry", SWEEP_RETRY, NULL, 0, "run again what failed or was skipped", HELP_SWEEP},
+	{NULL, 0, NULL, 0, "Measuring:", HELP_MEASURING},
+	{"json", OPT_JSON, "FILE", 0, "append a record a run, as JSON (- for stdout)",
+	 HELP_MEASURING},
+	{"by", OPT_BY, "LIST", 0, "tell apart by process, device, port", HELP_MEASURING},
+	{"by-max", OPT_BY_MAX, "N", 0, "room for N groups of --by (default 65536)", HELP_DETAILS},
+	{"interval", OPT_INTERVAL, "SECONDS", 0, "write a line that often while measuring",
+	 HELP_MEASURING},
+	{"repeat", OPT_REPEAT, "N", 0,
+	 "run everything N times, interleaved (default 1, of a sweep 5)", HELP_MEASURING},
+	{"events", OPT_EVENTS, "LIST", 0, "count these events too, by their libpfm4 names",
+	 HELP_MEASURING},
+	{"memory", OPT_MEMORY, NULL, 0,
+	 "also count what the machine's memory and PCIe move (needs perf)", HELP_MEASURING},
+	{"call-counters", OPT_CALL_COUNTERS, "LIST", 0,
+	 "read up to 4 events at both ends of each send", HELP_DETAILS},
+	{"tier", OPT_TIER, "NAME", 0, "time sends by fentry, kprobe, tracepoint or none",
+	 HELP_DETAILS},
+	{"cost", OPT_COST, NULL, 0, "also count what the measuring programs cost", HELP_DETAILS},
+	{"verbose", OPT_VERBOSE, NULL, 0, "show what libbpf says", HELP_DETAILS},
+	{NULL, 0, NULL, 0, "Measuring, in detail:", HELP_DETAILS},
+	{0},
+};
+
+#define OBSERVING (HELP_BIT(HELP_OBSERVED) | HELP_BIT(HELP_MEASURING))
+
+static const struct help_topic topics[] = {
+	{"", HELP_BIT(HELP_LOAD) | OBSERVING | HELP_BIT(HELP_ABOUT), ""},
+	HELP_TOPICS_OF_A_LOAD,
+	{"sweep", HELP_BIT(HELP_SWEEP),
+	 "A grid of runs whose records go into a folder; interrupted, the same command goes on "
+	 "from there."},
+	{"measuring", OBSERVING | HELP_BIT(HELP_DETAILS), "What is measured, and how it is told."},
+	{"all", ~0u, ""},
+	{0},
+};
+
+const struct help options_help = {
+	.topics = topics,
+	.options = options_list,
+	.args_doc = "\nsweep --out=DIR\n-- COMMAND [ARG...]\ndoctor [--hooks]\n"
+		    "crosscheck [OPTION...]\ntable|compare|report PATH...",
+	.doc = "Ask the kernel what TCP sends cost, call by call, and whether zero-copy sends were "
+	       "copied.\v"
+	       "doctor tells what can be measured here. Needs root: sudo.\n"
+	       "Exit status: 0 done, 1 failed, 2 wrong usage, 3 this system cannot.",
+};
+
+static const struct help_topic sweep_topics[] = {
+	{"", HELP_BIT(HELP_SWEEP) | HELP_BIT(HELP_LOAD) | HELP_BIT(HELP_ABOUT), ""},
+	HELP_TOPICS_OF_A_LOAD,
+	{"measuring", HELP_BIT(HELP_MEASURING) | HELP_BIT(HELP_DETAILS),
+	 "What is measured, and how it is told."},
+	{"all", ~0u, ""},
+	{0},
+};
+
+const struct help options_help_sweep = {
+	.topics = sweep_topics,
+	.options = options_list,
+	.args_doc = "sweep --out=DIR",
+	.doc = "Run a grid of loads, in blocks of random order, and keep each record in a folder."
+	       "\vInterrupted, the same command goes on from there.",
+};

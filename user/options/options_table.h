@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What options.c parses, and shows; private to it. */
+#ifndef SENDPATH_OPTIONS_TABLE_H
+#define SENDPATH_OPTIONS_TABLE_H
+
+#include "loadgen/options/help.h"
+
+enum {
+	OPT_JSON = 0x100,
+	OPT_REPEAT,
+	OPT_TIER,
+	OPT_COST,
+	OPT_MEMORY,
+	OPT_EVENTS,
+	OPT_CALL_COUNTERS,
+	OPT_INTERVAL,
+	OPT_BY,
+	OPT_BY_MAX,
+	OPT_VERBOSE,
+	OPT_PID,
+	OPT_COMM,
+	OPT_CGROUP,
+	OPT_ALL,
+};
+
+extern const struct argp_option options_list[];
+/* Of the program, and of "sweep". */
+extern const struct help options_help, options_help_sweep;
+
+#endif

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "user/record/record.h"
+
+#include "user/record/record_parts.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+void record__add_string(json_object *o, const char *key, const char *value)
+{
+	json_object_object_add(o, key, value ? json_object_new_string(value) : NULL);
+}
+
+void record__add_count(json_object *o, const char *key, __u64 n)
+{
+	json_object_object_add(o, key, json_object_new_uint64(n));
+}
+
+void record__add_ratio(json_object *o, const char *key, __u64 of, __u64 by)
+{
+	json_object_object_add(o, key, by ? json_object_new_double((double)of / (double)by) : NULL);
+}
+
+static json_object *time_text(const struct timespec *when)
+{
+	char day[32], text[64];
+	struct tm tm;
+
+	gmtime_r(&when->tv_sec, &tm);
+	strftime(day, sizeof(day), "%Y-%m-%dT%H:%M:%S", &tm);
+	snprintf(text, sizeof(text), "%s.%06ldZ", day, when->tv_nsec / 1000);
+	return json_object_new_string(text);
+}
+
+/* What a busy hypervisor took while the window was open, or STOLEN_UNKNOWN, said. */
+static double stolen_share(const struct run_result *r, struct unmeasured *u)
+{
+	if (r->window && r->stolen.share >= 0)
+		return r->stolen.share;
+	unmeasured__add(u, "run.stolen_share",
+			r->window ? "too short a window, or /proc/stat does not tell"
+				  : "no window was measured");
+	return STOLEN_UNKNOWN;
+}
+
+static json_object *run_block(const struct run_setup *setup, const struct record_context *context,
+			      double stolen)
+{
+	json_object *o = json_object_new_object();
+	char cell[256] = "observation";
+
+	if (!setup->target)
+		record__cell_name(&setup->load, cell, sizeof(cell));
+	record__add_string(o, "id", context->id);
+	record__add_string(o, "cell", cell);
+	json_object_object_add(o, "repeat", json_object_new_int((int)context->repeat));
+	json_object_object_add(o, "seed",
+			       context->ordered ? json_object_new_int64(context->seed) : NULL);
+	json_object_object_add(o, "stolen_share",
+			       stolen >= 0 ? json_object_new_double(stolen) : NULL);
+	return o;
+}
+
+static json_object *hook_block(const struct plan_entry *entry, enum hook_id id, __u64 missed)
+{
+	json_object *o = json_object_new_object();
+
+	record__add_string(o, "name", hook__get(id)->name);
+	record__add_string(o, "mechanism",
+			   entry->way ? mechanism_name(entry->way->mechanism) : NULL);
+	record__add_string(o, "symbol", entry->way ? entry->symbol : NULL);
+	record__add_string(o, "status",
+			   entry->way			    ? "attached"
+			   : entry->status == HOOK_DISABLED ? "disabled"
+							    : "unavailable");
+	record__add_string(o, "reason", entry->reason[0] ? entry->reason : NULL);
+	json_object_object_add(o, "missed", entry->way ? json_object_new_uint64(missed) : NULL);
+	return o;
+}
+
+static json_object *plan_block(const struct run_result *r)
+{
+	json_object *o = json_object_new_object(), *hooks = json_object_new_array();
+	enum mechanism tier = plan__tier(&r->plan);
+	enum hook_id id;
+
+	record__add_string(o, "tier", tier == MECHANISM_OFF ? NULL : mechanism_name(tier));
+	for (id = 0; id < HOOK_COUNT; id++)
+		json_object_array_add(hooks,
+				      hook_block(&r->plan.entries[id], id, r->measured.missed[id]));
+	json_object_object_add(o, "hooks", hooks);
+	return o;
+}
+
+#define NO_LOAD "a program was observed, no load was run"
+
+/* What was observed; null where a load was run. */
+static json_object *observed_block(const struct run_result *r, const struct run_setup *setup)
+{
+	static const char *const by[] = {"process", "comm", "cgroup", "all"};
+	json_object *o;
+	char text[512];
+
+	if (!setup->target)
+		return NULL;
+	o = json_object_new_object();
+	target__text(setup->target, text, sizeof(text));
+	record__add_string(o, "by", setup->target->command ? "command" : by[setup->target->by]);
+	record__add_string(o, "what", text);
+	json_object_object_add(o, "seconds", json_object_new_double(r->observed_s));
+	json_object_object_add(o, "in_flight", json_object_new_uint64(r->in_flight));
+	json_object_object_add(o, "exit_status",
+			       setup->target->command ? json_object_new_int(r->command_status)
+						      : NULL);
+	return o;
+}
+
+static json_object *receiver_block(const struct run_result *r, bool peer, struct unmeasured *u)
+{
+	const struct plan_entry *entry = &r->plan.entries[HOOK_RECEIVER_COPY];
+	json_object *o;
+
+	if (!entry->way || peer) {
+		unmeasured__add(u, "receiver",
+				peer ? "the receiver is on another machine" : entry->reason);
+		return NULL;
+	}
+	o = json_object_new_object();
+	json_object_object_add(o, "copies",
+			       json_object_new_uint64(r->measured.totals.receiver_copies));
+	json_object_object_add(o, "bytes",
+			       json_object_new_uint64(r->measured.totals.receiver_bytes));
+	return o;
+}
+
+/* ns on the CPU of both sides, from their task-clock counters; 0 if unknown. */
+static double cpu_ns(const struct run_side *side)
+{
+	size_t i;
+
+	for (i = 0; i < side->count; i++)
+		if (!strcmp(side->values[i].event, "task-clock"))
+			return side->values[i].value;
+	return 0;
+}
+
+static json_object *observer_block(const struct run_result *r, const struct run_setup *setup,
+				   struct unmeasured *u)
+{
+	double cpu = cpu_ns(&r->sender) + cpu_ns(&r->receiver);
+	json_object *o;
+
+	if (!setup->cost) {
+		unmeasured__add(u, "observer", "asked for with --cost, because counting costs too");
+		return NULL;
+	}
+	o = json_object_new_object();
+	json_object_object_add(o, "bpf_ns", json_object_new_uint64(r->measured.bpf_ns));
+	json_object_object_add(o, "bpf_runs", json_object_new_uint64(r->measured.bpf_runs));
+	json_object_object_add(o, "cpu_share",
+			       cpu > 0 ? json_object_new_double((double)r->measured.bpf_ns / cpu)
+				       : NULL);
+	return o;
+}
+
+static void add_head(json_object *o, const char *schema, const struct timespec *started,
+		     const struct run_setup *setup, const struct record_context *context,
+		     double stolen)
+{
+	json_object *tool = json_object_new_object();
+
+	record__add_string(o, "schema", schema);
+	record__add_string(tool, "version", SENDPATH_VERSION);
+	json_object_object_add(o, "tool", tool);
+	json_object_object_add(o, "started", time_text(started));
+	json_object_object_add(o, "run", run_block(setup, context, stolen));
+	json_object_object_add(o, "host", host__json(context->host));
+}
+
+void record__run_id(char *id, size_t size, const struct timespec *started, size_t run)
+{
+	snprintf(id, size, "%lld.%06ld-%d-%zu", (long long)started->tv_sec, started->tv_nsec / 1000,
+		 (int)getpid(), run);
+}
+
+json_object *record__failure(const struct timespec *started, const struct run_setup *setup,
+			     const struct record_context *context, const char *outcome,
+			     const char *error)
+{
+	static const char *const unknown[] = {"sender_pid", "receiver_pid", "pinning"};
+	static const struct run_result none;
+	struct unmeasured u = {json_object_new_array()};
+	json_object *o = json_object_new_object(), *load = record__load(&none, &setup->load, &u);
+	size_t i;
+
+	for (i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++)
+		json_object_object_del(load, unknown[i]);
+	add_head(o, "sendpath.failure/1", started, setup, context, STOLEN_UNKNOWN);
+	json_object_object_add(o, "load", load);
+	json_object_object_add(o, "complete", json_object_new_boolean(false));
+	record__add_string(o, "outcome", outcome);
+	record__add_string(o, "error", error);
+	json_object_put(u.list);
+	return o;
+}
+
+json_object *record__build(const struct run_result *r, const struct run_setup *setup,
+			   const struct record_context *context)
+{
+	json_object *o = json_object_new_object();
+	struct unmeasured u = {json_object_new_array()};
+
+	add_head(o, "sendpath.run/1", &r->started, setup, context, stolen_share(r, &u));
+	json_object_object_add(o, "privilege", json_object_get(context->privilege));
+	json_object_object_add(o, "plan", plan_block(r));
+	json_object_object_add(o, "load", setup->target ? NULL : record__load(r, &setup->load, &u));
+	json_object_object_add(o, "observed", observed_block(r, setup));
+	json_object_object_add(o, "serving", record__taken(r->app, "serving"));
+	json_object_object_add(o, "tcp", record__tcp(r, setup, &u));
+	json_object_object_add(o, "app", json_object_get(r->app));
+	if (setup->target)
+		unmeasured__add(&u, "load", NO_LOAD);
+	if (!r->app)
+		unmeasured__add(&u, "app", setup->target ? NO_LOAD : r->error);
+	json_object_object_add(o, "calls", record__calls(r, setup, &u));
+	json_object_object_add(o, "by", record__by(r, setup));
+	json_object_object_add(o, "zerocopy", record__zerocopy(r, setup, &u));
+	json_object_object_add(o, "receiver", receiver_block(r, setup->load.peer, &u));
+	json_object_object_add(o, "counters", record__counters(r, setup, &u));
+	json_object_object_add(o, "memory", record__memory(r, &u));
+	json_object_object_add(o, "lost", record__lost(r, &u));
+	json_object_object_add(o, "observer", observer_block(r, setup, &u));
+	json_object_object_add(o, "complete",
+			       json_object_new_boolean(!r->interrupted && !r->error[0]));
+	json_object_object_add(o, "warnings", record__warnings(o, r, setup, context));
+	json_object_object_add(o, "unmeasured", u.list);
+	return o;
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* calls[]: a row for each syscall and kind of send that occurred. */
+#include "user/record/record_parts.h"
+
+#include "user/kernel/calls.h"
+
+#include "loadgen/system/hist_stats.h"
+
+#include <stdio.h>
+
+static json_object *errors(const __u64 *counts)
+{
+	json_object *o = json_object_new_object();
+	unsigned int i;
+
+	for (i = 0; i < ERRNO_SLOTS; i++)
+		if (counts[i])
+			json_object_object_add(o, call_error_name(i),
+					       json_object_new_uint64(counts[i]));
+	return o;
+}
+
+/* What the counters said of the sends that stayed on their CPU. */
+static json_object *counters(const struct call_slot *s, const struct counter_events *events)
+{
+	json_object *o, *list, *row;
+	size_t i;
+
+	if (!counter_events__count(events))
+		return NULL;
+	o = json_object_new_object();
+	list = json_object_new_array();
+	json_object_object_add(o, "sends", json_object_new_uint64(s->counted));
+	json_object_object_add(o, "left_out", json_object_new_uint64(s->left_out));
+	for (i = 0; i < counter_events__count(events); i++) {
+		row = json_object_new_object();
+		json_object_object_add(row, "event",
+				       json_object_new_string(counter_events__name(events, i)));
+		json_object_object_add(row, "sum", json_object_new_uint64(s->counters[i]));
+		json_object_array_add(list, row);
+	}
+	json_object_object_add(o, "events", list);
+	return o;
+}
+
+/* What tells the program that a zero-copy send has completed. */
+static json_object *notified_by(enum call_kind kind, bool zerocopy)
+{
+	if (!zerocopy)
+		return NULL;
+	return json_object_new_string(kind == CALL_IO_URING_ZC ? "io_uring" : "error queue");
+}
+
+static json_object *call(const struct run_result *r, const struct run_setup *setup, __u32 slot,
+			 struct unmeasured *u)
+{
+	const struct call_slot *s = &r->measured.calls[slot];
+	const struct hook_way *way = r->plan.entries[HOOK_SEND].way;
+	enum call_kind kind = slot / 2;
+	json_object *o = json_object_new_object();
+	char key[64];
+
+	json_object_object_add(o, "syscall", json_object_new_string(call_name(kind)));
+	json_object_object_add(o, "zerocopy", json_object_new_boolean(slot & 1));
+	json_object_object_add(o, "notified_by", notified_by(kind, slot & 1));
+	json_object_object_add(o, "sends", json_object_new_uint64(s->sends));
+	json_object_object_add(o, "syscalls",
+			       call_sends_once(kind) ? json_object_new_uint64(s->sends) : NULL);
+	if (!call_sends_once(kind)) {
+		snprintf(key, sizeof(key), "calls.%s.syscalls", call_name(kind));
+		unmeasured__add(
+			u, key,
+			"one such syscall can be several sends, and syscalls are not traced");
+	}
+	json_object_object_add(o, "bytes", json_object_new_uint64(s->bytes));
+	json_object_object_add(o, "errors", errors(r->measured.errors[slot]));
+	json_object_object_add(o, "wall_ns",
+			       way && s->wall.count ? hist__json(&s->wall, way->span) : NULL);
+	json_object_object_add(o, "cpu_ns", NULL);
+	json_object_object_add(o, "stages", NULL);
+	json_object_object_add(o, "counters", counters(s, setup->call_counters));
+	return o;
+}
+
+json_object *record__calls(const struct run_result *r, const struct run_setup *setup,
+			   struct unmeasured *u)
+{
+	const struct plan_entry *send = &r->plan.entries[HOOK_SEND];
+	json_object *list;
+	__u32 slot;
+
+	if (!send->way) {
+		unmeasured__add(u, "calls", send->reason);
+		return NULL;
+	}
+	list = json_object_new_array();
+
+	for (slot = 0; slot < CALL_SLOTS; slot++)
+		if (r->measured.calls[slot].sends)
+			json_object_array_add(list, call(r, setup, slot, u));
+	unmeasured__add(u, "calls.cpu_ns", "no hook tells running from waiting inside a send");
+	unmeasured__add(u, "calls.stages", "no hook divides a send into stages");
+	if (!counter_events__count(setup->call_counters))
+		unmeasured__add(u, "calls.counters",
+				"asked for with --call-counters, because reading them costs");
+	return list;
+}

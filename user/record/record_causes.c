@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* zerocopy.causes[] and zerocopy.refused[]: why sends were copied, and why not sent. */
+#include "user/record/record_parts.h"
+
+#include "user/kernel/calls.h"
+#include "user/kernel/causes.h"
+#include "user/kernel/refusals.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void add_refusal(json_object *list, enum refusal refusal, unsigned int error, __u64 count)
+{
+	json_object *o;
+
+	if (!count)
+		return;
+	o = json_object_new_object();
+	json_object_object_add(o, "cause", json_object_new_string(refusal__get(refusal)->name));
+	json_object_object_add(o, "errno", json_object_new_string(call_error_name(error)));
+	json_object_object_add(o, "count", json_object_new_uint64(count));
+	json_object_array_add(list, o);
+}
+
+json_object *record__refused(const struct run_result *r, const struct zerocopy_sums *sums)
+{
+	static const struct totals none;
+	const struct totals *t = r ? &r->measured.totals : &none;
+	json_object *list = json_object_new_array();
+	__u64 known = t->refused_optmem + t->refused_memlock, count;
+	unsigned int i;
+
+	add_refusal(list, REFUSAL_OPTMEM, ENOBUFS, t->refused_optmem);
+	add_refusal(list, REFUSAL_MEMLOCK, ENOBUFS, t->refused_memlock);
+	for (i = 0; i < ERRNO_SLOTS; i++) {
+		count = sums->errors[i];
+		if (i == ENOBUFS)
+			count -= known < count ? known : count;
+		add_refusal(list, refusal__of((int)i), i, count);
+	}
+	return list;
+}
+
+/* The copier comes first in what a reader wants to see. */
+static bool is_copier(const char *function)
+{
+	return !strcmp(function, "skb_copy_ubufs") || !strcmp(function, "skb_segment") ||
+	       !strcmp(function, "__pskb_pull_tail") || !strcmp(function, "skb_copy");
+}
+
+/* Names only: addresses tell where the kernel is. */
+static json_object *stack(const struct cause_count *cause, const struct features *features)
+{
+	struct kernel_address frames[STACK_FRAMES] = {};
+	json_object *list = json_object_new_array();
+	bool begun = false;
+	size_t i, count;
+
+	for (count = 0; count < STACK_FRAMES && cause->info.stack[count]; count++)
+		frames[count].address = cause->info.stack[count];
+	if (!count || features__symbolize(features, frames, count))
+		return list;
+	for (i = 0; i < count; i++) {
+		begun |= is_copier(frames[i].name);
+		if (begun)
+			json_object_array_add(
+				list,
+				json_object_new_string(frames[i].start ? frames[i].name : "?"));
+	}
+	return list;
+}
+
+static json_object *number_or_null(__u64 n)
+{
+	return n ? json_object_new_uint64(n) : NULL;
+}
+
+static json_object *cause_block(const struct cause_count *cause, const struct features *features)
+{
+	const struct tally_info *info = &cause->info;
+	json_object *o = json_object_new_object();
+
+	json_object_object_add(o, "cause",
+			       json_object_new_string(cause__get(info->key.cause)->name));
+	json_object_object_add(o, "netns", number_or_null(info->key.netns));
+	json_object_object_add(o, "ifindex", number_or_null(info->key.ifindex));
+	json_object_object_add(
+		o, "device",
+		info->device[0] ? json_object_new_string_len(
+					  info->device, (int)strnlen(info->device, DEVICE_NAME_MAX))
+				: NULL);
+	json_object_object_add(o, "count",
+			       json_object_new_uint64(cause->sums.sends + cause->sums.silent));
+	json_object_object_add(o, "silent", json_object_new_uint64(cause->sums.silent));
+	json_object_object_add(o, "skbs", json_object_new_uint64(cause->sums.skbs));
+	json_object_object_add(o, "skbs_in_send", json_object_new_uint64(cause->sums.skbs_in_send));
+	json_object_object_add(o, "bytes", json_object_new_uint64(cause->sums.bytes));
+	json_object_object_add(
+		o, "stack", info->key.cause == CAUSE_UNCLASSIFIED ? stack(cause, features) : NULL);
+	return o;
+}
+
+/* Most sends first. */
+static int by_count(const void *a, const void *b)
+{
+	const struct tally *x = &((const struct cause_count *)a)->sums;
+	const struct tally *y = &((const struct cause_count *)b)->sums;
+	__u64 m = x->sends + x->silent, n = y->sends + y->silent;
+
+	return m < n ? 1 : m > n ? -1 : 0;
+}
+
+static bool says_something(const struct tally *sums)
+{
+	return sums->sends || sums->silent;
+}
+
+json_object *record__causes(const struct run_result *r, const struct run_setup *setup,
+			    struct unmeasured *u)
+{
+	const struct plan_entry *copy = &r->plan.entries[HOOK_SKB_COPY];
+	const struct plan_entry *completion = &r->plan.entries[HOOK_COMPLETION];
+	const struct measured *m = &r->measured;
+	struct cause_count sorted[TALLIES_MAX], other = {};
+	json_object *list;
+	size_t i;
+
+	/* What was copied is counted when it completes. */
+	if (!copy->way || !completion->way) {
+		unmeasured__add(u, "zerocopy.causes",
+				copy->way ? completion->reason : copy->reason);
+		return NULL;
+	}
+	list = json_object_new_array();
+	memcpy(sorted, m->causes, sizeof(sorted));
+	qsort(sorted, m->cause_count, sizeof(sorted[0]), by_count);
+	for (i = 0; i < m->cause_count; i++)
+		if (says_something(&sorted[i].sums))
+			json_object_array_add(list, cause_block(&sorted[i], setup->features));
+	other.sums.sends = m->unseen.sends + m->unnamed.sends;
+	other.sums.silent = m->unnamed.silent;
+	other.sums.skbs = m->unnamed.skbs;
+	other.sums.skbs_in_send = m->unnamed.skbs_in_send;
+	other.sums.bytes = m->unnamed.bytes;
+	if (says_something(&other.sums))
+		json_object_array_add(list, cause_block(&other, setup->features));
+	return list;
+}

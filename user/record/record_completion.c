@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * zerocopy.completion_ns, pinned, notifications, error_queue: what a zero-copy send
+ * costs after it returned.
+ */
+#include "user/record/record_parts.h"
+
+#include "loadgen/system/hist_stats.h"
+
+#include <stdio.h>
+
+#define READ_SPAN "inet_recv_error"
+
+static const struct plan_entry *hook(const struct run_result *r, enum hook_id id)
+{
+	return &r->plan.entries[id];
+}
+
+/* The first of two hooks that is not there says why; NULL if both are. */
+static const char *lacking(const struct run_result *r, enum hook_id a, enum hook_id b)
+{
+	if (!hook(r, a)->way)
+		return hook(r, a)->reason;
+	return hook(r, b)->way ? NULL : hook(r, b)->reason;
+}
+
+static void add_latency(json_object *o, const struct run_result *r, struct unmeasured *u)
+{
+	const char *why = lacking(r, HOOK_COMPLETION, HOOK_SEND_ID);
+	const struct hist *h = &r->measured.spans[SPAN_COMPLETION];
+	__u64 completions = r->measured.totals.completions;
+
+	if (why) {
+		json_object_object_add(o, "completion_ns", NULL);
+		json_object_object_add(o, "completions_untimed", NULL);
+		unmeasured__add(u, "zerocopy.completion_ns", why);
+		return;
+	}
+	json_object_object_add(o, "completion_ns",
+			       hist__json(h, hook(r, HOOK_SEND)->way->flight_span));
+	record__add_count(o, "completions_untimed",
+			  completions > h->count ? completions - h->count : 0);
+}
+
+/* Why what is pinned is not known; NULL if it is. */
+static const char *unpinned(const struct run_result *r, char *text, size_t size)
+{
+	const char *why = lacking(r, HOOK_COMPLETION, HOOK_SEND_ID);
+
+	if (why)
+		return why;
+	if (measured__pinned_known(&r->measured))
+		return NULL;
+	if (!r->measured.totals.unfollowed)
+		return "how much a send asks for is not seen before it returns";
+	snprintf(text, size, "%llu sends could not be followed one by one (at most %d of a socket)",
+		 (unsigned long long)r->measured.totals.unfollowed, FLIGHT_SLOTS);
+	return text;
+}
+
+static json_object *pinned(const struct run_result *r, struct unmeasured *u)
+{
+	const struct measured *m = &r->measured;
+	char text[128];
+	const char *why = unpinned(r, text, sizeof(text));
+	json_object *o;
+
+	if (why) {
+		unmeasured__add(u, "zerocopy.pinned", why);
+		return NULL;
+	}
+	o = json_object_new_object();
+	json_object_object_add(o, "scope", json_object_new_string("all sockets"));
+	record__add_count(o, "bytes_now", m->pinned.bytes - m->pinned.freed_bytes);
+	record__add_count(o, "bytes_max", m->peak.bytes);
+	record__add_count(o, "pages_now", m->pinned.pages - m->pinned.freed_pages);
+	record__add_count(o, "pages_max", m->peak.pages);
+	return o;
+}
+
+/* Runs are known to the completion hook, what is read of them to the error queue's. */
+static json_object *notifications(const struct run_result *r, struct unmeasured *u)
+{
+	static const char *const told[] = {"records", "told", "told_copied", "unread",
+					   "sends_per_record"};
+	const struct totals *t = &r->measured.totals;
+	bool counted = hook(r, HOOK_COMPLETION)->way;
+	json_object *o = json_object_new_object();
+	size_t i;
+
+	json_object_object_add(o, "runs", counted ? json_object_new_uint64(t->runs) : NULL);
+	record__add_ratio(o, "sends_per_run", t->completions, counted ? t->runs : 0);
+	if (!hook(r, HOOK_ERROR_QUEUE)->way) {
+		for (i = 0; i < sizeof(told) / sizeof(told[0]); i++)
+			json_object_object_add(o, told[i], NULL);
+		unmeasured__add(u, "zerocopy.notifications.records",
+				hook(r, HOOK_ERROR_QUEUE)->reason);
+		return o;
+	}
+	record__add_count(o, "records", t->records);
+	record__add_count(o, "told", t->told);
+	record__add_count(o, "told_copied", t->told_copied);
+	json_object_object_add(o, "unread",
+			       counted ? json_object_new_int64((__s64)(t->completions - t->told))
+				       : NULL);
+	record__add_ratio(o, "sends_per_record", t->told, t->records);
+	return o;
+}
+
+static json_object *error_queue(const struct run_result *r, const struct zerocopy_sums *sums,
+				struct unmeasured *u)
+{
+	const struct hist *found = &r->measured.spans[SPAN_READ];
+	const struct hist *empty = &r->measured.spans[SPAN_READ_EMPTY];
+	__u64 accepted = sums->requests - sums->failed - sums->ignored;
+	json_object *o;
+
+	if (!hook(r, HOOK_ERROR_READ)->way) {
+		unmeasured__add(u, "zerocopy.error_queue", hook(r, HOOK_ERROR_READ)->reason);
+		return NULL;
+	}
+	o = json_object_new_object();
+	record__add_count(o, "sends", accepted);
+	record__add_count(o, "reads", found->count);
+	record__add_count(o, "empty_reads", empty->count);
+	json_object_object_add(o, "read_ns", hist__json(found, READ_SPAN));
+	json_object_object_add(o, "empty_read_ns", hist__json(empty, READ_SPAN));
+	record__add_ratio(o, "ns_per_send", found->sum + empty->sum, accepted);
+	record__add_ratio(o, "reads_per_send", found->count + empty->count, accepted);
+	return o;
+}
+
+void record__add_completions(json_object *zerocopy, const struct run_result *r,
+			     const struct zerocopy_sums *sums, struct unmeasured *u)
+{
+	add_latency(zerocopy, r, u);
+	json_object_object_add(zerocopy, "pinned", pinned(r, u));
+	json_object_object_add(zerocopy, "notifications", notifications(r, u));
+	json_object_object_add(zerocopy, "error_queue", error_queue(r, sums, u));
+}

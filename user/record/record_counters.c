@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* counters[] and lost: what was counted beside the calls, and what escaped. */
+#include "user/record/record_parts.h"
+
+static json_object *counter(const struct counter_value *v, const char *scope)
+{
+	static const char *const statuses[] = {"counted", "not supported", "not counted"};
+	json_object *o = json_object_new_object();
+	bool counted = v->status == COUNTER_COUNTED;
+
+	json_object_object_add(o, "event", json_object_new_string(v->event));
+	json_object_object_add(o, "pmu", v->pmu[0] ? json_object_new_string(v->pmu) : NULL);
+	json_object_object_add(o, "scope", json_object_new_string(scope));
+	json_object_object_add(o, "value",
+			       counted ? json_object_new_int64((int64_t)(v->value + 0.5)) : NULL);
+	json_object_object_add(o, "unit", json_object_new_string(v->unit[0] ? v->unit : "count"));
+	json_object_object_add(o, "enabled_ns", json_object_new_uint64(v->enabled_ns));
+	json_object_object_add(o, "running_ns", json_object_new_uint64(v->running_ns));
+	json_object_object_add(o, "status", json_object_new_string(statuses[v->status]));
+	if (!counted)
+		json_object_object_add(o, "reason", json_object_new_string(v->reason));
+	return o;
+}
+
+static void add_side(json_object *list, const struct run_side *side, const char *scope)
+{
+	size_t i;
+
+	for (i = 0; i < side->count; i++)
+		json_object_array_add(list, counter(&side->values[i], scope));
+}
+
+json_object *record__counters(const struct run_result *r, const struct run_setup *setup,
+			      struct unmeasured *u)
+{
+	json_object *list;
+
+	if (setup->target && !setup->target->command) {
+		unmeasured__add(u, "counters",
+				"counters of programs that run already are not opened");
+		return NULL;
+	}
+	list = json_object_new_array();
+	if (setup->target) {
+		add_side(list, &r->sender, "command");
+		return list;
+	}
+	add_side(list, &r->sender, "sender");
+	add_side(list, &r->receiver, "receiver");
+	return list;
+}
+
+/*
+ * A missed completion shows as a send without one. The next notification of its
+ * socket makes up for it, the last one of a window cannot. Of kprobes' programs
+ * older kernels do not tell which were skipped: a window closes with all sends
+ * completed, so what is outstanding was missed.
+ */
+static __u64 lost_completions(const struct run_result *r)
+{
+	const struct hook_way *way = r->plan.entries[HOOK_COMPLETION].way;
+	const struct measured *m = &r->measured;
+	__s64 outstanding = measured__outstanding(m);
+	__u64 lost =
+		m->totals.lost_completions + m->totals.lost_sockets + m->totals.lost_notifications;
+	bool skipped = m->missed[HOOK_COMPLETION] > m->missed_merges;
+
+	bool drained = !r->observed_s; /* a load's window closes so; a program's does not */
+
+	if (way && outstanding > 0 && drained && (skipped || way->mechanism == MECHANISM_KPROBE))
+		lost += (__u64)outstanding;
+	return lost;
+}
+
+/*
+ * Of notifications that joined another, those whose own flag nobody read: the look
+ * was skipped, or no program looks. The function's hook sees them before they merge.
+ */
+static __u64 lost_flags(const struct run_result *r)
+{
+	const struct hook_way *way = r->plan.entries[HOOK_COMPLETION].way;
+	const struct measured *m = &r->measured;
+	__u64 merged = m->totals.merged, seen = m->totals.merged_seen;
+
+	if (!way || way->mechanism != MECHANISM_TRACEPOINT)
+		return 0;
+	if (!way->code)
+		return merged;
+	return m->missed_merges && merged > seen ? merged - seen : 0;
+}
+
+json_object *record__lost(const struct run_result *r, struct unmeasured *u)
+{
+	const struct plan_entry *send = &r->plan.entries[HOOK_SEND];
+	const struct plan_entry *copy = &r->plan.entries[HOOK_SKB_COPY];
+	const struct hook_way *way = send->way;
+	__u64 in_flight = send->reason[0] ? 0 : r->in_flight;
+	json_object *o;
+
+	if (!way) {
+		unmeasured__add(u, "lost", r->plan.entries[HOOK_SEND].reason);
+		return NULL;
+	}
+	o = json_object_new_object();
+	json_object_object_add(
+		o, "calls",
+		json_object_new_uint64(measured__lost_calls(&r->measured, way) - in_flight));
+	json_object_object_add(o, "completions", json_object_new_uint64(lost_completions(r)));
+	json_object_object_add(o, "flags", json_object_new_uint64(lost_flags(r)));
+	json_object_object_add(o, "groups",
+			       json_object_new_uint64(r->measured.groups.rest.sends +
+						      r->measured.peers.rest.sends));
+	json_object_object_add(o, "stacks",
+			       copy->way ? json_object_new_uint64(r->measured.unnamed.skbs +
+								  r->measured.totals.lost_marks)
+					 : NULL);
+	if (!copy->way)
+		unmeasured__add(u, "lost.stacks", copy->reason);
+	return o;
+}

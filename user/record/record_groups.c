@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* by, the groups asked for, and zerocopy.peers, whom zero-copy sends were for. */
+#include "user/record/record_parts.h"
+
+#include <string.h>
+
+#define PEERS_MAX 1000
+
+/* What of zero-copy sends the hooks see. */
+struct sight {
+	bool completions;
+	bool unreported; /* copies of which io_uring was not asked to tell, too */
+};
+
+/* The kernel's fields are as long as a name may be: not all end with a zero. */
+static void add_name(json_object *o, const char *key, const char *name, size_t size)
+{
+	size_t length = strnlen(name, size);
+
+	json_object_object_add(o, key,
+			       length ? json_object_new_string_len(name, (int)length) : NULL);
+}
+
+static void add_known(json_object *o, const char *key, __u32 value)
+{
+	json_object_object_add(o, key, value ? json_object_new_uint64(value) : NULL);
+}
+
+static void add_device(json_object *o, const struct group_row *row)
+{
+	add_known(o, "netns", row->key.netns);
+	add_known(o, "ifindex", row->key.ifindex);
+	if (row->key.ifindex)
+		add_name(o, "device", row->group.device, sizeof(row->group.device));
+	else
+		json_object_object_add(o, "device", NULL);
+}
+
+static void add_address(json_object *o, const char *key, __u16 family, const __u32 address[4])
+{
+	char text[INET6_ADDRSTRLEN];
+	const char *known = group__address(family, address, text);
+
+	json_object_object_add(o, key, known ? json_object_new_string(known) : NULL);
+}
+
+/* The figures that only a completion tells; null where no hook sees any. */
+static void add_completed(json_object *o, const struct group *g, const struct sight *sight)
+{
+	bool copies = sight->completions && (sight->unreported || !g->unreported);
+
+	json_object_object_add(o, "completions",
+			       sight->completions ? json_object_new_uint64(g->completions) : NULL);
+	json_object_object_add(o, "copied", copies ? json_object_new_uint64(g->copied) : NULL);
+}
+
+static json_object *zerocopy_sums(const struct group *g, const struct sight *sight)
+{
+	json_object *o = json_object_new_object();
+
+	record__add_count(o, "requests", g->requests);
+	record__add_count(o, "ignored", g->ignored);
+	record__add_count(o, "refused", g->refused);
+	record__add_count(o, "bytes", g->zerocopy_bytes);
+	add_completed(o, g, sight);
+	return o;
+}
+
+static void add_sums(json_object *o, const struct group *g, const char *span,
+		     const struct sight *sight)
+{
+	json_object *wall = json_object_new_object();
+
+	record__add_count(o, "sends", g->sends);
+	record__add_count(o, "failed", g->failed);
+	record__add_count(o, "bytes", g->bytes);
+	json_object_object_add(wall, "span", json_object_new_string(span));
+	record__add_count(wall, "count", g->timed);
+	record__add_count(wall, "sum", g->ns);
+	json_object_object_add(o, "wall_ns", wall);
+	json_object_object_add(o, "zerocopy", g->requests ? zerocopy_sums(g, sight) : NULL);
+}
+
+static json_object *group(const struct group_row *row, unsigned int by, const char *span,
+			  const struct sight *sight)
+{
+	const struct group *g = &row->group;
+	json_object *o = json_object_new_object();
+
+	if (by & BY_PROCESS) {
+		record__add_count(o, "pid", row->key.tgid);
+		add_name(o, "comm", g->comm, sizeof(g->comm));
+	}
+	if (by & BY_DEVICE)
+		add_device(o, row);
+	if (by & BY_PORT) {
+		record__add_count(o, "remote_port", row->key.port);
+		add_address(o, "remote_address", g->addresses ? 0 : g->family, g->address);
+	}
+	add_sums(o, g, span, sight);
+	return o;
+}
+
+static json_object *dimensions(unsigned int by)
+{
+	json_object *list = json_object_new_array();
+	enum group_by one;
+
+	for (one = BY_PROCESS; one <= BY_PORT; one <<= 1)
+		if (by & one)
+			json_object_array_add(list, json_object_new_string(group_by_name(one)));
+	return list;
+}
+
+static struct sight sight_of(const struct run_result *r)
+{
+	const struct hook_way *uring = r->plan.entries[HOOK_URING].way;
+
+	return (struct sight){r->plan.entries[HOOK_COMPLETION].way,
+			      uring && uring->mechanism != MECHANISM_TRACEPOINT};
+}
+
+json_object *record__by(const struct run_result *r, const struct run_setup *setup)
+{
+	const struct hook_way *way = r->plan.entries[HOOK_SEND].way;
+	const struct groups *groups = &r->measured.groups;
+	json_object *o, *list, *rest = NULL;
+	struct sight sight = sight_of(r);
+	size_t i;
+
+	if (!setup->by || !way)
+		return NULL;
+	o = json_object_new_object();
+	list = json_object_new_array();
+	for (i = 0; i < groups->count; i++)
+		json_object_array_add(list, group(&groups->rows[i], setup->by, way->span, &sight));
+	if (groups->rest.sends) {
+		rest = json_object_new_object();
+		add_sums(rest, &groups->rest, way->span, &sight);
+	}
+	json_object_object_add(o, "dimensions", dimensions(setup->by));
+	json_object_object_add(o, "groups", list);
+	json_object_object_add(o, "rest", rest);
+	return o;
+}
+
+static json_object *peer(const struct group_row *row, const struct sight *sight)
+{
+	json_object *o = zerocopy_sums(&row->group, sight);
+
+	add_device(o, row);
+	add_address(o, "address", row->key.family, row->key.address);
+	record__add_count(o, "port", row->key.port);
+	return o;
+}
+
+void record__add_peers(json_object *o, const struct run_result *r)
+{
+	const struct groups *peers = &r->measured.peers;
+	json_object *list = json_object_new_array(), *others = NULL;
+	struct group rest = peers->rest;
+	struct sight sight = sight_of(r);
+	size_t i;
+
+	for (i = 0; i < peers->count; i++) {
+		if (i < PEERS_MAX)
+			json_object_array_add(list, peer(&peers->rows[i], &sight));
+		else
+			group__add(&rest, &peers->rows[i].group);
+	}
+	if (rest.requests) {
+		others = zerocopy_sums(&rest, &sight);
+		record__add_count(others, "peers", i > PEERS_MAX ? i - PEERS_MAX : 0);
+	}
+	json_object_object_add(o, "peers", list);
+	json_object_object_add(o, "peers_rest", others);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The larger blocks of the run record, a function each; private to record*.c. */
+#ifndef SENDPATH_RECORD_PARTS_H
+#define SENDPATH_RECORD_PARTS_H
+
+#include "user/record/record.h"
+#include "user/record/unmeasured.h"
+
+/* NULL becomes null. */
+void record__add_string(json_object *o, const char *key, const char *value);
+void record__add_count(json_object *o, const char *key, __u64 n);
+/* By 0 is null. */
+void record__add_ratio(json_object *o, const char *key, __u64 of, __u64 by);
+
+json_object *record__load(const struct run_result *r, const struct load *load,
+			  struct unmeasured *u);
+json_object *record__warnings(json_object *record, const struct run_result *r,
+			      const struct run_setup *setup, const struct record_context *context);
+json_object *record__calls(const struct run_result *r, const struct run_setup *setup,
+			   struct unmeasured *u);
+json_object *record__zerocopy(const struct run_result *r, const struct run_setup *setup,
+			      struct unmeasured *u);
+/* r is NULL for sends by io_uring, which neither limit refuses. */
+json_object *record__refused(const struct run_result *r, const struct zerocopy_sums *sums);
+json_object *record__causes(const struct run_result *r, const struct run_setup *setup,
+			    struct unmeasured *u);
+/* Into the block zerocopy: what comes of completions, and what hearing of them costs. */
+void record__add_completions(json_object *zerocopy, const struct run_result *r,
+			     const struct zerocopy_sums *sums, struct unmeasured *u);
+json_object *record__counters(const struct run_result *r, const struct run_setup *setup,
+			      struct unmeasured *u);
+/* NULL where --by does not ask for groups. */
+json_object *record__by(const struct run_result *r, const struct run_setup *setup);
+/* Adds peers and peers_rest to the zerocopy block. */
+void record__add_peers(json_object *o, const struct run_result *r);
+/* zerocopy.io_uring; NULL where there were no such sends. */
+json_object *record__uring(const struct run_result *r, struct unmeasured *u);
+/* Into the block load; and after a cell's name, what tells it from others. */
+void record__add_sending(json_object *o, const struct load *load);
+void record__name_sending(const struct load *load, char *name, size_t size);
+/* NULL where --memory does not ask for it. */
+json_object *record__memory(const struct run_result *r, struct unmeasured *u);
+void record__warn_memory(const struct run_result *r,
+			 void (*add)(void *list, const char *code, const char *text), void *list);
+json_object *record__lost(const struct run_result *r, struct unmeasured *u);
+
+/* A block that the load generator made among its own counts: taken out of these. Or NULL. */
+json_object *record__taken(json_object *app, const char *key);
+json_object *record__tcp(const struct run_result *r, const struct run_setup *setup,
+			 struct unmeasured *u);
+
+#endif

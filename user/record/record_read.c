@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "user/record/record_read.h"
+
+#include <json-c/json_pointer.h>
+#include <stdlib.h>
+#include <string.h>
+
+json_object *record__at(json_object *record, const char *path)
+{
+	json_object *found = NULL;
+
+	return json_pointer_get(record, path, &found) ? NULL : found;
+}
+
+bool record__number(json_object *record, const char *path, double *value)
+{
+	json_object *o = record__at(record, path);
+
+	if (o)
+		*value = json_object_get_double(o);
+	return o;
+}
+
+const char *record__string(json_object *record, const char *path)
+{
+	json_object *o = record__at(record, path);
+
+	return o ? json_object_get_string(o) : "";
+}
+
+void record__add_hist(struct hist *h, json_object *hist)
+{
+	json_object *buckets = record__at(hist, "/buckets"), *row;
+	double count = 0, sum = 0, min = 0, max = 0;
+	size_t i;
+
+	if (!record__number(hist, "/count", &count) || count < 1)
+		return;
+	record__number(hist, "/sum", &sum);
+	record__number(hist, "/min", &min);
+	record__number(hist, "/max", &max);
+	if (!h->count || min < (double)h->min)
+		h->min = (__u64)min;
+	if (max > (double)h->max)
+		h->max = (__u64)max;
+	h->count += (__u64)count;
+	h->sum += (__u64)sum;
+	for (i = 0; i < json_object_array_length(buckets); i++) {
+		row = json_object_array_get_idx(buckets, i);
+		h->buckets[hist_bucket(
+			json_object_get_uint64(json_object_array_get_idx(row, 0)))] +=
+			json_object_get_uint64(json_object_array_get_idx(row, 2));
+	}
+}
+
+bool record__counter(json_object *record, const char *scope, const char *event, const char *pmu,
+		     double *value)
+{
+	json_object *list = record__at(record, "/counters"), *o;
+	size_t i;
+
+	for (i = 0; list && i < json_object_array_length(list); i++) {
+		o = json_object_array_get_idx(list, i);
+		if (strcmp(record__string(o, "/scope"), scope) ||
+		    strcmp(record__string(o, "/event"), event) ||
+		    (pmu && strcmp(record__string(o, "/pmu"), pmu)))
+			continue;
+		return record__number(o, "/value", value);
+	}
+	return false;
+}
+
+static int compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+double median(double *values, size_t count)
+{
+	if (!count)
+		return 0;
+	qsort(values, count, sizeof(*values), compare);
+	return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* What a reader must know of a run before its figures are believed. */
+#include "user/record/record_parts.h"
+#include "user/record/record_read.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "loadgen/send/send_ops.h"
+
+#define STOLEN_MUCH 0.02
+
+static void add_warning(void *list, const char *code, const char *text)
+{
+	json_object *o = json_object_new_object();
+
+	record__add_string(o, "code", code);
+	record__add_string(o, "text", text);
+	json_object_array_add(list, o);
+}
+
+/* Where all flags are alike, a neighbour's is as good. */
+static void warn_assumed(const struct totals *t, json_object *list)
+{
+	__u64 copied = t->copied + t->copied_later - t->copied_not;
+	char text[128];
+
+	if (!t->flag_assumed || !copied || copied == t->completions)
+		return;
+	snprintf(text, sizeof(text),
+		 "%llu completions came out of order: their flag was taken from a neighbour",
+		 (unsigned long long)t->flag_assumed);
+	add_warning(list, "flag_assumed", text);
+}
+
+/* Latencies of an open loop know nothing of messages that were never begun. */
+static void warn_unsent(const struct run_result *r, json_object *list)
+{
+	json_object *rate = NULL, *due = NULL, *unsent = NULL;
+	char text[160];
+
+	json_object_object_get_ex(r->app, "rate", &rate);
+	json_object_object_get_ex(rate, "due", &due);
+	json_object_object_get_ex(rate, "unsent", &unsent);
+	if (!json_object_get_uint64(unsent))
+		return;
+	snprintf(text, sizeof(text),
+		 "--rate: of %llu messages that were due, %llu were not begun in time: latencies "
+		 "leave them out",
+		 (unsigned long long)json_object_get_uint64(due),
+		 (unsigned long long)json_object_get_uint64(unsent));
+	add_warning(list, "rate_not_kept", text);
+}
+
+/* bbr, and its later versions, pace by themselves; others only below a qdisc that does. */
+static void warn_paced(json_object *record, json_object *list)
+{
+	const char *name = record__string(record, "/tcp/sending/congestion");
+	char text[200];
+
+	if (strncmp(name, "bbr", 3))
+		return;
+	snprintf(text, sizeof(text),
+		 "TCP congestion control %.15s paces: rates are what it allows, on a loopback a "
+		 "fraction of what sends could reach; --socket congestion=reno sends at once",
+		 name);
+	add_warning(list, "paced", text);
+}
+
+/* What a run lost to its machine's neighbours is in its times, and in nothing else. */
+static void warn_stolen(const struct run_result *r, json_object *list)
+{
+	if (r->window && r->stolen.share >= STOLEN_MUCH)
+		add_warning(list, "stolen",
+			    "the hypervisor gave more than 2 % of the CPUs' time to others while "
+			    "the window was open (run.stolen_share): wall times and rates contain "
+			    "that");
+}
+
+static unsigned int busy_threads(const struct run_setup *setup)
+{
+	const struct send_ops *ops;
+
+	if (setup->target)
+		return 0;
+	if (setup->load.workload == WORKLOAD_PROCINFO)
+		return 2;
+	ops = variants__find(setup->load.variant);
+	return !ops || ops->flags & SEND_NOTHING ? 0 : 2 * setup->load.threads;
+}
+
+json_object *record__warnings(json_object *record, const struct run_result *r,
+			      const struct run_setup *setup, const struct record_context *context)
+{
+	json_object *list = json_object_new_array();
+	char text[256];
+	enum hook_id id;
+
+	host__warn(context->host, busy_threads(setup), add_warning, list);
+	for (id = 0; id < HOOK_COUNT; id++) {
+		if (!r->plan.entries[id].way || !r->plan.entries[id].reason[0])
+			continue;
+		snprintf(text, sizeof(text), "hook %s: %.200s", hook__get(id)->name,
+			 r->plan.entries[id].reason);
+		add_warning(list, "hook_misses", text);
+	}
+	warn_assumed(&r->measured.totals, list);
+	warn_unsent(r, list);
+	warn_paced(record, list);
+	warn_stolen(r, list);
+	record__warn_memory(r, add_warning, list);
+	if (r->interrupted)
+		add_warning(list, "interrupted", "the run was interrupted before its time was up");
+	if (r->error[0])
+		add_warning(list, "load_failed", r->error);
+	return list;
+}

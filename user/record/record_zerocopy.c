@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * zerocopy: the unit is one send id.
+ *   requests = completions + ignored + refused + outstanding
+ *   copied = copied_flagged + copied_silent, where the latter is known
+ */
+#include "user/record/record_parts.h"
+
+#include "loadgen/send/send_ops.h"
+
+static void add_null(json_object *o, const char *key, struct unmeasured *u, const char *path,
+		     const char *reason)
+{
+	json_object_object_add(o, key, NULL);
+	unmeasured__add(u, path, reason);
+}
+
+/* Why copies that the kernel does not flag are not seen here; NULL: they are. */
+static const char *blind_to_silent(const struct plan *plan)
+{
+	static const enum hook_id silent[] = {HOOK_SKB_SEGMENT, HOOK_SKB_PULL, HOOK_SKB_DUPLICATE};
+	const struct plan_entry *copy = &plan->entries[HOOK_SKB_COPY];
+	size_t i;
+
+	if (!copy->way)
+		return copy->reason;
+	/* It has a rule for those of devices without scatter-gather. */
+	if (copy->way->mechanism == MECHANISM_TRACEPOINT)
+		return NULL;
+	for (i = 0; i < sizeof(silent) / sizeof(silent[0]); i++)
+		if (!plan->entries[silent[i]].way)
+			return plan->entries[silent[i]].reason;
+	return NULL;
+}
+
+/*
+ * Bytes of copied sends are known to the hook that sees the bookkeeping (known). Without
+ * it they follow where all or none were copied.
+ */
+static json_object *copied_bytes(const struct run_result *r, const struct zerocopy_sums *sums,
+				 __u64 copied, __u64 known)
+{
+	const struct hook_way *way = r->plan.entries[HOOK_COMPLETION].way;
+	__u64 accepted = sums->requests - sums->failed - sums->ignored;
+	__u64 completions = r->measured.totals.completions;
+
+	if (way->mechanism != MECHANISM_TRACEPOINT)
+		return json_object_new_uint64(known);
+	if (!copied)
+		return json_object_new_uint64(0);
+	if (copied == completions && completions == accepted)
+		return json_object_new_uint64(sums->bytes);
+	return NULL;
+}
+
+static void add_bytes_copied(json_object *o, const struct run_result *r, __u64 copied,
+			     const struct zerocopy_sums *sums, struct unmeasured *u)
+{
+	static const char reason[] = "notifications do not tell the size of a send";
+	const struct totals *t = &r->measured.totals;
+	const char *blind = blind_to_silent(&r->plan);
+	json_object *all = copied_bytes(r, sums, copied, t->bytes_copied + t->silent_bytes);
+	json_object *silent = blind ? NULL : copied_bytes(r, sums, t->silent, t->silent_bytes);
+
+	json_object_object_add(o, "bytes_copied", all);
+	if (!all)
+		unmeasured__add(u, "zerocopy.bytes_copied", reason);
+	json_object_object_add(o, "bytes_copied_silent", silent);
+	if (!silent)
+		unmeasured__add(u, "zerocopy.bytes_copied_silent", blind ? blind : reason);
+}
+
+static void add_completions(json_object *o, const struct run_result *r,
+			    const struct zerocopy_sums *sums, struct unmeasured *u)
+{
+	static const char *const keys[] = {"completions",    "outstanding",	   "copied",
+					   "copied_flagged", "copied_silent",	   "fallback_rate",
+					   "bytes_copied",   "bytes_copied_silent"};
+	const struct plan_entry *entry = &r->plan.entries[HOOK_COMPLETION];
+	const struct totals *t = &r->measured.totals;
+	const char *blind = blind_to_silent(&r->plan);
+	__u64 flagged = t->copied + t->copied_later - t->copied_not;
+	__u64 copied = flagged + (blind ? 0 : t->silent);
+	size_t i;
+
+	if (!entry->way) {
+		for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+			json_object_object_add(o, keys[i], NULL);
+		unmeasured__add(u, "zerocopy.completions", entry->reason);
+		return;
+	}
+	json_object_object_add(o, "completions", json_object_new_uint64(t->completions));
+	json_object_object_add(o, "outstanding",
+			       json_object_new_int64(measured__outstanding(&r->measured)));
+	json_object_object_add(o, "copied", json_object_new_uint64(copied));
+	json_object_object_add(o, "copied_flagged", json_object_new_uint64(flagged));
+	if (blind)
+		add_null(o, "copied_silent", u, "zerocopy.copied_silent", blind);
+	else
+		json_object_object_add(o, "copied_silent", json_object_new_uint64(t->silent));
+	json_object_object_add(
+		o, "fallback_rate",
+		t->completions ? json_object_new_double((double)copied / (double)t->completions)
+			       : NULL);
+	add_bytes_copied(o, r, copied, sums, u);
+}
+
+/* The copying functions tell what they copied; a packet's path tells only that it was. */
+static void add_skb_copies(json_object *o, const struct run_result *r, struct unmeasured *u)
+{
+	const struct plan_entry *entry = &r->plan.entries[HOOK_SKB_COPY];
+	const struct measured *m = &r->measured;
+	__u64 skbs = m->unnamed.skbs, bytes = m->unnamed.bytes;
+	size_t i;
+
+	if (!entry->way || entry->way->mechanism == MECHANISM_TRACEPOINT) {
+		add_null(o, "skb_copies", u, "zerocopy.skb_copies", entry->reason);
+		add_null(o, "skb_copy_bytes", u, "zerocopy.skb_copy_bytes", entry->reason);
+		return;
+	}
+	for (i = 0; i < m->cause_count; i++) {
+		skbs += m->causes[i].sums.skbs;
+		bytes += m->causes[i].sums.bytes;
+	}
+	json_object_object_add(o, "skb_copies", json_object_new_uint64(skbs));
+	json_object_object_add(o, "skb_copy_bytes", json_object_new_uint64(bytes));
+}
+
+static json_object *app_told(const struct run_result *r)
+{
+	json_object *zerocopy = NULL, *copied = NULL;
+
+	json_object_object_get_ex(r->app, "zerocopy", &zerocopy);
+	json_object_object_get_ex(zerocopy, "copied", &copied);
+	return json_object_get(copied);
+}
+
+/* Its sends have no send id, and are in none of the sums that this block begins with. */
+static bool by_uring(const struct run_setup *setup)
+{
+	return variants__find(setup->load.variant)->flags & SEND_URING;
+}
+
+/* An observed program does not say what it was told: its error queue does. */
+static json_object *seen_told(const struct run_result *r)
+{
+	return r->plan.entries[HOOK_ERROR_QUEUE].way
+		       ? json_object_new_uint64(r->measured.totals.told_copied)
+		       : NULL;
+}
+
+json_object *record__zerocopy(const struct run_result *r, const struct run_setup *setup,
+			      struct unmeasured *u)
+{
+	struct zerocopy_sums sums;
+	json_object *o, *told;
+
+	measured__zerocopy(&r->measured, &sums);
+	if (r->plan.entries[HOOK_COMPLETION].status == HOOK_DISABLED && !sums.requests) {
+		unmeasured__add(u, "zerocopy", r->plan.entries[HOOK_COMPLETION].reason);
+		return NULL;
+	}
+	o = json_object_new_object();
+	json_object_object_add(o, "requests", json_object_new_uint64(sums.requests));
+	json_object_object_add(o, "ignored", json_object_new_uint64(sums.ignored));
+	json_object_object_add(o, "refused", record__refused(r, &sums));
+	json_object_object_add(o, "bytes", json_object_new_uint64(sums.bytes));
+	add_completions(o, r, &sums, u);
+	record__add_peers(o, r);
+	json_object_object_add(o, "io_uring", record__uring(r, u));
+	add_skb_copies(o, r, u);
+	json_object_object_add(o, "causes", record__causes(r, setup, u));
+	record__add_completions(o, r, &sums, u);
+	told = setup->target ? seen_told(r) : by_uring(setup) ? NULL : app_told(r);
+	json_object_object_add(o, "app_told_copied", told);
+	if (!told)
+		unmeasured__add(u, "zerocopy.app_told_copied",
+				setup->target	  ? r->plan.entries[HOOK_ERROR_QUEUE].reason
+				: by_uring(setup) ? "none of these sends: of those by io_uring "
+						    "app.zerocopy tells"
+						  : "the load generator ended without a result");
+	return o;
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "user/report/cause_rows.h"
+
+#include "user/record/record_read.h"
+#include "user/system/safe_text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Functions as a reader follows them: what was called, from what. */
+static void stack_text(json_object *stack, char *text, size_t size)
+{
+	size_t i, used = 0;
+
+	text[0] = 0;
+	for (i = 0; stack && i < json_object_array_length(stack) && used < size; i++)
+		used += (size_t)snprintf(
+			text + used, size - used, "%s%s", i ? " < " : "",
+			json_object_get_string(json_object_array_get_idx(stack, i)));
+}
+
+static struct cause_row_sum *find(struct cause_rows *rows, const struct cause_row_sum *like)
+{
+	struct cause_row_sum *row;
+	size_t i;
+
+	for (i = 0; i < rows->count; i++) {
+		row = &rows->rows[i];
+		if (row->cause == like->cause && row->netns == like->netns &&
+		    row->ifindex == like->ifindex && !strcmp(row->stack, like->stack))
+			return row;
+	}
+	if (rows->count == CAUSE_ROWS_MAX)
+		return NULL;
+	rows->rows[rows->count] = *like;
+	return &rows->rows[rows->count++];
+}
+
+static void add(struct cause_rows *rows, json_object *block)
+{
+	struct cause_row_sum like = {.cause = cause__find(record__string(block, "/cause"))};
+	double sends = 0, silent = 0, skbs = 0, in_send = 0;
+	struct cause_row_sum *row;
+
+	if (like.cause == CAUSES)
+		like.cause = CAUSE_UNCLASSIFIED;
+	snprintf(like.device, sizeof(like.device), "%s", record__string(block, "/device"));
+	record__number(block, "/netns", &like.netns);
+	record__number(block, "/ifindex", &like.ifindex);
+	stack_text(record__at(block, "/stack"), like.stack, sizeof(like.stack));
+	record__number(block, "/count", &sends);
+	record__number(block, "/silent", &silent);
+	record__number(block, "/skbs", &skbs);
+	record__number(block, "/skbs_in_send", &in_send);
+	row = find(rows, &like);
+	if (!row)
+		return;
+	row->sends += sends;
+	row->silent += silent;
+	row->skbs += skbs;
+	row->skbs_in_send += in_send;
+}
+
+const char *cause_rows__device(const struct cause_rows *rows, size_t row, char *text, size_t size)
+{
+	const struct cause_row_sum *this = &rows->rows[row], *other;
+	size_t i, used;
+
+	safe_text(this->device, text, size);
+	used = strlen(text);
+	for (i = 0; i < rows->count; i++) {
+		other = &rows->rows[i];
+		if (strcmp(other->device, this->device) || other->netns == this->netns)
+			continue;
+		snprintf(text + used, size - used, " (namespace %.0f)", this->netns);
+		break;
+	}
+	return text;
+}
+
+static int by_sends(const void *a, const void *b)
+{
+	double x = ((const struct cause_row_sum *)a)->sends;
+	double y = ((const struct cause_row_sum *)b)->sends;
+
+	return x < y ? 1 : x > y ? -1 : 0;
+}
+
+void cause_rows__gather(struct cause_rows *rows, const struct cell *cell)
+{
+	json_object *list;
+	size_t i, j;
+
+	memset(rows, 0, sizeof(*rows));
+	for (i = 0; i < cell->count; i++) {
+		list = record__at(cell->records[i], "/zerocopy/causes");
+		for (j = 0; list && j < json_object_array_length(list); j++)
+			add(rows, json_object_array_get_idx(list, j));
+	}
+	qsort(rows->rows, rows->count, sizeof(rows->rows[0]), by_sends);
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "user/report/cells.h"
+
+#include "user/record/record_read.h"
+
+#include "loadgen/system/units.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct cell *find_cell(struct cells *cells, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < cells->count; i++)
+		if (!strcmp(record__string(cells->cells[i].records[0], "/run/cell"), name))
+			return &cells->cells[i];
+	return NULL;
+}
+
+int cells__add(struct cells *cells, json_object *record)
+{
+	struct cell *cell = find_cell(cells, record__string(record, "/run/cell"));
+	void *grown;
+
+	if (!cell) {
+		grown = reallocarray(cells->cells, cells->count + 1, sizeof(*cells->cells));
+		if (!grown)
+			return -ENOMEM;
+		cells->cells = grown;
+		cell = &cells->cells[cells->count];
+		*cell = (struct cell){};
+	}
+	grown = reallocarray(cell->records, cell->count + 1, sizeof(*cell->records));
+	if (!grown)
+		return -ENOMEM;
+	cell->records = grown;
+	cell->records[cell->count++] = json_object_get(record);
+	if (cell == &cells->cells[cells->count])
+		cells->count++;
+	return 0;
+}
+
+void cells__free(struct cells *cells)
+{
+	size_t i, j;
+
+	for (i = 0; i < cells->count; i++) {
+		for (j = 0; j < cells->cells[i].count; j++)
+			json_object_put(cells->cells[i].records[j]);
+		free(cells->cells[i].records);
+	}
+	free(cells->cells);
+	*cells = (struct cells){};
+}
+
+size_t cells__repeats(const struct cells *cells)
+{
+	size_t i, most = 0;
+
+	for (i = 0; i < cells->count; i++)
+		if (cells->cells[i].count > most)
+			most = cells->cells[i].count;
+	return most;
+}
+
+bool cells__serving(const struct cells *cells)
+{
+	return !strcmp(record__string(cells->cells[0].records[0], "/load/workload"), "procinfo");
+}
+
+const char *cells__place(const struct cells *cells)
+{
+	json_object *record = cells->cells[0].records[0];
+
+	if (cells__vary_text(cells, "/load/link"))
+		return "links as listed";
+	return record__at(record, "/load/link") ? record__string(record, "/load/link")
+						: record__string(record, "/load/address");
+}
+
+bool cells__vary(const struct cells *cells, const char *path)
+{
+	double first = 0, value = 0;
+	size_t i;
+
+	for (i = 0; i < cells->count; i++) {
+		record__number(cells->cells[i].records[0], path, i ? &value : &first);
+		if (i && value != first)
+			return true;
+	}
+	return false;
+}
+
+bool cells__vary_text(const struct cells *cells, const char *path)
+{
+	const char *first = record__string(cells->cells[0].records[0], path);
+	size_t i;
+
+	for (i = 1; i < cells->count; i++)
+		if (strcmp(record__string(cells->cells[i].records[0], path), first))
+			return true;
+	return false;
+}
+
+/* Of several links, which. */
+static void add_link(const struct cell *cell, const struct cells *cells, char *title, size_t size)
+{
+	size_t used = strlen(title);
+
+	if (cells__vary_text(cells, "/load/link"))
+		snprintf(title + used, size - used, ", %s",
+			 record__string(cell->records[0], "/load/link"));
+}
+
+void cell__title(const struct cell *cell, const struct cells *cells, char *title, size_t size)
+{
+	json_object *record = cell->records[0];
+	double bytes = 0, threads = 0;
+	char text[UNITS_TEXT_MAX];
+	size_t used;
+
+	if (!strcmp(record__string(record, "/load/workload"), "procinfo")) {
+		record__number(record, "/load/connections", &bytes);
+		snprintf(title, size, "%s, %.0f connections",
+			 record__string(record, "/load/server_model"), bytes);
+		add_link(cell, cells, title, size);
+		return;
+	}
+	record__number(record, "/load/message_bytes", &bytes);
+	record__number(record, "/load/threads", &threads);
+	used = (size_t)snprintf(
+		title, size, "%s",
+		record__at(record, "/load") ? record__string(record, "/load/variant") : "observed");
+	if (cells__vary(cells, "/load/message_bytes") && used < size)
+		used += (size_t)snprintf(title + used, size - used, " %s",
+					 units__size_text((size_t)bytes, text));
+	if (cells__vary(cells, "/load/threads") && used < size)
+		snprintf(title + used, size - used, " x%.0f", threads);
+	add_link(cell, cells, title, size);
+}
+
+const char *cell__wall(const struct cell *cell, struct hist *h)
+{
+	const char *span = NULL;
+	json_object *calls, *wall;
+	size_t i, j;
+
+	memset(h, 0, sizeof(*h));
+	for (i = 0; i < cell->count; i++) {
+		calls = record__at(cell->records[i], "/calls");
+		for (j = 0; calls && j < json_object_array_length(calls); j++) {
+			wall = record__at(json_object_array_get_idx(calls, j), "/wall_ns");
+			if (!wall)
+				continue;
+			record__add_hist(h, wall);
+			span = record__string(wall, "/span");
+		}
+	}
+	return h->count ? span : NULL;
+}
+
+bool cell__sum(const struct cell *cell, const char *path, double *sum)
+{
+	double value;
+	size_t i;
+
+	*sum = 0;
+	for (i = 0; i < cell->count; i++) {
+		if (!record__number(cell->records[i], path, &value))
+			return false;
+		*sum += value;
+	}
+	return true;
+}
+
+bool cell__counter(const struct cell *cell, const char *scope, const char *event, const char *pmu,
+		   double *sum)
+{
+	double value;
+	size_t i;
+
+	*sum = 0;
+	for (i = 0; i < cell->count; i++) {
+		if (!record__counter(cell->records[i], scope, event, pmu, &value))
+			return false;
+		*sum += value;
+	}
+	return true;
+}

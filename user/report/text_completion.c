@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* What a zero-copy send costs after it returned: one line each, in what order it comes due. */
+#include "user/report/text.h"
+
+#include "user/record/record_read.h"
+
+#include "loadgen/system/hist_stats.h"
+#include "loadgen/system/units.h"
+
+#define LABEL "  %-14s "
+
+static const char *count(double n, char text[UNITS_TEXT_MAX])
+{
+	return units__count_text((unsigned long long)n, text);
+}
+
+/* All repeats together. Returns what their times cover. */
+static const char *merge(const struct cell *cell, const char *path, struct hist *h)
+{
+	json_object *one;
+	size_t i;
+
+	for (i = 0; i < cell->count; i++) {
+		one = record__at(cell->records[i], path);
+		if (one)
+			record__add_hist(h, one);
+	}
+	one = record__at(cell->records[0], path);
+	return one ? record__string(one, "/span") : "";
+}
+
+/* The largest of the repeats; false if any lacks it. */
+static bool largest(const struct cell *cell, const char *path, double *most)
+{
+	double value;
+	size_t i;
+
+	*most = 0;
+	for (i = 0; i < cell->count; i++) {
+		if (!record__number(cell->records[i], path, &value))
+			return false;
+		*most = value > *most ? value : *most;
+	}
+	return true;
+}
+
+static void latency(const struct cell *cell, FILE *out)
+{
+	char a[UNITS_TEXT_MAX], b[UNITS_TEXT_MAX], c[UNITS_TEXT_MAX];
+	struct hist h = {};
+	double untimed;
+	const char *span = merge(cell, "/zerocopy/completion_ns", &h);
+
+	if (!h.count || !cell__sum(cell, "/zerocopy/completions_untimed", &untimed))
+		return;
+	fprintf(out, LABEL "p50 %s, p99 %s, max %s, span %s", "completion",
+		units__time_text((double)hist__percentile(&h, 500), a),
+		units__time_text((double)hist__percentile(&h, 990), b),
+		units__time_text((double)h.max, c), span);
+	if (untimed > 0)
+		fprintf(out, "; not timed: %s", count(untimed, a));
+	fputc('\n', out);
+}
+
+static void pinned(const struct cell *cell, FILE *out)
+{
+	char a[UNITS_TEXT_MAX], b[UNITS_TEXT_MAX];
+	double bytes, pages, now;
+
+	if (!largest(cell, "/zerocopy/pinned/bytes_max", &bytes) ||
+	    !largest(cell, "/zerocopy/pinned/pages_max", &pages) ||
+	    !largest(cell, "/zerocopy/pinned/bytes_now", &now))
+		return;
+	fprintf(out, LABEL "at most %s bytes, for which the kernel books %s pages; ", "pinned",
+		count(bytes, a), count(pages, b));
+	if (now > 0)
+		fprintf(out, "%s bytes when the window closed\n", count(now, a));
+	else
+		fputs("none when the window closed\n", out);
+}
+
+static void notifications(const struct cell *cell, FILE *out)
+{
+	char a[UNITS_TEXT_MAX], b[UNITS_TEXT_MAX];
+	double records, told, runs, unread;
+
+	if (!cell__sum(cell, "/zerocopy/notifications/records", &records) ||
+	    !cell__sum(cell, "/zerocopy/notifications/told", &told))
+		return;
+	fprintf(out, LABEL "the application read %s records about %s sends", "notifications",
+		count(records, a), count(told, b));
+	if (records > 0)
+		fprintf(out, ", %.3g sends a record", told / records);
+	if (cell__sum(cell, "/zerocopy/notifications/runs", &runs))
+		fprintf(out, "; before merging: %s", count(runs, a));
+	if (cell__sum(cell, "/zerocopy/notifications/unread", &unread) && unread > 0)
+		fprintf(out, "; completed, not yet read: %s", count(unread, a));
+	fputc('\n', out);
+}
+
+static double mean(const struct hist *h)
+{
+	return h->count ? (double)h->sum / (double)h->count : 0;
+}
+
+static void error_queue(const struct cell *cell, FILE *out)
+{
+	char text[UNITS_TEXT_MAX];
+	struct hist found = {}, empty = {};
+	double sends;
+
+	merge(cell, "/zerocopy/error_queue/read_ns", &found);
+	merge(cell, "/zerocopy/error_queue/empty_read_ns", &empty);
+	if (!cell__sum(cell, "/zerocopy/error_queue/sends", &sends) || sends < 1)
+		return;
+	fprintf(out, LABEL "%s per send: %.2g reads per send", "error queue",
+		units__time_text((double)(found.sum + empty.sum) / sends, text),
+		(double)found.count / sends);
+	if (found.count)
+		fprintf(out, " of %s", units__time_text(mean(&found), text));
+	if (empty.count)
+		fprintf(out, ", and %.2g of %s that found nothing", (double)empty.count / sends,
+			units__time_text(mean(&empty), text));
+	fputc('\n', out);
+}
+
+void text__completion(const struct cell *cell, FILE *out)
+{
+	latency(cell, out);
+	pinned(cell, out);
+	notifications(cell, out);
+	error_queue(cell, out);
+}

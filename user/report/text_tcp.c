@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* What TCP did, where it says something: a line a cell, none where all went smoothly; and
+   what packets the sends became. */
+#include "user/report/text.h"
+
+#include "user/record/record_read.h"
+
+#include "loadgen/system/units.h"
+
+#include <stdio.h>
+
+static const struct {
+	const char *path, *words;
+} rows[] = {
+	{"/tcp/sending/retransmits", "segments sent again by the sending sockets"},
+	{"/tcp/timeouts", "retransmission time-outs"},
+	{"/tcp/zero_windows", "times a receiver's window was closed"},
+	{"/tcp/receive_queue_drops", "packets dropped, for which a receive queue had no room"},
+	{"/tcp/backlog_drops", "packets dropped, for which a socket's backlog had no room"},
+	{"/tcp/memory_pressures", "times TCP was short of memory"},
+};
+
+static bool say(const struct cell *cell, const struct cells *cells, FILE *out)
+{
+	char title[64], text[UNITS_TEXT_MAX];
+	size_t i, said = 0;
+	double value;
+
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (!cell__sum(cell, rows[i].path, &value) || value <= 0)
+			continue;
+		cell__title(cell, cells, title, sizeof(title));
+		if (!said++)
+			fprintf(out, "TCP, %s: ", title);
+		fprintf(out, "%s%s %s", said > 1 ? ", " : "",
+			units__count_text((unsigned long long)value, text), rows[i].words);
+	}
+	if (!said)
+		return false;
+	if (cell__sum(cell, "/tcp/sending/cwnd_mean", &value))
+		fprintf(out, "; congestion window %.0f segments at the end",
+			value / (double)cell->count);
+	if (cell__sum(cell, "/tcp/sending/rtt_mean_us", &value))
+		fprintf(out, ", round trip %.0f us", value / (double)cell->count);
+	fputc('\n', out);
+	return true;
+}
+
+/* How full the packets were; all repeats count alike. */
+static bool say_packets(const struct cell *cell, const struct cells *cells, bool first, FILE *out)
+{
+	double skbs, frags;
+	char title[64];
+
+	if (!cell__sum(cell, "/tcp/skbs_per_send", &skbs) ||
+	    !cell__sum(cell, "/tcp/frags_per_skb", &frags))
+		return false;
+	cell__title(cell, cells, title, sizeof(title));
+	fprintf(out, "%s%s %.3g of %.3g", first ? "packets a send, of so many pieces: " : ", ",
+		title, skbs / (double)cell->count, frags / (double)cell->count);
+	return true;
+}
+
+static bool all_packets(const struct cells *cells, FILE *out)
+{
+	bool any = false;
+	size_t i;
+
+	for (i = 0; i < cells->count; i++)
+		any |= say_packets(&cells->cells[i], cells, !any, out);
+	if (any)
+		fputc('\n', out);
+	return any;
+}
+
+void text__tcp(const struct cells *cells, FILE *out)
+{
+	bool any = false;
+	size_t i;
+
+	for (i = 0; i < cells->count; i++)
+		any |= say(&cells->cells[i], cells, out);
+	any |= all_packets(cells, out);
+	if (any)
+		fputc('\n', out);
+}

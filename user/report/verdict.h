@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What to make of the zero-copy sends of a cell, in words: pure. */
+#ifndef SENDPATH_VERDICT_H
+#define SENDPATH_VERDICT_H
+
+#include "user/report/cause_rows.h"
+
+/* The figures that a verdict rests on; below 0: not known. */
+struct verdict_facts {
+	double requests, completions, outstanding, lost; /* sends */
+	double copied, silent, told;			 /* of the completions */
+	double ignored;
+	double refused;	     /* of all requests */
+	const char *refusal; /* name of the most frequent one, or NULL */
+	const char *to;	     /* " to 10.0.0.2:5001", or "" */
+	const struct cause_rows *causes;
+	/* The same load sent another way, where that was run; bits per second, 0: it was not. */
+	const char *other;
+	double other_bps, own_bps;
+};
+
+#define VERDICT_MAX 1024
+/* Fewer completions bear no verdict: a share of them is known to 10 percentage points. */
+#define VERDICT_SENDS 100
+
+/* Writes it to text: sentences, or "no verdict: " and why. "" where nothing asked for zero-copy. */
+void verdict(const struct verdict_facts *facts, char text[VERDICT_MAX]);
+
+#endif

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "user/run/generator.h"
+
+#include "user/run/load_arguments.h"
+#include "user/system/place.h"
+
+#include "loadgen/protocol.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define TICK_MS	    100
+#define FAREWELL_MS 3000
+#define HEAD_SIZE   offsetof(struct control_message, text)
+
+struct generator {
+	pid_t pid; /* 0 once it was waited for */
+	int control;
+	pid_t sender, receiver;
+	unsigned int port;
+	int exit_status;
+	char error[PATH_MAX + 256];
+	generator_ms ms; /* NULL: nobody has to be called at a time */
+	void *ms_context;
+	struct control_message message; /* the last one received */
+};
+
+/*
+ * In the child: own process group, so that Ctrl-C reaches us alone and the run
+ * ends in order; dies with us even if we are killed.
+ */
+static void exec_child(char **arguments, int control, pid_t parent)
+{
+	sigset_t none;
+	int fd = dup(control); /* without close-on-exec */
+
+	setpgid(0, 0);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent || fd < 0)
+		_exit(127);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	dup2(fd, control);
+	close(fd);
+	execv(arguments[0], arguments);
+	_exit(127);
+}
+
+static int find_program(struct generator *g, char *path, size_t size)
+{
+	int err = place__find("loadgen/loadgen", path, size);
+
+	if (err == -EACCES)
+		snprintf(g->error, sizeof(g->error),
+			 "user %d, as whom the load runs, may not read %s: put this program where "
+			 "that user can",
+			 (int)getuid(), path);
+	else if (err)
+		snprintf(g->error, sizeof(g->error),
+			 "the load generator is missing: expected loadgen/loadgen beside this "
+			 "program (run make)");
+	return err ? -ECANCELED : 0;
+}
+
+static int spawn(struct generator *g, const struct load *load)
+{
+	struct load_arguments arguments = {};
+	int ends[2], err;
+	char path[PATH_MAX + 64];
+	pid_t parent = getpid();
+
+	err = find_program(g, path, sizeof(path));
+	if (err)
+		return err;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
+		return -errno;
+	g->control = ends[0];
+	err = load_arguments__fill(&arguments, path, load, ends[1]);
+	if (!err) {
+		g->pid = fork();
+		if (!g->pid)
+			exec_child(arguments.values, ends[1], parent);
+		err = g->pid < 0 ? -errno : 0;
+	}
+	if (err)
+		g->pid = 0;
+	close(ends[1]);
+	load_arguments__free(&arguments);
+	return err;
+}
+
+static int say(struct generator *g, enum control_type type)
+{
+	struct control_message head = {.version = CONTROL_VERSION, .type = type};
+
+	if (send(g->control, &head, HEAD_SIZE, MSG_NOSIGNAL) < 0)
+		return errno == EPIPE || errno == ECONNRESET ? -EPIPE : -errno;
+	return 0;
+}
+
+static int gone(struct generator *g)
+{
+	int status = 0;
+
+	if (g->pid && waitpid(g->pid, &status, 0) == g->pid)
+		g->pid = 0;
+	if (WIFSIGNALED(status))
+		snprintf(g->error, sizeof(g->error),
+			 "the load generator was killed by signal %d (%s)", WTERMSIG(status),
+			 strsignal(WTERMSIG(status)));
+	else
+		snprintf(g->error, sizeof(g->error),
+			 "the load generator ended without a result (exit status %d)",
+			 WEXITSTATUS(status));
+	return -EPIPE;
+}
+
+static int take(struct generator *g)
+{
+	struct control_message *m = &g->message;
+	ssize_t size = recv(g->control, m, sizeof(*m), 0);
+
+	if (size < 0)
+		return errno == ECONNRESET ? gone(g) : -errno;
+	if (!size)
+		return gone(g);
+	if ((size_t)size < HEAD_SIZE || m->length != size - HEAD_SIZE ||
+	    m->version != CONTROL_VERSION) {
+		snprintf(g->error, sizeof(g->error),
+			 "the load generator speaks another version: build both anew (make)");
+		return -ECANCELED;
+	}
+	if (m->type != CONTROL_ERROR)
+		return 0;
+	snprintf(g->error, sizeof(g->error), "%.*s", (int)m->length, m->text);
+	g->exit_status = m->status;
+	return -ECANCELED;
+}
+
+/* Waits for a message of this type; says STOP once when tick asks for it. */
+static int await(struct generator *g, enum control_type type, generator_tick tick, void *context)
+{
+	struct pollfd p = {.fd = g->control, .events = POLLIN};
+	bool stopped = false;
+	int err;
+
+	for (;;) {
+		err = poll(&p, 1, g->ms ? g->ms(g->ms_context, TICK_MS) : TICK_MS);
+		if (err < 0 && errno != EINTR)
+			return -errno;
+		if (tick && tick(context) && !stopped) {
+			stopped = true;
+			say(g, CONTROL_STOP);
+		}
+		if (err <= 0)
+			continue;
+		err = take(g);
+		if (err || g->message.type == type)
+			return err;
+		snprintf(g->error, sizeof(g->error), "the load generator said %u, not %u",
+			 g->message.type, type);
+		return -ECANCELED;
+	}
+}
+
+int generator__start(struct generator **out, const struct load *load)
+{
+	struct generator *g = calloc(1, sizeof(*g));
+	int err;
+
+	if (!g)
+		return -ENOMEM;
+	*out = g;
+	g->control = -1;
+	g->exit_status = 1;
+	err = spawn(g, load);
+	if (!err)
+		err = await(g, CONTROL_HELLO, NULL, NULL);
+	g->sender = g->message.sender_pid;
+	g->receiver = g->message.receiver_pid;
+	return err;
+}
+
+void generator__wake(struct generator *g, generator_ms ms, void *context)
+{
+	g->ms = ms;
+	g->ms_context = context;
+}
+
+pid_t generator__sender(const struct generator *g)
+{
+	return g->sender;
+}
+
+pid_t generator__receiver(const struct generator *g)
+{
+	return g->receiver;
+}
+
+unsigned int generator__port(const struct generator *g)
+{
+	return g->port;
+}
+
+static int phase(struct generator *g, enum control_type say_this, enum control_type await_this,
+		 generator_tick tick, void *context)
+{
+	int err = say(g, say_this);
+
+	/* A word of farewell may still be waiting to be read. */
+	if (err && err != -EPIPE)
+		return err;
+	return await(g, await_this, tick, context);
+}
+
+int generator__connect(struct generator *g, generator_tick tick, void *context)
+{
+	int err = phase(g, CONTROL_START, CONTROL_PARKED, tick, context);
+
+	g->port = g->message.port;
+	return err;
+}
+
+int generator__window(struct generator *g, generator_tick tick, void *context)
+{
+	return phase(g, CONTROL_GO, CONTROL_PARKED, tick, context);
+}
+
+int generator__finish(struct generator *g, json_object **result)
+{
+	int err = phase(g, CONTROL_FINISH, CONTROL_RESULT, NULL, NULL);
+	json_tokener *tokener;
+
+	if (err)
+		return err;
+	tokener = json_tokener_new();
+	if (!tokener)
+		return -ENOMEM;
+	*result = json_tokener_parse_ex(tokener, g->message.text, (int)g->message.length);
+	json_tokener_free(tokener);
+	if (*result)
+		return 0;
+	snprintf(g->error, sizeof(g->error), "the load generator's result is not JSON");
+	return -ECANCELED;
+}
+
+const char *generator__error(const struct generator *g)
+{
+	return g->error[0] ? g->error : "the load generator failed";
+}
+
+int generator__exit_status(const struct generator *g)
+{
+	return g->exit_status;
+}
+
+/* It ends by itself at end of file; if something stops it, not for ever. */
+static void end_child(pid_t pid)
+{
+	struct pollfd p = {.fd = pidfd_open(pid, 0), .events = POLLIN};
+
+	if (p.fd < 0 || poll(&p, 1, FAREWELL_MS) != 1)
+		kill(pid, SIGKILL);
+	if (p.fd >= 0)
+		close(p.fd);
+	waitpid(pid, NULL, 0);
+}
+
+void generator__free(struct generator *g)
+{
+	if (!g)
+		return;
+	if (g->control >= 0)
+		close(g->control);
+	if (g->pid)
+		end_child(g->pid);
+	free(g);
+}

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "user/run/live.h"
+
+#include "user/system/elapsed.h"
+#include "user/trace/tracer.h"
+
+#include "loadgen/system/hist_stats.h"
+#include "loadgen/system/units.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define LINES_A_HEADER 20
+#define LABEL_MAX      40
+#define LABEL_WIDTH    24
+
+struct live {
+	double seconds;
+	FILE *out;
+	char label[LABEL_MAX];
+	unsigned int lines;
+	struct timespec begun;
+	double due;
+	struct live_sample before;
+	struct measured now; /* too large for a stack */
+};
+
+void live_sample__take(struct live_sample *s, const struct measured *m, double at)
+{
+	const struct totals *t = &m->totals;
+	__u32 slot;
+
+	memset(s, 0, sizeof(*s));
+	s->at = at;
+	for (slot = 0; slot < CALL_SLOTS; slot++) {
+		s->sends += m->calls[slot].sends;
+		s->failed += m->calls[slot].failed;
+		s->bytes += m->calls[slot].bytes;
+		if (slot & 1)
+			s->requests += m->calls[slot].sends;
+		hist__merge(&s->wall, &m->calls[slot].wall);
+	}
+	s->completions = t->completions + t->uring_completions;
+	s->copied = (__s64)(t->copied + t->copied_later - t->copied_not + t->uring_copied);
+}
+
+/* The largest of the difference is not known; it is none above the largest of all. */
+static void subtract_hist(struct hist *between, const struct hist *now, const struct hist *before)
+{
+	__u32 i;
+
+	*between = *now;
+	between->count -= before->count;
+	between->sum -= before->sum;
+	for (i = 0; i < HIST_BUCKETS; i++)
+		between->buckets[i] -= before->buckets[i];
+}
+
+void live_sample__subtract(struct live_sample *between, const struct live_sample *now,
+			   const struct live_sample *before)
+{
+	between->at = now->at - before->at;
+	between->sends = now->sends - before->sends;
+	between->failed = now->failed - before->failed;
+	between->bytes = now->bytes - before->bytes;
+	between->requests = now->requests - before->requests;
+	between->completions = now->completions - before->completions;
+	between->copied = now->copied - before->copied;
+	subtract_hist(&between->wall, &now->wall, &before->wall);
+}
+
+static void header(char text[LIVE_LINE_MAX])
+{
+	snprintf(text, LIVE_LINE_MAX, "%8s %13s %11s %10s %9s %9s %8s %13s %11s %8s", "time s",
+		 "sends", "sends/s", "Mbit/s", "us p50", "p99", "failed", "zero-copy",
+		 "zero-copy/s", "copied");
+}
+
+static void time_cell(const struct hist *wall, unsigned int per_mille, char text[16])
+{
+	if (wall->count)
+		snprintf(text, 16, "%.2f", (double)hist__percentile(wall, per_mille) / 1e3);
+	else
+		strcpy(text, "-");
+}
+
+/* A flag that the kernel takes back in a later interval would lead out of 0 to 100. */
+static void copied_cell(const struct live_sample *s, char text[16])
+{
+	double share = s->completions ? 100 * (double)s->copied / (double)s->completions : -1;
+
+	if (s->completions)
+		snprintf(text, 16, "%.4g %%", share < 0 ? 0 : share > 100 ? 100 : share);
+	else
+		strcpy(text, "-");
+}
+
+static const char *rate(__u64 count, double seconds, char text[UNITS_TEXT_MAX])
+{
+	double each = seconds > 0 ? (double)count / seconds : 0;
+
+	return units__count_text((unsigned long long)(each + 0.5), text);
+}
+
+void live_sample__line(const struct live_sample *s, double at, char text[LIVE_LINE_MAX])
+{
+	char sends[UNITS_TEXT_MAX], per_second[UNITS_TEXT_MAX], failed[UNITS_TEXT_MAX];
+	char requests[UNITS_TEXT_MAX], requests_per_second[UNITS_TEXT_MAX];
+	char p50[16], p99[16], copied[16];
+
+	time_cell(&s->wall, 500, p50);
+	time_cell(&s->wall, 990, p99);
+	copied_cell(s, copied);
+	snprintf(text, LIVE_LINE_MAX, "%8.1f %13s %11s %10.2f %9s %9s %8s %13s %11s %8s", at,
+		 units__count_text(s->sends, sends), rate(s->sends, s->at, per_second),
+		 s->at > 0 ? (double)s->bytes * 8 / 1e6 / s->at : 0, p50, p99,
+		 units__count_text(s->failed, failed), units__count_text(s->requests, requests),
+		 rate(s->requests, s->at, requests_per_second), copied);
+}
+
+struct live *live__new(double seconds, FILE *out)
+{
+	struct live *l = calloc(1, sizeof(*l));
+
+	if (!l)
+		return NULL;
+	l->seconds = seconds;
+	l->out = out;
+	return l;
+}
+
+void live__free(struct live *l)
+{
+	free(l);
+}
+
+void live__begin(struct live *l, const char *label)
+{
+	if (!l)
+		return;
+	snprintf(l->label, sizeof(l->label), "%s", label);
+	clock_gettime(CLOCK_MONOTONIC, &l->begun);
+	l->due = l->seconds;
+	memset(&l->before, 0, sizeof(l->before));
+}
+
+static void print(struct live *l, const char *label, const char *text)
+{
+	if (l->label[0])
+		fprintf(l->out, "%-*s ", LABEL_WIDTH, label);
+	fprintf(l->out, "%s\n", text);
+}
+
+static void line(struct live *l, const struct measured *m)
+{
+	struct live_sample now, between;
+	char text[LIVE_LINE_MAX];
+
+	live_sample__take(&now, m, elapsed_since(&l->begun));
+	live_sample__subtract(&between, &now, &l->before);
+	if (l->lines++ % LINES_A_HEADER == 0) {
+		header(text);
+		print(l, "run", text);
+	}
+	live_sample__line(&between, now.at, text);
+	print(l, l->label, text);
+	fflush(l->out);
+	l->before = now;
+}
+
+void live__tick(struct live *l, struct tracer *tracer)
+{
+	if (!l || elapsed_since(&l->begun) < l->due)
+		return;
+	if (!tracer__peek(tracer, &l->now))
+		line(l, &l->now);
+	l->due = (floor(elapsed_since(&l->begun) / l->seconds) + 1) * l->seconds;
+}
+
+int live__ms_left(const struct live *l, int most)
+{
+	double ms = l ? ceil((l->due - elapsed_since(&l->begun)) * 1e3) : most;
+
+	return ms < 0 ? 0 : ms < most ? (int)ms : most;
+}
+
+void live__end(struct live *l, const struct measured *m)
+{
+	if (l)
+		line(l, m);
+}
+
+void live__done(struct live *l)
+{
+	if (l && l->lines)
+		fputc('\n', l->out);
+	if (l)
+		fflush(l->out);
+}

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "user/run/observe.h"
+
+#include "user/system/child.h"
+#include "user/system/privilege.h"
+#include "user/system/signals.h"
+#include "user/trace/tracer.h"
+
+#include "loadgen/system/status.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define TICK_MS	    200
+#define CLOSING_MS  100 /* for sends under way when the window closes */
+#define WATCHED_MAX TARGET_PIDS_MAX
+
+/* What an observation waits for. */
+struct watch {
+	struct pollfd ends[WATCHED_MAX]; /* a pidfd each; fd -1 once its process has gone */
+	size_t count, alive;
+	struct child *child; /* NULL: none */
+	struct timespec until;
+	bool timed;
+};
+
+static int watch_pids(struct watch *w, const struct target *target, struct run_result *r)
+{
+	size_t i;
+	int fd, err;
+
+	for (i = 0; i < target->pid_count; i++) {
+		fd = (int)syscall(SYS_pidfd_open, target->pids[i], 0);
+		err = -errno;
+		if (fd < 0)
+			return run__fail(r, err, STATUS_USAGE, "--pid %d: %s", (int)target->pids[i],
+					 err == -EINVAL	 ? "is a thread; give the id of its process"
+					 : err == -ESRCH ? "there is no such process"
+							 : strerror(-err));
+		w->ends[w->count++] = (struct pollfd){.fd = fd, .events = POLLIN};
+		w->alive++;
+	}
+	return 0;
+}
+
+static void watch_command(struct watch *w, struct child *child)
+{
+	w->child = child;
+	w->ends[w->count++] = (struct pollfd){.fd = child->pidfd, .events = POLLIN};
+	w->alive++;
+}
+
+static int attach(struct run_result *r, const struct run_setup *setup, const struct watch *w,
+		  struct tracer **tracer)
+{
+	int err = run__attach(r, setup, tracer);
+	size_t i;
+
+	if (err)
+		return err;
+	for (i = 0; i < setup->target->pid_count && !err; i++)
+		err = tracer__add_target(*tracer, setup->target->pids[i], ROLE_BOTH);
+	if (!err && w->child)
+		err = tracer__add_target(*tracer, w->child->pid, ROLE_BOTH);
+	if (!err && w->child)
+		err = counters__open(&r->sender.counters, w->child->pid, setup->events);
+	if (!err && setup->last)
+		err = privilege__drop_attach();
+	return err ? run__fail(r, err, STATUS_FAILED, "%s", strerror(-err)) : 0;
+}
+
+static int ms_left(const struct watch *w)
+{
+	struct timespec now;
+	long long ns;
+
+	if (!w->timed)
+		return TICK_MS;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	ns = (w->until.tv_sec - now.tv_sec) * 1000000000LL + w->until.tv_nsec - now.tv_nsec;
+	if (ns <= 0)
+		return 0;
+	return ns < TICK_MS * 1000000LL ? (int)((ns + 999999) / 1000000) : TICK_MS;
+}
+
+static void set_end(struct watch *w, double seconds)
+{
+	clock_gettime(CLOCK_MONOTONIC, &w->until);
+	w->timed = seconds > 0;
+	w->until.tv_sec += (time_t)seconds;
+	w->until.tv_nsec += (long)((seconds - (double)(time_t)seconds) * 1e9);
+	if (w->until.tv_nsec >= 1000000000) {
+		w->until.tv_nsec -= 1000000000;
+		w->until.tv_sec++;
+	}
+}
+
+/* Which processes have gone? One that has is not asked about again. */
+static void look_at(struct watch *w)
+{
+	size_t i;
+
+	for (i = 0; i < w->count; i++) {
+		if (w->ends[i].fd < 0 || !(w->ends[i].revents & POLLIN))
+			continue;
+		if (w->child && w->ends[i].fd == w->child->pidfd)
+			child__ended(w->child);
+		else
+			close(w->ends[i].fd);
+		w->ends[i].fd = -1;
+		w->alive--;
+	}
+}
+
+/* Somebody ended us: a command that did not hear of it is told, and ends as it likes. */
+static void pass_on(const struct watch *w)
+{
+	int sig = w->child ? signals__to_pass_on() : 0;
+
+	if (sig)
+		kill(w->child->pid, sig);
+}
+
+/*
+ * Until the time is up, all processes have ended, or somebody interrupts: the
+ * command then still ends by itself, having been sent the same signal.
+ */
+static void wait_for_end(struct watch *w, const struct run_setup *setup, struct tracer *tracer)
+{
+	int ms, ready;
+
+	while (!w->count || w->alive) {
+		ms = ms_left(w);
+		ready = ms ? poll(w->ends, w->count, live__ms_left(setup->live, ms)) : 0;
+		if (ready > 0)
+			look_at(w);
+		if (ms_left(w)) /* else the last line is about to come */
+			live__tick(setup->live, tracer);
+		pass_on(w);
+		if (!ms || (setup->tick && setup->tick(setup->tick_context) && !w->child))
+			return;
+	}
+}
+
+/* The command goes on after its window; its status is ours. */
+static void wait_for_command(struct watch *w)
+{
+	while (w->alive) {
+		if (poll(w->ends, w->count, TICK_MS) > 0)
+			look_at(w);
+		pass_on(w);
+	}
+}
+
+static void close_gate(struct tracer *tracer)
+{
+	int ms;
+
+	tracer__gate_settled(tracer, GATE_CLOSING);
+	for (ms = 0; ms < CLOSING_MS && tracer__in_flight(tracer); ms++)
+		poll(NULL, 0, 1);
+	tracer__gate_settled(tracer, GATE_CLOSED);
+}
+
+static int window(struct run_result *r, const struct run_setup *setup, struct watch *w,
+		  struct tracer *tracer)
+{
+	struct timespec end;
+	int err = 0;
+
+	if (r->sender.counters)
+		counters__enable(r->sender.counters, true);
+	stolen__begin(&r->stolen);
+	clock_gettime(CLOCK_REALTIME, &r->started);
+	tracer__gate(tracer, GATE_OPEN);
+	set_end(w, setup->load.duration_s);
+	live__begin(setup->live, setup->label);
+	if (w->child)
+		err = child__run(w->child);
+	if (err) {
+		return run__fail(r, err, err == -ENOENT ? 127 : 126, "%.200s: %s",
+				 setup->target->command[0], strerror(-err));
+	}
+	r->window = true;
+	wait_for_end(w, setup, tracer);
+	close_gate(tracer);
+	clock_gettime(CLOCK_REALTIME, &end);
+	stolen__end(&r->stolen);
+	r->observed_s = (double)(end.tv_sec - r->started.tv_sec) +
+			(double)(end.tv_nsec - r->started.tv_nsec) / 1e9;
+	if (r->sender.counters) {
+		counters__enable(r->sender.counters, false);
+		r->sender.count = counters__read(r->sender.counters, &r->sender.values);
+	}
+	r->in_flight = tracer__in_flight(tracer);
+	err = tracer__read(tracer, &r->measured);
+	if (!err)
+		live__end(setup->live, &r->measured);
+	return err ? run__fail(r, err, STATUS_FAILED, "reading what the kernel counted failed") : 0;
+}
+
+static void free_watch(struct watch *w)
+{
+	size_t i;
+
+	for (i = 0; i < w->count; i++)
+		if (w->ends[i].fd >= 0 && !w->child)
+			close(w->ends[i].fd);
+}
+
+int observe__run(struct run_result *r, const struct run_setup *setup)
+{
+	struct watch w = {};
+	struct tracer *tracer = NULL;
+	int err;
+
+	memset(r, 0, sizeof(*r));
+	err = run__plan(r, setup, PLAN_OBSERVATION);
+	if (!err && setup->child)
+		watch_command(&w, setup->child);
+	else if (!err)
+		err = watch_pids(&w, setup->target, r);
+	if (!err)
+		err = attach(r, setup, &w, &tracer);
+	if (!err)
+		err = window(r, setup, &w, tracer);
+	tracer__free(tracer);
+	if (r->window && w.child) {
+		wait_for_command(&w);
+		r->command_status = child__exit_status(w.child);
+	}
+	r->interrupted = setup->tick && setup->tick(setup->tick_context);
+	free_watch(&w);
+	return err;
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "user/run/run.h"
+
+#include "user/kernel/facts.h"
+
+#include "loadgen/system/status.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+int run__fail(struct run_result *r, int err, int exit_status, const char *format, ...)
+{
+	va_list list;
+
+	va_start(list, format);
+	vsnprintf(r->error, sizeof(r->error), format, list);
+	va_end(list);
+	r->exit_status = exit_status;
+	return err;
+}
+
+int run__plan(struct run_result *r, const struct run_setup *setup, enum plan_for what)
+{
+	struct kernel_facts facts = facts__of(setup->features);
+
+	if (plan__resolve(&r->plan, &facts, setup->tier, what))
+		return 0;
+	return run__fail(r, -ENOTSUP, STATUS_SYSTEM,
+			 "sends cannot be timed here: %s (analyze doctor tells more)",
+			 r->plan.entries[HOOK_SEND].reason);
+}
+
+int run__attach(struct run_result *r, const struct run_setup *setup, struct tracer **tracer)
+{
+	struct tracer_setup how = {.features = setup->features,
+				   .call_counters = setup->call_counters,
+				   .by = setup->by,
+				   .by_max = setup->by_max,
+				   .target = setup->target,
+				   .cost = setup->cost};
+	char reason[600] = "";
+	int err = tracer__attach(tracer, &r->plan, &how, reason, sizeof(reason));
+
+	return err ? run__fail(r, err, STATUS_SYSTEM, "%s", reason[0] ? reason : strerror(-err))
+		   : 0;
+}
+
+void run__free(struct run_result *r)
+{
+	counters__free(r->sender.counters);
+	counters__free(r->receiver.counters);
+	json_object_put(r->app);
+	measured__free(&r->measured);
+}

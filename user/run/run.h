@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What a run is asked for and what came of it, be it of a load or of programs not ours. */
+#ifndef SENDPATH_RUN_H
+#define SENDPATH_RUN_H
+
+#include "user/kernel/features.h"
+#include "user/kernel/plan.h"
+#include "user/memory/memory.h"
+#include "user/run/generator.h"
+#include "user/run/live.h"
+#include "user/system/child.h"
+#include "user/system/stolen.h"
+#include "user/trace/counters.h"
+#include "user/trace/measured.h"
+#include "user/trace/target.h"
+#include "user/trace/tracer.h"
+
+#include <time.h>
+
+struct run_setup {
+	struct load load;		 /* of an observation, only duration_s: 0 is no end */
+	const struct target *target;	 /* observed; NULL: the load is */
+	struct child *child;		 /* the observed command, not yet let run; or NULL */
+	const struct features *features; /* NULL where tier is MECHANISM_OFF */
+	enum mechanism tier; /* forced; MECHANISM_NONE: the best there is, MECHANISM_OFF: none */
+	bool cost;	     /* count what the programs themselves cost */
+	unsigned int by;     /* a set of enum group_by: groups of sends to be told apart */
+	__u32 by_max;	     /* for how many there is to be room */
+	bool last;	     /* no further run will attach anything */
+	const struct counter_events *events;	    /* further ones, or NULL */
+	const struct counter_events *call_counters; /* read at both ends of a send, or NULL */
+	const struct memory *memory;		    /* count the memory system too; or NULL */
+	struct live *live;			    /* lines as it goes; or NULL */
+	const char *label;			    /* of the run in these */
+	generator_tick tick;
+	void *tick_context;
+};
+
+/* Counter values of both sides; the arrays live as long as the result. */
+struct run_side {
+	struct counters *counters; /* NULL: none could be opened */
+	const struct counter_value *values;
+	size_t count;
+};
+
+struct run_result {
+	struct timespec started;
+	pid_t sender_pid, receiver_pid;
+	struct plan plan;
+	struct measured measured;
+	json_object *app; /* NULL if the load generator ended without a result */
+	struct run_side sender, receiver;
+	struct memory_run memory;
+	struct stolen stolen; /* where a window was measured */
+	bool window;	      /* a window was measured: there is something to report */
+	bool interrupted;
+	double observed_s;	/* how long the window of an observation was */
+	__u64 in_flight;	/* sends still under way when it closed */
+	int command_status;	/* of the observed command, as a shell sees it */
+	char error[4096 + 256]; /* empty: all went well */
+	int exit_status;	/* that fits the error */
+};
+
+/* Notes why, and what the program is to exit with. Returns err. */
+int run__fail(struct run_result *result, int err, int exit_status, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+
+/* The hooks of it, and these attached. 0, or -errno with result->error. */
+int run__plan(struct run_result *result, const struct run_setup *setup, enum plan_for what);
+int run__attach(struct run_result *result, const struct run_setup *setup, struct tracer **tracer);
+
+void run__free(struct run_result *result);
+
+#endif

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "user/sweep/sweep.h"
+
+#include "user/record/record_read.h"
+#include "user/run/host.h"
+#include "user/sweep/sweep_private.h"
+#include "user/system/log.h"
+#include "user/system/signals.h"
+
+#include "loadgen/system/status.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+static int make_plan(struct sweep *s, const struct options *parts, size_t count)
+{
+	const struct options *o = &parts[0];
+	size_t i;
+	int err = 0;
+
+	s->plan.repeats = o->repeat;
+	s->plan.shard = o->sweep.shard;
+	s->plan.shards = o->sweep.shards;
+	s->plan.seed = o->sweep.order;
+	if (!o->sweep.order_given &&
+	    getrandom(&s->plan.seed, sizeof(s->plan.seed), 0) != sizeof(s->plan.seed))
+		return -errno;
+	for (i = 0; i < count && !err; i++)
+		err = sweep_plan__add(&s->plan, &parts[i].load);
+	return err ? err : sweep_tally__init(&s->tally, &s->plan);
+}
+
+static void take(void *context, json_object *record)
+{
+	struct sweep *s = context;
+
+	sweep_tally__take(&s->tally, record);
+	s->elsewhere += strcmp(record__string(record, "/host/kernel"), s->grid->host->kernel) != 0;
+}
+
+/* What was neither measured nor is to stay as it is. */
+static void reopen(struct sweep *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->plan.count * s->plan.repeats; i++)
+		if (s->tally.runs[i].outcome != SWEEP_MEASURED)
+			s->tally.runs[i].outcome = SWEEP_OPEN;
+}
+
+static void say_what_is_there(const struct sweep *s)
+{
+	size_t runs = sweep_plan__runs(&s->plan);
+
+	if (s->tally.foreign)
+		log_error("%s has %zu records of no run of this plan: left as they are",
+			  s->folder.path, s->tally.foreign);
+	if (s->tally.twice)
+		log_error("%s has %zu runs twice: the first of each counts", s->folder.path,
+			  s->tally.twice);
+	if (s->elsewhere)
+		log_error("%s has %zu runs under another kernel than this, Linux %s: they stay, "
+			  "and compare as far as kernels do",
+			  s->folder.path, s->elsewhere, s->grid->host->kernel);
+	if (s->left < runs && s->left)
+		log_error("going on: %zu of %zu runs are in %s", runs - s->left, runs,
+			  s->folder.path);
+}
+
+static int read_folder(struct sweep *s)
+{
+	const struct load *load = &s->plan.cells[0].load;
+	int err = sweep_folder__read(&s->folder, take, s);
+
+	if (err)
+		return err;
+	if (s->grid->options->sweep.retry)
+		reopen(s);
+	s->left = sweep_tally__count(&s->tally, SWEEP_OPEN);
+	s->progress.runs = sweep_plan__runs(&s->plan);
+	s->progress.before = s->progress.runs - s->left;
+	s->progress.guess_s = load->warmup_s + (load->messages ? 0 : load->duration_s) + 0.5;
+	say_what_is_there(s);
+	return 0;
+}
+
+/* What stands in the folder in the end, whoever ran it. */
+static int summarise(struct sweep *s)
+{
+	size_t measured = sweep_tally__count(&s->tally, SWEEP_MEASURED);
+	size_t failed = sweep_tally__count(&s->tally, SWEEP_FAILED);
+	size_t skipped = sweep_tally__count(&s->tally, SWEEP_SKIPPED);
+	size_t runs = sweep_plan__runs(&s->plan);
+
+	sweep_tally__print(&s->tally, stdout);
+	printf("%zu of %zu runs measured, %zu failed, %zu skipped; order seed %u; records in %s\n",
+	       measured, runs, failed, skipped, s->plan.seed, s->folder.path);
+	if (measured + failed + skipped < runs)
+		printf("not done: the same command goes on from here\n");
+	if (fflush(stdout) || ferror(stdout)) {
+		log_error("the summary could not be written to standard output");
+		return STATUS_FAILED;
+	}
+	if (failed)
+		return STATUS_FAILED;
+	return skipped && !measured ? STATUS_SYSTEM : STATUS_OK;
+}
+
+static int run(struct sweep *s, const struct options *parts, size_t count)
+{
+	int err = make_plan(s, parts, count), status;
+
+	if (err) {
+		log_error("sweep: %s", strerror(-err));
+		return STATUS_FAILED;
+	}
+	err = sweep_folder__open(&s->folder, &s->plan, &parts[0]);
+	if (err) /* another plan is another command line */
+		return err == -EEXIST ? STATUS_USAGE : STATUS_FAILED;
+	err = read_folder(s);
+	if (err)
+		return STATUS_FAILED;
+	err = sweep__run_blocks(s);
+	status = summarise(s);
+	return err ? STATUS_FAILED : status;
+}
+
+int sweep__run(const struct grid *grid, const struct options *parts, size_t count)
+{
+	struct sweep s = {
+		.grid = grid, .setup = grid__setup(grid), .folder = {.fd = -1, .runs = -1}};
+	int status;
+
+	signals__catch();
+	status = run(&s, parts, count);
+	sweep_folder__close(&s.folder);
+	sweep_tally__free(&s.tally);
+	sweep_plan__free(&s.plan);
+	return status;
+}

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "user/sweep/sweep_folder.h"
+
+#include "user/record/record_read.h"
+#include "user/sweep/sweep_paper.h"
+#include "user/system/json_lines.h"
+#include "user/system/log.h"
+#include "user/system/safe_text.h"
+
+#include "loadgen/system/posix.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PLAN "plan.json"
+
+static int cannot(const struct sweep_folder *f, const char *do_what, const char *name, int err)
+{
+	log_error("--out %s: cannot %s %s: %s%s", f->dir, do_what, name, strerror(-err),
+		  err == -ENOSPC || err == -EDQUOT
+			  ? "; free some space, then the same command goes on from here"
+			  : "");
+	return err;
+}
+
+static int open_folder(struct sweep_folder *f)
+{
+	if (mkdir(f->dir, 0777) && errno != EEXIST)
+		return cannot(f, "make", "the folder", -errno);
+	f->fd = open(f->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return f->fd < 0 ? cannot(f, "open", "the folder", -errno) : 0;
+}
+
+/*
+ * Shards may begin at once on several machines: the first to link its file into place
+ * has made the plan, and -EEXIST tells the others.
+ */
+static int write_plan(struct sweep_folder *f, json_object *paper)
+{
+	char name[64];
+	int fd, err;
+
+	snprintf(name, sizeof(name), ".plan-%d-%lx", (int)getpid(), (long)time(NULL));
+	fd = openat(f->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	if (fd < 0)
+		return -errno;
+	err = json_lines__append(fd, PLAN, paper, true);
+	close(fd);
+	if (!err && linkat(f->fd, name, f->fd, PLAN, 0))
+		err = -errno;
+	unlinkat(f->fd, name, 0);
+	return !err && fsync(f->fd) ? -errno : err;
+}
+
+static json_object *read_plan(struct sweep_folder *f, int *err)
+{
+	int fd = openat(f->fd, PLAN, O_RDONLY | O_CLOEXEC);
+	json_object *paper;
+
+	*err = fd < 0 ? -errno : 0;
+	if (fd < 0)
+		return NULL;
+	paper = json_object_from_fd(fd);
+	close(fd);
+	if (!paper)
+		*err = -EBADMSG;
+	return paper;
+}
+
+static int compare(struct sweep_folder *f, struct sweep_plan *p, json_object *older,
+		   json_object *newer, bool order_given)
+{
+	char why[256], command[1024];
+
+	if (sweep_paper__same(older, newer, order_given, &p->seed, why, sizeof(why)))
+		return 0;
+	log_error("--out %s holds another plan: %s; name another folder, or repeat the command "
+		  "that made it: %s",
+		  f->dir, why,
+		  safe_text(record__string(older, "/command"), command, sizeof(command)));
+	return -EEXIST;
+}
+
+static int settle_plan(struct sweep_folder *f, struct sweep_plan *p, const struct options *o)
+{
+	json_object *paper = sweep_paper__write(p, o), *older;
+	int err;
+
+	if (!paper) {
+		log_error("out of memory");
+		return -ENOMEM;
+	}
+	older = read_plan(f, &err);
+	if (err == -ENOENT) {
+		err = write_plan(f, paper);
+		if (err == -EEXIST)
+			older = read_plan(f, &err);
+	}
+	if (err == -EBADMSG)
+		log_error("--out %s: its " PLAN " is no plan: name another folder, or put that "
+			  "file aside",
+			  f->dir);
+	else if (err)
+		cannot(f, "read or write", PLAN, err);
+	else if (older)
+		err = compare(f, p, older, paper, o->sweep.order_given);
+	json_object_put(older);
+	json_object_put(paper);
+	return err;
+}
+
+static int open_runs(struct sweep_folder *f, const struct sweep_plan *p)
+{
+	char name[64] = "runs.jsonl";
+	struct stat st;
+
+	if (p->shards > 1)
+		snprintf(name, sizeof(name), "runs-%u-of-%u.jsonl", p->shard, p->shards);
+	snprintf(f->path, sizeof(f->path), "%.3900s/%s", f->dir, name);
+	f->runs = openat(f->fd, name, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0666);
+	if (f->runs < 0 || fstat(f->runs, &st))
+		return cannot(f, "open", name, -errno);
+	if (!S_ISREG(st.st_mode))
+		return cannot(f, "use", name, -EINVAL);
+	if (flock(f->runs, LOCK_EX | LOCK_NB)) {
+		if (errno != EWOULDBLOCK)
+			return cannot(f, "lock", name, -errno);
+		log_error("--out %s: another sweep writes to it now: wait for its end, or name "
+			  "another folder",
+			  f->dir);
+		return -EWOULDBLOCK;
+	}
+	return fsync(f->fd) ? cannot(f, "write", "the folder", -errno) : 0;
+}
+
+int sweep_folder__open(struct sweep_folder *f, struct sweep_plan *p, const struct options *o)
+{
+	int err;
+
+	*f = (struct sweep_folder){.dir = o->sweep.out, .fd = -1, .runs = -1};
+	err = open_folder(f);
+	if (!err)
+		err = settle_plan(f, p, o);
+	return err ? err : open_runs(f, p);
+}
+
+int sweep_folder__add(struct sweep_folder *f, json_object *record)
+{
+	int err = json_lines__append(f->runs, f->path, record, true);
+
+	return err ? cannot(f, "write", f->path, err) : 0;
+}
+
+void sweep_folder__close(struct sweep_folder *f)
+{
+	if (f->runs >= 0)
+		close(f->runs);
+	if (f->fd >= 0)
+		close(f->fd);
+}

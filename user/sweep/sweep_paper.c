@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "user/sweep/sweep_paper.h"
+
+#include "user/record/record_parts.h"
+#include "user/record/record_read.h"
+#include "user/run/load_arguments.h"
+#include "user/system/safe_text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define SCHEMA "sendpath.plan/1"
+
+/* All that the load generator is told, but where our socket is. */
+static json_object *load_json(const struct load *load)
+{
+	struct load_arguments arguments;
+	json_object *list = NULL;
+	size_t i;
+
+	if (!load_arguments__fill(&arguments, "", load, 0))
+		list = json_object_new_array();
+	for (i = 1; list && i + 1 < arguments.count; i++)
+		json_object_array_add(list, json_object_new_string(arguments.values[i]));
+	load_arguments__free(&arguments);
+	return list;
+}
+
+static json_object *cells_json(const struct sweep_plan *p)
+{
+	json_object *list = json_object_new_array(), *cell, *load;
+	size_t i;
+
+	for (i = 0; i < p->count; i++) {
+		load = load_json(&p->cells[i].load);
+		if (!load) {
+			json_object_put(list);
+			return NULL;
+		}
+		cell = json_object_new_object();
+		record__add_string(cell, "cell", p->cells[i].name);
+		json_object_object_add(cell, "group", json_object_new_uint64(p->cells[i].group));
+		json_object_object_add(cell, "load", load);
+		json_object_array_add(list, cell);
+	}
+	return list;
+}
+
+static json_object *measuring_json(const struct options *o)
+{
+	json_object *m = json_object_new_object();
+
+	record__add_string(m, "tier", o->tier ? mechanism_name(o->tier) : NULL);
+	record__add_string(m, "events", o->events);
+	record__add_string(m, "call_counters", o->call_counters);
+	json_object_object_add(m, "by", json_object_new_int((int)o->by));
+	json_object_object_add(m, "by_max", json_object_new_int((int)o->by_max));
+	json_object_object_add(m, "memory", json_object_new_boolean(o->memory));
+	json_object_object_add(m, "cost", json_object_new_boolean(o->cost));
+	return m;
+}
+
+json_object *sweep_paper__write(const struct sweep_plan *p, const struct options *o)
+{
+	json_object *paper, *cells = cells_json(p);
+
+	if (!cells)
+		return NULL;
+	paper = json_object_new_object();
+	record__add_string(paper, "schema", SCHEMA);
+	record__add_string(paper, "version", SENDPATH_VERSION);
+	record__add_string(paper, "command", o->sweep.command);
+	record__add_string(paper, "grid", o->sweep.grid);
+	json_object_object_add(paper, "order_seed", json_object_new_int64(p->seed));
+	json_object_object_add(paper, "repeat", json_object_new_int((int)p->repeats));
+	json_object_object_add(paper, "shards", json_object_new_int((int)p->shards));
+	json_object_object_add(paper, "measuring", measuring_json(o));
+	json_object_object_add(paper, "cells", cells);
+	return paper;
+}
+
+static bool equal(json_object *a, json_object *b, const char *path)
+{
+	return json_object_equal(record__at(a, path), record__at(b, path));
+}
+
+static const char *text_of(json_object *o, const char *path, char *text, size_t room)
+{
+	json_object *found = record__at(o, path);
+
+	safe_text(found ? json_object_get_string(found) : "none", text, room);
+	return text;
+}
+
+/* "sizes", or that there is none. */
+static bool differs(json_object *older, json_object *newer, const char *path, const char *what,
+		    char *why, size_t room)
+{
+	char a[64], b[64];
+
+	if (equal(older, newer, path))
+		return false;
+	snprintf(why, room, "its %s is %s, not %s", what, text_of(older, path, a, sizeof(a)),
+		 text_of(newer, path, b, sizeof(b)));
+	return true;
+}
+
+bool sweep_paper__same(json_object *older, json_object *newer, bool order_given, uint32_t *seed,
+		       char *why, size_t room)
+{
+	static const struct {
+		const char *path, *what;
+	} keys[] = {
+		{"/schema", "schema"},
+		{"/version", "version of this program"},
+		{"/grid", "--grid"},
+		{"/repeat", "--repeat"},
+		{"/shards", "N of --shard I/N"},
+		{"/order_seed", "--order-seed"},
+	};
+	double value = 0;
+	size_t i;
+
+	record__number(older, "/order_seed", &value);
+	*seed = (uint32_t)value;
+	for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		if ((order_given || strcmp(keys[i].path, "/order_seed")) &&
+		    differs(older, newer, keys[i].path, keys[i].what, why, room))
+			return false;
+	if (!equal(older, newer, "/cells")) {
+		snprintf(why, room, "its loads are others");
+		return false;
+	}
+	if (!equal(older, newer, "/measuring")) {
+		snprintf(why, room, "its options of measuring are others");
+		return false;
+	}
+	return true;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What sweep.c (before the runs and after them) and sweep_runs.c share. */
+#ifndef SENDPATH_SWEEP_PRIVATE_H
+#define SENDPATH_SWEEP_PRIVATE_H
+
+#include "user/sweep/sweep.h"
+#include "user/sweep/sweep_folder.h"
+#include "user/sweep/sweep_progress.h"
+#include "user/sweep/sweep_tally.h"
+
+struct sweep {
+	const struct grid *grid;
+	struct sweep_plan plan;
+	struct sweep_folder folder;
+	struct sweep_tally tally;
+	struct sweep_progress progress;
+	struct run_setup setup;
+	size_t left; /* runs to be made */
+	size_t number;
+	size_t elsewhere; /* earlier runs under another kernel */
+};
+
+/*
+ * Makes all runs that are open yet, until a signal comes. 0, or -errno where a record
+ * could not be kept, said on stderr.
+ */
+int sweep__run_blocks(struct sweep *s);
+
+#endif

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* The runs of a sweep: each ends as a record in the folder, or not at all. */
+#include "user/record/record.h"
+#include "user/record/record_read.h"
+#include "user/run/measure.h"
+#include "user/sweep/sweep_private.h"
+#include "user/system/log.h"
+#include "user/system/privilege.h"
+#include "user/system/signals.h"
+
+#include "loadgen/send/send_ops.h"
+#include "loadgen/system/status.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static bool tick(void *context)
+{
+	sweep_progress__tick(context);
+	return signals__caught();
+}
+
+/* Adds it to what there is. 0 or -errno, said. */
+static int put(struct sweep *s, json_object *record)
+{
+	int err = record ? sweep_folder__add(&s->folder, record) : -ENOMEM;
+
+	if (!record)
+		log_error("out of memory");
+	if (!err)
+		sweep_tally__take(&s->tally, record);
+	json_object_put(record);
+	return err;
+}
+
+static struct record_context context_of(const struct sweep *s, const char *id, unsigned int block)
+{
+	return (struct record_context){.host = s->grid->host,
+				       .id = id,
+				       .repeat = block,
+				       .ordered = true,
+				       .seed = s->plan.seed};
+}
+
+static int put_failure(struct sweep *s, unsigned int block, const char *outcome, const char *error)
+{
+	struct record_context context;
+	struct timespec now;
+	char id[64];
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	record__run_id(id, sizeof(id), &now, s->number);
+	context = context_of(s, id, block);
+	return put(s, record__failure(&now, &s->setup, &context, outcome, error));
+}
+
+static int put_run(struct sweep *s, const struct run_result *r, unsigned int block,
+		   json_object *privilege)
+{
+	struct record_context context;
+	char id[64];
+
+	record__run_id(id, sizeof(id), &r->started, s->number);
+	context = context_of(s, id, block);
+	context.privilege = privilege;
+	return put(s, record__build(r, &s->setup, &context));
+}
+
+/* What this system cannot do is said once, however many repeats there are. */
+static int skip(struct sweep *s, size_t cell, unsigned int block, const char *why)
+{
+	unsigned int other;
+	bool said = false;
+
+	for (other = 1; other <= s->plan.repeats; other++)
+		said |= sweep_tally__run(&s->tally, cell, other)->outcome == SWEEP_SKIPPED;
+	if (!said)
+		log_error("skipped: %s", why);
+	sweep_progress__end(&s->progress, false, "skipped");
+	return put_failure(s, block, "skipped", why);
+}
+
+static int fail(struct sweep *s, unsigned int block, const char *why)
+{
+	log_error("%s: %s", s->progress.label, why);
+	sweep_progress__end(&s->progress, false, "failed");
+	return put_failure(s, block, "failed", why);
+}
+
+static const char *done_word(const struct run_result *r, char word[48])
+{
+	double number;
+
+	if (record__number(r->app, "/serving/answers_per_s", &number))
+		snprintf(word, 48, "%.0f answers/s", number);
+	else if (record__number(r->app, "/throughput_bps", &number))
+		snprintf(word, 48, "%.2f Gbit/s", number / 1e9);
+	else
+		snprintf(word, 48, "done");
+	return word;
+}
+
+/* What came of a run goes into the folder; one that was interrupted is made again. */
+static int conclude(struct sweep *s, const struct run_result *r, size_t cell, unsigned int block,
+		    json_object *privilege)
+{
+	char word[48];
+
+	sweep_progress__clear(&s->progress);
+	if (r->interrupted)
+		return 0;
+	if (r->error[0] && r->exit_status == STATUS_SYSTEM)
+		return skip(s, cell, block, r->error);
+	if (r->error[0])
+		return fail(s, block, r->error);
+	sweep_progress__end(&s->progress, true, done_word(r, word));
+	return put_run(s, r, block, privilege);
+}
+
+static int measure(struct sweep *s, size_t cell, unsigned int block)
+{
+	static struct run_result r; /* too large for a stack */
+	json_object *privilege = privilege__json();
+	int err;
+
+	s->setup.tick = tick;
+	s->setup.tick_context = &s->progress;
+	s->setup.last = s->left == 1;
+	if (measure__run(&r, &s->setup) && !r.error[0])
+		snprintf(r.error, sizeof(r.error), "the run failed without a word");
+	err = conclude(s, &r, cell, block, privilege);
+	run__free(&r);
+	json_object_put(privilege);
+	return err;
+}
+
+/* Why this system cannot run it; NULL: nothing is known against it. */
+static const char *obstacle(const struct load *load, char *why, size_t room)
+{
+	if (load__impossible(load, why, room))
+		return why;
+	if (load->variant && variants__probe(load->variant, load, why, room))
+		return why;
+	return NULL;
+}
+
+static int run_cell(struct sweep *s, size_t cell, unsigned int block)
+{
+	char label[96], name[64], why[256];
+	int err;
+
+	s->number++;
+	s->setup.load = s->plan.cells[cell].load;
+	snprintf(label, sizeof(label), "%s #%u", load__label(&s->setup.load, name, sizeof(name)),
+		 block);
+	s->setup.label = label;
+	sweep_progress__begin(&s->progress, label);
+	if (obstacle(&s->setup.load, why, sizeof(why))) {
+		sweep_progress__clear(&s->progress);
+		err = skip(s, cell, block, why);
+	} else {
+		err = measure(s, cell, block);
+	}
+	s->left--;
+	return err;
+}
+
+static int run_block(struct sweep *s, unsigned int block, size_t *order)
+{
+	size_t i;
+	int err = 0;
+
+	sweep_plan__order(&s->plan, block, order);
+	for (i = 0; i < s->plan.count && !err && !signals__caught(); i++)
+		if (sweep_plan__mine(&s->plan, order[i]) &&
+		    sweep_tally__run(&s->tally, order[i], block)->outcome == SWEEP_OPEN)
+			err = run_cell(s, order[i], block);
+	return err;
+}
+
+int sweep__run_blocks(struct sweep *s)
+{
+	size_t *order = calloc(s->plan.count, sizeof(*order));
+	unsigned int block;
+	int err = order ? 0 : -ENOMEM;
+
+	for (block = 1; block <= s->plan.repeats && !err && !signals__caught(); block++)
+		err = run_block(s, block, order);
+	sweep_progress__clear(&s->progress);
+	free(order);
+	return err;
+}

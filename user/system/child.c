@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "user/system/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/*
+ * In the child: waits for the word, then becomes the command. The socket closes on
+ * exec, which tells the parent that it worked; else it says why not.
+ */
+static void become(int go, char *const *command)
+{
+	char word;
+	int err;
+
+	if (read(go, &word, 1) != 1)
+		_exit(127); /* the parent thought better of it, or died */
+	execvp(command[0], command);
+	err = errno;
+	if (write(go, &err, sizeof(err)) != sizeof(err))
+		_exit(126);
+	_exit(127);
+}
+
+int child__start(struct child *c, char *const *command)
+{
+	int ends[2], err;
+
+	*c = (struct child){.pidfd = -1, .go = -1};
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
+		return -errno;
+	c->pid = fork();
+	if (!c->pid) {
+		close(ends[0]);
+		become(ends[1], command);
+	}
+	err = -errno;
+	close(ends[1]);
+	c->go = ends[0];
+	if (c->pid > 0) {
+		c->pidfd = (int)syscall(SYS_pidfd_open, c->pid, 0);
+		err = -errno;
+	}
+	if (c->pid > 0 && c->pidfd >= 0)
+		return 0;
+	child__free(c);
+	return err;
+}
+
+int child__run(struct child *c)
+{
+	int err = 0;
+	ssize_t n;
+
+	if (write(c->go, "g", 1) != 1)
+		return -errno;
+	do {
+		n = read(c->go, &err, sizeof(err));
+	} while (n < 0 && errno == EINTR);
+	close(c->go);
+	c->go = -1;
+	return n == sizeof(err) ? -err : 0;
+}
+
+bool child__ended(struct child *c)
+{
+	if (!c->ended && waitpid(c->pid, &c->status, WNOHANG) == c->pid)
+		c->ended = true;
+	return c->ended;
+}
+
+int child__exit_status(const struct child *c)
+{
+	return WIFSIGNALED(c->status) ? 128 + WTERMSIG(c->status) : WEXITSTATUS(c->status);
+}
+
+void child__free(struct child *c)
+{
+	bool waits = c->go >= 0;
+
+	if (waits)
+		close(c->go);
+	if (c->pid > 0 && waits && !c->ended)
+		waitpid(c->pid, &c->status, 0);
+	if (c->pidfd >= 0)
+		close(c->pidfd);
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "user/system/place.h"
+
+#include <errno.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdio.h>
+#include <unistd.h>
+
+int place__find(const char *part, char *path, size_t size)
+{
+	static const char *const folders[] = {".", "../libexec/sendpath"};
+	char self[PATH_MAX];
+	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	const char *folder;
+	size_t i;
+
+	if (length < 0)
+		return -errno;
+	self[length] = 0;
+	folder = dirname(self);
+	for (i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+		if (snprintf(path, size, "%s/%s/%s", folder, folders[i], part) >= (int)size)
+			return -ENAMETOOLONG;
+		if (!access(path, R_OK))
+			return 0;
+		if (errno == EACCES)
+			return -EACCES;
+	}
+	return -ENOENT;
+}

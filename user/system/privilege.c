@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "user/system/privilege.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/capability.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+static bool effective(cap_value_t value)
+{
+	cap_t caps = cap_get_proc();
+	cap_flag_value_t on = CAP_CLEAR;
+
+	if (caps)
+		cap_get_flag(caps, value, CAP_EFFECTIVE, &on);
+	cap_free(caps);
+	return on == CAP_SET;
+}
+
+bool privilege__sufficient(void)
+{
+	return (effective(CAP_BPF) && effective(CAP_PERFMON)) || effective(CAP_SYS_ADMIN);
+}
+
+static int keep(const cap_value_t *values, int count)
+{
+	cap_t caps = cap_init();
+	int err = 0;
+
+	if (!caps)
+		return -errno;
+	if (cap_set_flag(caps, CAP_PERMITTED, count, values, CAP_SET) ||
+	    cap_set_flag(caps, CAP_EFFECTIVE, count, values, CAP_SET) || cap_set_proc(caps))
+		err = -errno;
+	cap_free(caps);
+	return err;
+}
+
+/* Who called sudo; false if nobody did. */
+static bool calling_user(uid_t *uid, gid_t *gid)
+{
+	const char *user = getenv("SUDO_UID"), *group = getenv("SUDO_GID");
+	char *end;
+
+	if (geteuid() || !user || !group)
+		return false;
+	*uid = (uid_t)strtoul(user, &end, 10);
+	if (*end || !*user)
+		return false;
+	*gid = (gid_t)strtoul(group, &end, 10);
+	return !*end && *group && *uid;
+}
+
+static int become(uid_t uid, gid_t gid)
+{
+	struct passwd *user = getpwuid(uid);
+	int err;
+
+	if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0))
+		return -errno;
+	err = user ? initgroups(user->pw_name, gid) : setgroups(0, NULL);
+	if (err || setresgid(gid, gid, gid) || setresuid(uid, uid, uid))
+		return -errno;
+	/* Changing the uid made /proc/self root's; ours again, as for any program. */
+	return prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) ? -errno : 0;
+}
+
+/*
+ * Debian's kernels know a level 3 of kernel.perf_event_paranoid, which wants
+ * CAP_SYS_ADMIN where the others want CAP_PERFMON.
+ */
+static bool perf_wants_admin(void)
+{
+	FILE *file = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
+	int level = 0;
+
+	if (!file)
+		return false;
+	if (fscanf(file, "%d", &level) != 1)
+		level = 0;
+	fclose(file);
+	return level > 2;
+}
+
+int privilege__become_user(char *reason, size_t size)
+{
+	uid_t uid;
+	gid_t gid;
+	int err;
+
+	if (!calling_user(&uid, &gid))
+		return 0;
+	err = become(uid, gid);
+	if (err)
+		snprintf(reason, size, "cannot become user %d, who called sudo: %s", (int)uid,
+			 strerror(-err));
+	return err;
+}
+
+int privilege__reduce(bool cost, char *reason, size_t size)
+{
+	static const cap_value_t needed[] = {CAP_BPF, CAP_PERFMON, CAP_SYS_ADMIN};
+	int err;
+
+	if (effective(CAP_SYS_ADMIN) && !effective(CAP_BPF))
+		return 0; /* before 5.8 the two were part of CAP_SYS_ADMIN */
+	err = keep(needed, cost || perf_wants_admin() ? 3 : 2);
+	if (err)
+		snprintf(reason, size, "cannot give up capabilities: %s", strerror(-err));
+	return err;
+}
+
+int privilege__drop_attach(void)
+{
+	static const cap_value_t needed[] = {CAP_BPF};
+
+	return keep(needed, 1);
+}
+
+int privilege__drop_all(char *reason, size_t size)
+{
+	cap_t none = cap_init();
+	int err = 0;
+
+	/* Without it root would have all of them back at the next exec. */
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || !none || cap_set_proc(none))
+		err = -errno;
+	cap_free(none);
+	if (err)
+		snprintf(reason, size, "cannot give up capabilities: %s", strerror(-err));
+	return err;
+}
+
+json_object *privilege__json(void)
+{
+	json_object *o = json_object_new_object();
+	struct rlimit memlock;
+	cap_t caps = cap_get_proc();
+	char *text = caps ? cap_to_text(caps, NULL) : NULL;
+
+	json_object_object_add(o, "uid", json_object_new_int((int)getuid()));
+	json_object_object_add(o, "capabilities", text ? json_object_new_string(text) : NULL);
+	getrlimit(RLIMIT_MEMLOCK, &memlock);
+	json_object_object_add(o, "memlock",
+			       memlock.rlim_cur == RLIM_INFINITY
+				       ? json_object_new_string("unlimited")
+				       : json_object_new_int64((int64_t)memlock.rlim_cur));
+	cap_free(text);
+	cap_free(caps);
+	return o;
+}

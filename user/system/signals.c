@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "user/system/signals.h"
+
+#include <signal.h>
+#include <stddef.h>
+
+static volatile sig_atomic_t caught, pass_on;
+
+static void on_signal(int sig, siginfo_t *info, void *context)
+{
+	(void)context;
+	if (caught) { /* the second time: at once; the children die with us */
+		signal(sig, SIG_DFL);
+		raise(sig);
+	}
+	if (info->si_code <= 0) /* from a process, not from the terminal */
+		pass_on = sig;
+	caught = sig;
+}
+
+void signals__catch(void)
+{
+	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+	struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO};
+	size_t i;
+
+	for (i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+		sigaction(signals[i], &action, NULL);
+}
+
+int signals__caught(void)
+{
+	return caught;
+}
+
+int signals__to_pass_on(void)
+{
+	int sig = pass_on;
+
+	pass_on = 0;
+	return sig;
+}

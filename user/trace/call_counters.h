@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Counters that the programs read at both ends of each send. A program can only
+ * read a counter of the CPU it runs on, so each event is opened on every CPU.
+ */
+#ifndef SENDPATH_CALL_COUNTERS_H
+#define SENDPATH_CALL_COUNTERS_H
+
+#include "user/trace/counters.h"
+
+struct call_counters;
+
+/*
+ * Opens the events on all CPUs and puts them where the programs look: map_fd, a
+ * perf event array. 0 and *out; or -errno with the reason in words.
+ */
+int call_counters__open(struct call_counters **out, const struct counter_events *events, int map_fd,
+			char *reason, size_t size);
+void call_counters__free(struct call_counters *c);
+
+#endif

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* The gate, and what the programs counted while it was open, summed over the CPUs. */
+#include "user/trace/tracer_private.h"
+
+#include "loadgen/system/hist_stats.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/bpf.h>
+#include <linux/membarrier.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static int program_info(const struct tracer *t, const char *name, struct bpf_prog_info *info)
+{
+	struct bpf_program *program = bpf_object__find_program_by_name(t->skel->obj, name);
+	__u32 length = sizeof(*info);
+
+	memset(info, 0, sizeof(*info));
+	if (!program || bpf_obj_get_info_by_fd(bpf_program__fd(program), info, &length))
+		return program ? -errno : -ENOENT;
+	return 0;
+}
+
+static bool is_attached(const struct tracer *t, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < t->attached_count; i++)
+		if (!strcmp(t->attached[i].program, name))
+			return true;
+	return false;
+}
+
+/* Of the programs of a send the first sees it begin, the second sees its end. */
+static int add_missed(const struct tracer *t, enum hook_id id, const char *const *names,
+		      struct program_stats *out)
+{
+	const char *merges = t->ways[id]->merges;
+	struct bpf_prog_info info;
+	const char *const *name;
+	int err;
+
+	for (name = names; *name && is_attached(t, *name); name++) {
+		err = program_info(t, *name, &info);
+		if (err)
+			return err;
+		out->missed[id] += info.recursion_misses;
+		if (id == HOOK_SEND)
+			*(name == names ? &out->missed_begins : &out->missed_ends) +=
+				info.recursion_misses;
+		if (merges && !strcmp(*name, merges))
+			out->missed_merges = info.recursion_misses;
+	}
+	return 0;
+}
+
+static int read_program_stats(const struct tracer *t, struct program_stats *out)
+{
+	struct bpf_prog_info info;
+	int err = 0;
+	enum hook_id id;
+	size_t i;
+
+	memset(out, 0, sizeof(*out));
+	for (i = 0; i < t->attached_count; i++) {
+		err = program_info(t, t->attached[i].program, &info);
+		if (err)
+			return err;
+		out->ns += info.run_time_ns;
+		out->runs += info.run_cnt;
+	}
+	for (id = 0; id < HOOK_COUNT && !err; id++) {
+		if (!t->ways[id])
+			continue;
+		err = add_missed(t, id, t->ways[id]->programs, out);
+		if (!err)
+			err = add_missed(t, id, t->ways[id]->also_programs, out);
+	}
+	return err;
+}
+
+void tracer__set_port(struct tracer *t, unsigned int port, bool sender_listens)
+{
+	t->skel->bss->load_port = port;
+	t->skel->bss->sender_listens = sender_listens;
+}
+
+void tracer__gate(struct tracer *t, enum gate gate)
+{
+	/* Attached but unreadable programs show when the window is read. */
+	if (gate == GATE_OPEN)
+		read_program_stats(t, &t->opened);
+	/* The workers are parked: what they do next must see it. */
+	__atomic_store_n(&t->skel->bss->gate, gate, __ATOMIC_SEQ_CST);
+}
+
+void tracer__gate_settled(struct tracer *t, enum gate gate)
+{
+	tracer__gate(t, gate);
+	/* It waits as long as readers of RCU may run that do now: programs are such. A kernel
+	   that refuses it (nohz_full) leaves a window of some instructions on another CPU. */
+	syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
+}
+
+static void add_call(struct call_slot *to, const struct call_slot *from)
+{
+	size_t i;
+
+	to->counted += from->counted;
+	to->left_out += from->left_out;
+	for (i = 0; i < CALL_COUNTERS_MAX; i++)
+		to->counters[i] += from->counters[i];
+	to->sends += from->sends;
+	to->failed += from->failed;
+	to->bytes += from->bytes;
+	to->ignored += from->ignored;
+	hist__merge(&to->wall, &from->wall);
+}
+
+/* Structs of nothing but __u64. */
+static void add_words(__u64 *to, const __u64 *from, size_t words)
+{
+	while (words--)
+		*to++ += *from++;
+}
+
+static int read_calls(struct tracer *t, struct measured *out, void *buffer, int cpus)
+{
+	struct call_slot *values = buffer;
+	__u32 slot;
+	int cpu, err;
+
+	for (slot = 0; slot < CALL_SLOTS; slot++) {
+		err = bpf_map__lookup_elem(t->skel->maps.calls, &slot, sizeof(slot), buffer,
+					   sizeof(*values) * cpus, 0);
+		if (err)
+			return err;
+		for (cpu = 0; cpu < cpus; cpu++)
+			add_call(&out->calls[slot], &values[cpu]);
+	}
+	return 0;
+}
+
+/* Only slots with failures are read: the rest of the array is zero. */
+static int read_errors(struct tracer *t, struct measured *out, __u64 *values, int cpus)
+{
+	__u32 slot, error, key;
+	int cpu, err;
+
+	for (slot = 0; slot < CALL_SLOTS; slot++) {
+		for (error = 0; error < ERRNO_SLOTS && out->calls[slot].failed; error++) {
+			key = slot * ERRNO_SLOTS + error;
+			err = bpf_map__lookup_elem(t->skel->maps.errors, &key, sizeof(key), values,
+						   sizeof(*values) * cpus, 0);
+			if (err)
+				return err;
+			for (cpu = 0; cpu < cpus; cpu++)
+				out->errors[slot][error] += values[cpu];
+		}
+	}
+	return 0;
+}
+
+static int read_totals(struct tracer *t, struct totals *sums, struct totals *values, int cpus)
+{
+	__u32 zero = 0;
+	int cpu, err;
+
+	err = bpf_map__lookup_elem(t->skel->maps.totals, &zero, sizeof(zero), values,
+				   sizeof(*values) * cpus, 0);
+	for (cpu = 0; cpu < cpus && !err; cpu++)
+		add_words((__u64 *)sums, (const __u64 *)&values[cpu],
+			  sizeof(*values) / sizeof(__u64));
+	return err;
+}
+
+/* Sums a tally over the CPUs. */
+static int read_tally(struct tracer *t, __u32 index, struct tally *sums, struct tally *values,
+		      int cpus)
+{
+	int cpu, err;
+
+	err = bpf_map__lookup_elem(t->skel->maps.tallies, &index, sizeof(index), values,
+				   sizeof(*values) * cpus, 0);
+	for (cpu = 0; cpu < cpus && !err; cpu++)
+		add_words((__u64 *)sums, (const __u64 *)&values[cpu],
+			  sizeof(*values) / sizeof(__u64));
+	return err;
+}
+
+static int read_causes(struct tracer *t, struct measured *out, void *buffer, int cpus)
+{
+	struct cause_count *cause;
+	__u32 index;
+	int err;
+
+	err = read_tally(t, TALLY_NONE, &out->unseen, buffer, cpus);
+	if (!err)
+		err = read_tally(t, TALLY_FULL, &out->unnamed, buffer, cpus);
+	for (index = TALLY_FULL + 1; index < TALLIES_MAX && !err; index++) {
+		cause = &out->causes[out->cause_count];
+		if (bpf_map__lookup_elem(t->skel->maps.tally_infos, &index, sizeof(index),
+					 &cause->info, sizeof(cause->info), 0))
+			continue; /* not in use */
+		err = read_tally(t, index, &cause->sums, buffer, cpus);
+		out->cause_count++;
+	}
+	return err;
+}
+
+__u64 tracer__in_flight(struct tracer *t)
+{
+	int cpus = libbpf_num_possible_cpus();
+	struct totals *values = cpus > 0 ? calloc((size_t)cpus, sizeof(*values)) : NULL;
+	struct totals sums = {};
+
+	if (!values || read_totals(t, &sums, values, cpus))
+		sums.begun = sums.ended = 0;
+	free(values);
+	return sums.begun - sums.ended;
+}
+
+/* The map of groups is only there where they are asked for. */
+static int read_groups(struct tracer *t, struct measured *out)
+{
+	int err = 0;
+
+	if (t->skel->rodata->group_by)
+		err = groups__read(&out->groups, bpf_map__fd(t->skel->maps.groups),
+				   &t->skel->bss->groups_rest);
+	if (!err)
+		err = groups__read(&out->peers, bpf_map__fd(t->skel->maps.peers),
+				   &t->skel->bss->peers_rest);
+	groups__sort_by_bytes(&out->groups);
+	groups__sort_by_requests(&out->peers);
+	return err;
+}
+
+int tracer__peek(struct tracer *t, struct measured *out)
+{
+	int err, cpus = libbpf_num_possible_cpus();
+	void *buffer = cpus > 0 ? malloc(sizeof(struct call_slot) * (size_t)cpus) : NULL;
+
+	memset(out, 0, sizeof(*out));
+	if (!buffer)
+		return cpus < 0 ? cpus : -ENOMEM;
+	err = read_calls(t, out, buffer, cpus);
+	if (!err)
+		err = read_totals(t, &out->totals, buffer, cpus);
+	free(buffer);
+	return err;
+}
+
+int tracer__read(struct tracer *t, struct measured *out)
+{
+	int cpus = libbpf_num_possible_cpus();
+	size_t size = sizeof(struct call_slot) * (cpus > 0 ? cpus : 1);
+	struct program_stats now;
+	enum hook_id id;
+	void *buffer;
+	int err;
+
+	if (cpus < 0)
+		return cpus;
+	buffer = malloc(size);
+	if (!buffer)
+		return -ENOMEM;
+	memset(out, 0, sizeof(*out));
+	err = read_calls(t, out, buffer, cpus);
+	if (!err)
+		err = read_errors(t, out, buffer, cpus);
+	if (!err)
+		err = read_totals(t, &out->totals, buffer, cpus);
+	if (!err)
+		err = read_causes(t, out, buffer, cpus);
+	if (!err)
+		err = collect__flight(t, out, cpus);
+	if (!err)
+		err = read_program_stats(t, &now);
+	if (!err)
+		err = read_groups(t, out);
+	free(buffer);
+	if (err)
+		return err;
+	for (id = 0; id < HOOK_COUNT; id++)
+		out->missed[id] = now.missed[id] - t->opened.missed[id];
+	out->missed_begins = now.missed_begins - t->opened.missed_begins;
+	out->missed_ends = now.missed_ends - t->opened.missed_ends;
+	out->missed_merges = now.missed_merges - t->opened.missed_merges;
+	out->bpf_ns = now.ns - t->opened.ns;
+	out->bpf_runs = now.runs - t->opened.runs;
+	return 0;
+}

@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Events are opened with inherit, so that threads started later count too. Before
+ * 6.13 the kernel refuses to read inherited groups at once, so each event is read
+ * by itself; the group still makes its members count over the same time.
+ */
+#include "user/trace/counters.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <perfmon/pfmlib_perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define COUNTERS_MAX 96
+#define DEVICES	     "/sys/bus/event_source/devices"
+
+#define CACHE_READ_MISS(cache) \
+	((cache) | PERF_COUNT_HW_CACHE_OP_READ << 8 | PERF_COUNT_HW_CACHE_RESULT_MISS << 16)
+
+struct event {
+	const char *name;
+	const char *unit;
+	__u32 type;
+	__u64 config;
+	int group; /* events of the same group count over the same time */
+};
+
+static const struct event events[] = {
+	{"cycles", "", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, 0},
+	{"instructions", "", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, 0},
+	{"branches", "", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS, 0},
+	{"branch-misses", "", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES, 0},
+	{"LLC-load-misses", "", PERF_TYPE_HW_CACHE, CACHE_READ_MISS(PERF_COUNT_HW_CACHE_LL), 1},
+	{"L1-dcache-load-misses", "", PERF_TYPE_HW_CACHE, CACHE_READ_MISS(PERF_COUNT_HW_CACHE_L1D),
+	 1},
+	{"task-clock", "ns", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK, 2},
+	{"context-switches", "", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES, 2},
+	{"cpu-migrations", "", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS, 2},
+	{"stalled-cycles-frontend", "", PERF_TYPE_HARDWARE, PERF_COUNT_HW_STALLED_CYCLES_FRONTEND,
+	 3},
+	{"stalled-cycles-backend", "", PERF_TYPE_HARDWARE, PERF_COUNT_HW_STALLED_CYCLES_BACKEND, 3},
+	{"page-faults", "", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS, 2},
+};
+#define EVENT_COUNT (sizeof(events) / sizeof(events[0]))
+#define GROUP_COUNT 4
+
+struct counter_events {
+	size_t count;
+	struct {
+		char *name;
+		struct perf_event_attr attr;
+	} events[COUNTER_EVENTS_MAX];
+};
+
+struct counters {
+	size_t count;
+	int fds[COUNTERS_MAX]; /* -1: see the value's status */
+	struct counter_value values[COUNTERS_MAX];
+	pid_t pid;
+};
+
+static int open_event(struct perf_event_attr *attr, pid_t pid, int leader)
+{
+	return (int)syscall(SYS_perf_event_open, attr, pid, -1, leader, PERF_FLAG_FD_CLOEXEC);
+}
+
+static void set_common(struct perf_event_attr *attr)
+{
+	attr->size = sizeof(*attr);
+	attr->disabled = 1;
+	attr->inherit = 1;
+	attr->read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+}
+
+static bool read_number(const char *path, __u32 *number)
+{
+	FILE *file = fopen(path, "re");
+	bool ok;
+
+	if (!file)
+		return false;
+	ok = fscanf(file, "%u", number) == 1;
+	fclose(file);
+	return ok;
+}
+
+/* x86 calls the PMU of all its cores "cpu" and those of a hybrid CPU cpu_core, cpu_atom. */
+static bool is_core_pmu(const char *name)
+{
+	return !strcmp(name, "cpu") || !strncmp(name, "cpu_", 4) || !strncmp(name, "armv", 4);
+}
+
+static bool can_count_cycles(void)
+{
+	struct perf_event_attr attr = {.type = PERF_TYPE_HARDWARE,
+				       .config = PERF_COUNT_HW_CPU_CYCLES};
+	int fd;
+
+	set_common(&attr);
+	fd = open_event(&attr, 0, -1);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+size_t pmu__list(struct pmu *pmus, bool *usable)
+{
+	DIR *folder = opendir(DEVICES);
+	struct dirent *entry;
+	char path[512];
+	size_t count = 0;
+
+	while (folder && count < PMUS_MAX && (entry = readdir(folder))) {
+		if (!is_core_pmu(entry->d_name))
+			continue;
+		snprintf(path, sizeof(path), DEVICES "/%s/type", entry->d_name);
+		if (!read_number(path, &pmus[count].type))
+			continue;
+		snprintf(pmus[count].name, sizeof(pmus[count].name), "%.31s", entry->d_name);
+		count++;
+	}
+	if (folder)
+		closedir(folder);
+	*usable = can_count_cycles();
+	return count;
+}
+
+const char *counter_failure(int err)
+{
+	switch (err) {
+	case ENOENT:
+	case ENODEV:
+	case EOPNOTSUPP:
+	case EINVAL:
+		return "this machine has no such counter";
+	case EACCES:
+	case EPERM:
+		return "not permitted (needs CAP_PERFMON, or a lower kernel.perf_event_paranoid)";
+	case ENOSPC:
+	case EBUSY:
+		return "the counters are taken";
+	default:
+		return strerror(err);
+	}
+}
+
+/* Adds a counter, open or with the reason why not. Returns its fd, or -1. */
+static int add(struct counters *c, const char *name, const char *unit, const char *pmu,
+	       struct perf_event_attr *attr, int leader)
+{
+	struct counter_value *v = &c->values[c->count];
+	int fd;
+
+	if (c->count == COUNTERS_MAX)
+		return -1;
+	set_common(attr);
+	fd = open_event(attr, c->pid, leader);
+	v->event = name;
+	v->unit = unit;
+	snprintf(v->pmu, sizeof(v->pmu), "%s", pmu);
+	if (fd < 0) {
+		v->status =
+			errno == ENOENT || errno == EOPNOTSUPP || errno == ENODEV || errno == EINVAL
+				? COUNTER_NOT_SUPPORTED
+				: COUNTER_NOT_COUNTED;
+		snprintf(v->reason, sizeof(v->reason), "%s", counter_failure(errno));
+	}
+	c->fds[c->count++] = fd;
+	return fd;
+}
+
+static void add_standard(struct counters *c, const struct pmu *pmu, bool hybrid)
+{
+	int leaders[GROUP_COUNT] = {-1, -1, -1, -1};
+	struct perf_event_attr attr;
+	bool software;
+	size_t i;
+	int fd;
+
+	for (i = 0; i < EVENT_COUNT; i++) {
+		software = events[i].type == PERF_TYPE_SOFTWARE;
+		if (software != !pmu)
+			continue;
+		memset(&attr, 0, sizeof(attr));
+		attr.type = events[i].type;
+		attr.config = events[i].config;
+		/* Since 5.13 the upper half may name the PMU (commit 55bcf6ef314a). */
+		if (hybrid)
+			attr.config |= (__u64)pmu->type << 32;
+		fd = add(c, events[i].name, events[i].unit, pmu ? pmu->name : "", &attr,
+			 leaders[events[i].group]);
+		if (leaders[events[i].group] < 0)
+			leaders[events[i].group] = fd;
+	}
+}
+
+int counters__open(struct counters **out, pid_t pid, const struct counter_events *more)
+{
+	struct counters *c = calloc(1, sizeof(*c));
+	static const struct pmu none = {.name = "cpu"};
+	struct perf_event_attr attr;
+	struct pmu pmus[PMUS_MAX];
+	size_t i, count;
+	bool usable;
+
+	if (!c)
+		return -ENOMEM;
+	c->pid = pid;
+	count = pmu__list(pmus, &usable);
+	for (i = 0; i < count; i++)
+		add_standard(c, &pmus[i], count > 1);
+	if (!count)
+		add_standard(c, &none, false);
+	add_standard(c, NULL, false);
+	for (i = 0; more && i < more->count; i++) {
+		attr = more->events[i].attr;
+		add(c, more->events[i].name, "", "", &attr, -1);
+	}
+	*out = c;
+	return 0;
+}
+
+void counters__enable(struct counters *c, bool enable)
+{
+	size_t i;
+
+	for (i = 0; c && i < c->count; i++)
+		if (c->fds[i] >= 0)
+			ioctl(c->fds[i], enable ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE,
+			      0);
+}
+
+static void read_one(struct counter_value *v, int fd)
+{
+	struct {
+		__u64 value, enabled, running;
+	} data;
+
+	if (read(fd, &data, sizeof(data)) != sizeof(data)) {
+		v->status = COUNTER_NOT_COUNTED;
+		snprintf(v->reason, sizeof(v->reason), "reading failed: %s", strerror(errno));
+		return;
+	}
+	v->enabled_ns = data.enabled;
+	v->running_ns = data.running;
+	v->value = (double)data.value;
+	if (data.running && data.running < data.enabled)
+		v->value *= (double)data.enabled / (double)data.running;
+	v->status = COUNTER_COUNTED;
+	if (data.enabled && !data.running) {
+		v->status = COUNTER_NOT_COUNTED;
+		snprintf(v->reason, sizeof(v->reason), "the PMU had no counter free for it");
+	}
+}
+
+size_t counters__read(struct counters *c, const struct counter_value **values)
+{
+	size_t i;
+
+	if (!c)
+		return 0;
+	for (i = 0; i < c->count; i++)
+		if (c->fds[i] >= 0)
+			read_one(&c->values[i], c->fds[i]);
+	*values = c->values;
+	return c->count;
+}
+
+void counters__free(struct counters *c)
+{
+	size_t i;
+
+	if (!c)
+		return;
+	for (i = 0; i < c->count; i++)
+		if (c->fds[i] >= 0)
+			close(c->fds[i]);
+	free(c);
+}
+
+static int encode(struct counter_events *e, const char *name, size_t max, char *reason, size_t size)
+{
+	pfm_perf_encode_arg_t arg = {.size = sizeof(arg)};
+	int err;
+
+	if (e->count == max) {
+		snprintf(reason, size, "%s: more than %zu events", name, max);
+		return -EINVAL;
+	}
+	arg.attr = &e->events[e->count].attr;
+	err = pfm_get_os_event_encoding(name, PFM_PLM0 | PFM_PLM3, PFM_OS_PERF_EVENT, &arg);
+	if (err != PFM_SUCCESS) {
+		snprintf(reason, size, "%s: %s", name, pfm_strerror(err));
+		return -EINVAL;
+	}
+	e->events[e->count].name = strdup(name);
+	return e->events[e->count++].name ? 0 : -ENOMEM;
+}
+
+int counter_events__parse(struct counter_events **out, const char *list, size_t max, char *reason,
+			  size_t size)
+{
+	struct counter_events *e = calloc(1, sizeof(*e));
+	char *copy = strdup(list), *save, *name;
+	int err = 0;
+
+	if (!e || !copy) {
+		err = -ENOMEM;
+	} else if (pfm_initialize() != PFM_SUCCESS) {
+		snprintf(reason, size, "libpfm4 does not start");
+		err = -EINVAL;
+	}
+	for (name = err ? NULL : strtok_r(copy, ",", &save); name && !err;
+	     name = strtok_r(NULL, ",", &save))
+		err = encode(e, name, max, reason, size);
+	free(copy);
+	if (err)
+		counter_events__free(e);
+	else
+		*out = e;
+	return err;
+}
+
+size_t counter_events__count(const struct counter_events *e)
+{
+	return e ? e->count : 0;
+}
+
+const char *counter_events__name(const struct counter_events *e, size_t i)
+{
+	return e->events[i].name;
+}
+
+const struct perf_event_attr *counter_events__attr(const struct counter_events *e, size_t i)
+{
+	return &e->events[i].attr;
+}
+
+void counter_events__free(struct counter_events *e)
+{
+	size_t i;
+
+	for (i = 0; e && i < e->count; i++)
+		free(e->events[i].name);
+	free(e);
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What the kernel programs counted in a window, summed over the CPUs. */
+#ifndef SENDPATH_MEASURED_H
+#define SENDPATH_MEASURED_H
+
+#include "bpf/abi.h"
+#include "user/kernel/hooks.h"
+#include "user/trace/groups.h"
+
+/* What was copied for one reason, on one device. */
+struct cause_count {
+	struct tally_info info;
+	struct tally sums;
+};
+
+struct measured {
+	struct call_slot calls[CALL_SLOTS];
+	__u64 errors[CALL_SLOTS][ERRNO_SLOTS];
+	struct totals totals;
+	struct cause_count causes[TALLIES_MAX]; /* in no order, */
+	size_t cause_count;			/* so many */
+	struct tally unseen;			/* flagged, and no hook saw the copy */
+	struct tally unnamed;			/* there was no room to tell why */
+	struct hist spans[SPANS];
+	struct pinned pinned;	  /* when the window closed, */
+	struct pinned_peak peak;  /* and the most */
+	__u64 missed[HOOK_COUNT]; /* runs of a hook's programs that the kernel skipped */
+	__u64 missed_begins;	  /* of these, looks at the beginning of a send, */
+	__u64 missed_ends;	  /* and at its end */
+	__u64 missed_merges;	  /* of these, looks at a notification that joined another */
+	__u64 bpf_ns;		  /* 0 unless their cost was counted */
+	__u64 bpf_runs;
+	struct groups groups; /* of --by */
+	struct groups peers;  /* of zero-copy sends: by device, address and port */
+};
+
+/* All sends that asked for zero-copy by MSG_ZEROCOPY, by whichever syscall. */
+struct zerocopy_sums {
+	__u64 requests, failed, ignored, bytes, errors[ERRNO_SLOTS];
+};
+
+/* Frees the groups. */
+void measured__free(struct measured *m);
+
+void measured__zerocopy(const struct measured *m, struct zerocopy_sums *sums);
+/*
+ * Sends that were not counted, by the way that sends were watched. Where a program
+ * was skipped for a process that is not measured it counts too: at most so many.
+ */
+__u64 measured__lost_calls(const struct measured *m, const struct hook_way *way);
+/* The same of sends by io_uring's zero-copy operations, which are in none of the above. */
+void measured__uring(const struct measured *m, struct zerocopy_sums *sums);
+__s64 measured__uring_outstanding(const struct measured *m);
+/* What is pinned, where it is known: some sends could not be followed, or their size was not. */
+bool measured__pinned_known(const struct measured *m);
+/* min and max can lag behind the buckets, by what interrupted an addition: never by more than one.
+ */
+void measured__mend(struct hist *h);
+/* Accepted zero-copy sends that have no completion yet; below 0 if more came than were sent. */
+__s64 measured__outstanding(const struct measured *m);
+
+#endif

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "user/trace/target.h"
+
+#include "loadgen/system/units.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *set(struct target *t, enum target_by by)
+{
+	if (t->given)
+		return "give one of --pid, --comm, --cgroup, --all and -- COMMAND";
+	t->given = true;
+	t->by = by;
+	return NULL;
+}
+
+static const char *add_pid(struct target *t, const char *word)
+{
+	unsigned long long pid;
+
+	if (units__count(word, &pid) || !pid || pid > INT_MAX)
+		return "give process ids, separated by commas";
+	if (t->pid_count == TARGET_PIDS_MAX)
+		return "give at most 64 process ids";
+	t->pids[t->pid_count++] = (pid_t)pid;
+	return NULL;
+}
+
+const char *target__set_pids(struct target *t, const char *list)
+{
+	const char *why = set(t, TARGET_PROCESS);
+	char *copy = strdup(list), *word, *save = NULL;
+
+	if (!copy)
+		return "out of memory";
+	for (word = strtok_r(copy, ",", &save); word && !why; word = strtok_r(NULL, ",", &save))
+		why = add_pid(t, word);
+	free(copy);
+	return why || t->pid_count ? why : "give process ids, separated by commas";
+}
+
+const char *target__set_comm(struct target *t, const char *name)
+{
+	if (!*name || strlen(name) >= COMM_MAX)
+		return "a process name has 1 to 15 characters, as in /proc/PID/comm";
+	t->comm = name;
+	return set(t, TARGET_COMM);
+}
+
+const char *target__set_cgroup(struct target *t, const char *path)
+{
+	t->cgroup = path;
+	return set(t, TARGET_CGROUP);
+}
+
+const char *target__set_all(struct target *t)
+{
+	return set(t, TARGET_ALL);
+}
+
+const char *target__set_command(struct target *t, char **command)
+{
+	t->command = command;
+	return set(t, TARGET_PROCESS);
+}
+
+static void join(char *text, size_t size, const char *separator, const char *word)
+{
+	size_t used = strlen(text);
+
+	if (used < size)
+		snprintf(text + used, size - used, "%s%s", separator, word);
+}
+
+void target__text(const struct target *t, char *text, size_t size)
+{
+	char number[32];
+	size_t i;
+
+	snprintf(text, size, "%s",
+		 t->command		  ? "command"
+		 : t->by == TARGET_COMM	  ? "processes named "
+		 : t->by == TARGET_CGROUP ? "control group "
+		 : t->by == TARGET_ALL	  ? "all processes"
+					  : "pid");
+	for (i = 0; t->command && t->command[i]; i++)
+		join(text, size, " ", t->command[i]);
+	for (i = 0; i < t->pid_count; i++) {
+		snprintf(number, sizeof(number), "%d", (int)t->pids[i]);
+		join(text, size, i ? ", " : " ", number);
+	}
+	if (t->by == TARGET_COMM)
+		join(text, size, "", t->comm);
+	if (t->by == TARGET_CGROUP)
+		join(text, size, "", t->cgroup);
+}

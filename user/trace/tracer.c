@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "user/kernel/causes.h"
+#include "user/trace/tracer_private.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/bpf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+/* A tracing program is loaded for a certain function. 0 or -errno. */
+static int plan_program(struct sendpath *skel, const char *name, const char *symbol)
+{
+	struct bpf_program *program = bpf_object__find_program_by_name(skel->obj, name);
+
+	if (!program)
+		return -ENOENT;
+	bpf_program__set_autoload(program, true);
+	if (bpf_program__type(program) != BPF_PROG_TYPE_TRACING)
+		return 0;
+	return bpf_program__set_attach_target(program, 0, symbol);
+}
+
+static int load_only_planned(struct sendpath *skel, const struct plan *plan)
+{
+	const struct plan_entry *entry;
+	struct bpf_program *program;
+	const char *name, *symbol;
+	size_t i;
+	enum hook_id id;
+	int err = 0;
+
+	bpf_object__for_each_program (program, skel->obj)
+		bpf_program__set_autoload(program, false);
+	for (id = 0; id < HOOK_COUNT; id++) {
+		entry = &plan->entries[id];
+		for (i = 0; !err && (name = plan_entry__program(entry, i, &symbol)); i++)
+			err = plan_program(skel, name, symbol);
+	}
+	return err;
+}
+
+/* Allocated beforehand: about 13 MiB. */
+#define SOCKETS_ALLOCATED 4096
+
+static int allocate_beforehand(struct sendpath *skel)
+{
+	int err;
+
+	bpf_map__set_map_flags(skel->maps.groups, 0);
+	bpf_map__set_map_flags(skel->maps.peers, 0);
+	bpf_map__set_map_flags(skel->maps.notifications, 0);
+	bpf_map__set_map_flags(skel->maps.sockets, 0);
+	err = bpf_map__set_max_entries(skel->maps.sockets, SOCKETS_ALLOCATED);
+	return err ? err : bpf_map__set_max_entries(skel->maps.peers, SOCKETS_ALLOCATED);
+}
+
+/* Which maps are made, and how, is up to what the kernel can do. */
+static int fit_maps(struct sendpath *skel, const struct plan *plan, const struct features *features)
+{
+	bool task_state = features__task_state(features);
+	int cpus = libbpf_num_possible_cpus();
+	int err = 0;
+
+	bpf_map__set_autocreate(skel->maps.threads, task_state);
+	bpf_map__set_autocreate(skel->maps.threads_by_id, !task_state);
+	bpf_program__set_autoload(skel->progs.thread_gone, !task_state);
+	/* Allocated beforehand, and of no use to a load that never asks for zero-copy. */
+	if (plan->entries[HOOK_COMPLETION].status == HOOK_DISABLED)
+		bpf_map__set_max_entries(skel->maps.runs, 1);
+	if (!features__type(features, "io_notif_data"))
+		bpf_map__set_max_entries(skel->maps.notifications, 1);
+	if (!features__safe_allocation(features))
+		err = allocate_beforehand(skel);
+	if (err)
+		return err;
+	return cpus < 0 ? cpus
+			: bpf_map__set_max_entries(skel->maps.call_events,
+						   (__u32)cpus * CALL_COUNTERS_MAX);
+}
+
+/* 0 where it cannot be read. */
+static __u32 read_optmem_max(void)
+{
+	FILE *file = fopen("/proc/sys/net/core/optmem_max", "re");
+	unsigned int limit = 0;
+
+	if (!file)
+		return 0;
+	if (fscanf(file, "%u", &limit) != 1)
+		limit = 0;
+	fclose(file);
+	return limit;
+}
+
+static void set_merges_seen(struct sendpath *skel)
+{
+	skel->rodata->merges_seen = bpf_program__autoload(skel->progs.notification_freed) ||
+				    bpf_program__autoload(skel->progs.notification_freed_in_stack);
+}
+
+static void set_ranges(struct address_range *to, const char *const *names, size_t count,
+		       const struct features *features)
+{
+	struct address_range range;
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		if (features__code(features, names[i], &range))
+			to[i] = range;
+}
+
+/*
+ * Where a notification is freed, merged or read, for the program that looks for it: as
+ * far as the plan has it counted by that program.
+ */
+static void set_addresses(struct sendpath *skel, const struct features *features,
+			  const struct plan *plan)
+{
+	static const char *const merging[MERGE_RANGES] = {
+		"__msg_zerocopy_callback", "msg_zerocopy_complete", "msg_zerocopy_callback"};
+	static const char *const reading[READ_RANGES] = {"ip_recv_error", "ipv6_recv_error",
+							 "inet_recv_error"};
+	struct address_range range;
+
+	if (features__code(features, "sock_ofree", &range))
+		skel->rodata->sock_ofree_address = range.from;
+	skel->rodata->counted_in_queue = plan__by_tracepoint(plan, HOOK_COMPLETION);
+	if (plan__by_tracepoint(plan, HOOK_COMPLETION))
+		set_ranges((struct address_range *)skel->rodata->merge_ranges, merging,
+			   MERGE_RANGES, features);
+	set_ranges((struct address_range *)skel->rodata->read_ranges, reading, READ_RANGES,
+		   features);
+	skel->rodata->counts_told = plan__by_tracepoint(plan, HOOK_ERROR_QUEUE);
+	skel->rodata->ids_seen =
+		plan->entries[HOOK_SEND_ID].way && !plan->entries[HOOK_SEND_ID].way->with_sends;
+	skel->rodata->page_shift = (__u32)__builtin_ctzl((unsigned long)sysconf(_SC_PAGESIZE));
+}
+
+static size_t place_code(const void *features, const char *function, struct address_range ranges[2])
+{
+	return features__codes(features, function, ranges);
+}
+
+/* By what the programs tell why data were copied, and why sends were refused. */
+static void set_causes(struct sendpath *skel, const struct features *features)
+{
+	struct place places[PLACES_MAX] = {};
+	size_t count = causes__places(places, PLACES_MAX, place_code, features);
+
+	memcpy((void *)skel->rodata->places, places, sizeof(places));
+	skel->rodata->places_count = (__u32)count;
+	skel->rodata->ptype_all_address = features__variable(features, "ptype_all");
+	skel->rodata->optmem_max = read_optmem_max();
+}
+
+static struct bpf_link *attach_to(const struct bpf_program *program, const char *symbol)
+{
+	const char *section = bpf_program__section_name(program);
+	bool at_return = !strncmp(section, "kretprobe", 9);
+	LIBBPF_OPTS(bpf_kprobe_multi_opts, opts, .syms = &symbol, .cnt = 1, .retprobe = at_return);
+
+	if (bpf_program__type(program) != BPF_PROG_TYPE_KPROBE)
+		return bpf_program__attach(program);
+	if (bpf_program__expected_attach_type(program) == BPF_TRACE_KPROBE_MULTI)
+		return bpf_program__attach_kprobe_multi_opts(program, NULL, &opts);
+	return bpf_program__attach_kprobe(program, at_return, symbol);
+}
+
+/* One link a program, though several hooks may name it. 0 or -errno. */
+static int attach_program(struct tracer *t, const char *name, const char *symbol)
+{
+	struct bpf_program *program = bpf_object__find_program_by_name(t->skel->obj, name);
+	struct bpf_link *link;
+	size_t i;
+
+	for (i = 0; i < t->attached_count; i++)
+		if (!strcmp(t->attached[i].program, name))
+			return 0;
+	if (!program || t->attached_count == PROGRAMS_MAX)
+		return -ENOENT;
+	link = attach_to(program, symbol);
+	if (!link)
+		return -errno;
+	t->attached[t->attached_count].program = name;
+	t->attached[t->attached_count++].link = link;
+	return 0;
+}
+
+static int attach_hook(struct tracer *t, struct plan_entry *entry)
+{
+	const char *name, *symbol;
+	size_t i;
+	int err;
+
+	for (i = 0; (name = plan_entry__program(entry, i, &symbol)); i++) {
+		err = attach_program(t, name, symbol);
+		if (!err)
+			continue;
+		snprintf(entry->reason, sizeof(entry->reason), "attaching to %s failed: %s", symbol,
+			 strerror(-err));
+		entry->way = NULL;
+		entry->status = HOOK_UNAVAILABLE;
+		return err;
+	}
+	return 0;
+}
+
+/* Before 5.11 the kernel charges maps to RLIMIT_MEMLOCK (commit d5299b67dd59). */
+static void raise_memlock(void)
+{
+	struct rlimit all = {RLIM_INFINITY, RLIM_INFINITY};
+
+	setrlimit(RLIMIT_MEMLOCK, &all);
+}
+
+/* By what the programs know their targets, and whether they follow a command's children. */
+static void set_target(struct sendpath *skel, const struct target *target)
+{
+	bool command = target && target->command;
+
+	bpf_program__set_autoload(skel->progs.target_forked, command);
+	bpf_program__set_autoload(skel->progs.target_gone, command);
+	bpf_map__set_autocreate(skel->maps.target_cgroup, target && target->by == TARGET_CGROUP);
+	if (!target)
+		return;
+	skel->rodata->target_by = target->by;
+	if (target->comm)
+		snprintf((char *)skel->rodata->target_comm, COMM_MAX, "%s", target->comm);
+}
+
+/* Where sends are not told apart, the verifier removes all that would be for it. */
+static int set_groups(struct sendpath *skel, const struct tracer_setup *setup)
+{
+	skel->rodata->group_by = setup->by;
+	bpf_map__set_autocreate(skel->maps.groups, setup->by);
+	return setup->by ? bpf_map__set_max_entries(skel->maps.groups, setup->by_max) : 0;
+}
+
+static int load(struct tracer *t, const struct plan *plan, const struct tracer_setup *setup)
+{
+	struct rlimit before;
+	int err;
+
+	t->skel = sendpath__open();
+	if (!t->skel)
+		return -errno;
+	err = load_only_planned(t->skel, plan);
+	if (!err)
+		err = fit_maps(t->skel, plan, setup->features);
+	if (!err)
+		err = set_groups(t->skel, setup);
+	if (err)
+		return err;
+	set_addresses(t->skel, setup->features, plan);
+	set_causes(t->skel, setup->features);
+	set_merges_seen(t->skel);
+	set_target(t->skel, setup->target);
+	t->skel->rodata->call_counters = (__u32)counter_events__count(setup->call_counters);
+	getrlimit(RLIMIT_MEMLOCK, &before);
+	raise_memlock();
+	err = sendpath__load(t->skel);
+	/* The load generator inherits the user's limit, not ours. */
+	setrlimit(RLIMIT_MEMLOCK, &before);
+	return err;
+}
+
+static int set_cgroup(struct tracer *t, const char *path, char *reason, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), err = 0;
+	__u32 zero = 0;
+
+	if (fd < 0 ||
+	    bpf_map_update_elem(bpf_map__fd(t->skel->maps.target_cgroup), &zero, &fd, BPF_ANY)) {
+		err = -errno;
+		snprintf(reason, size, "--cgroup %s: %s", path,
+			 fd < 0 ? strerror(-err)
+				: "is no folder of a version 2 control group hierarchy");
+	}
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
+/* The programs that keep the state of threads and processes, beside the hooks'. */
+static int attach_keepers(struct tracer *t, const struct tracer_setup *setup, char *reason,
+			  size_t size)
+{
+	bool command = setup->target && setup->target->command;
+	int err = 0;
+
+	if (!features__task_state(setup->features))
+		err = attach_program(t, "thread_gone", NULL);
+	if (!err && command)
+		err = attach_program(t, "target_forked", NULL);
+	if (!err && command)
+		err = attach_program(t, "target_gone", NULL);
+	if (err)
+		snprintf(reason, size, "attaching to sched_process_fork and _exit failed: %s",
+			 strerror(-err));
+	return err;
+}
+
+static int attach_hooks(struct tracer *t, struct plan *plan, char *reason, size_t size)
+{
+	enum hook_id id;
+	int err;
+
+	for (id = 0; id < HOOK_COUNT; id++) {
+		if (!plan->entries[id].way)
+			continue;
+		err = attach_hook(t, &plan->entries[id]);
+		if (err && id == HOOK_SEND) {
+			snprintf(reason, size, "%s", plan->entries[id].reason);
+			return err;
+		}
+		t->ways[id] = plan->entries[id].way;
+	}
+	return 0;
+}
+
+static int count_cost(struct tracer *t, char *reason, size_t size)
+{
+	t->stats_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
+	if (t->stats_fd >= 0)
+		return 0;
+	snprintf(reason, size, "--cost: the kernel does not count run time: %s", strerror(errno));
+	return -errno;
+}
+
+int tracer__attach(struct tracer **out, struct plan *plan, const struct tracer_setup *setup,
+		   char *reason, size_t size)
+{
+	struct tracer *t = calloc(1, sizeof(*t));
+	int err;
+
+	if (!t)
+		return -ENOMEM;
+	t->stats_fd = -1;
+	err = load(t, plan, setup);
+	if (err)
+		snprintf(reason, size, "the kernel refused the programs: %s (--verbose tells more)",
+			 strerror(-err));
+	if (!err && counter_events__count(setup->call_counters))
+		err = call_counters__open(&t->call_counters, setup->call_counters,
+					  bpf_map__fd(t->skel->maps.call_events), reason, size);
+	if (!err && setup->target && setup->target->by == TARGET_CGROUP)
+		err = set_cgroup(t, setup->target->cgroup, reason, size);
+	if (!err)
+		err = attach_keepers(t, setup, reason, size);
+	if (!err)
+		err = attach_hooks(t, plan, reason, size);
+	if (!err && setup->cost)
+		err = count_cost(t, reason, size);
+	if (err)
+		tracer__free(t);
+	else
+		*out = t;
+	return err;
+}
+
+int tracer__add_target(struct tracer *t, pid_t tgid, enum role role)
+{
+	__u32 key = tgid, value = role;
+
+	return bpf_map__update_elem(t->skel->maps.targets, &key, sizeof(key), &value, sizeof(value),
+				    BPF_ANY);
+}
+
+void tracer__free(struct tracer *t)
+{
+	size_t i;
+
+	if (!t)
+		return;
+	for (i = 0; i < t->attached_count; i++)
+		bpf_link__destroy(t->attached[i].link);
+	if (t->stats_fd >= 0)
+		close(t->stats_fd);
+	call_counters__free(t->call_counters);
+	sendpath__destroy(t->skel);
+	free(t);
+}

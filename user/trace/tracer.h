@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The kernel programs of one run: loaded and attached by a plan, gated, read, gone. */
+#ifndef SENDPATH_TRACER_H
+#define SENDPATH_TRACER_H
+
+#include "user/kernel/features.h"
+#include "user/kernel/plan.h"
+#include "user/trace/counters.h"
+#include "user/trace/measured.h"
+#include "user/trace/target.h"
+
+#include <sys/types.h>
+
+struct tracer;
+
+struct tracer_setup {
+	const struct features *features;
+	const struct counter_events *call_counters; /* read at both ends of a send; NULL: none */
+	const struct target *target; /* how targets are known; NULL: tracer__add_target says them */
+	unsigned int by;	     /* a set of enum group_by */
+	__u32 by_max;		     /* room for so many groups */
+	bool cost; /* have the kernel count the programs' run time (needs CAP_SYS_ADMIN) */
+};
+
+/*
+ * Loads and attaches what the plan says. A hook that cannot be attached becomes
+ * unavailable in the plan, with the reason; without the send hook this fails.
+ * Returns 0 and *out, or -errno with the reason in words.
+ */
+int tracer__attach(struct tracer **out, struct plan *plan, const struct tracer_setup *setup,
+		   char *reason, size_t size);
+
+/* Measure this process, as sender or receiver. 0 or -errno. */
+int tracer__add_target(struct tracer *t, pid_t tgid, enum role role);
+
+/* Packets of the load are those of connections to this port; which of their ends sends? */
+void tracer__set_port(struct tracer *t, unsigned int port, bool sender_listens);
+
+/* Opens the window, has it wait for sends that began in it, or closes it. */
+void tracer__gate(struct tracer *t, enum gate gate);
+/* The same, and returns when no program runs any more that saw the gate as it was. */
+void tracer__gate_settled(struct tracer *t, enum gate gate);
+/* Sends that began and have not ended; what a lossy hook lost is in it. 0 if unreadable. */
+__u64 tracer__in_flight(struct tracer *t);
+
+/* Reads everything that was counted while the gate was open. 0 or -errno. */
+int tracer__read(struct tracer *t, struct measured *out);
+
+/* Of what is being counted, calls and totals as they stand; the rest is 0. 0 or -errno. */
+int tracer__peek(struct tracer *t, struct measured *out);
+
+/* Detaches and unloads. NULL is fine. */
+void tracer__free(struct tracer *t);
+
+#endif

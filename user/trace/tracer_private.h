@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What tracer.c attaches and collect.c reads. */
+#ifndef SENDPATH_TRACER_PRIVATE_H
+#define SENDPATH_TRACER_PRIVATE_H
+
+#include "user/trace/tracer.h"
+
+#include "user/trace/call_counters.h"
+
+#include "sendpath.skel.h"
+
+#define PROGRAMS_MAX 32
+
+struct program_stats {
+	__u64 missed[HOOK_COUNT]; /* skipped runs of the hook's programs */
+	__u64 missed_begins, missed_ends, missed_merges;
+	__u64 ns, runs; /* of all of them, where their cost is counted */
+};
+
+struct tracer {
+	struct sendpath *skel;
+	struct {
+		const char *program; /* the plan's string: outlives us */
+		struct bpf_link *link;
+	} attached[PROGRAMS_MAX];
+	size_t attached_count;
+	const struct hook_way *ways[HOOK_COUNT]; /* NULL: not attached */
+	struct call_counters *call_counters;	 /* NULL: none */
+	int stats_fd;				 /* -1 unless cost is counted */
+	struct program_stats opened;		 /* what the counters said when the gate opened */
+};
+
+/* What was counted of sends in flight and of error queues: collect_flight.c. 0 or -errno. */
+int collect__flight(struct tracer *t, struct measured *out, int cpus);
+
+#endif
