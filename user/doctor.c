@@ -139,31 +139,57 @@ static bool try_way(const struct features *features, enum hook_id id, const stru
 	return tracer && entry->way;
 }
 
-/* Every way of every hook, tried: a table for programs. */
-static int list_hooks(void)
+/* Is it what --hooks=NAME asks for? NULL asks for all. */
+static bool is_asked_for(enum hook_id id, const char *name)
+{
+	return !name || !strcmp(hook__get(id)->name, name);
+}
+
+static int no_such_hook(const char *name)
+{
+	char names[256] = "", shown[4 * 64];
+	size_t used = 0;
+	enum hook_id id;
+
+	for (id = 0; id < HOOK_COUNT && used < sizeof(names); id++)
+		used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", id ? ", " : "",
+					 hook__get(id)->name);
+	log_error("doctor --hooks=%s: no such hook; there are %s",
+		  safe_text(name, shown, sizeof(shown)), names);
+	return STATUS_USAGE;
+}
+
+/* Every way of every hook, or of one, tried: a table for programs. */
+static int list_hooks(const char *name)
 {
 	struct features *features;
 	const struct hook_way *way;
 	char reason[256] = "";
-	bool sends = false;
+	bool asked = false, works = false;
 	enum hook_id id;
 	size_t i;
 
+	for (id = 0; id < HOOK_COUNT; id++)
+		asked |= is_asked_for(id, name);
+	if (!asked)
+		return no_such_hook(name);
 	if (features__probe(&features, true, reason, sizeof(reason))) {
 		log_error("%s", reason);
 		return STATUS_SYSTEM;
 	}
 	puts("hook\tmechanism\tsymbol\tstatus\treason");
 	for (id = 0; id < HOOK_COUNT; id++) {
+		if (!is_asked_for(id, name))
+			continue;
 		for (i = 0; i < WAYS_MAX && hook__get(id)->ways[i].mechanism; i++) {
 			way = &hook__get(id)->ways[i];
-			if (try_way(features, id, way) && id == HOOK_SEND)
-				sends = true;
+			if (try_way(features, id, way) && (name || id == HOOK_SEND))
+				works = true;
 			fflush(stdout);
 		}
 	}
 	features__free(features);
-	return sends ? 0 : STATUS_SYSTEM;
+	return works ? 0 : STATUS_SYSTEM;
 }
 
 static void device(void *context, const struct netdev *d)
@@ -184,9 +210,11 @@ int doctor(int argc, char **argv)
 	int err;
 
 	if (argc == 2 && !strcmp(argv[1], "--hooks"))
-		return list_hooks();
+		return list_hooks(NULL);
+	if (argc == 2 && !strncmp(argv[1], "--hooks=", strlen("--hooks=")))
+		return list_hooks(argv[1] + strlen("--hooks="));
 	if (argc > 1) {
-		log_error("doctor takes --hooks or nothing: %s", argv[1]);
+		log_error("doctor takes --hooks, --hooks=NAME or nothing: %s", argv[1]);
 		return STATUS_USAGE;
 	}
 	host__read(&host);

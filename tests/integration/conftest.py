@@ -181,7 +181,7 @@ def eventually(condition, seconds=30):
 
 _doctor = analyze("doctor")
 CAN_MEASURE = _doctor.returncode == 0
-_hooks = analyze("doctor", "--hooks").stdout
+_hooks = analyze("doctor", "--hooks=send").stdout
 TIERS = os.environ.get("SENDPATH_TIERS", "").split() or [
     tier for tier in ("fentry", "kprobe", "tracepoint")
     if re.search(rf"^send\t{tier}\t.*\t(attached|may miss)\t", _hooks, re.M)]

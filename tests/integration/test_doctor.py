@@ -44,6 +44,15 @@ def test_every_way_of_every_hook_is_tried(untouched):
     for hook, mechanism, symbol, status, reason in rows:
         assert status in ("attached", "may miss", "unavailable")
         assert symbol and bool(reason) == (status != "attached"), (hook, mechanism)
+    one = analyze("doctor", "--hooks=send id").stdout.splitlines()
+    assert one == [header, *(line for line in lines if line.startswith("send id\t"))]
+
+
+def test_hook_that_is_none():
+    result = analyze("doctor", "--hooks=skb")
+    assert result.returncode == 2
+    assert len(result.stderr.splitlines()) == 1
+    assert "--hooks=skb: no such hook; there are send, " in result.stderr
 
 
 @pytest.mark.skipif(not CAN_MEASURE, reason="sends cannot be timed here")

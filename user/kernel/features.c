@@ -195,7 +195,7 @@ static void read_symbols(struct features *f)
 		if (cause_places[i].outer)
 			want_symbol(f, cause_places[i].outer, false);
 	}
-	f->table = fopen(KALLSYMS, "re");
+	f->table = kallsyms__open(KALLSYMS);
 	err = kallsyms__read(KALLSYMS, f->symbols, f->symbol_count);
 	if (err)
 		log_error("%s cannot be read: %s", KALLSYMS, strerror(-err));

@@ -12,7 +12,8 @@ static bool is_variant(const char *suffix, size_t length)
 	return *suffix == '.' && strncmp(suffix, ".cold", length < 5 ? length : 5) != 0;
 }
 
-#define OPEN_MAX 256
+#define OPEN_MAX   256
+#define READ_BYTES (64 << 10) /* stdio asks /proc for a KiB at a time */
 
 /* Where functions begin that have no end yet. */
 struct open_ranges {
@@ -150,10 +151,19 @@ static int read_lines(FILE *file, struct kernel_symbol **sorted, size_t count)
 	return ferror(file) ? -EIO : err;
 }
 
+FILE *kallsyms__open(const char *path)
+{
+	FILE *file = fopen(path, "re");
+
+	if (file)
+		setvbuf(file, NULL, _IOFBF, READ_BYTES);
+	return file;
+}
+
 int kallsyms__read(const char *path, struct kernel_symbol *symbols, size_t count)
 {
 	struct kernel_symbol **sorted = calloc(count ? count : 1, sizeof(struct kernel_symbol *));
-	FILE *file = fopen(path, "re");
+	FILE *file = kallsyms__open(path);
 	int err = file ? 0 : -errno;
 	size_t i;
 

@@ -27,6 +27,9 @@ struct kernel_address {
 	char name[96];
 };
 
+/* The table, to be read in few system calls; NULL with errno. */
+FILE *kallsyms__open(const char *path);
+
 /* Looks all of them up in an open table, from its beginning. 0 or -errno. */
 int kallsyms__nearest(FILE *table, struct kernel_address *addresses, size_t count);
 

@@ -59,7 +59,7 @@ static const struct help_topic topics[] = {
 const struct help options_help = {
 	.topics = topics,
 	.options = options_list,
-	.args_doc = "\nsweep --out=DIR\n-- COMMAND [ARG...]\ndoctor [--hooks]\n"
+	.args_doc = "\nsweep --out=DIR\n-- COMMAND [ARG...]\ndoctor [--hooks[=NAME]]\n"
 		    "crosscheck [OPTION...]\ntable|compare|report PATH...",
 	.doc = "Ask the kernel what TCP sends cost, call by call, and whether zero-copy sends were "
 	       "copied.\v"
