@@ -5,7 +5,6 @@
 
 #include "loadgen/options/options_parts.h"
 #include "loadgen/receive/peer.h"
-#include "loadgen/system/link.h"
 
 static int add_link(struct load_options *o, const char *item, struct refusal *r)
 {
@@ -21,13 +20,6 @@ static bool any_veth(const struct load_options *o)
 		if (o->links[i])
 			return true;
 	return false;
-}
-
-void load_options__join(const struct load_options *o, struct load *load, size_t link)
-{
-	load->link = o->links[link];
-	if (load->link)
-		load->address = LINK_RECEIVER;
 }
 
 static int set_peer(struct load_options *o, const char *value, struct refusal *r)

@@ -27,8 +27,6 @@ int options__set_list(struct load_options *o, const char *option, const char *va
 
 /* Of what messages are sent from, when, and on what socket: LOAD_WORKING_SET and after. */
 int options__set_sending(struct load_options *o, int key, const char *value, struct refusal *r);
-/* Takes from a load what its variant, one of several, does not have. */
-void load_options__fit(struct load *load);
 int options__resolve_sending(const struct load_options *o, struct refusal *r);
 #define BACKLOG_DEFAULT 4096 /* SOMAXCONN; the kernel's own limit is net.core.somaxconn */
 
@@ -36,15 +34,9 @@ int options__set_serving(struct load_options *o, int key, const char *value, str
 int options__set_ends(struct load_options *o, int key, const char *value, struct refusal *r);
 int options__resolve_ends(struct load_options *o, struct refusal *r);
 
-/* Puts a load on one of the links. */
-void load_options__join(const struct load_options *o, struct load *load, size_t link);
-
 /* What goes together, and what does not: whose option a key is; all of them; each cell. */
 void options__note(struct load_options *o, int key);
 int options__check_workload(const struct load_options *o, struct refusal *r);
 int options__check_cells(const struct load_options *o, struct refusal *r);
-
-struct load load_options__serving_cell(const struct load_options *o, size_t model,
-				       size_t connections);
 
 #endif

@@ -136,18 +136,6 @@ int options__set_sending(struct load_options *o, int key, const char *value, str
 	}
 }
 
-void load_options__fit(struct load *load)
-{
-	unsigned int flags = variants__find(load->variant)->flags;
-
-	load->registered &= !!(flags & SEND_REGISTERS);
-	load->reuse_early &= !!(flags & SEND_SHARES);
-	if (flags & SEND_FILE)
-		load->fields = 1;
-	else
-		load->file_dir = NULL;
-}
-
 /* Does any of the variants have this flag? */
 static bool any(const struct load_options *o, unsigned int flag)
 {

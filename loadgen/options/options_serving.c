@@ -79,15 +79,3 @@ int options__set_serving(struct load_options *o, int key, const char *value, str
 					     r);
 	}
 }
-
-struct load load_options__serving_cell(const struct load_options *o, size_t model,
-				       size_t connections)
-{
-	struct load load = o->load;
-
-	load.server_model = o->models[model];
-	load.connections = o->connections[connections];
-	if (!o->client_given && load.connections > CONNECTIONS_THREAD)
-		load.client_model = CLIENT_EPOLL;
-	return load;
-}

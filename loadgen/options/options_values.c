@@ -10,11 +10,6 @@
 
 #define RCVLOWAT_MAX (1u << 30) /* an int for the kernel */
 
-/* In flight unless it is said: so many bytes, in no fewer and no more messages than these. */
-#define INFLIGHT_BYTES (1u << 20)
-#define INFLIGHT_FEW   32u
-#define INFLIGHT_MANY  1024u
-
 void load_options__init(struct load_options *o)
 {
 	*o = (struct load_options){
@@ -230,64 +225,4 @@ int load_options__resolve(struct load_options *o, char *why, size_t room)
 	if (!err && o->load.workload != WORKLOAD_PROCINFO)
 		err = options__resolve_sending(o, &r);
 	return err ? err : options__check_cells(o, &r);
-}
-
-/* A bound by messages alone would have small ones wait for acknowledgements. */
-static unsigned int default_inflight(size_t message_bytes)
-{
-	size_t messages = INFLIGHT_BYTES / message_bytes;
-
-	if (messages < INFLIGHT_FEW)
-		return INFLIGHT_FEW;
-	return messages < INFLIGHT_MANY ? (unsigned int)messages : INFLIGHT_MANY;
-}
-
-struct load load_options__cell(const struct load_options *o, size_t variant, size_t size,
-			       size_t threads)
-{
-	struct load load = o->load;
-
-	load.variant = o->variants[variant];
-	load.message_bytes = o->sizes[size];
-	load.threads = o->threads[threads];
-	if (o->field_size)
-		load.fields = (unsigned int)(load.message_bytes / o->field_size);
-	load_options__join(o, &load, 0);
-	if (!load.inflight)
-		load.inflight = default_inflight(load.message_bytes);
-	load_options__fit(&load);
-	return load;
-}
-
-size_t load_options__compared(const struct load_options *o)
-{
-	return o->load.workload == WORKLOAD_PROCINFO ? o->model_count : o->variant_count;
-}
-
-static size_t cells_of_a_link(const struct load_options *o)
-{
-	if (o->load.workload == WORKLOAD_PROCINFO)
-		return o->model_count * o->connection_count;
-	return o->variant_count * o->size_count * o->thread_count;
-}
-
-size_t load_options__cells(const struct load_options *o)
-{
-	return cells_of_a_link(o) * o->link_count;
-}
-
-struct load load_options__nth(const struct load_options *o, size_t n)
-{
-	size_t link = n / cells_of_a_link(o);
-	struct load load;
-
-	n %= cells_of_a_link(o);
-	if (o->load.workload == WORKLOAD_PROCINFO)
-		load = load_options__serving_cell(o, n % o->model_count, n / o->model_count);
-	else
-		load = load_options__cell(o, n % o->variant_count,
-					  n / o->variant_count / o->thread_count,
-					  n / o->variant_count % o->thread_count);
-	load_options__join(o, &load, link);
-	return load;
 }

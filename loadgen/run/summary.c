@@ -66,17 +66,6 @@ static void print_zerocopy(const struct result *r)
 	       units__count_text(z->enobufs, enobufs));
 }
 
-void result__print_cpu(const struct result *r, const char *sender, const char *receiver)
-{
-	if (!r->sender_known)
-		return;
-	printf("cpu         %s %.2f s user + %.2f s system", sender, r->sender.user_s,
-	       r->sender.system_s);
-	if (r->receiver_known)
-		printf(", %s %.2f + %.2f", receiver, r->receiver.user_s, r->receiver.system_s);
-	printf("\n");
-}
-
 void result__print(const struct result *r)
 {
 	const struct load *l = r->load;

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The cells of the grid that lists make. Pure. */
+#include <stddef.h>
+
+#include "loadgen/options/options_parts.h"
+#include "loadgen/send/send_ops.h"
+#include "loadgen/system/link.h"
+
+/* In flight unless it is said: so many bytes, in no fewer and no more messages than these. */
+#define INFLIGHT_BYTES (1u << 20)
+#define INFLIGHT_FEW   32u
+#define INFLIGHT_MANY  1024u
+
+/* A bound by messages alone would have small ones wait for acknowledgements. */
+static unsigned int default_inflight(size_t message_bytes)
+{
+	size_t messages = INFLIGHT_BYTES / message_bytes;
+
+	if (messages < INFLIGHT_FEW)
+		return INFLIGHT_FEW;
+	return messages < INFLIGHT_MANY ? (unsigned int)messages : INFLIGHT_MANY;
+}
+
+/* Takes from a load what its variant, one of several, does not have. */
+static void fit(struct load *load)
+{
+	unsigned int flags = variants__find(load->variant)->flags;
+
+	load->registered &= !!(flags & SEND_REGISTERS);
+	load->reuse_early &= !!(flags & SEND_SHARES);
+	if (flags & SEND_FILE)
+		load->fields = 1;
+	else
+		load->file_dir = NULL;
+}
+
+/* Puts a load on one of the links. */
+static void join(const struct load_options *o, struct load *load, size_t link)
+{
+	load->link = o->links[link];
+	if (load->link)
+		load->address = LINK_RECEIVER;
+}
+
+struct load load_options__cell(const struct load_options *o, size_t variant, size_t size,
+			       size_t threads)
+{
+	struct load load = o->load;
+
+	load.variant = o->variants[variant];
+	load.message_bytes = o->sizes[size];
+	load.threads = o->threads[threads];
+	if (o->field_size)
+		load.fields = (unsigned int)(load.message_bytes / o->field_size);
+	join(o, &load, 0);
+	if (!load.inflight)
+		load.inflight = default_inflight(load.message_bytes);
+	fit(&load);
+	return load;
+}
+
+static struct load serving_cell(const struct load_options *o, size_t model, size_t connections)
+{
+	struct load load = o->load;
+
+	load.server_model = o->models[model];
+	load.connections = o->connections[connections];
+	if (!o->client_given && load.connections > CONNECTIONS_THREAD)
+		load.client_model = CLIENT_EPOLL;
+	return load;
+}
+
+size_t load_options__compared(const struct load_options *o)
+{
+	return o->load.workload == WORKLOAD_PROCINFO ? o->model_count : o->variant_count;
+}
+
+static size_t cells_of_a_link(const struct load_options *o)
+{
+	if (o->load.workload == WORKLOAD_PROCINFO)
+		return o->model_count * o->connection_count;
+	return o->variant_count * o->size_count * o->thread_count;
+}
+
+size_t load_options__cells(const struct load_options *o)
+{
+	return cells_of_a_link(o) * o->link_count;
+}
+
+struct load load_options__nth(const struct load_options *o, size_t n)
+{
+	size_t link = n / cells_of_a_link(o);
+	struct load load;
+
+	n %= cells_of_a_link(o);
+	if (o->load.workload == WORKLOAD_PROCINFO)
+		load = serving_cell(o, n % o->model_count, n / o->model_count);
+	else
+		load = load_options__cell(o, n % o->variant_count,
+					  n / o->variant_count / o->thread_count,
+					  n / o->variant_count % o->thread_count);
+	join(o, &load, link);
+	return load;
+}
