@@ -159,7 +159,7 @@ class Running:
             found[:] = descend(self.process.pid, 2)
             return self.process.poll() is not None or (len(found) == 2 and busy(found[1]))
 
-        assert eventually(up, 30) and len(found) == 2, self.process.poll()
+        assert eventually(up) and len(found) == 2, self.process.poll()
         return found
 
     def finish(self):

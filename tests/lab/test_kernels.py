@@ -75,7 +75,8 @@ def script(suites):
     One that hangs is interrupted, and its traceback says where it was.
     """
     lines = [f"pytest() {{ timeout -s INT -k 30 {SECONDS_PER_SUITE} /usr/bin/python3 -m pytest -q "
-             "-p no:cacheprovider \"$@\"; }"]
+             "-p no:cacheprovider \"$@\"; }",
+             'some() { test -n "$SENDPATH_FULL" || export SENDPATH_TIERS="$*"; }']
     for name in suites:
         lines += [f"echo '== {name}'", f"({SUITES[name]['command']})", f"echo '== {name}:' $?"]
     return "\n".join(lines)

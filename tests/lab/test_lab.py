@@ -2,6 +2,7 @@
 """Tests of the lab: each run of a guest costs about ten seconds, so each test
 that boots one asserts all that the boot can show."""
 
+import math
 import os
 import re
 import shutil
@@ -286,9 +287,12 @@ def test_crash_ends_the_run():
 
 
 def test_timeout_says_what_was_awaited():
-    run = lab("--timeout", 25, "--", "sleep", 1234)
+    begun = time.monotonic()
+    assert lab("--", "true").returncode == 0
+    enough = 2 * math.ceil(time.monotonic() - begun)  # to come up
+    run = lab("--timeout", enough, "--", "sleep", 1234)
     assert run.returncode == TIMEOUT, run.stderr
-    assert "kernel 6.12: timeout of 25 s, awaiting the command: sleep 1234" in run.stderr
+    assert f"kernel 6.12: timeout of {enough} s, awaiting the command: sleep 1234" in run.stderr
     run = lab("--timeout", 1, "--", "true")
     assert run.returncode == TIMEOUT
     assert "awaiting the guest to come up" in run.stderr
