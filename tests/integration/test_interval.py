@@ -49,7 +49,10 @@ def test_lines_of_a_load_add_up_to_its_report(tmp_path):
     assert_adds_up(found, record)
     assert len(found) >= 21 and len(HEADER.findall(result.stdout)) == (len(found) + 19) // 20
     if not reason(record, "completion"):
-        assert {line["copied"] for line in found} <= {"100 %", "-"}
+        # A line may fall between the counting of a completion and of its flag.
+        shares = [float(line["copied"].split()[0]) for line in found if line["copied"] != "-"]
+        assert shares and min(shares) > 99 and shares.count(100) > len(shares) / 2
+        assert record["zerocopy"]["copied"] == record["zerocopy"]["completions"]
     # Rates are of the time that passed: 5 % for the rounding of that to tenths.
     seconds = float(found[-1]["time"])
     bits = sum(float(line["mbits"]) * 0.1 for line in found[:-1]) * 1e6
