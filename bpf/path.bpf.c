@@ -36,7 +36,9 @@ static __always_inline void assume(const struct sighting *seen, enum cause cause
 
 /*
  * A packet that came in goes out again. It had been counted as delivered: if it was
- * copied, then for being forwarded.
+ * copied, then for being forwarded. A router takes packets from their socket first
+ * (ip_rcv_core): what still has one is sent by it once more, a retransmission in the
+ * same skb.
  */
 static __always_inline void forwarded(struct sk_buff *skb, __u16 how, bool still_shared)
 {
@@ -45,7 +47,7 @@ static __always_inline void forwarded(struct sk_buff *skb, __u16 how, bool still
 	struct tally_info *delivered;
 	__u32 tally;
 
-	if (!p)
+	if (!p || BPF_CORE_READ(skb, sk))
 		return;
 	tally__add(p->tally, &p->seen, -1);
 	run__unmark(&p->seen.run, p->tally | how);
