@@ -63,17 +63,24 @@ static ssize_t receive_some(struct connection *c)
 	}
 }
 
+static ssize_t take(struct connection *c, bool verify)
+{
+	ssize_t n = receive_some(c);
+
+	if (n > 0 && verify)
+		pattern__check(&c->slot->verified, c->buffer, (size_t)n);
+	return n;
+}
+
 static void receive(struct connection *c, bool verify)
 {
 	uint64_t received = 0;
 
 	for (;;) {
-		ssize_t n = receive_some(c);
+		ssize_t n = take(c, verify);
 
 		if (n <= 0)
 			return;
-		if (verify)
-			pattern__check(&c->slot->verified, c->buffer, (size_t)n);
 		received += (uint64_t)n;
 		slot__publish(c->slot, received);
 	}
@@ -106,12 +113,10 @@ static void ask(struct connection *c, size_t message_bytes, bool verify)
 	if (!ask_for(c))
 		return;
 	for (;;) {
-		ssize_t n = receive_some(c);
+		ssize_t n = take(c, verify);
 
 		if (n <= 0)
 			return;
-		if (verify)
-			pattern__check(&c->slot->verified, c->buffer, (size_t)n);
 		received += (uint64_t)n;
 		if (received < end) {
 			slot__publish(c->slot, received);
