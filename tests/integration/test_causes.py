@@ -10,6 +10,7 @@ import contextlib
 import json
 import os
 import pathlib
+import signal
 import socket
 import subprocess
 
@@ -98,13 +99,24 @@ def receiver(address=FAR, *options):
         yield there
 
 
-def observe(tmp_path, tier, sends=50, options=(), address=FAR, prefix=()):
+def observe(tmp_path, tier, sends=50, options=(), address=FAR, prefix=(), unread=False):
     """All sends of one sender in one go: what it counted, and the record."""
     with receiver(address) as there:
         with Observed(tmp_path, tier, [*prefix, *there.sender("--steps", *options)]) as seen:
-            seen.step(f"send {sends}")
+            with stopped(there.process) if unread else contextlib.nullcontext():
+                seen.step(f"send {sends}")
             seen.step("drain")
     return seen
+
+
+@contextlib.contextmanager
+def stopped(process):
+    """It does nothing meanwhile."""
+    process.send_signal(signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        process.send_signal(signal.SIGCONT)
 
 
 def blind(record):
@@ -202,7 +214,7 @@ def test_memlock(tmp_path, tier):
 
 def test_full_send_buffer(tmp_path, tier):
     """More than a socket takes at once, and no waiting for room."""
-    refused(tmp_path, tier, "send_buffer_full", "EAGAIN", address="127.0.0.1",
+    refused(tmp_path, tier, "send_buffer_full", "EAGAIN", address="127.0.0.1", unread=True,
             options=["--now", "--size", 4000000, "--inflight", 1000])
 
 
