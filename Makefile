@@ -145,6 +145,22 @@ $(BUILD)/tests/%: tests/unit/%.c $(ANALYZE_OBJS) $(LOADGEN_OBJS)
 	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) $(CPPFLAGS) -MMD -MP $< \
 		$(filter %.o,$^) $(ANALYZE_LIBS) -lcmocka -o $@
 
+# The kernel programs that count completions, compiled for this machine: a test is their kernel.
+# What the analyzer sets before loading can be set, so without const.
+NATIVE_OBJS  := $(addprefix $(BUILD)/tests/native/,state.o groups.o completions.o maps.o kernel.o)
+NATIVE_FLAGS := -Itests/unit/native -Ivmlinux/$(ARCH) -Wno-attributes -Wno-unused-parameter
+$(BUILD)/tests/native/%.o: bpf/%.bpf.c
+	$(call msg,CC,$@)
+	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) -Wno-missing-prototypes $(NATIVE_FLAGS) $(CPPFLAGS) \
+		-Dconst= -MMD -MP -c $< -o $@
+
+$(BUILD)/tests/native/%.o: tests/unit/native/%.c
+	$(call msg,CC,$@)
+	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) $(NATIVE_FLAGS) $(CPPFLAGS) -MMD -MP -c $< -o $@
+
+$(BUILD)/tests/test_completions: private CPPFLAGS := $(NATIVE_FLAGS) $(CPPFLAGS)
+$(BUILD)/tests/test_completions: $(NATIVE_OBJS)
+
 # Each is one file beside common.h, and needs nothing but the C library.
 $(BUILD)/tests/programs/%: tests/programs/%.c tests/programs/common.h
 	$(call msg,TEST,$@)
@@ -267,8 +283,8 @@ bench: bench-packages
 	$(Q)$(MAKE) --no-print-directory cross
 	$(Q)$(AS_ROOT) $(PYTHON) tests/bench/bench.py
 
-SOURCES := $(wildcard $(addsuffix /*.[ch],bpf user user/* loadgen loadgen/* tests/unit tests/bench \
-                                          tests/programs))
+SOURCES := $(wildcard $(addsuffix /*.[ch],bpf user user/* loadgen loadgen/* tests/unit tests/unit/* \
+                                          tests/unit/native/bpf tests/bench tests/programs))
 format:
 	$(Q)clang-format -i $(SOURCES)
 

@@ -13,7 +13,6 @@
 #define NETIF_F_SG   (1ULL << 0)
 #define NETIF_F_CSUM (1ULL << 1 | 1ULL << 3 | 1ULL << 4) /* IP, HW, IPV6 */
 #define IFF_LOOPBACK 0x8
-#define RUN_MARKS    8
 #define MARK_ASSUMED 0x8000 /* counts only if the completion is flagged */
 #define CLAIM_TRIES  16
 
@@ -21,11 +20,6 @@ struct run_key {
 	__u64 sock;
 	__u32 born;
 	__u32 id; /* of its first send */
-};
-
-/* Which tallies copied data of the run; 0 where there is none. */
-struct run {
-	__u16 marks[RUN_MARKS];
 };
 
 /* Runs that were copied and are not completed. What no completion removes is pushed out. */
@@ -238,19 +232,31 @@ static __always_inline struct zerocopy_socket *zerocopy_begin(struct sock *sk, _
 	return s;
 }
 
-/* The sends of a run are completed: for each of its marks, they count. */
-static __always_inline void run__completed(const struct run_key *key, __u32 sends, __u64 bytes,
-					   bool flagged)
+/* The marks of a run, which is forgotten. */
+static __always_inline void run__take(const struct run_key *key, struct run *marks)
 {
 	struct run *run = bpf_map_lookup_elem(&runs, key);
+
+	if (!run) {
+		__builtin_memset(marks, 0, sizeof(*marks));
+		return;
+	}
+	*marks = *run;
+	bpf_map_delete_elem(&runs, key);
+}
+
+/* For each mark so many more sends are completed; or, negative, less than was thought. */
+static __always_inline void marks__count(const struct run *marks, __s64 sends, __u64 bytes,
+					 bool flagged)
+{
 	struct tally *tally = NULL;
 	bool silent = false;
 	struct totals *t;
 	__u16 mark;
 	int i;
 
-	for (i = 0; run && i < RUN_MARKS; i++) {
-		mark = run->marks[i];
+	for (i = 0; i < RUN_MARKS; i++) {
+		mark = marks->marks[i];
 		if (!mark || (!flagged && mark & MARK_ASSUMED))
 			continue;
 		tally = tally__get(mark & ~MARK_ASSUMED);
@@ -259,8 +265,6 @@ static __always_inline void run__completed(const struct run_key *key, __u32 send
 		__sync_fetch_and_add(flagged ? &tally->sends : &tally->silent, sends);
 		silent = !flagged;
 	}
-	if (run)
-		bpf_map_delete_elem(&runs, key);
 	if (flagged && !tally) {
 		tally = tally__get(TALLY_NONE);
 		if (tally)
@@ -271,6 +275,16 @@ static __always_inline void run__completed(const struct run_key *key, __u32 send
 		return;
 	__sync_fetch_and_add(&t->silent, sends);
 	__sync_fetch_and_add(&t->silent_bytes, bytes);
+}
+
+/* The sends of a run are completed. */
+static __always_inline void run__completed(const struct run_key *key, __u32 sends, __u64 bytes,
+					   bool flagged)
+{
+	struct run marks;
+
+	run__take(key, &marks);
+	marks__count(&marks, sends, bytes, flagged);
 }
 
 #endif

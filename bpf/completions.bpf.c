@@ -6,9 +6,8 @@
  * forgets the merged one's flag, so what the application is told is lossy. Both
  * mechanisms count send ids, with their flags, before that.
  */
-#include "causes.bpf.h"
+#include "counted.bpf.h"
 #include "flight.bpf.h"
-#include "groups.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -176,20 +175,19 @@ static __always_inline enum claim claim(struct zerocopy_socket *s, __u64 next, _
 static __always_inline void count_causes(__u64 sk, struct zerocopy_socket *s, struct totals *t,
 					 __u32 old, __u64 next, __u32 record_first)
 {
-	struct run_key run = {.sock = sk, .born = s->born};
-	bool joined = (__s32)(record_first - old) < 0;
+	bool joined = id_before(record_first, old);
+	struct run_key run = {.sock = sk, .born = s->born, .id = joined ? old : record_first};
 	__u32 sends = (__u32)next - old;
+	struct counted *c;
 
+	c = counted__add(s, old, run.id, (__u32)next, next >> FLAG_BIT & 1);
 	/* The first may have begun before its socket was watched. */
 	if (joined && old != s->first) {
 		count(&t->merged, sends);
 		if (merges_seen)
 			return;
 	}
-	s->whole_from = old;
-	s->whole_to = next;
-	run.id = joined ? old : record_first;
-	run__completed(&run, sends, 0, next >> FLAG_BIT & 1);
+	counted__charge(c, &run, sends);
 }
 
 /*
@@ -220,10 +218,34 @@ static __always_inline bool advance(__u64 sk, struct zerocopy_socket *s,
 	groups__complete(&s->who, sends, copied ? sends : 0);
 	if (copied)
 		count(&t->copied, sends);
-	if ((__s32)(ee->ee_info - (__u32)old) > 0)
+	if (id_before(old, ee->ee_info)) {
+		__sync_fetch_and_add(&s->assumed, ee->ee_info - (__u32)old);
 		count(&t->flag_assumed, ee->ee_info - (__u32)old);
+	}
 	count_causes(sk, s, t, old, next, ee->ee_info);
 	return true;
+}
+
+/* A notification tells of its own sends, which were counted before; some of before the watch. */
+static __always_inline void mend(__u64 sk, struct zerocopy_socket *s, struct sock_extended_err *ee)
+{
+	struct run_key run = {.sock = sk, .born = s->born, .id = ee->ee_info};
+	struct totals *t = totals__get();
+
+	if (id_before(run.id, s->first))
+		run.id = s->first;
+	if (t && !id_before(ee->ee_data, run.id))
+		counted__mend(s, t, &run, ee->ee_data + 1,
+			      ee->ee_code & SO_EE_CODE_ZEROCOPY_COPIED);
+}
+
+/* A record that can be looked at for the first time. */
+static __always_inline void count_record(__u64 sk, struct zerocopy_socket *s,
+					 struct sock_extended_err *ee)
+{
+	advance(sk, s, ee);
+	if (counted__assumed(s, ee->ee_info))
+		mend(sk, s, ee);
 }
 
 /*
@@ -251,7 +273,7 @@ int notification_queued(struct bpf_raw_tracepoint_args *ctx)
 	t = totals__get();
 	if (t && !BPF_CORE_READ((struct sock *)key, sk_err))
 		count(&t->runs, 1);
-	advance(key, s, &ee);
+	count_record(key, s, &ee);
 	return 0;
 }
 
@@ -344,15 +366,9 @@ static __always_inline void notification_read(struct sk_buff *skb)
 	if (!s)
 		return;
 	if (counted_in_queue)
-		advance((__u64)BPF_CORE_READ(skb, sk), s, &ee);
+		count_record((__u64)BPF_CORE_READ(skb, sk), s, &ee);
 	if (counts_told)
 		count_told(s, &ee);
-}
-
-/* Were the causes of these sends counted with a notification as a whole? */
-static __always_inline bool is_whole(const struct zerocopy_socket *s, __u32 from, __u32 to)
-{
-	return (__s32)(from - s->whole_from) >= 0 && (__s32)(s->whole_to - to) >= 0;
 }
 
 /*
@@ -364,10 +380,6 @@ static __always_inline int freed(struct sk_buff *skb, __u64 location)
 {
 	struct sock_extended_err ee;
 	struct zerocopy_socket *s;
-	bool copied, assumed;
-	struct run_key run;
-	struct totals *t;
-	__u32 sends;
 	__u64 key;
 
 	if (is_read(location)) {
@@ -377,34 +389,10 @@ static __always_inline int freed(struct sk_buff *skb, __u64 location)
 	if (!is_merge(location) || (__u64)BPF_CORE_READ(skb, destructor) != sock_ofree_address)
 		return 0;
 	key = (__u64)BPF_CORE_READ(skb, sk);
-	s = bpf_map_lookup_elem(&sockets, &key);
-	t = totals__get();
-	if (!s || !t || read_notification(skb, &ee) || ee.ee_origin != SO_EE_ORIGIN_ZEROCOPY)
-		return 0;
-	copied = ee.ee_code & SO_EE_CODE_ZEROCOPY_COPIED;
-	run.sock = key;
-	run.born = s->born;
-	run.id = (__s32)(ee.ee_info - s->first) < 0 ? s->first : ee.ee_info;
-	sends = ee.ee_data + 1 - run.id;
-	if ((__s32)sends <= 0)
-		return 0;
+	s = notified(skb, &ee);
 	/* An application was faster than notification_queued, or the kernel skipped that. */
-	if (advance(key, s, &ee))
-		return 0;
-	assumed = s->progress >> FLAG_BIT & 1;
-	/* Two CPUs' notifications may have been queued before either was looked at. */
-	if (!is_whole(s, run.id, ee.ee_data + 1)) {
-		count(&t->merged_seen, sends);
-		run__completed(&run, sends, 0, copied);
-	}
-	if (copied && !assumed) {
-		count(&t->copied_later, sends);
-		groups__complete(&s->who, 0, sends);
-	}
-	if (!copied && assumed) {
-		count(&t->copied_not, sends);
-		groups__complete(&s->who, 0, -(__u64)sends);
-	}
+	if (s && !advance(key, s, &ee))
+		mend(key, s, &ee);
 	return 0;
 }
 

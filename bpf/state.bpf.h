@@ -39,6 +39,23 @@ struct thread {
 	__u32 guessed;	    /* counts among those of its socket whose id was guessed */
 };
 
+#define RUN_MARKS 8
+
+/* Which tallies copied data of a run of sends; 0 where there is none. See causes.bpf.h. */
+struct run {
+	__u16 marks[RUN_MARKS];
+};
+
+#define COUNTED_KEPT 16 /* a power of two */
+
+/* Completions that were counted as one. See counted.bpf.h. */
+struct counted {
+	__u32 from, own, to; /* send ids */
+	__u16 flagged;	     /* as copied */
+	__u16 charged;	     /* for these marks, or not yet for any */
+	struct run marks;
+};
+
 /* A socket on which a target asked for zero-copy. */
 struct zerocopy_socket {
 	/*
@@ -52,8 +69,9 @@ struct zerocopy_socket {
 	__u32 landed;	 /* one past the last send seen to complete */
 	__u32 under_way; /* sends whose id was guessed */
 	__u32 shared;	 /* there were several of these at once: no guess is right */
-	/* From here to before there a notification as a whole had its causes counted. */
-	__u32 whole_from, whole_to;
+	__u32 assumed;	 /* sends counted, whose own record was not looked at; see counted.bpf.h */
+	__u32 counted_turn;
+	struct counted counted[COUNTED_KEPT];
 	struct group_key who; /* whom its completions are charged to: see groups.bpf.h */
 	/* The sends in flight, by id, and what they asked for: see flight.bpf.h. */
 	__u64 flights[FLIGHT_SLOTS];

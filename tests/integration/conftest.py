@@ -170,7 +170,7 @@ def on_a_terminal(command, **options):
 
 
 # Emulated, on a machine that is busy itself, a run may take a minute to begin.
-PATIENCE_S = 180 if "SENDPATH_LAB" in os.environ else 30
+PATIENCE_S = 180 if "SENDPATH_LAB" in os.environ else 60
 
 
 def eventually(condition, seconds=PATIENCE_S):

@@ -10,8 +10,8 @@ import subprocess
 
 import pytest
 
-from conftest import (ANALYZE, CALLS, Child, NOTHING_LOST, Receiver, check, eventually, hook,
-                      losses, needs_bpf, only, programs, reason, run)
+from conftest import (ANALYZE, CALLS, Child, NOTHING_LOST, PATIENCE_S, Receiver, check, eventually,
+                      hook, losses, needs_bpf, only, programs, reason, run)
 from test_observe import attached, gate_is_open, group  # noqa: F401 (a fixture)
 
 pytestmark = [needs_bpf, pytest.mark.usefixtures("untouched")]
@@ -51,8 +51,8 @@ class Observer:
         self.before = maps_kb()
         self.process = subprocess.Popen([ANALYZE, "--json", "-", *map(str, options)],
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        assert eventually(attached, 60)
-        assert eventually(lambda: gate_is_open(self.process), 60)
+        assert eventually(attached)
+        assert eventually(lambda: gate_is_open(self.process))
         self.maps_kb = maps_kb() - self.before
 
     def end(self):
@@ -77,7 +77,7 @@ def stepped(command):
     with Child(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                text=True) as program:
         yield program, json.loads(program.stdout.readline())
-        program.communicate("quit\n", timeout=60)
+        program.communicate("quit\n", timeout=PATIENCE_S)
 
 
 @pytest.mark.parametrize("how", ["comm", "command"])

@@ -12,8 +12,8 @@ import subprocess
 import jsonschema
 import pytest
 
-from conftest import (ANALYZE, ROOT, analyze, check, eventually, needs_bpf, on_a_terminal, only,
-                      processes, run)
+from conftest import (ANALYZE, PATIENCE_S, ROOT, analyze, check, eventually, needs_bpf,
+                      on_a_terminal, only, processes, run)
 
 pytestmark = [needs_bpf, pytest.mark.usefixtures("untouched")]
 
@@ -95,7 +95,7 @@ def test_blocks_and_seed(tmp_path):
 
 def test_resumes_after_a_kill(tmp_path):
     with start(tmp_path, *TINY) as job:
-        assert eventually(recorded(tmp_path, 3), 60)
+        assert eventually(recorded(tmp_path, 3))
         job.kill()
     before = (tmp_path / "runs.jsonl").read_bytes()
     seed = json.loads((tmp_path / "plan.json").read_text())["order_seed"]
@@ -143,10 +143,10 @@ def test_interrupted(tmp_path):
     """What was under way is not kept, for it is made again; the summary has the rest."""
     args = ("--variant", "twocopy,onecopy", "--duration", "0.5", "--repeat", "2", "--warmup", "0")
     with start(tmp_path, *args) as job:
-        assert eventually(recorded(tmp_path, 1), 60)
+        assert eventually(recorded(tmp_path, 1))
         generator_of(job)
         job.send_signal(signal.SIGINT)
-        out, _ = job.communicate(timeout=60)
+        out, _ = job.communicate(timeout=PATIENCE_S)
     assert job.returncode == -signal.SIGINT
     assert "not done: the same command goes on from here" in out
     before = lines(tmp_path)
@@ -160,7 +160,7 @@ def test_a_failed_run_is_kept_and_told(tmp_path):
     args = ("--variant", "twocopy,onecopy", "--duration", "0.5", "--repeat", "1")
     with start(tmp_path, *args) as job:
         os.kill(generator_of(job), signal.SIGKILL)
-        out, err = job.communicate(timeout=60)
+        out, err = job.communicate(timeout=PATIENCE_S)
     assert job.returncode == 1
     assert "killed by signal 9" in err and "1 failed" in out
     failed = only([r for r in lines(tmp_path) if r["schema"] == "sendpath.failure/1"])
@@ -224,7 +224,7 @@ def test_two_in_one_folder_are_refused(tmp_path):
         generator_of(job)
         result = sweep(tmp_path, "--variant", "twocopy", "--duration", "30")
         job.send_signal(signal.SIGTERM)
-        job.communicate(timeout=60)
+        job.communicate(timeout=PATIENCE_S)
     assert result.returncode == 1
     assert "another sweep writes to it now" in only(result.stderr.splitlines())
     assert lines(tmp_path) == []

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * In the place of libbpf's: the kernel programs compiled for this machine, so that a test
+ * can call them in any order. maps.c has the helpers; of the process that "runs" a program
+ * there is none. What the analyzer sets before loading is compiled without const.
+ */
+#ifndef NATIVE_BPF_HELPERS_H
+#define NATIVE_BPF_HELPERS_H
+
+#define SEC(name) __attribute__((weak)) /* each file has a licence */
+#undef __always_inline			/* glibc's */
+#undef NULL
+#define __always_inline	     inline __attribute__((always_inline))
+#define NULL		     ((void *)0)
+#define __noinline	     __attribute__((noinline))
+#define __uint(name, number) int(*name)[number]
+#define __type(name, what)   typeof(what) *name
+
+void *bpf_map_lookup_elem(void *map, const void *key);
+long bpf_map_update_elem(void *map, const void *key, const void *value, __u64 flags);
+long bpf_map_delete_elem(void *map, const void *key);
+__u64 bpf_ktime_get_ns(void);
+void *bpf_task_storage_get(void *map, void *task, void *value, __u64 flags);
+
+static __always_inline __u64 bpf_get_current_pid_tgid(void)
+{
+	return 0;
+}
+
+static __always_inline __u64 bpf_get_current_task(void)
+{
+	return 0;
+}
+
+static __always_inline struct task_struct *bpf_get_current_task_btf(void)
+{
+	return (void *)0;
+}
+
+static __always_inline long bpf_current_task_under_cgroup(void *map, __u32 index)
+{
+	(void)map;
+	(void)index;
+	return 0;
+}
+
+static __always_inline long bpf_probe_read_kernel(void *to, __u32 size, const void *from)
+{
+	__builtin_memcpy(to, from, size);
+	return 0;
+}
+
+static __always_inline long bpf_get_func_ret(void *ctx, __u64 *value)
+{
+	(void)ctx;
+	(void)value;
+	return -1;
+}
+
+static __always_inline long bpf_get_stack(void *ctx, void *to, __u32 size, __u64 flags)
+{
+	(void)ctx;
+	(void)to;
+	(void)size;
+	(void)flags;
+	return -1;
+}
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What a kernel does with the completions of one socket, as the tracepoints of it are
+ * passed: a CPU queues a run's notification, or joins it to the queue's tail; it reports;
+ * it frees the notification if that was joined. A reader takes records from the queue, and
+ * frees them. Any number of CPUs are somewhere in between.
+ */
+#ifndef NATIVE_KERNEL_H
+#define NATIVE_KERNEL_H
+
+#include "maps.h"
+
+#define CPUS_MAX 4
+#define RUNS_MAX 64
+
+/* Neighbouring sends that are completed as one. */
+struct run_of_sends {
+	__u32 first, sends;
+	bool flagged;  /* the kernel tells of a copy, */
+	__u16 tallies; /* and a hook saw these: a set of bits */
+};
+
+struct plan_of_sends {
+	struct run_of_sends runs[RUNS_MAX];
+	__u32 count;
+	__u32 cpus;
+	__u32 apart; /* a run may overtake so many others */
+	bool has_reader;
+	__u32 skipped; /* reports that the kernel leaves out, of 100 */
+};
+
+/* What the application got. */
+struct as_read {
+	__u64 records, sends, copied;
+};
+
+/* Goes through all of it, in an order that the seed decides. */
+struct as_read kernel__complete(const struct plan_of_sends *plan, __u32 first, __u64 seed);
+
+/* From xorshift64*: a number below n. */
+__u32 kernel__random(__u64 *state, __u32 n);
+
+#endif

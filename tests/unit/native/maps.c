@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Maps and the clock, for kernel programs that are compiled for this machine. */
+#include "maps.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bpf/flight.bpf.h"
+#include "bpf/groups.bpf.h"
+#include "bpf/passing.bpf.h"
+
+struct map {
+	void *definition;
+	__u32 key_size, value_size;
+	bool is_array; /* all elements are there from the beginning, as 0 */
+	__u32 count, room;
+	char **keys; /* each followed by its value */
+};
+
+/* clang-format off */
+#define ROW(map, is_array) {&(map), sizeof(*(map).key), sizeof(*(map).value), is_array, 0, 0, NULL}
+/* clang-format on */
+static struct map maps[] = {
+	ROW(targets, false),	 ROW(sockets, false),	  ROW(totals, true),
+	ROW(new_socket, true),	 ROW(runs, false),	  ROW(tally_index, false),
+	ROW(tally_infos, false), ROW(tallies, true),	  ROW(spans, true),
+	ROW(pinned, true),	 ROW(pinned_peaks, true), ROW(groups, false),
+	ROW(peers, false),	 ROW(passing, true),	  ROW(threads_by_id, false),
+};
+#define MAPS (sizeof(maps) / sizeof(maps[0]))
+
+static __u64 now;
+
+static struct map *map_of(const void *definition)
+{
+	size_t i;
+
+	for (i = 0; i < MAPS; i++)
+		if (maps[i].definition == definition)
+			return &maps[i];
+	abort();
+}
+
+/* A value's place is aligned for what it holds. */
+static size_t value_at(const struct map *map)
+{
+	return (map->key_size + 15) & ~15UL;
+}
+
+static char *insert(struct map *map, const void *key)
+{
+	char *element = aligned_alloc(16, (value_at(map) + map->value_size + 15) & ~15UL);
+
+	if (map->count == map->room) {
+		map->room = 2 * map->room + 16;
+		map->keys = realloc(map->keys, map->room * sizeof(*map->keys));
+	}
+	if (!element || !map->keys)
+		abort();
+	memset(element, 0, value_at(map) + map->value_size);
+	memcpy(element, key, map->key_size);
+	return map->keys[map->count++] = element;
+}
+
+static __u32 find(const struct map *map, const void *key)
+{
+	__u32 i;
+
+	for (i = 0; i < map->count; i++)
+		if (!memcmp(map->keys[i], key, map->key_size))
+			break;
+	return i;
+}
+
+void *bpf_map_lookup_elem(void *definition, const void *key)
+{
+	struct map *map = map_of(definition);
+	__u32 i = find(map, key);
+
+	if (i == map->count && !map->is_array)
+		return NULL;
+	return (i == map->count ? insert(map, key) : map->keys[i]) + value_at(map);
+}
+
+long bpf_map_update_elem(void *definition, const void *key, const void *value, __u64 flags)
+{
+	struct map *map = map_of(definition);
+	__u32 i = find(map, key);
+
+	if (i < map->count && flags == BPF_NOEXIST)
+		return -EEXIST;
+	memcpy((i == map->count ? insert(map, key) : map->keys[i]) + value_at(map), value,
+	       map->value_size);
+	return 0;
+}
+
+long bpf_map_delete_elem(void *definition, const void *key)
+{
+	struct map *map = map_of(definition);
+	__u32 i = find(map, key);
+
+	if (i == map->count)
+		return -ENOENT;
+	free(map->keys[i]);
+	map->keys[i] = map->keys[--map->count];
+	return 0;
+}
+
+__u32 maps__count(void *definition)
+{
+	return map_of(definition)->count;
+}
+
+void maps__clear(void)
+{
+	struct map *map;
+
+	for (map = maps; map < maps + MAPS; map++) {
+		while (map->count)
+			free(map->keys[--map->count]);
+		free(map->keys);
+		map->keys = NULL;
+		map->room = 0;
+	}
+}
+
+/* Nobody's thread runs these programs. */
+void *bpf_task_storage_get(void *map, void *task, void *value, __u64 flags)
+{
+	(void)map;
+	(void)task;
+	(void)value;
+	(void)flags;
+	return NULL;
+}
+
+__u64 bpf_ktime_get_ns(void)
+{
+	return now += 100;
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#ifndef NATIVE_MAPS_H
+#define NATIVE_MAPS_H
+
+#include "bpf/state.bpf.h"
+
+/* How many elements a map has; of an array, how many were looked at. */
+__u32 maps__count(void *definition);
+/* All maps are empty, or 0, again. */
+void maps__clear(void);
+
+#endif

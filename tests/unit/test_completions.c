@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * What the tracepoints' programs count of completions, whatever the order in which CPUs
+ * and a reader pass them: the programs themselves, compiled for this machine, over a
+ * simulated error queue.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "native/kernel.h"
+
+#include "bpf/causes.bpf.h"
+#include "bpf/groups.bpf.h"
+
+#define SEEDS 3000
+#define SEEN  2 /* a tally; 0 is TALLY_NONE, 1 TALLY_FULL */
+#define OTHER 3
+
+enum copies { ALL_COPIED, NONE_COPIED, SOME_COPIED, SOME_IN_SILENCE, TWO_CAUSES };
+
+struct truth {
+	__u64 sends, flagged, silent, seen, other;
+};
+
+static void add_run(struct plan_of_sends *plan, __u32 first, __u64 *random, enum copies copies,
+		    struct truth *truth)
+{
+	struct run_of_sends *run = &plan->runs[plan->count++];
+	bool copied = copies == ALL_COPIED || (copies != NONE_COPIED && kernel__random(random, 2));
+
+	run->first = first;
+	run->sends = 1 + kernel__random(random, 3);
+	run->flagged = copied && (copies != SOME_IN_SILENCE || kernel__random(random, 2));
+	run->tallies = copied ? 1 << SEEN : 0;
+	if (copied && copies == TWO_CAUSES)
+		run->tallies = 1 << (kernel__random(random, 2) ? SEEN : OTHER);
+	truth->sends += run->sends;
+	truth->flagged += run->flagged ? run->sends : 0;
+	truth->silent += copied && !run->flagged ? run->sends : 0;
+	truth->seen += run->tallies & 1 << SEEN ? run->sends : 0;
+	truth->other += run->tallies & 1 << OTHER ? run->sends : 0;
+}
+
+static struct truth plan_runs(struct plan_of_sends *plan, __u32 first, __u64 seed,
+			      enum copies copies)
+{
+	__u64 random = seed * 0xd1342543de82ef95ULL | 1;
+	__u32 runs = 1 + kernel__random(&random, 12), i;
+	struct truth truth = {0};
+
+	plan->count = 0;
+	for (i = 0; i < runs; i++)
+		add_run(plan, first + (__u32)truth.sends, &random, copies, &truth);
+	return truth;
+}
+
+static struct tally *tally(__u32 index)
+{
+	return bpf_map_lookup_elem(&tallies, &index);
+}
+
+static void forget(void)
+{
+	maps__clear();
+	memset(&peers_rest, 0, sizeof(peers_rest));
+}
+
+static void assert_counts(const struct truth *truth, const struct as_read *read)
+{
+	const struct totals *t = totals__get();
+
+	assert_int_equal(t->completions, truth->sends);
+	assert_int_equal(t->copied + t->copied_later - t->copied_not, truth->flagged);
+	assert_int_equal(peers_rest.completions, truth->sends);
+	assert_int_equal(peers_rest.copied, truth->flagged);
+	assert_int_equal(t->records, read->records);
+	assert_int_equal(t->told, read->sends);
+	assert_int_equal(t->told_copied, read->copied);
+	assert_int_equal(t->flag_assumed, 0);
+	assert_int_equal(t->lost_completions, 0);
+	assert_int_equal(t->lost_marks, 0);
+}
+
+static void assert_causes(const struct truth *truth)
+{
+	const struct totals *t = totals__get();
+
+	assert_int_equal(tally(SEEN)->sends + tally(OTHER)->sends + t->silent,
+			 truth->flagged + truth->silent);
+	assert_int_equal(tally(SEEN)->sends + tally(SEEN)->silent, truth->seen);
+	assert_int_equal(tally(OTHER)->sends + tally(OTHER)->silent, truth->other);
+	assert_int_equal(t->silent, truth->silent);
+	assert_int_equal(tally(TALLY_NONE)->sends, 0);
+	assert_int_equal(maps__count(&runs), 0);
+}
+
+/* However the CPUs and the reader take turns, in the end all is exact. */
+static void try_all(struct plan_of_sends *plan)
+{
+	enum copies copies;
+	struct truth truth;
+	struct as_read read;
+	__u64 seed;
+
+	for (copies = ALL_COPIED; copies <= TWO_CAUSES; copies++)
+		for (seed = 1; seed < SEEDS; seed++) {
+			forget();
+			truth = plan_runs(plan, 0xfffffff0, seed, copies);
+			read = kernel__complete(plan, 0xfffffff0, seed);
+			assert_counts(&truth, &read);
+			assert_causes(&truth);
+		}
+}
+
+static void test_one_cpu(void **state)
+{
+	struct plan_of_sends plan = {.cpus = 1, .has_reader = true};
+
+	(void)state;
+	try_all(&plan);
+}
+
+static void test_several_cpus(void **state)
+{
+	struct plan_of_sends plan = {.has_reader = true};
+
+	(void)state;
+	for (plan.cpus = 2; plan.cpus <= CPUS_MAX; plan.cpus++)
+		try_all(&plan);
+}
+
+static void test_runs_that_overtake(void **state)
+{
+	struct plan_of_sends plan = {.has_reader = true, .apart = 2};
+
+	(void)state;
+	for (plan.cpus = 1; plan.cpus <= 2; plan.cpus++)
+		try_all(&plan);
+}
+
+/* As a kernel does that preempts the programs. */
+static void test_reports_that_are_left_out(void **state)
+{
+	struct plan_of_sends plan = {.cpus = 2, .has_reader = true, .skipped = 30};
+
+	(void)state;
+	try_all(&plan);
+}
+
+static void test_without_a_reader(void **state)
+{
+	struct plan_of_sends plan = {.cpus = 3};
+
+	(void)state;
+	try_all(&plan);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_one_cpu),
+		cmocka_unit_test(test_several_cpus),
+		cmocka_unit_test(test_runs_that_overtake),
+		cmocka_unit_test(test_reports_that_are_left_out),
+		cmocka_unit_test(test_without_a_reader),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
