@@ -3,7 +3,8 @@
  * Why sends were copied. A copy is seen of an skb, anywhere in the kernel and long
  * before its completion; what is counted are sends. Between the two stands the run
  * of sends that share an account in the kernel, and so a completion: a copy leaves
- * its mark on the run, and the completion counts the run's sends for each mark.
+ * its mark on the run, and the completion counts the run's sends for each mark: see
+ * counted.bpf.h.
  */
 #ifndef SENDPATH_CAUSES_BPF_H
 #define SENDPATH_CAUSES_BPF_H
@@ -230,61 +231,6 @@ static __always_inline struct zerocopy_socket *zerocopy_begin(struct sock *sk, _
 	run__mark(&run,
 		  tally__of(CAUSE_ROUTE, BPF_CORE_READ(sk, sk_dst_cache, dev)) | MARK_ASSUMED);
 	return s;
-}
-
-/* The marks of a run, which is forgotten. */
-static __always_inline void run__take(const struct run_key *key, struct run *marks)
-{
-	struct run *run = bpf_map_lookup_elem(&runs, key);
-
-	if (!run) {
-		__builtin_memset(marks, 0, sizeof(*marks));
-		return;
-	}
-	*marks = *run;
-	bpf_map_delete_elem(&runs, key);
-}
-
-/* For each mark so many more sends are completed; or, negative, less than was thought. */
-static __always_inline void marks__count(const struct run *marks, __s64 sends, __u64 bytes,
-					 bool flagged)
-{
-	struct tally *tally = NULL;
-	bool silent = false;
-	struct totals *t;
-	__u16 mark;
-	int i;
-
-	for (i = 0; i < RUN_MARKS; i++) {
-		mark = marks->marks[i];
-		if (!mark || (!flagged && mark & MARK_ASSUMED))
-			continue;
-		tally = tally__get(mark & ~MARK_ASSUMED);
-		if (!tally)
-			continue;
-		__sync_fetch_and_add(flagged ? &tally->sends : &tally->silent, sends);
-		silent = !flagged;
-	}
-	if (flagged && !tally) {
-		tally = tally__get(TALLY_NONE);
-		if (tally)
-			__sync_fetch_and_add(&tally->sends, sends);
-	}
-	t = silent ? totals__get() : NULL;
-	if (!t)
-		return;
-	__sync_fetch_and_add(&t->silent, sends);
-	__sync_fetch_and_add(&t->silent_bytes, bytes);
-}
-
-/* The sends of a run are completed. */
-static __always_inline void run__completed(const struct run_key *key, __u32 sends, __u64 bytes,
-					   bool flagged)
-{
-	struct run marks;
-
-	run__take(key, &marks);
-	marks__count(&marks, sends, bytes, flagged);
 }
 
 #endif

@@ -13,7 +13,6 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 #define SO_EE_ORIGIN_ZEROCOPY	   5
 #define SO_EE_CODE_ZEROCOPY_COPIED 1
-#define FLAG_BIT		   32
 #define TRIES			   8
 #define CALLERS			   16
 
@@ -37,17 +36,17 @@ static __always_inline void count(__u64 *field, __u64 n)
 	__sync_fetch_and_add(field, n);
 }
 
-/* A function of its own: verified once, not once a turn of a loop. */
-__noinline __u32 span_bucket(__u64 ns)
+/*
+ * A completion took so long. A function of its own: verified once, not once a turn of a
+ * loop. min and max can be stale where an interrupt adds meanwhile: the analyzer mends that.
+ */
+__noinline int completion_took(__u64 ns)
 {
-	return hist_bucket(ns);
-}
+	__u32 key = SPAN_COMPLETION, bucket = hist_bucket(ns);
+	struct hist *h = bpf_map_lookup_elem(&spans, &key);
 
-/* min and max can be stale where an interrupt adds meanwhile: the analyzer mends that. */
-static __always_inline void span_add(struct hist *h, __u64 ns)
-{
-	__u32 bucket = span_bucket(ns);
-
+	if (!h)
+		return 0;
 	if (!h->min || ns < h->min)
 		h->min = ns;
 	if (ns > h->max)
@@ -56,6 +55,7 @@ static __always_inline void span_add(struct hist *h, __u64 ns)
 	count(&h->sum, ns);
 	if (bucket < HIST_BUCKETS)
 		count(&h->buckets[bucket], 1);
+	return 0;
 }
 
 /*
@@ -64,14 +64,17 @@ static __always_inline void span_add(struct hist *h, __u64 ns)
  */
 static __always_inline void land(struct zerocopy_socket *s, __u32 first, __u32 sends)
 {
-	__u32 key = SPAN_COMPLETION, place, i;
-	struct hist *h = bpf_map_lookup_elem(&spans, &key);
 	__u64 now = bpf_ktime_get_ns(), word;
 	struct pinned *p = pinned__get();
+	__u32 place, left, i;
 
-	if (!h || !p)
+	if (!p)
 		return;
-	for (i = 0; i < FLIGHT_SLOTS && i < sends; i++) {
+	for (i = 0; i < FLIGHT_SLOTS; i++) {
+		left = sends - i;
+		barrier_var(left);
+		if (!left)
+			break;
 		place = (first + i) & (FLIGHT_SLOTS - 1);
 		word = s->flights[place];
 		if (!word || ((flight_id(word, place) - first) & FLIGHT_ID_MASK) >= sends)
@@ -79,7 +82,7 @@ static __always_inline void land(struct zerocopy_socket *s, __u32 first, __u32 s
 		pinned__free(p, s->flight_bytes[place]);
 		*(volatile __u64 *)&s->flights[place] = 0;
 		if (!s->shared)
-			span_add(h, (now - word) & FLIGHT_TIME_MASK);
+			completion_took((now - word) & FLIGHT_TIME_MASK);
 	}
 	s->landed = first + sends;
 }
@@ -109,7 +112,7 @@ static __always_inline void settled(void *uarg)
 	bytes = sends ? UARG_READ(uarg, bytelen) : 0;
 	first = UARG_READ(uarg, id);
 	/* Sends of before the socket was watched; their share of the bytes is not known. */
-	before = (__u32)s->progress - first;
+	before = s->progress - first;
 	if (before > 0) {
 		first += before;
 		sends = (__u32)before < sends ? sends - before : 0;
@@ -157,13 +160,13 @@ static __always_inline int read_notification(struct sk_buff *skb, struct sock_ex
 enum claim { CLAIM_MINE, CLAIM_TAKEN, CLAIM_GIVEN_UP };
 
 /* Moves the socket's progress to next: whoever does it counts what lies between. */
-static __always_inline enum claim claim(struct zerocopy_socket *s, __u64 next, __u64 *old)
+static __always_inline enum claim claim(struct zerocopy_socket *s, __u32 next, __u32 *old)
 {
 	int i;
 
 	for (i = 0; i < TRIES; i++) {
-		*old = *(volatile __u64 *)&s->progress;
-		if ((__s32)((__u32)next - (__u32)*old) <= 0)
+		*old = *(volatile __u32 *)&s->progress;
+		if (!id_before(*old, next))
 			return CLAIM_TAKEN;
 		if (__sync_val_compare_and_swap(&s->progress, *old, next) == *old)
 			return CLAIM_MINE;
@@ -173,14 +176,13 @@ static __always_inline enum claim claim(struct zerocopy_socket *s, __u64 next, _
 
 /* The causes of the sends from old to next, unless they come with their own notifications. */
 static __always_inline void count_causes(__u64 sk, struct zerocopy_socket *s, struct totals *t,
-					 __u32 old, __u64 next, __u32 record_first)
+					 __u32 old, __u32 next, __u32 record_first, bool copied)
 {
 	bool joined = id_before(record_first, old);
 	struct run_key run = {.sock = sk, .born = s->born, .id = joined ? old : record_first};
-	__u32 sends = (__u32)next - old;
-	struct counted *c;
+	struct counted *c = counted__add(s, old, run.id, next, copied);
+	__u32 sends = next - old;
 
-	c = counted__add(s, old, run.id, (__u32)next, next >> FLAG_BIT & 1);
 	/* The first may have begun before its socket was watched. */
 	if (joined && old != s->first) {
 		count(&t->merged, sends);
@@ -197,10 +199,9 @@ static __always_inline void count_causes(__u64 sk, struct zerocopy_socket *s, st
 static __always_inline bool advance(__u64 sk, struct zerocopy_socket *s,
 				    struct sock_extended_err *ee)
 {
-	__u64 copied = ee->ee_code & SO_EE_CODE_ZEROCOPY_COPIED;
-	__u64 next = (__u32)(ee->ee_data + 1) | copied << FLAG_BIT, old;
+	bool copied = ee->ee_code & SO_EE_CODE_ZEROCOPY_COPIED;
+	__u32 next = ee->ee_data + 1, old, sends;
 	struct totals *t = totals__get();
-	__u32 sends;
 
 	if (!t)
 		return true;
@@ -213,21 +214,22 @@ static __always_inline bool advance(__u64 sk, struct zerocopy_socket *s,
 	case CLAIM_MINE:
 		break;
 	}
-	sends = (__u32)next - (__u32)old;
+	sends = next - old;
 	completed(s, t, old, sends);
 	groups__complete(&s->who, sends, copied ? sends : 0);
 	if (copied)
 		count(&t->copied, sends);
 	if (id_before(old, ee->ee_info)) {
-		__sync_fetch_and_add(&s->assumed, ee->ee_info - (__u32)old);
-		count(&t->flag_assumed, ee->ee_info - (__u32)old);
+		__sync_fetch_and_add(&s->assumed, ee->ee_info - old);
+		count(&t->flag_assumed, ee->ee_info - old);
 	}
-	count_causes(sk, s, t, old, next, ee->ee_info);
+	count_causes(sk, s, t, old, next, ee->ee_info, copied);
 	return true;
 }
 
 /* A notification tells of its own sends, which were counted before; some of before the watch. */
-static __always_inline void mend(__u64 sk, struct zerocopy_socket *s, struct sock_extended_err *ee)
+static __always_inline void mend(__u64 sk, struct zerocopy_socket *s, struct sock_extended_err *ee,
+				 bool is_record)
 {
 	struct run_key run = {.sock = sk, .born = s->born, .id = ee->ee_info};
 	struct totals *t = totals__get();
@@ -235,17 +237,8 @@ static __always_inline void mend(__u64 sk, struct zerocopy_socket *s, struct soc
 	if (id_before(run.id, s->first))
 		run.id = s->first;
 	if (t && !id_before(ee->ee_data, run.id))
-		counted__mend(s, t, &run, ee->ee_data + 1,
-			      ee->ee_code & SO_EE_CODE_ZEROCOPY_COPIED);
-}
-
-/* A record that can be looked at for the first time. */
-static __always_inline void count_record(__u64 sk, struct zerocopy_socket *s,
-					 struct sock_extended_err *ee)
-{
-	advance(sk, s, ee);
-	if (counted__assumed(s, ee->ee_info))
-		mend(sk, s, ee);
+		counted__mend(s, t, &run, ee->ee_data + 1, ee->ee_code & SO_EE_CODE_ZEROCOPY_COPIED,
+			      is_record);
 }
 
 /*
@@ -273,7 +266,9 @@ int notification_queued(struct bpf_raw_tracepoint_args *ctx)
 	t = totals__get();
 	if (t && !BPF_CORE_READ((struct sock *)key, sk_err))
 		count(&t->runs, 1);
-	count_record(key, s, &ee);
+	advance(key, s, &ee);
+	if (s->assumed)
+		mend(key, s, &ee, true);
 	return 0;
 }
 
@@ -357,42 +352,42 @@ static __always_inline bool is_read(__u64 location)
 	return false;
 }
 
-/* The same, and perhaps before the report of it, which then finds it no more. */
-static __always_inline void notification_read(struct sk_buff *skb)
-{
-	struct sock_extended_err ee;
-	struct zerocopy_socket *s = notified(skb, &ee);
+enum freed { FREED_ELSEWHERE, FREED_JOINED, FREED_READ };
 
-	if (!s)
-		return;
-	if (counted_in_queue)
-		count_record((__u64)BPF_CORE_READ(skb, sk), s, &ee);
-	if (counts_told)
-		count_told(s, &ee);
+/* A function of its own: what follows is verified once, not once for each answer. */
+__noinline int freed_how(__u64 location, __u64 destructor)
+{
+	if (is_read(location))
+		return FREED_READ;
+	return is_merge(location) && destructor == sock_ofree_address ? FREED_JOINED
+								      : FREED_ELSEWHERE;
 }
 
 /*
  * A notification freed by the code that made it was joined to another; it still
- * holds its own flag. In the code that reads a queue it is the application that got
- * it. Comes after notification_queued, on the same CPU.
+ * holds its own flag. Comes after notification_queued, on the same CPU; but an application
+ * may have been faster, or the kernel have skipped that. In the code that reads a queue it
+ * is the application that got it, perhaps before the report of it, which then finds it no
+ * more.
  */
 static __always_inline int freed(struct sk_buff *skb, __u64 location)
 {
+	int how = freed_how(location, (__u64)BPF_CORE_READ(skb, destructor));
+	__u64 key = (__u64)BPF_CORE_READ(skb, sk);
 	struct sock_extended_err ee;
 	struct zerocopy_socket *s;
-	__u64 key;
+	bool counted;
 
-	if (is_read(location)) {
-		notification_read(skb);
+	if (how == FREED_ELSEWHERE)
 		return 0;
-	}
-	if (!is_merge(location) || (__u64)BPF_CORE_READ(skb, destructor) != sock_ofree_address)
-		return 0;
-	key = (__u64)BPF_CORE_READ(skb, sk);
 	s = notified(skb, &ee);
-	/* An application was faster than notification_queued, or the kernel skipped that. */
-	if (s && !advance(key, s, &ee))
-		mend(key, s, &ee);
+	if (!s)
+		return 0;
+	counted = counted_in_queue && advance(key, s, &ee);
+	if (how == FREED_READ ? s->assumed : !counted)
+		mend(key, s, &ee, how == FREED_READ);
+	if (how == FREED_READ && counts_told)
+		count_told(s, &ee);
 	return 0;
 }
 

@@ -1,15 +1,81 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Completions that were counted by a record of the error queue, before each
- * notification in it told of itself. The record has one flag for all, and the marks of
- * one run: both are taken for granted until a notification of its own says otherwise.
- * The last few such counts of a socket are kept, so that they can be mended.
+ * Completed sends, counted for the marks of their run.
+ *
+ * By the error queue they are counted as of a record, before each notification in it told
+ * of itself. The record has one flag for all, and the marks of one run: both are taken for
+ * granted until a notification of its own says otherwise. The last few such counts of a
+ * socket are kept, so that they can be mended.
  */
 #ifndef SENDPATH_COUNTED_BPF_H
 #define SENDPATH_COUNTED_BPF_H
 
 #include "causes.bpf.h"
 #include "groups.bpf.h"
+
+/* The marks of a run, which is forgotten. */
+static __always_inline void run__take(const struct run_key *key, struct run *marks)
+{
+	struct run *run = bpf_map_lookup_elem(&runs, key);
+
+	if (!run) {
+		__builtin_memset(marks, 0, sizeof(*marks));
+		return;
+	}
+	*marks = *run;
+	bpf_map_delete_elem(&runs, key);
+}
+
+/*
+ * So many sends count for a mark; negative: less than was thought. 0 if it does not apply.
+ * A function of its own: verified once, not once a mark of each count.
+ */
+__noinline int mark_count(__u32 mark, __s64 sends, __u32 flagged)
+{
+	struct tally *tally;
+
+	if (!mark || (!flagged && mark & MARK_ASSUMED))
+		return 0;
+	tally = tally__get(mark & ~MARK_ASSUMED);
+	if (!tally)
+		return 0;
+	__sync_fetch_and_add(flagged ? &tally->sends : &tally->silent, sends);
+	return 1;
+}
+
+/* What no hook saw the copies of counts as such. */
+static __always_inline void marks__count(const struct run *marks, __s64 sends, __u64 bytes,
+					 bool flagged)
+{
+	struct tally *none;
+	struct totals *t;
+	__u32 counted = 0;
+	int i;
+
+	for (i = 0; i < RUN_MARKS; i++)
+		counted |= mark_count(marks->marks[i], sends, flagged);
+	if (flagged) {
+		none = counted ? NULL : tally__get(TALLY_NONE);
+		if (none)
+			__sync_fetch_and_add(&none->sends, sends);
+		return;
+	}
+	t = counted ? totals__get() : NULL;
+	if (!t)
+		return;
+	__sync_fetch_and_add(&t->silent, sends);
+	__sync_fetch_and_add(&t->silent_bytes, bytes);
+}
+
+/* The sends of a run are completed. */
+static __always_inline void run__completed(const struct run_key *key, __u32 sends, __u64 bytes,
+					   bool flagged)
+{
+	struct run marks;
+
+	run__take(key, &marks);
+	marks__count(&marks, sends, bytes, flagged);
+}
 
 /* Is this send id before that? They come round. */
 static __always_inline bool id_before(__u32 id, __u32 that)
@@ -48,52 +114,64 @@ static __always_inline void counted__charge(struct counted *c, const struct run_
 	c->charged = true;
 }
 
-/* How old is the latest that has this id? 1 is the last; 0: it is not kept any more. */
-static __always_inline __u32 counted__age(struct zerocopy_socket *s, __u32 turn, __u32 id)
+/*
+ * The turn of the latest that has this id; false if it is not kept any more. The verifier
+ * goes through what follows once: which turn of the loop it was is not to be told from it.
+ */
+static __always_inline bool counted__find(struct zerocopy_socket *s, __u32 id, __u32 *turn)
 {
+	__u32 next = s->counted_turn, i;
 	struct counted *c;
-	__u32 age;
 
-	for (age = 1; age <= COUNTED_KEPT; age++) {
-		c = counted__at(s, turn - age);
-		if (!id_before(id, c->from) && id_before(id, c->to))
-			return age;
+	for (i = 1; i <= COUNTED_KEPT; i++) {
+		*turn = next - i;
+		c = counted__at(s, *turn);
+		if (id - c->from < c->to - c->from)
+			return true;
 	}
-	return 0;
+	return false;
 }
 
-/* Of the sends from the first to before the last, those of later counts of their own. */
-static __always_inline __u32 counted__later(struct zerocopy_socket *s, __u32 turn, __u32 age,
-					    __u32 from, __u32 to)
+/* Of the sends from the first to before the last, those of counts of their own after a turn. */
+static __always_inline __u32 counted__since(struct zerocopy_socket *s, __u32 turn, __u32 from,
+					    __u32 to)
 {
-	__u32 later = 0, i;
+	__u32 next = s->counted_turn, since = 0, i;
 	struct counted *c;
 
-	for (i = 1; i <= COUNTED_KEPT && i < age; i++) {
-		c = counted__at(s, turn - i);
+	for (i = 1; i <= COUNTED_KEPT; i++) {
+		if (!id_before(turn, next - i))
+			break;
+		c = counted__at(s, next - i);
 		if (!id_before(c->from, from) && !id_before(to, c->to))
-			later += c->to - c->from;
+			since += c->to - c->from;
 	}
-	return later;
+	return since;
 }
 
 /*
  * A notification tells of its own sends, from the run's first to before the last, which
- * were counted with others. Sends that had joined it may have told of themselves.
+ * were counted with others. Sends that had joined it may have told of themselves. If it is
+ * a record of its own, there is something to mend only if it was counted by a later one.
  */
 static __always_inline void counted__mend(struct zerocopy_socket *s, struct totals *t,
-					  const struct run_key *run, __u32 to, bool copied)
+					  const struct run_key *run, __u32 to, bool copied,
+					  bool is_record)
 {
-	__u32 turn = s->counted_turn, age = counted__age(s, turn, run->id), sends;
-	struct counted *c = counted__at(s, turn - age);
-	bool flagged = c->flagged, assumed;
+	bool flagged, assumed;
+	__u32 turn, sends;
+	struct counted *c;
 
-	if (!age)
+	if (!counted__find(s, run->id, &turn))
 		return;
+	c = counted__at(s, turn);
+	flagged = c->flagged;
 	assumed = id_before(run->id, c->own);
+	if (is_record && !assumed)
+		return;
 	if (assumed && id_before(c->own, to))
 		to = c->own;
-	sends = to - run->id - counted__later(s, turn, age, run->id, to);
+	sends = to - run->id - counted__since(s, turn, run->id, to);
 	if (assumed) {
 		__sync_fetch_and_add(&s->assumed, -sends);
 		__sync_fetch_and_add(&t->flag_assumed, -(__u64)sends);
@@ -114,17 +192,6 @@ static __always_inline void counted__mend(struct zerocopy_socket *s, struct tota
 		__sync_fetch_and_add(&t->copied_not, sends);
 		groups__complete(&s->who, 0, -(__u64)sends);
 	}
-}
-
-/* Was this id counted by a record that begins after it? */
-static __always_inline bool counted__assumed(struct zerocopy_socket *s, __u32 id)
-{
-	__u32 turn = s->counted_turn, age;
-
-	if (!s->assumed)
-		return false;
-	age = counted__age(s, turn, id);
-	return age && id_before(id, counted__at(s, turn - age)->own);
 }
 
 #endif

@@ -58,12 +58,7 @@ struct counted {
 
 /* A socket on which a target asked for zero-copy. */
 struct zerocopy_socket {
-	/*
-	 * How far its completions were counted: the next send id in the low half, the
-	 * flag of the record last seen in bit 32. One word, so that it can be exchanged
-	 * at once.
-	 */
-	__u64 progress;
+	__u32 progress;	 /* the send id up to which its completions were counted */
 	__u32 first;	 /* the send id it is watched from */
 	__u32 born;	 /* tells it from another socket at the same address */
 	__u32 landed;	 /* one past the last send seen to complete */
