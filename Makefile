@@ -239,7 +239,7 @@ analysis: analysis-packages
 # By the environment's Python; all other tests run by the system's.
 check-analysis: analysis-packages
 	$(Q)$(MAKE) --no-print-directory analyze $(VENV)/installed-for-tests
-	$(Q)$(VENV_PYTHON) -m pytest -rfEs -p no:cacheprovider tests/analysis
+	$(Q)$(VENV_PYTHON) -m pytest -n auto -rfEs -p no:cacheprovider tests/analysis
 
 # Unit tests and the tests through the binaries run twice: as built, and with the
 # sanitizers; then the lab, where each kernel also gets what the newest clang makes
