@@ -27,12 +27,11 @@ static __always_inline __u32 device_kinds(struct net_device *dev)
 	return kinds;
 }
 
-static __always_inline enum cause cause_of(const __u64 *stack, enum copier copier,
-					   struct net_device *dev)
+__noinline __u32 cause_at(__u64 address, __u64 caller, __u64 second, __u64 third, __u32 asked)
 {
-	struct copy_site site = {stack, copier, device_kinds(dev)};
+	struct frame frame = {address, {caller, second, third}};
 
-	return classify(places, places_count, &site);
+	return classify__frame(places, places_count, &frame, asked);
 }
 
 static __always_inline __u32 hash_stack(const __u64 *stack)
@@ -79,7 +78,7 @@ static __noinline int copied(void *ctx, struct sk_buff *skb, enum copier copier,
 	bpf_get_stack(ctx, info.stack, sizeof(info.stack), 0);
 	if (caller)
 		insert_caller(info.stack, caller);
-	info.key.cause = cause_of(info.stack, copier, dev);
+	info.key.cause = classify(info.stack, CLASSIFY_ASKED(copier, device_kinds(dev)), cause_at);
 	/* Where the kernel hides its addresses (no places), no stack can be told from another. */
 	if (info.key.cause == CAUSE_UNCLASSIFIED && places_count)
 		info.key.stack = hash_stack(info.stack);

@@ -51,17 +51,26 @@ static size_t code(const void *context, const char *function, struct address_ran
 	return 0;
 }
 
+static struct place places[PLACES_MAX];
+static __u32 places_count;
+
+static __u32 cause_at(__u64 at, __u64 caller, __u64 second, __u64 third, __u32 asked)
+{
+	struct frame frame = {at, {caller, second, third}};
+
+	return classify__frame(places, places_count, &frame, asked);
+}
+
 /* Names innermost first, after what the kernel puts above them. */
 static enum cause cause(enum copier copier, unsigned int kinds, const char *const *names)
 {
-	struct place places[PLACES_MAX] = {};
 	__u64 stack[STACK_FRAMES] = {0x10, 0x20};
-	struct copy_site site = {stack, copier, kinds | 1 << DEVICE_ANY};
 	size_t i;
 
 	for (i = 0; names[i]; i++)
 		stack[2 + i] = address(names[i]) + SIZE - 1;
-	return classify(places, (__u32)causes__places(places, PLACES_MAX, code, NULL), &site);
+	places_count = (__u32)causes__places(places, PLACES_MAX, code, NULL);
+	return classify(stack, CLASSIFY_ASKED(copier, kinds | 1 << DEVICE_ANY), cause_at);
 }
 
 #define STACK(...)                \

@@ -37,6 +37,7 @@ struct features {
 	char kprobe_refused[128];
 	bool preempts;
 	FILE *table; /* kallsyms, opened while it still shows addresses; NULL: not to be had */
+	char table_buffer[KALLSYMS_BUFFER];
 	struct kernel_symbol symbols[SYMBOLS_MAX];
 	size_t symbol_count;
 };
@@ -195,8 +196,8 @@ static void read_symbols(struct features *f)
 		if (cause_places[i].outer)
 			want_symbol(f, cause_places[i].outer, false);
 	}
-	f->table = kallsyms__open(KALLSYMS);
-	err = kallsyms__read(KALLSYMS, f->symbols, f->symbol_count);
+	f->table = kallsyms__open(KALLSYMS, f->table_buffer);
+	err = f->table ? kallsyms__read(f->table, f->symbols, f->symbol_count) : -errno;
 	if (err)
 		log_error("%s cannot be read: %s", KALLSYMS, strerror(-err));
 }

@@ -12,8 +12,7 @@ static bool is_variant(const char *suffix, size_t length)
 	return *suffix == '.' && strncmp(suffix, ".cold", length < 5 ? length : 5) != 0;
 }
 
-#define OPEN_MAX   256
-#define READ_BYTES (64 << 10) /* stdio asks /proc for a KiB at a time */
+#define OPEN_MAX 256
 
 /* Where functions begin that have no end yet. */
 struct open_ranges {
@@ -151,32 +150,28 @@ static int read_lines(FILE *file, struct kernel_symbol **sorted, size_t count)
 	return ferror(file) ? -EIO : err;
 }
 
-FILE *kallsyms__open(const char *path)
+FILE *kallsyms__open(const char *path, char *buffer)
 {
 	FILE *file = fopen(path, "re");
 
 	if (file)
-		setvbuf(file, NULL, _IOFBF, READ_BYTES);
+		setvbuf(file, buffer, _IOFBF, KALLSYMS_BUFFER);
 	return file;
 }
 
-int kallsyms__read(const char *path, struct kernel_symbol *symbols, size_t count)
+int kallsyms__read(FILE *table, struct kernel_symbol *symbols, size_t count)
 {
 	struct kernel_symbol **sorted = calloc(count ? count : 1, sizeof(struct kernel_symbol *));
-	FILE *file = kallsyms__open(path);
-	int err = file ? 0 : -errno;
 	size_t i;
+	int err;
 
 	if (!sorted)
-		err = -ENOMEM;
-	for (i = 0; i < count && !err; i++)
+		return -ENOMEM;
+	for (i = 0; i < count; i++)
 		sorted[i] = &symbols[i];
-	if (!err) {
-		qsort(sorted, count, sizeof(struct kernel_symbol *), compare_names);
-		err = read_lines(file, sorted, count);
-	}
-	if (file)
-		fclose(file);
+	qsort(sorted, count, sizeof(struct kernel_symbol *), compare_names);
+	rewind(table);
+	err = read_lines(table, sorted, count);
 	free(sorted);
 	return err;
 }

@@ -27,13 +27,16 @@ struct kernel_address {
 	char name[96];
 };
 
-/* The table, to be read in few system calls; NULL with errno. */
-FILE *kallsyms__open(const char *path);
+/* stdio by itself would ask /proc for a KiB at a time, some ten thousand times. */
+#define KALLSYMS_BUFFER (64 << 10)
+
+/* The table; buffer has KALLSYMS_BUFFER bytes, until it is closed. NULL with errno. */
+FILE *kallsyms__open(const char *path, char *buffer);
 
 /* Looks all of them up in an open table, from its beginning. 0 or -errno. */
 int kallsyms__nearest(FILE *table, struct kernel_address *addresses, size_t count);
 
-/* Fills in what the table at path says of each. 0 or -errno. Takes tens of milliseconds. */
-int kallsyms__read(const char *path, struct kernel_symbol *symbols, size_t count);
+/* Fills in what the table says of each. 0 or -errno. Takes tens of milliseconds. */
+int kallsyms__read(FILE *table, struct kernel_symbol *symbols, size_t count);
 
 #endif

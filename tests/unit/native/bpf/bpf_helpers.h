@@ -13,7 +13,6 @@
 #define __always_inline	     inline __attribute__((always_inline))
 #define NULL		     ((void *)0)
 #define __noinline	     __attribute__((noinline))
-#define barrier_var(x)	     asm volatile("" : "+r"(x))
 #define __uint(name, number) int(*name)[number]
 #define __type(name, what)   typeof(what) *name
 
