@@ -7,7 +7,7 @@ SENDPATH_FULL=1 runs the suites that are only for make check-full, too.
 import os
 import re
 import subprocess
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -51,25 +51,6 @@ def cases(full):
             if row[kernel] in wanted]
 
 
-class Lab:
-    """Boots each guest once, for all the suites that are asked of it. One of Debian 12's
-    emulator keeps one CPU busy, so as many run at once as there are CPUs."""
-
-    def __init__(self, wanted):
-        suites = {}
-        for case in wanted:
-            suites.setdefault(case.guest(), []).append(case.suite)
-        self.pool = ThreadPoolExecutor(len(os.sched_getaffinity(0)))
-        self.runs = {guest: self.pool.submit(boot, guest, names)
-                     for guest, names in suites.items()}
-
-    def run(self, guest):
-        return self.runs[guest].result()
-
-    def close(self):
-        self.pool.shutdown(cancel_futures=True)
-
-
 def script(suites):
     """Each suite's output comes between two lines that name it, the second its status.
     One that hangs is interrupted, and its traceback says where it was.
@@ -97,22 +78,23 @@ def part(output, name):
     return found and (found[1], int(found[2]))
 
 
-@pytest.fixture(scope="module")
-def lab(request):
-    """For what is selected to be run."""
-    booted = Lab([item.callspec.params["case"] for item in request.session.items
-                  if "lab" in item.fixturenames])
-    yield booted
-    booted.close()
+def boots(items, _):
+    """Each guest once, for all the suites that are asked of it."""
+    suites = {}
+    for item in items:
+        case = item.callspec.params["case"]
+        suites.setdefault(case.guest(), []).append(case.suite)
+    return {guest: partial(boot, guest, names) for guest, names in suites.items()}
 
 
 @pytest.mark.parametrize("case", cases(FULL), ids="-".join)
-def test_kernel(case, lab):
-    result = lab.run(case.guest())
+def test_kernel(case, guests, took):
+    result = guests.result(case.guest())
     if result.returncode == SKIP:
         reason = result.stdout.strip().splitlines()[-1]
         assert not case.must_not_be_skipped(), reason
         pytest.skip(reason)
+    took("-".join(case), (part(result.stdout, case.suite) or [""])[0])
     judge(case, result)
 
 

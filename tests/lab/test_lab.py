@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Tests of the lab: each run of a guest costs about ten seconds, so each test
-that boots one asserts all that the boot can show."""
+that boots one asserts all that the boot can show; where it can it runs beside others."""
 
 import math
 import os
@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -22,10 +23,10 @@ LAB = HERE / "lab"
 SPLAT, NO_GUEST, TIMEOUT, SKIP = 121, 122, 124, 77
 
 
-def lab(*arguments, timeout=240):
+def lab(*arguments, timeout=240, **kwargs):
     """Run the lab to its end; skip the test if it says it cannot be done here."""
     run = subprocess.run([LAB, *map(str, arguments)], stdin=subprocess.DEVNULL,
-                         capture_output=True, text=True, timeout=timeout, check=False)
+                         capture_output=True, text=True, timeout=timeout, check=False, **kwargs)
     if run.returncode == SKIP and run.stderr.startswith(("lab:", "fetch-", "mkinitramfs:")):
         pytest.skip(run.stderr.strip().splitlines()[-1])
     return run
@@ -213,11 +214,38 @@ exit 7
 """
 
 
+def in_nicpair(kernel, folder):
+    script = IN_NICPAIR.replace("$SHARE", str(folder))
+    return folder, lab("--kernel", kernel, "--topology", "nicpair", "--share", folder, "--",
+                       "bash", "-c", script, env={**os.environ, "SENDPATH_TEST": "it's passed on"})
+
+
+def in_veth(kernel, folder):
+    btf = extract_btf(kernel, folder)
+    # That the kernel loads sch_netem shows that it finds modules by itself.
+    return lab("--kernel", kernel, "--topology", "veth", "--share", folder, "--", "bash", "-c",
+               'uname -r; ip -n peer -br addr show dev veth1; echo "$SENDPATH_LAB"; '
+               'tc qdisc add dev veth0 root netem limit 1000; '
+               f'cmp {btf} /sys/kernel/btf/vmlinux; echo "$SENDPATH_BIN"; uname -m')
+
+
+def boots(items, folders):
+    """Of each test that is run in kernels."""
+    found = {}
+    for item in items:
+        params = getattr(item, "callspec", None) and item.callspec.params
+        if item.originalname == "test_command_in_nicpair":
+            found["nicpair", params["kernel"]] = partial(in_nicpair, params["kernel"],
+                                                         folders.mktemp("nicpair"))
+        elif item.originalname == "test_every_kernel":
+            found["veth", params["row"]["name"]] = partial(in_veth, params["row"]["name"],
+                                                           folders.mktemp("veth"))
+    return found
+
+
 @pytest.mark.parametrize("kernel", ["6.12", "6.12-arm64"])
-def test_command_in_nicpair(kernel, tmp_path, monkeypatch):
-    monkeypatch.setenv("SENDPATH_TEST", "it's passed on")
-    script = IN_NICPAIR.replace("$SHARE", str(tmp_path))
-    run = lab("--kernel", kernel, "--topology", "nicpair", "--share", tmp_path, "--", "bash", "-c", script)
+def test_command_in_nicpair(kernel, guests):
+    folder, run = guests.result(("nicpair", kernel))
     assert run.stdout.splitlines() == [
         str(TREE), "to stderr", "by name", "ping", "hello", "scatter-gather: on", "1",
         "tracefs", "debugfs", "bpf", "it's passed on",
@@ -226,19 +254,14 @@ def test_command_in_nicpair(kernel, tmp_path, monkeypatch):
     # That something is being fetched is said.
     assert [line for line in run.stderr.splitlines() if not line.startswith("fetch-")] == []
     assert run.returncode == 7
-    assert (tmp_path / "release").read_text().startswith("6.12.")
+    assert (folder / "release").read_text().startswith("6.12.")
     assert not (TREE / "only-in-guest").exists()
 
 
 @pytest.mark.parametrize("row", rows("kernels.tsv"), ids=lambda row: row["name"])
-def test_every_kernel(row, tmp_path):
+def test_every_kernel(row, guests):
     kernel = row["name"]
-    btf = extract_btf(kernel, tmp_path)
-    # That the kernel loads sch_netem shows that it finds modules by itself.
-    run = lab("--kernel", kernel, "--topology", "veth", "--share", tmp_path, "--", "bash", "-c",
-              'uname -r; ip -n peer -br addr show dev veth1; echo "$SENDPATH_LAB"; '
-              'tc qdisc add dev veth0 root netem limit 1000; '
-              f'cmp {btf} /sys/kernel/btf/vmlinux; echo "$SENDPATH_BIN"; uname -m')
+    run = guests.result(("veth", kernel))
     assert run.returncode == 0, run.stderr
     release, address, name, programs, machine = run.stdout.splitlines()
     assert "newest" in kernel or release.startswith(kernel.removesuffix("-arm64") + ".")
@@ -268,6 +291,7 @@ echo succeeded
 """
 
 
+@pytest.mark.usefixtures("alone")
 def test_splat_fails_a_command_that_succeeds():
     run = lab("--timeout", 120, "--", "bash", "-c", HANG)
     assert run.stdout == "succeeded\n", run.stderr
@@ -277,6 +301,7 @@ def test_splat_fails_a_command_that_succeeds():
     assert "Call Trace:" in run.stderr
 
 
+@pytest.mark.usefixtures("alone")
 def test_crash_ends_the_run():
     begin = time.monotonic()
     run = lab("--timeout", 200, "--", "bash", "-c", "echo before; echo c >/proc/sysrq-trigger; sleep 1000")
@@ -286,6 +311,7 @@ def test_crash_ends_the_run():
     assert time.monotonic() - begin < 150
 
 
+@pytest.mark.usefixtures("alone")
 def test_timeout_says_what_was_awaited():
     begun = time.monotonic()
     assert lab("--", "true").returncode == 0
@@ -298,6 +324,7 @@ def test_timeout_says_what_was_awaited():
     assert "awaiting the guest to come up" in run.stderr
 
 
+@pytest.mark.usefixtures("alone")
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_nothing_is_left_behind(number, tmp_path):
     lab("--timeout", 1, "--", "true")  # skips if there is no lab here

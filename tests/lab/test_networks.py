@@ -4,6 +4,7 @@ they say the true thing about zero-copy on each. Measured in a guest, read on th
 
 import json
 import subprocess
+from functools import partial
 
 import pytest
 
@@ -23,15 +24,22 @@ def analyze(*arguments):
                           text=True, timeout=240, check=False)
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
+def sweep(out):
     if not (TREE / "analysis/.venv/installed").exists():
         pytest.skip("what analysis/ needs is not installed: make analysis")
-    out = tmp_path_factory.mktemp("sweeps")
     done = lab("--kernel", "6.12", "--topology", "nicpair", "--share", out, "--timeout", 500, "--",
                "env", f"OUT={out}", "bash", "-c", SWEEPS, timeout=600)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     return out
+
+
+def boots(_, folders):
+    return {"sweeps": partial(sweep, folders.mktemp("sweeps"))}
+
+
+@pytest.fixture(name="folder")
+def _folder(guests):
+    return guests.result("sweeps")
 
 
 def test_sweeps_of_two_networks_compared(folder):

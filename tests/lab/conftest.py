@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Guests that run beside each other: one of Debian 12's emulator keeps one CPU busy, so as many
+as there are CPUs. A module says which it has: boots(items, folders) -> {key: what boots it}, of
+those of its tests that are selected and ask for guests; folders is pytest's tmp_path_factory.
+"""
+
+import os
+import re
+from concurrent.futures import ThreadPoolExecutor, wait
+
+import pytest
+
+SLOWEST = 12
+_suites = []  # (seconds, which)
+
+
+class Guests:
+    def __init__(self, boots):
+        self.pool = ThreadPoolExecutor(len(os.sched_getaffinity(0)))
+        self.runs = {key: self.pool.submit(boot) for key, boot in boots.items()}
+
+    def result(self, key):
+        """What its boot returned or raised."""
+        return self.runs[key].result()
+
+    def wait(self):
+        wait(self.runs.values())
+
+    def close(self):
+        self.pool.shutdown(cancel_futures=True)
+
+
+@pytest.fixture(scope="session", name="guests")
+def _guests(request, tmp_path_factory):
+    items = [item for item in request.session.items if "guests" in item.fixturenames]
+    boots = {}
+    for module in dict.fromkeys(item.module for item in items):
+        boots.update(module.boots([item for item in items if item.module is module],
+                                  tmp_path_factory))
+    booted = Guests(boots)
+    yield booted
+    booted.close()
+
+
+@pytest.fixture(name="alone")
+def _alone(guests):
+    """No other guest runs: for what takes its time from how long a guest takes."""
+    guests.wait()
+
+
+@pytest.fixture(name="took")
+def _took():
+    """Keeps what pytest said last of a suite in a guest, for the summary."""
+    def keep(name, output):
+        seconds = re.findall(r" in ([0-9.]+)s", output)
+        if seconds:
+            _suites.append((float(seconds[-1]), name))
+    return keep
+
+
+def pytest_terminal_summary(terminalreporter):
+    if _suites:
+        terminalreporter.section("slowest suites in guests")
+        for seconds, name in sorted(_suites, reverse=True)[:SLOWEST]:
+            terminalreporter.line(f"{seconds:7.1f} s  {name}")
