@@ -4,7 +4,7 @@
  * before its completion; what is counted are sends. Between the two stands the run
  * of sends that share an account in the kernel, and so a completion: a copy leaves
  * its mark on the run, and the completion counts the run's sends for each mark: see
- * counted.bpf.h.
+ * marks.bpf.h.
  */
 #ifndef SENDPATH_CAUSES_BPF_H
 #define SENDPATH_CAUSES_BPF_H
