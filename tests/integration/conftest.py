@@ -6,6 +6,7 @@ says what differs: SENDPATH_CALLS (sends per exactness case), SENDPATH_TIERS (me
 to force, space-separated; default: those the doctor finds here).
 """
 
+import functools
 import json
 import os
 import pathlib
@@ -185,14 +186,24 @@ def eventually(condition, seconds=PATIENCE_S):
 
 _doctor = analyze("doctor")
 CAN_MEASURE = _doctor.returncode == 0
-_hooks = analyze("doctor", "--hooks=send").stdout
+
+
+@functools.cache
+def _ways():
+    """Takes seconds where all is emulated: asked only if it is needed."""
+    return analyze("doctor", "--hooks=send").stdout
+
+
+def _sees_sends(way):
+    return re.search(rf"^send\t{way}\t(attached|may miss)\t", _ways(), re.M)
+
+
 TIERS = os.environ.get("SENDPATH_TIERS", "").split() or [
-    tier for tier in ("fentry", "kprobe", "tracepoint")
-    if re.search(rf"^send\t{tier}\t.*\t(attached|may miss)\t", _hooks, re.M)]
+    tier for tier in ("fentry", "kprobe", "tracepoint") if _sees_sends(rf"{tier}\t[^\n]*")]
 
 # Those of them that see sends by any syscall, and by none.
-SEND_TIERS = [tier for tier in TIERS if tier != "tracepoint" or re.search(
-    r"^send\ttracepoint\t[^\n]*sock_send_length[^\n]*\t(attached|may miss)\t", _hooks, re.M)]
+SEND_TIERS = [tier for tier in TIERS if tier != "tracepoint"
+              or _sees_sends(r"tracepoint\t[^\n]*sock_send_length[^\n]*")]
 
 needs_bpf = pytest.mark.skipif(
     not CAN_MEASURE, reason="sends cannot be timed here: " + " / ".join(
