@@ -15,6 +15,8 @@ import pytest
 
 from support import rows
 
+pytest_plugins = ["guests"]
+
 LAB = Path(__file__).resolve().parent / "lab"
 SKIP = 77
 # These the lab says of itself, not of the command.

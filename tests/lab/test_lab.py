@@ -16,6 +16,8 @@ import pytest
 
 from support import rows
 
+pytest_plugins = ["guests"]
+
 HERE = Path(__file__).resolve().parent
 TREE = HERE.parent.parent
 LAB = HERE / "lab"

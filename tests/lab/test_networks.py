@@ -10,6 +10,8 @@ import pytest
 
 from test_lab import TREE, lab
 
+pytest_plugins = ["guests"]
+
 ANALYZE = TREE / "analyze"
 # Appending to what a guest shares with its host by 9p is not safe (Linux 6.12): copied at the end.
 SWEEPS = """set -e
