@@ -57,6 +57,18 @@ struct tally_map {
 };
 extern struct tally_map tallies SEC(".maps");
 
+/* Is this send id before that? They come round. */
+static __always_inline bool id_before(__u32 id, __u32 that)
+{
+	return (__s32)(id - that) < 0;
+}
+
+/* The first send of a run that counts: one may have begun before its socket was watched. */
+static __always_inline __u32 first_watched(const struct zerocopy_socket *s, __u32 id)
+{
+	return id_before(id, s->first) ? s->first : id;
+}
+
 /* Data of a run of sends, seen at some place in the kernel. */
 struct sighting {
 	struct run_key run;
@@ -68,7 +80,6 @@ static __always_inline bool sighted(struct sk_buff *skb, struct sighting *seen)
 {
 	void *uarg = skb_uarg(skb);
 	struct zerocopy_socket *s;
-	__u32 id;
 
 	if (!uarg)
 		return false;
@@ -76,9 +87,8 @@ static __always_inline bool sighted(struct sk_buff *skb, struct sighting *seen)
 	s = bpf_map_lookup_elem(&sockets, &seen->run.sock);
 	if (!s)
 		return false;
-	id = UARG_READ(uarg, id);
 	seen->run.born = s->born;
-	seen->run.id = (__s32)(id - s->first) < 0 ? s->first : id;
+	seen->run.id = first_watched(s, UARG_READ(uarg, id));
 	seen->bytes = BPF_CORE_READ(skb, data_len);
 	return true;
 }

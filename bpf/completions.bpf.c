@@ -229,11 +229,9 @@ static __always_inline bool advance(__u64 sk, struct zerocopy_socket *s,
 static __always_inline void mend(__u64 sk, struct zerocopy_socket *s, struct sock_extended_err *ee,
 				 bool is_record)
 {
-	struct run_key run = {.sock = sk, .born = s->born, .id = ee->ee_info};
+	struct run_key run = {.sock = sk, .born = s->born, .id = first_watched(s, ee->ee_info)};
 	struct totals *t = totals__get();
 
-	if (id_before(run.id, s->first))
-		run.id = s->first;
 	if (t && !id_before(ee->ee_data, run.id))
 		counted__mend(s, t, &run, ee->ee_data + 1, ee->ee_code & SO_EE_CODE_ZEROCOPY_COPIED,
 			      is_record);

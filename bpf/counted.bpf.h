@@ -11,12 +11,6 @@
 #include "groups.bpf.h"
 #include "marks.bpf.h"
 
-/* Is this send id before that? They come round. */
-static __always_inline bool id_before(__u32 id, __u32 that)
-{
-	return (__s32)(id - that) < 0;
-}
-
 static __always_inline struct counted *counted__at(struct zerocopy_socket *s, __u32 turn)
 {
 	return &s->counted[turn & (COUNTED_KEPT - 1)];
