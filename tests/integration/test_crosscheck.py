@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """The independent count: bcc sees the same sends."""
 
+import importlib.util
 import os
+import random
 
 import pytest
 
-from conftest import analyze, needs_bpf, run, ANALYZE
+from conftest import analyze, needs_bpf, run, ANALYZE, ROOT
 
 CANNOT = 3
 
@@ -37,3 +39,47 @@ def test_needs_root():
                  "crosscheck")
     assert result.returncode == CANNOT
     assert "root" in result.stderr
+
+
+def _crosscheck():
+    spec = importlib.util.spec_from_file_location("crosscheck", ROOT / "analysis/crosscheck.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _bucket(ns):
+    power = ns.bit_length() - 1
+    return ns if power < 4 else power * 16 + (ns >> (power - 4) & 15)
+
+
+def _counts(times):
+    buckets = [_bucket(ns) for ns in times]
+    return sorted((bucket, buckets.count(bucket)) for bucket in set(buckets))
+
+
+def test_a_quantile_is_that_of_the_sorted_times():
+    crosscheck, chance = _crosscheck(), random.Random(7)
+    times = [chance.randrange(1, 10 ** chance.randrange(1, 9)) for _ in range(999)]
+    for rank in (1, 400, 500, 600, 999):
+        low, high = crosscheck.quantile(_counts(times), rank / 999)
+        assert low <= sorted(times)[rank - 1] < high, rank
+
+
+def test_times_of_one_span_are_near():
+    """Half of these calls are quick: a median is of either half by chance."""
+    near, quick, slow = _crosscheck().near, [90_000] * 495, [280_000] * 505
+    either = _counts(quick + slow)
+    assert near(280_000, either, "tcp_sendmsg", "tcp_sendmsg")
+    assert near(86_000, either, "tcp_sendmsg", "tcp_sendmsg")
+    assert not near(40_000, either, "tcp_sendmsg", "tcp_sendmsg")
+    assert not near(600_000, either, "tcp_sendmsg", "tcp_sendmsg")
+    assert not near(86_000, _counts(slow), "tcp_sendmsg", "tcp_sendmsg")
+
+
+def test_a_wider_span_takes_longer():
+    near, counts = _crosscheck().near, _counts([100_000] * 10)
+    assert near(900_000, counts, "syscall", "tcp_sendmsg")
+    assert not near(20_000, counts, "syscall", "tcp_sendmsg")
+    assert near(20_000, counts, "tcp_sendmsg_locked..return", "tcp_sendmsg")
+    assert not near(900_000, counts, "tcp_sendmsg_locked..return", "tcp_sendmsg")
