@@ -34,7 +34,11 @@ if "SENDPATH_LAB" not in os.environ:
     collect_ignore = ["test_smoke.py", "test_topology.py"]
 
 
-def run(*args, timeout=120, **kwargs):
+# Emulated, on a machine that is busy itself, a run may take a minute to begin.
+PATIENCE_S = 180 if "SENDPATH_LAB" in os.environ else 60
+
+
+def run(*args, timeout=2 * PATIENCE_S, **kwargs):
     """Run a command to its end; text output captured."""
     return subprocess.run([str(a) for a in args], stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -135,7 +139,7 @@ class Receiver:
         return self
 
     def __exit__(self, *_):
-        out, _ = self.process.communicate(timeout=60)
+        out, _ = self.process.communicate(timeout=PATIENCE_S)
         self.received = json.loads(out)
 
     def sender(self, *options):
@@ -168,10 +172,6 @@ def on_a_terminal(command, **options):
         out = job.stdout and job.stdout.read()
     os.close(ours)
     return job.returncode, shown, out
-
-
-# Emulated, on a machine that is busy itself, a run may take a minute to begin.
-PATIENCE_S = 180 if "SENDPATH_LAB" in os.environ else 60
 
 
 def eventually(condition, seconds=PATIENCE_S):

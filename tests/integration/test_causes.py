@@ -16,7 +16,8 @@ import subprocess
 
 import pytest
 
-from conftest import ANALYZE, TIERS, Receiver, check, hook, lossy, needs_bpf, note, only, run
+from conftest import (ANALYZE, PATIENCE_S, TIERS, Receiver, check, hook, lossy, needs_bpf, note,
+                      only, run)
 
 NICPAIR = os.environ.get("SENDPATH_TOPOLOGY") == "nicpair"
 NEAR, FAR, CARD = "10.9.0.1", "10.9.0.2", "eth0"
@@ -86,7 +87,8 @@ class Observed:
         return self
 
     def __exit__(self, kind, *_):
-        out, self.report = self.analyze.communicate("quit\n" if kind is None else None, timeout=30)
+        out, self.report = self.analyze.communicate("quit\n" if kind is None else None,
+                                                    timeout=PATIENCE_S)
         if kind is None:
             assert self.analyze.returncode == 0, self.report
             self.counts = json.loads(out.splitlines()[-1])

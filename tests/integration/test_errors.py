@@ -11,7 +11,7 @@ import subprocess
 
 import pytest
 
-from conftest import ANALYZE, analyze, check, eventually, needs_bpf, processes, run
+from conftest import ANALYZE, PATIENCE_S, analyze, check, eventually, needs_bpf, processes, run
 
 pytestmark = pytest.mark.usefixtures("untouched")
 
@@ -163,7 +163,7 @@ class Running:
         return found
 
     def finish(self):
-        out, err = self.process.communicate(timeout=60)
+        out, err = self.process.communicate(timeout=PATIENCE_S)
         return out, err
 
 

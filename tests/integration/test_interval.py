@@ -8,7 +8,8 @@ import subprocess
 
 import pytest
 
-from conftest import (ANALYZE, Child, PROGRAMS, Receiver, analyze, check, needs_bpf, only, reason)
+from conftest import (ANALYZE, Child, PATIENCE_S, PROGRAMS, Receiver, analyze, check, needs_bpf,
+                      only, reason)
 
 pytestmark = [needs_bpf, pytest.mark.usefixtures("untouched")]
 
@@ -47,7 +48,7 @@ def test_lines_of_a_load_add_up_to_its_report(tmp_path):
     assert result.returncode == 0, result.stderr
     record, found = only(records_of(path)), lines(result.stdout)
     assert_adds_up(found, record)
-    assert len(found) >= 21 and len(HEADER.findall(result.stdout)) == (len(found) + 19) // 20
+    assert len(found) > 10 and len(HEADER.findall(result.stdout)) == (len(found) + 19) // 20
     if not reason(record, "completion"):
         # A line may fall between the counting of a completion and of its flag.
         shares = [float(line["copied"].split()[0]) for line in found if line["copied"] != "-"]
@@ -114,8 +115,8 @@ def test_a_line_comes_while_the_program_runs():
             program.stdin.flush()
             assert json.loads(program.stdout.readline())["sends"] == 57
             observer.send_signal(signal.SIGINT)
-            stdout, stderr = observer.communicate(timeout=20)
-        program.communicate("quit\n", timeout=20)
+            stdout, stderr = observer.communicate(timeout=PATIENCE_S)
+        program.communicate("quit\n", timeout=PATIENCE_S)
     assert observer.returncode == -signal.SIGINT, stderr
     assert total(lines("".join(text) + stdout), "sends") == 57
     assert re.search(r"^send\w+ +57 ", stdout, re.M)

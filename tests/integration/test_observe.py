@@ -11,8 +11,8 @@ import sys
 
 import pytest
 
-from conftest import (ANALYZE, CALLS, LOADGEN, NOTHING_LOST, TIERS, Child, analyze, check,
-                      eventually, losses, needs_bpf, only, reason, run)
+from conftest import (ANALYZE, CALLS, LOADGEN, NOTHING_LOST, PATIENCE_S, TIERS, Child, analyze,
+                      check, eventually, losses, needs_bpf, only, reason, run)
 
 pytestmark = needs_bpf
 
@@ -167,10 +167,10 @@ def test_a_running_program_with_threads_that_start_later(how, program, untouched
             assert target.stdout.readline() == "done\n"
             target.stdin.write("end\n")
             target.stdin.flush()
-            assert target.wait(timeout=20) == 0
+            assert target.wait(timeout=PATIENCE_S) == 0
             if how != "pid":  # a process that has ended ends its observation
                 observer.send_signal(signal.SIGINT)
-            stdout, stderr = observer.communicate(timeout=20)
+            stdout, stderr = observer.communicate(timeout=PATIENCE_S)
         assert observer.returncode == (0 if how == "pid" else -signal.SIGINT), stderr
         seen = calls(check(json.loads(stdout)))
         # Others may have sent too; who has a name or an id is known.
@@ -208,9 +208,9 @@ def test_a_control_group(group, program, untouched):
             procs.write(str(target.pid))
         with start(ANALYZE, "--json", "-", "--cgroup", group) as observer:
             assert eventually(lambda: attached() and gate_is_open(observer))
-            target.communicate("go\nend\n", timeout=20)
+            target.communicate("go\nend\n", timeout=PATIENCE_S)
             observer.send_signal(signal.SIGINT)
-            stdout, stderr = observer.communicate(timeout=20)
+            stdout, stderr = observer.communicate(timeout=PATIENCE_S)
     assert calls(check(json.loads(stdout)))["sendto"]["sends"] == 400, stderr
 
 
@@ -220,8 +220,8 @@ def test_others_do_not_count(program, untouched):
         with start(ANALYZE, "--json", "-", "--pid", target.pid) as observer:
             assert eventually(lambda: attached() and gate_is_open(observer))
             assert run(PYTHON, program, "now", 0).returncode == 0
-            target.communicate("go\nend\n", timeout=20)
-            stdout, _ = observer.communicate(timeout=20)
+            target.communicate("go\nend\n", timeout=PATIENCE_S)
+            stdout, _ = observer.communicate(timeout=PATIENCE_S)
     assert calls(check(json.loads(stdout)))["sendto"]["sends"] == 400
 
 
@@ -237,7 +237,7 @@ def test_a_signal_is_passed_on_and_the_report_still_comes(untouched):
     with start(ANALYZE, "--", PYTHON, "-c", script) as observer:
         assert observer.stdout.readline() == "up\n"
         observer.send_signal(signal.SIGTERM)
-        stdout, stderr = observer.communicate(timeout=20)
+        stdout, stderr = observer.communicate(timeout=PATIENCE_S)
     assert observer.returncode == 5, stderr
     assert "no TCP sends were seen" in stderr and not stdout
 

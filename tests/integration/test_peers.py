@@ -15,8 +15,8 @@ import subprocess
 
 import pytest
 
-from conftest import (ANALYZE, CALLS, Child, NOTHING_LOST, SEND_TIERS, Receiver, analyze, check,
-                      eventually, losses, needs_bpf, only, reason, run)
+from conftest import (ANALYZE, CALLS, Child, NOTHING_LOST, PATIENCE_S, SEND_TIERS, Receiver,
+                      analyze, check, eventually, losses, needs_bpf, only, reason, run)
 
 pytestmark = [needs_bpf, pytest.mark.usefixtures("untouched"), pytest.mark.skipif(
     not SEND_TIERS, reason="by syscalls alone sendfile is not seen here")]
@@ -63,7 +63,7 @@ class Nginx:
     def end(self):
         """What the command around it wrote."""
         run("kill", f"-{signal.SIGQUIT}", (self.folder / "pid").read_text().strip())
-        stdout, stderr = self.process.communicate(timeout=60)
+        stdout, stderr = self.process.communicate(timeout=PATIENCE_S)
         assert self.process.returncode == 0, stderr
         return stdout
 
@@ -149,7 +149,7 @@ def test_iperf3_by_sendfile(tier):
         assert "---" in server.stdout.readline()
         result = analyze("--json", "-", "--tier", tier, "--", "iperf3", "-c", "127.0.0.1", "-p",
                          port, "-Z", "-n", "4M", "-J")
-        server.communicate(timeout=20)
+        server.communicate(timeout=PATIENCE_S)
     assert result.returncode == 0, result.stderr
     own, last = result.stdout.rsplit("\n", 2)[:2]
     record, told = check(json.loads(last)), json.loads(own)

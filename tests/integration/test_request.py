@@ -8,7 +8,8 @@ import subprocess
 
 import pytest
 
-from conftest import LOADGEN, Child, VARIANTS, check, eventually, needs_bpf, only, records, run
+from conftest import (LOADGEN, Child, PATIENCE_S, VARIANTS, check, eventually, needs_bpf, only,
+                      records, run)
 from test_errors import busy, descend
 
 pytestmark = pytest.mark.usefixtures("untouched")
@@ -58,7 +59,7 @@ def test_receiver_that_asks_no_more(sig):
         os.kill(descend(job.pid, 1)[0], sig)
         if sig == signal.SIGSTOP:
             job.send_signal(signal.SIGINT)
-        _, err = job.communicate(timeout=20)
+        _, err = job.communicate(timeout=PATIENCE_S)
     if sig == signal.SIGKILL:
         assert job.returncode == 1 and "receiver process died (signal 9)" in err
     else:

@@ -165,7 +165,7 @@ def test_many_short_lived_processes(how, request):
         parent.stdin.flush()
         assert parent.stdout.readline() == "done\n"
         record = observer.end()
-        parent.communicate("end\n", timeout=20)
+        parent.communicate("end\n", timeout=PATIENCE_S)
     assert losses(record) == NOTHING_LOST
     groups = record["by"]["groups"]
     expected = 0 if how == "pid" else PROCESSES

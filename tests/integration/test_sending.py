@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from conftest import LOADGEN, Child, analyze, eventually, needs_bpf, only, records, run
+from conftest import LOADGEN, Child, PATIENCE_S, analyze, eventually, needs_bpf, only, records, run
 
 MORE = ["write", "writev", "sendfile", "splice", "uring", "uring_zc"]
 EVERY = ["twocopy", "onecopy", "zerocopy", *MORE]
@@ -97,7 +97,7 @@ def test_refused_io_uring_names_the_limit(options):
         pytest.skip("needs root, to become nobody")
     done = run("setpriv", "--reuid", "65534", "--clear-groups", "--bounding-set", "-all", "prlimit",
                "--memlock=65536", LOADGEN, "--variant", "uring_zc", "--size", "1M", "--duration",
-               "0.2", *options, cwd="/", timeout=20)
+               "0.2", *options, cwd="/")
     if "Permission denied" in done.stderr or "this kernel's io_uring" in done.stderr:
         pytest.skip(done.stderr.strip())
     assert done.returncode == 3
@@ -111,7 +111,7 @@ def test_receiver_killed_in_the_window(variant, tmp_path):
                 "--warmup", "0", "--json", path], stdout=subprocess.PIPE,
                stderr=subprocess.PIPE, text=True) as job:
         os.kill(receiver_of(job), signal.SIGKILL)
-        _, err = job.communicate(timeout=20)
+        _, err = job.communicate(timeout=PATIENCE_S)
     if job.returncode == 3 and "io_uring" in err:
         pytest.skip(err.strip())
     assert job.returncode == 1
@@ -127,10 +127,10 @@ def test_interrupted_while_blocked(variant):
         assert eventually(lambda: job.poll() is not None or asleep(job.pid))
         begun = time.monotonic()
         job.send_signal(signal.SIGINT)
-        _, err = job.communicate(timeout=30)
+        _, err = job.communicate(timeout=PATIENCE_S)
     if job.returncode == 3 and "io_uring" in err:
         pytest.skip(err.strip())
-    assert time.monotonic() - begun < 10
+    assert time.monotonic() - begun < 20  # of the 60 that were asked for
     assert job.returncode == -signal.SIGINT
     assert err.count("\n") == 1 and "the receiver read nothing" in err
 
@@ -286,7 +286,7 @@ def test_a_rate_is_kept(variant):
     assert app["rate"]["due"] == pytest.approx(1000, abs=4)
     assert app["messages"] + app["rate"]["unsent"] == app["rate"]["due"]
     assert app["messages"] > 500  # a busy machine's too
-    assert app["elapsed_s"] == pytest.approx(1, abs=0.3)
+    assert 1 <= app["elapsed_s"] < 3
 
 
 def test_a_rate_that_cannot_be_kept_is_told():
@@ -312,7 +312,7 @@ def stalled(*options):
         os.kill(receiver, signal.SIGSTOP)
         time.sleep(1)
         os.kill(receiver, signal.SIGCONT)
-        out, err = job.communicate(timeout=60)
+        out, err = job.communicate(timeout=PATIENCE_S)
     assert job.returncode == 0, err
     app = json.loads(out)
     return app["message_latency_ns"]["sum"] / 1e9 / app["elapsed_s"]

@@ -13,7 +13,8 @@ import threading
 
 import pytest
 
-from conftest import LOADGEN, check, eventually, needs_bpf, only, processes, records, run
+from conftest import (LOADGEN, PATIENCE_S, check, eventually, needs_bpf, only, processes, records,
+                      run)
 from test_errors import busy
 
 pytestmark = pytest.mark.usefixtures("untouched")
@@ -46,11 +47,11 @@ class Serve:
 
     def __exit__(self, *_):
         self.process.send_signal(signal.SIGTERM)
-        _, self.log = self.process.communicate(timeout=20)
+        _, self.log = self.process.communicate(timeout=PATIENCE_S)
 
     def connect(self):
         s = socket.create_connection((self.address, int(self.port)))
-        s.settimeout(10)
+        s.settimeout(PATIENCE_S)
         return s
 
 
@@ -279,7 +280,7 @@ def test_killed_receiver():
         with sending(there.peer, "--threads", "2") as job:
             assert eventually(lambda: busy(there.process.pid))
             there.process.kill()
-            _, err = job.communicate(timeout=20)
+            _, err = job.communicate(timeout=PATIENCE_S)
         assert job.returncode == 1
         assert len(err.splitlines()) == 1 and f"peer {there.peer} is gone" in err
 
@@ -300,7 +301,7 @@ def test_receiver_that_stops_reading(variant):
             assert eventually(lambda: busy(there.process.pid))
             there.process.send_signal(signal.SIGSTOP)
             job.send_signal(signal.SIGINT)
-            _, err = job.communicate(timeout=30)
+            _, err = job.communicate(timeout=PATIENCE_S)
         there.process.send_signal(signal.SIGCONT)
     assert job.returncode == -signal.SIGINT
     assert len(err.splitlines()) == 1, err
@@ -311,7 +312,7 @@ def test_interrupted():
         with sending(there.peer) as job:
             assert eventually(lambda: busy(there.process.pid))
             job.send_signal(signal.SIGINT)
-            out, err = job.communicate(timeout=20)
+            out, err = job.communicate(timeout=PATIENCE_S)
         assert job.returncode == -signal.SIGINT and err == ""
         assert "throughput" in out
 

@@ -11,8 +11,8 @@ import subprocess
 
 import pytest
 
-from conftest import (ANALYZE, LOADGEN, Child, analyze, check, eventually, needs_bpf, only,
-                      processes, records, run)
+from conftest import (ANALYZE, LOADGEN, Child, PATIENCE_S, analyze, check, eventually, needs_bpf,
+                      only, processes, records, run)
 from test_errors import busy, descend
 
 MODELS = ("iterative", "threaded", "select", "epoll")
@@ -144,7 +144,7 @@ def sockets(pid):
 def test_killed_server(model):
     job, server = started("--server-model", model)
     os.kill(server, signal.SIGKILL)
-    _, err = job.communicate(timeout=20)
+    _, err = job.communicate(timeout=PATIENCE_S)
     assert job.returncode == 1
     assert len(err.splitlines()) == 1 and "server process died (signal 9)" in err
 
@@ -154,7 +154,7 @@ def test_stopped_server_does_not_hold_an_interrupted_run():
     os.kill(server, signal.SIGSTOP)
     assert eventually(lambda: sockets(job.pid) >= 5)
     job.send_signal(signal.SIGINT)
-    out, _ = job.communicate(timeout=20)
+    out, _ = job.communicate(timeout=PATIENCE_S)
     assert job.returncode == -signal.SIGINT
     assert "given up at the end" in out
     assert server not in processes()
@@ -163,7 +163,7 @@ def test_stopped_server_does_not_hold_an_interrupted_run():
 def test_killed_client_leaves_nothing():
     job, server = started("--server-model", "threaded")
     job.kill()
-    job.communicate(timeout=10)
+    job.communicate(timeout=PATIENCE_S)
     assert eventually(lambda: server not in processes())
 
 
@@ -231,7 +231,7 @@ def test_interrupted_grid_reports(tmp_path):
                stderr=subprocess.PIPE, text=True) as job:
         assert eventually(lambda: len(descend(job.pid, 2)) == 2 and busy(descend(job.pid, 2)[1]))
         job.send_signal(signal.SIGINT)
-        _, err = job.communicate(timeout=30)
+        _, err = job.communicate(timeout=PATIENCE_S)
     assert job.returncode == -signal.SIGINT and err == ""
     record = check(json.loads(path.read_text()))
     assert "interrupted" in {w["code"] for w in record["warnings"]}
