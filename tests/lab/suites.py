@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Runs pytest in a guest, suite by suite, each in a fork of a process that has imported it:
+emulated, that alone takes ten seconds or more.
+
+Run as `suites.py SECONDS FD`. Standard input: of each suite the arguments of pytest, then the
+environment, each ended by a NUL, and one more NUL after either. File descriptor FD: a line with
+the exit status of each. What hangs for SECONDS is interrupted, and its traceback says where it
+was.
+"""
+
+import contextlib
+import faulthandler
+import os
+import signal
+import sys
+
+import jsonschema  # noqa: F401  pylint: disable=unused-import
+import pytest
+
+GRACE_S = 30
+
+
+def requests(stream):
+    """(arguments, environment) of one suite after the other."""
+    parts, lists, rest = [], [], b""
+    while chunk := stream.read1(1 << 16):
+        *whole, rest = (rest + chunk).split(b"\0")
+        for part in whole:
+            if part:
+                parts.append(os.fsdecode(part))
+                continue
+            lists.append(parts)
+            parts = []
+            if len(lists) == 2:
+                yield lists[0], dict(variable.split("=", 1) for variable in lists[1])
+                lists = []
+
+
+def suite(arguments, environment, seconds):
+    """In the fork: to its end."""
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.environ.clear()
+    os.environ.update(environment)
+    signal.signal(signal.SIGALRM, signal.default_int_handler)
+    signal.alarm(seconds)
+    faulthandler.dump_traceback_later(seconds + GRACE_S, exit=True)
+    return int(pytest.main(["-q", "-p", "no:cacheprovider", *arguments]))
+
+
+def run(arguments, environment, seconds):
+    """The exit status as a shell has it."""
+    sys.stdout.flush()
+    child = os.fork()
+    if not child:
+        status = 1
+        try:
+            status = suite(arguments, environment, seconds)
+            sys.stdout.flush()
+        finally:
+            os._exit(status)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    return status if status >= 0 else 128 - status
+
+
+def main():
+    seconds, answers = map(int, sys.argv[1:])
+    os.set_inheritable(answers, False)
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    with open(os.devnull, "w", encoding="ascii") as nowhere, contextlib.redirect_stdout(nowhere):
+        pytest.main(["--version"])  # imports what every suite does
+    for arguments, environment in requests(sys.stdin.buffer):
+        status = run(arguments, environment, seconds)
+        os.write(answers, b"%d\n" % status)
+
+
+if __name__ == "__main__":
+    main()
