@@ -2,7 +2,6 @@
 """Tests of the lab: each run of a guest costs about ten seconds, so each test
 that boots one asserts all that the boot can show; where it can it runs beside others."""
 
-import math
 import os
 import re
 import shutil
@@ -25,7 +24,7 @@ LAB = HERE / "lab"
 SPLAT, NO_GUEST, TIMEOUT, SKIP = 121, 122, 124, 77
 
 
-def lab(*arguments, timeout=240, **kwargs):
+def lab(*arguments, timeout=600, **kwargs):
     """Run the lab to its end; skip the test if it says it cannot be done here."""
     run = subprocess.run([LAB, *map(str, arguments)], stdin=subprocess.DEVNULL,
                          capture_output=True, text=True, timeout=timeout, check=False, **kwargs)
@@ -295,7 +294,7 @@ echo succeeded
 
 @pytest.mark.usefixtures("alone")
 def test_splat_fails_a_command_that_succeeds():
-    run = lab("--timeout", 120, "--", "bash", "-c", HANG)
+    run = lab("--timeout", 400, "--", "bash", "-c", HANG)
     assert run.stdout == "succeeded\n", run.stderr
     assert run.returncode == SPLAT
     assert "kernel 6.12 reported a bug: INFO: task touch:" in run.stderr
@@ -306,21 +305,21 @@ def test_splat_fails_a_command_that_succeeds():
 @pytest.mark.usefixtures("alone")
 def test_crash_ends_the_run():
     begin = time.monotonic()
-    run = lab("--timeout", 200, "--", "bash", "-c", "echo before; echo c >/proc/sysrq-trigger; sleep 1000")
+    run = lab("--timeout", 500, "--", "bash", "-c", "echo before; echo c >/proc/sysrq-trigger; sleep 1000")
     assert run.stdout == "before\n"
     assert run.returncode == SPLAT
     assert "sysrq triggered crash" in run.stderr
-    assert time.monotonic() - begin < 150
+    assert time.monotonic() - begin < 400
 
 
 @pytest.mark.usefixtures("alone")
 def test_timeout_says_what_was_awaited():
-    begun = time.monotonic()
-    assert lab("--", "true").returncode == 0
-    enough = 2 * math.ceil(time.monotonic() - begun)  # to come up
-    run = lab("--timeout", enough, "--", "sleep", 1234)
+    for seconds in (20, 60, 180):  # to come up: how long that takes today is not known
+        run = lab("--timeout", seconds, "--", "sleep", 1234)
+        if "awaiting the command" in run.stderr:
+            break
     assert run.returncode == TIMEOUT, run.stderr
-    assert f"kernel 6.12: timeout of {enough} s, awaiting the command: sleep 1234" in run.stderr
+    assert f"kernel 6.12: timeout of {seconds} s, awaiting the command: sleep 1234" in run.stderr
     run = lab("--timeout", 1, "--", "true")
     assert run.returncode == TIMEOUT
     assert "awaiting the guest to come up" in run.stderr

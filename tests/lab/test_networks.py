@@ -29,8 +29,8 @@ def analyze(*arguments):
 def sweep(out):
     if not (TREE / "analysis/.venv/installed").exists():
         pytest.skip("what analysis/ needs is not installed: make analysis")
-    done = lab("--kernel", "6.12", "--topology", "nicpair", "--share", out, "--timeout", 500, "--",
-               "env", f"OUT={out}", "bash", "-c", SWEEPS, timeout=600)
+    done = lab("--kernel", "6.12", "--topology", "nicpair", "--share", out, "--timeout", 1500, "--",
+               "env", f"OUT={out}", "bash", "-c", SWEEPS, timeout=1600)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     return out
 
