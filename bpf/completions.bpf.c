@@ -178,16 +178,20 @@ static __always_inline void count_causes(__u64 sk, struct zerocopy_socket *s, st
 {
 	bool joined = id_before(record_first, old);
 	struct run_key run = {.sock = sk, .born = s->born, .id = joined ? old : record_first};
-	struct counted *c = counted__add(s, old, run.id, next, copied);
-	__u32 sends = next - old;
-
 	/* The first may have begun before its socket was watched. */
-	if (joined && old != s->first) {
-		count(&t->merged, sends);
-		if (merges_seen)
-			return;
+	bool merged = joined && old != s->first;
+	__u32 sends = next - old;
+	struct run marks;
+
+	if (merged && merges_seen) {
+		counted__add(s, old, run.id, next, copied, NULL);
+	} else {
+		run__take(&run, &marks);
+		counted__add(s, old, run.id, next, copied, &marks);
+		marks__count(&marks, sends, 0, copied);
 	}
-	counted__charge(c, &run, sends);
+	if (merged)
+		count(&t->merged, sends);
 }
 
 /*
@@ -212,6 +216,8 @@ static __always_inline bool advance(__u64 sk, struct zerocopy_socket *s,
 	case CLAIM_MINE:
 		break;
 	}
+	/* First of all: what joined a record looks for the count of it, perhaps by now. */
+	count_causes(sk, s, t, old, next, ee->ee_info, copied);
 	sends = next - old;
 	completed(sk, t, old, sends);
 	groups__complete(&s->who, sends, copied ? sends : 0);
@@ -221,7 +227,6 @@ static __always_inline bool advance(__u64 sk, struct zerocopy_socket *s,
 		__sync_fetch_and_add(&s->assumed, ee->ee_info - old);
 		count(&t->flag_assumed, ee->ee_info - old);
 	}
-	count_causes(sk, s, t, old, next, ee->ee_info, copied);
 	return true;
 }
 

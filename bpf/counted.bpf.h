@@ -16,30 +16,30 @@ static __always_inline struct counted *counted__at(struct zerocopy_socket *s, __
 	return &s->counted[turn & (COUNTED_KEPT - 1)];
 }
 
+static __always_inline void counted__charge(struct counted *c, bool flagged,
+					    const struct run *marks)
+{
+	c->flagged = flagged;
+	c->charged = marks != NULL;
+	if (marks)
+		c->marks = *marks;
+}
+
 /*
- * Ids from the first to before the last were counted with this flag. Those before own are
- * of records that were not looked at.
+ * Ids from the first to before the last were counted with this flag, and for these marks or
+ * (NULL) not yet for any. Those before own are of records that were not looked at. Another
+ * CPU may look for it at once: it is whole before it can be found.
  */
-static __always_inline struct counted *counted__add(struct zerocopy_socket *s, __u32 from,
-						    __u32 own, __u32 to, bool flagged)
+static __always_inline void counted__add(struct zerocopy_socket *s, __u32 from, __u32 own, __u32 to,
+					 bool flagged, const struct run *marks)
 {
 	struct counted *c = counted__at(s, __sync_fetch_and_add(&s->counted_turn, 1));
 
+	__sync_lock_test_and_set(&c->sends, 0);
 	c->from = from;
 	c->own = own;
-	c->to = to;
-	c->flagged = flagged;
-	c->charged = false;
-	return c;
-}
-
-/* The causes of these sends are those of the run. */
-static __always_inline void counted__charge(struct counted *c, const struct run_key *run,
-					    __u32 sends)
-{
-	run__take(run, &c->marks);
-	marks__count(&c->marks, sends, 0, c->flagged);
-	c->charged = true;
+	counted__charge(c, flagged, marks);
+	__sync_lock_test_and_set(&c->sends, to - from);
 }
 
 /*
@@ -54,7 +54,7 @@ static __always_inline bool counted__find(struct zerocopy_socket *s, __u32 id, _
 	for (i = 1; i <= COUNTED_KEPT; i++) {
 		*turn = next - i;
 		c = counted__at(s, *turn);
-		if (id - c->from < c->to - c->from)
+		if (id - c->from < c->sends)
 			return true;
 	}
 	return false;
@@ -71,8 +71,8 @@ static __always_inline __u32 counted__since(struct zerocopy_socket *s, __u32 tur
 		if (!id_before(turn, next - i))
 			break;
 		c = counted__at(s, next - i);
-		if (!id_before(c->from, from) && !id_before(to, c->to))
-			since += c->to - c->from;
+		if (!id_before(c->from, from) && !id_before(to, c->from + c->sends))
+			since += c->sends;
 	}
 	return since;
 }
@@ -80,18 +80,25 @@ static __always_inline __u32 counted__since(struct zerocopy_socket *s, __u32 tur
 /*
  * A notification tells of its own sends, from the run's first to before the last, which
  * were counted with others. Sends that had joined it may have told of themselves. If it is
- * a record of its own, there is something to mend only if it was counted by a later one.
+ * a record of its own, there is something to mend only if it was counted by a later one. If
+ * it was counted too long ago, or by a CPU that is about to keep that, it comes to nothing.
  */
 static __always_inline void counted__mend(struct zerocopy_socket *s, struct totals *t,
 					  const struct run_key *run, __u32 to, bool copied,
 					  bool is_record)
 {
-	bool flagged, assumed;
+	bool flagged, assumed, charged, is_marked;
 	__u32 turn, sends;
+	struct run marks, before;
 	struct counted *c;
 
-	if (!counted__find(s, run->id, &turn))
+	/* Between finding a count and keeping its mending other CPUs are not to have time. */
+	is_marked = run__read(run, &marks);
+	if (!counted__find(s, run->id, &turn)) {
+		if (!is_record && id_before(run->id, s->progress))
+			__sync_fetch_and_add(&t->flag_assumed, to - run->id);
 		return;
+	}
 	c = counted__at(s, turn);
 	flagged = c->flagged;
 	assumed = id_before(run->id, c->own);
@@ -100,18 +107,23 @@ static __always_inline void counted__mend(struct zerocopy_socket *s, struct tota
 	if (assumed && id_before(c->own, to))
 		to = c->own;
 	sends = to - run->id - counted__since(s, turn, run->id, to);
+	charged = c->charged;
+	before = c->marks;
+	if (charged || c->from != run->id || c->sends != to - run->id)
+		counted__add(s, run->id, run->id, to, copied, &marks);
+	else
+		counted__charge(c, copied, &marks);
 	if (assumed) {
 		__sync_fetch_and_add(&s->assumed, -sends);
 		__sync_fetch_and_add(&t->flag_assumed, -(__u64)sends);
 	}
-	if (c->charged)
-		marks__count(&c->marks, -(__s64)sends, 0, flagged);
+	if (charged)
+		marks__count(&before, -(__s64)sends, 0, flagged);
 	else
 		__sync_fetch_and_add(&t->merged_seen, sends);
-	if (c->charged || c->from != run->id || c->to != to)
-		c = counted__add(s, run->id, run->id, to, copied);
-	c->flagged = copied;
-	counted__charge(c, run, sends);
+	if (is_marked)
+		bpf_map_delete_elem(&runs, run);
+	marks__count(&marks, sends, 0, copied);
 	if (copied && !flagged) {
 		__sync_fetch_and_add(&t->copied_later, sends);
 		groups__complete(&s->who, 0, sends);

@@ -5,17 +5,23 @@
 
 #include "causes.bpf.h"
 
-/* The marks of a run, which is forgotten. */
-static __always_inline void run__take(const struct run_key *key, struct run *marks)
+/* The marks of a run. False if it has none, which is what they then say. */
+static __always_inline bool run__read(const struct run_key *key, struct run *marks)
 {
 	struct run *run = bpf_map_lookup_elem(&runs, key);
 
-	if (!run) {
+	if (run)
+		*marks = *run;
+	else
 		__builtin_memset(marks, 0, sizeof(*marks));
-		return;
-	}
-	*marks = *run;
-	bpf_map_delete_elem(&runs, key);
+	return run;
+}
+
+/* The marks of a run, which is forgotten. */
+static __always_inline void run__take(const struct run_key *key, struct run *marks)
+{
+	if (run__read(key, marks))
+		bpf_map_delete_elem(&runs, key);
 }
 
 /*

@@ -50,9 +50,10 @@ struct run {
 
 /* Completions that were counted as one. See counted.bpf.h. */
 struct counted {
-	__u32 from, own, to; /* send ids */
-	__u16 flagged;	     /* as copied */
-	__u16 charged;	     /* for these marks, or not yet for any */
+	__u32 from, own; /* send ids */
+	__u32 sends;	 /* from there on; 0: being written */
+	__u16 flagged;	 /* as copied */
+	__u16 charged;	 /* for these marks, or not yet for any */
 	struct run marks;
 };
 

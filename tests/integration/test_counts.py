@@ -29,16 +29,18 @@ def all_but_the_lost(record):
     assert record["receiver"]["bytes"] <= app["received_bytes"]
 
 
-def lost_by_design(record):
-    """What the completion hook could miss, as far as it did: as the plan says, or because
-    its programs were skipped, which the plan counts."""
+def go_by(record, why):
+    """Does the plan say so of completions, or that their programs were skipped?"""
     completion = hook(record, "completion")
-    skipped = (completion["missed"] or 0) > 0
-    said = completion["reason"] or ""
+    return re.search(why, completion["reason"] or "") or (completion["missed"] or 0) > 0
+
+
+def lost_by_design(record):
+    """What the completion hook could miss, as far as it did."""
     keys = set()
-    if re.search("merged|preempts", said) or skipped and completion["mechanism"] == "tracepoint":
-        keys.add("flags")
-    if re.search("interrupts|preempts", said) or skipped:
+    if hook(record, "completion")["mechanism"] == "tracepoint":
+        keys.add("flags")  # where two CPUs are at one socket's at once, too: see settled()
+    if go_by(record, "interrupts|preempts"):
         keys.add("completions")
     return {key: record["lost"][key] for key in keys}
 
@@ -118,7 +120,9 @@ def settled(record):
         seen = sum(causes.values())
         assert set(causes) == {("loopback", "lo")}, (zerocopy, record["lost"], record["plan"])
         # Of a notification whose flag went by unseen nobody knows the cause.
-        assert accepted - record["lost"]["flags"] <= seen <= accepted
+        assert seen == accepted - record["lost"]["flags"]
+        if not go_by(record, "merged|preempts"):
+            assert record["lost"]["flags"] <= accepted / 10_000
 
 
 @pytest.mark.parametrize("variant, pieces", [("onecopy", 1), ("zerocopy", 8)])

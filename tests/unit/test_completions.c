@@ -153,6 +153,43 @@ static void test_reports_that_are_left_out(void **state)
 	try_all(&plan);
 }
 
+/*
+ * CPUs that go on while others are in the middle of a program: no look into a map gives
+ * them the time to lose a cause, and a flag that cannot be told any more is counted as such.
+ */
+static void assert_bounds(const struct truth *truth)
+{
+	const struct totals *t = totals__get();
+	__s64 flagged = t->copied + t->copied_later - t->copied_not;
+
+	assert_int_equal(t->completions, truth->sends);
+	assert_int_equal(peers_rest.completions, truth->sends);
+	assert_int_equal(peers_rest.copied, flagged);
+	assert_true(llabs(flagged - (__s64)truth->flagged) <= (__s64)t->flag_assumed);
+	assert_in_range(t->flag_assumed, 0, truth->sends);
+	assert_int_equal(t->merged, t->merged_seen);
+}
+
+static void test_programs_at_once(void **state)
+{
+	struct plan_of_sends plan = {.has_reader = true, .stalled = 20};
+	struct truth truth;
+	enum copies copies;
+	__u64 seed;
+
+	(void)state;
+	for (plan.cpus = 1; plan.cpus <= CPUS_MAX; plan.cpus++)
+		for (copies = ALL_COPIED; copies <= TWO_CAUSES; copies++)
+			for (seed = 1; seed < SEEDS; seed++) {
+				forget();
+				truth = plan_runs(&plan, 7, seed, copies);
+				kernel__complete(&plan, 7, seed);
+				assert_bounds(&truth);
+				if (copies == ALL_COPIED)
+					assert_int_equal(tally(SEEN)->sends, truth.sends);
+			}
+}
+
 static void test_without_a_reader(void **state)
 {
 	struct plan_of_sends plan = {.cpus = 3};
@@ -169,6 +206,7 @@ int main(void)
 		cmocka_unit_test(test_runs_that_overtake),
 		cmocka_unit_test(test_reports_that_are_left_out),
 		cmocka_unit_test(test_without_a_reader),
+		cmocka_unit_test(test_programs_at_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -73,8 +73,9 @@ static __u64 lost_completions(const struct run_result *r)
 }
 
 /*
- * Of notifications that joined another, those whose own flag nobody read: the look
- * was skipped, or no program looks. The function's hook sees them before they merge.
+ * Of notifications that joined another, those whose own flag nobody read: the look was
+ * skipped or came before the count or too late for it, or no program looks. The function's
+ * hook sees them before they merge.
  */
 static __u64 lost_flags(const struct run_result *r)
 {
@@ -84,9 +85,7 @@ static __u64 lost_flags(const struct run_result *r)
 
 	if (!way || way->mechanism != MECHANISM_TRACEPOINT)
 		return 0;
-	if (!way->code)
-		return merged;
-	return m->missed_merges && merged > seen ? merged - seen : 0;
+	return merged > seen ? merged - seen : 0;
 }
 
 json_object *record__lost(const struct run_result *r, struct unmeasured *u)

@@ -17,6 +17,7 @@ enum stage { IDLE, QUEUED, REPORTED };
 
 struct cpu {
 	enum stage stage;
+	bool in_program;
 	struct sk_buff *joined; /* the notification that was, or NULL */
 };
 
@@ -29,9 +30,14 @@ struct state {
 	__u32 left;
 	struct cpu cpus[CPUS_MAX];
 	struct sk_buff *taken; /* by the reader, not yet freed */
+	bool reader_in_program;
 	struct as_read read;
 	__u64 random;
 };
+
+/* Of the stalled program. */
+static struct state *running;
+static const struct plan_of_sends *running_plan;
 
 __u32 kernel__random(__u64 *state, __u32 n)
 {
@@ -120,21 +126,23 @@ static void free_at(struct sk_buff *skb, __u64 location)
 
 static void step(struct state *k, struct cpu *cpu, const struct plan_of_sends *plan)
 {
+	cpu->in_program = true;
 	switch (cpu->stage) {
 	case IDLE:
 		if (k->left)
 			queue(k, cpu, plan);
-		return;
+		break;
 	case QUEUED:
 		if (kernel__random(&k->random, 100) >= plan->skipped)
 			report(k);
 		cpu->stage = REPORTED;
-		return;
+		break;
 	case REPORTED:
 		if (cpu->joined)
 			free_at(cpu->joined, MERGED_AT);
 		cpu->stage = IDLE;
 	}
+	cpu->in_program = false;
 }
 
 static void read_queue(struct state *k)
@@ -142,7 +150,9 @@ static void read_queue(struct state *k)
 	struct sock_extended_err *ee;
 
 	if (k->taken) {
+		k->reader_in_program = true;
 		free_at(k->taken, READ_AT);
+		k->reader_in_program = false;
 		k->taken = NULL;
 	} else if (k->tail > k->head) {
 		k->taken = k->queue[k->head++];
@@ -152,6 +162,23 @@ static void read_queue(struct state *k)
 		k->read.sends += ee->ee_data - ee->ee_info + 1;
 		k->read.copied += ee->ee_code ? ee->ee_data - ee->ee_info + 1 : 0;
 	}
+}
+
+/* A CPU or the reader goes on, unless it is in a program, where it is stalled itself. */
+static void take_turn(struct state *k, const struct plan_of_sends *plan)
+{
+	__u32 turn = kernel__random(&k->random, plan->cpus + plan->has_reader);
+
+	if (turn == plan->cpus && !k->reader_in_program)
+		read_queue(k);
+	if (turn < plan->cpus && !k->cpus[turn].in_program)
+		step(k, &k->cpus[turn], plan);
+}
+
+static void others_go_on(void)
+{
+	while (kernel__random(&running->random, 100) < running_plan->stalled)
+		take_turn(running, running_plan);
 }
 
 static bool busy(const struct state *k, const struct plan_of_sends *plan)
@@ -193,17 +220,16 @@ static void load_programs(void)
 struct as_read kernel__complete(const struct plan_of_sends *plan, __u32 first, __u64 seed)
 {
 	struct state k = {.left = plan->count, .random = seed * 0x9e3779b97f4a7c15ULL | 1};
-	__u32 turn;
 
 	load_programs();
 	set_tail(&k);
 	mark(plan, &k.sk, socket__watch(&k.sk, first));
-	while (busy(&k, plan)) {
-		turn = kernel__random(&k.random, plan->cpus + plan->has_reader);
-		if (turn < plan->cpus)
-			step(&k, &k.cpus[turn], plan);
-		else
-			read_queue(&k);
-	}
+	running = &k;
+	running_plan = plan;
+	maps__between = others_go_on;
+	while (busy(&k, plan))
+		take_turn(&k, plan);
+	maps__between = NULL;
+	running = NULL;
 	return k.read;
 }

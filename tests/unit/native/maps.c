@@ -31,6 +31,7 @@ static struct map maps[] = {
 #define MAPS (sizeof(maps) / sizeof(maps[0]))
 
 static __u64 now;
+void (*maps__between)(void);
 
 static struct map *map_of(const void *definition)
 {
@@ -76,8 +77,11 @@ static __u32 find(const struct map *map, const void *key)
 void *bpf_map_lookup_elem(void *definition, const void *key)
 {
 	struct map *map = map_of(definition);
-	__u32 i = find(map, key);
+	__u32 i;
 
+	if (maps__between)
+		maps__between();
+	i = find(map, key);
 	if (i == map->count && !map->is_array)
 		return NULL;
 	return (i == map->count ? insert(map, key) : map->keys[i]) + value_at(map);

@@ -8,5 +8,7 @@
 __u32 maps__count(void *definition);
 /* All maps are empty, or 0, again. */
 void maps__clear(void);
+/* Called at each look into a map, if it is set: another CPU may go on there. */
+extern void (*maps__between)(void);
 
 #endif
