@@ -54,11 +54,12 @@ def cases(full):
 
 
 # One process runs them all: see suites.py.
-PYTEST = f"""exec {{said}}>&1
+PYTEST = f"""export PYTEST_DISABLE_PLUGIN_AUTOLOAD=1
+exec {{said}}>&1
 coproc SUITES {{ /usr/bin/python3 tests/lab/suites.py {SECONDS_PER_SUITE} 3 3>&1 >&"$said"; }}
 exec {{ask}}>&"${{SUITES[1]}}" {{answer}}<&"${{SUITES[0]}}"
 pytest() {{
-	{{ printf '%s\\0' "$@" ''; PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 env -0; printf '\\0'; }} >&"$ask"
+	{{ printf '%s\\0' "$@" ''; env -0; printf '\\0'; }} >&"$ask"
 	read -r -u "$answer" status && return "$status"
 }}
 some() {{ test -n "$SENDPATH_FULL" || export SENDPATH_TIERS="$*"; }}"""
