@@ -11,6 +11,7 @@ from conftest import (CALLS, NOTHING_LOST, TIERS, VARIANTS, hook, losses, needs_
 
 pytestmark = needs_bpf
 
+A_FEW_RUNS = 64  # sends that are completed as one, some times over
 SYSCALL = {"twocopy": "sendto", "onecopy": "sendmsg", "zerocopy": "sendmsg"}
 SPANS = {"fentry": {"tcp_sendmsg"}, "kprobe": {"tcp_sendmsg"},
          "tracepoint": {"tcp_sendmsg_locked..return", "syscall"}}
@@ -122,7 +123,7 @@ def settled(record):
         # Of a notification whose flag went by unseen nobody knows the cause.
         assert seen == accepted - record["lost"]["flags"]
         if not go_by(record, "merged|preempts"):
-            assert record["lost"]["flags"] <= accepted / 10_000
+            assert record["lost"]["flags"] <= A_FEW_RUNS
 
 
 @pytest.mark.parametrize("variant, pieces", [("onecopy", 1), ("zerocopy", 8)])
