@@ -268,7 +268,8 @@ enum target_by {
 enum gate {
 	GATE_CLOSED, /* nothing counts */
 	GATE_OPEN,
-	GATE_CLOSING, /* sends that began before still count */
+	GATE_CLOSING, /* sends that began before still count, */
+	GATE_MENDING, /* or only what is still to be said of completions that were counted */
 };
 
 /* Code addresses in which a notification that joins an earlier one is freed. */

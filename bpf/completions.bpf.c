@@ -207,6 +207,8 @@ static __always_inline bool advance(__u64 sk, struct zerocopy_socket *s,
 
 	if (!t)
 		return true;
+	if (gate == GATE_MENDING)
+		return false;
 	switch (claim(s, next, &old)) {
 	case CLAIM_TAKEN:
 		return false;
@@ -265,7 +267,7 @@ int notification_queued(struct bpf_raw_tracepoint_args *ctx)
 		return 0;
 	/* One report a run, but where it is of a connection that failed. */
 	t = totals__get();
-	if (t && !BPF_CORE_READ((struct sock *)key, sk_err))
+	if (t && gate != GATE_MENDING && !BPF_CORE_READ((struct sock *)key, sk_err))
 		count(&t->runs, 1);
 	advance(key, s, &ee);
 	if (s->assumed)

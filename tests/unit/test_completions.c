@@ -190,6 +190,27 @@ static void test_programs_at_once(void **state)
 			}
 }
 
+/* Of what was counted before, all is told; of the rest, nothing. */
+static void test_a_window_that_closes(void **state)
+{
+	struct plan_of_sends plan = {.cpus = 2, .has_reader = true};
+	const struct totals *t;
+	struct truth truth;
+	__u64 seed;
+
+	(void)state;
+	for (plan.closes = 1; plan.closes < 60; plan.closes++)
+		for (seed = 1; seed < SEEDS / 10; seed++) {
+			forget();
+			truth = plan_runs(&plan, 7, seed, ALL_COPIED);
+			kernel__complete(&plan, 7, seed);
+			t = totals__get();
+			assert_in_range(t->completions, 0, truth.sends);
+			assert_int_equal(tally(SEEN)->sends, t->completions);
+			assert_int_equal(t->merged, t->merged_seen);
+		}
+}
+
 static void test_without_a_reader(void **state)
 {
 	struct plan_of_sends plan = {.cpus = 3};
@@ -207,6 +228,7 @@ int main(void)
 		cmocka_unit_test(test_reports_that_are_left_out),
 		cmocka_unit_test(test_without_a_reader),
 		cmocka_unit_test(test_programs_at_once),
+		cmocka_unit_test(test_a_window_that_closes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -164,6 +164,7 @@ static void close_gate(struct tracer *tracer)
 	tracer__gate_settled(tracer, GATE_CLOSING);
 	for (ms = 0; ms < CLOSING_MS && tracer__in_flight(tracer); ms++)
 		poll(NULL, 0, 1);
+	tracer__gate_settled(tracer, GATE_MENDING);
 	tracer__gate_settled(tracer, GATE_CLOSED);
 }
 

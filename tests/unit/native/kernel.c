@@ -220,6 +220,7 @@ static void load_programs(void)
 struct as_read kernel__complete(const struct plan_of_sends *plan, __u32 first, __u64 seed)
 {
 	struct state k = {.left = plan->count, .random = seed * 0x9e3779b97f4a7c15ULL | 1};
+	__u32 turns = 0;
 
 	load_programs();
 	set_tail(&k);
@@ -227,8 +228,11 @@ struct as_read kernel__complete(const struct plan_of_sends *plan, __u32 first, _
 	running = &k;
 	running_plan = plan;
 	maps__between = others_go_on;
-	while (busy(&k, plan))
+	while (busy(&k, plan)) {
 		take_turn(&k, plan);
+		if (plan->closes && ++turns == plan->closes)
+			gate = GATE_MENDING;
+	}
 	maps__between = NULL;
 	running = NULL;
 	return k.read;

@@ -27,6 +27,7 @@ struct plan_of_sends {
 	__u32 apart; /* a run may overtake so many others */
 	bool has_reader;
 	__u32 skipped; /* reports that the kernel leaves out, of 100 */
+	__u32 closes;  /* the window, after so many steps; 0: it does not */
 	__u32 stalled; /* looks of a program into a map at which others go on, of 100 */
 };
 
