@@ -175,13 +175,13 @@ def on_a_terminal(command, **options):
 
 
 def eventually(condition, seconds=PATIENCE_S):
-    """Wait for a condition that has no event to wait on."""
+    """Wait for a condition that has no event to wait on; what it is then, or False."""
     deadline = time.monotonic() + seconds
-    while not condition():
+    while not (found := condition()):
         if time.monotonic() > deadline:
             return False
         select.select([], [], [], 0.01)
-    return True
+    return found
 
 
 _doctor = analyze("doctor")

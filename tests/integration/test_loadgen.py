@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The load generator through its own binary: exact counts, plain refusals, clean ends.
-
-LOADGEN names another binary to test (one built with sanitizers, say).
-"""
+"""The load generator through its own binary: exact counts, plain refusals, clean ends."""
 
 import json
 import os
@@ -17,10 +14,8 @@ import time
 
 import pytest
 
-from conftest import PATIENCE_S
+from conftest import LOADGEN, PATIENCE_S, eventually
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-LOADGEN = os.environ.get("LOADGEN", str(ROOT / "loadgen" / "loadgen"))
 SENDING = ["twocopy", "onecopy", "zerocopy"]
 SIZES = {"65": 65, "1000": 1000, "16K": 16384, "99999": 99999, "1M": 1 << 20}
 
@@ -43,22 +38,13 @@ def start(*args, **kwargs):
                             stderr=subprocess.PIPE, text=True, **kwargs)
 
 
-def await_true(condition, seconds=PATIENCE_S):
-    """Polls: what is awaited are other processes, which nothing announces."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        value = condition()
-        if value:
-            return value
-        time.sleep(0.01)
-    pytest.fail("it did not come true in time")
-
-
 def child_of(pid):
     def first():
         text = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text()
         return int(text.split()[0]) if text.split() else None
-    return await_true(first)
+    child = eventually(first)
+    assert child, "no child in time"
+    return child
 
 
 def alive(pid):
@@ -86,7 +72,7 @@ def workers_seconds(pid):
 def sending(process):
     """Waits until a run without a warm-up is under way (its workers work); the receiver's pid."""
     receiver = child_of(process.pid)
-    await_true(lambda: workers_seconds(process.pid) >= 0.03)
+    assert eventually(lambda: workers_seconds(process.pid) >= 0.03)
     return receiver
 
 
@@ -411,7 +397,7 @@ def test_killed_sender_leaves_nothing():
     receiver = sending(p)
     p.kill()
     p.communicate(timeout=PATIENCE_S)
-    await_true(lambda: not alive(receiver))
+    assert eventually(lambda: not alive(receiver))
 
 
 # Driven
@@ -533,4 +519,4 @@ def test_gone_driver_ends_both(steps):
         time.sleep(0.1)
     d.ours.close()
     assert d.leave() == 1
-    await_true(lambda: not alive(receiver))
+    assert eventually(lambda: not alive(receiver))
