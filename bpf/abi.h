@@ -63,7 +63,7 @@ struct totals {
 	__u64 copied_later; /* merged notifications: flagged, though the record they joined is not
 			     */
 	__u64 copied_not;   /* merged notifications: not flagged, though their record is */
-	__u64 flag_assumed; /* completions out of order: flag taken from a neighbour */
+	__u64 flag_assumed; /* out of order, or told too late: flag taken from a neighbour */
 	__u64 merged;	    /* completions whose notification joined an earlier one */
 	__u64 merged_seen;  /* of these, those whose own flag was read */
 	__u64 bytes;	    /* of completions, where the hook knows them */
