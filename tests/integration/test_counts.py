@@ -123,7 +123,7 @@ def settled(record):
         # Of a notification whose flag went by unseen nobody knows the cause.
         assert seen == accepted - record["lost"]["flags"]
         if not go_by(record, "merged|preempts"):
-            assert record["lost"]["flags"] <= A_FEW_RUNS
+            assert record["lost"]["flags"] <= max(A_FEW_RUNS, accepted / 1000)
 
 
 @pytest.mark.parametrize("variant, pieces", [("onecopy", 1), ("zerocopy", 8)])

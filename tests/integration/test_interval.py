@@ -59,7 +59,8 @@ def test_lines_of_a_load_add_up_to_its_report(tmp_path):
     bits = sum(float(line["mbits"]) * 0.1 for line in found[:-1]) * 1e6
     assert bits < 1.3 * sum(c["bytes"] for c in record["calls"]) * 8 * seconds / (seconds - 0.1)
     assert all(float(line["p50"]) <= float(line["p99"]) for line in found if line["p50"] != "-")
-    assert "sendpath" in result.stdout.split("\n\n")[1]
+    head = r"\n\n(LOST: whether \d+ completed sends .*\n\n)?sendpath "
+    assert bool(re.search(head, result.stdout)[1]) == bool(record["lost"]["flags"])
 
 
 def test_lines_of_several_runs_say_which(tmp_path):
