@@ -86,10 +86,16 @@ __noinline int land(__u64 sock, __u32 first, __u32 sends)
 	return 0;
 }
 
-/* The kernel is done with these sends of a socket; every mechanism comes by here, once a send. */
-static __always_inline void completed(__u64 sock, struct totals *t, __u32 first, __u32 sends)
+/*
+ * The kernel is done with these sends of a socket; every mechanism comes by here, once a send.
+ * Both numbers one after the other: a line of an interval may be read in between.
+ */
+static __always_inline void completed(__u64 sock, struct totals *t, __u32 first, __u32 sends,
+				      bool copied)
 {
 	count(&t->completions, sends);
+	if (copied)
+		count(&t->copied, sends);
 	land(sock, first, sends);
 }
 
@@ -116,16 +122,14 @@ static __always_inline void settled(void *uarg)
 		sends = (__u32)before < sends ? sends - before : 0;
 		bytes = 0;
 	}
-	completed(sk, t, first, sends);
+	copied = !UARG_READ_BITFIELD(uarg, zerocopy);
+	completed(sk, t, first, sends, copied);
 	if (sends)
 		count(&t->runs, 1);
 	t->bytes += bytes;
-	copied = !UARG_READ_BITFIELD(uarg, zerocopy);
 	groups__complete(&s->who, sends, copied ? sends : 0);
-	if (copied) {
-		t->copied += sends;
+	if (copied)
 		t->bytes_copied += bytes;
-	}
 	run.born = s->born;
 	run.id = first;
 	run__completed(&run, sends, bytes, copied);
@@ -221,10 +225,8 @@ static __always_inline bool advance(__u64 sk, struct zerocopy_socket *s,
 	/* First of all: what joined a record looks for the count of it, perhaps by now. */
 	count_causes(sk, s, t, old, next, ee->ee_info, copied);
 	sends = next - old;
-	completed(sk, t, old, sends);
+	completed(sk, t, old, sends, copied);
 	groups__complete(&s->who, sends, copied ? sends : 0);
-	if (copied)
-		count(&t->copied, sends);
 	if (id_before(old, ee->ee_info)) {
 		__sync_fetch_and_add(&s->assumed, ee->ee_info - old);
 		count(&t->flag_assumed, ee->ee_info - old);
