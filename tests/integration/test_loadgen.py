@@ -437,7 +437,7 @@ def test_driven_stop_ends_the_window():
     d.expect(PARKED)
     d.tell(FINISH)
     app = json.loads(d.expect(RESULT))
-    assert 0.2 < app["elapsed_s"] < 60 and "error" not in app
+    assert 0.2 < app["elapsed_s"] < 10 and "error" not in app
     assert d.leave() == 0
 
 
