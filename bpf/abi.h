@@ -72,29 +72,32 @@ struct totals {
 	__u64 silent_bytes;    /* where the hook knows them */
 	__u64 receiver_copies; /* skb to user space, in the receiver */
 	__u64 receiver_bytes;
-	__u64 refused_optmem;	  /* ENOBUFS for a zero-copy send: no room in optmem, */
-	__u64 refused_memlock;	  /* or in locked memory */
-	__u64 begun;		  /* sends whose start was seen, */
-	__u64 ended;		  /* and of these, those whose return was */
-	__u64 lost_processes;	  /* children of a target for which there was no room */
-	__u64 lost_threads;	  /* no room for the state of a thread */
-	__u64 lost_sockets;	  /* no room for a socket: its completions are not counted */
-	__u64 uring_completions;  /* sends by io_uring's zero-copy operations that completed; */
-	__u64 uring_copied;	  /* of these, known to be copied, */
-	__u64 uring_unreported;	  /* and those of which io_uring was not asked to tell */
-	__u64 lost_notifications; /* no room for one: its completion is not counted */
-	__u64 lost_completions;	  /* two CPUs disputed a socket's progress for too long */
-	__u64 runs;		  /* of neighbouring sends that the kernel completed as one */
-	__u64 records;		  /* that applications read from error queues, */
-	__u64 told;		  /* the sends that these were about, */
-	__u64 told_copied;	  /* and of them those said to have been copied */
-	__u64 unfollowed;	  /* sends that found their place in the ring taken */
-	__u64 unsized;		  /* followed, though what they asked for is not known */
-	__u64 packets;		  /* with data of the load, handed to a device, */
-	__u64 packet_frags;	  /* and the pieces of memory they were made of */
-	__u64 lost_marks;	  /* no room to note that a packet was copied */
+	__u64 refused_optmem;	   /* ENOBUFS for a zero-copy send: no room in optmem, */
+	__u64 refused_memlock;	   /* or in locked memory */
+	__u64 begun;		   /* sends whose start was seen, */
+	__u64 ended;		   /* and of these, those whose return was */
+	__u64 lost_processes;	   /* children of a target for which there was no room */
+	__u64 lost_threads;	   /* no room for the state of a thread */
+	__u64 uring_completions;   /* sends by io_uring's zero-copy operations that completed; */
+	__u64 uring_copied;	   /* of these, known to be copied, */
+	__u64 uring_unreported;	   /* and those of which io_uring was not asked to tell */
+	__u64 lost_notifications;  /* no room for one: its completion is not counted */
+	__u64 lost_completions;	   /* two CPUs disputed a socket's progress for too long */
+	__u64 runs;		   /* of neighbouring sends that the kernel completed as one */
+	__u64 records;		   /* that applications read from error queues, */
+	__u64 told;		   /* the sends that these were about, */
+	__u64 told_copied;	   /* and of them those said to have been copied */
+	__u64 unfollowed;	   /* sends that found their place in the ring taken */
+	__u64 unsized;		   /* followed, though what they asked for is not known */
+	__u64 packets;		   /* with data of the load, handed to a device, */
+	__u64 packet_frags;	   /* and the pieces of memory they were made of */
+	__u64 lost_marks;	   /* no room to note that a packet was copied */
+	__u64 completions_before;  /* of sends from before the window, on sockets that sent in it */
+	__u64 unsized_completions; /* whose bytes came together with those of other sends */
+	__u64 untracked; /* sends of which no completion can be told: their id is not known, there
+			    was no room for their socket, or too many sends of it at once */
 };
-ABI_SIZE(totals, 34 * 8);
+ABI_SIZE(totals, 36 * 8);
 
 /* What sends can be grouped by: a set. */
 enum group_by { BY_PROCESS = 1, BY_DEVICE = 2, BY_PORT = 4, BY_ADDRESS = 8 };
@@ -250,6 +253,9 @@ ABI_SIZE(pinned_peak, 2 * 8);
 /* How many zero-copy sends of a socket are followed at once. */
 #define FLIGHT_BITS  8
 #define FLIGHT_SLOTS (1 << FLIGHT_BITS)
+
+/* How many ids of a socket are known to be the window's, in words of 32. */
+#define WINDOW_WORDS 256
 
 /* What is measured of a process: a set. */
 enum role { ROLE_NONE = 0, ROLE_SENDER = 1, ROLE_RECEIVER = 2, ROLE_BOTH = 3 };

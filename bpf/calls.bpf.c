@@ -22,8 +22,12 @@ static __always_inline void sendmsg_begin(struct sock *sk, struct msghdr *msg, _
 {
 	struct thread *thread = gate == GATE_OPEN ? thread__get() : NULL;
 
-	if (thread && thread->role & ROLE_SENDER)
-		message_begin(thread, sk, msg, size, next_id(sk));
+	if (!thread || !(thread->role & ROLE_SENDER))
+		return;
+	message_begin(thread, sk, msg, size, next_id(sk));
+	if (thread->flags & MSG_ZEROCOPY && ids_guessed && !thread->notification &&
+	    zerocopy_enabled(sk))
+		flight_guess(thread, sk);
 }
 
 SEC("fentry/tcp_sendmsg")

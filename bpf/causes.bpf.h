@@ -75,11 +75,15 @@ struct sighting {
 	__u64 bytes;
 };
 
-/* Whose data does this skb carry? False unless it is zero-copy data of a watched socket. */
+/*
+ * Whose data does this skb carry? False unless it is zero-copy data of a watched socket, sent
+ * since it is watched.
+ */
 static __always_inline bool sighted(struct sk_buff *skb, struct sighting *seen)
 {
 	void *uarg = skb_uarg(skb);
 	struct zerocopy_socket *s;
+	__u32 id;
 
 	if (!uarg)
 		return false;
@@ -87,8 +91,11 @@ static __always_inline bool sighted(struct sk_buff *skb, struct sighting *seen)
 	s = bpf_map_lookup_elem(&sockets, &seen->run.sock);
 	if (!s)
 		return false;
+	id = UARG_READ(uarg, id);
+	if (id_before(id, s->first) && !id_before(s->first, id + UARG_READ(uarg, len)))
+		return false;
 	seen->run.born = s->born;
-	seen->run.id = first_watched(s, UARG_READ(uarg, id));
+	seen->run.id = first_watched(s, id);
 	seen->bytes = BPF_CORE_READ(skb, data_len);
 	return true;
 }

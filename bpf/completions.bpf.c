@@ -11,7 +11,6 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-#define SO_EE_ORIGIN_ZEROCOPY	   5
 #define SO_EE_CODE_ZEROCOPY_COPIED 1
 #define TRIES			   8
 #define CALLERS			   16
@@ -87,16 +86,31 @@ __noinline int land(__u64 sock, __u32 first, __u32 sends)
 }
 
 /*
- * The kernel is done with these sends of a socket; every mechanism comes by here, once a send.
- * Both numbers one after the other: a line of an interval may be read in between.
+ * The kernel is done with these sends of a socket, so many of which are the window's; every
+ * mechanism comes by here, once a send. Both numbers one after the other: a line of an
+ * interval may be read in between.
  */
-static __always_inline void completed(__u64 sock, struct totals *t, __u32 first, __u32 sends,
-				      bool copied)
+static __always_inline void completed(__u64 sock, struct zerocopy_socket *s, struct totals *t,
+				      __u32 first, __u32 sends, __u32 in_window, bool copied)
 {
-	count(&t->completions, sends);
+	count(&t->completions, in_window);
 	if (copied)
-		count(&t->copied, sends);
+		count(&t->copied, in_window);
+	groups__complete(&s->who, in_window, copied ? in_window : 0);
 	land(sock, first, sends);
+	__sync_fetch_and_add(&s->waiting, -in_window);
+	if (s->closed && s->waiting <= 0)
+		socket__retire(sock);
+}
+
+/* Sends from an id to before another completed: those of before the window are told apart. */
+static __always_inline void completed_earlier(const struct zerocopy_socket *s, struct totals *t,
+					      __u32 from, __u32 to)
+{
+	if (id_before(s->first, to))
+		to = s->first;
+	if (id_before(from, to))
+		count(&t->completions_before, to - from);
 }
 
 /* The last reference to a run of sends goes: what became of them is settled. */
@@ -106,39 +120,42 @@ static __always_inline void settled(void *uarg)
 	struct zerocopy_socket *s = bpf_map_lookup_elem(&sockets, &sk);
 	struct totals *t = totals__get();
 	struct run_key run = {.sock = sk};
-	__u32 first, sends, bytes;
+	__u32 first, sends, in_window;
+	__u64 bytes = 0;
 	bool copied;
-	__s32 before;
 
 	if (!s || !t)
 		return;
 	sends = UARG_READ(uarg, len); /* 0: the only send was aborted */
-	bytes = sends ? UARG_READ(uarg, bytelen) : 0;
 	first = UARG_READ(uarg, id);
-	/* Sends of before the socket was watched; their share of the bytes is not known. */
-	before = s->progress - first;
-	if (before > 0) {
-		first += before;
-		sends = (__u32)before < sends ? sends - before : 0;
-		bytes = 0;
-	}
+	in_window = window__sends(s, sk, first, first + sends);
 	copied = !UARG_READ_BITFIELD(uarg, zerocopy);
-	completed(sk, t, first, sends, copied);
-	if (sends)
-		count(&t->runs, 1);
-	t->bytes += bytes;
-	groups__complete(&s->who, sends, copied ? sends : 0);
-	if (copied)
-		t->bytes_copied += bytes;
+	if (in_window == sends && sends)
+		bytes = UARG_READ(uarg, bytelen);
+	else /* their share of the bytes is not known */
+		count(&t->unsized_completions, in_window);
 	run.born = s->born;
-	run.id = first;
-	run__completed(&run, sends, bytes, copied);
+	run.id = first_watched(s, first);
+	run__completed(&run, in_window, bytes, copied);
+	if (in_window)
+		count(&t->runs, 1);
+	count(&t->bytes, bytes);
+	if (copied)
+		count(&t->bytes_copied, bytes);
+	completed_earlier(s, t, first, first + sends);
+	completed(sk, s, t, first, sends, in_window, copied);
+}
+
+/* What is counted is the window's: where only earlier counts are mended, it is over. */
+static __always_inline bool still_counts(void)
+{
+	return gate == GATE_OPEN || gate == GATE_CLOSING;
 }
 
 SEC("fentry/__msg_zerocopy_callback")
 int BPF_PROG(completion_fentry, void *uarg)
 {
-	if (gate)
+	if (still_counts())
 		settled(uarg);
 	return 0;
 }
@@ -146,16 +163,9 @@ int BPF_PROG(completion_fentry, void *uarg)
 SEC("kprobe/__msg_zerocopy_callback")
 int BPF_KPROBE(completion_kprobe, void *uarg)
 {
-	if (gate)
+	if (still_counts())
 		settled(uarg);
 	return 0;
-}
-
-static __always_inline int read_notification(struct sk_buff *skb, struct sock_extended_err *ee)
-{
-	struct sock_exterr_skb *err = (void *)skb + bpf_core_field_offset(struct sk_buff, cb);
-
-	return bpf_core_read(ee, sizeof(*ee), &err->ee);
 }
 
 /* What became of an attempt to count up to some id. */
@@ -178,20 +188,20 @@ static __always_inline enum claim claim(struct zerocopy_socket *s, __u32 next, _
 
 /* The causes of the sends from old to next, unless they come with their own notifications. */
 static __always_inline void count_causes(__u64 sk, struct zerocopy_socket *s, struct totals *t,
-					 __u32 old, __u32 next, __u32 record_first, bool copied)
+					 __u32 old, __u32 next, __u32 record_first, __u32 sends,
+					 bool copied)
 {
 	bool joined = id_before(record_first, old);
 	struct run_key run = {.sock = sk, .born = s->born, .id = joined ? old : record_first};
 	/* The first may have begun before its socket was watched. */
 	bool merged = joined && old != s->first;
-	__u32 sends = next - old;
 	struct run marks;
 
 	if (merged && merges_seen) {
-		counted__add(s, old, run.id, next, copied, NULL);
+		counted__add(s, old, run.id, next, sends, copied, NULL);
 	} else {
 		run__take(&run, &marks);
-		counted__add(s, old, run.id, next, copied, &marks);
+		counted__add(s, old, run.id, next, sends, copied, &marks);
 		marks__count(&marks, sends, 0, copied);
 	}
 	if (merged)
@@ -211,7 +221,7 @@ static __always_inline bool advance(__u64 sk, struct zerocopy_socket *s,
 
 	if (!t)
 		return true;
-	if (gate == GATE_MENDING)
+	if (!still_counts())
 		return false;
 	switch (claim(s, next, &old)) {
 	case CLAIM_TAKEN:
@@ -222,15 +232,19 @@ static __always_inline bool advance(__u64 sk, struct zerocopy_socket *s,
 	case CLAIM_MINE:
 		break;
 	}
+	/* Before the first of them it is not known which were completed. */
+	completed_earlier(s, t, s->first - old == LONG_BEFORE ? ee->ee_info : old, next);
+	old = first_watched(s, old);
+	if (!id_before(old, next))
+		return true;
+	sends = window__sends(s, sk, old, next);
 	/* First of all: what joined a record looks for the count of it, perhaps by now. */
-	count_causes(sk, s, t, old, next, ee->ee_info, copied);
-	sends = next - old;
-	completed(sk, t, old, sends, copied);
-	groups__complete(&s->who, sends, copied ? sends : 0);
+	count_causes(sk, s, t, old, next, ee->ee_info, sends, copied);
 	if (id_before(old, ee->ee_info)) {
 		__sync_fetch_and_add(&s->assumed, ee->ee_info - old);
-		count(&t->flag_assumed, ee->ee_info - old);
+		count(&t->flag_assumed, window__sends(s, sk, old, ee->ee_info));
 	}
+	completed(sk, s, t, old, next - old, sends, copied);
 	return true;
 }
 
@@ -255,21 +269,15 @@ int notification_queued(struct bpf_raw_tracepoint_args *ctx)
 {
 	__u64 key = ctx->args[0];
 	struct zerocopy_socket *s = gate ? bpf_map_lookup_elem(&sockets, &key) : NULL;
-	struct sk_buff_head *queue;
 	struct sock_extended_err ee;
-	struct sk_buff *tail;
 	struct totals *t;
 
-	if (!s)
-		return 0;
-	queue = (void *)key + bpf_core_field_offset(struct sock, sk_error_queue);
-	tail = BPF_CORE_READ(queue, prev);
-	if ((void *)tail == (void *)queue || read_notification(tail, &ee) ||
-	    ee.ee_origin != SO_EE_ORIGIN_ZEROCOPY)
+	if (!s || !last_notification((struct sock *)key, &ee))
 		return 0;
 	/* One report a run, but where it is of a connection that failed. */
 	t = totals__get();
-	if (t && gate != GATE_MENDING && !BPF_CORE_READ((struct sock *)key, sk_err))
+	if (t && still_counts() && window__has(s, ee.ee_data) &&
+	    !BPF_CORE_READ((struct sock *)key, sk_err))
 		count(&t->runs, 1);
 	advance(key, s, &ee);
 	if (s->assumed)
@@ -287,15 +295,13 @@ static __always_inline bool is_merge(__u64 location)
 	return false;
 }
 
-/* Sends of before the socket was watched are not told apart from others that do not count. */
-static __always_inline void count_told(struct zerocopy_socket *s, struct sock_extended_err *ee)
+static __always_inline void count_told(__u64 sk, struct zerocopy_socket *s,
+				       struct sock_extended_err *ee)
 {
-	__s32 sends = ee->ee_data + 1 - ee->ee_info, watched = ee->ee_data + 1 - s->first;
+	__u32 sends = window__sends(s, sk, ee->ee_info, ee->ee_data + 1);
 	struct totals *t = totals__get();
 
-	if (watched < sends)
-		sends = watched;
-	if (!t || sends <= 0)
+	if (!t || !sends)
 		return;
 	count(&t->records, 1);
 	count(&t->told, sends);
@@ -304,15 +310,35 @@ static __always_inline void count_told(struct zerocopy_socket *s, struct sock_ex
 }
 
 /* The socket that this is a notification for, if it is watched. */
-static __always_inline struct zerocopy_socket *notified(struct sk_buff *skb,
+static __always_inline struct zerocopy_socket *notified(struct sk_buff *skb, __u64 sk,
 							struct sock_extended_err *ee)
 {
-	__u64 key = (__u64)BPF_CORE_READ(skb, sk);
-	struct zerocopy_socket *s = bpf_map_lookup_elem(&sockets, &key);
+	struct zerocopy_socket *s = bpf_map_lookup_elem(&sockets, &sk);
 
-	if (!s || read_notification(skb, ee) || ee->ee_origin != SO_EE_ORIGIN_ZEROCOPY)
+	if (!s || notification__read(skb, ee) || ee->ee_origin != SO_EE_ORIGIN_ZEROCOPY)
 		return NULL;
 	return s;
+}
+
+/*
+ * The same of one that was to become a notification. Of a closed socket it does not: what it
+ * holds is still the kernel's bookkeeping of the sends.
+ */
+static __always_inline struct zerocopy_socket *notified_in_vain(struct sk_buff *skb, __u64 sk,
+								struct sock_extended_err *ee)
+{
+	__u64 dead = 1ULL << bpf_core_enum_value(enum sock_flags, SOCK_DEAD);
+	struct zerocopy_socket *s = bpf_map_lookup_elem(&sockets, &sk);
+	void *uarg = (void *)skb + bpf_core_field_offset(struct sk_buff, cb);
+	__u32 sends;
+
+	if (!s || !(BPF_CORE_READ((struct sock *)sk, __sk_common.skc_flags) & dead))
+		return NULL;
+	sends = UARG_READ(uarg, len);
+	ee->ee_info = UARG_READ(uarg, id);
+	ee->ee_data = ee->ee_info + sends - 1;
+	ee->ee_code = UARG_READ_BITFIELD(uarg, zerocopy) ? 0 : SO_EE_CODE_ZEROCOPY_COPIED;
+	return sends ? s : NULL;
 }
 
 /* An application took this from an error queue. */
@@ -320,10 +346,14 @@ static __always_inline void dequeued(struct sk_buff *skb)
 {
 	struct zerocopy_socket *s;
 	struct sock_extended_err ee;
+	__u64 sk;
 
-	s = gate && skb ? notified(skb, &ee) : NULL;
+	if (!still_counts() || !skb)
+		return;
+	sk = (__u64)BPF_CORE_READ(skb, sk);
+	s = notified(skb, sk, &ee);
 	if (s)
-		count_told(s, &ee);
+		count_told(sk, s, &ee);
 }
 
 SEC("fexit/sock_dequeue_err_skb")
@@ -385,14 +415,16 @@ static __always_inline int freed(struct sk_buff *skb, __u64 location)
 
 	if (how == FREED_ELSEWHERE)
 		return 0;
-	s = notified(skb, &ee);
+	s = how == FREED_JOINED ? notified_in_vain(skb, key, &ee) : NULL;
+	if (!s)
+		s = notified(skb, key, &ee);
 	if (!s)
 		return 0;
 	counted = counted_in_queue && advance(key, s, &ee);
 	if (how == FREED_READ ? s->assumed : !counted)
 		mend(key, s, &ee, how == FREED_READ);
-	if (how == FREED_READ && counts_told)
-		count_told(s, &ee);
+	if (how == FREED_READ && counts_told && still_counts())
+		count_told(key, s, &ee);
 	return 0;
 }
 

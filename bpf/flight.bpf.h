@@ -15,8 +15,8 @@
 
 /* The page of this kernel, as a power of two: set by the analyzer. */
 extern const volatile __u32 page_shift;
-/* A program sees which id a send gets; else it is taken to be the socket's next. */
-extern const volatile bool ids_seen;
+/* No program sees which id a send gets: it is taken to be the socket's next. */
+extern const volatile bool ids_guessed;
 
 struct span_map {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -107,6 +107,74 @@ static __always_inline void pinned__free(struct pinned *p, __u64 bytes)
 }
 
 /*
+ * The window's own sends, by id: a completion counts for these and for no other. A socket
+ * may have sends of before the window, of its end, and of processes that are not measured.
+ * A word has 32 ids as bits, and above them which: an older word's place is taken over.
+ */
+#define WINDOW_BLOCK(id) ((id) >> 5)
+#define WINDOW_BIT(id)	 (1ULL << ((id)&31))
+
+static __always_inline __u64 *window__word(struct zerocopy_socket *s, __u32 block)
+{
+	return &s->window_ids[block & (WINDOW_WORDS - 1)];
+}
+
+static __always_inline __u32 count_bits(__u32 bits)
+{
+	return __builtin_popcount(bits);
+}
+
+/* Words are in use so many ids long; those that have not completed by then are lost. */
+static __always_inline void window__evict(struct zerocopy_socket *s, __u64 word)
+{
+	__u32 end = ((__u32)(word >> 32) + 1) << 5, waiting = (__u32)word;
+	struct totals *t = totals__get();
+	__s32 behind = end - s->landed;
+
+	if (!t || behind <= 0 || !waiting)
+		return;
+	if (behind < 32)
+		waiting &= ~0U << (32 - behind);
+	__sync_fetch_and_add(&t->untracked, count_bits(waiting));
+	__sync_fetch_and_add(&s->waiting, -count_bits(waiting));
+}
+
+static __always_inline bool window__has(struct zerocopy_socket *s, __u32 id)
+{
+	__u64 word = *window__word(s, WINDOW_BLOCK(id));
+
+	return word >> 32 == WINDOW_BLOCK(id) && word & WINDOW_BIT(id);
+}
+
+/*
+ * The id is not yet the window's. Kernels before 5.12 have atomic additions alone, and refuse a
+ * program that holds others; as a bit is set once, adding it sets it. Where ids are guessed, two
+ * threads may set the same one at once: that is no addition.
+ */
+static __always_inline void window__add(struct zerocopy_socket *s, __u32 id)
+{
+	__u64 *word = window__word(s, WINDOW_BLOCK(id)), old = *(volatile __u64 *)word;
+
+	if (old >> 32 != WINDOW_BLOCK(id)) {
+		window__evict(s, old);
+		*(volatile __u64 *)word = (__u64)WINDOW_BLOCK(id) << 32 | WINDOW_BIT(id);
+	} else if (ids_guessed) {
+		*(volatile __u64 *)word = old | WINDOW_BIT(id);
+	} else {
+		__sync_fetch_and_add(word, WINDOW_BIT(id));
+	}
+	__sync_fetch_and_add(&s->waiting, 1);
+}
+
+static __always_inline void window__remove(struct zerocopy_socket *s, __u32 id)
+{
+	if (!window__has(s, id))
+		return;
+	__sync_fetch_and_add(window__word(s, WINDOW_BLOCK(id)), -WINDOW_BIT(id));
+	__sync_fetch_and_add(&s->waiting, -1);
+}
+
+/*
  * Completions come in the order of ids, but for a few: one that is so far behind was
  * not seen to complete, and its place is free.
  */
@@ -138,19 +206,34 @@ static __always_inline void flight__begin(struct thread *thread, struct zerocopy
 	s->flight_bytes[place] = thread->size;
 	*(volatile __u64 *)&s->flights[place] = word;
 	thread->flight = word;
-	thread->flight_place = place;
 	pinned__book(p, thread->size);
 }
 
-/* It was not accepted: the kernel takes its id back, and perhaps gave it to another by now. */
-static __always_inline void flight__failed(struct thread *thread, struct zerocopy_socket *s)
+/* The thread's send has this id, be it followed or not. */
+static __always_inline void id__known(struct thread *thread, struct zerocopy_socket *s, __u32 id)
 {
-	__u32 place = thread->flight_place & (FLIGHT_SLOTS - 1);
-	struct pinned *p = pinned__get();
+	/* One that failed had it too, and has not returned yet. */
+	if (!window__has(s, id))
+		window__add(s, id);
+	thread->id = id;
+	thread->tracked = true;
+}
 
+/* It was not accepted: the kernel takes its id back, and perhaps gave it to another by now. */
+static __always_inline void id__taken_back(struct thread *thread, struct zerocopy_socket *s)
+{
+	__u32 place = thread->id & (FLIGHT_SLOTS - 1);
+	__u64 word = s->flights[place];
+	struct pinned *p;
+
+	if (!thread->flight || word == thread->flight)
+		window__remove(s, thread->id);
+	if (!thread->flight)
+		return;
+	p = pinned__get();
 	if (p)
 		pinned__free(p, thread->size);
-	if (s->flights[place] == thread->flight)
+	if (word == thread->flight)
 		s->flights[place] = 0;
 }
 

@@ -113,28 +113,31 @@ static __always_inline void send_begin(struct thread *thread, struct sock *sk, e
 	if (t)
 		t->begun++;
 	thread->sock = (__u64)sk;
+	thread->before = 0;
 	thread->flags = flags;
 	thread->kind = kind;
 	thread->size = size;
-	thread->flight = 0;
+	thread->flight = thread->tracked = 0;
 	counters__begin(thread);
 	thread->start = bpf_ktime_get_ns();
 }
 
-/* A zero-copy send that was followed, or whose id was guessed, returned. */
+/* A zero-copy send returned. */
 static __always_inline void flight_end(struct thread *thread, struct sock *sk, long ret)
 {
 	__u64 key = (__u64)sk;
 	struct zerocopy_socket *s = bpf_map_lookup_elem(&sockets, &key);
 	struct totals *t = totals__get();
 
-	if (s && thread->flight && ret <= 0)
-		flight__failed(thread, s);
+	if (s && thread->tracked && ret <= 0)
+		id__taken_back(thread, s);
 	if (thread->flight && ret > (long)thread->size && t)
 		t->unsized++; /* it has more parts than were read */
+	if (!thread->tracked && !thread->notification && !zerocopy_ignored(sk, ret) && ret > 0 && t)
+		__sync_fetch_and_add(&t->untracked, 1);
 	if (s && thread->guessed)
 		__sync_fetch_and_add(&s->under_way, -1);
-	thread->flight = thread->guessed = 0;
+	thread->flight = thread->guessed = thread->tracked = 0;
 }
 
 static __always_inline void send_end(struct thread *thread, struct sock *sk, long ret, __u64 now)
@@ -184,8 +187,40 @@ static __always_inline void flight_begin(struct thread *thread, struct sock *sk)
 	__u64 key = (__u64)sk;
 	struct zerocopy_socket *s = bpf_map_lookup_elem(&sockets, &key);
 
-	if (s)
-		flight__begin(thread, s, next_id(sk) - 1);
+	if (!s)
+		return;
+	id__known(thread, s, next_id(sk) - 1);
+	flight__begin(thread, s, next_id(sk) - 1);
+}
+
+#define GUESSES 8
+
+/*
+ * Before its socket is locked a send has no id: it is to get the socket's next one. That
+ * is so unless another thread's send comes in between, which began before this one
+ * returned: together they have these ids, but from then on none of that socket is timed.
+ */
+static __always_inline void flight_guess(struct thread *thread, struct sock *sk)
+{
+	__u64 key = (__u64)sk;
+	struct zerocopy_socket *s = bpf_map_lookup_elem(&sockets, &key);
+	struct totals *t = totals__get();
+	__u32 id = next_id(sk);
+	int i;
+
+	if (!s || !t)
+		return;
+	__sync_fetch_and_add(&s->under_way, 1);
+	thread->guessed = 1;
+	if (*(volatile __u32 *)&s->under_way > 1)
+		s->shared = 1;
+	for (i = 0; i < GUESSES && window__has(s, id); i++)
+		id++;
+	id__known(thread, s, id);
+	if (s->shared)
+		t->unfollowed++;
+	else
+		flight__begin(thread, s, id);
 }
 
 #endif

@@ -20,6 +20,21 @@ static __always_inline bool is_booked(struct sock *sk, const struct thread *thre
 }
 
 /*
+ * The first send that is seen of a thread may have begun before the window: part of it
+ * is sent already. It does not count, nor does what completes of it.
+ */
+static __always_inline bool began_before(struct thread *thread, struct msghdr *msg)
+{
+	enum call_kind kind;
+
+	if (thread->has_sent)
+		return false;
+	thread->has_sent = true;
+	kind = current_call();
+	return call_size(kind, call_regs()) > BPF_CORE_READ(msg, msg_iter.count);
+}
+
+/*
  * args: sk, msg, skb, size_goal. Fires once per pass of the loop; the first pass
  * is the start. This send has its id already: msg_zerocopy_realloc came earlier.
  */
@@ -32,6 +47,11 @@ int send_loop(struct bpf_raw_tracepoint_args *ctx)
 
 	if (!thread || thread->sock == (__u64)sk || !(thread->role & ROLE_SENDER))
 		return 0;
+	thread->before = began_before(thread, msg);
+	if (thread->before) {
+		thread->sock = (__u64)sk;
+		return 0;
+	}
 	message_begin(thread, sk, msg, 0, next_id(sk) - 1);
 	if (thread->flags & MSG_ZEROCOPY && is_booked(sk, thread)) {
 		thread->size = BPF_CORE_READ(msg, msg_iter.count);
@@ -57,14 +77,51 @@ int send_length(struct bpf_raw_tracepoint_args *ctx)
 	if (!thread || !(thread->role & ROLE_SENDER))
 		return 0;
 	if (thread->sock == (__u64)sk) {
-		send_end(thread, sk, ret, now);
+		if (thread->before)
+			thread->sock = thread->before = 0;
+		else
+			send_end(thread, sk, ret, now);
 		return 0;
 	}
 	if (gate != GATE_OPEN || !is_tcp(sk))
 		return 0;
+	/* One that the kernel accepted passed the loop, before the window. */
+	if (!thread->has_sent && ret > 0) {
+		thread->has_sent = true;
+		return 0;
+	}
 	kind = current_call();
 	regs = call_regs();
 	count_send(sk, kind, call_flags(kind, regs), call_size(kind, regs), 0, ret, 0);
+	return 0;
+}
+
+/*
+ * args: sk, old state, new state. A send that connects first (TCP Fast Open) may put all its
+ * data into the SYN, and so never come to the loop.
+ */
+SEC("raw_tp/inet_sock_set_state")
+int send_connects(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct sock *sk = (struct sock *)ctx->args[0];
+	struct thread *thread;
+	struct pt_regs *regs;
+	enum call_kind kind;
+
+	if (gate != GATE_OPEN || (int)ctx->args[2] != TCP_SYN_SENT)
+		return 0;
+	kind = current_call();
+	thread = kind == CALL_OTHER || kind == CALL_IO_URING ? NULL : thread__get();
+	if (!thread || !(thread->role & ROLE_SENDER) || !is_tcp(sk))
+		return 0;
+	regs = call_regs();
+	thread->has_sent = true;
+	thread->notification = 0;
+	if (call_flags(kind, regs) & MSG_ZEROCOPY)
+		groups__watch(zerocopy_begin(sk, next_id(sk) - 1), sk);
+	send_begin(thread, sk, kind, call_flags(kind, regs), call_size(kind, regs));
+	if (thread->flags & MSG_ZEROCOPY && is_booked(sk, thread))
+		flight_begin(thread, sk);
 	return 0;
 }
 
@@ -115,29 +172,6 @@ static __always_inline bool sends_once(enum call_kind kind)
 	       kind == CALL_WRITEV;
 }
 
-/*
- * Before its socket is locked a send has no id: it is to get the socket's next one. That
- * is so unless another thread's send comes in between, which began before this one
- * returned: from then on the ids of that socket are not guessed, and none is timed.
- */
-static __always_inline void flight_guess(struct thread *thread, struct sock *sk)
-{
-	__u64 key = (__u64)sk;
-	struct zerocopy_socket *s = bpf_map_lookup_elem(&sockets, &key);
-	struct totals *t = totals__get();
-
-	if (!s || !t)
-		return;
-	__sync_fetch_and_add(&s->under_way, 1);
-	thread->guessed = 1;
-	if (*(volatile __u32 *)&s->under_way > 1)
-		s->shared = 1;
-	if (s->shared)
-		t->unfollowed++;
-	else
-		flight__begin(thread, s, next_id(sk));
-}
-
 /* args: regs, number */
 SEC("raw_tp/sys_enter")
 int send_enter(struct bpf_raw_tracepoint_args *ctx)
@@ -161,7 +195,7 @@ int send_enter(struct bpf_raw_tracepoint_args *ctx)
 		groups__watch(zerocopy_begin(sk, next_id(sk)), sk);
 	thread->notification = 0;
 	send_begin(thread, sk, kind, flags, call_size(kind, regs));
-	if (flags & MSG_ZEROCOPY && !ids_seen && zerocopy_enabled(sk))
+	if (flags & MSG_ZEROCOPY && ids_guessed && zerocopy_enabled(sk))
 		flight_guess(thread, sk);
 	return 0;
 }

@@ -17,26 +17,34 @@ struct tally_info_map tally_infos SEC(".maps");
 struct tally_map tallies SEC(".maps");
 struct passing_map passing SEC(".maps");
 struct new_socket_map new_socket SEC(".maps");
+struct retired_map retired SEC(".maps");
 struct span_map spans SEC(".maps");
 struct pinned_map pinned SEC(".maps");
 struct pinned_peak_map pinned_peaks SEC(".maps");
 const volatile __u32 page_shift = 12;
-const volatile bool ids_seen = false;
+const volatile bool ids_guessed = false;
 volatile __u32 gate;
 const volatile __u32 target_by = TARGET_PROCESS;
 const volatile char target_comm[COMM_MAX] = {};
 
 /*
- * A closed socket's memory is soon another's. An orderly close comes after the
- * last completion; after a reset, tcp_reset() purges the queue before this.
+ * A closed socket's memory is soon another's, but what waits in it may complete later:
+ * tcp_disconnect(), for SO_LINGER 0 too, purges the queue after this.
  */
 SEC("raw_tp/inet_sock_set_state")
 int socket_closed(struct bpf_raw_tracepoint_args *ctx)
 {
 	__u64 key = ctx->args[0];
+	struct zerocopy_socket *s;
 
-	if ((int)ctx->args[2] == TCP_CLOSE)
-		bpf_map_delete_elem(&sockets, &key);
+	if ((int)ctx->args[2] != TCP_CLOSE)
+		return 0;
+	s = bpf_map_lookup_elem(&sockets, &key);
+	if (!s)
+		return 0;
+	s->closed = 1;
+	if (s->waiting <= 0)
+		socket__retire(key);
 	return 0;
 }
 

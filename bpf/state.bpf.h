@@ -33,10 +33,13 @@ struct thread {
 	__u64 switches;			   /* how often the thread had left a CPU then, */
 	__u32 cpu;			   /* and which one it was on */
 	__u32 counters_read;
-	__u64 flight;	    /* of a zero-copy send that is followed, its word; 0: it is not */
-	__u64 reading;	    /* ns; when it began to read an error queue; 0: it does not */
-	__u32 flight_place; /* and its place: see flight.bpf.h */
-	__u32 guessed;	    /* counts among those of its socket whose id was guessed */
+	__u64 flight;  /* of a zero-copy send that is followed, its word: see flight.bpf.h */
+	__u64 reading; /* ns; when it began to read an error queue; 0: it does not */
+	__u32 id;      /* of a zero-copy send, */
+	__u8 tracked;  /* if it is known, */
+	__u8 guessed;  /* and guessed */
+	__u8 has_sent; /* an earlier send of it was seen in this window */
+	__u8 before;   /* the send under way began before the window */
 };
 
 #define RUN_MARKS 8
@@ -52,6 +55,7 @@ struct run {
 struct counted {
 	__u32 from, own; /* send ids */
 	__u32 sends;	 /* from there on; 0: being written */
+	__u32 in_window; /* of these, those that count */
 	__u16 flagged;	 /* as copied */
 	__u16 charged;	 /* for these marks, or not yet for any */
 	struct run marks;
@@ -59,8 +63,8 @@ struct counted {
 
 /* A socket on which a target asked for zero-copy. */
 struct zerocopy_socket {
-	__u32 progress;	 /* the send id up to which its completions were counted */
-	__u32 first;	 /* the send id it is watched from */
+	__u32 progress;	 /* the send id up to which completions were looked at */
+	__u32 first;	 /* the send id it is watched from: earlier ones are of before the window */
 	__u32 born;	 /* tells it from another socket at the same address */
 	__u32 landed;	 /* one past the last send seen to complete */
 	__u32 under_way; /* sends whose id was guessed */
@@ -72,6 +76,10 @@ struct zerocopy_socket {
 	/* The sends in flight, by id, and what they asked for: see flight.bpf.h. */
 	__u64 flights[FLIGHT_SLOTS];
 	__u32 flight_bytes[FLIGHT_SLOTS];
+	/* Which ids are of the window's own sends: see flight.bpf.h. */
+	__u64 window_ids[WINDOW_WORDS];
+	__s32 waiting; /* so many of them have not completed */
+	__u32 closed;  /* forgotten when none waits any more */
 };
 
 struct thread_map {
@@ -134,6 +142,15 @@ struct new_socket_map {
 	__type(value, struct zerocopy_socket);
 };
 extern struct new_socket_map new_socket SEC(".maps");
+
+/* The last closed socket of a CPU that waits for nothing: its notifications may still be mended. */
+struct retired_map {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+};
+extern struct retired_map retired SEC(".maps");
 
 struct totals_map {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -273,35 +290,88 @@ static __always_inline struct thread *thread__get(void)
 	return NULL;
 }
 
+#define SO_EE_ORIGIN_ZEROCOPY 5
+
+static __always_inline int notification__read(struct sk_buff *skb, struct sock_extended_err *ee)
+{
+	struct sock_exterr_skb *err = (void *)skb + bpf_core_field_offset(struct sk_buff, cb);
+
+	return bpf_core_read(ee, sizeof(*ee), &err->ee);
+}
+
+/* The last zero-copy notification in a socket's error queue. False if there is none. */
+static __always_inline bool last_notification(struct sock *sk, struct sock_extended_err *ee)
+{
+	struct sk_buff_head *queue =
+		(void *)sk + bpf_core_field_offset(struct sock, sk_error_queue);
+	struct sk_buff *tail = BPF_CORE_READ(queue, prev);
+
+	return (void *)tail != (void *)queue && !notification__read(tail, ee) &&
+	       ee->ee_origin == SO_EE_ORIGIN_ZEROCOPY;
+}
+
+#define LONG_BEFORE (1U << 20)
+
+/* Up to here sends of before the window are known to be completed; else, long before. */
+static __always_inline __u32 completed_before(struct sock *sk, __u32 first)
+{
+	struct sock_extended_err ee;
+
+	return last_notification(sk, &ee) ? ee.ee_data + 1 : first - LONG_BEFORE;
+}
+
+/* Another socket has the memory of one that was closed, and is not closed itself. */
+static __always_inline bool is_anothers(const struct zerocopy_socket *s, struct sock *sk,
+					__u32 next)
+{
+	return s->closed && (!next || BPF_CORE_READ(sk, __sk_common.skc_state) != TCP_CLOSE);
+}
+
 /*
  * From now on the completions of sk count, beginning with send id next. Later
- * calls change nothing: the entry goes when the socket closes.
+ * calls change nothing: the entry goes when the socket is closed and waits for nothing.
  */
 static __always_inline struct zerocopy_socket *socket__watch(struct sock *sk, __u32 next)
 {
 	__u64 key = (__u64)sk;
 	struct zerocopy_socket *s, *fresh;
-	struct totals *t;
 	__u32 zero = 0;
 
 	s = bpf_map_lookup_elem(&sockets, &key);
-	if (s)
+	if (s && !is_anothers(s, sk, next))
 		return s;
+	if (s)
+		bpf_map_delete_elem(&sockets, &key);
 	fresh = bpf_map_lookup_elem(&new_socket, &zero);
 	if (!fresh)
 		return NULL;
-	fresh->progress = next;
+	fresh->progress = completed_before(sk, next);
 	fresh->first = fresh->landed = next;
 	fresh->born = (__u32)bpf_ktime_get_ns();
-	/* -EEXIST, the loser of a race, is as good: any other failure is a loss. */
+	/* -EEXIST, the loser of a race, is as good; where there is no room, its sends are
+	 * untracked. */
 	bpf_map_update_elem(&sockets, &key, fresh, BPF_NOEXIST);
-	s = bpf_map_lookup_elem(&sockets, &key);
-	if (s)
-		return s;
-	t = totals__get();
-	if (t)
-		__sync_fetch_and_add(&t->lost_sockets, 1);
-	return NULL;
+	return bpf_map_lookup_elem(&sockets, &key);
+}
+
+/*
+ * A closed socket waits for nothing any more. What it is told of its last notifications
+ * comes right after, so it is the one before on this CPU that is forgotten.
+ */
+static __always_inline void socket__retire(__u64 key)
+{
+	struct zerocopy_socket *s;
+	__u64 *last, before;
+	__u32 zero = 0;
+
+	last = bpf_map_lookup_elem(&retired, &zero);
+	if (!last || *last == key)
+		return;
+	before = *last;
+	*last = key;
+	s = bpf_map_lookup_elem(&sockets, &before);
+	if (s && s->closed && s->waiting <= 0)
+		bpf_map_delete_elem(&sockets, &before);
 }
 
 #endif

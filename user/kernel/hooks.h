@@ -61,6 +61,7 @@ struct hook_way {
 	bool by_graph;	  /* a kprobe that the function graph tracer makes */
 	bool by_stack;	  /* the tracepoint says less than it does today: the stack says the rest */
 	bool with_sends;  /* its programs are the send hook's own: had where they are */
+	bool guesses;	  /* which id a send gets */
 	bool counts_at_end; /* a send whose beginning was not seen is counted, untimed */
 };
 

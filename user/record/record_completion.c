@@ -38,8 +38,7 @@ static void add_latency(json_object *o, const struct run_result *r, struct unmea
 	}
 	json_object_object_add(o, "completion_ns",
 			       hist__json(h, hook(r, HOOK_SEND)->way->flight_span));
-	record__add_count(o, "completions_untimed",
-			  completions > h->count ? completions - h->count : 0);
+	record__add_count(o, "completions_untimed", measured__difference(completions, h->count));
 }
 
 /* Why what is pinned is not known; NULL if it is. */
@@ -71,9 +70,11 @@ static json_object *pinned(const struct run_result *r, struct unmeasured *u)
 	}
 	o = json_object_new_object();
 	json_object_object_add(o, "scope", json_object_new_string("all sockets"));
-	record__add_count(o, "bytes_now", m->pinned.bytes - m->pinned.freed_bytes);
+	record__add_count(o, "bytes_now",
+			  measured__difference(m->pinned.bytes, m->pinned.freed_bytes));
 	record__add_count(o, "bytes_max", m->peak.bytes);
-	record__add_count(o, "pages_now", m->pinned.pages - m->pinned.freed_pages);
+	record__add_count(o, "pages_now",
+			  measured__difference(m->pinned.pages, m->pinned.freed_pages));
 	record__add_count(o, "pages_max", m->peak.pages);
 	return o;
 }
@@ -100,9 +101,10 @@ static json_object *notifications(const struct run_result *r, struct unmeasured 
 	record__add_count(o, "records", t->records);
 	record__add_count(o, "told", t->told);
 	record__add_count(o, "told_copied", t->told_copied);
-	json_object_object_add(o, "unread",
-			       counted ? json_object_new_int64((__s64)(t->completions - t->told))
-				       : NULL);
+	json_object_object_add(
+		o, "unread",
+		counted ? json_object_new_uint64(measured__difference(t->completions, t->told))
+			: NULL);
 	record__add_ratio(o, "sends_per_record", t->told, t->records);
 	return o;
 }

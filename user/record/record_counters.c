@@ -60,16 +60,15 @@ static __u64 lost_completions(const struct run_result *r)
 {
 	const struct hook_way *way = r->plan.entries[HOOK_COMPLETION].way;
 	const struct measured *m = &r->measured;
-	__s64 outstanding = measured__outstanding(m);
-	__u64 lost =
-		m->totals.lost_completions + m->totals.lost_sockets + m->totals.lost_notifications;
+	__u64 lost = m->totals.lost_completions + m->totals.lost_notifications;
 	bool skipped = m->missed[HOOK_COMPLETION] > m->missed_merges;
 
 	bool drained = !r->observed_s; /* a load's window closes so; a program's does not */
 
-	if (way && outstanding > 0 && drained && (skipped || way->mechanism == MECHANISM_KPROBE))
-		lost += (__u64)outstanding;
-	return lost;
+	/* Those that no completion can be told of are among these. */
+	if (way && drained && (skipped || way->mechanism == MECHANISM_KPROBE))
+		return lost + measured__outstanding(m);
+	return lost + m->totals.untracked;
 }
 
 /*
@@ -81,11 +80,10 @@ static __u64 lost_flags(const struct run_result *r)
 {
 	const struct hook_way *way = r->plan.entries[HOOK_COMPLETION].way;
 	const struct measured *m = &r->measured;
-	__u64 merged = m->totals.merged, seen = m->totals.merged_seen;
 
 	if (!way || way->mechanism != MECHANISM_TRACEPOINT)
 		return 0;
-	return merged > seen ? merged - seen : 0;
+	return measured__difference(m->totals.merged, m->totals.merged_seen);
 }
 
 json_object *record__lost(const struct run_result *r, struct unmeasured *u)
@@ -103,7 +101,7 @@ json_object *record__lost(const struct run_result *r, struct unmeasured *u)
 	o = json_object_new_object();
 	json_object_object_add(
 		o, "calls",
-		json_object_new_uint64(measured__lost_calls(&r->measured, way) - in_flight));
+		json_object_new_uint64(measured__lost_calls(&r->measured, way, in_flight)));
 	json_object_object_add(o, "completions", json_object_new_uint64(lost_completions(r)));
 	json_object_object_add(o, "flags", json_object_new_uint64(lost_flags(r)));
 	json_object_object_add(o, "groups",

@@ -49,7 +49,7 @@ static void add_completions(json_object *o, const struct run_result *r, struct u
 	}
 	record__add_count(o, "completions", r->measured.totals.uring_completions);
 	json_object_object_add(o, "outstanding",
-			       json_object_new_int64(measured__uring_outstanding(&r->measured)));
+			       json_object_new_uint64(measured__uring_outstanding(&r->measured)));
 	add_copied(o, r, u);
 }
 

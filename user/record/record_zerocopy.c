@@ -44,7 +44,7 @@ static json_object *copied_bytes(const struct run_result *r, const struct zeroco
 	__u64 accepted = sums->requests - sums->failed - sums->ignored;
 	__u64 completions = r->measured.totals.completions;
 
-	if (way->mechanism != MECHANISM_TRACEPOINT)
+	if (way->mechanism != MECHANISM_TRACEPOINT && !r->measured.totals.unsized_completions)
 		return json_object_new_uint64(known);
 	if (!copied)
 		return json_object_new_uint64(0);
@@ -56,7 +56,7 @@ static json_object *copied_bytes(const struct run_result *r, const struct zeroco
 static void add_bytes_copied(json_object *o, const struct run_result *r, __u64 copied,
 			     const struct zerocopy_sums *sums, struct unmeasured *u)
 {
-	static const char reason[] = "notifications do not tell the size of a send";
+	static const char reason[] = "completions do not tell the size of each send";
 	const struct totals *t = &r->measured.totals;
 	const char *blind = blind_to_silent(&r->plan);
 	json_object *all = copied_bytes(r, sums, copied, t->bytes_copied + t->silent_bytes);
@@ -73,9 +73,10 @@ static void add_bytes_copied(json_object *o, const struct run_result *r, __u64 c
 static void add_completions(json_object *o, const struct run_result *r,
 			    const struct zerocopy_sums *sums, struct unmeasured *u)
 {
-	static const char *const keys[] = {"completions",    "outstanding",	   "copied",
-					   "copied_flagged", "copied_silent",	   "fallback_rate",
-					   "bytes_copied",   "bytes_copied_silent"};
+	static const char *const keys[] = {
+		"completions",	 "completions_before", "outstanding",
+		"copied",	 "copied_flagged",     "copied_silent",
+		"fallback_rate", "bytes_copied",       "bytes_copied_silent"};
 	const struct plan_entry *entry = &r->plan.entries[HOOK_COMPLETION];
 	const struct totals *t = &r->measured.totals;
 	const char *blind = blind_to_silent(&r->plan);
@@ -91,7 +92,9 @@ static void add_completions(json_object *o, const struct run_result *r,
 	}
 	json_object_object_add(o, "completions", json_object_new_uint64(t->completions));
 	json_object_object_add(o, "outstanding",
-			       json_object_new_int64(measured__outstanding(&r->measured)));
+			       json_object_new_uint64(measured__outstanding(&r->measured)));
+	json_object_object_add(o, "completions_before",
+			       json_object_new_uint64(t->completions_before));
 	json_object_object_add(o, "copied", json_object_new_uint64(copied));
 	json_object_object_add(o, "copied_flagged", json_object_new_uint64(flagged));
 	if (blind)

@@ -134,9 +134,12 @@ static void refusals(const struct cell *cell, FILE *out)
 	if (cell__sum(cell, "/zerocopy/ignored", &ignored) && ignored > 0)
 		fprintf(out, LABEL "%s, because the socket lacks SO_ZEROCOPY\n", "ignored",
 			count(ignored, text));
-	if (cell__sum(cell, "/zerocopy/outstanding", &outstanding) && outstanding != 0)
-		fprintf(out, LABEL "%.0f without a completion when the window closed\n",
-			"outstanding", outstanding);
+	if (cell__sum(cell, "/zerocopy/outstanding", &outstanding) && outstanding > 0)
+		fprintf(out, LABEL "%s without a completion when the window closed\n",
+			"outstanding", count(outstanding, text));
+	if (cell__sum(cell, "/zerocopy/completions_before", &n) && n > 0)
+		fprintf(out, LABEL "%s more completed, of sends from before the window\n",
+			"earlier", count(n, text));
 }
 
 /* False where there is nothing more to say. */

@@ -221,7 +221,7 @@ __u64 tracer__in_flight(struct tracer *t)
 	if (!values || read_totals(t, &sums, values, cpus))
 		sums.begun = sums.ended = 0;
 	free(values);
-	return sums.begun - sums.ended;
+	return measured__difference(sums.begun, sums.ended);
 }
 
 /* The map of groups is only there where they are asked for. */

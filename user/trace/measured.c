@@ -25,6 +25,33 @@ static void add_slot(struct zerocopy_sums *sums, const struct measured *m, __u32
 
 #define URING_SLOT CALL_SLOT(CALL_IO_URING_ZC, true)
 
+__u64 measured__difference(__u64 all, __u64 part)
+{
+	return all > part ? all - part : 0;
+}
+
+static __u64 accepted(const struct zerocopy_sums *sums)
+{
+	return measured__difference(sums->requests, sums->failed + sums->ignored);
+}
+
+__u64 measured__under_way(const struct measured *m)
+{
+	return measured__difference(m->totals.begun, m->totals.ended);
+}
+
+/*
+ * A send whose completion was counted was accepted, though the window closed before its
+ * return was seen.
+ */
+static void add_under_way(struct zerocopy_sums *sums, const struct measured *m)
+{
+	__u64 more = measured__difference(m->totals.completions, accepted(sums));
+	__u64 under_way = measured__under_way(m);
+
+	sums->requests += more < under_way ? more : under_way;
+}
+
 void measured__zerocopy(const struct measured *m, struct zerocopy_sums *sums)
 {
 	__u32 slot;
@@ -33,6 +60,7 @@ void measured__zerocopy(const struct measured *m, struct zerocopy_sums *sums)
 	for (slot = 1; slot < CALL_SLOTS; slot += 2)
 		if (slot != URING_SLOT)
 			add_slot(sums, m, slot);
+	add_under_way(sums, m);
 }
 
 void measured__uring(const struct measured *m, struct zerocopy_sums *sums)
@@ -41,34 +69,30 @@ void measured__uring(const struct measured *m, struct zerocopy_sums *sums)
 	add_slot(sums, m, URING_SLOT);
 }
 
-static __s64 outstanding(const struct zerocopy_sums *sums, __u64 completions)
-{
-	return (__s64)(sums->requests - sums->failed - sums->ignored - completions);
-}
-
-__s64 measured__outstanding(const struct measured *m)
+__u64 measured__outstanding(const struct measured *m)
 {
 	struct zerocopy_sums sums;
 
 	measured__zerocopy(m, &sums);
-	return outstanding(&sums, m->totals.completions);
+	return measured__difference(accepted(&sums), m->totals.completions);
 }
 
-__s64 measured__uring_outstanding(const struct measured *m)
+__u64 measured__uring_outstanding(const struct measured *m)
 {
 	struct zerocopy_sums sums;
 
 	measured__uring(m, &sums);
-	return outstanding(&sums, m->totals.uring_completions);
+	return measured__difference(accepted(&sums), m->totals.uring_completions);
 }
 
-__u64 measured__lost_calls(const struct measured *m, const struct hook_way *way)
+__u64 measured__lost_calls(const struct measured *m, const struct hook_way *way, __u64 in_flight)
 {
 	const struct totals *t = &m->totals;
+	__u64 lost = t->lost_threads + t->lost_processes;
 
 	if (way->counts_at_end)
-		return m->missed_ends + t->lost_threads + t->lost_processes;
-	return t->begun - t->ended + m->missed_begins + t->lost_threads + t->lost_processes;
+		return lost + m->missed_ends;
+	return lost + m->missed_begins + measured__difference(measured__under_way(m), in_flight);
 }
 
 bool measured__pinned_known(const struct measured *m)

@@ -43,20 +43,25 @@ struct zerocopy_sums {
 void measured__free(struct measured *m);
 
 void measured__zerocopy(const struct measured *m, struct zerocopy_sums *sums);
+/* all - part; 0 where it would be below: what two programs count is not read at once. */
+__u64 measured__difference(__u64 all, __u64 part);
+/* Sends whose start was seen, and not their return. */
+__u64 measured__under_way(const struct measured *m);
 /*
- * Sends that were not counted, by the way that sends were watched. Where a program
- * was skipped for a process that is not measured it counts too: at most so many.
+ * Sends that were not counted, by the way that sends were watched; in_flight of them had not
+ * returned when the window closed, and are not lost. Where a program was skipped for a process
+ * that is not measured it counts too: at most so many.
  */
-__u64 measured__lost_calls(const struct measured *m, const struct hook_way *way);
+__u64 measured__lost_calls(const struct measured *m, const struct hook_way *way, __u64 in_flight);
 /* The same of sends by io_uring's zero-copy operations, which are in none of the above. */
 void measured__uring(const struct measured *m, struct zerocopy_sums *sums);
-__s64 measured__uring_outstanding(const struct measured *m);
+__u64 measured__uring_outstanding(const struct measured *m);
 /* What is pinned, where it is known: some sends could not be followed, or their size was not. */
 bool measured__pinned_known(const struct measured *m);
 /* min and max can lag behind the buckets, by what interrupted an addition: never by more than one.
  */
 void measured__mend(struct hist *h);
-/* Accepted zero-copy sends that have no completion yet; below 0 if more came than were sent. */
-__s64 measured__outstanding(const struct measured *m);
+/* Accepted zero-copy sends that have no completion yet. */
+__u64 measured__outstanding(const struct measured *m);
 
 #endif

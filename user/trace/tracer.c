@@ -137,8 +137,8 @@ static void set_addresses(struct sendpath *skel, const struct features *features
 	set_ranges((struct address_range *)skel->rodata->read_ranges, reading, READ_RANGES,
 		   features);
 	skel->rodata->counts_told = plan__by_tracepoint(plan, HOOK_ERROR_QUEUE);
-	skel->rodata->ids_seen =
-		plan->entries[HOOK_SEND_ID].way && !plan->entries[HOOK_SEND_ID].way->with_sends;
+	skel->rodata->ids_guessed =
+		!plan->entries[HOOK_SEND_ID].way || plan->entries[HOOK_SEND_ID].way->guesses;
 	skel->rodata->page_shift = (__u32)__builtin_ctzl((unsigned long)sysconf(_SC_PAGESIZE));
 }
 

@@ -128,6 +128,7 @@ struct sock_common {
 	__be16 skc_dport;
 	__u16 skc_num;
 	short unsigned int skc_family;
+	volatile unsigned char skc_state;
 	possible_net_t skc_net;
 	struct in6_addr skc_v6_daddr;
 	long unsigned int skc_flags;
@@ -261,6 +262,7 @@ struct sock_exterr_skb {
 } __attribute__((preserve_access_index));
 
 enum sock_flags {
+	SOCK_DEAD = 0,
 	SOCK_ZEROCOPY = 18,
 };
 
@@ -270,6 +272,7 @@ enum bpf_func_id {
 };
 
 enum {
+	TCP_SYN_SENT = 2,
 	TCP_CLOSE = 7,
 };
 

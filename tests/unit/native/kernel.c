@@ -2,6 +2,7 @@
 #include "kernel.h"
 
 #include "bpf/causes.bpf.h"
+#include "bpf/flight.bpf.h"
 
 #define ZEROCOPY_ORIGIN 5
 #define MERGED_AT	1500 /* an address in the code that joins notifications, */
@@ -26,6 +27,7 @@ struct state {
 	struct sk_buff skbs[RUNS_MAX];
 	struct sk_buff *queue[RUNS_MAX];
 	__u32 head, tail;
+	__u32 window; /* the first send's id */
 	bool completed[RUNS_MAX];
 	__u32 left;
 	struct cpu cpus[CPUS_MAX];
@@ -86,6 +88,25 @@ static void notify(struct sk_buff *skb, struct sock *sk, const struct run_of_sen
 	ee->ee_data = run->first + run->sends - 1;
 }
 
+/* Of a closed socket it stays what it was. */
+static void abandon(struct sk_buff *skb, struct sock *sk, const struct run_of_sends *run)
+{
+	struct ubuf_info_msgzc *uarg = (void *)skb->cb;
+
+	skb->sk = sk;
+	skb->destructor = (void *)sock_ofree_address;
+	uarg->id = run->first;
+	uarg->len = (__u16)run->sends;
+	uarg->zerocopy = !run->flagged;
+}
+
+static __u32 before_window(const struct state *k, const struct run_of_sends *run)
+{
+	__u32 before = k->window - run->first;
+
+	return !id_before(run->first, k->window) ? 0 : before < run->sends ? before : run->sends;
+}
+
 /* As __msg_zerocopy_callback, under the queue's lock. */
 static void queue(struct state *k, struct cpu *cpu, const struct plan_of_sends *plan)
 {
@@ -93,9 +114,17 @@ static void queue(struct state *k, struct cpu *cpu, const struct plan_of_sends *
 	struct sk_buff *skb = &k->skbs[n];
 	struct sock_extended_err *last;
 
-	notify(skb, &k->sk, &plan->runs[n]);
 	k->completed[n] = true;
 	k->left--;
+	if (gate && id_before(plan->runs[n].first, k->window))
+		k->read.completed_before += before_window(k, &plan->runs[n]);
+	if (plan->closed) {
+		abandon(skb, &k->sk, &plan->runs[n]);
+		cpu->stage = REPORTED;
+		cpu->joined = skb;
+		return;
+	}
+	notify(skb, &k->sk, &plan->runs[n]);
 	cpu->stage = QUEUED;
 	cpu->joined = NULL;
 	if (k->tail > k->head) {
@@ -145,6 +174,20 @@ static void step(struct state *k, struct cpu *cpu, const struct plan_of_sends *p
 	cpu->in_program = false;
 }
 
+static __u32 first_of_window(const struct state *k, __u32 id)
+{
+	return id_before(id, k->window) ? k->window : id;
+}
+
+static void count_read(struct state *k, __u32 from, __u32 to, bool flagged)
+{
+	if (!gate || !id_before(from, to))
+		return;
+	k->read.records++;
+	k->read.sends += to - from;
+	k->read.copied += flagged ? to - from : 0;
+}
+
 static void read_queue(struct state *k)
 {
 	struct sock_extended_err *ee;
@@ -158,9 +201,7 @@ static void read_queue(struct state *k)
 		k->taken = k->queue[k->head++];
 		set_tail(k);
 		ee = record_of(k->taken);
-		k->read.records++;
-		k->read.sends += ee->ee_data - ee->ee_info + 1;
-		k->read.copied += ee->ee_code ? ee->ee_data - ee->ee_info + 1 : 0;
+		count_read(k, first_of_window(k, ee->ee_info), ee->ee_data + 1, ee->ee_code);
 	}
 }
 
@@ -198,9 +239,9 @@ static void mark(const struct plan_of_sends *plan, struct sock *sk, const struct
 	__u32 i;
 	__u16 tally;
 
-	for (i = 0; i < plan->count; i++)
+	for (i = plan->before; i < plan->count; i++)
 		for (tally = 0; tally < 16; tally++) {
-			key.id = plan->runs[i].first;
+			key.id = first_watched(s, plan->runs[i].first);
 			if (plan->runs[i].tallies >> tally & 1)
 				run__mark(&key, tally);
 		}
@@ -214,17 +255,53 @@ static void load_programs(void)
 	read_ranges[0].from = READ_AT - 500;
 	read_ranges[0].to = READ_AT + 500;
 	merges_seen = counted_in_queue = counts_told = true;
-	gate = GATE_OPEN;
 }
 
-struct as_read kernel__complete(const struct plan_of_sends *plan, __u32 first, __u64 seed)
+__u32 kernel__window(const struct plan_of_sends *plan)
+{
+	return plan->runs[plan->before].first + plan->into;
+}
+
+/* Some of what was sent before the window completes before it, and some of that is read. */
+static void before_the_window(struct state *k, const struct plan_of_sends *plan)
+{
+	__u32 runs = plan->before ? kernel__random(&k->random, plan->before + 1) : 0;
+
+	gate = GATE_CLOSED;
+	while (plan->count - k->left < runs || k->cpus[0].stage != IDLE) {
+		step(k, &k->cpus[0], plan);
+		if (kernel__random(&k->random, 2))
+			read_queue(k);
+	}
+	if (k->taken)
+		read_queue(k);
+}
+
+static struct zerocopy_socket *open_window(struct state *k, const struct plan_of_sends *plan)
+{
+	const struct run_of_sends *last = &plan->runs[plan->count - 1];
+	struct zerocopy_socket *s;
+	__u32 id;
+
+	gate = GATE_OPEN;
+	s = socket__watch(&k->sk, k->window);
+	for (id = k->window; id_before(id, last->first + last->sends); id++)
+		window__add(s, id);
+	return s;
+}
+
+struct as_read kernel__complete(const struct plan_of_sends *plan, __u64 seed)
 {
 	struct state k = {.left = plan->count, .random = seed * 0x9e3779b97f4a7c15ULL | 1};
 	__u32 turns = 0;
 
 	load_programs();
 	set_tail(&k);
-	mark(plan, &k.sk, socket__watch(&k.sk, first));
+	k.window = kernel__window(plan);
+	before_the_window(&k, plan);
+	mark(plan, &k.sk, open_window(&k, plan));
+	if (plan->closed)
+		k.sk.__sk_common.skc_flags = 1UL << SOCK_DEAD;
 	running = &k;
 	running_plan = plan;
 	maps__between = others_go_on;

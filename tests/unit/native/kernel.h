@@ -28,16 +28,23 @@ struct plan_of_sends {
 	bool has_reader;
 	__u32 skipped; /* reports that the kernel leaves out, of 100 */
 	__u32 closes;  /* the window, after so many steps; 0: it does not */
+	__u32 before;  /* runs that were sent before the window, some of them completed before it */
+	__u32 into;    /* sends of the next run that were, too */
+	bool closed;   /* the socket is, and no notification queued any more */
 	__u32 stalled; /* looks of a program into a map at which others go on, of 100 */
 };
 
-/* What the application got. */
+/* What the application got, of sends in the window; and how many of before it completed in it. */
 struct as_read {
 	__u64 records, sends, copied;
+	__u64 completed_before;
 };
 
+/* The id of the first send in the window. */
+__u32 kernel__window(const struct plan_of_sends *plan);
+
 /* Goes through all of it, in an order that the seed decides. */
-struct as_read kernel__complete(const struct plan_of_sends *plan, __u32 first, __u64 seed);
+struct as_read kernel__complete(const struct plan_of_sends *plan, __u64 seed);
 
 /* From xorshift64*: a number below n. */
 __u32 kernel__random(__u64 *state, __u32 n);

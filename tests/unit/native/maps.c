@@ -22,11 +22,12 @@ struct map {
 #define ROW(map, is_array) {&(map), sizeof(*(map).key), sizeof(*(map).value), is_array, 0, 0, NULL}
 /* clang-format on */
 static struct map maps[] = {
-	ROW(targets, false),	 ROW(sockets, false),	  ROW(totals, true),
-	ROW(new_socket, true),	 ROW(runs, false),	  ROW(tally_index, false),
-	ROW(tally_infos, false), ROW(tallies, true),	  ROW(spans, true),
-	ROW(pinned, true),	 ROW(pinned_peaks, true), ROW(groups, false),
-	ROW(peers, false),	 ROW(passing, true),	  ROW(threads_by_id, false),
+	ROW(targets, false),	   ROW(sockets, false),	    ROW(totals, true),
+	ROW(new_socket, true),	   ROW(retired, true),	    ROW(runs, false),
+	ROW(tally_index, false),   ROW(tally_infos, false), ROW(tallies, true),
+	ROW(spans, true),	   ROW(pinned, true),	    ROW(pinned_peaks, true),
+	ROW(groups, false),	   ROW(peers, false),	    ROW(passing, true),
+	ROW(threads_by_id, false),
 };
 #define MAPS (sizeof(maps) / sizeof(maps[0]))
 
