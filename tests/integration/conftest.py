@@ -49,6 +49,9 @@ def analyze(*args, **kwargs):
     return run(ANALYZE, *args, **kwargs)
 
 
+analyze.program = ANALYZE
+
+
 def records(*args, **kwargs):
     """Run a measurement that must succeed; its records, each checked against the schema."""
     result = analyze("--json", "-", *args, **kwargs)
@@ -73,6 +76,31 @@ def losses(record):
     """What was lost; for stacks there must always be room, where any are taken."""
     assert record["lost"]["stacks"] in (0, None)
     return {key: count for key, count in record["lost"].items() if key != "stacks"}
+
+
+def adds_up(record):
+    """Every accepted send is in one of the sums, none of which is below 0."""
+    seen = record["zerocopy"]
+    if not seen or seen["completions"] is None:
+        return
+    refused = sum(r["count"] for r in seen["refused"])
+    assert seen["requests"] == (seen["completions"] + seen["ignored"] + refused +
+                                seen["outstanding"]), seen
+    assert 0 <= seen["copied"] <= seen["completions"], seen
+    causes = sum(c["count"] for c in seen["causes"] or [])
+    if not lossy(record) and not record["lost"]["flags"]:
+        assert causes >= seen["copied"], seen
+    told = seen["notifications"]["told"]
+    if told is not None:
+        assert told + seen["notifications"]["unread"] == seen["completions"], seen
+    for count in (*record["lost"].values(), record["observed"] and record["observed"]["in_flight"],
+                  seen["completions_before"]):
+        assert not count or 0 <= count < 1 << 40, record["lost"]
+
+
+def completes(tier):
+    """Does this mechanism see completions on this kernel?"""
+    return re.search(rf"^completion\t{tier}\t[^\n]*\t(attached|may miss)\t", _all_ways(), re.M)
 
 
 def hook(record, name):
@@ -192,6 +220,11 @@ CAN_MEASURE = _doctor.returncode == 0
 def _ways():
     """Takes seconds where all is emulated: asked only if it is needed."""
     return analyze("doctor", "--hooks=send").stdout
+
+
+@functools.cache
+def _all_ways():
+    return analyze("doctor", "--hooks=completion").stdout
 
 
 def _sees_sends(way):

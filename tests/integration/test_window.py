@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""What a window over a program that goes on counts: its own sends, and those to their end."""
+
+import json
+import os
+import shutil
+import subprocess
+
+import pytest
+
+from conftest import (CALLS, NOTHING_LOST, PROGRAMS, TIERS, Child, adds_up, analyze, check,
+                      completes, losses, lossy, needs_bpf, only)
+from test_observe import PYTHON
+
+pytestmark = needs_bpf
+
+WINDOWS = 5
+
+# Zero-copy sends over loopback to a thread of its own; says what it counted of them.
+PROGRAM = """
+import errno, json, socket, struct, sys, threading
+
+ZEROCOPY, FASTOPEN, ERRQUEUE = 0x4000000, 0x20000000, socket.MSG_ERRQUEUE
+told = copied = sends = sent = 0
+
+def notifications(s):
+    global told, copied
+    while True:
+        try:
+            _, control, _, _ = s.recvmsg(0, 512, ERRQUEUE | socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return
+        for _, _, data in control:
+            _, origin, _, code, _, first, last = struct.unpack("IBBBBII", data[:16])
+            assert origin == 5, origin
+            told += last - first + 1
+            copied += (last - first + 1) * code
+
+def zerocopy_socket():
+    s = socket.socket()
+    s.setsockopt(socket.SOL_SOCKET, 60, 1)
+    return s
+
+def drain(listener, may_read):
+    with listener.accept()[0] as connection:
+        may_read.wait()
+        try:
+            while connection.recv(1 << 16):
+                pass
+        except ConnectionResetError:
+            pass
+
+listener = socket.create_server(("127.0.0.1", 0), backlog=64)
+buffer = bytearray(8192)
+mode, count = sys.argv[1], int(sys.argv[2])
+for _ in range(count):
+    may_read = threading.Event()
+    reader = threading.Thread(target=drain, args=(listener, may_read))
+    reader.start()
+    s = zerocopy_socket()
+    if mode == "fastopen":
+        sent += s.sendto(buffer[:400], FASTOPEN | ZEROCOPY, listener.getsockname())
+        sends += 1
+        may_read.set()
+        while told < sends:
+            notifications(s)
+    else:
+        s.connect(listener.getsockname())
+        if mode == "reset":
+            s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        try:
+            while True:
+                sent += s.send(buffer, ZEROCOPY | socket.MSG_DONTWAIT)
+                sends += 1
+        except OSError as e:
+            assert e.errno in (errno.EAGAIN, errno.ENOBUFS), e
+    s.close()
+    may_read.set()
+    reader.join()
+print(json.dumps({"sends": sends, "bytes": sent, "told": told, "copied": copied}))
+"""
+
+
+@pytest.fixture
+def program(tmp_path):
+    path = tmp_path / "program.py"
+    path.write_text(PROGRAM)
+    return path
+
+
+def command(program, mode, tier, *prefix, count=20):
+    """What the program counted, and the record of it."""
+    record = str(program.parent / "record")
+    result = subprocess.run([*prefix, analyze.program, "--json", record, "--tier", tier, "--",
+                             PYTHON, str(program), mode, str(count)], text=True,
+                            capture_output=True, check=False, timeout=300)
+    assert result.returncode == 0, result.stderr
+    with open(record, encoding="utf-8") as lines:
+        return json.loads(result.stdout), check(json.loads(only(lines.readlines())))
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_a_window_over_a_running_program_adds_up(tier, untouched):
+    """Sends of before the window complete in it, and others begin while it closes."""
+    earlier = 0
+    with Child([PROGRAMS / "plain", "--size", "16384", "--threads", "2", "--seconds", "600",
+                "--warmup", "0", "--buffers", "32"], stdout=subprocess.PIPE) as sender:
+        for _ in range(WINDOWS):
+            result = analyze("--pid", sender.pid, "--duration", "0.3", "--json", "-", "--tier",
+                             tier)
+            assert result.returncode == 0, result.stderr
+            record = check(json.loads(result.stdout))
+            adds_up(record)
+            assert record["zerocopy"]["requests"] > 0
+            earlier += record["zerocopy"].get("completions_before") or 0
+        sender.terminate()
+    assert earlier > 0 or not completes(tier)
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_a_send_that_is_blocked_is_not_lost(program, tier, untouched):
+    """The window closes while the receiver keeps the sender waiting."""
+    script = ("import socket, sys\n"
+              "l = socket.create_server(('127.0.0.1', 0))\n"
+              "s = socket.create_connection(l.getsockname())\n"
+              "c = l.accept()[0]\n"
+              "print('ready', flush=True)\n"
+              "sys.stdin.readline()\n"
+              "s.sendall(b'x' * (64 << 20))\n")
+    with Child([PYTHON, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+               text=True) as sender:
+        sender.stdout.readline()
+        watch = subprocess.Popen([analyze.program, "--pid", str(sender.pid), "--duration", "1.5",
+                                  "--json", "-", "--tier", tier, "--interval", "0.1"],
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        watch.stderr.readline()  # the first line: the window is open
+        sender.stdin.write("go\n")
+        sender.stdin.flush()
+        out, err = watch.communicate(timeout=120)
+        sender.kill()
+    assert watch.returncode == 0, err
+    record = check(json.loads(out))
+    assert record["observed"]["in_flight"] == 1
+    assert record["lost"]["calls"] == 0
+    adds_up(record)
+
+
+@pytest.mark.parametrize("mode", ["close", "reset"])
+@pytest.mark.parametrize("tier", TIERS)
+def test_sends_complete_after_their_socket_was_closed(program, mode, tier, untouched):
+    """The receiver reads when the sender has closed; or all that waits is thrown away."""
+    theirs, record = command(program, mode, tier)
+    seen = record["zerocopy"]
+    adds_up(record)
+    assert seen["requests"] - sum(r["count"] for r in seen["refused"]) == theirs["sends"] > 0
+    if not completes(tier):
+        pytest.skip(f"{tier}: completions are not seen here")
+    if not lossy(record):
+        assert seen["completions"] == theirs["sends"]
+        assert losses(record) == NOTHING_LOST
+        assert seen["outstanding"] == 0
+        assert not seen["pinned"] or seen["pinned"]["bytes_now"] == 0
+
+
+def fast_open(setting):
+    """A network namespace of its own, where servers allow it, or do not."""
+    return ["unshare", "-n", "sh", "-c",
+            f"ip link set lo up && echo {setting} >/proc/sys/net/ipv4/tcp_fastopen && exec \"$@\"",
+            "sh"]
+
+
+@pytest.mark.skipif(not shutil.which("unshare"), reason="needs unshare of util-linux")
+@pytest.mark.parametrize("setting", [3, 1])
+@pytest.mark.parametrize("tier", TIERS)
+def test_fast_open(program, setting, tier, untouched):
+    """Data may go with the SYN; where the server does not allow it, after it."""
+    count = min(200, max(20, CALLS // 100))
+    theirs, record = command(program, "fastopen", tier, *fast_open(setting), count=count)
+    seen = record["zerocopy"]
+    adds_up(record)
+    assert theirs["sends"] == theirs["told"] == count
+    if not completes(tier):
+        pytest.skip(f"{tier}: completions are not seen here")
+    assert seen["requests"] == count
+    if not lossy(record):
+        assert seen["completions"] == seen["notifications"]["told"] == count
+        assert seen["app_told_copied"] == theirs["copied"]
+        assert losses(record) == NOTHING_LOST
