@@ -25,6 +25,8 @@ const volatile struct address_range read_ranges[READ_RANGES] = {};
 const volatile bool counted_in_queue = false;
 /* Does notification_freed count what applications read, or another program? */
 const volatile bool counts_told = false;
+/* Are the references seen that go? Then each run says itself how long it is, and its flag. */
+const volatile bool references_seen = false;
 
 /*
  * Kernels before "bpf: Prevent bpf program recursion for raw tracepoint probes"
@@ -91,12 +93,11 @@ __noinline int land(__u64 sock, __u32 first, __u32 sends)
  * interval may be read in between.
  */
 static __always_inline void completed(__u64 sock, struct zerocopy_socket *s, struct totals *t,
-				      __u32 first, __u32 sends, __u32 in_window, bool copied)
+				      __u32 first, __u32 sends, __u32 in_window, __u32 copied)
 {
 	count(&t->completions, in_window);
-	if (copied)
-		count(&t->copied, in_window);
-	groups__complete(&s->who, in_window, copied ? in_window : 0);
+	count(&t->copied, copied);
+	groups__complete(&s->who, in_window, copied);
 	land(sock, first, sends);
 	__sync_fetch_and_add(&s->waiting, -in_window);
 	if (s->closed && s->waiting <= 0)
@@ -143,7 +144,7 @@ static __always_inline void settled(void *uarg)
 	if (copied)
 		count(&t->bytes_copied, bytes);
 	completed_earlier(s, t, first, first + sends);
-	completed(sk, s, t, first, sends, in_window, copied);
+	completed(sk, s, t, first, sends, in_window, copied ? in_window : 0);
 }
 
 /* What is counted is the window's: where only earlier counts are mended, it is over. */
@@ -208,6 +209,48 @@ static __always_inline void count_causes(__u64 sk, struct zerocopy_socket *s, st
 		count(&t->merged, sends);
 }
 
+#define RUNS_AT_ONCE 16
+
+/*
+ * Runs from an id to before another completed, which their last references told of: how many of
+ * the window's sends in them are flagged. Of what was not seen to go the record's flag is taken,
+ * and lost. A function of its own: verified once.
+ */
+__noinline __u32 count_runs(__u64 sock, __u32 from, __u32 to, __u32 record_copied)
+{
+	struct zerocopy_socket *s = bpf_map_lookup_elem(&sockets, &sock);
+	struct totals *t = totals__get();
+	__u32 sends, copied = 0, i;
+	struct run_key key = {.sock = sock};
+	struct run run;
+
+	if (!s || !t)
+		return 0;
+	key.born = s->born;
+	for (i = 0; i < RUNS_AT_ONCE && id_before(from, to); i++) {
+		key.id = from;
+		run__take(&key, &run);
+		if (!run.sends)
+			break;
+		sends = window__sends(s, sock, from, from + run.sends);
+		if (sends != run.sends)
+			run.bytes = 0;
+		if (!run.bytes)
+			count(&t->unsized_completions, sends);
+		count(&t->bytes, run.bytes);
+		if (run.flagged) {
+			copied += sends;
+			count(&t->bytes_copied, run.bytes);
+		}
+		marks__count(&run, sends, run.bytes, run.flagged);
+		from += run.sends;
+	}
+	sends = window__sends(s, sock, from, to);
+	count(&t->merged, sends);
+	count(&t->unsized_completions, sends);
+	return record_copied ? copied + sends : copied;
+}
+
 /*
  * Counts the ids from the socket's progress to the end of the record at the queue's tail.
  * False if that had been done, by this or another CPU.
@@ -238,13 +281,17 @@ static __always_inline bool advance(__u64 sk, struct zerocopy_socket *s,
 	if (!id_before(old, next))
 		return true;
 	sends = window__sends(s, sk, old, next);
+	if (references_seen) {
+		completed(sk, s, t, old, next - old, sends, count_runs(sk, old, next, copied));
+		return true;
+	}
 	/* First of all: what joined a record looks for the count of it, perhaps by now. */
 	count_causes(sk, s, t, old, next, ee->ee_info, sends, copied);
 	if (id_before(old, ee->ee_info)) {
 		__sync_fetch_and_add(&s->assumed, ee->ee_info - old);
 		count(&t->flag_assumed, window__sends(s, sk, old, ee->ee_info));
 	}
-	completed(sk, s, t, old, next - old, sends, copied);
+	completed(sk, s, t, old, next - old, sends, copied ? sends : 0);
 	return true;
 }
 
@@ -264,10 +311,8 @@ static __always_inline void mend(__u64 sk, struct zerocopy_socket *s, struct soc
  * args: sk. The notification was just queued, or joined to the queue's tail. The
  * tail's flag stands for all; where that is wrong, notification_freed mends it.
  */
-SEC("raw_tp/inet_sk_error_report")
-int notification_queued(struct bpf_raw_tracepoint_args *ctx)
+static __always_inline int queued(__u64 key)
 {
-	__u64 key = ctx->args[0];
 	struct zerocopy_socket *s = gate ? bpf_map_lookup_elem(&sockets, &key) : NULL;
 	struct sock_extended_err ee;
 	struct totals *t;
@@ -283,6 +328,19 @@ int notification_queued(struct bpf_raw_tracepoint_args *ctx)
 	if (s->assumed)
 		mend(key, s, &ee, true);
 	return 0;
+}
+
+SEC("raw_tp/inet_sk_error_report")
+int notification_queued(struct bpf_raw_tracepoint_args *ctx)
+{
+	return queued(ctx->args[0]);
+}
+
+/* What a second one of the same changes nothing of runs twice, once where the first is skipped. */
+SEC("raw_tp/inet_sk_error_report")
+int notification_queued_again(struct bpf_raw_tracepoint_args *ctx)
+{
+	return queued(ctx->args[0]);
 }
 
 static __always_inline bool is_merge(__u64 location)
@@ -320,6 +378,13 @@ static __always_inline struct zerocopy_socket *notified(struct sk_buff *skb, __u
 	return s;
 }
 
+static __always_inline bool is_dead(__u64 sk)
+{
+	__u64 dead = 1ULL << bpf_core_enum_value(enum sock_flags, SOCK_DEAD);
+
+	return BPF_CORE_READ((struct sock *)sk, __sk_common.skc_flags) & dead;
+}
+
 /*
  * The same of one that was to become a notification. Of a closed socket it does not: what it
  * holds is still the kernel's bookkeeping of the sends.
@@ -327,18 +392,73 @@ static __always_inline struct zerocopy_socket *notified(struct sk_buff *skb, __u
 static __always_inline struct zerocopy_socket *notified_in_vain(struct sk_buff *skb, __u64 sk,
 								struct sock_extended_err *ee)
 {
-	__u64 dead = 1ULL << bpf_core_enum_value(enum sock_flags, SOCK_DEAD);
 	struct zerocopy_socket *s = bpf_map_lookup_elem(&sockets, &sk);
 	void *uarg = (void *)skb + bpf_core_field_offset(struct sk_buff, cb);
 	__u32 sends;
 
-	if (!s || !(BPF_CORE_READ((struct sock *)sk, __sk_common.skc_flags) & dead))
+	if (!s || !is_dead(sk))
 		return NULL;
 	sends = UARG_READ(uarg, len);
 	ee->ee_info = UARG_READ(uarg, id);
 	ee->ee_data = ee->ee_info + sends - 1;
 	ee->ee_code = UARG_READ_BITFIELD(uarg, zerocopy) ? 0 : SO_EE_CODE_ZEROCOPY_COPIED;
 	return sends ? s : NULL;
+}
+
+/*
+ * A reference to a run of sends goes, for Linux 7 where nothing else tells of the last one. As
+ * two CPUs may let go of the last two at once, none of them is known to be it: each leaves what
+ * it knows, and the report of the notification, which comes after all, finds it. Nobody is
+ * notified for a closed socket: there the last one counts itself.
+ */
+static __always_inline int reference_gone(void *uarg, __u64 success)
+{
+	__u64 sk = (__u64)uarg_sock(uarg);
+	struct zerocopy_socket *s = gate ? bpf_map_lookup_elem(&sockets, &sk) : NULL;
+	struct run_key key = {.sock = sk};
+	struct sock_extended_err ee = {};
+	struct run *run, fresh = {};
+	__u32 first, end;
+
+	if (!s)
+		return 0;
+	first = UARG_READ(uarg, id);
+	end = first + UARG_READ(uarg, len);
+	key.born = s->born;
+	key.id = first_watched(s, first);
+	if (!id_before(key.id, end))
+		return 0;
+	run = bpf_map_lookup_elem(&runs, &key);
+	if (!run) {
+		bpf_map_update_elem(&runs, &key, &fresh, BPF_NOEXIST);
+		run = bpf_map_lookup_elem(&runs, &key);
+	}
+	if (!run)
+		return 0;
+	if (!(success & 0xff))
+		run->flagged = 1;
+	if (end - key.id > run->sends) {
+		run->bytes = key.id == first ? UARG_READ(uarg, bytelen) : 0;
+		run->sends = end - key.id;
+	}
+	if (!is_dead(sk) || BPF_CORE_READ((struct ubuf_info *)uarg, refcnt.refs.counter) != 1)
+		return 0;
+	ee.ee_info = first;
+	ee.ee_data = end - 1;
+	advance(sk, s, &ee);
+	return 0;
+}
+
+SEC("fentry/msg_zerocopy_complete")
+int BPF_PROG(reference_fentry, struct sk_buff *skb, void *uarg, __u64 success)
+{
+	return reference_gone(uarg, success);
+}
+
+SEC("fentry/msg_zerocopy_complete")
+int BPF_PROG(reference_fentry_again, struct sk_buff *skb, void *uarg, __u64 success)
+{
+	return reference_gone(uarg, success);
 }
 
 /* An application took this from an error queue. */
@@ -352,8 +472,12 @@ static __always_inline void dequeued(struct sk_buff *skb)
 		return;
 	sk = (__u64)BPF_CORE_READ(skb, sk);
 	s = notified(skb, sk, &ee);
-	if (s)
-		count_told(sk, s, &ee);
+	if (!s)
+		return;
+	/* It may be faster than the report of it, which then finds it no more. */
+	if (references_seen)
+		advance(sk, s, &ee);
+	count_told(sk, s, &ee);
 }
 
 SEC("fexit/sock_dequeue_err_skb")
@@ -420,7 +544,7 @@ static __always_inline int freed(struct sk_buff *skb, __u64 location)
 		s = notified(skb, key, &ee);
 	if (!s)
 		return 0;
-	counted = counted_in_queue && advance(key, s, &ee);
+	counted = (counted_in_queue || references_seen) && advance(key, s, &ee);
 	if (how == FREED_READ ? s->assumed : !counted)
 		mend(key, s, &ee, how == FREED_READ);
 	if (how == FREED_READ && counts_told && still_counts())

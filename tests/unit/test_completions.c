@@ -261,6 +261,19 @@ static void test_a_closed_socket(void **state)
 		try_all(&plan);
 }
 
+/* As on Linux 7: the flag of each run is known before its notification joins another. */
+static void test_references(void **state)
+{
+	struct plan_of_sends plan = {.references = true, .has_reader = true, .skipped = 30};
+
+	(void)state;
+	for (plan.cpus = 1; plan.cpus <= CPUS_MAX; plan.cpus++)
+		try_all(&plan);
+	plan.closed = true;
+	plan.cpus = 2;
+	try_all(&plan);
+}
+
 static void test_without_a_reader(void **state)
 {
 	struct plan_of_sends plan = {.cpus = 3};
@@ -282,6 +295,7 @@ int main(void)
 		cmocka_unit_test(test_earlier_sends_are_counted_apart),
 		cmocka_unit_test(test_a_window_that_closes),
 		cmocka_unit_test(test_a_closed_socket),
+		cmocka_unit_test(test_references),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -203,6 +203,23 @@ static void test_hidden_addresses_cost_the_exact_flag(void **state)
 	assert_string_equal(plan.entries[HOOK_COMPLETION].symbol, "__msg_zerocopy_callback");
 }
 
+/* Linux 7 has no function that is called once a completion, and preempts programs. */
+static void test_references_tell_where_the_last_one_is_not_to_be_had(void **state)
+{
+	struct fake kernel = full;
+	struct plan plan;
+
+	(void)state;
+	kernel.functions[1] = "msg_zerocopy_complete";
+	kernel.preempts = true;
+	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
+	assert_string_equal(plan.entries[HOOK_COMPLETION].symbol, "msg_zerocopy_complete");
+	assert_string_equal(plan.entries[HOOK_COMPLETION].reason, "");
+	assert_true(plan.entries[HOOK_COMPLETION].way->by_reference);
+	assert_true(resolve(&plan, &kernel, MECHANISM_TRACEPOINT, PLAN_ZEROCOPY_LOAD));
+	assert_false(plan.entries[HOOK_COMPLETION].way->by_reference);
+}
+
 static void test_nothing_there_gives_every_reason(void **state)
 {
 	static const struct fake empty = {.hides_code = true};
@@ -504,7 +521,7 @@ static void test_table_is_sound(void **state)
 		for (i = 0; i < WAYS_MAX && hook__get(id)->ways[i].mechanism; i++) {
 			way = &hook__get(id)->ways[i];
 			assert_non_null(way->programs[0]);
-			assert_null(way->programs[4]);
+			assert_null(way->programs[sizeof(way->programs) / sizeof(char *) - 1]);
 			assert_null(way->functions[3]);
 			assert_true(way->functions[0] || way->tracepoints[0].name);
 			assert_true(!way->functions[0] == (way->mechanism == MECHANISM_TRACEPOINT));
@@ -526,6 +543,7 @@ int main(void)
 		cmocka_unit_test(test_forced_fentry_fails_where_it_is_refused),
 		cmocka_unit_test(test_locked_kernel_falls_back_and_says_what_it_misses),
 		cmocka_unit_test(test_hidden_addresses_cost_the_exact_flag),
+		cmocka_unit_test(test_references_tell_where_the_last_one_is_not_to_be_had),
 		cmocka_unit_test(test_nothing_there_gives_every_reason),
 		cmocka_unit_test(test_a_second_way_in),
 		cmocka_unit_test(test_completions_of_io_uring_need_its_zero_copy),

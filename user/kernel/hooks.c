@@ -102,6 +102,18 @@ static const struct hook hooks[HOOK_COUNT] = {
 				.tracepoints = {{"inet_sock_set_state", 3}},
 			},
 			{
+				/* Of each pair the second sees what the kernel skips the first for:
+				   they run as parts of threads, too. */
+				.mechanism = MECHANISM_FENTRY,
+				.programs = {"reference_fentry", "reference_fentry_again",
+					     "notification_queued", "notification_queued_again",
+					     "socket_closed"},
+				.functions = {"msg_zerocopy_complete"},
+				.tracepoints = {{"inet_sk_error_report", 1},
+						{"inet_sock_set_state", 3}},
+				.by_reference = true,
+			},
+			{
 				.mechanism = MECHANISM_TRACEPOINT,
 				.programs = {"notification_queued", "notification_freed",
 					     "socket_closed"},

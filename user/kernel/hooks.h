@@ -45,7 +45,7 @@ struct hook_way {
 	enum mechanism mechanism;
 	const char *span;	 /* what a time measured by it covers; NULL: it measures none */
 	const char *flight_span; /* and one from the same beginning to a completion */
-	const char *programs[5]; /* NULL-terminated names in the BPF object; of a send, the one
+	const char *programs[6]; /* NULL-terminated names in the BPF object; of a send, the one
 				    that sees it begin comes first */
 	/* NULL-terminated: names that kernels gave the function to attach to; any will do. */
 	const char *functions[4];
@@ -62,6 +62,7 @@ struct hook_way {
 	bool by_stack;	  /* the tracepoint says less than it does today: the stack says the rest */
 	bool with_sends;  /* its programs are the send hook's own: had where they are */
 	bool guesses;	  /* which id a send gets */
+	bool by_reference; /* completions: each reference to sends is seen to go, not the last as such */
 	bool counts_at_end; /* a send whose beginning was not seen is counted, untimed */
 };
 

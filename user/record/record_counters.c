@@ -78,11 +78,8 @@ static __u64 lost_completions(const struct run_result *r)
  */
 static __u64 lost_flags(const struct run_result *r)
 {
-	const struct hook_way *way = r->plan.entries[HOOK_COMPLETION].way;
 	const struct measured *m = &r->measured;
 
-	if (!way || way->mechanism != MECHANISM_TRACEPOINT)
-		return 0;
 	return measured__difference(m->totals.merged, m->totals.merged_seen);
 }
 

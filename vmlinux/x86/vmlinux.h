@@ -57,6 +57,7 @@ typedef __u32 u32;
 typedef __u16 u16;
 typedef u64 netdev_features_t;
 typedef unsigned int sk_buff_data_t;
+typedef struct refcount_struct refcount_t;
 
 struct cred {
 	kernel_cap_t cap_effective;
@@ -229,15 +230,20 @@ struct skb_shared_info {
 	void *destructor_arg;
 } __attribute__((preserve_access_index));
 
+struct refcount_struct {
+	atomic_t refs;
+} __attribute__((preserve_access_index));
+
+struct ubuf_info {
+	refcount_t refcnt;
+} __attribute__((preserve_access_index));
+
 struct ubuf_info_msgzc {
+	struct ubuf_info ubuf;
 	u32 id;
 	u16 len;
 	u16 zerocopy:1;
 	u32 bytelen;
-} __attribute__((preserve_access_index));
-
-struct ubuf_info {
-
 } __attribute__((preserve_access_index));
 
 struct io_notif_data {

@@ -12,7 +12,8 @@ int notification_queued(struct bpf_raw_tracepoint_args *ctx);
 int notification_freed(struct bpf_raw_tracepoint_args *ctx);
 extern volatile __u64 sock_ofree_address;
 extern volatile struct address_range merge_ranges[MERGE_RANGES], read_ranges[READ_RANGES];
-extern volatile bool merges_seen, counted_in_queue, counts_told;
+int reference_fentry(struct sk_buff *skb, void *uarg, __u64 success);
+extern volatile bool merges_seen, counted_in_queue, counts_told, references_seen;
 
 enum stage { IDLE, QUEUED, REPORTED };
 
@@ -98,6 +99,20 @@ static void abandon(struct sk_buff *skb, struct sock *sk, const struct run_of_se
 	uarg->id = run->first;
 	uarg->len = (__u16)run->sends;
 	uarg->zerocopy = !run->flagged;
+	uarg->ubuf.refcnt.refs.counter = 1;
+}
+
+/* One or more references go before the notification is queued, of which one tells of the copy. */
+static void let_go(struct state *k, struct sk_buff *skb, const struct run_of_sends *run)
+{
+	__u32 references = 1 + kernel__random(&k->random, 3);
+	__u32 telling = kernel__random(&k->random, references), i;
+
+	abandon(skb, &k->sk, run);
+	for (i = 0; i < references; i++) {
+		((struct ubuf_info_msgzc *)skb->cb)->ubuf.refcnt.refs.counter = (int)(references - i);
+		reference_fentry(skb, skb->cb, !run->flagged || i != telling);
+	}
 }
 
 static __u32 before_window(const struct state *k, const struct run_of_sends *run)
@@ -118,6 +133,8 @@ static void queue(struct state *k, struct cpu *cpu, const struct plan_of_sends *
 	k->left--;
 	if (gate && id_before(plan->runs[n].first, k->window))
 		k->read.completed_before += before_window(k, &plan->runs[n]);
+	if (plan->references && gate)
+		let_go(k, skb, &plan->runs[n]);
 	if (plan->closed) {
 		abandon(skb, &k->sk, &plan->runs[n]);
 		cpu->stage = REPORTED;
@@ -247,14 +264,16 @@ static void mark(const struct plan_of_sends *plan, struct sock *sk, const struct
 		}
 }
 
-static void load_programs(void)
+static void load_programs(const struct plan_of_sends *plan)
 {
 	sock_ofree_address = 0x1234;
 	merge_ranges[0].from = MERGED_AT - 500;
-	merge_ranges[0].to = MERGED_AT + 500;
+	merge_ranges[0].to = plan->references ? merge_ranges[0].from : MERGED_AT + 500;
 	read_ranges[0].from = READ_AT - 500;
 	read_ranges[0].to = READ_AT + 500;
-	merges_seen = counted_in_queue = counts_told = true;
+	references_seen = plan->references;
+	merges_seen = counted_in_queue = !plan->references;
+	counts_told = true;
 }
 
 __u32 kernel__window(const struct plan_of_sends *plan)
@@ -295,7 +314,7 @@ struct as_read kernel__complete(const struct plan_of_sends *plan, __u64 seed)
 	struct state k = {.left = plan->count, .random = seed * 0x9e3779b97f4a7c15ULL | 1};
 	__u32 turns = 0;
 
-	load_programs();
+	load_programs(plan);
 	set_tail(&k);
 	k.window = kernel__window(plan);
 	before_the_window(&k, plan);
