@@ -53,6 +53,9 @@ CHECK_PACKAGES := $(LAB_PACKAGES) $(ANALYSIS_PACKAGES) libcmocka-dev clang-forma
                   procps e2fsprogs clang-$(NEWEST_CLANG) shellcheck \
                   iperf3 nginx-light wrk linux-perf \
                   python3-bpfcc linux-headers-$(shell dpkg --print-architecture 2>/dev/null)
+# Programs that tests/foreign observes, and the instruments beside.
+FOREIGN_PACKAGES := iperf3 nginx-light wrk redis-server postgresql openssh-server openssh-client \
+                    bpftrace strace util-linux python3-pytest python3-jsonschema
 BENCH_PACKAGES := $(LAB_PACKAGES) $(ANALYSIS_PACKAGES) iperf3 bpftrace
 
 LOADGEN_LIBS := -ljson-c -luring -lpthread
@@ -80,7 +83,8 @@ endif
 .SECONDARY:
 .PHONY: all programs run report check check-full lab lab-report bench clean format install help \
         vmlinux unit unit-tests test-programs cross analysis check-analysis build-packages \
-        analysis-packages check-packages bench-packages
+        analysis-packages check-packages bench-packages check-foreign \
+        foreign-packages
 
 all: programs
 
@@ -200,6 +204,8 @@ check-packages:
 	$(call install_packages,$(BUILD_PACKAGES) $(CHECK_PACKAGES))
 bench-packages:
 	$(call install_packages,$(BUILD_PACKAGES) $(BENCH_PACKAGES))
+foreign-packages:
+	$(call install_packages,$(BUILD_PACKAGES) $(FOREIGN_PACKAGES))
 
 run: build-packages
 	$(Q)$(PARALLEL) all
@@ -243,8 +249,8 @@ check-analysis: analysis-packages
 
 # Unit tests and the tests through the binaries run twice: as built, and with the
 # sanitizers; then the lab, where each kernel also gets what the newest clang makes
-# of the programs. Ends with pytest's own line, which counts them all but those of analysis/:
-# they come first, by a Python of their own.
+# of the programs. Ends with pytest's own line, which counts them all but those of analysis/
+# and of foreign/, which come first: by a Python of their own, and by make check-full alone.
 NEWEST := CLANG=clang-$(NEWEST_CLANG)
 check check-full: check-packages
 	$(Q)$(PARALLEL) all unit-tests test-programs
@@ -253,8 +259,18 @@ check check-full: check-packages
 	$(Q)$(MAKE) --no-print-directory cross
 	$(Q)$(MAKE) --no-print-directory $(NEWEST) ARM_BUILD=build-arm64-clang$(NEWEST_CLANG) cross
 	$(Q)$(MAKE) --no-print-directory check-analysis
+	$(if $(filter check-full,$@),$(Q)$(MAKE) --no-print-directory check-foreign)
 	$(Q)$(AS_ROOT) CI=$(CI) SENDPATH_FULL=$(if $(filter check-full,$@),1) \
-		$(PYTHON) -m pytest -rfEs -p no:cacheprovider --ignore=tests/analysis tests
+		$(PYTHON) -m pytest -rfEs -p no:cacheprovider --ignore=tests/analysis \
+		--ignore=tests/foreign tests
+
+# Programs that nobody here wrote, beside other instruments; what was compared, into a table.
+FOREIGN := $(BUILD)/foreign
+check-foreign: foreign-packages
+	$(Q)$(PARALLEL) all test-programs
+	$(Q)mkdir -p $(FOREIGN) && rm -f $(FOREIGN)/table.md
+	$(Q)$(AS_ROOT) SENDPATH_FOREIGN=$(abspath $(FOREIGN))/table.md \
+		$(PYTHON) -m pytest -rfEs -p no:cacheprovider tests/foreign
 
 # A kernel of the lab, with a shell on the terminal or a command.
 lab: check-packages
@@ -311,6 +327,8 @@ help:
 	@echo 'make check-full  the same, with everything in every kernel of the lab'
 	@echo 'make analysis    what ./analyze table and its like need, into analysis/.venv'
 	@echo 'make check-analysis  only the tests of that'
+	@echo 'make check-foreign  counts of programs that nobody here wrote, beside other instruments'
+	@echo '                 (docs/foreign.md); Debian starts the services that this installs'
 	@echo 'make lab         a shell in a kernel of the lab, or a command: KERNEL=5.10 TOPOLOGY=veth'
 	@echo "                 CMD='./analyze --variant all'; tests/lab/lab --list tells which there are"
 	@echo 'make lab-report  what can be measured in each, into docs/support.md'
