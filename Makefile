@@ -53,9 +53,10 @@ CHECK_PACKAGES := $(LAB_PACKAGES) $(ANALYSIS_PACKAGES) libcmocka-dev clang-forma
                   procps e2fsprogs clang-$(NEWEST_CLANG) shellcheck \
                   iperf3 nginx-light wrk linux-perf \
                   python3-bpfcc linux-headers-$(shell dpkg --print-architecture 2>/dev/null)
-# Programs that tests/foreign observes, and the instruments beside.
+# Programs that tests/foreign observes, what its own are made by, and the instruments beside.
 FOREIGN_PACKAGES := iperf3 nginx-light wrk redis-server postgresql openssh-server openssh-client \
-                    bpftrace strace util-linux python3-pytest python3-jsonschema
+                    nodejs golang-go cargo rustc librust-tokio-dev bpftrace strace util-linux \
+                    python3-pytest python3-jsonschema
 BENCH_PACKAGES := $(LAB_PACKAGES) $(ANALYSIS_PACKAGES) iperf3 bpftrace
 
 LOADGEN_LIBS := -ljson-c -luring -lpthread
@@ -83,7 +84,7 @@ endif
 .SECONDARY:
 .PHONY: all programs run report check check-full lab lab-report bench clean format install help \
         vmlinux unit unit-tests test-programs cross analysis check-analysis build-packages \
-        analysis-packages check-packages bench-packages check-foreign \
+        analysis-packages check-packages bench-packages check-foreign foreign-programs \
         foreign-packages
 
 all: programs
@@ -169,6 +170,32 @@ $(BUILD)/tests/test_completions: $(NATIVE_OBJS)
 $(BUILD)/tests/programs/%: tests/programs/%.c tests/programs/common.h
 	$(call msg,TEST,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) -D_GNU_SOURCE $(LDFLAGS) $< -o $@
+
+# By Debian's compilers and of Debian's crates, so that nothing else is fetched; liburing's
+# example is there unless the packages' documentation is left out.
+GO      ?= /usr/bin/go
+CARGO   ?= /usr/bin/cargo
+RUSTC   ?= /usr/bin/rustc
+CRATES  := --config 'source.crates-io.replace-with="debian"' \
+           --config 'source.debian.directory="/usr/share/cargo/registry"'
+FOREIGN := $(BUILD)/foreign
+URING_EXAMPLE := $(wildcard /usr/share/doc/liburing-dev/examples/send-zerocopy.c)
+foreign-programs: $(FOREIGN)/go $(FOREIGN)/tokio $(if $(URING_EXAMPLE),$(FOREIGN)/uring)
+
+$(FOREIGN)/go: tests/foreign/send.go
+	$(call msg,GO,$@)
+	$(Q)mkdir -p $(@D) && GOCACHE=$(abspath $(@D))/go-cache CGO_ENABLED=0 $(GO) build -o $@ $<
+
+$(FOREIGN)/tokio: tests/foreign/send.rs tests/foreign/Cargo.toml
+	$(call msg,CARGO,$@)
+	$(Q)mkdir -p $(@D)/cargo && cp $^ $(@D)/cargo
+	$(Q)cd $(@D)/cargo && CARGO_HOME=$$PWD/home RUSTC=$(RUSTC) \
+		$(CARGO) $(CRATES) build --quiet --offline --target-dir target
+	$(Q)cp $(@D)/cargo/target/debug/send $@
+
+$(FOREIGN)/uring: $(URING_EXAMPLE)
+	$(call msg,CC,$@)
+	$(Q)mkdir -p $(@D) && $(CC) -O2 -o $@ $< -luring
 
 unit-tests: $(UNIT_TESTS)
 
@@ -265,9 +292,8 @@ check check-full: check-packages
 		--ignore=tests/foreign tests
 
 # Programs that nobody here wrote, beside other instruments; what was compared, into a table.
-FOREIGN := $(BUILD)/foreign
 check-foreign: foreign-packages
-	$(Q)$(PARALLEL) all test-programs
+	$(Q)$(PARALLEL) all test-programs foreign-programs
 	$(Q)mkdir -p $(FOREIGN) && rm -f $(FOREIGN)/table.md
 	$(Q)$(AS_ROOT) SENDPATH_FOREIGN=$(abspath $(FOREIGN))/table.md \
 		$(PYTHON) -m pytest -rfEs -p no:cacheprovider tests/foreign
