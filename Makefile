@@ -53,6 +53,10 @@ CHECK_PACKAGES := $(LAB_PACKAGES) $(ANALYSIS_PACKAGES) libcmocka-dev clang-forma
                   procps e2fsprogs clang-$(NEWEST_CLANG) shellcheck \
                   iperf3 nginx-light wrk linux-perf \
                   python3-bpfcc linux-headers-$(shell dpkg --print-architecture 2>/dev/null)
+# Programs that tests/foreign observes, what its own are made by, and the instruments beside.
+FOREIGN_PACKAGES := iperf3 nginx-light wrk redis-server postgresql openssh-server openssh-client \
+                    nodejs golang-go cargo rustc librust-tokio-dev bpftrace strace util-linux \
+                    python3-pytest python3-jsonschema
 BENCH_PACKAGES := $(LAB_PACKAGES) $(ANALYSIS_PACKAGES) iperf3 bpftrace
 
 LOADGEN_LIBS := -ljson-c -luring -lpthread
@@ -80,7 +84,8 @@ endif
 .SECONDARY:
 .PHONY: all programs run report check check-full lab lab-report bench clean format install help \
         vmlinux unit unit-tests test-programs cross analysis check-analysis build-packages \
-        analysis-packages check-packages bench-packages
+        analysis-packages check-packages bench-packages check-foreign foreign-programs \
+        foreign-packages
 
 all: programs
 
@@ -166,6 +171,32 @@ $(BUILD)/tests/programs/%: tests/programs/%.c tests/programs/common.h
 	$(call msg,TEST,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) -D_GNU_SOURCE $(LDFLAGS) $< -o $@
 
+# By Debian's compilers and of Debian's crates, so that nothing else is fetched; liburing's
+# example is there unless the packages' documentation is left out.
+GO      ?= /usr/bin/go
+CARGO   ?= /usr/bin/cargo
+RUSTC   ?= /usr/bin/rustc
+CRATES  := --config 'source.crates-io.replace-with="debian"' \
+           --config 'source.debian.directory="/usr/share/cargo/registry"'
+FOREIGN := $(BUILD)/foreign
+URING_EXAMPLE := $(wildcard /usr/share/doc/liburing-dev/examples/send-zerocopy.c)
+foreign-programs: $(FOREIGN)/go $(FOREIGN)/tokio $(if $(URING_EXAMPLE),$(FOREIGN)/uring)
+
+$(FOREIGN)/go: tests/foreign/send.go
+	$(call msg,GO,$@)
+	$(Q)mkdir -p $(@D) && GOCACHE=$(abspath $(@D))/go-cache CGO_ENABLED=0 $(GO) build -o $@ $<
+
+$(FOREIGN)/tokio: tests/foreign/send.rs tests/foreign/Cargo.toml
+	$(call msg,CARGO,$@)
+	$(Q)mkdir -p $(@D)/cargo && cp $^ $(@D)/cargo
+	$(Q)cd $(@D)/cargo && CARGO_HOME=$$PWD/home RUSTC=$(RUSTC) \
+		$(CARGO) $(CRATES) build --quiet --offline --target-dir target
+	$(Q)cp $(@D)/cargo/target/debug/send $@
+
+$(FOREIGN)/uring: $(URING_EXAMPLE)
+	$(call msg,CC,$@)
+	$(Q)mkdir -p $(@D) && $(CC) -O2 -o $@ $< -luring
+
 unit-tests: $(UNIT_TESTS)
 
 unit: unit-tests
@@ -200,6 +231,8 @@ check-packages:
 	$(call install_packages,$(BUILD_PACKAGES) $(CHECK_PACKAGES))
 bench-packages:
 	$(call install_packages,$(BUILD_PACKAGES) $(BENCH_PACKAGES))
+foreign-packages:
+	$(call install_packages,$(BUILD_PACKAGES) $(FOREIGN_PACKAGES))
 
 run: build-packages
 	$(Q)$(PARALLEL) all
@@ -243,8 +276,8 @@ check-analysis: analysis-packages
 
 # Unit tests and the tests through the binaries run twice: as built, and with the
 # sanitizers; then the lab, where each kernel also gets what the newest clang makes
-# of the programs. Ends with pytest's own line, which counts them all but those of analysis/:
-# they come first, by a Python of their own.
+# of the programs. Ends with pytest's own line, which counts them all but those of analysis/
+# and of foreign/, which come first: by a Python of their own, and by make check-full alone.
 NEWEST := CLANG=clang-$(NEWEST_CLANG)
 check check-full: check-packages
 	$(Q)$(PARALLEL) all unit-tests test-programs
@@ -253,8 +286,17 @@ check check-full: check-packages
 	$(Q)$(MAKE) --no-print-directory cross
 	$(Q)$(MAKE) --no-print-directory $(NEWEST) ARM_BUILD=build-arm64-clang$(NEWEST_CLANG) cross
 	$(Q)$(MAKE) --no-print-directory check-analysis
+	$(if $(filter check-full,$@),$(Q)$(MAKE) --no-print-directory check-foreign)
 	$(Q)$(AS_ROOT) CI=$(CI) SENDPATH_FULL=$(if $(filter check-full,$@),1) \
-		$(PYTHON) -m pytest -rfEs -p no:cacheprovider --ignore=tests/analysis tests
+		$(PYTHON) -m pytest -rfEs -p no:cacheprovider --ignore=tests/analysis \
+		--ignore=tests/foreign tests
+
+# Programs that nobody here wrote, beside other instruments; what was compared, into a table.
+check-foreign: foreign-packages
+	$(Q)$(PARALLEL) all test-programs foreign-programs
+	$(Q)mkdir -p $(FOREIGN) && rm -f $(FOREIGN)/table.md
+	$(Q)$(AS_ROOT) SENDPATH_FOREIGN=$(abspath $(FOREIGN))/table.md \
+		$(PYTHON) -m pytest -rfEs -p no:cacheprovider tests/foreign
 
 # A kernel of the lab, with a shell on the terminal or a command.
 lab: check-packages
@@ -311,6 +353,8 @@ help:
 	@echo 'make check-full  the same, with everything in every kernel of the lab'
 	@echo 'make analysis    what ./analyze table and its like need, into analysis/.venv'
 	@echo 'make check-analysis  only the tests of that'
+	@echo 'make check-foreign  counts of programs that nobody here wrote, beside other instruments'
+	@echo '                 (docs/foreign.md); Debian starts the services that this installs'
 	@echo 'make lab         a shell in a kernel of the lab, or a command: KERNEL=5.10 TOPOLOGY=veth'
 	@echo "                 CMD='./analyze --variant all'; tests/lab/lab --list tells which there are"
 	@echo 'make lab-report  what can be measured in each, into docs/support.md'

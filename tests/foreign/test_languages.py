@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Senders by the runtimes of other languages, which count themselves; several connections each.
+That of zero-copy waits for the completions of all its sends, and on loopback all are copied."""
+
+import json
+import pathlib
+
+import pytest
+
+from witness import BUILT, Bpftrace, Receiver, Strace, agree, need, needs_bpf, version
+
+pytestmark = needs_bpf
+CONNECTIONS, SENDS, SIZE = 4, 300, 100_000
+
+
+def observe(witness, program, command):
+    """Its own counts; bytes also as the other end received them."""
+    with Receiver() as receiver:
+        told = json.loads(witness.run(*command(receiver.port)).stdout.splitlines()[0])
+    calls = witness.record["calls"]
+    size = sum(c["bytes"] for c in calls)
+    agree(program, "its receiver, bytes", receiver.received["bytes"], size)
+    agree(program, "itself, bytes", told["bytes"], size)
+    witness.agrees(program)
+    return told, calls
+
+
+def built(name):
+    if not (BUILT / name).exists():
+        pytest.skip(f"{BUILT / name} is not built; make foreign-programs builds it")
+    return BUILT / name
+
+
+def assert_each_call(program, told, calls):
+    """It called the kernel itself: each call is known to it."""
+    agree(program, "itself, calls", told["sends"] + told["again"], sum(c["sends"] for c in calls))
+    agree(program, "itself, calls that found no room (EAGAIN)", told["again"],
+          sum(c["errors"].get("EAGAIN", 0) for c in calls))
+
+
+def assert_zerocopy(program, told, record):
+    zerocopy = record["zerocopy"]
+    refused = sum(r["count"] for r in zerocopy["refused"])
+    agree(program, "itself, zero-copy sends", told["sends"], zerocopy["requests"] - refused)
+    agree(program, "itself, completions", told["completions"], zerocopy["completions"])
+    agree(program, "itself, copied", told["copied"], zerocopy["app_told_copied"])
+    assert told["completions"] == told["sends"] == zerocopy["copied"]
+
+
+@pytest.mark.parametrize("instrument", [Strace, Bpftrace])
+@pytest.mark.parametrize("mode", ["write", "sendfile", "zerocopy"])
+def test_go(mode, instrument, tmp_path):
+    path = built("go")
+    program = f"Go {version('go', 'version', path)}, {mode}"
+    (tmp_path / "data").write_bytes(b"g" * SIZE)
+    witness = instrument(tmp_path)
+    told, calls = observe(witness, program, lambda port: [
+        path, mode, f"127.0.0.1:{port}", CONNECTIONS, SENDS, SIZE, tmp_path / "data"])
+    if mode == "zerocopy":
+        assert_each_call(program, told, calls)
+        assert_zerocopy(program, told, witness.record)
+
+
+@pytest.mark.parametrize("instrument", [Strace, Bpftrace])
+@pytest.mark.parametrize("mode", ["write", "zerocopy"])
+def test_tokio(mode, instrument, tmp_path):
+    path, witness = built("tokio"), instrument(tmp_path)
+    program = f"tokio {version('dpkg-query', '-W', 'librust-tokio-dev')}, {mode}"
+    told, calls = observe(witness, program, lambda port: [
+        path, mode, f"127.0.0.1:{port}", CONNECTIONS, SENDS, SIZE])
+    assert_each_call(program, told, calls)
+    if mode == "zerocopy":
+        assert_zerocopy(program, told, witness.record)
+
+
+@pytest.mark.parametrize("instrument", [Strace, Bpftrace])
+def test_node(instrument, tmp_path):
+    need("node")
+    program, source = f"Node {version('node', '--version')}", pathlib.Path(__file__).with_name("send.js")
+    observe(instrument(tmp_path), program, lambda port: [
+        "node", source, port, CONNECTIONS, SENDS, SIZE])
