@@ -3,13 +3,14 @@
 
 import json
 import os
+import random
 import shutil
 import subprocess
 
 import pytest
 
-from conftest import (CALLS, NOTHING_LOST, PROGRAMS, TIERS, Child, adds_up, analyze, check,
-                      completes, losses, lossy, needs_bpf, only)
+from conftest import (CALLS, NOTHING_LOST, PROGRAMS, TIERS, Child, Receiver, adds_up, analyze, check,
+                      completes, losses, lossy, needs_bpf, only, reason)
 from test_observe import PYTHON
 
 pytestmark = needs_bpf
@@ -143,7 +144,8 @@ def test_a_send_that_is_blocked_is_not_lost(program, tier, untouched):
     assert watch.returncode == 0, err
     record = check(json.loads(out))
     assert record["observed"]["in_flight"] == 1
-    assert record["lost"]["calls"] == 0
+    # Where the kernel may skip the look at a return, it cannot be told from one that is to come.
+    assert record["lost"]["calls"] == (1 if reason(record, "send") else 0)
     adds_up(record)
 
 
@@ -188,3 +190,56 @@ def test_fast_open(program, setting, tier, untouched):
         assert seen["completions"] == seen["notifications"]["told"] == count
         assert seen["app_told_copied"] == theirs["copied"]
         assert losses(record) == NOTHING_LOST
+
+
+# A storm lasts so many windows; check-full opens a thousand.
+STORM = 4 if IN_LAB else 25
+STORMS = int(os.environ.get("SENDPATH_STORMS", "40" if os.environ.get("SENDPATH_FULL") else "2"))
+
+
+def groups_add_up(record):
+    """Whom zero-copy sends were for, and what the process groups say, are parts of the whole."""
+    seen = record["zerocopy"]
+    uring = seen["io_uring"] or {}
+    for key in ("completions", "copied"):
+        parts = seen["peers"] + ([seen["peers_rest"]] if seen["peers_rest"] else [])
+        assert sum(p[key] or 0 for p in parts) == seen[key] + (uring.get(key) or 0), key
+    if record["by"]:
+        rows = record["by"]["groups"] + ([record["by"]["rest"]] if record["by"]["rest"] else [])
+        assert sum(g["sends"] for g in rows) == sum(c["sends"] for c in record["calls"])
+        assert sum(g["bytes"] for g in rows) == sum(c["bytes"] for c in record["calls"])
+
+
+def calls_add_up(record):
+    for call in record["calls"]:
+        failed = sum(call["errors"].values())
+        assert 0 <= failed <= call["sends"]
+        times = call["wall_ns"]
+        assert not times or sum(count for *_, count in times["buckets"]) == times["count"]
+        assert not times or times["count"] <= call["sends"]
+
+
+@pytest.mark.parametrize("seed", range(STORMS))
+@pytest.mark.parametrize("tier", TIERS)
+def test_windows_in_a_storm_add_up(tier, seed):
+    """They open and close at any moment, over one process of several, or all of them."""
+    chance = random.Random(seed)
+    receiver = Receiver()
+    storm = subprocess.Popen([PROGRAMS / "storm", "--port", str(receiver.port), "--seed",
+                              str(seed), "--threads", str(1 if IN_LAB else 1 + seed % 3)])
+    try:
+        for _ in range(STORM):
+            target = chance.choice([["--pid", storm.pid], ["--comm", "storm"], ["--all"]])
+            by = chance.choice([[], ["--by", "process,port"], ["--by", "device"]])
+            result = analyze(*target, *by, "--tier", tier, "--json", "-", "--duration",
+                             round(chance.uniform(0.005, 0.2), 3))
+            assert result.returncode == 0, result.stderr
+            record = check(json.loads(result.stdout))
+            adds_up(record)
+            groups_add_up(record)
+            calls_add_up(record)
+    finally:
+        storm.kill()
+        storm.wait()
+        receiver.process.kill()
+        receiver.process.wait()
