@@ -227,6 +227,7 @@ static void set_target(struct sendpath *skel, const struct target *target)
 	bpf_program__set_autoload(skel->progs.target_forked, command);
 	bpf_program__set_autoload(skel->progs.target_gone, command);
 	bpf_map__set_autocreate(skel->maps.target_cgroup, target && target->by == TARGET_CGROUP);
+	skel->rodata->pid_namespace = target__pid_namespace();
 	if (!target)
 		return;
 	skel->rodata->target_by = target->by;
