@@ -99,3 +99,14 @@ def test_sends_that_were_not_seen_are_an_error():
     done = run(*INSIDE, *hidden, ANALYZE, "--variant", "onecopy", "--messages", SENDS)
     assert done.returncode == 1, done.stderr
     assert "the kernel programs saw no TCP send" in only(done.stderr.splitlines())
+
+
+def test_a_user_namespace_is_said_to_be_the_reason():
+    """Its root has all capabilities, and none of them counts for BPF."""
+    if run("unshare", "--user", "--map-root-user", "true").returncode:
+        pytest.skip("user namespaces cannot be made here")
+    done = run("unshare", "--user", "--map-root-user", ANALYZE, "--duration", "0.1")
+    assert done.returncode == 3
+    assert "user namespace" in only(done.stderr.splitlines())
+    assert "initial one" in analyze("doctor").stdout
+    assert "a container's" in run(*INSIDE, ANALYZE, "doctor").stdout
