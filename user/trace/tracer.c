@@ -373,6 +373,28 @@ int tracer__add_target(struct tracer *t, pid_t tgid, enum role role)
 				    BPF_ANY);
 }
 
+size_t tracer__targets(struct tracer *t, pid_t *tgids, size_t room)
+{
+	struct bpf_map *map = t->skel->maps.targets;
+	__u32 key, *before = NULL;
+	size_t count = 0;
+
+	while (!bpf_map__get_next_key(map, before, &key, sizeof(key))) {
+		if (count < room)
+			tgids[count] = (pid_t)key;
+		count++;
+		before = &key;
+	}
+	return count;
+}
+
+void tracer__remove_target(struct tracer *t, pid_t tgid)
+{
+	__u32 key = tgid;
+
+	bpf_map__delete_elem(t->skel->maps.targets, &key, sizeof(key), 0);
+}
+
 void tracer__free(struct tracer *t)
 {
 	size_t i;
