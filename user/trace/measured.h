@@ -32,6 +32,9 @@ struct measured {
 	__u64 bpf_runs;
 	struct groups groups; /* of --by */
 	struct groups peers;  /* of zero-copy sends: by device, address and port */
+
+	/* This kernel does not count those that it skipped of kprobes. */
+	bool missed_unknown[HOOK_COUNT];
 };
 
 /* All sends that asked for zero-copy by MSG_ZEROCOPY, by whichever syscall. */
