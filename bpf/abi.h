@@ -93,8 +93,11 @@ struct totals {
 	__u64 packets;		  /* with data of the load, handed to a device, */
 	__u64 packet_frags;	  /* and the pieces of memory they were made of */
 	__u64 lost_marks;	  /* no room to note that a packet was copied */
+	__u64 mptcp_sends;	  /* which are not measured, */
+	__u64 mptcp_bytes;
+	__u64 other_requests; /* nor are zero-copy sends by further protocols */
 };
-ABI_SIZE(totals, 34 * 8);
+ABI_SIZE(totals, 37 * 8);
 
 /* What sends can be grouped by: a set. */
 enum group_by { BY_PROCESS = 1, BY_DEVICE = 2, BY_PORT = 4, BY_ADDRESS = 8 };

@@ -106,6 +106,9 @@ static bool hooks(void)
 	plan__resolve(&load, &facts, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD);
 	for (id = 0; id < HOOK_COUNT; id++)
 		hook(hook__get(id)->load_only ? &load.entries[id] : &observed.entries[id], id);
+	line("other protocols", "not measured; MPTCP sends and zero-copy sends by UDP are %s",
+	     plan__sees_others(&observed) ? "counted where a program is observed"
+					  : "not counted: this kernel has no tracepoint for them");
 	features__free(features);
 	return ok;
 }

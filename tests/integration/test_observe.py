@@ -291,6 +291,42 @@ def test_a_control_group(group, program, untouched):
     assert calls(check(json.loads(stdout)))["sendto"]["sends"] == 400, stderr
 
 
+OTHER_PROTOCOLS = """
+import socket
+IPPROTO_MPTCP, SO_ZEROCOPY, MSG_ZEROCOPY = 262, 60, 0x4000000
+with socket.socket(socket.AF_INET, socket.SOCK_STREAM, IPPROTO_MPTCP) as listener:
+    listener.bind(("127.0.0.1", 0))
+    listener.listen()
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM, IPPROTO_MPTCP) as mptcp:
+        mptcp.connect(listener.getsockname())
+        for _ in range(10):
+            mptcp.send(b"x" * 50)
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
+    udp.bind(("127.0.0.1", 0))
+    udp.setsockopt(socket.SOL_SOCKET, SO_ZEROCOPY, 1)
+    for flags in (0, MSG_ZEROCOPY, MSG_ZEROCOPY):
+        udp.sendto(b"y" * 50, flags, udp.getsockname())
+"""
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_sends_of_other_protocols_are_counted_or_said_not_to_be(tier, tmp_path, untouched):
+    if run(PYTHON, "-c", OTHER_PROTOCOLS).returncode:
+        pytest.skip("this kernel has no MPTCP, or no zero-copy sends by UDP")
+    path = tmp_path / "record"
+    result = analyze("--json", path, "--tier", tier, "--", PYTHON, "-c", OTHER_PROTOCOLS)
+    assert result.returncode == 0, result.stderr
+    record = check(json.loads(path.read_text()))
+    assert not record["calls"] and "no TCP send asked for zero-copy" in result.stderr
+    if record["observed"]["others"] is None:
+        assert any(u["key"] == "observed.others" for u in record["unmeasured"])
+        return
+    assert record["observed"]["others"] == {"mptcp_sends": 10, "mptcp_bytes": 500,
+                                            "zerocopy_requests": 2}
+    assert "not measured: 10 sends by MPTCP, 500 bytes" in result.stderr
+    assert "not measured: 2 zero-copy sends by protocols other than TCP" in result.stderr
+
+
 def test_others_do_not_count(program, untouched):
     with start(PYTHON, program, "later") as target:
         assert target.stdout.readline() == "ready\n"

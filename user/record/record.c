@@ -88,8 +88,27 @@ static json_object *plan_block(const struct run_result *r, struct unmeasured *u)
 
 #define NO_LOAD "a program was observed, no load was run"
 
+/* Sends that were not measured, because they are not TCP's. */
+static json_object *others_block(const struct run_result *r, struct unmeasured *u)
+{
+	json_object *o;
+
+	if (!plan__sees_others(&r->plan)) {
+		unmeasured__add(u, "observed.others",
+				"sends by MPTCP, and zero-copy sends by UDP, were not looked at: "
+				"no hook here is at tracepoint sock_send_length");
+		return NULL;
+	}
+	o = json_object_new_object();
+	record__add_count(o, "mptcp_sends", r->measured.totals.mptcp_sends);
+	record__add_count(o, "mptcp_bytes", r->measured.totals.mptcp_bytes);
+	record__add_count(o, "zerocopy_requests", r->measured.totals.other_requests);
+	return o;
+}
+
 /* What was observed; null where a load was run. */
-static json_object *observed_block(const struct run_result *r, const struct run_setup *setup)
+static json_object *observed_block(const struct run_result *r, const struct run_setup *setup,
+				   struct unmeasured *u)
 {
 	static const char *const by[] = {"process", "comm", "cgroup", "all"};
 	json_object *o;
@@ -106,6 +125,7 @@ static json_object *observed_block(const struct run_result *r, const struct run_
 	json_object_object_add(o, "exit_status",
 			       setup->target->command ? json_object_new_int(r->command_status)
 						      : NULL);
+	json_object_object_add(o, "others", others_block(r, u));
 	return o;
 }
 
@@ -208,7 +228,7 @@ json_object *record__build(const struct run_result *r, const struct run_setup *s
 	json_object_object_add(o, "privilege", json_object_get(context->privilege));
 	json_object_object_add(o, "plan", plan_block(r, &u));
 	json_object_object_add(o, "load", setup->target ? NULL : record__load(r, &setup->load, &u));
-	json_object_object_add(o, "observed", observed_block(r, setup));
+	json_object_object_add(o, "observed", observed_block(r, setup, &u));
 	json_object_object_add(o, "serving", record__taken(r->app, "serving"));
 	json_object_object_add(o, "tcp", record__tcp(r, setup, &u));
 	json_object_object_add(o, "app", json_object_get(r->app));
