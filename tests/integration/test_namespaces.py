@@ -8,7 +8,7 @@ import types
 import pytest
 
 from conftest import (ANALYZE, CALLS, NOTHING_LOST, PATIENCE_S, TIERS, Child, analyze, check,
-                      eventually, losses, needs_bpf, only, run)
+                      eventually, losses, needs_bpf, only, reason, run)
 from test_observe import PYTHON, attached, calls, gate_is_open, observed, program  # noqa: F401
 
 # The first process of a container, with a loopback device.
@@ -71,7 +71,10 @@ def test_a_process_by_its_id(tier, program):  # noqa: F811
         stdout, stderr = job.communicate("go\nend\n", timeout=PATIENCE_S)
     assert job.returncode == 0, stderr
     record = check(json.loads(stdout.splitlines()[-1]))
-    assert calls(record)["sendto"]["sends"] == 400
+    # Four threads send at once: a kretprobe may lose some returns, and says how many.
+    seen = calls(record)
+    assert seen["sendto"]["sends"] + seen["sendmsg"]["sends"] + record["lost"]["calls"] == 600
+    assert record["lost"]["calls"] == 0 or "loses returns" in reason(record, "send")
     assert only(record["by"]["groups"])["pid"] < 100
 
 
