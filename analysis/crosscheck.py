@@ -23,6 +23,7 @@ import subprocess
 import sys
 import tempfile
 
+INITIAL_PID_NAMESPACE = 0xEFFFFFFC
 DEFAULT_LOAD = ["--variant", "twocopy,onecopy,zerocopy", "--messages", "10000", "--size", "64K"]
 # Each program on a hook sees the time the other takes: compare only what is longer.
 BUCKET_MIN_NS = 250
@@ -333,6 +334,9 @@ def main():
     if "--help" in options:
         print(__doc__)
         return 0
+    if os.stat("/proc/self/ns/pid").st_ino != INITIAL_PID_NAMESPACE:
+        raise CannotCheck("bcc counts by process ids of the initial PID namespace: "
+                          "run it outside of this container")
     # Wrong options are the analyzer's to explain, before bcc takes its time.
     program, span = load_program()
     records = run_analyzer(analyze, options)

@@ -94,10 +94,13 @@ struct totals {
 	__u64 lost_marks;	   /* no room to note that a packet was copied */
 	__u64 completions_before;  /* of sends from before the window, on sockets that sent in it */
 	__u64 unsized_completions; /* whose bytes came together with those of other sends */
-	__u64 untracked; /* sends of which no completion can be told: their id is not known, there
-			    was no room for their socket, or too many sends of it at once */
+	__u64 untracked;   /* sends of which no completion can be told: their id is not known, there
+			      was no room for their socket, or too many sends of it at once */
+	__u64 mptcp_sends; /* which are not measured, */
+	__u64 mptcp_bytes;
+	__u64 other_requests; /* nor are zero-copy sends by further protocols */
 };
-ABI_SIZE(totals, 36 * 8);
+ABI_SIZE(totals, 39 * 8);
 
 /* What sends can be grouped by: a set. */
 enum group_by { BY_PROCESS = 1, BY_DEVICE = 2, BY_PORT = 4, BY_ADDRESS = 8 };
@@ -106,7 +109,7 @@ enum group_by { BY_PROCESS = 1, BY_DEVICE = 2, BY_PORT = 4, BY_ADDRESS = 8 };
 
 /* What the sends of a group have in common; 0 is what they are not grouped by. */
 struct group_key {
-	__u32 tgid;
+	__u32 tgid;    /* in the initial PID namespace, where all processes have one */
 	__u32 netns;   /* inode of the socket's network namespace */
 	__u32 ifindex; /* where the socket's route leads; 0: it has none cached */
 	__u16 port;    /* of the receiver, */
@@ -133,9 +136,9 @@ struct group {
 	__u64 unreported; /* of these, by io_uring without word of a copy: see totals */
 	__u32 address[4]; /* of the receiver of the first send, */
 	__u16 family;
-	__u16 addresses; /* and whether another send had another */
-	__u32 unused;
-	char comm[16];		      /* of the process, */
+	__u16 addresses;	      /* and whether another send had another */
+	__u32 pid;		      /* of the process, as the analyzer knows it; 0: it cannot, */
+	char comm[16];		      /* its name, */
 	char device[DEVICE_NAME_MAX]; /* and the device, when the group was met */
 };
 ABI_SIZE(group, 12 * 8 + 24 + 32);

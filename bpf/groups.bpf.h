@@ -95,7 +95,7 @@ static __always_inline struct group *group__make(struct group_map *map, struct g
 						 const struct group_key *who, struct sock *sk)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
-	struct group fresh = {.family = who->family}, *g;
+	struct group fresh = {.family = who->family, .pid = current_process_id()}, *g;
 
 	__builtin_memcpy(fresh.address, who->address, sizeof(fresh.address));
 	BPF_CORE_READ_STR_INTO(&fresh.comm, task, group_leader, comm);

@@ -6,6 +6,7 @@
  *   syscall   sys_enter and sys_exit: on the path of every syscall of the system, so
  *             only for kernels that have neither of the others
  */
+#include "others.bpf.h"
 #include "sends.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
@@ -83,8 +84,12 @@ int send_length(struct bpf_raw_tracepoint_args *ctx)
 			send_end(thread, sk, ret, now);
 		return 0;
 	}
-	if (gate != GATE_OPEN || !is_tcp(sk))
+	if (gate != GATE_OPEN)
 		return 0;
+	if (!is_tcp(sk)) {
+		count_other(sk, ret);
+		return 0;
+	}
 	/* One that the kernel accepted passed the loop, before the window. */
 	if (!thread->has_sent && ret > 0) {
 		thread->has_sent = true;
@@ -137,8 +142,11 @@ int send_over_tcp(struct bpf_raw_tracepoint_args *ctx)
 	struct pt_regs *regs;
 	enum call_kind kind;
 
-	if (!thread || !(thread->role & ROLE_SENDER) || !is_tcp(sk) ||
-	    !BPF_CORE_READ((struct inet_connection_sock *)sk, icsk_ulp_ops))
+	if (!thread || !(thread->role & ROLE_SENDER))
+		return 0;
+	if (!is_tcp(sk))
+		count_other(sk, (int)ctx->args[1]);
+	if (!is_tcp(sk) || !BPF_CORE_READ((struct inet_connection_sock *)sk, icsk_ulp_ops))
 		return 0;
 	kind = current_call();
 	regs = call_regs();

@@ -26,6 +26,7 @@ const volatile bool ids_guessed = false;
 volatile __u32 gate;
 const volatile __u32 target_by = TARGET_PROCESS;
 const volatile char target_comm[COMM_MAX] = {};
+const volatile __u32 pid_namespace = 0;
 
 /*
  * A closed socket's memory is soon another's, but what waits in it may complete later:
@@ -63,8 +64,8 @@ SEC("raw_tp/sched_process_fork")
 int target_forked(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct task_struct *child = (struct task_struct *)ctx->args[1];
-	__u32 parent = bpf_get_current_pid_tgid() >> 32;
-	__u32 tgid = BPF_CORE_READ(child, tgid);
+	__u32 parent = current_process_id();
+	__u32 tgid = task_process_id(child);
 	__u32 *role = bpf_map_lookup_elem(&targets, &parent);
 	struct totals *t = totals__get();
 
@@ -80,7 +81,7 @@ SEC("raw_tp/sched_process_exit")
 int target_gone(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
-	__u32 tgid = bpf_get_current_pid_tgid() >> 32;
+	__u32 tgid = current_process_id();
 
 	if (!BPF_CORE_READ(task, signal, live.counter))
 		bpf_map_delete_elem(&targets, &tgid);

@@ -106,8 +106,11 @@ extern struct thread_id_map threads_by_id SEC(".maps");
 /* How targets are known: set by the analyzer before loading. */
 extern const volatile __u32 target_by;
 extern const volatile char target_comm[COMM_MAX];
+/* The inode of the analyzer's PID namespace; 0: the initial one, whose ids helpers give. */
+extern const volatile __u32 pid_namespace;
 
-/* tgid -> enum role; filled by the analyzer, and with children where it follows them. */
+/* Process id, as the analyzer knows it -> enum role; filled by the analyzer, and with children
+ * where it follows them. */
 struct target_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 65536);
@@ -246,6 +249,38 @@ static __always_inline bool has_target_name(void)
 	return true;
 }
 
+#define PID_LEVELS 33 /* MAX_PID_NS_LEVEL, and the initial namespace */
+
+/*
+ * The id of a task's process as the analyzer's PID namespace has it; 0: none there.
+ * bpf_get_ns_current_pid_tgid() knows nothing of processes in namespaces below that one.
+ */
+static __always_inline __u32 task_process_id(struct task_struct *task)
+{
+	struct pid *pid;
+	struct upid *id;
+	__u32 i, level;
+
+	if (!pid_namespace)
+		return BPF_CORE_READ(task, tgid);
+	pid = BPF_CORE_READ(task, group_leader, thread_pid);
+	level = BPF_CORE_READ(pid, level);
+	id = (void *)pid + bpf_core_field_offset(struct pid, numbers);
+	for (i = 0; i < PID_LEVELS && i <= level; i++) {
+		if (BPF_CORE_READ(id, ns, ns.inum) == pid_namespace)
+			return BPF_CORE_READ(id, nr);
+		id = (void *)id + bpf_core_type_size(struct upid);
+	}
+	return 0;
+}
+
+static __always_inline __u32 current_process_id(void)
+{
+	if (!pid_namespace)
+		return bpf_get_current_pid_tgid() >> 32;
+	return task_process_id((void *)bpf_get_current_task());
+}
+
 /* What is measured of the current process. */
 static __always_inline __u32 current_role(void)
 {
@@ -260,7 +295,7 @@ static __always_inline __u32 current_role(void)
 		return bpf_current_task_under_cgroup(&target_cgroup, 0) == 1 ? ROLE_BOTH
 									     : ROLE_NONE;
 	default:
-		tgid = bpf_get_current_pid_tgid() >> 32;
+		tgid = current_process_id();
 		role = bpf_map_lookup_elem(&targets, &tgid);
 		return role ? *role : ROLE_NONE;
 	}

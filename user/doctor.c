@@ -47,9 +47,12 @@ static void kernel(const struct host *h)
 		     strstr(text, "[confidentiality]") ? ": reading kernel memory is refused" : "");
 	else
 		line("lockdown", "none");
-	line("capabilities", "%s",
-	     privilege__sufficient() ? "enough to load BPF programs"
-				     : "not enough: needs CAP_BPF and CAP_PERFMON (sudo)");
+	line("capabilities", "%s%s", privilege__lacking() ? "not enough: " : "",
+	     privilege__lacking() ? privilege__lacking() : "enough to load BPF programs");
+	line("PID namespace", "%s",
+	     target__pid_namespace()
+		     ? "a container's: process ids are those of it, processes elsewhere have none"
+		     : "the initial one");
 	line("PMU", "%s",
 	     h->pmu ? h->pmu_names : "none usable: cycles and cache misses are not supported");
 	if (h->governor[0])
@@ -103,6 +106,9 @@ static bool hooks(void)
 	plan__resolve(&load, &facts, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD);
 	for (id = 0; id < HOOK_COUNT; id++)
 		hook(hook__get(id)->load_only ? &load.entries[id] : &observed.entries[id], id);
+	line("other protocols", "not measured; MPTCP sends and zero-copy sends by UDP are %s",
+	     plan__sees_others(&observed) ? "counted where a program is observed"
+					  : "not counted: this kernel has no tracepoint for them");
 	features__free(features);
 	return ok;
 }

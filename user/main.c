@@ -107,8 +107,8 @@ static int prepare(struct grid *grid, struct held *h)
 				      CALL_COUNTERS_MAX);
 	if (status)
 		return status;
-	if (!privilege__sufficient()) {
-		log_error("loading BPF programs needs CAP_BPF and CAP_PERFMON: run with sudo");
+	if (privilege__lacking()) {
+		log_error("%s", privilege__lacking());
 		return STATUS_SYSTEM;
 	}
 	/* kallsyms shows addresses to the privileged only: before giving that up. */

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Programs that are not our load: counted exactly, ended by their own status."""
 
+import contextlib
 import json
 import os
+import pty
 import re
 import shutil
 import signal
@@ -11,8 +13,8 @@ import sys
 
 import pytest
 
-from conftest import (ANALYZE, CALLS, LOADGEN, NOTHING_LOST, PATIENCE_S, TIERS, Child, analyze,
-                      check, eventually, losses, needs_bpf, only, reason, run)
+from conftest import (ANALYZE, CALLS, LOADGEN, NOTHING_LOST, PATIENCE_S, PROGRAMS, TIERS, Child,
+                      analyze, check, eventually, losses, needs_bpf, only, reason, run)
 
 pytestmark = needs_bpf
 
@@ -104,6 +106,81 @@ def test_children_of_a_command_count_too(program):
     record = observed(analyze("--json", "-", "--", "sh", "-c", script))
     assert calls(record)["sendto"]["sends"] == 2000
     assert losses(record) == NOTHING_LOST
+
+
+def daemon(status, *command):
+    """Ends with the status, and leaves the command behind, with another parent."""
+    return [str(PROGRAMS / "daemon"), str(status), *map(str, command)]
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_what_a_command_leaves_behind_counts_too(program, tier, untouched):
+    result = analyze("--json", "-", "--tier", tier, "--",
+                     *daemon(7, *daemon(0, PYTHON, program, "now", 3)))
+    assert result.returncode == 7, result.stderr
+    record = observed(result)
+    seen = calls(record)
+    assert (seen["sendto"]["sends"], seen["sendmsg"]["sends"]) == (1000, 500)
+    assert record["observed"]["exit_status"] == 7 and record["complete"]
+    assert losses(record) == NOTHING_LOST
+
+
+def lives(pid):
+    """A process, and no zombie that its new parent has not looked at yet."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii") as stat:
+            return stat.read().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+# Says its id, and lives until somebody ends it, with no pipe of ours.
+LASTING = ("sh", "-c", "exec </dev/null >/dev/null 2>&1; echo $$ >$0; exec sleep 1000")
+
+
+def written(path):
+    return path.exists() and path.read_text().strip()
+
+
+def test_a_signal_is_passed_on_to_what_a_command_left_behind(tmp_path, untouched):
+    with start(ANALYZE, "--", *daemon(0, *LASTING, tmp_path / "pid")) as observer:
+        assert "waiting for 1 process that " in (line := observer.stderr.readline())
+        assert "Ctrl-C ends the window" in line
+        observer.send_signal(signal.SIGTERM)
+        _, stderr = observer.communicate(timeout=PATIENCE_S)
+    assert observer.returncode == 0, stderr
+    assert "no TCP sends were seen" in stderr
+    assert eventually(lambda: not lives(written(tmp_path / "pid")))
+
+
+def test_ctrl_c_ends_the_window_and_what_was_left_behind_lives_on(tmp_path, untouched):
+    pid, terminal = pty.fork()
+    if not pid:
+        os.execv(ANALYZE, [ANALYZE, "--", *daemon(5, *LASTING, tmp_path / "pid")])
+    shown = b""
+    while b"Ctrl-C ends the window" not in shown:
+        shown += os.read(terminal, 4096)
+    left = int(eventually(lambda: written(tmp_path / "pid")))
+    os.write(terminal, b"\x03")
+    with contextlib.suppress(OSError):  # how a terminal says that its other end is gone
+        while chunk := os.read(terminal, 4096):
+            shown += chunk
+    os.close(terminal)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 5, shown
+    assert f"lives on: --pid {left} observes it".encode() in shown
+    assert lives(left)
+    os.kill(left, signal.SIGKILL)
+
+
+def test_a_window_of_a_length_does_not_wait_for_what_was_left_behind(tmp_path, untouched):
+    result = analyze("--json", "-", "--duration", "0.5", "--",
+                     *daemon(0, *LASTING, tmp_path / "pid"))
+    left = int(eventually(lambda: written(tmp_path / "pid")))
+    os.kill(left, signal.SIGKILL)
+    assert result.returncode == 0
+    assert f"--pid {left} observes it" in only([
+        line for line in result.stderr.splitlines() if "lives on" in line])
+    assert 0.5 <= observed(result)["observed"]["seconds"] < 3
 
 
 def test_many_short_lived_children(untouched):
@@ -212,6 +289,42 @@ def test_a_control_group(group, program, untouched):
             observer.send_signal(signal.SIGINT)
             stdout, stderr = observer.communicate(timeout=PATIENCE_S)
     assert calls(check(json.loads(stdout)))["sendto"]["sends"] == 400, stderr
+
+
+OTHER_PROTOCOLS = """
+import socket
+IPPROTO_MPTCP, SO_ZEROCOPY, MSG_ZEROCOPY = 262, 60, 0x4000000
+with socket.socket(socket.AF_INET, socket.SOCK_STREAM, IPPROTO_MPTCP) as listener:
+    listener.bind(("127.0.0.1", 0))
+    listener.listen()
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM, IPPROTO_MPTCP) as mptcp:
+        mptcp.connect(listener.getsockname())
+        for _ in range(10):
+            mptcp.send(b"x" * 50)
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
+    udp.bind(("127.0.0.1", 0))
+    udp.setsockopt(socket.SOL_SOCKET, SO_ZEROCOPY, 1)
+    for flags in (0, MSG_ZEROCOPY, MSG_ZEROCOPY):
+        udp.sendto(b"y" * 50, flags, udp.getsockname())
+"""
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_sends_of_other_protocols_are_counted_or_said_not_to_be(tier, tmp_path, untouched):
+    if run(PYTHON, "-c", OTHER_PROTOCOLS).returncode:
+        pytest.skip("this kernel has no MPTCP, or no zero-copy sends by UDP")
+    path = tmp_path / "record"
+    result = analyze("--json", path, "--tier", tier, "--", PYTHON, "-c", OTHER_PROTOCOLS)
+    assert result.returncode == 0, result.stderr
+    record = check(json.loads(path.read_text()))
+    assert not record["calls"] and "no TCP send asked for zero-copy" in result.stderr
+    if record["observed"]["others"] is None:
+        assert any(u["key"] == "observed.others" for u in record["unmeasured"])
+        return
+    assert record["observed"]["others"] == {"mptcp_sends": 10, "mptcp_bytes": 500,
+                                            "zerocopy_requests": 2}
+    assert "not measured: 10 sends by MPTCP, 500 bytes" in result.stderr
+    assert "not measured: 2 zero-copy sends by protocols other than TCP" in result.stderr
 
 
 def test_others_do_not_count(program, untouched):

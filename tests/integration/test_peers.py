@@ -42,15 +42,15 @@ def accepts(port):
 
 
 class Nginx:
-    """In the foreground, under another command; ends gracefully, having logged every request."""
+    """Under another command; ends gracefully, having logged every request."""
 
-    def __init__(self, folder, sendfile, around):
+    def __init__(self, folder, sendfile, around, daemon=False):
         (folder / "index.html").write_bytes(PAGE)
         self.folder, self.port = folder, free_port()
         temp = "".join(f"    {kind}_temp_path {folder}/{kind};\n" for kind in
                        ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
         (folder / "conf").write_text(
-            f"user root;\ndaemon off;\nworker_processes 2;\npid {folder}/pid;\n"
+            f"user root;\ndaemon {'on' if daemon else 'off'};\nworker_processes 2;\npid {folder}/pid;\n"
             f"error_log {folder}/errors;\nevents {{}}\nhttp {{\n{temp}"
             f"    log_format bytes '$bytes_sent';\n    access_log {folder}/access bytes;\n"
             f"    sendfile {'on' if sendfile else 'off'};\n    keepalive_requests 1000000;\n"
@@ -112,6 +112,18 @@ def test_nginx_sends_what_strace_counts(sendfile, tier, tmp_path):
     # A sendfile is a send for each piece that fits a pipe.
     assert (sends(record, "sendfile") >= theirs.get("sendfile", 0) > 0) == sendfile
     assert {c["syscall"] for c in record["calls"]} == set(theirs)
+
+
+def test_nginx_as_a_daemon(tmp_path):
+    """It forks twice, and the command ends: what it left behind is the server."""
+    need("nginx")
+    server = Nginx(tmp_path, True, [ANALYZE, "--json", "-", "--by", "process", "--"], daemon=True)
+    requests(server.port, REQUESTS)
+    record = check(json.loads(server.end()))
+    assert len(server.logged()) == REQUESTS
+    assert sent_bytes(record) == sum(server.logged())
+    assert {g["comm"] for g in record["by"]["groups"]} == {"nginx"}
+    assert record["observed"]["exit_status"] == 0
 
 
 @pytest.mark.parametrize("keepalive", [True, False], ids=["keepalive", "close"])

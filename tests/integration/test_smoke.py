@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from conftest import CALLS, ROOT, TIERS, VARIANTS, analyze, hook, records
+from conftest import CALLS, ROOT, TIERS, VARIANTS, analyze, hook, only, records
 from test_counts import exact, settled, timed
 
 sys.path.insert(0, str(ROOT / "tests/lab"))
@@ -35,3 +35,15 @@ def test_hooks_are_as_documented(untouched):
     complaints = support.complaints(os.environ["SENDPATH_LAB"], support.parse(found.stdout),
                                     support.documented(support.PAGE.read_text()))
     assert not complaints, "\n".join(complaints)
+
+
+@pytest.mark.skipif("kprobe" not in TIERS, reason="this kernel refuses kprobes")
+def test_skipped_kprobes_are_counted_or_not_known():
+    """Linux 6.7 began to count them: before, 0 would be a guess."""
+    record = only(records("--variant", "zerocopy", "--messages", "100", "--tier", "kprobe"))
+    known = os.environ["SENDPATH_LAB"] not in ("5.10", "6.1")
+    for entry in record["plan"]["hooks"]:
+        if entry["status"] == "attached":
+            assert (entry["missed"] is not None) == (known or entry["mechanism"] != "kprobe")
+    assert any(u["key"] == "plan.hooks.missed" for u in record["unmeasured"]) != known
+    assert any("does not count" in w["text"] for w in record["warnings"]) != known

@@ -34,6 +34,45 @@ static void test_sends_of_all_syscalls_add_up(void **state)
 	assert_int_equal(measured__outstanding(&m), 1);
 }
 
+/* A window closes in the middle of sends. */
+static void test_nothing_falls_below_zero(void **state)
+{
+	struct zerocopy_sums sums;
+
+	(void)state;
+	m.calls[CALL_SLOT(CALL_SENDMSG, true)] = (struct call_slot){.sends = 7, .failed = 2};
+	m.totals.completions = 6;
+	m.totals.begun = 9;
+	m.totals.ended = 7;
+	measured__zerocopy(&m, &sums);
+	assert_int_equal(sums.requests,
+			 8); /* one was accepted, and completed, before it returned */
+	assert_int_equal(measured__outstanding(&m), 0);
+	m.totals.uring_completions = 1;
+	assert_int_equal(measured__uring_outstanding(&m), 0);
+}
+
+static void test_what_is_under_way_is_not_lost(void **state)
+{
+	static const struct hook_way function, pair = {.counts_at_end = true};
+
+	(void)state;
+	m.totals.begun = 9;
+	m.totals.ended = 7;
+	assert_int_equal(measured__lost_calls(&m, &pair, false), 0);
+	assert_int_equal(measured__lost_calls(&m, &function, true), 0);
+	m.missed_ends = 1;
+	assert_int_equal(measured__lost_calls(&m, &pair, true), 1);
+	assert_int_equal(measured__lost_calls(&m, &function, true), 1);
+	m.missed_ends = 5;
+	assert_int_equal(measured__lost_calls(&m, &function, true), 2);
+	m.missed_unknown[HOOK_SEND] = true;
+	assert_int_equal(measured__lost_calls(&m, &function, true), 2);
+	assert_int_equal(measured__lost_calls(&m, &function, false), 0);
+	m.totals.ended = 12; /* read later than the others */
+	assert_int_equal(measured__lost_calls(&m, &function, true), 0);
+}
+
 static void test_what_was_not_followed_leaves_the_pinned_unknown(void **state)
 {
 	(void)state;
@@ -87,6 +126,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_sends_of_all_syscalls_add_up, clear),
+		cmocka_unit_test_setup(test_nothing_falls_below_zero, clear),
+		cmocka_unit_test_setup(test_what_is_under_way_is_not_lost, clear),
 		cmocka_unit_test_setup(test_what_was_not_followed_leaves_the_pinned_unknown, clear),
 		cmocka_unit_test_setup(test_extremes_agree_with_the_buckets, clear),
 		cmocka_unit_test_setup(test_extremes_beyond_the_last_bucket, clear),

@@ -59,6 +59,23 @@ static void test_none_copied(void **state)
 	assert_null(strstr(say(&f), "works"));
 }
 
+static void test_copies_may_have_gone_by_unseen(void **state)
+{
+	struct verdict_facts f = fine;
+
+	(void)state;
+	f.skipped_looks = 3;
+	assert_string_equal(say(&f), "none of 1,000 zero-copy sends to 10.0.0.2 was copied, as far "
+				     "as was seen. More may have been copied: the kernel skipped 3 "
+				     "runs of the programs that see copies.");
+	f.skipped_looks = -1;
+	assert_non_null(strstr(say(&f), "this kernel does not count"));
+	assert_null(strstr(say(&f), "works"));
+	f.copied = f.told = 1000;
+	f.causes = &loopback;
+	assert_null(strstr(say(&f), "More may"));
+}
+
 static void test_some_copied_for_two_reasons(void **state)
 {
 	struct cause_rows rows = {
@@ -170,6 +187,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_all_copied),
 		cmocka_unit_test(test_none_copied),
+		cmocka_unit_test(test_copies_may_have_gone_by_unseen),
 		cmocka_unit_test(test_some_copied_for_two_reasons),
 		cmocka_unit_test(test_shares_are_not_rounded_away),
 		cmocka_unit_test(test_the_remedy_names_the_device),

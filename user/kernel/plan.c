@@ -285,6 +285,14 @@ enum mechanism plan__tier(const struct plan *plan)
 	return send->way ? send->way->mechanism : MECHANISM_NONE;
 }
 
+/* sock_send_length is passed by sends of all protocols; at it ends what is counted at the end. */
+bool plan__sees_others(const struct plan *plan)
+{
+	const struct hook_way *send = plan->entries[HOOK_SEND].way;
+
+	return plan->entries[HOOK_SEND_OVER].way || (send && send->counts_at_end);
+}
+
 bool plan__by_tracepoint(const struct plan *plan, enum hook_id id)
 {
 	const struct hook_way *way = plan->entries[id].way;

@@ -69,6 +69,9 @@ const char *plan_entry__program(const struct plan_entry *entry, size_t i, const 
 /* Is this hook had by tracepoints? */
 bool plan__by_tracepoint(const struct plan *plan, enum hook_id id);
 
+/* Do programs see sends of protocols other than TCP? */
+bool plan__sees_others(const struct plan *plan);
+
 /* The mechanism that times calls; MECHANISM_OFF where none is to. */
 enum mechanism plan__tier(const struct plan *plan);
 

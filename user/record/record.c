@@ -47,8 +47,10 @@ static json_object *run_block(const struct run_setup *setup, const struct record
 	return o;
 }
 
-static json_object *hook_block(const struct plan_entry *entry, enum hook_id id, __u64 missed)
+static json_object *hook_block(const struct run_result *r, enum hook_id id)
 {
+	const struct plan_entry *entry = &r->plan.entries[id];
+	bool known = entry->way && !r->measured.missed_unknown[id];
 	json_object *o = json_object_new_object();
 
 	record__add_string(o, "name", hook__get(id)->name);
@@ -60,28 +62,53 @@ static json_object *hook_block(const struct plan_entry *entry, enum hook_id id, 
 			   : entry->status == HOOK_DISABLED ? "disabled"
 							    : "unavailable");
 	record__add_string(o, "reason", entry->reason[0] ? entry->reason : NULL);
-	json_object_object_add(o, "missed", entry->way ? json_object_new_uint64(missed) : NULL);
+	json_object_object_add(o, "missed",
+			       known ? json_object_new_uint64(r->measured.missed[id]) : NULL);
 	return o;
 }
 
-static json_object *plan_block(const struct run_result *r)
+static json_object *plan_block(const struct run_result *r, struct unmeasured *u)
 {
 	json_object *o = json_object_new_object(), *hooks = json_object_new_array();
 	enum mechanism tier = plan__tier(&r->plan);
+	bool unknown = false;
 	enum hook_id id;
 
 	record__add_string(o, "tier", tier == MECHANISM_OFF ? NULL : mechanism_name(tier));
-	for (id = 0; id < HOOK_COUNT; id++)
-		json_object_array_add(hooks,
-				      hook_block(&r->plan.entries[id], id, r->measured.missed[id]));
+	for (id = 0; id < HOOK_COUNT; id++) {
+		json_object_array_add(hooks, hook_block(r, id));
+		unknown |= r->measured.missed_unknown[id];
+	}
+	if (unknown)
+		unmeasured__add(u, "plan.hooks.missed",
+				"of kprobes the kernel counts skipped runs from Linux 6.7 on");
 	json_object_object_add(o, "hooks", hooks);
 	return o;
 }
 
 #define NO_LOAD "a program was observed, no load was run"
 
+/* Sends that were not measured, because they are not TCP's. */
+static json_object *others_block(const struct run_result *r, struct unmeasured *u)
+{
+	json_object *o;
+
+	if (!plan__sees_others(&r->plan)) {
+		unmeasured__add(u, "observed.others",
+				"sends by MPTCP, and zero-copy sends by UDP, were not looked at: "
+				"no hook here is at tracepoint sock_send_length");
+		return NULL;
+	}
+	o = json_object_new_object();
+	record__add_count(o, "mptcp_sends", r->measured.totals.mptcp_sends);
+	record__add_count(o, "mptcp_bytes", r->measured.totals.mptcp_bytes);
+	record__add_count(o, "zerocopy_requests", r->measured.totals.other_requests);
+	return o;
+}
+
 /* What was observed; null where a load was run. */
-static json_object *observed_block(const struct run_result *r, const struct run_setup *setup)
+static json_object *observed_block(const struct run_result *r, const struct run_setup *setup,
+				   struct unmeasured *u)
 {
 	static const char *const by[] = {"process", "comm", "cgroup", "all"};
 	json_object *o;
@@ -98,6 +125,7 @@ static json_object *observed_block(const struct run_result *r, const struct run_
 	json_object_object_add(o, "exit_status",
 			       setup->target->command ? json_object_new_int(r->command_status)
 						      : NULL);
+	json_object_object_add(o, "others", others_block(r, u));
 	return o;
 }
 
@@ -198,9 +226,9 @@ json_object *record__build(const struct run_result *r, const struct run_setup *s
 
 	add_head(o, "sendpath.run/1", &r->started, setup, context, stolen_share(r, &u));
 	json_object_object_add(o, "privilege", json_object_get(context->privilege));
-	json_object_object_add(o, "plan", plan_block(r));
+	json_object_object_add(o, "plan", plan_block(r, &u));
 	json_object_object_add(o, "load", setup->target ? NULL : record__load(r, &setup->load, &u));
-	json_object_object_add(o, "observed", observed_block(r, setup));
+	json_object_object_add(o, "observed", observed_block(r, setup, &u));
 	json_object_object_add(o, "serving", record__taken(r->app, "serving"));
 	json_object_object_add(o, "tcp", record__tcp(r, setup, &u));
 	json_object_object_add(o, "app", json_object_get(r->app));

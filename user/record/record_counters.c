@@ -88,7 +88,6 @@ json_object *record__lost(const struct run_result *r, struct unmeasured *u)
 	const struct plan_entry *send = &r->plan.entries[HOOK_SEND];
 	const struct plan_entry *copy = &r->plan.entries[HOOK_SKB_COPY];
 	const struct hook_way *way = send->way;
-	__u64 in_flight = send->reason[0] ? 0 : r->in_flight;
 	json_object *o;
 
 	if (!way) {
@@ -98,7 +97,7 @@ json_object *record__lost(const struct run_result *r, struct unmeasured *u)
 	o = json_object_new_object();
 	json_object_object_add(
 		o, "calls",
-		json_object_new_uint64(measured__lost_calls(&r->measured, way, in_flight)));
+		json_object_new_uint64(measured__lost_calls(&r->measured, way, send->reason[0])));
 	json_object_object_add(o, "completions", json_object_new_uint64(lost_completions(r)));
 	json_object_object_add(o, "flags", json_object_new_uint64(lost_flags(r)));
 	json_object_object_add(o, "groups",

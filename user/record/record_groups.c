@@ -88,7 +88,7 @@ static json_object *group(const struct group_row *row, unsigned int by, const ch
 	json_object *o = json_object_new_object();
 
 	if (by & BY_PROCESS) {
-		record__add_count(o, "pid", row->key.tgid);
+		add_known(o, "pid", g->pid);
 		add_name(o, "comm", g->comm, sizeof(g->comm));
 	}
 	if (by & BY_DEVICE)

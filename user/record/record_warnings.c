@@ -100,8 +100,10 @@ json_object *record__warnings(json_object *record, const struct run_result *r,
 	for (id = 0; id < HOOK_COUNT; id++) {
 		if (!r->plan.entries[id].way || !r->plan.entries[id].reason[0])
 			continue;
-		snprintf(text, sizeof(text), "hook %s: %.200s", hook__get(id)->name,
-			 r->plan.entries[id].reason);
+		snprintf(text, sizeof(text), "hook %s: %.180s%s", hook__get(id)->name,
+			 r->plan.entries[id].reason,
+			 r->measured.missed_unknown[id] ? "; how often, this kernel does not count"
+							: "");
 		add_warning(list, "hook_misses", text);
 	}
 	warn_assumed(&r->measured.totals, list);

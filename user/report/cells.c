@@ -176,6 +176,38 @@ bool cell__sum(const struct cell *cell, const char *path, double *sum)
 	return true;
 }
 
+static double skipped_looks(json_object *hooks)
+{
+	double sum = 0, missed;
+	json_object *hook;
+	size_t i;
+
+	for (i = 0; hooks && i < json_object_array_length(hooks); i++) {
+		hook = json_object_array_get_idx(hooks, i);
+		if (strncmp(record__string(hook, "/name"), "skb ", 4) ||
+		    strcmp(record__string(hook, "/status"), "attached"))
+			continue;
+		if (!record__number(hook, "/missed", &missed))
+			return -1;
+		sum += missed;
+	}
+	return sum;
+}
+
+double cell__skipped_looks(const struct cell *cell)
+{
+	double sum = 0, one;
+	size_t i;
+
+	for (i = 0; i < cell->count; i++) {
+		one = skipped_looks(record__at(cell->records[i], "/plan/hooks"));
+		if (one < 0)
+			return one;
+		sum += one;
+	}
+	return sum;
+}
+
 bool cell__counter(const struct cell *cell, const char *scope, const char *event, const char *pmu,
 		   double *sum)
 {

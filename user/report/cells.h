@@ -39,6 +39,8 @@ void cell__title(const struct cell *cell, const struct cells *cells, char *title
 const char *cell__wall(const struct cell *cell, struct hist *h);
 /* Sums a number over the repeats; false if any lacks it. */
 bool cell__sum(const struct cell *cell, const char *path, double *sum);
+/* Runs of the programs that see copies, which the kernel skipped; below 0: it does not tell. */
+double cell__skipped_looks(const struct cell *cell);
 /* Sums a counter over the repeats; false if any lacks it. */
 bool cell__counter(const struct cell *cell, const char *scope, const char *event, const char *pmu,
 		   double *sum);

@@ -120,7 +120,10 @@ static void row(struct table *t, json_object *by, json_object *group, bool sever
 	table__row(t);
 	if (has(by, "process")) {
 		table__cell(t, "%s", safe_text(record__string(group, "/comm"), comm, sizeof(comm)));
-		table__cell(t, "%.0f", figure(group, "/pid"));
+		if (record__at(group, "/pid"))
+			table__cell(t, "%.0f", figure(group, "/pid"));
+		else
+			table__cell(t, "other ns");
 	}
 	if (has(by, "device"))
 		device_cell(t, group, several);

@@ -17,6 +17,23 @@ static double sum_over(const struct cells *cells, const char *path)
 	return sum;
 }
 
+/* Where the kernel does not tell of them, a warning and the verdict say so. */
+static void skipped_looks(const struct cells *cells, FILE *out)
+{
+	double sum = 0, one;
+	size_t i;
+
+	for (i = 0; i < cells->count; i++) {
+		one = cell__skipped_looks(&cells->cells[i]);
+		sum += one > 0 ? one : 0;
+	}
+	if (sum > 0)
+		fprintf(out,
+			"LOST: the kernel skipped %.0f runs of the programs that see copies: the "
+			"counts below may lack as many\n\n",
+			sum);
+}
+
 void text__losses(const struct cells *cells, FILE *out)
 {
 	double calls = sum_over(cells, "/lost/calls");
@@ -39,6 +56,7 @@ void text__losses(const struct cells *cells, FILE *out)
 			"LOST: whether %.0f completed sends were copied was not seen: they count "
 			"as their neighbours, and no cause has them\n\n",
 			flags);
+	skipped_looks(cells, out);
 }
 
 /* Was the same text said by an earlier record? */

@@ -74,6 +74,24 @@ static void row(struct table *t, json_object *call, double seconds)
 	table__cell(t, "%.0f", failures(call));
 }
 
+/* A report without them would look complete. */
+static void others(json_object *record, FILE *out)
+{
+	double mptcp = 0, bytes = 0, zerocopy = 0;
+	char a[UNITS_TEXT_MAX], b[UNITS_TEXT_MAX];
+
+	record__number(record, "/observed/others/mptcp_sends", &mptcp);
+	record__number(record, "/observed/others/mptcp_bytes", &bytes);
+	record__number(record, "/observed/others/zerocopy_requests", &zerocopy);
+	if (mptcp > 0)
+		fprintf(out, "not measured: %s sends by MPTCP, %s bytes\n",
+			units__count_text((unsigned long long)mptcp, a),
+			units__count_text((unsigned long long)bytes, b));
+	if (zerocopy > 0)
+		fprintf(out, "not measured: %s zero-copy sends by protocols other than TCP\n",
+			units__count_text((unsigned long long)zerocopy, a));
+}
+
 static void observation(json_object *record, FILE *out)
 {
 	json_object *calls = record__at(record, "/calls");
@@ -87,13 +105,16 @@ static void observation(json_object *record, FILE *out)
 	record__number(record, "/observed/in_flight", &in_flight);
 	fprintf(out, "observed: %s | %.1f s\n\n", safe_text(what, safe, sizeof(safe)), seconds);
 	if (!calls || !json_object_array_length(calls)) {
-		fputs("no TCP sends were seen\n\n", out);
+		fputs("no TCP sends were seen\n", out);
+		others(record, out);
+		fputc('\n', out);
 		return;
 	}
 	heads(&t);
 	for (i = 0; i < json_object_array_length(calls); i++)
 		row(&t, json_object_array_get_idx(calls, i), seconds);
 	table__print(&t, out);
+	others(record, out);
 	if (in_flight > 0)
 		fprintf(out, "still under way when the window closed: %.0f\n", in_flight);
 	fputc('\n', out);

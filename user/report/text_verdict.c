@@ -167,6 +167,7 @@ static void facts_of(struct verdict_facts *f, const struct cell *cell, const str
 	if (f->requests == 0 && sum_or_unknown(cell, "/zerocopy/io_uring/requests") > 0)
 		facts_of_uring(f, cell);
 	f->lost = sum_or_unknown(cell, "/lost/completions");
+	f->skipped_looks = cell__skipped_looks(cell);
 	add_comparison(f, cell, cells);
 }
 

@@ -151,7 +151,7 @@ static bool summary(const struct cell *cell, const char *title, FILE *out)
 	cell__sum(cell, "/zerocopy/requests", &requests);
 	if (!requests) {
 		if (!record__at(cell->records[0], "/zerocopy/io_uring"))
-			fprintf(out, "%s: no send asked for zero-copy\n", title);
+			fprintf(out, "%s: no TCP send asked for zero-copy\n", title);
 		return false;
 	}
 	if (!cell__sum(cell, "/zerocopy/completions", &completions) ||

@@ -102,7 +102,25 @@ static void say_none_copied(const struct verdict_facts *f, char text[VERDICT_MAX
 	say(text, "none of %s zero-copy sends%s was copied", number(f->completions, a), f->to);
 	say(text, f->silent < 0
 			  ? ", as far as the kernel tells: copies without a flag are not seen here."
-			  : ": zero-copy works here.");
+		  : f->skipped_looks ? ", as far as was seen."
+				     : ": zero-copy works here.");
+}
+
+/* What no look was had at may have been copied, too. */
+static void say_skipped(const struct verdict_facts *f, char text[VERDICT_MAX])
+{
+	char a[UNITS_TEXT_MAX];
+
+	if (f->copied >= f->completions)
+		return;
+	if (f->skipped_looks > 0)
+		say(text,
+		    " More may have been copied: the kernel skipped %s runs of the programs that "
+		    "see copies.",
+		    number(f->skipped_looks, a));
+	else if (f->skipped_looks < 0)
+		say(text, " More may have been copied: this kernel does not count how often it "
+			  "skips the kprobes that see copies.");
 }
 
 /* What the application believes, where that is wrong. */
@@ -165,6 +183,7 @@ void verdict(const struct verdict_facts *f, char text[VERDICT_MAX])
 			say_copied(f, text);
 		else
 			say_none_copied(f, text);
+		say_skipped(f, text);
 		say_told(f, text);
 		say_comparison(f, text);
 	}

@@ -17,6 +17,8 @@ struct verdict_facts {
 	/* The same load sent another way, where that was run; bits per second, 0: it was not. */
 	const char *other;
 	double other_bps, own_bps;
+	/* Runs of the programs that see copies, which the kernel skipped. */
+	double skipped_looks;
 };
 
 #define VERDICT_MAX 1024

@@ -99,6 +99,33 @@ static int app_error(struct run_result *r)
 	return run__fail(r, -EIO, STATUS_FAILED, "%s", json_object_get_string(text));
 }
 
+/* The sends of all slots. */
+static __u64 sends_seen(const struct measured *m)
+{
+	__u64 sum = 0;
+	__u32 slot;
+
+	for (slot = 0; slot < CALL_SLOTS; slot++)
+		sum += m->calls[slot].sends;
+	return sum;
+}
+
+/* A load that sent, and of which the kernel programs saw nothing, was not measured. */
+static int check_seen(struct run_result *r)
+{
+	const char *misses = r->plan.entries[HOOK_SEND].reason;
+	json_object *bytes = NULL;
+
+	json_object_object_get_ex(r->app, "bytes", &bytes);
+	if (!json_object_get_int64(bytes) || sends_seen(&r->measured))
+		return 0;
+	return run__fail(r, -ENODATA, STATUS_FAILED,
+			 "the load generator sent %lld bytes as process %d, and the kernel "
+			 "programs saw no TCP send of it%s%s (analyze doctor tells what they see)",
+			 (long long)json_object_get_int64(bytes), (int)r->sender_pid,
+			 misses[0] ? ": the hook " : "", misses);
+}
+
 /* What is to be done all the while that a window is open. */
 struct open_window {
 	const struct run_setup *setup;
@@ -141,7 +168,8 @@ static int measure(struct run_result *r, const struct run_setup *setup, struct g
 		err = generator__finish(g, &r->app);
 	if (err)
 		return fail_generator(r, g, err);
-	return closed ? closed : app_error(r);
+	err = closed ? closed : app_error(r);
+	return err || !tracer ? err : check_seen(r);
 }
 
 int measure__run(struct run_result *r, const struct run_setup *setup)

@@ -2,6 +2,7 @@
 #include "user/run/observe.h"
 
 #include "user/system/child.h"
+#include "user/system/log.h"
 #include "user/system/privilege.h"
 #include "user/system/signals.h"
 #include "user/trace/tracer.h"
@@ -25,6 +26,9 @@ struct watch {
 	struct pollfd ends[WATCHED_MAX]; /* a pidfd each; fd -1 once its process has gone */
 	size_t count, alive;
 	struct child *child; /* NULL: none */
+	pid_t left;	     /* of the processes that it left behind, the one awaited; 0: none */
+	size_t left_count;
+	bool left_said;
 	struct timespec until;
 	bool timed;
 };
@@ -117,13 +121,79 @@ static void look_at(struct watch *w)
 	}
 }
 
-/* Somebody ended us: a command that did not hear of it is told, and ends as it likes. */
-static void pass_on(const struct watch *w)
+/*
+ * The command has ended. Are there processes that it left behind? The programs saw them fork
+ * and end. Any of them is awaited next: when it has ended, this looks again.
+ */
+static bool watch_left(struct watch *w, struct tracer *tracer)
+{
+	int fd;
+
+	if (w->left)
+		tracer__remove_target(tracer, w->left);
+	while ((w->left_count = tracer__targets(tracer, &w->left, 1))) {
+		fd = (int)syscall(SYS_pidfd_open, w->left, 0);
+		if (fd >= 0 || errno != ESRCH) {
+			w->ends[0].fd = fd;
+			w->alive = fd >= 0;
+			return true;
+		}
+		tracer__remove_target(tracer, w->left);
+	}
+	return false;
+}
+
+static bool goes_on(struct watch *w, struct tracer *tracer)
+{
+	return !w->count || w->alive || (w->child && watch_left(w, tracer));
+}
+
+/* Not of those that end at once. */
+static void say_left(struct watch *w, const struct target *target)
+{
+	if (!w->left_count || w->left_said || w->timed)
+		return;
+	w->left_said = true;
+	log_error("waiting for %zu process%s that %s left behind: Ctrl-C ends the window",
+		  w->left_count, w->left_count > 1 ? "es" : "", target->command[0]);
+}
+
+/* Those that live on when the window closes can be observed again. */
+static void say_living(const struct watch *w, const struct target *target, struct tracer *tracer)
+{
+	pid_t pids[TARGET_PIDS_MAX];
+	char list[TARGET_PIDS_MAX * 12] = "";
+	size_t i, count, used = 0;
+
+	if (!w->child || !w->child->ended)
+		return;
+	count = tracer__targets(tracer, pids, TARGET_PIDS_MAX);
+	for (i = 0; i < count && i < TARGET_PIDS_MAX; i++)
+		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%d", i ? "," : "",
+					 (int)pids[i]);
+	if (count)
+		log_error("%zu process%s that %s left behind live%s on: --pid %s observes %s%s",
+			  count, count > 1 ? "es" : "", target->command[0], count > 1 ? "" : "s",
+			  list, count > 1 ? "them" : "it",
+			  count > TARGET_PIDS_MAX ? " (64 of them)" : "");
+}
+
+/*
+ * Somebody ended us: a command that did not hear of it is told, and ends as it likes; after
+ * its end those that it left behind are.
+ */
+static void pass_on(const struct watch *w, struct tracer *tracer)
 {
 	int sig = w->child ? signals__to_pass_on() : 0;
+	pid_t pids[TARGET_PIDS_MAX];
+	size_t i, count = 0;
 
-	if (sig)
+	if (sig && !w->child->ended)
 		kill(w->child->pid, sig);
+	else if (sig && tracer)
+		count = tracer__targets(tracer, pids, TARGET_PIDS_MAX);
+	for (i = 0; i < count && i < TARGET_PIDS_MAX; i++)
+		kill(pids[i], sig);
 }
 
 /*
@@ -134,15 +204,18 @@ static void wait_for_end(struct watch *w, const struct run_setup *setup, struct 
 {
 	int ms, ready;
 
-	while (!w->count || w->alive) {
+	while (goes_on(w, tracer)) {
 		ms = ms_left(w);
 		ready = ms ? poll(w->ends, w->count, live__ms_left(setup->live, ms)) : 0;
 		if (ready > 0)
 			look_at(w);
+		else
+			say_left(w, setup->target);
 		if (ms_left(w)) /* else the last line is about to come */
 			live__tick(setup->live, tracer);
-		pass_on(w);
-		if (!ms || (setup->tick && setup->tick(setup->tick_context) && !w->child))
+		pass_on(w, tracer);
+		if (!ms || (setup->tick && setup->tick(setup->tick_context) &&
+			    (!w->child || w->child->ended)))
 			return;
 	}
 }
@@ -150,10 +223,10 @@ static void wait_for_end(struct watch *w, const struct run_setup *setup, struct 
 /* The command goes on after its window; its status is ours. */
 static void wait_for_command(struct watch *w)
 {
-	while (w->alive) {
+	while (!w->child->ended) {
 		if (poll(w->ends, w->count, TICK_MS) > 0)
 			look_at(w);
-		pass_on(w);
+		pass_on(w, NULL);
 	}
 }
 
@@ -190,6 +263,7 @@ static int window(struct run_result *r, const struct run_setup *setup, struct wa
 	r->window = true;
 	wait_for_end(w, setup, tracer);
 	close_gate(tracer);
+	say_living(w, setup->target, tracer);
 	clock_gettime(CLOCK_REALTIME, &end);
 	stolen__end(&r->stolen);
 	r->observed_s = (double)(end.tv_sec - r->started.tv_sec) +
@@ -210,7 +284,7 @@ static void free_watch(struct watch *w)
 	size_t i;
 
 	for (i = 0; i < w->count; i++)
-		if (w->ends[i].fd >= 0 && !w->child)
+		if (w->ends[i].fd >= 0 && (!w->child || w->left))
 			close(w->ends[i].fd);
 }
 

@@ -10,6 +10,7 @@
 #include <sys/capability.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static bool effective(cap_value_t value)
@@ -23,9 +24,23 @@ static bool effective(cap_value_t value)
 	return on == CAP_SET;
 }
 
-bool privilege__sufficient(void)
+#define INITIAL_USER_NAMESPACE 0xEFFFFFFDU /* PROC_USER_INIT_INO */
+
+static bool in_user_namespace(void)
 {
-	return (effective(CAP_BPF) && effective(CAP_PERFMON)) || effective(CAP_SYS_ADMIN);
+	struct stat own;
+
+	return !stat("/proc/self/ns/user", &own) && own.st_ino != INITIAL_USER_NAMESPACE;
+}
+
+const char *privilege__lacking(void)
+{
+	if (in_user_namespace())
+		return "capabilities of a user namespace do not permit BPF: run outside of it, or "
+		       "in a container without one";
+	if ((effective(CAP_BPF) && effective(CAP_PERFMON)) || effective(CAP_SYS_ADMIN))
+		return NULL;
+	return "loading BPF programs needs CAP_BPF and CAP_PERFMON: run with sudo";
 }
 
 static int keep(const cap_value_t *values, int count)

@@ -11,8 +11,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Are the capabilities for loading BPF programs there? */
-bool privilege__sufficient(void);
+/* What is lacking for loading BPF programs, and the remedy; NULL: nothing is. */
+const char *privilege__lacking(void);
 
 /* Becomes the user who called sudo, if any did. 0 or -errno with the reason in words. */
 int privilege__become_user(char *reason, size_t size);

@@ -85,14 +85,24 @@ __u64 measured__uring_outstanding(const struct measured *m)
 	return measured__difference(accepted(&sums), m->totals.uring_completions);
 }
 
-__u64 measured__lost_calls(const struct measured *m, const struct hook_way *way, __u64 in_flight)
+/* Of the sends that were not seen to return, those whose return was skipped. */
+static __u64 lost_returns(const struct measured *m, bool may_miss)
+{
+	__u64 under_way = measured__under_way(m);
+
+	if (m->missed_unknown[HOOK_SEND])
+		return may_miss ? under_way : 0;
+	return m->missed_ends < under_way ? m->missed_ends : under_way;
+}
+
+__u64 measured__lost_calls(const struct measured *m, const struct hook_way *way, bool may_miss)
 {
 	const struct totals *t = &m->totals;
 	__u64 lost = t->lost_threads + t->lost_processes;
 
 	if (way->counts_at_end)
 		return lost + m->missed_ends;
-	return lost + m->missed_begins + measured__difference(measured__under_way(m), in_flight);
+	return lost + m->missed_begins + lost_returns(m, may_miss);
 }
 
 bool measured__pinned_known(const struct measured *m)

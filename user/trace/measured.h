@@ -32,6 +32,9 @@ struct measured {
 	__u64 bpf_runs;
 	struct groups groups; /* of --by */
 	struct groups peers;  /* of zero-copy sends: by device, address and port */
+
+	/* This kernel does not count those that it skipped of kprobes. */
+	bool missed_unknown[HOOK_COUNT];
 };
 
 /* All sends that asked for zero-copy by MSG_ZEROCOPY, by whichever syscall. */
@@ -48,11 +51,12 @@ __u64 measured__difference(__u64 all, __u64 part);
 /* Sends whose start was seen, and not their return. */
 __u64 measured__under_way(const struct measured *m);
 /*
- * Sends that were not counted, by the way that sends were watched; in_flight of them had not
- * returned when the window closed, and are not lost. Where a program was skipped for a process
+ * Sends that were not counted, by the way that sends were watched, which may miss some. One that
+ * had not returned when the window closed is not lost, but where the kernel does not tell how
+ * often it skipped a program it cannot be told apart. Where a program was skipped for a process
  * that is not measured it counts too: at most so many.
  */
-__u64 measured__lost_calls(const struct measured *m, const struct hook_way *way, __u64 in_flight);
+__u64 measured__lost_calls(const struct measured *m, const struct hook_way *way, bool may_miss);
 /* The same of sends by io_uring's zero-copy operations, which are in none of the above. */
 void measured__uring(const struct measured *m, struct zerocopy_sums *sums);
 __u64 measured__uring_outstanding(const struct measured *m);

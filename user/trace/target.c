@@ -7,6 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+
+#define INITIAL_PID_NAMESPACE 0xEFFFFFFCU /* PROC_PID_INIT_INO */
 
 static const char *set(struct target *t, enum target_by by)
 {
@@ -65,6 +68,16 @@ const char *target__set_command(struct target *t, char **command)
 {
 	t->command = command;
 	return set(t, TARGET_PROCESS);
+}
+
+/* A kernel without PID namespaces has no such file, and the initial one alone. */
+unsigned int target__pid_namespace(void)
+{
+	struct stat own;
+
+	if (stat("/proc/self/ns/pid", &own) || own.st_ino == INITIAL_PID_NAMESPACE)
+		return 0;
+	return (unsigned int)own.st_ino;
 }
 
 static void join(char *text, size_t size, const char *separator, const char *word)

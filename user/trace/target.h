@@ -31,6 +31,9 @@ const char *target__set_cgroup(struct target *t, const char *path);
 const char *target__set_all(struct target *t);
 const char *target__set_command(struct target *t, char **command);
 
+/* The inode of our own PID namespace, which process ids are of; 0: the initial one. */
+unsigned int target__pid_namespace(void);
+
 /* What is observed, for people: "pid 17, 18", "command wget -q http://...". */
 void target__text(const struct target *t, char *text, size_t size);
 

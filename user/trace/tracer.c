@@ -229,6 +229,7 @@ static void set_target(struct sendpath *skel, const struct target *target)
 	bpf_program__set_autoload(skel->progs.target_forked, command);
 	bpf_program__set_autoload(skel->progs.target_gone, command);
 	bpf_map__set_autocreate(skel->maps.target_cgroup, target && target->by == TARGET_CGROUP);
+	skel->rodata->pid_namespace = target__pid_namespace();
 	if (!target)
 		return;
 	skel->rodata->target_by = target->by;
@@ -372,6 +373,28 @@ int tracer__add_target(struct tracer *t, pid_t tgid, enum role role)
 
 	return bpf_map__update_elem(t->skel->maps.targets, &key, sizeof(key), &value, sizeof(value),
 				    BPF_ANY);
+}
+
+size_t tracer__targets(struct tracer *t, pid_t *tgids, size_t room)
+{
+	struct bpf_map *map = t->skel->maps.targets;
+	__u32 key, *before = NULL;
+	size_t count = 0;
+
+	while (!bpf_map__get_next_key(map, before, &key, sizeof(key))) {
+		if (count < room)
+			tgids[count] = (pid_t)key;
+		count++;
+		before = &key;
+	}
+	return count;
+}
+
+void tracer__remove_target(struct tracer *t, pid_t tgid)
+{
+	__u32 key = tgid;
+
+	bpf_map__delete_elem(t->skel->maps.targets, &key, sizeof(key), 0);
 }
 
 void tracer__free(struct tracer *t)

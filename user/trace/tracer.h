@@ -33,6 +33,14 @@ int tracer__attach(struct tracer **out, struct plan *plan, const struct tracer_s
 /* Measure this process, as sender or receiver. 0 or -errno. */
 int tracer__add_target(struct tracer *t, pid_t tgid, enum role role);
 
+/*
+ * The processes that are measured by their ids, with the children that the programs followed,
+ * and live: how many, and the ids of as many as there is room for.
+ */
+size_t tracer__targets(struct tracer *t, pid_t *tgids, size_t room);
+/* Measure this process no longer: its end was not seen. */
+void tracer__remove_target(struct tracer *t, pid_t tgid);
+
 /* Packets of the load are those of connections to this port; which of their ends sends? */
 void tracer__set_port(struct tracer *t, unsigned int port, bool sender_listens);
 

@@ -12,7 +12,8 @@
 #define PROGRAMS_MAX 32
 
 struct program_stats {
-	__u64 missed[HOOK_COUNT]; /* skipped runs of the hook's programs */
+	__u64 missed[HOOK_COUNT];	 /* skipped runs of the hook's programs */
+	bool missed_unknown[HOOK_COUNT]; /* the kernel does not count those of kprobes */
 	__u64 missed_begins, missed_ends, missed_merges;
 	__u64 ns, runs; /* of all of them, where their cost is counted */
 };

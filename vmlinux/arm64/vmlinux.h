@@ -13,6 +13,8 @@ struct iovec;
 struct list_head;
 struct net;
 struct net_device;
+struct pid;
+struct pid_namespace;
 struct signal_struct;
 struct sk_buff;
 struct sock;
@@ -70,12 +72,31 @@ struct task_struct {
 	unsigned int flags;
 	pid_t tgid;
 	struct task_struct *group_leader;
+	struct pid *thread_pid;
 	long unsigned int nvcsw;
 	long unsigned int nivcsw;
 	const struct cred *cred;
 	char comm[16];
 	struct files_struct *files;
 	struct signal_struct *signal;
+} __attribute__((preserve_access_index));
+
+struct upid {
+	int nr;
+	struct pid_namespace *ns;
+} __attribute__((preserve_access_index));
+
+struct pid {
+	unsigned int level;
+	struct upid numbers[0];
+} __attribute__((preserve_access_index));
+
+struct ns_common {
+	unsigned int inum;
+} __attribute__((preserve_access_index));
+
+struct pid_namespace {
+	struct ns_common ns;
 } __attribute__((preserve_access_index));
 
 struct rlimit {
@@ -206,10 +227,6 @@ struct net_device {
 	char name[16];
 	struct list_head ptype_all;
 	const struct rtnl_link_ops *rtnl_link_ops;
-} __attribute__((preserve_access_index));
-
-struct ns_common {
-	unsigned int inum;
 } __attribute__((preserve_access_index));
 
 struct net {

@@ -13,6 +13,7 @@
 	__builtin_memcpy(to, BPF_CORE_READ(__VA_ARGS__), sizeof(*(to)))
 #define bpf_core_read(to, size, from)		bpf_probe_read_kernel(to, size, from)
 #define bpf_core_field_offset(type, field)	__builtin_offsetof(type, field)
+#define bpf_core_type_size(type)		sizeof(type)
 #define bpf_core_field_exists(field)		1
 #define bpf_core_type_exists(type)		1
 #define bpf_core_enum_value(type, value) (value)
