@@ -126,7 +126,8 @@ struct group {
 	__u64 refused;
 	__u64 zerocopy_bytes;
 	__u64 completions;
-	__u64 copied;	  /* of these, flagged as copied */
+	__u64 copied;	  /* of these, flagged as copied, */
+	__u64 silent;	  /* and those that were copied without a flag: see totals */
 	__u64 unreported; /* of these, by io_uring without word of a copy: see totals */
 	__u32 address[4]; /* of the receiver of the first send, */
 	__u16 family;
@@ -135,7 +136,7 @@ struct group {
 	char comm[16];		      /* of the process, */
 	char device[DEVICE_NAME_MAX]; /* and the device, when the group was met */
 };
-ABI_SIZE(group, 12 * 8 + 24 + 32);
+ABI_SIZE(group, 13 * 8 + 24 + 32);
 
 /* Why the data of a send were copied. One row each in user/kernel/causes.c. */
 enum cause {

@@ -192,7 +192,7 @@ static __always_inline void count_causes(__u64 sk, struct zerocopy_socket *s, st
 	} else {
 		run__take(&run, &marks);
 		counted__add(s, old, run.id, next, copied, &marks);
-		marks__count(&marks, sends, 0, copied);
+		marks__count(sk, &marks, sends, 0, copied);
 	}
 	if (merged)
 		count(&t->merged, sends);

@@ -222,6 +222,16 @@ static __always_inline void groups__complete(const struct group_key *owner, __u6
 				copied);
 }
 
+/* Of sends that completed, so many more were copied without a flag; negative: less. */
+static __always_inline void groups__silent(const struct group_key *owner, __s64 sends)
+{
+	struct group_key who = *owner;
+
+	add(&group__find(&peers, &peers_rest, &who, BY_PEER, NULL)->silent, sends);
+	if (group_by)
+		add(&group__find(&groups, &groups_rest, &who, group_by, NULL)->silent, sends);
+}
+
 /* Sends that completed, and nobody was to be told whether they were copied. */
 static __always_inline void groups__unreported(const struct group_key *owner, __u64 sends)
 {

@@ -20,6 +20,7 @@ struct live {
 	double seconds;
 	FILE *out;
 	char label[LABEL_MAX];
+	struct sight sight;
 	unsigned int lines;
 	struct timespec begun;
 	double due;
@@ -27,7 +28,8 @@ struct live {
 	struct measured now; /* too large for a stack */
 };
 
-void live_sample__take(struct live_sample *s, const struct measured *m, double at)
+void live_sample__take(struct live_sample *s, const struct measured *m, const struct sight *sight,
+		       double at)
 {
 	const struct totals *t = &m->totals;
 	__u32 slot;
@@ -44,6 +46,10 @@ void live_sample__take(struct live_sample *s, const struct measured *m, double a
 	}
 	s->completions = t->completions + t->uring_completions;
 	s->copied = (__s64)(t->copied + t->copied_later - t->copied_not + t->uring_copied);
+	if (sight->silent)
+		s->copied += (__s64)t->silent;
+	if (!sight->unreported)
+		s->unreported = t->uring_unreported;
 }
 
 /* The largest of the difference is not known; it is none above the largest of all. */
@@ -68,6 +74,7 @@ void live_sample__subtract(struct live_sample *between, const struct live_sample
 	between->requests = now->requests - before->requests;
 	between->completions = now->completions - before->completions;
 	between->copied = now->copied - before->copied;
+	between->unreported = now->unreported - before->unreported;
 	subtract_hist(&between->wall, &now->wall, &before->wall);
 }
 
@@ -91,7 +98,7 @@ static void copied_cell(const struct live_sample *s, char text[16])
 {
 	double share = s->completions ? 100 * (double)s->copied / (double)s->completions : -1;
 
-	if (s->completions)
+	if (s->completions && !s->unreported)
 		snprintf(text, 16, "%.4g %%", share < 0 ? 0 : share > 100 ? 100 : share);
 	else
 		strcpy(text, "-");
@@ -136,11 +143,12 @@ void live__free(struct live *l)
 	free(l);
 }
 
-void live__begin(struct live *l, const char *label)
+void live__begin(struct live *l, const char *label, const struct plan *plan)
 {
 	if (!l)
 		return;
 	snprintf(l->label, sizeof(l->label), "%s", label);
+	l->sight = plan__sight(plan);
 	clock_gettime(CLOCK_MONOTONIC, &l->begun);
 	l->due = l->seconds;
 	memset(&l->before, 0, sizeof(l->before));
@@ -158,7 +166,7 @@ static void line(struct live *l, const struct measured *m)
 	struct live_sample now, between;
 	char text[LIVE_LINE_MAX];
 
-	live_sample__take(&now, m, elapsed_since(&l->begun));
+	live_sample__take(&now, m, &l->sight, elapsed_since(&l->begun));
 	live_sample__subtract(&between, &now, &l->before);
 	if (l->lines++ % LINES_A_HEADER == 0) {
 		header(text);

@@ -161,6 +161,7 @@ void group__add(struct group *to, const struct group *from)
 	to->zerocopy_bytes += from->zerocopy_bytes;
 	to->completions += from->completions;
 	to->copied += from->copied;
+	to->silent += from->silent;
 	to->unreported += from->unreported;
 }
 
