@@ -38,13 +38,14 @@ struct call_slot {
 	__u64 sends; /* all that returned, failed ones too */
 	__u64 failed;
 	__u64 bytes;	/* accepted by the kernel */
-	__u64 ignored;	/* asked for zero-copy on a socket without SO_ZEROCOPY */
+	__u64 ignored;	/* asked for zero-copy of nothing, or on a socket without SO_ZEROCOPY; */
+	__u64 empty;	/* of these, asked for it of nothing */
 	__u64 counted;	/* sends that the counters below are of, */
 	__u64 left_out; /* and those that left their CPU meanwhile: it counted others' work */
 	__u64 counters[CALL_COUNTERS_MAX];
 	struct hist wall; /* of the sends whose start was seen */
 };
-ABI_SIZE(call_slot, (6 + CALL_COUNTERS_MAX) * 8 + 4 * 8 + HIST_BUCKETS * 8);
+ABI_SIZE(call_slot, (7 + CALL_COUNTERS_MAX) * 8 + 4 * 8 + HIST_BUCKETS * 8);
 
 /*
  * Errors are counted by errno. 0 stands for any that has no name of its own here,

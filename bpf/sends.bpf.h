@@ -51,7 +51,7 @@ static __always_inline bool zerocopy_enabled(struct sock *sk)
 	return BPF_CORE_READ(sk, __sk_common.skc_flags) & enabled;
 }
 
-/* A flagged send is accepted but not zero-copy on a socket without SO_ZEROCOPY. */
+/* A flagged send is accepted but not zero-copy if it has no data, or without SO_ZEROCOPY. */
 static __always_inline bool zerocopy_ignored(struct sock *sk, long ret)
 {
 	return !ret || !zerocopy_enabled(sk);
@@ -102,6 +102,8 @@ static __always_inline struct call_slot *count_send(struct sock *sk, enum call_k
 	s->bytes += ret;
 	if (ignored)
 		s->ignored++;
+	if (zerocopy && !ret)
+		s->empty++;
 	return s;
 }
 

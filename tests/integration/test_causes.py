@@ -189,6 +189,25 @@ def test_without_the_socket_option(tmp_path, tier):
     assert "SO_ZEROCOPY" in seen.report.splitlines()[-1]
 
 
+@pytest.mark.parametrize("enabled", [True, False])
+def test_sends_without_data_are_not_for_want_of_the_option(enabled, tmp_path, tier):
+    """7 of them, and 5 with data, of which the option decides."""
+    file = tmp_path / "record.json"
+    script = ("import socket\n"
+              "l = socket.create_server(('127.0.0.1', 0))\n"
+              "s = socket.create_connection(l.getsockname())\n"
+              f"s.setsockopt(socket.SOL_SOCKET, 60, {int(enabled)})\n"  # SO_ZEROCOPY
+              "for data in [b''] * 7 + [b'x'] * 5: s.send(data, 0x4000000)\n")  # MSG_ZEROCOPY
+    result = run(ANALYZE, "--json", file, "--tier", tier, "--", "/usr/bin/python3", "-c", script)
+    assert result.returncode == 0, result.stderr
+    zerocopy = check(json.loads(file.read_text()))["zerocopy"]
+    assert (zerocopy["requests"], zerocopy["ignored_empty"]) == (12, 7)
+    assert zerocopy["ignored"] == (7 if enabled else 12)
+    words = "  ignored        7 of zero length" if enabled else \
+        "  ignored        5 because the socket lacks SO_ZEROCOPY; 7 of zero length"
+    assert words in result.stderr.splitlines()
+
+
 def refused(tmp_path, tier, cause, errno, **options):
     """Some are refused, for one reason; the others are completed."""
     seen = observe(tmp_path, tier, **options)

@@ -136,6 +136,12 @@ static void test_what_never_got_so_far(void **state)
 	f.ignored = 1000;
 	assert_string_equal(say(&f), "100 % of 1,000 requests were ignored, and the data copied: "
 				     "the socket lacks SO_ZEROCOPY.");
+	f.empty = 200;
+	assert_string_equal(say(&f), "80 % of 1,000 requests were ignored, and the data copied: "
+				     "the socket lacks SO_ZEROCOPY. 20 % of 1,000 requests were "
+				     "ignored: they had zero length.");
+	f.empty = 1000;
+	assert_string_equal(say(&f), "100 % of 1,000 requests were ignored: they had zero length.");
 	f = fine;
 	f.completions = 0;
 	f.refused = 1000;

@@ -145,6 +145,7 @@ json_object *record__zerocopy(const struct run_result *r, const struct run_setup
 	o = json_object_new_object();
 	json_object_object_add(o, "requests", json_object_new_uint64(sums.requests));
 	json_object_object_add(o, "ignored", json_object_new_uint64(sums.ignored));
+	record__add_count(o, "ignored_empty", sums.empty);
 	json_object_object_add(o, "refused", record__refused(r, &sums));
 	json_object_object_add(o, "bytes", json_object_new_uint64(sums.bytes));
 	add_completions(o, r, &sums, u);

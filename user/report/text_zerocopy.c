@@ -113,11 +113,29 @@ static const char *refusal_words(const char *name)
 	return row ? row->meaning : name;
 }
 
+static void ignored(const struct cell *cell, FILE *out)
+{
+	char a[UNITS_TEXT_MAX], b[UNITS_TEXT_MAX];
+	double all = 0, empty = 0;
+
+	cell__sum(cell, "/zerocopy/ignored", &all);
+	cell__sum(cell, "/zerocopy/ignored_empty", &empty);
+	if (all > empty)
+		fprintf(out, LABEL "%s because the socket lacks SO_ZEROCOPY", "ignored",
+			count(all - empty, a));
+	else if (empty > 0)
+		fprintf(out, LABEL "%s of zero length", "ignored", count(empty, b));
+	if (all > empty && empty > 0)
+		fprintf(out, "; %s of zero length", count(empty, b));
+	if (all > 0)
+		fputc('\n', out);
+}
+
 static void refusals(const struct cell *cell, FILE *out)
 {
 	json_object *list, *row;
 	char text[UNITS_TEXT_MAX];
-	double n, ignored, outstanding;
+	double n, outstanding;
 	size_t i, j;
 
 	for (i = 0; i < cell->count; i++) {
@@ -131,9 +149,7 @@ static void refusals(const struct cell *cell, FILE *out)
 				refusal_words(record__string(row, "/cause")));
 		}
 	}
-	if (cell__sum(cell, "/zerocopy/ignored", &ignored) && ignored > 0)
-		fprintf(out, LABEL "%s, because the socket lacks SO_ZEROCOPY\n", "ignored",
-			count(ignored, text));
+	ignored(cell, out);
 	if (cell__sum(cell, "/zerocopy/outstanding", &outstanding) && outstanding != 0)
 		fprintf(out, LABEL "%.0f without a completion when the window closed\n",
 			"outstanding", outstanding);

@@ -143,13 +143,18 @@ static void say_refused(const struct verdict_facts *f, char text[VERDICT_MAX])
 
 static void say_ignored(const struct verdict_facts *f, char text[VERDICT_MAX])
 {
+	double empty = f->empty > 0 ? f->empty : 0;
 	char a[UNITS_TEXT_MAX], share[16];
 
-	if (f->ignored <= 0)
-		return;
-	say(text,
-	    "%s%s of %s requests were ignored, and the data copied: the socket lacks SO_ZEROCOPY.",
-	    text[0] ? " " : "", percent(f->ignored, f->requests, share), number(f->requests, a));
+	if (f->ignored > empty)
+		say(text,
+		    "%s%s of %s requests were ignored, and the data copied: the socket lacks "
+		    "SO_ZEROCOPY.",
+		    text[0] ? " " : "", percent(f->ignored - empty, f->requests, share),
+		    number(f->requests, a));
+	if (empty > 0)
+		say(text, "%s%s of %s requests were ignored: they had zero length.",
+		    text[0] ? " " : "", percent(empty, f->requests, share), number(f->requests, a));
 }
 
 void verdict(const struct verdict_facts *f, char text[VERDICT_MAX])

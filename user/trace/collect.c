@@ -118,6 +118,7 @@ static void add_call(struct call_slot *to, const struct call_slot *from)
 	to->failed += from->failed;
 	to->bytes += from->bytes;
 	to->ignored += from->ignored;
+	to->empty += from->empty;
 	hist__merge(&to->wall, &from->wall);
 }
 
