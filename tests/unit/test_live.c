@@ -133,6 +133,20 @@ static void test_nothing_happened(void **state)
 	assert_null(strstr(text, "nan"));
 }
 
+/* A call that waited, on a fast machine. */
+static void test_large_numbers(void **state)
+{
+	struct live_sample s = {.at = 1, .sends = 1, .bytes = 12345678900};
+	char text[LIVE_LINE_MAX];
+
+	(void)state;
+	hist_add(&s.wall, 1ULL << 21);
+	live_sample__line(&s, 12345.67, text);
+	assert_non_null(strstr(text, "12,345.7 "));
+	assert_non_null(strstr(text, " 98,765.43 "));
+	assert_non_null(strstr(text, " 2,097.15 "));
+}
+
 /* A flag taken back after the line that counted it. */
 static void test_shares_stay_shares(void **state)
 {
@@ -156,6 +170,7 @@ int main(void)
 		cmocka_unit_test(test_copies_that_are_not_known),
 		cmocka_unit_test(test_a_line),
 		cmocka_unit_test(test_nothing_happened),
+		cmocka_unit_test(test_large_numbers),
 		cmocka_unit_test(test_shares_stay_shares),
 	};
 

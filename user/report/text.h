@@ -20,6 +20,8 @@ void text__observed(const struct cells *cells, FILE *out);
 /* What --by asks for, if it does. */
 void text__groups(const struct cells *cells, FILE *out);
 void text__zerocopy(const struct cells *cells, FILE *out);
+/* "none copied", or how many and their share. */
+void text__copied(double copied, double completions, FILE *out);
 /* Where an observed program sent by io_uring's zero-copy operations. */
 void text__uring(const struct cell *cell, const char *title, FILE *out);
 /* Of one cell, below its lines of zero-copy: when sends complete, and what hearing of it costs. */

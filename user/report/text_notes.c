@@ -4,6 +4,8 @@
 
 #include "user/record/record_read.h"
 
+#include "loadgen/system/units.h"
+
 #include <string.h>
 
 static double sum_over(const struct cells *cells, const char *path)
@@ -23,22 +25,23 @@ void text__losses(const struct cells *cells, FILE *out)
 	double completions = sum_over(cells, "/lost/completions");
 	double flags = sum_over(cells, "/lost/flags");
 	double groups = sum_over(cells, "/lost/groups");
+	char a[UNITS_TEXT_MAX], b[UNITS_TEXT_MAX];
 
 	if (calls + completions > 0)
 		fprintf(out,
-			"LOST: %.0f calls and %.0f completions could not be followed: the counts "
-			"below lack them\n\n",
-			calls, completions);
+			"LOST: %s and %s could not be followed: the counts below lack them\n\n",
+			units__counted_text(calls, "call", a),
+			units__counted_text(completions, "completion", b));
 	if (groups > 0)
 		fprintf(out,
-			"LOST: for the groups of %.0f sends there was no room: all totals have "
-			"them, no row\n\n",
-			groups);
+			"LOST: for the groups of %s there was no room: all totals count them, no "
+			"row does\n\n",
+			units__counted_text(groups, "send", a));
 	if (flags > 0)
 		fprintf(out,
-			"LOST: whether %.0f completed sends were copied was not seen: they count "
-			"as their neighbours, and no cause has them\n\n",
-			flags);
+			"LOST: the flag of %s was not seen: a neighbour's stands for it, and no "
+			"cause counts it\n\n",
+			units__counted_text(flags, "completed send", a));
 }
 
 /* Was the same text said by an earlier record? */

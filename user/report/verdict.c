@@ -25,24 +25,6 @@ static __attribute__((format(printf, 2, 3))) void say(char text[VERDICT_MAX], co
 	va_end(arguments);
 }
 
-static const char *number(double n, char text[UNITS_TEXT_MAX])
-{
-	return units__count_text((unsigned long long)n, text);
-}
-
-/* A share that is not all or nothing is never rounded to either. */
-static const char *percent(double part, double whole, char text[16])
-{
-	double share = 100 * part / whole;
-
-	if (part < whole && share > 99.9)
-		share = 99.9;
-	if (part > 0 && share < 0.1)
-		share = 0.1;
-	snprintf(text, 16, "%.3g %%", share);
-	return text;
-}
-
 static bool no_verdict(const struct verdict_facts *f, char text[VERDICT_MAX])
 {
 	char a[UNITS_TEXT_MAX], b[UNITS_TEXT_MAX];
@@ -50,16 +32,16 @@ static bool no_verdict(const struct verdict_facts *f, char text[VERDICT_MAX])
 	if (f->completions < 0 || f->copied < 0)
 		say(text,
 		    "no verdict: how many of the %s zero-copy sends were copied is not known here",
-		    number(f->requests, a));
+		    units__number_text(f->requests, a));
 	else if (f->lost > LOST_SHARE * f->requests)
 		say(text, "no verdict: of %s zero-copy sends %s could not be followed",
-		    number(f->requests, a), number(f->lost, b));
+		    units__number_text(f->requests, a), units__number_text(f->lost, b));
 	else if (f->outstanding > WAITING_SHARE * f->requests)
 		say(text, "no verdict: of %s zero-copy sends %s have no completion yet",
-		    number(f->requests, a), number(f->outstanding, b));
+		    units__number_text(f->requests, a), units__number_text(f->outstanding, b));
 	else if (f->completions < VERDICT_SENDS)
 		say(text, "no verdict: %s zero-copy sends were completed, too few to tell",
-		    number(f->completions, a));
+		    units__number_text(f->completions, a));
 	return text[0];
 }
 
@@ -77,11 +59,12 @@ static void say_remedy(char text[VERDICT_MAX], const char *remedy, const char *d
 static void say_copied(const struct verdict_facts *f, char text[VERDICT_MAX])
 {
 	const struct cause_rows *causes = f->causes;
-	char share[16], a[UNITS_TEXT_MAX], device[5 * 64] = "";
+	char share[UNITS_TEXT_MAX], a[UNITS_TEXT_MAX], device[5 * 64] = "";
 	bool mostly;
 
 	say(text, "%s of %s zero-copy sends%s were copied",
-	    percent(f->copied, f->completions, share), number(f->completions, a), f->to);
+	    units__percent_text(f->copied, f->completions, share),
+	    units__number_text(f->completions, a), f->to);
 	if (!causes->count) {
 		say(text, "; why was not seen.");
 		return;
@@ -89,7 +72,7 @@ static void say_copied(const struct verdict_facts *f, char text[VERDICT_MAX])
 	cause_rows__device(causes, 0, device, sizeof(device));
 	mostly = causes->rows[0].sends < f->copied;
 	if (mostly)
-		say(text, ", most of them (%s)", number(causes->rows[0].sends, a));
+		say(text, ", most of them (%s)", units__number_text(causes->rows[0].sends, a));
 	say(text, ": %s%s%s%s.", cause__get(causes->rows[0].cause)->title, device[0] ? ", " : "",
 	    device, causes->count > 1 && !mostly ? ", and other causes" : "");
 	say_remedy(text, cause__get(causes->rows[0].cause)->remedy, device);
@@ -99,7 +82,8 @@ static void say_none_copied(const struct verdict_facts *f, char text[VERDICT_MAX
 {
 	char a[UNITS_TEXT_MAX];
 
-	say(text, "none of %s zero-copy sends%s was copied", number(f->completions, a), f->to);
+	say(text, "none of %s zero-copy sends%s was copied", units__number_text(f->completions, a),
+	    f->to);
 	say(text, f->silent < 0
 			  ? ", as far as the kernel tells: copies without a flag are not seen here."
 			  : ": zero-copy works here.");
@@ -111,7 +95,7 @@ static void say_told(const struct verdict_facts *f, char text[VERDICT_MAX])
 	char a[UNITS_TEXT_MAX];
 
 	if (f->told >= 0 && f->told != f->copied)
-		say(text, " The application was told of %s.", number(f->told, a));
+		say(text, " The application was told of %s.", units__number_text(f->told, a));
 }
 
 static void say_comparison(const struct verdict_facts *f, char text[VERDICT_MAX])
@@ -132,29 +116,30 @@ static void say_comparison(const struct verdict_facts *f, char text[VERDICT_MAX]
 static void say_refused(const struct verdict_facts *f, char text[VERDICT_MAX])
 {
 	const struct refusal_row *row = f->refusal ? refusal__find(f->refusal) : NULL;
-	char a[UNITS_TEXT_MAX], share[16];
+	char a[UNITS_TEXT_MAX], share[UNITS_TEXT_MAX];
 
 	if (!row || f->refused <= REFUSED_SHARE * f->requests)
 		return;
 	say(text, "%s%s of %s requests were refused: %s. %s", text[0] ? " " : "",
-	    percent(f->refused, f->requests, share), number(f->requests, a), row->meaning,
-	    row->remedy);
+	    units__percent_text(f->refused, f->requests, share), units__number_text(f->requests, a),
+	    row->meaning, row->remedy);
 }
 
 static void say_ignored(const struct verdict_facts *f, char text[VERDICT_MAX])
 {
 	double empty = f->empty > 0 ? f->empty : 0;
-	char a[UNITS_TEXT_MAX], share[16];
+	char a[UNITS_TEXT_MAX], share[UNITS_TEXT_MAX];
 
 	if (f->ignored > empty)
 		say(text,
 		    "%s%s of %s requests were ignored, and the data copied: the socket lacks "
 		    "SO_ZEROCOPY.",
-		    text[0] ? " " : "", percent(f->ignored - empty, f->requests, share),
-		    number(f->requests, a));
+		    text[0] ? " " : "", units__percent_text(f->ignored - empty, f->requests, share),
+		    units__number_text(f->requests, a));
 	if (empty > 0)
 		say(text, "%s%s of %s requests were ignored: they had zero length.",
-		    text[0] ? " " : "", percent(empty, f->requests, share), number(f->requests, a));
+		    text[0] ? " " : "", units__percent_text(empty, f->requests, share),
+		    units__number_text(f->requests, a));
 }
 
 void verdict(const struct verdict_facts *f, char text[VERDICT_MAX])

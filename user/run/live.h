@@ -15,7 +15,7 @@
 struct tracer;
 struct live;
 
-#define LIVE_LINE_MAX 256
+#define LIVE_LINE_MAX 512
 #define LIVE_MIN_S    0.1
 
 /* What a window has counted so far, by all ways of sending together. */
