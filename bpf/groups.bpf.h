@@ -123,6 +123,12 @@ static __always_inline struct group *group__find(struct group_map *map, struct g
 	return g;
 }
 
+/* ERESTARTSYS and its kin: a signal came. What the program is told of it is settled later. */
+static __always_inline bool is_interrupted(long ret)
+{
+	return ret <= -512 && ret >= -516;
+}
+
 static __always_inline void group__add_send(struct group *g, __u32 flags, long ret, __u64 ns,
 					    bool ignored)
 {
@@ -135,6 +141,8 @@ static __always_inline void group__add_send(struct group *g, __u32 flags, long r
 		add(&g->failed, 1);
 	else
 		add(&g->bytes, ret);
+	if (is_interrupted(ret))
+		add(&g->interrupted, 1);
 	if (!(flags & MSG_ZEROCOPY))
 		return;
 	add(&g->requests, 1);

@@ -37,7 +37,7 @@ static __always_inline void count_error(__u32 slot, int error)
 
 	if (error < ERRNO_RESTART)
 		key += error;
-	else if (error >= 512 && error <= 516) /* ERESTARTSYS and its kin */
+	else if (is_interrupted(-error))
 		key += ERRNO_RESTART;
 	count = bpf_map_lookup_elem(&errors, &key);
 	if (count)
@@ -94,6 +94,8 @@ static __always_inline struct call_slot *count_send(struct sock *sk, enum call_k
 		hist_add(&s->wall, ns);
 	if (ret < 0) {
 		s->failed++;
+		if (is_interrupted(ret))
+			s->interrupted++;
 		count_error(slot, -ret);
 		if (zerocopy && !notification && ret == -ENOBUFS)
 			count_refusal(sk, size);

@@ -243,6 +243,58 @@ def test_a_signal_is_passed_on_and_the_report_still_comes(untouched):
     assert "no TCP sends were seen" in stderr and not stdout
 
 
+# A full send buffer: once refused at once, then waited for, with a timer that interrupts; it is
+# libc's send that tells each EINTR, as Python's own tries again. At last the other end is gone.
+FAILING = """
+import ctypes, json, signal, socket
+libc = ctypes.CDLL(None, use_errno=True)
+l = socket.create_server(("127.0.0.1", 0))
+s = socket.create_connection(l.getsockname())
+r, _ = l.accept()
+r.setblocking(False)
+counts = {"sends": 0, "EAGAIN": 0, "EINTR": 0, "EPIPE": 0}
+def send(flags):
+    counts["sends"] += 1
+    if libc.send(s.fileno(), b"x" * 5000, 5000, flags | socket.MSG_NOSIGNAL) < 0:
+        counts[{11: "EAGAIN", 4: "EINTR", 32: "EPIPE"}[ctypes.get_errno()]] += 1
+while not counts["EAGAIN"]:
+    send(socket.MSG_DONTWAIT)
+signal.signal(signal.SIGALRM, lambda *_: None)
+signal.setitimer(signal.ITIMER_REAL, 0.02, 0.02)
+while counts["EINTR"] < 3:
+    send(0)
+signal.setitimer(signal.ITIMER_REAL, 0)
+r.close()
+while not counts["EPIPE"]:
+    try:
+        send(socket.MSG_DONTWAIT)
+    except KeyError:
+        pass  # ECONNRESET, the first that it is told: counted by the kernel, not here
+print(json.dumps(counts))
+"""
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_failures_by_name(tier, tmp_path, untouched):
+    """What a signal interrupted is not among the failures: the kernel may restart it."""
+    path = tmp_path / "record"
+    result = analyze("--json", path, "--tier", tier, "--by", "process", "--interval", 30, "--",
+                     PYTHON, "-c", FAILING)
+    assert result.returncode == 0, result.stderr
+    own, call = json.loads(result.stdout), only(check(json.loads(path.read_text()))["calls"])
+    errors = call["errors"]
+    failed = sum(n for name, n in errors.items() if name != "ERESTARTSYS")
+    assert call["sends"] == own["sends"]
+    assert (errors["EAGAIN"], errors["ERESTARTSYS"]) == (own["EAGAIN"], own["EINTR"])
+    names = ", ".join(f"{name} {n}" for name, n in errors.items() if name != "ERESTARTSYS")
+    lines = result.stderr.splitlines()
+    assert f"failed: observed, sendto: {names}" in lines
+    assert only([line for line in lines if line.startswith("interrupted: ")]).startswith(
+        f"interrupted: observed, sendto: {own['EINTR']} sends by a signal (ERESTARTSYS)")
+    for row in ("sendto +", PYTHON.rsplit("/", 1)[1] + r"\S* +\d+ +"):  # by syscall, by process
+        assert re.search(rf"^{row}.* {failed}(?: +0 +-)?$", result.stderr, re.M), row
+
+
 def test_a_command_killed_by_a_signal(untouched):
     result = analyze("--", "sh", "-c", "kill -9 $$")
     assert result.returncode == 128 + 9

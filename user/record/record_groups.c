@@ -68,6 +68,7 @@ static void add_sums(json_object *o, const struct group *g, const char *span,
 
 	record__add_count(o, "sends", g->sends);
 	record__add_count(o, "failed", g->failed);
+	record__add_count(o, "interrupted", g->interrupted);
 	record__add_count(o, "bytes", g->bytes);
 	json_object_object_add(wall, "span", json_object_new_string(span));
 	record__add_count(wall, "count", g->timed);

@@ -37,6 +37,7 @@ static int finish(void *state)
 		} else {
 			text__observed(cells, out);
 		}
+		text__failures(cells, out);
 		text__groups(cells, out);
 		text__zerocopy(cells, out);
 		text__histograms(cells, out);

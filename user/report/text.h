@@ -17,6 +17,12 @@ void text__serving(const struct cells *cells, FILE *out);
 void text__serving_counters(const struct cells *cells, FILE *out);
 /* Instead of the comparison, where no load was run. */
 void text__observed(const struct cells *cells, FILE *out);
+/* " MSG_ZEROCOPY", " SEND_ZC" or "": what a row of a record's calls is beside its syscall. */
+const char *text__call_kind(json_object *call);
+/* Its failures that the program saw: not those that a signal interrupted. */
+double text__call_failures(json_object *call);
+/* Which errors sends failed with, where any did. */
+void text__failures(const struct cells *cells, FILE *out);
 /* What --by asks for, if it does. */
 void text__groups(const struct cells *cells, FILE *out);
 void text__zerocopy(const struct cells *cells, FILE *out);

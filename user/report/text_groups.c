@@ -107,7 +107,7 @@ static void figures(struct table *t, json_object *group)
 			units__decimal_text(figure(group, "/wall_ns/sum") / timed / 1e3, 2, text));
 	else
 		table__cell(t, "-");
-	count_cell(t, figure(group, "/failed"));
+	count_cell(t, figure(group, "/failed") - figure(group, "/interrupted"));
 	count_cell(t, figure(group, "/zerocopy/requests"));
 	if (record__number(group, "/zerocopy/completions", &completions) && completions > 0 &&
 	    record__number(group, "/zerocopy/copied", &copied))

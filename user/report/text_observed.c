@@ -9,8 +9,6 @@
 #include "loadgen/system/hist_stats.h"
 #include "loadgen/system/units.h"
 
-#include <string.h>
-
 static void heads(struct table *t)
 {
 	static const char *const names[] = {"call",	   "sends", "bytes", "bytes/send", "Mbit/s",
@@ -20,18 +18,6 @@ static void heads(struct table *t)
 	table__row(t);
 	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		table__cell(t, "%s", names[i]);
-}
-
-static double failures(json_object *call)
-{
-	json_object *errors = record__at(call, "/errors");
-	double sum = 0;
-
-	json_object_object_foreach (errors, name, count) {
-		(void)name;
-		sum += json_object_get_double(count);
-	}
-	return sum;
 }
 
 static void times(struct table *t, json_object *call)
@@ -53,14 +39,6 @@ static void times(struct table *t, json_object *call)
 			table__cell(t, "-");
 }
 
-static const char *kind(json_object *call)
-{
-	if (!json_object_get_boolean(record__at(call, "/zerocopy")))
-		return "";
-	return strcmp(record__string(call, "/notified_by"), "io_uring") ? " MSG_ZEROCOPY"
-									: " SEND_ZC";
-}
-
 static void row(struct table *t, json_object *call, double seconds)
 {
 	char text[UNITS_TEXT_MAX];
@@ -69,14 +47,14 @@ static void row(struct table *t, json_object *call, double seconds)
 	record__number(call, "/sends", &sends);
 	record__number(call, "/bytes", &bytes);
 	table__row(t);
-	table__cell(t, "%s%s", record__string(call, "/syscall"), kind(call));
+	table__cell(t, "%s%s", record__string(call, "/syscall"), text__call_kind(call));
 	table__cell(t, "%s", units__number_text(sends, text));
 	table__cell(t, "%s", units__number_text(bytes, text));
 	table__cell(t, "%s", units__number_text(sends > 0 ? bytes / sends : 0, text));
 	table__cell(t, "%s",
 		    units__decimal_text(seconds > 0 ? bytes * 8 / 1e6 / seconds : 0, 2, text));
 	times(t, call);
-	table__cell(t, "%s", units__number_text(failures(call), text));
+	table__cell(t, "%s", units__number_text(text__call_failures(call), text));
 }
 
 static void observation(json_object *record, FILE *out)

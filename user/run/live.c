@@ -38,7 +38,7 @@ void live_sample__take(struct live_sample *s, const struct measured *m, const st
 	s->at = at;
 	for (slot = 0; slot < CALL_SLOTS; slot++) {
 		s->sends += m->calls[slot].sends;
-		s->failed += m->calls[slot].failed;
+		s->failed += m->calls[slot].failed - m->calls[slot].interrupted;
 		s->bytes += m->calls[slot].bytes;
 		if (slot & 1)
 			s->requests += m->calls[slot].sends;

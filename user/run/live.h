@@ -20,9 +20,9 @@ struct live;
 
 /* What a window has counted so far, by all ways of sending together. */
 struct live_sample {
-	double at; /* seconds since the window opened */
-	__u64 sends, failed, bytes;
-	__u64 requests; /* of zero-copy */
+	double at;		    /* seconds since the window opened */
+	__u64 sends, failed, bytes; /* failed: as the program saw it, not interrupted by a signal */
+	__u64 requests;		    /* of zero-copy */
 	__u64 completions;
 	__s64 copied;	  /* the kernel takes some back, later */
 	__u64 unreported; /* of the completions: whether these were copied is not known */

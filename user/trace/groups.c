@@ -152,6 +152,7 @@ void group__add(struct group *to, const struct group *from)
 {
 	to->sends += from->sends;
 	to->failed += from->failed;
+	to->interrupted += from->interrupted;
 	to->bytes += from->bytes;
 	to->timed += from->timed;
 	to->ns += from->ns;
