@@ -11,8 +11,8 @@ import sys
 
 import pytest
 
-from conftest import (ANALYZE, CALLS, LOADGEN, NOTHING_LOST, PATIENCE_S, TIERS, Child, analyze,
-                      check, eventually, losses, needs_bpf, only, reason, run)
+from conftest import (ANALYZE, CALLS, LOADGEN, NOTHING_LOST, PATIENCE_S, TIERS, Child, Receiver,
+                      analyze, check, eventually, losses, needs_bpf, only, reason, run)
 
 pytestmark = needs_bpf
 
@@ -241,6 +241,38 @@ def test_a_signal_is_passed_on_and_the_report_still_comes(untouched):
         stdout, stderr = observer.communicate(timeout=PATIENCE_S)
     assert observer.returncode == 5, stderr
     assert "no TCP sends were seen" in stderr and not stdout
+
+
+@pytest.mark.parametrize("options,cut_short", [((), False), (("--duration", "600"), True)])
+def test_an_end_by_interrupt(options, cut_short, tmp_path, untouched):
+    """Without --duration it is the end; with it, it comes too early."""
+    path = tmp_path / "record"
+    with start(ANALYZE, "--all", "--json", path, *options) as observer:
+        assert eventually(lambda: attached() and gate_is_open(observer))
+        observer.send_signal(signal.SIGINT)
+        observer.communicate(timeout=PATIENCE_S)
+    record = check(json.loads(path.read_text()))
+    assert record["complete"] != cut_short
+    assert ("interrupted" in {w["code"] for w in record["warnings"]}) == cut_short
+
+
+@pytest.mark.parametrize("zerocopy", [False, True])
+def test_no_warning_of_hooks_that_were_of_no_use(zerocopy, tmp_path, untouched):
+    path = tmp_path / "record"
+    with Receiver() as receiver:
+        result = analyze("--json", path, "--", *receiver.sender(
+            "--sends", 100, *([] if zerocopy else ["--plain"])))
+    assert result.returncode == 0, result.stderr
+    record = check(json.loads(path.read_text()))
+    misses = {w["text"].split(":")[0] for w in record["warnings"] if w["code"] == "hook_misses"}
+    for_zerocopy = {f"hook {name}" for name in (
+        "completion", "skb copy", "skb segment", "skb pull", "skb duplicate", "send id",
+        "error queue", "error queue read")}
+    # What could miss says so in the plan, of use or not.
+    could = {f"hook {h['name']}" for h in record["plan"]["hooks"]
+             if h["status"] == "attached" and h["reason"]}
+    assert misses & for_zerocopy == (could & for_zerocopy if zerocopy else set())
+    assert "hook io_uring completion" not in misses
 
 
 # A full send buffer: once refused at once, then waited for, with a timer that interrupts; it is

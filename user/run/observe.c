@@ -235,7 +235,8 @@ int observe__run(struct run_result *r, const struct run_setup *setup)
 		wait_for_command(&w);
 		r->command_status = child__exit_status(w.child);
 	}
-	r->interrupted = setup->tick && setup->tick(setup->tick_context);
+	/* Without --duration it has no time that could be cut short. */
+	r->interrupted = w.timed && setup->tick && setup->tick(setup->tick_context);
 	free_watch(&w);
 	return err;
 }
