@@ -5,6 +5,7 @@
 
 #include "loadgen/system/units.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,9 +26,11 @@ static __attribute__((format(printf, 2, 3))) void say(char text[VERDICT_MAX], co
 	va_end(arguments);
 }
 
+/* Why not, if there can be none. */
 static bool no_verdict(const struct verdict_facts *f, char text[VERDICT_MAX])
 {
 	char a[UNITS_TEXT_MAX], b[UNITS_TEXT_MAX];
+	size_t before = strlen(text);
 
 	if (f->completions < 0 || f->copied < 0)
 		say(text,
@@ -40,9 +43,9 @@ static bool no_verdict(const struct verdict_facts *f, char text[VERDICT_MAX])
 		say(text, "no verdict: of %s zero-copy sends %s have no completion yet",
 		    units__number_text(f->requests, a), units__number_text(f->outstanding, b));
 	else if (f->completions < VERDICT_SENDS)
-		say(text, "no verdict: %s zero-copy sends were completed, too few to tell",
-		    units__number_text(f->completions, a));
-	return text[0];
+		say(text, "no verdict: %s completed, too few to tell",
+		    units__counted_text(f->completions, "zero-copy send", a));
+	return strlen(text) > before;
 }
 
 /* The device goes where a remedy names it. */
@@ -56,10 +59,71 @@ static void say_remedy(char text[VERDICT_MAX], const char *remedy, const char *d
 		say(text, " %s", remedy);
 }
 
+/* No setting takes these away: they are where the data go. */
+static bool is_final(enum cause cause)
+{
+	return cause == CAUSE_LOOPBACK || cause == CAUSE_LOCAL_DELIVERY || cause == CAUSE_TUN;
+}
+
+static void say_cause(const struct cause_rows *causes, size_t row, char text[VERDICT_MAX])
+{
+	char device[5 * 64];
+
+	cause_rows__device(causes, row, device, sizeof(device));
+	say(text, "%s%s%s", cause__get(causes->rows[row].cause)->title, device[0] ? ", " : "",
+	    device);
+}
+
+static void say_remedy_of(const struct cause_rows *causes, size_t row, char text[VERDICT_MAX])
+{
+	char device[5 * 64];
+
+	cause_rows__device(causes, row, device, sizeof(device));
+	say_remedy(text, cause__get(causes->rows[row].cause)->remedy, device);
+}
+
+/* Another cause that all copied sends have, too: one that can be ended cannot alone end them. */
+static bool find_second(const struct verdict_facts *f, size_t *second)
+{
+	const struct cause_rows *causes = f->causes;
+	bool found = false;
+	size_t i;
+
+	for (i = 1; i < causes->count && causes->rows[i].sends >= f->copied; i++) {
+		if (causes->rows[i].cause == causes->rows[0].cause)
+			continue;
+		if (!found || is_final(causes->rows[i].cause))
+			*second = i;
+		found = true;
+	}
+	return found;
+}
+
+/* What is left without the first comes second; one that has a remedy is the first. */
+static void say_two_causes(const struct verdict_facts *f, size_t second, char text[VERDICT_MAX])
+{
+	const struct cause_rows *causes = f->causes;
+	size_t first = 0;
+
+	if (is_final(causes->rows[0].cause)) {
+		first = second;
+		second = 0;
+	}
+	say(text, ", for more than one cause: ");
+	say_cause(causes, first, text);
+	say(text, "; ");
+	say_cause(causes, second, text);
+	say(text, ". Without the first, the second alone would still copy them.");
+	if (!is_final(causes->rows[second].cause))
+		say_remedy_of(causes, first, text);
+	say_remedy_of(causes, second, text);
+}
+
 static void say_copied(const struct verdict_facts *f, char text[VERDICT_MAX])
 {
 	const struct cause_rows *causes = f->causes;
-	char share[UNITS_TEXT_MAX], a[UNITS_TEXT_MAX], device[5 * 64] = "";
+	char share[UNITS_TEXT_MAX], a[UNITS_TEXT_MAX];
+	size_t second;
 	bool mostly;
 
 	say(text, "%s of %s zero-copy sends%s were copied",
@@ -69,13 +133,17 @@ static void say_copied(const struct verdict_facts *f, char text[VERDICT_MAX])
 		say(text, "; why was not seen.");
 		return;
 	}
-	cause_rows__device(causes, 0, device, sizeof(device));
+	if (find_second(f, &second)) {
+		say_two_causes(f, second, text);
+		return;
+	}
 	mostly = causes->rows[0].sends < f->copied;
 	if (mostly)
 		say(text, ", most of them (%s)", units__number_text(causes->rows[0].sends, a));
-	say(text, ": %s%s%s%s.", cause__get(causes->rows[0].cause)->title, device[0] ? ", " : "",
-	    device, causes->count > 1 && !mostly ? ", and other causes" : "");
-	say_remedy(text, cause__get(causes->rows[0].cause)->remedy, device);
+	say(text, ": ");
+	say_cause(causes, 0, text);
+	say(text, "%s.", causes->count > 1 && !mostly ? ", and other causes" : "");
+	say_remedy_of(causes, 0, text);
 }
 
 static void say_none_copied(const struct verdict_facts *f, char text[VERDICT_MAX])
@@ -113,6 +181,12 @@ static void say_comparison(const struct verdict_facts *f, char text[VERDICT_MAX]
 		    f->own_bps / 1e9, f->other_bps / 1e9);
 }
 
+static const char *were(double n)
+{
+	return n == 1 ? "was" : "were";
+}
+
+/* Of most requests there is nothing else to say: the first thing to do something about. */
 static void say_refused(const struct verdict_facts *f, char text[VERDICT_MAX])
 {
 	const struct refusal_row *row = f->refusal ? refusal__find(f->refusal) : NULL;
@@ -120,9 +194,10 @@ static void say_refused(const struct verdict_facts *f, char text[VERDICT_MAX])
 
 	if (!row || f->refused <= REFUSED_SHARE * f->requests)
 		return;
-	say(text, "%s%s of %s requests were refused: %s. %s", text[0] ? " " : "",
-	    units__percent_text(f->refused, f->requests, share), units__number_text(f->requests, a),
-	    row->meaning, row->remedy);
+	say(text, "%s of %s %s refused: %s. %s",
+	    units__percent_text(f->refused, f->requests, share),
+	    units__counted_text(f->requests, "request", a), were(f->requests), row->meaning,
+	    row->remedy);
 }
 
 static void say_ignored(const struct verdict_facts *f, char text[VERDICT_MAX])
@@ -130,34 +205,44 @@ static void say_ignored(const struct verdict_facts *f, char text[VERDICT_MAX])
 	double empty = f->empty > 0 ? f->empty : 0;
 	char a[UNITS_TEXT_MAX], share[UNITS_TEXT_MAX];
 
+	units__counted_text(f->requests, "request", a);
 	if (f->ignored > empty)
 		say(text,
-		    "%s%s of %s requests were ignored, and the data copied: the socket lacks "
-		    "SO_ZEROCOPY.",
+		    "%s%s of %s %s ignored, and the data copied: the socket lacks SO_ZEROCOPY.",
 		    text[0] ? " " : "", units__percent_text(f->ignored - empty, f->requests, share),
-		    units__number_text(f->requests, a));
+		    a, were(f->requests));
 	if (empty > 0)
-		say(text, "%s%s of %s requests were ignored: they had zero length.",
-		    text[0] ? " " : "", units__percent_text(empty, f->requests, share),
-		    units__number_text(f->requests, a));
+		say(text, "%s%s of %s %s ignored: zero length.", text[0] ? " " : "",
+		    units__percent_text(empty, f->requests, share), a, were(f->requests));
+}
+
+/* Of those that were neither refused nor ignored. */
+static void say_completed(const struct verdict_facts *f, char text[VERDICT_MAX])
+{
+	if (no_verdict(f, text))
+		return;
+	if (f->copied > 0)
+		say_copied(f, text);
+	else
+		say_none_copied(f, text);
+	say_told(f, text);
+	say_comparison(f, text);
 }
 
 void verdict(const struct verdict_facts *f, char text[VERDICT_MAX])
 {
+	size_t begin;
+
 	text[0] = 0;
 	if (f->requests <= 0)
 		return;
-	/* Of requests that never got as far there is something to say all the same. */
-	if (f->ignored + f->refused < f->requests) {
-		if (no_verdict(f, text))
-			return;
-		if (f->copied > 0)
-			say_copied(f, text);
-		else
-			say_none_copied(f, text);
-		say_told(f, text);
-		say_comparison(f, text);
-	}
-	say_ignored(f, text);
 	say_refused(f, text);
+	say_ignored(f, text);
+	if (f->ignored + f->refused >= f->requests)
+		return;
+	say(text, "%s", text[0] ? " " : "");
+	begin = strlen(text);
+	say_completed(f, text);
+	if (begin)
+		text[begin] = (char)toupper(text[begin]);
 }
