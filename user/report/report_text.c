@@ -47,6 +47,7 @@ static int finish(void *state)
 		else
 			text__counters(cells, out);
 		text__memory(cells, out);
+		text__overhead(cells, out);
 		text__notes(cells, out);
 		text__verdict(cells, out);
 	}

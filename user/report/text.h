@@ -40,6 +40,8 @@ void text__uncounted(const struct cells *cells, FILE *out);
 void text__tcp(const struct cells *cells, FILE *out);
 /* What the memory system did, where --memory asks. */
 void text__memory(const struct cells *cells, FILE *out);
+/* What measuring cost, where --cost asks. */
+void text__overhead(const struct cells *cells, FILE *out);
 /* What to make of it, in words; the end of the report. */
 void text__verdict(const struct cells *cells, FILE *out);
 /* Losses stand above the figures; warnings and what was not measured below. */
