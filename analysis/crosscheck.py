@@ -5,14 +5,16 @@ Run as `analyze crosscheck [load options]`: starts a bcc program, then the analy
 with these options, and compares what the two counted in the load's processes: sends,
 bytes and errors exactly; the median time within a factor of two of the middle of the
 other's times where both measured the same span, since each side also times the other's
-program, else in the order in which the spans contain each other. Exit status: 0 all
-equal, 1 something differs or failed, 2 wrong usage, 3 this system cannot run the check.
+program, else in the order in which the spans contain each other. Exit status: 0 the
+counts are equal and the medians as they must be, 1 something differs or failed, 2 wrong
+usage, 3 this system cannot run the check.
 
 bcc's side is written without looking at ours: kprobes on tcp_sendmsg where the kernel
 allows them, else raw tracepoints, which need no kernel types.
 """
 
 import collections
+import contextlib
 import ctypes
 import json
 import math
@@ -159,6 +161,9 @@ NUMBERS = {
                 "ARGUMENT_3": "regs.regs[2]", "ARGUMENT_4": "regs.regs[3]"},
 }
 
+NO_HEADERS = ("no kernel headers for bcc: install linux-headers-$(uname -r), or on another kernel "
+              "Debian's linux-headers-amd64")
+
 Sum = collections.namedtuple("Sum", "sends failed bytes timed")
 
 
@@ -180,8 +185,7 @@ def merge_headers(folder):
             subprocess.run(["cp", "-as", f"{common}/.", f"{own}/.", str(merged)], check=False,
                            stderr=subprocess.DEVNULL)
             return str(merged)
-    raise CannotCheck("no kernel headers for bcc: install linux-headers-$(uname -r), or on "
-                      "another kernel Debian's linux-headers-amd64")
+    raise CannotCheck(NO_HEADERS)
 
 
 def own_headers():
@@ -209,26 +213,55 @@ def kprobes_allowed():
     return os.path.exists("/sys/bus/event_source/devices/kprobe/type")
 
 
+def build_program(bpf_class):
+    if own_headers() and kprobes_allowed():
+        return load_kprobes(bpf_class), "tcp_sendmsg"
+    if own_headers():
+        return load_raw(bpf_class), "tcp_sendmsg_locked..return"
+    with tempfile.TemporaryDirectory(prefix="sendpath-headers-") as folder:
+        os.environ["BCC_KERNEL_SOURCE"] = merge_headers(folder)
+        return load_raw(bpf_class), "tcp_sendmsg_locked..return"
+
+
+@contextlib.contextmanager
+def output_to_file():
+    """What is written meanwhile by bcc's library, its compiler and what they run: to either."""
+    with tempfile.TemporaryFile("w+", errors="replace") as file:
+        kept = {fd: os.dup(fd) for fd in (1, 2)}
+        for fd in kept:
+            os.dup2(file.fileno(), fd)
+        try:
+            yield file
+        finally:
+            ctypes.CDLL(None).fflush(None)
+            for fd, own in kept.items():
+                os.dup2(own, fd)
+                os.close(own)
+
+
+def why_not(words, problem):
+    """One line for what bcc's compiler says in many."""
+    if "kernel headers" in words or "file not found" in words:
+        return NO_HEADERS
+    errors = [line for line in words.splitlines() if "error:" in line]
+    return f"bcc cannot count here: {errors[0] if errors else problem}"
+
+
 def load_program():
     """The bcc program, and the span its times cover."""
     try:
         from bcc import BPF  # pylint: disable=import-outside-toplevel
     except ImportError:
         raise CannotCheck("python3-bcc is missing (Debian: apt install python3-bpfcc)") from None
-    try:
-        if own_headers() and kprobes_allowed():
-            return load_kprobes(BPF), "tcp_sendmsg"
-        if not own_headers():
-            folder = tempfile.TemporaryDirectory(prefix="sendpath-headers-")
-            os.environ["BCC_KERNEL_SOURCE"] = merge_headers(folder.name)
-            program = load_raw(BPF)
-            folder.cleanup()
-            return program, "tcp_sendmsg_locked..return"
-        return load_raw(BPF), "tcp_sendmsg_locked..return"
-    except CannotCheck:
-        raise
-    except Exception as problem:  # bcc raises bare Exception for all that fails
-        raise CannotCheck(f"bcc cannot count here: {problem}") from problem
+    with output_to_file() as written:
+        try:
+            return build_program(BPF)
+        except CannotCheck:
+            raise
+        except Exception as problem:  # bcc raises bare Exception for all that fails
+            ctypes.CDLL(None).fflush(None)
+            written.seek(0)
+            raise CannotCheck(why_not(written.read(), problem)) from problem
 
 
 def run_analyzer(analyze, options):
@@ -293,25 +326,36 @@ def near(ours, counts, own_span, span):
     return ours >= low if SPANS.index(own_span) < SPANS.index(span) else ours < high
 
 
+def us(ns):
+    return f"{ns / 1e3:,.2f}"
+
+
 def compare_medians(record, program, zerocopy, span):
-    """Text, and whether it is as it must be."""
+    """Text, what of it goes into the last line, and whether it is as it must be."""
     walls = [c["wall_ns"] for c in record["calls"]
              if c["zerocopy"] == bool(zerocopy) and c["wall_ns"]]
     counts = bcc_times(program, record["load"]["sender_pid"], zerocopy)
     if len(walls) != 1 or not counts:
-        return "not timed", True
+        return "not timed", "not timed", True
     low, high = quantile(counts, 0.5)
     ours, own_span = walls[0]["p50"], walls[0]["span"]
-    text = f"median {ours} ns, bcc {low}..{high - 1} ns"
+    text = f"median {us(ours)} us, bcc {us(low)} to {us(high)} us"
     if own_span == span and high - low < BUCKET_MIN_NS:
-        return text + ": too short to compare, each side times the other's program too", True
-    text += f", both of {span}" if own_span == span else f", of {own_span} and {span}"
-    return text, near(ours, counts, own_span, span)
+        return text + ": too short to compare, each side times the other's program too", \
+            "too short to compare", True
+    if own_span == span:
+        rule = f"within a factor of {NEAR} of bcc's"
+        text += f", both of {span}"
+    else:
+        rule = f"in the order of their spans, with a factor of {NEAR} to spare"
+        text += f", of {own_span} and {span}"
+    good = near(ours, counts, own_span, span)
+    return f"{text}: {'' if good else 'NOT '}{rule}", ("" if good else "NOT ") + rule, good
 
 
 def compare(record, program, span):
-    """Prints the lines of one run. True if all is as it must be."""
-    good = True
+    """Prints the lines of one run. Whether the counts are equal, and what is said of medians."""
+    equal, said = True, []
     for zerocopy in (0, 1):
         ours = own_sum(record, zerocopy)
         theirs = bcc_sum(program, record["load"]["sender_pid"], zerocopy)
@@ -320,13 +364,26 @@ def compare(record, program, span):
         name = record["run"]["cell"]
         for field in ("sends", "failed", "bytes"):
             a, b = getattr(ours, field), getattr(theirs, field)
-            good &= a == b
+            equal &= a == b
             print(f"{name:32} {field:7} sendpath {a:>15,}  bcc {b:>15,}  "
                   f"{'equal' if a == b else 'DIFFERENT'}")
-        text, as_it_must_be = compare_medians(record, program, zerocopy, span)
-        good &= as_it_must_be
-        print(f"{name:32} time    {text}{'' if as_it_must_be else ': NOT AS IT MUST BE'}")
-    return good
+        text, short, good = compare_medians(record, program, zerocopy, span)
+        said.append((short, good))
+        print(f"{name:32} time    {text}")
+    return equal, said
+
+
+def conclude(compared):
+    """The last line on [(counts are equal, [(what is said of a median, it is good)])]; the status."""
+    if not compared:
+        print("crosscheck: nothing was compared")
+        return 1
+    equal = all(counts for counts, _ in compared)
+    medians = [median for _, said in compared for median in said]
+    told = collections.Counter(short for short, _ in medians)
+    print(f"crosscheck: counts {'equal' if equal else 'DIFFERENT'}; medians:",
+          ", ".join(f"{n} {short}" for short, n in told.items()) or "none")
+    return 0 if equal and all(good for _, good in medians) else 1
 
 
 def main():
@@ -340,9 +397,7 @@ def main():
     # Wrong options are the analyzer's to explain, before bcc takes its time.
     program, span = load_program()
     records = run_analyzer(analyze, options)
-    good = all([compare(record, program, span) for record in records])
-    print("crosscheck:", "all equal" if good and records else "NOT all equal")
-    return 0 if good and records else 1
+    return conclude([compare(record, program, span) for record in records])
 
 
 if __name__ == "__main__":

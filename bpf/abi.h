@@ -37,14 +37,16 @@ enum call_kind {
 struct call_slot {
 	__u64 sends; /* all that returned, failed ones too */
 	__u64 failed;
-	__u64 bytes;	/* accepted by the kernel */
-	__u64 ignored;	/* asked for zero-copy on a socket without SO_ZEROCOPY */
-	__u64 counted;	/* sends that the counters below are of, */
-	__u64 left_out; /* and those that left their CPU meanwhile: it counted others' work */
+	__u64 interrupted; /* of these, by a signal: restarted, or EINTR to the program */
+	__u64 bytes;	   /* accepted by the kernel */
+	__u64 ignored;	   /* asked for zero-copy of nothing, or on a socket without SO_ZEROCOPY; */
+	__u64 empty;	   /* of these, asked for it of nothing */
+	__u64 counted;	   /* sends that the counters below are of, */
+	__u64 left_out;	   /* and those that left their CPU meanwhile: it counted others' work */
 	__u64 counters[CALL_COUNTERS_MAX];
 	struct hist wall; /* of the sends whose start was seen */
 };
-ABI_SIZE(call_slot, (6 + CALL_COUNTERS_MAX) * 8 + 4 * 8 + HIST_BUCKETS * 8);
+ABI_SIZE(call_slot, (8 + CALL_COUNTERS_MAX) * 8 + 4 * 8 + HIST_BUCKETS * 8);
 
 /*
  * Errors are counted by errno. 0 stands for any that has no name of its own here,
@@ -124,6 +126,7 @@ ABI_SIZE(group_key, 32);
 struct group {
 	__u64 sends; /* all that returned, failed ones too */
 	__u64 failed;
+	__u64 interrupted; /* of these: see call_slot */
 	__u64 bytes;
 	__u64 timed;	/* sends whose start was seen, */
 	__u64 ns;	/* and their wall time */
@@ -132,7 +135,8 @@ struct group {
 	__u64 refused;
 	__u64 zerocopy_bytes;
 	__u64 completions;
-	__u64 copied;	  /* of these, flagged as copied */
+	__u64 copied;	  /* of these, flagged as copied, */
+	__u64 silent;	  /* and those that were copied without a flag: see totals */
 	__u64 unreported; /* of these, by io_uring without word of a copy: see totals */
 	__u32 address[4]; /* of the receiver of the first send, */
 	__u16 family;
@@ -141,7 +145,7 @@ struct group {
 	char comm[16];		      /* its name, */
 	char device[DEVICE_NAME_MAX]; /* and the device, when the group was met */
 };
-ABI_SIZE(group, 12 * 8 + 24 + 32);
+ABI_SIZE(group, 14 * 8 + 24 + 32);
 
 /* Why the data of a send were copied. One row each in user/kernel/causes.c. */
 enum cause {

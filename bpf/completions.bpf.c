@@ -203,7 +203,7 @@ static __always_inline void count_causes(__u64 sk, struct zerocopy_socket *s, st
 	} else {
 		run__take(&run, &marks);
 		counted__add(s, old, run.id, next, sends, copied, &marks);
-		marks__count(&marks, sends, 0, copied);
+		marks__count(sk, &marks, sends, 0, copied);
 	}
 	if (merged)
 		count(&t->merged, sends);
@@ -242,7 +242,7 @@ __noinline __u32 count_runs(__u64 sock, __u32 from, __u32 to, __u32 record_copie
 			copied += sends;
 			count(&t->bytes_copied, run.bytes);
 		}
-		marks__count(&run, sends, run.bytes, run.flagged);
+		marks__count(sock, &run, sends, run.bytes, run.flagged);
 		from += run.sends;
 	}
 	sends = window__sends(s, sock, from, to);

@@ -175,12 +175,12 @@ static __always_inline void counted__mend(struct zerocopy_socket *s, struct tota
 		__sync_fetch_and_add(&t->flag_assumed, -(__u64)sends);
 	}
 	if (charged)
-		marks__count(&before, -(__s64)sends, 0, flagged);
+		marks__count(run->sock, &before, -(__s64)sends, 0, flagged);
 	else
 		__sync_fetch_and_add(&t->merged_seen, sends);
 	if (is_marked)
 		bpf_map_delete_elem(&runs, run);
-	marks__count(&marks, sends, 0, copied);
+	marks__count(run->sock, &marks, sends, 0, copied);
 	if (copied && !flagged) {
 		__sync_fetch_and_add(&t->copied_later, sends);
 		groups__complete(&s->who, 0, sends);

@@ -123,6 +123,12 @@ static __always_inline struct group *group__find(struct group_map *map, struct g
 	return g;
 }
 
+/* ERESTARTSYS and its kin: a signal came. What the program is told of it is settled later. */
+static __always_inline bool is_interrupted(long ret)
+{
+	return ret <= -512 && ret >= -516;
+}
+
 static __always_inline void group__add_send(struct group *g, __u32 flags, long ret, __u64 ns,
 					    bool ignored)
 {
@@ -135,6 +141,8 @@ static __always_inline void group__add_send(struct group *g, __u32 flags, long r
 		add(&g->failed, 1);
 	else
 		add(&g->bytes, ret);
+	if (is_interrupted(ret))
+		add(&g->interrupted, 1);
 	if (!(flags & MSG_ZEROCOPY))
 		return;
 	add(&g->requests, 1);
@@ -220,6 +228,16 @@ static __always_inline void groups__complete(const struct group_key *owner, __u6
 	if (group_by)
 		group__complete(group__find(&groups, &groups_rest, &who, group_by, NULL), sends,
 				copied);
+}
+
+/* Of sends that completed, so many more were copied without a flag; negative: less. */
+static __always_inline void groups__silent(const struct group_key *owner, __s64 sends)
+{
+	struct group_key who = *owner;
+
+	add(&group__find(&peers, &peers_rest, &who, BY_PEER, NULL)->silent, sends);
+	if (group_by)
+		add(&group__find(&groups, &groups_rest, &who, group_by, NULL)->silent, sends);
 }
 
 /* Sends that completed, and nobody was to be told whether they were copied. */

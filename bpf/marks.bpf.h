@@ -4,6 +4,7 @@
 #define SENDPATH_MARKS_BPF_H
 
 #include "causes.bpf.h"
+#include "groups.bpf.h"
 
 /* The marks of a run. False if it has none, which is what they then say. */
 static __always_inline bool run__read(const struct run_key *key, struct run *marks)
@@ -41,12 +42,29 @@ __noinline int mark_count(__u32 mark, __s64 sends, __u32 flagged)
 	return 1;
 }
 
-/* What no hook saw the copies of counts as such. */
-static __always_inline void marks__count(const struct run *marks, __s64 sends, __u64 bytes,
-					 bool flagged)
+/*
+ * So many sends of a socket were copied without a flag; negative: less than was thought. A
+ * function of its own, like the one above.
+ */
+__noinline int silent_count(__u64 sock, __s64 sends, __u64 bytes)
+{
+	struct zerocopy_socket *s = bpf_map_lookup_elem(&sockets, &sock);
+	struct totals *t = totals__get();
+
+	if (!t)
+		return 0;
+	__sync_fetch_and_add(&t->silent, sends);
+	__sync_fetch_and_add(&t->silent_bytes, bytes);
+	if (s)
+		groups__silent(&s->who, sends);
+	return 0;
+}
+
+/* Copies that no hook observed are counted as such. */
+static __always_inline void marks__count(__u64 sock, const struct run *marks, __s64 sends,
+					 __u64 bytes, bool flagged)
 {
 	struct tally *none;
-	struct totals *t;
 	__u32 counted = 0;
 	int i;
 
@@ -56,13 +74,9 @@ static __always_inline void marks__count(const struct run *marks, __s64 sends, _
 		none = counted ? NULL : tally__get(TALLY_NONE);
 		if (none)
 			__sync_fetch_and_add(&none->sends, sends);
-		return;
+	} else if (counted) {
+		silent_count(sock, sends, bytes);
 	}
-	t = counted ? totals__get() : NULL;
-	if (!t)
-		return;
-	__sync_fetch_and_add(&t->silent, sends);
-	__sync_fetch_and_add(&t->silent_bytes, bytes);
 }
 
 /* The sends of a run are completed. */
@@ -72,7 +86,7 @@ static __always_inline void run__completed(const struct run_key *key, __u32 send
 	struct run marks;
 
 	run__take(key, &marks);
-	marks__count(&marks, sends, bytes, flagged);
+	marks__count(key->sock, &marks, sends, bytes, flagged);
 }
 
 #endif

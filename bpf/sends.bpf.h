@@ -37,7 +37,7 @@ static __always_inline void count_error(__u32 slot, int error)
 
 	if (error < ERRNO_RESTART)
 		key += error;
-	else if (error >= 512 && error <= 516) /* ERESTARTSYS and its kin */
+	else if (is_interrupted(-error))
 		key += ERRNO_RESTART;
 	count = bpf_map_lookup_elem(&errors, &key);
 	if (count)
@@ -51,7 +51,7 @@ static __always_inline bool zerocopy_enabled(struct sock *sk)
 	return BPF_CORE_READ(sk, __sk_common.skc_flags) & enabled;
 }
 
-/* A flagged send is accepted but not zero-copy on a socket without SO_ZEROCOPY. */
+/* A flagged send is accepted but not zero-copy if it has no data, or without SO_ZEROCOPY. */
 static __always_inline bool zerocopy_ignored(struct sock *sk, long ret)
 {
 	return !ret || !zerocopy_enabled(sk);
@@ -94,6 +94,8 @@ static __always_inline struct call_slot *count_send(struct sock *sk, enum call_k
 		hist_add(&s->wall, ns);
 	if (ret < 0) {
 		s->failed++;
+		if (is_interrupted(ret))
+			s->interrupted++;
 		count_error(slot, -ret);
 		if (zerocopy && !notification && ret == -ENOBUFS)
 			count_refusal(sk, size);
@@ -102,6 +104,8 @@ static __always_inline struct call_slot *count_send(struct sock *sk, enum call_k
 	s->bytes += ret;
 	if (ignored)
 		s->ignored++;
+	if (zerocopy && !ret)
+		s->empty++;
 	return s;
 }
 

@@ -22,7 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "user/trace/counters.h"
+#include "user/trace/call_counters.h"
 
 #include "loadgen/options/available.h"
 #include "loadgen/send/send_ops.h"
@@ -80,6 +80,19 @@ static int parse_events(struct counter_events **events, const char *option, cons
 	return STATUS_OK;
 }
 
+static int parse_call_counters(struct held *h, const char *list)
+{
+	int status = parse_events(&h->call_counters, "--call-counters", list, CALL_COUNTERS_MAX);
+	const char *zero = status ? NULL : call_counters__always_zero(h->call_counters);
+
+	if (!zero)
+		return status;
+	log_error("--call-counters %s: would always be 0, because sends that lose their CPU are "
+		  "left out; leave it out, or count it of the whole run with --events",
+		  zero);
+	return STATUS_USAGE;
+}
+
 /*
  * With all capabilities of the user, as if called by hand: an exec that gained some
  * would end the counters on it.
@@ -103,8 +116,7 @@ static int prepare(struct grid *grid, struct held *h)
 
 	status = parse_events(&h->events, "--events", o->events, COUNTER_EVENTS_MAX);
 	if (!status)
-		status = parse_events(&h->call_counters, "--call-counters", o->call_counters,
-				      CALL_COUNTERS_MAX);
+		status = parse_call_counters(h, o->call_counters);
 	if (status)
 		return status;
 	if (privilege__lacking()) {

@@ -137,17 +137,81 @@ const char *units__time_text(double ns, char text[UNITS_TEXT_MAX])
 	return text;
 }
 
-const char *units__count_text(unsigned long long count, char text[UNITS_TEXT_MAX])
+/* Sets off thousands in the digits before a decimal point. */
+static const char *group_digits(const char *digits, char text[UNITS_TEXT_MAX])
 {
-	char digits[UNITS_TEXT_MAX];
-	int length = snprintf(digits, sizeof(digits), "%llu", count);
+	int whole = (int)strcspn(digits, ".");
 	char *out = text;
 
-	for (int i = 0; i < length; i++) {
-		if (i && (length - i) % 3 == 0)
+	for (int i = 0; i < whole; i++) {
+		if (i && (whole - i) % 3 == 0)
 			*out++ = ',';
 		*out++ = digits[i];
 	}
-	*out = '\0';
+	strcpy(out, digits + whole);
+	return text;
+}
+
+const char *units__count_text(unsigned long long count, char text[UNITS_TEXT_MAX])
+{
+	char digits[UNITS_TEXT_MAX];
+
+	snprintf(digits, sizeof(digits), "%llu", count);
+	return group_digits(digits, text);
+}
+
+const char *units__decimal_text(double number, int decimals, char text[UNITS_TEXT_MAX])
+{
+	char digits[UNITS_TEXT_MAX];
+
+	if (fabs(number) >= 1e20)
+		snprintf(text, UNITS_TEXT_MAX, "%g", number);
+	else if (number < 0) {
+		text[0] = '-';
+		units__decimal_text(-number, decimals, digits);
+		snprintf(text + 1, UNITS_TEXT_MAX - 1, "%.*s", UNITS_TEXT_MAX - 2, digits);
+	} else {
+		snprintf(digits, sizeof(digits), "%.*f", decimals, number);
+		group_digits(digits, text);
+	}
+	return text;
+}
+
+const char *units__number_text(double number, char text[UNITS_TEXT_MAX])
+{
+	return units__decimal_text(number, 0, text);
+}
+
+const char *units__figure_text(double number, int digits, char text[UNITS_TEXT_MAX])
+{
+	double most = 1;
+
+	for (int i = 0; i < digits; i++)
+		most *= 10;
+	if (fabs(number) >= most - 0.5)
+		return units__number_text(number, text);
+	snprintf(text, UNITS_TEXT_MAX, "%.*g", digits, number);
+	return text;
+}
+
+const char *units__counted_text(double number, const char *unit, char text[UNITS_TEXT_MAX])
+{
+	size_t used;
+
+	units__number_text(number, text);
+	used = strlen(text);
+	snprintf(text + used, UNITS_TEXT_MAX - used, " %s%s", unit, strcmp(text, "1") ? "s" : "");
+	return text;
+}
+
+const char *units__percent_text(double part, double whole, char text[UNITS_TEXT_MAX])
+{
+	double share = whole > 0 ? 100 * part / whole : 0;
+
+	if (part < whole && share > 99.9)
+		share = 99.9;
+	if (part > 0 && share < 0.1)
+		share = 0.1;
+	snprintf(text, UNITS_TEXT_MAX, whole > 0 ? "%.3g %%" : "-", share);
 	return text;
 }

@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 #define UNITS_ITEM_MAX 64 /* longest element of a list, with its terminating zero */
-#define UNITS_TEXT_MAX 32 /* what the formatters write at most */
+#define UNITS_TEXT_MAX 48 /* what the formatters write at most */
 
 /* K, M and G are powers of 1024; a trailing "B" or "iB" changes nothing. */
 int units__size(const char *text, size_t *bytes);
@@ -36,5 +36,15 @@ const char *units__time_text(double ns, char text[UNITS_TEXT_MAX]);
 
 /* "1,234,567" */
 const char *units__count_text(unsigned long long count, char text[UNITS_TEXT_MAX]);
+/* The same of a number that is read as a double; rounded. */
+const char *units__number_text(double number, char text[UNITS_TEXT_MAX]);
+/* "1,234.50": with so many decimals. */
+const char *units__decimal_text(double number, int decimals, char text[UNITS_TEXT_MAX]);
+/* "1.23", "1,235": so many digits that mean something, and no exponent where it is large. */
+const char *units__figure_text(double number, int digits, char text[UNITS_TEXT_MAX]);
+/* "1 send", "1,234 sends". */
+const char *units__counted_text(double number, const char *unit, char text[UNITS_TEXT_MAX]);
+/* "37.5 %"; what is not all or nothing is not rounded to either. "-" of nothing. */
+const char *units__percent_text(double part, double whole, char text[UNITS_TEXT_MAX]);
 
 #endif

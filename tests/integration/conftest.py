@@ -6,6 +6,7 @@ says what differs: SENDPATH_CALLS (sends per exactness case), SENDPATH_TIERS (me
 to force, space-separated; default: those the doctor finds here).
 """
 
+import contextlib
 import functools
 import json
 import os
@@ -174,6 +175,29 @@ class Receiver:
         """The command line of a sender to it."""
         return [str(PROGRAMS / "peer"), "--address", self.address, "--port",
                 str(self.port), *map(str, options)]
+
+
+@contextlib.contextmanager
+def veth_pair():
+    """Two namespaces with a veth between them: commands that run in the one and the other, and
+    the address of the other. Its devices are near0 and far0."""
+    near, far = (f"sendpath-{end}-{os.getpid()}" for end in ("near", "far"))
+    at = {end: ("ip", "netns", "exec", end) for end in (near, far)}
+    try:
+        for command in ([["ip", "netns", "add", end] for end in (near, far)] + [
+                ["ip", "-n", near, "link", "add", "near0", "type", "veth",
+                 "peer", "name", "far0", "netns", far],
+                ["ip", "-n", near, "address", "add", "198.18.7.1/24", "dev", "near0"],
+                ["ip", "-n", far, "address", "add", "198.18.7.2/24", "dev", "far0"],
+                ["ip", "-n", near, "link", "set", "near0", "up"],
+                ["ip", "-n", far, "link", "set", "far0", "up"]]):
+            result = run(*command)
+            if result.returncode:
+                pytest.skip(f"no veth here: {result.stderr.strip()}")
+        yield at[near], at[far], "198.18.7.2"
+    finally:
+        for end in (near, far):
+            run("ip", "netns", "del", end)
 
 
 class Child(subprocess.Popen):

@@ -10,6 +10,7 @@ import contextlib
 import json
 import os
 import pathlib
+import re
 import signal
 import socket
 import subprocess
@@ -17,12 +18,17 @@ import subprocess
 import pytest
 
 from conftest import (ANALYZE, PATIENCE_S, TIERS, Receiver, check, hook, lossy, needs_bpf, note,
-                      only, run)
+                      only, run, veth_pair)
 
 NICPAIR = os.environ.get("SENDPATH_TOPOLOGY") == "nicpair"
 NEAR, FAR, CARD = "10.9.0.1", "10.9.0.2", "eth0"
 PEER = ("ip", "netns", "exec", "peer")
 ETH_P_ALL = 3
+
+# As tcpdump, in the namespace that it is started in.
+TAP = ("import socket, sys; s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, "
+       f"socket.htons({ETH_P_ALL})); s.bind((sys.argv[1], {ETH_P_ALL})); "
+       "print('listening', flush=True); sys.stdin.read()")
 
 pytestmark = [needs_bpf,
               pytest.mark.parametrize("tier", TIERS)]
@@ -189,6 +195,25 @@ def test_without_the_socket_option(tmp_path, tier):
     assert "SO_ZEROCOPY" in seen.report.splitlines()[-1]
 
 
+@pytest.mark.parametrize("enabled", [True, False])
+def test_sends_without_data_are_not_for_want_of_the_option(enabled, tmp_path, tier):
+    """7 of them, and 5 with data, of which the option decides."""
+    file = tmp_path / "record.json"
+    script = ("import socket\n"
+              "l = socket.create_server(('127.0.0.1', 0))\n"
+              "s = socket.create_connection(l.getsockname())\n"
+              f"s.setsockopt(socket.SOL_SOCKET, 60, {int(enabled)})\n"  # SO_ZEROCOPY
+              "for data in [b''] * 7 + [b'x'] * 5: s.send(data, 0x4000000)\n")  # MSG_ZEROCOPY
+    result = run(ANALYZE, "--json", file, "--tier", tier, "--", "/usr/bin/python3", "-c", script)
+    assert result.returncode == 0, result.stderr
+    zerocopy = check(json.loads(file.read_text()))["zerocopy"]
+    assert (zerocopy["requests"], zerocopy["ignored_empty"]) == (12, 7)
+    assert zerocopy["ignored"] == (7 if enabled else 12)
+    words = "  ignored        7 of zero length" if enabled else \
+        "  ignored        5 because the socket lacks SO_ZEROCOPY; 7 of zero length"
+    assert words in result.stderr.splitlines()
+
+
 def refused(tmp_path, tier, cause, errno, **options):
     """Some are refused, for one reason; the others are completed."""
     seen = observe(tmp_path, tier, **options)
@@ -198,12 +223,16 @@ def refused(tmp_path, tier, cause, errno, **options):
     assert only(zerocopy["refused"]) == {"cause": cause, "errno": errno,
                                          "count": seen.counts["failed"]}
     note(seen.record, cause)
+    return seen
 
 
 def test_optmem(tmp_path, tier):
     """Less than one notification takes."""
     with sysctl("net.core.optmem_max", 512):
-        refused(tmp_path, tier, "optmem", "ENOBUFS", address="127.0.0.1")
+        seen = refused(tmp_path, tier, "optmem", "ENOBUFS", address="127.0.0.1")
+    verdict = seen.report.splitlines()[-1]
+    assert re.match(r"observed: [\d.]+ % of [\d,]+ requests were refused: the socket has ", verdict)
+    assert f"ENOBUFS {seen.counts['failed']}\n" in seen.report
 
 
 def test_memlock(tmp_path, tier):
@@ -233,6 +262,24 @@ def test_ktls(tmp_path, tier):
     assert only(zerocopy["refused"]) == {"cause": "not_supported", "errno": "EOPNOTSUPP",
                                          "count": 50}
     note(seen.record, "not_supported")
+
+
+def test_two_causes_of_all_copies(tmp_path, tier):
+    """Beside a tap there is the receiver on this machine: to end the tap would not help."""
+    with veth_pair() as (near, far, address), Receiver(address, far) as there:
+        with subprocess.Popen([*near, "/usr/bin/python3", "-c", TAP, "near0"],
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as listener:
+            assert listener.stdout.readline() == "listening\n"
+            with Observed(tmp_path, tier, [*near, *there.sender("--steps")]) as seen:
+                seen.step("send 200")
+                seen.step("drain")
+            listener.stdin.close()
+    if blind(seen.record) or lossy(seen.record) or seen.record["lost"]["flags"]:
+        return
+    assert_causes(seen.record, {("packet_tap", "near0"): 200, ("local_delivery", "far0"): 200})
+    assert ("tcpdump or another packet tap, near0; delivery on this machine, far0. Without the "
+            "first, the second alone would still copy them. Zero-copy cannot help"
+            ) in seen.report.splitlines()[-1]
 
 
 # What takes cards.

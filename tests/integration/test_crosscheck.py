@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from conftest import analyze, needs_bpf, run, ANALYZE, ROOT
+from conftest import analyze, needs_bpf, only, run, ANALYZE, ROOT
 
 CANNOT = 3
 
@@ -19,8 +19,48 @@ def test_bcc_counts_the_same():
     if result.returncode == CANNOT:
         pytest.skip(result.stderr.strip().splitlines()[-1])
     assert result.returncode == 0, result.stdout + result.stderr
-    assert "crosscheck: all equal" in result.stdout
     assert result.stdout.count("  equal") == 18
+    *lines, last = result.stdout.splitlines()
+    assert last.startswith("crosscheck: counts equal; medians: ")
+    said = [line.split(": ", 1)[1] for line in lines if " time " in line and ": " in line]
+    for words in ("within a factor of 2 of bcc's", "in the order of their spans"):
+        assert (words in last) == any(line.startswith(words) for line in said)
+    assert "DIFFERENT" not in last and "NOT" not in last
+
+
+@pytest.mark.parametrize("hidden", ["none", "empty", "broken"])
+def test_without_kernel_headers_one_line_names_the_package(hidden):
+    """In a mount namespace without them, with empty folders, or with none that is whole."""
+    if os.geteuid() or run("unshare", "-m", "true").returncode:
+        pytest.skip("no mount namespace can be made here")
+    hide = {"none": "mount -t tmpfs none /usr/src; mount -t tmpfs none /lib/modules",
+            "empty": "mount -t tmpfs none /lib/modules; mkdir -p /lib/modules/$(uname -r)/build",
+            "broken": "mount -t tmpfs none /lib/modules; mount -t tmpfs none /usr/src; "
+                      "mkdir /usr/src/linux-headers-1-common /usr/src/linux-headers-1-amd64"}
+    result = run("unshare", "-m", "sh", "-c", f"{hide[hidden]}; exec {ANALYZE} crosscheck")
+    line = only(result.stderr.splitlines())
+    if "python3-bcc is missing" in line or "/kheaders" in line:
+        pytest.skip(line)
+    assert result.returncode == CANNOT
+    assert line.startswith("crosscheck: no kernel headers for bcc: install linux-headers-$(uname -r)")
+    assert not result.stdout
+
+
+def _conclusion(capsys, compared):
+    status = _crosscheck().conclude(compared)
+    return status, capsys.readouterr().out
+
+
+def test_the_last_line_says_what_was_compared(capsys):
+    near, short = ("within a factor of 2 of bcc's", True), ("too short to compare", True)
+    assert _conclusion(capsys, [(True, [near]), (True, [short]), (True, [near])]) == (
+        0, "crosscheck: counts equal; medians: 2 within a factor of 2 of bcc's, "
+           "1 too short to compare\n")
+    assert _conclusion(capsys, [(False, [near])]) == (
+        1, "crosscheck: counts DIFFERENT; medians: 1 within a factor of 2 of bcc's\n")
+    assert _conclusion(capsys, [(True, [("NOT " + near[0], False)])]) == (
+        1, "crosscheck: counts equal; medians: 1 NOT within a factor of 2 of bcc's\n")
+    assert _conclusion(capsys, []) == (1, "crosscheck: nothing was compared\n")
 
 
 @needs_bpf

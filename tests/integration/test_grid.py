@@ -5,6 +5,8 @@ import json
 import re
 import subprocess
 
+import pytest
+
 from conftest import ANALYZE, analyze, needs_bpf, on_a_terminal, records
 
 pytestmark = needs_bpf
@@ -61,6 +63,22 @@ def test_cost_is_told_when_asked_for(untouched):
     (costed,) = records("--variant", "onecopy", "--messages", "1000", "--cost")
     assert costed["observer"]["bpf_runs"] >= 2000
     assert costed["observer"]["bpf_ns"] > 0
+
+
+def test_cost_is_in_the_report(tmp_path, untouched):
+    """Over the repeats together."""
+    path = tmp_path / "records"
+    result = analyze("--variant", "onecopy", "--messages", "1000", "--repeat", 2, "--cost",
+                     "--json", path)
+    assert result.returncode == 0, result.stderr
+    observers = [json.loads(line)["observer"] for line in path.read_text().splitlines()]
+    found = re.search(r"^overhead, onecopy: ([\d,]+) ns per send, ([\d.]+) % of the CPU time of "
+                      r"sender and receiver, ([\d,]+) runs of the BPF programs$", result.stdout, re.M)
+    per_send, share, runs = (float(n.replace(",", "")) for n in found.groups())
+    assert per_send == pytest.approx(sum(o["bpf_ns"] for o in observers) / 2000, abs=0.51)
+    assert runs == sum(o["bpf_runs"] for o in observers)
+    assert min(o["cpu_share"] for o in observers) * 99 <= share <= max(
+        o["cpu_share"] for o in observers) * 101
 
 
 def test_further_events_by_name(untouched):

@@ -13,7 +13,7 @@ import sys
 
 import pytest
 
-from conftest import (ANALYZE, CALLS, LOADGEN, NOTHING_LOST, PATIENCE_S, PROGRAMS, TIERS, Child,
+from conftest import (ANALYZE, CALLS, LOADGEN, NOTHING_LOST, PATIENCE_S, PROGRAMS, TIERS, Child, Receiver,
                       analyze, check, eventually, losses, needs_bpf, only, reason, run)
 
 pytestmark = needs_bpf
@@ -354,6 +354,90 @@ def test_a_signal_is_passed_on_and_the_report_still_comes(untouched):
         stdout, stderr = observer.communicate(timeout=PATIENCE_S)
     assert observer.returncode == 5, stderr
     assert "no TCP sends were seen" in stderr and not stdout
+
+
+@pytest.mark.parametrize("options,cut_short", [((), False), (("--duration", "600"), True)])
+def test_an_end_by_interrupt(options, cut_short, tmp_path, untouched):
+    """Without --duration it is the end; with it, it comes too early."""
+    path = tmp_path / "record"
+    with start(ANALYZE, "--all", "--json", path, *options) as observer:
+        assert eventually(lambda: attached() and gate_is_open(observer))
+        observer.send_signal(signal.SIGINT)
+        observer.communicate(timeout=PATIENCE_S)
+    record = check(json.loads(path.read_text()))
+    assert record["complete"] != cut_short
+    assert ("interrupted" in {w["code"] for w in record["warnings"]}) == cut_short
+
+
+@pytest.mark.parametrize("zerocopy", [False, True])
+def test_no_warning_of_hooks_that_were_of_no_use(zerocopy, tmp_path, untouched):
+    path = tmp_path / "record"
+    with Receiver() as receiver:
+        result = analyze("--json", path, "--", *receiver.sender(
+            "--sends", 100, *([] if zerocopy else ["--plain"])))
+    assert result.returncode == 0, result.stderr
+    record = check(json.loads(path.read_text()))
+    misses = {w["text"].split(":")[0] for w in record["warnings"] if w["code"] == "hook_misses"}
+    for_zerocopy = {f"hook {name}" for name in (
+        "completion", "skb copy", "skb segment", "skb pull", "skb duplicate", "send id",
+        "error queue", "error queue read")}
+    # What could miss says so in the plan, of use or not.
+    could = {f"hook {h['name']}" for h in record["plan"]["hooks"]
+             if h["status"] == "attached" and h["reason"]}
+    assert misses & for_zerocopy == (could & for_zerocopy if zerocopy else set())
+    assert "hook io_uring completion" not in misses
+
+
+# A full send buffer: once refused at once, then waited for, with a timer that interrupts; it is
+# libc's send that tells each EINTR, as Python's own tries again. At last the other end is gone.
+FAILING = """
+import ctypes, json, signal, socket
+libc = ctypes.CDLL(None, use_errno=True)
+l = socket.create_server(("127.0.0.1", 0))
+s = socket.create_connection(l.getsockname())
+r, _ = l.accept()
+r.setblocking(False)
+counts = {"sends": 0, "EAGAIN": 0, "EINTR": 0, "EPIPE": 0}
+def send(flags):
+    counts["sends"] += 1
+    if libc.send(s.fileno(), b"x" * 5000, 5000, flags | socket.MSG_NOSIGNAL) < 0:
+        counts[{11: "EAGAIN", 4: "EINTR", 32: "EPIPE"}[ctypes.get_errno()]] += 1
+while not counts["EAGAIN"]:
+    send(socket.MSG_DONTWAIT)
+signal.signal(signal.SIGALRM, lambda *_: None)
+signal.setitimer(signal.ITIMER_REAL, 0.02, 0.02)
+while counts["EINTR"] < 3:
+    send(0)
+signal.setitimer(signal.ITIMER_REAL, 0)
+r.close()
+while not counts["EPIPE"]:
+    try:
+        send(socket.MSG_DONTWAIT)
+    except KeyError:
+        pass  # ECONNRESET, the first that it is told: counted by the kernel, not here
+print(json.dumps(counts))
+"""
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_failures_by_name(tier, tmp_path, untouched):
+    """What a signal interrupted is not among the failures: the kernel may restart it."""
+    path = tmp_path / "record"
+    result = analyze("--json", path, "--tier", tier, "--by", "process", "--interval", 30, "--",
+                     PYTHON, "-c", FAILING)
+    assert result.returncode == 0, result.stderr
+    own, call = json.loads(result.stdout), only(check(json.loads(path.read_text()))["calls"])
+    errors = call["errors"]
+    failed = sum(n for name, n in errors.items() if name != "ERESTARTSYS")
+    assert call["sends"] == own["sends"]
+    assert (errors["EAGAIN"], errors["ERESTARTSYS"]) == (own["EAGAIN"], own["EINTR"])
+    names = ", ".join(f"{name} {n}" for name, n in errors.items() if name != "ERESTARTSYS")
+    lines = result.stderr.splitlines()
+    assert f"failed: observed, sendto: {names}" in lines
+    assert only([line for line in lines if line.startswith("interrupted: ")]).startswith(
+        f"interrupted: observed, sendto: {own['EINTR']} sends by a signal (ERESTARTSYS)")
+    for row in ("sendto +", PYTHON.rsplit("/", 1)[1] + r"\S* +\d+ +"):  # by syscall, by process
+        assert re.search(rf"^{row}.* {failed}(?: +0 +-)?$", result.stderr, re.M), row
 
 
 def test_a_command_killed_by_a_signal(untouched):

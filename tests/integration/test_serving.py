@@ -200,7 +200,7 @@ def test_of_all_models_the_impossible_are_left_out_aloud():
     assert len(result.stderr.splitlines()) == 1
     assert "skipped: --server-model select with --connections 1100" in result.stderr
     assert not re.search(r"^select", result.stdout, re.M)
-    assert re.search(r"^epoll +1100 ", result.stdout, re.M)
+    assert re.search(r"^epoll +1,100 ", result.stdout, re.M)
 
 
 @needs_bpf

@@ -103,10 +103,10 @@ def test_copying(variant):
 
 def test_report_says_so():
     result = analyze("--variant", "zerocopy", "--messages", "300", *PEER)
-    found = re.search(r"300 completed, (\d+) of them copied", result.stdout)
+    found = re.search(r"300 completed, (\d+ of them|none) copied", result.stdout)
     assert found, result.stdout + result.stderr
     # What is copied in silence is copied all the same.
-    assert int(found[1]) == {"all": 300, "none": 0, "some": 300}[COPIED]
+    assert found[1] == ("none" if COPIED == "none" else "300 of them")
     assert "no verdict" not in result.stdout.splitlines()[-1]
 
 

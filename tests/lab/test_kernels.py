@@ -157,7 +157,7 @@ def test_parts_are_found(output, found):
     ("F\n    assert a\nE   AssertionError: kernel 1.0: hook\nE   more\n1 failed",
      "kernel 1.0: hook"),
     ("E   assert 1 == 2\n1 failed", "assert 1 == 2"),
-    ("crosscheck: NOT all equal\n", "crosscheck: NOT all equal"), ("", "")])
+    ("crosscheck: counts DIFFERENT; medians: none\n", "crosscheck: counts DIFFERENT; medians: none"), ("", "")])
 def test_a_summary_names_the_problem(output, line):
     assert first_problem(output) == line
 

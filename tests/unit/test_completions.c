@@ -110,6 +110,7 @@ static void assert_causes(const struct truth *truth)
 	assert_int_equal(tally(SEEN)->sends + tally(SEEN)->silent, truth->seen);
 	assert_int_equal(tally(OTHER)->sends + tally(OTHER)->silent, truth->other);
 	assert_int_equal(t->silent, truth->silent);
+	assert_int_equal((__s64)peers_rest.silent, truth->silent);
 	assert_int_equal(tally(TALLY_NONE)->sends, 0);
 	assert_int_equal(maps__count(&runs), 0);
 }

@@ -12,6 +12,7 @@
 #include "user/run/live.h"
 
 static struct measured m;
+static const struct sight all = {.completions = true, .silent = true, .unreported = true};
 
 static void some_sends(unsigned int count, __u64 ns)
 {
@@ -31,13 +32,13 @@ static void test_what_came_between(void **state)
 	memset(&m, 0, sizeof(m));
 	some_sends(100, 1000);
 	m.totals.completions = m.totals.copied = 100;
-	live_sample__take(&before, &m, 1);
+	live_sample__take(&before, &m, &all, 1);
 	some_sends(50, 20000);
 	m.calls[CALL_SLOT(CALL_WRITE, false)].sends = 7;
 	m.calls[CALL_SLOT(CALL_WRITE, false)].failed = 7;
 	m.totals.completions = 150;
 	m.totals.copied_later = 10;
-	live_sample__take(&now, &m, 1.5);
+	live_sample__take(&now, &m, &all, 1.5);
 	live_sample__subtract(&between, &now, &before);
 	assert_true(between.at == 0.5);
 	assert_int_equal(between.sends, 57);
@@ -62,10 +63,45 @@ static void test_both_kinds_of_zero_copy_count(void **state)
 	m.totals.completions = 4;
 	m.totals.uring_completions = 3;
 	m.totals.uring_copied = 1;
-	live_sample__take(&now, &m, 1);
+	live_sample__take(&now, &m, &all, 1);
 	assert_int_equal(now.requests, 7);
 	assert_int_equal(now.completions, 7);
 	assert_int_equal(now.copied, 1);
+}
+
+/* As the report has it: with those without a flag, where a plan sees them. */
+static void test_copies_without_a_flag_count(void **state)
+{
+	const struct sight flags = {.completions = true, .unreported = true};
+	struct live_sample now;
+
+	(void)state;
+	memset(&m, 0, sizeof(m));
+	m.totals.completions = 10;
+	m.totals.copied = 4;
+	m.totals.silent = 6;
+	live_sample__take(&now, &m, &all, 1);
+	assert_int_equal(now.copied, 10);
+	live_sample__take(&now, &m, &flags, 1);
+	assert_int_equal(now.copied, 4);
+}
+
+/* io_uring was not asked to tell of copies: a share would be a guess, and 0 % a lie. */
+static void test_copies_that_are_not_known(void **state)
+{
+	const struct sight reported = {.completions = true, .silent = true};
+	struct live_sample now;
+	char text[LIVE_LINE_MAX];
+
+	(void)state;
+	memset(&m, 0, sizeof(m));
+	m.totals.uring_completions = m.totals.uring_unreported = 10;
+	live_sample__take(&now, &m, &reported, 1);
+	live_sample__line(&now, 1, text);
+	assert_string_equal(text + strlen(text) - 4, "   -");
+	live_sample__take(&now, &m, &all, 1);
+	live_sample__line(&now, 1, text);
+	assert_string_equal(text + strlen(text) - 4, " 0 %");
 }
 
 static void test_a_line(void **state)
@@ -97,6 +133,20 @@ static void test_nothing_happened(void **state)
 	assert_null(strstr(text, "nan"));
 }
 
+/* A call that waited, on a fast machine. */
+static void test_large_numbers(void **state)
+{
+	struct live_sample s = {.at = 1, .sends = 1, .bytes = 12345678900};
+	char text[LIVE_LINE_MAX];
+
+	(void)state;
+	hist_add(&s.wall, 1ULL << 21);
+	live_sample__line(&s, 12345.67, text);
+	assert_non_null(strstr(text, "12,345.7 "));
+	assert_non_null(strstr(text, " 98,765.43 "));
+	assert_non_null(strstr(text, " 2,097.15 "));
+}
+
 /* A flag taken back after the line that counted it. */
 static void test_shares_stay_shares(void **state)
 {
@@ -116,8 +166,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_came_between),
 		cmocka_unit_test(test_both_kinds_of_zero_copy_count),
+		cmocka_unit_test(test_copies_without_a_flag_count),
+		cmocka_unit_test(test_copies_that_are_not_known),
 		cmocka_unit_test(test_a_line),
 		cmocka_unit_test(test_nothing_happened),
+		cmocka_unit_test(test_large_numbers),
 		cmocka_unit_test(test_shares_stay_shares),
 	};
 

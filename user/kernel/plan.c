@@ -299,3 +299,30 @@ bool plan__by_tracepoint(const struct plan *plan, enum hook_id id)
 
 	return way && way->mechanism == MECHANISM_TRACEPOINT;
 }
+
+const char *plan__blind_to_silent(const struct plan *plan)
+{
+	static const enum hook_id silent[] = {HOOK_SKB_SEGMENT, HOOK_SKB_PULL, HOOK_SKB_DUPLICATE};
+	const struct plan_entry *copy = &plan->entries[HOOK_SKB_COPY];
+	size_t i;
+
+	if (!copy->way)
+		return copy->reason;
+	/* It has a rule for those of devices without scatter-gather. */
+	if (copy->way->mechanism == MECHANISM_TRACEPOINT)
+		return NULL;
+	for (i = 0; i < sizeof(silent) / sizeof(silent[0]); i++)
+		if (!plan->entries[silent[i]].way)
+			return plan->entries[silent[i]].reason;
+	return NULL;
+}
+
+struct sight plan__sight(const struct plan *plan)
+{
+	return (struct sight){
+		.completions = plan->entries[HOOK_COMPLETION].way,
+		.silent = !plan__blind_to_silent(plan),
+		.unreported =
+			plan->entries[HOOK_URING].way && !plan__by_tracepoint(plan, HOOK_URING),
+	};
+}

@@ -72,6 +72,17 @@ bool plan__by_tracepoint(const struct plan *plan, enum hook_id id);
 /* Do programs see sends of protocols other than TCP? */
 bool plan__sees_others(const struct plan *plan);
 
+/* Why copies that the kernel does not flag are not seen by a plan; NULL: they are. */
+const char *plan__blind_to_silent(const struct plan *plan);
+
+/* Which copies of completed zero-copy sends the hooks of a plan see, beside those flagged. */
+struct sight {
+	bool completions; /* any at all */
+	bool silent;	  /* those without a flag */
+	bool unreported;  /* those of which io_uring was not asked to tell */
+};
+struct sight plan__sight(const struct plan *plan);
+
 /* The mechanism that times calls; MECHANISM_OFF where none is to. */
 enum mechanism plan__tier(const struct plan *plan);
 

@@ -6,12 +6,6 @@
 
 #define PEERS_MAX 1000
 
-/* What of zero-copy sends the hooks see. */
-struct sight {
-	bool completions;
-	bool unreported; /* copies of which io_uring was not asked to tell, too */
-};
-
 /* The kernel's fields are as long as a name may be: not all end with a zero. */
 static void add_name(json_object *o, const char *key, const char *name, size_t size)
 {
@@ -48,10 +42,11 @@ static void add_address(json_object *o, const char *key, __u16 family, const __u
 static void add_completed(json_object *o, const struct group *g, const struct sight *sight)
 {
 	bool copies = sight->completions && (sight->unreported || !g->unreported);
+	__u64 copied = g->copied + (sight->silent ? g->silent : 0);
 
 	json_object_object_add(o, "completions",
 			       sight->completions ? json_object_new_uint64(g->completions) : NULL);
-	json_object_object_add(o, "copied", copies ? json_object_new_uint64(g->copied) : NULL);
+	json_object_object_add(o, "copied", copies ? json_object_new_uint64(copied) : NULL);
 }
 
 static json_object *zerocopy_sums(const struct group *g, const struct sight *sight)
@@ -73,6 +68,7 @@ static void add_sums(json_object *o, const struct group *g, const char *span,
 
 	record__add_count(o, "sends", g->sends);
 	record__add_count(o, "failed", g->failed);
+	record__add_count(o, "interrupted", g->interrupted);
 	record__add_count(o, "bytes", g->bytes);
 	json_object_object_add(wall, "span", json_object_new_string(span));
 	record__add_count(wall, "count", g->timed);
@@ -112,20 +108,12 @@ static json_object *dimensions(unsigned int by)
 	return list;
 }
 
-static struct sight sight_of(const struct run_result *r)
-{
-	const struct hook_way *uring = r->plan.entries[HOOK_URING].way;
-
-	return (struct sight){r->plan.entries[HOOK_COMPLETION].way,
-			      uring && uring->mechanism != MECHANISM_TRACEPOINT};
-}
-
 json_object *record__by(const struct run_result *r, const struct run_setup *setup)
 {
 	const struct hook_way *way = r->plan.entries[HOOK_SEND].way;
 	const struct groups *groups = &r->measured.groups;
 	json_object *o, *list, *rest = NULL;
-	struct sight sight = sight_of(r);
+	struct sight sight = plan__sight(&r->plan);
 	size_t i;
 
 	if (!setup->by || !way)
@@ -159,7 +147,7 @@ void record__add_peers(json_object *o, const struct run_result *r)
 	const struct groups *peers = &r->measured.peers;
 	json_object *list = json_object_new_array(), *others = NULL;
 	struct group rest = peers->rest;
-	struct sight sight = sight_of(r);
+	struct sight sight = plan__sight(&r->plan);
 	size_t i;
 
 	for (i = 0; i < peers->count; i++) {

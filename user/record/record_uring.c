@@ -64,6 +64,7 @@ json_object *record__uring(const struct run_result *r, struct unmeasured *u)
 	o = json_object_new_object();
 	record__add_count(o, "requests", sums.requests);
 	record__add_count(o, "ignored", sums.ignored);
+	record__add_count(o, "ignored_empty", sums.empty);
 	json_object_object_add(o, "refused", record__refused(NULL, &sums));
 	record__add_count(o, "bytes", sums.bytes);
 	add_completions(o, r, u);

@@ -89,16 +89,26 @@ static unsigned int busy_threads(const struct run_setup *setup)
 	return !ops || ops->flags & SEND_NOTHING ? 0 : 2 * setup->load.threads;
 }
 
-json_object *record__warnings(json_object *record, const struct run_result *r,
-			      const struct run_setup *setup, const struct record_context *context)
+/* Were there sends that this hook is for? Those that the send hook misses it cannot tell of. */
+static bool was_of_use(const struct run_result *r, enum hook_id id)
 {
-	json_object *list = json_object_new_array();
+	struct zerocopy_sums calls, uring;
+
+	measured__zerocopy(&r->measured, &calls);
+	measured__uring(&r->measured, &uring);
+	if (!hook__get(id)->zerocopy_only)
+		return true;
+	return id == HOOK_URING ? uring.requests : calls.requests;
+}
+
+static void warn_misses(const struct run_result *r, json_object *list)
+{
 	char text[256];
 	enum hook_id id;
 
-	host__warn(context->host, busy_threads(setup), add_warning, list);
 	for (id = 0; id < HOOK_COUNT; id++) {
-		if (!r->plan.entries[id].way || !r->plan.entries[id].reason[0])
+		if (!r->plan.entries[id].way || !r->plan.entries[id].reason[0] ||
+		    !was_of_use(r, id))
 			continue;
 		snprintf(text, sizeof(text), "hook %s: %.180s%s", hook__get(id)->name,
 			 r->plan.entries[id].reason,
@@ -106,6 +116,15 @@ json_object *record__warnings(json_object *record, const struct run_result *r,
 							: "");
 		add_warning(list, "hook_misses", text);
 	}
+}
+
+json_object *record__warnings(json_object *record, const struct run_result *r,
+			      const struct run_setup *setup, const struct record_context *context)
+{
+	json_object *list = json_object_new_array();
+
+	host__warn(context->host, busy_threads(setup), add_warning, list);
+	warn_misses(r, list);
 	warn_assumed(&r->measured.totals, list);
 	warn_unsent(r, list);
 	warn_paced(record, list);

@@ -15,24 +15,6 @@ static void add_null(json_object *o, const char *key, struct unmeasured *u, cons
 	unmeasured__add(u, path, reason);
 }
 
-/* Why copies that the kernel does not flag are not seen here; NULL: they are. */
-static const char *blind_to_silent(const struct plan *plan)
-{
-	static const enum hook_id silent[] = {HOOK_SKB_SEGMENT, HOOK_SKB_PULL, HOOK_SKB_DUPLICATE};
-	const struct plan_entry *copy = &plan->entries[HOOK_SKB_COPY];
-	size_t i;
-
-	if (!copy->way)
-		return copy->reason;
-	/* It has a rule for those of devices without scatter-gather. */
-	if (copy->way->mechanism == MECHANISM_TRACEPOINT)
-		return NULL;
-	for (i = 0; i < sizeof(silent) / sizeof(silent[0]); i++)
-		if (!plan->entries[silent[i]].way)
-			return plan->entries[silent[i]].reason;
-	return NULL;
-}
-
 /*
  * Bytes of copied sends are known to the hook that sees the bookkeeping (known). Without
  * it they follow where all or none were copied.
@@ -58,7 +40,7 @@ static void add_bytes_copied(json_object *o, const struct run_result *r, __u64 c
 {
 	static const char reason[] = "completions do not tell the size of each send";
 	const struct totals *t = &r->measured.totals;
-	const char *blind = blind_to_silent(&r->plan);
+	const char *blind = plan__blind_to_silent(&r->plan);
 	json_object *all = copied_bytes(r, sums, copied, t->bytes_copied + t->silent_bytes);
 	json_object *silent = blind ? NULL : copied_bytes(r, sums, t->silent, t->silent_bytes);
 
@@ -79,7 +61,7 @@ static void add_completions(json_object *o, const struct run_result *r,
 		"fallback_rate", "bytes_copied",       "bytes_copied_silent"};
 	const struct plan_entry *entry = &r->plan.entries[HOOK_COMPLETION];
 	const struct totals *t = &r->measured.totals;
-	const char *blind = blind_to_silent(&r->plan);
+	const char *blind = plan__blind_to_silent(&r->plan);
 	__u64 flagged = t->copied + t->copied_later - t->copied_not;
 	__u64 copied = flagged + (blind ? 0 : t->silent);
 	size_t i;
@@ -166,6 +148,7 @@ json_object *record__zerocopy(const struct run_result *r, const struct run_setup
 	o = json_object_new_object();
 	json_object_object_add(o, "requests", json_object_new_uint64(sums.requests));
 	json_object_object_add(o, "ignored", json_object_new_uint64(sums.ignored));
+	record__add_count(o, "ignored_empty", sums.empty);
 	json_object_object_add(o, "refused", record__refused(r, &sums));
 	json_object_object_add(o, "bytes", json_object_new_uint64(sums.bytes));
 	add_completions(o, r, &sums, u);

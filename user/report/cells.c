@@ -124,8 +124,8 @@ void cell__title(const struct cell *cell, const struct cells *cells, char *title
 
 	if (!strcmp(record__string(record, "/load/workload"), "procinfo")) {
 		record__number(record, "/load/connections", &bytes);
-		snprintf(title, size, "%s, %.0f connections",
-			 record__string(record, "/load/server_model"), bytes);
+		snprintf(title, size, "%s, %s", record__string(record, "/load/server_model"),
+			 units__counted_text(bytes, "connection", text));
 		add_link(cell, cells, title, size);
 		return;
 	}

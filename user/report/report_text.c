@@ -37,6 +37,7 @@ static int finish(void *state)
 		} else {
 			text__observed(cells, out);
 		}
+		text__failures(cells, out);
 		text__groups(cells, out);
 		text__zerocopy(cells, out);
 		text__histograms(cells, out);
@@ -46,6 +47,7 @@ static int finish(void *state)
 		else
 			text__counters(cells, out);
 		text__memory(cells, out);
+		text__overhead(cells, out);
 		text__notes(cells, out);
 		text__verdict(cells, out);
 	}

@@ -16,6 +16,7 @@
 static void throughput(struct table *t, const struct cell *cell, bool ranges)
 {
 	double *values = calloc(cell->count, sizeof(*values)), middle;
+	char low[UNITS_TEXT_MAX], high[UNITS_TEXT_MAX];
 	size_t i, count = 0;
 
 	for (i = 0; values && i < cell->count; i++)
@@ -23,11 +24,12 @@ static void throughput(struct table *t, const struct cell *cell, bool ranges)
 			count++;
 	middle = median(values, count); /* sorts them */
 	if (count)
-		table__cell(t, "%.2f", middle / 1e9);
+		table__cell(t, "%s", units__decimal_text(middle / 1e9, 2, low));
 	else
 		table__cell(t, "-");
 	if (ranges && count)
-		table__cell(t, "(%.2f-%.2f)", values[0] / 1e9, values[count - 1] / 1e9);
+		table__cell(t, "(%s-%s)", units__decimal_text(values[0] / 1e9, 2, low),
+			    units__decimal_text(values[count - 1] / 1e9, 2, high));
 	else if (ranges)
 		table__cell(t, "-");
 	free(values);
@@ -36,6 +38,7 @@ static void throughput(struct table *t, const struct cell *cell, bool ranges)
 static void kernel_time(struct table *t, const struct cell *cell)
 {
 	static const unsigned int per_mille[] = {500, 990, 999};
+	char text[UNITS_TEXT_MAX];
 	struct hist h;
 	size_t i;
 
@@ -45,12 +48,15 @@ static void kernel_time(struct table *t, const struct cell *cell)
 		return;
 	}
 	for (i = 0; i < 3; i++)
-		table__cell(t, "%.2f", (double)hist__percentile(&h, per_mille[i]) / 1e3);
+		table__cell(t, "%s",
+			    units__decimal_text((double)hist__percentile(&h, per_mille[i]) / 1e3, 2,
+						text));
 }
 
 /* From asking to the last byte, of a load that is asked for. */
 static void answer_time(struct table *t, const struct cell *cell)
 {
+	char p50[UNITS_TEXT_MAX] = "-", p99[UNITS_TEXT_MAX] = "-";
 	struct hist h = {};
 	json_object *one;
 	size_t i;
@@ -61,22 +67,23 @@ static void answer_time(struct table *t, const struct cell *cell)
 			record__add_hist(&h, one);
 	}
 	if (h.count) {
-		table__cell(t, "%.2f", (double)hist__percentile(&h, 500) / 1e3);
-		table__cell(t, "%.2f", (double)hist__percentile(&h, 990) / 1e3);
-	} else {
-		table__cell(t, "-");
-		table__cell(t, "-");
+		units__decimal_text((double)hist__percentile(&h, 500) / 1e3, 2, p50);
+		units__decimal_text((double)hist__percentile(&h, 990) / 1e3, 2, p99);
 	}
+	table__cell(t, "%s", p50);
+	table__cell(t, "%s", p99);
 }
 
 static void cpu_seconds(struct table *t, const struct cell *cell, const char *user,
 			const char *system)
 {
 	double bytes, user_s, system_s;
+	char text[UNITS_TEXT_MAX];
 
 	if (cell__sum(cell, "/app/received_bytes", &bytes) && cell__sum(cell, user, &user_s) &&
 	    cell__sum(cell, system, &system_s) && bytes > 0)
-		table__cell(t, "%.3f", (user_s + system_s) / (bytes / GIB));
+		table__cell(t, "%s",
+			    units__decimal_text((user_s + system_s) / (bytes / GIB), 3, text));
 	else
 		table__cell(t, "-");
 }
@@ -84,18 +91,19 @@ static void cpu_seconds(struct table *t, const struct cell *cell, const char *us
 static void copied(struct table *t, const struct cell *cell)
 {
 	double completions, count;
+	char text[UNITS_TEXT_MAX];
 
 	if (record__at(cell->records[0], "/zerocopy/io_uring") &&
 	    cell__sum(cell, "/zerocopy/io_uring/completions", &completions) &&
 	    cell__sum(cell, "/zerocopy/io_uring/copied", &count) && completions > 0)
-		table__cell(t, "%.4g %%", 100 * count / completions);
+		table__cell(t, "%s", units__percent_text(count, completions, text));
 	else if (!record__at(cell->records[0], "/zerocopy"))
 		table__cell(t, "-");
 	else if (!cell__sum(cell, "/zerocopy/completions", &completions) ||
 		 !cell__sum(cell, "/zerocopy/copied", &count) || completions <= 0)
 		table__cell(t, "unknown");
 	else
-		table__cell(t, "%.4g %%", 100 * count / completions);
+		table__cell(t, "%s", units__percent_text(count, completions, text));
 }
 
 /* What tells the cells apart, beside the variant. */
@@ -143,11 +151,11 @@ static void name(struct table *t, const struct cell *cell, const struct varying 
 	}
 	if (v->fields) {
 		record__number(record, "/load/fields", &value);
-		table__cell(t, "%.0f", value);
+		table__cell(t, "%s", units__number_text(value, text));
 	}
 	if (v->threads) {
 		record__number(record, "/load/threads", &value);
-		table__cell(t, "%.0f", value);
+		table__cell(t, "%s", units__number_text(value, text));
 	}
 	if (v->links)
 		table__cell(t, "%s", record__string(record, "/load/link"));

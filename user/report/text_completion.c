@@ -9,11 +9,6 @@
 
 #define LABEL "  %-14s "
 
-static const char *count(double n, char text[UNITS_TEXT_MAX])
-{
-	return units__count_text((unsigned long long)n, text);
-}
-
 /* All repeats together. Returns what their times cover. */
 static const char *merge(const struct cell *cell, const char *path, struct hist *h)
 {
@@ -58,7 +53,7 @@ static void latency(const struct cell *cell, FILE *out)
 		units__time_text((double)hist__percentile(&h, 990), b),
 		units__time_text((double)h.max, c), span);
 	if (untimed > 0)
-		fprintf(out, "; not timed: %s", count(untimed, a));
+		fprintf(out, "; not timed: %s", units__number_text(untimed, a));
 	fputc('\n', out);
 }
 
@@ -71,10 +66,10 @@ static void pinned(const struct cell *cell, FILE *out)
 	    !largest(cell, "/zerocopy/pinned/pages_max", &pages) ||
 	    !largest(cell, "/zerocopy/pinned/bytes_now", &now))
 		return;
-	fprintf(out, LABEL "at most %s bytes, for which the kernel books %s pages; ", "pinned",
-		count(bytes, a), count(pages, b));
+	fprintf(out, LABEL "at most %s, for which RLIMIT_MEMLOCK is charged %s; ", "pinned",
+		units__counted_text(bytes, "byte", a), units__counted_text(pages, "page", b));
 	if (now > 0)
-		fprintf(out, "%s bytes when the window closed\n", count(now, a));
+		fprintf(out, "%s when the window closed\n", units__counted_text(now, "byte", a));
 	else
 		fputs("none when the window closed\n", out);
 }
@@ -87,14 +82,16 @@ static void notifications(const struct cell *cell, FILE *out)
 	if (!cell__sum(cell, "/zerocopy/notifications/records", &records) ||
 	    !cell__sum(cell, "/zerocopy/notifications/told", &told))
 		return;
-	fprintf(out, LABEL "the application read %s records about %s sends", "notifications",
-		count(records, a), count(told, b));
+	fprintf(out, LABEL "the application read %s about %s", "notifications",
+		units__counted_text(records, "notification", a),
+		units__counted_text(told, "send", b));
 	if (records > 0)
-		fprintf(out, ", %.3g sends a record", told / records);
+		fprintf(out, ", %s sends per notification",
+			units__figure_text(told / records, 3, a));
 	if (cell__sum(cell, "/zerocopy/notifications/runs", &runs))
-		fprintf(out, "; before merging: %s", count(runs, a));
+		fprintf(out, "; before coalescing: %s", units__number_text(runs, a));
 	if (cell__sum(cell, "/zerocopy/notifications/unread", &unread) && unread > 0)
-		fprintf(out, "; completed, not yet read: %s", count(unread, a));
+		fprintf(out, "; completed, not yet read: %s", units__number_text(unread, a));
 	fputc('\n', out);
 }
 
@@ -105,7 +102,7 @@ static double mean(const struct hist *h)
 
 static void error_queue(const struct cell *cell, FILE *out)
 {
-	char text[UNITS_TEXT_MAX];
+	char text[UNITS_TEXT_MAX], reads[UNITS_TEXT_MAX];
 	struct hist found = {}, empty = {};
 	double sends;
 
@@ -113,13 +110,14 @@ static void error_queue(const struct cell *cell, FILE *out)
 	merge(cell, "/zerocopy/error_queue/empty_read_ns", &empty);
 	if (!cell__sum(cell, "/zerocopy/error_queue/sends", &sends) || sends < 1)
 		return;
-	fprintf(out, LABEL "%s per send: %.2g reads per send", "error queue",
+	fprintf(out, LABEL "%s per send: %s reads per send", "error queue",
 		units__time_text((double)(found.sum + empty.sum) / sends, text),
-		(double)found.count / sends);
+		units__figure_text((double)found.count / sends, 2, reads));
 	if (found.count)
 		fprintf(out, " of %s", units__time_text(mean(&found), text));
 	if (empty.count)
-		fprintf(out, ", and %.2g of %s that found nothing", (double)empty.count / sends,
+		fprintf(out, ", and %s of %s that found nothing",
+			units__figure_text((double)empty.count / sends, 2, reads),
 			units__time_text(mean(&empty), text));
 	fputc('\n', out);
 }

@@ -57,10 +57,9 @@ static void row(struct table *t, const struct cells *cells, json_object *counter
 					   &value))
 				table__cell(t, "-");
 			else if (!strcmp(record__string(counter, "/unit"), "ns"))
-				table__cell(t, "%.1f", value / 1e6);
+				table__cell(t, "%s", units__decimal_text(value / 1e6, 1, text));
 			else
-				table__cell(t, "%s",
-					    units__count_text((unsigned long long)value, text));
+				table__cell(t, "%s", units__number_text(value, text));
 		}
 	}
 }
@@ -69,6 +68,7 @@ static void row(struct table *t, const struct cells *cells, json_object *counter
 static void ratio(struct table *t, const struct cells *cells, const char *name, const char *event,
 		  const char *per)
 {
+	char text[UNITS_TEXT_MAX];
 	double value, by;
 	size_t i, side;
 
@@ -84,7 +84,7 @@ static void ratio(struct table *t, const struct cells *cells, const char *name, 
 						 NULL, &by)
 				 : cell__sum(&cells->cells[i], "/app/received_bytes", &by)) &&
 			    by > 0)
-				table__cell(t, "%.3g", value / by);
+				table__cell(t, "%s", units__figure_text(value / by, 3, text));
 			else
 				table__cell(t, "-");
 		}

@@ -91,24 +91,27 @@ static void count_cell(struct table *t, double count)
 {
 	char text[UNITS_TEXT_MAX];
 
-	table__cell(t, "%s", units__count_text((unsigned long long)count, text));
+	table__cell(t, "%s", units__number_text(count, text));
 }
 
 static void figures(struct table *t, json_object *group)
 {
 	double timed = figure(group, "/wall_ns/count"), completions, copied;
+	char text[UNITS_TEXT_MAX];
 
 	count_cell(t, figure(group, "/sends"));
 	count_cell(t, figure(group, "/bytes"));
 	if (timed > 0)
-		table__cell(t, "%.2f", figure(group, "/wall_ns/sum") / timed / 1e3);
+		table__cell(
+			t, "%s",
+			units__decimal_text(figure(group, "/wall_ns/sum") / timed / 1e3, 2, text));
 	else
 		table__cell(t, "-");
-	count_cell(t, figure(group, "/failed"));
+	count_cell(t, figure(group, "/failed") - figure(group, "/interrupted"));
 	count_cell(t, figure(group, "/zerocopy/requests"));
 	if (record__number(group, "/zerocopy/completions", &completions) && completions > 0 &&
 	    record__number(group, "/zerocopy/copied", &copied))
-		table__cell(t, "%.4g %%", 100 * copied / completions);
+		table__cell(t, "%s", units__percent_text(copied, completions, text));
 	else
 		table__cell(t, "-");
 }
@@ -153,8 +156,8 @@ static void print(json_object *by, const char *title, FILE *out)
 		fprintf(out, "and %s more (--json has all of them)\n",
 			units__count_text(count - ROWS_MAX, text));
 	if (rest)
-		fprintf(out, "and %s sends of groups for which there was no room (--by-max)\n",
-			units__count_text((unsigned long long)figure(rest, "/sends"), text));
+		fprintf(out, "and %s of groups for which there was no room (--by-max)\n",
+			units__counted_text(figure(rest, "/sends"), "send", text));
 	fputc('\n', out);
 }
 

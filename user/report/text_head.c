@@ -12,12 +12,13 @@
 void text__headline(const struct cells *cells, FILE *out)
 {
 	json_object *r = cells->cells[0].records[0];
+	char text[UNITS_TEXT_MAX];
 	double cpus = 0;
 
 	record__number(r, "/host/nproc", &cpus);
-	fprintf(out, "sendpath %s | Linux %s %s | %.0f CPUs%s%s | %s\n",
+	fprintf(out, "sendpath %s | Linux %s %s | %s%s%s | %s\n",
 		record__string(r, "/tool/version"), record__string(r, "/host/kernel"),
-		record__string(r, "/host/arch"), cpus,
+		record__string(r, "/host/arch"), units__counted_text(cpus, "CPU", text),
 		json_object_get_boolean(record__at(r, "/host/virtualized")) ? ", virtual machine"
 									    : "",
 		record__at(r, "/host/pmu") ? "" : ", no PMU",
@@ -37,19 +38,18 @@ void text__load(const struct cells *cells, FILE *out)
 	if (cells__vary(cells, "/load/fields"))
 		fputs("fields as listed", out);
 	else
-		fprintf(out, "%.0f field%s", fields, fields == 1 ? "" : "s");
+		fputs(units__counted_text(fields, "field", size), out);
 	if (!cells__vary(cells, "/load/message_bytes"))
 		fprintf(out, " = %s a message", units__size_text((size_t)bytes, size));
 	if (!strcmp(record__string(r, "/load/workload"), "request"))
 		fputs(" | each asked for", out);
 	if (!cells__vary(cells, "/load/threads"))
-		fprintf(out, " | %.0f thread%s", threads, threads == 1 ? "" : "s");
+		fprintf(out, " | %s", units__counted_text(threads, "thread", size));
 	fprintf(out, " | %s", cells__place(cells));
 	if (record__number(r, "/load/duration_s", &seconds))
 		fprintf(out, " | %g s each", seconds);
 	else if (record__number(r, "/load/messages_per_thread", &messages))
-		fprintf(out, " | %s messages a thread each",
-			units__count_text((unsigned long long)messages, size));
+		fprintf(out, " | %s a thread each", units__counted_text(messages, "message", size));
 	if (cells__repeats(cells) > 1)
 		fprintf(out, ", %zu repeats interleaved", cells__repeats(cells));
 	fputs("\n\n", out);

@@ -99,11 +99,9 @@ static void print_counters(const struct counted *c, FILE *out)
 	fputs("  per send:", out);
 	for (i = 0; i < c->count && c->sends > 0; i++)
 		fprintf(out, "%s %s %s", i ? "," : "", c->events[i].event,
-			units__count_text((unsigned long long)(c->events[i].sum / c->sends + 0.5),
-					  a));
+			units__number_text(c->events[i].sum / c->sends, a));
 	fprintf(out, " (mean of %s; left out, as they lost their CPU meanwhile: %s)\n",
-		units__count_text((unsigned long long)c->sends, a),
-		units__count_text((unsigned long long)c->left_out, b));
+		units__counted_text(c->sends, "send", a), units__number_text(c->left_out, b));
 }
 
 /* The row of a record's calls that is the same syscall and kind. */
@@ -146,12 +144,12 @@ static void call(const struct cell *cell, const char *title, json_object *first,
 		if (record__at(row, "/counters"))
 			add_counters(&counted, record__at(row, "/counters"));
 	}
-	fprintf(out, "kernel time of a send: %s, %s%s, span %s, %s sends", title, syscall,
+	fprintf(out, "kernel time of a send: %s, %s%s, span %s, %s", title, syscall,
 		zerocopy ? " with MSG_ZEROCOPY" : "", record__string(first, "/wall_ns/span"),
-		units__count_text((unsigned long long)sends, a));
+		units__counted_text(sends, "send", a));
 	if (sends > (double)h.count)
 		fprintf(out, " (%s of them failed before the span, or their start was missed)",
-			units__count_text((unsigned long long)sends - h.count, b));
+			units__number_text(sends - (double)h.count, b));
 	fputc('\n', out);
 	if (!h.count)
 		return;

@@ -5,6 +5,8 @@
 #include "user/record/record_read.h"
 #include "user/report/table.h"
 
+#include "loadgen/system/units.h"
+
 #include <string.h>
 
 #define GIB 1073741824.0
@@ -51,8 +53,8 @@ static const char *reason(json_object *record, const char *key)
 static void row(struct table *t, const struct cell *cell, const struct cells *cells,
 		const bool *shown)
 {
+	char title[64], text[UNITS_TEXT_MAX];
 	double value, over;
-	char title[64];
 	size_t i;
 
 	table__row(t);
@@ -63,7 +65,8 @@ static void row(struct table *t, const struct cell *cell, const struct cells *ce
 			continue;
 		if (cell__sum(cell, columns[i].path, &value) &&
 		    cell__sum(cell, columns[i].over, &over) && over > 0)
-			table__cell(t, "%.4g", value / over * columns[i].scale);
+			table__cell(t, "%s",
+				    units__figure_text(value / over * columns[i].scale, 4, text));
 		else
 			table__cell(t, "-");
 	}

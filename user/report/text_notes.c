@@ -4,6 +4,8 @@
 
 #include "user/record/record_read.h"
 
+#include "loadgen/system/units.h"
+
 #include <string.h>
 
 static double sum_over(const struct cells *cells, const char *path)
@@ -20,6 +22,7 @@ static double sum_over(const struct cells *cells, const char *path)
 /* Where the kernel does not tell of them, a warning and the verdict say so. */
 static void skipped_looks(const struct cells *cells, FILE *out)
 {
+	char text[UNITS_TEXT_MAX];
 	double sum = 0, one;
 	size_t i;
 
@@ -29,9 +32,9 @@ static void skipped_looks(const struct cells *cells, FILE *out)
 	}
 	if (sum > 0)
 		fprintf(out,
-			"LOST: the kernel skipped %.0f runs of the programs that see copies: the "
-			"counts below may lack as many\n\n",
-			sum);
+			"LOST: the kernel skipped %s of the programs that see copies: the counts "
+			"below may lack as many copies\n\n",
+			units__counted_text(sum, "run", text));
 }
 
 void text__losses(const struct cells *cells, FILE *out)
@@ -40,22 +43,23 @@ void text__losses(const struct cells *cells, FILE *out)
 	double completions = sum_over(cells, "/lost/completions");
 	double flags = sum_over(cells, "/lost/flags");
 	double groups = sum_over(cells, "/lost/groups");
+	char a[UNITS_TEXT_MAX], b[UNITS_TEXT_MAX];
 
 	if (calls + completions > 0)
 		fprintf(out,
-			"LOST: %.0f calls and %.0f completions could not be followed: the counts "
-			"below lack them\n\n",
-			calls, completions);
+			"LOST: %s and %s could not be followed: the counts below lack them\n\n",
+			units__counted_text(calls, "call", a),
+			units__counted_text(completions, "completion", b));
 	if (groups > 0)
 		fprintf(out,
-			"LOST: for the groups of %.0f sends there was no room: all totals have "
-			"them, no row\n\n",
-			groups);
+			"LOST: for the groups of %s there was no room: all totals count them, no "
+			"row does\n\n",
+			units__counted_text(groups, "send", a));
 	if (flags > 0)
 		fprintf(out,
-			"LOST: whether %.0f completed sends were copied was not seen: they count "
-			"as their neighbours, and no cause has them\n\n",
-			flags);
+			"LOST: the flag of %s was not seen: a neighbour's stands for it, and no "
+			"cause counts it\n\n",
+			units__counted_text(flags, "completed send", a));
 	skipped_looks(cells, out);
 }
 

@@ -9,8 +9,6 @@
 #include "loadgen/system/hist_stats.h"
 #include "loadgen/system/units.h"
 
-#include <string.h>
-
 static void heads(struct table *t)
 {
 	static const char *const names[] = {"call",	   "sends", "bytes", "bytes/send", "Mbit/s",
@@ -22,21 +20,10 @@ static void heads(struct table *t)
 		table__cell(t, "%s", names[i]);
 }
 
-static double failures(json_object *call)
-{
-	json_object *errors = record__at(call, "/errors");
-	double sum = 0;
-
-	json_object_object_foreach (errors, name, count) {
-		(void)name;
-		sum += json_object_get_double(count);
-	}
-	return sum;
-}
-
 static void times(struct table *t, json_object *call)
 {
 	static const unsigned int per_mille[] = {500, 990, 999};
+	char text[UNITS_TEXT_MAX];
 	struct hist h = {};
 	size_t i;
 
@@ -44,17 +31,12 @@ static void times(struct table *t, json_object *call)
 		record__add_hist(&h, record__at(call, "/wall_ns"));
 	for (i = 0; i < 3; i++)
 		if (h.count)
-			table__cell(t, "%.2f", (double)hist__percentile(&h, per_mille[i]) / 1e3);
+			table__cell(t, "%s",
+				    units__decimal_text((double)hist__percentile(&h, per_mille[i]) /
+								1e3,
+							2, text));
 		else
 			table__cell(t, "-");
-}
-
-static const char *kind(json_object *call)
-{
-	if (!json_object_get_boolean(record__at(call, "/zerocopy")))
-		return "";
-	return strcmp(record__string(call, "/notified_by"), "io_uring") ? " MSG_ZEROCOPY"
-									: " SEND_ZC";
 }
 
 static void row(struct table *t, json_object *call, double seconds)
@@ -65,13 +47,14 @@ static void row(struct table *t, json_object *call, double seconds)
 	record__number(call, "/sends", &sends);
 	record__number(call, "/bytes", &bytes);
 	table__row(t);
-	table__cell(t, "%s%s", record__string(call, "/syscall"), kind(call));
-	table__cell(t, "%s", units__count_text((unsigned long long)sends, text));
-	table__cell(t, "%s", units__count_text((unsigned long long)bytes, text));
-	table__cell(t, "%.0f", sends > 0 ? bytes / sends : 0);
-	table__cell(t, "%.2f", seconds > 0 ? bytes * 8 / 1e6 / seconds : 0);
+	table__cell(t, "%s%s", record__string(call, "/syscall"), text__call_kind(call));
+	table__cell(t, "%s", units__number_text(sends, text));
+	table__cell(t, "%s", units__number_text(bytes, text));
+	table__cell(t, "%s", units__number_text(sends > 0 ? bytes / sends : 0, text));
+	table__cell(t, "%s",
+		    units__decimal_text(seconds > 0 ? bytes * 8 / 1e6 / seconds : 0, 2, text));
 	times(t, call);
-	table__cell(t, "%.0f", failures(call));
+	table__cell(t, "%s", units__number_text(text__call_failures(call), text));
 }
 
 /* A report without them would look complete. */
@@ -96,14 +79,15 @@ static void observation(json_object *record, FILE *out)
 {
 	json_object *calls = record__at(record, "/calls");
 	const char *what = record__string(record, "/observed/what");
-	char safe[4 * 512];
+	char safe[4 * 512], text[UNITS_TEXT_MAX];
 	double seconds = 0, in_flight = 0;
 	struct table t = {};
 	size_t i;
 
 	record__number(record, "/observed/seconds", &seconds);
 	record__number(record, "/observed/in_flight", &in_flight);
-	fprintf(out, "observed: %s | %.1f s\n\n", safe_text(what, safe, sizeof(safe)), seconds);
+	fprintf(out, "observed: %s | %s s\n\n", safe_text(what, safe, sizeof(safe)),
+		units__decimal_text(seconds, 1, text));
 	if (!calls || !json_object_array_length(calls)) {
 		fputs("no TCP sends were seen\n", out);
 		others(record, out);
@@ -116,7 +100,8 @@ static void observation(json_object *record, FILE *out)
 	table__print(&t, out);
 	others(record, out);
 	if (in_flight > 0)
-		fprintf(out, "still under way when the window closed: %.0f\n", in_flight);
+		fprintf(out, "%s still under way when the window closed\n",
+			units__counted_text(in_flight, "send", text));
 	fputc('\n', out);
 }
 

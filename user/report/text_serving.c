@@ -30,34 +30,32 @@ static void times(const struct cell *cell, const char *path, struct hist *h)
 static void time_cell(struct table *t, const struct hist *h, unsigned int per_mille)
 {
 	__u64 ns = per_mille ? hist__percentile(h, per_mille) : h->max;
+	char text[UNITS_TEXT_MAX];
 
 	if (h->count)
-		table__cell(t, "%.2f", (double)ns / 1e6);
+		table__cell(t, "%s", units__decimal_text((double)ns / 1e6, 2, text));
 	else
 		table__cell(t, "-");
 }
 
 /* The middle of a number's values, and with several repeats their range. */
-static void spread(struct table *t, const struct cell *cell, const char *path, const char *format,
+static void spread(struct table *t, const struct cell *cell, const char *path, int decimals,
 		   bool ranges)
 {
 	double *values = calloc(cell->count, sizeof(*values)), middle;
-	char text[TABLE_CELL], low[24], high[24];
+	char text[UNITS_TEXT_MAX], low[UNITS_TEXT_MAX], high[UNITS_TEXT_MAX];
 	size_t i, count = 0;
 
 	for (i = 0; values && i < cell->count; i++)
 		if (record__number(cell->records[i], path, &values[count]))
 			count++;
 	middle = median(values, count); /* sorts them */
-	snprintf(text, sizeof(text), format, middle);
-	table__cell(t, "%s", count ? text : "-");
-	if (ranges && count) {
-		snprintf(low, sizeof(low), format, values[0]);
-		snprintf(high, sizeof(high), format, values[count - 1]);
-		table__cell(t, "(%s-%s)", low, high);
-	} else if (ranges) {
+	table__cell(t, "%s", count ? units__decimal_text(middle, decimals, text) : "-");
+	if (ranges && count)
+		table__cell(t, "(%s-%s)", units__decimal_text(values[0], decimals, low),
+			    units__decimal_text(values[count - 1], decimals, high));
+	else if (ranges)
 		table__cell(t, "-");
-	}
 	free(values);
 }
 
@@ -67,7 +65,7 @@ static void count_cell(struct table *t, const struct cell *cell, const char *pat
 	double sum;
 
 	if (cell__sum(cell, path, &sum))
-		table__cell(t, "%s", units__count_text((unsigned long long)sum, text));
+		table__cell(t, "%s", units__number_text(sum, text));
 	else
 		table__cell(t, "-");
 }
@@ -99,6 +97,7 @@ static void heads(struct table *t, bool ranges, bool links)
 static void row(struct table *t, const struct cell *cell, bool ranges, bool links)
 {
 	struct hist connect, accept, work, answer;
+	char text[UNITS_TEXT_MAX];
 	double connections = 0;
 
 	times(cell, "/serving/connect_ns", &connect);
@@ -108,11 +107,11 @@ static void row(struct table *t, const struct cell *cell, bool ranges, bool link
 	record__number(cell->records[0], "/load/connections", &connections);
 	table__row(t);
 	table__cell(t, "%s", record__string(cell->records[0], "/load/server_model"));
-	table__cell(t, "%.0f", connections);
+	table__cell(t, "%s", units__number_text(connections, text));
 	if (links)
 		table__cell(t, "%s", record__string(cell->records[0], "/load/link"));
-	spread(t, cell, "/serving/answers_per_s", "%.0f", ranges);
-	spread(t, cell, "/app/elapsed_s", "%.3f", ranges);
+	spread(t, cell, "/serving/answers_per_s", 0, ranges);
+	spread(t, cell, "/app/elapsed_s", 3, ranges);
 	time_cell(t, &answer, 500);
 	time_cell(t, &answer, 990);
 	time_cell(t, &answer, 0);
@@ -147,8 +146,8 @@ static bool explain(const struct cell *cell, const struct cells *cells, FILE *ou
 {
 	double full = sum(cell, "/tcp/listen_overflows"), drops = sum(cell, "/tcp/listen_drops");
 	double again = sum(cell, "/tcp/syn_retransmits"), lost = sum(cell, "/serving/unanswered");
+	char title[64], a[UNITS_TEXT_MAX], b[UNITS_TEXT_MAX];
 	double backlog = 0;
-	char title[64];
 	struct hist answer;
 	__u64 slow;
 
@@ -158,21 +157,21 @@ static bool explain(const struct cell *cell, const struct cells *cells, FILE *ou
 		return false;
 	record__number(cell->records[0], "/load/backlog", &backlog);
 	cell__title(cell, cells, title, sizeof(title));
-	fprintf(out, "%s: %llu of %llu answers took a second or more", title,
-		(unsigned long long)slow, (unsigned long long)answer.count);
+	fprintf(out, "%s: %s of %s took a second or more", title, units__count_text(slow, a),
+		units__counted_text((double)answer.count, "answer", b));
 	if (full > 0)
-		fprintf(out, "; the listen queue (--backlog %.0f) was full %.0f times", backlog,
-			full);
+		fprintf(out, "; the listen queue (--backlog %.0f) was full %s", backlog,
+			units__counted_text(full, "time", a));
 	if (drops > full)
-		fprintf(out, "; %.0f SYNs were dropped", drops - full);
+		fprintf(out, "; dropped: %s", units__counted_text(drops - full, "SYN", a));
 	if (again > 0)
-		fprintf(out, "; %.0f SYNs or their answers were sent again, after 1, 2, 4 s",
-			again);
+		fprintf(out, "; retransmitted after 1, 2, 4 s: %s or SYN-ACKs",
+			units__counted_text(again, "SYN", a));
 	if (lost > 0)
 		fprintf(out,
-			"; %.0f connections stood for the client and were never answered: the "
-			"server had dropped the end of their handshake",
-			lost);
+			"; established for the client and never answered, because the server had "
+			"dropped the end of the handshake: %s",
+			units__counted_text(lost, "connection", a));
 	if (full + drops + again + lost <= 0)
 		fprintf(out, "; nothing was dropped or sent again: they waited for the server");
 	fputs("\n", out);
@@ -183,6 +182,7 @@ static void load_line(const struct cells *cells, FILE *out)
 {
 	json_object *r = cells->cells[0].records[0];
 	double seconds = 0, messages = 0;
+	char text[UNITS_TEXT_MAX];
 
 	fprintf(out,
 		"procinfo: a connection is answered with the top two processes by CPU time, then "
@@ -191,7 +191,7 @@ static void load_line(const struct cells *cells, FILE *out)
 	if (record__number(r, "/load/duration_s", &seconds))
 		fprintf(out, " | %g s each", seconds);
 	else if (record__number(r, "/load/messages_per_thread", &messages))
-		fprintf(out, " | %.0f round%s each", messages, messages > 1 ? "s" : "");
+		fprintf(out, " | %s each", units__counted_text(messages, "round", text));
 	if (cells__repeats(cells) > 1)
 		fprintf(out, ", %zu repeats interleaved", cells__repeats(cells));
 	fputs("\n\n", out);

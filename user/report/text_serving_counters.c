@@ -42,16 +42,18 @@ static bool counted_anywhere(const struct cells *cells, const char *event)
 
 static void seconds(struct table *t, const struct cell *cell, const char *path)
 {
+	char text[UNITS_TEXT_MAX];
 	double value;
 
 	if (cell__sum(cell, path, &value))
-		table__cell(t, "%.3f", value);
+		table__cell(t, "%s", units__decimal_text(value, 3, text));
 	else
 		table__cell(t, "-");
 }
 
 static void clock_cells(struct table *t, const struct cell *cell, size_t side)
 {
+	char text[UNITS_TEXT_MAX];
 	double clock, elapsed;
 
 	if (!cell__counter(cell, sides[side].scope, "task-clock", NULL, &clock)) {
@@ -59,26 +61,24 @@ static void clock_cells(struct table *t, const struct cell *cell, size_t side)
 		table__cell(t, "-");
 		return;
 	}
-	table__cell(t, "%.2f", clock / 1e6);
+	table__cell(t, "%s", units__decimal_text(clock / 1e6, 2, text));
 	if (cell__sum(cell, "/app/elapsed_s", &elapsed) && elapsed > 0)
-		table__cell(t, "%.3f", clock / 1e9 / elapsed);
+		table__cell(t, "%s", units__decimal_text(clock / 1e9 / elapsed, 3, text));
 	else
 		table__cell(t, "-");
 }
 
 static void ratio(struct table *t, const struct cell *cell, size_t side, const char *event,
-		  const char *per, const char *format, double scale)
+		  const char *per, double scale)
 {
-	char text[TABLE_CELL];
+	char text[UNITS_TEXT_MAX];
 	double value, by;
 
 	if (cell__counter(cell, sides[side].scope, event, NULL, &value) &&
-	    cell__counter(cell, sides[side].scope, per, NULL, &by) && by > 0) {
-		snprintf(text, sizeof(text), format, scale * value / by);
-		table__cell(t, "%s", text);
-	} else {
+	    cell__counter(cell, sides[side].scope, per, NULL, &by) && by > 0)
+		table__cell(t, "%s", units__decimal_text(scale * value / by, 2, text));
+	else
 		table__cell(t, "-");
-	}
 }
 
 static void heads(struct table *t, const bool *shown, bool pmu)
@@ -115,14 +115,14 @@ static void row(struct table *t, const struct cell *cell, size_t side, const boo
 		if (!shown[i])
 			continue;
 		if (cell__counter(cell, sides[side].scope, columns[i].event, NULL, &value))
-			table__cell(t, "%s", units__count_text((unsigned long long)value, text));
+			table__cell(t, "%s", units__number_text(value, text));
 		else
 			table__cell(t, "-");
 	}
 	if (!pmu)
 		return;
-	ratio(t, cell, side, "instructions", "cycles", "%.2f", 1);
-	ratio(t, cell, side, "branch-misses", "branches", "%.2f", 100);
+	ratio(t, cell, side, "instructions", "cycles", 1);
+	ratio(t, cell, side, "branch-misses", "branches", 100);
 }
 
 void text__serving_counters(const struct cells *cells, FILE *out)

@@ -10,14 +10,14 @@
 #include <stdio.h>
 
 static const struct {
-	const char *path, *words;
+	const char *path, *unit, *words;
 } rows[] = {
-	{"/tcp/sending/retransmits", "segments sent again by the sending sockets"},
-	{"/tcp/timeouts", "retransmission time-outs"},
-	{"/tcp/zero_windows", "times a receiver's window was closed"},
-	{"/tcp/receive_queue_drops", "packets dropped, for which a receive queue had no room"},
-	{"/tcp/backlog_drops", "packets dropped, for which a socket's backlog had no room"},
-	{"/tcp/memory_pressures", "times TCP was short of memory"},
+	{"/tcp/sending/retransmits", "segment", " retransmitted by the sending sockets"},
+	{"/tcp/timeouts", "retransmission timeout", ""},
+	{"/tcp/zero_windows", "zero receive window", ""},
+	{"/tcp/receive_queue_drops", "packet", " dropped for want of room in a receive queue"},
+	{"/tcp/backlog_drops", "packet", " dropped for want of room in a socket's backlog"},
+	{"/tcp/memory_pressures", "time", " TCP was short of memory"},
 };
 
 static bool say(const struct cell *cell, const struct cells *cells, FILE *out)
@@ -32,16 +32,17 @@ static bool say(const struct cell *cell, const struct cells *cells, FILE *out)
 		cell__title(cell, cells, title, sizeof(title));
 		if (!said++)
 			fprintf(out, "TCP, %s: ", title);
-		fprintf(out, "%s%s %s", said > 1 ? ", " : "",
-			units__count_text((unsigned long long)value, text), rows[i].words);
+		fprintf(out, "%s%s%s", said > 1 ? ", " : "",
+			units__counted_text(value, rows[i].unit, text), rows[i].words);
 	}
 	if (!said)
 		return false;
 	if (cell__sum(cell, "/tcp/sending/cwnd_mean", &value))
-		fprintf(out, "; congestion window %.0f segments at the end",
-			value / (double)cell->count);
+		fprintf(out, "; congestion window %s at the end",
+			units__counted_text(value / (double)cell->count, "segment", text));
 	if (cell__sum(cell, "/tcp/sending/rtt_mean_us", &value))
-		fprintf(out, ", round trip %.0f us", value / (double)cell->count);
+		fprintf(out, ", round trip %s us",
+			units__number_text(value / (double)cell->count, text));
 	fputc('\n', out);
 	return true;
 }

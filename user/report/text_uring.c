@@ -6,24 +6,19 @@
 
 #include "loadgen/system/units.h"
 
-static const char *count(double n, char text[UNITS_TEXT_MAX])
-{
-	return units__count_text((unsigned long long)n, text);
-}
-
 static void fate(const struct cell *cell, double completions, FILE *out)
 {
 	char text[UNITS_TEXT_MAX];
 	double copied, outstanding;
 
-	fprintf(out, ", %s completed, ", count(completions, text));
+	fprintf(out, ", %s completed, ", units__number_text(completions, text));
 	if (cell__sum(cell, "/zerocopy/io_uring/copied", &copied))
-		fprintf(out, "%s of them copied (%.4g %%)", count(copied, text),
-			completions > 0 ? 100 * copied / completions : 0);
+		text__copied(copied, completions, out);
 	else
 		fputs("how many of them were copied is not known", out);
-	if (cell__sum(cell, "/zerocopy/io_uring/outstanding", &outstanding) && outstanding != 0)
-		fprintf(out, "; without a completion when the window closed: %.0f", outstanding);
+	if (cell__sum(cell, "/zerocopy/io_uring/outstanding", &outstanding) && outstanding > 0)
+		fprintf(out, "; without a completion when the window closed: %s",
+			units__number_text(outstanding, text));
 }
 
 void text__uring(const struct cell *cell, const char *title, FILE *out)
@@ -33,7 +28,8 @@ void text__uring(const struct cell *cell, const char *title, FILE *out)
 
 	if (!cell__sum(cell, "/zerocopy/io_uring/requests", &requests) || requests <= 0)
 		return;
-	fprintf(out, "%s: %s sends by io_uring's SEND_ZC", title, count(requests, text));
+	fprintf(out, "%s: %s by io_uring's SEND_ZC", title,
+		units__counted_text(requests, "send", text));
 	if (cell__sum(cell, "/zerocopy/io_uring/completions", &completions))
 		fate(cell, completions, out);
 	else

@@ -145,6 +145,7 @@ static void facts_of_uring(struct verdict_facts *f, const struct cell *cell)
 	f->outstanding = sum_or_unknown(cell, "/zerocopy/io_uring/outstanding");
 	f->copied = sum_or_unknown(cell, "/zerocopy/io_uring/copied");
 	f->ignored = sum_or_unknown(cell, "/zerocopy/io_uring/ignored");
+	f->empty = sum_or_unknown(cell, "/zerocopy/io_uring/ignored_empty");
 	f->silent = f->told = -1;
 	add_refusals(f, cell, "/zerocopy/io_uring/refused");
 }
@@ -158,6 +159,7 @@ static void facts_of_calls(struct verdict_facts *f, const struct cell *cell)
 	f->silent = sum_or_unknown(cell, "/zerocopy/copied_silent");
 	f->told = sum_or_unknown(cell, "/zerocopy/app_told_copied");
 	f->ignored = sum_or_unknown(cell, "/zerocopy/ignored");
+	f->empty = sum_or_unknown(cell, "/zerocopy/ignored_empty");
 	add_refusals(f, cell, "/zerocopy/refused");
 }
 

@@ -13,11 +13,6 @@
 
 #define LABEL "  %-14s "
 
-static const char *count(double n, char text[UNITS_TEXT_MAX])
-{
-	return units__count_text((unsigned long long)n, text);
-}
-
 /* Returns whether it sees all that it is for. */
 static bool print_hook(json_object *record, const char *name, FILE *out)
 {
@@ -47,12 +42,13 @@ static void causes(const struct cell *cell, FILE *out)
 
 	cause_rows__gather(&rows, cell);
 	for (i = 0; i < rows.count; i++) {
-		fprintf(out, LABEL "%s", count(rows.rows[i].sends, text),
+		fprintf(out, LABEL "%s", units__number_text(rows.rows[i].sends, text),
 			cause__get(rows.rows[i].cause)->title);
 		if (rows.rows[i].device[0])
 			fprintf(out, ", %s", cause_rows__device(&rows, i, name, sizeof(name)));
 		if (rows.rows[i].silent > 0 && rows.rows[i].silent < rows.rows[i].sends)
-			fprintf(out, ", %s of them in silence", count(rows.rows[i].silent, text));
+			fprintf(out, ", %s of them in silence",
+				units__number_text(rows.rows[i].silent, text));
 		if (rows.rows[i].skbs > 0)
 			fprintf(out, "; %.0f %% of the packets inside the sends' own calls",
 				100 * rows.rows[i].skbs_in_send / rows.rows[i].skbs);
@@ -76,16 +72,16 @@ static void answers(const struct cell *cell, FILE *out)
 	char text[UNITS_TEXT_MAX];
 
 	fprintf(out, LABEL "%s as the application read it\n", "told",
-		told_known ? count(told, text) : "not known");
+		told_known ? units__number_text(told, text) : "not known");
 	fprintf(out, LABEL "%s by the kernel (", "flagged",
-		flagged_known ? count(flagged, text) : "not known");
+		flagged_known ? units__number_text(flagged, text) : "not known");
 	if (print_hook(cell->records[0], "completion", out))
 		fputs(", before notifications merge", out);
 	fputs(")\n", out);
 	fprintf(out, LABEL "%s copied without a flag", "silent",
-		silent_known ? count(silent, text) : "not known how many");
+		silent_known ? units__number_text(silent, text) : "not known how many");
 	if (silent > 0 && cell__sum(cell, "/zerocopy/bytes_copied_silent", &bytes))
-		fprintf(out, ", %s bytes", count(bytes, text));
+		fprintf(out, ", %s bytes", units__number_text(bytes, text));
 	fputc('\n', out);
 	if (told_known && flagged_known && told != flagged)
 		fprintf(out,
@@ -102,8 +98,8 @@ static void skb_copies(const struct cell *cell, FILE *out)
 	if (!cell__sum(cell, "/zerocopy/skb_copies", &n) ||
 	    !cell__sum(cell, "/zerocopy/skb_copy_bytes", &bytes) || n <= 0)
 		return;
-	fprintf(out, LABEL "%s bytes", "copied", count(bytes, text));
-	fprintf(out, " in %s packets\n", count(n, text));
+	fprintf(out, LABEL "%s", "copied", units__counted_text(bytes, "byte", text));
+	fprintf(out, " in %s\n", units__counted_text(n, "packet", text));
 }
 
 static const char *refusal_words(const char *name)
@@ -113,11 +109,29 @@ static const char *refusal_words(const char *name)
 	return row ? row->meaning : name;
 }
 
+static void ignored(const struct cell *cell, FILE *out)
+{
+	char a[UNITS_TEXT_MAX], b[UNITS_TEXT_MAX];
+	double all = 0, empty = 0;
+
+	cell__sum(cell, "/zerocopy/ignored", &all);
+	cell__sum(cell, "/zerocopy/ignored_empty", &empty);
+	if (all > empty)
+		fprintf(out, LABEL "%s because the socket lacks SO_ZEROCOPY", "ignored",
+			units__number_text(all - empty, a));
+	else if (empty > 0)
+		fprintf(out, LABEL "%s of zero length", "ignored", units__number_text(empty, b));
+	if (all > empty && empty > 0)
+		fprintf(out, "; %s of zero length", units__number_text(empty, b));
+	if (all > 0)
+		fputc('\n', out);
+}
+
 static void refusals(const struct cell *cell, FILE *out)
 {
 	json_object *list, *row;
 	char text[UNITS_TEXT_MAX];
-	double n, ignored, outstanding;
+	double n, outstanding;
 	size_t i, j;
 
 	for (i = 0; i < cell->count; i++) {
@@ -126,27 +140,36 @@ static void refusals(const struct cell *cell, FILE *out)
 			row = json_object_array_get_idx(list, j);
 			n = 0;
 			record__number(row, "/count", &n);
-			fprintf(out, LABEL "%s, %s: %s\n", "refused", count(n, text),
+			fprintf(out, LABEL "%s, %s: %s\n", "refused", units__number_text(n, text),
 				record__string(row, "/errno"),
 				refusal_words(record__string(row, "/cause")));
 		}
 	}
-	if (cell__sum(cell, "/zerocopy/ignored", &ignored) && ignored > 0)
-		fprintf(out, LABEL "%s, because the socket lacks SO_ZEROCOPY\n", "ignored",
-			count(ignored, text));
+	ignored(cell, out);
 	if (cell__sum(cell, "/zerocopy/outstanding", &outstanding) && outstanding > 0)
 		fprintf(out, LABEL "%s without a completion when the window closed\n",
-			"outstanding", count(outstanding, text));
+			"outstanding", units__number_text(outstanding, text));
 	if (cell__sum(cell, "/zerocopy/completions_before", &n) && n > 0)
 		fprintf(out, LABEL "%s more completed, of sends from before the window\n",
-			"earlier", count(n, text));
+			"earlier", units__number_text(n, text));
+}
+
+void text__copied(double copied, double completions, FILE *out)
+{
+	char a[UNITS_TEXT_MAX], b[UNITS_TEXT_MAX];
+
+	if (copied > 0)
+		fprintf(out, "%s of them copied (%s)", units__number_text(copied, a),
+			units__percent_text(copied, completions, b));
+	else
+		fputs("none copied", out);
 }
 
 /* False where there is nothing more to say. */
 static bool summary(const struct cell *cell, const char *title, FILE *out)
 {
 	double requests = 0, completions, copied;
-	char a[UNITS_TEXT_MAX], b[UNITS_TEXT_MAX], c[UNITS_TEXT_MAX];
+	char a[UNITS_TEXT_MAX], b[UNITS_TEXT_MAX];
 
 	cell__sum(cell, "/zerocopy/requests", &requests);
 	if (!requests) {
@@ -156,15 +179,14 @@ static bool summary(const struct cell *cell, const char *title, FILE *out)
 	}
 	if (!cell__sum(cell, "/zerocopy/completions", &completions) ||
 	    !cell__sum(cell, "/zerocopy/copied", &copied)) {
-		fprintf(out,
-			"%s: %s sends asked for zero-copy; how many were copied is not known\n",
-			title, count(requests, a));
+		fprintf(out, "%s: %s asked for zero-copy; how many were copied is not known\n",
+			title, units__counted_text(requests, "send", a));
 		return true;
 	}
-	fprintf(out,
-		"%s: %s sends asked for zero-copy, %s completed, %s of them copied (%.4g %%)\n",
-		title, count(requests, a), count(completions, b), count(copied, c),
-		completions > 0 ? 100 * copied / completions : 0);
+	fprintf(out, "%s: %s asked for zero-copy, %s completed, ", title,
+		units__counted_text(requests, "send", a), units__number_text(completions, b));
+	text__copied(copied, completions, out);
+	fputc('\n', out);
 	return true;
 }
 

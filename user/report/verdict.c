@@ -5,6 +5,7 @@
 
 #include "loadgen/system/units.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,42 +26,26 @@ static __attribute__((format(printf, 2, 3))) void say(char text[VERDICT_MAX], co
 	va_end(arguments);
 }
 
-static const char *number(double n, char text[UNITS_TEXT_MAX])
-{
-	return units__count_text((unsigned long long)n, text);
-}
-
-/* A share that is not all or nothing is never rounded to either. */
-static const char *percent(double part, double whole, char text[16])
-{
-	double share = 100 * part / whole;
-
-	if (part < whole && share > 99.9)
-		share = 99.9;
-	if (part > 0 && share < 0.1)
-		share = 0.1;
-	snprintf(text, 16, "%.3g %%", share);
-	return text;
-}
-
+/* Why not, if there can be none. */
 static bool no_verdict(const struct verdict_facts *f, char text[VERDICT_MAX])
 {
 	char a[UNITS_TEXT_MAX], b[UNITS_TEXT_MAX];
+	size_t before = strlen(text);
 
 	if (f->completions < 0 || f->copied < 0)
 		say(text,
 		    "no verdict: how many of the %s zero-copy sends were copied is not known here",
-		    number(f->requests, a));
+		    units__number_text(f->requests, a));
 	else if (f->lost > LOST_SHARE * f->requests)
 		say(text, "no verdict: of %s zero-copy sends %s could not be followed",
-		    number(f->requests, a), number(f->lost, b));
+		    units__number_text(f->requests, a), units__number_text(f->lost, b));
 	else if (f->outstanding > WAITING_SHARE * f->requests)
 		say(text, "no verdict: of %s zero-copy sends %s have no completion yet",
-		    number(f->requests, a), number(f->outstanding, b));
+		    units__number_text(f->requests, a), units__number_text(f->outstanding, b));
 	else if (f->completions < VERDICT_SENDS)
-		say(text, "no verdict: %s zero-copy sends were completed, too few to tell",
-		    number(f->completions, a));
-	return text[0];
+		say(text, "no verdict: %s completed, too few to tell",
+		    units__counted_text(f->completions, "zero-copy send", a));
+	return strlen(text) > before;
 }
 
 /* The device goes where a remedy names it. */
@@ -74,32 +59,99 @@ static void say_remedy(char text[VERDICT_MAX], const char *remedy, const char *d
 		say(text, " %s", remedy);
 }
 
+/* No setting takes these away: they are where the data go. */
+static bool is_final(enum cause cause)
+{
+	return cause == CAUSE_LOOPBACK || cause == CAUSE_LOCAL_DELIVERY || cause == CAUSE_TUN;
+}
+
+static void say_cause(const struct cause_rows *causes, size_t row, char text[VERDICT_MAX])
+{
+	char device[5 * 64];
+
+	cause_rows__device(causes, row, device, sizeof(device));
+	say(text, "%s%s%s", cause__get(causes->rows[row].cause)->title, device[0] ? ", " : "",
+	    device);
+}
+
+static void say_remedy_of(const struct cause_rows *causes, size_t row, char text[VERDICT_MAX])
+{
+	char device[5 * 64];
+
+	cause_rows__device(causes, row, device, sizeof(device));
+	say_remedy(text, cause__get(causes->rows[row].cause)->remedy, device);
+}
+
+/* Another cause that all copied sends have, too: one that can be ended cannot alone end them. */
+static bool find_second(const struct verdict_facts *f, size_t *second)
+{
+	const struct cause_rows *causes = f->causes;
+	bool found = false;
+	size_t i;
+
+	for (i = 1; i < causes->count && causes->rows[i].sends >= f->copied; i++) {
+		if (causes->rows[i].cause == causes->rows[0].cause)
+			continue;
+		if (!found || is_final(causes->rows[i].cause))
+			*second = i;
+		found = true;
+	}
+	return found;
+}
+
+/* What is left without the first comes second; one that has a remedy is the first. */
+static void say_two_causes(const struct verdict_facts *f, size_t second, char text[VERDICT_MAX])
+{
+	const struct cause_rows *causes = f->causes;
+	size_t first = 0;
+
+	if (is_final(causes->rows[0].cause)) {
+		first = second;
+		second = 0;
+	}
+	say(text, ", for more than one cause: ");
+	say_cause(causes, first, text);
+	say(text, "; ");
+	say_cause(causes, second, text);
+	say(text, ". Without the first, the second alone would still copy them.");
+	if (!is_final(causes->rows[second].cause))
+		say_remedy_of(causes, first, text);
+	say_remedy_of(causes, second, text);
+}
+
 static void say_copied(const struct verdict_facts *f, char text[VERDICT_MAX])
 {
 	const struct cause_rows *causes = f->causes;
-	char share[16], a[UNITS_TEXT_MAX], device[5 * 64] = "";
+	char share[UNITS_TEXT_MAX], a[UNITS_TEXT_MAX];
+	size_t second;
 	bool mostly;
 
 	say(text, "%s of %s zero-copy sends%s were copied",
-	    percent(f->copied, f->completions, share), number(f->completions, a), f->to);
+	    units__percent_text(f->copied, f->completions, share),
+	    units__number_text(f->completions, a), f->to);
 	if (!causes->count) {
 		say(text, "; why was not seen.");
 		return;
 	}
-	cause_rows__device(causes, 0, device, sizeof(device));
+	if (find_second(f, &second)) {
+		say_two_causes(f, second, text);
+		return;
+	}
 	mostly = causes->rows[0].sends < f->copied;
 	if (mostly)
-		say(text, ", most of them (%s)", number(causes->rows[0].sends, a));
-	say(text, ": %s%s%s%s.", cause__get(causes->rows[0].cause)->title, device[0] ? ", " : "",
-	    device, causes->count > 1 && !mostly ? ", and other causes" : "");
-	say_remedy(text, cause__get(causes->rows[0].cause)->remedy, device);
+		say(text, ", most of them (%s)", units__number_text(causes->rows[0].sends, a));
+	say(text, ": ");
+	say_cause(causes, 0, text);
+	say(text, "%s.", causes->count > 1 && !mostly ? ", and other causes" : "");
+	say_remedy_of(causes, 0, text);
 }
 
 static void say_none_copied(const struct verdict_facts *f, char text[VERDICT_MAX])
 {
 	char a[UNITS_TEXT_MAX];
 
-	say(text, "none of %s zero-copy sends%s was copied", number(f->completions, a), f->to);
+	say(text, "none of %s zero-copy sends%s was copied", units__number_text(f->completions, a),
+	    f->to);
 	say(text, f->silent < 0
 			  ? ", as far as the kernel tells: copies without a flag are not seen here."
 		  : f->skipped_looks ? ", as far as was seen."
@@ -117,7 +169,7 @@ static void say_skipped(const struct verdict_facts *f, char text[VERDICT_MAX])
 		say(text,
 		    " More may have been copied: the kernel skipped %s runs of the programs that "
 		    "see copies.",
-		    number(f->skipped_looks, a));
+		    units__number_text(f->skipped_looks, a));
 	else if (f->skipped_looks < 0)
 		say(text, " More may have been copied: this kernel does not count how often it "
 			  "skips the kprobes that see copies.");
@@ -129,7 +181,7 @@ static void say_told(const struct verdict_facts *f, char text[VERDICT_MAX])
 	char a[UNITS_TEXT_MAX];
 
 	if (f->told >= 0 && f->told != f->copied)
-		say(text, " The application was told of %s.", number(f->told, a));
+		say(text, " The application was told of %s.", units__number_text(f->told, a));
 }
 
 static void say_comparison(const struct verdict_facts *f, char text[VERDICT_MAX])
@@ -147,46 +199,69 @@ static void say_comparison(const struct verdict_facts *f, char text[VERDICT_MAX]
 		    f->own_bps / 1e9, f->other_bps / 1e9);
 }
 
+static const char *were(double n)
+{
+	return n == 1 ? "was" : "were";
+}
+
+/* Of most requests there is nothing else to say: the first thing to do something about. */
 static void say_refused(const struct verdict_facts *f, char text[VERDICT_MAX])
 {
 	const struct refusal_row *row = f->refusal ? refusal__find(f->refusal) : NULL;
-	char a[UNITS_TEXT_MAX], share[16];
+	char a[UNITS_TEXT_MAX], share[UNITS_TEXT_MAX];
 
 	if (!row || f->refused <= REFUSED_SHARE * f->requests)
 		return;
-	say(text, "%s%s of %s requests were refused: %s. %s", text[0] ? " " : "",
-	    percent(f->refused, f->requests, share), number(f->requests, a), row->meaning,
+	say(text, "%s of %s %s refused: %s. %s",
+	    units__percent_text(f->refused, f->requests, share),
+	    units__counted_text(f->requests, "request", a), were(f->requests), row->meaning,
 	    row->remedy);
 }
 
 static void say_ignored(const struct verdict_facts *f, char text[VERDICT_MAX])
 {
-	char a[UNITS_TEXT_MAX], share[16];
+	double empty = f->empty > 0 ? f->empty : 0;
+	char a[UNITS_TEXT_MAX], share[UNITS_TEXT_MAX];
 
-	if (f->ignored <= 0)
+	units__counted_text(f->requests, "request", a);
+	if (f->ignored > empty)
+		say(text,
+		    "%s%s of %s %s ignored, and the data copied: the socket lacks SO_ZEROCOPY.",
+		    text[0] ? " " : "", units__percent_text(f->ignored - empty, f->requests, share),
+		    a, were(f->requests));
+	if (empty > 0)
+		say(text, "%s%s of %s %s ignored: zero length.", text[0] ? " " : "",
+		    units__percent_text(empty, f->requests, share), a, were(f->requests));
+}
+
+/* Of those that were neither refused nor ignored. */
+static void say_completed(const struct verdict_facts *f, char text[VERDICT_MAX])
+{
+	if (no_verdict(f, text))
 		return;
-	say(text,
-	    "%s%s of %s requests were ignored, and the data copied: the socket lacks SO_ZEROCOPY.",
-	    text[0] ? " " : "", percent(f->ignored, f->requests, share), number(f->requests, a));
+	if (f->copied > 0)
+		say_copied(f, text);
+	else
+		say_none_copied(f, text);
+	say_skipped(f, text);
+	say_told(f, text);
+	say_comparison(f, text);
 }
 
 void verdict(const struct verdict_facts *f, char text[VERDICT_MAX])
 {
+	size_t begin;
+
 	text[0] = 0;
 	if (f->requests <= 0)
 		return;
-	/* Of requests that never got as far there is something to say all the same. */
-	if (f->ignored + f->refused < f->requests) {
-		if (no_verdict(f, text))
-			return;
-		if (f->copied > 0)
-			say_copied(f, text);
-		else
-			say_none_copied(f, text);
-		say_skipped(f, text);
-		say_told(f, text);
-		say_comparison(f, text);
-	}
-	say_ignored(f, text);
 	say_refused(f, text);
+	say_ignored(f, text);
+	if (f->ignored + f->refused >= f->requests)
+		return;
+	say(text, "%s", text[0] ? " " : "");
+	begin = strlen(text);
+	say_completed(f, text);
+	if (begin)
+		text[begin] = (char)toupper(text[begin]);
 }

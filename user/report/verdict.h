@@ -9,10 +9,10 @@
 struct verdict_facts {
 	double requests, completions, outstanding, lost; /* sends */
 	double copied, silent, told;			 /* of the completions */
-	double ignored;
-	double refused;	     /* of all requests */
-	const char *refusal; /* name of the most frequent one, or NULL */
-	const char *to;	     /* " to 10.0.0.2:5001", or "" */
+	double ignored, empty; /* the latter for lack of data: part of the former */
+	double refused;	       /* of all requests */
+	const char *refusal;   /* name of the most frequent one, or NULL */
+	const char *to;	       /* " to 10.0.0.2:5001", or "" */
 	const struct cause_rows *causes;
 	/* The same load sent another way, where that was run; bits per second, 0: it was not. */
 	const char *other;

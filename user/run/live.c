@@ -20,6 +20,7 @@ struct live {
 	double seconds;
 	FILE *out;
 	char label[LABEL_MAX];
+	struct sight sight;
 	unsigned int lines;
 	struct timespec begun;
 	double due;
@@ -27,7 +28,8 @@ struct live {
 	struct measured now; /* too large for a stack */
 };
 
-void live_sample__take(struct live_sample *s, const struct measured *m, double at)
+void live_sample__take(struct live_sample *s, const struct measured *m, const struct sight *sight,
+		       double at)
 {
 	const struct totals *t = &m->totals;
 	__u32 slot;
@@ -36,7 +38,7 @@ void live_sample__take(struct live_sample *s, const struct measured *m, double a
 	s->at = at;
 	for (slot = 0; slot < CALL_SLOTS; slot++) {
 		s->sends += m->calls[slot].sends;
-		s->failed += m->calls[slot].failed;
+		s->failed += m->calls[slot].failed - m->calls[slot].interrupted;
 		s->bytes += m->calls[slot].bytes;
 		if (slot & 1)
 			s->requests += m->calls[slot].sends;
@@ -44,6 +46,10 @@ void live_sample__take(struct live_sample *s, const struct measured *m, double a
 	}
 	s->completions = t->completions + t->uring_completions;
 	s->copied = (__s64)(t->copied + t->copied_later - t->copied_not + t->uring_copied);
+	if (sight->silent)
+		s->copied += (__s64)t->silent;
+	if (!sight->unreported)
+		s->unreported = t->uring_unreported;
 }
 
 /* The largest of the difference is not known; it is none above the largest of all. */
@@ -68,6 +74,7 @@ void live_sample__subtract(struct live_sample *between, const struct live_sample
 	between->requests = now->requests - before->requests;
 	between->completions = now->completions - before->completions;
 	between->copied = now->copied - before->copied;
+	between->unreported = now->unreported - before->unreported;
 	subtract_hist(&between->wall, &now->wall, &before->wall);
 }
 
@@ -78,44 +85,43 @@ static void header(char text[LIVE_LINE_MAX])
 		 "zero-copy/s", "copied");
 }
 
-static void time_cell(const struct hist *wall, unsigned int per_mille, char text[16])
+static void time_cell(const struct hist *wall, unsigned int per_mille, char text[UNITS_TEXT_MAX])
 {
 	if (wall->count)
-		snprintf(text, 16, "%.2f", (double)hist__percentile(wall, per_mille) / 1e3);
+		units__decimal_text((double)hist__percentile(wall, per_mille) / 1e3, 2, text);
 	else
 		strcpy(text, "-");
 }
 
 /* A flag that the kernel takes back in a later interval would lead out of 0 to 100. */
-static void copied_cell(const struct live_sample *s, char text[16])
+static void copied_cell(const struct live_sample *s, char text[UNITS_TEXT_MAX])
 {
-	double share = s->completions ? 100 * (double)s->copied / (double)s->completions : -1;
+	double all = s->unreported ? 0 : (double)s->completions, copied = (double)s->copied;
 
-	if (s->completions)
-		snprintf(text, 16, "%.4g %%", share < 0 ? 0 : share > 100 ? 100 : share);
-	else
-		strcpy(text, "-");
+	units__percent_text(copied < 0 ? 0 : copied > all ? all : copied, all, text);
 }
 
 static const char *rate(__u64 count, double seconds, char text[UNITS_TEXT_MAX])
 {
 	double each = seconds > 0 ? (double)count / seconds : 0;
 
-	return units__count_text((unsigned long long)(each + 0.5), text);
+	return units__number_text(each, text);
 }
 
 void live_sample__line(const struct live_sample *s, double at, char text[LIVE_LINE_MAX])
 {
 	char sends[UNITS_TEXT_MAX], per_second[UNITS_TEXT_MAX], failed[UNITS_TEXT_MAX];
 	char requests[UNITS_TEXT_MAX], requests_per_second[UNITS_TEXT_MAX];
-	char p50[16], p99[16], copied[16];
+	char p50[UNITS_TEXT_MAX], p99[UNITS_TEXT_MAX], copied[UNITS_TEXT_MAX];
+	char seconds[UNITS_TEXT_MAX], mbits[UNITS_TEXT_MAX];
 
 	time_cell(&s->wall, 500, p50);
 	time_cell(&s->wall, 990, p99);
 	copied_cell(s, copied);
-	snprintf(text, LIVE_LINE_MAX, "%8.1f %13s %11s %10.2f %9s %9s %8s %13s %11s %8s", at,
-		 units__count_text(s->sends, sends), rate(s->sends, s->at, per_second),
-		 s->at > 0 ? (double)s->bytes * 8 / 1e6 / s->at : 0, p50, p99,
+	units__decimal_text(s->at > 0 ? (double)s->bytes * 8 / 1e6 / s->at : 0, 2, mbits);
+	snprintf(text, LIVE_LINE_MAX, "%8s %13s %11s %10s %9s %9s %8s %13s %11s %8s",
+		 units__decimal_text(at, 1, seconds), units__count_text(s->sends, sends),
+		 rate(s->sends, s->at, per_second), mbits, p50, p99,
 		 units__count_text(s->failed, failed), units__count_text(s->requests, requests),
 		 rate(s->requests, s->at, requests_per_second), copied);
 }
@@ -136,11 +142,12 @@ void live__free(struct live *l)
 	free(l);
 }
 
-void live__begin(struct live *l, const char *label)
+void live__begin(struct live *l, const char *label, const struct plan *plan)
 {
 	if (!l)
 		return;
 	snprintf(l->label, sizeof(l->label), "%s", label);
+	l->sight = plan__sight(plan);
 	clock_gettime(CLOCK_MONOTONIC, &l->begun);
 	l->due = l->seconds;
 	memset(&l->before, 0, sizeof(l->before));
@@ -158,7 +165,7 @@ static void line(struct live *l, const struct measured *m)
 	struct live_sample now, between;
 	char text[LIVE_LINE_MAX];
 
-	live_sample__take(&now, m, elapsed_since(&l->begun));
+	live_sample__take(&now, m, &l->sight, elapsed_since(&l->begun));
 	live_sample__subtract(&between, &now, &l->before);
 	if (l->lines++ % LINES_A_HEADER == 0) {
 		header(text);

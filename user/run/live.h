@@ -7,6 +7,7 @@
 #ifndef SENDPATH_LIVE_H
 #define SENDPATH_LIVE_H
 
+#include "user/kernel/plan.h"
 #include "user/trace/measured.h"
 
 #include <stdio.h>
@@ -14,20 +15,22 @@
 struct tracer;
 struct live;
 
-#define LIVE_LINE_MAX 256
+#define LIVE_LINE_MAX 512
 #define LIVE_MIN_S    0.1
 
 /* What a window has counted so far, by all ways of sending together. */
 struct live_sample {
-	double at; /* seconds since the window opened */
-	__u64 sends, failed, bytes;
-	__u64 requests; /* of zero-copy */
+	double at;		    /* seconds since the window opened */
+	__u64 sends, failed, bytes; /* failed: as the program saw it, not interrupted by a signal */
+	__u64 requests;		    /* of zero-copy */
 	__u64 completions;
-	__s64 copied; /* the kernel takes some back, later */
+	__s64 copied;	  /* the kernel takes some back, later */
+	__u64 unreported; /* of the completions: whether these were copied is not known */
 	struct hist wall;
 };
 
-void live_sample__take(struct live_sample *s, const struct measured *m, double at);
+void live_sample__take(struct live_sample *s, const struct measured *m, const struct sight *sight,
+		       double at);
 /* What came between the two. Pure, as is the next. */
 void live_sample__subtract(struct live_sample *between, const struct live_sample *now,
 			   const struct live_sample *before);
@@ -37,8 +40,8 @@ void live_sample__line(const struct live_sample *between, double at, char text[L
 /* Lines to out, every so many seconds; NULL when out of memory. */
 struct live *live__new(double seconds, FILE *out);
 void live__free(struct live *l);
-/* A window opens; label stands before its lines ("": no such column). */
-void live__begin(struct live *l, const char *label);
+/* A window opens, with the hooks of a plan; label stands before its lines ("": no such column). */
+void live__begin(struct live *l, const char *label, const struct plan *plan);
 /* Writes a line if it is time to. Of these three l may be NULL. */
 void live__tick(struct live *l, struct tracer *tracer);
 /* ms until it is, at most so many. */

@@ -253,7 +253,7 @@ static int window(struct run_result *r, const struct run_setup *setup, struct wa
 	clock_gettime(CLOCK_REALTIME, &r->started);
 	tracer__gate(tracer, GATE_OPEN);
 	set_end(w, setup->load.duration_s);
-	live__begin(setup->live, setup->label);
+	live__begin(setup->live, setup->label, &r->plan);
 	if (w->child)
 		err = child__run(w->child);
 	if (err) {
@@ -309,7 +309,8 @@ int observe__run(struct run_result *r, const struct run_setup *setup)
 		wait_for_command(&w);
 		r->command_status = child__exit_status(w.child);
 	}
-	r->interrupted = setup->tick && setup->tick(setup->tick_context);
+	/* Without --duration it has no time that could be cut short. */
+	r->interrupted = w.timed && setup->tick && setup->tick(setup->tick_context);
 	free_watch(&w);
 	return err;
 }

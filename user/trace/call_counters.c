@@ -87,3 +87,20 @@ void call_counters__free(struct call_counters *c)
 		close(c->fds[i]);
 	free(c);
 }
+
+const char *call_counters__always_zero(const struct counter_events *events)
+{
+	const struct perf_event_attr *attr;
+	size_t i;
+
+	for (i = 0; i < counter_events__count(events); i++) {
+		attr = counter_events__attr(events, i);
+		if (attr->type != PERF_TYPE_SOFTWARE)
+			continue;
+		if (attr->config == PERF_COUNT_SW_CONTEXT_SWITCHES ||
+		    attr->config == PERF_COUNT_SW_CPU_MIGRATIONS ||
+		    attr->config == PERF_COUNT_SW_CGROUP_SWITCHES)
+			return counter_events__name(events, i);
+	}
+	return NULL;
+}

@@ -18,4 +18,10 @@ int call_counters__open(struct call_counters **out, const struct counter_events 
 			char *reason, size_t size);
 void call_counters__free(struct call_counters *c);
 
+/*
+ * The name of an event that would be 0 whatever happens, NULL if there is none: a send whose
+ * thread lost its CPU is left out, because a CPU's counters then count others' work.
+ */
+const char *call_counters__always_zero(const struct counter_events *events);
+
 #endif

@@ -171,8 +171,10 @@ static void add_call(struct call_slot *to, const struct call_slot *from)
 		to->counters[i] += from->counters[i];
 	to->sends += from->sends;
 	to->failed += from->failed;
+	to->interrupted += from->interrupted;
 	to->bytes += from->bytes;
 	to->ignored += from->ignored;
+	to->empty += from->empty;
 	hist__merge(&to->wall, &from->wall);
 }
 

@@ -152,6 +152,7 @@ void group__add(struct group *to, const struct group *from)
 {
 	to->sends += from->sends;
 	to->failed += from->failed;
+	to->interrupted += from->interrupted;
 	to->bytes += from->bytes;
 	to->timed += from->timed;
 	to->ns += from->ns;
@@ -161,6 +162,7 @@ void group__add(struct group *to, const struct group *from)
 	to->zerocopy_bytes += from->zerocopy_bytes;
 	to->completions += from->completions;
 	to->copied += from->copied;
+	to->silent += from->silent;
 	to->unreported += from->unreported;
 }
 

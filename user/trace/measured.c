@@ -18,6 +18,7 @@ static void add_slot(struct zerocopy_sums *sums, const struct measured *m, __u32
 	sums->requests += m->calls[slot].sends;
 	sums->failed += m->calls[slot].failed;
 	sums->ignored += m->calls[slot].ignored;
+	sums->empty += m->calls[slot].empty;
 	sums->bytes += m->calls[slot].bytes;
 	for (error = 0; error < ERRNO_SLOTS; error++)
 		sums->errors[error] += m->errors[slot][error];

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* What the measuring programs cost, where --cost has the kernel count it. */
+#include "user/report/text.h"
+
+#include "user/record/record_read.h"
+
+#include "loadgen/system/units.h"
+
+static double sends_of(json_object *record)
+{
+	json_object *calls = record__at(record, "/calls");
+	double sum = 0, n = 0;
+	size_t i;
+
+	for (i = 0; calls && i < json_object_array_length(calls); i++)
+		if (record__number(json_object_array_get_idx(calls, i), "/sends", &n))
+			sum += n;
+	return sum;
+}
+
+/* Over all repeats; cpu_ns is 0 where any of them lacks it. */
+static void sum_up(const struct cell *cell, double *sends, double *cpu_ns)
+{
+	double share, ns;
+	bool known = true;
+	size_t i;
+
+	*sends = *cpu_ns = 0;
+	for (i = 0; i < cell->count; i++) {
+		*sends += sends_of(cell->records[i]);
+		if (record__number(cell->records[i], "/observer/cpu_share", &share) && share > 0 &&
+		    record__number(cell->records[i], "/observer/bpf_ns", &ns))
+			*cpu_ns += ns / share;
+		else
+			known = false;
+	}
+	if (!known)
+		*cpu_ns = 0;
+}
+
+static bool overhead(const struct cell *cell, const char *title, FILE *out)
+{
+	const char *whose =
+		record__at(cell->records[0], "/load") ? "of sender and receiver" : "of the command";
+	double ns, runs, sends, cpu_ns;
+	char text[UNITS_TEXT_MAX];
+
+	if (!cell__sum(cell, "/observer/bpf_ns", &ns) ||
+	    !cell__sum(cell, "/observer/bpf_runs", &runs))
+		return false;
+	sum_up(cell, &sends, &cpu_ns);
+	fprintf(out, "overhead, %s: ", title);
+	if (sends > 0)
+		fprintf(out, "%s ns per send, ", units__number_text(ns / sends, text));
+	if (cpu_ns > 0)
+		fprintf(out, "%s of the CPU time %s, ", units__percent_text(ns, cpu_ns, text),
+			whose);
+	fprintf(out, "%s of the BPF programs\n", units__counted_text(runs, "run", text));
+	return true;
+}
+
+void text__overhead(const struct cells *cells, FILE *out)
+{
+	char title[64];
+	bool any = false;
+	size_t i;
+
+	for (i = 0; i < cells->count; i++) {
+		cell__title(&cells->cells[i], cells, title, sizeof(title));
+		any |= overhead(&cells->cells[i], title, out);
+	}
+	if (any)
+		fputc('\n', out);
+}
