@@ -387,16 +387,20 @@ static __always_inline bool is_dead(__u64 sk)
 
 /*
  * The same of one that was to become a notification. Of a closed socket it does not: what it
- * holds is still the kernel's bookkeeping of the sends.
+ * holds is still the kernel's bookkeeping of the sends, which begins with a pointer; a
+ * notification begins with zeros.
  */
 static __always_inline struct zerocopy_socket *notified_in_vain(struct sk_buff *skb, __u64 sk,
 								struct sock_extended_err *ee)
 {
 	struct zerocopy_socket *s = bpf_map_lookup_elem(&sockets, &sk);
 	void *uarg = (void *)skb + bpf_core_field_offset(struct sk_buff, cb);
+	__u64 callback = 0;
 	__u32 sends;
 
-	if (!s || !is_dead(sk))
+	if (s && is_dead(sk))
+		bpf_probe_read_kernel(&callback, sizeof(callback), uarg);
+	if (!callback)
 		return NULL;
 	sends = UARG_READ(uarg, len);
 	ee->ee_info = UARG_READ(uarg, id);

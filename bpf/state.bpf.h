@@ -150,12 +150,19 @@ struct new_socket_map {
 };
 extern struct new_socket_map new_socket SEC(".maps");
 
-/* The last closed socket of a CPU that waits for nothing: its notifications may still be mended. */
+#define RETIRED 16 /* a power of two */
+
+/* The last closed sockets of a CPU that wait for nothing: their counts may still be mended. */
+struct retired {
+	__u64 socks[RETIRED];
+	__u32 turn;
+};
+
 struct retired_map {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, __u64);
+	__type(value, struct retired);
 };
 extern struct retired_map retired SEC(".maps");
 
@@ -394,23 +401,25 @@ static __always_inline struct zerocopy_socket *socket__watch(struct sock *sk, __
 }
 
 /*
- * A closed socket waits for nothing any more. What it is told of its last notifications
- * comes right after, so it is the one before on this CPU that is forgotten.
+ * A closed socket waits for nothing any more. What its last notifications tell of themselves
+ * comes right after, so it is an earlier one of this CPU that is forgotten.
  */
 static __always_inline void socket__retire(__u64 key)
 {
 	struct zerocopy_socket *s;
-	__u64 *last, before;
+	struct retired *last;
+	__u64 *slot, earlier;
 	__u32 zero = 0;
 
 	last = bpf_map_lookup_elem(&retired, &zero);
-	if (!last || *last == key)
+	if (!last)
 		return;
-	before = *last;
-	*last = key;
-	s = bpf_map_lookup_elem(&sockets, &before);
+	slot = &last->socks[last->turn++ & (RETIRED - 1)];
+	earlier = *slot;
+	*slot = key;
+	s = bpf_map_lookup_elem(&sockets, &earlier);
 	if (s && s->closed && s->waiting <= 0)
-		bpf_map_delete_elem(&sockets, &before);
+		bpf_map_delete_elem(&sockets, &earlier);
 }
 
 #endif

@@ -76,6 +76,22 @@ static void test_copies_may_have_gone_by_unseen(void **state)
 	assert_null(strstr(say(&f), "More may"));
 }
 
+/* However few they are. */
+static void test_losses_reserve_the_verdict(void **state)
+{
+	struct verdict_facts f = fine;
+
+	(void)state;
+	f.copied = f.told = 1000;
+	f.causes = &loopback;
+	f.lost = 1;
+	assert_non_null(strstr(say(&f), "With a reserve: 1 send was not followed to the end"));
+	f.lost_else = 2;
+	assert_non_null(strstr(say(&f), "With a reserve: 3 sends were not followed to the end"));
+	f.copied = f.told = 0;
+	assert_non_null(strstr(say(&f), "With a reserve"));
+}
+
 static void test_some_copied_for_two_reasons(void **state)
 {
 	struct cause_rows rows = {
@@ -247,6 +263,7 @@ int main(void)
 		cmocka_unit_test(test_all_copied),
 		cmocka_unit_test(test_none_copied),
 		cmocka_unit_test(test_copies_may_have_gone_by_unseen),
+		cmocka_unit_test(test_losses_reserve_the_verdict),
 		cmocka_unit_test(test_some_copied_for_two_reasons),
 		cmocka_unit_test(test_shares_are_not_rounded_away),
 		cmocka_unit_test(test_the_remedy_names_the_device),

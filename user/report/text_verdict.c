@@ -165,10 +165,15 @@ static void facts_of_calls(struct verdict_facts *f, const struct cell *cell)
 
 static void facts_of(struct verdict_facts *f, const struct cell *cell, const struct cells *cells)
 {
+	double flags;
+
 	facts_of_calls(f, cell);
 	if (f->requests == 0 && sum_or_unknown(cell, "/zerocopy/io_uring/requests") > 0)
 		facts_of_uring(f, cell);
 	f->lost = sum_or_unknown(cell, "/lost/completions");
+	cell__sum(cell, "/lost/calls", &f->lost_else);
+	if (cell__sum(cell, "/lost/flags", &flags))
+		f->lost_else += flags;
 	f->skipped_looks = cell__skipped_looks(cell);
 	add_comparison(f, cell, cells);
 }

@@ -175,6 +175,22 @@ static void say_skipped(const struct verdict_facts *f, char text[VERDICT_MAX])
 			  "skips the kprobes that see copies.");
 }
 
+static const char *were(double n)
+{
+	return n == 1 ? "was" : "were";
+}
+
+/* What was lost, however little, may have been otherwise. */
+static void say_lost(const struct verdict_facts *f, char text[VERDICT_MAX])
+{
+	double lost = (f->lost > 0 ? f->lost : 0) + f->lost_else;
+	char a[UNITS_TEXT_MAX];
+
+	if (lost > 0)
+		say(text, " With a reserve: %s %s not followed to the end (LOST, above).",
+		    units__counted_text(lost, "send", a), were(lost));
+}
+
 /* What the application believes, where that is wrong. */
 static void say_told(const struct verdict_facts *f, char text[VERDICT_MAX])
 {
@@ -197,11 +213,6 @@ static void say_comparison(const struct verdict_facts *f, char text[VERDICT_MAX]
 	else
 		say(text, " It was as fast as %s: %.2f and %.2f Gbit/s in these runs.", f->other,
 		    f->own_bps / 1e9, f->other_bps / 1e9);
-}
-
-static const char *were(double n)
-{
-	return n == 1 ? "was" : "were";
 }
 
 /* Of most requests there is nothing else to say: the first thing to do something about. */
@@ -245,6 +256,7 @@ static void say_completed(const struct verdict_facts *f, char text[VERDICT_MAX])
 		say_none_copied(f, text);
 	say_skipped(f, text);
 	say_told(f, text);
+	say_lost(f, text);
 	say_comparison(f, text);
 }
 

@@ -17,6 +17,7 @@ struct verdict_facts {
 	/* The same load sent another way, where that was run; bits per second, 0: it was not. */
 	const char *other;
 	double other_bps, own_bps;
+	double lost_else; /* calls that were not counted, and flags that were not seen */
 	/* Runs of the programs that see copies, which the kernel skipped. */
 	double skipped_looks;
 };

@@ -247,11 +247,16 @@ struct skb_shared_info {
 	void *destructor_arg;
 } __attribute__((preserve_access_index));
 
+struct ubuf_info_ops {
+
+} __attribute__((preserve_access_index));
+
 struct refcount_struct {
 	atomic_t refs;
 } __attribute__((preserve_access_index));
 
 struct ubuf_info {
+	const struct ubuf_info_ops *ops;
 	refcount_t refcnt;
 } __attribute__((preserve_access_index));
 

@@ -100,6 +100,7 @@ static void abandon(struct sk_buff *skb, struct sock *sk, const struct run_of_se
 	uarg->len = (__u16)run->sends;
 	uarg->zerocopy = !run->flagged;
 	uarg->ubuf.refcnt.refs.counter = 1;
+	uarg->ubuf.ops = (void *)1;
 }
 
 /* One or more references go before the notification is queued, of which one tells of the copy. */
