@@ -93,8 +93,10 @@ struct totals {
 	__u64 packets;		  /* with data of the load, handed to a device, */
 	__u64 packet_frags;	  /* and the pieces of memory they were made of */
 	__u64 lost_marks;	  /* no room to note that a packet was copied */
+	/* completions not flagged, of which no copy was seen, nor that the data left the machine */
+	__u64 unexplained;
 };
-ABI_SIZE(totals, 34 * 8);
+ABI_SIZE(totals, 35 * 8);
 
 /* What sends can be grouped by: a set. */
 enum group_by { BY_PROCESS = 1, BY_DEVICE = 2, BY_PORT = 4, BY_ADDRESS = 8 };
@@ -155,6 +157,11 @@ enum cause {
 	CAUSE_DRIVER,
 	CAUSE_QDISC,
 	CAUSE_RETRANSMISSION,
+	CAUSE_XDP,
+	CAUSE_TC_PROGRAM,
+	CAUSE_TUNNEL_CHECKSUM,
+	CAUSE_MIRROR,
+	CAUSE_FAST_OPEN,
 	CAUSES,
 };
 
@@ -164,10 +171,16 @@ enum copier {
 	COPIER_SEGMENT = 2,   /* skb_segment, for a device without scatter-gather */
 	COPIER_PULL = 4,      /* __pskb_pull_tail, of all the data */
 	COPIER_DUPLICATE = 8, /* skb_copy */
+	COPIER_COW = 16,      /* skb_pp_cow_data: into pages that XDP programs may write to */
 };
 
 /* What a cause asks of the device that the skb is for, or came by. */
-enum device_kind { DEVICE_ANY, DEVICE_LOOPBACK, DEVICE_NO_SCATTER_GATHER };
+enum device_kind {
+	DEVICE_ANY,
+	DEVICE_LOOPBACK,
+	DEVICE_NO_SCATTER_GATHER,
+	DEVICE_NO_CHECKSUM,
+};
 
 struct address_range {
 	__u64 from;
@@ -184,12 +197,15 @@ struct place {
 	struct address_range outer;
 	__u32 copiers; /* enum copier */
 	__u32 device;  /* enum device_kind */
-	__u32 cause;   /* enum cause */
+	__u32 cause;   /* enum cause, perhaps with CAUSE_BY_TAP */
 	__u32 reserved;
 };
 ABI_SIZE(place, 48);
 
-#define PLACES_MAX   48
+/* Of a place: this kernel delivers to taps there, before it knows where the packet goes. */
+#define CAUSE_BY_TAP 0x100
+
+#define PLACES_MAX   80
 #define STACK_FRAMES 12
 
 /* What copies are counted by. Of the unclassified ones also the stack is told apart. */

@@ -25,44 +25,77 @@ static __always_inline void run__take(const struct run_key *key, struct run *mar
 }
 
 /*
+ * Where a mark counts. Data that left this machine were not delivered on it: what came in
+ * here was a copy, for a tap or of a mirror.
+ */
+static __always_inline __u32 mark_tally(__u32 mark, bool left)
+{
+	__u32 index = mark & MARK_TALLY;
+	struct tally_info *in = left ? bpf_map_lookup_elem(&tally_infos, &index) : NULL;
+	struct tally_info info;
+
+	if (!in || in->key.cause != CAUSE_LOCAL_DELIVERY)
+		return index;
+	info = *in;
+	info.key.cause = mark & MARK_TAPPED ? CAUSE_PACKET_TAP : CAUSE_MIRROR;
+	return tally__find(&info);
+}
+
+/*
  * So many sends count for a mark; negative: less than was thought. 0 if it does not apply.
  * A function of its own: verified once, not once a mark of each count.
  */
-__noinline int mark_count(__u32 mark, __s64 sends, __u32 flagged)
+__noinline int mark_count(__u32 mark, __s64 sends, __u32 flagged, __u32 left)
 {
 	struct tally *tally;
 
-	if (!mark || (!flagged && mark & MARK_ASSUMED))
+	if (!mark || mark & (MARK_LEFT | MARK_LAST) || (!flagged && mark & MARK_ASSUMED))
 		return 0;
-	tally = tally__get(mark & ~MARK_ASSUMED);
+	tally = tally__get(mark_tally(mark, left));
 	if (!tally)
 		return 0;
 	__sync_fetch_and_add(flagged ? &tally->sends : &tally->silent, sends);
 	return 1;
 }
 
-/* What no hook saw the copies of counts as such. */
+/* Not flagged, and copied all the same; or not known to be without a copy. */
+static __always_inline void marks__count_unflagged(__s64 sends, __u64 bytes, bool seen, bool left)
+{
+	struct totals *t = seen || !left ? totals__get() : NULL;
+
+	if (!t)
+		return;
+	if (!seen) {
+		__sync_fetch_and_add(&t->unexplained, sends);
+		return;
+	}
+	__sync_fetch_and_add(&t->silent, sends);
+	__sync_fetch_and_add(&t->silent_bytes, bytes);
+}
+
+/* What no hook saw the copies of counts as such, for the device that it was last seen at. */
 static __always_inline void marks__count(const struct run *marks, __s64 sends, __u64 bytes,
 					 bool flagged)
 {
+	__u32 counted = 0, last = TALLY_NONE;
 	struct tally *none;
-	struct totals *t;
-	__u32 counted = 0;
+	bool left = false;
 	int i;
 
+	for (i = 0; i < RUN_MARKS; i++) {
+		left |= marks->marks[i] == MARK_LEFT;
+		if (marks->marks[i] & MARK_LAST)
+			last = marks->marks[i] & MARK_TALLY;
+	}
 	for (i = 0; i < RUN_MARKS; i++)
-		counted |= mark_count(marks->marks[i], sends, flagged);
-	if (flagged) {
-		none = counted ? NULL : tally__get(TALLY_NONE);
-		if (none)
-			__sync_fetch_and_add(&none->sends, sends);
+		counted |= mark_count(marks->marks[i], sends, flagged, left);
+	if (!flagged) {
+		marks__count_unflagged(sends, bytes, counted, left);
 		return;
 	}
-	t = counted ? totals__get() : NULL;
-	if (!t)
-		return;
-	__sync_fetch_and_add(&t->silent, sends);
-	__sync_fetch_and_add(&t->silent_bytes, bytes);
+	none = counted ? NULL : tally__get(last);
+	if (none)
+		__sync_fetch_and_add(&none->sends, sends);
 }
 
 /* The sends of a run are completed. */

@@ -35,7 +35,7 @@ enum way { BY_SEND, BY_SENDMSG, BY_SENDMMSG, BY_WRITE, BY_WRITEV, WAYS };
 static const char *const way_names[] = {"send", "sendmsg", "sendmmsg", "write", "writev"};
 
 struct config {
-	bool steps, plain, without_option, tls, now, fast_open;
+	bool steps, plain, without_option, tls, now, fast_open, defer;
 	const char *address, *device, *md5;
 	unsigned short port;
 	unsigned long sends, size, batch, inflight, connections, parts;
@@ -86,6 +86,8 @@ static int open_connection(const struct config *c, const struct sockaddr_storage
 		die("SO_ZEROCOPY");
 	if (c->md5)
 		sign(fd, c->md5);
+	if (c->defer && setsockopt(fd, IPPROTO_TCP, TCP_FASTOPEN_CONNECT, &one, sizeof(one)))
+		die("TCP_FASTOPEN_CONNECT");
 	if (!c->fast_open && connect(fd, (const struct sockaddr *)to, length))
 		die("connect");
 	if (c->tls)
@@ -361,6 +363,7 @@ static const struct argp_option list[] = {
 	{"tls", 'l', NULL, 0, "have the kernel encrypt (kTLS)", 0},
 	{"md5", '5', "ADDRESS", 0, "sign what goes to it and comes from it (TCP-MD5)", 0},
 	{"fast-open", 'f', NULL, 0, "connect by the first send (MSG_FASTOPEN)", 0},
+	{"defer", 'D', NULL, 0, "connect when there are data (TCP_FASTOPEN_CONNECT)", 0},
 	{"now", 'N', NULL, 0, "wait for no room in the socket (MSG_DONTWAIT)", 0},
 	{"steps", 'S', NULL, 0, "do what standard input says", 0},
 	{0},
@@ -438,6 +441,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case '5':
 		c->md5 = arg;
+		return 0;
+	case 'D':
+		c->defer = true;
 		return 0;
 	case 'f':
 		c->fast_open = true;

@@ -25,7 +25,7 @@
 enum copies { ALL_COPIED, NONE_COPIED, SOME_COPIED, SOME_IN_SILENCE, TWO_CAUSES };
 
 struct truth {
-	__u64 sends, flagged, silent, seen, other;
+	__u64 sends, flagged, silent, seen, other, unexplained;
 };
 
 static void add_run(struct plan_of_sends *plan, __u32 first, __u64 *random, enum copies copies,
@@ -40,6 +40,8 @@ static void add_run(struct plan_of_sends *plan, __u32 first, __u64 *random, enum
 	run->tallies = copied ? 1 << SEEN : 0;
 	if (copied && copies == TWO_CAUSES)
 		run->tallies = 1 << (kernel__random(random, 2) ? SEEN : OTHER);
+	run->left = kernel__random(random, 2);
+	truth->unexplained += copied || run->left ? 0 : run->sends;
 	truth->sends += run->sends;
 	truth->flagged += run->flagged ? run->sends : 0;
 	truth->silent += copied && !run->flagged ? run->sends : 0;
@@ -96,6 +98,7 @@ static void assert_causes(const struct truth *truth)
 	assert_int_equal(tally(SEEN)->sends + tally(SEEN)->silent, truth->seen);
 	assert_int_equal(tally(OTHER)->sends + tally(OTHER)->silent, truth->other);
 	assert_int_equal(t->silent, truth->silent);
+	assert_int_equal(t->unexplained, truth->unexplained);
 	assert_int_equal(tally(TALLY_NONE)->sends, 0);
 	assert_int_equal(maps__count(&runs), 0);
 }
@@ -219,9 +222,30 @@ static void test_without_a_reader(void **state)
 	try_all(&plan);
 }
 
+/* What came in here of data that left was a mirror's copy. */
+static void test_what_left_was_not_delivered_here(void **state)
+{
+	struct tally_info in = {.key = {.cause = CAUSE_LOCAL_DELIVERY, .ifindex = 3}};
+	struct tally_key mirror = {.cause = CAUSE_MIRROR, .ifindex = 3};
+	struct plan_of_sends plan = {.cpus = 1, .has_reader = true, .count = 2};
+	__u32 here = OTHER + 1, *index;
+
+	(void)state;
+	plan.runs[0] = (struct run_of_sends){0, 2, true, (__u16)(1 << here), true};
+	plan.runs[1] = (struct run_of_sends){2, 3, true, (__u16)(1 << here), false};
+	forget();
+	bpf_map_update_elem(&tally_infos, &here, &in, BPF_ANY);
+	kernel__complete(&plan, 0, 1);
+	index = bpf_map_lookup_elem(&tally_index, &mirror);
+	assert_non_null(index);
+	assert_int_equal(tally(*index)->sends, 2);
+	assert_int_equal(tally(here)->sends, 3);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_what_left_was_not_delivered_here),
 		cmocka_unit_test(test_one_cpu),
 		cmocka_unit_test(test_several_cpus),
 		cmocka_unit_test(test_runs_that_overtake),

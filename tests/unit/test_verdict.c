@@ -59,6 +59,24 @@ static void test_none_copied(void **state)
 	assert_null(strstr(say(&f), "works"));
 }
 
+/* What nobody flags or sees to be copied is not thereby known to be zero-copy. */
+static void test_unexplained_sends_do_not_work(void **state)
+{
+	struct verdict_facts f = fine;
+
+	(void)state;
+	f.unexplained = 400;
+	assert_non_null(strstr(say(&f), "none of 1,000 zero-copy sends to 10.0.0.2 was seen to be "
+					"copied, but 400 of them reached no NIC"));
+	assert_null(strstr(say(&f), "works"));
+	f.copied = f.told = 600;
+	f.causes = &loopback;
+	assert_non_null(strstr(say(&f), "60 % of 1,000"));
+	assert_non_null(strstr(say(&f), "400 of them reached no NIC"));
+	f.unexplained = -1;
+	assert_null(strstr(say(&f), "NIC"));
+}
+
 static void test_some_copied_for_two_reasons(void **state)
 {
 	struct cause_rows rows = {
@@ -170,6 +188,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_all_copied),
 		cmocka_unit_test(test_none_copied),
+		cmocka_unit_test(test_unexplained_sends_do_not_work),
 		cmocka_unit_test(test_some_copied_for_two_reasons),
 		cmocka_unit_test(test_shares_are_not_rounded_away),
 		cmocka_unit_test(test_the_remedy_names_the_device),

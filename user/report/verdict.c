@@ -77,6 +77,7 @@ static void say_remedy(char text[VERDICT_MAX], const char *remedy, const char *d
 static void say_copied(const struct verdict_facts *f, char text[VERDICT_MAX])
 {
 	const struct cause_rows *causes = f->causes;
+	const struct cause_row *row;
 	char share[16], a[UNITS_TEXT_MAX], device[5 * 64] = "";
 	bool mostly;
 
@@ -87,22 +88,41 @@ static void say_copied(const struct verdict_facts *f, char text[VERDICT_MAX])
 		return;
 	}
 	cause_rows__device(causes, 0, device, sizeof(device));
+	row = cause__words(causes->rows[0].cause, causes->rows[0].stack[0]);
 	mostly = causes->rows[0].sends < f->copied;
 	if (mostly)
 		say(text, ", most of them (%s)", number(causes->rows[0].sends, a));
-	say(text, ": %s%s%s%s.", cause__get(causes->rows[0].cause)->title, device[0] ? ", " : "",
-	    device, causes->count > 1 && !mostly ? ", and other causes" : "");
-	say_remedy(text, cause__get(causes->rows[0].cause)->remedy, device);
+	say(text, ": %s%s%s%s.", row->title, device[0] ? ", " : "", device,
+	    causes->count > 1 && !mostly ? ", and other causes" : "");
+	say_remedy(text, row->remedy, device);
 }
 
 static void say_none_copied(const struct verdict_facts *f, char text[VERDICT_MAX])
 {
 	char a[UNITS_TEXT_MAX];
 
+	if (f->unexplained > 0) {
+		say(text, "none of %s zero-copy sends%s was seen to be copied",
+		    number(f->completions, a), f->to);
+		return;
+	}
 	say(text, "none of %s zero-copy sends%s was copied", number(f->completions, a), f->to);
 	say(text, f->silent < 0
 			  ? ", as far as the kernel tells: copies without a flag are not seen here."
 			  : ": zero-copy works here.");
+}
+
+/* Nobody flagged them or saw them copied, but they did not leave the machine as they were. */
+static void say_unexplained(const struct verdict_facts *f, char text[VERDICT_MAX])
+{
+	char a[UNITS_TEXT_MAX];
+
+	if (f->unexplained <= 0)
+		return;
+	say(text,
+	    "%s %s of them reached no NIC with the sender's own pages: these were copied by "
+	    "something that has no hook here (on older kernels native XDP), or not sent.",
+	    f->copied > 0 ? "" : ", but", number(f->unexplained, a));
 }
 
 /* What the application believes, where that is wrong. */
@@ -165,6 +185,7 @@ void verdict(const struct verdict_facts *f, char text[VERDICT_MAX])
 			say_copied(f, text);
 		else
 			say_none_copied(f, text);
+		say_unexplained(f, text);
 		say_told(f, text);
 		say_comparison(f, text);
 	}

@@ -192,6 +192,36 @@ static int read_tally(struct tracer *t, __u32 index, struct tally *sums, struct 
 	return err;
 }
 
+/*
+ * Its skbs were counted as delivered here before the data were known to have left. On one
+ * device all were one or the other.
+ */
+static void take_delivered(struct measured *m, struct cause_count *copy)
+{
+	const struct tally_key *key = &copy->info.key;
+	struct cause_count *in;
+
+	for (in = m->causes; in < m->causes + m->cause_count; in++)
+		if (in->info.key.cause == CAUSE_LOCAL_DELIVERY &&
+		    in->info.key.netns == key->netns && in->info.key.ifindex == key->ifindex &&
+		    !in->sums.sends && !in->sums.silent) {
+			copy->sums.skbs = in->sums.skbs;
+			copy->sums.skbs_in_send = in->sums.skbs_in_send;
+			copy->sums.bytes = in->sums.bytes;
+			in->sums = (struct tally){};
+		}
+}
+
+static void mend_copies(struct measured *m)
+{
+	struct cause_count *cause;
+
+	for (cause = m->causes; cause < m->causes + m->cause_count; cause++)
+		if (cause->info.key.cause == CAUSE_MIRROR ||
+		    (cause->info.key.cause == CAUSE_PACKET_TAP && !cause->sums.skbs))
+			take_delivered(m, cause);
+}
+
 static int read_causes(struct tracer *t, struct measured *out, void *buffer, int cpus)
 {
 	struct cause_count *cause;
@@ -209,6 +239,8 @@ static int read_causes(struct tracer *t, struct measured *out, void *buffer, int
 		err = read_tally(t, index, &cause->sums, buffer, cpus);
 		out->cause_count++;
 	}
+	if (!err)
+		mend_copies(out);
 	return err;
 }
 

@@ -203,6 +203,8 @@ static void mark(const struct plan_of_sends *plan, struct sock *sk, const struct
 			key.id = plan->runs[i].first;
 			if (plan->runs[i].tallies >> tally & 1)
 				run__mark(&key, tally);
+			if (plan->runs[i].left && !tally)
+				run__mark(&key, MARK_LEFT);
 		}
 }
 
