@@ -546,7 +546,7 @@ def test_fast_open(tmp_path, tier, how):
         enable((), 1)
         enable(PEER, 1)
     assert seen.counts["sends"] == 50
-    assert seen.counts["copied"] == (how == "--fast-open")
+    assert (seen.counts["copied"] > 0) == (how == "--fast-open")
     if blind(seen.record):
         return
     zerocopy = seen.record["zerocopy"]
@@ -555,6 +555,7 @@ def test_fast_open(tmp_path, tier, how):
         return  # it began before its socket was known
     assert_causes(seen.record, {("fast_open", CARD): 1})
     assert zerocopy["copied_silent"] == (how == "--defer")
+    assert zerocopy["copied_flagged"] == (how == "--fast-open")
 
 
 @cards

@@ -77,6 +77,24 @@ static void test_unexplained_sends_do_not_work(void **state)
 	assert_null(strstr(say(&f), "NIC"));
 }
 
+/* A mechanism that sees no stacks is not to promise one. */
+static void test_what_is_unclassified_has_a_stack_or_not(void **state)
+{
+	struct cause_rows rows = {
+		.rows = {{.cause = CAUSE_UNCLASSIFIED, .device = "eth0", .sends = 1000}},
+		.count = 1,
+	};
+	struct verdict_facts f = fine;
+
+	(void)state;
+	f.copied = f.told = 1000;
+	f.causes = &rows;
+	assert_null(strstr(say(&f), "functions of the stack"));
+	assert_non_null(strstr(say(&f), "a copy that was not seen being made, eth0."));
+	strcpy(rows.rows[0].stack, "skb_copy_ubufs < f");
+	assert_non_null(strstr(say(&f), "The functions of the stack tell"));
+}
+
 static void test_some_copied_for_two_reasons(void **state)
 {
 	struct cause_rows rows = {
@@ -189,6 +207,7 @@ int main(void)
 		cmocka_unit_test(test_all_copied),
 		cmocka_unit_test(test_none_copied),
 		cmocka_unit_test(test_unexplained_sends_do_not_work),
+		cmocka_unit_test(test_what_is_unclassified_has_a_stack_or_not),
 		cmocka_unit_test(test_some_copied_for_two_reasons),
 		cmocka_unit_test(test_shares_are_not_rounded_away),
 		cmocka_unit_test(test_the_remedy_names_the_device),
