@@ -232,8 +232,11 @@ struct tally {
 	__u64 bytes;
 	__u64 sends;  /* completions flagged as copied, */
 	__u64 silent; /* and completions that were not, though copied */
+	/* Flagged, and not delivered here as it seemed: their data left by a NIC. */
+	__u64 mirrored;
+	__u64 tapped; /* the same, of a device that somebody listened to */
 };
-ABI_SIZE(tally, 40);
+ABI_SIZE(tally, 56);
 
 #define TALLIES_MAX 256
 #define TALLY_NONE  0 /* flagged, and no hook saw the data copied */

@@ -25,20 +25,17 @@ static __always_inline void run__take(const struct run_key *key, struct run *mar
 }
 
 /*
- * Where a mark counts. Data that left this machine were not delivered on it: what came in
- * here was a copy, for a tap or of a mirror.
+ * Where flagged sends of a mark count. Data that left this machine were not delivered on it:
+ * what came in here was a copy, for a tap or of a mirror.
  */
-static __always_inline __u32 mark_tally(__u32 mark, bool left)
+static __always_inline __u64 *flagged_sends(struct tally *tally, __u32 mark, bool left)
 {
 	__u32 index = mark & MARK_TALLY;
 	struct tally_info *in = left ? bpf_map_lookup_elem(&tally_infos, &index) : NULL;
-	struct tally_info info;
 
 	if (!in || in->key.cause != CAUSE_LOCAL_DELIVERY)
-		return index;
-	info = *in;
-	info.key.cause = mark & MARK_TAPPED ? CAUSE_PACKET_TAP : CAUSE_MIRROR;
-	return tally__find(&info);
+		return &tally->sends;
+	return mark & MARK_TAPPED ? &tally->tapped : &tally->mirrored;
 }
 
 /*
@@ -48,13 +45,15 @@ static __always_inline __u32 mark_tally(__u32 mark, bool left)
 __noinline int mark_count(__u32 mark, __s64 sends, __u32 flagged, __u32 left)
 {
 	struct tally *tally;
+	__u64 *field;
 
 	if (!mark || mark & (MARK_LEFT | MARK_LAST) || (!flagged && mark & MARK_ASSUMED))
 		return 0;
-	tally = tally__get(mark_tally(mark, left));
+	tally = tally__get(mark & MARK_TALLY);
 	if (!tally)
 		return 0;
-	__sync_fetch_and_add(flagged ? &tally->sends : &tally->silent, sends);
+	field = flagged ? flagged_sends(tally, mark, left) : &tally->silent;
+	__sync_fetch_and_add(field, sends);
 	return 1;
 }
 
@@ -73,29 +72,47 @@ static __always_inline void marks__count_unflagged(__s64 sends, __u64 bytes, boo
 	__sync_fetch_and_add(&t->silent_bytes, bytes);
 }
 
-/* What no hook saw the copies of counts as such, for the device that it was last seen at. */
-static __always_inline void marks__count(const struct run *marks, __s64 sends, __u64 bytes,
-					 bool flagged)
+static __always_inline __u32 mark_of(__u64 low, __u64 high, int i)
 {
-	__u32 counted = 0, last = TALLY_NONE;
+	return (i < RUN_MARKS / 2 ? low : high) >> i % (RUN_MARKS / 2) * 16 & 0xffff;
+}
+
+/*
+ * What no hook saw the copies of counts as such, for the device that it was last seen at. A
+ * function of its own, of the marks as two numbers: the caller's stack has no room for it.
+ */
+__noinline int marks_count(__u64 low, __u64 high, __s64 sends, __u64 bytes, __u32 flagged)
+{
+	__u32 counted = 0, last = TALLY_NONE, left = 0, mark;
 	struct tally *none;
-	bool left = false;
 	int i;
 
 	for (i = 0; i < RUN_MARKS; i++) {
-		left |= marks->marks[i] == MARK_LEFT;
-		if (marks->marks[i] & MARK_LAST)
-			last = marks->marks[i] & MARK_TALLY;
+		mark = mark_of(low, high, i);
+		left |= mark == MARK_LEFT;
+		if (mark & MARK_LAST)
+			last = mark & MARK_TALLY;
 	}
 	for (i = 0; i < RUN_MARKS; i++)
-		counted |= mark_count(marks->marks[i], sends, flagged, left);
+		counted |= mark_count(mark_of(low, high, i), sends, flagged, left);
 	if (!flagged) {
 		marks__count_unflagged(sends, bytes, counted, left);
-		return;
+		return 0;
 	}
 	none = counted ? NULL : tally__get(last);
 	if (none)
 		__sync_fetch_and_add(&none->sends, sends);
+	return 0;
+}
+
+static __always_inline void marks__count(const struct run *marks, __s64 sends, __u64 bytes,
+					 bool flagged)
+{
+	__u64 words[2];
+
+	_Static_assert(sizeof(words) == sizeof(*marks), "its marks go into two numbers");
+	__builtin_memcpy(words, marks, sizeof(words));
+	marks_count(words[0], words[1], sends, bytes, flagged);
 }
 
 /* The sends of a run are completed. */

@@ -44,7 +44,7 @@ struct thread {
 /* Which tallies copied data of a run of sends; 0 where there is none. See causes.bpf.h. */
 struct run {
 	__u16 marks[RUN_MARKS];
-};
+} __attribute__((aligned(8)));
 
 #define COUNTED_KEPT 16 /* a power of two */
 

@@ -192,34 +192,49 @@ static int read_tally(struct tracer *t, __u32 index, struct tally *sums, struct 
 	return err;
 }
 
-/*
- * Its skbs were counted as delivered here before the data were known to have left. On one
- * device all were one or the other.
- */
-static void take_delivered(struct measured *m, struct cause_count *copy)
+/* The counts of a cause on a device that has some for another; NULL: there is no room. */
+static struct cause_count *cause_beside(struct measured *m, const struct cause_count *in,
+					enum cause cause)
 {
-	const struct tally_key *key = &copy->info.key;
-	struct cause_count *in;
+	struct tally_info info = in->info;
+	struct cause_count *c;
 
-	for (in = m->causes; in < m->causes + m->cause_count; in++)
-		if (in->info.key.cause == CAUSE_LOCAL_DELIVERY &&
-		    in->info.key.netns == key->netns && in->info.key.ifindex == key->ifindex &&
-		    !in->sums.sends && !in->sums.silent) {
-			copy->sums.skbs = in->sums.skbs;
-			copy->sums.skbs_in_send = in->sums.skbs_in_send;
-			copy->sums.bytes = in->sums.bytes;
-			in->sums = (struct tally){};
-		}
+	info.key.cause = cause;
+	for (c = m->causes; c < m->causes + m->cause_count; c++)
+		if (!memcmp(&c->info.key, &info.key, sizeof(info.key)))
+			return c;
+	if (m->cause_count == TALLIES_MAX)
+		return NULL;
+	m->cause_count++;
+	*c = (struct cause_count){.info = info};
+	return c;
+}
+
+/* Sends that were not delivered here after all; of their skbs, if all of them were not. */
+static void take_copies(struct measured *m, struct cause_count *in, __u64 *sends, enum cause cause)
+{
+	struct cause_count *c = *sends ? cause_beside(m, in, cause) : NULL;
+
+	if (!c)
+		return;
+	c->sums.sends += *sends;
+	*sends = 0;
+	if (in->sums.sends || in->sums.silent || in->sums.mirrored || in->sums.tapped)
+		return;
+	c->sums.skbs += in->sums.skbs;
+	c->sums.skbs_in_send += in->sums.skbs_in_send;
+	c->sums.bytes += in->sums.bytes;
+	in->sums = (struct tally){};
 }
 
 static void mend_copies(struct measured *m)
 {
-	struct cause_count *cause;
+	size_t i, count = m->cause_count;
 
-	for (cause = m->causes; cause < m->causes + m->cause_count; cause++)
-		if (cause->info.key.cause == CAUSE_MIRROR ||
-		    (cause->info.key.cause == CAUSE_PACKET_TAP && !cause->sums.skbs))
-			take_delivered(m, cause);
+	for (i = 0; i < count; i++) {
+		take_copies(m, &m->causes[i], &m->causes[i].sums.mirrored, CAUSE_MIRROR);
+		take_copies(m, &m->causes[i], &m->causes[i].sums.tapped, CAUSE_PACKET_TAP);
+	}
 }
 
 static int read_causes(struct tracer *t, struct measured *out, void *buffer, int cpus)
