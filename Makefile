@@ -51,7 +51,7 @@ LAB_PACKAGES   := qemu-system-x86 qemu-system-arm busybox-static cpio kmod xz-ut
 CHECK_PACKAGES := $(LAB_PACKAGES) $(ANALYSIS_PACKAGES) libcmocka-dev clang-format python3-pytest \
                   python3-hypothesis python3-jsonschema strace sudo iputils-ping ethtool \
                   procps e2fsprogs clang-$(NEWEST_CLANG) shellcheck \
-                  iperf3 nginx-light wrk linux-perf \
+                  iperf3 nginx-light wrk linux-perf wireguard-tools \
                   python3-bpfcc linux-headers-$(shell dpkg --print-architecture 2>/dev/null)
 # Programs that tests/foreign observes, what its own are made by, and the instruments beside.
 FOREIGN_PACKAGES := iperf3 nginx-light wrk redis-server postgresql openssh-server openssh-client \
@@ -101,7 +101,8 @@ analyze loadgen/loadgen: %: $(BUILD)/%.bin
 	$(Q)cp $< $@
 endif
 # Programs that the tests observe; not built for who only wants to measure.
-TEST_PROGRAMS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/programs/*.c))
+TEST_PROGRAMS := $(patsubst %.c,$(BUILD)/%,$(filter-out %.bpf.c,$(wildcard tests/programs/*.c))) \
+                 $(BUILD)/tests/programs/packets.bpf.o
 # What the lab's arm64 guests need is built here. Instructions are counted in them only.
 PROGRAMS += $(if $(CROSS),$(BUILD)/tests/bench/empty $(TEST_PROGRAMS))
 

@@ -101,8 +101,10 @@ struct totals {
 	__u64 mptcp_sends; /* which are not measured, */
 	__u64 mptcp_bytes;
 	__u64 other_requests; /* nor are zero-copy sends by further protocols */
+	/* completions not flagged, of which no copy was seen, nor that the data left the machine */
+	__u64 unexplained;
 };
-ABI_SIZE(totals, 39 * 8);
+ABI_SIZE(totals, 40 * 8);
 
 /* What sends can be grouped by: a set. */
 enum group_by { BY_PROCESS = 1, BY_DEVICE = 2, BY_PORT = 4, BY_ADDRESS = 8 };
@@ -165,6 +167,11 @@ enum cause {
 	CAUSE_DRIVER,
 	CAUSE_QDISC,
 	CAUSE_RETRANSMISSION,
+	CAUSE_XDP,
+	CAUSE_TC_PROGRAM,
+	CAUSE_TUNNEL_CHECKSUM,
+	CAUSE_MIRROR,
+	CAUSE_FAST_OPEN,
 	CAUSES,
 };
 
@@ -174,10 +181,16 @@ enum copier {
 	COPIER_SEGMENT = 2,   /* skb_segment, for a device without scatter-gather */
 	COPIER_PULL = 4,      /* __pskb_pull_tail, of all the data */
 	COPIER_DUPLICATE = 8, /* skb_copy */
+	COPIER_COW = 16,      /* skb_pp_cow_data: into pages that XDP programs may write to */
 };
 
 /* What a cause asks of the device that the skb is for, or came by. */
-enum device_kind { DEVICE_ANY, DEVICE_LOOPBACK, DEVICE_NO_SCATTER_GATHER };
+enum device_kind {
+	DEVICE_ANY,
+	DEVICE_LOOPBACK,
+	DEVICE_NO_SCATTER_GATHER,
+	DEVICE_NO_CHECKSUM,
+};
 
 struct address_range {
 	__u64 from;
@@ -194,12 +207,15 @@ struct place {
 	struct address_range outer;
 	__u32 copiers; /* enum copier */
 	__u32 device;  /* enum device_kind */
-	__u32 cause;   /* enum cause */
+	__u32 cause;   /* enum cause, perhaps with CAUSE_BY_TAP */
 	__u32 reserved;
 };
 ABI_SIZE(place, 48);
 
-#define PLACES_MAX   48
+/* Of a place: this kernel delivers to taps there, before it knows where the packet goes. */
+#define CAUSE_BY_TAP 0x100
+
+#define PLACES_MAX   80
 #define STACK_FRAMES 12
 
 /* What copies are counted by. Of the unclassified ones also the stack is told apart. */
@@ -226,8 +242,11 @@ struct tally {
 	__u64 bytes;
 	__u64 sends;  /* completions flagged as copied, */
 	__u64 silent; /* and completions that were not, though copied */
+	/* Flagged, and not delivered here as it seemed: their data left by a NIC. */
+	__u64 mirrored;
+	__u64 tapped; /* the same, of a device that somebody listened to */
 };
-ABI_SIZE(tally, 40);
+ABI_SIZE(tally, 56);
 
 #define TALLIES_MAX 256
 #define TALLY_NONE  0 /* flagged, and no hook saw the data copied */

@@ -15,6 +15,10 @@
 #define NETIF_F_CSUM (1ULL << 1 | 1ULL << 3 | 1ULL << 4) /* IP, HW, IPV6 */
 #define IFF_LOOPBACK 0x8
 #define MARK_ASSUMED 0x8000 /* counts only if the completion is flagged */
+#define MARK_LEFT    0x4000 /* no cause: its data were handed to a device that leaves the machine */
+#define MARK_TAPPED  0x2000 /* came in by a device that somebody listens to */
+#define MARK_LAST    0x1000 /* no cause: the device that was last to be handed its data */
+#define MARK_TALLY   0x0fff
 #define CLAIM_TRIES  16
 
 struct run_key {
@@ -124,6 +128,22 @@ static __always_inline void run__mark(const struct run_key *key, __u16 mark)
 		__sync_fetch_and_add(&t->lost_marks, 1);
 }
 
+/* Its data are handed to another device. */
+static __always_inline void run__pass(const struct run_key *key, __u32 tally)
+{
+	struct run *run = bpf_map_lookup_elem(&runs, key);
+	__u16 mark = tally | MARK_LAST;
+	int i;
+
+	for (i = 0; run && i < RUN_MARKS; i++) {
+		if (!(run->marks[i] & MARK_LAST))
+			continue;
+		run->marks[i] = mark;
+		return;
+	}
+	run__mark(key, mark);
+}
+
 static __always_inline bool run__has(const struct run_key *key, __u16 mark)
 {
 	struct run *run = bpf_map_lookup_elem(&runs, key);
@@ -209,6 +229,17 @@ static __always_inline void tally__device(struct tally_info *info, struct net_de
 	BPF_CORE_READ_STR_INTO(&info->device, dev, name);
 }
 
+static __always_inline bool run__has_cause(const struct run_key *run, const struct tally_key *in,
+					   enum cause cause, __u16 how)
+{
+	struct tally_key onwards = *in;
+	__u32 *index;
+
+	onwards.cause = cause;
+	index = bpf_map_lookup_elem(&tally_index, &onwards);
+	return index && run__has(run, *index | how);
+}
+
 /*
  * A packet of a run came in by a device. If others of the run went on from there, this one
  * will: it may be the run's last (a segment sent again), completed before that is seen.
@@ -216,12 +247,8 @@ static __always_inline void tally__device(struct tally_info *info, struct net_de
 static __always_inline bool run__goes_on(const struct run_key *run, const struct tally_key *in,
 					 __u16 how)
 {
-	struct tally_key onwards = *in;
-	__u32 *index;
-
-	onwards.cause = CAUSE_FORWARDED;
-	index = bpf_map_lookup_elem(&tally_index, &onwards);
-	return index && run__has(run, *index | how);
+	return run__has_cause(run, in, CAUSE_FORWARDED, how) ||
+	       run__has_cause(run, in, CAUSE_PACKET_TAP, how);
 }
 
 /* For a cause that needs no stack. */
@@ -235,7 +262,8 @@ static __always_inline __u32 tally__of(enum cause cause, struct net_device *dev)
 
 /*
  * A zero-copy send begins that gets this id. On a route without scatter-gather,
- * which is not forced on all sockets, the kernel copies at once and flags it.
+ * which is not forced on all sockets, the kernel copies at once and flags it. So it does if
+ * there is no route yet: a send that opens a connection, of which its first packet tells more.
  */
 static __always_inline struct zerocopy_socket *zerocopy_begin(struct sock *sk, __u32 id)
 {
@@ -245,6 +273,10 @@ static __always_inline struct zerocopy_socket *zerocopy_begin(struct sock *sk, _
 	if (!s || BPF_CORE_READ(sk, sk_route_caps) & NETIF_F_SG)
 		return s;
 	run.born = s->born;
+	if (BPF_CORE_READ(sk, __sk_common.skc_state) == TCP_CLOSE) {
+		run__pass(&run, tally__of(CAUSE_FAST_OPEN, NULL));
+		return s;
+	}
 	run__mark(&run,
 		  tally__of(CAUSE_ROUTE, BPF_CORE_READ(sk, sk_dst_cache, dev)) | MARK_ASSUMED);
 	return s;

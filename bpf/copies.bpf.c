@@ -6,6 +6,7 @@
  * the stack.
  */
 #include "passing.bpf.h"
+#include "taps.bpf.h"
 
 #include "classify.h"
 
@@ -24,6 +25,8 @@ static __always_inline __u32 device_kinds(struct net_device *dev)
 		kinds |= 1 << DEVICE_LOOPBACK;
 	if (dev && !(BPF_CORE_READ(dev, features) & NETIF_F_SG))
 		kinds |= 1 << DEVICE_NO_SCATTER_GATHER;
+	if (dev && !(BPF_CORE_READ(dev, features) & NETIF_F_CSUM))
+		kinds |= 1 << DEVICE_NO_CHECKSUM;
 	return kinds;
 }
 
@@ -63,6 +66,17 @@ static __always_inline void insert_caller(__u64 *stack, __u64 caller)
 	stack[1] = caller;
 }
 
+/* It is delivered here, it seems: whether it goes on, or is a copy itself, is not known yet. */
+static __always_inline void delivered(struct sk_buff *skb, const struct sighting *seen,
+				      const struct tally_key *key, __u32 tally, bool by_tap)
+{
+	__u16 mark = tally | (is_tapped(BPF_CORE_READ(skb, dev)) ? MARK_TAPPED : 0);
+
+	passing__remember(skb, seen, mark, by_tap);
+	if (!run__goes_on(&seen->run, key, 0))
+		run__mark(&seen->run, mark);
+}
+
 /* One skb's data are being copied. caller: 0 if it is in the stack. */
 static __noinline int copied(void *ctx, struct sk_buff *skb, enum copier copier, __u64 bytes,
 			     __u64 caller)
@@ -70,7 +84,7 @@ static __noinline int copied(void *ctx, struct sk_buff *skb, enum copier copier,
 	struct tally_info info = {};
 	struct net_device *dev;
 	struct sighting seen;
-	__u32 tally;
+	__u32 tally, cause;
 
 	if (!sighted(skb, &seen) || (copier == COPIER_PULL && bytes != seen.bytes))
 		return 0;
@@ -78,19 +92,18 @@ static __noinline int copied(void *ctx, struct sk_buff *skb, enum copier copier,
 	bpf_get_stack(ctx, info.stack, sizeof(info.stack), 0);
 	if (caller)
 		insert_caller(info.stack, caller);
-	info.key.cause = classify(info.stack, CLASSIFY_ASKED(copier, device_kinds(dev)), cause_at);
+	cause = classify(info.stack, CLASSIFY_ASKED(copier, device_kinds(dev)), cause_at);
+	info.key.cause = cause & ~CAUSE_BY_TAP;
 	/* Where the kernel hides its addresses (no places), no stack can be told from another. */
 	if (info.key.cause == CAUSE_UNCLASSIFIED && places_count)
 		info.key.stack = hash_stack(info.stack);
 	tally__device(&info, dev);
 	tally = tally__find(&info);
 	tally__add(tally, &seen, 1);
-	if (info.key.cause == CAUSE_LOCAL_DELIVERY) {
-		passing__remember(skb, &seen, tally);
-		if (run__goes_on(&seen.run, &info.key, 0))
-			return 0;
-	}
-	run__mark(&seen.run, tally);
+	if (info.key.cause == CAUSE_LOCAL_DELIVERY)
+		delivered(skb, &seen, &info.key, tally, cause & CAUSE_BY_TAP);
+	else
+		run__mark(&seen.run, tally);
 	return 0;
 }
 
@@ -143,4 +156,27 @@ SEC("kprobe/skb_copy")
 int BPF_KPROBE(duplicate_kprobe, struct sk_buff *skb)
 {
 	return gate ? copied(ctx, skb, COPIER_DUPLICATE, 0, CALLER(ctx)) : 0;
+}
+
+static __always_inline int cow(void *ctx, struct sk_buff **skb, __u64 caller)
+{
+	struct sk_buff *old = NULL;
+
+	bpf_probe_read_kernel(&old, sizeof(old), skb);
+	return old ? copied(ctx, old, COPIER_COW, 0, caller) : 0;
+}
+
+/* A pointer to a pointer the verifier does not let a program read as an argument. */
+SEC("fentry/skb_pp_cow_data")
+int cow_fentry(unsigned long long *ctx)
+{
+	__u64 skb = 0;
+
+	return gate && !bpf_get_func_arg(ctx, 1, &skb) ? cow(ctx, (struct sk_buff **)skb, 0) : 0;
+}
+
+SEC("kprobe/skb_pp_cow_data")
+int BPF_KPROBE(cow_kprobe, void *pool, struct sk_buff **skb)
+{
+	return gate ? cow(ctx, skb, CALLER(ctx)) : 0;
 }

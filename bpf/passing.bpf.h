@@ -16,6 +16,8 @@ struct passing {
 	__u64 skb;
 	__u32 seq;   /* TCP's: the address alone may be another packet's by now */
 	__u32 tally; /* what was assumed, */
+	__u16 mark;  /* how its run was marked for that, */
+	bool tapped; /* and whether by then a tap had got a copy */
 	struct sighting seen;
 };
 
@@ -48,7 +50,7 @@ static __always_inline __u32 tcp_seq(struct sk_buff *skb)
 }
 
 static __always_inline void passing__remember(struct sk_buff *skb, const struct sighting *seen,
-					      __u32 tally)
+					      __u16 mark, bool tapped)
 {
 	struct passing *p = passing__slot(skb);
 
@@ -56,7 +58,9 @@ static __always_inline void passing__remember(struct sk_buff *skb, const struct 
 		return;
 	p->skb = (__u64)skb;
 	p->seq = tcp_seq(skb);
-	p->tally = tally;
+	p->tally = mark & MARK_TALLY;
+	p->mark = mark;
+	p->tapped = tapped;
 	p->seen = *seen;
 }
 

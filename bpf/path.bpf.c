@@ -9,21 +9,17 @@
 #include "causes.bpf.h"
 #include "passing.bpf.h"
 #include "skb.bpf.h"
+#include "taps.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 #define SKBTX_ANY_SW_TSTAMP	(1 << 0 | 1 << 1 | 1 << 6) /* HW, SW, SCHED */
 #define SOF_TIMESTAMPING_TX_ACK (1 << 9)
 #define SOF_TIMESTAMPING_TSONLY (1 << 11)
+#define IFF_BRIDGE_PORT		(1 << 9) /* of priv_flags */
 
-/* The kernel's list of packet taps of all devices and namespaces; 0 where it has none, or hides it.
- */
-const volatile __u64 ptype_all_address = 0;
-
-/* "net: introduce per netns packet chains" (6.16) */
-struct net___with_taps {
-	struct list_head ptype_all;
-} __attribute__((preserve_access_index));
+/* Does this kernel forward without a copy, so that a tap is what makes one? */
+const volatile bool forwards_uncopied = false;
 
 static __always_inline void assume(const struct sighting *seen, enum cause cause,
 				   struct net_device *dev, __u16 how)
@@ -34,40 +30,97 @@ static __always_inline void assume(const struct sighting *seen, enum cause cause
 	run__mark(&seen->run, tally | how);
 }
 
+/* Is it this skb's socket that sends by its device, and nobody who forwards it? */
+static __always_inline bool is_sent_by(struct sock *sk, struct sk_buff *skb)
+{
+	return BPF_CORE_READ(sk, sk_dst_cache, dev) == BPF_CORE_READ(skb, dev);
+}
+
 /*
- * A packet that came in goes out again. It had been counted as delivered: if it was
- * copied, then for being forwarded. A router takes packets from their socket first
- * (ip_rcv_core): what still has one is sent by it once more, a retransmission in the
- * same skb.
+ * Why a packet that goes on was copied when it came in. A router takes packets from their
+ * socket (ip_rcv_core), a bridge does not, and copies nothing.
+ */
+static __always_inline enum cause cause_of_forwarded(const struct passing *p, bool bridged,
+						     __u16 how)
+{
+	if (bridged)
+		return p->tapped || !how ? CAUSE_PACKET_TAP : CAUSE_UNCLASSIFIED;
+	return p->tapped && (forwards_uncopied || !how) ? CAUSE_PACKET_TAP : CAUSE_FORWARDED;
+}
+
+/*
+ * A packet that came in goes out again. It had been counted as delivered. What its socket
+ * sends by its own device is a retransmission, in the same skb.
  */
 static __always_inline void forwarded(struct sk_buff *skb, __u16 how, bool still_shared)
 {
 	struct passing *p = passing__recall(skb);
+	struct sock *sk = BPF_CORE_READ(skb, sk);
 	struct tally_info info = {};
 	struct tally_info *delivered;
 	__u32 tally;
 
-	if (!p || BPF_CORE_READ(skb, sk))
+	if (!p || (sk && is_sent_by(sk, skb)))
 		return;
 	tally__add(p->tally, &p->seen, -1);
-	run__unmark(&p->seen.run, p->tally | how);
+	run__unmark(&p->seen.run, p->mark);
 	delivered = still_shared ? NULL : bpf_map_lookup_elem(&tally_infos, &p->tally);
 	if (!delivered)
 		return;
 	info = *delivered;
-	info.key.cause = CAUSE_FORWARDED;
+	info.key.cause = cause_of_forwarded(p, sk, how);
 	tally = tally__find(&info);
 	tally__add(tally, &p->seen, 1);
 	run__mark(&p->seen.run, tally | how);
+}
+
+#define TCP_FLAGS_BYTE 13 /* of the header */
+#define TCP_SYN	       0x02
+
+/*
+ * A connection begins, with data: TCP Fast Open copies these (tcp_send_syn_data), and passes
+ * them off as zero-copy. Counted where the socket sends by, not at devices below that.
+ */
+static __always_inline void fast_open(struct sk_buff *skb, const struct sighting *seen)
+{
+	const unsigned char *tcp = BPF_CORE_READ(skb, head) + BPF_CORE_READ(skb, transport_header);
+	struct sock *sk = BPF_CORE_READ(skb, sk);
+	__u8 flags = 0;
+	__u32 tally;
+
+	bpf_probe_read_kernel(&flags, sizeof(flags), tcp + TCP_FLAGS_BYTE);
+	if (!(flags & TCP_SYN) || !sk || !is_sent_by(sk, skb))
+		return;
+	tally = tally__of(CAUSE_FAST_OPEN, BPF_CORE_READ(skb, dev));
+	tally__add(tally, seen, 1);
+	run__mark(&seen->run, tally);
 }
 
 /* args: skb. Beside the hooks of the copying functions. */
 SEC("raw_tp/net_dev_queue")
 int path_onwards(struct bpf_raw_tracepoint_args *ctx)
 {
-	if (gate)
-		forwarded((struct sk_buff *)ctx->args[0], 0, false);
+	struct sk_buff *skb = (struct sk_buff *)ctx->args[0];
+	struct sighting seen;
+
+	if (!gate)
+		return 0;
+	forwarded(skb, 0, false);
+	if (sighted(skb, &seen))
+		fast_open(skb, &seen);
 	return 0;
+}
+
+/* Does the kernel make checksums for what this device sends? If so, why? */
+static __always_inline enum cause cause_of_checksum(struct sk_buff *skb, struct net_device *dev,
+						    __u64 features)
+{
+	if (!(features & NETIF_F_CSUM))
+		return CAUSE_CHECKSUM;
+	if (BPF_CORE_READ_BITFIELD_PROBED(skb, encapsulation) &&
+	    !(BPF_CORE_READ(dev, hw_enc_features) & NETIF_F_CSUM))
+		return CAUSE_TUNNEL_CHECKSUM;
+	return CAUSE_UNCLASSIFIED;
 }
 
 /*
@@ -80,6 +133,7 @@ int path_queued(struct bpf_raw_tracepoint_args *ctx)
 	struct sk_buff *skb = (struct sk_buff *)ctx->args[0];
 	struct net_device *dev;
 	struct sighting seen;
+	enum cause cause;
 	__u64 features;
 	bool ours;
 
@@ -90,30 +144,18 @@ int path_queued(struct bpf_raw_tracepoint_args *ctx)
 	dev = ours ? BPF_CORE_READ(skb, dev) : NULL;
 	if (!dev)
 		return 0;
+	fast_open(skb, &seen);
 	features = BPF_CORE_READ(dev, features);
-	if (!(features & NETIF_F_SG))
+	if (!(features & NETIF_F_SG)) {
 		assume(&seen, CAUSE_NO_SCATTER_GATHER, dev, 0);
-	else if (!(features & NETIF_F_CSUM))
-		assume(&seen, CAUSE_CHECKSUM, dev, MARK_ASSUMED);
+		return 0;
+	}
+	cause = cause_of_checksum(skb, dev, features);
+	if (cause)
+		assume(&seen, cause, dev, MARK_ASSUMED);
+	else if (!(BPF_CORE_READ(dev, flags) & IFF_LOOPBACK)) /* which needs no guess */
+		run__pass(&seen.run, tally__of(CAUSE_UNCLASSIFIED, dev));
 	return 0;
-}
-
-static __always_inline bool has_entries(struct list_head *list)
-{
-	return BPF_CORE_READ(list, next) != list;
-}
-
-/* Does anybody get a copy of what this device sends? */
-static __always_inline bool is_tapped(struct net_device *dev)
-{
-	struct net___with_taps *net = (void *)BPF_CORE_READ(dev, nd_net.net);
-
-	if (has_entries((void *)dev + bpf_core_field_offset(dev->ptype_all)))
-		return true;
-	if (bpf_core_field_exists(net->ptype_all) &&
-	    has_entries((void *)net + bpf_core_field_offset(net->ptype_all)))
-		return true;
-	return ptype_all_address && has_entries((struct list_head *)ptype_all_address);
 }
 
 static __always_inline bool is_tun(struct net_device *dev)
@@ -155,6 +197,28 @@ int path_sent(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
+/*
+ * args: skb, dev. Data that were not copied reach a device that leaves this machine: one on
+ * a bus, as those that the kernel makes up have no parent.
+ */
+SEC("raw_tp/net_dev_start_xmit")
+int path_left(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct net_device *dev = (struct net_device *)ctx->args[1];
+	struct sighting seen;
+
+	if (gate && sighted((struct sk_buff *)ctx->args[0], &seen) &&
+	    BPF_CORE_READ(dev, dev.parent))
+		run__mark(&seen.run, MARK_LEFT);
+	return 0;
+}
+
+/* A bridge forwards it, or hands it in again as come in by itself. */
+static __always_inline bool is_bridge_port(struct net_device *dev)
+{
+	return BPF_CORE_READ_BITFIELD_PROBED(dev, priv_flags) & IFF_BRIDGE_PORT;
+}
+
 /* args: skb */
 SEC("raw_tp/netif_receive_skb")
 int path_received(struct bpf_raw_tracepoint_args *ctx)
@@ -163,7 +227,8 @@ int path_received(struct bpf_raw_tracepoint_args *ctx)
 	struct tally_info info = {};
 	struct net_device *dev;
 	struct sighting seen;
-	__u32 tally;
+	bool tapped;
+	__u16 mark;
 
 	if (!gate || !sighted(skb, &seen))
 		return 0;
@@ -172,12 +237,19 @@ int path_received(struct bpf_raw_tracepoint_args *ctx)
 		assume(&seen, CAUSE_LOOPBACK, dev, MARK_ASSUMED);
 		return 0;
 	}
+	tapped = is_tapped(dev);
+	if (is_bridge_port(dev)) {
+		if (tapped)
+			assume(&seen, CAUSE_PACKET_TAP, dev, MARK_ASSUMED);
+		return 0;
+	}
 	info.key.cause = CAUSE_LOCAL_DELIVERY;
 	tally__device(&info, dev);
-	tally = tally__find(&info);
-	tally__add(tally, &seen, 1);
-	passing__remember(skb, &seen, tally);
+	mark = tally__find(&info);
+	tally__add(mark, &seen, 1);
+	mark |= MARK_ASSUMED | (tapped ? MARK_TAPPED : 0);
+	passing__remember(skb, &seen, mark, tapped);
 	if (!run__goes_on(&seen.run, &info.key, MARK_ASSUMED))
-		run__mark(&seen.run, tally | MARK_ASSUMED);
+		run__mark(&seen.run, mark);
 	return 0;
 }

@@ -16,6 +16,8 @@ struct tally_index_map tally_index SEC(".maps");
 struct tally_info_map tally_infos SEC(".maps");
 struct tally_map tallies SEC(".maps");
 struct passing_map passing SEC(".maps");
+const volatile __u64 ptype_all_address = 0;
+const volatile __u64 net_hotdata_address = 0;
 struct new_socket_map new_socket SEC(".maps");
 struct retired_map retired SEC(".maps");
 struct span_map spans SEC(".maps");

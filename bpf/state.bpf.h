@@ -51,7 +51,7 @@ struct run {
 	__u32 sends; /* that it has, 0: not seen; */
 	__u32 bytes; /* they asked for, where none is of before the window */
 	__u32 flagged;
-};
+} __attribute__((aligned(8)));
 
 #define COUNTED_KEPT 16 /* a power of two */
 

@@ -38,8 +38,8 @@ def test_every_way_of_every_hook_is_tried(untouched):
     assert {row[0] for row in rows} == {"send", "kTLS send", "send id", "completion",
                                         "io_uring completion", "error queue",
                                         "error queue read", "skb copy", "skb segment",
-                                        "skb pull", "skb duplicate", "receiver copy",
-                                        "packet"}
+                                        "skb pull", "skb duplicate", "skb cow",
+                                        "device exit", "receiver copy", "packet"}
     assert {row[1] for row in rows} == {"fentry", "kprobe", "tracepoint"}
     for hook, mechanism, symbol, status, reason in rows:
         assert status in ("attached", "may miss", "unavailable")

@@ -27,16 +27,18 @@
 #include <unistd.h>
 
 #define BATCH_MAX 64
+#define PARTS_MAX 64
+#define GAP	  8192	/* of pages, between parts that are not to be neighbours */
 #define SETTLE_MS 20000 /* more means that something is wrong */
 
 enum way { BY_SEND, BY_SENDMSG, BY_SENDMMSG, BY_WRITE, BY_WRITEV, WAYS };
 static const char *const way_names[] = {"send", "sendmsg", "sendmmsg", "write", "writev"};
 
 struct config {
-	bool steps, plain, without_option, tls, now;
+	bool steps, plain, without_option, tls, now, fast_open, defer;
 	const char *address, *device, *md5;
 	unsigned short port;
-	unsigned long sends, size, batch, inflight, connections;
+	unsigned long sends, size, batch, inflight, connections, parts;
 	enum way way;
 	unsigned int timestamps; /* flags of SO_TIMESTAMPING */
 };
@@ -84,7 +86,9 @@ static int open_connection(const struct config *c, const struct sockaddr_storage
 		die("SO_ZEROCOPY");
 	if (c->md5)
 		sign(fd, c->md5);
-	if (connect(fd, (const struct sockaddr *)to, length))
+	if (c->defer && setsockopt(fd, IPPROTO_TCP, TCP_FASTOPEN_CONNECT, &one, sizeof(one)))
+		die("TCP_FASTOPEN_CONNECT");
+	if (!c->fast_open && connect(fd, (const struct sockaddr *)to, length))
 		die("connect");
 	if (c->tls)
 		encrypt(fd);
@@ -92,6 +96,27 @@ static int open_connection(const struct config *c, const struct sockaddr_storage
 	    setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPING, &c->timestamps, sizeof(c->timestamps)))
 		die("SO_TIMESTAMPING");
 	return fd;
+}
+
+static void count_one(struct connection *n, ssize_t bytes)
+{
+	if (bytes < 0) {
+		counts.failed++;
+		counts.last_errno = errno;
+		return;
+	}
+	n->sent++;
+	counts.sends++;
+	counts.bytes += (unsigned long)bytes;
+}
+
+/* With data in the packet that opens the connection. */
+static void send_first(const struct config *c, struct connection *n,
+		       const struct sockaddr_storage *to, socklen_t length)
+{
+	int flags = MSG_NOSIGNAL | MSG_FASTOPEN | (c->plain ? 0 : MSG_ZEROCOPY);
+
+	count_one(n, sendto(n->fd, buffer, c->size, flags, (const struct sockaddr *)to, length));
 }
 
 static void connect_all(const struct config *c)
@@ -103,8 +128,11 @@ static void connect_all(const struct config *c)
 	connections = calloc(c->connections, sizeof(*connections));
 	if (!connections)
 		die("connections");
-	for (i = 0; i < c->connections; i++)
+	for (i = 0; i < c->connections; i++) {
 		connections[i].fd = open_connection(c, &to, length);
+		if (c->fast_open)
+			send_first(c, &connections[i], &to, length);
+	}
 }
 
 static bool expects_completions(const struct config *c)
@@ -198,29 +226,16 @@ static void settle_all(const struct config *c)
 	}
 }
 
-static void count_one(struct connection *n, ssize_t bytes)
-{
-	if (bytes < 0) {
-		counts.failed++;
-		counts.last_errno = errno;
-		return;
-	}
-	n->sent++;
-	counts.sends++;
-	counts.bytes += (unsigned long)bytes;
-}
-
 /* Several messages by one syscall, each a send of its own. */
-static void send_batch(struct connection *n, struct iovec *iov, unsigned long batch, int flags)
+static void send_batch(struct connection *n, const struct msghdr *msg, unsigned long batch,
+		       int flags)
 {
 	struct mmsghdr messages[BATCH_MAX] = {};
 	unsigned long i;
 	int done;
 
-	for (i = 0; i < batch; i++) {
-		messages[i].msg_hdr.msg_iov = iov;
-		messages[i].msg_hdr.msg_iovlen = 2;
-	}
+	for (i = 0; i < batch; i++)
+		messages[i].msg_hdr = *msg;
 	done = sendmmsg(n->fd, messages, (unsigned int)batch, flags);
 	if (done < 0)
 		count_one(n, done);
@@ -228,15 +243,33 @@ static void send_batch(struct connection *n, struct iovec *iov, unsigned long ba
 		count_one(n, messages[i].msg_len);
 }
 
+/* From where one part begins to where the next does. */
+static unsigned long stride(const struct config *c)
+{
+	return c->size / c->parts + (c->parts > 2 ? GAP : 0);
+}
+
+/* Several parts, so that a way with vectors has one; the last has what remains. */
+static void divide(const struct config *c, struct iovec *iov)
+{
+	unsigned long i;
+
+	for (i = 0; i < c->parts; i++) {
+		iov[i].iov_base = buffer + i * stride(c);
+		iov[i].iov_len = c->size / c->parts;
+	}
+	iov[i - 1].iov_len += c->size % c->parts;
+}
+
 /* One syscall. Returns how many sends it made of those wanted. */
 static unsigned long send_some(const struct config *c, struct connection *n, unsigned long wanted)
 {
 	int flags = MSG_NOSIGNAL | (c->plain ? 0 : MSG_ZEROCOPY) | (c->now ? MSG_DONTWAIT : 0);
-	/* Two parts, so that a way with vectors has one. */
-	struct iovec iov[] = {{buffer, c->size / 2}, {buffer, c->size - c->size / 2}};
-	struct msghdr msg = {.msg_iov = iov, .msg_iovlen = 2};
+	struct iovec iov[PARTS_MAX];
+	struct msghdr msg = {.msg_iov = iov, .msg_iovlen = c->parts};
 	unsigned long batch = wanted < c->batch ? wanted : c->batch;
 
+	divide(c, iov);
 	switch (c->way) {
 	case BY_SEND:
 		count_one(n, send(n->fd, buffer, c->size, flags));
@@ -245,13 +278,13 @@ static unsigned long send_some(const struct config *c, struct connection *n, uns
 		count_one(n, sendmsg(n->fd, &msg, flags));
 		return 1;
 	case BY_SENDMMSG:
-		send_batch(n, iov, batch, flags);
+		send_batch(n, &msg, batch, flags);
 		return batch;
 	case BY_WRITE:
 		count_one(n, write(n->fd, buffer, c->size));
 		return 1;
 	default:
-		count_one(n, writev(n->fd, iov, 2));
+		count_one(n, writev(n->fd, iov, (int)c->parts));
 		return 1;
 	}
 }
@@ -299,10 +332,10 @@ static void follow_steps(const struct config *c)
 
 static int transmit(const struct config *c)
 {
-	buffer = malloc(c->size + 1);
+	buffer = malloc(c->parts * stride(c) + c->parts);
 	if (!buffer)
 		die("buffer");
-	memset(buffer, 'p', c->size);
+	memset(buffer, 'p', c->parts * stride(c) + c->parts);
 	connect_all(c);
 	if (c->steps)
 		follow_steps(c);
@@ -320,6 +353,7 @@ static const struct argp_option list[] = {
 	{"size", 's', "BYTES", 0, "of each (16384)", 0},
 	{"by", 'b', "NAME", 0, "send, sendmsg (default), sendmmsg, write or writev", 0},
 	{"batch", 'm', "N", 0, "sends a sendmmsg (8)", 0},
+	{"parts", 'v', "N", 0, "of a send by sendmsg or writev (2); more are pages apart", 0},
 	{"inflight", 'i', "N", 0, "sends of a connection without a completion (16)", 0},
 	{"connections", 'c', "N", 0, "(1)", 0},
 	{"plain", 'P', NULL, 0, "without MSG_ZEROCOPY", 0},
@@ -328,6 +362,8 @@ static const struct argp_option list[] = {
 	{"device", 'd', "NAME", 0, "bind to it", 0},
 	{"tls", 'l', NULL, 0, "have the kernel encrypt (kTLS)", 0},
 	{"md5", '5', "ADDRESS", 0, "sign what goes to it and comes from it (TCP-MD5)", 0},
+	{"fast-open", 'f', NULL, 0, "connect by the first send (MSG_FASTOPEN)", 0},
+	{"defer", 'D', NULL, 0, "connect when there are data (TCP_FASTOPEN_CONNECT)", 0},
 	{"now", 'N', NULL, 0, "wait for no room in the socket (MSG_DONTWAIT)", 0},
 	{"steps", 'S', NULL, 0, "do what standard input says", 0},
 	{0},
@@ -379,6 +415,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'm':
 		c->batch = number(state, arg, BATCH_MAX);
 		return 0;
+	case 'v':
+		c->parts = number(state, arg, PARTS_MAX);
+		return 0;
 	case 'i':
 		c->inflight = number(state, arg, 1000000);
 		return 0;
@@ -403,6 +442,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case '5':
 		c->md5 = arg;
 		return 0;
+	case 'D':
+		c->defer = true;
+		return 0;
+	case 'f':
+		c->fast_open = true;
+		return 0;
 	case 'N':
 		c->now = true;
 		return 0;
@@ -420,6 +465,7 @@ int main(int argc, char **argv)
 			   .sends = 1000,
 			   .size = 16384,
 			   .batch = 8,
+			   .parts = 2,
 			   .inflight = 16,
 			   .connections = 1,
 			   .way = BY_SENDMSG};
@@ -427,8 +473,9 @@ int main(int argc, char **argv)
 
 	argp_err_exit_status = 2;
 	argp_parse(&argp, argc, argv, 0, NULL, &c);
-	if (!c.connections || !c.batch || !c.inflight) {
-		fputs("peer: --connections, --batch and --inflight are at least 1\n", stderr);
+	if (!c.connections || !c.batch || !c.inflight || !c.parts) {
+		fputs("peer: --connections, --batch, --parts and --inflight are at least 1\n",
+		      stderr);
 		return 2;
 	}
 	raise_nofile();

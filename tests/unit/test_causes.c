@@ -16,12 +16,14 @@
 
 /* Functions one after the other from 0x1000 on; some in two parts, some missing. */
 static const char *const kernel[] = {
-	"skb_copy_ubufs",  "dev_queue_xmit_nit",   "dev_hard_start_xmit",
-	"__skb_tstamp_tx", "tun_net_xmit",	   "__netif_receive_skb_core",
-	"process_backlog", "__pskb_pull_tail",	   "skb_checksum_help",
-	"xfrm_output",	   "validate_xmit_skb",	   "skb_segment",
-	"netem_enqueue",   "e1000_xmit_frame",	   "__dev_queue_xmit",
-	"skb_copy",	   "__tcp_retransmit_skb", "nfqnl_enqueue_packet",
+	"skb_copy_ubufs",    "dev_queue_xmit_nit",   "dev_hard_start_xmit",
+	"__skb_tstamp_tx",   "tun_net_xmit",	     "__netif_receive_skb_core",
+	"process_backlog",   "__pskb_pull_tail",     "skb_checksum_help",
+	"xfrm_output",	     "validate_xmit_skb",    "skb_segment",
+	"netem_enqueue",     "e1000_xmit_frame",     "__dev_queue_xmit",
+	"skb_copy",	     "__tcp_retransmit_skb", "nfqnl_enqueue_packet",
+	"deliver_skb",	     "do_xdp_generic",	     "skb_pp_cow_data",
+	"bpf_skb_pull_data",
 };
 #define COUNT (sizeof(kernel) / sizeof(kernel[0]))
 
@@ -80,6 +82,7 @@ static enum cause cause(enum copier copier, unsigned int kinds, const char *cons
 	}
 #define LOOPBACK (1 << DEVICE_LOOPBACK)
 #define NO_SG	 (1 << DEVICE_NO_SCATTER_GATHER)
+#define NO_CSUM	 (1 << DEVICE_NO_CHECKSUM)
 
 static void test_causes_of_replaced_pages(void **state)
 {
@@ -107,12 +110,41 @@ static void test_the_device_tells_loopback_from_other_local_delivery(void **stat
 	assert_int_equal(cause(COPIER_UBUFS, 0, stack), CAUSE_LOCAL_DELIVERY);
 }
 
+/* As kernels do that know where a packet goes before they copy it. */
+static void test_a_tap_may_get_it_before_it_is_delivered(void **state)
+{
+	const char *const *stack =
+		STACK("skb_copy_ubufs", "deliver_skb", "__netif_receive_skb_core");
+
+	(void)state;
+	assert_int_equal(cause(COPIER_UBUFS, LOOPBACK, stack), CAUSE_LOOPBACK);
+	assert_int_equal(cause(COPIER_UBUFS, 0, stack), CAUSE_LOCAL_DELIVERY | CAUSE_BY_TAP);
+}
+
+/* They run before anything else that gets a packet. */
+static void test_causes_by_programs(void **state)
+{
+	(void)state;
+	assert_int_equal(
+		cause(COPIER_PULL, 0,
+		      STACK("__pskb_pull_tail", "do_xdp_generic", "__netif_receive_skb_core")),
+		CAUSE_XDP);
+	assert_int_equal(cause(COPIER_COW, 0, STACK("skb_pp_cow_data", "process_backlog")),
+			 CAUSE_XDP);
+	assert_int_equal(cause(COPIER_PULL, 0,
+			       STACK("__pskb_pull_tail", "bpf_skb_pull_data", "__dev_queue_xmit")),
+			 CAUSE_TC_PROGRAM);
+}
+
 static void test_causes_of_pulled_data(void **state)
 {
 	(void)state;
-	assert_int_equal(cause(COPIER_PULL, 0,
+	assert_int_equal(cause(COPIER_PULL, NO_CSUM,
 			       STACK("__pskb_pull_tail", "skb_checksum_help", "validate_xmit_skb")),
 			 CAUSE_CHECKSUM);
+	assert_int_equal(cause(COPIER_PULL, 0,
+			       STACK("__pskb_pull_tail", "skb_checksum_help", "validate_xmit_skb")),
+			 CAUSE_TUNNEL_CHECKSUM);
 	assert_int_equal(cause(COPIER_PULL, 0,
 			       STACK("__pskb_pull_tail", "skb_checksum_help", "xfrm_output")),
 			 CAUSE_IPSEC);
@@ -164,7 +196,7 @@ static void test_an_outer_place_must_be_near(void **state)
 	assert_int_equal(cause(COPIER_PULL, 0,
 			       STACK("__pskb_pull_tail", "skb_checksum_help", "skb_segment",
 				     "validate_xmit_skb", "__dev_queue_xmit", "xfrm_output")),
-			 CAUSE_CHECKSUM);
+			 CAUSE_TUNNEL_CHECKSUM);
 }
 
 static void test_what_fits_no_row_is_not_guessed(void **state)
@@ -227,6 +259,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_causes_of_replaced_pages),
 		cmocka_unit_test(test_the_device_tells_loopback_from_other_local_delivery),
+		cmocka_unit_test(test_a_tap_may_get_it_before_it_is_delivered),
+		cmocka_unit_test(test_causes_by_programs),
 		cmocka_unit_test(test_causes_of_pulled_data),
 		cmocka_unit_test(test_the_innermost_place_wins),
 		cmocka_unit_test(test_the_device_tells_why_segments_share_no_pages),

@@ -25,7 +25,7 @@
 enum copies { ALL_COPIED, NONE_COPIED, SOME_COPIED, SOME_IN_SILENCE, TWO_CAUSES };
 
 struct truth {
-	__u64 sends, flagged, silent, seen, other;
+	__u64 sends, flagged, silent, seen, other, unexplained;
 };
 
 static void add_run(struct plan_of_sends *plan, __u32 first, __u64 *random, enum copies copies)
@@ -39,6 +39,7 @@ static void add_run(struct plan_of_sends *plan, __u32 first, __u64 *random, enum
 	run->tallies = copied ? 1 << SEEN : 0;
 	if (copied && copies == TWO_CAUSES)
 		run->tallies = 1 << (kernel__random(random, 2) ? SEEN : OTHER);
+	run->left = kernel__random(random, 2);
 }
 
 static void add_truth(struct truth *truth, const struct run_of_sends *run, __u32 window)
@@ -53,6 +54,7 @@ static void add_truth(struct truth *truth, const struct run_of_sends *run, __u32
 	truth->silent += run->tallies && !run->flagged ? sends : 0;
 	truth->seen += run->tallies & 1 << SEEN ? sends : 0;
 	truth->other += run->tallies & 1 << OTHER ? sends : 0;
+	truth->unexplained += run->tallies || run->left ? 0 : sends;
 }
 
 static struct truth plan_runs(struct plan_of_sends *plan, __u32 first, __u64 seed,
@@ -111,6 +113,7 @@ static void assert_causes(const struct truth *truth)
 	assert_int_equal(tally(OTHER)->sends + tally(OTHER)->silent, truth->other);
 	assert_int_equal(t->silent, truth->silent);
 	assert_int_equal((__s64)peers_rest.silent, truth->silent);
+	assert_int_equal(t->unexplained, truth->unexplained);
 	assert_int_equal(tally(TALLY_NONE)->sends, 0);
 	assert_int_equal(maps__count(&runs), 0);
 }
@@ -236,7 +239,8 @@ static void test_a_window_that_opens(void **state)
 		try_all(&plan);
 }
 
-/* Another CPU or a reader may be faster than a socket's first report: what came before it is missed. */
+/* Another CPU or a reader may be faster than a socket's first report: what came before it is
+ * missed. */
 static void test_earlier_sends_are_counted_apart(void **state)
 {
 	struct plan_of_sends plan = {.cpus = 1, .before = 4};
@@ -283,9 +287,27 @@ static void test_without_a_reader(void **state)
 	try_all(&plan);
 }
 
+/* What came in here of data that left was a mirror's copy. */
+static void test_what_left_was_not_delivered_here(void **state)
+{
+	struct tally_info in = {.key = {.cause = CAUSE_LOCAL_DELIVERY, .ifindex = 3}};
+	struct plan_of_sends plan = {.cpus = 1, .has_reader = true, .count = 2};
+	__u32 here = OTHER + 1;
+
+	(void)state;
+	plan.runs[0] = (struct run_of_sends){0, 2, true, (__u16)(1 << here), true};
+	plan.runs[1] = (struct run_of_sends){2, 3, true, (__u16)(1 << here), false};
+	forget();
+	bpf_map_update_elem(&tally_infos, &here, &in, BPF_ANY);
+	kernel__complete(&plan, 1);
+	assert_int_equal(tally(here)->mirrored, 2);
+	assert_int_equal(tally(here)->sends, 3);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_what_left_was_not_delivered_here),
 		cmocka_unit_test(test_one_cpu),
 		cmocka_unit_test(test_several_cpus),
 		cmocka_unit_test(test_runs_that_overtake),

@@ -89,7 +89,8 @@ static bool resolve(struct plan *plan, const struct fake *kernel, enum mechanism
 static const struct fake full = {
 	.functions = {"tcp_sendmsg", "__msg_zerocopy_callback", "skb_copy_ubufs", "skb_segment",
 		      "__pskb_pull_tail", "skb_copy", "msg_zerocopy_realloc",
-		      "sock_dequeue_err_skb", "inet_recv_error", "io_tx_ubuf_complete"},
+		      "sock_dequeue_err_skb", "inet_recv_error", "io_tx_ubuf_complete",
+		      "skb_pp_cow_data"},
 	.tracepoints = {{"tcp_sendmsg_locked", 4},
 			{"sock_send_length", 3},
 			{"inet_sk_error_report", 1},

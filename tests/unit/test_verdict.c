@@ -92,6 +92,42 @@ static void test_losses_reserve_the_verdict(void **state)
 	assert_non_null(strstr(say(&f), "With a reserve"));
 }
 
+/* What nobody flags or sees to be copied is not thereby known to be zero-copy. */
+static void test_unexplained_sends_do_not_work(void **state)
+{
+	struct verdict_facts f = fine;
+
+	(void)state;
+	f.unexplained = 400;
+	assert_non_null(strstr(say(&f), "none of 1,000 zero-copy sends to 10.0.0.2 was seen to be "
+					"copied, but 400 of them reached no NIC"));
+	assert_null(strstr(say(&f), "works"));
+	f.copied = f.told = 600;
+	f.causes = &loopback;
+	assert_non_null(strstr(say(&f), "60 % of 1,000"));
+	assert_non_null(strstr(say(&f), "400 of them reached no NIC"));
+	f.unexplained = -1;
+	assert_null(strstr(say(&f), "NIC"));
+}
+
+/* A mechanism that sees no stacks is not to promise one. */
+static void test_what_is_unclassified_has_a_stack_or_not(void **state)
+{
+	struct cause_rows rows = {
+		.rows = {{.cause = CAUSE_UNCLASSIFIED, .device = "eth0", .sends = 1000}},
+		.count = 1,
+	};
+	struct verdict_facts f = fine;
+
+	(void)state;
+	f.copied = f.told = 1000;
+	f.causes = &rows;
+	assert_null(strstr(say(&f), "functions of the stack"));
+	assert_non_null(strstr(say(&f), "a copy that was not seen being made, eth0."));
+	strcpy(rows.rows[0].stack, "skb_copy_ubufs < f");
+	assert_non_null(strstr(say(&f), "The functions of the stack tell"));
+}
+
 static void test_some_copied_for_two_reasons(void **state)
 {
 	struct cause_rows rows = {
@@ -236,7 +272,7 @@ static void test_two_causes_of_all_copies(void **state)
 	rows.rows[1] =
 		(struct cause_row_sum){.cause = CAUSE_CHECKSUM, .device = "veth0", .sends = 1000};
 	assert_non_null(strstr(say(&f), "would still copy them. Find the listener (ss -0pl) and "
-					"end it. ethtool -K veth0 tx on;"));
+					"end it. ethtool -K veth0 tx on, if"));
 	rows.rows[1].sends = 999;
 	assert_non_null(strstr(say(&f), "were copied: tcpdump or another packet tap, veth0, and "
 					"other causes. Find the listener"));
@@ -264,6 +300,8 @@ int main(void)
 		cmocka_unit_test(test_none_copied),
 		cmocka_unit_test(test_copies_may_have_gone_by_unseen),
 		cmocka_unit_test(test_losses_reserve_the_verdict),
+		cmocka_unit_test(test_unexplained_sends_do_not_work),
+		cmocka_unit_test(test_what_is_unclassified_has_a_stack_or_not),
 		cmocka_unit_test(test_some_copied_for_two_reasons),
 		cmocka_unit_test(test_shares_are_not_rounded_away),
 		cmocka_unit_test(test_the_remedy_names_the_device),

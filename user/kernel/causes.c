@@ -79,8 +79,8 @@ static const struct cause_row rows[CAUSES] = {
 			"segmentation by a tunnel or other software",
 			"Something on the way had packets cut into segments that share no pages, "
 			"which copies "
-			"them, and tells the application otherwise.",
-			"Send without zero-copy through it, or use a tunnel that the card can "
+			"them; the kernel flags some of these copies, or none.",
+			"Send without zero-copy through it, or use a tunnel that the NIC can "
 			"offload.",
 		},
 	[CAUSE_ROUTE] =
@@ -97,10 +97,9 @@ static const struct cause_row rows[CAUSES] = {
 		{
 			"software_checksum",
 			"checksums made in software",
-			"Something on the way, a device without checksum offload or a tunnel, has "
-			"the "
-			"processor compute the checksum, for which the data are copied.",
-			"ethtool -K DEV tx on; of a tunnel, use one that the card can offload.",
+			"The device offloads no checksums: the processor computes them, for which "
+			"the data are copied.",
+			"ethtool -K DEV tx on, if the device can.",
 		},
 	[CAUSE_IPSEC] =
 		{
@@ -137,6 +136,50 @@ static const struct cause_row rows[CAUSES] = {
 			"A segment was sent again, and copied for it.",
 			"Find out why segments are lost (ss -ti, nstat).",
 		},
+	[CAUSE_XDP] =
+		{
+			"xdp",
+			"an XDP program",
+			"An XDP program is attached to the device, and the kernel copies each "
+			"packet into memory that it may write to, whatever it does.",
+			"Detach it (ip link set dev DEV xdp off), or attach it to the NIC instead "
+			"of a virtual device.",
+		},
+	[CAUSE_TC_PROGRAM] =
+		{
+			"tc_program",
+			"a BPF program of tc",
+			"A BPF program that tc runs asked for the packet's data in one piece, "
+			"which copies them.",
+			"Find the program (bpftool net) and have it read the headers only.",
+		},
+	[CAUSE_TUNNEL_CHECKSUM] =
+		{
+			"tunnel_checksum",
+			"checksums inside a tunnel",
+			"The device offloads checksums, but not those inside a tunnel (vxlan, GRE, "
+			"WireGuard): the processor computes them, for which the data are copied.",
+			"Use a tunnel that the NIC can offload (ethtool -k DEV | grep tnl); else "
+			"send without zero-copy through it.",
+		},
+	[CAUSE_MIRROR] =
+		{
+			"mirror",
+			"a mirror of the device's packets",
+			"The data left by a NIC without a copy, but tc mirred or a promiscuous "
+			"bridge gave the packets to this machine, too, and copied them for that.",
+			"Find the mirror (tc filter show; ip -d link show, promiscuity) and end "
+			"it, "
+			"or mirror to a device that sends.",
+		},
+	[CAUSE_FAST_OPEN] =
+		{
+			"fast_open",
+			"TCP Fast Open",
+			"Data that open a connection are copied into its first packet; the kernel "
+			"flags that for MSG_FASTOPEN only.",
+			"Send without zero-copy until the connection is open.",
+		},
 };
 
 #define SENT (COPIER_UBUFS | COPIER_PULL | COPIER_DUPLICATE)
@@ -145,7 +188,9 @@ const struct cause_place cause_places[] = {
 	{"dev_queue_xmit_nit", NULL, COPIER_UBUFS, DEVICE_ANY, CAUSE_PACKET_TAP},
 	{"__skb_tstamp_tx", NULL, COPIER_UBUFS, DEVICE_ANY, CAUSE_TIMESTAMP},
 	{"tun_net_xmit", NULL, SENT, DEVICE_ANY, CAUSE_TUN},
-	/* Since "net: move skb_orphan_frags_rx() to the local delivery" the second. */
+	/* Since "net: move skb_orphan_frags_rx() to the local delivery" only taps get it there. */
+	{"deliver_skb", NULL, COPIER_UBUFS, DEVICE_LOOPBACK, CAUSE_LOOPBACK},
+	{"deliver_skb", NULL, COPIER_UBUFS, DEVICE_ANY, CAUSE_LOCAL_DELIVERY | CAUSE_BY_TAP},
 	{"__netif_receive_skb_core", NULL, COPIER_UBUFS, DEVICE_LOOPBACK, CAUSE_LOOPBACK},
 	{"ip_local_deliver_finish", NULL, COPIER_UBUFS, DEVICE_LOOPBACK, CAUSE_LOOPBACK},
 	{"ip6_input_finish", NULL, COPIER_UBUFS, DEVICE_LOOPBACK, CAUSE_LOOPBACK},
@@ -157,8 +202,14 @@ const struct cause_place cause_places[] = {
 	{"esp_output_head", NULL, SENT, DEVICE_ANY, CAUSE_IPSEC},
 	{"esp6_output_head", NULL, SENT, DEVICE_ANY, CAUSE_IPSEC},
 	{"netem_enqueue", NULL, SENT, DEVICE_ANY, CAUSE_QDISC},
-	{"skb_checksum_help", NULL, COPIER_PULL, DEVICE_ANY, CAUSE_CHECKSUM},
-	{"skb_segment", NULL, COPIER_PULL, DEVICE_ANY, CAUSE_CHECKSUM},
+	{"bpf_skb_pull_data", NULL, SENT, DEVICE_ANY, CAUSE_TC_PROGRAM},
+	{"cls_bpf_classify", NULL, SENT, DEVICE_ANY, CAUSE_TC_PROGRAM},
+	{"skb_pp_cow_data", NULL, COPIER_COW, DEVICE_ANY, CAUSE_XDP},
+	{"do_xdp_generic", NULL, SENT, DEVICE_ANY, CAUSE_XDP},
+	{"skb_checksum_help", NULL, COPIER_PULL, DEVICE_NO_CHECKSUM, CAUSE_CHECKSUM},
+	{"skb_checksum_help", NULL, COPIER_PULL, DEVICE_ANY, CAUSE_TUNNEL_CHECKSUM},
+	{"skb_segment", NULL, COPIER_PULL, DEVICE_NO_CHECKSUM, CAUSE_CHECKSUM},
+	{"skb_segment", NULL, COPIER_PULL, DEVICE_ANY, CAUSE_TUNNEL_CHECKSUM},
 	/* Hooked only where the segments are to do without scatter-gather. */
 	{"skb_segment", NULL, COPIER_SEGMENT, DEVICE_NO_SCATTER_GATHER, CAUSE_NO_SCATTER_GATHER},
 	{"skb_segment", NULL, COPIER_SEGMENT, DEVICE_ANY, CAUSE_SEGMENTATION},
@@ -172,6 +223,20 @@ const struct cause_place cause_places[] = {
 const struct cause_row *cause__get(enum cause cause)
 {
 	return &rows[cause < CAUSES ? cause : CAUSE_UNCLASSIFIED];
+}
+
+const struct cause_row *cause__words(enum cause cause, bool has_stack)
+{
+	static const struct cause_row unseen = {
+		"unclassified",
+		"a copy that was not seen being made",
+		"No stack says what copied the data. The device, where one is named, is the last "
+		"that was seen to be handed the sender's own pages.",
+		"Measure by fentry or kprobes (analyze doctor says what they need), with "
+		"kernel.kptr_restrict=0: then the stack says.",
+	};
+
+	return cause == CAUSE_UNCLASSIFIED && !has_stack ? &unseen : cause__get(cause);
 }
 
 enum cause cause__find(const char *name)

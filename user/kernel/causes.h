@@ -23,10 +23,12 @@ struct cause_place {
 	const char *outer;    /* NULL, or a function that this was called from */
 	unsigned int copiers; /* enum copier */
 	enum device_kind device;
-	enum cause cause;
+	unsigned int cause; /* enum cause, perhaps with CAUSE_BY_TAP */
 };
 
 const struct cause_row *cause__get(enum cause cause);
+/* The same, in the words for what was counted with a stack, or without one. */
+const struct cause_row *cause__words(enum cause cause, bool has_stack);
 /* CAUSES if there is none of that name. */
 enum cause cause__find(const char *name);
 

@@ -28,7 +28,7 @@ static const char *const code_names[] = {
 #define SYMBOLS_MAX 96
 
 /* The packet taps of all devices. */
-static const char *const variable_names[] = {"ptype_all"};
+static const char *const variable_names[] = {"ptype_all", "net_hotdata"};
 #define VARIABLE_COUNT (sizeof(variable_names) / sizeof(variable_names[0]))
 
 struct features {

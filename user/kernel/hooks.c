@@ -271,6 +271,38 @@ static const struct hook hooks[HOOK_COUNT] = {
 			},
 		},
 	},
+	[HOOK_SKB_COW] = {
+		.name = "skb cow",
+		.purpose = "copies for XDP programs of virtual devices, which are not flagged",
+		.zerocopy_only = true,
+		.ways = {
+			{
+				.mechanism = MECHANISM_FENTRY,
+				.programs = {"cow_fentry", "socket_closed"},
+				.functions = {"skb_pp_cow_data"},
+				.tracepoints = {{"inet_sock_set_state", 3}},
+			},
+			{
+				.mechanism = MECHANISM_KPROBE,
+				.programs = {"cow_kprobe", "socket_closed"},
+				.functions = {"skb_pp_cow_data"},
+				.tracepoints = {{"inet_sock_set_state", 3}},
+				.misses = SKIPPED_IN_INTERRUPTS,
+			},
+		},
+	},
+	[HOOK_DEVICE_EXIT] = {
+		.name = "device exit",
+		.purpose = "whether zero-copy data reach a device that leaves this machine",
+		.zerocopy_only = true,
+		.ways = {
+			{
+				.mechanism = MECHANISM_TRACEPOINT,
+				.programs = {"path_left", "socket_closed"},
+				.tracepoints = {{"net_dev_start_xmit", 2}, {"inet_sock_set_state", 3}},
+			},
+		},
+	},
 	[HOOK_RECEIVER_COPY] = {
 		.name = "receiver copy",
 		.purpose = "the copy from skb to user space in the receiver",

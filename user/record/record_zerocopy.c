@@ -52,13 +52,27 @@ static void add_bytes_copied(json_object *o, const struct run_result *r, __u64 c
 		unmeasured__add(u, "zerocopy.bytes_copied_silent", blind ? blind : reason);
 }
 
+/* Of the data of sends that no hook saw copied, those that did not leave the machine either. */
+static void add_unexplained(json_object *o, const struct run_result *r, struct unmeasured *u)
+{
+	const struct plan_entry *leaves = &r->plan.entries[HOOK_DEVICE_EXIT];
+	const struct plan_entry *copy = &r->plan.entries[HOOK_SKB_COPY];
+
+	if (!leaves->way || !copy->way)
+		add_null(o, "unexplained", u, "zerocopy.unexplained",
+			 leaves->way ? copy->reason : leaves->reason);
+	else
+		json_object_object_add(o, "unexplained",
+				       json_object_new_uint64(r->measured.totals.unexplained));
+}
+
 static void add_completions(json_object *o, const struct run_result *r,
 			    const struct zerocopy_sums *sums, struct unmeasured *u)
 {
 	static const char *const keys[] = {
-		"completions",	 "completions_before", "outstanding",
-		"copied",	 "copied_flagged",     "copied_silent",
-		"fallback_rate", "bytes_copied",       "bytes_copied_silent"};
+		"completions",	       "completions_before", "outstanding",   "copied",
+		"copied_flagged",      "copied_silent",	     "fallback_rate", "bytes_copied",
+		"bytes_copied_silent", "unexplained"};
 	const struct plan_entry *entry = &r->plan.entries[HOOK_COMPLETION];
 	const struct totals *t = &r->measured.totals;
 	const char *blind = plan__blind_to_silent(&r->plan);
@@ -83,6 +97,7 @@ static void add_completions(json_object *o, const struct run_result *r,
 		add_null(o, "copied_silent", u, "zerocopy.copied_silent", blind);
 	else
 		json_object_object_add(o, "copied_silent", json_object_new_uint64(t->silent));
+	add_unexplained(o, r, u);
 	json_object_object_add(
 		o, "fallback_rate",
 		t->completions ? json_object_new_double((double)copied / (double)t->completions)

@@ -158,6 +158,7 @@ static void facts_of_calls(struct verdict_facts *f, const struct cell *cell)
 	f->copied = sum_or_unknown(cell, "/zerocopy/copied");
 	f->silent = sum_or_unknown(cell, "/zerocopy/copied_silent");
 	f->told = sum_or_unknown(cell, "/zerocopy/app_told_copied");
+	f->unexplained = sum_or_unknown(cell, "/zerocopy/unexplained");
 	f->ignored = sum_or_unknown(cell, "/zerocopy/ignored");
 	f->empty = sum_or_unknown(cell, "/zerocopy/ignored_empty");
 	add_refusals(f, cell, "/zerocopy/refused");

@@ -36,14 +36,15 @@ static bool print_hook(json_object *record, const char *name, FILE *out)
 /* Each cause in a line of numbers and two of words. */
 static void causes(const struct cell *cell, FILE *out)
 {
+	const struct cause_row *row;
 	struct cause_rows rows;
 	char text[UNITS_TEXT_MAX], name[5 * 64], words[4 * 256];
 	size_t i;
 
 	cause_rows__gather(&rows, cell);
 	for (i = 0; i < rows.count; i++) {
-		fprintf(out, LABEL "%s", units__number_text(rows.rows[i].sends, text),
-			cause__get(rows.rows[i].cause)->title);
+		row = cause__words(rows.rows[i].cause, rows.rows[i].stack[0]);
+		fprintf(out, LABEL "%s", units__number_text(rows.rows[i].sends, text), row->title);
 		if (rows.rows[i].device[0])
 			fprintf(out, ", %s", cause_rows__device(&rows, i, name, sizeof(name)));
 		if (rows.rows[i].silent > 0 && rows.rows[i].silent < rows.rows[i].sends)
@@ -52,7 +53,7 @@ static void causes(const struct cell *cell, FILE *out)
 		if (rows.rows[i].skbs > 0)
 			fprintf(out, "; %.0f %% of the packets inside the sends' own calls",
 				100 * rows.rows[i].skbs_in_send / rows.rows[i].skbs);
-		fprintf(out, "\n" LABEL "%s\n", "", cause__get(rows.rows[i].cause)->meaning);
+		fprintf(out, "\n" LABEL "%s\n", "", row->meaning);
 		if (rows.rows[i].stack[0])
 			fprintf(out, LABEL "%s\n", "",
 				safe_text(rows.rows[i].stack, words, sizeof(words)));
@@ -65,7 +66,7 @@ static void causes(const struct cell *cell, FILE *out)
  */
 static void answers(const struct cell *cell, FILE *out)
 {
-	double told = 0, flagged = 0, silent = 0, bytes;
+	double told = 0, flagged = 0, silent = 0, unexplained = 0, bytes;
 	bool told_known = cell__sum(cell, "/zerocopy/app_told_copied", &told);
 	bool flagged_known = cell__sum(cell, "/zerocopy/copied_flagged", &flagged);
 	bool silent_known = cell__sum(cell, "/zerocopy/copied_silent", &silent);
@@ -83,6 +84,11 @@ static void answers(const struct cell *cell, FILE *out)
 	if (silent > 0 && cell__sum(cell, "/zerocopy/bytes_copied_silent", &bytes))
 		fprintf(out, ", %s bytes", units__number_text(bytes, text));
 	fputc('\n', out);
+	if (cell__sum(cell, "/zerocopy/unexplained", &unexplained) && unexplained > 0)
+		fprintf(out,
+			LABEL "%s neither flagged nor seen to be copied, whose pages reached no "
+			      "NIC\n",
+			"unexplained", units__number_text(unexplained, text));
 	if (told_known && flagged_known && told != flagged)
 		fprintf(out,
 			LABEL "the kernel joins notifications, and all of a record count as its "

@@ -65,13 +65,17 @@ static bool is_final(enum cause cause)
 	return cause == CAUSE_LOOPBACK || cause == CAUSE_LOCAL_DELIVERY || cause == CAUSE_TUN;
 }
 
+static const struct cause_row *words_of(const struct cause_rows *causes, size_t row)
+{
+	return cause__words(causes->rows[row].cause, causes->rows[row].stack[0]);
+}
+
 static void say_cause(const struct cause_rows *causes, size_t row, char text[VERDICT_MAX])
 {
 	char device[5 * 64];
 
 	cause_rows__device(causes, row, device, sizeof(device));
-	say(text, "%s%s%s", cause__get(causes->rows[row].cause)->title, device[0] ? ", " : "",
-	    device);
+	say(text, "%s%s%s", words_of(causes, row)->title, device[0] ? ", " : "", device);
 }
 
 static void say_remedy_of(const struct cause_rows *causes, size_t row, char text[VERDICT_MAX])
@@ -79,7 +83,7 @@ static void say_remedy_of(const struct cause_rows *causes, size_t row, char text
 	char device[5 * 64];
 
 	cause_rows__device(causes, row, device, sizeof(device));
-	say_remedy(text, cause__get(causes->rows[row].cause)->remedy, device);
+	say_remedy(text, words_of(causes, row)->remedy, device);
 }
 
 /* Another cause that all copied sends have, too: one that can be ended cannot alone end them. */
@@ -150,6 +154,11 @@ static void say_none_copied(const struct verdict_facts *f, char text[VERDICT_MAX
 {
 	char a[UNITS_TEXT_MAX];
 
+	if (f->unexplained > 0) {
+		say(text, "none of %s zero-copy sends%s was seen to be copied",
+		    units__number_text(f->completions, a), f->to);
+		return;
+	}
 	say(text, "none of %s zero-copy sends%s was copied", units__number_text(f->completions, a),
 	    f->to);
 	say(text, f->silent < 0
@@ -189,6 +198,19 @@ static void say_lost(const struct verdict_facts *f, char text[VERDICT_MAX])
 	if (lost > 0)
 		say(text, " With a reserve: %s %s not followed to the end (LOST, above).",
 		    units__counted_text(lost, "send", a), were(lost));
+}
+
+/* Nobody flagged them or saw them copied, but they did not leave the machine as they were. */
+static void say_unexplained(const struct verdict_facts *f, char text[VERDICT_MAX])
+{
+	char a[UNITS_TEXT_MAX];
+
+	if (f->unexplained <= 0)
+		return;
+	say(text,
+	    "%s %s of them reached no NIC with the sender's own pages: these were copied by "
+	    "something that has no hook here (on older kernels native XDP), or not sent.",
+	    f->copied > 0 ? "" : ", but", units__number_text(f->unexplained, a));
 }
 
 /* What the application believes, where that is wrong. */
@@ -254,6 +276,7 @@ static void say_completed(const struct verdict_facts *f, char text[VERDICT_MAX])
 		say_copied(f, text);
 	else
 		say_none_copied(f, text);
+	say_unexplained(f, text);
 	say_skipped(f, text);
 	say_told(f, text);
 	say_lost(f, text);

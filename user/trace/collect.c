@@ -249,6 +249,51 @@ static int read_tally(struct tracer *t, __u32 index, struct tally *sums, struct 
 	return err;
 }
 
+/* The counts of a cause on a device that has some for another; NULL: there is no room. */
+static struct cause_count *cause_beside(struct measured *m, const struct cause_count *in,
+					enum cause cause)
+{
+	struct tally_info info = in->info;
+	struct cause_count *c;
+
+	info.key.cause = cause;
+	for (c = m->causes; c < m->causes + m->cause_count; c++)
+		if (!memcmp(&c->info.key, &info.key, sizeof(info.key)))
+			return c;
+	if (m->cause_count == TALLIES_MAX)
+		return NULL;
+	m->cause_count++;
+	*c = (struct cause_count){.info = info};
+	return c;
+}
+
+/* Sends that were not delivered here after all; of their skbs, if all of them were not. */
+static void take_copies(struct measured *m, struct cause_count *in, __u64 *sends, enum cause cause)
+{
+	struct cause_count *c = *sends ? cause_beside(m, in, cause) : NULL;
+
+	if (!c)
+		return;
+	c->sums.sends += *sends;
+	*sends = 0;
+	if (in->sums.sends || in->sums.silent || in->sums.mirrored || in->sums.tapped)
+		return;
+	c->sums.skbs += in->sums.skbs;
+	c->sums.skbs_in_send += in->sums.skbs_in_send;
+	c->sums.bytes += in->sums.bytes;
+	in->sums = (struct tally){};
+}
+
+static void mend_copies(struct measured *m)
+{
+	size_t i, count = m->cause_count;
+
+	for (i = 0; i < count; i++) {
+		take_copies(m, &m->causes[i], &m->causes[i].sums.mirrored, CAUSE_MIRROR);
+		take_copies(m, &m->causes[i], &m->causes[i].sums.tapped, CAUSE_PACKET_TAP);
+	}
+}
+
 static int read_causes(struct tracer *t, struct measured *out, void *buffer, int cpus)
 {
 	struct cause_count *cause;
@@ -266,6 +311,8 @@ static int read_causes(struct tracer *t, struct measured *out, void *buffer, int
 		err = read_tally(t, index, &cause->sums, buffer, cpus);
 		out->cause_count++;
 	}
+	if (!err)
+		mend_copies(out);
 	return err;
 }
 

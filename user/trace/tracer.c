@@ -154,10 +154,15 @@ static void set_causes(struct sendpath *skel, const struct features *features)
 {
 	struct place places[PLACES_MAX] = {};
 	size_t count = causes__places(places, PLACES_MAX, place_code, features);
+	struct address_range range;
 
 	memcpy((void *)skel->rodata->places, places, sizeof(places));
 	skel->rodata->places_count = (__u32)count;
 	skel->rodata->ptype_all_address = features__variable(features, "ptype_all");
+	skel->rodata->net_hotdata_address = features__variable(features, "net_hotdata");
+	/* What also splits the delivery to taps off: "net: move skb_orphan_frags_rx() to the
+	   local delivery" */
+	skel->rodata->forwards_uncopied = features__code(features, "deliver_skb", &range);
 	skel->rodata->optmem_max = read_optmem_max();
 }
 

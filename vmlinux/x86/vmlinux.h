@@ -3,6 +3,7 @@
 #ifndef __VMLINUX_H__
 #define __VMLINUX_H__
 
+struct device;
 struct dst_entry;
 struct fdtable;
 struct file;
@@ -204,6 +205,7 @@ struct sk_buff {
 	void *destructor;
 	unsigned int len;
 	unsigned int data_len;
+	__u8 encapsulation:1;
 	__u16 transport_header;
 	sk_buff_data_t end;
 	unsigned char *head;
@@ -214,17 +216,24 @@ struct list_head {
 	struct list_head *next;
 } __attribute__((preserve_access_index));
 
+struct device {
+	struct device *parent;
+} __attribute__((preserve_access_index));
+
 struct rtnl_link_ops {
 	const char *kind;
 } __attribute__((preserve_access_index));
 
 struct net_device {
+	long unsigned int priv_flags:32;
 	unsigned int flags;
 	netdev_features_t features;
 	int ifindex;
 	possible_net_t nd_net;
 	char name[16];
 	struct list_head ptype_all;
+	netdev_features_t hw_enc_features;
+	struct device dev;
 	const struct rtnl_link_ops *rtnl_link_ops;
 } __attribute__((preserve_access_index));
 

@@ -111,7 +111,8 @@ static void let_go(struct state *k, struct sk_buff *skb, const struct run_of_sen
 
 	abandon(skb, &k->sk, run);
 	for (i = 0; i < references; i++) {
-		((struct ubuf_info_msgzc *)skb->cb)->ubuf.refcnt.refs.counter = (int)(references - i);
+		((struct ubuf_info_msgzc *)skb->cb)->ubuf.refcnt.refs.counter =
+			(int)(references - i);
 		reference_fentry(skb, skb->cb, !run->flagged || i != telling);
 	}
 }
@@ -262,6 +263,8 @@ static void mark(const struct plan_of_sends *plan, struct sock *sk, const struct
 			key.id = first_watched(s, plan->runs[i].first);
 			if (plan->runs[i].tallies >> tally & 1)
 				run__mark(&key, tally);
+			if (plan->runs[i].left && !tally)
+				run__mark(&key, MARK_LEFT);
 		}
 }
 

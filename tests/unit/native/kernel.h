@@ -18,6 +18,7 @@ struct run_of_sends {
 	__u32 first, sends;
 	bool flagged;  /* the kernel tells of a copy, */
 	__u16 tallies; /* and a hook saw these: a set of bits */
+	bool left;     /* its data were seen to leave the machine */
 };
 
 struct plan_of_sends {

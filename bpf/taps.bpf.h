@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Who listens to a device: packet sockets, as tcpdump's, get a copy of all that passes it. */
+#ifndef SENDPATH_TAPS_BPF_H
+#define SENDPATH_TAPS_BPF_H
+
+#include "state.bpf.h"
+
+/* The kernel's list of packet taps of all devices and namespaces, up to 6.8; 0 where it has none,
+ */
+extern const volatile __u64 ptype_all_address;
+/* and up to 6.15 what has it in it ("net: move ptype_all into (struct net_hotdata)"). */
+extern const volatile __u64 net_hotdata_address;
+
+struct net_hotdata___with_taps {
+	struct list_head ptype_all;
+} __attribute__((preserve_access_index));
+
+/* "net: introduce per netns packet chains" (6.16) */
+struct net___with_taps {
+	struct list_head ptype_all;
+} __attribute__((preserve_access_index));
+
+static __always_inline bool has_entries(struct list_head *list)
+{
+	return BPF_CORE_READ(list, next) != list;
+}
+
+/* Does somebody listen to all devices? */
+static __always_inline bool all_tapped(struct net___with_taps *net)
+{
+	struct net_hotdata___with_taps *hot = (void *)net_hotdata_address;
+
+	if (bpf_core_field_exists(net->ptype_all) &&
+	    has_entries((void *)net + bpf_core_field_offset(net->ptype_all)))
+		return true;
+	if (bpf_core_field_exists(hot->ptype_all) && hot &&
+	    has_entries((void *)hot + bpf_core_field_offset(hot->ptype_all)))
+		return true;
+	return ptype_all_address && has_entries((struct list_head *)ptype_all_address);
+}
+
+/* Does anybody get a copy of what passes this device? */
+static __always_inline bool is_tapped(struct net_device *dev)
+{
+	return has_entries((void *)dev + bpf_core_field_offset(dev->ptype_all)) ||
+	       all_tapped((void *)BPF_CORE_READ(dev, nd_net.net));
+}
+
+#endif
