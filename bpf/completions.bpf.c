@@ -476,12 +476,25 @@ static __always_inline void dequeued(struct sk_buff *skb)
 		return;
 	sk = (__u64)BPF_CORE_READ(skb, sk);
 	s = notified(skb, sk, &ee);
-	if (!s)
-		return;
-	/* It may be faster than the report of it, which then finds it no more. */
-	if (references_seen)
-		advance(sk, s, &ee);
-	count_told(sk, s, &ee);
+	if (s)
+		count_told(sk, s, &ee);
+}
+
+/*
+ * Beside the references: an application may be faster than the report of a notification, which
+ * then finds it no more. Not part of the program below, which older kernels would refuse for it.
+ */
+SEC("fexit/sock_dequeue_err_skb")
+int BPF_PROG(reference_dequeued, struct sock *sk, struct sk_buff *skb)
+{
+	__u64 key = (__u64)sk;
+	struct zerocopy_socket *s;
+	struct sock_extended_err ee;
+
+	s = gate && skb ? notified(skb, key, &ee) : NULL;
+	if (s)
+		advance(key, s, &ee);
+	return 0;
 }
 
 SEC("fexit/sock_dequeue_err_skb")

@@ -109,6 +109,8 @@ static const struct hook hooks[HOOK_COUNT] = {
 					     "notification_queued", "notification_queued_again",
 					     "socket_closed"},
 				.functions = {"msg_zerocopy_complete"},
+				.also = "sock_dequeue_err_skb",
+				.also_programs = {"reference_dequeued"},
 				.tracepoints = {{"inet_sk_error_report", 1},
 						{"inet_sock_set_state", 3}},
 				.by_reference = true,
