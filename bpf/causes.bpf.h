@@ -32,7 +32,7 @@ struct run_map {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 65536);
 	__type(key, struct run_key);
-	__type(value, struct run);
+	__type(value, struct kept_run);
 };
 extern struct run_map runs SEC(".maps");
 
@@ -107,7 +107,8 @@ static __always_inline bool sighted(struct sk_buff *skb, struct sighting *seen)
 /* A mark not yet there goes into the first free place. */
 static __always_inline void run__mark(const struct run_key *key, __u16 mark)
 {
-	struct run *run = bpf_map_lookup_elem(&runs, key), fresh = {};
+	struct run *run = bpf_map_lookup_elem(&runs, key);
+	struct kept_run fresh = {};
 	volatile __u16 *place;
 	struct totals *t;
 	int i;

@@ -13,7 +13,7 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 #define SO_EE_CODE_ZEROCOPY_COPIED 1
 #define TRIES			   8
-#define CALLERS			   16
+#define CALLERS			   12
 
 /* kallsyms addresses; 0 and empty ranges where they are not to be had. */
 const volatile __u64 sock_ofree_address = 0;
@@ -25,8 +25,6 @@ const volatile struct address_range read_ranges[READ_RANGES] = {};
 const volatile bool counted_in_queue = false;
 /* Does notification_freed count what applications read, or another program? */
 const volatile bool counts_told = false;
-/* Are the references seen that go? Then each run says itself how long it is, and its flag. */
-const volatile bool references_seen = false;
 
 /*
  * Kernels before "bpf: Prevent bpf program recursion for raw tracepoint probes"
@@ -222,16 +220,18 @@ __noinline __u32 count_runs(__u64 sock, __u32 from, __u32 to, __u32 record_copie
 	struct totals *t = totals__get();
 	__u32 sends, copied = 0, i;
 	struct run_key key = {.sock = sock};
-	struct run run;
+	struct kept_run *kept, run;
 
 	if (!s || !t)
 		return 0;
 	key.born = s->born;
 	for (i = 0; i < RUNS_AT_ONCE && id_before(from, to); i++) {
 		key.id = from;
-		run__take(&key, &run);
-		if (!run.sends)
+		kept = bpf_map_lookup_elem(&runs, &key);
+		if (!kept || !kept->sends)
 			break;
+		run = *kept;
+		bpf_map_delete_elem(&runs, &key);
 		sends = window__sends(s, sock, from, from + run.sends);
 		if (sends != run.sends)
 			run.bytes = 0;
@@ -242,7 +242,7 @@ __noinline __u32 count_runs(__u64 sock, __u32 from, __u32 to, __u32 record_copie
 			copied += sends;
 			count(&t->bytes_copied, run.bytes);
 		}
-		marks__count(sock, &run, sends, run.bytes, run.flagged);
+		marks__count(sock, &run.run, sends, run.bytes, run.flagged);
 		from += run.sends;
 	}
 	sends = window__sends(s, sock, from, to);
@@ -253,10 +253,11 @@ __noinline __u32 count_runs(__u64 sock, __u32 from, __u32 to, __u32 record_copie
 
 /*
  * Counts the ids from the socket's progress to the end of the record at the queue's tail.
- * False if that had been done, by this or another CPU.
+ * False if that had been done, by this or another CPU. by_reference: the runs left word
+ * themselves, see reference_gone().
  */
 static __always_inline bool advance(__u64 sk, struct zerocopy_socket *s,
-				    struct sock_extended_err *ee)
+				    struct sock_extended_err *ee, bool by_reference)
 {
 	bool copied = ee->ee_code & SO_EE_CODE_ZEROCOPY_COPIED;
 	__u32 next = ee->ee_data + 1, old, sends;
@@ -281,7 +282,7 @@ static __always_inline bool advance(__u64 sk, struct zerocopy_socket *s,
 	if (!id_before(old, next))
 		return true;
 	sends = window__sends(s, sk, old, next);
-	if (references_seen) {
+	if (by_reference) {
 		completed(sk, s, t, old, next - old, sends, count_runs(sk, old, next, copied));
 		return true;
 	}
@@ -311,7 +312,7 @@ static __always_inline void mend(__u64 sk, struct zerocopy_socket *s, struct soc
  * args: sk. The notification was just queued, or joined to the queue's tail. The
  * tail's flag stands for all; where that is wrong, notification_freed mends it.
  */
-static __always_inline int queued(__u64 key)
+static __always_inline int queued(__u64 key, bool by_reference)
 {
 	struct zerocopy_socket *s = gate ? bpf_map_lookup_elem(&sockets, &key) : NULL;
 	struct sock_extended_err ee;
@@ -324,7 +325,7 @@ static __always_inline int queued(__u64 key)
 	if (t && still_counts() && window__has(s, ee.ee_data) &&
 	    !BPF_CORE_READ((struct sock *)key, sk_err))
 		count(&t->runs, 1);
-	advance(key, s, &ee);
+	advance(key, s, &ee, by_reference);
 	if (s->assumed)
 		mend(key, s, &ee, true);
 	return 0;
@@ -333,14 +334,20 @@ static __always_inline int queued(__u64 key)
 SEC("raw_tp/inet_sk_error_report")
 int notification_queued(struct bpf_raw_tracepoint_args *ctx)
 {
-	return queued(ctx->args[0]);
+	return queued(ctx->args[0], false);
 }
 
-/* What a second one of the same changes nothing of runs twice, once where the first is skipped. */
 SEC("raw_tp/inet_sk_error_report")
-int notification_queued_again(struct bpf_raw_tracepoint_args *ctx)
+int reference_reported(struct bpf_raw_tracepoint_args *ctx)
 {
-	return queued(ctx->args[0]);
+	return queued(ctx->args[0], true);
+}
+
+/* It changes nothing where the first ran; where the kernel skipped that, it does the same. */
+SEC("raw_tp/inet_sk_error_report")
+int reference_reported_again(struct bpf_raw_tracepoint_args *ctx)
+{
+	return queued(ctx->args[0], true);
 }
 
 static __always_inline bool is_merge(__u64 location)
@@ -421,7 +428,7 @@ static __always_inline int reference_gone(void *uarg, __u64 success)
 	struct zerocopy_socket *s = gate ? bpf_map_lookup_elem(&sockets, &sk) : NULL;
 	struct run_key key = {.sock = sk};
 	struct sock_extended_err ee = {};
-	struct run *run, fresh = {};
+	struct kept_run *run, fresh = {};
 	__u32 first, end;
 
 	if (!s)
@@ -449,7 +456,7 @@ static __always_inline int reference_gone(void *uarg, __u64 success)
 		return 0;
 	ee.ee_info = first;
 	ee.ee_data = end - 1;
-	advance(sk, s, &ee);
+	advance(sk, s, &ee, true);
 	return 0;
 }
 
@@ -493,7 +500,7 @@ int BPF_PROG(reference_dequeued, struct sock *sk, struct sk_buff *skb)
 
 	s = gate && skb ? notified(skb, key, &ee) : NULL;
 	if (s)
-		advance(key, s, &ee);
+		advance(key, s, &ee, true);
 	return 0;
 }
 
@@ -561,7 +568,7 @@ static __always_inline int freed(struct sk_buff *skb, __u64 location)
 		s = notified(skb, key, &ee);
 	if (!s)
 		return 0;
-	counted = (counted_in_queue || references_seen) && advance(key, s, &ee);
+	counted = counted_in_queue && advance(key, s, &ee, false);
 	if (how == FREED_READ ? s->assumed : !counted)
 		mend(key, s, &ee, how == FREED_READ);
 	if (how == FREED_READ && counts_told && still_counts())

@@ -47,11 +47,15 @@ struct thread {
 /* Which tallies copied data of a run of sends; 0 where there is none. See causes.bpf.h. */
 struct run {
 	__u16 marks[RUN_MARKS];
-	/* Where each reference to it is seen to go: see completions.bpf.c. */
-	__u32 sends; /* that it has, 0: not seen; */
+} __attribute__((aligned(8)));
+
+/* The same, and what each reference to the run leaves when it goes: see completions.bpf.c. */
+struct kept_run {
+	struct run run;
+	__u32 sends; /* 0: none was seen to go */
 	__u32 bytes; /* they asked for, where none is of before the window */
 	__u32 flagged;
-} __attribute__((aligned(8)));
+};
 
 #define COUNTED_KEPT 16 /* a power of two */
 

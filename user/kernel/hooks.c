@@ -106,14 +106,13 @@ static const struct hook hooks[HOOK_COUNT] = {
 				   they run as parts of threads, too. */
 				.mechanism = MECHANISM_FENTRY,
 				.programs = {"reference_fentry", "reference_fentry_again",
-					     "notification_queued", "notification_queued_again",
+					     "reference_reported", "reference_reported_again",
 					     "socket_closed"},
 				.functions = {"msg_zerocopy_complete"},
 				.also = "sock_dequeue_err_skb",
 				.also_programs = {"reference_dequeued"},
 				.tracepoints = {{"inet_sk_error_report", 1},
 						{"inet_sock_set_state", 3}},
-				.by_reference = true,
 			},
 			{
 				.mechanism = MECHANISM_TRACEPOINT,

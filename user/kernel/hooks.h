@@ -64,7 +64,6 @@ struct hook_way {
 	bool by_stack;	  /* the tracepoint says less than it does today: the stack says the rest */
 	bool with_sends;  /* its programs are the send hook's own: had where they are */
 	bool guesses;	  /* which id a send gets */
-	bool by_reference; /* completions: each reference to sends is seen to go, not the last as such */
 	bool counts_at_end; /* a send whose beginning was not seen is counted, untimed */
 };
 

@@ -131,8 +131,6 @@ static void set_addresses(struct sendpath *skel, const struct features *features
 	if (features__code(features, "sock_ofree", &range))
 		skel->rodata->sock_ofree_address = range.from;
 	skel->rodata->counted_in_queue = plan__by_tracepoint(plan, HOOK_COMPLETION);
-	skel->rodata->references_seen = plan->entries[HOOK_COMPLETION].way &&
-					plan->entries[HOOK_COMPLETION].way->by_reference;
 	if (plan__by_tracepoint(plan, HOOK_COMPLETION))
 		set_ranges((struct address_range *)skel->rodata->merge_ranges, merging,
 			   MERGE_RANGES, features);

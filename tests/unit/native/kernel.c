@@ -13,7 +13,9 @@ int notification_freed(struct bpf_raw_tracepoint_args *ctx);
 extern volatile __u64 sock_ofree_address;
 extern volatile struct address_range merge_ranges[MERGE_RANGES], read_ranges[READ_RANGES];
 int reference_fentry(struct sk_buff *skb, void *uarg, __u64 success);
-extern volatile bool merges_seen, counted_in_queue, counts_told, references_seen;
+int reference_reported(struct bpf_raw_tracepoint_args *ctx);
+int reference_dequeued(struct sock *sk, struct sk_buff *skb);
+extern volatile bool merges_seen, counted_in_queue, counts_told;
 
 enum stage { IDLE, QUEUED, REPORTED };
 
@@ -158,11 +160,14 @@ static void queue(struct state *k, struct cpu *cpu, const struct plan_of_sends *
 	set_tail(k);
 }
 
-static void report(struct state *k)
+static void report(struct state *k, const struct plan_of_sends *plan)
 {
 	__u64 args[] = {(__u64)&k->sk};
 
-	notification_queued((void *)args);
+	if (plan->references)
+		reference_reported((void *)args);
+	else
+		notification_queued((void *)args);
 }
 
 static void free_at(struct sk_buff *skb, __u64 location)
@@ -182,7 +187,7 @@ static void step(struct state *k, struct cpu *cpu, const struct plan_of_sends *p
 		break;
 	case QUEUED:
 		if (kernel__random(&k->random, 100) >= plan->skipped)
-			report(k);
+			report(k, plan);
 		cpu->stage = REPORTED;
 		break;
 	case REPORTED:
@@ -207,12 +212,14 @@ static void count_read(struct state *k, __u32 from, __u32 to, bool flagged)
 	k->read.copied += flagged ? to - from : 0;
 }
 
-static void read_queue(struct state *k)
+static void read_queue(struct state *k, const struct plan_of_sends *plan)
 {
 	struct sock_extended_err *ee;
 
 	if (k->taken) {
 		k->reader_in_program = true;
+		if (plan->references)
+			reference_dequeued(&k->sk, k->taken);
 		free_at(k->taken, READ_AT);
 		k->reader_in_program = false;
 		k->taken = NULL;
@@ -230,7 +237,7 @@ static void take_turn(struct state *k, const struct plan_of_sends *plan)
 	__u32 turn = kernel__random(&k->random, plan->cpus + plan->has_reader);
 
 	if (turn == plan->cpus && !k->reader_in_program)
-		read_queue(k);
+		read_queue(k, plan);
 	if (turn < plan->cpus && !k->cpus[turn].in_program)
 		step(k, &k->cpus[turn], plan);
 }
@@ -275,7 +282,6 @@ static void load_programs(const struct plan_of_sends *plan)
 	merge_ranges[0].to = plan->references ? merge_ranges[0].from : MERGED_AT + 500;
 	read_ranges[0].from = READ_AT - 500;
 	read_ranges[0].to = READ_AT + 500;
-	references_seen = plan->references;
 	merges_seen = counted_in_queue = !plan->references;
 	counts_told = true;
 }
@@ -294,10 +300,10 @@ static void before_the_window(struct state *k, const struct plan_of_sends *plan)
 	while (plan->count - k->left < runs || k->cpus[0].stage != IDLE) {
 		step(k, &k->cpus[0], plan);
 		if (kernel__random(&k->random, 2))
-			read_queue(k);
+			read_queue(k, plan);
 	}
 	if (k->taken)
-		read_queue(k);
+		read_queue(k, plan);
 }
 
 static struct zerocopy_socket *open_window(struct state *k, const struct plan_of_sends *plan)
