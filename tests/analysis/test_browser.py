@@ -114,7 +114,9 @@ def test_a_page_of_a_figure_has_marks(opened, folders, name):
 
 def tooltip(page, mark):
     """What is shown over a mark, name -> value."""
-    mark.hover(force=True)
+    # By events: the bar of a short interval lies below its point.
+    for event in ("pointerover", "pointermove", "mouseover", "mousemove"):
+        mark.dispatch_event(event)
     shown = page.wait_for_selector("#vg-tooltip-element.visible")
     return {row.query_selector(".key").inner_text(): row.query_selector(".value").inner_text()
             for row in shown.query_selector_all("tr")}
