@@ -44,13 +44,15 @@ BUILD_PACKAGES := gcc libc6-dev clang llvm bpftool libbpf-dev libelf-dev zlib1g-
                   libjson-c-dev libpfm4-dev libcap-dev liburing-dev
 # For what reads run records: its libraries come into a venv, see the target analysis.
 ANALYSIS_PACKAGES := python3 python3-venv
+# Its pages are looked at in a browser.
+CHECK_ANALYSIS_PACKAGES := $(ANALYSIS_PACKAGES) chromium
 # For kernels in QEMU, also of arm64.
 LAB_PACKAGES   := qemu-system-x86 qemu-system-arm busybox-static cpio kmod xz-utils zstd \
                   iproute2 lld
 # The row with nginx: programs to observe. The last row is for bcc.
-CHECK_PACKAGES := $(LAB_PACKAGES) $(ANALYSIS_PACKAGES) libcmocka-dev clang-format python3-pytest \
-                  python3-hypothesis python3-jsonschema strace sudo iputils-ping ethtool \
-                  procps e2fsprogs clang-$(NEWEST_CLANG) shellcheck \
+CHECK_PACKAGES := $(LAB_PACKAGES) $(CHECK_ANALYSIS_PACKAGES) libcmocka-dev clang-format \
+                  python3-pytest python3-hypothesis python3-jsonschema strace sudo \
+                  iputils-ping ethtool procps e2fsprogs clang-$(NEWEST_CLANG) shellcheck \
                   iperf3 nginx-light wrk linux-perf wireguard-tools \
                   python3-bpfcc linux-headers-$(shell dpkg --print-architecture 2>/dev/null)
 # Programs that tests/foreign observes, what its own are made by, and the instruments beside.
@@ -85,7 +87,7 @@ endif
 .PHONY: all programs run report check check-full lab lab-report bench clean format install help \
         vmlinux unit unit-tests test-programs cross analysis check-analysis build-packages \
         analysis-packages check-packages bench-packages check-foreign foreign-programs \
-        foreign-packages
+        foreign-packages check-analysis-packages
 
 all: programs
 
@@ -230,6 +232,8 @@ analysis-packages:
 	$(call install_packages,$(ANALYSIS_PACKAGES))
 check-packages:
 	$(call install_packages,$(BUILD_PACKAGES) $(CHECK_PACKAGES))
+check-analysis-packages:
+	$(call install_packages,$(CHECK_ANALYSIS_PACKAGES))
 bench-packages:
 	$(call install_packages,$(BUILD_PACKAGES) $(BENCH_PACKAGES))
 foreign-packages:
@@ -271,9 +275,9 @@ analysis: analysis-packages
 	$(Q)$(MAKE) --no-print-directory $(VENV)/installed
 
 # By the environment's Python; all other tests run by the system's.
-check-analysis: analysis-packages
+check-analysis: check-analysis-packages
 	$(Q)$(MAKE) --no-print-directory analyze $(VENV)/installed-for-tests
-	$(Q)$(VENV_PYTHON) -m pytest -n auto -rfEs -p no:cacheprovider tests/analysis
+	$(Q)$(VENV_PYTHON) -m pytest -n auto --dist loadgroup -rfEs -p no:cacheprovider tests/analysis
 
 # Unit tests and the tests through the binaries run twice: as built, and with the
 # sanitizers; then the lab, where each kernel also gets what the newest clang makes

@@ -255,7 +255,12 @@ MEMORY = (
 )
 
 OBSERVER = (
-    Column("lost_calls", WHOLE, "", "calls that could not be followed", x.whole("lost.calls")),
+    *(Column(f"lost_{name}", WHOLE, "", what, x.whole(f"lost.{name}")) for name, what in (
+        ("calls", "calls that could not be followed"),
+        ("completions", "completions that could not be followed"),
+        ("flags", "completions whose flag was not seen: a neighbour's stands for it"),
+        ("groups", "sends for whose group there was no room; all totals count them"),
+        ("stacks", "copied packets for whose cause there was no room"))),
     Column("observer_cpu_share", REAL, "", "CPU time of the measuring programs, of both sides'",
            x.real("observer.cpu_share")),
 )

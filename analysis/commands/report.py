@@ -58,6 +58,8 @@ def run(options):
     data = Data(loaded.frame, collector.details())
     report = build(data, options.title, notes, options.paths, planned)
     pages = write(report, folder, wanted)
+    if report.lost:
+        print(f"LOST: {report.lost}\n")
     for section in report.sections:
         print(f"{section.question.title}\n  {clean(section.answer.short)}")
     print(f"\n{text.plural(len(report.pictures), 'figure')}; "

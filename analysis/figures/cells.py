@@ -3,6 +3,7 @@
 
 import polars as pl
 
+from analysis import words
 from analysis.settings import FIELD_SIZE, LOAD, MACHINE
 from analysis.stats import interval
 from analysis.summary import inflight_follows_size
@@ -82,7 +83,8 @@ _ESTIMATED = {"n": pl.Int64, "value": pl.Float64, "low": pl.Float64, "high": pl.
 
 
 def cells(runs: pl.DataFrame, keys: list[str], metric: str, scale: float = 1.0) -> pl.DataFrame:
-    """A row a cell: keys, n, and median, low, high of metric x scale; level of the interval.
+    """A row a cell: keys, n, and median, low, high of metric x scale; level of the interval;
+    said: median and interval as text.
 
     Runs where metric is null are left out. low, high and level are null without an interval.
     """
@@ -92,4 +94,5 @@ def cells(runs: pl.DataFrame, keys: list[str], metric: str, scale: float = 1.0) 
             for values in grouped[metric].to_list()]
     columns = [pl.Series(name, [getattr(row, name) for row in rows], dtype=kind)
                for name, kind in _ESTIMATED.items()]
-    return grouped.drop(metric).with_columns(columns).rename({"value": "median"})
+    said = pl.Series("said", [words.interval(row) for row in rows], dtype=pl.String)
+    return grouped.drop(metric).with_columns(*columns, said).rename({"value": "median"})

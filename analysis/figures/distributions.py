@@ -51,7 +51,7 @@ def _chart(found: pl.DataFrame, named: dict[str, str],
         shape=by["shape"], tooltip=[
             alt.Tooltip("label:N", title="send variant"),
             alt.Tooltip("percent:Q", title="% of messages", format=".4~f"),
-            alt.Tooltip("us:Q", title="took no longer than (µs)", format=".4~g")])
+            alt.Tooltip("us:Q", title="took no longer than (µs)", format=",.4~r")])
     layers = alt.layer(line, points).properties(width=240, height=190)
     return lines.in_panels(layers, _marked(found), panels, 3)
 

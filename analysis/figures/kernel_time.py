@@ -38,6 +38,8 @@ def _chart(found: pl.DataFrame, named: dict[str, str], panels: list[str],
                                        return_dtype=pl.Int64).alias("rank"))
     x = alt.X("label:N", sort=list(named.values()), title=None,
               axis=alt.Axis(labelAngle=-30, labelLimit=180))
+    tooltip = [alt.Tooltip("label:N", title="send variant"), alt.Tooltip("stage:N"),
+               alt.Tooltip("said:N", title="µs"), alt.Tooltip("n:Q", title="repeats")]
     bars = alt.Chart().mark_bar(stroke="#ffffff", strokeWidth=1.5, width=26).encode(
         x=x, y=alt.Y("median:Q", stack="zero", title="kernel time of a send (µs)",
                      scale=alt.Scale(zero=True, nice=False),
@@ -45,17 +47,14 @@ def _chart(found: pl.DataFrame, named: dict[str, str], panels: list[str],
         color=alt.Color("stage:N", title="stage, from below", sort=order,
                         scale=style.color_scale(order)),
         order=alt.Order("rank:Q"),
-        tooltip=[alt.Tooltip("label:N", title="send variant"), alt.Tooltip("stage:N"),
-                 alt.Tooltip("median:Q", title="µs", format=".4~g"),
-                 alt.Tooltip("low:Q", title="interval from", format=".4~g"),
-                 alt.Tooltip("high:Q", title="to", format=".4~g"),
-                 alt.Tooltip("n:Q", title="repeats")])
+        tooltip=tooltip)
     layered = [bars]
-    if len(order) == 1:
+    if len(order) == 1 and found["low"].count():
         # Stages above another have no bar of their own: an interval would hang in the air.
         layered.append(alt.Chart().transform_filter("isValid(datum.low)").mark_errorbar(
             ticks={"width": 7}, color=style.INK, rule={"strokeWidth": 1.4}).encode(
-            x=x, y=alt.Y("low:Q", title="kernel time of a send (µs)"), y2="high:Q"))
+            x=x, y=alt.Y("low:Q", title="kernel time of a send (µs)"), y2="high:Q",
+            tooltip=tooltip))
     layers = alt.layer(*layered).properties(width=130, height=170)
     drawn = lines.in_panels(layers, found, panels, 4)
     return drawn if len(panels) == 1 else drawn.resolve_scale(y="independent")

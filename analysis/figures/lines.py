@@ -43,10 +43,8 @@ def _placed(spec: Lines) -> pl.DataFrame:
 
 def _tooltip(spec: Lines) -> list[alt.Tooltip]:
     return [alt.Tooltip("label:N", title=spec.legend),
-            alt.Tooltip("at:Q", title=spec.x_axis.to_dict().get("title", "x"), format="~g"),
-            alt.Tooltip("median:Q", title=spec.y_title, format=".4~g"),
-            alt.Tooltip("low:Q", title="interval from", format=".4~g"),
-            alt.Tooltip("high:Q", title="to", format=".4~g"),
+            alt.Tooltip("at:Q", title=spec.x_axis.to_dict().get("title", "x"), format=",d"),
+            alt.Tooltip("said:N", title=spec.y_title),
             alt.Tooltip("n:Q", title="repeats")]
 
 
@@ -75,10 +73,14 @@ def draw(spec: Lines) -> alt.TopLevelMixin:
         y=y_axis, color=by["color"], strokeDash=by["strokeDash"])
     bars = base.transform_filter("isValid(datum.low)").mark_errorbar(
         ticks={"width": 5}, rule={"strokeWidth": 1.4}).encode(
-        y=style.value_axis(spec.y_title, *ends, field="low"), y2="high:Q", color=by["color"])
+        y=style.value_axis(spec.y_title, *ends, field="low"), y2="high:Q", color=by["color"],
+        # Its own would have the ends of the bar, and x as it was moved aside.
+        tooltip=_tooltip(spec))
     points = base.mark_point(size=46, filled=True, opacity=1).encode(
         y=y_axis, color=by["color"], shape=by["shape"], tooltip=_tooltip(spec))
-    layers = alt.layer(line, bars, points).properties(width=spec.width, height=spec.height)
+    # Bars of no interval at all have no extent, which a browser's console would tell.
+    shown = (line, bars, points) if cells["low"].count() else (line, points)
+    layers = alt.layer(*shown).properties(width=spec.width, height=spec.height)
     return in_panels(layers, cells, spec.panels, min(spec.columns, len(spec.panels)))
 
 

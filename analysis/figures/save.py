@@ -70,7 +70,7 @@ _PAGE = """<!DOCTYPE html>
 <script>{library}</script>
 <script>
 vegaEmbed("#figure", JSON.parse(document.getElementById("description").textContent),
-          {{actions: {actions}, renderer: "svg"}});
+          {embed});
 </script>
 </body>
 </html>
@@ -79,8 +79,11 @@ vegaEmbed("#figure", JSON.parse(document.getElementById("description").textConte
 # The page may run what stands in it and nothing else, and ask no server for anything.
 POLICY = ("default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; "
           "style-src 'unsafe-inline'; img-src data: blob:")
-# What is said of a picture by its own menu: saving it, not opening an editor on the network.
-ACTIONS = {"export": True, "source": False, "compiled": False, "editor": False}
+# How vegaEmbed draws a description. The mode is said: from one without its schema's address it
+# is guessed, and one of several charts below each other (concat) taken for Vega, and not drawn.
+# A picture's own menu saves it, and opens no editor on the network.
+EMBED = {"mode": "vega-lite", "renderer": "svg",
+         "actions": {"export": True, "source": False, "compiled": False, "editor": False}}
 
 
 def html(described: dict) -> bytes:
@@ -88,7 +91,7 @@ def html(described: dict) -> bytes:
     title = described.get("title", {}).get("text", "figure")
     escaped = title.replace("&", "&amp;").replace("<", "&lt;")
     return _PAGE.format(policy=POLICY, title=escaped, description=script_json(described),
-                        library=library(), actions=json.dumps(ACTIONS)).encode()
+                        library=library(), embed=json.dumps(EMBED)).encode()
 
 
 FORMATS: dict[str, Callable[[dict], bytes]] = {"svg": svg, "png": png, "html": html}

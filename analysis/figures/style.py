@@ -81,9 +81,9 @@ def encodings(field: str, title: str, labels: dict[str, str]) -> dict[str, objec
                            legend=legend, title=title),
         "shape": alt.Shape(f"{field}:N", scale=scale([look.shape for look in drawn]),
                            legend=legend, title=title),
-        # A legend's symbols with dashed outlines are not told apart: the shape stands there.
+        # In the one legend, whose symbols have no outline to be dashed: the shape tells there.
         "strokeDash": alt.StrokeDash(f"{field}:N", scale=scale([list(look.dash) for look in drawn]),
-                                     legend=None),
+                                     legend=legend, title=title),
     }
 
 

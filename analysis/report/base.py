@@ -3,6 +3,9 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import attrgetter
+
+import polars as pl
 
 from analysis.figures.base import Data
 
@@ -36,8 +39,10 @@ class Answer:
 
 @dataclass(frozen=True)
 class Question:
-    """figures: names of those in analysis/figures that show what the answer says."""
+    """figures: names of those in analysis/figures that show what the answer says. runs: those
+    that it rests on."""
     name: str
     title: str
     figures: tuple[str, ...]
     answer: Callable[[Data], Answer]
+    runs: Callable[[Data], pl.DataFrame] = attrgetter("sending")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from analysis.figures import FIGURES, draw_all
 from analysis.figures.base import Data, Drawn, NotDrawn
 from analysis.figures.save import spec, svg
-from analysis.report import again, conditions, plans
+from analysis.report import again, conditions, losses, plans
 from analysis.report.base import Answer, Question, Table
 from analysis.report.questions import QUESTIONS
 
@@ -34,7 +34,9 @@ class Section:
 
 @dataclass(frozen=True)
 class Report:
+    """lost: what the measuring lost, a line; "" where nothing was."""
     title: str
+    lost: str
     sections: tuple[Section, ...]
     left_out: tuple[NotDrawn, ...]
     runs: tuple[str, ...]
@@ -61,7 +63,8 @@ def _sections(data: Data, drawn: dict[str, Drawn | NotDrawn]) -> tuple[Section, 
     shown: dict[str, Picture] = {}
     sections = []
     for question in QUESTIONS:
-        answer, first, see = question.answer(data), [], []
+        answer = losses.reserved(question.answer(data), question.runs(data))
+        first, see = [], []
         for name in question.figures:
             if isinstance(drawn[name], NotDrawn):
                 continue
@@ -88,7 +91,7 @@ def build(data: Data, title: str, problems: list[str], sources: list[str],
     planned: the plans of the sweeps that made all of them; none if something else made some."""
     drawn = draw_all(data)
     return Report(
-        title, _sections(data, drawn),
+        title, losses.told(data.runs), _sections(data, drawn),
         tuple(drawn[f.name] for f in FIGURES if isinstance(drawn[f.name], NotDrawn)),
         tuple(conditions.runs_told(data.runs)), conditions.machines(data.runs),
         conditions.hooks(data), conditions.warnings(data), conditions.unmeasured(data),

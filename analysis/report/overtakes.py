@@ -98,6 +98,11 @@ def crossovers(found: list[Comparison]) -> dict[tuple, crossover.Crossovers]:
             for key, group in groups.items()}
 
 
+def runs_of(data: Data, *variants: str) -> pl.DataFrame:
+    """The runs that sent by these variants."""
+    return data.sending.filter(pl.col("variant").is_in(variants))
+
+
 def answer(data: Data, a: str, b: str) -> Answer:
     """Whether and where a overtakes b, for each number of threads and setting."""
     runs = data.sending.with_columns((pl.col("throughput_bps") / 1e9).alias("gbps"))

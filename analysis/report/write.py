@@ -8,7 +8,7 @@ import re
 import jinja2
 
 from analysis.faults import FAILED, Fault
-from analysis.figures.save import ACTIONS, FORMATS, POLICY, library, script_json
+from analysis.figures.save import EMBED, FORMATS, POLICY, library, script_json
 from analysis.notes import clean
 from analysis.report.build import Picture, Report
 
@@ -49,7 +49,7 @@ def html(report: Report) -> str:
     specs = {picture.name: picture.spec for picture in report.pictures}
     return environment.get_template("page.html.j2").render(
         report=report, policy=POLICY, specs=jinja2.utils.markupsafe.Markup(script_json(specs)),
-        actions=jinja2.utils.markupsafe.Markup(script_json(ACTIONS)),
+        embed=jinja2.utils.markupsafe.Markup(script_json(EMBED)),
         library=jinja2.utils.markupsafe.Markup(library()))
 
 

@@ -9,7 +9,7 @@ import re
 import xml.etree.ElementTree as xml
 
 import pytest
-from conftest import analysis, samples, write
+from conftest import analysis, changed, samples, write
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -254,3 +254,30 @@ def test_nothing_of_a_report_depends_on_order():
     one = build(Data(frame), "T", [], ["D"])
     other = build(Data(frame.sample(fraction=1, shuffle=True, seed=1)), "T", [], ["D"])
     assert [s.answer for s in one.sections] == [s.answer for s in other.sections]
+
+
+def test_losses_stand_at_the_top_and_answers_have_a_reserve(folder):
+    records = samples()
+    records[2] = changed(records[2], lost__completions=22)
+    assert records[2]["load"]["variant"] == "zerocopy"
+    source = write(folder / "runs.jsonl", records)
+    result = analysis("report", source, "--out", folder / "out", "--figures", "svg")
+    assert result.returncode == 0, result.stderr
+    said = ": 22 completions could not be followed in 1 of 5 runs: counts lack them"
+    for text_, lost in ((result.stdout, "LOST"),
+                        ((folder / "out/report.md").read_text(), "**LOST**"),
+                        ((folder / "out/report.html").read_text(), "<strong>LOST</strong>")):
+        assert 0 <= text_.find(lost + said) < (text_ + "In short").index("In short")
+    answers = dict(zip(*[iter(result.stdout.split("\n\n")[1].splitlines())] * 2))
+    for question, answer in answers.items():
+        reserve = "server" not in question and "one-copy" not in question
+        assert ("With reserve: 1 of the" in answer) == reserve, question
+
+
+@pytest.mark.parametrize("kind", ["calls", "completions", "flags", "groups", "stacks"])
+def test_every_kind_of_loss_is_told_with_its_number(kind):
+    rows = planted.sends(repeats=1)
+    assert not build(planted.data(rows), "T", [], ["DIR"]).lost
+    rows[0][f"lost_{kind}"], rows[1][f"lost_{kind}"] = 1200, 34
+    lost = build(planted.data(rows), "T", [], ["DIR"]).lost
+    assert re.match(rf"1,234 .* in 2 of {len(rows)} runs: ", lost), lost

@@ -2,6 +2,7 @@
 """How the ways of serving many connections compare."""
 
 import itertools
+from operator import attrgetter
 
 import polars as pl
 
@@ -120,4 +121,4 @@ def answer(data: Data) -> Answer:
 
 
 QUESTION = Question("servers", "How do server models compare as connections grow?",
-                    ("servers",), answer)
+                    ("servers",), answer, attrgetter("serving"))

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Whether slow answers came of the listen queue, of lost packets, or of waiting for the server."""
 
+from operator import attrgetter
+
 import polars as pl
 
 from analysis.figures import labels
@@ -98,4 +100,5 @@ def answer(data: Data) -> Answer:
 
 
 QUESTION = Question("slow-answers", "What were slow answers: a full listen queue, lost packets, or "
-                    "waiting for the server?", ("servers",), answer)
+                    "waiting for the server?", ("servers",), answer,
+                    attrgetter("serving"))

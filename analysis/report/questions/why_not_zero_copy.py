@@ -7,7 +7,7 @@ from analysis import words
 from analysis.figures import fallback, labels, style
 from analysis.figures.base import Data
 from analysis.figures.cells import send_spans
-from analysis.report import comparisons, text
+from analysis.report import comparisons, overtakes, text
 from analysis.report.base import Answer, Question, Table
 from analysis.report.comparisons import Comparison
 from analysis.stats import interval
@@ -178,4 +178,5 @@ def answer(data: Data) -> Answer:
 
 
 QUESTION = Question("why-not-zero-copy", "Why does zero-copy not always win?",
-                    ("fallback", "kernel-time", "cycles", "distributions"), answer)
+                    ("fallback", "kernel-time", "cycles", "distributions"), answer,
+                    lambda data: overtakes.runs_of(data, ZERO, TWO))

@@ -6,4 +6,5 @@ from analysis.report.base import Question
 
 QUESTION = Question("zero-copy", "At which size does zero-copy overtake two-copy?",
                     ("throughput", "latency"),
-                    lambda data: overtakes.answer(data, "zerocopy", "twocopy"))
+                    lambda data: overtakes.answer(data, "zerocopy", "twocopy"),
+                    lambda data: overtakes.runs_of(data, "zerocopy", "twocopy"))
