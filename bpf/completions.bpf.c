@@ -494,11 +494,14 @@ static __always_inline void dequeued(struct sk_buff *skb)
 SEC("fexit/sock_dequeue_err_skb")
 int BPF_PROG(reference_dequeued, struct sock *sk, struct sk_buff *skb)
 {
-	__u64 key = (__u64)sk;
 	struct zerocopy_socket *s;
 	struct sock_extended_err ee;
+	__u64 key; /* a number: sk is a pointer to the verifier, and no argument of a function */
 
-	s = gate && skb ? notified(skb, key, &ee) : NULL;
+	if (!gate || !skb)
+		return 0;
+	key = (__u64)BPF_CORE_READ(skb, sk);
+	s = notified(skb, key, &ee);
 	if (s)
 		advance(key, s, &ee, true);
 	return 0;
