@@ -123,6 +123,20 @@ static __always_inline enum cause cause_of_checksum(struct sk_buff *skb, struct 
 	return CAUSE_UNCLASSIFIED;
 }
 
+/* netem may corrupt packets, and copies those: of a copy that nothing else explains it is the cause. */
+static __always_inline enum cause cause_of_queue(struct net_device *dev)
+{
+	static const char netem[] = "netem";
+	char name[sizeof(netem)] = {};
+	__u32 i;
+
+	BPF_CORE_READ_STR_INTO(&name, dev, qdisc, ops, id);
+	for (i = 0; i < sizeof(netem); i++)
+		if (name[i] != netem[i])
+			return CAUSE_UNCLASSIFIED;
+	return CAUSE_QDISC;
+}
+
 /*
  * args: skb. What a device cannot do, the kernel does in software before it sends:
  * without scatter-gather by a copy of everything, most of it unflagged.
@@ -154,7 +168,7 @@ int path_queued(struct bpf_raw_tracepoint_args *ctx)
 	if (cause)
 		assume(&seen, cause, dev, MARK_ASSUMED);
 	else if (!(BPF_CORE_READ(dev, flags) & IFF_LOOPBACK)) /* which needs no guess */
-		run__pass(&seen.run, tally__of(CAUSE_UNCLASSIFIED, dev));
+		run__pass(&seen.run, tally__of(cause_of_queue(dev), dev));
 	return 0;
 }
 

@@ -3,6 +3,7 @@
 #ifndef __VMLINUX_H__
 #define __VMLINUX_H__
 
+struct Qdisc;
 struct device;
 struct dst_entry;
 struct fdtable;
@@ -234,8 +235,17 @@ struct net_device {
 	char name[16];
 	struct list_head ptype_all;
 	netdev_features_t hw_enc_features;
+	struct Qdisc *qdisc;
 	struct device dev;
 	const struct rtnl_link_ops *rtnl_link_ops;
+} __attribute__((preserve_access_index));
+
+struct Qdisc_ops {
+	char id[16];
+} __attribute__((preserve_access_index));
+
+struct Qdisc {
+	const struct Qdisc_ops *ops;
 } __attribute__((preserve_access_index));
 
 struct net {
