@@ -123,7 +123,8 @@ static __always_inline enum cause cause_of_checksum(struct sk_buff *skb, struct 
 	return CAUSE_UNCLASSIFIED;
 }
 
-/* netem may corrupt packets, and copies those: of a copy that nothing else explains it is the cause. */
+/* netem may corrupt packets, and copies those: of a copy that nothing else explains it is the
+ * cause. */
 static __always_inline enum cause cause_of_queue(struct net_device *dev)
 {
 	static const char netem[] = "netem";

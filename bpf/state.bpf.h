@@ -421,7 +421,8 @@ static __always_inline void socket__retire(__u64 key)
 	slot = &last->socks[last->turn++ & (RETIRED - 1)];
 	earlier = *slot;
 	*slot = key;
-	s = bpf_map_lookup_elem(&sockets, &earlier);
+	/* A socket may have got the memory of an earlier one. */
+	s = earlier == key ? NULL : bpf_map_lookup_elem(&sockets, &earlier);
 	if (s && s->closed && s->waiting <= 0)
 		bpf_map_delete_elem(&sockets, &earlier);
 }

@@ -150,6 +150,15 @@ def test_a_send_that_is_blocked_is_not_lost(program, tier, untouched):
     adds_up(record)
 
 
+def lost_flags(record):
+    """By tracepoint the kernel may skip the look at one where an interrupt finds another under
+    way: few, and told."""
+    flags = record["lost"]["flags"]
+    assert not flags or hook(record, "completion")["mechanism"] == "tracepoint"
+    assert flags <= 64
+    return flags
+
+
 @pytest.mark.parametrize("mode", ["close", "reset"])
 @pytest.mark.parametrize("tier", TIERS)
 def test_sends_complete_after_their_socket_was_closed(program, mode, tier, untouched):
@@ -162,8 +171,9 @@ def test_sends_complete_after_their_socket_was_closed(program, mode, tier, untou
         pytest.skip(f"{tier}: completions are not seen here")
     if not lossy(record):
         assert seen["completions"] == theirs["sends"]
-        assert losses(record) == NOTHING_LOST
+        assert {**losses(record), "flags": 0} == NOTHING_LOST
         assert seen["outstanding"] == 0
+        assert sum(c["count"] for c in seen["causes"]) == seen["copied"] - lost_flags(record)
         assert not seen["pinned"] or seen["pinned"]["bytes_now"] == 0
 
 

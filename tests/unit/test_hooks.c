@@ -217,7 +217,8 @@ static void test_references_tell_where_the_last_one_is_not_to_be_had(void **stat
 	assert_string_equal(plan.entries[HOOK_COMPLETION].symbol, "msg_zerocopy_complete");
 	assert_string_equal(plan.entries[HOOK_COMPLETION].reason, "");
 	assert_true(resolve(&plan, &kernel, MECHANISM_TRACEPOINT, PLAN_ZEROCOPY_LOAD));
-	assert_string_equal(plan.entries[HOOK_COMPLETION].symbol, "inet_sk_error_report, consume_skb");
+	assert_string_equal(plan.entries[HOOK_COMPLETION].symbol,
+			    "inet_sk_error_report, consume_skb");
 }
 
 static void test_nothing_there_gives_every_reason(void **state)

@@ -9,7 +9,7 @@
 struct verdict_facts {
 	double requests, completions, outstanding, lost; /* sends */
 	double copied, silent, told;			 /* of the completions */
-	double unexplained; /* of the others: nothing tells that they were not copied */
+	double unexplained;    /* of the others: nothing tells that they were not copied */
 	double ignored, empty; /* the latter for lack of data: part of the former */
 	double refused;	       /* of all requests */
 	const char *refusal;   /* name of the most frequent one, or NULL */

@@ -32,8 +32,8 @@ struct plan_of_sends {
 	__u32 before;  /* runs that were sent before the window, some of them completed before it */
 	__u32 into;    /* sends of the next run that were, too */
 	bool references; /* are seen to go, and notifications not to be freed */
-	bool closed;   /* the socket is, and no notification queued any more */
-	__u32 stalled; /* looks of a program into a map at which others go on, of 100 */
+	bool closed;	 /* the socket is, and no notification queued any more */
+	__u32 stalled;	 /* looks of a program into a map at which others go on, of 100 */
 };
 
 /* What the application got, of sends in the window; and how many of before it completed in it. */

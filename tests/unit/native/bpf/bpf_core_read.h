@@ -16,7 +16,7 @@
 #define bpf_core_type_size(type)		sizeof(type)
 #define bpf_core_field_exists(field)		1
 #define bpf_core_type_exists(type)		1
-#define bpf_core_enum_value(type, value) (value)
+#define bpf_core_enum_value(type, value)	(value)
 #define bpf_core_enum_value_exists(type, value) 1
 
 #endif
