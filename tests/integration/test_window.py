@@ -205,7 +205,7 @@ def test_fast_open(program, setting, tier, untouched):
 
 # A storm lasts so many windows; check-full opens a thousand.
 STORM = 4 if IN_LAB else 25
-STORMS = int(os.environ.get("SENDPATH_STORMS", "40" if os.environ.get("SENDPATH_FULL") else "2"))
+STORMS = int(os.environ.get("SENDPATH_STORMS", "40" if os.environ.get("SENDPATH_FULL") else "1"))
 
 
 def groups_add_up(record):
