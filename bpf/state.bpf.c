@@ -31,20 +31,24 @@ const volatile char target_comm[COMM_MAX] = {};
 const volatile __u32 pid_namespace = 0;
 
 /*
- * A closed socket's memory is soon another's, but what waits in it may complete later:
- * tcp_disconnect(), for SO_LINGER 0 too, purges the queue after this.
+ * args: sk, old state, new state. What waits in a closed socket may complete later:
+ * tcp_disconnect(), for SO_LINGER 0 too, purges the queue after this. One that connects is no
+ * longer that socket but another, whose memory it is now; perhaps of a process that is not
+ * measured.
  */
 SEC("raw_tp/inet_sock_set_state")
 int socket_closed(struct bpf_raw_tracepoint_args *ctx)
 {
 	__u64 key = ctx->args[0];
-	struct zerocopy_socket *s;
+	struct zerocopy_socket *s = bpf_map_lookup_elem(&sockets, &key);
 
-	if ((int)ctx->args[2] != TCP_CLOSE)
-		return 0;
-	s = bpf_map_lookup_elem(&sockets, &key);
 	if (!s)
 		return 0;
+	if ((int)ctx->args[2] != TCP_CLOSE) {
+		if (s->closed)
+			bpf_map_delete_elem(&sockets, &key);
+		return 0;
+	}
 	s->closed = 1;
 	if (s->waiting <= 0)
 		socket__retire(key);

@@ -56,6 +56,9 @@ def drain(listener, may_read):
 listener = socket.create_server(("127.0.0.1", 0), backlog=64)
 buffer = bytearray(8192)
 mode, count = sys.argv[1], int(sys.argv[2])
+if mode == "told":
+    print("ready", flush=True)
+    sys.stdin.readline()
 for _ in range(count):
     may_read = threading.Event()
     reader = threading.Thread(target=drain, args=(listener, may_read))
@@ -65,6 +68,14 @@ for _ in range(count):
         sent += s.sendto(buffer[:400], FASTOPEN | ZEROCOPY, listener.getsockname())
         sends += 1
         may_read.set()
+        while told < sends:
+            notifications(s)
+    elif mode == "told":
+        s.connect(listener.getsockname())
+        may_read.set()
+        for _ in range(5):
+            sent += s.send(buffer, ZEROCOPY)
+            sends += 1
         while told < sends:
             notifications(s)
     else:
@@ -80,7 +91,9 @@ for _ in range(count):
     s.close()
     may_read.set()
     reader.join()
-print(json.dumps({"sends": sends, "bytes": sent, "told": told, "copied": copied}))
+print(json.dumps({"sends": sends, "bytes": sent, "told": told, "copied": copied}), flush=True)
+if mode == "told":
+    sys.stdin.readline()
 """
 
 
@@ -175,6 +188,34 @@ def test_sends_complete_after_their_socket_was_closed(program, mode, tier, untou
         assert seen["outstanding"] == 0
         assert sum(c["count"] for c in seen["causes"]) == seen["copied"] - lost_flags(record)
         assert not seen["pinned"] or seen["pinned"]["bytes_now"] == 0
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_a_closed_sockets_memory_is_soon_another_programs(program, tier, untouched):
+    """What completes there, and is read there, does not count."""
+    argv = ["taskset", "-c", "0", PYTHON, str(program), "told", "20"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with Child(argv, **pipes) as target, Child(argv, **pipes) as other:
+        for child in (target, other):
+            child.stdout.readline()
+        with Child([analyze.program, "--pid", str(target.pid), "--json", "-", "--tier", tier,
+                    "--interval", "0.1"], **pipes, stderr=subprocess.PIPE) as watch:
+            watch.stderr.readline()  # the first line: the window is open
+            for child in (target, other):
+                child.stdin.write("go\n")
+                child.stdin.flush()
+                theirs = json.loads(child.stdout.readline())
+            target.communicate()
+            out, err = watch.communicate(timeout=120)
+        other.communicate()
+    assert watch.returncode == 0, err
+    record = check(json.loads(out))
+    adds_up(record)
+    seen = record["zerocopy"]
+    assert seen["requests"] == theirs["sends"] == 100
+    if completes(tier) and not lossy(record):
+        assert seen["completions"] == seen["notifications"]["told"] == theirs["told"]
+        assert seen["completions_before"] == 0
 
 
 def fast_open(setting):
