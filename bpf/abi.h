@@ -78,6 +78,7 @@ struct totals {
 	__u64 refused_memlock;	   /* or in locked memory */
 	__u64 begun;		   /* sends whose start was seen, */
 	__u64 ended;		   /* and of these, those whose return was */
+	__u64 returned_first;	   /* threads of which a send was first seen as it returned */
 	__u64 lost_processes;	   /* children of a target for which there was no room */
 	__u64 lost_threads;	   /* no room for the state of a thread */
 	__u64 uring_completions;   /* sends by io_uring's zero-copy operations that completed; */
@@ -104,7 +105,7 @@ struct totals {
 	/* completions not flagged, of which no copy was seen, nor that the data left the machine */
 	__u64 unexplained;
 };
-ABI_SIZE(totals, 40 * 8);
+ABI_SIZE(totals, 41 * 8);
 
 /* What sends can be grouped by: a set. */
 enum group_by { BY_PROCESS = 1, BY_DEVICE = 2, BY_PORT = 4, BY_ADDRESS = 8 };

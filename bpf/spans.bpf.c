@@ -74,6 +74,7 @@ int send_length(struct bpf_raw_tracepoint_args *ctx)
 	int ret = ctx->args[1];
 	enum call_kind kind;
 	struct pt_regs *regs;
+	struct totals *t;
 
 	if (!thread || !(thread->role & ROLE_SENDER))
 		return 0;
@@ -90,9 +91,12 @@ int send_length(struct bpf_raw_tracepoint_args *ctx)
 		count_other(sk, ret);
 		return 0;
 	}
-	/* One that the kernel accepted passed the loop, before the window. */
+	/* One that the kernel accepted passed the loop: before the window, or unseen. */
 	if (!thread->has_sent && ret > 0) {
 		thread->has_sent = true;
+		t = totals__get();
+		if (t)
+			t->returned_first++;
 		return 0;
 	}
 	kind = current_call();

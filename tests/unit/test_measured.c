@@ -64,6 +64,12 @@ static void test_what_is_under_way_is_not_lost(void **state)
 	m.missed_ends = 1;
 	assert_int_equal(measured__lost_calls(&m, &pair, true), 1);
 	assert_int_equal(measured__lost_calls(&m, &function, true), 1);
+	m.missed_begins = 3; /* one of them of a thread's first send */
+	m.totals.returned_first = 1;
+	assert_int_equal(measured__lost_calls(&m, &pair, true), 2);
+	assert_int_equal(measured__lost_calls(&m, &function, true), 4);
+	m.missed_begins = 0;
+	assert_int_equal(measured__lost_calls(&m, &pair, true), 1);
 	m.missed_ends = 5;
 	assert_int_equal(measured__lost_calls(&m, &function, true), 2);
 	m.missed_unknown[HOOK_SEND] = true;

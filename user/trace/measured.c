@@ -26,6 +26,11 @@ static void add_slot(struct zerocopy_sums *sums, const struct measured *m, __u32
 
 #define URING_SLOT CALL_SLOT(CALL_IO_URING_ZC, true)
 
+static __u64 least(__u64 a, __u64 b)
+{
+	return a < b ? a : b;
+}
+
 __u64 measured__difference(__u64 all, __u64 part)
 {
 	return all > part ? all - part : 0;
@@ -50,7 +55,7 @@ static void add_under_way(struct zerocopy_sums *sums, const struct measured *m)
 	__u64 more = measured__difference(m->totals.completions, accepted(sums));
 	__u64 under_way = measured__under_way(m);
 
-	sums->requests += more < under_way ? more : under_way;
+	sums->requests += least(more, under_way);
 }
 
 void measured__zerocopy(const struct measured *m, struct zerocopy_sums *sums)
@@ -93,7 +98,16 @@ static __u64 lost_returns(const struct measured *m, bool may_miss)
 
 	if (m->missed_unknown[HOOK_SEND])
 		return may_miss ? under_way : 0;
-	return m->missed_ends < under_way ? m->missed_ends : under_way;
+	return least(m->missed_ends, under_way);
+}
+
+/*
+ * Where the return counts a send, it does so without its start too; but a thread's first send
+ * it takes for one of before the window then.
+ */
+static __u64 lost_to_the_return(const struct measured *m)
+{
+	return m->missed_ends + least(m->missed_begins, m->totals.returned_first);
 }
 
 __u64 measured__lost_calls(const struct measured *m, const struct hook_way *way, bool may_miss)
@@ -102,7 +116,7 @@ __u64 measured__lost_calls(const struct measured *m, const struct hook_way *way,
 	__u64 lost = t->lost_threads + t->lost_processes;
 
 	if (way->counts_at_end)
-		return lost + m->missed_ends;
+		return lost + lost_to_the_return(m);
 	return lost + m->missed_begins + lost_returns(m, may_miss);
 }
 
