@@ -95,29 +95,25 @@ static const struct hook hooks[HOOK_COUNT] = {
 		.ways = {
 			{
 				.mechanism = MECHANISM_FENTRY,
-				.programs = {"completion_fentry", "socket_closed"},
+				.programs = {"completion_fentry"},
 				/* 5.10 has the second; msg_zerocopy_callback of later kernels
 				   is called once a reference, not once a notification. */
 				.functions = {"__msg_zerocopy_callback", "sock_zerocopy_callback"},
-				.tracepoints = {{"inet_sock_set_state", 3}},
 			},
 			{
 				/* Of each pair the second sees what the kernel skips the first for:
 				   they run as parts of threads, too. */
 				.mechanism = MECHANISM_FENTRY,
 				.programs = {"reference_fentry", "reference_fentry_again",
-					     "reference_reported", "reference_reported_again",
-					     "socket_closed"},
+					     "reference_reported", "reference_reported_again"},
 				.functions = {"msg_zerocopy_complete"},
 				.also = "sock_dequeue_err_skb",
 				.also_programs = {"reference_dequeued"},
-				.tracepoints = {{"inet_sk_error_report", 1},
-						{"inet_sock_set_state", 3}},
+				.tracepoints = {{"inet_sk_error_report", 1}},
 			},
 			{
 				.mechanism = MECHANISM_TRACEPOINT,
-				.programs = {"notification_queued", "notification_freed",
-					     "socket_closed"},
+				.programs = {"notification_queued", "notification_freed"},
 				.tracepoints = {{"inet_sk_error_report", 1}, {"consume_skb", 2}},
 				.code = "sock_ofree",
 				.merges = "notification_freed",
@@ -125,8 +121,7 @@ static const struct hook hooks[HOOK_COUNT] = {
 			},
 			{
 				.mechanism = MECHANISM_TRACEPOINT,
-				.programs = {"notification_queued", "notification_freed_in_stack",
-					     "socket_closed"},
+				.programs = {"notification_queued", "notification_freed_in_stack"},
 				.tracepoints = {{"inet_sk_error_report", 1}, {"consume_skb", 1}},
 				.code = "sock_ofree",
 				.merges = "notification_freed_in_stack",
@@ -135,14 +130,13 @@ static const struct hook hooks[HOOK_COUNT] = {
 			},
 			{
 				.mechanism = MECHANISM_KPROBE,
-				.programs = {"completion_kprobe", "socket_closed"},
+				.programs = {"completion_kprobe"},
 				.functions = {"__msg_zerocopy_callback", "sock_zerocopy_callback"},
-				.tracepoints = {{"inet_sock_set_state", 3}},
 				.misses = SKIPPED_IN_INTERRUPTS,
 			},
 			{
 				.mechanism = MECHANISM_TRACEPOINT,
-				.programs = {"notification_queued", "socket_closed"},
+				.programs = {"notification_queued"},
 				.tracepoints = {{"inet_sk_error_report", 1}},
 				.misses = "does not see a merged notification's own flag",
 				.preemptible = true,
@@ -189,25 +183,23 @@ static const struct hook hooks[HOOK_COUNT] = {
 		.ways = {
 			{
 				.mechanism = MECHANISM_FENTRY,
-				.programs = {"ubufs_fentry", "path_onwards", "socket_closed"},
+				.programs = {"ubufs_fentry", "path_onwards"},
 				.functions = {"skb_copy_ubufs"},
-				.tracepoints = {{"inet_sock_set_state", 3}, {"net_dev_queue", 1}},
+				.tracepoints = {{"net_dev_queue", 1}},
 			},
 			{
 				.mechanism = MECHANISM_KPROBE,
-				.programs = {"ubufs_kprobe", "path_onwards", "socket_closed"},
+				.programs = {"ubufs_kprobe", "path_onwards"},
 				.functions = {"skb_copy_ubufs"},
-				.tracepoints = {{"inet_sock_set_state", 3}, {"net_dev_queue", 1}},
+				.tracepoints = {{"net_dev_queue", 1}},
 				.misses = SKIPPED_IN_INTERRUPTS,
 			},
 			{
 				.mechanism = MECHANISM_TRACEPOINT,
-				.programs = {"path_queued", "path_sent", "path_received",
-					     "socket_closed"},
+				.programs = {"path_queued", "path_sent", "path_received"},
 				.tracepoints = {{"net_dev_queue", 1},
 						{"net_dev_start_xmit", 2},
-						{"netif_receive_skb", 1},
-						{"inet_sock_set_state", 3}},
+						{"netif_receive_skb", 1}},
 				.misses = BY_PATH,
 			},
 		},
@@ -219,15 +211,13 @@ static const struct hook hooks[HOOK_COUNT] = {
 		.ways = {
 			{
 				.mechanism = MECHANISM_FENTRY,
-				.programs = {"segment_fentry", "socket_closed"},
+				.programs = {"segment_fentry"},
 				.functions = {"skb_segment"},
-				.tracepoints = {{"inet_sock_set_state", 3}},
 			},
 			{
 				.mechanism = MECHANISM_KPROBE,
-				.programs = {"segment_kprobe", "socket_closed"},
+				.programs = {"segment_kprobe"},
 				.functions = {"skb_segment"},
-				.tracepoints = {{"inet_sock_set_state", 3}},
 				.misses = SKIPPED_IN_INTERRUPTS,
 			},
 		},
@@ -239,15 +229,13 @@ static const struct hook hooks[HOOK_COUNT] = {
 		.ways = {
 			{
 				.mechanism = MECHANISM_FENTRY,
-				.programs = {"pull_fentry", "socket_closed"},
+				.programs = {"pull_fentry"},
 				.functions = {"__pskb_pull_tail"},
-				.tracepoints = {{"inet_sock_set_state", 3}},
 			},
 			{
 				.mechanism = MECHANISM_KPROBE,
-				.programs = {"pull_kprobe", "socket_closed"},
+				.programs = {"pull_kprobe"},
 				.functions = {"__pskb_pull_tail"},
-				.tracepoints = {{"inet_sock_set_state", 3}},
 				.misses = SKIPPED_IN_INTERRUPTS,
 			},
 		},
@@ -259,15 +247,13 @@ static const struct hook hooks[HOOK_COUNT] = {
 		.ways = {
 			{
 				.mechanism = MECHANISM_FENTRY,
-				.programs = {"duplicate_fentry", "socket_closed"},
+				.programs = {"duplicate_fentry"},
 				.functions = {"skb_copy"},
-				.tracepoints = {{"inet_sock_set_state", 3}},
 			},
 			{
 				.mechanism = MECHANISM_KPROBE,
-				.programs = {"duplicate_kprobe", "socket_closed"},
+				.programs = {"duplicate_kprobe"},
 				.functions = {"skb_copy"},
-				.tracepoints = {{"inet_sock_set_state", 3}},
 				.misses = SKIPPED_IN_INTERRUPTS,
 			},
 		},
@@ -279,15 +265,13 @@ static const struct hook hooks[HOOK_COUNT] = {
 		.ways = {
 			{
 				.mechanism = MECHANISM_FENTRY,
-				.programs = {"cow_fentry", "socket_closed"},
+				.programs = {"cow_fentry"},
 				.functions = {"skb_pp_cow_data"},
-				.tracepoints = {{"inet_sock_set_state", 3}},
 			},
 			{
 				.mechanism = MECHANISM_KPROBE,
-				.programs = {"cow_kprobe", "socket_closed"},
+				.programs = {"cow_kprobe"},
 				.functions = {"skb_pp_cow_data"},
-				.tracepoints = {{"inet_sock_set_state", 3}},
 				.misses = SKIPPED_IN_INTERRUPTS,
 			},
 		},
@@ -299,8 +283,8 @@ static const struct hook hooks[HOOK_COUNT] = {
 		.ways = {
 			{
 				.mechanism = MECHANISM_TRACEPOINT,
-				.programs = {"path_left", "socket_closed"},
-				.tracepoints = {{"net_dev_start_xmit", 2}, {"inet_sock_set_state", 3}},
+				.programs = {"path_left"},
+				.tracepoints = {{"net_dev_start_xmit", 2}},
 			},
 		},
 	},
@@ -381,32 +365,30 @@ static const struct hook hooks[HOOK_COUNT] = {
 		.ways = {
 			{
 				.mechanism = MECHANISM_FENTRY,
-				.programs = {"dequeued_fexit", "socket_closed"},
+				.programs = {"dequeued_fexit"},
 				.functions = {"sock_dequeue_err_skb"},
-				.tracepoints = {{"inet_sock_set_state", 3}},
 				.preemptible = true,
 			},
 			{
 				.mechanism = MECHANISM_KPROBE,
-				.programs = {"dequeued_multi", "socket_closed"},
+				.programs = {"dequeued_multi"},
 				.functions = {"sock_dequeue_err_skb"},
-				.tracepoints = {{"inet_sock_set_state", 3}},
 				.by_graph = true,
 			},
 			{
 				.mechanism = MECHANISM_TRACEPOINT,
-				.programs = {"notification_freed", "socket_closed"},
-				.tracepoints = {{"consume_skb", 2}, {"inet_sock_set_state", 3}},
+				.programs = {"notification_freed"},
+				.tracepoints = {{"consume_skb", 2}},
 				.code = "ip_recv_error",
 				.merges = "notification_freed",
 				.preemptible = true,
 			},
 			{
 				.mechanism = MECHANISM_TRACEPOINT,
-				.programs = {"notification_freed_in_stack", "socket_closed"},
+				.programs = {"notification_freed_in_stack"},
 				/* The last has nothing to do with it, but is as young as the
 				   exchange of a word at once in a program (5.12). */
-				.tracepoints = {{"consume_skb", 1}, {"inet_sock_set_state", 3},
+				.tracepoints = {{"consume_skb", 1},
 						{"inet_sk_error_report", 1}},
 				.code = "ip_recv_error",
 				.merges = "notification_freed_in_stack",
@@ -415,9 +397,8 @@ static const struct hook hooks[HOOK_COUNT] = {
 			},
 			{
 				.mechanism = MECHANISM_KPROBE,
-				.programs = {"dequeued_kretprobe", "socket_closed"},
+				.programs = {"dequeued_kretprobe"},
 				.functions = {"sock_dequeue_err_skb"},
-				.tracepoints = {{"inet_sock_set_state", 3}},
 				.misses = FEW_READ_RETURNS,
 			},
 		},

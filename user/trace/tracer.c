@@ -63,6 +63,7 @@ static int allocate_beforehand(struct sendpath *skel)
 /* Which maps are made, and how, is up to what the kernel can do. */
 static int fit_maps(struct sendpath *skel, const struct plan *plan, const struct features *features)
 {
+	bool zerocopy = plan->entries[HOOK_COMPLETION].status != HOOK_DISABLED;
 	bool task_state = features__task_state(features);
 	int cpus = libbpf_num_possible_cpus();
 	int err = 0;
@@ -70,8 +71,9 @@ static int fit_maps(struct sendpath *skel, const struct plan *plan, const struct
 	bpf_map__set_autocreate(skel->maps.threads, task_state);
 	bpf_map__set_autocreate(skel->maps.threads_by_id, !task_state);
 	bpf_program__set_autoload(skel->progs.thread_gone, !task_state);
+	bpf_program__set_autoload(skel->progs.socket_closed, zerocopy);
 	/* Allocated beforehand, and of no use to a load that never asks for zero-copy. */
-	if (plan->entries[HOOK_COMPLETION].status == HOOK_DISABLED)
+	if (!zerocopy)
 		bpf_map__set_max_entries(skel->maps.runs, 1);
 	if (!features__type(features, "io_notif_data"))
 		bpf_map__set_max_entries(skel->maps.notifications, 1);
@@ -293,23 +295,29 @@ static int set_cgroup(struct tracer *t, const char *path, char *reason, size_t s
 	return err;
 }
 
-/* The programs that keep the state of threads and processes, beside the hooks'. */
-static int attach_keepers(struct tracer *t, const struct tracer_setup *setup, char *reason,
-			  size_t size)
+/*
+ * The programs that keep the state of threads, processes and sockets, beside the hooks': those
+ * that were loaded.
+ */
+static int attach_keepers(struct tracer *t, char *reason, size_t size)
 {
-	bool command = setup->target && setup->target->command;
-	int err = 0;
+	static const char *const keepers[] = {"thread_gone", "target_forked", "target_gone",
+					      "socket_closed"};
+	size_t i;
+	int err;
 
-	if (!features__task_state(setup->features))
-		err = attach_program(t, "thread_gone", NULL);
-	if (!err && command)
-		err = attach_program(t, "target_forked", NULL);
-	if (!err && command)
-		err = attach_program(t, "target_gone", NULL);
-	if (err)
-		snprintf(reason, size, "attaching to sched_process_fork and _exit failed: %s",
-			 strerror(-err));
-	return err;
+	for (i = 0; i < sizeof(keepers) / sizeof(keepers[0]); i++) {
+		if (!bpf_program__autoload(
+			    bpf_object__find_program_by_name(t->skel->obj, keepers[i])))
+			continue;
+		err = attach_program(t, keepers[i], NULL);
+		if (err) {
+			snprintf(reason, size, "attaching %s failed: %s", keepers[i],
+				 strerror(-err));
+			return err;
+		}
+	}
+	return 0;
 }
 
 static int attach_hooks(struct tracer *t, struct plan *plan, char *reason, size_t size)
@@ -358,7 +366,7 @@ int tracer__attach(struct tracer **out, struct plan *plan, const struct tracer_s
 	if (!err && setup->target && setup->target->by == TARGET_CGROUP)
 		err = set_cgroup(t, setup->target->cgroup, reason, size);
 	if (!err)
-		err = attach_keepers(t, setup, reason, size);
+		err = attach_keepers(t, reason, size);
 	if (!err)
 		err = attach_hooks(t, plan, reason, size);
 	if (!err && setup->cost)
