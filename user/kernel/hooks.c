@@ -118,6 +118,7 @@ static const struct hook hooks[HOOK_COUNT] = {
 				.code = "sock_ofree",
 				.merges = "notification_freed",
 				.preemptible = true,
+				.by_queue = true,
 			},
 			{
 				.mechanism = MECHANISM_TRACEPOINT,
@@ -127,6 +128,7 @@ static const struct hook hooks[HOOK_COUNT] = {
 				.merges = "notification_freed_in_stack",
 				.preemptible = true,
 				.by_stack = true,
+				.by_queue = true,
 			},
 			{
 				.mechanism = MECHANISM_KPROBE,
@@ -140,6 +142,7 @@ static const struct hook hooks[HOOK_COUNT] = {
 				.tracepoints = {{"inet_sk_error_report", 1}},
 				.misses = "does not see a merged notification's own flag",
 				.preemptible = true,
+				.by_queue = true,
 			},
 		},
 	},
@@ -173,6 +176,7 @@ static const struct hook hooks[HOOK_COUNT] = {
 				.tracepoints = {{"io_uring_complete", 2}},
 				.type = "io_notif_data",
 				.preemptible = true,
+				.by_report = true,
 			},
 		},
 	},
@@ -201,6 +205,7 @@ static const struct hook hooks[HOOK_COUNT] = {
 						{"net_dev_start_xmit", 2},
 						{"netif_receive_skb", 1}},
 				.misses = BY_PATH,
+				.by_path = true,
 			},
 		},
 	},
@@ -382,6 +387,7 @@ static const struct hook hooks[HOOK_COUNT] = {
 				.code = "ip_recv_error",
 				.merges = "notification_freed",
 				.preemptible = true,
+				.by_queue = true,
 			},
 			{
 				.mechanism = MECHANISM_TRACEPOINT,
@@ -394,6 +400,7 @@ static const struct hook hooks[HOOK_COUNT] = {
 				.merges = "notification_freed_in_stack",
 				.preemptible = true,
 				.by_stack = true,
+				.by_queue = true,
 			},
 			{
 				.mechanism = MECHANISM_KPROBE,

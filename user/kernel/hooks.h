@@ -64,6 +64,9 @@ struct hook_way {
 	bool by_stack;	  /* the tracepoint says less than it does today: the stack says the rest */
 	bool with_sends;  /* its programs are the send hook's own: had where they are */
 	bool guesses;	  /* which id a send gets */
+	bool by_queue;	  /* looks at notifications in the error queue: knows no bytes */
+	bool by_path;	  /* infers copies from the packet's path: knows no bytes */
+	bool by_report;	  /* knows of copies what io_uring was asked to report */
 	bool counts_at_end; /* a send whose beginning was not seen is counted, untimed */
 };
 

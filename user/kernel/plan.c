@@ -293,13 +293,6 @@ bool plan__sees_others(const struct plan *plan)
 	return plan->entries[HOOK_SEND_OVER].way || (send && send->counts_at_end);
 }
 
-bool plan__by_tracepoint(const struct plan *plan, enum hook_id id)
-{
-	const struct hook_way *way = plan->entries[id].way;
-
-	return way && way->mechanism == MECHANISM_TRACEPOINT;
-}
-
 const char *plan__blind_to_silent(const struct plan *plan)
 {
 	static const enum hook_id silent[] = {HOOK_SKB_SEGMENT, HOOK_SKB_PULL, HOOK_SKB_DUPLICATE};
@@ -309,7 +302,7 @@ const char *plan__blind_to_silent(const struct plan *plan)
 	if (!copy->way)
 		return copy->reason;
 	/* It has a rule for those of devices without scatter-gather. */
-	if (copy->way->mechanism == MECHANISM_TRACEPOINT)
+	if (copy->way->by_path)
 		return NULL;
 	for (i = 0; i < sizeof(silent) / sizeof(silent[0]); i++)
 		if (!plan->entries[silent[i]].way)
@@ -319,10 +312,11 @@ const char *plan__blind_to_silent(const struct plan *plan)
 
 struct sight plan__sight(const struct plan *plan)
 {
+	const struct hook_way *uring = plan->entries[HOOK_URING].way;
+
 	return (struct sight){
 		.completions = plan->entries[HOOK_COMPLETION].way,
 		.silent = !plan__blind_to_silent(plan),
-		.unreported =
-			plan->entries[HOOK_URING].way && !plan__by_tracepoint(plan, HOOK_URING),
+		.unreported = uring && !uring->by_report,
 	};
 }

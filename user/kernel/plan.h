@@ -66,8 +66,6 @@ bool plan__only(struct plan *plan, const struct kernel_facts *facts, enum hook_i
 
 /* The entry's programs, one after the other, and what each attaches to; NULL after the last. */
 const char *plan_entry__program(const struct plan_entry *entry, size_t i, const char **symbol);
-/* Is this hook had by tracepoints? */
-bool plan__by_tracepoint(const struct plan *plan, enum hook_id id);
 
 /* Do programs see sends of protocols other than TCP? */
 bool plan__sees_others(const struct plan *plan);

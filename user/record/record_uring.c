@@ -13,8 +13,7 @@
 /* Whether all copies were seen: by a hook of their own, or as io_uring was asked to tell. */
 static bool copies_seen(const struct run_result *r)
 {
-	return r->plan.entries[HOOK_URING].way->mechanism != MECHANISM_TRACEPOINT ||
-	       !r->measured.totals.uring_unreported;
+	return !r->plan.entries[HOOK_URING].way->by_report || !r->measured.totals.uring_unreported;
 }
 
 static void add_copied(json_object *o, const struct run_result *r, struct unmeasured *u)

@@ -26,7 +26,7 @@ static json_object *copied_bytes(const struct run_result *r, const struct zeroco
 	__u64 accepted = sums->requests - sums->failed - sums->ignored;
 	__u64 completions = r->measured.totals.completions;
 
-	if (way->mechanism != MECHANISM_TRACEPOINT && !r->measured.totals.unsized_completions)
+	if (!way->by_queue && !r->measured.totals.unsized_completions)
 		return json_object_new_uint64(known);
 	if (!copied)
 		return json_object_new_uint64(0);
@@ -113,7 +113,7 @@ static void add_skb_copies(json_object *o, const struct run_result *r, struct un
 	__u64 skbs = m->unnamed.skbs, bytes = m->unnamed.bytes;
 	size_t i;
 
-	if (!entry->way || entry->way->mechanism == MECHANISM_TRACEPOINT) {
+	if (!entry->way || entry->way->by_path) {
 		add_null(o, "skb_copies", u, "zerocopy.skb_copies", entry->reason);
 		add_null(o, "skb_copy_bytes", u, "zerocopy.skb_copy_bytes", entry->reason);
 		return;

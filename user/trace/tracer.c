@@ -128,19 +128,21 @@ static void set_addresses(struct sendpath *skel, const struct features *features
 		"__msg_zerocopy_callback", "msg_zerocopy_complete", "msg_zerocopy_callback"};
 	static const char *const reading[READ_RANGES] = {"ip_recv_error", "ipv6_recv_error",
 							 "inet_recv_error"};
+	const struct hook_way *completion = plan->entries[HOOK_COMPLETION].way;
+	const struct hook_way *error_queue = plan->entries[HOOK_ERROR_QUEUE].way;
+	const struct hook_way *id = plan->entries[HOOK_SEND_ID].way;
 	struct address_range range;
 
 	if (features__code(features, "sock_ofree", &range))
 		skel->rodata->sock_ofree_address = range.from;
-	skel->rodata->counted_in_queue = plan__by_tracepoint(plan, HOOK_COMPLETION);
-	if (plan__by_tracepoint(plan, HOOK_COMPLETION))
+	skel->rodata->counted_in_queue = completion && completion->by_queue;
+	if (skel->rodata->counted_in_queue)
 		set_ranges((struct address_range *)skel->rodata->merge_ranges, merging,
 			   MERGE_RANGES, features);
 	set_ranges((struct address_range *)skel->rodata->read_ranges, reading, READ_RANGES,
 		   features);
-	skel->rodata->counts_told = plan__by_tracepoint(plan, HOOK_ERROR_QUEUE);
-	skel->rodata->ids_guessed =
-		!plan->entries[HOOK_SEND_ID].way || plan->entries[HOOK_SEND_ID].way->guesses;
+	skel->rodata->counts_told = error_queue && error_queue->by_queue;
+	skel->rodata->ids_guessed = !id || id->guesses;
 	skel->rodata->page_shift = (__u32)__builtin_ctzl((unsigned long)sysconf(_SC_PAGESIZE));
 }
 
