@@ -431,10 +431,10 @@ static void test_reading_is_timed_by_functions_alone(void **state)
 	assert_true(resolve(&plan, &full, MECHANISM_TRACEPOINT, PLAN_ZEROCOPY_LOAD));
 	assert_int_equal(plan.entries[HOOK_ERROR_READ].status, HOOK_UNAVAILABLE);
 	assert_string_equal(plan.entries[HOOK_ERROR_READ].reason, "no tracepoint sees it");
-	assert_true(plan__by_tracepoint(&plan, HOOK_ERROR_QUEUE));
+	assert_true(plan.entries[HOOK_ERROR_QUEUE].way->by_queue);
 	assert_true(resolve(&plan, &full, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
 	assert_string_equal(plan.entries[HOOK_ERROR_READ].symbol, "inet_recv_error");
-	assert_false(plan__by_tracepoint(&plan, HOOK_ERROR_QUEUE));
+	assert_false(plan.entries[HOOK_ERROR_QUEUE].way->by_queue);
 }
 
 /* Some callers use the variant: those calls would go by unseen, which the plan says. */
