@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Why sends were copied. A copy is seen of an skb, anywhere in the kernel and long
- * before its completion; what is counted are sends. Between the two stands the run
- * of sends that share an account in the kernel, and so a completion: a copy leaves
- * its mark on the run, and the completion counts the run's sends for each mark: see
- * marks.bpf.h.
+ * Why sends were copied: tallies of causes, and the marks by which a copy of an skb leads to
+ * them. See docs/zerocopy.md.
  */
 #ifndef SENDPATH_CAUSES_BPF_H
 #define SENDPATH_CAUSES_BPF_H
@@ -104,21 +101,27 @@ static __always_inline bool sighted(struct sk_buff *skb, struct sighting *seen)
 	return true;
 }
 
+/* Made where there is none; NULL if there is no room. */
+static __always_inline struct kept_run *run__get(const struct run_key *key)
+{
+	struct kept_run *run = bpf_map_lookup_elem(&runs, key), fresh = {};
+
+	if (run)
+		return run;
+	bpf_map_update_elem(&runs, key, &fresh, BPF_NOEXIST);
+	return bpf_map_lookup_elem(&runs, key);
+}
+
 /* A mark not yet there goes into the first free place. */
 static __always_inline void run__mark(const struct run_key *key, __u16 mark)
 {
-	struct run *run = bpf_map_lookup_elem(&runs, key);
-	struct kept_run fresh = {};
+	struct kept_run *kept = run__get(key);
 	volatile __u16 *place;
 	struct totals *t;
 	int i;
 
-	if (!run) {
-		bpf_map_update_elem(&runs, key, &fresh, BPF_NOEXIST);
-		run = bpf_map_lookup_elem(&runs, key);
-	}
-	for (i = 0; run && i < RUN_MARKS; i++) {
-		place = &run->marks[i];
+	for (i = 0; kept && i < RUN_MARKS; i++) {
+		place = &kept->run.marks[i];
 		if (!*place)
 			*place = mark;
 		if (*place == mark)

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Completions: for each zero-copy send, did the kernel flag it as copied?
- *
- * The kernel merges the notification of a completion into the one before it and
- * forgets the merged one's flag, so what the application is told is lossy. Both
- * mechanisms count send ids, with their flags, before that.
+ * Completions: for each zero-copy send, did the kernel flag it as copied? Counted before the
+ * kernel coalesces notifications and forgets flags: docs/zerocopy.md has the whole life of a send.
  */
 #include "counted.bpf.h"
 #include "flight.bpf.h"
@@ -428,7 +425,7 @@ static __always_inline int reference_gone(void *uarg, __u64 success)
 	struct zerocopy_socket *s = gate ? bpf_map_lookup_elem(&sockets, &sk) : NULL;
 	struct run_key key = {.sock = sk};
 	struct sock_extended_err ee = {};
-	struct kept_run *run, fresh = {};
+	struct kept_run *run;
 	__u32 first, end;
 
 	if (!s)
@@ -439,11 +436,7 @@ static __always_inline int reference_gone(void *uarg, __u64 success)
 	key.id = first_watched(s, first);
 	if (!id_before(key.id, end))
 		return 0;
-	run = bpf_map_lookup_elem(&runs, &key);
-	if (!run) {
-		bpf_map_update_elem(&runs, &key, &fresh, BPF_NOEXIST);
-		run = bpf_map_lookup_elem(&runs, &key);
-	}
+	run = run__get(&key);
 	if (!run)
 		return 0;
 	if (!(success & 0xff))

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Completions that were counted by a record of the error queue, before each notification
- * in it told of itself. The record has one flag for all, and the marks of one run: both
- * are taken for granted until a notification of its own says otherwise. The last few such
- * counts of a socket are kept, so that they can be mended.
+ * Completions that were counted by the tail of the error queue, with its flag and the marks of one
+ * run, until a coalesced notification says otherwise (docs/zerocopy.md). The last few such counts
+ * of a socket are kept, so that they can be mended.
  */
 #ifndef SENDPATH_COUNTED_BPF_H
 #define SENDPATH_COUNTED_BPF_H

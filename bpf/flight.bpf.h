@@ -107,9 +107,8 @@ static __always_inline void pinned__free(struct pinned *p, __u64 bytes)
 }
 
 /*
- * The window's own sends, by id: a completion counts for these and for no other. A socket
- * may have sends of before the window, of its end, and of processes that are not measured.
- * A word has 32 ids as bits, and above them which: an older word's place is taken over.
+ * The window's own sends, by id: a completion counts for these and for no other. A word has 32
+ * ids as bits, and above them which: an older word's place is taken over.
  */
 #define WINDOW_BLOCK(id) ((id) >> 5)
 #define WINDOW_BIT(id)	 (1ULL << ((id)&31))

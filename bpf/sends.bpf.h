@@ -190,11 +190,12 @@ static __always_inline void flight_begin(struct thread *thread, struct sock *sk)
 {
 	__u64 key = (__u64)sk;
 	struct zerocopy_socket *s = bpf_map_lookup_elem(&sockets, &key);
+	__u32 id = next_id(sk) - 1;
 
 	if (!s)
 		return;
-	id__known(thread, s, next_id(sk) - 1);
-	flight__begin(thread, s, next_id(sk) - 1);
+	id__known(thread, s, id);
+	flight__begin(thread, s, id);
 }
 
 #define GUESSES 8
