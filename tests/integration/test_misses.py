@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""The kernel skips a kprobe that interrupts another's program: the record says how often."""
+
+import os
+
+import pytest
+
+from conftest import TIERS, hook, needs_bpf, only, records
+
+pytestmark = needs_bpf
+
+
+@pytest.mark.skipif("kprobe" not in TIERS, reason="this kernel refuses kprobes")
+@pytest.mark.skipif(os.environ.get("SENDPATH_COPIED") != "some",
+                    reason="needs the lab's topology nosg")
+def test_copies_that_went_by_unseen_are_counted(untouched):
+    """Copies are made where ACKs interrupt sends: emulated, about 10 of 6,000 are skipped."""
+    record = only(records("--variant", "zerocopy", "--threads", 2, "--messages", 3000, "--tier",
+                          "kprobe", "--address", os.environ["SENDPATH_PEER"], "--netns",
+                          os.environ["SENDPATH_PEER_NETNS"], timeout=500))
+    assert hook(record, "skb segment")["missed"] > 0
+    warning = only([w for w in record["warnings"]
+                    if w["code"] == "hook_misses" and "skb segment" in w["text"]])
+    assert "skipped where it interrupts another program" in warning["text"]
+    assert record["zerocopy"]["completions"] == record["app"]["zerocopy"]["completions"]
