@@ -61,6 +61,15 @@ int send_loop(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
+/* A send of which nothing is known but its return. */
+static __always_inline void count_untimed(struct sock *sk, int ret)
+{
+	struct pt_regs *regs = call_regs();
+	enum call_kind kind = current_call();
+
+	count_send(sk, kind, call_flags(kind, regs), call_size(kind, regs), 0, ret, 0);
+}
+
 /*
  * args: sk, ret, flags, which is always 0. A send that failed before the loop,
  * for want of zero-copy memory above all, has no start: it is counted untimed.
@@ -72,8 +81,6 @@ int send_length(struct bpf_raw_tracepoint_args *ctx)
 	struct thread *thread = gate ? thread__get() : NULL;
 	struct sock *sk = (struct sock *)ctx->args[0];
 	int ret = ctx->args[1];
-	enum call_kind kind;
-	struct pt_regs *regs;
 	struct totals *t;
 
 	if (!thread || !(thread->role & ROLE_SENDER))
@@ -99,10 +106,20 @@ int send_length(struct bpf_raw_tracepoint_args *ctx)
 			t->returned_first++;
 		return 0;
 	}
-	kind = current_call();
-	regs = call_regs();
-	count_send(sk, kind, call_flags(kind, regs), call_size(kind, regs), 0, ret, 0);
+	count_untimed(sk, ret);
 	return 0;
+}
+
+/* A send begins that is not one of io_uring's, and will have this id if it asks for zero-copy. */
+static __always_inline void call_begin(struct thread *thread, struct sock *sk, enum call_kind kind,
+				       struct pt_regs *regs, __u32 id)
+{
+	__u32 flags = call_flags(kind, regs);
+
+	if (flags & MSG_ZEROCOPY)
+		groups__watch(zerocopy_begin(sk, id), sk);
+	thread->notification = 0;
+	send_begin(thread, sk, kind, flags, call_size(kind, regs));
 }
 
 /*
@@ -114,7 +131,6 @@ int send_connects(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct sock *sk = (struct sock *)ctx->args[0];
 	struct thread *thread;
-	struct pt_regs *regs;
 	enum call_kind kind;
 
 	if (gate != GATE_OPEN || (int)ctx->args[2] != TCP_SYN_SENT)
@@ -123,12 +139,8 @@ int send_connects(struct bpf_raw_tracepoint_args *ctx)
 	thread = kind == CALL_OTHER || kind == CALL_IO_URING ? NULL : thread__get();
 	if (!thread || !(thread->role & ROLE_SENDER) || !is_tcp(sk))
 		return 0;
-	regs = call_regs();
 	thread->has_sent = true;
-	thread->notification = 0;
-	if (call_flags(kind, regs) & MSG_ZEROCOPY)
-		groups__watch(zerocopy_begin(sk, next_id(sk) - 1), sk);
-	send_begin(thread, sk, kind, call_flags(kind, regs), call_size(kind, regs));
+	call_begin(thread, sk, kind, call_regs(), next_id(sk) - 1);
 	if (thread->flags & MSG_ZEROCOPY && is_booked(sk, thread))
 		flight_begin(thread, sk);
 	return 0;
@@ -143,8 +155,6 @@ int send_over_tcp(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct thread *thread = gate == GATE_OPEN ? thread__get() : NULL;
 	struct sock *sk = (struct sock *)ctx->args[0];
-	struct pt_regs *regs;
-	enum call_kind kind;
 
 	if (!thread || !(thread->role & ROLE_SENDER))
 		return 0;
@@ -152,10 +162,7 @@ int send_over_tcp(struct bpf_raw_tracepoint_args *ctx)
 		count_other(sk, (int)ctx->args[1]);
 	if (!is_tcp(sk) || !BPF_CORE_READ((struct inet_connection_sock *)sk, icsk_ulp_ops))
 		return 0;
-	kind = current_call();
-	regs = call_regs();
-	count_send(sk, kind, call_flags(kind, regs), call_size(kind, regs), 0, (int)ctx->args[1],
-		   0);
+	count_untimed(sk, ctx->args[1]);
 	return 0;
 }
 
@@ -192,7 +199,6 @@ int send_enter(struct bpf_raw_tracepoint_args *ctx)
 	struct pt_regs *regs = (struct pt_regs *)ctx->args[0];
 	struct thread *thread;
 	struct sock *sk;
-	__u32 flags;
 
 	if (!sends_once(kind))
 		return 0;
@@ -202,12 +208,8 @@ int send_enter(struct bpf_raw_tracepoint_args *ctx)
 	sk = socket_of(PT_REGS_PARM1_CORE_SYSCALL(regs));
 	if (!sk || !is_tcp(sk))
 		return 0;
-	flags = call_flags(kind, regs);
-	if (flags & MSG_ZEROCOPY)
-		groups__watch(zerocopy_begin(sk, next_id(sk)), sk);
-	thread->notification = 0;
-	send_begin(thread, sk, kind, flags, call_size(kind, regs));
-	if (flags & MSG_ZEROCOPY && ids_guessed && zerocopy_enabled(sk))
+	call_begin(thread, sk, kind, regs, next_id(sk));
+	if (thread->flags & MSG_ZEROCOPY && ids_guessed && zerocopy_enabled(sk))
 		flight_guess(thread, sk);
 	return 0;
 }
