@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/doctor.h"
 
-#include "user/kernel/facts.h"
 #include "user/kernel/features.h"
 #include "user/kernel/netdev.h"
 #include "user/run/host.h"
@@ -101,7 +100,7 @@ static bool hooks(void)
 		line("hooks", "unavailable: %s", reason);
 		return false;
 	}
-	facts = facts__of(features);
+	facts = features__facts(features);
 	ok = plan__resolve(&observed, &facts, MECHANISM_NONE, PLAN_OBSERVATION);
 	plan__resolve(&load, &facts, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD);
 	for (id = 0; id < HOOK_COUNT; id++)
@@ -116,7 +115,7 @@ static bool hooks(void)
 /* Tries one way of a hook for real: loads it and attaches it. True if it works. */
 static bool try_way(const struct features *features, enum hook_id id, const struct hook_way *way)
 {
-	struct kernel_facts facts = facts__of(features);
+	struct kernel_facts facts = features__facts(features);
 	struct tracer_setup setup = {.features = features};
 	char reason[600] = "", symbols[SYMBOL_MAX];
 	const struct plan_entry *entry;

@@ -11,7 +11,7 @@
 #include "user/kernel/plan.h"
 
 /* A kernel as a list of what it has. */
-struct fake {
+struct features {
 	const char *functions[16]; /* in its code and its BTF */
 	struct {
 		const char *name, *variant;
@@ -21,9 +21,8 @@ struct fake {
 	bool no_types, hides_code, preempts, graph;
 };
 
-static void function(const void *context, const char *name, struct kernel_function *f)
+static void function(const struct features *k, const char *name, struct kernel_function *f)
 {
-	const struct fake *k = context;
 	size_t i;
 
 	memset(f, 0, sizeof(*f));
@@ -35,15 +34,14 @@ static void function(const void *context, const char *name, struct kernel_functi
 			strcpy(f->variant, k->variants[i].variant);
 }
 
-static bool has_code(const void *context, const char *name)
+static bool has_code(const struct features *k, const char *name)
 {
 	(void)name;
-	return !((const struct fake *)context)->hides_code;
+	return !k->hides_code;
 }
 
-static int tracepoint_args(const void *context, const char *name)
+static int tracepoint_args(const struct features *k, const char *name)
 {
-	const struct fake *k = context;
 	size_t i;
 
 	for (i = 0; k->tracepoints[i].name; i++)
@@ -52,32 +50,30 @@ static int tracepoint_args(const void *context, const char *name)
 	return -1;
 }
 
-static bool has_type(const void *context, const char *name)
+static bool has_type(const struct features *k, const char *name)
 {
 	(void)name;
-	return !((const struct fake *)context)->no_types;
+	return !k->no_types;
 }
 
-static const char *refused(const void *context, enum mechanism m)
+static const char *refused(const struct features *k, enum mechanism m)
 {
-	const struct fake *k = context;
-
 	return m == MECHANISM_FENTRY   ? k->fentry_refused
 	       : m == MECHANISM_KPROBE ? k->kprobe_refused
 				       : NULL;
 }
 
-static bool preempts(const void *context)
+static bool preempts(const struct features *k)
 {
-	return ((const struct fake *)context)->preempts;
+	return k->preempts;
 }
 
-static bool graph_probes(const void *context)
+static bool graph_probes(const struct features *k)
 {
-	return ((const struct fake *)context)->graph;
+	return k->graph;
 }
 
-static bool resolve(struct plan *plan, const struct fake *kernel, enum mechanism forced,
+static bool resolve(struct plan *plan, const struct features *kernel, enum mechanism forced,
 		    enum plan_for what)
 {
 	struct kernel_facts facts = {kernel,   function, has_code, tracepoint_args,
@@ -86,7 +82,7 @@ static bool resolve(struct plan *plan, const struct fake *kernel, enum mechanism
 	return plan__resolve(plan, &facts, forced, what);
 }
 
-static const struct fake full = {
+static const struct features full = {
 	.functions = {"tcp_sendmsg", "__msg_zerocopy_callback", "skb_copy_ubufs", "skb_segment",
 		      "__pskb_pull_tail", "skb_copy", "msg_zerocopy_realloc",
 		      "sock_dequeue_err_skb", "inet_recv_error", "io_tx_ubuf_complete",
@@ -105,7 +101,7 @@ static const struct fake full = {
 };
 
 /* Tracing programs and kprobes refused, no sock_send_length, one argument to consume_skb. */
-static const struct fake locked = {
+static const struct features locked = {
 	.tracepoints = {{"sys_enter", 2},
 			{"sys_exit", 2},
 			{"inet_sk_error_report", 1},
@@ -156,7 +152,7 @@ static void test_forced_fentry_keeps_hooks_that_only_tracepoints_have(void **sta
 /* As on 7.x, which inlines the function: completions come from the tracepoints. */
 static void test_forced_fentry_lets_other_hooks_fall_back(void **state)
 {
-	struct fake inlined = full;
+	struct features inlined = full;
 	struct plan plan;
 
 	(void)state;
@@ -192,7 +188,7 @@ static void test_locked_kernel_falls_back_and_says_what_it_misses(void **state)
 
 static void test_hidden_addresses_cost_the_exact_flag(void **state)
 {
-	struct fake hidden = full;
+	struct features hidden = full;
 	struct plan plan;
 
 	(void)state;
@@ -207,7 +203,7 @@ static void test_hidden_addresses_cost_the_exact_flag(void **state)
 /* Linux 7 has no function that is called once a completion, and preempts programs. */
 static void test_references_tell_where_the_last_one_is_not_to_be_had(void **state)
 {
-	struct fake kernel = full;
+	struct features kernel = full;
 	struct plan plan;
 
 	(void)state;
@@ -223,7 +219,7 @@ static void test_references_tell_where_the_last_one_is_not_to_be_had(void **stat
 
 static void test_nothing_there_gives_every_reason(void **state)
 {
-	static const struct fake empty = {.hides_code = true};
+	static const struct features empty = {.hides_code = true};
 	struct plan plan;
 
 	(void)state;
@@ -237,7 +233,7 @@ static void test_nothing_there_gives_every_reason(void **state)
 
 static void test_a_second_way_in(void **state)
 {
-	struct fake kernel = full;
+	struct features kernel = full;
 	const char *symbol;
 	struct plan plan;
 	size_t i;
@@ -265,7 +261,7 @@ static void test_a_second_way_in(void **state)
 
 static void test_completions_of_io_uring_need_its_zero_copy(void **state)
 {
-	struct fake kernel = full;
+	struct features kernel = full;
 	struct plan plan;
 
 	(void)state;
@@ -306,7 +302,7 @@ static void test_sends_over_tcp_are_looked_for_where_they_may_be(void **state)
 
 static void test_kprobes_stand_in_for_refused_tracing_programs(void **state)
 {
-	struct fake kernel = full;
+	struct features kernel = full;
 	struct plan plan;
 
 	(void)state;
@@ -327,7 +323,7 @@ static void test_kprobes_stand_in_for_refused_tracing_programs(void **state)
 /* There a program is skipped while another thread is preempted inside it. */
 static void test_a_preemptible_kernel_gets_kprobes_where_threads_run(void **state)
 {
-	struct fake kernel = full;
+	struct features kernel = full;
 	struct plan plan;
 
 	(void)state;
@@ -388,7 +384,7 @@ static void test_none_turns_every_hook_off(void **state)
 
 static void test_a_function_is_found_by_its_older_name(void **state)
 {
-	struct fake kernel = full;
+	struct features kernel = full;
 	struct plan plan;
 
 	(void)state;
@@ -402,7 +398,7 @@ static void test_a_function_is_found_by_its_older_name(void **state)
 /* What the send hook's own program does is had where that is attached, and only there. */
 static void test_ids_come_with_the_sends(void **state)
 {
-	struct fake kernel = full;
+	struct features kernel = full;
 	struct plan plan;
 
 	(void)state;
@@ -440,7 +436,7 @@ static void test_reading_is_timed_by_functions_alone(void **state)
 /* Some callers use the variant: those calls would go by unseen, which the plan says. */
 static void test_a_variant_beside_the_function_is_said(void **state)
 {
-	struct fake kernel = full;
+	struct features kernel = full;
 	struct plan plan;
 
 	(void)state;
@@ -455,7 +451,7 @@ static void test_a_variant_beside_the_function_is_said(void **state)
 /* Its arguments are no longer where they were: no mechanism can use it. */
 static void test_a_variant_instead_of_the_function_is_refused_by_name(void **state)
 {
-	struct fake kernel = full;
+	struct features kernel = full;
 	struct plan plan;
 
 	(void)state;
@@ -470,7 +466,7 @@ static void test_a_variant_instead_of_the_function_is_refused_by_name(void **sta
 
 static void test_a_renamed_function_with_its_own_arguments_is_found(void **state)
 {
-	struct fake kernel = full;
+	struct features kernel = full;
 	struct plan plan;
 
 	(void)state;

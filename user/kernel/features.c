@@ -384,3 +384,24 @@ bool features__safe_allocation(const struct features *f)
 {
 	return features__type(f, "bpf_mem_alloc");
 }
+
+static bool has_code(const struct features *f, const char *name)
+{
+	struct address_range range;
+
+	return features__code(f, name, &range);
+}
+
+struct kernel_facts features__facts(const struct features *f)
+{
+	return (struct kernel_facts){
+		.features = f,
+		.function = features__function,
+		.has_code = has_code,
+		.tracepoint_args = features__tracepoint_args,
+		.has_type = features__type,
+		.refused = features__refused,
+		.preempts = features__preempts,
+		.graph_probes = features__graph_probes,
+	};
+}

@@ -53,5 +53,7 @@ bool features__graph_probes(const struct features *f);
 bool features__task_state(const struct features *f);
 /* Can a program insert into a hash that was not allocated beforehand (Linux 6.1)? */
 bool features__safe_allocation(const struct features *f);
+/* The questions of a plan, answered by f, which must outlive them. */
+struct kernel_facts features__facts(const struct features *f);
 
 #endif

@@ -63,7 +63,7 @@ static bool choose_function(struct plan_entry *entry, const struct hook_way *way
 	if (!way->functions[0])
 		return true;
 	for (name = way->functions; *name; name++) {
-		facts->function(facts->context, *name, &f);
+		facts->function(facts->features, *name, &f);
 		if (!function_usable(entry, way->mechanism, *name, &f))
 			continue;
 		snprintf(variant, SYMBOL_MAX, "%s", f.code ? f.variant : "");
@@ -79,7 +79,7 @@ static bool has_tracepoints(struct plan_entry *entry, const struct hook_way *way
 	int args;
 
 	for (need = way->tracepoints; need->name; need++) {
-		args = facts->tracepoint_args(facts->context, need->name);
+		args = facts->tracepoint_args(facts->features, need->name);
 		if (args >= need->args)
 			continue;
 		say(entry,
@@ -99,7 +99,7 @@ static bool has_tracepoints(struct plan_entry *entry, const struct hook_way *way
  */
 static bool preempted(const struct hook_way *way, const struct kernel_facts *facts)
 {
-	return way->preemptible && facts->preempts(facts->context);
+	return way->preemptible && facts->preempts(facts->features);
 }
 
 static void look_for_second(struct plan_entry *entry, const struct hook_way *way,
@@ -108,7 +108,7 @@ static void look_for_second(struct plan_entry *entry, const struct hook_way *way
 	struct kernel_function f = {};
 
 	if (way->also)
-		facts->function(facts->context, way->also, &f);
+		facts->function(facts->features, way->also, &f);
 	entry->also = f.code && (way->mechanism != MECHANISM_FENTRY || f.typed);
 	if (f.code && !entry->also)
 		say(entry, "this kernel's BTF does not describe %s: its sends are not seen",
@@ -119,24 +119,24 @@ static void look_for_second(struct plan_entry *entry, const struct hook_way *way
 static bool way_possible(struct plan_entry *entry, const struct hook_way *way,
 			 const struct kernel_facts *facts)
 {
-	const char *refused = facts->refused(facts->context, way->mechanism);
+	const char *refused = facts->refused(facts->features, way->mechanism);
 	char variant[SYMBOL_MAX] = "";
 
 	if (refused) {
 		say(entry, "%s", refused, "");
 		return false;
 	}
-	if (way->by_graph && !facts->graph_probes(facts->context)) {
+	if (way->by_graph && !facts->graph_probes(facts->features)) {
 		say(entry, "%s", "this kernel makes no kprobes by the function graph tracer", "");
 		return false;
 	}
 	if (!choose_function(entry, way, facts, variant) || !has_tracepoints(entry, way, facts))
 		return false;
-	if (way->type && !facts->has_type(facts->context, way->type)) {
+	if (way->type && !facts->has_type(facts->features, way->type)) {
 		say(entry, "this kernel has no struct %s", way->type, "");
 		return false;
 	}
-	if (way->code && !facts->has_code(facts->context, way->code)) {
+	if (way->code && !facts->has_code(facts->features, way->code)) {
 		say(entry, "/proc/kallsyms hides where %s is (kernel.kptr_restrict)", way->code,
 		    "");
 		return false;

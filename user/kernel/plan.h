@@ -17,19 +17,21 @@ struct kernel_function {
 	char variant[SYMBOL_MAX]; /* one that the compiler made of it (name.isra.0), or "" */
 };
 
+struct features;
+
 /* The questions a plan asks of a kernel. */
 struct kernel_facts {
-	const void *context;
-	void (*function)(const void *context, const char *name, struct kernel_function *f);
-	bool (*has_code)(const void *context, const char *name);
-	int (*tracepoint_args)(const void *context, const char *name); /* -1: none */
-	bool (*has_type)(const void *context, const char *name);
+	const struct features *features;
+	void (*function)(const struct features *f, const char *name, struct kernel_function *out);
+	bool (*has_code)(const struct features *f, const char *name);
+	int (*tracepoint_args)(const struct features *f, const char *name); /* -1: none */
+	bool (*has_type)(const struct features *f, const char *name);
 	/* Why the kernel refuses this mechanism; NULL: it does not. */
-	const char *(*refused)(const void *context, enum mechanism m);
+	const char *(*refused)(const struct features *f, enum mechanism m);
 	/* Does it take the CPU from a thread that runs in the kernel? */
-	bool (*preempts)(const void *context);
+	bool (*preempts)(const struct features *f);
 	/* Can kprobes come from the function graph tracer, which sees every return? */
-	bool (*graph_probes)(const void *context);
+	bool (*graph_probes)(const struct features *f);
 };
 
 enum hook_status { HOOK_PLANNED, HOOK_UNAVAILABLE, HOOK_DISABLED };

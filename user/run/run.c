@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/run/run.h"
 
-#include "user/kernel/facts.h"
+#include "user/kernel/features.h"
 
 #include "loadgen/system/status.h"
 
@@ -23,7 +23,7 @@ int run__fail(struct run_result *r, int err, int exit_status, const char *format
 
 int run__plan(struct run_result *r, const struct run_setup *setup, enum plan_for what)
 {
-	struct kernel_facts facts = facts__of(setup->features);
+	struct kernel_facts facts = features__facts(setup->features);
 
 	if (plan__resolve(&r->plan, &facts, setup->tier, what))
 		return 0;
