@@ -5,6 +5,20 @@
 # CROSS=arm64 all for that architecture, against the root file system that the lab's
 # guests of it have; BUILD=FOLDER names one for whatever else is set, as CLANG=clang-19.
 
+# Where Debian puts bpftool, which is not in every user's PATH.
+export PATH := $(PATH):/usr/sbin:/sbin
+
+# sudo make: what it builds is the user's all the same, and so it is their make clean that
+# removes it.
+ifneq ($(and $(SUDO_UID),$(filter 0,$(shell id -u)),$(filter-out 0,$(SUDO_UID)),\
+       $(filter $(SUDO_UID),$(shell stat -c %u .))),)
+export HOME := $(shell getent passwd $(SUDO_UID) | cut -d: -f6)
+SHELL       := /usr/bin/setpriv
+.SHELLFLAGS := --reuid=$(SUDO_UID) --regid=$(SUDO_GID) --init-groups /bin/sh -c
+install uninstall: private SHELL := /bin/sh
+install uninstall: private .SHELLFLAGS := -c
+endif
+
 VERSION  := 0.1.0
 CC       ?= gcc
 CLANG    ?= clang

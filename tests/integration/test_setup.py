@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Building as whoever has the source: an ordinary user, or one who says sudo make."""
+
+import os
+import pwd
+import shutil
+import subprocess
+
+import pytest
+
+from conftest import ROOT
+
+USER = pwd.getpwnam("nobody")
+# What a login gives an ordinary user of Debian: bpftool is in none of these.
+PATH = "/usr/local/bin:/usr/bin:/bin"
+TARGET = "build/sendpath.skel.h"
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to become another user")
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """The source as a clone has it, of a user that may do nothing else."""
+    files = subprocess.run(["git", "-C", ROOT, "ls-files", "-z"], check=True, text=True,
+                           capture_output=True).stdout.split("\0")
+    for name in filter(None, files):
+        if (ROOT / name).is_file():
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, tmp_path / name)
+    for folder in (tmp_path, *tmp_path.parents[:2]):
+        folder.chmod(0o755)
+    for path in (tmp_path, *tmp_path.rglob("*")):
+        os.chown(path, USER.pw_uid, USER.pw_gid)
+    return tmp_path
+
+
+def make(tree, target, **environment):
+    return subprocess.run(["make", target], cwd=tree, text=True, capture_output=True, check=False,
+                          timeout=300, env={"PATH": PATH, **environment},
+                          **({} if environment else
+                             {"user": USER.pw_uid, "group": USER.pw_gid, "extra_groups": []}))
+
+
+def assert_the_users(tree):
+    theirs = [path for path in tree.rglob("*") if path.lstat().st_uid != USER.pw_uid]
+    assert (tree / TARGET).exists() and not theirs
+    assert make(tree, "clean").returncode == 0
+    assert not (tree / "build").exists()
+
+
+def test_a_user_without_sbin_builds(tree):
+    built = make(tree, TARGET)
+    assert built.returncode == 0, built.stderr
+    assert_the_users(tree)
+
+
+def test_sudo_make_leaves_nothing_of_roots(tree):
+    built = make(tree, TARGET, SUDO_UID=str(USER.pw_uid), SUDO_GID=str(USER.pw_gid), HOME="/root")
+    assert built.returncode == 0, built.stderr
+    assert_the_users(tree)
