@@ -178,11 +178,17 @@ static void add_call(struct call_slot *to, const struct call_slot *from)
 	hist__merge(&to->wall, &from->wall);
 }
 
-/* Structs of nothing but __u64. */
-static void add_words(__u64 *to, const __u64 *from, size_t words)
+/* Adds up an element of a per-CPU map, of nothing but __u64, over the CPUs. */
+static int sum_cpus(const struct bpf_map *map, __u32 index, __u64 *sums, size_t size, __u64 *values,
+		    int cpus)
 {
-	while (words--)
-		*to++ += *from++;
+	size_t words = size / sizeof(*sums), i;
+	int err;
+
+	err = bpf_map__lookup_elem(map, &index, sizeof(index), values, size * (size_t)cpus, 0);
+	for (i = 0; i < words * (size_t)cpus && !err; i++)
+		sums[i % words] += values[i];
+	return err;
 }
 
 static int read_calls(struct tracer *t, struct measured *out, void *buffer, int cpus)
@@ -205,48 +211,24 @@ static int read_calls(struct tracer *t, struct measured *out, void *buffer, int 
 /* Only slots with failures are read: the rest of the array is zero. */
 static int read_errors(struct tracer *t, struct measured *out, __u64 *values, int cpus)
 {
-	__u32 slot, error, key;
-	int cpu, err;
+	__u32 slot, error;
+	int err = 0;
 
-	for (slot = 0; slot < CALL_SLOTS; slot++) {
-		for (error = 0; error < ERRNO_SLOTS && out->calls[slot].failed; error++) {
-			key = slot * ERRNO_SLOTS + error;
-			err = bpf_map__lookup_elem(t->skel->maps.errors, &key, sizeof(key), values,
-						   sizeof(*values) * cpus, 0);
-			if (err)
-				return err;
-			for (cpu = 0; cpu < cpus; cpu++)
-				out->errors[slot][error] += values[cpu];
-		}
-	}
-	return 0;
-}
-
-static int read_totals(struct tracer *t, struct totals *sums, struct totals *values, int cpus)
-{
-	__u32 zero = 0;
-	int cpu, err;
-
-	err = bpf_map__lookup_elem(t->skel->maps.totals, &zero, sizeof(zero), values,
-				   sizeof(*values) * cpus, 0);
-	for (cpu = 0; cpu < cpus && !err; cpu++)
-		add_words((__u64 *)sums, (const __u64 *)&values[cpu],
-			  sizeof(*values) / sizeof(__u64));
+	for (slot = 0; slot < CALL_SLOTS; slot++)
+		for (error = 0; error < ERRNO_SLOTS && out->calls[slot].failed && !err; error++)
+			err = sum_cpus(t->skel->maps.errors, slot * ERRNO_SLOTS + error,
+				       &out->errors[slot][error], sizeof(*values), values, cpus);
 	return err;
 }
 
-/* Sums a tally over the CPUs. */
-static int read_tally(struct tracer *t, __u32 index, struct tally *sums, struct tally *values,
-		      int cpus)
+static int read_totals(struct tracer *t, struct totals *sums, __u64 *values, int cpus)
 {
-	int cpu, err;
+	return sum_cpus(t->skel->maps.totals, 0, (__u64 *)sums, sizeof(*sums), values, cpus);
+}
 
-	err = bpf_map__lookup_elem(t->skel->maps.tallies, &index, sizeof(index), values,
-				   sizeof(*values) * cpus, 0);
-	for (cpu = 0; cpu < cpus && !err; cpu++)
-		add_words((__u64 *)sums, (const __u64 *)&values[cpu],
-			  sizeof(*values) / sizeof(__u64));
-	return err;
+static int read_tally(struct tracer *t, __u32 index, struct tally *sums, __u64 *values, int cpus)
+{
+	return sum_cpus(t->skel->maps.tallies, index, (__u64 *)sums, sizeof(*sums), values, cpus);
 }
 
 /* The counts of a cause on a device that has some for another; NULL: there is no room. */
@@ -319,7 +301,7 @@ static int read_causes(struct tracer *t, struct measured *out, void *buffer, int
 __u64 tracer__in_flight(struct tracer *t)
 {
 	int cpus = libbpf_num_possible_cpus();
-	struct totals *values = cpus > 0 ? calloc((size_t)cpus, sizeof(*values)) : NULL;
+	__u64 *values = cpus > 0 ? calloc((size_t)cpus, sizeof(struct totals)) : NULL;
 	struct totals sums = {};
 
 	if (!values || read_totals(t, &sums, values, cpus))
