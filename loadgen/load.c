@@ -10,27 +10,6 @@
 /* No segment is larger: loopback's, whose packets have 64 KiB. */
 #define SEGMENT_MAX (64u << 10)
 
-static const char *const workloads[] = {
-	[WORKLOAD_STREAM] = "stream",
-	[WORKLOAD_REQUEST] = "request",
-	[WORKLOAD_PROCINFO] = "procinfo",
-};
-
-static const char *const clients[] = {
-	[CLIENT_THREADED] = "threaded",
-	[CLIENT_EPOLL] = "epoll",
-};
-
-const char *workload_name(enum workload workload)
-{
-	return workloads[workload];
-}
-
-const char *client_model_name(enum client_model model)
-{
-	return clients[model];
-}
-
 unsigned int load__fields(const struct load *load)
 {
 	const struct send_ops *ops = variants__find(load->variant);

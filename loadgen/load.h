@@ -16,6 +16,9 @@
 /* How the two ends share the processors. */
 enum pinning { PIN_AUTO, PIN_NONE };
 
+/* Between the ends; the second is a pair of devices of the run's own (link.h). */
+enum load_link { OVER_LOOPBACK, OVER_VETH };
+
 /* Which fields of a data set make a message. */
 enum pick { PICK_ORDER, PICK_RANDOM };
 
@@ -52,6 +55,7 @@ struct load {
 	const char *variant; /* NULL: nothing is sent by one */
 	size_t message_bytes;
 	unsigned int fields;	     /* message_bytes is spread over them as evenly as it goes */
+	size_t field_size;	     /* as given, until fields follow from it; 0: not given */
 	unsigned int threads;	     /* one connection each */
 	unsigned int inflight;	     /* zero-copy: messages that may wait for their completion */
 	unsigned long long messages; /* per thread; 0: the duration decides */
@@ -64,9 +68,9 @@ struct load {
 	const char *address; /* the receiver listens on it */
 	unsigned int port;   /* 0: any free one */
 	const char *peer;    /* HOST:PORT of a receiver elsewhere, or NULL */
-	bool link;	     /* over a pair of devices of the run's own (link.h) */
-	const char *netns;   /* named namespace of the receiver, or NULL */
-	size_t working_set;  /* bytes of the data set; 0: each message has its own fields */
+	enum load_link link;
+	const char *netns;  /* named namespace of the receiver, or NULL */
+	size_t working_set; /* bytes of the data set; 0: each message has its own fields */
 	enum pick pick;
 	unsigned long long seed; /* of a random pick */
 	size_t align;		 /* of a field; 0: as malloc() does */

@@ -63,12 +63,12 @@ static error_t refuse(struct argp_state *state, const char *option, const char *
 /* A load is one cell of the grid that the lists can make. */
 static error_t check_single(const struct load_options *o, struct argp_state *state)
 {
-	const char *list = o->variant_count > 1	 ? "--variant"
-			   : o->size_count > 1	 ? "--size"
-			   : o->thread_count > 1 ? "--threads"
-			   : o->link_count > 1	 ? "--link"
+	const char *list = o->variants.count > 1  ? "--variant"
+			   : o->sizes.count > 1	  ? "--size"
+			   : o->threads.count > 1 ? "--threads"
+			   : o->links.count > 1	  ? "--link"
 			   : load_options__cells(o) > 1
-				   ? (o->model_count > 1 ? "--server-model" : "--connections")
+				   ? (o->models.count > 1 ? "--server-model" : "--connections")
 				   : NULL;
 
 	return list ? refuse(state, list, "(a list)",

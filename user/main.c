@@ -39,8 +39,8 @@ static bool may_use_zerocopy(const struct options *o)
 	if (load->load.workload == WORKLOAD_PROCINFO)
 		return false;
 
-	for (i = 0; i < load->variant_count; i++)
-		if (variants__find(load->variants[i])->flags & SEND_ZEROCOPY)
+	for (i = 0; i < load->variants.count; i++)
+		if (variants__find(load->variants.of[i])->flags & SEND_ZEROCOPY)
 			return true;
 	return false;
 }

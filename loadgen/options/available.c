@@ -9,7 +9,7 @@ int available__settle(struct load_options *o, void (*skip)(const char *why), cha
 
 	if (o->load.workload == WORKLOAD_PROCINFO)
 		return 0;
-	for (size_t i = 0; i < o->variant_count; i++) {
+	for (size_t i = 0; i < o->variants.count; i++) {
 		struct load load = load_options__cell(o, i, 0, 0);
 		int err = load__impossible(&load, why, room)
 				  ? -EINVAL
@@ -20,8 +20,8 @@ int available__settle(struct load_options *o, void (*skip)(const char *why), cha
 		if (err)
 			skip(why);
 		else
-			o->variants[kept++] = load.variant;
+			o->variants.of[kept++] = load.variant;
 	}
-	o->variant_count = kept;
+	o->variants.count = kept;
 	return 0;
 }

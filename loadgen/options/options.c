@@ -1,75 +1,105 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
-#include <stdio.h>
+#include <string.h>
 
 #include "loadgen/options/help.h"
-#include "loadgen/options/options.h"
+#include "loadgen/options/rows.h"
 
-static const struct argp_option options[] = {
-	{NULL, 0, NULL, 0, "The load:", HELP_LOAD},
-	{"workload", LOAD_WORKLOAD, "NAME", 0,
-	 "stream, request or procinfo: one end streams messages to the other, or answers each "
-	 "request with one, or answers many short connections (default stream)",
-	 HELP_LOAD},
-	{"variant", LOAD_VARIANT, "LIST", 0,
-	 "send variants: twocopy, onecopy, zerocopy (all), write, writev, sendfile, splice, uring, "
-	 "uring_zc (every, without those this kernel lacks), null (default zerocopy)",
-	 HELP_LOAD},
-	{"size", LOAD_SIZE, "LIST", 0, "bytes of a message, 64 to 16M (default 16K)", HELP_LOAD},
-	{"fields", LOAD_FIELDS, "N", 0, "separate allocations a message has (default 8)",
-	 HELP_LOAD},
-	{"threads", LOAD_THREADS, "LIST", 0, "sending threads, a connection each (default 1)",
-	 HELP_LOAD},
-	{"duration", LOAD_DURATION, "T", 0, "measure for 10s, 0.5, 200ms (default 5)", HELP_LOAD},
-	{"verify", LOAD_VERIFY, NULL, 0, "have the receiver check every byte", HELP_LOAD},
-	{NULL, 0, NULL, 0, "Its messages:", HELP_MESSAGES},
-	{"field-size", LOAD_FIELD_SIZE, "B", 0, "bytes of a field: size = fields x field-size",
-	 HELP_MESSAGES},
-	{"messages", LOAD_MESSAGES, "N", 0, "send N messages a thread, instead of --duration",
-	 HELP_MESSAGES},
-	{"warmup", LOAD_WARMUP, "T", 0, "send uncounted before that (default 0.2)", HELP_MESSAGES},
-	{"inflight", LOAD_INFLIGHT, "N", 0, "zero-copy messages in flight (default: 1 MiB of them)",
-	 HELP_MESSAGES},
-	{"registered", LOAD_REGISTERED, NULL, 0, "uring_zc: from registered buffers",
-	 HELP_MESSAGES},
-	{"file-dir", LOAD_FILE_DIR, "DIR", 0, "sendfile: from a file there, not in memory",
-	 HELP_MESSAGES},
-	{"working-set", LOAD_WORKING_SET, "B", 0, "take the fields from so much data",
-	 HELP_MESSAGES},
-	{"pick", LOAD_PICK, "order|random", 0, "take them so (default order)", HELP_MESSAGES},
-	{"seed", LOAD_SEED, "N", 0, "of a random pick (default 1)", HELP_MESSAGES},
-	{"align", LOAD_ALIGN, "B", 0, "begin each field at a multiple of B", HELP_MESSAGES},
-	{"huge-pages", LOAD_HUGE_PAGES, NULL, 0, "have the fields in huge pages", HELP_MESSAGES},
-	{"rate", LOAD_RATE, "N", 0, "N messages a second and thread; latency from when due",
-	 HELP_MESSAGES},
-	{"reuse-early", LOAD_REUSE_EARLY, NULL, 0, "wrongly write to memory still in use",
-	 HELP_MESSAGES},
-	{NULL, 0, NULL, 0, "The two ends:", HELP_ENDS},
-	{"pin", LOAD_PIN, "auto|none", 0, "CPUs: half for each end, or any (default auto)",
-	 HELP_ENDS},
-	{"rcvlowat", LOAD_RCVLOWAT, "B", 0,
-	 "bytes that must wait before the receiver wakes (default: many; 1: any)", HELP_ENDS},
-	{"address", LOAD_ADDRESS, "ADDR", 0, "the receiver listens on it (default 127.0.0.1)",
-	 HELP_ENDS},
-	{"port", LOAD_PORT, "N", 0, "and on this port (default 0, any free one)", HELP_ENDS},
-	{"netns", LOAD_NETNS, "NAME", 0, "and in this network namespace (ip netns)", HELP_ENDS},
-	{"link", LOAD_LINK, "LIST", 0,
-	 "loopback; veth: by a pair of devices of the run's own, between two namespaces",
-	 HELP_ENDS},
-	{"peer", LOAD_PEER, "HOST:PORT", 0, "the receiver is loadgen serve there", HELP_ENDS},
-	{"socket", LOAD_SOCKET, "LIST", 0,
-	 "nodelay, more, sndbuf=B, rcvbuf=B, congestion=NAME, device=NAME", HELP_ENDS},
-	{NULL, 0, NULL, 0, "Many short connections:", HELP_SERVING},
-	{"server-model", LOAD_SERVER_MODEL, "LIST", 0,
-	 "iterative, threaded, select, epoll or all (default iterative)", HELP_SERVING},
-	{"connections", LOAD_CONNECTIONS, "LIST", 0, "at once, to 10000 (default 10,50,100)",
-	 HELP_SERVING},
-	{"client-model", LOAD_CLIENT_MODEL, "NAME", 0,
-	 "threaded or epoll (default threaded; above 1024 connections epoll)", HELP_SERVING},
-	{"backlog", LOAD_BACKLOG, "N", 0, "length of the listen queue (default 4096)",
-	 HELP_SERVING},
-	{0},
+#define FIRST_KEY 0x4c00
+
+/* The rows and the headers of their groups. */
+static struct argp_option options[OPTIONS_MAX + HELP_DETAILS];
+
+static const struct load_row *find(const char *name)
+{
+	const struct load_row *row = load_rows;
+
+	while (row->name && strcmp(row->name, name))
+		row++;
+	return row->name ? row : NULL;
+}
+
+bool load_options__given(const struct load_options *o, const char *name)
+{
+	return o->given[find(name) - load_rows];
+}
+
+/* A list: the row's own parsing reads each element, which is then copied out of the load. */
+struct adding {
+	const struct load_row *row;
+	struct load load;
+	LOAD_LIST(unsigned long long) * list;
 };
+
+static int add(void *to, const char *item, struct refusal *r)
+{
+	static const size_t sizes[] = {
+		[ROW_UNSIGNED] = sizeof(unsigned int),
+		[ROW_WORD] = sizeof(unsigned int),
+		[ROW_BYTES] = sizeof(size_t),
+		[ROW_TEXT] = sizeof(char *),
+	};
+	struct adding *a = to;
+	size_t size = sizes[a->row->type];
+	int err;
+
+	if (a->list->count == LIST_MAX)
+		return -E2BIG;
+	err = row__set(a->row, &a->load, item, r);
+	memcpy((char *)a->list->of + a->list->count++ * size, row__value(a->row, &a->load), size);
+	return err;
+}
+
+/* A repeated option replaces the list, as any other is replaced. */
+static int set(struct load_options *o, const struct load_row *row, const char *value,
+	       struct refusal *r)
+{
+	struct adding a = {.row = row, .list = (void *)((char *)o + row->list)};
+	int err;
+
+	r->option = row->name;
+	r->said = value;
+	if (!row->list)
+		return row__set(row, &o->load, value, r);
+	if (row->all && row->all(o, value))
+		return 0;
+	a.list->count = 0;
+	err = row__each(value, r, add, &a);
+	r->said = value;
+	return err == -E2BIG ? refusal__give(r, "give at most %d elements", LIST_MAX) : err;
+}
+
+void load_options__init(struct load_options *o)
+{
+	struct refusal r = {.room = 0};
+
+	*o = (struct load_options){};
+	for (const struct load_row *row = load_rows; row->name; row++)
+		if (row->usual)
+			set(o, row, row->usual, &r);
+}
+
+int load_options__set(struct load_options *o, const char *name, const char *value, char *why,
+		      size_t room)
+{
+	const struct load_row *row = find(name);
+	struct refusal r = {.why = why, .room = room};
+
+	o->load_given |= !!strcmp(name, "duration");
+	o->given[row - load_rows] = true;
+	if (row->of == OF_MESSAGES)
+		o->stream_given = row->name;
+	if (row->of == OF_CONNECTIONS)
+		o->procinfo_given = row->name;
+	return set(o, row, value, &r);
+}
+
+int load_options__resolve(struct load_options *o, char *why, size_t room)
+{
+	struct refusal r = {.why = why, .room = room};
+
+	return options__check(o, &r);
+}
 
 /* argp_error() would add a second line that only says to try --help. */
 static error_t refuse(struct argp_state *state, const char *why)
@@ -82,18 +112,36 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct load_options *o = state->input;
 	char why[256];
+	int err;
 
-	switch (key) {
-	case ARGP_KEY_INIT:
+	if (key == ARGP_KEY_INIT)
 		load_options__init(o);
-		return 0;
-	case ARGP_KEY_SUCCESS:
-		return load_options__resolve(o, why, sizeof(why)) ? refuse(state, why) : 0;
-	case LOAD_VARIANT ... LOAD_KEYS_END - 1:
-		return load_options__set(o, key, arg, why, sizeof(why)) ? refuse(state, why) : 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+	if (key == ARGP_KEY_SUCCESS)
+		err = load_options__resolve(o, why, sizeof(why));
+	else if (key >= FIRST_KEY && key < FIRST_KEY + OPTIONS_MAX)
+		err = load_options__set(o, load_rows[key - FIRST_KEY].name, arg, why, sizeof(why));
+	else
+		return key == ARGP_KEY_INIT ? 0 : ARGP_ERR_UNKNOWN;
+	return err ? refuse(state, why) : 0;
+}
+
+/* argp wants an array of its own kind, before main() calls it. */
+__attribute__((constructor)) static void fill_options(void)
+{
+	static const char *const headers[] = {
+		[HELP_LOAD] = "The load:",
+		[HELP_MESSAGES] = "Its messages:",
+		[HELP_ENDS] = "The two ends:",
+		[HELP_SERVING] = "Many short connections:",
+	};
+	struct argp_option *to = options;
+
+	for (int group = HELP_LOAD; group <= HELP_SERVING; group++)
+		*to++ = (struct argp_option){.doc = headers[group], .group = group};
+	for (const struct load_row *row = load_rows; row->name; row++)
+		*to++ = (struct argp_option){row->name, FIRST_KEY + (int)(row - load_rows),
+					     row->arg,	0,
+					     row->help, row->group};
 }
 
 const struct argp load_argp = {.options = options, .parser = parse};

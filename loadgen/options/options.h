@@ -17,35 +17,30 @@
 
 #define LIST_MAX 32
 
+#define OPTIONS_MAX 48
+
+/* A list option, whatever the type of its elements. */
+#define LOAD_LIST(type)            \
+	struct {                   \
+		size_t count;      \
+		type of[LIST_MAX]; \
+	}
+
 /* What the options said: lists, and the rest in one template. */
 struct load_options {
-	const char *variants[LIST_MAX];
-	size_t variant_count;
-	size_t sizes[LIST_MAX];
-	size_t size_count;
-	unsigned int threads[LIST_MAX];
-	size_t thread_count;
-	const char *models[LIST_MAX];
-	size_t model_count;
-	unsigned int connections[LIST_MAX];
-	size_t connection_count;
-	bool links[LIST_MAX]; /* struct load's link */
-	size_t link_count;
-	size_t field_size; /* 0: not given */
-	bool variants_given;
-	bool sizes_given;
-	bool threads_given;
-	bool fields_given;
-	bool duration_given;
-	bool address_given;
+	struct load load; /* first: a list's place is never 0 */
+	LOAD_LIST(const char *) variants;
+	LOAD_LIST(size_t) sizes;
+	LOAD_LIST(unsigned int) threads;
+	LOAD_LIST(const char *) models;
+	LOAD_LIST(unsigned int) connections;
+	LOAD_LIST(enum load_link) links;
+	bool given[OPTIONS_MAX]; /* load_options__given() */
 	bool every; /* all variants that there are: those that this kernel lacks are left out */
-	bool load_given; /* any option but --duration */
 	bool models_all;
-	bool client_given;
-	bool port_given;
+	bool load_given;	    /* any option but --duration */
 	const char *stream_given;   /* an option of messages, or NULL */
 	const char *procinfo_given; /* one of many connections, or NULL */
-	struct load load;
 };
 
 /*
@@ -63,8 +58,12 @@ void load_options__init(struct load_options *o);
  * Takes one option's value; then, after the last, what only all of them together
  * can tell. 0, or -EINVAL with the reason in one line.
  */
-int load_options__set(struct load_options *o, int key, const char *value, char *why, size_t room);
+int load_options__set(struct load_options *o, const char *name, const char *value, char *why,
+		      size_t room);
 int load_options__resolve(struct load_options *o, char *why, size_t room);
+
+/* Whether an option was set; its name has no dashes. */
+bool load_options__given(const struct load_options *o, const char *name);
 
 /* The load for one cell of the grid, on the first link. The indices are below the counts. */
 struct load load_options__cell(const struct load_options *o, size_t variant, size_t size,
@@ -79,42 +78,5 @@ size_t load_options__compared(const struct load_options *o);
 
 /* Why this load cannot be, though each of its options can; NULL: it can. */
 const char *load__impossible(const struct load *load, char *why, size_t room);
-
-/* The keys, for load_options__set(). */
-enum load_option_key {
-	LOAD_VARIANT = 0x4c00,
-	LOAD_SIZE,
-	LOAD_FIELDS,
-	LOAD_FIELD_SIZE,
-	LOAD_THREADS,
-	LOAD_DURATION,
-	LOAD_MESSAGES,
-	LOAD_WARMUP,
-	LOAD_INFLIGHT,
-	LOAD_VERIFY,
-	LOAD_PIN,
-	LOAD_RCVLOWAT,
-	LOAD_ADDRESS,
-	LOAD_PORT,
-	LOAD_NETNS,
-	LOAD_WORKING_SET,
-	LOAD_PICK,
-	LOAD_SEED,
-	LOAD_ALIGN,
-	LOAD_HUGE_PAGES,
-	LOAD_REGISTERED,
-	LOAD_REUSE_EARLY,
-	LOAD_FILE_DIR,
-	LOAD_RATE,
-	LOAD_SOCKET,
-	LOAD_WORKLOAD,
-	LOAD_SERVER_MODEL,
-	LOAD_CONNECTIONS,
-	LOAD_CLIENT_MODEL,
-	LOAD_BACKLOG,
-	LOAD_PEER,
-	LOAD_LINK,
-	LOAD_KEYS_END,
-};
 
 #endif

@@ -2,7 +2,7 @@
 /* The cells of the grid that lists make. Pure. */
 #include <stddef.h>
 
-#include "loadgen/options/options_parts.h"
+#include "loadgen/options/rows.h"
 #include "loadgen/send/send_ops.h"
 #include "loadgen/system/link.h"
 
@@ -37,7 +37,7 @@ static void fit(struct load *load)
 /* Puts a load on one of the links. */
 static void join(const struct load_options *o, struct load *load, size_t link)
 {
-	load->link = o->links[link];
+	load->link = o->links.of[link];
 	if (load->link)
 		load->address = LINK_RECEIVER;
 }
@@ -47,11 +47,12 @@ struct load load_options__cell(const struct load_options *o, size_t variant, siz
 {
 	struct load load = o->load;
 
-	load.variant = o->variants[variant];
-	load.message_bytes = o->sizes[size];
-	load.threads = o->threads[threads];
-	if (o->field_size)
-		load.fields = (unsigned int)(load.message_bytes / o->field_size);
+	load.variant = o->variants.of[variant];
+	load.message_bytes = o->sizes.of[size];
+	load.threads = o->threads.of[threads];
+	if (load.field_size)
+		load.fields = (unsigned int)(load.message_bytes / load.field_size);
+	load.field_size = 0;
 	join(o, &load, 0);
 	if (!load.inflight)
 		load.inflight = default_inflight(load.message_bytes);
@@ -63,28 +64,28 @@ static struct load serving_cell(const struct load_options *o, size_t model, size
 {
 	struct load load = o->load;
 
-	load.server_model = o->models[model];
-	load.connections = o->connections[connections];
-	if (!o->client_given && load.connections > CONNECTIONS_THREAD)
+	load.server_model = o->models.of[model];
+	load.connections = o->connections.of[connections];
+	if (!load_options__given(o, "client-model") && load.connections > CONNECTIONS_THREAD)
 		load.client_model = CLIENT_EPOLL;
 	return load;
 }
 
 size_t load_options__compared(const struct load_options *o)
 {
-	return o->load.workload == WORKLOAD_PROCINFO ? o->model_count : o->variant_count;
+	return o->load.workload == WORKLOAD_PROCINFO ? o->models.count : o->variants.count;
 }
 
 static size_t cells_of_a_link(const struct load_options *o)
 {
 	if (o->load.workload == WORKLOAD_PROCINFO)
-		return o->model_count * o->connection_count;
-	return o->variant_count * o->size_count * o->thread_count;
+		return o->models.count * o->connections.count;
+	return o->variants.count * o->sizes.count * o->threads.count;
 }
 
 size_t load_options__cells(const struct load_options *o)
 {
-	return cells_of_a_link(o) * o->link_count;
+	return cells_of_a_link(o) * o->links.count;
 }
 
 struct load load_options__nth(const struct load_options *o, size_t n)
@@ -94,11 +95,11 @@ struct load load_options__nth(const struct load_options *o, size_t n)
 
 	n %= cells_of_a_link(o);
 	if (o->load.workload == WORKLOAD_PROCINFO)
-		load = serving_cell(o, n % o->model_count, n / o->model_count);
+		load = serving_cell(o, n % o->models.count, n / o->models.count);
 	else
-		load = load_options__cell(o, n % o->variant_count,
-					  n / o->variant_count / o->thread_count,
-					  n / o->variant_count % o->thread_count);
+		load = load_options__cell(o, n % o->variants.count,
+					  n / o->variants.count / o->threads.count,
+					  n / o->variants.count % o->threads.count);
 	join(o, &load, link);
 	return load;
 }

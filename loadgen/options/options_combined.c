@@ -1,41 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Which options go together: what each alone could be, and all of them cannot. Pure. */
 #include <errno.h>
-#include <stdio.h>
 
-#include "loadgen/options/options_parts.h"
+#include "loadgen/data/dataset.h"
+#include "loadgen/options/rows.h"
 #include "loadgen/send/send_ops.h"
 #include "loadgen/serving/serve_ops.h"
-
-/* Options that belong to one workload; which is told only after the last. */
-void options__note(struct load_options *o, int key)
-{
-	static const char *const of_messages[] = {
-		[LOAD_VARIANT - LOAD_VARIANT] = "--variant",
-		[LOAD_SIZE - LOAD_VARIANT] = "--size",
-		[LOAD_FIELDS - LOAD_VARIANT] = "--fields",
-		[LOAD_FIELD_SIZE - LOAD_VARIANT] = "--field-size",
-		[LOAD_THREADS - LOAD_VARIANT] = "--threads",
-		[LOAD_INFLIGHT - LOAD_VARIANT] = "--inflight",
-		[LOAD_VERIFY - LOAD_VARIANT] = "--verify",
-		[LOAD_RCVLOWAT - LOAD_VARIANT] = "--rcvlowat",
-		[LOAD_WORKING_SET - LOAD_VARIANT] = "--working-set",
-		[LOAD_PICK - LOAD_VARIANT] = "--pick",
-		[LOAD_SEED - LOAD_VARIANT] = "--seed",
-		[LOAD_ALIGN - LOAD_VARIANT] = "--align",
-		[LOAD_HUGE_PAGES - LOAD_VARIANT] = "--huge-pages",
-		[LOAD_REGISTERED - LOAD_VARIANT] = "--registered",
-		[LOAD_REUSE_EARLY - LOAD_VARIANT] = "--reuse-early",
-		[LOAD_FILE_DIR - LOAD_VARIANT] = "--file-dir",
-		[LOAD_RATE - LOAD_VARIANT] = "--rate",
-		[LOAD_SOCKET - LOAD_VARIANT] = "--socket",
-		[LOAD_PEER - LOAD_VARIANT] = "--peer",
-		[LOAD_KEYS_END - LOAD_VARIANT] = NULL, /* so that every key is in it */
-	};
-
-	if (of_messages[key - LOAD_VARIANT])
-		o->stream_given = of_messages[key - LOAD_VARIANT];
-}
 
 /* What waits for more than an answer, or for no answer at all, would wait for ever. */
 static int check_request(const struct load_options *o, struct refusal *r)
@@ -50,39 +20,39 @@ static int check_request(const struct load_options *o, struct refusal *r)
 	if (o->load.socket.more)
 		return refusal__say(r, "--socket more: an answer of --workload request would wait "
 				       "for the next, leave one of them out");
-	for (size_t i = 0; i < o->variant_count; i++)
-		if (variants__find(o->variants[i])->flags & SEND_NOTHING)
+	for (size_t i = 0; i < o->variants.count; i++)
+		if (variants__find(o->variants.of[i])->flags & SEND_NOTHING)
 			return refusal__say(
 				r,
 				"--variant %s sends nothing: --workload request needs an "
 				"answer",
-				o->variants[i]);
-	for (size_t i = 0; i < o->size_count; i++)
-		if (o->load.rcvlowat > o->sizes[i])
+				o->variants.of[i]);
+	for (size_t i = 0; i < o->sizes.count; i++)
+		if (o->load.rcvlowat > o->sizes.of[i])
 			return refusal__say(
 				r,
 				"--rcvlowat %zu is more than an answer of %zu bytes: give "
 				"less",
-				o->load.rcvlowat, o->sizes[i]);
+				o->load.rcvlowat, o->sizes.of[i]);
 	return 0;
 }
 
-int options__check_workload(const struct load_options *o, struct refusal *r)
+static int check_workload(const struct load_options *o, struct refusal *r)
 {
 	bool procinfo = o->load.workload == WORKLOAD_PROCINFO;
 
 	if (!procinfo && o->procinfo_given)
-		return refusal__say(r, "%s belongs to --workload procinfo: give it too",
+		return refusal__say(r, "--%s belongs to --workload procinfo: give it too",
 				    o->procinfo_given);
 	if (procinfo && o->stream_given)
 		return refusal__say(
-			r, "%s belongs to messages, --workload procinfo has none: leave it out",
+			r, "--%s belongs to messages, --workload procinfo has none: leave it out",
 			o->stream_given);
 	return check_request(o, r);
 }
 
 /* By name a load that cannot be is a mistake; of all or every it is left out, aloud. */
-int options__check_cells(const struct load_options *o, struct refusal *r)
+static int check_cells(const struct load_options *o, struct refusal *r)
 {
 	size_t cells = load_options__cells(o), possible = 0;
 	bool several = o->load.workload == WORKLOAD_PROCINFO ? o->models_all : o->every;
@@ -127,9 +97,170 @@ static bool sending_impossible(const struct load *load, struct refusal *r)
 
 const char *load__impossible(const struct load *load, char *why, size_t room)
 {
-	struct refusal r = {why, room};
+	struct refusal r = {.why = why, .room = room};
 	bool impossible = load->workload == WORKLOAD_PROCINFO ? serving_impossible(load, &r)
 							      : sending_impossible(load, &r);
 
 	return impossible ? why : NULL;
+}
+
+/* size = fields x field-size: whichever two are given say the third. */
+static int resolve_fields(struct load_options *o, struct refusal *r)
+{
+	size_t product = o->load.fields * o->load.field_size;
+
+	if (!o->load.field_size)
+		return 0;
+	if (!load_options__given(o, "size")) {
+		if (product < MESSAGE_MIN || product > MESSAGE_MAX)
+			return refusal__say(
+				r,
+				"%u fields x --field-size %zu are %zu bytes: a message has "
+				"64 to 16M, change --fields or --field-size",
+				o->load.fields, o->load.field_size, product);
+		o->sizes.of[0] = product;
+		return 0;
+	}
+	for (size_t i = 0; i < o->sizes.count; i++) {
+		size_t fields = o->sizes.of[i] / o->load.field_size;
+
+		if (load_options__given(o, "fields") && o->sizes.of[i] != product)
+			return refusal__say(
+				r,
+				"--size %zu is not --fields %u x --field-size %zu: leave one "
+				"of the three out",
+				o->sizes.of[i], o->load.fields, o->load.field_size);
+		if (o->sizes.of[i] % o->load.field_size || fields > FIELDS_MAX)
+			return refusal__say(r,
+					    "--size %zu is not 1 to %d fields of --field-size %zu: "
+					    "change one of them",
+					    o->sizes.of[i], FIELDS_MAX, o->load.field_size);
+	}
+	return 0;
+}
+
+static bool any_veth(const struct load_options *o)
+{
+	for (size_t i = 0; i < o->links.count; i++)
+		if (o->links.of[i])
+			return true;
+	return false;
+}
+
+static int check_ends(struct load_options *o, struct refusal *r)
+{
+	bool veth = any_veth(o);
+
+	if (veth && (load_options__given(o, "address") || o->load.peer || o->load.netns))
+		return refusal__say(
+			r, "--link veth has addresses of its own: leave --address, --netns "
+			   "and --peer out");
+	if (veth && o->load.socket.device[0])
+		return refusal__say(r,
+				    "--link veth has devices of its own: leave --socket device=%s "
+				    "out",
+				    o->load.socket.device);
+	if (o->load.peer &&
+	    (load_options__given(o, "address") || load_options__given(o, "port") || o->load.netns))
+		return refusal__say(r,
+				    "--peer %s says where the receiver is: leave --address, --port "
+				    "and --netns out",
+				    o->load.peer);
+	if (o->load.peer && o->load.socket.rcvbuf)
+		return refusal__say(
+			r,
+			"--socket rcvbuf: the receiver is at --peer %s, and has the buffer that "
+			"the kernel there gives: leave it out",
+			o->load.peer);
+	if (o->load.netns && !load_options__given(o, "address"))
+		return refusal__say(
+			r,
+			"--netns %s: give --address too, one of that namespace that can be "
+			"reached from here",
+			o->load.netns);
+	return 0;
+}
+
+/* Does any of the variants have this flag? */
+static bool any(const struct load_options *o, unsigned int flag)
+{
+	for (size_t i = 0; i < o->variants.count; i++)
+		if (variants__find(o->variants.of[i])->flags & flag)
+			return true;
+	return false;
+}
+
+static int resolve_working_set(const struct load_options *o, struct refusal *r)
+{
+	const struct load *l = &o->load;
+
+	if (!l->working_set)
+		return l->pick == PICK_RANDOM
+			       ? refusal__say(r, "--pick random: from what? give --working-set too")
+			       : 0;
+	for (size_t i = 0; i < o->sizes.count * o->variants.count; i++) {
+		struct load cell =
+			load_options__cell(o, i % o->variants.count, i / o->variants.count, 0);
+
+		if (dataset__picker(&cell).count < load__fields(&cell))
+			return refusal__say(r,
+					    "--working-set %zu: does not hold the fields of one "
+					    "message of --size %zu, give more",
+					    l->working_set, cell.message_bytes);
+	}
+	return l->reuse_early
+		       ? refusal__say(r,
+				      "--reuse-early: a --working-set is never written to, leave "
+				      "one of them out")
+		       : 0;
+}
+
+static int check_sending(const struct load_options *o, struct refusal *r)
+{
+	const struct load *l = &o->load;
+
+	if (l->reuse_early && !l->verify)
+		return refusal__say(r, "--reuse-early: give --verify too, to see what it does");
+	if (l->reuse_early && !any(o, SEND_SHARES))
+		return refusal__say(r,
+				    "--reuse-early: --variant %s leaves the kernel no memory to "
+				    "send from later, choose zerocopy or its like",
+				    o->variants.of[0]);
+	if (l->registered && !any(o, SEND_REGISTERS))
+		return refusal__say(r, "--registered: only --variant uring_zc has registered "
+				       "buffers, leave it out");
+	if (l->registered && l->working_set)
+		return refusal__say(r, "--registered: messages then have memory of their own, "
+				       "leave out --working-set");
+	if (l->file_dir && !any(o, SEND_FILE))
+		return refusal__say(r, "--file-dir %s: only --variant sendfile sends from a file",
+				    l->file_dir);
+	if (l->socket.more && any(o, SEND_FLAGLESS))
+		return refusal__say(r, "--socket more: write, writev and sendfile take no flags, "
+				       "leave out more, or them");
+	return resolve_working_set(o, r);
+}
+
+int options__check(struct load_options *o, struct refusal *r)
+{
+	int err = check_workload(o, r);
+
+	if (!err)
+		err = resolve_fields(o, r);
+	if (err)
+		return err;
+	for (size_t i = 0; i < o->sizes.count && !o->load.field_size; i++)
+		if (o->load.fields > o->sizes.of[i])
+			return refusal__say(
+				r,
+				"--fields %u: more than the %zu bytes of a message, give at "
+				"most --fields %zu",
+				o->load.fields, o->sizes.of[i], o->sizes.of[i]);
+	if (o->load.messages && load_options__given(o, "duration"))
+		return refusal__say(
+			r, "--messages and --duration both say when to end: leave one out");
+	err = check_ends(o, r);
+	if (!err && o->load.workload != WORKLOAD_PROCINFO)
+		err = check_sending(o, r);
+	return err ? err : check_cells(o, r);
 }

@@ -18,9 +18,11 @@
 #include "loadgen/system/one_line.h"
 #include "loadgen/system/posix.h"
 
+enum { OPT_ADDRESS = 0x100, OPT_PORT };
+
 static const struct argp_option options[] = {
-	{"address", LOAD_ADDRESS, "ADDR", 0, "listen on it (default 127.0.0.1; 0.0.0.0: any)", 0},
-	{"port", LOAD_PORT, "N", 0, "and on this port (default 0, any free one)", 0},
+	{"address", OPT_ADDRESS, "ADDR", 0, "listen on it (default 127.0.0.1; 0.0.0.0: any)", 0},
+	{"port", OPT_PORT, "N", 0, "and on this port (default 0, any free one)", 0},
 	{0},
 };
 
@@ -32,9 +34,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_INIT:
 		one_line__errors(state);
 		return 0;
-	case LOAD_ADDRESS:
-	case LOAD_PORT:
-		if (!load_options__set(state->input, key, arg, why, sizeof(why)))
+	case OPT_ADDRESS:
+	case OPT_PORT:
+		if (!load_options__set(state->input, key == OPT_PORT ? "port" : "address", arg, why,
+				       sizeof(why)))
 			return 0;
 		argp_failure(state, STATUS_USAGE, 0, "%s", why);
 		return EINVAL;

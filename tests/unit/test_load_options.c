@@ -14,16 +14,17 @@
 
 static char why[256];
 
-/* Options as key and value pairs, ended by 0; then what they mean together. */
+/* Options as key and value pairs, ended by NULL; then what they mean together. */
 static int read_options(struct load_options *o, ...)
 {
 	va_list args;
-	int key, err = 0;
+	const char *name;
+	int err = 0;
 
 	load_options__init(o);
 	va_start(args, o);
-	while (!err && (key = va_arg(args, int)))
-		err = load_options__set(o, key, va_arg(args, const char *), why, sizeof(why));
+	while (!err && (name = va_arg(args, const char *)))
+		err = load_options__set(o, name, va_arg(args, const char *), why, sizeof(why));
 	va_end(args);
 	return err ? err : load_options__resolve(o, why, sizeof(why));
 }
@@ -34,7 +35,7 @@ static void nothing_given_is_a_load(void **state)
 	struct load l;
 
 	(void)state;
-	assert_int_equal(read_options(&o, 0), 0);
+	assert_int_equal(read_options(&o, NULL), 0);
 	l = load_options__cell(&o, 0, 0, 0);
 	assert_string_equal(l.variant, "zerocopy");
 	assert_int_equal(l.message_bytes, 16384);
@@ -47,7 +48,7 @@ static unsigned int inflight(const char *size)
 {
 	struct load_options o;
 
-	assert_int_equal(read_options(&o, LOAD_SIZE, size, 0), 0);
+	assert_int_equal(read_options(&o, "size", size, NULL), 0);
 	return load_options__cell(&o, 0, 0, 0).inflight;
 }
 
@@ -66,19 +67,19 @@ static void lists_make_a_grid(void **state)
 	struct load l;
 
 	(void)state;
-	assert_int_equal(read_options(&o, LOAD_VARIANT, "all", LOAD_SIZE, "256,4K,64K",
-				      LOAD_THREADS, "1,2,4", 0),
-			 0);
-	assert_int_equal(o.variant_count, 3);
+	assert_int_equal(
+		read_options(&o, "variant", "all", "size", "256,4K,64K", "threads", "1,2,4", NULL),
+		0);
+	assert_int_equal(o.variants.count, 3);
 	assert_false(o.every);
-	assert_int_equal(o.size_count, 3);
-	assert_int_equal(o.thread_count, 3);
+	assert_int_equal(o.sizes.count, 3);
+	assert_int_equal(o.threads.count, 3);
 	l = load_options__cell(&o, 1, 2, 1);
 	assert_string_equal(l.variant, "onecopy");
 	assert_int_equal(l.message_bytes, 65536);
 	assert_int_equal(l.threads, 2);
-	assert_int_equal(read_options(&o, LOAD_SIZE, "1K,2K", LOAD_SIZE, "4K", 0), 0);
-	assert_int_equal(o.size_count, 1);
+	assert_int_equal(read_options(&o, "size", "1K,2K", "size", "4K", NULL), 0);
+	assert_int_equal(o.sizes.count, 1);
 }
 
 static void links_are_what_varies_last(void **state)
@@ -88,8 +89,7 @@ static void links_are_what_varies_last(void **state)
 
 	(void)state;
 	assert_int_equal(
-		read_options(&o, LOAD_VARIANT, "twocopy,onecopy", LOAD_LINK, "loopback,veth", 0),
-		0);
+		read_options(&o, "variant", "twocopy,onecopy", "link", "loopback,veth", NULL), 0);
 	assert_int_equal(load_options__cells(&o), 4);
 	assert_int_equal(load_options__compared(&o), 2);
 	l = load_options__nth(&o, 1);
@@ -99,9 +99,9 @@ static void links_are_what_varies_last(void **state)
 	assert_true(l.link);
 	assert_string_equal(l.variant, "twocopy");
 	assert_string_not_equal(l.address, "127.0.0.1");
-	assert_int_equal(read_options(&o, LOAD_LINK, "loopback,veth", LOAD_ADDRESS, "::1", 0),
+	assert_int_equal(read_options(&o, "link", "loopback,veth", "address", "::1", NULL),
 			 -EINVAL);
-	assert_int_equal(read_options(&o, LOAD_LINK, "loopback,token-ring", 0), -EINVAL);
+	assert_int_equal(read_options(&o, "link", "loopback,token-ring", NULL), -EINVAL);
 }
 
 static void two_of_size_fields_and_field_size_say_the_third(void **state)
@@ -109,22 +109,22 @@ static void two_of_size_fields_and_field_size_say_the_third(void **state)
 	struct load_options o;
 
 	(void)state;
-	assert_int_equal(read_options(&o, LOAD_FIELDS, "4", LOAD_FIELD_SIZE, "1K", 0), 0);
+	assert_int_equal(read_options(&o, "fields", "4", "field-size", "1K", NULL), 0);
 	assert_int_equal(load_options__cell(&o, 0, 0, 0).message_bytes, 4096);
-	assert_int_equal(read_options(&o, LOAD_FIELD_SIZE, "100", 0), 0);
+	assert_int_equal(read_options(&o, "field-size", "100", NULL), 0);
 	assert_int_equal(load_options__cell(&o, 0, 0, 0).message_bytes, 800);
-	assert_int_equal(read_options(&o, LOAD_SIZE, "1K,4K", LOAD_FIELD_SIZE, "512", 0), 0);
+	assert_int_equal(read_options(&o, "size", "1K,4K", "field-size", "512", NULL), 0);
 	assert_int_equal(load_options__cell(&o, 0, 1, 0).fields, 8);
 	assert_int_equal(load_options__cell(&o, 0, 0, 0).fields, 2);
-	assert_int_equal(
-		read_options(&o, LOAD_SIZE, "4K", LOAD_FIELDS, "4", LOAD_FIELD_SIZE, "1K", 0), 0);
+	assert_int_equal(read_options(&o, "size", "4K", "fields", "4", "field-size", "1K", NULL),
+			 0);
 }
 
-static void refuses(const char *words, int key, const char *value)
+static void refuses(const char *words, const char *name, const char *value)
 {
 	struct load_options o;
 
-	assert_int_equal(read_options(&o, key, value, 0), -EINVAL);
+	assert_int_equal(read_options(&o, name, value, NULL), -EINVAL);
 	assert_non_null(strstr(why, words));
 	assert_non_null(strstr(why, value));
 	assert_null(strchr(why, '\n'));
@@ -134,27 +134,27 @@ static void impossible_values_are_refused_by_name(void **state)
 {
 	(void)state;
 	refuses("--variant threecopy: unknown; there are twocopy, onecopy, zerocopy, null",
-		LOAD_VARIANT, "threecopy");
-	refuses("--size", LOAD_SIZE, "0");
-	refuses("--size", LOAD_SIZE, "63");
-	refuses("--size", LOAD_SIZE, "17M");
-	refuses("--size", LOAD_SIZE, "9E");
-	refuses("--size", LOAD_SIZE, "64,");
-	refuses("--size", LOAD_SIZE, "1K,,2K");
-	refuses("--threads", LOAD_THREADS, "0");
-	refuses("--threads", LOAD_THREADS, "1025");
-	refuses("--fields", LOAD_FIELDS, "0");
-	refuses("--fields", LOAD_FIELDS, "1025");
-	refuses("--field-size", LOAD_FIELD_SIZE, "0");
-	refuses("--duration", LOAD_DURATION, "0");
-	refuses("--duration", LOAD_DURATION, "-1");
-	refuses("--warmup", LOAD_WARMUP, "soon");
-	refuses("--messages", LOAD_MESSAGES, "0");
-	refuses("--inflight", LOAD_INFLIGHT, "0");
-	refuses("--pin", LOAD_PIN, "some");
-	refuses("--address", LOAD_ADDRESS, "localhost");
-	refuses("--port", LOAD_PORT, "65536");
-	refuses("--netns", LOAD_NETNS, "../x");
+		"variant", "threecopy");
+	refuses("--size", "size", "0");
+	refuses("--size", "size", "63");
+	refuses("--size", "size", "17M");
+	refuses("--size", "size", "9E");
+	refuses("--size", "size", "64,");
+	refuses("--size", "size", "1K,,2K");
+	refuses("--threads", "threads", "0");
+	refuses("--threads", "threads", "1025");
+	refuses("--fields", "fields", "0");
+	refuses("--fields", "fields", "1025");
+	refuses("--field-size", "field-size", "0");
+	refuses("--duration", "duration", "0");
+	refuses("--duration", "duration", "-1");
+	refuses("--warmup", "warmup", "soon");
+	refuses("--messages", "messages", "0");
+	refuses("--inflight", "inflight", "0");
+	refuses("--pin", "pin", "some");
+	refuses("--address", "address", "localhost");
+	refuses("--port", "port", "65536");
+	refuses("--netns", "netns", "../x");
 }
 
 static void contradictions_are_refused(void **state)
@@ -162,16 +162,15 @@ static void contradictions_are_refused(void **state)
 	struct load_options o;
 
 	(void)state;
-	assert_int_equal(
-		read_options(&o, LOAD_SIZE, "4K", LOAD_FIELDS, "8", LOAD_FIELD_SIZE, "1K", 0),
-		-EINVAL);
-	assert_int_equal(read_options(&o, LOAD_SIZE, "4K", LOAD_FIELD_SIZE, "1000", 0), -EINVAL);
-	assert_int_equal(read_options(&o, LOAD_SIZE, "64", LOAD_FIELD_SIZE, "128", 0), -EINVAL);
-	assert_int_equal(read_options(&o, LOAD_SIZE, "64", LOAD_FIELDS, "65", 0), -EINVAL);
+	assert_int_equal(read_options(&o, "size", "4K", "fields", "8", "field-size", "1K", NULL),
+			 -EINVAL);
+	assert_int_equal(read_options(&o, "size", "4K", "field-size", "1000", NULL), -EINVAL);
+	assert_int_equal(read_options(&o, "size", "64", "field-size", "128", NULL), -EINVAL);
+	assert_int_equal(read_options(&o, "size", "64", "fields", "65", NULL), -EINVAL);
 	assert_non_null(strstr(why, "--fields 65"));
-	assert_int_equal(read_options(&o, LOAD_FIELDS, "1", LOAD_FIELD_SIZE, "1", 0), -EINVAL);
-	assert_int_equal(read_options(&o, LOAD_MESSAGES, "5", LOAD_DURATION, "1", 0), -EINVAL);
-	assert_int_equal(read_options(&o, LOAD_NETNS, "x", 0), -EINVAL);
+	assert_int_equal(read_options(&o, "fields", "1", "field-size", "1", NULL), -EINVAL);
+	assert_int_equal(read_options(&o, "messages", "5", "duration", "1", NULL), -EINVAL);
+	assert_int_equal(read_options(&o, "netns", "x", NULL), -EINVAL);
 }
 
 static void what_is_sent_from_when_and_on_what_socket(void **state)
@@ -180,9 +179,9 @@ static void what_is_sent_from_when_and_on_what_socket(void **state)
 	struct load l;
 
 	(void)state;
-	assert_int_equal(read_options(&o, LOAD_WORKING_SET, "1G", LOAD_PICK, "random", LOAD_SEED,
-				      "7", LOAD_ALIGN, "4K", LOAD_RATE, "500", LOAD_SOCKET,
-				      "nodelay,sndbuf=64K,congestion=reno,device=lo", 0),
+	assert_int_equal(read_options(&o, "working-set", "1G", "pick", "random", "seed", "7",
+				      "align", "4K", "rate", "500", "socket",
+				      "nodelay,sndbuf=64K,congestion=reno,device=lo", NULL),
 			 0);
 	l = load_options__cell(&o, 0, 0, 0);
 	assert_int_equal(l.working_set, 1 << 30);
@@ -195,21 +194,21 @@ static void what_is_sent_from_when_and_on_what_socket(void **state)
 	assert_int_equal(l.socket.sndbuf, 65536);
 	assert_string_equal(l.socket.congestion, "reno");
 	assert_string_equal(l.socket.device, "lo");
-	assert_int_equal(read_options(&o, LOAD_SOCKET, "nodelay", LOAD_SOCKET, "rcvbuf=1M", 0), 0);
+	assert_int_equal(read_options(&o, "socket", "nodelay", "socket", "rcvbuf=1M", NULL), 0);
 	assert_false(o.load.socket.nodelay); /* a repeated option replaces */
 
-	refuses("--working-set", LOAD_WORKING_SET, "63");
-	refuses("--working-set 16400", LOAD_WORKING_SET, "16400"); /* fields lie apart in it */
-	refuses("--pick", LOAD_PICK, "some");
-	refuses("give --working-set", LOAD_PICK, "random");
-	refuses("--align", LOAD_ALIGN, "48");
-	refuses("--align", LOAD_ALIGN, "8");
-	refuses("--rate", LOAD_RATE, "0");
-	refuses("--socket", LOAD_SOCKET, "nodelay=1");
-	refuses("--socket", LOAD_SOCKET, "cork");
-	refuses("--socket", LOAD_SOCKET, "congestion=0123456789abcdef");
-	refuses("--socket sndbuf=", LOAD_SOCKET, "sndbuf=0");
-	refuses("sendfile", LOAD_FILE_DIR, "/tmp");
+	refuses("--working-set", "working-set", "63");
+	refuses("--working-set 16400", "working-set", "16400"); /* fields lie apart in it */
+	refuses("--pick", "pick", "some");
+	refuses("give --working-set", "pick", "random");
+	refuses("--align", "align", "48");
+	refuses("--align", "align", "8");
+	refuses("--rate", "rate", "0");
+	refuses("--socket", "socket", "nodelay=1");
+	refuses("--socket", "socket", "cork");
+	refuses("--socket", "socket", "congestion=0123456789abcdef");
+	refuses("--socket sndbuf=", "socket", "sndbuf=0");
+	refuses("sendfile", "file-dir", "/tmp");
 }
 
 static void what_a_variant_lacks_is_refused_or_left_out(void **state)
@@ -217,14 +216,14 @@ static void what_a_variant_lacks_is_refused_or_left_out(void **state)
 	struct load_options o;
 
 	(void)state;
-	assert_int_equal(read_options(&o, LOAD_REGISTERED, "", 0), -EINVAL);
-	assert_int_equal(read_options(&o, LOAD_REUSE_EARLY, "", 0), -EINVAL);
+	assert_int_equal(read_options(&o, "registered", "", NULL), -EINVAL);
+	assert_int_equal(read_options(&o, "reuse-early", "", NULL), -EINVAL);
 	assert_non_null(strstr(why, "--verify"));
-	assert_int_equal(read_options(&o, LOAD_VARIANT, "writev", LOAD_SOCKET, "more", 0), -EINVAL);
-	assert_int_equal(read_options(&o, LOAD_VARIANT, "every", LOAD_REGISTERED, "",
-				      LOAD_REUSE_EARLY, "", LOAD_VERIFY, "", 0),
+	assert_int_equal(read_options(&o, "variant", "writev", "socket", "more", NULL), -EINVAL);
+	assert_int_equal(read_options(&o, "variant", "every", "registered", "", "reuse-early", "",
+				      "verify", "", NULL),
 			 0);
-	for (size_t i = 0; i < o.variant_count; i++) {
+	for (size_t i = 0; i < o.variants.count; i++) {
 		struct load l = load_options__cell(&o, i, 0, 0);
 
 		assert_int_equal(l.registered, !strcmp(l.variant, "uring_zc"));
@@ -243,9 +242,9 @@ static void lists_have_an_end(void **state)
 	(void)state;
 	for (int i = 1; i < LIST_MAX; i++)
 		strcat(list, ",1");
-	assert_int_equal(read_options(&o, LOAD_THREADS, list, 0), 0);
+	assert_int_equal(read_options(&o, "threads", list, NULL), 0);
 	strcat(list, ",1");
-	assert_int_equal(read_options(&o, LOAD_THREADS, list, 0), -EINVAL);
+	assert_int_equal(read_options(&o, "threads", list, NULL), -EINVAL);
 }
 
 static void processors_are_split_in_halves(void **state)
@@ -272,8 +271,8 @@ static int mark(const char *variant, const char *size, const char *inflight, con
 	struct load_options o;
 	struct load l;
 
-	assert_int_equal(read_options(&o, LOAD_VARIANT, variant, LOAD_SIZE, size, LOAD_INFLIGHT,
-				      inflight, LOAD_RCVLOWAT, asked, 0),
+	assert_int_equal(read_options(&o, "variant", variant, "size", size, "inflight", inflight,
+				      "rcvlowat", asked, NULL),
 			 0);
 	l = load_options__cell(&o, 0, 0, 0);
 	if (!strcmp(asked, "1M"))

@@ -71,12 +71,13 @@ static char why[256];
 static int read_options(struct load_options *o, ...)
 {
 	va_list args;
-	int key, err = 0;
+	const char *name;
+	int err = 0;
 
 	load_options__init(o);
 	va_start(args, o);
-	while (!err && (key = va_arg(args, int)))
-		err = load_options__set(o, key, va_arg(args, const char *), why, sizeof(why));
+	while (!err && (name = va_arg(args, const char *)))
+		err = load_options__set(o, name, va_arg(args, const char *), why, sizeof(why));
 	va_end(args);
 	return err ? err : load_options__resolve(o, why, sizeof(why));
 }
@@ -87,8 +88,7 @@ static void models_vary_before_connections(void **state)
 	struct load l;
 
 	(void)state;
-	assert_int_equal(read_options(&o, LOAD_WORKLOAD, "procinfo", LOAD_SERVER_MODEL, "all", 0),
-			 0);
+	assert_int_equal(read_options(&o, "workload", "procinfo", "server-model", "all", NULL), 0);
 	assert_int_equal(load_options__cells(&o), 3 * serve_model_count);
 	l = load_options__nth(&o, 1);
 	assert_string_equal(l.server_model, "threaded");
@@ -97,8 +97,7 @@ static void models_vary_before_connections(void **state)
 	assert_string_equal(l.server_model, "iterative");
 	assert_int_equal(l.connections, 50);
 	assert_int_equal(l.client_model, CLIENT_THREADED);
-	assert_int_equal(read_options(&o, LOAD_WORKLOAD, "procinfo", LOAD_CONNECTIONS, "10000", 0),
-			 0);
+	assert_int_equal(read_options(&o, "workload", "procinfo", "connections", "10000", NULL), 0);
 	assert_int_equal(load_options__nth(&o, 0).client_model, CLIENT_EPOLL);
 }
 
@@ -108,12 +107,12 @@ static void select_is_refused_by_name_and_left_out_of_all(void **state)
 	struct load l;
 
 	(void)state;
-	assert_int_equal(read_options(&o, LOAD_WORKLOAD, "procinfo", LOAD_SERVER_MODEL,
-				      "epoll,select", LOAD_CONNECTIONS, "10,2000", 0),
+	assert_int_equal(read_options(&o, "workload", "procinfo", "server-model", "epoll,select",
+				      "connections", "10,2000", NULL),
 			 -EINVAL);
 	assert_non_null(strstr(why, "FD_SETSIZE"));
-	assert_int_equal(read_options(&o, LOAD_WORKLOAD, "procinfo", LOAD_SERVER_MODEL, "all",
-				      LOAD_CONNECTIONS, "10,2000", 0),
+	assert_int_equal(read_options(&o, "workload", "procinfo", "server-model", "all",
+				      "connections", "10,2000", NULL),
 			 0);
 	l = load_options__nth(&o, 2);
 	assert_string_equal(l.server_model, "select");
@@ -127,11 +126,11 @@ static void workloads_keep_their_options_apart(void **state)
 	struct load_options o;
 
 	(void)state;
-	assert_int_equal(read_options(&o, LOAD_BACKLOG, "5", 0), -EINVAL);
+	assert_int_equal(read_options(&o, "backlog", "5", NULL), -EINVAL);
 	assert_non_null(strstr(why, "--backlog"));
-	assert_int_equal(read_options(&o, LOAD_WORKLOAD, "procinfo", LOAD_SIZE, "4K", 0), -EINVAL);
+	assert_int_equal(read_options(&o, "workload", "procinfo", "size", "4K", NULL), -EINVAL);
 	assert_non_null(strstr(why, "--size"));
-	assert_int_equal(read_options(&o, LOAD_WORKLOAD, "none", 0), -EINVAL);
+	assert_int_equal(read_options(&o, "workload", "none", NULL), -EINVAL);
 }
 
 static void every_model_is_complete(void **state)

@@ -21,7 +21,7 @@ static json_object *paper(const char *size, unsigned int repeats, uint32_t seed,
 	json_object *written;
 
 	load_options__init(&o.load);
-	assert_int_equal(load_options__set(&o.load, LOAD_SIZE, size, why, sizeof(why)), 0);
+	assert_int_equal(load_options__set(&o.load, "size", size, why, sizeof(why)), 0);
 	assert_int_equal(load_options__resolve(&o.load, why, sizeof(why)), 0);
 	assert_int_equal(sweep_plan__add(&p, &o.load), 0);
 	written = sweep_paper__write(&p, &o);

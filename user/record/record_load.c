@@ -4,22 +4,36 @@
 
 #include <arpa/inet.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "loadgen/load.h"
+#include "loadgen/options/rows.h"
 #include "loadgen/system/link.h"
+
+/* Options at their defaults are left out. */
+static void append(char *name, size_t size, const struct load_row *row, const struct load *load)
+{
+	char text[ROW_TEXT_MAX];
+
+	for (; row->name; row++) {
+		const char *value = row->cell ? row__text(row, load, text) : NULL;
+		size_t used = strlen(name);
+
+		if (row->type == ROW_PARTS)
+			append(name, size, socket_rows, load);
+		else if (value)
+			snprintf(name + used, size - used, row->cell, value);
+	}
+}
 
 void record__cell_name(const struct load *load, char *name, size_t size)
 {
+	snprintf(name, size, "%s", load->workload == WORKLOAD_REQUEST ? "request," : "");
 	if (load->workload == WORKLOAD_PROCINFO)
 		snprintf(name, size, "procinfo,%s,%uc,%s,%ub", load->server_model,
 			 load->connections, client_model_name(load->client_model), load->backlog);
 	else
-		snprintf(name, size, "%s%s,%zuB,%uf,%ut",
-			 load->workload == WORKLOAD_REQUEST ? "request," : "", load->variant,
-			 load->message_bytes, load->fields, load->threads);
-	if (load->workload != WORKLOAD_PROCINFO)
-		record__name_sending(load, name, size);
+		append(name, size, load_rows, load);
 	if (load->link)
 		snprintf(name + strlen(name), size - strlen(name), ",veth");
 }
@@ -34,32 +48,58 @@ static bool is_loopback(const char *address)
 	return inet_pton(AF_INET6, address, &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
 }
 
-static void add_messages(json_object *o, const struct load *load)
+static json_object *value_of(const struct load_row *row, const struct load *load);
+
+/* Null: not of this load, or left to the kernel. */
+static void add_rows(json_object *o, const struct load_row *row, const struct load *load)
 {
-	record__add_string(o, "variant", load->variant);
-	record__add_string(o, "server_model", "threaded");
-	record__add_string(o, "client_model", NULL);
-	json_object_object_add(o, "message_bytes", json_object_new_uint64(load->message_bytes));
-	json_object_object_add(o, "fields", json_object_new_int((int)load->fields));
-	json_object_object_add(o, "threads", json_object_new_int((int)load->threads));
-	json_object_object_add(o, "connections", json_object_new_int((int)load->threads));
-	json_object_object_add(o, "inflight", json_object_new_int((int)load->inflight));
-	json_object_object_add(o, "rcvlowat", json_object_new_int(load__rcvlowat(load)));
+	for (; row->name; row++)
+		if (row->key)
+			json_object_object_add(o, row->key, value_of(row, load));
 }
 
-/* Many connections have no messages of a size: what belongs to these is null. */
-static void add_connections(json_object *o, const struct load *load)
+static json_object *value_of(const struct load_row *row, const struct load *load)
 {
-	static const char *const none[] = {"variant", "message_bytes", "fields",
-					   "threads", "inflight",      "rcvlowat"};
-	size_t i;
+	char text[ROW_TEXT_MAX];
+	const char *said = row__text(row, load, text);
+	json_object *parts;
 
-	for (i = 0; i < sizeof(none) / sizeof(none[0]); i++)
-		json_object_object_add(o, none[i], NULL);
-	record__add_string(o, "server_model", load->server_model);
-	record__add_string(o, "client_model", client_model_name(load->client_model));
-	json_object_object_add(o, "connections", json_object_new_int((int)load->connections));
-	json_object_object_add(o, "backlog", json_object_new_int((int)load->backlog));
+	switch (row->type) {
+	case ROW_FLAG:
+		return json_object_new_boolean(*(const bool *)row__value(row, load));
+	case ROW_PARTS:
+		parts = json_object_new_object();
+		add_rows(parts, socket_rows, load);
+		return parts;
+	case ROW_SECONDS:
+		return said ? json_object_new_double(*(const double *)row__value(row, load)) : NULL;
+	case ROW_UNSIGNED:
+	case ROW_COUNT:
+	case ROW_BYTES:
+		return said ? json_object_new_uint64(strtoull(said, NULL, 10)) : NULL;
+	default:
+		return said && said[0] ? json_object_new_string(said) : NULL;
+	}
+}
+
+/* The keys of a stream have an order of their own; a row fills the place of its key. */
+static void add_places(json_object *o)
+{
+	static const char *const keys[] = {"workload",	   "variant",	    "server_model",
+					   "client_model", "message_bytes", "fields",
+					   "threads",	   "connections"};
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		json_object_object_add(o, keys[i], NULL);
+}
+
+/* What streams have in the place of the options of connections. */
+static void add_stream(json_object *o, const struct load *load)
+{
+	record__add_string(o, "server_model", "threaded");
+	json_object_object_add(o, "connections", json_object_new_int((int)load->threads));
+	json_object_object_add(o, "rcvlowat", json_object_new_int(load__rcvlowat(load)));
+	json_object_object_del(o, "backlog");
 }
 
 /* NULL: not known. */
@@ -77,20 +117,12 @@ json_object *record__load(const struct run_result *r, const struct load *load, s
 	bool loopback = !load->peer && is_loopback(load->address);
 	json_object *o = json_object_new_object(), *pinning = NULL;
 
-	record__add_string(o, "workload", workload_name(load->workload));
-	if (load->workload == WORKLOAD_PROCINFO)
-		add_connections(o, load);
-	else
-		add_messages(o, load);
-	json_object_object_add(o, "warmup_s", json_object_new_double(load->warmup_s));
-	json_object_object_add(o, "duration_s",
-			       load->messages ? NULL : json_object_new_double(load->duration_s));
-	json_object_object_add(o, "messages_per_thread",
-			       load->messages ? json_object_new_uint64(load->messages) : NULL);
-	json_object_object_add(o, "verify", json_object_new_boolean(load->verify));
-	record__add_sending(o, load);
+	if (load->workload != WORKLOAD_PROCINFO)
+		add_places(o);
+	add_rows(o, load_rows, load);
+	if (load->workload != WORKLOAD_PROCINFO)
+		add_stream(o, load);
 	record__add_string(o, "address", load->peer ? load->peer : load->address);
-	record__add_string(o, "netns", load->netns);
 	record__add_string(o, "link", loopback ? "loopback" : load->link ? "veth" : NULL);
 	record__add_string(o, "device", device_name(load, loopback));
 	if (!device_name(load, loopback))

@@ -35,9 +35,6 @@ json_object *record__by(const struct run_result *r, const struct run_setup *setu
 void record__add_peers(json_object *o, const struct run_result *r);
 /* zerocopy.io_uring; NULL where there were no such sends. */
 json_object *record__uring(const struct run_result *r, struct unmeasured *u);
-/* Into the block load; and after a cell's name, what tells it from others. */
-void record__add_sending(json_object *o, const struct load *load);
-void record__name_sending(const struct load *load, char *name, size_t size);
 /* NULL where --memory does not ask for it. */
 json_object *record__memory(const struct run_result *r, struct unmeasured *u);
 void record__warn_memory(const struct run_result *r,

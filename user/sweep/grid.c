@@ -166,7 +166,7 @@ static int run_all(struct grid *grid)
 			setup.load = load_options__nth(l, cell);
 			if (skipped(&setup.load, repeat))
 				continue;
-			if (o->target.given && !l->duration_given)
+			if (o->target.given && !load_options__given(l, "duration"))
 				setup.load.duration_s = 0;
 			one = run_cell(grid, &setup, &progress, repeat);
 			status = one ? one : status;

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The options of a load, a row each, and what few of them need besides. Pure. */
+#include <netdb.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "loadgen/options/help.h"
+#include "loadgen/options/rows.h"
+#include "loadgen/receive/peer.h"
+#include "loadgen/send/send_ops.h"
+#include "loadgen/serving/serve_ops.h"
+
+static bool ends_by_time(const struct load *l)
+{
+	return !l->messages;
+}
+
+static bool has_working_set(const struct load *l)
+{
+	return l->working_set;
+}
+
+static bool is_random(const struct load *l)
+{
+	return l->pick == PICK_RANDOM;
+}
+
+static bool has_port(const struct load *l)
+{
+	return !l->peer;
+}
+
+static bool has_address(const struct load *l)
+{
+	return !l->peer && !l->link;
+}
+
+static int set_variant(struct load *l, const char *value, struct refusal *r)
+{
+	const struct send_ops *v = variants__find(value);
+	char names[200];
+
+	if (!v)
+		return refusal__give(r, "unknown; there are %s, or all, or every",
+				     variants__names(names, sizeof(names)));
+	l->variant = v->name;
+	return 0;
+}
+
+static bool all_variants(struct load_options *o, const char *value)
+{
+	o->every = !strcmp(value, "every");
+	if (strcmp(value, "all") && !o->every)
+		return false;
+	o->variants.count = 0;
+	/* What sends nothing is asked for by name. */
+	for (size_t i = 0; i < send_variant_count && i < LIST_MAX; i++)
+		if (send_variants[i]->flags & SEND_COURSE ||
+		    (o->every && !(send_variants[i]->flags & SEND_NOTHING)))
+			o->variants.of[o->variants.count++] = send_variants[i]->name;
+	return true;
+}
+
+static int set_model(struct load *l, const char *value, struct refusal *r)
+{
+	const struct serve_ops *m = models__find(value);
+	char names[128];
+
+	if (!m)
+		return refusal__give(r, "unknown; there are %s, or all",
+				     models__names(names, sizeof(names)));
+	l->server_model = m->name;
+	return 0;
+}
+
+static bool all_models(struct load_options *o, const char *value)
+{
+	o->models_all = !strcmp(value, "all");
+	if (!o->models_all)
+		return false;
+	for (o->models.count = 0; o->models.count < serve_model_count; o->models.count++)
+		o->models.of[o->models.count] = serve_models[o->models.count]->name;
+	return true;
+}
+
+static int set_align(struct load *l, const char *value, struct refusal *r)
+{
+	const struct load_row bytes = {.type = ROW_BYTES,
+				       .at = offsetof(struct load, align),
+				       .low = 16,
+				       .high = ALIGN_MAX,
+				       .such = "4K or 1M"};
+	int err = row__set(&bytes, l, value, r);
+
+	if (err || !(l->align & (l->align - 1)))
+		return err;
+	return refusal__give(r, "give a power of two, such as 64 or 4K");
+}
+
+static int set_peer(struct load *l, const char *value, struct refusal *r)
+{
+	char host[256], port[8];
+
+	if (peer__split(value, host, sizeof(host), port))
+		return refusal__give(
+			r,
+			"give HOST:PORT as loadgen serve there says, or [ADDRESS]:PORT for IPv6");
+	l->peer = value;
+	return 0;
+}
+
+static int set_address(struct load *l, const char *value, struct refusal *r)
+{
+	struct addrinfo hints = {.ai_flags = AI_NUMERICHOST, .ai_socktype = SOCK_STREAM};
+	struct addrinfo *found;
+
+	if (getaddrinfo(value, NULL, &hints, &found))
+		return refusal__give(r, "give an IPv4 or IPv6 address, such as 127.0.0.1 or ::1");
+	freeaddrinfo(found);
+	l->address = value;
+	return 0;
+}
+
+static int set_netns(struct load *l, const char *value, struct refusal *r)
+{
+	if (!value[0] || value[0] == '.' || strchr(value, '/') || strlen(value) > 200)
+		return refusal__give(r, "give a name that ip netns list shows");
+	l->netns = value;
+	return 0;
+}
+
+/* One element: WORD, or WORD=VALUE. */
+static int set_part(void *load, const char *item, struct refusal *r)
+{
+	size_t length = strcspn(item, "=");
+	bool sign = item[length];
+
+	for (const struct load_row *row = socket_rows; row->name; row++)
+		if (strlen(row->name) == length && !strncmp(item, row->name, length) &&
+		    sign == !!row->arg)
+			return row__set(row, load, item + length + sign, r);
+	return refusal__give(r, "give nodelay, more, sndbuf=B, rcvbuf=B, congestion=NAME or "
+				"device=NAME, with commas between");
+}
+
+static int set_socket(struct load *l, const char *value, struct refusal *r)
+{
+	l->socket = (struct socket_options){0};
+	return row__each(value, r, set_part, l);
+}
+
+static const char *const workloads[] = {"stream", "request", "procinfo", NULL};
+static const char *const clients[] = {"threaded", "epoll", NULL};
+static const char *const picks[] = {"order", "random", NULL};
+static const char *const pins[] = {"auto", "none", NULL};
+static const char *const links[] = {"loopback", "veth", NULL};
+
+const char *workload_name(enum workload workload)
+{
+	return workloads[workload];
+}
+
+const char *client_model_name(enum client_model model)
+{
+	return clients[model];
+}
+
+#define AT(member)    offsetof(struct load, member)
+#define LISTED(lists) .list = offsetof(struct load_options, lists)
+
+/* clang-format off */
+const struct load_row load_rows[] = {
+	{"workload", "NAME", ROW_WORD, AT(workload), 0, 0, HELP_LOAD, OF_ALL,
+	 "stream, request or procinfo: one end streams messages to the other, or answers each "
+	 "request with one, or answers many short connections (default stream)",
+	 "workload", .usual = "stream", .words = workloads},
+	{"variant", "LIST", ROW_TEXT, AT(variant), 0, 0, HELP_LOAD, OF_MESSAGES,
+	 "send variants: twocopy, onecopy, zerocopy (all), write, writev, sendfile, splice, uring, "
+	 "uring_zc (every, without those this kernel lacks), null (default zerocopy)",
+	 "variant", "%s", "zerocopy", LISTED(variants), .set = set_variant, .all = all_variants},
+	{"size", "LIST", ROW_BYTES, AT(message_bytes), MESSAGE_MIN, MESSAGE_MAX, HELP_LOAD,
+	 OF_MESSAGES, "bytes of a message, 64 to 16M (default 16K)",
+	 "message_bytes", ",%sB", "16K", "256, 4K or 1M", LISTED(sizes)},
+	{"fields", "N", ROW_UNSIGNED, AT(fields), 1, FIELDS_MAX, HELP_LOAD, OF_MESSAGES,
+	 "separate allocations a message has (default 8)", "fields", ",%sf", .usual = "8"},
+	{"field-size", "B", ROW_BYTES, AT(field_size), 1, MESSAGE_MAX, HELP_MESSAGES, OF_MESSAGES,
+	 "bytes of a field: size = fields x field-size", .such = "256, 4K or 1M"},
+	{"threads", "LIST", ROW_UNSIGNED, AT(threads), 1, THREADS_MAX, HELP_LOAD, OF_MESSAGES,
+	 "sending threads, a connection each (default 1)", "threads", ",%st", "1",
+	 LISTED(threads)},
+	{"inflight", "N", ROW_UNSIGNED, AT(inflight), 1, INFLIGHT_MAX, HELP_MESSAGES, OF_MESSAGES,
+	 "zero-copy messages in flight (default: 1 MiB of them)", .key = "inflight"},
+	{"rcvlowat", "B", ROW_BYTES, AT(rcvlowat), 1, MESSAGE_MAX, HELP_ENDS, OF_MESSAGES,
+	 "bytes that must wait before the receiver wakes (default: many; 1: any)", "rcvlowat",
+	 .such = "256, 4K or 1M"},
+	{"server-model", "LIST", ROW_TEXT, AT(server_model), 0, 0, HELP_SERVING, OF_CONNECTIONS,
+	 "iterative, threaded, select, epoll or all (default iterative)", "server_model",
+	 .usual = "iterative", LISTED(models), .set = set_model, .all = all_models},
+	{"client-model", "NAME", ROW_WORD, AT(client_model), 0, 0, HELP_SERVING, OF_CONNECTIONS,
+	 "threaded or epoll (default threaded; above 1024 connections epoll)", "client_model",
+	 .words = clients},
+	{"connections", "LIST", ROW_UNSIGNED, AT(connections), 1, CONNECTIONS_MAX, HELP_SERVING,
+	 OF_CONNECTIONS, "at once, to 10000 (default 10,50,100)", "connections",
+	 .usual = "10,50,100", LISTED(connections)},
+	/* SOMAXCONN by default; the kernel's own limit is net.core.somaxconn. */
+	{"backlog", "N", ROW_UNSIGNED, AT(backlog), 1, 65535, HELP_SERVING, OF_CONNECTIONS,
+	 "length of the listen queue (default 4096)", "backlog", .usual = "4096"},
+	{"warmup", "T", ROW_SECONDS, AT(warmup_s), 0, 0, HELP_MESSAGES, OF_ALL,
+	 "send uncounted before that (default 0.2)", "warmup_s", .usual = "0.2"},
+	{"duration", "T", ROW_SECONDS, AT(duration_s), 1, 0, HELP_LOAD, OF_ALL,
+	 "measure for 10s, 0.5, 200ms (default 5)", "duration_s", .usual = "5",
+	 .means = ends_by_time},
+	{"messages", "N", ROW_COUNT, AT(messages), 1, 1ULL << 60, HELP_MESSAGES, OF_ALL,
+	 "send N messages a thread, instead of --duration", .key = "messages_per_thread"},
+	{"verify", NULL, ROW_FLAG, AT(verify), 0, 0, HELP_LOAD, OF_MESSAGES,
+	 "have the receiver check every byte", .key = "verify"},
+	{"working-set", "B", ROW_BYTES, AT(working_set), MESSAGE_MIN, WORKING_SET_MAX,
+	 HELP_MESSAGES, OF_MESSAGES, "take the fields from so much data",
+	 "working_set_bytes", ",set%s", .such = "4K or 1M"},
+	{"pick", "order|random", ROW_WORD, AT(pick), 0, 0, HELP_MESSAGES, OF_MESSAGES,
+	 "take them so (default order)", "pick", .words = picks, .means = has_working_set},
+	{"seed", "N", ROW_COUNT, AT(seed), 0, INT64_MAX, HELP_MESSAGES, OF_MESSAGES,
+	 "of a random pick (default 1)", "seed", ",random%s", "1", .means = is_random},
+	{"align", "B", ROW_BYTES, AT(align), 0, 0, HELP_MESSAGES, OF_MESSAGES,
+	 "begin each field at a multiple of B", "align_bytes", ",align%s", .set = set_align},
+	{"huge-pages", NULL, ROW_FLAG, AT(huge_pages), 0, 0, HELP_MESSAGES, OF_MESSAGES,
+	 "have the fields in huge pages", "huge_pages", .cell = ",huge"},
+	{"registered", NULL, ROW_FLAG, AT(registered), 0, 0, HELP_MESSAGES, OF_MESSAGES,
+	 "uring_zc: from registered buffers", "registered", .cell = ",registered"},
+	{"file-dir", "DIR", ROW_TEXT, AT(file_dir), 0, 0, HELP_MESSAGES, OF_MESSAGES,
+	 "sendfile: from a file there, not in memory", "file_dir", .cell = ",file"},
+	{"reuse-early", NULL, ROW_FLAG, AT(reuse_early), 0, 0, HELP_MESSAGES, OF_MESSAGES,
+	 "wrongly write to memory still in use", "reuse_early", .cell = ",early"},
+	{"rate", "N", ROW_COUNT, AT(rate), 1, RATE_MAX, HELP_MESSAGES, OF_MESSAGES,
+	 "N messages a second and thread; latency from when due", "rate_per_thread",
+	 .cell = ",%sps"},
+	{"socket", "LIST", ROW_PARTS, AT(socket), 0, 0, HELP_ENDS, OF_MESSAGES,
+	 "nodelay, more, sndbuf=B, rcvbuf=B, congestion=NAME, device=NAME", "socket",
+	 .set = set_socket},
+	{"address", "ADDR", ROW_TEXT, AT(address), 0, 0, HELP_ENDS, OF_ALL,
+	 "the receiver listens on it (default 127.0.0.1)", "address", .usual = "127.0.0.1",
+	 .means = has_address, .set = set_address},
+	{"port", "N", ROW_UNSIGNED, AT(port), 0, 65535, HELP_ENDS, OF_ALL,
+	 "and on this port (default 0, any free one)", .means = has_port},
+	{"netns", "NAME", ROW_TEXT, AT(netns), 0, 0, HELP_ENDS, OF_ALL,
+	 "and in this network namespace (ip netns)", "netns", .set = set_netns},
+	{"link", "LIST", ROW_WORD, AT(link), 0, 0, HELP_ENDS, OF_ALL,
+	 "loopback; veth: by a pair of devices of the run's own, between two namespaces",
+	 .usual = "loopback", .words = links, LISTED(links)},
+	{"peer", "HOST:PORT", ROW_TEXT, AT(peer), 0, 0, HELP_ENDS, OF_MESSAGES,
+	 "the receiver is loadgen serve there", .set = set_peer},
+	{"pin", "auto|none", ROW_WORD, AT(pinning), 0, 0, HELP_ENDS, OF_ALL,
+	 "CPUs: half for each end, or any (default auto)", .words = pins},
+	{.name = NULL},
+};
+
+const struct load_row socket_rows[] = {
+	{"nodelay", NULL, ROW_FLAG, AT(socket.nodelay), .key = "nodelay", .cell = ",nodelay"},
+	{"more", NULL, ROW_FLAG, AT(socket.more), .key = "more", .cell = ",more"},
+	{"sndbuf", "B", ROW_BYTES, AT(socket.sndbuf), 1, 1 << 30, .key = "sndbuf",
+	 .cell = ",sndbuf%s", .such = "256K"},
+	{"rcvbuf", "B", ROW_BYTES, AT(socket.rcvbuf), 1, 1 << 30, .key = "rcvbuf",
+	 .cell = ",rcvbuf%s", .such = "256K"},
+	{"congestion", "NAME", ROW_NAME, AT(socket.congestion), .key = "congestion",
+	 .cell = ",%s"},
+	{"device", "NAME", ROW_NAME, AT(socket.device), .key = "device", .cell = ",%s"},
+	{.name = NULL},
+};
+/* clang-format on */

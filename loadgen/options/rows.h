@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * One row declares one option of a load. Parsing, help, range errors, the arguments of the
+ * load generator, the record's block load and the name of a cell follow from it.
+ */
+#ifndef SENDPATH_LOAD_ROWS_H
+#define SENDPATH_LOAD_ROWS_H
+
+#include "loadgen/options/options.h"
+
+/* The type of the member of struct load. */
+enum row_type {
+	ROW_FLAG,     /* bool */
+	ROW_UNSIGNED, /* unsigned int */
+	ROW_COUNT,    /* unsigned long long */
+	ROW_BYTES,    /* size_t */
+	ROW_SECONDS,  /* double */
+	ROW_WORD,     /* an enum, whose words the row has */
+	ROW_TEXT,     /* const char * */
+	ROW_NAME,     /* char[SOCKET_NAME] */
+	ROW_PARTS,    /* socket_rows */
+};
+
+/* The workloads that an option belongs to. */
+enum row_of { OF_ALL, OF_MESSAGES, OF_CONNECTIONS };
+
+/* Where the words of a refusal go, and what is refused. */
+struct refusal {
+	char *why;
+	size_t room;
+	const char *option, *said;
+};
+
+struct load_row {
+	const char *name, *arg; /* arg NULL: a flag */
+	enum row_type type;
+	size_t at;		      /* in struct load */
+	unsigned long long low, high; /* of seconds, low 1: above 0 */
+	int group;		      /* enum help_group */
+	enum row_of of;
+	const char *help;
+	const char *key;	  /* in the record's block load; NULL: not a plain value */
+	const char *cell;	  /* in the name of a cell, %s: the value; NULL: not there */
+	const char *usual;	  /* the default; NULL: 0 */
+	const char *such;	  /* bytes: examples */
+	const char *const *words; /* of ROW_WORD; NULL after the last */
+	size_t list;		  /* in struct load_options: a load_list; 0: not a list */
+	bool (*means)(const struct load *load); /* NULL: always; whether the load uses the value */
+	/* Special parsing of a value, and of words for a whole list, which it returns true for. */
+	int (*set)(struct load *load, const char *value, struct refusal *r);
+	bool (*all)(struct load_options *o, const char *value);
+};
+
+/* In the order of the record. A row without a name ends each table. */
+extern const struct load_row load_rows[], socket_rows[];
+
+/* -EINVAL, so that a caller can return the call; the second begins with option and value. */
+int refusal__say(struct refusal *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int refusal__give(struct refusal *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+const void *row__value(const struct load_row *row, const struct load *load);
+int row__set(const struct load_row *row, struct load *load, const char *value, struct refusal *r);
+
+/* Calls add for each element of a list with commas. */
+int row__each(const char *value, struct refusal *r,
+	      int (*add)(void *to, const char *item, struct refusal *r), void *to);
+
+/*
+ * The value as row__set() reads it, perhaps in text; "" for a flag that is set. NULL where
+ * nothing has to be said: the load does not use it, or it is 0 as by default.
+ */
+#define ROW_TEXT_MAX 256
+const char *row__text(const struct load_row *row, const struct load *load, char text[ROW_TEXT_MAX]);
+
+/* The checks of options that belong together, and of each cell. */
+int options__check(struct load_options *o, struct refusal *r);
+
+#endif
