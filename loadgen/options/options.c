@@ -94,15 +94,8 @@ int load_options__set(struct load_options *o, const char *name, const char *valu
 	return set(o, row, value, &r);
 }
 
-int load_options__resolve(struct load_options *o, char *why, size_t room)
-{
-	struct refusal r = {.why = why, .room = room};
-
-	return options__check(o, &r);
-}
-
 /* argp_error() would add a second line that only says to try --help. */
-static error_t refuse(struct argp_state *state, const char *why)
+static error_t fail(struct argp_state *state, const char *why)
 {
 	argp_failure(state, 2, 0, "%s", why);
 	return EINVAL;
@@ -122,7 +115,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		err = load_options__set(o, load_rows[key - FIRST_KEY].name, arg, why, sizeof(why));
 	else
 		return key == ARGP_KEY_INIT ? 0 : ARGP_ERR_UNKNOWN;
-	return err ? refuse(state, why) : 0;
+	return err ? fail(state, why) : 0;
 }
 
 /* argp wants an array of its own kind, before main() calls it. */

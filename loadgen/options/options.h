@@ -62,7 +62,7 @@ int load_options__set(struct load_options *o, const char *name, const char *valu
 		      size_t room);
 int load_options__resolve(struct load_options *o, char *why, size_t room);
 
-/* Whether an option was set; its name has no dashes. */
+/* Whether an option was set. Here and above, name is that of a row in rows.c, without dashes. */
 bool load_options__given(const struct load_options *o, const char *name);
 
 /* The load for one cell of the grid, on the first link. The indices are below the counts. */

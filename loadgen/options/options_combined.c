@@ -13,26 +13,22 @@ static int check_request(const struct load_options *o, struct refusal *r)
 	if (o->load.workload != WORKLOAD_REQUEST)
 		return 0;
 	if (o->load.peer)
-		return refusal__say(r, "--peer %s: it takes --workload stream alone", o->load.peer);
+		return refuse(r, "--peer %s: it takes --workload stream alone", o->load.peer);
 	if (o->load.rate)
-		return refusal__say(r, "--rate: the receiver asks for each message of --workload "
-				       "request, leave one of them out");
+		return refuse(r, "--rate: the receiver asks for each message of --workload "
+				 "request, leave one of them out");
 	if (o->load.socket.more)
-		return refusal__say(r, "--socket more: an answer of --workload request would wait "
-				       "for the next, leave one of them out");
+		return refuse(r, "--socket more: an answer of --workload request would wait for "
+				 "the next, leave one of them out");
 	for (size_t i = 0; i < o->variants.count; i++)
 		if (variants__find(o->variants.of[i])->flags & SEND_NOTHING)
-			return refusal__say(
-				r,
-				"--variant %s sends nothing: --workload request needs an "
-				"answer",
+			return refuse(
+				r, "--variant %s sends nothing: --workload request needs an answer",
 				o->variants.of[i]);
 	for (size_t i = 0; i < o->sizes.count; i++)
 		if (o->load.rcvlowat > o->sizes.of[i])
-			return refusal__say(
-				r,
-				"--rcvlowat %zu is more than an answer of %zu bytes: give "
-				"less",
+			return refuse(
+				r, "--rcvlowat %zu is more than an answer of %zu bytes: give less",
 				o->load.rcvlowat, o->sizes.of[i]);
 	return 0;
 }
@@ -42,10 +38,10 @@ static int check_workload(const struct load_options *o, struct refusal *r)
 	bool procinfo = o->load.workload == WORKLOAD_PROCINFO;
 
 	if (!procinfo && o->procinfo_given)
-		return refusal__say(r, "--%s belongs to --workload procinfo: give it too",
-				    o->procinfo_given);
+		return refuse(r, "--%s belongs to --workload procinfo: give it too",
+			      o->procinfo_given);
 	if (procinfo && o->stream_given)
-		return refusal__say(
+		return refuse(
 			r, "--%s belongs to messages, --workload procinfo has none: leave it out",
 			o->stream_given);
 	return check_request(o, r);
@@ -70,12 +66,12 @@ static bool serving_impossible(const struct load *load, struct refusal *r)
 	const struct serve_ops *m = models__find(load->server_model);
 
 	if (m->most && load->connections > m->most)
-		return refusal__say(r,
-				    "--server-model %s with --connections %u: %s: give at most "
-				    "%u, or model epoll",
-				    m->name, load->connections, m->limit, m->most);
+		return refuse(r,
+			      "--server-model %s with --connections %u: %s: give at most %u, or "
+			      "model epoll",
+			      m->name, load->connections, m->limit, m->most);
 	if (load->client_model == CLIENT_THREADED && load->connections > CONNECTIONS_THREAD)
-		return refusal__say(
+		return refuse(
 			r,
 			"--client-model threaded with --connections %u: give at most %d, or epoll",
 			load->connections, CONNECTIONS_THREAD);
@@ -86,12 +82,11 @@ static bool serving_impossible(const struct load *load, struct refusal *r)
 static bool sending_impossible(const struct load *load, struct refusal *r)
 {
 	if (load->peer && variants__find(load->variant)->flags & SEND_LENDS)
-		return refusal__say(
-			r,
-			"--variant %s with --peer %s: it lends the kernel memory until "
-			"the receiver took it, which only one on this machine can tell: "
-			"choose another variant",
-			load->variant, load->peer);
+		return refuse(r,
+			      "--variant %s with --peer %s: it lends the kernel memory until the "
+			      "receiver took it, which only one on this machine can tell: choose "
+			      "another variant",
+			      load->variant, load->peer);
 	return false;
 }
 
@@ -104,20 +99,30 @@ const char *load__impossible(const struct load *load, char *why, size_t room)
 	return impossible ? why : NULL;
 }
 
+static int check_fields(const struct load_options *o, struct refusal *r)
+{
+	for (size_t i = 0; i < o->sizes.count; i++)
+		if (o->load.fields > o->sizes.of[i])
+			return refuse(r,
+				      "--fields %u: more than the %zu bytes of a message, give at "
+				      "most --fields %zu",
+				      o->load.fields, o->sizes.of[i], o->sizes.of[i]);
+	return 0;
+}
+
 /* size = fields x field-size: whichever two are given say the third. */
 static int resolve_fields(struct load_options *o, struct refusal *r)
 {
 	size_t product = o->load.fields * o->load.field_size;
 
 	if (!o->load.field_size)
-		return 0;
+		return check_fields(o, r);
 	if (!load_options__given(o, "size")) {
 		if (product < MESSAGE_MIN || product > MESSAGE_MAX)
-			return refusal__say(
-				r,
-				"%u fields x --field-size %zu are %zu bytes: a message has "
-				"64 to 16M, change --fields or --field-size",
-				o->load.fields, o->load.field_size, product);
+			return refuse(r,
+				      "%u fields x --field-size %zu are %zu bytes: a message has "
+				      "64 to 16M, change --fields or --field-size",
+				      o->load.fields, o->load.field_size, product);
 		o->sizes.of[0] = product;
 		return 0;
 	}
@@ -125,16 +130,15 @@ static int resolve_fields(struct load_options *o, struct refusal *r)
 		size_t fields = o->sizes.of[i] / o->load.field_size;
 
 		if (load_options__given(o, "fields") && o->sizes.of[i] != product)
-			return refusal__say(
-				r,
-				"--size %zu is not --fields %u x --field-size %zu: leave one "
-				"of the three out",
-				o->sizes.of[i], o->load.fields, o->load.field_size);
+			return refuse(r,
+				      "--size %zu is not --fields %u x --field-size %zu: leave one "
+				      "of the three out",
+				      o->sizes.of[i], o->load.fields, o->load.field_size);
 		if (o->sizes.of[i] % o->load.field_size || fields > FIELDS_MAX)
-			return refusal__say(r,
-					    "--size %zu is not 1 to %d fields of --field-size %zu: "
-					    "change one of them",
-					    o->sizes.of[i], FIELDS_MAX, o->load.field_size);
+			return refuse(r,
+				      "--size %zu is not 1 to %d fields of --field-size %zu: "
+				      "change one of them",
+				      o->sizes.of[i], FIELDS_MAX, o->load.field_size);
 	}
 	return 0;
 }
@@ -152,32 +156,27 @@ static int check_ends(struct load_options *o, struct refusal *r)
 	bool veth = any_veth(o);
 
 	if (veth && (load_options__given(o, "address") || o->load.peer || o->load.netns))
-		return refusal__say(
-			r, "--link veth has addresses of its own: leave --address, --netns "
-			   "and --peer out");
+		return refuse(r, "--link veth has addresses of its own: leave --address, --netns "
+				 "and --peer out");
 	if (veth && o->load.socket.device[0])
-		return refusal__say(r,
-				    "--link veth has devices of its own: leave --socket device=%s "
-				    "out",
-				    o->load.socket.device);
+		return refuse(r, "--link veth has devices of its own: leave --socket device=%s out",
+			      o->load.socket.device);
 	if (o->load.peer &&
 	    (load_options__given(o, "address") || load_options__given(o, "port") || o->load.netns))
-		return refusal__say(r,
-				    "--peer %s says where the receiver is: leave --address, --port "
-				    "and --netns out",
-				    o->load.peer);
+		return refuse(r,
+			      "--peer %s says where the receiver is: leave --address, --port and "
+			      "--netns out",
+			      o->load.peer);
 	if (o->load.peer && o->load.socket.rcvbuf)
-		return refusal__say(
-			r,
-			"--socket rcvbuf: the receiver is at --peer %s, and has the buffer that "
-			"the kernel there gives: leave it out",
-			o->load.peer);
+		return refuse(r,
+			      "--socket rcvbuf: the receiver is at --peer %s, and has the buffer "
+			      "that the kernel there gives: leave it out",
+			      o->load.peer);
 	if (o->load.netns && !load_options__given(o, "address"))
-		return refusal__say(
-			r,
-			"--netns %s: give --address too, one of that namespace that can be "
-			"reached from here",
-			o->load.netns);
+		return refuse(r,
+			      "--netns %s: give --address too, one of that namespace that can be "
+			      "reached from here",
+			      o->load.netns);
 	return 0;
 }
 
@@ -196,23 +195,21 @@ static int resolve_working_set(const struct load_options *o, struct refusal *r)
 
 	if (!l->working_set)
 		return l->pick == PICK_RANDOM
-			       ? refusal__say(r, "--pick random: from what? give --working-set too")
+			       ? refuse(r, "--pick random: from what? give --working-set too")
 			       : 0;
 	for (size_t i = 0; i < o->sizes.count * o->variants.count; i++) {
 		struct load cell =
 			load_options__cell(o, i % o->variants.count, i / o->variants.count, 0);
 
 		if (dataset__picker(&cell).count < load__fields(&cell))
-			return refusal__say(r,
-					    "--working-set %zu: does not hold the fields of one "
-					    "message of --size %zu, give more",
-					    l->working_set, cell.message_bytes);
+			return refuse(r,
+				      "--working-set %zu: does not hold the fields of one message "
+				      "of --size %zu, give more",
+				      l->working_set, cell.message_bytes);
 	}
-	return l->reuse_early
-		       ? refusal__say(r,
-				      "--reuse-early: a --working-set is never written to, leave "
-				      "one of them out")
-		       : 0;
+	return l->reuse_early ? refuse(r, "--reuse-early: a --working-set is never written to, "
+					  "leave one of them out")
+			      : 0;
 }
 
 static int check_sending(const struct load_options *o, struct refusal *r)
@@ -220,47 +217,42 @@ static int check_sending(const struct load_options *o, struct refusal *r)
 	const struct load *l = &o->load;
 
 	if (l->reuse_early && !l->verify)
-		return refusal__say(r, "--reuse-early: give --verify too, to see what it does");
+		return refuse(r, "--reuse-early: give --verify too, to see what it does");
 	if (l->reuse_early && !any(o, SEND_SHARES))
-		return refusal__say(r,
-				    "--reuse-early: --variant %s leaves the kernel no memory to "
-				    "send from later, choose zerocopy or its like",
-				    o->variants.of[0]);
+		return refuse(r,
+			      "--reuse-early: --variant %s leaves the kernel no memory to send "
+			      "from later, choose zerocopy or its like",
+			      o->variants.of[0]);
 	if (l->registered && !any(o, SEND_REGISTERS))
-		return refusal__say(r, "--registered: only --variant uring_zc has registered "
-				       "buffers, leave it out");
+		return refuse(r, "--registered: only --variant uring_zc has registered buffers, "
+				 "leave it out");
 	if (l->registered && l->working_set)
-		return refusal__say(r, "--registered: messages then have memory of their own, "
-				       "leave out --working-set");
+		return refuse(r, "--registered: messages then have memory of their own, leave out "
+				 "--working-set");
 	if (l->file_dir && !any(o, SEND_FILE))
-		return refusal__say(r, "--file-dir %s: only --variant sendfile sends from a file",
-				    l->file_dir);
+		return refuse(r, "--file-dir %s: only --variant sendfile sends from a file",
+			      l->file_dir);
 	if (l->socket.more && any(o, SEND_FLAGLESS))
-		return refusal__say(r, "--socket more: write, writev and sendfile take no flags, "
-				       "leave out more, or them");
+		return refuse(r, "--socket more: write, writev and sendfile take no flags, leave "
+				 "out more, or them");
 	return resolve_working_set(o, r);
 }
 
-int options__check(struct load_options *o, struct refusal *r)
+static int check_time(const struct load_options *o, struct refusal *r)
 {
-	int err = check_workload(o, r);
+	if (!o->load.messages || !load_options__given(o, "duration"))
+		return 0;
+	return refuse(r, "--messages and --duration both say when to end: leave one out");
+}
 
-	if (!err)
-		err = resolve_fields(o, r);
-	if (err)
-		return err;
-	for (size_t i = 0; i < o->sizes.count && !o->load.field_size; i++)
-		if (o->load.fields > o->sizes.of[i])
-			return refusal__say(
-				r,
-				"--fields %u: more than the %zu bytes of a message, give at "
-				"most --fields %zu",
-				o->load.fields, o->sizes.of[i], o->sizes.of[i]);
-	if (o->load.messages && load_options__given(o, "duration"))
-		return refusal__say(
-			r, "--messages and --duration both say when to end: leave one out");
-	err = check_ends(o, r);
-	if (!err && o->load.workload != WORKLOAD_PROCINFO)
-		err = check_sending(o, r);
-	return err ? err : check_cells(o, r);
+int load_options__resolve(struct load_options *o, char *why, size_t room)
+{
+	struct refusal r = {.why = why, .room = room};
+	bool procinfo = o->load.workload == WORKLOAD_PROCINFO;
+
+	return check_workload(o, &r) || resolve_fields(o, &r) || check_time(o, &r) ||
+			       check_ends(o, &r) || (!procinfo && check_sending(o, &r)) ||
+			       check_cells(o, &r)
+		       ? -EINVAL
+		       : 0;
 }

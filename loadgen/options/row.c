@@ -8,7 +8,7 @@
 #include "loadgen/options/rows.h"
 #include "loadgen/system/units.h"
 
-int refusal__say(struct refusal *r, const char *format, ...)
+int refuse(struct refusal *r, const char *format, ...)
 {
 	va_list args;
 
@@ -43,26 +43,17 @@ static int set_count(const struct load_row *row, const char *value, unsigned lon
 	return refusal__give(r, "give a whole number from %llu to %llu", row->low, row->high);
 }
 
-static int set_unsigned(const struct load_row *row, const char *value, unsigned int *number,
-			struct refusal *r)
-{
-	unsigned long long count;
-	int err = set_count(row, value, &count, r);
-
-	if (!err)
-		*number = (unsigned int)count;
-	return err;
-}
-
 static int set_bytes(const struct load_row *row, const char *value, size_t *size, struct refusal *r)
 {
 	char least[UNITS_TEXT_MAX], most[UNITS_TEXT_MAX];
 
-	if (!units__size(value, size) && *size >= row->low && *size <= row->high)
-		return 0;
-	return refusal__give(r, "give bytes from %s to %s, such as %s",
-			     units__size_text(row->low, least), units__size_text(row->high, most),
-			     row->such);
+	if (units__size(value, size) || *size < row->low || *size > row->high)
+		return refusal__give(r, "give bytes from %s to %s, such as %s",
+				     units__size_text(row->low, least),
+				     units__size_text(row->high, most), row->such);
+	if (row->power_of_two && *size & (*size - 1))
+		return refusal__give(r, "give a power of two, such as 64 or 4K");
+	return 0;
 }
 
 static int set_seconds(const struct load_row *row, const char *value, double *seconds,
@@ -108,6 +99,7 @@ static int set_name(const char *value, char to[SOCKET_NAME], struct refusal *r)
 int row__set(const struct load_row *row, struct load *load, const char *value, struct refusal *r)
 {
 	void *to = (char *)load + row->at;
+	unsigned long long count;
 
 	if (row->set)
 		return row->set(load, value, r);
@@ -116,7 +108,10 @@ int row__set(const struct load_row *row, struct load *load, const char *value, s
 		*(bool *)to = true;
 		return 0;
 	case ROW_UNSIGNED:
-		return set_unsigned(row, value, to, r);
+		if (set_count(row, value, &count, r))
+			return -EINVAL;
+		*(unsigned int *)to = (unsigned int)count;
+		return 0;
 	case ROW_COUNT:
 		return set_count(row, value, to, r);
 	case ROW_BYTES:

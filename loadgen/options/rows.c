@@ -83,20 +83,6 @@ static bool all_models(struct load_options *o, const char *value)
 	return true;
 }
 
-static int set_align(struct load *l, const char *value, struct refusal *r)
-{
-	const struct load_row bytes = {.type = ROW_BYTES,
-				       .at = offsetof(struct load, align),
-				       .low = 16,
-				       .high = ALIGN_MAX,
-				       .such = "4K or 1M"};
-	int err = row__set(&bytes, l, value, r);
-
-	if (err || !(l->align & (l->align - 1)))
-		return err;
-	return refusal__give(r, "give a power of two, such as 64 or 4K");
-}
-
 static int set_peer(struct load *l, const char *value, struct refusal *r)
 {
 	char host[256], port[8];
@@ -221,8 +207,9 @@ const struct load_row load_rows[] = {
 	 "take them so (default order)", "pick", .words = picks, .means = has_working_set},
 	{"seed", "N", ROW_COUNT, AT(seed), 0, INT64_MAX, HELP_MESSAGES, OF_MESSAGES,
 	 "of a random pick (default 1)", "seed", ",random%s", "1", .means = is_random},
-	{"align", "B", ROW_BYTES, AT(align), 0, 0, HELP_MESSAGES, OF_MESSAGES,
-	 "begin each field at a multiple of B", "align_bytes", ",align%s", .set = set_align},
+	{"align", "B", ROW_BYTES, AT(align), 16, ALIGN_MAX, HELP_MESSAGES, OF_MESSAGES,
+	 "begin each field at a multiple of B", "align_bytes", ",align%s", .such = "4K or 1M",
+	 .power_of_two = true},
 	{"huge-pages", NULL, ROW_FLAG, AT(huge_pages), 0, 0, HELP_MESSAGES, OF_MESSAGES,
 	 "have the fields in huge pages", "huge_pages", .cell = ",huge"},
 	{"registered", NULL, ROW_FLAG, AT(registered), 0, 0, HELP_MESSAGES, OF_MESSAGES,
@@ -267,3 +254,4 @@ const struct load_row socket_rows[] = {
 	{.name = NULL},
 };
 /* clang-format on */
+_Static_assert(sizeof(load_rows) / sizeof(load_rows[0]) <= OPTIONS_MAX, "OPTIONS_MAX");

@@ -43,6 +43,7 @@ struct load_row {
 	const char *cell;	  /* in the name of a cell, %s: the value; NULL: not there */
 	const char *usual;	  /* the default; NULL: 0 */
 	const char *such;	  /* bytes: examples */
+	bool power_of_two;	  /* bytes */
 	const char *const *words; /* of ROW_WORD; NULL after the last */
 	size_t list;		  /* in struct load_options: a load_list; 0: not a list */
 	bool (*means)(const struct load *load); /* NULL: always; whether the load uses the value */
@@ -55,7 +56,7 @@ struct load_row {
 extern const struct load_row load_rows[], socket_rows[];
 
 /* -EINVAL, so that a caller can return the call; the second begins with option and value. */
-int refusal__say(struct refusal *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int refuse(struct refusal *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int refusal__give(struct refusal *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 const void *row__value(const struct load_row *row, const struct load *load);
@@ -71,8 +72,5 @@ int row__each(const char *value, struct refusal *r,
  */
 #define ROW_TEXT_MAX 256
 const char *row__text(const struct load_row *row, const struct load *load, char text[ROW_TEXT_MAX]);
-
-/* The checks of options that belong together, and of each cell. */
-int options__check(struct load_options *o, struct refusal *r);
 
 #endif

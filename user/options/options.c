@@ -22,13 +22,16 @@ static error_t refuse(struct argp_state *state, const char *option, const char *
 	return EINVAL;
 }
 
-static error_t set_repeat(struct options *o, struct argp_state *state, const char *arg)
+static error_t set_number(struct argp_state *state, const char *option, const char *arg,
+			  unsigned int most, unsigned int *number)
 {
 	unsigned long long n;
+	char remedy[64];
 
-	if (units__count(arg, &n) || !n || n > REPEAT_MAX)
-		return refuse(state, "--repeat", arg, "give a number from 1 to 1000");
-	o->repeat = (unsigned int)n;
+	snprintf(remedy, sizeof(remedy), "give a number from 1 to %u", most);
+	if (units__count(arg, &n) || !n || n > most)
+		return refuse(state, option, arg, remedy);
+	*number = (unsigned int)n;
 	return 0;
 }
 
@@ -44,16 +47,6 @@ static error_t set_by(struct options *o, struct argp_state *state, const char *a
 	const char *why = groups__parse(arg, &o->by);
 
 	return why ? refuse(state, "--by", arg, why) : 0;
-}
-
-static error_t set_by_max(struct options *o, struct argp_state *state, const char *arg)
-{
-	unsigned long long n;
-
-	if (units__count(arg, &n) || !n || n > GROUPS_MAX_MAX)
-		return refuse(state, "--by-max", arg, "give a number from 1 to 16777216");
-	o->by_max = (unsigned int)n;
-	return 0;
 }
 
 static error_t refuse_target(struct argp_state *state, const char *option, const char *value,
@@ -108,7 +101,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->json = arg;
 		return 0;
 	case OPT_REPEAT:
-		return set_repeat(o, state, arg);
+		return set_number(state, "--repeat", arg, REPEAT_MAX, &o->repeat);
 	case OPT_EVENTS:
 		o->events = arg;
 		return 0;
@@ -120,7 +113,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_BY:
 		return set_by(o, state, arg);
 	case OPT_BY_MAX:
-		return set_by_max(o, state, arg);
+		return set_number(state, "--by-max", arg, GROUPS_MAX_MAX, &o->by_max);
 	case OPT_PID:
 		return refuse_target(state, "--pid", arg, target__set_pids(&o->target, arg));
 	case OPT_COMM:

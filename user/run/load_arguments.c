@@ -13,23 +13,15 @@ static void add_argument(struct load_arguments *a, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 static void add_argument(struct load_arguments *a, const char *format, ...)
 {
-	char **values = reallocarray(a->values, a->count + 2, sizeof(*values)), *text;
 	va_list list;
-	int length;
 
-	if (values)
-		a->values = values;
 	va_start(list, format);
-	length = vasprintf(&text, format, list);
-	va_end(list);
-	if (!values || length < 0) {
+	if (vasprintf(&a->values[a->count], format, list) >= 0)
+		a->count++;
+	else
 		a->err = -ENOMEM;
-		if (length >= 0)
-			free(text);
-		return;
-	}
-	values[a->count++] = text;
-	values[a->count] = NULL;
+	va_end(list);
+	a->values[a->count] = NULL;
 }
 
 int load_arguments__fill(struct load_arguments *a, const char *program, const struct load *load,
@@ -53,6 +45,5 @@ void load_arguments__free(struct load_arguments *a)
 {
 	for (size_t i = 0; i < a->count; i++)
 		free(a->values[i]);
-	free(a->values);
 	*a = (struct load_arguments){};
 }

@@ -3,19 +3,17 @@
 #ifndef SENDPATH_LOAD_ARGUMENTS_H
 #define SENDPATH_LOAD_ARGUMENTS_H
 
-#include <stddef.h>
-
-struct load;
+#include "loadgen/options/options.h"
 
 /* An argument vector that owns its strings; NULL after the last. */
 struct load_arguments {
-	char **values;
+	char *values[OPTIONS_MAX + 3]; /* the program and --control as well */
 	size_t count;
 	int err;
 };
 
 /*
- * Every option that makes this load, whatever the defaults are; fd: of the control
+ * Every option that makes this load, but those that are 0 as by default; fd: of the control
  * socket. 0 or -ENOMEM; to be freed either way.
  */
 int load_arguments__fill(struct load_arguments *a, const char *program, const struct load *load,
