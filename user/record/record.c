@@ -39,11 +39,9 @@ static json_object *run_block(const struct run_setup *setup, const struct record
 		record__cell_name(&setup->load, cell, sizeof(cell));
 	record__add_string(o, "id", context->id);
 	record__add_string(o, "cell", cell);
-	json_object_object_add(o, "repeat", json_object_new_int((int)context->repeat));
-	json_object_object_add(o, "seed",
-			       context->ordered ? json_object_new_int64(context->seed) : NULL);
-	json_object_object_add(o, "stolen_share",
-			       stolen >= 0 ? json_object_new_double(stolen) : NULL);
+	record__add_int_if(o, "repeat", true, context->repeat);
+	record__add_int_if(o, "seed", context->ordered, context->seed);
+	record__add_double_if(o, "stolen_share", stolen >= 0, stolen);
 	return o;
 }
 
@@ -62,8 +60,7 @@ static json_object *hook_block(const struct run_result *r, enum hook_id id)
 			   : entry->status == HOOK_DISABLED ? "disabled"
 							    : "unavailable");
 	record__add_string(o, "reason", entry->reason[0] ? entry->reason : NULL);
-	json_object_object_add(o, "missed",
-			       known ? json_object_new_uint64(r->measured.missed[id]) : NULL);
+	record__add_count_if(o, "missed", known, r->measured.missed[id]);
 	return o;
 }
 
@@ -82,7 +79,7 @@ static json_object *plan_block(const struct run_result *r, struct unmeasured *u)
 	if (unknown)
 		unmeasured__add(u, "plan.hooks.missed",
 				"of kprobes the kernel counts skipped runs from Linux 6.7 on");
-	json_object_object_add(o, "hooks", hooks);
+	record__add(o, "hooks", hooks);
 	return o;
 }
 
@@ -120,12 +117,10 @@ static json_object *observed_block(const struct run_result *r, const struct run_
 	target__text(setup->target, text, sizeof(text));
 	record__add_string(o, "by", setup->target->command ? "command" : by[setup->target->by]);
 	record__add_string(o, "what", text);
-	json_object_object_add(o, "seconds", json_object_new_double(r->observed_s));
-	json_object_object_add(o, "in_flight", json_object_new_uint64(r->in_flight));
-	json_object_object_add(o, "exit_status",
-			       setup->target->command ? json_object_new_int(r->command_status)
-						      : NULL);
-	json_object_object_add(o, "others", others_block(r, u));
+	record__add_double_if(o, "seconds", true, r->observed_s);
+	record__add_count(o, "in_flight", r->in_flight);
+	record__add_int_if(o, "exit_status", setup->target->command, r->command_status);
+	record__add(o, "others", others_block(r, u));
 	return o;
 }
 
@@ -140,10 +135,8 @@ static json_object *receiver_block(const struct run_result *r, bool peer, struct
 		return NULL;
 	}
 	o = json_object_new_object();
-	json_object_object_add(o, "copies",
-			       json_object_new_uint64(r->measured.totals.receiver_copies));
-	json_object_object_add(o, "bytes",
-			       json_object_new_uint64(r->measured.totals.receiver_bytes));
+	record__add_count(o, "copies", r->measured.totals.receiver_copies);
+	record__add_count(o, "bytes", r->measured.totals.receiver_bytes);
 	return o;
 }
 
@@ -169,11 +162,9 @@ static json_object *observer_block(const struct run_result *r, const struct run_
 		return NULL;
 	}
 	o = json_object_new_object();
-	json_object_object_add(o, "bpf_ns", json_object_new_uint64(r->measured.bpf_ns));
-	json_object_object_add(o, "bpf_runs", json_object_new_uint64(r->measured.bpf_runs));
-	json_object_object_add(o, "cpu_share",
-			       cpu > 0 ? json_object_new_double((double)r->measured.bpf_ns / cpu)
-				       : NULL);
+	record__add_count(o, "bpf_ns", r->measured.bpf_ns);
+	record__add_count(o, "bpf_runs", r->measured.bpf_runs);
+	record__add_double_if(o, "cpu_share", cpu > 0, (double)r->measured.bpf_ns / cpu);
 	return o;
 }
 
@@ -185,10 +176,10 @@ static void add_head(json_object *o, const char *schema, const struct timespec *
 
 	record__add_string(o, "schema", schema);
 	record__add_string(tool, "version", SENDPATH_VERSION);
-	json_object_object_add(o, "tool", tool);
-	json_object_object_add(o, "started", time_text(started));
-	json_object_object_add(o, "run", run_block(setup, context, stolen));
-	json_object_object_add(o, "host", host__json(context->host));
+	record__add(o, "tool", tool);
+	record__add(o, "started", time_text(started));
+	record__add(o, "run", run_block(setup, context, stolen));
+	record__add(o, "host", host__json(context->host));
 }
 
 void record__run_id(char *id, size_t size, const struct timespec *started, size_t run)
@@ -210,8 +201,8 @@ json_object *record__failure(const struct timespec *started, const struct run_se
 	for (i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++)
 		json_object_object_del(load, unknown[i]);
 	add_head(o, "sendpath.failure/1", started, setup, context, STOLEN_UNKNOWN);
-	json_object_object_add(o, "load", load);
-	json_object_object_add(o, "complete", json_object_new_boolean(false));
+	record__add(o, "load", load);
+	record__add_bool(o, "complete", false);
 	record__add_string(o, "outcome", outcome);
 	record__add_string(o, "error", error);
 	json_object_put(u.list);
@@ -225,28 +216,27 @@ json_object *record__build(const struct run_result *r, const struct run_setup *s
 	struct unmeasured u = {json_object_new_array()};
 
 	add_head(o, "sendpath.run/1", &r->started, setup, context, stolen_share(r, &u));
-	json_object_object_add(o, "privilege", json_object_get(context->privilege));
-	json_object_object_add(o, "plan", plan_block(r, &u));
-	json_object_object_add(o, "load", setup->target ? NULL : record__load(r, &setup->load, &u));
-	json_object_object_add(o, "observed", observed_block(r, setup, &u));
-	json_object_object_add(o, "serving", record__taken(r->app, "serving"));
-	json_object_object_add(o, "tcp", record__tcp(r, setup, &u));
-	json_object_object_add(o, "app", json_object_get(r->app));
+	record__add(o, "privilege", json_object_get(context->privilege));
+	record__add(o, "plan", plan_block(r, &u));
+	record__add(o, "load", setup->target ? NULL : record__load(r, &setup->load, &u));
+	record__add(o, "observed", observed_block(r, setup, &u));
+	record__add(o, "serving", record__taken(r->app, "serving"));
+	record__add(o, "tcp", record__tcp(r, setup, &u));
+	record__add(o, "app", json_object_get(r->app));
 	if (setup->target)
 		unmeasured__add(&u, "load", NO_LOAD);
 	if (!r->app)
 		unmeasured__add(&u, "app", setup->target ? NO_LOAD : r->error);
-	json_object_object_add(o, "calls", record__calls(r, setup, &u));
-	json_object_object_add(o, "by", record__by(r, setup));
-	json_object_object_add(o, "zerocopy", record__zerocopy(r, setup, &u));
-	json_object_object_add(o, "receiver", receiver_block(r, setup->load.peer, &u));
-	json_object_object_add(o, "counters", record__counters(r, setup, &u));
-	json_object_object_add(o, "memory", record__memory(r, &u));
-	json_object_object_add(o, "lost", record__lost(r, &u));
-	json_object_object_add(o, "observer", observer_block(r, setup, &u));
-	json_object_object_add(o, "complete",
-			       json_object_new_boolean(!r->interrupted && !r->error[0]));
-	json_object_object_add(o, "warnings", record__warnings(o, r, setup, context));
-	json_object_object_add(o, "unmeasured", u.list);
+	record__add(o, "calls", record__calls(r, setup, &u));
+	record__add(o, "by", record__by(r, setup));
+	record__add(o, "zerocopy", record__zerocopy(r, setup, &u));
+	record__add(o, "receiver", receiver_block(r, setup->load.peer, &u));
+	record__add(o, "counters", record__counters(r, setup, &u));
+	record__add(o, "memory", record__memory(r, &u));
+	record__add(o, "lost", record__lost(r, &u));
+	record__add(o, "observer", observer_block(r, setup, &u));
+	record__add_bool(o, "complete", !r->interrupted && !r->error[0]);
+	record__add(o, "warnings", record__warnings(o, r, setup, context));
+	record__add(o, "unmeasured", u.list);
 	return o;
 }

@@ -1,17 +1,72 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/record/record_parts.h"
 
+#include <stdarg.h>
+#include <string.h>
+
+void record__add(json_object *o, const char *key, json_object *value)
+{
+	json_object_object_add(o, key, value);
+}
+
 void record__add_string(json_object *o, const char *key, const char *value)
 {
-	json_object_object_add(o, key, value ? json_object_new_string(value) : NULL);
+	record__add(o, key, value ? json_object_new_string(value) : NULL);
+}
+
+void record__add_name(json_object *o, const char *key, const char *name, size_t size)
+{
+	int length = (int)strnlen(name, size);
+
+	record__add(o, key, length ? json_object_new_string_len(name, length) : NULL);
 }
 
 void record__add_count(json_object *o, const char *key, __u64 n)
 {
-	json_object_object_add(o, key, json_object_new_uint64(n));
+	record__add_count_if(o, key, true, n);
+}
+
+void record__add_count_if(json_object *o, const char *key, bool known, __u64 n)
+{
+	record__add(o, key, known ? json_object_new_uint64(n) : NULL);
+}
+
+void record__add_int_if(json_object *o, const char *key, bool known, int64_t n)
+{
+	record__add(o, key, known ? json_object_new_int64(n) : NULL);
+}
+
+void record__add_double_if(json_object *o, const char *key, bool known, double value)
+{
+	record__add(o, key, known ? json_object_new_double(value) : NULL);
+}
+
+void record__add_bool(json_object *o, const char *key, bool value)
+{
+	record__add(o, key, json_object_new_boolean(value));
 }
 
 void record__add_ratio(json_object *o, const char *key, __u64 of, __u64 by)
 {
-	json_object_object_add(o, key, by ? json_object_new_double((double)of / (double)by) : NULL);
+	record__add_double_if(o, key, by, (double)of / (double)by);
+}
+
+void record__add_nulls(json_object *o, ...)
+{
+	const char *key;
+	va_list keys;
+
+	va_start(keys, o);
+	while ((key = va_arg(keys, const char *)))
+		record__add(o, key, NULL);
+	va_end(keys);
+}
+
+void unmeasured__add(struct unmeasured *u, const char *key, const char *reason)
+{
+	json_object *o = json_object_new_object();
+
+	record__add_string(o, "key", key);
+	record__add_string(o, "reason", reason);
+	json_object_array_add(u->list, o);
 }

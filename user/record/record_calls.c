@@ -15,8 +15,7 @@ static json_object *errors(const __u64 *counts)
 
 	for (i = 0; i < ERRNO_SLOTS; i++)
 		if (counts[i])
-			json_object_object_add(o, call_error_name(i),
-					       json_object_new_uint64(counts[i]));
+			record__add_count(o, call_error_name(i), counts[i]);
 	return o;
 }
 
@@ -30,16 +29,15 @@ static json_object *counters(const struct call_slot *s, const struct counter_eve
 		return NULL;
 	o = json_object_new_object();
 	list = json_object_new_array();
-	json_object_object_add(o, "sends", json_object_new_uint64(s->counted));
-	json_object_object_add(o, "left_out", json_object_new_uint64(s->left_out));
+	record__add_count(o, "sends", s->counted);
+	record__add_count(o, "left_out", s->left_out);
 	for (i = 0; i < counter_events__count(events); i++) {
 		row = json_object_new_object();
-		json_object_object_add(row, "event",
-				       json_object_new_string(counter_events__name(events, i)));
-		json_object_object_add(row, "sum", json_object_new_uint64(s->counters[i]));
+		record__add_string(row, "event", counter_events__name(events, i));
+		record__add_count(row, "sum", s->counters[i]);
 		json_object_array_add(list, row);
 	}
-	json_object_object_add(o, "events", list);
+	record__add(o, "events", list);
 	return o;
 }
 
@@ -60,25 +58,23 @@ static json_object *call(const struct run_result *r, const struct run_setup *set
 	json_object *o = json_object_new_object();
 	char key[64];
 
-	json_object_object_add(o, "syscall", json_object_new_string(call_name(kind)));
-	json_object_object_add(o, "zerocopy", json_object_new_boolean(slot & 1));
-	json_object_object_add(o, "notified_by", notified_by(kind, slot & 1));
-	json_object_object_add(o, "sends", json_object_new_uint64(s->sends));
-	json_object_object_add(o, "syscalls",
-			       call_sends_once(kind) ? json_object_new_uint64(s->sends) : NULL);
+	record__add_string(o, "syscall", call_name(kind));
+	record__add_bool(o, "zerocopy", slot & 1);
+	record__add(o, "notified_by", notified_by(kind, slot & 1));
+	record__add_count(o, "sends", s->sends);
+	record__add_count_if(o, "syscalls", call_sends_once(kind), s->sends);
 	if (!call_sends_once(kind)) {
 		snprintf(key, sizeof(key), "calls.%s.syscalls", call_name(kind));
 		unmeasured__add(
 			u, key,
 			"one such syscall can be several sends, and syscalls are not traced");
 	}
-	json_object_object_add(o, "bytes", json_object_new_uint64(s->bytes));
-	json_object_object_add(o, "errors", errors(r->measured.errors[slot]));
-	json_object_object_add(o, "wall_ns",
-			       way && s->wall.count ? hist__json(&s->wall, way->span) : NULL);
-	json_object_object_add(o, "cpu_ns", NULL);
-	json_object_object_add(o, "stages", NULL);
-	json_object_object_add(o, "counters", counters(s, setup->call_counters));
+	record__add_count(o, "bytes", s->bytes);
+	record__add(o, "errors", errors(r->measured.errors[slot]));
+	record__add(o, "wall_ns", way && s->wall.count ? hist__json(&s->wall, way->span) : NULL);
+	record__add(o, "cpu_ns", NULL);
+	record__add(o, "stages", NULL);
+	record__add(o, "counters", counters(s, setup->call_counters));
 	return o;
 }
 

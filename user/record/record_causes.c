@@ -17,9 +17,9 @@ static void add_refusal(json_object *list, enum refusal refusal, unsigned int er
 	if (!count)
 		return;
 	o = json_object_new_object();
-	json_object_object_add(o, "cause", json_object_new_string(refusal__get(refusal)->name));
-	json_object_object_add(o, "errno", json_object_new_string(call_error_name(error)));
-	json_object_object_add(o, "count", json_object_new_uint64(count));
+	record__add_string(o, "cause", refusal__get(refusal)->name);
+	record__add_string(o, "errno", call_error_name(error));
+	record__add_count(o, "count", count);
 	json_object_array_add(list, o);
 }
 
@@ -71,33 +71,22 @@ static json_object *stack(const struct cause_count *cause, const struct features
 	return list;
 }
 
-static json_object *number_or_null(__u64 n)
-{
-	return n ? json_object_new_uint64(n) : NULL;
-}
-
 static json_object *cause_block(const struct cause_count *cause, const struct features *features)
 {
 	const struct tally_info *info = &cause->info;
 	json_object *o = json_object_new_object();
 
-	json_object_object_add(o, "cause",
-			       json_object_new_string(cause__get(info->key.cause)->name));
-	json_object_object_add(o, "netns", number_or_null(info->key.netns));
-	json_object_object_add(o, "ifindex", number_or_null(info->key.ifindex));
-	json_object_object_add(
-		o, "device",
-		info->device[0] ? json_object_new_string_len(
-					  info->device, (int)strnlen(info->device, DEVICE_NAME_MAX))
-				: NULL);
-	json_object_object_add(o, "count",
-			       json_object_new_uint64(cause->sums.sends + cause->sums.silent));
-	json_object_object_add(o, "silent", json_object_new_uint64(cause->sums.silent));
-	json_object_object_add(o, "skbs", json_object_new_uint64(cause->sums.skbs));
-	json_object_object_add(o, "skbs_in_send", json_object_new_uint64(cause->sums.skbs_in_send));
-	json_object_object_add(o, "bytes", json_object_new_uint64(cause->sums.bytes));
-	json_object_object_add(
-		o, "stack", info->key.cause == CAUSE_UNCLASSIFIED ? stack(cause, features) : NULL);
+	record__add_string(o, "cause", cause__get(info->key.cause)->name);
+	record__add_count_if(o, "netns", info->key.netns, info->key.netns);
+	record__add_count_if(o, "ifindex", info->key.ifindex, info->key.ifindex);
+	record__add_name(o, "device", info->device, DEVICE_NAME_MAX);
+	record__add_count(o, "count", cause->sums.sends + cause->sums.silent);
+	record__add_count(o, "silent", cause->sums.silent);
+	record__add_count(o, "skbs", cause->sums.skbs);
+	record__add_count(o, "skbs_in_send", cause->sums.skbs_in_send);
+	record__add_count(o, "bytes", cause->sums.bytes);
+	record__add(o, "stack",
+		    info->key.cause == CAUSE_UNCLASSIFIED ? stack(cause, features) : NULL);
 	return o;
 }
 

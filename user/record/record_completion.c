@@ -31,13 +31,11 @@ static void add_latency(json_object *o, const struct run_result *r, struct unmea
 	__u64 completions = r->measured.totals.completions;
 
 	if (why) {
-		json_object_object_add(o, "completion_ns", NULL);
-		json_object_object_add(o, "completions_untimed", NULL);
+		record__add_nulls(o, "completion_ns", "completions_untimed", NULL);
 		unmeasured__add(u, "zerocopy.completion_ns", why);
 		return;
 	}
-	json_object_object_add(o, "completion_ns",
-			       hist__json(h, hook(r, HOOK_SEND)->way->flight_span));
+	record__add(o, "completion_ns", hist__json(h, hook(r, HOOK_SEND)->way->flight_span));
 	record__add_count(o, "completions_untimed", measured__difference(completions, h->count));
 }
 
@@ -69,7 +67,7 @@ static json_object *pinned(const struct run_result *r, struct unmeasured *u)
 		return NULL;
 	}
 	o = json_object_new_object();
-	json_object_object_add(o, "scope", json_object_new_string("all sockets"));
+	record__add_string(o, "scope", "all sockets");
 	record__add_count(o, "bytes_now",
 			  measured__difference(m->pinned.bytes, m->pinned.freed_bytes));
 	record__add_count(o, "bytes_max", m->peak.bytes);
@@ -82,18 +80,15 @@ static json_object *pinned(const struct run_result *r, struct unmeasured *u)
 /* Runs are known to the completion hook, what is read of them to the error queue's. */
 static json_object *notifications(const struct run_result *r, struct unmeasured *u)
 {
-	static const char *const told[] = {"records", "told", "told_copied", "unread",
-					   "sends_per_record"};
 	const struct totals *t = &r->measured.totals;
 	bool counted = hook(r, HOOK_COMPLETION)->way;
 	json_object *o = json_object_new_object();
-	size_t i;
 
-	json_object_object_add(o, "runs", counted ? json_object_new_uint64(t->runs) : NULL);
+	record__add_count_if(o, "runs", counted, t->runs);
 	record__add_ratio(o, "sends_per_run", t->completions, counted ? t->runs : 0);
 	if (!hook(r, HOOK_ERROR_QUEUE)->way) {
-		for (i = 0; i < sizeof(told) / sizeof(told[0]); i++)
-			json_object_object_add(o, told[i], NULL);
+		record__add_nulls(o, "records", "told", "told_copied", "unread", "sends_per_record",
+				  NULL);
 		unmeasured__add(u, "zerocopy.notifications.records",
 				hook(r, HOOK_ERROR_QUEUE)->reason);
 		return o;
@@ -101,10 +96,7 @@ static json_object *notifications(const struct run_result *r, struct unmeasured 
 	record__add_count(o, "records", t->records);
 	record__add_count(o, "told", t->told);
 	record__add_count(o, "told_copied", t->told_copied);
-	json_object_object_add(
-		o, "unread",
-		counted ? json_object_new_uint64(measured__difference(t->completions, t->told))
-			: NULL);
+	record__add_count_if(o, "unread", counted, measured__difference(t->completions, t->told));
 	record__add_ratio(o, "sends_per_record", t->told, t->records);
 	return o;
 }
@@ -125,8 +117,8 @@ static json_object *error_queue(const struct run_result *r, const struct zerocop
 	record__add_count(o, "sends", accepted);
 	record__add_count(o, "reads", found->count);
 	record__add_count(o, "empty_reads", empty->count);
-	json_object_object_add(o, "read_ns", hist__json(found, READ_SPAN));
-	json_object_object_add(o, "empty_read_ns", hist__json(empty, READ_SPAN));
+	record__add(o, "read_ns", hist__json(found, READ_SPAN));
+	record__add(o, "empty_read_ns", hist__json(empty, READ_SPAN));
 	record__add_ratio(o, "ns_per_send", found->sum + empty->sum, accepted);
 	record__add_ratio(o, "reads_per_send", found->count + empty->count, accepted);
 	return o;
@@ -136,7 +128,7 @@ void record__add_completions(json_object *zerocopy, const struct run_result *r,
 			     const struct zerocopy_sums *sums, struct unmeasured *u)
 {
 	add_latency(zerocopy, r, u);
-	json_object_object_add(zerocopy, "pinned", pinned(r, u));
-	json_object_object_add(zerocopy, "notifications", notifications(r, u));
-	json_object_object_add(zerocopy, "error_queue", error_queue(r, sums, u));
+	record__add(zerocopy, "pinned", pinned(r, u));
+	record__add(zerocopy, "notifications", notifications(r, u));
+	record__add(zerocopy, "error_queue", error_queue(r, sums, u));
 }

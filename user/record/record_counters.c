@@ -8,17 +8,16 @@ static json_object *counter(const struct counter_value *v, const char *scope)
 	json_object *o = json_object_new_object();
 	bool counted = v->status == COUNTER_COUNTED;
 
-	json_object_object_add(o, "event", json_object_new_string(v->event));
-	json_object_object_add(o, "pmu", v->pmu[0] ? json_object_new_string(v->pmu) : NULL);
-	json_object_object_add(o, "scope", json_object_new_string(scope));
-	json_object_object_add(o, "value",
-			       counted ? json_object_new_int64((int64_t)(v->value + 0.5)) : NULL);
-	json_object_object_add(o, "unit", json_object_new_string(v->unit[0] ? v->unit : "count"));
-	json_object_object_add(o, "enabled_ns", json_object_new_uint64(v->enabled_ns));
-	json_object_object_add(o, "running_ns", json_object_new_uint64(v->running_ns));
-	json_object_object_add(o, "status", json_object_new_string(statuses[v->status]));
+	record__add_string(o, "event", v->event);
+	record__add_string(o, "pmu", v->pmu[0] ? v->pmu : NULL);
+	record__add_string(o, "scope", scope);
+	record__add_int_if(o, "value", counted, (int64_t)(v->value + 0.5));
+	record__add_string(o, "unit", v->unit[0] ? v->unit : "count");
+	record__add_count(o, "enabled_ns", v->enabled_ns);
+	record__add_count(o, "running_ns", v->running_ns);
+	record__add_string(o, "status", statuses[v->status]);
 	if (!counted)
-		json_object_object_add(o, "reason", json_object_new_string(v->reason));
+		record__add_string(o, "reason", v->reason);
 	return o;
 }
 
@@ -95,18 +94,13 @@ json_object *record__lost(const struct run_result *r, struct unmeasured *u)
 		return NULL;
 	}
 	o = json_object_new_object();
-	json_object_object_add(
-		o, "calls",
-		json_object_new_uint64(measured__lost_calls(&r->measured, way, send->reason[0])));
-	json_object_object_add(o, "completions", json_object_new_uint64(lost_completions(r)));
-	json_object_object_add(o, "flags", json_object_new_uint64(lost_flags(r)));
-	json_object_object_add(o, "groups",
-			       json_object_new_uint64(r->measured.groups.rest.sends +
-						      r->measured.peers.rest.sends));
-	json_object_object_add(o, "stacks",
-			       copy->way ? json_object_new_uint64(r->measured.unnamed.skbs +
-								  r->measured.totals.lost_marks)
-					 : NULL);
+	record__add_count(o, "calls", measured__lost_calls(&r->measured, way, send->reason[0]));
+	record__add_count(o, "completions", lost_completions(r));
+	record__add_count(o, "flags", lost_flags(r));
+	record__add_count(o, "groups",
+			  r->measured.groups.rest.sends + r->measured.peers.rest.sends);
+	record__add_count_if(o, "stacks", copy->way,
+			     r->measured.unnamed.skbs + r->measured.totals.lost_marks);
 	if (!copy->way)
 		unmeasured__add(u, "lost.stacks", copy->reason);
 	return o;

@@ -6,28 +6,17 @@
 
 #define PEERS_MAX 1000
 
-/* The kernel's fields are as long as a name may be: not all end with a zero. */
-static void add_name(json_object *o, const char *key, const char *name, size_t size)
-{
-	size_t length = strnlen(name, size);
-
-	json_object_object_add(o, key,
-			       length ? json_object_new_string_len(name, (int)length) : NULL);
-}
-
 static void add_known(json_object *o, const char *key, __u32 value)
 {
-	json_object_object_add(o, key, value ? json_object_new_uint64(value) : NULL);
+	record__add_count_if(o, key, value, value);
 }
 
 static void add_device(json_object *o, const struct group_row *row)
 {
 	add_known(o, "netns", row->key.netns);
 	add_known(o, "ifindex", row->key.ifindex);
-	if (row->key.ifindex)
-		add_name(o, "device", row->group.device, sizeof(row->group.device));
-	else
-		json_object_object_add(o, "device", NULL);
+	record__add_name(o, "device", row->group.device,
+			 row->key.ifindex ? sizeof(row->group.device) : 0);
 }
 
 static void add_address(json_object *o, const char *key, __u16 family, const __u32 address[4])
@@ -35,7 +24,7 @@ static void add_address(json_object *o, const char *key, __u16 family, const __u
 	char text[INET6_ADDRSTRLEN];
 	const char *known = group__address(family, address, text);
 
-	json_object_object_add(o, key, known ? json_object_new_string(known) : NULL);
+	record__add_string(o, key, known);
 }
 
 /* The figures that only a completion tells; null where no hook sees any. */
@@ -44,9 +33,8 @@ static void add_completed(json_object *o, const struct group *g, const struct si
 	bool copies = sight->completions && (sight->unreported || !g->unreported);
 	__u64 copied = g->copied + (sight->silent ? g->silent : 0);
 
-	json_object_object_add(o, "completions",
-			       sight->completions ? json_object_new_uint64(g->completions) : NULL);
-	json_object_object_add(o, "copied", copies ? json_object_new_uint64(copied) : NULL);
+	record__add_count_if(o, "completions", sight->completions, g->completions);
+	record__add_count_if(o, "copied", copies, copied);
 }
 
 static json_object *zerocopy_sums(const struct group *g, const struct sight *sight)
@@ -70,11 +58,11 @@ static void add_sums(json_object *o, const struct group *g, const char *span,
 	record__add_count(o, "failed", g->failed);
 	record__add_count(o, "interrupted", g->interrupted);
 	record__add_count(o, "bytes", g->bytes);
-	json_object_object_add(wall, "span", json_object_new_string(span));
+	record__add_string(wall, "span", span);
 	record__add_count(wall, "count", g->timed);
 	record__add_count(wall, "sum", g->ns);
-	json_object_object_add(o, "wall_ns", wall);
-	json_object_object_add(o, "zerocopy", g->requests ? zerocopy_sums(g, sight) : NULL);
+	record__add(o, "wall_ns", wall);
+	record__add(o, "zerocopy", g->requests ? zerocopy_sums(g, sight) : NULL);
 }
 
 static json_object *group(const struct group_row *row, unsigned int by, const char *span,
@@ -85,7 +73,7 @@ static json_object *group(const struct group_row *row, unsigned int by, const ch
 
 	if (by & BY_PROCESS) {
 		add_known(o, "pid", g->pid);
-		add_name(o, "comm", g->comm, sizeof(g->comm));
+		record__add_name(o, "comm", g->comm, sizeof(g->comm));
 	}
 	if (by & BY_DEVICE)
 		add_device(o, row);
@@ -126,9 +114,9 @@ json_object *record__by(const struct run_result *r, const struct run_setup *setu
 		rest = json_object_new_object();
 		add_sums(rest, &groups->rest, way->span, &sight);
 	}
-	json_object_object_add(o, "dimensions", dimensions(setup->by));
-	json_object_object_add(o, "groups", list);
-	json_object_object_add(o, "rest", rest);
+	record__add(o, "dimensions", dimensions(setup->by));
+	record__add(o, "groups", list);
+	record__add(o, "rest", rest);
 	return o;
 }
 
@@ -160,6 +148,6 @@ void record__add_peers(json_object *o, const struct run_result *r)
 		others = zerocopy_sums(&rest, &sight);
 		record__add_count(others, "peers", i > PEERS_MAX ? i - PEERS_MAX : 0);
 	}
-	json_object_object_add(o, "peers", list);
-	json_object_object_add(o, "peers_rest", others);
+	record__add(o, "peers", list);
+	record__add(o, "peers_rest", others);
 }

@@ -24,11 +24,10 @@ static json_object *event(const struct memory_asked *asked, const struct memory_
 
 	record__add_string(o, "event", asked->name);
 	record__add_string(o, "quantity", memory_quantity_name(asked->event->quantity));
-	json_object_object_add(o, "value", counted ? json_object_new_double(c->value) : NULL);
+	record__add_double_if(o, "value", counted, c->value);
 	record__add_string(o, "unit", c->unit[0] ? c->unit : "count");
-	json_object_object_add(o, "bytes",
-			       counted ? json_object_new_int64((int64_t)(c->bytes + 0.5)) : NULL);
-	json_object_object_add(o, "running", counted ? json_object_new_double(c->running) : NULL);
+	record__add_int_if(o, "bytes", counted, (int64_t)(c->bytes + 0.5));
+	record__add_double_if(o, "running", counted, c->running);
 	record__add_string(o, "status", status_name(c));
 	return o;
 }
@@ -67,7 +66,7 @@ static void add(json_object *o, const char *key, json_object *value, const char 
 {
 	char path[64];
 
-	json_object_object_add(o, key, value);
+	record__add(o, key, value);
 	snprintf(path, sizeof(path), "memory.%s", key);
 	if (!value)
 		unmeasured__add(u, path, reason);
@@ -166,8 +165,7 @@ static void add_traffic(json_object *o, const struct run_result *r, struct unmea
 	estimate_traffic(&t, r);
 	record__add_string(o, "scope", t.ends_only ? "sender and receiver" : "system");
 	record__add_string(o, "source", t.source);
-	json_object_object_add(o, "is_estimate",
-			       t.source ? json_object_new_boolean(t.estimate) : NULL);
+	record__add(o, "is_estimate", t.source ? json_object_new_boolean(t.estimate) : NULL);
 	add_count(o, "read_bytes", t.read_known, t.read, t.read_reason, u);
 	add_count(o, "write_bytes", t.write_known, t.write, t.write_reason, u);
 	add_count(o, "bytes", t.known, t.both, t.reason, u);
@@ -213,7 +211,7 @@ json_object *record__memory(const struct run_result *r, struct unmeasured *u)
 	o = json_object_new_object();
 	add_traffic(o, r, u);
 	add_io(o, r, u);
-	json_object_object_add(o, "events", events(&r->memory));
+	record__add(o, "events", events(&r->memory));
 	return o;
 }
 

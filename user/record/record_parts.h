@@ -4,13 +4,29 @@
 #define SENDPATH_RECORD_PARTS_H
 
 #include "user/record/record.h"
-#include "user/record/unmeasured.h"
 
-/* NULL becomes null. */
+/* What could not be measured, and why: the record's "unmeasured" list, an array. */
+struct unmeasured {
+	json_object *list;
+};
+
+/* key is the path of a null in the record. */
+void unmeasured__add(struct unmeasured *u, const char *key, const char *reason);
+
+/* Add a key to an object; NULL, and what is not known, become null. */
+void record__add(json_object *o, const char *key, json_object *value);
 void record__add_string(json_object *o, const char *key, const char *value);
+/* A kernel's name, that need not end with a zero; an empty one is null. */
+void record__add_name(json_object *o, const char *key, const char *name, size_t size);
 void record__add_count(json_object *o, const char *key, __u64 n);
+void record__add_count_if(json_object *o, const char *key, bool known, __u64 n);
+void record__add_int_if(json_object *o, const char *key, bool known, int64_t n);
+void record__add_double_if(json_object *o, const char *key, bool known, double value);
+void record__add_bool(json_object *o, const char *key, bool value);
 /* By 0 is null. */
 void record__add_ratio(json_object *o, const char *key, __u64 of, __u64 by);
+/* Keys that are null, ended by NULL. */
+void record__add_nulls(json_object *o, ...) __attribute__((sentinel));
 
 json_object *record__load(const struct run_result *r, const struct load *load,
 			  struct unmeasured *u);

@@ -21,6 +21,18 @@ bool record__number(json_object *record, const char *path, double *value)
 	return o;
 }
 
+double record__value(json_object *record, const char *path)
+{
+	return json_object_get_double(record__at(record, path));
+}
+
+json_object *record__row(json_object *record, const char *path, size_t i)
+{
+	json_object *list = record__at(record, path);
+
+	return list ? json_object_array_get_idx(list, i) : NULL;
+}
+
 const char *record__string(json_object *record, const char *path)
 {
 	json_object *o = record__at(record, path);
@@ -30,37 +42,32 @@ const char *record__string(json_object *record, const char *path)
 
 void record__add_hist(struct hist *h, json_object *hist)
 {
-	json_object *buckets = record__at(hist, "/buckets"), *row;
-	double count = 0, sum = 0, min = 0, max = 0;
+	json_object *row;
+	double count = record__value(hist, "/count"), min = record__value(hist, "/min");
+	double max = record__value(hist, "/max");
 	size_t i;
 
-	if (!record__number(hist, "/count", &count) || count < 1)
+	if (count < 1)
 		return;
-	record__number(hist, "/sum", &sum);
-	record__number(hist, "/min", &min);
-	record__number(hist, "/max", &max);
 	if (!h->count || min < (double)h->min)
 		h->min = (__u64)min;
 	if (max > (double)h->max)
 		h->max = (__u64)max;
 	h->count += (__u64)count;
-	h->sum += (__u64)sum;
-	for (i = 0; i < json_object_array_length(buckets); i++) {
-		row = json_object_array_get_idx(buckets, i);
+	h->sum += (__u64)record__value(hist, "/sum");
+	for (i = 0; (row = record__row(hist, "/buckets", i)); i++)
 		h->buckets[hist_bucket(
 			json_object_get_uint64(json_object_array_get_idx(row, 0)))] +=
 			json_object_get_uint64(json_object_array_get_idx(row, 2));
-	}
 }
 
 bool record__counter(json_object *record, const char *scope, const char *event, const char *pmu,
 		     double *value)
 {
-	json_object *list = record__at(record, "/counters"), *o;
+	json_object *o;
 	size_t i;
 
-	for (i = 0; list && i < json_object_array_length(list); i++) {
-		o = json_object_array_get_idx(list, i);
+	for (i = 0; (o = record__row(record, "/counters", i)); i++) {
 		if (strcmp(record__string(o, "/scope"), scope) ||
 		    strcmp(record__string(o, "/event"), event) ||
 		    (pmu && strcmp(record__string(o, "/pmu"), pmu)))

@@ -12,6 +12,10 @@
 json_object *record__at(json_object *record, const char *path);
 /* False, leaving *value alone, if it is absent or null. */
 bool record__number(json_object *record, const char *path, double *value);
+/* 0 if it is absent or null. */
+double record__value(json_object *record, const char *path);
+/* Element i of the array at a path; NULL past its end, or without an array. Borrowed. */
+json_object *record__row(json_object *record, const char *path, size_t i);
 /* "" if it is absent or null. Borrowed. */
 const char *record__string(json_object *record, const char *path);
 /* Adds a histogram as a record writes it to *h. */

@@ -45,7 +45,7 @@ static void add_packets(json_object *tcp, const struct run_result *r, struct unm
 	size_t i;
 
 	for (i = 0; reason && i < sizeof(keys) / sizeof(keys[0]); i++) {
-		json_object_object_add(tcp, keys[i], NULL);
+		record__add(tcp, keys[i], NULL);
 		snprintf(path, sizeof(path), "tcp.%s", keys[i]);
 		unmeasured__add(u, path, reason);
 	}

@@ -21,34 +21,25 @@ static void add_copied(json_object *o, const struct run_result *r, struct unmeas
 	const struct totals *t = &r->measured.totals;
 
 	if (!copies_seen(r)) {
-		json_object_object_add(o, "copied", NULL);
-		json_object_object_add(o, "fallback_rate", NULL);
+		record__add_nulls(o, "copied", "fallback_rate", NULL);
 		unmeasured__add(u, "zerocopy.io_uring.copied", NO_REPORT);
 		return;
 	}
 	record__add_count(o, "copied", t->uring_copied);
-	json_object_object_add(o, "fallback_rate",
-			       t->uring_completions
-				       ? json_object_new_double((double)t->uring_copied /
-								(double)t->uring_completions)
-				       : NULL);
+	record__add_ratio(o, "fallback_rate", t->uring_copied, t->uring_completions);
 }
 
 static void add_completions(json_object *o, const struct run_result *r, struct unmeasured *u)
 {
-	static const char *const keys[] = {"completions", "outstanding", "copied", "fallback_rate"};
 	const struct plan_entry *entry = &r->plan.entries[HOOK_URING];
-	size_t i;
 
 	if (!entry->way) {
-		for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-			json_object_object_add(o, keys[i], NULL);
+		record__add_nulls(o, "completions", "outstanding", "copied", "fallback_rate", NULL);
 		unmeasured__add(u, "zerocopy.io_uring.completions", entry->reason);
 		return;
 	}
 	record__add_count(o, "completions", r->measured.totals.uring_completions);
-	json_object_object_add(o, "outstanding",
-			       json_object_new_uint64(measured__uring_outstanding(&r->measured)));
+	record__add_count(o, "outstanding", measured__uring_outstanding(&r->measured));
 	add_copied(o, r, u);
 }
 
@@ -64,7 +55,7 @@ json_object *record__uring(const struct run_result *r, struct unmeasured *u)
 	record__add_count(o, "requests", sums.requests);
 	record__add_count(o, "ignored", sums.ignored);
 	record__add_count(o, "ignored_empty", sums.empty);
-	json_object_object_add(o, "refused", record__refused(NULL, &sums));
+	record__add(o, "refused", record__refused(NULL, &sums));
 	record__add_count(o, "bytes", sums.bytes);
 	add_completions(o, r, u);
 	return o;

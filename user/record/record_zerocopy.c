@@ -11,7 +11,7 @@
 static void add_null(json_object *o, const char *key, struct unmeasured *u, const char *path,
 		     const char *reason)
 {
-	json_object_object_add(o, key, NULL);
+	record__add(o, key, NULL);
 	unmeasured__add(u, path, reason);
 }
 
@@ -44,10 +44,10 @@ static void add_bytes_copied(json_object *o, const struct run_result *r, __u64 c
 	json_object *all = copied_bytes(r, sums, copied, t->bytes_copied + t->silent_bytes);
 	json_object *silent = blind ? NULL : copied_bytes(r, sums, t->silent, t->silent_bytes);
 
-	json_object_object_add(o, "bytes_copied", all);
+	record__add(o, "bytes_copied", all);
 	if (!all)
 		unmeasured__add(u, "zerocopy.bytes_copied", reason);
-	json_object_object_add(o, "bytes_copied_silent", silent);
+	record__add(o, "bytes_copied_silent", silent);
 	if (!silent)
 		unmeasured__add(u, "zerocopy.bytes_copied_silent", blind ? blind : reason);
 }
@@ -62,46 +62,36 @@ static void add_unexplained(json_object *o, const struct run_result *r, struct u
 		add_null(o, "unexplained", u, "zerocopy.unexplained",
 			 leaves->way ? copy->reason : leaves->reason);
 	else
-		json_object_object_add(o, "unexplained",
-				       json_object_new_uint64(r->measured.totals.unexplained));
+		record__add_count(o, "unexplained", r->measured.totals.unexplained);
 }
 
 static void add_completions(json_object *o, const struct run_result *r,
 			    const struct zerocopy_sums *sums, struct unmeasured *u)
 {
-	static const char *const keys[] = {
-		"completions",	       "completions_before", "outstanding",   "copied",
-		"copied_flagged",      "copied_silent",	     "fallback_rate", "bytes_copied",
-		"bytes_copied_silent", "unexplained"};
 	const struct plan_entry *entry = &r->plan.entries[HOOK_COMPLETION];
 	const struct totals *t = &r->measured.totals;
 	const char *blind = plan__blind_to_silent(&r->plan);
 	__u64 flagged = t->copied + t->copied_later - t->copied_not;
 	__u64 copied = flagged + (blind ? 0 : t->silent);
-	size_t i;
 
 	if (!entry->way) {
-		for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-			json_object_object_add(o, keys[i], NULL);
+		record__add_nulls(o, "completions", "completions_before", "outstanding", "copied",
+				  "copied_flagged", "copied_silent", "fallback_rate",
+				  "bytes_copied", "bytes_copied_silent", "unexplained", NULL);
 		unmeasured__add(u, "zerocopy.completions", entry->reason);
 		return;
 	}
-	json_object_object_add(o, "completions", json_object_new_uint64(t->completions));
-	json_object_object_add(o, "outstanding",
-			       json_object_new_uint64(measured__outstanding(&r->measured)));
-	json_object_object_add(o, "completions_before",
-			       json_object_new_uint64(t->completions_before));
-	json_object_object_add(o, "copied", json_object_new_uint64(copied));
-	json_object_object_add(o, "copied_flagged", json_object_new_uint64(flagged));
+	record__add_count(o, "completions", t->completions);
+	record__add_count(o, "outstanding", measured__outstanding(&r->measured));
+	record__add_count(o, "completions_before", t->completions_before);
+	record__add_count(o, "copied", copied);
+	record__add_count(o, "copied_flagged", flagged);
 	if (blind)
 		add_null(o, "copied_silent", u, "zerocopy.copied_silent", blind);
 	else
-		json_object_object_add(o, "copied_silent", json_object_new_uint64(t->silent));
+		record__add_count(o, "copied_silent", t->silent);
 	add_unexplained(o, r, u);
-	json_object_object_add(
-		o, "fallback_rate",
-		t->completions ? json_object_new_double((double)copied / (double)t->completions)
-			       : NULL);
+	record__add_ratio(o, "fallback_rate", copied, t->completions);
 	add_bytes_copied(o, r, copied, sums, u);
 }
 
@@ -122,8 +112,8 @@ static void add_skb_copies(json_object *o, const struct run_result *r, struct un
 		skbs += m->causes[i].sums.skbs;
 		bytes += m->causes[i].sums.bytes;
 	}
-	json_object_object_add(o, "skb_copies", json_object_new_uint64(skbs));
-	json_object_object_add(o, "skb_copy_bytes", json_object_new_uint64(bytes));
+	record__add_count(o, "skb_copies", skbs);
+	record__add_count(o, "skb_copy_bytes", bytes);
 }
 
 static json_object *app_told(const struct run_result *r)
@@ -161,19 +151,19 @@ json_object *record__zerocopy(const struct run_result *r, const struct run_setup
 		return NULL;
 	}
 	o = json_object_new_object();
-	json_object_object_add(o, "requests", json_object_new_uint64(sums.requests));
-	json_object_object_add(o, "ignored", json_object_new_uint64(sums.ignored));
+	record__add_count(o, "requests", sums.requests);
+	record__add_count(o, "ignored", sums.ignored);
 	record__add_count(o, "ignored_empty", sums.empty);
-	json_object_object_add(o, "refused", record__refused(r, &sums));
-	json_object_object_add(o, "bytes", json_object_new_uint64(sums.bytes));
+	record__add(o, "refused", record__refused(r, &sums));
+	record__add_count(o, "bytes", sums.bytes);
 	add_completions(o, r, &sums, u);
 	record__add_peers(o, r);
-	json_object_object_add(o, "io_uring", record__uring(r, u));
+	record__add(o, "io_uring", record__uring(r, u));
 	add_skb_copies(o, r, u);
-	json_object_object_add(o, "causes", record__causes(r, setup, u));
+	record__add(o, "causes", record__causes(r, setup, u));
 	record__add_completions(o, r, &sums, u);
 	told = setup->target ? seen_told(r) : by_uring(setup) ? NULL : app_told(r);
-	json_object_object_add(o, "app_told_copied", told);
+	record__add(o, "app_told_copied", told);
 	if (!told)
 		unmeasured__add(u, "zerocopy.app_told_copied",
 				setup->target	  ? r->plan.entries[HOOK_ERROR_QUEUE].reason

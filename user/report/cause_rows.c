@@ -40,26 +40,21 @@ static struct cause_row_sum *find(struct cause_rows *rows, const struct cause_ro
 static void add(struct cause_rows *rows, json_object *block)
 {
 	struct cause_row_sum like = {.cause = cause__find(record__string(block, "/cause"))};
-	double sends = 0, silent = 0, skbs = 0, in_send = 0;
 	struct cause_row_sum *row;
 
 	if (like.cause == CAUSES)
 		like.cause = CAUSE_UNCLASSIFIED;
 	snprintf(like.device, sizeof(like.device), "%s", record__string(block, "/device"));
-	record__number(block, "/netns", &like.netns);
-	record__number(block, "/ifindex", &like.ifindex);
+	like.netns = record__value(block, "/netns");
+	like.ifindex = record__value(block, "/ifindex");
 	stack_text(record__at(block, "/stack"), like.stack, sizeof(like.stack));
-	record__number(block, "/count", &sends);
-	record__number(block, "/silent", &silent);
-	record__number(block, "/skbs", &skbs);
-	record__number(block, "/skbs_in_send", &in_send);
 	row = find(rows, &like);
 	if (!row)
 		return;
-	row->sends += sends;
-	row->silent += silent;
-	row->skbs += skbs;
-	row->skbs_in_send += in_send;
+	row->sends += record__value(block, "/count");
+	row->silent += record__value(block, "/silent");
+	row->skbs += record__value(block, "/skbs");
+	row->skbs_in_send += record__value(block, "/skbs_in_send");
 }
 
 const char *cause_rows__device(const struct cause_rows *rows, size_t row, char *text, size_t size)
@@ -89,14 +84,12 @@ static int by_sends(const void *a, const void *b)
 
 void cause_rows__gather(struct cause_rows *rows, const struct cell *cell)
 {
-	json_object *list;
+	json_object *block;
 	size_t i, j;
 
 	memset(rows, 0, sizeof(*rows));
-	for (i = 0; i < cell->count; i++) {
-		list = record__at(cell->records[i], "/zerocopy/causes");
-		for (j = 0; list && j < json_object_array_length(list); j++)
-			add(rows, json_object_array_get_idx(list, j));
-	}
+	for (i = 0; i < cell->count; i++)
+		for (j = 0; (block = record__row(cell->records[i], "/zerocopy/causes", j)); j++)
+			add(rows, block);
 	qsort(rows->rows, rows->count, sizeof(rows->rows[0]), by_sends);
 }

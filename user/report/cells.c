@@ -145,14 +145,13 @@ void cell__title(const struct cell *cell, const struct cells *cells, char *title
 const char *cell__wall(const struct cell *cell, struct hist *h)
 {
 	const char *span = NULL;
-	json_object *calls, *wall;
+	json_object *call, *wall;
 	size_t i, j;
 
 	memset(h, 0, sizeof(*h));
 	for (i = 0; i < cell->count; i++) {
-		calls = record__at(cell->records[i], "/calls");
-		for (j = 0; calls && j < json_object_array_length(calls); j++) {
-			wall = record__at(json_object_array_get_idx(calls, j), "/wall_ns");
+		for (j = 0; (call = record__row(cell->records[i], "/calls", j)); j++) {
+			wall = record__at(call, "/wall_ns");
 			if (!wall)
 				continue;
 			record__add_hist(h, wall);
@@ -160,6 +159,51 @@ const char *cell__wall(const struct cell *cell, struct hist *h)
 		}
 	}
 	return h->count ? span : NULL;
+}
+
+const char *cell__hist(const struct cell *cell, const char *path, struct hist *h)
+{
+	size_t i;
+
+	memset(h, 0, sizeof(*h));
+	for (i = 0; i < cell->count; i++)
+		record__add_hist(h, record__at(cell->records[i], path));
+	return record__string(record__at(cell->records[0], path), "/span");
+}
+
+struct spread cell__spread(const struct cell *cell, const char *path)
+{
+	double *values = calloc(cell->count, sizeof(*values));
+	struct spread s = {};
+	size_t i;
+
+	for (i = 0; values && i < cell->count; i++)
+		s.count += record__number(cell->records[i], path, &values[s.count]);
+	s.middle = median(values, s.count); /* sorts them */
+	if (s.count) {
+		s.low = values[0];
+		s.high = values[s.count - 1];
+	}
+	free(values);
+	return s;
+}
+
+void cell__repeat_title(const struct cell *cell, const struct cells *cells, size_t repeat,
+			char *title, size_t size)
+{
+	size_t used;
+
+	cell__title(cell, cells, title, size - 32);
+	used = strlen(title);
+	if (cell->count > 1)
+		snprintf(title + used, size - used, ", repeat %zu", repeat + 1);
+}
+
+double cell__sum_or(const struct cell *cell, const char *path, double otherwise)
+{
+	double sum;
+
+	return cell__sum(cell, path, &sum) ? sum : otherwise;
 }
 
 bool cell__sum(const struct cell *cell, const char *path, double *sum)
@@ -176,14 +220,13 @@ bool cell__sum(const struct cell *cell, const char *path, double *sum)
 	return true;
 }
 
-static double skipped_looks(json_object *hooks)
+static double skipped_looks(json_object *record)
 {
 	double sum = 0, missed;
 	json_object *hook;
 	size_t i;
 
-	for (i = 0; hooks && i < json_object_array_length(hooks); i++) {
-		hook = json_object_array_get_idx(hooks, i);
+	for (i = 0; (hook = record__row(record, "/plan/hooks", i)); i++) {
 		if (strncmp(record__string(hook, "/name"), "skb ", 4) ||
 		    strcmp(record__string(hook, "/status"), "attached"))
 			continue;
@@ -200,7 +243,7 @@ double cell__skipped_looks(const struct cell *cell)
 	size_t i;
 
 	for (i = 0; i < cell->count; i++) {
-		one = skipped_looks(record__at(cell->records[i], "/plan/hooks"));
+		one = skipped_looks(cell->records[i]);
 		if (one < 0)
 			return one;
 		sum += one;

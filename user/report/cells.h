@@ -37,6 +37,20 @@ bool cells__vary_text(const struct cells *cells, const char *path);
 void cell__title(const struct cell *cell, const struct cells *cells, char *title, size_t size);
 /* All timed sends of the cell's records; NULL span if there are none. */
 const char *cell__wall(const struct cell *cell, struct hist *h);
+/* Merges a histogram of all repeats into *h; what its times cover, or "". */
+const char *cell__hist(const struct cell *cell, const char *path, struct hist *h);
+
+/* A number's values over the repeats that have it. */
+struct spread {
+	double low, middle, high;
+	size_t count;
+};
+struct spread cell__spread(const struct cell *cell, const char *path);
+/* The title, and of several repeats which. */
+void cell__repeat_title(const struct cell *cell, const struct cells *cells, size_t repeat,
+			char *title, size_t size);
+/* Sums a number over the repeats; what stands in for it if any lacks it. */
+double cell__sum_or(const struct cell *cell, const char *path, double otherwise);
 /* Sums a number over the repeats; false if any lacks it. */
 bool cell__sum(const struct cell *cell, const char *path, double *sum);
 /* Runs of the programs that see copies, which the kernel skipped; below 0: it does not tell. */

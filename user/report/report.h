@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Reporters turn run records into something: a line in a file, a text for people.
- * They see records and nothing else. A new one is a file and a row in report.c.
+ * They see records and nothing else. A new one is a file, opened in main.c.
  */
 #ifndef SENDPATH_REPORT_H
 #define SENDPATH_REPORT_H

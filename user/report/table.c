@@ -2,6 +2,7 @@
 #include "user/report/table.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,6 +31,37 @@ void table__cell(struct table *t, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(t->cells[t->rows - 1][t->columns++], TABLE_CELL, format, args);
 	va_end(args);
+}
+
+static bool is_shown(const struct column *column, unsigned int shown)
+{
+	return !(column->when & ~shown);
+}
+
+void table__heads(struct table *t, const struct column *columns, size_t count, unsigned int shown)
+{
+	size_t i;
+
+	table__row(t);
+	for (i = 0; i < count; i++)
+		if (is_shown(&columns[i], shown))
+			table__cell(t, "%s", columns[i].head);
+}
+
+void table__data(struct table *t, const struct column *columns, size_t count, unsigned int shown,
+		 const void *row)
+{
+	char text[TABLE_CELL];
+	size_t i;
+
+	table__row(t);
+	for (i = 0; i < count; i++) {
+		strcpy(text, "-");
+		if (!is_shown(&columns[i], shown))
+			continue;
+		columns[i].write(row, &columns[i], text);
+		table__cell(t, "%s", text);
+	}
 }
 
 static size_t width(const struct table *t, size_t column)

@@ -9,21 +9,6 @@
 
 #define LABEL "  %-14s "
 
-/* All repeats together. Returns what their times cover. */
-static const char *merge(const struct cell *cell, const char *path, struct hist *h)
-{
-	json_object *one;
-	size_t i;
-
-	for (i = 0; i < cell->count; i++) {
-		one = record__at(cell->records[i], path);
-		if (one)
-			record__add_hist(h, one);
-	}
-	one = record__at(cell->records[0], path);
-	return one ? record__string(one, "/span") : "";
-}
-
 /* The largest of the repeats; false if any lacks it. */
 static bool largest(const struct cell *cell, const char *path, double *most)
 {
@@ -42,9 +27,9 @@ static bool largest(const struct cell *cell, const char *path, double *most)
 static void latency(const struct cell *cell, FILE *out)
 {
 	char a[UNITS_TEXT_MAX], b[UNITS_TEXT_MAX], c[UNITS_TEXT_MAX];
-	struct hist h = {};
+	struct hist h;
 	double untimed;
-	const char *span = merge(cell, "/zerocopy/completion_ns", &h);
+	const char *span = cell__hist(cell, "/zerocopy/completion_ns", &h);
 
 	if (!h.count || !cell__sum(cell, "/zerocopy/completions_untimed", &untimed))
 		return;
@@ -103,11 +88,11 @@ static double mean(const struct hist *h)
 static void error_queue(const struct cell *cell, FILE *out)
 {
 	char text[UNITS_TEXT_MAX], reads[UNITS_TEXT_MAX];
-	struct hist found = {}, empty = {};
+	struct hist found, empty;
 	double sends;
 
-	merge(cell, "/zerocopy/error_queue/read_ns", &found);
-	merge(cell, "/zerocopy/error_queue/empty_read_ns", &empty);
+	cell__hist(cell, "/zerocopy/error_queue/read_ns", &found);
+	cell__hist(cell, "/zerocopy/error_queue/empty_read_ns", &empty);
 	if (!cell__sum(cell, "/zerocopy/error_queue/sends", &sends) || sends < 1)
 		return;
 	fprintf(out, LABEL "%s per send: %s reads per send", "error queue",

@@ -20,10 +20,7 @@ const char *text__call_kind(json_object *call)
 
 static double interrupted(json_object *call)
 {
-	double n = 0;
-
-	record__number(call, "/errors/" INTERRUPTED, &n);
-	return n;
+	return record__value(call, "/errors/" INTERRUPTED);
 }
 
 double text__call_failures(json_object *call)
@@ -74,12 +71,11 @@ static void not_failed(json_object *call, const char *title, FILE *out)
 
 static bool calls(json_object *record, const char *title, FILE *out)
 {
-	json_object *list = record__at(record, "/calls"), *call;
+	json_object *call;
 	bool any = false;
 	size_t i;
 
-	for (i = 0; list && i < json_object_array_length(list); i++) {
-		call = json_object_array_get_idx(list, i);
+	for (i = 0; (call = record__row(record, "/calls", i)); i++) {
 		failed(call, title, out);
 		not_failed(call, title, out);
 		any |= json_object_object_length(record__at(call, "/errors"));
@@ -89,16 +85,14 @@ static bool calls(json_object *record, const char *title, FILE *out)
 
 void text__failures(const struct cells *cells, FILE *out)
 {
-	char title[64], repeat[96];
+	char title[96];
 	bool any = false;
 	size_t i, j;
 
 	for (i = 0; i < cells->count; i++) {
-		cell__title(&cells->cells[i], cells, title, sizeof(title));
 		for (j = 0; j < cells->cells[i].count; j++) {
-			snprintf(repeat, sizeof(repeat), "%s, repeat %zu", title, j + 1);
-			any |= calls(cells->cells[i].records[j],
-				     cells->cells[i].count > 1 ? repeat : title, out);
+			cell__repeat_title(&cells->cells[i], cells, j, title, sizeof(title));
+			any |= calls(cells->cells[i].records[j], title, out);
 		}
 	}
 	if (any)

@@ -15,26 +15,13 @@
 
 static bool has(json_object *by, const char *dimension)
 {
-	json_object *list = record__at(by, "/dimensions");
+	json_object *one;
 	size_t i;
 
-	for (i = 0; list && i < json_object_array_length(list); i++)
-		if (!strcmp(json_object_get_string(json_object_array_get_idx(list, i)), dimension))
+	for (i = 0; (one = record__row(by, "/dimensions", i)); i++)
+		if (!strcmp(json_object_get_string(one), dimension))
 			return true;
 	return false;
-}
-
-static json_object *nth(json_object *by, size_t i)
-{
-	return json_object_array_get_idx(record__at(by, "/groups"), i);
-}
-
-static double figure(json_object *group, const char *path)
-{
-	double value = 0;
-
-	record__number(group, path, &value);
-	return value;
 }
 
 /* Names of devices are unique in a network namespace only. */
@@ -43,7 +30,8 @@ static bool several_namespaces(json_object *by)
 	size_t i, count = json_object_array_length(record__at(by, "/groups"));
 
 	for (i = 1; i < count; i++)
-		if (figure(nth(by, i), "/netns") != figure(nth(by, 0), "/netns"))
+		if (record__value(record__row(by, "/groups", i), "/netns") !=
+		    record__value(record__row(by, "/groups", 0), "/netns"))
 			return true;
 	return false;
 }
@@ -55,7 +43,7 @@ static void device_cell(struct table *t, json_object *group, bool several)
 	if (record__at(group, "/device"))
 		safe_text(record__string(group, "/device"), name, sizeof(name));
 	if (several)
-		table__cell(t, "%s@%.0f", name, figure(group, "/netns"));
+		table__cell(t, "%s@%.0f", name, record__value(group, "/netns"));
 	else
 		table__cell(t, "%s", name);
 }
@@ -65,7 +53,7 @@ static void receiver_cell(struct table *t, json_object *group)
 	const char *address = record__string(group, "/remote_address");
 
 	table__cell(t, strchr(address, ':') ? "[%s]:%.0f" : "%s:%.0f", address[0] ? address : "*",
-		    figure(group, "/remote_port"));
+		    record__value(group, "/remote_port"));
 }
 
 static void heads(struct table *t, json_object *by)
@@ -96,19 +84,19 @@ static void count_cell(struct table *t, double count)
 
 static void figures(struct table *t, json_object *group)
 {
-	double timed = figure(group, "/wall_ns/count"), completions, copied;
+	double timed = record__value(group, "/wall_ns/count"), completions, copied;
 	char text[UNITS_TEXT_MAX];
 
-	count_cell(t, figure(group, "/sends"));
-	count_cell(t, figure(group, "/bytes"));
+	count_cell(t, record__value(group, "/sends"));
+	count_cell(t, record__value(group, "/bytes"));
 	if (timed > 0)
-		table__cell(
-			t, "%s",
-			units__decimal_text(figure(group, "/wall_ns/sum") / timed / 1e3, 2, text));
+		table__cell(t, "%s",
+			    units__decimal_text(record__value(group, "/wall_ns/sum") / timed / 1e3,
+						2, text));
 	else
 		table__cell(t, "-");
-	count_cell(t, figure(group, "/failed") - figure(group, "/interrupted"));
-	count_cell(t, figure(group, "/zerocopy/requests"));
+	count_cell(t, record__value(group, "/failed") - record__value(group, "/interrupted"));
+	count_cell(t, record__value(group, "/zerocopy/requests"));
 	if (record__number(group, "/zerocopy/completions", &completions) && completions > 0 &&
 	    record__number(group, "/zerocopy/copied", &copied))
 		table__cell(t, "%s", units__percent_text(copied, completions, text));
@@ -124,7 +112,7 @@ static void row(struct table *t, json_object *by, json_object *group, bool sever
 	if (has(by, "process")) {
 		table__cell(t, "%s", safe_text(record__string(group, "/comm"), comm, sizeof(comm)));
 		if (record__at(group, "/pid"))
-			table__cell(t, "%.0f", figure(group, "/pid"));
+			table__cell(t, "%.0f", record__value(group, "/pid"));
 		else
 			table__cell(t, "other ns");
 	}
@@ -150,31 +138,29 @@ static void print(json_object *by, const char *title, FILE *out)
 	fprintf(out, ": %s, most bytes first\n", title);
 	heads(&t, by);
 	for (i = 0; i < count && i < ROWS_MAX; i++)
-		row(&t, by, nth(by, i), several);
+		row(&t, by, record__row(by, "/groups", i), several);
 	table__print(&t, out);
 	if (count > ROWS_MAX)
 		fprintf(out, "and %s more (--json has all of them)\n",
 			units__count_text(count - ROWS_MAX, text));
 	if (rest)
 		fprintf(out, "and %s of groups for which there was no room (--by-max)\n",
-			units__counted_text(figure(rest, "/sends"), "send", text));
+			units__counted_text(record__value(rest, "/sends"), "send", text));
 	fputc('\n', out);
 }
 
 void text__groups(const struct cells *cells, FILE *out)
 {
-	json_object *record, *by;
-	char title[64], repeat[96];
+	json_object *by;
+	char title[96];
 	size_t i, j;
 
 	for (i = 0; i < cells->count; i++) {
-		cell__title(&cells->cells[i], cells, title, sizeof(title));
 		for (j = 0; j < cells->cells[i].count; j++) {
-			record = cells->cells[i].records[j];
-			by = record__at(record, "/by");
-			snprintf(repeat, sizeof(repeat), "%s, repeat %zu", title, j + 1);
-			if (by && json_object_array_length(record__at(by, "/groups")))
-				print(by, cells->cells[i].count > 1 ? repeat : title, out);
+			by = record__at(cells->cells[i].records[j], "/by");
+			cell__repeat_title(&cells->cells[i], cells, j, title, sizeof(title));
+			if (record__row(by, "/groups", 0))
+				print(by, title, out);
 		}
 	}
 }

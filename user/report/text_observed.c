@@ -3,69 +3,80 @@
 #include "user/report/text.h"
 
 #include "user/record/record_read.h"
-#include "user/report/table.h"
+#include "user/report/columns.h"
 #include "user/system/safe_text.h"
 
-#include "loadgen/system/hist_stats.h"
 #include "loadgen/system/units.h"
 
-static void heads(struct table *t)
-{
-	static const char *const names[] = {"call",	   "sends", "bytes", "bytes/send", "Mbit/s",
-					    "us/send p50", "p99",   "p99.9", "failed"};
-	size_t i;
+struct row {
+	json_object *call;
+	double seconds;
+};
 
-	table__row(t);
-	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		table__cell(t, "%s", names[i]);
+static void name(const void *row, const struct column *column, char text[TABLE_CELL])
+{
+	json_object *call = ((const struct row *)row)->call;
+
+	(void)column;
+	snprintf(text, TABLE_CELL, "%s%s", record__string(call, "/syscall"), text__call_kind(call));
 }
 
-static void times(struct table *t, json_object *call)
+static void number(const void *row, const struct column *column, char text[TABLE_CELL])
 {
-	static const unsigned int per_mille[] = {500, 990, 999};
-	char text[UNITS_TEXT_MAX];
+	units__number_text(record__value(((const struct row *)row)->call, column->path), text);
+}
+
+static void bytes_per_send(const void *row, const struct column *column, char text[TABLE_CELL])
+{
+	json_object *call = ((const struct row *)row)->call;
+	double sends = record__value(call, column->per);
+
+	units__number_text(sends > 0 ? record__value(call, column->path) / sends : 0, text);
+}
+
+static void mbit_per_s(const void *row, const struct column *column, char text[TABLE_CELL])
+{
+	const struct row *r = row;
+	double mbit = record__value(r->call, column->path) * 8 / 1e6;
+
+	units__decimal_text(r->seconds > 0 ? mbit / r->seconds : 0, 2, text);
+}
+
+static void percentile(const void *row, const struct column *column, char text[TABLE_CELL])
+{
 	struct hist h = {};
-	size_t i;
 
-	if (record__at(call, "/wall_ns"))
-		record__add_hist(&h, record__at(call, "/wall_ns"));
-	for (i = 0; i < 3; i++)
-		if (h.count)
-			table__cell(t, "%s",
-				    units__decimal_text((double)hist__percentile(&h, per_mille[i]) /
-								1e3,
-							2, text));
-		else
-			table__cell(t, "-");
+	record__add_hist(&h, record__at(((const struct row *)row)->call, "/wall_ns"));
+	column__hist(&h, column, text);
 }
 
-static void row(struct table *t, json_object *call, double seconds)
+static void failed(const void *row, const struct column *column, char text[TABLE_CELL])
 {
-	char text[UNITS_TEXT_MAX];
-	double sends = 0, bytes = 0;
-
-	record__number(call, "/sends", &sends);
-	record__number(call, "/bytes", &bytes);
-	table__row(t);
-	table__cell(t, "%s%s", record__string(call, "/syscall"), text__call_kind(call));
-	table__cell(t, "%s", units__number_text(sends, text));
-	table__cell(t, "%s", units__number_text(bytes, text));
-	table__cell(t, "%s", units__number_text(sends > 0 ? bytes / sends : 0, text));
-	table__cell(t, "%s",
-		    units__decimal_text(seconds > 0 ? bytes * 8 / 1e6 / seconds : 0, 2, text));
-	times(t, call);
-	table__cell(t, "%s", units__number_text(text__call_failures(call), text));
+	(void)column;
+	units__number_text(text__call_failures(((const struct row *)row)->call), text);
 }
+
+static const struct column columns[] = {
+	{"call", .write = name},
+	{"sends", number, .path = "/sends"},
+	{"bytes", number, .path = "/bytes"},
+	{"bytes/send", bytes_per_send, .path = "/bytes", .per = "/sends"},
+	{"Mbit/s", mbit_per_s, .path = "/bytes"},
+	{"us/send p50", percentile, .unit = 1e3, .per_mille = 500},
+	{"p99", percentile, .unit = 1e3, .per_mille = 990},
+	{"p99.9", percentile, .unit = 1e3, .per_mille = 999},
+	{"failed", .write = failed},
+};
+#define COLUMNS (sizeof(columns) / sizeof(columns[0]))
 
 /* A report without them would look complete. */
 static void others(json_object *record, FILE *out)
 {
-	double mptcp = 0, bytes = 0, zerocopy = 0;
+	double mptcp = record__value(record, "/observed/others/mptcp_sends");
+	double bytes = record__value(record, "/observed/others/mptcp_bytes");
+	double zerocopy = record__value(record, "/observed/others/zerocopy_requests");
 	char a[UNITS_TEXT_MAX], b[UNITS_TEXT_MAX];
 
-	record__number(record, "/observed/others/mptcp_sends", &mptcp);
-	record__number(record, "/observed/others/mptcp_bytes", &bytes);
-	record__number(record, "/observed/others/zerocopy_requests", &zerocopy);
 	if (mptcp > 0)
 		fprintf(out, "not measured: %s sends by MPTCP, %s bytes\n",
 			units__count_text((unsigned long long)mptcp, a),
@@ -77,26 +88,24 @@ static void others(json_object *record, FILE *out)
 
 static void observation(json_object *record, FILE *out)
 {
-	json_object *calls = record__at(record, "/calls");
 	const char *what = record__string(record, "/observed/what");
 	char safe[4 * 512], text[UNITS_TEXT_MAX];
-	double seconds = 0, in_flight = 0;
+	double in_flight = record__value(record, "/observed/in_flight");
+	struct row row = {.seconds = record__value(record, "/observed/seconds")};
 	struct table t = {};
 	size_t i;
 
-	record__number(record, "/observed/seconds", &seconds);
-	record__number(record, "/observed/in_flight", &in_flight);
 	fprintf(out, "observed: %s | %s s\n\n", safe_text(what, safe, sizeof(safe)),
-		units__decimal_text(seconds, 1, text));
-	if (!calls || !json_object_array_length(calls)) {
+		units__decimal_text(row.seconds, 1, text));
+	if (!record__row(record, "/calls", 0)) {
 		fputs("no TCP sends were seen\n", out);
 		others(record, out);
 		fputc('\n', out);
 		return;
 	}
-	heads(&t);
-	for (i = 0; i < json_object_array_length(calls); i++)
-		row(&t, json_object_array_get_idx(calls, i), seconds);
+	table__heads(&t, columns, COLUMNS, 0);
+	for (i = 0; (row.call = record__row(record, "/calls", i)); i++)
+		table__data(&t, columns, COLUMNS, 0, &row);
 	table__print(&t, out);
 	others(record, out);
 	if (in_flight > 0)

@@ -8,13 +8,12 @@
 
 static double sends_of(json_object *record)
 {
-	json_object *calls = record__at(record, "/calls");
-	double sum = 0, n = 0;
+	json_object *call;
+	double sum = 0;
 	size_t i;
 
-	for (i = 0; calls && i < json_object_array_length(calls); i++)
-		if (record__number(json_object_array_get_idx(calls, i), "/sends", &n))
-			sum += n;
+	for (i = 0; (call = record__row(record, "/calls", i)); i++)
+		sum += record__value(call, "/sends");
 	return sum;
 }
 

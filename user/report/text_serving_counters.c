@@ -11,139 +11,133 @@
 
 /* The server stands where a stream has its sender. */
 static const struct {
-	const char *scope, *name, *user, *system;
-} sides[] = {
-	{"sender", "server", "/app/user_s", "/app/system_s"},
-	{"receiver", "client", "/app/receiver/user_s", "/app/receiver/system_s"},
+	const char *scope, *name, *app;
+} sides[] = {{"sender", "server", "/app"}, {"receiver", "client", "/app/receiver"}};
+
+struct row {
+	const struct cell *cell;
+	const char *title;
+	size_t side;
 };
 
-static const struct {
-	const char *event, *head;
-} columns[] = {
-	{"context-switches", "switches"},   {"cpu-migrations", "migrations"},
-	{"page-faults", "faults"},	    {"cycles", "cycles"},
-	{"instructions", "instructions"},   {"stalled-cycles-frontend", "stalled front"},
-	{"stalled-cycles-backend", "back"}, {"branches", "branches"},
-	{"branch-misses", "misses"},
+static bool counted(const struct row *row, const char *event, double *value)
+{
+	return cell__counter(row->cell, sides[row->side].scope, event, NULL, value);
+}
+
+static void title(const void *row, const struct column *column, char text[TABLE_CELL])
+{
+	const struct row *r = row;
+
+	(void)column;
+	snprintf(text, TABLE_CELL, "%s", r->side ? "" : r->title);
+}
+
+static void side_name(const void *row, const struct column *column, char text[TABLE_CELL])
+{
+	(void)column;
+	strcpy(text, sides[((const struct row *)row)->side].name);
+}
+
+static void clock_ms(const void *row, const struct column *column, char text[TABLE_CELL])
+{
+	double clock;
+
+	if (counted(row, column->path, &clock))
+		units__decimal_text(clock / 1e6, 2, text);
+}
+
+static void cpus(const void *row, const struct column *column, char text[TABLE_CELL])
+{
+	const struct row *r = row;
+	double clock, elapsed;
+
+	if (counted(r, column->path, &clock) && cell__sum(r->cell, "/app/elapsed_s", &elapsed) &&
+	    elapsed > 0)
+		units__decimal_text(clock / 1e9 / elapsed, 3, text);
+}
+
+static void seconds(const void *row, const struct column *column, char text[TABLE_CELL])
+{
+	const struct row *r = row;
+	char path[64];
+	double value;
+
+	snprintf(path, sizeof(path), "%s%s", sides[r->side].app, column->path);
+	if (cell__sum(r->cell, path, &value))
+		units__decimal_text(value, 3, text);
+}
+
+static void count(const void *row, const struct column *column, char text[TABLE_CELL])
+{
+	double value;
+
+	if (counted(row, column->path, &value))
+		units__number_text(value, text);
+}
+
+static void ratio(const void *row, const struct column *column, char text[TABLE_CELL])
+{
+	double value, by;
+
+	if (counted(row, column->path, &value) && counted(row, column->per, &by) && by > 0)
+		units__decimal_text(column->unit * value / by, 2, text);
+}
+
+/* Events are shown where they were counted anywhere, the ratios where cycles were. */
+enum { CYCLES = 8 };
+static const struct column columns[] = {
+	{"counters", .write = title},
+	{"side", .write = side_name},
+	{"task-clock ms", clock_ms, .path = "task-clock"},
+	{"CPUs", cpus, .path = "task-clock"},
+	{"user s", seconds, .path = "/user_s"},
+	{"system s", seconds, .path = "/system_s"},
+	{"switches", count, .path = "context-switches", .when = 1},
+	{"migrations", count, .path = "cpu-migrations", .when = 2},
+	{"faults", count, .path = "page-faults", .when = 4},
+	{"cycles", count, .path = "cycles", .when = CYCLES},
+	{"instructions", count, .path = "instructions", .when = 16},
+	{"stalled front", count, .path = "stalled-cycles-frontend", .when = 32},
+	{"back", count, .path = "stalled-cycles-backend", .when = 64},
+	{"branches", count, .path = "branches", .when = 128},
+	{"misses", count, .path = "branch-misses", .when = 256},
+	{"IPC", ratio, .path = "instructions", .per = "cycles", .unit = 1, .when = CYCLES},
+	{"miss %", ratio, .path = "branch-misses", .per = "branches", .unit = 100, .when = CYCLES},
 };
 #define COLUMNS (sizeof(columns) / sizeof(columns[0]))
 
-static bool counted_anywhere(const struct cells *cells, const char *event)
+static unsigned int counted_columns(const struct cell *cell)
 {
-	double value;
-	size_t i, side;
-
-	for (i = 0; i < cells->count; i++)
-		for (side = 0; side < 2; side++)
-			if (cell__counter(&cells->cells[i], sides[side].scope, event, NULL, &value))
-				return true;
-	return false;
-}
-
-static void seconds(struct table *t, const struct cell *cell, const char *path)
-{
-	char text[UNITS_TEXT_MAX];
-	double value;
-
-	if (cell__sum(cell, path, &value))
-		table__cell(t, "%s", units__decimal_text(value, 3, text));
-	else
-		table__cell(t, "-");
-}
-
-static void clock_cells(struct table *t, const struct cell *cell, size_t side)
-{
-	char text[UNITS_TEXT_MAX];
-	double clock, elapsed;
-
-	if (!cell__counter(cell, sides[side].scope, "task-clock", NULL, &clock)) {
-		table__cell(t, "-");
-		table__cell(t, "-");
-		return;
-	}
-	table__cell(t, "%s", units__decimal_text(clock / 1e6, 2, text));
-	if (cell__sum(cell, "/app/elapsed_s", &elapsed) && elapsed > 0)
-		table__cell(t, "%s", units__decimal_text(clock / 1e9 / elapsed, 3, text));
-	else
-		table__cell(t, "-");
-}
-
-static void ratio(struct table *t, const struct cell *cell, size_t side, const char *event,
-		  const char *per, double scale)
-{
-	char text[UNITS_TEXT_MAX];
-	double value, by;
-
-	if (cell__counter(cell, sides[side].scope, event, NULL, &value) &&
-	    cell__counter(cell, sides[side].scope, per, NULL, &by) && by > 0)
-		table__cell(t, "%s", units__decimal_text(scale * value / by, 2, text));
-	else
-		table__cell(t, "-");
-}
-
-static void heads(struct table *t, const bool *shown, bool pmu)
-{
-	size_t i;
-
-	table__row(t);
-	table__cell(t, "counters");
-	table__cell(t, "side");
-	table__cell(t, "task-clock ms");
-	table__cell(t, "CPUs");
-	table__cell(t, "user s");
-	table__cell(t, "system s");
-	for (i = 0; i < COLUMNS; i++)
-		if (shown[i])
-			table__cell(t, "%s", columns[i].head);
-	if (pmu) {
-		table__cell(t, "IPC");
-		table__cell(t, "miss %%");
-	}
-}
-
-static void row(struct table *t, const struct cell *cell, size_t side, const bool *shown, bool pmu)
-{
-	char text[UNITS_TEXT_MAX];
+	struct row row = {.cell = cell};
+	unsigned int shown = 0;
 	double value;
 	size_t i;
 
-	table__cell(t, "%s", sides[side].name);
-	clock_cells(t, cell, side);
-	seconds(t, cell, sides[side].user);
-	seconds(t, cell, sides[side].system);
-	for (i = 0; i < COLUMNS; i++) {
-		if (!shown[i])
-			continue;
-		if (cell__counter(cell, sides[side].scope, columns[i].event, NULL, &value))
-			table__cell(t, "%s", units__number_text(value, text));
-		else
-			table__cell(t, "-");
-	}
-	if (!pmu)
-		return;
-	ratio(t, cell, side, "instructions", "cycles", 1);
-	ratio(t, cell, side, "branch-misses", "branches", 100);
+	for (row.side = 0; row.side < 2; row.side++)
+		for (i = 0; i < COLUMNS; i++)
+			if (columns[i].write == count && counted(&row, columns[i].path, &value))
+				shown |= columns[i].when;
+	return shown;
 }
 
 void text__serving_counters(const struct cells *cells, FILE *out)
 {
-	bool shown[COLUMNS], pmu = counted_anywhere(cells, "cycles");
+	unsigned int shown = 0;
 	struct table t = {};
-	char title[64];
-	size_t i, side;
+	struct row row;
+	char name[64];
+	size_t i;
 
 	if (!record__at(cells->cells[0].records[0], "/counters"))
 		return;
-	for (i = 0; i < COLUMNS; i++)
-		shown[i] = counted_anywhere(cells, columns[i].event);
-	heads(&t, shown, pmu);
+	for (i = 0; i < cells->count; i++)
+		shown |= counted_columns(&cells->cells[i]);
+	table__heads(&t, columns, COLUMNS, shown);
 	for (i = 0; i < cells->count; i++) {
-		for (side = 0; side < 2; side++) {
-			cell__title(&cells->cells[i], cells, title, sizeof(title));
-			table__row(&t);
-			table__cell(&t, "%s", side ? "" : title);
-			row(&t, &cells->cells[i], side, shown, pmu);
-		}
+		cell__title(&cells->cells[i], cells, name, sizeof(name));
+		for (row = (struct row){&cells->cells[i], name, 0}; row.side < 2; row.side++)
+			table__data(&t, columns, COLUMNS, shown, &row);
 	}
 	table__print(&t, out);
 	text__uncounted(cells, out);

@@ -6,57 +6,30 @@
 #include "user/report/verdict.h"
 #include "user/system/safe_text.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-static double sum_or_unknown(const struct cell *cell, const char *path)
-{
-	double sum;
-
-	return cell__sum(cell, path, &sum) ? sum : -1;
-}
 
 /* All refusals of the cell, and the name of the most frequent. */
 static void add_refusals(struct verdict_facts *f, const struct cell *cell, const char *path)
 {
+	json_object *row;
 	double n, most = 0;
-	json_object *list;
 	size_t i, j;
 
 	for (i = 0; i < cell->count; i++) {
-		list = record__at(cell->records[i], path);
-		for (j = 0; list && j < json_object_array_length(list); j++) {
-			n = 0;
-			record__number(json_object_array_get_idx(list, j), "/count", &n);
+		for (j = 0; (row = record__row(cell->records[i], path, j)); j++) {
+			n = record__value(row, "/count");
 			f->refused += n;
 			if (n <= most)
 				continue;
 			most = n;
-			f->refusal = record__string(json_object_array_get_idx(list, j), "/cause");
+			f->refusal = record__string(row, "/cause");
 		}
 	}
 }
 
-static double throughput(const struct cell *cell)
-{
-	double *values = calloc(cell->count, sizeof(*values)), middle;
-	size_t i, count = 0;
-
-	for (i = 0; values && i < cell->count; i++)
-		if (record__number(cell->records[i], "/app/throughput_bps", &values[count]))
-			count++;
-	middle = median(values, count);
-	free(values);
-	return middle;
-}
-
 static bool same(const struct cell *a, const struct cell *b, const char *path)
 {
-	double x = 0, y = 0;
-
-	record__number(a->records[0], path, &x);
-	record__number(b->records[0], path, &y);
-	return x == y;
+	return record__value(a->records[0], path) == record__value(b->records[0], path);
 }
 
 /* The fastest of the same load's variants that send without the flag. */
@@ -67,7 +40,7 @@ static void add_comparison(struct verdict_facts *f, const struct cell *cell,
 	double bps;
 	size_t i;
 
-	f->own_bps = throughput(cell);
+	f->own_bps = cell__spread(cell, "/app/throughput_bps").middle;
 	for (i = 0; i < cells->count; i++) {
 		other = &cells->cells[i];
 		if (record__at(other->records[0], "/zerocopy") ||
@@ -75,7 +48,7 @@ static void add_comparison(struct verdict_facts *f, const struct cell *cell,
 		    !same(cell, other, "/load/message_bytes") ||
 		    !same(cell, other, "/load/threads"))
 			continue;
-		bps = throughput(other);
+		bps = cell__spread(other, "/app/throughput_bps").middle;
 		if (bps <= f->other_bps)
 			continue;
 		f->other_bps = bps;
@@ -99,9 +72,8 @@ static void add_peer(struct receivers *all, json_object *peer)
 {
 	const char *address = record__string(peer, "/address");
 	const char *device = record__string(peer, "/device");
-	double port = 0;
+	double port = record__value(peer, "/port");
 
-	record__number(peer, "/port", &port);
 	all->address = all->count ? common(all->address, address) : address;
 	all->device = all->count ? common(all->device, device) : device;
 	all->port = !all->count || all->port == port ? port : -1;
@@ -112,15 +84,13 @@ static void add_peer(struct receivers *all, json_object *peer)
 static void name_receiver(const struct cell *cell, char *to, size_t size)
 {
 	struct receivers all = {};
-	json_object *peers;
+	json_object *peer;
 	char device[4 * 16 + 1];
 	size_t i, j, used;
 
-	for (i = 0; i < cell->count; i++) {
-		peers = record__at(cell->records[i], "/zerocopy/peers");
-		for (j = 0; peers && j < json_object_array_length(peers); j++)
-			add_peer(&all, json_object_array_get_idx(peers, j));
-	}
+	for (i = 0; i < cell->count; i++)
+		for (j = 0; (peer = record__row(cell->records[i], "/zerocopy/peers", j)); j++)
+			add_peer(&all, peer);
 	to[0] = 0;
 	if (!all.count)
 		return;
@@ -140,41 +110,38 @@ static void name_receiver(const struct cell *cell, char *to, size_t size)
 /* By io_uring's own operations: of their causes, and what the program was told, nothing is seen. */
 static void facts_of_uring(struct verdict_facts *f, const struct cell *cell)
 {
-	f->requests = sum_or_unknown(cell, "/zerocopy/io_uring/requests");
-	f->completions = sum_or_unknown(cell, "/zerocopy/io_uring/completions");
-	f->outstanding = sum_or_unknown(cell, "/zerocopy/io_uring/outstanding");
-	f->copied = sum_or_unknown(cell, "/zerocopy/io_uring/copied");
-	f->ignored = sum_or_unknown(cell, "/zerocopy/io_uring/ignored");
-	f->empty = sum_or_unknown(cell, "/zerocopy/io_uring/ignored_empty");
+	f->requests = cell__sum_or(cell, "/zerocopy/io_uring/requests", -1);
+	f->completions = cell__sum_or(cell, "/zerocopy/io_uring/completions", -1);
+	f->outstanding = cell__sum_or(cell, "/zerocopy/io_uring/outstanding", -1);
+	f->copied = cell__sum_or(cell, "/zerocopy/io_uring/copied", -1);
+	f->ignored = cell__sum_or(cell, "/zerocopy/io_uring/ignored", -1);
+	f->empty = cell__sum_or(cell, "/zerocopy/io_uring/ignored_empty", -1);
 	f->silent = f->told = -1;
 	add_refusals(f, cell, "/zerocopy/io_uring/refused");
 }
 
 static void facts_of_calls(struct verdict_facts *f, const struct cell *cell)
 {
-	f->requests = sum_or_unknown(cell, "/zerocopy/requests");
-	f->completions = sum_or_unknown(cell, "/zerocopy/completions");
-	f->outstanding = sum_or_unknown(cell, "/zerocopy/outstanding");
-	f->copied = sum_or_unknown(cell, "/zerocopy/copied");
-	f->silent = sum_or_unknown(cell, "/zerocopy/copied_silent");
-	f->told = sum_or_unknown(cell, "/zerocopy/app_told_copied");
-	f->unexplained = sum_or_unknown(cell, "/zerocopy/unexplained");
-	f->ignored = sum_or_unknown(cell, "/zerocopy/ignored");
-	f->empty = sum_or_unknown(cell, "/zerocopy/ignored_empty");
+	f->requests = cell__sum_or(cell, "/zerocopy/requests", -1);
+	f->completions = cell__sum_or(cell, "/zerocopy/completions", -1);
+	f->outstanding = cell__sum_or(cell, "/zerocopy/outstanding", -1);
+	f->copied = cell__sum_or(cell, "/zerocopy/copied", -1);
+	f->silent = cell__sum_or(cell, "/zerocopy/copied_silent", -1);
+	f->told = cell__sum_or(cell, "/zerocopy/app_told_copied", -1);
+	f->unexplained = cell__sum_or(cell, "/zerocopy/unexplained", -1);
+	f->ignored = cell__sum_or(cell, "/zerocopy/ignored", -1);
+	f->empty = cell__sum_or(cell, "/zerocopy/ignored_empty", -1);
 	add_refusals(f, cell, "/zerocopy/refused");
 }
 
 static void facts_of(struct verdict_facts *f, const struct cell *cell, const struct cells *cells)
 {
-	double flags;
-
 	facts_of_calls(f, cell);
-	if (f->requests == 0 && sum_or_unknown(cell, "/zerocopy/io_uring/requests") > 0)
+	if (f->requests == 0 && cell__sum_or(cell, "/zerocopy/io_uring/requests", -1) > 0)
 		facts_of_uring(f, cell);
-	f->lost = sum_or_unknown(cell, "/lost/completions");
+	f->lost = cell__sum_or(cell, "/lost/completions", -1);
 	cell__sum(cell, "/lost/calls", &f->lost_else);
-	if (cell__sum(cell, "/lost/flags", &flags))
-		f->lost_else += flags;
+	f->lost_else += cell__sum_or(cell, "/lost/flags", 0);
 	f->skipped_looks = cell__skipped_looks(cell);
 	add_comparison(f, cell, cells);
 }
