@@ -76,4 +76,7 @@ int phase__wait(struct run *run, uint64_t deadline_ns, struct failure *f);
 int run__execute(const struct load *load, struct control *control, struct result *r,
 		 struct failure *f);
 
+/* loadgen serve: its own arguments, until interrupted. Returns the exit status. */
+int serve__main(int argc, char **argv);
+
 #endif

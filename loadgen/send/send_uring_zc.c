@@ -7,7 +7,6 @@
  * because before Linux 6.15 such an operation takes one piece of memory.
  */
 #include <errno.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,10 +14,6 @@
 #include "loadgen/send/send_loop.h"
 #include "loadgen/send/send_ops.h"
 #include "loadgen/send/uring_zc.h"
-
-#define SECOND_NS	    1000000000ULL
-#define SETTLE_NS	    (10 * SECOND_NS)
-#define REFUSAL_PATIENCE_NS SECOND_NS /* while other threads may hold what is short */
 
 static int probe(const struct load *load, char *why, size_t room)
 {
@@ -146,7 +141,6 @@ static ssize_t send_fields(struct sender *s, struct iovec *iov, unsigned int cou
 static int relieve(struct sender *s, uint64_t *refused_since)
 {
 	struct uring_zc *u = s->state;
-	uint64_t now = now_ns();
 
 	s->sent.zerocopy.enobufs++;
 	if (u->in_flight > u->failing) {
@@ -160,17 +154,7 @@ static int relieve(struct sender *s, uint64_t *refused_since)
 		if (err)
 			return err;
 	}
-	if (!*refused_since)
-		*refused_since = now;
-	if (now - *refused_since >= REFUSAL_PATIENCE_NS)
-		return failure__set(
-			&s->failure, STATUS_SYSTEM, -ENOBUFS,
-			"zero-copy sends by io_uring are refused (%s) with none in flight: "
-			"raise the locked-memory limit (ulimit -l) above the size of a "
-			"message",
-			strerrorname_np(-u->err));
-	poll(NULL, 0, 1); /* nothing of ours will wake us */
-	return 0;
+	return sender__wait_refused(s, refused_since, " by io_uring", strerrorname_np(-u->err), "");
 }
 
 static int send_message(struct sender *s, struct message *m)
@@ -229,12 +213,9 @@ static int settle(struct sender *s)
 	s->sent.zerocopy.copied_unknown = !u->usage;
 	while (!err && u->in_flight)
 		err = uring_zc__await(s, until);
-	if (err)
-		return failure__set(
-			&s->failure, STATUS_FAILED, err,
-			"%u notifications of zero-copy sends by io_uring are missing (%s)",
-			u->in_flight, err == -ETIMEDOUT ? "after 10 s" : "the connection broke");
-	return 0;
+	return err ? sender__missing(s, err, u->in_flight,
+				     "notifications of zero-copy sends by io_uring")
+		   : 0;
 }
 
 const struct send_ops send_uring_zc = {
