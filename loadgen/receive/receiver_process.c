@@ -249,12 +249,11 @@ static int adopt(const struct receiver_process *p, const struct request *q)
 	return err;
 }
 
-static int set_mark(const struct receiver_process *p, const struct request *q)
+int receiver_process__mark(const struct receiver_process *p, unsigned int slot, int bytes)
 {
-	int fd = atomic_load(&p->slots[q->slot].socket);
+	int fd = atomic_load(&p->slots[slot].socket);
 
-	return fd && setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &q->mark, sizeof(q->mark)) ? -errno
-											: 0;
+	return fd && setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &bytes, sizeof(bytes)) ? -errno : 0;
 }
 
 void receiver_process__serve(const struct receiver_process *p)
@@ -273,7 +272,7 @@ void receiver_process__serve(const struct receiver_process *p)
 		if (q.type == REQUEST_ADOPT)
 			reply.err = adopt(p, &q);
 		else if (q.type == REQUEST_MARK)
-			reply.err = set_mark(p, &q);
+			reply.err = receiver_process__mark(p, q.slot, q.mark);
 		else if (q.type == REQUEST_CPU_TIME)
 			reply.time = cpu_time__own();
 		if (write(p->channel, &reply, sizeof(reply)) != sizeof(reply))

@@ -29,6 +29,9 @@ struct receiver_process {
 int receiver_process__take(const struct receiver_process *p, int fd, unsigned int slot,
 			   uint32_t connection);
 
+/* Sets SO_RCVLOWAT of a connection that stands. 0 or -errno. */
+int receiver_process__mark(const struct receiver_process *p, unsigned int slot, int bytes);
+
 /* Serves until the other end of the channel closes. */
 void receiver_process__serve(const struct receiver_process *p);
 

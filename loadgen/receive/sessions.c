@@ -103,13 +103,6 @@ static int expect(struct session *s, const struct wire_message *m)
 	return -err;
 }
 
-static int set_mark(const struct session *s, const struct wire_message *m)
-{
-	int fd = atomic_load(&s->process.slots[m->slot].socket), mark = (int)m->values[0];
-
-	return fd && setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &mark, sizeof(mark)) ? -errno : 0;
-}
-
 /* Does what a message asks, and replies. -EPROTO if that is no message. */
 static int handle(struct session *s, struct wire_message *m)
 {
@@ -121,7 +114,7 @@ static int handle(struct session *s, struct wire_message *m)
 	case WIRE_MARK:
 		if (!s->process.marks) /* a receiver that blocks would not hear of it */
 			return -EPROTO;
-		m->err = set_mark(s, m);
+		m->err = receiver_process__mark(&s->process, m->slot, (int)m->values[0]);
 		break;
 	case WIRE_CPU_TIME:
 		t = cpu_time__own();
