@@ -12,7 +12,6 @@
 #include "loadgen/options/options.h"
 #include "loadgen/run/control.h"
 #include "loadgen/run/run.h"
-#include "loadgen/run/serve.h"
 #include "loadgen/send/send_ops.h"
 #include "loadgen/serving/serve_ops.h"
 #include "loadgen/system/one_line.h"

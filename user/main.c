@@ -10,7 +10,6 @@
 #include "user/options/options.h"
 #include "user/run/host.h"
 #include "user/run/live.h"
-#include "user/sweep/grid.h"
 #include "user/sweep/sweep.h"
 #include "user/system/log.h"
 #include "user/system/privilege.h"

@@ -87,20 +87,20 @@ static int ask(struct agent *a, struct wire_message *m)
 	return err;
 }
 
-static int pass_on(struct agent *a, const struct receiver_request *q, struct receiver_reply *r)
+static int pass_on(struct agent *a, const struct request *q, struct reply *r)
 {
 	struct wire_message m = {.slot = q->slot};
 	int err = 0;
 
 	switch (q->type) {
-	case RECEIVER_ADOPT:
+	case REQUEST_ADOPT:
 		a->p->slots[q->slot].verified.connection = q->port;
 		return 0;
-	case RECEIVER_EXPECT:
+	case REQUEST_EXPECT:
 		m.type = WIRE_EXPECT;
 		m.values[0] = q->bytes;
 		return tell(a, &m);
-	case RECEIVER_MARK:
+	case REQUEST_MARK:
 		m.type = WIRE_MARK;
 		m.values[0] = (uint64_t)q->mark;
 		err = ask(a, &m);
@@ -119,8 +119,8 @@ static int pass_on(struct agent *a, const struct receiver_request *q, struct rec
 /* 1: the sender's end closed. */
 static int hear_sender(struct agent *a)
 {
-	struct receiver_request q;
-	struct receiver_reply r = {0};
+	struct request q;
+	struct reply r = {0};
 	ssize_t n = read(a->p->channel, &q, sizeof(q));
 	int err;
 

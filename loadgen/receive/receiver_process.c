@@ -236,7 +236,7 @@ static int accept_from(int listener, unsigned int port)
 	}
 }
 
-static int adopt(const struct receiver_process *p, const struct receiver_request *q)
+static int adopt(const struct receiver_process *p, const struct request *q)
 {
 	int fd = accept_from(p->listener, q->port);
 	int err;
@@ -249,20 +249,19 @@ static int adopt(const struct receiver_process *p, const struct receiver_request
 	return err;
 }
 
-static int set_mark(const struct receiver_process *p, const struct receiver_request *q)
+int receiver_process__mark(const struct receiver_process *p, unsigned int slot, int bytes)
 {
-	int fd = atomic_load(&p->slots[q->slot].socket);
+	int fd = atomic_load(&p->slots[slot].socket);
 
-	return fd && setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &q->mark, sizeof(q->mark)) ? -errno
-											: 0;
+	return fd && setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &bytes, sizeof(bytes)) ? -errno : 0;
 }
 
 void receiver_process__serve(const struct receiver_process *p)
 {
-	struct receiver_request q;
+	struct request q;
 
 	for (;;) {
-		struct receiver_reply reply = {0};
+		struct reply reply = {0};
 		ssize_t n = read(p->channel, &q, sizeof(q));
 
 		if (n < 0 && errno == EINTR)
@@ -270,11 +269,11 @@ void receiver_process__serve(const struct receiver_process *p)
 		if (n != sizeof(q))
 			return;
 		reply.number = q.number;
-		if (q.type == RECEIVER_ADOPT)
+		if (q.type == REQUEST_ADOPT)
 			reply.err = adopt(p, &q);
-		else if (q.type == RECEIVER_MARK)
-			reply.err = set_mark(p, &q);
-		else if (q.type == RECEIVER_CPU_TIME)
+		else if (q.type == REQUEST_MARK)
+			reply.err = receiver_process__mark(p, q.slot, q.mark);
+		else if (q.type == REQUEST_CPU_TIME)
 			reply.time = cpu_time__own();
 		if (write(p->channel, &reply, sizeof(reply)) != sizeof(reply))
 			return;

@@ -10,39 +10,16 @@
 
 #include "loadgen/receive/receiver.h"
 
-enum receiver_request_type {
-	RECEIVER_ADOPT = 1,
-	RECEIVER_CPU_TIME,
-	RECEIVER_MARK,
-	RECEIVER_EXPECT
-};
-
-struct receiver_request {
-	uint32_t type;
-	uint32_t number; /* the reply has it too: one that came too late is known by it */
-	uint32_t slot;
-	uint32_t port;
-	int32_t mark;	/* bytes */
-	uint64_t bytes; /* EXPECT */
-};
-
-struct receiver_reply {
-	uint32_t number;
-	int32_t err; /* 0 or a negative errno */
-	struct cpu_time time;
-};
-
 struct receiver_process {
-	int channel; /* SOCK_SEQPACKET: a request, a reply */
+	int channel; /* to the parent */
 	int listener;
-	pid_t parent;
 	struct slot *slots;
 	unsigned int slot_count;
 	size_t message_bytes;
 	struct picker picker;
 	bool verify;
 	bool asks;  /* for each message (requests.h) */
-	bool marks; /* RECEIVER_MARK may come */
+	bool marks; /* REQUEST_MARK may come */
 };
 
 /*
@@ -51,6 +28,9 @@ struct receiver_process {
  */
 int receiver_process__take(const struct receiver_process *p, int fd, unsigned int slot,
 			   uint32_t connection);
+
+/* Sets SO_RCVLOWAT of a connection that stands. 0 or -errno. */
+int receiver_process__mark(const struct receiver_process *p, unsigned int slot, int bytes);
 
 /* Serves until the other end of the channel closes. */
 void receiver_process__serve(const struct receiver_process *p);

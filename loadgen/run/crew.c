@@ -3,8 +3,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include "loadgen/data/dataset.h"
 #include "loadgen/load.h"
@@ -17,40 +15,16 @@ struct crew {
 	const struct send_ops *ops;
 	struct dataset *dataset; /* NULL: messages have memory of their own */
 	struct worker *workers;
-	unsigned int count;
-	int parked_fd;
 	_Atomic unsigned int delivered; /* workers whose bytes all arrived, in this phase */
-
-	pthread_mutex_t lock;
-	pthread_cond_t begin;
-	unsigned int phase; /* changes to begin one */
-	unsigned int parked;
-	bool leaving;
+	struct parking parking;
 };
-
-/* Returns in the next phase; false when there is none. */
-static bool park(struct crew *c)
-{
-	unsigned int phase;
-	bool go;
-
-	pthread_mutex_lock(&c->lock);
-	phase = c->phase;
-	if (++c->parked == c->count)
-		eventfd_write(c->parked_fd, 1);
-	while (c->phase == phase && !c->leaving)
-		pthread_cond_wait(&c->begin, &c->lock);
-	go = !c->leaving;
-	pthread_mutex_unlock(&c->lock);
-	return go;
-}
 
 static void *worker_main(void *arg)
 {
 	struct worker *w = arg;
 	int err = worker__setup(w);
 
-	while (park(w->crew))
+	while (parking__park(crew__parking(w->crew)))
 		if (!err)
 			worker__phase(w);
 	if (!err)
@@ -65,12 +39,9 @@ static struct crew *allocate(const struct load *load, const struct send_ops *ops
 
 	if (!c)
 		return NULL;
-	c->parked_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	c->workers = aligned_alloc(_Alignof(struct worker), size);
-	if (!c->workers || c->parked_fd < 0) {
+	if (!c->workers || parking__init(&c->parking)) {
 		free(c->workers);
-		if (c->parked_fd >= 0)
-			close(c->parked_fd);
 		free(c);
 		return NULL;
 	}
@@ -78,13 +49,11 @@ static struct crew *allocate(const struct load *load, const struct send_ops *ops
 	atomic_store(&c->delivered, load->threads); /* before the first phase, nothing is due */
 	c->load = load;
 	c->ops = ops;
-	pthread_mutex_init(&c->lock, NULL);
-	pthread_cond_init(&c->begin, NULL);
 	return c;
 }
 
 int crew__create(struct crew **crew, const struct load *load, const struct send_ops *ops,
-		 const int *fds, struct slot *slots, struct receiver *receiver, struct failure *f)
+		 const int *fds, struct slot *slots, struct offspring *receiver, struct failure *f)
 {
 	struct crew *c = allocate(load, ops);
 	int err = 0;
@@ -97,7 +66,7 @@ int crew__create(struct crew **crew, const struct load *load, const struct send_
 		crew__destroy(c);
 		return err;
 	}
-	pthread_mutex_lock(&c->lock); /* nobody counts as parked until count stands */
+	pthread_mutex_lock(&c->parking.lock); /* nobody counts as parked until count stands */
 	for (unsigned int i = 0; i < load->threads && !err; i++) {
 		struct worker *w = &c->workers[i];
 
@@ -112,15 +81,15 @@ int crew__create(struct crew **crew, const struct load *load, const struct send_
 		};
 		worker__init(w, fds[i], c->dataset);
 		err = pthread_create(&c->workers[i].thread, NULL, worker_main, &c->workers[i]);
-		c->count += !err;
+		c->parking.count += !err;
 	}
-	pthread_mutex_unlock(&c->lock);
+	pthread_mutex_unlock(&c->parking.lock);
 	if (!err) {
 		*crew = c;
 		return 0;
 	}
-	failure__set(f, STATUS_FAILED, -err, "cannot start thread %u of %u: %s", c->count + 1,
-		     load->threads, strerror(err));
+	failure__set(f, STATUS_FAILED, -err, "cannot start thread %u of %u: %s",
+		     c->parking.count + 1, load->threads, strerror(err));
 	crew__destroy(c);
 	return -err;
 }
@@ -129,60 +98,44 @@ void crew__destroy(struct crew *c)
 {
 	if (!c)
 		return;
-	pthread_mutex_lock(&c->lock);
-	c->leaving = true;
-	pthread_cond_broadcast(&c->begin);
-	pthread_mutex_unlock(&c->lock);
-	for (unsigned int i = 0; i < c->count; i++)
+	parking__leave(&c->parking);
+	for (unsigned int i = 0; i < c->parking.count; i++)
 		pthread_join(c->workers[i].thread, NULL);
-	pthread_cond_destroy(&c->begin);
-	pthread_mutex_destroy(&c->lock);
-	close(c->parked_fd);
+	parking__destroy(&c->parking);
 	dataset__destroy(c->dataset);
 	free(c->workers);
 	free(c);
 }
 
-int crew__fd(const struct crew *c)
+struct parking *crew__parking(struct crew *c)
 {
-	return c->parked_fd;
-}
-
-void crew__acknowledge(struct crew *c)
-{
-	eventfd_t count;
-
-	eventfd_read(c->parked_fd, &count);
+	return &c->parking;
 }
 
 void crew__begin(struct crew *c, uint64_t deadline_ns, uint64_t messages)
 {
-	pthread_mutex_lock(&c->lock);
-	for (unsigned int i = 0; i < c->count; i++) {
+	for (unsigned int i = 0; i < c->parking.count; i++) {
 		atomic_store(&c->workers[i].sender.deadline_ns, deadline_ns);
 		c->workers[i].sender.remaining = messages;
 	}
 	atomic_store(&c->delivered, 0);
-	c->parked = 0;
-	c->phase++;
-	pthread_cond_broadcast(&c->begin);
-	pthread_mutex_unlock(&c->lock);
+	parking__begin(&c->parking);
 }
 
 void crew__stop(struct crew *c)
 {
-	for (unsigned int i = 0; i < c->count; i++)
+	for (unsigned int i = 0; i < c->parking.count; i++)
 		atomic_store(&c->workers[i].sender.deadline_ns, 0);
 }
 
 bool crew__delivered(const struct crew *c)
 {
-	return atomic_load(&c->delivered) == c->count;
+	return atomic_load(&c->delivered) == c->parking.count;
 }
 
 void crew__abandon(struct crew *c)
 {
-	for (unsigned int i = 0; i < c->count; i++) {
+	for (unsigned int i = 0; i < c->parking.count; i++) {
 		struct worker *w = &c->workers[i];
 
 		atomic_store(&w->sender.abandoned, true);
@@ -197,7 +150,7 @@ void crew__sum(const struct crew *c, struct sent *sum, struct hist *requests, ui
 	memset(requests, 0, sizeof(*requests));
 	*received = *end_ns = 0;
 	memset(sum, 0, sizeof(*sum));
-	for (unsigned int i = 0; i < c->count; i++) {
+	for (unsigned int i = 0; i < c->parking.count; i++) {
 		const struct worker *w = &c->workers[i];
 
 		sent__add(sum, &w->sender.sent);
@@ -211,6 +164,6 @@ void crew__sum(const struct crew *c, struct sent *sum, struct hist *requests, ui
 
 void crew__failure(const struct crew *c, struct failure *f)
 {
-	for (unsigned int i = 0; i < c->count; i++)
+	for (unsigned int i = 0; i < c->parking.count; i++)
 		failure__adopt(f, &c->workers[i].sender.failure);
 }

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A stop must end a phase even if the receiver stopped reading and all workers
- * are blocked in it. A slow one is not a stuck one: only when nothing at all
- * arrived for a while after the end are the connections shut down.
+ * Waits for a phase to end, whatever happens meanwhile. A stop must end it even if the
+ * receiver stopped reading and all workers are blocked in it. A slow one is not a stuck
+ * one: only when nothing at all arrived for a while after the end is it given up.
  */
 #include <errno.h>
 #include <poll.h>
 
-#include "loadgen/run/phase.h"
+#include "loadgen/run/run.h"
 
-#define GRACE_NS 2000000000ULL
-
-enum { PARKED, CONTROL, RECEIVER, EVENTS };
+enum { PARKED, CONTROL, OTHER, EVENTS };
 
 struct patience {
 	uint64_t end_ns; /* of the phase proper */
@@ -19,15 +17,6 @@ struct patience {
 	uint64_t received;
 	bool abandoned;
 };
-
-static uint64_t received(const struct phase *p)
-{
-	uint64_t sum = 0;
-
-	for (unsigned int i = 0; i < p->slot_count; i++)
-		sum += atomic_load(&p->slots[i].received);
-	return sum;
-}
 
 /* When to look again; -1: only when something happens. */
 static int timeout_ms(const struct patience *w, uint64_t now)
@@ -41,26 +30,26 @@ static int timeout_ms(const struct patience *w, uint64_t now)
 	return wait > 1000000000000ULL ? 1000000 : (int)(wait / 1000000 + 1);
 }
 
-static void stop(struct phase *p, struct patience *w)
+static void stop(struct run *run, struct patience *w)
 {
-	p->stopped = true;
-	crew__stop(p->crew);
+	run->stopped = true;
+	run->ops->stop(run);
 	w->end_ns = w->progress_ns = now_ns();
 }
 
-static void bury_receiver(struct phase *p, struct patience *w, struct failure *f)
+static void bury(struct run *run, struct patience *w, struct failure *f)
 {
-	p->receiver_dead = true;
-	receiver__died(p->receiver, f);
-	crew__abandon(p->crew);
-	stop(p, w);
+	run->dead = true;
+	offspring__died(&run->other, f);
+	run->ops->abandon(run);
+	stop(run, w);
 	w->abandoned = true;
 }
 
 /* The time is up, but not all are parked: is anything still moving? */
-static void lose_patience(struct phase *p, struct patience *w, struct failure *f)
+static void lose_patience(struct run *run, struct patience *w, struct failure *f)
 {
-	uint64_t now = now_ns(), sum = received(p);
+	uint64_t now = now_ns(), sum = run->ops->received ? run->ops->received(run) : 0;
 
 	if (now < w->end_ns)
 		return;
@@ -68,51 +57,54 @@ static void lose_patience(struct phase *p, struct patience *w, struct failure *f
 		w->received = sum;
 		w->progress_ns = now;
 	}
-	if (now - w->progress_ns < GRACE_NS || w->abandoned || crew__delivered(p->crew))
+	if (now - w->progress_ns < GRACE_NS || w->abandoned ||
+	    (run->ops->give_up && !run->ops->give_up(run, f)))
 		return;
 	w->abandoned = true;
-	failure__set(f, STATUS_FAILED, -ETIMEDOUT,
-		     "the receiver read nothing for %llu s after the end: its connections were "
-		     "shut down",
-		     (unsigned long long)(GRACE_NS / 1000000000));
-	crew__abandon(p->crew);
+	run->ops->abandon(run);
 }
 
-int phase__wait(struct phase *p, uint64_t deadline_ns, struct failure *f)
+static int hear(struct run *run, struct patience *w, struct failure *f)
 {
-	struct patience w = {.end_ns = deadline_ns ? deadline_ns : now_ns()};
+	int type = control__read(run->control, f);
+
+	if (type == CONTROL_STOP)
+		stop(run, w);
+	else if (type > 0)
+		return failure__set(f, STATUS_FAILED, -EPROTO,
+				    "the driver sent message %d within a phase", type);
+	return type < 0 ? type : 0;
+}
+
+int phase__wait(struct run *run, uint64_t deadline_ns, struct failure *f)
+{
+	struct patience w = {.end_ns = !deadline_ns	    ? now_ns()
+				       : run->ops->received ? deadline_ns
+							    : PHASE_FOREVER};
 	struct pollfd events[EVENTS] = {
-		[PARKED] = {.fd = crew__fd(p->crew), .events = POLLIN},
-		[CONTROL] = {.fd = control__fd(p->control), .events = POLLIN},
+		[PARKED] = {.fd = run->parking->fd, .events = POLLIN},
+		[CONTROL] = {.fd = control__fd(run->control), .events = POLLIN},
 		/* no events: hang-up alone, as workers talk to it */
-		[RECEIVER] = {.fd = p->receiver_dead ? -1 : receiver__fd(p->receiver)},
+		[OTHER] = {.fd = run->dead ? -1 : run->other.channel},
 	};
 
 	for (;;) {
-		int n = poll(events, EVENTS, timeout_ms(&w, now_ns()));
-		int err = 0;
+		int n = poll(events, EVENTS, timeout_ms(&w, now_ns())), err = 0;
 
 		if (n < 0 && errno != EINTR)
 			return failure__set(f, STATUS_FAILED, -errno, "poll: %m");
-		if (n > 0 && events[RECEIVER].revents) {
-			bury_receiver(p, &w, f);
-			events[RECEIVER].fd = -1;
+		if (n > 0 && events[OTHER].revents) {
+			bury(run, &w, f);
+			events[OTHER].fd = -1;
 		}
 		if (n > 0 && events[PARKED].revents) {
-			crew__acknowledge(p->crew);
+			parking__acknowledge(run->parking);
 			return 0;
 		}
-		if (n > 0 && events[CONTROL].revents) {
-			err = control__read(p->control, f);
-			if (err == CONTROL_STOP)
-				stop(p, &w);
-			else if (err > 0)
-				err = failure__set(f, STATUS_FAILED, -EPROTO,
-						   "the driver sent message %d within a phase",
-						   err);
-		}
-		if (err < 0)
+		if (n > 0 && events[CONTROL].revents)
+			err = hear(run, &w, f);
+		if (err)
 			return err;
-		lose_patience(p, &w, f);
+		lose_patience(run, &w, f);
 	}
 }

@@ -1,12 +1,49 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <json-c/json.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "loadgen/load.h"
-#include "loadgen/run/result_parts.h"
+#include "loadgen/run/result.h"
 #include "loadgen/system/hist_stats.h"
+#include "loadgen/system/json.h"
+
+double result__throughput(const struct result *r)
+{
+	return r->elapsed_s > 0 ? (double)r->received * 8 / r->elapsed_s : 0;
+}
+
+double result__answers_per_s(const struct result *r)
+{
+	return r->elapsed_s > 0 ? (double)r->visits.answered / r->elapsed_s : 0;
+}
+
+const struct hist *result__latency(const struct result *r, const char **span)
+{
+	switch (r->load->workload) {
+	case WORKLOAD_PROCINFO:
+		*span = "connect..answer";
+		return &r->visits.answer;
+	case WORKLOAD_REQUEST:
+		*span = "request..answer";
+		return &r->requests;
+	default:
+		*span = r->load->rate ? "message_due" : "message";
+		return &r->sent.latency;
+	}
+}
+
+/* Nine digits after the point are exact to the nanosecond; %.17g would show noise. */
+static void add_number(struct json_object *o, const char *key, bool known, double value,
+		       const char *format)
+{
+	struct json_object *number = known ? json_object_new_double(value) : NULL;
+
+	if (number)
+		json_object_set_serializer(number, json_object_double_to_json_string,
+					   (void *)(uintptr_t)format, NULL);
+	json__add(o, key, number);
+}
 
 static bool is_procinfo(const struct result *r)
 {
@@ -23,7 +60,7 @@ static struct json_object *errors_json(const struct result *r)
 		const char *name = i ? strerrorname_np(i) : NULL;
 
 		if (errors[i])
-			result__add_count(o, name ? name : "unknown", errors[i]);
+			json__add_count(o, name ? name : "unknown", errors[i]);
 	}
 	return o;
 }
@@ -36,12 +73,11 @@ static struct json_object *zerocopy_json(const struct result *r)
 	if (!r->zerocopy)
 		return NULL;
 	o = json_object_new_object();
-	result__add_count(o, "requests", z->requests);
-	result__add_count(o, "completions", z->completions);
-	json_object_object_add(o, "copied",
-			       z->copied_unknown ? NULL : json_object_new_uint64(z->copied));
-	result__add_count(o, "enobufs", z->enobufs);
-	result__add_count(o, "notifications", z->notifications);
+	json__add_count(o, "requests", z->requests);
+	json__add_count(o, "completions", z->completions);
+	json__add_known(o, "copied", !z->copied_unknown, z->copied);
+	json__add_count(o, "enobufs", z->enobufs);
+	json__add_count(o, "notifications", z->notifications);
 	return o;
 }
 
@@ -53,20 +89,23 @@ static struct json_object *rate_json(const struct result *r)
 	if (!r->load->rate)
 		return NULL;
 	o = json_object_new_object();
-	result__add_count(o, "due", r->sent.due);
-	result__add_count(o, "unsent", r->sent.due - r->sent.messages);
+	json__add_count(o, "due", r->sent.due);
+	json__add_count(o, "unsent", r->sent.due - r->sent.messages);
 	return o;
+}
+
+static void add_cpu(struct json_object *o, bool known, struct cpu_time t)
+{
+	add_number(o, "user_s", known, t.user_s, "%.6f");
+	add_number(o, "system_s", known, t.system_s, "%.6f");
 }
 
 static struct json_object *receiver_json(const struct result *r)
 {
-	struct json_object *o;
+	struct json_object *o = r->receiver_known ? json_object_new_object() : NULL;
 
-	if (!r->receiver_known)
-		return NULL;
-	o = json_object_new_object();
-	result__add_number(o, "user_s", r->receiver.user_s, "%.6f");
-	result__add_number(o, "system_s", r->receiver.system_s, "%.6f");
+	if (o)
+		add_cpu(o, true, r->receiver);
 	return o;
 }
 
@@ -77,17 +116,47 @@ static struct json_object *verify_json(const struct result *r)
 	if (!r->load->verify)
 		return NULL;
 	o = json_object_new_object();
-	result__add_count(o, "bytes_checked", r->checked);
-	result__add_count(o, "bad_bytes", r->bad);
+	json__add_count(o, "bytes_checked", r->checked);
+	json__add_count(o, "bad_bytes", r->bad);
 	if (r->bad) {
 		first = json_object_new_object();
-		result__add_count(first, "connection", r->bad_connection);
-		result__add_count(first, "message", r->first_bad.message);
-		result__add_count(first, "offset", r->first_bad.offset);
-		result__add_count(first, "expected", r->first_bad.expected);
-		result__add_count(first, "got", r->first_bad.got);
+		json__add_count(first, "connection", r->bad_connection);
+		json__add_count(first, "message", r->first_bad.message);
+		json__add_count(first, "offset", r->first_bad.offset);
+		json__add_count(first, "expected", r->first_bad.expected);
+		json__add_count(first, "got", r->first_bad.got);
 	}
-	json_object_object_add(o, "first", first);
+	json__add(o, "first", first);
+	return o;
+}
+
+static struct json_object *serving_json(const struct result *r)
+{
+	const struct visits *v = &r->visits;
+	struct json_object *o;
+
+	if (!is_procinfo(r))
+		return NULL;
+	o = json_object_new_object();
+	json__add_count(o, "started", v->started);
+	json__add_count(o, "answered", v->answered);
+	json__add_count(o, "unfinished", v->unfinished);
+	json__add_count(o, "unanswered", v->unanswered);
+	add_number(o, "answers_per_s", true, result__answers_per_s(r), "%.3f");
+	json__add(o, "connect_ns", hist__json(&v->connect, "connect"));
+	json__add(o, "accept_ns", hist__json(&v->accept, "connected..accepted"));
+	json__add(o, "work_ns", hist__json(&v->work, "accepted..ready"));
+	json__add(o, "answer_ns", hist__json(&v->answer, "connect..answer"));
+	return o;
+}
+
+/* What TCP did in the window: the protocol's counters, and the sending sockets' own word. */
+static struct json_object *tcp_json(const struct result *r)
+{
+	struct json_object *o = netstat__json(&r->netstat_before, &r->netstat_after);
+
+	if (o)
+		json__add(o, "sending", tcp_sockets__json(&r->sockets));
 	return o;
 }
 
@@ -98,8 +167,8 @@ static struct json_object *pinning_json(const struct result *r)
 	if (!r->cpus.split)
 		return NULL;
 	o = json_object_new_object();
-	json_object_object_add(o, "sender", cpus__json(&r->cpus.sender));
-	json_object_object_add(o, "receiver", cpus__json(&r->cpus.receiver));
+	json__add(o, "sender", cpus__json(&r->cpus.sender));
+	json__add(o, "receiver", cpus__json(&r->cpus.receiver));
 	return o;
 }
 
@@ -108,25 +177,14 @@ static void add_privilege(struct json_object *o)
 {
 	struct rlimit limit;
 
-	result__add_count(o, "uid", getuid());
+	json__add_count(o, "uid", getuid());
 	if (getrlimit(RLIMIT_MEMLOCK, &limit))
 		return;
 	if (limit.rlim_cur == RLIM_INFINITY) {
-		json_object_object_add(o, "memlock_bytes", NULL);
-		json_object_object_add(o, "memlock_unlimited", json_object_new_boolean(true));
+		json__add(o, "memlock_bytes", NULL);
+		json__add(o, "memlock_unlimited", json_object_new_boolean(true));
 	} else {
-		result__add_count(o, "memlock_bytes", limit.rlim_cur);
-	}
-}
-
-static void add_cpu(struct json_object *o, const struct result *r)
-{
-	if (r->sender_known) {
-		result__add_number(o, "user_s", r->sender.user_s, "%.6f");
-		result__add_number(o, "system_s", r->sender.system_s, "%.6f");
-	} else {
-		json_object_object_add(o, "user_s", NULL);
-		json_object_object_add(o, "system_s", NULL);
+		json__add_count(o, "memlock_bytes", limit.rlim_cur);
 	}
 }
 
@@ -137,17 +195,14 @@ static void add_sent(struct json_object *o, const struct result *r)
 	const struct hist *latency;
 	const char *span;
 
-	result__add_count(o, "messages", procinfo ? r->visits.answered : r->sent.messages);
-	result__add_count(o, "bytes", procinfo ? r->visits.bytes : r->sent.bytes);
-	if (procinfo)
-		json_object_object_add(o, "send_calls", NULL);
-	else
-		result__add_count(o, "send_calls", r->sent.calls);
-	result__add_number(o, "throughput_bps", result__throughput(r), "%.0f");
-	result__add_number(o, "elapsed_s", r->elapsed_s, "%.9f");
-	add_cpu(o, r);
+	json__add_count(o, "messages", procinfo ? r->visits.answered : r->sent.messages);
+	json__add_count(o, "bytes", procinfo ? r->visits.bytes : r->sent.bytes);
+	json__add_known(o, "send_calls", !procinfo, r->sent.calls);
+	add_number(o, "throughput_bps", true, result__throughput(r), "%.0f");
+	add_number(o, "elapsed_s", true, r->elapsed_s, "%.9f");
+	add_cpu(o, r->sender_known, r->sender);
 	latency = result__latency(r, &span);
-	json_object_object_add(o, "message_latency_ns", hist__json(latency, span));
+	json__add(o, "message_latency_ns", hist__json(latency, span));
 }
 
 struct json_object *result__json(const struct result *r)
@@ -157,19 +212,19 @@ struct json_object *result__json(const struct result *r)
 	if (!o)
 		return NULL;
 	add_sent(o, r);
-	json_object_object_add(o, "errors", errors_json(r));
-	json_object_object_add(o, "zerocopy", zerocopy_json(r));
-	result__add_count(o, "received_bytes", r->received);
-	json_object_object_add(o, "receiver", receiver_json(r));
-	json_object_object_add(o, "verify", verify_json(r));
-	json_object_object_add(o, "serving", result__serving_json(r));
-	json_object_object_add(o, "tcp", result__tcp_json(r));
+	json__add(o, "errors", errors_json(r));
+	json__add(o, "zerocopy", zerocopy_json(r));
+	json__add_count(o, "received_bytes", r->received);
+	json__add(o, "receiver", receiver_json(r));
+	json__add(o, "verify", verify_json(r));
+	json__add(o, "serving", serving_json(r));
+	json__add(o, "tcp", tcp_json(r));
 	add_privilege(o);
-	json_object_object_add(o, "rate", rate_json(r));
-	json_object_object_add(o, "pinning", pinning_json(r));
-	result__add_count(o, "port", r->port);
-	json_object_object_add(o, "peer", r->peer[0] ? json_object_new_string(r->peer) : NULL);
+	json__add(o, "rate", rate_json(r));
+	json__add(o, "pinning", pinning_json(r));
+	json__add_count(o, "port", r->port);
+	json__add_text(o, "peer", r->peer);
 	if (r->failure.status)
-		json_object_object_add(o, "error", json_object_new_string(r->failure.text));
+		json__add_text(o, "error", r->failure.text);
 	return o;
 }

@@ -1,33 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "loadgen/load.h"
-#include "loadgen/receive/listener.h"
-#include "loadgen/receive/peer.h"
-#include "loadgen/run/phase.h"
 #include "loadgen/run/run.h"
-#include "loadgen/run/serving_run.h"
-#include "loadgen/run/verification.h"
-#include "loadgen/send/send_ops.h"
-#include "loadgen/system/link.h"
-
-struct run {
-	const struct load *load;
-	const struct send_ops *ops;
-	struct control *control;
-	struct link link;
-	struct listener listener;
-	struct peer peer;
-	struct slot *slots;
-	int *fds;
-	struct tcp_state *tcp; /* of each, when the window opened */
-	unsigned int connected;
-	struct phase phase; /* owns crew and receiver */
-	struct cpus cpus;
-};
 
 static struct cpu_time since(struct cpu_time then, struct cpu_time now)
 {
@@ -38,88 +15,43 @@ static struct cpu_time since(struct cpu_time then, struct cpu_time now)
 static int prepare(struct run *run, struct failure *f)
 {
 	const struct load *load = run->load;
+	bool sends = run->ops->sends;
+	const cpu_set_t *ours = sends ? &run->cpus.sender : &run->cpus.receiver;
+	pid_t other;
 	int err;
 
 	if (load->pinning == PIN_AUTO && !load->peer) /* else all are ours */
 		cpus__plan(&run->cpus);
-	run->slots = slot__map(load->threads);
-	run->fds = calloc(load->threads, sizeof(*run->fds));
-	run->tcp = calloc(load->threads, sizeof(*run->tcp));
-	if (!run->slots || !run->fds || !run->tcp)
-		return failure__set(f, STATUS_FAILED, -ENOMEM, "out of memory");
-	err = load->link ? link__create(&run->link, f) : 0;
-	if (err)
-		return err;
-	err = load->peer ? peer__open(&run->peer, &run->listener, load, f)
-			 : listener__open(&run->listener, load, f);
-	if (err)
-		return err;
-	err = receiver__start(&run->phase.receiver, &run->listener, run->slots, load, &run->cpus,
-			      f);
+	err = run->ops->prepare(run, f);
+	if (!err && load->link)
+		err = link__create(&run->link, f);
+	if (!err)
+		err = run->ops->fork(run, f);
 	if (!err)
 		err = link__enter_sender(&run->link, f);
 	if (err)
 		return err;
 	if (run->cpus.split)
-		sched_setaffinity(0, sizeof(run->cpus.sender), &run->cpus.sender);
-	return control__hello(run->control, getpid(),
-			      load->peer ? 0 : receiver__pid(run->phase.receiver), f);
-}
-
-static int own_port(int fd)
-{
-	struct sockaddr_storage address;
-	socklen_t length = sizeof(address);
-
-	if (getsockname(fd, (struct sockaddr *)&address, &length))
-		return -errno;
-	return (int)listener__port_of(&address);
-}
-
-/* One after another, each acknowledged: so each worker knows its slot. */
-static int connect_all(struct run *run, struct failure *f)
-{
-	while (run->connected < run->load->threads) {
-		int fd = listener__connect(&run->listener, run->load, f);
-		int port, err;
-
-		if (fd < 0)
-			return fd;
-		run->fds[run->connected] = fd;
-		port = own_port(fd);
-		err = run->load->peer ? peer__introduce(&run->peer, fd, run->connected,
-							(uint32_t)port, run->load, f)
-				      : 0;
-		if (!err)
-			err = receiver__adopt(run->phase.receiver, run->connected,
-					      (unsigned int)port, f);
-		if (!err)
-			receiver__mark(run->phase.receiver, run->connected,
-				       load__rcvlowat(run->load));
-		run->connected++;
-		if (err)
-			return err;
-	}
-	return 0;
+		sched_setaffinity(0, sizeof(*ours), ours);
+	other = load->peer ? 0 : run->other.pid;
+	return control__hello(run->control, sends ? getpid() : other, sends ? other : getpid(), f);
 }
 
 /* Up to the first PARKED. What fails here leaves nothing to report but itself. */
 static int warm_up(struct run *run, struct failure *f)
 {
 	uint64_t deadline = 0;
-	int err;
+	int err = run->ops->connect(run, f);
 
-	err = crew__create(&run->phase.crew, run->load, run->ops, run->fds, run->slots,
-			   run->phase.receiver, f);
 	if (!err)
-		err = phase__wait(&run->phase, PHASE_FOREVER, f);
+		err = phase__wait(run, PHASE_FOREVER, f);
 	if (!err)
-		crew__failure(run->phase.crew, f);
-	if (!err && !f->status && run->load->warmup_s > 0 && !run->phase.stopped) {
+		run->ops->failure(run, f);
+	if (!err && !f->status && run->load->warmup_s > 0 && !run->stopped) {
 		deadline = now_ns() + (uint64_t)(run->load->warmup_s * 1e9);
-		crew__begin(run->phase.crew, deadline, UINT64_MAX);
-		err = phase__wait(&run->phase, deadline, f);
-		crew__failure(run->phase.crew, f);
+		run->ops->begin(run, deadline, UINT64_MAX);
+		err = phase__wait(run, deadline, f);
+		run->ops->failure(run, f);
 	}
 	return f->status && !err ? -ECANCELED : err;
 }
@@ -128,143 +60,101 @@ static void read_netstat(const struct run *run, struct netstat *n)
 {
 	netstat__read(n);
 	if (run->load->link)
-		netstat__add(n, receiver__pid(run->phase.receiver));
-}
-
-static void open_tcp(struct run *run, struct result *r)
-{
-	read_netstat(run, &r->netstat_before);
-	for (unsigned int i = 0; i < run->load->threads; i++)
-		tcp_state__read(run->fds[i], &run->tcp[i]);
-}
-
-static void close_tcp(struct run *run, struct result *r)
-{
-	struct tcp_state now;
-
-	read_netstat(run, &r->netstat_after);
-	for (unsigned int i = 0; i < run->load->threads; i++)
-		if (!tcp_state__read(run->fds[i], &now))
-			tcp_sockets__add(&r->sockets, &run->tcp[i], &now);
+		netstat__add(n, run->other.pid);
 }
 
 static int window(struct run *run, struct result *r, struct failure *f)
 {
 	const struct load *load = run->load;
-	struct cpu_time sender, receiver = {0}, now;
-	uint64_t start, end, deadline = PHASE_FOREVER;
-	bool known;
+	bool sends = run->ops->sends, known;
+	struct cpu_time own, theirs, now;
+	uint64_t start, deadline = PHASE_FOREVER;
 	int err;
 
-	open_tcp(run, r);
-	known = !receiver__cpu_time(run->phase.receiver, &receiver);
-	sender = cpu_time__own();
+	read_netstat(run, &r->netstat_before);
+	if (run->ops->open)
+		run->ops->open(run);
+	known = !offspring__cpu_time(&run->other, &theirs);
+	own = cpu_time__own();
 	start = now_ns();
 	if (!load->messages)
 		deadline = start + (uint64_t)(load->duration_s * 1e9);
-	if (run->phase.stopped)
+	if (run->stopped)
 		deadline = 0;
-	crew__begin(run->phase.crew, deadline, load->messages ? load->messages : UINT64_MAX);
-	err = phase__wait(&run->phase, deadline, &r->failure);
+	run->ops->begin(run, deadline, load->messages ? load->messages : UINT64_MAX);
+	err = phase__wait(run, deadline, &r->failure);
 	if (err) {
 		failure__adopt(f, &r->failure);
 		return err;
 	}
-	now = cpu_time__own();
-	r->sender = since(sender, now);
-	r->sender_known = true;
-	close_tcp(run, r);
-	err = receiver__cpu_time(run->phase.receiver, &now);
+	*(sends ? &r->sender : &r->receiver) = since(own, cpu_time__own());
+	read_netstat(run, &r->netstat_after);
+	if (run->ops->close)
+		run->ops->close(run, r);
+	err = offspring__cpu_time(&run->other, &now);
 	if (err == -EPIPE) /* before the workers' failures, which it explains */
-		receiver__died(run->phase.receiver, &r->failure);
-	r->receiver_known = known && !err;
-	if (r->receiver_known)
-		r->receiver = since(receiver, now);
-	crew__failure(run->phase.crew, &r->failure);
-	crew__sum(run->phase.crew, &r->sent, &r->requests, &r->received, &end);
-	r->elapsed_s = (double)(end - start) / 1e9;
+		offspring__died(&run->other, &r->failure);
+	known = known && !err;
+	if (known)
+		*(sends ? &r->receiver : &r->sender) = since(theirs, now);
+	r->sender_known = sends || known;
+	r->receiver_known = !sends || known;
+	run->ops->failure(run, &r->failure);
+	r->elapsed_s = (double)(run->ops->count(run, r) - start) / 1e9;
 	return 0;
 }
 
 static int conduct(struct run *run, struct result *r, struct failure *f)
 {
-	uint64_t checked_before;
 	int stopped = 0, ignored, err;
 
 	err = control__await(run->control, CONTROL_START, &stopped, f);
-	if (!err)
-		err = connect_all(run, f);
 	if (!err)
 		err = warm_up(run, f);
 	if (err)
 		return err;
 	/* A driver's STOP ended the warm-up alone; Ctrl-C ends all there is. */
-	run->phase.stopped = control__signal(run->control);
+	run->stopped = control__signal(run->control);
 	err = control__parked(run->control, run->listener.port, f);
 	if (!err)
 		err = control__await(run->control, CONTROL_GO, &stopped, f);
 	if (err)
 		return err;
-	run->phase.stopped |= stopped;
-	checked_before = verification__checked(run->slots, run->load->threads);
+	run->stopped |= stopped;
 	err = window(run, r, f);
 	if (!err)
 		err = control__parked(run->control, run->listener.port, f);
 	if (!err)
 		err = control__await(run->control, CONTROL_FINISH, &ignored, f);
-	if (!err && run->load->verify)
-		verification__judge(run->slots, checked_before, r);
 	r->port = run->listener.port;
-	memcpy(r->peer, run->peer.machine, sizeof(r->peer));
-	return err;
-}
-
-static void put_away(struct run *run, int err)
-{
-	if (err && run->phase.crew) {
-		crew__stop(run->phase.crew);
-		crew__abandon(run->phase.crew);
-	}
-	crew__destroy(run->phase.crew);
-	for (unsigned int i = 0; i < run->connected; i++)
-		close(run->fds[i]);
-	receiver__stop(run->phase.receiver);
-	listener__close(&run->listener);
-	link__close(&run->link);
-	slot__unmap(run->slots, run->load->threads);
-	free(run->fds);
-	free(run->tcp);
-}
-
-static int stream(const struct load *load, struct control *control, struct result *r,
-		  struct failure *f)
-{
-	struct run run = {
-		.load = load,
-		.ops = variants__find(load->variant),
-		.control = control,
-		.link = {.sender = -1},
-		.listener = {.fd = -1},
-		.phase = {.control = control},
-	};
-	int err;
-
-	memset(r, 0, sizeof(*r));
-	r->load = load;
-	r->zerocopy = run.ops->flags & SEND_ZEROCOPY;
-	err = prepare(&run, f);
-	run.phase.slots = run.slots;
-	run.phase.slot_count = load->threads;
-	if (!err)
-		err = conduct(&run, r, f);
-	r->cpus = run.cpus;
-	put_away(&run, err);
 	return err;
 }
 
 int run__execute(const struct load *load, struct control *control, struct result *r,
 		 struct failure *f)
 {
-	return (load->workload == WORKLOAD_PROCINFO ? serving_run__execute : stream)(load, control,
-										     r, f);
+	struct run run = {
+		.load = load,
+		.ops = load->workload == WORKLOAD_PROCINFO ? &run_serving : &run_stream,
+		.control = control,
+		.link = {.sender = -1},
+		.listener = {.fd = -1},
+	};
+	int err;
+
+	memset(r, 0, sizeof(*r));
+	r->load = load;
+	err = prepare(&run, f);
+	if (!err)
+		err = conduct(&run, r, f);
+	r->cpus = run.cpus;
+	if (err && run.parking) {
+		run.ops->stop(&run);
+		run.ops->abandon(&run);
+	}
+	run.ops->put_away(&run);
+	offspring__stop(&run.other);
+	listener__close(&run.listener);
+	link__close(&run.link);
+	return err;
 }

@@ -1,14 +1,72 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * One run, from the first socket to the result: forks the receiver, connects,
- * warms up, waits for the word, measures, and puts all away again.
+ * One run, from the first socket to the result: forks the other end, connects,
+ * warms up, waits for the word, measures, and puts all away again. What differs
+ * between workloads is behind struct run_ops: run_stream.c, run_serving.c.
  */
 #ifndef SENDPATH_RUN_H
 #define SENDPATH_RUN_H
 
+#include "loadgen/receive/listener.h"
+#include "loadgen/run/control.h"
 #include "loadgen/run/result.h"
+#include "loadgen/system/link.h"
+#include "loadgen/system/parking.h"
 
-struct control;
+struct run {
+	const struct load *load;
+	const struct run_ops *ops;
+	struct control *control;
+	struct link link;
+	struct listener listener;
+	struct offspring other;	 /* the receiver, or the server */
+	struct parking *parking; /* of our threads; NULL: there are none yet */
+	struct cpus cpus;
+	bool stopped; /* somebody asked for the end */
+	bool dead;    /* the other end */
+	void *state;  /* the workload's own */
+};
+
+struct run_ops {
+	bool sends; /* this process stands for the sender; else it is the client */
+
+	/* Allocates the state and checks limits; 0 or -errno, as all of these. */
+	int (*prepare)(struct run *run, struct failure *f);
+	/* Opens the listener and forks the other end, where it is to be. */
+	int (*fork)(struct run *run, struct failure *f);
+	/* Makes the connections and the threads, which set parking. */
+	int (*connect)(struct run *run, struct failure *f);
+
+	/* Of a phase: until the deadline, or so many messages each. */
+	void (*begin)(struct run *run, uint64_t deadline_ns, uint64_t messages);
+	void (*stop)(struct run *run);
+	/* Gives up what is under way, so that whoever waits for it fails. */
+	void (*abandon)(struct run *run);
+	/* Bytes that arrived so far. NULL: nothing is given up before a stop. */
+	uint64_t (*received)(struct run *run);
+	/* Nothing arrived for GRACE_NS after the end: false if that is as it should be. Or NULL. */
+	bool (*give_up)(struct run *run, struct failure *f);
+	/* The first failure of a thread. */
+	void (*failure)(const struct run *run, struct failure *f);
+
+	/* Around the window: open and close may be NULL; count returns when it ended. */
+	void (*open)(struct run *run);
+	void (*close)(struct run *run, struct result *r);
+	uint64_t (*count)(struct run *run, struct result *r);
+	void (*put_away)(struct run *run);
+};
+
+extern const struct run_ops run_stream, run_serving;
+
+#define GRACE_NS      2000000000ULL
+#define PHASE_FOREVER UINT64_MAX
+
+/*
+ * Returns once all threads are parked; the phase was begun with this deadline.
+ * 0, with *f telling of an other end that died or stopped reading; or a negative
+ * errno if it makes no sense to go on.
+ */
+int phase__wait(struct run *run, uint64_t deadline_ns, struct failure *f);
 
 /*
  * 0: there is a result, with its own failure if something went wrong in the
@@ -17,5 +75,8 @@ struct control;
  */
 int run__execute(const struct load *load, struct control *control, struct result *r,
 		 struct failure *f);
+
+/* loadgen serve: its own arguments, until interrupted. Returns the exit status. */
+int serve__main(int argc, char **argv);
 
 #endif

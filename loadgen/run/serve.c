@@ -14,7 +14,7 @@
 #include "loadgen/options/options.h"
 #include "loadgen/receive/listener.h"
 #include "loadgen/receive/sessions.h"
-#include "loadgen/run/serve.h"
+#include "loadgen/run/run.h"
 #include "loadgen/system/one_line.h"
 #include "loadgen/system/posix.h"
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "loadgen/load.h"
-#include "loadgen/run/result_parts.h"
+#include "loadgen/run/result.h"
 #include "loadgen/system/hist_stats.h"
 #include "loadgen/system/units.h"
 
@@ -66,6 +66,50 @@ static void print_zerocopy(const struct result *r)
 	       units__count_text(z->enobufs, enobufs));
 }
 
+static void print_cpu(const struct result *r, const char *sender, const char *receiver)
+{
+	if (!r->sender_known)
+		return;
+	printf("cpu         %s %.2f s user + %.2f s system", sender, r->sender.user_s,
+	       r->sender.system_s);
+	if (r->receiver_known)
+		printf(", %s %.2f + %.2f", receiver, r->receiver.user_s, r->receiver.system_s);
+	printf("\n");
+}
+
+static void print_times(const char *name, const struct hist *h)
+{
+	text p50, p99, max;
+
+	if (h->count)
+		printf("%-11s p50 %s   p99 %s   max %s\n", name,
+		       units__time_text((double)hist__percentile(h, 500), p50),
+		       units__time_text((double)hist__percentile(h, 990), p99),
+		       units__time_text((double)h->max, max));
+}
+
+static void print_serving(const struct result *r)
+{
+	const struct visits *v = &r->visits;
+	text count, other;
+
+	printf("procinfo: %s server, %u connections at once, %s client, %.2f s\n",
+	       r->load->server_model, r->load->connections,
+	       client_model_name(r->load->client_model), r->elapsed_s);
+	printf("answered    %s connections, %.0f a second", units__count_text(v->answered, count),
+	       result__answers_per_s(r));
+	if (v->unfinished)
+		printf(", %s given up at the end", units__count_text(v->unfinished, other));
+	if (v->unanswered)
+		printf(", %s never answered", units__count_text(v->unanswered, other));
+	printf("\n");
+	print_times("connect", &v->connect);
+	print_times("accepted", &v->accept);
+	print_times("work", &v->work);
+	print_times("answer", &v->answer);
+	print_cpu(r, "server", "client");
+}
+
 void result__print(const struct result *r)
 {
 	const struct load *l = r->load;
@@ -74,7 +118,7 @@ void result__print(const struct result *r)
 	const char *span;
 
 	if (l->workload == WORKLOAD_PROCINFO) {
-		result__print_serving(r);
+		print_serving(r);
 		return;
 	}
 	printf("%s: %s in %u field%s, %u thread%s, %.2f s\n", l->variant,
@@ -90,7 +134,7 @@ void result__print(const struct result *r)
 	print_rate(r);
 	print_errors(&r->sent);
 	print_zerocopy(r);
-	result__print_cpu(r, "sender", "receiver");
+	print_cpu(r, "sender", "receiver");
 	if (l->verify)
 		printf("verified    %s bytes, %s of them wrong%s\n",
 		       units__count_text(r->checked, bytes), units__count_text(r->bad, received),

@@ -21,7 +21,7 @@ struct worker {
 	struct sender sender; /* first: keeps its alignment */
 	struct slot *slot;
 	struct requests requests; /* heard, where the load is asked for */
-	struct receiver *receiver;
+	struct offspring *receiver;
 	unsigned int index; /* of the slot */
 	const struct load *load;
 	const struct send_ops *ops;

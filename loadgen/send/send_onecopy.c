@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The kernel gathers the fields: one iovec each, one sendmsg(). */
-#include "loadgen/send/send_fields.h"
+#include "loadgen/send/send_copied.h"
 #include "loadgen/send/send_ops.h"
 
 static always_inline ssize_t send_message(struct sender *s, struct iovec *iov, unsigned int count)

@@ -19,7 +19,7 @@ struct sender;
 #define SEND_FLAGLESS  (1u << 5) /* the system call takes no MSG_MORE or its like */
 #define SEND_URING     (1u << 6) /* by io_uring */
 #define SEND_REGISTERS (1u << 7) /* can send from buffers that were registered */
-#define SEND_LENDS     (1u << 8) /* memory is lent until the receiver took it (lent.h) */
+#define SEND_LENDS     (1u << 8) /* memory is lent until the receiver took it (pool.h) */
 
 struct send_ops {
 	const char *name;

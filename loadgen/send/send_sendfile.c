@@ -8,7 +8,7 @@
 #include <sys/sendfile.h>
 
 #include "loadgen/load.h"
-#include "loadgen/send/lent.h"
+#include "loadgen/send/pool.h"
 #include "loadgen/send/send_loop.h"
 #include "loadgen/send/send_ops.h"
 

@@ -2,7 +2,7 @@
 /*
  * The fields' pages go into a pipe by vmsplice(), and from there to the socket by
  * splice(): none is copied, and none may be written to before the receiver has it
- * (lent.h). What the pipe does not hold at once takes several rounds.
+ * (pool.h). What the pipe does not hold at once takes several rounds.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "loadgen/load.h"
-#include "loadgen/send/lent.h"
+#include "loadgen/send/pool.h"
 #include "loadgen/send/send_loop.h"
 #include "loadgen/send/send_ops.h"
 

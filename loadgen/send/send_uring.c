@@ -8,7 +8,7 @@
 
 #include "loadgen/load.h"
 #include "loadgen/send/ring.h"
-#include "loadgen/send/send_fields.h"
+#include "loadgen/send/send_copied.h"
 #include "loadgen/send/send_ops.h"
 
 struct uring {

@@ -7,18 +7,33 @@
  * because before Linux 6.15 such an operation takes one piece of memory.
  */
 #include <errno.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "loadgen/load.h"
+#include "loadgen/send/pool.h"
+#include "loadgen/send/ring.h"
 #include "loadgen/send/send_loop.h"
 #include "loadgen/send/send_ops.h"
-#include "loadgen/send/uring_zc.h"
 
-#define SECOND_NS	    1000000000ULL
-#define SETTLE_NS	    (10 * SECOND_NS)
-#define REFUSAL_PATIENCE_NS SECOND_NS /* while other threads may hold what is short */
+#define LOOK_NS 100000000LL /* how long a wait may overlook that it is vain */
+
+struct uring_zc {
+	struct io_uring ring;
+	struct pool pool;
+	struct msghdr message;
+	uint32_t *pending;  /* of a message: its notifications to come */
+	uint32_t *failed;   /* those of them that are of operations that failed */
+	uint32_t in_flight; /* notifications to come, of all */
+	uint32_t failing;   /* those of them that are of operations that failed */
+	uint32_t depth;
+	bool reuse_early, registered;
+	unsigned int usage; /* the flag that asks for it, where the kernel knows it */
+	/* What the results said of the operations that were submitted together. */
+	unsigned int awaited;
+	size_t taken;
+	int err;
+};
 
 static int probe(const struct load *load, char *why, size_t room)
 {
@@ -82,6 +97,92 @@ static int setup(struct sender *s, const struct load *load)
 	return err;
 }
 
+static void take_notification(struct sender *s, const struct io_uring_cqe *cqe)
+{
+	struct uring_zc *u = s->state;
+	uint64_t message = cqe->user_data;
+
+	u->pending[message]--;
+	u->in_flight--;
+	if (u->failed[message]) {
+		u->failed[message]--;
+		u->failing--;
+		return;
+	}
+	s->sent.zerocopy.notifications++;
+	s->sent.zerocopy.completions++;
+	if (u->usage && (uint32_t)cqe->res & IORING_NOTIF_USAGE_ZC_COPIED)
+		s->sent.zerocopy.copied++;
+}
+
+/* One that was cancelled was linked to one that failed, and never began. */
+static void take_result(struct sender *s, const struct io_uring_cqe *cqe)
+{
+	struct uring_zc *u = s->state;
+
+	u->awaited--;
+	if (cqe->flags & IORING_CQE_F_MORE) {
+		u->pending[cqe->user_data]++;
+		u->failed[cqe->user_data] += cqe->res < 0;
+		u->failing += cqe->res < 0;
+		u->in_flight++;
+	}
+	if (cqe->res == -ECANCELED)
+		return;
+	s->sent.zerocopy.requests++;
+	errno = cqe->res < 0 ? -cqe->res : 0;
+	sender__account(s, cqe->res < 0 ? -1 : cqe->res);
+	if (cqe->res >= 0)
+		u->taken += (size_t)cqe->res;
+	else if (!u->err)
+		u->err = cqe->res;
+}
+
+static void take(struct sender *s, const struct io_uring_cqe *cqe)
+{
+	if (cqe->flags & IORING_CQE_F_NOTIF)
+		take_notification(s, cqe);
+	else
+		take_result(s, cqe);
+}
+
+/*
+ * Returns once a result or a notification was taken. -ETIMEDOUT if none came by then
+ * (0: never), -ECANCELED if it is vain to wait.
+ */
+static int await_one(struct sender *s, uint64_t until_ns)
+{
+	struct uring_zc *u = s->state;
+	struct __kernel_timespec look = {.tv_nsec = LOOK_NS};
+	struct io_uring_cqe *cqe;
+	int err;
+
+	while ((err = io_uring_wait_cqe_timeout(&u->ring, &cqe, &look))) {
+		if (err != -ETIME && err != -EINTR)
+			return failure__set(&s->failure, STATUS_FAILED, err, "io_uring: %s",
+					    strerror(-err));
+		if (atomic_load(&s->abandoned))
+			return -ECANCELED;
+		if (until_ns && now_ns() >= until_ns)
+			return -ETIMEDOUT;
+	}
+	take(s, cqe);
+	io_uring_cqe_seen(&u->ring, cqe);
+	return 0;
+}
+
+/* Takes what came meanwhile, so that it does not pile up in the kernel: no system call. */
+static void take_all(struct sender *s)
+{
+	struct uring_zc *u = s->state;
+	struct io_uring_cqe *cqe;
+
+	while (!io_uring_peek_cqe(&u->ring, &cqe)) {
+		take(s, cqe);
+		io_uring_cqe_seen(&u->ring, cqe);
+	}
+}
+
 static void add_message(struct sender *s, struct iovec *iov, unsigned int count, unsigned int flags)
 {
 	struct uring_zc *u = s->state;
@@ -136,7 +237,7 @@ static ssize_t send_fields(struct sender *s, struct iovec *iov, unsigned int cou
 		return failure__set(&s->failure, STATUS_FAILED, err, "io_uring_enter: %s",
 				    strerror(-err));
 	for (err = 0; !err && u->awaited;)
-		err = uring_zc__await(s, 0);
+		err = await_one(s, 0);
 	if (err)
 		return err;
 	return u->taken || !u->err ? (ssize_t)u->taken : u->err;
@@ -146,31 +247,20 @@ static ssize_t send_fields(struct sender *s, struct iovec *iov, unsigned int cou
 static int relieve(struct sender *s, uint64_t *refused_since)
 {
 	struct uring_zc *u = s->state;
-	uint64_t now = now_ns();
 
 	s->sent.zerocopy.enobufs++;
 	if (u->in_flight > u->failing) {
 		*refused_since = 0;
-		return uring_zc__await(s, 0);
+		return await_one(s, 0);
 	}
 	/* What failed is notified of, too, and frees nothing. */
 	while (u->failing) {
-		int err = uring_zc__await(s, 0);
+		int err = await_one(s, 0);
 
 		if (err)
 			return err;
 	}
-	if (!*refused_since)
-		*refused_since = now;
-	if (now - *refused_since >= REFUSAL_PATIENCE_NS)
-		return failure__set(
-			&s->failure, STATUS_SYSTEM, -ENOBUFS,
-			"zero-copy sends by io_uring are refused (%s) with none in flight: "
-			"raise the locked-memory limit (ulimit -l) above the size of a "
-			"message",
-			strerrorname_np(-u->err));
-	poll(NULL, 0, 1); /* nothing of ours will wake us */
-	return 0;
+	return sender__wait_refused(s, refused_since, " by io_uring", strerrorname_np(-u->err), "");
 }
 
 static int send_message(struct sender *s, struct message *m)
@@ -207,9 +297,9 @@ static always_inline int send_one(struct sender *s, enum send_mode mode)
 	struct message *m = pool__next(&u->pool);
 	int err = 0;
 
-	uring_zc__take(s);
+	take_all(s);
 	while (!err && must_wait(u))
-		err = uring_zc__await(s, 0);
+		err = await_one(s, 0);
 	if (err)
 		return err;
 	prepare(s, m, mode);
@@ -228,13 +318,10 @@ static int settle(struct sender *s)
 
 	s->sent.zerocopy.copied_unknown = !u->usage;
 	while (!err && u->in_flight)
-		err = uring_zc__await(s, until);
-	if (err)
-		return failure__set(
-			&s->failure, STATUS_FAILED, err,
-			"%u notifications of zero-copy sends by io_uring are missing (%s)",
-			u->in_flight, err == -ETIMEDOUT ? "after 10 s" : "the connection broke");
-	return 0;
+		err = await_one(s, until);
+	return err ? sender__missing(s, err, u->in_flight,
+				     "notifications of zero-copy sends by io_uring")
+		   : 0;
 }
 
 const struct send_ops send_uring_zc = {

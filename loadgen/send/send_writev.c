@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* As onecopy, by the system call that files have too. */
-#include "loadgen/send/send_fields.h"
+#include "loadgen/send/send_copied.h"
 #include "loadgen/send/send_ops.h"
 
 static always_inline int send_one(struct sender *s, enum send_mode mode)

@@ -18,10 +18,7 @@
 #include "loadgen/send/send_loop.h"
 #include "loadgen/send/send_ops.h"
 
-#define SECOND_NS	    1000000000ULL
-#define SETTLE_NS	    (10 * SECOND_NS)
-#define HARVEST_BYTES	    (64u << 10)
-#define REFUSAL_PATIENCE_NS SECOND_NS /* while other threads may hold what is short */
+#define HARVEST_BYTES (64u << 10)
 
 struct zerocopy {
 	struct ledger *ledger;
@@ -145,23 +142,13 @@ static int await_one(struct sender *s, uint64_t until_ns)
 static int relieve(struct sender *s, uint64_t *refused_since)
 {
 	struct zerocopy *z = s->state;
-	uint64_t now = now_ns();
 
 	s->sent.zerocopy.enobufs++;
-	if (ledger__in_flight(z->ledger)) {
-		*refused_since = 0;
-		return await_one(s, 0);
-	}
-	if (!*refused_since)
-		*refused_since = now;
-	if (now - *refused_since >= REFUSAL_PATIENCE_NS)
-		return failure__set(
-			&s->failure, STATUS_SYSTEM, -ENOBUFS,
-			"zero-copy sends are refused (ENOBUFS) with none in flight: raise "
-			"net.core.optmem_max, or the locked-memory limit (ulimit -l) above "
-			"the size of a message");
-	poll(NULL, 0, 1); /* nothing of ours will wake us */
-	return 0;
+	if (!ledger__in_flight(z->ledger))
+		return sender__wait_refused(s, refused_since, "", "ENOBUFS",
+					    "net.core.optmem_max, or ");
+	*refused_since = 0;
+	return await_one(s, 0);
 }
 
 static int send_message(struct sender *s, struct message *m, uint32_t message)
@@ -253,12 +240,8 @@ static int settle(struct sender *s)
 
 	while (!err && ledger__in_flight(z->ledger))
 		err = await_one(s, until);
-	if (err)
-		return failure__set(&s->failure, STATUS_FAILED, err,
-				    "%u zero-copy completions are missing (%s)",
-				    ledger__in_flight(z->ledger),
-				    err == -ETIMEDOUT ? "after 10 s" : "the connection broke");
-	return 0;
+	return err ? sender__missing(s, err, ledger__in_flight(z->ledger), "zero-copy completions")
+		   : 0;
 }
 
 const struct send_ops send_zerocopy = {

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include "loadgen/send/sender.h"
 #include "loadgen/system/hist_stats.h"
+
+#define REFUSAL_PATIENCE_NS 1000000000ULL /* while other threads may hold what is short */
 
 ssize_t sender__account(struct sender *s, ssize_t n)
 {
@@ -54,4 +57,27 @@ void sent__add(struct sent *sum, const struct sent *one)
 	for (int i = 0; i < ERRNO_LIMIT; i++)
 		sum->errors[i] += one->errors[i];
 	hist__merge(&sum->latency, &one->latency);
+}
+
+int sender__wait_refused(struct sender *s, uint64_t *since, const char *by, const char *error,
+			 const char *remedy)
+{
+	uint64_t now = now_ns();
+
+	if (!*since)
+		*since = now;
+	if (now - *since >= REFUSAL_PATIENCE_NS)
+		return failure__set(&s->failure, STATUS_SYSTEM, -ENOBUFS,
+				    "zero-copy sends%s are refused (%s) with none in flight: raise "
+				    "%sthe locked-memory limit (ulimit -l) above the size of a "
+				    "message",
+				    by, error, remedy);
+	poll(NULL, 0, 1); /* nothing of ours will wake us */
+	return 0;
+}
+
+int sender__missing(struct sender *s, int err, uint32_t count, const char *what)
+{
+	return failure__set(&s->failure, STATUS_FAILED, err, "%u %s are missing (%s)", count, what,
+			    err == -ETIMEDOUT ? "after 10 s" : "the connection broke");
 }

@@ -91,4 +91,15 @@ ssize_t sender__write(struct sender *s, const void *data, size_t length);
 ssize_t sender__writev(struct sender *s, struct iovec *iov, unsigned int count);
 ssize_t sender__sendmsg(struct sender *s, struct iovec *iov, unsigned int count, int flags);
 
+/*
+ * For zero-copy, where the kernel refuses with nothing of ours in flight: waits a moment,
+ * or fails when others held what is short for too long. since is 0 at the first refusal.
+ */
+int sender__wait_refused(struct sender *s, uint64_t *since, const char *by, const char *error,
+			 const char *remedy);
+
+/* When a phase's completions should be in; and the failure, if so many are not. */
+#define SETTLE_NS 10000000000ULL
+int sender__missing(struct sender *s, int err, uint32_t count, const char *what);
+
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
-#include <json-c/json.h>
 #include <linux/tcp.h> /* of netinet's there are fewer members */
 #include <netinet/in.h>
 #include <string.h>
 #include <sys/socket.h>
 
 #include "loadgen/send/tcp_state.h"
+#include "loadgen/system/json.h"
 
 int tcp_state__read(int fd, struct tcp_state *s)
 {
@@ -68,11 +68,6 @@ void tcp_sockets__add(struct tcp_sockets *all, const struct tcp_state *before,
 	all->count++;
 }
 
-static void add(struct json_object *o, const char *key, uint64_t value)
-{
-	json_object_object_add(o, key, json_object_new_uint64(value));
-}
-
 struct json_object *tcp_sockets__json(const struct tcp_sockets *all)
 {
 	struct json_object *o;
@@ -80,23 +75,22 @@ struct json_object *tcp_sockets__json(const struct tcp_sockets *all)
 	if (!all->count)
 		return NULL;
 	o = json_object_new_object();
-	add(o, "sockets", all->count);
-	add(o, "retransmits", all->sum.retransmits);
-	add(o, "retransmitted_bytes", all->sum.retransmitted_bytes);
-	add(o, "segments", all->sum.segments);
-	add(o, "data_segments", all->sum.data_segments);
-	add(o, "busy_us", all->sum.busy_us);
-	add(o, "peer_window_limited_us", all->sum.peer_window_us);
-	add(o, "send_buffer_limited_us", all->sum.send_buffer_us);
-	add(o, "cwnd_min", all->cwnd_min);
-	add(o, "cwnd_mean", all->cwnd_sum / all->count);
-	add(o, "cwnd_max", all->cwnd_max);
-	add(o, "rtt_min_us", all->rtt_min_us);
-	add(o, "rtt_mean_us", all->rtt_sum_us / all->count);
-	add(o, "rtt_max_us", all->rtt_max_us);
-	add(o, "mss_min", all->mss_min);
-	add(o, "mss_max", all->mss_max);
-	json_object_object_add(o, "congestion",
-			       all->congestion[0] ? json_object_new_string(all->congestion) : NULL);
+	json__add_count(o, "sockets", all->count);
+	json__add_count(o, "retransmits", all->sum.retransmits);
+	json__add_count(o, "retransmitted_bytes", all->sum.retransmitted_bytes);
+	json__add_count(o, "segments", all->sum.segments);
+	json__add_count(o, "data_segments", all->sum.data_segments);
+	json__add_count(o, "busy_us", all->sum.busy_us);
+	json__add_count(o, "peer_window_limited_us", all->sum.peer_window_us);
+	json__add_count(o, "send_buffer_limited_us", all->sum.send_buffer_us);
+	json__add_count(o, "cwnd_min", all->cwnd_min);
+	json__add_count(o, "cwnd_mean", all->cwnd_sum / all->count);
+	json__add_count(o, "cwnd_max", all->cwnd_max);
+	json__add_count(o, "rtt_min_us", all->rtt_min_us);
+	json__add_count(o, "rtt_mean_us", all->rtt_sum_us / all->count);
+	json__add_count(o, "rtt_max_us", all->rtt_max_us);
+	json__add_count(o, "mss_min", all->mss_min);
+	json__add_count(o, "mss_max", all->mss_max);
+	json__add_text(o, "congestion", all->congestion);
 	return o;
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The serving process: accepts connections, answers each and closes it, by one of
- * the models (serve_ops.h). It is forked, so that its time and its counters are
- * its own, and neither outlives the other, as with the receiver (receiver.h).
+ * the models (serve_ops.h).
  */
 #ifndef SENDPATH_SERVER_H
 #define SENDPATH_SERVER_H
@@ -12,8 +11,7 @@
 #include <sys/types.h>
 
 #include "loadgen/serving/procinfo.h"
-#include "loadgen/system/cpu_time.h"
-#include "loadgen/system/failure.h"
+#include "loadgen/system/offspring.h"
 
 struct cpus;
 struct listener;
@@ -28,10 +26,10 @@ struct served {
 
 /* What the two processes know of each other's doings, in memory they share. */
 struct server_shared {
+	struct failure failure; /* why the server ended, once it is gone; first: offspring.h */
 	_Atomic uint64_t accepted;
 	_Atomic uint64_t answered;  /* and closed */
 	_Atomic uint64_t aborted;   /* whose client was gone before it had its answer */
-	struct failure failure;	    /* why the server ended, once it is gone */
 	struct served ports[65536]; /* by the client's port */
 };
 
@@ -66,23 +64,13 @@ int server__answer(struct server *s, struct exchange *x);
 /* Words for a failure of the server; the first ones win. Returns err. */
 int server__fail(struct server *s, int err, const char *what);
 
-/* For its parent. */
-struct serving;
-
-/* Forks it; must be called before there are threads. Closes l in the caller. */
-int serving__start(struct serving **out, struct listener *l, const struct load *load,
+/*
+ * For its parent. Forks it, its shared memory a struct server_shared; must be called
+ * before there are threads. Closes l in the caller.
+ */
+int serving__start(struct offspring *o, struct listener *l, const struct load *load,
 		   const struct cpus *cpus, struct failure *f);
 /* Has it serve: until then it has one thread, and connections wait. */
-int serving__begin(struct serving *s, struct failure *f);
-/* Ends it and waits until it is gone. NULL is fine. */
-void serving__stop(struct serving *s);
-pid_t serving__pid(const struct serving *s);
-struct server_shared *serving__shared(struct serving *s);
-/* Hung up when the process is gone. */
-int serving__fd(const struct serving *s);
-/* Its processor time so far. -errno if it does not answer. */
-int serving__cpu_time(struct serving *s, struct cpu_time *t);
-/* It is gone before its time: says how. */
-void serving__died(struct serving *s, struct failure *f);
+int serving__begin(struct offspring *o, struct failure *f);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <json-c/json.h>
-
 #include "loadgen/system/hist_stats.h"
+#include "loadgen/system/json.h"
 
 void hist__merge(struct hist *to, const struct hist *from)
 {
@@ -68,17 +67,14 @@ struct json_object *hist__json(const struct hist *h, const char *span)
 
 	if (!o)
 		return NULL;
-	json_object_object_add(o, "span", json_object_new_string(span));
-	json_object_object_add(o, "count", json_object_new_uint64(h->count));
-	json_object_object_add(o, "sum", json_object_new_uint64(h->sum));
-	json_object_object_add(o, "min", h->count ? json_object_new_uint64(h->min) : NULL);
-	json_object_object_add(o, "max", h->count ? json_object_new_uint64(h->max) : NULL);
-	for (size_t i = 0; i < sizeof(points) / sizeof(points[0]); i++) {
-		__u64 value = hist__percentile(h, points[i].per_mille);
-
-		json_object_object_add(o, points[i].key,
-				       h->count ? json_object_new_uint64(value) : NULL);
-	}
-	json_object_object_add(o, "buckets", bucket_list(h));
+	json__add_text(o, "span", span);
+	json__add_count(o, "count", h->count);
+	json__add_count(o, "sum", h->sum);
+	json__add_known(o, "min", h->count, h->min);
+	json__add_known(o, "max", h->count, h->max);
+	for (size_t i = 0; i < sizeof(points) / sizeof(points[0]); i++)
+		json__add_known(o, points[i].key, h->count,
+				hist__percentile(h, points[i].per_mille));
+	json__add(o, "buckets", bucket_list(h));
 	return o;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <json-c/json.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "loadgen/system/json.h"
 #include "loadgen/system/netstat.h"
 
 #define LINE_MAX_BYTES 8192
@@ -119,10 +119,7 @@ struct json_object *netstat__json(const struct netstat *before, const struct net
 		return NULL;
 	o = json_object_new_object();
 	for (size_t i = 0; o && i < ROWS; i++)
-		json_object_object_add(
-			o, rows[i].key,
-			before->known[i] && after->known[i]
-				? json_object_new_uint64(after->values[i] - before->values[i])
-				: NULL);
+		json__add_known(o, rows[i].key, before->known[i] && after->known[i],
+				after->values[i] - before->values[i]);
 	return o;
 }

@@ -1,15 +1,80 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The first things a process does that was forked to be one end of the load. */
+/*
+ * A process that is forked to be one end of the load, so that its time and counters are
+ * its own. Neither outlives the other: it is killed with its parent, and ends at the end
+ * of file of their socket pair, over which it is asked and answers.
+ */
 #ifndef SENDPATH_OFFSPRING_H
 #define SENDPATH_OFFSPRING_H
 
+#include <pthread.h>
+#include <sched.h>
+#include <stdint.h>
 #include <sys/types.h>
 
+#include "loadgen/system/failure.h"
+
+/* Processor time of a process. */
+struct cpu_time {
+	double user_s;
+	double system_s;
+};
+
+/* Of the calling process, all its threads, so far. */
+struct cpu_time cpu_time__own(void);
+
+enum request_type {
+	REQUEST_CPU_TIME = 1,
+	REQUEST_BEGIN,	/* of a server: serve */
+	REQUEST_ADOPT,	/* of a receiver, as those below: take the connection from this port */
+	REQUEST_MARK,	/* SO_RCVLOWAT */
+	REQUEST_EXPECT, /* on another machine: tell once so much came */
+};
+
+struct request {
+	uint32_t type;
+	uint32_t number; /* the reply has it too: one that came too late is known by it */
+	uint32_t slot;
+	uint32_t port;
+	int32_t mark; /* bytes */
+	uint64_t bytes;
+};
+
+struct reply {
+	uint32_t number;
+	int32_t err; /* 0 or a negative errno */
+	struct cpu_time time;
+};
+
+struct offspring {
+	const char *name; /* "receiver", "server"; NULL: none was forked */
+	pid_t pid;	  /* 0 once it was reaped */
+	int channel;	  /* SOCK_SEQPACKET: a request, a reply. Hung up when the process is gone */
+	void *shared;	  /* memory of both; begins with a struct failure: why it ended */
+	size_t shared_bytes;
+	pthread_mutex_t asking; /* guards the conversation and its number */
+	uint32_t number;
+};
+
 /*
- * Dies with its parent, leaves the terminal's signals to it, and keeps none of its
- * descriptors but a, b and the standard three. Ends the process if the parent is
- * gone already.
+ * Forks it; must be called before there are threads. 0 in the parent, 1 in the child,
+ * or -errno. The child keeps no descriptor but the channel, the listener and the
+ * standard three, leaves the terminal's signals to its parent, and runs on cpus if
+ * these are given.
  */
-void offspring__settle(pid_t parent, int a, int b);
+int offspring__fork(struct offspring *o, const char *name, size_t shared_bytes, int listener,
+		    const cpu_set_t *cpus, struct failure *f);
+
+/* Ends it and waits until it is gone; nothing if none was forked. */
+void offspring__stop(struct offspring *o);
+
+/* Any thread may ask. 0 or -errno, which may be the reply's; q gets its number. */
+int offspring__ask(struct offspring *o, struct request *q, struct reply *reply, int timeout_ms);
+
+/* Its processor time so far. -errno if it does not answer. */
+int offspring__cpu_time(struct offspring *o, struct cpu_time *t);
+
+/* It is gone before its time: says how. */
+void offspring__died(struct offspring *o, struct failure *f);
 
 #endif

@@ -95,8 +95,8 @@ def test_progress_on_a_terminal_only(untouched):
     """On a terminal a line tells how far it is, and is gone before the report."""
     _, text, out = on_a_terminal([ANALYZE, "--variant", "twocopy,onecopy", "--duration", "0.3"],
                                  stdout=subprocess.PIPE)
-    assert b"[1/2] twocopy 16K x1: " in text
-    assert b"[2/2] onecopy 16K x1: " in text
+    assert b" 0/2  twocopy 16K x1: " in text
+    assert b" 1/2  onecopy 16K x1: " in text
     assert text.endswith(b"\r\x1b[K")
     assert "Gbit/s" in out and "\x1b" not in out
 

@@ -70,19 +70,25 @@ static void say_what_is_there(const struct sweep *s)
 			  s->folder.path);
 }
 
-static int read_folder(struct sweep *s)
+static void set_progress(struct sweep *s, size_t left)
 {
 	const struct load *load = &s->plan.cells[0].load;
+
+	s->left = left;
+	s->progress.runs = s->setup.target ? 0 : sweep_plan__runs(&s->plan);
+	s->progress.before = s->progress.runs ? s->progress.runs - left : 0;
+	s->progress.guess_s = load->warmup_s + (load->messages ? 0 : load->duration_s) + 0.5;
+}
+
+static int read_folder(struct sweep *s)
+{
 	int err = sweep_folder__read(&s->folder, take, s);
 
 	if (err)
 		return err;
 	if (s->grid->options->sweep.retry)
 		reopen(s);
-	s->left = sweep_tally__count(&s->tally, SWEEP_OPEN);
-	s->progress.runs = sweep_plan__runs(&s->plan);
-	s->progress.before = s->progress.runs - s->left;
-	s->progress.guess_s = load->warmup_s + (load->messages ? 0 : load->duration_s) + 0.5;
+	set_progress(s, sweep_tally__count(&s->tally, SWEEP_OPEN));
 	say_what_is_there(s);
 	return 0;
 }
@@ -128,16 +134,83 @@ static int run(struct sweep *s, const struct options *parts, size_t count)
 	return err ? STATUS_FAILED : status;
 }
 
-int sweep__run(const struct grid *grid, const struct options *parts, size_t count)
+struct sweep sweep__of(struct grid *grid)
 {
-	struct sweep s = {
-		.grid = grid, .setup = grid__setup(grid), .folder = {.fd = -1, .runs = -1}};
+	const struct options *o = grid->options;
+
+	return (struct sweep){
+		.grid = grid,
+		.folder = {.fd = -1, .runs = -1},
+		.setup = {.features = grid->features,
+			  .tier = o->tier,
+			  .cost = o->cost,
+			  .by = o->by,
+			  .by_max = o->by_max,
+			  .target = o->target.given ? &o->target : NULL,
+			  .child = grid->child,
+			  .events = grid->events,
+			  .call_counters = grid->call_counters,
+			  .memory = grid->memory,
+			  .live = grid->live},
+	};
+}
+
+void sweep__free(struct sweep *s)
+{
+	sweep_folder__close(&s->folder);
+	sweep_tally__free(&s->tally);
+	sweep_plan__free(&s->plan);
+}
+
+int sweep__run(struct grid *grid, const struct options *parts, size_t count)
+{
+	struct sweep s = sweep__of(grid);
 	int status;
 
 	signals__catch();
 	status = run(&s, parts, count);
-	sweep_folder__close(&s.folder);
-	sweep_tally__free(&s.tally);
-	sweep_plan__free(&s.plan);
+	sweep__free(&s);
+	return status;
+}
+
+/* An observation is one run, whatever loads there could be. */
+static int run_grid(struct sweep *s)
+{
+	const struct options *o = s->grid->options;
+	int err;
+
+	s->plan = (struct sweep_plan){
+		.repeats = o->repeat, .shard = 1, .shards = 1, .as_listed = true};
+	err = sweep_plan__add(&s->plan, &o->load);
+	if (!err && o->target.given)
+		s->plan.count = 1;
+	if (!err)
+		err = sweep_tally__init(&s->tally, &s->plan);
+	if (err) {
+		log_error("out of memory");
+		return STATUS_FAILED;
+	}
+	if (o->target.given && !load_options__given(&o->load, "duration"))
+		s->plan.cells[0].load.duration_s = 0;
+	set_progress(s, sweep_plan__runs(&s->plan));
+	s->progress.grid = true;
+	s->progress.quiet = s->grid->live || o->target.command;
+	err = sweep__run_blocks(s);
+	return err && !s->status ? STATUS_FAILED : s->status;
+}
+
+int grid__run(struct grid *grid)
+{
+	struct sweep s = sweep__of(grid);
+	int status;
+	size_t i;
+
+	signals__catch();
+	status = run_grid(&s);
+	live__done(grid->live);
+	for (i = 0; i < grid->report_count; i++)
+		if (grid->reports[i].reporter->finish(grid->reports[i].state))
+			status = STATUS_FAILED;
+	sweep__free(&s);
 	return status;
 }

@@ -1,12 +1,39 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Runs a plan, and keeps what came of each run in a folder; what the folder has
- * already is not run again.
+ * Many runs. A sweep runs a plan, and keeps what came of each run in a folder; what the
+ * folder has already is not run again. A grid is a sweep without a folder: its cells in
+ * the order of the lists, repeats interleaved (A B C A B C), each record reported as its
+ * run ends.
  */
 #ifndef SENDPATH_SWEEP_H
 #define SENDPATH_SWEEP_H
 
-#include "user/sweep/grid.h"
+#include "user/options/options.h"
+#include "user/report/report.h"
+#include "user/run/run.h"
+#include "user/system/child.h"
+
+#define REPORTS_MAX 4
+
+struct grid {
+	const struct options *options;
+	const struct features *features;
+	const struct host *host;
+	struct child *child; /* the command to observe, not yet let run; or NULL */
+	const struct counter_events *events;
+	const struct counter_events *call_counters;
+	const struct memory *memory; /* what of the memory system can be counted; or NULL */
+	struct live *live;	     /* lines while a window is open; or NULL */
+	struct report reports[REPORTS_MAX];
+	size_t report_count;
+};
+
+/*
+ * Returns the exit status. Ends early on SIGINT or SIGTERM, after reporting what
+ * was measured; signals__caught then tells which. An observation is a grid of one
+ * run; of a command the exit status is its own.
+ */
+int grid__run(struct grid *grid);
 
 /*
  * The plan is made of the loads of all parts, which have the other options in common;
@@ -14,6 +41,6 @@
  * ever; 3 if all were skipped. Ends early on SIGINT, SIGTERM and SIGHUP;
  * signals__caught then tells which.
  */
-int sweep__run(const struct grid *grid, const struct options *parts, size_t count);
+int sweep__run(struct grid *grid, const struct options *parts, size_t count);
 
 #endif

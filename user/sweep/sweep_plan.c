@@ -35,7 +35,7 @@ int sweep_plan__add(struct sweep_plan *p, const struct load_options *grid)
 		cell->load = load_options__nth(grid, i);
 		cell->group = first + i / compared;
 		record__cell_name(&cell->load, cell->name, sizeof(cell->name));
-		if (sweep_plan__find(p, cell->name) < 0)
+		if (p->as_listed || sweep_plan__find(p, cell->name) < 0)
 			p->count++;
 	}
 	return 0;
@@ -67,7 +67,7 @@ void sweep_plan__order(const struct sweep_plan *p, unsigned int block, size_t *o
 
 	for (i = 0; i < p->count; i++)
 		order[i] = i;
-	for (i = p->count; i > 1; i--) {
+	for (i = p->as_listed ? 0 : p->count; i > 1; i--) {
 		other = draw(&state, i);
 		swapped = order[i - 1];
 		order[i - 1] = order[other];

@@ -24,6 +24,7 @@ struct sweep_plan {
 	unsigned int repeats;	    /* blocks */
 	unsigned int shard, shards; /* this is number shard of so many, from 1 */
 	uint32_t seed;
+	bool as_listed; /* a grid: in its own order, what is listed twice is run twice */
 };
 
 /* Adds the cells of a grid; what is there already is not added again. 0 or -ENOMEM. */

@@ -34,7 +34,7 @@ void sweep_progress__begin(struct sweep_progress *p, const char *label)
 {
 	snprintf(p->label, sizeof(p->label), "%s", label);
 	clock_gettime(CLOCK_MONOTONIC, &p->begun);
-	p->terminal = isatty(STDERR_FILENO);
+	p->terminal = !p->quiet && isatty(STDERR_FILENO);
 	sweep_progress__tick(p);
 }
 
@@ -48,10 +48,14 @@ void sweep_progress__tick(struct sweep_progress *p)
 
 	if (!p->terminal)
 		return;
+	p->shown = true;
+	if (!p->runs) {
+		fprintf(stderr, "\r%s: %.1f s \033[K", p->label, running);
+		return;
+	}
 	fprintf(stderr, "\r[%.*s%.*s] %zu/%zu  %s: %.1f s, %s left\033[K", bar, full, BAR - bar,
 		empty, done, p->runs, p->label, running,
 		sweep_progress__left(left(p, running), text));
-	p->shown = true;
 }
 
 void sweep_progress__clear(struct sweep_progress *p)
@@ -71,7 +75,7 @@ void sweep_progress__end(struct sweep_progress *p, bool timed, const char *word)
 		p->timed++;
 		p->timed_s += seconds;
 	}
-	if (!p->terminal)
+	if (!p->terminal && !p->grid)
 		fprintf(stderr, "[%zu/%zu] %s: %s, %.1f s; %s left\n", p->before + p->done, p->runs,
 			p->label, word, seconds, sweep_progress__left(left(p, 0), text));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* How far a sweep is: on a terminal a bar that moves; elsewhere a line a run. On stderr. */
+/* How far it is: on a terminal a bar that moves; elsewhere, of a sweep, a line a run. On stderr. */
 #ifndef SENDPATH_SWEEP_PROGRESS_H
 #define SENDPATH_SWEEP_PROGRESS_H
 
@@ -11,6 +11,8 @@
 struct sweep_progress {
 	size_t runs, before; /* of the whole sweep; done by earlier ones */
 	double guess_s;	     /* of a run, until one has been timed */
+	bool grid;	     /* no lines: what is reported tells */
+	bool quiet;	     /* no bar: others write to the terminal */
 	/* its own: */
 	bool terminal, shown;
 	size_t done, timed;

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The runs of a sweep: each ends as a record in the folder, or not at all. */
+/*
+ * The runs: of a sweep each ends as a record in the folder, or not at all; of a grid what
+ * was measured is reported, be it interrupted or failed.
+ */
 #include "user/record/record.h"
 #include "user/record/record_read.h"
 #include "user/run/measure.h"
+#include "user/run/observe.h"
 #include "user/sweep/sweep_private.h"
 #include "user/system/log.h"
 #include "user/system/privilege.h"
@@ -14,6 +18,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static bool tick(void *context)
 {
@@ -21,14 +26,26 @@ static bool tick(void *context)
 	return signals__caught();
 }
 
+static int report(struct sweep *s, json_object *record)
+{
+	size_t i;
+	int err = 0;
+
+	for (i = 0; i < s->grid->report_count && !err; i++)
+		err = s->grid->reports[i].reporter->add(s->grid->reports[i].state, record);
+	return err;
+}
+
 /* Adds it to what there is. 0 or -errno, said. */
 static int put(struct sweep *s, json_object *record)
 {
-	int err = record ? sweep_folder__add(&s->folder, record) : -ENOMEM;
+	int err = -ENOMEM;
 
 	if (!record)
 		log_error("out of memory");
-	if (!err)
+	else
+		err = s->progress.grid ? report(s, record) : sweep_folder__add(&s->folder, record);
+	if (!err && !s->progress.grid)
 		sweep_tally__take(&s->tally, record);
 	json_object_put(record);
 	return err;
@@ -39,7 +56,7 @@ static struct record_context context_of(const struct sweep *s, const char *id, u
 	return (struct record_context){.host = s->grid->host,
 				       .id = id,
 				       .repeat = block,
-				       .ordered = true,
+				       .ordered = !s->plan.as_listed,
 				       .seed = s->plan.seed};
 }
 
@@ -78,7 +95,10 @@ static int skip(struct sweep *s, size_t cell, unsigned int block, const char *wh
 	if (!said)
 		log_error("skipped: %s", why);
 	sweep_progress__end(&s->progress, false, "skipped");
-	return put_failure(s, block, "skipped", why);
+	if (!s->progress.grid)
+		return put_failure(s, block, "skipped", why);
+	sweep_tally__run(&s->tally, cell, block)->outcome = SWEEP_SKIPPED;
+	return 0;
 }
 
 static int fail(struct sweep *s, unsigned int block, const char *why)
@@ -99,6 +119,25 @@ static const char *done_word(const struct run_result *r, char word[48])
 	else
 		snprintf(word, 48, "done");
 	return word;
+}
+
+/* Its status is the grid's. What this system cannot do the next would not either: -ECANCELED. */
+static int conclude_grid(struct sweep *s, const struct run_result *r, unsigned int block,
+			 json_object *privilege)
+{
+	int status = r->error[0] ? r->exit_status : 0;
+
+	sweep_progress__clear(&s->progress);
+	if (r->error[0])
+		log_error("%s", r->error);
+	sweep_progress__end(&s->progress, !r->error[0], "");
+	if (r->window && put_run(s, r, block, privilege))
+		status = STATUS_FAILED;
+	if (!status && s->setup.target)
+		status = r->command_status;
+	s->status = status ? status : s->status;
+	return !s->setup.target && (status == STATUS_USAGE || status == STATUS_SYSTEM) ? -ECANCELED
+										       : 0;
 }
 
 /* What came of a run goes into the folder; one that was interrupted is made again. */
@@ -127,36 +166,46 @@ static int measure(struct sweep *s, size_t cell, unsigned int block)
 	s->setup.tick = tick;
 	s->setup.tick_context = &s->progress;
 	s->setup.last = s->left == 1;
-	if (measure__run(&r, &s->setup) && !r.error[0])
+	if ((s->setup.target ? observe__run : measure__run)(&r, &s->setup) && !r.error[0])
 		snprintf(r.error, sizeof(r.error), "the run failed without a word");
-	err = conclude(s, &r, cell, block, privilege);
+	err = s->progress.grid ? conclude_grid(s, &r, block, privilege)
+			       : conclude(s, &r, cell, block, privilege);
 	run__free(&r);
 	json_object_put(privilege);
 	return err;
 }
 
 /* Why this system cannot run it; NULL: nothing is known against it. */
-static const char *obstacle(const struct load *load, char *why, size_t room)
+static const char *obstacle(const struct sweep *s, const struct load *load, char *why, size_t room)
 {
 	if (load__impossible(load, why, room))
 		return why;
-	if (load->variant && variants__probe(load->variant, load, why, room))
+	if (!s->progress.grid && load->variant && variants__probe(load->variant, load, why, room))
 		return why;
 	return NULL;
 }
 
+/* Which of several runs it is; of a grid the number only where there are repeats. */
+static void label(const struct sweep *s, unsigned int block, char text[96])
+{
+	size_t used = strlen(load__label(&s->setup.load, text, 64));
+
+	if (!s->progress.grid || s->plan.repeats > 1)
+		snprintf(text + used, 96 - used, " #%u", block);
+}
+
 static int run_cell(struct sweep *s, size_t cell, unsigned int block)
 {
-	char label[96], name[64], why[256];
+	char name[96], why[256];
 	int err;
 
 	s->number++;
 	s->setup.load = s->plan.cells[cell].load;
-	snprintf(label, sizeof(label), "%s #%u", load__label(&s->setup.load, name, sizeof(name)),
-		 block);
-	s->setup.label = label;
-	sweep_progress__begin(&s->progress, label);
-	if (obstacle(&s->setup.load, why, sizeof(why))) {
+	label(s, block, name);
+	/* Of one run lines need not say which. */
+	s->setup.label = s->progress.grid && s->progress.runs < 2 ? "" : name;
+	sweep_progress__begin(&s->progress, s->setup.target ? "observing" : name);
+	if (obstacle(s, &s->setup.load, why, sizeof(why))) {
 		sweep_progress__clear(&s->progress);
 		err = skip(s, cell, block, why);
 	} else {

@@ -2,7 +2,25 @@
 #include <stdlib.h>
 
 #include "loadgen/load.h"
-#include "loadgen/send/send_flat.h"
+#include "loadgen/send/send_copied.h"
+
+int fields__setup(struct sender *s, const struct load *load)
+{
+	struct pool *p = malloc(sizeof(*p));
+	int err = p ? pool__create(p, s, load, 1) : -ENOMEM;
+
+	if (err)
+		free(p);
+	else
+		s->state = p;
+	return err;
+}
+
+void fields__teardown(struct sender *s)
+{
+	pool__destroy(s->state);
+	free(s->state);
+}
 
 int flat__setup(struct sender *s, const struct load *load)
 {

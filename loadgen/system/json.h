@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Members of a JSON object. */
+#ifndef SENDPATH_LOAD_JSON_H
+#define SENDPATH_LOAD_JSON_H
+
+#include <json-c/json.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+static inline void json__add(struct json_object *o, const char *key, struct json_object *value)
+{
+	json_object_object_add(o, key, value);
+}
+
+static inline void json__add_known(struct json_object *o, const char *key, bool known,
+				   uint64_t value)
+{
+	json__add(o, key, known ? json_object_new_uint64(value) : NULL);
+}
+
+static inline void json__add_count(struct json_object *o, const char *key, uint64_t value)
+{
+	json__add_known(o, key, true, value);
+}
+
+/* "" is null. */
+static inline void json__add_text(struct json_object *o, const char *key, const char *text)
+{
+	json__add(o, key, text[0] ? json_object_new_string(text) : NULL);
+}
+
+#endif
