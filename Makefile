@@ -353,12 +353,12 @@ format:
 LIBEXEC := $(DESTDIR)$(PREFIX)/libexec/sendpath
 INSTALLED_DOCS := run-record.md run-record.schema.json causes.md table.md statistics.md memory.md \
                   report.md
-ANALYSIS_FILES = $(shell find analysis -name .venv -prune -o -name __pycache__ -prune -o -type f -print)
+PYTHON_FILES = $(shell find analysis crosscheck -name .venv -prune -o -name __pycache__ -prune -o -type f -print)
 install: all
 	$(call msg,INSTALL,$(DESTDIR)$(PREFIX))
 	$(Q)install -D -m 755 analyze $(DESTDIR)$(PREFIX)/bin/sendpath
 	$(Q)install -D -m 755 loadgen/loadgen $(LIBEXEC)/loadgen/loadgen
-	$(Q)for f in $(ANALYSIS_FILES); do install -D -m 644 $$f $(LIBEXEC)/$$f || exit 1; done
+	$(Q)for f in $(PYTHON_FILES); do install -D -m 644 $$f $(LIBEXEC)/$$f || exit 1; done
 	$(Q)install -D -m 644 docs/sendpath.1 $(DESTDIR)$(PREFIX)/share/man/man1/sendpath.1
 	$(Q)for f in $(INSTALLED_DOCS); do \
 		install -D -m 644 docs/$$f $(DESTDIR)$(PREFIX)/share/doc/sendpath/$$f || exit 1; done

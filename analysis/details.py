@@ -11,15 +11,14 @@ from typing import Iterable, Iterator
 
 import polars as pl
 
-from analysis import extract
-from analysis.records import BadRecord, Problem, Record
+from analysis.model import Run
+from analysis.records import Record
 
 TIMES = {"run_id": pl.String, "span": pl.String, "high": pl.Float64, "count": pl.Float64}
 STAGES = {"run_id": pl.String, "stage": pl.String, "ns": pl.Float64}
 HOOKS = {"name": pl.String, "mechanism": pl.String, "status": pl.String, "reason": pl.String}
 WARNINGS = {"code": pl.String, "text": pl.String}
 UNMEASURED = {"key": pl.String, "reason": pl.String}
-MESSAGES = "app.message_latency_ns"
 
 
 def _empty(schema, **more):
@@ -41,74 +40,46 @@ class Details:
         default_factory=lambda: _empty(UNMEASURED, runs=pl.Int64))
 
 
-def buckets(record: Record) -> tuple[str | None, list[list[int]]]:
-    """The span and the buckets [low, high, count] of the messages' times. Raises BadRecord."""
-    found = extract.at(record.data, f"{MESSAGES}.buckets") or []
-    if not isinstance(found, list) or not all(
-            isinstance(bucket, list) and len(bucket) == 3
-            and all(type(number) in (int, float) for number in bucket) for bucket in found):
-        raise BadRecord(f"{MESSAGES}.buckets is not a list of [low, high, count]")
-    return extract.text(f"{MESSAGES}.span")(record), found
-
-
-def stages(record: Record) -> dict[str, float]:
-    """Mean ns a send by stage; {} where the record does not divide its sends. Raises BadRecord.
-
-    A stage is a time as others are in a record: an object with the sum of its ns.
-    """
+def stages(run: Run) -> dict[str, float]:
+    """Mean ns a send by stage; {} where the record does not divide its sends."""
     sums: collections.Counter[str] = collections.Counter()
-    sends = 0
-    for call in extract.rows(record, "calls"):
-        divided = call.get("stages")
-        if divided is None:
-            continue
-        if not isinstance(divided, dict):
-            raise BadRecord("calls.stages is not an object")
-        part = Record(record.source, record.file, record.line, call)
-        sends += extract.whole("sends")(part) or 0
-        for name in divided:
-            total = extract.real("sum")(Record(record.source, record.file, record.line,
-                                               divided[name] or {}))
-            if total is not None:
-                sums[name] += total
+    divided = [call for call in run.calls or () if call.stages is not None]
+    for call in divided:
+        sums.update({name: stage.sum for name, stage in call.stages.items()
+                     if stage and stage.sum is not None})
+    sends = sum(call.sends or 0 for call in divided)
     return {name: total / sends for name, total in sums.items()} if sends else {}
-
-
-def _texts(record, path, keys):
-    for row in extract.rows(record, path):
-        yield tuple(str(row[key]) if row.get(key) is not None else None for key in keys)
 
 
 class Collector:
     """watch() hands records on; details() is what they held."""
 
-    def __init__(self, problems: list[Problem]):
-        self._problems = problems
+    def __init__(self):
         self._bucket_runs: list[tuple[str, str | None, int]] = []
         self._highs, self._counts = array("d"), array("d")
         self._stages: list[tuple[str, str, float]] = []
         self._told = {name: collections.Counter() for name in ("hooks", "warnings", "unmeasured")}
 
     def watch(self, records: Iterable[Record]) -> Iterator[Record]:
-        """The same records; what is unusable in one is told, and the record goes on."""
+        """The same records."""
         for record in records:
-            try:
-                self._take(record)
-            except BadRecord as error:
-                self._problems.append(Problem(record.file, record.line, str(error)))
+            self._keep(record.data)
             yield record
 
-    def _take(self, record: Record) -> None:
-        run = extract.text("run.id")(record) or ""
-        span, found = buckets(record)
-        self._highs.extend(float(high) for _, high, _ in found)
-        self._counts.extend(float(count) for *_, count in found)
-        self._bucket_runs.append((run, span, len(found)))
-        self._stages += [(run, name, ns) for name, ns in stages(record).items()]
-        for name, path, keys in (("hooks", "plan.hooks", HOOKS), ("warnings", "warnings", WARNINGS),
-                                 ("unmeasured", "unmeasured", UNMEASURED)):
+    def _keep(self, run: Run) -> None:
+        name, times = run.run.id or "", run.app and run.app.message_latency_ns
+        if times:
+            found = times.buckets or []
+            self._highs.extend(high for _, high, _ in found)
+            self._counts.extend(count for *_, count in found)
+            self._bucket_runs.append((name, times.span, len(found)))
+        self._stages += [(name, stage, ns) for stage, ns in stages(run).items()]
+        for told, rows, keys in (("hooks", run.plan and run.plan.hooks, HOOKS),
+                                 ("warnings", run.warnings, WARNINGS),
+                                 ("unmeasured", run.unmeasured, UNMEASURED)):
             # A set: a record that says something twice is one run.
-            self._told[name].update(set(_texts(record, path, keys)))
+            self._told[told].update({tuple(getattr(row, key) for key in keys)
+                                     for row in rows or ()})
 
     def _times(self) -> pl.DataFrame:
         runs = pl.DataFrame(self._bucket_runs, orient="row",

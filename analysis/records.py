@@ -7,23 +7,20 @@ with their histograms do not fit into memory as Python objects.
 """
 
 import dataclasses
-import json
 import pathlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+import msgspec
+
 from analysis.faults import USAGE, Fault
+from analysis.model import BadRecord, Head, Run
 
 SCHEMA = "sendpath.run/1"
 # A run that a sweep planned and that came to nothing: what was to be run, and the reason.
 FAILURE = "sendpath.failure/1"
 SUFFIXES = (".jsonl", ".ndjson", ".json")
-# The blocks that every record has; what is in them may grow.
-OBJECTS = ("run", "host")
-OPTIONAL_OBJECTS = ("plan", "load", "app", "zerocopy", "tcp", "serving", "observed", "receiver",
-                    "lost")
-OPTIONAL_LISTS = ("calls", "counters", "warnings", "unmeasured")
 LONGEST_LINE = 64 << 20
 REASONS_SHOWN = 3
 
@@ -43,11 +40,7 @@ class Record:
     source: str
     file: str
     line: int
-    data: dict[str, Any]
-
-
-class BadRecord(ValueError):
-    """The message says what is wrong with a record."""
+    data: Run
 
 
 def find(path: str) -> list[pathlib.Path]:
@@ -69,51 +62,32 @@ def find(path: str) -> list[pathlib.Path]:
     return files
 
 
-def _refuse_constant(name):
-    raise BadRecord(f"not JSON ({name})")
+_RUN, _HEAD = msgspec.json.Decoder(Run), msgspec.json.Decoder(Head)
 
 
-_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
-
-
-def parse(line: bytes) -> dict[str, Any]:
+def parse(line: bytes) -> Run:
     """A record from its line. Raises BadRecord, whose message says why it is none."""
     if len(line) > LONGEST_LINE:
         raise BadRecord("longer than any record")
     try:
-        data = _DECODER.decode(line.decode())
+        text = line.decode()
+        try:
+            run = _RUN.decode(text)
+        except msgspec.ValidationError:
+            check_schema(_HEAD.decode(text).schema)
+            raise
     except UnicodeDecodeError:
         raise BadRecord("not text (UTF-8)") from None
-    except json.JSONDecodeError as error:
-        cut = error.pos >= len(line.decode()) - 1 or error.msg.startswith("Unterminated")
-        raise BadRecord("truncated" if cut else f"not JSON ({error.msg})") from None
+    except msgspec.ValidationError as error:
+        what, _, place = str(error).replace("`", "").partition(" - at $.")
+        raise BadRecord(f"{place or 'not a run record'}: {what[:1].lower()}{what[1:]}") from None
+    except msgspec.DecodeError as error:
+        raise BadRecord("truncated" if "truncated" in str(error) else
+                        f"not JSON ({str(error).removeprefix('JSON is ')})") from None
     except RecursionError:
         raise BadRecord("not a run record (nested too deeply)") from None
-    except BadRecord:
-        raise
-    except ValueError:
-        # More digits than Python takes for a number.
-        raise BadRecord("a number is too large") from None
-    check(data)
-    return data
-
-
-def check(data: Any) -> None:
-    """Raises BadRecord unless this is a record that the table can be made from."""
-    if not isinstance(data, dict):
-        raise BadRecord("not a run record (no JSON object)")
-    check_schema(data.get("schema"))
-    for key in OBJECTS:
-        if not isinstance(data.get(key), dict):
-            raise BadRecord(f"not a whole run record ({key} is missing)")
-    for keys, kind, name in ((OPTIONAL_OBJECTS, dict, "an object"),
-                             (OPTIONAL_LISTS, list, "a list")):
-        for key in keys:
-            if not isinstance(data.get(key), (kind, type(None))):
-                raise BadRecord(f"{key} is not {name}")
-    for key in OPTIONAL_LISTS:
-        if any(not isinstance(row, dict) for row in data.get(key) or ()):
-            raise BadRecord(f"{key} has a row that is not an object")
+    check_schema(run.schema)
+    return run
 
 
 def check_schema(schema: Any) -> None:

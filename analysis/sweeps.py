@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What is said along an axis of a sweep: falls, dips, bends.
+"""What is said along an axis of a sweep: falls and dips.
 
 The axis is a column as message_bytes, fields or threads; everything else of a run's conditions
 is equal within a series. All tests of one question are one family: their p are corrected
@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from analysis import summary
-from analysis.stats import bends, decision, moved, steps
+from analysis.stats import decision, moved, steps
 
 # Counters are compared as counts a message, or a run with more messages would have more of all.
 COUNTERS = tuple(
@@ -89,7 +89,6 @@ class Course:
     axis: tuple
     steps: list[steps.Step]
     dips: list[steps.Dip]
-    bends: bends.Bends | None
     moved: dict[tuple, list[moved.Moved]]
 
     @property
@@ -103,7 +102,7 @@ def _a_message(name):
 
 
 def courses(frame, metric, axis="message_bytes", counters=COUNTERS) -> list[Course]:
-    """Falls, dips and bends of a metric along an axis, one Course a series."""
+    """Falls and dips of a metric along an axis, one Course a series."""
     extra = {name: _a_message(name) for name in counters
              if name != metric and frame[name].count()}  # what nothing counted has not moved
     found = series(frame, metric, axis, extra)
@@ -117,5 +116,4 @@ def _course(one, metric, corrected):
     taken = steps.along(one.axis, logs, corrected)
     with_falls = {(step.before, step.after): moved.with_it(logs, others, j, j + 1)
                   for j, step in enumerate(taken) if step.direction < 0}
-    return Course(one.conditions, one.axis, taken, steps.dips(one.axis, logs, taken),
-                  bends.find(one.axis, logs), with_falls)
+    return Course(one.conditions, one.axis, taken, steps.dips(one.axis, logs, taken), with_falls)

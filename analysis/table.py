@@ -15,7 +15,8 @@ import polars as pl
 
 from analysis.columns import COLUMNS, REAL, TEXT, TIME, TRUTH, WHOLE
 from analysis.faults import FAILED, USAGE, Fault, why
-from analysis.records import BadRecord, Problem, Record, stream, summarise
+from analysis.model import BadRecord
+from analysis.records import Problem, Record, stream, summarise
 
 SCHEMA = "sendpath.table/1"
 METADATA_KEY = "sendpath"
@@ -42,7 +43,8 @@ class Loaded:
 
 def row(record: Record) -> tuple:
     """The values of one run, in the order of COLUMNS. Raises BadRecord."""
-    return tuple(column.read(record) for column in COLUMNS)
+    return tuple(round(value) if type(value) is float and column.kind == WHOLE else value
+                 for column, value in ((column, column.read(record)) for column in COLUMNS))
 
 
 def build(records: Iterable[Record], problems: list[Problem]) -> pl.DataFrame:

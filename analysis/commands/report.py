@@ -47,7 +47,7 @@ def run(options):
     wanted = formats(options.figures)
     folder = pathlib.Path(options.out) if options.out else default_folder(options.paths[0])
     problems: list[Problem] = []
-    collector = Collector(problems)
+    collector = Collector()
     loaded = table.load_some(options.paths, problems, collector.watch)
     planned = plans.read(options.paths, problems)
     if len(planned) < len(options.paths):

@@ -7,8 +7,11 @@ The second is needed because no test without assumptions can be that sure of fiv
 five on one side happens by chance in one of sixteen cases.
 """
 
+import bisect
+import warnings
+
 import numpy as np
-import scipy.special
+import scipy.stats
 
 ALPHA = 0.05
 POWER = 0.8
@@ -17,29 +20,28 @@ MOST_REPEATS = 1000
 
 def paired_p(logs) -> float:
     """Two-sided p of the mean of logarithms of ratios being 0. NaN without two values."""
-    logs = np.asarray(logs, dtype=float)
-    n = len(logs)
-    if n < 2:
-        return float("nan")
-    return _two_sided(logs.mean(), logs.var(ddof=1) / n, n - 1)
+    return _p(np.asarray(logs, dtype=float), None)
 
 
 def unpaired_p(a, b) -> float:
     """Two-sided p of two independent samples of logarithms having one mean (Welch)."""
-    a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
-    if min(len(a), len(b)) < 2:
+    return _p(np.asarray(a, dtype=float), np.asarray(b, dtype=float))
+
+
+def _p(a, b) -> float:
+    """Of one sample's mean being 0, or two having the same."""
+    samples = [x for x in (a, b) if x is not None]
+    if min(map(len, samples)) < 2:
         return float("nan")
-    parts = [x.var(ddof=1) / len(x) for x in (a, b)]
-    weights = sum(part**2 / (len(x) - 1) for part, x in zip(parts, (a, b)))
-    return _two_sided(a.mean() - b.mean(), sum(parts),
-                      sum(parts)**2 / weights if weights else 1)
-
-
-def _two_sided(difference, variance, freedom) -> float:
-    """Of Student's t. Without any noise a difference is one, however small."""
-    if variance <= (1e-15 * max(abs(difference), 1e-300))**2:
+    difference = a.mean() - (0 if b is None else b.mean())
+    error = np.sqrt(sum(x.var(ddof=1) / len(x) for x in samples))
+    # Without any noise, which no t-test takes, a difference is one, however small.
+    if error <= 1e-15 * max(abs(difference), 1e-300):
         return float(difference == 0)
-    return float(2 * scipy.special.stdtr(freedom, -abs(difference) / np.sqrt(variance)))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Precision loss")  # of values that are nearly equal
+        return float((scipy.stats.ttest_1samp(a, 0) if b is None else
+                      scipy.stats.ttest_ind(a, b, equal_var=False)).pvalue)
 
 
 def holm(ps) -> np.ndarray:
@@ -71,16 +73,10 @@ def needed_for(difference: float, spread: float, tests: int = 1) -> int | None:
     by_interval = (MEDIAN_SPREAD * (NORMAL_LEVEL + NORMAL_POWER) / max(effect, 1e-12))**2
     if by_interval > MOST_REPEATS:
         return None
-    low, high = max(FEWEST_SURE, int(np.ceil(by_interval))), MOST_REPEATS
-    if _power(effect, high, tests) < POWER:
-        return None
-    while low < high:
-        middle = (low + high) // 2
-        if _power(effect, middle, tests) >= POWER:
-            high = middle
-        else:
-            low = middle + 1
-    return low
+    fewest = max(FEWEST_SURE, int(np.ceil(by_interval)))
+    enough = range(fewest, MOST_REPEATS + 1)
+    found = bisect.bisect_left(enough, POWER, key=lambda n: _power(effect, n, tests))
+    return enough[found] if found < len(enough) else None
 
 
 def needed_within(difference: float, spread: float, margin: float) -> int | None:
@@ -95,11 +91,12 @@ def needed_within(difference: float, spread: float, margin: float) -> int | None
 FEWEST_SURE = 5
 # Of the median of normal values, in standard deviations of their mean.
 MEDIAN_SPREAD = np.sqrt(np.pi / 2)
-NORMAL_LEVEL = float(scipy.special.ndtri(1 - ALPHA / 2))
-NORMAL_POWER = float(scipy.special.ndtri(POWER))
+NORMAL_LEVEL = float(scipy.stats.norm.ppf(1 - ALPHA / 2))
+NORMAL_POWER = float(scipy.stats.norm.ppf(POWER))
 
 
 def _power(effect, n, tests):
-    """Of the t-test of n pairs that differ by effect standard deviations."""
-    critical = scipy.special.stdtrit(n - 1, 1 - ALPHA / tests / 2)
-    return float(1 - scipy.special.nctdtr(n - 1, min(effect * np.sqrt(n), 30), critical))
+    """Of the t-test of n pairs that differ by effect standard deviations, of which more than 30
+    standard errors are as good as 30."""
+    critical = scipy.stats.t.isf(ALPHA / tests / 2, n - 1)
+    return scipy.stats.nct.sf(critical, n - 1, min(effect * np.sqrt(n), 30))

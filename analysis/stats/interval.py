@@ -107,7 +107,8 @@ def _of_medians(of, a, b, level, seed):
     value, n = float(of(np.median(a), np.median(b))), min(len(a), len(b))
     if n < FEWEST:
         return Estimate(value, n)
-    random = np.random.default_rng(seed)
-    drawn = [np.median(random.choice(x, (DRAWS, len(x))), axis=1) for x in (a, b)]
-    low, high = np.quantile(of(*drawn), [(1 - level) / 2, (1 + level) / 2])
+    drawn = scipy.stats.bootstrap(
+        (a, b), lambda a, b, axis: of(np.median(a, axis), np.median(b, axis)), n_resamples=DRAWS,
+        confidence_level=level, method="percentile", rng=np.random.default_rng(seed))
+    low, high = drawn.confidence_interval
     return Estimate(value, n, float(low), float(high), level)

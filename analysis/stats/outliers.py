@@ -9,19 +9,14 @@ ALPHA = 0.01
 FEWEST = 5
 
 
-def flag(values, alpha: float = ALPHA) -> list[bool]:
-    """Which of the values (positive, or of any sign, of any unit) stand apart, on a logarithmic
-    scale where all are positive. Fewer than five do not show that.
+def flags(rows: np.ndarray, alpha: float = ALPHA) -> np.ndarray:
+    """Which values of each row of a matrix (of any unit) stand apart from the others of their
+    row, on a logarithmic scale where all are positive. Fewer than five do not show that.
 
     Each is compared with the mean and the spread of the others, by the t-distribution that
     such a comparison has among equals (the externally studentised residual), alpha divided by
     their number because the oddest of them is looked for.
     """
-    return flags(np.asarray(values, dtype=float)[None, :], alpha)[0].tolist()
-
-
-def flags(rows: np.ndarray, alpha: float = ALPHA) -> np.ndarray:
-    """The same of each row of a matrix at once."""
     n = rows.shape[1]
     if n < FEWEST:
         return np.zeros(rows.shape, dtype=bool)

@@ -11,6 +11,9 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
+
+from analysis.records import Record, parse  # noqa: E402
+
 # Written by the program itself, one of each kind.
 SAMPLES = pathlib.Path(__file__).parent / "samples.jsonl"
 
@@ -29,6 +32,11 @@ def changed(record, **changes):
             place = place[key]
         place[last] = value
     return record
+
+
+def record_of(data, line=1):
+    """The record that this would be read as."""
+    return Record("here", "file", line, parse(json.dumps(data).encode()))
 
 
 def write(path, records):

@@ -5,16 +5,15 @@ import re
 
 import polars as pl
 import pytest
-from conftest import analysis, changed, samples, write
+from conftest import analysis, changed, record_of, samples, write
 
 from analysis import table
 from analysis.columns import COLUMNS, NAMES
-from analysis.records import Record
 
 
 def rows(*records):
     problems = []
-    frame = table.build([Record("here", "file", n, r) for n, r in enumerate(records, 1)], problems)
+    frame = table.build([record_of(r, n) for n, r in enumerate(records, 1)], problems)
     assert not problems
     return frame.to_dicts()
 
@@ -127,12 +126,12 @@ def test_memory():
     assert row["memory_is_estimate"] is False and row["memory_io_in_bytes"] is None
 
 
-def test_a_value_of_the_wrong_kind_leaves_the_record_out():
-    problems = []
+def test_a_value_of_the_wrong_kind_leaves_the_record_out(folder):
     bad = changed(by_variant("twocopy"), app__throughput_bps="fast")
-    frame = table.build([Record("s", "f", 7, bad)], problems)
-    assert frame.is_empty()
-    assert [(p.line, p.what) for p in problems] == [(7, "app.throughput_bps is not a number")]
+    loaded = table.load([write(folder / "runs.jsonl", [by_variant("zerocopy"), bad])])
+    assert loaded.frame.height == 1
+    assert [(p.line, p.what) for p in loaded.problems] == [
+        (2, "app.throughput_bps: expected float | null, got str")]
 
 
 def test_parquet_comes_back_as_it_was(folder):

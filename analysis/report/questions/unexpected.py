@@ -67,10 +67,6 @@ def _along(runs: pl.DataFrame, axis: str) -> tuple[list[str], list[str]]:
     return falls, dips
 
 
-OUTLYING = ("retransmits", "sender_context_switches", "receiver_context_switches",
-            "sender_cpu_migrations", "sender_cpu_s")
-
-
 def _outliers(runs: pl.DataFrame) -> tuple[list[str], Table | None]:
     flagged = summary.flagged(runs, METRIC)
     if flagged.is_empty():
