@@ -353,7 +353,7 @@ format:
 LIBEXEC := $(DESTDIR)$(PREFIX)/libexec/sendpath
 INSTALLED_DOCS := run-record.md run-record.schema.json causes.md table.md statistics.md memory.md \
                   report.md
-PYTHON_FILES = $(shell find analysis crosscheck -name .venv -prune -o -name __pycache__ -prune -o -type f -print)
+PYTHON_FILES = $(shell find analysis -name .venv -prune -o -name __pycache__ -prune -o -type f -print)
 install: all
 	$(call msg,INSTALL,$(DESTDIR)$(PREFIX))
 	$(Q)install -D -m 755 analyze $(DESTDIR)$(PREFIX)/bin/sendpath

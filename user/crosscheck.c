@@ -30,8 +30,10 @@ int crosscheck(int argc, char **argv)
 		log_error("crosscheck: bcc needs root: run with sudo");
 		return STATUS_SYSTEM;
 	}
-	if (length < 0 || place__find("crosscheck/crosscheck.py", program, sizeof(program))) {
-		log_error("crosscheck: crosscheck/crosscheck.py is missing: install or unpack it "
+	if (length < 0 ||
+	    place__find("analysis/crosscheck/crosscheck.py", program, sizeof(program))) {
+		log_error("crosscheck: analysis/crosscheck/crosscheck.py is missing: install or "
+			  "unpack it "
 			  "beside this program");
 		return STATUS_SYSTEM;
 	}

@@ -2,7 +2,7 @@
 #ifndef SENDPATH_CROSSCHECK_H
 #define SENDPATH_CROSSCHECK_H
 
-/* Hands over to crosscheck/crosscheck.py. Returns an exit status only if it cannot. */
+/* Hands over to analysis/crosscheck/crosscheck.py. Returns an exit status only if it cannot. */
 int crosscheck(int argc, char **argv);
 
 #endif

@@ -82,7 +82,7 @@ def test_needs_root():
 
 
 def _crosscheck():
-    spec = importlib.util.spec_from_file_location("crosscheck", ROOT / "crosscheck/crosscheck.py")
+    spec = importlib.util.spec_from_file_location("crosscheck", ROOT / "analysis/crosscheck/crosscheck.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
