@@ -79,7 +79,8 @@ LOADGEN_LIBS := -ljson-c -luring -lpthread
 ANALYZE_LIBS := -lbpf -lelf -lz -ljson-c -lpfm -lcap -luring -lpthread -lm
 
 # main.c of each program stays out of what the unit tests link.
-LOADGEN_OBJS := $(patsubst %.c,$(BUILD)/%.o,$(filter-out loadgen/main.c,$(wildcard loadgen/*.c loadgen/*/*.c)))
+LOADGEN_OBJS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard common/*.c) \
+                $(filter-out loadgen/main.c,$(wildcard loadgen/*.c loadgen/*/*.c)))
 ANALYZE_OBJS := $(patsubst %.c,$(BUILD)/%.o,$(filter-out user/main.c,$(wildcard user/*.c user/*/*.c)))
 # The shared maps first: the linker of libbpf 1.1 forgets the offset of a map that
 # it met as an extern before its definition.
@@ -137,7 +138,7 @@ $(BUILD)/user/%.o: user/%.c $(BUILD)/sendpath.skel.h
 	$(call msg,CC,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) $(CPPFLAGS) -MMD -MP -c $< -o $@
 
-$(BUILD)/loadgen/%.o: loadgen/%.c
+$(LOADGEN_OBJS) $(BUILD)/loadgen/main.o: $(BUILD)/%.o: %.c
 	$(call msg,CC,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) $(CPPFLAGS) -MMD -MP -c $< -o $@
 
@@ -344,7 +345,7 @@ bench: bench-packages
 	$(Q)$(MAKE) --no-print-directory cross
 	$(Q)$(AS_ROOT) $(PYTHON) tests/bench/bench.py
 
-SOURCES := $(wildcard $(addsuffix /*.[ch],bpf user user/* loadgen loadgen/* tests/unit tests/unit/* \
+SOURCES := $(wildcard $(addsuffix /*.[ch],bpf common user user/* loadgen loadgen/* tests/unit tests/unit/* \
                                           tests/unit/native/bpf tests/bench tests/programs))
 format:
 	$(Q)clang-format -i $(SOURCES)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <stdio.h>
 
+#include "common/units.h"
 #include "loadgen/load.h"
 #include "loadgen/send/send_ops.h"
-#include "loadgen/system/units.h"
 
 #define RCVLOWAT_BULK (512 << 10)
 

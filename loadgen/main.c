@@ -8,15 +8,15 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/one_line.h"
+#include "common/posix.h"
+#include "common/units.h"
 #include "loadgen/options/help.h"
 #include "loadgen/options/options.h"
 #include "loadgen/run/control.h"
 #include "loadgen/run/run.h"
 #include "loadgen/send/send_ops.h"
 #include "loadgen/serving/serve_ops.h"
-#include "loadgen/system/one_line.h"
-#include "loadgen/system/posix.h"
-#include "loadgen/system/units.h"
 
 enum { OPT_JSON = 0x100, OPT_CONTROL };
 

@@ -5,7 +5,7 @@
 #include "user/system/place.h"
 #include "user/system/privilege.h"
 
-#include "loadgen/system/status.h"
+#include "common/status.h"
 
 #include <errno.h>
 #include <libgen.h>

@@ -8,7 +8,7 @@
 #include "user/system/log.h"
 #include "user/system/place.h"
 
-#include "loadgen/system/status.h"
+#include "common/status.h"
 
 #include <errno.h>
 #include <limits.h>

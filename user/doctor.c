@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/doctor.h"
 
+#include "common/safe_text.h"
 #include "user/kernel/features.h"
 #include "user/kernel/netdev.h"
 #include "user/run/host.h"
 #include "user/system/first_line.h"
 #include "user/system/log.h"
 #include "user/system/privilege.h"
-#include "user/system/safe_text.h"
 #include "user/trace/tracer.h"
 
-#include "loadgen/system/status.h"
-#include "loadgen/system/units.h"
+#include "common/status.h"
+#include "common/units.h"
 
 #include <errno.h>
 #include <stdarg.h>

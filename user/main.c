@@ -23,10 +23,10 @@
 
 #include "user/trace/call_counters.h"
 
+#include "common/posix.h"
+#include "common/status.h"
 #include "loadgen/options/available.h"
 #include "loadgen/send/send_ops.h"
-#include "loadgen/system/posix.h"
-#include "loadgen/system/status.h"
 
 static bool may_use_zerocopy(const struct options *o)
 {

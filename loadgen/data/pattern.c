@@ -2,8 +2,8 @@
 #include <endian.h>
 #include <string.h>
 
+#include "common/mix.h"
 #include "loadgen/data/pattern.h"
-#include "loadgen/system/mix.h"
 
 #define DATA_SET 0    /* no connection: ports are above */
 #define CHUNK	 4096 /* expected bytes are made and compared this many at a time */

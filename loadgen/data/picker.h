@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "loadgen/system/mix.h"
+#include "common/mix.h"
 
 struct picker {
 	uint64_t count; /* fields of the data set; 0: there is none */

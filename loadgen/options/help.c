@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/status.h"
 #include "loadgen/options/help.h"
 #include "loadgen/options/options.h"
-#include "loadgen/system/status.h"
 
 enum { OPT_HELP_SHORT = '?', OPT_VERSION = 'V', OPT_HELP = 0x4d00, OPT_USAGE };
 

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/units.h"
 #include "loadgen/options/rows.h"
-#include "loadgen/system/units.h"
 
 int refuse(struct refusal *r, const char *format, ...)
 {

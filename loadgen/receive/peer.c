@@ -6,12 +6,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "common/safe_text.h"
+#include "common/units.h"
 #include "loadgen/data/dataset.h"
 #include "loadgen/load.h"
 #include "loadgen/receive/listener.h"
 #include "loadgen/receive/peer.h"
-#include "loadgen/system/safe.h"
-#include "loadgen/system/units.h"
 
 #define HELLO_TIMEOUT_MS 5000
 
@@ -83,7 +83,7 @@ static int refused(const struct load *load, const struct wire_hello *h, int err,
 		return failure__set(f, STATUS_FAILED, err, "--peer %s: %s", load->peer,
 				    strerror(-err));
 	return failure__set(f, STATUS_FAILED, -ECONNREFUSED, "--peer %s: it refuses: %s",
-			    load->peer, safe__copy(text, h->text, sizeof(text)));
+			    load->peer, safe_text(h->text, text, sizeof(text)));
 }
 
 /* Says hello and hears the answer. */
@@ -131,7 +131,7 @@ int peer__open(struct peer *p, struct listener *l, const struct load *load, stru
 		return err;
 	}
 	p->session = h.session;
-	safe__copy(p->machine, h.text, sizeof(p->machine));
+	safe_text(h.text, p->machine, sizeof(p->machine));
 	return 0;
 }
 

@@ -5,9 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/posix.h"
 #include "loadgen/receive/wire.h"
 #include "loadgen/send/sender.h"
-#include "loadgen/system/posix.h"
 
 static const unsigned char magic[4] = {'S', 'P', 'L', 'G'};
 

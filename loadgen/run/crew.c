@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/hist_stats.h"
 #include "loadgen/data/dataset.h"
 #include "loadgen/load.h"
 #include "loadgen/run/crew.h"
 #include "loadgen/run/worker.h"
-#include "loadgen/system/hist_stats.h"
 
 struct crew {
 	const struct load *load;

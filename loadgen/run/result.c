@@ -3,9 +3,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "common/hist_stats.h"
 #include "loadgen/load.h"
 #include "loadgen/run/result.h"
-#include "loadgen/system/hist_stats.h"
 #include "loadgen/system/json.h"
 
 double result__throughput(const struct result *r)

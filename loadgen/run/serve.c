@@ -11,12 +11,12 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "common/one_line.h"
+#include "common/posix.h"
 #include "loadgen/options/options.h"
 #include "loadgen/receive/listener.h"
 #include "loadgen/receive/sessions.h"
 #include "loadgen/run/run.h"
-#include "loadgen/system/one_line.h"
-#include "loadgen/system/posix.h"
 
 enum { OPT_ADDRESS = 0x100, OPT_PORT };
 

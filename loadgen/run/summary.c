@@ -2,10 +2,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/hist_stats.h"
+#include "common/units.h"
 #include "loadgen/load.h"
 #include "loadgen/run/result.h"
-#include "loadgen/system/hist_stats.h"
-#include "loadgen/system/units.h"
 
 typedef char text[UNITS_TEXT_MAX];
 

@@ -3,8 +3,8 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include "common/hist_stats.h"
 #include "loadgen/send/sender.h"
-#include "loadgen/system/hist_stats.h"
 
 #define REFUSAL_PATIENCE_NS 1000000000ULL /* while other threads may hold what is short */
 

@@ -5,10 +5,10 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "common/hist_stats.h"
 #include "loadgen/load.h"
 #include "loadgen/receive/listener.h"
 #include "loadgen/serving/client.h"
-#include "loadgen/system/hist_stats.h"
 
 #define STACK_BYTES (128u << 10)
 

@@ -7,7 +7,7 @@
 #ifndef SENDPATH_LOAD_FAILURE_H
 #define SENDPATH_LOAD_FAILURE_H
 
-#include "loadgen/system/status.h"
+#include "common/status.h"
 
 struct failure {
 	int status; /* 0: nothing failed */

@@ -13,12 +13,12 @@
 
 #include <cmocka.h>
 
-#include "loadgen/system/hist_stats.h"
+#include "common/hist_stats.h"
+#include "common/safe_text.h"
 #include "user/kernel/calls.h"
 #include "user/kernel/netdev.h"
 #include "user/record/record_read.h"
 #include "user/report/table.h"
-#include "user/system/safe_text.h"
 #include "user/system/stolen.h"
 
 static void test_untrusted_names_are_escaped(void **state)

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "loadgen/system/hist_stats.h"
+#include "common/hist_stats.h"
 #include "user/run/live.h"
 
 static struct measured m;

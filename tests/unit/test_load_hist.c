@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "loadgen/system/hist_stats.h"
+#include "common/hist_stats.h"
 
 static void merging_equals_one_writer(void **state)
 {

@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "loadgen/system/units.h"
+#include "common/units.h"
 
 static void sizes_are_read(void **state)
 {

@@ -5,9 +5,9 @@
 #include "user/run/live.h"
 #include "user/trace/groups.h"
 
-#include "loadgen/system/one_line.h"
-#include "loadgen/system/status.h"
-#include "loadgen/system/units.h"
+#include "common/one_line.h"
+#include "common/status.h"
+#include "common/units.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #include "user/options/grids.h"
 #include "user/options/options.h"
 
-#include "loadgen/system/units.h"
+#include "common/units.h"
 
 #include <errno.h>
 #include <stdarg.h>

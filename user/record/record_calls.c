@@ -4,7 +4,7 @@
 
 #include "user/kernel/calls.h"
 
-#include "loadgen/system/hist_stats.h"
+#include "common/hist_stats.h"
 
 #include <stdio.h>
 

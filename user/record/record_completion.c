@@ -5,7 +5,7 @@
  */
 #include "user/record/record_parts.h"
 
-#include "loadgen/system/hist_stats.h"
+#include "common/hist_stats.h"
 
 #include <stdio.h>
 

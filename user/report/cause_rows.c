@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/report/cause_rows.h"
 
+#include "common/safe_text.h"
 #include "user/record/record_read.h"
-#include "user/system/safe_text.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 
 #include "user/record/record_read.h"
 
-#include "loadgen/system/units.h"
+#include "common/units.h"
 
 #include <errno.h>
 #include <stdio.h>

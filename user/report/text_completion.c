@@ -4,8 +4,8 @@
 
 #include "user/record/record_read.h"
 
-#include "loadgen/system/hist_stats.h"
-#include "loadgen/system/units.h"
+#include "common/hist_stats.h"
+#include "common/units.h"
 
 #define LABEL "  %-14s "
 

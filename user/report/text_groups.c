@@ -2,11 +2,11 @@
 /* The groups that --by asks for: a table a run, the largest first. */
 #include "user/report/text.h"
 
+#include "common/safe_text.h"
 #include "user/record/record_read.h"
 #include "user/report/table.h"
-#include "user/system/safe_text.h"
 
-#include "loadgen/system/units.h"
+#include "common/units.h"
 
 #include <stdbool.h>
 #include <string.h>

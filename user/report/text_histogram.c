@@ -9,8 +9,8 @@
 
 #include "bpf/abi.h"
 
-#include "loadgen/system/hist_stats.h"
-#include "loadgen/system/units.h"
+#include "common/hist_stats.h"
+#include "common/units.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
 #include "user/record/record_read.h"
 #include "user/report/table.h"
 
-#include "loadgen/system/units.h"
+#include "common/units.h"
 
 #include <string.h>
 

@@ -2,11 +2,11 @@
 /* What an observed program sent: one row a syscall and kind of send. */
 #include "user/report/text.h"
 
+#include "common/safe_text.h"
 #include "user/record/record_read.h"
 #include "user/report/columns.h"
-#include "user/system/safe_text.h"
 
-#include "loadgen/system/units.h"
+#include "common/units.h"
 
 struct row {
 	json_object *call;

@@ -5,7 +5,7 @@
 #include "user/record/record_read.h"
 #include "user/report/columns.h"
 
-#include "loadgen/system/units.h"
+#include "common/units.h"
 
 #define SLOW_NS 900000000ULL /* less than the second after which a SYN is sent again */
 

@@ -4,7 +4,7 @@
 
 #include "user/record/record_read.h"
 
-#include "loadgen/system/units.h"
+#include "common/units.h"
 
 static void fate(const struct cell *cell, double completions, FILE *out)
 {

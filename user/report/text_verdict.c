@@ -2,9 +2,9 @@
 /* The verdict of each cell, from its records. */
 #include "user/report/text.h"
 
+#include "common/safe_text.h"
 #include "user/record/record_read.h"
 #include "user/report/verdict.h"
-#include "user/system/safe_text.h"
 
 #include <string.h>
 

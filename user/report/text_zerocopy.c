@@ -2,12 +2,12 @@
 /* The fallback lines: how many zero-copy sends were copied, and who says so. */
 #include "user/report/text.h"
 
+#include "common/safe_text.h"
 #include "user/kernel/refusals.h"
 #include "user/record/record_read.h"
 #include "user/report/cause_rows.h"
-#include "user/system/safe_text.h"
 
-#include "loadgen/system/units.h"
+#include "common/units.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 
 #include "user/kernel/refusals.h"
 
-#include "loadgen/system/units.h"
+#include "common/units.h"
 
 #include <ctype.h>
 #include <stdarg.h>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/run/live.h"
 
-#include "user/system/elapsed.h"
+#include "common/elapsed.h"
 #include "user/trace/tracer.h"
 
-#include "loadgen/system/hist_stats.h"
-#include "loadgen/system/units.h"
+#include "common/hist_stats.h"
+#include "common/units.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
 #include "user/system/privilege.h"
 #include "user/trace/tracer.h"
 
+#include "common/status.h"
 #include "loadgen/send/send_ops.h"
-#include "loadgen/system/status.h"
 
 #include <errno.h>
 #include <string.h>

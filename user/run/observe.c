@@ -7,7 +7,7 @@
 #include "user/system/signals.h"
 #include "user/trace/tracer.h"
 
-#include "loadgen/system/status.h"
+#include "common/status.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -3,7 +3,7 @@
 
 #include "user/kernel/features.h"
 
-#include "loadgen/system/status.h"
+#include "common/status.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/sweep/sweep_folder.h"
 
+#include "common/safe_text.h"
 #include "user/record/record_read.h"
 #include "user/sweep/sweep_paper.h"
 #include "user/system/json_lines.h"
 #include "user/system/log.h"
-#include "user/system/safe_text.h"
 
-#include "loadgen/system/posix.h"
+#include "common/posix.h"
 
 #include <errno.h>
 #include <fcntl.h>

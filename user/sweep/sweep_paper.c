@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/sweep/sweep_paper.h"
 
+#include "common/safe_text.h"
 #include "user/record/record_parts.h"
 #include "user/record/record_read.h"
 #include "user/run/load_arguments.h"
-#include "user/system/safe_text.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 
 #include "user/record/record.h"
 
-#include "loadgen/system/mix.h"
+#include "common/mix.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 
 #include "user/system/log.h"
 
-#include "loadgen/system/posix.h"
+#include "common/posix.h"
 
 #include <errno.h>
 #include <fcntl.h>

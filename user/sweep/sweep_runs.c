@@ -12,8 +12,8 @@
 #include "user/system/privilege.h"
 #include "user/system/signals.h"
 
+#include "common/status.h"
 #include "loadgen/send/send_ops.h"
-#include "loadgen/system/status.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/sweep/sweep_tally.h"
 
+#include "common/safe_text.h"
 #include "user/record/record_read.h"
 #include "user/report/text.h"
-#include "user/system/safe_text.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 /* The gate, and what the programs counted while it was open, summed over the CPUs. */
 #include "user/trace/tracer_private.h"
 
-#include "loadgen/system/hist_stats.h"
+#include "common/hist_stats.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

@@ -2,7 +2,7 @@
 /* Times of completions and of reading error queues, and what zero-copy sends had pinned. */
 #include "user/trace/tracer_private.h"
 
-#include "loadgen/system/hist_stats.h"
+#include "common/hist_stats.h"
 
 #include <bpf/libbpf.h>
 #include <errno.h>

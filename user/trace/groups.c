@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/trace/groups.h"
 
-#include "loadgen/system/units.h"
+#include "common/units.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>

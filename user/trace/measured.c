@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/trace/measured.h"
 
-#include "loadgen/system/hist_stats.h"
+#include "common/hist_stats.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/trace/target.h"
 
-#include "loadgen/system/units.h"
+#include "common/units.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "user/system/elapsed.h"
+#include "common/elapsed.h"
 
 double elapsed_since(const struct timespec *then)
 {

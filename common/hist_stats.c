@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "loadgen/system/hist_stats.h"
+#include "common/hist_stats.h"
 #include "loadgen/system/json.h"
 
 void hist__merge(struct hist *to, const struct hist *from)

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "loadgen/system/one_line.h"
+#include "common/one_line.h"
 
 /*
  * For an option that getopt refuses, argp has no switch to leave out its second

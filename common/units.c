@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "loadgen/system/units.h"
+#include "common/units.h"
 
 /* Reads leading digits; *end is what follows them. */
 static int leading_digits(const char *text, unsigned long long *value, const char **end)

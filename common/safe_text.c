@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "user/system/safe_text.h"
+#include "common/safe_text.h"
 
 #include <stdio.h>
 
