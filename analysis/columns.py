@@ -227,8 +227,8 @@ def _side(side, words, path):
 
 TCP = tuple(
     Column(name, WHOLE, "", what, at(f"tcp.{name}")) for name, what in (
-        ("retransmits", "segments sent again"),
-        ("syn_retransmits", "SYNs, and answers to them, sent again"),
+        ("retransmits", "retransmitted segments"),
+        ("syn_retransmits", "retransmitted SYNs and SYN-ACKs"),
         ("timeouts", "retransmission time-outs"),
         ("listen_overflows", "times that a listener's queue was full"),
         ("listen_drops", "connections that listeners turned away"),

@@ -246,7 +246,7 @@ static __always_inline bool run__has_cause(const struct run_key *run, const stru
 
 /*
  * A packet of a run came in by a device. If others of the run went on from there, this one
- * will: it may be the run's last (a segment sent again), completed before that is seen.
+ * will: it may be the run's last (a retransmitted segment), completed before that is seen.
  */
 static __always_inline bool run__goes_on(const struct run_key *run, const struct tally_key *in,
 					 __u16 how)

@@ -8,7 +8,7 @@
 #include "loadgen/serving/client.h"
 #include "loadgen/serving/server.h"
 
-#define LOST_AGE_NS  10000000000ULL /* a SYN sent again three times has waited 7 s */
+#define LOST_AGE_NS  10000000000ULL /* a SYN retransmitted three times has waited 7 s */
 #define LOST_IDLE_NS 5000000000ULL
 
 int visit__begin(struct visit *v, const struct client *c, struct visits *count)

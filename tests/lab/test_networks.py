@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A sweep between two network cards and one on loopback, in one kernel: compared and reported,
+"""A sweep between two NICs and one on loopback, in one kernel: compared and reported,
 they say the true thing about zero-copy on each. Measured in a guest, read on this machine."""
 
 import json

@@ -106,7 +106,7 @@ static const struct cause_row rows[CAUSES] = {
 			"ipsec",
 			"IPsec",
 			"The packet is encrypted by the processor, for which its data are copied.",
-			"Zero-copy cannot help unless the card does the encryption (xfrm offload).",
+			"Zero-copy cannot help unless the NIC does the encryption (xfrm offload).",
 		},
 	[CAUSE_LINEARIZED] =
 		{
@@ -133,7 +133,7 @@ static const struct cause_row rows[CAUSES] = {
 		{
 			"retransmission",
 			"retransmission",
-			"A segment was sent again, and copied for it.",
+			"A segment was retransmitted, and copied for that.",
 			"Find out why segments are lost (ss -ti, nstat).",
 		},
 	[CAUSE_XDP] =

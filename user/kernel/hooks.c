@@ -312,7 +312,7 @@ static const struct hook hooks[HOOK_COUNT] = {
 	},
 	[HOOK_PACKET] = {
 		.name = "packet",
-		.purpose = "how many packets the sends of a load become, and of how many pieces",
+		.purpose = "skbs per send, and frags per skb",
 		.load_only = "packets are told by the port of a load",
 		.ways = {
 			{

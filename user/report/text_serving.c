@@ -7,7 +7,7 @@
 
 #include "common/units.h"
 
-#define SLOW_NS 900000000ULL /* less than the second after which a SYN is sent again */
+#define SLOW_NS 900000000ULL /* less than the second after which a SYN is retransmitted */
 
 /* Several repeats; several links. */
 enum { RANGES = 1, LINKS = 2 };
@@ -82,7 +82,7 @@ static bool explain(const struct cell *cell, const struct cells *cells, FILE *ou
 			"dropped the end of the handshake: %s",
 			units__counted_text(lost, "connection", a));
 	if (full + drops + again + lost <= 0)
-		fprintf(out, "; nothing was dropped or sent again: they waited for the server");
+		fprintf(out, "; nothing was dropped or retransmitted: they waited for the server");
 	fputs("\n", out);
 	return true;
 }
@@ -126,7 +126,7 @@ void text__serving(const struct cells *cells, FILE *out)
 	for (i = 0; i < cells->count; i++)
 		any |= explain(&cells->cells[i], cells, out);
 	fputs(any ? "\n"
-		  : "no connection was dropped, sent again or unanswered: what differs is the "
+		  : "no connection was dropped, retransmitted or unanswered: what differs is the "
 		    "servers' own doing\n\n",
 	      out);
 }

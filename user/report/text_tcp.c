@@ -57,8 +57,8 @@ static bool say_packets(const struct cell *cell, const struct cells *cells, bool
 	    !cell__sum(cell, "/tcp/frags_per_skb", &frags))
 		return false;
 	cell__title(cell, cells, title, sizeof(title));
-	fprintf(out, "%s%s %.3g of %.3g", first ? "packets a send, of so many pieces: " : ", ",
-		title, skbs / (double)cell->count, frags / (double)cell->count);
+	fprintf(out, "%s%s %.3g (%.3g)", first ? "skbs per send (frags per skb): " : ", ", title,
+		skbs / (double)cell->count, frags / (double)cell->count);
 	return true;
 }
 

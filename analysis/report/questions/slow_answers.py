@@ -15,8 +15,8 @@ from analysis.stats import interval
 SLOW_NS = 1e9
 COUNTS = (("listen_overflows", "overflows of a listen queue"),
           ("listen_drops", "connections turned away by a listener"),
-          ("syn_retransmits", "SYNs, or answers to them, sent again"),
-          ("retransmits", "segments sent again"))
+          ("syn_retransmits", "retransmitted SYNs or SYN-ACKs"),
+          ("retransmits", "retransmitted segments"))
 PHASES = (("connect_p99_ns", "connecting"), ("accept_p99_ns", "waiting to be accepted"),
           ("work_p99_ns", "waiting for the server and its work"),
           ("answer_p99_ns", "all, connect to answer"))
