@@ -241,7 +241,7 @@ def test_server_models_as_planted(whole):
 def test_a_retransmitted_syn_is_not_blamed_on_threads():
     text = told(slow_answers, planted.data(planted.servers(syns=3, slow=True)))
     assert "In 10 of 60 runs the slowest hundredth of answers took a second or more." in text
-    assert "retransmitted SYNs or SYN-ACKs: 30, in 10 runs of 60 (threaded); in 10 of these" \
+    assert "Retransmitted SYNs or SYN-ACKs: 30, in 10 runs of 60 (threaded); in 10 of these" \
         in text
     assert "connecting 1,020 ms" in text
 
