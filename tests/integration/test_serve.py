@@ -181,7 +181,7 @@ class Impostor:
     (b"SSH", "closed the connection"),
     (b"", "closed the connection"),
     (None, "does not answer"),
-    (hello(REFUSED, text=b"no\x1b[2J room"), "it refuses: no?[2J room"),
+    (hello(REFUSED, text=b"no\x1b[2J room"), "it refuses: no\\x1b[2J room"),
 ], ids=["version", "garbage", "short", "closed", "silence", "refusal"])
 def test_peer_that_is_none(answer, words):
     with Impostor(answer) as there:
