@@ -233,7 +233,7 @@ TCP = tuple(
         ("listen_overflows", "times that a listener's queue was full"),
         ("listen_drops", "connections that listeners turned away"),
         ("syn_cookies", "SYNs answered by a cookie"),
-        ("zero_windows", "windows closed by a receiver"),
+        ("zero_windows", "zero receive windows"),
         ("out_segments", "segments sent"))) + (
     Column("skbs_per_send", REAL, "", "packets (skbs) that a send became",
            at("tcp.skbs_per_send")),

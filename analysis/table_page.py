@@ -5,7 +5,7 @@ import sys
 
 from analysis.columns import COLUMNS, REAL, TEXT, TIME, TRUTH, WHOLE
 
-KINDS = {TEXT: "text", WHOLE: "whole number", REAL: "number", TRUTH: "true or false",
+KINDS = {TEXT: "text", WHOLE: "int64", REAL: "number", TRUTH: "true or false",
          TIME: "time"}
 
 HEAD = """<!-- SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause -->

@@ -34,7 +34,7 @@ class Comparison:
 
     @property
     def sign(self) -> int:
-        """1: a is surely more, -1: surely less, 0: these repeats do not say."""
+        """1: a is significantly more, -1: significantly less, 0: these repeats do not say."""
         return self.ratio.sign if self.ratio.sure(self.corrected_p) else 0
 
 
@@ -66,7 +66,7 @@ def verdict(comparison: Comparison, more: str = "faster", less: str = "slower") 
     """faster, slower, or that these repeats do not say."""
     if not comparison.estimate.has_interval:
         return "fewer than 5 pairs"
-    return {1: more, -1: less, 0: "no sure difference"}[comparison.sign]
+    return {1: more, -1: less, 0: "no significant difference"}[comparison.sign]
 
 
 def cell_runs(runs: pl.DataFrame, cell: dict[str, object]) -> pl.DataFrame:

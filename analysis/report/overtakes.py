@@ -30,7 +30,7 @@ def about(value: float) -> str:
 def _crossing(found: crossover.Crossing, a: str, b: str) -> str:
     does = "overtakes" if found.direction > 0 else "falls behind"
     return (f"{a} {does} {b} at about {about(found.size)} bytes ({about(found.low)} to "
-            f"{about(found.high)}; surely between {style.size_text(found.before)} and "
+            f"{about(found.high)}; between {style.size_text(found.before)} and "
             f"{style.size_text(found.after)})")
 
 
@@ -56,7 +56,7 @@ def sentence(found: crossover.Crossovers, a: str, b: str, when: str) -> str:
     if found.answer == crossover.NEVER:
         does = "is faster than" if found.side > 0 else "never overtakes"
         rest = " at every size tried" if found.side > 0 else \
-            ", within the sizes tried: it is surely slower at each of them"
+            ", within the sizes tried: it is significantly slower at each of them"
         return f"{when}, {a} {does} {b}{rest}."
     if found.answer == crossover.CROSSES:
         parts = [_crossing(crossing, a, b) for crossing in found.crossings]
@@ -144,8 +144,9 @@ def _short(made: dict[tuple, crossover.Crossovers], runs: pl.DataFrame, a: str, 
     ahead = sum(sign > 0 for found in made.values() for sign in found.signs)
     behind = sum(sign < 0 for found in made.values() for sign in found.signs)
     total = sum(len(found.signs) for found in made.values())
-    return (f"No size at which {name} overtakes {b} is sure: it is surely faster in {ahead}, "
-            f"surely slower in {behind} of {text.plural(total, 'cell')}, and the others "
+    return (f"No size at which {name} overtakes {b} was found: it is significantly faster in "
+            f"{ahead}, significantly slower in {behind} of {text.plural(total, 'cell')}, and the "
+            f"others "
             "cannot be told.")
 
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """At which sizes does one way overtake another? All crossings, each with its direction.
 
-A crossing is asserted between two sizes tried at which the ratio is surely below 1 and surely
+A crossing is asserted between two sizes tried at which the ratio is significantly below 1 and
+significantly
 above it (decision.py says what sure is), with nothing sure in between. Where between them it
 is follows from the pairs, taken as straight between two sizes on logarithmic axes: the interval
 holds every size at which the interval of the ratio holds 1, so it reaches the same level. What
@@ -25,7 +26,7 @@ STEPS = 64
 class Crossing:
     """a overtakes b (direction +1) or falls behind it (-1) as sizes grow: at about size, within
     low..high at the level (None: too few blocks have all these sizes, and low..high are before
-    and after); surely between the sizes tried before and after."""
+    and after); between the sizes tried before and after."""
     direction: int
     size: float
     low: float
@@ -39,8 +40,8 @@ class Crossing:
 class Crossovers:
     """What can be said of a against b.
 
-    answer is CROSSES (crossings has all that are sure), NEVER (surely on one side at every size
-    tried, side) or UNSURE. signs: of each size tried, +1 a surely ahead, -1 surely behind, 0
+    answer is CROSSES (crossings has all that are significant), NEVER (on one side at every size
+    tried, side) or UNSURE. signs: of each size tried, +1 a significantly ahead, -1 behind, 0
     not sure. unsure has the sizes that might hide a crossing, with the repeats more that might
     settle each (None: none would). tests: how many were made together.
     """

@@ -14,7 +14,7 @@ from analysis.stats.steps import logs_between
 
 @dataclasses.dataclass(frozen=True)
 class Moved:
-    """A counter that surely changed between the same two values of the axis. correlation: of its
+    """A counter that changed significantly between the same two values. correlation: of its
     steps along the whole axis with those of what is explained (Spearman), over so many steps."""
     name: str
     ratio: Estimate

@@ -16,7 +16,7 @@ from analysis.stats.ratio import Ratio, of_logs
 
 @dataclasses.dataclass(frozen=True)
 class Step:
-    """From x to the next: value there / value here. direction: +1 surely up, -1 down, 0 unsure."""
+    """From x to the next: value there / value here. direction: +1 up, -1 down, 0 unsure."""
     before: float
     after: float
     ratio: Estimate
@@ -57,7 +57,8 @@ def along(axis, logs, corrected=None) -> list[Step]:
 
 
 def dips(axis, logs, steps: list[Step]) -> list[Dip]:
-    """Sure falls that a sure rise follows before the axis ends. Slow bending is none."""
+    """Significant falls that a significant rise follows before the axis ends. Slow bends are
+    none."""
     found, top = [], None
     for j, step in enumerate(steps):
         if step.direction < 0 and top is None:

@@ -12,7 +12,7 @@ import made
 SIZES = (256, 1024, 4096, 16384, 65536)
 THREADS = (1, 4)
 REPEATS = 10
-# onecopy / twocopy: overtakes at 2048, surely between 1K and 4K.
+# onecopy / twocopy: overtakes at 2048, significantly between 1K and 4K.
 CROSSING = 2048
 
 

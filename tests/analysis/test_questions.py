@@ -11,8 +11,8 @@ from analysis.figures.base import Data
 from analysis.report.questions import QUESTIONS, caches, memory, one_copy, servers, slow_answers
 from analysis.report.questions import threads, unexpected, why_not_zero_copy, zero_copy
 
-COUNTED = re.compile(r"surely (?:\w+ ){1,5}?in (\d+)|surely falls in (\d+)")
-CLAIM = re.compile(r"(?<!No server model )surely (more|less|fewer|rises|falls|answers more) "
+COUNTED = re.compile(r"significantly (?:\w+ ){1,5}?in (\d+)|significantly falls in (\d+)")
+CLAIM = re.compile(r"(?<!No server model )significantly (more|less|fewer|rises|falls|answers more) "
                    r"(at|than)|overtakes \w+ at about|"
                    r"is (faster|slower) than|saves? most|\| (more|less|fewer|faster|slower)$")
 
@@ -47,7 +47,7 @@ def test_one_copy_overtakes_where_it_was_planted(whole):
     assert len(answer.sentences) == len(planted.THREADS)
     for sentence in answer.sentences:
         found = re.search(r"onecopy overtakes twocopy at about ([\d.]+)K? bytes \(([\d.]+)K? to "
-                          r"([\d.]+)K; surely between 1K and 4K\)", sentence)
+                          r"([\d.]+)K; between 1K and 4K\)", sentence)
         assert found, sentence
         assert float(found[1]) == pytest.approx(2, rel=0.1)
     assert "onecopy overtakes twocopy at about 2K bytes" in answer.short.replace("1.9", "2")
@@ -135,10 +135,11 @@ def test_why_not_tells_causes_and_costs(whole):
     text = told(why_not_zero_copy, whole)
     assert "Of 100,000 zero-copy sends that completed, the kernel copied 100,000" in text
     assert "loopback on lo (100,000 sends)" in text
-    assert "Mean kernel time of a send of zerocopy (100 % copied), against twocopy: surely more " \
+    assert "Mean kernel time of a send of zerocopy (100 % copied), against twocopy: " \
+           "significantly more " \
         "in 10" in text
     assert "90.0 µs at the p50" in text
-    assert "surely less in 10" in text  # of CPU time: half is planted
+    assert "significantly less in 10" in text  # of CPU time: half is planted
 
 
 def test_two_links_are_answered_apart():
@@ -150,11 +151,12 @@ def test_two_links_are_answered_apart():
     assert "with 1 thread (veth), zerocopy is faster than twocopy" in text
     assert "with 1 thread (loopback), zerocopy (100 % copied) never overtakes twocopy" in text
     why = why_not_zero_copy.QUESTION.answer(data).sentences
-    assert "On veth: Zerocopy moves surely more data than twocopy in 10, and surely less in 0, of " \
+    assert "On veth: Zerocopy moves significantly more data than twocopy in 10, and " \
+           "significantly less in 0, of " \
         "10 cells (size, threads, setting)." in why
     assert any(s.startswith("On loopback: Of 100,000 zero-copy sends that completed, the kernel "
                             "copied 100,000") for s in why)
-    assert "surely rises at 256 on loopback" in told(threads, data)
+    assert "significantly rises at 256 on loopback" in told(threads, data)
 
 
 def test_silent_copies_and_refusals_are_told():
@@ -168,7 +170,8 @@ def test_silent_copies_and_refusals_are_told():
 def test_the_level_that_gains_most_is_the_first(whole):
     text = told(caches, whole)
     assert re.search("save most in the L1 data cache: 3[89]", text)
-    assert "Load misses of the last-level cache with onecopy, against twocopy: surely different " \
+    assert "Load misses of the last-level cache with onecopy, against twocopy: " \
+           "significantly different " \
         "in none" in text
 
 
@@ -181,7 +184,7 @@ def test_without_counters_caches_cannot_be_told():
 
 def test_threads_scale_as_planted(whole):
     text = told(threads, whole)
-    assert re.search(r"From 1 thread to 4, the throughput of twocopy surely rises at .*"
+    assert re.search(r"From 1 thread to 4, the throughput of twocopy significantly rises at .*"
                      r"256 \((1.9|2.0)\d times", text), text
     assert "falls at" not in text
 
@@ -192,9 +195,10 @@ def test_times_that_threads_cost_are_told():
         if row["variant"] == "zerocopy" and row["threads"] == 4:
             row["message_p99_ns"] *= 50
     text = told(threads, planted.data(rows))
-    assert re.search(r"the p99 of a message of zerocopy \(100 % copied\) surely rises at 256 "
+    assert re.search(r"the p99 of a message of zerocopy \(100 % copied\) significantly rises at "
+                     r"256 "
                      r"\((49|50)\.\d times", text)
-    assert "the p99 of a message of twocopy has no sure change in 5 of 5 cells" in text
+    assert "the p99 of a message of twocopy has no significant change in 5 of 5 cells" in text
 
 
 def test_a_planted_fall_and_what_moved_with_it():
@@ -215,7 +219,8 @@ def test_outliers_are_flagged_and_stay():
     rows = planted.sends()
     rows[0]["throughput_bps"] *= 0.1
     answer = unexpected.QUESTION.answer(planted.data(rows))
-    assert "1 run of 300 stands apart from the other repeats of its cell; flagged, not removed." \
+    assert "1 run of 300 is an outlier among the repeats of its configuration; flagged, not " \
+           "removed." \
         in answer.sentences
     assert len(answer.tables[0].rows) == 1
 
@@ -231,10 +236,10 @@ def test_failed_runs_are_told():
 
 def test_server_models_as_planted(whole):
     answer = servers.QUESTION.answer(whole)
-    assert any(re.fullmatch(r"With 100 connections: select surely answers more than iterative "
+    assert any(re.fullmatch(r"With 100 connections: select significantly answers more than iterative "
                             r"\((1.9|2.0)\d times .*\) and threaded \(.*\)\.", s)
                for s in answer.sentences), answer.sentences
-    assert "With 10 connections: no sure difference between iterative, threaded and select." \
+    assert "With 10 connections: no significant difference between iterative, threaded and select." \
         in answer.sentences
 
 
@@ -253,5 +258,5 @@ def test_slow_answers_without_drops_say_so():
 
 def test_memory_traffic_as_planted(whole):
     text = told(memory, whole)
-    assert re.search(r"by onecopy, against twocopy: surely less in 10 \(0\.(49|50)\d* to "
+    assert re.search(r"by onecopy, against twocopy: significantly less in 10 \(0\.(49|50)\d* to "
                      r"0\.50\d* times\)", text), text

@@ -20,7 +20,7 @@ def _column(level: str) -> str:
 
 
 def _gain(found: list[Comparison]) -> list[float]:
-    """Misses less per KiB, in each cell where there are surely fewer."""
+    """Misses less per KiB, in each cell where there are significantly fewer."""
     return [c.median_b.value - c.median_a.value for c in found if c.sign < 0]
 
 
@@ -33,11 +33,12 @@ def _sentences(found: dict[str, list[Comparison]], runs: pl.DataFrame) -> list[s
             if not cells:
                 continue
             fewer, more = ([c for c in cells if c.sign == sign] for sign in (-1, 1))
-            parts = [f"surely {word} in {len(sure)} (ratios of medians {text.number(low)} to "
+            parts = [f"significantly {word} in {len(sure)} "
+                     f"(ratios of medians {text.number(low)} to "
                      f"{text.number(high)})" for sure, word in ((fewer, "fewer"), (more, "more"))
                      if sure for low, high in [_ends([c.estimate.value for c in sure])]]
             said.append(f"Load misses of the {words} with {name}, against {TWO}: "
-                        f"{labels.listed(parts or ['surely different in none'])} of "
+                        f"{labels.listed(parts or ['significantly different in none'])} of "
                         f"{text.plural(len(cells), 'cell')}.")
     return said
 
@@ -50,14 +51,15 @@ def _verdict(found: dict[str, list[Comparison]]) -> str:
     gains = {level: _gain([c for c in cells if c.a == FEWER[0]]) for level, cells in found.items()}
     gains = {level: sorted(values)[len(values) // 2] for level, values in gains.items() if values}
     if not gains:
-        return f"At no cache level does {FEWER[0]} surely miss less than {TWO}."
+        return f"At no cache level does {FEWER[0]} significantly miss less than {TWO}."
     best = max(gains, key=gains.get)
     others = [f"{LEVELS[level]} {text.number(value)}" for level, value in gains.items()
               if level != best]
     than = f" (the other: {labels.listed(others)})" if others else \
-        "; no other level is surely better"
+        "; no other level is significantly better"
     return (f"Fewer copies ({FEWER[0]}) save most in the {LEVELS[best]}: "
-            f"{text.number(gains[best])} load misses per KiB, the middle of the cells with a sure "
+            f"{text.number(gains[best])} load misses per KiB, the middle of the cells with a "
+            "significant "
             f"difference{than}.")
 
 

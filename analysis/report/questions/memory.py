@@ -16,11 +16,12 @@ METRIC = "memory_bytes_per_byte"
 def _sentence(found: list[Comparison], runs: pl.DataFrame, variant: str) -> str:
     name = labels.variants(runs.filter(pl.col("variant") == variant))[variant]
     less, more = ([c for c in found if c.sign == sign] for sign in (-1, 1))
-    parts = [f"surely {word} in {len(sure)} ({text.number(min(c.estimate.value for c in sure))} to "
+    parts = [f"significantly {word} in {len(sure)} "
+             f"({text.number(min(c.estimate.value for c in sure))} to "
              f"{text.number(max(c.estimate.value for c in sure))} times)"
              for sure, word in ((less, "less"), (more, "more")) if sure]
     return (f"Memory bytes moved per byte by {name}, against {found[0].b}: "
-            f"{labels.listed(parts or ['surely different in none'])} of "
+            f"{labels.listed(parts or ['significantly different in none'])} of "
             f"{text.plural(len(found), 'cell')}.")
 
 

@@ -32,7 +32,7 @@ METRICS = (("messages_per_s", 1.0, "answers per second", "1/s"),
 
 
 def _ranking(found: list[Comparison], models: list[str]) -> str:
-    """Of one number of connections: who is surely ahead of whom."""
+    """Of one number of connections: who is significantly ahead of whom."""
     beaten: dict[str, list[str]] = {}
     for c in found:
         if c.sign:
@@ -42,8 +42,8 @@ def _ranking(found: list[Comparison], models: list[str]) -> str:
     if not beaten:
         few = not any(c.estimate.has_interval for c in found)
         return "fewer than 5 repeats, so no difference can be sure" if few else \
-            f"no sure difference between {labels.listed(models)}"
-    return "; ".join(f"{model} surely answers more than {labels.listed(beaten[model])}"
+            f"no significant difference between {labels.listed(models)}"
+    return "; ".join(f"{model} significantly answers more than {labels.listed(beaten[model])}"
                      for model in models if model in beaten)
 
 
@@ -86,14 +86,14 @@ def _table(runs: pl.DataFrame) -> Table:
 def _short(found: list[Comparison]) -> str:
     sure = sum(bool(c.sign) for c in found)
     if not sure:
-        return "No server model surely answers more than another in these data."
+        return "No server model significantly answers more than another in these data."
     wins: dict[str, int] = {}
     for c in found:
         if c.sign:
             ahead = c.a if c.sign > 0 else c.b
             wins[ahead] = wins.get(ahead, 0) + 1
     best = max(wins, key=wins.get)
-    return (f"{sure} of {text.plural(len(found), 'comparison')} of two models show a sure "
+    return (f"{sure} of {text.plural(len(found), 'comparison')} of two models show a significant "
             f"difference; {best} is ahead in {wins[best]} of them.")
 
 

@@ -37,14 +37,15 @@ def _per_variant(found: list[Comparison], runs: pl.DataFrame, what: str) -> list
         most = max(c.a for c in mine)
         cells = [c for c in mine if c.a == most]
         parts = []
-        for sign, word in ((1, "surely rises"), (-1, "surely falls")):
+        for sign, word in ((1, "significantly rises"), (-1, "significantly falls")):
             sure = [c for c in cells if c.sign == sign]
             if sure:
                 sizes = [f"{_size(c)} ({text.times(c.estimate)})" for c in sure]
                 parts.append(f"{word} at {labels.listed(sizes)}")
         rest = sum(c.sign == 0 for c in cells)
         if rest:
-            parts.append(f"has no sure change in {rest} of {text.plural(len(cells), 'cell')}")
+            parts.append(f"has no significant change in {rest} of "
+                         f"{text.plural(len(cells), 'cell')}")
         said.append(f"From {text.plural(cells[0].b, 'thread')} to {most}, the {what} of "
                     f"{name} {labels.listed(parts)}.")
     return said
@@ -62,7 +63,8 @@ def _contention(runs: pl.DataFrame) -> tuple[list[str], list[str]]:
             continue
         more, fewer = (sum(c.sign == sign for c in found) for sign in (1, -1))
         said.append(f"Load misses of the {words} per KiB, with more threads than "
-                    f"{found[0].b}: surely more in {more}, surely fewer in {fewer} of "
+                    f"{found[0].b}: significantly more in {more}, "
+                    f"significantly fewer in {fewer} of "
                     f"{text.plural(len(found), 'cell')}.")
     return said, missing
 
@@ -96,7 +98,8 @@ def answer(data: Data) -> Answer:
     late = _against_fewest(runs, "p99_us")
     said, missing = _contention(runs)
     up, down = (sum(c.sign == sign for c in found) for sign in (1, -1))
-    short = (f"With more threads than {found[0].b}, throughput surely rises in {up} and surely "
+    short = (f"With more threads than {found[0].b}, throughput significantly rises in {up} "
+             "and significantly "
              f"falls in {down} of {text.plural(len(found), 'cell')} (variant, size, threads"
              f"{_aside(runs)}).")
     return Answer(short, (*_per_variant(found, runs, "throughput"),

@@ -35,7 +35,8 @@ def _conditions(runs: pl.DataFrame, course: sweeps.Course, axis: str) -> tuple[s
 
 def _moved(found: list[Moved]) -> str:
     if not found:
-        return ("No counter of these records surely moved with it, after correction for all that "
+        return ("No counter of these records significantly moved with it, after correction for "
+                "all that "
                 "were looked at.")
     words = []
     for one in found[:MOVED_SHOWN]:
@@ -80,13 +81,15 @@ def _outliers(runs: pl.DataFrame) -> tuple[list[str], Table | None]:
                      str(row["threads"]), row["setting"], str(row["repeat"]),
                      text.number(row[METRIC] / 1e9), text.number(row["middle"] / 1e9),
                      row["run_id"] or ""))
-    table = Table("Runs that stand apart from the other repeats of their cell: flagged, and left "
-                  "in all figures and numbers", (
+    table = Table("Runs that are outliers among the repeats of their configuration: flagged, "
+                  "and left in all figures and numbers", (
                       "variant", "of it", "size (bytes)", "threads", "setting", "repeat", "Gbit/s",
                       "median of its cell (Gbit/s)", "run"), tuple(rows)).without_empty()
     return [f"{text.plural(flagged.height, 'run')} of {text.count(runs.height)} "
-            f"{'stands' if flagged.height == 1 else 'stand'} apart from the other repeats of "
-            f"{'its cell' if flagged.height == 1 else 'their cells'}; flagged, not removed."], table
+            + ("is an outlier among the repeats of its configuration"
+               if flagged.height == 1 else
+               "are outliers among the repeats of their configurations")
+            + "; flagged, not removed."], table
 
 
 def _were_interrupted(amount: int) -> str:
@@ -147,9 +150,10 @@ def answer(data: Data) -> Answer:
                        "these bear no interval.")
     along = "along " + labels.listed([f"{axis.replace('_', ' ')}" for axis in axes]) if axes else ""
     if not falls and along:
-        said.append(f"No throughput surely falls {along} from one value tried to the next "
+        said.append(f"No throughput significantly falls {along} from one value tried to the next "
                     f"{_copied_note(runs)}.".replace(" .", "."))
-    short = falls[0].split(":")[0] + f" ({text.plural(len(falls), 'sure fall')} in all)." if falls \
+    short = falls[0].split(":")[0] + \
+        f" ({text.plural(len(falls), 'significant fall')} in all)." if falls \
         else (outliers or said or ["Nothing unexpected is sure in these data."])[0]
     return Answer(short, (*dips, *falls, *said, *outliers), tuple(missing),
                   ((table,) if table else ()) + failures)

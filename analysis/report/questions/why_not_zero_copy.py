@@ -45,7 +45,7 @@ def _copies(zero: pl.DataFrame) -> list[str]:
 
 
 def _range(found: list[Comparison]) -> str:
-    """The ratios of cells in which there surely is a difference."""
+    """The ratios of cells in which there is a significant difference."""
     values = [c.estimate.value for c in found]
     low, high = text.number(min(values)), text.number(max(values))
     return low if low == high else f"{low} to {high}"
@@ -62,8 +62,8 @@ def _cost(found: list[Comparison], what: str, name: str) -> list[str]:
     parts = []
     for sure, word in ((more, "more"), (less, "less")):
         if sure:
-            parts.append(f"surely {word} in {len(sure)} (medians of {_range(sure)} times)")
-    parts = parts or ["surely different in none"]
+            parts.append(f"significantly {word} in {len(sure)} (medians of {_range(sure)} times)")
+    parts = parts or ["significantly different in none"]
     return [f"{what} of {name}, against {TWO}: {labels.listed(parts)} of "
             f"{text.plural(len(found), 'cell')}."]
 
@@ -83,7 +83,8 @@ def _completion(zero: pl.DataFrame, name: str) -> list[str]:
 
 def _outcome(found: list[Comparison], name: str) -> str:
     ahead, behind = (sum(c.sign == sign for c in found) for sign in (1, -1))
-    return (f"{text.starting(name)} moves surely more data than {TWO} in {ahead}, and surely less "
+    return (f"{text.starting(name)} moves significantly more data than {TWO} in {ahead}, and "
+            f"significantly less "
             f"in {behind}, of {text.plural(len(found), 'cell')} (size, threads, setting).")
 
 
