@@ -3,8 +3,7 @@
  * What the kernel programs and the analyzer share: fixed-width types only, and
  * every size asserted, so that both sides agree whatever compiled them.
  */
-#ifndef SENDPATH_ABI_H
-#define SENDPATH_ABI_H
+#pragma once
 
 #include "hist.h"
 
@@ -309,5 +308,3 @@ enum gate {
 #define MERGE_RANGES 3
 /* And those in which one is freed that an application has read. */
 #define READ_RANGES 3
-
-#endif

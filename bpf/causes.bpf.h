@@ -3,8 +3,7 @@
  * Why sends were copied: tallies of causes, and the marks by which a copy of an skb leads to
  * them. See docs/zerocopy.md.
  */
-#ifndef SENDPATH_CAUSES_BPF_H
-#define SENDPATH_CAUSES_BPF_H
+#pragma once
 
 #include "zerocopy.bpf.h"
 
@@ -285,5 +284,3 @@ static __always_inline struct zerocopy_socket *zerocopy_begin(struct sock *sk, _
 		  tally__of(CAUSE_ROUTE, BPF_CORE_READ(sk, sk_dst_cache, dev)) | MARK_ASSUMED);
 	return s;
 }
-
-#endif

@@ -3,8 +3,7 @@
  * Which cause a stack tells of: pure, so that the kernel programs and the tests
  * share it. The innermost place of the table wins, and of those the first row.
  */
-#ifndef SENDPATH_CLASSIFY_H
-#define SENDPATH_CLASSIFY_H
+#pragma once
 
 #include "abi.h"
 
@@ -81,5 +80,3 @@ static inline __attribute__((always_inline)) __u32 classify(const __u64 *stack, 
 	}
 	return CAUSE_UNCLASSIFIED;
 }
-
-#endif

@@ -4,8 +4,7 @@
  * run, until a coalesced notification says otherwise (docs/zerocopy.md). The last few such counts
  * of a socket are kept, so that they can be mended.
  */
-#ifndef SENDPATH_COUNTED_BPF_H
-#define SENDPATH_COUNTED_BPF_H
+#pragma once
 
 #include "flight.bpf.h"
 #include "groups.bpf.h"
@@ -189,5 +188,3 @@ static __always_inline void counted__mend(struct zerocopy_socket *s, struct tota
 		groups__complete(&s->who, 0, -(__u64)sends);
 	}
 }
-
-#endif

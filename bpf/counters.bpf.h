@@ -5,8 +5,7 @@
  * all the while, without another thread in between. Interrupts are in it, as they
  * are in its time.
  */
-#ifndef SENDPATH_COUNTERS_BPF_H
-#define SENDPATH_COUNTERS_BPF_H
+#pragma once
 
 #include "state.bpf.h"
 
@@ -87,5 +86,3 @@ static __always_inline void counters__add(struct call_slot *slot, const struct t
 		if (i < call_counters)
 			slot->counters[i] += thread->counters[i];
 }
-
-#endif

@@ -8,8 +8,7 @@
  * What is booked here is what the kernel books: msg_zerocopy_realloc accounts for all
  * that a send asks for, before it knows how much of it fits into the send buffer.
  */
-#ifndef SENDPATH_FLIGHT_BPF_H
-#define SENDPATH_FLIGHT_BPF_H
+#pragma once
 
 #include "state.bpf.h"
 
@@ -235,5 +234,3 @@ static __always_inline void id__taken_back(struct thread *thread, struct zerocop
 	if (word == thread->flight)
 		s->flights[place] = 0;
 }
-
-#endif

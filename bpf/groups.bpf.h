@@ -6,8 +6,7 @@
  * only its socket: that remembers whom its last zero-copy send was charged to. What
  * finds no room is charged to the rest, so that sums over the groups stay exact.
  */
-#ifndef SENDPATH_GROUPS_BPF_H
-#define SENDPATH_GROUPS_BPF_H
+#pragma once
 
 #include "state.bpf.h"
 
@@ -249,5 +248,3 @@ static __always_inline void groups__unreported(const struct group_key *owner, __
 	if (group_by)
 		add(&group__find(&groups, &groups_rest, &who, group_by, NULL)->unreported, sends);
 }
-
-#endif

@@ -8,8 +8,7 @@
  * most 1/16 of its lower bound. Values below HIST_SUB have a bucket each; values
  * from HIST_LIMIT on share the last one.
  */
-#ifndef SENDPATH_HIST_H
-#define SENDPATH_HIST_H
+#pragma once
 
 #ifndef __VMLINUX_H__
 #include <linux/types.h>
@@ -95,5 +94,3 @@ static inline __attribute__((always_inline)) void hist_add(struct hist *h, __u64
 	if (bucket < HIST_BUCKETS) /* always; said for the BPF verifier */
 		h->buckets[bucket]++;
 }
-
-#endif

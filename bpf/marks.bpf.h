@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Completed sends count for the marks that copies left on their run: see causes.bpf.h. */
-#ifndef SENDPATH_MARKS_BPF_H
-#define SENDPATH_MARKS_BPF_H
+#pragma once
 
 #include "causes.bpf.h"
 #include "groups.bpf.h"
@@ -134,5 +133,3 @@ static __always_inline void run__completed(const struct run_key *key, __u32 send
 	run__take(key, &marks);
 	marks__count(key->sock, &marks, sends, bytes, flagged);
 }
-
-#endif

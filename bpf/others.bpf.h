@@ -4,8 +4,7 @@
  * that tcp_sendmsg does not see, and zero-copy sends by any further protocol. Counted so that
  * nobody takes their absence for a finding.
  */
-#ifndef SENDPATH_OTHERS_BPF_H
-#define SENDPATH_OTHERS_BPF_H
+#pragma once
 
 #include "syscalls.bpf.h"
 
@@ -28,5 +27,3 @@ static __always_inline void count_other(struct sock *sk, int ret)
 	if (ret > 0)
 		t->mptcp_bytes += ret;
 }
-
-#endif

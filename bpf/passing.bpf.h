@@ -4,8 +4,7 @@
  * socket here or go on to another device is not known yet. What goes on is sent
  * again by the same CPU, in the same skb.
  */
-#ifndef SENDPATH_PASSING_BPF_H
-#define SENDPATH_PASSING_BPF_H
+#pragma once
 
 #include "causes.bpf.h"
 
@@ -74,5 +73,3 @@ static __always_inline struct passing *passing__recall(struct sk_buff *skb)
 	p->skb = 0;
 	return p;
 }
-
-#endif

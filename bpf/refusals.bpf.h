@@ -3,8 +3,7 @@
  * Which limit refused a zero-copy send: the kernel says ENOBUFS for both, and the
  * same tests are made again when it has. First optmem, as msg_zerocopy_realloc does.
  */
-#ifndef SENDPATH_REFUSALS_BPF_H
-#define SENDPATH_REFUSALS_BPF_H
+#pragma once
 
 #include "state.bpf.h"
 
@@ -81,5 +80,3 @@ static __always_inline void count_refusal(struct sock *sk, __u64 bytes)
 	else if (memlock_exhausted(bytes))
 		t->refused_memlock++;
 }
-
-#endif

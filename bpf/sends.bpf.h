@@ -3,8 +3,7 @@
  * What a send cost and what became of it, per syscall and kind: the bodies that all
  * mechanisms lead to, send_begin and send_end.
  */
-#ifndef SENDPATH_SENDS_BPF_H
-#define SENDPATH_SENDS_BPF_H
+#pragma once
 
 #include "causes.bpf.h"
 #include "counters.bpf.h"
@@ -227,5 +226,3 @@ static __always_inline void flight_guess(struct thread *thread, struct sock *sk)
 	else
 		flight__begin(thread, s, id);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What is read of a packet. */
-#ifndef SENDPATH_SKB_BPF_H
-#define SENDPATH_SKB_BPF_H
+#pragma once
 
 #include "state.bpf.h"
 
@@ -10,5 +9,3 @@ static __always_inline struct skb_shared_info *skb_shared(struct sk_buff *skb)
 {
 	return (void *)(BPF_CORE_READ(skb, head) + BPF_CORE_READ(skb, end));
 }
-
-#endif

@@ -3,8 +3,7 @@
  * State that the concerns share: the gate, whose processes are measured, what a
  * thread is doing, which sockets asked for zero-copy. Defined in state.bpf.c.
  */
-#ifndef SENDPATH_STATE_BPF_H
-#define SENDPATH_STATE_BPF_H
+#pragma once
 
 #include <vmlinux.h>
 
@@ -426,5 +425,3 @@ static __always_inline void socket__retire(__u64 key)
 	if (s && s->closed && s->waiting <= 0)
 		bpf_map_delete_elem(&sockets, &earlier);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Which syscall the current task is in, and its arguments. One block per architecture. */
-#ifndef SENDPATH_SYSCALLS_BPF_H
-#define SENDPATH_SYSCALLS_BPF_H
+#pragma once
 
 #include "state.bpf.h"
 
@@ -155,5 +154,3 @@ static __always_inline enum call_kind current_call(void)
 		return call_kind(regs->SYSCALL_MEMBER);
 	return regs ? call_kind(BPF_CORE_READ(regs, SYSCALL_MEMBER)) : CALL_OTHER;
 }
-
-#endif

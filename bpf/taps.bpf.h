@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Who listens to a device: packet sockets, as tcpdump's, get a copy of all that passes it. */
-#ifndef SENDPATH_TAPS_BPF_H
-#define SENDPATH_TAPS_BPF_H
+#pragma once
 
 #include "state.bpf.h"
 
@@ -45,5 +44,3 @@ static __always_inline bool is_tapped(struct net_device *dev)
 	return has_entries((void *)dev + bpf_core_field_offset(dev->ptype_all)) ||
 	       all_tapped((void *)BPF_CORE_READ(dev, nd_net.net));
 }
-
-#endif

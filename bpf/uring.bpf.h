@@ -9,8 +9,7 @@
  * The unit is a send, a call of tcp_sendmsg: one that the socket took in parts is
  * several, with one notification.
  */
-#ifndef SENDPATH_URING_BPF_H
-#define SENDPATH_URING_BPF_H
+#pragma once
 
 #include "groups.bpf.h"
 
@@ -114,5 +113,3 @@ static __always_inline void notification__end(__u64 key, long ret)
 	if (head != key || !own->sends)
 		bpf_map_delete_elem(&notifications, &key);
 }
-
-#endif

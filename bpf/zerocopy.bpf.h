@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The kernel's bookkeeping of a run of zero-copy sends, and how to get at it. */
-#ifndef SENDPATH_ZEROCOPY_BPF_H
-#define SENDPATH_ZEROCOPY_BPF_H
+#pragma once
 
 #include "skb.bpf.h"
 
@@ -46,5 +45,3 @@ static __always_inline void *skb_uarg(struct sk_buff *skb)
 
 	return carries_user_pages(shared) ? BPF_CORE_READ(shared, destructor_arg) : NULL;
 }
-
-#endif

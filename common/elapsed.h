@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#ifndef SENDPATH_ELAPSED_H
-#define SENDPATH_ELAPSED_H
+#pragma once
 
 #include <time.h>
 
 /* Seconds since then, by CLOCK_MONOTONIC. */
 double elapsed_since(const struct timespec *then);
-
-#endif

@@ -3,8 +3,7 @@
  * What is read out of a histogram: the same numbers for the load generator and
  * the analyzer, whoever filled it.
  */
-#ifndef SENDPATH_HIST_STATS_H
-#define SENDPATH_HIST_STATS_H
+#pragma once
 
 #include <linux/types.h>
 
@@ -31,5 +30,3 @@ __u64 hist__percentile(const struct hist *h, unsigned int per_mille);
  * is 0. NULL when out of memory.
  */
 struct json_object *hist__json(const struct hist *h, const char *span);
-
-#endif

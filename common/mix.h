@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Numbers that look random and can be had again: what a place in a sequence hashes to. */
-#ifndef SENDPATH_MIX_H
-#define SENDPATH_MIX_H
+#pragma once
 
 #include <stdint.h>
 
@@ -15,5 +14,3 @@ static inline uint64_t mix(uint64_t x)
 	x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
 	return x ^ (x >> 31);
 }
-
-#endif

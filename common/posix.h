@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What every POSIX program writes for itself once. */
-#ifndef SENDPATH_POSIX_H
-#define SENDPATH_POSIX_H
+#pragma once
 
 #include <stddef.h>
 
@@ -10,5 +9,3 @@ int posix__write_all(int fd, const char *text, size_t size);
 
 /* Ends the program by a signal it caught, so that a shell sees why, as of any program. */
 void posix__die_by(int sig);
-
-#endif

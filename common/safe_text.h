@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Names that the kernel passes on were chosen by others: not to be sent to a terminal raw. */
-#ifndef SENDPATH_SAFE_TEXT_H
-#define SENDPATH_SAFE_TEXT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -10,5 +9,3 @@
  * a zero; what does not fit (four bytes a character do) is cut. Returns out.
  */
 const char *safe_text(const char *text, char *out, size_t size);
-
-#endif

@@ -4,8 +4,7 @@
  * 200ms, 2m), counts, and lists of them with commas. Pure: no output, no exit.
  * Each returns 0, -EINVAL (not such a value) or -ERANGE (too large to hold).
  */
-#ifndef SENDPATH_UNITS_H
-#define SENDPATH_UNITS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -46,5 +45,3 @@ const char *units__figure_text(double number, int digits, char text[UNITS_TEXT_M
 const char *units__counted_text(double number, const char *unit, char text[UNITS_TEXT_MAX]);
 /* "37.5 %"; what is not all or nothing is not rounded to either. "-" of nothing. */
 const char *units__percent_text(double part, double whole, char text[UNITS_TEXT_MAX]);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What a load is: what one run of the generator sends, by whom, to whom, for how long. */
-#ifndef SENDPATH_LOAD_H
-#define SENDPATH_LOAD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -104,5 +103,3 @@ int load__rcvlowat(const struct load *load);
 
 /* How many pieces a message has for this variant: in a file, one. */
 unsigned int load__fields(const struct load *load);
-
-#endif

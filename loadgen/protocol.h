@@ -19,8 +19,7 @@
  * inside the window comes as an "error" key of the result instead, so that what
  * was measured is kept. End of file means the other side is gone.
  */
-#ifndef SENDPATH_PROTOCOL_H
-#define SENDPATH_PROTOCOL_H
+#pragma once
 
 #include <linux/types.h>
 
@@ -48,5 +47,3 @@ struct control_message {
 	__u16 port;		     /* PARKED: where the listening end listens */
 	char text[CONTROL_TEXT_MAX]; /* RESULT, ERROR; only length bytes are sent */
 };
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What is done with run records afterwards is Python's, and needs no privilege. */
-#ifndef SENDPATH_ANALYSIS_H
-#define SENDPATH_ANALYSIS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -13,5 +12,3 @@ bool analysis__knows(const char *command);
  * and without any capability. Returns an exit status only if it cannot.
  */
 int analysis__run(int argc, char **argv);
-
-#endif

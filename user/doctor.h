@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#ifndef SENDPATH_DOCTOR_H
-#define SENDPATH_DOCTOR_H
+#pragma once
 
 /*
  * Prints what can be measured here, by which hooks, and why not; per network
@@ -8,5 +7,3 @@
  * 3 if not, 2 on wrong usage.
  */
 int doctor(int argc, char **argv);
-
-#endif

@@ -4,8 +4,7 @@
  * lie in a cache. All threads take from the same; nobody writes to it, so a
  * message waits for nothing before it is sent again.
  */
-#ifndef SENDPATH_DATASET_H
-#define SENDPATH_DATASET_H
+#pragma once
 
 #include "loadgen/data/memory.h"
 #include "loadgen/data/message.h"
@@ -42,5 +41,3 @@ static inline void dataset__pick(const struct dataset *d, struct message *m, uin
 			at = 0;
 	}
 }
-
-#endif

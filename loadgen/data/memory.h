@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Memory that messages are sent from, where malloc() does not do: aligned, in huge pages,
  * or a file's. */
-#ifndef SENDPATH_LOAD_MEMORY_H
-#define SENDPATH_LOAD_MEMORY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,5 +32,3 @@ void memory__unmap(struct memory *m);
 
 /* 1 if some of it is in huge pages, as /proc/self/smaps tells; 0, or -errno. */
 int memory__huge(const struct memory *m);
-
-#endif

@@ -3,8 +3,7 @@
  * A message whose fields lie scattered: each one an allocation of its own, as in
  * a program that built them one by one.
  */
-#ifndef SENDPATH_MESSAGE_H
-#define SENDPATH_MESSAGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,5 +30,3 @@ void message__fill(struct message *m, uint32_t connection, uint64_t number);
 
 /* What is left to send after the first done bytes; valid until the next call. */
 struct iovec *message__rest(struct message *m, size_t done, unsigned int *count);
-
-#endif

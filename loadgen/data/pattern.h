@@ -5,8 +5,7 @@
  * swapped, repeated, stale or flipped differs from what its place asks for.
  * Pure: no I/O; the same bytes however the stream is cut.
  */
-#ifndef SENDPATH_PATTERN_H
-#define SENDPATH_PATTERN_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -40,5 +39,3 @@ struct pattern_stream {
 };
 
 void pattern__check(struct pattern_stream *s, const void *buffer, size_t length);
-
-#endif

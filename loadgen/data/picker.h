@@ -4,8 +4,7 @@
  * number and the field's, so that the receiver knows it too, wherever a stream is
  * cut. A pick costs a few multiplications, and no memory.
  */
-#ifndef SENDPATH_PICKER_H
-#define SENDPATH_PICKER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,5 +29,3 @@ static inline uint64_t picker__field(const struct picker *p, uint32_t connection
 		return (begin % p->count + place) % p->count;
 	return (uint64_t)((unsigned __int128)mix(begin + place * MIX_STEP) * p->count >> 64);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Which of the variants that were asked for this kernel has. */
-#ifndef SENDPATH_AVAILABLE_H
-#define SENDPATH_AVAILABLE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -13,5 +12,3 @@ struct load_options;
  */
 int available__settle(struct load_options *o, void (*skip)(const char *why), char *why,
 		      size_t room);
-
-#endif

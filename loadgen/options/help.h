@@ -4,8 +4,7 @@
  * options than fit a screen, so each is in a group, and each topic shows some groups.
  * The parser of a program that takes this in is run with ARGP_NO_HELP.
  */
-#ifndef SENDPATH_HELP_H
-#define SENDPATH_HELP_H
+#pragma once
 
 #include <argp.h>
 
@@ -49,5 +48,3 @@ extern const struct argp help_argp;
 			"Of --workload procinfo: many short connections, each " \
 			"answered and closed."                                  \
 	}
-
-#endif

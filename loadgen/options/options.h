@@ -6,8 +6,7 @@
  * --variant, --size, --threads, --link and their like take lists, because a grid is
  * made of them; a single load is one element of each.
  */
-#ifndef SENDPATH_LOAD_OPTIONS_H
-#define SENDPATH_LOAD_OPTIONS_H
+#pragma once
 
 #include <argp.h>
 #include <stdbool.h>
@@ -78,5 +77,3 @@ size_t load_options__compared(const struct load_options *o);
 
 /* Why this load cannot be, though each of its options can; NULL: it can. */
 const char *load__impossible(const struct load *load, char *why, size_t room);
-
-#endif

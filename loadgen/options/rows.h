@@ -3,8 +3,7 @@
  * One row declares one option of a load. Parsing, help, range errors, the arguments of the
  * load generator, the record's block load and the name of a cell follow from it.
  */
-#ifndef SENDPATH_LOAD_ROWS_H
-#define SENDPATH_LOAD_ROWS_H
+#pragma once
 
 #include "loadgen/options/options.h"
 
@@ -72,5 +71,3 @@ int row__each(const char *value, struct refusal *r,
  */
 #define ROW_TEXT_MAX 256
 const char *row__text(const struct load_row *row, const struct load *load, char text[ROW_TEXT_MAX]);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Where the receiver listens: an address, a port, perhaps in a named namespace. */
-#ifndef SENDPATH_LISTENER_H
-#define SENDPATH_LISTENER_H
+#pragma once
 
 #include <sys/socket.h>
 
@@ -26,5 +25,3 @@ int listener__connect(const struct listener *l, const struct load *load, struct 
 
 /* The port in an IPv4 or IPv6 socket address. */
 unsigned int listener__port_of(const struct sockaddr_storage *address);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* A receiver on another machine, as the sender sees it (wire.h). */
-#ifndef SENDPATH_PEER_H
-#define SENDPATH_PEER_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -36,5 +35,3 @@ int peer__introduce(const struct peer *p, int fd, unsigned int slot, uint32_t co
  * other end of the channel closes. Returns on failure, with words.
  */
 void peer_agent__serve(const struct receiver_process *p, const char *name, struct failure *f);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The receiving process: a thread for each connection reads and counts. */
-#ifndef SENDPATH_RECEIVER_H
-#define SENDPATH_RECEIVER_H
+#pragma once
 
 #include <stdint.h>
 #include <sys/types.h>
@@ -32,5 +31,3 @@ int receiver__mark(struct offspring *r, unsigned int slot, int bytes);
 
 /* On another machine: has it tell once a connection brought so many bytes. 0 or -errno. */
 int receiver__expect(struct offspring *r, unsigned int slot, uint64_t bytes);
-
-#endif

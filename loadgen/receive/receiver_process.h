@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What the two halves of the receiver share: receiver.c asks, receiver_process.c is asked. */
-#ifndef SENDPATH_RECEIVER_PROCESS_H
-#define SENDPATH_RECEIVER_PROCESS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,5 +33,3 @@ int receiver_process__mark(const struct receiver_process *p, unsigned int slot, 
 
 /* Serves until the other end of the channel closes. */
 void receiver_process__serve(const struct receiver_process *p);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What a receiver on this machine takes from senders elsewhere, one at a time (wire.h). */
-#ifndef SENDPATH_SESSIONS_H
-#define SENDPATH_SESSIONS_H
+#pragma once
 
 /* The one session there can be at a time. */
 struct sessions;
@@ -15,5 +14,3 @@ struct sessions *sessions__create(void);
  * it. from: whose it is, for the log.
  */
 void sessions__take(struct sessions *all, int fd, const char *from);
-
-#endif

@@ -15,8 +15,7 @@
  * A receiver that hears something else closes the connection; of a hello of another
  * version it says so first.
  */
-#ifndef SENDPATH_WIRE_H
-#define SENDPATH_WIRE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -78,5 +77,3 @@ int wire__send_hello(int fd, const struct wire_hello *h);
 int wire__read_hello(int fd, struct wire_hello *h, int timeout_ms);
 int wire__send(int fd, const struct wire_message *m);
 int wire__read(int fd, struct wire_message *m, int timeout_ms);
-
-#endif

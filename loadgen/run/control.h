@@ -3,8 +3,7 @@
  * Who conducts the run: a driver at the other end of a socket (protocol.h), or
  * nobody but the person at the terminal, whose Ctrl-C is then the STOP.
  */
-#ifndef SENDPATH_CONTROL_H
-#define SENDPATH_CONTROL_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -35,5 +34,3 @@ int control__await(struct control *c, enum control_type type, int *stopped, stru
 int control__parked(struct control *c, unsigned int port, struct failure *f);
 int control__result(struct control *c, const char *json, struct failure *f);
 void control__error(struct control *c, const struct failure *what);
-
-#endif

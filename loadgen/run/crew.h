@@ -4,8 +4,7 @@
  * no system call and have nothing in flight: the receiver took every byte and
  * every zero-copy completion is in.
  */
-#ifndef SENDPATH_CREW_H
-#define SENDPATH_CREW_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -53,5 +52,3 @@ void crew__sum(const struct crew *c, struct sent *sum, struct hist *requests, ui
 
 /* The first failure of any of them so far, if one failed. */
 void crew__failure(const struct crew *c, struct failure *f);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What a run measured, as plain data; and as the app block of a run record. */
-#ifndef SENDPATH_RESULT_H
-#define SENDPATH_RESULT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -54,5 +53,3 @@ double result__answers_per_s(const struct result *r);
 
 /* The short summary for people, on stdout. */
 void result__print(const struct result *r);
-
-#endif

@@ -4,8 +4,7 @@
  * warms up, waits for the word, measures, and puts all away again. What differs
  * between workloads is behind struct run_ops: run_stream.c, run_serving.c.
  */
-#ifndef SENDPATH_RUN_H
-#define SENDPATH_RUN_H
+#pragma once
 
 #include "loadgen/receive/listener.h"
 #include "loadgen/run/control.h"
@@ -78,5 +77,3 @@ int run__execute(const struct load *load, struct control *control, struct result
 
 /* loadgen serve: its own arguments, until interrupted. Returns the exit status. */
 int serve__main(int argc, char **argv);
-
-#endif

@@ -3,8 +3,7 @@
  * One sending thread's part of a run: its connection, and what it does in a phase. The
  * crew (crew.h) has the threads and says when a phase begins.
  */
-#ifndef SENDPATH_WORKER_H
-#define SENDPATH_WORKER_H
+#pragma once
 
 #include <pthread.h>
 
@@ -42,5 +41,3 @@ void worker__teardown(struct worker *w);
 
 /* Returns when the receiver has everything that was sent and no send is in flight. */
 void worker__phase(struct worker *w);
-
-#endif

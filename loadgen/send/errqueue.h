@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Zero-copy completion notifications, as a socket's error queue holds them. */
-#ifndef SENDPATH_ERRQUEUE_H
-#define SENDPATH_ERRQUEUE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,5 +18,3 @@ bool errqueue__parse(struct msghdr *m, struct completion *c);
 
 /* Reads one without waiting. Returns 1, 0 if the queue is empty, or -errno. */
 int errqueue__read(int fd, struct completion *c);
-
-#endif

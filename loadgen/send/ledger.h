@@ -9,8 +9,7 @@
  * was freed last comes first: no more memory is touched than is in flight, and
  * what is touched may still be in the cache.
  */
-#ifndef SENDPATH_LEDGER_H
-#define SENDPATH_LEDGER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -38,5 +37,3 @@ void ledger__sent(struct ledger *l, uint32_t message);
 int ledger__complete(struct ledger *l, uint32_t low, uint32_t high);
 
 uint32_t ledger__in_flight(const struct ledger *l);
-
-#endif

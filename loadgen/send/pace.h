@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* When messages are due at a fixed rate, however late those before them were. */
-#ifndef SENDPATH_PACE_H
-#define SENDPATH_PACE_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -32,5 +31,3 @@ bool pace__await(struct pace *p, const _Atomic uint64_t *deadline_ns);
 
 /* How many messages were due until it ended; remaining 0: no more than were sent. */
 uint64_t pace__end(const struct pace *p, uint64_t remaining);
-
-#endif

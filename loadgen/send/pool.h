@@ -4,8 +4,7 @@
  * fields are allocations of their own, or lie in memory that was asked for specially,
  * or are taken from a data set at each send.
  */
-#ifndef SENDPATH_POOL_H
-#define SENDPATH_POOL_H
+#pragma once
 
 #include <stdint.h>
 
@@ -89,5 +88,3 @@ static inline void lent__sent(struct lent *l)
 	l->ends[l->pool.turn] = l->total;
 	pool__advance(&l->pool);
 }
-
-#endif

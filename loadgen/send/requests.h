@@ -3,8 +3,7 @@
  * Request and response over a connection: the receiver asks, the sender answers each
  * request with one message. The next is asked when the answer is complete.
  */
-#ifndef SENDPATH_REQUESTS_H
-#define SENDPATH_REQUESTS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -25,5 +24,3 @@ int requests__setup(struct sender *s);
  * remain. 0 or -errno; -EPIPE when the other end asks no more.
  */
 int requests__answer(struct sender *s, struct requests *r, int (*run)(struct sender *s));
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What the variants by io_uring share: to have a ring, and to know what it can do. */
-#ifndef SENDPATH_RING_H
-#define SENDPATH_RING_H
+#pragma once
 
 #include <liburing.h>
 #include <stdbool.h>
@@ -25,5 +24,3 @@ int ring__probe(int operation, const char *what, char *why, size_t room);
 
 /* Does the kernel say of zero-copy sends whether it copied, if it is asked? */
 bool ring__reports_usage(struct io_uring *ring);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What variants share whose data are copied before a send returns. */
-#ifndef SENDPATH_SEND_COPIED_H
-#define SENDPATH_SEND_COPIED_H
+#pragma once
 
 #include <errno.h>
 #include <string.h>
@@ -77,5 +76,3 @@ static always_inline int flat__send_one(struct sender *s, enum send_mode mode, f
 	}
 	return 0;
 }
-
-#endif

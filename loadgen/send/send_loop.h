@@ -4,8 +4,7 @@
  * there, so the loop asks no options and calls nothing indirectly. At a fixed rate
  * there is time to ask.
  */
-#ifndef SENDPATH_SEND_LOOP_H
-#define SENDPATH_SEND_LOOP_H
+#pragma once
 
 #include "loadgen/send/pace.h"
 #include "loadgen/send/sender.h"
@@ -78,5 +77,3 @@ static always_inline int send_loop_paced(struct sender *s, send_one_fn send_one)
 		[SEND_REFILL] = run_refill,                         \
 		[SEND_PICKED] = run_picked,                         \
 	}
-
-#endif

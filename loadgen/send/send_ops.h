@@ -3,8 +3,7 @@
  * What a send variant is. To add one: a file that defines such a struct, and
  * its line in variants.c.
  */
-#ifndef SENDPATH_SEND_OPS_H
-#define SENDPATH_SEND_OPS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -63,5 +62,3 @@ int variants__probe(const char *name, const struct load *load, char *why, size_t
 
 /* A variant that lacks something is a mistake of ours: its name, or NULL. */
 const char *variants__first_invalid(void);
-
-#endif

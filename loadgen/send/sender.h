@@ -3,8 +3,7 @@
  * One worker's private state while it sends: no other thread touches it in a
  * phase, but for the two flags that end one early.
  */
-#ifndef SENDPATH_SENDER_H
-#define SENDPATH_SENDER_H
+#pragma once
 
 #include <linux/types.h>
 #include <stdatomic.h>
@@ -101,5 +100,3 @@ int sender__wait_refused(struct sender *s, uint64_t *since, const char *by, cons
 /* When a phase's completions should be in; and the failure, if so many are not. */
 #define SETTLE_NS 10000000000ULL
 int sender__missing(struct sender *s, int err, uint32_t count, const char *what);
-
-#endif

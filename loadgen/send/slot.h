@@ -6,8 +6,7 @@
  * The receiver's half and the sender's lie on cache lines of their own (128 B:
  * pairs of lines are prefetched together); the sender writes only when it waits.
  */
-#ifndef SENDPATH_SLOT_H
-#define SENDPATH_SLOT_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -55,5 +54,3 @@ static inline void slot__publish(struct slot *s, uint64_t received)
 	if (wanted && received >= wanted)
 		slot__wake(s);
 }
-
-#endif

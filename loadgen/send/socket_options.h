@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What is asked of a socket before its connection is made, and whether it was given. */
-#ifndef SENDPATH_LOAD_SOCKET_OPTIONS_H
-#define SENDPATH_LOAD_SOCKET_OPTIONS_H
+#pragma once
 
 #include "loadgen/system/failure.h"
 
@@ -12,5 +11,3 @@ int socket_options__send(int fd, const struct load *load, struct failure *f);
 
 /* Of the receiving end, not yet listening: connections that it accepts inherit them. */
 int socket_options__receive(int fd, const struct load *load, struct failure *f);
-
-#endif

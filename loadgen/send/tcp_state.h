@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What TCP says of the sending sockets (TCP_INFO), over all of them. */
-#ifndef SENDPATH_TCP_STATE_H
-#define SENDPATH_TCP_STATE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -36,5 +35,3 @@ void tcp_sockets__add(struct tcp_sockets *all, const struct tcp_state *before,
 		      const struct tcp_state *after);
 /* NULL for no sockets. */
 struct json_object *tcp_sockets__json(const struct tcp_sockets *all);
-
-#endif

@@ -4,8 +4,7 @@
  * answer, end of file, close; and times them. By a thread for each of them, or by
  * one thread and epoll.
  */
-#ifndef SENDPATH_CLIENT_H
-#define SENDPATH_CLIENT_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -114,5 +113,3 @@ void visit__end(struct visit *v, int err, struct visitor *who);
 bool visit__is_lost(const struct visit *v, const struct client *c);
 
 #define VISIT_LOOK_MS 1000 /* how often that is asked */
-
-#endif

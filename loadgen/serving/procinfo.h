@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The two processes with most CPU time, as /proc has them: what the server answers. */
-#ifndef SENDPATH_PROCINFO_H
-#define SENDPATH_PROCINFO_H
+#pragma once
 
 #include <stddef.h>
 
@@ -28,5 +27,3 @@ size_t procinfo__text(const struct procinfo *top, size_t count, char text[PROCIN
 
 /* Reads all of /proc. Bytes of the answer, or -errno. */
 int procinfo__answer(char text[PROCINFO_TEXT]);
-
-#endif

@@ -3,8 +3,7 @@
  * What a server model is: how one process serves many connections. To add one: a
  * file that defines such a struct, and its line in models.c.
  */
-#ifndef SENDPATH_SERVE_OPS_H
-#define SENDPATH_SERVE_OPS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -32,5 +31,3 @@ const char *models__names(char *text, size_t room);
 
 /* A model that lacks something is a mistake of ours: its name, or NULL. */
 const char *models__first_invalid(void);
-
-#endif

@@ -3,8 +3,7 @@
  * The serving process: accepts connections, answers each and closes it, by one of
  * the models (serve_ops.h).
  */
-#ifndef SENDPATH_SERVER_H
-#define SENDPATH_SERVER_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -72,5 +71,3 @@ int serving__start(struct offspring *o, struct listener *l, const struct load *l
 		   const struct cpus *cpus, struct failure *f);
 /* Has it serve: until then it has one thread, and connections wait. */
 int serving__begin(struct offspring *o, struct failure *f);
-
-#endif

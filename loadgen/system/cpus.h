@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Which processors the two ends run on. */
-#ifndef SENDPATH_CPUS_H
-#define SENDPATH_CPUS_H
+#pragma once
 
 #include <sched.h>
 #include <stdbool.h>
@@ -22,5 +21,3 @@ void cpus__plan(struct cpus *c);
 
 /* [0, 1, 2] */
 struct json_object *cpus__json(const cpu_set_t *set);
-
-#endif

@@ -4,8 +4,7 @@
  * fits. Functions return a negative errno and leave the words here; the first
  * words win, because what failed first explains the rest.
  */
-#ifndef SENDPATH_LOAD_FAILURE_H
-#define SENDPATH_LOAD_FAILURE_H
+#pragma once
 
 #include "common/status.h"
 
@@ -20,5 +19,3 @@ int failure__set(struct failure *f, int status, int err, const char *format, ...
 
 /* Takes over another's failure unless f has one. */
 void failure__adopt(struct failure *f, const struct failure *from);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Members of a JSON object. */
-#ifndef SENDPATH_LOAD_JSON_H
-#define SENDPATH_LOAD_JSON_H
+#pragma once
 
 #include <json-c/json.h>
 #include <stdbool.h>
@@ -28,5 +27,3 @@ static inline void json__add_text(struct json_object *o, const char *key, const 
 {
 	json__add(o, key, text[0] ? json_object_new_string(text) : NULL);
 }
-
-#endif

@@ -4,8 +4,7 @@
  * virtual Ethernet devices, an end of the load in each. They go with the processes,
  * however these end.
  */
-#ifndef SENDPATH_LINK_H
-#define SENDPATH_LINK_H
+#pragma once
 
 #include "loadgen/system/failure.h"
 
@@ -28,5 +27,3 @@ int link__create(struct link *l, struct failure *f);
 int link__enter_sender(const struct link *l, struct failure *f);
 
 void link__close(struct link *l);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The protocol's own counters, of the network namespace that the caller is in. */
-#ifndef SENDPATH_NETSTAT_H
-#define SENDPATH_NETSTAT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ void netstat__parse(struct netstat *n, const char *names, const char *values);
 
 /* How often each was counted between the two; null what is unknown. NULL: nothing was read. */
 struct json_object *netstat__json(const struct netstat *before, const struct netstat *after);
-
-#endif

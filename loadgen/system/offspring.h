@@ -4,8 +4,7 @@
  * its own. Neither outlives the other: it is killed with its parent, and ends at the end
  * of file of their socket pair, over which it is asked and answers.
  */
-#ifndef SENDPATH_OFFSPRING_H
-#define SENDPATH_OFFSPRING_H
+#pragma once
 
 #include <pthread.h>
 #include <sched.h>
@@ -76,5 +75,3 @@ int offspring__cpu_time(struct offspring *o, struct cpu_time *t);
 
 /* It is gone before its time: says how. */
 void offspring__died(struct offspring *o, struct failure *f);
-
-#endif

@@ -3,8 +3,7 @@
  * Where threads wait between phases. Who conducts them waits on a descriptor until
  * all are parked, and begins the next phase.
  */
-#ifndef SENDPATH_PARKING_H
-#define SENDPATH_PARKING_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -32,5 +31,3 @@ void parking__acknowledge(struct parking *p);
 /* All are parked: lets them go into the next phase, or out for good. */
 void parking__begin(struct parking *p);
 void parking__leave(struct parking *p);
-
-#endif

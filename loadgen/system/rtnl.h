@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The few requests to the kernel that a link between two namespaces takes (rtnetlink). */
-#ifndef SENDPATH_RTNL_H
-#define SENDPATH_RTNL_H
+#pragma once
 
 #include <stdint.h>
 
@@ -13,5 +12,3 @@ int rtnl__add_veth(int rtnl, const char *name, const char *other, int netns_fd);
 int rtnl__set_up(int rtnl, const char *name);
 /* address: IPv4, as inet_addr() has it. */
 int rtnl__add_address(int rtnl, const char *name, uint32_t address, unsigned int prefix);
-
-#endif

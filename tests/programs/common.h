@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What the programs that tests observe have in common: each is one file beside this. */
-#ifndef SENDPATH_TESTS_PROGRAMS_COMMON_H
-#define SENDPATH_TESTS_PROGRAMS_COMMON_H
+#pragma once
 
 #include <argp.h>
 #include <arpa/inet.h>
@@ -75,5 +74,3 @@ static inline unsigned long number(struct argp_state *state, const char *text, u
 		argp_error(state, "%s: no number up to %lu", text, max);
 	return n;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The syscalls that sends come by, and the names of errors. */
-#ifndef SENDPATH_CALLS_H
-#define SENDPATH_CALLS_H
+#pragma once
 
 #include "bpf/abi.h"
 
@@ -13,5 +12,3 @@ const char *call_name(enum call_kind kind);
 bool call_sends_once(enum call_kind kind);
 /* "EAGAIN" for an index of the errors counted in the kernel. */
 const char *call_error_name(unsigned int index);
-
-#endif

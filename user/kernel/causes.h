@@ -3,8 +3,7 @@
  * Why the kernel copies zero-copy sends: a row a cause, and the places in the kernel
  * that tell of it. Data; what becomes of a stack is bpf/classify.h.
  */
-#ifndef SENDPATH_CAUSES_H
-#define SENDPATH_CAUSES_H
+#pragma once
 
 #include "bpf/abi.h"
 
@@ -41,5 +40,3 @@ typedef size_t (*cause_code)(const void *context, const char *function,
 
 /* The table in a kernel's addresses; functions that it lacks are left out. Returns how many. */
 size_t causes__places(struct place *places, size_t max, cause_code code, const void *context);
-
-#endif

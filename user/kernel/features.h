@@ -3,8 +3,7 @@
  * What this kernel offers, found by asking it: never by its version. Probed once,
  * with all privileges still held; everything else only reads the answers.
  */
-#ifndef SENDPATH_FEATURES_H
-#define SENDPATH_FEATURES_H
+#pragma once
 
 #include "bpf/abi.h"
 #include "user/kernel/kallsyms.h"
@@ -55,5 +54,3 @@ bool features__task_state(const struct features *f);
 bool features__safe_allocation(const struct features *f);
 /* The questions of a plan, answered by f, which must outlive them. */
 struct kernel_facts features__facts(const struct features *f);
-
-#endif

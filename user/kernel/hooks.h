@@ -3,8 +3,7 @@
  * Which hooks there are, and by which mechanisms each can be had: data. Which of
  * them a run uses is up to the resolver, plan.h.
  */
-#ifndef SENDPATH_HOOKS_H
-#define SENDPATH_HOOKS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -90,5 +89,3 @@ void hook_way__symbols(const struct hook_way *way, char *text, size_t size);
 const char *mechanism_name(enum mechanism m);
 /* "fentry", "kprobe", "tracepoint", "none" for MECHANISM_OFF; MECHANISM_NONE if it is no name. */
 enum mechanism mechanism_parse(const char *name);
-
-#endif

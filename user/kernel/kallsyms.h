@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Names in the kernel's symbol table: are they there, where, in what form? */
-#ifndef SENDPATH_KALLSYMS_H
-#define SENDPATH_KALLSYMS_H
+#pragma once
 
 #include "bpf/abi.h"
 
@@ -38,5 +37,3 @@ int kallsyms__nearest(FILE *table, struct kernel_address *addresses, size_t coun
 
 /* Fills in what the table says of each. 0 or -errno. Takes tens of milliseconds. */
 int kallsyms__read(FILE *table, struct kernel_symbol *symbols, size_t count);
-
-#endif

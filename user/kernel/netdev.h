@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Network devices, and whether MSG_ZEROCOPY can come true on them. */
-#ifndef SENDPATH_NETDEV_H
-#define SENDPATH_NETDEV_H
+#pragma once
 
 #include <net/if.h>
 #include <stdbool.h>
@@ -21,5 +20,3 @@ struct netdev_verdict netdev__zerocopy(const struct netdev *d);
 
 /* Calls back for each device of this namespace. 0 or -errno. */
 int netdev__each(void (*found)(void *context, const struct netdev *d), void *context);
-
-#endif

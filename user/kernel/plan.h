@@ -3,8 +3,7 @@
  * Which way each hook is had in a run. The resolver is pure: it asks what the
  * kernel has through seven questions and touches nothing.
  */
-#ifndef SENDPATH_PLAN_H
-#define SENDPATH_PLAN_H
+#pragma once
 
 #include "user/kernel/hooks.h"
 
@@ -85,5 +84,3 @@ struct sight plan__sight(const struct plan *plan);
 
 /* The mechanism that times calls; MECHANISM_OFF where none is to. */
 enum mechanism plan__tier(const struct plan *plan);
-
-#endif

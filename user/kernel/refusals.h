@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Why zero-copy sends are refused before anything is copied: a row a cause. */
-#ifndef SENDPATH_REFUSALS_H
-#define SENDPATH_REFUSALS_H
+#pragma once
 
 struct refusal_row {
 	const char *name; /* as in the run record */
@@ -25,5 +24,3 @@ const struct refusal_row *refusal__get(enum refusal refusal);
 enum refusal refusal__of(int error);
 /* NULL if there is none of that name. */
 const struct refusal_row *refusal__find(const char *name);
-
-#endif

@@ -3,8 +3,7 @@
  * The memory system while a window is open, of the whole machine: what --memory asks
  * for. The uncore's events by perf; where there are none, what can be said is less.
  */
-#ifndef SENDPATH_MEMORY_H
-#define SENDPATH_MEMORY_H
+#pragma once
 
 #include "user/memory/memory_counts.h"
 
@@ -38,5 +37,3 @@ void memory__end(struct memory_run *r);
 const struct memory_choice *memory__choice(const struct memory *m);
 /* Bytes of a line of the last-level cache, 0 if unknown. */
 unsigned int memory__line(const struct memory *m);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* From the names that a machine has to events, and from perf's answer to bytes. Pure. */
-#ifndef SENDPATH_MEMORY_COUNTS_H
-#define SENDPATH_MEMORY_COUNTS_H
+#pragma once
 
 #include "user/memory/memory_events.h"
 
@@ -49,5 +48,3 @@ void memory__parse(struct memory_counts *counts, const struct memory_choice *c, 
 /* Sums up a quantity, in bytes (of misses too: of their lines). false: not all was counted. */
 bool memory__sum(const struct memory_counts *counts, const struct memory_choice *c,
 		 enum memory_quantity q, double *bytes);
-
-#endif

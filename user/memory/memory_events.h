@@ -3,8 +3,7 @@
  * What tells of the memory system, as data: events of the uncore by the names that
  * drivers give them in sysfs, or perf in its own lists.
  */
-#ifndef SENDPATH_MEMORY_EVENTS_H
-#define SENDPATH_MEMORY_EVENTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,5 +50,3 @@ enum memory_kind memory_quantity_kind(enum memory_quantity q);
 
 /* "read", "io_read_misses", ... */
 const char *memory_quantity_name(enum memory_quantity q);
-
-#endif

@@ -3,8 +3,7 @@
  * perf (package linux-perf) as a child: it knows scales, units and boxes of the
  * uncore's events. Counts the whole system, while told to.
  */
-#ifndef SENDPATH_PERF_STAT_H
-#define SENDPATH_PERF_STAT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -25,5 +24,3 @@ int perf_stat__start(struct perf_stat **p, const char *events, char *why, size_t
 int perf_stat__count(struct perf_stat *p, int on);
 /* Ends it; what it wrote, to be freed, or NULL. */
 char *perf_stat__finish(struct perf_stat *p);
-
-#endif

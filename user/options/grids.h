@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Grids that have a name: each is options of a load, as a command line has them. */
-#ifndef SENDPATH_GRIDS_H
-#define SENDPATH_GRIDS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -24,5 +23,3 @@ const struct named_grid *grids__find(const char *name);
 const char *grids__names(char *text, size_t room);
 /* How many parts it has: at least one. */
 size_t named_grid__parts(const struct named_grid *grid);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The command line of measuring runs. */
-#ifndef SENDPATH_OPTIONS_H
-#define SENDPATH_OPTIONS_H
+#pragma once
 
 #include "user/kernel/hooks.h"
 #include "user/options/options_sweep.h"
@@ -39,5 +38,3 @@ int options__check_sweep(const struct options *o, char *why, size_t room);
  * in the load alone. To be freed; what they point to is argv's.
  */
 struct options *options__parse_sweep(int argc, char **argv, size_t *count);
-
-#endif

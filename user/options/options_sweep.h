@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The options that sweep has beside those of a measuring run. */
-#ifndef SENDPATH_OPTIONS_SWEEP_H
-#define SENDPATH_OPTIONS_SWEEP_H
+#pragma once
 
 #include <argp.h>
 #include <stdbool.h>
@@ -47,5 +46,3 @@ char ***sweep_options__parts(int argc, char **argv, size_t *count, char *why, si
 /* How many words a part has. */
 int sweep_options__words(char **part);
 void sweep_options__free(char ***parts, size_t count);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What options.c parses, and shows; private to it. */
-#ifndef SENDPATH_OPTIONS_TABLE_H
-#define SENDPATH_OPTIONS_TABLE_H
+#pragma once
 
 #include "loadgen/options/help.h"
 
@@ -26,5 +25,3 @@ enum {
 extern const struct argp_option options_list[];
 /* Of the program, and of "sweep". */
 extern const struct help options_help, options_help_sweep;
-
-#endif

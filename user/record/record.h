@@ -3,8 +3,7 @@
  * The run record: one JSON object a run, documented in docs/run-record.md. What
  * could not be measured is null, and "unmeasured" says why.
  */
-#ifndef SENDPATH_RECORD_H
-#define SENDPATH_RECORD_H
+#pragma once
 
 #include "user/run/host.h"
 #include "user/run/run.h"
@@ -35,5 +34,3 @@ void record__run_id(char *id, size_t size, const struct timespec *started, size_
 
 /* Names a cell of the grid: what its repeats have in common. */
 void record__cell_name(const struct load *load, char *name, size_t size);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The larger blocks of the run record, a function each; private to record*.c. */
-#ifndef SENDPATH_RECORD_PARTS_H
-#define SENDPATH_RECORD_PARTS_H
+#pragma once
 
 #include "user/record/record.h"
 
@@ -61,5 +60,3 @@ json_object *record__lost(const struct run_result *r, struct unmeasured *u);
 json_object *record__taken(json_object *app, const char *key);
 json_object *record__tcp(const struct run_result *r, const struct run_setup *setup,
 			 struct unmeasured *u);
-
-#endif

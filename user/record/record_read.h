@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Reading run records: paths are JSON pointers, e.g. "/app/throughput_bps". */
-#ifndef SENDPATH_RECORD_READ_H
-#define SENDPATH_RECORD_READ_H
+#pragma once
 
 #include "bpf/hist.h"
 
@@ -26,5 +25,3 @@ bool record__counter(json_object *record, const char *scope, const char *event, 
 
 /* Sorts values; 0 for none. */
 double median(double *values, size_t count);
-
-#endif

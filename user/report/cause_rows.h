@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The causes of a cell's copies, summed over its repeats. */
-#ifndef SENDPATH_CAUSE_ROWS_H
-#define SENDPATH_CAUSE_ROWS_H
+#pragma once
 
 #include "user/kernel/causes.h"
 #include "user/report/cells.h"
@@ -25,5 +24,3 @@ struct cause_rows {
 /* The device as people read it, its namespace with it where another has the same name. */
 const char *cause_rows__device(const struct cause_rows *rows, size_t row, char *text, size_t size);
 void cause_rows__gather(struct cause_rows *rows, const struct cell *cell);
-
-#endif

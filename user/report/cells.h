@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Records in groups, the repeats of one load each, and what is read from a group. */
-#ifndef SENDPATH_CELLS_H
-#define SENDPATH_CELLS_H
+#pragma once
 
 #include "bpf/hist.h"
 
@@ -58,5 +57,3 @@ double cell__skipped_looks(const struct cell *cell);
 /* Sums a counter over the repeats; false if any lacks it. */
 bool cell__counter(const struct cell *cell, const char *scope, const char *event, const char *pmu,
 		   double *sum);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What columns of tables of cells are filled with: each is a column's write, its row a cell. */
-#ifndef SENDPATH_COLUMNS_H
-#define SENDPATH_COLUMNS_H
+#pragma once
 
 #include "user/report/cells.h"
 #include "user/report/table.h"
@@ -16,5 +15,3 @@ void column__sum(const void *cell, const struct column *column, char text[TABLE_
 /* Of a histogram over all repeats, in units. */
 void column__percentile(const void *cell, const struct column *column, char text[TABLE_CELL]);
 void column__hist(const struct hist *h, const struct column *column, char text[TABLE_CELL]);
-
-#endif

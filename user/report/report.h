@@ -3,8 +3,7 @@
  * Reporters turn run records into something: a line in a file, a text for people.
  * They see records and nothing else. A new one is a file, opened in main.c.
  */
-#ifndef SENDPATH_REPORT_H
-#define SENDPATH_REPORT_H
+#pragma once
 
 #include <json-c/json.h>
 #include <stdio.h>
@@ -30,5 +29,3 @@ int report_json__open(struct report *report, const char *path);
 
 /* The text for people, written to out at the end. 0 or -ENOMEM. */
 int report_text__open(struct report *report, FILE *out);
-
-#endif

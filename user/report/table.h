@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* A table of text cells, printed with aligned columns. */
-#ifndef SENDPATH_TABLE_H
-#define SENDPATH_TABLE_H
+#pragma once
 
 #include <stdio.h>
 
@@ -37,5 +36,3 @@ void table__data(struct table *t, const struct column *columns, size_t count, un
 		 const void *row);
 /* First column to the left, the others to the right. Frees the cells. */
 void table__print(struct table *t, FILE *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The parts of the text report: each prints one section. Private to report_text.c and text_*.c. */
-#ifndef SENDPATH_TEXT_H
-#define SENDPATH_TEXT_H
+#pragma once
 
 #include "user/report/cells.h"
 
@@ -47,5 +46,3 @@ void text__verdict(const struct cells *cells, FILE *out);
 /* Losses stand above the figures; warnings and what was not measured below. */
 void text__losses(const struct cells *cells, FILE *out);
 void text__notes(const struct cells *cells, FILE *out);
-
-#endif

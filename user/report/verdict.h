@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What to make of the zero-copy sends of a cell, in words: pure. */
-#ifndef SENDPATH_VERDICT_H
-#define SENDPATH_VERDICT_H
+#pragma once
 
 #include "user/report/cause_rows.h"
 
@@ -29,5 +28,3 @@ struct verdict_facts {
 
 /* Writes it to text: sentences, or "no verdict: " and why. "" where nothing asked for zero-copy. */
 void verdict(const struct verdict_facts *facts, char text[VERDICT_MAX]);
-
-#endif

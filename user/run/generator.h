@@ -3,8 +3,7 @@
  * The load generator as seen from here: a child process, driven over the control
  * protocol of loadgen/protocol.h. It cannot outlive us.
  */
-#ifndef SENDPATH_GENERATOR_H
-#define SENDPATH_GENERATOR_H
+#pragma once
 
 #include "loadgen/load.h"
 
@@ -47,5 +46,3 @@ int generator__exit_status(const struct generator *g);
 
 /* Ends the child if it still runs, and waits for it. NULL is fine. */
 void generator__free(struct generator *g);
-
-#endif

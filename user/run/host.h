@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The machine a run ran on, and what about it makes figures doubtful. */
-#ifndef SENDPATH_HOST_H
-#define SENDPATH_HOST_H
+#pragma once
 
 #include <json-c/json.h>
 #include <stdbool.h>
@@ -28,5 +27,3 @@ json_object *host__json(const struct host *h);
  */
 void host__warn(const struct host *h, unsigned int busy_threads,
 		void (*add)(void *context, const char *code, const char *text), void *context);
-
-#endif

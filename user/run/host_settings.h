@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Parts of the record's "host" block: what can be set otherwise, as it stands now. */
-#ifndef SENDPATH_HOST_SETTINGS_H
-#define SENDPATH_HOST_SETTINGS_H
+#pragma once
 
 #include <json-c/json.h>
 
@@ -11,5 +10,3 @@ json_object *host_settings__json(void);
 json_object *host_devices__json(void);
 /* The machine's name; NULL if it has none. */
 json_object *host_name__json(void);
-
-#endif

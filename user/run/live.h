@@ -4,8 +4,7 @@
  * the line before. Reads what the report will be made of, twice, and subtracts: the
  * lines add up to the report.
  */
-#ifndef SENDPATH_LIVE_H
-#define SENDPATH_LIVE_H
+#pragma once
 
 #include "user/kernel/plan.h"
 #include "user/trace/measured.h"
@@ -50,5 +49,3 @@ int live__ms_left(const struct live *l, int most);
 void live__end(struct live *l, const struct measured *m);
 /* No more windows: what comes after the lines is set off from them. */
 void live__done(struct live *l);
-
-#endif

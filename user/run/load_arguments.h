@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* A load in the words of the load generator's command line. */
-#ifndef SENDPATH_LOAD_ARGUMENTS_H
-#define SENDPATH_LOAD_ARGUMENTS_H
+#pragma once
 
 #include "loadgen/options/options.h"
 
@@ -19,5 +18,3 @@ struct load_arguments {
 int load_arguments__fill(struct load_arguments *a, const char *program, const struct load *load,
 			 int fd);
 void load_arguments__free(struct load_arguments *a);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* One observation: programs that are not ours, watched for a while. */
-#ifndef SENDPATH_OBSERVE_H
-#define SENDPATH_OBSERVE_H
+#pragma once
 
 #include "user/run/run.h"
 
@@ -11,5 +10,3 @@
  * result->error.
  */
 int observe__run(struct run_result *result, const struct run_setup *setup);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What a run is asked for and what came of it, be it of a load or of programs not ours. */
-#ifndef SENDPATH_RUN_H
-#define SENDPATH_RUN_H
+#pragma once
 
 #include "user/kernel/features.h"
 #include "user/kernel/plan.h"
@@ -70,5 +69,3 @@ int run__plan(struct run_result *result, const struct run_setup *setup, enum pla
 int run__attach(struct run_result *result, const struct run_setup *setup, struct tracer **tracer);
 
 void run__free(struct run_result *result);
-
-#endif

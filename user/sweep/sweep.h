@@ -5,8 +5,7 @@
  * the order of the lists, repeats interleaved (A B C A B C), each record reported as its
  * run ends.
  */
-#ifndef SENDPATH_SWEEP_H
-#define SENDPATH_SWEEP_H
+#pragma once
 
 #include "user/options/options.h"
 #include "user/report/report.h"
@@ -42,5 +41,3 @@ int grid__run(struct grid *grid);
  * signals__caught then tells which.
  */
 int sweep__run(struct grid *grid, const struct options *parts, size_t count);
-
-#endif

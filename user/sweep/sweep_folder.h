@@ -3,8 +3,7 @@
  * The folder of a sweep: its plan, and a file of records that one sweep at a time
  * writes to, each record on the disk before the next run begins.
  */
-#ifndef SENDPATH_SWEEP_FOLDER_H
-#define SENDPATH_SWEEP_FOLDER_H
+#pragma once
 
 #include "user/options/options.h"
 #include "user/sweep/sweep_plan.h"
@@ -35,5 +34,3 @@ int sweep_folder__read(struct sweep_folder *f, void (*take)(void *context, json_
 int sweep_folder__add(struct sweep_folder *f, json_object *record);
 
 void sweep_folder__close(struct sweep_folder *f);
-
-#endif

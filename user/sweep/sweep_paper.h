@@ -3,8 +3,7 @@
  * The plan on paper: what DIR/plan.json says, so that a sweep goes on as it began, or
  * not at all. docs/run-record.md describes it.
  */
-#ifndef SENDPATH_SWEEP_PAPER_H
-#define SENDPATH_SWEEP_PAPER_H
+#pragma once
 
 #include "user/options/options.h"
 #include "user/sweep/sweep_plan.h"
@@ -20,5 +19,3 @@ json_object *sweep_paper__write(const struct sweep_plan *p, const struct options
  */
 bool sweep_paper__same(json_object *older, json_object *newer, bool order_given, uint32_t *seed,
 		       char *why, size_t room);
-
-#endif

@@ -3,8 +3,7 @@
  * What a sweep runs and in what order, pure: blocks, each of every cell once, in an
  * order that the seed tells. So a slow hour falls on all cells alike.
  */
-#ifndef SENDPATH_SWEEP_PLAN_H
-#define SENDPATH_SWEEP_PLAN_H
+#pragma once
 
 #include "loadgen/options/options.h"
 
@@ -44,5 +43,3 @@ size_t sweep_plan__runs(const struct sweep_plan *p);
 
 /* Index of the cell of that name; -1: there is none. */
 long sweep_plan__find(const struct sweep_plan *p, const char *name);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What sweep.c (before the runs and after them) and sweep_runs.c share. */
-#ifndef SENDPATH_SWEEP_PRIVATE_H
-#define SENDPATH_SWEEP_PRIVATE_H
+#pragma once
 
 #include "user/sweep/sweep.h"
 #include "user/sweep/sweep_folder.h"
@@ -32,5 +31,3 @@ void sweep__free(struct sweep *s);
  * could not be kept, said on stderr.
  */
 int sweep__run_blocks(struct sweep *s);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* How far it is: on a terminal a bar that moves; elsewhere, of a sweep, a line a run. On stderr. */
-#ifndef SENDPATH_SWEEP_PROGRESS_H
-#define SENDPATH_SWEEP_PROGRESS_H
+#pragma once
 
 #include <json-c/json.h>
 #include <stdbool.h>
@@ -34,5 +33,3 @@ void sweep_progress__clear(struct sweep_progress *p);
 
 /* "3 h 5 min", "4 min 20 s", "12 s" */
 const char *sweep_progress__left(double seconds, char text[32]);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What came of a sweep's runs so far, those of earlier ones too, and the summary of it. */
-#ifndef SENDPATH_SWEEP_TALLY_H
-#define SENDPATH_SWEEP_TALLY_H
+#pragma once
 
 #include "user/report/cells.h"
 #include "user/sweep/sweep_plan.h"
@@ -36,5 +35,3 @@ size_t sweep_tally__count(const struct sweep_tally *t, enum sweep_outcome outcom
 
 /* A row a cell, in the plan's order, then what failed or was skipped, and why. */
 void sweep_tally__print(struct sweep_tally *t, FILE *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* A command that is started, watched from its first instruction, and waited for. */
-#ifndef SENDPATH_CHILD_H
-#define SENDPATH_CHILD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,5 +24,3 @@ bool child__ended(struct child *c);
 int child__exit_status(const struct child *c);
 /* Ends it if it has not been let run; never one that runs. Closes what was opened. */
 void child__free(struct child *c);
-
-#endif

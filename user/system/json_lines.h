@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Files of one JSON object a line. */
-#ifndef SENDPATH_JSON_LINES_H
-#define SENDPATH_JSON_LINES_H
+#pragma once
 
 #include <json-c/json.h>
 #include <stdbool.h>
@@ -12,5 +11,3 @@
  * stays is said on stderr.
  */
 int json_lines__append(int fd, const char *path, json_object *o, bool durable);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Diagnostics: one line each, on stderr, named after the program. */
-#ifndef SENDPATH_LOG_H
-#define SENDPATH_LOG_H
+#pragma once
 
 /* printf arguments without the newline. */
 void log_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -9,5 +8,3 @@ void log_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Takes what libbpf says: shown only after log_verbose(). */
 void log_init(void);
 void log_verbose(void);
-
-#endif

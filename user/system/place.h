@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Where the program's other parts are: in the tree beside it, or installed. */
-#ifndef SENDPATH_PLACE_H
-#define SENDPATH_PLACE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -11,5 +10,3 @@
  * not read it.
  */
 int place__find(const char *part, char *path, size_t size);
-
-#endif

@@ -4,8 +4,7 @@
  * capabilities that measuring needs: files and the load generator belong to that
  * user. Started as root without sudo, it stays root, with the same few.
  */
-#ifndef SENDPATH_PRIVILEGE_H
-#define SENDPATH_PRIVILEGE_H
+#pragma once
 
 #include <json-c/json.h>
 #include <stdbool.h>
@@ -34,5 +33,3 @@ int privilege__drop_all(char *reason, size_t size);
 
 /* The record's "privilege" block: of the load generator and of this process. */
 json_object *privilege__json(void);
-
-#endif

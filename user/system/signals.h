@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The signals that end a run early, its figures being reported all the same. */
-#ifndef SENDPATH_SIGNALS_H
-#define SENDPATH_SIGNALS_H
+#pragma once
 
 /* From now on SIGINT, SIGTERM and SIGHUP are noted; the second one kills. */
 void signals__catch(void);
@@ -12,5 +11,3 @@ int signals__caught(void);
  * terminal sends it has heard already.
  */
 int signals__to_pass_on(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* CPU time that a hypervisor gave to others while a window was open: it is in all wall times. */
-#ifndef SENDPATH_STOLEN_H
-#define SENDPATH_STOLEN_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -26,5 +25,3 @@ int stolen__parse(const char *line, struct stolen_ticks *ticks);
 double stolen__share(const struct stolen_ticks *from, const struct stolen_ticks *to);
 void stolen__begin(struct stolen *s);
 void stolen__end(struct stolen *s);
-
-#endif

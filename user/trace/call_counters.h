@@ -3,8 +3,7 @@
  * Counters that the programs read at both ends of each send. A program can only
  * read a counter of the CPU it runs on, so each event is opened on every CPU.
  */
-#ifndef SENDPATH_CALL_COUNTERS_H
-#define SENDPATH_CALL_COUNTERS_H
+#pragma once
 
 #include "user/trace/counters.h"
 
@@ -23,5 +22,3 @@ void call_counters__free(struct call_counters *c);
  * thread lost its CPU is left out, because a CPU's counters then count others' work.
  */
 const char *call_counters__always_zero(const struct counter_events *events);
-
-#endif

@@ -3,8 +3,7 @@
  * perf counters of one process and all the threads it will start: opened before
  * the threads are, counting while a window is open.
  */
-#ifndef SENDPATH_COUNTERS_H
-#define SENDPATH_COUNTERS_H
+#pragma once
 
 #include <linux/perf_event.h>
 #include <linux/types.h>
@@ -60,5 +59,3 @@ struct pmu {
 };
 /* Returns how many were found; usable: whether a cycle counter can be opened on any. */
 size_t pmu__list(struct pmu *pmus, bool *usable);
-
-#endif

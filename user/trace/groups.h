@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Groups of sends: what --by asks for, and what was counted of each. */
-#ifndef SENDPATH_GROUPS_H
-#define SENDPATH_GROUPS_H
+#pragma once
 
 #include "bpf/abi.h"
 
@@ -42,5 +41,3 @@ void groups__free(struct groups *g);
 void group__add(struct group *to, const struct group *from);
 /* "10.0.0.2" or "fe80::1"; NULL where the family is not known. */
 const char *group__address(__u16 family, const __u32 address[4], char text[INET6_ADDRSTRLEN]);
-
-#endif

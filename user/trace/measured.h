@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What the kernel programs counted in a window, summed over the CPUs. */
-#ifndef SENDPATH_MEASURED_H
-#define SENDPATH_MEASURED_H
+#pragma once
 
 #include "bpf/abi.h"
 #include "user/kernel/hooks.h"
@@ -67,5 +66,3 @@ bool measured__pinned_known(const struct measured *m);
 void measured__mend(struct hist *h);
 /* Accepted zero-copy sends that have no completion yet. */
 __u64 measured__outstanding(const struct measured *m);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Which programs an observation measures. */
-#ifndef SENDPATH_TARGET_H
-#define SENDPATH_TARGET_H
+#pragma once
 
 #include "bpf/abi.h"
 
@@ -36,5 +35,3 @@ unsigned int target__pid_namespace(void);
 
 /* What is observed, for people: "pid 17, 18", "command wget -q http://...". */
 void target__text(const struct target *t, char *text, size_t size);
-
-#endif

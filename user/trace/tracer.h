@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The kernel programs of one run: loaded and attached by a plan, gated, read, gone. */
-#ifndef SENDPATH_TRACER_H
-#define SENDPATH_TRACER_H
+#pragma once
 
 #include "user/kernel/features.h"
 #include "user/kernel/plan.h"
@@ -59,5 +58,3 @@ int tracer__peek(struct tracer *t, struct measured *out);
 
 /* Detaches and unloads. NULL is fine. */
 void tracer__free(struct tracer *t);
-
-#endif

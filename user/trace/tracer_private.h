@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What tracer.c attaches and collect.c reads. */
-#ifndef SENDPATH_TRACER_PRIVATE_H
-#define SENDPATH_TRACER_PRIVATE_H
+#pragma once
 
 #include "user/trace/tracer.h"
 
@@ -33,5 +32,3 @@ struct tracer {
 
 /* What was counted of sends in flight and of error queues: collect_flight.c. 0 or -errno. */
 int collect__flight(struct tracer *t, struct measured *out, int cpus);
-
-#endif

@@ -5,8 +5,7 @@
  * it frees the notification if that was joined. A reader takes records from the queue, and
  * frees them. Any number of CPUs are somewhere in between.
  */
-#ifndef NATIVE_KERNEL_H
-#define NATIVE_KERNEL_H
+#pragma once
 
 #include "maps.h"
 
@@ -50,5 +49,3 @@ struct as_read kernel__complete(const struct plan_of_sends *plan, __u64 seed);
 
 /* From xorshift64*: a number below n. */
 __u32 kernel__random(__u64 *state, __u32 n);
-
-#endif

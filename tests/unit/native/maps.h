@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#ifndef NATIVE_MAPS_H
-#define NATIVE_MAPS_H
+#pragma once
 
 #include "bpf/state.bpf.h"
 
@@ -10,5 +9,3 @@ __u32 maps__count(void *definition);
 void maps__clear(void);
 /* Called at each look into a map, if it is set: another CPU may go on there. */
 extern void (*maps__between)(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* In the place of libbpf's: the types are those of vmlinux.h, and nothing is relocated. */
-#ifndef NATIVE_BPF_CORE_READ_H
-#define NATIVE_BPF_CORE_READ_H
+#pragma once
 
 #define NATIVE_1(p, a)				((p)->a)
 #define NATIVE_2(p, a, b)			((p)->a->b)
@@ -18,5 +17,3 @@
 #define bpf_core_type_exists(type)		1
 #define bpf_core_enum_value(type, value)	(value)
 #define bpf_core_enum_value_exists(type, value) 1
-
-#endif

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* In the place of libbpf's, for machines of little endian. */
-#ifndef NATIVE_BPF_ENDIAN_H
-#define NATIVE_BPF_ENDIAN_H
+#pragma once
 
 #define bpf_htonl(x) __builtin_bswap32(x)
 #define bpf_ntohs(x) __builtin_bswap16(x)
-
-#endif

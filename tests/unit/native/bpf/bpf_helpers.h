@@ -4,8 +4,7 @@
  * can call them in any order. maps.c has the helpers; of the process that "runs" a program
  * there is none. What the analyzer sets before loading is compiled without const.
  */
-#ifndef NATIVE_BPF_HELPERS_H
-#define NATIVE_BPF_HELPERS_H
+#pragma once
 
 #define SEC(name) __attribute__((weak)) /* each file has a licence */
 #undef __always_inline			/* glibc's */
@@ -65,5 +64,3 @@ static __always_inline long bpf_get_stack(void *ctx, void *to, __u32 size, __u64
 	(void)flags;
 	return -1;
 }
-
-#endif

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* In the place of libbpf's: these programs have their arguments from the test. */
-#ifndef NATIVE_BPF_TRACING_H
-#define NATIVE_BPF_TRACING_H
+#pragma once
 
 #define BPF_PROG(name, ...)	 name(__VA_ARGS__)
 #define BPF_KPROBE(name, ...)	 name(__VA_ARGS__)
 #define BPF_KRETPROBE(name, ...) name(__VA_ARGS__)
-
-#endif
