@@ -154,7 +154,7 @@ static int prepare(struct grid *grid, struct held *h)
 	return STATUS_OK;
 }
 
-/* With records, or what a command writes, on standard output lines would be in the way. */
+/* Live lines go to stderr when stdout carries JSON or a command's output. */
 static int open_live(struct grid *grid, struct held *h)
 {
 	const struct options *o = grid->options;
@@ -169,7 +169,7 @@ static int open_live(struct grid *grid, struct held *h)
 	return STATUS_FAILED;
 }
 
-/* The text stays off it for the same reason. */
+/* The text goes to stderr, too, where stdout carries a command's output. */
 static int open_reports(struct grid *grid)
 {
 	const char *json = grid->options->json;
@@ -178,7 +178,8 @@ static int open_reports(struct grid *grid)
 		return STATUS_FAILED;
 	if ((!json || strcmp(json, "-")) &&
 	    report_text__open(&grid->reports[grid->report_count++],
-			      grid->options->target.command ? stderr : stdout)) {
+			      grid->options->target.command ? stderr : stdout,
+			      grid->options->histogram ? TEXT_HISTOGRAMS : TEXT_REPORT)) {
 		log_error("out of memory");
 		return STATUS_FAILED;
 	}

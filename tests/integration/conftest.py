@@ -226,6 +226,17 @@ def on_a_terminal(command, **options):
     return job.returncode, shown, out
 
 
+def unwrapped(text):
+    """The text report with the lines that are broken at 80 columns whole again."""
+    return re.sub(r"(?<=\S)\n {2,}(?=\S)", " ", text)
+
+
+def verdict_of(report):
+    """What stands below the headline."""
+    parts = unwrapped(report).split("\n\n")
+    return parts[next(i for i, part in enumerate(parts) if part.startswith("sendpath ")) + 1]
+
+
 def eventually(condition, seconds=PATIENCE_S):
     """Wait for a condition that has no event to wait on; what it is then, or False."""
     deadline = time.monotonic() + seconds

@@ -154,19 +154,19 @@ def attached(record, *names):
                for name in names)
 
 
-def told_as(record, records_read, told, copied):
+def reported_as(record, read, reported, copied):
     """Of the error queue we saw what the application says that it read."""
     seen = record["zerocopy"]["notifications"]
     if hook(record, "error queue")["status"] != "attached":
-        assert seen["records"] is seen["told"] is seen["unread"] is None
+        assert seen["read"] is seen["reported"] is seen["unread"] is None
         return
     if not attached(record, "error queue"):
-        assert seen["told"] <= told and seen["records"] <= records_read
+        assert seen["reported"] <= reported and seen["read"] <= read
         return
-    assert (seen["records"], seen["told"], seen["told_copied"]) == (records_read, told, copied)
-    assert seen["sends_per_record"] == (pytest.approx(told / records_read) if told else None)
+    assert (seen["read"], seen["reported"], seen["reported_copied"]) == (read, reported, copied)
+    assert seen["sends_per_notification"] == (pytest.approx(reported / read) if reported else None)
     if attached(record, "completion"):
-        assert seen["unread"] == record["zerocopy"]["completions"] - told
+        assert seen["unread"] == record["zerocopy"]["completions"] - reported
 
 
 def timed(record):
@@ -203,9 +203,9 @@ def merged(record):
     """Records are made of runs, and runs of sends."""
     seen = record["zerocopy"]["notifications"]
     if attached(record, "completion") and not record["lost"]["completions"]:
-        assert 0 < seen["runs"] <= record["zerocopy"]["completions"]
+        assert 0 < seen["ranges"] <= record["zerocopy"]["completions"]
         if attached(record, "error queue") and not seen["unread"]:
-            assert seen["records"] <= seen["runs"]
+            assert seen["read"] <= seen["ranges"]
 
 
 def reading(record, reads, empty=None):
@@ -233,7 +233,7 @@ def test_a_load_that_counts_itself(threads, tier):
     record = only(records("--variant", "zerocopy", "--size", size, "--threads", threads,
                           "--messages", count, "--tier", tier, timeout=600))
     app = record["app"]["zerocopy"]
-    told_as(record, app["notifications"], app["completions"], app["copied"])
+    reported_as(record, app["notifications"], app["completions"], app["copied"])
     timed(record)
     drained(record, size, record["load"]["inflight"] * size * threads)
     merged(record)
@@ -244,7 +244,7 @@ def test_a_load_that_counts_itself(threads, tier):
 def test_a_program_that_never_reads(program, tier):
     record, app = observed(PYTHON, program, "never", 2000, 100, tier=tier)
     assert app["sends"] == record["zerocopy"]["requests"] == 100
-    told_as(record, 0, 0, 0)
+    reported_as(record, 0, 0, 0)
     timed(record)
     drained(record, 2000, 100 * 2000)
     if attached(record, "completion", "error queue"):
@@ -257,7 +257,7 @@ def test_a_program_that_never_reads(program, tier):
 def test_a_program_that_reads_in_batches(program, tier):
     record, app = observed(PYTHON, program, "batches", 2000, 200, tier=tier)
     assert app["told"] == 200 and app["records"] < 200
-    told_as(record, app["records"], app["told"], app["copied"])
+    reported_as(record, app["records"], app["told"], app["copied"])
     timed(record)
     drained(record, 2000, 20 * 2000)
     merged(record)
@@ -270,7 +270,7 @@ def test_a_program_that_reads_in_batches(program, tier):
 def test_threads_that_share_a_socket(program, tier):
     """An id belongs to one send, whoever waits for the socket at the same time."""
     record, app = observed(PYTHON, program, "threads", 3000, 240, tier=tier)
-    told_as(record, app["records"], 240, app["copied"])
+    reported_as(record, app["records"], 240, app["copied"])
     timed(record)
     drained(record, 3000, 240 * 3000)
 
@@ -279,7 +279,7 @@ def test_threads_that_share_a_socket(program, tier):
 def test_more_in_flight_than_are_followed(program, tier):
     """The others are not timed, and say so; what is pinned is then not known."""
     record, app = observed(PYTHON, program, "deep", 100, 600, tier=tier)
-    told_as(record, app["records"], 600, app["copied"])
+    reported_as(record, app["records"], 600, app["copied"])
     if attached(record, "send", "send id", "completion"):
         seen = record["zerocopy"]
         assert seen["completions"] == 600
@@ -297,7 +297,7 @@ def test_pages_are_what_the_kernel_books(program, tier):
     page = os.sysconf("SC_PAGESIZE")
     record, app = observed(PYTHON, program, "refused", page, 200, tier=tier)
     assert app["refused"] == "ENOBUFS" and app["sends"] < 200
-    told_as(record, app["records"], app["sends"], app["copied"])
+    reported_as(record, app["records"], app["sends"], app["copied"])
     if attached(record, "send", "send id", "completion"):
         pinned = record["zerocopy"]["pinned"]
         # A page each, and two more: 33 of them fill 100 pages but for one.

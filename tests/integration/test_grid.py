@@ -2,12 +2,14 @@
 """Lists make a grid, repeats interleaved; the records and the text say the same."""
 
 import json
+import os
 import re
 import subprocess
 
 import pytest
 
-from conftest import ANALYZE, analyze, needs_bpf, on_a_terminal, records
+from conftest import (ANALYZE, analyze, needs_bpf, on_a_terminal, only, records, run, unwrapped,
+                      verdict_of)
 
 pytestmark = needs_bpf
 
@@ -29,14 +31,14 @@ def test_records_are_appended(tmp_path, untouched):
         result = analyze("--variant", "twocopy", "--messages", "10", "--json", path)
         assert result.returncode == 0
     lines = path.read_text().splitlines()
-    assert [json.loads(line)["schema"] for line in lines] == ["sendpath.run/1"] * 2
+    assert [json.loads(line)["schema"] for line in lines] == ["sendpath.run/2"] * 2
 
 
 def test_text_report_tells_what_the_record_tells(tmp_path, untouched):
     path = tmp_path / "runs.json"
     result = analyze("--variant", "all", "--messages", "2000", "--repeat", "2", "--json", path)
     assert result.returncode == 0, result.stderr
-    text = result.stdout
+    text = unwrapped(result.stdout)
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     zero = [r for r in rows if r["load"]["variant"] == "zerocopy"]
     requests = sum(r["zerocopy"]["requests"] for r in zero)
@@ -45,15 +47,68 @@ def test_text_report_tells_what_the_record_tells(tmp_path, untouched):
     assert f"{copied:,} of them copied (100 %)" in text
     assert re.search(r"^zerocopy .* 100 %$", text, re.M)
     for variant, call in (("twocopy", "sendto"), ("onecopy", "sendmsg"),
-                          ("zerocopy", "sendmsg with MSG_ZEROCOPY")):
-        assert f"kernel time of a send: {variant}, {call}, span " in text
+                          ("zerocopy", "sendmsg MSG_ZEROCOPY")):
+        assert f"kernel time of a send: {variant}, {call}, " in text
     assert "2 repeats interleaved" in text
     assert "\x1b" not in text and "\x1b" not in result.stderr
 
 
+def order(text, *starts):
+    """Where lines that begin so stand, which is once each, and one after the other."""
+    found = [only([i for i, line in enumerate(text.splitlines()) if line.startswith(start)])
+             for start in starts]
+    assert found == sorted(found), text
+    return found
+
+
+def test_the_answer_comes_first_in_80_columns(untouched):
+    text = analyze("--variant", "all", "--messages", "1000", "--repeat", 2).stdout
+    assert max(map(len, text.splitlines())) <= 80, text
+    order(unwrapped(text), "sendpath ", "zerocopy: 100 % of 2,000 ", "variant   Gbit/s", "zerocopy: 2,000 ",
+          "kernel time of a send: twocopy", "kernel time of a send: zerocopy", "not measured: counters "
+          "of each send (--call-counters EVENTS), what measuring costs (--cost)")
+
+
+def test_ratios_have_intervals_of_five_repeats(tmp_path, untouched):
+    path = tmp_path / "records"
+    text = analyze("--variant", "twocopy,zerocopy", "--messages", "300", "--repeat", 5, "--json",
+                   path).stdout
+    rates = {}
+    for line in path.read_text().splitlines():
+        record = json.loads(line)
+        rates.setdefault(record["load"]["variant"], []).append(record["app"]["throughput_bps"])
+    ratios = sorted(mine / other for mine, other in zip(rates["zerocopy"], rates["twocopy"]))
+    # Of five, the outermost are the interval's ends.
+    said = re.search(r"^zerocopy +\S+ \(\S+\) +([\d.]+) \(([\d.]+)-([\d.]+)\) ", text, re.M)
+    assert [float(x) for x in said.groups()] == pytest.approx([ratios[2], ratios[0], ratios[4]],
+                                                              abs=0.0051)
+
+
+def test_many_configurations_are_a_table_and_a_line(untouched):
+    options = ["--variant", "twocopy,zerocopy", "--size", "1K,4K,16K,64K", "--messages", "150",
+               "--socket", "congestion=reno"]
+    text = analyze(*options).stdout
+    assert verdict_of(text) == ("all 4 zero-copy configurations: 100 % copied: loopback, lo. "
+                                "Zero-copy cannot help here: send without it.")
+    assert "kernel time of a send" not in text and "asked for zero-copy" not in text
+    assert max(map(len, text.splitlines())) <= 80, text
+    assert analyze(*options, "--histogram").stdout.count("\nkernel time of a send") == 8
+
+
+def test_colour_is_for_terminals_that_want_it(untouched):
+    command = ["script", "-qec", f"{ANALYZE} --variant zerocopy --messages 200", "/dev/null"]
+    bold = re.compile("^\x1b\\[1mzerocopy: 100 %.*$", re.M)
+    for env, coloured in (({}, True), ({"NO_COLOR": "1"}, False)):
+        out = run(*command, env={**os.environ, **env}).stdout
+        assert bool(bold.search(out)) == coloured, out
+
+
 def test_histogram_bars_add_up(untouched):
     text = analyze("--variant", "twocopy", "--messages", "3000").stdout
-    counts = re.findall(r"\|#* +([\d,]+)$", text, re.M)
+    rows = re.findall(r"^ +(\d+) -> (\d+) +: ([\d,]+) +\|\**\s*\|$", text, re.M)
+    edges, counts = [(int(low), int(high)) for low, high, _ in rows], [row[2] for row in rows]
+    assert all(high == low + low - 1 for low, high in edges)
+    assert all(low == high + 1 for (_, high), (low, _) in zip(edges, edges[1:]))
     assert sum(int(c.replace(",", "")) for c in counts) == 3000
 
 
@@ -73,7 +128,8 @@ def test_cost_is_in_the_report(tmp_path, untouched):
     assert result.returncode == 0, result.stderr
     observers = [json.loads(line)["observer"] for line in path.read_text().splitlines()]
     found = re.search(r"^overhead, onecopy: ([\d,]+) ns per send, ([\d.]+) % of the CPU time of "
-                      r"sender and receiver, ([\d,]+) runs of the BPF programs$", result.stdout, re.M)
+                      r"sender and receiver, ([\d,]+) runs of the BPF programs$",
+                      unwrapped(result.stdout), re.M)
     per_send, share, runs = (float(n.replace(",", "")) for n in found.groups())
     assert per_send == pytest.approx(sum(o["bpf_ns"] for o in observers) / 2000, abs=0.51)
     assert runs == sum(o["bpf_runs"] for o in observers)

@@ -12,7 +12,7 @@ import subprocess
 import pytest
 
 from conftest import (ANALYZE, LOADGEN, Child, PATIENCE_S, analyze, check, eventually, needs_bpf,
-                      only, processes, records, run)
+                      only, processes, records, run, unwrapped)
 from test_errors import busy, descend
 
 MODELS = ("iterative", "threaded", "select", "epoll")
@@ -209,7 +209,7 @@ def test_report_explains_slow_answers():
                      1, "--warmup", 0, timeout=100)
     assert result.returncode == 0, result.stderr
     assert re.search(r"^iterative, 50 connections: .*the listen queue \(--backlog 1\) was full",
-                     result.stdout, re.M)
+                     unwrapped(result.stdout), re.M)
 
 
 @needs_bpf

@@ -40,7 +40,7 @@ def lines(out, name="runs.jsonl"):
     path = pathlib.Path(out) / name
     got = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
     for record in got:
-        if record["schema"] == "sendpath.run/1":
+        if record["schema"] == "sendpath.run/2":
             check(record)
         else:
             _FAILURE.validate(record)
@@ -235,7 +235,7 @@ def test_damage_in_the_middle_is_said(tmp_path):
     path = tmp_path / "runs.jsonl"
     rows = path.read_text().splitlines(keepends=True)
     rows[1] = rows[1][:50] + "\n"
-    foreign = json.dumps({"schema": "sendpath.run/1", "run": {"cell": "x", "repeat": 1}}) + "\n"
+    foreign = json.dumps({"schema": "sendpath.run/2", "run": {"cell": "x", "repeat": 1}}) + "\n"
     path.write_text("".join(rows) + foreign)
     result = sweep(tmp_path, *TINY)
     assert result.returncode == 0

@@ -41,7 +41,7 @@ static void test_all_copied(void **state)
 	struct verdict_facts f = fine;
 
 	(void)state;
-	f.copied = f.told = 1000;
+	f.copied = f.reported = 1000;
 	f.causes = &loopback;
 	assert_string_equal(say(&f), "100 % of 1,000 zero-copy sends to 10.0.0.2 were copied: "
 				     "loopback, lo. Zero-copy cannot help here: send without it.");
@@ -71,7 +71,7 @@ static void test_copies_may_have_gone_by_unseen(void **state)
 	f.skipped_looks = -1;
 	assert_non_null(strstr(say(&f), "this kernel does not count"));
 	assert_null(strstr(say(&f), "works"));
-	f.copied = f.told = 1000;
+	f.copied = f.reported = 1000;
 	f.causes = &loopback;
 	assert_null(strstr(say(&f), "More may"));
 }
@@ -82,13 +82,13 @@ static void test_losses_reserve_the_verdict(void **state)
 	struct verdict_facts f = fine;
 
 	(void)state;
-	f.copied = f.told = 1000;
+	f.copied = f.reported = 1000;
 	f.causes = &loopback;
 	f.lost = 1;
 	assert_non_null(strstr(say(&f), "With a reserve: 1 send was not followed to the end"));
 	f.lost_else = 2;
 	assert_non_null(strstr(say(&f), "With a reserve: 3 sends were not followed to the end"));
-	f.copied = f.told = 0;
+	f.copied = f.reported = 0;
 	assert_non_null(strstr(say(&f), "With a reserve"));
 }
 
@@ -102,7 +102,7 @@ static void test_unexplained_sends_do_not_work(void **state)
 	assert_non_null(strstr(say(&f), "none of 1,000 zero-copy sends to 10.0.0.2 was seen to be "
 					"copied, but 400 of them reached no NIC"));
 	assert_null(strstr(say(&f), "works"));
-	f.copied = f.told = 600;
+	f.copied = f.reported = 600;
 	f.causes = &loopback;
 	assert_non_null(strstr(say(&f), "60 % of 1,000"));
 	assert_non_null(strstr(say(&f), "400 of them reached no NIC"));
@@ -120,7 +120,7 @@ static void test_what_is_unclassified_has_a_stack_or_not(void **state)
 	struct verdict_facts f = fine;
 
 	(void)state;
-	f.copied = f.told = 1000;
+	f.copied = f.reported = 1000;
 	f.causes = &rows;
 	assert_null(strstr(say(&f), "functions of the stack"));
 	assert_non_null(strstr(say(&f), "a copy that was not seen being made, eth0."));
@@ -138,7 +138,7 @@ static void test_some_copied_for_two_reasons(void **state)
 	struct verdict_facts f = fine;
 
 	(void)state;
-	f.copied = f.told = 370;
+	f.copied = f.reported = 370;
 	f.causes = &rows;
 	assert_string_equal(
 		say(&f), "37 % of 1,000 zero-copy sends to 10.0.0.2 were copied, most of them "
@@ -172,7 +172,7 @@ static void test_the_remedy_names_the_device(void **state)
 	f.causes = &rows;
 	assert_non_null(strstr(say(&f), "ethtool -K eth\\x1b[2J sg on"));
 	assert_null(strchr(say(&f), '\x1b'));
-	assert_non_null(strstr(say(&f), "The application was told of 0."));
+	assert_non_null(strstr(say(&f), "The error queue reported 0."));
 }
 
 static void test_too_little_bears_no_verdict(void **state)
@@ -263,7 +263,7 @@ static void test_two_causes_of_all_copies(void **state)
 		"sockets of one machine: send without it.";
 
 	(void)state;
-	f.copied = f.told = 1000;
+	f.copied = f.reported = 1000;
 	f.causes = &rows;
 	assert_string_equal(say(&f), words);
 	rows.rows[1] = rows.rows[0];
@@ -290,7 +290,54 @@ static void test_comparison(void **state)
 	f.own_bps = 40e9;
 	assert_non_null(strstr(say(&f), " It was faster than twocopy: 40.00 against 28.10"));
 	f.own_bps = 28.5e9;
-	assert_non_null(strstr(say(&f), " It was as fast as twocopy"));
+	assert_non_null(strstr(say(&f), " No difference in throughput to twocopy was found"));
+}
+
+static void test_repeats_compare_by_their_interval(void **state)
+{
+	struct verdict_facts f = fine;
+
+	(void)state;
+	f.other = "twocopy";
+	f.other_bps = 28.1e9;
+	f.own_bps = 11.2e9;
+	f.ratio = (struct spread){.low = 2, .middle = 2.5, .high = 4, .count = 5};
+	assert_non_null(strstr(say(&f), " Use twocopy instead: 28.10 against 11.20 Gbit/s, 2.50 "
+					"times as much (2.00-4.00)."));
+	f.ratio = (struct spread){.low = 0.25, .middle = 0.4, .high = 0.5, .count = 5};
+	f.own_bps = 60e9;
+	assert_non_null(strstr(say(&f), " It was faster than twocopy: 60.00 against 28.10 Gbit/s, "
+					"2.50 times as much (2.00-4.00)."));
+	f.ratio = (struct spread){.low = 0.9, .middle = 2.5, .high = 4, .count = 5};
+	assert_non_null(strstr(say(&f), " No difference in throughput to twocopy was found"));
+}
+
+static const char *finding(const struct verdict_facts *facts)
+{
+	static char text[VERDICT_MAX];
+
+	verdict__finding(facts, text);
+	return text;
+}
+
+static void test_findings_have_no_numbers(void **state)
+{
+	struct verdict_facts f = fine;
+
+	(void)state;
+	assert_string_equal(finding(&f), "no send was copied: zero-copy works here");
+	f.silent = -1;
+	assert_string_equal(finding(&f), "no send was seen to be copied");
+	f.copied = 1000;
+	f.causes = &loopback;
+	assert_string_equal(finding(&f), "100 % copied: loopback, lo. Zero-copy cannot help here: "
+					 "send without it.");
+	f.copied = 10;
+	assert_non_null(strstr(finding(&f), "some copied: loopback, lo."));
+	f.completions = 3;
+	assert_non_null(strstr(finding(&f), "no verdict"));
+	f.requests = 0;
+	assert_string_equal(finding(&f), "no send asked for zero-copy");
 }
 
 int main(void)
@@ -310,6 +357,8 @@ int main(void)
 		cmocka_unit_test(test_refusals_come_first),
 		cmocka_unit_test(test_two_causes_of_all_copies),
 		cmocka_unit_test(test_comparison),
+		cmocka_unit_test(test_repeats_compare_by_their_interval),
+		cmocka_unit_test(test_findings_have_no_numbers),
 	};
 
 	return cmocka_run_group_tests_name("verdict", tests, NULL, NULL);

@@ -224,7 +224,7 @@ static const char *useless(const struct hook *hook, const struct plan *plan, enu
 	if (forced == MECHANISM_OFF)
 		return TURNED_OFF;
 	if (hook->zerocopy_only && what == PLAN_COPYING_LOAD)
-		return "this load never asks for zero-copy";
+		return PLAN_NEVER_ASKS;
 	if (hook->observed_only && what != PLAN_OBSERVATION)
 		return "no load of ours does that";
 	if (hook->load_only && what == PLAN_OBSERVATION)

@@ -33,6 +33,9 @@ struct kernel_facts {
 	bool (*graph_probes)(const struct features *f);
 };
 
+/* The reason of a hook that a load has no use for: not something that could not be measured. */
+#define PLAN_NEVER_ASKS "this load never asks for zero-copy"
+
 enum hook_status { HOOK_PLANNED, HOOK_UNAVAILABLE, HOOK_DISABLED };
 
 struct plan_entry {

@@ -137,6 +137,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_MEMORY:
 		o->memory = true;
 		return 0;
+	case OPT_HISTOGRAM:
+		o->histogram = true;
+		return 0;
 	case OPT_VERBOSE:
 		o->verbose = true;
 		return 0;
@@ -177,9 +180,48 @@ static void parse_words(struct options *o, int argc, char **argv)
 	argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, o);
 }
 
+static bool append(char command[COMMAND_MAX], const char *text, size_t length)
+{
+	size_t used = strlen(command);
+
+	if (used + length >= COMMAND_MAX)
+		return false;
+	memcpy(command + used, text, length);
+	command[used + length] = 0;
+	return true;
+}
+
+/* A word as a shell takes it: in quotes unless it is plain. */
+static bool append_word(char command[COMMAND_MAX], const char *word)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				    "%+,-./:=@_";
+	bool fits;
+
+	if (word[0] && !word[strspn(word, plain)])
+		return append(command, " ", 1) && append(command, word, strlen(word));
+	for (fits = append(command, " '", 2); fits && *word; word++)
+		fits = *word == '\'' ? append(command, "'\\''", 4) : append(command, word, 1);
+	return fits && append(command, "'", 1);
+}
+
+static void note_command(char command[COMMAND_MAX], const char *first, int argc, char **argv)
+{
+	bool fits;
+	int i;
+
+	command[0] = 0;
+	fits = append(command, first, strlen(first));
+	for (i = 1; i < argc && fits; i++)
+		fits = append_word(command, argv[i]);
+	if (!fits)
+		command[0] = 0;
+}
+
 void options__parse(struct options *o, int argc, char **argv)
 {
 	memset(o, 0, sizeof(*o));
+	note_command(o->command, "analyze", argc, argv);
 	if (argc < 2) {
 		fprintf(stderr, "%s: nothing to measure: try --variant all (--help tells more)\n",
 			program_invocation_short_name);
@@ -206,7 +248,7 @@ struct options *options__parse_sweep(int argc, char **argv, size_t *count)
 		parts[i].sweep.given = true;
 		parse_words(&parts[i], sweep_options__words(words[i]), words[i]);
 	}
-	sweep_options__note(&parts[0].sweep, argc, argv);
+	note_command(parts[0].command, "analyze sweep", argc, argv);
 	sweep_options__free(words, *count);
 	return parts;
 }

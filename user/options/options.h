@@ -10,7 +10,10 @@
 
 #define REPEAT_MAX 1000
 
+#define COMMAND_MAX 4096
+
 struct options {
+	char command[COMMAND_MAX]; /* as a shell takes it; "" where it is longer */
 	struct load_options load;
 	const char *json;	   /* NULL: no record is written */
 	const char *events;	   /* further counters, or NULL */
@@ -24,6 +27,7 @@ struct options {
 	enum mechanism tier; /* MECHANISM_NONE: the best there is; MECHANISM_OFF: none */
 	bool cost;
 	bool memory;
+	bool histogram;
 	bool verbose;
 };
 

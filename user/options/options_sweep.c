@@ -85,16 +85,6 @@ int sweep_options__set(struct sweep_options *o, int key, const char *value, char
 	}
 }
 
-void sweep_options__note(struct sweep_options *o, int argc, char **argv)
-{
-	size_t used = (size_t)snprintf(o->command, sizeof(o->command), "sweep");
-	int i;
-
-	for (i = 1; i < argc && used < sizeof(o->command); i++)
-		used += (size_t)snprintf(o->command + used, sizeof(o->command) - used, " %s",
-					 argv[i]);
-}
-
 /* The options of a grid have to be there before the command line is parsed. */
 static const char *find_grid(int argc, char **argv)
 {

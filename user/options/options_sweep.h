@@ -15,7 +15,6 @@ struct sweep_options {
 	uint32_t order;		    /* seed of the order */
 	bool order_given;
 	bool retry;
-	char command[1024]; /* as it was given, for people; cut to fit */
 };
 
 #define SWEEP_REPEATS 5 /* fewer bear no interval */
@@ -33,9 +32,6 @@ enum sweep_option_key {
 void sweep_options__init(struct sweep_options *o);
 /* Takes one option; 0, or -EINVAL with the reason in one line. */
 int sweep_options__set(struct sweep_options *o, int key, const char *value, char *why, size_t room);
-
-/* Keeps the words of the command line. */
-void sweep_options__note(struct sweep_options *o, int argc, char **argv);
 
 /*
  * The command line of a sweep (argv[0] is "sweep"), a part of its grid each: the words

@@ -19,11 +19,11 @@ static json_object *time_text(const struct timespec *when)
 }
 
 /* What a busy hypervisor took while the window was open, or STOLEN_UNKNOWN, said. */
-static double stolen_share(const struct run_result *r, struct unmeasured *u)
+static double steal_share(const struct run_result *r, struct unmeasured *u)
 {
 	if (r->window && r->stolen.share >= 0)
 		return r->stolen.share;
-	unmeasured__add(u, "run.stolen_share",
+	unmeasured__add(u, "run.steal_share",
 			r->window ? "too short a window, or /proc/stat does not tell"
 				  : "no window was measured");
 	return STOLEN_UNKNOWN;
@@ -38,10 +38,11 @@ static json_object *run_block(const struct run_setup *setup, const struct record
 	if (!setup->target)
 		record__cell_name(&setup->load, cell, sizeof(cell));
 	record__add_string(o, "id", context->id);
+	record__add_string(o, "command", setup->command[0] ? setup->command : NULL);
 	record__add_string(o, "cell", cell);
 	record__add_int_if(o, "repeat", true, context->repeat);
 	record__add_int_if(o, "seed", context->ordered, context->seed);
-	record__add_double_if(o, "stolen_share", stolen >= 0, stolen);
+	record__add_double_if(o, "steal_share", stolen >= 0, stolen);
 	return o;
 }
 
@@ -215,7 +216,7 @@ json_object *record__build(const struct run_result *r, const struct run_setup *s
 	json_object *o = json_object_new_object();
 	struct unmeasured u = {json_object_new_array()};
 
-	add_head(o, "sendpath.run/1", &r->started, setup, context, stolen_share(r, &u));
+	add_head(o, RECORD_SCHEMA, &r->started, setup, context, steal_share(r, &u));
 	record__add(o, "privilege", json_object_get(context->privilege));
 	record__add(o, "plan", plan_block(r, &u));
 	record__add(o, "load", setup->target ? NULL : record__load(r, &setup->load, &u));

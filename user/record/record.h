@@ -8,6 +8,8 @@
 #include "user/run/host.h"
 #include "user/run/run.h"
 
+#define RECORD_SCHEMA "sendpath.run/2"
+
 struct record_context {
 	const struct host *host;
 	const char *id;		/* of the run */

@@ -72,8 +72,6 @@ static json_object *call(const struct run_result *r, const struct run_setup *set
 	record__add_count(o, "bytes", s->bytes);
 	record__add(o, "errors", errors(r->measured.errors[slot]));
 	record__add(o, "wall_ns", way && s->wall.count ? hist__json(&s->wall, way->span) : NULL);
-	record__add(o, "cpu_ns", NULL);
-	record__add(o, "stages", NULL);
 	record__add(o, "counters", counters(s, setup->call_counters));
 	return o;
 }
@@ -94,8 +92,6 @@ json_object *record__calls(const struct run_result *r, const struct run_setup *s
 	for (slot = 0; slot < CALL_SLOTS; slot++)
 		if (r->measured.calls[slot].sends)
 			json_object_array_add(list, call(r, setup, slot, u));
-	unmeasured__add(u, "calls.cpu_ns", "no hook tells running from waiting inside a send");
-	unmeasured__add(u, "calls.stages", "no hook divides a send into stages");
 	if (!counter_events__count(setup->call_counters))
 		unmeasured__add(u, "calls.counters",
 				"asked for with --call-counters, because reading them costs");

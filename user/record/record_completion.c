@@ -77,27 +77,27 @@ static json_object *pinned(const struct run_result *r, struct unmeasured *u)
 	return o;
 }
 
-/* Runs are known to the completion hook, what is read of them to the error queue's. */
+/* The completion hook counts ranges of sends, the error queue's what is read about them. */
 static json_object *notifications(const struct run_result *r, struct unmeasured *u)
 {
 	const struct totals *t = &r->measured.totals;
 	bool counted = hook(r, HOOK_COMPLETION)->way;
 	json_object *o = json_object_new_object();
 
-	record__add_count_if(o, "runs", counted, t->runs);
-	record__add_ratio(o, "sends_per_run", t->completions, counted ? t->runs : 0);
+	record__add_count_if(o, "ranges", counted, t->runs);
+	record__add_ratio(o, "sends_per_range", t->completions, counted ? t->runs : 0);
 	if (!hook(r, HOOK_ERROR_QUEUE)->way) {
-		record__add_nulls(o, "records", "told", "told_copied", "unread", "sends_per_record",
-				  NULL);
-		unmeasured__add(u, "zerocopy.notifications.records",
+		record__add_nulls(o, "read", "reported", "reported_copied", "unread",
+				  "sends_per_notification", NULL);
+		unmeasured__add(u, "zerocopy.notifications.read",
 				hook(r, HOOK_ERROR_QUEUE)->reason);
 		return o;
 	}
-	record__add_count(o, "records", t->records);
-	record__add_count(o, "told", t->told);
-	record__add_count(o, "told_copied", t->told_copied);
+	record__add_count(o, "read", t->records);
+	record__add_count(o, "reported", t->told);
+	record__add_count(o, "reported_copied", t->told_copied);
 	record__add_count_if(o, "unread", counted, measured__difference(t->completions, t->told));
-	record__add_ratio(o, "sends_per_record", t->told, t->records);
+	record__add_ratio(o, "sends_per_notification", t->told, t->records);
 	return o;
 }
 

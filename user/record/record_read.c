@@ -2,8 +2,11 @@
 #include "user/record/record_read.h"
 
 #include <json-c/json_pointer.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define MEDIAN_LEVEL 0.95
 
 json_object *record__at(json_object *record, const char *path)
 {
@@ -90,4 +93,38 @@ double median(double *values, size_t count)
 		return 0;
 	qsort(values, count, sizeof(*values), compare);
 	return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
+}
+
+/* How often the k-th of count values and the k-th from above have the true median between them. */
+static double level_reached(size_t k, size_t count)
+{
+	double term = pow(0.5, (double)count), below = 0;
+	size_t i;
+
+	for (i = 0; i < k; i++) {
+		below += term;
+		term *= (double)(count - i) / (double)(i + 1);
+	}
+	return 1 - 2 * below;
+}
+
+bool median_interval(const double *sorted, size_t count, double *low, double *high)
+{
+	double share, weight = 0, reached, inner;
+	size_t k = 1;
+
+	if (count < 5)
+		return false;
+	while (level_reached(k + 1, count) >= MEDIAN_LEVEL)
+		k++;
+	reached = level_reached(k, count);
+	if (reached > MEDIAN_LEVEL) {
+		inner = 2 * (k + 1) <= count + 1 ? level_reached(k + 1, count) : 0;
+		share = (reached - MEDIAN_LEVEL) / (reached - inner);
+		weight = (double)(count - k) * share /
+			 ((double)k + ((double)count - 2 * (double)k) * share);
+	}
+	*low = sorted[k - 1] + weight * (sorted[k] - sorted[k - 1]);
+	*high = sorted[count - k] + weight * (sorted[count - k - 1] - sorted[count - k]);
+	return true;
 }

@@ -25,3 +25,8 @@ bool record__counter(json_object *record, const char *scope, const char *event, 
 
 /* Sorts values; 0 for none. */
 double median(double *values, size_t count);
+/*
+ * The interval of a median, between ordered values (Hettmansperger and Sheather 1986), as
+ * docs/statistics.md has it: false, leaving both alone, below five values.
+ */
+bool median_interval(const double *sorted, size_t count, double *low, double *high);

@@ -71,9 +71,9 @@ static void warn_paced(json_object *record, json_object *list)
 static void warn_stolen(const struct run_result *r, json_object *list)
 {
 	if (r->window && r->stolen.share >= STOLEN_MUCH)
-		add_warning(list, "stolen",
+		add_warning(list, "steal",
 			    "the hypervisor gave more than 2 % of the CPUs' time to others while "
-			    "the window was open (run.stolen_share): wall times and rates contain "
+			    "the window was open (run.steal_share): wall times and rates contain "
 			    "that");
 }
 

@@ -6,6 +6,8 @@
 #include "common/units.h"
 
 #include <errno.h>
+#include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,7 +73,7 @@ bool cells__serving(const struct cells *cells)
 	return !strcmp(record__string(cells->cells[0].records[0], "/load/workload"), "procinfo");
 }
 
-const char *cells__place(const struct cells *cells)
+const char *cells__link(const struct cells *cells)
 {
 	json_object *record = cells->cells[0].records[0];
 
@@ -105,41 +107,63 @@ bool cells__vary_text(const struct cells *cells, const char *path)
 	return false;
 }
 
-/* Of several links, which. */
-static void add_link(const struct cell *cell, const struct cells *cells, char *title, size_t size)
+json_object *cell__at(const struct cell *cell, const char *path)
 {
-	size_t used = strlen(title);
-
-	if (cells__vary_text(cells, "/load/link"))
-		snprintf(title + used, size - used, ", %s",
-			 record__string(cell->records[0], "/load/link"));
+	return record__at(cell->records[0], path);
 }
 
-void cell__title(const struct cell *cell, const struct cells *cells, char *title, size_t size)
+static __attribute__((format(printf, 2, 3))) void append(struct cell *cell, const char *format, ...)
+{
+	size_t used = strlen(cell->title);
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(cell->title + used, sizeof(cell->title) - used, format, args);
+	va_end(args);
+}
+
+static void name(struct cell *cell, const struct cells *cells)
 {
 	json_object *record = cell->records[0];
-	double bytes = 0, threads = 0;
 	char text[UNITS_TEXT_MAX];
-	size_t used;
 
-	if (!strcmp(record__string(record, "/load/workload"), "procinfo")) {
-		record__number(record, "/load/connections", &bytes);
-		snprintf(title, size, "%s, %s", record__string(record, "/load/server_model"),
-			 units__counted_text(bytes, "connection", text));
-		add_link(cell, cells, title, size);
-		return;
+	cell->title[0] = 0;
+	if (cells__serving(cells)) {
+		append(cell, "%s, %s", record__string(record, "/load/server_model"),
+		       units__counted_text(record__value(record, "/load/connections"), "connection",
+					   text));
+	} else {
+		append(cell, "%s",
+		       cell__at(cell, "/load") ? record__string(record, "/load/variant")
+					       : "observed");
+		if (cells__vary(cells, "/load/message_bytes"))
+			append(cell, " %s",
+			       units__size_text(
+				       (size_t)record__value(record, "/load/message_bytes"), text));
+		if (cells__vary(cells, "/load/threads"))
+			append(cell, " x%.0f", record__value(record, "/load/threads"));
 	}
-	record__number(record, "/load/message_bytes", &bytes);
-	record__number(record, "/load/threads", &threads);
-	used = (size_t)snprintf(
-		title, size, "%s",
-		record__at(record, "/load") ? record__string(record, "/load/variant") : "observed");
-	if (cells__vary(cells, "/load/message_bytes") && used < size)
-		used += (size_t)snprintf(title + used, size - used, " %s",
-					 units__size_text((size_t)bytes, text));
-	if (cells__vary(cells, "/load/threads") && used < size)
-		snprintf(title + used, size - used, " x%.0f", threads);
-	add_link(cell, cells, title, size);
+	if (cells__vary_text(cells, "/load/link"))
+		append(cell, ", %s", record__string(record, "/load/link"));
+}
+
+void cells__name(struct cells *cells)
+{
+	size_t i;
+
+	for (i = 0; i < cells->count; i++) {
+		cells->cells[i].all = cells;
+		name(&cells->cells[i], cells);
+	}
+}
+
+const char *cell__repeat_title(const struct cell *cell, size_t repeat, char *title, size_t size)
+{
+	int used = snprintf(title, size, "%s", cell->title);
+
+	if (cell->count > 1)
+		snprintf(title + used, size - (size_t)used, ", repeat %zu", repeat + 1);
+	return title;
 }
 
 const char *cell__wall(const struct cell *cell, struct hist *h)
@@ -188,15 +212,51 @@ struct spread cell__spread(const struct cell *cell, const char *path)
 	return s;
 }
 
-void cell__repeat_title(const struct cell *cell, const struct cells *cells, size_t repeat,
-			char *title, size_t size)
+static bool same(const struct cell *a, const struct cell *b, const char *path)
 {
-	size_t used;
+	return json_object_equal(cell__at(a, path), cell__at(b, path));
+}
 
-	cell__title(cell, cells, title, size - 32);
-	used = strlen(title);
-	if (cell->count > 1)
-		snprintf(title + used, size - used, ", repeat %zu", repeat + 1);
+const struct cell *cell__first_variant(const struct cell *cell)
+{
+	const struct cell *first;
+
+	for (first = cell->all->cells; first < cell; first++)
+		if (same(cell, first, "/load/message_bytes") && same(cell, first, "/load/fields") &&
+		    same(cell, first, "/load/threads") && same(cell, first, "/load/link"))
+			break;
+	return first;
+}
+
+/* The number of the other cell's record of the same repeat. */
+static bool same_repeat(const struct cell *cell, double repeat, const char *path, double *value)
+{
+	size_t i;
+
+	for (i = 0; i < cell->count; i++)
+		if (record__value(cell->records[i], "/run/repeat") == repeat)
+			return record__number(cell->records[i], path, value);
+	return false;
+}
+
+struct spread cell__ratio(const struct cell *cell, const struct cell *to, const char *path)
+{
+	double *logs = calloc(cell->count, sizeof(*logs)), own, other;
+	struct spread s = {};
+	size_t i;
+
+	for (i = 0; logs && i < cell->count; i++)
+		if (record__number(cell->records[i], path, &own) && own > 0 &&
+		    same_repeat(to, record__value(cell->records[i], "/run/repeat"), path, &other) &&
+		    other > 0)
+			logs[s.count++] = log(own / other);
+	s.middle = exp(median(logs, s.count)); /* sorts them */
+	if (median_interval(logs, s.count, &s.low, &s.high)) {
+		s.low = exp(s.low);
+		s.high = exp(s.high);
+	}
+	free(logs);
+	return s;
 }
 
 double cell__sum_or(const struct cell *cell, const char *path, double otherwise)

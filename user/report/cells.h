@@ -11,6 +11,8 @@
 struct cell {
 	json_object **records;
 	size_t count;
+	const struct cells *all;
+	char title[64]; /* "zerocopy", or "zerocopy 16K x4" where sizes or threads differ */
 };
 
 struct cells {
@@ -20,20 +22,22 @@ struct cells {
 
 /* Adds a record to those of its cell, keeping a reference. 0 or -ENOMEM. */
 int cells__add(struct cells *cells, json_object *record);
+/* Gives each its title, once all records are there and the cells in order. */
+void cells__name(struct cells *cells);
 void cells__free(struct cells *cells);
 
 /* The most records that a cell has. */
 size_t cells__repeats(const struct cells *cells);
 /* Do these serve many connections (instead of sending messages)? */
 bool cells__serving(const struct cells *cells);
-/* Where the load went: its link, or the receiver's address; "links as listed" of several. */
-const char *cells__place(const struct cells *cells);
+/* Where the workload went: its link, or the receiver's address; "links as listed" of several. */
+const char *cells__link(const struct cells *cells);
 /* The distinct values of a number over all records: are there several? */
 bool cells__vary(const struct cells *cells, const char *path);
 /* The same of a text. */
 bool cells__vary_text(const struct cells *cells, const char *path);
-/* "zerocopy", or "zerocopy 16K x 4" where sizes or threads differ. */
-void cell__title(const struct cell *cell, const struct cells *cells, char *title, size_t size);
+/* A block of the first record: what all repeats have in common. NULL if absent or null. */
+json_object *cell__at(const struct cell *cell, const char *path);
 /* All timed sends of the cell's records; NULL span if there are none. */
 const char *cell__wall(const struct cell *cell, struct hist *h);
 /* Merges a histogram of all repeats into *h; what its times cover, or "". */
@@ -45,9 +49,15 @@ struct spread {
 	size_t count;
 };
 struct spread cell__spread(const struct cell *cell, const char *path);
+/*
+ * The median ratio of a number to another cell's, each repeat to the same repeat. low and high
+ * are its interval, at a confidence level of 95 % (93.75 % of five): 0 below five repeats.
+ */
+struct spread cell__ratio(const struct cell *cell, const struct cell *to, const char *path);
+/* The first cell of the same load, whatever its variant: what others are compared with. */
+const struct cell *cell__first_variant(const struct cell *cell);
 /* The title, and of several repeats which. */
-void cell__repeat_title(const struct cell *cell, const struct cells *cells, size_t repeat,
-			char *title, size_t size);
+const char *cell__repeat_title(const struct cell *cell, size_t repeat, char *title, size_t size);
 /* Sums a number over the repeats; what stands in for it if any lacks it. */
 double cell__sum_or(const struct cell *cell, const char *path, double otherwise);
 /* Sums a number over the repeats; false if any lacks it. */

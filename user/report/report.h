@@ -5,6 +5,8 @@
  */
 #pragma once
 
+#include "user/report/cells.h"
+
 #include <json-c/json.h>
 #include <stdio.h>
 
@@ -27,5 +29,13 @@ struct report {
  */
 int report_json__open(struct report *report, const char *path);
 
+enum text_extent {
+	TEXT_REPORT,
+	TEXT_HISTOGRAMS, /* the report, with those of any number of configurations */
+	TEXT_SUMMARY,	 /* the answer and the table */
+};
+
 /* The text for people, written to out at the end. 0 or -ENOMEM. */
-int report_text__open(struct report *report, FILE *out);
+int report_text__open(struct report *report, FILE *out, enum text_extent extent);
+/* The same at once, of these cells, one or more. 0 or -errno. */
+int report_text__print(struct cells *cells, enum text_extent extent, FILE *out);

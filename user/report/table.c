@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/report/table.h"
 
+#include "user/record/record_read.h"
+
+#include "common/hist_stats.h"
+#include "common/units.h"
+
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -76,22 +81,143 @@ static size_t width(const struct table *t, size_t column)
 	return widest;
 }
 
-void table__print(struct table *t, FILE *out)
+/* The last column that has text. */
+static size_t last_column(const struct table *t)
 {
-	size_t widths[TABLE_COLUMNS], row, column, last;
+	size_t column = TABLE_COLUMNS;
 
-	for (column = 0; column < TABLE_COLUMNS; column++)
-		widths[column] = width(t, column);
+	while (column > 1 && !width(t, column - 1))
+		column--;
+	return column;
+}
+
+/* The columns from one on that a line has room for, but one in any case: where they end. */
+static size_t fitting(const struct table *t, const size_t *widths, size_t from, size_t end)
+{
+	size_t column, used = 0;
+
+	for (column = 0; column < t->keys; column++)
+		used += widths[column] + 2;
+	for (column = from; column < end; column++) {
+		used += widths[column] + 2;
+		if (used - 2 > TABLE_WIDTH && column > from)
+			break;
+	}
+	return column;
+}
+
+static void print_columns(const struct table *t, const size_t *widths, size_t from, size_t to,
+			  FILE *out)
+{
+	size_t row, column, last;
+
 	for (row = 0; row < t->rows; row++) {
-		last = 0;
-		for (column = 0; column < TABLE_COLUMNS; column++)
-			if (t->cells[row][column][0])
-				last = column;
-		fprintf(out, "%-*s", last ? (int)widths[0] : 0, t->cells[row][0]);
-		for (column = 1; column <= last; column++)
+		for (last = to; last > from && !t->cells[row][last - 1][0];)
+			last--;
+		fprintf(out, "%-*s", last > 1 ? (int)widths[0] : 0, t->cells[row][0]);
+		for (column = 1; column < t->keys; column++)
+			fprintf(out, "  %*s", (int)widths[column], t->cells[row][column]);
+		for (column = from; column < last; column++)
 			fprintf(out, "  %*s", (int)widths[column], t->cells[row][column]);
 		fputc('\n', out);
 	}
+}
+
+void table__print(struct table *t, FILE *out)
+{
+	size_t widths[TABLE_COLUMNS], column, from, to, end = last_column(t);
+
+	t->keys = t->keys ? t->keys : 1;
+	for (column = 0; column < TABLE_COLUMNS; column++)
+		widths[column] = width(t, column);
+	for (from = t->keys; from == t->keys || from < end; from = to) {
+		to = fitting(t, widths, from, end);
+		print_columns(t, widths, from, to, out);
+		to = to > from ? to : from + 1;
+		fputs(to < end ? "\n" : "", out);
+	}
 	free(t->cells);
 	memset(t, 0, sizeof(*t));
+}
+
+void table__print_cells(const struct cells *cells, size_t keys, const struct column *columns,
+			size_t count, unsigned int shown, FILE *out)
+{
+	struct table t = {.keys = keys};
+	size_t i;
+
+	table__heads(&t, columns, count, shown);
+	for (i = 0; i < cells->count; i++)
+		table__data(&t, columns, count, shown, &cells->cells[i]);
+	table__print(&t, out);
+}
+
+void column__title(const void *cell, const struct column *column, char text[TABLE_CELL])
+{
+	(void)column;
+	snprintf(text, TABLE_CELL, "%.*s", TABLE_CELL - 1, ((const struct cell *)cell)->title);
+}
+
+void column__string(const void *cell, const struct column *column, char text[TABLE_CELL])
+{
+	snprintf(text, TABLE_CELL, "%s",
+		 record__string(((const struct cell *)cell)->records[0], column->path));
+}
+
+void column__number(const void *cell, const struct column *column, char text[TABLE_CELL])
+{
+	units__number_text(record__value(((const struct cell *)cell)->records[0], column->path),
+			   text);
+}
+
+void column__middle(const void *cell, const struct column *column, char text[TABLE_CELL])
+{
+	struct spread s = cell__spread(cell, column->path);
+
+	if (s.count)
+		units__decimal_text(s.middle / column->unit, column->decimals, text);
+}
+
+void column__range(const void *cell, const struct column *column, char text[TABLE_CELL])
+{
+	struct spread s = cell__spread(cell, column->path);
+	char low[UNITS_TEXT_MAX], high[UNITS_TEXT_MAX];
+
+	column__middle(cell, column, text);
+	if (s.count > 1)
+		snprintf(text + strlen(text), TABLE_CELL - strlen(text), " (%.15s-%.15s)",
+			 units__decimal_text(s.low / column->unit, column->decimals, low),
+			 units__decimal_text(s.high / column->unit, column->decimals, high));
+}
+
+void column__sum(const void *cell, const struct column *column, char text[TABLE_CELL])
+{
+	double sum;
+
+	if (cell__sum(cell, column->path, &sum))
+		units__number_text(sum, text);
+}
+
+void column__rate(const void *cell, const struct column *column, char text[TABLE_CELL])
+{
+	double sum, by;
+
+	if (cell__sum(cell, column->path, &sum) && cell__sum(cell, column->per, &by) && by > 0)
+		units__figure_text(sum / by / column->unit, 4, text);
+}
+
+void column__hist(const struct hist *h, const struct column *column, char text[TABLE_CELL])
+{
+	__u64 ns = column->per_mille ? hist__percentile(h, column->per_mille) : h->max;
+
+	if (h->count)
+		units__decimal_text((double)ns / column->unit, 2, text);
+}
+
+void column__percentile(const void *cell, const struct column *column, char text[TABLE_CELL])
+{
+	struct hist h;
+
+	cell__hist(cell, column->path, &h);
+	column__hist(&h, column, text);
 }

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A table of text cells, printed with aligned columns. */
+/* A table of text cells with aligned columns, in at most 80 characters a line. */
 #pragma once
+
+#include "user/report/cells.h"
 
 #include <stdio.h>
 
-#define TABLE_COLUMNS 16
+#define TABLE_COLUMNS 24
 #define TABLE_CELL    48
+#define TABLE_WIDTH   80
 
 /* A column of a table whose rows are the same data each: what heads it, and what fills it. */
 struct column {
@@ -23,6 +26,7 @@ struct column {
 
 struct table {
 	size_t columns, rows, room;
+	size_t keys; /* columns that say what a row is: again where a table goes on; 0: one */
 	char (*cells)[TABLE_COLUMNS][TABLE_CELL];
 };
 
@@ -34,5 +38,25 @@ void table__cell(struct table *t, const char *format, ...) __attribute__((format
 void table__heads(struct table *t, const struct column *columns, size_t count, unsigned int shown);
 void table__data(struct table *t, const struct column *columns, size_t count, unsigned int shown,
 		 const void *row);
-/* First column to the left, the others to the right. Frees the cells. */
+/*
+ * First column to the left, the others to the right. Columns for which a line has no room go
+ * below, beside the keys. Frees the cells.
+ */
 void table__print(struct table *t, FILE *out);
+/* A whole table, a row a cell. */
+void table__print_cells(const struct cells *cells, size_t keys, const struct column *columns,
+			size_t count, unsigned int shown, FILE *out);
+
+/* What fills columns of tables of cells. Of the first record: what repeats have in common. */
+void column__title(const void *cell, const struct column *column, char text[TABLE_CELL]);
+void column__string(const void *cell, const struct column *column, char text[TABLE_CELL]);
+void column__number(const void *cell, const struct column *column, char text[TABLE_CELL]);
+/* Over the repeats: the median, in units; with the range, of several; a sum. */
+void column__middle(const void *cell, const struct column *column, char text[TABLE_CELL]);
+void column__range(const void *cell, const struct column *column, char text[TABLE_CELL]);
+void column__sum(const void *cell, const struct column *column, char text[TABLE_CELL]);
+/* A sum over all repeats per another, in units. */
+void column__rate(const void *cell, const struct column *column, char text[TABLE_CELL]);
+/* Of a histogram over all repeats, in units. */
+void column__percentile(const void *cell, const struct column *column, char text[TABLE_CELL]);
+void column__hist(const struct hist *h, const struct column *column, char text[TABLE_CELL]);

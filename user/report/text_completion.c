@@ -64,8 +64,8 @@ static void notifications(const struct cell *cell, FILE *out)
 	char a[UNITS_TEXT_MAX], b[UNITS_TEXT_MAX];
 	double records, told, runs, unread;
 
-	if (!cell__sum(cell, "/zerocopy/notifications/records", &records) ||
-	    !cell__sum(cell, "/zerocopy/notifications/told", &told))
+	if (!cell__sum(cell, "/zerocopy/notifications/read", &records) ||
+	    !cell__sum(cell, "/zerocopy/notifications/reported", &told))
 		return;
 	fprintf(out, LABEL "the application read %s about %s", "notifications",
 		units__counted_text(records, "notification", a),
@@ -73,7 +73,7 @@ static void notifications(const struct cell *cell, FILE *out)
 	if (records > 0)
 		fprintf(out, ", %s sends per notification",
 			units__figure_text(told / records, 3, a));
-	if (cell__sum(cell, "/zerocopy/notifications/runs", &runs))
+	if (cell__sum(cell, "/zerocopy/notifications/ranges", &runs))
 		fprintf(out, "; before coalescing: %s", units__number_text(runs, a));
 	if (cell__sum(cell, "/zerocopy/notifications/unread", &unread) && unread > 0)
 		fprintf(out, "; completed, not yet read: %s", units__number_text(unread, a));

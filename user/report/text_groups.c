@@ -13,6 +13,9 @@
 
 #define ROWS_MAX 20
 
+/* Dimensions of the groups. */
+enum { PROCESS = 1, PORT = 2, DEVICE = 4, NAMESPACES = 8 };
+
 static bool has(json_object *by, const char *dimension)
 {
 	json_object *one;
@@ -36,109 +39,106 @@ static bool several_namespaces(json_object *by)
 	return false;
 }
 
-static void device_cell(struct table *t, json_object *group, bool several)
+static void process(const void *group, const struct column *column, char text[TABLE_CELL])
 {
+	(void)column;
+	safe_text(record__string((json_object *)group, "/comm"), text, TABLE_CELL);
+}
+
+static void pid(const void *data, const struct column *column, char text[TABLE_CELL])
+{
+	json_object *group = (json_object *)data;
+
+	(void)column;
+	if (record__at(group, "/pid"))
+		snprintf(text, TABLE_CELL, "%.0f", record__value(group, "/pid"));
+	else
+		strcpy(text, "other ns");
+}
+
+/* Names of devices are unique in a network namespace only. */
+static void device(const void *data, const struct column *column, char text[TABLE_CELL])
+{
+	json_object *group = (json_object *)data;
 	char name[4 * 16 + 1] = "no route";
 
 	if (record__at(group, "/device"))
 		safe_text(record__string(group, "/device"), name, sizeof(name));
-	if (several)
-		table__cell(t, "%s@%.0f", name, record__value(group, "/netns"));
+	if (column->when & NAMESPACES)
+		snprintf(text, TABLE_CELL, "%.30s@%.0f", name, record__value(group, "/netns"));
 	else
-		table__cell(t, "%s", name);
+		snprintf(text, TABLE_CELL, "%.47s", name);
 }
 
-static void receiver_cell(struct table *t, json_object *group)
+static void receiver(const void *data, const struct column *column, char text[TABLE_CELL])
 {
+	json_object *group = (json_object *)data;
 	const char *address = record__string(group, "/remote_address");
 
-	table__cell(t, strchr(address, ':') ? "[%s]:%.0f" : "%s:%.0f", address[0] ? address : "*",
-		    record__value(group, "/remote_port"));
+	(void)column;
+	snprintf(text, TABLE_CELL, strchr(address, ':') ? "[%.38s]:%.0f" : "%.38s:%.0f",
+		 address[0] ? address : "*", record__value(group, "/remote_port"));
 }
 
-static void heads(struct table *t, json_object *by)
+static void count(const void *group, const struct column *column, char text[TABLE_CELL])
 {
-	static const char *const names[] = {"sends",  "bytes",	   "us/send mean",
-					    "failed", "zero-copy", "copied"};
-	size_t i;
+	double less = column->per ? record__value((json_object *)group, column->per) : 0;
 
-	table__row(t);
-	if (has(by, "process")) {
-		table__cell(t, "process");
-		table__cell(t, "pid");
-	}
-	if (has(by, "device"))
-		table__cell(t, "device");
-	if (has(by, "port"))
-		table__cell(t, "to");
-	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		table__cell(t, "%s", names[i]);
+	units__number_text(record__value((json_object *)group, column->path) - less, text);
 }
 
-static void count_cell(struct table *t, double count)
+static void mean_time(const void *data, const struct column *column, char text[TABLE_CELL])
 {
-	char text[UNITS_TEXT_MAX];
+	json_object *group = (json_object *)data;
+	double timed = record__value(group, column->per);
 
-	table__cell(t, "%s", units__number_text(count, text));
-}
-
-static void figures(struct table *t, json_object *group)
-{
-	double timed = record__value(group, "/wall_ns/count"), completions, copied;
-	char text[UNITS_TEXT_MAX];
-
-	count_cell(t, record__value(group, "/sends"));
-	count_cell(t, record__value(group, "/bytes"));
 	if (timed > 0)
-		table__cell(t, "%s",
-			    units__decimal_text(record__value(group, "/wall_ns/sum") / timed / 1e3,
-						2, text));
-	else
-		table__cell(t, "-");
-	count_cell(t, record__value(group, "/failed") - record__value(group, "/interrupted"));
-	count_cell(t, record__value(group, "/zerocopy/requests"));
-	if (record__number(group, "/zerocopy/completions", &completions) && completions > 0 &&
-	    record__number(group, "/zerocopy/copied", &copied))
-		table__cell(t, "%s", units__percent_text(copied, completions, text));
-	else
-		table__cell(t, "-");
+		units__decimal_text(record__value(group, column->path) / timed / column->unit, 2,
+				    text);
 }
 
-static void row(struct table *t, json_object *by, json_object *group, bool several)
+static void copied(const void *data, const struct column *column, char text[TABLE_CELL])
 {
-	char comm[4 * 16 + 1];
+	json_object *group = (json_object *)data;
+	double part;
 
-	table__row(t);
-	if (has(by, "process")) {
-		table__cell(t, "%s", safe_text(record__string(group, "/comm"), comm, sizeof(comm)));
-		if (record__at(group, "/pid"))
-			table__cell(t, "%.0f", record__value(group, "/pid"));
-		else
-			table__cell(t, "other ns");
-	}
-	if (has(by, "device"))
-		device_cell(t, group, several);
-	if (has(by, "port"))
-		receiver_cell(t, group);
-	figures(t, group);
+	if (record__number(group, column->path, &part) && record__value(group, column->per) > 0)
+		units__percent_text(part, record__value(group, column->per), text);
 }
+
+static const struct column columns[] = {
+	{"process", process, .when = PROCESS},
+	{"pid", pid, .when = PROCESS},
+	{"device", device, .when = DEVICE},
+	{"device", device, .when = NAMESPACES},
+	{"to", receiver, .when = PORT},
+	{"sends", count, .path = "/sends"},
+	{"bytes", count, .path = "/bytes"},
+	{"us/send", mean_time, .path = "/wall_ns/sum", .per = "/wall_ns/count", .unit = 1e3},
+	{"failed", count, .path = "/failed", .per = "/interrupted"},
+	{"zero-copy", count, .path = "/zerocopy/requests"},
+	{"copied", copied, .path = "/zerocopy/copied", .per = "/zerocopy/completions"},
+};
+#define COLUMNS (sizeof(columns) / sizeof(columns[0]))
 
 static void print(json_object *by, const char *title, FILE *out)
 {
 	size_t i, count = json_object_array_length(record__at(by, "/groups"));
-	json_object *list = record__at(by, "/dimensions"), *rest = record__at(by, "/rest");
-	bool several = has(by, "device") && several_namespaces(by);
+	json_object *one, *rest = record__at(by, "/rest");
+	unsigned int shown = (has(by, "process") ? PROCESS : 0) | (has(by, "port") ? PORT : 0);
 	char text[UNITS_TEXT_MAX];
 	struct table t = {};
 
 	fprintf(out, "by ");
-	for (i = 0; i < json_object_array_length(list); i++)
-		fprintf(out, "%s%s", i ? ", " : "",
-			json_object_get_string(json_object_array_get_idx(list, i)));
+	for (i = 0; (one = record__row(by, "/dimensions", i)); i++)
+		fprintf(out, "%s%s", i ? ", " : "", json_object_get_string(one));
 	fprintf(out, ": %s, most bytes first\n", title);
-	heads(&t, by);
+	if (has(by, "device"))
+		shown |= several_namespaces(by) ? NAMESPACES : DEVICE;
+	t.keys = (size_t)__builtin_popcount(shown) + (shown & PROCESS);
+	table__heads(&t, columns, COLUMNS, shown);
 	for (i = 0; i < count && i < ROWS_MAX; i++)
-		row(&t, by, record__row(by, "/groups", i), several);
+		table__data(&t, columns, COLUMNS, shown, record__row(by, "/groups", i));
 	table__print(&t, out);
 	if (count > ROWS_MAX)
 		fprintf(out, "and %s more (--json has all of them)\n",
@@ -158,7 +158,7 @@ void text__groups(const struct cells *cells, FILE *out)
 	for (i = 0; i < cells->count; i++) {
 		for (j = 0; j < cells->cells[i].count; j++) {
 			by = record__at(cells->cells[i].records[j], "/by");
-			cell__repeat_title(&cells->cells[i], cells, j, title, sizeof(title));
+			cell__repeat_title(&cells->cells[i], j, title, sizeof(title));
 			if (record__row(by, "/groups", 0))
 				print(by, title, out);
 		}

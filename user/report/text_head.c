@@ -1,56 +1,144 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* What stands above the figures: the machine and the load. */
+/* What stands above the figures: losses, the machine, the load. */
 #include "user/report/text.h"
 
 #include "user/record/record_read.h"
 
+#include "common/safe_text.h"
 #include "common/units.h"
 
 #include <string.h>
 
-/* The machine, and by what it was measured. */
-void text__headline(const struct cells *cells, FILE *out)
+static double sum_over(const struct cells *cells, const char *path)
 {
-	json_object *r = cells->cells[0].records[0];
-	char text[UNITS_TEXT_MAX];
-	double cpus = 0;
+	double sum = 0;
+	size_t i;
 
-	record__number(r, "/host/nproc", &cpus);
+	for (i = 0; i < cells->count; i++)
+		sum += cell__sum_or(&cells->cells[i], path, 0);
+	return sum;
+}
+
+/* Where the kernel does not count them, a warning and the verdict say so. */
+static double skipped_looks(const struct cells *cells)
+{
+	double sum = 0, one;
+	size_t i;
+
+	for (i = 0; i < cells->count; i++) {
+		one = cell__skipped_looks(&cells->cells[i]);
+		sum += one > 0 ? one : 0;
+	}
+	return sum;
+}
+
+static void lost(double count, const char *before, const char *unit, const char *after, FILE *out)
+{
+	char text[UNITS_TEXT_MAX];
+
+	if (count > 0)
+		fprintf(out, "LOST: %s%s%s\n\n", before, units__counted_text(count, unit, text),
+			after);
+}
+
+void text__losses(const struct cells *cells, FILE *out)
+{
+	double calls = sum_over(cells, "/lost/calls");
+	double completions = sum_over(cells, "/lost/completions");
+	char a[UNITS_TEXT_MAX], b[UNITS_TEXT_MAX];
+
+	if (calls + completions > 0)
+		fprintf(out,
+			"LOST: %s and %s could not be followed: the counts below lack them\n\n",
+			units__counted_text(calls, "call", a),
+			units__counted_text(completions, "completion", b));
+	lost(sum_over(cells, "/lost/groups"), "for the groups of ", "send",
+	     " there was no room: all totals count them, no row does", out);
+	lost(sum_over(cells, "/lost/flags"), "the flag of ", "completed send",
+	     " was not seen: a neighbour's stands for it, and no cause counts it", out);
+	lost(skipped_looks(cells), "the kernel skipped ", "run",
+	     " of the programs that see copies: the counts below may lack as many copies", out);
+}
+
+static void machine(json_object *r, FILE *out)
+{
+	char text[UNITS_TEXT_MAX];
+
 	fprintf(out, "sendpath %s | Linux %s %s | %s%s%s | %s\n",
 		record__string(r, "/tool/version"), record__string(r, "/host/kernel"),
-		record__string(r, "/host/arch"), units__counted_text(cpus, "CPU", text),
-		json_object_get_boolean(record__at(r, "/host/virtualized")) ? ", virtual machine"
-									    : "",
+		record__string(r, "/host/arch"),
+		units__counted_text(record__value(r, "/host/nproc"), "CPU", text),
+		json_object_get_boolean(record__at(r, "/host/virtualized")) ? ", VM" : "",
 		record__at(r, "/host/pmu") ? "" : ", no PMU",
 		record__at(r, "/plan/tier") ? record__string(r, "/plan/tier") : "not traced");
 }
 
-/* The load, as far as all cells have it in common. */
-void text__load(const struct cells *cells, FILE *out)
+/* How long runs took: the median of what really passed, or how much each had to do. */
+static void extent(const struct cells *cells, const char *unit, FILE *out)
 {
 	json_object *r = cells->cells[0].records[0];
-	double bytes = 0, fields = 0, threads = 0, seconds = 0, messages = 0;
-	char size[UNITS_TEXT_MAX];
+	char text[UNITS_TEXT_MAX];
+	double messages;
 
-	record__number(r, "/load/message_bytes", &bytes);
-	record__number(r, "/load/fields", &fields);
-	record__number(r, "/load/threads", &threads);
+	if (record__number(r, "/load/messages_per_thread", &messages))
+		fprintf(out, " | %s each", units__counted_text(messages, unit, text));
+	else
+		fprintf(out, " | %s s each",
+			units__figure_text(cell__spread(&cells->cells[0], "/app/elapsed_s").middle,
+					   3, text));
+	if (cells__repeats(cells) > 1)
+		fprintf(out, ", %zu repeats interleaved", cells__repeats(cells));
+}
+
+static void serving_load(const struct cells *cells, FILE *out)
+{
+	fprintf(out,
+		"procinfo: a connection is answered with the top two processes by CPU time, then "
+		"closed | %s",
+		cells__link(cells));
+	extent(cells, "round", out);
+}
+
+static void stream_load(const struct cells *cells, FILE *out)
+{
+	json_object *r = cells->cells[0].records[0];
+	char text[UNITS_TEXT_MAX];
+
 	if (cells__vary(cells, "/load/fields"))
 		fputs("fields as listed", out);
 	else
-		fputs(units__counted_text(fields, "field", size), out);
+		fputs(units__counted_text(record__value(r, "/load/fields"), "field", text), out);
 	if (!cells__vary(cells, "/load/message_bytes"))
-		fprintf(out, " = %s a message", units__size_text((size_t)bytes, size));
+		fprintf(out, " = %s a message",
+			units__size_text((size_t)record__value(r, "/load/message_bytes"), text));
 	if (!strcmp(record__string(r, "/load/workload"), "request"))
 		fputs(" | each asked for", out);
 	if (!cells__vary(cells, "/load/threads"))
-		fprintf(out, " | %s", units__counted_text(threads, "thread", size));
-	fprintf(out, " | %s", cells__place(cells));
-	if (record__number(r, "/load/duration_s", &seconds))
-		fprintf(out, " | %g s each", seconds);
-	else if (record__number(r, "/load/messages_per_thread", &messages))
-		fprintf(out, " | %s a thread each", units__counted_text(messages, "message", size));
-	if (cells__repeats(cells) > 1)
-		fprintf(out, ", %zu repeats interleaved", cells__repeats(cells));
+		fprintf(out, " | %s",
+			units__counted_text(record__value(r, "/load/threads"), "thread", text));
+	fprintf(out, " | %s", cells__link(cells));
+	extent(cells, "message per thread", out);
+}
+
+static void observation(json_object *r, FILE *out)
+{
+	char safe[4 * 512], text[UNITS_TEXT_MAX];
+
+	fprintf(out, "observed: %s | %s s",
+		safe_text(record__string(r, "/observed/what"), safe, sizeof(safe)),
+		units__decimal_text(record__value(r, "/observed/seconds"), 1, text));
+}
+
+void text__headline(const struct cells *cells, FILE *out)
+{
+	json_object *r = cells->cells[0].records[0];
+
+	machine(r, out);
+	if (cells__serving(cells))
+		serving_load(cells, out);
+	else if (record__at(r, "/load"))
+		stream_load(cells, out);
+	else
+		observation(r, out);
 	fputs("\n\n", out);
 }

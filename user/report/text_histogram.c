@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Histograms, drawn by powers of two; the percentiles come from the finer
+ * Histograms by powers of two, as bcc prints them; the percentiles come from the finer
  * buckets. One a syscall and kind of send.
  */
 #include "user/report/text.h"
@@ -14,14 +14,14 @@
 
 #include <string.h>
 
-#define BAR_WIDTH 40
-#define CELLS_MAX 4 /* a grid of more is read as a table */
+#define BAR_WIDTH 34
 
 static void draw(const struct hist *h, FILE *out)
 {
+	static const char bar[] = "**********************************";
 	__u64 octaves[HIST_MAX_BITS + 1] = {}, most = 0;
-	char time[UNITS_TEXT_MAX], n[UNITS_TEXT_MAX], bar[BAR_WIDTH + 1];
-	int first = -1, last = -1, width, i;
+	char n[UNITS_TEXT_MAX];
+	int first = -1, last = -1, i;
 	__u32 bucket;
 
 	for (bucket = 0; bucket < HIST_BUCKETS; bucket++)
@@ -33,13 +33,11 @@ static void draw(const struct hist *h, FILE *out)
 		last = i;
 		most = octaves[i] > most ? octaves[i] : most;
 	}
-	for (i = first; i >= 0 && i <= last; i++) {
-		width = (int)(octaves[i] * BAR_WIDTH / most);
-		memset(bar, '#', (size_t)width);
-		bar[width] = 0;
-		fprintf(out, "  %8s |%-*s %12s\n", units__time_text((double)(1ULL << i), time),
-			BAR_WIDTH, bar, units__count_text(octaves[i], n));
-	}
+	fprintf(out, "  %24s : %-12s distribution\n", "nsecs", "count");
+	for (i = first; i >= 0 && i <= last; i++)
+		fprintf(out, "  %10llu -> %-10llu : %-12s |%-*.*s|\n", i ? 1ULL << i : 0,
+			(2ULL << i) - 1, units__count_text(octaves[i], n), BAR_WIDTH,
+			(int)(octaves[i] * BAR_WIDTH / most), bar);
 }
 
 static void percentiles(const struct hist *h, FILE *out)
@@ -70,22 +68,16 @@ struct counted {
 
 static void add_counters(struct counted *c, json_object *counters)
 {
-	json_object *events = record__at(counters, "/events"), *event;
-	double value;
-	size_t i;
+	json_object *event;
 
-	if (record__number(counters, "/sends", &value))
-		c->sends += value;
-	if (record__number(counters, "/left_out", &value))
-		c->left_out += value;
-	c->count = events ? json_object_array_length(events) : 0;
-	if (c->count > CALL_COUNTERS_MAX)
-		c->count = CALL_COUNTERS_MAX;
-	for (i = 0; i < c->count; i++) {
-		event = json_object_array_get_idx(events, i);
-		c->events[i].event = record__string(event, "/event");
-		if (record__number(event, "/sum", &value))
-			c->events[i].sum += value;
+	c->sends += record__value(counters, "/sends");
+	c->left_out += record__value(counters, "/left_out");
+	for (c->count = 0; c->count < CALL_COUNTERS_MAX; c->count++) {
+		event = record__row(counters, "/events", c->count);
+		if (!event)
+			break;
+		c->events[c->count].event = record__string(event, "/event");
+		c->events[c->count].sum += record__value(event, "/sum");
 	}
 }
 
@@ -107,29 +99,24 @@ static void print_counters(const struct counted *c, FILE *out)
 /* The row of a record's calls that is the same syscall and kind. */
 static json_object *same_call(json_object *record, json_object *as)
 {
-	bool zerocopy = json_object_get_boolean(record__at(as, "/zerocopy"));
-	json_object *calls = record__at(record, "/calls"), *call;
+	json_object *call;
 	size_t i;
 
-	for (i = 0; calls && i < json_object_array_length(calls); i++) {
-		call = json_object_array_get_idx(calls, i);
-		if (!strcmp(record__string(call, "/syscall"), record__string(as, "/syscall")) &&
-		    !strcmp(record__string(call, "/notified_by"),
-			    record__string(as, "/notified_by")) &&
-		    json_object_get_boolean(record__at(call, "/zerocopy")) == zerocopy)
+	for (i = 0; (call = record__row(record, "/calls", i)); i++)
+		if (json_object_equal(record__at(call, "/syscall"), record__at(as, "/syscall")) &&
+		    json_object_equal(record__at(call, "/notified_by"),
+				      record__at(as, "/notified_by")) &&
+		    json_object_equal(record__at(call, "/zerocopy"), record__at(as, "/zerocopy")))
 			return call;
-	}
 	return NULL;
 }
 
-static void call(const struct cell *cell, const char *title, json_object *first, FILE *out)
+static void call(const struct cell *cell, json_object *first, FILE *out)
 {
-	const char *syscall = record__string(first, "/syscall");
-	bool zerocopy = json_object_get_boolean(record__at(first, "/zerocopy"));
 	char a[UNITS_TEXT_MAX], b[UNITS_TEXT_MAX];
 	struct counted counted = {};
 	struct hist h = {};
-	double sends = 0, value;
+	double sends = 0;
 	json_object *row;
 	size_t i;
 
@@ -137,22 +124,20 @@ static void call(const struct cell *cell, const char *title, json_object *first,
 		row = same_call(cell->records[i], first);
 		if (!row)
 			continue;
-		if (record__number(row, "/sends", &value))
-			sends += value;
-		if (record__at(row, "/wall_ns"))
-			record__add_hist(&h, record__at(row, "/wall_ns"));
-		if (record__at(row, "/counters"))
-			add_counters(&counted, record__at(row, "/counters"));
+		sends += record__value(row, "/sends");
+		record__add_hist(&h, record__at(row, "/wall_ns"));
+		add_counters(&counted, record__at(row, "/counters"));
 	}
-	fprintf(out, "kernel time of a send: %s, %s%s, span %s, %s", title, syscall,
-		zerocopy ? " with MSG_ZEROCOPY" : "", record__string(first, "/wall_ns/span"),
+	fprintf(out, "kernel time of a send: %s, %s%s, %s\n", cell->title,
+		record__string(first, "/syscall"), text__call_kind(first),
 		units__counted_text(sends, "send", a));
-	if (sends > (double)h.count)
-		fprintf(out, " (%s of them failed before the span, or their start was missed)",
-			units__number_text(sends - (double)h.count, b));
-	fputc('\n', out);
 	if (!h.count)
 		return;
+	fprintf(out, "  from %s", record__string(first, "/wall_ns/span"));
+	if (sends > (double)h.count)
+		fprintf(out, "; not timed: %s, which failed before, or whose start was missed",
+			units__number_text(sends - (double)h.count, b));
+	fputc('\n', out);
 	draw(&h, out);
 	percentiles(&h, out);
 	print_counters(&counted, out);
@@ -161,16 +146,10 @@ static void call(const struct cell *cell, const char *title, json_object *first,
 
 void text__histograms(const struct cells *cells, FILE *out)
 {
-	json_object *calls;
-	char title[64];
+	json_object *row;
 	size_t i, j;
 
-	if (cells->count > CELLS_MAX)
-		return;
-	for (i = 0; i < cells->count; i++) {
-		calls = record__at(cells->cells[i].records[0], "/calls");
-		cell__title(&cells->cells[i], cells, title, sizeof(title));
-		for (j = 0; calls && j < json_object_array_length(calls); j++)
-			call(&cells->cells[i], title, json_object_array_get_idx(calls, j), out);
-	}
+	for (i = 0; i < cells->count; i++)
+		for (j = 0; (row = record__row(cells->cells[i].records[0], "/calls", j)); j++)
+			call(&cells->cells[i], row, out);
 }

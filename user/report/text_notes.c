@@ -1,114 +1,178 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Losses, warnings, and what was not measured. */
+/* Warnings, and what was not measured: by reason, with the option that would measure it. */
 #include "user/report/text.h"
 
+#include "user/kernel/plan.h"
 #include "user/record/record_read.h"
 
-#include "common/units.h"
-
+#include <stdbool.h>
 #include <string.h>
 
-static double sum_over(const struct cells *cells, const char *path)
+/* What a key of "unmeasured" is for people; NULL: what does not apply, or stands elsewhere. */
+static const struct {
+	const char *key, *words, *option;
+} keys[] = {
+	{.key = "app"},
+	{"calls", .words = "sends"},
+	{"calls.counters", "counters of each send", "--call-counters EVENTS"},
+	{"calls.syscalls", .words = "syscalls"},
+	{"counters", .words = "counters of the program"},
+	{.key = "load"},
+	{"lost", .words = "losses"},
+	{"lost.stacks", .words = "lost stacks"},
+	{.key = "memory"},
+	{"observed.others", .words = "sends that are not TCP's"},
+	{"observer", "what measuring costs", "--cost"},
+	{"plan.hooks.missed", .words = "skipped runs of the programs"},
+	{"receiver", .words = "the receiver's copies"},
+	{"run.steal_share", .words = "steal time"},
+	{"tcp", .words = "TCP's own counters"},
+	{"tcp.sending", .words = "the sending sockets' state"},
+	{.key = "tcp.skbs_per_send"},
+	{"zerocopy.bytes_copied", .words = "copied bytes"},
+	{"zerocopy.bytes_copied_silent", .words = "bytes of unreported copies"},
+	{"zerocopy.causes", .words = "causes of copies"},
+	{"zerocopy.completion_ns", .words = "time to completion"},
+	{"zerocopy.completions", .words = "completions"},
+	{"zerocopy.copied_silent", .words = "unreported copies"},
+	{"zerocopy.error_queue", .words = "time of error-queue reads"},
+	{"zerocopy.notifications.read", .words = "coalescing of notifications"},
+	{"zerocopy.pinned", .words = "pinned memory"},
+	{.key = "zerocopy.skb_copies"},
+	{.key = "zerocopy.skb_copy_bytes"},
+};
+
+/* The row of a key, or of the block that it belongs to; NULL: it is said by its own name. */
+static long row_of(const char *key)
 {
-	double sum = 0, value;
-	size_t i;
+	size_t i, length;
 
-	for (i = 0; i < cells->count; i++)
-		if (cell__sum(&cells->cells[i], path, &value))
-			sum += value;
-	return sum;
-}
-
-/* Where the kernel does not tell of them, a warning and the verdict say so. */
-static void skipped_looks(const struct cells *cells, FILE *out)
-{
-	char text[UNITS_TEXT_MAX];
-	double sum = 0, one;
-	size_t i;
-
-	for (i = 0; i < cells->count; i++) {
-		one = cell__skipped_looks(&cells->cells[i]);
-		sum += one > 0 ? one : 0;
+	for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (!strcmp(key, keys[i].key))
+			return (long)i;
+	for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		length = strlen(keys[i].key);
+		if (!keys[i].words && !strncmp(key, keys[i].key, length) && key[length] == '.')
+			return (long)i;
 	}
-	if (sum > 0)
-		fprintf(out,
-			"LOST: the kernel skipped %s of the programs that see copies: the counts "
-			"below may lack as many copies\n\n",
-			units__counted_text(sum, "run", text));
+	return -1;
 }
 
-void text__losses(const struct cells *cells, FILE *out)
+/* The rows of a list over all records, those of a cell's repeats included. */
+struct walk {
+	const struct cells *cells;
+	const char *list;
+	size_t cell, record, row;
+};
+
+static json_object *next(struct walk *w)
 {
-	double calls = sum_over(cells, "/lost/calls");
-	double completions = sum_over(cells, "/lost/completions");
-	double flags = sum_over(cells, "/lost/flags");
-	double groups = sum_over(cells, "/lost/groups");
-	char a[UNITS_TEXT_MAX], b[UNITS_TEXT_MAX];
+	const struct cell *cell;
+	json_object *row;
 
-	if (calls + completions > 0)
-		fprintf(out,
-			"LOST: %s and %s could not be followed: the counts below lack them\n\n",
-			units__counted_text(calls, "call", a),
-			units__counted_text(completions, "completion", b));
-	if (groups > 0)
-		fprintf(out,
-			"LOST: for the groups of %s there was no room: all totals count them, no "
-			"row does\n\n",
-			units__counted_text(groups, "send", a));
-	if (flags > 0)
-		fprintf(out,
-			"LOST: the flag of %s was not seen: a neighbour's stands for it, and no "
-			"cause counts it\n\n",
-			units__counted_text(flags, "completed send", a));
-	skipped_looks(cells, out);
-}
-
-/* Was the same text said by an earlier record? */
-static bool said_before(const struct cells *cells, size_t cell, size_t record, const char *list,
-			const char *key, const char *text)
-{
-	json_object *rows;
-	size_t i, j, k;
-
-	for (i = 0; i <= cell; i++) {
-		for (j = 0; j < (i == cell ? record : cells->cells[i].count); j++) {
-			rows = record__at(cells->cells[i].records[j], list);
-			for (k = 0; rows && k < json_object_array_length(rows); k++)
-				if (!strcmp(text, record__string(json_object_array_get_idx(rows, k),
-								 key)))
-					return true;
+	for (; w->cell < w->cells->count; w->cell++, w->record = 0) {
+		cell = &w->cells->cells[w->cell];
+		for (; w->record < cell->count; w->record++, w->row = 0) {
+			row = record__row(cell->records[w->record], w->list, w->row++);
+			if (row)
+				return row;
 		}
 	}
+	return NULL;
+}
+
+/* Has an earlier record the same row? */
+static bool is_repeated(const struct walk *at, json_object *row)
+{
+	struct walk w = {at->cells, at->list, 0, 0, 0};
+	json_object *earlier;
+
+	while ((earlier = next(&w)) && earlier != row)
+		if (json_object_equal(earlier, row))
+			return true;
 	return false;
 }
 
-/* Prints each text of a list of all records once. Returns how many. */
-static size_t each_once(const struct cells *cells, const char *list, const char *key,
-			const char *before_first, const char *before_more, FILE *out)
+static void warnings(const struct cells *cells, FILE *out)
 {
-	json_object *rows;
-	const char *text;
-	size_t i, j, k, said = 0;
+	struct walk w = {cells, "/warnings", 0, 0, 0};
+	json_object *row;
 
-	for (i = 0; i < cells->count; i++) {
-		for (j = 0; j < cells->cells[i].count; j++) {
-			rows = record__at(cells->cells[i].records[j], list);
-			for (k = 0; rows && k < json_object_array_length(rows); k++) {
-				text = record__string(json_object_array_get_idx(rows, k), key);
-				if (said_before(cells, i, j, list, key, text))
-					continue;
-				fprintf(out, "%s%s", said++ ? before_more : before_first, text);
-			}
-		}
+	while ((row = next(&w))) {
+		/* The headline says that there is no PMU. */
+		if (!strcmp(record__string(row, "/code"), "no_pmu") || is_repeated(&w, row))
+			continue;
+		fprintf(out, "warning: %s\n", record__string(row, "/text"));
 	}
-	return said;
+}
+
+/* What an option would have measured, in one line. */
+static void optional(const struct cells *cells, FILE *out)
+{
+	struct walk w = {cells, "/unmeasured", 0, 0, 0};
+	json_object *row;
+	bool any = false;
+	long i;
+
+	while ((row = next(&w))) {
+		i = row_of(record__string(row, "/key"));
+		if (i < 0 || !keys[i].option || is_repeated(&w, row))
+			continue;
+		fprintf(out, "%s%s (%s)", any ? ", " : "not measured: ", keys[i].words,
+			keys[i].option);
+		any = true;
+	}
+	fputs(any ? "\n" : "", out);
+}
+
+static bool is_said(json_object *row)
+{
+	long i = row_of(record__string(row, "/key"));
+
+	return (i < 0 || (keys[i].words && !keys[i].option)) &&
+	       strcmp(record__string(row, "/reason"), PLAN_NEVER_ASKS) != 0;
+}
+
+/* All that one reason keeps from being measured. */
+static void keys_of(const struct cells *cells, const char *reason, FILE *out)
+{
+	struct walk w = {cells, "/unmeasured", 0, 0, 0};
+	const char *before = "not measured: ", *key;
+	json_object *row;
+	long i;
+
+	while ((row = next(&w))) {
+		if (!is_said(row) || strcmp(record__string(row, "/reason"), reason) ||
+		    is_repeated(&w, row))
+			continue;
+		key = record__string(row, "/key");
+		i = row_of(key);
+		fprintf(out, "%s%s", before, i < 0 ? key : keys[i].words);
+		before = ", ";
+	}
+	fprintf(out, ": %s\n", reason);
+}
+
+static void impossible(const struct cells *cells, FILE *out)
+{
+	struct walk w = {cells, "/unmeasured", 0, 0, 0}, earlier;
+	json_object *row, *other;
+
+	while ((row = next(&w))) {
+		earlier = (struct walk){cells, "/unmeasured", 0, 0, 0};
+		while ((other = next(&earlier)) && other != row)
+			if (is_said(other) && !strcmp(record__string(other, "/reason"),
+						      record__string(row, "/reason")))
+				break;
+		if (!is_said(row) || other != row || is_repeated(&w, row))
+			continue;
+		keys_of(cells, record__string(row, "/reason"), out);
+	}
 }
 
 void text__notes(const struct cells *cells, FILE *out)
 {
-	if (each_once(cells, "/warnings", "/text", "warning: ", "\nwarning: ", out))
-		fputc('\n', out);
-	if (each_once(cells, "/unmeasured", "/key", "not measured (the record says why): ", ", ",
-		      out))
-		fputc('\n', out);
+	warnings(cells, out);
+	optional(cells, out);
+	impossible(cells, out);
 }

@@ -37,7 +37,7 @@ static void sum_up(const struct cell *cell, double *sends, double *cpu_ns)
 		*cpu_ns = 0;
 }
 
-static bool overhead(const struct cell *cell, const char *title, FILE *out)
+static bool overhead(const struct cell *cell, FILE *out)
 {
 	const char *whose =
 		record__at(cell->records[0], "/load") ? "of sender and receiver" : "of the command";
@@ -48,7 +48,7 @@ static bool overhead(const struct cell *cell, const char *title, FILE *out)
 	    !cell__sum(cell, "/observer/bpf_runs", &runs))
 		return false;
 	sum_up(cell, &sends, &cpu_ns);
-	fprintf(out, "overhead, %s: ", title);
+	fprintf(out, "overhead, %s: ", cell->title);
 	if (sends > 0)
 		fprintf(out, "%s ns per send, ", units__number_text(ns / sends, text));
 	if (cpu_ns > 0)
@@ -60,14 +60,11 @@ static bool overhead(const struct cell *cell, const char *title, FILE *out)
 
 void text__overhead(const struct cells *cells, FILE *out)
 {
-	char title[64];
 	bool any = false;
 	size_t i;
 
-	for (i = 0; i < cells->count; i++) {
-		cell__title(&cells->cells[i], cells, title, sizeof(title));
-		any |= overhead(&cells->cells[i], title, out);
-	}
+	for (i = 0; i < cells->count; i++)
+		any |= overhead(&cells->cells[i], out);
 	if (any)
 		fputc('\n', out);
 }

@@ -20,18 +20,17 @@ static const struct {
 	{"/tcp/memory_pressures", "time", " TCP was short of memory"},
 };
 
-static bool say(const struct cell *cell, const struct cells *cells, FILE *out)
+static bool say(const struct cell *cell, FILE *out)
 {
-	char title[64], text[UNITS_TEXT_MAX];
+	char text[UNITS_TEXT_MAX];
 	size_t i, said = 0;
 	double value;
 
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		if (!cell__sum(cell, rows[i].path, &value) || value <= 0)
 			continue;
-		cell__title(cell, cells, title, sizeof(title));
 		if (!said++)
-			fprintf(out, "TCP, %s: ", title);
+			fprintf(out, "TCP, %s: ", cell->title);
 		fprintf(out, "%s%s%s", said > 1 ? ", " : "",
 			units__counted_text(value, rows[i].unit, text), rows[i].words);
 	}
@@ -48,17 +47,15 @@ static bool say(const struct cell *cell, const struct cells *cells, FILE *out)
 }
 
 /* How full the packets were; all repeats count alike. */
-static bool say_packets(const struct cell *cell, const struct cells *cells, bool first, FILE *out)
+static bool say_packets(const struct cell *cell, bool first, FILE *out)
 {
 	double skbs, frags;
-	char title[64];
 
 	if (!cell__sum(cell, "/tcp/skbs_per_send", &skbs) ||
 	    !cell__sum(cell, "/tcp/frags_per_skb", &frags))
 		return false;
-	cell__title(cell, cells, title, sizeof(title));
-	fprintf(out, "%s%s %.3g (%.3g)", first ? "skbs per send (frags per skb): " : ", ", title,
-		skbs / (double)cell->count, frags / (double)cell->count);
+	fprintf(out, "%s%s %.3g (%.3g)", first ? "skbs per send (frags per skb): " : ", ",
+		cell->title, skbs / (double)cell->count, frags / (double)cell->count);
 	return true;
 }
 
@@ -68,7 +65,7 @@ static bool all_packets(const struct cells *cells, FILE *out)
 	size_t i;
 
 	for (i = 0; i < cells->count; i++)
-		any |= say_packets(&cells->cells[i], cells, !any, out);
+		any |= say_packets(&cells->cells[i], !any, out);
 	if (any)
 		fputc('\n', out);
 	return any;
@@ -80,7 +77,7 @@ void text__tcp(const struct cells *cells, FILE *out)
 	size_t i;
 
 	for (i = 0; i < cells->count; i++)
-		any |= say(&cells->cells[i], cells, out);
+		any |= say(&cells->cells[i], out);
 	any |= all_packets(cells, out);
 	if (any)
 		fputc('\n', out);

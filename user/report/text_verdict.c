@@ -6,6 +6,7 @@
 #include "user/record/record_read.h"
 #include "user/report/verdict.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* All refusals of the cell, and the name of the most frequent. */
@@ -27,32 +28,25 @@ static void add_refusals(struct verdict_facts *f, const struct cell *cell, const
 	}
 }
 
-static bool same(const struct cell *a, const struct cell *b, const char *path)
-{
-	return record__value(a->records[0], path) == record__value(b->records[0], path);
-}
-
 /* The fastest of the same load's variants that send without the flag. */
-static void add_comparison(struct verdict_facts *f, const struct cell *cell,
-			   const struct cells *cells)
+static void add_comparison(struct verdict_facts *f, const struct cell *cell)
 {
 	const struct cell *other;
 	double bps;
 	size_t i;
 
 	f->own_bps = cell__spread(cell, "/app/throughput_bps").middle;
-	for (i = 0; i < cells->count; i++) {
-		other = &cells->cells[i];
-		if (record__at(other->records[0], "/zerocopy") ||
-		    !record__at(other->records[0], "/calls/0") ||
-		    !same(cell, other, "/load/message_bytes") ||
-		    !same(cell, other, "/load/threads"))
+	for (i = 0; i < cell->all->count; i++) {
+		other = &cell->all->cells[i];
+		if (cell__at(other, "/zerocopy") || !cell__at(other, "/calls/0") ||
+		    cell__first_variant(cell) != cell__first_variant(other))
 			continue;
 		bps = cell__spread(other, "/app/throughput_bps").middle;
 		if (bps <= f->other_bps)
 			continue;
 		f->other_bps = bps;
 		f->other = record__string(other->records[0], "/load/variant");
+		f->ratio = cell__ratio(other, cell, "/app/throughput_bps");
 	}
 }
 
@@ -116,7 +110,7 @@ static void facts_of_uring(struct verdict_facts *f, const struct cell *cell)
 	f->copied = cell__sum_or(cell, "/zerocopy/io_uring/copied", -1);
 	f->ignored = cell__sum_or(cell, "/zerocopy/io_uring/ignored", -1);
 	f->empty = cell__sum_or(cell, "/zerocopy/io_uring/ignored_empty", -1);
-	f->silent = f->told = -1;
+	f->silent = f->reported = -1;
 	add_refusals(f, cell, "/zerocopy/io_uring/refused");
 }
 
@@ -127,14 +121,14 @@ static void facts_of_calls(struct verdict_facts *f, const struct cell *cell)
 	f->outstanding = cell__sum_or(cell, "/zerocopy/outstanding", -1);
 	f->copied = cell__sum_or(cell, "/zerocopy/copied", -1);
 	f->silent = cell__sum_or(cell, "/zerocopy/copied_silent", -1);
-	f->told = cell__sum_or(cell, "/zerocopy/app_told_copied", -1);
+	f->reported = cell__sum_or(cell, "/zerocopy/app_told_copied", -1);
 	f->unexplained = cell__sum_or(cell, "/zerocopy/unexplained", -1);
 	f->ignored = cell__sum_or(cell, "/zerocopy/ignored", -1);
 	f->empty = cell__sum_or(cell, "/zerocopy/ignored_empty", -1);
 	add_refusals(f, cell, "/zerocopy/refused");
 }
 
-static void facts_of(struct verdict_facts *f, const struct cell *cell, const struct cells *cells)
+static void facts_of(struct verdict_facts *f, const struct cell *cell)
 {
 	facts_of_calls(f, cell);
 	if (f->requests == 0 && cell__sum_or(cell, "/zerocopy/io_uring/requests", -1) > 0)
@@ -143,26 +137,72 @@ static void facts_of(struct verdict_facts *f, const struct cell *cell, const str
 	cell__sum(cell, "/lost/calls", &f->lost_else);
 	f->lost_else += cell__sum_or(cell, "/lost/flags", 0);
 	f->skipped_looks = cell__skipped_looks(cell);
-	add_comparison(f, cell, cells);
+	add_comparison(f, cell);
+}
+
+/* "" where nothing asked for zero-copy. */
+static void verdict_of(const struct cell *cell,
+		       void (*say)(const struct verdict_facts *facts, char text[VERDICT_MAX]),
+		       char text[VERDICT_MAX])
+{
+	struct cause_rows causes;
+	char to[128];
+	struct verdict_facts facts = {.to = to, .causes = &causes};
+
+	text[0] = 0;
+	if (!cell__at(cell, "/zerocopy"))
+		return;
+	cause_rows__gather(&causes, cell);
+	name_receiver(cell, to, sizeof(to));
+	facts_of(&facts, cell);
+	say(&facts, text);
+}
+
+static void each(const struct cells *cells, FILE *out)
+{
+	char text[VERDICT_MAX];
+	size_t i;
+
+	for (i = 0; i < cells->count; i++) {
+		verdict_of(&cells->cells[i], verdict, text);
+		if (text[0])
+			fprintf(out, BOLD "%s: %s\n\n", cells->cells[i].title, text);
+	}
+}
+
+/* One line for all cells with the same finding. */
+static void joined(const struct cells *cells, FILE *out)
+{
+	char(*findings)[VERDICT_MAX] = calloc(cells->count, sizeof(*findings));
+	size_t i, j, alike, all = 0;
+
+	for (i = 0; findings && i < cells->count; i++) {
+		verdict_of(&cells->cells[i], verdict__finding, findings[i]);
+		all += findings[i][0] != 0;
+	}
+	for (i = 0; findings && i < cells->count; i++) {
+		if (!findings[i][0])
+			continue;
+		for (j = i + 1, alike = 1; j < cells->count; j++)
+			if (!strcmp(findings[i], findings[j])) {
+				findings[j][0] = 0;
+				alike++;
+			}
+		if (alike == all)
+			fprintf(out, BOLD "all %zu zero-copy configurations: %s\n", all,
+				findings[i]);
+		else
+			fprintf(out, BOLD "%zu of %zu zero-copy configurations (%s%s): %s\n", alike,
+				all, cells->cells[i].title, alike > 1 ? ", ..." : "", findings[i]);
+	}
+	fputs(all ? "\n" : "", out);
+	free(findings);
 }
 
 void text__verdict(const struct cells *cells, FILE *out)
 {
-	struct cause_rows causes;
-	char text[VERDICT_MAX], to[128], title[64];
-	size_t i;
-
-	for (i = 0; i < cells->count; i++) {
-		struct verdict_facts facts = {.to = to, .causes = &causes};
-
-		if (!record__at(cells->cells[i].records[0], "/zerocopy"))
-			continue;
-		cause_rows__gather(&causes, &cells->cells[i]);
-		name_receiver(&cells->cells[i], to, sizeof(to));
-		facts_of(&facts, &cells->cells[i], cells);
-		verdict(&facts, text);
-		cell__title(&cells->cells[i], cells, title, sizeof(title));
-		if (text[0])
-			fprintf(out, "\n%s: %s\n", title, text);
-	}
+	if (cells->count > DETAILED_MAX)
+		joined(cells, out);
+	else
+		each(cells, out);
 }

@@ -16,11 +16,10 @@
 /* Returns whether it sees all that it is for. */
 static bool print_hook(json_object *record, const char *name, FILE *out)
 {
-	json_object *hooks = record__at(record, "/plan/hooks"), *hook;
+	json_object *hook;
 	size_t i;
 
-	for (i = 0; hooks && i < json_object_array_length(hooks); i++) {
-		hook = json_object_array_get_idx(hooks, i);
+	for (i = 0; (hook = record__row(record, "/plan/hooks", i)); i++) {
 		if (strcmp(record__string(hook, "/name"), name))
 			continue;
 		if (record__at(hook, "/symbol"))
@@ -48,10 +47,10 @@ static void causes(const struct cell *cell, FILE *out)
 		if (rows.rows[i].device[0])
 			fprintf(out, ", %s", cause_rows__device(&rows, i, name, sizeof(name)));
 		if (rows.rows[i].silent > 0 && rows.rows[i].silent < rows.rows[i].sends)
-			fprintf(out, ", %s of them in silence",
+			fprintf(out, ", %s of them unreported",
 				units__number_text(rows.rows[i].silent, text));
 		if (rows.rows[i].skbs > 0)
-			fprintf(out, "; %.0f %% of the packets inside the sends' own calls",
+			fprintf(out, "; %.0f %% of the skbs inside the sends' own calls",
 				100 * rows.rows[i].skbs_in_send / rows.rows[i].skbs);
 		fprintf(out, "\n" LABEL "%s\n", "", row->meaning);
 		if (rows.rows[i].stack[0])
@@ -60,26 +59,23 @@ static void causes(const struct cell *cell, FILE *out)
 	}
 }
 
-/*
- * The three answers to "was it copied?". The first is lossy: the kernel joins the
- * notifications of neighbours and keeps the flag of the first.
- */
+/* The three answers to "was it copied?"; docs/zerocopy.md says why they may differ. */
 static void answers(const struct cell *cell, FILE *out)
 {
-	double told = 0, flagged = 0, silent = 0, unexplained = 0, bytes;
-	bool told_known = cell__sum(cell, "/zerocopy/app_told_copied", &told);
+	double reported = 0, flagged = 0, silent = 0, unexplained = 0, bytes;
+	bool reported_known = cell__sum(cell, "/zerocopy/app_told_copied", &reported);
 	bool flagged_known = cell__sum(cell, "/zerocopy/copied_flagged", &flagged);
 	bool silent_known = cell__sum(cell, "/zerocopy/copied_silent", &silent);
 	char text[UNITS_TEXT_MAX];
 
-	fprintf(out, LABEL "%s as the application read it\n", "told",
-		told_known ? units__number_text(told, text) : "not known");
+	fprintf(out, LABEL "%s by the error queue, as the application read it\n", "reported",
+		reported_known ? units__number_text(reported, text) : "not known");
 	fprintf(out, LABEL "%s by the kernel (", "flagged",
 		flagged_known ? units__number_text(flagged, text) : "not known");
 	if (print_hook(cell->records[0], "completion", out))
-		fputs(", before notifications merge", out);
+		fputs(", before notifications coalesce", out);
 	fputs(")\n", out);
-	fprintf(out, LABEL "%s copied without a flag", "silent",
+	fprintf(out, LABEL "%s copied without a flag", "unreported",
 		silent_known ? units__number_text(silent, text) : "not known how many");
 	if (silent > 0 && cell__sum(cell, "/zerocopy/bytes_copied_silent", &bytes))
 		fprintf(out, ", %s bytes", units__number_text(bytes, text));
@@ -89,11 +85,12 @@ static void answers(const struct cell *cell, FILE *out)
 			LABEL "%s neither flagged nor seen to be copied, whose pages reached no "
 			      "NIC\n",
 			"unexplained", units__number_text(unexplained, text));
-	if (told_known && flagged_known && told != flagged)
+	if (reported_known && flagged_known && reported != flagged)
 		fprintf(out,
-			LABEL "the kernel joins notifications, and all of a record count as its "
-			      "first%s\n",
-			"told, flagged", told < flagged ? "; or not all was read" : "");
+			LABEL
+			"the kernel coalesces notifications, and the flag of the first stands "
+			"for all%s\n",
+			"difference", reported < flagged ? "; or not all was read" : "");
 }
 
 static void skb_copies(const struct cell *cell, FILE *out)
@@ -105,7 +102,7 @@ static void skb_copies(const struct cell *cell, FILE *out)
 	    !cell__sum(cell, "/zerocopy/skb_copy_bytes", &bytes) || n <= 0)
 		return;
 	fprintf(out, LABEL "%s", "copied", units__counted_text(bytes, "byte", text));
-	fprintf(out, " in %s\n", units__counted_text(n, "packet", text));
+	fprintf(out, " in %s\n", units__counted_text(n, "skb", text));
 }
 
 static const char *refusal_words(const char *name)
@@ -135,22 +132,17 @@ static void ignored(const struct cell *cell, FILE *out)
 
 static void refusals(const struct cell *cell, FILE *out)
 {
-	json_object *list, *row;
 	char text[UNITS_TEXT_MAX];
 	double n, outstanding;
+	json_object *row;
 	size_t i, j;
 
-	for (i = 0; i < cell->count; i++) {
-		list = record__at(cell->records[i], "/zerocopy/refused");
-		for (j = 0; list && j < json_object_array_length(list); j++) {
-			row = json_object_array_get_idx(list, j);
-			n = 0;
-			record__number(row, "/count", &n);
-			fprintf(out, LABEL "%s, %s: %s\n", "refused", units__number_text(n, text),
+	for (i = 0; i < cell->count; i++)
+		for (j = 0; (row = record__row(cell->records[i], "/zerocopy/refused", j)); j++)
+			fprintf(out, LABEL "%s, %s: %s\n", "refused",
+				units__number_text(record__value(row, "/count"), text),
 				record__string(row, "/errno"),
 				refusal_words(record__string(row, "/cause")));
-		}
-	}
 	ignored(cell, out);
 	if (cell__sum(cell, "/zerocopy/outstanding", &outstanding) && outstanding > 0)
 		fprintf(out, LABEL "%s without a completion when the window closed\n",
@@ -160,7 +152,7 @@ static void refusals(const struct cell *cell, FILE *out)
 			"earlier", units__number_text(n, text));
 }
 
-void text__copied(double copied, double completions, FILE *out)
+static void copied(double copied, double completions, FILE *out)
 {
 	char a[UNITS_TEXT_MAX], b[UNITS_TEXT_MAX];
 
@@ -171,51 +163,70 @@ void text__copied(double copied, double completions, FILE *out)
 		fputs("none copied", out);
 }
 
-/* False where there is nothing more to say. */
-static bool summary(const struct cell *cell, const char *title, FILE *out)
+/* Sends by io_uring's own operations. */
+static void uring(const struct cell *cell, FILE *out)
 {
-	double requests = 0, completions, copied;
+	double requests, completions, n;
+	char text[UNITS_TEXT_MAX];
+
+	if (!cell__sum(cell, "/zerocopy/io_uring/requests", &requests) || requests <= 0)
+		return;
+	fprintf(out, "%s: %s by io_uring's SEND_ZC", cell->title,
+		units__counted_text(requests, "send", text));
+	if (cell__sum(cell, "/zerocopy/io_uring/completions", &completions)) {
+		fprintf(out, ", %s completed, ", units__number_text(completions, text));
+		if (cell__sum(cell, "/zerocopy/io_uring/copied", &n))
+			copied(n, completions, out);
+		else
+			fputs("how many of them were copied is not known", out);
+		if (cell__sum(cell, "/zerocopy/io_uring/outstanding", &n) && n > 0)
+			fprintf(out, "; without a completion when the window closed: %s",
+				units__number_text(n, text));
+	} else {
+		fputs("; how many of them were copied is not known", out);
+	}
+	fputc('\n', out);
+}
+
+/* False where there is nothing more to say. */
+static bool summary(const struct cell *cell, FILE *out)
+{
+	double requests = cell__sum_or(cell, "/zerocopy/requests", 0), completions, n;
 	char a[UNITS_TEXT_MAX], b[UNITS_TEXT_MAX];
 
-	cell__sum(cell, "/zerocopy/requests", &requests);
 	if (!requests) {
-		if (!record__at(cell->records[0], "/zerocopy/io_uring"))
-			fprintf(out, "%s: no TCP send asked for zero-copy\n", title);
+		if (!cell__at(cell, "/zerocopy/io_uring"))
+			fprintf(out, "%s: no TCP send asked for zero-copy\n", cell->title);
 		return false;
 	}
-	if (!cell__sum(cell, "/zerocopy/completions", &completions) ||
-	    !cell__sum(cell, "/zerocopy/copied", &copied)) {
-		fprintf(out, "%s: %s asked for zero-copy; how many were copied is not known\n",
-			title, units__counted_text(requests, "send", a));
-		return true;
+	fprintf(out, "%s: %s asked for zero-copy", cell->title,
+		units__counted_text(requests, "send", a));
+	if (cell__sum(cell, "/zerocopy/completions", &completions) &&
+	    cell__sum(cell, "/zerocopy/copied", &n)) {
+		fprintf(out, ", %s completed, ", units__number_text(completions, b));
+		copied(n, completions, out);
+		fputc('\n', out);
+	} else {
+		fputs("; how many were copied is not known\n", out);
 	}
-	fprintf(out, "%s: %s asked for zero-copy, %s completed, ", title,
-		units__counted_text(requests, "send", a), units__number_text(completions, b));
-	text__copied(copied, completions, out);
-	fputc('\n', out);
 	return true;
 }
 
 void text__zerocopy(const struct cells *cells, FILE *out)
 {
-	char title[64];
-	bool any = false;
-	size_t i;
+	const struct cell *cell;
 
-	for (i = 0; i < cells->count; i++) {
-		if (!record__at(cells->cells[i].records[0], "/zerocopy"))
+	for (cell = cells->cells; cell < cells->cells + cells->count; cell++) {
+		if (!cell__at(cell, "/zerocopy"))
 			continue;
-		any = true;
-		cell__title(&cells->cells[i], cells, title, sizeof(title));
-		text__uring(&cells->cells[i], title, out);
-		if (!summary(&cells->cells[i], title, out))
-			continue;
-		causes(&cells->cells[i], out);
-		answers(&cells->cells[i], out);
-		skb_copies(&cells->cells[i], out);
-		refusals(&cells->cells[i], out);
-		text__completion(&cells->cells[i], out);
-	}
-	if (any)
+		uring(cell, out);
+		if (summary(cell, out)) {
+			causes(cell, out);
+			answers(cell, out);
+			skb_copies(cell, out);
+			refusals(cell, out);
+			text__completion(cell, out);
+		}
 		fputc('\n', out);
+	}
 }

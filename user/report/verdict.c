@@ -214,27 +214,47 @@ static void say_unexplained(const struct verdict_facts *f, char text[VERDICT_MAX
 }
 
 /* What the application believes, where that is wrong. */
-static void say_told(const struct verdict_facts *f, char text[VERDICT_MAX])
+static void say_reported(const struct verdict_facts *f, char text[VERDICT_MAX])
 {
 	char a[UNITS_TEXT_MAX];
 
-	if (f->told >= 0 && f->told != f->copied)
-		say(text, " The application was told of %s.", units__number_text(f->told, a));
+	if (f->reported >= 0 && f->reported != f->copied)
+		say(text, " The error queue reported %s.", units__number_text(f->reported, a));
 }
 
+/* "20.67 against 5.10 Gbit/s"; of repeats with the ratio's interval. */
+static void say_rates(const struct verdict_facts *f, double first, double second,
+		      char text[VERDICT_MAX])
+{
+	say(text, ": %.2f against %.2f Gbit/s", first / 1e9, second / 1e9);
+	if (f->ratio.low > 0 && first == f->other_bps)
+		say(text, ", %.2f times as much (%.2f-%.2f).", f->ratio.middle, f->ratio.low,
+		    f->ratio.high);
+	else if (f->ratio.low > 0)
+		say(text, ", %.2f times as much (%.2f-%.2f).", 1 / f->ratio.middle,
+		    1 / f->ratio.high, 1 / f->ratio.low);
+	else
+		say(text, " in these runs.");
+}
+
+/* Without an interval, what runs differ by for no reason stands in its place. */
 static void say_comparison(const struct verdict_facts *f, char text[VERDICT_MAX])
 {
+	double low = f->ratio.low > 0 ? f->ratio.low : f->other_bps / (f->own_bps * WIN);
+	double high = f->ratio.low > 0 ? f->ratio.high : f->other_bps * WIN / f->own_bps;
+
 	if (!f->other || f->own_bps <= 0)
 		return;
-	if (f->other_bps > WIN * f->own_bps)
-		say(text, " Use %s instead: %.2f against %.2f Gbit/s in these runs.", f->other,
-		    f->other_bps / 1e9, f->own_bps / 1e9);
-	else if (f->own_bps > WIN * f->other_bps)
-		say(text, " It was faster than %s: %.2f against %.2f Gbit/s in these runs.",
+	if (low > 1) {
+		say(text, " Use %s instead", f->other);
+		say_rates(f, f->other_bps, f->own_bps, text);
+	} else if (high < 1) {
+		say(text, " It was faster than %s", f->other);
+		say_rates(f, f->own_bps, f->other_bps, text);
+	} else {
+		say(text, " No difference in throughput to %s was found: %.2f and %.2f Gbit/s.",
 		    f->other, f->own_bps / 1e9, f->other_bps / 1e9);
-	else
-		say(text, " It was as fast as %s: %.2f and %.2f Gbit/s in these runs.", f->other,
-		    f->own_bps / 1e9, f->other_bps / 1e9);
+	}
 }
 
 /* Of most requests there is nothing else to say: the first thing to do something about. */
@@ -278,7 +298,7 @@ static void say_completed(const struct verdict_facts *f, char text[VERDICT_MAX])
 		say_none_copied(f, text);
 	say_unexplained(f, text);
 	say_skipped(f, text);
-	say_told(f, text);
+	say_reported(f, text);
 	say_lost(f, text);
 	say_comparison(f, text);
 }
@@ -299,4 +319,33 @@ void verdict(const struct verdict_facts *f, char text[VERDICT_MAX])
 	say_completed(f, text);
 	if (begin)
 		text[begin] = (char)toupper(text[begin]);
+}
+
+static void say_first_cause(const struct verdict_facts *f, char text[VERDICT_MAX])
+{
+	say(text, "%s copied: ", f->copied < f->completions ? "some" : "100 %");
+	say_cause(f->causes, 0, text);
+	say(text, ".");
+	say_remedy_of(f->causes, 0, text);
+}
+
+void verdict__finding(const struct verdict_facts *f, char text[VERDICT_MAX])
+{
+	text[0] = 0;
+	if (f->requests <= 0)
+		say(text, "no send asked for zero-copy");
+	else if (f->ignored + f->refused >= f->requests)
+		say(text, "all requests were refused or ignored");
+	else if (no_verdict(f, text))
+		strcpy(text, "no verdict: too few completions, or copies are not known");
+	else if (f->copied <= 0)
+		say(text, "%s",
+		    f->silent < 0 || f->skipped_looks || f->unexplained > 0
+			    ? "no send was seen to be copied"
+			    : "no send was copied: zero-copy works here");
+	else if (!f->causes->count)
+		say(text, "%s copied; why was not seen",
+		    f->copied < f->completions ? "some" : "100 %");
+	else
+		say_first_cause(f, text);
 }

@@ -7,17 +7,18 @@
 /* The figures that a verdict rests on; below 0: not known. */
 struct verdict_facts {
 	double requests, completions, outstanding, lost; /* sends */
-	double copied, silent, told;			 /* of the completions */
+	double copied, silent, reported;		 /* of the completions */
 	double unexplained;    /* of the others: nothing tells that they were not copied */
 	double ignored, empty; /* the latter for lack of data: part of the former */
 	double refused;	       /* of all requests */
 	const char *refusal;   /* name of the most frequent one, or NULL */
 	const char *to;	       /* " to 10.0.0.2:5001", or "" */
 	const struct cause_rows *causes;
-	/* The same load sent another way, where that was run; bits per second, 0: it was not. */
+	/* The fastest copying variant of the same load, or NULL; bits per second. */
 	const char *other;
 	double other_bps, own_bps;
-	double lost_else; /* calls that were not counted, and flags that were not seen */
+	struct spread ratio; /* of its throughput to this one's */
+	double lost_else;    /* calls that were not counted, and flags that were not seen */
 	/* Runs of the programs that see copies, which the kernel skipped. */
 	double skipped_looks;
 };
@@ -28,3 +29,5 @@ struct verdict_facts {
 
 /* Writes it to text: sentences, or "no verdict: " and why. "" where nothing asked for zero-copy. */
 void verdict(const struct verdict_facts *facts, char text[VERDICT_MAX]);
+/* The same without its numbers, so that configurations with the same findings read alike. */
+void verdict__finding(const struct verdict_facts *facts, char text[VERDICT_MAX]);

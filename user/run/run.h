@@ -17,6 +17,7 @@
 #include <time.h>
 
 struct run_setup {
+	const char *command;		 /* the command line; "": it is too long to be kept */
 	struct load load;		 /* of an observation, only duration_s: 0 is no end */
 	const struct target *target;	 /* observed; NULL: the load is */
 	struct child *child;		 /* the observed command, not yet let run; or NULL */

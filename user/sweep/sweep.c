@@ -100,13 +100,13 @@ static int summarise(struct sweep *s)
 	size_t failed = sweep_tally__count(&s->tally, SWEEP_FAILED);
 	size_t skipped = sweep_tally__count(&s->tally, SWEEP_SKIPPED);
 	size_t runs = sweep_plan__runs(&s->plan);
+	int err = sweep_tally__print(&s->tally, stdout);
 
-	sweep_tally__print(&s->tally, stdout);
 	printf("%zu of %zu runs measured, %zu failed, %zu skipped; order seed %u; records in %s\n",
 	       measured, runs, failed, skipped, s->plan.seed, s->folder.path);
 	if (measured + failed + skipped < runs)
 		printf("not done: the same command goes on from here\n");
-	if (fflush(stdout) || ferror(stdout)) {
+	if (err || fflush(stdout) || ferror(stdout)) {
 		log_error("the summary could not be written to standard output");
 		return STATUS_FAILED;
 	}
@@ -141,7 +141,8 @@ struct sweep sweep__of(struct grid *grid)
 	return (struct sweep){
 		.grid = grid,
 		.folder = {.fd = -1, .runs = -1},
-		.setup = {.features = grid->features,
+		.setup = {.command = o->command,
+			  .features = grid->features,
 			  .tier = o->tier,
 			  .cost = o->cost,
 			  .by = o->by,

@@ -69,7 +69,7 @@ json_object *sweep_paper__write(const struct sweep_plan *p, const struct options
 	paper = json_object_new_object();
 	record__add_string(paper, "schema", SCHEMA);
 	record__add_string(paper, "version", SENDPATH_VERSION);
-	record__add_string(paper, "command", o->sweep.command);
+	record__add_string(paper, "command", o->command);
 	record__add_string(paper, "grid", o->sweep.grid);
 	json_object_object_add(paper, "order_seed", json_object_new_int64(p->seed));
 	json_object_object_add(paper, "repeat", json_object_new_int((int)p->repeats));

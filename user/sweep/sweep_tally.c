@@ -2,8 +2,9 @@
 #include "user/sweep/sweep_tally.h"
 
 #include "common/safe_text.h"
+#include "user/record/record.h"
 #include "user/record/record_read.h"
-#include "user/report/text.h"
+#include "user/report/report.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -86,7 +87,7 @@ void sweep_tally__take(struct sweep_tally *t, json_object *record)
 {
 	long cell = sweep_plan__find(t->plan, record__string(record, "/run/cell"));
 	const char *schema = record__string(record, "/schema");
-	bool measured = !strcmp(schema, "sendpath.run/1");
+	bool measured = !strcmp(schema, RECORD_SCHEMA);
 	struct sweep_run *run;
 	double block = 0;
 
@@ -145,24 +146,17 @@ static void print_failures(const struct sweep_tally *t, size_t cell, enum sweep_
 			count, t->plan->repeats, first->error ? first->error : "");
 }
 
-void sweep_tally__print(struct sweep_tally *t, FILE *out)
+int sweep_tally__print(struct sweep_tally *t, FILE *out)
 {
 	size_t cell;
+	int err = 0;
 
-	if (t->cells.count) {
-		sort(t);
-		text__losses(&t->cells, out);
-		text__headline(&t->cells, out);
-		if (cells__serving(&t->cells)) {
-			text__serving(&t->cells, out);
-		} else {
-			text__load(&t->cells, out);
-			text__comparison(&t->cells, out);
-		}
-		text__memory(&t->cells, out);
-	}
+	sort(t);
+	if (t->cells.count)
+		err = report_text__print(&t->cells, TEXT_SUMMARY, out);
 	for (cell = 0; cell < t->plan->count; cell++) {
 		print_failures(t, cell, SWEEP_FAILED, out);
 		print_failures(t, cell, SWEEP_SKIPPED, out);
 	}
+	return err;
 }

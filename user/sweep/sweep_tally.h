@@ -33,5 +33,7 @@ void sweep_tally__take(struct sweep_tally *t, json_object *record);
 struct sweep_run *sweep_tally__run(const struct sweep_tally *t, size_t cell, unsigned int block);
 size_t sweep_tally__count(const struct sweep_tally *t, enum sweep_outcome outcome);
 
-/* A row a cell, in the plan's order, then what failed or was skipped, and why. */
-void sweep_tally__print(struct sweep_tally *t, FILE *out);
+/*
+ * The summary, in the plan's order, then what failed or was skipped, and why. 0 or -errno.
+ */
+int sweep_tally__print(struct sweep_tally *t, FILE *out);

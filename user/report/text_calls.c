@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Sends by syscall and kind: of an observed program as a table, and which of them failed. */
+#include "user/report/text.h"
+
+#include "user/record/record_read.h"
+#include "user/report/table.h"
+
+#include "common/units.h"
+
+#include <string.h>
+
+#define INTERRUPTED "ERESTARTSYS" /* any that call_error_name() calls so */
+
+const char *text__call_kind(json_object *call)
+{
+	if (!json_object_get_boolean(record__at(call, "/zerocopy")))
+		return "";
+	return strcmp(record__string(call, "/notified_by"), "io_uring") ? " MSG_ZEROCOPY"
+									: " SEND_ZC";
+}
+
+static double interrupted(json_object *call)
+{
+	return record__value(call, "/errors/" INTERRUPTED);
+}
+
+static double call_failures(json_object *call)
+{
+	json_object *errors = record__at(call, "/errors");
+	double sum = 0;
+
+	json_object_object_foreach (errors, name, count) {
+		(void)name;
+		sum += json_object_get_double(count);
+	}
+	return sum - interrupted(call);
+}
+
+static void failed(json_object *call, const char *title, FILE *out)
+{
+	json_object *errors = record__at(call, "/errors");
+	char text[UNITS_TEXT_MAX];
+	const char *before = " ";
+
+	if (call_failures(call) <= 0)
+		return;
+	fprintf(out, "failed: %s, %s%s:", title, record__string(call, "/syscall"),
+		text__call_kind(call));
+	json_object_object_foreach (errors, name, count) {
+		if (!strcmp(name, INTERRUPTED))
+			continue;
+		fprintf(out, "%s%s %s", before, name,
+			units__number_text(json_object_get_double(count), text));
+		before = ", ";
+	}
+	fputc('\n', out);
+}
+
+/* Whether its handler has the kernel restart the call is settled after the send has returned. */
+static void not_failed(json_object *call, const char *title, FILE *out)
+{
+	char text[UNITS_TEXT_MAX];
+	double n = interrupted(call);
+
+	if (n > 0)
+		fprintf(out,
+			"interrupted: %s, %s%s: %s by a signal (" INTERRUPTED
+			"): the kernel restarts the send, or the program sees EINTR\n",
+			title, record__string(call, "/syscall"), text__call_kind(call),
+			units__counted_text(n, "send", text));
+}
+
+static bool calls(json_object *record, const char *title, FILE *out)
+{
+	json_object *call;
+	bool any = false;
+	size_t i;
+
+	for (i = 0; (call = record__row(record, "/calls", i)); i++) {
+		failed(call, title, out);
+		not_failed(call, title, out);
+		any |= json_object_object_length(record__at(call, "/errors"));
+	}
+	return any;
+}
+
+struct row {
+	json_object *call;
+	double seconds;
+};
+
+static void name(const void *row, const struct column *column, char text[TABLE_CELL])
+{
+	json_object *call = ((const struct row *)row)->call;
+
+	(void)column;
+	snprintf(text, TABLE_CELL, "%s%s", record__string(call, "/syscall"), text__call_kind(call));
+}
+
+static void number(const void *row, const struct column *column, char text[TABLE_CELL])
+{
+	units__number_text(record__value(((const struct row *)row)->call, column->path), text);
+}
+
+static void mean_time(const void *row, const struct column *column, char text[TABLE_CELL])
+{
+	json_object *wall = record__at(((const struct row *)row)->call, "/wall_ns");
+	double count = record__value(wall, "/count");
+
+	if (count > 0)
+		units__decimal_text(record__value(wall, "/sum") / count / column->unit, 2, text);
+}
+
+static void mbit_per_s(const void *row, const struct column *column, char text[TABLE_CELL])
+{
+	const struct row *r = row;
+	double mbit = record__value(r->call, column->path) * 8 / 1e6;
+
+	units__figure_text(r->seconds > 0 ? mbit / r->seconds : 0, 4, text);
+}
+
+static void percentile(const void *row, const struct column *column, char text[TABLE_CELL])
+{
+	struct hist h = {};
+
+	record__add_hist(&h, record__at(((const struct row *)row)->call, "/wall_ns"));
+	column__hist(&h, column, text);
+}
+
+static void failures(const void *row, const struct column *column, char text[TABLE_CELL])
+{
+	(void)column;
+	units__number_text(call_failures(((const struct row *)row)->call), text);
+}
+
+static const struct column columns[] = {
+	{"call", .write = name},
+	{"sends", number, .path = "/sends"},
+	{"bytes", number, .path = "/bytes"},
+	{"Mbit/s", mbit_per_s, .path = "/bytes"},
+	{"us/send", mean_time, .unit = 1e3},
+	{"p50", percentile, .unit = 1e3, .per_mille = 500},
+	{"p99", percentile, .unit = 1e3, .per_mille = 990},
+	{"failed", .write = failures},
+};
+#define COLUMNS (sizeof(columns) / sizeof(columns[0]))
+
+/* A report without them would look complete. */
+static void others(json_object *record, FILE *out)
+{
+	double mptcp = record__value(record, "/observed/others/mptcp_sends");
+	double bytes = record__value(record, "/observed/others/mptcp_bytes");
+	double zerocopy = record__value(record, "/observed/others/zerocopy_requests");
+	char a[UNITS_TEXT_MAX], b[UNITS_TEXT_MAX];
+
+	if (mptcp > 0)
+		fprintf(out, "not measured: %s sends by MPTCP, %s bytes\n",
+			units__count_text((unsigned long long)mptcp, a),
+			units__count_text((unsigned long long)bytes, b));
+	if (zerocopy > 0)
+		fprintf(out, "not measured: %s zero-copy sends by protocols other than TCP\n",
+			units__count_text((unsigned long long)zerocopy, a));
+}
+
+static void observation(json_object *record, FILE *out)
+{
+	char text[UNITS_TEXT_MAX];
+	double in_flight = record__value(record, "/observed/in_flight");
+	struct row row = {.seconds = record__value(record, "/observed/seconds")};
+	struct table t = {};
+	size_t i;
+
+	if (!record__row(record, "/calls", 0)) {
+		fputs("no TCP sends were seen\n", out);
+		others(record, out);
+		fputc('\n', out);
+		return;
+	}
+	table__heads(&t, columns, COLUMNS, 0);
+	for (i = 0; (row.call = record__row(record, "/calls", i)); i++)
+		table__data(&t, columns, COLUMNS, 0, &row);
+	table__print(&t, out);
+	others(record, out);
+	if (in_flight > 0)
+		fprintf(out, "%s still under way when the window closed\n",
+			units__counted_text(in_flight, "send", text));
+	fputc('\n', out);
+}
+
+void text__observed(const struct cells *cells, FILE *out)
+{
+	size_t i;
+
+	for (i = 0; i < cells->count; i++)
+		observation(cells->cells[i].records[0], out);
+}
+
+void text__failures(const struct cells *cells, FILE *out)
+{
+	char title[96];
+	bool any = false;
+	size_t i, j;
+
+	for (i = 0; i < cells->count; i++) {
+		for (j = 0; j < cells->cells[i].count; j++) {
+			cell__repeat_title(&cells->cells[i], j, title, sizeof(title));
+			any |= calls(cells->cells[i].records[j], title, out);
+		}
+	}
+	if (any)
+		fputc('\n', out);
+}
