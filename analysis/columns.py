@@ -72,8 +72,8 @@ RUN = (
     Column("seed", WHOLE, "", "of the order in which the runs were made", at("run.seed")),
     Column("tool_version", TEXT, "", "version of the program that measured",
            at("tool.version")),
-    Column("stolen_share", REAL, "", "of the CPUs' time, what the hypervisor gave to others "
-           "meanwhile", at("run.stolen_share")),
+    Column("steal_share", REAL, "", "of the CPUs' time, what the hypervisor gave to others "
+           "meanwhile", at("run.steal")),
     Column("complete", TRUTH, "", "false: the run was interrupted or failed, or was not begun",
            at("whole")),
     Column("outcome", TEXT, "", "of a planned run that came to nothing: failed or skipped",

@@ -63,7 +63,12 @@ Tool = _of(Text, "Tool", "version")
 
 
 class RunName(Name):
-    stolen_share: Real = None
+    steal_share: Real = None
+    stolen_share: Real = None  # in sendpath.run/1
+
+    @property
+    def steal(self):
+        return self.stolen_share if self.steal_share is None else self.steal_share
 
 
 class Device(_of(Text, "DeviceTexts", "name", "driver")):

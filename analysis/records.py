@@ -17,7 +17,9 @@ import msgspec
 from analysis.faults import USAGE, Fault
 from analysis.model import BadRecord, Head, Run
 
-SCHEMA = "sendpath.run/1"
+SCHEMA = "sendpath.run/2"
+# Named some keys otherwise: the model has both names.
+OLDER = "sendpath.run/1"
 # A run that a sweep planned and that came to nothing: what was to be run, and the reason.
 FAILURE = "sendpath.failure/1"
 SUFFIXES = (".jsonl", ".ndjson", ".json")
@@ -92,7 +94,7 @@ def parse(line: bytes) -> Run:
 
 def check_schema(schema: Any) -> None:
     """Raises BadRecord for what is foreign, older or newer, in words that say which."""
-    if schema in (SCHEMA, FAILURE):
+    if schema in (SCHEMA, OLDER, FAILURE):
         return
     match = (re.fullmatch(r"sendpath\.(run|failure)/(\d{1,9})", schema)
              if isinstance(schema, str) else None)
