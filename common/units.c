@@ -2,6 +2,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -107,23 +108,33 @@ int units__next(const char **cursor, char item[UNITS_ITEM_MAX])
 	return 1;
 }
 
-const char *units__size_text(size_t bytes, char text[UNITS_TEXT_MAX])
+const char *units__text(const char *format, ...)
+{
+	static _Thread_local char texts[UNITS_TEXTS][UNITS_TEXT_MAX];
+	static _Thread_local unsigned int turn;
+	char *text = texts[turn++ % UNITS_TEXTS];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, UNITS_TEXT_MAX, format, args);
+	va_end(args);
+	return text;
+}
+
+const char *units__size_text(size_t bytes)
 {
 	static const char letters[] = {'G', 'M', 'K'};
 
 	for (int i = 0; i < 3; i++) {
 		int shift = 30 - 10 * i;
 
-		if (bytes >> shift && !(bytes & (((size_t)1 << shift) - 1))) {
-			snprintf(text, UNITS_TEXT_MAX, "%zu%c", bytes >> shift, letters[i]);
-			return text;
-		}
+		if (bytes >> shift && !(bytes & (((size_t)1 << shift) - 1)))
+			return units__text("%zu%c", bytes >> shift, letters[i]);
 	}
-	snprintf(text, UNITS_TEXT_MAX, "%zu", bytes);
-	return text;
+	return units__text("%zu", bytes);
 }
 
-const char *units__time_text(double ns, char text[UNITS_TEXT_MAX])
+const char *units__time_text(double ns)
 {
 	static const char *const units[] = {"ns", "us", "ms", "s"};
 	int unit = 0;
@@ -132,16 +143,15 @@ const char *units__time_text(double ns, char text[UNITS_TEXT_MAX])
 		ns /= 1000;
 		unit++;
 	}
-	snprintf(text, UNITS_TEXT_MAX, "%.*f %s", ns >= 99.95 || !unit ? 0 : (ns >= 9.995 ? 1 : 2),
-		 ns, units[unit]);
-	return text;
+	return units__text("%.*f %s", ns >= 99.95 || !unit ? 0 : (ns >= 9.995 ? 1 : 2), ns,
+			   units[unit]);
 }
 
 /* Sets off thousands in the digits before a decimal point. */
-static const char *group_digits(const char *digits, char text[UNITS_TEXT_MAX])
+static const char *group_digits(const char *sign, const char *digits)
 {
 	int whole = (int)strcspn(digits, ".");
-	char *out = text;
+	char text[UNITS_TEXT_MAX], *out = text;
 
 	for (int i = 0; i < whole; i++) {
 		if (i && (whole - i) % 3 == 0)
@@ -149,62 +159,42 @@ static const char *group_digits(const char *digits, char text[UNITS_TEXT_MAX])
 		*out++ = digits[i];
 	}
 	strcpy(out, digits + whole);
-	return text;
+	return units__text("%s%s", sign, text);
 }
 
-const char *units__count_text(unsigned long long count, char text[UNITS_TEXT_MAX])
+const char *units__count_text(unsigned long long count)
 {
-	char digits[UNITS_TEXT_MAX];
-
-	snprintf(digits, sizeof(digits), "%llu", count);
-	return group_digits(digits, text);
+	return group_digits("", units__text("%llu", count));
 }
 
-const char *units__decimal_text(double number, int decimals, char text[UNITS_TEXT_MAX])
+const char *units__decimal_text(double number, int decimals)
 {
-	char digits[UNITS_TEXT_MAX];
-
 	if (fabs(number) >= 1e20)
-		snprintf(text, UNITS_TEXT_MAX, "%g", number);
-	else if (number < 0) {
-		text[0] = '-';
-		units__decimal_text(-number, decimals, digits);
-		snprintf(text + 1, UNITS_TEXT_MAX - 1, "%.*s", UNITS_TEXT_MAX - 2, digits);
-	} else {
-		snprintf(digits, sizeof(digits), "%.*f", decimals, number);
-		group_digits(digits, text);
-	}
-	return text;
+		return units__text("%g", number);
+	return group_digits(number < 0 ? "-" : "", units__text("%.*f", decimals, fabs(number)));
 }
 
-const char *units__number_text(double number, char text[UNITS_TEXT_MAX])
+const char *units__number_text(double number)
 {
-	return units__decimal_text(number, 0, text);
+	return units__decimal_text(number, 0);
 }
 
-const char *units__figure_text(double number, int digits, char text[UNITS_TEXT_MAX])
+const char *units__figure_text(double number, int digits)
 {
-	double most = 1;
+	static const double powers[] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6};
 
-	for (int i = 0; i < digits; i++)
-		most *= 10;
-	if (fabs(number) >= most - 0.5)
-		return units__number_text(number, text);
-	snprintf(text, UNITS_TEXT_MAX, "%.*g", digits, number);
-	return text;
+	return fabs(number) >= powers[digits] - 0.5 ? units__number_text(number)
+						    : units__text("%.*g", digits, number);
 }
 
-const char *units__counted_text(double number, const char *unit, char text[UNITS_TEXT_MAX])
+const char *units__counted_text(double number, const char *unit)
 {
-	size_t used;
+	const char *text = units__number_text(number);
 
-	units__number_text(number, text);
-	used = strlen(text);
-	snprintf(text + used, UNITS_TEXT_MAX - used, " %s%s", unit, strcmp(text, "1") ? "s" : "");
-	return text;
+	return units__text("%s %s%s", text, unit, strcmp(text, "1") ? "s" : "");
 }
 
-const char *units__percent_text(double part, double whole, char text[UNITS_TEXT_MAX])
+const char *units__percent_text(double part, double whole)
 {
 	double share = whole > 0 ? 100 * part / whole : 0;
 
@@ -212,6 +202,5 @@ const char *units__percent_text(double part, double whole, char text[UNITS_TEXT_
 		share = 99.9;
 	if (part > 0 && share < 0.1)
 		share = 0.1;
-	snprintf(text, UNITS_TEXT_MAX, whole > 0 ? "%.3g %%" : "-", share);
-	return text;
+	return units__text(whole > 0 ? "%.3g %%" : "-", share);
 }

@@ -9,7 +9,8 @@
 #include <stddef.h>
 
 #define UNITS_ITEM_MAX 64 /* longest element of a list, with its terminating zero */
-#define UNITS_TEXT_MAX 48 /* what the formatters write at most */
+#define UNITS_TEXT_MAX 48 /* what a formatter writes at most, with its terminating zero */
+#define UNITS_TEXTS    32
 
 /* K, M and G are powers of 1024; a trailing "B" or "iB" changes nothing. */
 int units__size(const char *text, size_t *bytes);
@@ -27,21 +28,27 @@ int units__count(const char *text, unsigned long long *count);
  */
 int units__next(const char **cursor, char item[UNITS_ITEM_MAX]);
 
+/*
+ * The formatters return one of UNITS_TEXTS buffers of this thread, each in its turn: enough for
+ * the arguments of a printf, and nothing to keep. The first takes a format, and cuts.
+ */
+const char *units__text(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 /* "16K", "99999", "1M": what units__size() reads back as the same number. */
-const char *units__size_text(size_t bytes, char text[UNITS_TEXT_MAX]);
+const char *units__size_text(size_t bytes);
 
 /* "3.91 us", "412 ms": three digits and the unit that suits. */
-const char *units__time_text(double ns, char text[UNITS_TEXT_MAX]);
+const char *units__time_text(double ns);
 
 /* "1,234,567" */
-const char *units__count_text(unsigned long long count, char text[UNITS_TEXT_MAX]);
+const char *units__count_text(unsigned long long count);
 /* The same of a number that is read as a double; rounded. */
-const char *units__number_text(double number, char text[UNITS_TEXT_MAX]);
+const char *units__number_text(double number);
 /* "1,234.50": with so many decimals. */
-const char *units__decimal_text(double number, int decimals, char text[UNITS_TEXT_MAX]);
+const char *units__decimal_text(double number, int decimals);
 /* "1.23", "1,235": so many digits that mean something, and no exponent where it is large. */
-const char *units__figure_text(double number, int digits, char text[UNITS_TEXT_MAX]);
+const char *units__figure_text(double number, int digits);
 /* "1 send", "1,234 sends". */
-const char *units__counted_text(double number, const char *unit, char text[UNITS_TEXT_MAX]);
+const char *units__counted_text(double number, const char *unit);
 /* "37.5 %"; what is not all or nothing is not rounded to either. "-" of nothing. */
-const char *units__percent_text(double part, double whole, char text[UNITS_TEXT_MAX]);
+const char *units__percent_text(double part, double whole);

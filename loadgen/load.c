@@ -20,7 +20,7 @@ unsigned int load__fields(const struct load *load)
 const char *load__label(const struct load *load, char *text, size_t room)
 {
 	bool usual = load->fields == FIELDS_DEFAULT || load__fields(load) == 1;
-	char size[UNITS_TEXT_MAX], fields[32] = "";
+	char fields[32] = "";
 
 	if (!usual)
 		snprintf(fields, sizeof(fields), ", %u fields", load->fields);
@@ -29,7 +29,7 @@ const char *load__label(const struct load *load, char *text, size_t room)
 			 load->link ? ", veth" : "");
 	else
 		snprintf(text, room, "%s %s x%u%s%s", load->variant,
-			 units__size_text(load->message_bytes, size), load->threads, fields,
+			 units__size_text(load->message_bytes), load->threads, fields,
 			 load->link ? ", veth" : "");
 	return text;
 }

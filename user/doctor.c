@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "user/doctor.h"
+#include "user/commands.h"
 
 #include "common/safe_text.h"
 #include "user/kernel/features.h"
 #include "user/kernel/netdev.h"
 #include "user/run/host.h"
-#include "user/system/first_line.h"
+#include "user/system/files.h"
 #include "user/system/log.h"
 #include "user/system/privilege.h"
 #include "user/trace/tracer.h"
@@ -41,7 +41,7 @@ static void kernel(const struct host *h)
 	line("machine", "%d CPUs%s%s%s", h->nproc, h->virtualized ? ", virtual" : "",
 	     h->cpu[0] ? ", " : "", h->cpu);
 	line("BTF", "%s", features__types() ? "yes" : "missing: the programs cannot be loaded");
-	if (first_line("/sys/kernel/security/lockdown", text, sizeof(text)))
+	if (files__first_line("/sys/kernel/security/lockdown", text, sizeof(text)))
 		line("lockdown", "%s%s", text,
 		     strstr(text, "[confidentiality]") ? ": reading kernel memory is refused" : "");
 	else
@@ -60,17 +60,16 @@ static void kernel(const struct host *h)
 
 static void limits(void)
 {
-	char text[64], size[UNITS_TEXT_MAX];
+	char text[64];
 	struct rlimit memlock;
 
-	if (first_line("/proc/sys/net/core/optmem_max", text, sizeof(text)))
+	if (files__first_line("/proc/sys/net/core/optmem_max", text, sizeof(text)))
 		line("optmem_max",
 		     "%s bytes a socket: bounds zero-copy notifications waiting (ENOBUFS beyond)",
 		     text);
 	getrlimit(RLIMIT_MEMLOCK, &memlock);
 	line("memlock", "%s a user: bounds zero-copy data in flight, except for root",
-	     memlock.rlim_cur == RLIM_INFINITY ? "unlimited"
-					       : units__size_text(memlock.rlim_cur, size));
+	     memlock.rlim_cur == RLIM_INFINITY ? "unlimited" : units__size_text(memlock.rlim_cur));
 }
 
 static void hook(const struct plan_entry *entry, enum hook_id id)

@@ -3,9 +3,7 @@
  * options -> features -> plan -> attach -> run -> collect -> record -> reports.
  * This file holds the order of things; each step is a file of its own.
  */
-#include "user/analysis.h"
-#include "user/crosscheck.h"
-#include "user/doctor.h"
+#include "user/commands.h"
 #include "user/kernel/features.h"
 #include "user/options/options.h"
 #include "user/run/host.h"

@@ -45,12 +45,11 @@ static int set_count(const struct load_row *row, const char *value, unsigned lon
 
 static int set_bytes(const struct load_row *row, const char *value, size_t *size, struct refusal *r)
 {
-	char least[UNITS_TEXT_MAX], most[UNITS_TEXT_MAX];
 
 	if (units__size(value, size) || *size < row->low || *size > row->high)
 		return refusal__give(r, "give bytes from %s to %s, such as %s",
-				     units__size_text(row->low, least),
-				     units__size_text(row->high, most), row->such);
+				     units__size_text(row->low), units__size_text(row->high),
+				     row->such);
 	if (row->power_of_two && *size & (*size - 1))
 		return refusal__give(r, "give a power of two, such as 64 or 4K");
 	return 0;

@@ -7,63 +7,55 @@
 #include "loadgen/load.h"
 #include "loadgen/run/result.h"
 
-typedef char text[UNITS_TEXT_MAX];
-
 static void print_latency(const struct hist *h, const char *span)
 {
-	text p50, p99, p999, max;
 
 	if (!h->count)
 		return;
 	printf("latency     p50 %s   p99 %s   p99.9 %s   max %s   %s\n",
-	       units__time_text((double)hist__percentile(h, 500), p50),
-	       units__time_text((double)hist__percentile(h, 990), p99),
-	       units__time_text((double)hist__percentile(h, 999), p999),
-	       units__time_text((double)h->max, max),
+	       units__time_text((double)hist__percentile(h, 500)),
+	       units__time_text((double)hist__percentile(h, 990)),
+	       units__time_text((double)hist__percentile(h, 999)), units__time_text((double)h->max),
 	       strcmp(span, "request..answer") ? "a message" : "from the request");
 }
 
 static void print_errors(const struct sent *s)
 {
-	text count;
 
 	for (int i = 0; i < ERRNO_LIMIT; i++)
 		if (s->errors[i])
-			printf("errors      %s sends: %s\n", units__count_text(s->errors[i], count),
+			printf("errors      %s sends: %s\n", units__count_text(s->errors[i]),
 			       i ? strerror(i) : "unknown");
 }
 
 static void print_rate(const struct result *r)
 {
-	text due, unsent;
 
 	if (r->load->rate)
 		printf("rate        %s messages were due, %s of them were not begun; latency "
 		       "counts from when due\n",
-		       units__count_text(r->sent.due, due),
-		       units__count_text(r->sent.due - r->sent.messages, unsent));
+		       units__count_text(r->sent.due),
+		       units__count_text(r->sent.due - r->sent.messages));
 }
 
 static void print_zerocopy(const struct result *r)
 {
 	const struct zerocopy_counts *z = &r->sent.zerocopy;
-	text requests, completions, copied, enobufs;
 
 	if (!r->zerocopy)
 		return;
 	if (z->copied_unknown) {
 		printf("zero-copy   %s asked, %s completed, this kernel does not say how many of "
 		       "them were copied, %s refused (ENOBUFS)\n",
-		       units__count_text(z->requests, requests),
-		       units__count_text(z->completions, completions),
-		       units__count_text(z->enobufs, enobufs));
+		       units__count_text(z->requests), units__count_text(z->completions),
+		       units__count_text(z->enobufs));
 		return;
 	}
 	printf("zero-copy   %s asked, %s completed, %s copied (%.1f %%), %s refused (ENOBUFS)\n",
-	       units__count_text(z->requests, requests),
-	       units__count_text(z->completions, completions), units__count_text(z->copied, copied),
+	       units__count_text(z->requests), units__count_text(z->completions),
+	       units__count_text(z->copied),
 	       z->completions ? 100.0 * (double)z->copied / (double)z->completions : 0.0,
-	       units__count_text(z->enobufs, enobufs));
+	       units__count_text(z->enobufs));
 }
 
 static void print_cpu(const struct result *r, const char *sender, const char *receiver)
@@ -79,29 +71,27 @@ static void print_cpu(const struct result *r, const char *sender, const char *re
 
 static void print_times(const char *name, const struct hist *h)
 {
-	text p50, p99, max;
 
 	if (h->count)
 		printf("%-11s p50 %s   p99 %s   max %s\n", name,
-		       units__time_text((double)hist__percentile(h, 500), p50),
-		       units__time_text((double)hist__percentile(h, 990), p99),
-		       units__time_text((double)h->max, max));
+		       units__time_text((double)hist__percentile(h, 500)),
+		       units__time_text((double)hist__percentile(h, 990)),
+		       units__time_text((double)h->max));
 }
 
 static void print_serving(const struct result *r)
 {
 	const struct visits *v = &r->visits;
-	text count, other;
 
 	printf("procinfo: %s server, %u connections at once, %s client, %.2f s\n",
 	       r->load->server_model, r->load->connections,
 	       client_model_name(r->load->client_model), r->elapsed_s);
-	printf("answered    %s connections, %.0f a second", units__count_text(v->answered, count),
+	printf("answered    %s connections, %.0f a second", units__count_text(v->answered),
 	       result__answers_per_s(r));
 	if (v->unfinished)
-		printf(", %s given up at the end", units__count_text(v->unfinished, other));
+		printf(", %s given up at the end", units__count_text(v->unfinished));
 	if (v->unanswered)
-		printf(", %s never answered", units__count_text(v->unanswered, other));
+		printf(", %s never answered", units__count_text(v->unanswered));
 	printf("\n");
 	print_times("connect", &v->connect);
 	print_times("accepted", &v->accept);
@@ -113,7 +103,6 @@ static void print_serving(const struct result *r)
 void result__print(const struct result *r)
 {
 	const struct load *l = r->load;
-	text size, messages, calls, bytes, received;
 	const struct hist *latency;
 	const char *span;
 
@@ -122,22 +111,21 @@ void result__print(const struct result *r)
 		return;
 	}
 	printf("%s: %s in %u field%s, %u thread%s, %.2f s\n", l->variant,
-	       units__size_text(l->message_bytes, size), l->fields, l->fields == 1 ? "" : "s",
-	       l->threads, l->threads == 1 ? "" : "s", r->elapsed_s);
+	       units__size_text(l->message_bytes), l->fields, l->fields == 1 ? "" : "s", l->threads,
+	       l->threads == 1 ? "" : "s", r->elapsed_s);
 	printf("throughput  %.2f Gbit/s\n", result__throughput(r) / 1e9);
 	latency = result__latency(r, &span);
 	print_latency(latency, span);
 	printf("sent        %s messages, %s send calls, %s bytes (%s received)\n",
-	       units__count_text(r->sent.messages, messages),
-	       units__count_text(r->sent.calls, calls), units__count_text(r->sent.bytes, bytes),
-	       units__count_text(r->received, received));
+	       units__count_text(r->sent.messages), units__count_text(r->sent.calls),
+	       units__count_text(r->sent.bytes), units__count_text(r->received));
 	print_rate(r);
 	print_errors(&r->sent);
 	print_zerocopy(r);
 	print_cpu(r, "sender", "receiver");
 	if (l->verify)
-		printf("verified    %s bytes, %s of them wrong%s\n",
-		       units__count_text(r->checked, bytes), units__count_text(r->bad, received),
+		printf("verified    %s bytes, %s of them wrong%s\n", units__count_text(r->checked),
+		       units__count_text(r->bad),
 		       l->reuse_early && !r->bad ? ": reused early, but all were copied by then"
 						 : "");
 }

@@ -64,7 +64,7 @@ def test_without_its_parts_one_line_says_so(place):
     shutil.rmtree(place / "analysis")
     result = run(place / "analyze", "table", "x")
     assert (result.returncode, result.stdout) == (3, "")
-    assert result.stderr.count("\n") == 1 and "analysis/ is missing" in result.stderr
+    assert result.stderr.count("\n") == 1 and "analysis/__main__.py is missing" in result.stderr
 
 
 def test_installed_without_its_libraries_it_says_how_to_have_them(tmp_path):

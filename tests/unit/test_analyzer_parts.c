@@ -19,7 +19,7 @@
 #include "user/kernel/netdev.h"
 #include "user/record/record_read.h"
 #include "user/report/table.h"
-#include "user/system/stolen.h"
+#include "user/system/steal.h"
 
 static void test_untrusted_names_are_escaped(void **state)
 {
@@ -161,49 +161,49 @@ static void test_counters_are_found_by_side_and_pmu(void **state)
 	json_object_put(o);
 }
 
-static void test_stolen_time_is_the_eighth(void **state)
+static void test_steal_time_is_the_eighth(void **state)
 {
-	struct stolen_ticks ticks = {0};
+	struct steal_ticks ticks = {0};
 
 	(void)state;
-	assert_int_equal(stolen__parse("cpu  1 2 3 4 5 6 7 8 9 10\n", &ticks), 0);
+	assert_int_equal(steal__parse("cpu  1 2 3 4 5 6 7 8 9 10\n", &ticks), 0);
 	assert_int_equal(ticks.steal, 8);
 	assert_int_equal(ticks.all, 36); /* guests' time is in user's */
-	assert_int_equal(stolen__parse("cpu 1 2 3 4 5 6 7", &ticks), -EINVAL);
-	assert_int_equal(stolen__parse("intr 1 2 3 4 5 6 7 8", &ticks), -EINVAL);
+	assert_int_equal(steal__parse("cpu 1 2 3 4 5 6 7", &ticks), -EINVAL);
+	assert_int_equal(steal__parse("intr 1 2 3 4 5 6 7 8", &ticks), -EINVAL);
 }
 
 static double share(unsigned long long steal, unsigned long long all)
 {
-	struct stolen_ticks from = {.steal = 1000, .all = 30000000};
-	struct stolen_ticks to = {.steal = from.steal + steal, .all = from.all + all};
+	struct steal_ticks from = {.steal = 1000, .all = 30000000};
+	struct steal_ticks to = {.steal = from.steal + steal, .all = from.all + all};
 
-	return stolen__share(&from, &to);
+	return steal__share(&from, &to);
 }
 
-static void test_stolen_share_is_of_all_time(void **state)
+static void test_steal_share_is_of_all_time(void **state)
 {
 	(void)state;
-	assert_true(share(0, STOLEN_TICKS) == 0);
-	assert_true(share(STOLEN_TICKS, 4 * STOLEN_TICKS) == 0.25);
-	assert_true(share(STOLEN_TICKS, STOLEN_TICKS) == 1);
-	assert_true(share(STOLEN_TICKS + 1, STOLEN_TICKS) == 1); /* another count ran backwards */
-	assert_true(share(-1ULL, STOLEN_TICKS) == 0);		 /* this one did */
-	assert_true(share(1, STOLEN_TICKS - 1) == STOLEN_UNKNOWN);
-	assert_true(share(0, -1ULL) == STOLEN_UNKNOWN);
+	assert_true(share(0, STEAL_TICKS) == 0);
+	assert_true(share(STEAL_TICKS, 4 * STEAL_TICKS) == 0.25);
+	assert_true(share(STEAL_TICKS, STEAL_TICKS) == 1);
+	assert_true(share(STEAL_TICKS + 1, STEAL_TICKS) == 1); /* another count ran backwards */
+	assert_true(share(-1ULL, STEAL_TICKS) == 0);	       /* this one did */
+	assert_true(share(1, STEAL_TICKS - 1) == STEAL_UNKNOWN);
+	assert_true(share(0, -1ULL) == STEAL_UNKNOWN);
 }
 
-static void test_stolen_share_is_of_the_window(void **state)
+static void test_steal_share_is_of_the_window(void **state)
 {
-	struct stolen s;
+	struct steal s;
 	unsigned int i;
 
 	(void)state;
-	stolen__begin(&s);
-	assert_true(s.share == STOLEN_UNKNOWN);
+	steal__begin(&s);
+	assert_true(s.share == STEAL_UNKNOWN);
 	for (i = 0; i < 100 && s.share < 0; i++) { /* until ticks of the clock have passed */
 		poll(NULL, 0, 10);
-		stolen__end(&s);
+		steal__end(&s);
 	}
 	assert_true(s.share >= 0 && s.share <= 1);
 }
@@ -221,9 +221,9 @@ int main(void)
 		cmocka_unit_test(test_histogram_survives_the_record),
 		cmocka_unit_test(test_absent_is_not_zero),
 		cmocka_unit_test(test_counters_are_found_by_side_and_pmu),
-		cmocka_unit_test(test_stolen_time_is_the_eighth),
-		cmocka_unit_test(test_stolen_share_is_of_all_time),
-		cmocka_unit_test(test_stolen_share_is_of_the_window),
+		cmocka_unit_test(test_steal_time_is_the_eighth),
+		cmocka_unit_test(test_steal_share_is_of_all_time),
+		cmocka_unit_test(test_steal_share_is_of_the_window),
 	};
 
 	return cmocka_run_group_tests_name("analyzer parts", tests, NULL, NULL);

@@ -92,65 +92,61 @@ static void texts_are_short_and_read_back(void **state)
 {
 	static const size_t sizes[] = {0,    1,	    64,	     1023,     1024,
 				       1025, 99999, 1 << 20, 16 << 20, 3u << 30};
-	char text[UNITS_TEXT_MAX];
 	size_t back;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-		assert_int_equal(units__size(units__size_text(sizes[i], text), &back), 0);
+		assert_int_equal(units__size(units__size_text(sizes[i]), &back), 0);
 		assert_int_equal(back, sizes[i]);
 	}
-	assert_string_equal(units__size_text(65536, text), "64K");
-	assert_string_equal(units__time_text(25, text), "25 ns");
-	assert_string_equal(units__time_text(3912, text), "3.91 us");
-	assert_string_equal(units__time_text(999600, text), "1.00 ms");
-	assert_string_equal(units__time_text(412e6, text), "412 ms");
-	assert_string_equal(units__count_text(0, text), "0");
-	assert_string_equal(units__count_text(1234567, text), "1,234,567");
-	assert_string_equal(units__count_text(UINT64_MAX, text), "18,446,744,073,709,551,615");
+	assert_string_equal(units__size_text(65536), "64K");
+	assert_string_equal(units__time_text(25), "25 ns");
+	assert_string_equal(units__time_text(3912), "3.91 us");
+	assert_string_equal(units__time_text(999600), "1.00 ms");
+	assert_string_equal(units__time_text(412e6), "412 ms");
+	assert_string_equal(units__count_text(0), "0");
+	assert_string_equal(units__count_text(1234567), "1,234,567");
+	assert_string_equal(units__count_text(UINT64_MAX), "18,446,744,073,709,551,615");
 }
 
 static void numbers_are_set_off_by_thousands(void **state)
 {
-	char text[UNITS_TEXT_MAX];
 
 	(void)state;
-	assert_string_equal(units__number_text(999.4, text), "999");
-	assert_string_equal(units__number_text(999.5, text), "1,000");
-	assert_string_equal(units__number_text(-1234567, text), "-1,234,567");
-	assert_string_equal(units__number_text(1e30, text), "1e+30");
-	assert_string_equal(units__decimal_text(10895.046, 2, text), "10,895.05");
-	assert_string_equal(units__decimal_text(0.125, 1, text), "0.1");
-	assert_string_equal(units__figure_text(4.0712, 3, text), "4.07");
-	assert_string_equal(units__figure_text(999.4, 3, text), "999");
-	assert_string_equal(units__figure_text(999.7, 3, text), "1,000");
-	assert_string_equal(units__figure_text(1234567, 3, text), "1,234,567");
+	assert_string_equal(units__number_text(999.4), "999");
+	assert_string_equal(units__number_text(999.5), "1,000");
+	assert_string_equal(units__number_text(-1234567), "-1,234,567");
+	assert_string_equal(units__number_text(1e30), "1e+30");
+	assert_string_equal(units__decimal_text(10895.046, 2), "10,895.05");
+	assert_string_equal(units__decimal_text(0.125, 1), "0.1");
+	assert_string_equal(units__figure_text(4.0712, 3), "4.07");
+	assert_string_equal(units__figure_text(999.4, 3), "999");
+	assert_string_equal(units__figure_text(999.7, 3), "1,000");
+	assert_string_equal(units__figure_text(1234567, 3), "1,234,567");
 }
 
 static void one_is_singular(void **state)
 {
-	char text[UNITS_TEXT_MAX];
 
 	(void)state;
-	assert_string_equal(units__counted_text(0, "page", text), "0 pages");
-	assert_string_equal(units__counted_text(1, "page", text), "1 page");
-	assert_string_equal(units__counted_text(2000, "send", text), "2,000 sends");
-	assert_string_equal(units__counted_text(18446744073709551615.0, "notification", text),
+	assert_string_equal(units__counted_text(0, "page"), "0 pages");
+	assert_string_equal(units__counted_text(1, "page"), "1 page");
+	assert_string_equal(units__counted_text(2000, "send"), "2,000 sends");
+	assert_string_equal(units__counted_text(18446744073709551615.0, "notification"),
 			    "18,446,744,073,709,551,616 notifications");
 }
 
 /* A share is never rounded to all or to nothing. */
 static void shares_are_not_rounded_away(void **state)
 {
-	char text[UNITS_TEXT_MAX];
 
 	(void)state;
-	assert_string_equal(units__percent_text(3, 8, text), "37.5 %");
-	assert_string_equal(units__percent_text(8, 8, text), "100 %");
-	assert_string_equal(units__percent_text(99999, 100000, text), "99.9 %");
-	assert_string_equal(units__percent_text(1, 100000, text), "0.1 %");
-	assert_string_equal(units__percent_text(0, 8, text), "0 %");
-	assert_string_equal(units__percent_text(0, 0, text), "-");
+	assert_string_equal(units__percent_text(3, 8), "37.5 %");
+	assert_string_equal(units__percent_text(8, 8), "100 %");
+	assert_string_equal(units__percent_text(99999, 100000), "99.9 %");
+	assert_string_equal(units__percent_text(1, 100000), "0.1 %");
+	assert_string_equal(units__percent_text(0, 8), "0 %");
+	assert_string_equal(units__percent_text(0, 0), "-");
 }
 
 int main(void)

@@ -8,8 +8,7 @@
 
 #include <cmocka.h>
 
-#include "user/sweep/sweep_paper.h"
-#include "user/sweep/sweep_progress.h"
+#include "user/sweep/sweep_private.h"
 
 static char why[256];
 

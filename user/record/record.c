@@ -18,19 +18,19 @@ static json_object *time_text(const struct timespec *when)
 	return json_object_new_string(text);
 }
 
-/* What a busy hypervisor took while the window was open, or STOLEN_UNKNOWN, said. */
+/* What a busy hypervisor took while the window was open, or STEAL_UNKNOWN, said. */
 static double steal_share(const struct run_result *r, struct unmeasured *u)
 {
-	if (r->window && r->stolen.share >= 0)
-		return r->stolen.share;
+	if (r->window && r->steal.share >= 0)
+		return r->steal.share;
 	unmeasured__add(u, "run.steal_share",
 			r->window ? "too short a window, or /proc/stat does not tell"
 				  : "no window was measured");
-	return STOLEN_UNKNOWN;
+	return STEAL_UNKNOWN;
 }
 
 static json_object *run_block(const struct run_setup *setup, const struct record_context *context,
-			      double stolen)
+			      double steal)
 {
 	json_object *o = json_object_new_object();
 	char cell[256] = "observation";
@@ -42,7 +42,7 @@ static json_object *run_block(const struct run_setup *setup, const struct record
 	record__add_string(o, "cell", cell);
 	record__add_int_if(o, "repeat", true, context->repeat);
 	record__add_int_if(o, "seed", context->ordered, context->seed);
-	record__add_double_if(o, "steal_share", stolen >= 0, stolen);
+	record__add_double_if(o, "steal_share", steal >= 0, steal);
 	return o;
 }
 
@@ -171,7 +171,7 @@ static json_object *observer_block(const struct run_result *r, const struct run_
 
 static void add_head(json_object *o, const char *schema, const struct timespec *started,
 		     const struct run_setup *setup, const struct record_context *context,
-		     double stolen)
+		     double steal)
 {
 	json_object *tool = json_object_new_object();
 
@@ -179,7 +179,7 @@ static void add_head(json_object *o, const char *schema, const struct timespec *
 	record__add_string(tool, "version", SENDPATH_VERSION);
 	record__add(o, "tool", tool);
 	record__add(o, "started", time_text(started));
-	record__add(o, "run", run_block(setup, context, stolen));
+	record__add(o, "run", run_block(setup, context, steal));
 	record__add(o, "host", host__json(context->host));
 }
 
@@ -201,7 +201,7 @@ json_object *record__failure(const struct timespec *started, const struct run_se
 
 	for (i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++)
 		json_object_object_del(load, unknown[i]);
-	add_head(o, "sendpath.failure/1", started, setup, context, STOLEN_UNKNOWN);
+	add_head(o, "sendpath.failure/1", started, setup, context, STEAL_UNKNOWN);
 	record__add(o, "load", load);
 	record__add_bool(o, "complete", false);
 	record__add_string(o, "outcome", outcome);

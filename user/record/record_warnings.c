@@ -8,7 +8,7 @@
 
 #include "loadgen/send/send_ops.h"
 
-#define STOLEN_MUCH 0.02
+#define STEAL_MUCH 0.02
 
 static void add_warning(void *list, const char *code, const char *text)
 {
@@ -68,9 +68,9 @@ static void warn_paced(json_object *record, json_object *list)
 }
 
 /* What a run lost to its machine's neighbours is in its times, and in nothing else. */
-static void warn_stolen(const struct run_result *r, json_object *list)
+static void warn_steal(const struct run_result *r, json_object *list)
 {
-	if (r->window && r->stolen.share >= STOLEN_MUCH)
+	if (r->window && r->steal.share >= STEAL_MUCH)
 		add_warning(list, "steal",
 			    "the hypervisor gave more than 2 % of the CPUs' time to others while "
 			    "the window was open (run.steal_share): wall times and rates contain "
@@ -128,7 +128,7 @@ json_object *record__warnings(json_object *record, const struct run_result *r,
 	warn_assumed(&r->measured.totals, list);
 	warn_unsent(r, list);
 	warn_paced(record, list);
-	warn_stolen(r, list);
+	warn_steal(r, list);
 	record__warn_memory(r, add_warning, list);
 	if (r->interrupted)
 		add_warning(list, "interrupted", "the run was interrupted before its time was up");

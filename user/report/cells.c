@@ -125,13 +125,12 @@ static __attribute__((format(printf, 2, 3))) void append(struct cell *cell, cons
 static void name(struct cell *cell, const struct cells *cells)
 {
 	json_object *record = cell->records[0];
-	char text[UNITS_TEXT_MAX];
 
 	cell->title[0] = 0;
 	if (cells__serving(cells)) {
 		append(cell, "%s, %s", record__string(record, "/load/server_model"),
-		       units__counted_text(record__value(record, "/load/connections"), "connection",
-					   text));
+		       units__counted_text(record__value(record, "/load/connections"),
+					   "connection"));
 	} else {
 		append(cell, "%s",
 		       cell__at(cell, "/load") ? record__string(record, "/load/variant")
@@ -139,7 +138,7 @@ static void name(struct cell *cell, const struct cells *cells)
 		if (cells__vary(cells, "/load/message_bytes"))
 			append(cell, " %s",
 			       units__size_text(
-				       (size_t)record__value(record, "/load/message_bytes"), text));
+				       (size_t)record__value(record, "/load/message_bytes")));
 		if (cells__vary(cells, "/load/threads"))
 			append(cell, " x%.0f", record__value(record, "/load/threads"));
 	}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/report/report.h"
 
-#include "user/system/json_lines.h"
+#include "user/system/files.h"
 #include "user/system/log.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@ struct json_file {
 static int add(void *state, json_object *record)
 {
 	struct json_file *f = state;
-	int err = json_lines__append(f->fd, f->path, record, false);
+	int err = files__append_json(f->fd, f->path, record, false);
 
 	if (err)
 		log_error("--json: cannot write %s: %s", f->path, strerror(-err));

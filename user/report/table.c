@@ -56,16 +56,15 @@ void table__heads(struct table *t, const struct column *columns, size_t count, u
 void table__data(struct table *t, const struct column *columns, size_t count, unsigned int shown,
 		 const void *row)
 {
-	char text[TABLE_CELL];
+	const char *text;
 	size_t i;
 
 	table__row(t);
 	for (i = 0; i < count; i++) {
-		strcpy(text, "-");
 		if (!is_shown(&columns[i], shown))
 			continue;
-		columns[i].write(row, &columns[i], text);
-		table__cell(t, "%s", text);
+		text = columns[i].text(row, &columns[i]);
+		table__cell(t, "%s", text ? text : "-");
 	}
 }
 
@@ -152,72 +151,68 @@ void table__print_cells(const struct cells *cells, size_t keys, const struct col
 	table__print(&t, out);
 }
 
-void column__title(const void *cell, const struct column *column, char text[TABLE_CELL])
+const char *column__title(const void *cell, const struct column *column)
 {
 	(void)column;
-	snprintf(text, TABLE_CELL, "%.*s", TABLE_CELL - 1, ((const struct cell *)cell)->title);
+	return ((const struct cell *)cell)->title;
 }
 
-void column__string(const void *cell, const struct column *column, char text[TABLE_CELL])
+const char *column__string(const void *cell, const struct column *column)
 {
-	snprintf(text, TABLE_CELL, "%s",
-		 record__string(((const struct cell *)cell)->records[0], column->path));
+	return json_object_get_string(cell__at(cell, column->path));
 }
 
-void column__number(const void *cell, const struct column *column, char text[TABLE_CELL])
+const char *column__number(const void *cell, const struct column *column)
 {
-	units__number_text(record__value(((const struct cell *)cell)->records[0], column->path),
-			   text);
+	return units__number_text(json_object_get_double(cell__at(cell, column->path)));
 }
 
-void column__middle(const void *cell, const struct column *column, char text[TABLE_CELL])
+const char *column__middle(const void *cell, const struct column *column)
 {
 	struct spread s = cell__spread(cell, column->path);
 
-	if (s.count)
-		units__decimal_text(s.middle / column->unit, column->decimals, text);
+	return s.count ? units__decimal_text(s.middle / column->unit, column->decimals) : NULL;
 }
 
-void column__range(const void *cell, const struct column *column, char text[TABLE_CELL])
+const char *column__range(const void *cell, const struct column *column)
 {
 	struct spread s = cell__spread(cell, column->path);
-	char low[UNITS_TEXT_MAX], high[UNITS_TEXT_MAX];
 
-	column__middle(cell, column, text);
-	if (s.count > 1)
-		snprintf(text + strlen(text), TABLE_CELL - strlen(text), " (%.15s-%.15s)",
-			 units__decimal_text(s.low / column->unit, column->decimals, low),
-			 units__decimal_text(s.high / column->unit, column->decimals, high));
+	if (s.count < 2)
+		return column__middle(cell, column);
+	return units__text("%s (%s-%s)",
+			   units__decimal_text(s.middle / column->unit, column->decimals),
+			   units__decimal_text(s.low / column->unit, column->decimals),
+			   units__decimal_text(s.high / column->unit, column->decimals));
 }
 
-void column__sum(const void *cell, const struct column *column, char text[TABLE_CELL])
+const char *column__sum(const void *cell, const struct column *column)
 {
 	double sum;
 
-	if (cell__sum(cell, column->path, &sum))
-		units__number_text(sum, text);
+	return cell__sum(cell, column->path, &sum) ? units__number_text(sum) : NULL;
 }
 
-void column__rate(const void *cell, const struct column *column, char text[TABLE_CELL])
+const char *column__rate(const void *cell, const struct column *column)
 {
 	double sum, by;
 
-	if (cell__sum(cell, column->path, &sum) && cell__sum(cell, column->per, &by) && by > 0)
-		units__figure_text(sum / by / column->unit, 4, text);
+	return cell__sum(cell, column->path, &sum) && cell__sum(cell, column->per, &by) && by > 0
+		       ? units__figure_text(sum / by / column->unit, 4)
+		       : NULL;
 }
 
-void column__hist(const struct hist *h, const struct column *column, char text[TABLE_CELL])
+const char *column__hist(const struct hist *h, const struct column *column)
 {
 	__u64 ns = column->per_mille ? hist__percentile(h, column->per_mille) : h->max;
 
-	if (h->count)
-		units__decimal_text((double)ns / column->unit, 2, text);
+	return h->count ? units__decimal_text((double)ns / column->unit, 2) : NULL;
 }
 
-void column__percentile(const void *cell, const struct column *column, char text[TABLE_CELL])
+const char *column__percentile(const void *cell, const struct column *column)
 {
 	struct hist h;
 
 	cell__hist(cell, column->path, &h);
-	column__hist(&h, column, text);
+	return column__hist(&h, column);
 }

@@ -13,9 +13,9 @@
 /* A column of a table whose rows are the same data each: what heads it, and what fills it. */
 struct column {
 	const char *head;
-	/* Writes one row's text, which is "-" before: it stays where nothing is known. */
-	void (*write)(const void *row, const struct column *column, char text[TABLE_CELL]);
-	/* What write reads, as far as it needs them. */
+	/* One row's text, or NULL where nothing is known; to be copied at once. */
+	const char *(*text)(const void *row, const struct column *column);
+	/* What text reads, as far as it needs them. */
 	const char *path, *per;
 	double unit;
 	int decimals;
@@ -48,15 +48,15 @@ void table__print_cells(const struct cells *cells, size_t keys, const struct col
 			size_t count, unsigned int shown, FILE *out);
 
 /* What fills columns of tables of cells. Of the first record: what repeats have in common. */
-void column__title(const void *cell, const struct column *column, char text[TABLE_CELL]);
-void column__string(const void *cell, const struct column *column, char text[TABLE_CELL]);
-void column__number(const void *cell, const struct column *column, char text[TABLE_CELL]);
+const char *column__title(const void *cell, const struct column *column);
+const char *column__string(const void *cell, const struct column *column);
+const char *column__number(const void *cell, const struct column *column);
 /* Over the repeats: the median, in units; with the range, of several; a sum. */
-void column__middle(const void *cell, const struct column *column, char text[TABLE_CELL]);
-void column__range(const void *cell, const struct column *column, char text[TABLE_CELL]);
-void column__sum(const void *cell, const struct column *column, char text[TABLE_CELL]);
+const char *column__middle(const void *cell, const struct column *column);
+const char *column__range(const void *cell, const struct column *column);
+const char *column__sum(const void *cell, const struct column *column);
 /* A sum over all repeats per another, in units. */
-void column__rate(const void *cell, const struct column *column, char text[TABLE_CELL]);
+const char *column__rate(const void *cell, const struct column *column);
 /* Of a histogram over all repeats, in units. */
-void column__percentile(const void *cell, const struct column *column, char text[TABLE_CELL]);
-void column__hist(const struct hist *h, const struct column *column, char text[TABLE_CELL]);
+const char *column__percentile(const void *cell, const struct column *column);
+const char *column__hist(const struct hist *h, const struct column *column);

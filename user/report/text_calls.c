@@ -39,7 +39,6 @@ static double call_failures(json_object *call)
 static void failed(json_object *call, const char *title, FILE *out)
 {
 	json_object *errors = record__at(call, "/errors");
-	char text[UNITS_TEXT_MAX];
 	const char *before = " ";
 
 	if (call_failures(call) <= 0)
@@ -50,7 +49,7 @@ static void failed(json_object *call, const char *title, FILE *out)
 		if (!strcmp(name, INTERRUPTED))
 			continue;
 		fprintf(out, "%s%s %s", before, name,
-			units__number_text(json_object_get_double(count), text));
+			units__number_text(json_object_get_double(count)));
 		before = ", ";
 	}
 	fputc('\n', out);
@@ -59,7 +58,6 @@ static void failed(json_object *call, const char *title, FILE *out)
 /* Whether its handler has the kernel restart the call is settled after the send has returned. */
 static void not_failed(json_object *call, const char *title, FILE *out)
 {
-	char text[UNITS_TEXT_MAX];
 	double n = interrupted(call);
 
 	if (n > 0)
@@ -67,7 +65,7 @@ static void not_failed(json_object *call, const char *title, FILE *out)
 			"interrupted: %s, %s%s: %s by a signal (" INTERRUPTED
 			"): the kernel restarts the send, or the program sees EINTR\n",
 			title, record__string(call, "/syscall"), text__call_kind(call),
-			units__counted_text(n, "send", text));
+			units__counted_text(n, "send"));
 }
 
 static bool calls(json_object *record, const char *title, FILE *out)
@@ -89,59 +87,60 @@ struct row {
 	double seconds;
 };
 
-static void name(const void *row, const struct column *column, char text[TABLE_CELL])
+static const char *name(const void *row, const struct column *column)
 {
 	json_object *call = ((const struct row *)row)->call;
 
 	(void)column;
-	snprintf(text, TABLE_CELL, "%s%s", record__string(call, "/syscall"), text__call_kind(call));
+	return units__text("%s%s", record__string(call, "/syscall"), text__call_kind(call));
 }
 
-static void number(const void *row, const struct column *column, char text[TABLE_CELL])
+static const char *number(const void *row, const struct column *column)
 {
-	units__number_text(record__value(((const struct row *)row)->call, column->path), text);
+	return units__number_text(record__value(((const struct row *)row)->call, column->path));
 }
 
-static void mean_time(const void *row, const struct column *column, char text[TABLE_CELL])
+static const char *mean_time(const void *row, const struct column *column)
 {
 	json_object *wall = record__at(((const struct row *)row)->call, "/wall_ns");
 	double count = record__value(wall, "/count");
 
-	if (count > 0)
-		units__decimal_text(record__value(wall, "/sum") / count / column->unit, 2, text);
+	return count > 0
+		       ? units__decimal_text(record__value(wall, "/sum") / count / column->unit, 2)
+		       : NULL;
 }
 
-static void mbit_per_s(const void *row, const struct column *column, char text[TABLE_CELL])
+static const char *mbit_per_s(const void *row, const struct column *column)
 {
 	const struct row *r = row;
 	double mbit = record__value(r->call, column->path) * 8 / 1e6;
 
-	units__figure_text(r->seconds > 0 ? mbit / r->seconds : 0, 4, text);
+	return units__figure_text(r->seconds > 0 ? mbit / r->seconds : 0, 4);
 }
 
-static void percentile(const void *row, const struct column *column, char text[TABLE_CELL])
+static const char *percentile(const void *row, const struct column *column)
 {
 	struct hist h = {};
 
 	record__add_hist(&h, record__at(((const struct row *)row)->call, "/wall_ns"));
-	column__hist(&h, column, text);
+	return column__hist(&h, column);
 }
 
-static void failures(const void *row, const struct column *column, char text[TABLE_CELL])
+static const char *failures(const void *row, const struct column *column)
 {
 	(void)column;
-	units__number_text(call_failures(((const struct row *)row)->call), text);
+	return units__number_text(call_failures(((const struct row *)row)->call));
 }
 
 static const struct column columns[] = {
-	{"call", .write = name},
+	{"call", .text = name},
 	{"sends", number, .path = "/sends"},
 	{"bytes", number, .path = "/bytes"},
 	{"Mbit/s", mbit_per_s, .path = "/bytes"},
 	{"us/send", mean_time, .unit = 1e3},
 	{"p50", percentile, .unit = 1e3, .per_mille = 500},
 	{"p99", percentile, .unit = 1e3, .per_mille = 990},
-	{"failed", .write = failures},
+	{"failed", .text = failures},
 };
 #define COLUMNS (sizeof(columns) / sizeof(columns[0]))
 
@@ -151,20 +150,18 @@ static void others(json_object *record, FILE *out)
 	double mptcp = record__value(record, "/observed/others/mptcp_sends");
 	double bytes = record__value(record, "/observed/others/mptcp_bytes");
 	double zerocopy = record__value(record, "/observed/others/zerocopy_requests");
-	char a[UNITS_TEXT_MAX], b[UNITS_TEXT_MAX];
 
 	if (mptcp > 0)
 		fprintf(out, "not measured: %s sends by MPTCP, %s bytes\n",
-			units__count_text((unsigned long long)mptcp, a),
-			units__count_text((unsigned long long)bytes, b));
+			units__count_text((unsigned long long)mptcp),
+			units__count_text((unsigned long long)bytes));
 	if (zerocopy > 0)
 		fprintf(out, "not measured: %s zero-copy sends by protocols other than TCP\n",
-			units__count_text((unsigned long long)zerocopy, a));
+			units__count_text((unsigned long long)zerocopy));
 }
 
 static void observation(json_object *record, FILE *out)
 {
-	char text[UNITS_TEXT_MAX];
 	double in_flight = record__value(record, "/observed/in_flight");
 	struct row row = {.seconds = record__value(record, "/observed/seconds")};
 	struct table t = {};
@@ -183,7 +180,7 @@ static void observation(json_object *record, FILE *out)
 	others(record, out);
 	if (in_flight > 0)
 		fprintf(out, "%s still under way when the window closed\n",
-			units__counted_text(in_flight, "send", text));
+			units__counted_text(in_flight, "send"));
 	fputc('\n', out);
 }
 

@@ -11,26 +11,27 @@
 
 #define GIB 1073741824.0
 
-static void kernel_time(const void *cell, const struct column *column, char text[TABLE_CELL])
+static const char *kernel_time(const void *cell, const struct column *column)
 {
 	struct hist h;
 
 	cell__wall(cell, &h);
-	column__hist(&h, column, text);
+	return column__hist(&h, column);
 }
 
 /* path is user time, per system time. */
-static void cpu_seconds(const void *cell, const struct column *column, char text[TABLE_CELL])
+static const char *cpu_seconds(const void *cell, const struct column *column)
 {
 	double bytes, user_s, system_s;
 
-	if (cell__sum(cell, "/app/received_bytes", &bytes) &&
-	    cell__sum(cell, column->path, &user_s) && cell__sum(cell, column->per, &system_s) &&
-	    bytes > 0)
-		units__decimal_text((user_s + system_s) / (bytes / GIB), 3, text);
+	return cell__sum(cell, "/app/received_bytes", &bytes) &&
+			       cell__sum(cell, column->path, &user_s) &&
+			       cell__sum(cell, column->per, &system_s) && bytes > 0
+		       ? units__decimal_text((user_s + system_s) / (bytes / GIB), 3)
+		       : NULL;
 }
 
-static void copied(const void *data, const struct column *column, char text[TABLE_CELL])
+static const char *copied(const void *data, const struct column *column)
 {
 	const struct cell *cell = data;
 	bool uring = cell__at(cell, "/zerocopy/io_uring");
@@ -38,44 +39,40 @@ static void copied(const void *data, const struct column *column, char text[TABL
 
 	(void)column;
 	if (!cell__at(cell, "/zerocopy"))
-		return;
+		return NULL;
 	if (cell__sum(cell, uring ? "/zerocopy/io_uring/completions" : "/zerocopy/completions",
 		      &completions) &&
 	    cell__sum(cell, uring ? "/zerocopy/io_uring/copied" : "/zerocopy/copied", &count) &&
 	    completions > 0)
-		units__percent_text(count, completions, text);
-	else
-		strcpy(text, "unknown");
+		return units__percent_text(count, completions);
+	return "unknown";
 }
 
-static void size(const void *cell, const struct column *column, char text[TABLE_CELL])
+static const char *size(const void *cell, const struct column *column)
 {
-	json_object *record = ((const struct cell *)cell)->records[0];
-
-	units__size_text((size_t)record__value(record, column->path), text);
+	return units__size_text(json_object_get_uint64(cell__at(cell, column->path)));
 }
 
 /* To the first variant of the same load; with an interval where there are repeats enough. */
-static void ratio(const void *data, const struct column *column, char text[TABLE_CELL])
+static const char *ratio(const void *data, const struct column *column)
 {
 	const struct cell *cell = data, *first = cell__first_variant(cell);
 	struct spread s = cell__ratio(cell, first, column->path);
 
 	if (cell == first || !s.count)
-		strcpy(text, cell == first ? "1" : "-");
-	else if (s.low > 0)
-		snprintf(text, TABLE_CELL, "%.2f (%.2f-%.2f)", s.middle, s.low, s.high);
-	else
-		snprintf(text, TABLE_CELL, "%.2f", s.middle);
+		return cell == first ? "1" : NULL;
+	if (s.low > 0)
+		return units__text("%.2f (%.2f-%.2f)", s.middle, s.low, s.high);
+	return units__text("%.2f", s.middle);
 }
 
-static void mean_time(const void *cell, const struct column *column, char text[TABLE_CELL])
+static const char *mean_time(const void *cell, const struct column *column)
 {
 	struct hist h;
 
 	cell__wall(cell, &h);
-	if (h.count)
-		units__decimal_text((double)h.sum / (double)h.count / column->unit, 2, text);
+	return h.count ? units__decimal_text((double)h.sum / (double)h.count / column->unit, 2)
+		       : NULL;
 }
 
 /* Where cells differ, beside the variant; one repeat, or several; several variants; a request. */
@@ -110,7 +107,7 @@ static const struct column columns[] = {
 	{"p99", column__percentile, .path = ANSWER, .unit = 1e3, .per_mille = 990, .when = ASKED},
 	{"CPU s/GiB", cpu_seconds, .path = "/app/user_s", .per = "/app/system_s"},
 	{"receiver", cpu_seconds, .path = "/app/receiver/user_s", .per = "/app/receiver/system_s"},
-	{"copied", .write = copied},
+	{"copied", .text = copied},
 };
 #define COLUMNS (sizeof(columns) / sizeof(columns[0]))
 

@@ -26,7 +26,6 @@ static bool largest(const struct cell *cell, const char *path, double *most)
 
 static void latency(const struct cell *cell, FILE *out)
 {
-	char a[UNITS_TEXT_MAX], b[UNITS_TEXT_MAX], c[UNITS_TEXT_MAX];
 	struct hist h;
 	double untimed;
 	const char *span = cell__hist(cell, "/zerocopy/completion_ns", &h);
@@ -34,17 +33,16 @@ static void latency(const struct cell *cell, FILE *out)
 	if (!h.count || !cell__sum(cell, "/zerocopy/completions_untimed", &untimed))
 		return;
 	fprintf(out, LABEL "p50 %s, p99 %s, max %s, span %s", "completion",
-		units__time_text((double)hist__percentile(&h, 500), a),
-		units__time_text((double)hist__percentile(&h, 990), b),
-		units__time_text((double)h.max, c), span);
+		units__time_text((double)hist__percentile(&h, 500)),
+		units__time_text((double)hist__percentile(&h, 990)),
+		units__time_text((double)h.max), span);
 	if (untimed > 0)
-		fprintf(out, "; not timed: %s", units__number_text(untimed, a));
+		fprintf(out, "; not timed: %s", units__number_text(untimed));
 	fputc('\n', out);
 }
 
 static void pinned(const struct cell *cell, FILE *out)
 {
-	char a[UNITS_TEXT_MAX], b[UNITS_TEXT_MAX];
 	double bytes, pages, now;
 
 	if (!largest(cell, "/zerocopy/pinned/bytes_max", &bytes) ||
@@ -52,31 +50,28 @@ static void pinned(const struct cell *cell, FILE *out)
 	    !largest(cell, "/zerocopy/pinned/bytes_now", &now))
 		return;
 	fprintf(out, LABEL "at most %s, for which RLIMIT_MEMLOCK is charged %s; ", "pinned",
-		units__counted_text(bytes, "byte", a), units__counted_text(pages, "page", b));
+		units__counted_text(bytes, "byte"), units__counted_text(pages, "page"));
 	if (now > 0)
-		fprintf(out, "%s when the window closed\n", units__counted_text(now, "byte", a));
+		fprintf(out, "%s when the window closed\n", units__counted_text(now, "byte"));
 	else
 		fputs("none when the window closed\n", out);
 }
 
 static void notifications(const struct cell *cell, FILE *out)
 {
-	char a[UNITS_TEXT_MAX], b[UNITS_TEXT_MAX];
 	double records, told, runs, unread;
 
 	if (!cell__sum(cell, "/zerocopy/notifications/read", &records) ||
 	    !cell__sum(cell, "/zerocopy/notifications/reported", &told))
 		return;
 	fprintf(out, LABEL "the application read %s about %s", "notifications",
-		units__counted_text(records, "notification", a),
-		units__counted_text(told, "send", b));
+		units__counted_text(records, "notification"), units__counted_text(told, "send"));
 	if (records > 0)
-		fprintf(out, ", %s sends per notification",
-			units__figure_text(told / records, 3, a));
+		fprintf(out, ", %s sends per notification", units__figure_text(told / records, 3));
 	if (cell__sum(cell, "/zerocopy/notifications/ranges", &runs))
-		fprintf(out, "; before coalescing: %s", units__number_text(runs, a));
+		fprintf(out, "; before coalescing: %s", units__number_text(runs));
 	if (cell__sum(cell, "/zerocopy/notifications/unread", &unread) && unread > 0)
-		fprintf(out, "; completed, not yet read: %s", units__number_text(unread, a));
+		fprintf(out, "; completed, not yet read: %s", units__number_text(unread));
 	fputc('\n', out);
 }
 
@@ -87,7 +82,6 @@ static double mean(const struct hist *h)
 
 static void error_queue(const struct cell *cell, FILE *out)
 {
-	char text[UNITS_TEXT_MAX], reads[UNITS_TEXT_MAX];
 	struct hist found, empty;
 	double sends;
 
@@ -96,14 +90,14 @@ static void error_queue(const struct cell *cell, FILE *out)
 	if (!cell__sum(cell, "/zerocopy/error_queue/sends", &sends) || sends < 1)
 		return;
 	fprintf(out, LABEL "%s per send: %s reads per send", "error queue",
-		units__time_text((double)(found.sum + empty.sum) / sends, text),
-		units__figure_text((double)found.count / sends, 2, reads));
+		units__time_text((double)(found.sum + empty.sum) / sends),
+		units__figure_text((double)found.count / sends, 2));
 	if (found.count)
-		fprintf(out, " of %s", units__time_text(mean(&found), text));
+		fprintf(out, " of %s", units__time_text(mean(&found)));
 	if (empty.count)
 		fprintf(out, ", and %s of %s that found nothing",
-			units__figure_text((double)empty.count / sends, 2, reads),
-			units__time_text(mean(&empty), text));
+			units__figure_text((double)empty.count / sends, 2),
+			units__time_text(mean(&empty)));
 	fputc('\n', out);
 }
 

@@ -91,28 +91,26 @@ static void heads(struct table *t, const struct cells *cells)
 static void counter_cell(struct table *t, const struct cell *cell, const struct side *side,
 			 json_object *counter)
 {
-	char text[UNITS_TEXT_MAX];
 	double value;
 
 	if (!cell__counter(cell, side->scope, record__string(counter, "/event"),
 			   record__string(counter, "/pmu"), &value))
 		table__cell(t, "-");
 	else if (!strcmp(record__string(counter, "/unit"), "ns"))
-		table__cell(t, "%s", units__decimal_text(value / 1e6, 1, text));
+		table__cell(t, "%s", units__decimal_text(value / 1e6, 1));
 	else
-		table__cell(t, "%s", units__number_text(value, text));
+		table__cell(t, "%s", units__number_text(value));
 }
 
 static void ratio_cell(struct table *t, const struct cell *cell, const struct side *side, size_t i)
 {
-	char text[UNITS_TEXT_MAX];
 	double value, by;
 
 	if (cell__counter(cell, side->scope, ratios[i].event, NULL, &value) &&
 	    (ratios[i].per ? cell__counter(cell, side->scope, ratios[i].per, NULL, &by)
 			   : cell__sum(cell, "/app/received_bytes", &by)) &&
 	    by > 0)
-		table__cell(t, "%s", units__figure_text(ratios[i].scale * value / by, 3, text));
+		table__cell(t, "%s", units__figure_text(ratios[i].scale * value / by, 3));
 	else
 		table__cell(t, "-");
 }
@@ -120,12 +118,11 @@ static void ratio_cell(struct table *t, const struct cell *cell, const struct si
 static void seconds_cell(struct table *t, const struct cell *cell, const struct side *side,
 			 const char *key)
 {
-	char path[64], text[UNITS_TEXT_MAX];
+	char path[64];
 	double value;
 
 	snprintf(path, sizeof(path), "%s%s", side->app, key);
-	table__cell(t, "%s",
-		    cell__sum(cell, path, &value) ? units__decimal_text(value, 3, text) : "-");
+	table__cell(t, "%s", cell__sum(cell, path, &value) ? units__decimal_text(value, 3) : "-");
 }
 
 static void row(struct table *t, const struct cell *cell, const struct side *side)

@@ -39,25 +39,26 @@ static bool several_namespaces(json_object *by)
 	return false;
 }
 
-static void process(const void *group, const struct column *column, char text[TABLE_CELL])
+static const char *process(const void *group, const struct column *column)
 {
+	char text[4 * 16 + 1];
+
 	(void)column;
-	safe_text(record__string((json_object *)group, "/comm"), text, TABLE_CELL);
+	return units__text(
+		"%s", safe_text(record__string((json_object *)group, "/comm"), text, sizeof(text)));
 }
 
-static void pid(const void *data, const struct column *column, char text[TABLE_CELL])
+static const char *pid(const void *data, const struct column *column)
 {
 	json_object *group = (json_object *)data;
 
 	(void)column;
-	if (record__at(group, "/pid"))
-		snprintf(text, TABLE_CELL, "%.0f", record__value(group, "/pid"));
-	else
-		strcpy(text, "other ns");
+	return record__at(group, "/pid") ? units__text("%.0f", record__value(group, "/pid"))
+					 : "other ns";
 }
 
 /* Names of devices are unique in a network namespace only. */
-static void device(const void *data, const struct column *column, char text[TABLE_CELL])
+static const char *device(const void *data, const struct column *column)
 {
 	json_object *group = (json_object *)data;
 	char name[4 * 16 + 1] = "no route";
@@ -65,45 +66,45 @@ static void device(const void *data, const struct column *column, char text[TABL
 	if (record__at(group, "/device"))
 		safe_text(record__string(group, "/device"), name, sizeof(name));
 	if (column->when & NAMESPACES)
-		snprintf(text, TABLE_CELL, "%.30s@%.0f", name, record__value(group, "/netns"));
-	else
-		snprintf(text, TABLE_CELL, "%.47s", name);
+		return units__text("%.30s@%.0f", name, record__value(group, "/netns"));
+	return units__text("%.47s", name);
 }
 
-static void receiver(const void *data, const struct column *column, char text[TABLE_CELL])
+static const char *receiver(const void *data, const struct column *column)
 {
 	json_object *group = (json_object *)data;
 	const char *address = record__string(group, "/remote_address");
 
 	(void)column;
-	snprintf(text, TABLE_CELL, strchr(address, ':') ? "[%.38s]:%.0f" : "%.38s:%.0f",
-		 address[0] ? address : "*", record__value(group, "/remote_port"));
+	return units__text(strchr(address, ':') ? "[%.38s]:%.0f" : "%.38s:%.0f",
+			   address[0] ? address : "*", record__value(group, "/remote_port"));
 }
 
-static void count(const void *group, const struct column *column, char text[TABLE_CELL])
+static const char *count(const void *group, const struct column *column)
 {
 	double less = column->per ? record__value((json_object *)group, column->per) : 0;
 
-	units__number_text(record__value((json_object *)group, column->path) - less, text);
+	return units__number_text(record__value((json_object *)group, column->path) - less);
 }
 
-static void mean_time(const void *data, const struct column *column, char text[TABLE_CELL])
+static const char *mean_time(const void *data, const struct column *column)
 {
 	json_object *group = (json_object *)data;
 	double timed = record__value(group, column->per);
 
-	if (timed > 0)
-		units__decimal_text(record__value(group, column->path) / timed / column->unit, 2,
-				    text);
+	return timed > 0 ? units__decimal_text(
+				   record__value(group, column->path) / timed / column->unit, 2)
+			 : NULL;
 }
 
-static void copied(const void *data, const struct column *column, char text[TABLE_CELL])
+static const char *copied(const void *data, const struct column *column)
 {
 	json_object *group = (json_object *)data;
 	double part;
 
-	if (record__number(group, column->path, &part) && record__value(group, column->per) > 0)
-		units__percent_text(part, record__value(group, column->per), text);
+	return record__number(group, column->path, &part) && record__value(group, column->per) > 0
+		       ? units__percent_text(part, record__value(group, column->per))
+		       : NULL;
 }
 
 static const struct column columns[] = {
@@ -126,7 +127,6 @@ static void print(json_object *by, const char *title, FILE *out)
 	size_t i, count = json_object_array_length(record__at(by, "/groups"));
 	json_object *one, *rest = record__at(by, "/rest");
 	unsigned int shown = (has(by, "process") ? PROCESS : 0) | (has(by, "port") ? PORT : 0);
-	char text[UNITS_TEXT_MAX];
 	struct table t = {};
 
 	fprintf(out, "by ");
@@ -142,10 +142,10 @@ static void print(json_object *by, const char *title, FILE *out)
 	table__print(&t, out);
 	if (count > ROWS_MAX)
 		fprintf(out, "and %s more (--json has all of them)\n",
-			units__count_text(count - ROWS_MAX, text));
+			units__count_text(count - ROWS_MAX));
 	if (rest)
 		fprintf(out, "and %s of groups for which there was no room (--by-max)\n",
-			units__counted_text(record__value(rest, "/sends"), "send", text));
+			units__counted_text(record__value(rest, "/sends"), "send"));
 	fputc('\n', out);
 }
 

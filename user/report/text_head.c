@@ -34,24 +34,21 @@ static double skipped_looks(const struct cells *cells)
 
 static void lost(double count, const char *before, const char *unit, const char *after, FILE *out)
 {
-	char text[UNITS_TEXT_MAX];
 
 	if (count > 0)
-		fprintf(out, "LOST: %s%s%s\n\n", before, units__counted_text(count, unit, text),
-			after);
+		fprintf(out, "LOST: %s%s%s\n\n", before, units__counted_text(count, unit), after);
 }
 
 void text__losses(const struct cells *cells, FILE *out)
 {
 	double calls = sum_over(cells, "/lost/calls");
 	double completions = sum_over(cells, "/lost/completions");
-	char a[UNITS_TEXT_MAX], b[UNITS_TEXT_MAX];
 
 	if (calls + completions > 0)
 		fprintf(out,
 			"LOST: %s and %s could not be followed: the counts below lack them\n\n",
-			units__counted_text(calls, "call", a),
-			units__counted_text(completions, "completion", b));
+			units__counted_text(calls, "call"),
+			units__counted_text(completions, "completion"));
 	lost(sum_over(cells, "/lost/groups"), "for the groups of ", "send",
 	     " there was no room: all totals count them, no row does", out);
 	lost(sum_over(cells, "/lost/flags"), "the flag of ", "completed send",
@@ -62,12 +59,11 @@ void text__losses(const struct cells *cells, FILE *out)
 
 static void machine(json_object *r, FILE *out)
 {
-	char text[UNITS_TEXT_MAX];
 
 	fprintf(out, "sendpath %s | Linux %s %s | %s%s%s | %s\n",
 		record__string(r, "/tool/version"), record__string(r, "/host/kernel"),
 		record__string(r, "/host/arch"),
-		units__counted_text(record__value(r, "/host/nproc"), "CPU", text),
+		units__counted_text(record__value(r, "/host/nproc"), "CPU"),
 		json_object_get_boolean(record__at(r, "/host/virtualized")) ? ", VM" : "",
 		record__at(r, "/host/pmu") ? "" : ", no PMU",
 		record__at(r, "/plan/tier") ? record__string(r, "/plan/tier") : "not traced");
@@ -77,15 +73,14 @@ static void machine(json_object *r, FILE *out)
 static void extent(const struct cells *cells, const char *unit, FILE *out)
 {
 	json_object *r = cells->cells[0].records[0];
-	char text[UNITS_TEXT_MAX];
 	double messages;
 
 	if (record__number(r, "/load/messages_per_thread", &messages))
-		fprintf(out, " | %s each", units__counted_text(messages, unit, text));
+		fprintf(out, " | %s each", units__counted_text(messages, unit));
 	else
 		fprintf(out, " | %s s each",
 			units__figure_text(cell__spread(&cells->cells[0], "/app/elapsed_s").middle,
-					   3, text));
+					   3));
 	if (cells__repeats(cells) > 1)
 		fprintf(out, ", %zu repeats interleaved", cells__repeats(cells));
 }
@@ -102,31 +97,30 @@ static void serving_load(const struct cells *cells, FILE *out)
 static void stream_load(const struct cells *cells, FILE *out)
 {
 	json_object *r = cells->cells[0].records[0];
-	char text[UNITS_TEXT_MAX];
 
 	if (cells__vary(cells, "/load/fields"))
 		fputs("fields as listed", out);
 	else
-		fputs(units__counted_text(record__value(r, "/load/fields"), "field", text), out);
+		fputs(units__counted_text(record__value(r, "/load/fields"), "field"), out);
 	if (!cells__vary(cells, "/load/message_bytes"))
 		fprintf(out, " = %s a message",
-			units__size_text((size_t)record__value(r, "/load/message_bytes"), text));
+			units__size_text((size_t)record__value(r, "/load/message_bytes")));
 	if (!strcmp(record__string(r, "/load/workload"), "request"))
 		fputs(" | each asked for", out);
 	if (!cells__vary(cells, "/load/threads"))
 		fprintf(out, " | %s",
-			units__counted_text(record__value(r, "/load/threads"), "thread", text));
+			units__counted_text(record__value(r, "/load/threads"), "thread"));
 	fprintf(out, " | %s", cells__link(cells));
 	extent(cells, "message per thread", out);
 }
 
 static void observation(json_object *r, FILE *out)
 {
-	char safe[4 * 512], text[UNITS_TEXT_MAX];
+	char safe[4 * 512];
 
 	fprintf(out, "observed: %s | %s s",
 		safe_text(record__string(r, "/observed/what"), safe, sizeof(safe)),
-		units__decimal_text(record__value(r, "/observed/seconds"), 1, text));
+		units__decimal_text(record__value(r, "/observed/seconds"), 1));
 }
 
 void text__headline(const struct cells *cells, FILE *out)

@@ -20,7 +20,6 @@ static void draw(const struct hist *h, FILE *out)
 {
 	static const char bar[] = "**********************************";
 	__u64 octaves[HIST_MAX_BITS + 1] = {}, most = 0;
-	char n[UNITS_TEXT_MAX];
 	int first = -1, last = -1, i;
 	__u32 bucket;
 
@@ -36,7 +35,7 @@ static void draw(const struct hist *h, FILE *out)
 	fprintf(out, "  %24s : %-12s distribution\n", "nsecs", "count");
 	for (i = first; i >= 0 && i <= last; i++)
 		fprintf(out, "  %10llu -> %-10llu : %-12s |%-*.*s|\n", i ? 1ULL << i : 0,
-			(2ULL << i) - 1, units__count_text(octaves[i], n), BAR_WIDTH,
+			(2ULL << i) - 1, units__count_text(octaves[i]), BAR_WIDTH,
 			(int)(octaves[i] * BAR_WIDTH / most), bar);
 }
 
@@ -46,14 +45,13 @@ static void percentiles(const struct hist *h, FILE *out)
 		const char *name;
 		unsigned int per_mille;
 	} rows[] = {{"p50", 500}, {"p90", 900}, {"p99", 990}, {"p99.9", 999}};
-	char text[UNITS_TEXT_MAX];
 	size_t i;
 
-	fprintf(out, "  mean %s", units__time_text((double)h->sum / (double)h->count, text));
+	fprintf(out, "  mean %s", units__time_text((double)h->sum / (double)h->count));
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		fprintf(out, ", %s %s", rows[i].name,
-			units__time_text((double)hist__percentile(h, rows[i].per_mille), text));
-	fprintf(out, ", max %s\n", units__time_text((double)h->max, text));
+			units__time_text((double)hist__percentile(h, rows[i].per_mille)));
+	fprintf(out, ", max %s\n", units__time_text((double)h->max));
 }
 
 /* Totals of what the counters said, over a cell's records. */
@@ -83,7 +81,6 @@ static void add_counters(struct counted *c, json_object *counters)
 
 static void print_counters(const struct counted *c, FILE *out)
 {
-	char a[UNITS_TEXT_MAX], b[UNITS_TEXT_MAX];
 	size_t i;
 
 	if (!c->count)
@@ -91,9 +88,9 @@ static void print_counters(const struct counted *c, FILE *out)
 	fputs("  per send:", out);
 	for (i = 0; i < c->count && c->sends > 0; i++)
 		fprintf(out, "%s %s %s", i ? "," : "", c->events[i].event,
-			units__number_text(c->events[i].sum / c->sends, a));
+			units__number_text(c->events[i].sum / c->sends));
 	fprintf(out, " (mean of %s; left out, as they lost their CPU meanwhile: %s)\n",
-		units__counted_text(c->sends, "send", a), units__number_text(c->left_out, b));
+		units__counted_text(c->sends, "send"), units__number_text(c->left_out));
 }
 
 /* The row of a record's calls that is the same syscall and kind. */
@@ -113,7 +110,6 @@ static json_object *same_call(json_object *record, json_object *as)
 
 static void call(const struct cell *cell, json_object *first, FILE *out)
 {
-	char a[UNITS_TEXT_MAX], b[UNITS_TEXT_MAX];
 	struct counted counted = {};
 	struct hist h = {};
 	double sends = 0;
@@ -130,13 +126,13 @@ static void call(const struct cell *cell, json_object *first, FILE *out)
 	}
 	fprintf(out, "kernel time of a send: %s, %s%s, %s\n", cell->title,
 		record__string(first, "/syscall"), text__call_kind(first),
-		units__counted_text(sends, "send", a));
+		units__counted_text(sends, "send"));
 	if (!h.count)
 		return;
 	fprintf(out, "  from %s", record__string(first, "/wall_ns/span"));
 	if (sends > (double)h.count)
 		fprintf(out, "; not timed: %s, which failed before, or whose start was missed",
-			units__number_text(sends - (double)h.count, b));
+			units__number_text(sends - (double)h.count));
 	fputc('\n', out);
 	draw(&h, out);
 	percentiles(&h, out);

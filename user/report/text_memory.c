@@ -12,7 +12,7 @@
 
 /* A bit each, of those that were counted anywhere. */
 static const struct column columns[] = {
-	{"memory, whole machine", .write = column__title},
+	{"memory, whole machine", .text = column__title},
 	{"read GiB/s", column__rate, "/memory/read_bytes", ELAPSED, GIB, .when = 1},
 	{"write GiB/s", column__rate, "/memory/write_bytes", ELAPSED, GIB, .when = 2},
 	{"bytes/byte sent", column__rate, "/memory/bytes", "/app/bytes", 1, .when = 4},

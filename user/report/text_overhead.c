@@ -42,7 +42,6 @@ static bool overhead(const struct cell *cell, FILE *out)
 	const char *whose =
 		record__at(cell->records[0], "/load") ? "of sender and receiver" : "of the command";
 	double ns, runs, sends, cpu_ns;
-	char text[UNITS_TEXT_MAX];
 
 	if (!cell__sum(cell, "/observer/bpf_ns", &ns) ||
 	    !cell__sum(cell, "/observer/bpf_runs", &runs))
@@ -50,11 +49,10 @@ static bool overhead(const struct cell *cell, FILE *out)
 	sum_up(cell, &sends, &cpu_ns);
 	fprintf(out, "overhead, %s: ", cell->title);
 	if (sends > 0)
-		fprintf(out, "%s ns per send, ", units__number_text(ns / sends, text));
+		fprintf(out, "%s ns per send, ", units__number_text(ns / sends));
 	if (cpu_ns > 0)
-		fprintf(out, "%s of the CPU time %s, ", units__percent_text(ns, cpu_ns, text),
-			whose);
-	fprintf(out, "%s of the BPF programs\n", units__counted_text(runs, "run", text));
+		fprintf(out, "%s of the CPU time %s, ", units__percent_text(ns, cpu_ns), whose);
+	fprintf(out, "%s of the BPF programs\n", units__counted_text(runs, "run"));
 	return true;
 }
 

@@ -57,7 +57,6 @@ static bool explain(const struct cell *cell, FILE *out)
 	       drops = cell__sum_or(cell, "/tcp/listen_drops", 0);
 	double again = cell__sum_or(cell, "/tcp/syn_retransmits", 0),
 	       lost = cell__sum_or(cell, "/serving/unanswered", 0);
-	char a[UNITS_TEXT_MAX], b[UNITS_TEXT_MAX];
 	struct hist answer;
 	__u64 slow;
 
@@ -65,22 +64,22 @@ static bool explain(const struct cell *cell, FILE *out)
 	slow = slower_than(&answer, SLOW_NS);
 	if (full + drops + again + lost + (double)slow <= 0)
 		return false;
-	fprintf(out, "%s: %s of %s took a second or more", cell->title, units__count_text(slow, a),
-		units__counted_text((double)answer.count, "answer", b));
+	fprintf(out, "%s: %s of %s took a second or more", cell->title, units__count_text(slow),
+		units__counted_text((double)answer.count, "answer"));
 	if (full > 0)
 		fprintf(out, "; the listen queue (--backlog %.0f) was full %s",
 			record__value(cell->records[0], "/load/backlog"),
-			units__counted_text(full, "time", a));
+			units__counted_text(full, "time"));
 	if (drops > full)
-		fprintf(out, "; dropped: %s", units__counted_text(drops - full, "SYN", a));
+		fprintf(out, "; dropped: %s", units__counted_text(drops - full, "SYN"));
 	if (again > 0)
 		fprintf(out, "; retransmitted after 1, 2, 4 s: %s or SYN-ACKs",
-			units__counted_text(again, "SYN", a));
+			units__counted_text(again, "SYN"));
 	if (lost > 0)
 		fprintf(out,
 			"; established for the client and never answered, because the server had "
 			"dropped the end of the handshake: %s",
-			units__counted_text(lost, "connection", a));
+			units__counted_text(lost, "connection"));
 	if (full + drops + again + lost <= 0)
 		fprintf(out, "; nothing was dropped or retransmitted: they waited for the server");
 	fputs("\n", out);

@@ -22,7 +22,6 @@ static const struct {
 
 static bool say(const struct cell *cell, FILE *out)
 {
-	char text[UNITS_TEXT_MAX];
 	size_t i, said = 0;
 	double value;
 
@@ -32,16 +31,15 @@ static bool say(const struct cell *cell, FILE *out)
 		if (!said++)
 			fprintf(out, "TCP, %s: ", cell->title);
 		fprintf(out, "%s%s%s", said > 1 ? ", " : "",
-			units__counted_text(value, rows[i].unit, text), rows[i].words);
+			units__counted_text(value, rows[i].unit), rows[i].words);
 	}
 	if (!said)
 		return false;
 	if (cell__sum(cell, "/tcp/sending/cwnd_mean", &value))
 		fprintf(out, "; congestion window %s at the end",
-			units__counted_text(value / (double)cell->count, "segment", text));
+			units__counted_text(value / (double)cell->count, "segment"));
 	if (cell__sum(cell, "/tcp/sending/rtt_mean_us", &value))
-		fprintf(out, ", round trip %s us",
-			units__number_text(value / (double)cell->count, text));
+		fprintf(out, ", round trip %s us", units__number_text(value / (double)cell->count));
 	fputc('\n', out);
 	return true;
 }

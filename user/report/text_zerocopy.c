@@ -37,18 +37,18 @@ static void causes(const struct cell *cell, FILE *out)
 {
 	const struct cause_row *row;
 	struct cause_rows rows;
-	char text[UNITS_TEXT_MAX], name[5 * 64], words[4 * 256];
+	char name[5 * 64], words[4 * 256];
 	size_t i;
 
 	cause_rows__gather(&rows, cell);
 	for (i = 0; i < rows.count; i++) {
 		row = cause__words(rows.rows[i].cause, rows.rows[i].stack[0]);
-		fprintf(out, LABEL "%s", units__number_text(rows.rows[i].sends, text), row->title);
+		fprintf(out, LABEL "%s", units__number_text(rows.rows[i].sends), row->title);
 		if (rows.rows[i].device[0])
 			fprintf(out, ", %s", cause_rows__device(&rows, i, name, sizeof(name)));
 		if (rows.rows[i].silent > 0 && rows.rows[i].silent < rows.rows[i].sends)
 			fprintf(out, ", %s of them unreported",
-				units__number_text(rows.rows[i].silent, text));
+				units__number_text(rows.rows[i].silent));
 		if (rows.rows[i].skbs > 0)
 			fprintf(out, "; %.0f %% of the skbs inside the sends' own calls",
 				100 * rows.rows[i].skbs_in_send / rows.rows[i].skbs);
@@ -66,25 +66,24 @@ static void answers(const struct cell *cell, FILE *out)
 	bool reported_known = cell__sum(cell, "/zerocopy/app_told_copied", &reported);
 	bool flagged_known = cell__sum(cell, "/zerocopy/copied_flagged", &flagged);
 	bool silent_known = cell__sum(cell, "/zerocopy/copied_silent", &silent);
-	char text[UNITS_TEXT_MAX];
 
 	fprintf(out, LABEL "%s by the error queue, as the application read it\n", "reported",
-		reported_known ? units__number_text(reported, text) : "not known");
+		reported_known ? units__number_text(reported) : "not known");
 	fprintf(out, LABEL "%s by the kernel (", "flagged",
-		flagged_known ? units__number_text(flagged, text) : "not known");
+		flagged_known ? units__number_text(flagged) : "not known");
 	if (print_hook(cell->records[0], "completion", out))
 		fputs(", before notifications coalesce", out);
 	fputs(")\n", out);
 	fprintf(out, LABEL "%s copied without a flag", "unreported",
-		silent_known ? units__number_text(silent, text) : "not known how many");
+		silent_known ? units__number_text(silent) : "not known how many");
 	if (silent > 0 && cell__sum(cell, "/zerocopy/bytes_copied_silent", &bytes))
-		fprintf(out, ", %s bytes", units__number_text(bytes, text));
+		fprintf(out, ", %s bytes", units__number_text(bytes));
 	fputc('\n', out);
 	if (cell__sum(cell, "/zerocopy/unexplained", &unexplained) && unexplained > 0)
 		fprintf(out,
 			LABEL "%s neither flagged nor seen to be copied, whose pages reached no "
 			      "NIC\n",
-			"unexplained", units__number_text(unexplained, text));
+			"unexplained", units__number_text(unexplained));
 	if (reported_known && flagged_known && reported != flagged)
 		fprintf(out,
 			LABEL
@@ -95,14 +94,13 @@ static void answers(const struct cell *cell, FILE *out)
 
 static void skb_copies(const struct cell *cell, FILE *out)
 {
-	char text[UNITS_TEXT_MAX];
 	double n, bytes;
 
 	if (!cell__sum(cell, "/zerocopy/skb_copies", &n) ||
 	    !cell__sum(cell, "/zerocopy/skb_copy_bytes", &bytes) || n <= 0)
 		return;
-	fprintf(out, LABEL "%s", "copied", units__counted_text(bytes, "byte", text));
-	fprintf(out, " in %s\n", units__counted_text(n, "skb", text));
+	fprintf(out, LABEL "%s", "copied", units__counted_text(bytes, "byte"));
+	fprintf(out, " in %s\n", units__counted_text(n, "skb"));
 }
 
 static const char *refusal_words(const char *name)
@@ -114,25 +112,23 @@ static const char *refusal_words(const char *name)
 
 static void ignored(const struct cell *cell, FILE *out)
 {
-	char a[UNITS_TEXT_MAX], b[UNITS_TEXT_MAX];
 	double all = 0, empty = 0;
 
 	cell__sum(cell, "/zerocopy/ignored", &all);
 	cell__sum(cell, "/zerocopy/ignored_empty", &empty);
 	if (all > empty)
 		fprintf(out, LABEL "%s because the socket lacks SO_ZEROCOPY", "ignored",
-			units__number_text(all - empty, a));
+			units__number_text(all - empty));
 	else if (empty > 0)
-		fprintf(out, LABEL "%s of zero length", "ignored", units__number_text(empty, b));
+		fprintf(out, LABEL "%s of zero length", "ignored", units__number_text(empty));
 	if (all > empty && empty > 0)
-		fprintf(out, "; %s of zero length", units__number_text(empty, b));
+		fprintf(out, "; %s of zero length", units__number_text(empty));
 	if (all > 0)
 		fputc('\n', out);
 }
 
 static void refusals(const struct cell *cell, FILE *out)
 {
-	char text[UNITS_TEXT_MAX];
 	double n, outstanding;
 	json_object *row;
 	size_t i, j;
@@ -140,25 +136,24 @@ static void refusals(const struct cell *cell, FILE *out)
 	for (i = 0; i < cell->count; i++)
 		for (j = 0; (row = record__row(cell->records[i], "/zerocopy/refused", j)); j++)
 			fprintf(out, LABEL "%s, %s: %s\n", "refused",
-				units__number_text(record__value(row, "/count"), text),
+				units__number_text(record__value(row, "/count")),
 				record__string(row, "/errno"),
 				refusal_words(record__string(row, "/cause")));
 	ignored(cell, out);
 	if (cell__sum(cell, "/zerocopy/outstanding", &outstanding) && outstanding > 0)
 		fprintf(out, LABEL "%s without a completion when the window closed\n",
-			"outstanding", units__number_text(outstanding, text));
+			"outstanding", units__number_text(outstanding));
 	if (cell__sum(cell, "/zerocopy/completions_before", &n) && n > 0)
 		fprintf(out, LABEL "%s more completed, of sends from before the window\n",
-			"earlier", units__number_text(n, text));
+			"earlier", units__number_text(n));
 }
 
 static void copied(double copied, double completions, FILE *out)
 {
-	char a[UNITS_TEXT_MAX], b[UNITS_TEXT_MAX];
 
 	if (copied > 0)
-		fprintf(out, "%s of them copied (%s)", units__number_text(copied, a),
-			units__percent_text(copied, completions, b));
+		fprintf(out, "%s of them copied (%s)", units__number_text(copied),
+			units__percent_text(copied, completions));
 	else
 		fputs("none copied", out);
 }
@@ -167,21 +162,20 @@ static void copied(double copied, double completions, FILE *out)
 static void uring(const struct cell *cell, FILE *out)
 {
 	double requests, completions, n;
-	char text[UNITS_TEXT_MAX];
 
 	if (!cell__sum(cell, "/zerocopy/io_uring/requests", &requests) || requests <= 0)
 		return;
 	fprintf(out, "%s: %s by io_uring's SEND_ZC", cell->title,
-		units__counted_text(requests, "send", text));
+		units__counted_text(requests, "send"));
 	if (cell__sum(cell, "/zerocopy/io_uring/completions", &completions)) {
-		fprintf(out, ", %s completed, ", units__number_text(completions, text));
+		fprintf(out, ", %s completed, ", units__number_text(completions));
 		if (cell__sum(cell, "/zerocopy/io_uring/copied", &n))
 			copied(n, completions, out);
 		else
 			fputs("how many of them were copied is not known", out);
 		if (cell__sum(cell, "/zerocopy/io_uring/outstanding", &n) && n > 0)
 			fprintf(out, "; without a completion when the window closed: %s",
-				units__number_text(n, text));
+				units__number_text(n));
 	} else {
 		fputs("; how many of them were copied is not known", out);
 	}
@@ -192,7 +186,6 @@ static void uring(const struct cell *cell, FILE *out)
 static bool summary(const struct cell *cell, FILE *out)
 {
 	double requests = cell__sum_or(cell, "/zerocopy/requests", 0), completions, n;
-	char a[UNITS_TEXT_MAX], b[UNITS_TEXT_MAX];
 
 	if (!requests) {
 		if (!cell__at(cell, "/zerocopy/io_uring"))
@@ -200,10 +193,10 @@ static bool summary(const struct cell *cell, FILE *out)
 		return false;
 	}
 	fprintf(out, "%s: %s asked for zero-copy", cell->title,
-		units__counted_text(requests, "send", a));
+		units__counted_text(requests, "send"));
 	if (cell__sum(cell, "/zerocopy/completions", &completions) &&
 	    cell__sum(cell, "/zerocopy/copied", &n)) {
-		fprintf(out, ", %s completed, ", units__number_text(completions, b));
+		fprintf(out, ", %s completed, ", units__number_text(completions));
 		copied(n, completions, out);
 		fputc('\n', out);
 	} else {

@@ -29,22 +29,21 @@ static __attribute__((format(printf, 2, 3))) void say(char text[VERDICT_MAX], co
 /* Why not, if there can be none. */
 static bool no_verdict(const struct verdict_facts *f, char text[VERDICT_MAX])
 {
-	char a[UNITS_TEXT_MAX], b[UNITS_TEXT_MAX];
 	size_t before = strlen(text);
 
 	if (f->completions < 0 || f->copied < 0)
 		say(text,
 		    "no verdict: how many of the %s zero-copy sends were copied is not known here",
-		    units__number_text(f->requests, a));
+		    units__number_text(f->requests));
 	else if (f->lost > LOST_SHARE * f->requests)
 		say(text, "no verdict: of %s zero-copy sends %s could not be followed",
-		    units__number_text(f->requests, a), units__number_text(f->lost, b));
+		    units__number_text(f->requests), units__number_text(f->lost));
 	else if (f->outstanding > WAITING_SHARE * f->requests)
 		say(text, "no verdict: of %s zero-copy sends %s have no completion yet",
-		    units__number_text(f->requests, a), units__number_text(f->outstanding, b));
+		    units__number_text(f->requests), units__number_text(f->outstanding));
 	else if (f->completions < VERDICT_SENDS)
 		say(text, "no verdict: %s completed, too few to tell",
-		    units__counted_text(f->completions, "zero-copy send", a));
+		    units__counted_text(f->completions, "zero-copy send"));
 	return strlen(text) > before;
 }
 
@@ -126,13 +125,12 @@ static void say_two_causes(const struct verdict_facts *f, size_t second, char te
 static void say_copied(const struct verdict_facts *f, char text[VERDICT_MAX])
 {
 	const struct cause_rows *causes = f->causes;
-	char share[UNITS_TEXT_MAX], a[UNITS_TEXT_MAX];
 	size_t second;
 	bool mostly;
 
 	say(text, "%s of %s zero-copy sends%s were copied",
-	    units__percent_text(f->copied, f->completions, share),
-	    units__number_text(f->completions, a), f->to);
+	    units__percent_text(f->copied, f->completions), units__number_text(f->completions),
+	    f->to);
 	if (!causes->count) {
 		say(text, "; why was not seen.");
 		return;
@@ -143,7 +141,7 @@ static void say_copied(const struct verdict_facts *f, char text[VERDICT_MAX])
 	}
 	mostly = causes->rows[0].sends < f->copied;
 	if (mostly)
-		say(text, ", most of them (%s)", units__number_text(causes->rows[0].sends, a));
+		say(text, ", most of them (%s)", units__number_text(causes->rows[0].sends));
 	say(text, ": ");
 	say_cause(causes, 0, text);
 	say(text, "%s.", causes->count > 1 && !mostly ? ", and other causes" : "");
@@ -152,14 +150,13 @@ static void say_copied(const struct verdict_facts *f, char text[VERDICT_MAX])
 
 static void say_none_copied(const struct verdict_facts *f, char text[VERDICT_MAX])
 {
-	char a[UNITS_TEXT_MAX];
 
 	if (f->unexplained > 0) {
 		say(text, "none of %s zero-copy sends%s was seen to be copied",
-		    units__number_text(f->completions, a), f->to);
+		    units__number_text(f->completions), f->to);
 		return;
 	}
-	say(text, "none of %s zero-copy sends%s was copied", units__number_text(f->completions, a),
+	say(text, "none of %s zero-copy sends%s was copied", units__number_text(f->completions),
 	    f->to);
 	say(text, f->silent < 0
 			  ? ", as far as the kernel tells: copies without a flag are not seen here."
@@ -170,7 +167,6 @@ static void say_none_copied(const struct verdict_facts *f, char text[VERDICT_MAX
 /* What no look was had at may have been copied, too. */
 static void say_skipped(const struct verdict_facts *f, char text[VERDICT_MAX])
 {
-	char a[UNITS_TEXT_MAX];
 
 	if (f->copied >= f->completions)
 		return;
@@ -178,7 +174,7 @@ static void say_skipped(const struct verdict_facts *f, char text[VERDICT_MAX])
 		say(text,
 		    " More may have been copied: the kernel skipped %s runs of the programs that "
 		    "see copies.",
-		    units__number_text(f->skipped_looks, a));
+		    units__number_text(f->skipped_looks));
 	else if (f->skipped_looks < 0)
 		say(text, " More may have been copied: this kernel does not count how often it "
 			  "skips the kprobes that see copies.");
@@ -193,33 +189,30 @@ static const char *were(double n)
 static void say_lost(const struct verdict_facts *f, char text[VERDICT_MAX])
 {
 	double lost = (f->lost > 0 ? f->lost : 0) + f->lost_else;
-	char a[UNITS_TEXT_MAX];
 
 	if (lost > 0)
 		say(text, " With a reserve: %s %s not followed to the end (LOST, above).",
-		    units__counted_text(lost, "send", a), were(lost));
+		    units__counted_text(lost, "send"), were(lost));
 }
 
 /* Nobody flagged them or saw them copied, but they did not leave the machine as they were. */
 static void say_unexplained(const struct verdict_facts *f, char text[VERDICT_MAX])
 {
-	char a[UNITS_TEXT_MAX];
 
 	if (f->unexplained <= 0)
 		return;
 	say(text,
 	    "%s %s of them reached no NIC with the sender's own pages: these were copied by "
 	    "something that has no hook here (on older kernels native XDP), or not sent.",
-	    f->copied > 0 ? "" : ", but", units__number_text(f->unexplained, a));
+	    f->copied > 0 ? "" : ", but", units__number_text(f->unexplained));
 }
 
 /* What the application believes, where that is wrong. */
 static void say_reported(const struct verdict_facts *f, char text[VERDICT_MAX])
 {
-	char a[UNITS_TEXT_MAX];
 
 	if (f->reported >= 0 && f->reported != f->copied)
-		say(text, " The error queue reported %s.", units__number_text(f->reported, a));
+		say(text, " The error queue reported %s.", units__number_text(f->reported));
 }
 
 /* "20.67 against 5.10 Gbit/s"; of repeats with the ratio's interval. */
@@ -261,30 +254,27 @@ static void say_comparison(const struct verdict_facts *f, char text[VERDICT_MAX]
 static void say_refused(const struct verdict_facts *f, char text[VERDICT_MAX])
 {
 	const struct refusal_row *row = f->refusal ? refusal__find(f->refusal) : NULL;
-	char a[UNITS_TEXT_MAX], share[UNITS_TEXT_MAX];
 
 	if (!row || f->refused <= REFUSED_SHARE * f->requests)
 		return;
-	say(text, "%s of %s %s refused: %s. %s",
-	    units__percent_text(f->refused, f->requests, share),
-	    units__counted_text(f->requests, "request", a), were(f->requests), row->meaning,
+	say(text, "%s of %s %s refused: %s. %s", units__percent_text(f->refused, f->requests),
+	    units__counted_text(f->requests, "request"), were(f->requests), row->meaning,
 	    row->remedy);
 }
 
 static void say_ignored(const struct verdict_facts *f, char text[VERDICT_MAX])
 {
+	const char *requests = units__counted_text(f->requests, "request");
 	double empty = f->empty > 0 ? f->empty : 0;
-	char a[UNITS_TEXT_MAX], share[UNITS_TEXT_MAX];
 
-	units__counted_text(f->requests, "request", a);
 	if (f->ignored > empty)
 		say(text,
 		    "%s%s of %s %s ignored, and the data copied: the socket lacks SO_ZEROCOPY.",
-		    text[0] ? " " : "", units__percent_text(f->ignored - empty, f->requests, share),
-		    a, were(f->requests));
+		    text[0] ? " " : "", units__percent_text(f->ignored - empty, f->requests),
+		    requests, were(f->requests));
 	if (empty > 0)
 		say(text, "%s%s of %s %s ignored: zero length.", text[0] ? " " : "",
-		    units__percent_text(empty, f->requests, share), a, were(f->requests));
+		    units__percent_text(empty, f->requests), requests, were(f->requests));
 }
 
 /* Of those that were neither refused nor ignored. */

@@ -2,7 +2,7 @@
 #include "user/run/generator.h"
 
 #include "user/run/load_arguments.h"
-#include "user/system/place.h"
+#include "user/system/files.h"
 
 #include "loadgen/protocol.h"
 
@@ -59,7 +59,7 @@ static void exec_child(char **arguments, int control, pid_t parent)
 
 static int find_program(struct generator *g, char *path, size_t size)
 {
-	int err = place__find("loadgen/loadgen", path, size);
+	int err = files__find_part("loadgen/loadgen", path, size);
 
 	if (err == -EACCES)
 		snprintf(g->error, sizeof(g->error),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/run/host.h"
 
-#include "user/run/host_settings.h"
-#include "user/system/first_line.h"
+#include "user/kernel/netdev.h"
+#include "user/system/files.h"
 #include "user/trace/counters.h"
 
 #include <sched.h>
@@ -43,8 +43,8 @@ static void read_firmware(struct host *h)
 	char line[128], compatible[128];
 	size_t i;
 
-	first_line("/sys/class/dmi/id/sys_vendor", line, sizeof(line));
-	first_line("/proc/device-tree/compatible", compatible, sizeof(compatible));
+	files__first_line("/sys/class/dmi/id/sys_vendor", line, sizeof(line));
+	files__first_line("/proc/device-tree/compatible", compatible, sizeof(compatible));
 	for (i = 0; i < sizeof(makers) / sizeof(makers[0]); i++)
 		if (strstr(line, makers[i]))
 			h->virtualized = true;
@@ -99,12 +99,98 @@ void host__read(struct host *h)
 	h->nproc = usable_cpus();
 	read_cpuinfo(h);
 	read_firmware(h);
-	first_line(CPUFREQ, h->governor, sizeof(h->governor));
+	files__first_line(CPUFREQ, h->governor, sizeof(h->governor));
 	h->debug_kernel = config_says_debug();
 	count = pmu__list(pmus, &h->pmu);
 	for (i = 0; i < count && h->pmu; i++)
 		used += snprintf(h->pmu_names + used, sizeof(h->pmu_names) - used, "%s%s",
 				 i ? "," : "", pmus[i].name);
+}
+
+/*
+ * What about a machine can be set otherwise, and changes what sends cost: read as each run
+ * ends. What a kernel lacks is left out of the record.
+ */
+static const struct {
+	const char *name, *path;
+} settings[] = {
+	{"tcp_congestion_control", "/proc/sys/net/ipv4/tcp_congestion_control"},
+	{"tcp_wmem", "/proc/sys/net/ipv4/tcp_wmem"},
+	{"tcp_rmem", "/proc/sys/net/ipv4/tcp_rmem"},
+	{"tcp_notsent_lowat", "/proc/sys/net/ipv4/tcp_notsent_lowat"},
+	{"wmem_max", "/proc/sys/net/core/wmem_max"},
+	{"rmem_max", "/proc/sys/net/core/rmem_max"},
+	{"optmem_max", "/proc/sys/net/core/optmem_max"},
+	{"somaxconn", "/proc/sys/net/core/somaxconn"},
+	{"default_qdisc", "/proc/sys/net/core/default_qdisc"},
+	{"transparent_hugepage", "/sys/kernel/mm/transparent_hugepage/enabled"},
+	{"clocksource", "/sys/devices/system/clocksource/clocksource0/current_clocksource"},
+	{"smt", "/sys/devices/system/cpu/smt/control"},
+	{"boost", "/sys/devices/system/cpu/cpufreq/boost"},
+	{"no_turbo", "/sys/devices/system/cpu/intel_pstate/no_turbo"},
+	{"meltdown", "/sys/devices/system/cpu/vulnerabilities/meltdown"},
+	{"retbleed", "/sys/devices/system/cpu/vulnerabilities/retbleed"},
+	{"spectre_v2", "/sys/devices/system/cpu/vulnerabilities/spectre_v2"},
+};
+
+static json_object *settings_json(void)
+{
+	json_object *o = json_object_new_object();
+	char line[256];
+	size_t i;
+
+	for (i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
+		if (files__first_line(settings[i].path, line, sizeof(line)))
+			json_object_object_add(o, settings[i].name, json_object_new_string(line));
+	return o;
+}
+
+/* Of a device that is not up, and of some drivers, the kernel tells no speed, or -1. */
+static json_object *number(const char *device, const char *what)
+{
+	char path[128], line[32];
+	long value;
+
+	snprintf(path, sizeof(path), "/sys/class/net/%s/%s", device, what);
+	if (!files__first_line(path, line, sizeof(line)) || sscanf(line, "%ld", &value) != 1 ||
+	    value < 0)
+		return NULL;
+	return json_object_new_int64(value);
+}
+
+/* Virtual ones come and go with containers, by the hundred. */
+static bool is_hardware(const struct netdev *d)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "/sys/class/net/%s/device", d->name);
+	return !access(path, F_OK);
+}
+
+static void add_device(void *list, const struct netdev *d)
+{
+	json_object *o;
+
+	if (!is_hardware(d))
+		return;
+	o = json_object_new_object();
+	json_object_object_add(o, "name", json_object_new_string(d->name));
+	json_object_object_add(o, "driver",
+			       d->driver[0] ? json_object_new_string(d->driver) : NULL);
+	json_object_object_add(o, "mtu_bytes", number(d->name, "mtu"));
+	json_object_object_add(o, "speed_mbit", number(d->name, "speed"));
+	json_object_object_add(o, "scatter_gather", json_object_new_boolean(d->scatter_gather));
+	json_object_object_add(o, "checksum", json_object_new_boolean(d->checksum));
+	json_object_object_add(o, "segmentation", json_object_new_boolean(d->segmentation));
+	json_object_array_add(list, o);
+}
+
+static json_object *devices_json(void)
+{
+	json_object *list = json_object_new_array();
+
+	netdev__each(add_device, list);
+	return list;
 }
 
 static json_object *string_or_null(const char *s)
@@ -115,8 +201,10 @@ static json_object *string_or_null(const char *s)
 json_object *host__json(const struct host *h)
 {
 	json_object *o = json_object_new_object();
+	struct utsname names;
 
-	json_object_object_add(o, "name", host_name__json());
+	uname(&names);
+	json_object_object_add(o, "name", json_object_new_string(names.nodename));
 	json_object_object_add(o, "kernel", json_object_new_string(h->kernel));
 	json_object_object_add(o, "arch", json_object_new_string(h->arch));
 	json_object_object_add(o, "cpu", string_or_null(h->cpu));
@@ -125,8 +213,8 @@ json_object *host__json(const struct host *h)
 	json_object_object_add(o, "debug_kernel", json_object_new_boolean(h->debug_kernel));
 	json_object_object_add(o, "governor", string_or_null(h->governor));
 	json_object_object_add(o, "pmu", string_or_null(h->pmu_names));
-	json_object_object_add(o, "settings", host_settings__json());
-	json_object_object_add(o, "devices", host_devices__json());
+	json_object_object_add(o, "settings", settings_json());
+	json_object_object_add(o, "devices", devices_json());
 	return o;
 }
 

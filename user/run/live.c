@@ -78,52 +78,35 @@ void live_sample__subtract(struct live_sample *between, const struct live_sample
 	subtract_hist(&between->wall, &now->wall, &before->wall);
 }
 
-static void header(char text[LIVE_LINE_MAX])
+static const char *time_text(const struct hist *wall, unsigned int per_mille)
 {
-	snprintf(text, LIVE_LINE_MAX, "%8s %13s %11s %10s %9s %9s %8s %13s %11s %8s", "time s",
-		 "sends", "sends/s", "Mbit/s", "us p50", "p99", "failed", "zero-copy",
-		 "zero-copy/s", "copied");
-}
-
-static void time_cell(const struct hist *wall, unsigned int per_mille, char text[UNITS_TEXT_MAX])
-{
-	if (wall->count)
-		units__decimal_text((double)hist__percentile(wall, per_mille) / 1e3, 2, text);
-	else
-		strcpy(text, "-");
+	return wall->count ? units__decimal_text((double)hist__percentile(wall, per_mille) / 1e3, 2)
+			   : "-";
 }
 
 /* A flag that the kernel takes back in a later interval would lead out of 0 to 100. */
-static void copied_cell(const struct live_sample *s, char text[UNITS_TEXT_MAX])
+static const char *copied_text(const struct live_sample *s)
 {
 	double all = s->unreported ? 0 : (double)s->completions, copied = (double)s->copied;
 
-	units__percent_text(copied < 0 ? 0 : copied > all ? all : copied, all, text);
+	return units__percent_text(copied < 0 ? 0 : copied > all ? all : copied, all);
 }
 
-static const char *rate(__u64 count, double seconds, char text[UNITS_TEXT_MAX])
+static const char *rate_text(double count, double seconds, int decimals)
 {
-	double each = seconds > 0 ? (double)count / seconds : 0;
-
-	return units__number_text(each, text);
+	return units__decimal_text(seconds > 0 ? count / seconds : 0, decimals);
 }
+
+#define FORMAT "%8s %13s %11s %10s %9s %9s %8s %13s %11s %8s"
 
 void live_sample__line(const struct live_sample *s, double at, char text[LIVE_LINE_MAX])
 {
-	char sends[UNITS_TEXT_MAX], per_second[UNITS_TEXT_MAX], failed[UNITS_TEXT_MAX];
-	char requests[UNITS_TEXT_MAX], requests_per_second[UNITS_TEXT_MAX];
-	char p50[UNITS_TEXT_MAX], p99[UNITS_TEXT_MAX], copied[UNITS_TEXT_MAX];
-	char seconds[UNITS_TEXT_MAX], mbits[UNITS_TEXT_MAX];
-
-	time_cell(&s->wall, 500, p50);
-	time_cell(&s->wall, 990, p99);
-	copied_cell(s, copied);
-	units__decimal_text(s->at > 0 ? (double)s->bytes * 8 / 1e6 / s->at : 0, 2, mbits);
-	snprintf(text, LIVE_LINE_MAX, "%8s %13s %11s %10s %9s %9s %8s %13s %11s %8s",
-		 units__decimal_text(at, 1, seconds), units__count_text(s->sends, sends),
-		 rate(s->sends, s->at, per_second), mbits, p50, p99,
-		 units__count_text(s->failed, failed), units__count_text(s->requests, requests),
-		 rate(s->requests, s->at, requests_per_second), copied);
+	snprintf(text, LIVE_LINE_MAX, FORMAT, units__decimal_text(at, 1),
+		 units__count_text(s->sends), rate_text((double)s->sends, s->at, 0),
+		 rate_text((double)s->bytes * 8 / 1e6, s->at, 2), time_text(&s->wall, 500),
+		 time_text(&s->wall, 990), units__count_text(s->failed),
+		 units__count_text(s->requests), rate_text((double)s->requests, s->at, 0),
+		 copied_text(s));
 }
 
 struct live *live__new(double seconds, FILE *out)
@@ -168,7 +151,8 @@ static void line(struct live *l, const struct measured *m)
 	live_sample__take(&now, m, &l->sight, elapsed_since(&l->begun));
 	live_sample__subtract(&between, &now, &l->before);
 	if (l->lines++ % LINES_A_HEADER == 0) {
-		header(text);
+		snprintf(text, sizeof(text), FORMAT, "time s", "sends", "sends/s", "Mbit/s",
+			 "us p50", "p99", "failed", "zero-copy", "zero-copy/s", "copied");
 		print(l, "run", text);
 	}
 	live_sample__line(&between, now.at, text);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "user/run/measure.h"
+#include "user/run/run.h"
 
 #include "user/system/privilege.h"
 #include "user/trace/tracer.h"
@@ -63,7 +63,7 @@ static void open_window(struct run_result *r, const struct run_setup *setup, str
 	counters__enable(r->sender.counters, true);
 	counters__enable(r->receiver.counters, true);
 	memory__count(&r->memory, true);
-	stolen__begin(&r->stolen);
+	steal__begin(&r->steal);
 	clock_gettime(CLOCK_REALTIME, &r->started);
 	if (tracer)
 		tracer__gate(tracer, GATE_OPEN);
@@ -77,7 +77,7 @@ static int close_window(struct run_result *r, const struct run_setup *setup, str
 
 	if (tracer)
 		tracer__gate(tracer, GATE_CLOSED);
-	stolen__end(&r->stolen);
+	steal__end(&r->steal);
 	memory__count(&r->memory, false);
 	counters__enable(r->sender.counters, false);
 	counters__enable(r->receiver.counters, false);
@@ -172,7 +172,7 @@ static int measure(struct run_result *r, const struct run_setup *setup, struct g
 	return err || !tracer ? err : check_seen(r);
 }
 
-int measure__run(struct run_result *r, const struct run_setup *setup)
+int run__measure(struct run_result *r, const struct run_setup *setup)
 {
 	struct generator *g = NULL;
 	struct tracer *tracer = NULL;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "user/run/observe.h"
+#include "user/run/run.h"
 
 #include "user/system/child.h"
 #include "user/system/log.h"
@@ -249,7 +249,7 @@ static int window(struct run_result *r, const struct run_setup *setup, struct wa
 
 	if (r->sender.counters)
 		counters__enable(r->sender.counters, true);
-	stolen__begin(&r->stolen);
+	steal__begin(&r->steal);
 	clock_gettime(CLOCK_REALTIME, &r->started);
 	tracer__gate(tracer, GATE_OPEN);
 	set_end(w, setup->load.duration_s);
@@ -265,7 +265,7 @@ static int window(struct run_result *r, const struct run_setup *setup, struct wa
 	close_gate(tracer);
 	say_living(w, setup->target, tracer);
 	clock_gettime(CLOCK_REALTIME, &end);
-	stolen__end(&r->stolen);
+	steal__end(&r->steal);
 	r->observed_s = (double)(end.tv_sec - r->started.tv_sec) +
 			(double)(end.tv_nsec - r->started.tv_nsec) / 1e9;
 	if (r->sender.counters) {
@@ -288,7 +288,7 @@ static void free_watch(struct watch *w)
 			close(w->ends[i].fd);
 }
 
-int observe__run(struct run_result *r, const struct run_setup *setup)
+int run__observe(struct run_result *r, const struct run_setup *setup)
 {
 	struct watch w = {};
 	struct tracer *tracer = NULL;

@@ -8,7 +8,7 @@
 #include "user/run/generator.h"
 #include "user/run/live.h"
 #include "user/system/child.h"
-#include "user/system/stolen.h"
+#include "user/system/steal.h"
 #include "user/trace/counters.h"
 #include "user/trace/measured.h"
 #include "user/trace/target.h"
@@ -51,8 +51,8 @@ struct run_result {
 	json_object *app; /* NULL if the load generator ended without a result */
 	struct run_side sender, receiver;
 	struct memory_run memory;
-	struct stolen stolen; /* where a window was measured */
-	bool window;	      /* a window was measured: there is something to report */
+	struct steal steal; /* where a window was measured */
+	bool window;	    /* a window was measured: there is something to report */
 	bool interrupted;
 	double observed_s;	/* how long the window of an observation was */
 	__u64 in_flight;	/* sends still under way when it closed */
@@ -69,4 +69,13 @@ int run__fail(struct run_result *result, int err, int exit_status, const char *f
 int run__plan(struct run_result *result, const struct run_setup *setup, enum plan_for what);
 int run__attach(struct run_result *result, const struct run_setup *setup, struct tracer **tracer);
 
+/* Runs a load, the programs that watch it, and the counters. 0, or -errno with result->error. */
+int run__measure(struct run_result *result, const struct run_setup *setup);
+/*
+ * Watches setup->target until its time is up, its processes have ended, or setup->tick says
+ * so. 0, or -errno with result->error.
+ */
+int run__observe(struct run_result *result, const struct run_setup *setup);
+
+/* Of either, in any case. */
 void run__free(struct run_result *result);

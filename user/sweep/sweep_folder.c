@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "user/sweep/sweep_folder.h"
+#include "user/sweep/sweep_private.h"
 
 #include "common/safe_text.h"
 #include "user/record/record_read.h"
-#include "user/sweep/sweep_paper.h"
-#include "user/system/json_lines.h"
+#include "user/system/files.h"
 #include "user/system/log.h"
 
 #include "common/posix.h"
@@ -51,7 +50,7 @@ static int write_plan(struct sweep_folder *f, json_object *paper)
 	fd = openat(f->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	if (fd < 0)
 		return -errno;
-	err = json_lines__append(fd, PLAN, paper, true);
+	err = files__append_json(fd, PLAN, paper, true);
 	close(fd);
 	if (!err && linkat(f->fd, name, f->fd, PLAN, 0))
 		err = -errno;
@@ -153,7 +152,7 @@ int sweep_folder__open(struct sweep_folder *f, struct sweep_plan *p, const struc
 
 int sweep_folder__add(struct sweep_folder *f, json_object *record)
 {
-	int err = json_lines__append(f->runs, f->path, record, true);
+	int err = files__append_json(f->runs, f->path, record, true);
 
 	return err ? cannot(f, "write", f->path, err) : 0;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "user/sweep/sweep_paper.h"
+#include "user/sweep/sweep_private.h"
 
 #include "common/safe_text.h"
 #include "user/record/record_parts.h"

@@ -1,11 +1,78 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What sweep.c (before the runs and after them) and sweep_runs.c share. */
+/* What the files of a sweep share: its progress, its folder, the plan in it, its runs. */
 #pragma once
 
+#include "user/options/options.h"
 #include "user/sweep/sweep.h"
-#include "user/sweep/sweep_folder.h"
-#include "user/sweep/sweep_progress.h"
+#include "user/sweep/sweep_plan.h"
 #include "user/sweep/sweep_tally.h"
+
+#include <json-c/json.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <time.h>
+
+struct sweep_progress {
+	size_t runs, before; /* of the whole sweep; done by earlier ones */
+	double guess_s;	     /* of a run, until one has been timed */
+	bool grid;	     /* no lines: what is reported tells */
+	bool quiet;	     /* no bar: others write to the terminal */
+	/* its own: */
+	bool terminal, shown;
+	size_t done, timed;
+	double timed_s;
+	char label[96];
+	struct timespec begun;
+};
+
+/* A run begins; from now on tick may be called often. */
+void sweep_progress__begin(struct sweep_progress *p, const char *label);
+void sweep_progress__tick(struct sweep_progress *p);
+/*
+ * It ended: timed if it says how long such runs take. The word is what came of it,
+ * for the line.
+ */
+void sweep_progress__end(struct sweep_progress *p, bool timed, const char *word);
+/* Takes the bar away. */
+void sweep_progress__clear(struct sweep_progress *p);
+
+/* "3 h 5 min", "4 min 20 s", "12 s" */
+const char *sweep_progress__left(double seconds, char text[32]);
+
+struct sweep_folder {
+	const char *dir;
+	int fd;	  /* of the folder */
+	int runs; /* of the file of records, locked */
+	char path[4096];
+};
+
+/*
+ * Takes the folder, making it if there is none, and settles the plan's seed: the one
+ * on paper, if there is paper. 0 or -errno, said on stderr; to be closed in any case.
+ */
+int sweep_folder__open(struct sweep_folder *f, struct sweep_plan *p, const struct options *o);
+
+/*
+ * Has each record that is there taken, oldest first; borrowed. A half-written last
+ * line is put aside, and said. 0 or -errno, said on stderr.
+ */
+int sweep_folder__read(struct sweep_folder *f, void (*take)(void *context, json_object *record),
+		       void *context);
+
+/* Adds a record, durably. 0 or -errno, said on stderr. */
+int sweep_folder__add(struct sweep_folder *f, json_object *record);
+
+void sweep_folder__close(struct sweep_folder *f);
+
+/* To be json_object_put; NULL when out of memory. */
+json_object *sweep_paper__write(const struct sweep_plan *p, const struct options *o);
+
+/*
+ * Does an older one plan the same runs? The seed of the order counts only if it was
+ * asked for; *seed is the older one's. false with how they differ in why.
+ */
+bool sweep_paper__same(json_object *older, json_object *newer, bool order_given, uint32_t *seed,
+		       char *why, size_t room);
 
 struct sweep {
 	struct grid *grid;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* What an earlier sweep left: its records, and perhaps half of one. */
-#include "user/sweep/sweep_folder.h"
+#include "user/sweep/sweep_private.h"
 
 #include "user/system/log.h"
 

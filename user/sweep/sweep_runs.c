@@ -5,8 +5,7 @@
  */
 #include "user/record/record.h"
 #include "user/record/record_read.h"
-#include "user/run/measure.h"
-#include "user/run/observe.h"
+#include "user/run/run.h"
 #include "user/sweep/sweep_private.h"
 #include "user/system/log.h"
 #include "user/system/privilege.h"
@@ -166,7 +165,7 @@ static int measure(struct sweep *s, size_t cell, unsigned int block)
 	s->setup.tick = tick;
 	s->setup.tick_context = &s->progress;
 	s->setup.last = s->left == 1;
-	if ((s->setup.target ? observe__run : measure__run)(&r, &s->setup) && !r.error[0])
+	if ((s->setup.target ? run__observe : run__measure)(&r, &s->setup) && !r.error[0])
 		snprintf(r.error, sizeof(r.error), "the run failed without a word");
 	err = s->progress.grid ? conclude_grid(s, &r, block, privilege)
 			       : conclude(s, &r, cell, block, privilege);

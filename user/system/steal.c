@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "user/system/stolen.h"
+#include "user/system/steal.h"
 
-#include "user/system/first_line.h"
+#include "user/system/files.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #define KINDS 8
 #define STEAL 7
 
-int stolen__parse(const char *line, struct stolen_ticks *ticks)
+int steal__parse(const char *line, struct steal_ticks *ticks)
 {
 	unsigned long long t[KINDS];
 	size_t i;
@@ -18,41 +18,42 @@ int stolen__parse(const char *line, struct stolen_ticks *ticks)
 	if (sscanf(line, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &t[0], &t[1], &t[2], &t[3],
 		   &t[4], &t[5], &t[6], &t[7]) != KINDS)
 		return -EINVAL;
-	*ticks = (struct stolen_ticks){.steal = t[STEAL]};
+	*ticks = (struct steal_ticks){.steal = t[STEAL]};
 	for (i = 0; i < KINDS; i++)
 		ticks->all += t[i];
 	return 0;
 }
 
-double stolen__share(const struct stolen_ticks *from, const struct stolen_ticks *to)
+double steal__share(const struct steal_ticks *from, const struct steal_ticks *to)
 {
 	unsigned long long all = to->all - from->all, steal = to->steal - from->steal;
 
-	if (to->all < from->all + STOLEN_TICKS)
-		return STOLEN_UNKNOWN;
+	if (to->all < from->all + STEAL_TICKS)
+		return STEAL_UNKNOWN;
 	/* Some kernels' counts run backwards a little: steal itself, or what all is the sum of. */
 	if (to->steal < from->steal)
 		return 0;
 	return steal < all ? (double)steal / (double)all : 1;
 }
 
-static int read_now(struct stolen_ticks *ticks)
+static int read_now(struct steal_ticks *ticks)
 {
 	char line[512];
 
-	return first_line("/proc/stat", line, sizeof(line)) ? stolen__parse(line, ticks) : -ENOENT;
+	return files__first_line("/proc/stat", line, sizeof(line)) ? steal__parse(line, ticks)
+								   : -ENOENT;
 }
 
-void stolen__begin(struct stolen *s)
+void steal__begin(struct steal *s)
 {
-	*s = (struct stolen){.share = STOLEN_UNKNOWN};
+	*s = (struct steal){.share = STEAL_UNKNOWN};
 	s->known = !read_now(&s->from);
 }
 
-void stolen__end(struct stolen *s)
+void steal__end(struct steal *s)
 {
-	struct stolen_ticks now;
+	struct steal_ticks now;
 
 	if (s->known && !read_now(&now))
-		s->share = stolen__share(&s->from, &now);
+		s->share = steal__share(&s->from, &now);
 }

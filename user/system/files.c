@@ -1,16 +1,52 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "user/system/json_lines.h"
+#include "user/system/files.h"
 
 #include "user/system/log.h"
 
 #include "common/posix.h"
 
 #include <errno.h>
+#include <libgen.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+int files__find_part(const char *part, char *path, size_t size)
+{
+	static const char *const folders[] = {".", "../libexec/sendpath"};
+	char self[PATH_MAX];
+	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	const char *folder;
+	size_t i;
+
+	if (length < 0)
+		return -errno;
+	self[length] = 0;
+	folder = dirname(self);
+	for (i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+		if (snprintf(path, size, "%s/%s/%s", folder, folders[i], part) >= (int)size)
+			return -ENAMETOOLONG;
+		if (!access(path, R_OK))
+			return 0;
+		if (errno == EACCES)
+			return -EACCES;
+	}
+	return -ENOENT;
+}
+
+bool files__first_line(const char *path, char *line, size_t size)
+{
+	FILE *file = fopen(path, "re");
+	bool found = file && fgets(line, (int)size, file);
+
+	if (file)
+		fclose(file);
+	line[found ? strcspn(line, "\n") : 0] = 0;
+	return found;
+}
 
 /* A full disk must not leave half a line: what was there before stays. */
 static int append(int fd, const char *path, const char *text, size_t size, bool durable)
@@ -26,7 +62,7 @@ static int append(int fd, const char *path, const char *text, size_t size, bool 
 	return err;
 }
 
-int json_lines__append(int fd, const char *path, json_object *o, bool durable)
+int files__append_json(int fd, const char *path, json_object *o, bool durable)
 {
 	const char *text = json_object_to_json_string_ext(
 		o, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);

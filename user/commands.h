@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Commands that measure nothing. Each gets the command line from its own name on. */
+#pragma once
+
+#include <stdbool.h>
+
+/*
+ * Prints what can be measured here, by which hooks, and why not; per network
+ * device whether zero-copy can work on it. Exit status 0 if sends can be timed,
+ * 3 if not, 2 on wrong usage.
+ */
+int doctor(int argc, char **argv);
+
+/* Is this a command that reads records: table, compare, report? */
+bool analysis__knows(const char *command);
+/*
+ * Hands over to analysis/, as the user who called sudo and without any capability. Returns
+ * an exit status only if it cannot.
+ */
+int analysis__run(int argc, char **argv);
+
+/*
+ * Hands over to analysis/crosscheck/crosscheck.py, which counts the same sends by bcc, another
+ * toolchain, that Debian installs for its own Python only. Returns an exit status only if it
+ * cannot.
+ */
+int crosscheck(int argc, char **argv);

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* The commands that are Python's. */
+#include "user/commands.h"
+#include "user/system/files.h"
+#include "user/system/log.h"
+#include "user/system/privilege.h"
+
+#include "common/status.h"
+
+#include <errno.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Its libraries are in an environment of their own; without it Python says what is missing. */
+#define ENVIRONMENT   "analysis/.venv/bin/python3"
+#define SYSTEM_PYTHON "/usr/bin/python3"
+#define FIRST_MAX     4
+
+bool analysis__knows(const char *command)
+{
+	static const char *const commands[] = {"table", "compare", "report"};
+	size_t i;
+
+	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+		if (!strcmp(command, commands[i]))
+			return true;
+	return false;
+}
+
+/* Becomes Python, with these words first: NULL after the last. */
+static int execute(const char *const *first, int argc, char **argv)
+{
+	char **words = calloc((size_t)argc + FIRST_MAX, sizeof(*words));
+	size_t count = 0;
+
+	if (!words) {
+		log_error("out of memory");
+		return STATUS_FAILED;
+	}
+	for (; first[count]; count++)
+		words[count] = (char *)first[count];
+	memcpy(words + count, argv, (size_t)argc * sizeof(*argv));
+	execv(first[0], words);
+	log_error("cannot run %s: %s", first[0], strerror(errno));
+	free(words);
+	return STATUS_SYSTEM;
+}
+
+static int find(const char *part, char *path, size_t size)
+{
+	if (!files__find_part(part, path, size))
+		return STATUS_OK;
+	log_error("%s is missing or not readable: install or unpack it beside this program", part);
+	return STATUS_SYSTEM;
+}
+
+int analysis__run(int argc, char **argv)
+{
+	char program[PATH_MAX], python[PATH_MAX + 64], reason[256], *root;
+
+	if (find("analysis/__main__.py", program, sizeof(program)))
+		return STATUS_SYSTEM;
+	if (privilege__become_user(reason, sizeof(reason)) ||
+	    privilege__drop_all(reason, sizeof(reason))) {
+		log_error("%s", reason);
+		return STATUS_FAILED;
+	}
+	root = dirname(dirname(program));
+	setenv("PYTHONPATH", root, 1);
+	/* The user's own folder is no place to take our modules from. */
+	setenv("PYTHONSAFEPATH", "1", 1);
+	snprintf(python, sizeof(python), "%s/" ENVIRONMENT, root);
+	return execute((const char *[]){access(python, X_OK) ? SYSTEM_PYTHON : python, "-m",
+					"analysis", NULL},
+		       argc, argv);
+}
+
+int crosscheck(int argc, char **argv)
+{
+	char program[PATH_MAX + 64], self[PATH_MAX];
+	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	if (geteuid()) {
+		log_error("crosscheck: bcc needs root: run with sudo");
+		return STATUS_SYSTEM;
+	}
+	if (length < 0 || find("analysis/crosscheck/crosscheck.py", program, sizeof(program)))
+		return STATUS_SYSTEM;
+	self[length] = 0;
+	return execute((const char *[]){SYSTEM_PYTHON, program, self, NULL}, argc - 1, argv + 1);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Files: the program's own parts, those of one line, those of one JSON object a line. */
+#pragma once
+
+#include <json-c/json.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * Finds a part by its path in the tree ("loadgen/loadgen"): beside this program,
+ * or in ../libexec/sendpath/. 0 and its path; -ENOENT; -EACCES if this user may
+ * not read it.
+ */
+int files__find_part(const char *part, char *path, size_t size);
+
+/* A file's first line without its end, as of /proc and /sys; "" and false if there is none. */
+bool files__first_line(const char *path, char *line, size_t size);
+
+/*
+ * Appends a line to an open file, in one write; if that fails, what was there before
+ * stays. Durable: returns when it is on the disk. 0 or -errno; only that half a line
+ * stays is said on stderr.
+ */
+int files__append_json(int fd, const char *path, json_object *o, bool durable);
