@@ -7,6 +7,7 @@ with their histograms do not fit into memory as Python objects.
 """
 
 import dataclasses
+import os
 import pathlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -45,19 +46,25 @@ class Record:
     data: Run
 
 
+def _refuse(error: OSError):
+    raise error
+
+
 def find(path: str) -> list[pathlib.Path]:
     """The files of records that a path means: itself, or all in the folder and below.
 
-    Raises Fault where there is nothing.
+    Raises Fault where there is nothing, or a folder cannot be read.
     """
     place = pathlib.Path(path)
     try:
         if not place.is_dir():
             place.stat()
             return [place]
-        files = sorted(f for f in place.rglob("*") if f.suffix in SUFFIXES and f.is_file())
+        files = sorted(file for folder, _, names in os.walk(place, onerror=_refuse)
+                       for file in (pathlib.Path(folder, name) for name in names)
+                       if file.suffix in SUFFIXES and file.is_file())
     except OSError as error:
-        raise Fault(f"{path}: {error.strerror}", USAGE) from None
+        raise Fault(f"{error.filename or path}: {error.strerror}", USAGE) from None
     if not files:
         raise Fault(f"{path}: no run records in this folder (files ending in "
                     f"{', '.join(SUFFIXES)}; --json FILE writes them)", USAGE)

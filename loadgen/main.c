@@ -209,6 +209,7 @@ int main(int argc, char **argv)
 	if (argc > 1 && !strcmp(argv[1], "serve"))
 		return serve__main(argc - 1, argv + 1);
 	argp_err_exit_status = STATUS_USAGE;
+	help__check_options(&help, argc, argv);
 	if (argp_parse(&loadgen_argp, argc, argv, ARGP_NO_HELP, NULL, &a))
 		return STATUS_USAGE;
 	if (control__create(&control, a.control, &f)) {

@@ -144,6 +144,11 @@ static int prepare(struct grid *grid, struct held *h)
 		return STATUS_FAILED;
 	}
 	host__read(&h->host);
+	if (o->memory && !memory__choice(h->memory)->count && !h->host.pmu) {
+		log_error("--memory: this machine shows no counters of the memory system, and no "
+			  "LLC misses to estimate from");
+		return STATUS_SYSTEM;
+	}
 	grid->features = h->features;
 	grid->host = &h->host;
 	grid->events = h->events;

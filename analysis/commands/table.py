@@ -11,7 +11,7 @@ from analysis.notes import clean, say
 DESCRIPTION = """Makes one table of run records, a row a run: of files, and of all .jsonl,
 .ndjson and .json files in folders, so that several machines' folders become one data set.
 Tables written with --parquet are taken too. docs/table.md describes the columns. Without
---csv, --parquet and --summary the table goes to standard output, as CSV."""
+--csv, --parquet and --summary a terminal gets the summary, a pipe or file the table as CSV."""
 
 
 def add_arguments(parser):
@@ -41,9 +41,10 @@ def run(options):
         table.write_parquet(loaded.frame, options.parquet)
     if options.csv and options.csv != "-":
         table.write_csv(loaded.frame, options.csv)
-    if options.summary:
+    alone = not (options.csv or options.parquet or options.summary)
+    if options.summary or alone and sys.stdout.isatty():
         sys.stdout.write("".join(clean(line) + "\n" for line in summary_text.text(
             loaded.frame, options.column).splitlines()))
-    if options.csv == "-" or not (options.csv or options.parquet or options.summary):
+    if options.csv == "-" or alone and not sys.stdout.isatty():
         sys.stdout.write(table.csv(loaded.frame))
     return 0

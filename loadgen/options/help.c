@@ -9,12 +9,12 @@
 #include "loadgen/options/help.h"
 #include "loadgen/options/options.h"
 
-enum { OPT_HELP_SHORT = '?', OPT_VERSION = 'V', OPT_HELP = 0x4d00, OPT_USAGE };
+enum { OPT_HELP = 'h', OPT_HELP_HIDDEN = '?', OPT_VERSION = 'V', OPT_USAGE = 0x4d00 };
 
 static const struct argp_option own[] = {
 	{"help", OPT_HELP, "TOPIC", OPTION_ARG_OPTIONAL, "show this, or the options of a topic",
 	 HELP_ABOUT},
-	{NULL, OPT_HELP_SHORT, NULL, OPTION_HIDDEN, "show this", HELP_ABOUT},
+	{NULL, OPT_HELP_HIDDEN, NULL, OPTION_HIDDEN, "show this", HELP_ABOUT},
 	{"usage", OPT_USAGE, NULL, 0, "show all options in a few lines", HELP_ABOUT},
 	{"version", OPT_VERSION, NULL, 0, "show the version", HELP_ABOUT},
 	{0},
@@ -114,7 +114,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case OPT_HELP:
-	case OPT_HELP_SHORT:
+	case OPT_HELP_HIDDEN:
 		return show_topic(h, arg ? arg : "", state);
 	case OPT_USAGE:
 		err = show(h, &all, ARGP_HELP_USAGE);
@@ -127,6 +127,80 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
+}
+
+size_t help__distance(const char *a, const char *b)
+{
+	size_t row[HELP_WORD_MAX + 1], i, j, before, next, length = strlen(b);
+
+	if (length > HELP_WORD_MAX)
+		return length;
+	for (j = 0; j <= length; j++)
+		row[j] = j;
+	for (i = 0; a[i]; i++) {
+		before = row[0]++;
+		for (j = 0; j < length; j++, before = next) {
+			next = row[j + 1];
+			row[j + 1] = before + (a[i] != b[j]);
+			if (next + 1 < row[j + 1])
+				row[j + 1] = next + 1;
+			if (row[j] + 1 < row[j + 1])
+				row[j + 1] = row[j] + 1;
+		}
+	}
+	return row[length];
+}
+
+/* The option that a word begins, up to its "=", or NULL; nearest is the one most like it. */
+static const struct argp_option *find(const struct argp_option *rows, const char *word,
+				      const char **nearest)
+{
+	char name[HELP_WORD_MAX + 1];
+	size_t length = strcspn(word, "="), least = HELP_WORD_MAX, distance;
+
+	*nearest = NULL;
+	if (length > HELP_WORD_MAX)
+		return NULL;
+	snprintf(name, sizeof(name), "%.*s", (int)length, word);
+	for (; !is_end(rows); rows++) {
+		if (!rows->name)
+			continue;
+		if (!strncmp(rows->name, name, length))
+			return rows;
+		distance = help__distance(name, rows->name);
+		if (distance < least) {
+			least = distance;
+			*nearest = rows->name;
+		}
+	}
+	if (least > 1 + length / 3)
+		*nearest = NULL;
+	return NULL;
+}
+
+void help__check_options(const struct help *h, int argc, char **argv)
+{
+	struct argp_option *rows = calloc(collect(h, ~0u, NULL) + 1, sizeof(*rows));
+	const struct argp_option *option;
+	const char *nearest;
+
+	if (!rows)
+		return; /* argp refuses them, too */
+	collect(h, ~0u, rows);
+	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++) {
+		if (strncmp(argv[i], "--", 2))
+			continue;
+		option = find(rows, argv[i] + 2, &nearest);
+		if (!option) {
+			fprintf(stderr, "%s: there is no option %.*s%s%s (--help=all lists them)\n",
+				program_invocation_short_name, (int)strcspn(argv[i], "="), argv[i],
+				nearest ? ": did you mean --" : "", nearest ? nearest : "");
+			exit(STATUS_USAGE);
+		}
+		/* The next word is its value. */
+		i += option->arg && !(option->flags & OPTION_ARG_OPTIONAL) && !strchr(argv[i], '=');
+	}
+	free(rows);
 }
 
 const struct argp help_argp = {.options = own, .parser = parse};

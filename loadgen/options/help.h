@@ -36,6 +36,16 @@ struct help {
 };
 extern const struct argp help_argp;
 
+/*
+ * Ends the program with 2 and one line where a word begins as an option that there is not, and
+ * names the one that was likely meant: argp's own line does not.
+ */
+void help__check_options(const struct help *h, int argc, char **argv);
+
+#define HELP_WORD_MAX 31
+/* How many letters have to be put in, taken out or changed to make a word of another. */
+size_t help__distance(const char *a, const char *b);
+
 /* Of every program that makes a load. */
 #define HELP_TOPICS_OF_A_LOAD                                                   \
 	{"load", HELP_BIT(HELP_LOAD) | HELP_BIT(HELP_MESSAGES),                 \

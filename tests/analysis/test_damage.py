@@ -2,7 +2,10 @@
 """Broken, truncated, older and foreign files: one clear line each, and good records are used."""
 
 import json
+import os
+import pathlib
 import random
+import tempfile
 
 import pytest
 from conftest import analysis, changed, samples, write
@@ -11,6 +14,7 @@ from hypothesis import strategies as st
 
 from analysis import (compare, compare_text, records, summary, sweeps, table,
                       zerocopy_text)
+from analysis.faults import Fault
 from analysis.figures.base import Data
 from analysis.report.questions import QUESTIONS
 
@@ -213,3 +217,18 @@ def test_a_file_named_twice_is_read_once(tmp_path):
     file = write(tmp_path / "runs.jsonl", [GOOD])
     found, problems = records.read([file, str(tmp_path), file])
     assert len(found) == 1 and not problems
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="not root: nothing to give up")
+def test_a_folder_that_cannot_be_read_is_called_so():
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        closed = pathlib.Path(folder) / "closed"
+        closed.mkdir(mode=0o700)
+        write(closed / "runs.jsonl", [GOOD])
+        os.seteuid(65534)
+        try:
+            with pytest.raises(Fault, match=f"{closed}: Permission denied"):
+                records.find(folder)
+        finally:
+            os.seteuid(0)

@@ -2,10 +2,12 @@
 """The tidy table: what stands in a record stands in its row."""
 
 import re
+import subprocess
+import sys
 
 import polars as pl
 import pytest
-from conftest import analysis, changed, record_of, samples, write
+from conftest import ROOT, analysis, changed, record_of, samples, write
 
 from analysis import table
 from analysis.columns import COLUMNS, NAMES
@@ -187,3 +189,6 @@ def test_the_command_writes_what_it_was_asked_for(folder):
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert pl.read_csv(folder / "t.csv").height == len(samples())
     assert analysis("table", folder / "t.parquet").stdout == (folder / "t.csv").read_text()
+    shown = subprocess.run(["script", "-qec", f"{sys.executable} -m analysis table {runs}",
+                            "/dev/null"], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert shown.stdout.replace("\r\n", "\n") == analysis("table", runs, "--summary").stdout

@@ -11,7 +11,8 @@ import subprocess
 
 import pytest
 
-from conftest import ANALYZE, PATIENCE_S, analyze, check, eventually, needs_bpf, processes, run
+from conftest import (ANALYZE, LOADGEN, PATIENCE_S, analyze, check, eventually, needs_bpf,
+                      processes, run)
 
 pytestmark = pytest.mark.usefixtures("untouched")
 
@@ -39,8 +40,15 @@ USAGE = [
     (["--call-counters", "cpu-clock,context-switches"], "--call-counters context-switches: would"),
     (["--call-counters", "cs"], "--call-counters cs: would always be 0"),
     (["--call-counters", "cpu-migrations"], "--call-counters cpu-migrations: would always be 0"),
-    (["--no-such-option"], "no-such-option"),
-    (["analyse"], "analyse"),
+    (["--no-such-option"], "there is no option --no-such-option (--help=all lists them)"),
+    (["--varient", "twocopy"], "--varient: did you mean --variant"),
+    (["--variant", "twocopy", "--durations=3"], "--durations: did you mean --duration"),
+    (["sweep", "--our", "x"], "--our: did you mean --out"),
+    (["analyse"], "there is no command analyse"),
+    (["reprot", "x"], "did you mean report?"),
+    (["ls", "-l"], "put -- before it: analyze -- ls"),
+    (["--"], "name the command to observe after it"),
+    (["--duration", "1", "--"], "name the command to observe after it"),
     ([], "--variant"),
     (["doctor", "who"], "who"),
 ]
@@ -59,6 +67,19 @@ def test_wrong_usage(args, word):
     assert result.returncode == 2, result.stderr
     assert result.stdout == ""
     one_line(result, word)
+
+
+@pytest.mark.parametrize("program", [ANALYZE, LOADGEN], ids=["analyze", "loadgen"])
+def test_short_help(program):
+    short, long = run(program, "-h"), run(program, "--help")
+    assert (short.returncode, short.stdout, short.stderr) == (0, long.stdout, "")
+    assert short.stdout.startswith("Usage: ")
+
+
+def test_words_of_a_command_are_its_own():
+    """What stands behind -- is not looked at, nor what is an option's value."""
+    result = analyze("--json", "--no-such-file/x", "--", "true", "--no-such-option")
+    assert "--no-such-file/x" in result.stderr and "no option" not in result.stderr
 
 
 @needs_bpf

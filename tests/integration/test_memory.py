@@ -221,15 +221,33 @@ def test_what_perf_refuses_of_devices_leaves_memory(machine):
     assert reasons(record)["memory.io_in_bytes"].startswith("perf: event syntax error")
 
 
-def test_a_machine_without_counters(machine, tmp_path):
-    """No uncore: an estimate where there are LLC misses, else null and why."""
+@pytest.fixture
+def bare(machine, tmp_path):
+    """Without an uncore."""
     here = machine("skylakex.txt")
     shutil.rmtree(tmp_path / "sys/bus")
     here.file("bin/list", "cycles instructions")
     here.file("sys/devices/system/cpu/cpu0/cache/index3/coherency_line_size", "64\n")
-    record = here.record()
+    return here
+
+
+def test_nothing_to_count_or_to_estimate_from_is_an_error(bare):
+    result = bare.run("--json", "-", *LOAD)
+    if result.returncode == 0:
+        pytest.skip("this machine has a PMU, whose LLC misses are an estimate")
+    assert (result.returncode, result.stdout) == (3, "")
+    assert "no counters of the memory system, and no LLC misses" in only(
+        result.stderr.splitlines())
+
+
+def test_an_estimate_without_an_uncore(bare):
+    """By LLC misses where there are any, else null and why."""
+    result = bare.run("--json", "-", *LOAD)
+    if result.returncode == 3:
+        pytest.skip(result.stderr.strip())
+    record = check(json.loads(only(result.stdout.splitlines())))
     memory = record["memory"]
-    assert here.told() == [] and memory["events"] == []
+    assert bare.told() == [] and memory["events"] == []
     misses = [c for c in record["counters"] if c["event"] == "LLC-load-misses"]
     if any(c["status"] == "not supported" for c in misses):
         assert memory["read_bytes"] is None and memory["is_estimate"] is None

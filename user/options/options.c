@@ -10,8 +10,10 @@
 #include "common/units.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 const char *argp_program_version = "sendpath " SENDPATH_VERSION;
 
@@ -162,8 +164,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_ARG:
 		if (state->quoted)
 			return take_command(o, state);
-		return refuse(state, arg, "is no command",
-			      "sweep, doctor and crosscheck are; --help=all lists the options");
+		return refuse(state, arg, "is no command", "a program to observe stands after --");
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -174,8 +175,60 @@ static const struct argp_child children[] = {
 
 static const struct argp argp = {.options = options_list, .parser = parse, .children = children};
 
+static bool is_program(const char *name)
+{
+	const char *path = getenv("PATH");
+	char file[PATH_MAX];
+	size_t length;
+
+	if (strchr(name, '/'))
+		return !access(name, X_OK);
+	for (; path && *path; path += length + (path[length] == ':')) {
+		length = strcspn(path, ":");
+		snprintf(file, sizeof(file), "%.*s/%s", (int)length, path, name);
+		if (!access(file, X_OK))
+			return true;
+	}
+	return false;
+}
+
+/* A first word that is neither an option nor a command. */
+static void refuse_command(const char *word)
+{
+	static const char *const commands[] = {"sweep", "doctor",  "crosscheck",
+					       "table", "compare", "report"};
+	const char *program = program_invocation_short_name, *nearest = NULL;
+	size_t i;
+
+	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+		if (help__distance(word, commands[i]) <= 2)
+			nearest = commands[i];
+	if (nearest)
+		fprintf(stderr, "%s: there is no command %s: did you mean %s?\n", program, word,
+			nearest);
+	else if (is_program(word))
+		fprintf(stderr, "%s: to observe a program, put -- before it: %s -- %s\n", program,
+			program, word);
+	else
+		fprintf(stderr,
+			"%s: there is no command %s: there are sweep, doctor, crosscheck, table, "
+			"compare and report (--help tells more)\n",
+			program, word);
+	exit(STATUS_USAGE);
+}
+
 static void parse_words(struct options *o, int argc, char **argv)
 {
+	const struct help *help = o->sweep.given ? &options_help_sweep : &options_help;
+
+	if (argc > 1 && argv[1][0] != '-' && !o->sweep.given)
+		refuse_command(argv[1]);
+	if (argc > 1 && !strcmp(argv[argc - 1], "--")) {
+		fprintf(stderr, "%s: --: name the command to observe after it\n",
+			program_invocation_short_name);
+		exit(STATUS_USAGE);
+	}
+	help__check_options(help, argc, argv);
 	argp_err_exit_status = STATUS_USAGE;
 	argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, o);
 }

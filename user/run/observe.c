@@ -2,6 +2,7 @@
 #include "user/run/run.h"
 
 #include "user/system/child.h"
+#include "user/system/files.h"
 #include "user/system/log.h"
 #include "user/system/privilege.h"
 #include "user/system/signals.h"
@@ -10,11 +11,14 @@
 #include "common/status.h"
 
 #include <errno.h>
+#include <glob.h>
+#include <linux/magic.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #define TICK_MS	    200
@@ -49,6 +53,46 @@ static int watch_pids(struct watch *w, const struct target *target, struct run_r
 		w->ends[w->count++] = (struct pollfd){.fd = fd, .events = POLLIN};
 		w->alive++;
 	}
+	return 0;
+}
+
+/* Does a thread of this name run now? */
+static bool comm_runs(const char *name)
+{
+	char line[64];
+	bool found = false;
+	glob_t paths;
+	size_t i;
+
+	if (glob("/proc/[0-9]*/task/[0-9]*/comm", GLOB_NOSORT, NULL, &paths))
+		return false;
+	for (i = 0; i < paths.gl_pathc && !found; i++)
+		found = files__first_line(paths.gl_pathv[i], line, sizeof(line)) &&
+			!strcmp(line, name);
+	globfree(&paths);
+	return found;
+}
+
+/* What the user named has to be there. */
+static int check_target(const struct target *target, struct run_result *r)
+{
+	struct statfs fs;
+
+	if (target->by == TARGET_COMM && !comm_runs(target->comm))
+		return run__fail(r, -ESRCH, STATUS_USAGE,
+				 "--comm %s: no process of this name runs; analyze -- COMMAND "
+				 "observes one from its start",
+				 target->comm);
+	if (target->by != TARGET_CGROUP)
+		return 0;
+	if (statfs(target->cgroup, &fs))
+		return run__fail(r, -errno, STATUS_USAGE, "--cgroup %s: %s", target->cgroup,
+				 errno == ENOENT ? "there is no such control group"
+						 : strerror(errno));
+	if (fs.f_type != CGROUP2_SUPER_MAGIC)
+		return run__fail(r, -EINVAL, STATUS_USAGE,
+				 "--cgroup %s: is no folder of a version 2 control group hierarchy",
+				 target->cgroup);
 	return 0;
 }
 
@@ -295,7 +339,9 @@ int run__observe(struct run_result *r, const struct run_setup *setup)
 	int err;
 
 	memset(r, 0, sizeof(*r));
-	err = run__plan(r, setup, PLAN_OBSERVATION);
+	err = check_target(setup->target, r);
+	if (!err)
+		err = run__plan(r, setup, PLAN_OBSERVATION);
 	if (!err && setup->child)
 		watch_command(&w, setup->child);
 	else if (!err)
