@@ -65,7 +65,7 @@ LAB_PACKAGES   := qemu-system-x86 qemu-system-arm busybox-static cpio kmod xz-ut
                   iproute2 lld
 # The row with nginx: programs to observe. The last row is for bcc.
 CHECK_PACKAGES := $(LAB_PACKAGES) $(CHECK_ANALYSIS_PACKAGES) libcmocka-dev clang-format \
-                  python3-pytest python3-hypothesis python3-jsonschema strace sudo \
+                  zsh python3-pytest python3-hypothesis python3-jsonschema strace sudo \
                   iputils-ping ethtool procps e2fsprogs clang-$(NEWEST_CLANG) shellcheck \
                   iperf3 nginx-light wrk linux-perf wireguard-tools \
                   python3-bpfcc linux-headers-$(shell dpkg --print-architecture 2>/dev/null)
@@ -99,7 +99,7 @@ endif
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all programs run report check check-full lab lab-report bench clean format install help \
+.PHONY: all programs run report check check-full lab lab-report bench clean format install uninstall help \
         vmlinux unit unit-tests test-programs cross analysis check-analysis build-packages \
         analysis-packages check-packages bench-packages check-foreign foreign-programs \
         foreign-packages check-analysis-packages
@@ -350,19 +350,32 @@ SOURCES := $(wildcard $(addsuffix /*.[ch],bpf common user user/* loadgen loadgen
 format:
 	$(Q)clang-format -i $(SOURCES)
 
-# The parts keep their places relative to each other; see user/system/place.c.
+# The parts keep their places relative to each other; see user/system/files.h. A package
+# (DESTDIR) brings the libraries of analysis/ itself.
+SHARE   := $(DESTDIR)$(PREFIX)/share
 LIBEXEC := $(DESTDIR)$(PREFIX)/libexec/sendpath
 INSTALLED_DOCS := run-record.md run-record.schema.json causes.md table.md statistics.md memory.md \
                   report.md
 PYTHON_FILES = $(shell find analysis -name .venv -prune -o -name __pycache__ -prune -o -type f -print)
-install: all
+install: all $(if $(DESTDIR),,analysis-packages)
 	$(call msg,INSTALL,$(DESTDIR)$(PREFIX))
 	$(Q)install -D -m 755 analyze $(DESTDIR)$(PREFIX)/bin/sendpath
 	$(Q)install -D -m 755 loadgen/loadgen $(LIBEXEC)/loadgen/loadgen
 	$(Q)for f in $(PYTHON_FILES); do install -D -m 644 $$f $(LIBEXEC)/$$f || exit 1; done
-	$(Q)install -D -m 644 docs/sendpath.1 $(DESTDIR)$(PREFIX)/share/man/man1/sendpath.1
+	$(Q)install -D -m 644 docs/sendpath.1 $(SHARE)/man/man1/sendpath.1
+	$(Q)install -D -m 644 docs/sendpath.bash $(SHARE)/bash-completion/completions/sendpath
+	$(Q)install -D -m 644 docs/_sendpath $(SHARE)/zsh/site-functions/_sendpath
 	$(Q)for f in $(INSTALLED_DOCS); do \
-		install -D -m 644 docs/$$f $(DESTDIR)$(PREFIX)/share/doc/sendpath/$$f || exit 1; done
+		install -D -m 644 docs/$$f $(SHARE)/doc/sendpath/$$f || exit 1; done
+ifeq ($(DESTDIR),)
+	$(Q)$(MAKE) --no-print-directory SHELL=/bin/sh .SHELLFLAGS=-c VENV=$(LIBEXEC)/analysis/.venv \
+		$(LIBEXEC)/analysis/.venv/installed
+endif
+
+uninstall:
+	$(Q)rm -rf $(LIBEXEC) $(SHARE)/doc/sendpath
+	$(Q)rm -f $(DESTDIR)$(PREFIX)/bin/sendpath $(SHARE)/man/man1/sendpath.1 \
+		$(SHARE)/bash-completion/completions/sendpath $(SHARE)/zsh/site-functions/_sendpath
 
 help:
 	@echo 'make             build ./analyze and loadgen/loadgen'
@@ -380,7 +393,9 @@ help:
 	@echo 'make lab-report  what can be measured in each, into docs/support.md'
 	@echo 'make cross       build for the arm64 guests of tests/lab, in build-arm64/'
 	@echo 'make bench       what the load generator and measuring cost, beside other tools'
-	@echo 'make install     DESTDIR= PREFIX=/usr/local; the program installs as sendpath'
+	@echo 'make install     as sendpath, with all that its commands need: PREFIX=/usr/local; of a'
+	@echo '                 package (DESTDIR=) the libraries of analysis/ are left out'
+	@echo 'make uninstall   remove what that installed'
 	@echo 'make format      lay out the C sources (clang-format)'
 	@echo 'make vmlinux     anew from BTF=FILE for ARCH=x86 or arm64 (this kernel by default)'
 	@echo 'make clean       remove what was built'

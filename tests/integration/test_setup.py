@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from conftest import ROOT
+from conftest import ANALYZE, ROOT, run
 
 USER = pwd.getpwnam("nobody")
 # What a login gives an ordinary user of Debian: bpftool is in none of these.
@@ -58,3 +58,50 @@ def test_sudo_make_leaves_nothing_of_roots(tree):
     built = make(tree, TARGET, SUDO_UID=str(USER.pw_uid), SUDO_GID=str(USER.pw_gid), HOME="/root")
     assert built.returncode == 0, built.stderr
     assert_the_users(tree)
+
+
+@pytest.mark.parametrize("sudo", [False, True], ids=["root", "sudo"])
+def test_what_is_installed_works_whole_and_goes_again(tree, sudo):
+    """Its reports, too, without a further command."""
+    prefix = tree.parent / "installed"
+    environment = {"PREFIX": str(prefix), "HOME": "/root"}
+    if sudo:
+        environment |= {"SUDO_UID": str(USER.pw_uid), "SUDO_GID": str(USER.pw_gid)}
+    made = make(tree, "install", **environment)
+    assert made.returncode == 0, made.stderr
+    assert {path.lstat().st_uid for path in prefix.rglob("*")} == {0}
+    sendpath = prefix / "bin/sendpath"
+    records = prefix.parent / "records.jsonl"
+    records.write_bytes((ROOT / "tests/analysis/samples.jsonl").read_bytes())
+    table = run(sendpath, "table", records, cwd="/")
+    assert table.returncode == 0 and table.stdout.startswith("source,"), table.stderr
+    assert run(sendpath, "--version").stdout.startswith("sendpath ")
+    assert run("man", "--warnings", "-l", prefix / "share/man/man1/sendpath.1").returncode == 0 \
+        or not shutil.which("man")
+    assert make(tree, "uninstall", **environment).returncode == 0
+    assert not [path for path in prefix.rglob("*") if not path.is_dir()]
+
+
+@pytest.mark.parametrize("words,offered", [
+    (["--vari"], ["--variant="]),
+    (["--variant", "two"], ["twocopy"]),
+    (["--variant", "=", "two"], ["twocopy"]),
+    (["sweep", "--grid", "s"], ["servers", "sizes"]),
+    (["sw"], ["sweep"]),
+    (["--", "ls", "--col"], []),
+])
+def test_bash_completes(words, offered):
+    script = (f"source {ROOT}/docs/sendpath.bash; COMP_WORDS=({ANALYZE} {' '.join(words)}); "
+              f"COMP_CWORD={len(words)}; _sendpath; printf '%s\\n' \"${{COMPREPLY[@]}}\"")
+    done = run("bash", "-c", script)
+    assert sorted(done.stdout.split()) == offered, done.stderr
+
+
+def test_zsh_completes():
+    """What its own functions are told, which only run inside its line editor."""
+    if not shutil.which("zsh"):
+        pytest.skip("zsh is not installed")
+    script = (f"words=({ANALYZE} --vari); CURRENT=2; compadd() {{ print -l -- $flags }}; "
+              f"_files() {{ }}; source {ROOT}/docs/_sendpath")
+    done = run("zsh", "-fc", script)
+    assert "--variant=" in done.stdout.split(), done.stderr

@@ -70,13 +70,13 @@ static void machine(json_object *r, FILE *out)
 }
 
 /* How long runs took: the median of what really passed, or how much each had to do. */
-static void extent(const struct cells *cells, const char *unit, FILE *out)
+static void extent(const struct cells *cells, const char *unit, const char *of, FILE *out)
 {
 	json_object *r = cells->cells[0].records[0];
 	double messages;
 
 	if (record__number(r, "/load/messages_per_thread", &messages))
-		fprintf(out, " | %s each", units__counted_text(messages, unit));
+		fprintf(out, " | %s%s each", units__counted_text(messages, unit), of);
 	else
 		fprintf(out, " | %s s each",
 			units__figure_text(cell__spread(&cells->cells[0], "/app/elapsed_s").middle,
@@ -91,7 +91,7 @@ static void serving_load(const struct cells *cells, FILE *out)
 		"procinfo: a connection is answered with the top two processes by CPU time, then "
 		"closed | %s",
 		cells__link(cells));
-	extent(cells, "round", out);
+	extent(cells, "round", "", out);
 }
 
 static void stream_load(const struct cells *cells, FILE *out)
@@ -111,7 +111,7 @@ static void stream_load(const struct cells *cells, FILE *out)
 		fprintf(out, " | %s",
 			units__counted_text(record__value(r, "/load/threads"), "thread"));
 	fprintf(out, " | %s", cells__link(cells));
-	extent(cells, "message per thread", out);
+	extent(cells, "message", " per thread", out);
 }
 
 static void observation(json_object *r, FILE *out)

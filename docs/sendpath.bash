@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# Completion for bash: what --help=all lists is what is offered.
+_sendpath() {
+	local command=${COMP_WORDS[0]} word=${COMP_WORDS[COMP_CWORD]} i
+	local option=${COMP_WORDS[COMP_CWORD-1]}
+
+	# bash takes "=" for a word of its own.
+	if [ "$word" = "=" ]; then word=; elif [ "$option" = "=" ]; then option=${COMP_WORDS[COMP_CWORD-2]}; fi
+	COMPREPLY=()
+	for ((i = 1; i < COMP_CWORD; i++)); do # behind -- the command's own words
+		[ "${COMP_WORDS[i]}" = "--" ] && return
+	done
+	case $option in
+	--variant | --server-model | --grid)
+		set -- $("$command" $([ "$option" = --grid ] && echo sweep) "$option" '?' 2>&1 |
+			sed -n 's/.*there are //; s/,\|\<or\>/ /gp')
+		COMPREPLY=($(compgen -W "$*" -- "$word"))
+		;;
+	*)
+		case $word in
+		-*)
+			COMPREPLY=($(compgen -W "$("$command" --help=all | grep -o -e '--[a-z][a-z-]*=\?' |
+				sort -u)" -- "$word"))
+			[[ ${COMPREPLY[0]} == *= ]] && compopt -o nospace 2>/dev/null
+			;;
+		*)
+			[ "$COMP_CWORD" = 1 ] &&
+				COMPREPLY=($(compgen -W "sweep doctor crosscheck table compare report" -- "$word"))
+			;;
+		esac
+		;;
+	esac
+}
+complete -o default -F _sendpath sendpath analyze
