@@ -355,7 +355,7 @@ format:
 SHARE   := $(DESTDIR)$(PREFIX)/share
 LIBEXEC := $(DESTDIR)$(PREFIX)/libexec/sendpath
 INSTALLED_DOCS := run-record.md run-record.schema.json causes.md table.md statistics.md memory.md \
-                  report.md
+                  report.md reading.md mechanisms.md support.md costs.md zerocopy.md
 PYTHON_FILES = $(shell find analysis -name .venv -prune -o -name __pycache__ -prune -o -type f -print)
 install: all $(if $(DESTDIR),,analysis-packages)
 	$(call msg,INSTALL,$(DESTDIR)$(PREFIX))

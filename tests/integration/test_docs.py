@@ -2,6 +2,7 @@
 """What the documents promise is there: options, keys, commands."""
 
 import json
+import pathlib
 import re
 
 import pytest
@@ -78,11 +79,32 @@ def test_readme_shows_the_commands(command):
     assert command in (ROOT / "README.md").read_text()
 
 
+def links(page):
+    """The files that a page leads to."""
+    return {target.partition("#")[0] for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text())
+            if not re.match(r"https?:|#", target)}
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", *sorted(
+    str(page.relative_to(ROOT)) for page in (ROOT / "docs").glob("*.md"))])
+def test_links_lead_somewhere(page):
+    missing = {name for name in links(ROOT / page) if not (ROOT / page).parent.joinpath(name).exists()}
+    assert not missing
+
+
+def test_readme_is_for_a_newcomer():
+    """Short, and from it every page can be found."""
+    readme = ROOT / "README.md"
+    assert len(readme.read_text().splitlines()) <= 150
+    linked = {pathlib.Path(name).name for name in links(readme)}
+    assert {page.name for page in (ROOT / "docs").glob("*.md")} <= linked
+
+
 def test_every_source_names_its_licence():
     listed = run("git", "ls-files", cwd=ROOT)
     if listed.returncode:
         pytest.skip("not a git checkout: " + listed.stderr.strip())
-    exempt = re.compile(r"LICENSE|\.jsonl?$|\.gitignore|\.editorconfig|\.clang-format|types\.txt$|README.md$")
+    exempt = re.compile(r"LICENSE|\.jsonl?$|\.gitignore|\.editorconfig|\.clang-format|types\.txt$|README.md$|\.png$")
     for name in listed.stdout.splitlines():
         if not exempt.search(name):
             head = (ROOT / name).read_text(errors="replace")[:400]

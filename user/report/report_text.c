@@ -6,6 +6,7 @@
 #include "user/report/text.h"
 #include "user/system/log.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,14 +76,30 @@ static size_t hanging_indent(const char *line, size_t length)
 	return begin < 10 ? begin + 2 : begin;
 }
 
+/* Where a line of so much room ends: at a space, but not behind a number if another is near. */
+static size_t find_cut(const char *line, size_t room)
+{
+	size_t cut, any = 0;
+
+	for (cut = room; cut > 0 && cut + 30 > room; cut--) {
+		if (line[cut] != ' ')
+			continue;
+		if (!isdigit((unsigned char)line[cut - 1]))
+			return cut;
+		any = any ? any : cut;
+	}
+	for (; !any && cut > 0; cut--)
+		any = line[cut] == ' ' ? cut : 0;
+	return any;
+}
+
 /* Breaks it between words where it is longer than a line. */
 static void print_line(const char *line, size_t length, FILE *out)
 {
 	size_t indent = hanging_indent(line, length), room = TABLE_WIDTH, cut;
 
 	while (length > room) {
-		for (cut = room; cut > 0 && line[cut] != ' ';)
-			cut--;
+		cut = find_cut(line, room);
 		if (!cut || strspn(line, " ") >= cut) /* a word longer than a line */
 			break;
 		fprintf(out, "%.*s\n%*s", (int)cut, line, (int)indent, "");

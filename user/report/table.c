@@ -202,11 +202,16 @@ const char *column__rate(const void *cell, const struct column *column)
 		       : NULL;
 }
 
+const char *column__time(double ns, const struct column *column)
+{
+	return units__decimal_text(ns / column->unit, ns / column->unit < 1000 ? 2 : 0);
+}
+
 const char *column__hist(const struct hist *h, const struct column *column)
 {
 	__u64 ns = column->per_mille ? hist__percentile(h, column->per_mille) : h->max;
 
-	return h->count ? units__decimal_text((double)ns / column->unit, 2) : NULL;
+	return h->count ? column__time((double)ns, column) : NULL;
 }
 
 const char *column__percentile(const void *cell, const struct column *column)

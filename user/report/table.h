@@ -57,6 +57,7 @@ const char *column__range(const void *cell, const struct column *column);
 const char *column__sum(const void *cell, const struct column *column);
 /* A sum over all repeats per another, in units. */
 const char *column__rate(const void *cell, const struct column *column);
-/* Of a histogram over all repeats, in units. */
+/* Of a histogram over all repeats, in units; a time, with two decimals below 1,000. */
+const char *column__time(double ns, const struct column *column);
 const char *column__percentile(const void *cell, const struct column *column);
 const char *column__hist(const struct hist *h, const struct column *column);

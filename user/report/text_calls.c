@@ -105,9 +105,7 @@ static const char *mean_time(const void *row, const struct column *column)
 	json_object *wall = record__at(((const struct row *)row)->call, "/wall_ns");
 	double count = record__value(wall, "/count");
 
-	return count > 0
-		       ? units__decimal_text(record__value(wall, "/sum") / count / column->unit, 2)
-		       : NULL;
+	return count > 0 ? column__time(record__value(wall, "/sum") / count, column) : NULL;
 }
 
 static const char *mbit_per_s(const void *row, const struct column *column)
@@ -115,7 +113,7 @@ static const char *mbit_per_s(const void *row, const struct column *column)
 	const struct row *r = row;
 	double mbit = record__value(r->call, column->path) * 8 / 1e6;
 
-	return units__figure_text(r->seconds > 0 ? mbit / r->seconds : 0, 4);
+	return units__decimal_text(r->seconds > 0 ? mbit / r->seconds : 0, mbit < 1000 ? 2 : 0);
 }
 
 static const char *percentile(const void *row, const struct column *column)

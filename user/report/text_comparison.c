@@ -22,13 +22,13 @@ static const char *kernel_time(const void *cell, const struct column *column)
 /* path is user time, per system time. */
 static const char *cpu_seconds(const void *cell, const struct column *column)
 {
-	double bytes, user_s, system_s;
+	double bytes, user_s, system_s, seconds;
 
-	return cell__sum(cell, "/app/received_bytes", &bytes) &&
-			       cell__sum(cell, column->path, &user_s) &&
-			       cell__sum(cell, column->per, &system_s) && bytes > 0
-		       ? units__decimal_text((user_s + system_s) / (bytes / GIB), 3)
-		       : NULL;
+	if (!cell__sum(cell, "/app/received_bytes", &bytes) || bytes <= 0 ||
+	    !cell__sum(cell, column->path, &user_s) || !cell__sum(cell, column->per, &system_s))
+		return NULL;
+	seconds = (user_s + system_s) / (bytes / GIB);
+	return units__decimal_text(seconds, seconds < 10 ? 3 : 1);
 }
 
 static const char *copied(const void *data, const struct column *column)
@@ -71,8 +71,7 @@ static const char *mean_time(const void *cell, const struct column *column)
 	struct hist h;
 
 	cell__wall(cell, &h);
-	return h.count ? units__decimal_text((double)h.sum / (double)h.count / column->unit, 2)
-		       : NULL;
+	return h.count ? column__time((double)h.sum / (double)h.count, column) : NULL;
 }
 
 /* Where cells differ, beside the variant; one repeat, or several; several variants; a request. */

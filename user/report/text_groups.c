@@ -92,9 +92,7 @@ static const char *mean_time(const void *data, const struct column *column)
 	json_object *group = (json_object *)data;
 	double timed = record__value(group, column->per);
 
-	return timed > 0 ? units__decimal_text(
-				   record__value(group, column->path) / timed / column->unit, 2)
-			 : NULL;
+	return timed > 0 ? column__time(record__value(group, column->path) / timed, column) : NULL;
 }
 
 static const char *copied(const void *data, const struct column *column)

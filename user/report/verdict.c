@@ -13,7 +13,6 @@
 #define LOST_SHARE    0.01 /* beyond, what was seen may not be typical */
 #define WAITING_SHARE 0.1
 #define REFUSED_SHARE 0.1
-#define WIN	      1.05 /* throughputs of single runs differ by less for no reason */
 
 static __attribute__((format(printf, 2, 3))) void say(char text[VERDICT_MAX], const char *format,
 						      ...)
@@ -215,39 +214,24 @@ static void say_reported(const struct verdict_facts *f, char text[VERDICT_MAX])
 		say(text, " The error queue reported %s.", units__number_text(f->reported));
 }
 
-/* "20.67 against 5.10 Gbit/s"; of repeats with the ratio's interval. */
-static void say_rates(const struct verdict_facts *f, double first, double second,
-		      char text[VERDICT_MAX])
-{
-	say(text, ": %.2f against %.2f Gbit/s", first / 1e9, second / 1e9);
-	if (f->ratio.low > 0 && first == f->other_bps)
-		say(text, ", %.2f times as much (%.2f-%.2f).", f->ratio.middle, f->ratio.low,
-		    f->ratio.high);
-	else if (f->ratio.low > 0)
-		say(text, ", %.2f times as much (%.2f-%.2f).", 1 / f->ratio.middle,
-		    1 / f->ratio.high, 1 / f->ratio.low);
-	else
-		say(text, " in these runs.");
-}
-
-/* Without an interval, what runs differ by for no reason stands in its place. */
+/* A single run ranks nothing: only an interval does. */
 static void say_comparison(const struct verdict_facts *f, char text[VERDICT_MAX])
 {
-	double low = f->ratio.low > 0 ? f->ratio.low : f->other_bps / (f->own_bps * WIN);
-	double high = f->ratio.low > 0 ? f->ratio.high : f->other_bps * WIN / f->own_bps;
+	const struct spread *r = &f->ratio;
 
 	if (!f->other || f->own_bps <= 0)
 		return;
-	if (low > 1) {
-		say(text, " Use %s instead", f->other);
-		say_rates(f, f->other_bps, f->own_bps, text);
-	} else if (high < 1) {
-		say(text, " It was faster than %s", f->other);
-		say_rates(f, f->own_bps, f->other_bps, text);
-	} else {
-		say(text, " No difference in throughput to %s was found: %.2f and %.2f Gbit/s.",
-		    f->other, f->own_bps / 1e9, f->other_bps / 1e9);
-	}
+	if (r->low <= 0)
+		say(text, " --repeat 5 compares its throughput with that of %s.", f->other);
+	else if (r->low > 1)
+		say(text, " Use %s instead: %.2f times the throughput (%.2f-%.2f).", f->other,
+		    r->middle, r->low, r->high);
+	else if (r->high < 1)
+		say(text, " It has %.2f times the throughput of %s (%.2f-%.2f).", 1 / r->middle,
+		    f->other, 1 / r->high, 1 / r->low);
+	else
+		say(text, " No difference in throughput to %s was found (ratio %.2f-%.2f).",
+		    f->other, r->low, r->high);
 }
 
 /* Of most requests there is nothing else to say: the first thing to do something about. */
