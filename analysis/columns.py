@@ -237,7 +237,7 @@ TCP = tuple(
         ("out_segments", "segments sent"))) + (
     Column("skbs_per_send", REAL, "", "packets (skbs) that a send became",
            at("tcp.skbs_per_send")),
-    Column("frags_per_skb", REAL, "", "pieces of memory (fragments) of such a packet",
+    Column("frags_per_skb", REAL, "", "page fragments of such an skb",
            at("tcp.frags_per_skb")))
 
 SERVING = (
