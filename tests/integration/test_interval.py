@@ -82,6 +82,24 @@ def test_lines_of_several_runs_say_which(tmp_path):
     assert len({line["run"] for line in found}) == 8
 
 
+def test_a_last_fraction_has_no_line_of_its_own(tmp_path):
+    path = tmp_path / "records"
+    result = analyze("--variant", "onecopy", "--duration", 1.3, "--interval", 0.5, "--json", path)
+    found = lines(result.stdout)
+    assert len(found) == 2 and float(found[1]["time"]) >= 1.3
+    assert_adds_up(found, only(records_of(path)))
+
+
+def test_an_interrupt_says_how_many_runs_there_are():
+    with Child([ANALYZE, "--variant", "onecopy,twocopy,zerocopy", "--duration", "60", "--interval",
+                "0.1"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as job:
+        assert HEADER.match(job.stdout.readline()) and job.stdout.readline()
+        job.send_signal(signal.SIGINT)
+        out, err = job.communicate(timeout=PATIENCE_S)
+    assert only(err.splitlines()) == "analyze: interrupted: 1 of 3 runs stand in the result"
+    assert re.search(r"^onecopy +[\d.]+ ", out, re.M) and not re.search("^twocopy", out, re.M)
+
+
 @pytest.mark.parametrize("json_to", ["-", None])
 def test_of_a_command_they_go_where_its_report_goes(json_to):
     with Receiver() as receiver:

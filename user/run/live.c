@@ -23,7 +23,7 @@ struct live {
 	struct sight sight;
 	unsigned int lines;
 	struct timespec begun;
-	double due;
+	double due, end; /* seconds of the window: the next line, and its end if known */
 	struct live_sample before;
 	struct measured now; /* too large for a stack */
 };
@@ -125,7 +125,7 @@ void live__free(struct live *l)
 	free(l);
 }
 
-void live__begin(struct live *l, const char *label, const struct plan *plan)
+void live__begin(struct live *l, const char *label, const struct plan *plan, double seconds)
 {
 	if (!l)
 		return;
@@ -133,6 +133,7 @@ void live__begin(struct live *l, const char *label, const struct plan *plan)
 	l->sight = plan__sight(plan);
 	clock_gettime(CLOCK_MONOTONIC, &l->begun);
 	l->due = l->seconds;
+	l->end = seconds > 0 ? seconds : INFINITY;
 	memset(&l->before, 0, sizeof(l->before));
 }
 
@@ -143,13 +144,15 @@ static void print(struct live *l, const char *label, const char *text)
 	fprintf(l->out, "%s\n", text);
 }
 
-static void line(struct live *l, const struct measured *m)
+static void line(struct live *l, const struct measured *m, bool last)
 {
 	struct live_sample now, between;
 	char text[LIVE_LINE_MAX];
 
 	live_sample__take(&now, m, &l->sight, elapsed_since(&l->begun));
 	live_sample__subtract(&between, &now, &l->before);
+	if (last && l->before.at > 0 && !between.sends && between.at < l->seconds / 2)
+		return;
 	if (l->lines++ % LINES_A_HEADER == 0) {
 		snprintf(text, sizeof(text), FORMAT, "time s", "sends", "sends/s", "Mbit/s",
 			 "us p50", "p99", "failed", "zero-copy", "zero-copy/s", "copied");
@@ -163,10 +166,10 @@ static void line(struct live *l, const struct measured *m)
 
 void live__tick(struct live *l, struct tracer *tracer)
 {
-	if (!l || elapsed_since(&l->begun) < l->due)
+	if (!l || elapsed_since(&l->begun) < l->due || l->due + l->seconds > l->end + 1e-6)
 		return;
 	if (!tracer__peek(tracer, &l->now))
-		line(l, &l->now);
+		line(l, &l->now, false);
 	l->due = (floor(elapsed_since(&l->begun) / l->seconds) + 1) * l->seconds;
 }
 
@@ -180,7 +183,7 @@ int live__ms_left(const struct live *l, int most)
 void live__end(struct live *l, const struct measured *m)
 {
 	if (l)
-		line(l, m);
+		line(l, m, true);
 }
 
 void live__done(struct live *l)

@@ -39,13 +39,19 @@ void live_sample__line(const struct live_sample *between, double at, char text[L
 /* Lines to out, every so many seconds; NULL when out of memory. */
 struct live *live__new(double seconds, FILE *out);
 void live__free(struct live *l);
-/* A window opens, with the hooks of a plan; label stands before its lines ("": no such column). */
-void live__begin(struct live *l, const char *label, const struct plan *plan);
+/*
+ * A window opens, with the hooks of a plan, for so many seconds (0: nobody knows); label stands
+ * before its lines ("": no such column).
+ */
+void live__begin(struct live *l, const char *label, const struct plan *plan, double seconds);
 /* Writes a line if it is time to. Of these three l may be NULL. */
 void live__tick(struct live *l, struct tracer *tracer);
 /* ms until it is, at most so many. */
 int live__ms_left(const struct live *l, int most);
-/* The window closed: a last line on what remains. */
+/*
+ * The window closed: a last line on what remains. It takes in a last fraction of an interval where
+ * the end was known; elsewhere there is none on a fraction in which nothing was sent.
+ */
 void live__end(struct live *l, const struct measured *m);
 /* No more windows: what comes after the lines is set off from them. */
 void live__done(struct live *l);

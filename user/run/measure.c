@@ -67,7 +67,8 @@ static void open_window(struct run_result *r, const struct run_setup *setup, str
 	clock_gettime(CLOCK_REALTIME, &r->started);
 	if (tracer)
 		tracer__gate(tracer, GATE_OPEN);
-	live__begin(setup->live, setup->label, &r->plan);
+	live__begin(setup->live, setup->label, &r->plan,
+		    setup->load.messages ? 0 : setup->load.duration_s);
 	r->window = true;
 }
 

@@ -297,7 +297,7 @@ static int window(struct run_result *r, const struct run_setup *setup, struct wa
 	clock_gettime(CLOCK_REALTIME, &r->started);
 	tracer__gate(tracer, GATE_OPEN);
 	set_end(w, setup->load.duration_s);
-	live__begin(setup->live, setup->label, &r->plan);
+	live__begin(setup->live, setup->label, &r->plan, setup->load.duration_s);
 	if (w->child)
 		err = child__run(w->child);
 	if (err) {

@@ -197,6 +197,9 @@ static int run_grid(struct sweep *s)
 	s->progress.grid = true;
 	s->progress.quiet = s->grid->live || o->target.command;
 	err = sweep__run_blocks(s);
+	if (signals__caught() && s->progress.runs > 1)
+		log_error("interrupted: %zu of %zu runs stand in the result", s->reported,
+			  s->progress.runs);
 	return err && !s->status ? STATUS_FAILED : s->status;
 }
 

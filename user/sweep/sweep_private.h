@@ -84,6 +84,7 @@ struct sweep {
 	size_t left; /* runs to be made */
 	int status;  /* a grid's: the last that was not 0 */
 	size_t number;
+	size_t reported;  /* of a grid's runs */
 	size_t elsewhere; /* earlier runs under another kernel */
 };
 

@@ -30,6 +30,7 @@ static int report(struct sweep *s, json_object *record)
 	size_t i;
 	int err = 0;
 
+	s->reported++;
 	for (i = 0; i < s->grid->report_count && !err; i++)
 		err = s->grid->reports[i].reporter->add(s->grid->reports[i].state, record);
 	return err;
