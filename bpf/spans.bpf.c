@@ -14,8 +14,8 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 #define S_IFMT	 00170000
 #define S_IFSOCK 0140000
 
-/* Does the kernel book this send, and give it an id? Not one of io_uring's, which has its own. */
-static __always_inline bool is_booked(struct sock *sk, const struct thread *thread)
+/* Has the kernel given this send an id? io_uring's have none. */
+static __always_inline bool has_send_id(struct sock *sk, const struct thread *thread)
 {
 	return !thread->notification && zerocopy_enabled(sk);
 }
@@ -54,9 +54,9 @@ int send_loop(struct bpf_raw_tracepoint_args *ctx)
 		return 0;
 	}
 	message_begin(thread, sk, msg, 0, next_id(sk) - 1);
-	if (thread->flags & MSG_ZEROCOPY && is_booked(sk, thread)) {
+	if (thread->flags & MSG_ZEROCOPY && has_send_id(sk, thread)) {
 		thread->size = BPF_CORE_READ(msg, msg_iter.count);
-		flight_begin(thread, sk);
+		follow_send(thread, sk);
 	}
 	return 0;
 }
@@ -117,7 +117,7 @@ static __always_inline void call_begin(struct thread *thread, struct sock *sk, e
 	__u32 flags = call_flags(kind, regs);
 
 	if (flags & MSG_ZEROCOPY)
-		groups__watch(zerocopy_begin(sk, id), sk);
+		socket__set_owner(zerocopy_begin(sk, id), sk);
 	thread->notification = 0;
 	send_begin(thread, sk, kind, flags, call_size(kind, regs));
 }
@@ -141,8 +141,8 @@ int send_connects(struct bpf_raw_tracepoint_args *ctx)
 		return 0;
 	thread->has_sent = true;
 	call_begin(thread, sk, kind, call_regs(), next_id(sk) - 1);
-	if (thread->flags & MSG_ZEROCOPY && is_booked(sk, thread))
-		flight_begin(thread, sk);
+	if (thread->flags & MSG_ZEROCOPY && has_send_id(sk, thread))
+		follow_send(thread, sk);
 	return 0;
 }
 
@@ -210,7 +210,7 @@ int send_enter(struct bpf_raw_tracepoint_args *ctx)
 		return 0;
 	call_begin(thread, sk, kind, regs, next_id(sk));
 	if (thread->flags & MSG_ZEROCOPY && ids_guessed && zerocopy_enabled(sk))
-		flight_guess(thread, sk);
+		follow_guessed_send(thread, sk);
 	return 0;
 }
 

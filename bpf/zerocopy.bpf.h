@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The kernel's bookkeeping of a run of zero-copy sends, and how to get at it. */
+/* The kernel's ubuf of zero-copy sends, and how to read it. */
 #pragma once
 
 #include "skb.bpf.h"

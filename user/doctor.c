@@ -77,8 +77,8 @@ static void hook(const struct plan_entry *entry, enum hook_id id)
 	char name[32];
 
 	snprintf(name, sizeof(name), "hook %s", hook__get(id)->name);
-	if (entry->way)
-		line(name, "%s: %s%s%s%s", mechanism_name(entry->way->mechanism), entry->symbol,
+	if (entry->option)
+		line(name, "%s: %s%s%s%s", mechanism_name(entry->option->mechanism), entry->symbol,
 		     entry->reason[0] ? " (" : "", entry->reason, entry->reason[0] ? ")" : "");
 	else
 		line(name, "%s: %s", entry->status == HOOK_DISABLED ? "not needed" : "unavailable",
@@ -112,7 +112,8 @@ static bool hooks(void)
 }
 
 /* Tries one way of a hook for real: loads it and attaches it. True if it works. */
-static bool try_way(const struct features *features, enum hook_id id, const struct hook_way *way)
+static bool try_option(const struct features *features, enum hook_id id,
+		       const struct hook_option *option)
 {
 	struct kernel_facts facts = features__facts(features);
 	struct tracer_setup setup = {.features = features};
@@ -122,25 +123,25 @@ static bool try_way(const struct features *features, enum hook_id id, const stru
 	struct plan plan;
 
 	entry = &plan.entries[id];
-	hook_way__symbols(way, symbols, sizeof(symbols));
-	if (plan__only(&plan, &facts, id, way)) {
+	hook_option__symbols(option, symbols, sizeof(symbols));
+	if (plan__only(&plan, &facts, id, option)) {
 		snprintf(symbols, sizeof(symbols), "%s", entry->symbol);
 		if (!tracer__attach(&tracer, &plan, &setup, reason, sizeof(reason)))
 			snprintf(reason, sizeof(reason), "%s", entry->reason);
 	} else {
 		snprintf(reason, sizeof(reason), "%s", entry->reason);
 	}
-	printf("%s\t%s\t%s%s\t%s\t%s\n", hook__get(id)->name, mechanism_name(way->mechanism),
+	printf("%s\t%s\t%s%s\t%s\t%s\n", hook__get(id)->name, mechanism_name(option->mechanism),
 	       symbols,
-	       way->by_graph   ? " by function graph"
-	       : way->by_stack ? " by stack"
-			       : "",
-	       !tracer || !entry->way ? "unavailable"
-	       : reason[0]	      ? "may miss"
-				      : "attached",
+	       option->by_graph	  ? " by function graph"
+	       : option->by_stack ? " by stack"
+				  : "",
+	       !tracer || !entry->option ? "unavailable"
+	       : reason[0]		 ? "may miss"
+					 : "attached",
 	       reason);
 	tracer__free(tracer);
-	return tracer && entry->way;
+	return tracer && entry->option;
 }
 
 /* Is it what --hooks=NAME asks for? NULL asks for all. */
@@ -167,7 +168,7 @@ static int no_such_hook(const char *name)
 static int list_hooks(const char *name)
 {
 	struct features *features;
-	const struct hook_way *way;
+	const struct hook_option *option;
 	char reason[256] = "";
 	bool asked = false, works = false;
 	enum hook_id id;
@@ -185,9 +186,9 @@ static int list_hooks(const char *name)
 	for (id = 0; id < HOOK_COUNT; id++) {
 		if (!is_asked_for(id, name))
 			continue;
-		for (i = 0; i < WAYS_MAX && hook__get(id)->ways[i].mechanism; i++) {
-			way = &hook__get(id)->ways[i];
-			if (try_way(features, id, way) && (name || id == HOOK_SEND))
+		for (i = 0; i < HOOK_OPTIONS_MAX && hook__get(id)->options[i].mechanism; i++) {
+			option = &hook__get(id)->options[i];
+			if (try_option(features, id, option) && (name || id == HOOK_SEND))
 				works = true;
 			fflush(stdout);
 		}

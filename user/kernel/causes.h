@@ -17,7 +17,7 @@ struct cause_row {
 	const char *remedy;  /* one sentence: what helps, or that nothing does */
 };
 
-struct cause_place {
+struct cause_site {
 	const char *function; /* the copier's caller, or further out */
 	const char *outer;    /* NULL, or a function that this was called from */
 	unsigned int copiers; /* enum copier */
@@ -32,11 +32,12 @@ const struct cause_row *cause__words(enum cause cause, bool has_stack);
 enum cause cause__find(const char *name);
 
 /* The places, innermost first where they nest; ends with a NULL function. */
-extern const struct cause_place cause_places[];
+extern const struct cause_site cause_sites[];
 
 /* Where code lies: up to two ranges of a function and what the compiler made of it. */
 typedef size_t (*cause_code)(const void *context, const char *function,
 			     struct address_range ranges[2]);
 
 /* The table in a kernel's addresses; functions that it lacks are left out. Returns how many. */
-size_t causes__places(struct place *places, size_t max, cause_code code, const void *context);
+size_t causes__call_sites(struct call_site *call_sites, size_t max, cause_code code,
+			  const void *context);

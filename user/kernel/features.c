@@ -167,14 +167,14 @@ static void want_symbol(struct features *f, const char *name, bool data)
 		f->symbols[f->symbol_count++] = (struct kernel_symbol){.name = name, .data = data};
 }
 
-static void want_symbols_of(struct features *f, const struct hook_way *way)
+static void want_symbols_of(struct features *f, const struct hook_option *option)
 {
 	const char *const *name;
 
-	for (name = way->functions; *name; name++)
+	for (name = option->functions; *name; name++)
 		want_symbol(f, *name, false);
-	if (way->also)
-		want_symbol(f, way->also, false);
+	if (option->also)
+		want_symbol(f, option->also, false);
 }
 
 /* Without the table nothing is found in it: the plan then says so of each function. */
@@ -185,16 +185,16 @@ static void read_symbols(struct features *f)
 	int err;
 
 	for (id = 0; id < HOOK_COUNT; id++)
-		for (i = 0; i < WAYS_MAX; i++)
-			want_symbols_of(f, &hook__get(id)->ways[i]);
+		for (i = 0; i < HOOK_OPTIONS_MAX; i++)
+			want_symbols_of(f, &hook__get(id)->options[i]);
 	for (i = 0; i < CODE_COUNT; i++)
 		want_symbol(f, code_names[i], false);
 	for (i = 0; i < VARIABLE_COUNT; i++)
 		want_symbol(f, variable_names[i], true);
-	for (i = 0; cause_places[i].function; i++) {
-		want_symbol(f, cause_places[i].function, false);
-		if (cause_places[i].outer)
-			want_symbol(f, cause_places[i].outer, false);
+	for (i = 0; cause_sites[i].function; i++) {
+		want_symbol(f, cause_sites[i].function, false);
+		if (cause_sites[i].outer)
+			want_symbol(f, cause_sites[i].outer, false);
 	}
 	f->table = kallsyms__open(KALLSYMS, f->table_buffer);
 	err = f->table ? kallsyms__read(f->table, f->symbols, f->symbol_count) : -errno;

@@ -42,22 +42,22 @@ struct tracepoint_need {
 };
 
 /* One way to have a hook. */
-struct hook_way {
+struct hook_option {
 	enum mechanism mechanism;
-	const char *span;	 /* what a time measured by it covers; NULL: it measures none */
-	const char *flight_span; /* and one from the same beginning to a completion */
-	const char *programs[6]; /* NULL-terminated names in the BPF object; of a send, the one
-				    that sees it begin comes first */
+	const char *span;	     /* what a time measured by it covers; NULL: it measures none */
+	const char *completion_span; /* and one from the same beginning to a completion */
+	const char *programs[6];     /* NULL-terminated names in the BPF object; of a send, the one
+					that sees it begin comes first */
 	/* NULL-terminated: names that kernels gave the function to attach to; any will do. */
 	const char *functions[4];
 	struct tracepoint_need tracepoints[5]; /* ends with a NULL name; needs them all */
 	/* A function of some kernels only that is a second way in, and what attaches to it. */
 	const char *also;
 	const char *also_programs[3];
-	const char *type;   /* a struct that the kernel must have, or NULL */
-	const char *code;   /* a function whose place in memory must be known, or NULL */
-	const char *misses; /* what it could miss, or NULL */
-	const char *merges; /* the program that looks at merged notifications, or NULL */
+	const char *type;	    /* a struct that the kernel must have, or NULL */
+	const char *code;	    /* a function whose place in memory must be known, or NULL */
+	const char *misses;	    /* what it could miss, or NULL */
+	const char *sees_coalesced; /* the program that looks at coalesced notifications, or NULL */
 	bool preemptible; /* its programs run as parts of threads, which can be preempted in them */
 	bool by_graph;	  /* a kprobe that the function graph tracer makes */
 	bool by_stack;	  /* the tracepoint says less than it does today: the stack says the rest */
@@ -69,23 +69,23 @@ struct hook_way {
 	bool counts_at_end; /* a send whose beginning was not seen is counted, untimed */
 };
 
-#define WAYS_MAX 6
+#define HOOK_OPTIONS_MAX 6
 
 struct hook {
 	const char *name;
 	const char *purpose;
-	bool zerocopy_only;		/* of no use to a load that never asks for zero-copy */
-	bool observed_only;		/* for what our own load does not do, and beside functions
-					   only: the tracepoints of sends see it */
-	const char *load_only;		/* how it tells what is ours, which only our own load has;
-					   or NULL */
-	bool preemptible;		/* runs as part of a thread, not of an interrupt */
-	struct hook_way ways[WAYS_MAX]; /* best first; ends with MECHANISM_NONE */
+	bool zerocopy_only;    /* of no use to a load that never asks for zero-copy */
+	bool observed_only;    /* for what our own load does not do, and beside functions
+				  only: the tracepoints of sends see it */
+	const char *load_only; /* how it tells what is ours, which only our own load has;
+				  or NULL */
+	bool preemptible;      /* runs as part of a thread, not of an interrupt */
+	struct hook_option options[HOOK_OPTIONS_MAX]; /* best first; ends with MECHANISM_NONE */
 };
 
 const struct hook *hook__get(enum hook_id id);
 /* All that a way may attach to, as people say it: "a or b", "a, b". */
-void hook_way__symbols(const struct hook_way *way, char *text, size_t size);
+void hook_option__symbols(const struct hook_option *option, char *text, size_t size);
 const char *mechanism_name(enum mechanism m);
 /* "fentry", "kprobe", "tracepoint", "none" for MECHANISM_OFF; MECHANISM_NONE if it is no name. */
 enum mechanism mechanism_parse(const char *name);

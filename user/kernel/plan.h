@@ -39,7 +39,7 @@ struct kernel_facts {
 enum hook_status { HOOK_PLANNED, HOOK_UNAVAILABLE, HOOK_DISABLED };
 
 struct plan_entry {
-	const struct hook_way *way; /* NULL unless planned */
+	const struct hook_option *option; /* NULL unless planned */
 	enum hook_status status;
 	bool also;		 /* the kernel has the way's second function, too */
 	char symbol[SYMBOL_MAX]; /* what it attaches to */
@@ -66,7 +66,7 @@ bool plan__resolve(struct plan *plan, const struct kernel_facts *facts, enum mec
  * False if the kernel lacks something for it: the entry's reason says what.
  */
 bool plan__only(struct plan *plan, const struct kernel_facts *facts, enum hook_id id,
-		const struct hook_way *way);
+		const struct hook_option *option);
 
 /* The entry's programs, one after the other, and what each attaches to; NULL after the last. */
 const char *plan_entry__program(const struct plan_entry *entry, size_t i, const char **symbol);
@@ -75,13 +75,13 @@ const char *plan_entry__program(const struct plan_entry *entry, size_t i, const 
 bool plan__sees_others(const struct plan *plan);
 
 /* Why copies that the kernel does not flag are not seen by a plan; NULL: they are. */
-const char *plan__blind_to_silent(const struct plan *plan);
+const char *plan__blind_to_unreported(const struct plan *plan);
 
 /* Which copies of completed zero-copy sends the hooks of a plan see, beside those flagged. */
 struct sight {
 	bool completions; /* any at all */
-	bool silent;	  /* those without a flag */
-	bool unreported;  /* those of which io_uring was not asked to tell */
+	bool unreported;  /* those without a flag */
+	bool unknown;	  /* those of which io_uring was not asked to tell */
 };
 struct sight plan__sight(const struct plan *plan);
 

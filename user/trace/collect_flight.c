@@ -45,7 +45,7 @@ static int read_pinned(struct tracer *t, struct measured *out, struct pinned_pea
 	return err;
 }
 
-int collect__flight(struct tracer *t, struct measured *out, int cpus)
+int collect__inflight(struct tracer *t, struct measured *out, int cpus)
 {
 	void *buffer = malloc(sizeof(struct hist) * (size_t)cpus);
 	int err;
