@@ -3,7 +3,7 @@
  * skbs of a load's sends, as they are handed to a device, before segmentation. They come in any
  * context: the port identifies the load.
  */
-#include "skb.bpf.h"
+#include "zerocopy.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 

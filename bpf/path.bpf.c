@@ -5,9 +5,7 @@
  * is what the kernel always does with such a packet on such a device, and all but one count only if
  * the kernel flags the completion.
  */
-#include "causes.bpf.h"
 #include "passing.bpf.h"
-#include "skb.bpf.h"
 #include "taps.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

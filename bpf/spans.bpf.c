@@ -6,13 +6,35 @@
  *   syscall   sys_enter and sys_exit: on the path of every syscall of the system, so
  *             only for kernels that have neither of the others
  */
-#include "others.bpf.h"
 #include "sends.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-#define S_IFMT	 00170000
-#define S_IFSOCK 0140000
+#define S_IFMT	      00170000
+#define S_IFSOCK      0140000
+#define AF_UNIX	      1
+#define IPPROTO_MPTCP 262
+
+/*
+ * Not measured, but counted, so that nobody takes their absence for a finding: MPTCP's sends, whose
+ * subflows tcp_sendmsg does not see, and zero-copy sends by further protocols.
+ */
+static __always_inline void count_other(struct sock *sk, int ret)
+{
+	__u16 family = BPF_CORE_READ(sk, __sk_common.skc_family);
+	struct totals *t = totals__get();
+
+	if (!t || family == AF_UNIX)
+		return;
+	if (BPF_CORE_READ(sk, sk_protocol) != IPPROTO_MPTCP) {
+		if (call_flags(current_call(), call_regs()) & MSG_ZEROCOPY)
+			t->other_requests++;
+		return;
+	}
+	t->mptcp_sends++;
+	if (ret > 0)
+		t->mptcp_bytes += ret;
+}
 
 /* Has the kernel given this send an id? io_uring's have none. */
 static __always_inline bool has_send_id(struct sock *sk, const struct thread *thread)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* The maps and variables that the concerns share, and when a socket is forgotten. */
+#include "groups.bpf.h"
 #include "inflight.bpf.h"
 #include "passing.bpf.h"
 
@@ -29,6 +30,10 @@ volatile __u32 gate;
 const volatile __u32 target_by = TARGET_PROCESS;
 const volatile char target_comm[COMM_MAX] = {};
 const volatile __u32 pid_namespace = 0;
+const volatile __u32 group_by = 0;
+struct group_map groups SEC(".maps");
+struct group_map peers SEC(".maps");
+struct group groups_rest, peers_rest;
 
 /*
  * args: sk, old state, new state. What waits in a closed socket may complete later:

@@ -265,7 +265,7 @@ static const struct kernel_symbol *find_symbol(const struct features *f, const c
 	return NULL;
 }
 
-void features__function(const struct features *f, const char *name, struct kernel_function *out)
+static void function(const struct features *f, const char *name, struct kernel_function *out)
 {
 	const struct kernel_symbol *s = find_symbol(f, name);
 
@@ -281,7 +281,7 @@ void features__function(const struct features *f, const char *name, struct kerne
  * The kernel describes a raw tracepoint by the type of its probe function, a
  * typedef of a pointer to a function whose first argument is the probe's own.
  */
-int features__tracepoint_args(const struct features *f, const char *name)
+static int tracepoint_args(const struct features *f, const char *name)
 {
 	const struct btf_type *t;
 	char typedef_name[128];
@@ -296,7 +296,7 @@ int features__tracepoint_args(const struct features *f, const char *name)
 	return t && btf_is_func_proto(t) ? btf_vlen(t) - 1 : -1;
 }
 
-const char *features__refused(const struct features *f, enum mechanism m)
+static const char *refused(const struct features *f, enum mechanism m)
 {
 	const char *reason = m == MECHANISM_FENTRY   ? f->fentry_refused
 			     : m == MECHANISM_KPROBE ? f->kprobe_refused
@@ -305,23 +305,30 @@ const char *features__refused(const struct features *f, enum mechanism m)
 	return reason[0] ? reason : NULL;
 }
 
-bool features__type(const struct features *f, const char *name)
+/* NULL if there is none. */
+static const struct btf_type *find_type(const struct features *f, const char *name, __u32 kind)
 {
-	return btf__find_by_name_kind(f->btf, name, BTF_KIND_STRUCT) > 0;
+	int id = btf__find_by_name_kind(f->btf, name, kind);
+
+	return id > 0 ? btf__type_by_id(f->btf, (__u32)id) : NULL;
 }
 
-bool features__preempts(const struct features *f)
+bool features__type(const struct features *f, const char *name)
+{
+	return find_type(f, name, BTF_KIND_STRUCT);
+}
+
+static bool preempts(const struct features *f)
 {
 	return f->preempts;
 }
 
 /* The member came with "fprobe: Rewrite fprobe on function-graph tracer". */
-bool features__graph_probes(const struct features *f)
+static bool graph_probes(const struct features *f)
 {
-	const struct btf_type *t;
-	int i, id = btf__find_by_name_kind(f->btf, "fprobe", BTF_KIND_STRUCT);
+	const struct btf_type *t = find_type(f, "fprobe", BTF_KIND_STRUCT);
+	int i;
 
-	t = id > 0 ? btf__type_by_id(f->btf, (__u32)id) : NULL;
 	for (i = 0; t && i < btf_vlen(t); i++)
 		if (!strcmp(btf__name_by_offset(f->btf, btf_members(t)[i].name_off), "hlist_array"))
 			return true;
@@ -365,10 +372,9 @@ bool features__code(const struct features *f, const char *name, struct address_r
 /* The same question that the programs ask of the same types: see state.bpf.h. */
 bool features__task_state(const struct features *f)
 {
-	const struct btf_type *t;
-	int i, id = btf__find_by_name_kind(f->btf, "bpf_func_id", BTF_KIND_ENUM);
+	const struct btf_type *t = find_type(f, "bpf_func_id", BTF_KIND_ENUM);
+	int i;
 
-	t = id > 0 ? btf__type_by_id(f->btf, (__u32)id) : NULL;
 	for (i = 0; t && i < btf_vlen(t); i++)
 		if (!strcmp(btf__name_by_offset(f->btf, btf_enum(t)[i].name_off),
 			    "BPF_FUNC_task_pt_regs"))
@@ -396,12 +402,12 @@ struct kernel_facts features__facts(const struct features *f)
 {
 	return (struct kernel_facts){
 		.features = f,
-		.function = features__function,
+		.function = function,
 		.has_code = has_code,
-		.tracepoint_args = features__tracepoint_args,
+		.tracepoint_args = tracepoint_args,
 		.has_type = features__type,
-		.refused = features__refused,
-		.preempts = features__preempts,
-		.graph_probes = features__graph_probes,
+		.refused = refused,
+		.preempts = preempts,
+		.graph_probes = graph_probes,
 	};
 }

@@ -25,12 +25,6 @@ void features__free(struct features *f);
 /* Can the kernel's types be had, from whichever file libbpf knows? */
 bool features__types(void);
 
-/* What the kernel has under this name; only for functions of the hook table. */
-void features__function(const struct features *f, const char *name, struct kernel_function *out);
-/* How many arguments a raw tracepoint passes; -1 if there is none of that name. */
-int features__tracepoint_args(const struct features *f, const char *name);
-/* NULL where programs of this mechanism load and attach, else the kernel's reason. */
-const char *features__refused(const struct features *f, enum mechanism m);
 /*
  * Code of a function, and of what the compiler made of it (name.constprop.0); how many
  * ranges. Only for functions of the hook table and the table of causes.
@@ -44,10 +38,6 @@ unsigned long long features__variable(const struct features *f, const char *name
 bool features__code(const struct features *f, const char *name, struct address_range *range);
 /* Do the kernel's types have this struct? */
 bool features__type(const struct features *f, const char *name);
-/* Is the kernel known to take the CPU from a thread that runs in it? */
-bool features__preempts(const struct features *f);
-/* Are kprobe.multi probes made by the function graph tracer (Linux 6.14)? */
-bool features__graph_probes(const struct features *f);
 /* Can programs keep state with a thread, and see its registers (Linux 5.15)? */
 bool features__task_state(const struct features *f);
 /* Can a program insert into a hash that was not allocated beforehand (Linux 6.1)? */

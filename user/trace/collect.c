@@ -14,6 +14,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+/* The largest value of a per-CPU map: the buffer for one has room for any. */
+_Static_assert(sizeof(struct call_slot) >= sizeof(struct hist), "one buffer serves all maps");
+
 static int program_info(const struct tracer *t, const char *name, struct bpf_prog_info *info)
 {
 	struct bpf_program *program = bpf_object__find_program_by_name(t->skel->obj, name);
@@ -328,7 +331,45 @@ static int read_groups(struct tracer *t, struct measured *out)
 	return err;
 }
 
-int tracer__peek(struct tracer *t, struct measured *out)
+static int read_spans(struct tracer *t, struct measured *out, struct hist *values, int cpus)
+{
+	__u32 span;
+	int cpu, err;
+
+	for (span = 0; span < SPANS; span++) {
+		err = bpf_map__lookup_elem(t->skel->maps.spans, &span, sizeof(span), values,
+					   sizeof(*values) * (size_t)cpus, 0);
+		if (err)
+			return err;
+		for (cpu = 0; cpu < cpus; cpu++) {
+			measured__mend(&values[cpu]);
+			hist__merge(&out->spans[span], &values[cpu]);
+		}
+	}
+	return 0;
+}
+
+static int read_pinned(struct tracer *t, struct measured *out, struct pinned_peak *peaks, int cpus)
+{
+	__u32 zero = 0;
+	int cpu, err;
+
+	err = bpf_map__lookup_elem(t->skel->maps.pinned, &zero, sizeof(zero), &out->pinned,
+				   sizeof(out->pinned), 0);
+	if (!err)
+		err = bpf_map__lookup_elem(t->skel->maps.pinned_peaks, &zero, sizeof(zero), peaks,
+					   sizeof(*peaks) * (size_t)cpus, 0);
+	for (cpu = 0; cpu < cpus && !err; cpu++) {
+		if (peaks[cpu].bytes > out->peak.bytes)
+			out->peak.bytes = peaks[cpu].bytes;
+		if (peaks[cpu].pages > out->peak.pages)
+			out->peak.pages = peaks[cpu].pages;
+	}
+	return err;
+}
+
+/* All of it, or calls and totals alone. */
+static int read_maps(struct tracer *t, struct measured *out, bool all)
 {
 	int err, cpus = libbpf_num_possible_cpus();
 	void *buffer = cpus > 0 ? malloc(sizeof(struct call_slot) * (size_t)cpus) : NULL;
@@ -339,39 +380,33 @@ int tracer__peek(struct tracer *t, struct measured *out)
 	err = read_calls(t, out, buffer, cpus);
 	if (!err)
 		err = read_totals(t, &out->totals, buffer, cpus);
+	if (!err && all)
+		err = read_errors(t, out, buffer, cpus);
+	if (!err && all)
+		err = read_causes(t, out, buffer, cpus);
+	if (!err && all)
+		err = read_spans(t, out, buffer, cpus);
+	if (!err && all)
+		err = read_pinned(t, out, buffer, cpus);
 	free(buffer);
 	return err;
 }
 
+int tracer__peek(struct tracer *t, struct measured *out)
+{
+	return read_maps(t, out, false);
+}
+
 int tracer__read(struct tracer *t, struct measured *out)
 {
-	int cpus = libbpf_num_possible_cpus();
-	size_t size = sizeof(struct call_slot) * (cpus > 0 ? cpus : 1);
+	int err = read_maps(t, out, true);
 	struct program_stats now;
 	enum hook_id id;
-	void *buffer;
-	int err;
 
-	if (cpus < 0)
-		return cpus;
-	buffer = malloc(size);
-	if (!buffer)
-		return -ENOMEM;
-	memset(out, 0, sizeof(*out));
-	err = read_calls(t, out, buffer, cpus);
-	if (!err)
-		err = read_errors(t, out, buffer, cpus);
-	if (!err)
-		err = read_totals(t, &out->totals, buffer, cpus);
-	if (!err)
-		err = read_causes(t, out, buffer, cpus);
-	if (!err)
-		err = collect__inflight(t, out, cpus);
 	if (!err)
 		err = read_program_stats(t, &now);
 	if (!err)
 		err = read_groups(t, out);
-	free(buffer);
 	if (err)
 		return err;
 	for (id = 0; id < HOOK_COUNT; id++) {

@@ -4,8 +4,6 @@
 
 #include "user/trace/tracer.h"
 
-#include "user/trace/call_counters.h"
-
 #include "sendpath.skel.h"
 
 #define PROGRAMS_MAX 32
@@ -29,6 +27,3 @@ struct tracer {
 	int stats_fd;				       /* -1 unless cost is counted */
 	struct program_stats opened; /* what the counters said when the gate opened */
 };
-
-/* What was counted of sends in flight and of error queues: collect_flight.c. 0 or -errno. */
-int collect__inflight(struct tracer *t, struct measured *out, int cpus);
