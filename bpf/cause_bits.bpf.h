@@ -68,7 +68,7 @@ __noinline int count_unreported(__u64 sock, __s64 sends, __u64 bytes)
 	__sync_fetch_and_add(&t->unreported, sends);
 	__sync_fetch_and_add(&t->unreported_bytes, bytes);
 	if (s)
-		groups__count_unreported(&s->who, sends);
+		groups__add(&s->who, __builtin_offsetof(struct group, unreported), sends);
 	return 0;
 }
 

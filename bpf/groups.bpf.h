@@ -227,22 +227,12 @@ static __always_inline void groups__count_completions(const struct group_key *ow
 					 sends, copied);
 }
 
-/* Of sends that completed, so many more were copied without a flag; negative: less. */
-static __always_inline void groups__count_unreported(const struct group_key *owner, __s64 sends)
+/* Adds to one more field of completed sends, by its offset: unreported copies can be corrected. */
+static __always_inline void groups__add(const struct group_key *owner, __u32 field, __u64 n)
 {
 	struct group_key who = *owner;
 
-	add(&group__find(&peers, &peers_rest, &who, BY_PEER, NULL)->unreported, sends);
+	add((void *)group__find(&peers, &peers_rest, &who, BY_PEER, NULL) + field, n);
 	if (group_by)
-		add(&group__find(&groups, &groups_rest, &who, group_by, NULL)->unreported, sends);
-}
-
-/* Sends that completed, and nobody was to be told whether they were copied. */
-static __always_inline void groups__count_unknown(const struct group_key *owner, __u64 sends)
-{
-	struct group_key who = *owner;
-
-	add(&group__find(&peers, &peers_rest, &who, BY_PEER, NULL)->unknown, sends);
-	if (group_by)
-		add(&group__find(&groups, &groups_rest, &who, group_by, NULL)->unknown, sends);
+		add((void *)group__find(&groups, &groups_rest, &who, group_by, NULL) + field, n);
 }

@@ -39,7 +39,7 @@ int uring_completed(struct bpf_raw_tracepoint_args *ctx)
 			n.copied = 1;
 	} else {
 		add(&t->uring_unknown, n.sends);
-		groups__count_unknown(&n.who, n.sends);
+		groups__add(&n.who, __builtin_offsetof(struct group, unknown), n.sends);
 	}
 	add(&t->uring_completions, n.sends);
 	if (n.copied)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Why the kernel copies zero-copy sends: a row a cause, and the places in the kernel
- * that tell of it. Data; what becomes of a stack is bpf/classify.h.
+ * Causes of copies: a row each, and the call sites in the kernel that identify it. Data;
+ * bpf/classify.h matches stacks.
  */
 #pragma once
 
@@ -31,7 +31,7 @@ const struct cause_row *cause__words(enum cause cause, bool has_stack);
 /* CAUSES if there is none of that name. */
 enum cause cause__find(const char *name);
 
-/* The places, innermost first where they nest; ends with a NULL function. */
+/* Call sites, innermost first where they nest; ends with a NULL function. */
 extern const struct cause_site cause_sites[];
 
 /* Where code lies: up to two ranges of a function and what the compiler made of it. */

@@ -19,7 +19,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-/* Functions whose place in memory matters, beside those of the hook table. */
+/* Functions whose address is needed, beside those of the hook table. */
 static const char *const code_names[] = {
 	"sock_ofree",	 "msg_zerocopy_complete", "msg_zerocopy_callback",
 	"ip_recv_error", "ipv6_recv_error",
@@ -36,7 +36,7 @@ struct features {
 	char fentry_refused[128]; /* empty: it works */
 	char kprobe_refused[128];
 	bool preempts;
-	FILE *table; /* kallsyms, opened while it still shows addresses; NULL: not to be had */
+	FILE *table; /* kallsyms, opened while it still shows addresses; NULL: unreadable */
 	char table_buffer[KALLSYMS_BUFFER];
 	struct kernel_symbol symbols[SYMBOLS_MAX];
 	size_t symbol_count;
@@ -136,9 +136,8 @@ static void probe_mechanisms(struct features *f)
 }
 
 /*
- * Where the mode can be chosen at boot (PREEMPT_DYNAMIC), debugfs has it in
- * parentheses; elsewhere the kernel was built for it, as its version line says.
- * false where nothing tells.
+ * With PREEMPT_DYNAMIC debugfs shows the mode in parentheses; else the version line has it. False
+ * where neither does.
  */
 static bool probe_preemption(void)
 {

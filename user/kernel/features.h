@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What this kernel offers, found by asking it: never by its version. Probed once,
- * with all privileges still held; everything else only reads the answers.
+ * What this kernel offers, by probes, never by its version. Probed once, with all privileges;
+ * everything else reads the results.
  */
 #pragma once
 
@@ -22,7 +22,7 @@ struct features;
 int features__probe(struct features **out, bool code, char *reason, unsigned long size);
 void features__free(struct features *f);
 
-/* Can the kernel's types be had, from whichever file libbpf knows? */
+/* Does libbpf find the kernel's types? */
 bool features__types(void);
 
 /*
@@ -32,9 +32,9 @@ bool features__types(void);
 size_t features__codes(const struct features *f, const char *name, struct address_range ranges[2]);
 /* The functions that addresses lie in, as this kernel was when it was probed. 0 or -errno. */
 int features__symbolize(const struct features *f, struct kernel_address *addresses, size_t count);
-/* Start of a variable of the kernel that is known here; 0 where kallsyms does not tell. */
+/* Address of a variable; 0 where kallsyms hides it. */
 unsigned long long features__variable(const struct features *f, const char *name);
-/* Start and end of a function's code; false where kallsyms does not tell. */
+/* A function's code; false where kallsyms hides it. */
 bool features__code(const struct features *f, const char *name, struct address_range *range);
 /* Do the kernel's types have this struct? */
 bool features__type(const struct features *f, const char *name);
@@ -42,5 +42,5 @@ bool features__type(const struct features *f, const char *name);
 bool features__task_state(const struct features *f);
 /* Can a program insert into a hash that was not allocated beforehand (Linux 6.1)? */
 bool features__safe_allocation(const struct features *f);
-/* The questions of a plan, answered by f, which must outlive them. */
+/* A plan's questions, answered by f, which must outlive them. */
 struct kernel_facts features__facts(const struct features *f);

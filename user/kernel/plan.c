@@ -28,10 +28,9 @@ static bool same_arguments(const char *variant)
 }
 
 /*
- * A compiler may split a function (.part, .cold), or change its arguments for some
- * or all callers (.constprop, .isra). A variant beside the function itself takes
- * calls away from it; a variant instead of it is of no use, as its arguments are
- * not where they should be.
+ * A compiler may split a function (.part, .cold), or change its arguments for some or all callers
+ * (.constprop, .isra). A variant beside the function takes calls away from it. One instead of it is
+ * of no use: its arguments have moved.
  */
 static bool function_usable(struct plan_entry *entry, enum mechanism m, const char *name,
 			    const struct kernel_function *f)
@@ -102,8 +101,8 @@ static bool preempted(const struct hook_option *option, const struct kernel_fact
 	return option->preemptible && facts->preempts(facts->features);
 }
 
-static void look_for_second(struct plan_entry *entry, const struct hook_option *option,
-			    const struct kernel_facts *facts)
+static void find_second(struct plan_entry *entry, const struct hook_option *option,
+			const struct kernel_facts *facts)
 {
 	struct kernel_function f = {};
 
@@ -145,7 +144,7 @@ static bool option_possible(struct plan_entry *entry, const struct hook_option *
 	entry->option = option;
 	entry->status = HOOK_PLANNED;
 	entry->reason[0] = 0;
-	look_for_second(entry, option, facts);
+	find_second(entry, option, facts);
 	if (option->misses)
 		say(entry, "%s", option->misses, "");
 	if (preempted(option, facts))
@@ -176,7 +175,7 @@ static bool permitted(const struct plan *plan, enum hook_id id, const struct hoo
 	       (id != HOOK_SEND && option->mechanism == MECHANISM_TRACEPOINT);
 }
 
-/* The best way that the kernel has; whether any was tried. */
+/* Takes the best option that the kernel supports; returns whether any was tried. */
 static bool try_options(struct plan *plan, enum hook_id id, const struct kernel_facts *facts,
 			enum mechanism forced, bool preemptible)
 {
@@ -195,7 +194,7 @@ static bool try_options(struct plan *plan, enum hook_id id, const struct kernel_
 	return tried;
 }
 
-/* A way that can be preempted only where there is no other. */
+/* An option that can be preempted is the last resort. */
 static void resolve_hook(struct plan *plan, enum hook_id id, const struct kernel_facts *facts,
 			 enum mechanism forced)
 {
@@ -286,7 +285,7 @@ enum mechanism plan__tier(const struct plan *plan)
 	return send->option ? send->option->mechanism : MECHANISM_NONE;
 }
 
-/* sock_send_length is passed by sends of all protocols; at it ends what is counted at the end. */
+/* Sends of all protocols pass sock_send_length, where such a hook counts. */
 bool plan__sees_others(const struct plan *plan)
 {
 	const struct hook_option *send = plan->entries[HOOK_SEND].option;
@@ -303,7 +302,7 @@ const char *plan__blind_to_unreported(const struct plan *plan)
 
 	if (!copy->option)
 		return copy->reason;
-	/* It has a rule for those of devices without scatter-gather. */
+	/* Its rules see those of devices without scatter-gather. */
 	if (copy->option->by_path)
 		return NULL;
 	for (i = 0; i < sizeof(unreported) / sizeof(unreported[0]); i++)

@@ -159,8 +159,10 @@ void tracer__gate(struct tracer *t, enum gate gate)
 void tracer__gate_settled(struct tracer *t, enum gate gate)
 {
 	tracer__gate(t, gate);
-	/* It waits as long as readers of RCU may run that do now: programs are such. A kernel
-	   that refuses it (nohz_full) leaves a window of some instructions on another CPU. */
+	/*
+	 * It waits for readers of RCU, which running programs are. A kernel that refuses it
+	 * (nohz_full) leaves a window of some instructions on another CPU.
+	 */
 	syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
 }
 

@@ -119,8 +119,7 @@ static void set_ranges(struct address_range *to, const char *const *names, size_
 }
 
 /*
- * Where a notification is freed, merged or read, for the program that looks for it: as
- * far as the plan has it counted by that program.
+ * Where notifications are freed, coalesced or read, for the programs of the plan that look there.
  */
 static void set_addresses(struct sendpath *skel, const struct features *features,
 			  const struct plan *plan)
@@ -152,7 +151,7 @@ static size_t site_code(const void *features, const char *function, struct addre
 	return features__codes(features, function, ranges);
 }
 
-/* By what the programs tell why data were copied, and why sends were refused. */
+/* What the programs find causes and refusals by. */
 static void set_causes(struct sendpath *skel, const struct features *features)
 {
 	struct call_site call_sites[CALL_SITES_MAX] = {};
@@ -229,7 +228,7 @@ static void raise_memlock(void)
 	setrlimit(RLIMIT_MEMLOCK, &all);
 }
 
-/* By what the programs know their targets, and whether they follow a command's children. */
+/* How the programs know targets, and whether they follow a command's children. */
 static void set_target(struct sendpath *skel, const struct target *target)
 {
 	bool command = target && target->command;
@@ -245,7 +244,7 @@ static void set_target(struct sendpath *skel, const struct target *target)
 		snprintf((char *)skel->rodata->target_comm, COMM_MAX, "%s", target->comm);
 }
 
-/* Where sends are not told apart, the verifier removes all that would be for it. */
+/* Without --by, the verifier removes the code of groups. */
 static int set_groups(struct sendpath *skel, const struct tracer_setup *setup)
 {
 	skel->rodata->group_by = setup->by;
@@ -298,10 +297,7 @@ static int set_cgroup(struct tracer *t, const char *path, char *reason, size_t s
 	return err;
 }
 
-/*
- * The programs that keep the state of threads, processes and sockets, beside the hooks': those
- * that were loaded.
- */
+/* The loaded programs that keep the state of threads, processes and sockets, beside the hooks. */
 static int attach_keepers(struct tracer *t, char *reason, size_t size)
 {
 	static const char *const keepers[] = {"thread_gone", "target_forked", "target_gone",
