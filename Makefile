@@ -84,7 +84,7 @@ LOADGEN_OBJS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard common/*.c) \
 ANALYZE_OBJS := $(patsubst %.c,$(BUILD)/%.o,$(filter-out user/main.c,$(wildcard user/*.c user/*/*.c)))
 # The shared maps first: the linker of libbpf 1.1 forgets the offset of a map that
 # it met as an extern before its definition.
-BPF_SHARED   := bpf/state.bpf.c bpf/groups.bpf.c bpf/uring.bpf.c bpf/calls.bpf.c
+BPF_SHARED   := bpf/state.bpf.c bpf/uring.bpf.c bpf/calls.bpf.c
 BPF_OBJS     := $(patsubst %.c,$(BUILD)/%.o,$(BPF_SHARED) \
                 $(filter-out $(BPF_SHARED),$(wildcard bpf/*.bpf.c)))
 UNIT_TESTS   := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c))
@@ -170,7 +170,7 @@ $(BUILD)/tests/%: tests/unit/%.c $(ANALYZE_OBJS) $(LOADGEN_OBJS)
 
 # The kernel programs that count completions, compiled for this machine: a test is their kernel.
 # What the analyzer sets before loading can be set, so without const.
-NATIVE_OBJS  := $(addprefix $(BUILD)/tests/native/,state.o groups.o completions.o maps.o kernel.o)
+NATIVE_OBJS  := $(addprefix $(BUILD)/tests/native/,state.o completions.o maps.o kernel.o)
 NATIVE_FLAGS := -Itests/unit/native -Ivmlinux/$(ARCH) -Wno-attributes -Wno-unused-parameter
 $(BUILD)/tests/native/%.o: bpf/%.bpf.c
 	$(call msg,CC,$@)

@@ -59,19 +59,18 @@ ABI_SIZE(call_slot, (8 + CALL_COUNTERS_MAX) * 8 + 4 * 8 + HIST_BUCKETS * 8);
  * itself, plain additions are exact.
  */
 struct totals {
-	__u64 completions;  /* send ids whose completion the kernel made known */
-	__u64 copied;	    /* of these, flagged as copied when first seen */
-	__u64 copied_later; /* merged notifications: flagged, though the record they joined is not
-			     */
-	__u64 copied_not;   /* merged notifications: not flagged, though their record is */
-	__u64 flag_assumed; /* out of order, or told too late: flag taken from a neighbour */
-	__u64 merged;	    /* completions whose notification joined an earlier one */
-	__u64 merged_seen;  /* of these, those whose own flag was read */
-	__u64 bytes;	    /* of completions, where the hook knows them */
+	__u64 completions;    /* send ids whose completion the kernel made known */
+	__u64 copied;	      /* of these, flagged as copied when first seen */
+	__u64 copied_later;   /* coalesced: flagged, though the notification is not */
+	__u64 copied_not;     /* coalesced: not flagged, though the notification is */
+	__u64 flag_assumed;   /* the flag is a neighbour's: out of order, or reported too late */
+	__u64 coalesced;      /* completions whose notification was coalesced with an earlier one */
+	__u64 coalesced_seen; /* of these, those whose own flag was read */
+	__u64 bytes;	      /* of completions, where the hook knows them */
 	__u64 bytes_copied;
-	__u64 silent;	       /* completions not flagged, though a hook saw the data copied */
-	__u64 silent_bytes;    /* where the hook knows them */
-	__u64 receiver_copies; /* skb to user space, in the receiver */
+	__u64 unreported;	/* completions not flagged, though a hook saw the data copied */
+	__u64 unreported_bytes; /* where the hook knows them */
+	__u64 receiver_copies;	/* skb to user space, in the receiver */
 	__u64 receiver_bytes;
 	__u64 refused_optmem;	   /* ENOBUFS for a zero-copy send: no room in optmem, */
 	__u64 refused_memlock;	   /* or in locked memory */
@@ -82,22 +81,22 @@ struct totals {
 	__u64 lost_threads;	   /* no room for the state of a thread */
 	__u64 uring_completions;   /* sends by io_uring's zero-copy operations that completed; */
 	__u64 uring_copied;	   /* of these, known to be copied, */
-	__u64 uring_unreported;	   /* and those of which io_uring was not asked to tell */
+	__u64 uring_unknown;	   /* and those whose copies io_uring was not asked to report */
 	__u64 lost_notifications;  /* no room for one: its completion is not counted */
 	__u64 lost_completions;	   /* two CPUs disputed a socket's progress for too long */
-	__u64 runs;		   /* of neighbouring sends that the kernel completed as one */
-	__u64 records;		   /* that applications read from error queues, */
-	__u64 told;		   /* the sends that these were about, */
-	__u64 told_copied;	   /* and of them those said to have been copied */
-	__u64 unfollowed;	   /* sends that found their place in the ring taken */
+	__u64 ubufs;		   /* shared ubufs that completed: notification ranges */
+	__u64 notifications_read;  /* read from error queues by applications, */
+	__u64 reported;		   /* the sends that they reported, */
+	__u64 reported_copied;	   /* and of these, reported as copied */
+	__u64 unfollowed;	   /* sends that found their slot of the ring taken */
 	__u64 unsized;		   /* followed, though what they asked for is not known */
 	__u64 packets;		   /* with data of the load, handed to a device, */
-	__u64 packet_frags;	   /* and the pieces of memory they were made of */
-	__u64 lost_marks;	   /* no room to note that a packet was copied */
+	__u64 packet_frags;	   /* and their frags */
+	__u64 lost_cause_bits;	   /* no room for the cause bits of a copy */
 	__u64 completions_before;  /* of sends from before the window, on sockets that sent in it */
 	__u64 unsized_completions; /* whose bytes came together with those of other sends */
-	__u64 untracked;   /* sends of which no completion can be told: their id is not known, there
-			      was no room for their socket, or too many sends of it at once */
+	__u64 untracked;   /* sends whose completion cannot be known: no id, no room for the socket,
+			      or too many at once */
 	__u64 mptcp_sends; /* which are not measured, */
 	__u64 mptcp_bytes;
 	__u64 other_requests; /* nor are zero-copy sends by further protocols */
@@ -138,8 +137,8 @@ struct group {
 	__u64 zerocopy_bytes;
 	__u64 completions;
 	__u64 copied;	  /* of these, flagged as copied, */
-	__u64 silent;	  /* and those that were copied without a flag: see totals */
-	__u64 unreported; /* of these, by io_uring without word of a copy: see totals */
+	__u64 unreported; /* and those that were copied without a flag: see totals */
+	__u64 unknown;	  /* of these, by io_uring without word of a copy: see totals */
 	__u32 address[4]; /* of the receiver of the first send, */
 	__u16 family;
 	__u16 addresses;	      /* and whether another send had another */
@@ -199,10 +198,10 @@ struct address_range {
 ABI_SIZE(address_range, 16);
 
 /*
- * A cause by its place in the kernel: the copier was called, perhaps by way of
- * others, from code; and that, if outer is not empty, from outer.
+ * One row of the table of causes, in this kernel's addresses: a copier was called from code,
+ * perhaps by way of others, and that, if outer is not empty, from outer.
  */
-struct place {
+struct call_site {
 	struct address_range code;
 	struct address_range outer;
 	__u32 copiers; /* enum copier */
@@ -210,47 +209,47 @@ struct place {
 	__u32 cause;   /* enum cause, perhaps with CAUSE_BY_TAP */
 	__u32 reserved;
 };
-ABI_SIZE(place, 48);
+ABI_SIZE(call_site, 48);
 
-/* Of a place: this kernel delivers to taps there, before it knows where the packet goes. */
+/* With a cause: this kernel delivers to taps there, before it knows where the packet goes. */
 #define CAUSE_BY_TAP 0x100
 
-#define PLACES_MAX   80
-#define STACK_FRAMES 12
+#define CALL_SITES_MAX 80
+#define STACK_FRAMES   12
 
-/* What copies are counted by. Of the unclassified ones also the stack is told apart. */
-struct tally_key {
+/* What copies are grouped by; the unclassified ones by their stack, too. */
+struct cause_key {
 	__u32 cause; /* enum cause */
 	__u32 netns; /* inode number; 0: no device */
 	__u32 ifindex;
 	__u32 stack; /* hash */
 };
-ABI_SIZE(tally_key, 16);
+ABI_SIZE(cause_key, 16);
 
-/* Said once, by the first copy of its kind. */
-struct tally_info {
-	struct tally_key key;
+/* Written once, by the first copy of its kind. */
+struct cause_info {
+	struct cause_key key;
 	char device[DEVICE_NAME_MAX];
 	__u64 stack[STACK_FRAMES]; /* innermost first; 0 from where it ends */
 };
-ABI_SIZE(tally_info, 32 + 8 * STACK_FRAMES);
+ABI_SIZE(cause_info, 32 + 8 * STACK_FRAMES);
 
 /* Per CPU. */
-struct tally {
+struct cause_counter {
 	__u64 skbs;	    /* copied, */
 	__u64 skbs_in_send; /* and of them inside a send by their socket */
 	__u64 bytes;
-	__u64 sends;  /* completions flagged as copied, */
-	__u64 silent; /* and completions that were not, though copied */
+	__u64 sends;	  /* completions flagged as copied, */
+	__u64 unreported; /* and completions that were not, though copied */
 	/* Flagged, and not delivered here as it seemed: their data left by a NIC. */
 	__u64 mirrored;
 	__u64 tapped; /* the same, of a device that somebody listened to */
 };
-ABI_SIZE(tally, 56);
+ABI_SIZE(cause_counter, 56);
 
-#define TALLIES_MAX 256
-#define TALLY_NONE  0 /* flagged, and no hook saw the data copied */
-#define TALLY_FULL  1 /* for those for which there was no room */
+#define CAUSE_COUNTERS_MAX 256
+#define CAUSE_COUNTER_NONE 0 /* flagged, and no hook saw the data copied */
+#define CAUSE_COUNTER_FULL 1 /* for those for which there was no room */
 
 /* What is timed beside calls: a histogram each. */
 enum span {
@@ -263,7 +262,7 @@ enum span {
 /* What zero-copy sends have the kernel pin, since the window opened. One for all CPUs. */
 struct pinned {
 	__u64 bytes; /* that they asked for */
-	__u64 pages; /* by the kernel's rule: see flight.bpf.h */
+	__u64 pages; /* by the kernel's rule: see inflight.bpf.h */
 	__u64 freed_bytes;
 	__u64 freed_pages;
 };
@@ -277,8 +276,8 @@ struct pinned_peak {
 ABI_SIZE(pinned_peak, 2 * 8);
 
 /* How many zero-copy sends of a socket are followed at once. */
-#define FLIGHT_BITS  8
-#define FLIGHT_SLOTS (1 << FLIGHT_BITS)
+#define INFLIGHT_BITS  8
+#define INFLIGHT_SLOTS (1 << INFLIGHT_BITS)
 
 /* How many ids of a socket are known to be the window's, in words of 32. */
 #define WINDOW_WORDS 256
@@ -304,7 +303,7 @@ enum gate {
 	GATE_MENDING, /* or only what is still to be said of completions that were counted */
 };
 
-/* Code addresses in which a notification that joins an earlier one is freed. */
-#define MERGE_RANGES 3
-/* And those in which one is freed that an application has read. */
+/* Code that frees a notification which it coalesced with an earlier one, */
+#define COALESCE_RANGES 3
+/* and code that frees one which an application has read. */
 #define READ_RANGES 3

@@ -27,7 +27,7 @@ static __always_inline void sendmsg_begin(struct sock *sk, struct msghdr *msg, _
 	message_begin(thread, sk, msg, size, next_id(sk));
 	if (thread->flags & MSG_ZEROCOPY && ids_guessed && !thread->notification &&
 	    zerocopy_enabled(sk))
-		flight_guess(thread, sk);
+		follow_guessed_send(thread, sk);
 }
 
 SEC("fentry/tcp_sendmsg")
@@ -135,32 +135,32 @@ int BPF_KRETPROBE(sendpage_kretprobe, int ret)
 }
 
 /* msg_zerocopy_realloc returned: NULL where the send is refused. */
-static __always_inline void booked(void *uarg)
+static __always_inline void send_id_given(void *uarg)
 {
 	struct thread *thread = gate ? thread__peek() : NULL;
 
 	if (uarg && thread && thread->sock)
-		flight_begin(thread, (struct sock *)thread->sock);
+		follow_send(thread, (struct sock *)thread->sock);
 }
 
 /* Three arguments come before the result, and in Linux 6.16 a fourth came to them. */
 SEC("fexit/msg_zerocopy_realloc")
-int BPF_PROG(booked_fexit, struct sock *sk)
+int BPF_PROG(send_id_fexit, struct sock *sk)
 {
-	booked((void *)function_result(ctx, 3));
+	send_id_given((void *)function_result(ctx, 3));
 	return 0;
 }
 
 SEC("kretprobe/msg_zerocopy_realloc")
-int BPF_KRETPROBE(booked_kretprobe, void *uarg)
+int BPF_KRETPROBE(send_id_kretprobe, void *uarg)
 {
-	booked(uarg);
+	send_id_given(uarg);
 	return 0;
 }
 
 SEC("kretprobe.multi/msg_zerocopy_realloc")
-int BPF_KRETPROBE(booked_multi, void *uarg)
+int BPF_KRETPROBE(send_id_multi, void *uarg)
 {
-	booked(uarg);
+	send_id_given(uarg);
 	return 0;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Which cause a stack tells of: pure, so that the kernel programs and the tests
- * share it. The innermost place of the table wins, and of those the first row.
+ * The cause that a stack shows: pure, so that kernel programs and tests share it. The innermost
+ * call site of the table wins; of several, the first row.
  */
 #pragma once
 
 #include "abi.h"
 
-/* How far out a second place may stand: as many callers as classify_frame has. */
+/* How far out a second call site may be: the callers of classify_frame. */
 #define OUTER_FRAMES 3
 
 /* What a copier was called with: an enum copier, and a set of 1 << enum device_kind. */
@@ -36,19 +36,19 @@ classify__outer(const struct frame *frame, const volatile struct address_range *
 	return found;
 }
 
-/* The cause of the first place that this is; CAUSE_UNCLASSIFIED if there is none. */
+/* The cause of the first row that matches; CAUSE_UNCLASSIFIED if none does. */
 static inline __attribute__((always_inline)) __u32
-classify__frame(const volatile struct place *places, __u32 count, const struct frame *frame,
+classify__frame(const volatile struct call_site *call_sites, __u32 count, const struct frame *frame,
 		__u32 asked)
 {
-	const volatile struct place *place;
+	const volatile struct call_site *site;
 	__u32 i;
 
-	for (i = 0; i < PLACES_MAX && i < count; i++) {
-		place = &places[i];
-		if (classify__within(frame->address, &place->code) && place->copiers & asked &&
-		    asked & 1U << (place->device + 8) && classify__outer(frame, &place->outer))
-			return place->cause;
+	for (i = 0; i < CALL_SITES_MAX && i < count; i++) {
+		site = &call_sites[i];
+		if (classify__within(frame->address, &site->code) && site->copiers & asked &&
+		    asked & 1U << (site->device + 8) && classify__outer(frame, &site->outer))
+			return site->cause;
 	}
 	return CAUSE_UNCLASSIFIED;
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Completions: for each zero-copy send, did the kernel flag it as copied? Counted before the
- * kernel coalesces notifications and forgets flags: docs/zerocopy.md has the whole life of a send.
+ * Completions: which zero-copy sends the kernel flagged as copied, counted before it coalesces
+ * notifications and loses flags: docs/zerocopy.md.
  */
 #include "counted.bpf.h"
-#include "flight.bpf.h"
+#include "inflight.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -12,16 +12,16 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 #define TRIES			   8
 #define CALLERS			   12
 
-/* kallsyms addresses; 0 and empty ranges where they are not to be had. */
+/* kallsyms addresses; 0 and empty ranges where it hides them. */
 const volatile __u64 sock_ofree_address = 0;
-const volatile struct address_range merge_ranges[MERGE_RANGES] = {};
-/* Is notification_freed attached? It then has the flag of a merged run. */
-const volatile bool merges_seen = false;
+const volatile struct address_range coalesce_ranges[COALESCE_RANGES] = {};
+/* Is notification_freed attached? It reads the flag of a coalesced notification. */
+const volatile bool sees_coalesced = false;
 const volatile struct address_range read_ranges[READ_RANGES] = {};
-/* Are completions counted as they are queued, or by the function that makes them known? */
+/* Are completions counted at the error queue, or by a function? */
 const volatile bool counted_in_queue = false;
-/* Does notification_freed count what applications read, or another program? */
-const volatile bool counts_told = false;
+/* Does notification_freed count what applications read? */
+const volatile bool counts_reported = false;
 
 /*
  * Kernels before "bpf: Prevent bpf program recursion for raw tracepoint probes"
@@ -33,8 +33,8 @@ static __always_inline void count(__u64 *field, __u64 n)
 }
 
 /*
- * A completion took so long. A function of its own: verified once, not once a turn of a
- * loop. min and max can be stale where an interrupt adds meanwhile: the analyzer mends that.
+ * Verified once, as a function of its own. min and max can be stale where an interrupt adds
+ * meanwhile: the analyzer corrects them.
  */
 __noinline int completion_took(__u64 ns)
 {
@@ -55,36 +55,34 @@ __noinline int completion_took(__u64 ns)
 }
 
 /*
- * The flights of these ids end. Sums are kept in maps, where the verifier does not
- * follow them: every turn of the loop is alike to it. A function of its own, so that it
- * goes through the loop once and not once for each way that leads here.
+ * A function of its own, verified once. The verifier does not follow sums in maps: all turns of the
+ * loop are alike to it.
  */
-__noinline int land(__u64 sock, __u32 first, __u32 sends)
+__noinline int inflight__end_sends(__u64 sock, __u32 first, __u32 sends)
 {
 	struct zerocopy_socket *s = bpf_map_lookup_elem(&sockets, &sock);
 	__u64 now = bpf_ktime_get_ns(), word;
 	struct pinned *p = pinned__get();
-	__u32 place, i;
+	__u32 slot, i;
 
 	if (!s || !p)
 		return 0;
-	for (i = 0; i < FLIGHT_SLOTS && i < sends; i++) {
-		place = (first + i) & (FLIGHT_SLOTS - 1);
-		word = s->flights[place];
-		if (!word || ((flight_id(word, place) - first) & FLIGHT_ID_MASK) >= sends)
+	for (i = 0; i < INFLIGHT_SLOTS && i < sends; i++) {
+		slot = (first + i) & (INFLIGHT_SLOTS - 1);
+		word = s->inflight[slot];
+		if (!word || ((inflight_id(word, slot) - first) & INFLIGHT_ID_MASK) >= sends)
 			continue;
-		pinned__free(p, s->flight_bytes[place]);
-		*(volatile __u64 *)&s->flights[place] = 0;
+		pinned__free(p, s->inflight_bytes[slot]);
+		*(volatile __u64 *)&s->inflight[slot] = 0;
 		if (!s->shared)
-			completion_took((now - word) & FLIGHT_TIME_MASK);
+			completion_took((now - word) & INFLIGHT_TIME_MASK);
 	}
-	s->landed = first + sends;
+	s->completed_to = first + sends;
 	return 0;
 }
 
 /*
- * The kernel is done with these sends of a socket, so many of which are the window's; every
- * mechanism comes by here, once a send. Both numbers one after the other: a line of an
+ * Every mechanism comes by here, once a send. Both counts one after the other: a line of an
  * interval may be read in between.
  */
 static __always_inline void completed(__u64 sock, struct zerocopy_socket *s, struct totals *t,
@@ -92,14 +90,14 @@ static __always_inline void completed(__u64 sock, struct zerocopy_socket *s, str
 {
 	count(&t->completions, in_window);
 	count(&t->copied, copied);
-	groups__complete(&s->who, in_window, copied);
-	land(sock, first, sends);
+	groups__count_completions(&s->who, in_window, copied);
+	inflight__end_sends(sock, first, sends);
 	__sync_fetch_and_add(&s->waiting, -in_window);
 	if (s->closed && s->waiting <= 0)
 		socket__retire(sock);
 }
 
-/* Sends from an id to before another completed: those of before the window are told apart. */
+/* Counts the sends from..to-1 that began before the window. */
 static __always_inline void completed_earlier(const struct zerocopy_socket *s, struct totals *t,
 					      __u32 from, __u32 to)
 {
@@ -109,13 +107,13 @@ static __always_inline void completed_earlier(const struct zerocopy_socket *s, s
 		count(&t->completions_before, to - from);
 }
 
-/* The last reference to a run of sends goes: what became of them is settled. */
+/* The last reference to a ubuf goes. */
 static __always_inline void settled(void *uarg)
 {
 	__u64 sk = (__u64)uarg_sock(uarg);
 	struct zerocopy_socket *s = bpf_map_lookup_elem(&sockets, &sk);
 	struct totals *t = totals__get();
-	struct run_key run = {.sock = sk};
+	struct ubuf_key ubuf = {.sock = sk};
 	__u32 first, sends, in_window;
 	__u64 bytes = 0;
 	bool copied;
@@ -130,11 +128,11 @@ static __always_inline void settled(void *uarg)
 		bytes = UARG_READ(uarg, bytelen);
 	else /* their share of the bytes is not known */
 		count(&t->unsized_completions, in_window);
-	run.born = s->born;
-	run.id = first_watched(s, first);
-	run__completed(&run, in_window, bytes, copied);
+	ubuf.born = s->born;
+	ubuf.id = first_watched(s, first);
+	ubuf__count_completion(&ubuf, in_window, bytes, copied);
 	if (in_window)
-		count(&t->runs, 1);
+		count(&t->ubufs, 1);
 	count(&t->bytes, bytes);
 	if (copied)
 		count(&t->bytes_copied, bytes);
@@ -142,7 +140,7 @@ static __always_inline void settled(void *uarg)
 	completed(sk, s, t, first, sends, in_window, copied ? in_window : 0);
 }
 
-/* What is counted is the window's: where only earlier counts are mended, it is over. */
+/* When the gate allows only corrections, the window is over. */
 static __always_inline bool still_counts(void)
 {
 	return gate == GATE_OPEN || gate == GATE_CLOSING;
@@ -164,10 +162,9 @@ int BPF_KPROBE(completion_kprobe, void *uarg)
 	return 0;
 }
 
-/* What became of an attempt to count up to some id. */
 enum claim { CLAIM_MINE, CLAIM_TAKEN, CLAIM_GIVEN_UP };
 
-/* Moves the socket's progress to next: whoever does it counts what lies between. */
+/* Moves the socket's progress to next: whoever succeeds counts the sends between. */
 static __always_inline enum claim claim(struct zerocopy_socket *s, __u32 next, __u32 *old)
 {
 	int i;
@@ -182,76 +179,76 @@ static __always_inline enum claim claim(struct zerocopy_socket *s, __u32 next, _
 	return CLAIM_GIVEN_UP;
 }
 
-/* The causes of the sends from old to next, unless they come with their own notifications. */
+/* Counts the causes of old..next-1, unless their own notifications will. */
 static __always_inline void count_causes(__u64 sk, struct zerocopy_socket *s, struct totals *t,
-					 __u32 old, __u32 next, __u32 record_first, __u32 sends,
-					 bool copied)
+					 __u32 old, __u32 next, __u32 notification_first,
+					 __u32 sends, bool copied)
 {
-	bool joined = id_before(record_first, old);
-	struct run_key run = {.sock = sk, .born = s->born, .id = joined ? old : record_first};
-	/* The first may have begun before its socket was watched. */
-	bool merged = joined && old != s->first;
-	struct run marks;
+	bool coalesced_with = id_before(notification_first, old);
+	struct ubuf_key ubuf = {
+		.sock = sk, .born = s->born, .id = coalesced_with ? old : notification_first};
+	/* The first ubuf may have begun before its socket was watched. */
+	bool coalesced = coalesced_with && old != s->first;
+	struct cause_bits bits;
 
-	if (merged && merges_seen) {
-		counted__add(s, old, run.id, next, sends, copied, NULL);
+	if (coalesced && sees_coalesced) {
+		counted__add(s, old, ubuf.id, next, sends, copied, NULL);
 	} else {
-		run__take(&run, &marks);
-		counted__add(s, old, run.id, next, sends, copied, &marks);
-		marks__count(sk, &marks, sends, 0, copied);
+		ubuf__remove_bits(&ubuf, &bits);
+		counted__add(s, old, ubuf.id, next, sends, copied, &bits);
+		cause_bits__count_sends(sk, &bits, sends, 0, copied);
 	}
-	if (merged)
-		count(&t->merged, sends);
+	if (coalesced)
+		count(&t->coalesced, sends);
 }
 
-#define RUNS_AT_ONCE 16
+#define UBUFS_AT_ONCE 16
 
 /*
- * Runs from an id to before another completed, which their last references told of: how many of
- * the window's sends in them are flagged. Of what was not seen to go the record's flag is taken,
- * and lost. A function of its own: verified once.
+ * Counts ubufs from..to-1 by what their references stored; returns how many of the window's sends
+ * are flagged. Sends without a stored ubuf take the notification's flag and count as lost flags. A
+ * function of its own: verified once.
  */
-__noinline __u32 count_runs(__u64 sock, __u32 from, __u32 to, __u32 record_copied)
+__noinline __u32 count_ubufs(__u64 sock, __u32 from, __u32 to, __u32 notification_copied)
 {
 	struct zerocopy_socket *s = bpf_map_lookup_elem(&sockets, &sock);
 	struct totals *t = totals__get();
 	__u32 sends, copied = 0, i;
-	struct run_key key = {.sock = sock};
-	struct kept_run *kept, run;
+	struct ubuf_key key = {.sock = sock};
+	struct ubuf_entry *kept, ubuf;
 
 	if (!s || !t)
 		return 0;
 	key.born = s->born;
-	for (i = 0; i < RUNS_AT_ONCE && id_before(from, to); i++) {
+	for (i = 0; i < UBUFS_AT_ONCE && id_before(from, to); i++) {
 		key.id = from;
-		kept = bpf_map_lookup_elem(&runs, &key);
+		kept = bpf_map_lookup_elem(&ubufs, &key);
 		if (!kept || !kept->sends)
 			break;
-		run = *kept;
-		bpf_map_delete_elem(&runs, &key);
-		sends = window__sends(s, sock, from, from + run.sends);
-		if (sends != run.sends)
-			run.bytes = 0;
-		if (!run.bytes)
+		ubuf = *kept;
+		bpf_map_delete_elem(&ubufs, &key);
+		sends = window__sends(s, sock, from, from + ubuf.sends);
+		if (sends != ubuf.sends)
+			ubuf.bytes = 0;
+		if (!ubuf.bytes)
 			count(&t->unsized_completions, sends);
-		count(&t->bytes, run.bytes);
-		if (run.flagged) {
+		count(&t->bytes, ubuf.bytes);
+		if (ubuf.flagged) {
 			copied += sends;
-			count(&t->bytes_copied, run.bytes);
+			count(&t->bytes_copied, ubuf.bytes);
 		}
-		marks__count(sock, &run.run, sends, run.bytes, run.flagged);
-		from += run.sends;
+		cause_bits__count_sends(sock, &ubuf.causes, sends, ubuf.bytes, ubuf.flagged);
+		from += ubuf.sends;
 	}
 	sends = window__sends(s, sock, from, to);
-	count(&t->merged, sends);
+	count(&t->coalesced, sends);
 	count(&t->unsized_completions, sends);
-	return record_copied ? copied + sends : copied;
+	return notification_copied ? copied + sends : copied;
 }
 
 /*
- * Counts the ids from the socket's progress to the end of the record at the queue's tail.
- * False if that had been done, by this or another CPU. by_reference: the runs left word
- * themselves, see reference_gone().
+ * Counts from the socket's progress to the end of the notification at the queue's tail. False: that
+ * was done. by_reference: see reference_gone().
  */
 static __always_inline bool advance(__u64 sk, struct zerocopy_socket *s,
 				    struct sock_extended_err *ee, bool by_reference)
@@ -273,17 +270,17 @@ static __always_inline bool advance(__u64 sk, struct zerocopy_socket *s,
 	case CLAIM_MINE:
 		break;
 	}
-	/* Before the first of them it is not known which were completed. */
+	/* It is not known how many completed before the first of them. */
 	completed_earlier(s, t, s->first - old == LONG_BEFORE ? ee->ee_info : old, next);
 	old = first_watched(s, old);
 	if (!id_before(old, next))
 		return true;
 	sends = window__sends(s, sk, old, next);
 	if (by_reference) {
-		completed(sk, s, t, old, next - old, sends, count_runs(sk, old, next, copied));
+		completed(sk, s, t, old, next - old, sends, count_ubufs(sk, old, next, copied));
 		return true;
 	}
-	/* First of all: what joined a record looks for the count of it, perhaps by now. */
+	/* First: a coalesced notification may be looking for this count. */
 	count_causes(sk, s, t, old, next, ee->ee_info, sends, copied);
 	if (id_before(old, ee->ee_info)) {
 		__sync_fetch_and_add(&s->assumed, ee->ee_info - old);
@@ -293,21 +290,21 @@ static __always_inline bool advance(__u64 sk, struct zerocopy_socket *s,
 	return true;
 }
 
-/* A notification tells of its own sends, which were counted before; some of before the watch. */
+/* Corrects what was counted of a notification's own sends. */
 static __always_inline void mend(__u64 sk, struct zerocopy_socket *s, struct sock_extended_err *ee,
-				 bool is_record)
+				 bool is_notification)
 {
-	struct run_key run = {.sock = sk, .born = s->born, .id = first_watched(s, ee->ee_info)};
+	struct ubuf_key ubuf = {.sock = sk, .born = s->born, .id = first_watched(s, ee->ee_info)};
 	struct totals *t = totals__get();
 
-	if (t && !id_before(ee->ee_data, run.id))
-		counted__mend(s, t, &run, ee->ee_data + 1, ee->ee_code & SO_EE_CODE_ZEROCOPY_COPIED,
-			      is_record);
+	if (t && !id_before(ee->ee_data, ubuf.id))
+		counted__mend(s, t, &ubuf, ee->ee_data + 1,
+			      ee->ee_code & SO_EE_CODE_ZEROCOPY_COPIED, is_notification);
 }
 
 /*
- * args: sk. The notification was just queued, or joined to the queue's tail. The
- * tail's flag stands for all; where that is wrong, notification_freed mends it.
+ * args: sk. A notification was queued, or coalesced with the tail, whose flag stands for all until
+ * notification_freed corrects that.
  */
 static __always_inline int queued(__u64 key, bool by_reference)
 {
@@ -317,11 +314,11 @@ static __always_inline int queued(__u64 key, bool by_reference)
 
 	if (!s || !last_notification((struct sock *)key, &ee))
 		return 0;
-	/* One report a run, but where it is of a connection that failed. */
+	/* One report a ubuf, unless the connection failed. */
 	t = totals__get();
 	if (t && still_counts() && window__has(s, ee.ee_data) &&
 	    !BPF_CORE_READ((struct sock *)key, sk_err))
-		count(&t->runs, 1);
+		count(&t->ubufs, 1);
 	advance(key, s, &ee, by_reference);
 	if (s->assumed)
 		mend(key, s, &ee, true);
@@ -340,38 +337,38 @@ int reference_reported(struct bpf_raw_tracepoint_args *ctx)
 	return queued(ctx->args[0], true);
 }
 
-/* It changes nothing where the first ran; where the kernel skipped that, it does the same. */
+/* Does nothing after the first, and its work where the kernel skipped that. */
 SEC("raw_tp/inet_sk_error_report")
 int reference_reported_again(struct bpf_raw_tracepoint_args *ctx)
 {
 	return queued(ctx->args[0], true);
 }
 
-static __always_inline bool is_merge(__u64 location)
+static __always_inline bool is_coalescing(__u64 location)
 {
 	int i;
 
-	for (i = 0; i < MERGE_RANGES; i++)
-		if (location >= merge_ranges[i].from && location < merge_ranges[i].to)
+	for (i = 0; i < COALESCE_RANGES; i++)
+		if (location >= coalesce_ranges[i].from && location < coalesce_ranges[i].to)
 			return true;
 	return false;
 }
 
-static __always_inline void count_told(__u64 sk, struct zerocopy_socket *s,
-				       struct sock_extended_err *ee)
+static __always_inline void count_reported(__u64 sk, struct zerocopy_socket *s,
+					   struct sock_extended_err *ee)
 {
 	__u32 sends = window__sends(s, sk, ee->ee_info, ee->ee_data + 1);
 	struct totals *t = totals__get();
 
 	if (!t || !sends)
 		return;
-	count(&t->records, 1);
-	count(&t->told, sends);
+	count(&t->notifications_read, 1);
+	count(&t->reported, sends);
 	if (ee->ee_code & SO_EE_CODE_ZEROCOPY_COPIED)
-		count(&t->told_copied, sends);
+		count(&t->reported_copied, sends);
 }
 
-/* The socket that this is a notification for, if it is watched. */
+/* NULL unless its socket is watched. */
 static __always_inline struct zerocopy_socket *notified(struct sk_buff *skb, __u64 sk,
 							struct sock_extended_err *ee)
 {
@@ -390,9 +387,8 @@ static __always_inline bool is_dead(__u64 sk)
 }
 
 /*
- * The same of one that was to become a notification. Of a closed socket it does not: what it
- * holds is still the kernel's bookkeeping of the sends, which begins with a pointer; a
- * notification begins with zeros.
+ * A closed socket's skb never becomes a notification: it still holds the ubuf, which begins with a
+ * pointer; a notification begins with zeros.
  */
 static __always_inline struct zerocopy_socket *notified_in_vain(struct sk_buff *skb, __u64 sk,
 								struct sock_extended_err *ee)
@@ -413,19 +409,14 @@ static __always_inline struct zerocopy_socket *notified_in_vain(struct sk_buff *
 	return sends ? s : NULL;
 }
 
-/*
- * A reference to a run of sends goes, for Linux 7 where nothing else tells of the last one. As
- * two CPUs may let go of the last two at once, none of them is known to be it: each leaves what
- * it knows, and the report of the notification, which comes after all, finds it. Nobody is
- * notified for a closed socket: there the last one counts itself.
- */
+/* A reference to a ubuf goes (Linux 7): docs/zerocopy.md, Completion. */
 static __always_inline int reference_gone(void *uarg, __u64 success)
 {
 	__u64 sk = (__u64)uarg_sock(uarg);
 	struct zerocopy_socket *s = gate ? bpf_map_lookup_elem(&sockets, &sk) : NULL;
-	struct run_key key = {.sock = sk};
+	struct ubuf_key key = {.sock = sk};
 	struct sock_extended_err ee = {};
-	struct kept_run *run;
+	struct ubuf_entry *ubuf;
 	__u32 first, end;
 
 	if (!s)
@@ -436,14 +427,14 @@ static __always_inline int reference_gone(void *uarg, __u64 success)
 	key.id = first_watched(s, first);
 	if (!id_before(key.id, end))
 		return 0;
-	run = run__get(&key);
-	if (!run)
+	ubuf = ubuf__get(&key);
+	if (!ubuf)
 		return 0;
 	if (!(success & 0xff))
-		run->flagged = 1;
-	if (end - key.id > run->sends) {
-		run->bytes = key.id == first ? UARG_READ(uarg, bytelen) : 0;
-		run->sends = end - key.id;
+		ubuf->flagged = 1;
+	if (end - key.id > ubuf->sends) {
+		ubuf->bytes = key.id == first ? UARG_READ(uarg, bytelen) : 0;
+		ubuf->sends = end - key.id;
 	}
 	if (!is_dead(sk) || BPF_CORE_READ((struct ubuf_info *)uarg, refcnt.refs.counter) != 1)
 		return 0;
@@ -465,7 +456,6 @@ int BPF_PROG(reference_fentry_again, struct sk_buff *skb, void *uarg, __u64 succ
 	return reference_gone(uarg, success);
 }
 
-/* An application took this from an error queue. */
 static __always_inline void dequeued(struct sk_buff *skb)
 {
 	struct zerocopy_socket *s;
@@ -477,12 +467,12 @@ static __always_inline void dequeued(struct sk_buff *skb)
 	sk = (__u64)BPF_CORE_READ(skb, sk);
 	s = notified(skb, sk, &ee);
 	if (s)
-		count_told(sk, s, &ee);
+		count_reported(sk, s, &ee);
 }
 
 /*
- * Beside the references: an application may be faster than the report of a notification, which
- * then finds it no more. Not part of the program below, which older kernels would refuse for it.
+ * An application may read a notification before its report, which then does not find it. A program
+ * of its own: older kernels would refuse the one below for it.
  */
 SEC("fexit/sock_dequeue_err_skb")
 int BPF_PROG(reference_dequeued, struct sock *sk, struct sk_buff *skb)
@@ -531,23 +521,21 @@ static __always_inline bool is_read(__u64 location)
 	return false;
 }
 
-enum freed { FREED_ELSEWHERE, FREED_JOINED, FREED_READ };
+enum freed { FREED_ELSEWHERE, FREED_COALESCED, FREED_READ };
 
-/* A function of its own: what follows is verified once, not once for each answer. */
+/* A function of its own: what follows is verified once. */
 __noinline int freed_how(__u64 location, __u64 destructor)
 {
 	if (is_read(location))
 		return FREED_READ;
-	return is_merge(location) && destructor == sock_ofree_address ? FREED_JOINED
-								      : FREED_ELSEWHERE;
+	return is_coalescing(location) && destructor == sock_ofree_address ? FREED_COALESCED
+									   : FREED_ELSEWHERE;
 }
 
 /*
- * A notification freed by the code that made it was joined to another; it still
- * holds its own flag. Comes after notification_queued, on the same CPU; but an application
- * may have been faster, or the kernel have skipped that. In the code that reads a queue it
- * is the application that got it, perhaps before the report of it, which then finds it no
- * more.
+ * An skb freed by the code that made it was coalesced, and still holds its own flag; freed by the
+ * code that reads a queue, an application got it. Mostly after notification_queued, on the same
+ * CPU; but an application may be faster, or the kernel have skipped that.
  */
 static __always_inline int freed(struct sk_buff *skb, __u64 location)
 {
@@ -559,7 +547,7 @@ static __always_inline int freed(struct sk_buff *skb, __u64 location)
 
 	if (how == FREED_ELSEWHERE)
 		return 0;
-	s = how == FREED_JOINED ? notified_in_vain(skb, key, &ee) : NULL;
+	s = how == FREED_COALESCED ? notified_in_vain(skb, key, &ee) : NULL;
 	if (!s)
 		s = notified(skb, key, &ee);
 	if (!s)
@@ -567,8 +555,8 @@ static __always_inline int freed(struct sk_buff *skb, __u64 location)
 	counted = counted_in_queue && advance(key, s, &ee, false);
 	if (how == FREED_READ ? s->assumed : !counted)
 		mend(key, s, &ee, how == FREED_READ);
-	if (how == FREED_READ && counts_told && still_counts())
-		count_told(key, s, &ee);
+	if (how == FREED_READ && counts_reported && still_counts())
+		count_reported(key, s, &ee);
 	return 0;
 }
 
@@ -580,8 +568,8 @@ int notification_freed(struct bpf_raw_tracepoint_args *ctx)
 }
 
 /*
- * The innermost of the callers that matter; 0 if none does. Read anew, as the verifier
- * would go through all that follows once for each place it may have been found at.
+ * Innermost caller of interest, or 0. Read anew: the verifier would go through what follows once
+ * for each index.
  */
 static __always_inline __u64 caller_of_interest(const __u64 *stack)
 {
@@ -589,7 +577,7 @@ static __always_inline __u64 caller_of_interest(const __u64 *stack)
 	int i;
 
 	for (i = 0; i < CALLERS; i++) {
-		if (!is_merge(stack[i]) && !is_read(stack[i]))
+		if (!is_coalescing(stack[i]) && !is_read(stack[i]))
 			continue;
 		bpf_probe_read_kernel(&location, sizeof(location), &stack[i]);
 		break;
@@ -598,8 +586,8 @@ static __always_inline __u64 caller_of_interest(const __u64 *stack)
 }
 
 /*
- * args: skb. Before "net: add location to trace_consume_skb()" (6.3) it is the stack
- * that tells where. It is looked at only for what an error queue is charged with.
+ * args: skb. Before "net: add location to trace_consume_skb()" (6.3) the stack has the location;
+ * read only for skbs that an error queue is charged for.
  */
 SEC("raw_tp/consume_skb")
 int notification_freed_in_stack(struct bpf_raw_tracepoint_args *ctx)

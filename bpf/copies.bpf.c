@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The functions by which the kernel copies the data of zero-copy sends on their
- * way. They run in any context, so it is the socket that tells whose data these
- * are. The cause is told by who called: the innermost place of the table that is in
- * the stack.
+ * The functions by which the kernel copies zero-copy data, in any context: the skb leads to the
+ * socket, the stack to the cause.
  */
 #include "passing.bpf.h"
 #include "taps.bpf.h"
@@ -13,10 +11,10 @@
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 /* The table of causes, in this kernel's addresses. */
-const volatile struct place places[PLACES_MAX] = {};
-const volatile __u32 places_count = 0;
+const volatile struct call_site call_sites[CALL_SITES_MAX] = {};
+const volatile __u32 call_site_count = 0;
 
-/* What may be asked of the device: a set of 1 << enum device_kind. */
+/* A set of 1 << enum device_kind. */
 static __always_inline __u32 device_kinds(struct net_device *dev)
 {
 	__u32 kinds = 1 << DEVICE_ANY;
@@ -34,7 +32,7 @@ __noinline __u32 cause_at(__u64 address, __u64 caller, __u64 second, __u64 third
 {
 	struct frame frame = {address, {caller, second, third}};
 
-	return classify__frame(places, places_count, &frame, asked);
+	return classify__frame(call_sites, call_site_count, &frame, asked);
 }
 
 static __always_inline __u32 hash_stack(const __u64 *stack)
@@ -66,25 +64,25 @@ static __always_inline void insert_caller(__u64 *stack, __u64 caller)
 	stack[1] = caller;
 }
 
-/* It is delivered here, it seems: whether it goes on, or is a copy itself, is not known yet. */
+/* It is delivered here, unless it goes on or is a copy itself: not known yet. */
 static __always_inline void delivered(struct sk_buff *skb, const struct sighting *seen,
-				      const struct tally_key *key, __u32 tally, bool by_tap)
+				      const struct cause_key *key, __u32 counter, bool by_tap)
 {
-	__u16 mark = tally | (is_tapped(BPF_CORE_READ(skb, dev)) ? MARK_TAPPED : 0);
+	__u16 bits = counter | (is_tapped(BPF_CORE_READ(skb, dev)) ? CAUSE_BIT_TAPPED : 0);
 
-	passing__remember(skb, seen, mark, by_tap);
-	if (!run__goes_on(&seen->run, key, 0))
-		run__mark(&seen->run, mark);
+	passing__remember(skb, seen, bits, by_tap);
+	if (!ubuf__goes_on(&seen->ubuf, key, 0))
+		ubuf__add_bits(&seen->ubuf, bits);
 }
 
 /* One skb's data are being copied. caller: 0 if it is in the stack. */
 static __noinline int copied(void *ctx, struct sk_buff *skb, enum copier copier, __u64 bytes,
 			     __u64 caller)
 {
-	struct tally_info info = {};
+	struct cause_info info = {};
 	struct net_device *dev;
 	struct sighting seen;
-	__u32 tally, cause;
+	__u32 counter, cause;
 
 	if (!sighted(skb, &seen) || (copier == COPIER_PULL && bytes != seen.bytes))
 		return 0;
@@ -94,16 +92,16 @@ static __noinline int copied(void *ctx, struct sk_buff *skb, enum copier copier,
 		insert_caller(info.stack, caller);
 	cause = classify(info.stack, CLASSIFY_ASKED(copier, device_kinds(dev)), cause_at);
 	info.key.cause = cause & ~CAUSE_BY_TAP;
-	/* Where the kernel hides its addresses (no places), no stack can be told from another. */
-	if (info.key.cause == CAUSE_UNCLASSIFIED && places_count)
+	/* Where the kernel hides its addresses, stacks cannot be distinguished. */
+	if (info.key.cause == CAUSE_UNCLASSIFIED && call_site_count)
 		info.key.stack = hash_stack(info.stack);
-	tally__device(&info, dev);
-	tally = tally__find(&info);
-	tally__add(tally, &seen, 1);
+	cause_info__set_device(&info, dev);
+	counter = cause_counter__find_index(&info);
+	cause_counter__add_skbs(counter, &seen, 1);
 	if (info.key.cause == CAUSE_LOCAL_DELIVERY)
-		delivered(skb, &seen, &info.key, tally, cause & CAUSE_BY_TAP);
+		delivered(skb, &seen, &info.key, counter, cause & CAUSE_BY_TAP);
 	else
-		run__mark(&seen.run, tally);
+		ubuf__add_bits(&seen.ubuf, counter);
 	return 0;
 }
 
@@ -166,7 +164,7 @@ static __always_inline int cow(void *ctx, struct sk_buff **skb, __u64 caller)
 	return old ? copied(ctx, old, COPIER_COW, 0, caller) : 0;
 }
 
-/* A pointer to a pointer the verifier does not let a program read as an argument. */
+/* The verifier does not let a program read a pointer to a pointer as an argument. */
 SEC("fentry/skb_pp_cow_data")
 int cow_fentry(unsigned long long *ctx)
 {

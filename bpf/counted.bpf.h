@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Completions that were counted by the tail of the error queue, with its flag and the marks of one
- * run, until a coalesced notification says otherwise (docs/zerocopy.md). The last few such counts
- * of a socket are kept, so that they can be mended.
+ * The last few counts of a socket that used the flag of the error queue's tail, kept until a
+ * coalesced notification corrects them: docs/zerocopy.md.
  */
 #pragma once
 
-#include "flight.bpf.h"
+#include "cause_bits.bpf.h"
 #include "groups.bpf.h"
-#include "marks.bpf.h"
+#include "inflight.bpf.h"
 
-/* Which ids of a word, from its lowest bit, are from the first to the last. */
 static __always_inline __u32 ids_between(__u64 word, __u32 block, __u32 first, __u32 last)
 {
 	__u32 ids = word >> 32 == block ? (__u32)word : 0;
@@ -23,8 +21,8 @@ static __always_inline __u32 ids_between(__u64 word, __u32 block, __u32 first, _
 }
 
 /*
- * How many of these ids are of the window's own sends, in several words: from the last one
- * on, as the older may be gone. A function of its own: verified once, not once each use.
+ * How many ids are the window's own, over several words: from the last, as the older may be gone. A
+ * function of its own: verified once.
  */
 __noinline __u32 window_sends(__u64 sock, __u32 first, __u32 last)
 {
@@ -41,7 +39,7 @@ __noinline __u32 window_sends(__u64 sock, __u32 first, __u32 last)
 	return sends;
 }
 
-/* The same of those from an id to before another: of a few, as most are, without a look-up. */
+/* The same, without a look-up for a few ids, as most are. to is exclusive. */
 static __always_inline __u32 window__sends(struct zerocopy_socket *s, __u64 sock, __u32 from,
 					   __u32 to)
 {
@@ -63,21 +61,22 @@ static __always_inline struct counted *counted__at(struct zerocopy_socket *s, __
 }
 
 static __always_inline void counted__charge(struct counted *c, bool flagged,
-					    const struct run *marks)
+					    const struct cause_bits *bits)
 {
 	c->flagged = flagged;
-	c->charged = marks != NULL;
-	if (marks)
-		c->marks = *marks;
+	c->charged = bits != NULL;
+	if (bits)
+		c->bits = *bits;
 }
 
 /*
- * Ids from the first to before the last were counted with this flag, and for these marks or
- * (NULL) not yet for any. Those before own are of records that were not looked at. Another
- * CPU may look for it at once: it is whole before it can be found.
+ * Sends from..to-1 were counted with this flag, and for these causes; NULL: for none yet. Those
+ * before own belong to notifications that were not read. Another CPU may look for it at once: it is
+ * whole before it can be found.
  */
 static __always_inline void counted__add(struct zerocopy_socket *s, __u32 from, __u32 own, __u32 to,
-					 __u32 in_window, bool flagged, const struct run *marks)
+					 __u32 in_window, bool flagged,
+					 const struct cause_bits *bits)
 {
 	struct counted *c = counted__at(s, __sync_fetch_and_add(&s->counted_turn, 1));
 
@@ -85,13 +84,13 @@ static __always_inline void counted__add(struct zerocopy_socket *s, __u32 from, 
 	c->from = from;
 	c->own = own;
 	c->in_window = in_window;
-	counted__charge(c, flagged, marks);
+	counted__charge(c, flagged, bits);
 	__sync_lock_test_and_set(&c->sends, to - from);
 }
 
 /*
- * The turn of the latest that has this id; false if it is not kept any more. The verifier
- * goes through what follows once: which turn of the loop it was is not to be told from it.
+ * The turn of the latest count with this id. The verifier goes through what follows once: the turn
+ * of the loop cannot be told from the result.
  */
 static __always_inline bool counted__find(struct zerocopy_socket *s, __u32 id, __u32 *turn)
 {
@@ -107,7 +106,7 @@ static __always_inline bool counted__find(struct zerocopy_socket *s, __u32 id, _
 	return false;
 }
 
-/* Of the sends from the first to before the last, those of counts of their own after a turn. */
+/* How many of the sends from..to-1 were counted after a turn. */
 static __always_inline void counted__since(struct zerocopy_socket *s, __u32 turn, __u32 from,
 					   __u32 to, __u32 *sends, __u32 *in_window)
 {
@@ -127,64 +126,64 @@ static __always_inline void counted__since(struct zerocopy_socket *s, __u32 turn
 }
 
 /*
- * A notification tells of its own sends, from the run's first to before the last, which
- * were counted with others. Sends that had joined it may have told of themselves. If it is
- * a record of its own, there is something to mend only if it was counted by a later one. If
- * it was counted too long ago, or by a CPU that is about to keep that, it comes to nothing.
+ * A notification has the flag of its own sends, ubuf->id..to-1, which were counted with others;
+ * sends coalesced with it may have corrected theirs. One that is in the queue itself needs
+ * correction only if a later one counted it. A count that is too old, or about to be kept by
+ * another CPU, is not corrected.
  */
 static __always_inline void counted__mend(struct zerocopy_socket *s, struct totals *t,
-					  const struct run_key *run, __u32 to, bool copied,
-					  bool is_record)
+					  const struct ubuf_key *ubuf, __u32 to, bool copied,
+					  bool is_notification)
 {
 	__u32 turn, sends, all, sends_since, in_window_since;
-	bool flagged, assumed, charged, is_marked;
-	struct run marks, before;
+	bool flagged, assumed, charged, has_bits;
+	struct cause_bits bits, before;
 	struct counted *c;
 
-	/* Between finding a count and keeping its mending other CPUs are not to have time. */
-	is_marked = run__read(run, &marks);
-	if (!counted__find(s, run->id, &turn)) {
-		if (!is_record && id_before(run->id, s->progress))
+	/* Other CPUs must have no time between finding a count and keeping its correction. */
+	has_bits = ubuf__read_bits(ubuf, &bits);
+	if (!counted__find(s, ubuf->id, &turn)) {
+		if (!is_notification && id_before(ubuf->id, s->progress))
 			__sync_fetch_and_add(&t->flag_assumed,
-					     window__sends(s, run->sock, run->id, to));
+					     window__sends(s, ubuf->sock, ubuf->id, to));
 		return;
 	}
 	c = counted__at(s, turn);
 	flagged = c->flagged;
-	assumed = id_before(run->id, c->own);
-	if (is_record && !assumed)
+	assumed = id_before(ubuf->id, c->own);
+	if (is_notification && !assumed)
 		return;
 	if (assumed && id_before(c->own, to))
 		to = c->own;
-	counted__since(s, turn, run->id, to, &sends_since, &in_window_since);
-	all = window__sends(s, run->sock, run->id, to);
+	counted__since(s, turn, ubuf->id, to, &sends_since, &in_window_since);
+	all = window__sends(s, ubuf->sock, ubuf->id, to);
 	sends = all - in_window_since;
 	charged = c->charged;
-	before = c->marks;
-	/* Its marks were taken when it was counted. */
-	if (charged && !is_marked && c->own == run->id)
-		marks = before;
-	if (charged || c->from != run->id || c->sends != to - run->id)
-		counted__add(s, run->id, run->id, to, all, copied, &marks);
+	before = c->bits;
+	/* Its bits were removed when it was counted. */
+	if (charged && !has_bits && c->own == ubuf->id)
+		bits = before;
+	if (charged || c->from != ubuf->id || c->sends != to - ubuf->id)
+		counted__add(s, ubuf->id, ubuf->id, to, all, copied, &bits);
 	else
-		counted__charge(c, copied, &marks);
+		counted__charge(c, copied, &bits);
 	if (assumed) {
-		__sync_fetch_and_add(&s->assumed, -(to - run->id - sends_since));
+		__sync_fetch_and_add(&s->assumed, -(to - ubuf->id - sends_since));
 		__sync_fetch_and_add(&t->flag_assumed, -(__u64)sends);
 	}
 	if (charged)
-		marks__count(run->sock, &before, -(__s64)sends, 0, flagged);
+		cause_bits__count_sends(ubuf->sock, &before, -(__s64)sends, 0, flagged);
 	else
-		__sync_fetch_and_add(&t->merged_seen, sends);
-	if (is_marked)
-		bpf_map_delete_elem(&runs, run);
-	marks__count(run->sock, &marks, sends, 0, copied);
+		__sync_fetch_and_add(&t->coalesced_seen, sends);
+	if (has_bits)
+		bpf_map_delete_elem(&ubufs, ubuf);
+	cause_bits__count_sends(ubuf->sock, &bits, sends, 0, copied);
 	if (copied && !flagged) {
 		__sync_fetch_and_add(&t->copied_later, sends);
-		groups__complete(&s->who, 0, sends);
+		groups__count_completions(&s->who, 0, sends);
 	}
 	if (!copied && flagged) {
 		__sync_fetch_and_add(&t->copied_not, sends);
-		groups__complete(&s->who, 0, -(__u64)sends);
+		groups__count_completions(&s->who, 0, -(__u64)sends);
 	}
 }

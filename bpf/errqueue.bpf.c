@@ -3,7 +3,7 @@
  * What it takes an application to read its error queue: the time in inet_recv_error,
  * which recvmsg() with MSG_ERRQUEUE calls, of sockets on which zero-copy was asked for.
  */
-#include "flight.bpf.h"
+#include "inflight.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 

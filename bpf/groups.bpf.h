@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Sends in groups: by what --by says, and zero-copy sends always by whom they are for.
- *
- * A send is charged when it returns. Its completion comes in any context and knows
- * only its socket: that remembers whom its last zero-copy send was charged to. What
- * finds no room is charged to the rest, so that sums over the groups stay exact.
+ * Sends in groups: those of --by, and zero-copy sends always by their receiver. A send is charged
+ * when it returns. Its completion comes in any context and knows only its socket, which keeps the
+ * owner of its last zero-copy send. What finds no room is charged to the rest, so that sums stay
+ * exact.
  */
 #pragma once
 
@@ -24,7 +23,6 @@ struct group_map {
 extern struct group_map groups SEC(".maps");
 extern struct group_map peers SEC(".maps");
 
-/* What found no room in either. */
 extern struct group groups_rest, peers_rest;
 
 /* No result is taken: Linux 5.10 cannot give one. */
@@ -62,7 +60,6 @@ static __always_inline void key__of(struct group_key *key, struct sock *sk)
 	key__set_address(key, sk);
 }
 
-/* Leaves of a whole key what is asked for. */
 static __always_inline void key__reduce(struct group_key *to, const struct group_key *from,
 					__u32 by)
 {
@@ -122,14 +119,14 @@ static __always_inline struct group *group__find(struct group_map *map, struct g
 	return g;
 }
 
-/* ERESTARTSYS and its kin: a signal came. What the program is told of it is settled later. */
+/* ERESTARTSYS and its kin: a signal came. */
 static __always_inline bool is_interrupted(long ret)
 {
 	return ret <= -512 && ret >= -516;
 }
 
-static __always_inline void group__add_send(struct group *g, __u32 flags, long ret, __u64 ns,
-					    bool ignored)
+static __always_inline void group__count_send(struct group *g, __u32 flags, long ret, __u64 ns,
+					      bool ignored)
 {
 	add(&g->sends, 1);
 	if (ns) {
@@ -154,7 +151,7 @@ static __always_inline void group__add_send(struct group *g, __u32 flags, long r
 }
 
 /* Makes room for a zero-copy send that begins: its completion, in an interrupt, cannot. */
-static __always_inline void groups__meet(const struct group_key *who, struct sock *sk)
+static __always_inline void groups__make_room(const struct group_key *who, struct sock *sk)
 {
 	group__find(&peers, &peers_rest, who, BY_PEER, sk);
 	if (group_by)
@@ -162,10 +159,10 @@ static __always_inline void groups__meet(const struct group_key *who, struct soc
 }
 
 /*
- * A zero-copy send begins: its completion may come before it returns. The route may
- * be another than the last time, and may be gone while a new one is looked for.
+ * Its completion may come before it returns. The route may have changed, and may be gone while a
+ * new one is looked for.
  */
-static __always_inline void groups__watch(struct zerocopy_socket *s, struct sock *sk)
+static __always_inline void socket__set_owner(struct zerocopy_socket *s, struct sock *sk)
 {
 	struct group_key who;
 
@@ -176,10 +173,10 @@ static __always_inline void groups__watch(struct zerocopy_socket *s, struct sock
 		who.ifindex = s->who.ifindex;
 	if (who.tgid != s->who.tgid || who.ifindex != s->who.ifindex || who.netns != s->who.netns)
 		s->who = who;
-	groups__meet(&who, sk);
+	groups__make_room(&who, sk);
 }
 
-/* Whom the completions of this socket are charged to; NULL if there are none to come. */
+/* The owner of this socket's completions; NULL: none to come. */
 static __always_inline const struct group_key *socket__owner(struct sock *sk)
 {
 	__u64 key = (__u64)sk;
@@ -188,9 +185,9 @@ static __always_inline const struct group_key *socket__owner(struct sock *sk)
 	return s && s->who.netns ? &s->who : NULL;
 }
 
-/* One send returned. A zero-copy send is charged to whom its completion will be. */
-static __always_inline void groups__add_send(struct sock *sk, const struct group_key *owner,
-					     __u32 flags, long ret, __u64 ns, bool ignored)
+/* One send returned. A zero-copy send is charged to the owner of its completion. */
+static __always_inline void groups__count_send(struct sock *sk, const struct group_key *owner,
+					       __u32 flags, long ret, __u64 ns, bool ignored)
 {
 	struct group_key who;
 	struct group *g;
@@ -203,48 +200,39 @@ static __always_inline void groups__add_send(struct sock *sk, const struct group
 		key__of(&who, sk);
 	if (flags & MSG_ZEROCOPY) {
 		g = group__find(&peers, &peers_rest, &who, BY_PEER, sk);
-		group__add_send(g, flags, ret, ns, ignored);
+		group__count_send(g, flags, ret, ns, ignored);
 	}
 	if (group_by) {
 		g = group__find(&groups, &groups_rest, &who, group_by, sk);
-		group__add_send(g, flags, ret, ns, ignored);
+		group__count_send(g, flags, ret, ns, ignored);
 	}
 }
 
-static __always_inline void group__complete(struct group *g, __u64 sends, __u64 copied)
+static __always_inline void group__count_completions(struct group *g, __u64 sends, __u64 copied)
 {
 	add(&g->completions, sends);
 	add(&g->copied, copied);
 }
 
 /* Sends that completed, and how many more of those that did are known to be copied. */
-static __always_inline void groups__complete(const struct group_key *owner, __u64 sends,
-					     __u64 copied)
+static __always_inline void groups__count_completions(const struct group_key *owner, __u64 sends,
+						      __u64 copied)
 {
 	struct group_key who = *owner;
 
-	group__complete(group__find(&peers, &peers_rest, &who, BY_PEER, NULL), sends, copied);
+	group__count_completions(group__find(&peers, &peers_rest, &who, BY_PEER, NULL), sends,
+				 copied);
 	if (group_by)
-		group__complete(group__find(&groups, &groups_rest, &who, group_by, NULL), sends,
-				copied);
+		group__count_completions(group__find(&groups, &groups_rest, &who, group_by, NULL),
+					 sends, copied);
 }
 
-/* Of sends that completed, so many more were copied without a flag; negative: less. */
-static __always_inline void groups__silent(const struct group_key *owner, __s64 sends)
+/* Adds to one more field of completed sends, by its offset: unreported copies can be corrected. */
+static __always_inline void groups__add(const struct group_key *owner, __u32 field, __u64 n)
 {
 	struct group_key who = *owner;
 
-	add(&group__find(&peers, &peers_rest, &who, BY_PEER, NULL)->silent, sends);
+	add((void *)group__find(&peers, &peers_rest, &who, BY_PEER, NULL) + field, n);
 	if (group_by)
-		add(&group__find(&groups, &groups_rest, &who, group_by, NULL)->silent, sends);
-}
-
-/* Sends that completed, and nobody was to be told whether they were copied. */
-static __always_inline void groups__unreported(const struct group_key *owner, __u64 sends)
-{
-	struct group_key who = *owner;
-
-	add(&group__find(&peers, &peers_rest, &who, BY_PEER, NULL)->unreported, sends);
-	if (group_by)
-		add(&group__find(&groups, &groups_rest, &who, group_by, NULL)->unreported, sends);
+		add((void *)group__find(&groups, &groups_rest, &who, group_by, NULL) + field, n);
 }

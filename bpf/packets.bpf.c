@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * What a load's sends become: packets as they are handed to a device, before it cuts
- * them into segments. They come in any context, so it is the port that tells whose they are.
+ * skbs of a load's sends, as they are handed to a device, before segmentation. They come in any
+ * context: the port identifies the load.
  */
-#include "skb.bpf.h"
+#include "zerocopy.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -22,7 +22,7 @@ static __always_inline bool is_of_load(struct sock *sk)
 	return bpf_ntohs(BPF_CORE_READ(sk, __sk_common.skc_dport)) == load_port;
 }
 
-/* Of devices one above the other, the first: the others get what it makes of the packet. */
+/* Of stacked devices the first: the others get what it makes of the skb. */
 static __always_inline bool is_first_device(struct sk_buff *skb, struct sock *sk)
 {
 	struct dst_entry *route = BPF_CORE_READ(sk, sk_dst_cache);

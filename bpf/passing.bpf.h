@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Packets that passed into this machine's receive path: whether they are for a
- * socket here or go on to another device is not known yet. What goes on is sent
- * again by the same CPU, in the same skb.
+ * Packets in this machine's receive path, not yet known to be for a socket here or for another
+ * device. What goes on is sent by the same CPU, in the same skb.
  */
 #pragma once
 
@@ -13,10 +12,10 @@
 /* A slot for each hash of an skb's address; the next of the same hash takes it over. */
 struct passing {
 	__u64 skb;
-	__u32 seq;   /* TCP's: the address alone may be another packet's by now */
-	__u32 tally; /* what was assumed, */
-	__u16 mark;  /* how its run was marked for that, */
-	bool tapped; /* and whether by then a tap had got a copy */
+	__u32 seq;     /* TCP's: the address alone may be another packet's by now */
+	__u32 counter; /* what was assumed, */
+	__u16 bits;    /* the bits that its ubuf got for that, */
+	bool tapped;   /* and whether by then a tap had got a copy */
 	struct sighting seen;
 };
 
@@ -33,7 +32,7 @@ static __always_inline struct passing *passing__slot(struct sk_buff *skb)
 	__u64 address;
 	__u32 slot;
 
-	/* A number, with which the verifier lets one reckon: with a pointer it does not. */
+	/* The verifier allows arithmetic with a number, not with a pointer. */
 	bpf_probe_read_kernel(&address, sizeof(address), &skb);
 	/* skbs lie 256 bytes apart or so. */
 	slot = (address >> 6 ^ address >> 14) % PASSING_SLOTS;
@@ -49,7 +48,7 @@ static __always_inline __u32 tcp_seq(struct sk_buff *skb)
 }
 
 static __always_inline void passing__remember(struct sk_buff *skb, const struct sighting *seen,
-					      __u16 mark, bool tapped)
+					      __u16 bits, bool tapped)
 {
 	struct passing *p = passing__slot(skb);
 
@@ -57,13 +56,13 @@ static __always_inline void passing__remember(struct sk_buff *skb, const struct 
 		return;
 	p->skb = (__u64)skb;
 	p->seq = tcp_seq(skb);
-	p->tally = mark & MARK_TALLY;
-	p->mark = mark;
+	p->counter = bits & CAUSE_BITS_COUNTER;
+	p->bits = bits;
 	p->tapped = tapped;
 	p->seen = *seen;
 }
 
-/* Where it was remembered, which it then is no more; or NULL. */
+/* Forgets the packet, too; NULL: it was not remembered. */
 static __always_inline struct passing *passing__recall(struct sk_buff *skb)
 {
 	struct passing *p = passing__slot(skb);

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The path of packets from device to device, by tracepoints. Where the copying
- * functions can be hooked, it tells what was forwarded from what was delivered
- * here. Where they cannot, it tells what must have been copied: each rule is what
- * the kernel always does with such a packet on such a device, and all but one count
- * only for completions that the kernel flags.
+ * The path of packets from device to device, by tracepoints. Where copying functions can be hooked,
+ * it distinguishes forwarding from local delivery. Where they cannot, it infers copies: each rule
+ * is what the kernel always does with such a packet on such a device, and all but one count only if
+ * the kernel flags the completion.
  */
-#include "causes.bpf.h"
 #include "passing.bpf.h"
-#include "skb.bpf.h"
 #include "taps.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
@@ -24,10 +21,10 @@ const volatile bool forwards_uncopied = false;
 static __always_inline void assume(const struct sighting *seen, enum cause cause,
 				   struct net_device *dev, __u16 how)
 {
-	__u32 tally = tally__of(cause, dev);
+	__u32 counter = cause_counter__index_of(cause, dev);
 
-	tally__add(tally, seen, 1);
-	run__mark(&seen->run, tally | how);
+	cause_counter__add_skbs(counter, seen, 1);
+	ubuf__add_bits(&seen->ubuf, counter | how);
 }
 
 /* Is it this skb's socket that sends by its device, and nobody who forwards it? */
@@ -49,51 +46,51 @@ static __always_inline enum cause cause_of_forwarded(const struct passing *p, bo
 }
 
 /*
- * A packet that came in goes out again. It had been counted as delivered. What its socket
- * sends by its own device is a retransmission, in the same skb.
+ * A packet that came in, and was counted as delivered, goes out again. What its socket sends by its
+ * own device is a retransmission, in the same skb.
  */
 static __always_inline void forwarded(struct sk_buff *skb, __u16 how, bool still_shared)
 {
 	struct passing *p = passing__recall(skb);
 	struct sock *sk = BPF_CORE_READ(skb, sk);
-	struct tally_info info = {};
-	struct tally_info *delivered;
-	__u32 tally;
+	struct cause_info info = {};
+	struct cause_info *delivered;
+	__u32 counter;
 
 	if (!p || (sk && is_sent_by(sk, skb)))
 		return;
-	tally__add(p->tally, &p->seen, -1);
-	run__unmark(&p->seen.run, p->mark);
-	delivered = still_shared ? NULL : bpf_map_lookup_elem(&tally_infos, &p->tally);
+	cause_counter__add_skbs(p->counter, &p->seen, -1);
+	ubuf__clear_bits(&p->seen.ubuf, p->bits);
+	delivered = still_shared ? NULL : bpf_map_lookup_elem(&cause_infos, &p->counter);
 	if (!delivered)
 		return;
 	info = *delivered;
 	info.key.cause = cause_of_forwarded(p, sk, how);
-	tally = tally__find(&info);
-	tally__add(tally, &p->seen, 1);
-	run__mark(&p->seen.run, tally | how);
+	counter = cause_counter__find_index(&info);
+	cause_counter__add_skbs(counter, &p->seen, 1);
+	ubuf__add_bits(&p->seen.ubuf, counter | how);
 }
 
 #define TCP_FLAGS_BYTE 13 /* of the header */
 #define TCP_SYN	       0x02
 
 /*
- * A connection begins, with data: TCP Fast Open copies these (tcp_send_syn_data), and passes
- * them off as zero-copy. Counted where the socket sends by, not at devices below that.
+ * TCP Fast Open copies the data of a SYN (tcp_send_syn_data), and does not flag that. Counted at
+ * the socket's own device, not at those below.
  */
 static __always_inline void fast_open(struct sk_buff *skb, const struct sighting *seen)
 {
 	const unsigned char *tcp = BPF_CORE_READ(skb, head) + BPF_CORE_READ(skb, transport_header);
 	struct sock *sk = BPF_CORE_READ(skb, sk);
 	__u8 flags = 0;
-	__u32 tally;
+	__u32 counter;
 
 	bpf_probe_read_kernel(&flags, sizeof(flags), tcp + TCP_FLAGS_BYTE);
 	if (!(flags & TCP_SYN) || !sk || !is_sent_by(sk, skb))
 		return;
-	tally = tally__of(CAUSE_FAST_OPEN, BPF_CORE_READ(skb, dev));
-	tally__add(tally, seen, 1);
-	run__mark(&seen->run, tally);
+	counter = cause_counter__index_of(CAUSE_FAST_OPEN, BPF_CORE_READ(skb, dev));
+	cause_counter__add_skbs(counter, seen, 1);
+	ubuf__add_bits(&seen->ubuf, counter);
 }
 
 /* args: skb. Beside the hooks of the copying functions. */
@@ -123,8 +120,7 @@ static __always_inline enum cause cause_of_checksum(struct sk_buff *skb, struct 
 	return CAUSE_UNCLASSIFIED;
 }
 
-/* netem may corrupt packets, and copies those: of a copy that nothing else explains it is the
- * cause. */
+/* netem's corrupt copies packets: it is the cause of a copy that nothing else explains. */
 static __always_inline enum cause cause_of_queue(struct net_device *dev)
 {
 	static const char netem[] = "netem";
@@ -155,7 +151,7 @@ int path_queued(struct bpf_raw_tracepoint_args *ctx)
 	if (!gate)
 		return 0;
 	ours = sighted(skb, &seen);
-	forwarded(skb, MARK_ASSUMED, ours);
+	forwarded(skb, CAUSE_BIT_ASSUMED, ours);
 	dev = ours ? BPF_CORE_READ(skb, dev) : NULL;
 	if (!dev)
 		return 0;
@@ -167,9 +163,10 @@ int path_queued(struct bpf_raw_tracepoint_args *ctx)
 	}
 	cause = cause_of_checksum(skb, dev, features);
 	if (cause)
-		assume(&seen, cause, dev, MARK_ASSUMED);
+		assume(&seen, cause, dev, CAUSE_BIT_ASSUMED);
 	else if (!(BPF_CORE_READ(dev, flags) & IFF_LOOPBACK)) /* which needs no guess */
-		run__pass(&seen.run, tally__of(cause_of_queue(dev), dev));
+		ubuf__set_last_device(&seen.ubuf,
+				      cause_counter__index_of(cause_of_queue(dev), dev));
 	return 0;
 }
 
@@ -182,7 +179,7 @@ static __always_inline bool is_tun(struct net_device *dev)
 	return kind[0] == 't' && kind[1] == 'u' && kind[2] == 'n' && !kind[3];
 }
 
-/* A timestamp that is told with the packet: the packet is copied for it. */
+/* A timestamp that is reported with the packet copies it. */
 static __always_inline bool is_timestamped(struct sk_buff *skb)
 {
 	__u32 flags = BPF_CORE_READ(skb, sk, sk_tsflags);
@@ -204,17 +201,17 @@ int path_sent(struct bpf_raw_tracepoint_args *ctx)
 	if (!gate || !sighted(skb, &seen))
 		return 0;
 	if (is_tapped(dev))
-		assume(&seen, CAUSE_PACKET_TAP, dev, MARK_ASSUMED);
+		assume(&seen, CAUSE_PACKET_TAP, dev, CAUSE_BIT_ASSUMED);
 	if (is_tun(dev))
-		assume(&seen, CAUSE_TUN, dev, MARK_ASSUMED);
+		assume(&seen, CAUSE_TUN, dev, CAUSE_BIT_ASSUMED);
 	if (is_timestamped(skb))
-		assume(&seen, CAUSE_TIMESTAMP, dev, MARK_ASSUMED);
+		assume(&seen, CAUSE_TIMESTAMP, dev, CAUSE_BIT_ASSUMED);
 	return 0;
 }
 
 /*
- * args: skb, dev. Data that were not copied reach a device that leaves this machine: one on
- * a bus, as those that the kernel makes up have no parent.
+ * args: skb, dev. Uncopied data reach a device on a bus: it leaves this machine. Virtual devices
+ * have no parent.
  */
 SEC("raw_tp/net_dev_start_xmit")
 int path_left(struct bpf_raw_tracepoint_args *ctx)
@@ -224,7 +221,7 @@ int path_left(struct bpf_raw_tracepoint_args *ctx)
 
 	if (gate && sighted((struct sk_buff *)ctx->args[0], &seen) &&
 	    BPF_CORE_READ(dev, dev.parent))
-		run__mark(&seen.run, MARK_LEFT);
+		ubuf__add_bits(&seen.ubuf, CAUSE_BIT_LEFT);
 	return 0;
 }
 
@@ -239,32 +236,32 @@ SEC("raw_tp/netif_receive_skb")
 int path_received(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct sk_buff *skb = (struct sk_buff *)ctx->args[0];
-	struct tally_info info = {};
+	struct cause_info info = {};
 	struct net_device *dev;
 	struct sighting seen;
 	bool tapped;
-	__u16 mark;
+	__u16 bits;
 
 	if (!gate || !sighted(skb, &seen))
 		return 0;
 	dev = BPF_CORE_READ(skb, dev);
 	if (BPF_CORE_READ(dev, flags) & IFF_LOOPBACK) {
-		assume(&seen, CAUSE_LOOPBACK, dev, MARK_ASSUMED);
+		assume(&seen, CAUSE_LOOPBACK, dev, CAUSE_BIT_ASSUMED);
 		return 0;
 	}
 	tapped = is_tapped(dev);
 	if (is_bridge_port(dev)) {
 		if (tapped)
-			assume(&seen, CAUSE_PACKET_TAP, dev, MARK_ASSUMED);
+			assume(&seen, CAUSE_PACKET_TAP, dev, CAUSE_BIT_ASSUMED);
 		return 0;
 	}
 	info.key.cause = CAUSE_LOCAL_DELIVERY;
-	tally__device(&info, dev);
-	mark = tally__find(&info);
-	tally__add(mark, &seen, 1);
-	mark |= MARK_ASSUMED | (tapped ? MARK_TAPPED : 0);
-	passing__remember(skb, &seen, mark, tapped);
-	if (!run__goes_on(&seen.run, &info.key, MARK_ASSUMED))
-		run__mark(&seen.run, mark);
+	cause_info__set_device(&info, dev);
+	bits = cause_counter__find_index(&info);
+	cause_counter__add_skbs(bits, &seen, 1);
+	bits |= CAUSE_BIT_ASSUMED | (tapped ? CAUSE_BIT_TAPPED : 0);
+	passing__remember(skb, &seen, bits, tapped);
+	if (!ubuf__goes_on(&seen.ubuf, &info.key, CAUSE_BIT_ASSUMED))
+		ubuf__add_bits(&seen.ubuf, bits);
 	return 0;
 }

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The receiver's copy: from skbs to its memory. */
 #include "state.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 /*
- * The receiver's copy, in its own context. Other families copy by the same function.
- * An skb of TCP's queue belongs to its socket; its protocol tells nothing where the
- * queue was collapsed to save memory.
+ * The receiver's copy, from skb to its memory. Other families use the same function. A TCP skb
+ * belongs to its socket; its protocol field is not set where the queue was collapsed.
  */
 static __always_inline void received(struct sk_buff *skb, int bytes)
 {

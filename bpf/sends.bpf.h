@@ -7,8 +7,8 @@
 
 #include "causes.bpf.h"
 #include "counters.bpf.h"
-#include "flight.bpf.h"
 #include "groups.bpf.h"
+#include "inflight.bpf.h"
 #include "refusals.bpf.h"
 #include "syscalls.bpf.h"
 #include "uring.bpf.h"
@@ -83,7 +83,7 @@ static __always_inline struct call_slot *count_send(struct sock *sk, enum call_k
 	struct call_slot *s = bpf_map_lookup_elem(&calls, &slot);
 	bool ignored = zerocopy && ret >= 0 && (notification ? !ret : zerocopy_ignored(sk, ret));
 
-	groups__add_send(sk, send_owner(sk, flags, notification), flags, ret, ns, ignored);
+	groups__count_send(sk, send_owner(sk, flags, notification), flags, ret, ns, ignored);
 	if (notification)
 		notification__end(notification, ret);
 	if (!s)
@@ -120,13 +120,13 @@ static __always_inline void send_begin(struct thread *thread, struct sock *sk, e
 	thread->flags = flags;
 	thread->kind = kind;
 	thread->size = size;
-	thread->flight = thread->tracked = 0;
+	thread->inflight = thread->tracked = 0;
 	counters__begin(thread);
 	thread->start = bpf_ktime_get_ns();
 }
 
 /* A zero-copy send returned. */
-static __always_inline void flight_end(struct thread *thread, struct sock *sk, long ret)
+static __always_inline void zerocopy_returned(struct thread *thread, struct sock *sk, long ret)
 {
 	__u64 key = (__u64)sk;
 	struct zerocopy_socket *s = bpf_map_lookup_elem(&sockets, &key);
@@ -134,13 +134,13 @@ static __always_inline void flight_end(struct thread *thread, struct sock *sk, l
 
 	if (s && thread->tracked && ret <= 0)
 		id__taken_back(thread, s);
-	if (thread->flight && ret > (long)thread->size && t)
+	if (thread->inflight && ret > (long)thread->size && t)
 		t->unsized++; /* it has more parts than were read */
 	if (!thread->tracked && !thread->notification && !zerocopy_ignored(sk, ret) && ret > 0 && t)
 		__sync_fetch_and_add(&t->untracked, 1);
 	if (s && thread->guessed)
 		__sync_fetch_and_add(&s->under_way, -1);
-	thread->flight = thread->guessed = thread->tracked = 0;
+	thread->inflight = thread->guessed = thread->tracked = 0;
 }
 
 static __always_inline void send_end(struct thread *thread, struct sock *sk, long ret, __u64 now)
@@ -153,7 +153,7 @@ static __always_inline void send_end(struct thread *thread, struct sock *sk, lon
 		t->ended++;
 	thread->sock = 0;
 	if (thread->flags & MSG_ZEROCOPY)
-		flight_end(thread, sk, ret);
+		zerocopy_returned(thread, sk, ret);
 	s = count_send(sk, thread->kind, thread->flags, thread->size, thread->notification, ret,
 		       now - thread->start);
 	if (s)
@@ -177,7 +177,7 @@ static __always_inline void message_begin(struct thread *thread, struct sock *sk
 	if (thread->notification)
 		kind = CALL_IO_URING_ZC;
 	else if (flags & MSG_ZEROCOPY)
-		groups__watch(zerocopy_begin(sk, id), sk);
+		socket__set_owner(zerocopy_begin(sk, id), sk);
 	send_begin(thread, sk, kind, flags, size);
 }
 
@@ -185,7 +185,7 @@ static __always_inline void message_begin(struct thread *thread, struct sock *sk
  * The send that this thread is in got the socket's last id. The socket is locked: no
  * other send can have got one since.
  */
-static __always_inline void flight_begin(struct thread *thread, struct sock *sk)
+static __always_inline void follow_send(struct thread *thread, struct sock *sk)
 {
 	__u64 key = (__u64)sk;
 	struct zerocopy_socket *s = bpf_map_lookup_elem(&sockets, &key);
@@ -194,7 +194,7 @@ static __always_inline void flight_begin(struct thread *thread, struct sock *sk)
 	if (!s)
 		return;
 	id__known(thread, s, id);
-	flight__begin(thread, s, id);
+	inflight__begin_send(thread, s, id);
 }
 
 #define GUESSES 8
@@ -204,7 +204,7 @@ static __always_inline void flight_begin(struct thread *thread, struct sock *sk)
  * is so unless another thread's send comes in between, which began before this one
  * returned: together they have these ids, but from then on none of that socket is timed.
  */
-static __always_inline void flight_guess(struct thread *thread, struct sock *sk)
+static __always_inline void follow_guessed_send(struct thread *thread, struct sock *sk)
 {
 	__u64 key = (__u64)sk;
 	struct zerocopy_socket *s = bpf_map_lookup_elem(&sockets, &key);
@@ -224,5 +224,5 @@ static __always_inline void flight_guess(struct thread *thread, struct sock *sk)
 	if (s->shared)
 		t->unfollowed++;
 	else
-		flight__begin(thread, s, id);
+		inflight__begin_send(thread, s, id);
 }

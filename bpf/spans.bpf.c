@@ -6,16 +6,38 @@
  *   syscall   sys_enter and sys_exit: on the path of every syscall of the system, so
  *             only for kernels that have neither of the others
  */
-#include "others.bpf.h"
 #include "sends.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-#define S_IFMT	 00170000
-#define S_IFSOCK 0140000
+#define S_IFMT	      00170000
+#define S_IFSOCK      0140000
+#define AF_UNIX	      1
+#define IPPROTO_MPTCP 262
 
-/* Does the kernel book this send, and give it an id? Not one of io_uring's, which has its own. */
-static __always_inline bool is_booked(struct sock *sk, const struct thread *thread)
+/*
+ * Not measured, but counted, so that nobody takes their absence for a finding: MPTCP's sends, whose
+ * subflows tcp_sendmsg does not see, and zero-copy sends by further protocols.
+ */
+static __always_inline void count_other(struct sock *sk, int ret)
+{
+	__u16 family = BPF_CORE_READ(sk, __sk_common.skc_family);
+	struct totals *t = totals__get();
+
+	if (!t || family == AF_UNIX)
+		return;
+	if (BPF_CORE_READ(sk, sk_protocol) != IPPROTO_MPTCP) {
+		if (call_flags(current_call(), call_regs()) & MSG_ZEROCOPY)
+			t->other_requests++;
+		return;
+	}
+	t->mptcp_sends++;
+	if (ret > 0)
+		t->mptcp_bytes += ret;
+}
+
+/* Has the kernel given this send an id? io_uring's have none. */
+static __always_inline bool has_send_id(struct sock *sk, const struct thread *thread)
 {
 	return !thread->notification && zerocopy_enabled(sk);
 }
@@ -54,9 +76,9 @@ int send_loop(struct bpf_raw_tracepoint_args *ctx)
 		return 0;
 	}
 	message_begin(thread, sk, msg, 0, next_id(sk) - 1);
-	if (thread->flags & MSG_ZEROCOPY && is_booked(sk, thread)) {
+	if (thread->flags & MSG_ZEROCOPY && has_send_id(sk, thread)) {
 		thread->size = BPF_CORE_READ(msg, msg_iter.count);
-		flight_begin(thread, sk);
+		follow_send(thread, sk);
 	}
 	return 0;
 }
@@ -117,7 +139,7 @@ static __always_inline void call_begin(struct thread *thread, struct sock *sk, e
 	__u32 flags = call_flags(kind, regs);
 
 	if (flags & MSG_ZEROCOPY)
-		groups__watch(zerocopy_begin(sk, id), sk);
+		socket__set_owner(zerocopy_begin(sk, id), sk);
 	thread->notification = 0;
 	send_begin(thread, sk, kind, flags, call_size(kind, regs));
 }
@@ -141,8 +163,8 @@ int send_connects(struct bpf_raw_tracepoint_args *ctx)
 		return 0;
 	thread->has_sent = true;
 	call_begin(thread, sk, kind, call_regs(), next_id(sk) - 1);
-	if (thread->flags & MSG_ZEROCOPY && is_booked(sk, thread))
-		flight_begin(thread, sk);
+	if (thread->flags & MSG_ZEROCOPY && has_send_id(sk, thread))
+		follow_send(thread, sk);
 	return 0;
 }
 
@@ -210,7 +232,7 @@ int send_enter(struct bpf_raw_tracepoint_args *ctx)
 		return 0;
 	call_begin(thread, sk, kind, regs, next_id(sk));
 	if (thread->flags & MSG_ZEROCOPY && ids_guessed && zerocopy_enabled(sk))
-		flight_guess(thread, sk);
+		follow_guessed_send(thread, sk);
 	return 0;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* The maps and variables that the concerns share, and when a socket is forgotten. */
-#include "flight.bpf.h"
+#include "groups.bpf.h"
+#include "inflight.bpf.h"
 #include "passing.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
@@ -11,10 +12,10 @@ struct target_map targets SEC(".maps");
 struct target_cgroup_map target_cgroup SEC(".maps");
 struct socket_map sockets SEC(".maps");
 struct totals_map totals SEC(".maps");
-struct run_map runs SEC(".maps");
-struct tally_index_map tally_index SEC(".maps");
-struct tally_info_map tally_infos SEC(".maps");
-struct tally_map tallies SEC(".maps");
+struct ubuf_map ubufs SEC(".maps");
+struct cause_index_map cause_index SEC(".maps");
+struct cause_info_map cause_infos SEC(".maps");
+struct cause_counter_map cause_counters SEC(".maps");
 struct passing_map passing SEC(".maps");
 const volatile __u64 ptype_all_address = 0;
 const volatile __u64 net_hotdata_address = 0;
@@ -29,6 +30,10 @@ volatile __u32 gate;
 const volatile __u32 target_by = TARGET_PROCESS;
 const volatile char target_comm[COMM_MAX] = {};
 const volatile __u32 pid_namespace = 0;
+const volatile __u32 group_by = 0;
+struct group_map groups SEC(".maps");
+struct group_map peers SEC(".maps");
+struct group groups_rest, peers_rest;
 
 /*
  * args: sk, old state, new state. What waits in a closed socket may complete later:

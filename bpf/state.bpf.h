@@ -23,7 +23,7 @@
 struct thread {
 	__u64 start;			   /* ns; of the send under way */
 	__u64 sock;			   /* its socket; 0: no send under way */
-	__u64 notification;		   /* of io_uring, to tell of its completion; 0: none */
+	__u64 notification;		   /* of io_uring, which completes it; 0: none */
 	__u64 size;			   /* bytes asked for, where known */
 	__u32 flags;			   /* its MSG_ flags */
 	__u16 kind;			   /* enum call_kind */
@@ -32,25 +32,25 @@ struct thread {
 	__u64 switches;			   /* how often the thread had left a CPU then, */
 	__u32 cpu;			   /* and which one it was on */
 	__u32 counters_read;
-	__u64 flight;  /* of a zero-copy send that is followed, its word: see flight.bpf.h */
-	__u64 reading; /* ns; when it began to read an error queue; 0: it does not */
-	__u32 id;      /* of a zero-copy send, */
-	__u8 tracked;  /* if it is known, */
-	__u8 guessed;  /* and guessed */
-	__u8 has_sent; /* an earlier send of it was seen in this window */
-	__u8 before;   /* the send under way began before the window */
+	__u64 inflight; /* its slot of the in-flight ring, if it is followed */
+	__u64 reading;	/* ns; when it began to read an error queue; 0: it does not */
+	__u32 id;	/* of a zero-copy send, */
+	__u8 tracked;	/* if it is known, */
+	__u8 guessed;	/* and guessed */
+	__u8 has_sent;	/* an earlier send of it was seen in this window */
+	__u8 before;	/* the send under way began before the window */
 };
 
-#define RUN_MARKS 8
+#define CAUSE_BITS_MAX 8
 
-/* Which tallies copied data of a run of sends; 0 where there is none. See causes.bpf.h. */
-struct run {
-	__u16 marks[RUN_MARKS];
+/* Which causes copied data of a shared ubuf: CAUSE_BIT_* and a counter's index; 0: unused. */
+struct cause_bits {
+	__u16 bits[CAUSE_BITS_MAX];
 } __attribute__((aligned(8)));
 
-/* The same, and what each reference to the run leaves when it goes: see completions.bpf.c. */
-struct kept_run {
-	struct run run;
+/* The same, and what each reference leaves: see reference_gone(). */
+struct ubuf_entry {
+	struct cause_bits causes;
 	__u32 sends; /* 0: none was seen to go */
 	__u32 bytes; /* they asked for, where none is of before the window */
 	__u32 flagged;
@@ -58,32 +58,31 @@ struct kept_run {
 
 #define COUNTED_KEPT 16 /* a power of two */
 
-/* Completions that were counted as one. See counted.bpf.h. */
+/* Completions that were counted together: counted.bpf.h. */
 struct counted {
 	__u32 from, own; /* send ids */
 	__u32 sends;	 /* from there on; 0: being written */
 	__u32 in_window; /* of these, those that count */
 	__u16 flagged;	 /* as copied */
-	__u16 charged;	 /* for these marks, or not yet for any */
-	struct run marks;
+	__u16 charged;	 /* for these causes, or for none yet */
+	struct cause_bits bits;
 };
 
 /* A socket on which a target asked for zero-copy. */
 struct zerocopy_socket {
-	__u32 progress;	 /* the send id up to which completions were looked at */
-	__u32 first;	 /* the send id it is watched from: earlier ones are of before the window */
-	__u32 born;	 /* tells it from another socket at the same address */
-	__u32 landed;	 /* one past the last send seen to complete */
-	__u32 under_way; /* sends whose id was guessed */
-	__u32 shared;	 /* there were several of these at once: no guess is right */
-	__u32 assumed;	 /* sends counted, whose own record was not looked at; see counted.bpf.h */
+	__u32 progress; /* the send id up to which completions were looked at */
+	__u32 first;	/* the send id it is watched from: earlier ones are of before the window */
+	__u32 born;	/* distinguishes it from another socket at the same address */
+	__u32 completed_to; /* one past the last send seen to complete */
+	__u32 under_way;    /* sends whose id was guessed */
+	__u32 shared;	    /* there were several of these at once: no guess is right */
+	__u32 assumed;	    /* sends counted before their own notification was read */
 	__u32 counted_turn;
 	struct counted counted[COUNTED_KEPT];
 	struct group_key who; /* whom its completions are charged to: see groups.bpf.h */
-	/* The sends in flight, by id, and what they asked for: see flight.bpf.h. */
-	__u64 flights[FLIGHT_SLOTS];
-	__u32 flight_bytes[FLIGHT_SLOTS];
-	/* Which ids are of the window's own sends: see flight.bpf.h. */
+	/* See inflight.bpf.h. */
+	__u64 inflight[INFLIGHT_SLOTS];
+	__u32 inflight_bytes[INFLIGHT_SLOTS];
 	__u64 window_ids[WINDOW_WORDS];
 	__s32 waiting; /* so many of them have not completed */
 	__u32 closed;  /* forgotten when none waits any more */
@@ -97,7 +96,7 @@ struct thread_map {
 };
 extern struct thread_map threads SEC(".maps");
 
-/* The same by thread id, for kernels without task storage; the analyzer makes one of the two. */
+/* The same by thread id, for kernels without task storage: one of the two exists. */
 struct thread_id_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 16384);
@@ -112,8 +111,7 @@ extern const volatile char target_comm[COMM_MAX];
 /* The inode of the analyzer's PID namespace; 0: the initial one, whose ids helpers give. */
 extern const volatile __u32 pid_namespace;
 
-/* Process id, as the analyzer knows it -> enum role; filled by the analyzer, and with children
- * where it follows them. */
+/* Process id, in the analyzer's PID namespace -> enum role */
 struct target_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 65536);
@@ -131,10 +129,7 @@ struct target_cgroup_map {
 };
 extern struct target_cgroup_map target_cgroup SEC(".maps");
 
-/*
- * By the address of its struct sock. The analyzer has it allocated beforehand where the kernel
- * wants that.
- */
+/* By the address of struct sock. The analyzer allocates it beforehand for older kernels. */
 struct socket_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -155,7 +150,7 @@ extern struct new_socket_map new_socket SEC(".maps");
 
 #define RETIRED 16 /* a power of two */
 
-/* The last closed sockets of a CPU that wait for nothing: their counts may still be mended. */
+/* The last closed sockets of a CPU without sends in flight: their counts may still be corrected. */
 struct retired {
 	__u64 socks[RETIRED];
 	__u32 turn;
@@ -291,7 +286,6 @@ static __always_inline __u32 current_process_id(void)
 	return task_process_id((void *)bpf_get_current_task());
 }
 
-/* What is measured of the current process. */
 static __always_inline __u32 current_role(void)
 {
 	__u32 tgid, *role;
@@ -317,7 +311,7 @@ static __always_inline bool role_is_lasting(void)
 	return target_by == TARGET_PROCESS || target_by == TARGET_ALL;
 }
 
-/* The calling thread's state; NULL unless its process is a target. */
+/* NULL unless the thread's process is a target. */
 static __always_inline struct thread *thread__get(void)
 {
 	struct thread *thread = thread__peek();
@@ -395,7 +389,7 @@ static __always_inline struct zerocopy_socket *socket__watch(struct sock *sk, __
 	if (!fresh)
 		return NULL;
 	fresh->progress = completed_before(sk, next);
-	fresh->first = fresh->landed = next;
+	fresh->first = fresh->completed_to = next;
 	fresh->born = (__u32)bpf_ktime_get_ns();
 	/* -EEXIST, the loser of a race, is as good; where there is no room, its sends are
 	 * untracked. */
@@ -404,8 +398,8 @@ static __always_inline struct zerocopy_socket *socket__watch(struct sock *sk, __
 }
 
 /*
- * A closed socket waits for nothing any more. What its last notifications tell of themselves
- * comes right after, so it is an earlier one of this CPU that is forgotten.
+ * A closed socket has no send in flight. Its last notifications are freed right after: forgotten is
+ * an earlier socket of this CPU.
  */
 static __always_inline void socket__retire(__u64 key)
 {

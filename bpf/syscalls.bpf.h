@@ -69,7 +69,7 @@ static __always_inline __u32 call_flags(enum call_kind kind, struct pt_regs *reg
 
 #define IOVECS_READ 16
 
-/* What the iovecs of a message from user space sum up to, the first of them. */
+/* The sum of a message's first iovecs. */
 static __always_inline __u64 message_size(const void *user)
 {
 	struct user_msghdr message = {};
@@ -118,8 +118,8 @@ static __always_inline struct pt_regs *stack_regs(void)
 }
 
 /*
- * Registers at the entry of the syscall that the current task is in: they tell the
- * syscalls apart inside a send, without tracing the syscalls of the system.
+ * Registers at the entry of the current task's syscall: they tell which it is without tracing all
+ * syscalls of the system.
  */
 static __always_inline struct pt_regs *call_regs(void)
 {

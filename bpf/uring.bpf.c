@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Completions of io_uring's zero-copy sends, as io_uring posts them; and copies, as
- * the kernel reports them to the notification. Without the latter hook a copy is
- * known only where the program asked io_uring to report it.
+ * Completions of io_uring's zero-copy sends, as io_uring posts them; and copies, as the kernel
+ * reports them to the notification. Without the latter hook a copy is known only where the program
+ * asked io_uring for reports.
  */
 #include "uring.bpf.h"
 
@@ -38,13 +38,13 @@ int uring_completed(struct bpf_raw_tracepoint_args *ctx)
 		if (BPF_CORE_READ(data, zc_copied))
 			n.copied = 1;
 	} else {
-		add(&t->uring_unreported, n.sends);
-		groups__unreported(&n.who, n.sends);
+		add(&t->uring_unknown, n.sends);
+		groups__add(&n.who, __builtin_offsetof(struct group, unknown), n.sends);
 	}
 	add(&t->uring_completions, n.sends);
 	if (n.copied)
 		add(&t->uring_copied, n.sends);
-	groups__complete(&n.who, n.sends, n.copied ? n.sends : 0);
+	groups__count_completions(&n.who, n.sends, n.copied ? n.sends : 0);
 	return 0;
 }
 

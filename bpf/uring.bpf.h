@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * io_uring's zero-copy sends (SEND_ZC, SENDMSG_ZC; Linux 6.0). They have no send id
- * and no error queue: each carries a notification, a request of io_uring's own that
- * completes when the kernel is done with the pages. Notifications of one socket may
- * be linked; the first of them, the head, then stands for all, is alone told of
- * copies, and completes with them ("io_uring/notif: implement notification stacking").
- *
- * The unit is a send, a call of tcp_sendmsg: one that the socket took in parts is
- * several, with one notification.
+ * io_uring's zero-copy sends (SEND_ZC, SENDMSG_ZC; Linux 6.0) have no send id and no error queue:
+ * each has a notification, a request that completes when the kernel is done with the pages.
+ * Notifications of one socket may be linked; the first, the head, then stands for all, gets their
+ * copies, and completes with them ("io_uring/notif: implement notification stacking"). The unit is
+ * a call of tcp_sendmsg: a send that the socket took in parts is several, with one notification.
  */
 #pragma once
 
@@ -29,7 +26,7 @@ struct notification_map {
 };
 extern struct notification_map notifications SEC(".maps");
 
-/* Was there ever one? Else no completion of io_uring needs a look. */
+/* If there never was one, no completion of io_uring needs a look. */
 extern volatile __u32 notifications_seen;
 
 static __always_inline struct notification *notification__make(__u64 key,
@@ -72,7 +69,7 @@ static __always_inline __u64 notification__begin(struct msghdr *msg, struct sock
 	if (bpf_map_lookup_elem(&notifications, &key))
 		return key;
 	key__of(&fresh.who, sk);
-	groups__meet(&fresh.who, sk);
+	groups__make_room(&fresh.who, sk);
 	notification__make(key, &fresh);
 	return key;
 }
@@ -87,8 +84,8 @@ static __always_inline __u64 notification__head(__u64 key)
 }
 
 /*
- * It returned. Meanwhile it may have been linked to another's skb: what it was charged
- * with as a head of its own, by an earlier part, goes to that.
+ * The send may have been linked to another's notification meanwhile: the head then takes over its
+ * counts.
  */
 static __always_inline void notification__end(__u64 key, long ret)
 {

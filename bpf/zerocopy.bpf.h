@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The kernel's bookkeeping of a run of zero-copy sends, and how to get at it. */
+/* The kernel's ubuf of zero-copy sends, and how to read it. */
 #pragma once
 
-#include "skb.bpf.h"
+#include "state.bpf.h"
 
 #define SKBFL_ZEROCOPY_ENABLE 1
 #define SKBTX_DEV_ZEROCOPY    8 /* of tx_flags */
@@ -28,6 +28,12 @@ static __always_inline struct sock *uarg_sock(void *uarg)
 	struct sk_buff *skb = uarg - bpf_core_field_offset(struct sk_buff, cb);
 
 	return BPF_CORE_READ(skb, sk);
+}
+
+/* As skb_shinfo() where pointers have 64 bits: end is an offset there. */
+static __always_inline struct skb_shared_info *skb_shared(struct sk_buff *skb)
+{
+	return (void *)(BPF_CORE_READ(skb, head) + BPF_CORE_READ(skb, end));
 }
 
 /* Does it carry user pages? The flag moved in 5.12. */

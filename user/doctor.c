@@ -21,8 +21,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-static void line(const char *what, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void line(const char *what, const char *format, ...)
+static void print_line(const char *what, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+static void print_line(const char *what, const char *format, ...)
 {
 	va_list args;
 
@@ -33,60 +34,67 @@ static void line(const char *what, const char *format, ...)
 	putchar('\n');
 }
 
-static void kernel(const struct host *h)
+static void print_kernel(const struct host *h)
 {
 	char text[256];
 
-	line("kernel", "Linux %s %s%s", h->kernel, h->arch, h->debug_kernel ? ", debug" : "");
-	line("machine", "%d CPUs%s%s%s", h->nproc, h->virtualized ? ", virtual" : "",
-	     h->cpu[0] ? ", " : "", h->cpu);
-	line("BTF", "%s", features__types() ? "yes" : "missing: the programs cannot be loaded");
+	print_line("kernel", "Linux %s %s%s", h->kernel, h->arch, h->debug_kernel ? ", debug" : "");
+	print_line("machine", "%d CPUs%s%s%s", h->nproc, h->virtualized ? ", virtual" : "",
+		   h->cpu[0] ? ", " : "", h->cpu);
+	print_line("BTF", "%s",
+		   features__types() ? "yes" : "missing: the programs cannot be loaded");
 	if (files__first_line("/sys/kernel/security/lockdown", text, sizeof(text)))
-		line("lockdown", "%s%s", text,
-		     strstr(text, "[confidentiality]") ? ": reading kernel memory is refused" : "");
+		print_line("lockdown", "%s%s", text,
+			   strstr(text, "[confidentiality]") ? ": reading kernel memory is refused"
+							     : "");
 	else
-		line("lockdown", "none");
-	line("capabilities", "%s%s", privilege__lacking() ? "not enough: " : "",
-	     privilege__lacking() ? privilege__lacking() : "enough to load BPF programs");
-	line("PID namespace", "%s",
-	     target__pid_namespace()
-		     ? "a container's: process ids are those of it, processes elsewhere have none"
-		     : "the initial one");
-	line("PMU", "%s",
-	     h->pmu ? h->pmu_names : "none usable: cycles and cache misses are not supported");
+		print_line("lockdown", "none");
+	print_line("capabilities", "%s%s", privilege__lacking() ? "not enough: " : "",
+		   privilege__lacking() ? privilege__lacking() : "enough to load BPF programs");
+	print_line("PID namespace", "%s",
+		   target__pid_namespace() ? "a container's: process ids are those of it, "
+					     "processes elsewhere have none"
+					   : "the initial one");
+	print_line("PMU", "%s",
+		   h->pmu ? h->pmu_names
+			  : "none usable: cycles and cache misses are not supported");
 	if (h->governor[0])
-		line("governor", "%s", h->governor);
+		print_line("governor", "%s", h->governor);
 }
 
-static void limits(void)
+static void print_limits(void)
 {
 	char text[64];
 	struct rlimit memlock;
 
 	if (files__first_line("/proc/sys/net/core/optmem_max", text, sizeof(text)))
-		line("optmem_max",
-		     "%s bytes a socket: bounds zero-copy notifications waiting (ENOBUFS beyond)",
-		     text);
+		print_line("optmem_max",
+			   "%s bytes a socket: bounds zero-copy notifications waiting (ENOBUFS "
+			   "beyond)",
+			   text);
 	getrlimit(RLIMIT_MEMLOCK, &memlock);
-	line("memlock", "%s a user: bounds zero-copy data in flight, except for root",
-	     memlock.rlim_cur == RLIM_INFINITY ? "unlimited" : units__size_text(memlock.rlim_cur));
+	print_line("memlock", "%s a user: bounds zero-copy data in flight, except for root",
+		   memlock.rlim_cur == RLIM_INFINITY ? "unlimited"
+						     : units__size_text(memlock.rlim_cur));
 }
 
-static void hook(const struct plan_entry *entry, enum hook_id id)
+static void print_hook(const struct plan_entry *entry, enum hook_id id)
 {
 	char name[32];
 
 	snprintf(name, sizeof(name), "hook %s", hook__get(id)->name);
-	if (entry->way)
-		line(name, "%s: %s%s%s%s", mechanism_name(entry->way->mechanism), entry->symbol,
-		     entry->reason[0] ? " (" : "", entry->reason, entry->reason[0] ? ")" : "");
+	if (entry->option)
+		print_line(name, "%s: %s%s%s%s", mechanism_name(entry->option->mechanism),
+			   entry->symbol, entry->reason[0] ? " (" : "", entry->reason,
+			   entry->reason[0] ? ")" : "");
 	else
-		line(name, "%s: %s", entry->status == HOOK_DISABLED ? "not needed" : "unavailable",
-		     entry->reason);
+		print_line(name, "%s: %s",
+			   entry->status == HOOK_DISABLED ? "not needed" : "unavailable",
+			   entry->reason);
 }
 
 /* Can sends be timed? What only a load has use for is planned as for one. */
-static bool hooks(void)
+static bool print_hooks(void)
 {
 	struct features *features;
 	struct kernel_facts facts;
@@ -96,23 +104,26 @@ static bool hooks(void)
 	bool ok;
 
 	if (features__probe(&features, true, reason, sizeof(reason))) {
-		line("hooks", "unavailable: %s", reason);
+		print_line("hooks", "unavailable: %s", reason);
 		return false;
 	}
 	facts = features__facts(features);
 	ok = plan__resolve(&observed, &facts, MECHANISM_NONE, PLAN_OBSERVATION);
 	plan__resolve(&load, &facts, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD);
 	for (id = 0; id < HOOK_COUNT; id++)
-		hook(hook__get(id)->load_only ? &load.entries[id] : &observed.entries[id], id);
-	line("other protocols", "not measured; MPTCP sends and zero-copy sends by UDP are %s",
-	     plan__sees_others(&observed) ? "counted where a program is observed"
-					  : "not counted: this kernel has no tracepoint for them");
+		print_hook(hook__get(id)->load_only ? &load.entries[id] : &observed.entries[id],
+			   id);
+	print_line("other protocols", "not measured; MPTCP sends and zero-copy sends by UDP are %s",
+		   plan__sees_others(&observed)
+			   ? "counted where a program is observed"
+			   : "not counted: this kernel has no tracepoint for them");
 	features__free(features);
 	return ok;
 }
 
-/* Tries one way of a hook for real: loads it and attaches it. True if it works. */
-static bool try_way(const struct features *features, enum hook_id id, const struct hook_way *way)
+/* Loads and attaches one option of a hook. True if it works. */
+static bool try_option(const struct features *features, enum hook_id id,
+		       const struct hook_option *option)
 {
 	struct kernel_facts facts = features__facts(features);
 	struct tracer_setup setup = {.features = features};
@@ -122,25 +133,25 @@ static bool try_way(const struct features *features, enum hook_id id, const stru
 	struct plan plan;
 
 	entry = &plan.entries[id];
-	hook_way__symbols(way, symbols, sizeof(symbols));
-	if (plan__only(&plan, &facts, id, way)) {
+	hook_option__symbols(option, symbols, sizeof(symbols));
+	if (plan__only(&plan, &facts, id, option)) {
 		snprintf(symbols, sizeof(symbols), "%s", entry->symbol);
 		if (!tracer__attach(&tracer, &plan, &setup, reason, sizeof(reason)))
 			snprintf(reason, sizeof(reason), "%s", entry->reason);
 	} else {
 		snprintf(reason, sizeof(reason), "%s", entry->reason);
 	}
-	printf("%s\t%s\t%s%s\t%s\t%s\n", hook__get(id)->name, mechanism_name(way->mechanism),
+	printf("%s\t%s\t%s%s\t%s\t%s\n", hook__get(id)->name, mechanism_name(option->mechanism),
 	       symbols,
-	       way->by_graph   ? " by function graph"
-	       : way->by_stack ? " by stack"
-			       : "",
-	       !tracer || !entry->way ? "unavailable"
-	       : reason[0]	      ? "may miss"
-				      : "attached",
+	       option->by_graph	  ? " by function graph"
+	       : option->by_stack ? " by stack"
+				  : "",
+	       !tracer || !entry->option ? "unavailable"
+	       : reason[0]		 ? "may miss"
+					 : "attached",
 	       reason);
 	tracer__free(tracer);
-	return tracer && entry->way;
+	return tracer && entry->option;
 }
 
 /* Is it what --hooks=NAME asks for? NULL asks for all. */
@@ -163,11 +174,11 @@ static int no_such_hook(const char *name)
 	return STATUS_USAGE;
 }
 
-/* Every way of every hook, or of one, tried: a table for programs. */
+/* Tries every option of every hook, or of one: a table for programs. */
 static int list_hooks(const char *name)
 {
 	struct features *features;
-	const struct hook_way *way;
+	const struct hook_option *option;
 	char reason[256] = "";
 	bool asked = false, works = false;
 	enum hook_id id;
@@ -185,9 +196,9 @@ static int list_hooks(const char *name)
 	for (id = 0; id < HOOK_COUNT; id++) {
 		if (!is_asked_for(id, name))
 			continue;
-		for (i = 0; i < WAYS_MAX && hook__get(id)->ways[i].mechanism; i++) {
-			way = &hook__get(id)->ways[i];
-			if (try_way(features, id, way) && (name || id == HOOK_SEND))
+		for (i = 0; i < HOOK_OPTIONS_MAX && hook__get(id)->options[i].mechanism; i++) {
+			option = &hook__get(id)->options[i];
+			if (try_option(features, id, option) && (name || id == HOOK_SEND))
 				works = true;
 			fflush(stdout);
 		}
@@ -196,15 +207,15 @@ static int list_hooks(const char *name)
 	return works ? 0 : STATUS_SYSTEM;
 }
 
-static void device(void *context, const struct netdev *d)
+static void print_device(void *context, const struct netdev *d)
 {
 	struct netdev_verdict verdict = netdev__zerocopy(d);
 	char name[4 * IF_NAMESIZE], driver[4 * sizeof(d->driver)];
 
 	(void)context;
-	line("device", "%s%s%s%s: zero-copy %s: %s", safe_text(d->name, name, sizeof(name)),
-	     d->driver[0] ? " (" : "", safe_text(d->driver, driver, sizeof(driver)),
-	     d->driver[0] ? ")" : "", verdict.answer, verdict.why);
+	print_line("device", "%s%s%s%s: zero-copy %s: %s", safe_text(d->name, name, sizeof(name)),
+		   d->driver[0] ? " (" : "", safe_text(d->driver, driver, sizeof(driver)),
+		   d->driver[0] ? ")" : "", verdict.answer, verdict.why);
 }
 
 int doctor(int argc, char **argv)
@@ -222,11 +233,11 @@ int doctor(int argc, char **argv)
 		return STATUS_USAGE;
 	}
 	host__read(&host);
-	kernel(&host);
-	limits();
-	ok = hooks();
-	err = netdev__each(device, NULL);
+	print_kernel(&host);
+	print_limits();
+	ok = print_hooks();
+	err = netdev__each(print_device, NULL);
 	if (err)
-		line("devices", "cannot be listed: %s", strerror(-err));
+		print_line("devices", "cannot be listed: %s", strerror(-err));
 	return ok ? 0 : STATUS_SYSTEM;
 }

@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "user/trace/call_counters.h"
+#include "user/trace/counters.h"
 
 #include "common/posix.h"
 #include "common/status.h"

@@ -53,14 +53,14 @@ static size_t code(const void *context, const char *function, struct address_ran
 	return 0;
 }
 
-static struct place places[PLACES_MAX];
-static __u32 places_count;
+static struct call_site call_sites[CALL_SITES_MAX];
+static __u32 call_site_count;
 
 static __u32 cause_at(__u64 at, __u64 caller, __u64 second, __u64 third, __u32 asked)
 {
 	struct frame frame = {at, {caller, second, third}};
 
-	return classify__frame(places, places_count, &frame, asked);
+	return classify__frame(call_sites, call_site_count, &frame, asked);
 }
 
 /* Names innermost first, after what the kernel puts above them. */
@@ -71,7 +71,7 @@ static enum cause cause(enum copier copier, unsigned int kinds, const char *cons
 
 	for (i = 0; names[i]; i++)
 		stack[2 + i] = address(names[i]) + SIZE - 1;
-	places_count = (__u32)causes__places(places, PLACES_MAX, code, NULL);
+	call_site_count = (__u32)causes__call_sites(call_sites, CALL_SITES_MAX, code, NULL);
 	return classify(stack, CLASSIFY_ASKED(copier, kinds | 1 << DEVICE_ANY), cause_at);
 }
 
@@ -217,10 +217,10 @@ static size_t no_code(const void *context, const char *function, struct address_
 
 static void test_hidden_addresses_leave_no_places(void **state)
 {
-	struct place places[PLACES_MAX];
+	struct call_site call_sites[CALL_SITES_MAX];
 
 	(void)state;
-	assert_int_equal(causes__places(places, PLACES_MAX, no_code, NULL), 0);
+	assert_int_equal(causes__call_sites(call_sites, CALL_SITES_MAX, no_code, NULL), 0);
 }
 
 static void test_every_cause_has_its_words(void **state)
@@ -237,10 +237,10 @@ static void test_every_cause_has_its_words(void **state)
 		assert_int_equal(cause__find(cause__get(c)->name), c);
 	}
 	assert_int_equal(cause__find("no such cause"), CAUSES);
-	while (cause_places[rows].function)
+	while (cause_sites[rows].function)
 		rows++;
 	/* Each may be in two parts. */
-	assert_true(2 * rows <= PLACES_MAX);
+	assert_true(2 * rows <= CALL_SITES_MAX);
 	for (r = 0; r < REFUSALS; r++)
 		assert_ptr_equal(refusal__find(refusal__get(r)->name), refusal__get(r));
 }

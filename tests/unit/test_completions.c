@@ -25,58 +25,58 @@
 enum copies { ALL_COPIED, NONE_COPIED, SOME_COPIED, SOME_IN_SILENCE, TWO_CAUSES };
 
 struct truth {
-	__u64 sends, flagged, silent, seen, other, unexplained;
+	__u64 sends, flagged, unreported, seen, other, unexplained;
 };
 
 static void add_run(struct plan_of_sends *plan, __u32 first, __u64 *random, enum copies copies)
 {
-	struct run_of_sends *run = &plan->runs[plan->count++];
+	struct shared_ubuf *ubuf = &plan->ubufs[plan->count++];
 	bool copied = copies == ALL_COPIED || (copies != NONE_COPIED && kernel__random(random, 2));
 
-	run->first = first;
-	run->sends = 1 + kernel__random(random, 3);
-	run->flagged = copied && (copies != SOME_IN_SILENCE || kernel__random(random, 2));
-	run->tallies = copied ? 1 << SEEN : 0;
+	ubuf->first = first;
+	ubuf->sends = 1 + kernel__random(random, 3);
+	ubuf->flagged = copied && (copies != SOME_IN_SILENCE || kernel__random(random, 2));
+	ubuf->cause_counters = copied ? 1 << SEEN : 0;
 	if (copied && copies == TWO_CAUSES)
-		run->tallies = 1 << (kernel__random(random, 2) ? SEEN : OTHER);
-	run->left = kernel__random(random, 2);
+		ubuf->cause_counters = 1 << (kernel__random(random, 2) ? SEEN : OTHER);
+	ubuf->left = kernel__random(random, 2);
 }
 
-static void add_truth(struct truth *truth, const struct run_of_sends *run, __u32 window)
+static void add_truth(struct truth *truth, const struct shared_ubuf *ubuf, __u32 window)
 {
-	__s32 before = (__s32)(window - run->first);
-	__u32 sends = before <= 0		   ? run->sends
-		      : (__u32)before < run->sends ? run->sends - (__u32)before
-						   : 0;
+	__s32 before = (__s32)(window - ubuf->first);
+	__u32 sends = before <= 0		    ? ubuf->sends
+		      : (__u32)before < ubuf->sends ? ubuf->sends - (__u32)before
+						    : 0;
 
 	truth->sends += sends;
-	truth->flagged += run->flagged ? sends : 0;
-	truth->silent += run->tallies && !run->flagged ? sends : 0;
-	truth->seen += run->tallies & 1 << SEEN ? sends : 0;
-	truth->other += run->tallies & 1 << OTHER ? sends : 0;
-	truth->unexplained += run->tallies || run->left ? 0 : sends;
+	truth->flagged += ubuf->flagged ? sends : 0;
+	truth->unreported += ubuf->cause_counters && !ubuf->flagged ? sends : 0;
+	truth->seen += ubuf->cause_counters & 1 << SEEN ? sends : 0;
+	truth->other += ubuf->cause_counters & 1 << OTHER ? sends : 0;
+	truth->unexplained += ubuf->cause_counters || ubuf->left ? 0 : sends;
 }
 
 static struct truth plan_runs(struct plan_of_sends *plan, __u32 first, __u64 seed,
 			      enum copies copies)
 {
 	__u64 random = seed * 0xd1342543de82ef95ULL | 1;
-	__u32 runs = plan->before + 1 + kernel__random(&random, 12), i;
+	__u32 ubufs = plan->before + 1 + kernel__random(&random, 12), i;
 	struct truth truth = {0};
 
 	plan->count = 0;
-	for (i = 0; i < runs; i++) {
+	for (i = 0; i < ubufs; i++) {
 		add_run(plan, first, &random, copies);
-		first += plan->runs[i].sends;
+		first += plan->ubufs[i].sends;
 	}
-	for (i = 0; i < runs; i++)
-		add_truth(&truth, &plan->runs[i], kernel__window(plan));
+	for (i = 0; i < ubufs; i++)
+		add_truth(&truth, &plan->ubufs[i], kernel__window(plan));
 	return truth;
 }
 
-static struct tally *tally(__u32 index)
+static struct cause_counter *cause_counter(__u32 index)
 {
-	return bpf_map_lookup_elem(&tallies, &index);
+	return bpf_map_lookup_elem(&cause_counters, &index);
 }
 
 static void forget(void)
@@ -93,13 +93,13 @@ static void assert_counts(const struct truth *truth, const struct as_read *read)
 	assert_int_equal(t->copied + t->copied_later - t->copied_not, truth->flagged);
 	assert_int_equal(peers_rest.completions, truth->sends);
 	assert_int_equal(peers_rest.copied, truth->flagged);
-	assert_int_equal(t->records, read->records);
-	assert_int_equal(t->told, read->sends);
-	assert_int_equal(t->told_copied, read->copied);
+	assert_int_equal(t->notifications_read, read->notifications_read);
+	assert_int_equal(t->reported, read->sends);
+	assert_int_equal(t->reported_copied, read->copied);
 	assert_in_range(t->completions_before, 0, read->completed_before);
 	assert_int_equal(t->flag_assumed, 0);
 	assert_int_equal(t->lost_completions, 0);
-	assert_int_equal(t->lost_marks, 0);
+	assert_int_equal(t->lost_cause_bits, 0);
 	assert_int_equal(t->untracked, 0);
 }
 
@@ -107,15 +107,16 @@ static void assert_causes(const struct truth *truth)
 {
 	const struct totals *t = totals__get();
 
-	assert_int_equal(tally(SEEN)->sends + tally(OTHER)->sends + t->silent,
-			 truth->flagged + truth->silent);
-	assert_int_equal(tally(SEEN)->sends + tally(SEEN)->silent, truth->seen);
-	assert_int_equal(tally(OTHER)->sends + tally(OTHER)->silent, truth->other);
-	assert_int_equal(t->silent, truth->silent);
-	assert_int_equal((__s64)peers_rest.silent, truth->silent);
+	assert_int_equal(cause_counter(SEEN)->sends + cause_counter(OTHER)->sends + t->unreported,
+			 truth->flagged + truth->unreported);
+	assert_int_equal(cause_counter(SEEN)->sends + cause_counter(SEEN)->unreported, truth->seen);
+	assert_int_equal(cause_counter(OTHER)->sends + cause_counter(OTHER)->unreported,
+			 truth->other);
+	assert_int_equal(t->unreported, truth->unreported);
+	assert_int_equal((__s64)peers_rest.unreported, truth->unreported);
 	assert_int_equal(t->unexplained, truth->unexplained);
-	assert_int_equal(tally(TALLY_NONE)->sends, 0);
-	assert_int_equal(maps__count(&runs), 0);
+	assert_int_equal(cause_counter(CAUSE_COUNTER_NONE)->sends, 0);
+	assert_int_equal(maps__count(&ubufs), 0);
 }
 
 /* However the CPUs and the reader take turns, in the end all is exact. */
@@ -185,7 +186,7 @@ static void assert_bounds(const struct truth *truth)
 	assert_int_equal(peers_rest.copied, flagged);
 	assert_true(llabs(flagged - (__s64)truth->flagged) <= (__s64)t->flag_assumed);
 	assert_in_range(t->flag_assumed, 0, truth->sends);
-	assert_int_equal(t->merged, t->merged_seen);
+	assert_int_equal(t->coalesced, t->coalesced_seen);
 }
 
 static void test_programs_at_once(void **state)
@@ -204,7 +205,7 @@ static void test_programs_at_once(void **state)
 				kernel__complete(&plan, seed);
 				assert_bounds(&truth);
 				if (copies == ALL_COPIED)
-					assert_int_equal(tally(SEEN)->sends, truth.sends);
+					assert_int_equal(cause_counter(SEEN)->sends, truth.sends);
 			}
 }
 
@@ -224,8 +225,8 @@ static void test_a_window_that_closes(void **state)
 			kernel__complete(&plan, seed);
 			t = totals__get();
 			assert_in_range(t->completions, 0, truth.sends);
-			assert_int_equal(tally(SEEN)->sends, t->completions);
-			assert_int_equal(t->merged, t->merged_seen);
+			assert_int_equal(cause_counter(SEEN)->sends, t->completions);
+			assert_int_equal(t->coalesced, t->coalesced_seen);
 		}
 }
 
@@ -290,18 +291,18 @@ static void test_without_a_reader(void **state)
 /* What came in here of data that left was a mirror's copy. */
 static void test_what_left_was_not_delivered_here(void **state)
 {
-	struct tally_info in = {.key = {.cause = CAUSE_LOCAL_DELIVERY, .ifindex = 3}};
+	struct cause_info in = {.key = {.cause = CAUSE_LOCAL_DELIVERY, .ifindex = 3}};
 	struct plan_of_sends plan = {.cpus = 1, .has_reader = true, .count = 2};
 	__u32 here = OTHER + 1;
 
 	(void)state;
-	plan.runs[0] = (struct run_of_sends){0, 2, true, (__u16)(1 << here), true};
-	plan.runs[1] = (struct run_of_sends){2, 3, true, (__u16)(1 << here), false};
+	plan.ubufs[0] = (struct shared_ubuf){0, 2, true, (__u16)(1 << here), true};
+	plan.ubufs[1] = (struct shared_ubuf){2, 3, true, (__u16)(1 << here), false};
 	forget();
-	bpf_map_update_elem(&tally_infos, &here, &in, BPF_ANY);
+	bpf_map_update_elem(&cause_infos, &here, &in, BPF_ANY);
 	kernel__complete(&plan, 1);
-	assert_int_equal(tally(here)->mirrored, 2);
-	assert_int_equal(tally(here)->sends, 3);
+	assert_int_equal(cause_counter(here)->mirrored, 2);
+	assert_int_equal(cause_counter(here)->sends, 3);
 }
 
 int main(void)

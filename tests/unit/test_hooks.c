@@ -122,7 +122,7 @@ static void test_best_mechanism_wins(void **state)
 	for (id = 0; id < HOOK_COUNT; id++)
 		assert_int_equal(plan.entries[id].status,
 				 id == HOOK_PACKET ? HOOK_DISABLED : HOOK_PLANNED);
-	assert_string_equal(plan.entries[HOOK_SEND].way->span, "tcp_sendmsg");
+	assert_string_equal(plan.entries[HOOK_SEND].option->span, "tcp_sendmsg");
 	assert_string_equal(plan.entries[HOOK_SEND].reason, "");
 }
 
@@ -132,10 +132,10 @@ static void test_forced_tracepoint_takes_the_cheap_pair(void **state)
 
 	(void)state;
 	assert_true(resolve(&plan, &full, MECHANISM_TRACEPOINT, PLAN_ZEROCOPY_LOAD));
-	assert_string_equal(plan.entries[HOOK_SEND].way->span, "tcp_sendmsg_locked..return");
+	assert_string_equal(plan.entries[HOOK_SEND].option->span, "tcp_sendmsg_locked..return");
 	assert_string_equal(plan.entries[HOOK_COMPLETION].symbol,
 			    "inet_sk_error_report, consume_skb");
-	assert_non_null(strstr(plan.entries[HOOK_SKB_COPY].reason, "by the packets' path"));
+	assert_non_null(strstr(plan.entries[HOOK_SKB_COPY].reason, "from the packet's path"));
 	assert_int_equal(plan.entries[HOOK_SKB_PULL].status, HOOK_UNAVAILABLE);
 	assert_string_equal(plan.entries[HOOK_SKB_PULL].reason, "no tracepoint sees it");
 }
@@ -146,7 +146,7 @@ static void test_forced_fentry_keeps_hooks_that_only_tracepoints_have(void **sta
 
 	(void)state;
 	assert_true(resolve(&plan, &full, MECHANISM_FENTRY, PLAN_ZEROCOPY_LOAD));
-	assert_int_equal(plan.entries[HOOK_RECEIVER_COPY].way->mechanism, MECHANISM_TRACEPOINT);
+	assert_int_equal(plan.entries[HOOK_RECEIVER_COPY].option->mechanism, MECHANISM_TRACEPOINT);
 }
 
 /* As on 7.x, which inlines the function: completions come from the tracepoints. */
@@ -179,9 +179,9 @@ static void test_locked_kernel_falls_back_and_says_what_it_misses(void **state)
 
 	(void)state;
 	assert_true(resolve(&plan, &locked, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
-	assert_string_equal(plan.entries[HOOK_SEND].way->span, "syscall");
+	assert_string_equal(plan.entries[HOOK_SEND].option->span, "syscall");
 	assert_non_null(strstr(plan.entries[HOOK_SEND].reason, "sees sendto"));
-	assert_string_equal(plan.entries[HOOK_COMPLETION].way->programs[1],
+	assert_string_equal(plan.entries[HOOK_COMPLETION].option->programs[1],
 			    "notification_freed_in_stack");
 	assert_string_equal(plan.entries[HOOK_COMPLETION].reason, "");
 }
@@ -195,7 +195,7 @@ static void test_hidden_addresses_cost_the_exact_flag(void **state)
 	hidden.hides_code = true;
 	assert_true(resolve(&plan, &hidden, MECHANISM_TRACEPOINT, PLAN_ZEROCOPY_LOAD));
 	assert_string_equal(plan.entries[HOOK_COMPLETION].symbol, "inet_sk_error_report");
-	assert_non_null(strstr(plan.entries[HOOK_COMPLETION].reason, "merged notification"));
+	assert_non_null(strstr(plan.entries[HOOK_COMPLETION].reason, "coalesced notification"));
 	assert_true(resolve(&plan, &hidden, MECHANISM_FENTRY, PLAN_ZEROCOPY_LOAD));
 	assert_string_equal(plan.entries[HOOK_COMPLETION].symbol, "__msg_zerocopy_callback");
 }
@@ -254,7 +254,7 @@ static void test_a_second_way_in(void **state)
 			    "sendpage_fexit");
 	assert_string_equal(symbol, "tcp_sendpage");
 	assert_null(plan_entry__program(&plan.entries[HOOK_SEND], 4, &symbol));
-	plan.entries[HOOK_SEND].way = NULL;
+	plan.entries[HOOK_SEND].option = NULL;
 	plan.entries[HOOK_SEND].also = false;
 	assert_null(plan_entry__program(&plan.entries[HOOK_SEND], 0, &symbol));
 }
@@ -267,10 +267,10 @@ static void test_completions_of_io_uring_need_its_zero_copy(void **state)
 	(void)state;
 	kernel.fentry_refused = kernel.kprobe_refused = "refused by the test";
 	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, true));
-	assert_int_equal(plan.entries[HOOK_URING].way->mechanism, MECHANISM_TRACEPOINT);
+	assert_int_equal(plan.entries[HOOK_URING].option->mechanism, MECHANISM_TRACEPOINT);
 	kernel.no_types = true;
 	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, true));
-	assert_null(plan.entries[HOOK_URING].way);
+	assert_null(plan.entries[HOOK_URING].option);
 	assert_non_null(strstr(plan.entries[HOOK_URING].reason, "no struct io_notif_data"));
 }
 
@@ -282,7 +282,7 @@ static void test_copying_loads_do_without_zerocopy_hooks(void **state)
 	assert_true(resolve(&plan, &full, MECHANISM_NONE, PLAN_COPYING_LOAD));
 	assert_int_equal(plan.entries[HOOK_COMPLETION].status, HOOK_DISABLED);
 	assert_int_equal(plan.entries[HOOK_SKB_COPY].status, HOOK_DISABLED);
-	assert_null(plan.entries[HOOK_SKB_COPY].way);
+	assert_null(plan.entries[HOOK_SKB_COPY].option);
 	assert_int_equal(plan.entries[HOOK_RECEIVER_COPY].status, HOOK_PLANNED);
 }
 
@@ -309,14 +309,14 @@ static void test_kprobes_stand_in_for_refused_tracing_programs(void **state)
 	kernel.fentry_refused = "refused";
 	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
 	assert_int_equal(plan__tier(&plan), MECHANISM_KPROBE);
-	assert_string_equal(plan.entries[HOOK_SEND].way->span, "tcp_sendmsg");
+	assert_string_equal(plan.entries[HOOK_SEND].option->span, "tcp_sendmsg");
 	assert_non_null(strstr(plan.entries[HOOK_SEND].reason, "return probes"));
 	kernel.graph = true;
 	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
 	assert_string_equal(plan.entries[HOOK_SEND].reason, "");
 	/* The exact tracepoints are better than a kprobe that interrupts can lose. */
-	assert_int_equal(plan.entries[HOOK_COMPLETION].way->mechanism, MECHANISM_TRACEPOINT);
-	assert_int_equal(plan.entries[HOOK_SKB_COPY].way->mechanism, MECHANISM_KPROBE);
+	assert_int_equal(plan.entries[HOOK_COMPLETION].option->mechanism, MECHANISM_TRACEPOINT);
+	assert_int_equal(plan.entries[HOOK_SKB_COPY].option->mechanism, MECHANISM_KPROBE);
 	assert_non_null(strstr(plan.entries[HOOK_SKB_COPY].reason, "interrupts"));
 }
 
@@ -332,9 +332,9 @@ static void test_a_preemptible_kernel_gets_kprobes_where_threads_run(void **stat
 	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
 	assert_int_equal(plan__tier(&plan), MECHANISM_KPROBE);
 	assert_string_equal(plan.entries[HOOK_SEND].reason, "");
-	assert_int_equal(plan.entries[HOOK_RECEIVER_COPY].way->mechanism, MECHANISM_KPROBE);
+	assert_int_equal(plan.entries[HOOK_RECEIVER_COPY].option->mechanism, MECHANISM_KPROBE);
 	/* Completions mostly come in interrupts, which are not preempted. */
-	assert_int_equal(plan.entries[HOOK_COMPLETION].way->mechanism, MECHANISM_FENTRY);
+	assert_int_equal(plan.entries[HOOK_COMPLETION].option->mechanism, MECHANISM_FENTRY);
 	assert_true(resolve(&plan, &kernel, MECHANISM_FENTRY, PLAN_ZEROCOPY_LOAD));
 	assert_int_equal(plan__tier(&plan), MECHANISM_FENTRY);
 	assert_non_null(strstr(plan.entries[HOOK_SEND].reason, "preempts"));
@@ -354,7 +354,7 @@ static void test_forced_kprobe_never_uses_fentry(void **state)
 	assert_int_equal(plan__tier(&plan), MECHANISM_KPROBE);
 	for (id = 0; id < HOOK_COUNT; id++)
 		if (id != HOOK_PACKET)
-			assert_int_not_equal(plan.entries[id].way->mechanism, MECHANISM_FENTRY);
+			assert_int_not_equal(plan.entries[id].option->mechanism, MECHANISM_FENTRY);
 }
 
 static void test_packets_are_told_by_the_port_of_a_load(void **state)
@@ -391,7 +391,7 @@ static void test_a_function_is_found_by_its_older_name(void **state)
 	kernel.functions[1] = "sock_zerocopy_callback";
 	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
 	assert_string_equal(plan.entries[HOOK_COMPLETION].symbol, "sock_zerocopy_callback");
-	assert_int_equal(plan.entries[HOOK_COMPLETION].way->mechanism, MECHANISM_FENTRY);
+	assert_int_equal(plan.entries[HOOK_COMPLETION].option->mechanism, MECHANISM_FENTRY);
 	assert_string_equal(plan.entries[HOOK_COMPLETION].reason, "");
 }
 
@@ -427,10 +427,10 @@ static void test_reading_is_timed_by_functions_alone(void **state)
 	assert_true(resolve(&plan, &full, MECHANISM_TRACEPOINT, PLAN_ZEROCOPY_LOAD));
 	assert_int_equal(plan.entries[HOOK_ERROR_READ].status, HOOK_UNAVAILABLE);
 	assert_string_equal(plan.entries[HOOK_ERROR_READ].reason, "no tracepoint sees it");
-	assert_true(plan.entries[HOOK_ERROR_QUEUE].way->by_queue);
+	assert_true(plan.entries[HOOK_ERROR_QUEUE].option->by_queue);
 	assert_true(resolve(&plan, &full, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
 	assert_string_equal(plan.entries[HOOK_ERROR_READ].symbol, "inet_recv_error");
-	assert_false(plan.entries[HOOK_ERROR_QUEUE].way->by_queue);
+	assert_false(plan.entries[HOOK_ERROR_QUEUE].option->by_queue);
 }
 
 /* Some callers use the variant: those calls would go by unseen, which the plan says. */
@@ -474,7 +474,7 @@ static void test_a_renamed_function_with_its_own_arguments_is_found(void **state
 	kernel.variants[0].name = "skb_copy";
 	kernel.variants[0].variant = "skb_copy.llvm.1234567";
 	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
-	assert_int_equal(plan.entries[HOOK_SKB_DUPLICATE].way->mechanism, MECHANISM_KPROBE);
+	assert_int_equal(plan.entries[HOOK_SKB_DUPLICATE].option->mechanism, MECHANISM_KPROBE);
 	assert_string_equal(plan.entries[HOOK_SKB_DUPLICATE].symbol, "skb_copy.llvm.1234567");
 }
 
@@ -482,15 +482,15 @@ static void test_one_way_alone(void **state)
 {
 	struct kernel_facts facts = {&full,    function, has_code, tracepoint_args,
 				     has_type, refused,	 preempts, graph_probes};
-	const struct hook_way *way = &hook__get(HOOK_SEND)->ways[0];
+	const struct hook_option *option = &hook__get(HOOK_SEND)->options[0];
 	struct plan plan;
 	enum hook_id id;
 
 	(void)state;
-	assert_true(plan__only(&plan, &facts, HOOK_SEND, way));
-	assert_ptr_equal(plan.entries[HOOK_SEND].way, way);
+	assert_true(plan__only(&plan, &facts, HOOK_SEND, option));
+	assert_ptr_equal(plan.entries[HOOK_SEND].option, option);
 	for (id = HOOK_SEND + 1; id < HOOK_COUNT; id++)
-		assert_null(plan.entries[id].way);
+		assert_null(plan.entries[id].option);
 }
 
 static void test_mechanisms_have_names(void **state)
@@ -507,7 +507,7 @@ static void test_mechanisms_have_names(void **state)
 /* The table itself: every way has programs and an end to each list. */
 static void test_table_is_sound(void **state)
 {
-	const struct hook_way *way;
+	const struct hook_option *option;
 	enum hook_id id;
 	size_t i;
 
@@ -515,16 +515,18 @@ static void test_table_is_sound(void **state)
 	for (id = 0; id < HOOK_COUNT; id++) {
 		assert_non_null(hook__get(id)->name);
 		assert_non_null(hook__get(id)->purpose);
-		for (i = 0; i < WAYS_MAX && hook__get(id)->ways[i].mechanism; i++) {
-			way = &hook__get(id)->ways[i];
-			assert_non_null(way->programs[0]);
-			assert_null(way->programs[sizeof(way->programs) / sizeof(char *) - 1]);
-			assert_null(way->functions[3]);
-			assert_true(way->functions[0] || way->tracepoints[0].name);
-			assert_true(!way->functions[0] == (way->mechanism == MECHANISM_TRACEPOINT));
-			assert_null(way->tracepoints[4].name);
-			assert_true(!way->span == (id != HOOK_SEND));
-			assert_true(!way->span == !way->flight_span);
+		for (i = 0; i < HOOK_OPTIONS_MAX && hook__get(id)->options[i].mechanism; i++) {
+			option = &hook__get(id)->options[i];
+			assert_non_null(option->programs[0]);
+			assert_null(
+				option->programs[sizeof(option->programs) / sizeof(char *) - 1]);
+			assert_null(option->functions[3]);
+			assert_true(option->functions[0] || option->tracepoints[0].name);
+			assert_true(!option->functions[0] ==
+				    (option->mechanism == MECHANISM_TRACEPOINT));
+			assert_null(option->tracepoints[4].name);
+			assert_true(!option->span == (id != HOOK_SEND));
+			assert_true(!option->span == !option->completion_span);
 		}
 		assert_true(i > 0);
 	}

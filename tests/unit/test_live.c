@@ -12,7 +12,7 @@
 #include "user/run/live.h"
 
 static struct measured m;
-static const struct sight all = {.completions = true, .silent = true, .unreported = true};
+static const struct sight all = {.completions = true, .unreported = true, .unknown = true};
 
 static void some_sends(unsigned int count, __u64 ns)
 {
@@ -72,14 +72,14 @@ static void test_both_kinds_of_zero_copy_count(void **state)
 /* As the report has it: with those without a flag, where a plan sees them. */
 static void test_copies_without_a_flag_count(void **state)
 {
-	const struct sight flags = {.completions = true, .unreported = true};
+	const struct sight flags = {.completions = true, .unknown = true};
 	struct live_sample now;
 
 	(void)state;
 	memset(&m, 0, sizeof(m));
 	m.totals.completions = 10;
 	m.totals.copied = 4;
-	m.totals.silent = 6;
+	m.totals.unreported = 6;
 	live_sample__take(&now, &m, &all, 1);
 	assert_int_equal(now.copied, 10);
 	live_sample__take(&now, &m, &flags, 1);
@@ -89,13 +89,13 @@ static void test_copies_without_a_flag_count(void **state)
 /* io_uring was not asked to tell of copies: a share would be a guess, and 0 % a lie. */
 static void test_copies_that_are_not_known(void **state)
 {
-	const struct sight reported = {.completions = true, .silent = true};
+	const struct sight reported = {.completions = true, .unreported = true};
 	struct live_sample now;
 	char text[LIVE_LINE_MAX];
 
 	(void)state;
 	memset(&m, 0, sizeof(m));
-	m.totals.uring_completions = m.totals.uring_unreported = 10;
+	m.totals.uring_completions = m.totals.uring_unknown = 10;
 	live_sample__take(&now, &m, &reported, 1);
 	live_sample__line(&now, 1, text);
 	assert_string_equal(text + strlen(text) - 4, "   -");

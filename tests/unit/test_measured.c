@@ -54,7 +54,7 @@ static void test_nothing_falls_below_zero(void **state)
 
 static void test_what_is_under_way_is_not_lost(void **state)
 {
-	static const struct hook_way function, pair = {.counts_at_end = true};
+	static const struct hook_option function, pair = {.counts_at_end = true};
 
 	(void)state;
 	m.totals.begun = 9;

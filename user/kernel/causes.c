@@ -3,188 +3,96 @@
 
 #include <string.h>
 
+/* clang-format off */
 static const struct cause_row rows[CAUSES] = {
-	[CAUSE_UNCLASSIFIED] =
-		{
-			"unclassified",
-			"a place in the kernel that the table of causes lacks",
-			"The kernel copied the data; the stack says where.",
-			"The functions of the stack tell which part of the kernel asked for the "
-			"copy.",
-		},
-	[CAUSE_LOOPBACK] =
-		{
-			"loopback",
-			"loopback",
-			"Data for a socket on this machine are copied before it may see them.",
-			"Zero-copy cannot help here: send without it.",
-		},
-	[CAUSE_LOCAL_DELIVERY] =
-		{
-			"local_delivery",
-			"delivery on this machine",
-			"The packet came in by a device of this machine, a veth or a mirror, and "
-			"was copied "
-			"for whoever gets it here.",
-			"Zero-copy cannot help between sockets of one machine: send without it.",
-		},
-	[CAUSE_FORWARDED] =
-		{
-			"forwarded",
-			"forwarding by this machine",
-			"A router or container host on this machine copied the packet before it "
-			"sent it on.",
-			"Bridge instead of routing, use a device of the host (macvlan, SR-IOV), or "
-			"a newer "
-			"kernel: 7.2 forwards without a copy.",
-		},
-	[CAUSE_PACKET_TAP] =
-		{
-			"packet_tap",
-			"tcpdump or another packet tap",
-			"Somebody listens to the packets of the device, and the kernel copies each "
-			"for it, "
-			"filtered or not.",
-			"Find the listener (ss -0pl) and end it.",
-		},
-	[CAUSE_TUN] =
-		{
-			"tun",
-			"a tun or tap device",
-			"What a tun or tap device sends goes to a program, which may not see pages "
-			"of "
-			"others.",
-			"Zero-copy cannot help through such a device: send without it.",
-		},
-	[CAUSE_TIMESTAMP] =
-		{
-			"tx_timestamp",
-			"transmit timestamps that carry the packet",
-			"The program asked for transmit timestamps, and the kernel copies the "
-			"packet to tell "
-			"them with it.",
-			"Set SOF_TIMESTAMPING_OPT_TSONLY on the socket.",
-		},
-	[CAUSE_NO_SCATTER_GATHER] =
-		{
-			"no_scatter_gather",
-			"a device without scatter-gather",
-			"The device takes only packets in one piece, so the kernel copies "
-			"everything, and tells the application of a part of it.",
-			"ethtool -K DEV sg on, if the device can; else send without zero-copy.",
-		},
-	[CAUSE_SEGMENTATION] =
-		{
-			"software_segmentation",
-			"segmentation by a tunnel or other software",
-			"Something on the way had packets cut into segments that share no pages, "
-			"which copies "
-			"them; the kernel flags some of these copies, or none.",
-			"Send without zero-copy through it, or use a tunnel that the NIC can "
-			"offload.",
-		},
-	[CAUSE_ROUTE] =
-		{
-			"route_no_scatter_gather",
-			"a socket that may not use scatter-gather",
-			"The socket's route rules scatter-gather out (TCP-MD5, for one), so the "
-			"send copied "
-			"its data at once.",
-			"ethtool -K DEV sg on, if that is what rules it out; else send without "
-			"zero-copy.",
-		},
-	[CAUSE_CHECKSUM] =
-		{
-			"software_checksum",
-			"checksums made in software",
-			"The device offloads no checksums: the processor computes them, for which "
-			"the data are copied.",
-			"ethtool -K DEV tx on, if the device can.",
-		},
-	[CAUSE_IPSEC] =
-		{
-			"ipsec",
-			"IPsec",
-			"The packet is encrypted by the processor, for which its data are copied.",
-			"Zero-copy cannot help unless the NIC does the encryption (xfrm offload).",
-		},
-	[CAUSE_LINEARIZED] =
-		{
-			"linearized",
-			"a packet in more pieces than the device takes",
-			"The packet was put into one piece before it went to the device.",
-			"Send larger, page-aligned pieces.",
-		},
-	[CAUSE_DRIVER] =
-		{
-			"driver",
-			"the device's driver",
-			"The driver put the packet into one piece; some do that with small ones.",
-			"Send larger, page-aligned pieces; see the driver's settings for copying.",
-		},
-	[CAUSE_QDISC] =
-		{
-			"qdisc",
-			"the queueing discipline",
-			"The device's queueing discipline changes packets, and copies them for it.",
-			"Look at tc -s qdisc show dev DEV; netem's corrupt is one that copies.",
-		},
-	[CAUSE_RETRANSMISSION] =
-		{
-			"retransmission",
-			"retransmission",
-			"A segment was retransmitted, and copied for that.",
-			"Find out why segments are lost (ss -ti, nstat).",
-		},
-	[CAUSE_XDP] =
-		{
-			"xdp",
-			"an XDP program",
-			"An XDP program is attached to the device, and the kernel copies each "
-			"packet into memory that it may write to, whatever it does.",
-			"Detach it (ip link set dev DEV xdp off), or attach it to the NIC instead "
-			"of a virtual device.",
-		},
-	[CAUSE_TC_PROGRAM] =
-		{
-			"tc_program",
-			"a BPF program of tc",
-			"A BPF program that tc runs asked for the packet's data in one piece, "
-			"which copies them.",
-			"Find the program (bpftool net) and have it read the headers only.",
-		},
-	[CAUSE_TUNNEL_CHECKSUM] =
-		{
-			"tunnel_checksum",
-			"checksums inside a tunnel",
-			"The device offloads checksums, but not those inside a tunnel (vxlan, GRE, "
-			"WireGuard): the processor computes them, for which the data are copied.",
-			"Use a tunnel that the NIC can offload (ethtool -k DEV | grep tnl); else "
-			"send without zero-copy through it.",
-		},
-	[CAUSE_MIRROR] =
-		{
-			"mirror",
-			"a mirror of the device's packets",
-			"The data left by a NIC without a copy, but tc mirred or a promiscuous "
-			"bridge gave the packets to this machine, too, and copied them for that.",
-			"Find the mirror (tc filter show; ip -d link show, promiscuity) and end "
-			"it, "
-			"or mirror to a device that sends.",
-		},
-	[CAUSE_FAST_OPEN] =
-		{
-			"fast_open",
-			"TCP Fast Open",
-			"Data that open a connection are copied into its first packet; the kernel "
-			"flags that for MSG_FASTOPEN only.",
-			"Send without zero-copy until the connection is open.",
-		},
+	[CAUSE_UNCLASSIFIED] = {"unclassified", "a place in the kernel that the table of causes lacks",
+		"The kernel copied the data; the stack says where.",
+		"The functions of the stack tell which part of the kernel asked for the copy."},
+	[CAUSE_LOOPBACK] = {"loopback", "loopback",
+		"Data for a socket on this machine are copied before it may see them.",
+		"Zero-copy cannot help here: send without it."},
+	[CAUSE_LOCAL_DELIVERY] = {"local_delivery", "delivery on this machine",
+		"The packet came in by a device of this machine, a veth or a mirror, and was "
+		"copied for whoever gets it here.",
+		"Zero-copy cannot help between sockets of one machine: send without it."},
+	[CAUSE_FORWARDED] = {"forwarded", "forwarding by this machine",
+		"A router or container host on this machine copied the packet before it sent it "
+		"on.",
+		"Bridge instead of routing, use a device of the host (macvlan, SR-IOV), or a "
+		"newer kernel: 7.2 forwards without a copy."},
+	[CAUSE_PACKET_TAP] = {"packet_tap", "tcpdump or another packet tap",
+		"Somebody listens to the packets of the device, and the kernel copies each for "
+		"it, filtered or not.",
+		"Find the listener (ss -0pl) and end it."},
+	[CAUSE_TUN] = {"tun", "a tun or tap device",
+		"What a tun or tap device sends goes to a program, which may not see pages of "
+		"others.",
+		"Zero-copy cannot help through such a device: send without it."},
+	[CAUSE_TIMESTAMP] = {"tx_timestamp", "transmit timestamps that carry the packet",
+		"The program asked for transmit timestamps, and the kernel copies the packet to "
+		"tell them with it.",
+		"Set SOF_TIMESTAMPING_OPT_TSONLY on the socket."},
+	[CAUSE_NO_SCATTER_GATHER] = {"no_scatter_gather", "a device without scatter-gather",
+		"The device takes only packets in one piece, so the kernel copies everything, "
+		"and tells the application of a part of it.",
+		"ethtool -K DEV sg on, if the device can; else send without zero-copy."},
+	[CAUSE_SEGMENTATION] = {"software_segmentation", "segmentation by a tunnel or other software",
+		"Something on the way had packets cut into segments that share no pages, which "
+		"copies them; the kernel flags some of these copies, or none.",
+		"Send without zero-copy through it, or use a tunnel that the NIC can offload."},
+	[CAUSE_ROUTE] = {"route_no_scatter_gather", "a socket that may not use scatter-gather",
+		"The socket's route rules scatter-gather out (TCP-MD5, for one), so the send "
+		"copied its data at once.",
+		"ethtool -K DEV sg on, if that is what rules it out; else send without "
+		"zero-copy."},
+	[CAUSE_CHECKSUM] = {"software_checksum", "checksums made in software",
+		"The device offloads no checksums: the processor computes them, for which the "
+		"data are copied.",
+		"ethtool -K DEV tx on, if the device can."},
+	[CAUSE_IPSEC] = {"ipsec", "IPsec",
+		"The packet is encrypted by the processor, for which its data are copied.",
+		"Zero-copy cannot help unless the NIC does the encryption (xfrm offload)."},
+	[CAUSE_LINEARIZED] = {"linearized", "a packet in more pieces than the device takes",
+		"The packet was put into one piece before it went to the device.",
+		"Send larger, page-aligned pieces."},
+	[CAUSE_DRIVER] = {"driver", "the device's driver",
+		"The driver put the packet into one piece; some do that with small ones.",
+		"Send larger, page-aligned pieces; see the driver's settings for copying."},
+	[CAUSE_QDISC] = {"qdisc", "the queueing discipline",
+		"The device's queueing discipline changes packets, and copies them for it.",
+		"Look at tc -s qdisc show dev DEV; netem's corrupt is one that copies."},
+	[CAUSE_RETRANSMISSION] = {"retransmission", "retransmission",
+		"A segment was retransmitted, and copied for that.",
+		"Find out why segments are lost (ss -ti, nstat)."},
+	[CAUSE_XDP] = {"xdp", "an XDP program",
+		"An XDP program is attached to the device, and the kernel copies each packet "
+		"into memory that it may write to, whatever it does.",
+		"Detach it (ip link set dev DEV xdp off), or attach it to the NIC instead of a "
+		"virtual device."},
+	[CAUSE_TC_PROGRAM] = {"tc_program", "a BPF program of tc",
+		"A BPF program that tc runs asked for the packet's data in one piece, which "
+		"copies them.",
+		"Find the program (bpftool net) and have it read the headers only."},
+	[CAUSE_TUNNEL_CHECKSUM] = {"tunnel_checksum", "checksums inside a tunnel",
+		"The device offloads checksums, but not those inside a tunnel (vxlan, GRE, "
+		"WireGuard): the processor computes them, for which the data are copied.",
+		"Use a tunnel that the NIC can offload (ethtool -k DEV | grep tnl); else send "
+		"without zero-copy through it."},
+	[CAUSE_MIRROR] = {"mirror", "a mirror of the device's packets",
+		"The data left by a NIC without a copy, but tc mirred or a promiscuous bridge "
+		"gave the packets to this machine, too, and copied them for that.",
+		"Find the mirror (tc filter show; ip -d link show, promiscuity) and end it, or "
+		"mirror to a device that sends."},
+	[CAUSE_FAST_OPEN] = {"fast_open", "TCP Fast Open",
+		"Data that open a connection are copied into its first packet; the kernel flags "
+		"that for MSG_FASTOPEN only.",
+		"Send without zero-copy until the connection is open."},
 };
+/* clang-format on */
 
 #define SENT (COPIER_UBUFS | COPIER_PULL | COPIER_DUPLICATE)
 
-const struct cause_place cause_places[] = {
+const struct cause_site cause_sites[] = {
 	{"dev_queue_xmit_nit", NULL, COPIER_UBUFS, DEVICE_ANY, CAUSE_PACKET_TAP},
 	{"__skb_tstamp_tx", NULL, COPIER_UBUFS, DEVICE_ANY, CAUSE_TIMESTAMP},
 	{"tun_net_xmit", NULL, SENT, DEVICE_ANY, CAUSE_TUN},
@@ -249,8 +157,8 @@ enum cause cause__find(const char *name)
 }
 
 /* A row in a kernel's addresses: of each part of the function, called from each of the other. */
-static size_t add_places(const struct cause_place *row, struct place *places, size_t room,
-			 cause_code code, const void *context)
+static size_t add_sites(const struct cause_site *row, struct call_site *call_sites, size_t room,
+			cause_code code, const void *context)
 {
 	struct address_range ranges[2], outer[2] = {};
 	size_t outers = row->outer ? code(context, row->outer, outer) : 1;
@@ -258,20 +166,21 @@ static size_t add_places(const struct cause_place *row, struct place *places, si
 
 	for (i = 0; i < found; i++)
 		for (j = 0; j < outers && count < room; j++)
-			places[count++] = (struct place){.code = ranges[i],
-							 .outer = outer[j],
-							 .copiers = row->copiers,
-							 .device = row->device,
-							 .cause = row->cause};
+			call_sites[count++] = (struct call_site){.code = ranges[i],
+								 .outer = outer[j],
+								 .copiers = row->copiers,
+								 .device = row->device,
+								 .cause = row->cause};
 	return count;
 }
 
-size_t causes__places(struct place *places, size_t max, cause_code code, const void *context)
+size_t causes__call_sites(struct call_site *call_sites, size_t max, cause_code code,
+			  const void *context)
 {
-	const struct cause_place *row;
+	const struct cause_site *row;
 	size_t count = 0;
 
-	for (row = cause_places; row->function; row++)
-		count += add_places(row, places + count, max - count, code, context);
+	for (row = cause_sites; row->function; row++)
+		count += add_sites(row, call_sites + count, max - count, code, context);
 	return count;
 }

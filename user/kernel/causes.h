@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Why the kernel copies zero-copy sends: a row a cause, and the places in the kernel
- * that tell of it. Data; what becomes of a stack is bpf/classify.h.
+ * Causes of copies: a row each, and the call sites in the kernel that identify it. Data;
+ * bpf/classify.h matches stacks.
  */
 #pragma once
 
@@ -17,7 +17,7 @@ struct cause_row {
 	const char *remedy;  /* one sentence: what helps, or that nothing does */
 };
 
-struct cause_place {
+struct cause_site {
 	const char *function; /* the copier's caller, or further out */
 	const char *outer;    /* NULL, or a function that this was called from */
 	unsigned int copiers; /* enum copier */
@@ -31,12 +31,13 @@ const struct cause_row *cause__words(enum cause cause, bool has_stack);
 /* CAUSES if there is none of that name. */
 enum cause cause__find(const char *name);
 
-/* The places, innermost first where they nest; ends with a NULL function. */
-extern const struct cause_place cause_places[];
+/* Call sites, innermost first where they nest; ends with a NULL function. */
+extern const struct cause_site cause_sites[];
 
 /* Where code lies: up to two ranges of a function and what the compiler made of it. */
 typedef size_t (*cause_code)(const void *context, const char *function,
 			     struct address_range ranges[2]);
 
 /* The table in a kernel's addresses; functions that it lacks are left out. Returns how many. */
-size_t causes__places(struct place *places, size_t max, cause_code code, const void *context);
+size_t causes__call_sites(struct call_site *call_sites, size_t max, cause_code code,
+			  const void *context);

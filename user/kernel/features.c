@@ -19,7 +19,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-/* Functions whose place in memory matters, beside those of the hook table. */
+/* Functions whose address is needed, beside those of the hook table. */
 static const char *const code_names[] = {
 	"sock_ofree",	 "msg_zerocopy_complete", "msg_zerocopy_callback",
 	"ip_recv_error", "ipv6_recv_error",
@@ -36,7 +36,7 @@ struct features {
 	char fentry_refused[128]; /* empty: it works */
 	char kprobe_refused[128];
 	bool preempts;
-	FILE *table; /* kallsyms, opened while it still shows addresses; NULL: not to be had */
+	FILE *table; /* kallsyms, opened while it still shows addresses; NULL: unreadable */
 	char table_buffer[KALLSYMS_BUFFER];
 	struct kernel_symbol symbols[SYMBOLS_MAX];
 	size_t symbol_count;
@@ -136,9 +136,8 @@ static void probe_mechanisms(struct features *f)
 }
 
 /*
- * Where the mode can be chosen at boot (PREEMPT_DYNAMIC), debugfs has it in
- * parentheses; elsewhere the kernel was built for it, as its version line says.
- * false where nothing tells.
+ * With PREEMPT_DYNAMIC debugfs shows the mode in parentheses; else the version line has it. False
+ * where neither does.
  */
 static bool probe_preemption(void)
 {
@@ -167,14 +166,14 @@ static void want_symbol(struct features *f, const char *name, bool data)
 		f->symbols[f->symbol_count++] = (struct kernel_symbol){.name = name, .data = data};
 }
 
-static void want_symbols_of(struct features *f, const struct hook_way *way)
+static void want_symbols_of(struct features *f, const struct hook_option *option)
 {
 	const char *const *name;
 
-	for (name = way->functions; *name; name++)
+	for (name = option->functions; *name; name++)
 		want_symbol(f, *name, false);
-	if (way->also)
-		want_symbol(f, way->also, false);
+	if (option->also)
+		want_symbol(f, option->also, false);
 }
 
 /* Without the table nothing is found in it: the plan then says so of each function. */
@@ -185,16 +184,16 @@ static void read_symbols(struct features *f)
 	int err;
 
 	for (id = 0; id < HOOK_COUNT; id++)
-		for (i = 0; i < WAYS_MAX; i++)
-			want_symbols_of(f, &hook__get(id)->ways[i]);
+		for (i = 0; i < HOOK_OPTIONS_MAX; i++)
+			want_symbols_of(f, &hook__get(id)->options[i]);
 	for (i = 0; i < CODE_COUNT; i++)
 		want_symbol(f, code_names[i], false);
 	for (i = 0; i < VARIABLE_COUNT; i++)
 		want_symbol(f, variable_names[i], true);
-	for (i = 0; cause_places[i].function; i++) {
-		want_symbol(f, cause_places[i].function, false);
-		if (cause_places[i].outer)
-			want_symbol(f, cause_places[i].outer, false);
+	for (i = 0; cause_sites[i].function; i++) {
+		want_symbol(f, cause_sites[i].function, false);
+		if (cause_sites[i].outer)
+			want_symbol(f, cause_sites[i].outer, false);
 	}
 	f->table = kallsyms__open(KALLSYMS, f->table_buffer);
 	err = f->table ? kallsyms__read(f->table, f->symbols, f->symbol_count) : -errno;
@@ -265,7 +264,7 @@ static const struct kernel_symbol *find_symbol(const struct features *f, const c
 	return NULL;
 }
 
-void features__function(const struct features *f, const char *name, struct kernel_function *out)
+static void function(const struct features *f, const char *name, struct kernel_function *out)
 {
 	const struct kernel_symbol *s = find_symbol(f, name);
 
@@ -281,7 +280,7 @@ void features__function(const struct features *f, const char *name, struct kerne
  * The kernel describes a raw tracepoint by the type of its probe function, a
  * typedef of a pointer to a function whose first argument is the probe's own.
  */
-int features__tracepoint_args(const struct features *f, const char *name)
+static int tracepoint_args(const struct features *f, const char *name)
 {
 	const struct btf_type *t;
 	char typedef_name[128];
@@ -296,7 +295,7 @@ int features__tracepoint_args(const struct features *f, const char *name)
 	return t && btf_is_func_proto(t) ? btf_vlen(t) - 1 : -1;
 }
 
-const char *features__refused(const struct features *f, enum mechanism m)
+static const char *refused(const struct features *f, enum mechanism m)
 {
 	const char *reason = m == MECHANISM_FENTRY   ? f->fentry_refused
 			     : m == MECHANISM_KPROBE ? f->kprobe_refused
@@ -305,23 +304,30 @@ const char *features__refused(const struct features *f, enum mechanism m)
 	return reason[0] ? reason : NULL;
 }
 
-bool features__type(const struct features *f, const char *name)
+/* NULL if there is none. */
+static const struct btf_type *find_type(const struct features *f, const char *name, __u32 kind)
 {
-	return btf__find_by_name_kind(f->btf, name, BTF_KIND_STRUCT) > 0;
+	int id = btf__find_by_name_kind(f->btf, name, kind);
+
+	return id > 0 ? btf__type_by_id(f->btf, (__u32)id) : NULL;
 }
 
-bool features__preempts(const struct features *f)
+bool features__type(const struct features *f, const char *name)
+{
+	return find_type(f, name, BTF_KIND_STRUCT);
+}
+
+static bool preempts(const struct features *f)
 {
 	return f->preempts;
 }
 
 /* The member came with "fprobe: Rewrite fprobe on function-graph tracer". */
-bool features__graph_probes(const struct features *f)
+static bool graph_probes(const struct features *f)
 {
-	const struct btf_type *t;
-	int i, id = btf__find_by_name_kind(f->btf, "fprobe", BTF_KIND_STRUCT);
+	const struct btf_type *t = find_type(f, "fprobe", BTF_KIND_STRUCT);
+	int i;
 
-	t = id > 0 ? btf__type_by_id(f->btf, (__u32)id) : NULL;
 	for (i = 0; t && i < btf_vlen(t); i++)
 		if (!strcmp(btf__name_by_offset(f->btf, btf_members(t)[i].name_off), "hlist_array"))
 			return true;
@@ -365,10 +371,9 @@ bool features__code(const struct features *f, const char *name, struct address_r
 /* The same question that the programs ask of the same types: see state.bpf.h. */
 bool features__task_state(const struct features *f)
 {
-	const struct btf_type *t;
-	int i, id = btf__find_by_name_kind(f->btf, "bpf_func_id", BTF_KIND_ENUM);
+	const struct btf_type *t = find_type(f, "bpf_func_id", BTF_KIND_ENUM);
+	int i;
 
-	t = id > 0 ? btf__type_by_id(f->btf, (__u32)id) : NULL;
 	for (i = 0; t && i < btf_vlen(t); i++)
 		if (!strcmp(btf__name_by_offset(f->btf, btf_enum(t)[i].name_off),
 			    "BPF_FUNC_task_pt_regs"))
@@ -396,12 +401,12 @@ struct kernel_facts features__facts(const struct features *f)
 {
 	return (struct kernel_facts){
 		.features = f,
-		.function = features__function,
+		.function = function,
 		.has_code = has_code,
-		.tracepoint_args = features__tracepoint_args,
+		.tracepoint_args = tracepoint_args,
 		.has_type = features__type,
-		.refused = features__refused,
-		.preempts = features__preempts,
-		.graph_probes = features__graph_probes,
+		.refused = refused,
+		.preempts = preempts,
+		.graph_probes = graph_probes,
 	};
 }

@@ -17,425 +17,263 @@
 	"loses returns while more threads read error queues than the kernel has return probes"
 
 /* What needs no hook in the copying functions. */
-#define BY_PATH                                                                                \
-	"tells causes by the packets' path; of copies that are not flagged it sees those for " \
-	"devices without scatter-gather"
+#define BY_PATH                                                                                   \
+	"causes are inferred from the packet's path; unreported copies are seen only on devices " \
+	"without scatter-gather"
 
+/* clang-format off */
 static const struct hook hooks[HOOK_COUNT] = {
 	[HOOK_SEND] = {
-		.name = "send",
-		.purpose = "kernel time, bytes and errors of each send",
-		.ways = {
-			{
-				.mechanism = MECHANISM_FENTRY,
-				.span = "tcp_sendmsg",
-				.flight_span = "tcp_sendmsg..completion",
-				.programs = {"send_fentry", "send_fexit"},
-				.functions = {"tcp_sendmsg"},
-				.also = "tcp_sendpage",
-				.also_programs = {"sendpage_fentry", "sendpage_fexit"},
-				.preemptible = true,
-			},
-			{
-				.mechanism = MECHANISM_KPROBE,
-				.span = "tcp_sendmsg",
-				.flight_span = "tcp_sendmsg..completion",
-				.programs = {"send_multi", "send_multi_return"},
-				.functions = {"tcp_sendmsg"},
-				.by_graph = true,
-			},
-			{
-				.mechanism = MECHANISM_KPROBE,
-				.span = "tcp_sendmsg",
-				.flight_span = "tcp_sendmsg..completion",
-				.programs = {"send_kprobe", "send_kretprobe"},
-				.functions = {"tcp_sendmsg"},
-				.also = "tcp_sendpage",
-				.also_programs = {"sendpage_kprobe", "sendpage_kretprobe"},
-				.misses = FEW_RETURNS,
-			},
-			{
-				.mechanism = MECHANISM_TRACEPOINT,
-				.span = "tcp_sendmsg_locked..return",
-				.flight_span = "tcp_sendmsg_locked..completion",
-				.programs = {"send_loop", "send_length", "send_connects"},
-				.tracepoints = {{"tcp_sendmsg_locked", 2},
-						{"sock_send_length", 2},
-						{"inet_sock_set_state", 3}},
-				.preemptible = true,
-				.counts_at_end = true,
-			},
-			{
-				.mechanism = MECHANISM_TRACEPOINT,
-				.span = "syscall",
-				.flight_span = "syscall..completion",
-				.programs = {"send_enter", "send_exit"},
-				.tracepoints = {{"sys_enter", 2}, {"sys_exit", 2}},
-				.misses = "sees sendto, sendmsg, write and writev only",
-				.preemptible = true,
-			},
+		.name = "send", .purpose = "kernel time, bytes and errors of each send",
+		.options = {
+			{MECHANISM_FENTRY, .span = "tcp_sendmsg",
+			 .completion_span = "tcp_sendmsg..completion",
+			 .programs = {"send_fentry", "send_fexit"}, .functions = {"tcp_sendmsg"},
+			 .also = "tcp_sendpage",
+			 .also_programs = {"sendpage_fentry", "sendpage_fexit"},
+			 .preemptible = true},
+			{MECHANISM_KPROBE, .span = "tcp_sendmsg",
+			 .completion_span = "tcp_sendmsg..completion",
+			 .programs = {"send_multi", "send_multi_return"},
+			 .functions = {"tcp_sendmsg"}, .by_graph = true},
+			{MECHANISM_KPROBE, .span = "tcp_sendmsg",
+			 .completion_span = "tcp_sendmsg..completion",
+			 .programs = {"send_kprobe", "send_kretprobe"},
+			 .functions = {"tcp_sendmsg"}, .also = "tcp_sendpage",
+			 .also_programs = {"sendpage_kprobe", "sendpage_kretprobe"},
+			 .misses = FEW_RETURNS},
+			{MECHANISM_TRACEPOINT, .span = "tcp_sendmsg_locked..return",
+			 .completion_span = "tcp_sendmsg_locked..completion",
+			 .programs = {"send_loop", "send_length", "send_connects"},
+			 .tracepoints = {{"tcp_sendmsg_locked", 2}, {"sock_send_length", 2},
+					 {"inet_sock_set_state", 3}},
+			 .preemptible = true, .counts_at_end = true},
+			{MECHANISM_TRACEPOINT, .span = "syscall",
+			 .completion_span = "syscall..completion",
+			 .programs = {"send_enter", "send_exit"},
+			 .tracepoints = {{"sys_enter", 2}, {"sys_exit", 2}},
+			 .misses = "sees sendto, sendmsg, write and writev only",
+			 .preemptible = true},
 		},
 	},
 	[HOOK_SEND_OVER] = {
 		.name = "kTLS send",
 		.purpose = "bytes and errors of sends that kTLS takes before TCP",
 		.observed_only = true,
-		.ways = {
-			{
-				.mechanism = MECHANISM_TRACEPOINT,
-				.programs = {"send_over_tcp"},
-				.tracepoints = {{"sock_send_length", 2}},
-			},
+		.options = {
+			{MECHANISM_TRACEPOINT, .programs = {"send_over_tcp"},
+			 .tracepoints = {{"sock_send_length", 2}}},
 		},
 	},
 	[HOOK_COMPLETION] = {
-		.name = "completion",
-		.purpose = "whether a zero-copy send was flagged as copied",
+		.name = "completion", .purpose = "whether a zero-copy send was flagged as copied",
 		.zerocopy_only = true,
-		.ways = {
-			{
-				.mechanism = MECHANISM_FENTRY,
-				.programs = {"completion_fentry"},
-				/* 5.10 has the second; msg_zerocopy_callback of later kernels
-				   is called once a reference, not once a notification. */
-				.functions = {"__msg_zerocopy_callback", "sock_zerocopy_callback"},
-			},
-			{
-				/* Of each pair the second sees what the kernel skips the first for:
-				   they run as parts of threads, too. */
-				.mechanism = MECHANISM_FENTRY,
-				.programs = {"reference_fentry", "reference_fentry_again",
-					     "reference_reported", "reference_reported_again"},
-				.functions = {"msg_zerocopy_complete"},
-				.also = "sock_dequeue_err_skb",
-				.also_programs = {"reference_dequeued"},
-				.tracepoints = {{"inet_sk_error_report", 1}},
-			},
-			{
-				.mechanism = MECHANISM_TRACEPOINT,
-				.programs = {"notification_queued", "notification_freed"},
-				.tracepoints = {{"inet_sk_error_report", 1}, {"consume_skb", 2}},
-				.code = "sock_ofree",
-				.merges = "notification_freed",
-				.preemptible = true,
-				.by_queue = true,
-			},
-			{
-				.mechanism = MECHANISM_TRACEPOINT,
-				.programs = {"notification_queued", "notification_freed_in_stack"},
-				.tracepoints = {{"inet_sk_error_report", 1}, {"consume_skb", 1}},
-				.code = "sock_ofree",
-				.merges = "notification_freed_in_stack",
-				.preemptible = true,
-				.by_stack = true,
-				.by_queue = true,
-			},
-			{
-				.mechanism = MECHANISM_KPROBE,
-				.programs = {"completion_kprobe"},
-				.functions = {"__msg_zerocopy_callback", "sock_zerocopy_callback"},
-				.misses = SKIPPED_IN_INTERRUPTS,
-			},
-			{
-				.mechanism = MECHANISM_TRACEPOINT,
-				.programs = {"notification_queued"},
-				.tracepoints = {{"inet_sk_error_report", 1}},
-				.misses = "does not see a merged notification's own flag",
-				.preemptible = true,
-				.by_queue = true,
-			},
+		.options = {
+			/*
+			 * 5.10 has the second; msg_zerocopy_callback of later kernels is called
+			 * once a reference, not once a notification.
+			 */
+			{MECHANISM_FENTRY, .programs = {"completion_fentry"},
+			 .functions = {"__msg_zerocopy_callback", "sock_zerocopy_callback"}},
+			/*
+			 * Of each pair the second sees what the kernel skips the first for: they
+			 * run as parts of threads, too.
+			 */
+			{MECHANISM_FENTRY,
+			 .programs = {"reference_fentry", "reference_fentry_again",
+				      "reference_reported", "reference_reported_again"},
+			 .functions = {"msg_zerocopy_complete"}, .also = "sock_dequeue_err_skb",
+			 .also_programs = {"reference_dequeued"},
+			 .tracepoints = {{"inet_sk_error_report", 1}}},
+			{MECHANISM_TRACEPOINT,
+			 .programs = {"notification_queued", "notification_freed"},
+			 .tracepoints = {{"inet_sk_error_report", 1}, {"consume_skb", 2}},
+			 .code = "sock_ofree", .sees_coalesced = "notification_freed",
+			 .preemptible = true, .by_queue = true},
+			{MECHANISM_TRACEPOINT,
+			 .programs = {"notification_queued", "notification_freed_in_stack"},
+			 .tracepoints = {{"inet_sk_error_report", 1}, {"consume_skb", 1}},
+			 .code = "sock_ofree", .sees_coalesced = "notification_freed_in_stack",
+			 .preemptible = true, .by_stack = true, .by_queue = true},
+			{MECHANISM_KPROBE, .programs = {"completion_kprobe"},
+			 .functions = {"__msg_zerocopy_callback", "sock_zerocopy_callback"},
+			 .misses = SKIPPED_IN_INTERRUPTS},
+			{MECHANISM_TRACEPOINT, .programs = {"notification_queued"},
+			 .tracepoints = {{"inet_sk_error_report", 1}},
+			 .misses = "does not see a coalesced notification's own flag",
+			 .preemptible = true, .by_queue = true},
 		},
 	},
 	[HOOK_URING] = {
 		.name = "io_uring completion",
-		.purpose = "the same of a zero-copy send by io_uring",
-		.zerocopy_only = true,
-		.ways = {
-			{
-				.mechanism = MECHANISM_FENTRY,
-				.programs = {"uring_copied_fentry", "uring_completed"},
-				/* 6.10 has the first, 6.2 the second, where reports were not
-				   asked for, 6.1 the third. */
-				.functions = {"io_tx_ubuf_complete", "io_tx_ubuf_callback",
-					      "io_uring_tx_zerocopy_callback"},
-				.tracepoints = {{"io_uring_complete", 2}},
-				.preemptible = true,
-			},
-			{
-				.mechanism = MECHANISM_KPROBE,
-				.programs = {"uring_copied_kprobe", "uring_completed"},
-				.functions = {"io_tx_ubuf_complete", "io_tx_ubuf_callback",
-					      "io_uring_tx_zerocopy_callback"},
-				.tracepoints = {{"io_uring_complete", 2}},
-				.misses = SKIPPED_IN_INTERRUPTS,
-				.preemptible = true,
-			},
-			{
-				.mechanism = MECHANISM_TRACEPOINT,
-				.programs = {"uring_completed"},
-				.tracepoints = {{"io_uring_complete", 2}},
-				.type = "io_notif_data",
-				.preemptible = true,
-				.by_report = true,
-			},
+		.purpose = "the same of a zero-copy send by io_uring", .zerocopy_only = true,
+		.options = {
+			/*
+			 * 6.10 has the first, 6.2 the second, where reports were not asked for, 6.1
+			 * the third.
+			 */
+			{MECHANISM_FENTRY, .programs = {"uring_copied_fentry", "uring_completed"},
+			 .functions = {"io_tx_ubuf_complete", "io_tx_ubuf_callback",
+				       "io_uring_tx_zerocopy_callback"},
+			 .tracepoints = {{"io_uring_complete", 2}}, .preemptible = true},
+			{MECHANISM_KPROBE, .programs = {"uring_copied_kprobe", "uring_completed"},
+			 .functions = {"io_tx_ubuf_complete", "io_tx_ubuf_callback",
+				       "io_uring_tx_zerocopy_callback"},
+			 .tracepoints = {{"io_uring_complete", 2}}, .misses = SKIPPED_IN_INTERRUPTS,
+			 .preemptible = true},
+			{MECHANISM_TRACEPOINT, .programs = {"uring_completed"},
+			 .tracepoints = {{"io_uring_complete", 2}}, .type = "io_notif_data",
+			 .preemptible = true, .by_report = true},
 		},
 	},
 	[HOOK_SKB_COPY] = {
 		.name = "skb copy",
 		.purpose = "the kernel replacing a zero-copy send's pages by copies, and why",
 		.zerocopy_only = true,
-		.ways = {
-			{
-				.mechanism = MECHANISM_FENTRY,
-				.programs = {"ubufs_fentry", "path_onwards"},
-				.functions = {"skb_copy_ubufs"},
-				.tracepoints = {{"net_dev_queue", 1}},
-			},
-			{
-				.mechanism = MECHANISM_KPROBE,
-				.programs = {"ubufs_kprobe", "path_onwards"},
-				.functions = {"skb_copy_ubufs"},
-				.tracepoints = {{"net_dev_queue", 1}},
-				.misses = SKIPPED_IN_INTERRUPTS,
-			},
-			{
-				.mechanism = MECHANISM_TRACEPOINT,
-				.programs = {"path_queued", "path_sent", "path_received"},
-				.tracepoints = {{"net_dev_queue", 1},
-						{"net_dev_start_xmit", 2},
-						{"netif_receive_skb", 1}},
-				.misses = BY_PATH,
-				.by_path = true,
-			},
+		.options = {
+			{MECHANISM_FENTRY, .programs = {"ubufs_fentry", "path_onwards"},
+			 .functions = {"skb_copy_ubufs"}, .tracepoints = {{"net_dev_queue", 1}}},
+			{MECHANISM_KPROBE, .programs = {"ubufs_kprobe", "path_onwards"},
+			 .functions = {"skb_copy_ubufs"}, .tracepoints = {{"net_dev_queue", 1}},
+			 .misses = SKIPPED_IN_INTERRUPTS},
+			{MECHANISM_TRACEPOINT,
+			 .programs = {"path_queued", "path_sent", "path_received"},
+			 .tracepoints = {{"net_dev_queue", 1}, {"net_dev_start_xmit", 2},
+					 {"netif_receive_skb", 1}},
+			 .misses = BY_PATH, .by_path = true},
 		},
 	},
 	[HOOK_SKB_SEGMENT] = {
 		.name = "skb segment",
 		.purpose = "copies for a device without scatter-gather, which are not flagged",
 		.zerocopy_only = true,
-		.ways = {
-			{
-				.mechanism = MECHANISM_FENTRY,
-				.programs = {"segment_fentry"},
-				.functions = {"skb_segment"},
-			},
-			{
-				.mechanism = MECHANISM_KPROBE,
-				.programs = {"segment_kprobe"},
-				.functions = {"skb_segment"},
-				.misses = SKIPPED_IN_INTERRUPTS,
-			},
+		.options = {
+			{MECHANISM_FENTRY, .programs = {"segment_fentry"},
+			 .functions = {"skb_segment"}},
+			{MECHANISM_KPROBE, .programs = {"segment_kprobe"},
+			 .functions = {"skb_segment"}, .misses = SKIPPED_IN_INTERRUPTS},
 		},
 	},
 	[HOOK_SKB_PULL] = {
-		.name = "skb pull",
-		.purpose = "copies of all the data of a packet into its head",
+		.name = "skb pull", .purpose = "copies of all the data of a packet into its head",
 		.zerocopy_only = true,
-		.ways = {
-			{
-				.mechanism = MECHANISM_FENTRY,
-				.programs = {"pull_fentry"},
-				.functions = {"__pskb_pull_tail"},
-			},
-			{
-				.mechanism = MECHANISM_KPROBE,
-				.programs = {"pull_kprobe"},
-				.functions = {"__pskb_pull_tail"},
-				.misses = SKIPPED_IN_INTERRUPTS,
-			},
+		.options = {
+			{MECHANISM_FENTRY, .programs = {"pull_fentry"},
+			 .functions = {"__pskb_pull_tail"}},
+			{MECHANISM_KPROBE, .programs = {"pull_kprobe"},
+			 .functions = {"__pskb_pull_tail"}, .misses = SKIPPED_IN_INTERRUPTS},
 		},
 	},
 	[HOOK_SKB_DUPLICATE] = {
 		.name = "skb duplicate",
-		.purpose = "copies of a whole packet, which are not flagged",
-		.zerocopy_only = true,
-		.ways = {
-			{
-				.mechanism = MECHANISM_FENTRY,
-				.programs = {"duplicate_fentry"},
-				.functions = {"skb_copy"},
-			},
-			{
-				.mechanism = MECHANISM_KPROBE,
-				.programs = {"duplicate_kprobe"},
-				.functions = {"skb_copy"},
-				.misses = SKIPPED_IN_INTERRUPTS,
-			},
+		.purpose = "copies of a whole packet, which are not flagged", .zerocopy_only = true,
+		.options = {
+			{MECHANISM_FENTRY, .programs = {"duplicate_fentry"},
+			 .functions = {"skb_copy"}},
+			{MECHANISM_KPROBE, .programs = {"duplicate_kprobe"},
+			 .functions = {"skb_copy"}, .misses = SKIPPED_IN_INTERRUPTS},
 		},
 	},
 	[HOOK_SKB_COW] = {
 		.name = "skb cow",
 		.purpose = "copies for XDP programs of virtual devices, which are not flagged",
 		.zerocopy_only = true,
-		.ways = {
-			{
-				.mechanism = MECHANISM_FENTRY,
-				.programs = {"cow_fentry"},
-				.functions = {"skb_pp_cow_data"},
-			},
-			{
-				.mechanism = MECHANISM_KPROBE,
-				.programs = {"cow_kprobe"},
-				.functions = {"skb_pp_cow_data"},
-				.misses = SKIPPED_IN_INTERRUPTS,
-			},
+		.options = {
+			{MECHANISM_FENTRY, .programs = {"cow_fentry"},
+			 .functions = {"skb_pp_cow_data"}},
+			{MECHANISM_KPROBE, .programs = {"cow_kprobe"},
+			 .functions = {"skb_pp_cow_data"}, .misses = SKIPPED_IN_INTERRUPTS},
 		},
 	},
 	[HOOK_DEVICE_EXIT] = {
 		.name = "device exit",
 		.purpose = "whether zero-copy data reach a device that leaves this machine",
 		.zerocopy_only = true,
-		.ways = {
-			{
-				.mechanism = MECHANISM_TRACEPOINT,
-				.programs = {"path_left"},
-				.tracepoints = {{"net_dev_start_xmit", 2}},
-			},
+		.options = {
+			{MECHANISM_TRACEPOINT, .programs = {"path_left"},
+			 .tracepoints = {{"net_dev_start_xmit", 2}}},
 		},
 	},
 	[HOOK_RECEIVER_COPY] = {
 		.name = "receiver copy",
 		.purpose = "the copy from skb to user space in the receiver",
-		.ways = {
-			{
-				.mechanism = MECHANISM_TRACEPOINT,
-				.programs = {"receiver_copy"},
-				.tracepoints = {{"skb_copy_datagram_iovec", 2}},
-				.preemptible = true,
-			},
-			{
-				.mechanism = MECHANISM_KPROBE,
-				.programs = {"receiver_copy_kprobe"},
-				.functions = {"skb_copy_datagram_iter"},
-			},
+		.options = {
+			{MECHANISM_TRACEPOINT, .programs = {"receiver_copy"},
+			 .tracepoints = {{"skb_copy_datagram_iovec", 2}}, .preemptible = true},
+			{MECHANISM_KPROBE, .programs = {"receiver_copy_kprobe"},
+			 .functions = {"skb_copy_datagram_iter"}},
 		},
 	},
 	[HOOK_PACKET] = {
-		.name = "packet",
-		.purpose = "skbs per send, and frags per skb",
+		.name = "packet", .purpose = "skbs per send, and frags per skb",
 		.load_only = "packets are told by the port of a load",
-		.ways = {
-			{
-				.mechanism = MECHANISM_TRACEPOINT,
-				.programs = {"packet_queued"},
-				.tracepoints = {{"net_dev_queue", 1}},
-			},
+		.options = {
+			{MECHANISM_TRACEPOINT, .programs = {"packet_queued"},
+			 .tracepoints = {{"net_dev_queue", 1}}},
 		},
 	},
 	[HOOK_SEND_ID] = {
 		.name = "send id",
 		.purpose = "which id a zero-copy send got: its completion is told by it",
 		.zerocopy_only = true,
-		.ways = {
-			{
-				.mechanism = MECHANISM_FENTRY,
-				.programs = {"booked_fexit"},
-				.functions = {"msg_zerocopy_realloc", "sock_zerocopy_realloc"},
-				.preemptible = true,
-			},
-			{
-				.mechanism = MECHANISM_KPROBE,
-				.programs = {"booked_multi"},
-				.functions = {"msg_zerocopy_realloc", "sock_zerocopy_realloc"},
-				.by_graph = true,
-			},
-			{
-				.mechanism = MECHANISM_TRACEPOINT,
-				.programs = {"send_loop"},
-				.tracepoints = {{"tcp_sendmsg_locked", 2}},
-				.preemptible = true,
-				.with_sends = true,
-			},
-			{
-				.mechanism = MECHANISM_KPROBE,
-				.programs = {"booked_kretprobe"},
-				.functions = {"msg_zerocopy_realloc", "sock_zerocopy_realloc"},
-				.misses = FEW_RETURNS,
-			},
-			{
-				.mechanism = MECHANISM_TRACEPOINT,
-				.programs = {"send_enter"},
-				.tracepoints = {{"sys_enter", 2}},
-				.misses = "guesses it, and not where threads share a socket",
-				.preemptible = true,
-				.with_sends = true,
-				.guesses = true,
-			},
+		.options = {
+			{MECHANISM_FENTRY, .programs = {"send_id_fexit"},
+			 .functions = {"msg_zerocopy_realloc", "sock_zerocopy_realloc"},
+			 .preemptible = true},
+			{MECHANISM_KPROBE, .programs = {"send_id_multi"},
+			 .functions = {"msg_zerocopy_realloc", "sock_zerocopy_realloc"},
+			 .by_graph = true},
+			{MECHANISM_TRACEPOINT, .programs = {"send_loop"},
+			 .tracepoints = {{"tcp_sendmsg_locked", 2}}, .preemptible = true,
+			 .with_sends = true},
+			{MECHANISM_KPROBE, .programs = {"send_id_kretprobe"},
+			 .functions = {"msg_zerocopy_realloc", "sock_zerocopy_realloc"},
+			 .misses = FEW_RETURNS},
+			{MECHANISM_TRACEPOINT, .programs = {"send_enter"},
+			 .tracepoints = {{"sys_enter", 2}},
+			 .misses = "guesses it, and not where threads share a socket",
+			 .preemptible = true, .with_sends = true, .guesses = true},
 		},
 	},
 	[HOOK_ERROR_QUEUE] = {
 		.name = "error queue",
 		.purpose = "what applications are told of their zero-copy sends",
 		.zerocopy_only = true,
-		.ways = {
-			{
-				.mechanism = MECHANISM_FENTRY,
-				.programs = {"dequeued_fexit"},
-				.functions = {"sock_dequeue_err_skb"},
-				.preemptible = true,
-			},
-			{
-				.mechanism = MECHANISM_KPROBE,
-				.programs = {"dequeued_multi"},
-				.functions = {"sock_dequeue_err_skb"},
-				.by_graph = true,
-			},
-			{
-				.mechanism = MECHANISM_TRACEPOINT,
-				.programs = {"notification_freed"},
-				.tracepoints = {{"consume_skb", 2}},
-				.code = "ip_recv_error",
-				.merges = "notification_freed",
-				.preemptible = true,
-				.by_queue = true,
-			},
-			{
-				.mechanism = MECHANISM_TRACEPOINT,
-				.programs = {"notification_freed_in_stack"},
-				/* The last has nothing to do with it, but is as young as the
-				   exchange of a word at once in a program (5.12). */
-				.tracepoints = {{"consume_skb", 1},
-						{"inet_sk_error_report", 1}},
-				.code = "ip_recv_error",
-				.merges = "notification_freed_in_stack",
-				.preemptible = true,
-				.by_stack = true,
-				.by_queue = true,
-			},
-			{
-				.mechanism = MECHANISM_KPROBE,
-				.programs = {"dequeued_kretprobe"},
-				.functions = {"sock_dequeue_err_skb"},
-				.misses = FEW_READ_RETURNS,
-			},
+		.options = {
+			{MECHANISM_FENTRY, .programs = {"dequeued_fexit"},
+			 .functions = {"sock_dequeue_err_skb"}, .preemptible = true},
+			{MECHANISM_KPROBE, .programs = {"dequeued_multi"},
+			 .functions = {"sock_dequeue_err_skb"}, .by_graph = true},
+			{MECHANISM_TRACEPOINT, .programs = {"notification_freed"},
+			 .tracepoints = {{"consume_skb", 2}}, .code = "ip_recv_error",
+			 .sees_coalesced = "notification_freed", .preemptible = true,
+			 .by_queue = true},
+			/*
+			 * The last has nothing to do with it, but is as young as the exchange of a
+			 * word at once in a program (5.12).
+			 */
+			{MECHANISM_TRACEPOINT, .programs = {"notification_freed_in_stack"},
+			 .tracepoints = {{"consume_skb", 1}, {"inet_sk_error_report", 1}},
+			 .code = "ip_recv_error", .sees_coalesced = "notification_freed_in_stack",
+			 .preemptible = true, .by_stack = true, .by_queue = true},
+			{MECHANISM_KPROBE, .programs = {"dequeued_kretprobe"},
+			 .functions = {"sock_dequeue_err_skb"}, .misses = FEW_READ_RETURNS},
 		},
 	},
 	[HOOK_ERROR_READ] = {
 		.name = "error queue read",
-		.purpose = "the time that reading the error queue takes",
-		.zerocopy_only = true,
-		.ways = {
-			{
-				.mechanism = MECHANISM_FENTRY,
-				.programs = {"read_fentry", "read_fexit"},
-				.functions = {"inet_recv_error"},
-				.preemptible = true,
-			},
-			{
-				.mechanism = MECHANISM_KPROBE,
-				.programs = {"read_multi", "read_multi_return"},
-				.functions = {"inet_recv_error"},
-				.by_graph = true,
-			},
-			{
-				.mechanism = MECHANISM_KPROBE,
-				.programs = {"read_kprobe", "read_kretprobe"},
-				.functions = {"inet_recv_error"},
-				.misses = FEW_READ_RETURNS,
-			},
+		.purpose = "the time that reading the error queue takes", .zerocopy_only = true,
+		.options = {
+			{MECHANISM_FENTRY, .programs = {"read_fentry", "read_fexit"},
+			 .functions = {"inet_recv_error"}, .preemptible = true},
+			{MECHANISM_KPROBE, .programs = {"read_multi", "read_multi_return"},
+			 .functions = {"inet_recv_error"}, .by_graph = true},
+			{MECHANISM_KPROBE, .programs = {"read_kprobe", "read_kretprobe"},
+			 .functions = {"inet_recv_error"}, .misses = FEW_READ_RETURNS},
 		},
 	},
 };
+/* clang-format on */
 
 static const char *const names[] = {"", "fentry", "kprobe", "tracepoint", "none"};
 
@@ -444,17 +282,17 @@ const struct hook *hook__get(enum hook_id id)
 	return &hooks[id];
 }
 
-void hook_way__symbols(const struct hook_way *way, char *text, size_t size)
+void hook_option__symbols(const struct hook_option *option, char *text, size_t size)
 {
 	size_t i, used = 0;
 
 	text[0] = 0;
-	for (i = 0; way->functions[i] && used < size; i++)
+	for (i = 0; option->functions[i] && used < size; i++)
 		used += (size_t)snprintf(text + used, size - used, "%s%s", i ? " or " : "",
-					 way->functions[i]);
-	for (i = 0; !way->functions[0] && way->tracepoints[i].name && used < size; i++)
+					 option->functions[i]);
+	for (i = 0; !option->functions[0] && option->tracepoints[i].name && used < size; i++)
 		used += (size_t)snprintf(text + used, size - used, "%s%s", i ? ", " : "",
-					 way->tracepoints[i].name);
+					 option->tracepoints[i].name);
 }
 
 const char *mechanism_name(enum mechanism m)

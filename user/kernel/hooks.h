@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * Which hooks there are, and by which mechanisms each can be had: data. Which of
- * them a run uses is up to the resolver, plan.h.
- */
+/* The hooks, and the mechanisms that each can use: data. plan.h chooses. */
 #pragma once
 
 #include <stdbool.h>
@@ -41,51 +38,49 @@ struct tracepoint_need {
 	int args; /* at least */
 };
 
-/* One way to have a hook. */
-struct hook_way {
+/* One mechanism of a hook, with its programs and limits. */
+struct hook_option {
 	enum mechanism mechanism;
-	const char *span;	 /* what a time measured by it covers; NULL: it measures none */
-	const char *flight_span; /* and one from the same beginning to a completion */
-	const char *programs[6]; /* NULL-terminated names in the BPF object; of a send, the one
-				    that sees it begin comes first */
+	const char *span;	     /* what a time measured by it covers; NULL: it measures none */
+	const char *completion_span; /* and one from the same beginning to a completion */
+	const char *programs[6];     /* NULL-terminated names in the BPF object; of a send, the one
+					that sees it begin comes first */
 	/* NULL-terminated: names that kernels gave the function to attach to; any will do. */
 	const char *functions[4];
 	struct tracepoint_need tracepoints[5]; /* ends with a NULL name; needs them all */
-	/* A function of some kernels only that is a second way in, and what attaches to it. */
+	/* A second function that sends pass on some kernels, and its programs. */
 	const char *also;
 	const char *also_programs[3];
-	const char *type;   /* a struct that the kernel must have, or NULL */
-	const char *code;   /* a function whose place in memory must be known, or NULL */
-	const char *misses; /* what it could miss, or NULL */
-	const char *merges; /* the program that looks at merged notifications, or NULL */
-	bool preemptible; /* its programs run as parts of threads, which can be preempted in them */
-	bool by_graph;	  /* a kprobe that the function graph tracer makes */
-	bool by_stack;	  /* the tracepoint says less than it does today: the stack says the rest */
-	bool with_sends;  /* its programs are the send hook's own: had where they are */
-	bool guesses;	  /* which id a send gets */
-	bool by_queue;	  /* looks at notifications in the error queue: knows no bytes */
-	bool by_path;	  /* infers copies from the packet's path: knows no bytes */
-	bool by_report;	  /* knows of copies what io_uring was asked to report */
+	const char *type;	    /* a struct that the kernel must have, or NULL */
+	const char *code;	    /* a function whose address must be known, or NULL */
+	const char *misses;	    /* what it could miss, or NULL */
+	const char *sees_coalesced; /* the program that looks at coalesced notifications, or NULL */
+	bool preemptible;	    /* its programs run in thread context, and can be preempted */
+	bool by_graph;		    /* a kprobe that the function graph tracer makes */
+	bool by_stack;		    /* an older tracepoint without a location: the stack has it */
+	bool with_sends;    /* its programs are the send hook's own: usable where that uses them */
+	bool guesses;	    /* guesses the id that a send gets */
+	bool by_queue;	    /* looks at notifications in the error queue: knows no bytes */
+	bool by_path;	    /* infers copies from the packet's path: knows no bytes */
+	bool by_report;	    /* knows only the copies that io_uring was asked to report */
 	bool counts_at_end; /* a send whose beginning was not seen is counted, untimed */
 };
 
-#define WAYS_MAX 6
+#define HOOK_OPTIONS_MAX 6
 
 struct hook {
 	const char *name;
 	const char *purpose;
-	bool zerocopy_only;		/* of no use to a load that never asks for zero-copy */
-	bool observed_only;		/* for what our own load does not do, and beside functions
-					   only: the tracepoints of sends see it */
-	const char *load_only;		/* how it tells what is ours, which only our own load has;
-					   or NULL */
-	bool preemptible;		/* runs as part of a thread, not of an interrupt */
-	struct hook_way ways[WAYS_MAX]; /* best first; ends with MECHANISM_NONE */
+	bool zerocopy_only;    /* of no use to a load that never asks for zero-copy */
+	bool observed_only;    /* for what our own load does not do, and beside functions
+				  only: the tracepoints of sends see it */
+	const char *load_only; /* NULL; or why only our own load can be measured */
+	struct hook_option options[HOOK_OPTIONS_MAX]; /* best first; ends with MECHANISM_NONE */
 };
 
 const struct hook *hook__get(enum hook_id id);
-/* All that a way may attach to, as people say it: "a or b", "a, b". */
-void hook_way__symbols(const struct hook_way *way, char *text, size_t size);
+/* The symbols that an option may attach to: "a or b", "a, b". */
+void hook_option__symbols(const struct hook_option *option, char *text, size_t size);
 const char *mechanism_name(enum mechanism m);
 /* "fentry", "kprobe", "tracepoint", "none" for MECHANISM_OFF; MECHANISM_NONE if it is no name. */
 enum mechanism mechanism_parse(const char *name);

@@ -53,8 +53,8 @@ static bool is_asked_for(const struct kernel_symbol *s, char type)
 	return strchr(s->data ? "bBdDrR" : "tTwW", type);
 }
 
-static void take(struct open_ranges *open, struct kernel_symbol *s, unsigned long long address,
-		 const char *name, size_t length)
+static void record_symbol(struct open_ranges *open, struct kernel_symbol *s,
+			  unsigned long long address, const char *name, size_t length)
 {
 	size_t own = strlen(s->name);
 
@@ -143,7 +143,7 @@ static int read_lines(FILE *file, struct kernel_symbol **sorted, size_t count)
 			end_at(&open, address, modules);
 		s = find(sorted, count, name);
 		if (s && is_asked_for(s, type))
-			take(&open, s, address, name, strcspn(name, " \t\n"));
+			record_symbol(&open, s, address, name, strcspn(name, " \t\n"));
 	}
 	if (modules && open.count)
 		err = end_in_modules(file, modules, &open);
@@ -176,7 +176,7 @@ int kallsyms__read(FILE *table, struct kernel_symbol *symbols, size_t count)
 	return err;
 }
 
-static void look_nearer(struct kernel_address *a, unsigned long long start, const char *name)
+static void keep_nearest(struct kernel_address *a, unsigned long long start, const char *name)
 {
 	if (start > a->address || start <= a->start)
 		return;
@@ -197,7 +197,7 @@ int kallsyms__nearest(FILE *table, struct kernel_address *addresses, size_t coun
 		if (!name || !strchr("tTwW", type))
 			continue;
 		for (i = 0; i < count; i++)
-			look_nearer(&addresses[i], start, name);
+			keep_nearest(&addresses[i], start, name);
 	}
 	return ferror(table) ? -EIO : 0;
 }

@@ -28,10 +28,9 @@ static bool same_arguments(const char *variant)
 }
 
 /*
- * A compiler may split a function (.part, .cold), or change its arguments for some
- * or all callers (.constprop, .isra). A variant beside the function itself takes
- * calls away from it; a variant instead of it is of no use, as its arguments are
- * not where they should be.
+ * A compiler may split a function (.part, .cold), or change its arguments for some or all callers
+ * (.constprop, .isra). A variant beside the function takes calls away from it. One instead of it is
+ * of no use: its arguments have moved.
  */
 static bool function_usable(struct plan_entry *entry, enum mechanism m, const char *name,
 			    const struct kernel_function *f)
@@ -54,17 +53,17 @@ static bool function_usable(struct plan_entry *entry, enum mechanism m, const ch
 	return true;
 }
 
-static bool choose_function(struct plan_entry *entry, const struct hook_way *way,
+static bool choose_function(struct plan_entry *entry, const struct hook_option *option,
 			    const struct kernel_facts *facts, char *variant)
 {
 	struct kernel_function f;
 	const char *const *name;
 
-	if (!way->functions[0])
+	if (!option->functions[0])
 		return true;
-	for (name = way->functions; *name; name++) {
+	for (name = option->functions; *name; name++) {
 		facts->function(facts->features, *name, &f);
-		if (!function_usable(entry, way->mechanism, *name, &f))
+		if (!function_usable(entry, option->mechanism, *name, &f))
 			continue;
 		snprintf(variant, SYMBOL_MAX, "%s", f.code ? f.variant : "");
 		return true;
@@ -72,13 +71,13 @@ static bool choose_function(struct plan_entry *entry, const struct hook_way *way
 	return false;
 }
 
-static bool has_tracepoints(struct plan_entry *entry, const struct hook_way *way,
+static bool has_tracepoints(struct plan_entry *entry, const struct hook_option *option,
 			    const struct kernel_facts *facts)
 {
 	const struct tracepoint_need *need;
 	int args;
 
-	for (need = way->tracepoints; need->name; need++) {
+	for (need = option->tracepoints; need->name; need++) {
 		args = facts->tracepoint_args(facts->features, need->name);
 		if (args >= need->args)
 			continue;
@@ -88,8 +87,8 @@ static bool has_tracepoints(struct plan_entry *entry, const struct hook_way *way
 		    need->name, "");
 		return false;
 	}
-	if (!way->functions[0])
-		hook_way__symbols(way, entry->symbol, sizeof(entry->symbol));
+	if (!option->functions[0])
+		hook_option__symbols(option, entry->symbol, sizeof(entry->symbol));
 	return true;
 }
 
@@ -97,57 +96,58 @@ static bool has_tracepoints(struct plan_entry *entry, const struct hook_way *way
  * While a thread is preempted inside a program, the kernel skips that program in all
  * other threads of the CPU. A kprobe's program is not preempted.
  */
-static bool preempted(const struct hook_way *way, const struct kernel_facts *facts)
+static bool preempted(const struct hook_option *option, const struct kernel_facts *facts)
 {
-	return way->preemptible && facts->preempts(facts->features);
+	return option->preemptible && facts->preempts(facts->features);
 }
 
-static void look_for_second(struct plan_entry *entry, const struct hook_way *way,
-			    const struct kernel_facts *facts)
+static void find_second(struct plan_entry *entry, const struct hook_option *option,
+			const struct kernel_facts *facts)
 {
 	struct kernel_function f = {};
 
-	if (way->also)
-		facts->function(facts->features, way->also, &f);
-	entry->also = f.code && (way->mechanism != MECHANISM_FENTRY || f.typed);
+	if (option->also)
+		facts->function(facts->features, option->also, &f);
+	entry->also = f.code && (option->mechanism != MECHANISM_FENTRY || f.typed);
 	if (f.code && !entry->also)
 		say(entry, "this kernel's BTF does not describe %s: its sends are not seen",
-		    way->also, "");
+		    option->also, "");
 }
 
 /* Can this kernel do it? Adds the reason to the entry if not, or what could be missed. */
-static bool way_possible(struct plan_entry *entry, const struct hook_way *way,
-			 const struct kernel_facts *facts)
+static bool option_possible(struct plan_entry *entry, const struct hook_option *option,
+			    const struct kernel_facts *facts)
 {
-	const char *refused = facts->refused(facts->features, way->mechanism);
+	const char *refused = facts->refused(facts->features, option->mechanism);
 	char variant[SYMBOL_MAX] = "";
 
 	if (refused) {
 		say(entry, "%s", refused, "");
 		return false;
 	}
-	if (way->by_graph && !facts->graph_probes(facts->features)) {
+	if (option->by_graph && !facts->graph_probes(facts->features)) {
 		say(entry, "%s", "this kernel makes no kprobes by the function graph tracer", "");
 		return false;
 	}
-	if (!choose_function(entry, way, facts, variant) || !has_tracepoints(entry, way, facts))
+	if (!choose_function(entry, option, facts, variant) ||
+	    !has_tracepoints(entry, option, facts))
 		return false;
-	if (way->type && !facts->has_type(facts->features, way->type)) {
-		say(entry, "this kernel has no struct %s", way->type, "");
+	if (option->type && !facts->has_type(facts->features, option->type)) {
+		say(entry, "this kernel has no struct %s", option->type, "");
 		return false;
 	}
-	if (way->code && !facts->has_code(facts->features, way->code)) {
-		say(entry, "/proc/kallsyms hides where %s is (kernel.kptr_restrict)", way->code,
+	if (option->code && !facts->has_code(facts->features, option->code)) {
+		say(entry, "/proc/kallsyms hides where %s is (kernel.kptr_restrict)", option->code,
 		    "");
 		return false;
 	}
-	entry->way = way;
+	entry->option = option;
 	entry->status = HOOK_PLANNED;
 	entry->reason[0] = 0;
-	look_for_second(entry, way, facts);
-	if (way->misses)
-		say(entry, "%s", way->misses, "");
-	if (preempted(way, facts))
+	find_second(entry, option, facts);
+	if (option->misses)
+		say(entry, "%s", option->misses, "");
+	if (preempted(option, facts))
 		say(entry, "%s", PREEMPTED, "");
 	if (variant[0])
 		say(entry, "calls that the compiler sent to %s are not seen", variant, "");
@@ -157,57 +157,57 @@ static bool way_possible(struct plan_entry *entry, const struct hook_way *way,
 /* Does the send hook attach this program? */
 static bool sends_use(const struct plan *plan, const char *program)
 {
-	const struct hook_way *way = plan->entries[HOOK_SEND].way;
+	const struct hook_option *option = plan->entries[HOOK_SEND].option;
 	const char *const *name;
 
-	for (name = way ? way->programs : NULL; name && *name; name++)
+	for (name = option ? option->programs : NULL; name && *name; name++)
 		if (!strcmp(*name, program))
 			return true;
 	return false;
 }
 
-static bool permitted(const struct plan *plan, enum hook_id id, const struct hook_way *way,
+static bool permitted(const struct plan *plan, enum hook_id id, const struct hook_option *option,
 		      enum mechanism forced)
 {
-	if (way->with_sends && !sends_use(plan, way->programs[0]))
+	if (option->with_sends && !sends_use(plan, option->programs[0]))
 		return false;
-	return !forced || way->mechanism == forced ||
-	       (id != HOOK_SEND && way->mechanism == MECHANISM_TRACEPOINT);
+	return !forced || option->mechanism == forced ||
+	       (id != HOOK_SEND && option->mechanism == MECHANISM_TRACEPOINT);
 }
 
-/* The best way that the kernel has; whether any was tried. */
-static bool try_ways(struct plan *plan, enum hook_id id, const struct kernel_facts *facts,
-		     enum mechanism forced, bool preemptible)
+/* Takes the best option that the kernel supports; returns whether any was tried. */
+static bool try_options(struct plan *plan, enum hook_id id, const struct kernel_facts *facts,
+			enum mechanism forced, bool preemptible)
 {
 	struct plan_entry *entry = &plan->entries[id];
-	const struct hook_way *ways = hook__get(id)->ways;
+	const struct hook_option *options = hook__get(id)->options;
 	bool tried = false;
 	size_t i;
 
-	for (i = 0; i < WAYS_MAX && ways[i].mechanism && !entry->way; i++) {
-		if (!permitted(plan, id, &ways[i], forced) ||
-		    (!preemptible && preempted(&ways[i], facts)))
+	for (i = 0; i < HOOK_OPTIONS_MAX && options[i].mechanism && !entry->option; i++) {
+		if (!permitted(plan, id, &options[i], forced) ||
+		    (!preemptible && preempted(&options[i], facts)))
 			continue;
 		tried = true;
-		way_possible(entry, &ways[i], facts);
+		option_possible(entry, &options[i], facts);
 	}
 	return tried;
 }
 
-/* A way that can be preempted only where there is no other. */
+/* An option that can be preempted is the last resort. */
 static void resolve_hook(struct plan *plan, enum hook_id id, const struct kernel_facts *facts,
 			 enum mechanism forced)
 {
 	struct plan_entry *entry = &plan->entries[id];
 
 	entry->status = HOOK_UNAVAILABLE;
-	try_ways(plan, id, facts, forced, false);
-	if (entry->way)
+	try_options(plan, id, facts, forced, false);
+	if (entry->option)
 		return;
 	entry->reason[0] = 0;
-	if (!try_ways(plan, id, facts, forced, true))
+	if (!try_options(plan, id, facts, forced, true))
 		say(entry, "no %s sees it", mechanism_name(forced), "");
-	if (!entry->way)
+	if (!entry->option)
 		entry->symbol[0] = 0;
 }
 
@@ -248,11 +248,11 @@ bool plan__resolve(struct plan *plan, const struct kernel_facts *facts, enum mec
 		else
 			resolve_hook(plan, id, facts, forced);
 	}
-	return forced == MECHANISM_OFF || plan->entries[HOOK_SEND].way;
+	return forced == MECHANISM_OFF || plan->entries[HOOK_SEND].option;
 }
 
 bool plan__only(struct plan *plan, const struct kernel_facts *facts, enum hook_id id,
-		const struct hook_way *way)
+		const struct hook_option *option)
 {
 	enum hook_id other;
 
@@ -260,20 +260,20 @@ bool plan__only(struct plan *plan, const struct kernel_facts *facts, enum hook_i
 	for (other = 0; other < HOOK_COUNT; other++)
 		disable(&plan->entries[other], "not asked for");
 	plan->entries[id] = (struct plan_entry){.status = HOOK_UNAVAILABLE};
-	return way_possible(&plan->entries[id], way, facts);
+	return option_possible(&plan->entries[id], option, facts);
 }
 
 const char *plan_entry__program(const struct plan_entry *entry, size_t i, const char **symbol)
 {
-	const struct hook_way *way = entry->way;
+	const struct hook_option *option = entry->option;
 	size_t count = 0;
 
-	while (way && way->programs[count])
+	while (option && option->programs[count])
 		count++;
-	*symbol = i < count ? entry->symbol : way ? way->also : NULL;
+	*symbol = i < count ? entry->symbol : option ? option->also : NULL;
 	if (i < count)
-		return way->programs[i];
-	return entry->also ? way->also_programs[i - count] : NULL;
+		return option->programs[i];
+	return entry->also ? option->also_programs[i - count] : NULL;
 }
 
 enum mechanism plan__tier(const struct plan *plan)
@@ -282,41 +282,42 @@ enum mechanism plan__tier(const struct plan *plan)
 
 	if (send->status == HOOK_DISABLED)
 		return MECHANISM_OFF;
-	return send->way ? send->way->mechanism : MECHANISM_NONE;
+	return send->option ? send->option->mechanism : MECHANISM_NONE;
 }
 
-/* sock_send_length is passed by sends of all protocols; at it ends what is counted at the end. */
+/* Sends of all protocols pass sock_send_length, where such a hook counts. */
 bool plan__sees_others(const struct plan *plan)
 {
-	const struct hook_way *send = plan->entries[HOOK_SEND].way;
+	const struct hook_option *send = plan->entries[HOOK_SEND].option;
 
-	return plan->entries[HOOK_SEND_OVER].way || (send && send->counts_at_end);
+	return plan->entries[HOOK_SEND_OVER].option || (send && send->counts_at_end);
 }
 
-const char *plan__blind_to_silent(const struct plan *plan)
+const char *plan__blind_to_unreported(const struct plan *plan)
 {
-	static const enum hook_id silent[] = {HOOK_SKB_SEGMENT, HOOK_SKB_PULL, HOOK_SKB_DUPLICATE};
+	static const enum hook_id unreported[] = {HOOK_SKB_SEGMENT, HOOK_SKB_PULL,
+						  HOOK_SKB_DUPLICATE};
 	const struct plan_entry *copy = &plan->entries[HOOK_SKB_COPY];
 	size_t i;
 
-	if (!copy->way)
+	if (!copy->option)
 		return copy->reason;
-	/* It has a rule for those of devices without scatter-gather. */
-	if (copy->way->by_path)
+	/* Its rules see those of devices without scatter-gather. */
+	if (copy->option->by_path)
 		return NULL;
-	for (i = 0; i < sizeof(silent) / sizeof(silent[0]); i++)
-		if (!plan->entries[silent[i]].way)
-			return plan->entries[silent[i]].reason;
+	for (i = 0; i < sizeof(unreported) / sizeof(unreported[0]); i++)
+		if (!plan->entries[unreported[i]].option)
+			return plan->entries[unreported[i]].reason;
 	return NULL;
 }
 
 struct sight plan__sight(const struct plan *plan)
 {
-	const struct hook_way *uring = plan->entries[HOOK_URING].way;
+	const struct hook_option *uring = plan->entries[HOOK_URING].option;
 
 	return (struct sight){
-		.completions = plan->entries[HOOK_COMPLETION].way,
-		.silent = !plan__blind_to_silent(plan),
-		.unreported = uring && !uring->by_report,
+		.completions = plan->entries[HOOK_COMPLETION].option,
+		.unreported = !plan__blind_to_unreported(plan),
+		.unknown = uring && !uring->by_report,
 	};
 }

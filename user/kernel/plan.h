@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Which way each hook is had in a run. The resolver is pure: it asks what the
- * kernel has through seven questions and touches nothing.
+ * Which mechanism each hook uses. The resolver is pure: it asks a kernel seven questions and
+ * touches nothing.
  */
 #pragma once
 
@@ -9,7 +9,7 @@
 
 #define SYMBOL_MAX 96
 
-/* A function of the kernel, as its symbols and its types tell of it. */
+/* A function of the kernel, by its symbols and its types. */
 struct kernel_function {
 	bool code;		  /* stands in kallsyms under its own name */
 	bool typed;		  /* BTF describes it */
@@ -39,9 +39,9 @@ struct kernel_facts {
 enum hook_status { HOOK_PLANNED, HOOK_UNAVAILABLE, HOOK_DISABLED };
 
 struct plan_entry {
-	const struct hook_way *way; /* NULL unless planned */
+	const struct hook_option *option; /* NULL unless planned */
 	enum hook_status status;
-	bool also;		 /* the kernel has the way's second function, too */
+	bool also;		 /* the kernel has the option's second function, too */
 	char symbol[SYMBOL_MAX]; /* what it attaches to */
 	char reason[512];	 /* why not; or what it could miss */
 };
@@ -54,19 +54,19 @@ struct plan {
 enum plan_for { PLAN_COPYING_LOAD, PLAN_ZEROCOPY_LOAD, PLAN_OBSERVATION };
 
 /*
- * Chooses a way for each hook. A forced mechanism is the only one to time sends;
- * the other hooks then come by it or by a tracepoint. MECHANISM_OFF disables all.
- * False if sends cannot be timed as asked: the entry's reason says why.
+ * Chooses an option for each hook. A forced mechanism is the only one to time sends; other hooks
+ * then use it or a tracepoint. MECHANISM_OFF disables all. False if sends cannot be timed as asked:
+ * the entry's reason says why.
  */
 bool plan__resolve(struct plan *plan, const struct kernel_facts *facts, enum mechanism forced,
 		   enum plan_for what);
 
 /*
- * A plan of one hook by one way, all others disabled: to find out whether it works.
- * False if the kernel lacks something for it: the entry's reason says what.
+ * A plan of one hook and one option: to find out whether it works. False if the kernel lacks
+ * something: the entry's reason says what.
  */
 bool plan__only(struct plan *plan, const struct kernel_facts *facts, enum hook_id id,
-		const struct hook_way *way);
+		const struct hook_option *option);
 
 /* The entry's programs, one after the other, and what each attaches to; NULL after the last. */
 const char *plan_entry__program(const struct plan_entry *entry, size_t i, const char **symbol);
@@ -74,14 +74,14 @@ const char *plan_entry__program(const struct plan_entry *entry, size_t i, const 
 /* Do programs see sends of protocols other than TCP? */
 bool plan__sees_others(const struct plan *plan);
 
-/* Why copies that the kernel does not flag are not seen by a plan; NULL: they are. */
-const char *plan__blind_to_silent(const struct plan *plan);
+/* Why a plan does not see unreported copies; NULL: it does. */
+const char *plan__blind_to_unreported(const struct plan *plan);
 
 /* Which copies of completed zero-copy sends the hooks of a plan see, beside those flagged. */
 struct sight {
 	bool completions; /* any at all */
-	bool silent;	  /* those without a flag */
-	bool unreported;  /* those of which io_uring was not asked to tell */
+	bool unreported;  /* copies without a flag */
+	bool unknown;	  /* those that io_uring was not asked to report */
 };
 struct sight plan__sight(const struct plan *plan);
 

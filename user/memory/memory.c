@@ -20,7 +20,7 @@ struct memory {
 	unsigned int line;
 };
 
-/* Another tree in its place is for tests. */
+/* Tests use another tree. */
 static const char *sysfs_root(void)
 {
 	const char *root = getenv("SENDPATH_SYSFS");

@@ -9,7 +9,7 @@
 
 #define FIELDS 5 /* value, unit, event, time, share of it */
 
-static void add(struct memory_choice *c, const struct memory_event *e)
+static void add_event(struct memory_choice *c, const struct memory_event *e)
 {
 	struct memory_asked *asked = &c->events[c->count++];
 
@@ -34,7 +34,7 @@ void memory__choose(struct memory_choice *c, memory_has has, const void *context
 		c->sources[s->kind] = s;
 		for (e = s->events; e->name; e++)
 			if (has(context, e->pmu, e->name))
-				add(c, e);
+				add_event(c, e);
 	}
 }
 
@@ -110,7 +110,8 @@ static void worsen(struct memory_count *count, enum memory_status status)
 		count->status = status;
 }
 
-static void take(struct memory_count *count, const struct memory_event *e, char *const fields[])
+static void parse_count(struct memory_count *count, const struct memory_event *e,
+			char *const fields[])
 {
 	double value, running = strtod(fields[4], NULL) / 100, bytes;
 	char *end;
@@ -141,7 +142,7 @@ static void take_line(struct memory_counts *counts, const struct memory_choice *
 		return;
 	for (i = 0; i < c->count; i++)
 		if (is_of(fields[2], c->events[i].name))
-			return take(&counts->events[i], c->events[i].event, fields);
+			return parse_count(&counts->events[i], c->events[i].event, fields);
 }
 
 void memory__parse(struct memory_counts *counts, const struct memory_choice *c, const char *text)

@@ -18,7 +18,7 @@ struct memory_choice {
 	size_t count;
 	struct memory_asked {
 		const struct memory_event *event;
-		char name[MEMORY_NAME]; /* as perf is told it */
+		char name[MEMORY_NAME]; /* as in perf's -e */
 	} events[MEMORY_EVENTS_MAX];
 };
 

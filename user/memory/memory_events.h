@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What tells of the memory system, as data: events of the uncore by the names that
- * drivers give them in sysfs, or perf in its own lists.
+ * The counters of the memory system, as data: events of the uncore by the names that drivers give
+ * them in sysfs, or perf in its own lists.
  */
 #pragma once
 
@@ -22,14 +22,14 @@ enum memory_quantity {
 	MEMORY_QUANTITIES,
 };
 
-/* Sources of one kind tell the same: the first that is there is taken. */
+/* Sources of one kind count the same: the first that exists is used. */
 enum memory_kind { KIND_MEMORY, KIND_IO_MISSES, KIND_IO_BYTES, MEMORY_KINDS };
 
 struct memory_event {
 	enum memory_quantity quantity;
 	const char *pmu;  /* the device's name without its number; NULL: a name of perf's own */
 	const char *name; /* of the event */
-	double bytes;	  /* of one count; 0: the driver or perf scales it, and tells the unit */
+	double bytes;	  /* of one count; 0: the driver or perf scales it, and names the unit */
 };
 
 #define SOURCE_EVENTS 8
@@ -45,7 +45,7 @@ struct memory_source {
 extern const struct memory_source memory_sources[];
 extern const size_t memory_source_count;
 
-/* Which kind of source tells it. */
+/* The kind of source that counts it. */
 enum memory_kind memory_quantity_kind(enum memory_quantity q);
 
 /* "read", "io_read_misses", ... */

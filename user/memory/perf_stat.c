@@ -63,7 +63,7 @@ static void quiet_signals(void)
 	setpgid(0, 0); /* Ctrl-C is ours to hear */
 }
 
-/* Above all that is to be taken in their place. */
+/* Above the descriptors that dup2 will replace. */
 static int lift(int fd)
 {
 	return fcntl(fd, F_DUPFD, 32);
@@ -196,7 +196,7 @@ static int await_answer(struct perf_stat *p)
 	return read(p->answers, text, sizeof(text)) > 0 ? 0 : -EPIPE;
 }
 
-static int say(struct perf_stat *p, const char *word)
+static int send_command(struct perf_stat *p, const char *word)
 {
 	struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
 	ssize_t n;
@@ -209,17 +209,17 @@ static int say(struct perf_stat *p, const char *word)
 
 int perf_stat__count(struct perf_stat *p, int on)
 {
-	return say(p, on ? "enable\n" : "disable\n");
+	return send_command(p, on ? "enable\n" : "disable\n");
 }
 
 /* Does this line say anything? */
-static bool says_something(const char *line, size_t length)
+static bool is_reason(const char *line, size_t length)
 {
 	return length && strncmp(line, "Error:", length) &&
 	       strncmp(line, "Events disabled", length);
 }
 
-static void take_reason(const char *text, char *why, size_t room)
+static void copy_reason(const char *text, char *why, size_t room)
 {
 	size_t length = 0, i;
 
@@ -229,7 +229,7 @@ static void take_reason(const char *text, char *why, size_t room)
 		text += length;
 		text += strspn(text, " \n\t");
 		length = strcspn(text, "\n");
-	} while (*text && !says_something(text, length));
+	} while (*text && !is_reason(text, length));
 	if (!*text)
 		return;
 	snprintf(why, room, "perf: %.*s", (int)length, text);
@@ -256,7 +256,7 @@ int perf_stat__start(struct perf_stat **out, const char *events, char *why, size
 	}
 	snprintf(why, room, "perf stat: %s", strerror(-err));
 	text = perf_stat__finish(p);
-	take_reason(text, why, room);
+	copy_reason(text, why, room);
 	free(text);
 	return err;
 }

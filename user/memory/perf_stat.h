@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * perf (package linux-perf) as a child: it knows scales, units and boxes of the
- * uncore's events. Counts the whole system, while told to.
+ * perf (package linux-perf) as a child: it knows scales, units and boxes of the uncore's events.
+ * Counts the whole system while enabled.
  */
 #pragma once
 

@@ -49,15 +49,15 @@ static json_object *run_block(const struct run_setup *setup, const struct record
 static json_object *hook_block(const struct run_result *r, enum hook_id id)
 {
 	const struct plan_entry *entry = &r->plan.entries[id];
-	bool known = entry->way && !r->measured.missed_unknown[id];
+	bool known = entry->option && !r->measured.missed_unknown[id];
 	json_object *o = json_object_new_object();
 
 	record__add_string(o, "name", hook__get(id)->name);
 	record__add_string(o, "mechanism",
-			   entry->way ? mechanism_name(entry->way->mechanism) : NULL);
-	record__add_string(o, "symbol", entry->way ? entry->symbol : NULL);
+			   entry->option ? mechanism_name(entry->option->mechanism) : NULL);
+	record__add_string(o, "symbol", entry->option ? entry->symbol : NULL);
 	record__add_string(o, "status",
-			   entry->way			    ? "attached"
+			   entry->option		    ? "attached"
 			   : entry->status == HOOK_DISABLED ? "disabled"
 							    : "unavailable");
 	record__add_string(o, "reason", entry->reason[0] ? entry->reason : NULL);
@@ -130,7 +130,7 @@ static json_object *receiver_block(const struct run_result *r, bool peer, struct
 	const struct plan_entry *entry = &r->plan.entries[HOOK_RECEIVER_COPY];
 	json_object *o;
 
-	if (!entry->way || peer) {
+	if (!entry->option || peer) {
 		unmeasured__add(u, "receiver",
 				peer ? "the receiver is on another machine" : entry->reason);
 		return NULL;

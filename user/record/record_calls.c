@@ -53,7 +53,7 @@ static json_object *call(const struct run_result *r, const struct run_setup *set
 			 struct unmeasured *u)
 {
 	const struct call_slot *s = &r->measured.calls[slot];
-	const struct hook_way *way = r->plan.entries[HOOK_SEND].way;
+	const struct hook_option *option = r->plan.entries[HOOK_SEND].option;
 	enum call_kind kind = slot / 2;
 	json_object *o = json_object_new_object();
 	char key[64];
@@ -71,7 +71,8 @@ static json_object *call(const struct run_result *r, const struct run_setup *set
 	}
 	record__add_count(o, "bytes", s->bytes);
 	record__add(o, "errors", errors(r->measured.errors[slot]));
-	record__add(o, "wall_ns", way && s->wall.count ? hist__json(&s->wall, way->span) : NULL);
+	record__add(o, "wall_ns",
+		    option && s->wall.count ? hist__json(&s->wall, option->span) : NULL);
 	record__add(o, "counters", counters(s, setup->call_counters));
 	return o;
 }
@@ -83,7 +84,7 @@ json_object *record__calls(const struct run_result *r, const struct run_setup *s
 	json_object *list;
 	__u32 slot;
 
-	if (!send->way) {
+	if (!send->option) {
 		unmeasured__add(u, "calls", send->reason);
 		return NULL;
 	}

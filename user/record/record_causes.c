@@ -73,15 +73,15 @@ static json_object *stack(const struct cause_count *cause, const struct features
 
 static json_object *cause_block(const struct cause_count *cause, const struct features *features)
 {
-	const struct tally_info *info = &cause->info;
+	const struct cause_info *info = &cause->info;
 	json_object *o = json_object_new_object();
 
 	record__add_string(o, "cause", cause__get(info->key.cause)->name);
 	record__add_count_if(o, "netns", info->key.netns, info->key.netns);
 	record__add_count_if(o, "ifindex", info->key.ifindex, info->key.ifindex);
 	record__add_name(o, "device", info->device, DEVICE_NAME_MAX);
-	record__add_count(o, "count", cause->sums.sends + cause->sums.silent);
-	record__add_count(o, "silent", cause->sums.silent);
+	record__add_count(o, "count", cause->sums.sends + cause->sums.unreported);
+	record__add_count(o, "silent", cause->sums.unreported);
 	record__add_count(o, "skbs", cause->sums.skbs);
 	record__add_count(o, "skbs_in_send", cause->sums.skbs_in_send);
 	record__add_count(o, "bytes", cause->sums.bytes);
@@ -93,16 +93,16 @@ static json_object *cause_block(const struct cause_count *cause, const struct fe
 /* Most sends first. */
 static int by_count(const void *a, const void *b)
 {
-	const struct tally *x = &((const struct cause_count *)a)->sums;
-	const struct tally *y = &((const struct cause_count *)b)->sums;
-	__u64 m = x->sends + x->silent, n = y->sends + y->silent;
+	const struct cause_counter *x = &((const struct cause_count *)a)->sums;
+	const struct cause_counter *y = &((const struct cause_count *)b)->sums;
+	__u64 m = x->sends + x->unreported, n = y->sends + y->unreported;
 
 	return m < n ? 1 : m > n ? -1 : 0;
 }
 
-static bool says_something(const struct tally *sums)
+static bool says_something(const struct cause_counter *sums)
 {
-	return sums->sends || sums->silent;
+	return sums->sends || sums->unreported;
 }
 
 json_object *record__causes(const struct run_result *r, const struct run_setup *setup,
@@ -111,14 +111,14 @@ json_object *record__causes(const struct run_result *r, const struct run_setup *
 	const struct plan_entry *copy = &r->plan.entries[HOOK_SKB_COPY];
 	const struct plan_entry *completion = &r->plan.entries[HOOK_COMPLETION];
 	const struct measured *m = &r->measured;
-	struct cause_count sorted[TALLIES_MAX], other = {};
+	struct cause_count sorted[CAUSE_COUNTERS_MAX], other = {};
 	json_object *list;
 	size_t i;
 
 	/* What was copied is counted when it completes. */
-	if (!copy->way || !completion->way) {
+	if (!copy->option || !completion->option) {
 		unmeasured__add(u, "zerocopy.causes",
-				copy->way ? completion->reason : copy->reason);
+				copy->option ? completion->reason : copy->reason);
 		return NULL;
 	}
 	list = json_object_new_array();
@@ -128,7 +128,7 @@ json_object *record__causes(const struct run_result *r, const struct run_setup *
 		if (says_something(&sorted[i].sums))
 			json_object_array_add(list, cause_block(&sorted[i], setup->features));
 	other.sums.sends = m->unseen.sends + m->unnamed.sends;
-	other.sums.silent = m->unnamed.silent;
+	other.sums.unreported = m->unnamed.unreported;
 	other.sums.skbs = m->unnamed.skbs;
 	other.sums.skbs_in_send = m->unnamed.skbs_in_send;
 	other.sums.bytes = m->unnamed.bytes;

@@ -19,9 +19,9 @@ static const struct plan_entry *hook(const struct run_result *r, enum hook_id id
 /* The first of two hooks that is not there says why; NULL if both are. */
 static const char *lacking(const struct run_result *r, enum hook_id a, enum hook_id b)
 {
-	if (!hook(r, a)->way)
+	if (!hook(r, a)->option)
 		return hook(r, a)->reason;
-	return hook(r, b)->way ? NULL : hook(r, b)->reason;
+	return hook(r, b)->option ? NULL : hook(r, b)->reason;
 }
 
 static void add_latency(json_object *o, const struct run_result *r, struct unmeasured *u)
@@ -35,7 +35,7 @@ static void add_latency(json_object *o, const struct run_result *r, struct unmea
 		unmeasured__add(u, "zerocopy.completion_ns", why);
 		return;
 	}
-	record__add(o, "completion_ns", hist__json(h, hook(r, HOOK_SEND)->way->flight_span));
+	record__add(o, "completion_ns", hist__json(h, hook(r, HOOK_SEND)->option->completion_span));
 	record__add_count(o, "completions_untimed", measured__difference(completions, h->count));
 }
 
@@ -51,7 +51,7 @@ static const char *unpinned(const struct run_result *r, char *text, size_t size)
 	if (!r->measured.totals.unfollowed)
 		return "how much a send asks for is not seen before it returns";
 	snprintf(text, size, "%llu sends could not be followed one by one (at most %d of a socket)",
-		 (unsigned long long)r->measured.totals.unfollowed, FLIGHT_SLOTS);
+		 (unsigned long long)r->measured.totals.unfollowed, INFLIGHT_SLOTS);
 	return text;
 }
 
@@ -81,23 +81,24 @@ static json_object *pinned(const struct run_result *r, struct unmeasured *u)
 static json_object *notifications(const struct run_result *r, struct unmeasured *u)
 {
 	const struct totals *t = &r->measured.totals;
-	bool counted = hook(r, HOOK_COMPLETION)->way;
+	bool counted = hook(r, HOOK_COMPLETION)->option;
 	json_object *o = json_object_new_object();
 
-	record__add_count_if(o, "ranges", counted, t->runs);
-	record__add_ratio(o, "sends_per_range", t->completions, counted ? t->runs : 0);
-	if (!hook(r, HOOK_ERROR_QUEUE)->way) {
+	record__add_count_if(o, "ranges", counted, t->ubufs);
+	record__add_ratio(o, "sends_per_range", t->completions, counted ? t->ubufs : 0);
+	if (!hook(r, HOOK_ERROR_QUEUE)->option) {
 		record__add_nulls(o, "read", "reported", "reported_copied", "unread",
 				  "sends_per_notification", NULL);
 		unmeasured__add(u, "zerocopy.notifications.read",
 				hook(r, HOOK_ERROR_QUEUE)->reason);
 		return o;
 	}
-	record__add_count(o, "read", t->records);
-	record__add_count(o, "reported", t->told);
-	record__add_count(o, "reported_copied", t->told_copied);
-	record__add_count_if(o, "unread", counted, measured__difference(t->completions, t->told));
-	record__add_ratio(o, "sends_per_notification", t->told, t->records);
+	record__add_count(o, "read", t->notifications_read);
+	record__add_count(o, "reported", t->reported);
+	record__add_count(o, "reported_copied", t->reported_copied);
+	record__add_count_if(o, "unread", counted,
+			     measured__difference(t->completions, t->reported));
+	record__add_ratio(o, "sends_per_notification", t->reported, t->notifications_read);
 	return o;
 }
 
@@ -109,7 +110,7 @@ static json_object *error_queue(const struct run_result *r, const struct zerocop
 	__u64 accepted = sums->requests - sums->failed - sums->ignored;
 	json_object *o;
 
-	if (!hook(r, HOOK_ERROR_READ)->way) {
+	if (!hook(r, HOOK_ERROR_READ)->option) {
 		unmeasured__add(u, "zerocopy.error_queue", hook(r, HOOK_ERROR_READ)->reason);
 		return NULL;
 	}

@@ -57,15 +57,15 @@ json_object *record__counters(const struct run_result *r, const struct run_setup
  */
 static __u64 lost_completions(const struct run_result *r)
 {
-	const struct hook_way *way = r->plan.entries[HOOK_COMPLETION].way;
+	const struct hook_option *option = r->plan.entries[HOOK_COMPLETION].option;
 	const struct measured *m = &r->measured;
 	__u64 lost = m->totals.lost_completions + m->totals.lost_notifications;
-	bool skipped = m->missed[HOOK_COMPLETION] > m->missed_merges;
+	bool skipped = m->missed[HOOK_COMPLETION] > m->missed_coalesced;
 
 	bool drained = !r->observed_s; /* a load's window closes so; a program's does not */
 
 	/* Those that no completion can be told of are among these. */
-	if (way && drained && (skipped || way->mechanism == MECHANISM_KPROBE))
+	if (option && drained && (skipped || option->mechanism == MECHANISM_KPROBE))
 		return lost + measured__outstanding(m);
 	return lost + m->totals.untracked;
 }
@@ -79,29 +79,29 @@ static __u64 lost_flags(const struct run_result *r)
 {
 	const struct measured *m = &r->measured;
 
-	return measured__difference(m->totals.merged, m->totals.merged_seen);
+	return measured__difference(m->totals.coalesced, m->totals.coalesced_seen);
 }
 
 json_object *record__lost(const struct run_result *r, struct unmeasured *u)
 {
 	const struct plan_entry *send = &r->plan.entries[HOOK_SEND];
 	const struct plan_entry *copy = &r->plan.entries[HOOK_SKB_COPY];
-	const struct hook_way *way = send->way;
+	const struct hook_option *option = send->option;
 	json_object *o;
 
-	if (!way) {
+	if (!option) {
 		unmeasured__add(u, "lost", r->plan.entries[HOOK_SEND].reason);
 		return NULL;
 	}
 	o = json_object_new_object();
-	record__add_count(o, "calls", measured__lost_calls(&r->measured, way, send->reason[0]));
+	record__add_count(o, "calls", measured__lost_calls(&r->measured, option, send->reason[0]));
 	record__add_count(o, "completions", lost_completions(r));
 	record__add_count(o, "flags", lost_flags(r));
 	record__add_count(o, "groups",
 			  r->measured.groups.rest.sends + r->measured.peers.rest.sends);
-	record__add_count_if(o, "stacks", copy->way,
-			     r->measured.unnamed.skbs + r->measured.totals.lost_marks);
-	if (!copy->way)
+	record__add_count_if(o, "stacks", copy->option,
+			     r->measured.unnamed.skbs + r->measured.totals.lost_cause_bits);
+	if (!copy->option)
 		unmeasured__add(u, "lost.stacks", copy->reason);
 	return o;
 }

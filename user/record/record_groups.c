@@ -30,8 +30,8 @@ static void add_address(json_object *o, const char *key, __u16 family, const __u
 /* The figures that only a completion tells; null where no hook sees any. */
 static void add_completed(json_object *o, const struct group *g, const struct sight *sight)
 {
-	bool copies = sight->completions && (sight->unreported || !g->unreported);
-	__u64 copied = g->copied + (sight->silent ? g->silent : 0);
+	bool copies = sight->completions && (sight->unknown || !g->unknown);
+	__u64 copied = g->copied + (sight->unreported ? g->unreported : 0);
 
 	record__add_count_if(o, "completions", sight->completions, g->completions);
 	record__add_count_if(o, "copied", copies, copied);
@@ -98,21 +98,22 @@ static json_object *dimensions(unsigned int by)
 
 json_object *record__by(const struct run_result *r, const struct run_setup *setup)
 {
-	const struct hook_way *way = r->plan.entries[HOOK_SEND].way;
+	const struct hook_option *option = r->plan.entries[HOOK_SEND].option;
 	const struct groups *groups = &r->measured.groups;
 	json_object *o, *list, *rest = NULL;
 	struct sight sight = plan__sight(&r->plan);
 	size_t i;
 
-	if (!setup->by || !way)
+	if (!setup->by || !option)
 		return NULL;
 	o = json_object_new_object();
 	list = json_object_new_array();
 	for (i = 0; i < groups->count; i++)
-		json_object_array_add(list, group(&groups->rows[i], setup->by, way->span, &sight));
+		json_object_array_add(list,
+				      group(&groups->rows[i], setup->by, option->span, &sight));
 	if (groups->rest.sends) {
 		rest = json_object_new_object();
-		add_sums(rest, &groups->rest, way->span, &sight);
+		add_sums(rest, &groups->rest, option->span, &sight);
 	}
 	record__add(o, "dimensions", dimensions(setup->by));
 	record__add(o, "groups", list);

@@ -31,7 +31,7 @@ static const char *no_packets(const struct run_result *r)
 {
 	const struct plan_entry *entry = &r->plan.entries[HOOK_PACKET];
 
-	if (!entry->way)
+	if (!entry->option)
 		return entry->reason;
 	return r->measured.totals.packets ? NULL : "no packet with data left in the window";
 }

@@ -13,7 +13,7 @@
 /* Whether all copies were seen: by a hook of their own, or as io_uring was asked to tell. */
 static bool copies_seen(const struct run_result *r)
 {
-	return !r->plan.entries[HOOK_URING].way->by_report || !r->measured.totals.uring_unreported;
+	return !r->plan.entries[HOOK_URING].option->by_report || !r->measured.totals.uring_unknown;
 }
 
 static void add_copied(json_object *o, const struct run_result *r, struct unmeasured *u)
@@ -33,7 +33,7 @@ static void add_completions(json_object *o, const struct run_result *r, struct u
 {
 	const struct plan_entry *entry = &r->plan.entries[HOOK_URING];
 
-	if (!entry->way) {
+	if (!entry->option) {
 		record__add_nulls(o, "completions", "outstanding", "copied", "fallback_rate", NULL);
 		unmeasured__add(u, "zerocopy.io_uring.completions", entry->reason);
 		return;

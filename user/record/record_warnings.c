@@ -107,7 +107,7 @@ static void warn_misses(const struct run_result *r, json_object *list)
 	enum hook_id id;
 
 	for (id = 0; id < HOOK_COUNT; id++) {
-		if (!r->plan.entries[id].way || !r->plan.entries[id].reason[0] ||
+		if (!r->plan.entries[id].option || !r->plan.entries[id].reason[0] ||
 		    !was_of_use(r, id))
 			continue;
 		snprintf(text, sizeof(text), "hook %s: %.180s%s", hook__get(id)->name,

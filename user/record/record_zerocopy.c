@@ -22,11 +22,11 @@ static void add_null(json_object *o, const char *key, struct unmeasured *u, cons
 static json_object *copied_bytes(const struct run_result *r, const struct zerocopy_sums *sums,
 				 __u64 copied, __u64 known)
 {
-	const struct hook_way *way = r->plan.entries[HOOK_COMPLETION].way;
+	const struct hook_option *option = r->plan.entries[HOOK_COMPLETION].option;
 	__u64 accepted = sums->requests - sums->failed - sums->ignored;
 	__u64 completions = r->measured.totals.completions;
 
-	if (!way->by_queue && !r->measured.totals.unsized_completions)
+	if (!option->by_queue && !r->measured.totals.unsized_completions)
 		return json_object_new_uint64(known);
 	if (!copied)
 		return json_object_new_uint64(0);
@@ -40,9 +40,10 @@ static void add_bytes_copied(json_object *o, const struct run_result *r, __u64 c
 {
 	static const char reason[] = "completions do not tell the size of each send";
 	const struct totals *t = &r->measured.totals;
-	const char *blind = plan__blind_to_silent(&r->plan);
-	json_object *all = copied_bytes(r, sums, copied, t->bytes_copied + t->silent_bytes);
-	json_object *silent = blind ? NULL : copied_bytes(r, sums, t->silent, t->silent_bytes);
+	const char *blind = plan__blind_to_unreported(&r->plan);
+	json_object *all = copied_bytes(r, sums, copied, t->bytes_copied + t->unreported_bytes);
+	json_object *silent =
+		blind ? NULL : copied_bytes(r, sums, t->unreported, t->unreported_bytes);
 
 	record__add(o, "bytes_copied", all);
 	if (!all)
@@ -58,9 +59,9 @@ static void add_unexplained(json_object *o, const struct run_result *r, struct u
 	const struct plan_entry *leaves = &r->plan.entries[HOOK_DEVICE_EXIT];
 	const struct plan_entry *copy = &r->plan.entries[HOOK_SKB_COPY];
 
-	if (!leaves->way || !copy->way)
+	if (!leaves->option || !copy->option)
 		add_null(o, "unexplained", u, "zerocopy.unexplained",
-			 leaves->way ? copy->reason : leaves->reason);
+			 leaves->option ? copy->reason : leaves->reason);
 	else
 		record__add_count(o, "unexplained", r->measured.totals.unexplained);
 }
@@ -70,11 +71,11 @@ static void add_completions(json_object *o, const struct run_result *r,
 {
 	const struct plan_entry *entry = &r->plan.entries[HOOK_COMPLETION];
 	const struct totals *t = &r->measured.totals;
-	const char *blind = plan__blind_to_silent(&r->plan);
+	const char *blind = plan__blind_to_unreported(&r->plan);
 	__u64 flagged = t->copied + t->copied_later - t->copied_not;
-	__u64 copied = flagged + (blind ? 0 : t->silent);
+	__u64 copied = flagged + (blind ? 0 : t->unreported);
 
-	if (!entry->way) {
+	if (!entry->option) {
 		record__add_nulls(o, "completions", "completions_before", "outstanding", "copied",
 				  "copied_flagged", "copied_silent", "fallback_rate",
 				  "bytes_copied", "bytes_copied_silent", "unexplained", NULL);
@@ -89,7 +90,7 @@ static void add_completions(json_object *o, const struct run_result *r,
 	if (blind)
 		add_null(o, "copied_silent", u, "zerocopy.copied_silent", blind);
 	else
-		record__add_count(o, "copied_silent", t->silent);
+		record__add_count(o, "copied_silent", t->unreported);
 	add_unexplained(o, r, u);
 	record__add_ratio(o, "fallback_rate", copied, t->completions);
 	add_bytes_copied(o, r, copied, sums, u);
@@ -103,7 +104,7 @@ static void add_skb_copies(json_object *o, const struct run_result *r, struct un
 	__u64 skbs = m->unnamed.skbs, bytes = m->unnamed.bytes;
 	size_t i;
 
-	if (!entry->way || entry->way->by_path) {
+	if (!entry->option || entry->option->by_path) {
 		add_null(o, "skb_copies", u, "zerocopy.skb_copies", entry->reason);
 		add_null(o, "skb_copy_bytes", u, "zerocopy.skb_copy_bytes", entry->reason);
 		return;
@@ -134,8 +135,8 @@ static bool by_uring(const struct run_setup *setup)
 /* An observed program does not say what it was told: its error queue does. */
 static json_object *seen_told(const struct run_result *r)
 {
-	return r->plan.entries[HOOK_ERROR_QUEUE].way
-		       ? json_object_new_uint64(r->measured.totals.told_copied)
+	return r->plan.entries[HOOK_ERROR_QUEUE].option
+		       ? json_object_new_uint64(r->measured.totals.reported_copied)
 		       : NULL;
 }
 

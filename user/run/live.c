@@ -46,10 +46,10 @@ void live_sample__take(struct live_sample *s, const struct measured *m, const st
 	}
 	s->completions = t->completions + t->uring_completions;
 	s->copied = (__s64)(t->copied + t->copied_later - t->copied_not + t->uring_copied);
-	if (sight->silent)
-		s->copied += (__s64)t->silent;
-	if (!sight->unreported)
-		s->unreported = t->uring_unreported;
+	if (sight->unreported)
+		s->copied += (__s64)t->unreported;
+	if (!sight->unknown)
+		s->unreported = t->uring_unknown;
 }
 
 /* The largest of the difference is not known; it is none above the largest of all. */

@@ -14,6 +14,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+/* The largest value of a per-CPU map: the buffer for one has room for any. */
+_Static_assert(sizeof(struct call_slot) >= sizeof(struct hist), "one buffer serves all maps");
+
 static int program_info(const struct tracer *t, const char *name, struct bpf_prog_info *info)
 {
 	struct bpf_program *program = bpf_object__find_program_by_name(t->skel->obj, name);
@@ -89,7 +92,7 @@ static bool is_kprobe(const struct tracer *t, const char *name)
 static int add_missed(const struct tracer *t, enum hook_id id, const char *const *names,
 		      struct program_stats *out)
 {
-	const char *merges = t->ways[id]->merges;
+	const char *sees_coalesced = t->options[id]->sees_coalesced;
 	const struct bpf_link *link;
 	struct bpf_prog_info info;
 	const char *const *name;
@@ -107,8 +110,8 @@ static int add_missed(const struct tracer *t, enum hook_id id, const char *const
 		if (id == HOOK_SEND)
 			*(name == names ? &out->missed_begins : &out->missed_ends) +=
 				info.recursion_misses + probe;
-		if (merges && !strcmp(*name, merges))
-			out->missed_merges = info.recursion_misses;
+		if (sees_coalesced && !strcmp(*name, sees_coalesced))
+			out->missed_coalesced = info.recursion_misses;
 	}
 	return 0;
 }
@@ -129,11 +132,11 @@ static int read_program_stats(const struct tracer *t, struct program_stats *out)
 		out->runs += info.run_cnt;
 	}
 	for (id = 0; id < HOOK_COUNT && !err; id++) {
-		if (!t->ways[id])
+		if (!t->options[id])
 			continue;
-		err = add_missed(t, id, t->ways[id]->programs, out);
+		err = add_missed(t, id, t->options[id]->programs, out);
 		if (!err)
-			err = add_missed(t, id, t->ways[id]->also_programs, out);
+			err = add_missed(t, id, t->options[id]->also_programs, out);
 	}
 	return err;
 }
@@ -156,8 +159,10 @@ void tracer__gate(struct tracer *t, enum gate gate)
 void tracer__gate_settled(struct tracer *t, enum gate gate)
 {
 	tracer__gate(t, gate);
-	/* It waits as long as readers of RCU may run that do now: programs are such. A kernel
-	   that refuses it (nohz_full) leaves a window of some instructions on another CPU. */
+	/*
+	 * It waits for readers of RCU, which running programs are. A kernel that refuses it
+	 * (nohz_full) leaves a window of some instructions on another CPU.
+	 */
 	syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
 }
 
@@ -226,23 +231,25 @@ static int read_totals(struct tracer *t, struct totals *sums, __u64 *values, int
 	return sum_cpus(t->skel->maps.totals, 0, (__u64 *)sums, sizeof(*sums), values, cpus);
 }
 
-static int read_tally(struct tracer *t, __u32 index, struct tally *sums, __u64 *values, int cpus)
+static int read_cause_counter(struct tracer *t, __u32 index, struct cause_counter *sums,
+			      __u64 *values, int cpus)
 {
-	return sum_cpus(t->skel->maps.tallies, index, (__u64 *)sums, sizeof(*sums), values, cpus);
+	return sum_cpus(t->skel->maps.cause_counters, index, (__u64 *)sums, sizeof(*sums), values,
+			cpus);
 }
 
 /* The counts of a cause on a device that has some for another; NULL: there is no room. */
 static struct cause_count *cause_beside(struct measured *m, const struct cause_count *in,
 					enum cause cause)
 {
-	struct tally_info info = in->info;
+	struct cause_info info = in->info;
 	struct cause_count *c;
 
 	info.key.cause = cause;
 	for (c = m->causes; c < m->causes + m->cause_count; c++)
 		if (!memcmp(&c->info.key, &info.key, sizeof(info.key)))
 			return c;
-	if (m->cause_count == TALLIES_MAX)
+	if (m->cause_count == CAUSE_COUNTERS_MAX)
 		return NULL;
 	m->cause_count++;
 	*c = (struct cause_count){.info = info};
@@ -250,7 +257,7 @@ static struct cause_count *cause_beside(struct measured *m, const struct cause_c
 }
 
 /* Sends that were not delivered here after all; of their skbs, if all of them were not. */
-static void take_copies(struct measured *m, struct cause_count *in, __u64 *sends, enum cause cause)
+static void move_sends(struct measured *m, struct cause_count *in, __u64 *sends, enum cause cause)
 {
 	struct cause_count *c = *sends ? cause_beside(m, in, cause) : NULL;
 
@@ -258,12 +265,12 @@ static void take_copies(struct measured *m, struct cause_count *in, __u64 *sends
 		return;
 	c->sums.sends += *sends;
 	*sends = 0;
-	if (in->sums.sends || in->sums.silent || in->sums.mirrored || in->sums.tapped)
+	if (in->sums.sends || in->sums.unreported || in->sums.mirrored || in->sums.tapped)
 		return;
 	c->sums.skbs += in->sums.skbs;
 	c->sums.skbs_in_send += in->sums.skbs_in_send;
 	c->sums.bytes += in->sums.bytes;
-	in->sums = (struct tally){};
+	in->sums = (struct cause_counter){};
 }
 
 static void mend_copies(struct measured *m)
@@ -271,8 +278,8 @@ static void mend_copies(struct measured *m)
 	size_t i, count = m->cause_count;
 
 	for (i = 0; i < count; i++) {
-		take_copies(m, &m->causes[i], &m->causes[i].sums.mirrored, CAUSE_MIRROR);
-		take_copies(m, &m->causes[i], &m->causes[i].sums.tapped, CAUSE_PACKET_TAP);
+		move_sends(m, &m->causes[i], &m->causes[i].sums.mirrored, CAUSE_MIRROR);
+		move_sends(m, &m->causes[i], &m->causes[i].sums.tapped, CAUSE_PACKET_TAP);
 	}
 }
 
@@ -282,15 +289,15 @@ static int read_causes(struct tracer *t, struct measured *out, void *buffer, int
 	__u32 index;
 	int err;
 
-	err = read_tally(t, TALLY_NONE, &out->unseen, buffer, cpus);
+	err = read_cause_counter(t, CAUSE_COUNTER_NONE, &out->unseen, buffer, cpus);
 	if (!err)
-		err = read_tally(t, TALLY_FULL, &out->unnamed, buffer, cpus);
-	for (index = TALLY_FULL + 1; index < TALLIES_MAX && !err; index++) {
+		err = read_cause_counter(t, CAUSE_COUNTER_FULL, &out->unnamed, buffer, cpus);
+	for (index = CAUSE_COUNTER_FULL + 1; index < CAUSE_COUNTERS_MAX && !err; index++) {
 		cause = &out->causes[out->cause_count];
-		if (bpf_map__lookup_elem(t->skel->maps.tally_infos, &index, sizeof(index),
+		if (bpf_map__lookup_elem(t->skel->maps.cause_infos, &index, sizeof(index),
 					 &cause->info, sizeof(cause->info), 0))
 			continue; /* not in use */
-		err = read_tally(t, index, &cause->sums, buffer, cpus);
+		err = read_cause_counter(t, index, &cause->sums, buffer, cpus);
 		out->cause_count++;
 	}
 	if (!err)
@@ -326,7 +333,45 @@ static int read_groups(struct tracer *t, struct measured *out)
 	return err;
 }
 
-int tracer__peek(struct tracer *t, struct measured *out)
+static int read_spans(struct tracer *t, struct measured *out, struct hist *values, int cpus)
+{
+	__u32 span;
+	int cpu, err;
+
+	for (span = 0; span < SPANS; span++) {
+		err = bpf_map__lookup_elem(t->skel->maps.spans, &span, sizeof(span), values,
+					   sizeof(*values) * (size_t)cpus, 0);
+		if (err)
+			return err;
+		for (cpu = 0; cpu < cpus; cpu++) {
+			measured__mend(&values[cpu]);
+			hist__merge(&out->spans[span], &values[cpu]);
+		}
+	}
+	return 0;
+}
+
+static int read_pinned(struct tracer *t, struct measured *out, struct pinned_peak *peaks, int cpus)
+{
+	__u32 zero = 0;
+	int cpu, err;
+
+	err = bpf_map__lookup_elem(t->skel->maps.pinned, &zero, sizeof(zero), &out->pinned,
+				   sizeof(out->pinned), 0);
+	if (!err)
+		err = bpf_map__lookup_elem(t->skel->maps.pinned_peaks, &zero, sizeof(zero), peaks,
+					   sizeof(*peaks) * (size_t)cpus, 0);
+	for (cpu = 0; cpu < cpus && !err; cpu++) {
+		if (peaks[cpu].bytes > out->peak.bytes)
+			out->peak.bytes = peaks[cpu].bytes;
+		if (peaks[cpu].pages > out->peak.pages)
+			out->peak.pages = peaks[cpu].pages;
+	}
+	return err;
+}
+
+/* All of it, or calls and totals alone. */
+static int read_maps(struct tracer *t, struct measured *out, bool all)
 {
 	int err, cpus = libbpf_num_possible_cpus();
 	void *buffer = cpus > 0 ? malloc(sizeof(struct call_slot) * (size_t)cpus) : NULL;
@@ -337,39 +382,33 @@ int tracer__peek(struct tracer *t, struct measured *out)
 	err = read_calls(t, out, buffer, cpus);
 	if (!err)
 		err = read_totals(t, &out->totals, buffer, cpus);
+	if (!err && all)
+		err = read_errors(t, out, buffer, cpus);
+	if (!err && all)
+		err = read_causes(t, out, buffer, cpus);
+	if (!err && all)
+		err = read_spans(t, out, buffer, cpus);
+	if (!err && all)
+		err = read_pinned(t, out, buffer, cpus);
 	free(buffer);
 	return err;
 }
 
+int tracer__peek(struct tracer *t, struct measured *out)
+{
+	return read_maps(t, out, false);
+}
+
 int tracer__read(struct tracer *t, struct measured *out)
 {
-	int cpus = libbpf_num_possible_cpus();
-	size_t size = sizeof(struct call_slot) * (cpus > 0 ? cpus : 1);
+	int err = read_maps(t, out, true);
 	struct program_stats now;
 	enum hook_id id;
-	void *buffer;
-	int err;
 
-	if (cpus < 0)
-		return cpus;
-	buffer = malloc(size);
-	if (!buffer)
-		return -ENOMEM;
-	memset(out, 0, sizeof(*out));
-	err = read_calls(t, out, buffer, cpus);
-	if (!err)
-		err = read_errors(t, out, buffer, cpus);
-	if (!err)
-		err = read_totals(t, &out->totals, buffer, cpus);
-	if (!err)
-		err = read_causes(t, out, buffer, cpus);
-	if (!err)
-		err = collect__flight(t, out, cpus);
 	if (!err)
 		err = read_program_stats(t, &now);
 	if (!err)
 		err = read_groups(t, out);
-	free(buffer);
 	if (err)
 		return err;
 	for (id = 0; id < HOOK_COUNT; id++) {
@@ -378,7 +417,7 @@ int tracer__read(struct tracer *t, struct measured *out)
 	}
 	out->missed_begins = now.missed_begins - t->opened.missed_begins;
 	out->missed_ends = now.missed_ends - t->opened.missed_ends;
-	out->missed_merges = now.missed_merges - t->opened.missed_merges;
+	out->missed_coalesced = now.missed_coalesced - t->opened.missed_coalesced;
 	out->bpf_ns = now.ns - t->opened.ns;
 	out->bpf_runs = now.runs - t->opened.runs;
 	return 0;

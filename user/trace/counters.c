@@ -6,6 +6,10 @@
  */
 #include "user/trace/counters.h"
 
+#include "bpf/abi.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
 #include <dirent.h>
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -131,7 +135,7 @@ size_t pmu__list(struct pmu *pmus, bool *usable)
 	return count;
 }
 
-const char *counter_failure(int err)
+static const char *counter_failure(int err)
 {
 	switch (err) {
 	case ENOENT:
@@ -151,8 +155,8 @@ const char *counter_failure(int err)
 }
 
 /* Adds a counter, open or with the reason why not. Returns its fd, or -1. */
-static int add(struct counters *c, const char *name, const char *unit, const char *pmu,
-	       struct perf_event_attr *attr, int leader)
+static int add_counter(struct counters *c, const char *name, const char *unit, const char *pmu,
+		       struct perf_event_attr *attr, int leader)
 {
 	struct counter_value *v = &c->values[c->count];
 	int fd;
@@ -193,8 +197,8 @@ static void add_standard(struct counters *c, const struct pmu *pmu, bool hybrid)
 		/* Since 5.13 the upper half may name the PMU (commit 55bcf6ef314a). */
 		if (hybrid)
 			attr.config |= (__u64)pmu->type << 32;
-		fd = add(c, events[i].name, events[i].unit, pmu ? pmu->name : "", &attr,
-			 leaders[events[i].group]);
+		fd = add_counter(c, events[i].name, events[i].unit, pmu ? pmu->name : "", &attr,
+				 leaders[events[i].group]);
 		if (leaders[events[i].group] < 0)
 			leaders[events[i].group] = fd;
 	}
@@ -220,7 +224,7 @@ int counters__open(struct counters **out, pid_t pid, const struct counter_events
 	add_standard(c, NULL, false);
 	for (i = 0; more && i < more->count; i++) {
 		attr = more->events[i].attr;
-		add(c, more->events[i].name, "", "", &attr, -1);
+		add_counter(c, more->events[i].name, "", "", &attr, -1);
 	}
 	*out = c;
 	return 0;
@@ -337,11 +341,6 @@ const char *counter_events__name(const struct counter_events *e, size_t i)
 	return e->events[i].name;
 }
 
-const struct perf_event_attr *counter_events__attr(const struct counter_events *e, size_t i)
-{
-	return &e->events[i].attr;
-}
-
 void counter_events__free(struct counter_events *e)
 {
 	size_t i;
@@ -349,4 +348,95 @@ void counter_events__free(struct counter_events *e)
 	for (i = 0; e && i < e->count; i++)
 		free(e->events[i].name);
 	free(e);
+}
+
+struct call_counters {
+	size_t count;
+	int fds[];
+};
+
+/* Pinned: a counter that shares the PMU would be extrapolated, and a send is too short for that. */
+static int open_on_cpu(const struct perf_event_attr *event, int cpu)
+{
+	struct perf_event_attr attr = *event;
+	int fd;
+
+	attr.size = sizeof(attr);
+	attr.pinned = 1;
+	attr.disabled = 0;
+	fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/* ENODEV is a CPU that is offline: nothing is sent from it. */
+static int open_all(struct call_counters *c, const struct counter_events *events, int map_fd,
+		    int cpu)
+{
+	__u32 key;
+	size_t i;
+	int fd;
+
+	for (i = 0; i < events->count; i++) {
+		fd = open_on_cpu(&events->events[i].attr, cpu);
+		if (fd == -ENODEV)
+			return 0;
+		if (fd < 0)
+			return fd;
+		c->fds[c->count++] = fd;
+		key = (__u32)cpu * CALL_COUNTERS_MAX + (__u32)i;
+		if (bpf_map_update_elem(map_fd, &key, &fd, BPF_ANY))
+			return -errno;
+	}
+	return 0;
+}
+
+int call_counters__open(struct call_counters **out, const struct counter_events *events, int map_fd,
+			char *reason, size_t size)
+{
+	int cpu, err = 0, cpus = libbpf_num_possible_cpus();
+	struct call_counters *c;
+
+	if (cpus < 0)
+		return cpus;
+	c = calloc(1, sizeof(*c) + sizeof(c->fds[0]) * (size_t)cpus * CALL_COUNTERS_MAX);
+	if (!c)
+		return -ENOMEM;
+	for (cpu = 0; cpu < cpus && !err; cpu++)
+		err = open_all(c, events, map_fd, cpu);
+	if (!err && !c->count)
+		err = -ENODEV;
+	if (err) {
+		snprintf(reason, size, "--call-counters %s: %s",
+			 events->events[c->count % events->count].name, counter_failure(-err));
+		call_counters__free(c);
+		return err;
+	}
+	*out = c;
+	return 0;
+}
+
+void call_counters__free(struct call_counters *c)
+{
+	size_t i;
+
+	for (i = 0; c && i < c->count; i++)
+		close(c->fds[i]);
+	free(c);
+}
+
+const char *call_counters__always_zero(const struct counter_events *events)
+{
+	const struct perf_event_attr *attr;
+	size_t i;
+
+	for (i = 0; i < counter_events__count(events); i++) {
+		attr = &events->events[i].attr;
+		if (attr->type != PERF_TYPE_SOFTWARE)
+			continue;
+		if (attr->config == PERF_COUNT_SW_CONTEXT_SWITCHES ||
+		    attr->config == PERF_COUNT_SW_CPU_MIGRATIONS ||
+		    attr->config == PERF_COUNT_SW_CGROUP_SWITCHES)
+			return events->events[i].name;
+	}
+	return NULL;
 }

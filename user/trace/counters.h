@@ -35,10 +35,6 @@ int counter_events__parse(struct counter_events **out, const char *list, size_t 
 void counter_events__free(struct counter_events *e);
 size_t counter_events__count(const struct counter_events *e);
 const char *counter_events__name(const struct counter_events *e, size_t i);
-/* How to open it. */
-const struct perf_event_attr *counter_events__attr(const struct counter_events *e, size_t i);
-/* Why perf_event_open failed, in words. */
-const char *counter_failure(int error);
 
 /*
  * Opens all counters on a process, disabled. What cannot be opened is not an
@@ -59,3 +55,23 @@ struct pmu {
 };
 /* Returns how many were found; usable: whether a cycle counter can be opened on any. */
 size_t pmu__list(struct pmu *pmus, bool *usable);
+
+/*
+ * Counters that the programs read at both ends of each send: opened on every CPU, because a program
+ * can only read those of its own.
+ */
+struct call_counters;
+
+/*
+ * Opens the events on all CPUs and puts them where the programs look: map_fd, a
+ * perf event array. 0 and *out; or -errno with the reason in words.
+ */
+int call_counters__open(struct call_counters **out, const struct counter_events *events, int map_fd,
+			char *reason, size_t size);
+void call_counters__free(struct call_counters *c);
+
+/*
+ * The name of an event that would be 0 whatever happens, NULL if there is none: a send whose
+ * thread lost its CPU is left out, because a CPU's counters then count others' work.
+ */
+const char *call_counters__always_zero(const struct counter_events *events);

@@ -162,8 +162,8 @@ void group__add(struct group *to, const struct group *from)
 	to->zerocopy_bytes += from->zerocopy_bytes;
 	to->completions += from->completions;
 	to->copied += from->copied;
-	to->silent += from->silent;
 	to->unreported += from->unreported;
+	to->unknown += from->unknown;
 }
 
 const char *group__address(__u16 family, const __u32 address[4], char text[INET6_ADDRSTRLEN])

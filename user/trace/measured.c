@@ -110,12 +110,13 @@ static __u64 lost_to_the_return(const struct measured *m)
 	return m->missed_ends + least(m->missed_begins, m->totals.returned_first);
 }
 
-__u64 measured__lost_calls(const struct measured *m, const struct hook_way *way, bool may_miss)
+__u64 measured__lost_calls(const struct measured *m, const struct hook_option *option,
+			   bool may_miss)
 {
 	const struct totals *t = &m->totals;
 	__u64 lost = t->lost_threads + t->lost_processes;
 
-	if (way->counts_at_end)
+	if (option->counts_at_end)
 		return lost + lost_to_the_return(m);
 	return lost + m->missed_begins + lost_returns(m, may_miss);
 }

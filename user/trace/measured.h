@@ -6,27 +6,27 @@
 #include "user/kernel/hooks.h"
 #include "user/trace/groups.h"
 
-/* What was copied for one reason, on one device. */
+/* What was copied for one cause, on one device. */
 struct cause_count {
-	struct tally_info info;
-	struct tally sums;
+	struct cause_info info;
+	struct cause_counter sums;
 };
 
 struct measured {
 	struct call_slot calls[CALL_SLOTS];
 	__u64 errors[CALL_SLOTS][ERRNO_SLOTS];
 	struct totals totals;
-	struct cause_count causes[TALLIES_MAX]; /* in no order, */
-	size_t cause_count;			/* so many */
-	struct tally unseen;			/* flagged, and no hook saw the copy */
-	struct tally unnamed;			/* there was no room to tell why */
+	struct cause_count causes[CAUSE_COUNTERS_MAX]; /* in no order, */
+	size_t cause_count;			       /* so many */
+	struct cause_counter unseen;		       /* flagged, and no hook saw the copy */
+	struct cause_counter unnamed;		       /* no room for a counter of the cause */
 	struct hist spans[SPANS];
 	struct pinned pinned;	  /* when the window closed, */
 	struct pinned_peak peak;  /* and the most */
 	__u64 missed[HOOK_COUNT]; /* runs of a hook's programs that the kernel skipped */
 	__u64 missed_begins;	  /* of these, looks at the beginning of a send, */
 	__u64 missed_ends;	  /* and at its end */
-	__u64 missed_merges;	  /* of these, looks at a notification that joined another */
+	__u64 missed_coalesced;	  /* of these, runs that would have seen a coalesced notification */
 	__u64 bpf_ns;		  /* 0 unless their cost was counted */
 	__u64 bpf_runs;
 	struct groups groups; /* of --by */
@@ -50,16 +50,17 @@ __u64 measured__difference(__u64 all, __u64 part);
 /* Sends whose start was seen, and not their return. */
 __u64 measured__under_way(const struct measured *m);
 /*
- * Sends that were not counted, by the way that sends were watched, which may miss some. One that
- * had not returned when the window closed is not lost, but where the kernel does not tell how
- * often it skipped a program it cannot be told apart. Where a program was skipped for a process
- * that is not measured it counts too: at most so many.
+ * Sends that were not counted, by the mechanism that timed them; may_miss: it can miss some. A send
+ * that had not returned when the window closed is not lost, unless the kernel does not count
+ * skipped programs: then it may be. An upper bound: the kernel may have skipped a program for a
+ * process that is not measured.
  */
-__u64 measured__lost_calls(const struct measured *m, const struct hook_way *way, bool may_miss);
-/* The same of sends by io_uring's zero-copy operations, which are in none of the above. */
+__u64 measured__lost_calls(const struct measured *m, const struct hook_option *option,
+			   bool may_miss);
+/* The same for io_uring's zero-copy operations, which are in none of the above. */
 void measured__uring(const struct measured *m, struct zerocopy_sums *sums);
 __u64 measured__uring_outstanding(const struct measured *m);
-/* What is pinned, where it is known: some sends could not be followed, or their size was not. */
+/* False: some sends were not followed, or their size is not known. */
 bool measured__pinned_known(const struct measured *m);
 /* min and max can lag behind the buckets, by what interrupted an addition: never by more than one.
  */

@@ -11,7 +11,7 @@
 
 #define INITIAL_PID_NAMESPACE 0xEFFFFFFCU /* PROC_PID_INIT_INO */
 
-static const char *set(struct target *t, enum target_by by)
+static const char *set_by(struct target *t, enum target_by by)
 {
 	if (t->given)
 		return "give one of --pid, --comm, --cgroup, --all and -- COMMAND";
@@ -34,7 +34,7 @@ static const char *add_pid(struct target *t, const char *word)
 
 const char *target__set_pids(struct target *t, const char *list)
 {
-	const char *why = set(t, TARGET_PROCESS);
+	const char *why = set_by(t, TARGET_PROCESS);
 	char *copy = strdup(list), *word, *save = NULL;
 
 	if (!copy)
@@ -50,24 +50,24 @@ const char *target__set_comm(struct target *t, const char *name)
 	if (!*name || strlen(name) >= COMM_MAX)
 		return "a process name has 1 to 15 characters, as in /proc/PID/comm";
 	t->comm = name;
-	return set(t, TARGET_COMM);
+	return set_by(t, TARGET_COMM);
 }
 
 const char *target__set_cgroup(struct target *t, const char *path)
 {
 	t->cgroup = path;
-	return set(t, TARGET_CGROUP);
+	return set_by(t, TARGET_CGROUP);
 }
 
 const char *target__set_all(struct target *t)
 {
-	return set(t, TARGET_ALL);
+	return set_by(t, TARGET_ALL);
 }
 
 const char *target__set_command(struct target *t, char **command)
 {
 	t->command = command;
-	return set(t, TARGET_PROCESS);
+	return set_by(t, TARGET_PROCESS);
 }
 
 /* A kernel without PID namespaces has no such file, and the initial one alone. */

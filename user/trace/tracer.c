@@ -74,7 +74,7 @@ static int fit_maps(struct sendpath *skel, const struct plan *plan, const struct
 	bpf_program__set_autoload(skel->progs.socket_closed, zerocopy);
 	/* Allocated beforehand, and of no use to a load that never asks for zero-copy. */
 	if (!zerocopy)
-		bpf_map__set_max_entries(skel->maps.runs, 1);
+		bpf_map__set_max_entries(skel->maps.ubufs, 1);
 	if (!features__type(features, "io_notif_data"))
 		bpf_map__set_max_entries(skel->maps.notifications, 1);
 	if (!features__safe_allocation(features))
@@ -100,10 +100,11 @@ static __u32 read_optmem_max(void)
 	return limit;
 }
 
-static void set_merges_seen(struct sendpath *skel)
+static void set_sees_coalesced(struct sendpath *skel)
 {
-	skel->rodata->merges_seen = bpf_program__autoload(skel->progs.notification_freed) ||
-				    bpf_program__autoload(skel->progs.notification_freed_in_stack);
+	skel->rodata->sees_coalesced =
+		bpf_program__autoload(skel->progs.notification_freed) ||
+		bpf_program__autoload(skel->progs.notification_freed_in_stack);
 }
 
 static void set_ranges(struct address_range *to, const char *const *names, size_t count,
@@ -118,48 +119,47 @@ static void set_ranges(struct address_range *to, const char *const *names, size_
 }
 
 /*
- * Where a notification is freed, merged or read, for the program that looks for it: as
- * far as the plan has it counted by that program.
+ * Where notifications are freed, coalesced or read, for the programs of the plan that look there.
  */
 static void set_addresses(struct sendpath *skel, const struct features *features,
 			  const struct plan *plan)
 {
-	static const char *const merging[MERGE_RANGES] = {
+	static const char *const merging[COALESCE_RANGES] = {
 		"__msg_zerocopy_callback", "msg_zerocopy_complete", "msg_zerocopy_callback"};
 	static const char *const reading[READ_RANGES] = {"ip_recv_error", "ipv6_recv_error",
 							 "inet_recv_error"};
-	const struct hook_way *completion = plan->entries[HOOK_COMPLETION].way;
-	const struct hook_way *error_queue = plan->entries[HOOK_ERROR_QUEUE].way;
-	const struct hook_way *id = plan->entries[HOOK_SEND_ID].way;
+	const struct hook_option *completion = plan->entries[HOOK_COMPLETION].option;
+	const struct hook_option *error_queue = plan->entries[HOOK_ERROR_QUEUE].option;
+	const struct hook_option *id = plan->entries[HOOK_SEND_ID].option;
 	struct address_range range;
 
 	if (features__code(features, "sock_ofree", &range))
 		skel->rodata->sock_ofree_address = range.from;
 	skel->rodata->counted_in_queue = completion && completion->by_queue;
 	if (skel->rodata->counted_in_queue)
-		set_ranges((struct address_range *)skel->rodata->merge_ranges, merging,
-			   MERGE_RANGES, features);
+		set_ranges((struct address_range *)skel->rodata->coalesce_ranges, merging,
+			   COALESCE_RANGES, features);
 	set_ranges((struct address_range *)skel->rodata->read_ranges, reading, READ_RANGES,
 		   features);
-	skel->rodata->counts_told = error_queue && error_queue->by_queue;
+	skel->rodata->counts_reported = error_queue && error_queue->by_queue;
 	skel->rodata->ids_guessed = !id || id->guesses;
 	skel->rodata->page_shift = (__u32)__builtin_ctzl((unsigned long)sysconf(_SC_PAGESIZE));
 }
 
-static size_t place_code(const void *features, const char *function, struct address_range ranges[2])
+static size_t site_code(const void *features, const char *function, struct address_range ranges[2])
 {
 	return features__codes(features, function, ranges);
 }
 
-/* By what the programs tell why data were copied, and why sends were refused. */
+/* What the programs find causes and refusals by. */
 static void set_causes(struct sendpath *skel, const struct features *features)
 {
-	struct place places[PLACES_MAX] = {};
-	size_t count = causes__places(places, PLACES_MAX, place_code, features);
+	struct call_site call_sites[CALL_SITES_MAX] = {};
+	size_t count = causes__call_sites(call_sites, CALL_SITES_MAX, site_code, features);
 	struct address_range range;
 
-	memcpy((void *)skel->rodata->places, places, sizeof(places));
-	skel->rodata->places_count = (__u32)count;
+	memcpy((void *)skel->rodata->call_sites, call_sites, sizeof(call_sites));
+	skel->rodata->call_site_count = (__u32)count;
 	skel->rodata->ptype_all_address = features__variable(features, "ptype_all");
 	skel->rodata->net_hotdata_address = features__variable(features, "net_hotdata");
 	/* What also splits the delivery to taps off: "net: move skb_orphan_frags_rx() to the
@@ -213,7 +213,7 @@ static int attach_hook(struct tracer *t, struct plan_entry *entry)
 			continue;
 		snprintf(entry->reason, sizeof(entry->reason), "attaching to %s failed: %s", symbol,
 			 strerror(-err));
-		entry->way = NULL;
+		entry->option = NULL;
 		entry->status = HOOK_UNAVAILABLE;
 		return err;
 	}
@@ -228,7 +228,7 @@ static void raise_memlock(void)
 	setrlimit(RLIMIT_MEMLOCK, &all);
 }
 
-/* By what the programs know their targets, and whether they follow a command's children. */
+/* How the programs know targets, and whether they follow a command's children. */
 static void set_target(struct sendpath *skel, const struct target *target)
 {
 	bool command = target && target->command;
@@ -244,7 +244,7 @@ static void set_target(struct sendpath *skel, const struct target *target)
 		snprintf((char *)skel->rodata->target_comm, COMM_MAX, "%s", target->comm);
 }
 
-/* Where sends are not told apart, the verifier removes all that would be for it. */
+/* Without --by, the verifier removes the code of groups. */
 static int set_groups(struct sendpath *skel, const struct tracer_setup *setup)
 {
 	skel->rodata->group_by = setup->by;
@@ -269,7 +269,7 @@ static int load(struct tracer *t, const struct plan *plan, const struct tracer_s
 		return err;
 	set_addresses(t->skel, setup->features, plan);
 	set_causes(t->skel, setup->features);
-	set_merges_seen(t->skel);
+	set_sees_coalesced(t->skel);
 	set_target(t->skel, setup->target);
 	t->skel->rodata->call_counters = (__u32)counter_events__count(setup->call_counters);
 	getrlimit(RLIMIT_MEMLOCK, &before);
@@ -297,10 +297,7 @@ static int set_cgroup(struct tracer *t, const char *path, char *reason, size_t s
 	return err;
 }
 
-/*
- * The programs that keep the state of threads, processes and sockets, beside the hooks': those
- * that were loaded.
- */
+/* The loaded programs that keep the state of threads, processes and sockets, beside the hooks. */
 static int attach_keepers(struct tracer *t, char *reason, size_t size)
 {
 	static const char *const keepers[] = {"thread_gone", "target_forked", "target_gone",
@@ -328,14 +325,14 @@ static int attach_hooks(struct tracer *t, struct plan *plan, char *reason, size_
 	int err;
 
 	for (id = 0; id < HOOK_COUNT; id++) {
-		if (!plan->entries[id].way)
+		if (!plan->entries[id].option)
 			continue;
 		err = attach_hook(t, &plan->entries[id]);
 		if (err && id == HOOK_SEND) {
 			snprintf(reason, size, "%s", plan->entries[id].reason);
 			return err;
 		}
-		t->ways[id] = plan->entries[id].way;
+		t->options[id] = plan->entries[id].option;
 	}
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The kernel programs of one run: loaded and attached by a plan, gated, read, gone. */
+/* The kernel programs of one run: loaded, attached, gated, read. */
 #pragma once
 
 #include "user/kernel/features.h"
@@ -40,12 +40,12 @@ size_t tracer__targets(struct tracer *t, pid_t *tgids, size_t room);
 /* Measure this process no longer: its end was not seen. */
 void tracer__remove_target(struct tracer *t, pid_t tgid);
 
-/* Packets of the load are those of connections to this port; which of their ends sends? */
+/* Counts skbs of connections to this port, of the end that sends. */
 void tracer__set_port(struct tracer *t, unsigned int port, bool sender_listens);
 
 /* Opens the window, has it wait for sends that began in it, or closes it. */
 void tracer__gate(struct tracer *t, enum gate gate);
-/* The same, and returns when no program runs any more that saw the gate as it was. */
+/* The same; returns when no program runs that saw the gate as it was. */
 void tracer__gate_settled(struct tracer *t, enum gate gate);
 /* Sends that began and have not ended; what a lossy hook lost is in it. 0 if unreadable. */
 __u64 tracer__in_flight(struct tracer *t);

@@ -4,8 +4,6 @@
 
 #include "user/trace/tracer.h"
 
-#include "user/trace/call_counters.h"
-
 #include "sendpath.skel.h"
 
 #define PROGRAMS_MAX 32
@@ -13,7 +11,7 @@
 struct program_stats {
 	__u64 missed[HOOK_COUNT];	 /* skipped runs of the hook's programs */
 	bool missed_unknown[HOOK_COUNT]; /* the kernel does not count those of kprobes */
-	__u64 missed_begins, missed_ends, missed_merges;
+	__u64 missed_begins, missed_ends, missed_coalesced;
 	__u64 ns, runs; /* of all of them, where their cost is counted */
 };
 
@@ -24,11 +22,8 @@ struct tracer {
 		struct bpf_link *link;
 	} attached[PROGRAMS_MAX];
 	size_t attached_count;
-	const struct hook_way *ways[HOOK_COUNT]; /* NULL: not attached */
-	struct call_counters *call_counters;	 /* NULL: none */
-	int stats_fd;				 /* -1 unless cost is counted */
-	struct program_stats opened;		 /* what the counters said when the gate opened */
+	const struct hook_option *options[HOOK_COUNT]; /* NULL: not attached */
+	struct call_counters *call_counters;	       /* NULL: none */
+	int stats_fd;				       /* -1 unless cost is counted */
+	struct program_stats opened; /* what the counters said when the gate opened */
 };
-
-/* What was counted of sends in flight and of error queues: collect_flight.c. 0 or -errno. */
-int collect__flight(struct tracer *t, struct measured *out, int cpus);

@@ -2,7 +2,7 @@
 #include "kernel.h"
 
 #include "bpf/causes.bpf.h"
-#include "bpf/flight.bpf.h"
+#include "bpf/inflight.bpf.h"
 
 #define ZEROCOPY_ORIGIN 5
 #define MERGED_AT	1500 /* an address in the code that joins notifications, */
@@ -11,27 +11,27 @@
 int notification_queued(struct bpf_raw_tracepoint_args *ctx);
 int notification_freed(struct bpf_raw_tracepoint_args *ctx);
 extern volatile __u64 sock_ofree_address;
-extern volatile struct address_range merge_ranges[MERGE_RANGES], read_ranges[READ_RANGES];
+extern volatile struct address_range coalesce_ranges[COALESCE_RANGES], read_ranges[READ_RANGES];
 int reference_fentry(struct sk_buff *skb, void *uarg, __u64 success);
 int reference_reported(struct bpf_raw_tracepoint_args *ctx);
 int reference_dequeued(struct sock *sk, struct sk_buff *skb);
-extern volatile bool merges_seen, counted_in_queue, counts_told;
+extern volatile bool sees_coalesced, counted_in_queue, counts_reported;
 
 enum stage { IDLE, QUEUED, REPORTED };
 
 struct cpu {
 	enum stage stage;
 	bool in_program;
-	struct sk_buff *joined; /* the notification that was, or NULL */
+	struct sk_buff *coalesced_with; /* the notification that was, or NULL */
 };
 
 struct state {
 	struct sock sk;
-	struct sk_buff skbs[RUNS_MAX];
-	struct sk_buff *queue[RUNS_MAX];
+	struct sk_buff skbs[UBUFS_MAX];
+	struct sk_buff *queue[UBUFS_MAX];
 	__u32 head, tail;
 	__u32 window; /* the first send's id */
-	bool completed[RUNS_MAX];
+	bool completed[UBUFS_MAX];
 	__u32 left;
 	struct cpu cpus[CPUS_MAX];
 	struct sk_buff *taken; /* by the reader, not yet freed */
@@ -79,51 +79,51 @@ static __u32 next_run(struct state *k, const struct plan_of_sends *plan)
 	return i < plan->count && i - oldest <= plan->apart ? i : oldest;
 }
 
-static void notify(struct sk_buff *skb, struct sock *sk, const struct run_of_sends *run)
+static void notify(struct sk_buff *skb, struct sock *sk, const struct shared_ubuf *ubuf)
 {
 	struct sock_extended_err *ee = record_of(skb);
 
 	skb->sk = sk;
 	skb->destructor = (void *)sock_ofree_address;
 	ee->ee_origin = ZEROCOPY_ORIGIN;
-	ee->ee_code = run->flagged;
-	ee->ee_info = run->first;
-	ee->ee_data = run->first + run->sends - 1;
+	ee->ee_code = ubuf->flagged;
+	ee->ee_info = ubuf->first;
+	ee->ee_data = ubuf->first + ubuf->sends - 1;
 }
 
 /* Of a closed socket it stays what it was. */
-static void abandon(struct sk_buff *skb, struct sock *sk, const struct run_of_sends *run)
+static void abandon(struct sk_buff *skb, struct sock *sk, const struct shared_ubuf *ubuf)
 {
 	struct ubuf_info_msgzc *uarg = (void *)skb->cb;
 
 	skb->sk = sk;
 	skb->destructor = (void *)sock_ofree_address;
-	uarg->id = run->first;
-	uarg->len = (__u16)run->sends;
-	uarg->zerocopy = !run->flagged;
+	uarg->id = ubuf->first;
+	uarg->len = (__u16)ubuf->sends;
+	uarg->zerocopy = !ubuf->flagged;
 	uarg->ubuf.refcnt.refs.counter = 1;
 	uarg->ubuf.ops = (void *)1;
 }
 
 /* One or more references go before the notification is queued, of which one tells of the copy. */
-static void let_go(struct state *k, struct sk_buff *skb, const struct run_of_sends *run)
+static void let_go(struct state *k, struct sk_buff *skb, const struct shared_ubuf *ubuf)
 {
 	__u32 references = 1 + kernel__random(&k->random, 3);
 	__u32 telling = kernel__random(&k->random, references), i;
 
-	abandon(skb, &k->sk, run);
+	abandon(skb, &k->sk, ubuf);
 	for (i = 0; i < references; i++) {
 		((struct ubuf_info_msgzc *)skb->cb)->ubuf.refcnt.refs.counter =
 			(int)(references - i);
-		reference_fentry(skb, skb->cb, !run->flagged || i != telling);
+		reference_fentry(skb, skb->cb, !ubuf->flagged || i != telling);
 	}
 }
 
-static __u32 before_window(const struct state *k, const struct run_of_sends *run)
+static __u32 before_window(const struct state *k, const struct shared_ubuf *ubuf)
 {
-	__u32 before = k->window - run->first;
+	__u32 before = k->window - ubuf->first;
 
-	return !id_before(run->first, k->window) ? 0 : before < run->sends ? before : run->sends;
+	return !id_before(ubuf->first, k->window) ? 0 : before < ubuf->sends ? before : ubuf->sends;
 }
 
 /* As __msg_zerocopy_callback, under the queue's lock. */
@@ -135,24 +135,24 @@ static void queue(struct state *k, struct cpu *cpu, const struct plan_of_sends *
 
 	k->completed[n] = true;
 	k->left--;
-	if (gate && id_before(plan->runs[n].first, k->window))
-		k->read.completed_before += before_window(k, &plan->runs[n]);
+	if (gate && id_before(plan->ubufs[n].first, k->window))
+		k->read.completed_before += before_window(k, &plan->ubufs[n]);
 	if (plan->references && gate)
-		let_go(k, skb, &plan->runs[n]);
+		let_go(k, skb, &plan->ubufs[n]);
 	if (plan->closed) {
-		abandon(skb, &k->sk, &plan->runs[n]);
+		abandon(skb, &k->sk, &plan->ubufs[n]);
 		cpu->stage = REPORTED;
-		cpu->joined = skb;
+		cpu->coalesced_with = skb;
 		return;
 	}
-	notify(skb, &k->sk, &plan->runs[n]);
+	notify(skb, &k->sk, &plan->ubufs[n]);
 	cpu->stage = QUEUED;
-	cpu->joined = NULL;
+	cpu->coalesced_with = NULL;
 	if (k->tail > k->head) {
 		last = record_of(k->queue[k->tail - 1]);
-		if (last->ee_data + 1 == plan->runs[n].first) {
-			last->ee_data += plan->runs[n].sends;
-			cpu->joined = skb;
+		if (last->ee_data + 1 == plan->ubufs[n].first) {
+			last->ee_data += plan->ubufs[n].sends;
+			cpu->coalesced_with = skb;
 			return;
 		}
 	}
@@ -191,8 +191,8 @@ static void step(struct state *k, struct cpu *cpu, const struct plan_of_sends *p
 		cpu->stage = REPORTED;
 		break;
 	case REPORTED:
-		if (cpu->joined)
-			free_at(cpu->joined, MERGED_AT);
+		if (cpu->coalesced_with)
+			free_at(cpu->coalesced_with, MERGED_AT);
 		cpu->stage = IDLE;
 	}
 	cpu->in_program = false;
@@ -207,7 +207,7 @@ static void count_read(struct state *k, __u32 from, __u32 to, bool flagged)
 {
 	if (!gate || !id_before(from, to))
 		return;
-	k->read.records++;
+	k->read.notifications_read++;
 	k->read.sends += to - from;
 	k->read.copied += flagged ? to - from : 0;
 }
@@ -259,45 +259,45 @@ static bool busy(const struct state *k, const struct plan_of_sends *plan)
 }
 
 /* The hooks that saw a run's data leave their marks before it completes. */
-static void mark(const struct plan_of_sends *plan, struct sock *sk, const struct zerocopy_socket *s)
+static void bits(const struct plan_of_sends *plan, struct sock *sk, const struct zerocopy_socket *s)
 {
-	struct run_key key = {.sock = (__u64)sk, .born = s->born};
+	struct ubuf_key key = {.sock = (__u64)sk, .born = s->born};
 	__u32 i;
-	__u16 tally;
+	__u16 counter;
 
 	for (i = plan->before; i < plan->count; i++)
-		for (tally = 0; tally < 16; tally++) {
-			key.id = first_watched(s, plan->runs[i].first);
-			if (plan->runs[i].tallies >> tally & 1)
-				run__mark(&key, tally);
-			if (plan->runs[i].left && !tally)
-				run__mark(&key, MARK_LEFT);
+		for (counter = 0; counter < 16; counter++) {
+			key.id = first_watched(s, plan->ubufs[i].first);
+			if (plan->ubufs[i].cause_counters >> counter & 1)
+				ubuf__add_bits(&key, counter);
+			if (plan->ubufs[i].left && !counter)
+				ubuf__add_bits(&key, CAUSE_BIT_LEFT);
 		}
 }
 
 static void load_programs(const struct plan_of_sends *plan)
 {
 	sock_ofree_address = 0x1234;
-	merge_ranges[0].from = MERGED_AT - 500;
-	merge_ranges[0].to = plan->references ? merge_ranges[0].from : MERGED_AT + 500;
+	coalesce_ranges[0].from = MERGED_AT - 500;
+	coalesce_ranges[0].to = plan->references ? coalesce_ranges[0].from : MERGED_AT + 500;
 	read_ranges[0].from = READ_AT - 500;
 	read_ranges[0].to = READ_AT + 500;
-	merges_seen = counted_in_queue = !plan->references;
-	counts_told = true;
+	sees_coalesced = counted_in_queue = !plan->references;
+	counts_reported = true;
 }
 
 __u32 kernel__window(const struct plan_of_sends *plan)
 {
-	return plan->runs[plan->before].first + plan->into;
+	return plan->ubufs[plan->before].first + plan->into;
 }
 
 /* Some of what was sent before the window completes before it, and some of that is read. */
 static void before_the_window(struct state *k, const struct plan_of_sends *plan)
 {
-	__u32 runs = plan->before ? kernel__random(&k->random, plan->before + 1) : 0;
+	__u32 ubufs = plan->before ? kernel__random(&k->random, plan->before + 1) : 0;
 
 	gate = GATE_CLOSED;
-	while (plan->count - k->left < runs || k->cpus[0].stage != IDLE) {
+	while (plan->count - k->left < ubufs || k->cpus[0].stage != IDLE) {
 		step(k, &k->cpus[0], plan);
 		if (kernel__random(&k->random, 2))
 			read_queue(k, plan);
@@ -308,7 +308,7 @@ static void before_the_window(struct state *k, const struct plan_of_sends *plan)
 
 static struct zerocopy_socket *open_window(struct state *k, const struct plan_of_sends *plan)
 {
-	const struct run_of_sends *last = &plan->runs[plan->count - 1];
+	const struct shared_ubuf *last = &plan->ubufs[plan->count - 1];
 	struct zerocopy_socket *s;
 	__u32 id;
 
@@ -328,7 +328,7 @@ struct as_read kernel__complete(const struct plan_of_sends *plan, __u64 seed)
 	set_tail(&k);
 	k.window = kernel__window(plan);
 	before_the_window(&k, plan);
-	mark(plan, &k.sk, open_window(&k, plan));
+	bits(plan, &k.sk, open_window(&k, plan));
 	if (plan->closed)
 		k.sk.__sk_common.skc_flags = 1UL << SOCK_DEAD;
 	running = &k;

@@ -9,19 +9,19 @@
 
 #include "maps.h"
 
-#define CPUS_MAX 4
-#define RUNS_MAX 64
+#define CPUS_MAX  4
+#define UBUFS_MAX 64
 
 /* Neighbouring sends that are completed as one. */
-struct run_of_sends {
+struct shared_ubuf {
 	__u32 first, sends;
-	bool flagged;  /* the kernel tells of a copy, */
-	__u16 tallies; /* and a hook saw these: a set of bits */
-	bool left;     /* its data were seen to leave the machine */
+	bool flagged;	      /* the kernel tells of a copy, */
+	__u16 cause_counters; /* and a hook saw these: a set of bits */
+	bool left;	      /* its data were seen to leave the machine */
 };
 
 struct plan_of_sends {
-	struct run_of_sends runs[RUNS_MAX];
+	struct shared_ubuf ubufs[UBUFS_MAX];
 	__u32 count;
 	__u32 cpus;
 	__u32 apart; /* a run may overtake so many others */
@@ -37,7 +37,7 @@ struct plan_of_sends {
 
 /* What the application got, of sends in the window; and how many of before it completed in it. */
 struct as_read {
-	__u64 records, sends, copied;
+	__u64 notifications_read, sends, copied;
 	__u64 completed_before;
 };
 

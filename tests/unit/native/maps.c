@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bpf/flight.bpf.h"
 #include "bpf/groups.bpf.h"
+#include "bpf/inflight.bpf.h"
 #include "bpf/passing.bpf.h"
 
 struct map {
@@ -23,8 +23,8 @@ struct map {
 /* clang-format on */
 static struct map maps[] = {
 	ROW(targets, false),	   ROW(sockets, false),	    ROW(totals, true),
-	ROW(new_socket, true),	   ROW(retired, true),	    ROW(runs, false),
-	ROW(tally_index, false),   ROW(tally_infos, false), ROW(tallies, true),
+	ROW(new_socket, true),	   ROW(retired, true),	    ROW(ubufs, false),
+	ROW(cause_index, false),   ROW(cause_infos, false), ROW(cause_counters, true),
 	ROW(spans, true),	   ROW(pinned, true),	    ROW(pinned_peaks, true),
 	ROW(groups, false),	   ROW(peers, false),	    ROW(passing, true),
 	ROW(threads_by_id, false),

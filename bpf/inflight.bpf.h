@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Zero-copy sends in flight: when each began and what it asked for, until the
- * kernel is done with it. Kept by send id in a ring of the socket. A send that finds
- * its place taken by an earlier one that has not completed is not followed, and
- * counted: in a deep pipeline those that are followed are a sample.
- *
- * What is booked here is what the kernel books: msg_zerocopy_realloc accounts for all
- * that a send asks for, before it knows how much of it fits into the send buffer.
+ * Zero-copy sends in flight: start and size of each, by send id in a ring of the socket. A send
+ * whose slot is taken by one that has not completed is not followed, and counted: in a deep
+ * pipeline those followed are a sample. Charged is what msg_zerocopy_realloc charges: all that a
+ * send asks for, before it knows how much fits into the send buffer.
  */
 #pragma once
 
 #include "state.bpf.h"
 
-/* The page of this kernel, as a power of two: set by the analyzer. */
+/* log2 of the page size, set by the analyzer. */
 extern const volatile __u32 page_shift;
 /* No program sees which id a send gets: it is taken to be the socket's next. */
 extern const volatile bool ids_guessed;
@@ -42,21 +39,21 @@ struct pinned_peak_map {
 extern struct pinned_peak_map pinned_peaks SEC(".maps");
 
 /*
- * A place of the ring: the id's upper bits (the lower ones are the place) above the
- * time of the beginning, which comes round in three days. 0: free.
+ * A slot of the ring: the id's upper bits (the lower ones are the index) above the time of the
+ * start, which wraps in three days. 0: free.
  */
-#define FLIGHT_TIME_BITS 48
-#define FLIGHT_TIME_MASK ((1ULL << FLIGHT_TIME_BITS) - 1)
-#define FLIGHT_ID_MASK	 0xffffff
+#define INFLIGHT_TIME_BITS 48
+#define INFLIGHT_TIME_MASK ((1ULL << INFLIGHT_TIME_BITS) - 1)
+#define INFLIGHT_ID_MASK   0xffffff
 
-static __always_inline __u64 flight_word(__u32 id, __u64 start)
+static __always_inline __u64 inflight_word(__u32 id, __u64 start)
 {
-	return (__u64)(id >> FLIGHT_BITS) << FLIGHT_TIME_BITS | (start & FLIGHT_TIME_MASK);
+	return (__u64)(id >> INFLIGHT_BITS) << INFLIGHT_TIME_BITS | (start & INFLIGHT_TIME_MASK);
 }
 
-static __always_inline __u32 flight_id(__u64 word, __u32 place)
+static __always_inline __u32 inflight_id(__u64 word, __u32 slot)
 {
-	return (__u32)(word >> FLIGHT_TIME_BITS) << FLIGHT_BITS | place;
+	return (__u32)(word >> INFLIGHT_TIME_BITS) << INFLIGHT_BITS | slot;
 }
 
 /* As far as msg_zerocopy_realloc accounts: pages that a send may touch at worst. */
@@ -73,12 +70,11 @@ static __always_inline struct pinned *pinned__get(void)
 }
 
 /*
- * Kernels before 5.12 have no atomic operation that tells the result. What was freed
- * is read before the sum and what is booked after it, so their difference was never
- * less than what was pinned at that time, and is that unless a completion came in
- * between.
+ * Kernels before 5.12 have no atomic operation with a result. The freed sum is read before the
+ * addition and the pinned sum after it: their difference is what was pinned, or more by completions
+ * in between.
  */
-static __always_inline void pinned__book(volatile struct pinned *p, __u64 bytes)
+static __always_inline void pinned__charge(volatile struct pinned *p, __u64 bytes)
 {
 	__u64 freed_bytes, freed_pages, now;
 	struct pinned_peak *peak;
@@ -106,8 +102,8 @@ static __always_inline void pinned__free(struct pinned *p, __u64 bytes)
 }
 
 /*
- * The window's own sends, by id: a completion counts for these and for no other. A word has 32
- * ids as bits, and above them which: an older word's place is taken over.
+ * The window's own sends, as bits: 32 ids a word, below the number of the block. A newer block
+ * takes over an older one's word.
  */
 #define WINDOW_BLOCK(id) ((id) >> 5)
 #define WINDOW_BIT(id)	 (1ULL << ((id)&31))
@@ -122,12 +118,12 @@ static __always_inline __u32 count_bits(__u32 bits)
 	return __builtin_popcount(bits);
 }
 
-/* Words are in use so many ids long; those that have not completed by then are lost. */
+/* Sends that have not completed when their word is taken over are lost. */
 static __always_inline void window__evict(struct zerocopy_socket *s, __u64 word)
 {
 	__u32 end = ((__u32)(word >> 32) + 1) << 5, waiting = (__u32)word;
 	struct totals *t = totals__get();
-	__s32 behind = end - s->landed;
+	__s32 behind = end - s->completed_to;
 
 	if (!t || behind <= 0 || !waiting)
 		return;
@@ -172,65 +168,62 @@ static __always_inline void window__remove(struct zerocopy_socket *s, __u32 id)
 	__sync_fetch_and_add(&s->waiting, -1);
 }
 
-/*
- * Completions come in the order of ids, but for a few: one that is so far behind was
- * not seen to complete, and its place is free.
- */
-static __always_inline bool flight_overdue(const struct zerocopy_socket *s, __u64 word, __u32 place)
+/* Completions come nearly in the order of ids: a send far behind was not seen to complete. */
+static __always_inline bool inflight__is_overdue(const struct zerocopy_socket *s, __u64 word,
+						 __u32 slot)
 {
-	__u32 behind = (s->landed - flight_id(word, place)) & FLIGHT_ID_MASK;
+	__u32 behind = (s->completed_to - inflight_id(word, slot)) & INFLIGHT_ID_MASK;
 
-	return behind > 4 * FLIGHT_SLOTS && behind < FLIGHT_ID_MASK / 2;
+	return behind > 4 * INFLIGHT_SLOTS && behind < INFLIGHT_ID_MASK / 2;
 }
 
-/* The thread's send has this id. One that failed had it too: its place is taken over. */
-static __always_inline void flight__begin(struct thread *thread, struct zerocopy_socket *s,
-					  __u32 id)
+/* A send that failed may have had the same id: this one takes over its slot. */
+static __always_inline void inflight__begin_send(struct thread *thread, struct zerocopy_socket *s,
+						 __u32 id)
 {
-	__u32 place = id & (FLIGHT_SLOTS - 1);
-	__u64 word = flight_word(id, thread->start), old = s->flights[place];
+	__u32 slot = id & (INFLIGHT_SLOTS - 1);
+	__u64 word = inflight_word(id, thread->start), old = s->inflight[slot];
 	struct totals *t = totals__get();
 	struct pinned *p = pinned__get();
 
 	if (!t || !p)
 		return;
-	if (old && (old ^ word) >> FLIGHT_TIME_BITS) {
-		if (!flight_overdue(s, old, place)) {
+	if (old && (old ^ word) >> INFLIGHT_TIME_BITS) {
+		if (!inflight__is_overdue(s, old, slot)) {
 			t->unfollowed++;
 			return;
 		}
-		pinned__free(p, s->flight_bytes[place]);
+		pinned__free(p, s->inflight_bytes[slot]);
 	}
-	s->flight_bytes[place] = thread->size;
-	*(volatile __u64 *)&s->flights[place] = word;
-	thread->flight = word;
-	pinned__book(p, thread->size);
+	s->inflight_bytes[slot] = thread->size;
+	*(volatile __u64 *)&s->inflight[slot] = word;
+	thread->inflight = word;
+	pinned__charge(p, thread->size);
 }
 
-/* The thread's send has this id, be it followed or not. */
 static __always_inline void id__known(struct thread *thread, struct zerocopy_socket *s, __u32 id)
 {
-	/* One that failed had it too, and has not returned yet. */
+	/* A failed send with the same id may not have returned yet. */
 	if (!window__has(s, id))
 		window__add(s, id);
 	thread->id = id;
 	thread->tracked = true;
 }
 
-/* It was not accepted: the kernel takes its id back, and perhaps gave it to another by now. */
+/* The send failed: the kernel takes its id back, and another may have it by now. */
 static __always_inline void id__taken_back(struct thread *thread, struct zerocopy_socket *s)
 {
-	__u32 place = thread->id & (FLIGHT_SLOTS - 1);
-	__u64 word = s->flights[place];
+	__u32 slot = thread->id & (INFLIGHT_SLOTS - 1);
+	__u64 word = s->inflight[slot];
 	struct pinned *p;
 
-	if (!thread->flight || word == thread->flight)
+	if (!thread->inflight || word == thread->inflight)
 		window__remove(s, thread->id);
-	if (!thread->flight)
+	if (!thread->inflight)
 		return;
 	p = pinned__get();
 	if (p)
 		pinned__free(p, thread->size);
-	if (word == thread->flight)
-		s->flights[place] = 0;
+	if (word == thread->inflight)
+		s->inflight[slot] = 0;
 }
