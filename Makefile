@@ -321,7 +321,7 @@ check-foreign: foreign-packages
 # A kernel of the lab, with a shell on the terminal or a command.
 lab: check-packages
 	$(Q)$(PARALLEL) all test-programs
-	$(Q)$(MAKE) --no-print-directory cross
+	$(if $(findstring arm64,$(KERNEL)),$(Q)$(MAKE) --no-print-directory cross)
 	$(Q)tests/lab/lab $(if $(KERNEL),--kernel $(KERNEL)) $(if $(TOPOLOGY),--topology $(TOPOLOGY)) \
 		$(if $(CMD),-- bash -c '$(subst ','\'',$(CMD))')
 
