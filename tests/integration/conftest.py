@@ -91,9 +91,9 @@ def adds_up(record):
     causes = sum(c["count"] for c in seen["causes"] or [])
     if not lossy(record) and not record["lost"]["flags"]:
         assert causes >= seen["copied"], seen
-    told = seen["notifications"]["told"]
-    if told is not None:
-        assert told + seen["notifications"]["unread"] == seen["completions"], seen
+    reported = seen["notifications"]["reported"]
+    if reported is not None:
+        assert reported + seen["notifications"]["unread"] == seen["completions"], seen
     for count in (*record["lost"].values(), record["observed"] and record["observed"]["in_flight"],
                   seen["completions_before"]):
         assert not count or 0 <= count < 1 << 40, record["lost"]
