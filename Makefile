@@ -99,7 +99,8 @@ endif
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all programs run report check check-full lab lab-report bench clean format install uninstall help \
+.PHONY: all programs run report check check-counts check-san check-stats check-kernels \
+        check-full lab lab-report bench clean format install uninstall help \
         vmlinux unit unit-tests test-programs cross analysis check-analysis build-packages \
         analysis-packages check-packages bench-packages check-foreign foreign-programs \
         foreign-packages check-analysis-packages
@@ -289,27 +290,58 @@ $(VENV)/installed-for-tests: tests/analysis/requirements.txt $(VENV)/installed
 analysis: analysis-packages
 	$(Q)$(MAKE) --no-print-directory $(VENV)/installed
 
-# By the environment's Python; all other tests run by the system's.
-check-analysis: check-analysis-packages
-	$(Q)$(MAKE) --no-print-directory analyze $(VENV)/installed-for-tests
-	$(Q)$(VENV_PYTHON) -m pytest -n auto --dist loadgroup -rfEs -p no:cacheprovider tests/analysis
+# How the tests are run, by the system's Python; PYTEST_OPTIONS=--durations=25 names the slowest.
+# FULL=1 makes more of them: every mechanism, all storms, every row of the lab's matrix.
+TEST_ENV    = CI=$(CI) $(if $(FULL),SENDPATH_FULL=1)
+TEST_PYTEST = $(PYTHON) -m pytest -rfEs -p no:cacheprovider $(PYTEST_OPTIONS)
 
-# Unit tests and the tests through the binaries run twice: as built, and with the
-# sanitizers; then the lab, where each kernel also gets what the newest clang makes
-# of the programs. Ends with pytest's own line, which counts them all but those of analysis/
-# and of foreign/, which come first: by a Python of their own, and by make check-full alone.
-NEWEST := CLANG=clang-$(NEWEST_CLANG)
-check check-full: check-packages
+# By the environment's Python. Simulations count how often intervals hold: check-stats runs them.
+SIMULATIONS := same_twice or no_effect or no_fall or no_crossing or 95_percent or repeats_reach or \
+               plain_bootstrap or samples_medians or ratios_of_pairs or planted_effect or \
+               one_planted_crossing or several_crossings or so_many_repeats or does_not_move_with or \
+               among_equals or each_condition
+check-analysis check-stats: check-analysis-packages
+	$(Q)$(MAKE) --no-print-directory analyze $(VENV)/installed-for-tests
+	$(Q)$(VENV_PYTHON) -m pytest -n auto --dist loadgroup -rfEs -p no:cacheprovider \
+		$(PYTEST_OPTIONS) -k '$(if $(filter check-stats,$@),,not )($(SIMULATIONS))' tests/analysis
+
+# What to run at each change. The kernel of the lab boots first and runs beside the rest.
+check: check-packages
 	$(Q)$(PARALLEL) all unit-tests test-programs
 	$(Q)$(PARALLEL) SAN=1 all unit-tests
+	$(Q)$(MAKE) --no-print-directory check-analysis
+	$(Q)$(AS_ROOT) $(TEST_ENV) SENDPATH_CALLS=20000 PYTHONPATH=tests/lab \
+		$(TEST_PYTEST) -p guests tests/unit tests/bench tests/integration \
+		tests/lab/test_suites.py tests/lab/test_support.py \
+		tests/lab/test_lab.py::test_scripts_pass_shellcheck tests/lab/test_kernels.py
+
+# Exact counts of a million sends.
+check-counts: check-packages
+	$(Q)$(PARALLEL) all test-programs
+	$(Q)$(AS_ROOT) $(TEST_ENV) SENDPATH_CALLS=1000000 $(TEST_PYTEST) \
+		tests/integration/test_counts.py tests/integration/test_completion.py \
+		tests/integration/test_observe.py
+
+# The tests through the binaries, again with the sanitizers.
+check-san: check-packages
+	$(Q)$(PARALLEL) all test-programs
+	$(Q)$(PARALLEL) SAN=1 all
+	$(Q)$(AS_ROOT) $(TEST_ENV) SENDPATH_SANITIZED=1 $(TEST_PYTEST) tests/integration/test_sanitized.py
+
+# The lab's own tests and every row of its matrix but check's, where each kernel also gets what
+# the newest clang makes of the programs.
+NEWEST := CLANG=clang-$(NEWEST_CLANG)
+check-kernels: check-packages analysis
+	$(Q)$(PARALLEL) all test-programs
 	$(Q)$(PARALLEL) $(NEWEST) BUILD=build-clang$(NEWEST_CLANG) all
 	$(Q)$(MAKE) --no-print-directory cross
 	$(Q)$(MAKE) --no-print-directory $(NEWEST) ARM_BUILD=build-arm64-clang$(NEWEST_CLANG) cross
-	$(Q)$(MAKE) --no-print-directory check-analysis
-	$(if $(filter check-full,$@),$(Q)$(MAKE) --no-print-directory check-foreign)
-	$(Q)$(AS_ROOT) CI=$(CI) SENDPATH_FULL=$(if $(filter check-full,$@),1) \
-		$(PYTHON) -m pytest -rfEs -p no:cacheprovider --ignore=tests/analysis \
-		--ignore=tests/foreign tests
+	$(Q)$(AS_ROOT) $(TEST_ENV) SENDPATH_KERNELS=1 $(TEST_PYTEST) tests/lab
+
+check-full:
+	$(Q)for target in check check-stats check-counts check-san check-kernels check-foreign; do \
+		$(MAKE) --no-print-directory FULL=1 $$target || exit 1; \
+	done
 
 # Programs that nobody here wrote, beside other instruments; what was compared, into a table.
 check-foreign: foreign-packages
@@ -321,7 +353,7 @@ check-foreign: foreign-packages
 # A kernel of the lab, with a shell on the terminal or a command.
 lab: check-packages
 	$(Q)$(PARALLEL) all test-programs
-	$(Q)$(MAKE) --no-print-directory cross
+	$(if $(findstring arm64,$(KERNEL)),$(Q)$(MAKE) --no-print-directory cross)
 	$(Q)tests/lab/lab $(if $(KERNEL),--kernel $(KERNEL)) $(if $(TOPOLOGY),--topology $(TOPOLOGY)) \
 		$(if $(CMD),-- bash -c '$(subst ','\'',$(CMD))')
 
@@ -382,8 +414,12 @@ help:
 	@echo 'make run         install what is missing, build, and compare three ways of sending'
 	@echo 'make report      three ways of sending over sizes and threads, five times, and what the'
 	@echo '                 runs answer, with figures: build/report/report (about 8 minutes)'
-	@echo 'make check       install what is missing, build, and run the tests'
-	@echo 'make check-full  the same, with everything in every kernel of the lab'
+	@echo 'make check       install what is missing, build, and run the tests that a change needs'
+	@echo 'make check-kernels  tests in every kernel of the lab'
+	@echo 'make check-stats    simulations of the statistics'
+	@echo 'make check-san      more tests with the sanitizers'
+	@echo 'make check-counts   exact counts of a million sends'
+	@echo 'make check-full  all of these and check-foreign, with everything in every kernel'
 	@echo 'make analysis    what ./analyze table and its like need, into analysis/.venv'
 	@echo 'make check-analysis  only the tests of that'
 	@echo 'make check-foreign  counts of programs that nobody here wrote, beside other instruments'

@@ -2,6 +2,7 @@
 """Guests that run beside each other: one of Debian 12's emulator keeps one CPU busy, so as many
 as there are CPUs. A module says which it has: boots(items, folders) -> {key: what boots it}, of
 those of its tests that are selected and ask for guests; folders is pytest's tmp_path_factory.
+With `-p guests` they boot before the first test of the session, and run beside the others.
 """
 
 import os
@@ -40,6 +41,12 @@ def _guests(request, tmp_path_factory):
     booted = Guests(boots)
     yield booted
     booted.close()
+
+
+@pytest.fixture(scope="session", autouse=True, name="booted_first")
+def _booted_first(request):
+    if any("guests" in item.fixturenames for item in request.session.items):
+        request.getfixturevalue("guests")
 
 
 @pytest.fixture(name="alone")

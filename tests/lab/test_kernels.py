@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """The integration tests again, inside real kernels: matrix.tsv says which in which.
 
-SENDPATH_FULL=1 runs the suites that are only for make check-full, too.
+By default the suites of make check; with SENDPATH_KERNELS=1 those of make check-kernels, and
+with SENDPATH_FULL=1 beside it those that are only for make check-full, too.
 """
 
 import os
@@ -25,8 +26,11 @@ SECONDS_PER_SUITE = 900
 
 KERNELS = [row["name"] for row in rows("kernels.tsv")]
 SUITES = {row["suite"]: row for row in rows("matrix.tsv")}
-WHEN = ("must", "check", "full", "-")
-FULL = bool(os.environ.get("SENDPATH_FULL"))
+WHEN = ("change", "must", "check", "full", "-")
+if not os.environ.get("SENDPATH_KERNELS"):
+    WANTED = WHEN[:1]
+else:
+    WANTED = WHEN[1:4] if os.environ.get("SENDPATH_FULL") else WHEN[1:3]
 
 
 class Guest(NamedTuple):
@@ -44,11 +48,10 @@ class Case(NamedTuple):
         return Guest(self.kernel, SUITES[self.suite]["topology"], SUITES[self.suite]["options"])
 
     def must_not_be_skipped(self):
-        return bool(os.environ.get("CI")) and SUITES[self.suite][self.kernel] == "must"
+        return bool(os.environ.get("CI")) and SUITES[self.suite][self.kernel] in WHEN[:2]
 
 
-def cases(full):
-    wanted = WHEN[:3] if full else WHEN[:2]
+def cases(wanted):
     return [Case(kernel, name) for kernel in KERNELS for name, row in SUITES.items()
             if row[kernel] in wanted]
 
@@ -97,7 +100,7 @@ def boots(items, _):
     return {guest: partial(boot, guest, names) for guest, names in suites.items()}
 
 
-@pytest.mark.parametrize("case", cases(FULL), ids="-".join)
+@pytest.mark.parametrize("case", cases(WANTED), ids="-".join)
 def test_kernel(case, guests, took):
     result = guests.result(case.guest())
     if result.returncode == SKIP:
@@ -140,8 +143,8 @@ def test_matrix_is_complete():
     assert {row["topology"] for row in SUITES.values()} == topologies
 
 
-def test_every_kernel_has_a_smoke_test_by_make_check():
-    assert {case.kernel for case in cases(full=False) if case.suite == "smoke"} == set(KERNELS)
+def test_every_kernel_has_a_smoke_test_by_make_check_kernels():
+    assert {case.kernel for case in cases(WHEN[1:3]) if case.suite == "smoke"} == set(KERNELS)
     assert all(SUITES["smoke"][kernel] == "must" for kernel in ("6.1", "6.12"))
 
 
