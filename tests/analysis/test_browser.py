@@ -20,8 +20,10 @@ pytestmark = [
     # One browser for all of them.
     pytest.mark.xdist_group("browser")]
 # Of each report: its figures, and the fewest marks in one, which is a bar or a point a variant.
-FIGURES = {"planted": 9, "samples": 7}
-FEWEST_MARKS = {"planted": 10, "samples": 1}
+FIGURES = {"planted": 9, "samples": 7, "copies": 8, "servers": 1, "records": 9}
+FEWEST_MARKS = {"planted": 10, "samples": 1, "copies": 10, "servers": 10, "records": 4}
+# Reports as of the grids; sizes has the same figures as copies.
+GRIDS = {"copies": planted.sends, "servers": planted.servers, "records": planted.records}
 WINDOWS = [(width, scheme) for width in (390, 1400) for scheme in ("light", "dark")]
 # Marks of data that have a place on the screen and a colour of their own.
 MARKS = """(figure) => [...figure.querySelectorAll(
@@ -58,6 +60,9 @@ def folders(tmp_path_factory):
     folder = tmp_path_factory.mktemp("browser")
     data = planted.data(planted.sends(repeats=5) + planted.servers(repeats=5))
     write_report(build(data, "planted", [], ["DIR"]), folder / "planted", ["html"])
+    for grid, rows in GRIDS.items():
+        report = build(planted.data(rows(repeats=5)), grid, [], ["DIR"])
+        write_report(report, folder / grid, ["html"])
     source = write(folder / "runs.jsonl", samples())
     result = analysis("report", source, "--out", folder / "samples", "--figures", "html")
     assert result.returncode == 0, result.stderr
@@ -83,7 +88,7 @@ def opened(browser):
     assert not said
 
 
-@pytest.mark.parametrize("name", ["planted", "samples"])
+@pytest.mark.parametrize("name", ["planted", "samples", *GRIDS])
 def test_every_figure_of_a_report_has_marks(opened, folders, name):
     page = opened(folders / name / "report.html")
     figures = page.query_selector_all("figure")

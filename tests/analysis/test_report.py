@@ -144,7 +144,7 @@ def test_left_out_figures_have_their_reason():
     report = build(planted.data(planted.sends(counters=False)), "T", [], ["DIR"])
     titles = {f.title for f in report.left_out}
     assert titles == {"Cache misses by message size", "Memory traffic per transmitted byte",
-                      "Server models by connections"}
+                      "Server models by connections", "Messages of records by their number"}
     page = to_html(report)
     assert all(f.reason in html.unescape(page) for f in report.left_out)
 
