@@ -204,6 +204,20 @@ def test_causes_are_summed_and_silent_copies_apart():
     assert set(found["flagged"].round(9)) == {0.2} and set(found["silent"]) == {0.7}
 
 
+def test_bars_that_all_say_the_same_are_one(specs):
+    def bars(spec):
+        return {(v["panel"], v["bar"], v["zc_completions"])
+                for rows in spec["datasets"].values() for v in rows}
+
+    sends = planted.REPEATS * 1000 * len(planted.SIZES)
+    assert bars(specs["fallback"]) == {(f"{n} thread{'s' * (n > 1)}", "256 to 64K", sends)
+                                       for n in planted.THREADS}
+    rows = planted.sends()
+    next(row for row in rows if row["variant"] == "zerocopy").update(zc_copied=999)
+    drawn = FIGURE["fallback"].draw(planted.data(rows))
+    assert len(bars(save.spec(drawn.chart))) == len(planted.SIZES) * len(planted.THREADS)
+
+
 def test_a_curve_holds_the_share_of_messages(whole):
     spec = save.spec(FIGURE["distributions"].draw(whole).chart)
     values = [v for v in next(iter(spec["datasets"].values())) if v["us"] == 1.0]
