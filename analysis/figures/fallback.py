@@ -141,7 +141,8 @@ def draw(data: Data) -> Drawn | NotDrawn:
         f"{shared_setting(asked)}; sends of all repeats together.")
     subtitle = [shared_setting(asked), "counted per send, all repeats together: no sample, so no "
                 "interval", *notes]
-    return Drawn(style.themed(_chart(_rows(collapsed(found)), panels), TITLE, subtitle, description), TITLE,
+    return Drawn(style.themed(_chart(_rows(collapsed(found)), panels), TITLE, subtitle,
+                              description), TITLE,
                  description, notes)
 
 

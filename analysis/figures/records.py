@@ -60,7 +60,8 @@ def draw(data: Data) -> Drawn | NotDrawn:
         # Counted and estimated values do not stand on one axis.
         data = Data(data.runs.with_columns(pl.when(
             ~pl.col("memory_is_estimate").fill_null(False)).then(MEMORY).alias(MEMORY)))
-    return draw_over(data, RECORDS, TITLE, [Metric(THROUGHPUT, "throughput (Gbit/s)", 1e-9), memory],
+    throughput = Metric(THROUGHPUT, "throughput (Gbit/s)", 1e-9)
+    return draw_over(data, RECORDS, TITLE, [throughput, memory],
                      "no run sent messages of several numbers of records of one size")
 
 
