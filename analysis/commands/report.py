@@ -62,6 +62,8 @@ def run(options):
         print(f"LOST: {report.lost}\n")
     for section in report.sections:
         print(f"{section.question.title}\n  {clean(section.answer.short)}")
+    if report.unanswered:
+        print(f"\nThese data do not answer: {' '.join(q.title for q in report.unanswered)}")
     print(f"\n{text.plural(len(report.pictures), 'figure')}; "
           f"{', '.join(clean(str(page)) for page in pages)}")
     return 0

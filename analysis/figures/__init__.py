@@ -2,7 +2,7 @@
 """The figures, each a file of its own and a row here, in the order in which they are shown."""
 
 from analysis.figures import (cache_misses, cycles, distributions, fallback, kernel_time, latency,
-                              memory, servers, throughput)
+                              memory, records, servers, throughput)
 from analysis.figures.base import Data, Drawn, NotDrawn
 
 FIGURES = (
@@ -14,6 +14,7 @@ FIGURES = (
     cycles.FIGURE,
     cache_misses.FIGURE,
     memory.FIGURE,
+    records.FIGURE,
     servers.FIGURE,
 )
 

@@ -20,11 +20,12 @@ def _divides_messages(runs: pl.DataFrame) -> str:
     return "field_size_bytes" if by_fields else "fields"
 
 
-def with_setting(runs: pl.DataFrame) -> pl.DataFrame:
-    """The runs with a column setting: what varies among SETTINGS, as text; "" if nothing does."""
+def with_setting(runs: pl.DataFrame, beside: tuple[str, ...] = ()) -> pl.DataFrame:
+    """The runs with a column setting: what varies among SETTINGS, but for those beside, as text;
+    "" if nothing does."""
     if runs.is_empty():
         return runs.with_columns(pl.lit("").alias("setting"))
-    skipped = {_divides_messages(runs)}
+    skipped = {_divides_messages(runs), *beside}
     if inflight_follows_size(runs):
         skipped.add("inflight")
     varying = [name for name in SETTINGS if name not in skipped and runs[name].n_unique() > 1]

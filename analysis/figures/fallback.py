@@ -63,10 +63,22 @@ def rates(runs: pl.DataFrame) -> pl.DataFrame:
                   dtype=pl.String)).drop("fallback_causes")
 
 
+def collapsed(found: pl.DataFrame) -> pl.DataFrame:
+    """found with a column size, in words; one row a variant and panel where all sizes of all
+    panels say the same: the same parts, for the same reason."""
+    size = pl.col("message_bytes").map_elements(style.size_text, return_dtype=pl.String)
+    if found.select(*PARTS, "why").n_unique() > 1 or found["message_bytes"].n_unique() == 1:
+        return found.with_columns(size.alias("size"))
+    sizes = found["message_bytes"]
+    return found.group_by("panel", "setting", "threads", "variant", maintain_order=True).agg(
+        pl.col("zc_completions").sum(), pl.exclude("zc_completions").first()).with_columns(
+        pl.lit(f"{style.size_text(sizes.min())} to {style.size_text(sizes.max())}").alias("size"))
+
+
 def _rows(found: pl.DataFrame) -> pl.DataFrame:
     """A row a part of a bar; the bar's name is its size, with the variant where several asked."""
     several = found["variant"].n_unique() > 1
-    size = pl.col("message_bytes").map_elements(style.size_text, return_dtype=pl.String)
+    size = pl.col("size")
     bar = pl.concat_str([size, pl.col("variant")], separator=" ") if several else size
     text = pl.concat_str([pl.format("{} copied", pl.col("rate").map_elements(
         words.percent, return_dtype=pl.String)),
@@ -129,7 +141,8 @@ def draw(data: Data) -> Drawn | NotDrawn:
         f"{shared_setting(asked)}; sends of all repeats together.")
     subtitle = [shared_setting(asked), "counted per send, all repeats together: no sample, so no "
                 "interval", *notes]
-    return Drawn(style.themed(_chart(_rows(found), panels), TITLE, subtitle, description), TITLE,
+    return Drawn(style.themed(_chart(_rows(collapsed(found)), panels), TITLE, subtitle,
+                              description), TITLE,
                  description, notes)
 
 

@@ -12,12 +12,13 @@ from analysis.figures import labels, style
 # More panels than this nobody compares by eye.
 MOST_PANELS = 12
 # Names that share a size stand side by side, by this many powers of two.
-_APART = 0.055
+APART = 0.055
 
 
 @dataclass(frozen=True)
 class Lines:
-    """cells: columns x, name, panel and those of cells(); labels: what each name is called.
+    """cells: columns x, name, panel and those of cells(), and perhaps dip, whether to mark one;
+    labels: what each name is called. apart: of names that share an x, in powers of two.
 
     x_axis is made of what was measured; panels: in which order, each a text.
     """
@@ -30,11 +31,12 @@ class Lines:
     columns: int = 2
     width: int = 320
     height: int = 200
+    apart: float = APART
 
 
 def _placed(spec: Lines) -> pl.DataFrame:
     names = list(spec.labels)
-    apart = {name: 2 ** (_APART * (i - (len(names) - 1) / 2)) for i, name in enumerate(names)}
+    apart = {name: 2 ** (spec.apart * (i - (len(names) - 1) / 2)) for i, name in enumerate(names)}
     return spec.cells.with_columns(
         pl.col("x").alias("at"),
         (pl.col("x") * pl.col("name").replace_strict(apart, return_dtype=pl.Float64)).alias("x"),
@@ -79,7 +81,11 @@ def draw(spec: Lines) -> alt.TopLevelMixin:
     points = base.mark_point(size=46, filled=True, opacity=1).encode(
         y=y_axis, color=by["color"], shape=by["shape"], tooltip=_tooltip(spec))
     # Bars of no interval at all have no extent, which a browser's console would tell.
-    shown = (line, bars, points) if cells["low"].count() else (line, points)
+    shown = [line, bars, points] if cells["low"].count() else [line, points]
+    if "dip" in cells.columns and cells["dip"].any():
+        at_dips = base.transform_filter("datum.dip").encode(y=y_axis)
+        shown += [at_dips.mark_point(size=260, filled=False, stroke=style.INK, strokeWidth=1.5),
+                  at_dips.mark_text(dy=20, color=style.INK, text="dip")]
     layers = alt.layer(*shown).properties(width=spec.width, height=spec.height)
     return in_panels(layers, cells, spec.panels, min(spec.columns, len(spec.panels)))
 

@@ -34,6 +34,9 @@ class Over:
     panel_texts: list[pl.Expr]
     columns: int = 2
     width: int = 320
+    apart: float = lines.APART
+    # Of cells, runs and a metric: which cells are dips.
+    dips: Callable[[pl.DataFrame, pl.DataFrame, str], pl.Series] | None = None
 
     @property
     def keys(self) -> list[str]:
@@ -70,10 +73,14 @@ def _chart(over: Over, found: pl.DataFrame, named: dict[str, str], metric: Metri
            runs: pl.DataFrame) -> tuple[alt.TopLevelMixin, tuple[str, ...]]:
     # The axis's column stays: the panels may be sorted by it.
     found = found.with_columns(pl.col(over.x).alias("x"), pl.col(over.name).alias("name"))
+    if over.dips:
+        found = found.with_columns(over.dips(found, runs, metric.column))
     found, panels, notes = lines.panels_of(found, over.panel_texts, over.panel_keys, runs)
     axis = over.axis(found["x"].unique().sort().to_list())
+    if over.dips and found["dip"].any():
+        notes = (*notes, "rings: dips, from and to which throughput differs significantly")
     return lines.draw(lines.Lines(found, named, over.legend, axis, metric.title, panels,
-                                  over.columns, over.width)), notes
+                                  over.columns, over.width, apart=over.apart)), notes
 
 
 def _panels_told(over: Over, found: pl.DataFrame, runs: pl.DataFrame) -> str:
@@ -91,7 +98,8 @@ def draw_over(data: Data, over: Over, title: str, metrics: list[Metric],
     if not measured:
         return NotDrawn(title, why_not)
     drawn = runs.filter(pl.any_horizontal([pl.col(m.column).is_not_null() for m in measured]))
-    named = labels.variants(drawn, over.name)
+    named = labels.variants(drawn, over.name) if over.name in ("variant", "server_model") else {
+        name: name for name in style.order(drawn[over.name].to_list())}
     charts, notes = zip(*(_chart(over, found, named, m, drawn) for m, found in measured.items()))
     every = pl.concat(measured.values())
     notes = tuple(dict.fromkeys(note for some in notes for note in some))

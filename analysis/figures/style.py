@@ -33,7 +33,7 @@ PINK = Look("#cc79a7", "triangle-down", (4, 2))
 BLACK = Look("#000000", "cross", (1, 3))
 SKY = Look("#88ccee", "triangle-right", (10, 2))
 OLIVE = Look("#999933", "triangle-left", (5, 2, 1, 2))
-VIOLET = Look("#332288", "stroke", (3, 3))
+VIOLET = Look("#332288", "wedge", (3, 3))
 GREY = Look("#777777", "arrow", (2, 4))
 
 LOOKS = {
@@ -127,6 +127,12 @@ def size_axis(sizes: list[int], field: str = "x", title: str = "message size (by
 def count_axis(counts: list[int], title: str, field: str = "x") -> alt.X:
     """Threads or connections."""
     return _powers_axis(counts, field, title, format="~g")
+
+
+def linear_axis(counts: list[int], title: str, field: str = "x") -> alt.X:
+    """Counts of things, evenly apart."""
+    return alt.X(f"{field}:Q", title=title, axis=alt.Axis(grid=False, format="d", tickMinStep=1),
+                 scale=alt.Scale(domain=[min(counts) - 0.5, max(counts) + 0.5], nice=False))
 
 
 LOG_ABOVE = 20

@@ -36,6 +36,10 @@ class Answer:
     not_shown: tuple[str, ...] = ()
     tables: tuple[Table, ...] = ()
 
+    @property
+    def has_data(self) -> bool:
+        return bool(self.sentences or self.tables)
+
 
 @dataclass(frozen=True)
 class Question:

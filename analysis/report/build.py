@@ -34,10 +34,14 @@ class Section:
 
 @dataclass(frozen=True)
 class Report:
-    """lost: what the measuring lost, a line; "" where nothing was."""
+    """lost: what the measuring lost, a line; "" where nothing was. unanswered: the questions
+    that these data have nothing for, and that have no section. beside: what must be read with
+    the short answers."""
     title: str
     lost: str
+    beside: tuple[str, ...]
     sections: tuple[Section, ...]
+    unanswered: tuple[Question, ...]
     left_out: tuple[NotDrawn, ...]
     runs: tuple[str, ...]
     machines: Table
@@ -59,11 +63,20 @@ def _picture(name: str, drawn: Drawn, number: int) -> Picture:
                    svg(described))
 
 
-def _sections(data: Data, drawn: dict[str, Drawn | NotDrawn]) -> tuple[Section, ...]:
+def _answered(answers: dict[Question, Answer], drawn: dict[str, Drawn | NotDrawn]) -> set[Question]:
+    """The questions that these data answer, and those that alone show a figure."""
+    answered = {question for question, answer in answers.items() if answer.has_data}
+    shown = {name for question in answered for name in question.figures}
+    return answered | {question for question in answers if any(
+        name not in shown and isinstance(drawn[name], Drawn) for name in question.figures)}
+
+
+def _sections(data: Data, answers: dict[Question, Answer],
+              drawn: dict[str, Drawn | NotDrawn]) -> tuple[Section, ...]:
     shown: dict[str, Picture] = {}
     sections = []
-    for question in QUESTIONS:
-        answer = losses.reserved(question.answer(data), question.runs(data))
+    for question, answer in answers.items():
+        answer = losses.reserved(answer, question.runs(data))
         first, see = [], []
         for name in question.figures:
             if isinstance(drawn[name], NotDrawn):
@@ -90,8 +103,13 @@ def build(data: Data, title: str, problems: list[str], sources: list[str],
     """data: at least one run. problems: what of the files could not be used, a line a file.
     planned: the plans of the sweeps that made all of them; none if something else made some."""
     drawn = draw_all(data)
+    answers = {question: question.answer(data) for question in QUESTIONS}
+    answered = _answered(answers, drawn)
+    lost = losses.told(data.runs)
     return Report(
-        title, losses.told(data.runs), _sections(data, drawn),
+        title, lost, conditions.beside(data.runs, lost),
+        _sections(data, {q: answers[q] for q in QUESTIONS if q in answered}, drawn),
+        tuple(q for q in QUESTIONS if q not in answered),
         tuple(drawn[f.name] for f in FIGURES if isinstance(drawn[f.name], NotDrawn)),
         tuple(conditions.runs_told(data.runs)), conditions.machines(data.runs),
         conditions.hooks(data), conditions.warnings(data), conditions.unmeasured(data),

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Two ways of doing the same compared, cell by cell, by pairs of runs of one repeat."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -67,6 +68,13 @@ def verdict(comparison: Comparison, more: str = "faster", less: str = "slower") 
     if not comparison.estimate.has_interval:
         return "fewer than 5 pairs"
     return {1: more, -1: less, 0: "no significant difference"}[comparison.sign]
+
+
+def extremes(found: list[Comparison], where: Callable[[Comparison], str]) -> str:
+    """The least and the greatest ratio that has an interval, and where; "" if none has."""
+    known = sorted((c for c in found if c.estimate.has_interval), key=lambda c: c.estimate.value)
+    return " to ".join(dict.fromkeys(f"{text.times(c.estimate)} {where(c)}"
+                                     for c in (known[:1] + known[-1:])))
 
 
 def cell_runs(runs: pl.DataFrame, cell: dict[str, object]) -> pl.DataFrame:

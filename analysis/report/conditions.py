@@ -3,6 +3,7 @@
 
 import polars as pl
 
+from analysis import summary
 from analysis.figures.base import Data
 from analysis.figures.labels import listed
 from analysis.report import text
@@ -52,6 +53,45 @@ def runs_told(runs: pl.DataFrame) -> list[str]:
     if failed:
         said.append(f"{text.plural(failed, 'run')} failed or interrupted, told of below")
     return said
+
+
+def _pacing(runs: pl.DataFrame) -> str:
+    said = []
+    paced = runs["warnings"].fill_null("").str.split(";").list.contains("paced").sum()
+    if paced:
+        said.append(f"TCP's congestion control paces in {text.count(paced)} of "
+                    f"{text.plural(runs.height, 'run')}: their rates are what it allows")
+    rates = runs["rate_per_thread"].drop_nulls().unique().sort().to_list()
+    if rates:
+        said.append(f"messages were due at {listed([text.count(rate) for rate in rates])} a "
+                    "second and thread")
+    return "; ".join(said) or "none, every run sent as fast as it could"
+
+
+def _noise(runs: pl.DataFrame) -> str:
+    """How wide the intervals are, and how many runs are outliers."""
+    said = []
+    for metric, what in (("throughput_bps", "throughput"), ("messages_per_s", "answers per second")):
+        serving = pl.col("workload") == "procinfo"
+        of = runs.filter(serving if metric == "messages_per_s" else ~serving)
+        cells = summary.medians(of, metric)
+        wide = cells.select((pl.col("high") - pl.col("low")) / 2 / pl.col("median") * 100)
+        wide = wide.to_series().drop_nulls().drop_nans()
+        if wide.len():
+            flagged = cells["outliers"].sum()
+            said.append(
+                f"intervals of {what} reach {text.number(wide.median())} % to either side in half "
+                f"of {text.plural(wide.len(), 'configuration')}, {text.number(wide.max())} % in "
+                f"the worst; {text.plural(flagged, 'run')} of {text.count(of.height)} "
+                f"{'is an outlier' if flagged == 1 else 'are outliers'}")
+    return "; ".join(said) or "not known: fewer than 5 repeats bear no interval"
+
+
+def beside(runs: pl.DataFrame, lost: str) -> tuple[str, ...]:
+    """What a reader of the short answers must know of the runs: pacing, losses, noise."""
+    return (f"Pacing: {_pacing(runs)}.",
+            f"Losses: {'see LOST, above' if lost else 'none was recorded'}.",
+            f"Noise: {_noise(runs)}.")
 
 
 def hooks(data: Data) -> Table:

@@ -117,8 +117,18 @@ def answer(data: Data, a: str, b: str) -> Answer:
         cell = {"setting": setting, "threads": threads}
         sentences.append(text.starting(sentence(
             made[setting, threads], comparisons.named(runs, cell, a), b, at(cell))))
-    return Answer(_short(made, runs, a, b), tuple(sentences), _not_shown(found, runs),
+    short = f"{_short(made, runs, a, b)} {_ratios(found, runs)}".strip()
+    return Answer(short, tuple(sentences), _not_shown(found, runs),
                   (table(found, runs, a, b),))
+
+
+def _ratios(found: list[Comparison], runs: pl.DataFrame) -> str:
+    """The least and the greatest ratio of throughputs, as a sentence."""
+    ends = comparisons.extremes(found, lambda c: (
+        f"at {style.size_text(c.cell['message_bytes'])} bytes {at(c.cell)}"))
+    a, b = found[0].a, found[0].b
+    name = labels.variants(runs.filter(pl.col("variant") == a))[a]
+    return f"Throughput of {name} / {b}: {ends}." if ends else ""
 
 
 def _short(made: dict[tuple, crossover.Crossovers], runs: pl.DataFrame, a: str, b: str) -> str:

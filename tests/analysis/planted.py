@@ -62,6 +62,30 @@ def _send(variant, size, threads, repeat, random, rate, causes, counters):
     return row
 
 
+# Of throughput with records of 128 bytes, and of zero-copy only.
+DIP = 16
+
+
+def records(seed=3, repeats=5, numbers=range(1, 33)):
+    """Rows of messages of 1 to 32 records of 128 bytes and of 1 KiB, picked at random."""
+    random, rows = np.random.default_rng(seed), []
+    for repeat in range(1, repeats + 1):
+        for number in numbers:
+            for size in (128, 1024):
+                rows += [_of_records(variant, number, size, repeat, random)
+                         for variant in ("twocopy", "zerocopy")]
+    return rows
+
+
+def _of_records(variant, number, size, repeat, random):
+    row = _send(variant, number * size, 1, repeat, random, 1.0, "loopback@lo:1000", True)
+    dips = 0.5 if variant == "zerocopy" and size == 128 and number == DIP else 1
+    row.update(fields=number, field_size_bytes=size, pick="random", working_set_bytes=1 << 28,
+               throughput_bps=1e8 * number * (size / 128)**0.5 * dips * np.exp(random.normal(0, 0.01)),
+               cell=f"{variant},{size}B,{number}f")
+    return row
+
+
 def servers(syns=0, slow=False, seed=2, repeats=REPEATS):
     """Rows of three server models; select answers twice as much at 100 connections."""
     random, rows = np.random.default_rng(seed), []

@@ -20,8 +20,12 @@ pytestmark = [
     # One browser for all of them.
     pytest.mark.xdist_group("browser")]
 # Of each report: its figures, and the fewest marks in one, which is a bar or a point a variant.
-FIGURES = {"planted": 9, "samples": 7}
-FEWEST_MARKS = {"planted": 10, "samples": 1}
+FIGURES = {"planted": 9, "samples": 7, "copies": 8, "servers": 1, "records": 9}
+FEWEST_MARKS = {"planted": 10, "samples": 1, "copies": 10, "servers": 10, "records": 4}
+# Bars that all say the same are one.
+COLLAPSED = "copied after all"
+# Reports as of the grids; sizes has the same figures as copies.
+GRIDS = {"copies": planted.sends, "servers": planted.servers, "records": planted.records}
 WINDOWS = [(width, scheme) for width in (390, 1400) for scheme in ("light", "dark")]
 # Marks of data that have a place on the screen and a colour of their own.
 MARKS = """(figure) => [...figure.querySelectorAll(
@@ -58,6 +62,9 @@ def folders(tmp_path_factory):
     folder = tmp_path_factory.mktemp("browser")
     data = planted.data(planted.sends(repeats=5) + planted.servers(repeats=5))
     write_report(build(data, "planted", [], ["DIR"]), folder / "planted", ["html"])
+    for grid, rows in GRIDS.items():
+        report = build(planted.data(rows(repeats=5)), grid, [], ["DIR"])
+        write_report(report, folder / grid, ["html"])
     source = write(folder / "runs.jsonl", samples())
     result = analysis("report", source, "--out", folder / "samples", "--figures", "html")
     assert result.returncode == 0, result.stderr
@@ -83,7 +90,7 @@ def opened(browser):
     assert not said
 
 
-@pytest.mark.parametrize("name", ["planted", "samples"])
+@pytest.mark.parametrize("name", ["planted", "samples", *GRIDS])
 def test_every_figure_of_a_report_has_marks(opened, folders, name):
     page = opened(folders / name / "report.html")
     figures = page.query_selector_all("figure")
@@ -92,12 +99,13 @@ def test_every_figure_of_a_report_has_marks(opened, folders, name):
         page.set_viewport_size({"width": width, "height": 900})
         page.emulate_media(color_scheme=scheme)
         for figure in figures:
+            fewest = 1 if COLLAPSED in figure.inner_text() else FEWEST_MARKS[name]
             still, live, button = map(figure.query_selector, ("img", ".interactive", "button"))
             assert still.is_visible()
-            assert still.evaluate(MARKS_OF_STILL) >= FEWEST_MARKS[name], figure.inner_text()
+            assert still.evaluate(MARKS_OF_STILL) >= fewest, figure.inner_text()
             button.click()
             live.wait_for_selector("svg")
-            assert live.evaluate(MARKS) >= FEWEST_MARKS[name], figure.inner_text()
+            assert live.evaluate(MARKS) >= fewest, figure.inner_text()
             # Wide pictures scroll in their own place, the page does not.
             assert page.evaluate("document.documentElement.scrollWidth") <= width
             assert not still.is_visible()

@@ -19,7 +19,7 @@ NAMES = [figure.name for figure in FIGURES]
 FIGURE = {figure.name: figure for figure in FIGURES}
 # Quantities that are counts of things have these for a unit.
 UNIT = re.compile(r"\(.*(bit/s|µs|ms|%|/KiB|/byte|s/GiB|1/s|bytes|/answer).*\)"
-                  r"|per byte|threads|connections")
+                  r"|per byte|threads|connections|records")
 
 
 @pytest.fixture(scope="module")
@@ -28,8 +28,15 @@ def whole():
 
 
 @pytest.fixture(scope="module")
-def specs(whole):
-    return {name: save.spec(FIGURE[name].draw(whole).chart) for name in NAMES}
+def drawings(whole):
+    """Every figure by its name; that of records of data of their own."""
+    records = planted.data(planted.records())
+    return {name: FIGURE[name].draw(records if name == "records" else whole) for name in NAMES}
+
+
+@pytest.fixture(scope="module")
+def specs(drawings):
+    return {name: save.spec(drawn.chart) for name, drawn in drawings.items()}
 
 
 def axes(node):
@@ -46,8 +53,8 @@ def axes(node):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_title_units_and_alt_text(whole, specs, name):
-    drawn, spec = FIGURE[name].draw(whole), specs[name]
+def test_title_units_and_alt_text(drawings, specs, name):
+    drawn, spec = drawings[name], specs[name]
     assert isinstance(drawn, Drawn)
     assert spec["title"]["text"] == drawn.title
     assert spec["description"] == drawn.description and len(drawn.description) > 60
@@ -197,6 +204,20 @@ def test_causes_are_summed_and_silent_copies_apart():
     assert set(found["flagged"].round(9)) == {0.2} and set(found["silent"]) == {0.7}
 
 
+def test_bars_that_all_say_the_same_are_one(specs):
+    def bars(spec):
+        return {(v["panel"], v["bar"], v["zc_completions"])
+                for rows in spec["datasets"].values() for v in rows}
+
+    sends = planted.REPEATS * 1000 * len(planted.SIZES)
+    assert bars(specs["fallback"]) == {(f"{n} thread{'s' * (n > 1)}", "256 to 64K", sends)
+                                       for n in planted.THREADS}
+    rows = planted.sends()
+    next(row for row in rows if row["variant"] == "zerocopy").update(zc_copied=999)
+    drawn = FIGURE["fallback"].draw(planted.data(rows))
+    assert len(bars(save.spec(drawn.chart))) == len(planted.SIZES) * len(planted.THREADS)
+
+
 def test_a_curve_holds_the_share_of_messages(whole):
     spec = save.spec(FIGURE["distributions"].draw(whole).chart)
     values = [v for v in next(iter(spec["datasets"].values())) if v["us"] == 1.0]
@@ -215,3 +236,42 @@ def test_text_of_records_cannot_leave_its_script():
     rows = [{**row, "kernel": "</script><script>alert(1)"} for row in planted.sends()]
     page = save.html(save.spec(FIGURE["throughput"].draw(planted.data(rows)).chart)).decode()
     assert "<script>alert" not in page
+
+
+def test_records_lie_along_a_linear_axis_with_a_line_a_size_and_dips_marked(specs):
+    values = [v for rows in specs["records"]["datasets"].values() for v in rows]
+    found = {(v["sent_by"], v["record"], v["x"]) for v in values}
+    assert {record for _, record, _ in found} == {"128 bytes", "1K bytes"}
+    # A point stands at its number of records, beside none.
+    assert {x for *_, x in found} == set(range(1, 33))
+    dips = {(v["sent_by"], v["record"], v["x"]) for v in values if v["dip"]}
+    assert dips == {("zerocopy (100 % copied)", "128 bytes", planted.DIP)}
+    text = json.dumps(specs["records"])
+    assert '"dip"' in text and '"memory bytes per byte sent"' in text
+    assert all(axis["scale"].get("type") is None for axis in x_axes(specs["records"]))
+
+
+def x_axes(node):
+    if isinstance(node, dict):
+        if isinstance(node.get("x"), dict) and "scale" in node["x"]:
+            yield node["x"]
+        for value in node.values():
+            yield from x_axes(value)
+    elif isinstance(node, list):
+        for item in node:
+            yield from x_axes(item)
+
+
+def test_messages_of_one_number_of_fields_are_no_records(whole):
+    assert isinstance(FIGURE["records"].draw(whole), NotDrawn)
+
+
+def test_counted_and_estimated_memory_stand_on_no_one_axis():
+    rows = planted.records(numbers=range(1, 6))
+    estimated = [{**row, "memory_is_estimate": True} for row in rows]
+    assert "sent (estimate)" in FIGURE["records"].draw(planted.data(estimated)).description
+    mixed = [{**row, "memory_is_estimate": row["repeat"] > 2} for row in rows]
+    drawn = FIGURE["records"].draw(planted.data(mixed))
+    values = [v for part in save.spec(drawn.chart)["datasets"].values() for v in part]
+    assert "estimate" not in drawn.description
+    assert {v["n"] for v in values} == {5, 2}  # throughput of all, memory of two repeats

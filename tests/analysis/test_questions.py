@@ -243,6 +243,15 @@ def test_server_models_as_planted(whole):
         in answer.sentences
 
 
+def test_the_client_of_server_models_has_its_counters():
+    rows = [{**row, "receiver_task_clock_ns": 13_590_000, "receiver_branch_miss_rate": 0.121}
+            for row in planted.servers()]
+    server, client = servers.QUESTION.answer(planted.data(rows)).tables
+    assert "server CPU per answer (ms)" in server.header and "Server" in server.caption
+    assert client.header[-2:] == ("client task clock (ms)", "client branch misses (%)")
+    assert all(row[-2].startswith("13.6") and row[-1].startswith("12.1") for row in client.rows)
+
+
 def test_a_retransmitted_syn_is_not_blamed_on_threads():
     text = told(slow_answers, planted.data(planted.servers(syns=3, slow=True)))
     assert "In 10 of 60 runs the slowest hundredth of answers took a second or more." in text

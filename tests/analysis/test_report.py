@@ -18,6 +18,7 @@ import planted
 from analysis.figures.base import Data
 from analysis.report import plans, text
 from analysis.report.build import build
+from analysis.report.questions import QUESTIONS
 from analysis.report.write import html as to_html
 from analysis.report.write import markdown, markdown_text
 
@@ -97,6 +98,41 @@ def test_every_question_and_what_is_not_shown(report, page):
     assert "x.jsonl: 1 left out" in pages[0] and "x.jsonl: 1 left out" in pages[1]
 
 
+def test_questions_without_data_are_one_line_at_the_end():
+    data = planted.data(planted.servers(repeats=5))
+    report = build(data, "T", [], ["DIR"])
+    assert [s.question.name for s in report.sections] == ["servers", "slow-answers"]
+    for page in (html.unescape(to_html(report)), markdown(report)):
+        line, = (line for line in page.splitlines() if "These data do not answer:" in line)
+        assert all(q.title in line for q in QUESTIONS if q.name not in ("servers", "slow-answers"))
+        assert not any(s.question.title in line for s in report.sections)
+
+
+def test_a_question_without_an_answer_stays_for_its_figure():
+    rows = [row for row in planted.sends(repeats=5) if row["variant"] == "twocopy"]
+    report = build(planted.data(rows), "T", [], ["DIR"])
+    assert "memory" in {p.name for p in report.pictures}
+
+
+def test_short_answers_have_ratios_and_what_they_rest_on():
+    rows = planted.sends(repeats=5)
+    for row in rows[:7]:
+        row["warnings"] = "busy;paced"
+    rows[0].update(lost_calls=3, rate_per_thread=2000)
+    report = build(planted.data(rows), "T", [], ["DIR"])
+    short = {s.question.name: s.answer.short for s in report.sections}
+    for name in ("one-copy", "zero-copy"):
+        assert re.search(r": 0\.\d+ times \(0\.\d+ to 0\.\d+\) at \d+K? bytes with \d threads? "
+                         r".*to \d\.\d+ times \(.*\) at \d+K? bytes with", short[name]), short[name]
+    pacing, losses, noise = report.beside
+    assert f"in 7 of {len(rows)} runs" in pacing and "due at 2,000 a second" in pacing
+    assert "LOST" in losses
+    assert re.search(r"reach \d\.\d+ % to either side in half of \d+ configurations, \d\.\d+ % in "
+                     rf"the worst; 0 runs of {len(rows)}", noise), noise
+    page = markdown(report)
+    assert page.index("## In short") < page.index("Pacing:") < page.index("## At which size")
+
+
 def test_markdown_lines_with_zero_copy_figures_say_what_was_copied(report):
     for line in markdown(report).splitlines():
         # Titles, captions and heads of tables have no figure of it; a command none at all.
@@ -108,7 +144,7 @@ def test_left_out_figures_have_their_reason():
     report = build(planted.data(planted.sends(counters=False)), "T", [], ["DIR"])
     titles = {f.title for f in report.left_out}
     assert titles == {"Cache misses by message size", "Memory traffic per transmitted byte",
-                      "Server models by connections"}
+                      "Server models by connections", "Messages of records by their number"}
     page = to_html(report)
     assert all(f.reason in html.unescape(page) for f in report.left_out)
 

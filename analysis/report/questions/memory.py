@@ -60,4 +60,4 @@ def answer(data: Data) -> Answer:
 
 
 QUESTION = Question("memory", "How many bytes move through memory for each byte sent?",
-                    ("memory",), answer)
+                    ("memory", "records"), answer)

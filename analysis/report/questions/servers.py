@@ -28,7 +28,20 @@ METRICS = (("messages_per_s", 1.0, "answers per second", "1/s"),
            ("sender_page_faults", 1.0, "server page faults", ""),
            ("sender_ipc", 1.0, "server instructions per cycle", ""),
            ("sender_branch_miss_rate", 100.0, "server branch misses", "%"),
-           ("receiver_cpu_s", 1000.0, "client CPU", "ms"))
+           ("sender_cycles", 1e-6, "server cycles", "million"),
+           ("sender_instructions", 1e-6, "server instructions", "million"),
+           ("receiver_user_s", 1e3, "client user CPU", "ms"),
+           ("receiver_system_s", 1e3, "client kernel CPU", "ms"),
+           *((f"receiver_{name}", factor, f"client {what}", unit) for name, factor, what, unit in (
+               ("task_clock_ns", 1e-6, "task clock", "ms"),
+               ("cpus_utilised", 1.0, "CPUs utilised", ""),
+               ("context_switches", 1.0, "context switches", ""),
+               ("cpu_migrations", 1.0, "CPU migrations", ""),
+               ("page_faults", 1.0, "page faults", ""),
+               ("cycles", 1e-6, "cycles", "million"),
+               ("instructions", 1e-6, "instructions", "million"),
+               ("ipc", 1.0, "instructions per cycle", ""),
+               ("branch_miss_rate", 100.0, "branch misses", "%"))))
 
 
 def _ranking(found: list[Comparison], models: list[str]) -> str:
@@ -60,6 +73,11 @@ def _where(cell: dict[str, object]) -> str:
     return text.starting(f"{text_} ({cell['setting']})" if cell["setting"] else text_)
 
 
+def _pair(c: Comparison) -> str:
+    where = _where(c.cell)
+    return f"({c.a} / {c.b}, {where[:1].lower()}{where[1:]})"
+
+
 def _by_cell(found: list[Comparison]) -> dict[tuple, list[Comparison]]:
     groups: dict[tuple, list[Comparison]] = {}
     for c in found:
@@ -67,8 +85,19 @@ def _by_cell(found: list[Comparison]) -> dict[tuple, list[Comparison]]:
     return dict(sorted(groups.items()))
 
 
-def _table(runs: pl.DataFrame) -> Table:
-    measured = [m for m in METRICS if runs.select(pl.col(m[0]).count()).item()]
+def _tables(runs: pl.DataFrame) -> tuple[Table, ...]:
+    """Of the server and of its client; without those of which nothing was measured."""
+    client = [m for m in METRICS if m[2].startswith("client")]
+    server = [m for m in METRICS if m not in client]
+    made = (_table(runs, whose, metrics)
+            for whose, metrics in (("Server", server), ("Client", client)))
+    return tuple(table for table in made if table)
+
+
+def _table(runs: pl.DataFrame, whose: str, metrics: list[tuple]) -> Table | None:
+    measured = [m for m in metrics if runs.select(pl.col(m[0]).count()).item()]
+    if not measured:
+        return None
     rows, estimates = [], []
     for (setting, connections, model), part in sorted(
             runs.group_by("setting", "connections", "server_model"), key=lambda item: item[0]):
@@ -77,7 +106,7 @@ def _table(runs: pl.DataFrame) -> Table:
         estimates += [value for value in values if value]
         rows.append((setting, str(connections), model,
                      *(text.estimate(value) if value else "not measured" for value in values)))
-    return Table(f"Medians over repeats; {text.level(estimates)}",
+    return Table(f"{whose}, medians over repeats; {text.level(estimates)}",
                  ("setting", "connections", "server model",
                   *(f"{what} ({unit})" if unit else what for _, _, what, unit in measured)),
                  tuple(rows)).without_empty()
@@ -94,7 +123,8 @@ def _short(found: list[Comparison]) -> str:
             wins[ahead] = wins.get(ahead, 0) + 1
     best = max(wins, key=wins.get)
     return (f"{sure} of {text.plural(len(found), 'comparison')} of two models show a significant "
-            f"difference; {best} is ahead in {wins[best]} of them.")
+            f"difference; {best} is ahead in {wins[best]} of them. Answers per second: "
+            f"{comparisons.extremes(found, _pair)}.")
 
 
 def answer(data: Data) -> Answer:
@@ -108,7 +138,7 @@ def answer(data: Data) -> Answer:
     if not found:
         return Answer("These data have one server model only.", not_shown=(
             "How server models compare: no number of connections was served by two of them.",),
-            tables=(_table(runs),))
+            tables=_tables(runs))
     said = [f"{_where(cells[0].cell)}: {_ranking(cells, models)}."
             for cells in _by_cell(found).values()]
     missing = []
@@ -117,7 +147,7 @@ def answer(data: Data) -> Answer:
     missing.append("Where the difference comes from: the runs of two models differ in their model "
                    "and in nothing that was set, and that is all these data say of causes.")
     return Answer(_short(found), (*said, f"({text.starting(comparisons.note(found))}.)"),
-                  tuple(missing), (_table(runs),))
+                  tuple(missing), _tables(runs))
 
 
 QUESTION = Question("servers", "How do server models compare as connections grow?",

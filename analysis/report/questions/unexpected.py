@@ -165,4 +165,4 @@ def _copied_note(runs: pl.DataFrame) -> str:
 
 
 QUESTION = Question("unexpected", "What was unexpected, and what moved with it?",
-                    ("throughput",), answer)
+                    ("throughput", "records"), answer)
