@@ -67,6 +67,7 @@ RUN = (
     Column("source_line", WHOLE, "", "and its line there", lambda r: r.line),
     Column("run_id", TEXT, "", "name of the run", at("run.id")),
     Column("started", TIME, "UTC", "start of the measured window", at("started")),
+    Column("command", TEXT, "", "the command line that made it", at("run.command")),
     Column("cell", TEXT, "", "the same for all repeats of one load", at("run.cell")),
     Column("repeat", WHOLE, "", "which repeat of its cell, from 1", at("run.repeat")),
     Column("seed", WHOLE, "", "of the order in which the runs were made", at("run.seed")),

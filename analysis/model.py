@@ -58,7 +58,7 @@ class Histogram(_of(Count, "Percentiles", "count", "p50", "p90", "p99", "p999"))
         return ratio(self.sum, self.count)
 
 
-Name = _of(Count, "Name", "repeat", "seed", base=_of(Text, "NameTexts", "id", "cell"))
+Name = _of(Count, "Name", "repeat", "seed", base=_of(Text, "NameTexts", "id", "command", "cell"))
 Tool = _of(Text, "Tool", "version")
 
 

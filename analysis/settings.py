@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """What must be equal for two runs to be repeats of one another: columns of the table, a row each.
 
-How a value is said in words, and how a command asks for it, where one does. Pure.
+How a value is said in words. Pure.
 """
 
 from collections.abc import Callable, Iterable
@@ -13,8 +13,6 @@ from analysis import words
 class Setting(NamedTuple):
     column: str
     say: Callable[[Any], str] = "{}".format  # of a value that is not null
-    option: str | None = None  # of ./analyze; None: none, or one that again.py knows
-    usual: Any = None  # what nothing needs to ask for
     axis: bool = False  # figures have it as an axis, a colour or a panel
 
 
@@ -27,25 +25,25 @@ MACHINE = (
     Setting("cpus", "{} CPUs".format), Setting("tier", "timed by {}".format),
 )
 LOAD = (
-    Setting("workload", option="--workload", usual="stream"),
-    Setting("client_model", "{} client".format, "--client-model", "threaded"),
+    Setting("workload"),
+    Setting("client_model", "{} client".format),
     Setting("connections", "{} connections".format, axis=True),
-    Setting("backlog", "backlog {}".format, "--backlog", 4096),
+    Setting("backlog", "backlog {}".format),
     Setting("message_bytes", words.size, axis=True),
-    Setting("fields", "{} fields".format, "--fields", 8),
+    Setting("fields", "{} fields".format),
     Setting("threads", "{} threads".format, axis=True),
-    Setting("inflight", "{} in flight".format, "--inflight"),
-    Setting("working_set_bytes", lambda count: f"from {words.size(count)}", "--working-set"),
-    Setting("pick", "picked {}".format, "--pick", "order"),
-    Setting("rate_per_thread", "{}/s a thread".format, "--rate"),
-    Setting("link", option="--link", usual="loopback"),
+    Setting("inflight", "{} in flight".format),
+    Setting("working_set_bytes", lambda count: f"from {words.size(count)}"),
+    Setting("pick", "picked {}".format),
+    Setting("rate_per_thread", "{}/s a thread".format),
+    Setting("link"),
     Setting("device", "device {}".format),
-    Setting("peer", "to {}".format, "--peer"),
+    Setting("peer", "to {}".format),
     Setting("address_family"),
-    Setting("socket_options", option="--socket"),
+    Setting("socket_options"),
     Setting("memory_options"),
     Setting("pinned", _pinned),
-    Setting("duration_s", "{:g} s".format, "--duration", 5.0),
+    Setting("duration_s", "{:g} s".format),
 )
 # Another way to say how a message is divided.
 FIELD_SIZE = Setting("field_size_bytes", "fields of {} bytes".format)

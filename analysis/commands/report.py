@@ -10,7 +10,7 @@ from analysis.figures.base import Data
 from analysis.figures.save import FORMATS
 from analysis.notes import clean, say
 from analysis.records import Problem
-from analysis.report import plans, text
+from analysis.report import text
 from analysis.report.build import build
 from analysis.report.write import write
 
@@ -49,14 +49,11 @@ def run(options):
     problems: list[Problem] = []
     collector = Collector()
     loaded = table.load_some(options.paths, problems, collector.watch)
-    planned = plans.read(options.paths, problems)
-    if len(planned) < len(options.paths):
-        planned = []
     notes = loaded.notes()
     for note in notes:
         say(note)
     data = Data(loaded.frame, collector.details())
-    report = build(data, options.title, notes, options.paths, planned)
+    report = build(data, options.title, notes, options.paths)
     pages = write(report, folder, wanted)
     if report.lost:
         print(f"LOST: {report.lost}\n")

@@ -1,14 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """The report as data: every question answered, every figure drawn or its reason, once each."""
 
+import shlex
 from dataclasses import dataclass
+
+import polars as pl
 
 from analysis.figures import FIGURES, draw_all
 from analysis.figures.base import Data, Drawn, NotDrawn
 from analysis.figures.save import spec, svg
-from analysis.report import again, conditions, losses, plans
+from analysis.report import conditions, losses
 from analysis.report.base import Answer, Question, Table
 from analysis.report.questions import QUESTIONS
+
+COMMANDS = 20
 
 
 @dataclass(frozen=True)
@@ -90,18 +95,16 @@ def _sections(data: Data, answers: dict[Question, Answer],
     return tuple(sections)
 
 
-def _commands(data: Data, planned: list[dict]) -> tuple[str, ...]:
-    """Of the sweeps, if all that was read has plans of named grids; else of the runs."""
-    of_plans = [plans.command(plan) for plan in planned]
-    if of_plans and all(of_plans):
-        return (*of_plans, "./analyze report DIR")
-    return (*again.commands(data.runs), "./analyze report FILE")
+def _commands(runs: pl.DataFrame, sources: list[str]) -> tuple[str, ...]:
+    """The command lines that made the runs, as the records have them, and the report's."""
+    made = runs["command"].drop_nulls().unique(maintain_order=True).to_list()
+    left = [f"# and {len(made) - COMMANDS} more"] if len(made) > COMMANDS else []
+    return (*(f"sudo ./{command}" for command in made[:COMMANDS]), *left,
+            shlex.join(["./analyze", "report", *sources]))
 
 
-def build(data: Data, title: str, problems: list[str], sources: list[str],
-          planned: list[dict] | None = None) -> Report:
-    """data: at least one run. problems: what of the files could not be used, a line a file.
-    planned: the plans of the sweeps that made all of them; none if something else made some."""
+def build(data: Data, title: str, problems: list[str], sources: list[str]) -> Report:
+    """data: at least one run. problems: what of the files could not be used, a line a file."""
     drawn = draw_all(data)
     answers = {question: question.answer(data) for question in QUESTIONS}
     answered = _answered(answers, drawn)
@@ -113,4 +116,4 @@ def build(data: Data, title: str, problems: list[str], sources: list[str],
         tuple(drawn[f.name] for f in FIGURES if isinstance(drawn[f.name], NotDrawn)),
         tuple(conditions.runs_told(data.runs)), conditions.machines(data.runs),
         conditions.hooks(data), conditions.warnings(data), conditions.unmeasured(data),
-        tuple(problems), _commands(data, planned or []), tuple(sources))
+        tuple(problems), _commands(data.runs, sources), tuple(sources))

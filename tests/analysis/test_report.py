@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import made
 import planted
 from analysis.figures.base import Data
-from analysis.report import plans, text
+from analysis.report import text
 from analysis.report.build import build
 from analysis.report.questions import QUESTIONS
 from analysis.report.write import html as to_html
@@ -150,7 +150,7 @@ def test_left_out_figures_have_their_reason():
 
 
 def evil_report():
-    rows = [{**row, "kernel": EVIL, "host": EVIL, "cpu_model": EVIL, "error": EVIL,
+    rows = [{**row, "kernel": EVIL, "host": EVIL, "cpu_model": EVIL, "error": EVIL, "command": EVIL,
              "fallback_causes": f"{EVIL.replace(';', '')}@{EVIL}:3" if row["zc_requests"] else None}
             for row in made.frame(planted.sends(repeats=1)).to_dicts()]
     return build(planted.data(rows), EVIL, [EVIL], [EVIL])
@@ -161,7 +161,8 @@ def test_text_of_records_is_no_markup():
     parsed = Page(to_html(report))
     assert not parsed.handlers
     assert all(r.startswith(("data:image/svg+xml;base64,", "#")) for r in parsed.references)
-    text_ = markdown(report)
+    text_ = re.sub(r"(?ms)^```$.*?^```$", "", markdown(report))  # what is fenced is as it is typed
+    assert "```" not in text_ and "# How to run it again" in text_
     assert not re.search(r"(?<!\\)(<img|\]\(http)", text_) and "\x1b" not in text_
     for picture in report.pictures:
         root = xml.fromstring(picture.svg)
@@ -182,47 +183,17 @@ def test_numbers_have_three_digits(value, said):
     assert text.number(value) == said
 
 
-def test_a_plan_tells_its_command():
-    cells = [{"cell": f"{v}{s}", "load": [f"--variant={v}", f"--size={s}", "--warmup=0.200000000",
-                                          "--duration=0.300000000"]}
-             for v in ("twocopy", "onecopy") for s in (256, 1024)]
-    plan = {"schema": plans.SCHEMA, "grid": None, "repeat": 5, "order_seed": 7, "cells": cells}
-    assert plans.command(plan) == ("sudo ./analyze sweep --variant twocopy,onecopy --size 256,1024 "
-                                   "--duration 0.3 --repeat 5 --order-seed 7 --out DIR")
-    # Not a whole grid: lists would ask for more than was run.
-    assert plans.command({**plan, "cells": cells[:3]}) is None
-    assert "--grid copies --duration 0.3 --repeat 5" in plans.command(
-        {**plan, "grid": "copies", "cells": cells[:3]})
-    in_flight = [{**cell, "load": [*cell["load"], f"--inflight={n}"]}
-                 for cell, n in zip(cells, (1024, 64, 1024, 64))]
-    assert plans.command({**plan, "cells": in_flight}) == plans.command(plan)
-    asked_for = [{**cell, "load": [*cell["load"], f"--inflight={n}"]}
-                 for cell, n in zip(cells, (1024, 64, 8, 8))]
-    assert plans.command({**plan, "cells": asked_for}) is None
-    assert plans.command({"cells": []}) is None
-
-
-def test_commands_make_the_same_runs_again():
-    commands = build(planted.all_data(), "T", [], ["DIR"]).commands
-    assert any("--size 256,1K,4K,16K,64K --threads 1,4" in c for c in commands), commands
-    assert any("--workload procinfo" in c and "--connections 10,100" in c for c in commands)
-
-
-def test_messages_in_flight_are_asked_for_only_where_they_were():
-    follows = [{**row, "inflight": (1 << 20) // row["message_bytes"]} for row in planted.sends()]
-    commands = build(planted.data(follows), "T", [], ["DIR"]).commands
-    assert len(commands) == 2 and "--inflight" not in commands[0]
-    asked_for = [{**row, "inflight": n} for n in (8, 32) for row in planted.sends()]
-    commands = build(planted.data(asked_for), "T", [], ["DIR"]).commands
-    assert [c for c in commands if "--inflight 8" in c] and len(commands) == 3
-
-
-def test_options_of_memory_make_runs_of_their_own():
-    rows = [{**row, "memory_options": options} for options in (None, "--align 64 --huge-pages")
-            for row in planted.sends()]
-    commands = build(planted.data(rows), "T", [], ["DIR"]).commands
-    assert len([c for c in commands if " --align 64 --huge-pages " in c]) == 1
-    assert len(commands) == 3  # theirs, those of the others, and of the connections
+def test_commands_are_the_records_own():
+    rows = [{**row, "command": f"analyze sweep --out 'a {n % 3}'"}
+            for n, row in enumerate(planted.sends())]
+    commands = build(planted.data(rows), "T", [], ["a dir"]).commands
+    assert commands == (*(f"sudo ./analyze sweep --out 'a {n}'" for n in range(3)),
+                        "./analyze report 'a dir'")
+    rows = [{**row, "command": f"analyze {n}"} for n, row in enumerate(planted.sends())]
+    commands = build(planted.data(rows), "T", [], ["FILE"]).commands
+    assert len(commands) == 22 and commands[20] == f"# and {len(rows) - 20} more"
+    assert build(planted.data(planted.sends()), "T", [], ["FILE"]).commands == (
+        "./analyze report FILE",)
 
 
 def test_command_line(folder):
