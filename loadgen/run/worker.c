@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "loadgen/load.h"
@@ -83,8 +85,14 @@ void worker__phase(struct worker *w)
 
 int worker__setup(struct worker *w)
 {
-	int err = w->ops->setup(&w->sender, w->load);
+	int err;
 
+	w->sender.state = calloc(1, w->ops->state_bytes);
+	err = !w->sender.state ? -ENOMEM : w->ops->setup ? w->ops->setup(&w->sender, w->load) : 0;
+	if (err) {
+		free(w->sender.state);
+		w->sender.state = NULL;
+	}
 	if (!err && w->load->workload == WORKLOAD_REQUEST)
 		err = requests__setup(&w->sender);
 	if (err)
@@ -95,7 +103,9 @@ int worker__setup(struct worker *w)
 
 void worker__teardown(struct worker *w)
 {
-	w->ops->teardown(&w->sender);
+	if (w->ops->teardown)
+		w->ops->teardown(&w->sender);
+	free(w->sender.state);
 }
 
 static enum send_mode mode(const struct load *load)

@@ -109,12 +109,13 @@ const struct memory *pool__memory(const struct pool *p, const struct sender *s)
 	return p->memory.base ? &p->memory : NULL;
 }
 
-int lent__create(struct lent *l, struct sender *s, const struct load *load)
+int lent__setup(struct sender *s, const struct load *load)
 {
+	struct lent *l = s->state;
 	uint32_t depth = pool__depth(load);
 	int err;
 
-	*l = (struct lent){.reuse_early = load->reuse_early};
+	l->reuse_early = load->reuse_early;
 	l->ends = calloc(depth, sizeof(*l->ends));
 	if (!l->ends)
 		return -ENOMEM;
@@ -124,8 +125,10 @@ int lent__create(struct lent *l, struct sender *s, const struct load *load)
 	return err;
 }
 
-void lent__destroy(struct lent *l)
+void lent__teardown(struct sender *s)
 {
+	struct lent *l = s->state;
+
 	pool__destroy(&l->pool);
 	free(l->ends);
 }

@@ -67,9 +67,9 @@ struct lent {
 	bool reuse_early;
 };
 
-/* On failure nothing is left behind. */
-int lent__create(struct lent *l, struct sender *s, const struct load *load);
-void lent__destroy(struct lent *l);
+/* Of a variant whose state begins with a struct lent. */
+int lent__setup(struct sender *s, const struct load *load);
+void lent__teardown(struct sender *s);
 
 /* Returns when the next message may be written to. -EPIPE if it never may. */
 static inline int lent__await(struct lent *l, struct sender *s)

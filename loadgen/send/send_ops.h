@@ -31,7 +31,11 @@ struct send_ops {
 	 */
 	int (*probe)(const struct load *load, char *why, size_t room);
 
-	/* In the worker's thread, connected. On failure nothing is left behind. */
+	/*
+	 * In the worker's thread, connected. s->state has state_bytes, all zero; the
+	 * caller frees it. On failure setup leaves nothing else behind. Both may be NULL.
+	 */
+	size_t state_bytes;
 	int (*setup)(struct sender *s, const struct load *load);
 	void (*teardown)(struct sender *s);
 

@@ -4,31 +4,11 @@
  * message lies there in one piece, as what a file server sends does.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <sys/sendfile.h>
 
-#include "loadgen/load.h"
 #include "loadgen/send/pool.h"
 #include "loadgen/send/send_loop.h"
 #include "loadgen/send/send_ops.h"
-
-static int setup(struct sender *s, const struct load *load)
-{
-	struct lent *l = malloc(sizeof(*l));
-	int err = l ? lent__create(l, s, load) : -ENOMEM;
-
-	if (err)
-		free(l);
-	else
-		s->state = l;
-	return err;
-}
-
-static void teardown(struct sender *s)
-{
-	lent__destroy(s->state);
-	free(s->state);
-}
 
 static always_inline int send_one(struct sender *s, enum send_mode mode)
 {
@@ -62,8 +42,9 @@ const struct send_ops send_sendfile = {
 	.name = "sendfile",
 	.summary = "sendfile() of the message from a file: its pages, without a copy",
 	.flags = SEND_SHARES | SEND_LENDS | SEND_FILE | SEND_FLAGLESS,
-	.setup = setup,
-	.teardown = teardown,
+	.state_bytes = sizeof(struct lent),
+	.setup = lent__setup,
+	.teardown = lent__teardown,
 	.runs = runs,
 	.run_paced = run_paced,
 };

@@ -50,7 +50,6 @@ static void teardown(struct sender *s)
 	pool__destroy(&u->pool);
 	free(u->pending);
 	free(u->failed);
-	free(u);
 }
 
 static int register_memory(struct sender *s)
@@ -70,19 +69,14 @@ static int register_memory(struct sender *s)
 
 static int setup(struct sender *s, const struct load *load)
 {
-	struct uring_zc *u = calloc(1, sizeof(*u));
+	struct uring_zc *u = s->state;
 	uint32_t depth = pool__depth(load);
 	int err;
 
-	if (!u)
-		return -ENOMEM;
 	/* More notifications than the ring holds are kept by the kernel until they are taken. */
 	err = ring__open(&u->ring, load->registered ? load->fields : 4, 1024, &s->failure);
-	if (err) {
-		free(u);
+	if (err)
 		return err;
-	}
-	s->state = u;
 	u->usage = ring__reports_usage(&u->ring) ? IORING_SEND_ZC_REPORT_USAGE : 0;
 	u->depth = load->inflight;
 	u->reuse_early = load->reuse_early;
@@ -329,6 +323,7 @@ const struct send_ops send_uring_zc = {
 	.summary = "io_uring zero-copy send of the fields, notifications awaited",
 	.flags = SEND_ZEROCOPY | SEND_SHARES | SEND_URING | SEND_REGISTERS,
 	.probe = probe,
+	.state_bytes = sizeof(struct uring_zc),
 	.setup = setup,
 	.teardown = teardown,
 	.runs = runs,

@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "loadgen/load.h"
 #include "loadgen/send/errqueue.h"
@@ -35,7 +34,6 @@ static void teardown(struct sender *s)
 
 	pool__destroy(&z->pool);
 	ledger__destroy(z->ledger);
-	free(z);
 }
 
 static int enable(struct sender *s)
@@ -50,16 +48,11 @@ static int enable(struct sender *s)
 
 static int setup(struct sender *s, const struct load *load)
 {
-	struct zerocopy *z;
-	int err;
+	struct zerocopy *z = s->state;
+	int err = enable(s);
 
-	err = enable(s);
 	if (err)
 		return err;
-	z = calloc(1, sizeof(*z));
-	if (!z)
-		return -ENOMEM;
-	s->state = z;
 	z->reuse_early = load->reuse_early;
 	z->depth = load->inflight;
 	z->ledger = ledger__create(load->inflight, 0);
@@ -248,6 +241,7 @@ const struct send_ops send_zerocopy = {
 	.name = "zerocopy",
 	.summary = "sendmsg(MSG_ZEROCOPY) of the fields, completions awaited",
 	.flags = SEND_ZEROCOPY | SEND_COURSE | SEND_SHARES,
+	.state_bytes = sizeof(struct zerocopy),
 	.setup = setup,
 	.teardown = teardown,
 	.runs = runs,
