@@ -21,8 +21,7 @@
 
 #include "user/trace/counters.h"
 
-#include "common/posix.h"
-#include "common/status.h"
+#include "common/program.h"
 #include "loadgen/options/available.h"
 #include "loadgen/send/send_ops.h"
 
@@ -226,7 +225,7 @@ static int measure(int argc, char **argv)
 		status = grid__run(&grid);
 	let_go(&held);
 	if (signals__caught() && !options.target.command)
-		posix__die_by(signals__caught());
+		program__die_by(signals__caught());
 	return status;
 }
 
@@ -249,7 +248,7 @@ static int measure_sweep(int argc, char **argv)
 	let_go(&held);
 	free(parts);
 	if (signals__caught())
-		posix__die_by(signals__caught());
+		program__die_by(signals__caught());
 	return status;
 }
 

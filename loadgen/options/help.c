@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/status.h"
+#include "common/program.h"
 #include "loadgen/options/help.h"
 #include "loadgen/options/options.h"
 

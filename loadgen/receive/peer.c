@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "common/safe_text.h"
+#include "common/program.h"
 #include "common/units.h"
 #include "loadgen/data/dataset.h"
 #include "loadgen/load.h"

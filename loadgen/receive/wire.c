@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/posix.h"
+#include "common/program.h"
 #include "loadgen/receive/wire.h"
 #include "loadgen/send/sender.h"
 
@@ -112,7 +112,7 @@ int wire__send_hello(int fd, const struct wire_hello *h)
 	unsigned char bytes[WIRE_HELLO_BYTES];
 
 	wire__put_hello(bytes, h);
-	return posix__write_all(fd, (const char *)bytes, sizeof(bytes));
+	return program__write_all(fd, (const char *)bytes, sizeof(bytes));
 }
 
 int wire__read_hello(int fd, struct wire_hello *h, int timeout_ms)
@@ -139,7 +139,7 @@ int wire__send(int fd, const struct wire_message *m)
 	to = put(to, (uint32_t)m->err, 4);
 	for (int i = 0; i < WIRE_VALUES; i++)
 		to = put(to, m->values[i], 8);
-	return posix__write_all(fd, (const char *)bytes, sizeof(bytes));
+	return program__write_all(fd, (const char *)bytes, sizeof(bytes));
 }
 
 int wire__read(int fd, struct wire_message *m, int timeout_ms)

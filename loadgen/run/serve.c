@@ -11,8 +11,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "common/one_line.h"
-#include "common/posix.h"
+#include "common/program.h"
 #include "loadgen/options/options.h"
 #include "loadgen/receive/listener.h"
 #include "loadgen/receive/sessions.h"
@@ -32,7 +31,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case ARGP_KEY_INIT:
-		one_line__errors(state);
+		program__one_line_errors(state);
 		return 0;
 	case OPT_ADDRESS:
 	case OPT_PORT:
@@ -159,6 +158,6 @@ int serve__main(int argc, char **argv)
 	sig = serve(l.fd, signals, sessions);
 	listener__close(&l);
 	sigprocmask(SIG_UNBLOCK, &stops, NULL);
-	posix__die_by(sig);
+	program__die_by(sig);
 	return STATUS_OK;
 }
