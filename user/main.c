@@ -22,7 +22,6 @@
 #include "user/trace/counters.h"
 
 #include "common/program.h"
-#include "loadgen/options/available.h"
 #include "loadgen/send/send_ops.h"
 
 static bool may_use_zerocopy(const struct options *o)
@@ -198,7 +197,7 @@ static int settle_variants(struct load_options *load)
 {
 	char why[256];
 
-	if (!available__settle(load, skip, why, sizeof(why)))
+	if (!load_options__keep_available(load, skip, why, sizeof(why)))
 		return STATUS_OK;
 	log_error("%s", why);
 	return STATUS_SYSTEM;

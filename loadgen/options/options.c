@@ -4,6 +4,7 @@
 
 #include "loadgen/options/help.h"
 #include "loadgen/options/rows.h"
+#include "loadgen/send/send_ops.h"
 
 #define FIRST_KEY 0x4c00
 
@@ -92,6 +93,30 @@ int load_options__set(struct load_options *o, const char *name, const char *valu
 	if (row->of == OF_CONNECTIONS)
 		o->procinfo_given = row->name;
 	return set(o, row, value, &r);
+}
+
+int load_options__keep_available(struct load_options *o, void (*skip)(const char *why), char *why,
+				 size_t room)
+{
+	size_t kept = 0;
+
+	if (o->load.workload == WORKLOAD_PROCINFO)
+		return 0;
+	for (size_t i = 0; i < o->variants.count; i++) {
+		struct load load = load_options__cell(o, i, 0, 0);
+		int err = load__impossible(&load, why, room)
+				  ? -EINVAL
+				  : variants__probe(load.variant, &load, why, room);
+
+		if (err && !o->every)
+			return err;
+		if (err)
+			skip(why);
+		else
+			o->variants.of[kept++] = load.variant;
+	}
+	o->variants.count = kept;
+	return 0;
 }
 
 /* argp_error() would add a second line that only says to try --help. */

@@ -61,6 +61,13 @@ int load_options__set(struct load_options *o, const char *name, const char *valu
 		      size_t room);
 int load_options__resolve(struct load_options *o, char *why, size_t room);
 
+/*
+ * Probes each variant: of "every", those that this kernel lacks are left out, each with the
+ * reason to skip; any other that it lacks is a negative errno with the reason in why.
+ */
+int load_options__keep_available(struct load_options *o, void (*skip)(const char *why), char *why,
+				 size_t room);
+
 /* Whether an option was set. Here and above, name is that of a row in rows.c, without dashes. */
 bool load_options__given(const struct load_options *o, const char *name);
 

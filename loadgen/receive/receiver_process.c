@@ -9,7 +9,6 @@
 
 #include "loadgen/receive/listener.h"
 #include "loadgen/receive/receiver_process.h"
-#include "loadgen/send/requests.h"
 #include "loadgen/send/sender.h"
 
 /*

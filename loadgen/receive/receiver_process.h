@@ -17,7 +17,7 @@ struct receiver_process {
 	size_t message_bytes;
 	struct picker picker;
 	bool verify;
-	bool asks;  /* for each message (requests.h) */
+	bool asks;  /* for each message (slot.h) */
 	bool marks; /* REQUEST_MARK may come */
 };
 

@@ -16,7 +16,7 @@ struct crew {
 	struct dataset *dataset; /* NULL: messages have memory of their own */
 	struct worker *workers;
 	_Atomic unsigned int delivered; /* workers whose bytes all arrived, in this phase */
-	struct parking parking;
+	struct barrier barrier;
 };
 
 static void *worker_main(void *arg)
@@ -24,7 +24,7 @@ static void *worker_main(void *arg)
 	struct worker *w = arg;
 	int err = worker__setup(w);
 
-	while (parking__park(crew__parking(w->crew)))
+	while (barrier__wait(crew__barrier(w->crew)))
 		if (!err)
 			worker__phase(w);
 	if (!err)
@@ -40,7 +40,7 @@ static struct crew *allocate(const struct load *load, const struct send_ops *ops
 	if (!c)
 		return NULL;
 	c->workers = aligned_alloc(_Alignof(struct worker), size);
-	if (!c->workers || parking__init(&c->parking)) {
+	if (!c->workers || barrier__init(&c->barrier)) {
 		free(c->workers);
 		free(c);
 		return NULL;
@@ -53,7 +53,7 @@ static struct crew *allocate(const struct load *load, const struct send_ops *ops
 }
 
 int crew__create(struct crew **crew, const struct load *load, const struct send_ops *ops,
-		 const int *fds, struct slot *slots, struct offspring *receiver, struct failure *f)
+		 const int *fds, struct slot *slots, struct child *receiver, struct failure *f)
 {
 	struct crew *c = allocate(load, ops);
 	int err = 0;
@@ -66,7 +66,7 @@ int crew__create(struct crew **crew, const struct load *load, const struct send_
 		crew__destroy(c);
 		return err;
 	}
-	pthread_mutex_lock(&c->parking.lock); /* nobody counts as parked until count stands */
+	pthread_mutex_lock(&c->barrier.lock); /* nobody counts as parked until count stands */
 	for (unsigned int i = 0; i < load->threads && !err; i++) {
 		struct worker *w = &c->workers[i];
 
@@ -81,15 +81,15 @@ int crew__create(struct crew **crew, const struct load *load, const struct send_
 		};
 		worker__init(w, fds[i], c->dataset);
 		err = pthread_create(&c->workers[i].thread, NULL, worker_main, &c->workers[i]);
-		c->parking.count += !err;
+		c->barrier.count += !err;
 	}
-	pthread_mutex_unlock(&c->parking.lock);
+	pthread_mutex_unlock(&c->barrier.lock);
 	if (!err) {
 		*crew = c;
 		return 0;
 	}
 	failure__set(f, STATUS_FAILED, -err, "cannot start thread %u of %u: %s",
-		     c->parking.count + 1, load->threads, strerror(err));
+		     c->barrier.count + 1, load->threads, strerror(err));
 	crew__destroy(c);
 	return -err;
 }
@@ -98,44 +98,44 @@ void crew__destroy(struct crew *c)
 {
 	if (!c)
 		return;
-	parking__leave(&c->parking);
-	for (unsigned int i = 0; i < c->parking.count; i++)
+	barrier__leave(&c->barrier);
+	for (unsigned int i = 0; i < c->barrier.count; i++)
 		pthread_join(c->workers[i].thread, NULL);
-	parking__destroy(&c->parking);
+	barrier__destroy(&c->barrier);
 	dataset__destroy(c->dataset);
 	free(c->workers);
 	free(c);
 }
 
-struct parking *crew__parking(struct crew *c)
+struct barrier *crew__barrier(struct crew *c)
 {
-	return &c->parking;
+	return &c->barrier;
 }
 
 void crew__begin(struct crew *c, uint64_t deadline_ns, uint64_t messages)
 {
-	for (unsigned int i = 0; i < c->parking.count; i++) {
+	for (unsigned int i = 0; i < c->barrier.count; i++) {
 		atomic_store(&c->workers[i].sender.deadline_ns, deadline_ns);
 		c->workers[i].sender.remaining = messages;
 	}
 	atomic_store(&c->delivered, 0);
-	parking__begin(&c->parking);
+	barrier__begin(&c->barrier);
 }
 
 void crew__stop(struct crew *c)
 {
-	for (unsigned int i = 0; i < c->parking.count; i++)
+	for (unsigned int i = 0; i < c->barrier.count; i++)
 		atomic_store(&c->workers[i].sender.deadline_ns, 0);
 }
 
 bool crew__delivered(const struct crew *c)
 {
-	return atomic_load(&c->delivered) == c->parking.count;
+	return atomic_load(&c->delivered) == c->barrier.count;
 }
 
 void crew__abandon(struct crew *c)
 {
-	for (unsigned int i = 0; i < c->parking.count; i++) {
+	for (unsigned int i = 0; i < c->barrier.count; i++) {
 		struct worker *w = &c->workers[i];
 
 		atomic_store(&w->sender.abandoned, true);
@@ -150,7 +150,7 @@ void crew__sum(const struct crew *c, struct sent *sum, struct hist *requests, ui
 	memset(requests, 0, sizeof(*requests));
 	*received = *end_ns = 0;
 	memset(sum, 0, sizeof(*sum));
-	for (unsigned int i = 0; i < c->parking.count; i++) {
+	for (unsigned int i = 0; i < c->barrier.count; i++) {
 		const struct worker *w = &c->workers[i];
 
 		sent__add(sum, &w->sender.sent);
@@ -164,6 +164,6 @@ void crew__sum(const struct crew *c, struct sent *sum, struct hist *requests, ui
 
 void crew__failure(const struct crew *c, struct failure *f)
 {
-	for (unsigned int i = 0; i < c->parking.count; i++)
+	for (unsigned int i = 0; i < c->barrier.count; i++)
 		failure__adopt(f, &c->workers[i].sender.failure);
 }

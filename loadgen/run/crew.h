@@ -11,10 +11,10 @@
 
 #include "loadgen/send/sender.h"
 #include "loadgen/send/slot.h"
-#include "loadgen/system/parking.h"
+#include "loadgen/system/barrier.h"
 
 struct crew;
-struct offspring;
+struct child;
 struct load;
 struct send_ops;
 
@@ -23,13 +23,13 @@ struct send_ops;
  * stay the caller's. They set their variant up and park for the first time.
  */
 int crew__create(struct crew **crew, const struct load *load, const struct send_ops *ops,
-		 const int *fds, struct slot *slots, struct offspring *receiver, struct failure *f);
+		 const int *fds, struct slot *slots, struct child *receiver, struct failure *f);
 
 /* Ends and joins the threads, which must be parked. */
 void crew__destroy(struct crew *c);
 
 /* Where they park. */
-struct parking *crew__parking(struct crew *c);
+struct barrier *crew__barrier(struct crew *c);
 
 /* Starts a phase: until the deadline (0: over at once), or so many messages each. */
 void crew__begin(struct crew *c, uint64_t deadline_ns, uint64_t messages);

@@ -40,7 +40,7 @@ static void stop(struct run *run, struct patience *w)
 static void bury(struct run *run, struct patience *w, struct failure *f)
 {
 	run->dead = true;
-	offspring__died(&run->other, f);
+	child__explain_death(&run->other, f);
 	run->ops->abandon(run);
 	stop(run, w);
 	w->abandoned = true;
@@ -82,7 +82,7 @@ int phase__wait(struct run *run, uint64_t deadline_ns, struct failure *f)
 				       : run->ops->received ? deadline_ns
 							    : PHASE_FOREVER};
 	struct pollfd events[EVENTS] = {
-		[PARKED] = {.fd = run->parking->fd, .events = POLLIN},
+		[PARKED] = {.fd = run->barrier->fd, .events = POLLIN},
 		[CONTROL] = {.fd = control__fd(run->control), .events = POLLIN},
 		/* no events: hang-up alone, as workers talk to it */
 		[OTHER] = {.fd = run->dead ? -1 : run->other.channel},
@@ -98,7 +98,7 @@ int phase__wait(struct run *run, uint64_t deadline_ns, struct failure *f)
 			events[OTHER].fd = -1;
 		}
 		if (n > 0 && events[PARKED].revents) {
-			parking__acknowledge(run->parking);
+			barrier__acknowledge(run->barrier);
 			return 0;
 		}
 		if (n > 0 && events[CONTROL].revents)

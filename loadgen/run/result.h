@@ -10,7 +10,7 @@
 #include "loadgen/send/sender.h"
 #include "loadgen/send/tcp_state.h"
 #include "loadgen/serving/client.h"
-#include "loadgen/system/cpus.h"
+#include "loadgen/system/child.h"
 #include "loadgen/system/netstat.h"
 
 struct load;

@@ -9,8 +9,8 @@
 #include "loadgen/receive/listener.h"
 #include "loadgen/run/control.h"
 #include "loadgen/run/result.h"
+#include "loadgen/system/barrier.h"
 #include "loadgen/system/link.h"
-#include "loadgen/system/parking.h"
 
 struct run {
 	const struct load *load;
@@ -18,8 +18,8 @@ struct run {
 	struct control *control;
 	struct link link;
 	struct listener listener;
-	struct offspring other;	 /* the receiver, or the server */
-	struct parking *parking; /* of our threads; NULL: there are none yet */
+	struct child other;	 /* the receiver, or the server */
+	struct barrier *barrier; /* of our threads; NULL: there are none yet */
 	struct cpus cpus;
 	bool stopped; /* somebody asked for the end */
 	bool dead;    /* the other end */
@@ -33,7 +33,7 @@ struct run_ops {
 	int (*prepare)(struct run *run, struct failure *f);
 	/* Opens the listener and forks the other end, where it is to be. */
 	int (*fork)(struct run *run, struct failure *f);
-	/* Makes the connections and the threads, which set parking. */
+	/* Makes the connections and the threads, which set barrier. */
 	int (*connect)(struct run *run, struct failure *f);
 
 	/* Of a phase: until the deadline, or so many messages each. */
@@ -61,7 +61,7 @@ extern const struct run_ops run_stream, run_serving;
 #define PHASE_FOREVER UINT64_MAX
 
 /*
- * Returns once all threads are parked; the phase was begun with this deadline.
+ * Returns once all threads are waiting; the phase was begun with this deadline.
  * 0, with *f telling of an other end that died or stopped reading; or a negative
  * errno if it makes no sense to go on.
  */

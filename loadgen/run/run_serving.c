@@ -50,7 +50,7 @@ static int connect_client(struct run *run, struct failure *f)
 		err = client__create(&c, run->load, &run->listener, run->other.shared, f);
 	if (!err) {
 		run->state = c;
-		run->parking = &c->parking;
+		run->barrier = &c->barrier;
 	}
 	return err;
 }

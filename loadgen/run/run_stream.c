@@ -94,7 +94,7 @@ static int connect_workers(struct run *run, struct failure *f)
 	if (!err)
 		err = crew__create(&s->crew, run->load, s->ops, s->fds, s->slots, &run->other, f);
 	if (!err)
-		run->parking = crew__parking(s->crew);
+		run->barrier = crew__barrier(s->crew);
 	return err;
 }
 

@@ -4,10 +4,14 @@
 #include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
 
 #include "loadgen/load.h"
 #include "loadgen/run/worker.h"
 #include "loadgen/send/send_ops.h"
+
+#define LOOK_US 100000 /* how long a phase's end may go unseen, where nobody asks */
 
 /*
  * A small last segment may be held back until older data are acknowledged, which
@@ -57,10 +61,62 @@ static int drain(struct worker *w)
 	return err;
 }
 
+/*
+ * Not poll(): it would return at once while completions wait in the error queue, which
+ * the variant reads when it sends.
+ */
+static int bound_waiting(struct sender *s)
+{
+	struct timeval t = {.tv_usec = LOOK_US};
+
+	return setsockopt(s->fd, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof(t)) ? -errno : 0;
+}
+
+/* 1: the next request is complete; 0: not yet; -EPIPE: the other end asks no more; or -errno. */
+static int hear(struct sender *s, unsigned int *read)
+{
+	char request[REQUEST_BYTES];
+	ssize_t n;
+
+	if (*read == REQUEST_BYTES)
+		return 1;
+	n = recv(s->fd, request, REQUEST_BYTES - *read, 0);
+	if (!n)
+		return -EPIPE;
+	if (n < 0)
+		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+	*read += (unsigned int)n;
+	return *read == REQUEST_BYTES;
+}
+
+/* Answers each request with one message, until the deadline has passed or none remain. */
+static int answer_requests(struct sender *s, unsigned int *read, int (*run)(struct sender *s))
+{
+	uint64_t left = s->remaining;
+	int err;
+
+	while (left && now_ns() < atomic_load_explicit(&s->deadline_ns, memory_order_relaxed)) {
+		err = hear(s, read);
+		if (err < 0)
+			return err;
+		if (!err)
+			continue;
+		s->remaining = 1;
+		err = run(s);
+		if (err)
+			return err;
+		if (s->remaining) /* the deadline came first: the request stays */
+			continue;
+		*read = 0;
+		left--;
+	}
+	return 0;
+}
+
 static int send_messages(struct worker *w, int (*run)(struct sender *s))
 {
 	return w->load->workload == WORKLOAD_REQUEST
-		       ? requests__answer(&w->sender, &w->requests, run)
+		       ? answer_requests(&w->sender, &w->request_read, run)
 		       : run(&w->sender);
 }
 
@@ -94,7 +150,7 @@ int worker__setup(struct worker *w)
 		w->sender.state = NULL;
 	}
 	if (!err && w->load->workload == WORKLOAD_REQUEST)
-		err = requests__setup(&w->sender);
+		err = bound_waiting(&w->sender);
 	if (err)
 		failure__set(&w->sender.failure, STATUS_FAILED, err, "cannot set %s up: %s",
 			     w->ops->name, strerror(-err));

@@ -8,7 +8,6 @@
 #include <pthread.h>
 
 #include "loadgen/receive/receiver.h"
-#include "loadgen/send/requests.h"
 #include "loadgen/send/sender.h"
 #include "loadgen/send/slot.h"
 
@@ -19,8 +18,9 @@ struct send_ops;
 struct worker {
 	struct sender sender; /* first: keeps its alignment */
 	struct slot *slot;
-	struct requests requests; /* heard, where the load is asked for */
-	struct offspring *receiver;
+	unsigned int
+		request_read; /* bytes of the next request; complete: it waits for its answer */
+	struct child *receiver;
 	unsigned int index; /* of the slot */
 	const struct load *load;
 	const struct send_ops *ops;

@@ -14,8 +14,8 @@
 #include "bpf/hist.h"
 #include "loadgen/send/sender.h"
 #include "loadgen/serving/procinfo.h"
+#include "loadgen/system/barrier.h"
 #include "loadgen/system/failure.h"
-#include "loadgen/system/parking.h"
 
 struct load;
 struct listener;
@@ -75,7 +75,7 @@ struct client {
 	int abort_fd;		      /* readable: give up what is under way */
 	_Atomic uint64_t progress_ns; /* when any connection was answered last */
 	struct visitor *visitors;
-	struct parking parking;
+	struct barrier barrier;
 };
 
 extern const struct client_ops client_threaded, client_epoll;

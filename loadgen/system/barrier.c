@@ -3,11 +3,11 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "loadgen/system/parking.h"
+#include "loadgen/system/barrier.h"
 
-int parking__init(struct parking *p)
+int barrier__init(struct barrier *p)
 {
-	*p = (struct parking){.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+	*p = (struct barrier){.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
 	if (p->fd < 0)
 		return -errno;
 	pthread_mutex_init(&p->lock, NULL);
@@ -15,21 +15,21 @@ int parking__init(struct parking *p)
 	return 0;
 }
 
-void parking__destroy(struct parking *p)
+void barrier__destroy(struct barrier *p)
 {
 	pthread_cond_destroy(&p->changed);
 	pthread_mutex_destroy(&p->lock);
 	close(p->fd);
 }
 
-bool parking__park(struct parking *p)
+bool barrier__wait(struct barrier *p)
 {
 	unsigned int phase;
 	bool go;
 
 	pthread_mutex_lock(&p->lock);
 	phase = p->phase;
-	if (++p->parked == p->count)
+	if (++p->waiting == p->count)
 		eventfd_write(p->fd, 1);
 	while (p->phase == phase && !p->leaving)
 		pthread_cond_wait(&p->changed, &p->lock);
@@ -38,23 +38,23 @@ bool parking__park(struct parking *p)
 	return go;
 }
 
-void parking__acknowledge(struct parking *p)
+void barrier__acknowledge(struct barrier *p)
 {
 	eventfd_t count;
 
 	eventfd_read(p->fd, &count);
 }
 
-void parking__begin(struct parking *p)
+void barrier__begin(struct barrier *p)
 {
 	pthread_mutex_lock(&p->lock);
-	p->parked = 0;
+	p->waiting = 0;
 	p->phase++;
 	pthread_cond_broadcast(&p->changed);
 	pthread_mutex_unlock(&p->lock);
 }
 
-void parking__leave(struct parking *p)
+void barrier__leave(struct barrier *p)
 {
 	pthread_mutex_lock(&p->lock);
 	p->leaving = true;

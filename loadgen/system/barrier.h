@@ -8,26 +8,26 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-struct parking {
+struct barrier {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	unsigned int count; /* threads that use it; set before any parks */
-	unsigned int parked;
+	unsigned int waiting;
 	unsigned int phase; /* changes to begin one */
 	bool leaving;
 	int fd; /* readable once all are parked */
 };
 
 /* 0 or -errno. */
-int parking__init(struct parking *p);
-void parking__destroy(struct parking *p);
+int barrier__init(struct barrier *p);
+void barrier__destroy(struct barrier *p);
 
 /* By a thread: returns in the next phase; false when there is none. */
-bool parking__park(struct parking *p);
+bool barrier__wait(struct barrier *p);
 
 /* Makes fd unreadable again. */
-void parking__acknowledge(struct parking *p);
+void barrier__acknowledge(struct barrier *p);
 
 /* All are parked: lets them go into the next phase, or out for good. */
-void parking__begin(struct parking *p);
-void parking__leave(struct parking *p);
+void barrier__begin(struct barrier *p);
+void barrier__leave(struct barrier *p);
