@@ -86,7 +86,7 @@ int client__create(struct client **out, const struct load *load, const struct li
 		return failure__set(f, STATUS_FAILED, err, "cannot make %u connections: %s",
 				    load->connections, strerror(-err));
 	count = thread_count(c);
-	pthread_mutex_lock(&c->barrier.lock); /* nobody counts as parked until count stands */
+	pthread_mutex_lock(&c->barrier.lock); /* no thread counts as waiting until count stands */
 	c->barrier.count = start_threads(c, count, &err);
 	pthread_mutex_unlock(&c->barrier.lock);
 	if (!err) {

@@ -80,10 +80,10 @@ struct client {
 
 extern const struct client_ops client_threaded, client_epoll;
 
-/* The threads exist and park; they serve for all phases. */
+/* The threads exist and wait at the barrier; they serve for all phases. */
 int client__create(struct client **out, const struct load *load, const struct listener *l,
 		   struct server_shared *shared, struct failure *f);
-/* Ends and joins the threads, which must be parked. NULL is fine. */
+/* Ends and joins the threads, which must wait at the barrier. NULL is fine. */
 void client__destroy(struct client *c);
 /* Starts a phase: until the deadline, or so many connections a place. */
 void client__begin(struct client *c, uint64_t deadline_ns, uint64_t rounds);

@@ -5,59 +5,59 @@
 
 #include "loadgen/system/barrier.h"
 
-int barrier__init(struct barrier *p)
+int barrier__init(struct barrier *b)
 {
-	*p = (struct barrier){.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
-	if (p->fd < 0)
+	*b = (struct barrier){.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+	if (b->fd < 0)
 		return -errno;
-	pthread_mutex_init(&p->lock, NULL);
-	pthread_cond_init(&p->changed, NULL);
+	pthread_mutex_init(&b->lock, NULL);
+	pthread_cond_init(&b->changed, NULL);
 	return 0;
 }
 
-void barrier__destroy(struct barrier *p)
+void barrier__destroy(struct barrier *b)
 {
-	pthread_cond_destroy(&p->changed);
-	pthread_mutex_destroy(&p->lock);
-	close(p->fd);
+	pthread_cond_destroy(&b->changed);
+	pthread_mutex_destroy(&b->lock);
+	close(b->fd);
 }
 
-bool barrier__wait(struct barrier *p)
+bool barrier__wait(struct barrier *b)
 {
 	unsigned int phase;
 	bool go;
 
-	pthread_mutex_lock(&p->lock);
-	phase = p->phase;
-	if (++p->waiting == p->count)
-		eventfd_write(p->fd, 1);
-	while (p->phase == phase && !p->leaving)
-		pthread_cond_wait(&p->changed, &p->lock);
-	go = !p->leaving;
-	pthread_mutex_unlock(&p->lock);
+	pthread_mutex_lock(&b->lock);
+	phase = b->phase;
+	if (++b->waiting == b->count)
+		eventfd_write(b->fd, 1);
+	while (b->phase == phase && !b->leaving)
+		pthread_cond_wait(&b->changed, &b->lock);
+	go = !b->leaving;
+	pthread_mutex_unlock(&b->lock);
 	return go;
 }
 
-void barrier__acknowledge(struct barrier *p)
+void barrier__acknowledge(struct barrier *b)
 {
 	eventfd_t count;
 
-	eventfd_read(p->fd, &count);
+	eventfd_read(b->fd, &count);
 }
 
-void barrier__begin(struct barrier *p)
+void barrier__begin(struct barrier *b)
 {
-	pthread_mutex_lock(&p->lock);
-	p->waiting = 0;
-	p->phase++;
-	pthread_cond_broadcast(&p->changed);
-	pthread_mutex_unlock(&p->lock);
+	pthread_mutex_lock(&b->lock);
+	b->waiting = 0;
+	b->phase++;
+	pthread_cond_broadcast(&b->changed);
+	pthread_mutex_unlock(&b->lock);
 }
 
-void barrier__leave(struct barrier *p)
+void barrier__leave(struct barrier *b)
 {
-	pthread_mutex_lock(&p->lock);
-	p->leaving = true;
-	pthread_cond_broadcast(&p->changed);
-	pthread_mutex_unlock(&p->lock);
+	pthread_mutex_lock(&b->lock);
+	b->leaving = true;
+	pthread_cond_broadcast(&b->changed);
+	pthread_mutex_unlock(&b->lock);
 }
