@@ -43,27 +43,29 @@ int receiver__start(struct child *r, struct listener *l, struct slot *slots,
 	return err;
 }
 
-int receiver__mark(struct child *r, unsigned int slot, int bytes)
+static int request(struct child *r, struct request q, int timeout_ms)
 {
-	struct request q = {.type = REQUEST_MARK, .slot = slot, .mark = bytes};
 	struct reply reply;
 
-	return child__request(r, &q, &reply, TIMEOUT_MS);
+	return child__request(r, &q, &reply, timeout_ms);
+}
+
+int receiver__mark(struct child *r, unsigned int slot, int bytes)
+{
+	return request(r, (struct request){.type = REQUEST_MARK, .slot = slot, .mark = bytes},
+		       TIMEOUT_MS);
 }
 
 int receiver__expect(struct child *r, unsigned int slot, uint64_t bytes)
 {
-	struct request q = {.type = REQUEST_EXPECT, .slot = slot, .bytes = bytes};
-	struct reply reply;
-
-	return child__request(r, &q, &reply, TIMEOUT_MS);
+	return request(r, (struct request){.type = REQUEST_EXPECT, .slot = slot, .bytes = bytes},
+		       TIMEOUT_MS);
 }
 
 int receiver__adopt(struct child *r, unsigned int slot, unsigned int port, struct failure *f)
 {
 	struct request q = {.type = REQUEST_ADOPT, .slot = slot, .port = port};
-	struct reply reply;
-	int err = child__request(r, &q, &reply, ADOPT_TIMEOUT_MS);
+	int err = request(r, q, ADOPT_TIMEOUT_MS);
 
 	if (err == -EPIPE)
 		child__explain_death(r, f);

@@ -4,9 +4,9 @@
 #include <unistd.h>
 
 #include "common/hist_stats.h"
+#include "common/json.h"
 #include "loadgen/load.h"
 #include "loadgen/run/result.h"
-#include "loadgen/system/json.h"
 
 double result__throughput(const struct result *r)
 {

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "common/json.h"
 #include "loadgen/send/tcp_state.h"
-#include "loadgen/system/json.h"
 
 int tcp_state__read(int fd, struct tcp_state *s)
 {

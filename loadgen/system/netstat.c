@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "loadgen/system/json.h"
+#include "common/json.h"
 #include "loadgen/system/netstat.h"
 
 #define LINE_MAX_BYTES 8192
