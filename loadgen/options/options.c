@@ -26,13 +26,13 @@ bool load_options__given(const struct load_options *o, const char *name)
 }
 
 /* A list: the row's own parsing reads each element, which is then copied out of the load. */
-struct adding {
+struct list_parser {
 	const struct load_row *row;
 	struct load load;
 	LOAD_LIST(unsigned long long) * list;
 };
 
-static int add(void *to, const char *item, struct refusal *r)
+static int append_element(void *to, const char *item, struct refusal *r)
 {
 	static const size_t sizes[] = {
 		[ROW_UNSIGNED] = sizeof(unsigned int),
@@ -40,7 +40,7 @@ static int add(void *to, const char *item, struct refusal *r)
 		[ROW_BYTES] = sizeof(size_t),
 		[ROW_TEXT] = sizeof(char *),
 	};
-	struct adding *a = to;
+	struct list_parser *a = to;
 	size_t size = sizes[a->row->type];
 	int err;
 
@@ -55,7 +55,7 @@ static int add(void *to, const char *item, struct refusal *r)
 static int set(struct load_options *o, const struct load_row *row, const char *value,
 	       struct refusal *r)
 {
-	struct adding a = {.row = row, .list = (void *)((char *)o + row->list)};
+	struct list_parser a = {.row = row, .list = (void *)((char *)o + row->list)};
 	int err;
 
 	r->option = row->name;
@@ -65,7 +65,7 @@ static int set(struct load_options *o, const struct load_row *row, const char *v
 	if (row->all && row->all(o, value))
 		return 0;
 	a.list->count = 0;
-	err = row__each(value, r, add, &a);
+	err = row__each(value, r, append_element, &a);
 	r->said = value;
 	return err == -E2BIG ? refusal__give(r, "give at most %d elements", LIST_MAX) : err;
 }

@@ -27,7 +27,7 @@
 
 /* What the options said: lists, and the rest in one template. */
 struct load_options {
-	struct load load; /* first: a list's place is never 0 */
+	struct load load; /* first: a list's offset is never 0 */
 	LOAD_LIST(const char *) variants;
 	LOAD_LIST(size_t) sizes;
 	LOAD_LIST(unsigned int) threads;
@@ -50,7 +50,7 @@ struct load_options {
  */
 extern const struct argp load_argp;
 
-/* The defaults: what an empty command line means. */
+/* The defaults: an empty command line. */
 void load_options__init(struct load_options *o);
 
 /*

@@ -193,8 +193,8 @@ fail:
 	return -err;
 }
 
-int receiver_process__take(const struct receiver_process *p, int fd, unsigned int slot,
-			   uint32_t connection)
+int receiver_process__start(const struct receiver_process *p, int fd, unsigned int slot,
+			    uint32_t connection)
 {
 	p->slots[slot].verified.connection = connection;
 	p->slots[slot].verified.message_bytes = p->message_bytes;
@@ -231,7 +231,7 @@ static int adopt(const struct receiver_process *p, const struct request *q)
 
 	if (fd < 0)
 		return fd;
-	err = receiver_process__take(p, fd, q->slot, q->port);
+	err = receiver_process__start(p, fd, q->slot, q->port);
 	if (err)
 		close(fd);
 	return err;

@@ -18,7 +18,7 @@ struct patience {
 	bool abandoned;
 };
 
-/* When to look again; -1: only when something happens. */
+/* How long poll() may wait; -1: until something happens. */
 static int timeout_ms(const struct patience *w, uint64_t now)
 {
 	uint64_t wait;

@@ -150,7 +150,7 @@ static struct json_object *serving_json(const struct result *r)
 	return o;
 }
 
-/* What TCP did in the window: the protocol's counters, and the sending sockets' own word. */
+/* What TCP did in the window: the protocol's counters, and TCP_INFO of the sending sockets. */
 static struct json_object *tcp_json(const struct result *r)
 {
 	struct json_object *o = netstat__json(&r->netstat_before, &r->netstat_after);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What a run measured, as plain data; and as the app block of a run record. */
+/* The result of a run, as plain data; and as the app block of a run record. */
 #pragma once
 
 #include <stdbool.h>
@@ -20,12 +20,12 @@ struct result {
 	const struct load *load;
 	bool zerocopy; /* the variant asks for it */
 	struct sent sent;
-	struct hist requests; /* where each message was asked for */
+	struct hist requests; /* of --workload request: from the request to the answer */
 	uint64_t received;
 	double elapsed_s; /* from the start until the receiver had everything */
 	struct cpu_time sender;
 	struct cpu_time receiver;
-	bool sender_known, receiver_known; /* they lived to tell */
+	bool sender_known, receiver_known; /* the process lived to report it */
 	uint64_t checked;		   /* --verify */
 	uint64_t bad;
 	unsigned int bad_connection;

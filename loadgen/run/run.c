@@ -60,7 +60,7 @@ static void read_netstat(const struct run *run, struct netstat *n)
 {
 	netstat__read(n);
 	if (run->load->link)
-		netstat__add(n, run->other.pid);
+		netstat__add_process(n, run->other.pid);
 }
 
 static int window(struct run *run, struct result *r, struct failure *f)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * One run, from the first socket to the result: forks the other end, connects,
- * warms up, waits for the word, measures, and puts all away again. What differs
- * between workloads is behind struct run_ops: run_stream.c, run_serving.c.
+ * warms up, waits for GO, measures, and cleans up. Each workload is a struct run_ops:
+ * run_stream.c, run_serving.c.
  */
 #pragma once
 
@@ -43,7 +43,7 @@ struct run_ops {
 	void (*abandon)(struct run *run);
 	/* Bytes that arrived so far. NULL: nothing is given up before a stop. */
 	uint64_t (*received)(struct run *run);
-	/* Nothing arrived for GRACE_NS after the end: false if that is as it should be. Or NULL. */
+	/* Nothing arrived for GRACE_NS after the end: false if all arrived before. Or NULL. */
 	bool (*give_up)(struct run *run, struct failure *f);
 	/* The first failure of a thread. */
 	void (*failure)(const struct run *run, struct failure *f);

@@ -171,7 +171,7 @@ static void close_window(struct run *run, struct result *r)
 
 	for (unsigned int i = 0; i < run->load->threads; i++)
 		if (!tcp_state__read(s->fds[i], &now))
-			tcp_sockets__add(&r->sockets, &s->tcp[i], &now);
+			tcp_sockets__add_socket(&r->sockets, &s->tcp[i], &now);
 }
 
 /* What the receiver's check of every byte comes to. Bytes that arrived wrong are a failure. */

@@ -63,7 +63,7 @@ static void *host_guest(void *arg)
 {
 	struct guest *g = arg;
 
-	sessions__take(g->sessions, g->fd, g->from);
+	sessions__serve(g->sessions, g->fd, g->from);
 	free(g);
 	return NULL;
 }

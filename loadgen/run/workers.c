@@ -102,7 +102,7 @@ static int bound_waiting(struct sender *s)
 }
 
 /* 1: the next request is complete; 0: not yet; -EPIPE: the other end asks no more; or -errno. */
-static int hear(struct sender *s, unsigned int *read)
+static int read_request(struct sender *s, unsigned int *read)
 {
 	char request[REQUEST_BYTES];
 	ssize_t n;
@@ -125,7 +125,7 @@ static int answer_requests(struct sender *s, unsigned int *read, int (*run)(stru
 	int err;
 
 	while (left && now_ns() < atomic_load_explicit(&s->deadline_ns, memory_order_relaxed)) {
-		err = hear(s, read);
+		err = read_request(s, read);
 		if (err < 0)
 			return err;
 		if (!err)
@@ -340,7 +340,7 @@ void workers__sum(const struct workers *all, struct sent *sum, struct hist *requ
 	for (unsigned int i = 0; i < all->barrier.count; i++) {
 		const struct worker *w = &all->each[i];
 
-		sent__add(sum, &w->sender.sent);
+		sent__add_worker(sum, &w->sender.sent);
 		if (w->slot->requests_since == atomic_load(&w->slot->begin_ns))
 			hist__merge(requests, &w->slot->requests);
 		*received += atomic_load(&w->slot->received) - w->received_before;

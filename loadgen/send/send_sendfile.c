@@ -12,11 +12,11 @@
 
 static always_inline int send_one(struct sender *s, enum send_mode mode)
 {
-	struct lent *l = s->state;
+	struct borrowed *l = s->state;
 	struct message *m = pool__next(&l->pool);
 	const struct memory *file = pool__memory(&l->pool, s);
 	size_t left = m->bytes;
-	int err = lent__await(l, s);
+	int err = borrowed__await(l, s);
 	off_t at;
 
 	if (err)
@@ -32,7 +32,7 @@ static always_inline int send_one(struct sender *s, enum send_mode mode)
 			return (int)n;
 		left -= (size_t)n;
 	}
-	lent__sent(l);
+	borrowed__sent(l);
 	return 0;
 }
 
@@ -41,10 +41,10 @@ SEND_RUNS(send_one);
 const struct send_ops send_sendfile = {
 	.name = "sendfile",
 	.summary = "sendfile() of the message from a file: its pages, without a copy",
-	.flags = SEND_SHARES | SEND_LENDS | SEND_FILE | SEND_FLAGLESS,
-	.state_bytes = sizeof(struct lent),
-	.setup = lent__setup,
-	.teardown = lent__teardown,
+	.flags = SEND_SHARES | SEND_BORROWS | SEND_FILE | SEND_FLAGLESS,
+	.state_bytes = sizeof(struct borrowed),
+	.setup = borrowed__setup,
+	.teardown = borrowed__teardown,
 	.runs = runs,
 	.run_paced = run_paced,
 };

@@ -15,7 +15,7 @@
 #define PIPE_BYTES (1u << 20) /* what anybody may have, if less, then less */
 
 struct pipeline {
-	struct lent lent; /* first: what lent__setup() takes */
+	struct borrowed borrowed; /* first: what borrowed__setup() takes */
 	int in, out;
 };
 
@@ -32,7 +32,7 @@ static int setup(struct sender *s, const struct load *load)
 	p->out = ends[0];
 	p->in = ends[1];
 	fcntl(p->in, F_SETPIPE_SZ, PIPE_BYTES);
-	err = lent__setup(s, load);
+	err = borrowed__setup(s, load);
 	if (err) {
 		close(p->in);
 		close(p->out);
@@ -46,7 +46,7 @@ static void teardown(struct sender *s)
 
 	close(p->in);
 	close(p->out);
-	lent__teardown(s);
+	borrowed__teardown(s);
 }
 
 /* Everything that is in the pipe. */
@@ -95,14 +95,14 @@ static int send_message(struct sender *s, struct message *m)
 static always_inline int send_one(struct sender *s, enum send_mode mode)
 {
 	struct pipeline *p = s->state;
-	struct message *m = pool__next(&p->lent.pool);
-	int err = lent__await(&p->lent, s);
+	struct message *m = pool__next(&p->borrowed.pool);
+	int err = borrowed__await(&p->borrowed, s);
 
 	if (err)
 		return err;
 	prepare(s, m, mode);
 	err = send_message(s, m);
-	lent__sent(&p->lent);
+	borrowed__sent(&p->borrowed);
 	return err;
 }
 
@@ -111,7 +111,7 @@ SEND_RUNS(send_one);
 const struct send_ops send_splice = {
 	.name = "splice",
 	.summary = "vmsplice() of the fields into a pipe, splice() to the socket: no copy",
-	.flags = SEND_SHARES | SEND_LENDS,
+	.flags = SEND_SHARES | SEND_BORROWS,
 	.state_bytes = sizeof(struct pipeline),
 	.setup = setup,
 	.teardown = teardown,

@@ -16,7 +16,7 @@
 #include "loadgen/send/send_loop.h"
 #include "loadgen/send/send_ops.h"
 
-#define HARVEST_BYTES (64u << 10)
+#define READ_BYTES (64u << 10)
 
 struct zerocopy {
 	struct inflight *inflight;
@@ -63,7 +63,7 @@ static int setup(struct sender *s, const struct load *load)
 	return err;
 }
 
-static int take(struct sender *s, const struct completion *c)
+static int apply_completion(struct sender *s, const struct completion *c)
 {
 	struct zerocopy *z = s->state;
 	uint32_t sends = c->high - c->low + 1;
@@ -113,7 +113,7 @@ static int await_one(struct sender *s, uint64_t until_ns)
 		if (n < 0)
 			return n;
 		if (n)
-			return take(s, &c);
+			return apply_completion(s, &c);
 		now = until_ns ? now_ns() : 0;
 		if (until_ns && now >= until_ns)
 			return -ETIMEDOUT;
@@ -122,7 +122,7 @@ static int await_one(struct sender *s, uint64_t until_ns)
 			/* It may have come since the read: then this costs one turn. */
 			n = completion__read(s->fd, &c);
 			if (n > 0)
-				return take(s, &c);
+				return apply_completion(s, &c);
 			n = n ? n : connection_error(s, p.revents);
 			if (n)
 				return n;
@@ -174,19 +174,19 @@ static int send_message(struct sender *s, struct message *m, uint32_t message)
 	}
 }
 
-/* What the error queue has to say by now; what it has not, later. */
-static int harvest(struct sender *s)
+/* Reads one notification if there is one. */
+static int read_completion(struct sender *s)
 {
 	struct zerocopy *z = s->state;
 	struct completion c;
 	int n = completion__read(s->fd, &c);
 
 	z->unread = 0;
-	return n > 0 ? take(s, &c) : n;
+	return n > 0 ? apply_completion(s, &c) : n;
 }
 
 /* The message to send next, or INFLIGHT_NONE before something completed. */
-static uint32_t next(struct zerocopy *z)
+static uint32_t next_message(struct zerocopy *z)
 {
 	if (!z->reuse_early)
 		return inflight__has_room(z->inflight) ? inflight__take_message(z->inflight)
@@ -194,12 +194,12 @@ static uint32_t next(struct zerocopy *z)
 	return inflight__count(z->inflight) < z->depth ? z->early : INFLIGHT_NONE;
 }
 
-static int choose(struct sender *s, uint32_t *message)
+static int await_message(struct sender *s, uint32_t *message)
 {
 	struct zerocopy *z = s->state;
-	int err = z->unread >= HARVEST_BYTES ? harvest(s) : 0;
+	int err = z->unread >= READ_BYTES ? read_completion(s) : 0;
 
-	while (!err && (*message = next(z)) == INFLIGHT_NONE)
+	while (!err && (*message = next_message(z)) == INFLIGHT_NONE)
 		err = await_one(s, 0);
 	return err;
 }
@@ -211,7 +211,7 @@ static always_inline int send_one(struct sender *s, enum send_mode mode)
 	uint32_t message;
 	int err;
 
-	err = choose(s, &message);
+	err = await_message(s, &message);
 	if (err)
 		return err;
 	m = &z->pool.messages[message];

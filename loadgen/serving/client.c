@@ -133,7 +133,7 @@ void client__abort(struct client *c)
 	eventfd_write(c->abort_fd, 1);
 }
 
-static void add(struct visits *sum, const struct visits *one)
+static void add_visits(struct visits *sum, const struct visits *one)
 {
 	sum->started += one->started;
 	sum->answered += one->answered;
@@ -154,7 +154,7 @@ void client__sum(const struct client *c, struct visits *sum)
 {
 	memset(sum, 0, sizeof(*sum));
 	for (unsigned int i = 0; i < c->barrier.count; i++)
-		add(sum, &c->visitors[i].visits);
+		add_visits(sum, &c->visitors[i].visits);
 }
 
 void client__failure(const struct client *c, struct failure *f)

@@ -23,7 +23,7 @@ struct served {
 	_Atomic uint64_t ready_ns;
 };
 
-/* What the two processes know of each other's doings, in memory they share. */
+/* The memory that the server and the client share. */
 struct server_shared {
 	struct failure failure; /* why the server ended, once it is gone; first: child.h */
 	_Atomic uint64_t accepted;
@@ -32,7 +32,7 @@ struct server_shared {
 	struct served ports[65536]; /* by the client's port */
 };
 
-/* What a model has to serve with; in the serving process alone. */
+/* The state of a model, in the serving process alone. */
 struct server {
 	int listener;
 	const struct serve_ops *ops;

@@ -142,13 +142,13 @@ void child__stop(struct child *c)
 	c->name = NULL;
 }
 
-static int converse(struct child *c, struct request *q, struct reply *reply, int timeout_ms)
+static int exchange(struct child *c, struct request *q, struct reply *reply, int timeout_ms)
 {
 	struct pollfd p = {.fd = c->channel, .events = POLLIN};
 	int n;
 
 	q->number = ++c->number;
-	/* Not send(): who counts this process's sends shall see the load alone. */
+	/* Not send(): a tracer of this process's sends shall see the workload alone. */
 	if (write(c->channel, q, sizeof(*q)) != sizeof(*q))
 		return -EPIPE;
 	do {
@@ -168,7 +168,7 @@ int child__request(struct child *c, struct request *q, struct reply *reply, int 
 	int err;
 
 	pthread_mutex_lock(&c->asking);
-	err = converse(c, q, reply, timeout_ms);
+	err = exchange(c, q, reply, timeout_ms);
 	pthread_mutex_unlock(&c->asking);
 	return err;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A process that is forked to be one end of the load, so that its time and counters are
- * its own. Neither outlives the other: it is killed with its parent, and ends at the end
- * of file of their socket pair, over which it is asked and answers.
+ * A child process that is one end of the connections, so that its time and counters are
+ * its own. Neither process outlives the other: the child is killed with its parent, and
+ * ends at the end of file of their socket pair, over which it answers requests.
  */
 #pragma once
 
@@ -86,11 +86,12 @@ int child__fork(struct child *c, const char *name, size_t shared_bytes, int list
 /* Ends it and waits until it is gone; nothing if none was forked. */
 void child__stop(struct child *c);
 
-/* Any thread may ask. 0 or -errno, which may be the reply's; q gets its number. */
+/* Sends a request and reads its reply; any thread may. 0 or -errno, which may be the reply's; q
+ * gets its number. */
 int child__request(struct child *c, struct request *q, struct reply *reply, int timeout_ms);
 
 /* Its processor time so far. -errno if it does not answer. */
 int child__cpu_time(struct child *c, struct cpu_time *t);
 
-/* It is gone before its time: says how. */
+/* The child ended before the run was over: writes how into f. */
 void child__explain_death(struct child *c, struct failure *f);

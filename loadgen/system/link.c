@@ -59,8 +59,8 @@ static void close_nest(struct request *q, struct rtattr *nest)
 	nest->rta_len = (unsigned short)((char *)tail(q) - (char *)nest);
 }
 
-/* Sends it and waits for the kernel's word: 0 or -errno. */
-static int ask(int rtnl, struct request *q, unsigned short type, unsigned short flags)
+/* Sends the request and waits for the kernel's answer: 0 or -errno. */
+static int exchange(int rtnl, struct request *q, unsigned short type, unsigned short flags)
 {
 	struct {
 		struct nlmsghdr header;
@@ -71,7 +71,7 @@ static int ask(int rtnl, struct request *q, unsigned short type, unsigned short 
 
 	q->header.nlmsg_type = type;
 	q->header.nlmsg_flags = (unsigned short)(NLM_F_REQUEST | NLM_F_ACK | flags);
-	/* Not send(): who counts this process's sends shall see the load alone. */
+	/* Not send(): a tracer of this process's sends shall see the workload alone. */
 	if (write(rtnl, q, q->header.nlmsg_len) != (ssize_t)q->header.nlmsg_len)
 		return -errno;
 	n = read(rtnl, &reply, sizeof(reply));
@@ -102,7 +102,7 @@ static int rtnl__add_veth(int rtnl, const char *name, const char *other, int net
 	close_nest(&q, data);
 	close_nest(&q, info);
 	q.header.nlmsg_len = NLMSG_ALIGN(q.header.nlmsg_len);
-	return ask(rtnl, &q, RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL);
+	return exchange(rtnl, &q, RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL);
 }
 
 static int rtnl__set_up(int rtnl, const char *name)
@@ -117,7 +117,7 @@ static int rtnl__set_up(int rtnl, const char *name)
 	if (!device.ifi_index)
 		return -errno;
 	append(&q, &device, sizeof(device));
-	return ask(rtnl, &q, RTM_NEWLINK, 0);
+	return exchange(rtnl, &q, RTM_NEWLINK, 0);
 }
 
 static int rtnl__add_address(int rtnl, const char *name, uint32_t address, unsigned int prefix)
@@ -134,7 +134,7 @@ static int rtnl__add_address(int rtnl, const char *name, uint32_t address, unsig
 	append(&q, &a, sizeof(a));
 	attribute(&q, IFA_LOCAL, &address, sizeof(address));
 	attribute(&q, IFA_ADDRESS, &address, sizeof(address));
-	return ask(rtnl, &q, RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL);
+	return exchange(rtnl, &q, RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL);
 }
 
 static int fail(struct failure *f, int err)
@@ -185,7 +185,7 @@ static int own_namespace(void)
 }
 
 /* Each end configures its own devices from inside. */
-static int make(struct link *l, int *receiver)
+static int make_namespaces(struct link *l, int *receiver)
 {
 	int err = unshare(CLONE_NEWNET) ? -errno : 0;
 
@@ -214,7 +214,7 @@ int link__create(struct link *l, struct failure *f)
 	int receiver = -1, err;
 
 	l->sender = -1;
-	err = make(l, &receiver);
+	err = make_namespaces(l, &receiver);
 	if (receiver >= 0)
 		close(receiver);
 	return err ? fail(f, err) : 0;
