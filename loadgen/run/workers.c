@@ -27,7 +27,6 @@ struct worker {
 	const struct load *load;
 	const struct send_ops *ops;
 	struct workers *all;
-	pthread_t thread;
 	uint64_t sent_before; /* bytes of earlier phases */
 	uint64_t received_before;
 	uint64_t end_ns; /* of the phase: the receiver had everything */
@@ -254,8 +253,7 @@ int workers__create(struct workers **out, const struct load *load, const struct 
 		workers__destroy(all);
 		return err;
 	}
-	pthread_mutex_lock(&all->barrier.lock); /* no thread counts as waiting until count stands */
-	for (unsigned int i = 0; i < load->threads && !err; i++) {
+	for (unsigned int i = 0; i < load->threads; i++) {
 		struct worker *w = &all->each[i];
 
 		*w = (struct worker){
@@ -267,27 +265,23 @@ int workers__create(struct workers **out, const struct load *load, const struct 
 			.index = i,
 		};
 		init_sender(w, fds[i], all->dataset);
-		err = pthread_create(&all->each[i].thread, NULL, worker_main, &all->each[i]);
-		all->barrier.count += !err;
 	}
-	pthread_mutex_unlock(&all->barrier.lock);
+	err = barrier__start(&all->barrier, load->threads, worker_main, all->each,
+			     sizeof(*all->each), 0);
 	if (!err) {
 		*out = all;
 		return 0;
 	}
-	failure__set(f, STATUS_FAILED, -err, "cannot start thread %u of %u: %s",
-		     all->barrier.count + 1, load->threads, strerror(err));
+	failure__set(f, STATUS_FAILED, err, "cannot start thread %u of %u: %s",
+		     all->barrier.count + 1, load->threads, strerror(-err));
 	workers__destroy(all);
-	return -err;
+	return err;
 }
 
 void workers__destroy(struct workers *all)
 {
 	if (!all)
 		return;
-	barrier__leave(&all->barrier);
-	for (unsigned int i = 0; i < all->barrier.count; i++)
-		pthread_join(all->each[i].thread, NULL);
 	barrier__destroy(&all->barrier);
 	dataset__destroy(all->dataset);
 	free(all->each);

@@ -56,25 +56,6 @@ static int allocate(struct client **out, const struct load *load, const struct l
 	return err;
 }
 
-/* Returns how many started; *err why not all. */
-static unsigned int start_threads(struct client *c, unsigned int count, int *err)
-{
-	pthread_attr_t attributes;
-	unsigned int i;
-
-	pthread_attr_init(&attributes);
-	pthread_attr_setstacksize(&attributes, STACK_BYTES);
-	for (i = 0, *err = 0; i < count; i++) {
-		c->visitors[i].client = c;
-		*err = pthread_create(&c->visitors[i].thread, &attributes, visitor_main,
-				      &c->visitors[i]);
-		if (*err)
-			break;
-	}
-	pthread_attr_destroy(&attributes);
-	return i;
-}
-
 int client__create(struct client **out, const struct load *load, const struct listener *l,
 		   struct server_shared *shared, struct failure *f)
 {
@@ -86,28 +67,26 @@ int client__create(struct client **out, const struct load *load, const struct li
 		return failure__set(f, STATUS_FAILED, err, "cannot make %u connections: %s",
 				    load->connections, strerror(-err));
 	count = thread_count(c);
-	pthread_mutex_lock(&c->barrier.lock); /* no thread counts as waiting until count stands */
-	c->barrier.count = start_threads(c, count, &err);
-	pthread_mutex_unlock(&c->barrier.lock);
+	for (unsigned int i = 0; i < count; i++)
+		c->visitors[i].client = c;
+	err = barrier__start(&c->barrier, count, visitor_main, c->visitors, sizeof(*c->visitors),
+			     STACK_BYTES);
 	if (!err) {
 		*out = c;
 		return 0;
 	}
-	failure__set(f, STATUS_FAILED, -err,
+	failure__set(f, STATUS_FAILED, err,
 		     "cannot start thread %u of %u: %s; give fewer --connections, or "
 		     "--client-model epoll",
-		     c->barrier.count + 1, count, strerror(err));
+		     c->barrier.count + 1, count, strerror(-err));
 	client__destroy(c);
-	return -err;
+	return err;
 }
 
 void client__destroy(struct client *c)
 {
 	if (!c)
 		return;
-	barrier__leave(&c->barrier);
-	for (unsigned int i = 0; i < c->barrier.count; i++)
-		pthread_join(c->visitors[i].thread, NULL);
 	barrier__destroy(&c->barrier);
 	close(c->abort_fd);
 	free(c->visitors);

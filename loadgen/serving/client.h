@@ -51,7 +51,6 @@ struct client;
 /* A thread of the client and what it counts. */
 struct visitor {
 	struct client *client;
-	pthread_t thread;
 	uint64_t rounds; /* connections a slot, in this phase */
 	struct visits visits;
 	struct failure failure;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
+#include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -15,8 +16,52 @@ int barrier__init(struct barrier *b)
 	return 0;
 }
 
+static int start_all(struct barrier *b, unsigned int count, const pthread_attr_t *attributes,
+		     void *(*body)(void *), char *elements, size_t size)
+{
+	int err = 0;
+
+	pthread_mutex_lock(&b->lock); /* no thread counts as waiting until count stands */
+	while (b->count < count && !err) {
+		err = pthread_create(&b->threads[b->count], attributes, body,
+				     elements + b->count * size);
+		b->count += !err;
+	}
+	pthread_mutex_unlock(&b->lock);
+	return -err;
+}
+
+int barrier__start(struct barrier *b, unsigned int count, void *(*body)(void *), void *elements,
+		   size_t size, size_t stack_bytes)
+{
+	pthread_attr_t attributes;
+	int err;
+
+	b->threads = calloc(count, sizeof(*b->threads));
+	if (!b->threads)
+		return -ENOMEM;
+	pthread_attr_init(&attributes);
+	if (stack_bytes)
+		pthread_attr_setstacksize(&attributes, stack_bytes);
+	err = start_all(b, count, &attributes, body, elements, size);
+	pthread_attr_destroy(&attributes);
+	return err;
+}
+
+static void leave(struct barrier *b)
+{
+	pthread_mutex_lock(&b->lock);
+	b->leaving = true;
+	pthread_cond_broadcast(&b->changed);
+	pthread_mutex_unlock(&b->lock);
+}
+
 void barrier__destroy(struct barrier *b)
 {
+	leave(b);
+	for (unsigned int i = 0; i < b->count; i++)
+		pthread_join(b->threads[i], NULL);
+	free(b->threads);
 	pthread_cond_destroy(&b->changed);
 	pthread_mutex_destroy(&b->lock);
 	close(b->fd);
@@ -50,14 +95,6 @@ void barrier__begin(struct barrier *b)
 	pthread_mutex_lock(&b->lock);
 	b->waiting = 0;
 	b->phase++;
-	pthread_cond_broadcast(&b->changed);
-	pthread_mutex_unlock(&b->lock);
-}
-
-void barrier__leave(struct barrier *b)
-{
-	pthread_mutex_lock(&b->lock);
-	b->leaving = true;
 	pthread_cond_broadcast(&b->changed);
 	pthread_mutex_unlock(&b->lock);
 }
