@@ -155,7 +155,7 @@ static int report(const struct arguments *a, struct control *control, const stru
 		err = control__result(control, json, f);
 	json_object_put(o);
 	if (a->control < 0 && (!a->json || strcmp(a->json, "-")))
-		result__print(r);
+		r->ops->print(r);
 	return err;
 }
 

@@ -15,10 +15,17 @@
 
 struct load;
 struct json_object;
+struct run_ops;
 
 struct result {
 	const struct load *load;
-	bool zerocopy; /* the variant asks for it */
+	const struct run_ops *ops;
+	/* As the workload counts them: of many connections a message is an answer. */
+	uint64_t messages, bytes;
+	const uint64_t *errors;	    /* of failed sends or connections, by errno */
+	const struct hist *latency; /* of a message */
+	const char *span;	    /* of latency: from what to what */
+	bool zerocopy;		    /* the variant asks for it */
 	struct sent sent;
 	struct hist requests; /* of --workload request: from the request to the answer */
 	uint64_t received;
@@ -39,9 +46,6 @@ struct result {
 	struct failure failure;
 };
 
-/* The time of a message, as its workload counts it, and what that spans. */
-const struct hist *result__latency(const struct result *r, const char **span);
-
 /* Payload bits received per second of the window. */
 double result__throughput(const struct result *r);
 
@@ -51,5 +55,6 @@ struct json_object *result__json(const struct result *r);
 /* Connections answered per second of the window. */
 double result__answers_per_s(const struct result *r);
 
-/* The short summary for people, on stdout. */
-void result__print(const struct result *r);
+/* The short summary for people, on stdout: of messages, or of many connections. */
+void result__print_stream(const struct result *r);
+void result__print_serving(const struct result *r);

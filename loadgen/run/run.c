@@ -144,6 +144,7 @@ int run__execute(const struct load *load, struct control *control, struct result
 
 	memset(r, 0, sizeof(*r));
 	r->load = load;
+	r->ops = run.ops;
 	err = prepare(&run, f);
 	if (!err)
 		err = conduct(&run, r, f);

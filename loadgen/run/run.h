@@ -52,6 +52,7 @@ struct run_ops {
 	void (*open)(struct run *run);
 	void (*close)(struct run *run, struct result *r);
 	uint64_t (*count)(struct run *run, struct result *r);
+	void (*print)(const struct result *r);
 	void (*put_away)(struct run *run);
 };
 

@@ -213,6 +213,13 @@ static uint64_t count(struct run *run, struct result *r)
 	r->zerocopy = s->ops->flags & SEND_ZEROCOPY;
 	memcpy(r->peer, s->peer.machine, sizeof(r->peer));
 	workers__sum(s->workers, &r->sent, &r->requests, &r->received, &end_ns);
+	r->messages = r->sent.messages;
+	r->bytes = r->sent.bytes;
+	r->errors = r->sent.errors;
+	r->latency = run->load->workload == WORKLOAD_REQUEST ? &r->requests : &r->sent.latency;
+	r->span = run->load->workload == WORKLOAD_REQUEST ? "request..answer"
+		  : run->load->rate			  ? "message_due"
+							  : "message";
 	if (run->load->verify)
 		verify(run, r);
 	return end_ns;
@@ -247,5 +254,6 @@ const struct run_ops run_stream = {
 	.open = open_window,
 	.close = close_window,
 	.count = count,
+	.print = result__print_stream,
 	.put_away = put_away,
 };
