@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "common/hist_stats.h"
-#include "loadgen/system/json.h"
+#include "common/json.h"
 
 void hist__merge(struct hist *to, const struct hist *from)
 {

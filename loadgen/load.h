@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What a load is: what one run of the generator sends, by whom, to whom, for how long. */
+/* A load: what one run of the generator sends, by whom, to whom, for how long. */
 #pragma once
 
 #include <stdbool.h>
@@ -71,7 +71,7 @@ struct load {
 	const char *netns;  /* named namespace of the receiver, or NULL */
 	size_t working_set; /* bytes of the data set; 0: each message has its own fields */
 	enum pick pick;
-	unsigned long long seed; /* of a random pick */
+	unsigned long long seed; /* of PICK_RANDOM */
 	size_t align;		 /* of a field; 0: as malloc() does */
 	bool huge_pages;
 	bool registered;	 /* uring_zc: from registered buffers */
@@ -91,7 +91,7 @@ struct load {
 const char *workload_name(enum workload workload);
 const char *client_model_name(enum client_model model);
 
-/* "onecopy 16K x4", "epoll, 100 connections": which of several loads it is. */
+/* "onecopy 16K x4", "epoll, 100 connections": the name of a load among several. */
 const char *load__label(const struct load *load, char *text, size_t room);
 
 /*

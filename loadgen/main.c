@@ -8,8 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/one_line.h"
-#include "common/posix.h"
+#include "common/program.h"
 #include "common/units.h"
 #include "loadgen/options/help.h"
 #include "loadgen/options/options.h"
@@ -93,7 +92,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case ARGP_KEY_INIT:
-		one_line__errors(state);
+		program__one_line_errors(state);
 		state->child_inputs[0] = &a->load;
 		state->child_inputs[1] = (void *)&help;
 		a->control = a->json_fd = -1;
@@ -133,9 +132,9 @@ static int write_json(const struct arguments *a, const char *json, struct failur
 
 	if (ftruncate(a->json_fd, 0) && errno != EINVAL)
 		return failure__set(f, STATUS_FAILED, -errno, "--json %s: %m", a->json);
-	err = posix__write_all(a->json_fd, json, strlen(json));
+	err = program__write_all(a->json_fd, json, strlen(json));
 	if (!err)
-		err = posix__write_all(a->json_fd, "\n", 1);
+		err = program__write_all(a->json_fd, "\n", 1);
 	return err ? failure__set(f, STATUS_FAILED, err, "--json %s: %s", a->json, strerror(-err))
 		   : 0;
 }
@@ -156,7 +155,7 @@ static int report(const struct arguments *a, struct control *control, const stru
 		err = control__result(control, json, f);
 	json_object_put(o);
 	if (a->control < 0 && (!a->json || strcmp(a->json, "-")))
-		result__print(r);
+		r->ops->print(r);
 	return err;
 }
 
@@ -222,6 +221,6 @@ int main(int argc, char **argv)
 	if (a.json_fd > STDERR_FILENO)
 		close(a.json_fd);
 	if (sig)
-		posix__die_by(sig);
+		program__die_by(sig);
 	return status;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the load generator and whoever drives it say to each other, over a
- * connected AF_UNIX SOCK_SEQPACKET socket whose number is given with
- * --control FD. One message per packet, a struct control_message each.
+ * The protocol between the load generator and its driver, over a connected AF_UNIX
+ * SOCK_SEQPACKET socket whose number is given with --control FD. One message per packet,
+ * a struct control_message each.
  *
  *   load generator             driver
  *   HELLO {both pids}     ->              no thread, no connection yet

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/commands.h"
 
-#include "common/safe_text.h"
+#include "common/program.h"
 #include "user/kernel/features.h"
 #include "user/kernel/netdev.h"
 #include "user/run/host.h"
@@ -10,7 +10,6 @@
 #include "user/system/privilege.h"
 #include "user/trace/tracer.h"
 
-#include "common/status.h"
 #include "common/units.h"
 
 #include <errno.h>

@@ -21,9 +21,7 @@
 
 #include "user/trace/counters.h"
 
-#include "common/posix.h"
-#include "common/status.h"
-#include "loadgen/options/available.h"
+#include "common/program.h"
 #include "loadgen/send/send_ops.h"
 
 static bool may_use_zerocopy(const struct options *o)
@@ -199,7 +197,7 @@ static int settle_variants(struct load_options *load)
 {
 	char why[256];
 
-	if (!available__settle(load, skip, why, sizeof(why)))
+	if (!load_options__keep_available(load, skip, why, sizeof(why)))
 		return STATUS_OK;
 	log_error("%s", why);
 	return STATUS_SYSTEM;
@@ -226,7 +224,7 @@ static int measure(int argc, char **argv)
 		status = grid__run(&grid);
 	let_go(&held);
 	if (signals__caught() && !options.target.command)
-		posix__die_by(signals__caught());
+		program__die_by(signals__caught());
 	return status;
 }
 
@@ -249,7 +247,7 @@ static int measure_sweep(int argc, char **argv)
 	let_go(&held);
 	free(parts);
 	if (signals__caught())
-		posix__die_by(signals__caught());
+		program__die_by(signals__caught());
 	return status;
 }
 

@@ -5,7 +5,7 @@
 #include "user/system/log.h"
 #include "user/system/privilege.h"
 
-#include "common/status.h"
+#include "common/program.h"
 
 #include <errno.h>
 #include <libgen.h>

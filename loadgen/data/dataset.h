@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Data of any size that messages take their fields from, so that not all of them
- * lie in a cache. All threads take from the same; nobody writes to it, so a
+ * A data set of any size that messages draw their fields from, so that not all of them
+ * lie in a cache. All threads draw from the same; nobody writes to it, so a
  * message waits for nothing before it is sent again.
  */
 #pragma once

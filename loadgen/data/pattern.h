@@ -2,7 +2,7 @@
 /*
  * Message contents that say where they belong. Each 64-bit word is a mix of the
  * connection, the message's number and the word's index, so that a byte that was
- * swapped, repeated, stale or flipped differs from what its place asks for.
+ * swapped, repeated, stale or flipped differs from the byte that belongs there.
  * Pure: no I/O; the same bytes however the stream is cut.
  */
 #pragma once

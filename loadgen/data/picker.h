@@ -22,10 +22,10 @@ struct picker {
 static inline uint64_t picker__field(const struct picker *p, uint32_t connection, uint64_t message,
 				     uint32_t i)
 {
-	uint64_t place = message * p->fields + i, begin = mix(p->seed + mix(connection + 1));
+	uint64_t index = message * p->fields + i, begin = mix(p->seed + mix(connection + 1));
 
 	/* Connections begin apart, or one would warm the cache for all. */
 	if (!p->random)
-		return (begin % p->count + place) % p->count;
-	return (uint64_t)((unsigned __int128)mix(begin + place * MIX_STEP) * p->count >> 64);
+		return (begin % p->count + index) % p->count;
+	return (uint64_t)((unsigned __int128)mix(begin + index * MIX_STEP) * p->count >> 64);
 }

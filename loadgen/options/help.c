@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/status.h"
+#include "common/program.h"
 #include "loadgen/options/help.h"
 #include "loadgen/options/options.h"
 
@@ -26,7 +26,8 @@ static bool is_end(const struct argp_option *o)
 	return !o->name && !o->key && !o->doc;
 }
 
-static size_t take(const struct argp_option *table, unsigned int groups, struct argp_option *to)
+static size_t copy_rows(const struct argp_option *table, unsigned int groups,
+			struct argp_option *to)
 {
 	size_t count = 0;
 
@@ -46,7 +47,7 @@ static size_t collect(const struct help *h, unsigned int groups, struct argp_opt
 	size_t count = 0;
 
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
-		count += take(tables[i], groups, to ? to + count : NULL);
+		count += copy_rows(tables[i], groups, to ? to + count : NULL);
 	return count;
 }
 

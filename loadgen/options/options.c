@@ -4,6 +4,7 @@
 
 #include "loadgen/options/help.h"
 #include "loadgen/options/rows.h"
+#include "loadgen/send/send_ops.h"
 
 #define FIRST_KEY 0x4c00
 
@@ -25,13 +26,13 @@ bool load_options__given(const struct load_options *o, const char *name)
 }
 
 /* A list: the row's own parsing reads each element, which is then copied out of the load. */
-struct adding {
+struct list_parser {
 	const struct load_row *row;
 	struct load load;
 	LOAD_LIST(unsigned long long) * list;
 };
 
-static int add(void *to, const char *item, struct refusal *r)
+static int append_element(void *to, const char *item, struct refusal *r)
 {
 	static const size_t sizes[] = {
 		[ROW_UNSIGNED] = sizeof(unsigned int),
@@ -39,7 +40,7 @@ static int add(void *to, const char *item, struct refusal *r)
 		[ROW_BYTES] = sizeof(size_t),
 		[ROW_TEXT] = sizeof(char *),
 	};
-	struct adding *a = to;
+	struct list_parser *a = to;
 	size_t size = sizes[a->row->type];
 	int err;
 
@@ -54,7 +55,7 @@ static int add(void *to, const char *item, struct refusal *r)
 static int set(struct load_options *o, const struct load_row *row, const char *value,
 	       struct refusal *r)
 {
-	struct adding a = {.row = row, .list = (void *)((char *)o + row->list)};
+	struct list_parser a = {.row = row, .list = (void *)((char *)o + row->list)};
 	int err;
 
 	r->option = row->name;
@@ -64,7 +65,7 @@ static int set(struct load_options *o, const struct load_row *row, const char *v
 	if (row->all && row->all(o, value))
 		return 0;
 	a.list->count = 0;
-	err = row__each(value, r, add, &a);
+	err = row__each(value, r, append_element, &a);
 	r->said = value;
 	return err == -E2BIG ? refusal__give(r, "give at most %d elements", LIST_MAX) : err;
 }
@@ -92,6 +93,30 @@ int load_options__set(struct load_options *o, const char *name, const char *valu
 	if (row->of == OF_CONNECTIONS)
 		o->procinfo_given = row->name;
 	return set(o, row, value, &r);
+}
+
+int load_options__keep_available(struct load_options *o, void (*skip)(const char *why), char *why,
+				 size_t room)
+{
+	size_t kept = 0;
+
+	if (o->load.workload == WORKLOAD_PROCINFO)
+		return 0;
+	for (size_t i = 0; i < o->variants.count; i++) {
+		struct load load = load_options__cell(o, i, 0, 0);
+		int err = load__impossible(&load, why, room)
+				  ? -EINVAL
+				  : variants__probe(load.variant, &load, why, room);
+
+		if (err && !o->every)
+			return err;
+		if (err)
+			skip(why);
+		else
+			o->variants.of[kept++] = load.variant;
+	}
+	o->variants.count = kept;
+	return 0;
 }
 
 /* argp_error() would add a second line that only says to try --help. */

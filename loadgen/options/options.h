@@ -27,7 +27,7 @@
 
 /* What the options said: lists, and the rest in one template. */
 struct load_options {
-	struct load load; /* first: a list's place is never 0 */
+	struct load load; /* first: a list's offset is never 0 */
 	LOAD_LIST(const char *) variants;
 	LOAD_LIST(size_t) sizes;
 	LOAD_LIST(unsigned int) threads;
@@ -50,7 +50,7 @@ struct load_options {
  */
 extern const struct argp load_argp;
 
-/* The defaults: what an empty command line means. */
+/* The defaults: an empty command line. */
 void load_options__init(struct load_options *o);
 
 /*
@@ -60,6 +60,13 @@ void load_options__init(struct load_options *o);
 int load_options__set(struct load_options *o, const char *name, const char *value, char *why,
 		      size_t room);
 int load_options__resolve(struct load_options *o, char *why, size_t room);
+
+/*
+ * Probes each variant: of "every", those that this kernel lacks are left out, each with the
+ * reason to skip; any other that it lacks is a negative errno with the reason in why.
+ */
+int load_options__keep_available(struct load_options *o, void (*skip)(const char *why), char *why,
+				 size_t room);
 
 /* Whether an option was set. Here and above, name is that of a row in rows.c, without dashes. */
 bool load_options__given(const struct load_options *o, const char *name);

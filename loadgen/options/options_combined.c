@@ -81,7 +81,7 @@ static bool serving_impossible(const struct load *load, struct refusal *r)
 /* Its memory is free when the receiver took it, of which one elsewhere tells too rarely. */
 static bool sending_impossible(const struct load *load, struct refusal *r)
 {
-	if (load->peer && variants__find(load->variant)->flags & SEND_LENDS)
+	if (load->peer && variants__find(load->variant)->flags & SEND_BORROWS)
 		return refuse(r,
 			      "--variant %s with --peer %s: it lends the kernel memory until the "
 			      "receiver took it, which only one on this machine can tell: choose "

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sched.h>
 #include <stdio.h>
@@ -11,7 +12,6 @@
 
 #include "loadgen/load.h"
 #include "loadgen/receive/listener.h"
-#include "loadgen/send/socket_options.h"
 
 #define CONNECT_TIMEOUT_MS 5000
 
@@ -89,6 +89,69 @@ static int socket_in(const char *netns, int family, struct failure *f)
 		   : fd;
 }
 
+/*
+ * The kernel cuts a buffer to its limit in silence, unless CAP_NET_ADMIN asks. It
+ * says twice what was asked for, as it counts its own bookkeeping.
+ */
+static int set_buffer(int fd, int force, int option, size_t bytes, const char *name,
+		      const char *limit, struct failure *f)
+{
+	int asked = (int)bytes, got = 0;
+	socklen_t length = sizeof(got);
+
+	if (!bytes)
+		return 0;
+	if (setsockopt(fd, SOL_SOCKET, force, &asked, sizeof(asked)))
+		setsockopt(fd, SOL_SOCKET, option, &asked, sizeof(asked));
+	if (getsockopt(fd, SOL_SOCKET, option, &got, &length))
+		return failure__set(f, STATUS_FAILED, -errno, "--socket %s: %m", name);
+	if (got / 2 >= asked)
+		return 0;
+	return failure__set(f, STATUS_SYSTEM, -ENOBUFS,
+			    "--socket %s=%zu: the kernel gives at most %d bytes: raise %s, or run "
+			    "as root",
+			    name, bytes, got / 2, limit);
+}
+
+static int set_congestion(int fd, const char *name, struct failure *f)
+{
+	int err;
+
+	if (!name[0] || !setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, (socklen_t)strlen(name)))
+		return 0;
+	err = -errno;
+	return failure__set(f, STATUS_SYSTEM, err,
+			    "--socket congestion=%s: %s; choose of "
+			    "/proc/sys/net/ipv4/tcp_allowed_congestion_control",
+			    name,
+			    err == -ENOENT ? "this kernel has none of that name" : strerror(-err));
+}
+
+static int bind_device(int fd, const char *name, struct failure *f)
+{
+	if (!name[0] || !setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, name, (socklen_t)strlen(name)))
+		return 0;
+	return failure__set(f, errno == EPERM ? STATUS_SYSTEM : STATUS_FAILED, -errno,
+			    "--socket device=%s: %m; ip link shows the devices", name);
+}
+
+/* Before it connects. */
+static int set_sending_options(int fd, const struct load *load, struct failure *f)
+{
+	const struct socket_options *o = &load->socket;
+	int one = 1;
+	int err = bind_device(fd, o->device, f);
+
+	if (!err)
+		err = set_congestion(fd, o->congestion, f);
+	if (!err)
+		err = set_buffer(fd, SO_SNDBUFFORCE, SO_SNDBUF, o->sndbuf, "sndbuf",
+				 "net.core.wmem_max", f);
+	if (!err && o->nodelay && setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)))
+		err = failure__set(f, STATUS_FAILED, -errno, "--socket nodelay: %m");
+	return err;
+}
+
 static int explain_bind(const struct load *load, int err, struct failure *f)
 {
 	const char *left = strchr(load->address, ':') ? "[" : "", *right = left[0] ? "]" : "";
@@ -121,7 +184,9 @@ int listener__open(struct listener *l, const struct load *load, struct failure *
 				    "cannot make a socket: %m");
 	/* Without it, connections of an earlier run would block a fixed port for a minute. */
 	setsockopt(l->fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-	err = socket_options__receive(l->fd, load, f);
+	/* Connections that it accepts inherit the buffer. */
+	err = set_buffer(l->fd, SO_RCVBUFFORCE, SO_RCVBUF, load->socket.rcvbuf, "rcvbuf",
+			 "net.core.rmem_max", f);
 	if (err) {
 		listener__close(l);
 		return err;
@@ -176,7 +241,7 @@ int listener__connect(const struct listener *l, const struct load *load, struct 
 				    errno == EMFILE ? "; raise the limit (ulimit -n) or give fewer "
 						      "--threads"
 						    : "");
-	err = socket_options__send(fd, load, f);
+	err = set_sending_options(fd, load, f);
 	if (!err)
 		err = connect_within(fd, l);
 	if (!err && fcntl(fd, F_SETFL, 0))

@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "common/safe_text.h"
+#include "common/program.h"
 #include "common/units.h"
 #include "loadgen/data/dataset.h"
 #include "loadgen/load.h"
@@ -61,18 +61,6 @@ static int refused(const struct load *load, const struct wire_hello *h, int err,
 {
 	char text[WIRE_TEXT];
 
-	if (err == -ETIMEDOUT)
-		return failure__set(f, STATUS_FAILED, err,
-				    "--peer %s: it does not answer: is it loadgen serve?",
-				    load->peer);
-	if (err == -EPIPE)
-		return failure__set(f, STATUS_FAILED, err,
-				    "--peer %s: it closed the connection: is it loadgen serve?",
-				    load->peer);
-	if (err == -EBADMSG)
-		return failure__set(f, STATUS_FAILED, err,
-				    "--peer %s: what answers there is not loadgen serve",
-				    load->peer);
 	if (err == -EPROTO)
 		return failure__set(
 			f, STATUS_FAILED, err,
@@ -81,12 +69,15 @@ static int refused(const struct load *load, const struct wire_hello *h, int err,
 			load->peer, h->version, WIRE_VERSION);
 	if (err)
 		return failure__set(f, STATUS_FAILED, err, "--peer %s: %s", load->peer,
-				    strerror(-err));
+				    err == -ETIMEDOUT ? "it does not answer: is it loadgen serve?"
+				    : err == -EPIPE
+					    ? "it closed the connection: is it loadgen serve?"
+				    : err == -EBADMSG ? "what answers there is not loadgen serve"
+						      : strerror(-err));
 	return failure__set(f, STATUS_FAILED, -ECONNREFUSED, "--peer %s: it refuses: %s",
 			    load->peer, safe_text(h->text, text, sizeof(text)));
 }
 
-/* Says hello and hears the answer. */
 static int greet(int fd, struct wire_hello *h, const struct load *load, struct failure *f)
 {
 	int err;

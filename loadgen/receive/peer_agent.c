@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Stands where the receiving process stands on one machine: is asked the same over the
- * channel, passes it on to the peer, and publishes in the slots what the peer reports.
+ * Replaces the receiving process when the receiver is on another machine: answers the same
+ * requests over the channel, passes them on to the peer, and publishes the states that the
+ * peer reports in the slots.
  */
 #include <errno.h>
 #include <poll.h>
@@ -13,7 +14,7 @@
 #include "loadgen/receive/receiver_process.h"
 
 #define REPLY_TIMEOUT_MS 5000
-#define LOOK_MS		 500 /* how often is asked how far connections are that are waited for */
+#define LOOK_MS		 500 /* how often the states of awaited connections are requested */
 
 struct agent {
 	const struct receiver_process *p;
@@ -23,7 +24,7 @@ struct agent {
 	struct failure *f;
 };
 
-static int lost(struct agent *a, int err)
+static int explain_loss(struct agent *a, int err)
 {
 	return failure__set(a->f, STATUS_FAILED, err, "the peer %s %s", a->name,
 			    err == -ETIMEDOUT ? "does not answer any more"
@@ -55,34 +56,34 @@ static void publish(struct agent *a, const struct wire_message *m)
 		slot__end(s);
 }
 
-static int take(struct agent *a, struct wire_message *m)
+static int read_message(struct agent *a, struct wire_message *m)
 {
 	int err = wire__read(a->control, m, REPLY_TIMEOUT_MS);
 
 	if (err)
-		return lost(a, err);
+		return explain_loss(a, err);
 	publish(a, m);
 	return 0;
 }
 
-static int tell(struct agent *a, struct wire_message *m)
+static int send_message(struct agent *a, struct wire_message *m)
 {
 	int err;
 
 	m->number = ++a->number;
 	err = wire__send(a->control, m);
-	return err ? lost(a, err) : 0;
+	return err ? explain_loss(a, err) : 0;
 }
 
-/* Asks, and waits for the reply; others may come before it. */
-static int ask(struct agent *a, struct wire_message *m)
+/* Sends a message and waits for its reply; other replies may come before it. */
+static int exchange(struct agent *a, struct wire_message *m)
 {
 	uint32_t number;
-	int err = tell(a, m);
+	int err = send_message(a, m);
 
 	number = m->number;
 	do
-		err = err ? err : take(a, m);
+		err = err ? err : read_message(a, m);
 	while (!err && m->number != number);
 	return err;
 }
@@ -99,16 +100,16 @@ static int pass_on(struct agent *a, const struct request *q, struct reply *r)
 	case REQUEST_EXPECT:
 		m.type = WIRE_EXPECT;
 		m.values[0] = q->bytes;
-		return tell(a, &m);
+		return send_message(a, &m);
 	case REQUEST_MARK:
 		m.type = WIRE_MARK;
 		m.values[0] = (uint64_t)q->mark;
-		err = ask(a, &m);
+		err = exchange(a, &m);
 		r->err = m.err;
 		return err;
 	default:
 		m.type = WIRE_CPU_TIME;
-		err = ask(a, &m);
+		err = exchange(a, &m);
 		r->err = m.err;
 		r->time.user_s = (double)m.values[0] / 1e6;
 		r->time.system_s = (double)m.values[1] / 1e6;
@@ -117,7 +118,7 @@ static int pass_on(struct agent *a, const struct request *q, struct reply *r)
 }
 
 /* 1: the sender's end closed. */
-static int hear_sender(struct agent *a)
+static int serve_sender(struct agent *a)
 {
 	struct request q;
 	struct reply r = {0};
@@ -135,15 +136,15 @@ static int hear_sender(struct agent *a)
 	return write(a->p->channel, &r, sizeof(r)) == sizeof(r) ? 0 : 1;
 }
 
-/* Whoever waits for a slow connection wants to see that it moves. */
-static int look(struct agent *a)
+/* A slow connection that is waited for must be seen to move. */
+static int request_states(struct agent *a)
 {
 	struct wire_message m = {.type = WIRE_STATE};
 	int err = 0;
 
 	for (m.slot = 0; m.slot < a->p->slot_count && !err; m.slot++)
 		if (atomic_load(&a->p->slots[m.slot].wanted))
-			err = tell(a, &m);
+			err = send_message(a, &m);
 	return err;
 }
 
@@ -159,12 +160,12 @@ void peer_agent__serve(const struct receiver_process *p, const char *name, struc
 		int n = poll(events, 2, LOOK_MS);
 
 		if (n < 0 && errno != EINTR)
-			err = lost(&a, -errno);
+			err = explain_loss(&a, -errno);
 		else if (!n)
-			err = look(&a);
+			err = request_states(&a);
 		if (n > 0 && events[1].revents)
-			err = take(&a, &m);
+			err = read_message(&a, &m);
 		if (n > 0 && !err && events[0].revents)
-			err = hear_sender(&a);
+			err = serve_sender(&a);
 	}
 }

@@ -8,12 +8,12 @@
 #include "loadgen/receive/listener.h"
 #include "loadgen/receive/peer.h"
 #include "loadgen/receive/receiver_process.h"
-#include "loadgen/system/cpus.h"
+#include "loadgen/system/child.h"
 
 #define ADOPT_TIMEOUT_MS 8000 /* above the time an accept may take */
 #define TIMEOUT_MS	 1000
 
-int receiver__start(struct offspring *r, struct listener *l, struct slot *slots,
+int receiver__start(struct child *r, struct listener *l, struct slot *slots,
 		    const struct load *load, const struct cpus *cpus, struct failure *f)
 {
 	struct receiver_process p = {
@@ -26,8 +26,8 @@ int receiver__start(struct offspring *r, struct listener *l, struct slot *slots,
 		.asks = load->workload == WORKLOAD_REQUEST,
 		.marks = load__rcvlowat(load) > 1,
 	};
-	int err = offspring__fork(r, "receiver", sizeof(struct failure), l->fd,
-				  cpus->split ? &cpus->receiver : NULL, f);
+	int err = child__fork(r, "receiver", sizeof(struct failure), l->fd,
+			      cpus->split ? &cpus->receiver : NULL, f);
 
 	if (err > 0) {
 		struct failure *last_words = r->shared;
@@ -43,30 +43,32 @@ int receiver__start(struct offspring *r, struct listener *l, struct slot *slots,
 	return err;
 }
 
-int receiver__mark(struct offspring *r, unsigned int slot, int bytes)
+static int request(struct child *r, struct request q, int timeout_ms)
 {
-	struct request q = {.type = REQUEST_MARK, .slot = slot, .mark = bytes};
 	struct reply reply;
 
-	return offspring__ask(r, &q, &reply, TIMEOUT_MS);
+	return child__request(r, &q, &reply, timeout_ms);
 }
 
-int receiver__expect(struct offspring *r, unsigned int slot, uint64_t bytes)
+int receiver__mark(struct child *r, unsigned int slot, int bytes)
 {
-	struct request q = {.type = REQUEST_EXPECT, .slot = slot, .bytes = bytes};
-	struct reply reply;
-
-	return offspring__ask(r, &q, &reply, TIMEOUT_MS);
+	return request(r, (struct request){.type = REQUEST_MARK, .slot = slot, .mark = bytes},
+		       TIMEOUT_MS);
 }
 
-int receiver__adopt(struct offspring *r, unsigned int slot, unsigned int port, struct failure *f)
+int receiver__expect(struct child *r, unsigned int slot, uint64_t bytes)
+{
+	return request(r, (struct request){.type = REQUEST_EXPECT, .slot = slot, .bytes = bytes},
+		       TIMEOUT_MS);
+}
+
+int receiver__adopt(struct child *r, unsigned int slot, unsigned int port, struct failure *f)
 {
 	struct request q = {.type = REQUEST_ADOPT, .slot = slot, .port = port};
-	struct reply reply;
-	int err = offspring__ask(r, &q, &reply, ADOPT_TIMEOUT_MS);
+	int err = request(r, q, ADOPT_TIMEOUT_MS);
 
 	if (err == -EPIPE)
-		offspring__died(r, f);
+		child__explain_death(r, f);
 	return err ? failure__set(f, STATUS_FAILED, err,
 				  "the receiver did not get the connection from port %u: %s", port,
 				  strerror(-err))

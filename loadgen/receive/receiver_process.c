@@ -9,7 +9,6 @@
 
 #include "loadgen/receive/listener.h"
 #include "loadgen/receive/receiver_process.h"
-#include "loadgen/send/requests.h"
 #include "loadgen/send/sender.h"
 
 /*
@@ -63,21 +62,21 @@ static ssize_t receive_some(struct connection *c)
 	}
 }
 
-static ssize_t take(struct connection *c, bool verify)
+static ssize_t receive_checked(struct connection *c)
 {
 	ssize_t n = receive_some(c);
 
-	if (n > 0 && verify)
+	if (n > 0 && c->process->verify)
 		pattern__check(&c->slot->verified, c->buffer, (size_t)n);
 	return n;
 }
 
-static void receive(struct connection *c, bool verify)
+static void receive(struct connection *c)
 {
 	uint64_t received = 0;
 
 	for (;;) {
-		ssize_t n = take(c, verify);
+		ssize_t n = receive_checked(c);
 
 		if (n <= 0)
 			return;
@@ -99,21 +98,22 @@ static void count_request(struct slot *s, uint64_t asked_ns)
 }
 
 /* MSG_NOSIGNAL as the sender's end may be gone; 64 bytes find room in any send buffer. */
-static bool ask_for(struct connection *c)
+static bool request_message(struct connection *c)
 {
 	static const char request[REQUEST_BYTES];
 
 	return send(c->fd, request, sizeof(request), MSG_NOSIGNAL) == sizeof(request);
 }
 
-static void ask(struct connection *c, size_t message_bytes, bool verify)
+static void receive_requested(struct connection *c)
 {
+	size_t message_bytes = c->process->message_bytes;
 	uint64_t received = 0, asked_ns = now_ns(), end = message_bytes;
 
-	if (!ask_for(c))
+	if (!request_message(c))
 		return;
 	for (;;) {
-		ssize_t n = take(c, verify);
+		ssize_t n = receive_checked(c);
 
 		if (n <= 0)
 			return;
@@ -126,7 +126,7 @@ static void ask(struct connection *c, size_t message_bytes, bool verify)
 		slot__publish(c->slot, received);
 		end += message_bytes;
 		asked_ns = now_ns();
-		if (!ask_for(c))
+		if (!request_message(c))
 			return;
 	}
 }
@@ -140,25 +140,16 @@ static void finish(struct connection *c)
 	free(c);
 }
 
-static void *receive_asking(void *arg)
-{
-	struct connection *c = arg;
-
-	ask(c, c->process->message_bytes, c->process->verify);
-	finish(c);
-	return NULL;
-}
-
 static void *receive_plain(void *arg)
 {
-	receive(arg, false);
+	receive(arg);
 	finish(arg);
 	return NULL;
 }
 
-static void *receive_verify(void *arg)
+static void *receive_asking(void *arg)
 {
-	receive(arg, true);
+	receive_requested(arg);
 	finish(arg);
 	return NULL;
 }
@@ -178,9 +169,6 @@ static int start_thread(const struct receiver_process *p, int fd, struct slot *s
 {
 	struct connection *c = calloc(1, sizeof(*c));
 	pthread_attr_t detached;
-	void *(*body)(void *) = p->asks	    ? receive_asking
-				: p->verify ? receive_verify
-					    : receive_plain;
 	pthread_t thread;
 	int err = ENOMEM;
 
@@ -195,7 +183,7 @@ static int start_thread(const struct receiver_process *p, int fd, struct slot *s
 		goto fail;
 	pthread_attr_init(&detached);
 	pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
-	err = pthread_create(&thread, &detached, body, c);
+	err = pthread_create(&thread, &detached, p->asks ? receive_asking : receive_plain, c);
 	pthread_attr_destroy(&detached);
 	if (!err)
 		return 0;
@@ -205,8 +193,8 @@ fail:
 	return -err;
 }
 
-int receiver_process__take(const struct receiver_process *p, int fd, unsigned int slot,
-			   uint32_t connection)
+int receiver_process__start(const struct receiver_process *p, int fd, unsigned int slot,
+			    uint32_t connection)
 {
 	p->slots[slot].verified.connection = connection;
 	p->slots[slot].verified.message_bytes = p->message_bytes;
@@ -243,7 +231,7 @@ static int adopt(const struct receiver_process *p, const struct request *q)
 
 	if (fd < 0)
 		return fd;
-	err = receiver_process__take(p, fd, q->slot, q->port);
+	err = receiver_process__start(p, fd, q->slot, q->port);
 	if (err)
 		close(fd);
 	return err;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the two halves of the receiver share: receiver.c asks, receiver_process.c is asked. */
+/* The receiving process: receiver.c sends it requests, receiver_process.c answers them. */
 #pragma once
 
 #include <stdbool.h>
@@ -17,7 +17,7 @@ struct receiver_process {
 	size_t message_bytes;
 	struct picker picker;
 	bool verify;
-	bool asks;  /* for each message (requests.h) */
+	bool asks;  /* for each message (slot.h) */
 	bool marks; /* REQUEST_MARK may come */
 };
 
@@ -25,8 +25,8 @@ struct receiver_process {
  * Receives on a connected socket in a thread of its own, which closes it at its end. p
  * must outlive it: it is gone once the slot has ended. 0 or -errno.
  */
-int receiver_process__take(const struct receiver_process *p, int fd, unsigned int slot,
-			   uint32_t connection);
+int receiver_process__start(const struct receiver_process *p, int fd, unsigned int slot,
+			    uint32_t connection);
 
 /* Sets SO_RCVLOWAT of a connection that stands. 0 or -errno. */
 int receiver_process__mark(const struct receiver_process *p, unsigned int slot, int bytes);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A session: its messages, its connections, its end; and who may have one. */
+/* A session: its messages, its connections, its end; and which sender may have one. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -103,7 +103,7 @@ static int expect(struct session *s, const struct wire_message *m)
 	return -err;
 }
 
-/* Does what a message asks, and replies. -EPROTO if that is no message. */
+/* Executes a message and replies to it. -EPROTO: there is no such message. */
 static int handle(struct session *s, struct wire_message *m)
 {
 	struct cpu_time t;
@@ -294,7 +294,7 @@ static bool join(struct sessions *all, int fd, const struct wire_hello *h, const
 		why = "no such connection";
 	if (!why) {
 		accept_hello(fd, s->id);
-		err = receiver_process__take(&s->process, fd, h->slot, h->connection);
+		err = receiver_process__start(&s->process, fd, h->slot, h->connection);
 		s->taken[h->slot] = !err;
 		why = err ? "no thread for it" : NULL;
 	}
@@ -304,7 +304,7 @@ static bool join(struct sessions *all, int fd, const struct wire_hello *h, const
 	return !why;
 }
 
-void sessions__take(struct sessions *all, int fd, const char *from)
+void sessions__serve(struct sessions *all, int fd, const char *from)
 {
 	struct wire_hello h;
 	int err = wire__read_hello(fd, &h, HELLO_TIMEOUT_MS);

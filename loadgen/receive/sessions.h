@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What a receiver on this machine takes from senders elsewhere, one at a time (wire.h). */
+/* Sessions with senders on other machines, one at a time (wire.h). */
 #pragma once
 
 /* The one session there can be at a time. */
@@ -9,8 +9,8 @@ struct sessions;
 struct sessions *sessions__create(void);
 
 /*
- * Takes a new connection and says what becomes of it, in the calling thread: until the
- * end of the session for one that conducts it. Closes fd, unless a receiving thread has
- * it. from: whose it is, for the log.
+ * Serves a new connection in the calling thread and logs its outcome: for a control
+ * connection, until the end of the session. Closes fd, unless a receiving thread has
+ * it. from: the sender's address, for the log.
  */
-void sessions__take(struct sessions *all, int fd, const char *from);
+void sessions__serve(struct sessions *all, int fd, const char *from);

@@ -5,77 +5,66 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/posix.h"
+#include "common/program.h"
 #include "loadgen/receive/wire.h"
 #include "loadgen/send/sender.h"
 
 static const unsigned char magic[4] = {'S', 'P', 'L', 'G'};
 
-static unsigned char *put(unsigned char *to, uint64_t value, size_t size)
-{
-	uint64_t big = htobe64(value);
+/* So many neighbours in the struct that have one size, the same on the wire. */
+struct numbers {
+	size_t at, size, count;
+};
 
-	memcpy(to, (const unsigned char *)&big + 8 - size, size);
-	return to + size;
+static const struct numbers hello_numbers[] = {
+	{offsetof(struct wire_hello, version), 2, 2}, /* and kind */
+	{offsetof(struct wire_hello, session), 4, 3}, /* and slot, connection */
+	{offsetof(struct wire_hello, message_bytes), 8, 1},
+	{offsetof(struct wire_hello, flags), 4, 2},	  /* and fields */
+	{offsetof(struct wire_hello, picked_from), 8, 2}, /* and seed */
+	{0},
+};
+
+static const struct numbers message_numbers[] = {
+	{offsetof(struct wire_message, type), 4, 4}, /* and number, slot, err */
+	{offsetof(struct wire_message, values), 8, WIRE_VALUES},
+	{0},
+};
+
+/* Between this machine's order of bytes and the wire's, which is big-endian; either way. */
+static void copy_number(unsigned char *to, const unsigned char *from, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		to[i] = from[BYTE_ORDER == LITTLE_ENDIAN ? size - 1 - i : i];
 }
 
-static const unsigned char *get(const unsigned char *from, uint64_t *value, size_t size)
+static unsigned char *put(unsigned char *to, const struct numbers *n, const void *from)
 {
-	uint64_t big = 0;
+	for (; n->size; n++)
+		for (size_t i = 0; i < n->count; i++, to += n->size)
+			copy_number(to, (const unsigned char *)from + n->at + i * n->size, n->size);
+	return to;
+}
 
-	memcpy((unsigned char *)&big + 8 - size, from, size);
-	*value = be64toh(big);
-	return from + size;
+static const unsigned char *get(const unsigned char *from, const struct numbers *n, void *to)
+{
+	for (; n->size; n++)
+		for (size_t i = 0; i < n->count; i++, from += n->size)
+			copy_number((unsigned char *)to + n->at + i * n->size, from, n->size);
+	return from;
 }
 
 void wire__put_hello(unsigned char bytes[WIRE_HELLO_BYTES], const struct wire_hello *h)
 {
-	unsigned char *to = bytes;
-
-	memcpy(to, magic, sizeof(magic));
-	to = put(to + sizeof(magic), h->version, 2);
-	to = put(to, h->kind, 2);
-	to = put(to, h->session, 4);
-	to = put(to, h->slot, 4);
-	to = put(to, h->connection, 4);
-	to = put(to, h->message_bytes, 8);
-	to = put(to, h->flags, 4);
-	to = put(to, h->fields, 4);
-	to = put(to, h->picked_from, 8);
-	to = put(to, h->seed, 8);
-	memcpy(to, h->text, WIRE_TEXT);
+	memcpy(bytes, magic, sizeof(magic));
+	memcpy(put(bytes + sizeof(magic), hello_numbers, h), h->text, WIRE_TEXT);
 }
 
 int wire__get_hello(const unsigned char bytes[WIRE_HELLO_BYTES], struct wire_hello *h)
 {
-	const unsigned char *from = bytes + sizeof(magic);
-	uint64_t v[10];
-
 	if (memcmp(bytes, magic, sizeof(magic)))
 		return -EBADMSG;
-	from = get(from, &v[0], 2);
-	from = get(from, &v[1], 2);
-	from = get(from, &v[2], 4);
-	from = get(from, &v[3], 4);
-	from = get(from, &v[4], 4);
-	from = get(from, &v[5], 8);
-	from = get(from, &v[6], 4);
-	from = get(from, &v[7], 4);
-	from = get(from, &v[8], 8);
-	from = get(from, &v[9], 8);
-	*h = (struct wire_hello){
-		.version = (uint16_t)v[0],
-		.kind = (uint16_t)v[1],
-		.session = (uint32_t)v[2],
-		.slot = (uint32_t)v[3],
-		.connection = (uint32_t)v[4],
-		.message_bytes = v[5],
-		.flags = (uint32_t)v[6],
-		.fields = (uint32_t)v[7],
-		.picked_from = v[8],
-		.seed = v[9],
-	};
-	memcpy(h->text, from, WIRE_TEXT);
+	memcpy(h->text, get(bytes + sizeof(magic), hello_numbers, h), WIRE_TEXT);
 	h->text[WIRE_TEXT - 1] = '\0';
 	return h->version == WIRE_VERSION ? 0 : -EPROTO;
 }
@@ -112,7 +101,7 @@ int wire__send_hello(int fd, const struct wire_hello *h)
 	unsigned char bytes[WIRE_HELLO_BYTES];
 
 	wire__put_hello(bytes, h);
-	return posix__write_all(fd, (const char *)bytes, sizeof(bytes));
+	return program__write_all(fd, (const char *)bytes, sizeof(bytes));
 }
 
 int wire__read_hello(int fd, struct wire_hello *h, int timeout_ms)
@@ -131,33 +120,18 @@ int wire__read_hello(int fd, struct wire_hello *h, int timeout_ms)
 
 int wire__send(int fd, const struct wire_message *m)
 {
-	unsigned char bytes[WIRE_MESSAGE_BYTES], *to = bytes;
+	unsigned char bytes[WIRE_MESSAGE_BYTES];
 
-	to = put(to, m->type, 4);
-	to = put(to, m->number, 4);
-	to = put(to, m->slot, 4);
-	to = put(to, (uint32_t)m->err, 4);
-	for (int i = 0; i < WIRE_VALUES; i++)
-		to = put(to, m->values[i], 8);
-	return posix__write_all(fd, (const char *)bytes, sizeof(bytes));
+	put(bytes, message_numbers, m);
+	return program__write_all(fd, (const char *)bytes, sizeof(bytes));
 }
 
 int wire__read(int fd, struct wire_message *m, int timeout_ms)
 {
 	unsigned char bytes[WIRE_MESSAGE_BYTES];
-	const unsigned char *from = bytes;
-	uint64_t v[4];
 	int err = read_all(fd, bytes, sizeof(bytes), timeout_ms);
 
-	if (err)
-		return err;
-	for (int i = 0; i < 4; i++)
-		from = get(from, &v[i], 4);
-	m->type = (uint32_t)v[0];
-	m->number = (uint32_t)v[1];
-	m->slot = (uint32_t)v[2];
-	m->err = (int32_t)(uint32_t)v[3];
-	for (int i = 0; i < WIRE_VALUES; i++)
-		from = get(from, &m->values[i], 8);
-	return 0;
+	if (!err)
+		get(bytes, message_numbers, m);
+	return err;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a sender and a receiver on another machine (loadgen serve) say to each other,
- * over TCP to one port of the receiver. Every connection begins with a hello and its
+ * The protocol between a sender and a receiver on another machine (loadgen serve), over
+ * TCP to one port of the receiver. Every connection begins with a hello and its
  * answer; all numbers are big-endian.
  *
  *   sender                           receiver

@@ -128,7 +128,7 @@ int control__await(struct control *c, enum control_type type, int *stopped, stru
 }
 
 /* Text that is already in place; only as much as there is goes out. */
-static int tell(struct control *c, enum control_type type, size_t length, struct failure *f)
+static int send_message(struct control *c, enum control_type type, size_t length, struct failure *f)
 {
 	struct iovec packet[] = {
 		{&c->message, offsetof(struct control_message, text)},
@@ -141,7 +141,7 @@ static int tell(struct control *c, enum control_type type, size_t length, struct
 	c->message.version = CONTROL_VERSION;
 	c->message.type = (__u16)type;
 	c->message.length = (__u32)length;
-	/* Not send(): who counts this process's sends shall see the load alone. */
+	/* Not send(): a tracer of this process's sends shall see the workload alone. */
 	if (writev(c->fd, packet, 2) == (ssize_t)size)
 		return 0;
 	return failure__set(f, STATUS_FAILED, -errno, "the driver is gone: %m");
@@ -151,13 +151,13 @@ int control__hello(struct control *c, pid_t sender, pid_t receiver, struct failu
 {
 	c->message.sender_pid = sender;
 	c->message.receiver_pid = receiver;
-	return tell(c, CONTROL_HELLO, 0, f);
+	return send_message(c, CONTROL_HELLO, 0, f);
 }
 
 int control__parked(struct control *c, unsigned int port, struct failure *f)
 {
 	c->message.port = (__u16)port;
-	return tell(c, CONTROL_PARKED, 0, f);
+	return send_message(c, CONTROL_PARKED, 0, f);
 }
 
 int control__result(struct control *c, const char *json, struct failure *f)
@@ -167,7 +167,7 @@ int control__result(struct control *c, const char *json, struct failure *f)
 	if (length > CONTROL_TEXT_MAX)
 		return failure__set(f, STATUS_FAILED, -EMSGSIZE, "the result is too long");
 	memcpy(c->message.text, json, length);
-	return tell(c, CONTROL_RESULT, length, f);
+	return send_message(c, CONTROL_RESULT, length, f);
 }
 
 void control__error(struct control *c, const struct failure *what)
@@ -177,5 +177,5 @@ void control__error(struct control *c, const struct failure *what)
 
 	c->message.status = what->status;
 	memcpy(c->message.text, what->text, length);
-	tell(c, CONTROL_ERROR, length, &ignored);
+	send_message(c, CONTROL_ERROR, length, &ignored);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Who conducts the run: a driver at the other end of a socket (protocol.h), or
+ * The coordinator of the run: a driver at the other end of a socket (protocol.h), or
  * nobody but the person at the terminal, whose Ctrl-C is then the STOP.
  */
 #pragma once

@@ -9,7 +9,7 @@
 
 #include "loadgen/run/run.h"
 
-enum { PARKED, CONTROL, OTHER, EVENTS };
+enum { WORKERS, CONTROL, OTHER, EVENTS };
 
 struct patience {
 	uint64_t end_ns; /* of the phase proper */
@@ -18,7 +18,7 @@ struct patience {
 	bool abandoned;
 };
 
-/* When to look again; -1: only when something happens. */
+/* How long poll() may wait; -1: until something happens. */
 static int timeout_ms(const struct patience *w, uint64_t now)
 {
 	uint64_t wait;
@@ -37,17 +37,17 @@ static void stop(struct run *run, struct patience *w)
 	w->end_ns = w->progress_ns = now_ns();
 }
 
-static void bury(struct run *run, struct patience *w, struct failure *f)
+static void abandon_dead(struct run *run, struct patience *w, struct failure *f)
 {
 	run->dead = true;
-	offspring__died(&run->other, f);
+	child__explain_death(&run->other, f);
 	run->ops->abandon(run);
 	stop(run, w);
 	w->abandoned = true;
 }
 
-/* The time is up, but not all are parked: is anything still moving? */
-static void lose_patience(struct run *run, struct patience *w, struct failure *f)
+/* The time is up, but not all threads wait: is anything still moving? */
+static void abandon_if_stuck(struct run *run, struct patience *w, struct failure *f)
 {
 	uint64_t now = now_ns(), sum = run->ops->received ? run->ops->received(run) : 0;
 
@@ -64,7 +64,7 @@ static void lose_patience(struct run *run, struct patience *w, struct failure *f
 	run->ops->abandon(run);
 }
 
-static int hear(struct run *run, struct patience *w, struct failure *f)
+static int read_control(struct run *run, struct patience *w, struct failure *f)
 {
 	int type = control__read(run->control, f);
 
@@ -82,7 +82,7 @@ int phase__wait(struct run *run, uint64_t deadline_ns, struct failure *f)
 				       : run->ops->received ? deadline_ns
 							    : PHASE_FOREVER};
 	struct pollfd events[EVENTS] = {
-		[PARKED] = {.fd = run->parking->fd, .events = POLLIN},
+		[WORKERS] = {.fd = run->barrier->fd, .events = POLLIN},
 		[CONTROL] = {.fd = control__fd(run->control), .events = POLLIN},
 		/* no events: hang-up alone, as workers talk to it */
 		[OTHER] = {.fd = run->dead ? -1 : run->other.channel},
@@ -94,17 +94,17 @@ int phase__wait(struct run *run, uint64_t deadline_ns, struct failure *f)
 		if (n < 0 && errno != EINTR)
 			return failure__set(f, STATUS_FAILED, -errno, "poll: %m");
 		if (n > 0 && events[OTHER].revents) {
-			bury(run, &w, f);
+			abandon_dead(run, &w, f);
 			events[OTHER].fd = -1;
 		}
-		if (n > 0 && events[PARKED].revents) {
-			parking__acknowledge(run->parking);
+		if (n > 0 && events[WORKERS].revents) {
+			barrier__acknowledge(run->barrier);
 			return 0;
 		}
 		if (n > 0 && events[CONTROL].revents)
-			err = hear(run, &w, f);
+			err = read_control(run, &w, f);
 		if (err)
 			return err;
-		lose_patience(run, &w, f);
+		abandon_if_stuck(run, &w, f);
 	}
 }

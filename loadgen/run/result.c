@@ -4,9 +4,9 @@
 #include <unistd.h>
 
 #include "common/hist_stats.h"
+#include "common/json.h"
 #include "loadgen/load.h"
-#include "loadgen/run/result.h"
-#include "loadgen/system/json.h"
+#include "loadgen/run/run.h"
 
 double result__throughput(const struct result *r)
 {
@@ -16,21 +16,6 @@ double result__throughput(const struct result *r)
 double result__answers_per_s(const struct result *r)
 {
 	return r->elapsed_s > 0 ? (double)r->visits.answered / r->elapsed_s : 0;
-}
-
-const struct hist *result__latency(const struct result *r, const char **span)
-{
-	switch (r->load->workload) {
-	case WORKLOAD_PROCINFO:
-		*span = "connect..answer";
-		return &r->visits.answer;
-	case WORKLOAD_REQUEST:
-		*span = "request..answer";
-		return &r->requests;
-	default:
-		*span = r->load->rate ? "message_due" : "message";
-		return &r->sent.latency;
-	}
 }
 
 /* Nine digits after the point are exact to the nanosecond; %.17g would show noise. */
@@ -45,22 +30,15 @@ static void add_number(struct json_object *o, const char *key, bool known, doubl
 	json__add(o, key, number);
 }
 
-static bool is_procinfo(const struct result *r)
-{
-	return r->load->workload == WORKLOAD_PROCINFO;
-}
-
-/* Of failed sends, or of connections that came to nothing. */
 static struct json_object *errors_json(const struct result *r)
 {
-	const uint64_t *errors = is_procinfo(r) ? r->visits.errors : r->sent.errors;
 	struct json_object *o = json_object_new_object();
 
 	for (int i = 0; o && i < ERRNO_LIMIT; i++) {
 		const char *name = i ? strerrorname_np(i) : NULL;
 
-		if (errors[i])
-			json__add_count(o, name ? name : "unknown", errors[i]);
+		if (r->errors[i])
+			json__add_count(o, name ? name : "unknown", r->errors[i]);
 	}
 	return o;
 }
@@ -135,7 +113,7 @@ static struct json_object *serving_json(const struct result *r)
 	const struct visits *v = &r->visits;
 	struct json_object *o;
 
-	if (!is_procinfo(r))
+	if (r->ops->sends)
 		return NULL;
 	o = json_object_new_object();
 	json__add_count(o, "started", v->started);
@@ -150,7 +128,7 @@ static struct json_object *serving_json(const struct result *r)
 	return o;
 }
 
-/* What TCP did in the window: the protocol's counters, and the sending sockets' own word. */
+/* What TCP did in the window: the protocol's counters, and TCP_INFO of the sending sockets. */
 static struct json_object *tcp_json(const struct result *r)
 {
 	struct json_object *o = netstat__json(&r->netstat_before, &r->netstat_after);
@@ -188,21 +166,16 @@ static void add_privilege(struct json_object *o)
 	}
 }
 
-/* Of many connections a message is an answer. The server's send calls are the kernel's to count. */
+/* Where the other process sends, its send calls are the kernel's to count. */
 static void add_sent(struct json_object *o, const struct result *r)
 {
-	bool procinfo = is_procinfo(r);
-	const struct hist *latency;
-	const char *span;
-
-	json__add_count(o, "messages", procinfo ? r->visits.answered : r->sent.messages);
-	json__add_count(o, "bytes", procinfo ? r->visits.bytes : r->sent.bytes);
-	json__add_known(o, "send_calls", !procinfo, r->sent.calls);
+	json__add_count(o, "messages", r->messages);
+	json__add_count(o, "bytes", r->bytes);
+	json__add_known(o, "send_calls", r->ops->sends, r->sent.calls);
 	add_number(o, "throughput_bps", true, result__throughput(r), "%.0f");
 	add_number(o, "elapsed_s", true, r->elapsed_s, "%.9f");
 	add_cpu(o, r->sender_known, r->sender);
-	latency = result__latency(r, &span);
-	json__add(o, "message_latency_ns", hist__json(latency, span));
+	json__add(o, "message_latency_ns", hist__json(r->latency, r->span));
 }
 
 struct json_object *result__json(const struct result *r)

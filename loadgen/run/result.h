@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What a run measured, as plain data; and as the app block of a run record. */
+/* The result of a run, as plain data; and as the app block of a run record. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,22 +10,29 @@
 #include "loadgen/send/sender.h"
 #include "loadgen/send/tcp_state.h"
 #include "loadgen/serving/client.h"
-#include "loadgen/system/cpus.h"
+#include "loadgen/system/child.h"
 #include "loadgen/system/netstat.h"
 
 struct load;
 struct json_object;
+struct run_ops;
 
 struct result {
 	const struct load *load;
-	bool zerocopy; /* the variant asks for it */
+	const struct run_ops *ops;
+	/* As the workload counts them: of many connections a message is an answer. */
+	uint64_t messages, bytes;
+	const uint64_t *errors;	    /* of failed sends or connections, by errno */
+	const struct hist *latency; /* of a message */
+	const char *span;	    /* of latency: from what to what */
+	bool zerocopy;		    /* the variant asks for it */
 	struct sent sent;
-	struct hist requests; /* where each message was asked for */
+	struct hist requests; /* of --workload request: from the request to the answer */
 	uint64_t received;
 	double elapsed_s; /* from the start until the receiver had everything */
 	struct cpu_time sender;
 	struct cpu_time receiver;
-	bool sender_known, receiver_known; /* they lived to tell */
+	bool sender_known, receiver_known; /* the process lived to report it */
 	uint64_t checked;		   /* --verify */
 	uint64_t bad;
 	unsigned int bad_connection;
@@ -39,9 +46,6 @@ struct result {
 	struct failure failure;
 };
 
-/* The time of a message, as its workload counts it, and what that spans. */
-const struct hist *result__latency(const struct result *r, const char **span);
-
 /* Payload bits received per second of the window. */
 double result__throughput(const struct result *r);
 
@@ -51,5 +55,6 @@ struct json_object *result__json(const struct result *r);
 /* Connections answered per second of the window. */
 double result__answers_per_s(const struct result *r);
 
-/* The short summary for people, on stdout. */
-void result__print(const struct result *r);
+/* The short summary for people, on stdout: of messages, or of many connections. */
+void result__print_stream(const struct result *r);
+void result__print_serving(const struct result *r);

@@ -60,7 +60,7 @@ static void read_netstat(const struct run *run, struct netstat *n)
 {
 	netstat__read(n);
 	if (run->load->link)
-		netstat__add(n, run->other.pid);
+		netstat__add_process(n, run->other.pid);
 }
 
 static int window(struct run *run, struct result *r, struct failure *f)
@@ -74,7 +74,7 @@ static int window(struct run *run, struct result *r, struct failure *f)
 	read_netstat(run, &r->netstat_before);
 	if (run->ops->open)
 		run->ops->open(run);
-	known = !offspring__cpu_time(&run->other, &theirs);
+	known = !child__cpu_time(&run->other, &theirs);
 	own = cpu_time__own();
 	start = now_ns();
 	if (!load->messages)
@@ -91,9 +91,9 @@ static int window(struct run *run, struct result *r, struct failure *f)
 	read_netstat(run, &r->netstat_after);
 	if (run->ops->close)
 		run->ops->close(run, r);
-	err = offspring__cpu_time(&run->other, &now);
+	err = child__cpu_time(&run->other, &now);
 	if (err == -EPIPE) /* before the workers' failures, which it explains */
-		offspring__died(&run->other, &r->failure);
+		child__explain_death(&run->other, &r->failure);
 	known = known && !err;
 	if (known)
 		*(sends ? &r->receiver : &r->sender) = since(theirs, now);
@@ -144,16 +144,17 @@ int run__execute(const struct load *load, struct control *control, struct result
 
 	memset(r, 0, sizeof(*r));
 	r->load = load;
+	r->ops = run.ops;
 	err = prepare(&run, f);
 	if (!err)
 		err = conduct(&run, r, f);
 	r->cpus = run.cpus;
-	if (err && run.parking) {
+	if (err && run.barrier) {
 		run.ops->stop(&run);
 		run.ops->abandon(&run);
 	}
 	run.ops->put_away(&run);
-	offspring__stop(&run.other);
+	child__stop(&run.other);
 	listener__close(&run.listener);
 	link__close(&run.link);
 	return err;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * One run, from the first socket to the result: forks the other end, connects,
- * warms up, waits for the word, measures, and puts all away again. What differs
- * between workloads is behind struct run_ops: run_stream.c, run_serving.c.
+ * warms up, waits for GO, measures, and cleans up. Each workload is a struct run_ops:
+ * run_stream.c, run_serving.c.
  */
 #pragma once
 
 #include "loadgen/receive/listener.h"
 #include "loadgen/run/control.h"
 #include "loadgen/run/result.h"
+#include "loadgen/system/barrier.h"
 #include "loadgen/system/link.h"
-#include "loadgen/system/parking.h"
 
 struct run {
 	const struct load *load;
@@ -18,8 +18,8 @@ struct run {
 	struct control *control;
 	struct link link;
 	struct listener listener;
-	struct offspring other;	 /* the receiver, or the server */
-	struct parking *parking; /* of our threads; NULL: there are none yet */
+	struct child other;	 /* the receiver, or the server */
+	struct barrier *barrier; /* of our threads; NULL: there are none yet */
 	struct cpus cpus;
 	bool stopped; /* somebody asked for the end */
 	bool dead;    /* the other end */
@@ -33,7 +33,7 @@ struct run_ops {
 	int (*prepare)(struct run *run, struct failure *f);
 	/* Opens the listener and forks the other end, where it is to be. */
 	int (*fork)(struct run *run, struct failure *f);
-	/* Makes the connections and the threads, which set parking. */
+	/* Makes the connections and the threads, which set barrier. */
 	int (*connect)(struct run *run, struct failure *f);
 
 	/* Of a phase: until the deadline, or so many messages each. */
@@ -43,7 +43,7 @@ struct run_ops {
 	void (*abandon)(struct run *run);
 	/* Bytes that arrived so far. NULL: nothing is given up before a stop. */
 	uint64_t (*received)(struct run *run);
-	/* Nothing arrived for GRACE_NS after the end: false if that is as it should be. Or NULL. */
+	/* Nothing arrived for GRACE_NS after the end: false if all arrived before. Or NULL. */
 	bool (*give_up)(struct run *run, struct failure *f);
 	/* The first failure of a thread. */
 	void (*failure)(const struct run *run, struct failure *f);
@@ -52,6 +52,7 @@ struct run_ops {
 	void (*open)(struct run *run);
 	void (*close)(struct run *run, struct result *r);
 	uint64_t (*count)(struct run *run, struct result *r);
+	void (*print)(const struct result *r);
 	void (*put_away)(struct run *run);
 };
 
@@ -61,7 +62,7 @@ extern const struct run_ops run_stream, run_serving;
 #define PHASE_FOREVER UINT64_MAX
 
 /*
- * Returns once all threads are parked; the phase was begun with this deadline.
+ * Returns once all threads are waiting; the phase was begun with this deadline.
  * 0, with *f telling of an other end that died or stopped reading; or a negative
  * errno if it makes no sense to go on.
  */

@@ -50,7 +50,7 @@ static int connect_client(struct run *run, struct failure *f)
 		err = client__create(&c, run->load, &run->listener, run->other.shared, f);
 	if (!err) {
 		run->state = c;
-		run->parking = &c->parking;
+		run->barrier = &c->barrier;
 	}
 	return err;
 }
@@ -80,7 +80,11 @@ static uint64_t count(struct run *run, struct result *r)
 	client__sum(run->state, &r->visits);
 	if (!r->visits.end_ns)
 		r->visits.end_ns = now_ns();
-	r->received = r->visits.bytes;
+	r->received = r->bytes = r->visits.bytes;
+	r->messages = r->visits.answered;
+	r->errors = r->visits.errors;
+	r->latency = &r->visits.answer;
+	r->span = "connect..answer";
 	return r->visits.end_ns;
 }
 
@@ -98,5 +102,6 @@ const struct run_ops run_serving = {
 	.abandon = abandon,
 	.failure = failure,
 	.count = count,
+	.print = result__print_serving,
 	.put_away = put_away,
 };

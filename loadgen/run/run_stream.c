@@ -7,8 +7,8 @@
 
 #include "loadgen/load.h"
 #include "loadgen/receive/peer.h"
-#include "loadgen/run/crew.h"
 #include "loadgen/run/run.h"
+#include "loadgen/run/workers.h"
 #include "loadgen/send/send_ops.h"
 
 struct stream {
@@ -18,7 +18,7 @@ struct stream {
 	int *fds;
 	struct tcp_state *tcp; /* of each, when the window opened */
 	unsigned int connected;
-	struct crew *crew;
+	struct workers *workers;
 	uint64_t checked_before;
 };
 
@@ -92,30 +92,31 @@ static int connect_workers(struct run *run, struct failure *f)
 	int err = connect_all(run, f);
 
 	if (!err)
-		err = crew__create(&s->crew, run->load, s->ops, s->fds, s->slots, &run->other, f);
+		err = workers__create(&s->workers, run->load, s->ops, s->fds, s->slots, &run->other,
+				      f);
 	if (!err)
-		run->parking = crew__parking(s->crew);
+		run->barrier = workers__barrier(s->workers);
 	return err;
 }
 
-static struct crew *crew(const struct run *run)
+static struct workers *workers(const struct run *run)
 {
-	return ((const struct stream *)run->state)->crew;
+	return ((const struct stream *)run->state)->workers;
 }
 
 static void begin(struct run *run, uint64_t deadline_ns, uint64_t messages)
 {
-	crew__begin(crew(run), deadline_ns, messages);
+	workers__begin(workers(run), deadline_ns, messages);
 }
 
 static void stop(struct run *run)
 {
-	crew__stop(crew(run));
+	workers__stop(workers(run));
 }
 
 static void abandon(struct run *run)
 {
-	crew__abandon(crew(run));
+	workers__abandon(workers(run));
 }
 
 static uint64_t received(struct run *run)
@@ -130,7 +131,7 @@ static uint64_t received(struct run *run)
 
 static bool give_up(struct run *run, struct failure *f)
 {
-	if (crew__delivered(crew(run)))
+	if (workers__delivered(workers(run)))
 		return false;
 	failure__set(f, STATUS_FAILED, -ETIMEDOUT,
 		     "the receiver read nothing for %llu s after the end: its connections were "
@@ -141,7 +142,7 @@ static bool give_up(struct run *run, struct failure *f)
 
 static void failure(const struct run *run, struct failure *f)
 {
-	crew__failure(crew(run), f);
+	workers__failure(workers(run), f);
 }
 
 static uint64_t checked(const struct run *run)
@@ -170,7 +171,7 @@ static void close_window(struct run *run, struct result *r)
 
 	for (unsigned int i = 0; i < run->load->threads; i++)
 		if (!tcp_state__read(s->fds[i], &now))
-			tcp_sockets__add(&r->sockets, &s->tcp[i], &now);
+			tcp_sockets__add_socket(&r->sockets, &s->tcp[i], &now);
 }
 
 /* What the receiver's check of every byte comes to. Bytes that arrived wrong are a failure. */
@@ -211,7 +212,14 @@ static uint64_t count(struct run *run, struct result *r)
 
 	r->zerocopy = s->ops->flags & SEND_ZEROCOPY;
 	memcpy(r->peer, s->peer.machine, sizeof(r->peer));
-	crew__sum(s->crew, &r->sent, &r->requests, &r->received, &end_ns);
+	workers__sum(s->workers, &r->sent, &r->requests, &r->received, &end_ns);
+	r->messages = r->sent.messages;
+	r->bytes = r->sent.bytes;
+	r->errors = r->sent.errors;
+	r->latency = run->load->workload == WORKLOAD_REQUEST ? &r->requests : &r->sent.latency;
+	r->span = run->load->workload == WORKLOAD_REQUEST ? "request..answer"
+		  : run->load->rate			  ? "message_due"
+							  : "message";
 	if (run->load->verify)
 		verify(run, r);
 	return end_ns;
@@ -223,7 +231,7 @@ static void put_away(struct run *run)
 
 	if (!s)
 		return;
-	crew__destroy(s->crew);
+	workers__destroy(s->workers);
 	for (unsigned int i = 0; i < s->connected; i++)
 		close(s->fds[i]);
 	slot__unmap(s->slots, run->load->threads);
@@ -246,5 +254,6 @@ const struct run_ops run_stream = {
 	.open = open_window,
 	.close = close_window,
 	.count = count,
+	.print = result__print_stream,
 	.put_away = put_away,
 };

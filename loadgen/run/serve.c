@@ -4,15 +4,12 @@
 #include <netdb.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "common/one_line.h"
-#include "common/posix.h"
+#include "common/program.h"
 #include "loadgen/options/options.h"
 #include "loadgen/receive/listener.h"
 #include "loadgen/receive/sessions.h"
@@ -32,7 +29,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case ARGP_KEY_INIT:
-		one_line__errors(state);
+		program__one_line_errors(state);
 		return 0;
 	case OPT_ADDRESS:
 	case OPT_PORT:
@@ -66,7 +63,7 @@ static void *host_guest(void *arg)
 {
 	struct guest *g = arg;
 
-	sessions__take(g->sessions, g->fd, g->from);
+	sessions__serve(g->sessions, g->fd, g->from);
 	free(g);
 	return NULL;
 }
@@ -108,18 +105,18 @@ static void let_in(int listener, struct sessions *sessions)
 	free(g);
 }
 
-/* The signal that ended it. */
-static int serve(int listener, int signals, struct sessions *sessions)
+/* Until a signal. */
+static void serve(int listener, struct control *control, struct sessions *sessions)
 {
 	struct pollfd events[] = {{.fd = listener, .events = POLLIN},
-				  {.fd = signals, .events = POLLIN}};
-	struct signalfd_siginfo info;
+				  {.fd = control__fd(control), .events = POLLIN}};
+	struct failure f = {0};
 
 	for (;;) {
 		if (poll(events, 2, -1) < 0)
 			continue; /* interrupted */
-		if (events[1].revents && read(signals, &info, sizeof(info)) == sizeof(info))
-			return (int)info.ssi_signo;
+		if (events[1].revents && control__read(control, &f) == CONTROL_STOP)
+			return;
 		if (events[0].revents)
 			let_in(listener, sessions);
 	}
@@ -131,34 +128,26 @@ int serve__main(int argc, char **argv)
 	struct listener l;
 	struct failure f = {0};
 	struct sessions *sessions;
-	sigset_t stops;
-	int signals, sig;
+	struct control *control;
 
 	load_options__init(&o);
 	argp_err_exit_status = STATUS_USAGE;
 	if (argp_parse(&serve_argp, argc, argv, 0, NULL, &o))
 		return STATUS_USAGE;
-	signal(SIGPIPE, SIG_IGN);
-	sigemptyset(&stops);
-	sigaddset(&stops, SIGINT);
-	sigaddset(&stops, SIGTERM);
-	sigprocmask(SIG_BLOCK, &stops, NULL); /* threads inherit it */
-	signals = signalfd(-1, &stops, SFD_CLOEXEC);
-	if (listener__open(&l, &o.load, &f)) {
+	if (control__create(&control, -1, &f) || listener__open(&l, &o.load, &f)) {
 		fprintf(stderr, "loadgen: %s\n", f.text);
 		return f.status;
 	}
 	sessions = sessions__create();
-	if (signals < 0 || !sessions) {
+	if (!sessions) {
 		fprintf(stderr, "loadgen: cannot serve: %m\n");
 		return STATUS_FAILED;
 	}
 	printf(strchr(o.load.address, ':') ? "listening on [%s]:%u\n" : "listening on %s:%u\n",
 	       o.load.address, l.port);
 	fflush(stdout);
-	sig = serve(l.fd, signals, sessions);
+	serve(l.fd, control, sessions);
 	listener__close(&l);
-	sigprocmask(SIG_UNBLOCK, &stops, NULL);
-	posix__die_by(sig);
+	program__die_by(control__signal(control));
 	return STATUS_OK;
 }

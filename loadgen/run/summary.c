@@ -9,7 +9,6 @@
 
 static void print_latency(const struct hist *h, const char *span)
 {
-
 	if (!h->count)
 		return;
 	printf("latency     p50 %s   p99 %s   p99.9 %s   max %s   %s\n",
@@ -21,7 +20,6 @@ static void print_latency(const struct hist *h, const char *span)
 
 static void print_errors(const struct sent *s)
 {
-
 	for (int i = 0; i < ERRNO_LIMIT; i++)
 		if (s->errors[i])
 			printf("errors      %s sends: %s\n", units__count_text(s->errors[i]),
@@ -30,7 +28,6 @@ static void print_errors(const struct sent *s)
 
 static void print_rate(const struct result *r)
 {
-
 	if (r->load->rate)
 		printf("rate        %s messages were due, %s of them were not begun; latency "
 		       "counts from when due\n",
@@ -71,7 +68,6 @@ static void print_cpu(const struct result *r, const char *sender, const char *re
 
 static void print_times(const char *name, const struct hist *h)
 {
-
 	if (h->count)
 		printf("%-11s p50 %s   p99 %s   max %s\n", name,
 		       units__time_text((double)hist__percentile(h, 500)),
@@ -79,7 +75,7 @@ static void print_times(const char *name, const struct hist *h)
 		       units__time_text((double)h->max));
 }
 
-static void print_serving(const struct result *r)
+void result__print_serving(const struct result *r)
 {
 	const struct visits *v = &r->visits;
 
@@ -100,22 +96,15 @@ static void print_serving(const struct result *r)
 	print_cpu(r, "server", "client");
 }
 
-void result__print(const struct result *r)
+void result__print_stream(const struct result *r)
 {
 	const struct load *l = r->load;
-	const struct hist *latency;
-	const char *span;
 
-	if (l->workload == WORKLOAD_PROCINFO) {
-		print_serving(r);
-		return;
-	}
 	printf("%s: %s in %u field%s, %u thread%s, %.2f s\n", l->variant,
 	       units__size_text(l->message_bytes), l->fields, l->fields == 1 ? "" : "s", l->threads,
 	       l->threads == 1 ? "" : "s", r->elapsed_s);
 	printf("throughput  %.2f Gbit/s\n", result__throughput(r) / 1e9);
-	latency = result__latency(r, &span);
-	print_latency(latency, span);
+	print_latency(r->latency, r->span);
 	printf("sent        %s messages, %s send calls, %s bytes (%s received)\n",
 	       units__count_text(r->sent.messages), units__count_text(r->sent.calls),
 	       units__count_text(r->sent.bytes), units__count_text(r->received));

@@ -30,7 +30,7 @@ static size_t message_room(const struct load *load, const struct send_ops *ops)
 	return memory__stride(load, longest) * fields;
 }
 
-static void place(struct message *m, char *at, size_t room)
+static void set_fields(struct message *m, char *at, size_t room)
 {
 	for (unsigned int i = 0; i < m->count; i++, at += room / m->count)
 		m->fields[i].iov_base = at;
@@ -59,7 +59,7 @@ static int make_messages(struct pool *p, const struct sender *s, const struct lo
 		if (err)
 			return err;
 		if (p->memory.base)
-			place(m, p->memory.base + p->count * room, room);
+			set_fields(m, p->memory.base + p->count * room, room);
 		if (s->dataset)
 			dataset__pick(s->dataset, m, s->connection, p->count);
 		else
@@ -109,12 +109,13 @@ const struct memory *pool__memory(const struct pool *p, const struct sender *s)
 	return p->memory.base ? &p->memory : NULL;
 }
 
-int lent__create(struct lent *l, struct sender *s, const struct load *load)
+int borrowed__setup(struct sender *s, const struct load *load)
 {
+	struct borrowed *l = s->state;
 	uint32_t depth = pool__depth(load);
 	int err;
 
-	*l = (struct lent){.reuse_early = load->reuse_early};
+	l->reuse_early = load->reuse_early;
 	l->ends = calloc(depth, sizeof(*l->ends));
 	if (!l->ends)
 		return -ENOMEM;
@@ -124,8 +125,10 @@ int lent__create(struct lent *l, struct sender *s, const struct load *load)
 	return err;
 }
 
-void lent__destroy(struct lent *l)
+void borrowed__teardown(struct sender *s)
 {
+	struct borrowed *l = s->state;
+
 	pool__destroy(&l->pool);
 	free(l->ends);
 }

@@ -2,7 +2,7 @@
 /*
  * The messages of one worker, which take turns: as many as may be in flight. Their
  * fields are allocations of their own, or lie in memory that was asked for specially,
- * or are taken from a data set at each send.
+ * or are drawn from a data set at each send.
  */
 #pragma once
 
@@ -44,7 +44,7 @@ static inline void pool__advance(struct pool *p)
 		p->turn = 0;
 }
 
-/* Makes a message what the next one is to be. */
+/* Gives a message the content of the next one. */
 static always_inline void prepare(const struct sender *s, struct message *m, enum send_mode mode)
 {
 	if (mode == SEND_REFILL)
@@ -54,25 +54,25 @@ static always_inline void prepare(const struct sender *s, struct message *m, enu
 }
 
 /*
- * Memory that the kernel sends from without ever saying that it is done: pages that
- * came by splice() or sendfile(). An acknowledgement would not do, as on one machine
- * the receiver's queue still holds these very pages. So a message is written to again
- * when the receiving program has taken the whole of it, which it tells (slot.h); a
+ * Messages whose pages the kernel borrows and never reports as done: pages sent by
+ * splice() or sendfile(). An acknowledgement does not return them, because on one machine
+ * the receiver's queue still holds the same pages. So a message is written to again once
+ * the receiving program has read all of it, which its slot says (slot.h); a
  * retransmission after that is dropped unread.
  */
-struct lent {
+struct borrowed {
 	struct pool pool;
 	uint64_t *ends; /* of each message: the connection's bytes when it was sent */
 	uint64_t total; /* bytes sent since the connection began */
 	bool reuse_early;
 };
 
-/* On failure nothing is left behind. */
-int lent__create(struct lent *l, struct sender *s, const struct load *load);
-void lent__destroy(struct lent *l);
+/* For a variant whose state begins with a struct borrowed. */
+int borrowed__setup(struct sender *s, const struct load *load);
+void borrowed__teardown(struct sender *s);
 
 /* Returns when the next message may be written to. -EPIPE if it never may. */
-static inline int lent__await(struct lent *l, struct sender *s)
+static inline int borrowed__await(struct borrowed *l, struct sender *s)
 {
 	uint64_t end = l->ends[l->pool.turn];
 
@@ -82,7 +82,7 @@ static inline int lent__await(struct lent *l, struct sender *s)
 }
 
 /* The next message was sent, all of it. */
-static inline void lent__sent(struct lent *l)
+static inline void borrowed__sent(struct borrowed *l)
 {
 	l->total += pool__next(&l->pool)->bytes;
 	l->ends[l->pool.turn] = l->total;

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include <stdlib.h>
 
 #include "loadgen/load.h"
@@ -6,39 +6,24 @@
 
 int fields__setup(struct sender *s, const struct load *load)
 {
-	struct pool *p = malloc(sizeof(*p));
-	int err = p ? pool__create(p, s, load, 1) : -ENOMEM;
-
-	if (err)
-		free(p);
-	else
-		s->state = p;
-	return err;
+	return pool__create(s->state, s, load, 1);
 }
 
 void fields__teardown(struct sender *s)
 {
 	pool__destroy(s->state);
-	free(s->state);
 }
 
 int flat__setup(struct sender *s, const struct load *load)
 {
-	struct flat *t = calloc(1, sizeof(*t));
-	int err = -ENOMEM;
+	struct flat *t = s->state;
+	int err;
 
-	if (!t)
-		return err;
 	t->buffer = malloc(load->message_bytes);
-	if (t->buffer)
-		err = pool__create(&t->pool, s, load, 1);
-	if (err) {
+	err = t->buffer ? pool__create(&t->pool, s, load, 1) : -ENOMEM;
+	if (err)
 		free(t->buffer);
-		free(t);
-		return err;
-	}
-	s->state = t;
-	return 0;
+	return err;
 }
 
 void flat__teardown(struct sender *s)
@@ -47,5 +32,4 @@ void flat__teardown(struct sender *s)
 
 	pool__destroy(&t->pool);
 	free(t->buffer);
-	free(t);
 }

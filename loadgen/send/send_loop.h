@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "loadgen/send/pace.h"
+#include "loadgen/send/pacing.h"
 #include "loadgen/send/sender.h"
 
 typedef int (*send_one_fn)(struct sender *s, enum send_mode mode);
@@ -41,16 +41,16 @@ static always_inline int send_loop(struct sender *s, send_one_fn send_one, enum 
 /* Latency counts from when a message was due, so that a stall delays all that wait in it. */
 static always_inline int send_loop_paced(struct sender *s, send_one_fn send_one)
 {
-	struct pace pace;
+	struct pacing pace;
 	int err = 0;
 
-	pace__begin(&pace, s->rate);
-	while (!err && s->remaining && pace__await(&pace, &s->deadline_ns)) {
+	pacing__begin(&pace, s->rate);
+	while (!err && s->remaining && pacing__await(&pace, &s->deadline_ns)) {
 		err = send_one(s, s->mode);
 		if (!err)
 			count_message(s, now_ns() - pace.due_ns);
 	}
-	s->sent.due = pace__end(&pace, s->remaining);
+	s->sent.due = pacing__end(&pace, s->remaining);
 	return err;
 }
 

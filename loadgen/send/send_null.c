@@ -1,20 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Everything but the send: what the harness itself costs a message. */
-#include "loadgen/load.h"
 #include "loadgen/send/send_loop.h"
 #include "loadgen/send/send_ops.h"
-
-static int setup(struct sender *s, const struct load *load)
-{
-	(void)s;
-	(void)load;
-	return 0;
-}
-
-static void teardown(struct sender *s)
-{
-	(void)s;
-}
 
 static always_inline int send_one(struct sender *s, enum send_mode mode)
 {
@@ -29,8 +16,6 @@ const struct send_ops send_null = {
 	.name = "null",
 	.summary = "no send at all: measures the harness",
 	.flags = SEND_NOTHING,
-	.setup = setup,
-	.teardown = teardown,
 	.runs = runs,
 	.run_paced = run_paced,
 };

@@ -19,6 +19,7 @@ const struct send_ops send_onecopy = {
 	.name = "onecopy",
 	.summary = "sendmsg() of the scattered fields: the kernel copies once",
 	.flags = SEND_COURSE,
+	.state_bytes = sizeof(struct pool),
 	.setup = fields__setup,
 	.teardown = fields__teardown,
 	.runs = runs,

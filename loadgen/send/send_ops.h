@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a send variant is. To add one: a file that defines such a struct, and
+ * A send variant. To add one: a file that defines such a struct, and
  * its line in variants.c.
  */
 #pragma once
@@ -12,13 +12,13 @@ struct sender;
 
 #define SEND_ZEROCOPY  (1u << 0) /* asks for zero-copy: has settle, its counts mean something */
 #define SEND_NOTHING   (1u << 1) /* no byte leaves: measures the harness */
-#define SEND_COURSE    (1u << 2) /* one of the three ways of teaching: "all" */
+#define SEND_COURSE    (1u << 2) /* one of the three variants of "all" */
 #define SEND_SHARES    (1u << 3) /* the kernel sends from our memory: messages are in flight */
 #define SEND_FILE      (1u << 4) /* from a file, each message in one piece */
 #define SEND_FLAGLESS  (1u << 5) /* the system call takes no MSG_MORE or its like */
 #define SEND_URING     (1u << 6) /* by io_uring */
 #define SEND_REGISTERS (1u << 7) /* can send from buffers that were registered */
-#define SEND_LENDS     (1u << 8) /* memory is lent until the receiver took it (pool.h) */
+#define SEND_BORROWS   (1u << 8) /* the kernel borrows pages until the receiver has them (pool.h) */
 
 struct send_ops {
 	const char *name;
@@ -31,7 +31,11 @@ struct send_ops {
 	 */
 	int (*probe)(const struct load *load, char *why, size_t room);
 
-	/* In the worker's thread, connected. On failure nothing is left behind. */
+	/*
+	 * In the worker's thread, connected. s->state has state_bytes, all zero; the
+	 * caller frees it. On failure setup leaves nothing else behind. Both may be NULL.
+	 */
+	size_t state_bytes;
 	int (*setup)(struct sender *s, const struct load *load);
 	void (*teardown)(struct sender *s);
 
@@ -57,7 +61,7 @@ const struct send_ops *variants__find(const char *name);
 /* "twocopy, onecopy, ...", cut to fit. */
 const char *variants__names(char *text, size_t room);
 
-/* Asks the kernel. 0, or a negative errno with the variant's name and the reason. */
+/* Probes the kernel. 0, or a negative errno with the variant's name and the reason. */
 int variants__probe(const char *name, const struct load *load, char *why, size_t room);
 
 /* A variant that lacks something is a mistake of ours: its name, or NULL. */

@@ -4,39 +4,19 @@
  * message lies there in one piece, as what a file server sends does.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <sys/sendfile.h>
 
-#include "loadgen/load.h"
 #include "loadgen/send/pool.h"
 #include "loadgen/send/send_loop.h"
 #include "loadgen/send/send_ops.h"
 
-static int setup(struct sender *s, const struct load *load)
-{
-	struct lent *l = malloc(sizeof(*l));
-	int err = l ? lent__create(l, s, load) : -ENOMEM;
-
-	if (err)
-		free(l);
-	else
-		s->state = l;
-	return err;
-}
-
-static void teardown(struct sender *s)
-{
-	lent__destroy(s->state);
-	free(s->state);
-}
-
 static always_inline int send_one(struct sender *s, enum send_mode mode)
 {
-	struct lent *l = s->state;
+	struct borrowed *l = s->state;
 	struct message *m = pool__next(&l->pool);
 	const struct memory *file = pool__memory(&l->pool, s);
 	size_t left = m->bytes;
-	int err = lent__await(l, s);
+	int err = borrowed__await(l, s);
 	off_t at;
 
 	if (err)
@@ -52,7 +32,7 @@ static always_inline int send_one(struct sender *s, enum send_mode mode)
 			return (int)n;
 		left -= (size_t)n;
 	}
-	lent__sent(l);
+	borrowed__sent(l);
 	return 0;
 }
 
@@ -61,9 +41,10 @@ SEND_RUNS(send_one);
 const struct send_ops send_sendfile = {
 	.name = "sendfile",
 	.summary = "sendfile() of the message from a file: its pages, without a copy",
-	.flags = SEND_SHARES | SEND_LENDS | SEND_FILE | SEND_FLAGLESS,
-	.setup = setup,
-	.teardown = teardown,
+	.flags = SEND_SHARES | SEND_BORROWS | SEND_FILE | SEND_FLAGLESS,
+	.state_bytes = sizeof(struct borrowed),
+	.setup = borrowed__setup,
+	.teardown = borrowed__teardown,
 	.runs = runs,
 	.run_paced = run_paced,
 };

@@ -6,10 +6,8 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <unistd.h>
 
-#include "loadgen/load.h"
 #include "loadgen/send/pool.h"
 #include "loadgen/send/send_loop.h"
 #include "loadgen/send/send_ops.h"
@@ -17,35 +15,27 @@
 #define PIPE_BYTES (1u << 20) /* what anybody may have, if less, then less */
 
 struct pipeline {
-	struct lent lent;
+	struct borrowed borrowed; /* first: what borrowed__setup() takes */
 	int in, out;
 };
 
 static int setup(struct sender *s, const struct load *load)
 {
-	struct pipeline *p = calloc(1, sizeof(*p));
+	struct pipeline *p = s->state;
 	int ends[2], err;
 
-	if (!p)
-		return -ENOMEM;
-	if (pipe2(ends, O_CLOEXEC)) {
-		err = -errno;
-		free(p);
+	if (pipe2(ends, O_CLOEXEC))
 		return failure__set(
-			&s->failure, STATUS_FAILED, err,
+			&s->failure, STATUS_FAILED, -errno,
 			"cannot make a pipe: %m; give fewer --threads, or raise the limit "
 			"(ulimit -n)");
-	}
 	p->out = ends[0];
 	p->in = ends[1];
 	fcntl(p->in, F_SETPIPE_SZ, PIPE_BYTES);
-	err = lent__create(&p->lent, s, load);
+	err = borrowed__setup(s, load);
 	if (err) {
 		close(p->in);
 		close(p->out);
-		free(p);
-	} else {
-		s->state = p;
 	}
 	return err;
 }
@@ -56,8 +46,7 @@ static void teardown(struct sender *s)
 
 	close(p->in);
 	close(p->out);
-	lent__destroy(&p->lent);
-	free(p);
+	borrowed__teardown(s);
 }
 
 /* Everything that is in the pipe. */
@@ -106,14 +95,14 @@ static int send_message(struct sender *s, struct message *m)
 static always_inline int send_one(struct sender *s, enum send_mode mode)
 {
 	struct pipeline *p = s->state;
-	struct message *m = pool__next(&p->lent.pool);
-	int err = lent__await(&p->lent, s);
+	struct message *m = pool__next(&p->borrowed.pool);
+	int err = borrowed__await(&p->borrowed, s);
 
 	if (err)
 		return err;
 	prepare(s, m, mode);
 	err = send_message(s, m);
-	lent__sent(&p->lent);
+	borrowed__sent(&p->borrowed);
 	return err;
 }
 
@@ -122,7 +111,8 @@ SEND_RUNS(send_one);
 const struct send_ops send_splice = {
 	.name = "splice",
 	.summary = "vmsplice() of the fields into a pipe, splice() to the socket: no copy",
-	.flags = SEND_SHARES | SEND_LENDS,
+	.flags = SEND_SHARES | SEND_BORROWS,
+	.state_bytes = sizeof(struct pipeline),
 	.setup = setup,
 	.teardown = teardown,
 	.runs = runs,

@@ -14,6 +14,7 @@ const struct send_ops send_twocopy = {
 	.name = "twocopy",
 	.summary = "memcpy() into one buffer, then send(): two copies",
 	.flags = SEND_COURSE,
+	.state_bytes = sizeof(struct flat),
 	.setup = flat__setup,
 	.teardown = flat__teardown,
 	.runs = runs,

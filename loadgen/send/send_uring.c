@@ -3,10 +3,8 @@
  * As onecopy, by io_uring: one operation a message, submitted and awaited by one
  * system call, because a stream takes one send after the other.
  */
-#include <stdlib.h>
 #include <string.h>
 
-#include "loadgen/load.h"
 #include "loadgen/send/ring.h"
 #include "loadgen/send/send_copied.h"
 #include "loadgen/send/send_ops.h"
@@ -25,18 +23,14 @@ static int probe(const struct load *load, char *why, size_t room)
 
 static int setup(struct sender *s, const struct load *load)
 {
-	struct uring *u = calloc(1, sizeof(*u));
-	int err = u ? ring__open(&u->ring, 4, 8, &s->failure) : -ENOMEM;
+	struct uring *u = s->state;
+	int err = ring__open(&u->ring, 4, 8, &s->failure);
 
-	if (!err) {
-		err = pool__create(&u->pool, s, load, 1);
-		if (err)
-			io_uring_queue_exit(&u->ring);
-	}
 	if (err)
-		free(u);
-	else
-		s->state = u;
+		return err;
+	err = fields__setup(s, load);
+	if (err)
+		io_uring_queue_exit(&u->ring);
 	return err;
 }
 
@@ -45,8 +39,7 @@ static void teardown(struct sender *s)
 	struct uring *u = s->state;
 
 	io_uring_queue_exit(&u->ring);
-	pool__destroy(&u->pool);
-	free(u);
+	fields__teardown(s);
 }
 
 /* As sender__sendmsg(): bytes taken, or a negative errno. */
@@ -89,6 +82,7 @@ const struct send_ops send_uring = {
 	.summary = "io_uring send of the fields: as onecopy, submitted to a ring",
 	.flags = SEND_URING,
 	.probe = probe,
+	.state_bytes = sizeof(struct uring),
 	.setup = setup,
 	.teardown = teardown,
 	.runs = runs,

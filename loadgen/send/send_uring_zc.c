@@ -50,7 +50,6 @@ static void teardown(struct sender *s)
 	pool__destroy(&u->pool);
 	free(u->pending);
 	free(u->failed);
-	free(u);
 }
 
 static int register_memory(struct sender *s)
@@ -70,19 +69,14 @@ static int register_memory(struct sender *s)
 
 static int setup(struct sender *s, const struct load *load)
 {
-	struct uring_zc *u = calloc(1, sizeof(*u));
+	struct uring_zc *u = s->state;
 	uint32_t depth = pool__depth(load);
 	int err;
 
-	if (!u)
-		return -ENOMEM;
 	/* More notifications than the ring holds are kept by the kernel until they are taken. */
 	err = ring__open(&u->ring, load->registered ? load->fields : 4, 1024, &s->failure);
-	if (err) {
-		free(u);
+	if (err)
 		return err;
-	}
-	s->state = u;
 	u->usage = ring__reports_usage(&u->ring) ? IORING_SEND_ZC_REPORT_USAGE : 0;
 	u->depth = load->inflight;
 	u->reuse_early = load->reuse_early;
@@ -97,7 +91,7 @@ static int setup(struct sender *s, const struct load *load)
 	return err;
 }
 
-static void take_notification(struct sender *s, const struct io_uring_cqe *cqe)
+static void apply_notification(struct sender *s, const struct io_uring_cqe *cqe)
 {
 	struct uring_zc *u = s->state;
 	uint64_t message = cqe->user_data;
@@ -116,7 +110,7 @@ static void take_notification(struct sender *s, const struct io_uring_cqe *cqe)
 }
 
 /* One that was cancelled was linked to one that failed, and never began. */
-static void take_result(struct sender *s, const struct io_uring_cqe *cqe)
+static void apply_result(struct sender *s, const struct io_uring_cqe *cqe)
 {
 	struct uring_zc *u = s->state;
 
@@ -138,16 +132,16 @@ static void take_result(struct sender *s, const struct io_uring_cqe *cqe)
 		u->err = cqe->res;
 }
 
-static void take(struct sender *s, const struct io_uring_cqe *cqe)
+static void apply_entry(struct sender *s, const struct io_uring_cqe *cqe)
 {
 	if (cqe->flags & IORING_CQE_F_NOTIF)
-		take_notification(s, cqe);
+		apply_notification(s, cqe);
 	else
-		take_result(s, cqe);
+		apply_result(s, cqe);
 }
 
 /*
- * Returns once a result or a notification was taken. -ETIMEDOUT if none came by then
+ * Returns once a result or a notification was applied. -ETIMEDOUT if none came by then
  * (0: never), -ECANCELED if it is vain to wait.
  */
 static int await_one(struct sender *s, uint64_t until_ns)
@@ -166,24 +160,26 @@ static int await_one(struct sender *s, uint64_t until_ns)
 		if (until_ns && now_ns() >= until_ns)
 			return -ETIMEDOUT;
 	}
-	take(s, cqe);
+	apply_entry(s, cqe);
 	io_uring_cqe_seen(&u->ring, cqe);
 	return 0;
 }
 
-/* Takes what came meanwhile, so that it does not pile up in the kernel: no system call. */
-static void take_all(struct sender *s)
+/* Applies the entries that came meanwhile, without a system call, so that none pile up in the
+ * kernel. */
+static void apply_all(struct sender *s)
 {
 	struct uring_zc *u = s->state;
 	struct io_uring_cqe *cqe;
 
 	while (!io_uring_peek_cqe(&u->ring, &cqe)) {
-		take(s, cqe);
+		apply_entry(s, cqe);
 		io_uring_cqe_seen(&u->ring, cqe);
 	}
 }
 
-static void add_message(struct sender *s, struct iovec *iov, unsigned int count, unsigned int flags)
+static void prepare_message(struct sender *s, struct iovec *iov, unsigned int count,
+			    unsigned int flags)
 {
 	struct uring_zc *u = s->state;
 	struct io_uring_sqe *sqe = io_uring_get_sqe(&u->ring);
@@ -200,8 +196,8 @@ static void add_message(struct sender *s, struct iovec *iov, unsigned int count,
 }
 
 /* More follows but for the last field: the kernel need not send each by itself. */
-static void add_fields(struct sender *s, const struct iovec *iov, unsigned int count,
-		       unsigned int flags)
+static void prepare_fields(struct sender *s, const struct iovec *iov, unsigned int count,
+			   unsigned int flags)
 {
 	struct uring_zc *u = s->state;
 
@@ -227,9 +223,9 @@ static ssize_t send_fields(struct sender *s, struct iovec *iov, unsigned int cou
 	u->taken = 0;
 	u->err = 0;
 	if (u->registered)
-		add_fields(s, iov, count, flags);
+		prepare_fields(s, iov, count, flags);
 	else
-		add_message(s, iov, count, flags);
+		prepare_message(s, iov, count, flags);
 	do
 		err = io_uring_submit_and_wait(&u->ring, 1);
 	while (err == -EINTR);
@@ -297,7 +293,7 @@ static always_inline int send_one(struct sender *s, enum send_mode mode)
 	struct message *m = pool__next(&u->pool);
 	int err = 0;
 
-	take_all(s);
+	apply_all(s);
 	while (!err && must_wait(u))
 		err = await_one(s, 0);
 	if (err)
@@ -329,6 +325,7 @@ const struct send_ops send_uring_zc = {
 	.summary = "io_uring zero-copy send of the fields, notifications awaited",
 	.flags = SEND_ZEROCOPY | SEND_SHARES | SEND_URING | SEND_REGISTERS,
 	.probe = probe,
+	.state_bytes = sizeof(struct uring_zc),
 	.setup = setup,
 	.teardown = teardown,
 	.runs = runs,

@@ -15,6 +15,7 @@ const struct send_ops send_write = {
 	.summary = "memcpy() into one buffer, then write(): as twocopy, by the call that knows no "
 		   "sockets",
 	.flags = SEND_FLAGLESS,
+	.state_bytes = sizeof(struct flat),
 	.setup = flat__setup,
 	.teardown = flat__teardown,
 	.runs = runs,

@@ -15,6 +15,7 @@ const struct send_ops send_writev = {
 	.summary =
 		"writev() of the scattered fields: as onecopy, by the call that knows no sockets",
 	.flags = SEND_FLAGLESS,
+	.state_bytes = sizeof(struct pool),
 	.setup = fields__setup,
 	.teardown = fields__teardown,
 	.runs = runs,

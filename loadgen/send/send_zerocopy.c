@@ -9,19 +9,17 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "loadgen/load.h"
-#include "loadgen/send/errqueue.h"
-#include "loadgen/send/ledger.h"
+#include "loadgen/send/inflight.h"
 #include "loadgen/send/pool.h"
 #include "loadgen/send/send_loop.h"
 #include "loadgen/send/send_ops.h"
 
-#define HARVEST_BYTES (64u << 10)
+#define READ_BYTES (64u << 10)
 
 struct zerocopy {
-	struct ledger *ledger;
+	struct inflight *inflight;
 	struct pool pool;
 	size_t unread;	  /* bytes sent since the error queue was read */
 	uint32_t depth;	  /* sends in flight at most, where messages do not bound them */
@@ -34,8 +32,7 @@ static void teardown(struct sender *s)
 	struct zerocopy *z = s->state;
 
 	pool__destroy(&z->pool);
-	ledger__destroy(z->ledger);
-	free(z);
+	inflight__destroy(z->inflight);
 }
 
 static int enable(struct sender *s)
@@ -50,32 +47,27 @@ static int enable(struct sender *s)
 
 static int setup(struct sender *s, const struct load *load)
 {
-	struct zerocopy *z;
-	int err;
+	struct zerocopy *z = s->state;
+	int err = enable(s);
 
-	err = enable(s);
 	if (err)
 		return err;
-	z = calloc(1, sizeof(*z));
-	if (!z)
-		return -ENOMEM;
-	s->state = z;
 	z->reuse_early = load->reuse_early;
 	z->depth = load->inflight;
-	z->ledger = ledger__create(load->inflight, 0);
-	err = z->ledger ? pool__create(&z->pool, s, load, pool__depth(load)) : -ENOMEM;
+	z->inflight = inflight__create(load->inflight, 0);
+	err = z->inflight ? pool__create(&z->pool, s, load, pool__depth(load)) : -ENOMEM;
 	if (!err && z->reuse_early)
-		z->early = ledger__take(z->ledger);
+		z->early = inflight__take_message(z->inflight);
 	if (err)
 		teardown(s);
 	return err;
 }
 
-static int take(struct sender *s, const struct completion *c)
+static int apply_completion(struct sender *s, const struct completion *c)
 {
 	struct zerocopy *z = s->state;
 	uint32_t sends = c->high - c->low + 1;
-	int err = ledger__complete(z->ledger, c->low, c->high);
+	int err = inflight__complete(z->inflight, c->low, c->high);
 
 	if (err)
 		return failure__set(&s->failure, STATUS_FAILED, err,
@@ -116,21 +108,21 @@ static int await_one(struct sender *s, uint64_t until_ns)
 	for (;;) {
 		struct completion c;
 		uint64_t now;
-		int n = errqueue__read(s->fd, &c);
+		int n = completion__read(s->fd, &c);
 
 		if (n < 0)
 			return n;
 		if (n)
-			return take(s, &c);
+			return apply_completion(s, &c);
 		now = until_ns ? now_ns() : 0;
 		if (until_ns && now >= until_ns)
 			return -ETIMEDOUT;
 		n = poll(&p, 1, until_ns ? (int)((until_ns - now) / 1000000 + 1) : -1);
 		if (n > 0) {
 			/* It may have come since the read: then this costs one turn. */
-			n = errqueue__read(s->fd, &c);
+			n = completion__read(s->fd, &c);
 			if (n > 0)
-				return take(s, &c);
+				return apply_completion(s, &c);
 			n = n ? n : connection_error(s, p.revents);
 			if (n)
 				return n;
@@ -144,7 +136,7 @@ static int relieve(struct sender *s, uint64_t *refused_since)
 	struct zerocopy *z = s->state;
 
 	s->sent.zerocopy.enobufs++;
-	if (!ledger__in_flight(z->ledger))
+	if (!inflight__count(z->inflight))
 		return sender__wait_refused(s, refused_since, "", "ENOBUFS",
 					    "net.core.optmem_max, or ");
 	*refused_since = 0;
@@ -165,12 +157,12 @@ static int send_message(struct sender *s, struct message *m, uint32_t message)
 
 		s->sent.zerocopy.requests++;
 		if (n >= 0) {
-			ledger__sent(z->ledger, message);
+			inflight__count_send(z->inflight, message);
 			done += (size_t)n;
 			if (done == m->bytes)
 				return 0;
 			iov = message__rest(m, done, &count);
-			while (!err && !ledger__has_room(z->ledger))
+			while (!err && !inflight__has_room(z->inflight))
 				err = await_one(s, 0);
 		} else if (n == -ENOBUFS) {
 			err = relieve(s, &refused_since);
@@ -182,31 +174,32 @@ static int send_message(struct sender *s, struct message *m, uint32_t message)
 	}
 }
 
-/* What the error queue has to say by now; what it has not, later. */
-static int harvest(struct sender *s)
+/* Reads one notification if there is one. */
+static int read_completion(struct sender *s)
 {
 	struct zerocopy *z = s->state;
 	struct completion c;
-	int n = errqueue__read(s->fd, &c);
+	int n = completion__read(s->fd, &c);
 
 	z->unread = 0;
-	return n > 0 ? take(s, &c) : n;
+	return n > 0 ? apply_completion(s, &c) : n;
 }
 
-/* The message to send next, or LEDGER_NONE before something completed. */
-static uint32_t next(struct zerocopy *z)
+/* The message to send next, or INFLIGHT_NONE before something completed. */
+static uint32_t next_message(struct zerocopy *z)
 {
 	if (!z->reuse_early)
-		return ledger__has_room(z->ledger) ? ledger__take(z->ledger) : LEDGER_NONE;
-	return ledger__in_flight(z->ledger) < z->depth ? z->early : LEDGER_NONE;
+		return inflight__has_room(z->inflight) ? inflight__take_message(z->inflight)
+						       : INFLIGHT_NONE;
+	return inflight__count(z->inflight) < z->depth ? z->early : INFLIGHT_NONE;
 }
 
-static int choose(struct sender *s, uint32_t *message)
+static int await_message(struct sender *s, uint32_t *message)
 {
 	struct zerocopy *z = s->state;
-	int err = z->unread >= HARVEST_BYTES ? harvest(s) : 0;
+	int err = z->unread >= READ_BYTES ? read_completion(s) : 0;
 
-	while (!err && (*message = next(z)) == LEDGER_NONE)
+	while (!err && (*message = next_message(z)) == INFLIGHT_NONE)
 		err = await_one(s, 0);
 	return err;
 }
@@ -218,7 +211,7 @@ static always_inline int send_one(struct sender *s, enum send_mode mode)
 	uint32_t message;
 	int err;
 
-	err = choose(s, &message);
+	err = await_message(s, &message);
 	if (err)
 		return err;
 	m = &z->pool.messages[message];
@@ -226,7 +219,7 @@ static always_inline int send_one(struct sender *s, enum send_mode mode)
 	err = send_message(s, m, message);
 	z->unread += m->bytes;
 	if (!z->reuse_early)
-		ledger__release(z->ledger, message);
+		inflight__release_message(z->inflight, message);
 	return err;
 }
 
@@ -238,9 +231,9 @@ static int settle(struct sender *s)
 	uint64_t until = now_ns() + SETTLE_NS;
 	int err = 0;
 
-	while (!err && ledger__in_flight(z->ledger))
+	while (!err && inflight__count(z->inflight))
 		err = await_one(s, until);
-	return err ? sender__missing(s, err, ledger__in_flight(z->ledger), "zero-copy completions")
+	return err ? sender__missing(s, err, inflight__count(z->inflight), "zero-copy completions")
 		   : 0;
 }
 
@@ -248,6 +241,7 @@ const struct send_ops send_zerocopy = {
 	.name = "zerocopy",
 	.summary = "sendmsg(MSG_ZEROCOPY) of the fields, completions awaited",
 	.flags = SEND_ZEROCOPY | SEND_COURSE | SEND_SHARES,
+	.state_bytes = sizeof(struct zerocopy),
 	.setup = setup,
 	.teardown = teardown,
 	.runs = runs,

@@ -42,7 +42,7 @@ ssize_t sender__sendmsg(struct sender *s, struct iovec *iov, unsigned int count,
 	return sender__account(s, sendmsg(s->fd, &m, MSG_NOSIGNAL | s->flags | flags));
 }
 
-void sent__add(struct sent *sum, const struct sent *one)
+void sent__add_worker(struct sent *sum, const struct sent *one)
 {
 	sum->messages += one->messages;
 	sum->due += one->due;

@@ -18,7 +18,7 @@
 
 #define ERRNO_LIMIT 256
 
-/* What a loop of sends is made of: constants given to it vanish there. */
+/* For the parts of a send loop: the compiler folds the constants that they are given. */
 #define always_inline inline __attribute__((always_inline))
 
 /* In sends. requests = completions + enobufs + other refusals + those in flight. */
@@ -45,11 +45,11 @@ struct sent {
 struct dataset;
 struct slot;
 
-/* What is done to a message before it is sent. */
+/* How a message is prepared before it is sent. */
 enum send_mode {
 	SEND_AS_IS,
-	SEND_REFILL, /* written anew, so that the receiver can tell messages apart */
-	SEND_PICKED, /* taken from a data set */
+	SEND_REFILL, /* written anew, so that the receiver can check each message */
+	SEND_PICKED, /* drawn from a data set */
 	SEND_MODES,
 };
 
@@ -71,7 +71,7 @@ struct sender {
 };
 
 /* Adds what one worker counted to what others did. */
-void sent__add(struct sent *sum, const struct sent *one);
+void sent__add_worker(struct sent *sum, const struct sent *one);
 
 static inline uint64_t now_ns(void)
 {

@@ -15,6 +15,12 @@
 #include "bpf/hist.h"
 #include "loadgen/data/pattern.h"
 
+/*
+ * Where the receiver asks for each message (--workload request), a request has this many
+ * bytes; it asks for the next message when the one before is complete.
+ */
+#define REQUEST_BYTES 64
+
 struct slot {
 	/* the receiver's */
 	_Alignas(128) _Atomic uint64_t received; /* since the connection began */

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "common/json.h"
 #include "loadgen/send/tcp_state.h"
-#include "loadgen/system/json.h"
 
 int tcp_state__read(int fd, struct tcp_state *s)
 {
@@ -45,8 +45,8 @@ static void extend(uint32_t *least, uint32_t *most, uint32_t value, uint32_t see
 		*most = value;
 }
 
-void tcp_sockets__add(struct tcp_sockets *all, const struct tcp_state *before,
-		      const struct tcp_state *after)
+void tcp_sockets__add_socket(struct tcp_sockets *all, const struct tcp_state *before,
+			     const struct tcp_state *after)
 {
 	uint32_t unused = 0;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What TCP says of the sending sockets (TCP_INFO), over all of them. */
+/* TCP_INFO of the sending sockets, over all of them. */
 #pragma once
 
 #include <stdint.h>
@@ -31,7 +31,7 @@ struct tcp_sockets {
 /* 0 or -errno. What an older kernel does not tell is 0. */
 int tcp_state__read(int fd, struct tcp_state *s);
 /* Adds what a socket did between the two; pure. */
-void tcp_sockets__add(struct tcp_sockets *all, const struct tcp_state *before,
-		      const struct tcp_state *after);
+void tcp_sockets__add_socket(struct tcp_sockets *all, const struct tcp_state *before,
+			     const struct tcp_state *after);
 /* NULL for no sockets. */
 struct json_object *tcp_sockets__json(const struct tcp_sockets *all);

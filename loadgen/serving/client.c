@@ -21,7 +21,7 @@ static void *visitor_main(void *arg)
 {
 	struct visitor *v = arg;
 
-	while (parking__park(&v->client->parking)) {
+	while (barrier__wait(&v->client->barrier)) {
 		memset(&v->visits, 0, sizeof(v->visits));
 		if (!v->failure.status)
 			v->client->ops->run(v);
@@ -44,7 +44,7 @@ static int allocate(struct client **out, const struct load *load, const struct l
 	c->shared = shared;
 	c->visitors = calloc(thread_count(c), sizeof(*c->visitors));
 	c->abort_fd = eventfd(0, EFD_CLOEXEC);
-	err = !c->visitors ? -ENOMEM : c->abort_fd < 0 ? -errno : parking__init(&c->parking);
+	err = !c->visitors ? -ENOMEM : c->abort_fd < 0 ? -errno : barrier__init(&c->barrier);
 	if (!err) {
 		*out = c;
 		return 0;
@@ -54,25 +54,6 @@ static int allocate(struct client **out, const struct load *load, const struct l
 	free(c->visitors);
 	free(c);
 	return err;
-}
-
-/* Returns how many started; *err why not all. */
-static unsigned int start_threads(struct client *c, unsigned int count, int *err)
-{
-	pthread_attr_t attributes;
-	unsigned int i;
-
-	pthread_attr_init(&attributes);
-	pthread_attr_setstacksize(&attributes, STACK_BYTES);
-	for (i = 0, *err = 0; i < count; i++) {
-		c->visitors[i].client = c;
-		*err = pthread_create(&c->visitors[i].thread, &attributes, visitor_main,
-				      &c->visitors[i]);
-		if (*err)
-			break;
-	}
-	pthread_attr_destroy(&attributes);
-	return i;
 }
 
 int client__create(struct client **out, const struct load *load, const struct listener *l,
@@ -86,29 +67,27 @@ int client__create(struct client **out, const struct load *load, const struct li
 		return failure__set(f, STATUS_FAILED, err, "cannot make %u connections: %s",
 				    load->connections, strerror(-err));
 	count = thread_count(c);
-	pthread_mutex_lock(&c->parking.lock); /* nobody counts as parked until count stands */
-	c->parking.count = start_threads(c, count, &err);
-	pthread_mutex_unlock(&c->parking.lock);
+	for (unsigned int i = 0; i < count; i++)
+		c->visitors[i].client = c;
+	err = barrier__start(&c->barrier, count, visitor_main, c->visitors, sizeof(*c->visitors),
+			     STACK_BYTES);
 	if (!err) {
 		*out = c;
 		return 0;
 	}
-	failure__set(f, STATUS_FAILED, -err,
+	failure__set(f, STATUS_FAILED, err,
 		     "cannot start thread %u of %u: %s; give fewer --connections, or "
 		     "--client-model epoll",
-		     c->parking.count + 1, count, strerror(err));
+		     c->barrier.count + 1, count, strerror(-err));
 	client__destroy(c);
-	return -err;
+	return err;
 }
 
 void client__destroy(struct client *c)
 {
 	if (!c)
 		return;
-	parking__leave(&c->parking);
-	for (unsigned int i = 0; i < c->parking.count; i++)
-		pthread_join(c->visitors[i].thread, NULL);
-	parking__destroy(&c->parking);
+	barrier__destroy(&c->barrier);
 	close(c->abort_fd);
 	free(c->visitors);
 	free(c);
@@ -117,9 +96,9 @@ void client__destroy(struct client *c)
 void client__begin(struct client *c, uint64_t deadline_ns, uint64_t rounds)
 {
 	atomic_store(&c->deadline_ns, deadline_ns);
-	for (unsigned int i = 0; i < c->parking.count; i++)
+	for (unsigned int i = 0; i < c->barrier.count; i++)
 		c->visitors[i].rounds = rounds;
-	parking__begin(&c->parking);
+	barrier__begin(&c->barrier);
 }
 
 void client__stop(struct client *c)
@@ -133,7 +112,7 @@ void client__abort(struct client *c)
 	eventfd_write(c->abort_fd, 1);
 }
 
-static void add(struct visits *sum, const struct visits *one)
+static void add_visits(struct visits *sum, const struct visits *one)
 {
 	sum->started += one->started;
 	sum->answered += one->answered;
@@ -153,12 +132,12 @@ static void add(struct visits *sum, const struct visits *one)
 void client__sum(const struct client *c, struct visits *sum)
 {
 	memset(sum, 0, sizeof(*sum));
-	for (unsigned int i = 0; i < c->parking.count; i++)
-		add(sum, &c->visitors[i].visits);
+	for (unsigned int i = 0; i < c->barrier.count; i++)
+		add_visits(sum, &c->visitors[i].visits);
 }
 
 void client__failure(const struct client *c, struct failure *f)
 {
-	for (unsigned int i = 0; i < c->parking.count; i++)
+	for (unsigned int i = 0; i < c->barrier.count; i++)
 		failure__adopt(f, &c->visitors[i].failure);
 }

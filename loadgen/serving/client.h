@@ -14,8 +14,8 @@
 #include "bpf/hist.h"
 #include "loadgen/send/sender.h"
 #include "loadgen/serving/procinfo.h"
+#include "loadgen/system/barrier.h"
 #include "loadgen/system/failure.h"
-#include "loadgen/system/parking.h"
 
 struct load;
 struct listener;
@@ -51,13 +51,12 @@ struct client;
 /* A thread of the client and what it counts. */
 struct visitor {
 	struct client *client;
-	pthread_t thread;
-	uint64_t rounds; /* connections a place, in this phase */
+	uint64_t rounds; /* connections a slot, in this phase */
 	struct visits visits;
 	struct failure failure;
 };
 
-/* How the client keeps its connections under way: a row in client.c. */
+/* A client model: how the client keeps its connections under way. */
 struct client_ops {
 	const char *name;
 	/* Runs a phase in one thread: until the deadline, or so many rounds. */
@@ -75,17 +74,17 @@ struct client {
 	int abort_fd;		      /* readable: give up what is under way */
 	_Atomic uint64_t progress_ns; /* when any connection was answered last */
 	struct visitor *visitors;
-	struct parking parking;
+	struct barrier barrier;
 };
 
 extern const struct client_ops client_threaded, client_epoll;
 
-/* The threads exist and park; they serve for all phases. */
+/* The threads exist and wait at the barrier; they serve for all phases. */
 int client__create(struct client **out, const struct load *load, const struct listener *l,
 		   struct server_shared *shared, struct failure *f);
-/* Ends and joins the threads, which must be parked. NULL is fine. */
+/* Ends and joins the threads, which must wait at the barrier. NULL is fine. */
 void client__destroy(struct client *c);
-/* Starts a phase: until the deadline, or so many connections a place. */
+/* Starts a phase: until the deadline, or so many connections a slot. */
 void client__begin(struct client *c, uint64_t deadline_ns, uint64_t rounds);
 /* No connection begins any more; those under way end. */
 void client__stop(struct client *c);
@@ -112,4 +111,4 @@ void visit__end(struct visit *v, int err, struct visitor *who);
  */
 bool visit__is_lost(const struct visit *v, const struct client *c);
 
-#define VISIT_LOOK_MS 1000 /* how often that is asked */
+#define VISIT_LOOK_MS 1000 /* how often visit__is_lost() is called */

@@ -14,7 +14,7 @@
 struct crowd {
 	struct visitor *who;
 	int epoll;
-	struct visit *places;
+	struct visit *slots;
 	unsigned int count, busy;
 	uint64_t left; /* connections to begin */
 };
@@ -72,9 +72,9 @@ static void step(struct crowd *c, struct visit *v)
 static void end_all(struct crowd *c, bool lost_only, int err)
 {
 	for (unsigned int i = 0; i < c->count; i++)
-		if (c->places[i].fd >= 0 &&
-		    (!lost_only || visit__is_lost(&c->places[i], c->who->client)))
-			end(c, &c->places[i], err);
+		if (c->slots[i].fd >= 0 &&
+		    (!lost_only || visit__is_lost(&c->slots[i], c->who->client)))
+			end(c, &c->slots[i], err);
 }
 
 static void run_crowd(struct crowd *c)
@@ -84,9 +84,9 @@ static void run_crowd(struct crowd *c)
 
 	epoll_ctl(c->epoll, EPOLL_CTL_ADD, c->who->client->abort_fd, &abandon);
 	for (unsigned int i = 0; i < c->count; i++)
-		c->places[i].fd = -1;
+		c->slots[i].fd = -1;
 	for (unsigned int i = 0; i < c->count && may_begin(c); i++)
-		begin(c, &c->places[i]);
+		begin(c, &c->slots[i]);
 	while (c->busy) {
 		int n = epoll_wait(c->epoll, events, EVENTS, VISIT_LOOK_MS);
 
@@ -112,15 +112,15 @@ static void run(struct visitor *who)
 	};
 
 	c.left = who->rounds > UINT64_MAX / c.count ? UINT64_MAX : who->rounds * c.count;
-	c.places = calloc(c.count, sizeof(*c.places));
-	if (!c.places || c.epoll < 0)
+	c.slots = calloc(c.count, sizeof(*c.slots));
+	if (!c.slots || c.epoll < 0)
 		failure__set(&who->failure, STATUS_FAILED, -errno, "cannot watch connections: %s",
 			     strerror(errno));
 	else
 		run_crowd(&c);
 	if (c.epoll >= 0)
 		close(c.epoll);
-	free(c.places);
+	free(c.slots);
 }
 
 const struct client_ops client_epoll = {.name = "epoll", .run = run, .single = true};

@@ -19,7 +19,7 @@ static int watch(int epoll, int fd, struct exchange *x)
 	return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &e) ? -errno : 0;
 }
 
-static int take_all(struct server *s, int epoll)
+static int accept_all(struct server *s, int epoll)
 {
 	struct exchange x, *kept;
 	int got, err;
@@ -45,7 +45,7 @@ static int handle(struct server *s, int epoll, struct exchange *x)
 	int err;
 
 	if (!x)
-		return take_all(s, epoll);
+		return accept_all(s, epoll);
 	err = server__answer(s, x); /* closing it takes it out of the set */
 	if (err == -EAGAIN)
 		return 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a server model is: how one process serves many connections. To add one: a
+ * A server model: how one process serves many connections. To add one: a
  * file that defines such a struct, and its line in models.c.
  */
 #pragma once

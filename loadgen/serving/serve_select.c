@@ -18,7 +18,7 @@ struct table {
 	int highest;
 };
 
-static int take_all(struct server *s, struct table *t)
+static int accept_all(struct server *s, struct table *t)
 {
 	struct exchange x;
 	int got;
@@ -79,7 +79,7 @@ static int serve(struct server *s)
 		}
 		err = answer_all(s, &t, &writable);
 		if (!err && FD_ISSET(s->listener, &readable))
-			err = take_all(s, &t);
+			err = accept_all(s, &t);
 		if (err)
 			return err;
 	}

@@ -11,7 +11,7 @@
 #include "loadgen/send/sender.h"
 #include "loadgen/serving/serve_ops.h"
 #include "loadgen/serving/server.h"
-#include "loadgen/system/cpus.h"
+#include "loadgen/system/child.h"
 
 #define BEGIN_TIMEOUT_MS 1000
 
@@ -103,30 +103,30 @@ static void child(struct server *s, int channel)
 	_exit(0);
 }
 
-int serving__start(struct offspring *o, struct listener *l, const struct load *load,
+int serving__start(struct child *c, struct listener *l, const struct load *load,
 		   const struct cpus *cpus, struct failure *f)
 {
-	int err = offspring__fork(o, "server", sizeof(struct server_shared), l->fd,
-				  cpus->split ? &cpus->sender : NULL, f);
+	int err = child__fork(c, "server", sizeof(struct server_shared), l->fd,
+			      cpus->split ? &cpus->sender : NULL, f);
 
 	if (err > 0)
 		child(&(struct server){.listener = l->fd,
 				       .ops = models__find(load->server_model),
 				       .connections = load->connections,
-				       .shared = o->shared},
-		      o->channel);
+				       .shared = c->shared},
+		      c->channel);
 	listener__close(l);
 	return err;
 }
 
-int serving__begin(struct offspring *o, struct failure *f)
+int serving__begin(struct child *c, struct failure *f)
 {
 	struct request q = {.type = REQUEST_BEGIN};
 	struct reply reply;
-	int err = offspring__ask(o, &q, &reply, BEGIN_TIMEOUT_MS);
+	int err = child__request(c, &q, &reply, BEGIN_TIMEOUT_MS);
 
 	if (err == -EPIPE)
-		offspring__died(o, f);
+		child__explain_death(c, f);
 	return err ? failure__set(f, STATUS_FAILED, err, "the server does not begin: %s",
 				  strerror(-err))
 		   : 0;

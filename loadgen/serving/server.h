@@ -10,7 +10,7 @@
 #include <sys/types.h>
 
 #include "loadgen/serving/procinfo.h"
-#include "loadgen/system/offspring.h"
+#include "loadgen/system/child.h"
 
 struct cpus;
 struct listener;
@@ -23,16 +23,16 @@ struct served {
 	_Atomic uint64_t ready_ns;
 };
 
-/* What the two processes know of each other's doings, in memory they share. */
+/* The memory that the server and the client share. */
 struct server_shared {
-	struct failure failure; /* why the server ended, once it is gone; first: offspring.h */
+	struct failure failure; /* why the server ended, once it is gone; first: child.h */
 	_Atomic uint64_t accepted;
 	_Atomic uint64_t answered;  /* and closed */
 	_Atomic uint64_t aborted;   /* whose client was gone before it had its answer */
 	struct served ports[65536]; /* by the client's port */
 };
 
-/* What a model has to serve with; in the serving process alone. */
+/* The state of a model, in the serving process alone. */
 struct server {
 	int listener;
 	const struct serve_ops *ops;
@@ -67,7 +67,7 @@ int server__fail(struct server *s, int err, const char *what);
  * For its parent. Forks it, its shared memory a struct server_shared; must be called
  * before there are threads. Closes l in the caller.
  */
-int serving__start(struct offspring *o, struct listener *l, const struct load *load,
+int serving__start(struct child *c, struct listener *l, const struct load *load,
 		   const struct cpus *cpus, struct failure *f);
 /* Has it serve: until then it has one thread, and connections wait. */
-int serving__begin(struct offspring *o, struct failure *f);
+int serving__begin(struct child *c, struct failure *f);

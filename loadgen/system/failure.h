@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "common/status.h"
+#include "common/program.h"
 
 struct failure {
 	int status; /* 0: nothing failed */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "loadgen/system/json.h"
+#include "common/json.h"
 #include "loadgen/system/netstat.h"
 
 #define LINE_MAX_BYTES 8192
@@ -38,7 +38,7 @@ static const struct {
 #define ROWS (sizeof(rows) / sizeof(rows[0]))
 _Static_assert(ROWS <= NETSTAT_MAX, "room for each");
 
-static void keep(struct netstat *n, const char *group, const char *name, uint64_t value)
+static void set_counter(struct netstat *n, const char *group, const char *name, uint64_t value)
 {
 	for (size_t i = 0; i < ROWS; i++) {
 		if (strcmp(rows[i].group, group) || strcmp(rows[i].name, name))
@@ -62,7 +62,7 @@ void netstat__parse(struct netstat *n, const char *names, const char *values)
 	values += at;
 	while (sscanf(names, "%63s%n", name, &at) == 1 &&
 	       sscanf(values, "%lld%n", &value, &step) == 1) {
-		keep(n, group, name, (uint64_t)value);
+		set_counter(n, group, name, (uint64_t)value);
 		names += at;
 		values += step;
 	}
@@ -81,7 +81,7 @@ static bool read_file(struct netstat *n, const char *path)
 	return true;
 }
 
-static void read_of(struct netstat *n, const char *process)
+static void read_process(struct netstat *n, const char *process)
 {
 	char path[64];
 
@@ -94,16 +94,16 @@ static void read_of(struct netstat *n, const char *process)
 
 void netstat__read(struct netstat *n)
 {
-	read_of(n, "self");
+	read_process(n, "self");
 }
 
-void netstat__add(struct netstat *n, pid_t pid)
+void netstat__add_process(struct netstat *n, pid_t pid)
 {
 	struct netstat other;
 	char process[16];
 
 	snprintf(process, sizeof(process), "%d", (int)pid);
-	read_of(&other, process);
+	read_process(&other, process);
 	n->read &= other.read;
 	for (size_t i = 0; i < ROWS; i++) {
 		n->known[i] &= other.known[i];

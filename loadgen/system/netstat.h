@@ -20,9 +20,9 @@ struct netstat {
 void netstat__read(struct netstat *n);
 
 /* Adds those of another process's namespace, where it can be read. */
-void netstat__add(struct netstat *n, pid_t pid);
+void netstat__add_process(struct netstat *n, pid_t pid);
 
-/* Takes the counters out of two lines, "TcpExt: NAME ..." and "TcpExt: VALUE ...". Pure. */
+/* Parses the counters of two lines, "TcpExt: NAME ..." and "TcpExt: VALUE ...". Pure. */
 void netstat__parse(struct netstat *n, const char *names, const char *values);
 
 /* How often each was counted between the two; null what is unknown. NULL: nothing was read. */

@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "common/hist_stats.h"
-#include "common/safe_text.h"
+#include "common/program.h"
 #include "user/kernel/calls.h"
 #include "user/kernel/netdev.h"
 #include "user/record/record_read.h"

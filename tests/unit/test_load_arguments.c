@@ -38,7 +38,7 @@ static const char *const messages[] = {
 	"--netns=there",
 };
 
-static const char *const lent[] = {
+static const char *const borrowed[] = {
 	"--variant=uring_zc", "--registered", "--reuse-early",		"--verify",
 	"--socket=more",      "--link=veth",  "--duration=2.000000000",
 };
@@ -94,7 +94,7 @@ static void every_option_of_a_load_is_told(void **state)
 {
 	(void)state;
 	survives(messages, COUNT(messages));
-	survives(lent, COUNT(lent));
+	survives(borrowed, COUNT(borrowed));
 	survives(elsewhere, COUNT(elsewhere));
 	survives(served, COUNT(served));
 }
@@ -106,7 +106,7 @@ static void no_option_is_forgotten_here(void **state)
 		const char *const *given;
 		size_t count;
 	} all[] = {{messages, COUNT(messages)},
-		   {lent, COUNT(lent)},
+		   {borrowed, COUNT(borrowed)},
 		   {elsewhere, COUNT(elsewhere)},
 		   {served, COUNT(served)}};
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "loadgen/options/options.h"
-#include "loadgen/system/cpus.h"
+#include "loadgen/system/child.h"
 
 static char why[256];
 

@@ -15,7 +15,7 @@
 #include "loadgen/data/memory.h"
 #include "loadgen/data/pattern.h"
 #include "loadgen/load.h"
-#include "loadgen/send/pace.h"
+#include "loadgen/send/pacing.h"
 
 static void picks_in_order_take_each_field_in_turn(void **state)
 {
@@ -147,15 +147,15 @@ static void messages_are_due_at_the_rate_for_years(void **state)
 	const uint64_t second = 1000000000ULL;
 
 	(void)state;
-	assert_int_equal(pace__due(0, 3), 0);
-	assert_int_equal(pace__due(1, 3), 333333333);
-	assert_int_equal(pace__due(3, 3), second);
-	assert_int_equal(pace__due(RATE_MAX * 1000000, RATE_MAX), second * 1000000);
-	assert_int_equal(pace__count(0, 3), 0);
-	assert_int_equal(pace__count(1, 3), 1); /* the first is due at once */
-	assert_int_equal(pace__count(second, 3), 3);
-	assert_int_equal(pace__count(second + 1, 3), 4);
-	assert_int_equal(pace__count(second * 1000000, 1000), 1000000000);
+	assert_int_equal(pacing__due(0, 3), 0);
+	assert_int_equal(pacing__due(1, 3), 333333333);
+	assert_int_equal(pacing__due(3, 3), second);
+	assert_int_equal(pacing__due(RATE_MAX * 1000000, RATE_MAX), second * 1000000);
+	assert_int_equal(pacing__count(0, 3), 0);
+	assert_int_equal(pacing__count(1, 3), 1); /* the first is due at once */
+	assert_int_equal(pacing__count(second, 3), 3);
+	assert_int_equal(pacing__count(second + 1, 3), 4);
+	assert_int_equal(pacing__count(second * 1000000, 1000), 1000000000);
 }
 
 int main(void)

@@ -173,8 +173,8 @@ static void sockets_are_summed_and_bounded(void **state)
 
 	(void)state;
 	assert_null(tcp_sockets__json(&all));
-	tcp_sockets__add(&all, &none, &a);
-	tcp_sockets__add(&all, &a, &b);
+	tcp_sockets__add_socket(&all, &none, &a);
+	tcp_sockets__add_socket(&all, &a, &b);
 	assert_int_equal(all.count, 2);
 	assert_int_equal(all.sum.retransmits, 5);
 	assert_int_equal(all.cwnd_min, 4);

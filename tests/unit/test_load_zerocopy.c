@@ -14,101 +14,101 @@
 
 #include <linux/errqueue.h>
 
-#include "loadgen/send/errqueue.h"
-#include "loadgen/send/ledger.h"
+#include "loadgen/send/inflight.h"
 #include "loadgen/send/send_ops.h"
 
 static void a_message_is_free_when_all_its_sends_are_complete(void **state)
 {
-	struct ledger *l = ledger__create(2, 0);
+	struct inflight *l = inflight__create(2, 0);
 
 	(void)state;
-	assert_int_equal(ledger__take(l), 0);
-	ledger__sent(l, 0);
-	assert_int_equal(ledger__complete(l, 0, 0), 0);
-	assert_int_equal(ledger__take(l), 1); /* 0 is not, as the rest of it is yet to be sent */
-	ledger__release(l, 1);
-	ledger__sent(l, 0);
-	ledger__release(l, 0);
-	assert_int_equal(ledger__take(l), 1);
-	assert_int_equal(ledger__take(l), LEDGER_NONE);
-	assert_int_equal(ledger__complete(l, 1, 1), 0);
-	assert_int_equal(ledger__take(l), 0);
-	assert_int_equal(ledger__in_flight(l), 0);
-	ledger__destroy(l);
+	assert_int_equal(inflight__take_message(l), 0);
+	inflight__count_send(l, 0);
+	assert_int_equal(inflight__complete(l, 0, 0), 0);
+	assert_int_equal(inflight__take_message(l),
+			 1); /* 0 is not, as the rest of it is yet to be sent */
+	inflight__release_message(l, 1);
+	inflight__count_send(l, 0);
+	inflight__release_message(l, 0);
+	assert_int_equal(inflight__take_message(l), 1);
+	assert_int_equal(inflight__take_message(l), INFLIGHT_NONE);
+	assert_int_equal(inflight__complete(l, 1, 1), 0);
+	assert_int_equal(inflight__take_message(l), 0);
+	assert_int_equal(inflight__count(l), 0);
+	inflight__destroy(l);
 }
 
 static void what_was_freed_last_comes_first(void **state)
 {
-	struct ledger *l = ledger__create(8, 0);
+	struct inflight *l = inflight__create(8, 0);
 
 	(void)state;
 	for (uint32_t m = 0; m < 3; m++) {
-		assert_int_equal(ledger__take(l), m);
-		ledger__sent(l, m);
-		ledger__release(l, m);
+		assert_int_equal(inflight__take_message(l), m);
+		inflight__count_send(l, m);
+		inflight__release_message(l, m);
 	}
-	assert_int_equal(ledger__complete(l, 1, 1), 0);
-	assert_int_equal(ledger__take(l), 1);
-	assert_int_equal(ledger__take(l), 3);
-	ledger__destroy(l);
+	assert_int_equal(inflight__complete(l, 1, 1), 0);
+	assert_int_equal(inflight__take_message(l), 1);
+	assert_int_equal(inflight__take_message(l), 3);
+	inflight__destroy(l);
 }
 
 static void numbers_wrap_and_come_out_of_order(void **state)
 {
-	struct ledger *l = ledger__create(8, UINT32_MAX - 2);
+	struct inflight *l = inflight__create(8, UINT32_MAX - 2);
 
 	(void)state;
 	for (uint32_t m = 0; m < 8; m++) {
-		assert_int_equal(ledger__take(l), m);
-		ledger__sent(l, m);
-		ledger__release(l, m);
+		assert_int_equal(inflight__take_message(l), m);
+		inflight__count_send(l, m);
+		inflight__release_message(l, m);
 	}
-	assert_int_equal(ledger__complete(l, 3, 4), 0); /* the last two first */
-	assert_int_equal(ledger__take(l), 7);
-	assert_int_equal(ledger__take(l), 6);
-	assert_int_equal(ledger__take(l), LEDGER_NONE);
-	assert_int_equal(ledger__complete(l, UINT32_MAX - 2, 2), 0); /* six, across the wrap */
-	assert_int_equal(ledger__in_flight(l), 0);
-	ledger__destroy(l);
+	assert_int_equal(inflight__complete(l, 3, 4), 0); /* the last two first */
+	assert_int_equal(inflight__take_message(l), 7);
+	assert_int_equal(inflight__take_message(l), 6);
+	assert_int_equal(inflight__take_message(l), INFLIGHT_NONE);
+	assert_int_equal(inflight__complete(l, UINT32_MAX - 2, 2), 0); /* six, across the wrap */
+	assert_int_equal(inflight__count(l), 0);
+	inflight__destroy(l);
 }
 
 static void completions_of_what_was_not_sent_are_refused(void **state)
 {
-	struct ledger *l = ledger__create(4, 10);
+	struct inflight *l = inflight__create(4, 10);
 
 	(void)state;
-	assert_int_equal(ledger__complete(l, 10, 10), -EPROTO);
-	assert_int_equal(ledger__take(l), 0);
-	assert_int_equal(ledger__take(l), 1);
-	ledger__sent(l, 0);
-	ledger__sent(l, 1);
-	assert_int_equal(ledger__complete(l, 9, 10), -EPROTO);
-	assert_int_equal(ledger__complete(l, 10, 12), -EPROTO);
-	assert_int_equal(ledger__complete(l, 11, 10), -EPROTO);
-	assert_int_equal(ledger__complete(l, 11, 11), 0);
-	assert_int_equal(ledger__complete(l, 11, 11), -EPROTO);
-	assert_int_equal(ledger__complete(l, 10, 10), 0);
-	ledger__destroy(l);
+	assert_int_equal(inflight__complete(l, 10, 10), -EPROTO);
+	assert_int_equal(inflight__take_message(l), 0);
+	assert_int_equal(inflight__take_message(l), 1);
+	inflight__count_send(l, 0);
+	inflight__count_send(l, 1);
+	assert_int_equal(inflight__complete(l, 9, 10), -EPROTO);
+	assert_int_equal(inflight__complete(l, 10, 12), -EPROTO);
+	assert_int_equal(inflight__complete(l, 11, 10), -EPROTO);
+	assert_int_equal(inflight__complete(l, 11, 11), 0);
+	assert_int_equal(inflight__complete(l, 11, 11), -EPROTO);
+	assert_int_equal(inflight__complete(l, 10, 10), 0);
+	inflight__destroy(l);
 }
 
-static void a_full_ledger_says_so(void **state)
+static void a_full_table_says_so(void **state)
 {
-	struct ledger *l = ledger__create(1, UINT32_MAX);
+	struct inflight *l = inflight__create(1, UINT32_MAX);
 	uint32_t sent = 0;
 
 	(void)state;
-	assert_int_equal(ledger__take(l), 0);
-	while (ledger__has_room(l)) {
-		ledger__sent(l, 0);
+	assert_int_equal(inflight__take_message(l), 0);
+	while (inflight__has_room(l)) {
+		inflight__count_send(l, 0);
 		sent++;
 	}
-	assert_int_equal(ledger__in_flight(l), sent);
-	assert_int_equal(ledger__complete(l, 0, 0), 0); /* not the oldest: still full */
-	assert_false(ledger__has_room(l));
-	assert_int_equal(ledger__complete(l, UINT32_MAX, UINT32_MAX), 0);
-	assert_true(ledger__has_room(l));
-	ledger__destroy(l);
+	assert_int_equal(inflight__count(l), sent);
+	assert_int_equal(inflight__complete(l, 0, 0), 0); /* not the oldest: still full */
+	assert_false(inflight__has_room(l));
+	assert_int_equal(inflight__complete(l, UINT32_MAX, UINT32_MAX), 0);
+	assert_true(inflight__has_room(l));
+	inflight__destroy(l);
 }
 
 static struct msghdr error_message(int level, int type, const struct sock_extended_err *e)
@@ -134,13 +134,13 @@ static void completions_are_parsed_for_both_families(void **state)
 	struct completion c;
 
 	(void)state;
-	assert_true(errqueue__parse(&m, &c));
+	assert_true(completion__parse(&m, &c));
 	assert_int_equal(c.low, 5);
 	assert_int_equal(c.high, 9);
 	assert_true(c.copied);
 	e.ee_code = 0;
 	m = error_message(SOL_IPV6, IPV6_RECVERR, &e);
-	assert_true(errqueue__parse(&m, &c));
+	assert_true(completion__parse(&m, &c));
 	assert_false(c.copied);
 }
 
@@ -151,12 +151,12 @@ static void other_errors_are_no_completions(void **state)
 	struct completion c;
 
 	(void)state;
-	assert_false(errqueue__parse(&m, &c));
+	assert_false(completion__parse(&m, &c));
 	e.ee_origin = SO_EE_ORIGIN_ZEROCOPY;
 	m = error_message(SOL_SOCKET, SCM_RIGHTS, &e);
-	assert_false(errqueue__parse(&m, &c));
+	assert_false(completion__parse(&m, &c));
 	m = (struct msghdr){0};
-	assert_false(errqueue__parse(&m, &c));
+	assert_false(completion__parse(&m, &c));
 }
 
 static void every_variant_is_complete(void **state)
@@ -174,7 +174,7 @@ int main(void)
 		cmocka_unit_test(what_was_freed_last_comes_first),
 		cmocka_unit_test(numbers_wrap_and_come_out_of_order),
 		cmocka_unit_test(completions_of_what_was_not_sent_are_refused),
-		cmocka_unit_test(a_full_ledger_says_so),
+		cmocka_unit_test(a_full_table_says_so),
 		cmocka_unit_test(completions_are_parsed_for_both_families),
 		cmocka_unit_test(other_errors_are_no_completions),
 		cmocka_unit_test(every_variant_is_complete),

@@ -5,8 +5,7 @@
 #include "user/run/live.h"
 #include "user/trace/groups.h"
 
-#include "common/one_line.h"
-#include "common/status.h"
+#include "common/program.h"
 #include "common/units.h"
 
 #include <errno.h>
@@ -91,7 +90,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case ARGP_KEY_INIT:
-		one_line__errors(state);
+		program__one_line_errors(state);
 		state->child_inputs[0] = &o->load;
 		state->child_inputs[1] =
 			(void *)(o->sweep.given ? &options_help_sweep : &options_help);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/report/cause_rows.h"
 
-#include "common/safe_text.h"
+#include "common/program.h"
 #include "user/record/record_read.h"
 
 #include <stdio.h>

@@ -4,7 +4,7 @@
 
 #include "user/record/record_read.h"
 
-#include "common/safe_text.h"
+#include "common/program.h"
 #include "common/units.h"
 
 #include <string.h>

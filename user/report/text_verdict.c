@@ -2,7 +2,7 @@
 /* The verdict of each cell, from its records. */
 #include "user/report/text.h"
 
-#include "common/safe_text.h"
+#include "common/program.h"
 #include "user/record/record_read.h"
 #include "user/report/verdict.h"
 

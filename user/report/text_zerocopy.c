@@ -2,7 +2,7 @@
 /* The fallback lines: how many zero-copy sends were copied, and who says so. */
 #include "user/report/text.h"
 
-#include "common/safe_text.h"
+#include "common/program.h"
 #include "user/kernel/refusals.h"
 #include "user/record/record_read.h"
 #include "user/report/cause_rows.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/run/live.h"
 
-#include "common/elapsed.h"
+#include "common/program.h"
 #include "user/trace/tracer.h"
 
 #include "common/hist_stats.h"

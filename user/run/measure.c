@@ -4,7 +4,7 @@
 #include "user/system/privilege.h"
 #include "user/trace/tracer.h"
 
-#include "common/status.h"
+#include "common/program.h"
 #include "loadgen/send/send_ops.h"
 
 #include <errno.h>

@@ -8,7 +8,7 @@
 #include "user/system/signals.h"
 #include "user/trace/tracer.h"
 
-#include "common/status.h"
+#include "common/program.h"
 
 #include <errno.h>
 #include <glob.h>

@@ -3,7 +3,7 @@
 
 #include "user/kernel/features.h"
 
-#include "common/status.h"
+#include "common/program.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -7,7 +7,7 @@
 #include "user/system/log.h"
 #include "user/system/signals.h"
 
-#include "common/status.h"
+#include "common/program.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/sweep/sweep_private.h"
 
-#include "common/safe_text.h"
+#include "common/program.h"
 #include "user/record/record_read.h"
 #include "user/system/files.h"
 #include "user/system/log.h"
-
-#include "common/posix.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/sweep/sweep_private.h"
 
-#include "common/safe_text.h"
+#include "common/program.h"
 #include "user/record/record_parts.h"
 #include "user/record/record_read.h"
 #include "user/run/load_arguments.h"

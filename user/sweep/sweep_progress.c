@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/sweep/sweep_private.h"
 
-#include "common/elapsed.h"
+#include "common/program.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 
 #include "user/system/log.h"
 
-#include "common/posix.h"
+#include "common/program.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -42,7 +42,7 @@ static int put_aside(struct sweep_folder *f, off_t from, const char *text, size_
 	if (fd < 0)
 		err = -errno;
 	else
-		err = posix__write_all(fd, text, size);
+		err = program__write_all(fd, text, size);
 	if (!err && fsync(fd))
 		err = -errno;
 	if (fd >= 0)

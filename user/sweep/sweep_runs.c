@@ -11,7 +11,7 @@
 #include "user/system/privilege.h"
 #include "user/system/signals.h"
 
-#include "common/status.h"
+#include "common/program.h"
 #include "loadgen/send/send_ops.h"
 
 #include <errno.h>

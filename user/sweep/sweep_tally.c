@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/sweep/sweep_tally.h"
 
-#include "common/safe_text.h"
+#include "common/program.h"
 #include "user/record/record.h"
 #include "user/record/record_read.h"
 #include "user/report/report.h"

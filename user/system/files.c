@@ -3,7 +3,7 @@
 
 #include "user/system/log.h"
 
-#include "common/posix.h"
+#include "common/program.h"
 
 #include <errno.h>
 #include <libgen.h>
@@ -53,7 +53,7 @@ static int append(int fd, const char *path, const char *text, size_t size, bool 
 {
 	struct stat before;
 	bool regular = !fstat(fd, &before) && S_ISREG(before.st_mode);
-	int err = posix__write_all(fd, text, size);
+	int err = program__write_all(fd, text, size);
 
 	if (!err && durable && fsync(fd))
 		err = -errno;

@@ -2,28 +2,28 @@
 #include <sys/prctl.h>
 #include <time.h>
 
-#include "loadgen/send/pace.h"
+#include "loadgen/send/pacing.h"
 #include "loadgen/send/sender.h"
 
 #define SECOND_NS 1000000000ULL
 #define AWAKE_NS  50000ULL
 #define LOOK_NS	  (SECOND_NS / 10) /* how long a sleep may overlook that the phase ended */
 
-uint64_t pace__due(uint64_t number, uint64_t rate)
+uint64_t pacing__due(uint64_t number, uint64_t rate)
 {
 	return (uint64_t)((unsigned __int128)number * SECOND_NS / rate);
 }
 
 /* The first is due at 0. */
-uint64_t pace__count(uint64_t ns, uint64_t rate)
+uint64_t pacing__count(uint64_t ns, uint64_t rate)
 {
 	return ns ? (uint64_t)(((unsigned __int128)ns * rate - 1) / SECOND_NS) + 1 : 0;
 }
 
-void pace__begin(struct pace *p, uint64_t rate)
+void pacing__begin(struct pacing *p, uint64_t rate)
 {
 	prctl(PR_SET_TIMERSLACK, 1UL, 0, 0, 0);
-	*p = (struct pace){.begin_ns = now_ns(), .rate = rate};
+	*p = (struct pacing){.begin_ns = now_ns(), .rate = rate};
 }
 
 static void sleep_until(uint64_t ns)
@@ -33,9 +33,9 @@ static void sleep_until(uint64_t ns)
 	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
 }
 
-bool pace__await(struct pace *p, const _Atomic uint64_t *deadline_ns)
+bool pacing__await(struct pacing *p, const _Atomic uint64_t *deadline_ns)
 {
-	p->due_ns = p->begin_ns + pace__due(p->number, p->rate);
+	p->due_ns = p->begin_ns + pacing__due(p->number, p->rate);
 	for (;;) {
 		uint64_t now = now_ns(), deadline = atomic_load(deadline_ns), wait;
 
@@ -53,9 +53,10 @@ bool pace__await(struct pace *p, const _Atomic uint64_t *deadline_ns)
 	return true;
 }
 
-uint64_t pace__end(const struct pace *p, uint64_t remaining)
+uint64_t pacing__end(const struct pacing *p, uint64_t remaining)
 {
-	uint64_t due = p->end_ns > p->begin_ns ? pace__count(p->end_ns - p->begin_ns, p->rate) : 0;
+	uint64_t due =
+		p->end_ns > p->begin_ns ? pacing__count(p->end_ns - p->begin_ns, p->rate) : 0;
 
 	return remaining && due > p->number ? due : p->number;
 }

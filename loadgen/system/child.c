@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
+#include <json-c/json.h>
 #include <poll.h>
 #include <signal.h>
 #include <stddef.h>
@@ -11,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "loadgen/system/offspring.h"
+#include "loadgen/system/child.h"
 
 #define TIME_TIMEOUT_MS	 1000
 #define LEAVE_TIMEOUT_MS 1000
@@ -25,6 +26,37 @@ struct cpu_time cpu_time__own(void)
 		.user_s = (double)u.ru_utime.tv_sec + (double)u.ru_utime.tv_usec / 1e6,
 		.system_s = (double)u.ru_stime.tv_sec + (double)u.ru_stime.tv_usec / 1e6,
 	};
+}
+
+void cpus__split(struct cpus *c, const cpu_set_t *allowed)
+{
+	int count = CPU_COUNT(allowed), seen = 0;
+
+	CPU_ZERO(&c->sender);
+	CPU_ZERO(&c->receiver);
+	c->split = count >= 2;
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET(cpu, allowed))
+			CPU_SET(cpu, seen++ < count / 2 ? &c->sender : &c->receiver);
+}
+
+void cpus__plan(struct cpus *c)
+{
+	cpu_set_t allowed;
+
+	if (sched_getaffinity(0, sizeof(allowed), &allowed))
+		CPU_ZERO(&allowed);
+	cpus__split(c, &allowed);
+}
+
+struct json_object *cpus__json(const cpu_set_t *set)
+{
+	struct json_object *list = json_object_new_array();
+
+	for (int cpu = 0; list && cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET(cpu, set))
+			json_object_array_add(list, json_object_new_int(cpu));
+	return list;
 }
 
 /* Signals of the terminal's group are the parent's to act upon. */
@@ -63,61 +95,61 @@ static void settle(pid_t parent, int channel, int listener, const cpu_set_t *cpu
 		sched_setaffinity(0, sizeof(*cpus), cpus);
 }
 
-int offspring__fork(struct offspring *o, const char *name, size_t shared_bytes, int listener,
-		    const cpu_set_t *cpus, struct failure *f)
+int child__fork(struct child *c, const char *name, size_t shared_bytes, int listener,
+		const cpu_set_t *cpus, struct failure *f)
 {
 	pid_t parent = getpid();
 	int pair[2], err;
 
-	*o = (struct offspring){.shared_bytes = shared_bytes};
-	o->shared =
+	*c = (struct child){.shared_bytes = shared_bytes};
+	c->shared =
 		mmap(NULL, shared_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (o->shared == MAP_FAILED || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+	if (c->shared == MAP_FAILED || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
 		return failure__set(f, STATUS_FAILED, -errno, "cannot start the %s: %m", name);
-	pthread_mutex_init(&o->asking, NULL);
-	o->name = name;
-	o->pid = fork();
-	err = o->pid < 0 ? -errno : 0;
-	o->channel = pair[o->pid == 0];
-	close(pair[o->pid != 0]);
-	if (!o->pid) {
-		settle(parent, o->channel, listener, cpus);
+	pthread_mutex_init(&c->asking, NULL);
+	c->name = name;
+	c->pid = fork();
+	err = c->pid < 0 ? -errno : 0;
+	c->channel = pair[c->pid == 0];
+	close(pair[c->pid != 0]);
+	if (!c->pid) {
+		settle(parent, c->channel, listener, cpus);
 		return 1;
 	}
 	if (!err)
 		return 0;
-	o->pid = 0;
-	offspring__stop(o);
+	c->pid = 0;
+	child__stop(c);
 	return failure__set(f, STATUS_FAILED, err, "cannot fork the %s: %s", name, strerror(-err));
 }
 
-void offspring__stop(struct offspring *o)
+void child__stop(struct child *c)
 {
-	struct pollfd p = {.fd = o->channel};
+	struct pollfd p = {.fd = c->channel};
 
-	if (!o->name)
+	if (!c->name)
 		return;
-	if (o->pid) {
-		shutdown(o->channel, SHUT_WR);
+	if (c->pid) {
+		shutdown(c->channel, SHUT_WR);
 		/* A stopped or stuck one hears no end of file. */
 		if (poll(&p, 1, LEAVE_TIMEOUT_MS) <= 0)
-			kill(o->pid, SIGKILL);
-		waitpid(o->pid, NULL, 0);
+			kill(c->pid, SIGKILL);
+		waitpid(c->pid, NULL, 0);
 	}
-	close(o->channel);
-	pthread_mutex_destroy(&o->asking);
-	munmap(o->shared, o->shared_bytes);
-	o->name = NULL;
+	close(c->channel);
+	pthread_mutex_destroy(&c->asking);
+	munmap(c->shared, c->shared_bytes);
+	c->name = NULL;
 }
 
-static int converse(struct offspring *o, struct request *q, struct reply *reply, int timeout_ms)
+static int exchange(struct child *c, struct request *q, struct reply *reply, int timeout_ms)
 {
-	struct pollfd p = {.fd = o->channel, .events = POLLIN};
+	struct pollfd p = {.fd = c->channel, .events = POLLIN};
 	int n;
 
-	q->number = ++o->number;
-	/* Not send(): who counts this process's sends shall see the load alone. */
-	if (write(o->channel, q, sizeof(*q)) != sizeof(*q))
+	q->number = ++c->number;
+	/* Not send(): a tracer of this process's sends shall see the workload alone. */
+	if (write(c->channel, q, sizeof(*q)) != sizeof(*q))
 		return -EPIPE;
 	do {
 		do
@@ -125,42 +157,42 @@ static int converse(struct offspring *o, struct request *q, struct reply *reply,
 		while (n < 0 && errno == EINTR);
 		if (n <= 0)
 			return -ETIMEDOUT;
-		if (read(o->channel, reply, sizeof(*reply)) != sizeof(*reply))
+		if (read(c->channel, reply, sizeof(*reply)) != sizeof(*reply))
 			return -EPIPE;
 	} while (reply->number != q->number);
 	return reply->err;
 }
 
-int offspring__ask(struct offspring *o, struct request *q, struct reply *reply, int timeout_ms)
+int child__request(struct child *c, struct request *q, struct reply *reply, int timeout_ms)
 {
 	int err;
 
-	pthread_mutex_lock(&o->asking);
-	err = converse(o, q, reply, timeout_ms);
-	pthread_mutex_unlock(&o->asking);
+	pthread_mutex_lock(&c->asking);
+	err = exchange(c, q, reply, timeout_ms);
+	pthread_mutex_unlock(&c->asking);
 	return err;
 }
 
-int offspring__cpu_time(struct offspring *o, struct cpu_time *t)
+int child__cpu_time(struct child *c, struct cpu_time *t)
 {
 	struct request q = {.type = REQUEST_CPU_TIME};
 	struct reply reply;
-	int err = offspring__ask(o, &q, &reply, TIME_TIMEOUT_MS);
+	int err = child__request(c, &q, &reply, TIME_TIMEOUT_MS);
 
 	if (!err)
 		*t = reply.time;
 	return err;
 }
 
-void offspring__died(struct offspring *o, struct failure *f)
+void child__explain_death(struct child *c, struct failure *f)
 {
 	int status;
 
-	if (!o->pid || waitpid(o->pid, &status, 0) != o->pid)
+	if (!c->pid || waitpid(c->pid, &status, 0) != c->pid)
 		return;
-	o->pid = 0;
-	failure__adopt(f, o->shared);
+	c->pid = 0;
+	failure__adopt(f, c->shared);
 	failure__set(f, STATUS_FAILED, -EPIPE, "the %s process %s %d) before the run was over",
-		     o->name, WIFSIGNALED(status) ? "died (signal" : "ended (status",
+		     c->name, WIFSIGNALED(status) ? "died (signal" : "ended (status",
 		     WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 }

@@ -1,17 +1,36 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A process that is forked to be one end of the load, so that its time and counters are
- * its own. Neither outlives the other: it is killed with its parent, and ends at the end
- * of file of their socket pair, over which it is asked and answers.
+ * A child process that is one end of the connections, so that its time and counters are
+ * its own. Neither process outlives the other: the child is killed with its parent, and
+ * ends at the end of file of their socket pair, over which it answers requests.
  */
 #pragma once
 
 #include <pthread.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #include "loadgen/system/failure.h"
+
+struct json_object;
+
+/* Which processors the two ends run on. */
+struct cpus {
+	bool split; /* the two ends run apart */
+	cpu_set_t sender;
+	cpu_set_t receiver;
+};
+
+/* Splits what we may run on in two halves; with fewer than 2, not at all. Pure. */
+void cpus__split(struct cpus *c, const cpu_set_t *allowed);
+
+/* The same of the calling thread's own affinity. */
+void cpus__plan(struct cpus *c);
+
+/* [0, 1, 2] */
+struct json_object *cpus__json(const cpu_set_t *set);
 
 /* Processor time of a process. */
 struct cpu_time {
@@ -45,7 +64,7 @@ struct reply {
 	struct cpu_time time;
 };
 
-struct offspring {
+struct child {
 	const char *name; /* "receiver", "server"; NULL: none was forked */
 	pid_t pid;	  /* 0 once it was reaped */
 	int channel;	  /* SOCK_SEQPACKET: a request, a reply. Hung up when the process is gone */
@@ -61,17 +80,18 @@ struct offspring {
  * standard three, leaves the terminal's signals to its parent, and runs on cpus if
  * these are given.
  */
-int offspring__fork(struct offspring *o, const char *name, size_t shared_bytes, int listener,
-		    const cpu_set_t *cpus, struct failure *f);
+int child__fork(struct child *c, const char *name, size_t shared_bytes, int listener,
+		const cpu_set_t *cpus, struct failure *f);
 
 /* Ends it and waits until it is gone; nothing if none was forked. */
-void offspring__stop(struct offspring *o);
+void child__stop(struct child *c);
 
-/* Any thread may ask. 0 or -errno, which may be the reply's; q gets its number. */
-int offspring__ask(struct offspring *o, struct request *q, struct reply *reply, int timeout_ms);
+/* Sends a request and reads its reply; any thread may. 0 or -errno, which may be the reply's; q
+ * gets its number. */
+int child__request(struct child *c, struct request *q, struct reply *reply, int timeout_ms);
 
 /* Its processor time so far. -errno if it does not answer. */
-int offspring__cpu_time(struct offspring *o, struct cpu_time *t);
+int child__cpu_time(struct child *c, struct cpu_time *t);
 
-/* It is gone before its time: says how. */
-void offspring__died(struct offspring *o, struct failure *f);
+/* The child ended before the run was over: writes how into f. */
+void child__explain_death(struct child *c, struct failure *f);

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include <argp.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/program.h"
+
+/*
+ * For an option that getopt refuses, argp has no switch to leave out its second
+ * line, "Try `x --help' ...": its stream drops that line instead.
+ */
+static ssize_t drop_hint(void *cookie, const char *text, size_t length)
+{
+	(void)cookie;
+	if (length < 4 || strncmp(text, "Try ", 4))
+		fwrite(text, 1, length, stderr);
+	return (ssize_t)length;
+}
+
+void program__one_line_errors(struct argp_state *state)
+{
+	FILE *stream = fopencookie(NULL, "w", (cookie_io_functions_t){.write = drop_hint});
+
+	if (!stream)
+		return;
+	setvbuf(stream, NULL, _IOLBF, 0);
+	state->err_stream = stream; /* as long as the process: argp exits through it */
+}
+
+void program__die_by(int sig)
+{
+	fflush(NULL);
+	signal(sig, SIG_DFL);
+	raise(sig);
+}
+
+int program__write_all(int fd, const char *text, size_t size)
+{
+	ssize_t n;
+
+	while (size) {
+		n = write(fd, text, size);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		text += n;
+		size -= (size_t)n;
+	}
+	return 0;
+}
+
+double elapsed_since(const struct timespec *then)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)(now.tv_sec - then->tv_sec) + (double)(now.tv_nsec - then->tv_nsec) / 1e9;
+}
+
+const char *safe_text(const char *text, char *out, size_t size)
+{
+	size_t used = 0;
+
+	for (; *text && used + 5 <= size; text++) {
+		if (*text >= ' ' && *text <= '~' && *text != '\\')
+			out[used++] = *text;
+		else
+			used += (size_t)snprintf(out + used, size - used, "\\x%02x",
+						 (unsigned char)*text);
+	}
+	out[used] = 0;
+	return out;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What the programs share that is no matter of sending: how they end, fail and write. */
+#pragma once
+
+#include <stddef.h>
+#include <time.h>
+
+struct argp_state;
+
+/* Exit statuses. */
+#define STATUS_OK     0
+#define STATUS_FAILED 1 /* failed while running */
+#define STATUS_USAGE  2 /* wrong usage */
+#define STATUS_SYSTEM 3 /* this system cannot do it */
+
+/* Keeps argp's own errors to one line. To be called by the root parser at ARGP_KEY_INIT. */
+void program__one_line_errors(struct argp_state *state);
+
+/* Ends the program by a signal that it caught, so that a shell sees the signal. */
+void program__die_by(int sig);
+
+/* Writes all of the text, whatever interrupts. 0 or -errno; part of it may then be written. */
+int program__write_all(int fd, const char *text, size_t size);
+
+/* Seconds since then, by CLOCK_MONOTONIC. */
+double elapsed_since(const struct timespec *then);
+
+/*
+ * Copies text that others chose, such as a process's name: a byte that is not printable
+ * ASCII becomes \xNN, so that a terminal does not obey it. Always ends with a zero; what
+ * does not fit (four bytes a character do) is cut. Returns out.
+ */
+const char *safe_text(const char *text, char *out, size_t size);

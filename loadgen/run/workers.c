@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+
+#include "common/hist_stats.h"
+#include "loadgen/data/dataset.h"
+#include "loadgen/load.h"
+#include "loadgen/receive/receiver.h"
+#include "loadgen/run/workers.h"
+#include "loadgen/send/send_ops.h"
+
+#define LOOK_US 100000 /* how long a phase's end may go unseen, where nobody asks */
+
+/* One sending thread, its connection, and what it does in a phase. */
+struct worker {
+	struct sender sender; /* first: keeps its alignment */
+	struct slot *slot;
+	unsigned int request_read; /* bytes of the next request */
+	struct child *receiver;
+	unsigned int index; /* of the slot */
+	const struct load *load;
+	const struct send_ops *ops;
+	struct workers *all;
+	uint64_t sent_before; /* bytes of earlier phases */
+	uint64_t received_before;
+	uint64_t end_ns; /* of the phase: the receiver had everything */
+};
+
+struct workers {
+	const struct load *load;
+	const struct send_ops *ops;
+	struct dataset *dataset; /* NULL: messages have memory of their own */
+	struct worker *each;
+	_Atomic unsigned int delivered; /* workers whose bytes all arrived, in this phase */
+	struct barrier barrier;
+};
+
+/*
+ * A small last segment may be held back until older data are acknowledged, which
+ * a receiver may delay: setting the option pushes it out. Nothing is sent with
+ * it set, so that the phases run as the socket came.
+ */
+static void push_tail(int fd, bool stays)
+{
+	for (int on = 1; on >= stays; on--)
+		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+}
+
+/* If the receiver cannot hear, waiting for it will tell. */
+static void set_mark(struct worker *w, int bytes)
+{
+	if (load__rcvlowat(w->load) > 1)
+		receiver__mark(w->receiver, w->index, bytes);
+}
+
+/* Returns when the receiver has everything and no send is in flight. */
+static int drain(struct worker *w)
+{
+	struct sender *s = &w->sender;
+	uint64_t total = w->sent_before + s->sent.bytes;
+	int err = 0;
+
+	if (!(w->ops->flags & SEND_NOTHING)) {
+		push_tail(s->fd, w->load->socket.nodelay);
+		set_mark(w, 1);
+		if (w->load->peer)
+			receiver__expect(w->receiver, w->index, total);
+		err = slot__await(w->slot, total);
+	}
+	w->end_ns = now_ns();
+	set_mark(w, load__rcvlowat(w->load));
+	atomic_fetch_add(&w->all->delivered, 1);
+	if (err)
+		failure__set(&s->failure, STATUS_FAILED, err,
+			     "the receiver took only %llu of %llu bytes of a connection",
+			     (unsigned long long)atomic_load(&w->slot->received),
+			     (unsigned long long)total);
+	if (w->ops->settle) {
+		int settled = w->ops->settle(s);
+
+		err = err ? err : settled;
+	}
+	return err;
+}
+
+/*
+ * Not poll(): it would return at once while completions wait in the error queue, which
+ * the variant reads when it sends.
+ */
+static int bound_waiting(struct sender *s)
+{
+	struct timeval t = {.tv_usec = LOOK_US};
+
+	return setsockopt(s->fd, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof(t)) ? -errno : 0;
+}
+
+/* 1: the next request is complete; 0: not yet; -EPIPE: the other end asks no more; or -errno. */
+static int read_request(struct sender *s, unsigned int *read)
+{
+	char request[REQUEST_BYTES];
+	ssize_t n;
+
+	if (*read == REQUEST_BYTES)
+		return 1;
+	n = recv(s->fd, request, REQUEST_BYTES - *read, 0);
+	if (!n)
+		return -EPIPE;
+	if (n < 0)
+		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+	*read += (unsigned int)n;
+	return *read == REQUEST_BYTES;
+}
+
+/* Answers each request with one message, until the deadline has passed or none remain. */
+static int answer_requests(struct sender *s, unsigned int *read, int (*run)(struct sender *s))
+{
+	uint64_t left = s->remaining;
+	int err;
+
+	while (left && now_ns() < atomic_load_explicit(&s->deadline_ns, memory_order_relaxed)) {
+		err = read_request(s, read);
+		if (err < 0)
+			return err;
+		if (!err)
+			continue;
+		s->remaining = 1;
+		err = run(s);
+		if (err)
+			return err;
+		if (s->remaining) /* the deadline came first: the request stays */
+			continue;
+		*read = 0;
+		left--;
+	}
+	return 0;
+}
+
+static int send_messages(struct worker *w, int (*run)(struct sender *s))
+{
+	return w->load->workload == WORKLOAD_REQUEST
+		       ? answer_requests(&w->sender, &w->request_read, run)
+		       : run(&w->sender);
+}
+
+static void run_phase(struct worker *w)
+{
+	const struct send_ops *ops = w->ops;
+	struct sender *s = &w->sender;
+	int err;
+
+	w->sent_before += s->sent.bytes;
+	w->received_before = atomic_load(&w->slot->received);
+	memset(&s->sent, 0, sizeof(s->sent));
+	atomic_store(&w->slot->begin_ns, now_ns());
+	if (!s->failure.status) {
+		err = s->rate ? ops->run_paced(s) : send_messages(w, ops->runs[s->mode]);
+		if (err)
+			failure__set(&s->failure, STATUS_FAILED, err, "sending failed: %s",
+				     strerror(-err));
+	}
+	drain(w);
+}
+
+/* 0, or a negative errno with the words in the sender's failure. */
+static int set_up(struct worker *w)
+{
+	int err;
+
+	w->sender.state = calloc(1, w->ops->state_bytes);
+	err = !w->sender.state ? -ENOMEM : w->ops->setup ? w->ops->setup(&w->sender, w->load) : 0;
+	if (err) {
+		free(w->sender.state);
+		w->sender.state = NULL;
+	}
+	if (!err && w->load->workload == WORKLOAD_REQUEST)
+		err = bound_waiting(&w->sender);
+	if (err)
+		failure__set(&w->sender.failure, STATUS_FAILED, err, "cannot set %s up: %s",
+			     w->ops->name, strerror(-err));
+	return err;
+}
+
+static enum send_mode mode(const struct load *load)
+{
+	if (load->working_set)
+		return SEND_PICKED;
+	return load->verify || load->reuse_early ? SEND_REFILL : SEND_AS_IS;
+}
+
+static void init_sender(struct worker *w, int fd, const struct dataset *dataset)
+{
+	w->sender.slot = w->slot;
+	w->sender.fd = fd;
+	w->sender.connection = w->slot->verified.connection;
+	w->sender.dataset = dataset;
+	w->sender.mode = mode(w->load);
+	w->sender.rate = w->load->rate;
+	w->sender.flags = w->load->socket.more ? MSG_MORE : 0;
+}
+
+static void *worker_main(void *arg)
+{
+	struct worker *w = arg;
+	int err = set_up(w);
+
+	while (barrier__wait(&w->all->barrier))
+		if (!err)
+			run_phase(w);
+	if (!err && w->ops->teardown)
+		w->ops->teardown(&w->sender);
+	if (!err)
+		free(w->sender.state);
+	return NULL;
+}
+
+static struct workers *allocate(const struct load *load, const struct send_ops *ops)
+{
+	struct workers *all = calloc(1, sizeof(*all));
+	size_t size = load->threads * sizeof(struct worker);
+
+	if (!all)
+		return NULL;
+	all->each = aligned_alloc(_Alignof(struct worker), size);
+	if (!all->each || barrier__init(&all->barrier)) {
+		free(all->each);
+		free(all);
+		return NULL;
+	}
+	memset(all->each, 0, size);
+	atomic_store(&all->delivered, load->threads); /* before the first phase, nothing is due */
+	all->load = load;
+	all->ops = ops;
+	return all;
+}
+
+int workers__create(struct workers **out, const struct load *load, const struct send_ops *ops,
+		    const int *fds, struct slot *slots, struct child *receiver, struct failure *f)
+{
+	struct workers *all = allocate(load, ops);
+	int err = 0;
+
+	if (!all)
+		return failure__set(f, STATUS_FAILED, -ENOMEM, "out of memory for %u threads",
+				    load->threads);
+	err = dataset__create(&all->dataset, load, f);
+	if (err) {
+		workers__destroy(all);
+		return err;
+	}
+	for (unsigned int i = 0; i < load->threads; i++) {
+		struct worker *w = &all->each[i];
+
+		*w = (struct worker){
+			.load = load,
+			.ops = ops,
+			.all = all,
+			.slot = &slots[i],
+			.receiver = receiver,
+			.index = i,
+		};
+		init_sender(w, fds[i], all->dataset);
+	}
+	err = barrier__start(&all->barrier, load->threads, worker_main, all->each,
+			     sizeof(*all->each), 0);
+	if (!err) {
+		*out = all;
+		return 0;
+	}
+	failure__set(f, STATUS_FAILED, err, "cannot start thread %u of %u: %s",
+		     all->barrier.count + 1, load->threads, strerror(-err));
+	workers__destroy(all);
+	return err;
+}
+
+void workers__destroy(struct workers *all)
+{
+	if (!all)
+		return;
+	barrier__destroy(&all->barrier);
+	dataset__destroy(all->dataset);
+	free(all->each);
+	free(all);
+}
+
+struct barrier *workers__barrier(struct workers *all)
+{
+	return &all->barrier;
+}
+
+void workers__begin(struct workers *all, uint64_t deadline_ns, uint64_t messages)
+{
+	for (unsigned int i = 0; i < all->barrier.count; i++) {
+		atomic_store(&all->each[i].sender.deadline_ns, deadline_ns);
+		all->each[i].sender.remaining = messages;
+	}
+	atomic_store(&all->delivered, 0);
+	barrier__begin(&all->barrier);
+}
+
+void workers__stop(struct workers *all)
+{
+	for (unsigned int i = 0; i < all->barrier.count; i++)
+		atomic_store(&all->each[i].sender.deadline_ns, 0);
+}
+
+bool workers__delivered(const struct workers *all)
+{
+	return atomic_load(&all->delivered) == all->barrier.count;
+}
+
+void workers__abandon(struct workers *all)
+{
+	for (unsigned int i = 0; i < all->barrier.count; i++) {
+		struct worker *w = &all->each[i];
+
+		atomic_store(&w->sender.abandoned, true);
+		shutdown(w->sender.fd, SHUT_RDWR);
+		slot__end(w->slot);
+	}
+}
+
+void workers__sum(const struct workers *all, struct sent *sum, struct hist *requests,
+		  uint64_t *received, uint64_t *end_ns)
+{
+	memset(requests, 0, sizeof(*requests));
+	*received = *end_ns = 0;
+	memset(sum, 0, sizeof(*sum));
+	for (unsigned int i = 0; i < all->barrier.count; i++) {
+		const struct worker *w = &all->each[i];
+
+		sent__add_worker(sum, &w->sender.sent);
+		if (w->slot->requests_since == atomic_load(&w->slot->begin_ns))
+			hist__merge(requests, &w->slot->requests);
+		*received += atomic_load(&w->slot->received) - w->received_before;
+		if (w->end_ns > *end_ns)
+			*end_ns = w->end_ns;
+	}
+}
+
+void workers__failure(const struct workers *all, struct failure *f)
+{
+	for (unsigned int i = 0; i < all->barrier.count; i++)
+		failure__adopt(f, &all->each[i].sender.failure);
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "loadgen/system/barrier.h"
+
+int barrier__init(struct barrier *b)
+{
+	*b = (struct barrier){.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+	if (b->fd < 0)
+		return -errno;
+	pthread_mutex_init(&b->lock, NULL);
+	pthread_cond_init(&b->changed, NULL);
+	return 0;
+}
+
+static int start_all(struct barrier *b, unsigned int count, const pthread_attr_t *attributes,
+		     void *(*body)(void *), char *elements, size_t size)
+{
+	int err = 0;
+
+	pthread_mutex_lock(&b->lock); /* no thread counts as waiting until count stands */
+	while (b->count < count && !err) {
+		err = pthread_create(&b->threads[b->count], attributes, body,
+				     elements + b->count * size);
+		b->count += !err;
+	}
+	pthread_mutex_unlock(&b->lock);
+	return -err;
+}
+
+int barrier__start(struct barrier *b, unsigned int count, void *(*body)(void *), void *elements,
+		   size_t size, size_t stack_bytes)
+{
+	pthread_attr_t attributes;
+	int err;
+
+	b->threads = calloc(count, sizeof(*b->threads));
+	if (!b->threads)
+		return -ENOMEM;
+	pthread_attr_init(&attributes);
+	if (stack_bytes)
+		pthread_attr_setstacksize(&attributes, stack_bytes);
+	err = start_all(b, count, &attributes, body, elements, size);
+	pthread_attr_destroy(&attributes);
+	return err;
+}
+
+static void leave(struct barrier *b)
+{
+	pthread_mutex_lock(&b->lock);
+	b->leaving = true;
+	pthread_cond_broadcast(&b->changed);
+	pthread_mutex_unlock(&b->lock);
+}
+
+void barrier__destroy(struct barrier *b)
+{
+	leave(b);
+	for (unsigned int i = 0; i < b->count; i++)
+		pthread_join(b->threads[i], NULL);
+	free(b->threads);
+	pthread_cond_destroy(&b->changed);
+	pthread_mutex_destroy(&b->lock);
+	close(b->fd);
+}
+
+bool barrier__wait(struct barrier *b)
+{
+	unsigned int phase;
+	bool go;
+
+	pthread_mutex_lock(&b->lock);
+	phase = b->phase;
+	if (++b->waiting == b->count)
+		eventfd_write(b->fd, 1);
+	while (b->phase == phase && !b->leaving)
+		pthread_cond_wait(&b->changed, &b->lock);
+	go = !b->leaving;
+	pthread_mutex_unlock(&b->lock);
+	return go;
+}
+
+void barrier__acknowledge(struct barrier *b)
+{
+	eventfd_t count;
+
+	eventfd_read(b->fd, &count);
+}
+
+void barrier__begin(struct barrier *b)
+{
+	pthread_mutex_lock(&b->lock);
+	b->waiting = 0;
+	b->phase++;
+	pthread_cond_broadcast(&b->changed);
+	pthread_mutex_unlock(&b->lock);
+}

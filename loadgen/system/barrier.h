@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Where threads wait between phases. The coordinator waits on a descriptor until all
+ * threads wait here, and begins the next phase.
+ */
+#pragma once
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+struct barrier {
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	unsigned int count; /* threads that use it; set before any waits */
+	pthread_t *threads;
+	unsigned int waiting;
+	unsigned int phase; /* changes to begin one */
+	bool leaving;
+	int fd; /* readable once all wait */
+};
+
+/* 0 or -errno. */
+int barrier__init(struct barrier *b);
+
+/*
+ * Starts count threads, each with an element of an array of this size; stack_bytes 0: as
+ * usual. 0, or -errno: then b->count threads were started.
+ */
+int barrier__start(struct barrier *b, unsigned int count, void *(*body)(void *), void *elements,
+		   size_t size, size_t stack_bytes);
+
+/* Has the threads, which must all wait, leave; joins them. */
+void barrier__destroy(struct barrier *b);
+
+/* By a thread: returns in the next phase; false when there is none. */
+bool barrier__wait(struct barrier *b);
+
+/* Makes fd unreadable again. */
+void barrier__acknowledge(struct barrier *b);
+
+/* All wait: lets them go into the next phase. */
+void barrier__begin(struct barrier *b);
