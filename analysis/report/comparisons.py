@@ -36,7 +36,7 @@ class Comparison:
     @property
     def sign(self) -> int:
         """1: a is significantly more, -1: significantly less, 0: these repeats do not say."""
-        return self.ratio.sign if self.ratio.sure(self.corrected_p) else 0
+        return self.ratio.sign if self.ratio.is_significant(self.corrected_p) else 0
 
 
 def compare(runs: pl.DataFrame, keys: list[str], column: str, pairs: list[tuple],
@@ -97,7 +97,7 @@ def named(runs: pl.DataFrame, cell: dict[str, object], variant: str) -> str:
 
 
 def note(found: list[Comparison]) -> str:
-    """How intervals and sureness are meant, for below a table."""
-    return (f"{text.level([c.estimate for c in found])}; sure: the interval leaves out 1, and a "
-            "t-test on logarithms says so after Holm's correction for the "
+    """What intervals and significant mean, for below a table."""
+    return (f"{text.level([c.estimate for c in found])}; significant: the interval leaves out 1, "
+            "and a t-test on logarithms says so after Holm's correction for the "
             f"{text.plural(len(found), 'comparison')} of this question")

@@ -35,7 +35,7 @@ def runs_told(runs: pl.DataFrame) -> list[str]:
     """How many runs of which loads, when, in how many repeats."""
     whole = runs.filter(pl.col("complete").fill_null(True))
     cells = whole.group_by("cell", "host", "kernel", "link").len()
-    said = [f"{text.plural(runs.height, 'run')} of {text.plural(cells.height, 'cell')}"]
+    said = [f"{text.plural(runs.height, 'run')} of {text.plural(cells.height, 'configuration')}"]
     if cells.height:
         fewest, most = cells["len"].min(), cells["len"].max()
         said[0] += (f", {text.plural(fewest, 'repeat')} each" if fewest == most

@@ -35,11 +35,11 @@ def _crossing(found: crossover.Crossing, a: str, b: str) -> str:
 
 
 def _unsure(found: crossover.Crossovers) -> str:
-    """Where these repeats cannot tell, and how many more would do."""
+    """Where the data are inconclusive, and how many more repeats would do."""
     sizes = [f"{style.size_text(size)} ({'over ' if more is None else ''}"
              f"{more or MOST_REPEATS:,d})" for size, more in found.unsure]
-    return ("these repeats cannot tell (in brackets: repeats more that might, if the difference is "
-            f"as large as it seems) at {labels.listed(sizes)}")
+    return ("inconclusive (in brackets: repeats more that might do, if the difference is as large "
+            f"as it seems) at {labels.listed(sizes)}")
 
 
 def _sure_sides(found: crossover.Crossovers, a: str, b: str) -> list[str]:
@@ -61,7 +61,7 @@ def sentence(found: crossover.Crossovers, a: str, b: str, when: str) -> str:
     if found.answer == crossover.CROSSES:
         parts = [_crossing(crossing, a, b) for crossing in found.crossings]
     else:
-        parts = _sure_sides(found, a, b) or [f"no crossing of {a} and {b} is sure"]
+        parts = _sure_sides(found, a, b) or [f"no crossing of {a} and {b} is significant"]
         if found.repeats < 5:
             return (f"{when}, it cannot be told whether {a} overtakes {b}: "
                     f"{text.plural(found.repeats, 'repeat')}, and fewer than 5 bear no interval.")
@@ -134,8 +134,7 @@ def _ratios(found: list[Comparison], runs: pl.DataFrame) -> str:
 def _short(made: dict[tuple, crossover.Crossovers], runs: pl.DataFrame, a: str, b: str) -> str:
     name = labels.variants(runs.filter(pl.col("variant") == a)).get(a, a)
     if all(found.repeats < 5 for found in made.values()):
-        return (f"These data cannot tell whether {name} overtakes {b}: fewer than 5 repeats bear "
-                "no interval.")
+        return (f"Whether {name} overtakes {b} is open: fewer than 5 repeats bear no interval.")
     crossings = [c for found in made.values() for c in found.crossings]
     answers = {found.answer for found in made.values()}
     sides = {found.side for found in made.values()}
@@ -144,7 +143,8 @@ def _short(made: dict[tuple, crossover.Crossovers], runs: pl.DataFrame, a: str, 
         sizes = list(dict.fromkeys(about(c) for c in sorted(c.size for c in up)))
         told = (f"overtakes {b} at about {' to '.join(dict.fromkeys((sizes[0], sizes[-1])))} bytes"
                 if up else f"falls behind {b} as messages grow")
-        return (f"{name} {told}, sure in {len([f for f in made.values() if f.crossings])} of "
+        crossed = len([found for found in made.values() if found.crossings])
+        return (f"{name} {told}, significantly in {crossed} of "
                 f"{text.plural(len(made), 'setting')} of threads and link.")
     if answers == {crossover.NEVER} and len(sides) == 1:
         return (f"{name} is faster than {b} at every size tried." if 1 in sides else
@@ -155,9 +155,8 @@ def _short(made: dict[tuple, crossover.Crossovers], runs: pl.DataFrame, a: str, 
     behind = sum(sign < 0 for found in made.values() for sign in found.signs)
     total = sum(len(found.signs) for found in made.values())
     return (f"No size at which {name} overtakes {b} was found: it is significantly faster in "
-            f"{ahead}, significantly slower in {behind} of {text.plural(total, 'cell')}, and the "
-            f"others "
-            "cannot be told.")
+            f"{ahead}, significantly slower in {behind} of {text.plural(total, 'configuration')}, "
+            "and the others are inconclusive.")
 
 
 def _short_by_setting(made: dict[tuple, crossover.Crossovers], runs: pl.DataFrame, a: str,

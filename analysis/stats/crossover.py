@@ -62,7 +62,7 @@ class Crossovers:
 
 
 def signs_of(ratios, corrected) -> tuple[int, ...]:
-    return tuple(ratio.sign if ratio.sure(p) else 0 for ratio, p in zip(ratios, corrected))
+    return tuple(ratio.sign if ratio.is_significant(p) else 0 for ratio, p in zip(ratios, corrected))
 
 
 def find(sizes, logs, tests: int | None = None, corrected=None) -> Crossovers:

@@ -33,7 +33,7 @@ def with_it(logs, counters: dict, i: int, j: int) -> list[Moved]:
                if len(logs_between(values, i, j))}
     corrected = decision.holm([change.p for change in changes.values()])
     found = [Moved(name, change.estimate, float(p), *_correlation(logs, counters[name]))
-             for (name, change), p in zip(changes.items(), corrected) if change.sure(p)]
+             for (name, change), p in zip(changes.items(), corrected) if change.is_significant(p)]
     return sorted(found, key=lambda m: (-abs(m.correlation or 0), m.name))
 
 

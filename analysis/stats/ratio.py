@@ -18,7 +18,7 @@ class Ratio:
     p: float
     logs: np.ndarray
 
-    def sure(self, corrected_p: float) -> bool:
+    def is_significant(self, corrected_p: float) -> bool:
         """Not 1, both by its own interval and by its p after correction for all tests."""
         return self.estimate.excludes(1) and corrected_p <= decision.ALPHA
 

@@ -52,7 +52,7 @@ def along(axis, logs, corrected=None) -> list[Step]:
     if corrected is None:
         corrected = decision.holm([ratio.p for ratio in found])
     return [Step(float(before), float(after), ratio.estimate, float(p),
-                 ratio.sign if ratio.sure(p) else 0)
+                 ratio.sign if ratio.is_significant(p) else 0)
             for before, after, ratio, p in zip(axis, axis[1:], found, corrected)]
 
 

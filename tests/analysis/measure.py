@@ -51,7 +51,7 @@ def disturbed(random, shape):
 
 def any_sure(ratios):
     corrected = decision.holm([ratio.p for ratio in ratios])
-    return any(ratio.sure(p) for ratio, p in zip(ratios, corrected))
+    return any(ratio.is_significant(p) for ratio, p in zip(ratios, corrected))
 
 
 def of_pairs(random, repeats, noise):

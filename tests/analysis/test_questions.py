@@ -74,7 +74,7 @@ def test_cannot_tell_says_how_many_repeats_would_do():
         # As much noise as there is difference, in a fixed order.
         row["throughput_bps"] *= 1 + 0.3 * ((n * 7919) % 13 - 6) / 6
     text = told(one_copy, planted.data(rows))
-    assert re.search(r"these repeats cannot tell \(in brackets: repeats more that might.*\) at "
+    assert re.search(r"inconclusive \(in brackets: repeats more that might do.*\) at "
                      r".*1K \((over )?[\d,]+\)", text)
 
 
@@ -153,7 +153,7 @@ def test_two_links_are_answered_apart():
     why = why_not_zero_copy.QUESTION.answer(data).sentences
     assert "On veth: Zerocopy moves significantly more data than twocopy in 10, and " \
            "significantly less in 0, of " \
-        "10 cells (size, threads, setting)." in why
+        "10 configurations (size, threads, setting)." in why
     assert any(s.startswith("On loopback: Of 100,000 zero-copy sends that completed, the kernel "
                             "copied 100,000") for s in why)
     assert "significantly rises at 256 on loopback" in told(threads, data)
@@ -198,7 +198,7 @@ def test_times_that_threads_cost_are_told():
     assert re.search(r"the p99 of a message of zerocopy \(100 % copied\) significantly rises at "
                      r"256 "
                      r"\((49|50)\.\d times", text)
-    assert "the p99 of a message of twocopy has no significant change in 5 of 5 cells" in text
+    assert "the p99 of a message of twocopy has no significant change in 5 of 5 configurations" in text
 
 
 def test_a_planted_fall_and_what_moved_with_it():

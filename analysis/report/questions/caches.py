@@ -39,7 +39,7 @@ def _sentences(found: dict[str, list[Comparison]], runs: pl.DataFrame) -> list[s
                      if sure for low, high in [_ends([c.estimate.value for c in sure])]]
             said.append(f"Load misses of the {words} with {name}, against {TWO}: "
                         f"{labels.listed(parts or ['significantly different in none'])} of "
-                        f"{text.plural(len(cells), 'cell')}.")
+                        f"{text.plural(len(cells), 'configuration')}.")
     return said
 
 
@@ -58,7 +58,7 @@ def _verdict(found: dict[str, list[Comparison]]) -> str:
     than = f" (the other: {labels.listed(others)})" if others else \
         "; no other level is significantly better"
     return (f"Fewer copies ({FEWER[0]}) save most in the {LEVELS[best]}: "
-            f"{text.number(gains[best])} load misses per KiB, the middle of the cells with a "
+            f"{text.number(gains[best])} load misses per KiB, the middle of configurations with a "
             "significant "
             f"difference{than}.")
 

@@ -22,7 +22,7 @@ def _sentence(found: list[Comparison], runs: pl.DataFrame, variant: str) -> str:
              for sure, word in ((less, "less"), (more, "more")) if sure]
     return (f"Memory bytes moved per byte by {name}, against {found[0].b}: "
             f"{labels.listed(parts or ['significantly different in none'])} of "
-            f"{text.plural(len(found), 'cell')}.")
+            f"{text.plural(len(found), 'configuration')}.")
 
 
 def _table(found: list[Comparison], runs: pl.DataFrame) -> Table:

@@ -54,7 +54,7 @@ def _ranking(found: list[Comparison], models: list[str]) -> str:
                 f"{behind} ({text.times(c.estimate if c.sign > 0 else _turned(c.estimate))})")
     if not beaten:
         few = not any(c.estimate.has_interval for c in found)
-        return "fewer than 5 repeats, so no difference can be sure" if few else \
+        return "fewer than 5 repeats, so no difference can be significant" if few else \
             f"no significant difference between {labels.listed(models)}"
     return "; ".join(f"{model} significantly answers more than {labels.listed(beaten[model])}"
                      for model in models if model in beaten)

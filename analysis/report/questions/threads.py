@@ -45,7 +45,7 @@ def _per_variant(found: list[Comparison], runs: pl.DataFrame, what: str) -> list
         rest = sum(c.sign == 0 for c in cells)
         if rest:
             parts.append(f"has no significant change in {rest} of "
-                         f"{text.plural(len(cells), 'cell')}")
+                         f"{text.plural(len(cells), 'configuration')}")
         said.append(f"From {text.plural(cells[0].b, 'thread')} to {most}, the {what} of "
                     f"{name} {labels.listed(parts)}.")
     return said
@@ -65,7 +65,7 @@ def _contention(runs: pl.DataFrame) -> tuple[list[str], list[str]]:
         said.append(f"Load misses of the {words} per KiB, with more threads than "
                     f"{found[0].b}: significantly more in {more}, "
                     f"significantly fewer in {fewer} of "
-                    f"{text.plural(len(found), 'cell')}.")
+                    f"{text.plural(len(found), 'configuration')}.")
     return said, missing
 
 
@@ -99,9 +99,8 @@ def answer(data: Data) -> Answer:
     said, missing = _contention(runs)
     up, down = (sum(c.sign == sign for c in found) for sign in (1, -1))
     short = (f"With more threads than {found[0].b}, throughput significantly rises in {up} "
-             "and significantly "
-             f"falls in {down} of {text.plural(len(found), 'cell')} (variant, size, threads"
-             f"{_aside(runs)}).")
+             f"and significantly falls in {down} of {text.plural(len(found), 'configuration')} "
+             f"(variant, size, threads{_aside(runs)}).")
     return Answer(short, (*_per_variant(found, runs, "throughput"),
                           *_per_variant(late, runs, "p99 of a message"),
                           *_shared_cpus(runs), *said),

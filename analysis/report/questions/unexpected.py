@@ -146,15 +146,15 @@ def answer(data: Data) -> Answer:
         missing.append("Whether caches had a part: no run counted their misses.")
     few = runs.group_by("cell", "setting").len()["len"].min()
     if few < 5:
-        missing.append(f"Falls and dips of cells with fewer than 5 repeats (the fewest: {few}): "
-                       "these bear no interval.")
+        missing.append(f"Falls and dips of configurations with fewer than 5 repeats (the fewest: "
+                       f"{few}): these bear no interval.")
     along = "along " + labels.listed([f"{axis.replace('_', ' ')}" for axis in axes]) if axes else ""
     if not falls and along:
         said.append(f"No throughput significantly falls {along} from one value tried to the next "
                     f"{_copied_note(runs)}.".replace(" .", "."))
     short = falls[0].split(":")[0] + \
         f" ({text.plural(len(falls), 'significant fall')} in all)." if falls \
-        else (outliers or said or ["Nothing unexpected is sure in these data."])[0]
+        else (outliers or said or ["Nothing unexpected is significant in these data."])[0]
     return Answer(short, (*dips, *falls, *said, *outliers), tuple(missing),
                   ((table,) if table else ()) + failures)
 

@@ -65,7 +65,7 @@ def _cost(found: list[Comparison], what: str, name: str) -> list[str]:
             parts.append(f"significantly {word} in {len(sure)} (medians of {_range(sure)} times)")
     parts = parts or ["significantly different in none"]
     return [f"{what} of {name}, against {TWO}: {labels.listed(parts)} of "
-            f"{text.plural(len(found), 'cell')}."]
+            f"{text.plural(len(found), 'configuration')}."]
 
 
 def _completion(zero: pl.DataFrame, name: str) -> list[str]:
@@ -85,7 +85,7 @@ def _outcome(found: list[Comparison], name: str) -> str:
     ahead, behind = (sum(c.sign == sign for c in found) for sign in (1, -1))
     return (f"{text.starting(name)} moves significantly more data than {TWO} in {ahead}, and "
             f"significantly less "
-            f"in {behind}, of {text.plural(len(found), 'cell')} (size, threads, setting).")
+            f"in {behind}, of {text.plural(len(found), 'configuration')} (size, threads, setting).")
 
 
 COSTS = (
