@@ -159,7 +159,7 @@ static void run_phase(struct worker *w)
 	memset(&s->sent, 0, sizeof(s->sent));
 	atomic_store(&w->slot->begin_ns, now_ns());
 	if (!s->failure.status) {
-		err = s->rate ? ops->run_paced(s) : send_messages(w, ops->runs[s->mode]);
+		err = send_messages(w, ops->runs[s->rate ? SEND_PACED : s->mode]);
 		if (err)
 			failure__set(&s->failure, STATUS_FAILED, err, "sending failed: %s",
 				     strerror(-err));

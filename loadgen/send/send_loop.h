@@ -54,7 +54,7 @@ static always_inline int send_loop_paced(struct sender *s, send_one_fn send_one)
 	return err;
 }
 
-/* The functions that run a variant, for its ops table: SEND_RUNS(send_one); ... = run_paced. */
+/* The loops of a variant, for its ops table: SEND_RUNS(send_one); ... .runs = runs. */
 #define SEND_RUNS(send_one)                                         \
 	static int run_as_is(struct sender *s)                      \
 	{                                                           \
@@ -72,8 +72,9 @@ static always_inline int send_loop_paced(struct sender *s, send_one_fn send_one)
 	{                                                           \
 		return send_loop_paced(s, send_one);                \
 	}                                                           \
-	static int (*const runs[SEND_MODES])(struct sender * s) = { \
+	static int (*const runs[SEND_LOOPS])(struct sender * s) = { \
 		[SEND_AS_IS] = run_as_is,                           \
 		[SEND_REFILL] = run_refill,                         \
 		[SEND_PICKED] = run_picked,                         \
+		[SEND_PACED] = run_paced,                           \
 	}

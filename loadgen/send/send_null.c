@@ -17,5 +17,4 @@ const struct send_ops send_null = {
 	.summary = "no send at all: measures the harness",
 	.flags = SEND_NOTHING,
 	.runs = runs,
-	.run_paced = run_paced,
 };

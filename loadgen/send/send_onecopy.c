@@ -23,5 +23,4 @@ const struct send_ops send_onecopy = {
 	.setup = fields__setup,
 	.teardown = fields__teardown,
 	.runs = runs,
-	.run_paced = run_paced,
 };

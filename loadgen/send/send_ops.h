@@ -42,10 +42,9 @@ struct send_ops {
 	/*
 	 * Sends messages until the deadline has passed or none remain; 0 or a
 	 * negative errno, with or without words in s->failure. The loop asks no
-	 * options: there is one for each enum send_mode, and one for a fixed rate.
+	 * options: there is one for each enum send_mode, and SEND_PACED for a fixed rate.
 	 */
 	int (*const *runs)(struct sender *s);
-	int (*run_paced)(struct sender *s);
 
 	/* Ends a phase: returns when no send is in flight. May be NULL. */
 	int (*settle)(struct sender *s);

@@ -46,5 +46,4 @@ const struct send_ops send_sendfile = {
 	.setup = borrowed__setup,
 	.teardown = borrowed__teardown,
 	.runs = runs,
-	.run_paced = run_paced,
 };

@@ -116,5 +116,4 @@ const struct send_ops send_splice = {
 	.setup = setup,
 	.teardown = teardown,
 	.runs = runs,
-	.run_paced = run_paced,
 };

@@ -18,5 +18,4 @@ const struct send_ops send_twocopy = {
 	.setup = flat__setup,
 	.teardown = flat__teardown,
 	.runs = runs,
-	.run_paced = run_paced,
 };

@@ -86,5 +86,4 @@ const struct send_ops send_uring = {
 	.setup = setup,
 	.teardown = teardown,
 	.runs = runs,
-	.run_paced = run_paced,
 };

@@ -329,6 +329,5 @@ const struct send_ops send_uring_zc = {
 	.setup = setup,
 	.teardown = teardown,
 	.runs = runs,
-	.run_paced = run_paced,
 	.settle = settle,
 };

@@ -19,5 +19,4 @@ const struct send_ops send_write = {
 	.setup = flat__setup,
 	.teardown = flat__teardown,
 	.runs = runs,
-	.run_paced = run_paced,
 };

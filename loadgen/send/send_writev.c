@@ -19,5 +19,4 @@ const struct send_ops send_writev = {
 	.setup = fields__setup,
 	.teardown = fields__teardown,
 	.runs = runs,
-	.run_paced = run_paced,
 };

@@ -245,6 +245,5 @@ const struct send_ops send_zerocopy = {
 	.setup = setup,
 	.teardown = teardown,
 	.runs = runs,
-	.run_paced = run_paced,
 	.settle = settle,
 };

@@ -51,6 +51,8 @@ enum send_mode {
 	SEND_REFILL, /* written anew, so that the receiver can check each message */
 	SEND_PICKED, /* drawn from a data set */
 	SEND_MODES,
+	SEND_PACED = SEND_MODES, /* not a mode: the loop at a fixed rate, of any mode */
+	SEND_LOOPS,
 };
 
 struct sender {

@@ -61,9 +61,9 @@ static int is_complete(const struct send_ops *v)
 		return 0;
 	if (!strcmp(v->name, "all") || !strcmp(v->name, "every") || strchr(v->name, ','))
 		return 0; /* words of the option */
-	if (!v->setup != !v->teardown || !v->runs || !v->run_paced)
+	if (!v->setup != !v->teardown || !v->runs)
 		return 0;
-	for (int i = 0; i < SEND_MODES; i++)
+	for (int i = 0; i < SEND_LOOPS; i++)
 		if (!v->runs[i])
 			return 0;
 	return !(v->flags & SEND_ZEROCOPY) || v->settle;
