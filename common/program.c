@@ -2,6 +2,7 @@
 #include <argp.h>
 #include <errno.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -74,4 +75,23 @@ const char *safe_text(const char *text, char *out, size_t size)
 	}
 	out[used] = 0;
 	return out;
+}
+
+int failure__set(struct failure *f, int status, int err, const char *format, ...)
+{
+	va_list args;
+
+	if (f->status)
+		return err;
+	f->status = status;
+	va_start(args, format);
+	vsnprintf(f->text, sizeof(f->text), format, args);
+	va_end(args);
+	return err;
+}
+
+void failure__adopt(struct failure *f, const struct failure *from)
+{
+	if (!f->status && from->status)
+		*f = *from;
 }

@@ -13,6 +13,23 @@ struct argp_state;
 #define STATUS_USAGE  2 /* wrong usage */
 #define STATUS_SYSTEM 3 /* this system cannot do it */
 
+/*
+ * Why something did not work: one line for a person, and the exit status that
+ * fits. Functions return a negative errno and leave the words here; the first
+ * words win, because what failed first explains the rest.
+ */
+struct failure {
+	int status; /* 0: nothing failed */
+	char text[256];
+};
+
+/* Returns err, so that a caller can return the call. */
+int failure__set(struct failure *f, int status, int err, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+
+/* Takes over another's failure unless f has one. */
+void failure__adopt(struct failure *f, const struct failure *from);
+
 /* Keeps argp's own errors to one line. To be called by the root parser at ARGP_KEY_INIT. */
 void program__one_line_errors(struct argp_state *state);
 

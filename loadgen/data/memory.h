@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "loadgen/system/failure.h"
+#include "common/program.h"
 
 struct load;
 

@@ -4,7 +4,7 @@
 
 #include <sys/socket.h>
 
-#include "loadgen/system/failure.h"
+#include "common/program.h"
 
 struct load;
 

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A receiver on another machine, as the sender sees it (wire.h). */
+/*
+ * Both ends of --peer (wire.h): the sender (peer.c), its agent in the place of a receiving
+ * process (peer_agent.c), and the sessions of loadgen serve, one at a time (sessions.c).
+ */
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/program.h"
 #include "loadgen/receive/wire.h"
-#include "loadgen/system/failure.h"
 
 struct listener;
 struct load;
@@ -35,3 +38,16 @@ int peer__introduce(const struct peer *p, int fd, unsigned int slot, uint32_t co
  * other end of the channel closes. Returns on failure, with words.
  */
 void peer_agent__serve(const struct receiver_process *p, const char *name, struct failure *f);
+
+/* The one session there can be at a time. */
+struct sessions;
+
+/* NULL when out of memory. It is never freed: connections may use it to the end. */
+struct sessions *sessions__create(void);
+
+/*
+ * Serves a new connection in the calling thread and logs its outcome: for a control
+ * connection, until the end of the session. Closes fd, unless a receiving thread has
+ * it. from: the sender's address, for the log.
+ */
+void sessions__serve(struct sessions *all, int fd, const char *from);

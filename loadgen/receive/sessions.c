@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "loadgen/load.h"
+#include "loadgen/receive/peer.h"
 #include "loadgen/receive/receiver_process.h"
-#include "loadgen/receive/sessions.h"
 #include "loadgen/receive/wire.h"
 
 #define HELLO_TIMEOUT_MS  2000

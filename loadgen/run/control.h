@@ -7,8 +7,8 @@
 
 #include <sys/types.h>
 
+#include "common/program.h"
 #include "loadgen/protocol.h"
-#include "loadgen/system/failure.h"
 
 struct control;
 

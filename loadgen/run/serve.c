@@ -12,7 +12,7 @@
 #include "common/program.h"
 #include "loadgen/options/options.h"
 #include "loadgen/receive/listener.h"
-#include "loadgen/receive/sessions.h"
+#include "loadgen/receive/peer.h"
 #include "loadgen/run/run.h"
 
 enum { OPT_ADDRESS = 0x100, OPT_PORT };

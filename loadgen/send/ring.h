@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "loadgen/system/failure.h"
+#include "common/program.h"
 
 /* Of Linux 6.2 (e307e6698165): newer than some headers. */
 #ifndef IORING_SEND_ZC_REPORT_USAGE

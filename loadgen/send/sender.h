@@ -13,8 +13,8 @@
 #include <time.h>
 
 #include "bpf/hist.h"
+#include "common/program.h"
 #include "loadgen/data/message.h"
-#include "loadgen/system/failure.h"
 
 #define ERRNO_LIMIT 256
 

@@ -12,10 +12,10 @@
 #include <sys/socket.h>
 
 #include "bpf/hist.h"
+#include "common/program.h"
 #include "loadgen/send/sender.h"
 #include "loadgen/serving/procinfo.h"
 #include "loadgen/system/barrier.h"
-#include "loadgen/system/failure.h"
 
 struct load;
 struct listener;

@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "loadgen/system/failure.h"
+#include "common/program.h"
 
 struct json_object;
 

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "loadgen/system/failure.h"
+#include "common/program.h"
 
 /* From the range that is set aside for benchmarks (RFC 2544). */
 #define LINK_SENDER   "198.18.0.1"
