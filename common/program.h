@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the programs share that is no matter of sending: how they end, fail and write. */
+/* How the programs end, fail and write. */
 #pragma once
 
 #include <stddef.h>
@@ -16,7 +16,7 @@ struct argp_state;
 /*
  * Why something did not work: one line for a person, and the exit status that
  * fits. Functions return a negative errno and leave the words here; the first
- * words win, because what failed first explains the rest.
+ * failure wins, because it explains the rest.
  */
 struct failure {
 	int status; /* 0: nothing failed */

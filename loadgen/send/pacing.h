@@ -11,7 +11,7 @@ struct pacing {
 	uint64_t rate;	 /* a second */
 	uint64_t number; /* of the message that is awaited, from 0 */
 	uint64_t due_ns; /* when it is, or was, due */
-	uint64_t end_ns; /* when the pace ended; 0: not yet */
+	uint64_t end_ns; /* when the pacing ended; 0: not yet */
 };
 
 /* When message number is due, in ns from the beginning. Pure. */
