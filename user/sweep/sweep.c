@@ -30,14 +30,14 @@ static int make_plan(struct sweep *s, const struct options *parts, size_t count)
 		return -errno;
 	for (i = 0; i < count && !err; i++)
 		err = sweep_plan__add(&s->plan, &parts[i].load);
-	return err ? err : sweep_tally__init(&s->tally, &s->plan);
+	return err ? err : sweep_totals__init(&s->totals, &s->plan);
 }
 
 static void take(void *context, json_object *record)
 {
 	struct sweep *s = context;
 
-	sweep_tally__take(&s->tally, record);
+	sweep_totals__note(&s->totals, record);
 	s->elsewhere += strcmp(record__string(record, "/host/kernel"), s->grid->host->kernel) != 0;
 }
 
@@ -47,20 +47,20 @@ static void reopen(struct sweep *s)
 	size_t i;
 
 	for (i = 0; i < s->plan.count * s->plan.repeats; i++)
-		if (s->tally.runs[i].outcome != SWEEP_MEASURED)
-			s->tally.runs[i].outcome = SWEEP_OPEN;
+		if (s->totals.runs[i].outcome != SWEEP_MEASURED)
+			s->totals.runs[i].outcome = SWEEP_OPEN;
 }
 
 static void say_what_is_there(const struct sweep *s)
 {
 	size_t runs = sweep_plan__runs(&s->plan);
 
-	if (s->tally.foreign)
+	if (s->totals.foreign)
 		log_error("%s has %zu records of no run of this plan: left as they are",
-			  s->folder.path, s->tally.foreign);
-	if (s->tally.twice)
+			  s->folder.path, s->totals.foreign);
+	if (s->totals.twice)
 		log_error("%s has %zu runs twice: the first of each counts", s->folder.path,
-			  s->tally.twice);
+			  s->totals.twice);
 	if (s->elsewhere)
 		log_error("%s has %zu runs under another kernel than this, Linux %s: they stay, "
 			  "and compare as far as kernels do",
@@ -88,7 +88,7 @@ static int read_folder(struct sweep *s)
 		return err;
 	if (s->grid->options->sweep.retry)
 		reopen(s);
-	set_progress(s, sweep_tally__count(&s->tally, SWEEP_OPEN));
+	set_progress(s, sweep_totals__count(&s->totals, SWEEP_OPEN));
 	say_what_is_there(s);
 	return 0;
 }
@@ -96,11 +96,11 @@ static int read_folder(struct sweep *s)
 /* What stands in the folder in the end, whoever ran it. */
 static int summarise(struct sweep *s)
 {
-	size_t measured = sweep_tally__count(&s->tally, SWEEP_MEASURED);
-	size_t failed = sweep_tally__count(&s->tally, SWEEP_FAILED);
-	size_t skipped = sweep_tally__count(&s->tally, SWEEP_SKIPPED);
+	size_t measured = sweep_totals__count(&s->totals, SWEEP_MEASURED);
+	size_t failed = sweep_totals__count(&s->totals, SWEEP_FAILED);
+	size_t skipped = sweep_totals__count(&s->totals, SWEEP_SKIPPED);
 	size_t runs = sweep_plan__runs(&s->plan);
-	int err = sweep_tally__print(&s->tally, stdout);
+	int err = sweep_totals__print(&s->totals, stdout);
 
 	printf("%zu of %zu runs measured, %zu failed, %zu skipped; order seed %u; records in %s\n",
 	       measured, runs, failed, skipped, s->plan.seed, s->folder.path);
@@ -159,7 +159,7 @@ struct sweep sweep__of(struct grid *grid)
 void sweep__free(struct sweep *s)
 {
 	sweep_folder__close(&s->folder);
-	sweep_tally__free(&s->tally);
+	sweep_totals__free(&s->totals);
 	sweep_plan__free(&s->plan);
 }
 
@@ -186,7 +186,7 @@ static int run_grid(struct sweep *s)
 	if (!err && o->target.given)
 		s->plan.count = 1;
 	if (!err)
-		err = sweep_tally__init(&s->tally, &s->plan);
+		err = sweep_totals__init(&s->totals, &s->plan);
 	if (err) {
 		log_error("out of memory");
 		return STATUS_FAILED;

@@ -39,7 +39,7 @@ static int open_folder(struct sweep_folder *f)
  * Shards may begin at once on several machines: the first to link its file into place
  * has made the plan, and -EEXIST tells the others.
  */
-static int write_plan(struct sweep_folder *f, json_object *paper)
+static int write_plan(struct sweep_folder *f, json_object *written)
 {
 	char name[64];
 	int fd, err;
@@ -48,7 +48,7 @@ static int write_plan(struct sweep_folder *f, json_object *paper)
 	fd = openat(f->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	if (fd < 0)
 		return -errno;
-	err = files__append_json(fd, PLAN, paper, true);
+	err = files__append_json(fd, PLAN, written, true);
 	close(fd);
 	if (!err && linkat(f->fd, name, f->fd, PLAN, 0))
 		err = -errno;
@@ -59,16 +59,16 @@ static int write_plan(struct sweep_folder *f, json_object *paper)
 static json_object *read_plan(struct sweep_folder *f, int *err)
 {
 	int fd = openat(f->fd, PLAN, O_RDONLY | O_CLOEXEC);
-	json_object *paper;
+	json_object *written;
 
 	*err = fd < 0 ? -errno : 0;
 	if (fd < 0)
 		return NULL;
-	paper = json_object_from_fd(fd);
+	written = json_object_from_fd(fd);
 	close(fd);
-	if (!paper)
+	if (!written)
 		*err = -EBADMSG;
-	return paper;
+	return written;
 }
 
 static int compare(struct sweep_folder *f, struct sweep_plan *p, json_object *older,
@@ -76,7 +76,7 @@ static int compare(struct sweep_folder *f, struct sweep_plan *p, json_object *ol
 {
 	char why[256], command[1024];
 
-	if (sweep_paper__same(older, newer, order_given, &p->seed, why, sizeof(why)))
+	if (sweep_plan_file__same(older, newer, order_given, &p->seed, why, sizeof(why)))
 		return 0;
 	log_error("--out %s holds another plan: %s; name another folder, or repeat the command "
 		  "that made it: %s",
@@ -87,16 +87,16 @@ static int compare(struct sweep_folder *f, struct sweep_plan *p, json_object *ol
 
 static int settle_plan(struct sweep_folder *f, struct sweep_plan *p, const struct options *o)
 {
-	json_object *paper = sweep_paper__write(p, o), *older;
+	json_object *written = sweep_plan_file__write(p, o), *older;
 	int err;
 
-	if (!paper) {
+	if (!written) {
 		log_error("out of memory");
 		return -ENOMEM;
 	}
 	older = read_plan(f, &err);
 	if (err == -ENOENT) {
-		err = write_plan(f, paper);
+		err = write_plan(f, written);
 		if (err == -EEXIST)
 			older = read_plan(f, &err);
 	}
@@ -107,9 +107,9 @@ static int settle_plan(struct sweep_folder *f, struct sweep_plan *p, const struc
 	else if (err)
 		cannot(f, "read or write", PLAN, err);
 	else if (older)
-		err = compare(f, p, older, paper, o->sweep.order_given);
+		err = compare(f, p, older, written, o->sweep.order_given);
 	json_object_put(older);
-	json_object_put(paper);
+	json_object_put(written);
 	return err;
 }
 

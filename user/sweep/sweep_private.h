@@ -5,7 +5,7 @@
 #include "user/options/options.h"
 #include "user/sweep/sweep.h"
 #include "user/sweep/sweep_plan.h"
-#include "user/sweep/sweep_tally.h"
+#include "user/sweep/sweep_totals.h"
 
 #include <json-c/json.h>
 #include <stdbool.h>
@@ -48,7 +48,7 @@ struct sweep_folder {
 
 /*
  * Takes the folder, making it if there is none, and settles the plan's seed: the one
- * on paper, if there is paper. 0 or -errno, said on stderr; to be closed in any case.
+ * in the plan file, if there is one. 0 or -errno, said on stderr; to be closed in any case.
  */
 int sweep_folder__open(struct sweep_folder *f, struct sweep_plan *p, const struct options *o);
 
@@ -65,20 +65,20 @@ int sweep_folder__add(struct sweep_folder *f, json_object *record);
 void sweep_folder__close(struct sweep_folder *f);
 
 /* To be json_object_put; NULL when out of memory. */
-json_object *sweep_paper__write(const struct sweep_plan *p, const struct options *o);
+json_object *sweep_plan_file__write(const struct sweep_plan *p, const struct options *o);
 
 /*
  * Does an older one plan the same runs? The seed of the order counts only if it was
  * asked for; *seed is the older one's. false with how they differ in why.
  */
-bool sweep_paper__same(json_object *older, json_object *newer, bool order_given, uint32_t *seed,
-		       char *why, size_t room);
+bool sweep_plan_file__same(json_object *older, json_object *newer, bool order_given, uint32_t *seed,
+			   char *why, size_t room);
 
 struct sweep {
 	struct grid *grid;
 	struct sweep_plan plan;
 	struct sweep_folder folder;
-	struct sweep_tally tally;
+	struct sweep_totals totals;
 	struct sweep_progress progress;
 	struct run_setup setup;
 	size_t left; /* runs to be made */

@@ -46,7 +46,7 @@ static int put(struct sweep *s, json_object *record)
 	else
 		err = s->progress.grid ? report(s, record) : sweep_folder__add(&s->folder, record);
 	if (!err && !s->progress.grid)
-		sweep_tally__take(&s->tally, record);
+		sweep_totals__note(&s->totals, record);
 	json_object_put(record);
 	return err;
 }
@@ -91,13 +91,13 @@ static int skip(struct sweep *s, size_t cell, unsigned int block, const char *wh
 	bool said = false;
 
 	for (other = 1; other <= s->plan.repeats; other++)
-		said |= sweep_tally__run(&s->tally, cell, other)->outcome == SWEEP_SKIPPED;
+		said |= sweep_totals__run(&s->totals, cell, other)->outcome == SWEEP_SKIPPED;
 	if (!said)
 		log_error("skipped: %s", why);
 	sweep_progress__end(&s->progress, false, "skipped");
 	if (!s->progress.grid)
 		return put_failure(s, block, "skipped", why);
-	sweep_tally__run(&s->tally, cell, block)->outcome = SWEEP_SKIPPED;
+	sweep_totals__run(&s->totals, cell, block)->outcome = SWEEP_SKIPPED;
 	return 0;
 }
 
@@ -223,7 +223,7 @@ static int run_block(struct sweep *s, unsigned int block, size_t *order)
 	sweep_plan__order(&s->plan, block, order);
 	for (i = 0; i < s->plan.count && !err && !signals__caught(); i++)
 		if (sweep_plan__mine(&s->plan, order[i]) &&
-		    sweep_tally__run(&s->tally, order[i], block)->outcome == SWEEP_OPEN)
+		    sweep_totals__run(&s->totals, order[i], block)->outcome == SWEEP_OPEN)
 			err = run_cell(s, order[i], block);
 	return err;
 }

@@ -60,23 +60,23 @@ static json_object *measuring_json(const struct options *o)
 	return m;
 }
 
-json_object *sweep_paper__write(const struct sweep_plan *p, const struct options *o)
+json_object *sweep_plan_file__write(const struct sweep_plan *p, const struct options *o)
 {
-	json_object *paper, *cells = cells_json(p);
+	json_object *plan, *cells = cells_json(p);
 
 	if (!cells)
 		return NULL;
-	paper = json_object_new_object();
-	record__add_string(paper, "schema", SCHEMA);
-	record__add_string(paper, "version", SENDPATH_VERSION);
-	record__add_string(paper, "command", o->command);
-	record__add_string(paper, "grid", o->sweep.grid);
-	json_object_object_add(paper, "order_seed", json_object_new_int64(p->seed));
-	json_object_object_add(paper, "repeat", json_object_new_int((int)p->repeats));
-	json_object_object_add(paper, "shards", json_object_new_int((int)p->shards));
-	json_object_object_add(paper, "measuring", measuring_json(o));
-	json_object_object_add(paper, "cells", cells);
-	return paper;
+	plan = json_object_new_object();
+	record__add_string(plan, "schema", SCHEMA);
+	record__add_string(plan, "version", SENDPATH_VERSION);
+	record__add_string(plan, "command", o->command);
+	record__add_string(plan, "grid", o->sweep.grid);
+	json_object_object_add(plan, "order_seed", json_object_new_int64(p->seed));
+	json_object_object_add(plan, "repeat", json_object_new_int((int)p->repeats));
+	json_object_object_add(plan, "shards", json_object_new_int((int)p->shards));
+	json_object_object_add(plan, "measuring", measuring_json(o));
+	json_object_object_add(plan, "cells", cells);
+	return plan;
 }
 
 static bool equal(json_object *a, json_object *b, const char *path)
@@ -105,8 +105,8 @@ static bool differs(json_object *older, json_object *newer, const char *path, co
 	return true;
 }
 
-bool sweep_paper__same(json_object *older, json_object *newer, bool order_given, uint32_t *seed,
-		       char *why, size_t room)
+bool sweep_plan_file__same(json_object *older, json_object *newer, bool order_given, uint32_t *seed,
+			   char *why, size_t room)
 {
 	static const struct {
 		const char *path, *what;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* When a plan on paper is the same as another; what the progress of a sweep says. */
+/* When two plan files plan the same runs; what the progress of a sweep says. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 static char why[256];
 
 /* A plan of one size, and the options it came of. */
-static json_object *paper(const char *size, unsigned int repeats, uint32_t seed, bool cost)
+static json_object *plan_file(const char *size, unsigned int repeats, uint32_t seed, bool cost)
 {
 	struct sweep_plan p = {.repeats = repeats, .shard = 1, .shards = 1, .seed = seed};
 	struct options o = {.repeat = repeats, .cost = cost, .by_max = 1};
@@ -23,7 +23,7 @@ static json_object *paper(const char *size, unsigned int repeats, uint32_t seed,
 	assert_int_equal(load_options__set(&o.load, "size", size, why, sizeof(why)), 0);
 	assert_int_equal(load_options__resolve(&o.load, why, sizeof(why)), 0);
 	assert_int_equal(sweep_plan__add(&p, &o.load), 0);
-	written = sweep_paper__write(&p, &o);
+	written = sweep_plan_file__write(&p, &o);
 	assert_non_null(written);
 	sweep_plan__free(&p);
 	return written;
@@ -40,7 +40,7 @@ static json_object *read_back(json_object *written)
 
 static bool same(json_object *older, json_object *newer, bool order_given, uint32_t *seed)
 {
-	bool result = sweep_paper__same(older, newer, order_given, seed, why, sizeof(why));
+	bool result = sweep_plan_file__same(older, newer, order_given, seed, why, sizeof(why));
 
 	json_object_put(older);
 	json_object_put(newer);
@@ -52,14 +52,14 @@ static void the_older_seed_holds_unless_another_is_asked_for(void **state)
 	uint32_t seed = 0;
 
 	(void)state;
-	assert_true(same(read_back(paper("4K", 5, 4000000000u, false)), paper("4K", 5, 7, false),
-			 false, &seed));
+	assert_true(same(read_back(plan_file("4K", 5, 4000000000u, false)),
+			 plan_file("4K", 5, 7, false), false, &seed));
 	assert_int_equal(seed, 4000000000u);
-	assert_false(
-		same(read_back(paper("4K", 5, 8, false)), paper("4K", 5, 7, false), true, &seed));
+	assert_false(same(read_back(plan_file("4K", 5, 8, false)), plan_file("4K", 5, 7, false),
+			  true, &seed));
 	assert_string_equal(why, "its --order-seed is 8, not 7");
-	assert_true(
-		same(read_back(paper("4K", 5, 7, false)), paper("4K", 5, 7, false), true, &seed));
+	assert_true(same(read_back(plan_file("4K", 5, 7, false)), plan_file("4K", 5, 7, false),
+			 true, &seed));
 }
 
 static void what_differs_is_named(void **state)
@@ -67,20 +67,20 @@ static void what_differs_is_named(void **state)
 	uint32_t seed;
 
 	(void)state;
-	assert_false(
-		same(read_back(paper("4K", 5, 1, false)), paper("4K", 6, 1, false), false, &seed));
+	assert_false(same(read_back(plan_file("4K", 5, 1, false)), plan_file("4K", 6, 1, false),
+			  false, &seed));
 	assert_string_equal(why, "its --repeat is 5, not 6");
-	assert_false(
-		same(read_back(paper("4K", 5, 1, false)), paper("8K", 5, 1, false), false, &seed));
+	assert_false(same(read_back(plan_file("4K", 5, 1, false)), plan_file("8K", 5, 1, false),
+			  false, &seed));
 	assert_string_equal(why, "its loads are others");
-	assert_false(
-		same(read_back(paper("4K", 5, 1, false)), paper("4K", 5, 1, true), false, &seed));
+	assert_false(same(read_back(plan_file("4K", 5, 1, false)), plan_file("4K", 5, 1, true),
+			  false, &seed));
 	assert_string_equal(why, "its options of measuring are others");
-	assert_false(same(json_tokener_parse("{}"), paper("4K", 5, 1, false), false, &seed));
+	assert_false(same(json_tokener_parse("{}"), plan_file("4K", 5, 1, false), false, &seed));
 	assert_string_equal(why, "its schema is none, not sendpath.plan/1");
 	/* Another's file is not to steer a terminal. */
 	assert_false(same(json_tokener_parse("{\"schema\": \"\\u001b[2J\"}"),
-			  paper("4K", 5, 1, false), false, &seed));
+			  plan_file("4K", 5, 1, false), false, &seed));
 	assert_null(strchr(why, 27));
 }
 

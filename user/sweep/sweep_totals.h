@@ -10,7 +10,7 @@
 /* Of one run. What failed or was skipped can be run again: the later word holds. */
 enum sweep_outcome { SWEEP_OPEN, SWEEP_MEASURED, SWEEP_FAILED, SWEEP_SKIPPED };
 
-struct sweep_tally {
+struct sweep_totals {
 	const struct sweep_plan *plan;
 	struct sweep_run {
 		enum sweep_outcome outcome;
@@ -23,17 +23,17 @@ struct sweep_tally {
 };
 
 /* 0 or -ENOMEM. */
-int sweep_tally__init(struct sweep_tally *t, const struct sweep_plan *plan);
-void sweep_tally__free(struct sweep_tally *t);
+int sweep_totals__init(struct sweep_totals *t, const struct sweep_plan *plan);
+void sweep_totals__free(struct sweep_totals *t);
 
 /* Notes a record, of a run or of one that failed. */
-void sweep_tally__take(struct sweep_tally *t, json_object *record);
+void sweep_totals__note(struct sweep_totals *t, json_object *record);
 
 /* What is known of a run; blocks count from 1. */
-struct sweep_run *sweep_tally__run(const struct sweep_tally *t, size_t cell, unsigned int block);
-size_t sweep_tally__count(const struct sweep_tally *t, enum sweep_outcome outcome);
+struct sweep_run *sweep_totals__run(const struct sweep_totals *t, size_t cell, unsigned int block);
+size_t sweep_totals__count(const struct sweep_totals *t, enum sweep_outcome outcome);
 
 /*
  * The summary, in the plan's order, then what failed or was skipped, and why. 0 or -errno.
  */
-int sweep_tally__print(struct sweep_tally *t, FILE *out);
+int sweep_totals__print(struct sweep_totals *t, FILE *out);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "user/sweep/sweep_tally.h"
+#include "user/sweep/sweep_totals.h"
 
 #include "common/program.h"
 #include "user/record/record.h"
@@ -10,14 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-int sweep_tally__init(struct sweep_tally *t, const struct sweep_plan *plan)
+int sweep_totals__init(struct sweep_totals *t, const struct sweep_plan *plan)
 {
-	*t = (struct sweep_tally){.plan = plan};
+	*t = (struct sweep_totals){.plan = plan};
 	t->runs = calloc(plan->count * plan->repeats, sizeof(*t->runs));
 	return t->runs ? 0 : -ENOMEM;
 }
 
-void sweep_tally__free(struct sweep_tally *t)
+void sweep_totals__free(struct sweep_totals *t)
 {
 	size_t i;
 
@@ -25,15 +25,15 @@ void sweep_tally__free(struct sweep_tally *t)
 		free(t->runs[i].error);
 	free(t->runs);
 	cells__free(&t->cells);
-	*t = (struct sweep_tally){};
+	*t = (struct sweep_totals){};
 }
 
-struct sweep_run *sweep_tally__run(const struct sweep_tally *t, size_t cell, unsigned int block)
+struct sweep_run *sweep_totals__run(const struct sweep_totals *t, size_t cell, unsigned int block)
 {
 	return &t->runs[cell * t->plan->repeats + block - 1];
 }
 
-size_t sweep_tally__count(const struct sweep_tally *t, enum sweep_outcome outcome)
+size_t sweep_totals__count(const struct sweep_totals *t, enum sweep_outcome outcome)
 {
 	size_t cell, count = 0;
 	unsigned int block;
@@ -41,12 +41,12 @@ size_t sweep_tally__count(const struct sweep_tally *t, enum sweep_outcome outcom
 	for (cell = 0; cell < t->plan->count; cell++)
 		for (block = 1; block <= t->plan->repeats; block++)
 			count += sweep_plan__mine(t->plan, cell) &&
-				 sweep_tally__run(t, cell, block)->outcome == outcome;
+				 sweep_totals__run(t, cell, block)->outcome == outcome;
 	return count;
 }
 
 /* A long sweep would fill the memory with histograms that its summary does not show. */
-static int keep(struct sweep_tally *t, json_object *record)
+static int keep(struct sweep_totals *t, json_object *record)
 {
 	static const char *const needed[] = {"run",	   "tool",  "host",	"load",
 					     "app",	   "calls", "lost",	"memory",
@@ -68,7 +68,7 @@ static int keep(struct sweep_tally *t, json_object *record)
 	return err;
 }
 
-static void note_failure(struct sweep_tally *t, struct sweep_run *run, json_object *record)
+static void note_failure(struct sweep_totals *t, struct sweep_run *run, json_object *record)
 {
 	const char *error = record__string(record, "/error");
 	size_t room = 4 * strlen(error) + 1;
@@ -83,7 +83,7 @@ static void note_failure(struct sweep_tally *t, struct sweep_run *run, json_obje
 		t->out_of_memory = true;
 }
 
-void sweep_tally__take(struct sweep_tally *t, json_object *record)
+void sweep_totals__note(struct sweep_totals *t, json_object *record)
 {
 	long cell = sweep_plan__find(t->plan, record__string(record, "/run/cell"));
 	const char *schema = record__string(record, "/schema");
@@ -97,7 +97,7 @@ void sweep_tally__take(struct sweep_tally *t, json_object *record)
 		t->foreign++;
 		return;
 	}
-	run = sweep_tally__run(t, (size_t)cell, (unsigned int)block);
+	run = sweep_totals__run(t, (size_t)cell, (unsigned int)block);
 	if (run->outcome == SWEEP_MEASURED) {
 		t->twice++;
 	} else if (measured) {
@@ -109,7 +109,7 @@ void sweep_tally__take(struct sweep_tally *t, json_object *record)
 }
 
 /* As the plan has them, not as chance did. */
-static void sort(struct sweep_tally *t)
+static void sort(struct sweep_totals *t)
 {
 	struct cell swapped, *cells = t->cells.cells;
 	size_t i, j, sorted = 0;
@@ -127,14 +127,14 @@ static void sort(struct sweep_tally *t)
 }
 
 /* One line for all repeats of a cell that came to the same. */
-static void print_failures(const struct sweep_tally *t, size_t cell, enum sweep_outcome outcome,
+static void print_failures(const struct sweep_totals *t, size_t cell, enum sweep_outcome outcome,
 			   FILE *out)
 {
 	const struct sweep_run *run, *first = NULL;
 	unsigned int block, count = 0;
 
 	for (block = 1; block <= t->plan->repeats; block++) {
-		run = sweep_tally__run(t, cell, block);
+		run = sweep_totals__run(t, cell, block);
 		if (run->outcome != outcome)
 			continue;
 		first = first ? first : run;
@@ -146,7 +146,7 @@ static void print_failures(const struct sweep_tally *t, size_t cell, enum sweep_
 			count, t->plan->repeats, first->error ? first->error : "");
 }
 
-int sweep_tally__print(struct sweep_tally *t, FILE *out)
+int sweep_totals__print(struct sweep_totals *t, FILE *out)
 {
 	size_t cell;
 	int err = 0;
