@@ -12,16 +12,10 @@
 /* The largest of the repeats; false if any lacks it. */
 static bool largest(const struct cell *cell, const char *path, double *most)
 {
-	double value;
-	size_t i;
+	struct spread s = cell__spread(cell, path);
 
-	*most = 0;
-	for (i = 0; i < cell->count; i++) {
-		if (!record__number(cell->records[i], path, &value))
-			return false;
-		*most = value > *most ? value : *most;
-	}
-	return true;
+	*most = s.high;
+	return s.count == cell->count;
 }
 
 static void latency(const struct cell *cell, FILE *out)

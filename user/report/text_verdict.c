@@ -101,38 +101,37 @@ static void name_receiver(const struct cell *cell, char *to, size_t size)
 			 safe_text(all.device, device, sizeof(device)));
 }
 
-/* By io_uring's own operations: of their causes, and what the program was told, nothing is seen. */
-static void facts_of_uring(struct verdict_facts *f, const struct cell *cell)
+static double fact(const struct cell *cell, const char *block, const char *key)
 {
-	f->requests = cell__sum_or(cell, "/zerocopy/io_uring/requests", -1);
-	f->completions = cell__sum_or(cell, "/zerocopy/io_uring/completions", -1);
-	f->outstanding = cell__sum_or(cell, "/zerocopy/io_uring/outstanding", -1);
-	f->copied = cell__sum_or(cell, "/zerocopy/io_uring/copied", -1);
-	f->ignored = cell__sum_or(cell, "/zerocopy/io_uring/ignored", -1);
-	f->empty = cell__sum_or(cell, "/zerocopy/io_uring/ignored_empty", -1);
-	f->silent = f->reported = -1;
-	add_refusals(f, cell, "/zerocopy/io_uring/refused");
+	char path[64];
+
+	snprintf(path, sizeof(path), "%s/%s", block, key);
+	return cell__sum_or(cell, path, -1);
 }
 
-static void facts_of_calls(struct verdict_facts *f, const struct cell *cell)
+/* What a block lacks is not known: of sends by io_uring's own operations more than of others. */
+static void facts_of_sends(struct verdict_facts *f, const struct cell *cell, const char *block)
 {
-	f->requests = cell__sum_or(cell, "/zerocopy/requests", -1);
-	f->completions = cell__sum_or(cell, "/zerocopy/completions", -1);
-	f->outstanding = cell__sum_or(cell, "/zerocopy/outstanding", -1);
-	f->copied = cell__sum_or(cell, "/zerocopy/copied", -1);
-	f->silent = cell__sum_or(cell, "/zerocopy/copied_silent", -1);
-	f->reported = cell__sum_or(cell, "/zerocopy/app_told_copied", -1);
-	f->unexplained = cell__sum_or(cell, "/zerocopy/unexplained", -1);
-	f->ignored = cell__sum_or(cell, "/zerocopy/ignored", -1);
-	f->empty = cell__sum_or(cell, "/zerocopy/ignored_empty", -1);
-	add_refusals(f, cell, "/zerocopy/refused");
+	char refused[64];
+
+	f->requests = fact(cell, block, "requests");
+	f->completions = fact(cell, block, "completions");
+	f->outstanding = fact(cell, block, "outstanding");
+	f->copied = fact(cell, block, "copied");
+	f->silent = fact(cell, block, "copied_silent");
+	f->reported = fact(cell, block, "app_told_copied");
+	f->unexplained = fact(cell, block, "unexplained");
+	f->ignored = fact(cell, block, "ignored");
+	f->empty = fact(cell, block, "ignored_empty");
+	snprintf(refused, sizeof(refused), "%s/refused", block);
+	add_refusals(f, cell, refused);
 }
 
 static void facts_of(struct verdict_facts *f, const struct cell *cell)
 {
-	facts_of_calls(f, cell);
-	if (f->requests == 0 && cell__sum_or(cell, "/zerocopy/io_uring/requests", -1) > 0)
-		facts_of_uring(f, cell);
+	facts_of_sends(f, cell, "/zerocopy");
+	if (f->requests == 0 && fact(cell, "/zerocopy/io_uring", "requests") > 0)
+		facts_of_sends(f, cell, "/zerocopy/io_uring");
 	f->lost = cell__sum_or(cell, "/lost/completions", -1);
 	cell__sum(cell, "/lost/calls", &f->lost_else);
 	f->lost_else += cell__sum_or(cell, "/lost/flags", 0);
