@@ -73,12 +73,12 @@ static bool comm_runs(const char *name)
 	return found;
 }
 
-/* What the user named has to be there. */
+/* What the user named has to be there. A container's /proc does not show all that is observed. */
 static int check_target(const struct target *target, struct run_result *r)
 {
 	struct statfs fs;
 
-	if (target->by == TARGET_COMM && !comm_runs(target->comm))
+	if (target->by == TARGET_COMM && !target__pid_namespace() && !comm_runs(target->comm))
 		return run__fail(r, -ESRCH, STATUS_USAGE,
 				 "--comm %s: no process of this name runs; analyze -- COMMAND "
 				 "observes one from its start",
