@@ -128,7 +128,7 @@ int serve__main(int argc, char **argv)
 	struct listener l;
 	struct failure f = {0};
 	struct sessions *sessions;
-	struct control *control;
+	struct control *control = NULL;
 
 	load_options__init(&o);
 	argp_err_exit_status = STATUS_USAGE;
@@ -136,6 +136,7 @@ int serve__main(int argc, char **argv)
 		return STATUS_USAGE;
 	if (control__create(&control, -1, &f) || listener__open(&l, &o.load, &f)) {
 		fprintf(stderr, "loadgen: %s\n", f.text);
+		control__destroy(control);
 		return f.status;
 	}
 	sessions = sessions__create();
