@@ -439,12 +439,13 @@ def test_driven(variant):
 def test_driven_stop_ends_the_window():
     d = Driver("--variant", "zerocopy", "--duration", 60)
     d.expect(HELLO)
+    receiver = d.receiver
     d.tell(START)
     d.expect(PARKED)
     d.tell(GO)
-    assert works(d.receiver)
+    assert works(receiver)
     d.process.send_signal(signal.SIGINT)  # as a Ctrl-C reaches the group: no concern of ours
-    assert works(d.receiver)
+    assert works(receiver)
     d.tell(STOP)
     d.expect(PARKED)
     d.tell(FINISH)
