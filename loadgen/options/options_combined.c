@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Which options go together: what each alone could be, and all of them cannot. Pure. */
+/* Which options go together: what each alone could be, and all of them cannot. */
 #include <errno.h>
+#include <stdlib.h>
 
 #include "loadgen/data/dataset.h"
 #include "loadgen/options/rows.h"
@@ -245,12 +246,24 @@ static int check_time(const struct load_options *o, struct refusal *r)
 	return refuse(r, "--messages and --duration both say when to end: leave one out");
 }
 
+/* A network may come with a receiver's place: no option has to name it then. */
+static int default_ends(struct load_options *o, char *why, size_t room)
+{
+	const char *address = getenv("SENDPATH_ADDRESS"), *netns = getenv("SENDPATH_NETNS");
+
+	if (!address || load_options__given(o, "address") || load_options__given(o, "link") ||
+	    o->load.peer || o->load.netns)
+		return 0;
+	return load_options__set(o, "address", address, why, room) ||
+	       (netns && load_options__set(o, "netns", netns, why, room));
+}
+
 int load_options__resolve(struct load_options *o, char *why, size_t room)
 {
 	struct refusal r = {.why = why, .room = room};
 	bool procinfo = o->load.workload == WORKLOAD_PROCINFO;
 
-	return check_workload(o, &r) || resolve_fields(o, &r) || check_time(o, &r) ||
+	return default_ends(o, why, room) || check_workload(o, &r) || resolve_fields(o, &r) || check_time(o, &r) ||
 			       check_ends(o, &r) || (!procinfo && check_sending(o, &r)) ||
 			       check_cells(o, &r)
 		       ? -EINVAL

@@ -285,6 +285,22 @@ def test_the_record_holds_what_was_asked(untouched):
 
 # Open loop
 
+@pytest.mark.parametrize("default, options, address", [
+    ("127.0.0.2", [], "127.0.0.2"),
+    ("127.0.0.2", ["--address", "127.0.0.3"], "127.0.0.3"),
+    ("127.0.0.2", ["--workload", "procinfo", "--connections", 1], "127.0.0.2")])
+def test_the_environment_may_name_the_receivers_place(default, options, address):
+    record = only(records("--tier", "none", "--duration", "0.2", *options,
+                          env={**os.environ, "SENDPATH_ADDRESS": default}))
+    assert record["load"]["address"] == address
+
+
+def test_a_place_that_cannot_be():
+    result = analyze("--variant", "onecopy", env={**os.environ, "SENDPATH_ADDRESS": "here"})
+    assert result.returncode == 2
+    assert "--address here: give an IPv4 or IPv6 address" in result.stderr
+
+
 @pytest.mark.parametrize("variant", ["onecopy", "zerocopy"])
 def test_a_rate_is_kept(variant):
     app = load("--variant", variant, "--rate", 500, "--threads", 2, "--duration", 1)

@@ -41,6 +41,8 @@ def suite(arguments, environment, seconds):
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.environ.clear()
     os.environ.update(environment)
+    for name in "SENDPATH_ADDRESS", "SENDPATH_NETNS":  # tests name the receiver's place
+        os.environ.pop(name, None)
     signal.signal(signal.SIGALRM, signal.default_int_handler)
     signal.alarm(seconds)
     faulthandler.dump_traceback_later(seconds + GRACE_S, exit=True)

@@ -71,6 +71,23 @@ def test_tables_name_what_exists():
         assert re.fullmatch(r"[a-z0-9,-]+", row["suites"])
 
 
+@pytest.mark.skipif(not os.access("/dev/kvm", os.W_OK) or os.uname().machine != "x86_64",
+                    reason="no /dev/kvm of x86-64 to write to")
+@pytest.mark.parametrize("probe,accelerator,cpu", [
+    (0, "kvm", "max,pmu=off"), (1, "tcg,thread=", "max")])
+def test_kvm_is_used_where_it_boots_the_kernel(probe, accelerator, cpu, tmp_path):
+    emulator = tmp_path / "qemu-system-x86_64"
+    emulator.write_text(f'#!/bin/sh\n[ "$1" != --version ] || exec echo version 7.2.0\n'
+                        f'case "$*" in *-initrd*) echo "$@" >{tmp_path}/run ;; *) exit {probe} ;;'
+                        ' esac\n')
+    emulator.chmod(0o755)
+    run = lab("--", "true", env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"})
+    assert run.returncode == NO_GUEST, run.stderr
+    said = (tmp_path / "run").read_text()
+    assert re.findall(r"-accel (\S+?)(?:single|multi)? ", said) == [accelerator]
+    assert re.findall(r"-cpu (\S+)", said)[-1] == cpu
+
+
 @pytest.mark.parametrize("arguments", [
     ("--kernel", "none", "--", "true"), ("--topology", "none", "--", "true"),
     ("--timeout", "soon", "--", "true"), ("--timeout",), ("--nonsense",), (),
