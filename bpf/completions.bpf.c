@@ -291,15 +291,15 @@ static __always_inline bool advance(__u64 sk, struct zerocopy_socket *s,
 }
 
 /* Corrects what was counted of a notification's own sends. */
-static __always_inline void mend(__u64 sk, struct zerocopy_socket *s, struct sock_extended_err *ee,
-				 bool is_notification)
+static __always_inline void correct_flags(__u64 sk, struct zerocopy_socket *s,
+					  struct sock_extended_err *ee, bool is_notification)
 {
 	struct ubuf_key ubuf = {.sock = sk, .born = s->born, .id = first_watched(s, ee->ee_info)};
 	struct totals *t = totals__get();
 
 	if (t && !id_before(ee->ee_data, ubuf.id))
-		counted__mend(s, t, &ubuf, ee->ee_data + 1,
-			      ee->ee_code & SO_EE_CODE_ZEROCOPY_COPIED, is_notification);
+		counted__correct(s, t, &ubuf, ee->ee_data + 1,
+				 ee->ee_code & SO_EE_CODE_ZEROCOPY_COPIED, is_notification);
 }
 
 /*
@@ -321,7 +321,7 @@ static __always_inline int queued(__u64 key, bool by_reference)
 		count(&t->ubufs, 1);
 	advance(key, s, &ee, by_reference);
 	if (s->assumed)
-		mend(key, s, &ee, true);
+		correct_flags(key, s, &ee, true);
 	return 0;
 }
 
@@ -554,7 +554,7 @@ static __always_inline int freed(struct sk_buff *skb, __u64 location)
 		return 0;
 	counted = counted_in_queue && advance(key, s, &ee, false);
 	if (how == FREED_READ ? s->assumed : !counted)
-		mend(key, s, &ee, how == FREED_READ);
+		correct_flags(key, s, &ee, how == FREED_READ);
 	if (how == FREED_READ && counts_reported && still_counts())
 		count_reported(key, s, &ee);
 	return 0;

@@ -131,9 +131,9 @@ static __always_inline void counted__since(struct zerocopy_socket *s, __u32 turn
  * correction only if a later one counted it. A count that is too old, or about to be kept by
  * another CPU, is not corrected.
  */
-static __always_inline void counted__mend(struct zerocopy_socket *s, struct totals *t,
-					  const struct ubuf_key *ubuf, __u32 to, bool copied,
-					  bool is_notification)
+static __always_inline void counted__correct(struct zerocopy_socket *s, struct totals *t,
+					     const struct ubuf_key *ubuf, __u32 to, bool copied,
+					     bool is_notification)
 {
 	__u32 turn, sends, all, sends_since, in_window_since;
 	bool flagged, assumed, charged, has_bits;

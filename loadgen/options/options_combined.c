@@ -263,9 +263,9 @@ int load_options__resolve(struct load_options *o, char *why, size_t room)
 	struct refusal r = {.why = why, .room = room};
 	bool procinfo = o->load.workload == WORKLOAD_PROCINFO;
 
-	return default_ends(o, why, room) || check_workload(o, &r) || resolve_fields(o, &r) || check_time(o, &r) ||
-			       check_ends(o, &r) || (!procinfo && check_sending(o, &r)) ||
-			       check_cells(o, &r)
+	return default_ends(o, why, room) || check_workload(o, &r) || resolve_fields(o, &r) ||
+			       check_time(o, &r) || check_ends(o, &r) ||
+			       (!procinfo && check_sending(o, &r)) || check_cells(o, &r)
 		       ? -EINVAL
 		       : 0;
 }
