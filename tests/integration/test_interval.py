@@ -13,16 +13,22 @@ from conftest import (ANALYZE, Child, PATIENCE_S, PROGRAMS, Receiver, analyze, c
 
 pytestmark = [needs_bpf, pytest.mark.usefixtures("untouched")]
 
-LINE = re.compile(r"^(?P<run>[a-z]\S* \S+ x\d+(?: #\d+)?)? *(?P<time>[\d,]+\.\d) +(?P<sends>[\d,]+) +"
-                  r"(?P<rate>[\d,]+) +(?P<mbits>[\d,.]+) +(?P<p50>[\d,.]+|-) +(?P<p99>[\d,.]+|-) +"
-                  r"(?P<failed>[\d,]+) +(?P<zerocopy>[\d,]+) +(?P<zerocopy_rate>[\d,]+) +"
-                  r"(?P<copied>[\d.]+ %|-)$", re.M)
-HEADER = re.compile(r"^(run)? +time s +sends +sends/s +Mbit/s +us p50 +p99 +failed +zero-copy +"
-                    r"zero-copy/s +copied$", re.M)
+LINE = re.compile(r"^ *(?P<time>[\d,]+\.\d) +(?P<sends>[\d,]+) +(?P<mbits>[\d,.]+) +"
+                  r"(?P<p50>[\d,.]+|-) +(?P<p99>[\d,.]+|-) +(?P<failed>[\d,]+) +"
+                  r"(?P<zerocopy>[\d,]+) +(?P<copied>[\d.]+ %|-)$", re.M)
+HEADER = re.compile(r"^ +time s +sends +Mbit/s +us p50 +p99 +failed +zero-copy +copied$", re.M)
 
 
 def lines(text):
-    return [found.groupdict() for found in LINE.finditer(text)]
+    found = [match.groupdict() for match in LINE.finditer(text)]
+    assert all(len(line) <= 80 for line in text.splitlines())
+    return found
+
+
+def lines_by_run(text):
+    """{the words above its lines: its lines}"""
+    parts = re.split(r"^([a-z]\S* \S+ x\d+(?: #\d+)?):$", text, flags=re.M)
+    return {name: lines(part) for name, part in zip(parts[1::2], parts[2::2], strict=True)}
 
 
 def number(text):
@@ -73,13 +79,13 @@ def test_lines_of_several_runs_say_which(tmp_path):
     result = analyze("--variant", "onecopy,zerocopy", "--size", "16K,32K", "--repeat", 2,
                      "--duration", 0.3, "--interval", 0.1, "--json", path)
     assert result.returncode == 0, result.stderr
-    found = lines(result.stdout)
+    found = lines_by_run(result.stdout)
     for record in records_of(path):
         load = record["load"]
         name = (f"{load['variant']} {load['message_bytes'] // 1024}K x{load['threads']} "
                 f"#{record['run']['repeat']}")
-        assert_adds_up([line for line in found if line["run"] == name], record)
-    assert len({line["run"] for line in found}) == 8
+        assert_adds_up(found[name], record)
+    assert len(found) == 8
 
 
 def test_a_last_fraction_has_no_line_of_its_own(tmp_path):
@@ -93,7 +99,8 @@ def test_a_last_fraction_has_no_line_of_its_own(tmp_path):
 def test_an_interrupt_says_how_many_runs_there_are():
     with Child([ANALYZE, "--variant", "onecopy,twocopy,zerocopy", "--duration", "60", "--interval",
                 "0.1"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as job:
-        assert HEADER.match(job.stdout.readline()) and job.stdout.readline()
+        assert HEADER.match(job.stdout.readline()) and job.stdout.readline() == "onecopy 16K x1:\n"
+        assert LINE.match(job.stdout.readline())
         job.send_signal(signal.SIGINT)
         out, err = job.communicate(timeout=PATIENCE_S)
     assert only(err.splitlines()) == "analyze: interrupted: 1 of 3 runs stand in the result"

@@ -308,7 +308,7 @@ static void test_repeats_compare_by_their_interval(void **state)
 					"(2.00-4.00)."));
 	f.ratio = (struct spread){.low = 0.9, .middle = 2.5, .high = 4, .count = 5};
 	assert_non_null(strstr(say(&f), " No difference in throughput to twocopy was found "
-					"(ratio 0.90-4.00)."));
+					"(ratio 0.25-1.11)."));
 }
 
 static const char *finding(const struct verdict_facts *facts)

@@ -231,7 +231,7 @@ static void say_comparison(const struct verdict_facts *f, char text[VERDICT_MAX]
 		    f->other, 1 / r->high, 1 / r->low);
 	else
 		say(text, " No difference in throughput to %s was found (ratio %.2f-%.2f).",
-		    f->other, r->low, r->high);
+		    f->other, 1 / r->high, 1 / r->low);
 }
 
 /* Of most requests there is nothing else to say: the first thing to do something about. */

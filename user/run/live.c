@@ -14,12 +14,11 @@
 
 #define LINES_A_HEADER 20
 #define LABEL_MAX      40
-#define LABEL_WIDTH    24
 
 struct live {
 	double seconds;
 	FILE *out;
-	char label[LABEL_MAX];
+	char label[LABEL_MAX]; /* of the run, until it is printed */
 	struct sight sight;
 	unsigned int lines;
 	struct timespec begun;
@@ -92,21 +91,15 @@ static const char *copied_text(const struct live_sample *s)
 	return units__percent_text(copied < 0 ? 0 : copied > all ? all : copied, all);
 }
 
-static const char *rate_text(double count, double seconds, int decimals)
-{
-	return units__decimal_text(seconds > 0 ? count / seconds : 0, decimals);
-}
-
-#define FORMAT "%8s %13s %11s %10s %9s %9s %8s %13s %11s %8s"
+#define FORMAT "%7s %12s %10s %9s %9s %7s %12s %7s" /* fits 80 columns */
 
 void live_sample__line(const struct live_sample *s, double at, char text[LIVE_LINE_MAX])
 {
 	snprintf(text, LIVE_LINE_MAX, FORMAT, units__decimal_text(at, 1),
-		 units__count_text(s->sends), rate_text((double)s->sends, s->at, 0),
-		 rate_text((double)s->bytes * 8 / 1e6, s->at, 2), time_text(&s->wall, 500),
-		 time_text(&s->wall, 990), units__count_text(s->failed),
-		 units__count_text(s->requests), rate_text((double)s->requests, s->at, 0),
-		 copied_text(s));
+		 units__count_text(s->sends),
+		 units__decimal_text(s->at > 0 ? (double)s->bytes * 8 / 1e6 / s->at : 0, 2),
+		 time_text(&s->wall, 500), time_text(&s->wall, 990), units__count_text(s->failed),
+		 units__count_text(s->requests), copied_text(s));
 }
 
 struct live *live__new(double seconds, FILE *out)
@@ -137,13 +130,6 @@ void live__begin(struct live *l, const char *label, const struct plan *plan, dou
 	memset(&l->before, 0, sizeof(l->before));
 }
 
-static void print(struct live *l, const char *label, const char *text)
-{
-	if (l->label[0])
-		fprintf(l->out, "%-*s ", LABEL_WIDTH, label);
-	fprintf(l->out, "%s\n", text);
-}
-
 static void line(struct live *l, const struct measured *m, bool last)
 {
 	struct live_sample now, between;
@@ -153,13 +139,14 @@ static void line(struct live *l, const struct measured *m, bool last)
 	live_sample__subtract(&between, &now, &l->before);
 	if (last && l->before.at > 0 && !between.sends && between.at < l->seconds / 2)
 		return;
-	if (l->lines++ % LINES_A_HEADER == 0) {
-		snprintf(text, sizeof(text), FORMAT, "time s", "sends", "sends/s", "Mbit/s",
-			 "us p50", "p99", "failed", "zero-copy", "zero-copy/s", "copied");
-		print(l, "run", text);
-	}
+	if (l->lines++ % LINES_A_HEADER == 0)
+		fprintf(l->out, FORMAT "\n", "time s", "sends", "Mbit/s", "us p50", "p99", "failed",
+			"zero-copy", "copied");
+	if (l->label[0])
+		fprintf(l->out, "%s:\n", l->label);
+	l->label[0] = 0;
 	live_sample__line(&between, now.at, text);
-	print(l, l->label, text);
+	fprintf(l->out, "%s\n", text);
 	fflush(l->out);
 	l->before = now;
 }
