@@ -357,7 +357,7 @@ lab: check-packages
 	$(Q)$(PARALLEL) all test-programs
 	$(if $(findstring arm64,$(KERNEL)),$(Q)$(MAKE) --no-print-directory cross)
 	$(Q)tests/lab/lab $(if $(KERNEL),--kernel $(KERNEL)) $(if $(TOPOLOGY),--topology $(TOPOLOGY)) \
-		$(if $(CMD),-- bash -c '$(subst ','\'',$(CMD))')
+		$(if $(SHARE),--share $(SHARE)) $(if $(CMD),-- bash -c '$(subst ','\'',$(CMD))')
 
 lab-report: check-packages
 	$(Q)$(PARALLEL) all
@@ -427,7 +427,8 @@ help:
 	@echo 'make check-foreign  counts of programs that nobody here wrote, beside other instruments'
 	@echo '                 (docs/foreign.md); Debian starts the services that this installs'
 	@echo 'make lab         a shell in a kernel of the lab, or a command: KERNEL=5.10 TOPOLOGY=veth'
-	@echo "                 CMD='./analyze --variant all'; tests/lab/lab --list tells which there are"
+	@echo "                 CMD='./analyze --variant all'; what CMD writes is kept in SHARE=DIR alone;"
+	@echo '                 tests/lab/lab --list tells which kernels and topologies there are'
 	@echo 'make lab-report  what can be measured in each, into docs/support.md'
 	@echo 'make cross       build for the arm64 guests of tests/lab, in build-arm64/'
 	@echo 'make bench       what the load generator and measuring cost, beside other tools'
