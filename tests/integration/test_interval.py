@@ -20,9 +20,9 @@ HEADER = re.compile(r"^ +time s +sends +Mbit/s +us p50 +p99 +failed +zero-copy +
 
 
 def lines(text):
-    found = [match.groupdict() for match in LINE.finditer(text)]
-    assert all(len(line) <= 80 for line in text.splitlines())
-    return found
+    found = list(LINE.finditer(text))
+    assert all(len(line[0]) <= 80 for line in found)
+    return [line.groupdict() for line in found]
 
 
 def lines_by_run(text):
