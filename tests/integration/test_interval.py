@@ -16,13 +16,11 @@ pytestmark = [needs_bpf, pytest.mark.usefixtures("untouched")]
 LINE = re.compile(r"^ *(?P<time>[\d,]+\.\d) +(?P<sends>[\d,]+) +(?P<mbits>[\d,.]+) +"
                   r"(?P<p50>[\d,.]+|-) +(?P<p99>[\d,.]+|-) +(?P<failed>[\d,]+) +"
                   r"(?P<zerocopy>[\d,]+) +(?P<copied>[\d.]+ %|-)$", re.M)
-HEADER = re.compile(r"^ +time s +sends +Mbit/s +us p50 +p99 +failed +zero-copy +copied$", re.M)
+HEADER = re.compile(r"^ *time s +sends +Mbit/s +us p50 +p99 +failed +zero-copy +copied$", re.M)
 
 
 def lines(text):
-    found = list(LINE.finditer(text))
-    assert all(len(line[0]) <= 80 for line in found)
-    return [line.groupdict() for line in found]
+    return [found.groupdict() for found in LINE.finditer(text)]
 
 
 def lines_by_run(text):

@@ -118,8 +118,8 @@ static void test_a_line(void **state)
 	(void)state;
 	hist_add(&s.wall, 1000);
 	live_sample__line(&s, 2.5, text);
-	assert_string_equal(text, "    2.5        1,234      20.00      1.00     "
-				  " 1.00       2          100    50 %");
+	assert_string_equal(text, "   2.5       1,234      20.00      1.00       "
+				  "1.00      2         100    50 %");
 }
 
 static void test_nothing_happened(void **state)

@@ -91,7 +91,7 @@ static const char *copied_text(const struct live_sample *s)
 	return units__percent_text(copied < 0 ? 0 : copied > all ? all : copied, all);
 }
 
-#define FORMAT "%7s %12s %10s %9s %9s %7s %12s %7s" /* fits 80 columns */
+#define FORMAT "%6s %11s %10s %9s %10s %6s %11s %7s" /* fits 80 columns */
 
 void live_sample__line(const struct live_sample *s, double at, char text[LIVE_LINE_MAX])
 {
