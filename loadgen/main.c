@@ -15,7 +15,6 @@
 #include "loadgen/run/control.h"
 #include "loadgen/run/run.h"
 #include "loadgen/send/send_ops.h"
-#include "loadgen/serving/serve_ops.h"
 
 enum { OPT_JSON = 0x100, OPT_CONTROL };
 
@@ -194,17 +193,11 @@ static int run(const struct arguments *a, struct control *control, struct failur
 /* So that a shell sees why we ended, as it would of any program. */
 int main(int argc, char **argv)
 {
-	const char *invalid = variants__first_invalid(), *model = models__first_invalid();
 	struct control *control = NULL;
 	struct arguments a = {0};
 	struct failure f = {0};
 	int status, sig = 0;
 
-	if (invalid || model) {
-		fprintf(stderr, "loadgen: %s %s is incomplete\n",
-			invalid ? "send variant" : "server model", invalid ? invalid : model);
-		return STATUS_FAILED;
-	}
 	if (argc > 1 && !strcmp(argv[1], "serve"))
 		return serve__main(argc - 1, argv + 1);
 	argp_err_exit_status = STATUS_USAGE;

@@ -62,6 +62,3 @@ const char *variants__names(char *text, size_t room);
 
 /* Probes the kernel. 0, or a negative errno with the variant's name and the reason. */
 int variants__probe(const char *name, const struct load *load, char *why, size_t room);
-
-/* A variant that lacks something is a mistake of ours: its name, or NULL. */
-const char *variants__first_invalid(void);

@@ -54,28 +54,3 @@ int variants__probe(const char *name, const struct load *load, char *why, size_t
 		snprintf(why, room, "--variant %s: %s", name, reason);
 	return err;
 }
-
-static int is_complete(const struct send_ops *v)
-{
-	if (!v->name || !v->name[0] || !v->summary || !v->summary[0])
-		return 0;
-	if (!strcmp(v->name, "all") || !strcmp(v->name, "every") || strchr(v->name, ','))
-		return 0; /* words of the option */
-	if (!v->setup != !v->teardown || !v->runs)
-		return 0;
-	for (int i = 0; i < SEND_LOOPS; i++)
-		if (!v->runs[i])
-			return 0;
-	return !(v->flags & SEND_ZEROCOPY) || v->settle;
-}
-
-const char *variants__first_invalid(void)
-{
-	for (size_t i = 0; i < send_variant_count; i++) {
-		const struct send_ops *v = send_variants[i];
-
-		if (!is_complete(v) || variants__find(v->name) != v)
-			return v->name ? v->name : "?";
-	}
-	return NULL;
-}

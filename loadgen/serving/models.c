@@ -33,23 +33,3 @@ const char *models__names(char *text, size_t room)
 					 serve_models[i]->name);
 	return text;
 }
-
-static int is_complete(const struct serve_ops *m)
-{
-	if (!m->name || !m->name[0] || !m->summary || !m->summary[0] || !m->serve)
-		return 0;
-	if (!strcmp(m->name, "all") || strchr(m->name, ','))
-		return 0; /* words of the option */
-	return !m->most || m->limit;
-}
-
-const char *models__first_invalid(void)
-{
-	for (size_t i = 0; i < serve_model_count; i++) {
-		const struct serve_ops *m = serve_models[i];
-
-		if (!is_complete(m) || models__find(m->name) != m)
-			return m->name ? m->name : "?";
-	}
-	return NULL;
-}

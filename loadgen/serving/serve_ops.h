@@ -28,6 +28,3 @@ const struct serve_ops *models__find(const char *name);
 
 /* "iterative, threaded, ...", cut to fit. */
 const char *models__names(char *text, size_t room);
-
-/* A model that lacks something is a mistake of ours: its name, or NULL. */
-const char *models__first_invalid(void);

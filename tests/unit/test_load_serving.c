@@ -136,7 +136,15 @@ static void workloads_keep_their_options_apart(void **state)
 static void every_model_is_complete(void **state)
 {
 	(void)state;
-	assert_null(models__first_invalid());
+	for (size_t i = 0; i < serve_model_count; i++) {
+		const struct serve_ops *m = serve_models[i];
+
+		assert_true(m->name && m->name[0] && m->summary && m->summary[0] && m->serve);
+		assert_null(strchr(m->name, ','));
+		assert_ptr_equal(models__find(m->name), m);
+		assert_true(!m->most || m->limit);
+	}
+	assert_null(models__find("all")); /* a word of the option */
 	assert_null(models__find("forked"));
 }
 
