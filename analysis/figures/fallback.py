@@ -97,7 +97,7 @@ def _chart(rows: pl.DataFrame, panels: list[str]) -> alt.TopLevelMixin:
     parts = [part for part in PARTS
              if rows.filter((pl.col("part") == part) & (pl.col("share") > 0)).height]
     y = alt.Y("bar:N", sort=bars, title="size (bytes)", axis=alt.Axis(labelLimit=160))
-    bar = alt.Chart().mark_bar(height=13, stroke="#ffffff", strokeWidth=1).encode(
+    bar = alt.Chart().mark_bar(height=13, stroke=style.PAPER, strokeWidth=1).encode(
         y=y, x=alt.X("percent:Q", stack="zero", scale=alt.Scale(domain=[0, 100]),
                      title="completed zero-copy sends (%)"),
         color=alt.Color("part:N", title="copied by the kernel", sort=parts,

@@ -40,7 +40,7 @@ def _chart(found: pl.DataFrame, named: dict[str, str], panels: list[str],
               axis=alt.Axis(labelAngle=-30, labelLimit=180))
     tooltip = [alt.Tooltip("label:N", title="send variant"), alt.Tooltip("stage:N"),
                alt.Tooltip("said:N", title="µs"), alt.Tooltip("n:Q", title="repeats")]
-    bars = alt.Chart().mark_bar(stroke="#ffffff", strokeWidth=1.5, width=26).encode(
+    bars = alt.Chart().mark_bar(stroke=style.PAPER, strokeWidth=1.5, width=26).encode(
         x=x, y=alt.Y("median:Q", stack="zero", title="kernel time of a send (µs)",
                      scale=alt.Scale(zero=True, nice=False),
                      axis=alt.Axis(format=",.6~g", labelBound=6)),

@@ -12,6 +12,8 @@ from typing import Callable
 import altair as alt
 import vl_convert
 
+from analysis.figures import style
+
 # Pixels of the picture for each of the chart: sharp in print.
 PNG_SCALE = 2.0
 
@@ -62,7 +64,9 @@ _PAGE = """<!DOCTYPE html>
 <head>
 <meta charset="utf-8"/>
 <meta http-equiv="Content-Security-Policy" content="{policy}"/>
+<meta name="color-scheme" content="light dark"/>
 <title>{title}</title>
+<style>{dark}</style>
 </head>
 <body>
 <div id="figure"></div>
@@ -90,7 +94,7 @@ def html(described: dict) -> bytes:
     """An interactive page of its own: tooltips, and a menu to save the picture."""
     title = described.get("title", {}).get("text", "figure")
     escaped = title.replace("&", "&amp;").replace("<", "&lt;")
-    return _PAGE.format(policy=POLICY, title=escaped, description=script_json(described),
+    return _PAGE.format(policy=POLICY, title=escaped, dark=style.dark_css(), description=script_json(described),
                         library=library(), embed=json.dumps(EMBED)).encode()
 
 
