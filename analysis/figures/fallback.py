@@ -64,13 +64,14 @@ def rates(runs: pl.DataFrame) -> pl.DataFrame:
 
 
 def collapsed(found: pl.DataFrame) -> pl.DataFrame:
-    """found with a column size, in words; one row a variant and panel where all sizes of all
+    """found with a column size, in words; one row a variant and one panel where all sizes of all
     panels say the same: the same parts, for the same reason."""
     size = pl.col("message_bytes").map_elements(style.size_text, return_dtype=pl.String)
     if found.select(*PARTS, "why").n_unique() > 1 or found["message_bytes"].n_unique() == 1:
         return found.with_columns(size.alias("size"))
     sizes = found["message_bytes"]
-    return found.group_by("panel", "setting", "threads", "variant", maintain_order=True).agg(
+    return found.with_columns(pl.lit("all").alias("panel")).group_by(
+        "panel", "variant", maintain_order=True).agg(
         pl.col("zc_completions").sum(), pl.exclude("zc_completions").first()).with_columns(
         pl.lit(f"{style.size_text(sizes.min())} to {style.size_text(sizes.max())}").alias("size"))
 
@@ -112,10 +113,7 @@ def _chart(rows: pl.DataFrame, panels: list[str]) -> alt.TopLevelMixin:
         align="left", baseline="middle", dx=4, color=style.INK, fontSize=11).encode(
         y=y, x=alt.datum(100), text="text:N")
     layers = alt.layer(bar, texts).properties(width=230, height=alt.Step(22))
-    # The words stand beside their panel, where the layout sees nothing.
-    longest = rows["text"].str.len_chars().max()
-    return lines.in_panels(layers, rows, panels, 2,
-                           spacing={"column": 20 + 6 * longest, "row": 24})
+    return lines.in_panels(layers, rows, panels, 2)
 
 
 def draw(data: Data) -> Drawn | NotDrawn:
@@ -141,7 +139,11 @@ def draw(data: Data) -> Drawn | NotDrawn:
         f"{shared_setting(asked)}; sends of all repeats together.")
     subtitle = [shared_setting(asked), "counted per send, all repeats together: no sample, so no "
                 "interval", *notes]
-    return Drawn(style.themed(_chart(_rows(collapsed(found)), panels), TITLE, subtitle,
+    bars = collapsed(found)
+    if bars["panel"].n_unique() < len(panels):
+        panels, notes = ["all"], (*notes, f"the same in each of: {'; '.join(panels)}")
+        subtitle.append(notes[-1])
+    return Drawn(style.themed(_chart(_rows(bars), panels), TITLE, subtitle,
                               description), TITLE,
                  description, notes)
 

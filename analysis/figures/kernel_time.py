@@ -38,7 +38,9 @@ def _chart(found: pl.DataFrame, named: dict[str, str], panels: list[str],
                                        return_dtype=pl.Int64).alias("rank"))
     x = alt.X("label:N", sort=list(named.values()), title=None,
               axis=alt.Axis(labelAngle=-30, labelLimit=180))
-    tooltip = [alt.Tooltip("label:N", title="send variant"), alt.Tooltip("stage:N"),
+    tooltip = [alt.Tooltip("label:N", title="send variant"),
+               alt.Tooltip("message_bytes:Q", title="message size (bytes)", format=",d"),
+               alt.Tooltip("stage:N"),
                alt.Tooltip("said:N", title="µs"), alt.Tooltip("n:Q", title="repeats")]
     bars = alt.Chart().mark_bar(stroke=style.PAPER, strokeWidth=1.5, width=26).encode(
         x=x, y=alt.Y("median:Q", stack="zero", title="kernel time of a send (µs)",

@@ -32,6 +32,14 @@ def runs_of(data: Data) -> pl.DataFrame:
         pl.col("variant").replace(named).alias("sent_by"))
 
 
+def shown_again(data: Data, metric: str) -> str:
+    """Why a figure of a metric over message size has nothing to add to this one; "" if it has."""
+    measured = data.sending.filter(pl.col(metric).is_not_null())
+    if measured.is_empty() or measured["run_id"].is_in(runs_of(data)["run_id"].implode()).not_().any():
+        return ""
+    return f"all of it is in the figure “{TITLE}”"
+
+
 def _dips(found: pl.DataFrame, runs: pl.DataFrame, metric: str) -> pl.Series:
     """Of each cell of found, whether throughput dips there."""
     keys = ["sent_by", "setting", "threads", "record"]

@@ -85,8 +85,9 @@ POLICY = ("default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; "
           "style-src 'unsafe-inline'; img-src data: blob:")
 # How vegaEmbed draws a description. The mode is said: from one without its schema's address it
 # is guessed, and one of several charts below each other (concat) taken for Vega, and not drawn.
-# A picture's own menu saves it, and opens no editor on the network.
-EMBED = {"mode": "vega-lite", "renderer": "svg",
+# Links below a picture save it, and none opens an editor on the network; vegaEmbed's own style
+# would lay a menu over the title.
+EMBED = {"mode": "vega-lite", "renderer": "svg", "defaultStyle": False,
          "actions": {"export": True, "source": False, "compiled": False, "editor": False}}
 
 
