@@ -12,12 +12,17 @@ from analysis.stats import crossover
 from analysis.stats.decision import MOST_REPEATS
 
 KEYS = ["setting", "threads", "message_bytes"]
+MOST_LISTED = 8
+
+
+def _when(threads: list[int], setting: str) -> str:
+    said = f"with {labels.counted(threads, 'thread')}"
+    return f"{said} ({setting})" if setting else said
 
 
 def at(cell: dict[str, object]) -> str:
-    """With 2 threads, veth"""
-    threads = f"with {text.plural(cell['threads'], 'thread')}"
-    return f"{threads} ({cell['setting']})" if cell["setting"] else threads
+    """with 2 threads (veth)"""
+    return _when([cell["threads"]], cell["setting"])
 
 
 def about(value: float) -> str:
@@ -36,6 +41,12 @@ def _crossing(found: crossover.Crossing, a: str, b: str) -> str:
 
 def _unsure(found: crossover.Crossovers) -> str:
     """Where the data are inconclusive, and how many more repeats would do."""
+    if len(found.unsure) > MOST_LISTED:
+        ends = [style.size_text(found.unsure[i][0]) for i in (0, -1)]
+        fewest = min((more for _, more in found.unsure if more is not None), default=None)
+        repeats = f"over {MOST_REPEATS:,d}" if fewest is None else f"{fewest:,d}"
+        return (f"inconclusive at {len(found.unsure)} sizes from {ends[0]} to {ends[1]} "
+                f"({repeats} repeats more might do at the clearest of them)")
     sizes = [f"{style.size_text(size)} ({'over ' if more is None else ''}"
              f"{more or MOST_REPEATS:,d})" for size, more in found.unsure]
     return ("inconclusive (in brackets: repeats more that might do, if the difference is as large "
@@ -112,11 +123,14 @@ def answer(data: Data, a: str, b: str) -> Answer:
                       not_shown=(f"Anything of {a} against {b}: no size was run with both in one "
                                  "repeat.",))
     made = crossovers(found)
-    sentences = []
+    # What is the same with several numbers of threads is said once.
+    alike: dict[tuple[str, str], list[int]] = {}
     for setting, threads in made:
         cell = {"setting": setting, "threads": threads}
-        sentences.append(text.starting(sentence(
-            made[setting, threads], comparisons.named(runs, cell, a), b, at(cell))))
+        said = sentence(made[setting, threads], comparisons.named(runs, cell, a), b, "")
+        alike.setdefault((setting, said), []).append(threads)
+    sentences = [text.starting(_when(threads, setting) + said)
+                 for (setting, said), threads in alike.items()]
     short = f"{_short(made, runs, a, b)} {_ratios(found, runs)}".strip()
     return Answer(short, tuple(sentences), _not_shown(found, runs),
                   (table(found, runs, a, b),))
