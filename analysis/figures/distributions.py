@@ -52,7 +52,7 @@ def _chart(found: pl.DataFrame, named: dict[str, str],
             alt.Tooltip("label:N", title="send variant"),
             alt.Tooltip("message_bytes:Q", title="message size (bytes)", format=",d"),
             alt.Tooltip("percent:Q", title="% of messages", format=".4~f"),
-            alt.Tooltip("us:Q", title="took no longer than (µs)", format=",.4~r")])
+            alt.Tooltip("us:Q", title="took no longer than (µs)", format=",.3~r")])
     layers = alt.layer(line, points).properties(width=240, height=190)
     return lines.in_panels(layers, _marked(found), panels, 3)
 

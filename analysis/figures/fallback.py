@@ -36,9 +36,14 @@ def causes(texts: list[str | None]) -> list[tuple[str, int]]:
     return sorted(total.items(), key=lambda item: (-item[1], item[0]))
 
 
+def cause_text(name: str) -> str:
+    """loopback on lo; the cause alone, where no device is known"""
+    return name.removesuffix("@-").replace("@", " on ")
+
+
 def told(found: list[tuple[str, int]]) -> str:
     """The first causes, in words: loopback on lo, and 3 more."""
-    named = [name.replace("@", " on ") for name, _ in found[:CAUSES_SHOWN]]
+    named = [cause_text(name) for name, _ in found[:CAUSES_SHOWN]]
     more = len(found) - len(named)
     return ", ".join(named) + (f" and {more} more" if more > 0 else "")
 
@@ -119,17 +124,23 @@ def _chart(rows: pl.DataFrame, panels: list[str]) -> alt.TopLevelMixin:
 def draw(data: Data) -> Drawn | NotDrawn:
     runs = data.sending
     found = rates(runs)
-    sizes = spread(found["message_bytes"].to_list(), MOST_SIZES)
-    left_out = found["message_bytes"].n_unique() - len(sizes)
-    found = found.filter(pl.col("message_bytes").is_in(sizes))
     if found.is_empty():
         return NotDrawn(TITLE, "no zero-copy send of these runs completed while its copies "
                                "could be counted")
     asked = runs.filter(pl.col("zc_completions").fill_null(0) > 0)
     found, panels, notes = lines.panels_of(found, [threads_text(), pl.col("setting")],
                                            ["setting", "threads"], runs.clear())
-    if left_out:
-        notes = (*notes, f"{left_out} of {left_out + len(sizes)} sizes are left out of the picture")
+    bars, shown = collapsed(found), panels
+    if bars.height < found.height:
+        notes = (*notes, f"the same in each of: {'; '.join(panels)}") if len(panels) > 1 else notes
+        shown = ["all"]
+    else:
+        sizes = spread(found["message_bytes"].to_list(), MOST_SIZES)
+        left_out = found["message_bytes"].n_unique() - len(sizes)
+        bars = bars.filter(pl.col("message_bytes").is_in(sizes))
+        if left_out:
+            notes = (*notes, f"{left_out} of {left_out + len(sizes)} sizes are left out of the "
+                             "picture")
     if found["silent_unseen"].any():
         notes = (*notes, "copies without a flag were not seen in all runs: rates may be higher")
     why = told(causes(asked["fallback_causes"].to_list())) or "none named"
@@ -139,12 +150,7 @@ def draw(data: Data) -> Drawn | NotDrawn:
         f"{shared_setting(asked)}; sends of all repeats together.")
     subtitle = [shared_setting(asked), "counted per send, all repeats together: no sample, so no "
                 "interval", *notes]
-    bars = collapsed(found)
-    if bars["panel"].n_unique() < len(panels):
-        panels, notes = ["all"], (*notes, f"the same in each of: {'; '.join(panels)}")
-        subtitle.append(notes[-1])
-    return Drawn(style.themed(_chart(_rows(bars), panels), TITLE, subtitle,
-                              description), TITLE,
+    return Drawn(style.themed(_chart(_rows(bars), shown), TITLE, subtitle, description), TITLE,
                  description, notes)
 
 

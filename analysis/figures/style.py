@@ -195,7 +195,7 @@ def themed(chart: alt.TopLevelMixin, title: str, subtitle: list[str], descriptio
         subtitlePadding=4,
     ).configure_axis(
         labelColor=INK, titleColor=INK, gridColor=GRID, domainColor=DOMAIN,
-        titleFontWeight="normal", labelFontSize=11, titleFontSize=12,
+        titleFontWeight="normal", labelFontSize=11, titleFontSize=12, titlePadding=10,
     ).configure_legend(
         labelFontSize=11, titleFontSize=11, labelColor=INK, titleColor=INK, orient="bottom",
         labelLimit=320, titleLimit=400, titleFontWeight="normal", columns=4,

@@ -39,14 +39,20 @@ def _crossing(found: crossover.Crossing, a: str, b: str) -> str:
             f"{style.size_text(found.after)})")
 
 
+def _sizes(sizes: list[int]) -> str:
+    """256, 1K and 4K; of many how many, and from which to which."""
+    if len(sizes) <= MOST_LISTED:
+        return labels.listed([style.size_text(size) for size in sizes])
+    return f"{len(sizes)} sizes from {style.size_text(sizes[0])} to {style.size_text(sizes[-1])}"
+
+
 def _unsure(found: crossover.Crossovers) -> str:
     """Where the data are inconclusive, and how many more repeats would do."""
     if len(found.unsure) > MOST_LISTED:
-        ends = [style.size_text(found.unsure[i][0]) for i in (0, -1)]
         fewest = min((more for _, more in found.unsure if more is not None), default=None)
         repeats = f"over {MOST_REPEATS:,d}" if fewest is None else f"{fewest:,d}"
-        return (f"inconclusive at {len(found.unsure)} sizes from {ends[0]} to {ends[1]} "
-                f"({repeats} repeats more might do at the clearest of them)")
+        return (f"inconclusive at {_sizes([size for size, _ in found.unsure])} ({repeats} repeats more "
+                "might do at the clearest of them)")
     sizes = [f"{style.size_text(size)} ({'over ' if more is None else ''}"
              f"{more or MOST_REPEATS:,d})" for size, more in found.unsure]
     return ("inconclusive (in brackets: repeats more that might do, if the difference is as large "
@@ -56,9 +62,9 @@ def _unsure(found: crossover.Crossovers) -> str:
 def _sure_sides(found: crossover.Crossovers, a: str, b: str) -> list[str]:
     parts = []
     for sign, does in ((1, "faster"), (-1, "slower")):
-        sizes = [style.size_text(value) for value, s in zip(found.sizes, found.signs) if s == sign]
+        sizes = [value for value, s in zip(found.sizes, found.signs) if s == sign]
         if sizes:
-            parts.append(f"{a} is {does} than {b} at {labels.listed(sizes)}")
+            parts.append(f"{a} is {does} than {b} at {_sizes(sizes)}")
     return parts
 
 

@@ -28,7 +28,7 @@ def _copies(zero: pl.DataFrame) -> list[str]:
     causes = fallback.causes(counted["fallback_causes"].to_list())
     if causes:
         told.append("Why: " + labels.listed([
-            f"{name.replace('@', ' on ')} ({text.plural(count, 'send')})"
+            f"{fallback.cause_text(name)} ({text.plural(count, 'send')})"
             for name, count in causes]) + ". docs/causes.md tells what the kernel does there.")
     elif copied:
         told.append("For none of these copies was a cause seen.")
