@@ -49,7 +49,7 @@ def told(found: list[tuple[str, int]]) -> str:
 
 
 def rates(runs: pl.DataFrame) -> pl.DataFrame:
-    """KEYS, rate and its parts as shares of completed sends (0 to 1), sends, why.
+    """KEYS, rate and its parts as shares of completed sends (0 to 1), sends, their causes, why.
 
     Repeats are summed: each send counts once. Where silent copies are not seen, all that is
     known to be copied is flagged, and the rest is only not known to be.
@@ -64,21 +64,30 @@ def rates(runs: pl.DataFrame) -> pl.DataFrame:
     return summed.with_columns(
         share.alias("rate"), (share - silent).alias("flagged"), silent.alias("silent"),
         (1 - share).alias("not copied"),
-        pl.Series("why", [told(causes(texts)) for texts in summed["fallback_causes"].to_list()],
-                  dtype=pl.String)).drop("fallback_causes")
+        _why(summed))
+
+
+def _why(found: pl.DataFrame) -> pl.Series:
+    return pl.Series("why", [told(causes(texts)) for texts in found["fallback_causes"].to_list()],
+                     dtype=pl.String)
 
 
 def collapsed(found: pl.DataFrame) -> pl.DataFrame:
     """found with a column size, in words; one row a variant and one panel where all sizes of all
-    panels say the same: the same parts, for the same reason."""
+    panels say the same: the same parts, for the same main reason."""
     size = pl.col("message_bytes").map_elements(style.size_text, return_dtype=pl.String)
-    if found.select(*PARTS, "why").n_unique() > 1 or found["message_bytes"].n_unique() == 1:
+    main = {tuple(name for name, _ in causes(texts)[:1])
+            for texts in found["fallback_causes"].to_list()}
+    if (found.select(PARTS).n_unique() > 1 or len(main) > 1
+            or found["message_bytes"].n_unique() == 1):
         return found.with_columns(size.alias("size"))
     sizes = found["message_bytes"]
-    return found.with_columns(pl.lit("all").alias("panel")).group_by(
+    one = found.with_columns(pl.lit("all").alias("panel")).group_by(
         "panel", "variant", maintain_order=True).agg(
-        pl.col("zc_completions").sum(), pl.exclude("zc_completions").first()).with_columns(
+        pl.col("zc_completions").sum(), pl.col("fallback_causes").explode(),
+        pl.exclude("zc_completions", "fallback_causes").first()).with_columns(
         pl.lit(f"{style.size_text(sizes.min())} to {style.size_text(sizes.max())}").alias("size"))
+    return one.with_columns(_why(one))
 
 
 def _rows(found: pl.DataFrame) -> pl.DataFrame:
@@ -102,7 +111,7 @@ def _chart(rows: pl.DataFrame, panels: list[str]) -> alt.TopLevelMixin:
     bars = rows.sort("message_bytes")["bar"].unique(maintain_order=True).to_list()
     parts = [part for part in PARTS
              if rows.filter((pl.col("part") == part) & (pl.col("share") > 0)).height]
-    y = alt.Y("bar:N", sort=bars, title="size (bytes)", axis=alt.Axis(labelLimit=160))
+    y = alt.Y("bar:N", sort=bars, title="size (bytes)", axis=alt.Axis(labelLimit=160, titlePadding=18))
     bar = alt.Chart().mark_bar(height=13, stroke=style.PAPER, strokeWidth=1).encode(
         y=y, x=alt.X("percent:Q", stack="zero", scale=alt.Scale(domain=[0, 100]),
                      title="completed zero-copy sends (%)"),

@@ -54,7 +54,7 @@ def _chart(found: pl.DataFrame, named: dict[str, str], panels: list[str],
     if len(order) == 1 and found["low"].count():
         # Stages above another have no bar of their own: an interval would hang in the air.
         layered.append(alt.Chart().transform_filter("isValid(datum.low)").mark_errorbar(
-            ticks={"width": 7}, color=style.INK, rule={"strokeWidth": 1.4}).encode(
+            ticks={"width": 7}, color=style.WHISKER, rule={"strokeWidth": 1.4}).encode(
             x=x, y=alt.Y("low:Q", title="kernel time of a send (µs)"), y2="high:Q",
             tooltip=tooltip))
     layers = alt.layer(*layered).properties(width=130, height=170)
