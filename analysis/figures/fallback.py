@@ -111,7 +111,8 @@ def _chart(rows: pl.DataFrame, panels: list[str]) -> alt.TopLevelMixin:
     bars = rows.sort("message_bytes")["bar"].unique(maintain_order=True).to_list()
     parts = [part for part in PARTS
              if rows.filter((pl.col("part") == part) & (pl.col("share") > 0)).height]
-    y = alt.Y("bar:N", sort=bars, title="size (bytes)", axis=alt.Axis(labelLimit=160, titlePadding=18))
+    y = alt.Y("bar:N", sort=bars, title="size (bytes)",
+              axis=alt.Axis(labelLimit=160, titlePadding=18))
     bar = alt.Chart().mark_bar(height=13, stroke=style.PAPER, strokeWidth=1).encode(
         y=y, x=alt.X("percent:Q", stack="zero", scale=alt.Scale(domain=[0, 100]),
                      title="completed zero-copy sends (%)"),

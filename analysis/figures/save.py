@@ -95,8 +95,8 @@ def html(described: dict) -> bytes:
     """An interactive page of its own: tooltips, and a menu to save the picture."""
     title = described.get("title", {}).get("text", "figure")
     escaped = title.replace("&", "&amp;").replace("<", "&lt;")
-    return _PAGE.format(policy=POLICY, title=escaped, dark=style.dark_css(), description=script_json(described),
-                        library=library(), embed=json.dumps(EMBED)).encode()
+    return _PAGE.format(policy=POLICY, title=escaped, dark=style.dark_css(),
+                        description=script_json(described), library=library(), embed=json.dumps(EMBED)).encode()
 
 
 FORMATS: dict[str, Callable[[dict], bytes]] = {"svg": svg, "png": png, "html": html}

@@ -51,8 +51,8 @@ def _unsure(found: crossover.Crossovers) -> str:
     if len(found.unsure) > MOST_LISTED:
         fewest = min((more for _, more in found.unsure if more is not None), default=None)
         repeats = f"over {MOST_REPEATS:,d}" if fewest is None else f"{fewest:,d}"
-        return (f"inconclusive at {_sizes([size for size, _ in found.unsure])} ({repeats} repeats more "
-                "might do at the clearest of them)")
+        return (f"inconclusive at {_sizes([size for size, _ in found.unsure])} ({repeats} repeats "
+                "more might do at the clearest of them)")
     sizes = [f"{style.size_text(size)} ({'over ' if more is None else ''}"
              f"{more or MOST_REPEATS:,d})" for size, more in found.unsure]
     return ("inconclusive (in brackets: repeats more that might do, if the difference is as large "
