@@ -236,6 +236,8 @@ TCP = tuple(
         ("syn_cookies", "SYNs answered by a cookie"),
         ("zero_windows", "zero receive windows"),
         ("out_segments", "segments sent"))) + (
+    Column("congestion", TEXT, "", "congestion control of the sockets that sent",
+           at("tcp.sending.congestion")),
     Column("skbs_per_send", REAL, "", "packets (skbs) that a send became",
            at("tcp.skbs_per_send")),
     Column("frags_per_skb", REAL, "", "page fragments of such an skb",

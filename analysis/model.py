@@ -243,6 +243,7 @@ class Zerocopy(Sums):
 
 class Tcp(_of(Count, "TcpCounts", "retransmits", "syn_retransmits", "timeouts", "listen_overflows",
               "listen_drops", "syn_cookies", "zero_windows", "out_segments")):
+    sending: _of(Text, "Sending", "congestion") | None = None
     skbs_per_send: Real = None
     frags_per_skb: Real = None
 

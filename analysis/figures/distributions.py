@@ -50,8 +50,9 @@ def _chart(found: pl.DataFrame, named: dict[str, str],
         filled=True, size=46, opacity=1).encode(
         shape=by["shape"], tooltip=[
             alt.Tooltip("label:N", title="send variant"),
+            alt.Tooltip("message_bytes:Q", title="message size (bytes)", format=",d"),
             alt.Tooltip("percent:Q", title="% of messages", format=".4~f"),
-            alt.Tooltip("us:Q", title="took no longer than (µs)", format=",.4~r")])
+            alt.Tooltip("us:Q", title="took no longer than (µs)", format=",.3~r")])
     layers = alt.layer(line, points).properties(width=240, height=190)
     return lines.in_panels(layers, _marked(found), panels, 3)
 
@@ -63,7 +64,7 @@ def _marked(found: pl.DataFrame) -> pl.DataFrame:
     found = found.with_columns(tick.alias("tick"))
     first = pl.col("one_in") == pl.col("one_in").min().over(keys)
     return found.with_columns(pl.when(first).then(1).alias("marked")).select(
-        "one_in", "us", "percent", "label", "panel", "marked")
+        "one_in", "us", "percent", "label", "panel", "message_bytes", "marked")
 
 
 def draw(data: Data) -> Drawn | NotDrawn:

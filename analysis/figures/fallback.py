@@ -36,15 +36,20 @@ def causes(texts: list[str | None]) -> list[tuple[str, int]]:
     return sorted(total.items(), key=lambda item: (-item[1], item[0]))
 
 
+def cause_text(name: str) -> str:
+    """loopback on lo; the cause alone, where no device is known"""
+    return name.removesuffix("@-").replace("@", " on ")
+
+
 def told(found: list[tuple[str, int]]) -> str:
     """The first causes, in words: loopback on lo, and 3 more."""
-    named = [name.replace("@", " on ") for name, _ in found[:CAUSES_SHOWN]]
+    named = [cause_text(name) for name, _ in found[:CAUSES_SHOWN]]
     more = len(found) - len(named)
     return ", ".join(named) + (f" and {more} more" if more > 0 else "")
 
 
 def rates(runs: pl.DataFrame) -> pl.DataFrame:
-    """KEYS, rate and its parts as shares of completed sends (0 to 1), sends, why.
+    """KEYS, rate and its parts as shares of completed sends (0 to 1), sends, their causes, why.
 
     Repeats are summed: each send counts once. Where silent copies are not seen, all that is
     known to be copied is flagged, and the rest is only not known to be.
@@ -59,20 +64,30 @@ def rates(runs: pl.DataFrame) -> pl.DataFrame:
     return summed.with_columns(
         share.alias("rate"), (share - silent).alias("flagged"), silent.alias("silent"),
         (1 - share).alias("not copied"),
-        pl.Series("why", [told(causes(texts)) for texts in summed["fallback_causes"].to_list()],
-                  dtype=pl.String)).drop("fallback_causes")
+        _why(summed))
+
+
+def _why(found: pl.DataFrame) -> pl.Series:
+    return pl.Series("why", [told(causes(texts)) for texts in found["fallback_causes"].to_list()],
+                     dtype=pl.String)
 
 
 def collapsed(found: pl.DataFrame) -> pl.DataFrame:
-    """found with a column size, in words; one row a variant and panel where all sizes of all
-    panels say the same: the same parts, for the same reason."""
+    """found with a column size, in words; one row a variant and one panel where all sizes of all
+    panels say the same: the same parts, for the same main reason."""
     size = pl.col("message_bytes").map_elements(style.size_text, return_dtype=pl.String)
-    if found.select(*PARTS, "why").n_unique() > 1 or found["message_bytes"].n_unique() == 1:
+    main = {tuple(name for name, _ in causes(texts)[:1])
+            for texts in found["fallback_causes"].to_list()}
+    if (found.select(PARTS).n_unique() > 1 or len(main) > 1
+            or found["message_bytes"].n_unique() == 1):
         return found.with_columns(size.alias("size"))
     sizes = found["message_bytes"]
-    return found.group_by("panel", "setting", "threads", "variant", maintain_order=True).agg(
-        pl.col("zc_completions").sum(), pl.exclude("zc_completions").first()).with_columns(
+    one = found.with_columns(pl.lit("all").alias("panel")).group_by(
+        "panel", "variant", maintain_order=True).agg(
+        pl.col("zc_completions").sum(), pl.col("fallback_causes").explode(),
+        pl.exclude("zc_completions", "fallback_causes").first()).with_columns(
         pl.lit(f"{style.size_text(sizes.min())} to {style.size_text(sizes.max())}").alias("size"))
+    return one.with_columns(_why(one))
 
 
 def _rows(found: pl.DataFrame) -> pl.DataFrame:
@@ -96,8 +111,9 @@ def _chart(rows: pl.DataFrame, panels: list[str]) -> alt.TopLevelMixin:
     bars = rows.sort("message_bytes")["bar"].unique(maintain_order=True).to_list()
     parts = [part for part in PARTS
              if rows.filter((pl.col("part") == part) & (pl.col("share") > 0)).height]
-    y = alt.Y("bar:N", sort=bars, title="size (bytes)", axis=alt.Axis(labelLimit=160))
-    bar = alt.Chart().mark_bar(height=13, stroke="#ffffff", strokeWidth=1).encode(
+    y = alt.Y("bar:N", sort=bars, title="size (bytes)",
+              axis=alt.Axis(labelLimit=160, titlePadding=18))
+    bar = alt.Chart().mark_bar(height=13, stroke=style.PAPER, strokeWidth=1).encode(
         y=y, x=alt.X("percent:Q", stack="zero", scale=alt.Scale(domain=[0, 100]),
                      title="completed zero-copy sends (%)"),
         color=alt.Color("part:N", title="copied by the kernel", sort=parts,
@@ -112,26 +128,29 @@ def _chart(rows: pl.DataFrame, panels: list[str]) -> alt.TopLevelMixin:
         align="left", baseline="middle", dx=4, color=style.INK, fontSize=11).encode(
         y=y, x=alt.datum(100), text="text:N")
     layers = alt.layer(bar, texts).properties(width=230, height=alt.Step(22))
-    # The words stand beside their panel, where the layout sees nothing.
-    longest = rows["text"].str.len_chars().max()
-    return lines.in_panels(layers, rows, panels, 2,
-                           spacing={"column": 20 + 6 * longest, "row": 24})
+    return lines.in_panels(layers, rows, panels, 2)
 
 
 def draw(data: Data) -> Drawn | NotDrawn:
     runs = data.sending
     found = rates(runs)
-    sizes = spread(found["message_bytes"].to_list(), MOST_SIZES)
-    left_out = found["message_bytes"].n_unique() - len(sizes)
-    found = found.filter(pl.col("message_bytes").is_in(sizes))
     if found.is_empty():
         return NotDrawn(TITLE, "no zero-copy send of these runs completed while its copies "
                                "could be counted")
     asked = runs.filter(pl.col("zc_completions").fill_null(0) > 0)
     found, panels, notes = lines.panels_of(found, [threads_text(), pl.col("setting")],
                                            ["setting", "threads"], runs.clear())
-    if left_out:
-        notes = (*notes, f"{left_out} of {left_out + len(sizes)} sizes are left out of the picture")
+    bars, shown = collapsed(found), panels
+    if bars.height < found.height:
+        notes = (*notes, f"the same in each of: {'; '.join(panels)}") if len(panels) > 1 else notes
+        shown = ["all"]
+    else:
+        sizes = spread(found["message_bytes"].to_list(), MOST_SIZES)
+        left_out = found["message_bytes"].n_unique() - len(sizes)
+        bars = bars.filter(pl.col("message_bytes").is_in(sizes))
+        if left_out:
+            notes = (*notes, f"{left_out} of {left_out + len(sizes)} sizes are left out of the "
+                             "picture")
     if found["silent_unseen"].any():
         notes = (*notes, "copies without a flag were not seen in all runs: rates may be higher")
     why = told(causes(asked["fallback_causes"].to_list())) or "none named"
@@ -141,8 +160,7 @@ def draw(data: Data) -> Drawn | NotDrawn:
         f"{shared_setting(asked)}; sends of all repeats together.")
     subtitle = [shared_setting(asked), "counted per send, all repeats together: no sample, so no "
                 "interval", *notes]
-    return Drawn(style.themed(_chart(_rows(collapsed(found)), panels), TITLE, subtitle,
-                              description), TITLE,
+    return Drawn(style.themed(_chart(_rows(bars), shown), TITLE, subtitle, description), TITLE,
                  description, notes)
 
 

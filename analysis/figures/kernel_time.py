@@ -38,9 +38,11 @@ def _chart(found: pl.DataFrame, named: dict[str, str], panels: list[str],
                                        return_dtype=pl.Int64).alias("rank"))
     x = alt.X("label:N", sort=list(named.values()), title=None,
               axis=alt.Axis(labelAngle=-30, labelLimit=180))
-    tooltip = [alt.Tooltip("label:N", title="send variant"), alt.Tooltip("stage:N"),
+    tooltip = [alt.Tooltip("label:N", title="send variant"),
+               alt.Tooltip("message_bytes:Q", title="message size (bytes)", format=",d"),
+               alt.Tooltip("stage:N"),
                alt.Tooltip("said:N", title="µs"), alt.Tooltip("n:Q", title="repeats")]
-    bars = alt.Chart().mark_bar(stroke="#ffffff", strokeWidth=1.5, width=26).encode(
+    bars = alt.Chart().mark_bar(stroke=style.PAPER, strokeWidth=1.5, width=26).encode(
         x=x, y=alt.Y("median:Q", stack="zero", title="kernel time of a send (µs)",
                      scale=alt.Scale(zero=True, nice=False),
                      axis=alt.Axis(format=",.6~g", labelBound=6)),
@@ -52,7 +54,7 @@ def _chart(found: pl.DataFrame, named: dict[str, str], panels: list[str],
     if len(order) == 1 and found["low"].count():
         # Stages above another have no bar of their own: an interval would hang in the air.
         layered.append(alt.Chart().transform_filter("isValid(datum.low)").mark_errorbar(
-            ticks={"width": 7}, color=style.INK, rule={"strokeWidth": 1.4}).encode(
+            ticks={"width": 7}, color=style.WHISKER, rule={"strokeWidth": 1.4}).encode(
             x=x, y=alt.Y("low:Q", title="kernel time of a send (µs)"), y2="high:Q",
             tooltip=tooltip))
     layers = alt.layer(*layered).properties(width=130, height=170)

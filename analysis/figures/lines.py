@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """The one kind of chart that most figures are: medians over an axis, a line a name, in panels."""
 
+import math
 import re
 from dataclasses import dataclass
 
@@ -11,6 +12,10 @@ from analysis.figures import labels, style
 
 # More panels than this nobody compares by eye.
 MOST_PANELS = 12
+# Pixels across for all panels of a row.
+PAGE = 900
+# And for a letter of a panel's title.
+LETTER = 7
 # Names that share a size stand side by side, by this many powers of two.
 APART = 0.055
 
@@ -55,13 +60,25 @@ def _range(cells: pl.DataFrame) -> tuple[float, float]:
     return ends.min(), ends.max()
 
 
-def in_panels(layers: alt.LayerChart, data: pl.DataFrame, panels: list[str], columns: int,
-              **facet) -> alt.TopLevelMixin:
+def in_panels(layers: alt.LayerChart, data: pl.DataFrame, panels: list[str],
+              columns: int) -> alt.TopLevelMixin:
     """The layers once for each panel of data's column panel, in this order; alone if it is one."""
     if len(panels) == 1:
         return layers.properties(data=data)
-    return layers.facet(data=data, columns=columns, facet=alt.Facet(
-        "panel:N", title=None, sort=panels, header=alt.Header(labelOrient="top")), **facet)
+    # Titles that are longer than their panel is wide get a line for each part.
+    header = alt.Header(labelOrient="top")
+    longest = max(map(len, panels))
+    if LETTER * longest > layers.width:
+        header.labelExpr = "split(datum.label, /[,;] /)"
+        longest = max(len(part) for panel in panels for part in re.split("[,;] ", panel))
+    # As many as the page is wide enough for, in rows that are equally long.
+    room = max(layers.width, LETTER * longest) + 45
+    columns = max(1, min(columns, len(panels), PAGE // room))
+    columns = math.ceil(len(panels) / math.ceil(len(panels) / columns))
+    drawn = layers.facet(data=data, columns=columns, facet=alt.Facet(
+        "panel:N", title=None, sort=panels, header=header))
+    # A row with room left would have axes below panels that are not there.
+    return drawn.resolve_axis(x="independent") if len(panels) % columns else drawn
 
 
 def draw(spec: Lines) -> alt.TopLevelMixin:
@@ -87,7 +104,7 @@ def draw(spec: Lines) -> alt.TopLevelMixin:
         shown += [at_dips.mark_point(size=260, filled=False, stroke=style.INK, strokeWidth=1.5),
                   at_dips.mark_text(dy=20, color=style.INK, text="dip")]
     layers = alt.layer(*shown).properties(width=spec.width, height=spec.height)
-    return in_panels(layers, cells, spec.panels, min(spec.columns, len(spec.panels)))
+    return in_panels(layers, cells, spec.panels, spec.columns)
 
 
 def _natural(row: tuple) -> list:

@@ -3,6 +3,7 @@
 
 import polars as pl
 
+from analysis.figures import records
 from analysis.figures.base import Data, Drawn, Figure, NotDrawn
 from analysis.figures.over import SIZE, Metric, draw_over
 
@@ -11,6 +12,9 @@ METRIC = Metric("memory_bytes_per_byte", "memory bytes per byte sent")
 
 
 def draw(data: Data) -> Drawn | NotDrawn:
+    again = records.shown_again(data, METRIC.column)
+    if again:
+        return NotDrawn(TITLE, again)
     runs = data.sending.filter(pl.col(METRIC.column).is_not_null())
     estimates = runs.filter(pl.col("memory_is_estimate").fill_null(False))
     if not estimates.is_empty():

@@ -32,6 +32,12 @@ def runs_of(data: Data) -> pl.DataFrame:
         pl.col("variant").replace(named).alias("sent_by"))
 
 
+def shown_again(data: Data, metric: str) -> str:
+    """Why a figure of a metric over message size has nothing to add to this one; "" if it has."""
+    shown, measured = runs_of(data)[metric].count(), data.sending[metric].count()
+    return f'all of it is in the figure "{TITLE}"' if 0 < measured == shown else ""
+
+
 def _dips(found: pl.DataFrame, runs: pl.DataFrame, metric: str) -> pl.Series:
     """Of each cell of found, whether throughput dips there."""
     keys = ["sent_by", "setting", "threads", "record"]

@@ -12,6 +12,8 @@ from typing import Callable
 import altair as alt
 import vl_convert
 
+from analysis.figures import style
+
 # Pixels of the picture for each of the chart: sharp in print.
 PNG_SCALE = 2.0
 
@@ -62,7 +64,9 @@ _PAGE = """<!DOCTYPE html>
 <head>
 <meta charset="utf-8"/>
 <meta http-equiv="Content-Security-Policy" content="{policy}"/>
+<meta name="color-scheme" content="light dark"/>
 <title>{title}</title>
+<style>{dark}</style>
 </head>
 <body>
 <div id="figure"></div>
@@ -81,8 +85,9 @@ POLICY = ("default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; "
           "style-src 'unsafe-inline'; img-src data: blob:")
 # How vegaEmbed draws a description. The mode is said: from one without its schema's address it
 # is guessed, and one of several charts below each other (concat) taken for Vega, and not drawn.
-# A picture's own menu saves it, and opens no editor on the network.
-EMBED = {"mode": "vega-lite", "renderer": "svg",
+# Links below a picture save it, and none opens an editor on the network; vegaEmbed's own style
+# would lay a menu over the title.
+EMBED = {"mode": "vega-lite", "renderer": "svg", "defaultStyle": False,
          "actions": {"export": True, "source": False, "compiled": False, "editor": False}}
 
 
@@ -90,8 +95,8 @@ def html(described: dict) -> bytes:
     """An interactive page of its own: tooltips, and a menu to save the picture."""
     title = described.get("title", {}).get("text", "figure")
     escaped = title.replace("&", "&amp;").replace("<", "&lt;")
-    return _PAGE.format(policy=POLICY, title=escaped, description=script_json(described),
-                        library=library(), embed=json.dumps(EMBED)).encode()
+    return _PAGE.format(policy=POLICY, title=escaped, dark=style.dark_css(),
+                        description=script_json(described), library=library(), embed=json.dumps(EMBED)).encode()
 
 
 FORMATS: dict[str, Callable[[dict], bytes]] = {"svg": svg, "png": png, "html": html}

@@ -3,6 +3,9 @@
 
 No name is told by colour alone. The colours differ in lightness too, so that they part in
 grey print and for the colour-blind; tests/analysis/test_palette.py measures it.
+
+Figures are drawn for white paper. A dark page replaces colours of the drawn SVG (dark_css), so
+that one drawing serves both.
 """
 
 import itertools
@@ -12,7 +15,13 @@ from dataclasses import dataclass
 import altair as alt
 
 INK = "#222222"
+ASIDE = "#444444"
 GRID = "#dddddd"
+DOMAIN = "#888888"
+FRAME = "#bbbbbb"
+PAPER = "#ffffff"
+# Of a line that crosses from a bar to paper.
+WHISKER = "#333333"
 FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
 
 
@@ -25,6 +34,8 @@ class Look:
 
 
 _SOLID = (1, 0)
+# Vega's wedge is too thin to be seen.
+_PENTAGON = "M0,-1L0.95,-0.31L0.59,0.81L-0.59,0.81L-0.95,-0.31Z"
 BLUE = Look("#0072b2", "circle", _SOLID)
 ORANGE = Look("#e69f00", "square", (7, 3))
 WINE = Look("#661100", "triangle-up", (2, 2))
@@ -33,7 +44,7 @@ PINK = Look("#cc79a7", "triangle-down", (4, 2))
 BLACK = Look("#000000", "cross", (1, 3))
 SKY = Look("#88ccee", "triangle-right", (10, 2))
 OLIVE = Look("#999933", "triangle-left", (5, 2, 1, 2))
-VIOLET = Look("#332288", "wedge", (3, 3))
+VIOLET = Look("#332288", _PENTAGON, (3, 3))
 GREY = Look("#777777", "arrow", (2, 4))
 
 LOOKS = {
@@ -47,6 +58,20 @@ LOOKS = {
 }
 # Light beside dark, for what is stacked.
 _OTHERS = (SKY, VIOLET, PINK, BLACK, OLIVE, GREY)
+
+# What stands for a colour on a dark page; the others are seen on both.
+DARK = {PAPER: "#1b1b1b", INK: "#e4e4e4", ASIDE: "#bdbdbd", GRID: "#3c3c3c", FRAME: "#5c5c5c",
+        WHISKER: "#707070",
+        BLUE.color: "#2a86c8", WINE.color: "#ffd2c8", BLACK.color: "#f5f5f5",
+        VIOLET.color: "#a79bf5"}
+
+
+def dark_css() -> str:
+    """Rules that make drawn SVG dark. A live figure has its background as a style of its own."""
+    rules = [f"svg.marks {{ background-color: {DARK[PAPER]} !important; }}"]
+    rules += [f'svg.marks [{paint}="{color}"] {{ {paint}: {dark}; }}'
+              for color, dark in DARK.items() for paint in ("fill", "stroke")]
+    return "@media screen and (prefers-color-scheme: dark) { " + " ".join(rules) + " }"
 
 
 def looks(names: list[str]) -> list[Look]:
@@ -167,16 +192,16 @@ def themed(chart: alt.TopLevelMixin, title: str, subtitle: list[str], descriptio
         title=alt.TitleParams(title, subtitle=subtitle, anchor="start"),
         description=description,
     ).configure(
-        font=FONT, background="#ffffff", padding=_PADDING,
+        font=FONT, background=PAPER, padding=_PADDING,
     ).configure_title(
-        fontSize=15, subtitleFontSize=11, subtitleColor="#444444", color=INK, offset=12,
+        fontSize=15, subtitleFontSize=11, subtitleColor=ASIDE, color=INK, offset=12,
         subtitlePadding=4,
     ).configure_axis(
-        labelColor=INK, titleColor=INK, gridColor=GRID, domainColor="#888888",
-        titleFontWeight="normal", labelFontSize=11, titleFontSize=12,
+        labelColor=INK, titleColor=INK, gridColor=GRID, domainColor=DOMAIN,
+        titleFontWeight="normal", labelFontSize=11, titleFontSize=12, titlePadding=10,
     ).configure_legend(
         labelFontSize=11, titleFontSize=11, labelColor=INK, titleColor=INK, orient="bottom",
         labelLimit=320, titleLimit=400, titleFontWeight="normal", columns=4,
     ).configure_header(
         labelFontSize=12, labelColor=INK, titleColor=INK, labelFontWeight="bold",
-    ).configure_view(stroke="#bbbbbb")
+    ).configure_view(stroke=FRAME)

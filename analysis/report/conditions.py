@@ -6,11 +6,12 @@ import polars as pl
 from analysis import summary
 from analysis.figures.base import Data
 from analysis.figures.labels import listed
-from analysis.report import text
+from analysis.report import losses, text
 from analysis.report.base import Table
 
 MACHINE = ("host", "cpu_model", "arch", "cpus", "virtual", "kernel", "debug_kernel", "governor",
            "pmu", "tier")
+MOST_LISTED = 8
 
 
 def _said(value: object) -> str:
@@ -47,8 +48,9 @@ def runs_told(runs: pl.DataFrame) -> list[str]:
                           ("workload", "workload: {}"), ("fields", "fields of a message: {}")):
         values = runs[column].drop_nulls().unique().sort().to_list()
         if values:
-            said.append(words.format(listed([f"{v:g}" if isinstance(v, float) else str(v)
-                                             for v in values])))
+            said.append(words.format(
+                f"{values[0]} to {values[-1]}" if len(values) > MOST_LISTED else
+                listed([f"{v:g}" if isinstance(v, float) else str(v) for v in values])))
     failed = runs.height - whole.height
     if failed:
         said.append(f"{text.plural(failed, 'run')} failed or interrupted, told of below")
@@ -57,7 +59,12 @@ def runs_told(runs: pl.DataFrame) -> list[str]:
 
 def _pacing(runs: pl.DataFrame) -> str:
     said = []
-    paced = runs["warnings"].fill_null("").str.split(";").list.contains("paced").sum()
+    has_paced = pl.col("warnings").fill_null("").str.split(";").list.contains("paced")
+    known = runs.filter(pl.col("congestion").is_not_null() | has_paced
+                        | pl.col("rate_per_thread").is_not_null())
+    if known.is_empty():
+        return "not known: no congestion control of these runs' sockets was recorded"
+    paced = known.select(has_paced.sum()).item()
     if paced:
         said.append(f"TCP's congestion control paces in {text.count(paced)} of "
                     f"{text.plural(runs.height, 'run')}: their rates are what it allows")
@@ -65,7 +72,20 @@ def _pacing(runs: pl.DataFrame) -> str:
     if rates:
         said.append(f"messages were due at {listed([text.count(rate) for rate in rates])} a "
                     "second and thread")
-    return "; ".join(said) or "none, every run sent as fast as it could"
+    said = said or ["none, every run sent as fast as it could"]
+    return "; ".join(said) + _of_others(runs, known)
+
+
+def _of_others(runs: pl.DataFrame, known: pl.DataFrame) -> str:
+    others = runs.height - known.height
+    return f"; not known of {text.plural(others, 'other run')}" if others else ""
+
+
+def _losses(runs: pl.DataFrame, lost: str) -> str:
+    known = runs.filter(pl.any_horizontal([pl.col(kind).is_not_null() for kind in losses.KINDS]))
+    if known.is_empty():
+        return "not known: these runs have no counts of them"
+    return ("see LOST, above" if lost else "none was recorded") + _of_others(runs, known)
 
 
 def _noise(runs: pl.DataFrame) -> str:
@@ -90,7 +110,7 @@ def _noise(runs: pl.DataFrame) -> str:
 def beside(runs: pl.DataFrame, lost: str) -> tuple[str, ...]:
     """What a reader of the short answers must know of the runs: pacing, losses, noise."""
     return (f"Pacing: {_pacing(runs)}.",
-            f"Losses: {'see LOST, above' if lost else 'none was recorded'}.",
+            f"Losses: {_losses(runs, lost)}.",
             f"Noise: {_noise(runs)}.")
 
 

@@ -12,12 +12,17 @@ from analysis.stats import crossover
 from analysis.stats.decision import MOST_REPEATS
 
 KEYS = ["setting", "threads", "message_bytes"]
+MOST_LISTED = 8
+
+
+def _when(threads: list[int], setting: str) -> str:
+    said = f"with {labels.counted(threads, 'thread')}"
+    return f"{said} ({setting})" if setting else said
 
 
 def at(cell: dict[str, object]) -> str:
-    """With 2 threads, veth"""
-    threads = f"with {text.plural(cell['threads'], 'thread')}"
-    return f"{threads} ({cell['setting']})" if cell["setting"] else threads
+    """with 2 threads (veth)"""
+    return _when([cell["threads"]], cell["setting"])
 
 
 def about(value: float) -> str:
@@ -34,8 +39,20 @@ def _crossing(found: crossover.Crossing, a: str, b: str) -> str:
             f"{style.size_text(found.after)})")
 
 
+def _sizes(sizes: list[int]) -> str:
+    """256, 1K and 4K; of many how many, and from which to which."""
+    if len(sizes) <= MOST_LISTED:
+        return labels.listed([style.size_text(size) for size in sizes])
+    return f"{len(sizes)} sizes from {style.size_text(sizes[0])} to {style.size_text(sizes[-1])}"
+
+
 def _unsure(found: crossover.Crossovers) -> str:
     """Where the data are inconclusive, and how many more repeats would do."""
+    if len(found.unsure) > MOST_LISTED:
+        fewest = min((more for _, more in found.unsure if more is not None), default=None)
+        repeats = f"over {MOST_REPEATS:,d}" if fewest is None else f"{fewest:,d}"
+        return (f"inconclusive at {_sizes([size for size, _ in found.unsure])} ({repeats} repeats "
+                "more might do at the clearest of them)")
     sizes = [f"{style.size_text(size)} ({'over ' if more is None else ''}"
              f"{more or MOST_REPEATS:,d})" for size, more in found.unsure]
     return ("inconclusive (in brackets: repeats more that might do, if the difference is as large "
@@ -45,9 +62,9 @@ def _unsure(found: crossover.Crossovers) -> str:
 def _sure_sides(found: crossover.Crossovers, a: str, b: str) -> list[str]:
     parts = []
     for sign, does in ((1, "faster"), (-1, "slower")):
-        sizes = [style.size_text(value) for value, s in zip(found.sizes, found.signs) if s == sign]
+        sizes = [value for value, s in zip(found.sizes, found.signs) if s == sign]
         if sizes:
-            parts.append(f"{a} is {does} than {b} at {labels.listed(sizes)}")
+            parts.append(f"{a} is {does} than {b} at {_sizes(sizes)}")
     return parts
 
 
@@ -112,11 +129,14 @@ def answer(data: Data, a: str, b: str) -> Answer:
                       not_shown=(f"Anything of {a} against {b}: no size was run with both in one "
                                  "repeat.",))
     made = crossovers(found)
-    sentences = []
+    # What is the same with several numbers of threads is said once.
+    alike: dict[tuple[str, str], list[int]] = {}
     for setting, threads in made:
         cell = {"setting": setting, "threads": threads}
-        sentences.append(text.starting(sentence(
-            made[setting, threads], comparisons.named(runs, cell, a), b, at(cell))))
+        said = sentence(made[setting, threads], comparisons.named(runs, cell, a), b, "")
+        alike.setdefault((setting, said), []).append(threads)
+    sentences = [text.starting(_when(threads, setting) + said)
+                 for (setting, said), threads in alike.items()]
     short = f"{_short(made, runs, a, b)} {_ratios(found, runs)}".strip()
     return Answer(short, tuple(sentences), _not_shown(found, runs),
                   (table(found, runs, a, b),))

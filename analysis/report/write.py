@@ -8,6 +8,7 @@ import re
 import jinja2
 
 from analysis.faults import FAILED, Fault
+from analysis.figures import style
 from analysis.figures.save import EMBED, FORMATS, POLICY, library, script_json
 from analysis.notes import clean
 from analysis.report.build import Picture, Report
@@ -31,7 +32,10 @@ def _code(value: str) -> str:
 
 
 def _data_uri(picture: Picture) -> str:
-    return "data:image/svg+xml;base64," + base64.b64encode(picture.svg).decode()
+    """The picture with the colours of a dark page, which apply where a browser asks for them."""
+    root, rest = picture.svg.decode().split(">", 1)
+    both = f"{root}><style>{style.dark_css()}</style>{rest}"
+    return "data:image/svg+xml;base64," + base64.b64encode(both.encode()).decode()
 
 
 def _environment(**options) -> jinja2.Environment:
@@ -48,7 +52,8 @@ def html(report: Report) -> str:
         value, str) and not hasattr(value, "__html__") else value)
     specs = {picture.name: picture.spec for picture in report.pictures}
     return environment.get_template("page.html.j2").render(
-        report=report, policy=POLICY, specs=jinja2.utils.markupsafe.Markup(script_json(specs)),
+        report=report, policy=POLICY, dark=style.dark_css(), paper=style.DARK[style.PAPER],
+        specs=jinja2.utils.markupsafe.Markup(script_json(specs)),
         embed=jinja2.utils.markupsafe.Markup(script_json(EMBED)),
         library=jinja2.utils.markupsafe.Markup(library()))
 

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The pages in a browser, Debian's chromium: every figure has marks, still and interactive, the
-console has nothing to say, and a tooltip has what was measured."""
+"""The pages in a browser, Debian's chromium, narrow and wide, light and dark: every figure has
+marks, still and interactive, the console has nothing to say, and a tooltip has what was
+measured."""
 
+import base64
 import os
 import re
 import shutil
@@ -11,6 +13,7 @@ from conftest import analysis, samples, write
 from playwright.sync_api import sync_playwright
 
 import planted
+from analysis.figures import style
 from analysis.report.build import build
 from analysis.report.write import write as write_report
 
@@ -20,21 +23,44 @@ pytestmark = [
     # One browser for all of them.
     pytest.mark.xdist_group("browser")]
 # Of each report: its figures, and the fewest marks in one, which is a bar or a point a variant.
-FIGURES = {"planted": 9, "samples": 7, "copies": 8, "servers": 1, "records": 9}
-FEWEST_MARKS = {"planted": 10, "samples": 1, "copies": 10, "servers": 10, "records": 4}
+FIGURES = {"samples": 7, "copies": 8, "sizes": 8, "servers": 1, "records": 7}
+FEWEST_MARKS = {"planted": 10, "samples": 1, "copies": 10, "sizes": 10, "servers": 10, "records": 4}
 # Bars that all say the same are one.
-COLLAPSED = "copied after all"
-# Reports as of the grids; sizes has the same figures as copies.
-GRIDS = {"copies": planted.sends, "servers": planted.servers, "records": planted.records}
+COLLAPSED = "% of completed zero-copy sends"
+
+
+def sizes(**options):
+    """Sizes of 1 KiB on; a message of four times the bytes."""
+    return [{**row, "message_bytes": 4 * row["message_bytes"]} for row in planted.sends(**options)]
+
+
+# Reports as of the grids.
+GRIDS = {"copies": planted.sends, "sizes": sizes, "servers": planted.servers,
+         "records": planted.records}
 WINDOWS = [(width, scheme) for width in (390, 1400) for scheme in ("light", "dark")]
-# Marks of data that have a place on the screen and a colour of their own.
-MARKS = """(figure) => [...figure.querySelectorAll(
-    ".mark-line path, .mark-symbol path, .mark-rect path")].filter(mark => {
-  const box = mark.getBoundingClientRect(), style = getComputedStyle(mark);
-  const seen = paint => !["none", "transparent", "rgb(255, 255, 255)"].includes(paint);
-  return !mark.closest(".role-legend") && box.width + box.height > 0
-         && (seen(style.fill) || seen(style.stroke));
-}).length"""
+# Of two colours: how far apart their lightness is, as 1 (equal) to 21 (WCAG's contrast).
+CONTRAST = """(a, b) => {
+  const light = color => {
+    const [red, green, blue] = color.map(c => c / 255).map(
+      c => c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue + 0.05;
+  };
+  return Math.max(light(a), light(b)) / Math.min(light(a), light(b));
+}"""
+LEAST_CONTRAST = 1.5
+# Marks of data that have a place on the screen and a colour that parts from the page's.
+MARKS = f"""(figure) => {{
+  const channels = paint => (paint.match(/\\d+/g) || []).slice(0, 3).map(Number);
+  const page = channels(getComputedStyle(document.body).backgroundColor);
+  const seen = paint => paint !== "none" && paint !== "transparent"
+                        && ({CONTRAST})(channels(paint), page) >= {LEAST_CONTRAST};
+  return [...figure.querySelectorAll(".mark-line path, .mark-symbol path, .mark-rect path")].filter(
+    mark => {{
+      const box = mark.getBoundingClientRect(), style = getComputedStyle(mark);
+      return !mark.closest(".role-legend") && box.width + box.height > 0
+             && (seen(style.fill) || seen(style.stroke));
+    }}).length;
+}}"""
 # Of a picture that the browser could draw, the same of what it is made of.
 MARKS_OF_STILL = f"""async (image) => {{
   await image.decode();
@@ -44,6 +70,33 @@ MARKS_OF_STILL = f"""async (image) => {{
   const found = ({MARKS})(copy);
   copy.remove();
   return found;
+}}"""
+# Of a screenshot: its most frequent colour, and how many pixels have a hue and part from it.
+PIXELS = f"""async (source) => {{
+  const image = new Image();
+  image.src = source;
+  await image.decode();
+  const canvas = new OffscreenCanvas(image.width, image.height), context = canvas.getContext("2d");
+  context.drawImage(image, 0, 0);
+  const data = context.getImageData(0, 0, image.width, image.height).data, counts = new Map();
+  for (let i = 0; i < data.length; i += 4) {{
+    const color = data.slice(i, i + 3).join();
+    counts.set(color, (counts.get(color) || 0) + 1);
+  }}
+  const paper = [...counts].sort((a, b) => b[1] - a[1])[0][0].split(",").map(Number);
+  const isDrawn = color => Math.max(...color) - Math.min(...color) > 20
+                           && ({CONTRAST})(color, paper) >= {LEAST_CONTRAST};
+  const drawn = [...counts].filter(([color]) => isDrawn(color.split(",").map(Number)));
+  return {{paper, drawn: drawn.reduce((sum, [, count]) => sum + count, 0)}};
+}}"""
+PAPER = {"light": style.PAPER, "dark": style.DARK[style.PAPER]}
+# A point has more. A legend has the same colours and is no mark.
+FEWEST_PIXELS = 30
+NO_LEGEND = ".role-legend { visibility: hidden; }"
+WITHOUT_LEGEND = f"""image => {{
+  const [head, drawn] = image.src.split(",");
+  image.src = head + "," + btoa(atob(drawn).replace("</svg>", "<style>{NO_LEGEND}</style></svg>"));
+  return image.decode();
 }}"""
 
 
@@ -58,7 +111,8 @@ def browser():
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory):
-    """A report with every figure, and one of the program's own records, without counters."""
+    """A page of its own for every figure, a report as of each grid, and one of the program's own
+    records, without counters."""
     folder = tmp_path_factory.mktemp("browser")
     data = planted.data(planted.sends(repeats=5) + planted.servers(repeats=5))
     write_report(build(data, "planted", [], ["DIR"]), folder / "planted", ["html"])
@@ -76,8 +130,8 @@ def opened(browser):
     """Opens a page; at the end its console must have been silent."""
     pages, said = [], []
 
-    def do(path):
-        page = browser.new_page()
+    def do(path, **options):
+        page = browser.new_page(**options)
         page.on("console", lambda message: said.append(f"{message.type}: {message.text}"))
         page.on("pageerror", lambda error: said.append(str(error)))
         pages.append(page)
@@ -90,27 +144,38 @@ def opened(browser):
     assert not said
 
 
-@pytest.mark.parametrize("name", ["planted", "samples", *GRIDS])
-def test_every_figure_of_a_report_has_marks(opened, folders, name):
-    page = opened(folders / name / "report.html")
+def assert_drawn(element, scheme):
+    """By the pixels on the screen: marks on paper of the page's colour."""
+    source = "data:image/png;base64," + base64.b64encode(element.screenshot()).decode()
+    found = element.evaluate(f"(_, source) => ({PIXELS})(source)", source)
+    assert "#" + bytes(found["paper"]).hex() == PAPER[scheme]
+    assert found["drawn"] >= FEWEST_PIXELS
+
+
+@pytest.mark.parametrize(("width", "scheme"), WINDOWS)
+@pytest.mark.parametrize("name", ["samples", *GRIDS])
+def test_every_figure_of_a_report_has_marks(opened, folders, name, width, scheme):
+    page = opened(folders / name / "report.html", viewport={"width": width, "height": 900},
+                  color_scheme=scheme)
+    page.add_style_tag(content=NO_LEGEND)
     figures = page.query_selector_all("figure")
     assert len(figures) == FIGURES[name]
-    for width, scheme in WINDOWS:
-        page.set_viewport_size({"width": width, "height": 900})
-        page.emulate_media(color_scheme=scheme)
-        for figure in figures:
-            fewest = 1 if COLLAPSED in figure.inner_text() else FEWEST_MARKS[name]
-            still, live, button = map(figure.query_selector, ("img", ".interactive", "button"))
-            assert still.is_visible()
-            assert still.evaluate(MARKS_OF_STILL) >= fewest, figure.inner_text()
-            button.click()
-            live.wait_for_selector("svg")
-            assert live.evaluate(MARKS) >= fewest, figure.inner_text()
-            # Wide pictures scroll in their own place, the page does not.
-            assert page.evaluate("document.documentElement.scrollWidth") <= width
-            assert not still.is_visible()
-            button.click()
-            assert not live.is_visible()
+    for figure in figures:
+        still, live, button = map(figure.query_selector, (".still", ".interactive", "button"))
+        image = still.query_selector("img")
+        fewest = 1 if COLLAPSED in image.get_attribute("alt") else FEWEST_MARKS[name]
+        assert image.evaluate(MARKS_OF_STILL) >= fewest, image.get_attribute("alt")
+        image.evaluate(WITHOUT_LEGEND)
+        assert_drawn(still, scheme)
+        button.click()
+        live.wait_for_selector("svg")
+        assert live.evaluate(MARKS) >= fewest, image.get_attribute("alt")
+        assert_drawn(live, scheme)
+        # Wide pictures scroll in their own place, the page does not.
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert not still.is_visible()
+        button.click()
+        assert not live.is_visible() and still.is_visible()
 
 
 @pytest.mark.parametrize("name", ["throughput", "latency", "servers"])

@@ -167,11 +167,12 @@ def test_many_sizes_have_ticks_at_powers_of_two_and_panels_stand_in_order():
     rows = [{**row, "message_bytes": size * fields, "fields": fields, "field_size_bytes": size}
             for size in (1024, 128) for fields in range(1, 33) for row in planted.sends(repeats=1)
             if row["threads"] == 1 and row["message_bytes"] == 256]
-    drawn = FIGURE["throughput"].draw(planted.data(rows))
+    drawn = FIGURE["latency"].draw(planted.data(rows))
     assert "panels: 1 thread, fields of 128 bytes; 1 thread, fields of 1024 bytes" in \
         drawn.description
     ticks = re.findall(r'"values": (\[128,[^]]*\])', json.dumps(save.spec(drawn.chart)))
     assert ticks and json.loads(ticks[0]) == [2**k for k in range(7, 16)]
+    next(row for row in rows if row["variant"] == "zerocopy").update(zc_copied=999)
     assert "sizes are left out of the picture" in FIGURE["fallback"].draw(
         planted.data(rows)).notes[0]
 
@@ -209,9 +210,9 @@ def test_bars_that_all_say_the_same_are_one(specs):
         return {(v["panel"], v["bar"], v["zc_completions"])
                 for rows in spec["datasets"].values() for v in rows}
 
-    sends = planted.REPEATS * 1000 * len(planted.SIZES)
-    assert bars(specs["fallback"]) == {(f"{n} thread{'s' * (n > 1)}", "256 to 64K", sends)
-                                       for n in planted.THREADS}
+    sends = planted.REPEATS * 1000 * len(planted.SIZES) * len(planted.THREADS)
+    assert bars(specs["fallback"]) == {("all", "256 to 64K", sends)}
+    assert "the same in each of: 1 thread; 4 threads" in specs["fallback"]["title"]["subtitle"]
     rows = planted.sends()
     next(row for row in rows if row["variant"] == "zerocopy").update(zc_copied=999)
     drawn = FIGURE["fallback"].draw(planted.data(rows))
@@ -260,6 +261,14 @@ def x_axes(node):
     elif isinstance(node, list):
         for item in node:
             yield from x_axes(item)
+
+
+def test_what_the_figure_of_records_shows_is_not_shown_again_by_size():
+    rows = planted.records(numbers=range(1, 4))
+    for name in ("throughput", "memory"):
+        drawn = FIGURE[name].draw(planted.data(rows))
+        assert "Messages of records by their number" in drawn.reason
+        assert isinstance(FIGURE[name].draw(planted.data(rows + planted.sends())), Drawn)
 
 
 def test_messages_of_one_number_of_fields_are_no_records(whole):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The colours part for the colour-blind and in grey print; shapes and dashes tell all names."""
+"""The colours part for the colour-blind and in grey print, on a light and a dark page; shapes and
+dashes tell all names."""
 
 import itertools
 
@@ -20,6 +21,7 @@ BLIND = {
 }
 # Distances of CIE 1976 L*a*b*: 10 is seen at a glance, 2.3 just so.
 APART, GREY_APART = 20, 8
+PAGES = ("light", "dark")
 TOGETHER = [("twocopy", "onecopy", "zerocopy"), ("iterative", "threaded", "select"),
             ("flagged", "silent", "not copied"), ("whole send", "reading completions")]
 
@@ -37,18 +39,25 @@ def lab(rgb):
     return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
 
 
+def shown(name, page):
+    color = style.LOOKS[name].color
+    return linear(style.DARK.get(color, color) if page == "dark" else color)
+
+
 @pytest.mark.parametrize("names", TOGETHER)
 @pytest.mark.parametrize("sight", BLIND)
-def test_colours_part(names, sight):
+@pytest.mark.parametrize("page", PAGES)
+def test_colours_part(names, sight, page):
     for a, b in itertools.combinations(names, 2):
-        seen = [lab(BLIND[sight] @ linear(style.LOOKS[name].color)) for name in (a, b)]
+        seen = [lab(BLIND[sight] @ shown(name, page)) for name in (a, b)]
         assert np.linalg.norm(seen[0] - seen[1]) > APART, (a, b, sight)
 
 
 @pytest.mark.parametrize("names", TOGETHER)
-def test_lightness_parts_in_grey_print(names):
+@pytest.mark.parametrize("page", PAGES)
+def test_lightness_parts_without_colour(names, page):
     for a, b in itertools.combinations(names, 2):
-        lightness = [lab(linear(style.LOOKS[name].color))[0] for name in (a, b)]
+        lightness = [lab(shown(name, page))[0] for name in (a, b)]
         assert abs(lightness[0] - lightness[1]) > GREY_APART, (a, b)
 
 
@@ -60,9 +69,11 @@ def test_no_two_variants_look_alike_in_anything(part):
     assert len(set(values)) == len(values)
 
 
-def test_colours_are_seen_on_white():
-    for name, look in style.LOOKS.items():
-        assert lab(linear(look.color))[0] < 82, name
+@pytest.mark.parametrize("page", PAGES)
+def test_colours_are_seen_on_their_page(page):
+    paper = style.PAPER if page == "light" else style.DARK[style.PAPER]
+    for name in style.LOOKS:
+        assert abs(lab(linear(paper))[0] - lab(shown(name, page))[0]) > 18, name
 
 
 def test_names_that_are_not_known_differ():

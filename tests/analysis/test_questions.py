@@ -68,6 +68,17 @@ def test_zero_copy_that_never_overtakes(whole):
     assert "zerocopy (100 % copied) never overtakes twocopy, within the sizes tried" in text
 
 
+def test_what_is_the_same_with_each_number_of_threads_is_said_once(whole):
+    said = zero_copy.QUESTION.answer(whole).sentences
+    assert len(said) == 1 and said[0].startswith("With 1 and 4 threads, zerocopy"), said
+
+
+def test_many_inconclusive_sizes_are_one_range():
+    rows = [row for row in planted.records() if row["field_size_bytes"] == 1024]
+    said = zero_copy.QUESTION.answer(planted.data(rows)).sentences
+    assert re.search(r"inconclusive at 32 sizes from 1K to 32K \(\d+ repeats more might do", said[0])
+
+
 def test_cannot_tell_says_how_many_repeats_would_do():
     rows = planted.sends(repeats=5)
     for n, row in enumerate(rows):
@@ -173,6 +184,17 @@ def test_the_level_that_gains_most_is_the_first(whole):
     assert "Load misses of the last-level cache with onecopy, against twocopy: " \
            "significantly different " \
         "in none" in text
+
+
+def test_without_one_copy_the_cache_is_told_of_zero_copy():
+    short = caches.QUESTION.answer(planted.data(planted.records(numbers=range(1, 6)))).short
+    assert re.search(r"L1 data cache: 3[789].* per KiB with zerocopy \(100 % copied\)", short), short
+
+
+def test_server_models_that_compare_alike_are_said_once():
+    rows = [row for row in planted.servers() if row["server_model"] != "select"]
+    said = servers.QUESTION.answer(planted.data(rows)).sentences
+    assert said[0].startswith("With 10 and 100 connections: no significant difference"), said
 
 
 def test_without_counters_caches_cannot_be_told():

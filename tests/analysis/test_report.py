@@ -133,6 +133,19 @@ def test_short_answers_have_ratios_and_what_they_rest_on():
     assert page.index("## In short") < page.index("Pacing:") < page.index("## At which size")
 
 
+def test_what_no_run_recorded_of_pacing_and_losses_is_not_known():
+    def told(rows):
+        return build(planted.data(rows), "T", [], ["DIR"]).beside[:2]
+
+    rows = planted.servers(repeats=5)
+    assert all("not known" in line for line in told(rows))
+    for row in rows[1:]:
+        row.update(congestion="reno", lost_calls=0)
+    assert told(rows) == (
+        "Pacing: none, every run sent as fast as it could; not known of 1 other run.",
+        "Losses: none was recorded; not known of 1 other run.")
+
+
 def test_markdown_lines_with_zero_copy_figures_say_what_was_copied(report):
     for line in markdown(report).splitlines():
         # Titles, captions and heads of tables have no figure of it; a command none at all.

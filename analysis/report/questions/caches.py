@@ -47,18 +47,21 @@ def _ends(values: list[float]) -> tuple[float, float]:
     return min(values), max(values)
 
 
-def _verdict(found: dict[str, list[Comparison]]) -> str:
-    gains = {level: _gain([c for c in cells if c.a == FEWER[0]]) for level, cells in found.items()}
+def _verdict(found: dict[str, list[Comparison]], runs: pl.DataFrame) -> str:
+    # Of the variants with fewer copies, the first that was compared.
+    first = next(v for v in FEWER if any(c.a == v for cells in found.values() for c in cells))
+    name = labels.variants(runs.filter(pl.col("variant") == first))[first]
+    gains = {level: _gain([c for c in cells if c.a == first]) for level, cells in found.items()}
     gains = {level: sorted(values)[len(values) // 2] for level, values in gains.items() if values}
     if not gains:
-        return f"At no cache level does {FEWER[0]} significantly miss less than {TWO}."
+        return f"At no cache level does {name} significantly miss less than {TWO}."
     best = max(gains, key=gains.get)
     others = [f"{LEVELS[level]} {text.number(value)}" for level, value in gains.items()
               if level != best]
     than = f" (the other: {labels.listed(others)})" if others else \
         "; no other level is significantly better"
-    return (f"Fewer copies ({FEWER[0]}) save most in the {LEVELS[best]}: "
-            f"{text.number(gains[best])} load misses per KiB, the middle of configurations with a "
+    return (f"Fewer copies save most in the {LEVELS[best]}: {text.number(gains[best])} "
+            f"load misses per KiB with {name}, the middle of configurations with a "
             "significant "
             f"difference{than}.")
 
@@ -88,7 +91,7 @@ def answer(data: Data) -> Answer:
             "counted misses of a cache.",))
     missing = [f"The {words}: no run counted its misses." for level, words in LEVELS.items()
                if not found[level]]
-    return Answer(_verdict(found), tuple(_sentences(found, runs)),
+    return Answer(_verdict(found, runs), tuple(_sentences(found, runs)),
                   (*missing, "Levels between the first and the last: the records have no counter "
                    "of them.", "What a miss costs: a count says nothing of its time."),
                   (_table(found, runs),))

@@ -68,21 +68,25 @@ def _turned(estimate: interval.Estimate) -> interval.Estimate:
                              1 / estimate.low, estimate.level)
 
 
-def _where(cell: dict[str, object]) -> str:
-    text_ = f"with {text.plural(cell['connections'], 'connection')}"
-    return text.starting(f"{text_} ({cell['setting']})" if cell["setting"] else text_)
+def _where(connections: list[int], setting: str) -> str:
+    said = f"with {labels.counted(connections, 'connection')}"
+    return f"{said} ({setting})" if setting else said
 
 
 def _pair(c: Comparison) -> str:
-    where = _where(c.cell)
-    return f"({c.a} / {c.b}, {where[:1].lower()}{where[1:]})"
+    return f"({c.a} / {c.b}, {_where([c.cell['connections']], c.cell['setting'])})"
 
 
-def _by_cell(found: list[Comparison]) -> dict[tuple, list[Comparison]]:
+def _rankings(found: list[Comparison], models: list[str]) -> list[str]:
+    """A sentence a setting and ranking: numbers of connections with the same are said together."""
     groups: dict[tuple, list[Comparison]] = {}
     for c in found:
-        groups.setdefault(tuple(c.cell.values()), []).append(c)
-    return dict(sorted(groups.items()))
+        groups.setdefault((c.cell["setting"], c.cell["connections"]), []).append(c)
+    alike: dict[tuple[str, str], list[int]] = {}
+    for (setting, connections), cells in sorted(groups.items()):
+        alike.setdefault((setting, _ranking(cells, models)), []).append(connections)
+    return [f"{text.starting(_where(connections, setting))}: {ranking}."
+            for (setting, ranking), connections in alike.items()]
 
 
 def _tables(runs: pl.DataFrame) -> tuple[Table, ...]:
@@ -139,8 +143,7 @@ def answer(data: Data) -> Answer:
         return Answer("These data have one server model only.", not_shown=(
             "How server models compare: no number of connections was served by two of them.",),
             tables=_tables(runs))
-    said = [f"{_where(cells[0].cell)}: {_ranking(cells, models)}."
-            for cells in _by_cell(found).values()]
+    said = _rankings(found, models)
     missing = []
     if runs["sender_cycles"].is_null().all():
         missing.append("Cycles, instructions and branch misses: no run counted them.")

@@ -28,7 +28,7 @@ def _copies(zero: pl.DataFrame) -> list[str]:
     causes = fallback.causes(counted["fallback_causes"].to_list())
     if causes:
         told.append("Why: " + labels.listed([
-            f"{name.replace('@', ' on ')} ({text.plural(count, 'send')})"
+            f"{fallback.cause_text(name)} ({text.plural(count, 'send')})"
             for name, count in causes]) + ". docs/causes.md tells what the kernel does there.")
     elif copied:
         told.append("For none of these copies was a cause seen.")
@@ -149,6 +149,8 @@ def _of_setting(setting: str, zero: pl.DataFrame, throughput: list[Comparison],
 
 def _short(zero: pl.DataFrame) -> str:
     said = []
+    if zero["fallback_rate"].n_unique() == 1 and zero["fallback_rate"].count():
+        return _copies(zero)[0]  # of all settings the same
     for setting in zero["setting"].unique().sort().to_list():
         counted = _copies(zero.filter(pl.col("setting") == setting))
         said.append(text.of_setting(setting, counted[0] if counted else

@@ -5,6 +5,6 @@ from analysis.report import overtakes
 from analysis.report.base import Question
 
 QUESTION = Question("zero-copy", "At which size does zero-copy overtake two-copy?",
-                    ("throughput", "latency"),
+                    ("throughput", "records", "latency"),
                     lambda data: overtakes.answer(data, "zerocopy", "twocopy"),
                     lambda data: overtakes.runs_of(data, "zerocopy", "twocopy"))
