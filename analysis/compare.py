@@ -3,7 +3,7 @@
 
 Runs of the two are not paired: they were made at other times or on other machines. Cells are
 matched by the load alone, because a machine or a kernel may be what is compared. A difference
-matters when it is sure (stats/decision.py) and at least as large as the threshold.
+matters when it is significant (stats/decision.py) and at least as large as the threshold.
 """
 
 import dataclasses
@@ -16,7 +16,7 @@ from analysis.stats import decision
 from analysis.stats.interval import (Estimate, difference_of_medians, median,
                                      ratio_of_medians)
 
-WORSE, BETTER, SAME, SMALL, UNSURE = (
+WORSE, BETTER, SAME, SMALL, INCONCLUSIVE = (
     "worse", "better", "no difference that matters", "a difference too small to matter",
     "cannot tell")
 # What may differ between two sets and is told.
@@ -181,29 +181,29 @@ def _scaled(metric, x, y):
 
 def _judged(cell, metric, x, y, copied, p, corrected_p, tests, threshold):
     change = (difference_of_medians if metric.share else ratio_of_medians)(y, x)
-    sure = change.excludes(metric.none) and corrected_p <= decision.ALPHA
-    verdict = judge(change, sure, metric, threshold)
-    more = _more(*_scaled(metric, x, y), tests, threshold) if verdict == UNSURE else None
+    significant = change.excludes(metric.none) and corrected_p <= decision.ALPHA
+    verdict = judge(change, significant, metric, threshold)
+    more = _more(*_scaled(metric, x, y), tests, threshold) if verdict == INCONCLUSIVE else None
     return Difference(cell, metric, median(x), median(y), change, p, float(corrected_p), verdict,
                       more, copied)
 
 
-def judge(change: Estimate, sure: bool, metric: Metric, threshold: float) -> str:
-    """What a change means, of which sure says whether there is any."""
+def judge(change: Estimate, significant: bool, metric: Metric, threshold: float) -> str:
+    """What a change means, of which significant says whether there is any."""
     least, most = (-threshold, threshold) if metric.share else (1 / (1 + threshold),
                                                                 1 + threshold)
-    if sure and not least < change.value < most:
+    if significant and not least < change.value < most:
         return BETTER if (change.value > metric.none) == (metric.better > 0) else WORSE
     if change.has_interval and least <= change.low and change.high <= most:
         return SAME
-    return SMALL if sure else UNSURE
+    return SMALL if significant else INCONCLUSIVE
 
 
 def _more(x, y, tests, threshold):
-    """Repeats of each, to be sure of what is seen, or that it is within the threshold."""
+    """Repeats of each, to make what is seen significant, or show it to be within the threshold."""
     n = min(len(x), len(y))
     if n < 2:
-        return decision.FEWEST_SURE - n
+        return decision.FEWEST - n
     difference = float(np.median(y) - np.median(x))
     spread, margin = float(np.hypot(np.std(x, ddof=1), np.std(y, ddof=1))), np.log1p(threshold)
     needed = (decision.needed_for(difference, spread, tests) if abs(difference) >= margin

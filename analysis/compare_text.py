@@ -8,13 +8,13 @@ import polars as pl
 
 from analysis import settings, words
 from analysis.columns import COLUMNS
-from analysis.compare import BETTER, SAME, SMALL, UNSURE, WORSE, Comparison
+from analysis.compare import BETTER, INCONCLUSIVE, SAME, SMALL, WORSE, Comparison
 from analysis.stats.interval import FEWEST, LEVEL
 
 SCHEMA = "sendpath.compare/1"
 UNITS = {column.name: column.unit for column in COLUMNS}
-ORDER = (WORSE, BETTER, UNSURE, SMALL, SAME)
-LISTED = (WORSE, BETTER, UNSURE)
+ORDER = (WORSE, BETTER, INCONCLUSIVE, SMALL, SAME)
+LISTED = (WORSE, BETTER, INCONCLUSIVE)
 MOST_ROWS = 20
 SPELT = {None: "none", True: "yes", False: "no", "": "none"}
 
@@ -124,14 +124,14 @@ def _levels(comparison):
 
 
 def conclusion(comparison: Comparison) -> str:
-    worse, unsure = len(comparison.of(WORSE)), len(comparison.of(UNSURE))
+    worse, inconclusive = len(comparison.of(WORSE)), len(comparison.of(INCONCLUSIVE))
     total = len(comparison.differences)
     if worse:
         return f"B is worse than A in {worse} of {total} comparisons."
     better = len(comparison.of(BETTER))
     said = f"B is worse than A in none of {total} comparisons"
     said += f", better in {better}" if better else ""
-    return said + (f"; {unsure} cannot be told with these repeats." if unsure else ".")
+    return said + (f"; {inconclusive} cannot be told with these repeats." if inconclusive else ".")
 
 
 def _estimate(estimate):

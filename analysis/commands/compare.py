@@ -10,9 +10,9 @@ from analysis.notes import clean, say
 
 DESCRIPTION = """Compares the runs of B with those of A, load by load: says which settings
 changed (kernel, CPU, device and others) and which figures differ, with intervals. A difference
-counts where it is sure, after correction for all the comparisons made, and not smaller than the
-threshold. Exit status: 0 nothing is worse in B, 4 something is, 5 with --strict something
-cannot be told; 1 failed, 2 wrong usage."""
+counts where it is significant, after correction for all the comparisons made, and not smaller
+than the threshold. Exit status: 0 nothing is worse in B, 4 something is, 5 with --strict
+something cannot be told; 1 failed, 2 wrong usage."""
 
 REGRESSION, UNKNOWN = 4, 5
 
@@ -76,4 +76,4 @@ def report(found, options, heads, more):
 def status(found, strict):
     if found.of(compare.WORSE):
         return REGRESSION
-    return UNKNOWN if strict and found.of(compare.UNSURE) else 0
+    return UNKNOWN if strict and found.of(compare.INCONCLUSIVE) else 0

@@ -66,7 +66,7 @@ def _pacing(runs: pl.DataFrame) -> str:
         return "not known: no congestion control of these runs' sockets was recorded"
     paced = known.select(has_paced.sum()).item()
     if paced:
-        said.append(f"TCP's congestion control paces in {text.count(paced)} of "
+        said.append(f"TCP's congestion control used pacing in {text.count(paced)} of "
                     f"{text.plural(runs.height, 'run')}: their rates are what it allows")
     rates = runs["rate_per_thread"].drop_nulls().unique().sort().to_list()
     if rates:

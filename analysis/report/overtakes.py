@@ -46,15 +46,15 @@ def _sizes(sizes: list[int]) -> str:
     return f"{len(sizes)} sizes from {style.size_text(sizes[0])} to {style.size_text(sizes[-1])}"
 
 
-def _unsure(found: crossover.Crossovers) -> str:
+def _inconclusive(found: crossover.Crossovers) -> str:
     """Where the data are inconclusive, and how many more repeats would do."""
-    if len(found.unsure) > MOST_LISTED:
-        fewest = min((more for _, more in found.unsure if more is not None), default=None)
+    if len(found.inconclusive) > MOST_LISTED:
+        fewest = min((more for _, more in found.inconclusive if more is not None), default=None)
         repeats = f"over {MOST_REPEATS:,d}" if fewest is None else f"{fewest:,d}"
-        return (f"inconclusive at {_sizes([size for size, _ in found.unsure])} ({repeats} repeats "
-                "more might do at the clearest of them)")
+        return (f"inconclusive at {_sizes([size for size, _ in found.inconclusive])} ({repeats} "
+                "repeats more might do at the clearest of them)")
     sizes = [f"{style.size_text(size)} ({'over ' if more is None else ''}"
-             f"{more or MOST_REPEATS:,d})" for size, more in found.unsure]
+             f"{more or MOST_REPEATS:,d})" for size, more in found.inconclusive]
     return ("inconclusive (in brackets: repeats more that might do, if the difference is as large "
             f"as it seems) at {labels.listed(sizes)}")
 
@@ -82,8 +82,8 @@ def sentence(found: crossover.Crossovers, a: str, b: str, when: str) -> str:
         if found.repeats < 5:
             return (f"{when}, it cannot be told whether {a} overtakes {b}: "
                     f"{text.plural(found.repeats, 'repeat')}, and fewer than 5 bear no interval.")
-    if found.unsure:
-        parts.append(_unsure(found))
+    if found.inconclusive:
+        parts.append(_inconclusive(found))
     return f"{when}, {'; '.join(parts)}."
 
 

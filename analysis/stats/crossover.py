@@ -2,11 +2,10 @@
 """At which sizes does one way overtake another? All crossings, each with its direction.
 
 A crossing is asserted between two sizes tried at which the ratio is significantly below 1 and
-significantly
-above it (decision.py says what sure is), with nothing sure in between. Where between them it
-is follows from the pairs, taken as straight between two sizes on logarithmic axes: the interval
-holds every size at which the interval of the ratio holds 1, so it reaches the same level. What
-is no crossing is told apart: never, or not to be told with these repeats.
+significantly above it (decision.py says what that means), with nothing significant in between.
+Where between them it is follows from the pairs, taken as straight between two sizes on
+logarithmic axes: the interval holds every size at which the interval of the ratio holds 1, so it
+reaches the same level. What is no crossing is one of two: never, or inconclusive.
 """
 
 import dataclasses
@@ -18,7 +17,7 @@ from analysis.stats import decision
 from analysis.stats.interval import median
 from analysis.stats.ratio import of_logs
 
-CROSSES, NEVER, UNSURE = "crosses", "never", "cannot tell"
+CROSSES, NEVER, INCONCLUSIVE = "crosses", "never", "cannot tell"
 STEPS = 64
 
 
@@ -41,23 +40,23 @@ class Crossovers:
     """What can be said of a against b.
 
     answer is CROSSES (crossings has all that are significant), NEVER (on one side at every size
-    tried, side) or UNSURE. signs: of each size tried, +1 a significantly ahead, -1 behind, 0
-    not sure. unsure has the sizes that might hide a crossing, with the repeats more that might
-    settle each (None: none would). tests: how many were made together.
+    tried, side) or INCONCLUSIVE. signs: of each size tried, +1 a significantly ahead, -1 behind, 0
+    not significant. inconclusive has the sizes that might hide a crossing, with the repeats more
+    that might settle each (None: none would). tests: how many were made together.
     """
     answer: str
     crossings: tuple[Crossing, ...]
     side: int
     sizes: tuple[float, ...]
     signs: tuple[int, ...]
-    unsure: tuple[tuple[float, int | None], ...]
+    inconclusive: tuple[tuple[float, int | None], ...]
     repeats: int
     tests: int
 
     @property
     def more_repeats(self) -> int | None:
-        """So many more would settle every unsure size; None: nothing to settle, or none would."""
-        more = [count for _, count in self.unsure]
+        """So many more would settle every size; None: nothing to settle, or none would."""
+        more = [count for _, count in self.inconclusive]
         return max(more) if more and None not in more else None
 
 
@@ -79,7 +78,7 @@ def find(sizes, logs, tests: int | None = None, corrected=None) -> Crossovers:
         corrected = decision.holm([ratio.p for ratio in ratios])
     signs = signs_of(ratios, corrected)
     crossings = tuple(_crossings(sizes, logs, signs))
-    unsure = tuple((float(size), ratio.more_repeats(tests))
+    inconclusive = tuple((float(size), ratio.more_repeats(tests))
                    for size, ratio, sign, inside in zip(sizes, ratios, signs,
                                                         _between(sizes, crossings))
                    if sign == 0 and not inside)
@@ -87,14 +86,14 @@ def find(sizes, logs, tests: int | None = None, corrected=None) -> Crossovers:
     if crossings:
         answer = CROSSES
     else:
-        answer = NEVER if not unsure and len(sides) == 1 else UNSURE
+        answer = NEVER if not inconclusive and len(sides) == 1 else INCONCLUSIVE
     return Crossovers(answer, crossings, sides.pop() if len(sides) == 1 else 0,
-                      tuple(map(float, sizes)), signs, unsure,
+                      tuple(map(float, sizes)), signs, inconclusive,
                       min((ratio.estimate.n for ratio in ratios), default=0), tests)
 
 
 def _between(sizes, crossings):
-    """Of each size: is it where a crossing is known to be? It need not be sure then."""
+    """Of each size: is it where a crossing is known to be? It need not be significant then."""
     return [any(c.before < size < c.after for c in crossings) for size in sizes]
 
 

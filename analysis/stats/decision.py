@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Is there a difference? Tests, their correction for being many, and repeats that would do.
 
-A difference is sure when its interval, which assumes nothing, leaves out "none", and a t-test
-on logarithms says so even after Holm's correction for all the tests that were made together.
-The second is needed because no test without assumptions can be that sure of five repeats: all
+A difference is significant when its interval, which assumes nothing, leaves out "none", and a
+t-test on logarithms says so even after Holm's correction for all the tests made together.
+The second is needed because no test without assumptions can be significant with five repeats: all
 five on one side happens by chance in one of sixteen cases.
 """
 
@@ -57,8 +57,8 @@ def holm(ps) -> np.ndarray:
 
 
 def repeats_needed(logs, tests: int = 1) -> int | None:
-    """How many pairs would be needed to be sure of a difference such as is seen, in four cases
-    of five, if it is real and the noise stays what it is; None: more than MOST_REPEATS.
+    """How many pairs would make a difference such as is seen significant, in four cases of
+    five, if it is real and the noise stays what it is; None: more than MOST_REPEATS.
 
     logs: logarithms of the ratios seen, two or more. tests: how many are made together.
     """
@@ -73,7 +73,7 @@ def needed_for(difference: float, spread: float, tests: int = 1) -> int | None:
     by_interval = (MEDIAN_SPREAD * (NORMAL_LEVEL + NORMAL_POWER) / max(effect, 1e-12))**2
     if by_interval > MOST_REPEATS:
         return None
-    fewest = max(FEWEST_SURE, int(np.ceil(by_interval)))
+    fewest = max(FEWEST, int(np.ceil(by_interval)))
     enough = range(fewest, MOST_REPEATS + 1)
     found = bisect.bisect_left(enough, POWER, key=lambda n: _power(effect, n, tests))
     return enough[found] if found < len(enough) else None
@@ -84,11 +84,11 @@ def needed_within(difference: float, spread: float, margin: float) -> int | None
     room = margin - abs(difference)
     needed = (np.ceil((NORMAL_LEVEL * MEDIAN_SPREAD * spread / room)**2) if room > 0
               else np.inf)
-    return int(max(needed, FEWEST_SURE)) if needed <= MOST_REPEATS else None
+    return int(max(needed, FEWEST)) if needed <= MOST_REPEATS else None
 
 
 # The interval of fewer leaves nothing out.
-FEWEST_SURE = 5
+FEWEST = 5
 # Of the median of normal values, in standard deviations of their mean.
 MEDIAN_SPREAD = np.sqrt(np.pi / 2)
 NORMAL_LEVEL = float(scipy.stats.norm.ppf(1 - ALPHA / 2))

@@ -23,10 +23,10 @@ class Ratio:
         return self.estimate.excludes(1) and corrected_p <= decision.ALPHA
 
     def more_repeats(self, tests: int) -> int | None:
-        """How many more repeats might make it sure, of so many tests made together, if it is as
-        large as it seems; None: none would."""
+        """How many more repeats might make it significant, of so many tests made together, if
+        it is as large as it seems; None: none would."""
         if self.estimate.n < 2:
-            return decision.FEWEST_SURE - self.estimate.n
+            return decision.FEWEST - self.estimate.n
         needed = decision.repeats_needed(self.logs, tests)
         return None if needed is None else max(needed - self.estimate.n, 1)
 

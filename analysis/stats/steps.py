@@ -2,7 +2,7 @@
 """What changes from one value of an axis to the next, in the same blocks: falls, rises, dips.
 
 One axis may be sizes, fields or threads; what is followed along it a throughput, its ratio to
-another way's, or a counter. A step is sure as decision.py has it.
+another way's, or a counter. A step is significant as decision.py has it.
 """
 
 import dataclasses
@@ -16,7 +16,7 @@ from analysis.stats.ratio import Ratio, of_logs
 
 @dataclasses.dataclass(frozen=True)
 class Step:
-    """From x to the next: value there / value here. direction: +1 up, -1 down, 0 unsure."""
+    """From x to the next: value there / value here. direction: +1 up, -1 down, 0 inconclusive."""
     before: float
     after: float
     ratio: Estimate

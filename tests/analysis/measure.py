@@ -61,7 +61,7 @@ def of_pairs(random, repeats, noise):
 
 def of_crossovers(random, repeats, noise):
     logs = noise(random, (repeats, 6)) - noise(random, (repeats, 6))
-    return crossover.find(SIZES, logs).answer != crossover.UNSURE
+    return crossover.find(SIZES, logs).answer != crossover.INCONCLUSIVE
 
 
 def of_falls(random, repeats, noise):

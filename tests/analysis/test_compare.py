@@ -58,10 +58,10 @@ def test_verdicts():
     share = compare.METRICS[-1]
     assert compare.judge(change(0.97, 0.98, 0.99), True, more, 0.05) == compare.SAME
     assert compare.judge(change(0.90, 0.96, 0.99), True, more, 0.05) == compare.SMALL
-    assert compare.judge(change(0.80, 0.96, 1.10), False, more, 0.05) == compare.UNSURE
+    assert compare.judge(change(0.80, 0.96, 1.10), False, more, 0.05) == compare.INCONCLUSIVE
     assert compare.judge(change(0.70, 0.80, 0.90), True, more, 0.05) == compare.WORSE
     assert compare.judge(change(0.70, 0.80, 0.90), True, less, 0.05) == compare.BETTER
-    assert compare.judge(Estimate(0.5, 3), False, more, 0.05) == compare.UNSURE
+    assert compare.judge(Estimate(0.5, 3), False, more, 0.05) == compare.INCONCLUSIVE
     assert compare.judge(change(1.0, 1.0, 1.0), True, share, 0.05) == compare.WORSE
     assert compare.judge(change(0.0, 0.0, 0.0), False, share, 0.05) == compare.SAME
 
@@ -85,7 +85,7 @@ def test_loopback_against_a_network_says_what_became_of_zero_copy(sets, tmp_path
 
 def test_what_cannot_be_told_says_what_would_do():
     found = compare.compare(runs(noise=0.2), runs(noise=0.2, factor=0.8, seed=5))
-    assert any(d.more_repeats for d in found.of(compare.UNSURE))
+    assert any(d.more_repeats for d in found.of(compare.INCONCLUSIVE))
 
 
 def test_cells_that_one_lacks_are_named():

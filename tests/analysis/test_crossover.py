@@ -29,14 +29,14 @@ def test_one_planted_crossing(repeats, level):
     """Found, at its size, within its interval as often as the interval's level says."""
     found = [crossover.find(SIZES, blocks(one_at(10000), repeats, 0.03, seed))
              for seed in range(DRAWS)]
-    sure = [f.crossings for f in found if f.answer == crossover.CROSSES]
-    assert len(sure) > 0.95 * DRAWS
-    assert all(len(crossings) == 1 and crossings[0].direction == 1 for crossings in sure)
-    assert abs(np.median([c[0].size for c in sure]) / 10000 - 1) < 0.03
-    held = np.mean([c[0].low <= 10000 <= c[0].high for c in sure])
+    significant = [f.crossings for f in found if f.answer == crossover.CROSSES]
+    assert len(significant) > 0.95 * DRAWS
+    assert all(len(crossings) == 1 and crossings[0].direction == 1 for crossings in significant)
+    assert abs(np.median([c[0].size for c in significant]) / 10000 - 1) < 0.03
+    held = np.mean([c[0].low <= 10000 <= c[0].high for c in significant])
     assert held > level - 4 * math.sqrt(level * (1 - level) / DRAWS)
-    assert {c[0].level for c in sure} == {level}
-    assert np.median([c[0].high / c[0].low for c in sure]) < 2
+    assert {c[0].level for c in significant} == {level}
+    assert np.median([c[0].high / c[0].low for c in significant]) < 2
 
 
 def test_several_crossings_each_with_its_direction():
@@ -62,10 +62,10 @@ def test_never(side):
 
 def test_cannot_tell_and_what_would_do():
     found = crossover.find(SIZES, blocks(one_at(SIZES[-1] * 1.2, 0.05), 5, 0.05, 1))
-    assert found.answer == crossover.UNSURE
-    assert SIZES[-1] in [size for size, _ in found.unsure]
+    assert found.answer == crossover.INCONCLUSIVE
+    assert SIZES[-1] in [size for size, _ in found.inconclusive]
     near = crossover.find(SIZES, blocks(lambda x: 0.03, 5, 0.03, 3))
-    assert near.answer == crossover.UNSURE and near.more_repeats > 0
+    assert near.answer == crossover.INCONCLUSIVE and near.more_repeats > 0
     settled = crossover.find(SIZES, blocks(lambda x: 0.03, 5 + near.more_repeats, 0.03, 4))
     assert settled.answer == crossover.NEVER
 
@@ -73,13 +73,13 @@ def test_cannot_tell_and_what_would_do():
 @pytest.mark.parametrize("repeats", (5, 10))
 def test_no_difference_is_no_crossing(repeats):
     alarms = sum(crossover.find(SIZES, blocks(lambda x: 0, repeats, 0.1, seed)).answer
-                 != crossover.UNSURE for seed in range(DRAWS))
+                 != crossover.INCONCLUSIVE for seed in range(DRAWS))
     assert alarms / DRAWS < 0.05
 
 
 def test_fewer_than_five_repeats_tell_nothing():
     found = crossover.find(SIZES, blocks(one_at(10000), 4, 0.001, 1))
-    assert found.answer == crossover.UNSURE and found.repeats == 4
+    assert found.answer == crossover.INCONCLUSIVE and found.repeats == 4
     assert found.more_repeats == 1
 
 
@@ -87,7 +87,7 @@ def test_sizes_that_are_not_sure_within_a_crossing_do_not_hide_it():
     sizes = (1024, 4096, 16384)
     logs = blocks(lambda x: {10: -0.3, 12: 0, 14: 0.3}[x], 5, 0.02, 2, sizes)
     found = crossover.find(sizes, logs)
-    assert found.signs == (-1, 0, 1) and found.unsure == ()
+    assert found.signs == (-1, 0, 1) and found.inconclusive == ()
     crossing = found.crossings[0]
     assert crossing.low <= 4096 <= crossing.high
     assert (crossing.before, crossing.after) == (1024, 16384)

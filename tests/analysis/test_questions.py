@@ -18,7 +18,7 @@ CLAIM = re.compile(r"(?<!No server model )significantly (more|less|fewer|rises|f
 
 
 def claims(line):
-    """What is said to be sure, and not of none."""
+    """What is said to be significant, and not of none."""
     counts = [int(a or b) for a, b in COUNTED.findall(line)]
     return sum(counts) or CLAIM.search(COUNTED.sub("", line))
 
@@ -97,8 +97,8 @@ def test_fewer_than_five_repeats_claim_nothing():
 
 
 def test_null_data_give_no_claims():
-    """No difference planted: of all that is told, nothing is sure. (One of twenty seeds may have
-    a false alarm.)"""
+    """No difference planted: of all that is told, nothing is significant. (One of twenty seeds
+    may have a false alarm.)"""
     rows = planted.sends(counters=False, seed=5) + planted.servers()
     for row in rows:
         if row["variant"]:

@@ -29,15 +29,15 @@ def ratios(frame):
 
 
 def test_a_planted_effect_is_found_with_its_size():
-    held, sure, seeds = [], [], 60
+    held, significant, seeds = [], [], 60
     for seed in range(seeds):
         frame = made.sweep({"a": flat(1.2), "b": flat(1.0)}, SIZES, repeats=5, block_noise=0.2,
                            seed=seed)
         found = ratios(frame)
         assert [(c.estimate.n, c.estimate.level) for c in found] == [(5, 0.9375)] * 4
-        sure += [c.sign == 1 for c in found]
+        significant += [c.sign == 1 for c in found]
         held += [c.estimate.low <= 1.2 <= c.estimate.high for c in found]
-    assert np.mean(sure) > 0.9
+    assert np.mean(significant) > 0.9
     assert abs(np.mean(held) - 0.9375) < 3 * math.sqrt(0.9375 * 0.0625 / (4 * seeds))
 
 
@@ -59,15 +59,15 @@ def test_what_disturbs_a_repeat_disturbs_both_sides():
 
 
 def sure_of(repeats, seeds, effect=1.08, noise=0.06):
-    """Of so many experiments, the share that is sure, and how many more the others ask for."""
-    sure, more = [], []
+    """Of so many experiments, which share is significant, and how many more the others ask for."""
+    significant, more = [], []
     for seed in range(seeds):
         frame = made.sweep({"a": flat(effect), "b": flat(1)}, (4096,), repeats, noise, seed=seed)
         found, = ratios(frame)
-        sure.append(found.sign != 0)
+        significant.append(found.sign != 0)
         needed = None if found.sign else found.ratio.more_repeats(1)
         more += [needed] if needed else []
-    return np.mean(sure), more
+    return np.mean(significant), more
 
 
 def test_so_many_repeats_would_do_as_is_said():

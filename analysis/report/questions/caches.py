@@ -33,10 +33,9 @@ def _sentences(found: dict[str, list[Comparison]], runs: pl.DataFrame) -> list[s
             if not cells:
                 continue
             fewer, more = ([c for c in cells if c.sign == sign] for sign in (-1, 1))
-            parts = [f"significantly {word} in {len(sure)} "
-                     f"(ratios of medians {text.number(low)} to "
-                     f"{text.number(high)})" for sure, word in ((fewer, "fewer"), (more, "more"))
-                     if sure for low, high in [_ends([c.estimate.value for c in sure])]]
+            parts = [f"significantly {word} in {len(some)} (ratios of medians {text.number(low)} "
+                     f"to {text.number(high)})" for some, word in ((fewer, "fewer"), (more, "more"))
+                     if some for low, high in [_ends([c.estimate.value for c in some])]]
             said.append(f"Load misses of the {words} with {name}, against {TWO}: "
                         f"{labels.listed(parts or ['significantly different in none'])} of "
                         f"{text.plural(len(cells), 'configuration')}.")

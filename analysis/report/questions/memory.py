@@ -16,10 +16,10 @@ METRIC = "memory_bytes_per_byte"
 def _sentence(found: list[Comparison], runs: pl.DataFrame, variant: str) -> str:
     name = labels.variants(runs.filter(pl.col("variant") == variant))[variant]
     less, more = ([c for c in found if c.sign == sign] for sign in (-1, 1))
-    parts = [f"significantly {word} in {len(sure)} "
-             f"({text.number(min(c.estimate.value for c in sure))} to "
-             f"{text.number(max(c.estimate.value for c in sure))} times)"
-             for sure, word in ((less, "less"), (more, "more")) if sure]
+    parts = [f"significantly {word} in {len(some)} "
+             f"({text.number(min(c.estimate.value for c in some))} to "
+             f"{text.number(max(c.estimate.value for c in some))} times)"
+             for some, word in ((less, "less"), (more, "more")) if some]
     return (f"Memory bytes moved per byte by {name}, against {found[0].b}: "
             f"{labels.listed(parts or ['significantly different in none'])} of "
             f"{text.plural(len(found), 'configuration')}.")

@@ -117,8 +117,8 @@ def _table(runs: pl.DataFrame, whose: str, metrics: list[tuple]) -> Table | None
 
 
 def _short(found: list[Comparison]) -> str:
-    sure = sum(bool(c.sign) for c in found)
-    if not sure:
+    significant = sum(bool(c.sign) for c in found)
+    if not significant:
         return "No server model significantly answers more than another in these data."
     wins: dict[str, int] = {}
     for c in found:
@@ -126,8 +126,8 @@ def _short(found: list[Comparison]) -> str:
             ahead = c.a if c.sign > 0 else c.b
             wins[ahead] = wins.get(ahead, 0) + 1
     best = max(wins, key=wins.get)
-    return (f"{sure} of {text.plural(len(found), 'comparison')} of two models show a significant "
-            f"difference; {best} is ahead in {wins[best]} of them. Answers per second: "
+    return (f"{significant} of {text.plural(len(found), 'comparison')} of two models show a "
+            f"significant difference; {best} is ahead in {wins[best]} of them. Answers per second: "
             f"{comparisons.extremes(found, _pair)}.")
 
 

@@ -38,9 +38,9 @@ def _per_variant(found: list[Comparison], runs: pl.DataFrame, what: str) -> list
         cells = [c for c in mine if c.a == most]
         parts = []
         for sign, word in ((1, "significantly rises"), (-1, "significantly falls")):
-            sure = [c for c in cells if c.sign == sign]
-            if sure:
-                sizes = [f"{_size(c)} ({text.times(c.estimate)})" for c in sure]
+            significant = [c for c in cells if c.sign == sign]
+            if significant:
+                sizes = [f"{_size(c)} ({text.times(c.estimate)})" for c in significant]
                 parts.append(f"{word} at {labels.listed(sizes)}")
         rest = sum(c.sign == 0 for c in cells)
         if rest:

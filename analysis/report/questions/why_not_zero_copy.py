@@ -60,9 +60,9 @@ def _cost(found: list[Comparison], what: str, name: str) -> list[str]:
     if not any(c.estimate.has_interval for c in found):
         return []
     parts = []
-    for sure, word in ((more, "more"), (less, "less")):
-        if sure:
-            parts.append(f"significantly {word} in {len(sure)} (medians of {_range(sure)} times)")
+    for some, word in ((more, "more"), (less, "less")):
+        if some:
+            parts.append(f"significantly {word} in {len(some)} (medians of {_range(some)} times)")
     parts = parts or ["significantly different in none"]
     return [f"{what} of {name}, against {TWO}: {labels.listed(parts)} of "
             f"{text.plural(len(found), 'configuration')}."]
