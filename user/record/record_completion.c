@@ -35,8 +35,8 @@ static void add_latency(json_object *o, const struct run_result *r, struct unmea
 		unmeasured__add(u, "zerocopy.completion_ns", why);
 		return;
 	}
-	record__add(o, "completion_ns", hist__json(h, hook(r, HOOK_SEND)->option->completion_span));
-	record__add_count(o, "completions_untimed", measured__difference(completions, h->count));
+	json__add(o, "completion_ns", hist__json(h, hook(r, HOOK_SEND)->option->completion_span));
+	json__add_count(o, "completions_untimed", measured__difference(completions, h->count));
 }
 
 /* Why what is pinned is not known; NULL if it is. */
@@ -68,12 +68,12 @@ static json_object *pinned(const struct run_result *r, struct unmeasured *u)
 	}
 	o = json_object_new_object();
 	record__add_string(o, "scope", "all sockets");
-	record__add_count(o, "bytes_now",
-			  measured__difference(m->pinned.bytes, m->pinned.freed_bytes));
-	record__add_count(o, "bytes_max", m->peak.bytes);
-	record__add_count(o, "pages_now",
-			  measured__difference(m->pinned.pages, m->pinned.freed_pages));
-	record__add_count(o, "pages_max", m->peak.pages);
+	json__add_count(o, "bytes_now",
+			measured__difference(m->pinned.bytes, m->pinned.freed_bytes));
+	json__add_count(o, "bytes_max", m->peak.bytes);
+	json__add_count(o, "pages_now",
+			measured__difference(m->pinned.pages, m->pinned.freed_pages));
+	json__add_count(o, "pages_max", m->peak.pages);
 	return o;
 }
 
@@ -82,23 +82,19 @@ static json_object *notifications(const struct run_result *r, struct unmeasured 
 {
 	const struct totals *t = &r->measured.totals;
 	bool counted = hook(r, HOOK_COMPLETION)->option;
+	bool read =
+		unmeasured__unless_hooked(u, "zerocopy.notifications.read", r, HOOK_ERROR_QUEUE);
 	json_object *o = json_object_new_object();
 
-	record__add_count_if(o, "ranges", counted, t->ubufs);
+	json__add_known(o, "ranges", counted, t->ubufs);
 	record__add_ratio(o, "sends_per_range", t->completions, counted ? t->ubufs : 0);
-	if (!hook(r, HOOK_ERROR_QUEUE)->option) {
-		record__add_nulls(o, "read", "reported", "reported_copied", "unread",
-				  "sends_per_notification", NULL);
-		unmeasured__add(u, "zerocopy.notifications.read",
-				hook(r, HOOK_ERROR_QUEUE)->reason);
-		return o;
-	}
-	record__add_count(o, "read", t->notifications_read);
-	record__add_count(o, "reported", t->reported);
-	record__add_count(o, "reported_copied", t->reported_copied);
-	record__add_count_if(o, "unread", counted,
-			     measured__difference(t->completions, t->reported));
-	record__add_ratio(o, "sends_per_notification", t->reported, t->notifications_read);
+	json__add_known(o, "read", read, t->notifications_read);
+	json__add_known(o, "reported", read, t->reported);
+	json__add_known(o, "reported_copied", read, t->reported_copied);
+	json__add_known(o, "unread", read && counted,
+			measured__difference(t->completions, t->reported));
+	record__add_ratio(o, "sends_per_notification", t->reported,
+			  read ? t->notifications_read : 0);
 	return o;
 }
 
@@ -110,16 +106,14 @@ static json_object *error_queue(const struct run_result *r, const struct zerocop
 	__u64 accepted = sums->requests - sums->failed - sums->ignored;
 	json_object *o;
 
-	if (!hook(r, HOOK_ERROR_READ)->option) {
-		unmeasured__add(u, "zerocopy.error_queue", hook(r, HOOK_ERROR_READ)->reason);
+	if (!unmeasured__unless_hooked(u, "zerocopy.error_queue", r, HOOK_ERROR_READ))
 		return NULL;
-	}
 	o = json_object_new_object();
-	record__add_count(o, "sends", accepted);
-	record__add_count(o, "reads", found->count);
-	record__add_count(o, "empty_reads", empty->count);
-	record__add(o, "read_ns", hist__json(found, READ_SPAN));
-	record__add(o, "empty_read_ns", hist__json(empty, READ_SPAN));
+	json__add_count(o, "sends", accepted);
+	json__add_count(o, "reads", found->count);
+	json__add_count(o, "empty_reads", empty->count);
+	json__add(o, "read_ns", hist__json(found, READ_SPAN));
+	json__add(o, "empty_read_ns", hist__json(empty, READ_SPAN));
 	record__add_ratio(o, "ns_per_send", found->sum + empty->sum, accepted);
 	record__add_ratio(o, "reads_per_send", found->count + empty->count, accepted);
 	return o;
@@ -129,7 +123,7 @@ void record__add_completions(json_object *zerocopy, const struct run_result *r,
 			     const struct zerocopy_sums *sums, struct unmeasured *u)
 {
 	add_latency(zerocopy, r, u);
-	record__add(zerocopy, "pinned", pinned(r, u));
-	record__add(zerocopy, "notifications", notifications(r, u));
-	record__add(zerocopy, "error_queue", error_queue(r, sums, u));
+	json__add(zerocopy, "pinned", pinned(r, u));
+	json__add(zerocopy, "notifications", notifications(r, u));
+	json__add(zerocopy, "error_queue", error_queue(r, sums, u));
 }

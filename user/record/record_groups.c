@@ -8,7 +8,7 @@
 
 static void add_known(json_object *o, const char *key, __u32 value)
 {
-	record__add_count_if(o, key, value, value);
+	json__add_known(o, key, value, value);
 }
 
 static void add_device(json_object *o, const struct group_row *row)
@@ -33,18 +33,18 @@ static void add_completed(json_object *o, const struct group *g, const struct si
 	bool copies = sight->completions && (sight->unknown || !g->unknown);
 	__u64 copied = g->copied + (sight->unreported ? g->unreported : 0);
 
-	record__add_count_if(o, "completions", sight->completions, g->completions);
-	record__add_count_if(o, "copied", copies, copied);
+	json__add_known(o, "completions", sight->completions, g->completions);
+	json__add_known(o, "copied", copies, copied);
 }
 
 static json_object *zerocopy_sums(const struct group *g, const struct sight *sight)
 {
 	json_object *o = json_object_new_object();
 
-	record__add_count(o, "requests", g->requests);
-	record__add_count(o, "ignored", g->ignored);
-	record__add_count(o, "refused", g->refused);
-	record__add_count(o, "bytes", g->zerocopy_bytes);
+	json__add_count(o, "requests", g->requests);
+	json__add_count(o, "ignored", g->ignored);
+	json__add_count(o, "refused", g->refused);
+	json__add_count(o, "bytes", g->zerocopy_bytes);
 	add_completed(o, g, sight);
 	return o;
 }
@@ -54,15 +54,15 @@ static void add_sums(json_object *o, const struct group *g, const char *span,
 {
 	json_object *wall = json_object_new_object();
 
-	record__add_count(o, "sends", g->sends);
-	record__add_count(o, "failed", g->failed);
-	record__add_count(o, "interrupted", g->interrupted);
-	record__add_count(o, "bytes", g->bytes);
+	json__add_count(o, "sends", g->sends);
+	json__add_count(o, "failed", g->failed);
+	json__add_count(o, "interrupted", g->interrupted);
+	json__add_count(o, "bytes", g->bytes);
 	record__add_string(wall, "span", span);
-	record__add_count(wall, "count", g->timed);
-	record__add_count(wall, "sum", g->ns);
-	record__add(o, "wall_ns", wall);
-	record__add(o, "zerocopy", g->requests ? zerocopy_sums(g, sight) : NULL);
+	json__add_count(wall, "count", g->timed);
+	json__add_count(wall, "sum", g->ns);
+	json__add(o, "wall_ns", wall);
+	json__add(o, "zerocopy", g->requests ? zerocopy_sums(g, sight) : NULL);
 }
 
 static json_object *group(const struct group_row *row, unsigned int by, const char *span,
@@ -78,7 +78,7 @@ static json_object *group(const struct group_row *row, unsigned int by, const ch
 	if (by & BY_DEVICE)
 		add_device(o, row);
 	if (by & BY_PORT) {
-		record__add_count(o, "remote_port", row->key.port);
+		json__add_count(o, "remote_port", row->key.port);
 		add_address(o, "remote_address", g->addresses ? 0 : g->family, g->address);
 	}
 	add_sums(o, g, span, sight);
@@ -115,9 +115,9 @@ json_object *record__by(const struct run_result *r, const struct run_setup *setu
 		rest = json_object_new_object();
 		add_sums(rest, &groups->rest, option->span, &sight);
 	}
-	record__add(o, "dimensions", dimensions(setup->by));
-	record__add(o, "groups", list);
-	record__add(o, "rest", rest);
+	json__add(o, "dimensions", dimensions(setup->by));
+	json__add(o, "groups", list);
+	json__add(o, "rest", rest);
 	return o;
 }
 
@@ -127,7 +127,7 @@ static json_object *peer(const struct group_row *row, const struct sight *sight)
 
 	add_device(o, row);
 	add_address(o, "address", row->key.family, row->key.address);
-	record__add_count(o, "port", row->key.port);
+	json__add_count(o, "port", row->key.port);
 	return o;
 }
 
@@ -147,8 +147,8 @@ void record__add_peers(json_object *o, const struct run_result *r)
 	}
 	if (rest.requests) {
 		others = zerocopy_sums(&rest, &sight);
-		record__add_count(others, "peers", i > PEERS_MAX ? i - PEERS_MAX : 0);
+		json__add_count(others, "peers", i > PEERS_MAX ? i - PEERS_MAX : 0);
 	}
-	record__add(o, "peers", list);
-	record__add(o, "peers_rest", others);
+	json__add(o, "peers", list);
+	json__add(o, "peers_rest", others);
 }

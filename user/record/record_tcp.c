@@ -45,14 +45,14 @@ static void add_packets(json_object *tcp, const struct run_result *r, struct unm
 	size_t i;
 
 	for (i = 0; reason && i < sizeof(keys) / sizeof(keys[0]); i++) {
-		record__add(tcp, keys[i], NULL);
+		json__add(tcp, keys[i], NULL);
 		snprintf(path, sizeof(path), "tcp.%s", keys[i]);
 		unmeasured__add(u, path, reason);
 	}
 	if (reason)
 		return;
-	record__add_count(tcp, "skbs", t->packets);
-	record__add_count(tcp, "skb_frags", t->packet_frags);
+	json__add_count(tcp, "skbs", t->packets);
+	json__add_count(tcp, "skb_frags", t->packet_frags);
 	record__add_ratio(tcp, "skbs_per_send", t->packets, accepted(&r->measured));
 	record__add_ratio(tcp, "frags_per_skb", t->packet_frags, t->packets);
 	if (!accepted(&r->measured))

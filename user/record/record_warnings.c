@@ -77,6 +77,21 @@ static void warn_steal(const struct run_result *r, json_object *list)
 			    "that");
 }
 
+static void warn_memory(json_object *record, json_object *list)
+{
+	bool system = !strcmp(record__string(record, "/memory/scope"), "system");
+	char text[256];
+
+	if (!json_object_get_boolean(record__at(record, "/memory/is_estimate")))
+		return;
+	snprintf(text, sizeof(text), "memory: an estimate, %s: %s",
+		 record__string(record, "/memory/source"),
+		 system ? "a cache behind these may have the lines"
+			: "prefetches, write-backs and other programs are not in it, so it is too "
+			  "low");
+	add_warning(list, "memory_estimate", text);
+}
+
 static unsigned int busy_threads(const struct run_setup *setup)
 {
 	const struct send_ops *ops;
@@ -129,7 +144,7 @@ json_object *record__warnings(json_object *record, const struct run_result *r,
 	warn_unsent(r, list);
 	warn_paced(record, list);
 	warn_steal(r, list);
-	record__warn_memory(r, add_warning, list);
+	warn_memory(record, list);
 	if (r->interrupted)
 		add_warning(list, "interrupted", "the run was interrupted before its time was up");
 	if (r->error[0])

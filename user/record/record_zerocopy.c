@@ -3,15 +3,62 @@
  * zerocopy: the unit is one send id.
  *   requests = completions + ignored + refused + outstanding
  *   copied = copied_flagged + copied_silent, where the latter is known
+ * zerocopy.io_uring: sends by io_uring's own zero-copy operations have no send id, so they
+ * stand apart, with the same arithmetic.
  */
 #include "user/record/record_parts.h"
 
 #include "loadgen/send/send_ops.h"
 
+#define NO_REPORT                                                                           \
+	"without fentry or kprobes it is known only where the program has io_uring report " \
+	"it (IORING_SEND_ZC_REPORT_USAGE)"
+
+static json_object *requests(const struct zerocopy_sums *sums, json_object *refused)
+{
+	json_object *o = json_object_new_object();
+
+	json__add_count(o, "requests", sums->requests);
+	json__add_count(o, "ignored", sums->ignored);
+	json__add_count(o, "ignored_empty", sums->empty);
+	json__add(o, "refused", refused);
+	json__add_count(o, "bytes", sums->bytes);
+	return o;
+}
+
+/* Whether all copies were seen: by a hook of their own, or as io_uring was asked to tell. */
+static bool uring_copies_seen(const struct run_result *r)
+{
+	return !r->plan.entries[HOOK_URING].option->by_report || !r->measured.totals.uring_unknown;
+}
+
+/* NULL where there were no such sends. */
+static json_object *uring(const struct run_result *r, struct unmeasured *u)
+{
+	const struct totals *t = &r->measured.totals;
+	struct zerocopy_sums sums;
+	bool completed, copied;
+	json_object *o;
+
+	measured__uring(&r->measured, &sums);
+	if (!sums.requests)
+		return NULL;
+	o = requests(&sums, record__refused(NULL, &sums));
+	completed = unmeasured__unless_hooked(u, "zerocopy.io_uring.completions", r, HOOK_URING);
+	copied = completed && uring_copies_seen(r);
+	json__add_known(o, "completions", completed, t->uring_completions);
+	json__add_known(o, "outstanding", completed, measured__uring_outstanding(&r->measured));
+	json__add_known(o, "copied", copied, t->uring_copied);
+	record__add_ratio(o, "fallback_rate", t->uring_copied, copied ? t->uring_completions : 0);
+	if (completed && !copied)
+		unmeasured__add(u, "zerocopy.io_uring.copied", NO_REPORT);
+	return o;
+}
+
 static void add_null(json_object *o, const char *key, struct unmeasured *u, const char *path,
 		     const char *reason)
 {
-	record__add(o, key, NULL);
+	json__add(o, key, NULL);
 	unmeasured__add(u, path, reason);
 }
 
@@ -45,10 +92,10 @@ static void add_bytes_copied(json_object *o, const struct run_result *r, __u64 c
 	json_object *silent =
 		blind ? NULL : copied_bytes(r, sums, t->unreported, t->unreported_bytes);
 
-	record__add(o, "bytes_copied", all);
+	json__add(o, "bytes_copied", all);
 	if (!all)
 		unmeasured__add(u, "zerocopy.bytes_copied", reason);
-	record__add(o, "bytes_copied_silent", silent);
+	json__add(o, "bytes_copied_silent", silent);
 	if (!silent)
 		unmeasured__add(u, "zerocopy.bytes_copied_silent", blind ? blind : reason);
 }
@@ -63,7 +110,7 @@ static void add_unexplained(json_object *o, const struct run_result *r, struct u
 		add_null(o, "unexplained", u, "zerocopy.unexplained",
 			 leaves->option ? copy->reason : leaves->reason);
 	else
-		record__add_count(o, "unexplained", r->measured.totals.unexplained);
+		json__add_count(o, "unexplained", r->measured.totals.unexplained);
 }
 
 static void add_completions(json_object *o, const struct run_result *r,
@@ -82,15 +129,15 @@ static void add_completions(json_object *o, const struct run_result *r,
 		unmeasured__add(u, "zerocopy.completions", entry->reason);
 		return;
 	}
-	record__add_count(o, "completions", t->completions);
-	record__add_count(o, "outstanding", measured__outstanding(&r->measured));
-	record__add_count(o, "completions_before", t->completions_before);
-	record__add_count(o, "copied", copied);
-	record__add_count(o, "copied_flagged", flagged);
+	json__add_count(o, "completions", t->completions);
+	json__add_count(o, "outstanding", measured__outstanding(&r->measured));
+	json__add_count(o, "completions_before", t->completions_before);
+	json__add_count(o, "copied", copied);
+	json__add_count(o, "copied_flagged", flagged);
 	if (blind)
 		add_null(o, "copied_silent", u, "zerocopy.copied_silent", blind);
 	else
-		record__add_count(o, "copied_silent", t->unreported);
+		json__add_count(o, "copied_silent", t->unreported);
 	add_unexplained(o, r, u);
 	record__add_ratio(o, "fallback_rate", copied, t->completions);
 	add_bytes_copied(o, r, copied, sums, u);
@@ -113,8 +160,8 @@ static void add_skb_copies(json_object *o, const struct run_result *r, struct un
 		skbs += m->causes[i].sums.skbs;
 		bytes += m->causes[i].sums.bytes;
 	}
-	record__add_count(o, "skb_copies", skbs);
-	record__add_count(o, "skb_copy_bytes", bytes);
+	json__add_count(o, "skb_copies", skbs);
+	json__add_count(o, "skb_copy_bytes", bytes);
 }
 
 static json_object *app_told(const struct run_result *r)
@@ -151,20 +198,15 @@ json_object *record__zerocopy(const struct run_result *r, const struct run_setup
 		unmeasured__add(u, "zerocopy", r->plan.entries[HOOK_COMPLETION].reason);
 		return NULL;
 	}
-	o = json_object_new_object();
-	record__add_count(o, "requests", sums.requests);
-	record__add_count(o, "ignored", sums.ignored);
-	record__add_count(o, "ignored_empty", sums.empty);
-	record__add(o, "refused", record__refused(r, &sums));
-	record__add_count(o, "bytes", sums.bytes);
+	o = requests(&sums, record__refused(r, &sums));
 	add_completions(o, r, &sums, u);
 	record__add_peers(o, r);
-	record__add(o, "io_uring", record__uring(r, u));
+	json__add(o, "io_uring", uring(r, u));
 	add_skb_copies(o, r, u);
-	record__add(o, "causes", record__causes(r, setup, u));
+	json__add(o, "causes", record__causes(r, setup, u));
 	record__add_completions(o, r, &sums, u);
 	told = setup->target ? seen_told(r) : by_uring(setup) ? NULL : app_told(r);
-	record__add(o, "app_told_copied", told);
+	json__add(o, "app_told_copied", told);
 	if (!told)
 		unmeasured__add(u, "zerocopy.app_told_copied",
 				setup->target	  ? r->plan.entries[HOOK_ERROR_QUEUE].reason
