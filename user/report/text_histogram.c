@@ -41,17 +41,13 @@ static void draw(const struct hist *h, FILE *out)
 
 static void percentiles(const struct hist *h, FILE *out)
 {
-	static const struct {
-		const char *name;
-		unsigned int per_mille;
-	} rows[] = {{"p50", 500}, {"p90", 900}, {"p99", 990}, {"p99.9", 999}};
-	size_t i;
-
-	fprintf(out, "  mean %s", units__time_text((double)h->sum / (double)h->count));
-	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		fprintf(out, ", %s %s", rows[i].name,
-			units__time_text((double)hist__percentile(h, rows[i].per_mille)));
-	fprintf(out, ", max %s\n", units__time_text((double)h->max));
+	fprintf(out, "  mean %s, p50 %s, p90 %s, p99 %s, p99.9 %s, max %s\n",
+		units__time_text((double)h->sum / (double)h->count),
+		units__time_text((double)hist__percentile(h, 500)),
+		units__time_text((double)hist__percentile(h, 900)),
+		units__time_text((double)hist__percentile(h, 990)),
+		units__time_text((double)hist__percentile(h, 999)),
+		units__time_text((double)h->max));
 }
 
 /* Totals of what the counters said, over a cell's records. */

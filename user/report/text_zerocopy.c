@@ -131,14 +131,13 @@ static void refusals(const struct cell *cell, FILE *out)
 {
 	double n, outstanding;
 	json_object *row;
-	size_t i, j;
+	size_t i;
 
-	for (i = 0; i < cell->count; i++)
-		for (j = 0; (row = record__row(cell->records[i], "/zerocopy/refused", j)); j++)
-			fprintf(out, LABEL "%s, %s: %s\n", "refused",
-				units__number_text(record__value(row, "/count")),
-				record__string(row, "/errno"),
-				refusal_words(record__string(row, "/cause")));
+	for (i = 0; (row = cell__row(cell, "/zerocopy/refused", i)); i++)
+		fprintf(out, LABEL "%s, %s: %s\n", "refused",
+			units__number_text(record__value(row, "/count")),
+			record__string(row, "/errno"),
+			refusal_words(record__string(row, "/cause")));
 	ignored(cell, out);
 	if (cell__sum(cell, "/zerocopy/outstanding", &outstanding) && outstanding > 0)
 		fprintf(out, LABEL "%s without a completion when the window closed\n",
