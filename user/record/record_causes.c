@@ -109,7 +109,7 @@ json_object *record__causes(const struct run_result *r, const struct run_setup *
 			    struct unmeasured *u)
 {
 	const struct measured *m = &r->measured;
-	struct cause_count sorted[CAUSE_COUNTERS_MAX], other = {};
+	struct cause_count sorted[CAUSE_COUNTERS_MAX], other = {.sums = m->unnamed};
 	json_object *list;
 	size_t i;
 
@@ -123,11 +123,7 @@ json_object *record__causes(const struct run_result *r, const struct run_setup *
 	for (i = 0; i < m->cause_count; i++)
 		if (says_something(&sorted[i].sums))
 			json_object_array_add(list, cause_block(&sorted[i], setup->features));
-	other.sums.sends = m->unseen.sends + m->unnamed.sends;
-	other.sums.unreported = m->unnamed.unreported;
-	other.sums.skbs = m->unnamed.skbs;
-	other.sums.skbs_in_send = m->unnamed.skbs_in_send;
-	other.sums.bytes = m->unnamed.bytes;
+	other.sums.sends += m->unseen.sends;
 	if (says_something(&other.sums))
 		json_object_array_add(list, cause_block(&other, setup->features));
 	return list;

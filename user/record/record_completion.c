@@ -30,13 +30,12 @@ static void add_latency(json_object *o, const struct run_result *r, struct unmea
 	const struct hist *h = &r->measured.spans[SPAN_COMPLETION];
 	__u64 completions = r->measured.totals.completions;
 
-	if (why) {
-		record__add_nulls(o, "completion_ns", "completions_untimed", NULL);
+	if (why)
 		unmeasured__add(u, "zerocopy.completion_ns", why);
-		return;
-	}
-	json__add(o, "completion_ns", hist__json(h, hook(r, HOOK_SEND)->option->completion_span));
-	json__add_count(o, "completions_untimed", measured__difference(completions, h->count));
+	json__add(o, "completion_ns",
+		  why ? NULL : hist__json(h, hook(r, HOOK_SEND)->option->completion_span));
+	json__add_known(o, "completions_untimed", !why,
+			measured__difference(completions, h->count));
 }
 
 /* Why what is pinned is not known; NULL if it is. */

@@ -6,15 +6,10 @@
 
 #define PEERS_MAX 1000
 
-static void add_known(json_object *o, const char *key, __u32 value)
-{
-	json__add_known(o, key, value, value);
-}
-
 static void add_device(json_object *o, const struct group_row *row)
 {
-	add_known(o, "netns", row->key.netns);
-	add_known(o, "ifindex", row->key.ifindex);
+	json__add_known(o, "netns", row->key.netns, row->key.netns);
+	json__add_known(o, "ifindex", row->key.ifindex, row->key.ifindex);
 	record__add_name(o, "device", row->group.device,
 			 row->key.ifindex ? sizeof(row->group.device) : 0);
 }
@@ -22,30 +17,22 @@ static void add_device(json_object *o, const struct group_row *row)
 static void add_address(json_object *o, const char *key, __u16 family, const __u32 address[4])
 {
 	char text[INET6_ADDRSTRLEN];
-	const char *known = group__address(family, address, text);
 
-	record__add_string(o, key, known);
+	record__add_string(o, key, group__address(family, address, text));
 }
 
-/* The figures that only a completion tells; null where no hook sees any. */
-static void add_completed(json_object *o, const struct group *g, const struct sight *sight)
-{
-	bool copies = sight->completions && (sight->unknown || !g->unknown);
-	__u64 copied = g->copied + (sight->unreported ? g->unreported : 0);
-
-	json__add_known(o, "completions", sight->completions, g->completions);
-	json__add_known(o, "copied", copies, copied);
-}
-
+/* Only a completion tells the last two: null where no hook sees any. */
 static json_object *zerocopy_sums(const struct group *g, const struct sight *sight)
 {
+	bool copies = sight->completions && (sight->unknown || !g->unknown);
 	json_object *o = json_object_new_object();
 
 	json__add_count(o, "requests", g->requests);
 	json__add_count(o, "ignored", g->ignored);
 	json__add_count(o, "refused", g->refused);
 	json__add_count(o, "bytes", g->zerocopy_bytes);
-	add_completed(o, g, sight);
+	json__add_known(o, "completions", sight->completions, g->completions);
+	json__add_known(o, "copied", copies, g->copied + (sight->unreported ? g->unreported : 0));
 	return o;
 }
 
@@ -72,7 +59,7 @@ static json_object *group(const struct group_row *row, unsigned int by, const ch
 	json_object *o = json_object_new_object();
 
 	if (by & BY_PROCESS) {
-		add_known(o, "pid", g->pid);
+		json__add_known(o, "pid", g->pid, g->pid);
 		record__add_name(o, "comm", g->comm, sizeof(g->comm));
 	}
 	if (by & BY_DEVICE)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* What the load was, as the record has it, and the name of its cell. */
 #include "user/record/record_parts.h"
+#include "user/record/record_read.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -115,7 +116,7 @@ static const char *device_name(const struct load *load, bool loopback)
 json_object *record__load(const struct run_result *r, const struct load *load, struct unmeasured *u)
 {
 	bool loopback = !load->peer && is_loopback(load->address);
-	json_object *o = json_object_new_object(), *pinning = NULL;
+	json_object *o = json_object_new_object();
 
 	if (load->workload != WORKLOAD_PROCINFO)
 		add_places(o);
@@ -130,7 +131,6 @@ json_object *record__load(const struct run_result *r, const struct load *load, s
 	record__add_string(o, "peer", load->peer);
 	json__add(o, "sender_pid", json_object_new_int(r->sender_pid));
 	json__add(o, "receiver_pid", load->peer ? NULL : json_object_new_int(r->receiver_pid));
-	json_object_object_get_ex(r->app, "pinning", &pinning);
-	json__add(o, "pinning", json_object_get(pinning));
+	json__add(o, "pinning", json_object_get(record__at(r->app, "/pinning")));
 	return o;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* What TCP did, and the blocks that come whole from the load generator. */
 #include "user/record/record_parts.h"
+#include "user/record/record_read.h"
 
 #include <stdio.h>
 
@@ -62,7 +63,7 @@ static void add_packets(json_object *tcp, const struct run_result *r, struct unm
 json_object *record__tcp(const struct run_result *r, const struct run_setup *setup,
 			 struct unmeasured *u)
 {
-	json_object *tcp = record__taken(r->app, "tcp"), *sending;
+	json_object *tcp = record__taken(r->app, "tcp");
 
 	if (!tcp) {
 		unmeasured__add(u, "tcp",
@@ -72,8 +73,7 @@ json_object *record__tcp(const struct run_result *r, const struct run_setup *set
 					 : r->error);
 		return NULL;
 	}
-	json_object_object_get_ex(tcp, "sending", &sending);
-	if (!sending)
+	if (!record__at(tcp, "/sending"))
 		unmeasured__add(u, "tcp.sending",
 				"each socket that sent was closed within the window");
 	add_packets(tcp, r, u);

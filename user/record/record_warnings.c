@@ -36,18 +36,15 @@ static void warn_assumed(const struct totals *t, json_object *list)
 /* Latencies of an open loop know nothing of messages that were never begun. */
 static void warn_unsent(const struct run_result *r, json_object *list)
 {
-	json_object *rate = NULL, *due = NULL, *unsent = NULL;
+	json_object *unsent = record__at(r->app, "/rate/unsent");
 	char text[160];
 
-	json_object_object_get_ex(r->app, "rate", &rate);
-	json_object_object_get_ex(rate, "due", &due);
-	json_object_object_get_ex(rate, "unsent", &unsent);
 	if (!json_object_get_uint64(unsent))
 		return;
 	snprintf(text, sizeof(text),
 		 "--rate: of %llu messages that were due, %llu were not begun in time: latencies "
 		 "leave them out",
-		 (unsigned long long)json_object_get_uint64(due),
+		 (unsigned long long)json_object_get_uint64(record__at(r->app, "/rate/due")),
 		 (unsigned long long)json_object_get_uint64(unsent));
 	add_warning(list, "rate_not_kept", text);
 }

@@ -7,6 +7,7 @@
  * stand apart, with the same arithmetic.
  */
 #include "user/record/record_parts.h"
+#include "user/record/record_read.h"
 
 #include "loadgen/send/send_ops.h"
 
@@ -164,15 +165,6 @@ static void add_skb_copies(json_object *o, const struct run_result *r, struct un
 	json__add_count(o, "skb_copy_bytes", bytes);
 }
 
-static json_object *app_told(const struct run_result *r)
-{
-	json_object *zerocopy = NULL, *copied = NULL;
-
-	json_object_object_get_ex(r->app, "zerocopy", &zerocopy);
-	json_object_object_get_ex(zerocopy, "copied", &copied);
-	return json_object_get(copied);
-}
-
 /* Its sends have no send id, and are in none of the sums that this block begins with. */
 static bool by_uring(const struct run_setup *setup)
 {
@@ -205,7 +197,9 @@ json_object *record__zerocopy(const struct run_result *r, const struct run_setup
 	add_skb_copies(o, r, u);
 	json__add(o, "causes", record__causes(r, setup, u));
 	record__add_completions(o, r, &sums, u);
-	told = setup->target ? seen_told(r) : by_uring(setup) ? NULL : app_told(r);
+	told = setup->target	 ? seen_told(r)
+	       : by_uring(setup) ? NULL
+				 : json_object_get(record__at(r->app, "/zerocopy/copied"));
 	json__add(o, "app_told_copied", told);
 	if (!told)
 		unmeasured__add(u, "zerocopy.app_told_copied",

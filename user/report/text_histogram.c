@@ -89,19 +89,11 @@ static void print_counters(const struct counted *c, FILE *out)
 		units__counted_text(c->sends, "send"), units__number_text(c->left_out));
 }
 
-/* The row of a record's calls that is the same syscall and kind. */
-static json_object *same_call(json_object *record, json_object *as)
+static bool is_same_call(json_object *a, json_object *b)
 {
-	json_object *call;
-	size_t i;
-
-	for (i = 0; (call = record__row(record, "/calls", i)); i++)
-		if (json_object_equal(record__at(call, "/syscall"), record__at(as, "/syscall")) &&
-		    json_object_equal(record__at(call, "/notified_by"),
-				      record__at(as, "/notified_by")) &&
-		    json_object_equal(record__at(call, "/zerocopy"), record__at(as, "/zerocopy")))
-			return call;
-	return NULL;
+	return json_object_equal(record__at(a, "/syscall"), record__at(b, "/syscall")) &&
+	       json_object_equal(record__at(a, "/notified_by"), record__at(b, "/notified_by")) &&
+	       json_object_equal(record__at(a, "/zerocopy"), record__at(b, "/zerocopy"));
 }
 
 static void call(const struct cell *cell, json_object *first, FILE *out)
@@ -112,9 +104,8 @@ static void call(const struct cell *cell, json_object *first, FILE *out)
 	json_object *row;
 	size_t i;
 
-	for (i = 0; i < cell->count; i++) {
-		row = same_call(cell->records[i], first);
-		if (!row)
+	for (i = 0; (row = cell__row(cell, "/calls", i)); i++) {
+		if (!is_same_call(row, first))
 			continue;
 		sends += record__value(row, "/sends");
 		record__add_hist(&h, record__at(row, "/wall_ns"));
