@@ -7,6 +7,7 @@
 #include "common/program.h"
 #include "common/units.h"
 
+#include <math.h>
 #include <string.h>
 
 static double sum_over(const struct cells *cells, const char *path)
@@ -16,19 +17,6 @@ static double sum_over(const struct cells *cells, const char *path)
 
 	for (i = 0; i < cells->count; i++)
 		sum += cell__sum_or(&cells->cells[i], path, 0);
-	return sum;
-}
-
-/* Where the kernel does not count them, a warning and the verdict say so. */
-static double skipped_looks(const struct cells *cells)
-{
-	double sum = 0, one;
-	size_t i;
-
-	for (i = 0; i < cells->count; i++) {
-		one = cell__skipped_looks(&cells->cells[i]);
-		sum += one > 0 ? one : 0;
-	}
 	return sum;
 }
 
@@ -42,8 +30,12 @@ static void lost(double count, const char *before, const char *unit, const char 
 void text__losses(const struct cells *cells, FILE *out)
 {
 	double calls = sum_over(cells, "/lost/calls");
-	double completions = sum_over(cells, "/lost/completions");
+	double completions = sum_over(cells, "/lost/completions"), skipped = 0;
+	size_t i;
 
+	/* Where the kernel does not count them, a warning and the verdict say so. */
+	for (i = 0; i < cells->count; i++)
+		skipped += fmax(cell__skipped_looks(&cells->cells[i]), 0);
 	if (calls + completions > 0)
 		fprintf(out,
 			"LOST: %s and %s could not be followed: the counts below lack them\n\n",
@@ -53,7 +45,7 @@ void text__losses(const struct cells *cells, FILE *out)
 	     " there was no room: all totals count them, no row does", out);
 	lost(sum_over(cells, "/lost/flags"), "the flag of ", "completed send",
 	     " was not seen: a neighbour's stands for it, and no cause counts it", out);
-	lost(skipped_looks(cells), "the kernel skipped ", "run",
+	lost(skipped, "the kernel skipped ", "run",
 	     " of the programs that see copies: the counts below may lack as many copies", out);
 }
 

@@ -103,13 +103,6 @@ static void skb_copies(const struct cell *cell, FILE *out)
 	fprintf(out, " in %s\n", units__counted_text(n, "skb"));
 }
 
-static const char *refusal_words(const char *name)
-{
-	const struct refusal_row *row = refusal__find(name);
-
-	return row ? row->meaning : name;
-}
-
 static void ignored(const struct cell *cell, FILE *out)
 {
 	double all = 0, empty = 0;
@@ -129,15 +122,18 @@ static void ignored(const struct cell *cell, FILE *out)
 
 static void refusals(const struct cell *cell, FILE *out)
 {
+	const struct refusal_row *refusal;
 	double n, outstanding;
 	json_object *row;
 	size_t i;
 
-	for (i = 0; (row = cell__row(cell, "/zerocopy/refused", i)); i++)
+	for (i = 0; (row = cell__row(cell, "/zerocopy/refused", i)); i++) {
+		refusal = refusal__find(record__string(row, "/cause"));
 		fprintf(out, LABEL "%s, %s: %s\n", "refused",
 			units__number_text(record__value(row, "/count")),
 			record__string(row, "/errno"),
-			refusal_words(record__string(row, "/cause")));
+			refusal ? refusal->meaning : record__string(row, "/cause"));
+	}
 	ignored(cell, out);
 	if (cell__sum(cell, "/zerocopy/outstanding", &outstanding) && outstanding > 0)
 		fprintf(out, LABEL "%s without a completion when the window closed\n",
