@@ -201,7 +201,7 @@ json_object *record__failure(const struct timespec *started, const struct run_se
 		json_object_object_del(load, unknown[i]);
 	add_head(o, "sendpath.failure/1", started, setup, context, STEAL_UNKNOWN);
 	json__add(o, "load", load);
-	record__add_bool(o, "complete", false);
+	json__add(o, "complete", json_object_new_boolean(false));
 	record__add_string(o, "outcome", outcome);
 	record__add_string(o, "error", error);
 	json_object_put(u.list);
@@ -234,7 +234,7 @@ json_object *record__build(const struct run_result *r, const struct run_setup *s
 	json__add(o, "memory", record__memory(r, &u));
 	json__add(o, "lost", record__lost(r, &u));
 	json__add(o, "observer", observer_block(r, setup, &u));
-	record__add_bool(o, "complete", !r->interrupted && !r->error[0]);
+	json__add(o, "complete", json_object_new_boolean(!r->interrupted && !r->error[0]));
 	json__add(o, "warnings", record__warnings(o, r, setup, context));
 	json__add(o, "unmeasured", u.list);
 	return o;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/record/record_parts.h"
 
-#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 void record__add_string(json_object *o, const char *key, const char *value)
@@ -26,25 +26,20 @@ void record__add_double_if(json_object *o, const char *key, bool known, double v
 	json__add(o, key, known ? json_object_new_double(value) : NULL);
 }
 
-void record__add_bool(json_object *o, const char *key, bool value)
-{
-	json__add(o, key, json_object_new_boolean(value));
-}
-
 void record__add_ratio(json_object *o, const char *key, __u64 of, __u64 by)
 {
 	record__add_double_if(o, key, by, (double)of / (double)by);
 }
 
-void record__add_nulls(json_object *o, ...)
+void record__add_measured(json_object *o, const char *block, const char *key, json_object *value,
+			  const char *reason, struct unmeasured *u)
 {
-	const char *key;
-	va_list keys;
+	char path[64];
 
-	va_start(keys, o);
-	while ((key = va_arg(keys, const char *)))
-		json__add(o, key, NULL);
-	va_end(keys);
+	json__add(o, key, value);
+	snprintf(path, sizeof(path), "%s.%s", block, key);
+	if (!value)
+		unmeasured__add(u, path, reason);
 }
 
 bool unmeasured__unless_hooked(struct unmeasured *u, const char *key, const struct run_result *r,

@@ -59,7 +59,7 @@ static json_object *call(const struct run_result *r, const struct run_setup *set
 	char key[64];
 
 	record__add_string(o, "syscall", call_name(kind));
-	record__add_bool(o, "zerocopy", slot & 1);
+	json__add(o, "zerocopy", json_object_new_boolean(slot & 1));
 	json__add(o, "notified_by", notified_by(kind, slot & 1));
 	json__add_count(o, "sends", s->sends);
 	json__add_known(o, "syscalls", call_sends_once(kind), s->sends);

@@ -68,29 +68,21 @@ static struct amount sum(const struct memory_run *m, enum memory_quantity q)
 	return a;
 }
 
-static void add(json_object *o, const char *key, json_object *value, const char *reason,
-		struct unmeasured *u)
-{
-	char path[64];
-
-	json__add(o, key, value);
-	snprintf(path, sizeof(path), "memory.%s", key);
-	if (!value)
-		unmeasured__add(u, path, reason);
-}
-
 /* The reason is why the other number is not known. */
 static void add_ratio(json_object *o, const char *key, struct amount a, double by,
 		      const char *reason, struct unmeasured *u)
 {
-	add(o, key, a.known && by > 0 ? json_object_new_double(a.value / by) : NULL,
-	    a.known ? reason : a.reason, u);
+	record__add_measured(o, "memory", key,
+			     a.known && by > 0 ? json_object_new_double(a.value / by) : NULL,
+			     a.known ? reason : a.reason, u);
 }
 
 /* Bytes or lines: what perf scaled is rounded. */
 static void add_count(json_object *o, const char *key, struct amount a, struct unmeasured *u)
 {
-	add(o, key, a.known ? json_object_new_int64((int64_t)(a.value + 0.5)) : NULL, a.reason, u);
+	record__add_measured(o, "memory", key,
+			     a.known ? json_object_new_int64((int64_t)(a.value + 0.5)) : NULL,
+			     a.reason, u);
 }
 
 /* Demand misses of both ends, as far as there are two here. */

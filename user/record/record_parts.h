@@ -22,11 +22,11 @@ void record__add_string(json_object *o, const char *key, const char *value);
 void record__add_name(json_object *o, const char *key, const char *name, size_t size);
 void record__add_int_if(json_object *o, const char *key, bool known, int64_t n);
 void record__add_double_if(json_object *o, const char *key, bool known, double value);
-void record__add_bool(json_object *o, const char *key, bool value);
 /* By 0 is null. */
 void record__add_ratio(json_object *o, const char *key, __u64 of, __u64 by);
-/* Keys that are null, ended by NULL. */
-void record__add_nulls(json_object *o, ...) __attribute__((sentinel));
+/* Adds what block.key names; where it is NULL, the reason why it is not measured. */
+void record__add_measured(json_object *o, const char *block, const char *key, json_object *value,
+			  const char *reason, struct unmeasured *u);
 
 json_object *record__load(const struct run_result *r, const struct load *load,
 			  struct unmeasured *u);

@@ -56,11 +56,10 @@ static json_object *uring(const struct run_result *r, struct unmeasured *u)
 	return o;
 }
 
-static void add_null(json_object *o, const char *key, struct unmeasured *u, const char *path,
-		     const char *reason)
+static void add(json_object *o, const char *key, json_object *value, const char *reason,
+		struct unmeasured *u)
 {
-	json__add(o, key, NULL);
-	unmeasured__add(u, path, reason);
+	record__add_measured(o, "zerocopy", key, value, reason, u);
 }
 
 /*
@@ -89,16 +88,12 @@ static void add_bytes_copied(json_object *o, const struct run_result *r, __u64 c
 	static const char reason[] = "completions do not tell the size of each send";
 	const struct totals *t = &r->measured.totals;
 	const char *blind = plan__blind_to_unreported(&r->plan);
-	json_object *all = copied_bytes(r, sums, copied, t->bytes_copied + t->unreported_bytes);
 	json_object *silent =
 		blind ? NULL : copied_bytes(r, sums, t->unreported, t->unreported_bytes);
 
-	json__add(o, "bytes_copied", all);
-	if (!all)
-		unmeasured__add(u, "zerocopy.bytes_copied", reason);
-	json__add(o, "bytes_copied_silent", silent);
-	if (!silent)
-		unmeasured__add(u, "zerocopy.bytes_copied_silent", blind ? blind : reason);
+	add(o, "bytes_copied", copied_bytes(r, sums, copied, t->bytes_copied + t->unreported_bytes),
+	    reason, u);
+	add(o, "bytes_copied_silent", silent, blind ? blind : reason, u);
 }
 
 /* Of the data of sends that no hook saw copied, those that did not leave the machine either. */
@@ -106,39 +101,36 @@ static void add_unexplained(json_object *o, const struct run_result *r, struct u
 {
 	const struct plan_entry *leaves = &r->plan.entries[HOOK_DEVICE_EXIT];
 	const struct plan_entry *copy = &r->plan.entries[HOOK_SKB_COPY];
+	bool known = leaves->option && copy->option;
 
-	if (!leaves->option || !copy->option)
-		add_null(o, "unexplained", u, "zerocopy.unexplained",
-			 leaves->option ? copy->reason : leaves->reason);
-	else
-		json__add_count(o, "unexplained", r->measured.totals.unexplained);
+	add(o, "unexplained", known ? json_object_new_uint64(r->measured.totals.unexplained) : NULL,
+	    leaves->option ? copy->reason : leaves->reason, u);
 }
 
 static void add_completions(json_object *o, const struct run_result *r,
 			    const struct zerocopy_sums *sums, struct unmeasured *u)
 {
-	const struct plan_entry *entry = &r->plan.entries[HOOK_COMPLETION];
+	static const char *const keys[] = {
+		"completions",	       "completions_before", "outstanding",   "copied",
+		"copied_flagged",      "copied_silent",	     "fallback_rate", "bytes_copied",
+		"bytes_copied_silent", "unexplained"};
+	bool seen = unmeasured__unless_hooked(u, "zerocopy.completions", r, HOOK_COMPLETION);
 	const struct totals *t = &r->measured.totals;
 	const char *blind = plan__blind_to_unreported(&r->plan);
 	__u64 flagged = t->copied + t->copied_later - t->copied_not;
 	__u64 copied = flagged + (blind ? 0 : t->unreported);
+	size_t i;
 
-	if (!entry->option) {
-		record__add_nulls(o, "completions", "completions_before", "outstanding", "copied",
-				  "copied_flagged", "copied_silent", "fallback_rate",
-				  "bytes_copied", "bytes_copied_silent", "unexplained", NULL);
-		unmeasured__add(u, "zerocopy.completions", entry->reason);
+	for (i = 0; !seen && i < sizeof(keys) / sizeof(keys[0]); i++)
+		json__add(o, keys[i], NULL);
+	if (!seen)
 		return;
-	}
 	json__add_count(o, "completions", t->completions);
 	json__add_count(o, "outstanding", measured__outstanding(&r->measured));
 	json__add_count(o, "completions_before", t->completions_before);
 	json__add_count(o, "copied", copied);
 	json__add_count(o, "copied_flagged", flagged);
-	if (blind)
-		add_null(o, "copied_silent", u, "zerocopy.copied_silent", blind);
-	else
-		json__add_count(o, "copied_silent", t->unreported);
+	add(o, "copied_silent", blind ? NULL : json_object_new_uint64(t->unreported), blind, u);
 	add_unexplained(o, r, u);
 	record__add_ratio(o, "fallback_rate", copied, t->completions);
 	add_bytes_copied(o, r, copied, sums, u);
@@ -153,8 +145,8 @@ static void add_skb_copies(json_object *o, const struct run_result *r, struct un
 	size_t i;
 
 	if (!entry->option || entry->option->by_path) {
-		add_null(o, "skb_copies", u, "zerocopy.skb_copies", entry->reason);
-		add_null(o, "skb_copy_bytes", u, "zerocopy.skb_copy_bytes", entry->reason);
+		add(o, "skb_copies", NULL, entry->reason, u);
+		add(o, "skb_copy_bytes", NULL, entry->reason, u);
 		return;
 	}
 	for (i = 0; i < m->cause_count; i++) {
@@ -200,12 +192,10 @@ json_object *record__zerocopy(const struct run_result *r, const struct run_setup
 	told = setup->target	 ? seen_told(r)
 	       : by_uring(setup) ? NULL
 				 : json_object_get(record__at(r->app, "/zerocopy/copied"));
-	json__add(o, "app_told_copied", told);
-	if (!told)
-		unmeasured__add(u, "zerocopy.app_told_copied",
-				setup->target	  ? r->plan.entries[HOOK_ERROR_QUEUE].reason
-				: by_uring(setup) ? "none of these sends: of those by io_uring "
-						    "app.zerocopy tells"
-						  : "the load generator ended without a result");
+	add(o, "app_told_copied", told,
+	    setup->target     ? r->plan.entries[HOOK_ERROR_QUEUE].reason
+	    : by_uring(setup) ? "none of these sends: of those by io_uring app.zerocopy tells"
+			      : "the load generator ended without a result",
+	    u);
 	return o;
 }

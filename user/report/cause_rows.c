@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "user/report/cause_rows.h"
+#include "user/report/verdict.h"
 
 #include "common/program.h"
 #include "user/record/record_read.h"
