@@ -190,56 +190,41 @@ static int settle_variants(struct load_options *load)
 		       : STATUS_OK;
 }
 
-static int measure(int argc, char **argv)
+static int run_grid(struct grid *grid, struct options *o, struct held *h)
 {
-	struct held held = {};
-	struct options options;
-	struct grid grid = {.options = &options};
-	int status;
+	int status = o->target.given ? STATUS_OK : settle_variants(&o->load);
 
-	options__parse(&options, argc, argv);
-	if (options.verbose)
-		log_verbose();
-	status = prepare(&grid, &held);
-	if (!status && !options.target.given)
-		status = settle_variants(&options.load);
 	if (!status)
-		status = open_reports(&grid);
+		status = open_reports(grid);
 	if (!status)
-		status = open_live(&grid, &held);
-	if (!status)
-		status = grid__run(&grid);
-	let_go(&held);
-	if (signals__caught() && !options.target.command)
-		program__die_by(signals__caught());
-	return status;
+		status = open_live(grid, h);
+	return status ? status : grid__run(grid);
 }
 
-/* As measure(), but for what it writes, and that a variant may be missing in places. */
-static int measure_sweep(int argc, char **argv)
+/* Of a sweep, which has count parts, a variant may be missing in places. */
+static int measure(struct options *parts, size_t count, bool sweep)
 {
+	struct grid grid = {.options = parts};
 	struct held held = {};
-	struct grid grid = {};
-	struct options *parts;
-	size_t count;
 	int status;
 
-	parts = options__parse_sweep(argc, argv, &count);
-	grid.options = &parts[0];
-	if (parts[0].verbose)
+	if (parts->verbose)
 		log_verbose();
 	status = prepare(&grid, &held);
 	if (!status)
-		status = sweep__run(&grid, parts, count);
+		status = sweep ? sweep__run(&grid, parts, count) : run_grid(&grid, parts, &held);
 	let_go(&held);
-	free(parts);
-	if (signals__caught())
+	if (signals__caught() && !parts->target.command)
 		program__die_by(signals__caught());
 	return status;
 }
 
 int main(int argc, char **argv)
 {
+	struct options options, *parts;
+	size_t count;
+	int status;
+
 	log_init();
 	if (argc > 1 && !strcmp(argv[1], "doctor"))
 		return doctor(argc - 1, argv + 1);
@@ -249,7 +234,11 @@ int main(int argc, char **argv)
 		return analysis__run(argc - 1, argv + 1);
 	if (argc > 1 && !strcmp(argv[1], "sweep")) {
 		argv[1] = argv[0];
-		return measure_sweep(argc - 1, argv + 1);
+		parts = options__parse_sweep(argc - 1, argv + 1, &count);
+		status = measure(parts, count, true);
+		free(parts);
+		return status;
 	}
-	return measure(argc, argv);
+	options__parse(&options, argc, argv);
+	return measure(&options, 1, false);
 }

@@ -41,14 +41,6 @@ static json_object *counters(const struct call_slot *s, const struct counter_eve
 	return o;
 }
 
-/* What tells the program that a zero-copy send has completed. */
-static json_object *notified_by(enum call_kind kind, bool zerocopy)
-{
-	if (!zerocopy)
-		return NULL;
-	return json_object_new_string(kind == CALL_IO_URING_ZC ? "io_uring" : "error queue");
-}
-
 static json_object *call(const struct run_result *r, const struct run_setup *setup, __u32 slot,
 			 struct unmeasured *u)
 {
@@ -60,7 +52,10 @@ static json_object *call(const struct run_result *r, const struct run_setup *set
 
 	record__add_string(o, "syscall", call_name(kind));
 	json__add(o, "zerocopy", json_object_new_boolean(slot & 1));
-	json__add(o, "notified_by", notified_by(kind, slot & 1));
+	record__add_string(o, "notified_by",
+			   !(slot & 1)		      ? NULL
+			   : kind == CALL_IO_URING_ZC ? "io_uring"
+						      : "error queue");
 	json__add_count(o, "sends", s->sends);
 	json__add_known(o, "syscalls", call_sends_once(kind), s->sends);
 	if (!call_sends_once(kind)) {

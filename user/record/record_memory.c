@@ -8,17 +8,10 @@
 
 #define ESTIMATED "LLC-load-misses"
 
-/* Why a number is not there, as far as one event tells. */
-static const char *status_name(const struct memory_count *c)
-{
-	static const char *const names[] = {"not counted", "counted", "not supported",
-					    "not counted"};
-
-	return names[c->status];
-}
-
 static json_object *event(const struct memory_asked *asked, const struct memory_count *c)
 {
+	static const char *const statuses[] = {"not counted", "counted", "not supported",
+					       "not counted"};
 	json_object *o = json_object_new_object();
 	bool counted = c->status == MEMORY_COUNTED;
 
@@ -28,7 +21,7 @@ static json_object *event(const struct memory_asked *asked, const struct memory_
 	record__add_string(o, "unit", c->unit[0] ? c->unit : "count");
 	record__add_int_if(o, "bytes", counted, (int64_t)(c->bytes + 0.5));
 	record__add_double_if(o, "running", counted, c->running);
-	record__add_string(o, "status", status_name(c));
+	record__add_string(o, "status", statuses[c->status]);
 	return o;
 }
 
