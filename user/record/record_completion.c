@@ -11,42 +11,26 @@
 
 #define READ_SPAN "inet_recv_error"
 
-static const struct plan_entry *hook(const struct run_result *r, enum hook_id id)
+static bool followed(const struct run_result *r, const char *key, struct unmeasured *u)
 {
-	return &r->plan.entries[id];
-}
-
-/* The first of two hooks that is not there says why; NULL if both are. */
-static const char *lacking(const struct run_result *r, enum hook_id a, enum hook_id b)
-{
-	if (!hook(r, a)->option)
-		return hook(r, a)->reason;
-	return hook(r, b)->option ? NULL : hook(r, b)->reason;
+	return unmeasured__unless_hooked(u, key, r, HOOK_COMPLETION) &&
+	       unmeasured__unless_hooked(u, key, r, HOOK_SEND_ID);
 }
 
 static void add_latency(json_object *o, const struct run_result *r, struct unmeasured *u)
 {
-	const char *why = lacking(r, HOOK_COMPLETION, HOOK_SEND_ID);
+	bool known = followed(r, "zerocopy.completion_ns", u);
+	const struct hook_option *send = r->plan.entries[HOOK_SEND].option;
 	const struct hist *h = &r->measured.spans[SPAN_COMPLETION];
-	__u64 completions = r->measured.totals.completions;
 
-	if (why)
-		unmeasured__add(u, "zerocopy.completion_ns", why);
-	json__add(o, "completion_ns",
-		  why ? NULL : hist__json(h, hook(r, HOOK_SEND)->option->completion_span));
-	json__add_known(o, "completions_untimed", !why,
-			measured__difference(completions, h->count));
+	json__add(o, "completion_ns", known ? hist__json(h, send->completion_span) : NULL);
+	json__add_known(o, "completions_untimed", known,
+			measured__difference(r->measured.totals.completions, h->count));
 }
 
-/* Why what is pinned is not known; NULL if it is. */
+/* Why what is pinned is not known, where sends are followed. */
 static const char *unpinned(const struct run_result *r, char *text, size_t size)
 {
-	const char *why = lacking(r, HOOK_COMPLETION, HOOK_SEND_ID);
-
-	if (why)
-		return why;
-	if (measured__pinned_known(&r->measured))
-		return NULL;
 	if (!r->measured.totals.unfollowed)
 		return "how much a send asks for is not seen before it returns";
 	snprintf(text, size, "%llu sends could not be followed one by one (at most %d of a socket)",
@@ -58,11 +42,12 @@ static json_object *pinned(const struct run_result *r, struct unmeasured *u)
 {
 	const struct measured *m = &r->measured;
 	char text[128];
-	const char *why = unpinned(r, text, sizeof(text));
 	json_object *o;
 
-	if (why) {
-		unmeasured__add(u, "zerocopy.pinned", why);
+	if (!followed(r, "zerocopy.pinned", u))
+		return NULL;
+	if (!measured__pinned_known(m)) {
+		unmeasured__add(u, "zerocopy.pinned", unpinned(r, text, sizeof(text)));
 		return NULL;
 	}
 	o = json_object_new_object();
@@ -80,7 +65,7 @@ static json_object *pinned(const struct run_result *r, struct unmeasured *u)
 static json_object *notifications(const struct run_result *r, struct unmeasured *u)
 {
 	const struct totals *t = &r->measured.totals;
-	bool counted = hook(r, HOOK_COMPLETION)->option;
+	bool counted = r->plan.entries[HOOK_COMPLETION].option;
 	bool read =
 		unmeasured__unless_hooked(u, "zerocopy.notifications.read", r, HOOK_ERROR_QUEUE);
 	json_object *o = json_object_new_object();

@@ -3,8 +3,6 @@
 #include "user/record/record_parts.h"
 #include "user/record/record_read.h"
 
-#include <stdio.h>
-
 json_object *record__taken(json_object *app, const char *key)
 {
 	json_object *block = NULL;
@@ -37,27 +35,25 @@ static const char *no_packets(const struct run_result *r)
 	return r->measured.totals.packets ? NULL : "no packet with data left in the window";
 }
 
+static json_object *ratio(__u64 of, __u64 by)
+{
+	return by ? json_object_new_double((double)of / (double)by) : NULL;
+}
+
 static void add_packets(json_object *tcp, const struct run_result *r, struct unmeasured *u)
 {
-	static const char *const keys[] = {"skbs", "skb_frags", "skbs_per_send", "frags_per_skb"};
 	const struct totals *t = &r->measured.totals;
-	const char *reason = no_packets(r);
-	char path[64];
-	size_t i;
+	const char *why = no_packets(r);
 
-	for (i = 0; reason && i < sizeof(keys) / sizeof(keys[0]); i++) {
-		json__add(tcp, keys[i], NULL);
-		snprintf(path, sizeof(path), "tcp.%s", keys[i]);
-		unmeasured__add(u, path, reason);
-	}
-	if (reason)
-		return;
-	json__add_count(tcp, "skbs", t->packets);
-	json__add_count(tcp, "skb_frags", t->packet_frags);
-	record__add_ratio(tcp, "skbs_per_send", t->packets, accepted(&r->measured));
-	record__add_ratio(tcp, "frags_per_skb", t->packet_frags, t->packets);
-	if (!accepted(&r->measured))
-		unmeasured__add(u, "tcp.skbs_per_send", "no send was seen in the window");
+	record__add_measured(tcp, "tcp", "skbs", why ? NULL : json_object_new_uint64(t->packets),
+			     why, u);
+	record__add_measured(tcp, "tcp", "skb_frags",
+			     why ? NULL : json_object_new_uint64(t->packet_frags), why, u);
+	record__add_measured(tcp, "tcp", "skbs_per_send",
+			     why ? NULL : ratio(t->packets, accepted(&r->measured)),
+			     why ? why : "no send was seen in the window", u);
+	record__add_measured(tcp, "tcp", "frags_per_skb",
+			     why ? NULL : ratio(t->packet_frags, t->packets), why, u);
 }
 
 json_object *record__tcp(const struct run_result *r, const struct run_setup *setup,
