@@ -64,16 +64,6 @@ static void warn_paced(json_object *record, json_object *list)
 	add_warning(list, "paced", text);
 }
 
-/* What a run lost to its machine's neighbours is in its times, and in nothing else. */
-static void warn_steal(const struct run_result *r, json_object *list)
-{
-	if (r->window && r->steal.share >= STEAL_MUCH)
-		add_warning(list, "steal",
-			    "the hypervisor gave more than 2 % of the CPUs' time to others while "
-			    "the window was open (run.steal_share): wall times and rates contain "
-			    "that");
-}
-
 static void warn_memory(json_object *record, json_object *list)
 {
 	bool system = !strcmp(record__string(record, "/memory/scope"), "system");
@@ -140,7 +130,12 @@ json_object *record__warnings(json_object *record, const struct run_result *r,
 	warn_assumed(&r->measured.totals, list);
 	warn_unsent(r, list);
 	warn_paced(record, list);
-	warn_steal(r, list);
+	/* What a run lost to its machine's neighbours is in its times, and in nothing else. */
+	if (r->window && r->steal.share >= STEAL_MUCH)
+		add_warning(list, "steal",
+			    "the hypervisor gave more than 2 % of the CPUs' time to others while "
+			    "the window was open (run.steal_share): wall times and rates contain "
+			    "that");
 	warn_memory(record, list);
 	if (r->interrupted)
 		add_warning(list, "interrupted", "the run was interrupted before its time was up");

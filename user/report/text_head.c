@@ -22,7 +22,6 @@ static double sum_over(const struct cells *cells, const char *path)
 
 static void lost(double count, const char *before, const char *unit, const char *after, FILE *out)
 {
-
 	if (count > 0)
 		fprintf(out, "LOST: %s%s%s\n\n", before, units__counted_text(count, unit), after);
 }
@@ -51,7 +50,6 @@ void text__losses(const struct cells *cells, FILE *out)
 
 static void machine(json_object *r, FILE *out)
 {
-
 	fprintf(out, "sendpath %s | Linux %s %s | %s%s%s | %s\n",
 		record__string(r, "/tool/version"), record__string(r, "/host/kernel"),
 		record__string(r, "/host/arch"),

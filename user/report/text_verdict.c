@@ -114,18 +114,6 @@ static void facts_of_sends(struct verdict_facts *f, const struct cell *cell, con
 	add_refusals(f, cell, refused);
 }
 
-static void facts_of(struct verdict_facts *f, const struct cell *cell)
-{
-	facts_of_sends(f, cell, "/zerocopy");
-	if (f->requests == 0 && fact(cell, "/zerocopy/io_uring", "requests") > 0)
-		facts_of_sends(f, cell, "/zerocopy/io_uring");
-	f->lost = cell__sum_or(cell, "/lost/completions", -1);
-	cell__sum(cell, "/lost/calls", &f->lost_else);
-	f->lost_else += cell__sum_or(cell, "/lost/flags", 0);
-	f->skipped_looks = cell__skipped_looks(cell);
-	add_comparison(f, cell);
-}
-
 /* "" where nothing asked for zero-copy. */
 static void verdict_of(const struct cell *cell,
 		       void (*say)(const struct verdict_facts *facts, char text[VERDICT_MAX]),
@@ -140,7 +128,14 @@ static void verdict_of(const struct cell *cell,
 		return;
 	cause_rows__gather(&causes, cell);
 	name_receiver(cell, to, sizeof(to));
-	facts_of(&facts, cell);
+	facts_of_sends(&facts, cell, "/zerocopy");
+	if (facts.requests == 0 && fact(cell, "/zerocopy/io_uring", "requests") > 0)
+		facts_of_sends(&facts, cell, "/zerocopy/io_uring");
+	facts.lost = cell__sum_or(cell, "/lost/completions", -1);
+	cell__sum(cell, "/lost/calls", &facts.lost_else);
+	facts.lost_else += cell__sum_or(cell, "/lost/flags", 0);
+	facts.skipped_looks = cell__skipped_looks(cell);
+	add_comparison(&facts, cell);
 	say(&facts, text);
 }
 

@@ -235,7 +235,6 @@ static void error_queue(const struct cell *cell, FILE *out)
 
 static void copied(double copied, double completions, FILE *out)
 {
-
 	if (copied > 0)
 		fprintf(out, "%s of them copied (%s)", units__number_text(copied),
 			units__percent_text(copied, completions));

@@ -143,7 +143,6 @@ static void say_copied(const struct verdict_facts *f, char text[VERDICT_MAX])
 
 static void say_none_copied(const struct verdict_facts *f, char text[VERDICT_MAX])
 {
-
 	if (f->unexplained > 0) {
 		say(text, "none of %s zero-copy sends%s was seen to be copied",
 		    units__number_text(f->completions), f->to);
@@ -160,7 +159,6 @@ static void say_none_copied(const struct verdict_facts *f, char text[VERDICT_MAX
 /* What no look was had at may have been copied, too. */
 static void say_skipped(const struct verdict_facts *f, char text[VERDICT_MAX])
 {
-
 	if (f->copied >= f->completions)
 		return;
 	if (f->skipped_looks > 0)
@@ -191,7 +189,6 @@ static void say_lost(const struct verdict_facts *f, char text[VERDICT_MAX])
 /* Nobody flagged them or saw them copied, but they did not leave the machine as they were. */
 static void say_unexplained(const struct verdict_facts *f, char text[VERDICT_MAX])
 {
-
 	if (f->unexplained <= 0)
 		return;
 	say(text,
@@ -203,7 +200,6 @@ static void say_unexplained(const struct verdict_facts *f, char text[VERDICT_MAX
 /* What the application believes, where that is wrong. */
 static void say_reported(const struct verdict_facts *f, char text[VERDICT_MAX])
 {
-
 	if (f->reported >= 0 && f->reported != f->copied)
 		say(text, " The error queue reported %s.", units__number_text(f->reported));
 }
