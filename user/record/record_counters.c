@@ -40,12 +40,9 @@ json_object *record__counters(const struct run_result *r, const struct run_setup
 		return NULL;
 	}
 	list = json_object_new_array();
-	if (setup->target) {
-		add_side(list, &r->sender, "command");
-		return list;
-	}
-	add_side(list, &r->sender, "sender");
-	add_side(list, &r->receiver, "receiver");
+	add_side(list, &r->sender, setup->target ? "command" : "sender");
+	if (!setup->target)
+		add_side(list, &r->receiver, "receiver");
 	return list;
 }
 
