@@ -20,9 +20,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-static void print_line(const char *what, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-static void print_line(const char *what, const char *format, ...)
+static __attribute__((format(printf, 2, 3))) void print_line(const char *what, const char *format,
+							     ...)
 {
 	va_list args;
 
@@ -130,16 +129,15 @@ static bool try_option(const struct features *features, enum hook_id id,
 	const struct plan_entry *entry;
 	struct tracer *tracer = NULL;
 	struct plan plan;
+	bool planned;
 
 	entry = &plan.entries[id];
 	hook_option__symbols(option, symbols, sizeof(symbols));
-	if (plan__only(&plan, &facts, id, option)) {
+	planned = plan__only(&plan, &facts, id, option);
+	if (planned)
 		snprintf(symbols, sizeof(symbols), "%s", entry->symbol);
-		if (!tracer__attach(&tracer, &plan, &setup, reason, sizeof(reason)))
-			snprintf(reason, sizeof(reason), "%s", entry->reason);
-	} else {
+	if (!planned || !tracer__attach(&tracer, &plan, &setup, reason, sizeof(reason)))
 		snprintf(reason, sizeof(reason), "%s", entry->reason);
-	}
 	printf("%s\t%s\t%s%s\t%s\t%s\n", hook__get(id)->name, mechanism_name(option->mechanism),
 	       symbols,
 	       option->by_graph	  ? " by function graph"
@@ -151,12 +149,6 @@ static bool try_option(const struct features *features, enum hook_id id,
 	       reason);
 	tracer__free(tracer);
 	return tracer && entry->option;
-}
-
-/* Is it what --hooks=NAME asks for? NULL asks for all. */
-static bool is_asked_for(enum hook_id id, const char *name)
-{
-	return !name || !strcmp(hook__get(id)->name, name);
 }
 
 static int no_such_hook(const char *name)
@@ -179,22 +171,23 @@ static int list_hooks(const char *name)
 	struct features *features;
 	const struct hook_option *option;
 	char reason[256] = "";
-	bool asked = false, works = false;
-	enum hook_id id;
+	enum hook_id id = 0, end = HOOK_COUNT;
+	bool works = false;
 	size_t i;
 
-	for (id = 0; id < HOOK_COUNT; id++)
-		asked |= is_asked_for(id, name);
-	if (!asked)
-		return no_such_hook(name);
+	if (name) {
+		while (id < HOOK_COUNT && strcmp(hook__get(id)->name, name))
+			id++;
+		if (id == HOOK_COUNT)
+			return no_such_hook(name);
+		end = id + 1;
+	}
 	if (features__probe(&features, true, reason, sizeof(reason))) {
 		log_error("%s", reason);
 		return STATUS_SYSTEM;
 	}
 	puts("hook\tmechanism\tsymbol\tstatus\treason");
-	for (id = 0; id < HOOK_COUNT; id++) {
-		if (!is_asked_for(id, name))
-			continue;
+	for (; id < end; id++) {
 		for (i = 0; i < HOOK_OPTIONS_MAX && hook__get(id)->options[i].mechanism; i++) {
 			option = &hook__get(id)->options[i];
 			if (try_option(features, id, option) && (name || id == HOOK_SEND))

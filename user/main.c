@@ -61,6 +61,12 @@ static void let_go(struct held *h)
 		child__free(&h->child);
 }
 
+static int failed(int status, const char *reason)
+{
+	log_error("%s", reason);
+	return status;
+}
+
 static int parse_events(struct counter_events **events, const char *option, const char *list,
 			size_t max)
 {
@@ -107,46 +113,33 @@ static int prepare(struct grid *grid, struct held *h)
 {
 	const struct options *o = grid->options;
 	char reason[600] = "";
-	int status;
+	int status, err;
 
 	status = parse_events(&h->events, "--events", o->events, COUNTER_EVENTS_MAX);
 	if (!status)
 		status = parse_call_counters(h, o->call_counters);
 	if (status)
 		return status;
-	if (privilege__lacking()) {
-		log_error("%s", privilege__lacking());
-		return STATUS_SYSTEM;
-	}
+	if (privilege__lacking())
+		return failed(STATUS_SYSTEM, privilege__lacking());
 	/* kallsyms shows addresses to the privileged only: before giving that up. */
 	if (o->tier != MECHANISM_OFF &&
-	    features__probe(&h->features, may_use_zerocopy(o), reason, sizeof(reason))) {
-		log_error("%s", reason);
-		return STATUS_SYSTEM;
-	}
-	if (privilege__become_user(reason, sizeof(reason))) {
-		log_error("%s", reason);
-		return STATUS_FAILED;
-	}
-	if (o->memory) {
-		status = memory__open(&h->memory, reason, sizeof(reason));
-		if (status) {
-			log_error("%s", reason);
-			return status == -ENOENT ? STATUS_SYSTEM : STATUS_FAILED;
-		}
-	}
+	    features__probe(&h->features, may_use_zerocopy(o), reason, sizeof(reason)))
+		return failed(STATUS_SYSTEM, reason);
+	if (privilege__become_user(reason, sizeof(reason)))
+		return failed(STATUS_FAILED, reason);
+	err = o->memory ? memory__open(&h->memory, reason, sizeof(reason)) : 0;
+	if (err)
+		return failed(err == -ENOENT ? STATUS_SYSTEM : STATUS_FAILED, reason);
 	if (o->target.command && start_command(grid, h))
 		return STATUS_FAILED;
-	if (privilege__reduce(o->cost, reason, sizeof(reason))) {
-		log_error("%s", reason);
-		return STATUS_FAILED;
-	}
+	if (privilege__reduce(o->cost, reason, sizeof(reason)))
+		return failed(STATUS_FAILED, reason);
 	host__read(&h->host);
-	if (o->memory && !memory__choice(h->memory)->count && !h->host.pmu) {
-		log_error("--memory: this machine shows no counters of the memory system, and no "
-			  "LLC misses to estimate from");
-		return STATUS_SYSTEM;
-	}
+	if (o->memory && !memory__choice(h->memory)->count && !h->host.pmu)
+		return failed(STATUS_SYSTEM,
+			      "--memory: this machine shows no counters of the memory system, and "
+			      "no LLC misses to estimate from");
 	grid->features = h->features;
 	grid->host = &h->host;
 	grid->events = h->events;
@@ -164,10 +157,7 @@ static int open_live(struct grid *grid, struct held *h)
 	if (o->interval <= 0)
 		return STATUS_OK;
 	h->live = grid->live = live__new(o->interval, taken ? stderr : stdout);
-	if (h->live)
-		return STATUS_OK;
-	log_error("out of memory");
-	return STATUS_FAILED;
+	return h->live ? STATUS_OK : failed(STATUS_FAILED, "out of memory");
 }
 
 /* The text goes to stderr, too, where stdout carries a command's output. */
@@ -180,10 +170,8 @@ static int open_reports(struct grid *grid)
 	if ((!json || strcmp(json, "-")) &&
 	    report_text__open(&grid->reports[grid->report_count++],
 			      grid->options->target.command ? stderr : stdout,
-			      grid->options->histogram ? TEXT_HISTOGRAMS : TEXT_REPORT)) {
-		log_error("out of memory");
-		return STATUS_FAILED;
-	}
+			      grid->options->histogram ? TEXT_HISTOGRAMS : TEXT_REPORT))
+		return failed(STATUS_FAILED, "out of memory");
 	return STATUS_OK;
 }
 
@@ -197,62 +185,46 @@ static int settle_variants(struct load_options *load)
 {
 	char why[256];
 
-	if (!load_options__keep_available(load, skip, why, sizeof(why)))
-		return STATUS_OK;
-	log_error("%s", why);
-	return STATUS_SYSTEM;
+	return load_options__keep_available(load, skip, why, sizeof(why))
+		       ? failed(STATUS_SYSTEM, why)
+		       : STATUS_OK;
 }
 
-static int measure(int argc, char **argv)
+static int run_grid(struct grid *grid, struct options *o, struct held *h)
 {
-	struct held held = {};
-	struct options options;
-	struct grid grid = {.options = &options};
-	int status;
+	int status = o->target.given ? STATUS_OK : settle_variants(&o->load);
 
-	options__parse(&options, argc, argv);
-	if (options.verbose)
-		log_verbose();
-	status = prepare(&grid, &held);
-	if (!status && !options.target.given)
-		status = settle_variants(&options.load);
 	if (!status)
-		status = open_reports(&grid);
+		status = open_reports(grid);
 	if (!status)
-		status = open_live(&grid, &held);
-	if (!status)
-		status = grid__run(&grid);
-	let_go(&held);
-	if (signals__caught() && !options.target.command)
-		program__die_by(signals__caught());
-	return status;
+		status = open_live(grid, h);
+	return status ? status : grid__run(grid);
 }
 
-/* As measure(), but for what it writes, and that a variant may be missing in places. */
-static int measure_sweep(int argc, char **argv)
+/* Of a sweep, which has count parts, a variant may be missing in places. */
+static int measure(struct options *parts, size_t count, bool sweep)
 {
+	struct grid grid = {.options = parts};
 	struct held held = {};
-	struct grid grid = {};
-	struct options *parts;
-	size_t count;
 	int status;
 
-	parts = options__parse_sweep(argc, argv, &count);
-	grid.options = &parts[0];
-	if (parts[0].verbose)
+	if (parts->verbose)
 		log_verbose();
 	status = prepare(&grid, &held);
 	if (!status)
-		status = sweep__run(&grid, parts, count);
+		status = sweep ? sweep__run(&grid, parts, count) : run_grid(&grid, parts, &held);
 	let_go(&held);
-	free(parts);
-	if (signals__caught())
+	if (signals__caught() && !parts->target.command)
 		program__die_by(signals__caught());
 	return status;
 }
 
 int main(int argc, char **argv)
 {
+	struct options options, *parts;
+	size_t count;
+	int status;
+
 	log_init();
 	if (argc > 1 && !strcmp(argv[1], "doctor"))
 		return doctor(argc - 1, argv + 1);
@@ -262,7 +234,11 @@ int main(int argc, char **argv)
 		return analysis__run(argc - 1, argv + 1);
 	if (argc > 1 && !strcmp(argv[1], "sweep")) {
 		argv[1] = argv[0];
-		return measure_sweep(argc - 1, argv + 1);
+		parts = options__parse_sweep(argc - 1, argv + 1, &count);
+		status = measure(parts, count, true);
+		free(parts);
+		return status;
 	}
-	return measure(argc, argv);
+	options__parse(&options, argc, argv);
+	return measure(&options, 1, false);
 }

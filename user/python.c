@@ -22,13 +22,8 @@
 
 bool analysis__knows(const char *command)
 {
-	static const char *const commands[] = {"table", "compare", "report"};
-	size_t i;
-
-	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
-		if (!strcmp(command, commands[i]))
-			return true;
-	return false;
+	return !strcmp(command, "table") || !strcmp(command, "compare") ||
+	       !strcmp(command, "report");
 }
 
 /* Becomes Python, with these words first: NULL after the last. */

@@ -38,7 +38,7 @@ static json_object *run_block(const struct run_setup *setup, const struct record
 	if (!setup->target)
 		record__cell_name(&setup->load, cell, sizeof(cell));
 	record__add_string(o, "id", context->id);
-	record__add_string(o, "command", setup->command[0] ? setup->command : NULL);
+	json__add_text(o, "command", setup->command);
 	record__add_string(o, "cell", cell);
 	record__add_int_if(o, "repeat", true, context->repeat);
 	record__add_int_if(o, "seed", context->ordered, context->seed);
@@ -60,8 +60,8 @@ static json_object *hook_block(const struct run_result *r, enum hook_id id)
 			   entry->option		    ? "attached"
 			   : entry->status == HOOK_DISABLED ? "disabled"
 							    : "unavailable");
-	record__add_string(o, "reason", entry->reason[0] ? entry->reason : NULL);
-	record__add_count_if(o, "missed", known, r->measured.missed[id]);
+	json__add_text(o, "reason", entry->reason);
+	json__add_known(o, "missed", known, r->measured.missed[id]);
 	return o;
 }
 
@@ -80,7 +80,7 @@ static json_object *plan_block(const struct run_result *r, struct unmeasured *u)
 	if (unknown)
 		unmeasured__add(u, "plan.hooks.missed",
 				"of kprobes the kernel counts skipped runs from Linux 6.7 on");
-	record__add(o, "hooks", hooks);
+	json__add(o, "hooks", hooks);
 	return o;
 }
 
@@ -98,9 +98,9 @@ static json_object *others_block(const struct run_result *r, struct unmeasured *
 		return NULL;
 	}
 	o = json_object_new_object();
-	record__add_count(o, "mptcp_sends", r->measured.totals.mptcp_sends);
-	record__add_count(o, "mptcp_bytes", r->measured.totals.mptcp_bytes);
-	record__add_count(o, "zerocopy_requests", r->measured.totals.other_requests);
+	json__add_count(o, "mptcp_sends", r->measured.totals.mptcp_sends);
+	json__add_count(o, "mptcp_bytes", r->measured.totals.mptcp_bytes);
+	json__add_count(o, "zerocopy_requests", r->measured.totals.other_requests);
 	return o;
 }
 
@@ -119,25 +119,23 @@ static json_object *observed_block(const struct run_result *r, const struct run_
 	record__add_string(o, "by", setup->target->command ? "command" : by[setup->target->by]);
 	record__add_string(o, "what", text);
 	record__add_double_if(o, "seconds", true, r->observed_s);
-	record__add_count(o, "in_flight", r->in_flight);
+	json__add_count(o, "in_flight", r->in_flight);
 	record__add_int_if(o, "exit_status", setup->target->command, r->command_status);
-	record__add(o, "others", others_block(r, u));
+	json__add(o, "others", others_block(r, u));
 	return o;
 }
 
 static json_object *receiver_block(const struct run_result *r, bool peer, struct unmeasured *u)
 {
-	const struct plan_entry *entry = &r->plan.entries[HOOK_RECEIVER_COPY];
 	json_object *o;
 
-	if (!entry->option || peer) {
-		unmeasured__add(u, "receiver",
-				peer ? "the receiver is on another machine" : entry->reason);
+	if (peer)
+		unmeasured__add(u, "receiver", "the receiver is on another machine");
+	if (peer || !unmeasured__unless_hooked(u, "receiver", r, HOOK_RECEIVER_COPY))
 		return NULL;
-	}
 	o = json_object_new_object();
-	record__add_count(o, "copies", r->measured.totals.receiver_copies);
-	record__add_count(o, "bytes", r->measured.totals.receiver_bytes);
+	json__add_count(o, "copies", r->measured.totals.receiver_copies);
+	json__add_count(o, "bytes", r->measured.totals.receiver_bytes);
 	return o;
 }
 
@@ -163,8 +161,8 @@ static json_object *observer_block(const struct run_result *r, const struct run_
 		return NULL;
 	}
 	o = json_object_new_object();
-	record__add_count(o, "bpf_ns", r->measured.bpf_ns);
-	record__add_count(o, "bpf_runs", r->measured.bpf_runs);
+	json__add_count(o, "bpf_ns", r->measured.bpf_ns);
+	json__add_count(o, "bpf_runs", r->measured.bpf_runs);
 	record__add_double_if(o, "cpu_share", cpu > 0, (double)r->measured.bpf_ns / cpu);
 	return o;
 }
@@ -177,10 +175,10 @@ static void add_head(json_object *o, const char *schema, const struct timespec *
 
 	record__add_string(o, "schema", schema);
 	record__add_string(tool, "version", SENDPATH_VERSION);
-	record__add(o, "tool", tool);
-	record__add(o, "started", time_text(started));
-	record__add(o, "run", run_block(setup, context, steal));
-	record__add(o, "host", host__json(context->host));
+	json__add(o, "tool", tool);
+	json__add(o, "started", time_text(started));
+	json__add(o, "run", run_block(setup, context, steal));
+	json__add(o, "host", host__json(context->host));
 }
 
 void record__run_id(char *id, size_t size, const struct timespec *started, size_t run)
@@ -202,8 +200,8 @@ json_object *record__failure(const struct timespec *started, const struct run_se
 	for (i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++)
 		json_object_object_del(load, unknown[i]);
 	add_head(o, "sendpath.failure/1", started, setup, context, STEAL_UNKNOWN);
-	record__add(o, "load", load);
-	record__add_bool(o, "complete", false);
+	json__add(o, "load", load);
+	json__add(o, "complete", json_object_new_boolean(false));
 	record__add_string(o, "outcome", outcome);
 	record__add_string(o, "error", error);
 	json_object_put(u.list);
@@ -217,27 +215,27 @@ json_object *record__build(const struct run_result *r, const struct run_setup *s
 	struct unmeasured u = {json_object_new_array()};
 
 	add_head(o, RECORD_SCHEMA, &r->started, setup, context, steal_share(r, &u));
-	record__add(o, "privilege", json_object_get(context->privilege));
-	record__add(o, "plan", plan_block(r, &u));
-	record__add(o, "load", setup->target ? NULL : record__load(r, &setup->load, &u));
-	record__add(o, "observed", observed_block(r, setup, &u));
-	record__add(o, "serving", record__taken(r->app, "serving"));
-	record__add(o, "tcp", record__tcp(r, setup, &u));
-	record__add(o, "app", json_object_get(r->app));
+	json__add(o, "privilege", json_object_get(context->privilege));
+	json__add(o, "plan", plan_block(r, &u));
+	json__add(o, "load", setup->target ? NULL : record__load(r, &setup->load, &u));
+	json__add(o, "observed", observed_block(r, setup, &u));
+	json__add(o, "serving", record__taken(r->app, "serving"));
+	json__add(o, "tcp", record__tcp(r, setup, &u));
+	json__add(o, "app", json_object_get(r->app));
 	if (setup->target)
 		unmeasured__add(&u, "load", NO_LOAD);
 	if (!r->app)
 		unmeasured__add(&u, "app", setup->target ? NO_LOAD : r->error);
-	record__add(o, "calls", record__calls(r, setup, &u));
-	record__add(o, "by", record__by(r, setup));
-	record__add(o, "zerocopy", record__zerocopy(r, setup, &u));
-	record__add(o, "receiver", receiver_block(r, setup->load.peer, &u));
-	record__add(o, "counters", record__counters(r, setup, &u));
-	record__add(o, "memory", record__memory(r, &u));
-	record__add(o, "lost", record__lost(r, &u));
-	record__add(o, "observer", observer_block(r, setup, &u));
-	record__add_bool(o, "complete", !r->interrupted && !r->error[0]);
-	record__add(o, "warnings", record__warnings(o, r, setup, context));
-	record__add(o, "unmeasured", u.list);
+	json__add(o, "calls", record__calls(r, setup, &u));
+	json__add(o, "by", record__by(r, setup));
+	json__add(o, "zerocopy", record__zerocopy(r, setup, &u));
+	json__add(o, "receiver", receiver_block(r, setup->load.peer, &u));
+	json__add(o, "counters", record__counters(r, setup, &u));
+	json__add(o, "memory", record__memory(r, &u));
+	json__add(o, "lost", record__lost(r, &u));
+	json__add(o, "observer", observer_block(r, setup, &u));
+	json__add(o, "complete", json_object_new_boolean(!r->interrupted && !r->error[0]));
+	json__add(o, "warnings", record__warnings(o, r, setup, context));
+	json__add(o, "unmeasured", u.list);
 	return o;
 }

@@ -1,49 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/record/record_parts.h"
 
-#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
-
-void record__add(json_object *o, const char *key, json_object *value)
-{
-	json_object_object_add(o, key, value);
-}
 
 void record__add_string(json_object *o, const char *key, const char *value)
 {
-	record__add(o, key, value ? json_object_new_string(value) : NULL);
+	json__add(o, key, value ? json_object_new_string(value) : NULL);
 }
 
 void record__add_name(json_object *o, const char *key, const char *name, size_t size)
 {
 	int length = (int)strnlen(name, size);
 
-	record__add(o, key, length ? json_object_new_string_len(name, length) : NULL);
-}
-
-void record__add_count(json_object *o, const char *key, __u64 n)
-{
-	record__add_count_if(o, key, true, n);
-}
-
-void record__add_count_if(json_object *o, const char *key, bool known, __u64 n)
-{
-	record__add(o, key, known ? json_object_new_uint64(n) : NULL);
+	json__add(o, key, length ? json_object_new_string_len(name, length) : NULL);
 }
 
 void record__add_int_if(json_object *o, const char *key, bool known, int64_t n)
 {
-	record__add(o, key, known ? json_object_new_int64(n) : NULL);
+	json__add(o, key, known ? json_object_new_int64(n) : NULL);
 }
 
 void record__add_double_if(json_object *o, const char *key, bool known, double value)
 {
-	record__add(o, key, known ? json_object_new_double(value) : NULL);
-}
-
-void record__add_bool(json_object *o, const char *key, bool value)
-{
-	record__add(o, key, json_object_new_boolean(value));
+	json__add(o, key, known ? json_object_new_double(value) : NULL);
 }
 
 void record__add_ratio(json_object *o, const char *key, __u64 of, __u64 by)
@@ -51,15 +31,25 @@ void record__add_ratio(json_object *o, const char *key, __u64 of, __u64 by)
 	record__add_double_if(o, key, by, (double)of / (double)by);
 }
 
-void record__add_nulls(json_object *o, ...)
+void record__add_measured(json_object *o, const char *block, const char *key, json_object *value,
+			  const char *reason, struct unmeasured *u)
 {
-	const char *key;
-	va_list keys;
+	char path[64];
 
-	va_start(keys, o);
-	while ((key = va_arg(keys, const char *)))
-		record__add(o, key, NULL);
-	va_end(keys);
+	json__add(o, key, value);
+	snprintf(path, sizeof(path), "%s.%s", block, key);
+	if (!value)
+		unmeasured__add(u, path, reason);
+}
+
+bool unmeasured__unless_hooked(struct unmeasured *u, const char *key, const struct run_result *r,
+			       enum hook_id id)
+{
+	const struct plan_entry *entry = &r->plan.entries[id];
+
+	if (!entry->option)
+		unmeasured__add(u, key, entry->reason);
+	return entry->option;
 }
 
 void unmeasured__add(struct unmeasured *u, const char *key, const char *reason)

@@ -15,7 +15,7 @@ static json_object *errors(const __u64 *counts)
 
 	for (i = 0; i < ERRNO_SLOTS; i++)
 		if (counts[i])
-			record__add_count(o, call_error_name(i), counts[i]);
+			json__add_count(o, call_error_name(i), counts[i]);
 	return o;
 }
 
@@ -29,24 +29,16 @@ static json_object *counters(const struct call_slot *s, const struct counter_eve
 		return NULL;
 	o = json_object_new_object();
 	list = json_object_new_array();
-	record__add_count(o, "sends", s->counted);
-	record__add_count(o, "left_out", s->left_out);
+	json__add_count(o, "sends", s->counted);
+	json__add_count(o, "left_out", s->left_out);
 	for (i = 0; i < counter_events__count(events); i++) {
 		row = json_object_new_object();
 		record__add_string(row, "event", counter_events__name(events, i));
-		record__add_count(row, "sum", s->counters[i]);
+		json__add_count(row, "sum", s->counters[i]);
 		json_object_array_add(list, row);
 	}
-	record__add(o, "events", list);
+	json__add(o, "events", list);
 	return o;
-}
-
-/* What tells the program that a zero-copy send has completed. */
-static json_object *notified_by(enum call_kind kind, bool zerocopy)
-{
-	if (!zerocopy)
-		return NULL;
-	return json_object_new_string(kind == CALL_IO_URING_ZC ? "io_uring" : "error queue");
 }
 
 static json_object *call(const struct run_result *r, const struct run_setup *setup, __u32 slot,
@@ -59,37 +51,36 @@ static json_object *call(const struct run_result *r, const struct run_setup *set
 	char key[64];
 
 	record__add_string(o, "syscall", call_name(kind));
-	record__add_bool(o, "zerocopy", slot & 1);
-	record__add(o, "notified_by", notified_by(kind, slot & 1));
-	record__add_count(o, "sends", s->sends);
-	record__add_count_if(o, "syscalls", call_sends_once(kind), s->sends);
+	json__add(o, "zerocopy", json_object_new_boolean(slot & 1));
+	record__add_string(o, "notified_by",
+			   !(slot & 1)		      ? NULL
+			   : kind == CALL_IO_URING_ZC ? "io_uring"
+						      : "error queue");
+	json__add_count(o, "sends", s->sends);
+	json__add_known(o, "syscalls", call_sends_once(kind), s->sends);
 	if (!call_sends_once(kind)) {
 		snprintf(key, sizeof(key), "calls.%s.syscalls", call_name(kind));
 		unmeasured__add(
 			u, key,
 			"one such syscall can be several sends, and syscalls are not traced");
 	}
-	record__add_count(o, "bytes", s->bytes);
-	record__add(o, "errors", errors(r->measured.errors[slot]));
-	record__add(o, "wall_ns",
-		    option && s->wall.count ? hist__json(&s->wall, option->span) : NULL);
-	record__add(o, "counters", counters(s, setup->call_counters));
+	json__add_count(o, "bytes", s->bytes);
+	json__add(o, "errors", errors(r->measured.errors[slot]));
+	json__add(o, "wall_ns",
+		  option && s->wall.count ? hist__json(&s->wall, option->span) : NULL);
+	json__add(o, "counters", counters(s, setup->call_counters));
 	return o;
 }
 
 json_object *record__calls(const struct run_result *r, const struct run_setup *setup,
 			   struct unmeasured *u)
 {
-	const struct plan_entry *send = &r->plan.entries[HOOK_SEND];
 	json_object *list;
 	__u32 slot;
 
-	if (!send->option) {
-		unmeasured__add(u, "calls", send->reason);
+	if (!unmeasured__unless_hooked(u, "calls", r, HOOK_SEND))
 		return NULL;
-	}
 	list = json_object_new_array();
-
 	for (slot = 0; slot < CALL_SLOTS; slot++)
 		if (r->measured.calls[slot].sends)
 			json_object_array_add(list, call(r, setup, slot, u));

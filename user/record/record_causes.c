@@ -19,7 +19,7 @@ static void add_refusal(json_object *list, enum refusal refusal, unsigned int er
 	o = json_object_new_object();
 	record__add_string(o, "cause", refusal__get(refusal)->name);
 	record__add_string(o, "errno", call_error_name(error));
-	record__add_count(o, "count", count);
+	json__add_count(o, "count", count);
 	json_object_array_add(list, o);
 }
 
@@ -77,16 +77,16 @@ static json_object *cause_block(const struct cause_count *cause, const struct fe
 	json_object *o = json_object_new_object();
 
 	record__add_string(o, "cause", cause__get(info->key.cause)->name);
-	record__add_count_if(o, "netns", info->key.netns, info->key.netns);
-	record__add_count_if(o, "ifindex", info->key.ifindex, info->key.ifindex);
+	json__add_known(o, "netns", info->key.netns, info->key.netns);
+	json__add_known(o, "ifindex", info->key.ifindex, info->key.ifindex);
 	record__add_name(o, "device", info->device, DEVICE_NAME_MAX);
-	record__add_count(o, "count", cause->sums.sends + cause->sums.unreported);
-	record__add_count(o, "silent", cause->sums.unreported);
-	record__add_count(o, "skbs", cause->sums.skbs);
-	record__add_count(o, "skbs_in_send", cause->sums.skbs_in_send);
-	record__add_count(o, "bytes", cause->sums.bytes);
-	record__add(o, "stack",
-		    info->key.cause == CAUSE_UNCLASSIFIED ? stack(cause, features) : NULL);
+	json__add_count(o, "count", cause->sums.sends + cause->sums.unreported);
+	json__add_count(o, "silent", cause->sums.unreported);
+	json__add_count(o, "skbs", cause->sums.skbs);
+	json__add_count(o, "skbs_in_send", cause->sums.skbs_in_send);
+	json__add_count(o, "bytes", cause->sums.bytes);
+	json__add(o, "stack",
+		  info->key.cause == CAUSE_UNCLASSIFIED ? stack(cause, features) : NULL);
 	return o;
 }
 
@@ -108,30 +108,22 @@ static bool says_something(const struct cause_counter *sums)
 json_object *record__causes(const struct run_result *r, const struct run_setup *setup,
 			    struct unmeasured *u)
 {
-	const struct plan_entry *copy = &r->plan.entries[HOOK_SKB_COPY];
-	const struct plan_entry *completion = &r->plan.entries[HOOK_COMPLETION];
 	const struct measured *m = &r->measured;
-	struct cause_count sorted[CAUSE_COUNTERS_MAX], other = {};
+	struct cause_count sorted[CAUSE_COUNTERS_MAX], other = {.sums = m->unnamed};
 	json_object *list;
 	size_t i;
 
 	/* What was copied is counted when it completes. */
-	if (!copy->option || !completion->option) {
-		unmeasured__add(u, "zerocopy.causes",
-				copy->option ? completion->reason : copy->reason);
+	if (!unmeasured__unless_hooked(u, "zerocopy.causes", r, HOOK_SKB_COPY) ||
+	    !unmeasured__unless_hooked(u, "zerocopy.causes", r, HOOK_COMPLETION))
 		return NULL;
-	}
 	list = json_object_new_array();
 	memcpy(sorted, m->causes, sizeof(sorted));
 	qsort(sorted, m->cause_count, sizeof(sorted[0]), by_count);
 	for (i = 0; i < m->cause_count; i++)
 		if (says_something(&sorted[i].sums))
 			json_object_array_add(list, cause_block(&sorted[i], setup->features));
-	other.sums.sends = m->unseen.sends + m->unnamed.sends;
-	other.sums.unreported = m->unnamed.unreported;
-	other.sums.skbs = m->unnamed.skbs;
-	other.sums.skbs_in_send = m->unnamed.skbs_in_send;
-	other.sums.bytes = m->unnamed.bytes;
+	other.sums.sends += m->unseen.sends;
 	if (says_something(&other.sums))
 		json_object_array_add(list, cause_block(&other, setup->features));
 	return list;

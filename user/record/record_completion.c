@@ -11,43 +11,26 @@
 
 #define READ_SPAN "inet_recv_error"
 
-static const struct plan_entry *hook(const struct run_result *r, enum hook_id id)
+static bool followed(const struct run_result *r, const char *key, struct unmeasured *u)
 {
-	return &r->plan.entries[id];
-}
-
-/* The first of two hooks that is not there says why; NULL if both are. */
-static const char *lacking(const struct run_result *r, enum hook_id a, enum hook_id b)
-{
-	if (!hook(r, a)->option)
-		return hook(r, a)->reason;
-	return hook(r, b)->option ? NULL : hook(r, b)->reason;
+	return unmeasured__unless_hooked(u, key, r, HOOK_COMPLETION) &&
+	       unmeasured__unless_hooked(u, key, r, HOOK_SEND_ID);
 }
 
 static void add_latency(json_object *o, const struct run_result *r, struct unmeasured *u)
 {
-	const char *why = lacking(r, HOOK_COMPLETION, HOOK_SEND_ID);
+	bool known = followed(r, "zerocopy.completion_ns", u);
+	const struct hook_option *send = r->plan.entries[HOOK_SEND].option;
 	const struct hist *h = &r->measured.spans[SPAN_COMPLETION];
-	__u64 completions = r->measured.totals.completions;
 
-	if (why) {
-		record__add_nulls(o, "completion_ns", "completions_untimed", NULL);
-		unmeasured__add(u, "zerocopy.completion_ns", why);
-		return;
-	}
-	record__add(o, "completion_ns", hist__json(h, hook(r, HOOK_SEND)->option->completion_span));
-	record__add_count(o, "completions_untimed", measured__difference(completions, h->count));
+	json__add(o, "completion_ns", known ? hist__json(h, send->completion_span) : NULL);
+	json__add_known(o, "completions_untimed", known,
+			measured__difference(r->measured.totals.completions, h->count));
 }
 
-/* Why what is pinned is not known; NULL if it is. */
+/* Why what is pinned is not known, where sends are followed. */
 static const char *unpinned(const struct run_result *r, char *text, size_t size)
 {
-	const char *why = lacking(r, HOOK_COMPLETION, HOOK_SEND_ID);
-
-	if (why)
-		return why;
-	if (measured__pinned_known(&r->measured))
-		return NULL;
 	if (!r->measured.totals.unfollowed)
 		return "how much a send asks for is not seen before it returns";
 	snprintf(text, size, "%llu sends could not be followed one by one (at most %d of a socket)",
@@ -59,21 +42,22 @@ static json_object *pinned(const struct run_result *r, struct unmeasured *u)
 {
 	const struct measured *m = &r->measured;
 	char text[128];
-	const char *why = unpinned(r, text, sizeof(text));
 	json_object *o;
 
-	if (why) {
-		unmeasured__add(u, "zerocopy.pinned", why);
+	if (!followed(r, "zerocopy.pinned", u))
+		return NULL;
+	if (!measured__pinned_known(m)) {
+		unmeasured__add(u, "zerocopy.pinned", unpinned(r, text, sizeof(text)));
 		return NULL;
 	}
 	o = json_object_new_object();
 	record__add_string(o, "scope", "all sockets");
-	record__add_count(o, "bytes_now",
-			  measured__difference(m->pinned.bytes, m->pinned.freed_bytes));
-	record__add_count(o, "bytes_max", m->peak.bytes);
-	record__add_count(o, "pages_now",
-			  measured__difference(m->pinned.pages, m->pinned.freed_pages));
-	record__add_count(o, "pages_max", m->peak.pages);
+	json__add_count(o, "bytes_now",
+			measured__difference(m->pinned.bytes, m->pinned.freed_bytes));
+	json__add_count(o, "bytes_max", m->peak.bytes);
+	json__add_count(o, "pages_now",
+			measured__difference(m->pinned.pages, m->pinned.freed_pages));
+	json__add_count(o, "pages_max", m->peak.pages);
 	return o;
 }
 
@@ -81,24 +65,20 @@ static json_object *pinned(const struct run_result *r, struct unmeasured *u)
 static json_object *notifications(const struct run_result *r, struct unmeasured *u)
 {
 	const struct totals *t = &r->measured.totals;
-	bool counted = hook(r, HOOK_COMPLETION)->option;
+	bool counted = r->plan.entries[HOOK_COMPLETION].option;
+	bool read =
+		unmeasured__unless_hooked(u, "zerocopy.notifications.read", r, HOOK_ERROR_QUEUE);
 	json_object *o = json_object_new_object();
 
-	record__add_count_if(o, "ranges", counted, t->ubufs);
+	json__add_known(o, "ranges", counted, t->ubufs);
 	record__add_ratio(o, "sends_per_range", t->completions, counted ? t->ubufs : 0);
-	if (!hook(r, HOOK_ERROR_QUEUE)->option) {
-		record__add_nulls(o, "read", "reported", "reported_copied", "unread",
-				  "sends_per_notification", NULL);
-		unmeasured__add(u, "zerocopy.notifications.read",
-				hook(r, HOOK_ERROR_QUEUE)->reason);
-		return o;
-	}
-	record__add_count(o, "read", t->notifications_read);
-	record__add_count(o, "reported", t->reported);
-	record__add_count(o, "reported_copied", t->reported_copied);
-	record__add_count_if(o, "unread", counted,
-			     measured__difference(t->completions, t->reported));
-	record__add_ratio(o, "sends_per_notification", t->reported, t->notifications_read);
+	json__add_known(o, "read", read, t->notifications_read);
+	json__add_known(o, "reported", read, t->reported);
+	json__add_known(o, "reported_copied", read, t->reported_copied);
+	json__add_known(o, "unread", read && counted,
+			measured__difference(t->completions, t->reported));
+	record__add_ratio(o, "sends_per_notification", t->reported,
+			  read ? t->notifications_read : 0);
 	return o;
 }
 
@@ -110,16 +90,14 @@ static json_object *error_queue(const struct run_result *r, const struct zerocop
 	__u64 accepted = sums->requests - sums->failed - sums->ignored;
 	json_object *o;
 
-	if (!hook(r, HOOK_ERROR_READ)->option) {
-		unmeasured__add(u, "zerocopy.error_queue", hook(r, HOOK_ERROR_READ)->reason);
+	if (!unmeasured__unless_hooked(u, "zerocopy.error_queue", r, HOOK_ERROR_READ))
 		return NULL;
-	}
 	o = json_object_new_object();
-	record__add_count(o, "sends", accepted);
-	record__add_count(o, "reads", found->count);
-	record__add_count(o, "empty_reads", empty->count);
-	record__add(o, "read_ns", hist__json(found, READ_SPAN));
-	record__add(o, "empty_read_ns", hist__json(empty, READ_SPAN));
+	json__add_count(o, "sends", accepted);
+	json__add_count(o, "reads", found->count);
+	json__add_count(o, "empty_reads", empty->count);
+	json__add(o, "read_ns", hist__json(found, READ_SPAN));
+	json__add(o, "empty_read_ns", hist__json(empty, READ_SPAN));
 	record__add_ratio(o, "ns_per_send", found->sum + empty->sum, accepted);
 	record__add_ratio(o, "reads_per_send", found->count + empty->count, accepted);
 	return o;
@@ -129,7 +107,7 @@ void record__add_completions(json_object *zerocopy, const struct run_result *r,
 			     const struct zerocopy_sums *sums, struct unmeasured *u)
 {
 	add_latency(zerocopy, r, u);
-	record__add(zerocopy, "pinned", pinned(r, u));
-	record__add(zerocopy, "notifications", notifications(r, u));
-	record__add(zerocopy, "error_queue", error_queue(r, sums, u));
+	json__add(zerocopy, "pinned", pinned(r, u));
+	json__add(zerocopy, "notifications", notifications(r, u));
+	json__add(zerocopy, "error_queue", error_queue(r, sums, u));
 }

@@ -9,12 +9,12 @@ static json_object *counter(const struct counter_value *v, const char *scope)
 	bool counted = v->status == COUNTER_COUNTED;
 
 	record__add_string(o, "event", v->event);
-	record__add_string(o, "pmu", v->pmu[0] ? v->pmu : NULL);
+	json__add_text(o, "pmu", v->pmu);
 	record__add_string(o, "scope", scope);
 	record__add_int_if(o, "value", counted, (int64_t)(v->value + 0.5));
 	record__add_string(o, "unit", v->unit[0] ? v->unit : "count");
-	record__add_count(o, "enabled_ns", v->enabled_ns);
-	record__add_count(o, "running_ns", v->running_ns);
+	json__add_count(o, "enabled_ns", v->enabled_ns);
+	json__add_count(o, "running_ns", v->running_ns);
 	record__add_string(o, "status", statuses[v->status]);
 	if (!counted)
 		record__add_string(o, "reason", v->reason);
@@ -40,12 +40,9 @@ json_object *record__counters(const struct run_result *r, const struct run_setup
 		return NULL;
 	}
 	list = json_object_new_array();
-	if (setup->target) {
-		add_side(list, &r->sender, "command");
-		return list;
-	}
-	add_side(list, &r->sender, "sender");
-	add_side(list, &r->receiver, "receiver");
+	add_side(list, &r->sender, setup->target ? "command" : "sender");
+	if (!setup->target)
+		add_side(list, &r->receiver, "receiver");
 	return list;
 }
 
@@ -70,38 +67,27 @@ static __u64 lost_completions(const struct run_result *r)
 	return lost + m->totals.untracked;
 }
 
-/*
- * Of notifications that joined another, those whose own flag nobody read: the look was
- * skipped or came before the count or too late for it, or no program looks. The function's
- * hook sees them before they merge.
- */
-static __u64 lost_flags(const struct run_result *r)
-{
-	const struct measured *m = &r->measured;
-
-	return measured__difference(m->totals.coalesced, m->totals.coalesced_seen);
-}
-
 json_object *record__lost(const struct run_result *r, struct unmeasured *u)
 {
 	const struct plan_entry *send = &r->plan.entries[HOOK_SEND];
-	const struct plan_entry *copy = &r->plan.entries[HOOK_SKB_COPY];
-	const struct hook_option *option = send->option;
 	json_object *o;
 
-	if (!option) {
-		unmeasured__add(u, "lost", r->plan.entries[HOOK_SEND].reason);
+	if (!unmeasured__unless_hooked(u, "lost", r, HOOK_SEND))
 		return NULL;
-	}
 	o = json_object_new_object();
-	record__add_count(o, "calls", measured__lost_calls(&r->measured, option, send->reason[0]));
-	record__add_count(o, "completions", lost_completions(r));
-	record__add_count(o, "flags", lost_flags(r));
-	record__add_count(o, "groups",
-			  r->measured.groups.rest.sends + r->measured.peers.rest.sends);
-	record__add_count_if(o, "stacks", copy->option,
-			     r->measured.unnamed.skbs + r->measured.totals.lost_cause_bits);
-	if (!copy->option)
-		unmeasured__add(u, "lost.stacks", copy->reason);
+	json__add_count(o, "calls",
+			measured__lost_calls(&r->measured, send->option, send->reason[0]));
+	json__add_count(o, "completions", lost_completions(r));
+	/*
+	 * Of notifications that joined another, those whose own flag nobody read: the look was
+	 * skipped or came before the count or too late for it, or no program looks. The function's
+	 * hook sees them before they merge.
+	 */
+	json__add_count(o, "flags",
+			measured__difference(r->measured.totals.coalesced,
+					     r->measured.totals.coalesced_seen));
+	json__add_count(o, "groups", r->measured.groups.rest.sends + r->measured.peers.rest.sends);
+	json__add_known(o, "stacks", unmeasured__unless_hooked(u, "lost.stacks", r, HOOK_SKB_COPY),
+			r->measured.unnamed.skbs + r->measured.totals.lost_cause_bits);
 	return o;
 }

@@ -6,15 +6,10 @@
 
 #define PEERS_MAX 1000
 
-static void add_known(json_object *o, const char *key, __u32 value)
-{
-	record__add_count_if(o, key, value, value);
-}
-
 static void add_device(json_object *o, const struct group_row *row)
 {
-	add_known(o, "netns", row->key.netns);
-	add_known(o, "ifindex", row->key.ifindex);
+	json__add_known(o, "netns", row->key.netns, row->key.netns);
+	json__add_known(o, "ifindex", row->key.ifindex, row->key.ifindex);
 	record__add_name(o, "device", row->group.device,
 			 row->key.ifindex ? sizeof(row->group.device) : 0);
 }
@@ -22,30 +17,22 @@ static void add_device(json_object *o, const struct group_row *row)
 static void add_address(json_object *o, const char *key, __u16 family, const __u32 address[4])
 {
 	char text[INET6_ADDRSTRLEN];
-	const char *known = group__address(family, address, text);
 
-	record__add_string(o, key, known);
+	record__add_string(o, key, group__address(family, address, text));
 }
 
-/* The figures that only a completion tells; null where no hook sees any. */
-static void add_completed(json_object *o, const struct group *g, const struct sight *sight)
-{
-	bool copies = sight->completions && (sight->unknown || !g->unknown);
-	__u64 copied = g->copied + (sight->unreported ? g->unreported : 0);
-
-	record__add_count_if(o, "completions", sight->completions, g->completions);
-	record__add_count_if(o, "copied", copies, copied);
-}
-
+/* Only a completion tells the last two: null where no hook sees any. */
 static json_object *zerocopy_sums(const struct group *g, const struct sight *sight)
 {
+	bool copies = sight->completions && (sight->unknown || !g->unknown);
 	json_object *o = json_object_new_object();
 
-	record__add_count(o, "requests", g->requests);
-	record__add_count(o, "ignored", g->ignored);
-	record__add_count(o, "refused", g->refused);
-	record__add_count(o, "bytes", g->zerocopy_bytes);
-	add_completed(o, g, sight);
+	json__add_count(o, "requests", g->requests);
+	json__add_count(o, "ignored", g->ignored);
+	json__add_count(o, "refused", g->refused);
+	json__add_count(o, "bytes", g->zerocopy_bytes);
+	json__add_known(o, "completions", sight->completions, g->completions);
+	json__add_known(o, "copied", copies, g->copied + (sight->unreported ? g->unreported : 0));
 	return o;
 }
 
@@ -54,15 +41,15 @@ static void add_sums(json_object *o, const struct group *g, const char *span,
 {
 	json_object *wall = json_object_new_object();
 
-	record__add_count(o, "sends", g->sends);
-	record__add_count(o, "failed", g->failed);
-	record__add_count(o, "interrupted", g->interrupted);
-	record__add_count(o, "bytes", g->bytes);
+	json__add_count(o, "sends", g->sends);
+	json__add_count(o, "failed", g->failed);
+	json__add_count(o, "interrupted", g->interrupted);
+	json__add_count(o, "bytes", g->bytes);
 	record__add_string(wall, "span", span);
-	record__add_count(wall, "count", g->timed);
-	record__add_count(wall, "sum", g->ns);
-	record__add(o, "wall_ns", wall);
-	record__add(o, "zerocopy", g->requests ? zerocopy_sums(g, sight) : NULL);
+	json__add_count(wall, "count", g->timed);
+	json__add_count(wall, "sum", g->ns);
+	json__add(o, "wall_ns", wall);
+	json__add(o, "zerocopy", g->requests ? zerocopy_sums(g, sight) : NULL);
 }
 
 static json_object *group(const struct group_row *row, unsigned int by, const char *span,
@@ -72,13 +59,13 @@ static json_object *group(const struct group_row *row, unsigned int by, const ch
 	json_object *o = json_object_new_object();
 
 	if (by & BY_PROCESS) {
-		add_known(o, "pid", g->pid);
+		json__add_known(o, "pid", g->pid, g->pid);
 		record__add_name(o, "comm", g->comm, sizeof(g->comm));
 	}
 	if (by & BY_DEVICE)
 		add_device(o, row);
 	if (by & BY_PORT) {
-		record__add_count(o, "remote_port", row->key.port);
+		json__add_count(o, "remote_port", row->key.port);
 		add_address(o, "remote_address", g->addresses ? 0 : g->family, g->address);
 	}
 	add_sums(o, g, span, sight);
@@ -115,9 +102,9 @@ json_object *record__by(const struct run_result *r, const struct run_setup *setu
 		rest = json_object_new_object();
 		add_sums(rest, &groups->rest, option->span, &sight);
 	}
-	record__add(o, "dimensions", dimensions(setup->by));
-	record__add(o, "groups", list);
-	record__add(o, "rest", rest);
+	json__add(o, "dimensions", dimensions(setup->by));
+	json__add(o, "groups", list);
+	json__add(o, "rest", rest);
 	return o;
 }
 
@@ -127,7 +114,7 @@ static json_object *peer(const struct group_row *row, const struct sight *sight)
 
 	add_device(o, row);
 	add_address(o, "address", row->key.family, row->key.address);
-	record__add_count(o, "port", row->key.port);
+	json__add_count(o, "port", row->key.port);
 	return o;
 }
 
@@ -147,8 +134,8 @@ void record__add_peers(json_object *o, const struct run_result *r)
 	}
 	if (rest.requests) {
 		others = zerocopy_sums(&rest, &sight);
-		record__add_count(others, "peers", i > PEERS_MAX ? i - PEERS_MAX : 0);
+		json__add_count(others, "peers", i > PEERS_MAX ? i - PEERS_MAX : 0);
 	}
-	record__add(o, "peers", list);
-	record__add(o, "peers_rest", others);
+	json__add(o, "peers", list);
+	json__add(o, "peers_rest", others);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* What the load was, as the record has it, and the name of its cell. */
 #include "user/record/record_parts.h"
+#include "user/record/record_read.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -55,7 +56,7 @@ static void add_rows(json_object *o, const struct load_row *row, const struct lo
 {
 	for (; row->name; row++)
 		if (row->key)
-			json_object_object_add(o, row->key, value_of(row, load));
+			json__add(o, row->key, value_of(row, load));
 }
 
 static json_object *value_of(const struct load_row *row, const struct load *load)
@@ -90,15 +91,15 @@ static void add_places(json_object *o)
 					   "threads",	   "connections"};
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-		json_object_object_add(o, keys[i], NULL);
+		json__add(o, keys[i], NULL);
 }
 
 /* What streams have in the place of the options of connections. */
 static void add_stream(json_object *o, const struct load *load)
 {
 	record__add_string(o, "server_model", "threaded");
-	json_object_object_add(o, "connections", json_object_new_int((int)load->threads));
-	json_object_object_add(o, "rcvlowat", json_object_new_int(load__rcvlowat(load)));
+	json__add(o, "connections", json_object_new_int((int)load->threads));
+	json__add(o, "rcvlowat", json_object_new_int(load__rcvlowat(load)));
 	json_object_object_del(o, "backlog");
 }
 
@@ -115,7 +116,7 @@ static const char *device_name(const struct load *load, bool loopback)
 json_object *record__load(const struct run_result *r, const struct load *load, struct unmeasured *u)
 {
 	bool loopback = !load->peer && is_loopback(load->address);
-	json_object *o = json_object_new_object(), *pinning = NULL;
+	json_object *o = json_object_new_object();
 
 	if (load->workload != WORKLOAD_PROCINFO)
 		add_places(o);
@@ -128,10 +129,8 @@ json_object *record__load(const struct run_result *r, const struct load *load, s
 	if (!device_name(load, loopback))
 		unmeasured__add(u, "load.device", "the route to the receiver is not looked up");
 	record__add_string(o, "peer", load->peer);
-	json_object_object_add(o, "sender_pid", json_object_new_int(r->sender_pid));
-	json_object_object_add(o, "receiver_pid",
-			       load->peer ? NULL : json_object_new_int(r->receiver_pid));
-	json_object_object_get_ex(r->app, "pinning", &pinning);
-	json_object_object_add(o, "pinning", json_object_get(pinning));
+	json__add(o, "sender_pid", json_object_new_int(r->sender_pid));
+	json__add(o, "receiver_pid", load->peer ? NULL : json_object_new_int(r->receiver_pid));
+	json__add(o, "pinning", json_object_get(record__at(r->app, "/pinning")));
 	return o;
 }

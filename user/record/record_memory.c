@@ -8,17 +8,10 @@
 
 #define ESTIMATED "LLC-load-misses"
 
-/* Why a number is not there, as far as one event tells. */
-static const char *status_name(const struct memory_count *c)
-{
-	static const char *const names[] = {"not counted", "counted", "not supported",
-					    "not counted"};
-
-	return names[c->status];
-}
-
 static json_object *event(const struct memory_asked *asked, const struct memory_count *c)
 {
+	static const char *const statuses[] = {"not counted", "counted", "not supported",
+					       "not counted"};
 	json_object *o = json_object_new_object();
 	bool counted = c->status == MEMORY_COUNTED;
 
@@ -28,7 +21,7 @@ static json_object *event(const struct memory_asked *asked, const struct memory_
 	record__add_string(o, "unit", c->unit[0] ? c->unit : "count");
 	record__add_int_if(o, "bytes", counted, (int64_t)(c->bytes + 0.5));
 	record__add_double_if(o, "running", counted, c->running);
-	record__add_string(o, "status", status_name(c));
+	record__add_string(o, "status", statuses[c->status]);
 	return o;
 }
 
@@ -43,47 +36,46 @@ static json_object *events(const struct memory_run *m)
 	return list;
 }
 
-/* What of a quantity was counted; false with the reason. */
-static bool sum(const struct memory_run *m, enum memory_quantity q, double *bytes,
-		const char **reason)
+/* What of a quantity was counted, or why it is not known. */
+struct amount {
+	bool known;
+	double value;
+	const char *reason;
+};
+
+static struct amount sum(const struct memory_run *m, enum memory_quantity q)
 {
+	struct amount a = {};
 	const struct memory_choice *c = memory__choice(m->memory);
 	bool asked = false;
 	size_t i;
 
 	for (i = 0; i < c->count; i++)
 		asked |= c->events[i].event->quantity == q;
-	*reason = !asked	? "not supported: this machine shows no such counter"
-		  : !m->counted ? m->reason
-		  : m->io_reason[0] && memory_quantity_kind(q) != KIND_MEMORY
-			  ? m->io_reason
-			  : "not counted, events tells which";
-	return asked && m->counted && memory__sum(&m->counts, c, q, bytes);
+	a.reason = !asked	 ? "not supported: this machine shows no such counter"
+		   : !m->counted ? m->reason
+		   : m->io_reason[0] && memory_quantity_kind(q) != KIND_MEMORY
+			   ? m->io_reason
+			   : "not counted, events tells which";
+	a.known = asked && m->counted && memory__sum(&m->counts, c, q, &a.value);
+	return a;
 }
 
-static void add(json_object *o, const char *key, json_object *value, const char *reason,
-		struct unmeasured *u)
+/* The reason is why the other number is not known. */
+static void add_ratio(json_object *o, const char *key, struct amount a, double by,
+		      const char *reason, struct unmeasured *u)
 {
-	char path[64];
-
-	record__add(o, key, value);
-	snprintf(path, sizeof(path), "memory.%s", key);
-	if (!value)
-		unmeasured__add(u, path, reason);
-}
-
-/* A rate or a ratio. */
-static void add_number(json_object *o, const char *key, bool known, double value,
-		       const char *reason, struct unmeasured *u)
-{
-	add(o, key, known ? json_object_new_double(value) : NULL, reason, u);
+	record__add_measured(o, "memory", key,
+			     a.known && by > 0 ? json_object_new_double(a.value / by) : NULL,
+			     a.known ? reason : a.reason, u);
 }
 
 /* Bytes or lines: what perf scaled is rounded. */
-static void add_count(json_object *o, const char *key, bool known, double value, const char *reason,
-		      struct unmeasured *u)
+static void add_count(json_object *o, const char *key, struct amount a, struct unmeasured *u)
 {
-	add(o, key, known ? json_object_new_int64((int64_t)(value + 0.5)) : NULL, reason, u);
+	record__add_measured(o, "memory", key,
+			     a.known ? json_object_new_int64((int64_t)(a.value + 0.5)) : NULL,
+			     a.reason, u);
 }
 
 /* Demand misses of both ends, as far as there are two here. */
@@ -110,25 +102,25 @@ static bool llc_misses(const struct run_result *r, double *misses)
 
 /* Read, written and both, with the rates, and by byte sent. */
 struct traffic {
-	bool read_known, write_known, known, estimate, ends_only;
-	double read, write, both;
-	const char *read_reason, *write_reason, *reason, *source;
+	struct amount read, write, both;
+	bool estimate, ends_only;
+	const char *source;
 };
 
 static void count_traffic(struct traffic *t, const struct memory_run *m)
 {
 	const struct memory_source *source = memory__choice(m->memory)->sources[KIND_MEMORY];
 
-	t->read_known = sum(m, MEMORY_READ, &t->read, &t->read_reason);
-	t->write_known = sum(m, MEMORY_WRITE, &t->write, &t->write_reason);
-	t->known = sum(m, MEMORY_BOTH, &t->both, &t->reason);
-	if (t->read_known && t->write_known) {
-		t->both = t->read + t->write;
-		t->known = true;
+	t->read = sum(m, MEMORY_READ);
+	t->write = sum(m, MEMORY_WRITE);
+	t->both = sum(m, MEMORY_BOTH);
+	if (t->read.known && t->write.known) {
+		t->both.value = t->read.value + t->write.value;
+		t->both.known = true;
 	}
-	if (!t->known && source && source->events[0].quantity != MEMORY_BOTH)
-		t->reason = t->read_known ? t->write_reason : t->read_reason;
-	if (t->known || t->read_known || t->write_known) {
+	if (!t->both.known && source && source->events[0].quantity != MEMORY_BOTH)
+		t->both.reason = t->read.known ? t->write.reason : t->read.reason;
+	if (t->both.known || t->read.known || t->write.known) {
 		t->source = source->name;
 		t->estimate = source->estimate;
 	}
@@ -144,18 +136,19 @@ static void estimate_traffic(struct traffic *t, const struct run_result *r)
 		return;
 	if (!line || !llc_misses(r, &misses)) {
 		if (!memory__choice(r->memory.memory)->sources[KIND_MEMORY])
-			t->reason = t->read_reason = t->write_reason =
+			t->both.reason = t->read.reason = t->write.reason =
 				"not supported: this machine shows no counters of its memory "
 				"controllers, and no LLC misses to estimate from";
 		return;
 	}
 	t->source = ESTIMATED " x line size";
-	t->estimate = t->known = t->read_known = t->ends_only = true;
-	t->read = t->both = misses * line;
+	t->estimate = t->both.known = t->read.known = t->ends_only = true;
+	t->read.value = t->both.value = misses * line;
 }
 
 static void add_traffic(json_object *o, const struct run_result *r, struct unmeasured *u)
 {
+	static const char no_time[] = "the load did not say how long it took";
 	double seconds = 0, sent = 0;
 	struct traffic t = {};
 
@@ -165,16 +158,13 @@ static void add_traffic(json_object *o, const struct run_result *r, struct unmea
 	estimate_traffic(&t, r);
 	record__add_string(o, "scope", t.ends_only ? "sender and receiver" : "system");
 	record__add_string(o, "source", t.source);
-	record__add(o, "is_estimate", t.source ? json_object_new_boolean(t.estimate) : NULL);
-	add_count(o, "read_bytes", t.read_known, t.read, t.read_reason, u);
-	add_count(o, "write_bytes", t.write_known, t.write, t.write_reason, u);
-	add_count(o, "bytes", t.known, t.both, t.reason, u);
-	add_number(o, "read_bytes_per_s", t.read_known && seconds > 0, t.read / seconds,
-		   t.read_known ? "the load did not say how long it took" : t.read_reason, u);
-	add_number(o, "write_bytes_per_s", t.write_known && seconds > 0, t.write / seconds,
-		   t.write_known ? "the load did not say how long it took" : t.write_reason, u);
-	add_number(o, "bytes_per_byte", t.known && sent > 0, t.both / sent,
-		   t.known ? "nothing was sent" : t.reason, u);
+	json__add(o, "is_estimate", t.source ? json_object_new_boolean(t.estimate) : NULL);
+	add_count(o, "read_bytes", t.read, u);
+	add_count(o, "write_bytes", t.write, u);
+	add_count(o, "bytes", t.both, u);
+	add_ratio(o, "read_bytes_per_s", t.read, seconds, no_time, u);
+	add_ratio(o, "write_bytes_per_s", t.write, seconds, no_time, u);
+	add_ratio(o, "bytes_per_byte", t.both, sent, "nothing was sent", u);
 }
 
 static void add_io(json_object *o, const struct run_result *r, struct unmeasured *u)
@@ -188,18 +178,19 @@ static void add_io(json_object *o, const struct run_result *r, struct unmeasured
 		    {"io_own_misses", IO_OWN_MISSES, MEMORY_LINE},
 		    {"io_in_bytes", IO_IN, 1},
 		    {"io_out_bytes", IO_OUT, 1}};
-	double bytes, read = 0, own = 0;
-	bool known, read_known, own_known;
-	const char *reason;
+	struct amount a, read;
 	size_t i;
 
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		known = sum(&r->memory, rows[i].quantity, &bytes, &reason);
-		add_count(o, rows[i].key, known, bytes / rows[i].unit, reason, u);
+		a = sum(&r->memory, rows[i].quantity);
+		a.value /= rows[i].unit;
+		add_count(o, rows[i].key, a, u);
 	}
-	read_known = sum(&r->memory, IO_READ_MISSES, &read, &reason);
-	own_known = sum(&r->memory, IO_OWN_MISSES, &own, &reason);
-	add_count(o, "io_miss_read_bytes", read_known && own_known, read + own, reason, u);
+	read = sum(&r->memory, IO_READ_MISSES);
+	a = sum(&r->memory, IO_OWN_MISSES);
+	a.value += read.value;
+	a.known &= read.known;
+	add_count(o, "io_miss_read_bytes", a, u);
 }
 
 json_object *record__memory(const struct run_result *r, struct unmeasured *u)
@@ -211,25 +202,6 @@ json_object *record__memory(const struct run_result *r, struct unmeasured *u)
 	o = json_object_new_object();
 	add_traffic(o, r, u);
 	add_io(o, r, u);
-	record__add(o, "events", events(&r->memory));
+	json__add(o, "events", events(&r->memory));
 	return o;
-}
-
-void record__warn_memory(const struct run_result *r,
-			 void (*add)(void *list, const char *code, const char *text), void *list)
-{
-	struct traffic t = {};
-	char text[256];
-
-	if (!r->memory.memory)
-		return;
-	count_traffic(&t, &r->memory);
-	estimate_traffic(&t, r);
-	if (!t.source || !t.estimate)
-		return;
-	snprintf(text, sizeof(text), "memory: an estimate, %s: %s", t.source,
-		 t.ends_only ? "prefetches, write-backs and other programs are not in it, so it "
-			       "is too low"
-			     : "a cache behind these may have the lines");
-	add(list, "memory_estimate", text);
 }

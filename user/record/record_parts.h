@@ -2,6 +2,7 @@
 /* The larger blocks of the run record, a function each; private to record*.c. */
 #pragma once
 
+#include "common/json.h"
 #include "user/record/record.h"
 
 /* What could not be measured, and why: the record's "unmeasured" list, an array. */
@@ -11,21 +12,21 @@ struct unmeasured {
 
 /* key is the path of a null in the record. */
 void unmeasured__add(struct unmeasured *u, const char *key, const char *reason);
+/* Whether a hook is there; if not, its reason is why the key is not measured. */
+bool unmeasured__unless_hooked(struct unmeasured *u, const char *key, const struct run_result *r,
+			       enum hook_id id);
 
 /* Add a key to an object; NULL, and what is not known, become null. */
-void record__add(json_object *o, const char *key, json_object *value);
 void record__add_string(json_object *o, const char *key, const char *value);
 /* A kernel's name, that need not end with a zero; an empty one is null. */
 void record__add_name(json_object *o, const char *key, const char *name, size_t size);
-void record__add_count(json_object *o, const char *key, __u64 n);
-void record__add_count_if(json_object *o, const char *key, bool known, __u64 n);
 void record__add_int_if(json_object *o, const char *key, bool known, int64_t n);
 void record__add_double_if(json_object *o, const char *key, bool known, double value);
-void record__add_bool(json_object *o, const char *key, bool value);
 /* By 0 is null. */
 void record__add_ratio(json_object *o, const char *key, __u64 of, __u64 by);
-/* Keys that are null, ended by NULL. */
-void record__add_nulls(json_object *o, ...) __attribute__((sentinel));
+/* Adds what block.key names; where it is NULL, the reason why it is not measured. */
+void record__add_measured(json_object *o, const char *block, const char *key, json_object *value,
+			  const char *reason, struct unmeasured *u);
 
 json_object *record__load(const struct run_result *r, const struct load *load,
 			  struct unmeasured *u);
@@ -48,12 +49,8 @@ json_object *record__counters(const struct run_result *r, const struct run_setup
 json_object *record__by(const struct run_result *r, const struct run_setup *setup);
 /* Adds peers and peers_rest to the zerocopy block. */
 void record__add_peers(json_object *o, const struct run_result *r);
-/* zerocopy.io_uring; NULL where there were no such sends. */
-json_object *record__uring(const struct run_result *r, struct unmeasured *u);
 /* NULL where --memory does not ask for it. */
 json_object *record__memory(const struct run_result *r, struct unmeasured *u);
-void record__warn_memory(const struct run_result *r,
-			 void (*add)(void *list, const char *code, const char *text), void *list);
 json_object *record__lost(const struct run_result *r, struct unmeasured *u);
 
 /* A block that the load generator made among its own counts: taken out of these. Or NULL. */

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* What TCP did, and the blocks that come whole from the load generator. */
 #include "user/record/record_parts.h"
-
-#include <stdio.h>
+#include "user/record/record_read.h"
 
 json_object *record__taken(json_object *app, const char *key)
 {
@@ -36,33 +35,31 @@ static const char *no_packets(const struct run_result *r)
 	return r->measured.totals.packets ? NULL : "no packet with data left in the window";
 }
 
+static json_object *ratio(__u64 of, __u64 by)
+{
+	return by ? json_object_new_double((double)of / (double)by) : NULL;
+}
+
 static void add_packets(json_object *tcp, const struct run_result *r, struct unmeasured *u)
 {
-	static const char *const keys[] = {"skbs", "skb_frags", "skbs_per_send", "frags_per_skb"};
 	const struct totals *t = &r->measured.totals;
-	const char *reason = no_packets(r);
-	char path[64];
-	size_t i;
+	const char *why = no_packets(r);
 
-	for (i = 0; reason && i < sizeof(keys) / sizeof(keys[0]); i++) {
-		record__add(tcp, keys[i], NULL);
-		snprintf(path, sizeof(path), "tcp.%s", keys[i]);
-		unmeasured__add(u, path, reason);
-	}
-	if (reason)
-		return;
-	record__add_count(tcp, "skbs", t->packets);
-	record__add_count(tcp, "skb_frags", t->packet_frags);
-	record__add_ratio(tcp, "skbs_per_send", t->packets, accepted(&r->measured));
-	record__add_ratio(tcp, "frags_per_skb", t->packet_frags, t->packets);
-	if (!accepted(&r->measured))
-		unmeasured__add(u, "tcp.skbs_per_send", "no send was seen in the window");
+	record__add_measured(tcp, "tcp", "skbs", why ? NULL : json_object_new_uint64(t->packets),
+			     why, u);
+	record__add_measured(tcp, "tcp", "skb_frags",
+			     why ? NULL : json_object_new_uint64(t->packet_frags), why, u);
+	record__add_measured(tcp, "tcp", "skbs_per_send",
+			     why ? NULL : ratio(t->packets, accepted(&r->measured)),
+			     why ? why : "no send was seen in the window", u);
+	record__add_measured(tcp, "tcp", "frags_per_skb",
+			     why ? NULL : ratio(t->packet_frags, t->packets), why, u);
 }
 
 json_object *record__tcp(const struct run_result *r, const struct run_setup *setup,
 			 struct unmeasured *u)
 {
-	json_object *tcp = record__taken(r->app, "tcp"), *sending;
+	json_object *tcp = record__taken(r->app, "tcp");
 
 	if (!tcp) {
 		unmeasured__add(u, "tcp",
@@ -72,8 +69,7 @@ json_object *record__tcp(const struct run_result *r, const struct run_setup *set
 					 : r->error);
 		return NULL;
 	}
-	json_object_object_get_ex(tcp, "sending", &sending);
-	if (!sending)
+	if (!record__at(tcp, "/sending"))
 		unmeasured__add(u, "tcp.sending",
 				"each socket that sent was closed within the window");
 	add_packets(tcp, r, u);

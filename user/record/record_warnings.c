@@ -36,18 +36,15 @@ static void warn_assumed(const struct totals *t, json_object *list)
 /* Latencies of an open loop know nothing of messages that were never begun. */
 static void warn_unsent(const struct run_result *r, json_object *list)
 {
-	json_object *rate = NULL, *due = NULL, *unsent = NULL;
+	json_object *unsent = record__at(r->app, "/rate/unsent");
 	char text[160];
 
-	json_object_object_get_ex(r->app, "rate", &rate);
-	json_object_object_get_ex(rate, "due", &due);
-	json_object_object_get_ex(rate, "unsent", &unsent);
 	if (!json_object_get_uint64(unsent))
 		return;
 	snprintf(text, sizeof(text),
 		 "--rate: of %llu messages that were due, %llu were not begun in time: latencies "
 		 "leave them out",
-		 (unsigned long long)json_object_get_uint64(due),
+		 (unsigned long long)json_object_get_uint64(record__at(r->app, "/rate/due")),
 		 (unsigned long long)json_object_get_uint64(unsent));
 	add_warning(list, "rate_not_kept", text);
 }
@@ -67,14 +64,19 @@ static void warn_paced(json_object *record, json_object *list)
 	add_warning(list, "paced", text);
 }
 
-/* What a run lost to its machine's neighbours is in its times, and in nothing else. */
-static void warn_steal(const struct run_result *r, json_object *list)
+static void warn_memory(json_object *record, json_object *list)
 {
-	if (r->window && r->steal.share >= STEAL_MUCH)
-		add_warning(list, "steal",
-			    "the hypervisor gave more than 2 % of the CPUs' time to others while "
-			    "the window was open (run.steal_share): wall times and rates contain "
-			    "that");
+	bool system = !strcmp(record__string(record, "/memory/scope"), "system");
+	char text[256];
+
+	if (!json_object_get_boolean(record__at(record, "/memory/is_estimate")))
+		return;
+	snprintf(text, sizeof(text), "memory: an estimate, %s: %s",
+		 record__string(record, "/memory/source"),
+		 system ? "a cache behind these may have the lines"
+			: "prefetches, write-backs and other programs are not in it, so it is too "
+			  "low");
+	add_warning(list, "memory_estimate", text);
 }
 
 static unsigned int busy_threads(const struct run_setup *setup)
@@ -128,8 +130,13 @@ json_object *record__warnings(json_object *record, const struct run_result *r,
 	warn_assumed(&r->measured.totals, list);
 	warn_unsent(r, list);
 	warn_paced(record, list);
-	warn_steal(r, list);
-	record__warn_memory(r, add_warning, list);
+	/* What a run lost to its machine's neighbours is in its times, and in nothing else. */
+	if (r->window && r->steal.share >= STEAL_MUCH)
+		add_warning(list, "steal",
+			    "the hypervisor gave more than 2 % of the CPUs' time to others while "
+			    "the window was open (run.steal_share): wall times and rates contain "
+			    "that");
+	warn_memory(record, list);
 	if (r->interrupted)
 		add_warning(list, "interrupted", "the run was interrupted before its time was up");
 	if (r->error[0])

@@ -3,16 +3,63 @@
  * zerocopy: the unit is one send id.
  *   requests = completions + ignored + refused + outstanding
  *   copied = copied_flagged + copied_silent, where the latter is known
+ * zerocopy.io_uring: sends by io_uring's own zero-copy operations have no send id, so they
+ * stand apart, with the same arithmetic.
  */
 #include "user/record/record_parts.h"
+#include "user/record/record_read.h"
 
 #include "loadgen/send/send_ops.h"
 
-static void add_null(json_object *o, const char *key, struct unmeasured *u, const char *path,
-		     const char *reason)
+#define NO_REPORT                                                                           \
+	"without fentry or kprobes it is known only where the program has io_uring report " \
+	"it (IORING_SEND_ZC_REPORT_USAGE)"
+
+static json_object *requests(const struct zerocopy_sums *sums, json_object *refused)
 {
-	record__add(o, key, NULL);
-	unmeasured__add(u, path, reason);
+	json_object *o = json_object_new_object();
+
+	json__add_count(o, "requests", sums->requests);
+	json__add_count(o, "ignored", sums->ignored);
+	json__add_count(o, "ignored_empty", sums->empty);
+	json__add(o, "refused", refused);
+	json__add_count(o, "bytes", sums->bytes);
+	return o;
+}
+
+/* Whether all copies were seen: by a hook of their own, or as io_uring was asked to tell. */
+static bool uring_copies_seen(const struct run_result *r)
+{
+	return !r->plan.entries[HOOK_URING].option->by_report || !r->measured.totals.uring_unknown;
+}
+
+/* NULL where there were no such sends. */
+static json_object *uring(const struct run_result *r, struct unmeasured *u)
+{
+	const struct totals *t = &r->measured.totals;
+	struct zerocopy_sums sums;
+	bool completed, copied;
+	json_object *o;
+
+	measured__uring(&r->measured, &sums);
+	if (!sums.requests)
+		return NULL;
+	o = requests(&sums, record__refused(NULL, &sums));
+	completed = unmeasured__unless_hooked(u, "zerocopy.io_uring.completions", r, HOOK_URING);
+	copied = completed && uring_copies_seen(r);
+	json__add_known(o, "completions", completed, t->uring_completions);
+	json__add_known(o, "outstanding", completed, measured__uring_outstanding(&r->measured));
+	json__add_known(o, "copied", copied, t->uring_copied);
+	record__add_ratio(o, "fallback_rate", t->uring_copied, copied ? t->uring_completions : 0);
+	if (completed && !copied)
+		unmeasured__add(u, "zerocopy.io_uring.copied", NO_REPORT);
+	return o;
+}
+
+static void add(json_object *o, const char *key, json_object *value, const char *reason,
+		struct unmeasured *u)
+{
+	record__add_measured(o, "zerocopy", key, value, reason, u);
 }
 
 /*
@@ -41,16 +88,12 @@ static void add_bytes_copied(json_object *o, const struct run_result *r, __u64 c
 	static const char reason[] = "completions do not tell the size of each send";
 	const struct totals *t = &r->measured.totals;
 	const char *blind = plan__blind_to_unreported(&r->plan);
-	json_object *all = copied_bytes(r, sums, copied, t->bytes_copied + t->unreported_bytes);
 	json_object *silent =
 		blind ? NULL : copied_bytes(r, sums, t->unreported, t->unreported_bytes);
 
-	record__add(o, "bytes_copied", all);
-	if (!all)
-		unmeasured__add(u, "zerocopy.bytes_copied", reason);
-	record__add(o, "bytes_copied_silent", silent);
-	if (!silent)
-		unmeasured__add(u, "zerocopy.bytes_copied_silent", blind ? blind : reason);
+	add(o, "bytes_copied", copied_bytes(r, sums, copied, t->bytes_copied + t->unreported_bytes),
+	    reason, u);
+	add(o, "bytes_copied_silent", silent, blind ? blind : reason, u);
 }
 
 /* Of the data of sends that no hook saw copied, those that did not leave the machine either. */
@@ -58,39 +101,36 @@ static void add_unexplained(json_object *o, const struct run_result *r, struct u
 {
 	const struct plan_entry *leaves = &r->plan.entries[HOOK_DEVICE_EXIT];
 	const struct plan_entry *copy = &r->plan.entries[HOOK_SKB_COPY];
+	bool known = leaves->option && copy->option;
 
-	if (!leaves->option || !copy->option)
-		add_null(o, "unexplained", u, "zerocopy.unexplained",
-			 leaves->option ? copy->reason : leaves->reason);
-	else
-		record__add_count(o, "unexplained", r->measured.totals.unexplained);
+	add(o, "unexplained", known ? json_object_new_uint64(r->measured.totals.unexplained) : NULL,
+	    leaves->option ? copy->reason : leaves->reason, u);
 }
 
 static void add_completions(json_object *o, const struct run_result *r,
 			    const struct zerocopy_sums *sums, struct unmeasured *u)
 {
-	const struct plan_entry *entry = &r->plan.entries[HOOK_COMPLETION];
+	static const char *const keys[] = {
+		"completions",	       "completions_before", "outstanding",   "copied",
+		"copied_flagged",      "copied_silent",	     "fallback_rate", "bytes_copied",
+		"bytes_copied_silent", "unexplained"};
+	bool seen = unmeasured__unless_hooked(u, "zerocopy.completions", r, HOOK_COMPLETION);
 	const struct totals *t = &r->measured.totals;
 	const char *blind = plan__blind_to_unreported(&r->plan);
 	__u64 flagged = t->copied + t->copied_later - t->copied_not;
 	__u64 copied = flagged + (blind ? 0 : t->unreported);
+	size_t i;
 
-	if (!entry->option) {
-		record__add_nulls(o, "completions", "completions_before", "outstanding", "copied",
-				  "copied_flagged", "copied_silent", "fallback_rate",
-				  "bytes_copied", "bytes_copied_silent", "unexplained", NULL);
-		unmeasured__add(u, "zerocopy.completions", entry->reason);
+	for (i = 0; !seen && i < sizeof(keys) / sizeof(keys[0]); i++)
+		json__add(o, keys[i], NULL);
+	if (!seen)
 		return;
-	}
-	record__add_count(o, "completions", t->completions);
-	record__add_count(o, "outstanding", measured__outstanding(&r->measured));
-	record__add_count(o, "completions_before", t->completions_before);
-	record__add_count(o, "copied", copied);
-	record__add_count(o, "copied_flagged", flagged);
-	if (blind)
-		add_null(o, "copied_silent", u, "zerocopy.copied_silent", blind);
-	else
-		record__add_count(o, "copied_silent", t->unreported);
+	json__add_count(o, "completions", t->completions);
+	json__add_count(o, "outstanding", measured__outstanding(&r->measured));
+	json__add_count(o, "completions_before", t->completions_before);
+	json__add_count(o, "copied", copied);
+	json__add_count(o, "copied_flagged", flagged);
+	add(o, "copied_silent", blind ? NULL : json_object_new_uint64(t->unreported), blind, u);
 	add_unexplained(o, r, u);
 	record__add_ratio(o, "fallback_rate", copied, t->completions);
 	add_bytes_copied(o, r, copied, sums, u);
@@ -105,25 +145,16 @@ static void add_skb_copies(json_object *o, const struct run_result *r, struct un
 	size_t i;
 
 	if (!entry->option || entry->option->by_path) {
-		add_null(o, "skb_copies", u, "zerocopy.skb_copies", entry->reason);
-		add_null(o, "skb_copy_bytes", u, "zerocopy.skb_copy_bytes", entry->reason);
+		add(o, "skb_copies", NULL, entry->reason, u);
+		add(o, "skb_copy_bytes", NULL, entry->reason, u);
 		return;
 	}
 	for (i = 0; i < m->cause_count; i++) {
 		skbs += m->causes[i].sums.skbs;
 		bytes += m->causes[i].sums.bytes;
 	}
-	record__add_count(o, "skb_copies", skbs);
-	record__add_count(o, "skb_copy_bytes", bytes);
-}
-
-static json_object *app_told(const struct run_result *r)
-{
-	json_object *zerocopy = NULL, *copied = NULL;
-
-	json_object_object_get_ex(r->app, "zerocopy", &zerocopy);
-	json_object_object_get_ex(zerocopy, "copied", &copied);
-	return json_object_get(copied);
+	json__add_count(o, "skb_copies", skbs);
+	json__add_count(o, "skb_copy_bytes", bytes);
 }
 
 /* Its sends have no send id, and are in none of the sums that this block begins with. */
@@ -151,25 +182,20 @@ json_object *record__zerocopy(const struct run_result *r, const struct run_setup
 		unmeasured__add(u, "zerocopy", r->plan.entries[HOOK_COMPLETION].reason);
 		return NULL;
 	}
-	o = json_object_new_object();
-	record__add_count(o, "requests", sums.requests);
-	record__add_count(o, "ignored", sums.ignored);
-	record__add_count(o, "ignored_empty", sums.empty);
-	record__add(o, "refused", record__refused(r, &sums));
-	record__add_count(o, "bytes", sums.bytes);
+	o = requests(&sums, record__refused(r, &sums));
 	add_completions(o, r, &sums, u);
 	record__add_peers(o, r);
-	record__add(o, "io_uring", record__uring(r, u));
+	json__add(o, "io_uring", uring(r, u));
 	add_skb_copies(o, r, u);
-	record__add(o, "causes", record__causes(r, setup, u));
+	json__add(o, "causes", record__causes(r, setup, u));
 	record__add_completions(o, r, &sums, u);
-	told = setup->target ? seen_told(r) : by_uring(setup) ? NULL : app_told(r);
-	record__add(o, "app_told_copied", told);
-	if (!told)
-		unmeasured__add(u, "zerocopy.app_told_copied",
-				setup->target	  ? r->plan.entries[HOOK_ERROR_QUEUE].reason
-				: by_uring(setup) ? "none of these sends: of those by io_uring "
-						    "app.zerocopy tells"
-						  : "the load generator ended without a result");
+	told = setup->target	 ? seen_told(r)
+	       : by_uring(setup) ? NULL
+				 : json_object_get(record__at(r->app, "/zerocopy/copied"));
+	add(o, "app_told_copied", told,
+	    setup->target     ? r->plan.entries[HOOK_ERROR_QUEUE].reason
+	    : by_uring(setup) ? "none of these sends: of those by io_uring app.zerocopy tells"
+			      : "the load generator ended without a result",
+	    u);
 	return o;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "user/report/cause_rows.h"
+#include "user/report/verdict.h"
 
 #include "common/program.h"
 #include "user/record/record_read.h"
@@ -85,11 +85,10 @@ static int by_sends(const void *a, const void *b)
 void cause_rows__gather(struct cause_rows *rows, const struct cell *cell)
 {
 	json_object *block;
-	size_t i, j;
+	size_t i;
 
 	memset(rows, 0, sizeof(*rows));
-	for (i = 0; i < cell->count; i++)
-		for (j = 0; (block = record__row(cell->records[i], "/zerocopy/causes", j)); j++)
-			add(rows, block);
+	for (i = 0; (block = cell__row(cell, "/zerocopy/causes", i)); i++)
+		add(rows, block);
 	qsort(rows->rows, rows->count, sizeof(rows->rows[0]), by_sends);
 }

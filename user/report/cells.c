@@ -77,32 +77,23 @@ const char *cells__link(const struct cells *cells)
 {
 	json_object *record = cells->cells[0].records[0];
 
-	if (cells__vary_text(cells, "/load/link"))
+	if (cells__vary(cells, "/load/link"))
 		return "links as listed";
 	return record__at(record, "/load/link") ? record__string(record, "/load/link")
 						: record__string(record, "/load/address");
 }
 
-bool cells__vary(const struct cells *cells, const char *path)
+static bool same(const struct cell *a, const struct cell *b, const char *path)
 {
-	double first = 0, value = 0;
-	size_t i;
-
-	for (i = 0; i < cells->count; i++) {
-		record__number(cells->cells[i].records[0], path, i ? &value : &first);
-		if (i && value != first)
-			return true;
-	}
-	return false;
+	return json_object_equal(cell__at(a, path), cell__at(b, path));
 }
 
-bool cells__vary_text(const struct cells *cells, const char *path)
+bool cells__vary(const struct cells *cells, const char *path)
 {
-	const char *first = record__string(cells->cells[0].records[0], path);
 	size_t i;
 
 	for (i = 1; i < cells->count; i++)
-		if (strcmp(record__string(cells->cells[i].records[0], path), first))
+		if (!same(&cells->cells[0], &cells->cells[i], path))
 			return true;
 	return false;
 }
@@ -110,6 +101,20 @@ bool cells__vary_text(const struct cells *cells, const char *path)
 json_object *cell__at(const struct cell *cell, const char *path)
 {
 	return record__at(cell->records[0], path);
+}
+
+json_object *cell__row(const struct cell *cell, const char *path, size_t i)
+{
+	size_t j, rows;
+	json_object *list;
+
+	for (j = 0; j < cell->count; j++, i -= rows) {
+		list = record__at(cell->records[j], path);
+		rows = list ? json_object_array_length(list) : 0;
+		if (i < rows)
+			return json_object_array_get_idx(list, i);
+	}
+	return NULL;
 }
 
 static __attribute__((format(printf, 2, 3))) void append(struct cell *cell, const char *format, ...)
@@ -142,7 +147,7 @@ static void name(struct cell *cell, const struct cells *cells)
 		if (cells__vary(cells, "/load/threads"))
 			append(cell, " x%.0f", record__value(record, "/load/threads"));
 	}
-	if (cells__vary_text(cells, "/load/link"))
+	if (cells__vary(cells, "/load/link"))
 		append(cell, ", %s", record__string(record, "/load/link"));
 }
 
@@ -165,23 +170,14 @@ const char *cell__repeat_title(const struct cell *cell, size_t repeat, char *tit
 	return title;
 }
 
-const char *cell__wall(const struct cell *cell, struct hist *h)
+void cell__wall(const struct cell *cell, struct hist *h)
 {
-	const char *span = NULL;
-	json_object *call, *wall;
-	size_t i, j;
+	json_object *call;
+	size_t i;
 
 	memset(h, 0, sizeof(*h));
-	for (i = 0; i < cell->count; i++) {
-		for (j = 0; (call = record__row(cell->records[i], "/calls", j)); j++) {
-			wall = record__at(call, "/wall_ns");
-			if (!wall)
-				continue;
-			record__add_hist(h, wall);
-			span = record__string(wall, "/span");
-		}
-	}
-	return h->count ? span : NULL;
+	for (i = 0; (call = cell__row(cell, "/calls", i)); i++)
+		record__add_hist(h, record__at(call, "/wall_ns"));
 }
 
 const char *cell__hist(const struct cell *cell, const char *path, struct hist *h)
@@ -209,11 +205,6 @@ struct spread cell__spread(const struct cell *cell, const char *path)
 	}
 	free(values);
 	return s;
-}
-
-static bool same(const struct cell *a, const struct cell *b, const char *path)
-{
-	return json_object_equal(cell__at(a, path), cell__at(b, path));
 }
 
 const struct cell *cell__first_variant(const struct cell *cell)
@@ -279,33 +270,19 @@ bool cell__sum(const struct cell *cell, const char *path, double *sum)
 	return true;
 }
 
-static double skipped_looks(json_object *record)
+double cell__skipped_looks(const struct cell *cell)
 {
 	double sum = 0, missed;
 	json_object *hook;
 	size_t i;
 
-	for (i = 0; (hook = record__row(record, "/plan/hooks", i)); i++) {
+	for (i = 0; (hook = cell__row(cell, "/plan/hooks", i)); i++) {
 		if (strncmp(record__string(hook, "/name"), "skb ", 4) ||
 		    strcmp(record__string(hook, "/status"), "attached"))
 			continue;
 		if (!record__number(hook, "/missed", &missed))
 			return -1;
 		sum += missed;
-	}
-	return sum;
-}
-
-double cell__skipped_looks(const struct cell *cell)
-{
-	double sum = 0, one;
-	size_t i;
-
-	for (i = 0; i < cell->count; i++) {
-		one = skipped_looks(cell->records[i]);
-		if (one < 0)
-			return one;
-		sum += one;
 	}
 	return sum;
 }

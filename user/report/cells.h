@@ -32,14 +32,14 @@ size_t cells__repeats(const struct cells *cells);
 bool cells__serving(const struct cells *cells);
 /* Where the workload went: its link, or the receiver's address; "links as listed" of several. */
 const char *cells__link(const struct cells *cells);
-/* The distinct values of a number over all records: are there several? */
+/* Has a value of the loads several distinct ones? */
 bool cells__vary(const struct cells *cells, const char *path);
-/* The same of a text. */
-bool cells__vary_text(const struct cells *cells, const char *path);
 /* A block of the first record: what all repeats have in common. NULL if absent or null. */
 json_object *cell__at(const struct cell *cell, const char *path);
-/* All timed sends of the cell's records; NULL span if there are none. */
-const char *cell__wall(const struct cell *cell, struct hist *h);
+/* Row i of a list over all repeats; NULL past the last. */
+json_object *cell__row(const struct cell *cell, const char *path, size_t i);
+/* All timed sends of the cell's records. */
+void cell__wall(const struct cell *cell, struct hist *h);
 /* Merges a histogram of all repeats into *h; what its times cover, or "". */
 const char *cell__hist(const struct cell *cell, const char *path, struct hist *h);
 

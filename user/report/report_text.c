@@ -33,7 +33,7 @@ static void print_table(const struct cells *cells, FILE *out)
 		text__observed(cells, out);
 }
 
-static void print_report(const struct cells *cells, bool histograms, FILE *out)
+static void print_report(const struct cells *cells, enum text_extent extent, FILE *out)
 {
 	bool detailed = cells->count <= DETAILED_MAX;
 
@@ -41,11 +41,15 @@ static void print_report(const struct cells *cells, bool histograms, FILE *out)
 	text__headline(cells, out);
 	text__verdict(cells, out);
 	print_table(cells, out);
+	if (extent == TEXT_SUMMARY) {
+		text__memory(cells, out);
+		return;
+	}
 	text__failures(cells, out);
 	text__groups(cells, out);
 	if (detailed)
 		text__zerocopy(cells, out);
-	if (detailed || histograms)
+	if (detailed || extent == TEXT_HISTOGRAMS)
 		text__histograms(cells, out);
 	if (detailed || cells__serving(cells))
 		text__counters(cells, out);
@@ -54,15 +58,6 @@ static void print_report(const struct cells *cells, bool histograms, FILE *out)
 	text__memory(cells, out);
 	text__overhead(cells, out);
 	text__notes(cells, out);
-}
-
-static void print_summary(const struct cells *cells, FILE *out)
-{
-	text__losses(cells, out);
-	text__headline(cells, out);
-	text__verdict(cells, out);
-	print_table(cells, out);
-	text__memory(cells, out);
 }
 
 /* Below the text after a label, or two columns right of the line's begin. */
@@ -144,10 +139,7 @@ int report_text__print(struct cells *cells, enum text_extent extent, FILE *out)
 	if (err)
 		return err;
 	cells__name(cells);
-	if (extent == TEXT_SUMMARY)
-		print_summary(cells, stream);
-	else
-		print_report(cells, extent == TEXT_HISTOGRAMS, stream);
+	print_report(cells, extent, stream);
 	if (fclose(stream))
 		err = -errno;
 	else

@@ -151,6 +151,21 @@ void table__print_cells(const struct cells *cells, size_t keys, const struct col
 	table__print(&t, out);
 }
 
+const char *column__count(const void *row, const struct column *column)
+{
+	double less = column->per ? record__value((json_object *)row, column->per) : 0;
+
+	return units__number_text(record__value((json_object *)row, column->path) - less);
+}
+
+const char *column__mean_time(const void *row, const struct column *column)
+{
+	double count = record__value((json_object *)row, column->per);
+	double ns = record__value((json_object *)row, column->path);
+
+	return count > 0 ? column__time(ns / count, column) : NULL;
+}
+
 const char *column__title(const void *cell, const struct column *column)
 {
 	(void)column;

@@ -47,6 +47,10 @@ void table__print(struct table *t, FILE *out);
 void table__print_cells(const struct cells *cells, size_t keys, const struct column *columns,
 			size_t count, unsigned int shown, FILE *out);
 
+/* What fills columns of tables of a record's rows: a number, less another; a sum per its count. */
+const char *column__count(const void *row, const struct column *column);
+const char *column__mean_time(const void *row, const struct column *column);
+
 /* What fills columns of tables of cells. Of the first record: what repeats have in common. */
 const char *column__title(const void *cell, const struct column *column);
 const char *column__string(const void *cell, const struct column *column);

@@ -28,10 +28,8 @@ void text__failures(const struct cells *cells, FILE *out);
 const char *text__call_kind(json_object *call);
 /* The groups of --by. */
 void text__groups(const struct cells *cells, FILE *out);
-/* Zero-copy sends: causes of copies, who reports them, completions. */
+/* Zero-copy sends: causes of copies, who reports them, what completions cost. */
 void text__zerocopy(const struct cells *cells, FILE *out);
-/* Of one cell: time to completion, pinned memory, notifications, error-queue reads. */
-void text__completion(const struct cell *cell, FILE *out);
 void text__histograms(const struct cells *cells, FILE *out);
 void text__counters(const struct cells *cells, FILE *out);
 /* Retransmissions and the like, where there were any; skbs per send. */

@@ -38,14 +38,11 @@ static double call_failures(json_object *call)
 
 static void failed(json_object *call, const char *title, FILE *out)
 {
-	json_object *errors = record__at(call, "/errors");
 	const char *before = " ";
 
-	if (call_failures(call) <= 0)
-		return;
 	fprintf(out, "failed: %s, %s%s:", title, record__string(call, "/syscall"),
 		text__call_kind(call));
-	json_object_object_foreach (errors, name, count) {
+	json_object_object_foreach (record__at(call, "/errors"), name, count) {
 		if (!strcmp(name, INTERRUPTED))
 			continue;
 		fprintf(out, "%s%s %s", before, name,
@@ -55,92 +52,55 @@ static void failed(json_object *call, const char *title, FILE *out)
 	fputc('\n', out);
 }
 
-/* Whether its handler has the kernel restart the call is settled after the send has returned. */
-static void not_failed(json_object *call, const char *title, FILE *out)
-{
-	double n = interrupted(call);
-
-	if (n > 0)
-		fprintf(out,
-			"interrupted: %s, %s%s: %s by a signal (" INTERRUPTED
-			"): the kernel restarts the send, or the program sees EINTR\n",
-			title, record__string(call, "/syscall"), text__call_kind(call),
-			units__counted_text(n, "send"));
-}
-
-static bool calls(json_object *record, const char *title, FILE *out)
+static bool failures_of(json_object *record, const char *title, FILE *out)
 {
 	json_object *call;
 	bool any = false;
 	size_t i;
 
 	for (i = 0; (call = record__row(record, "/calls", i)); i++) {
-		failed(call, title, out);
-		not_failed(call, title, out);
+		if (call_failures(call) > 0)
+			failed(call, title, out);
+		/* Whether its handler has the kernel restart the call is settled afterwards. */
+		if (interrupted(call) > 0)
+			fprintf(out,
+				"interrupted: %s, %s%s: %s by a signal (" INTERRUPTED
+				"): the kernel restarts the send, or the program sees EINTR\n",
+				title, record__string(call, "/syscall"), text__call_kind(call),
+				units__counted_text(interrupted(call), "send"));
 		any |= json_object_object_length(record__at(call, "/errors"));
 	}
 	return any;
 }
 
-struct row {
-	json_object *call;
-	double seconds;
-};
-
-static const char *name(const void *row, const struct column *column)
+static const char *name(const void *call, const struct column *column)
 {
-	json_object *call = ((const struct row *)row)->call;
-
 	(void)column;
-	return units__text("%s%s", record__string(call, "/syscall"), text__call_kind(call));
+	return units__text("%s%s", record__string((json_object *)call, "/syscall"),
+			   text__call_kind((json_object *)call));
 }
 
-static const char *number(const void *row, const struct column *column)
+/* The unit is the seconds that it took. */
+static const char *mbit_per_s(const void *call, const struct column *column)
 {
-	return units__number_text(record__value(((const struct row *)row)->call, column->path));
+	double mbit = record__value((json_object *)call, column->path) * 8 / 1e6;
+
+	return units__decimal_text(column->unit > 0 ? mbit / column->unit : 0, mbit < 1000 ? 2 : 0);
 }
 
-static const char *mean_time(const void *row, const struct column *column)
-{
-	json_object *wall = record__at(((const struct row *)row)->call, "/wall_ns");
-	double count = record__value(wall, "/count");
-
-	return count > 0 ? column__time(record__value(wall, "/sum") / count, column) : NULL;
-}
-
-static const char *mbit_per_s(const void *row, const struct column *column)
-{
-	const struct row *r = row;
-	double mbit = record__value(r->call, column->path) * 8 / 1e6;
-
-	return units__decimal_text(r->seconds > 0 ? mbit / r->seconds : 0, mbit < 1000 ? 2 : 0);
-}
-
-static const char *percentile(const void *row, const struct column *column)
+static const char *percentile(const void *call, const struct column *column)
 {
 	struct hist h = {};
 
-	record__add_hist(&h, record__at(((const struct row *)row)->call, "/wall_ns"));
+	record__add_hist(&h, record__at((json_object *)call, column->path));
 	return column__hist(&h, column);
 }
 
-static const char *failures(const void *row, const struct column *column)
+static const char *failures(const void *call, const struct column *column)
 {
 	(void)column;
-	return units__number_text(call_failures(((const struct row *)row)->call));
+	return units__number_text(call_failures((json_object *)call));
 }
-
-static const struct column columns[] = {
-	{"call", .text = name},
-	{"sends", number, .path = "/sends"},
-	{"bytes", number, .path = "/bytes"},
-	{"Mbit/s", mbit_per_s, .path = "/bytes"},
-	{"us/send", mean_time, .unit = 1e3},
-	{"p50", percentile, .unit = 1e3, .per_mille = 500},
-	{"p99", percentile, .unit = 1e3, .per_mille = 990},
-	{"failed", .text = failures},
-};
-#define COLUMNS (sizeof(columns) / sizeof(columns[0]))
 
 /* A report without them would look complete. */
 static void others(json_object *record, FILE *out)
@@ -151,17 +111,28 @@ static void others(json_object *record, FILE *out)
 
 	if (mptcp > 0)
 		fprintf(out, "not measured: %s sends by MPTCP, %s bytes\n",
-			units__count_text((unsigned long long)mptcp),
-			units__count_text((unsigned long long)bytes));
+			units__number_text(mptcp), units__number_text(bytes));
 	if (zerocopy > 0)
 		fprintf(out, "not measured: %s zero-copy sends by protocols other than TCP\n",
-			units__count_text((unsigned long long)zerocopy));
+			units__number_text(zerocopy));
 }
 
 static void observation(json_object *record, FILE *out)
 {
 	double in_flight = record__value(record, "/observed/in_flight");
-	struct row row = {.seconds = record__value(record, "/observed/seconds")};
+	const struct column columns[] = {
+		{"call", .text = name},
+		{"sends", column__count, .path = "/sends"},
+		{"bytes", column__count, .path = "/bytes"},
+		{"Mbit/s", mbit_per_s, .path = "/bytes",
+		 .unit = record__value(record, "/observed/seconds")},
+		{"us/send", column__mean_time, "/wall_ns/sum", "/wall_ns/count", .unit = 1e3},
+		{"p50", percentile, .path = "/wall_ns", .unit = 1e3, .per_mille = 500},
+		{"p99", percentile, .path = "/wall_ns", .unit = 1e3, .per_mille = 990},
+		{"failed", .text = failures},
+	};
+	const size_t count = sizeof(columns) / sizeof(columns[0]);
+	json_object *call;
 	struct table t = {};
 	size_t i;
 
@@ -171,9 +142,9 @@ static void observation(json_object *record, FILE *out)
 		fputc('\n', out);
 		return;
 	}
-	table__heads(&t, columns, COLUMNS, 0);
-	for (i = 0; (row.call = record__row(record, "/calls", i)); i++)
-		table__data(&t, columns, COLUMNS, 0, &row);
+	table__heads(&t, columns, count, 0);
+	for (i = 0; (call = record__row(record, "/calls", i)); i++)
+		table__data(&t, columns, count, 0, call);
 	table__print(&t, out);
 	others(record, out);
 	if (in_flight > 0)
@@ -199,7 +170,7 @@ void text__failures(const struct cells *cells, FILE *out)
 	for (i = 0; i < cells->count; i++) {
 		for (j = 0; j < cells->cells[i].count; j++) {
 			cell__repeat_title(&cells->cells[i], j, title, sizeof(title));
-			any |= calls(cells->cells[i].records[j], title, out);
+			any |= failures_of(cells->cells[i].records[j], title, out);
 		}
 	}
 	if (any)

@@ -117,9 +117,9 @@ static unsigned int columns_shown(const struct cells *cells)
 	return (cells__vary(cells, "/load/message_bytes") ? SIZES : 0) |
 	       (cells__vary(cells, "/load/fields") ? FIELDS : 0) |
 	       (cells__vary(cells, "/load/threads") ? THREADS : 0) |
-	       (cells__vary_text(cells, "/load/link") ? LINKS : 0) |
+	       (cells__vary(cells, "/load/link") ? LINKS : 0) |
 	       (cells__repeats(cells) > 1 ? RANGES : ONE) |
-	       (cells__vary_text(cells, "/load/variant") ? RATIO : 0) |
+	       (cells__vary(cells, "/load/variant") ? RATIO : 0) |
 	       (strcmp(workload, "request") ? 0 : ASKED);
 }
 

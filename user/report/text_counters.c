@@ -26,17 +26,67 @@ static const struct side *sides_of(const struct cells *cells)
 						     : command;
 }
 
-/* One event over another, or over bytes where per is NULL. */
-static const struct {
-	const char *name, *event, *per;
-	double scale;
-} ratios[] = {
-	{"IPC", "instructions", "cycles", 1},
-	{"cycles/byte", "cycles", NULL, 1},
-	{"instr./byte", "instructions", NULL, 1},
-	{"miss %", "branch-misses", "branches", 100},
+struct row {
+	const struct cell *cell;
+	const struct side *side;
 };
-#define RATIOS (sizeof(ratios) / sizeof(ratios[0]))
+
+static const char *title(const void *row, const struct column *column)
+{
+	const struct row *r = row;
+
+	(void)column;
+	return r->side == sides_of(r->cell->all) ? r->cell->title : "";
+}
+
+static const char *side_name(const void *row, const struct column *column)
+{
+	(void)column;
+	return ((const struct row *)row)->side->name;
+}
+
+/* path is the event, per its PMU. */
+static const char *counter(const void *row, const struct column *column)
+{
+	const struct row *r = row;
+	double value;
+
+	if (!cell__counter(r->cell, r->side->scope, column->path, column->per, &value))
+		return NULL;
+	return column->decimals ? units__decimal_text(value / column->unit, column->decimals)
+				: units__number_text(value);
+}
+
+/* One event over another, or over bytes where per is NULL. */
+static const char *ratio(const void *row, const struct column *column)
+{
+	const struct row *r = row;
+	double value, by;
+	bool known = cell__counter(r->cell, r->side->scope, column->path, NULL, &value) &&
+		     (column->per ? cell__counter(r->cell, r->side->scope, column->per, NULL, &by)
+				  : cell__sum(r->cell, "/app/received_bytes", &by));
+
+	return known && by > 0 ? units__figure_text(column->unit * value / by, 3) : NULL;
+}
+
+static const char *seconds(const void *row, const struct column *column)
+{
+	const struct row *r = row;
+	char path[64];
+	double value;
+
+	snprintf(path, sizeof(path), "%s%s", r->side->app, column->path);
+	return cell__sum(r->cell, path, &value) ? units__decimal_text(value, 3) : NULL;
+}
+
+static const struct column derived[] = {
+	{"IPC", ratio, .path = "instructions", .per = "cycles", .unit = 1},
+	{"cycles/byte", ratio, .path = "cycles", .unit = 1},
+	{"instr./byte", ratio, .path = "instructions", .unit = 1},
+	{"miss %", ratio, .path = "branch-misses", .per = "branches", .unit = 100},
+	{"user s", seconds, .path = "/user_s"},
+	{"system s", seconds, .path = "/system_s"},
+};
 
 static bool is_counted(const struct cells *cells, const char *event, const char *pmu)
 {
@@ -51,104 +101,47 @@ static bool is_counted(const struct cells *cells, const char *event, const char 
 	return false;
 }
 
-/* The counters of the first side that any side has counted, in the record's order. */
-static json_object *next_counter(const struct cells *cells, size_t *i)
+/* Of the first side: whether any side has counted it. */
+static bool is_counter(const struct cells *cells, json_object *counter, bool counted)
 {
-	json_object *counter;
-
-	while ((counter = record__row(cells->cells[0].records[0], "/counters", (*i)++)))
-		if (!strcmp(record__string(counter, "/scope"), sides_of(cells)->scope) &&
-		    is_counted(cells, record__string(counter, "/event"),
-			       record__string(counter, "/pmu")))
-			return counter;
-	return NULL;
+	return !strcmp(record__string(counter, "/scope"), sides_of(cells)->scope) &&
+	       is_counted(cells, record__string(counter, "/event"),
+			  record__string(counter, "/pmu")) == counted;
 }
 
-static void heads(struct table *t, const struct cells *cells)
+static struct column head(struct table *t, json_object *o)
 {
-	json_object *counter;
-	const char *pmu;
-	size_t i = 0;
+	bool is_time = !strcmp(record__string(o, "/unit"), "ns");
+	const char *event = record__string(o, "/event"), *pmu = record__string(o, "/pmu");
+
+	table__cell(t, "%s%s%s%s", event, pmu[0] && strcmp(pmu, "cpu") ? " " : "",
+		    strcmp(pmu, "cpu") ? pmu : "", is_time ? " ms" : "");
+	return (struct column){
+		.text = counter, .path = event, .per = pmu, .unit = 1e6, .decimals = is_time};
+}
+
+/* The counters in the record's order, then what follows from them. Returns how many columns. */
+static size_t heads(struct table *t, const struct cells *cells, struct column *columns)
+{
+	json_object *record = cells->cells[0].records[0], *o;
+	size_t i, count = 0;
 
 	table__row(t);
 	table__cell(t, "counters");
+	columns[count++] = (struct column){.text = title};
 	table__cell(t, "side");
-	while ((counter = next_counter(cells, &i))) {
-		pmu = record__string(counter, "/pmu");
-		table__cell(t, "%s%s%s%s", record__string(counter, "/event"),
-			    pmu[0] && strcmp(pmu, "cpu") ? " " : "", strcmp(pmu, "cpu") ? pmu : "",
-			    strcmp(record__string(counter, "/unit"), "ns") ? "" : " ms");
+	columns[count++] = (struct column){.text = side_name};
+	for (i = 0; (o = record__row(record, "/counters", i)) && count < TABLE_COLUMNS; i++)
+		if (is_counter(cells, o, true))
+			columns[count++] = head(t, o);
+	for (i = 0; i < sizeof(derived) / sizeof(derived[0]) && count < TABLE_COLUMNS; i++) {
+		if (derived[i].text == seconds ? !sides_of(cells)->app
+					       : !is_counted(cells, derived[i].path, NULL))
+			continue;
+		table__cell(t, "%s", derived[i].head);
+		columns[count++] = derived[i];
 	}
-	for (i = 0; i < RATIOS; i++)
-		if (is_counted(cells, ratios[i].event, NULL))
-			table__cell(t, "%s", ratios[i].name);
-	if (sides_of(cells)->app) {
-		table__cell(t, "user s");
-		table__cell(t, "system s");
-	}
-}
-
-static void counter_cell(struct table *t, const struct cell *cell, const struct side *side,
-			 json_object *counter)
-{
-	double value;
-
-	if (!cell__counter(cell, side->scope, record__string(counter, "/event"),
-			   record__string(counter, "/pmu"), &value))
-		table__cell(t, "-");
-	else if (!strcmp(record__string(counter, "/unit"), "ns"))
-		table__cell(t, "%s", units__decimal_text(value / 1e6, 1));
-	else
-		table__cell(t, "%s", units__number_text(value));
-}
-
-static void ratio_cell(struct table *t, const struct cell *cell, const struct side *side, size_t i)
-{
-	double value, by;
-
-	if (cell__counter(cell, side->scope, ratios[i].event, NULL, &value) &&
-	    (ratios[i].per ? cell__counter(cell, side->scope, ratios[i].per, NULL, &by)
-			   : cell__sum(cell, "/app/received_bytes", &by)) &&
-	    by > 0)
-		table__cell(t, "%s", units__figure_text(ratios[i].scale * value / by, 3));
-	else
-		table__cell(t, "-");
-}
-
-static void seconds_cell(struct table *t, const struct cell *cell, const struct side *side,
-			 const char *key)
-{
-	char path[64];
-	double value;
-
-	snprintf(path, sizeof(path), "%s%s", side->app, key);
-	table__cell(t, "%s", cell__sum(cell, path, &value) ? units__decimal_text(value, 3) : "-");
-}
-
-static void row(struct table *t, const struct cell *cell, const struct side *side)
-{
-	json_object *counter;
-	size_t i = 0;
-
-	table__row(t);
-	table__cell(t, "%s", side == sides_of(cell->all) ? cell->title : "");
-	table__cell(t, "%s", side->name);
-	while ((counter = next_counter(cell->all, &i)))
-		counter_cell(t, cell, side, counter);
-	for (i = 0; i < RATIOS; i++)
-		if (is_counted(cell->all, ratios[i].event, NULL))
-			ratio_cell(t, cell, side, i);
-	if (side->app) {
-		seconds_cell(t, cell, side, "/user_s");
-		seconds_cell(t, cell, side, "/system_s");
-	}
-}
-
-static bool is_uncounted(const struct cells *cells, json_object *counter)
-{
-	return !strcmp(record__string(counter, "/scope"), sides_of(cells)->scope) &&
-	       !is_counted(cells, record__string(counter, "/event"),
-			   record__string(counter, "/pmu"));
+	return count;
 }
 
 /* One line for each reason, with all that it keeps from being counted. */
@@ -161,7 +154,7 @@ static void uncounted(const struct cells *cells, FILE *out)
 		bool begun = false;
 
 		for (j = 0; (other = record__row(record, "/counters", j)); j++) {
-			if (!is_uncounted(cells, first) || !is_uncounted(cells, other) ||
+			if (!is_counter(cells, first, false) || !is_counter(cells, other, false) ||
 			    strcmp(record__string(first, "/reason"),
 				   record__string(other, "/reason")))
 				continue;
@@ -179,16 +172,17 @@ static void uncounted(const struct cells *cells, FILE *out)
 
 void text__counters(const struct cells *cells, FILE *out)
 {
-	const struct side *side;
+	struct column columns[TABLE_COLUMNS];
 	struct table t = {.keys = 2};
-	size_t i;
+	struct row row;
+	size_t count;
 
 	if (!cell__at(&cells->cells[0], "/counters"))
 		return;
-	heads(&t, cells);
-	for (i = 0; i < cells->count; i++)
-		for (side = sides_of(cells); side->scope; side++)
-			row(&t, &cells->cells[i], side);
+	count = heads(&t, cells, columns);
+	for (row.cell = cells->cells; row.cell < cells->cells + cells->count; row.cell++)
+		for (row.side = sides_of(cells); row.side->scope; row.side++)
+			table__data(&t, columns, count, 0, &row);
 	table__print(&t, out);
 	uncounted(cells, out);
 	fputc('\n', out);

@@ -80,21 +80,6 @@ static const char *receiver(const void *data, const struct column *column)
 			   address[0] ? address : "*", record__value(group, "/remote_port"));
 }
 
-static const char *count(const void *group, const struct column *column)
-{
-	double less = column->per ? record__value((json_object *)group, column->per) : 0;
-
-	return units__number_text(record__value((json_object *)group, column->path) - less);
-}
-
-static const char *mean_time(const void *data, const struct column *column)
-{
-	json_object *group = (json_object *)data;
-	double timed = record__value(group, column->per);
-
-	return timed > 0 ? column__time(record__value(group, column->path) / timed, column) : NULL;
-}
-
 static const char *copied(const void *data, const struct column *column)
 {
 	json_object *group = (json_object *)data;
@@ -111,11 +96,12 @@ static const struct column columns[] = {
 	{"device", device, .when = DEVICE},
 	{"device", device, .when = NAMESPACES},
 	{"to", receiver, .when = PORT},
-	{"sends", count, .path = "/sends"},
-	{"bytes", count, .path = "/bytes"},
-	{"us/send", mean_time, .path = "/wall_ns/sum", .per = "/wall_ns/count", .unit = 1e3},
-	{"failed", count, .path = "/failed", .per = "/interrupted"},
-	{"zero-copy", count, .path = "/zerocopy/requests"},
+	{"sends", column__count, .path = "/sends"},
+	{"bytes", column__count, .path = "/bytes"},
+	{"us/send", column__mean_time, .path = "/wall_ns/sum", .per = "/wall_ns/count",
+	 .unit = 1e3},
+	{"failed", column__count, .path = "/failed", .per = "/interrupted"},
+	{"zero-copy", column__count, .path = "/zerocopy/requests"},
 	{"copied", copied, .path = "/zerocopy/copied", .per = "/zerocopy/completions"},
 };
 #define COLUMNS (sizeof(columns) / sizeof(columns[0]))

@@ -7,6 +7,7 @@
 #include "common/program.h"
 #include "common/units.h"
 
+#include <math.h>
 #include <string.h>
 
 static double sum_over(const struct cells *cells, const char *path)
@@ -19,22 +20,8 @@ static double sum_over(const struct cells *cells, const char *path)
 	return sum;
 }
 
-/* Where the kernel does not count them, a warning and the verdict say so. */
-static double skipped_looks(const struct cells *cells)
-{
-	double sum = 0, one;
-	size_t i;
-
-	for (i = 0; i < cells->count; i++) {
-		one = cell__skipped_looks(&cells->cells[i]);
-		sum += one > 0 ? one : 0;
-	}
-	return sum;
-}
-
 static void lost(double count, const char *before, const char *unit, const char *after, FILE *out)
 {
-
 	if (count > 0)
 		fprintf(out, "LOST: %s%s%s\n\n", before, units__counted_text(count, unit), after);
 }
@@ -42,8 +29,12 @@ static void lost(double count, const char *before, const char *unit, const char 
 void text__losses(const struct cells *cells, FILE *out)
 {
 	double calls = sum_over(cells, "/lost/calls");
-	double completions = sum_over(cells, "/lost/completions");
+	double completions = sum_over(cells, "/lost/completions"), skipped = 0;
+	size_t i;
 
+	/* Where the kernel does not count them, a warning and the verdict say so. */
+	for (i = 0; i < cells->count; i++)
+		skipped += fmax(cell__skipped_looks(&cells->cells[i]), 0);
 	if (calls + completions > 0)
 		fprintf(out,
 			"LOST: %s and %s could not be followed: the counts below lack them\n\n",
@@ -53,13 +44,12 @@ void text__losses(const struct cells *cells, FILE *out)
 	     " there was no room: all totals count them, no row does", out);
 	lost(sum_over(cells, "/lost/flags"), "the flag of ", "completed send",
 	     " was not seen: a neighbour's stands for it, and no cause counts it", out);
-	lost(skipped_looks(cells), "the kernel skipped ", "run",
+	lost(skipped, "the kernel skipped ", "run",
 	     " of the programs that see copies: the counts below may lack as many copies", out);
 }
 
 static void machine(json_object *r, FILE *out)
 {
-
 	fprintf(out, "sendpath %s | Linux %s %s | %s%s%s | %s\n",
 		record__string(r, "/tool/version"), record__string(r, "/host/kernel"),
 		record__string(r, "/host/arch"),

@@ -41,17 +41,13 @@ static void draw(const struct hist *h, FILE *out)
 
 static void percentiles(const struct hist *h, FILE *out)
 {
-	static const struct {
-		const char *name;
-		unsigned int per_mille;
-	} rows[] = {{"p50", 500}, {"p90", 900}, {"p99", 990}, {"p99.9", 999}};
-	size_t i;
-
-	fprintf(out, "  mean %s", units__time_text((double)h->sum / (double)h->count));
-	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		fprintf(out, ", %s %s", rows[i].name,
-			units__time_text((double)hist__percentile(h, rows[i].per_mille)));
-	fprintf(out, ", max %s\n", units__time_text((double)h->max));
+	fprintf(out, "  mean %s, p50 %s, p90 %s, p99 %s, p99.9 %s, max %s\n",
+		units__time_text((double)h->sum / (double)h->count),
+		units__time_text((double)hist__percentile(h, 500)),
+		units__time_text((double)hist__percentile(h, 900)),
+		units__time_text((double)hist__percentile(h, 990)),
+		units__time_text((double)hist__percentile(h, 999)),
+		units__time_text((double)h->max));
 }
 
 /* Totals of what the counters said, over a cell's records. */
@@ -93,19 +89,11 @@ static void print_counters(const struct counted *c, FILE *out)
 		units__counted_text(c->sends, "send"), units__number_text(c->left_out));
 }
 
-/* The row of a record's calls that is the same syscall and kind. */
-static json_object *same_call(json_object *record, json_object *as)
+static bool is_same_call(json_object *a, json_object *b)
 {
-	json_object *call;
-	size_t i;
-
-	for (i = 0; (call = record__row(record, "/calls", i)); i++)
-		if (json_object_equal(record__at(call, "/syscall"), record__at(as, "/syscall")) &&
-		    json_object_equal(record__at(call, "/notified_by"),
-				      record__at(as, "/notified_by")) &&
-		    json_object_equal(record__at(call, "/zerocopy"), record__at(as, "/zerocopy")))
-			return call;
-	return NULL;
+	return json_object_equal(record__at(a, "/syscall"), record__at(b, "/syscall")) &&
+	       json_object_equal(record__at(a, "/notified_by"), record__at(b, "/notified_by")) &&
+	       json_object_equal(record__at(a, "/zerocopy"), record__at(b, "/zerocopy"));
 }
 
 static void call(const struct cell *cell, json_object *first, FILE *out)
@@ -116,9 +104,8 @@ static void call(const struct cell *cell, json_object *first, FILE *out)
 	json_object *row;
 	size_t i;
 
-	for (i = 0; i < cell->count; i++) {
-		row = same_call(cell->records[i], first);
-		if (!row)
+	for (i = 0; (row = cell__row(cell, "/calls", i)); i++) {
+		if (!is_same_call(row, first))
 			continue;
 		sends += record__value(row, "/sends");
 		record__add_hist(&h, record__at(row, "/wall_ns"));

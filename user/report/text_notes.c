@@ -58,121 +58,109 @@ static long row_of(const char *key)
 	return -1;
 }
 
-/* The rows of a list over all records, those of a cell's repeats included. */
-struct walk {
-	const struct cells *cells;
-	const char *list;
-	size_t cell, record, row;
-};
-
-static json_object *next(struct walk *w)
+static bool has(json_object *list, json_object *row)
 {
-	const struct cell *cell;
-	json_object *row;
+	json_object *other;
+	size_t i;
 
-	for (; w->cell < w->cells->count; w->cell++, w->record = 0) {
-		cell = &w->cells->cells[w->cell];
-		for (; w->record < cell->count; w->record++, w->row = 0) {
-			row = record__row(cell->records[w->record], w->list, w->row++);
-			if (row)
-				return row;
-		}
-	}
-	return NULL;
-}
-
-/* Has an earlier record the same row? */
-static bool is_repeated(const struct walk *at, json_object *row)
-{
-	struct walk w = {at->cells, at->list, 0, 0, 0};
-	json_object *earlier;
-
-	while ((earlier = next(&w)) && earlier != row)
-		if (json_object_equal(earlier, row))
+	for (i = 0; (other = record__row(list, "", i)); i++)
+		if (json_object_equal(other, row))
 			return true;
 	return false;
 }
 
-static void warnings(const struct cells *cells, FILE *out)
+/* The distinct rows of a list over all records. To be json_object_put. */
+static json_object *distinct(const struct cells *cells, const char *path)
 {
-	struct walk w = {cells, "/warnings", 0, 0, 0};
-	json_object *row;
+	json_object *list = json_object_new_array(), *row;
+	size_t i, j;
 
-	while ((row = next(&w))) {
-		/* The headline says that there is no PMU. */
-		if (!strcmp(record__string(row, "/code"), "no_pmu") || is_repeated(&w, row))
-			continue;
-		fprintf(out, "warning: %s\n", record__string(row, "/text"));
-	}
+	for (i = 0; i < cells->count; i++)
+		for (j = 0; (row = cell__row(&cells->cells[i], path, j)); j++)
+			if (!has(list, row))
+				json_object_array_add(list, json_object_get(row));
+	return list;
+}
+
+static void warnings(json_object *list, FILE *out)
+{
+	json_object *row;
+	size_t i;
+
+	/* The headline says that there is no PMU. */
+	for (i = 0; (row = record__row(list, "", i)); i++)
+		if (strcmp(record__string(row, "/code"), "no_pmu"))
+			fprintf(out, "warning: %s\n", record__string(row, "/text"));
 }
 
 /* What an option would have measured, in one line. */
-static void optional(const struct cells *cells, FILE *out)
+static void optional(json_object *list, FILE *out)
 {
-	struct walk w = {cells, "/unmeasured", 0, 0, 0};
-	json_object *row;
-	bool any = false;
-	long i;
+	const char *before = "not measured: ";
+	json_object *one;
+	size_t i;
+	long row;
 
-	while ((row = next(&w))) {
-		i = row_of(record__string(row, "/key"));
-		if (i < 0 || !keys[i].option || is_repeated(&w, row))
+	for (i = 0; (one = record__row(list, "", i)); i++) {
+		row = row_of(record__string(one, "/key"));
+		if (row < 0 || !keys[row].option)
 			continue;
-		fprintf(out, "%s%s (%s)", any ? ", " : "not measured: ", keys[i].words,
-			keys[i].option);
-		any = true;
+		fprintf(out, "%s%s (%s)", before, keys[row].words, keys[row].option);
+		before = ", ";
 	}
-	fputs(any ? "\n" : "", out);
+	fputs(*before == ',' ? "\n" : "", out);
 }
 
-static bool is_said(json_object *row)
+static bool is_said(json_object *row, const char *reason)
 {
 	long i = row_of(record__string(row, "/key"));
 
 	return (i < 0 || (keys[i].words && !keys[i].option)) &&
-	       strcmp(record__string(row, "/reason"), PLAN_NEVER_ASKS) != 0;
+	       !strcmp(record__string(row, "/reason"), reason);
 }
 
-/* All that one reason keeps from being measured. */
-static void keys_of(const struct cells *cells, const char *reason, FILE *out)
+/* All that one reason keeps from being measured, in one line. */
+static void say_reason(json_object *list, const char *reason, FILE *out)
 {
-	struct walk w = {cells, "/unmeasured", 0, 0, 0};
 	const char *before = "not measured: ", *key;
 	json_object *row;
-	long i;
+	size_t i;
+	long at;
 
-	while ((row = next(&w))) {
-		if (!is_said(row) || strcmp(record__string(row, "/reason"), reason) ||
-		    is_repeated(&w, row))
+	for (i = 0; (row = record__row(list, "", i)); i++) {
+		if (!is_said(row, reason))
 			continue;
 		key = record__string(row, "/key");
-		i = row_of(key);
-		fprintf(out, "%s%s", before, i < 0 ? key : keys[i].words);
+		at = row_of(key);
+		fprintf(out, "%s%s", before, at < 0 ? key : keys[at].words);
 		before = ", ";
 	}
 	fprintf(out, ": %s\n", reason);
 }
 
-static void impossible(const struct cells *cells, FILE *out)
+static void impossible(json_object *list, FILE *out)
 {
-	struct walk w = {cells, "/unmeasured", 0, 0, 0}, earlier;
-	json_object *row, *other;
+	const char *reason;
+	json_object *row;
+	size_t i, j;
 
-	while ((row = next(&w))) {
-		earlier = (struct walk){cells, "/unmeasured", 0, 0, 0};
-		while ((other = next(&earlier)) && other != row)
-			if (is_said(other) && !strcmp(record__string(other, "/reason"),
-						      record__string(row, "/reason")))
-				break;
-		if (!is_said(row) || other != row || is_repeated(&w, row))
-			continue;
-		keys_of(cells, record__string(row, "/reason"), out);
+	for (i = 0; (row = record__row(list, "", i)); i++) {
+		reason = record__string(row, "/reason");
+		for (j = 0; !is_said(record__row(list, "", j), reason) && j < i;)
+			j++;
+		if (j == i && is_said(row, reason) && strcmp(reason, PLAN_NEVER_ASKS))
+			say_reason(list, reason, out);
 	}
 }
 
 void text__notes(const struct cells *cells, FILE *out)
 {
-	warnings(cells, out);
-	optional(cells, out);
-	impossible(cells, out);
+	json_object *list = distinct(cells, "/warnings");
+
+	warnings(list, out);
+	json_object_put(list);
+	list = distinct(cells, "/unmeasured");
+	optional(list, out);
+	impossible(list, out);
+	json_object_put(list);
 }

@@ -6,35 +6,24 @@
 
 #include "common/units.h"
 
-static double sends_of(json_object *record)
-{
-	json_object *call;
-	double sum = 0;
-	size_t i;
-
-	for (i = 0; (call = record__row(record, "/calls", i)); i++)
-		sum += record__value(call, "/sends");
-	return sum;
-}
-
 /* Over all repeats; cpu_ns is 0 where any of them lacks it. */
 static void sum_up(const struct cell *cell, double *sends, double *cpu_ns)
 {
 	double share, ns;
-	bool known = true;
+	json_object *call;
 	size_t i;
 
 	*sends = *cpu_ns = 0;
+	for (i = 0; (call = cell__row(cell, "/calls", i)); i++)
+		*sends += record__value(call, "/sends");
 	for (i = 0; i < cell->count; i++) {
-		*sends += sends_of(cell->records[i]);
-		if (record__number(cell->records[i], "/observer/cpu_share", &share) && share > 0 &&
-		    record__number(cell->records[i], "/observer/bpf_ns", &ns))
-			*cpu_ns += ns / share;
-		else
-			known = false;
+		if (!record__number(cell->records[i], "/observer/cpu_share", &share) ||
+		    share <= 0 || !record__number(cell->records[i], "/observer/bpf_ns", &ns)) {
+			*cpu_ns = 0;
+			return;
+		}
+		*cpu_ns += ns / share;
 	}
-	if (!known)
-		*cpu_ns = 0;
 }
 
 static bool overhead(const struct cell *cell, FILE *out)

@@ -88,7 +88,7 @@ static bool explain(const struct cell *cell, FILE *out)
 
 void text__serving(const struct cells *cells, FILE *out)
 {
-	bool links = cells__vary_text(cells, "/load/link");
+	bool links = cells__vary(cells, "/load/link");
 	unsigned int shown = (cells__repeats(cells) > 1 ? RANGES : ONE) | (links ? LINKS : 0);
 	bool any = false;
 	size_t i;

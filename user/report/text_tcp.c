@@ -57,26 +57,14 @@ static bool say_packets(const struct cell *cell, bool first, FILE *out)
 	return true;
 }
 
-static bool all_packets(const struct cells *cells, FILE *out)
-{
-	bool any = false;
-	size_t i;
-
-	for (i = 0; i < cells->count; i++)
-		any |= say_packets(&cells->cells[i], !any, out);
-	if (any)
-		fputc('\n', out);
-	return any;
-}
-
 void text__tcp(const struct cells *cells, FILE *out)
 {
-	bool any = false;
+	bool any = false, packets = false;
 	size_t i;
 
 	for (i = 0; i < cells->count; i++)
 		any |= say(&cells->cells[i], out);
-	any |= all_packets(cells, out);
-	if (any)
-		fputc('\n', out);
+	for (i = 0; i < cells->count; i++)
+		packets |= say_packets(&cells->cells[i], !packets, out);
+	fputs(packets ? "\n\n" : any ? "\n" : "", out);
 }

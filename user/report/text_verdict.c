@@ -9,22 +9,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define PEERS "/zerocopy/peers"
+
 /* All refusals of the cell, and the name of the most frequent. */
 static void add_refusals(struct verdict_facts *f, const struct cell *cell, const char *path)
 {
 	json_object *row;
 	double n, most = 0;
-	size_t i, j;
+	size_t i;
 
-	for (i = 0; i < cell->count; i++) {
-		for (j = 0; (row = record__row(cell->records[i], path, j)); j++) {
-			n = record__value(row, "/count");
-			f->refused += n;
-			if (n <= most)
-				continue;
-			most = n;
-			f->refusal = record__string(row, "/cause");
-		}
+	for (i = 0; (row = cell__row(cell, path, i)); i++) {
+		n = record__value(row, "/count");
+		f->refused += n;
+		if (n <= most)
+			continue;
+		most = n;
+		f->refusal = record__string(row, "/cause");
 	}
 }
 
@@ -50,55 +50,42 @@ static void add_comparison(struct verdict_facts *f, const struct cell *cell)
 	}
 }
 
-/* What all receivers have in common; "" and -1 where they differ. */
-struct receivers {
-	const char *address, *device;
-	double port;
-	size_t count;
-};
-
-static const char *common(const char *so_far, const char *next)
+/* What all receivers of a cell have the same of; NULL where they differ. */
+static json_object *common(const struct cell *cell, const char *path)
 {
-	return strcmp(so_far, next) ? "" : so_far;
-}
+	json_object *first = record__at(cell__row(cell, PEERS, 0), path), *peer;
+	size_t i;
 
-static void add_peer(struct receivers *all, json_object *peer)
-{
-	const char *address = record__string(peer, "/address");
-	const char *device = record__string(peer, "/device");
-	double port = record__value(peer, "/port");
-
-	all->address = all->count ? common(all->address, address) : address;
-	all->device = all->count ? common(all->device, device) : device;
-	all->port = !all->count || all->port == port ? port : -1;
-	all->count++;
+	for (i = 1; (peer = cell__row(cell, PEERS, i)); i++)
+		if (!json_object_equal(first, record__at(peer, path)))
+			return NULL;
+	return first;
 }
 
 /* " to 10.0.0.2:5001 via eth0", as far as it is one; " to 12 receivers". */
 static void name_receiver(const struct cell *cell, char *to, size_t size)
 {
-	struct receivers all = {};
-	json_object *peer;
+	const char *address = json_object_get_string(common(cell, "/address"));
+	const char *via = json_object_get_string(common(cell, "/device"));
+	json_object *port = common(cell, "/port");
 	char device[4 * 16 + 1];
-	size_t i, j, used;
+	size_t count = 0, used;
 
-	for (i = 0; i < cell->count; i++)
-		for (j = 0; (peer = record__row(cell->records[i], "/zerocopy/peers", j)); j++)
-			add_peer(&all, peer);
+	while (cell__row(cell, PEERS, count))
+		count++;
 	to[0] = 0;
-	if (!all.count)
+	if (!count)
 		return;
-	if (!all.address[0])
-		used = (size_t)snprintf(to, size, " to %zu receivers", all.count);
-	else if (all.port < 0)
-		used = (size_t)snprintf(to, size, " to %s", all.address);
+	if (!address)
+		used = (size_t)snprintf(to, size, " to %zu receivers", count);
+	else if (!port)
+		used = (size_t)snprintf(to, size, " to %s", address);
 	else
 		used = (size_t)snprintf(to, size,
-					strchr(all.address, ':') ? " to [%s]:%.0f" : " to %s:%.0f",
-					all.address, all.port);
-	if (all.device[0] && used < size)
-		snprintf(to + used, size - used, " via %s",
-			 safe_text(all.device, device, sizeof(device)));
+					strchr(address, ':') ? " to [%s]:%s" : " to %s:%s", address,
+					json_object_get_string(port));
+	if (via && used < size)
+		snprintf(to + used, size - used, " via %s", safe_text(via, device, sizeof(device)));
 }
 
 static double fact(const struct cell *cell, const char *block, const char *key)
@@ -127,18 +114,6 @@ static void facts_of_sends(struct verdict_facts *f, const struct cell *cell, con
 	add_refusals(f, cell, refused);
 }
 
-static void facts_of(struct verdict_facts *f, const struct cell *cell)
-{
-	facts_of_sends(f, cell, "/zerocopy");
-	if (f->requests == 0 && fact(cell, "/zerocopy/io_uring", "requests") > 0)
-		facts_of_sends(f, cell, "/zerocopy/io_uring");
-	f->lost = cell__sum_or(cell, "/lost/completions", -1);
-	cell__sum(cell, "/lost/calls", &f->lost_else);
-	f->lost_else += cell__sum_or(cell, "/lost/flags", 0);
-	f->skipped_looks = cell__skipped_looks(cell);
-	add_comparison(f, cell);
-}
-
 /* "" where nothing asked for zero-copy. */
 static void verdict_of(const struct cell *cell,
 		       void (*say)(const struct verdict_facts *facts, char text[VERDICT_MAX]),
@@ -153,7 +128,14 @@ static void verdict_of(const struct cell *cell,
 		return;
 	cause_rows__gather(&causes, cell);
 	name_receiver(cell, to, sizeof(to));
-	facts_of(&facts, cell);
+	facts_of_sends(&facts, cell, "/zerocopy");
+	if (facts.requests == 0 && fact(cell, "/zerocopy/io_uring", "requests") > 0)
+		facts_of_sends(&facts, cell, "/zerocopy/io_uring");
+	facts.lost = cell__sum_or(cell, "/lost/completions", -1);
+	cell__sum(cell, "/lost/calls", &facts.lost_else);
+	facts.lost_else += cell__sum_or(cell, "/lost/flags", 0);
+	facts.skipped_looks = cell__skipped_looks(cell);
+	add_comparison(&facts, cell);
 	say(&facts, text);
 }
 

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The fallback lines: how many zero-copy sends were copied, and who says so. */
+/*
+ * Zero-copy sends: how many were copied, and who says so; then what they cost after they
+ * returned, in the order that it comes due.
+ */
 #include "user/report/text.h"
 
 #include "common/program.h"
 #include "user/kernel/refusals.h"
 #include "user/record/record_read.h"
-#include "user/report/cause_rows.h"
+#include "user/report/verdict.h"
 
+#include "common/hist_stats.h"
 #include "common/units.h"
 
 #include <string.h>
@@ -103,13 +107,6 @@ static void skb_copies(const struct cell *cell, FILE *out)
 	fprintf(out, " in %s\n", units__counted_text(n, "skb"));
 }
 
-static const char *refusal_words(const char *name)
-{
-	const struct refusal_row *row = refusal__find(name);
-
-	return row ? row->meaning : name;
-}
-
 static void ignored(const struct cell *cell, FILE *out)
 {
 	double all = 0, empty = 0;
@@ -129,16 +126,18 @@ static void ignored(const struct cell *cell, FILE *out)
 
 static void refusals(const struct cell *cell, FILE *out)
 {
+	const struct refusal_row *refusal;
 	double n, outstanding;
 	json_object *row;
-	size_t i, j;
+	size_t i;
 
-	for (i = 0; i < cell->count; i++)
-		for (j = 0; (row = record__row(cell->records[i], "/zerocopy/refused", j)); j++)
-			fprintf(out, LABEL "%s, %s: %s\n", "refused",
-				units__number_text(record__value(row, "/count")),
-				record__string(row, "/errno"),
-				refusal_words(record__string(row, "/cause")));
+	for (i = 0; (row = cell__row(cell, "/zerocopy/refused", i)); i++) {
+		refusal = refusal__find(record__string(row, "/cause"));
+		fprintf(out, LABEL "%s, %s: %s\n", "refused",
+			units__number_text(record__value(row, "/count")),
+			record__string(row, "/errno"),
+			refusal ? refusal->meaning : record__string(row, "/cause"));
+	}
 	ignored(cell, out);
 	if (cell__sum(cell, "/zerocopy/outstanding", &outstanding) && outstanding > 0)
 		fprintf(out, LABEL "%s without a completion when the window closed\n",
@@ -148,9 +147,94 @@ static void refusals(const struct cell *cell, FILE *out)
 			"earlier", units__number_text(n));
 }
 
+/* The largest of the repeats; false if any lacks it. */
+static bool largest(const struct cell *cell, const char *path, double *most)
+{
+	struct spread s = cell__spread(cell, path);
+
+	*most = s.high;
+	return s.count == cell->count;
+}
+
+static void latency(const struct cell *cell, FILE *out)
+{
+	struct hist h;
+	double untimed;
+	const char *span = cell__hist(cell, "/zerocopy/completion_ns", &h);
+
+	if (!h.count || !cell__sum(cell, "/zerocopy/completions_untimed", &untimed))
+		return;
+	fprintf(out, LABEL "p50 %s, p99 %s, max %s, span %s", "completion",
+		units__time_text((double)hist__percentile(&h, 500)),
+		units__time_text((double)hist__percentile(&h, 990)),
+		units__time_text((double)h.max), span);
+	if (untimed > 0)
+		fprintf(out, "; not timed: %s", units__number_text(untimed));
+	fputc('\n', out);
+}
+
+static void pinned(const struct cell *cell, FILE *out)
+{
+	double bytes, pages, now;
+
+	if (!largest(cell, "/zerocopy/pinned/bytes_max", &bytes) ||
+	    !largest(cell, "/zerocopy/pinned/pages_max", &pages) ||
+	    !largest(cell, "/zerocopy/pinned/bytes_now", &now))
+		return;
+	fprintf(out, LABEL "at most %s, for which RLIMIT_MEMLOCK is charged %s; ", "pinned",
+		units__counted_text(bytes, "byte"), units__counted_text(pages, "page"));
+	if (now > 0)
+		fprintf(out, "%s when the window closed\n", units__counted_text(now, "byte"));
+	else
+		fputs("none when the window closed\n", out);
+}
+
+static void notifications(const struct cell *cell, FILE *out)
+{
+	double records, told, runs, unread;
+
+	if (!cell__sum(cell, "/zerocopy/notifications/read", &records) ||
+	    !cell__sum(cell, "/zerocopy/notifications/reported", &told))
+		return;
+	fprintf(out, LABEL "the application read %s about %s", "notifications",
+		units__counted_text(records, "notification"), units__counted_text(told, "send"));
+	if (records > 0)
+		fprintf(out, ", %s sends per notification", units__figure_text(told / records, 3));
+	if (cell__sum(cell, "/zerocopy/notifications/ranges", &runs))
+		fprintf(out, "; before coalescing: %s", units__number_text(runs));
+	if (cell__sum(cell, "/zerocopy/notifications/unread", &unread) && unread > 0)
+		fprintf(out, "; completed, not yet read: %s", units__number_text(unread));
+	fputc('\n', out);
+}
+
+static double mean(const struct hist *h)
+{
+	return h->count ? (double)h->sum / (double)h->count : 0;
+}
+
+static void error_queue(const struct cell *cell, FILE *out)
+{
+	struct hist found, empty;
+	double sends;
+
+	cell__hist(cell, "/zerocopy/error_queue/read_ns", &found);
+	cell__hist(cell, "/zerocopy/error_queue/empty_read_ns", &empty);
+	if (!cell__sum(cell, "/zerocopy/error_queue/sends", &sends) || sends < 1)
+		return;
+	fprintf(out, LABEL "%s per send: %s reads per send", "error queue",
+		units__time_text((double)(found.sum + empty.sum) / sends),
+		units__figure_text((double)found.count / sends, 2));
+	if (found.count)
+		fprintf(out, " of %s", units__time_text(mean(&found)));
+	if (empty.count)
+		fprintf(out, ", and %s of %s that found nothing",
+			units__figure_text((double)empty.count / sends, 2),
+			units__time_text(mean(&empty)));
+	fputc('\n', out);
+}
+
 static void copied(double copied, double completions, FILE *out)
 {
-
 	if (copied > 0)
 		fprintf(out, "%s of them copied (%s)", units__number_text(copied),
 			units__percent_text(copied, completions));
@@ -218,7 +302,10 @@ void text__zerocopy(const struct cells *cells, FILE *out)
 			answers(cell, out);
 			skb_copies(cell, out);
 			refusals(cell, out);
-			text__completion(cell, out);
+			latency(cell, out);
+			pinned(cell, out);
+			notifications(cell, out);
+			error_queue(cell, out);
 		}
 		fputc('\n', out);
 	}

@@ -46,17 +46,6 @@ static bool no_verdict(const struct verdict_facts *f, char text[VERDICT_MAX])
 	return strlen(text) > before;
 }
 
-/* The device goes where a remedy names it. */
-static void say_remedy(char text[VERDICT_MAX], const char *remedy, const char *device)
-{
-	const char *place = device[0] ? strstr(remedy, "DEV") : NULL;
-
-	if (place)
-		say(text, " %.*s%s%s", (int)(place - remedy), remedy, device, place + 3);
-	else
-		say(text, " %s", remedy);
-}
-
 /* No setting takes these away: they are where the data go. */
 static bool is_final(enum cause cause)
 {
@@ -76,12 +65,17 @@ static void say_cause(const struct cause_rows *causes, size_t row, char text[VER
 	say(text, "%s%s%s", words_of(causes, row)->title, device[0] ? ", " : "", device);
 }
 
-static void say_remedy_of(const struct cause_rows *causes, size_t row, char text[VERDICT_MAX])
+/* The device goes where a remedy names it. */
+static void say_remedy(const struct cause_rows *causes, size_t row, char text[VERDICT_MAX])
 {
+	const char *remedy = words_of(causes, row)->remedy, *place = strstr(remedy, "DEV");
 	char device[5 * 64];
 
 	cause_rows__device(causes, row, device, sizeof(device));
-	say_remedy(text, words_of(causes, row)->remedy, device);
+	if (place && device[0])
+		say(text, " %.*s%s%s", (int)(place - remedy), remedy, device, place + 3);
+	else
+		say(text, " %s", remedy);
 }
 
 /* Another cause that all copied sends have, too: one that can be ended cannot alone end them. */
@@ -117,8 +111,8 @@ static void say_two_causes(const struct verdict_facts *f, size_t second, char te
 	say_cause(causes, second, text);
 	say(text, ". Without the first, the second alone would still copy them.");
 	if (!is_final(causes->rows[second].cause))
-		say_remedy_of(causes, first, text);
-	say_remedy_of(causes, second, text);
+		say_remedy(causes, first, text);
+	say_remedy(causes, second, text);
 }
 
 static void say_copied(const struct verdict_facts *f, char text[VERDICT_MAX])
@@ -144,12 +138,11 @@ static void say_copied(const struct verdict_facts *f, char text[VERDICT_MAX])
 	say(text, ": ");
 	say_cause(causes, 0, text);
 	say(text, "%s.", causes->count > 1 && !mostly ? ", and other causes" : "");
-	say_remedy_of(causes, 0, text);
+	say_remedy(causes, 0, text);
 }
 
 static void say_none_copied(const struct verdict_facts *f, char text[VERDICT_MAX])
 {
-
 	if (f->unexplained > 0) {
 		say(text, "none of %s zero-copy sends%s was seen to be copied",
 		    units__number_text(f->completions), f->to);
@@ -166,7 +159,6 @@ static void say_none_copied(const struct verdict_facts *f, char text[VERDICT_MAX
 /* What no look was had at may have been copied, too. */
 static void say_skipped(const struct verdict_facts *f, char text[VERDICT_MAX])
 {
-
 	if (f->copied >= f->completions)
 		return;
 	if (f->skipped_looks > 0)
@@ -197,7 +189,6 @@ static void say_lost(const struct verdict_facts *f, char text[VERDICT_MAX])
 /* Nobody flagged them or saw them copied, but they did not leave the machine as they were. */
 static void say_unexplained(const struct verdict_facts *f, char text[VERDICT_MAX])
 {
-
 	if (f->unexplained <= 0)
 		return;
 	say(text,
@@ -209,7 +200,6 @@ static void say_unexplained(const struct verdict_facts *f, char text[VERDICT_MAX
 /* What the application believes, where that is wrong. */
 static void say_reported(const struct verdict_facts *f, char text[VERDICT_MAX])
 {
-
 	if (f->reported >= 0 && f->reported != f->copied)
 		say(text, " The error queue reported %s.", units__number_text(f->reported));
 }
@@ -300,7 +290,7 @@ static void say_first_cause(const struct verdict_facts *f, char text[VERDICT_MAX
 	say(text, "%s copied: ", f->copied < f->completions ? "some" : "100 %");
 	say_cause(f->causes, 0, text);
 	say(text, ".");
-	say_remedy_of(f->causes, 0, text);
+	say_remedy(f->causes, 0, text);
 }
 
 void verdict__finding(const struct verdict_facts *f, char text[VERDICT_MAX])
