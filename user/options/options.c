@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/options/options.h"
 
+#include "user/options/grids.h"
 #include "user/options/options_table.h"
 #include "user/run/live.h"
 #include "user/trace/groups.h"
@@ -16,6 +17,7 @@
 
 const char *argp_program_version = "sendpath " SENDPATH_VERSION;
 
+/* Ends the program. */
 static error_t refuse(struct argp_state *state, const char *option, const char *value,
 		      const char *remedy)
 {
@@ -36,30 +38,10 @@ static error_t set_number(struct argp_state *state, const char *option, const ch
 	return 0;
 }
 
-static error_t set_interval(struct options *o, struct argp_state *state, const char *arg)
-{
-	if (units__duration(arg, &o->interval) || o->interval < LIVE_MIN_S)
-		return refuse(state, "--interval", arg, "give seconds, 0.1 or more");
-	return 0;
-}
-
-static error_t set_by(struct options *o, struct argp_state *state, const char *arg)
-{
-	const char *why = groups__parse(arg, &o->by);
-
-	return why ? refuse(state, "--by", arg, why) : 0;
-}
-
-static error_t refuse_target(struct argp_state *state, const char *option, const char *value,
-			     const char *why)
+static error_t refuse_if(struct argp_state *state, const char *option, const char *value,
+			 const char *why)
 {
 	return why ? refuse(state, option, value, why) : 0;
-}
-
-static error_t refuse_all(struct argp_state *state, const char *why)
-{
-	argp_failure(state, STATUS_USAGE, 0, "%s", why);
-	return EINVAL;
 }
 
 /* All that stands after "--". */
@@ -68,7 +50,7 @@ static error_t take_command(struct options *o, struct argp_state *state)
 	char **command = &state->argv[state->next - 1];
 
 	state->next = state->argc;
-	return refuse_target(state, "--", command[0], target__set_command(&o->target, command));
+	return refuse_if(state, "--", command[0], target__set_command(&o->target, command));
 }
 
 /* The option, if any, for which something must be attached. */
@@ -86,7 +68,6 @@ static const char *needs_hooks(const struct options *o)
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct options *o = state->input;
-	char why[256];
 
 	switch (key) {
 	case ARGP_KEY_INIT:
@@ -95,7 +76,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		state->child_inputs[1] =
 			(void *)(o->sweep.given ? &options_help_sweep : &options_help);
 		o->repeat = o->sweep.given ? SWEEP_REPEATS : 1;
-		sweep_options__init(&o->sweep);
+		o->sweep.shard = o->sweep.shards = 1;
 		o->by_max = GROUPS_MAX;
 		return 0;
 	case OPT_JSON:
@@ -110,28 +91,29 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->call_counters = arg;
 		return 0;
 	case OPT_INTERVAL:
-		return set_interval(o, state, arg);
+		if (units__duration(arg, &o->interval) || o->interval < LIVE_MIN_S)
+			return refuse(state, "--interval", arg, "give seconds, 0.1 or more");
+		return 0;
 	case OPT_BY:
-		return set_by(o, state, arg);
+		return refuse_if(state, "--by", arg, groups__parse(arg, &o->by));
 	case OPT_BY_MAX:
 		return set_number(state, "--by-max", arg, GROUPS_MAX_MAX, &o->by_max);
 	case OPT_PID:
-		return refuse_target(state, "--pid", arg, target__set_pids(&o->target, arg));
+		return refuse_if(state, "--pid", arg, target__set_pids(&o->target, arg));
 	case OPT_COMM:
-		return refuse_target(state, "--comm", arg, target__set_comm(&o->target, arg));
+		return refuse_if(state, "--comm", arg, target__set_comm(&o->target, arg));
 	case OPT_CGROUP:
-		return refuse_target(state, "--cgroup", arg, target__set_cgroup(&o->target, arg));
+		return refuse_if(state, "--cgroup", arg, target__set_cgroup(&o->target, arg));
 	case OPT_ALL:
-		return refuse_target(state, "--all", "and others", target__set_all(&o->target));
+		return refuse_if(state, "--all", "and others", target__set_all(&o->target));
 	case OPT_TIER:
 		o->tier = mechanism_parse(arg);
 		return o->tier ? 0
 			       : refuse(state, "--tier", arg,
 					"give fentry, kprobe, tracepoint or none");
-	case SWEEP_GRID ... SWEEP_KEYS_END - 1:
-		return sweep_options__set(&o->sweep, key, arg, why, sizeof(why))
-			       ? refuse_all(state, why)
-			       : 0;
+	case OPT_GRID ... OPT_RETRY:
+		options__take_sweep(o, key, arg, state);
+		return 0;
 	case OPT_COST:
 		o->cost = true;
 		return 0;
@@ -145,8 +127,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->verbose = true;
 		return 0;
 	case ARGP_KEY_END:
-		if (o->sweep.given && options__check_sweep(o, why, sizeof(why)))
-			return refuse_all(state, why);
+		if (o->sweep.given)
+			options__check_sweep(o, state);
 		if (o->target.given && (o->repeat > 1 || o->load.load_given))
 			return refuse(state, "--variant and its like", "with a program to observe",
 				      "of a load's options only --duration goes with it");
@@ -282,25 +264,57 @@ void options__parse(struct options *o, int argc, char **argv)
 	parse_words(o, argc, argv);
 }
 
+/* The options of a grid have to be there before the command line is parsed. */
+static const struct named_grid *find_grid(int argc, char **argv)
+{
+	const char *found = "";
+	int i;
+
+	for (i = 1; i < argc && strcmp(argv[i], "--"); i++) {
+		if (!strncmp(argv[i], "--grid=", 7))
+			found = argv[i] + 7;
+		else if (!strcmp(argv[i], "--grid") && i + 1 < argc)
+			found = argv[++i];
+	}
+	return grids__find(found);
+}
+
+static void *allocate(size_t count, size_t size)
+{
+	void *memory = calloc(count, size);
+
+	if (memory)
+		return memory;
+	fprintf(stderr, "%s: out of memory\n", program_invocation_short_name);
+	exit(STATUS_FAILED);
+}
+
+/* The words of the command line stand behind those of the grid, which they override. */
+static void parse_part(struct options *o, const char *const *words, int argc, char **argv)
+{
+	char **joined = allocate((size_t)argc + GRID_WORDS + 1, sizeof(*joined));
+	int used = 1, i;
+
+	joined[0] = argv[0];
+	for (i = 0; words && i < GRID_WORDS && words[i]; i++)
+		joined[used++] = (char *)words[i];
+	for (i = 1; i < argc; i++)
+		joined[used++] = argv[i];
+	o->sweep.given = true;
+	parse_words(o, used, joined);
+	free(joined);
+}
+
 struct options *options__parse_sweep(int argc, char **argv, size_t *count)
 {
-	struct options *parts = NULL;
-	char why[256], ***words;
+	const struct named_grid *grid = find_grid(argc, argv);
+	struct options *parts;
 	size_t i;
 
-	words = sweep_options__parts(argc, argv, count, why, sizeof(why));
-	if (words)
-		parts = calloc(*count, sizeof(*parts));
-	if (!parts) {
-		fprintf(stderr, "%s: %s\n", program_invocation_short_name,
-			words ? "out of memory" : why);
-		exit(words ? STATUS_FAILED : STATUS_USAGE);
-	}
-	for (i = 0; i < *count; i++) {
-		parts[i].sweep.given = true;
-		parse_words(&parts[i], sweep_options__words(words[i]), words[i]);
-	}
+	*count = grid ? named_grid__parts(grid) : 1;
+	parts = allocate(*count, sizeof(*parts));
+	for (i = 0; i < *count; i++)
+		parse_part(&parts[i], grid ? grid->parts[i] : NULL, argc, argv);
 	note_command(parts[0].command, "analyze sweep", argc, argv);
-	sweep_options__free(words, *count);
 	return parts;
 }

@@ -21,8 +21,20 @@ enum {
 	OPT_COMM,
 	OPT_CGROUP,
 	OPT_ALL,
+	/* Those of sweep. */
+	OPT_GRID,
+	OPT_OUT,
+	OPT_ORDER,
+	OPT_SHARD,
+	OPT_RETRY,
 };
 
 extern const struct argp_option options_list[];
 /* Of the program, and of "sweep". */
 extern const struct help options_help, options_help_sweep;
+
+struct options;
+/* Takes one of the options of sweep, from OPT_GRID on. What is wrong ends the program. */
+void options__take_sweep(struct options *o, int key, const char *value, struct argp_state *state);
+/* Is all there that a sweep needs, and nothing else? */
+void options__check_sweep(const struct options *o, struct argp_state *state);
