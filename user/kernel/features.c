@@ -3,6 +3,7 @@
 
 #include "user/kernel/causes.h"
 #include "user/kernel/kallsyms.h"
+#include "user/system/files.h"
 #include "user/system/log.h"
 
 #include <bpf/bpf.h>
@@ -84,29 +85,16 @@ static int probe_fentry(const struct btf *btf)
 	return err;
 }
 
-/* The kernel's PMU for kprobes: a type number, or -errno where there is none. */
-static int kprobe_pmu(void)
-{
-	FILE *file = fopen("/sys/bus/event_source/devices/kprobe/type", "re");
-	int type;
-
-	if (!file)
-		return -errno;
-	if (fscanf(file, "%d", &type) != 1)
-		type = -EINVAL;
-	fclose(file);
-	return type;
-}
-
 /* Loads an empty kprobe program and attaches it. 0 or -errno. */
 static int probe_kprobe(void)
 {
 	struct perf_event_attr attr = {.size = sizeof(attr),
 				       .config1 = (__u64)(unsigned long)"tcp_sendmsg"};
-	int type = kprobe_pmu(), program, event, err = 0;
+	int program, event, err = 0;
+	long type;
 
-	if (type < 0)
-		return type;
+	if (!files__number("/sys/bus/event_source/devices/kprobe/type", &type))
+		return -ENOENT;
 	program = bpf_prog_load(BPF_PROG_TYPE_KPROBE, "sp_probe", "GPL", return_0, 2, NULL);
 	if (program < 0)
 		return -errno;
@@ -141,16 +129,11 @@ static void probe_mechanisms(struct features *f)
  */
 static bool probe_preemption(void)
 {
-	FILE *file = fopen("/sys/kernel/debug/sched/preempt", "re");
-	char modes[128] = "";
 	struct utsname name;
+	char modes[128];
 
-	if (file) {
-		if (!fgets(modes, sizeof(modes), file))
-			modes[0] = 0;
-		fclose(file);
+	if (files__first_line("/sys/kernel/debug/sched/preempt", modes, sizeof(modes)))
 		return strstr(modes, "(full)") || strstr(modes, "(lazy)");
-	}
 	return !uname(&name) && strstr(name.version, " PREEMPT") &&
 	       !strstr(name.version, "PREEMPT_DYNAMIC");
 }

@@ -2,6 +2,7 @@
 #include "user/memory/memory.h"
 
 #include "user/memory/perf_stat.h"
+#include "user/system/files.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -72,21 +73,16 @@ static bool has(const void *context, const char *pmu, const char *event)
 /* Of the cache that is farthest from the first CPU. */
 static unsigned int line_size(const char *sysfs)
 {
-	unsigned int i, size = 0, found;
+	long size = 0;
+	unsigned int i;
 	char path[1024];
-	FILE *file;
 
 	for (i = 0; i < 8; i++) {
 		snprintf(path, sizeof(path),
 			 "%s/devices/system/cpu/cpu0/cache/index%u/coherency_line_size", sysfs, i);
-		file = fopen(path, "re");
-		if (!file)
-			continue;
-		if (fscanf(file, "%u", &found) == 1)
-			size = found;
-		fclose(file);
+		files__number(path, &size);
 	}
-	return size;
+	return (unsigned int)size;
 }
 
 int memory__open(struct memory **out, char *why, size_t room)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/system/privilege.h"
 
+#include "user/system/files.h"
+
 #include <errno.h>
 #include <grp.h>
 #include <pwd.h>
@@ -92,15 +94,9 @@ static int become(uid_t uid, gid_t gid)
  */
 static bool perf_wants_admin(void)
 {
-	FILE *file = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
-	int level = 0;
+	long level;
 
-	if (!file)
-		return false;
-	if (fscanf(file, "%d", &level) != 1)
-		level = 0;
-	fclose(file);
-	return level > 2;
+	return files__number("/proc/sys/kernel/perf_event_paranoid", &level) && level > 2;
 }
 
 int privilege__become_user(char *reason, size_t size)
