@@ -92,15 +92,28 @@ static int parse_call_counters(struct held *h, const char *list)
  * With all capabilities of the user, as if called by hand: an exec that gained some
  * would end the counters on it.
  */
-static int start_command(struct grid *grid, struct held *h)
+static int start_command(struct held *h, char *const *command)
 {
-	int err = child__start(&h->child, grid->options->target.command);
+	int err = child__start(&h->child, command);
 
 	if (err)
 		log_error("the command cannot be started: %s", strerror(-err));
-	else
-		grid->child = &h->child;
 	return err;
+}
+
+static struct run_setup setup_of(const struct options *o, struct held *h)
+{
+	return (struct run_setup){.command = o->command,
+				  .features = h->features,
+				  .tier = o->tier,
+				  .cost = o->cost,
+				  .by = o->by,
+				  .by_max = o->by_max,
+				  .target = o->target.given ? &o->target : NULL,
+				  .child = o->target.command ? &h->child : NULL,
+				  .events = h->events,
+				  .call_counters = h->call_counters,
+				  .memory = h->memory};
 }
 
 static int prepare(struct grid *grid, struct held *h)
@@ -135,7 +148,7 @@ static int prepare(struct grid *grid, struct held *h)
 			return status == -ENOENT ? STATUS_SYSTEM : STATUS_FAILED;
 		}
 	}
-	if (o->target.command && start_command(grid, h))
+	if (o->target.command && start_command(h, o->target.command))
 		return STATUS_FAILED;
 	if (privilege__reduce(o->cost, reason, sizeof(reason))) {
 		log_error("%s", reason);
@@ -147,11 +160,8 @@ static int prepare(struct grid *grid, struct held *h)
 			  "LLC misses to estimate from");
 		return STATUS_SYSTEM;
 	}
-	grid->features = h->features;
 	grid->host = &h->host;
-	grid->events = h->events;
-	grid->call_counters = h->call_counters;
-	grid->memory = h->memory;
+	grid->setup = setup_of(o, h);
 	return STATUS_OK;
 }
 
@@ -163,7 +173,7 @@ static int open_live(struct grid *grid, struct held *h)
 
 	if (o->interval <= 0)
 		return STATUS_OK;
-	h->live = grid->live = live__new(o->interval, taken ? stderr : stdout);
+	h->live = grid->setup.live = live__new(o->interval, taken ? stderr : stdout);
 	if (h->live)
 		return STATUS_OK;
 	log_error("out of memory");

@@ -88,12 +88,6 @@ struct sweep {
 	size_t elsewhere; /* earlier runs under another kernel */
 };
 
-/* With what all runs of a command have in common: all but the load and the tick. */
-struct sweep sweep__of(struct grid *grid);
-
-/* Takes no more runs; what the grid or sweep reported or kept stays. */
-void sweep__free(struct sweep *s);
-
 /*
  * Makes all runs that are open yet, until a signal comes. 0, or -errno where a record
  * could not be kept, said on stderr.
