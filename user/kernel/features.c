@@ -278,15 +278,6 @@ static int tracepoint_args(const struct features *f, const char *name)
 	return t && btf_is_func_proto(t) ? btf_vlen(t) - 1 : -1;
 }
 
-static const char *refused(const struct features *f, enum mechanism m)
-{
-	const char *reason = m == MECHANISM_FENTRY   ? f->fentry_refused
-			     : m == MECHANISM_KPROBE ? f->kprobe_refused
-						     : "";
-
-	return reason[0] ? reason : NULL;
-}
-
 /* NULL if there is none. */
 static const struct btf_type *find_type(const struct features *f, const char *name, __u32 kind)
 {
@@ -298,11 +289,6 @@ static const struct btf_type *find_type(const struct features *f, const char *na
 bool features__type(const struct features *f, const char *name)
 {
 	return find_type(f, name, BTF_KIND_STRUCT);
-}
-
-static bool preempts(const struct features *f)
-{
-	return f->preempts;
 }
 
 /* The member came with "fprobe: Rewrite fprobe on function-graph tracer". */
@@ -388,8 +374,9 @@ struct kernel_facts features__facts(const struct features *f)
 		.has_code = has_code,
 		.tracepoint_args = tracepoint_args,
 		.has_type = features__type,
-		.refused = refused,
-		.preempts = preempts,
-		.graph_probes = graph_probes,
+		.refused = {[MECHANISM_FENTRY] = f->fentry_refused,
+			    [MECHANISM_KPROBE] = f->kprobe_refused},
+		.preempts = f->preempts,
+		.graph_probes = graph_probes(f),
 	};
 }

@@ -23,8 +23,10 @@ int run__fail(struct run_result *r, int err, int exit_status, const char *format
 
 int run__plan(struct run_result *r, const struct run_setup *setup, enum plan_for what)
 {
-	struct kernel_facts facts = features__facts(setup->features);
+	struct kernel_facts facts = {};
 
+	if (setup->features) /* else all hooks are off, and none asks */
+		facts = features__facts(setup->features);
 	if (plan__resolve(&r->plan, &facts, setup->tier, what))
 		return 0;
 	return run__fail(r, -ENOTSUP, STATUS_SYSTEM,

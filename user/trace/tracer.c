@@ -133,16 +133,11 @@ static void set_addresses(struct sendpath *skel, const struct features *features
 	skel->rodata->page_shift = (__u32)__builtin_ctzl((unsigned long)sysconf(_SC_PAGESIZE));
 }
 
-static size_t site_code(const void *features, const char *function, struct address_range ranges[2])
-{
-	return features__codes(features, function, ranges);
-}
-
 /* What the programs find causes and refusals by. */
 static void set_causes(struct sendpath *skel, const struct features *features)
 {
 	struct call_site call_sites[CALL_SITES_MAX] = {};
-	size_t count = causes__call_sites(call_sites, CALL_SITES_MAX, site_code, features);
+	size_t count = causes__call_sites(call_sites, CALL_SITES_MAX, features__codes, features);
 	struct address_range range;
 	long optmem_max = 0;
 
