@@ -213,50 +213,35 @@ static int settle_variants(struct load_options *load)
 	return STATUS_SYSTEM;
 }
 
-static int measure(int argc, char **argv)
+/* A sweep writes to its folder, and goes on where variants are missing. */
+static int open_outputs(struct grid *grid, struct held *h, struct options *o)
 {
-	struct held held = {};
-	struct options options;
-	struct grid grid = {.options = &options};
-	int status;
+	int status = o->target.given ? STATUS_OK : settle_variants(&o->load);
 
-	options__parse(&options, argc, argv);
-	if (options.verbose)
-		log_verbose();
-	status = prepare(&grid, &held);
-	if (!status && !options.target.given)
-		status = settle_variants(&options.load);
 	if (!status)
-		status = open_reports(&grid);
-	if (!status)
-		status = open_live(&grid, &held);
-	if (!status)
-		status = grid__run(&grid);
-	let_go(&held);
-	if (signals__caught() && !options.target.command)
-		program__die_by(signals__caught());
-	return status;
+		status = open_reports(grid);
+	return status ? status : open_live(grid, h);
 }
 
-/* As measure(), but for what it writes, and that a variant may be missing in places. */
-static int measure_sweep(int argc, char **argv)
+static int measure(int argc, char **argv, bool sweep)
 {
 	struct held held = {};
-	struct grid grid = {};
-	struct options *parts;
 	size_t count;
+	struct options *parts = options__parse(argc, argv, sweep, &count);
+	struct grid grid = {.options = parts};
+	bool command = parts->target.command;
 	int status;
 
-	parts = options__parse_sweep(argc, argv, &count);
-	grid.options = &parts[0];
-	if (parts[0].verbose)
+	if (parts->verbose)
 		log_verbose();
 	status = prepare(&grid, &held);
+	if (!status && !sweep)
+		status = open_outputs(&grid, &held, parts);
 	if (!status)
-		status = sweep__run(&grid, parts, count);
+		status = sweep ? sweep__run(&grid, parts, count) : grid__run(&grid);
 	let_go(&held);
 	free(parts);
-	if (signals__caught())
+	if (signals__caught() && !command)
 		program__die_by(signals__caught());
 	return status;
 }
@@ -272,7 +257,7 @@ int main(int argc, char **argv)
 		return analysis__run(argc - 1, argv + 1);
 	if (argc > 1 && !strcmp(argv[1], "sweep")) {
 		argv[1] = argv[0];
-		return measure_sweep(argc - 1, argv + 1);
+		return measure(argc - 1, argv + 1, true);
 	}
-	return measure(argc, argv);
+	return measure(argc, argv, false);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* To add a grid: a row here, and one in the manual. */
-#include "user/options/grids.h"
+#include "user/options/options_table.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/options/options.h"
 
-#include "user/options/grids.h"
 #include "user/options/options_table.h"
 #include "user/run/live.h"
 #include "user/trace/groups.h"
@@ -252,18 +251,6 @@ static void note_command(char command[COMMAND_MAX], const char *first, int argc,
 		command[0] = 0;
 }
 
-void options__parse(struct options *o, int argc, char **argv)
-{
-	memset(o, 0, sizeof(*o));
-	note_command(o->command, "analyze", argc, argv);
-	if (argc < 2) {
-		fprintf(stderr, "%s: nothing to measure: try --variant all (--help tells more)\n",
-			program_invocation_short_name);
-		exit(STATUS_USAGE);
-	}
-	parse_words(o, argc, argv);
-}
-
 /* The options of a grid have to be there before the command line is parsed. */
 static const struct named_grid *find_grid(int argc, char **argv)
 {
@@ -296,25 +283,34 @@ static void parse_part(struct options *o, const char *const *words, int argc, ch
 	int used = 1, i;
 
 	joined[0] = argv[0];
-	for (i = 0; words && i < GRID_WORDS && words[i]; i++)
+	for (i = 0; i < GRID_WORDS && words[i]; i++)
 		joined[used++] = (char *)words[i];
 	for (i = 1; i < argc; i++)
 		joined[used++] = argv[i];
-	o->sweep.given = true;
 	parse_words(o, used, joined);
 	free(joined);
 }
 
-struct options *options__parse_sweep(int argc, char **argv, size_t *count)
+struct options *options__parse(int argc, char **argv, bool sweep, size_t *count)
 {
-	const struct named_grid *grid = find_grid(argc, argv);
+	const struct named_grid *grid = sweep ? find_grid(argc, argv) : NULL;
 	struct options *parts;
 	size_t i;
 
+	if (!sweep && argc < 2) {
+		fprintf(stderr, "%s: nothing to measure: try --variant all (--help tells more)\n",
+			program_invocation_short_name);
+		exit(STATUS_USAGE);
+	}
 	*count = grid ? named_grid__parts(grid) : 1;
 	parts = allocate(*count, sizeof(*parts));
-	for (i = 0; i < *count; i++)
-		parse_part(&parts[i], grid ? grid->parts[i] : NULL, argc, argv);
-	note_command(parts[0].command, "analyze sweep", argc, argv);
+	note_command(parts->command, sweep ? "analyze sweep" : "analyze", argc, argv);
+	for (i = 0; i < *count; i++) {
+		parts[i].sweep.given = sweep;
+		if (grid)
+			parse_part(&parts[i], grid->parts[i], argc, argv);
+		else
+			parse_words(&parts[i], argc, argv);
+	}
 	return parts;
 }

@@ -46,11 +46,9 @@ struct options {
 	bool verbose;
 };
 
-/* Parses, or ends the program: --help with 0, wrong usage with 2 and one line. */
-void options__parse(struct options *o, int argc, char **argv);
-
 /*
- * The same for "sweep ...": one for each part of its grid, count of them, which differ
- * in the load alone. To be freed; what they point to is argv's.
+ * Parses, or ends the program: --help with 0, wrong usage with 2 and one line. Of a sweep, one
+ * for each part of its grid, which differ in the load alone; else one. To be freed; what they
+ * point to is argv's.
  */
-struct options *options__parse_sweep(int argc, char **argv, size_t *count);
+struct options *options__parse(int argc, char **argv, bool sweep, size_t *count);

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "user/options/grids.h"
 #include "user/options/options.h"
 #include "user/options/options_table.h"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/run/generator.h"
 
-#include "user/run/load_arguments.h"
 #include "user/system/files.h"
 
 #include "loadgen/protocol.h"

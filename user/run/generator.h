@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "loadgen/load.h"
+#include "loadgen/options/options.h"
 
 #include <json-c/json.h>
 #include <sys/types.h>
@@ -42,3 +42,18 @@ const char *generator__error(const struct generator *g, int *exit_status);
 
 /* Ends the child if it still runs, and waits for it. NULL is fine. */
 void generator__free(struct generator *g);
+
+/* A load in the words of its command line, which this owns; NULL after the last. */
+struct load_arguments {
+	char *values[OPTIONS_MAX + 3]; /* the program and --control as well */
+	size_t count;
+	int err;
+};
+
+/*
+ * Every option that makes this load, but those that are 0 as by default; fd: of the control
+ * socket. 0 or -ENOMEM; to be freed either way.
+ */
+int load_arguments__fill(struct load_arguments *a, const char *program, const struct load *load,
+			 int fd);
+void load_arguments__free(struct load_arguments *a);

@@ -4,7 +4,7 @@
 #include "common/program.h"
 #include "user/record/record_parts.h"
 #include "user/record/record_read.h"
-#include "user/run/load_arguments.h"
+#include "user/run/generator.h"
 
 #include <stdio.h>
 #include <string.h>

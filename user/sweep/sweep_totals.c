@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "user/sweep/sweep_totals.h"
+#include "user/sweep/sweep_private.h"
 
 #include "common/program.h"
 #include "user/record/record.h"
