@@ -4,13 +4,12 @@
 #include "user/memory/perf_stat.h"
 #include "user/system/files.h"
 
-#include <dirent.h>
 #include <errno.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <unistd.h>
 
 #define DEVICES "bus/event_source/devices"
 
@@ -29,25 +28,18 @@ static const char *sysfs_root(void)
 	return root && root[0] ? root : "/sys";
 }
 
+/* A device's boxes have its name and a number. */
 static bool device_has(const char *sysfs, const char *pmu, const char *event)
 {
-	char path[1024];
-	struct dirent *entry;
-	bool found = false;
-	DIR *folder;
+	char pattern[1024];
+	glob_t found;
+	bool any;
 
-	snprintf(path, sizeof(path), "%s/" DEVICES, sysfs);
-	folder = opendir(path);
-	while (folder && !found && (entry = readdir(folder))) {
-		if (!memory__is_box(entry->d_name, strlen(entry->d_name), pmu, strlen(pmu)))
-			continue;
-		snprintf(path, sizeof(path), "%s/" DEVICES "/%s/events/%s", sysfs, entry->d_name,
-			 event);
-		found = !access(path, R_OK);
-	}
-	if (folder)
-		closedir(folder);
-	return found;
+	snprintf(pattern, sizeof(pattern), "%s/" DEVICES "/%s{,_[0-9]*}/events/%s", sysfs, pmu,
+		 event);
+	any = !glob(pattern, GLOB_BRACE | GLOB_NOSORT, NULL, &found);
+	globfree(&found);
+	return any;
 }
 
 static bool perf_knows(const char *names, const char *event)

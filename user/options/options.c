@@ -213,42 +213,41 @@ static void parse_words(struct options *o, int argc, char **argv)
 	argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, o);
 }
 
-static bool append(char command[COMMAND_MAX], const char *text, size_t length)
-{
-	size_t used = strlen(command);
-
-	if (used + length >= COMMAND_MAX)
-		return false;
-	memcpy(command + used, text, length);
-	command[used + length] = 0;
-	return true;
-}
-
 /* A word as a shell takes it: in quotes unless it is plain. */
-static bool append_word(char command[COMMAND_MAX], const char *word)
+static void write_word(FILE *out, const char *word)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 				    "%+,-./:=@_";
-	bool fits;
 
-	if (word[0] && !word[strspn(word, plain)])
-		return append(command, " ", 1) && append(command, word, strlen(word));
-	for (fits = append(command, " '", 2); fits && *word; word++)
-		fits = *word == '\'' ? append(command, "'\\''", 4) : append(command, word, 1);
-	return fits && append(command, "'", 1);
+	if (word[0] && !word[strspn(word, plain)]) {
+		fprintf(out, " %s", word);
+		return;
+	}
+	fputs(" '", out);
+	for (; *word; word++)
+		if (*word == '\'')
+			fputs("'\\''", out);
+		else
+			fputc(*word, out);
+	fputc('\'', out);
 }
 
+/* What is too long is left out. */
 static void note_command(char command[COMMAND_MAX], const char *first, int argc, char **argv)
 {
-	bool fits;
+	char *text = NULL;
+	size_t length;
+	FILE *out = open_memstream(&text, &length);
 	int i;
 
-	command[0] = 0;
-	fits = append(command, first, strlen(first));
-	for (i = 1; i < argc && fits; i++)
-		fits = append_word(command, argv[i]);
-	if (!fits)
-		command[0] = 0;
+	if (!out)
+		return;
+	fputs(first, out);
+	for (i = 1; i < argc; i++)
+		write_word(out, argv[i]);
+	if (!fclose(out) && length < COMMAND_MAX)
+		strcpy(command, text);
+	free(text);
 }
 
 /* The options of a grid have to be there before the command line is parsed. */

@@ -45,7 +45,6 @@ void options__check_sweep(const struct options *o, struct argp_state *state);
 
 struct named_grid {
 	const char *name;
-	const char *summary;
 	/* Each part makes cells by itself; the options of the command line come after its own. */
 	const char *parts[GRID_PARTS][GRID_WORDS];
 };

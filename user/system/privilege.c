@@ -52,8 +52,9 @@ static int keep(const cap_value_t *values, int count)
 
 	if (!caps)
 		return -errno;
-	if (cap_set_flag(caps, CAP_PERMITTED, count, values, CAP_SET) ||
-	    cap_set_flag(caps, CAP_EFFECTIVE, count, values, CAP_SET) || cap_set_proc(caps))
+	if ((count && (cap_set_flag(caps, CAP_PERMITTED, count, values, CAP_SET) ||
+		       cap_set_flag(caps, CAP_EFFECTIVE, count, values, CAP_SET))) ||
+	    cap_set_proc(caps))
 		err = -errno;
 	cap_free(caps);
 	return err;
@@ -136,13 +137,9 @@ int privilege__drop_attach(void)
 
 int privilege__drop_all(char *reason, size_t size)
 {
-	cap_t none = cap_init();
-	int err = 0;
-
 	/* Without it root would have all of them back at the next exec. */
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || !none || cap_set_proc(none))
-		err = -errno;
-	cap_free(none);
+	int err = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ? -errno : keep(NULL, 0);
+
 	if (err)
 		snprintf(reason, size, "cannot give up capabilities: %s", strerror(-err));
 	return err;
