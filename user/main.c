@@ -116,6 +116,12 @@ static struct run_setup setup_of(const struct options *o, struct held *h)
 				  .memory = h->memory};
 }
 
+static int fail(int status, const char *why)
+{
+	log_error("%s", why);
+	return status;
+}
+
 static int prepare(struct grid *grid, struct held *h)
 {
 	const struct options *o = grid->options;
@@ -127,39 +133,27 @@ static int prepare(struct grid *grid, struct held *h)
 		status = parse_call_counters(h, o->call_counters);
 	if (status)
 		return status;
-	if (privilege__lacking()) {
-		log_error("%s", privilege__lacking());
-		return STATUS_SYSTEM;
-	}
+	if (privilege__lacking())
+		return fail(STATUS_SYSTEM, privilege__lacking());
 	/* kallsyms shows addresses to the privileged only: before giving that up. */
 	if (o->tier != MECHANISM_OFF &&
-	    features__probe(&h->features, may_use_zerocopy(o), reason, sizeof(reason))) {
-		log_error("%s", reason);
-		return STATUS_SYSTEM;
-	}
-	if (privilege__become_user(reason, sizeof(reason))) {
-		log_error("%s", reason);
-		return STATUS_FAILED;
-	}
+	    features__probe(&h->features, may_use_zerocopy(o), reason, sizeof(reason)))
+		return fail(STATUS_SYSTEM, reason);
+	if (privilege__become_user(reason, sizeof(reason)))
+		return fail(STATUS_FAILED, reason);
 	if (o->memory) {
 		status = memory__open(&h->memory, reason, sizeof(reason));
-		if (status) {
-			log_error("%s", reason);
-			return status == -ENOENT ? STATUS_SYSTEM : STATUS_FAILED;
-		}
+		if (status)
+			return fail(status == -ENOENT ? STATUS_SYSTEM : STATUS_FAILED, reason);
 	}
 	if (o->target.command && start_command(h, o->target.command))
 		return STATUS_FAILED;
-	if (privilege__reduce(o->cost, reason, sizeof(reason))) {
-		log_error("%s", reason);
-		return STATUS_FAILED;
-	}
+	if (privilege__reduce(o->cost, reason, sizeof(reason)))
+		return fail(STATUS_FAILED, reason);
 	host__read(&h->host);
-	if (o->memory && !memory__choice(h->memory)->count && !h->host.pmu) {
-		log_error("--memory: this machine shows no counters of the memory system, and no "
-			  "LLC misses to estimate from");
-		return STATUS_SYSTEM;
-	}
+	if (o->memory && !memory__choice(h->memory)->count && !h->host.pmu)
+		return fail(STATUS_SYSTEM, "--memory: this machine shows no counters of the memory "
+					   "system, and no LLC misses to estimate from");
 	grid->host = &h->host;
 	grid->setup = setup_of(o, h);
 	return STATUS_OK;
@@ -174,10 +168,7 @@ static int open_live(struct grid *grid, struct held *h)
 	if (o->interval <= 0)
 		return STATUS_OK;
 	h->live = grid->setup.live = live__new(o->interval, taken ? stderr : stdout);
-	if (h->live)
-		return STATUS_OK;
-	log_error("out of memory");
-	return STATUS_FAILED;
+	return h->live ? STATUS_OK : fail(STATUS_FAILED, "out of memory");
 }
 
 /* The text goes to stderr, too, where stdout carries a command's output. */
@@ -190,10 +181,8 @@ static int open_reports(struct grid *grid)
 	if ((!json || strcmp(json, "-")) &&
 	    report_text__open(&grid->reports[grid->report_count++],
 			      grid->options->target.command ? stderr : stdout,
-			      grid->options->histogram ? TEXT_HISTOGRAMS : TEXT_REPORT)) {
-		log_error("out of memory");
-		return STATUS_FAILED;
-	}
+			      grid->options->histogram ? TEXT_HISTOGRAMS : TEXT_REPORT))
+		return fail(STATUS_FAILED, "out of memory");
 	return STATUS_OK;
 }
 
@@ -207,10 +196,9 @@ static int settle_variants(struct load_options *load)
 {
 	char why[256];
 
-	if (!load_options__keep_available(load, skip, why, sizeof(why)))
-		return STATUS_OK;
-	log_error("%s", why);
-	return STATUS_SYSTEM;
+	if (load_options__keep_available(load, skip, why, sizeof(why)))
+		return fail(STATUS_SYSTEM, why);
+	return STATUS_OK;
 }
 
 /* A sweep writes to its folder, and goes on where variants are missing. */
