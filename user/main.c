@@ -61,12 +61,6 @@ static void let_go(struct held *h)
 		child__free(&h->child);
 }
 
-static int failed(int status, const char *reason)
-{
-	log_error("%s", reason);
-	return status;
-}
-
 static int parse_events(struct counter_events **events, const char *option, const char *list,
 			size_t max)
 {
@@ -98,22 +92,41 @@ static int parse_call_counters(struct held *h, const char *list)
  * With all capabilities of the user, as if called by hand: an exec that gained some
  * would end the counters on it.
  */
-static int start_command(struct grid *grid, struct held *h)
+static int start_command(struct held *h, char *const *command)
 {
-	int err = child__start(&h->child, grid->options->target.command);
+	int err = child__start(&h->child, command);
 
 	if (err)
 		log_error("the command cannot be started: %s", strerror(-err));
-	else
-		grid->child = &h->child;
 	return err;
+}
+
+static struct run_setup setup_of(const struct options *o, struct held *h)
+{
+	return (struct run_setup){.command = o->command,
+				  .features = h->features,
+				  .tier = o->tier,
+				  .cost = o->cost,
+				  .by = o->by,
+				  .by_max = o->by_max,
+				  .target = o->target.given ? &o->target : NULL,
+				  .child = o->target.command ? &h->child : NULL,
+				  .events = h->events,
+				  .call_counters = h->call_counters,
+				  .memory = h->memory};
+}
+
+static int fail(int status, const char *why)
+{
+	log_error("%s", why);
+	return status;
 }
 
 static int prepare(struct grid *grid, struct held *h)
 {
 	const struct options *o = grid->options;
 	char reason[600] = "";
-	int status, err;
+	int status;
 
 	status = parse_events(&h->events, "--events", o->events, COUNTER_EVENTS_MAX);
 	if (!status)
@@ -121,30 +134,26 @@ static int prepare(struct grid *grid, struct held *h)
 	if (status)
 		return status;
 	if (privilege__lacking())
-		return failed(STATUS_SYSTEM, privilege__lacking());
+		return fail(STATUS_SYSTEM, privilege__lacking());
 	/* kallsyms shows addresses to the privileged only: before giving that up. */
 	if (o->tier != MECHANISM_OFF &&
 	    features__probe(&h->features, may_use_zerocopy(o), reason, sizeof(reason)))
-		return failed(STATUS_SYSTEM, reason);
+		return fail(STATUS_SYSTEM, reason);
 	if (privilege__become_user(reason, sizeof(reason)))
-		return failed(STATUS_FAILED, reason);
-	err = o->memory ? memory__open(&h->memory, reason, sizeof(reason)) : 0;
-	if (err)
-		return failed(err == -ENOENT ? STATUS_SYSTEM : STATUS_FAILED, reason);
-	if (o->target.command && start_command(grid, h))
+		return fail(STATUS_FAILED, reason);
+	status = o->memory ? memory__open(&h->memory, reason, sizeof(reason)) : STATUS_OK;
+	if (status)
+		return fail(status == -ENOENT ? STATUS_SYSTEM : STATUS_FAILED, reason);
+	if (o->target.command && start_command(h, o->target.command))
 		return STATUS_FAILED;
 	if (privilege__reduce(o->cost, reason, sizeof(reason)))
-		return failed(STATUS_FAILED, reason);
+		return fail(STATUS_FAILED, reason);
 	host__read(&h->host);
 	if (o->memory && !memory__choice(h->memory)->count && !h->host.pmu)
-		return failed(STATUS_SYSTEM,
-			      "--memory: this machine shows no counters of the memory system, and "
-			      "no LLC misses to estimate from");
-	grid->features = h->features;
+		return fail(STATUS_SYSTEM, "--memory: this machine shows no counters of the memory "
+					   "system, and no LLC misses to estimate from");
 	grid->host = &h->host;
-	grid->events = h->events;
-	grid->call_counters = h->call_counters;
-	grid->memory = h->memory;
+	grid->setup = setup_of(o, h);
 	return STATUS_OK;
 }
 
@@ -156,8 +165,8 @@ static int open_live(struct grid *grid, struct held *h)
 
 	if (o->interval <= 0)
 		return STATUS_OK;
-	h->live = grid->live = live__new(o->interval, taken ? stderr : stdout);
-	return h->live ? STATUS_OK : failed(STATUS_FAILED, "out of memory");
+	h->live = grid->setup.live = live__new(o->interval, taken ? stderr : stdout);
+	return h->live ? STATUS_OK : fail(STATUS_FAILED, "out of memory");
 }
 
 /* The text goes to stderr, too, where stdout carries a command's output. */
@@ -171,7 +180,7 @@ static int open_reports(struct grid *grid)
 	    report_text__open(&grid->reports[grid->report_count++],
 			      grid->options->target.command ? stderr : stdout,
 			      grid->options->histogram ? TEXT_HISTOGRAMS : TEXT_REPORT))
-		return failed(STATUS_FAILED, "out of memory");
+		return fail(STATUS_FAILED, "out of memory");
 	return STATUS_OK;
 }
 
@@ -185,12 +194,12 @@ static int settle_variants(struct load_options *load)
 {
 	char why[256];
 
-	return load_options__keep_available(load, skip, why, sizeof(why))
-		       ? failed(STATUS_SYSTEM, why)
-		       : STATUS_OK;
+	return load_options__keep_available(load, skip, why, sizeof(why)) ? fail(STATUS_SYSTEM, why)
+									  : STATUS_OK;
 }
 
-static int run_grid(struct grid *grid, struct options *o, struct held *h)
+/* A sweep writes to its folder, and goes on where variants are missing. */
+static int run_grid(struct grid *grid, struct held *h, struct options *o)
 {
 	int status = o->target.given ? STATUS_OK : settle_variants(&o->load);
 
@@ -201,30 +210,29 @@ static int run_grid(struct grid *grid, struct options *o, struct held *h)
 	return status ? status : grid__run(grid);
 }
 
-/* Of a sweep, which has count parts, a variant may be missing in places. */
-static int measure(struct options *parts, size_t count, bool sweep)
+static int measure(int argc, char **argv, bool sweep)
 {
-	struct grid grid = {.options = parts};
 	struct held held = {};
+	size_t count;
+	struct options *parts = options__parse(argc, argv, sweep, &count);
+	struct grid grid = {.options = parts};
+	bool command = parts->target.command;
 	int status;
 
 	if (parts->verbose)
 		log_verbose();
 	status = prepare(&grid, &held);
 	if (!status)
-		status = sweep ? sweep__run(&grid, parts, count) : run_grid(&grid, parts, &held);
+		status = sweep ? sweep__run(&grid, parts, count) : run_grid(&grid, &held, parts);
 	let_go(&held);
-	if (signals__caught() && !parts->target.command)
+	free(parts);
+	if (signals__caught() && !command)
 		program__die_by(signals__caught());
 	return status;
 }
 
 int main(int argc, char **argv)
 {
-	struct options options, *parts;
-	size_t count;
-	int status;
-
 	log_init();
 	if (argc > 1 && !strcmp(argv[1], "doctor"))
 		return doctor(argc - 1, argv + 1);
@@ -234,11 +242,7 @@ int main(int argc, char **argv)
 		return analysis__run(argc - 1, argv + 1);
 	if (argc > 1 && !strcmp(argv[1], "sweep")) {
 		argv[1] = argv[0];
-		parts = options__parse_sweep(argc - 1, argv + 1, &count);
-		status = measure(parts, count, true);
-		free(parts);
-		return status;
+		return measure(argc - 1, argv + 1, true);
 	}
-	options__parse(&options, argc, argv);
-	return measure(&options, 1, false);
+	return measure(argc, argv, false);
 }

@@ -38,7 +38,8 @@ static __u64 address(const char *name)
 	return 0;
 }
 
-static size_t code(const void *context, const char *function, struct address_range ranges[2])
+static size_t code(const struct features *context, const char *function,
+		   struct address_range ranges[2])
 {
 	size_t i;
 
@@ -207,7 +208,8 @@ static void test_what_fits_no_row_is_not_guessed(void **state)
 }
 
 /* As with kernel.kptr_restrict=2: no address is known. */
-static size_t no_code(const void *context, const char *function, struct address_range ranges[2])
+static size_t no_code(const struct features *context, const char *function,
+		      struct address_range ranges[2])
 {
 	(void)context;
 	(void)function;

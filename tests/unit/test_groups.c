@@ -60,16 +60,16 @@ static void test_the_largest_comes_first(void **state)
 	struct groups g = three();
 
 	(void)state;
-	groups__sort_by_bytes(&g);
+	groups__sort(&g, false);
 	assert_int_equal(g.rows[0].key.port, 2);
 	assert_int_equal(g.rows[1].key.port, 1); /* of equals always the same */
 	assert_int_equal(g.rows[2].key.port, 3);
-	groups__sort_by_requests(&g);
+	groups__sort(&g, true);
 	assert_int_equal(g.rows[0].key.port, 1);
 	assert_int_equal(g.rows[2].key.port, 2);
 	groups__free(&g);
 	assert_null(g.rows);
-	groups__sort_by_bytes(&g);
+	groups__sort(&g, false);
 }
 
 static void test_sums(void **state)

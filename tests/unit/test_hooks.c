@@ -56,28 +56,25 @@ static bool has_type(const struct features *k, const char *name)
 	return !k->no_types;
 }
 
-static const char *refused(const struct features *k, enum mechanism m)
+static struct kernel_facts facts_of(const struct features *k)
 {
-	return m == MECHANISM_FENTRY   ? k->fentry_refused
-	       : m == MECHANISM_KPROBE ? k->kprobe_refused
-				       : NULL;
-}
-
-static bool preempts(const struct features *k)
-{
-	return k->preempts;
-}
-
-static bool graph_probes(const struct features *k)
-{
-	return k->graph;
+	return (struct kernel_facts){
+		.features = k,
+		.function = function,
+		.has_code = has_code,
+		.tracepoint_args = tracepoint_args,
+		.has_type = has_type,
+		.refused = {[MECHANISM_FENTRY] = k->fentry_refused,
+			    [MECHANISM_KPROBE] = k->kprobe_refused},
+		.preempts = k->preempts,
+		.graph_probes = k->graph,
+	};
 }
 
 static bool resolve(struct plan *plan, const struct features *kernel, enum mechanism forced,
 		    enum plan_for what)
 {
-	struct kernel_facts facts = {kernel,   function, has_code, tracepoint_args,
-				     has_type, refused,	 preempts, graph_probes};
+	struct kernel_facts facts = facts_of(kernel);
 
 	return plan__resolve(plan, &facts, forced, what);
 }
@@ -480,8 +477,7 @@ static void test_a_renamed_function_with_its_own_arguments_is_found(void **state
 
 static void test_one_way_alone(void **state)
 {
-	struct kernel_facts facts = {&full,    function, has_code, tracepoint_args,
-				     has_type, refused,	 preempts, graph_probes};
+	struct kernel_facts facts = facts_of(&full);
 	const struct hook_option *option = &hook__get(HOOK_SEND)->options[0];
 	struct plan plan;
 	enum hook_id id;

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "loadgen/options/options.h"
-#include "user/run/load_arguments.h"
+#include "user/run/generator.h"
 
 static const char *const messages[] = {
 	"--workload=stream",

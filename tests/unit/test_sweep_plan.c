@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "user/options/grids.h"
+#include "user/options/options_table.h"
 #include "user/sweep/sweep_plan.h"
 
 #define CELLS_MAX 512

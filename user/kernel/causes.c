@@ -158,11 +158,11 @@ enum cause cause__find(const char *name)
 
 /* A row in a kernel's addresses: of each part of the function, called from each of the other. */
 static size_t add_sites(const struct cause_site *row, struct call_site *call_sites, size_t room,
-			cause_code code, const void *context)
+			cause_code code, const struct features *f)
 {
 	struct address_range ranges[2], outer[2] = {};
-	size_t outers = row->outer ? code(context, row->outer, outer) : 1;
-	size_t found = code(context, row->function, ranges), count = 0, i, j;
+	size_t outers = row->outer ? code(f, row->outer, outer) : 1;
+	size_t found = code(f, row->function, ranges), count = 0, i, j;
 
 	for (i = 0; i < found; i++)
 		for (j = 0; j < outers && count < room; j++)
@@ -175,12 +175,12 @@ static size_t add_sites(const struct cause_site *row, struct call_site *call_sit
 }
 
 size_t causes__call_sites(struct call_site *call_sites, size_t max, cause_code code,
-			  const void *context)
+			  const struct features *f)
 {
 	const struct cause_site *row;
 	size_t count = 0;
 
 	for (row = cause_sites; row->function; row++)
-		count += add_sites(row, call_sites + count, max - count, code, context);
+		count += add_sites(row, call_sites + count, max - count, code, f);
 	return count;
 }

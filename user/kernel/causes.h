@@ -35,9 +35,10 @@ enum cause cause__find(const char *name);
 extern const struct cause_site cause_sites[];
 
 /* Where code lies: up to two ranges of a function and what the compiler made of it. */
-typedef size_t (*cause_code)(const void *context, const char *function,
+struct features;
+typedef size_t (*cause_code)(const struct features *f, const char *function,
 			     struct address_range ranges[2]);
 
 /* The table in a kernel's addresses; functions that it lacks are left out. Returns how many. */
 size_t causes__call_sites(struct call_site *call_sites, size_t max, cause_code code,
-			  const void *context);
+			  const struct features *f);

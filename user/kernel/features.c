@@ -3,6 +3,7 @@
 
 #include "user/kernel/causes.h"
 #include "user/kernel/kallsyms.h"
+#include "user/system/files.h"
 #include "user/system/log.h"
 
 #include <bpf/bpf.h>
@@ -84,29 +85,16 @@ static int probe_fentry(const struct btf *btf)
 	return err;
 }
 
-/* The kernel's PMU for kprobes: a type number, or -errno where there is none. */
-static int kprobe_pmu(void)
-{
-	FILE *file = fopen("/sys/bus/event_source/devices/kprobe/type", "re");
-	int type;
-
-	if (!file)
-		return -errno;
-	if (fscanf(file, "%d", &type) != 1)
-		type = -EINVAL;
-	fclose(file);
-	return type;
-}
-
 /* Loads an empty kprobe program and attaches it. 0 or -errno. */
 static int probe_kprobe(void)
 {
 	struct perf_event_attr attr = {.size = sizeof(attr),
 				       .config1 = (__u64)(unsigned long)"tcp_sendmsg"};
-	int type = kprobe_pmu(), program, event, err = 0;
+	int program, event, err = 0;
+	long type;
 
-	if (type < 0)
-		return type;
+	if (!files__number("/sys/bus/event_source/devices/kprobe/type", &type))
+		return -ENOENT;
 	program = bpf_prog_load(BPF_PROG_TYPE_KPROBE, "sp_probe", "GPL", return_0, 2, NULL);
 	if (program < 0)
 		return -errno;
@@ -141,16 +129,11 @@ static void probe_mechanisms(struct features *f)
  */
 static bool probe_preemption(void)
 {
-	FILE *file = fopen("/sys/kernel/debug/sched/preempt", "re");
-	char modes[128] = "";
 	struct utsname name;
+	char modes[128];
 
-	if (file) {
-		if (!fgets(modes, sizeof(modes), file))
-			modes[0] = 0;
-		fclose(file);
+	if (files__first_line("/sys/kernel/debug/sched/preempt", modes, sizeof(modes)))
 		return strstr(modes, "(full)") || strstr(modes, "(lazy)");
-	}
 	return !uname(&name) && strstr(name.version, " PREEMPT") &&
 	       !strstr(name.version, "PREEMPT_DYNAMIC");
 }
@@ -295,15 +278,6 @@ static int tracepoint_args(const struct features *f, const char *name)
 	return t && btf_is_func_proto(t) ? btf_vlen(t) - 1 : -1;
 }
 
-static const char *refused(const struct features *f, enum mechanism m)
-{
-	const char *reason = m == MECHANISM_FENTRY   ? f->fentry_refused
-			     : m == MECHANISM_KPROBE ? f->kprobe_refused
-						     : "";
-
-	return reason[0] ? reason : NULL;
-}
-
 /* NULL if there is none. */
 static const struct btf_type *find_type(const struct features *f, const char *name, __u32 kind)
 {
@@ -315,11 +289,6 @@ static const struct btf_type *find_type(const struct features *f, const char *na
 bool features__type(const struct features *f, const char *name)
 {
 	return find_type(f, name, BTF_KIND_STRUCT);
-}
-
-static bool preempts(const struct features *f)
-{
-	return f->preempts;
 }
 
 /* The member came with "fprobe: Rewrite fprobe on function-graph tracer". */
@@ -405,8 +374,9 @@ struct kernel_facts features__facts(const struct features *f)
 		.has_code = has_code,
 		.tracepoint_args = tracepoint_args,
 		.has_type = features__type,
-		.refused = refused,
-		.preempts = preempts,
-		.graph_probes = graph_probes,
+		.refused = {[MECHANISM_FENTRY] = f->fentry_refused,
+			    [MECHANISM_KPROBE] = f->kprobe_refused},
+		.preempts = f->preempts,
+		.graph_probes = graph_probes(f),
 	};
 }

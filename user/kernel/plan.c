@@ -98,7 +98,7 @@ static bool has_tracepoints(struct plan_entry *entry, const struct hook_option *
  */
 static bool preempted(const struct hook_option *option, const struct kernel_facts *facts)
 {
-	return option->preemptible && facts->preempts(facts->features);
+	return option->preemptible && facts->preempts;
 }
 
 static void find_second(struct plan_entry *entry, const struct hook_option *option,
@@ -118,14 +118,14 @@ static void find_second(struct plan_entry *entry, const struct hook_option *opti
 static bool option_possible(struct plan_entry *entry, const struct hook_option *option,
 			    const struct kernel_facts *facts)
 {
-	const char *refused = facts->refused(facts->features, option->mechanism);
+	const char *refused = facts->refused[option->mechanism];
 	char variant[SYMBOL_MAX] = "";
 
-	if (refused) {
+	if (refused && refused[0]) {
 		say(entry, "%s", refused, "");
 		return false;
 	}
-	if (option->by_graph && !facts->graph_probes(facts->features)) {
+	if (option->by_graph && !facts->graph_probes) {
 		say(entry, "%s", "this kernel makes no kprobes by the function graph tracer", "");
 		return false;
 	}

@@ -25,12 +25,12 @@ struct kernel_facts {
 	bool (*has_code)(const struct features *f, const char *name);
 	int (*tracepoint_args)(const struct features *f, const char *name); /* -1: none */
 	bool (*has_type)(const struct features *f, const char *name);
-	/* Why the kernel refuses this mechanism; NULL: it does not. */
-	const char *(*refused)(const struct features *f, enum mechanism m);
+	/* Why the kernel refuses a mechanism; NULL or empty: it does not. */
+	const char *refused[MECHANISM_OFF];
 	/* Does it take the CPU from a thread that runs in the kernel? */
-	bool (*preempts)(const struct features *f);
+	bool preempts;
 	/* Can kprobes come from the function graph tracer, which sees every return? */
-	bool (*graph_probes)(const struct features *f);
+	bool graph_probes;
 };
 
 /* The reason of a hook that a load has no use for: not something that could not be measured. */

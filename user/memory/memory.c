@@ -2,14 +2,14 @@
 #include "user/memory/memory.h"
 
 #include "user/memory/perf_stat.h"
+#include "user/system/files.h"
 
-#include <dirent.h>
 #include <errno.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <unistd.h>
 
 #define DEVICES "bus/event_source/devices"
 
@@ -28,25 +28,18 @@ static const char *sysfs_root(void)
 	return root && root[0] ? root : "/sys";
 }
 
+/* A device's boxes have its name and a number. */
 static bool device_has(const char *sysfs, const char *pmu, const char *event)
 {
-	char path[1024];
-	struct dirent *entry;
-	bool found = false;
-	DIR *folder;
+	char pattern[1024];
+	glob_t found;
+	bool any;
 
-	snprintf(path, sizeof(path), "%s/" DEVICES, sysfs);
-	folder = opendir(path);
-	while (folder && !found && (entry = readdir(folder))) {
-		if (!memory__is_box(entry->d_name, strlen(entry->d_name), pmu, strlen(pmu)))
-			continue;
-		snprintf(path, sizeof(path), "%s/" DEVICES "/%s/events/%s", sysfs, entry->d_name,
-			 event);
-		found = !access(path, R_OK);
-	}
-	if (folder)
-		closedir(folder);
-	return found;
+	snprintf(pattern, sizeof(pattern), "%s/" DEVICES "/%s{,_[0-9]*}/events/%s", sysfs, pmu,
+		 event);
+	any = !glob(pattern, GLOB_BRACE | GLOB_NOSORT, NULL, &found);
+	globfree(&found);
+	return any;
 }
 
 static bool perf_knows(const char *names, const char *event)
@@ -72,21 +65,16 @@ static bool has(const void *context, const char *pmu, const char *event)
 /* Of the cache that is farthest from the first CPU. */
 static unsigned int line_size(const char *sysfs)
 {
-	unsigned int i, size = 0, found;
+	long size = 0;
+	unsigned int i;
 	char path[1024];
-	FILE *file;
 
 	for (i = 0; i < 8; i++) {
 		snprintf(path, sizeof(path),
 			 "%s/devices/system/cpu/cpu0/cache/index%u/coherency_line_size", sysfs, i);
-		file = fopen(path, "re");
-		if (!file)
-			continue;
-		if (fscanf(file, "%u", &found) == 1)
-			size = found;
-		fclose(file);
+		files__number(path, &size);
 	}
-	return size;
+	return (unsigned int)size;
 }
 
 int memory__open(struct memory **out, char *why, size_t room)

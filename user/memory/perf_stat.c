@@ -2,7 +2,6 @@
 #include "user/memory/perf_stat.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -11,30 +10,20 @@
 #include <string.h>
 #include <sys/capability.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define PERF	  "perf"
 #define ANSWER_MS 10000
-#define TEXT_MAX  (8u << 20)
 
 /*
- * perf's command is a cat that reads from us: it ends when we do, however that comes,
- * and perf with it.
+ * perf's command is a cat that reads what we would write to out: it ends when we do, however
+ * that comes, and perf with it.
  */
 struct perf_stat {
 	pid_t pid;
-	int life, control, answers, out;
+	int control, out;
 };
-
-enum { CHILD_CONTROL = 3, CHILD_ANSWERS, CHILD_OUT };
-
-static void close_fd(int *fd)
-{
-	if (*fd >= 0)
-		close(*fd);
-	*fd = -1;
-}
 
 /* What we may, as far as counting needs it: exec would take it from a user. */
 static void hand_over_capabilities(void)
@@ -54,100 +43,52 @@ static void hand_over_capabilities(void)
 	cap_free(caps);
 }
 
-static void quiet_signals(void)
+static void exec_stat(const char *events, int control, int out)
 {
+	char controls[32];
 	sigset_t none;
 
+	control = dup(control); /* without close-on-exec */
+	if (control < 0 || dup2(out, STDIN_FILENO) < 0 || dup2(out, STDERR_FILENO) < 0)
+		_exit(127);
+	snprintf(controls, sizeof(controls), "fd:%d,%d", control, control);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	setpgid(0, 0); /* Ctrl-C is ours to hear */
-}
-
-/* Above the descriptors that dup2 will replace. */
-static int lift(int fd)
-{
-	return fcntl(fd, F_DUPFD, 32);
-}
-
-static void exec_stat(const char *events, int life, int control, int answers, int out)
-{
-	char controls[32], log[16];
-
-	snprintf(controls, sizeof(controls), "fd:%d,%d", CHILD_CONTROL, CHILD_ANSWERS);
-	snprintf(log, sizeof(log), "%d", CHILD_OUT);
-	life = lift(life);
-	control = lift(control);
-	answers = lift(answers);
-	out = lift(out);
-	if (dup2(life, STDIN_FILENO) < 0 || dup2(out, STDERR_FILENO) < 0 ||
-	    dup2(control, CHILD_CONTROL) < 0 || dup2(answers, CHILD_ANSWERS) < 0 ||
-	    dup2(out, CHILD_OUT) < 0)
-		_exit(127);
-	close(life);
-	close(control);
-	close(answers);
-	close(out);
-	quiet_signals();
 	hand_over_capabilities();
 	setenv("LC_ALL", "C", 1);
-	execlp(PERF, PERF, "stat", "-x;", "-a", "-D", "-1", "-e", events, "--control", controls,
-	       "--log-fd", log, "--", "cat", (char *)NULL);
+	execlp("perf", "perf", "stat", "-x;", "-a", "-D", "-1", "-e", events, "--control", controls,
+	       "--log-fd", "2", "--", "cat", (char *)NULL);
 	dprintf(STDERR_FILENO, "cannot run perf: %s\n", strerror(errno));
 	_exit(127);
 }
 
-/* All that comes until its end. NULL: out of memory, or nothing came. */
+/* All that comes until its end. NULL: out of memory. */
 static char *read_all(int fd)
 {
-	size_t used = 0, room = 0;
-	char *text = NULL, *grown;
+	char *text = NULL, part[4096];
+	size_t size;
+	FILE *all = open_memstream(&text, &size);
 	ssize_t n;
 
-	for (;;) {
-		if (room - used < 4096 && room < TEXT_MAX) {
-			grown = realloc(text, room + 65536);
-			if (!grown)
-				break;
-			text = grown;
-			room += 65536;
-		}
-		n = read(fd, text + used, room - used - 1);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			break;
-		used += (size_t)n;
-	}
-	if (text)
-		text[used] = 0;
-	return text;
+	while (all && (n = TEMP_FAILURE_RETRY(read(fd, part, sizeof(part)))) > 0)
+		fwrite(part, 1, (size_t)n, all);
+	if (all && !fclose(all))
+		return text;
+	free(text);
+	return NULL;
 }
 
 int perf_stat__list(char **names)
 {
-	int out[2], status, err = 0;
-	pid_t pid;
+	FILE *list = popen("perf list --raw-dump 2>/dev/null", "re");
+	int status;
 
-	if (pipe2(out, O_CLOEXEC))
+	if (!list)
 		return -errno;
-	pid = fork();
-	if (!pid) {
-		int none = open("/dev/null", O_WRONLY);
-
-		dup2(out[1], STDOUT_FILENO);
-		dup2(none, STDERR_FILENO);
-		quiet_signals();
-		execlp(PERF, PERF, "list", "--raw-dump", (char *)NULL);
-		_exit(errno == ENOENT ? 127 : 126);
-	}
-	if (pid < 0)
-		err = -errno;
-	close(out[1]);
-	*names = err ? NULL : read_all(out[0]);
-	close(out[0]);
-	if (err || waitpid(pid, &status, 0) != pid)
-		return err ? err : -ECHILD;
-	if (WIFEXITED(status) && !WEXITSTATUS(status) && *names)
+	*names = read_all(fileno(list));
+	status = pclose(list);
+	if (!status && *names)
 		return 0;
 	free(*names);
 	*names = NULL;
@@ -156,60 +97,38 @@ int perf_stat__list(char **names)
 
 static int spawn(struct perf_stat *p, const char *events)
 {
-	int life[2] = {-1, -1}, control[2] = {-1, -1}, answers[2] = {-1, -1}, out[2] = {-1, -1};
-	int err = 0;
+	int control[2], out[2];
 
-	if (pipe2(life, O_CLOEXEC) || pipe2(control, O_CLOEXEC) || pipe2(answers, O_CLOEXEC) ||
-	    pipe2(out, O_CLOEXEC))
-		err = -errno;
-	if (!err) {
-		p->pid = fork();
-		if (!p->pid)
-			exec_stat(events, life[0], control[0], answers[1], out[1]);
-		err = p->pid < 0 ? -errno : 0;
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, control))
+		return -errno;
+	p->control = control[0];
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, out)) {
+		close(control[1]);
+		return -errno;
 	}
-	close_fd(&life[0]);
-	close_fd(&control[0]);
-	close_fd(&answers[1]);
-	close_fd(&out[1]);
-	p->life = life[1];
-	p->control = control[1];
-	p->answers = answers[0];
 	p->out = out[0];
-	return err;
+	p->pid = fork();
+	if (!p->pid)
+		exec_stat(events, control[1], out[1]);
+	close(control[1]);
+	close(out[1]);
+	return p->pid < 0 ? -errno : 0;
 }
 
 /* Its answer ends with a newline and, in most versions, a zero. */
-static int await_answer(struct perf_stat *p)
+int perf_stat__count(struct perf_stat *p, int on)
 {
-	struct pollfd answer = {.fd = p->answers, .events = POLLIN};
+	const char *word = on ? "enable\n" : "disable\n";
+	struct pollfd answer = {.fd = p->control, .events = POLLIN};
 	char text[16];
 	int ready;
 
-	do {
-		ready = poll(&answer, 1, ANSWER_MS);
-	} while (ready < 0 && errno == EINTR);
-	if (ready < 0)
-		return -errno;
-	if (!ready)
-		return -ETIMEDOUT;
-	return read(p->answers, text, sizeof(text)) > 0 ? 0 : -EPIPE;
-}
-
-static int send_command(struct perf_stat *p, const char *word)
-{
-	struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
-	ssize_t n;
-
-	sigaction(SIGPIPE, &ignore, &before);
-	n = write(p->control, word, strlen(word));
-	sigaction(SIGPIPE, &before, NULL);
-	return n == (ssize_t)strlen(word) ? await_answer(p) : -EPIPE;
-}
-
-int perf_stat__count(struct perf_stat *p, int on)
-{
-	return send_command(p, on ? "enable\n" : "disable\n");
+	if (send(p->control, word, strlen(word), MSG_NOSIGNAL) != (ssize_t)strlen(word))
+		return -EPIPE;
+	ready = TEMP_FAILURE_RETRY(poll(&answer, 1, ANSWER_MS));
+	if (ready <= 0)
+		return ready ? -errno : -ETIMEDOUT;
+	return read(p->control, text, sizeof(text)) > 0 ? 0 : -EPIPE;
 }
 
 /* Does this line say anything? */
@@ -246,7 +165,7 @@ int perf_stat__start(struct perf_stat **out, const char *events, char *why, size
 
 	if (!p)
 		return -ENOMEM;
-	p->life = p->control = p->answers = p->out = -1;
+	p->control = p->out = -1;
 	err = spawn(p, events);
 	if (!err)
 		err = perf_stat__count(p, 0); /* answered once the events are open */
@@ -265,15 +184,16 @@ char *perf_stat__finish(struct perf_stat *p)
 {
 	char *text = NULL;
 
-	close_fd(&p->life);
 	if (p->pid > 0) {
+		shutdown(p->out, SHUT_WR);
 		kill(p->pid, SIGINT); /* so that it does not sleep its second out */
 		text = read_all(p->out);
 		waitpid(p->pid, NULL, 0);
 	}
-	close_fd(&p->control);
-	close_fd(&p->answers);
-	close_fd(&p->out);
+	if (p->control >= 0)
+		close(p->control);
+	if (p->out >= 0)
+		close(p->out);
 	free(p);
 	return text;
 }

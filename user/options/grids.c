@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* To add a grid: a row here, and one in the manual. */
-#include "user/options/grids.h"
+#include "user/options/options_table.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -14,18 +14,12 @@
 	"21K,22K,23K,24K,25K,26K,27K,28K,29K,30K,31K,32K"
 
 const struct named_grid named_grids[] = {
-	{"copies",
-	 "two-copy, one-copy and zero-copy; 256 B to 16 KiB; 1 to 8 threads",
-	 {{"--variant=all", "--size=256,1K,4K,16K", "--threads=1,2,4,8"}}},
-	{"sizes",
-	 "two-copy, one-copy and zero-copy; 1 KiB to 1 MiB; 1 to 8 threads",
-	 {{"--variant=all", "--size=1K,4K,16K,64K,256K,1M", "--threads=1,2,4,8"}}},
+	{"copies", {{"--variant=all", "--size=256,1K,4K,16K", "--threads=1,2,4,8"}}},
+	{"sizes", {{"--variant=all", "--size=1K,4K,16K,64K,256K,1M", "--threads=1,2,4,8"}}},
 	{"servers",
-	 "one server model after the other under 10, 50 and 100 connections",
 	 {{"--workload=procinfo", "--server-model=iterative,threaded,select",
 	   "--connections=10,50,100"}}},
 	{"records",
-	 "two-copy and zero-copy; 1 to 32 records of 128 B and of 1 KiB, picked at random",
 	 {{"--variant=twocopy,zerocopy", "--field-size=128", "--size=" RECORDS_OF_128,
 	   "--working-set=256M", "--pick=random"},
 	  {"--variant=twocopy,zerocopy", "--field-size=1K", "--size=" RECORDS_OF_1K,

@@ -16,6 +16,7 @@
 
 const char *argp_program_version = "sendpath " SENDPATH_VERSION;
 
+/* Ends the program. */
 static error_t refuse(struct argp_state *state, const char *option, const char *value,
 		      const char *remedy)
 {
@@ -36,30 +37,10 @@ static error_t set_number(struct argp_state *state, const char *option, const ch
 	return 0;
 }
 
-static error_t set_interval(struct options *o, struct argp_state *state, const char *arg)
-{
-	if (units__duration(arg, &o->interval) || o->interval < LIVE_MIN_S)
-		return refuse(state, "--interval", arg, "give seconds, 0.1 or more");
-	return 0;
-}
-
-static error_t set_by(struct options *o, struct argp_state *state, const char *arg)
-{
-	const char *why = groups__parse(arg, &o->by);
-
-	return why ? refuse(state, "--by", arg, why) : 0;
-}
-
-static error_t refuse_target(struct argp_state *state, const char *option, const char *value,
-			     const char *why)
+static error_t refuse_if(struct argp_state *state, const char *option, const char *value,
+			 const char *why)
 {
 	return why ? refuse(state, option, value, why) : 0;
-}
-
-static error_t refuse_all(struct argp_state *state, const char *why)
-{
-	argp_failure(state, STATUS_USAGE, 0, "%s", why);
-	return EINVAL;
 }
 
 /* All that stands after "--". */
@@ -68,7 +49,7 @@ static error_t take_command(struct options *o, struct argp_state *state)
 	char **command = &state->argv[state->next - 1];
 
 	state->next = state->argc;
-	return refuse_target(state, "--", command[0], target__set_command(&o->target, command));
+	return refuse_if(state, "--", command[0], target__set_command(&o->target, command));
 }
 
 /* The option, if any, for which something must be attached. */
@@ -86,7 +67,6 @@ static const char *needs_hooks(const struct options *o)
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct options *o = state->input;
-	char why[256];
 
 	switch (key) {
 	case ARGP_KEY_INIT:
@@ -95,7 +75,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		state->child_inputs[1] =
 			(void *)(o->sweep.given ? &options_help_sweep : &options_help);
 		o->repeat = o->sweep.given ? SWEEP_REPEATS : 1;
-		sweep_options__init(&o->sweep);
+		o->sweep.shard = o->sweep.shards = 1;
 		o->by_max = GROUPS_MAX;
 		return 0;
 	case OPT_JSON:
@@ -110,28 +90,29 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->call_counters = arg;
 		return 0;
 	case OPT_INTERVAL:
-		return set_interval(o, state, arg);
+		if (units__duration(arg, &o->interval) || o->interval < LIVE_MIN_S)
+			return refuse(state, "--interval", arg, "give seconds, 0.1 or more");
+		return 0;
 	case OPT_BY:
-		return set_by(o, state, arg);
+		return refuse_if(state, "--by", arg, groups__parse(arg, &o->by));
 	case OPT_BY_MAX:
 		return set_number(state, "--by-max", arg, GROUPS_MAX_MAX, &o->by_max);
 	case OPT_PID:
-		return refuse_target(state, "--pid", arg, target__set_pids(&o->target, arg));
+		return refuse_if(state, "--pid", arg, target__set_pids(&o->target, arg));
 	case OPT_COMM:
-		return refuse_target(state, "--comm", arg, target__set_comm(&o->target, arg));
+		return refuse_if(state, "--comm", arg, target__set_comm(&o->target, arg));
 	case OPT_CGROUP:
-		return refuse_target(state, "--cgroup", arg, target__set_cgroup(&o->target, arg));
+		return refuse_if(state, "--cgroup", arg, target__set_cgroup(&o->target, arg));
 	case OPT_ALL:
-		return refuse_target(state, "--all", "and others", target__set_all(&o->target));
+		return refuse_if(state, "--all", "and others", target__set_all(&o->target));
 	case OPT_TIER:
 		o->tier = mechanism_parse(arg);
 		return o->tier ? 0
 			       : refuse(state, "--tier", arg,
 					"give fentry, kprobe, tracepoint or none");
-	case SWEEP_GRID ... SWEEP_KEYS_END - 1:
-		return sweep_options__set(&o->sweep, key, arg, why, sizeof(why))
-			       ? refuse_all(state, why)
-			       : 0;
+	case OPT_GRID ... OPT_RETRY:
+		options__take_sweep(o, key, arg, state);
+		return 0;
 	case OPT_COST:
 		o->cost = true;
 		return 0;
@@ -145,8 +126,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->verbose = true;
 		return 0;
 	case ARGP_KEY_END:
-		if (o->sweep.given && options__check_sweep(o, why, sizeof(why)))
-			return refuse_all(state, why);
+		if (o->sweep.given)
+			options__check_sweep(o, state);
 		if (o->target.given && (o->repeat > 1 || o->load.load_given))
 			return refuse(state, "--variant and its like", "with a program to observe",
 				      "of a load's options only --duration goes with it");
@@ -232,75 +213,103 @@ static void parse_words(struct options *o, int argc, char **argv)
 	argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, o);
 }
 
-static bool append(char command[COMMAND_MAX], const char *text, size_t length)
-{
-	size_t used = strlen(command);
-
-	if (used + length >= COMMAND_MAX)
-		return false;
-	memcpy(command + used, text, length);
-	command[used + length] = 0;
-	return true;
-}
-
 /* A word as a shell takes it: in quotes unless it is plain. */
-static bool append_word(char command[COMMAND_MAX], const char *word)
+static void write_word(FILE *out, const char *word)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 				    "%+,-./:=@_";
-	bool fits;
 
-	if (word[0] && !word[strspn(word, plain)])
-		return append(command, " ", 1) && append(command, word, strlen(word));
-	for (fits = append(command, " '", 2); fits && *word; word++)
-		fits = *word == '\'' ? append(command, "'\\''", 4) : append(command, word, 1);
-	return fits && append(command, "'", 1);
+	if (word[0] && !word[strspn(word, plain)]) {
+		fprintf(out, " %s", word);
+		return;
+	}
+	fputs(" '", out);
+	for (; *word; word++)
+		if (*word == '\'')
+			fputs("'\\''", out);
+		else
+			fputc(*word, out);
+	fputc('\'', out);
 }
 
+/* What is too long is left out. */
 static void note_command(char command[COMMAND_MAX], const char *first, int argc, char **argv)
 {
-	bool fits;
+	char *text = NULL;
+	size_t length;
+	FILE *out = open_memstream(&text, &length);
 	int i;
 
-	command[0] = 0;
-	fits = append(command, first, strlen(first));
-	for (i = 1; i < argc && fits; i++)
-		fits = append_word(command, argv[i]);
-	if (!fits)
-		command[0] = 0;
+	if (!out)
+		return;
+	fputs(first, out);
+	for (i = 1; i < argc; i++)
+		write_word(out, argv[i]);
+	if (!fclose(out) && length < COMMAND_MAX)
+		strcpy(command, text);
+	free(text);
 }
 
-void options__parse(struct options *o, int argc, char **argv)
+/* The options of a grid have to be there before the command line is parsed. */
+static const struct named_grid *find_grid(int argc, char **argv)
 {
-	memset(o, 0, sizeof(*o));
-	note_command(o->command, "analyze", argc, argv);
-	if (argc < 2) {
+	const char *found = "";
+	int i;
+
+	for (i = 1; i < argc && strcmp(argv[i], "--"); i++) {
+		if (!strncmp(argv[i], "--grid=", 7))
+			found = argv[i] + 7;
+		else if (!strcmp(argv[i], "--grid") && i + 1 < argc)
+			found = argv[++i];
+	}
+	return grids__find(found);
+}
+
+static void *allocate(size_t count, size_t size)
+{
+	void *memory = calloc(count, size);
+
+	if (memory)
+		return memory;
+	fprintf(stderr, "%s: out of memory\n", program_invocation_short_name);
+	exit(STATUS_FAILED);
+}
+
+/* The words of the command line stand behind those of the grid, which they override. */
+static void parse_part(struct options *o, const char *const *words, int argc, char **argv)
+{
+	char **joined = allocate((size_t)argc + GRID_WORDS + 1, sizeof(*joined));
+	int used = 1, i;
+
+	joined[0] = argv[0];
+	for (i = 0; i < GRID_WORDS && words[i]; i++)
+		joined[used++] = (char *)words[i];
+	for (i = 1; i < argc; i++)
+		joined[used++] = argv[i];
+	parse_words(o, used, joined);
+	free(joined);
+}
+
+struct options *options__parse(int argc, char **argv, bool sweep, size_t *count)
+{
+	const struct named_grid *grid = sweep ? find_grid(argc, argv) : NULL;
+	struct options *parts;
+	size_t i;
+
+	if (!sweep && argc < 2) {
 		fprintf(stderr, "%s: nothing to measure: try --variant all (--help tells more)\n",
 			program_invocation_short_name);
 		exit(STATUS_USAGE);
 	}
-	parse_words(o, argc, argv);
-}
-
-struct options *options__parse_sweep(int argc, char **argv, size_t *count)
-{
-	struct options *parts = NULL;
-	char why[256], ***words;
-	size_t i;
-
-	words = sweep_options__parts(argc, argv, count, why, sizeof(why));
-	if (words)
-		parts = calloc(*count, sizeof(*parts));
-	if (!parts) {
-		fprintf(stderr, "%s: %s\n", program_invocation_short_name,
-			words ? "out of memory" : why);
-		exit(words ? STATUS_FAILED : STATUS_USAGE);
-	}
+	*count = grid ? named_grid__parts(grid) : 1;
+	parts = allocate(*count, sizeof(*parts));
+	note_command(parts->command, sweep ? "analyze sweep" : "analyze", argc, argv);
 	for (i = 0; i < *count; i++) {
-		parts[i].sweep.given = true;
-		parse_words(&parts[i], sweep_options__words(words[i]), words[i]);
+		parts[i].sweep.given = sweep;
+		if (grid)
+			parse_part(&parts[i], grid->parts[i], argc, argv);
+		else
+			parse_words(&parts[i], argc, argv);
 	}
-	note_command(parts[0].command, "analyze sweep", argc, argv);
-	sweep_options__free(words, *count);
 	return parts;
 }

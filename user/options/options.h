@@ -3,14 +3,29 @@
 #pragma once
 
 #include "user/kernel/hooks.h"
-#include "user/options/options_sweep.h"
 #include "user/trace/target.h"
 
 #include "loadgen/options/options.h"
 
+#include <stdint.h>
+
 #define REPEAT_MAX 1000
 
 #define COMMAND_MAX 4096
+
+#define SWEEP_REPEATS 5 /* fewer bear no interval */
+#define SHARDS_MAX    10000
+
+/* What sweep has beside the options of a measuring run. */
+struct sweep_options {
+	bool given;	  /* the command is sweep */
+	const char *grid; /* NULL: none is named */
+	const char *out;
+	unsigned int shard, shards; /* from 1 */
+	uint32_t order;		    /* seed of the order */
+	bool order_given;
+	bool retry;
+};
 
 struct options {
 	char command[COMMAND_MAX]; /* as a shell takes it; "" where it is longer */
@@ -31,14 +46,9 @@ struct options {
 	bool verbose;
 };
 
-/* Parses, or ends the program: --help with 0, wrong usage with 2 and one line. */
-void options__parse(struct options *o, int argc, char **argv);
-
-/* Is all there that a sweep needs, and nothing else? 0, or -EINVAL with the reason in one line. */
-int options__check_sweep(const struct options *o, char *why, size_t room);
-
 /*
- * The same for "sweep ...": one for each part of its grid, count of them, which differ
- * in the load alone. To be freed; what they point to is argv's.
+ * Parses, or ends the program: --help with 0, wrong usage with 2 and one line. Of a sweep, one
+ * for each part of its grid, which differ in the load alone; else one. To be freed; what they
+ * point to is argv's.
  */
-struct options *options__parse_sweep(int argc, char **argv, size_t *count);
+struct options *options__parse(int argc, char **argv, bool sweep, size_t *count);

@@ -2,8 +2,6 @@
 /* The options beside those of a load, and in which topic of the help each is. */
 #include "user/options/options_table.h"
 
-#include "user/options/options_sweep.h"
-
 const struct argp_option options_list[] = {
 	{NULL, 0, NULL, 0, "Programs to observe, instead of a load:", HELP_OBSERVED},
 	{"pid", OPT_PID, "LIST", 0, "these processes, all their threads", HELP_OBSERVED},
@@ -12,13 +10,13 @@ const struct argp_option options_list[] = {
 	 HELP_OBSERVED},
 	{"all", OPT_ALL, NULL, 0, "all processes", HELP_OBSERVED},
 	{NULL, 0, NULL, 0, "A sweep (analyze sweep):", HELP_SWEEP},
-	{"out", SWEEP_OUT, "DIR", 0, "folder of the plan and of the records", HELP_SWEEP},
-	{"grid", SWEEP_GRID, "NAME", 0,
-	 "start from the options of copies, sizes, servers or records", HELP_SWEEP},
-	{"order-seed", SWEEP_ORDER, "N", 0, "seed of the order of runs (default: a random one)",
+	{"out", OPT_OUT, "DIR", 0, "folder of the plan and of the records", HELP_SWEEP},
+	{"grid", OPT_GRID, "NAME", 0, "start from the options of copies, sizes, servers or records",
 	 HELP_SWEEP},
-	{"shard", SWEEP_SHARD, "I/N", 0, "run the I-th of N parts", HELP_SWEEP},
-	{"retry", SWEEP_RETRY, NULL, 0, "run again what failed or was skipped", HELP_SWEEP},
+	{"order-seed", OPT_ORDER, "N", 0, "seed of the order of runs (default: a random one)",
+	 HELP_SWEEP},
+	{"shard", OPT_SHARD, "I/N", 0, "run the I-th of N parts", HELP_SWEEP},
+	{"retry", OPT_RETRY, NULL, 0, "run again what failed or was skipped", HELP_SWEEP},
 	{NULL, 0, NULL, 0, "Measuring:", HELP_MEASURING},
 	{"json", OPT_JSON, "FILE", 0, "append a record a run, as JSON (- for stdout)",
 	 HELP_MEASURING},

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/run/generator.h"
 
-#include "user/run/load_arguments.h"
 #include "user/system/files.h"
 
 #include "loadgen/protocol.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
@@ -27,12 +27,8 @@
 struct generator {
 	pid_t pid; /* 0 once it was waited for */
 	int control;
-	pid_t sender, receiver;
-	unsigned int port;
 	int exit_status;
 	char error[PATH_MAX + 256];
-	generator_ms ms; /* NULL: nobody has to be called at a time */
-	void *ms_context;
 	struct control_message message; /* the last one received */
 };
 
@@ -43,16 +39,13 @@ struct generator {
 static void exec_child(char **arguments, int control, pid_t parent)
 {
 	sigset_t none;
-	int fd = dup(control); /* without close-on-exec */
 
 	setpgid(0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent || fd < 0)
+	if (getppid() != parent || fcntl(control, F_SETFD, 0)) /* without close-on-exec */
 		_exit(127);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	dup2(fd, control);
-	close(fd);
 	execv(arguments[0], arguments);
 	_exit(127);
 }
@@ -149,14 +142,15 @@ static int take(struct generator *g)
 }
 
 /* Waits for a message of this type; says STOP once when tick asks for it. */
-static int await(struct generator *g, enum control_type type, generator_tick tick, void *context)
+static int await(struct generator *g, enum control_type type, generator_tick tick, generator_ms ms,
+		 void *context)
 {
 	struct pollfd p = {.fd = g->control, .events = POLLIN};
 	bool stopped = false;
 	int err;
 
 	for (;;) {
-		err = poll(&p, 1, g->ms ? g->ms(g->ms_context, TICK_MS) : TICK_MS);
+		err = poll(&p, 1, ms ? ms(context, TICK_MS) : TICK_MS);
 		if (err < 0 && errno != EINTR)
 			return -errno;
 		if (tick && tick(context) && !stopped) {
@@ -174,7 +168,8 @@ static int await(struct generator *g, enum control_type type, generator_tick tic
 	}
 }
 
-int generator__start(struct generator **out, const struct load *load)
+int generator__start(struct generator **out, const struct load *load, pid_t *sender,
+		     pid_t *receiver)
 {
 	struct generator *g = calloc(1, sizeof(*g));
 	int err;
@@ -186,60 +181,39 @@ int generator__start(struct generator **out, const struct load *load)
 	g->exit_status = 1;
 	err = spawn(g, load);
 	if (!err)
-		err = await(g, CONTROL_HELLO, NULL, NULL);
-	g->sender = g->message.sender_pid;
-	g->receiver = g->message.receiver_pid;
+		err = await(g, CONTROL_HELLO, NULL, NULL, NULL);
+	*sender = g->message.sender_pid;
+	*receiver = g->message.receiver_pid;
 	return err;
 }
 
-void generator__wake(struct generator *g, generator_ms ms, void *context)
-{
-	g->ms = ms;
-	g->ms_context = context;
-}
-
-pid_t generator__sender(const struct generator *g)
-{
-	return g->sender;
-}
-
-pid_t generator__receiver(const struct generator *g)
-{
-	return g->receiver;
-}
-
-unsigned int generator__port(const struct generator *g)
-{
-	return g->port;
-}
-
 static int phase(struct generator *g, enum control_type say_this, enum control_type await_this,
-		 generator_tick tick, void *context)
+		 generator_tick tick, generator_ms ms, void *context)
 {
 	int err = say(g, say_this);
 
 	/* A word of farewell may still be waiting to be read. */
 	if (err && err != -EPIPE)
 		return err;
-	return await(g, await_this, tick, context);
+	return await(g, await_this, tick, ms, context);
 }
 
-int generator__connect(struct generator *g, generator_tick tick, void *context)
+int generator__connect(struct generator *g, generator_tick tick, void *context, unsigned int *port)
 {
-	int err = phase(g, CONTROL_START, CONTROL_PARKED, tick, context);
+	int err = phase(g, CONTROL_START, CONTROL_PARKED, tick, NULL, context);
 
-	g->port = g->message.port;
+	*port = g->message.port;
 	return err;
 }
 
-int generator__window(struct generator *g, generator_tick tick, void *context)
+int generator__window(struct generator *g, generator_tick tick, generator_ms ms, void *context)
 {
-	return phase(g, CONTROL_GO, CONTROL_PARKED, tick, context);
+	return phase(g, CONTROL_GO, CONTROL_PARKED, tick, ms, context);
 }
 
 int generator__finish(struct generator *g, json_object **result)
 {
-	int err = phase(g, CONTROL_FINISH, CONTROL_RESULT, NULL, NULL);
+	int err = phase(g, CONTROL_FINISH, CONTROL_RESULT, NULL, NULL, NULL);
 	json_tokener *tokener;
 
 	if (err)
@@ -255,14 +229,10 @@ int generator__finish(struct generator *g, json_object **result)
 	return -ECANCELED;
 }
 
-const char *generator__error(const struct generator *g)
+const char *generator__error(const struct generator *g, int *exit_status)
 {
+	*exit_status = g->exit_status;
 	return g->error[0] ? g->error : "the load generator failed";
-}
-
-int generator__exit_status(const struct generator *g)
-{
-	return g->exit_status;
 }
 
 /* It ends by itself at end of file; if something stops it, not for ever. */

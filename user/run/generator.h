@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "loadgen/load.h"
+#include "loadgen/options/options.h"
 
 #include <json-c/json.h>
 #include <sys/types.h>
@@ -14,26 +14,23 @@ struct generator;
 
 /* Called while waiting, at least five times a second; true: end the phase early. */
 typedef bool (*generator_tick)(void *context);
+/* Has tick be called no later than after so many ms, which this says whenever asked. */
+typedef int (*generator_ms)(void *context, int most);
 
 /*
  * Starts it for one load. The child comes to nothing yet: no thread, no connection.
- * 0 and *out, or -errno.
+ * 0, *out and the ids of the processes at its ends; or -errno, perhaps with *out.
  */
-int generator__start(struct generator **out, const struct load *load);
+int generator__start(struct generator **out, const struct load *load, pid_t *sender,
+		     pid_t *receiver);
 
-pid_t generator__sender(const struct generator *g);
-pid_t generator__receiver(const struct generator *g);
-
-/* Has tick be called no later than after so many ms, which this says whenever asked. */
-typedef int (*generator_ms)(void *context, int most);
-void generator__wake(struct generator *g, generator_ms ms, void *context);
-
-/* After attaching: connects and warms up. Returns when nothing is in flight. */
-int generator__connect(struct generator *g, generator_tick tick, void *context);
-/* From then on: the port that its connections go to. */
-unsigned int generator__port(const struct generator *g);
+/*
+ * After attaching: connects and warms up. Returns when nothing is in flight, with the port that
+ * its connections go to.
+ */
+int generator__connect(struct generator *g, generator_tick tick, void *context, unsigned int *port);
 /* The measured window, from its first send until nothing is in flight any more. */
-int generator__window(struct generator *g, generator_tick tick, void *context);
+int generator__window(struct generator *g, generator_tick tick, generator_ms ms, void *context);
 /* What it counted; *result is the caller's. An "error" key in it tells of a failed window. */
 int generator__finish(struct generator *g, json_object **result);
 
@@ -41,8 +38,22 @@ int generator__finish(struct generator *g, json_object **result);
  * These return 0; -ECANCELED if it said why it gave up; -EPIPE if it is gone
  * without a word; -errno otherwise. In words, and with the exit status that fits:
  */
-const char *generator__error(const struct generator *g);
-int generator__exit_status(const struct generator *g);
+const char *generator__error(const struct generator *g, int *exit_status);
 
 /* Ends the child if it still runs, and waits for it. NULL is fine. */
 void generator__free(struct generator *g);
+
+/* A load in the words of its command line, which this owns; NULL after the last. */
+struct load_arguments {
+	char *values[OPTIONS_MAX + 3]; /* the program and --control as well */
+	size_t count;
+	int err;
+};
+
+/*
+ * Every option that makes this load, but those that are 0 as by default; fd: of the control
+ * socket. 0 or -ENOMEM; to be freed either way.
+ */
+int load_arguments__fill(struct load_arguments *a, const char *program, const struct load *load,
+			 int fd);
+void load_arguments__free(struct load_arguments *a);

@@ -148,14 +148,11 @@ static json_object *settings_json(void)
 /* Of a device that is not up, and of some drivers, the kernel tells no speed, or -1. */
 static json_object *number(const char *device, const char *what)
 {
-	char path[128], line[32];
+	char path[128];
 	long value;
 
 	snprintf(path, sizeof(path), "/sys/class/net/%s/%s", device, what);
-	if (!files__first_line(path, line, sizeof(line)) || sscanf(line, "%ld", &value) != 1 ||
-	    value < 0)
-		return NULL;
-	return json_object_new_int64(value);
+	return files__number(path, &value) && value >= 0 ? json_object_new_int64(value) : NULL;
 }
 
 /* Virtual ones come and go with containers, by the hundred. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "user/run/load_arguments.h"
+#include "user/run/generator.h"
 
 #include <errno.h>
 #include <stdarg.h>

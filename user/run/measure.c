@@ -12,10 +12,11 @@
 
 static int fail_generator(struct run_result *r, const struct generator *g, int err)
 {
-	if (!g)
-		return run__fail(r, err, STATUS_FAILED, "%s", strerror(-err));
-	return run__fail(r, err, generator__exit_status(g), "%s",
-			 err == -ECANCELED || err == -EPIPE ? generator__error(g) : strerror(-err));
+	int status = STATUS_FAILED;
+	const char *why = g ? generator__error(g, &status) : "";
+
+	return run__fail(r, err, status, "%s",
+			 err == -ECANCELED || err == -EPIPE ? why : strerror(-err));
 }
 
 static enum plan_for purpose(const struct load *load)
@@ -25,69 +26,26 @@ static enum plan_for purpose(const struct load *load)
 	return ops && ops->flags & SEND_ZEROCOPY ? PLAN_ZEROCOPY_LOAD : PLAN_COPYING_LOAD;
 }
 
-static int attach_tracer(struct run_result *r, const struct run_setup *setup,
-			 const struct generator *g, struct tracer **tracer)
+static int attach(struct run_result *r, const struct run_setup *setup, struct tracer **tracer)
 {
-	int err;
-
-	if (setup->tier == MECHANISM_OFF)
-		return 0;
-	err = run__attach(r, setup, tracer);
-	if (err)
-		return err;
-	err = tracer__add_target(*tracer, generator__sender(g), ROLE_SENDER);
-	if (!err && generator__receiver(g))
-		err = tracer__add_target(*tracer, generator__receiver(g), ROLE_RECEIVER);
-	return err ? run__fail(r, err, STATUS_FAILED, "%s", strerror(-err)) : 0;
-}
-
-static int attach(struct run_result *r, const struct run_setup *setup, const struct generator *g,
-		  struct tracer **tracer)
-{
-	int err = attach_tracer(r, setup, g, tracer);
+	bool none = setup->tier == MECHANISM_OFF;
+	int err = none ? 0 : run__attach(r, setup, tracer);
 
 	if (err)
 		return err;
-	err = counters__open(&r->sender.counters, generator__sender(g), setup->events);
-	if (!err && generator__receiver(g)) /* else it is on another machine */
-		err = counters__open(&r->receiver.counters, generator__receiver(g), setup->events);
+	if (!none)
+		err = tracer__add_target(*tracer, r->sender_pid, ROLE_SENDER);
+	if (!err && !none && r->receiver_pid)
+		err = tracer__add_target(*tracer, r->receiver_pid, ROLE_RECEIVER);
+	if (!err)
+		err = counters__open(&r->sender.counters, r->sender_pid, setup->events);
+	if (!err && r->receiver_pid) /* else it is on another machine */
+		err = counters__open(&r->receiver.counters, r->receiver_pid, setup->events);
 	if (!err)
 		memory__begin(&r->memory, setup->memory);
 	if (!err && setup->last)
 		err = privilege__drop_attach();
 	return err ? run__fail(r, err, STATUS_FAILED, "%s", strerror(-err)) : 0;
-}
-
-static void open_window(struct run_result *r, const struct run_setup *setup, struct tracer *tracer)
-{
-	counters__enable(r->sender.counters, true);
-	counters__enable(r->receiver.counters, true);
-	memory__count(&r->memory, true);
-	steal__begin(&r->steal);
-	clock_gettime(CLOCK_REALTIME, &r->started);
-	if (tracer)
-		tracer__gate(tracer, GATE_OPEN);
-	live__begin(setup->live, setup->label, &r->plan,
-		    setup->load.messages ? 0 : setup->load.duration_s);
-	r->window = true;
-}
-
-static int close_window(struct run_result *r, const struct run_setup *setup, struct tracer *tracer)
-{
-	int err;
-
-	if (tracer)
-		tracer__gate(tracer, GATE_CLOSED);
-	steal__end(&r->steal);
-	memory__count(&r->memory, false);
-	counters__enable(r->sender.counters, false);
-	counters__enable(r->receiver.counters, false);
-	r->sender.count = counters__read(r->sender.counters, &r->sender.values);
-	r->receiver.count = counters__read(r->receiver.counters, &r->receiver.values);
-	err = tracer ? tracer__read(tracer, &r->measured) : 0;
-	if (!err)
-		live__end(setup->live, &r->measured);
-	return err ? run__fail(r, err, STATUS_FAILED, "reading what the kernel counted failed") : 0;
 }
 
 /* What went wrong inside the window, as the load generator says it. */
@@ -141,30 +99,32 @@ static bool tick_in_window(void *context)
 	return w->setup->tick && w->setup->tick(w->setup->tick_context);
 }
 
-static int ms_left(void *live, int most)
+static int ms_left(void *context, int most)
 {
-	return live__ms_left(live, most);
+	const struct open_window *w = context;
+
+	return live__ms_left(w->setup->live, most);
 }
 
 static int measure(struct run_result *r, const struct run_setup *setup, struct generator *g,
 		   struct tracer *tracer)
 {
 	struct open_window w = {setup, tracer};
+	unsigned int port;
 	int err, closed;
 
-	err = generator__connect(g, setup->tick, setup->tick_context);
+	err = generator__connect(g, setup->tick, setup->tick_context, &port);
 	if (err)
 		return fail_generator(r, g, err);
 	if (setup->tick && setup->tick(setup->tick_context))
 		return -EINTR;
 	if (tracer)
-		tracer__set_port(tracer, generator__port(g),
-				 setup->load.workload == WORKLOAD_PROCINFO);
-	open_window(r, setup, tracer);
-	generator__wake(g, ms_left, setup->live);
-	err = generator__window(g, tick_in_window, &w);
-	generator__wake(g, NULL, NULL);
-	closed = close_window(r, setup, tracer);
+		tracer__set_port(tracer, port, setup->load.workload == WORKLOAD_PROCINFO);
+	run__open_window(r, setup, tracer);
+	err = generator__window(g, tick_in_window, ms_left, &w);
+	if (tracer)
+		tracer__gate(tracer, GATE_CLOSED);
+	closed = run__close_window(r, setup, tracer);
 	if (!err && !closed)
 		err = generator__finish(g, &r->app);
 	if (err)
@@ -183,17 +143,13 @@ int run__measure(struct run_result *r, const struct run_setup *setup)
 	err = run__plan(r, setup, purpose(&setup->load));
 	if (err)
 		return err;
-	err = generator__start(&g, &setup->load);
-	if (err) {
+	err = generator__start(&g, &setup->load, &r->sender_pid, &r->receiver_pid);
+	if (err)
 		fail_generator(r, g, err);
-		goto out;
-	}
-	r->sender_pid = generator__sender(g);
-	r->receiver_pid = generator__receiver(g);
-	err = attach(r, setup, g, &tracer);
+	else
+		err = attach(r, setup, &tracer);
 	if (!err)
 		err = measure(r, setup, g, tracer);
-out:
 	memory__end(&r->memory);
 	r->interrupted = setup->tick && setup->tick(setup->tick_context);
 	tracer__free(tracer);

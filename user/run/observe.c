@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <glob.h>
 #include <linux/magic.h>
+#include <math.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -33,8 +34,8 @@ struct watch {
 	pid_t left;	     /* of the processes that it left behind, the one awaited; 0: none */
 	size_t left_count;
 	bool left_said;
-	struct timespec until;
-	bool timed;
+	struct timespec begun;
+	double seconds; /* 0: no end */
 };
 
 static int watch_pids(struct watch *w, const struct target *target, struct run_result *r)
@@ -124,28 +125,11 @@ static int attach(struct run_result *r, const struct run_setup *setup, const str
 
 static int ms_left(const struct watch *w)
 {
-	struct timespec now;
-	long long ns;
+	double ms = ceil((w->seconds - elapsed_since(&w->begun)) * 1e3);
 
-	if (!w->timed)
+	if (w->seconds <= 0 || ms > TICK_MS)
 		return TICK_MS;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	ns = (w->until.tv_sec - now.tv_sec) * 1000000000LL + w->until.tv_nsec - now.tv_nsec;
-	if (ns <= 0)
-		return 0;
-	return ns < TICK_MS * 1000000LL ? (int)((ns + 999999) / 1000000) : TICK_MS;
-}
-
-static void set_end(struct watch *w, double seconds)
-{
-	clock_gettime(CLOCK_MONOTONIC, &w->until);
-	w->timed = seconds > 0;
-	w->until.tv_sec += (time_t)seconds;
-	w->until.tv_nsec += (long)((seconds - (double)(time_t)seconds) * 1e9);
-	if (w->until.tv_nsec >= 1000000000) {
-		w->until.tv_nsec -= 1000000000;
-		w->until.tv_sec++;
-	}
+	return ms < 0 ? 0 : (int)ms;
 }
 
 /* Which processes have gone? One that has is not asked about again. */
@@ -195,7 +179,7 @@ static bool goes_on(struct watch *w, struct tracer *tracer)
 /* Not of those that end at once. */
 static void say_left(struct watch *w, const struct target *target)
 {
-	if (!w->left_count || w->left_said || w->timed)
+	if (!w->left_count || w->left_said || w->seconds > 0)
 		return;
 	w->left_said = true;
 	log_error("waiting for %zu process%s that %s left behind: Ctrl-C ends the window",
@@ -288,39 +272,23 @@ static void close_gate(struct tracer *tracer)
 static int window(struct run_result *r, const struct run_setup *setup, struct watch *w,
 		  struct tracer *tracer)
 {
-	struct timespec end;
-	int err = 0;
+	int err;
 
-	if (r->sender.counters)
-		counters__enable(r->sender.counters, true);
-	steal__begin(&r->steal);
-	clock_gettime(CLOCK_REALTIME, &r->started);
-	tracer__gate(tracer, GATE_OPEN);
-	set_end(w, setup->load.duration_s);
-	live__begin(setup->live, setup->label, &r->plan, setup->load.duration_s);
-	if (w->child)
-		err = child__run(w->child);
+	run__open_window(r, setup, tracer);
+	clock_gettime(CLOCK_MONOTONIC, &w->begun);
+	w->seconds = setup->load.duration_s;
+	err = w->child ? child__run(w->child) : 0;
 	if (err) {
+		r->window = false;
 		return run__fail(r, err, err == -ENOENT ? 127 : 126, "%.200s: %s",
 				 setup->target->command[0], strerror(-err));
 	}
-	r->window = true;
 	wait_for_end(w, setup, tracer);
 	close_gate(tracer);
 	say_living(w, setup->target, tracer);
-	clock_gettime(CLOCK_REALTIME, &end);
-	steal__end(&r->steal);
-	r->observed_s = (double)(end.tv_sec - r->started.tv_sec) +
-			(double)(end.tv_nsec - r->started.tv_nsec) / 1e9;
-	if (r->sender.counters) {
-		counters__enable(r->sender.counters, false);
-		r->sender.count = counters__read(r->sender.counters, &r->sender.values);
-	}
+	r->observed_s = elapsed_since(&w->begun);
 	r->in_flight = tracer__in_flight(tracer);
-	err = tracer__read(tracer, &r->measured);
-	if (!err)
-		live__end(setup->live, &r->measured);
-	return err ? run__fail(r, err, STATUS_FAILED, "reading what the kernel counted failed") : 0;
+	return run__close_window(r, setup, tracer);
 }
 
 static void free_watch(struct watch *w)
@@ -356,7 +324,7 @@ int run__observe(struct run_result *r, const struct run_setup *setup)
 		r->command_status = child__exit_status(w.child);
 	}
 	/* Without --duration it has no time that could be cut short. */
-	r->interrupted = w.timed && setup->tick && setup->tick(setup->tick_context);
+	r->interrupted = w.seconds > 0 && setup->tick && setup->tick(setup->tick_context);
 	free_watch(&w);
 	return err;
 }

@@ -23,8 +23,10 @@ int run__fail(struct run_result *r, int err, int exit_status, const char *format
 
 int run__plan(struct run_result *r, const struct run_setup *setup, enum plan_for what)
 {
-	struct kernel_facts facts = features__facts(setup->features);
+	struct kernel_facts facts = {};
 
+	if (setup->features) /* else all hooks are off, and none asks */
+		facts = features__facts(setup->features);
 	if (plan__resolve(&r->plan, &facts, setup->tier, what))
 		return 0;
 	return run__fail(r, -ENOTSUP, STATUS_SYSTEM,
@@ -45,6 +47,36 @@ int run__attach(struct run_result *r, const struct run_setup *setup, struct trac
 
 	return err ? run__fail(r, err, STATUS_SYSTEM, "%s", reason[0] ? reason : strerror(-err))
 		   : 0;
+}
+
+void run__open_window(struct run_result *r, const struct run_setup *setup, struct tracer *tracer)
+{
+	counters__enable(r->sender.counters, true);
+	counters__enable(r->receiver.counters, true);
+	memory__count(&r->memory, true);
+	steal__begin(&r->steal);
+	clock_gettime(CLOCK_REALTIME, &r->started);
+	if (tracer)
+		tracer__gate(tracer, GATE_OPEN);
+	live__begin(setup->live, setup->label, &r->plan,
+		    setup->load.messages ? 0 : setup->load.duration_s);
+	r->window = true;
+}
+
+int run__close_window(struct run_result *r, const struct run_setup *setup, struct tracer *tracer)
+{
+	int err;
+
+	steal__end(&r->steal);
+	memory__count(&r->memory, false);
+	counters__enable(r->sender.counters, false);
+	counters__enable(r->receiver.counters, false);
+	r->sender.count = counters__read(r->sender.counters, &r->sender.values);
+	r->receiver.count = counters__read(r->receiver.counters, &r->receiver.values);
+	err = tracer ? tracer__read(tracer, &r->measured) : 0;
+	if (!err)
+		live__end(setup->live, &r->measured);
+	return err ? run__fail(r, err, STATUS_FAILED, "reading what the kernel counted failed") : 0;
 }
 
 void run__free(struct run_result *r)

@@ -68,6 +68,11 @@ int run__fail(struct run_result *result, int err, int exit_status, const char *f
 /* The hooks of it, and these attached. 0, or -errno with result->error. */
 int run__plan(struct run_result *result, const struct run_setup *setup, enum plan_for what);
 int run__attach(struct run_result *result, const struct run_setup *setup, struct tracer **tracer);
+/* Lets all count, or reads what they did: the gate is closed then. The tracer may be NULL. */
+void run__open_window(struct run_result *result, const struct run_setup *setup,
+		      struct tracer *tracer);
+int run__close_window(struct run_result *result, const struct run_setup *setup,
+		      struct tracer *tracer);
 
 /* Runs a load, the programs that watch it, and the counters. 0, or -errno with result->error. */
 int run__measure(struct run_result *result, const struct run_setup *setup);

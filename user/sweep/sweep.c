@@ -134,29 +134,13 @@ static int run(struct sweep *s, const struct options *parts, size_t count)
 	return err ? STATUS_FAILED : status;
 }
 
-struct sweep sweep__of(struct grid *grid)
+static struct sweep sweep_of(struct grid *grid)
 {
-	const struct options *o = grid->options;
-
-	return (struct sweep){
-		.grid = grid,
-		.folder = {.fd = -1, .runs = -1},
-		.setup = {.command = o->command,
-			  .features = grid->features,
-			  .tier = o->tier,
-			  .cost = o->cost,
-			  .by = o->by,
-			  .by_max = o->by_max,
-			  .target = o->target.given ? &o->target : NULL,
-			  .child = grid->child,
-			  .events = grid->events,
-			  .call_counters = grid->call_counters,
-			  .memory = grid->memory,
-			  .live = grid->live},
-	};
+	return (struct sweep){.grid = grid, .folder = {.fd = -1, .runs = -1}, .setup = grid->setup};
 }
 
-void sweep__free(struct sweep *s)
+/* What was reported or kept stays. */
+static void sweep__free(struct sweep *s)
 {
 	sweep_folder__close(&s->folder);
 	sweep_totals__free(&s->totals);
@@ -165,7 +149,7 @@ void sweep__free(struct sweep *s)
 
 int sweep__run(struct grid *grid, const struct options *parts, size_t count)
 {
-	struct sweep s = sweep__of(grid);
+	struct sweep s = sweep_of(grid);
 	int status;
 
 	signals__catch();
@@ -195,7 +179,7 @@ static int run_grid(struct sweep *s)
 		s->plan.cells[0].load.duration_s = 0;
 	set_progress(s, sweep_plan__runs(&s->plan));
 	s->progress.grid = true;
-	s->progress.quiet = s->grid->live || o->target.command;
+	s->progress.quiet = s->setup.live || o->target.command;
 	err = sweep__run_blocks(s);
 	if (signals__caught() && s->progress.runs > 1)
 		log_error("interrupted: %zu of %zu runs stand in the result", s->reported,
@@ -205,13 +189,13 @@ static int run_grid(struct sweep *s)
 
 int grid__run(struct grid *grid)
 {
-	struct sweep s = sweep__of(grid);
+	struct sweep s = sweep_of(grid);
 	int status;
 	size_t i;
 
 	signals__catch();
 	status = run_grid(&s);
-	live__done(grid->live);
+	live__done(s.setup.live);
 	for (i = 0; i < grid->report_count; i++)
 		if (grid->reports[i].reporter->finish(grid->reports[i].state))
 			status = STATUS_FAILED;

@@ -10,19 +10,13 @@
 #include "user/options/options.h"
 #include "user/report/report.h"
 #include "user/run/run.h"
-#include "user/system/child.h"
 
 #define REPORTS_MAX 4
 
 struct grid {
 	const struct options *options;
-	const struct features *features;
+	struct run_setup setup; /* what all runs have in common: all but the load and the tick */
 	const struct host *host;
-	struct child *child; /* the command to observe, not yet let run; or NULL */
-	const struct counter_events *events;
-	const struct counter_events *call_counters;
-	const struct memory *memory; /* what of the memory system can be counted; or NULL */
-	struct live *live;	     /* lines while a window is open; or NULL */
 	struct report reports[REPORTS_MAX];
 	size_t report_count;
 };

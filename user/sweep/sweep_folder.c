@@ -148,6 +148,81 @@ int sweep_folder__open(struct sweep_folder *f, struct sweep_plan *p, const struc
 	return err ? err : open_runs(f, p);
 }
 
+/* A line that is no JSON object, or has no end, gives NULL. */
+static json_object *parse(const char *line, ssize_t size)
+{
+	json_object *o = line[size - 1] == '\n' ? json_tokener_parse(line) : NULL;
+
+	if (json_object_is_type(o, json_type_object))
+		return o;
+	json_object_put(o);
+	return NULL;
+}
+
+/* Moves the end of the file, from there on, to a file beside it. */
+static int put_aside(struct sweep_folder *f, off_t from, const char *text, size_t size)
+{
+	char name[4096 + 16];
+	int fd, err;
+
+	snprintf(name, sizeof(name), "%s.half", f->path);
+	fd = open(name, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0666);
+	err = fd < 0 ? -errno : program__write_all(fd, text, size);
+	if (!err && (fsync(fd) || ftruncate(f->runs, from) || fsync(f->runs)))
+		err = -errno;
+	if (fd >= 0)
+		close(fd);
+	if (err)
+		log_error("--out %s: cannot put the half-written end of %s aside: %s", f->dir,
+			  f->path, strerror(-err));
+	else
+		log_error("%s ended in half a record: put aside as %s, its run is made again",
+			  f->path, name);
+	return err;
+}
+
+/* A last line that is none was being written when the sweep ended; any other was damaged. */
+static int read_lines(struct sweep_folder *f, FILE *file, void (*take)(void *, json_object *),
+		      void *context)
+{
+	unsigned long line;
+	char *text = NULL;
+	size_t room = 0;
+	off_t begin = 0;
+	ssize_t size;
+	int err = 0;
+
+	for (line = 1; !err && (size = getline(&text, &room, file)) > 0; line++) {
+		json_object *record = parse(text, size);
+
+		if (record)
+			take(context, record);
+		else if (ungetc(getc(file), file) == EOF)
+			err = put_aside(f, begin, text, (size_t)size);
+		else
+			log_error("%s, line %lu: no record: left as it is, its run is made again",
+				  f->path, line);
+		json_object_put(record);
+		begin += size;
+	}
+	free(text);
+	return ferror(file) ? -EIO : err;
+}
+
+int sweep_folder__read(struct sweep_folder *f, void (*take)(void *context, json_object *record),
+		       void *context)
+{
+	int fd = fcntl(f->runs, F_DUPFD_CLOEXEC, 0);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+	int err = file ? read_lines(f, file, take, context) : -errno;
+
+	if (!file || ferror(file))
+		log_error("%s cannot be read: %s", f->path, strerror(-err));
+	if (file)
+		fclose(file);
+	return err;
+}
+
 int sweep_folder__add(struct sweep_folder *f, json_object *record)
 {
 	int err = files__append_json(f->runs, f->path, record, true);

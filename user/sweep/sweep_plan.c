@@ -9,21 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The first group that no cell has yet. */
-static size_t next_group(const struct sweep_plan *p)
-{
-	size_t i, next = 0;
-
-	for (i = 0; i < p->count; i++)
-		if (p->cells[i].group >= next)
-			next = p->cells[i].group + 1;
-	return next;
-}
-
 int sweep_plan__add(struct sweep_plan *p, const struct load_options *grid)
 {
 	size_t i, cells = load_options__cells(grid), compared = load_options__compared(grid);
-	size_t first = next_group(p);
+	size_t first = p->count ? p->cells[p->count - 1].group + 1 : 0;
 	struct sweep_cell *grown, *cell;
 
 	grown = reallocarray(p->cells, p->count + cells, sizeof(*grown));

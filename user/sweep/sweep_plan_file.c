@@ -4,7 +4,7 @@
 #include "common/program.h"
 #include "user/record/record_parts.h"
 #include "user/record/record_read.h"
-#include "user/run/load_arguments.h"
+#include "user/run/generator.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -88,8 +88,7 @@ static const char *text_of(json_object *o, const char *path, char *text, size_t 
 {
 	json_object *found = record__at(o, path);
 
-	safe_text(found ? json_object_get_string(found) : "none", text, room);
-	return text;
+	return safe_text(found ? json_object_get_string(found) : "none", text, room);
 }
 
 /* "sizes", or that there is none. */

@@ -3,13 +3,14 @@
 #pragma once
 
 #include "user/options/options.h"
+#include "user/report/cells.h"
 #include "user/sweep/sweep.h"
 #include "user/sweep/sweep_plan.h"
-#include "user/sweep/sweep_totals.h"
 
 #include <json-c/json.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <time.h>
 
 struct sweep_progress {
@@ -74,6 +75,38 @@ json_object *sweep_plan_file__write(const struct sweep_plan *p, const struct opt
 bool sweep_plan_file__same(json_object *older, json_object *newer, bool order_given, uint32_t *seed,
 			   char *why, size_t room);
 
+/* What came of a sweep's runs so far, those of earlier ones too, and the summary of it. */
+/* Of one run. What failed or was skipped can be run again: the later word holds. */
+enum sweep_outcome { SWEEP_OPEN, SWEEP_MEASURED, SWEEP_FAILED, SWEEP_SKIPPED };
+
+struct sweep_totals {
+	const struct sweep_plan *plan;
+	struct sweep_run {
+		enum sweep_outcome outcome;
+		char *error; /* unless measured; or NULL */
+	} * runs;	     /* by cell, then block */
+	struct cells cells;  /* of the measured, what the summary needs */
+	size_t foreign;	     /* records of no run of the plan */
+	size_t twice;	     /* of a run that was measured already */
+	bool out_of_memory;
+};
+
+/* 0 or -ENOMEM. */
+int sweep_totals__init(struct sweep_totals *t, const struct sweep_plan *plan);
+void sweep_totals__free(struct sweep_totals *t);
+
+/* Notes a record, of a run or of one that failed. */
+void sweep_totals__note(struct sweep_totals *t, json_object *record);
+
+/* What is known of a run; blocks count from 1. */
+struct sweep_run *sweep_totals__run(const struct sweep_totals *t, size_t cell, unsigned int block);
+size_t sweep_totals__count(const struct sweep_totals *t, enum sweep_outcome outcome);
+
+/*
+ * The summary, in the plan's order, then what failed or was skipped, and why. 0 or -errno.
+ */
+int sweep_totals__print(struct sweep_totals *t, FILE *out);
+
 struct sweep {
 	struct grid *grid;
 	struct sweep_plan plan;
@@ -87,12 +120,6 @@ struct sweep {
 	size_t reported;  /* of a grid's runs */
 	size_t elsewhere; /* earlier runs under another kernel */
 };
-
-/* With what all runs of a command have in common: all but the load and the tick. */
-struct sweep sweep__of(struct grid *grid);
-
-/* Takes no more runs; what the grid or sweep reported or kept stays. */
-void sweep__free(struct sweep *s);
 
 /*
  * Makes all runs that are open yet, until a signal comes. 0, or -errno where a record

@@ -51,8 +51,11 @@ static int put(struct sweep *s, json_object *record)
 	return err;
 }
 
-static struct record_context context_of(const struct sweep *s, const char *id, unsigned int block)
+/* Makes the id of the run, too. */
+static struct record_context context_of(const struct sweep *s, const struct timespec *started,
+					unsigned int block, char id[64])
 {
+	record__run_id(id, 64, started, s->number);
 	return (struct record_context){.host = s->grid->host,
 				       .id = id,
 				       .repeat = block,
@@ -67,19 +70,16 @@ static int put_failure(struct sweep *s, unsigned int block, const char *outcome,
 	char id[64];
 
 	clock_gettime(CLOCK_REALTIME, &now);
-	record__run_id(id, sizeof(id), &now, s->number);
-	context = context_of(s, id, block);
+	context = context_of(s, &now, block, id);
 	return put(s, record__failure(&now, &s->setup, &context, outcome, error));
 }
 
 static int put_run(struct sweep *s, const struct run_result *r, unsigned int block,
 		   json_object *privilege)
 {
-	struct record_context context;
 	char id[64];
+	struct record_context context = context_of(s, &r->started, block, id);
 
-	record__run_id(id, sizeof(id), &r->started, s->number);
-	context = context_of(s, id, block);
 	context.privilege = privilege;
 	return put(s, record__build(r, &s->setup, &context));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "user/sweep/sweep_totals.h"
+#include "user/sweep/sweep_private.h"
 
 #include "common/program.h"
 #include "user/record/record.h"
@@ -148,11 +148,11 @@ static void print_failures(const struct sweep_totals *t, size_t cell, enum sweep
 
 int sweep_totals__print(struct sweep_totals *t, FILE *out)
 {
+	int err = t->out_of_memory ? -ENOMEM : 0;
 	size_t cell;
-	int err = 0;
 
 	sort(t);
-	if (t->cells.count)
+	if (t->cells.count && !err)
 		err = report_text__print(&t->cells, TEXT_SUMMARY, out);
 	for (cell = 0; cell < t->plan->count; cell++) {
 		print_failures(t, cell, SWEEP_FAILED, out);

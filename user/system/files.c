@@ -48,6 +48,13 @@ bool files__first_line(const char *path, char *line, size_t size)
 	return found;
 }
 
+bool files__number(const char *path, long *number)
+{
+	char line[64];
+
+	return files__first_line(path, line, sizeof(line)) && sscanf(line, "%ld", number) == 1;
+}
+
 /* A full disk must not leave half a line: what was there before stays. */
 static int append(int fd, const char *path, const char *text, size_t size, bool durable)
 {

@@ -15,6 +15,8 @@ int files__find_part(const char *part, char *path, size_t size);
 
 /* A file's first line without its end, as of /proc and /sys; "" and false if there is none. */
 bool files__first_line(const char *path, char *line, size_t size);
+/* The number that it begins with; false, leaving *number alone, if there is none. */
+bool files__number(const char *path, long *number);
 
 /*
  * Appends a line to an open file, in one write; if that fails, what was there before

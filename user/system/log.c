@@ -4,10 +4,7 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
-
-static bool verbose;
 
 void log_error(const char *format, ...)
 {
@@ -23,17 +20,15 @@ void log_error(const char *format, ...)
 
 static int print_libbpf(enum libbpf_print_level level, const char *format, va_list args)
 {
-	if (!verbose || level == LIBBPF_DEBUG)
-		return 0;
-	return vfprintf(stderr, format, args);
+	return level == LIBBPF_DEBUG ? 0 : vfprintf(stderr, format, args);
 }
 
 void log_init(void)
 {
-	libbpf_set_print(print_libbpf);
+	libbpf_set_print(NULL);
 }
 
 void log_verbose(void)
 {
-	verbose = true;
+	libbpf_set_print(print_libbpf);
 }

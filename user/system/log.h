@@ -5,6 +5,6 @@
 /* printf arguments without the newline. */
 void log_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Takes what libbpf says: shown only after log_verbose(). */
+/* What libbpf says is shown only after log_verbose(). */
 void log_init(void);
 void log_verbose(void);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/system/privilege.h"
 
+#include "user/system/files.h"
+
 #include <errno.h>
 #include <grp.h>
 #include <pwd.h>
@@ -50,8 +52,9 @@ static int keep(const cap_value_t *values, int count)
 
 	if (!caps)
 		return -errno;
-	if (cap_set_flag(caps, CAP_PERMITTED, count, values, CAP_SET) ||
-	    cap_set_flag(caps, CAP_EFFECTIVE, count, values, CAP_SET) || cap_set_proc(caps))
+	if ((count && (cap_set_flag(caps, CAP_PERMITTED, count, values, CAP_SET) ||
+		       cap_set_flag(caps, CAP_EFFECTIVE, count, values, CAP_SET))) ||
+	    cap_set_proc(caps))
 		err = -errno;
 	cap_free(caps);
 	return err;
@@ -92,15 +95,9 @@ static int become(uid_t uid, gid_t gid)
  */
 static bool perf_wants_admin(void)
 {
-	FILE *file = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
-	int level = 0;
+	long level;
 
-	if (!file)
-		return false;
-	if (fscanf(file, "%d", &level) != 1)
-		level = 0;
-	fclose(file);
-	return level > 2;
+	return files__number("/proc/sys/kernel/perf_event_paranoid", &level) && level > 2;
 }
 
 int privilege__become_user(char *reason, size_t size)
@@ -140,13 +137,9 @@ int privilege__drop_attach(void)
 
 int privilege__drop_all(char *reason, size_t size)
 {
-	cap_t none = cap_init();
-	int err = 0;
-
 	/* Without it root would have all of them back at the next exec. */
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || !none || cap_set_proc(none))
-		err = -errno;
-	cap_free(none);
+	int err = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ? -errno : keep(NULL, 0);
+
 	if (err)
 		snprintf(reason, size, "cannot give up capabilities: %s", strerror(-err));
 	return err;

@@ -166,49 +166,41 @@ void tracer__gate_settled(struct tracer *t, enum gate gate)
 	syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
 }
 
-static void add_call(struct call_slot *to, const struct call_slot *from)
+static void add_words(__u64 *sums, const __u64 *words, size_t count)
 {
-	size_t i;
-
-	to->counted += from->counted;
-	to->left_out += from->left_out;
-	for (i = 0; i < CALL_COUNTERS_MAX; i++)
-		to->counters[i] += from->counters[i];
-	to->sends += from->sends;
-	to->failed += from->failed;
-	to->interrupted += from->interrupted;
-	to->bytes += from->bytes;
-	to->ignored += from->ignored;
-	to->empty += from->empty;
-	hist__merge(&to->wall, &from->wall);
+	while (count--)
+		*sums++ += *words++;
 }
 
 /* Adds up an element of a per-CPU map, of nothing but __u64, over the CPUs. */
 static int sum_cpus(const struct bpf_map *map, __u32 index, __u64 *sums, size_t size, __u64 *values,
 		    int cpus)
 {
-	size_t words = size / sizeof(*sums), i;
-	int err;
+	size_t words = size / sizeof(*sums);
+	int cpu, err;
 
 	err = bpf_map__lookup_elem(map, &index, sizeof(index), values, size * (size_t)cpus, 0);
-	for (i = 0; i < words * (size_t)cpus && !err; i++)
-		sums[i % words] += values[i];
+	for (cpu = 0; cpu < cpus && !err; cpu++)
+		add_words(sums, values + words * (size_t)cpu, words);
 	return err;
 }
 
 static int read_calls(struct tracer *t, struct measured *out, void *buffer, int cpus)
 {
-	struct call_slot *values = buffer;
+	struct call_slot *values = buffer, *sums = out->calls;
 	__u32 slot;
 	int cpu, err;
 
-	for (slot = 0; slot < CALL_SLOTS; slot++) {
+	for (slot = 0; slot < CALL_SLOTS; slot++, sums++) {
 		err = bpf_map__lookup_elem(t->skel->maps.calls, &slot, sizeof(slot), buffer,
 					   sizeof(*values) * cpus, 0);
 		if (err)
 			return err;
-		for (cpu = 0; cpu < cpus; cpu++)
-			add_call(&out->calls[slot], &values[cpu]);
+		for (cpu = 0; cpu < cpus; cpu++) {
+			add_words((__u64 *)sums, (__u64 *)&values[cpu],
+				  offsetof(struct call_slot, wall) / sizeof(__u64));
+			hist__merge(&sums->wall, &values[cpu].wall);
+		}
 	}
 	return 0;
 }
@@ -328,8 +320,8 @@ static int read_groups(struct tracer *t, struct measured *out)
 	if (!err)
 		err = groups__read(&out->peers, bpf_map__fd(t->skel->maps.peers),
 				   &t->skel->bss->peers_rest);
-	groups__sort_by_bytes(&out->groups);
-	groups__sort_by_requests(&out->peers);
+	groups__sort(&out->groups, false);
+	groups__sort(&out->peers, true);
 	return err;
 }
 

@@ -7,6 +7,7 @@
 #include "user/trace/counters.h"
 
 #include "bpf/abi.h"
+#include "user/system/files.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -82,18 +83,6 @@ static void set_common(struct perf_event_attr *attr)
 	attr->read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
 }
 
-static bool read_number(const char *path, __u32 *number)
-{
-	FILE *file = fopen(path, "re");
-	bool ok;
-
-	if (!file)
-		return false;
-	ok = fscanf(file, "%u", number) == 1;
-	fclose(file);
-	return ok;
-}
-
 /* x86 calls the PMU of all its cores "cpu" and those of a hybrid CPU cpu_core, cpu_atom. */
 static bool is_core_pmu(const char *name)
 {
@@ -119,13 +108,15 @@ size_t pmu__list(struct pmu *pmus, bool *usable)
 	struct dirent *entry;
 	char path[512];
 	size_t count = 0;
+	long type;
 
 	while (folder && count < PMUS_MAX && (entry = readdir(folder))) {
 		if (!is_core_pmu(entry->d_name))
 			continue;
 		snprintf(path, sizeof(path), DEVICES "/%s/type", entry->d_name);
-		if (!read_number(path, &pmus[count].type))
+		if (!files__number(path, &type))
 			continue;
+		pmus[count].type = (__u32)type;
 		snprintf(pmus[count].name, sizeof(pmus[count].name), "%.31s", entry->d_name);
 		count++;
 	}

@@ -103,43 +103,21 @@ int groups__read(struct groups *out, int map, const struct group *rest)
 	return err;
 }
 
-static int larger(__u64 a, __u64 b)
-{
-	return (a < b) - (a > b);
-}
-
 /* The key decides between equals, so that the order is always the same. */
-static int compare_keys(const struct group_row *a, const struct group_row *b)
-{
-	return memcmp(&a->key, &b->key, sizeof(a->key));
-}
-
-static int compare_bytes(const void *x, const void *y)
+static int compare(const void *x, const void *y, void *by_requests)
 {
 	const struct group_row *a = x, *b = y;
-	int order = larger(a->group.bytes, b->group.bytes);
+	__u64 of_a = by_requests ? a->group.requests : a->group.bytes;
+	__u64 of_b = by_requests ? b->group.requests : b->group.bytes;
 
-	return order ? order : compare_keys(a, b);
+	return of_a == of_b ? memcmp(&a->key, &b->key, sizeof(a->key)) : of_a < of_b ? 1 : -1;
 }
 
-static int compare_requests(const void *x, const void *y)
-{
-	const struct group_row *a = x, *b = y;
-	int order = larger(a->group.requests, b->group.requests);
-
-	return order ? order : compare_keys(a, b);
-}
-
-void groups__sort_by_bytes(struct groups *g)
+void groups__sort(struct groups *g, bool by_requests)
 {
 	if (g->count)
-		qsort(g->rows, g->count, sizeof(*g->rows), compare_bytes);
-}
-
-void groups__sort_by_requests(struct groups *g)
-{
-	if (g->count)
-		qsort(g->rows, g->count, sizeof(*g->rows), compare_requests);
+		qsort_r(g->rows, g->count, sizeof(*g->rows), compare,
+			by_requests ? &by_requests : NULL);
 }
 
 void groups__free(struct groups *g)
@@ -150,20 +128,13 @@ void groups__free(struct groups *g)
 
 void group__add(struct group *to, const struct group *from)
 {
-	to->sends += from->sends;
-	to->failed += from->failed;
-	to->interrupted += from->interrupted;
-	to->bytes += from->bytes;
-	to->timed += from->timed;
-	to->ns += from->ns;
-	to->requests += from->requests;
-	to->ignored += from->ignored;
-	to->refused += from->refused;
-	to->zerocopy_bytes += from->zerocopy_bytes;
-	to->completions += from->completions;
-	to->copied += from->copied;
-	to->unreported += from->unreported;
-	to->unknown += from->unknown;
+	const __u64 *counts = (const __u64 *)from;
+	__u64 *sums = (__u64 *)to;
+	size_t i;
+
+	/* What is counted comes first, a word each. */
+	for (i = 0; i < offsetof(struct group, address) / sizeof(*sums); i++)
+		sums[i] += counts[i];
 }
 
 const char *group__address(__u16 family, const __u32 address[4], char text[INET6_ADDRSTRLEN])

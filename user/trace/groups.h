@@ -33,8 +33,8 @@ const char *group_by_name(enum group_by one);
  * any case to be freed.
  */
 int groups__read(struct groups *out, int map, const struct group *rest);
-void groups__sort_by_bytes(struct groups *g);
-void groups__sort_by_requests(struct groups *g);
+/* The largest first: of bytes, or of zero-copy requests. */
+void groups__sort(struct groups *g, bool by_requests);
 void groups__free(struct groups *g);
 
 /* Adds what was counted of one to another; names stay. */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/kernel/causes.h"
+#include "user/system/files.h"
 #include "user/trace/tracer_private.h"
 
 #include <bpf/bpf.h>
@@ -86,20 +87,6 @@ static int fit_maps(struct sendpath *skel, const struct plan *plan, const struct
 						   (__u32)cpus * CALL_COUNTERS_MAX);
 }
 
-/* 0 where it cannot be read. */
-static __u32 read_optmem_max(void)
-{
-	FILE *file = fopen("/proc/sys/net/core/optmem_max", "re");
-	unsigned int limit = 0;
-
-	if (!file)
-		return 0;
-	if (fscanf(file, "%u", &limit) != 1)
-		limit = 0;
-	fclose(file);
-	return limit;
-}
-
 static void set_sees_coalesced(struct sendpath *skel)
 {
 	skel->rodata->sees_coalesced =
@@ -146,17 +133,13 @@ static void set_addresses(struct sendpath *skel, const struct features *features
 	skel->rodata->page_shift = (__u32)__builtin_ctzl((unsigned long)sysconf(_SC_PAGESIZE));
 }
 
-static size_t site_code(const void *features, const char *function, struct address_range ranges[2])
-{
-	return features__codes(features, function, ranges);
-}
-
 /* What the programs find causes and refusals by. */
 static void set_causes(struct sendpath *skel, const struct features *features)
 {
 	struct call_site call_sites[CALL_SITES_MAX] = {};
-	size_t count = causes__call_sites(call_sites, CALL_SITES_MAX, site_code, features);
+	size_t count = causes__call_sites(call_sites, CALL_SITES_MAX, features__codes, features);
 	struct address_range range;
+	long optmem_max = 0;
 
 	memcpy((void *)skel->rodata->call_sites, call_sites, sizeof(call_sites));
 	skel->rodata->call_site_count = (__u32)count;
@@ -165,7 +148,8 @@ static void set_causes(struct sendpath *skel, const struct features *features)
 	/* What also splits the delivery to taps off: "net: move skb_orphan_frags_rx() to the
 	   local delivery" */
 	skel->rodata->forwards_uncopied = features__code(features, "deliver_skb", &range);
-	skel->rodata->optmem_max = read_optmem_max();
+	files__number("/proc/sys/net/core/optmem_max", &optmem_max);
+	skel->rodata->optmem_max = (__u32)optmem_max;
 }
 
 static struct bpf_link *attach_to(const struct bpf_program *program, const char *symbol)
