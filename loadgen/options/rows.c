@@ -2,6 +2,7 @@
 /* The options of a load, a row each, and what few of them need besides. Pure. */
 #include <netdb.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "loadgen/options/help.h"
@@ -35,16 +36,26 @@ static bool has_address(const struct load *l)
 	return !l->peer && !l->link;
 }
 
+/* Lengthens a list of names by one, cut to fit. */
+static void add_name(char *list, size_t room, const char *name)
+{
+	size_t used = strlen(list);
+
+	snprintf(list + used, room - used, "%s%s", used ? ", " : "", name);
+}
+
 static int set_variant(struct load *l, const char *value, struct refusal *r)
 {
 	const struct send_ops *v = variants__find(value);
-	char names[200];
+	char names[200] = "";
 
-	if (!v)
-		return refusal__give(r, "unknown; there are %s, or all, or every",
-				     variants__names(names, sizeof(names)));
-	l->variant = v->name;
-	return 0;
+	if (v) {
+		l->variant = v->name;
+		return 0;
+	}
+	for (size_t i = 0; i < send_variant_count; i++)
+		add_name(names, sizeof(names), send_variants[i]->name);
+	return refusal__give(r, "unknown; there are %s, or all, or every", names);
 }
 
 static bool all_variants(struct load_options *o, const char *value)
@@ -64,13 +75,15 @@ static bool all_variants(struct load_options *o, const char *value)
 static int set_model(struct load *l, const char *value, struct refusal *r)
 {
 	const struct serve_ops *m = models__find(value);
-	char names[128];
+	char names[128] = "";
 
-	if (!m)
-		return refusal__give(r, "unknown; there are %s, or all",
-				     models__names(names, sizeof(names)));
-	l->server_model = m->name;
-	return 0;
+	if (m) {
+		l->server_model = m->name;
+		return 0;
+	}
+	for (size_t i = 0; i < serve_model_count; i++)
+		add_name(names, sizeof(names), serve_models[i]->name);
+	return refusal__give(r, "unknown; there are %s, or all", names);
 }
 
 static bool all_models(struct load_options *o, const char *value)

@@ -187,19 +187,15 @@ int listener__open(struct listener *l, const struct load *load, struct failure *
 	/* Connections that it accepts inherit the buffer. */
 	err = set_buffer(l->fd, SO_RCVBUFFORCE, SO_RCVBUF, load->socket.rcvbuf, "rcvbuf",
 			 "net.core.rmem_max", f);
-	if (err) {
-		listener__close(l);
-		return err;
-	}
-	if (bind(l->fd, (struct sockaddr *)&l->address, l->length) ||
-	    listen(l->fd, (int)load->backlog) ||
-	    getsockname(l->fd, (struct sockaddr *)&l->address, &l->length)) {
+	if (!err && (bind(l->fd, (struct sockaddr *)&l->address, l->length) ||
+		     listen(l->fd, (int)load->backlog) ||
+		     getsockname(l->fd, (struct sockaddr *)&l->address, &l->length)))
 		err = explain_bind(load, -errno, f);
+	if (err)
 		listener__close(l);
-		return err;
-	}
-	l->port = listener__port_of(&l->address);
-	return 0;
+	else
+		l->port = listener__port_of(&l->address);
+	return err;
 }
 
 void listener__close(struct listener *l)

@@ -57,8 +57,5 @@ extern const size_t send_variant_count;
 /* NULL if there is none of that name. */
 const struct send_ops *variants__find(const char *name);
 
-/* "twocopy, onecopy, ...", cut to fit. */
-const char *variants__names(char *text, size_t room);
-
 /* Probes the kernel. 0, or a negative errno with the variant's name and the reason. */
 int variants__probe(const char *name, const struct load *load, char *why, size_t room);

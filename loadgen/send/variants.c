@@ -33,17 +33,6 @@ const struct send_ops *variants__find(const char *name)
 	return NULL;
 }
 
-const char *variants__names(char *text, size_t room)
-{
-	size_t used = 0;
-
-	text[0] = '\0';
-	for (size_t i = 0; i < send_variant_count && used < room; i++)
-		used += (size_t)snprintf(text + used, room - used, "%s%s", i ? ", " : "",
-					 send_variants[i]->name);
-	return text;
-}
-
 int variants__probe(const char *name, const struct load *load, char *why, size_t room)
 {
 	const struct send_ops *ops = variants__find(name);

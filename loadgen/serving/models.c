@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <stdio.h>
 #include <string.h>
 
 #include "loadgen/serving/serve_ops.h"
@@ -21,15 +20,4 @@ const struct serve_ops *models__find(const char *name)
 		if (!strcmp(serve_models[i]->name, name))
 			return serve_models[i];
 	return NULL;
-}
-
-const char *models__names(char *text, size_t room)
-{
-	size_t used = 0;
-
-	text[0] = '\0';
-	for (size_t i = 0; i < serve_model_count && used < room; i++)
-		used += (size_t)snprintf(text + used, room - used, "%s%s", i ? ", " : "",
-					 serve_models[i]->name);
-	return text;
 }

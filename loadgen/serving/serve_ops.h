@@ -25,6 +25,3 @@ extern const size_t serve_model_count;
 
 /* NULL if there is none of that name. */
 const struct serve_ops *models__find(const char *name);
-
-/* "iterative, threaded, ...", cut to fit. */
-const char *models__names(char *text, size_t room);
