@@ -87,8 +87,7 @@ struct load {
 	unsigned int backlog; /* of the listening socket */
 };
 
-/* "stream", "request", "procinfo"; "threaded", "epoll". */
-const char *workload_name(enum workload workload);
+/* "threaded", "epoll". */
 const char *client_model_name(enum client_model model);
 
 /* "onecopy 16K x4", "epoll, 100 connections": the name of a load among several. */

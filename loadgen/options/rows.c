@@ -154,11 +154,6 @@ static const char *const picks[] = {"order", "random", NULL};
 static const char *const pins[] = {"auto", "none", NULL};
 static const char *const links[] = {"loopback", "veth", NULL};
 
-const char *workload_name(enum workload workload)
-{
-	return workloads[workload];
-}
-
 const char *client_model_name(enum client_model model)
 {
 	return clients[model];

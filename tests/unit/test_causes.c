@@ -10,7 +10,6 @@
 
 #include "bpf/classify.h"
 #include "user/kernel/causes.h"
-#include "user/kernel/refusals.h"
 
 #define SIZE 0x100
 

@@ -92,7 +92,7 @@ static void test_what_was_not_followed_leaves_the_pinned_unknown(void **state)
 
 static void expect_mended(struct hist before, __u64 min, __u64 max)
 {
-	measured__mend(&before);
+	measured__correct(&before);
 	assert_int_equal(before.min, min);
 	assert_int_equal(before.max, max);
 }
@@ -124,7 +124,7 @@ static void test_extremes_beyond_the_last_bucket(void **state)
 	hist_add(&h, HIST_LIMIT * 3);
 	expect_mended(h, HIST_LIMIT * 3, HIST_LIMIT * 3);
 	h.max = 0;
-	measured__mend(&h);
+	measured__correct(&h);
 	assert_true(h.max >= hist_low(HIST_BUCKETS - 1));
 }
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/kernel/causes.h"
 
+#include <errno.h>
 #include <string.h>
 
 /* clang-format off */
 static const struct cause_row rows[CAUSES] = {
-	[CAUSE_UNCLASSIFIED] = {"unclassified", "a place in the kernel that the table of causes lacks",
+	[CAUSE_UNCLASSIFIED] = {"unclassified", "a caller that the table of causes lacks",
 		"The kernel copied the data; the stack says where.",
 		"The functions of the stack tell which part of the kernel asked for the copy."},
 	[CAUSE_LOOPBACK] = {"loopback", "loopback",
@@ -33,8 +34,8 @@ static const struct cause_row rows[CAUSES] = {
 		"tell them with it.",
 		"Set SOF_TIMESTAMPING_OPT_TSONLY on the socket."},
 	[CAUSE_NO_SCATTER_GATHER] = {"no_scatter_gather", "a device without scatter-gather",
-		"The device takes only packets in one piece, so the kernel copies everything, "
-		"and tells the application of a part of it.",
+		"The device takes only linear packets, so the kernel copies everything, and "
+		"reports a part of it to the application.",
 		"ethtool -K DEV sg on, if the device can; else send without zero-copy."},
 	[CAUSE_SEGMENTATION] = {"software_segmentation", "segmentation by a tunnel or other software",
 		"Something on the way had packets cut into segments that share no pages, which "
@@ -52,12 +53,12 @@ static const struct cause_row rows[CAUSES] = {
 	[CAUSE_IPSEC] = {"ipsec", "IPsec",
 		"The packet is encrypted by the processor, for which its data are copied.",
 		"Zero-copy cannot help unless the NIC does the encryption (xfrm offload)."},
-	[CAUSE_LINEARIZED] = {"linearized", "a packet in more pieces than the device takes",
-		"The packet was put into one piece before it went to the device.",
-		"Send larger, page-aligned pieces."},
+	[CAUSE_LINEARIZED] = {"linearized", "a packet with more frags than the device takes",
+		"The kernel made the packet linear before it went to the device.",
+		"Send larger, page-aligned fields."},
 	[CAUSE_DRIVER] = {"driver", "the device's driver",
-		"The driver put the packet into one piece; some do that with small ones.",
-		"Send larger, page-aligned pieces; see the driver's settings for copying."},
+		"The driver made the packet linear; some do that with small ones.",
+		"Send larger, page-aligned fields; see the driver's settings for copying."},
 	[CAUSE_QDISC] = {"qdisc", "the queueing discipline",
 		"The device's queueing discipline changes packets, and copies them for it.",
 		"Look at tc -s qdisc show dev DEV; netem's corrupt is one that copies."},
@@ -70,8 +71,7 @@ static const struct cause_row rows[CAUSES] = {
 		"Detach it (ip link set dev DEV xdp off), or attach it to the NIC instead of a "
 		"virtual device."},
 	[CAUSE_TC_PROGRAM] = {"tc_program", "a BPF program of tc",
-		"A BPF program that tc runs asked for the packet's data in one piece, which "
-		"copies them.",
+		"A BPF program that tc runs asked for linear data, which copies them.",
 		"Find the program (bpftool net) and have it read the headers only."},
 	[CAUSE_TUNNEL_CHECKSUM] = {"tunnel_checksum", "checksums inside a tunnel",
 		"The device offloads checksums, but not those inside a tunnel (vxlan, GRE, "
@@ -183,4 +183,49 @@ size_t causes__call_sites(struct call_site *call_sites, size_t max, cause_code c
 	for (row = cause_sites; row->function; row++)
 		count += add_sites(row, call_sites + count, max - count, code, f);
 	return count;
+}
+
+static const struct refusal_row refusal_rows[REFUSALS] = {
+	[REFUSAL_OPTMEM] =
+		{"optmem", ENOBUFS,
+		 "the socket has as many notifications unread or under way as optmem allows",
+		 "Read the error queue more often, or raise net.core.optmem_max."},
+	[REFUSAL_MEMLOCK] = {"memlock", ENOBUFS,
+			     "the user has as many pages pinned as RLIMIT_MEMLOCK allows",
+			     "Have less in flight, or raise the limit (ulimit -l)."},
+	[REFUSAL_ENOBUFS] = {"optmem_or_memlock", ENOBUFS,
+			     "no room in optmem or in locked memory; which, had changed a moment "
+			     "later",
+			     "Read the error queue more often; raise net.core.optmem_max and "
+			     "ulimit -l."},
+	[REFUSAL_UNSUPPORTED] = {"not_supported", EOPNOTSUPP,
+				 "what the socket runs over TCP (kTLS) does not take MSG_ZEROCOPY",
+				 "Send without it there."},
+	[REFUSAL_FULL] = {"send_buffer_full", EAGAIN, "the send buffer had no room",
+			  "Wait until the socket is writable (poll)."},
+	[REFUSAL_OTHER] = {"failed", 0, "the send failed", "See its error."},
+};
+
+const struct refusal_row *refusal__get(enum refusal refusal)
+{
+	return &refusal_rows[refusal];
+}
+
+enum refusal refusal__of(int error)
+{
+	enum refusal refusal = REFUSAL_ENOBUFS;
+
+	while (refusal < REFUSAL_OTHER && refusal_rows[refusal].error != error)
+		refusal++;
+	return refusal;
+}
+
+const struct refusal_row *refusal__find(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < REFUSALS; i++)
+		if (!strcmp(refusal_rows[i].name, name))
+			return &refusal_rows[i];
+	return NULL;
 }

@@ -42,3 +42,27 @@ typedef size_t (*cause_code)(const struct features *f, const char *function,
 /* The table in a kernel's addresses; functions that it lacks are left out. Returns how many. */
 size_t causes__call_sites(struct call_site *call_sites, size_t max, cause_code code,
 			  const struct features *f);
+
+/* Why a zero-copy send is refused before anything is copied. */
+struct refusal_row {
+	const char *name; /* as in the run record */
+	int error;	  /* an errno; 0: any other */
+	const char *meaning;
+	const char *remedy;
+};
+
+enum refusal {
+	REFUSAL_OPTMEM,
+	REFUSAL_MEMLOCK,
+	REFUSAL_ENOBUFS,
+	REFUSAL_UNSUPPORTED,
+	REFUSAL_FULL,
+	REFUSAL_OTHER,
+	REFUSALS,
+};
+
+const struct refusal_row *refusal__get(enum refusal refusal);
+/* For an errno that needs no further look. */
+enum refusal refusal__of(int error);
+/* NULL if there is none of that name. */
+const struct refusal_row *refusal__find(const char *name);

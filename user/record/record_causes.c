@@ -4,7 +4,6 @@
 
 #include "user/kernel/calls.h"
 #include "user/kernel/causes.h"
-#include "user/kernel/refusals.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -6,7 +6,6 @@
 #include "user/report/text.h"
 
 #include "common/program.h"
-#include "user/kernel/refusals.h"
 #include "user/record/record_read.h"
 #include "user/report/verdict.h"
 

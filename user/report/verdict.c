@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/report/verdict.h"
 
-#include "user/kernel/refusals.h"
-
 #include "common/units.h"
 
 #include <ctype.h>

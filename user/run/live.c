@@ -177,6 +177,4 @@ void live__done(struct live *l)
 {
 	if (l && l->lines)
 		fputc('\n', l->out);
-	if (l)
-		fflush(l->out);
 }

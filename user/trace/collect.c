@@ -336,7 +336,7 @@ static int read_spans(struct tracer *t, struct measured *out, struct hist *value
 		if (err)
 			return err;
 		for (cpu = 0; cpu < cpus; cpu++) {
-			measured__mend(&values[cpu]);
+			measured__correct(&values[cpu]);
 			hist__merge(&out->spans[span], &values[cpu]);
 		}
 	}

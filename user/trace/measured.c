@@ -126,7 +126,7 @@ bool measured__pinned_known(const struct measured *m)
 	return !m->totals.unfollowed && !m->totals.unsized;
 }
 
-void measured__mend(struct hist *h)
+void measured__correct(struct hist *h)
 {
 	__u32 low = 0, high = HIST_BUCKETS - 1;
 

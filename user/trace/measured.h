@@ -64,6 +64,6 @@ __u64 measured__uring_outstanding(const struct measured *m);
 bool measured__pinned_known(const struct measured *m);
 /* min and max can lag behind the buckets, by what interrupted an addition: never by more than one.
  */
-void measured__mend(struct hist *h);
+void measured__correct(struct hist *h);
 /* Accepted zero-copy sends that have no completion yet. */
 __u64 measured__outstanding(const struct measured *m);
