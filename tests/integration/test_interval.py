@@ -151,17 +151,6 @@ def test_a_line_comes_while_the_program_runs():
     assert re.search(r"^send\w+ +57 ", stdout, re.M)
 
 
-def test_io_uring_stands_in_the_same_columns():
-    if subprocess.run([PROGRAMS / "uring", "--probe"], stdout=subprocess.DEVNULL,
-                      check=False).returncode:
-        return  # test_uring.py says so
-    with Receiver() as receiver:
-        result = analyze("--interval", 10, "--", PROGRAMS / "uring", "--port", receiver.port,
-                         "--sends", 100)
-    if "io_uring" in result.stderr:  # by syscalls alone it is not seen
-        assert only(lines(result.stderr))["zerocopy"] == "100"
-
-
 @pytest.mark.parametrize("value", ["0", "-1", "x", "0.05", "", "1,2"])
 def test_wrong_use_is_one_line(value):
     result = analyze("--all", "--interval", value)

@@ -9,6 +9,7 @@ import pytest
 
 from conftest import (CALLS, NOTHING_LOST, PROGRAMS, SEND_TIERS, Receiver, analyze, check, hook,
                       losses, needs_bpf, only, reason, run)
+from test_interval import lines
 
 ADDRESS = os.environ.get("SENDPATH_PEER", "127.0.0.1")
 NETNS = os.environ.get("SENDPATH_PEER_NETNS")
@@ -154,3 +155,14 @@ def test_the_report_says_so():
                       r"(?:of them )?copied", text)
     sends, completed, copied = (0 if n == "none" else int(n) for n in found.groups())
     assert sends >= completed >= 100 and copied == expected_copies(completed)
+
+
+@pytest.mark.parametrize("tier", SEND_TIERS)
+def test_interval_lines_have_them_in_the_columns_of_the_others(tier, tmp_path):
+    path = tmp_path / "record"
+    with Receiver() as receiver:
+        result = analyze("--interval", 10, "--tier", tier, "--json", path, "--",
+                         PROGRAMS / "uring", "--port", receiver.port, "--sends", 100)
+    record = check(json.loads(path.read_text()))
+    assert only(lines(result.stderr))["zerocopy"] == str(record["zerocopy"]["io_uring"]["requests"])
+    assert record["zerocopy"]["io_uring"]["requests"] == 100 or missed_some(record)
