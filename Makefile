@@ -292,7 +292,9 @@ analysis: analysis-packages
 
 # How the tests are run, by the system's Python; PYTEST_OPTIONS=--durations=25 names the slowest.
 # FULL=1 makes more of them: every mechanism, all storms, every row of the lab's matrix.
-TEST_ENV    = CI=$(CI) $(if $(FULL),SENDPATH_FULL=1)
+# Root's tests leave nothing of root's in the clone.
+TEST_ENV    = CI=$(CI) $(if $(FULL),SENDPATH_FULL=1) PYTHONDONTWRITEBYTECODE=1 \
+              HYPOTHESIS_STORAGE_DIRECTORY=/run/sendpath-hypothesis
 TEST_PYTEST = $(PYTHON) -m pytest -rfEs -p no:cacheprovider $(PYTEST_OPTIONS)
 
 # By the environment's Python. Simulations count how often intervals hold: check-stats runs them.

@@ -46,6 +46,11 @@ def run(*args, timeout=2 * PATIENCE_S, **kwargs):
                           timeout=timeout, check=False, **kwargs)
 
 
+def git(*args):
+    """In the clone, which may be another user's than root's."""
+    return run("git", "-c", f"safe.directory={ROOT}", "-C", ROOT, *args)
+
+
 def analyze(*args, **kwargs):
     return run(ANALYZE, *args, **kwargs)
 

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from conftest import LOADGEN, ROOT, analyze, run
+from conftest import LOADGEN, ROOT, analyze, git, run
 
 
 def long_options(text):
@@ -101,7 +101,7 @@ def test_readme_is_for_a_newcomer():
 
 
 def test_every_source_names_its_licence():
-    listed = run("git", "ls-files", cwd=ROOT)
+    listed = git("ls-files")
     if listed.returncode:
         pytest.skip("not a git checkout: " + listed.stderr.strip())
     exempt = re.compile(r"LICENSE|\.jsonl?$|\.gitignore|\.editorconfig|\.clang-format|types\.txt$|README.md$|\.png$")

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from conftest import ANALYZE, ROOT, run
+from conftest import ANALYZE, ROOT, git, run
 
 USER = pwd.getpwnam("nobody")
 # What a login gives an ordinary user of Debian: bpftool is in none of these.
@@ -21,8 +21,9 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to become
 @pytest.fixture
 def tree(tmp_path):
     """The source as a clone has it, of a user that may do nothing else."""
-    files = subprocess.run(["git", "-C", ROOT, "ls-files", "-z"], check=True, text=True,
-                           capture_output=True).stdout.split("\0")
+    listed = git("ls-files", "-z")
+    assert listed.returncode == 0, listed.stderr
+    files = listed.stdout.split("\0")
     for name in filter(None, files):
         if (ROOT / name).is_file():
             (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)

@@ -17,7 +17,8 @@ def analysis():
     return subprocess.run(
         ["nice", "-n", "19", "make", "--no-print-directory", "check-analysis"], cwd=TREE,
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        check=False, user=user.pw_uid, env={**os.environ, "HOME": user.pw_dir})
+        check=False, user=user.pw_uid, group=user.pw_gid, extra_groups=[],
+        env={**os.environ, "HOME": user.pw_dir, "USER": user.pw_name, "LOGNAME": user.pw_name})
 
 
 def boots(*_):
