@@ -14,7 +14,7 @@ import polars as pl
 from analysis import summary
 from analysis.stats import decision, moved, steps
 
-# Counters are compared as counts a message, or a run with more messages would have more of all.
+# Counters are compared a message and a second: see stats/moved.py.
 COUNTERS = tuple(
     f"{side}_{name}" for side in ("sender", "receiver") for name in (
         "cycles", "instructions", "branch_misses", "l1d_misses", "llc_misses",
@@ -96,15 +96,16 @@ class Course:
         return [step for step in self.steps if step.direction < 0]
 
 
-def _a_message(name):
-    """Counts begin at 0, which has no logarithm: one more than were counted, a message."""
-    return (pl.col(name) + 1) / pl.col("messages")
+def _rates(name):
+    """Counts begin at 0, which has no logarithm: one more than were counted."""
+    return {(name, per): (pl.col(name) + 1) / pl.col(per) for per in ("messages", "elapsed_s")}
 
 
 def courses(frame, metric, axis="message_bytes", counters=COUNTERS) -> list[Course]:
     """Falls and dips of a metric along an axis, one Course a series."""
-    extra = {name: _a_message(name) for name in counters
-             if name != metric and frame[name].count()}  # what nothing counted has not moved
+    extra = {key: rate for name in counters
+             if name != metric and frame[name].sum()  # what was never counted has not moved
+             for key, rate in _rates(name).items()}
     found = series(frame, metric, axis, extra)
     dealt = _corrected([steps.ratios(one.logs[metric]) for one in found])
     return [_course(one, metric, corrected) for one, corrected in zip(found, dealt)]
@@ -112,7 +113,8 @@ def courses(frame, metric, axis="message_bytes", counters=COUNTERS) -> list[Cour
 
 def _course(one, metric, corrected):
     logs = one.logs[metric]
-    others = {name: values for name, values in one.logs.items() if name != metric}
+    others = {key[0]: (values, one.logs[key[0], "elapsed_s"])
+              for key, values in one.logs.items() if key != metric and key[1] == "messages"}
     taken = steps.along(one.axis, logs, corrected)
     with_falls = {(step.before, step.after): moved.with_it(logs, others, j, j + 1)
                   for j, step in enumerate(taken) if step.direction < 0}

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Is there a difference? Tests, their correction for being many, and repeats that would do.
 
-A difference is significant when its interval, which assumes nothing, leaves out "none", and a
-t-test on logarithms says so even after Holm's correction for all the tests made together.
+A difference is significant when its interval, which does not take values for normal, leaves out
+"none", and a t-test on logarithms, which does, says so even after Holm's correction for all the
+tests made together.
 The second is needed because no test without assumptions can be significant with five repeats: all
 five on one side happens by chance in one of sixteen cases.
 """

@@ -72,6 +72,21 @@ def test_a_dip_along_fields_and_what_moved_with_it():
     assert [m.name for m in course.moved[(15, 16)]] == ["memory_read_bytes"]
 
 
+def test_what_follows_from_throughput_has_not_moved_with_it():
+    """Runs of equal length, so that a fall has fewer messages: what stays at zero, goes on at its
+    own pace or belongs to each message has not moved; what rises as messages fall has."""
+    fall = made.sweep({"onecopy": lambda n: 1e9 * (0.2 if n > 16 else 1)}, range(13, 20), 5)
+    frame = fall.with_columns(
+        fields=pl.col("message_bytes"), message_bytes=pl.col("message_bytes") * 128,
+        elapsed_s=pl.lit(1.0), messages=(pl.col("throughput_bps") / 1e4).cast(pl.Int64)
+    ).with_columns(
+        retransmits=pl.lit(0), sends=pl.col("messages"),
+        sender_context_switches=pl.lit(1000), sender_cpu_migrations=pl.lit(0),
+        memory_read_bytes=10 ** 12 // pl.col("messages"))
+    course, = sweeps.courses(frame, "throughput_bps", "fields")
+    assert [m.name for m in course.moved[(16, 17)]] == ["memory_read_bytes"]
+
+
 def test_records_of_two_sizes_are_two_series():
     one, other = (made.sweep({"a": lambda n: 1e9 * n}, range(1, 9), 5).with_columns(
         fields=pl.col("message_bytes"), field_size_bytes=pl.lit(size, pl.Int64),

@@ -78,7 +78,7 @@ def test_any_holes_give_an_answer(logs):
     taken = steps.along(axis, logs)
     assert len(taken) == len(axis) - 1
     steps.dips(axis, logs, taken)
-    moved.with_it(logs, {"self": logs}, 0, 1)
+    moved.with_it(logs, {"self": (logs, logs)}, 0, 1)
 
 
 @FEW

@@ -233,7 +233,8 @@ def test_a_planted_fall_and_what_moved_with_it():
             row["sender_context_switches"] = 90
     text = told(unexpected, planted.data(rows))
     assert "The throughput of onecopy falls from 16K bytes a message to 64K bytes a message" in text
-    assert "sender context switches a message" in text
+    assert "With it moved: sender context switches (9.90 times (9.90 to 9.90) a message, 9.90 " \
+           "times (9.90 to 9.90) a second, rank correlation" in text
     assert "That is correlation, and tells no cause." in text
 
 

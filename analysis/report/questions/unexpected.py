@@ -35,14 +35,14 @@ def _conditions(runs: pl.DataFrame, course: sweeps.Course, axis: str) -> tuple[s
 
 def _moved(found: list[Moved]) -> str:
     if not found:
-        return ("No counter of these records significantly moved with it, after correction for "
-                "all that "
-                "were looked at.")
+        return ("No counter of these records significantly moved with it, a message and a second, "
+                "after correction for the number of counters.")
     words = []
     for one in found[:MOVED_SHOWN]:
         along = "" if one.correlation is None else \
             f", rank correlation {one.correlation:.2f} over {one.steps} steps"
-        words.append(f"{one.name.replace('_', ' ')} a message ({text.times(one.ratio)}{along})")
+        words.append(f"{one.name.replace('_', ' ')} ({text.times(one.ratio)} a message, "
+                     f"{text.times(one.per_second)} a second{along})")
     more = len(found) - len(words)
     rest = f" and {text.plural(more, 'other counter')}" if more > 0 else ""
     return f"With it moved: {labels.listed(words)}{rest}. That is correlation, and tells no cause."
