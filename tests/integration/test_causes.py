@@ -519,9 +519,11 @@ def test_native_xdp(tmp_path, tier):
 
 
 def by_program(seen, cause, device):
-    """Tracepoints do not see what runs there."""
+    """Tracepoints do not see what runs there, and in some kernels not before which device."""
     if hook(seen.record, "skb copy")["mechanism"] == "tracepoint":
-        assert_causes(seen.record, {("unclassified", CARD): seen.counts["sends"]})
+        row = only(seen.record["zerocopy"]["causes"])
+        assert row["cause"] == "unclassified"
+        assert row["count"] == seen.counts["sends"] or lossy(seen.record)
     else:
         assert_all(seen, cause, device)
 
