@@ -347,10 +347,12 @@ def test_timeout_says_what_was_awaited():
 def test_nothing_is_left_behind(number, tmp_path):
     lab("--timeout", 1, "--", "true")  # skips if there is no lab here
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
-    # Its own session: the signal is for the script alone, as kill(1) sends it.
+    # Its own session: the signal is for the script alone, as kill(1) sends it. A shell that put
+    # these tests into the background has it ignored.
     with subprocess.Popen([LAB, "--", "bash", "-c", "echo up; sleep 1234"], env=environment,
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.DEVNULL, start_new_session=True) as run:
+                          stderr=subprocess.DEVNULL, start_new_session=True,
+                          preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)) as run:
         assert run.stdout.readline() == b"up\n"
         started = children(run.pid)
         assert any(name.startswith("qemu") for name in started.values())
