@@ -313,17 +313,17 @@ check: check-packages
 	$(Q)$(PARALLEL) all unit-tests test-programs $(VENV)/installed-for-tests
 	$(Q)$(PARALLEL) SAN=1 all unit-tests
 	$(Q)$(AS_ROOT) $(TEST_ENV) SENDPATH_CALLS=20000 PYTHONPATH=tests/lab \
-		$(TEST_PYTEST) -p guests tests/unit tests/bench tests/integration \
+		$(TEST_PYTEST) -p guests tests/unit tests/integration \
 		tests/lab/test_suites.py tests/lab/test_support.py tests/lab/test_beside.py \
 		tests/lab/test_lab.py::test_scripts_pass_shellcheck tests/lab/test_kernels.py
 
-# Exact counts of a million sends.
+# Exact counts of a million sends, and that the benchmarks work.
 check-counts: check-packages
 	$(Q)$(PARALLEL) all test-programs
 	$(Q)$(AS_ROOT) $(TEST_ENV) SENDPATH_CALLS=1000000 $(TEST_PYTEST) \
 		tests/integration/test_counts.py tests/integration/test_completion.py \
 		tests/integration/test_observe.py \
-		tests/integration/test_scale.py -k 'not scale or attached_again'
+		tests/integration/test_scale.py tests/bench -k 'not scale or attached_again'
 
 # The tests through the binaries, again with the sanitizers.
 check-san: check-packages
@@ -422,7 +422,7 @@ help:
 	@echo 'make check-kernels  tests in every kernel of the lab'
 	@echo 'make check-stats    simulations of the statistics'
 	@echo 'make check-san      more tests with the sanitizers'
-	@echo 'make check-counts   exact counts of a million sends'
+	@echo 'make check-counts   exact counts of a million sends, tests of the benchmarks'
 	@echo 'make check-full  all of these and check-foreign, with everything in every kernel'
 	@echo 'make analysis    what ./analyze table and its like need, into analysis/.venv'
 	@echo 'make check-analysis  only the tests of that'

@@ -12,9 +12,9 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILT = ROOT / "build-san"
-SUITES = ["errors", "memory", "privilege"]
+SUITES = ["memory", "privilege"]
 if os.environ.get("SENDPATH_SANITIZED"):
-    SUITES = ["counts", "grid", "serve", "sweep"]
+    SUITES = ["counts", "errors", "grid", "serve", "sweep"]
     if os.environ.get("SENDPATH_FULL"):
         SUITES += ["loadgen", "request", "sending", "serving"]
 
