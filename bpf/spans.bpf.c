@@ -132,14 +132,17 @@ int send_length(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
-/* A send begins that is not one of io_uring's, and will have this id if it asks for zero-copy. */
+/*
+ * A send begins that is not one of io_uring's. If it asks for zero-copy it will have the socket's
+ * next id, or has taken one already: reading it is not for free, so that others leave it alone.
+ */
 static __always_inline void call_begin(struct thread *thread, struct sock *sk, enum call_kind kind,
-				       struct pt_regs *regs, __u32 id)
+				       struct pt_regs *regs, __u32 taken)
 {
 	__u32 flags = call_flags(kind, regs);
 
 	if (flags & MSG_ZEROCOPY)
-		socket__set_owner(zerocopy_begin(sk, id), sk);
+		socket__set_owner(zerocopy_begin(sk, next_id(sk) - taken), sk);
 	thread->notification = 0;
 	send_begin(thread, sk, kind, flags, call_size(kind, regs));
 }
@@ -162,7 +165,7 @@ int send_connects(struct bpf_raw_tracepoint_args *ctx)
 	if (!thread || !(thread->role & ROLE_SENDER) || !is_tcp(sk))
 		return 0;
 	thread->has_sent = true;
-	call_begin(thread, sk, kind, call_regs(), next_id(sk) - 1);
+	call_begin(thread, sk, kind, call_regs(), 1);
 	if (thread->flags & MSG_ZEROCOPY && has_send_id(sk, thread))
 		follow_send(thread, sk);
 	return 0;
@@ -230,7 +233,7 @@ int send_enter(struct bpf_raw_tracepoint_args *ctx)
 	sk = socket_of(PT_REGS_PARM1_CORE_SYSCALL(regs));
 	if (!sk || !is_tcp(sk))
 		return 0;
-	call_begin(thread, sk, kind, regs, next_id(sk));
+	call_begin(thread, sk, kind, regs, 0);
 	if (thread->flags & MSG_ZEROCOPY && ids_guessed && zerocopy_enabled(sk))
 		follow_guessed_send(thread, sk);
 	return 0;

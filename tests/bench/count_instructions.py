@@ -62,7 +62,7 @@ def run(way, messages, times=1):
 
 
 def known():
-    text = programs.must([ANALYZE, "--help"]).output
+    text = programs.must([ANALYZE, "--help=all"]).output
     return [way for way in WAYS
             if all(option.lstrip("-") in text for option in way.options if option[:2] == "--")]
 

@@ -66,6 +66,8 @@ class Section:
             else:
                 self.runs.setdefault(line["way"], []).append(
                     line["instructions"] / line["sends"])
+        if not self.runs:
+            raise programs.Failed("the guest ran nothing")
 
     def text(self):
         lines = ["what measuring costs, in instructions of the sender: twocopy, 256 bytes, 8 "
