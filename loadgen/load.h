@@ -62,8 +62,7 @@ struct load {
 	double warmup_s;
 	bool verify;
 	enum pinning pinning;
-	size_t rcvlowat;     /* bytes that must wait before the receiver wakes; 0: load__rcvlowat()
-				chooses */
+	size_t rcvlowat;     /* bytes that must wait before the receiver wakes */
 	const char *address; /* the receiver listens on it */
 	unsigned int port;   /* 0: any free one */
 	const char *peer;    /* HOST:PORT of a receiver elsewhere, or NULL */
@@ -92,13 +91,6 @@ const char *client_model_name(enum client_model model);
 
 /* "onecopy 16K x4", "epoll, 100 connections": the name of a load among several. */
 const char *load__label(const struct load *load, char *text, size_t room);
-
-/*
- * How much must wait before the receiver wakes. Left to choose, it wakes in bulk,
- * because each wake-up is paid for by the sender; but long before zero-copy runs
- * out of messages in flight.
- */
-int load__rcvlowat(const struct load *load);
 
 /* How many pieces a message has for this variant: in a file, one. */
 unsigned int load__fields(const struct load *load);

@@ -185,7 +185,7 @@ const struct load_row load_rows[] = {
 	{"inflight", "N", ROW_UNSIGNED, AT(inflight), 1, INFLIGHT_MAX, HELP_MESSAGES, OF_MESSAGES,
 	 "zero-copy messages in flight (default: 1 MiB of them)", .key = "inflight"},
 	{"rcvlowat", "B", ROW_BYTES, AT(rcvlowat), 1, MESSAGE_MAX, HELP_ENDS, OF_MESSAGES,
-	 "bytes that must wait before the receiver wakes (default: many; 1: any)", "rcvlowat",
+	 "bytes that must wait before the receiver wakes (default 1: any)", "rcvlowat", NULL, "1",
 	 .such = "256, 4K or 1M"},
 	{"server-model", "LIST", ROW_TEXT, AT(server_model), 0, 0, HELP_SERVING, OF_CONNECTIONS,
 	 "iterative, threaded, select, epoll or all (default iterative)", "server_model",

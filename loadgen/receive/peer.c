@@ -97,7 +97,7 @@ int peer__open(struct peer *p, struct listener *l, const struct load *load, stru
 		.slot = load->threads,
 		.message_bytes = load->message_bytes,
 		.flags = (load->verify ? WIRE_VERIFY : 0) | (picker.random ? WIRE_RANDOM : 0) |
-			 (load__rcvlowat(load) > 1 ? WIRE_MARKS : 0),
+			 (load->rcvlowat > 1 ? WIRE_MARKS : 0),
 		.fields = picker.fields,
 		.picked_from = picker.count,
 		.seed = picker.seed,

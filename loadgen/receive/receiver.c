@@ -24,7 +24,7 @@ int receiver__start(struct child *r, struct listener *l, struct slot *slots,
 		.picker = dataset__picker(load),
 		.verify = load->verify,
 		.asks = load->workload == WORKLOAD_REQUEST,
-		.marks = load__rcvlowat(load) > 1,
+		.marks = load->rcvlowat > 1,
 	};
 	int err = child__fork(r, "receiver", sizeof(struct failure), l->fd,
 			      cpus->split ? &cpus->receiver : NULL, f);

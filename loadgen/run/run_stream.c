@@ -78,7 +78,7 @@ static int connect_all(struct run *run, struct failure *f)
 		if (!err)
 			err = receiver__adopt(&run->other, s->connected, (unsigned int)port, f);
 		if (!err)
-			receiver__mark(&run->other, s->connected, load__rcvlowat(run->load));
+			receiver__mark(&run->other, s->connected, (int)run->load->rcvlowat);
 		s->connected++;
 		if (err)
 			return err;

@@ -55,7 +55,7 @@ static void push_tail(int fd, bool stays)
 /* If the receiver cannot hear, waiting for it will tell. */
 static void set_mark(struct worker *w, int bytes)
 {
-	if (load__rcvlowat(w->load) > 1)
+	if (w->load->rcvlowat > 1)
 		receiver__mark(w->receiver, w->index, bytes);
 }
 
@@ -74,7 +74,7 @@ static int drain(struct worker *w)
 		err = slot__await(w->slot, total);
 	}
 	w->end_ns = now_ns();
-	set_mark(w, load__rcvlowat(w->load));
+	set_mark(w, (int)w->load->rcvlowat);
 	atomic_fetch_add(&w->all->delivered, 1);
 	if (err)
 		failure__set(&s->failure, STATUS_FAILED, err,

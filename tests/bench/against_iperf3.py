@@ -17,8 +17,7 @@ class Section(versus.Versus):
     peer = "iperf3"
     variant = "onecopy"
     pairs_a_round = 1
-    notes = ("below 512K loadgen's receiver wakes in bulk, as by default; iperf3's at any arrival, "
-             "which --rcvlowat 1 does too. Before 3.16 iperf3 serves all streams by one thread.")
+    notes = "Before 3.16 iperf3 serves all streams by one thread."
 
     def window(self, seconds):
         return math.ceil(seconds)

@@ -22,6 +22,7 @@ import against_plain
 import answers
 import attach
 import cost
+import defaults
 import harness
 import instructions
 import loads
@@ -30,7 +31,7 @@ import startup
 import undisturbed
 
 SECTIONS = (against_iperf3.Section, against_plain.Section,
-            against_plain.OneBuffer, harness.Section, attach.Section,
+            against_plain.OneBuffer, defaults.Section, harness.Section, attach.Section,
             cost.Section, instructions.Section, startup.Section, answers.Section)
 QUIET_LOAD = 0.5
 SCHEMA = "sendpath.bench/1"

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * The loop that a reader of the kernel's page on MSG_ZEROCOPY writes: send a buffer
- * again and again, and after each send take what stands in the error queue. Over
- * loopback, to a receiver of its own; says as JSON how fast data came in.
+ * again and again, and after each send take what stands in the error queue. To a
+ * receiver of its own, over loopback or another address; says as JSON how fast data came in.
  *
  * Several buffers take turns, whether they are complete or not: nothing is written to
  * them. One alone stays in the cache.
  *
  *   plain --size BYTES --threads N --seconds T --warmup T
- *         [--buffers N] [--congestion NAME] [--pin]
+ *         [--buffers N] [--fields N] [--congestion NAME] [--pin]
+ *         [--address ADDRESS] [--netns NAME]
  */
 #include "common.h"
 
+#include <fcntl.h>
 #include <linux/errqueue.h>
 #include <poll.h>
 #include <pthread.h>
@@ -22,15 +24,20 @@
 #include <stdint.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #define RECEIVE_SIZE (64 << 10)
 #define THREADS_MAX  64
+#define FIELDS_MAX   64
 
 struct config {
 	unsigned long size, threads, buffers;
+	unsigned long fields;	/* that a buffer is made of, each with memory of its own */
+	const char *address;	/* of the receiver, */
+	const char *netns;	/* and its network namespace; NULL: ours */
 	const char *congestion; /* NULL: as the system is set to */
 	bool pin;		/* the sender to CPU 0, the receiver to CPU 1 */
 	double seconds, warmup;
@@ -41,8 +48,13 @@ struct shared {
 	_Alignas(128) atomic_ulong received[THREADS_MAX][16]; /* a line of the cache each */
 };
 
-static struct config config = {
-	.size = 64 << 10, .threads = 1, .buffers = 1, .seconds = 1, .warmup = 1};
+static struct config config = {.size = 64 << 10,
+			       .threads = 1,
+			       .buffers = 1,
+			       .fields = 1,
+			       .address = "127.0.0.1",
+			       .seconds = 1,
+			       .warmup = 1};
 static struct shared *shared;
 static atomic_bool stopped;
 static unsigned short port;
@@ -62,13 +74,15 @@ static bool take_completions(int fd)
 	return any;
 }
 
-static void send_until_stopped(int fd, char *const *buffers)
+static void send_until_stopped(int fd, struct iovec (*buffers)[FIELDS_MAX])
 {
+	struct msghdr message = {.msg_iovlen = config.fields};
 	struct pollfd wait = {.fd = fd};
 	unsigned long turn = 0;
 
 	while (!atomic_load_explicit(&stopped, memory_order_relaxed)) {
-		if (send(fd, buffers[turn], config.size, MSG_ZEROCOPY | MSG_NOSIGNAL) >= 0) {
+		message.msg_iov = buffers[turn];
+		if (sendmsg(fd, &message, MSG_ZEROCOPY | MSG_NOSIGNAL) >= 0) {
 			take_completions(fd);
 			turn = turn + 1 < config.buffers ? turn + 1 : 0;
 		} else if (errno != ENOBUFS) {
@@ -79,35 +93,41 @@ static void send_until_stopped(int fd, char *const *buffers)
 	}
 }
 
-static char **make_buffers(void)
+/* The last field has what does not divide evenly. */
+static struct iovec (*make_buffers(void))[FIELDS_MAX]
 {
-	char **buffers = calloc(config.buffers, sizeof(*buffers));
-	unsigned long i;
+	struct iovec(*buffers)[FIELDS_MAX] = calloc(config.buffers, sizeof(*buffers));
+	unsigned long i, f;
 
-	for (i = 0; buffers && i < config.buffers; i++) {
-		buffers[i] = malloc(config.size);
-		if (!buffers[i])
-			return NULL;
-		memset(buffers[i], 'p', config.size);
-	}
+	for (i = 0; buffers && i < config.buffers; i++)
+		for (f = 0; f < config.fields; f++) {
+			size_t size = config.size / config.fields;
+
+			size += f + 1 < config.fields ? 0 : config.size % config.fields;
+			buffers[i][f] = (struct iovec){malloc(size), size};
+			if (!buffers[i][f].iov_base)
+				return NULL;
+			memset(buffers[i][f].iov_base, 'p', size);
+		}
 	return buffers;
 }
 
-static void free_buffers(char **buffers)
+static void free_buffers(struct iovec (*buffers)[FIELDS_MAX])
 {
-	unsigned long i;
+	unsigned long i, f;
 
 	for (i = 0; i < config.buffers; i++)
-		free(buffers[i]);
+		for (f = 0; f < config.fields; f++)
+			free(buffers[i][f].iov_base);
 	free(buffers);
 }
 
 static void *sender(void *unused)
 {
 	struct sockaddr_storage to;
-	socklen_t length = endpoint("127.0.0.1", port, &to);
+	socklen_t length = endpoint(config.address, port, &to);
 	int one = 1, fd = socket(AF_INET, SOCK_STREAM, 0);
-	char **buffers = make_buffers();
+	struct iovec(*buffers)[FIELDS_MAX] = make_buffers();
 
 	(void)unused;
 	if (fd < 0 || !buffers || setsockopt(fd, SOL_SOCKET, SO_ZEROCOPY, &one, sizeof(one)) ||
@@ -159,12 +179,31 @@ static void receive_all(int listener)
 		pthread_join(threads[i], NULL);
 }
 
-static int listen_on_loopback(void)
+/* The socket stays where it is made. */
+static void enter(const char *netns)
+{
+	char path[256];
+	int fd;
+
+	snprintf(path, sizeof(path), "/run/netns/%s", netns);
+	fd = open(path, O_RDONLY);
+	if (fd < 0 || setns(fd, CLONE_NEWNET))
+		die(path);
+	close(fd);
+}
+
+static int listen_there(void)
 {
 	struct sockaddr_storage at;
-	socklen_t length = endpoint("127.0.0.1", 0, &at);
-	int fd = socket(AF_INET, SOCK_STREAM, 0);
+	socklen_t length = endpoint(config.address, 0, &at);
+	int fd, here = open("/proc/self/ns/net", O_RDONLY);
 
+	if (config.netns)
+		enter(config.netns);
+	fd = socket(AF_INET, SOCK_STREAM, 0);
+	if (config.netns && setns(here, CLONE_NEWNET))
+		die("our own network namespace");
+	close(here);
 	if (fd < 0 || bind(fd, (struct sockaddr *)&at, length) || listen(fd, THREADS_MAX) ||
 	    getsockname(fd, (struct sockaddr *)&at, &length))
 		die("listening");
@@ -258,6 +297,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'b':
 		config.buffers = number(state, arg, 4096);
 		return 0;
+	case 'f':
+		config.fields = number(state, arg, FIELDS_MAX);
+		return 0;
+	case 'a':
+		config.address = arg;
+		return 0;
+	case 'n':
+		config.netns = arg;
+		return 0;
 	case 'c':
 		config.congestion = arg;
 		return 0;
@@ -277,6 +325,9 @@ int main(int argc, char **argv)
 		{"seconds", 'd', "T", 0, "measured (1)", 0},
 		{"warmup", 'w', "T", 0, "before (1)", 0},
 		{"buffers", 'b', "N", 0, "that take turns, of a thread (1)", 0},
+		{"fields", 'f', "N", 0, "pieces of memory a send is of (1)", 0},
+		{"address", 'a', "ADDRESS", 0, "of the receiver (127.0.0.1)", 0},
+		{"netns", 'n', "NAME", 0, "and its network namespace (ours)", 0},
 		{"congestion", 'c', "NAME", 0, "TCP congestion control (the system's)", 0},
 		{"pin", 'p', NULL, 0, "the ends to CPUs 0 and 1", 0},
 		{0},
@@ -291,7 +342,7 @@ int main(int argc, char **argv)
 		      0);
 	if (shared == MAP_FAILED)
 		die("memory");
-	listener = listen_on_loopback();
+	listener = listen_there();
 	child = fork();
 	if (child < 0)
 		die("fork");

@@ -266,34 +266,6 @@ static void processors_are_split_in_halves(void **state)
 	assert_int_equal(CPU_COUNT(&c.receiver), 2);
 }
 
-static int mark(const char *variant, const char *size, const char *inflight, const char *asked)
-{
-	struct load_options o;
-	struct load l;
-
-	assert_int_equal(read_options(&o, "variant", variant, "size", size, "inflight", inflight,
-				      "rcvlowat", asked, NULL),
-			 0);
-	l = load_options__cell(&o, 0, 0, 0);
-	if (!strcmp(asked, "1M"))
-		l.rcvlowat = 0; /* as if not asked */
-	return load__rcvlowat(&l);
-}
-
-static void receiver_wakes_in_bulk_but_before_zerocopy_waits(void **state)
-{
-	(void)state;
-	assert_int_equal(mark("onecopy", "64", "32", "1M"), 512 << 10);
-	assert_int_equal(mark("onecopy", "524280", "32", "1M"), 512 << 10);
-	assert_int_equal(mark("onecopy", "512K", "32", "1M"), 1);
-	assert_int_equal(mark("zerocopy", "64", "32", "1M"), 1);
-	assert_int_equal(mark("zerocopy", "4K", "63", "1M"), 1);
-	assert_int_equal(mark("zerocopy", "4K", "64", "1M"), 64 << 10);
-	assert_int_equal(mark("zerocopy", "64K", "32", "1M"), 512 << 10);
-	assert_int_equal(mark("zerocopy", "1M", "32", "1M"), 1);
-	assert_int_equal(mark("zerocopy", "1M", "32", "7"), 7);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -308,7 +280,6 @@ int main(void)
 		cmocka_unit_test(what_a_variant_lacks_is_refused_or_left_out),
 		cmocka_unit_test(lists_have_an_end),
 		cmocka_unit_test(processors_are_split_in_halves),
-		cmocka_unit_test(receiver_wakes_in_bulk_but_before_zerocopy_waits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

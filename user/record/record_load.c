@@ -99,7 +99,6 @@ static void add_stream(json_object *o, const struct load *load)
 {
 	record__add_string(o, "server_model", "threaded");
 	json__add(o, "connections", json_object_new_int((int)load->threads));
-	json__add(o, "rcvlowat", json_object_new_int(load__rcvlowat(load)));
 	json_object_object_del(o, "backlog");
 }
 
