@@ -167,7 +167,7 @@ def _pairs(a, b, metric, keys):
 
 
 def _values(frame, metric, keys):
-    known = summary.usable(frame, metric.column)
+    known = summary.comparable(summary.usable(frame, metric.column))
     if not metric.share:
         known = known.filter(pl.col(metric.column) > 0)
     return known.group_by(keys).agg(pl.col(metric.column).alias("values"),

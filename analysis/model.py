@@ -71,6 +71,10 @@ class RunName(Name):
         return self.stolen_share if self.steal_share is None else self.steal_share
 
 
+Noise = _of(Real, "Noise", "others_share", "irq_share", "pressure_share", "sender_waited_share",
+            "receiver_waited_share", "throttled", "slowdown", base=_of(Text, "NoiseTexts", "too_much"))
+
+
 class Device(_of(Text, "DeviceTexts", "name", "driver")):
     mtu_bytes: int | None = None
     speed_mbit: int | None = None
@@ -280,6 +284,7 @@ class Head(Struct):
 class Run(Head, dict=True, kw_only=True):
     run: RunName
     host: Host
+    noise: Noise | None = None
     tool: Tool | None = None
     started: Time = None
     complete: Truth = None

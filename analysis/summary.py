@@ -38,6 +38,11 @@ def usable(frame: pl.DataFrame, metric: str) -> pl.DataFrame:
     return frame.with_columns(_block(CELL))
 
 
+def comparable(frame: pl.DataFrame) -> pl.DataFrame:
+    """Without the runs that something else on their machine disturbed too much."""
+    return frame.filter(pl.col("disturbed").is_null())
+
+
 def inflight_follows_size(frame: pl.DataFrame) -> bool:
     """Has each message size one number of messages in flight?"""
     return frame.group_by("message_bytes").agg(
@@ -88,7 +93,7 @@ def pairs(frame: pl.DataFrame, metric: str, a, b, way: str = "variant") -> list:
 def paired_runs(runs: pl.DataFrame, keys: list[str], way: str, a, b, metric: str) -> pl.DataFrame:
     """keys, BLOCK, a, b: a row for each value of keys that has pairs, with lists of the blocks
     and of the positive values of the metric of both ways in them."""
-    known = runs.filter(pl.col(metric) > 0).sort("started").with_columns(_block([*keys, way]))
+    known = comparable(runs).filter(pl.col(metric) > 0).sort("started").with_columns(_block([*keys, way]))
     sides = [known.filter(pl.col(way) == value).select(
         *keys, BLOCK, pl.col(metric).cast(pl.Float64).alias(name))
         for value, name in ((a, "a"), (b, "b"))]

@@ -39,7 +39,7 @@ class Series:
 def series(frame: pl.DataFrame, metric: str, axis: str, extra=()) -> list[Series]:
     """The series of a metric along an axis, of two values or more; extra: expressions of
     other quantities, by name, whose logarithms are wanted in the same blocks."""
-    frame = summary.usable(frame, metric).filter(pl.col(metric) > 0,
+    frame = summary.comparable(summary.usable(frame, metric)).filter(pl.col(metric) > 0,
                                                  pl.col(axis).is_not_null())
     keys = _keys_beside(axis, frame)
     frame = frame.filter(pl.col(axis).n_unique().over(keys) > 1)

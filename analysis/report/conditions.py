@@ -104,7 +104,18 @@ def _noise(runs: pl.DataFrame) -> str:
                 f"of {text.plural(wide.len(), 'configuration')}, {text.number(wide.max())} % in "
                 f"the worst; {text.plural(flagged, 'run')} of {text.count(of.height)} "
                 f"{'is an outlier' if flagged == 1 else 'are outliers'}")
-    return "; ".join(said) or "not known: fewer than 5 repeats bear no interval"
+    said = "; ".join(said) or "not known: fewer than 5 repeats bear no interval"
+    return said + _disturbed(runs)
+
+
+def _disturbed(runs: pl.DataFrame) -> str:
+    """How many runs are compared with nothing, and why."""
+    reasons = runs["disturbed"].drop_nulls()
+    if reasons.is_empty():
+        return ""
+    return (f"; {text.plural(len(reasons), 'run')} of {text.count(runs.height)} "
+            f"{'is' if len(reasons) == 1 else 'are'} compared with nothing, because too much else "
+            f"went on ({reasons.mode()[0]})")
 
 
 def beside(runs: pl.DataFrame, lost: str) -> tuple[str, ...]:

@@ -75,6 +75,9 @@ def check(record):
     return record
 
 
+# Warnings of what else a machine does.
+NOISE = {"steal", "others", "slowdown", "sender_waited", "receiver_waited", "retransmitted",
+         "zero_windows"}
 NOTHING_LOST = {"calls": 0, "completions": 0, "flags": 0, "groups": 0}
 
 

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from conftest import (CALLS, NOTHING_LOST, TIERS, VARIANTS, hook, losses, needs_bpf, only,
+from conftest import (CALLS, NOISE, NOTHING_LOST, TIERS, VARIANTS, hook, losses, needs_bpf, only,
                       reason, records)
 
 pytestmark = needs_bpf
@@ -51,8 +51,8 @@ def exact(record, variant, threads):
     assert app["messages"] == CALLS // threads * threads
     assert call["syscall"] == SYSCALL[variant]
     assert call["zerocopy"] == (variant == "zerocopy")
-    expected = {"no_pmu", "few_cpus", "governor", "debug_kernel", "hook_misses",
-                "paced", "steal"}
+    expected = {"no_pmu", "few_cpus", "governor", "debug_kernel", "hook_misses", "paced",
+                "not_paced", *NOISE}
     if hook(record, "completion")["mechanism"] == "tracepoint":
         expected.add("flag_assumed")  # where some are copied and some are not
     assert {w["code"] for w in record["warnings"]} <= expected

@@ -261,13 +261,13 @@ def test_sender_dies_in_mid_run(tmp_path):
 @pytest.mark.parametrize("sig", [signal.SIGINT, signal.SIGTERM])
 def test_interrupted_run_reports_what_was_measured(tmp_path, sig):
     path = tmp_path / "runs.json"
-    job = Running("--variant", "twocopy,onecopy", "--duration", "30", "--warmup", "0", "--json",
+    job = Running("--variant", "twocopy,onecopy", "--duration", "150", "--warmup", "0", "--json",
                   path)
     job.children()
     job.process.send_signal(sig)
     out, err = job.finish()
     assert job.process.returncode == -sig
-    assert err == "analyze: interrupted: 1 of 2 runs stand in the result\n"
+    assert err == "analyze: interrupted: 1 of 10 runs stand in the result\n"
     record = check(json.loads(path.read_text()))
     assert "interrupted" in {w["code"] for w in record["warnings"]}
     assert record["calls"][0]["sends"] == record["app"]["send_calls"] > 0

@@ -226,7 +226,7 @@ def test_tcp_of_a_stream():
 def test_interrupted_grid_reports(tmp_path):
     path = tmp_path / "runs.json"
     with Child([ANALYZE, "--workload", "procinfo", "--server-model", "all",
-                "--connections", "5", "--duration", "60", "--warmup", "0", "--json",
+                "--connections", "5", "--duration", "60", "--repeat", "1", "--warmup", "0", "--json",
                 str(path)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                stderr=subprocess.PIPE, text=True) as job:
         assert eventually(lambda: len(descend(job.pid, 2)) == 2 and busy(descend(job.pid, 2)[1]))

@@ -19,7 +19,7 @@
 #include "user/kernel/netdev.h"
 #include "user/record/record_read.h"
 #include "user/report/table.h"
-#include "user/system/steal.h"
+#include "user/system/noise.h"
 
 static void test_untrusted_names_are_escaped(void **state)
 {
@@ -161,51 +161,103 @@ static void test_counters_are_found_by_side_and_pmu(void **state)
 	json_object_put(o);
 }
 
-static void test_steal_time_is_the_eighth(void **state)
+static void test_ticks_are_of_eight_kinds(void **state)
 {
-	struct steal_ticks ticks = {0};
+	struct cpu_ticks ticks = {0};
 
 	(void)state;
-	assert_int_equal(steal__parse("cpu  1 2 3 4 5 6 7 8 9 10\n", &ticks), 0);
+	assert_int_equal(cpu_ticks__parse("cpu  1 2 3 4 5 6 7 8 9 10\n", &ticks), 0);
+	assert_int_equal(ticks.busy, 6);
+	assert_int_equal(ticks.irq, 13);
 	assert_int_equal(ticks.steal, 8);
 	assert_int_equal(ticks.all, 36); /* guests' time is in user's */
-	assert_int_equal(steal__parse("cpu 1 2 3 4 5 6 7", &ticks), -EINVAL);
-	assert_int_equal(steal__parse("intr 1 2 3 4 5 6 7 8", &ticks), -EINVAL);
+	assert_int_equal(cpu_ticks__parse("cpu 1 2 3 4 5 6 7", &ticks), -EINVAL);
+	assert_int_equal(cpu_ticks__parse("intr 1 2 3 4 5 6 7 8", &ticks), -EINVAL);
 }
 
-static double share(unsigned long long steal, unsigned long long all)
+/* Nothing is known of it but ticks. */
+static struct noise_totals totals(unsigned long long steal, unsigned long long all)
 {
-	struct steal_ticks from = {.steal = 1000, .all = 30000000};
-	struct steal_ticks to = {.steal = from.steal + steal, .all = from.all + all};
+	return (struct noise_totals){.ticks = {.busy = all / 2, .steal = steal, .all = all},
+				     .pressure_s = NOISE_UNKNOWN,
+				     .throttled = NOISE_UNKNOWN,
+				     .khz = NOISE_UNKNOWN,
+				     .ran_s = {NOISE_UNKNOWN, NOISE_UNKNOWN}};
+}
 
-	return steal__share(&from, &to);
+static double steal(unsigned long long steal, unsigned long long all)
+{
+	struct noise_totals from = totals(1000, 30000000),
+			    to = totals(1000 + steal, 30000000 + all);
+
+	return noise__between(&from, &to).steal_share;
 }
 
 static void test_steal_share_is_of_all_time(void **state)
 {
 	(void)state;
-	assert_true(share(0, STEAL_TICKS) == 0);
-	assert_true(share(STEAL_TICKS, 4 * STEAL_TICKS) == 0.25);
-	assert_true(share(STEAL_TICKS, STEAL_TICKS) == 1);
-	assert_true(share(STEAL_TICKS + 1, STEAL_TICKS) == 1); /* another count ran backwards */
-	assert_true(share(-1ULL, STEAL_TICKS) == 0);	       /* this one did */
-	assert_true(share(1, STEAL_TICKS - 1) == STEAL_UNKNOWN);
-	assert_true(share(0, -1ULL) == STEAL_UNKNOWN);
+	assert_true(steal(0, NOISE_TICKS) == 0);
+	assert_true(steal(NOISE_TICKS, 4 * NOISE_TICKS) == 0.25);
+	assert_true(steal(NOISE_TICKS, NOISE_TICKS) == 1);
+	assert_true(steal(NOISE_TICKS + 1, NOISE_TICKS) == 1); /* another count ran backwards */
+	assert_true(steal(-1ULL, NOISE_TICKS) == 0);	       /* this one did */
+	assert_true(steal(1, NOISE_TICKS - 1) == NOISE_UNKNOWN);
+	assert_true(steal(0, -1ULL) == NOISE_UNKNOWN);
 }
 
-static void test_steal_share_is_of_the_window(void **state)
+static void test_what_is_not_told_is_unknown(void **state)
 {
-	struct steal s;
+	struct noise_totals from = totals(0, 100), to = totals(0, 300);
+	struct noise n = noise__between(&from, &to);
+
+	(void)state;
+	assert_true(n.busy_s == 100.0 / (double)sysconf(_SC_CLK_TCK));
+	assert_true(n.pressure_share == NOISE_UNKNOWN && n.throttled == NOISE_UNKNOWN);
+	assert_true(n.slowdown == NOISE_UNKNOWN && n.waited_share[0] == NOISE_UNKNOWN);
+}
+
+static void test_waiting_is_of_what_could_run(void **state)
+{
+	struct noise_totals from = totals(0, 100), to = totals(0, 300);
+	struct noise n;
+
+	(void)state;
+	from.time_s = 7;
+	to.time_s = 9;
+	from.pressure_s = 1;
+	to.pressure_s = 1.5;
+	from.khz = 2e6;
+	to.khz = 1.5e6;
+	from.throttled = to.throttled = 4;
+	from.ran_s[0] = 1;
+	to.ran_s[0] = 2.5;
+	to.waited_s[0] = 0.5;
+	from.ran_s[1] = 5; /* some of its threads ended */
+	to.ran_s[1] = 4;
+	n = noise__between(&from, &to);
+	assert_true(n.pressure_share == 0.25 && n.slowdown == 0.25 && n.throttled == 0);
+	assert_true(n.waited_share[0] == 0.25 && n.waited_share[1] == NOISE_UNKNOWN);
+}
+
+static void test_noise_is_of_the_window(void **state)
+{
+	const pid_t pids[NOISE_SIDES] = {getpid()};
+	struct noise_totals from, to;
+	struct noise n;
 	unsigned int i;
 
 	(void)state;
-	steal__begin(&s);
-	assert_true(s.share == STEAL_UNKNOWN);
-	for (i = 0; i < 100 && s.share < 0; i++) { /* until ticks of the clock have passed */
+	noise__read(&from, pids);
+	for (i = 0; i < 100; i++) { /* until ticks of the clock have passed */
 		poll(NULL, 0, 10);
-		steal__end(&s);
+		noise__read(&to, pids);
+		n = noise__between(&from, &to);
+		if (n.steal_share >= 0)
+			break;
 	}
-	assert_true(s.share >= 0 && s.share <= 1);
+	assert_true(n.steal_share >= 0 && n.steal_share <= 1);
+	assert_true(n.busy_s >= 0 && n.busy_s <= n.all_s);
+	assert_true(n.waited_share[1] == NOISE_UNKNOWN);
 }
 
 int main(void)
@@ -221,9 +273,11 @@ int main(void)
 		cmocka_unit_test(test_histogram_survives_the_record),
 		cmocka_unit_test(test_absent_is_not_zero),
 		cmocka_unit_test(test_counters_are_found_by_side_and_pmu),
-		cmocka_unit_test(test_steal_time_is_the_eighth),
+		cmocka_unit_test(test_ticks_are_of_eight_kinds),
 		cmocka_unit_test(test_steal_share_is_of_all_time),
-		cmocka_unit_test(test_steal_share_is_of_the_window),
+		cmocka_unit_test(test_what_is_not_told_is_unknown),
+		cmocka_unit_test(test_waiting_is_of_what_could_run),
+		cmocka_unit_test(test_noise_is_of_the_window),
 	};
 
 	return cmocka_run_group_tests_name("analyzer parts", tests, NULL, NULL);

@@ -284,31 +284,66 @@ static void test_a_single_run_ranks_nothing(void **state)
 
 	(void)state;
 	f.other = "twocopy";
-	f.other_bps = 28.1e9;
-	f.own_bps = 11.2e9;
-	f.ratio = (struct spread){.middle = 2.5, .count = 1};
-	assert_non_null(
-		strstr(say(&f), " --repeat 5 compares its throughput with that of twocopy."));
+	f.speed = f.cpu = (struct spread){.middle = 2.5, .count = 1};
+	assert_non_null(strstr(say(&f), " --repeat 5 compares it with twocopy."));
 	assert_null(strstr(say(&f), "Use"));
 }
 
-static void test_repeats_compare_by_their_interval(void **state)
+#define LESS                                                        \
+	{                                                           \
+		.low = 0.25, .middle = 0.4, .high = 0.5, .count = 5 \
+	}
+#define MORE                                                   \
+	{                                                      \
+		.low = 2, .middle = 2.5, .high = 4, .count = 5 \
+	}
+#define ALIKE                                                      \
+	{                                                          \
+		.low = 0.9, .middle = 1.2, .high = 1.3, .count = 5 \
+	}
+
+static void test_repeats_compare_by_their_intervals(void **state)
+{
+	static const struct {
+		struct spread speed, cpu;
+		const char *said;
+	} cases[] = {
+		{LESS, MORE,
+		 " Against twocopy: 0.40 times the throughput (0.25-0.50), 2.50 times the CPU time "
+		 "per byte (2.00-4.00). Use twocopy instead."},
+		{ALIKE, MORE, "CPU time per byte (2.00-4.00). Use twocopy instead."},
+		{MORE, LESS, " (0.25-0.50). It pays here."},
+		{ALIKE, LESS,
+		 " Against twocopy: no difference in throughput was found (0.90-1.30), 0.40 times "
+		 "the CPU time per byte (0.25-0.50). It pays here."},
+		{ALIKE, ALIKE, " no difference in CPU time per byte was found (0.90-1.30)."},
+		{MORE, MORE, " (2.00-4.00). One is paid for with the other."},
+		{MORE, {.middle = 1, .count = 0}, " CPU time per byte is not known. It pays here."},
+	};
+	struct verdict_facts f = fine;
+	size_t i;
+
+	(void)state;
+	f.other = "twocopy";
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		f.speed = cases[i].speed;
+		f.cpu = cases[i].cpu;
+		assert_non_null(strstr(say(&f), cases[i].said));
+	}
+}
+
+static void test_a_noisy_machine_ranks_nothing(void **state)
 {
 	struct verdict_facts f = fine;
 
 	(void)state;
 	f.other = "twocopy";
-	f.other_bps = 28.1e9;
-	f.own_bps = 11.2e9;
-	f.ratio = (struct spread){.low = 2, .middle = 2.5, .high = 4, .count = 5};
-	assert_non_null(strstr(say(&f), " Use twocopy instead: 2.50 times the throughput "
-					"(2.00-4.00)."));
-	f.ratio = (struct spread){.low = 0.25, .middle = 0.4, .high = 0.5, .count = 5};
-	assert_non_null(strstr(say(&f), " It has 2.50 times the throughput of twocopy "
-					"(2.00-4.00)."));
-	f.ratio = (struct spread){.low = 0.9, .middle = 2.5, .high = 4, .count = 5};
-	assert_non_null(strstr(say(&f), " No difference in throughput to twocopy was found "
-					"(ratio 0.25-1.11)."));
+	f.speed = f.cpu = (struct spread)MORE;
+	f.noise = "other programs took 48 % of the CPUs' time";
+	assert_non_null(strstr(say(&f),
+			       "zero-copy works here. No ranking: other programs took 48 % "
+			       "of the CPUs' time; --wait-quiet waits for quiet."));
+	assert_null(strstr(say(&f), "Against"));
 }
 
 static const char *finding(const struct verdict_facts *facts)
@@ -356,7 +391,8 @@ int main(void)
 		cmocka_unit_test(test_refusals_come_first),
 		cmocka_unit_test(test_two_causes_of_all_copies),
 		cmocka_unit_test(test_a_single_run_ranks_nothing),
-		cmocka_unit_test(test_repeats_compare_by_their_interval),
+		cmocka_unit_test(test_repeats_compare_by_their_intervals),
+		cmocka_unit_test(test_a_noisy_machine_ranks_nothing),
 		cmocka_unit_test(test_findings_have_no_numbers),
 	};
 

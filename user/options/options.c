@@ -16,6 +16,9 @@
 
 const char *argp_program_version = "sendpath " SENDPATH_VERSION;
 
+#define REPEATS	     5 /* fewer bear no interval */
+#define REPEAT_MIN_S 0.1
+
 /* Ends the program. */
 static error_t refuse(struct argp_state *state, const char *option, const char *value,
 		      const char *remedy)
@@ -74,7 +77,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		state->child_inputs[0] = &o->load;
 		state->child_inputs[1] =
 			(void *)(o->sweep.given ? &options_help_sweep : &options_help);
-		o->repeat = o->sweep.given ? SWEEP_REPEATS : 1;
 		o->sweep.shard = o->sweep.shards = 1;
 		o->by_max = GROUPS_MAX;
 		return 0;
@@ -118,6 +120,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_MEMORY:
 		o->memory = true;
+		return 0;
+	case OPT_WAIT_QUIET:
+		if (units__duration(arg ? arg : "60", &o->wait_quiet_s) || o->wait_quiet_s <= 0)
+			return refuse(state, "--wait-quiet", arg, "give seconds, above 0");
 		return 0;
 	case OPT_HISTOGRAM:
 		o->histogram = true;
@@ -197,6 +203,24 @@ static void refuse_command(const char *word)
 	exit(STATUS_USAGE);
 }
 
+/*
+ * A comparison needs repeats: without --repeat, configurations share their time among some. One
+ * alone is compared with nothing, and is as long as it was asked for.
+ */
+static void settle_repeats(struct options *o)
+{
+	double *duration = &o->load.load.duration_s;
+
+	if (o->repeat)
+		return;
+	o->repeat = o->sweep.given ? REPEATS : 1;
+	if (o->sweep.given || o->target.given || o->interval > 0 || o->load.load.messages ||
+	    load_options__cells(&o->load) < 2 || *duration < REPEATS * REPEAT_MIN_S)
+		return;
+	o->repeat = REPEATS;
+	*duration /= REPEATS;
+}
+
 static void parse_words(struct options *o, int argc, char **argv)
 {
 	const struct help *help = o->sweep.given ? &options_help_sweep : &options_help;
@@ -211,6 +235,7 @@ static void parse_words(struct options *o, int argc, char **argv)
 	help__check_options(help, argc, argv);
 	argp_err_exit_status = STATUS_USAGE;
 	argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, o);
+	settle_repeats(o);
 }
 
 /* A word as a shell takes it: in quotes unless it is plain. */

@@ -13,8 +13,7 @@
 
 #define COMMAND_MAX 4096
 
-#define SWEEP_REPEATS 5 /* fewer bear no interval */
-#define SHARDS_MAX    10000
+#define SHARDS_MAX 10000
 
 /* What sweep has beside the options of a measuring run. */
 struct sweep_options {
@@ -35,10 +34,11 @@ struct options {
 	const char *call_counters; /* counters to read at both ends of each send, or NULL */
 	struct target target;
 	struct sweep_options sweep;
-	double interval; /* seconds between lines while a window is open; 0: none */
-	unsigned int by; /* a set of enum group_by */
+	double wait_quiet_s; /* at most, before each run; 0: not at all */
+	double interval;     /* seconds between lines while a window is open; 0: none */
+	unsigned int by;     /* a set of enum group_by */
 	unsigned int by_max;
-	unsigned int repeat;
+	unsigned int repeat; /* 0 while it is not settled */
 	enum mechanism tier; /* MECHANISM_NONE: the best there is; MECHANISM_OFF: none */
 	bool cost;
 	bool memory;

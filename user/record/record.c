@@ -21,12 +21,12 @@ static json_object *time_text(const struct timespec *when)
 /* What a busy hypervisor took while the window was open, or STEAL_UNKNOWN, said. */
 static double steal_share(const struct run_result *r, struct unmeasured *u)
 {
-	if (r->window && r->steal.share >= 0)
-		return r->steal.share;
+	if (r->window && r->noise.steal_share >= 0)
+		return r->noise.steal_share;
 	unmeasured__add(u, "run.steal_share",
 			r->window ? "too short a window, or /proc/stat does not tell"
 				  : "no window was measured");
-	return STEAL_UNKNOWN;
+	return NOISE_UNKNOWN;
 }
 
 static json_object *run_block(const struct run_setup *setup, const struct record_context *context,
@@ -199,7 +199,7 @@ json_object *record__failure(const struct timespec *started, const struct run_se
 
 	for (i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++)
 		json_object_object_del(load, unknown[i]);
-	add_head(o, "sendpath.failure/1", started, setup, context, STEAL_UNKNOWN);
+	add_head(o, "sendpath.failure/1", started, setup, context, NOISE_UNKNOWN);
 	json__add(o, "load", load);
 	json__add(o, "complete", json_object_new_boolean(false));
 	record__add_string(o, "outcome", outcome);
@@ -226,6 +226,7 @@ json_object *record__build(const struct run_result *r, const struct run_setup *s
 		unmeasured__add(&u, "load", NO_LOAD);
 	if (!r->app)
 		unmeasured__add(&u, "app", setup->target ? NO_LOAD : r->error);
+	record__add_noise(o, r, setup, &u);
 	json__add(o, "calls", record__calls(r, setup, &u));
 	json__add(o, "by", record__by(r, setup));
 	json__add(o, "zerocopy", record__zerocopy(r, setup, &u));

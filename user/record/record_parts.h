@@ -52,6 +52,12 @@ void record__add_peers(json_object *o, const struct run_result *r);
 /* NULL where --memory does not ask for it. */
 json_object *record__memory(const struct run_result *r, struct unmeasured *u);
 json_object *record__lost(const struct run_result *r, struct unmeasured *u);
+/* Adds the block noise; once run, app and tcp are there. */
+void record__add_noise(json_object *record, const struct run_result *r,
+		       const struct run_setup *setup, struct unmeasured *u);
+void record__warn_noise(json_object *record,
+			void (*add)(void *context, const char *code, const char *text),
+			void *context);
 
 /* A block that the load generator made among its own counts: taken out of these. Or NULL. */
 json_object *record__taken(json_object *app, const char *key);

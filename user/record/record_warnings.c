@@ -8,8 +8,6 @@
 
 #include "loadgen/send/send_ops.h"
 
-#define STEAL_MUCH 0.02
-
 static void add_warning(void *list, const char *code, const char *text)
 {
 	json_object *o = json_object_new_object();
@@ -53,15 +51,23 @@ static void warn_unsent(const struct run_result *r, json_object *list)
 static void warn_paced(json_object *record, json_object *list)
 {
 	const char *name = record__string(record, "/tcp/sending/congestion");
+	const char *usual = record__string(record, "/host/settings/tcp_congestion_control");
 	char text[200];
 
-	if (strncmp(name, "bbr", 3))
-		return;
-	snprintf(text, sizeof(text),
-		 "TCP congestion control %.15s paces: rates are what it allows, on a loopback a "
-		 "fraction of what sends could reach; --socket congestion=reno sends at once",
-		 name);
-	add_warning(list, "paced", text);
+	if (!strncmp(name, "bbr", 3)) {
+		snprintf(text, sizeof(text),
+			 "TCP congestion control %.15s paces: rates are what it allows; --socket "
+			 "congestion=reno sends at once",
+			 name);
+		add_warning(list, "paced", text);
+	} else if (name[0] && !strncmp(usual, "bbr", 3) &&
+		   !record__at(record, "/load/socket/congestion")) {
+		snprintf(text, sizeof(text),
+			 "the load used %.15s, as this machine's %.15s paces what stays within it; "
+			 "--socket congestion=%.15s keeps that",
+			 name, usual, usual);
+		add_warning(list, "not_paced", text);
+	}
 }
 
 static void warn_memory(json_object *record, json_object *list)
@@ -130,12 +136,7 @@ json_object *record__warnings(json_object *record, const struct run_result *r,
 	warn_assumed(&r->measured.totals, list);
 	warn_unsent(r, list);
 	warn_paced(record, list);
-	/* What a run lost to its machine's neighbours is in its times, and in nothing else. */
-	if (r->window && r->steal.share >= STEAL_MUCH)
-		add_warning(list, "steal",
-			    "the hypervisor gave more than 2 % of the CPUs' time to others while "
-			    "the window was open (run.steal_share): wall times and rates contain "
-			    "that");
+	record__warn_noise(record, add_warning, list);
 	warn_memory(record, list);
 	if (r->interrupted)
 		add_warning(list, "interrupted", "the run was interrupted before its time was up");

@@ -218,28 +218,43 @@ const struct cell *cell__first_variant(const struct cell *cell)
 	return first;
 }
 
-/* The number of the other cell's record of the same repeat. */
-static bool same_repeat(const struct cell *cell, double repeat, const char *path, double *value)
+bool record__cpu_per_byte(json_object *record, const char *path, double *seconds)
+{
+	double bytes = record__value(record, "/app/received_bytes");
+
+	(void)path;
+	*seconds = record__value(record, "/app/user_s") + record__value(record, "/app/system_s") +
+		   record__value(record, "/app/receiver/user_s") +
+		   record__value(record, "/app/receiver/system_s");
+	*seconds /= bytes;
+	return bytes > 0 && record__at(record, "/app/receiver");
+}
+
+/* The cell's record of a repeat; NULL if there is none. */
+static json_object *record_of(const struct cell *cell, double repeat)
 {
 	size_t i;
 
 	for (i = 0; i < cell->count; i++)
 		if (record__value(cell->records[i], "/run/repeat") == repeat)
-			return record__number(cell->records[i], path, value);
-	return false;
+			return cell->records[i];
+	return NULL;
 }
 
-struct spread cell__ratio(const struct cell *cell, const struct cell *to, const char *path)
+struct spread cell__ratio(const struct cell *cell, const struct cell *to, record_reader read,
+			  const char *path)
 {
 	double *logs = calloc(cell->count, sizeof(*logs)), own, other;
 	struct spread s = {};
+	json_object *pair;
 	size_t i;
 
-	for (i = 0; logs && i < cell->count; i++)
-		if (record__number(cell->records[i], path, &own) && own > 0 &&
-		    same_repeat(to, record__value(cell->records[i], "/run/repeat"), path, &other) &&
-		    other > 0)
+	for (i = 0; logs && i < cell->count; i++) {
+		pair = record_of(to, record__value(cell->records[i], "/run/repeat"));
+		if (pair && read(cell->records[i], path, &own) && own > 0 &&
+		    read(pair, path, &other) && other > 0)
 			logs[s.count++] = log(own / other);
+	}
 	s.middle = exp(median(logs, s.count)); /* sorts them */
 	if (median_interval(logs, s.count, &s.low, &s.high)) {
 		s.low = exp(s.low);

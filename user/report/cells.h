@@ -49,11 +49,16 @@ struct spread {
 	size_t count;
 };
 struct spread cell__spread(const struct cell *cell, const char *path);
+/* A number of a record; false if it is not there. The second is user and system time, in seconds,
+ * of both ends for each byte received, whatever the path. */
+typedef bool (*record_reader)(json_object *record, const char *path, double *value);
+bool record__cpu_per_byte(json_object *record, const char *path, double *seconds);
 /*
  * The median ratio of a number to another cell's, each repeat to the same repeat. low and high
  * are its interval, at a confidence level of 95 % (93.75 % of five): 0 below five repeats.
  */
-struct spread cell__ratio(const struct cell *cell, const struct cell *to, const char *path);
+struct spread cell__ratio(const struct cell *cell, const struct cell *to, record_reader read,
+			  const char *path);
 /* The first cell of the same load, whatever its variant: what others are compared with. */
 const struct cell *cell__first_variant(const struct cell *cell);
 /* The title, and of several repeats which. */

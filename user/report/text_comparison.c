@@ -54,16 +54,27 @@ static const char *size(const void *cell, const struct column *column)
 }
 
 /* To the first variant of the same load; with an interval where there are repeats enough. */
-static const char *ratio(const void *data, const struct column *column)
+static const char *ratio_of(const struct cell *cell, record_reader read, const char *path)
 {
-	const struct cell *cell = data, *first = cell__first_variant(cell);
-	struct spread s = cell__ratio(cell, first, column->path);
+	const struct cell *first = cell__first_variant(cell);
+	struct spread s = cell__ratio(cell, first, read, path);
 
 	if (cell == first || !s.count)
 		return cell == first ? "1" : NULL;
 	if (s.low > 0)
 		return units__text("%.2f (%.2f-%.2f)", s.middle, s.low, s.high);
 	return units__text("%.2f", s.middle);
+}
+
+static const char *ratio(const void *cell, const struct column *column)
+{
+	return ratio_of(cell, record__number, column->path);
+}
+
+static const char *cpu_ratio(const void *cell, const struct column *column)
+{
+	(void)column;
+	return ratio_of(cell, record__cpu_per_byte, NULL);
 }
 
 static const char *mean_time(const void *cell, const struct column *column)
@@ -106,6 +117,7 @@ static const struct column columns[] = {
 	{"p99", column__percentile, .path = ANSWER, .unit = 1e3, .per_mille = 990, .when = ASKED},
 	{"CPU s/GiB", cpu_seconds, .path = "/app/user_s", .per = "/app/system_s"},
 	{"receiver", cpu_seconds, .path = "/app/receiver/user_s", .per = "/app/receiver/system_s"},
+	{"CPU ratio", cpu_ratio, .when = RATIO},
 	{"copied", .text = copied},
 };
 #define COLUMNS (sizeof(columns) / sizeof(columns[0]))

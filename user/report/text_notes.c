@@ -21,6 +21,7 @@ static const struct {
 	{"lost", .words = "losses"},
 	{"lost.stacks", .words = "lost stacks"},
 	{.key = "memory"},
+	{.key = "noise"},
 	{"observed.others", .words = "sends that are not TCP's"},
 	{"observer", "what measuring costs", "--cost"},
 	{"plan.hooks.missed", .words = "skipped runs of the programs"},

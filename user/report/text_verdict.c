@@ -28,26 +28,47 @@ static void add_refusals(struct verdict_facts *f, const struct cell *cell, const
 	}
 }
 
+/* One disturbed repeat widens an interval; more can move it. */
+#define DISTURBED_MAX 1
+
+/* Why a cell's runs must not be compared; NULL: they may. */
+static const char *noise(const struct cell *cell)
+{
+	json_object *found = NULL, *one;
+	size_t i, disturbed = 0;
+
+	for (i = 0; i < cell->count; i++) {
+		one = record__at(cell->records[i], "/noise/too_much");
+		disturbed += one != NULL;
+		found = one ? one : found;
+	}
+	return disturbed > DISTURBED_MAX ? json_object_get_string(found) : NULL;
+}
+
 /* The fastest of the same load's variants that send without the flag. */
 static void add_comparison(struct verdict_facts *f, const struct cell *cell)
 {
-	const struct cell *other;
-	double bps;
+	const struct cell *other, *best = NULL;
+	double bps, most = 0;
 	size_t i;
 
-	f->own_bps = cell__spread(cell, "/app/throughput_bps").middle;
 	for (i = 0; i < cell->all->count; i++) {
 		other = &cell->all->cells[i];
 		if (cell__at(other, "/zerocopy") || !cell__at(other, "/calls/0") ||
 		    cell__first_variant(cell) != cell__first_variant(other))
 			continue;
 		bps = cell__spread(other, "/app/throughput_bps").middle;
-		if (bps <= f->other_bps)
-			continue;
-		f->other_bps = bps;
-		f->other = record__string(other->records[0], "/load/variant");
-		f->ratio = cell__ratio(other, cell, "/app/throughput_bps");
+		if (bps > most) {
+			most = bps;
+			best = other;
+		}
 	}
+	if (!best)
+		return;
+	f->other = record__string(best->records[0], "/load/variant");
+	f->noise = noise(cell) ? noise(cell) : noise(best);
+	f->speed = cell__ratio(cell, best, record__number, "/app/throughput_bps");
+	f->cpu = cell__ratio(cell, best, record__cpu_per_byte, NULL);
 }
 
 /* What all receivers of a cell have the same of; NULL where they differ. */

@@ -202,24 +202,47 @@ static void say_reported(const struct verdict_facts *f, char text[VERDICT_MAX])
 		say(text, " The error queue reported %s.", units__number_text(f->reported));
 }
 
+/* 1: more, -1: less, 0: no difference was found. */
+static int sign(const struct spread *r)
+{
+	return r->low > 1 ? 1 : r->low > 0 && r->high < 1 ? -1 : 0;
+}
+
+static void say_ratio(const struct spread *r, const char *of, char text[VERDICT_MAX])
+{
+	if (r->low <= 0)
+		say(text, " %s is not known", of);
+	else if (sign(r))
+		say(text, " %.2f times the %s (%.2f-%.2f)", r->middle, of, r->low, r->high);
+	else
+		say(text, " no difference in %s was found (%.2f-%.2f)", of, r->low, r->high);
+}
+
 /* A single run ranks nothing: only an interval does. */
 static void say_comparison(const struct verdict_facts *f, char text[VERDICT_MAX])
 {
-	const struct spread *r = &f->ratio;
+	int better = sign(&f->speed), cheaper = -sign(&f->cpu);
 
-	if (!f->other || f->own_bps <= 0)
+	if (!f->other)
 		return;
-	if (r->low <= 0)
-		say(text, " --repeat 5 compares its throughput with that of %s.", f->other);
-	else if (r->low > 1)
-		say(text, " Use %s instead: %.2f times the throughput (%.2f-%.2f).", f->other,
-		    r->middle, r->low, r->high);
-	else if (r->high < 1)
-		say(text, " It has %.2f times the throughput of %s (%.2f-%.2f).", 1 / r->middle,
-		    f->other, 1 / r->high, 1 / r->low);
+	if (f->noise) {
+		say(text, " No ranking: %s; --wait-quiet waits for quiet.", f->noise);
+		return;
+	}
+	if (f->speed.low <= 0) {
+		say(text, " --repeat 5 compares it with %s.", f->other);
+		return;
+	}
+	say(text, " Against %s:", f->other);
+	say_ratio(&f->speed, "throughput", text);
+	say(text, ",");
+	say_ratio(&f->cpu, "CPU time per byte", text);
+	if (better + cheaper > 0)
+		say(text, ". It pays here.");
+	else if (better + cheaper < 0)
+		say(text, ". Use %s instead.", f->other);
 	else
-		say(text, " No difference in throughput to %s was found (ratio %.2f-%.2f).",
-		    f->other, 1 / r->high, 1 / r->low);
+		say(text, better ? ". One is paid for with the other." : ".");
 }
 
 /* Of most requests there is nothing else to say: the first thing to do something about. */

@@ -36,11 +36,12 @@ struct verdict_facts {
 	const char *refusal;   /* name of the most frequent one, or NULL */
 	const char *to;	       /* " to 10.0.0.2:5001", or "" */
 	const struct cause_rows *causes;
-	/* The fastest copying variant of the same load, or NULL; bits per second. */
+	/* The fastest copying variant of the same load, or NULL, and this one's ratios to it: of
+	 * throughput, and of the CPU time of both ends for each byte. */
 	const char *other;
-	double other_bps, own_bps;
-	struct spread ratio; /* of its throughput to this one's */
-	double lost_else;    /* calls that were not counted, and flags that were not seen */
+	struct spread speed, cpu;
+	const char *noise; /* why the runs bear no ranking, or NULL */
+	double lost_else;  /* calls that were not counted, and flags that were not seen */
 	/* Runs of the programs that see copies, which the kernel skipped. */
 	double skipped_looks;
 };

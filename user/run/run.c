@@ -54,7 +54,7 @@ void run__open_window(struct run_result *r, const struct run_setup *setup, struc
 	counters__enable(r->sender.counters, true);
 	counters__enable(r->receiver.counters, true);
 	memory__count(&r->memory, true);
-	steal__begin(&r->steal);
+	noise__read(&r->opened, (pid_t[]){r->sender_pid, r->receiver_pid});
 	clock_gettime(CLOCK_REALTIME, &r->started);
 	if (tracer)
 		tracer__gate(tracer, GATE_OPEN);
@@ -65,9 +65,11 @@ void run__open_window(struct run_result *r, const struct run_setup *setup, struc
 
 int run__close_window(struct run_result *r, const struct run_setup *setup, struct tracer *tracer)
 {
+	struct noise_totals closed;
 	int err;
 
-	steal__end(&r->steal);
+	noise__read(&closed, (pid_t[]){r->sender_pid, r->receiver_pid});
+	r->noise = noise__between(&r->opened, &closed);
 	memory__count(&r->memory, false);
 	counters__enable(r->sender.counters, false);
 	counters__enable(r->receiver.counters, false);

@@ -8,7 +8,7 @@
 #include "user/run/generator.h"
 #include "user/run/live.h"
 #include "user/system/child.h"
-#include "user/system/steal.h"
+#include "user/system/noise.h"
 #include "user/trace/counters.h"
 #include "user/trace/measured.h"
 #include "user/trace/target.h"
@@ -51,8 +51,9 @@ struct run_result {
 	json_object *app; /* NULL if the load generator ended without a result */
 	struct run_side sender, receiver;
 	struct memory_run memory;
-	struct steal steal; /* where a window was measured */
-	bool window;	    /* a window was measured: there is something to report */
+	struct noise_totals opened; /* when the window did */
+	struct noise noise;	    /* where a window was measured */
+	bool window;		    /* a window was measured: there is something to report */
 	bool interrupted;
 	double observed_s;	/* how long the window of an observation was */
 	__u64 in_flight;	/* sends still under way when it closed */

@@ -8,6 +8,7 @@
 #include "user/run/run.h"
 #include "user/sweep/sweep_private.h"
 #include "user/system/log.h"
+#include "user/system/noise.h"
 #include "user/system/privilege.h"
 #include "user/system/signals.h"
 
@@ -194,10 +195,32 @@ static void label(const struct sweep *s, unsigned int block, char text[96])
 		snprintf(text + used, 96 - used, " #%u", block);
 }
 
+/* false: others do not leave the CPUs alone in time, said. */
+static bool is_quiet(struct sweep *s, unsigned int block, int *err)
+{
+	double most = s->grid->options->wait_quiet_s;
+	double share = most > 0 ? noise__await_quiet(most, tick, &s->progress) : 0;
+	char why[128];
+
+	if (share < NOISE_QUIET || signals__caught())
+		return true;
+	snprintf(why, sizeof(why), "--wait-quiet: after %g s others still use %.0f %% of the CPUs",
+		 most, 100 * share);
+	sweep_progress__clear(&s->progress);
+	if (!s->progress.grid) {
+		*err = fail(s, block, why);
+		return false;
+	}
+	log_error("%s", why);
+	s->status = STATUS_FAILED;
+	*err = -ECANCELED;
+	return false;
+}
+
 static int run_cell(struct sweep *s, size_t cell, unsigned int block)
 {
 	char name[96], why[256];
-	int err;
+	int err = 0;
 
 	s->number++;
 	s->setup.load = s->plan.cells[cell].load;
@@ -208,7 +231,7 @@ static int run_cell(struct sweep *s, size_t cell, unsigned int block)
 	if (obstacle(s, &s->setup.load, why, sizeof(why))) {
 		sweep_progress__clear(&s->progress);
 		err = skip(s, cell, block, why);
-	} else {
+	} else if (is_quiet(s, block, &err) && !signals__caught()) {
 		err = measure(s, cell, block);
 	}
 	s->left--;
