@@ -102,8 +102,10 @@ def servers(syns=0, slow=False, seed=2, repeats=REPEATS):
                     "message_p50_ns": 10**6, "message_p99_ns": 1_140_000_000 if late else 10**7,
                     "answer_p99_ns": 1_140_000_000 if late else 10**7, "unanswered": 0,
                     "connect_p99_ns": 1_020_000_000 if late else 10**5, "accept_p99_ns": 10**6,
-                    "work_p99_ns": 10**6, "sender_cpu_s": 0.3 * noise, "syn_retransmits":
-                    syns if late else 0, "listen_overflows": syns if late else 0,
+                    "work_p99_ns": 10**6, "sender_cpu_s": 0.3 * noise,
+                    "sender_waited_share": 0.4 if late else 0.01,
+                    "syn_retransmits": syns if late else 0,
+                    "listen_overflows": syns if late else 0,
                     "listen_drops": 0, "retransmits": 0, "variant": None,
                     "cell": f"procinfo,{model},{connections}c,threaded,4096b"})
     return rows

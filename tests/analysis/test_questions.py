@@ -8,6 +8,7 @@ import pytest
 import made
 import planted
 from analysis.figures.base import Data
+from analysis.report import conditions
 from analysis.report.questions import QUESTIONS, caches, memory, one_copy, servers, slow_answers
 from analysis.report.questions import threads, unexpected, why_not_zero_copy, zero_copy
 
@@ -94,6 +95,18 @@ def test_fewer_than_five_repeats_claim_nothing():
     for question in QUESTIONS:
         for line in lines(question.answer(data)):
             assert not claims(line), (question.name, line)
+
+
+def test_disturbed_runs_claim_nothing():
+    """Their medians and figures stay; nothing is compared, and the reason stands beside."""
+    why = "other programs took 48 % of the CPUs' time"
+    rows = [{**row, "disturbed": why} for row in planted.sends() + planted.servers()]
+    data = planted.data(rows)
+    for question in QUESTIONS:
+        for line in lines(question.answer(data)):
+            assert not claims(line), (question.name, line)
+    assert re.search(rf"; ([\d,]+) runs of \1 are compared with nothing, because too much else went "
+                     rf"on \({why}\)", conditions.beside(data.runs, "")[2])
 
 
 def test_null_data_give_no_claims():
@@ -285,6 +298,7 @@ def test_a_retransmitted_syn_is_not_blamed_on_threads():
 
 def test_slow_answers_without_drops_say_so():
     text = told(slow_answers, planted.data(planted.servers(slow=True)))
+    assert "the server waited for a CPU in 40.0 % of the time in which it could run" in text
     assert "In none of these runs were there overflows of a listen queue" in text
 
 

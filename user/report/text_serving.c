@@ -7,7 +7,8 @@
 
 #include "common/units.h"
 
-#define SLOW_NS 900000000ULL /* less than the second after which a SYN is retransmitted */
+#define SLOW_NS	    900000000ULL /* less than the second after which a SYN is retransmitted */
+#define WAITED_MUCH 0.1
 
 /* One repeat, or several; several links. */
 enum { ONE = 1, RANGES = 2, LINKS = 4 };
@@ -57,6 +58,7 @@ static bool explain(const struct cell *cell, FILE *out)
 	       drops = cell__sum_or(cell, "/tcp/listen_drops", 0);
 	double again = cell__sum_or(cell, "/tcp/syn_retransmits", 0),
 	       lost = cell__sum_or(cell, "/serving/unanswered", 0);
+	struct spread waited = cell__spread(cell, "/noise/sender_waited_share");
 	struct hist answer;
 	__u64 slow;
 
@@ -82,6 +84,12 @@ static bool explain(const struct cell *cell, FILE *out)
 			units__counted_text(lost, "connection"));
 	if (full + drops + again + lost <= 0)
 		fprintf(out, "; nothing was dropped or retransmitted: they waited for the server");
+	if (waited.middle >= WAITED_MUCH)
+		fprintf(out,
+			"; the server itself waited for a CPU in %.0f %% of the time in which it "
+			"could "
+			"run",
+			100 * waited.middle);
 	fputs("\n", out);
 	return true;
 }

@@ -57,6 +57,16 @@ def _phases(slow: pl.DataFrame) -> list[str]:
             f"{labels.listed(parts)}."]
 
 
+def _waiting(slow: pl.DataFrame) -> list[str]:
+    """Whether the server waited for a CPU, which is not its own doing."""
+    known = slow["sender_waited_share"].drop_nulls()
+    if known.is_empty():
+        return []
+    return [f"In {'this run' if len(known) == 1 else 'these runs'} the server waited for a CPU in "
+            f"{text.number(known.median() * 100)} % of the time in which it could run (median): "
+            "that part of its answers' time is no waiting for the server's own work."]
+
+
 def _table(runs: pl.DataFrame) -> Table:
     columns = [(c, w, 1e-6, " (ms)") for c, w in PHASES] + [(c, w, 1.0, "") for c, w in COUNTS]
     rows = []
@@ -90,7 +100,7 @@ def answer(data: Data) -> Answer:
     if unanswered:
         said.append(f"{text.plural(unanswered, 'connection')} got no answer and "
                     f"{'was' if unanswered == 1 else 'were'} given up.")
-    said += _counts(runs) + _phases(slow)
+    said += _counts(runs) + _phases(slow) + _waiting(slow)
     missing = ["Which single answer waited for what: counts are of whole runs, so that they come "
                "together is correlation."]
     uncounted = [words for column, words in COUNTS if runs[column].is_null().all()]
