@@ -297,6 +297,10 @@ static void test_a_single_run_ranks_nothing(void **state)
 	{                                                      \
 		.low = 2, .middle = 2.5, .high = 4, .count = 5 \
 	}
+#define NEARLY                                                        \
+	{                                                             \
+		.low = 1.01, .middle = 1.02, .high = 1.04, .count = 5 \
+	}
 #define ALIKE                                                      \
 	{                                                          \
 		.low = 0.9, .middle = 1.2, .high = 1.3, .count = 5 \
@@ -314,9 +318,12 @@ static void test_repeats_compare_by_their_intervals(void **state)
 		{ALIKE, MORE, "CPU time per byte (2.00-4.00). Use twocopy instead."},
 		{MORE, LESS, " (0.25-0.50). It pays here."},
 		{ALIKE, LESS,
-		 " Against twocopy: no difference in throughput was found (0.90-1.30), 0.40 times "
+		 " Against twocopy: no difference above 3 % in throughput was found (0.90-1.30), "
+		 "0.40 times "
 		 "the CPU time per byte (0.25-0.50). It pays here."},
-		{ALIKE, ALIKE, " no difference in CPU time per byte was found (0.90-1.30)."},
+		{NEARLY, NEARLY, " no difference above 3 % in throughput was found (1.01-1.04)"},
+		{ALIKE, ALIKE,
+		 " no difference above 3 % in CPU time per byte was found (0.90-1.30)."},
 		{MORE, MORE, " (2.00-4.00). One is paid for with the other."},
 		{MORE, {.middle = 1, .count = 0}, " CPU time per byte is not known. It pays here."},
 	};

@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define FEW_FLAGS 0.001
+
 static struct cell *find_cell(struct cells *cells, const char *name)
 {
 	size_t i;
@@ -283,6 +285,13 @@ bool cell__sum(const struct cell *cell, const char *path, double *sum)
 		*sum += value;
 	}
 	return true;
+}
+
+double cell__lost_flags(const struct cell *cell)
+{
+	double lost = cell__sum_or(cell, "/lost/flags", 0);
+
+	return lost >= FEW_FLAGS * cell__sum_or(cell, "/zerocopy/completions", 0) ? lost : 0;
 }
 
 double cell__skipped_looks(const struct cell *cell)

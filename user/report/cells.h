@@ -67,6 +67,8 @@ const char *cell__repeat_title(const struct cell *cell, size_t repeat, char *tit
 double cell__sum_or(const struct cell *cell, const char *path, double otherwise);
 /* Sums a number over the repeats; false if any lacks it. */
 bool cell__sum(const struct cell *cell, const char *path, double *sum);
+/* Completions whose flag was not seen, where they are one in a thousand or more; else 0. */
+double cell__lost_flags(const struct cell *cell);
 /* Runs of the programs that see copies, which the kernel skipped; below 0: it does not tell. */
 double cell__skipped_looks(const struct cell *cell);
 /* Sums a counter over the repeats; false if any lacks it. */

@@ -29,9 +29,11 @@ static void lost(double count, const char *before, const char *unit, const char 
 void text__losses(const struct cells *cells, FILE *out)
 {
 	double calls = sum_over(cells, "/lost/calls");
-	double completions = sum_over(cells, "/lost/completions"), skipped = 0;
+	double completions = sum_over(cells, "/lost/completions"), skipped = 0, flags = 0;
 	size_t i;
 
+	for (i = 0; i < cells->count; i++)
+		flags += cell__lost_flags(&cells->cells[i]);
 	/* Where the kernel does not count them, a warning and the verdict say so. */
 	for (i = 0; i < cells->count; i++)
 		skipped += fmax(cell__skipped_looks(&cells->cells[i]), 0);
@@ -42,7 +44,7 @@ void text__losses(const struct cells *cells, FILE *out)
 			units__counted_text(completions, "completion"));
 	lost(sum_over(cells, "/lost/groups"), "for the groups of ", "send",
 	     " there was no room: all totals count them, no row does", out);
-	lost(sum_over(cells, "/lost/flags"), "the flag of ", "completed send",
+	lost(flags, "the flag of ", "completed send",
 	     " was not seen: a neighbour's stands for it, and no cause counts it", out);
 	lost(skipped, "the kernel skipped ", "run",
 	     " of the programs that see copies: the counts below may lack as many copies", out);

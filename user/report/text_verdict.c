@@ -154,7 +154,8 @@ static void verdict_of(const struct cell *cell,
 		facts_of_sends(&facts, cell, "/zerocopy/io_uring");
 	facts.lost = cell__sum_or(cell, "/lost/completions", -1);
 	cell__sum(cell, "/lost/calls", &facts.lost_else);
-	facts.lost_else += cell__sum_or(cell, "/lost/flags", 0);
+	facts.lost_else += cell__lost_flags(cell);
+	facts.unseen_flags = cell__sum_or(cell, "/lost/flags", 0);
 	facts.skipped_looks = cell__skipped_looks(cell);
 	add_comparison(&facts, cell);
 	say(&facts, text);

@@ -65,7 +65,7 @@ static void causes(const struct cell *cell, FILE *out)
 /* The three answers to "was it copied?"; docs/zerocopy.md says why they may differ. */
 static void answers(const struct cell *cell, FILE *out)
 {
-	double reported = 0, flagged = 0, silent = 0, unexplained = 0, bytes;
+	double reported = 0, flagged = 0, silent = 0, unexplained = 0, bytes, unseen;
 	bool reported_known = cell__sum(cell, "/zerocopy/app_told_copied", &reported);
 	bool flagged_known = cell__sum(cell, "/zerocopy/copied_flagged", &flagged);
 	bool silent_known = cell__sum(cell, "/zerocopy/copied_silent", &silent);
@@ -76,7 +76,11 @@ static void answers(const struct cell *cell, FILE *out)
 		flagged_known ? units__number_text(flagged) : "not known");
 	if (print_hook(cell->records[0], "completion", out))
 		fputs(", before notifications coalesce", out);
-	fputs(")\n", out);
+	fputs(")", out);
+	if (cell__sum(cell, "/lost/flags", &unseen) && unseen > 0)
+		fprintf(out, "; of %s the flag was not seen, and a neighbour's stands for it",
+			units__number_text(unseen));
+	fputs("\n", out);
 	fprintf(out, LABEL "%s copied without a flag", "unreported",
 		silent_known ? units__number_text(silent) : "not known how many");
 	if (silent > 0 && cell__sum(cell, "/zerocopy/bytes_copied_silent", &bytes))

@@ -40,8 +40,9 @@ struct verdict_facts {
 	 * throughput, and of the CPU time of both ends for each byte. */
 	const char *other;
 	struct spread speed, cpu;
-	const char *noise; /* why the runs bear no ranking, or NULL */
-	double lost_else;  /* calls that were not counted, and flags that were not seen */
+	const char *noise;   /* why the runs bear no ranking, or NULL */
+	double lost_else;    /* calls that were not counted, and flags that were not seen */
+	double unseen_flags; /* of copied sends: they have no cause */
 	/* Runs of the programs that see copies, which the kernel skipped. */
 	double skipped_looks;
 };
