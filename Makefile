@@ -391,7 +391,8 @@ format:
 SHARE   := $(DESTDIR)$(PREFIX)/share
 LIBEXEC := $(DESTDIR)$(PREFIX)/libexec/sendpath
 INSTALLED_DOCS := run-record.md run-record.schema.json causes.md table.md statistics.md memory.md \
-                  report.md reading.md mechanisms.md support.md costs.md zerocopy.md
+                  report.md reading.md mechanisms.md support.md costs.md zerocopy.md \
+                  advise.md
 PYTHON_FILES = $(shell find analysis -name .venv -prune -o -name __pycache__ -prune -o -type f -print)
 install: all $(if $(DESTDIR),,analysis-packages)
 	$(call msg,INSTALL,$(DESTDIR)$(PREFIX))

@@ -25,3 +25,9 @@ int analysis__run(int argc, char **argv);
  * cannot.
  */
 int crosscheck(int argc, char **argv);
+
+/*
+ * Hands over to analysis/advise/advise.py, which starts runs of this program. Returns an exit
+ * status only if it cannot.
+ */
+int advise(int argc, char **argv);

@@ -133,7 +133,7 @@ static int prepare(struct grid *grid, struct held *h)
 		status = parse_call_counters(h, o->call_counters);
 	if (status)
 		return status;
-	if (privilege__lacking())
+	if (o->tier != MECHANISM_OFF && privilege__lacking())
 		return fail(STATUS_SYSTEM, privilege__lacking());
 	/* kallsyms shows addresses to the privileged only: before giving that up. */
 	if (o->tier != MECHANISM_OFF &&
@@ -236,6 +236,8 @@ int main(int argc, char **argv)
 	log_init();
 	if (argc > 1 && !strcmp(argv[1], "doctor"))
 		return doctor(argc - 1, argv + 1);
+	if (argc > 1 && !strcmp(argv[1], "advise"))
+		return advise(argc - 1, argv + 1);
 	if (argc > 1 && !strcmp(argv[1], "crosscheck"))
 		return crosscheck(argc - 1, argv + 1);
 	if (argc > 1 && analysis__knows(argv[1]))

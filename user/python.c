@@ -74,17 +74,29 @@ int analysis__run(int argc, char **argv)
 		       argc, argv);
 }
 
-int crosscheck(int argc, char **argv)
+/* Debian's Python with a script, and this program's path before its words. */
+static int execute_script(const char *script, int argc, char **argv)
 {
 	char program[PATH_MAX + 64], self[PATH_MAX];
 	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
 
+	if (length < 0 || find(script, program, sizeof(program)))
+		return STATUS_SYSTEM;
+	self[length] = 0;
+	setenv("PYTHONDONTWRITEBYTECODE", "1", 1); /* root would own it, in a user's folder */
+	return execute((const char *[]){SYSTEM_PYTHON, program, self, NULL}, argc - 1, argv + 1);
+}
+
+int crosscheck(int argc, char **argv)
+{
 	if (geteuid()) {
 		log_error("crosscheck: bcc needs root: run with sudo");
 		return STATUS_SYSTEM;
 	}
-	if (length < 0 || find("analysis/crosscheck/crosscheck.py", program, sizeof(program)))
-		return STATUS_SYSTEM;
-	self[length] = 0;
-	return execute((const char *[]){SYSTEM_PYTHON, program, self, NULL}, argc - 1, argv + 1);
+	return execute_script("analysis/crosscheck/crosscheck.py", argc, argv);
+}
+
+int advise(int argc, char **argv)
+{
+	return execute_script("analysis/advise/advise.py", argc, argv);
 }

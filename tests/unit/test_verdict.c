@@ -44,7 +44,8 @@ static void test_all_copied(void **state)
 	f.copied = f.reported = 1000;
 	f.causes = &loopback;
 	assert_string_equal(say(&f), "100 % of 1,000 zero-copy sends to 10.0.0.2 were copied: "
-				     "loopback, lo. Zero-copy cannot help here: send without it.");
+				     "loopback, lo. Zero-copy cannot help here: send without it; "
+				     "analyze advise --peer tells of another path.");
 }
 
 static void test_none_copied(void **state)
@@ -372,7 +373,8 @@ static void test_findings_have_no_numbers(void **state)
 	f.copied = 1000;
 	f.causes = &loopback;
 	assert_string_equal(finding(&f), "100 % copied: loopback, lo. Zero-copy cannot help here: "
-					 "send without it.");
+					 "send without it; analyze advise --peer tells of another "
+					 "path.");
 	f.copied = 10;
 	assert_non_null(strstr(finding(&f), "some copied: loopback, lo."));
 	f.completions = 3;

@@ -11,7 +11,8 @@ static const struct cause_row rows[CAUSES] = {
 		"The functions of the stack tell which part of the kernel asked for the copy."},
 	[CAUSE_LOOPBACK] = {"loopback", "loopback",
 		"Data for a socket on this machine are copied before it may see them.",
-		"Zero-copy cannot help here: send without it."},
+		"Zero-copy cannot help here: send without it; analyze advise --peer tells of "
+		"another path."},
 	[CAUSE_LOCAL_DELIVERY] = {"local_delivery", "delivery on this machine",
 		"The packet came in by a device of this machine, a veth or a mirror, and was "
 		"copied for whoever gets it here.",

@@ -181,8 +181,8 @@ static bool is_program(const char *name)
 /* A first word that is neither an option nor a command. */
 static void refuse_command(const char *word)
 {
-	static const char *const commands[] = {"sweep", "doctor",  "crosscheck",
-					       "table", "compare", "report"};
+	static const char *const commands[] = {"advise", "sweep",   "doctor", "crosscheck",
+					       "table",	 "compare", "report"};
 	const char *program = program_invocation_short_name, *nearest = NULL;
 	size_t i;
 
@@ -197,7 +197,8 @@ static void refuse_command(const char *word)
 			program, word);
 	else
 		fprintf(stderr,
-			"%s: there is no command %s: there are sweep, doctor, crosscheck, table, "
+			"%s: there is no command %s: there are advise, sweep, doctor, crosscheck, "
+			"table, "
 			"compare and report (--help tells more)\n",
 			program, word);
 	exit(STATUS_USAGE);

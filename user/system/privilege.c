@@ -15,13 +15,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool effective(cap_value_t value)
+static bool has(cap_value_t value, cap_flag_t flag)
 {
 	cap_t caps = cap_get_proc();
 	cap_flag_value_t on = CAP_CLEAR;
 
 	if (caps)
-		cap_get_flag(caps, value, CAP_EFFECTIVE, &on);
+		cap_get_flag(caps, value, flag, &on);
 	cap_free(caps);
 	return on == CAP_SET;
 }
@@ -40,7 +40,8 @@ const char *privilege__lacking(void)
 	if (in_user_namespace())
 		return "capabilities of a user namespace do not permit BPF: run outside of it, or "
 		       "in a container without one";
-	if ((effective(CAP_BPF) && effective(CAP_PERFMON)) || effective(CAP_SYS_ADMIN))
+	if ((has(CAP_BPF, CAP_EFFECTIVE) && has(CAP_PERFMON, CAP_EFFECTIVE)) ||
+	    has(CAP_SYS_ADMIN, CAP_EFFECTIVE))
 		return NULL;
 	return "loading BPF programs needs CAP_BPF and CAP_PERFMON: run with sudo";
 }
@@ -120,8 +121,8 @@ int privilege__reduce(bool cost, char *reason, size_t size)
 	static const cap_value_t needed[] = {CAP_BPF, CAP_PERFMON, CAP_SYS_ADMIN};
 	int err;
 
-	if (effective(CAP_SYS_ADMIN) && !effective(CAP_BPF))
-		return 0; /* before 5.8 the two were part of CAP_SYS_ADMIN */
+	if (!has(CAP_BPF, CAP_PERMITTED))
+		return 0; /* before 5.8 it was part of CAP_SYS_ADMIN; or there is none to give up */
 	err = keep(needed, cost || perf_wants_admin() ? 3 : 2);
 	if (err)
 		snprintf(reason, size, "cannot give up capabilities: %s", strerror(-err));
@@ -132,7 +133,7 @@ int privilege__drop_attach(void)
 {
 	static const cap_value_t needed[] = {CAP_BPF};
 
-	return keep(needed, 1);
+	return has(CAP_BPF, CAP_PERMITTED) ? keep(needed, 1) : 0;
 }
 
 int privilege__drop_all(char *reason, size_t size)

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""From which size does zero-copy pay? Decides what to measure next, and what is known. Pure.
+
+A block holds one short run of each variant of one size, made one after the other; its ratios are
+paired. A size is judged after fixed numbers of blocks (LOOKS), by an interval of the median of
+its ratios that assumes no distribution: between ordered values, by counting. The level is so
+high that looking some times, at some sizes, for four questions, hardly ever finds what is not there.
+"""
+
+import dataclasses
+import itertools
+import math
+import statistics
+
+SIZES = tuple(1 << n for n in range(10, 21))
+FIRST = (SIZES[-1], 64 << 10, 4 << 10)
+LOOKS = (9, 13, 19)
+WRONG = 0.0045  # of one look, that an interval misses the median
+METRICS = ("cpu", "throughput")
+REFERENCES = ("twocopy", "onecopy")
+BETTER, WORSE, UNDECIDED = 1, -1, 0
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+    """Bits a second, and seconds of both ends' CPU time for each byte."""
+    throughput: float
+    cpu: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Ratio:
+    """Zero-copy over the other at a size: the median of n blocks, and its interval."""
+    size: int
+    n: int
+    value: float
+    low: float
+    high: float
+    sign: int  # BETTER: zero-copy is, and so on
+
+
+@dataclasses.dataclass(frozen=True)
+class Answer:
+    """kind is one of
+
+    from: zero-copy is better from size better on, and worse up to size worse (None: not known);
+    always, never: at every size tried; irregular: better at a size below one where it is worse;
+    alike: no difference was found; unknown: worse up to size worse, and not known above.
+    """
+    against: str
+    metric: str
+    kind: str
+    worse: int | None
+    better: int | None
+    ratios: tuple[Ratio, ...]
+
+
+def rank(n: int) -> int:
+    """The interval of n values ends at the k-th from below and from above; 0: too few."""
+    outside, k = 0.0, 0
+    while True:
+        outside += 2 * math.comb(n, k) / 2**n
+        if outside > WRONG:
+            return k
+        k += 1
+
+
+def _ratio(size, metric, logs):
+    """Of logarithms of zero-copy over the other."""
+    ordered, k = sorted(logs), rank(len(logs))
+    low, high = math.exp(ordered[k - 1]), math.exp(ordered[-k])
+    over = BETTER if metric == "throughput" else WORSE
+    sign = over if low > 1 else -over if high < 1 else UNDECIDED
+    return Ratio(size, len(logs), math.exp(statistics.median(logs)), low, high, sign)
+
+
+class Search:
+    """What was measured so far. add() takes a block: a Run by variant."""
+
+    def __init__(self):
+        self.blocks = {}
+
+    def add(self, size: int, block: dict[str, Run]) -> None:
+        self.blocks.setdefault(size, []).append(block)
+
+    def _logs(self, size, against, metric):
+        return [math.log(getattr(block["zerocopy"], metric) / getattr(block[against], metric))
+                for block in self.blocks[size]]
+
+    def ratio(self, size: int, against: str, metric: str) -> Ratio | None:
+        """At the first look that decides, else at the last one; None before the first."""
+        found = None
+        for look in LOOKS:
+            if look > len(self.blocks.get(size, ())):
+                break
+            found = _ratio(size, metric, self._logs(size, against, metric)[:look])
+            if found.sign:
+                break
+        return found
+
+    def answer(self, against: str, metric: str) -> Answer:
+        ratios = tuple(filter(None, (self.ratio(size, against, metric)
+                                     for size in sorted(self.blocks))))
+        worse = [r.size for r in ratios if r.sign == WORSE]
+        better = [r.size for r in ratios if r.sign == BETTER]
+        ends = (max(worse, default=None), min(better, default=None))
+        if worse and better:
+            kind = "from" if ends[0] < ends[1] else "irregular"
+        elif better:
+            kind = "always" if ends[1] == SIZES[0] else "from"
+        elif worse:
+            kind = "never" if ends[0] == SIZES[-1] else "unknown"
+        else:
+            kind = "alike"
+        return Answer(against, metric, kind, *ends, ratios)
+
+    def answers(self) -> list[Answer]:
+        return [self.answer(against, metric) for metric in METRICS for against in REFERENCES]
+
+    def next_size(self) -> int | None:
+        """What to measure next; None: all is decided, or cannot be by what is allowed."""
+        for size in FIRST:
+            if len(self.blocks.get(size, ())) < LOOKS[0]:
+                return size
+        for size, blocks in self.blocks.items():  # one that was begun
+            if len(blocks) not in LOOKS and len(blocks) < LOOKS[-1]:
+                return size
+        wanted = itertools.chain.from_iterable(zip(*(
+            (self._untried(answer), self._undecided(answer)) for answer in self.answers())))
+        return next(filter(None, wanted), None)
+
+    def _untried(self, answer):
+        """The size in the middle of those between which it changes."""
+        low = answer.worse or SIZES[0] // 2
+        high = answer.better or SIZES[-1]
+        if answer.kind not in ("from", "unknown") or not answer.better:
+            return None
+        between = [size for size in SIZES if low < size < high and size not in self.blocks]
+        return min(between, key=lambda size: abs(math.log(size / math.sqrt(low * high))),
+                   default=None)
+
+    def _undecided(self, answer):
+        """A size where more blocks could tell, the largest first: there zero-copy gains most."""
+        inside = [r.size for r in answer.ratios if r.sign == UNDECIDED
+                  and len(self.blocks[r.size]) < LOOKS[-1]
+                  and r.size > (answer.worse or 0) and r.size < (answer.better or 2 * SIZES[-1])]
+        return max(inside, default=None)
+
+    def blocks_needed(self, answer: Answer) -> int | None:
+        """How many more at the undecided sizes would tell, if what is seen is so; None: no number
+        that is worth its time."""
+        more = []
+        for r in answer.ratios:
+            if r.sign == UNDECIDED and r.size > (answer.worse or 0):
+                logs = self._logs(r.size, answer.against, answer.metric)
+                effect = abs(statistics.median(logs)) / max(statistics.stdev(logs), 1e-9)
+                more.append(math.ceil((FOR_LEVEL / max(effect, 1e-9))**2))
+        needed = sum(more)
+        return needed if needed <= MOST_MORE else None
+
+
+# So many standard errors of a median is an interval wide to one side, at the level of a look.
+FOR_LEVEL = 2.85 * math.sqrt(math.pi / 2)
+MOST_MORE = 1000

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""The advice in words: a recommendation, what it rests on, what limits it, what would tell more."""
+
+import textwrap
+
+from search import METRICS, REFERENCES, Answer
+
+WIDTH = 80
+CALLS = {"twocopy": "send()", "onecopy": "sendmsg() of the fields"}
+WORDS = {"cpu": "CPU time per byte", "throughput": "throughput"}
+COPIED_MOST = 0.99
+
+
+def size(count: int) -> str:
+    """64K, 1M."""
+    return f"{count >> 20}M" if count >= 1 << 20 else f"{count >> 10}K"
+
+
+def _times(ratio):
+    return f"{ratio.value:.2f} times, {ratio.low:.2f}-{ratio.high:.2f}, at {size(ratio.size)}"
+
+
+def _largest(answer):
+    return answer.ratios[-1]
+
+
+def cell(answer: Answer) -> str:
+    """What the table says."""
+    sizes = f"{size(answer.ratios[0].size)} to {size(answer.ratios[-1].size)}" if answer.ratios else ""
+    if answer.kind == "from":
+        below = f"not up to {size(answer.worse)}" if answer.worse else "below it cannot be told"
+        return f"better from {size(answer.better)} on, {below}"
+    return {"always": f"better at all sizes, {sizes}",
+            "never": f"worse at all sizes, {sizes}",
+            "alike": "no difference was found",
+            "irregular": f"better at {size(answer.better or 1024)}, worse at "
+                         f"{size(answer.worse or 1024)}",
+            "unknown": f"worse up to {size(answer.worse or 1024)}, above it cannot be told"
+            }[answer.kind] if answer.ratios else "not measured"
+
+
+def _by(answers, metric, kinds):
+    return [a for a in answers if a.metric == metric and a.kind in kinds]
+
+
+def recommendation(path, answers: list[Answer]) -> str:
+    """The first sentences. CPU time decides; throughput where that shows no difference."""
+    if path.copied is not None and path.copied >= COPIED_MOST and path.final:
+        return "Do not use MSG_ZEROCOPY on this path, at any size: every send is copied."
+    if path.copied is not None and path.copied >= COPIED_MOST:
+        return "Do not use MSG_ZEROCOPY on this path as it is: every send is copied."
+    for metric in METRICS:
+        pays = _by(answers, metric, ("from", "always"))
+        if len(pays) == len(REFERENCES):
+            first = max(a.better for a in pays)
+            best = _largest(max(pays, key=lambda a: a.better))
+            return (f"Use MSG_ZEROCOPY for sends of {size(first)} and more: "
+                    f"{'less' if metric == 'cpu' else 'more'} {WORDS[metric]} ({_times(best)}).")
+        if len(_by(answers, metric, ("never",))) == len(REFERENCES):
+            worst = _largest(_by(answers, metric, ("never",))[0])
+            return (f"Do not use MSG_ZEROCOPY on this path: "
+                    f"{'more' if metric == 'cpu' else 'less'} {WORDS[metric]} at every size tried "
+                    f"({_times(worst)}).")
+    for metric in METRICS:
+        pays = _by(answers, metric, ("from", "always"))
+        if pays:
+            return (f"MSG_ZEROCOPY pays against {CALLS[pays[0].against]} from "
+                    f"{size(pays[0].better)} on, by {WORDS[metric]} "
+                    f"({_times(_largest(pays[0]))}); the rest cannot be told.")
+    return "Cannot tell whether MSG_ZEROCOPY pays on this path."
+
+
+def _table(answers):
+    if not any(answer.ratios for answer in answers):
+        return []
+    return [f"  {WORDS[a.metric]} against {CALLS[a.against]}: {cell(a)}" for a in answers]
+
+
+def _limits(path):
+    said = []
+    if path.optmem_max is not None:
+        said.append(f"optmem_max {path.optmem_max:,} bytes")
+    if path.memlock_bytes is not None:
+        said.append(f"memlock {path.memlock_bytes:,} bytes")
+    if path.receiver_limited and path.receiver_limited > 0.5:
+        said.append(f"the receiver's window held the sender back {path.receiver_limited:.0%} of "
+                    "the time")
+    return "Limits: " + "; ".join([*said, *path.warnings[:1]]) + "." if said or path.warnings else ""
+
+
+def _more(result):
+    if result.seconds_more:
+        return f"More: --budget {round(result.elapsed_s + result.seconds_more + 5)}s would tell more."
+    if result.path.final:
+        return "Other paths: --peer HOST:PORT of loadgen serve there, or --netns, or --link veth."
+    return "Figures: analyze sweep --grid sizes on the same path, then analyze report."
+
+
+def lines(result) -> list[str]:
+    """At most twelve lines of at most WIDTH columns."""
+    rest = f"Rests on: {result.path.words.split('. ')[0].rstrip('.')}"
+    rest += (f"; {result.blocks} blocks of three short runs in {result.elapsed_s:.0f} s."
+             if result.blocks else ".")
+    paragraphs = [recommendation(result.path, result.answers), *_table(result.answers),
+                  rest, _limits(result.path), _more(result)]
+    # A number and its % stay together.
+    return [line.replace("\u00a0", " ") for paragraph in paragraphs if paragraph
+            for line in textwrap.wrap(paragraph.replace(" %", "\u00a0%"), WIDTH,
+                                      subsequent_indent="  ", max_lines=2, placeholder=" ...")]

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""`analyze advise`, by its real runs: what it says of paths, of bad input, and what it leaves."""
+
+import json
+import os
+import pathlib
+import signal
+import stat
+import subprocess
+import tempfile
+import time
+
+import pytest
+
+from conftest import ANALYZE, Child, analyze, eventually, needs_bpf
+
+pytestmark = pytest.mark.usefixtures("untouched")
+
+
+def advise(*args, **kwargs):
+    return analyze("advise", *args, **kwargs)
+
+
+def lines_of(done):
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert len(lines) <= 12 and max(map(len, lines)) <= 80, done.stdout
+    return lines
+
+
+@needs_bpf
+def test_of_loopback_it_says_never_at_once(tmp_path):
+    begun = time.monotonic()
+    path = tmp_path / "advice.json"
+    lines = lines_of(advise("--json", path))
+    assert time.monotonic() - begun < 10
+    assert lines[0] == ("Do not use MSG_ZEROCOPY on this path, at any size: every send is copied.")
+    said = " ".join(map(str.strip, lines))
+    assert "copied: loopback, lo." in said and "--peer HOST:PORT" in said
+    advice = json.loads(path.read_text())
+    assert advice["schema"] == "sendpath.advise/1" and advice["recommendation"] == lines[0]
+    assert advice["path"]["copied"] == 1 and advice["path"]["final"] and advice["path"]["traced"]
+    assert (advice["path"]["cause"], advice["path"]["device"]) == ("loopback", "lo")
+    assert advice["blocks"] == 0 and not advice["interrupted"]
+
+
+def as_nobody(*args):
+    """Without any privilege: the error queue alone tells, and it flags all of loopback."""
+    return subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", ANALYZE,
+                           "advise", *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True, check=False, cwd="/")
+
+
+def test_without_privilege_the_error_queue_is_believed_aloud():
+    if subprocess.run(["setpriv", "--reuid=65534", "--clear-groups", "test", "-x", ANALYZE],
+                      check=False).returncode:
+        pytest.skip(f"nobody may not run {ANALYZE}")
+    done = as_nobody("--budget", "12", "--json", "-")
+    assert done.returncode == 0, done.stderr
+    path = json.loads(done.stdout)["path"]
+    assert not path["traced"] and path["copied"] == 1
+    assert "the kernel could not be asked" in path["words"] and "300 of 300" in path["words"]
+
+
+@needs_bpf
+def test_what_is_written_is_the_callers():
+    if os.geteuid():
+        pytest.skip("only root can be called by sudo")
+    with tempfile.TemporaryDirectory() as folder:
+        os.chown(folder, 65534, 65534)
+        path = pathlib.Path(folder, "advice.json")
+        done = advise("--json", path, env={**os.environ, "SUDO_UID": "65534", "SUDO_GID": "65534"})
+        if done.returncode == 1 and "may not read" in done.stderr:
+            pytest.skip(done.stderr.strip())
+        assert done.returncode == 0, done.stderr
+        assert path.stat().st_uid == 65534 and stat.S_IMODE(path.stat().st_mode) == 0o644
+        assert os.listdir(folder) == ["advice.json"]
+
+
+@pytest.mark.parametrize("args,status,said", [
+    (("--budget", "x"), 2, "--budget: x: give seconds, 1 to 86400"),
+    (("--budget", "0"), 2, "--budget: 0: give seconds"),
+    (("--nope",), 2, "--nope"),
+    (("--peer", "10.0.0.1"), 2, "--peer 10.0.0.1: give HOST:PORT"),
+    (("--fields", "0"), 2, "--fields 0: give a whole number from 1"),
+    (("--json", "/no/such/folder/a.json"), 1, "--json: cannot write /no/such/folder/a.json"),
+    (("--peer", "127.0.0.1:1"), 1, "--peer 127.0.0.1:1: cannot connect"),
+])
+def test_what_is_wrong_is_one_line(args, status, said):
+    done = advise(*args)
+    assert done.returncode == status and not done.stdout
+    assert len(done.stderr.splitlines()) == 1 and said in done.stderr
+
+
+def test_an_interrupt_ends_it_with_what_is_known(tmp_path):
+    """A sender that the kernel never copies for is not to be had here: a run is cut short."""
+    with Child([ANALYZE, "advise", "--json", str(tmp_path / "advice.json")],
+               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+               start_new_session=True) as job:
+        assert eventually(lambda: list_children(job.pid))
+        os.killpg(job.pid, signal.SIGINT)
+        job.communicate(timeout=60)
+    assert job.returncode == -signal.SIGINT
+    assert not (tmp_path / "advice.json").exists() or json.loads(
+        (tmp_path / "advice.json").read_text())
+
+
+def list_children(pid):
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+            return file.read().split()
+    except OSError:
+        return []

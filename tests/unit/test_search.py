@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""The search for the size from which zero-copy pays, on machines whose truth is known."""
+
+import math
+import pathlib
+import random
+import sys
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "analysis/advise"))
+import text  # noqa: E402
+from search import LOOKS, SIZES, WRONG, Run, Search, rank  # noqa: E402
+
+BLOCKS = 70
+
+
+def normal(draw, spread):
+    return math.exp(draw.gauss(0, spread))
+
+
+def skewed(draw, spread):
+    """One run in seven takes thrice as long."""
+    return normal(draw, spread) * (3 if draw.random() < 1 / 7 else 1)
+
+
+def two_modes(draw, spread):
+    return normal(draw, spread / 3) * (1 + 3 * spread if draw.random() < 0.5 else 1)
+
+
+class Machine:
+    """CPU time of zero-copy falls with size, and is that of the others at the size crossing."""
+
+    def __init__(self, crossing, noise=normal, spread=0.05, slope=0.35, drift=0.0, seed=1):
+        self.crossing, self.slope = crossing, slope
+        self.noise, self.spread, self.drift = noise, spread, drift
+        self.draw, self.count = random.Random(seed), 0
+
+    def block(self, size):
+        self.count += 1
+        slower = math.exp(self.drift * self.count)  # of all runs: a machine that warms up
+        gain = self.slope * math.log(size / self.crossing)
+        return {variant: Run(1e9 / slower / self.noise(self.draw, self.spread),
+                             1e-9 * slower * math.exp(by) * self.noise(self.draw, self.spread))
+                for variant, by in (("twocopy", 0), ("onecopy", 0), ("zerocopy", -gain))}
+
+
+def searched(machine, most=BLOCKS):
+    search = Search()
+    for _ in range(most):
+        size = search.next_size()
+        if size is None:
+            break
+        search.add(size, machine.block(size))
+    return search
+
+
+def wrong(answer, crossing):
+    """Says it something that is not so?"""
+    if answer.kind == "from":
+        return not (answer.worse or 0) <= crossing <= answer.better
+    return {"always": crossing > SIZES[0], "never": crossing < SIZES[-1], "irregular": True,
+            "unknown": crossing < answer.worse if answer.worse else False, "alike": False}[
+                answer.kind]
+
+
+def test_an_interval_holds_the_median_as_often_as_it_says():
+    for n in range(1, 40):
+        k = rank(n)
+        outside = 2 * sum(math.comb(n, i) for i in range(k)) / 2**n
+        more = outside + 2 * math.comb(n, k) / 2**n
+        assert outside <= WRONG < more
+    assert all(rank(n) for n in LOOKS)
+
+
+@pytest.mark.parametrize("noise", [normal, skewed, two_modes])
+@pytest.mark.parametrize("spread", [0.03, 0.15])
+def test_hardly_ever_is_an_answer_wrong(noise, spread):
+    said, lies = 0, 0
+    for seed in range(60):
+        crossing = math.exp(random.Random(seed).uniform(math.log(1500), math.log(700_000)))
+        search = searched(Machine(crossing, noise, spread, drift=0.002, seed=seed))
+        for answer in (search.answer(against, "cpu") for against in ("twocopy", "onecopy")):
+            said += answer.kind not in ("alike", "unknown")
+            lies += wrong(answer, crossing)
+    assert lies <= 1, lies
+    assert said >= 100  # of 120: it does not hold its tongue
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.floats(600, 2_000_000), st.integers(0, 2**32))
+def test_of_a_quiet_machine_the_bracket_is_next_to_the_truth(crossing, seed):
+    search = searched(Machine(crossing, spread=0.001, seed=seed), 10 * BLOCKS)
+    answer = search.answer("twocopy", "cpu")
+    below = [size for size in SIZES if size < crossing * 0.98]
+    above = [size for size in SIZES if size > crossing * 1.02]
+    if not below:
+        assert answer.kind == "always"
+    elif not above:
+        assert answer.kind == "never"
+    else:
+        assert answer.kind == "from" and answer.worse <= crossing * 1.02
+        assert crossing * 0.98 <= answer.better and answer.better / answer.worse <= 4
+
+
+def test_no_size_is_tried_for_nothing():
+    """Where all is alike it ends, having looked as often as it may."""
+    search = searched(Machine(1, slope=0, spread=0.05, seed=3), 1000)
+    assert search.next_size() is None
+    assert all(len(blocks) <= LOOKS[-1] for blocks in search.blocks.values())
+    assert {answer.kind for answer in search.answers()} == {"alike"}
+
+
+def test_words_fit_every_kind():
+    search = searched(Machine(30_000, spread=0.001, seed=5))
+    assert text.cell(search.answer("twocopy", "cpu")) == "better from 32K on, not up to 16K"
+    never = searched(Machine(1e9, seed=5))
+    assert text.cell(never.answer("onecopy", "cpu")).startswith("worse at all sizes, 4K to 1M")
