@@ -98,7 +98,10 @@ def _more(result):
 
 def lines(result) -> list[str]:
     """At most twelve lines of at most WIDTH columns."""
-    rest = f"Rests on: {result.path.words.split('. ')[0].rstrip('.')}"
+    # What could be done about copies stands behind the first sentence.
+    words = result.path.words if result.path.copied and not result.path.final else \
+        result.path.words.split(". ")[0]
+    rest = f"Rests on: {words.rstrip('.')}"
     rest += (f"; {result.blocks} blocks of three short runs in {result.elapsed_s:.0f} s."
              if result.blocks else ".")
     paragraphs = [recommendation(result.path, result.answers), *_table(result.answers),
@@ -106,4 +109,4 @@ def lines(result) -> list[str]:
     # A number and its % stay together.
     return [line.replace("\u00a0", " ") for paragraph in paragraphs if paragraph
             for line in textwrap.wrap(paragraph.replace(" %", "\u00a0%"), WIDTH,
-                                      subsequent_indent="  ", max_lines=2, placeholder=" ...")]
+                                      subsequent_indent="  ", max_lines=3, placeholder=" ...")]

@@ -62,6 +62,29 @@ def test_without_privilege_the_error_queue_is_believed_aloud():
     assert "the kernel could not be asked" in path["words"] and "300 of 300" in path["words"]
 
 
+FINAL = ("loopback", "local_delivery", "tun")
+
+
+@needs_bpf
+@pytest.mark.skipif("SENDPATH_CAUSE" not in os.environ, reason="no network of the lab")
+def test_of_a_network_it_says_what_is_known():
+    """The lab says what its network does; which sizes pay on an emulated one is chance."""
+    done = advise("--budget", "40", "--json", "-", timeout=500)
+    assert done.returncode == 0, done.stderr
+    advice = json.loads(done.stdout)
+    cause = os.environ["SENDPATH_CAUSE"].split(":")[0]
+    if cause == "-":
+        assert advice["path"]["copied"] == 0 and advice["blocks"] > 0
+        assert "every send is copied" not in advice["recommendation"]
+        assert "irregular" not in {answer["kind"] for answer in advice["answers"]}
+        return
+    assert advice["path"]["copied"] == 1 and advice["path"]["cause"] == cause
+    assert advice["recommendation"] == (
+        "Do not use MSG_ZEROCOPY on this path, at any size: every send is copied." if cause in FINAL
+        else "Do not use MSG_ZEROCOPY on this path as it is: every send is copied.")
+    assert advice["path"]["final"] == (cause in FINAL) and advice["blocks"] == 0
+
+
 @needs_bpf
 def test_what_is_written_is_the_callers():
     if os.geteuid():
