@@ -6,7 +6,7 @@ import textwrap
 from search import METRICS, REFERENCES, Answer
 
 WIDTH = 80
-CALLS = {"twocopy": "send()", "onecopy": "sendmsg() of the fields"}
+CALLS = {"twocopy": "send()", "onecopy": "sendmsg()"}
 WORDS = {"cpu": "CPU time per byte", "throughput": "throughput"}
 COPIED_MOST = 0.99
 
@@ -26,17 +26,17 @@ def _largest(answer):
 
 def cell(answer: Answer) -> str:
     """What the table says."""
-    sizes = f"{size(answer.ratios[0].size)} to {size(answer.ratios[-1].size)}" if answer.ratios else ""
-    if answer.kind == "from":
-        below = f"not up to {size(answer.worse)}" if answer.worse else "below it cannot be told"
-        return f"better from {size(answer.better)} on, {below}"
-    return {"always": f"better at all sizes, {sizes}",
-            "never": f"worse at all sizes, {sizes}",
-            "alike": "no difference was found",
-            "irregular": f"better at {size(answer.better or 1024)}, worse at "
-                         f"{size(answer.worse or 1024)}",
-            "unknown": f"worse up to {size(answer.worse or 1024)}, above it cannot be told"
-            }[answer.kind] if answer.ratios else "not measured"
+    if not answer.ratios:
+        return "not measured"
+    tried = f"{size(answer.ratios[0].size)} to {size(answer.ratios[-1].size)}"
+    worse, better = (size(count) if count else "" for count in (answer.worse, answer.better))
+    return {"from": f"better from {better} on, "
+                    + (f"worse up to {worse}" if worse else "not known below"),
+            "always": f"better, {tried}",
+            "never": f"worse, {tried}",
+            "alike": "no difference found",
+            "irregular": f"better at {better}, but worse at {worse}",
+            "unknown": f"worse up to {worse}, not known above"}[answer.kind]
 
 
 def _by(answers, metric, kinds):
@@ -73,7 +73,8 @@ def recommendation(path, answers: list[Answer]) -> str:
 def _table(answers):
     if not any(answer.ratios for answer in answers):
         return []
-    return [f"  {WORDS[a.metric]} against {CALLS[a.against]}: {cell(a)}" for a in answers]
+    heads = [f"  {WORDS[a.metric]}, to {CALLS[a.against]}:" for a in answers]
+    return [f"{head:{max(map(len, heads))}} {cell(a)}" for head, a in zip(heads, answers)]
 
 
 def _limits(path):
@@ -92,7 +93,7 @@ def _more(result):
     if result.seconds_more:
         return f"More: --budget {round(result.elapsed_s + result.seconds_more + 5)}s would tell more."
     if result.path.final:
-        return "Other paths: --peer HOST:PORT of loadgen serve there, or --netns, or --link veth."
+        return "Other paths: --peer HOST:PORT of loadgen serve there; --netns; --link veth."
     return "Figures: analyze sweep --grid sizes on the same path, then analyze report."
 
 
@@ -104,9 +105,11 @@ def lines(result) -> list[str]:
     rest = f"Rests on: {words.rstrip('.')}"
     rest += (f"; {result.blocks} blocks of three short runs in {result.elapsed_s:.0f} s."
              if result.blocks else ".")
-    paragraphs = [recommendation(result.path, result.answers), *_table(result.answers),
-                  rest, _limits(result.path), _more(result)]
+    paragraphs = ((recommendation(result.path, result.answers), 2),
+                  *((row, 1) for row in _table(result.answers)),
+                  (rest, 3), (_limits(result.path), 2), (_more(result), 1))
     # A number and its % stay together.
-    return [line.replace("\u00a0", " ") for paragraph in paragraphs if paragraph
+    return [line.replace("\u00a0", " ") for paragraph, most in paragraphs if paragraph
             for line in textwrap.wrap(paragraph.replace(" %", "\u00a0%"), WIDTH,
-                                      subsequent_indent="  ", max_lines=3, placeholder=" ...")]
+                                      subsequent_indent="  ", max_lines=most,
+                                      placeholder=" ...")]
