@@ -77,7 +77,7 @@ static int connect_all(struct run *run, struct failure *f)
 				      : 0;
 		if (!err)
 			err = receiver__adopt(&run->other, s->connected, (unsigned int)port, f);
-		if (!err)
+		if (!err && run->load->rcvlowat > 1)
 			receiver__mark(&run->other, s->connected, (int)run->load->rcvlowat);
 		s->connected++;
 		if (err)

@@ -81,6 +81,14 @@ def test_every_byte_arrives(variant):
     assert there.process.returncode == -signal.SIGTERM
 
 
+@pytest.mark.parametrize("mark", [[], ["--rcvlowat", "1"], ["--rcvlowat", "64K"]])
+@pytest.mark.parametrize("size", [64, 1 << 20])
+def test_a_receiver_wakes_at_what_it_was_asked_for(mark, size):
+    with Serve() as there:
+        app = measure(there.peer, "--variant", "onecopy", "--size", size, "--messages", 40, *mark)
+    assert app["received_bytes"] == 40 * size
+
+
 @pytest.mark.parametrize("pick", [[], ["--pick", "random", "--seed", 7]])
 def test_the_receiver_knows_which_fields_were_picked(pick):
     with Serve() as there:
