@@ -14,8 +14,9 @@ import statistics
 
 SIZES = tuple(1 << n for n in range(10, 21))
 FIRST = (SIZES[-1], 64 << 10, 4 << 10)
-LOOKS = (9, 13, 19)
-WRONG = 0.0045  # of one look, that an interval misses the median
+LOOKS = (11, 16, 22)
+WRONG = 0.001  # of one look, that an interval misses the median
+NEAR = 1.02  # ratios nearer to 1 are no difference that is worth advice
 METRICS = ("cpu", "throughput")
 REFERENCES = ("twocopy", "onecopy")
 BETTER, WORSE, UNDECIDED = 1, -1, 0
@@ -70,7 +71,7 @@ def _ratio(size, metric, logs):
     ordered, k = sorted(logs), rank(len(logs))
     low, high = math.exp(ordered[k - 1]), math.exp(ordered[-k])
     over = BETTER if metric == "throughput" else WORSE
-    sign = over if low > 1 else -over if high < 1 else UNDECIDED
+    sign = over if low > NEAR else -over if high < 1 / NEAR else UNDECIDED
     return Ratio(size, len(logs), math.exp(statistics.median(logs)), low, high, sign)
 
 
@@ -160,5 +161,5 @@ class Search:
 
 
 # So many standard errors of a median is an interval wide to one side, at the level of a look.
-FOR_LEVEL = 2.85 * math.sqrt(math.pi / 2)
+FOR_LEVEL = 3.3 * math.sqrt(math.pi / 2)
 MOST_MORE = 1000
