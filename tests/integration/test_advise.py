@@ -13,6 +13,7 @@ import time
 import pytest
 
 from conftest import ANALYZE, Child, analyze, eventually, needs_bpf
+from test_topology import PEER
 
 pytestmark = pytest.mark.usefixtures("untouched")
 
@@ -69,7 +70,7 @@ FINAL = ("loopback", "local_delivery", "tun")
 @pytest.mark.skipif("SENDPATH_CAUSE" not in os.environ, reason="no network of the lab")
 def test_of_a_network_it_says_what_is_known():
     """The lab says what its network does; which sizes pay on an emulated one is chance."""
-    done = advise("--budget", "40", "--json", "-", timeout=500)
+    done = advise(*PEER, "--budget", "40", "--json", "-", timeout=500)
     assert done.returncode == 0, done.stderr
     advice = json.loads(done.stdout)
     cause = os.environ["SENDPATH_CAUSE"].split(":")[0]
