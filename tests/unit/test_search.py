@@ -8,7 +8,7 @@ import random
 import sys
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "analysis/advise"))
@@ -99,13 +99,13 @@ def test_hardly_ever_is_an_answer_wrong(noise, spread):
 @settings(max_examples=40, deadline=None)
 @given(st.floats(600, 2_000_000), st.integers(0, 2**32))
 def test_of_a_quiet_machine_the_bracket_is_next_to_the_truth(crossing, seed):
+    # Beside an end, both what is so and "alike there" are right.
+    assume(all(abs(math.log(crossing / size)) > 0.1 for size in (SIZES[0], SIZES[-1])))
     search = searched(Machine(crossing, spread=0.001, seed=seed), 10 * BLOCKS)
     answer = search.answer("twocopy", "cpu")
-    below = [size for size in SIZES if size < crossing * 0.93]
-    above = [size for size in SIZES if size > crossing * 1.07]
-    if not below:
+    if crossing < SIZES[0]:
         assert answer.kind == "always"
-    elif not above:
+    elif crossing > SIZES[-1]:
         assert answer.kind == "never"
     else:
         assert answer.kind == "from" and answer.worse <= crossing * 1.07
