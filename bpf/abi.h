@@ -32,20 +32,35 @@ enum call_kind {
 /* Counters that are read at both ends of a send. */
 #define CALL_COUNTERS_MAX 4
 
+/*
+ * A size class is a power of two: [0, 0], [1, 1], [2, 3], [4, 7], ... A send takes less than
+ * 2^31 bytes (MAX_RW_COUNT).
+ */
+#define SIZE_CLASSES 32
+
+static inline __attribute__((always_inline)) __u32 size_class(__u32 bytes)
+{
+	return hist_log2(bytes * 2 + 1);
+}
+
+/* Sends of one size class. */
+struct sized_sends {
+	__u64 sends;
+	__u64 bytes;
+};
+
 /* Per CPU; written by the program that sees a send return, and by no other. */
 struct call_slot {
-	__u64 sends; /* all that returned, failed ones too */
 	__u64 failed;
 	__u64 interrupted; /* of these, by a signal: restarted, or EINTR to the program */
-	__u64 bytes;	   /* accepted by the kernel */
-	__u64 ignored;	   /* asked for zero-copy of nothing, or on a socket without SO_ZEROCOPY; */
-	__u64 empty;	   /* of these, asked for it of nothing */
+	__u64 ignored;	   /* asked for zero-copy of nothing, or on a socket without SO_ZEROCOPY */
 	__u64 counted;	   /* sends that the counters below are of, */
 	__u64 left_out;	   /* and those that left their CPU meanwhile: it counted others' work */
 	__u64 counters[CALL_COUNTERS_MAX];
-	struct hist wall; /* of the sends whose start was seen */
+	struct sized_sends sizes[SIZE_CLASSES]; /* those that did not fail, by the bytes accepted */
+	struct hist wall;			/* of the sends whose start was seen */
 };
-ABI_SIZE(call_slot, (8 + CALL_COUNTERS_MAX) * 8 + 4 * 8 + HIST_BUCKETS * 8);
+ABI_SIZE(call_slot, (5 + CALL_COUNTERS_MAX + SIZE_CLASSES * 2) * 8 + 4 * 8 + HIST_BUCKETS * 8);
 
 /*
  * Errors are counted by errno. 0 stands for any that has no name of its own here,

@@ -81,6 +81,7 @@ static __always_inline struct call_slot *count_send(struct sock *sk, enum call_k
 	bool zerocopy = flags & MSG_ZEROCOPY;
 	__u32 slot = CALL_SLOT(kind, zerocopy);
 	struct call_slot *s = bpf_map_lookup_elem(&calls, &slot);
+	struct sized_sends *of_size;
 	bool ignored = zerocopy && ret >= 0 && (notification ? !ret : zerocopy_ignored(sk, ret));
 
 	groups__count_send(sk, send_owner(sk, flags, notification), flags, ret, ns, ignored);
@@ -88,7 +89,6 @@ static __always_inline struct call_slot *count_send(struct sock *sk, enum call_k
 		notification__end(notification, ret);
 	if (!s)
 		return NULL;
-	s->sends++;
 	if (ns)
 		hist_add(&s->wall, ns);
 	if (ret < 0) {
@@ -100,11 +100,12 @@ static __always_inline struct call_slot *count_send(struct sock *sk, enum call_k
 			count_refusal(sk, size);
 		return s;
 	}
-	s->bytes += ret;
 	if (ignored)
 		s->ignored++;
-	if (zerocopy && !ret)
-		s->empty++;
+	/* The mask changes nothing; it tells the verifier. */
+	of_size = &s->sizes[size_class(ret) & (SIZE_CLASSES - 1)];
+	of_size->sends++;
+	of_size->bytes += ret;
 	return s;
 }
 

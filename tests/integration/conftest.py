@@ -72,7 +72,17 @@ _VALIDATOR = jsonschema.Draft202012Validator(
 def check(record):
     problems = [f"{e.json_path}: {e.message}" for e in _VALIDATOR.iter_errors(record)]
     assert not problems, problems
+    sizes_add_up(record)
     return record
+
+
+def sizes_add_up(record):
+    """Every send that did not fail is in the row of its size."""
+    for call in record["calls"] or []:
+        sends, size = (sum(row[column] for row in call["sizes"]) for column in (2, 3))
+        assert (sends, size) == (call["sends"] - sum(call["errors"].values()), call["bytes"]), call
+        assert all(n and low * n <= of_bytes <= high * n
+                   for low, high, n, of_bytes in call["sizes"]), call
 
 
 # Warnings of what else a machine does.

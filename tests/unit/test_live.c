@@ -18,8 +18,8 @@ static void some_sends(unsigned int count, __u64 ns)
 {
 	struct call_slot *s = &m.calls[CALL_SLOT(CALL_SENDMSG, true)];
 
-	s->sends += count;
-	s->bytes += 1000 * count;
+	s->sizes[size_class(1000)].sends += count;
+	s->sizes[size_class(1000)].bytes += 1000 * count;
 	while (count--)
 		hist_add(&s->wall, ns);
 }
@@ -34,7 +34,6 @@ static void test_what_came_between(void **state)
 	m.totals.completions = m.totals.copied = 100;
 	live_sample__take(&before, &m, &all, 1);
 	some_sends(50, 20000);
-	m.calls[CALL_SLOT(CALL_WRITE, false)].sends = 7;
 	m.calls[CALL_SLOT(CALL_WRITE, false)].failed = 7;
 	m.totals.completions = 150;
 	m.totals.copied_later = 10;
@@ -58,8 +57,8 @@ static void test_both_kinds_of_zero_copy_count(void **state)
 
 	(void)state;
 	memset(&m, 0, sizeof(m));
-	m.calls[CALL_SLOT(CALL_IO_URING_ZC, true)].sends = 3;
-	m.calls[CALL_SLOT(CALL_SENDTO, true)].sends = 4;
+	m.calls[CALL_SLOT(CALL_IO_URING_ZC, true)].sizes[1].sends = 3;
+	m.calls[CALL_SLOT(CALL_SENDTO, true)].sizes[1].sends = 4;
 	m.totals.completions = 4;
 	m.totals.uring_completions = 3;
 	m.totals.uring_copied = 1;

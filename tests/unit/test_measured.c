@@ -11,6 +11,8 @@
 #include "user/trace/measured.h"
 
 static struct measured m;
+static const struct call_slot seven_of_which_two_failed = {
+	.failed = 2, .sizes = {{1, 0}, {0, 0}, {1, 3}, [31] = {3, 3ULL << 30}}};
 
 static int clear(void **state)
 {
@@ -24,14 +26,29 @@ static void test_sends_of_all_syscalls_add_up(void **state)
 	struct zerocopy_sums sums;
 
 	(void)state;
-	m.calls[CALL_SLOT(CALL_SENDTO, true)].sends = 5;
-	m.calls[CALL_SLOT(CALL_SENDMSG, true)] = (struct call_slot){.sends = 7, .failed = 2};
-	m.calls[CALL_SLOT(CALL_SENDMSG, false)].sends = 100;
+	m.calls[CALL_SLOT(CALL_SENDTO, true)].sizes[7] = (struct sized_sends){5, 500};
+	m.calls[CALL_SLOT(CALL_SENDMSG, true)] = seven_of_which_two_failed;
+	m.calls[CALL_SLOT(CALL_SENDMSG, false)].sizes[1].sends = 100;
 	m.totals.completions = 9;
 	measured__zerocopy(&m, &sums);
 	assert_int_equal(sums.requests, 12);
 	assert_int_equal(sums.failed, 2);
+	assert_int_equal(sums.empty, 1);
+	assert_int_equal(sums.bytes, 500 + 3 + (3ULL << 30));
 	assert_int_equal(measured__outstanding(&m), 1);
+}
+
+static void test_a_size_is_in_one_class(void **state)
+{
+	__u32 i;
+
+	(void)state;
+	assert_int_equal(size_class(0), 0);
+	assert_int_equal(size_class(1), 1);
+	for (i = 2; i < SIZE_CLASSES; i++) {
+		assert_int_equal(size_class(1U << (i - 1)), i);
+		assert_int_equal(size_class((1U << i) - 1), i);
+	}
 }
 
 /* A window closes in the middle of sends. */
@@ -40,7 +57,7 @@ static void test_nothing_falls_below_zero(void **state)
 	struct zerocopy_sums sums;
 
 	(void)state;
-	m.calls[CALL_SLOT(CALL_SENDMSG, true)] = (struct call_slot){.sends = 7, .failed = 2};
+	m.calls[CALL_SLOT(CALL_SENDMSG, true)] = seven_of_which_two_failed;
 	m.totals.completions = 6;
 	m.totals.begun = 9;
 	m.totals.ended = 7;
@@ -132,6 +149,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_sends_of_all_syscalls_add_up, clear),
+		cmocka_unit_test(test_a_size_is_in_one_class),
 		cmocka_unit_test_setup(test_nothing_falls_below_zero, clear),
 		cmocka_unit_test_setup(test_what_is_under_way_is_not_lost, clear),
 		cmocka_unit_test_setup(test_what_was_not_followed_leaves_the_pinned_unknown, clear),

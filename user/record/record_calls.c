@@ -19,6 +19,25 @@ static json_object *errors(const __u64 *counts)
 	return o;
 }
 
+/* Rows [low, high, sends, bytes], both ends included. */
+static json_object *sizes(const struct call_slot *s)
+{
+	json_object *row, *rows = json_object_new_array();
+	__u32 i;
+
+	for (i = 0; i < SIZE_CLASSES; i++) {
+		if (!s->sizes[i].sends)
+			continue;
+		row = json_object_new_array();
+		json_object_array_add(row, json_object_new_uint64((1ULL << i) >> 1));
+		json_object_array_add(row, json_object_new_uint64((1ULL << i) - 1));
+		json_object_array_add(row, json_object_new_uint64(s->sizes[i].sends));
+		json_object_array_add(row, json_object_new_uint64(s->sizes[i].bytes));
+		json_object_array_add(rows, row);
+	}
+	return rows;
+}
+
 /* What the counters said of the sends that stayed on their CPU. */
 static json_object *counters(const struct call_slot *s, const struct counter_events *events)
 {
@@ -46,6 +65,8 @@ static json_object *call(const struct run_result *r, const struct run_setup *set
 {
 	const struct call_slot *s = &r->measured.calls[slot];
 	const struct hook_option *option = r->plan.entries[HOOK_SEND].option;
+	struct sized_sends accepted = call__accepted(s);
+	__u64 sends = accepted.sends + s->failed;
 	enum call_kind kind = slot / 2;
 	json_object *o = json_object_new_object();
 	char key[64];
@@ -56,15 +77,16 @@ static json_object *call(const struct run_result *r, const struct run_setup *set
 			   !(slot & 1)		      ? NULL
 			   : kind == CALL_IO_URING_ZC ? "io_uring"
 						      : "error queue");
-	json__add_count(o, "sends", s->sends);
-	json__add_known(o, "syscalls", call_sends_once(kind), s->sends);
+	json__add_count(o, "sends", sends);
+	json__add_known(o, "syscalls", call_sends_once(kind), sends);
 	if (!call_sends_once(kind)) {
 		snprintf(key, sizeof(key), "calls.%s.syscalls", call_name(kind));
 		unmeasured__add(
 			u, key,
 			"one such syscall can be several sends, and syscalls are not traced");
 	}
-	json__add_count(o, "bytes", s->bytes);
+	json__add_count(o, "bytes", accepted.bytes);
+	json__add(o, "sizes", sizes(s));
 	json__add(o, "errors", errors(r->measured.errors[slot]));
 	json__add(o, "wall_ns",
 		  option && s->wall.count ? hist__json(&s->wall, option->span) : NULL);
@@ -82,7 +104,7 @@ json_object *record__calls(const struct run_result *r, const struct run_setup *s
 		return NULL;
 	list = json_object_new_array();
 	for (slot = 0; slot < CALL_SLOTS; slot++)
-		if (r->measured.calls[slot].sends)
+		if (call__sends(&r->measured.calls[slot]))
 			json_object_array_add(list, call(r, setup, slot, u));
 	if (!counter_events__count(setup->call_counters))
 		unmeasured__add(u, "calls.counters",

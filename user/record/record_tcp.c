@@ -21,7 +21,7 @@ static __u64 accepted(const struct measured *m)
 	size_t call;
 
 	for (call = 0; call < CALL_SLOTS; call++)
-		sum += m->calls[call].sends - m->calls[call].failed;
+		sum += call__accepted(&m->calls[call]).sends;
 	return sum;
 }
 

@@ -31,16 +31,20 @@ void live_sample__take(struct live_sample *s, const struct measured *m, const st
 		       double at)
 {
 	const struct totals *t = &m->totals;
+	struct sized_sends accepted;
+	__u64 sends;
 	__u32 slot;
 
 	memset(s, 0, sizeof(*s));
 	s->at = at;
 	for (slot = 0; slot < CALL_SLOTS; slot++) {
-		s->sends += m->calls[slot].sends;
+		accepted = call__accepted(&m->calls[slot]);
+		sends = accepted.sends + m->calls[slot].failed;
+		s->sends += sends;
 		s->failed += m->calls[slot].failed - m->calls[slot].interrupted;
-		s->bytes += m->calls[slot].bytes;
+		s->bytes += accepted.bytes;
 		if (slot & 1)
-			s->requests += m->calls[slot].sends;
+			s->requests += sends;
 		hist__merge(&s->wall, &m->calls[slot].wall);
 	}
 	s->completions = t->completions + t->uring_completions;

@@ -65,7 +65,7 @@ static __u64 sends_seen(const struct measured *m)
 	__u32 slot;
 
 	for (slot = 0; slot < CALL_SLOTS; slot++)
-		sum += m->calls[slot].sends;
+		sum += call__sends(&m->calls[slot]);
 	return sum;
 }
 

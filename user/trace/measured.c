@@ -11,15 +11,33 @@ void measured__free(struct measured *m)
 	groups__free(&m->peers);
 }
 
+struct sized_sends call__accepted(const struct call_slot *call)
+{
+	struct sized_sends sum = {};
+	__u32 i;
+
+	for (i = 0; i < SIZE_CLASSES; i++) {
+		sum.sends += call->sizes[i].sends;
+		sum.bytes += call->sizes[i].bytes;
+	}
+	return sum;
+}
+
+__u64 call__sends(const struct call_slot *call)
+{
+	return call__accepted(call).sends + call->failed;
+}
+
 static void add_slot(struct zerocopy_sums *sums, const struct measured *m, __u32 slot)
 {
+	struct sized_sends accepted = call__accepted(&m->calls[slot]);
 	__u32 error;
 
-	sums->requests += m->calls[slot].sends;
+	sums->requests += accepted.sends + m->calls[slot].failed;
 	sums->failed += m->calls[slot].failed;
 	sums->ignored += m->calls[slot].ignored;
-	sums->empty += m->calls[slot].empty;
-	sums->bytes += m->calls[slot].bytes;
+	sums->empty += m->calls[slot].sizes[size_class(0)].sends;
+	sums->bytes += accepted.bytes;
 	for (error = 0; error < ERRNO_SLOTS; error++)
 		sums->errors[error] += m->errors[slot][error];
 }

@@ -41,6 +41,10 @@ struct zerocopy_sums {
 	__u64 requests, failed, ignored, empty, bytes, errors[ERRNO_SLOTS];
 };
 
+/* The sends of all sizes that TCP took. */
+struct sized_sends call__accepted(const struct call_slot *call);
+/* All that returned, failed ones too. */
+__u64 call__sends(const struct call_slot *call);
 /* Frees the groups. */
 void measured__free(struct measured *m);
 
