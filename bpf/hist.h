@@ -28,29 +28,37 @@ struct hist {
 	__u64 buckets[HIST_BUCKETS];
 };
 
+/* Opaque to clang, which for BPF would else test the condition of a shift twice. */
+static inline __attribute__((always_inline)) __u64 hist_shift(__u64 v, __u32 by)
+{
+	v >>= by;
+	__asm__ volatile("" : "+r"(v));
+	return v;
+}
+
 /* Position of the highest set bit; v must not be 0. BPF has no such instruction. */
 static inline __attribute__((always_inline)) __u32 hist_log2(__u64 v)
 {
 	__u32 bit = 0;
 
 	if (v >> 32) {
-		v >>= 32;
+		v = hist_shift(v, 32);
 		bit += 32;
 	}
 	if (v >> 16) {
-		v >>= 16;
+		v = hist_shift(v, 16);
 		bit += 16;
 	}
 	if (v >> 8) {
-		v >>= 8;
+		v = hist_shift(v, 8);
 		bit += 8;
 	}
 	if (v >> 4) {
-		v >>= 4;
+		v = hist_shift(v, 4);
 		bit += 4;
 	}
 	if (v >> 2) {
-		v >>= 2;
+		v = hist_shift(v, 2);
 		bit += 2;
 	}
 	return bit + (__u32)(v >> 1);
