@@ -46,6 +46,8 @@ static void print_report(const struct cells *cells, enum text_extent extent, FIL
 		return;
 	}
 	text__failures(cells, out);
+	if (detailed)
+		text__sizes(cells, out);
 	text__groups(cells, out);
 	if (detailed)
 		text__zerocopy(cells, out);
