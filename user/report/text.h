@@ -26,7 +26,7 @@ void text__observed(const struct cells *cells, FILE *out);
 void text__failures(const struct cells *cells, FILE *out);
 /* " MSG_ZEROCOPY", " SEND_ZC" or "": what a row of a record's calls is beside its syscall. */
 const char *text__call_kind(json_object *call);
-/* How large sends were, unless those of a load all were of one size class. */
+/* How large the sends of an observed program were. */
 void text__sizes(const struct cells *cells, FILE *out);
 /* The groups of --by. */
 void text__groups(const struct cells *cells, FILE *out);
