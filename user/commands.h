@@ -1,8 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Commands that measure nothing. Each gets the command line from its own name on. */
+/* First words of the command line. Each gets it from its own name on. */
 #pragma once
 
-#include <stdbool.h>
+struct command {
+	const char *name;
+	int (*run)(int argc, char **argv);
+};
+
+/* Ends with one without a name. */
+extern const struct command commands[];
+
+/* Measures all cells of a grid, into a folder. */
+int sweep(int argc, char **argv);
 
 /*
  * Prints what can be measured here, by which hooks, and why not; per network
@@ -11,13 +20,11 @@
  */
 int doctor(int argc, char **argv);
 
-/* Is this a command that reads records: table, compare, report? */
-bool analysis__knows(const char *command);
 /*
- * Hands over to analysis/, as the user who called sudo and without any capability. Returns
- * an exit status only if it cannot.
+ * The commands that read records. Hands over to analysis/, as the user who called sudo and without
+ * any capability. Returns an exit status only if it cannot.
  */
-int analysis__run(int argc, char **argv);
+int analysis(int argc, char **argv);
 
 /*
  * Hands over to analysis/crosscheck/crosscheck.py, which counts the same sends by bcc, another

@@ -231,20 +231,24 @@ static int measure(int argc, char **argv, bool sweep)
 	return status;
 }
 
+int sweep(int argc, char **argv)
+{
+	argv[0] = program_invocation_name;
+	return measure(argc, argv, true);
+}
+
+const struct command commands[] = {{"advise", advise},	 {"sweep", sweep},
+				   {"doctor", doctor},	 {"crosscheck", crosscheck},
+				   {"table", analysis},	 {"compare", analysis},
+				   {"report", analysis}, {}};
+
 int main(int argc, char **argv)
 {
+	const struct command *c;
+
 	log_init();
-	if (argc > 1 && !strcmp(argv[1], "doctor"))
-		return doctor(argc - 1, argv + 1);
-	if (argc > 1 && !strcmp(argv[1], "advise"))
-		return advise(argc - 1, argv + 1);
-	if (argc > 1 && !strcmp(argv[1], "crosscheck"))
-		return crosscheck(argc - 1, argv + 1);
-	if (argc > 1 && analysis__knows(argv[1]))
-		return analysis__run(argc - 1, argv + 1);
-	if (argc > 1 && !strcmp(argv[1], "sweep")) {
-		argv[1] = argv[0];
-		return measure(argc - 1, argv + 1, true);
-	}
+	for (c = commands; argc > 1 && c->name; c++)
+		if (!strcmp(argv[1], c->name))
+			return c->run(argc - 1, argv + 1);
 	return measure(argc, argv, false);
 }

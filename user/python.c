@@ -20,12 +20,6 @@
 #define SYSTEM_PYTHON "/usr/bin/python3"
 #define FIRST_MAX     4
 
-bool analysis__knows(const char *command)
-{
-	return !strcmp(command, "table") || !strcmp(command, "compare") ||
-	       !strcmp(command, "report");
-}
-
 /* Becomes Python, with these words first: NULL after the last. */
 static int execute(const char *const *first, int argc, char **argv)
 {
@@ -53,7 +47,7 @@ static int find(const char *part, char *path, size_t size)
 	return STATUS_SYSTEM;
 }
 
-int analysis__run(int argc, char **argv)
+int analysis(int argc, char **argv)
 {
 	char program[PATH_MAX], python[PATH_MAX + 64], reason[256], *root;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/options/options.h"
 
+#include "user/commands.h"
 #include "user/options/options_table.h"
 #include "user/run/live.h"
 #include "user/trace/groups.h"
@@ -181,26 +182,19 @@ static bool is_program(const char *name)
 /* A first word that is neither an option nor a command. */
 static void refuse_command(const char *word)
 {
-	static const char *const commands[] = {"advise", "sweep",   "doctor", "crosscheck",
-					       "table",	 "compare", "report"};
-	const char *program = program_invocation_short_name, *nearest = NULL;
-	size_t i;
+	const char *program = program_invocation_short_name;
+	const struct command *c = commands;
 
-	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
-		if (help__distance(word, commands[i]) <= 2)
-			nearest = commands[i];
-	if (nearest)
+	while (c->name && help__distance(word, c->name) > 2)
+		c++;
+	if (c->name)
 		fprintf(stderr, "%s: there is no command %s: did you mean %s?\n", program, word,
-			nearest);
+			c->name);
 	else if (is_program(word))
 		fprintf(stderr, "%s: to observe a program, put -- before it: %s -- %s\n", program,
 			program, word);
 	else
-		fprintf(stderr,
-			"%s: there is no command %s: there are advise, sweep, doctor, crosscheck, "
-			"table, "
-			"compare and report (--help tells more)\n",
-			program, word);
+		fprintf(stderr, "%s: there is no command %s (--help lists them)\n", program, word);
 	exit(STATUS_USAGE);
 }
 
