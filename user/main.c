@@ -14,14 +14,17 @@
 #include "user/system/signals.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "user/trace/counters.h"
 
 #include "common/program.h"
+#include "loadgen/options/help.h"
 #include "loadgen/send/send_ops.h"
 
 static bool may_use_zerocopy(const struct options *o)
@@ -242,6 +245,42 @@ const struct command commands[] = {{"advise", advise},	 {"sweep", sweep},
 				   {"table", analysis},	 {"compare", analysis},
 				   {"report", analysis}, {}};
 
+static bool is_program(const char *name)
+{
+	const char *path = getenv("PATH");
+	char file[PATH_MAX];
+	size_t length;
+
+	if (strchr(name, '/'))
+		return !access(name, X_OK);
+	for (; path && *path; path += length + (path[length] == ':')) {
+		length = strcspn(path, ":");
+		snprintf(file, sizeof(file), "%.*s/%s", (int)length, path, name);
+		if (!access(file, X_OK))
+			return true;
+	}
+	return false;
+}
+
+/* A first word that is neither an option nor a command. */
+static int refuse_command(const char *word)
+{
+	const char *program = program_invocation_short_name;
+	const struct command *c = commands;
+
+	while (c->name && help__distance(word, c->name) > 2)
+		c++;
+	if (c->name)
+		fprintf(stderr, "%s: there is no command %s: did you mean %s?\n", program, word,
+			c->name);
+	else if (is_program(word))
+		fprintf(stderr, "%s: to observe a program, put -- before it: %s -- %s\n", program,
+			program, word);
+	else
+		fprintf(stderr, "%s: there is no command %s (--help lists them)\n", program, word);
+	return STATUS_USAGE;
+}
+
 int main(int argc, char **argv)
 {
 	const struct command *c;
@@ -250,5 +289,7 @@ int main(int argc, char **argv)
 	for (c = commands; argc > 1 && c->name; c++)
 		if (!strcmp(argv[1], c->name))
 			return c->run(argc - 1, argv + 1);
+	if (argc > 1 && argv[1][0] != '-')
+		return refuse_command(argv[1]);
 	return measure(argc, argv, false);
 }

@@ -4,6 +4,8 @@
 Run as `analyze advise [--budget T] [--json FILE] [options of a load]`: asks the kernel whether
 zero-copy sends are copied on the path, then measures zero-copy beside send() and sendmsg(), in short
 interleaved runs at sizes that it chooses as it learns, until all is decided or the budget is spent.
+With `--pid`, `--comm`, `--cgroup` or `-- COMMAND` it says so of the sends of that program, whose path
+is measured where options of a load lead there, or read from what `--json` wrote of it.
 Exit status: 0 there is an answer, be it that none can be given; 1 a run failed; 2 wrong usage; 3 this
 system cannot do it.
 """
@@ -13,14 +15,17 @@ import contextlib
 import dataclasses
 import json
 import os
+import shutil
 import signal
 import sys
 import tempfile
 import time
 
+import program_text
 import text
+from program import TARGETS, Program, watch
 from runs import Failed, Load, Path
-from search import Answer, Search
+from search import Answer, Ratio, Search
 
 SCHEMA = "sendpath.advise/1"
 WARMUP_S = 0.05
@@ -30,13 +35,25 @@ PATH_OPTIONS = ("peer", "netns", "address", "link", "fields", "socket")
 
 @dataclasses.dataclass(frozen=True)
 class Result:
-    """seconds_more: so much longer would tell what is open; None: nothing is, or it would not."""
-    path: Path
+    """seconds_more: so much longer would tell what is open; None: nothing is, or it would not.
+    program: None where a path alone is asked for; path: None where it was not measured."""
+    path: Path | None
     answers: list[Answer]
     blocks: int
     elapsed_s: float
     seconds_more: float | None
     interrupted: bool
+    program: Program | None = None
+
+    def recommendation(self) -> str:
+        if self.program:
+            return program_text.recommendation(self.program, self.path, self.answers)
+        return text.recommendation(self.path, self.answers)
+
+    def lines(self) -> list[str]:
+        if self.program:
+            return program_text.lines(self.program, self.path, self.answers)
+        return text.lines(self)
 
 
 def seconds(word: str) -> float:
@@ -66,7 +83,40 @@ def parse(words):
             ("fields", "N", "allocations that a message has (default 8)"),
             ("socket", "LIST", "options of the socket, as of a load")):
         parser.add_argument(f"--{name}", metavar=arg, help=words_of)
-    return parser.parse_args(words)
+    for name, arg, words_of in (("pid", "LIST", "of what these processes send"),
+                                ("comm", "NAME", "of processes of this name"),
+                                ("cgroup", "PATH", "of this control group")):
+        parser.add_argument(f"--{name}", metavar=arg, help=words_of)
+    parser.add_argument("--watch", type=seconds, default=10, metavar="T",
+                        help="seconds to watch them for (default 10s; a command: to its end)")
+    parser.add_argument("--path", metavar="FILE",
+                        help="what --json wrote of their path, in place of measuring it")
+    words, _, command = _parted(words)
+    options = parser.parse_args(words)
+    options.command = command
+    check(options, parser)
+    return options
+
+
+def _parted(words):
+    """At --: what stands before it, and a command after it."""
+    at = words.index("--") if "--" in words else len(words)
+    return words[:at], words[at:at + 1], words[at + 1:]
+
+
+def check(options, parser):
+    targets = [f"--{name}" for name in TARGETS if getattr(options, name)]
+    targets += ["--"] if options.command else []
+    if len(targets) > 1:
+        parser.error(f"{' and '.join(targets)}: give one of them")
+    if options.path and load_options(options):
+        parser.error(f"--path {options.path}: says what options of a load would measure; leave them "
+                     "out")
+    if options.path and not targets:
+        parser.error(f"--path {options.path}: goes with a program: --pid, --comm, --cgroup or --")
+    if options.command and not shutil.which(options.command[0]):
+        parser.error(f"-- {options.command[0]}: there is no such program")
+    options.target = bool(targets)
 
 
 def load_options(options):
@@ -139,7 +189,7 @@ def as_caller():
 def write(path, result):
     """Whole or not at all."""
     data = json.dumps({"schema": SCHEMA, **dataclasses.asdict(result),
-                       "recommendation": text.recommendation(result.path, result.answers)})
+                       "recommendation": result.recommendation()})
     if path == "-":
         print(data)
         return
@@ -159,19 +209,47 @@ def check_writable(path):
             raise Failed(f"--json: cannot write {path}: name a file that can be written, or -", 1)
 
 
+def known(path) -> Result:
+    """What was measured of a path before."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            data = json.load(file)
+        if data["schema"] != SCHEMA or not data["path"]:
+            raise ValueError
+        answers = [Answer(**{**answer, "ratios": tuple(Ratio(**one) for one in answer["ratios"])})
+                   for answer in data["answers"]]
+        return Result(Path(**data["path"]), answers, data["blocks"], data["elapsed_s"],
+                      data["seconds_more"], False)
+    except OSError as error:
+        raise Failed(f"--path {path}: {error.strerror}", 1) from None
+    except (ValueError, KeyError, TypeError):
+        raise Failed(f"--path {path}: name what advise --json wrote of a path", 2) from None
+
+
+def advise_program(options, measure) -> Result:
+    """measure: decides on the path that options lead to."""
+    before = known(options.path) if options.path else Result(None, [], 0, 0.0, None, False)
+    program, interrupted = watch(options.analyze, options, options.watch)
+    found = measure() if load_options(options) and not interrupted else before
+    return dataclasses.replace(found, program=program,
+                               interrupted=found.interrupted or interrupted)
+
+
 def main(words):
-    analyze, *words = words
-    options = parse(words)
+    options = parse(words[1:])
+    options.analyze = words[0]
     progress = Progress(options.budget)
     try:
         check_writable(options.json or "-")
-        result = decide(Load(analyze, load_options(options), options.budget / RUNS, WARMUP_S), progress)
+        load = Load(options.analyze, load_options(options), options.budget / RUNS, WARMUP_S)
+        result = advise_program(options, lambda: decide(load, progress)) if options.target else \
+            decide(load, progress)
     finally:
         progress.end()
     if options.json:
         write(options.json, result)
     if options.json != "-":
-        print("\n".join(text.lines(result)))
+        print("\n".join(result.lines()), file=sys.stderr if options.command else sys.stdout)
     if result.interrupted:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.kill(os.getpid(), signal.SIGINT)

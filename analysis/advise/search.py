@@ -75,6 +75,28 @@ def _ratio(size, metric, logs):
     return Ratio(size, len(logs), math.exp(statistics.median(logs)), low, high, sign)
 
 
+@dataclasses.dataclass(frozen=True)
+class Crossover:
+    """Zero-copy pays from size pays on (None: not known to), against both others, by the metric of
+    best; up to size costs it costs more than one of them (None: not known to)."""
+    costs: int | None
+    pays: int | None
+    best: Answer | None
+
+
+def crossover(answers: list[Answer]) -> Crossover:
+    """CPU time decides; throughput where that shows no difference."""
+    for metric in METRICS:
+        of = [a for a in answers if a.metric == metric]
+        costs = max((a.worse for a in of if a.worse and a.kind != "irregular"), default=None)
+        if of and all(a.kind in ("from", "always") for a in of):
+            last = max(of, key=lambda a: a.better)
+            return Crossover(costs, last.better, last)
+        if costs:
+            return Crossover(costs, None, None)
+    return Crossover(None, None, None)
+
+
 class Search:
     """What was measured so far. add() takes a block: a Run by variant."""
 

@@ -3,7 +3,7 @@
 
 import textwrap
 
-from search import METRICS, REFERENCES, Answer
+from search import METRICS, REFERENCES, Answer, crossover
 
 WIDTH = 80
 CALLS = {"twocopy": "send()", "onecopy": "sendmsg()"}
@@ -16,12 +16,15 @@ def size(count: int) -> str:
     return f"{count >> 20}M" if count >= 1 << 20 else f"{count >> 10}K"
 
 
-def _times(ratio):
-    return f"{ratio.value:.2f} times, {ratio.low:.2f}-{ratio.high:.2f}, at {size(ratio.size)}"
+def percent(share: float) -> str:
+    return f"{share * 100:.0f} %"
 
 
-def _largest(answer):
-    return answer.ratios[-1]
+def times(answer: Answer) -> str:
+    """At the largest size tried."""
+    ratio = answer.ratios[-1]
+    return (f"{ratio.value:.2f} times the {WORDS[answer.metric]}, {ratio.low:.2f}-{ratio.high:.2f}, "
+            f"at {size(ratio.size)}")
 
 
 def cell(answer: Answer) -> str:
@@ -49,24 +52,18 @@ def recommendation(path, answers: list[Answer]) -> str:
         return "Do not use MSG_ZEROCOPY on this path, at any size: every send is copied."
     if path.copied is not None and path.copied >= COPIED_MOST:
         return "Do not use MSG_ZEROCOPY on this path as it is: every send is copied."
+    found = crossover(answers)
+    if found.best:
+        return f"Use MSG_ZEROCOPY for sends of {size(found.pays)} and more: {times(found.best)}."
     for metric in METRICS:
-        pays = _by(answers, metric, ("from", "always"))
-        if len(pays) == len(REFERENCES):
-            first = max(a.better for a in pays)
-            best = _largest(max(pays, key=lambda a: a.better))
-            return (f"Use MSG_ZEROCOPY for sends of {size(first)} and more: "
-                    f"{'less' if metric == 'cpu' else 'more'} {WORDS[metric]} ({_times(best)}).")
-        if len(_by(answers, metric, ("never",))) == len(REFERENCES):
-            worst = _largest(_by(answers, metric, ("never",))[0])
-            return (f"Do not use MSG_ZEROCOPY on this path: "
-                    f"{'more' if metric == 'cpu' else 'less'} {WORDS[metric]} at every size tried "
-                    f"({_times(worst)}).")
+        never = _by(answers, metric, ("never",))
+        if len(never) == len(REFERENCES):
+            return f"Do not use MSG_ZEROCOPY on this path, at any size tried: {times(never[0])}."
     for metric in METRICS:
         pays = _by(answers, metric, ("from", "always"))
         if pays:
             return (f"MSG_ZEROCOPY pays against {CALLS[pays[0].against]} from "
-                    f"{size(pays[0].better)} on, by {WORDS[metric]} "
-                    f"({_times(_largest(pays[0]))}); the rest cannot be told.")
+                    f"{size(pays[0].better)} on ({times(pays[0])}); the rest cannot be told.")
     return "Cannot tell whether MSG_ZEROCOPY pays on this path."
 
 
@@ -84,8 +81,8 @@ def _limits(path):
     if path.memlock_bytes is not None:
         said.append(f"memlock {path.memlock_bytes:,} bytes")
     if path.receiver_limited and path.receiver_limited > 0.5:
-        said.append(f"the receiver's window held the sender back {path.receiver_limited:.0%} of "
-                    "the time")
+        said.append(f"the receiver's window held the sender back "
+                    f"{percent(path.receiver_limited)} of the time")
     return "Limits: " + "; ".join([*said, *path.warnings[:1]]) + "." if said or path.warnings else ""
 
 
@@ -105,11 +102,14 @@ def lines(result) -> list[str]:
     rest = f"Rests on: {words.rstrip('.')}"
     rest += (f"; {result.blocks} blocks of three short runs in {result.elapsed_s:.0f} s."
              if result.blocks else ".")
-    paragraphs = ((recommendation(result.path, result.answers), 2),
-                  *((row, 1) for row in _table(result.answers)),
-                  (rest, 3), (_limits(result.path), 2), (_more(result), 1))
+    return paragraphs((recommendation(result.path, result.answers), 2),
+                      *((row, 1) for row in _table(result.answers)),
+                      (rest, 3), (_limits(result.path), 2), (_more(result), 1))
+
+
+def paragraphs(*texts: tuple[str, int]) -> list[str]:
+    """Lines of WIDTH columns; of each text at most so many."""
     # A number and its % stay together.
-    return [line.replace("\u00a0", " ") for paragraph, most in paragraphs if paragraph
-            for line in textwrap.wrap(paragraph.replace(" %", "\u00a0%"), WIDTH,
-                                      subsequent_indent="  ", max_lines=most,
-                                      placeholder=" ...")]
+    return [line.replace("\u00a0", " ") for text, most in texts if text
+            for line in textwrap.wrap(text.replace(" %", "\u00a0%"), WIDTH,
+                                      subsequent_indent="  ", max_lines=most, placeholder=" ...")]

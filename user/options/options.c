@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/options/options.h"
 
-#include "user/commands.h"
 #include "user/options/options_table.h"
 #include "user/run/live.h"
 #include "user/trace/groups.h"
@@ -10,10 +9,8 @@
 #include "common/units.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 const char *argp_program_version = "sendpath " SENDPATH_VERSION;
 
@@ -162,42 +159,6 @@ static const struct argp_child children[] = {
 
 static const struct argp argp = {.options = options_list, .parser = parse, .children = children};
 
-static bool is_program(const char *name)
-{
-	const char *path = getenv("PATH");
-	char file[PATH_MAX];
-	size_t length;
-
-	if (strchr(name, '/'))
-		return !access(name, X_OK);
-	for (; path && *path; path += length + (path[length] == ':')) {
-		length = strcspn(path, ":");
-		snprintf(file, sizeof(file), "%.*s/%s", (int)length, path, name);
-		if (!access(file, X_OK))
-			return true;
-	}
-	return false;
-}
-
-/* A first word that is neither an option nor a command. */
-static void refuse_command(const char *word)
-{
-	const char *program = program_invocation_short_name;
-	const struct command *c = commands;
-
-	while (c->name && help__distance(word, c->name) > 2)
-		c++;
-	if (c->name)
-		fprintf(stderr, "%s: there is no command %s: did you mean %s?\n", program, word,
-			c->name);
-	else if (is_program(word))
-		fprintf(stderr, "%s: to observe a program, put -- before it: %s -- %s\n", program,
-			program, word);
-	else
-		fprintf(stderr, "%s: there is no command %s (--help lists them)\n", program, word);
-	exit(STATUS_USAGE);
-}
-
 /*
  * A comparison needs repeats: without --repeat, configurations share their time among some. One
  * alone is compared with nothing, and is as long as it was asked for.
@@ -220,8 +181,6 @@ static void parse_words(struct options *o, int argc, char **argv)
 {
 	const struct help *help = o->sweep.given ? &options_help_sweep : &options_help;
 
-	if (argc > 1 && argv[1][0] != '-' && !o->sweep.given)
-		refuse_command(argv[1]);
 	if (argc > 1 && !strcmp(argv[argc - 1], "--")) {
 		fprintf(stderr, "%s: --: name the command to observe after it\n",
 			program_invocation_short_name);

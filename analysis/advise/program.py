@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""What a running program sends, as `analyze` observes it, by size."""
+
+import dataclasses
+import json
+import os
+import signal
+import subprocess
+
+from runs import Failed
+
+# These hand the kernel pages that it need not copy, as zero-copy sends do.
+WITHOUT_COPY = ("sendfile", "splice")
+TARGETS = ("pid", "comm", "cgroup")
+
+
+@dataclasses.dataclass
+class Class:
+    """Sends of low to high bytes each: those that the kernel copies from the program, those that
+    asked for zero-copy, and those that need neither."""
+    low: int
+    high: int
+    sends: int = 0
+    bytes: int = 0
+    zerocopy_sends: int = 0
+    zerocopy_bytes: int = 0
+    other_sends: int = 0
+    other_bytes: int = 0
+
+    def add(self, syscall: str, zerocopy: bool, sends: int, count: int) -> None:
+        kind = "zerocopy_" if zerocopy else "other_" if syscall in WITHOUT_COPY else ""
+        for what, more in (("sends", sends), ("bytes", count)):
+            setattr(self, kind + what, getattr(self, kind + what) + more)
+
+    @property
+    def all_bytes(self) -> int:
+        return self.bytes + self.zerocopy_bytes + self.other_bytes
+
+    @property
+    def all_sends(self) -> int:
+        return self.sends + self.zerocopy_sends + self.other_sends
+
+
+@dataclasses.dataclass(frozen=True)
+class Queue:
+    """Of zero-copy sends: those completed, those of them that the program has heard of by its error
+    queue, and those refused because its notifications left no room. None: not known."""
+    completed: int
+    heard: int | None
+    refused: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Program:
+    """A program in a window. device: that most bytes were sent by, a share of all of them; None
+    where no route said. kernel_s: time in its sends, None: unknown. copied: the share of its
+    zero-copy sends that the kernel copied. lost: sends that no class has."""
+    what: str
+    seconds: float
+    exit_status: int | None
+    classes: tuple[Class, ...]
+    device: str | None
+    device_share: float
+    kernel_s: float | None
+    copied: float | None
+    cause: str | None
+    queue: Queue | None
+    lost: int
+
+    def total(self, what: str) -> int:
+        return sum(getattr(one, what) for one in self.classes)
+
+
+def _classes(calls):
+    found = {}
+    for call in calls:
+        for low, high, sends, count in call["sizes"]:
+            found.setdefault(low, Class(low, high)).add(call["syscall"], call["zerocopy"], sends,
+                                                        count)
+    return tuple(found[low] for low in sorted(found))
+
+
+def _device(by):
+    """Of this network namespace: elsewhere a name means another device."""
+    here = os.stat("/proc/self/ns/net").st_ino
+    bytes_by = {}
+    for group in by["groups"]:
+        name = group["device"] if group["netns"] == here else None
+        bytes_by[name] = bytes_by.get(name, 0) + group["bytes"]
+    most = max(bytes_by, key=bytes_by.get, default=None)
+    return most, bytes_by.get(most, 0) / max(sum(bytes_by.values()), 1)
+
+
+def _kernel_s(calls):
+    times = [call["wall_ns"] for call in calls]
+    return None if None in times else sum(time["sum"] for time in times) / 1e9
+
+
+def _queue(zerocopy):
+    told = zerocopy["notifications"] or {}
+    return Queue(zerocopy["completions"], told.get("reported"),
+                 sum(row["count"] for row in zerocopy["refused"] if "optmem" in row["cause"]))
+
+
+def parse(record: dict, what: str) -> Program:
+    """Of a run record of an observation by device."""
+    calls, zerocopy = record["calls"] or [], record["zerocopy"] or {}
+    done = zerocopy.get("completions") or 0
+    copied = zerocopy.get("copied")
+    causes = zerocopy.get("causes") or [{}]
+    return Program(what, record["observed"]["seconds"], record["observed"]["exit_status"],
+                   _classes(calls), *_device(record["by"]), _kernel_s(calls),
+                   copied / done if done and copied is not None else None, causes[0].get("cause"),
+                   _queue(zerocopy) if done else None, record["lost"]["calls"])
+
+
+def _end(process):
+    """Its output; an interrupt ends it, too, and it still says what it saw. Was there one?"""
+    caught = []
+    before = signal.signal(signal.SIGINT, lambda *_: caught.append(True))
+    try:
+        said, errors = process.communicate()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    return said, errors, bool(caught)
+
+
+def watch(analyze: str, options, seconds: float) -> tuple[Program, bool]:
+    """The program that options name, and whether an interrupt ended it. A command runs to its end,
+    with this process's own stdout."""
+    command = [analyze, "--by", "device", "--json", "-"]
+    if options.command:
+        what = f"command {options.command[0]}"
+        out = os.dup(1)
+        command += ["--", "/bin/sh", "-c", f'exec "$0" "$@" >&{out} {out}>&-', *options.command]
+    else:
+        name, = (name for name in TARGETS if getattr(options, name))
+        what, out = f"{name} {getattr(options, name)}", 2
+        command += [f"--{name}={getattr(options, name)}", "--duration", str(seconds)]
+    with subprocess.Popen(command, stdin=None if options.command else subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, text=True, pass_fds=(out,),
+                          stderr=None if options.command else subprocess.PIPE) as process:
+        said, errors, interrupted = _end(process)
+    if not said.strip():
+        lines = (errors or "").strip().splitlines() or ["nothing was measured"]
+        raise Failed(lines[-1].removeprefix("analyze: "), max(process.returncode, 1))
+    return parse(json.loads(said), what), interrupted

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""What a program should send with MSG_ZEROCOPY, in words."""
+
+from search import crossover
+from text import COPIED_MOST, paragraphs, percent, size, times
+
+ROWS_MAX = 8
+SMALL = 0.01  # of sends and of bytes: less is among the others
+LITTLE = 0.05  # of a program's bytes: to send these otherwise is not worth the work
+LATE = 0.1  # of completed sends: so many unheard of are too many
+
+
+def verdict(one, pays_from) -> str:
+    """Of a size class, by the mean of its sends."""
+    mean = one.all_bytes / max(one.all_sends, 1)
+    if pays_from.pays and one.low >= pays_from.pays:
+        return "pays"
+    if pays_from.costs and mean <= pays_from.costs:
+        return "costs more"
+    return "not known"
+
+
+def _sum(program, pays_from, what, said):
+    return sum(getattr(one, what) for one in program.classes if verdict(one, pays_from) == said)
+
+
+def _sends(count):
+    return f"{count:,} send" + "s" * (count != 1)
+
+
+def _copied(program, path):
+    """Why no send on this path is without a copy; None: that is not so."""
+    if program.copied is not None:
+        if program.copied < COPIED_MOST:
+            return None
+        return f"the kernel copied {percent(program.copied)} of them ({program.cause or 'no cause seen'})"
+    if program.device == "lo":
+        return "by lo every send is copied"
+    if path and path.device == program.device and path.copied and path.copied >= COPIED_MOST:
+        return f"every send is copied ({path.cause or 'no cause seen'})"
+    return None
+
+
+def _is_elsewhere(program, path):
+    return bool(path and path.device and program.device and path.device != program.device)
+
+
+def _of_user(program, found):
+    """For one that uses zero-copy."""
+    asked = program.total("zerocopy_sends")
+    wrong = _sum(program, found, "zerocopy_sends", "costs more")
+    right = _sum(program, found, "zerocopy_sends", "pays")
+    if wrong and found.pays:
+        return (f"Send {wrong:,} of its {asked:,} zero-copy sends without MSG_ZEROCOPY: they are "
+                f"smaller than {size(found.pays)}, from where on it pays here.")
+    if wrong:
+        return (f"Send {wrong:,} of its {asked:,} zero-copy sends without MSG_ZEROCOPY: of "
+                f"{size(found.costs)} and less it costs more here.")
+    if right == asked:
+        return (f"Leave its zero-copy sends as they are: all {asked:,} are of {size(found.pays)} and "
+                f"more, where it pays here.")
+    return (f"Its {asked:,} zero-copy sends were not copied; whether they pay at their sizes is not "
+            "known.")
+
+
+def _of_others(program, found):
+    """For one that copies: what it would gain."""
+    share = _sum(program, found, "bytes", "pays") / program.total("all_bytes")
+    if found.pays and share >= LITTLE:
+        return (f"Worth trying: {percent(share)} of its bytes are in copied sends of "
+                f"{size(found.pays)} and more; MSG_ZEROCOPY takes {times(found.best)}.")
+    if found.pays:
+        return (f"Not worth it: {percent(share)} of its bytes are in copied sends of "
+                f"{size(found.pays)} and more, from where on MSG_ZEROCOPY pays here.")
+    costs = _sum(program, found, "bytes", "costs more") / program.total("all_bytes")
+    if costs > 1 - LITTLE:
+        return "Do not use MSG_ZEROCOPY: at the sizes of its sends it costs more here."
+    return "Cannot tell from which size MSG_ZEROCOPY would pay on its path: none was measured."
+
+
+def recommendation(program, path, answers) -> str:
+    """The first sentences."""
+    found, copied = crossover(answers), _copied(program, path)
+    if not program.total("all_sends"):
+        return f"Nothing to advise: {program.what} sent nothing by TCP."
+    if not program.total("all_bytes"):
+        return f"Nothing to advise: {program.what} sent no data."
+    if copied and program.total("zerocopy_sends"):
+        return f"Send without MSG_ZEROCOPY as long as the path is this: {copied}."
+    if copied:
+        return f"Do not use MSG_ZEROCOPY on its path: {copied}."
+    if _is_elsewhere(program, path):
+        return (f"Cannot tell: the path that was measured leads by {path.device}, but the program "
+                f"sends by {program.device}.")
+    return (_of_user if program.total("zerocopy_sends") else _of_others)(program, found)
+
+
+def _head(program):
+    said = (f"{program.what}: {_sends(program.total('all_sends'))} and "
+            f"{program.total('all_bytes'):,} bytes in {program.seconds:.1f} s")
+    if program.device:
+        said += f", {percent(program.device_share)} of the bytes by {program.device}"
+    if program.copied is not None:
+        said += f"; {percent(program.copied)} of its zero-copy sends were copied"
+    if program.kernel_s:
+        said += f"; {program.kernel_s:.2f} s in its sends"
+    if program.exit_status:
+        said += f"; exit status {program.exit_status}"
+    if program.lost:
+        said += f"; {_sends(program.lost)} lost"
+    return said + "."
+
+
+def _range(one):
+    """A class from 1K on ends below the second number."""
+    if one.low >= 1 << 10:
+        return f"{size(one.low)}-{size(one.high + 1)}"
+    return f"{one.low}-{one.high}" if one.high > 1 else f"{one.low}"
+
+
+def _table(program, found, copied):
+    """Rows of columns: the largest shares, in order of size, and what is left."""
+    sends, count = program.total("all_sends"), program.total("all_bytes")
+    large = [one for one in program.classes
+             if one.all_sends >= SMALL * sends or one.all_bytes >= SMALL * max(count, 1)]
+    shown = sorted(sorted(large, key=lambda one: -one.all_bytes)[:ROWS_MAX], key=lambda one: one.low)
+    rows = [("bytes a send", "sends", "of bytes", "zero-copy", "MSG_ZEROCOPY")]
+    rows += [(_range(one), f"{one.all_sends:,}", f"{100 * one.all_bytes / max(count, 1):.1f} %",
+              f"{one.zerocopy_sends:,}" if one.zerocopy_sends else "-",
+              "is copied" if copied else verdict(one, found)) for one in shown]
+    left = sends - sum(one.all_sends for one in shown)
+    if left:
+        rows.append(("others", f"{left:,}", "", "", ""))
+    widths = [max(len(row[i]) for row in rows) for i in range(4)]
+    return ["  " + "  ".join([row[0].ljust(widths[0]), *(row[i].rjust(widths[i]) for i in (1, 2, 3)),
+                              row[4]]).rstrip() for row in rows]
+
+
+def _queue(queue):
+    """Does it hear of completions in time?"""
+    if queue.heard is None:
+        return "Error queue: not known whether it reads it."
+    unheard = queue.completed - queue.heard
+    said = f"{unheard:,} of {queue.completed:,} completed sends not heard of at the end"
+    if queue.refused:
+        said += f", and {_sends(queue.refused)} refused for want of room (ENOBUFS)"
+    if not queue.heard:
+        return f"Error queue: never read: {said}. It must be, or sends fail with ENOBUFS."
+    late = queue.refused or unheard > LATE * queue.completed
+    return f"Error queue: {'read too late' if late else 'read in time'}: {said}."
+
+
+def _change(program, path, found):
+    """What to do next."""
+    if not program.total("all_bytes") or _copied(program, path):
+        return ""
+    if not (found.pays or found.costs) or _is_elsewhere(program, path):
+        return ("Next: loadgen serve where its data go, and --peer HOST:PORT here, measure from which "
+                "size it pays; --path FILE takes what advise --json wrote of that path.")
+    if found.pays and _sum(program, found, "bytes", "pays") >= LITTLE * program.total("all_bytes"):
+        return (f"To change: SO_ZEROCOPY on the socket; MSG_ZEROCOPY on sends of {size(found.pays)} "
+                "and more, and on no others; leave their memory alone until the error queue tells of "
+                "their completion.")
+    return ""
+
+
+def lines(program, path, answers) -> list[str]:
+    found = crossover(answers)
+    return [*paragraphs((recommendation(program, path, answers), 3), (_head(program), 3)),
+            *(_table(program, found, _copied(program, path)) if program.total("all_sends") else ()),
+            *paragraphs((_queue(program.queue) if program.queue else "", 2),
+                        (_change(program, path, found), 3))]

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""`analyze advise` of programs: their own counts by size, to the send, and what is said of them."""
+
+import collections
+import http.client
+import json
+import os
+import random
+import signal
+import types
+
+import pytest
+
+from conftest import ANALYZE, CALLS, PATIENCE_S, Receiver, analyze, eventually, needs_bpf, only
+from test_advise import list_children
+from test_observe import PYTHON, attached, gate_is_open, start
+from test_peers import Nginx, need
+from test_sizes import SENDER, classes
+from test_topology import ADDRESS, CAUSE, NETNS
+
+pytestmark = [needs_bpf, pytest.mark.usefixtures("untouched")]
+
+SENDS = min(5000, CALLS // 2)
+
+
+def advise(*args, **kwargs):
+    return analyze("advise", *args, **kwargs)
+
+
+def seen(advice, kind=""):
+    """As classes() has it."""
+    return [[row["low"], row["high"], row[f"{kind}sends"], row[f"{kind}bytes"]]
+            for row in advice["program"]["classes"] if row[f"{kind}sends"]]
+
+
+@pytest.fixture
+def sender(tmp_path):
+    path = tmp_path / "sender.py"
+    path.write_text(SENDER)
+    return path
+
+
+def test_sizes_of_a_mixed_sender_are_its_own(sender):
+    with Receiver() as receiver:
+        done = advise("--json", "-", "--", PYTHON, sender, receiver.port, 5, SENDS, "mixed")
+    assert done.returncode == 0, done.stderr
+    own, advice = map(json.loads, done.stdout.splitlines())
+    again, lost = own.pop("again"), advice["program"]["lost"]
+    if lost:
+        pytest.skip(f"{lost} sends were lost, and the advice says so")
+    assert again == 0
+    assert seen(advice) == classes(size for sizes in own.values() for size in sizes)
+    assert advice["program"]["device"] == "lo" and advice["path"] is None
+    assert advice["recommendation"] == (
+        "Do not use MSG_ZEROCOPY on its path: by lo every send is copied.")
+
+
+@pytest.mark.parametrize("sendfile", [False, True], ids=["writev", "sendfile"])
+def test_sizes_of_nginx_are_those_that_it_logs(sendfile, tmp_path):
+    need("nginx")
+    numbers = random.Random(9)
+    server = Nginx(tmp_path, sendfile, [ANALYZE, "advise", "--json", "-", "--"])
+    bodies = []
+    connection = http.client.HTTPConnection("127.0.0.1", server.port)
+    for i in range(min(100, SENDS)):
+        bodies.append(numbers.randrange(1, 30_000))
+        (tmp_path / f"{i}").write_bytes(b"x" * bodies[-1])
+        connection.request("GET", f"/{i}")
+        assert len(connection.getresponse().read()) == bodies[-1]
+    connection.close()
+    advice = json.loads(server.end())
+    logged = server.logged()
+    assert len(logged) == len(bodies)
+    if sendfile:
+        assert seen(advice) == classes(whole - body for whole, body in zip(logged, bodies))
+        assert sum(row[3] for row in seen(advice, "other_")) == sum(bodies)
+    else:
+        assert seen(advice) == classes(logged)
+
+
+# Waits to be told; sends as often as it is told to, with MSG_ZEROCOPY; says how many it heard of.
+ZEROCOPY = """
+import json, select, socket, struct, sys
+
+s = socket.create_connection((sys.argv[1], int(sys.argv[2])))
+s.setsockopt(socket.SOL_SOCKET, 60, 1)
+print("ready", flush=True)
+sys.stdin.readline()
+data, heard = bytes(1 << 17), 0
+
+def hear(wait):
+    global heard
+    poll = select.poll()
+    poll.register(s, 0)
+    while poll.poll(wait):
+        try:
+            for *_, content in s.recvmsg(0, 256, socket.MSG_ERRQUEUE)[1]:
+                low, high = struct.unpack_from("II", content, 8)
+                heard += high - low + 1
+        except BlockingIOError:
+            return
+
+wanted = json.loads(sys.argv[3])
+for size, count in wanted:
+    for _ in range(count):
+        part = memoryview(data)[:size]
+        while part:
+            part = part[s.send(part, 0x4000000):]
+        if sys.argv[4] == "hear":
+            hear(0)
+if sys.argv[4] == "hear":
+    while heard < sum(count for _, count in wanted):
+        hear(1000)
+print(heard, flush=True)
+sys.stdin.readline()
+"""
+KNOWN = {
+    "schema": "sendpath.advise/1", "blocks": 50, "elapsed_s": 60.0, "seconds_more": None,
+    "path": {"words": "", "copied": 0.0, "final": False, "traced": True, "cause": None, "device": None,
+             "optmem_max": None, "memlock_bytes": None, "receiver_limited": None, "warnings": []},
+    "answers": [{"against": against, "metric": metric, "kind": "from", "worse": 4096, "better": 8192,
+                 "ratios": [{"size": 8192, "n": 11, "value": 0.7, "low": 0.6, "high": 0.8, "sign": 1}]}
+                for metric in ("cpu", "throughput") for against in ("twocopy", "onecopy")]}
+WANTED = ((100, 40), (5000, 30), (30_000, 20), (100_000, 5))
+
+
+def gate(observer):
+    """Has its analyze opened the window?"""
+    children = list_children(observer.pid)
+    return children and attached() and gate_is_open(types.SimpleNamespace(pid=children[0]))
+
+
+def watched(tmp_path, how, *options):
+    """What was advised of a process that uses zero-copy, as text, and as JSON."""
+    known, advice = tmp_path / "known.json", tmp_path / "advice.json"
+    known.write_text(json.dumps(KNOWN))
+    program = tmp_path / "program.py"
+    program.write_text(ZEROCOPY)
+    place = ("ip", "netns", "exec", NETNS) if NETNS else ()
+    with Receiver(ADDRESS, place) as receiver, start(
+            PYTHON, program, ADDRESS, receiver.port, json.dumps(WANTED), how) as target:
+        assert target.stdout.readline() == "ready\n"
+        with start(ANALYZE, "advise", "--pid", target.pid, "--watch", 300, "--path", known, "--json",
+                   advice, *options) as observer:
+            assert eventually(lambda: gate(observer))
+            target.stdin.write("go\n")
+            target.stdin.flush()
+            heard = int(target.stdout.readline())
+            yield observer
+            target.communicate("end\n", timeout=PATIENCE_S)
+            text, errors = observer.communicate(timeout=PATIENCE_S)
+    yield heard, " ".join(text.split()), json.loads(advice.read_text()), errors
+
+
+@pytest.mark.parametrize("how", ["hear", "do not"])
+def test_of_a_zero_copy_program_each_size_class_is_counted(how, tmp_path):
+    _, (heard, text, advice, errors) = watched(tmp_path, how)
+    assert not errors and not advice["interrupted"]
+    counts = collections.Counter(dict(WANTED))
+    assert seen(advice, "zerocopy_") == classes(counts.elements()), text
+    asked = sum(counts.values())
+    queue = advice["program"]["queue"]
+    assert queue["completed"] == asked
+    if queue["heard"] is not None:
+        assert queue["heard"] == heard == (asked if how == "hear" else 0)
+        assert f"Error queue: {'read in time' if how == 'hear' else 'never read'}" in text
+    cause = CAUSE.split(":")[0]
+    if cause == "-":
+        assert advice["program"]["copied"] == 0
+        assert text.startswith("Send 40 of its 95 zero-copy sends without MSG_ZEROCOPY: they are smaller "
+                               "than 8K") or text.startswith("Send 70 of its 95")
+    else:
+        assert advice["program"]["copied"] == 1 and advice["program"]["cause"] == cause
+        assert text.startswith("Send without MSG_ZEROCOPY as long as the path is this")
+
+
+def test_an_interrupt_ends_the_watch_with_what_was_seen(tmp_path):
+    steps = watched(tmp_path, "hear")
+    observer = next(steps)
+    os.kill(int(only(list_children(observer.pid))), signal.SIGINT)
+    observer.send_signal(signal.SIGINT)
+    _, _, advice, _ = next(steps)
+    assert observer.returncode == -signal.SIGINT and advice["interrupted"]
+    assert advice["program"]["queue"]["completed"] == sum(count for _, count in WANTED)
+
+
+@pytest.mark.parametrize("args,status,words", [
+    (("--pid", "1", "--comm", "x"), 2, "--pid and --comm: give one of them"),
+    (("--path", "x"), 2, "--path x: goes with a program"),
+    (("--path", "x", "--pid", "1", "--link", "veth"), 2, "leave them out"),
+    (("--path", "/no/such/file", "--pid", "1"), 1, "--path /no/such/file: No such file"),
+    (("--path", __file__, "--pid", "1"), 2, "name what advise --json wrote"),
+    (("--pid", "4194303"), 2, "4194303: there is no such process"),
+    (("--comm", "no-such-program"), 2, "no process of this name"),
+    (("--watch", "0", "--pid", "1"), 2, "--watch: 0: give seconds"),
+    (("--", "/no/such/program"), 2, "-- /no/such/program: there is no such program"),
+])
+def test_wrong_use_is_one_line(args, status, words):
+    done = advise(*args)
+    assert done.returncode == status and not done.stdout, done.stderr
+    assert words in only(done.stderr.splitlines())

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""What is said of a program's sends, by size, where it is known from which size zero-copy pays."""
+
+import dataclasses
+import pathlib
+import sys
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "analysis/advise"))
+from program import Class, Program, Queue, parse  # noqa: E402
+from program_text import lines, recommendation, verdict  # noqa: E402
+from runs import Path  # noqa: E402
+from search import METRICS, REFERENCES, SIZES, Answer, Ratio, crossover  # noqa: E402
+
+ETH0 = Path("none of 300 zero-copy sends to 10.9.0.2:40325 via eth0 was copied: zero-copy works here.",
+            0.0, False, True, None, "eth0", 131072, 8388608, None, ())
+
+
+def answers(kind="from", worse=32 << 10, better=64 << 10):
+    ratio = Ratio(1 << 20, 11, 0.6, 0.54, 0.72, 1)
+    return [Answer(against, metric, kind, worse, better, (ratio,))
+            for metric in METRICS for against in REFERENCES]
+
+
+def program(*sends, zerocopy=(), device="eth0", **more):
+    """Of sends by sendto, all of one size in each class: (size, count)."""
+    found = {}
+    for how, asked in ((sends, False), (zerocopy, True)):
+        for size, count in how:
+            low = 1 << (size.bit_length() - 1)
+            found.setdefault(low, Class(low, 2 * low - 1)).add("sendto", asked, count, size * count)
+    return Program("pid 7", 10.0, None, tuple(found[low] for low in sorted(found)), device, 0.9, 0.5,
+                   **{"copied": 0.0 if zerocopy else None, "cause": None, "lost": 0,
+                      "queue": None, **more})
+
+
+def said(*args, known=None, path=ETH0):
+    return recommendation(*args, path, answers() if known is None else known)
+
+
+def test_a_copying_program_is_told_its_share_and_the_gain():
+    assert said(program((1000, 620), (100_000, 3), (200_000, 2))) == (
+        "Worth trying: 53 % of its bytes are in copied sends of 64K and more; MSG_ZEROCOPY takes 0.60 "
+        "times the CPU time per byte, 0.54-0.72, at 1M.")
+    assert said(program((1000, 10_000), (100_000, 3))).startswith(
+        "Not worth it: 3 % of its bytes are in copied sends of 64K and more")
+    assert said(program((1000, 10)), known=answers("never", SIZES[-1], None)) == (
+        "Do not use MSG_ZEROCOPY: at the sizes of its sends it costs more here.")
+
+
+def test_of_a_zero_copy_program_the_sends_that_should_not_be_are_counted():
+    of = ((300, 200), (20_000, 12), (100_000, 50))
+    assert said(program(zerocopy=of)) == (
+        "Send 212 of its 262 zero-copy sends without MSG_ZEROCOPY: they are smaller than 64K, from "
+        "where on it pays here.")
+    assert said(program((300, 5), zerocopy=of[2:])).startswith(
+        "Leave its zero-copy sends as they are: all 50 are of 64K and more")
+    assert said(program(zerocopy=of), known=answers("unknown", 4096, None)) == (
+        "Send 200 of its 262 zero-copy sends without MSG_ZEROCOPY: of 4K and less it costs more here.")
+    assert said(program(zerocopy=of), known=[]).endswith("whether they pay at their sizes is not known.")
+
+
+def test_what_copies_all_comes_first():
+    copied = program(zerocopy=((100_000, 5),), copied=1.0, cause="packet_tap")
+    assert said(copied) == ("Send without MSG_ZEROCOPY as long as the path is this: the kernel copied "
+                            "100 % of them (packet_tap).")
+    assert said(program((100_000, 5), device="lo")) == (
+        "Do not use MSG_ZEROCOPY on its path: by lo every send is copied.")
+    nosg = dataclasses.replace(ETH0, copied=1.0, cause="no_scatter_gather")
+    assert said(program((100_000, 5)), path=nosg, known=[]).endswith(
+        "every send is copied (no_scatter_gather).")
+
+
+def test_another_path_tells_nothing():
+    assert said(program((100_000, 5), device="eth1")) == (
+        "Cannot tell: the path that was measured leads by eth0, but the program sends by eth1.")
+    assert said(program((100_000, 5)), path=None, known=[]).startswith("Cannot tell from which size")
+
+
+def test_a_class_between_what_is_known_is_not_known():
+    found = crossover(answers(worse=8192))
+    by_size = {size: verdict(program((size, 3)).classes[0], found)
+               for size in (100, 8192, 8193, 16_384, 65_535, 65_536, 1 << 22)}
+    assert list(by_size.values()) == ["costs more", "costs more", "not known", "not known", "not known",
+                                      "pays", "pays"]
+
+
+def test_answers_that_contradict_themselves_tell_nothing():
+    found = crossover(answers("irregular", 64 << 10, 4 << 10))
+    assert (found.costs, found.pays) == (None, None)
+
+
+@pytest.mark.parametrize("queue,word", [
+    (Queue(100, 100, 0), "read in time"), (Queue(100, 95, 0), "read in time"),
+    (Queue(100, 80, 0), "read too late"), (Queue(100, 100, 3), "read too late"),
+    (Queue(100, 0, 0), "never read"), (Queue(100, None, 0), "not known"),
+])
+def test_the_error_queue_is_judged(queue, word):
+    text = "\n".join(lines(program(zerocopy=((100_000, 5),), queue=queue), ETH0, answers()))
+    assert f"Error queue: {word}" in text
+
+
+def test_classes_are_summed_over_calls():
+    call = {"zerocopy": False, "wall_ns": {"sum": 5e8}}
+    record = {
+        "observed": {"seconds": 2.0, "exit_status": None}, "lost": {"calls": 0}, "zerocopy": None,
+        "by": {"groups": [{"netns": 1, "device": "eth0", "bytes": 5}]},
+        "calls": [{**call, "syscall": "sendto", "sizes": [[1, 1, 2, 2], [64, 127, 1, 100]]},
+                  {**call, "syscall": "sendfile", "sizes": [[64, 127, 3, 200]]},
+                  {**call, "syscall": "sendmsg", "zerocopy": True, "sizes": [[64, 127, 4, 300]]}]}
+    seen = parse(record, "pid 1")
+    assert seen.classes == (Class(1, 1, 2, 2), Class(64, 127, 1, 100, 4, 300, 3, 200))
+    assert seen.kernel_s == 1.5 and seen.device is None  # its namespace is another
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.tuples(st.integers(1, 1 << 30), st.integers(1, 10**9)), max_size=30),
+       st.lists(st.tuples(st.integers(1, 1 << 30), st.integers(1, 10**9)), max_size=30),
+       st.sampled_from(["from", "always", "never", "irregular", "alike", "unknown"]),
+       st.sampled_from([None, "lo", "eth0", "a-device-of-15-c"]), st.sampled_from([None, ETH0]),
+       st.booleans())
+def test_it_fits_a_terminal(sends, zerocopy, kind, device, path, lossy):
+    known = answers(kind, None if kind == "always" else 4096,
+                    None if kind in ("never", "unknown") else 8192)
+    of = program(*sends, zerocopy=zerocopy, device=device, lost=5 * lossy,
+                 queue=Queue(10**9, 5, 10**6) if zerocopy else None)
+    text = lines(of, path, known if path else [])
+    assert 1 < len(text) <= 22 and max(map(len, text)) <= 80, text
+    assert not any("None" in line or " ..." in line for line in text), text
