@@ -2,20 +2,22 @@
 """From which size does zero-copy pay? Decides what to measure next, and what is known. Pure.
 
 A block holds one short run of each variant of one size, made one after the other; its ratios are
-paired. A size is judged after fixed numbers of blocks (LOOKS), by an interval of the median of
-its ratios that assumes no distribution: between ordered values, by counting. The level is so
-high that looking some times, at some sizes, for four questions, hardly ever finds what is not there.
+paired. A size is judged after fixed numbers of blocks (LOOKS), by Wilcoxon's interval of the centre
+of the logarithms of its ratios: it assumes no distribution, but that noise is the same for both, so
+that they lie symmetrically. The level is so high that looking some times, at some sizes, for four
+questions, hardly ever finds what is not there.
 """
 
 import dataclasses
+import functools
 import itertools
 import math
 import statistics
 
 SIZES = tuple(1 << n for n in range(10, 21))
-FIRST = (SIZES[-1], 64 << 10, 4 << 10)
-LOOKS = (11, 16, 22)
-WRONG = 0.001  # of one look, that an interval misses the median
+FIRST = (SIZES[-1], 32 << 10)
+LOOKS = (11, 16, 22, 30)
+WRONG = 0.001  # of one look, that an interval misses the centre
 NEAR = 1.02  # ratios nearer to 1 are no difference that is worth advice
 METRICS = ("cpu", "throughput")
 REFERENCES = ("twocopy", "onecopy")
@@ -31,7 +33,7 @@ class Run:
 
 @dataclasses.dataclass(frozen=True)
 class Ratio:
-    """Zero-copy over the other at a size: the median of n blocks, and its interval."""
+    """Zero-copy over the other at a size: the centre of n blocks, and its interval."""
     size: int
     n: int
     value: float
@@ -56,23 +58,26 @@ class Answer:
     ratios: tuple[Ratio, ...]
 
 
+@functools.lru_cache
 def rank(n: int) -> int:
-    """The interval of n values ends at the k-th from below and from above; 0: too few."""
-    outside, k = 0.0, 0
-    while True:
-        outside += 2 * math.comb(n, k) / 2**n
-        if outside > WRONG:
-            return k
-        k += 1
+    """The interval ends at the k-th from below and from above of the averages of all pairs of n
+    values; 0: too few. By the distribution of the signed-rank sum: subsets of 1..n by their sums."""
+    subsets = [1] + [0] * (n * (n + 1) // 2)
+    for one in range(1, n + 1):
+        for total in range(len(subsets) - 1, one - 1, -1):
+            subsets[total] += subsets[total - one]
+    outside = itertools.accumulate(subsets)
+    return next(k for k, count in enumerate(outside) if 2 * count / 2**n > WRONG)
 
 
 def _ratio(size, metric, logs):
     """Of logarithms of zero-copy over the other."""
-    ordered, k = sorted(logs), rank(len(logs))
+    pairs = itertools.combinations_with_replacement(logs, 2)
+    ordered, k = sorted((a + b) / 2 for a, b in pairs), rank(len(logs))
     low, high = math.exp(ordered[k - 1]), math.exp(ordered[-k])
     over = BETTER if metric == "throughput" else WORSE
     sign = over if low > NEAR else -over if high < 1 / NEAR else UNDECIDED
-    return Ratio(size, len(logs), math.exp(statistics.median(logs)), low, high, sign)
+    return Ratio(size, len(logs), math.exp(statistics.median(ordered)), low, high, sign)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -148,26 +153,29 @@ class Search:
         for size, blocks in self.blocks.items():  # one that was begun
             if len(blocks) not in LOOKS and len(blocks) < LOOKS[-1]:
                 return size
-        wanted = itertools.chain.from_iterable(zip(*(
-            (self._untried(answer), self._undecided(answer)) for answer in self.answers())))
+        wanted = (find(answer) for answer in self.answers()
+                  for find in (self._undecided, self._untried))
         return next(filter(None, wanted), None)
-
-    def _untried(self, answer):
-        """The size in the middle of those between which it changes."""
-        low = answer.worse or SIZES[0] // 2
-        high = answer.better or SIZES[-1]
-        if answer.kind not in ("from", "unknown") or not answer.better:
-            return None
-        between = [size for size in SIZES if low < size < high and size not in self.blocks]
-        return min(between, key=lambda size: abs(math.log(size / math.sqrt(low * high))),
-                   default=None)
 
     def _undecided(self, answer):
         """A size where more blocks could tell, the largest first: there zero-copy gains most."""
-        inside = [r.size for r in answer.ratios if r.sign == UNDECIDED
-                  and len(self.blocks[r.size]) < LOOKS[-1]
-                  and r.size > (answer.worse or 0) and r.size < (answer.better or 2 * SIZES[-1])]
-        return max(inside, default=None)
+        return max((r.size for r in answer.ratios if r.sign == UNDECIDED
+                    and r.n < LOOKS[-1] and (answer.worse or 0) < r.size
+                    and r.size < (answer.better or 2 * SIZES[-1])), default=None)
+
+    def _untried(self, answer):
+        """The size in the middle between where it is better and where it is not, else between where
+        it is worse and where it is not."""
+        if answer.kind not in ("from", "unknown") or not answer.better:
+            return None
+        tried = [0, *(r.size for r in answer.ratios)]
+        low = max(size for size in tried if size < answer.better)
+        first = min(size for size in tried if size > (answer.worse or 0))
+        for low, high in (low, answer.better), (answer.worse or 0, first):
+            between = [size for size in SIZES if low < size < high]
+            if between:
+                return between[len(between) // 2]
+        return None
 
     def blocks_needed(self, answer: Answer) -> int | None:
         """How many more at the undecided sizes would tell, if what is seen is so; None: no number
@@ -182,6 +190,6 @@ class Search:
         return needed if needed <= MOST_MORE else None
 
 
-# So many standard errors of a median is an interval wide to one side, at the level of a look.
-FOR_LEVEL = 3.3 * math.sqrt(math.pi / 2)
+# So many standard errors is an interval wide to one side, at the level of a look.
+FOR_LEVEL = 3.3 * math.sqrt(math.pi / 3)
 MOST_MORE = 1000
