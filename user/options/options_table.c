@@ -64,9 +64,9 @@ static const struct help_topic topics[] = {
 const struct help options_help = {
 	.topics = topics,
 	.options = options_list,
-	.args_doc =
-		"\nsweep --out=DIR\n-- COMMAND [ARG...]\ndoctor [--hooks[=NAME]]\n"
-		"advise [--peer=HOST:PORT] [--pid=LIST]\ncrosscheck [OPTION...]\ntable|compare|report PATH...",
+	.args_doc = "\nsweep --out=DIR\n-- COMMAND [ARG...]\ndoctor [--hooks[=NAME]]\n"
+		    "advise [--peer=HOST:PORT] [--pid=LIST]\ncrosscheck "
+		    "[OPTION...]\ntable|compare|report PATH...",
 	.doc = "Ask the kernel what TCP sends cost, call by call, and whether zero-copy sends were "
 	       "copied.\v"
 	       "doctor tells what can be measured here. Needs root: sudo.\n"
