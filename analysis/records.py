@@ -6,6 +6,7 @@ Problem, everything else is handed on. Records are streamed, because ten thousan
 with their histograms do not fit into memory as Python objects.
 """
 
+import contextlib
 import dataclasses
 import os
 import pathlib
@@ -74,27 +75,34 @@ def find(path: str) -> list[pathlib.Path]:
 _RUN, _HEAD = msgspec.json.Decoder(Run), msgspec.json.Decoder(Head)
 
 
+@contextlib.contextmanager
+def told(what: str) -> Iterator[None]:
+    """What cannot be decoded is a BadRecord, whose message says why it is none of what."""
+    try:
+        yield
+    except UnicodeDecodeError:
+        raise BadRecord("not text (UTF-8)") from None
+    except msgspec.ValidationError as error:
+        wrong, _, place = str(error).replace("`", "").partition(" - at $.")
+        raise BadRecord(f"{place or f'not {what}'}: {wrong[:1].lower()}{wrong[1:]}") from None
+    except msgspec.DecodeError as error:
+        raise BadRecord("truncated" if "truncated" in str(error) else
+                        f"not JSON ({str(error).removeprefix('JSON is ')})") from None
+    except RecursionError:
+        raise BadRecord(f"not {what} (nested too deeply)") from None
+
+
 def parse(line: bytes) -> Run:
     """A record from its line. Raises BadRecord, whose message says why it is none."""
     if len(line) > LONGEST_LINE:
         raise BadRecord("longer than any record")
-    try:
+    with told("a run record"):
         text = line.decode()
         try:
             run = _RUN.decode(text)
         except msgspec.ValidationError:
             check_schema(_HEAD.decode(text).schema)
             raise
-    except UnicodeDecodeError:
-        raise BadRecord("not text (UTF-8)") from None
-    except msgspec.ValidationError as error:
-        what, _, place = str(error).replace("`", "").partition(" - at $.")
-        raise BadRecord(f"{place or 'not a run record'}: {what[:1].lower()}{what[1:]}") from None
-    except msgspec.DecodeError as error:
-        raise BadRecord("truncated" if "truncated" in str(error) else
-                        f"not JSON ({str(error).removeprefix('JSON is ')})") from None
-    except RecursionError:
-        raise BadRecord("not a run record (nested too deeply)") from None
     check_schema(run.schema)
     return run
 
@@ -115,11 +123,12 @@ def check_schema(schema: Any) -> None:
     raise BadRecord("not a run record (no schema)")
 
 
-def is_companion(file: pathlib.Path) -> bool:
-    """Is it another of this program's own files, as a sweep's plan? By its beginning."""
+def kind(file: pathlib.Path) -> str | None:
+    """Of a file of this program's own, what it holds, such as run, plan or advise; by its
+    beginning. None: that does not say."""
     with open(file, "rb") as stream:
         match = re.search(rb'^\s*\{[^{}]*?"schema"\s*:\s*"sendpath\.(\w+)/', stream.read(4096))
-    return bool(match) and match[1] not in (b"run", b"failure")
+    return match[1].decode() if match else None
 
 
 def lines(file: pathlib.Path) -> Iterator[tuple[int, bytes]]:
@@ -143,7 +152,7 @@ def stream_file(source: str, file: pathlib.Path, problems: list[Problem]) -> Ite
     """The good records of one file; what is wrong with the others goes to problems."""
     name, found = str(file), False
     try:
-        if name != source and is_companion(file):
+        if name != source and kind(file) not in (None, "run", "failure"):
             return
         for number, line in lines(file):
             found = True

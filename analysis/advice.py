@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""What analyze advise --json writes, as types, and reading it (docs/advise.md)."""
+
+import dataclasses
+import pathlib
+from collections.abc import Iterable
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta, Struct
+
+from analysis import records
+from analysis.model import BadRecord, Head
+
+SCHEMA = "sendpath.advise/1"
+LONGEST = 1 << 20
+# Of the intervals from low to high of ratios: 1 - WRONG in analysis/advise/search.py.
+LEVEL = "99.9 %"
+# The calls of what zero-copy is compared with.
+CALLS = {"twocopy": "send()", "onecopy": "sendmsg()"}
+
+Times = Annotated[float, Meta(gt=1e-9, lt=1e9)]
+Size = Annotated[int, Meta(ge=1, le=1 << 40)]
+Count = Annotated[int, Meta(ge=0, lt=1 << 62)]
+Seconds = Annotated[float, Meta(ge=0, lt=1e9)]
+Share = Annotated[float, Meta(ge=0, le=1)]
+
+
+class Ratio(Struct, frozen=True):
+    """Zero-copy over the other at a size. sign: 1 where zero-copy is better, -1 worse, else 0."""
+    size: Size
+    n: Count
+    value: Times
+    low: Times
+    high: Times
+    sign: Literal[-1, 0, 1]
+
+    def __post_init__(self):
+        if not self.low <= self.value <= self.high:
+            raise ValueError("value is not between low and high")
+
+
+class Answer(Struct, frozen=True):
+    against: Literal["twocopy", "onecopy"]
+    metric: Literal["cpu", "throughput"]
+    kind: Literal["from", "always", "never", "irregular", "alike", "unknown"]
+    worse: Size | None
+    better: Size | None
+    ratios: tuple[Ratio, ...]
+
+    def __post_init__(self):
+        if self.kind in ("from", "irregular") and self.better is None:
+            raise ValueError(f"kind {self.kind} without better")
+        if self.kind in ("unknown", "irregular") and self.worse is None:
+            raise ValueError(f"kind {self.kind} without worse")
+
+
+class Path(Struct, frozen=True):
+    words: str
+    copied: Share | None
+    final: bool
+    traced: bool
+    device: str | None
+    optmem_max: Count | None
+    memlock_bytes: Count | None
+    receiver_limited: Annotated[float, Meta(ge=0, lt=1e9)] | None
+    warnings: tuple[str, ...]
+
+
+class Class(Struct, frozen=True):
+    """Sends of low to high bytes: by send() and its like, with MSG_ZEROCOPY, by others."""
+    low: Count
+    high: Count
+    sends: Count
+    zerocopy_sends: Count
+    other_sends: Count
+
+
+class Program(Struct, frozen=True):
+    """That was watched."""
+    what: str
+    seconds: Seconds
+    classes: tuple[Class, ...]
+
+
+class Advice(Struct, frozen=True):
+    """Of a path, or of what a program sends, whose path perhaps was not measured."""
+    recommendation: str
+    path: Path | None
+    answers: tuple[Answer, ...]
+    blocks: Count
+    elapsed_s: Seconds
+    seconds_more: Seconds | None
+    interrupted: bool
+    program: Program | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Read:
+    """An advice and the file it stood in."""
+    file: str
+    advice: Advice
+
+
+_ADVICE, _HEAD = msgspec.json.Decoder(Advice), msgspec.json.Decoder(Head)
+
+
+def parse(content: bytes) -> Advice:
+    """Raises BadRecord, whose message says why it is none."""
+    if len(content) > LONGEST:
+        raise BadRecord("longer than any advice")
+    with records.told("advice"):
+        text = content.decode()
+        schema = _HEAD.decode(text).schema
+        if schema != SCHEMA:
+            raise BadRecord(f"{str(schema)[:40]}, and this program reads {SCHEMA}: use the version "
+                            "of the program that wrote it, or measure again")
+        return _ADVICE.decode(text)
+
+
+def is_advice(file: pathlib.Path) -> bool:
+    try:
+        return file.is_file() and records.kind(file) == "advise"
+    except OSError:
+        return False  # who reads it as records says why
+
+
+def read(paths: Iterable[str], notes: list[str]) -> tuple[list[Read], list[str]]:
+    """The advice in files and folders, each file once, and the paths that may hold run records.
+
+    Appends a line for each file that cannot be used to notes. Raises Fault where a path is not
+    there.
+    """
+    found, others = {}, []
+    for path in paths:
+        advised = list(filter(is_advice, records.find(path)))
+        if advised != [pathlib.Path(path)]:
+            others.append(path)
+        for file in advised:
+            try:
+                with open(file, "rb") as stream:
+                    found.setdefault(file.resolve(),
+                                     Read(str(file), parse(stream.read(LONGEST + 1))))
+            except (BadRecord, OSError) as error:
+                notes.append(f"{file}: no advice in it: {error}")
+    return list(found.values()), others
