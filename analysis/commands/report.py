@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""analyze report: what run records answer, as one HTML file and Markdown with their figures."""
+"""analyze report: what run records and advice answer, as one HTML file and Markdown with their figures."""
 
 import pathlib
 
-from analysis import table
+from analysis import advice, table
 from analysis.details import Collector
 from analysis.faults import USAGE, Fault
 from analysis.figures.base import Data
@@ -16,17 +16,17 @@ from analysis.report.write import write
 
 DESCRIPTION = """Answers questions from run records, in sentences, with figures, intervals and
 what the data do not show: report.html, which holds all it needs, report.md, and figures/.
-Takes what analyze table takes; histograms and hooks are in records only. docs/report.md tells
-how to read it."""
+Takes what analyze table takes (histograms and hooks are in records only) and what advise --json
+wrote, each a section of its own. docs/report.md tells how to read it."""
 
 
 def add_arguments(parser):
-    parser.add_argument("paths", nargs="+", metavar="PATH", help="file or folder of run records")
+    parser.add_argument("paths", nargs="+", metavar="PATH", help="file or folder of run records, or of advice")
     parser.add_argument("--out", metavar="DIR", help="write there (default: the folder report in "
                         "the first PATH, or beside it)")
     parser.add_argument("--figures", metavar="LIST", default="svg,png,html",
                         help="formats of the figures (default %(default)s)")
-    parser.add_argument("--title", default="How sends compare", help="the report's title")
+    parser.add_argument("--title", help="the report's title (default: what it is about)")
 
 
 def formats(text: str) -> list[str]:
@@ -48,12 +48,16 @@ def run(options):
     folder = pathlib.Path(options.out) if options.out else default_folder(options.paths[0])
     problems: list[Problem] = []
     collector = Collector()
-    loaded = table.load_some(options.paths, problems, collector.watch)
-    notes = loaded.notes()
+    notes: list[str] = []
+    advices, of_runs = advice.read(options.paths, notes)
+    loaded = table.load(of_runs, problems, collector.watch)
+    notes += loaded.notes()
+    if loaded.frame.is_empty() and not advices:
+        raise Fault("\n".join(notes or [f"no runs in {', '.join(options.paths)}"]))
     for note in notes:
         say(note)
     data = Data(loaded.frame, collector.details())
-    report = build(data, options.title, notes, options.paths)
+    report = build(data, options.title, notes, options.paths, advices)
     pages = write(report, folder, wanted)
     if report.lost:
         print(f"LOST: {report.lost}\n")

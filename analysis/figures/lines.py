@@ -25,7 +25,8 @@ class Lines:
     """cells: columns x, name, panel and those of cells(), and perhaps dip, whether to mark one;
     labels: what each name is called. apart: of names that share an x, in powers of two.
 
-    x_axis is made of what was measured; panels: in which order, each a text.
+    x_axis is made of what was measured; panels: in which order, each a text. level: a value to
+    draw a horizontal line at.
     """
     cells: pl.DataFrame
     labels: dict[str, str]
@@ -37,6 +38,7 @@ class Lines:
     width: int = 320
     height: int = 200
     apart: float = APART
+    level: float | None = None
 
 
 def _placed(spec: Lines) -> pl.DataFrame:
@@ -55,9 +57,10 @@ def _tooltip(spec: Lines) -> list[alt.Tooltip]:
             alt.Tooltip("n:Q", title="repeats")]
 
 
-def _range(cells: pl.DataFrame) -> tuple[float, float]:
-    ends = pl.concat([cells["median"], cells["low"].drop_nulls(), cells["high"].drop_nulls()])
-    return ends.min(), ends.max()
+def _range(spec: Lines) -> tuple[float, float]:
+    ends = pl.concat([spec.cells[column].drop_nulls() for column in ("median", "low", "high")])
+    values = [ends.min(), ends.max()] + ([] if spec.level is None else [spec.level])
+    return min(values), max(values)
 
 
 def in_panels(layers: alt.LayerChart, data: pl.DataFrame, panels: list[str],
@@ -85,7 +88,7 @@ def draw(spec: Lines) -> alt.TopLevelMixin:
     """Lines through the medians, points, and bars for the intervals that there are."""
     cells = _placed(spec)
     by = style.encodings("label", spec.legend, spec.labels)
-    ends = _range(cells)
+    ends = _range(spec)
     y_axis = style.value_axis(spec.y_title, *ends)
     base = alt.Chart().encode(x=spec.x_axis)
     line = base.mark_line(strokeWidth=1.6).encode(
@@ -103,6 +106,8 @@ def draw(spec: Lines) -> alt.TopLevelMixin:
         at_dips = base.transform_filter("datum.dip").encode(y=y_axis)
         shown += [at_dips.mark_point(size=260, filled=False, stroke=style.INK, strokeWidth=1.5),
                   at_dips.mark_text(dy=20, color=style.INK, text="dip")]
+    if spec.level is not None:
+        shown.insert(0, alt.Chart().mark_rule(color=style.DOMAIN).encode(y=alt.datum(spec.level)))
     layers = alt.layer(*shown).properties(width=spec.width, height=spec.height)
     return in_panels(layers, cells, spec.panels, spec.columns)
 

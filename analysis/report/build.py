@@ -2,17 +2,20 @@
 """The report as data: every question answered, every figure drawn or its reason, once each."""
 
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
-from analysis.figures import FIGURES, draw_all
+from analysis.advice import Read
+from analysis.figures import FIGURES, advice as advice_figure, draw_all
 from analysis.figures.base import Data, Drawn, NotDrawn
 from analysis.figures.save import spec, svg
-from analysis.report import conditions, losses
+from analysis.report import advice as advised, conditions, losses
 from analysis.report.base import Answer, Question, Table
 from analysis.report.questions import QUESTIONS
 
+TITLE = "How sends compare"
 COMMANDS = 20
 
 
@@ -61,6 +64,11 @@ class Report:
     def pictures(self) -> list[Picture]:
         return [picture for section in self.sections for picture in section.pictures]
 
+    @property
+    def has_conditions(self) -> bool:
+        """Of advice alone there are none."""
+        return bool(self.runs or self.problems)
+
 
 def _picture(name: str, drawn: Drawn, number: int) -> Picture:
     described = spec(drawn.chart)
@@ -76,8 +84,21 @@ def _answered(answers: dict[Question, Answer], drawn: dict[str, Drawn | NotDrawn
         name not in shown and isinstance(drawn[name], Drawn) for name in question.figures)}
 
 
-def _sections(data: Data, answers: dict[Question, Answer],
-              drawn: dict[str, Drawn | NotDrawn]) -> tuple[Section, ...]:
+def _advised(advices: Sequence[Read]) -> tuple[Section, ...]:
+    """A section each."""
+    sections, number = [], 1
+    for index, read in enumerate(advices, 1):
+        name, drawn, answer = f"advice-{index}", advice_figure.draw(read.advice), advised.answer(read)
+        pictures = (_picture(name, drawn, number),) if isinstance(drawn, Drawn) else ()
+        number += len(pictures)
+        question = Question(name, advised.title(read), (name,), lambda _, answer=answer: answer)
+        sections.append(Section(question, answer, pictures, ()))
+    return tuple(sections)
+
+
+def _sections(data: Data, answers: dict[Question, Answer], drawn: dict[str, Drawn | NotDrawn],
+              before: int) -> tuple[Section, ...]:
+    """before: pictures of other sections."""
     shown: dict[str, Picture] = {}
     sections = []
     for question, answer in answers.items():
@@ -89,7 +110,7 @@ def _sections(data: Data, answers: dict[Question, Answer],
             if name in shown:
                 see.append(shown[name])
                 continue
-            shown[name] = _picture(name, drawn[name], len(shown) + 1)
+            shown[name] = _picture(name, drawn[name], before + len(shown) + 1)
             first.append(shown[name])
         sections.append(Section(question, answer, tuple(first), tuple(see)))
     return tuple(sections)
@@ -103,15 +124,23 @@ def _commands(runs: pl.DataFrame, sources: list[str]) -> tuple[str, ...]:
             shlex.join(["./analyze", "report", *sources]))
 
 
-def build(data: Data, title: str, problems: list[str], sources: list[str]) -> Report:
-    """data: at least one run. problems: what of the files could not be used, a line a file."""
+def build(data: Data, title: str | None, problems: list[str], sources: list[str],
+          advices: Sequence[Read] = ()) -> Report:
+    """data: at least one run, or none where there are advices. title: None for one that tells what
+    it is about. problems: what of the files could not be used, a line a file."""
+    sections = _advised(advices)
+    if data.runs.is_empty():
+        empty = Table("", (), ())
+        return Report(title or advised.TITLE, "", (), sections, (), (), (), empty, empty, empty,
+                      empty, tuple(problems), _commands(data.runs, sources), tuple(sources))
     drawn = draw_all(data)
     answers = {question: question.answer(data) for question in QUESTIONS}
     answered = _answered(answers, drawn)
     lost = losses.told(data.runs)
     return Report(
-        title, lost, conditions.beside(data.runs, lost),
-        _sections(data, {q: answers[q] for q in QUESTIONS if q in answered}, drawn),
+        title or TITLE, lost, conditions.beside(data.runs, lost),
+        sections + _sections(data, {q: answers[q] for q in QUESTIONS if q in answered}, drawn,
+                             sum(len(section.pictures) for section in sections)),
         tuple(q for q in QUESTIONS if q not in answered),
         tuple(drawn[f.name] for f in FIGURES if isinstance(drawn[f.name], NotDrawn)),
         tuple(conditions.runs_told(data.runs)), conditions.machines(data.runs),

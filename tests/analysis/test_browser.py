@@ -14,8 +14,11 @@ from playwright.sync_api import sync_playwright
 
 import planted
 from analysis.figures import style
+from analysis.figures.base import Data
 from analysis.report.build import build
 from analysis.report.write import write as write_report
+from analysis.table import empty
+from test_advice import ADVICE, read
 
 CHROMIUM = shutil.which("chromium")
 pytestmark = [
@@ -23,8 +26,9 @@ pytestmark = [
     # One browser for all of them.
     pytest.mark.xdist_group("browser")]
 # Of each report: its figures, and the fewest marks in one, which is a bar or a point a variant.
-FIGURES = {"samples": 7, "copies": 8, "sizes": 8, "servers": 1, "records": 7}
-FEWEST_MARKS = {"planted": 10, "samples": 1, "copies": 10, "sizes": 10, "servers": 10, "records": 4}
+FIGURES = {"samples": 7, "advice": 1, "copies": 8, "sizes": 8, "servers": 1, "records": 7}
+FEWEST_MARKS = {"planted": 10, "samples": 1, "advice": 9, "copies": 10, "sizes": 10, "servers": 10,
+                "records": 4}
 # Bars that all say the same are one.
 COLLAPSED = "% of completed zero-copy sends"
 
@@ -111,14 +115,16 @@ def browser():
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory):
-    """A page of its own for every figure, a report as of each grid, and one of the program's own
-    records, without counters."""
+    """A page of its own for every figure, a report as of each grid, one of advice, and one of the
+    program's own records, without counters."""
     folder = tmp_path_factory.mktemp("browser")
     data = planted.data(planted.sends(repeats=5) + planted.servers(repeats=5))
     write_report(build(data, "planted", [], ["DIR"]), folder / "planted", ["html"])
     for grid, rows in GRIDS.items():
         report = build(planted.data(rows(repeats=5)), grid, [], ["DIR"])
         write_report(report, folder / grid, ["html"])
+    advice = build(Data(empty()), None, [], ["FILE"], [read(ADVICE)])
+    write_report(advice, folder / "advice", ["html"])
     source = write(folder / "runs.jsonl", samples())
     result = analysis("report", source, "--out", folder / "samples", "--figures", "html")
     assert result.returncode == 0, result.stderr
@@ -153,7 +159,7 @@ def assert_drawn(element, scheme):
 
 
 @pytest.mark.parametrize(("width", "scheme"), WINDOWS)
-@pytest.mark.parametrize("name", ["samples", *GRIDS])
+@pytest.mark.parametrize("name", ["samples", "advice", *GRIDS])
 def test_every_figure_of_a_report_has_marks(opened, folders, name, width, scheme):
     page = opened(folders / name / "report.html", viewport={"width": width, "height": 900},
                   color_scheme=scheme)

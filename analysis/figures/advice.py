@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""What advise measured of a path: zero-copy over each of the others, by message size."""
+
+import altair as alt
+import polars as pl
+
+from analysis import words
+from analysis.advice import CALLS, LEVEL, Advice, Answer
+from analysis.figures import labels, lines, style
+from analysis.figures.base import Drawn, NotDrawn
+
+TITLE = "Zero-copy against the others by message size"
+METRICS = {"cpu": "CPU time per byte", "throughput": "throughput"}
+BETTER = {"cpu": "below 1", "throughput": "above 1"}
+NAMES = {name: f"{name} ({call})" for name, call in CALLS.items()}
+
+
+def copied(advice: Advice) -> str:
+    """Of the path's zero-copy sends: no figure of them stands without it."""
+    if advice.path is None or advice.path.copied is None:
+        return "zero-copy sends: it is not known how many were copied"
+    return f"zero-copy sends: {words.percent(advice.path.copied)} copied"
+
+
+def _cells(answers: list[Answer]) -> pl.DataFrame:
+    return pl.DataFrame([
+        {"x": r.size, "name": a.against, "median": r.value, "low": r.low, "high": r.high, "n": r.n,
+         "said": f"{words.number(r.value)} ({words.number(r.low)} to {words.number(r.high)})"}
+        for a in answers for r in a.ratios]).sort("x", "name")
+
+
+def _changes(answers: list[Answer]) -> list[tuple[int, int]]:
+    """The sizes between which zero-copy becomes better."""
+    return sorted({(a.worse, a.better) for a in answers if a.kind == "from" and a.worse})
+
+
+def _panel(metric: str, answers: list[Answer], sizes: list[int]) -> alt.LayerChart:
+    names = {name: label for name, label in NAMES.items()
+             if any(a.against == name for a in answers)}
+    chart = lines.draw(lines.Lines(
+        _cells(answers), names, "zero-copy against", style.size_axis(sizes),
+        f"ratio; {BETTER[metric]} zero-copy is better", [""], width=330, height=280, level=1.0))
+    shades = [alt.Chart(pl.DataFrame({"from": [low], "to": [high]})).mark_rect(
+        color=style.FRAME, opacity=0.35).encode(x=style.size_axis(sizes, "from"), x2="to:Q")
+        for low, high in _changes(answers)]
+    return alt.layer(*shades, chart, title=alt.TitleParams(
+        METRICS[metric], fontSize=12, anchor="middle", offset=6))
+
+
+def draw(advice: Advice) -> Drawn | NotDrawn:
+    measured = {metric: [a for a in advice.answers if a.metric == metric and a.ratios]
+                for metric in METRICS}
+    measured = {metric: answers for metric, answers in measured.items() if answers}
+    if not measured:
+        return NotDrawn(TITLE, "no size was measured")
+    every = [a for answers in measured.values() for a in answers]
+    sizes = sorted({r.size for a in every for r in a.ratios})
+    blocks = sorted({r.n for a in every for r in a.ratios})
+    told = (f"{copied(advice)}; points: {'' if len(blocks) == 1 else f'{blocks[0]} to '}"
+            f"{blocks[-1]} blocks; bars: their {LEVEL} intervals")
+    notes = ("shaded: between these two sizes the answer changes",) if _changes(every) else ()
+    better = [f"{METRICS[metric]} ({BETTER[metric]} zero-copy is better)" for metric in measured]
+    description = (
+        f"Ratio of zero-copy to {labels.listed(list(NAMES.values()))} in {labels.listed(better)}, at "
+        f"{labels.listed([style.size_text(size) for size in sizes])} bytes a message; {told}.")
+    chart = alt.concat(*(_panel(metric, answers, sizes) for metric, answers in measured.items()),
+                       columns=2, spacing=24)
+    return Drawn(style.themed(chart, TITLE, ["; ".join((told, *notes))], description), TITLE,
+                 description, notes)

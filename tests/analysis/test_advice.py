@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""The report of what advise --json wrote: a section an advice, its figure, its ratios, and one
+line for what is damaged."""
+
+import html
+import json
+import re
+
+import pytest
+from conftest import analysis, changed, samples, write
+
+import planted
+from analysis.advice import Read, parse
+from analysis.figures import advice as figure
+from analysis.figures.base import Data, NotDrawn
+from analysis.figures.save import spec
+from analysis.model import BadRecord
+from analysis.report.build import build
+from analysis.report.write import html as to_html
+from analysis.report.write import markdown
+from analysis.table import empty
+from test_report import EVIL, Page
+
+SAYS = "Use MSG_ZEROCOPY for sends of 64K and more: less CPU time per byte."
+COPIED = "Do not use MSG_ZEROCOPY on this path, at any size: every send is copied."
+NOTHING = Data(empty())
+
+
+def answer(against, metric, kind="from", worse=4096, better=65536, values=(2.5, 0.6, 0.5)):
+    ratios = [{"size": size, "n": n, "value": value, "low": value - 0.1, "high": value + 0.2,
+               "sign": 1 if value < 0.9 else -1}
+              for size, n, value in zip((4096, 65536, 1 << 20), (11, 16, 22), values)]
+    return {"against": against, "metric": metric, "kind": kind, "worse": worse, "better": better,
+            "ratios": ratios}
+
+
+# As advise writes it, with a key of a later version.
+ADVICE = {
+    "schema": "sendpath.advise/1",
+    "path": {"words": "none of 300 zero-copy sends via eth0 was copied.", "copied": 0.0,
+             "final": False, "traced": True, "cause": None, "device": "eth0", "optmem_max": 131072,
+             "memlock_bytes": 8388608, "receiver_limited": 0.75, "warnings": ["the CPU was busy"]},
+    "answers": [answer("twocopy", "cpu"), answer("onecopy", "cpu", worse=None),
+                answer("twocopy", "throughput", "unknown", better=None, values=(0.3,)),
+                answer("onecopy", "throughput", "alike", None, None, (1.1, 1.2))],
+    "blocks": 34, "elapsed_s": 58.9, "seconds_more": 5.86, "interrupted": False, "later": {},
+    "recommendation": SAYS}
+ON_LOOPBACK = {**ADVICE, "recommendation": COPIED, "answers": [], "blocks": 0, "elapsed_s": 0.9,
+               "seconds_more": None, "path": {
+                   **ADVICE["path"], "words": "300 of 300 were copied: loopback, lo.", "copied": 1.0,
+                   "final": True, "cause": "loopback", "device": "lo"}}
+
+
+def read(data, file="advice.json"):
+    return Read(file, parse(json.dumps(data).encode()))
+
+
+def of_advice(*datas):
+    return build(NOTHING, None, [], ["F"], [read(data, f"{n}.json") for n, data in enumerate(datas)])
+
+
+def pages(report):
+    return html.unescape(to_html(report)), markdown(report).replace("\\", "")
+
+
+def test_a_page_has_the_advice_what_it_rests_on_and_all_ratios():
+    report = of_advice(ADVICE)
+    Page(to_html(report))
+    for page in pages(report):
+        assert 0 <= page.index("In short") < page.index(SAYS)
+        for said in (
+                "Does MSG_ZEROCOPY pay on the path by eth0 (0.json)?",
+                "none of 300 zero-copy sends via eth0 was copied; 34 blocks of three short runs in 59 s",
+                "against send() better from 64K on, worse up to 4K; against sendmsg() better from 64K "
+                "on, not known below",
+                "against send() worse up to 4K, not known above; against sendmsg() no difference found",
+                "optmem_max 131,072 bytes; memlock 8,388,608 bytes; the receiver's window held the "
+                "sender back 75.0 % of the time", "Warning: the CPU was busy.", "about 6 s more",
+                "Sizes below 4K and above 1M bytes", "2.50 (2.40 to 2.70)"):
+            assert said in page, said
+        # Of runs there is nothing to say.
+        assert "How sends compare" not in page and "do not answer" not in page
+        assert "not measured" not in page and "Figures left out" not in page
+    assert len(report.sections[0].answer.tables[0].rows) == 9
+    assert [row[2:5] for row in report.sections[0].answer.tables[0].rows[:2]] == [
+        ("4K", "2.50 (2.40 to 2.70)", "worse"), ("64K", "0.600 (0.500 to 0.800)", "better")]
+
+
+def layers(node, mark):
+    """All parts of a description that draw such marks."""
+    if isinstance(node, list):
+        return [found for item in node for found in layers(item, mark)]
+    if not isinstance(node, dict):
+        return []
+    own = node.get("mark")
+    here = [node] if own and (own if isinstance(own, str) else own["type"]) == mark else []
+    return here + [found for item in node.values() for found in layers(item, mark)]
+
+
+def test_the_figure_has_a_panel_a_metric_a_line_at_one_and_the_bracket_shaded():
+    drawn = figure.draw(read(ADVICE).advice)
+    described = spec(drawn.chart)
+    cpu, throughput = described["concat"]
+    for panel, better in ((cpu, "below 1 zero-copy is better"),
+                          (throughput, "above 1 zero-copy is better")):
+        point, = layers(panel, "point")
+        assert better in point["encoding"]["y"]["title"] and better in drawn.description
+        assert point["encoding"]["x"]["scale"]["base"] == 2
+        rule, = (mark for mark in layers(panel, "rule"))
+        assert rule["encoding"]["y"]["datum"] == 1
+        assert layers(panel, "errorbar")
+    values = described["datasets"]
+    shade, = layers(described, "rect")
+    assert layers(cpu, "rect") == [shade]
+    assert values[shade["data"]["name"]] == [{"from": 4096, "to": 65536}]
+    shown = {(row["name"], row["at"]): (row["median"], row["low"], row["high"], row["n"])
+             for rows in values.values() for row in rows if row.get("n") and row["median"] > 2}
+    assert shown == {(name, 4096): (2.5, 2.4, 2.7, 11) for name in ("twocopy", "onecopy")}
+    assert "0 % copied" in described["title"]["subtitle"][0]
+    assert "11 to 22 blocks; bars: their 99.9 % intervals" in described["title"]["subtitle"][0]
+
+
+def test_the_line_at_one_is_in_a_figure_whose_ratios_are_all_below():
+    data = {**ADVICE, "answers": [answer("twocopy", "cpu", "always", None, 4096, (0.3, 0.2, 0.2))]}
+    point, = layers(spec(figure.draw(read(data).advice).chart), "point")
+    assert point["encoding"]["y"]["scale"]["domain"][1] >= 1
+
+
+@pytest.mark.parametrize("kind, worse, better, says", [
+    ("always", None, 4096, "better at every size tried, 4K to 1M"),
+    ("never", 1 << 20, None, "worse at every size tried, 4K to 1M"),
+    ("irregular", 1 << 20, 4096, "better at 4K, but worse at 1M"),
+    ("alike", None, None, "no difference found")])
+def test_every_kind_has_its_words(kind, worse, better, says):
+    data = {**ADVICE, "answers": [answer("twocopy", "cpu", kind, worse, better)]}
+    section, = of_advice(data).sections
+    assert f"By CPU time per byte, zero-copy is: against send() {says}." in section.answer.sentences
+    assert not layers(spec(figure.draw(read(data).advice).chart), "rect")
+
+
+def test_of_a_copied_path_there_is_a_page_without_a_figure():
+    report = of_advice(ON_LOOPBACK)
+    assert not report.pictures and isinstance(figure.draw(read(ON_LOOPBACK).advice), NotDrawn)
+    assert not report.sections[0].answer.tables
+    for page in pages(report):
+        assert COPIED in page and "It rests on: 300 of 300 were copied: loopback, lo." in page
+
+
+def test_what_an_advice_cannot_know_is_said():
+    data = {**changed(ADVICE, path__traced=False, path__copied=None), "interrupted": True}
+    for page in pages(of_advice(data)):
+        assert "it could not be asked" in page and "it was interrupted" in page
+    assert "it is not known how many were copied" in figure.draw(read(data).advice).description
+
+
+def test_of_a_program_there_are_its_sends_by_size():
+    classes = [{"low": low, "high": 2 * low - 1, "sends": 7, "bytes": 9, "zerocopy_sends": low,
+                "zerocopy_bytes": 9, "other_sends": 0, "other_bytes": 0} for low in (64, 4096)]
+    program = {"what": "pid 4711", "seconds": 2.12, "exit_status": None, "classes": classes,
+               "device": "lo", "device_share": 1.0, "lost": 0}
+    report = of_advice({**ADVICE, "program": program},
+                       {**ON_LOOPBACK, "path": None, "program": program})
+    assert [table.rows for table in report.sections[1].answer.tables] == [
+        (("64 to 127", "7", "64", "0"), ("4,096 to 8,191", "7", "4,096", "0"))]
+    assert len(report.pictures) == 1
+    for page in pages(report):
+        assert "Should pid 4711 use MSG_ZEROCOPY (0.json)?" in page
+        assert "runs in 59 s; pid 4711, watched for 2.12 s." in page
+        assert "It rests on: the path was not measured; pid 4711, watched for 2.12 s." in page
+
+
+def test_two_paths_are_two_sections_beside_records():
+    runs = planted.data(planted.sends(repeats=5))
+    alone = build(runs, None, [], ["F"])
+    both = build(runs, None, [], ["F"], [read(ADVICE, "a"), read(ON_LOOPBACK, "b"), read(ADVICE, "c")])
+    assert both.title == alone.title == "How sends compare"
+    assert [s.question.name for s in both.sections[:3]] == ["advice-1", "advice-2", "advice-3"]
+    assert [s.answer for s in both.sections[3:]] == [s.answer for s in alone.sections]
+    assert [p.name for p in both.pictures] == ["advice-1", "advice-3",
+                                               *(p.name for p in alone.pictures)]
+    assert [p.number for p in both.pictures] == list(range(1, len(both.pictures) + 1))
+    ids = Page(to_html(both)).ids
+    assert len(set(ids)) == len(ids) and {"advice-1", "advice-2", "advice-3"} <= set(ids)
+
+
+def test_text_of_advice_is_no_markup():
+    data = {**ADVICE, "recommendation": EVIL, "path": {
+        **ADVICE["path"], "words": EVIL, "device": EVIL, "warnings": [EVIL]}}
+    of_program = {**data, "program": {"what": EVIL, "seconds": 1, "classes": []}}
+    report = build(NOTHING, None, [EVIL], [EVIL], [read(data, EVIL), read(of_program, EVIL)])
+    parsed = Page(to_html(report))
+    assert not parsed.handlers
+    assert all(r.startswith(("data:image/svg+xml;base64,", "#")) for r in parsed.references)
+    text = re.sub(r"(?ms)^```$.*?^```$", "", markdown(report))
+    assert not re.search(r"(?<!\\)(<img|\]\(http)", text) and "\x1b" not in text
+
+
+RATIO = "answers[0].ratios[0]"
+BAD = [
+    (lambda a: {**a, "schema": "sendpath.advise/2"}, "sendpath.advise/2, and this program reads "),
+    (lambda a: {key: a[key] for key in a if key != "answers"}, "missing required field answers"),
+    (lambda a: changed(a, path=3), "path: expected object | null, got int"),
+    (lambda a: changed(a, path__words=None), "path.words: expected str, got null"),
+    (lambda a: {**a, "answers": [{**a["answers"][0], "kind": "else"}]}, "answers[0].kind: invalid"),
+    (lambda a: {**a, "answers": [{**a["answers"][0], "better": None}]}, "kind from without better"),
+    *((lambda a, key=key, value=value: {**a, "answers": [{**a["answers"][0], "ratios": [
+        {**a["answers"][0]["ratios"][0], key: value}]}]}, said)
+      for key, value, said in (("low", 0, f"{RATIO}.low: expected float"),
+                               ("low", 3.0, f"{RATIO}: value is not between low and high"),
+                               ("size", 0, f"{RATIO}.size: expected int >= 1"),
+                               ("sign", 2, f"{RATIO}.sign: invalid enum value 2")))]
+
+
+@pytest.mark.parametrize("damage, said", BAD)
+def test_what_is_no_advice_says_why(damage, said):
+    with pytest.raises(BadRecord, match=re.escape(said)):
+        read(damage(ADVICE))
+
+
+@pytest.mark.parametrize("content, said", [
+    (json.dumps(ADVICE)[:1500].encode(), "no advice in it: truncated"),
+    (json.dumps(ADVICE).encode() + b"{", "no advice in it: not JSON"),
+    (json.dumps(ADVICE).encode() + b" " * (1 << 20), "no advice in it: longer than"),
+    (json.dumps(BAD[0][0](ADVICE)).encode(), "no advice in it: sendpath.advise/2"),
+    (b'{"schema": "other/1"}', "not a run record (schema 'other/1')")])
+def test_damaged_and_foreign_files_are_one_line(folder, content, said):
+    (folder / "bad.json").write_bytes(content)
+    done = analysis("report", folder / "bad.json")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert len(done.stderr.splitlines()) == 1 and said in done.stderr and "bad.json" in done.stderr
+
+
+def test_command_line(folder):
+    """Folders with both, a file named twice, one that is damaged: all that is good is used."""
+    (folder / "paths").mkdir()
+    (folder / "paths/one.json").write_text(json.dumps(ADVICE, indent=1))
+    (folder / "paths/two.json").write_text(json.dumps(ON_LOOPBACK))
+    (folder / "paths/bad.json").write_text(json.dumps(ADVICE)[:900])
+    runs = write(folder / "runs.jsonl", samples())
+    alone = analysis("report", folder / "paths/one.json", folder / "paths", "--out", folder / "a",
+                     "--figures", "png")
+    assert alone.returncode == 0 and len(alone.stderr.splitlines()) == 1, alone.stderr
+    assert "bad.json: no advice in it: truncated" in alone.stderr
+    assert alone.stdout.count(SAYS) == alone.stdout.count(COPIED) == 1
+    assert {p.name for p in (folder / "a/figures").iterdir()} == {"advice-1.svg", "advice-1.png"}
+    assert "Left out: " in (folder / "a/report.md").read_text()
+    both = analysis("report", folder / "paths/two.json", runs, "--out", folder / "b", "--figures", "svg")
+    assert both.returncode == 0 and not both.stderr, both.stderr
+    page = (folder / "b/report.md").read_text()
+    assert page.index(COPIED.replace("_", "\\_")) < page.index("one-copy overtake")
+    assert "./analyze report" in page and (folder / "b/figures/throughput.svg").exists()
+    table = analysis("table", folder / "paths")
+    assert table.returncode == 1 and "no runs" in table.stderr
