@@ -45,6 +45,21 @@ def test_of_loopback_it_says_never_at_once(tmp_path):
     assert advice["blocks"] == 0 and not advice["interrupted"]
 
 
+@needs_bpf
+def test_report_draws_what_it_wrote(tmp_path):
+    """Of loopback there is no figure: the page says why, as the text does."""
+    path = tmp_path / "advice.json"
+    lines = lines_of(advise("--json", path))
+    done = analyze("report", path, "--out", tmp_path / "out", "--figures", "svg")
+    if done.returncode == 3:
+        pytest.skip(done.stderr.strip())
+    assert done.returncode == 0 and not done.stderr, done.stderr
+    page = (tmp_path / "out/report.html").read_text()
+    assert page.count(lines[0]) == 2 and "copied: loopback, lo." in page
+    assert lines[0] in done.stdout and "0 figures" in done.stdout
+    assert not list((tmp_path / "out/figures").iterdir())
+
+
 def as_nobody(*args):
     """Without any privilege: the error queue alone tells, and it flags all of loopback."""
     return subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", ANALYZE,
