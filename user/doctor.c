@@ -220,6 +220,13 @@ int doctor(int argc, char **argv)
 		return list_hooks(NULL);
 	if (argc == 2 && !strncmp(argv[1], "--hooks=", strlen("--hooks=")))
 		return list_hooks(argv[1] + strlen("--hooks="));
+	if (argc == 2 && !strcmp(argv[1], "--help")) {
+		puts("Usage: analyze doctor [--hooks[=NAME]]\n"
+		     "What can be measured here, by which hooks, and why not; with --hooks every "
+		     "way\n"
+		     "to hook is tried.");
+		return STATUS_OK;
+	}
 	if (argc > 1) {
 		log_error("doctor takes --hooks, --hooks=NAME or nothing: %s", argv[1]);
 		return STATUS_USAGE;

@@ -71,10 +71,14 @@ class Parser(argparse.ArgumentParser):
 
 def parse(words):
     parser = Parser(prog="analyze advise", allow_abbrev=False, description=__doc__.split("\n\n")[0],
+                    usage="analyze advise [OPTION...]\n"
+                          "       analyze advise [OPTION...] --pid LIST | --comm NAME | --cgroup PATH\n"
+                          "       analyze advise [OPTION...] -- COMMAND [ARG...]",
                     epilog="Exit status: 0 done, 1 failed, 2 wrong usage, 3 this system cannot.")
     parser.add_argument("--budget", type=seconds, default=60, metavar="T",
                         help="seconds to measure for at most (default 60s)")
     parser.add_argument("--json", metavar="FILE", help="write the answer as JSON too (- for stdout)")
+    path = parser.add_argument_group("the path (default: loopback)")
     for name, arg, words_of in (
             ("peer", "HOST:PORT", "the receiver is loadgen serve there"),
             ("address", "ADDR", "the receiver is of this machine, at this address"),
@@ -82,15 +86,16 @@ def parse(words):
             ("link", "veth", "a pair of devices of the run's own"),
             ("fields", "N", "allocations that a message has (default 8)"),
             ("socket", "LIST", "options of the socket, as of a load")):
-        parser.add_argument(f"--{name}", metavar=arg, help=words_of)
-    for name, arg, words_of in (("pid", "LIST", "of what these processes send"),
-                                ("comm", "NAME", "of processes of this name"),
-                                ("cgroup", "PATH", "of this control group")):
-        parser.add_argument(f"--{name}", metavar=arg, help=words_of)
-    parser.add_argument("--watch", type=seconds, default=10, metavar="T",
-                        help="seconds to watch them for (default 10s; a command: to its end)")
-    parser.add_argument("--path", metavar="FILE",
-                        help="what --json wrote of their path, in place of measuring it")
+        path.add_argument(f"--{name}", metavar=arg, help=words_of)
+    program = parser.add_argument_group("a program, of whose sends it is asked")
+    for name, arg, words_of in (("pid", "LIST", "these processes"),
+                                ("comm", "NAME", "processes of this name"),
+                                ("cgroup", "PATH", "of this control group and those below it")):
+        program.add_argument(f"--{name}", metavar=arg, help=words_of)
+    program.add_argument("--watch", type=seconds, default=10, metavar="T",
+                         help="seconds to watch them for (default 10s; a command: to its end)")
+    program.add_argument("--path", metavar="FILE",
+                         help="what --json wrote of their path, in place of measuring it")
     words, _, command = _parted(words)
     options = parser.parse_args(words)
     options.command = command

@@ -135,6 +135,11 @@ def test_without_root():
     one_line(result, "CAP_BPF", "sudo")
 
 
+def test_doctor_has_a_help():
+    done = analyze("doctor", "--help")
+    assert done.returncode == 0 and "--hooks" in done.stdout and not done.stderr
+
+
 def test_doctor_without_root_says_so():
     if os.geteuid():
         pytest.skip("not root: nothing to give up")
