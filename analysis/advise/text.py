@@ -21,8 +21,8 @@ def percent(share: float) -> str:
 
 
 def times(answer: Answer) -> str:
-    """At the largest size tried."""
-    ratio = answer.ratios[-1]
+    """At the largest size where it is decided."""
+    ratio = [ratio for ratio in answer.ratios if ratio.sign][-1]
     return (f"{ratio.value:.2f} times the {WORDS[answer.metric]}, {ratio.low:.2f}-{ratio.high:.2f}, "
             f"at {size(ratio.size)}")
 
