@@ -33,7 +33,10 @@ def cell(answer: Answer) -> str:
         return "not measured"
     tried = f"{size(answer.ratios[0].size)} to {size(answer.ratios[-1].size)}"
     worse, better = (size(count) if count else "" for count in (answer.worse, answer.better))
-    return {"from": f"better from {better} on, "
+    undecided = [ratio.size for ratio in answer.ratios if not ratio.sign
+                 and ratio.size > (answer.better or ratio.size)]
+    on = f"(open at {size(undecided[-1])})" if undecided else "on"
+    return {"from": f"better from {better} {on}, "
                     + (f"worse up to {worse}" if worse else "not known below"),
             "always": f"better, {tried}",
             "never": f"worse, {tried}",

@@ -27,7 +27,10 @@ def _changes(answer: Advised) -> str:
         return "not measured"
     first, last = (style.size_text(answer.ratios[i].size) for i in (0, -1))
     worse, better = (style.size_text(size) if size else "" for size in (answer.worse, answer.better))
-    return {"from": f"better from {better} on, "
+    undecided = [ratio.size for ratio in answer.ratios if not ratio.sign
+                 and ratio.size > (answer.better or ratio.size)]
+    on = f"(open at {style.size_text(undecided[-1])})" if undecided else "on"
+    return {"from": f"better from {better} {on}, "
                     + (f"worse up to {worse}" if worse else "not known below"),
             "always": f"better at every size tried, {first} to {last}",
             "never": f"worse at every size tried, {first} to {last}",
