@@ -308,22 +308,24 @@ check-analysis check-stats: check-analysis-packages
 		$(PYTEST_OPTIONS) -k '$(if $(filter check-stats,$@),,not )($(SIMULATIONS))' tests/analysis
 
 # What to run at each change. The kernel of the lab boots first and runs beside the rest, and so
-# do the tests of analysis/.
+# do the tests of analysis/. What is slow and hardly ever fails is for check-counts.
+LATER := tests/integration/test_setup.py::test_what_is_installed_works_whole_and_goes_again \
+         tests/integration/test_scale.py::test_attached_again_and_again_to_a_busy_process
 check: check-packages
 	$(Q)$(PARALLEL) all unit-tests test-programs $(VENV)/installed-for-tests
 	$(Q)$(PARALLEL) SAN=1 all unit-tests
 	$(Q)$(AS_ROOT) $(TEST_ENV) SENDPATH_CALLS=20000 PYTHONPATH=tests/lab \
 		$(TEST_PYTEST) -p guests tests/unit tests/integration \
 		tests/lab/test_suites.py tests/lab/test_support.py tests/lab/test_beside.py \
-		tests/lab/test_lab.py::test_scripts_pass_shellcheck tests/lab/test_kernels.py
+		tests/lab/test_lab.py::test_scripts_pass_shellcheck tests/lab/test_kernels.py \
+		$(addprefix --deselect=,$(LATER))
 
-# Exact counts of a million sends, and that the benchmarks work.
+# Exact counts of a million sends, that the benchmarks work, and what check leaves for later.
 check-counts: check-packages
 	$(Q)$(PARALLEL) all test-programs
 	$(Q)$(AS_ROOT) $(TEST_ENV) SENDPATH_CALLS=1000000 $(TEST_PYTEST) \
 		tests/integration/test_counts.py tests/integration/test_completion.py \
-		tests/integration/test_observe.py \
-		tests/integration/test_scale.py tests/bench -k 'not scale or attached_again'
+		tests/integration/test_observe.py $(LATER) tests/bench
 
 # The tests through the binaries, again with the sanitizers.
 check-san: check-packages
