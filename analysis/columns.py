@@ -165,6 +165,8 @@ RESULT = (
     Column("send_span", TEXT, "", "what the kernel time of a send covers; only equal spans "
            "compare", at("send_ns.span")),
     Column("send_mean_ns", REAL, "ns", "mean kernel time of a send", at("send_mean_ns")),
+    Column("send_cpu_ns", REAL, "ns", "mean time on the CPU in a send; with --stages",
+           at("send_cpu_ns")),
     *(Column(f"send_{key}_ns", WHOLE, "ns", f"{words} of it; null with several kinds of call",
              at(f"send_ns.{key}")) for key, words in PERCENTILES),
 )

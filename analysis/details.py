@@ -15,7 +15,8 @@ from analysis.model import Run
 from analysis.records import Record
 
 TIMES = {"run_id": pl.String, "span": pl.String, "high": pl.Float64, "count": pl.Float64}
-STAGES = {"run_id": pl.String, "stage": pl.String, "ns": pl.Float64}
+STAGES = {"run_id": pl.String, "syscall": pl.String, "stage": pl.String, "ns": pl.Float64,
+          "sends": pl.Float64, "bytes": pl.Float64}
 HOOKS = {"name": pl.String, "mechanism": pl.String, "status": pl.String, "reason": pl.String}
 WARNINGS = {"code": pl.String, "text": pl.String}
 UNMEASURED = {"key": pl.String, "reason": pl.String}
@@ -28,7 +29,8 @@ def _empty(schema, **more):
 @dataclasses.dataclass(frozen=True)
 class Details:
     """times: histograms of whole messages, a row a bucket (its end in ns, messages in it).
-    stages: mean ns a send of each stage of it, for runs whose record divides sends.
+    stages: of runs whose record divides sends, ns in each stage of those by a syscall; sends and
+    bytes are the run's, of all that were divided.
     hooks, warnings, unmeasured: each different one once, with the number of runs that had it.
     """
     times: pl.DataFrame = dataclasses.field(default_factory=lambda: _empty(TIMES))
@@ -40,15 +42,14 @@ class Details:
         default_factory=lambda: _empty(UNMEASURED, runs=pl.Int64))
 
 
-def stages(run: Run) -> dict[str, float]:
-    """Mean ns a send by stage; {} where the record does not divide its sends."""
-    sums: collections.Counter[str] = collections.Counter()
-    divided = [call for call in run.calls or () if call.stages is not None]
-    for call in divided:
-        sums.update({name: stage.sum for name, stage in call.stages.items()
-                     if stage and stage.sum is not None})
-    sends = sum(call.sends or 0 for call in divided)
-    return {name: total / sends for name, total in sums.items()} if sends else {}
+def stages(run: Run) -> list[tuple]:
+    """Rows of the table of stages, without the run's id."""
+    divided = [call for call in run.calls or () if call.stages and call.stages.sends]
+    sends, size = (sum(getattr(call.stages, key) or 0 for call in divided)
+                   for key in ("sends", "bytes"))
+    return [(call.syscall, part.stage, part.ns.sum, sends, size) for call in divided
+            for part in call.stages.parts or ()
+            if part.stage and part.ns is not None and part.ns.sum is not None]
 
 
 class Collector:
@@ -57,7 +58,7 @@ class Collector:
     def __init__(self):
         self._bucket_runs: list[tuple[str, str | None, int]] = []
         self._highs, self._counts = array("d"), array("d")
-        self._stages: list[tuple[str, str, float]] = []
+        self._stages: list[tuple] = []
         self._told = {name: collections.Counter() for name in ("hooks", "warnings", "unmeasured")}
 
     def watch(self, records: Iterable[Record]) -> Iterator[Record]:
@@ -73,7 +74,7 @@ class Collector:
             self._highs.extend(high for _, high, _ in found)
             self._counts.extend(count for *_, count in found)
             self._bucket_runs.append((name, times.span, len(found)))
-        self._stages += [(name, stage, ns) for stage, ns in stages(run).items()]
+        self._stages += [(name, *row) for row in stages(run)]
         for told, rows, keys in (("hooks", run.plan and run.plan.hooks, HOOKS),
                                  ("warnings", run.warnings, WARNINGS),
                                  ("unmeasured", run.unmeasured, UNMEASURED)):

@@ -183,15 +183,21 @@ class App(Side):
         return ratio(self.messages, self.elapsed_s)
 
 
-class Stage(Struct):
-    sum: Real = None
+class StagePart(Struct):
+    stage: Text = None
+    ns: _of(Real, "StageTime", "sum") | None = None
+
+
+class Stages(_of(Count, "StageCounts", "sends", "bytes")):
+    parts: list[StagePart] | None = None
 
 
 class Call(Struct):
     syscall: Text = None
     sends: Count = None
     wall_ns: Histogram | None = None
-    stages: dict[str, Stage | None] | None = None
+    cpu_ns: Histogram | None = None
+    stages: Stages | None = None
 
 
 class Cause(_of(Text, "CauseTexts", "cause", "device")):
@@ -338,12 +344,21 @@ class Run(Head, dict=True, kw_only=True):
         """Kernel time of a send: medians of several kinds of call do not add up."""
         return self._timed[0] if len(self._timed) == 1 else None
 
+    @staticmethod
+    def _mean(timed):
+        """Of histograms; None unless they cover the same span."""
+        if len({times.span for times in timed}) != 1:
+            return None
+        sums, counts = ([getattr(times, key) for times in timed] for key in ("sum", "count"))
+        return None if None in sums + counts else ratio(sum(sums), sum(counts))
+
     @property
     def send_mean_ns(self):
-        if len({times.span for times in self._timed}) != 1:
-            return None
-        sums, counts = ([getattr(times, key) for times in self._timed] for key in ("sum", "count"))
-        return None if None in sums + counts else ratio(sum(sums), sum(counts))
+        return self._mean(self._timed)
+
+    @property
+    def send_cpu_ns(self):
+        return self._mean([call.cpu_ns for call in self.calls or () if call.cpu_ns is not None])
 
     @functools.cached_property
     def counted(self):

@@ -266,11 +266,59 @@ ABI_SIZE(cause_counter, 56);
 #define CAUSE_COUNTER_NONE 0 /* flagged, and no hook saw the data copied */
 #define CAUSE_COUNTER_FULL 1 /* for those for which there was no room */
 
+/*
+ * Into what the time of a send is divided. One row each in user/kernel/stages.c, and a hook for
+ * those that are a function of the kernel.
+ */
+enum stage {
+	STAGE_UNACCOUNTED, /* what is in none of the others */
+	STAGE_ENTRY,
+	STAGE_LOCK,
+	STAGE_REQUEST,
+	STAGE_ALLOC,
+	STAGE_FRAGMENT,
+	STAGE_COPY, /* what is left of tcp_sendmsg_locked, where data were copied, */
+	STAGE_PIN,
+	STAGE_LOOP, /* and where not */
+	STAGE_TRANSMIT,
+	STAGE_DEEP_COPY,
+	STAGE_COMPLETION,
+	STAGE_RELEASE,
+	STAGE_SOFTIRQ,
+	STAGE_INTERRUPT,
+	STAGE_WAIT,
+	STAGE_BLOCKED, /* from here on: off the CPU */
+	STAGE_LOCK_WAIT,
+	STAGE_PREEMPTED,
+	STAGES,
+	/* Sums of them. */
+	STAGE_WHOLE = STAGES, /* the call, */
+	STAGE_ON_CPU,	      /* and of it the time on the CPU */
+	STAGE_SUMS,
+};
+#define STAGES_ON_CPU STAGE_BLOCKED
+
+/* What a stage takes: time in ns, then the counters of a send. */
+#define STAGE_METRICS (1 + CALL_COUNTERS_MAX)
+#define STAGE_TIME    0
+
+/*
+ * Per CPU, for each slot of calls and each metric: the sends that were divided. Of a stage, those
+ * in which it occurred.
+ */
+struct stage_slot {
+	__u64 bytes;
+	struct coarse_hist of[STAGE_SUMS];
+};
+ABI_SIZE(stage_slot, 8 + STAGE_SUMS * (4 * 8 + COARSE_BUCKETS * 4));
+
 /* What is timed beside calls: a histogram each. */
 enum span {
 	SPAN_COMPLETION, /* of a zero-copy send, from its beginning */
 	SPAN_READ,	 /* of an error queue: something was found, */
 	SPAN_READ_EMPTY, /* or nothing */
+	SPAN_WAKE_UP,	 /* of who waits for completions, */
+	SPAN_COPY_OUT,	 /* and copies to a receiver's memory: with --stages */
 	SPANS,
 };
 

@@ -13,8 +13,6 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 struct call_map calls SEC(".maps");
 struct error_map errors SEC(".maps");
-struct call_event_map call_events SEC(".maps");
-const volatile __u32 call_counters = 0;
 const volatile __u32 optmem_max = 0;
 
 /* tcp_sendmsg begins. */
@@ -24,7 +22,9 @@ static __always_inline void sendmsg_begin(struct sock *sk, struct msghdr *msg, _
 
 	if (!thread || !(thread->role & ROLE_SENDER))
 		return;
-	message_begin(thread, sk, msg, size, next_id(sk));
+	/* It locks the socket, up to tcp_sendmsg_locked. */
+	message_begin(thread, sk, msg, size, next_id(sk),
+		      copy_is_hooked ? STAGE_LOCK : STAGE_UNACCOUNTED);
 	if (thread->flags & MSG_ZEROCOPY && ids_guessed && !thread->notification &&
 	    zerocopy_enabled(sk))
 		follow_guessed_send(thread, sk);
@@ -72,21 +72,6 @@ int BPF_KRETPROBE(send_kretprobe, int ret)
 	return 0;
 }
 
-/* The same two, attached through the function graph tracer. */
-SEC("kprobe.multi/tcp_sendmsg")
-int BPF_KPROBE(send_multi, struct sock *sk, struct msghdr *msg, size_t size)
-{
-	sendmsg_begin(sk, msg, size);
-	return 0;
-}
-
-SEC("kretprobe.multi/tcp_sendmsg")
-int BPF_KRETPROBE(send_multi_return, int ret)
-{
-	sendmsg_end(ret);
-	return 0;
-}
-
 /*
  * Before "tcp: Convert do_tcp_sendpages() to use MSG_SPLICE_PAGES" (6.5) sendfile and
  * splice hand TCP one page after the other, past tcp_sendmsg.
@@ -98,7 +83,7 @@ static __always_inline void sendpage_begin(struct sock *sk, __u64 size)
 	if (!thread || !(thread->role & ROLE_SENDER))
 		return;
 	thread->notification = 0;
-	send_begin(thread, sk, current_call(), 0, size);
+	send_begin(thread, sk, current_call(), 0, size, STAGE_UNACCOUNTED);
 }
 
 SEC("fentry/tcp_sendpage")
@@ -153,13 +138,6 @@ int BPF_PROG(send_id_fexit, struct sock *sk)
 
 SEC("kretprobe/msg_zerocopy_realloc")
 int BPF_KRETPROBE(send_id_kretprobe, void *uarg)
-{
-	send_id_given(uarg);
-	return 0;
-}
-
-SEC("kretprobe.multi/msg_zerocopy_realloc")
-int BPF_KRETPROBE(send_id_multi, void *uarg)
 {
 	send_id_given(uarg);
 	return 0;

@@ -504,13 +504,6 @@ int BPF_KRETPROBE(dequeued_kretprobe, struct sk_buff *skb)
 	return 0;
 }
 
-SEC("kretprobe.multi/sock_dequeue_err_skb")
-int BPF_KRETPROBE(dequeued_multi, struct sk_buff *skb)
-{
-	dequeued(skb);
-	return 0;
-}
-
 static __always_inline bool is_read(__u64 location)
 {
 	int i;

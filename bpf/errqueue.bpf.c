@@ -24,14 +24,10 @@ static __always_inline void read_end(int ret)
 {
 	__u64 now = bpf_ktime_get_ns();
 	struct thread *thread = gate ? thread__peek() : NULL;
-	__u32 span = ret < 0 ? SPAN_READ_EMPTY : SPAN_READ;
-	struct hist *h;
 
 	if (!thread || !thread->reading)
 		return;
-	h = bpf_map_lookup_elem(&spans, &span);
-	if (h)
-		hist_add(h, now - thread->reading);
+	span__add(ret < 0 ? SPAN_READ_EMPTY : SPAN_READ, now - thread->reading);
 	thread->reading = 0;
 }
 
@@ -64,16 +60,67 @@ int BPF_KRETPROBE(read_kretprobe, int ret)
 	return 0;
 }
 
-SEC("kprobe.multi/inet_recv_error")
-int BPF_KPROBE(read_multi, struct sock *sk)
+/*
+ * Waking those who wait for completions, whatever thread the CPU is in: it is not left meanwhile,
+ * or so rarely that a wrong time would be seen as one below zero.
+ */
+struct wake_up_map {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+};
+struct wake_up_map wake_ups SEC(".maps");
+
+static __always_inline void wake_up_begin(struct sock *sk)
 {
-	read_begin(sk);
+	__u64 key = (__u64)sk, *begun;
+	__u32 zero = 0;
+
+	if (gate != GATE_OPEN || !bpf_map_lookup_elem(&sockets, &key))
+		return;
+	begun = bpf_map_lookup_elem(&wake_ups, &zero);
+	if (begun)
+		*begun = bpf_ktime_get_ns();
+}
+
+static __always_inline void wake_up_end(void)
+{
+	__u64 now = bpf_ktime_get_ns(), *begun;
+	__u32 zero = 0;
+
+	begun = bpf_map_lookup_elem(&wake_ups, &zero);
+	if (!begun || !*begun)
+		return;
+	if (gate && now > *begun)
+		span__add(SPAN_WAKE_UP, now - *begun);
+	*begun = 0;
+}
+
+SEC("fentry/sock_def_error_report")
+int BPF_PROG(wake_up_fentry, struct sock *sk)
+{
+	wake_up_begin(sk);
 	return 0;
 }
 
-SEC("kretprobe.multi/inet_recv_error")
-int BPF_KRETPROBE(read_multi_return, int ret)
+SEC("fexit/sock_def_error_report")
+int BPF_PROG(wake_up_fexit)
 {
-	read_end(ret);
+	wake_up_end();
+	return 0;
+}
+
+SEC("kprobe/sock_def_error_report")
+int BPF_KPROBE(wake_up_kprobe, struct sock *sk)
+{
+	wake_up_begin(sk);
+	return 0;
+}
+
+SEC("kretprobe/sock_def_error_report")
+int BPF_KRETPROBE(wake_up_kretprobe)
+{
+	wake_up_end();
 	return 0;
 }

@@ -64,28 +64,39 @@ static inline __attribute__((always_inline)) __u32 hist_log2(__u64 v)
 	return bit + (__u32)(v >> 1);
 }
 
-/* The bucket that holds v: always below HIST_BUCKETS. */
-static inline __attribute__((always_inline)) __u32 hist_bucket(__u64 v)
+/* The bucket that holds v, where each power of two has 1 << sub_bits of them. */
+static inline __attribute__((always_inline)) __u32 hist_bucket_of(__u64 v, __u32 sub_bits)
 {
 	__u32 shift;
 
-	if (v < HIST_SUB)
+	if (v < 1U << sub_bits)
 		return (__u32)v;
 	if (v >= HIST_LIMIT)
-		return HIST_BUCKETS - 1;
-	shift = hist_log2(v) - HIST_SUB_BITS;
-	return (shift << HIST_SUB_BITS) + (__u32)(v >> shift);
+		return ((HIST_MAX_BITS - sub_bits + 1) << sub_bits) - 1;
+	shift = hist_log2(v) - sub_bits;
+	return (shift << sub_bits) + (__u32)(v >> shift);
 }
 
-/* The smallest value that bucket i holds; for i == HIST_BUCKETS, HIST_LIMIT. */
-static inline __attribute__((always_inline)) __u64 hist_low(__u32 i)
+/* Always below HIST_BUCKETS. */
+static inline __attribute__((always_inline)) __u32 hist_bucket(__u64 v)
+{
+	return hist_bucket_of(v, HIST_SUB_BITS);
+}
+
+/* The smallest value that bucket i holds; for the number of buckets, HIST_LIMIT. */
+static inline __attribute__((always_inline)) __u64 hist_low_of(__u32 i, __u32 sub_bits)
 {
 	__u32 shift;
 
-	if (i < 2 * HIST_SUB)
+	if (i < 2U << sub_bits)
 		return i;
-	shift = (i >> HIST_SUB_BITS) - 1;
-	return ((__u64)(i & (HIST_SUB - 1)) + HIST_SUB) << shift;
+	shift = (i >> sub_bits) - 1;
+	return ((__u64)(i & ((1U << sub_bits) - 1)) + (1U << sub_bits)) << shift;
+}
+
+static inline __attribute__((always_inline)) __u64 hist_low(__u32 i)
+{
+	return hist_low_of(i, HIST_SUB_BITS);
 }
 
 /* Not atomic: every writer has a histogram of its own. */
@@ -100,5 +111,39 @@ static inline __attribute__((always_inline)) void hist_add(struct hist *h, __u64
 	h->count++;
 	h->sum += v;
 	if (bucket < HIST_BUCKETS) /* always; said for the BPF verifier */
+		h->buckets[bucket]++;
+}
+
+/*
+ * The same with wider buckets, at most 1/4 of their lower bound: for what has many histograms.
+ * A bucket of it is a union of those above.
+ */
+#define COARSE_SUB_BITS 2
+#define COARSE_BUCKETS	((HIST_MAX_BITS - COARSE_SUB_BITS + 1) << COARSE_SUB_BITS)
+
+struct coarse_hist {
+	__u64 count;
+	__u64 sum;
+	__u64 min; /* meaningless while count is 0 */
+	__u64 max;
+	__u32 buckets[COARSE_BUCKETS];
+};
+
+static inline __attribute__((always_inline)) void coarse_hist_add(struct coarse_hist *h, __u64 v)
+{
+	/*
+	 * In memory, so that the BPF verifier forgets by which of many paths it was found: one
+	 * program fills many histograms.
+	 */
+	volatile __u8 found = (__u8)hist_bucket_of(v, COARSE_SUB_BITS);
+	__u32 bucket = found;
+
+	if (!h->count || v < h->min)
+		h->min = v;
+	if (v > h->max)
+		h->max = v;
+	h->count++;
+	h->sum += v;
+	if (bucket < COARSE_BUCKETS) /* always; said for the BPF verifier */
 		h->buckets[bucket]++;
 }

@@ -22,6 +22,15 @@ struct span_map {
 };
 extern struct span_map spans SEC(".maps");
 
+static __always_inline void span__add(enum span span, __u64 ns)
+{
+	__u32 key = span;
+	struct hist *h = bpf_map_lookup_elem(&spans, &key);
+
+	if (h)
+		hist_add(h, ns);
+}
+
 struct pinned_map {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);

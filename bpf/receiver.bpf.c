@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "state.bpf.h"
+#include "inflight.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -34,5 +34,53 @@ SEC("kprobe/skb_copy_datagram_iter")
 int BPF_KPROBE(receiver_copy_kprobe, struct sk_buff *skb, int offset, void *to, int bytes)
 {
 	received(skb, bytes);
+	return 0;
+}
+
+/* How long it takes, for --stages. */
+static __always_inline void copy_begin(void)
+{
+	struct thread *thread = gate == GATE_OPEN ? thread__get() : NULL;
+
+	if (thread && thread->role & ROLE_RECEIVER)
+		thread->copying = bpf_ktime_get_ns();
+}
+
+static __always_inline void copy_end(void)
+{
+	__u64 now = bpf_ktime_get_ns();
+	struct thread *thread = gate ? thread__peek() : NULL;
+
+	if (!thread || !thread->copying)
+		return;
+	span__add(SPAN_COPY_OUT, now - thread->copying);
+	thread->copying = 0;
+}
+
+SEC("fentry/skb_copy_datagram_iter")
+int BPF_PROG(copy_out_fentry)
+{
+	copy_begin();
+	return 0;
+}
+
+SEC("fexit/skb_copy_datagram_iter")
+int BPF_PROG(copy_out_fexit)
+{
+	copy_end();
+	return 0;
+}
+
+SEC("kprobe/skb_copy_datagram_iter")
+int BPF_KPROBE(copy_out_kprobe)
+{
+	copy_begin();
+	return 0;
+}
+
+SEC("kretprobe/skb_copy_datagram_iter")
+int BPF_KRETPROBE(copy_out_kretprobe)
+{
+	copy_end();
 	return 0;
 }

@@ -10,6 +10,7 @@
 #include "groups.bpf.h"
 #include "inflight.bpf.h"
 #include "refusals.bpf.h"
+#include "stages.bpf.h"
 #include "syscalls.bpf.h"
 #include "uring.bpf.h"
 
@@ -109,8 +110,16 @@ static __always_inline struct call_slot *count_send(struct sock *sk, enum call_k
 	return s;
 }
 
+/* The syscalls whose beginning a hook can see. */
+static __always_inline bool entry_is_hooked(enum call_kind kind)
+{
+	return kind == CALL_SENDTO || kind == CALL_SENDMSG || kind == CALL_WRITE ||
+	       kind == CALL_WRITEV;
+}
+
+/* outside: see account__begin(). */
 static __always_inline void send_begin(struct thread *thread, struct sock *sk, enum call_kind kind,
-				       __u32 flags, __u64 size)
+				       __u32 flags, __u64 size, enum stage outside)
 {
 	struct totals *t = totals__get();
 
@@ -124,6 +133,7 @@ static __always_inline void send_begin(struct thread *thread, struct sock *sk, e
 	thread->inflight = thread->tracked = 0;
 	counters__begin(thread);
 	thread->start = bpf_ktime_get_ns();
+	account__begin(outside);
 }
 
 /* A zero-copy send returned. */
@@ -149,6 +159,8 @@ static __always_inline void send_end(struct thread *thread, struct sock *sk, lon
 	struct totals *t = totals__get();
 	struct call_slot *s;
 
+	account__end(CALL_SLOT(thread->kind, thread->flags & MSG_ZEROCOPY),
+		     thread->flags & MSG_SPLICE_PAGES, ret);
 	counters__end(thread);
 	if (t)
 		t->ended++;
@@ -169,17 +181,20 @@ static __always_inline __u32 next_id(struct sock *sk)
 
 /* A message begins to be sent; if by an error queue, its completion will have this id. */
 static __always_inline void message_begin(struct thread *thread, struct sock *sk,
-					  struct msghdr *msg, __u64 size, __u32 id)
+					  struct msghdr *msg, __u64 size, __u32 id,
+					  enum stage outside)
 {
 	__u32 flags = BPF_CORE_READ(msg, msg_flags);
 	enum call_kind kind = current_call();
 
+	if (entry_is_hooked(kind))
+		account__enter();
 	thread->notification = flags & MSG_ZEROCOPY ? notification__begin(msg, sk) : 0;
 	if (thread->notification)
 		kind = CALL_IO_URING_ZC;
 	else if (flags & MSG_ZEROCOPY)
 		socket__set_owner(zerocopy_begin(sk, id), sk);
-	send_begin(thread, sk, kind, flags, size);
+	send_begin(thread, sk, kind, flags, size, outside);
 }
 
 /*

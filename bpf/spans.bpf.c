@@ -75,7 +75,7 @@ int send_loop(struct bpf_raw_tracepoint_args *ctx)
 		thread->sock = (__u64)sk;
 		return 0;
 	}
-	message_begin(thread, sk, msg, 0, next_id(sk) - 1);
+	message_begin(thread, sk, msg, 0, next_id(sk) - 1, STAGE_UNACCOUNTED);
 	if (thread->flags & MSG_ZEROCOPY && has_send_id(sk, thread)) {
 		thread->size = BPF_CORE_READ(msg, msg_iter.count);
 		follow_send(thread, sk);
@@ -144,7 +144,7 @@ static __always_inline void call_begin(struct thread *thread, struct sock *sk, e
 	if (flags & MSG_ZEROCOPY)
 		socket__set_owner(zerocopy_begin(sk, next_id(sk) - taken), sk);
 	thread->notification = 0;
-	send_begin(thread, sk, kind, flags, call_size(kind, regs));
+	send_begin(thread, sk, kind, flags, call_size(kind, regs), STAGE_UNACCOUNTED);
 }
 
 /*

@@ -14,10 +14,11 @@
 
 #include "abi.h"
 
-#define MSG_ZEROCOPY 0x4000000
-#define IPPROTO_TCP  6
-#define AF_INET	     2
-#define AF_INET6     10
+#define MSG_ZEROCOPY	 0x4000000
+#define MSG_SPLICE_PAGES 0x8000000 /* of sendfile and splice, since Linux 6.5 */
+#define IPPROTO_TCP	 6
+#define AF_INET		 2
+#define AF_INET6	 10
 
 /* What a thread is doing; lives as long as the thread. */
 struct thread {
@@ -34,6 +35,7 @@ struct thread {
 	__u32 counters_read;
 	__u64 inflight; /* its slot of the in-flight ring, if it is followed */
 	__u64 reading;	/* ns; when it began to read an error queue; 0: it does not */
+	__u64 copying;	/* ns; the same of a receiver's copy */
 	__u32 id;	/* of a zero-copy send, */
 	__u8 tracked;	/* if it is known, */
 	__u8 guessed;	/* and guessed */

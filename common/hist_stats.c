@@ -1,29 +1,48 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "common/hist_stats.h"
 #include "common/json.h"
+
+static void merge_sums(struct hist *to, __u64 count, __u64 sum, __u64 min, __u64 max)
+{
+	if (!to->count || min < to->min)
+		to->min = min;
+	if (max > to->max)
+		to->max = max;
+	to->count += count;
+	to->sum += sum;
+}
 
 void hist__merge(struct hist *to, const struct hist *from)
 {
 	if (!from->count)
 		return;
-	if (!to->count || from->min < to->min)
-		to->min = from->min;
-	if (from->max > to->max)
-		to->max = from->max;
-	to->count += from->count;
-	to->sum += from->sum;
+	merge_sums(to, from->count, from->sum, from->min, from->max);
 	for (__u32 i = 0; i < HIST_BUCKETS; i++)
 		to->buckets[i] += from->buckets[i];
 }
 
-__u64 hist__high(const struct hist *h, __u32 i)
+void hist__merge_coarse(struct hist *to, const struct coarse_hist *from)
 {
-	__u64 high = hist_low(i + 1) - 1;
-
-	return i == HIST_BUCKETS - 1 && h->max > high ? h->max : high;
+	if (!from->count)
+		return;
+	merge_sums(to, from->count, from->sum, from->min, from->max);
+	for (__u32 i = 0; i < COARSE_BUCKETS; i++)
+		to->buckets[i] += from->buckets[i];
 }
 
-__u64 hist__percentile(const struct hist *h, unsigned int per_mille)
+static __u64 high_of(const struct hist *h, __u32 i, __u32 sub_bits)
+{
+	__u64 low = hist_low_of(i + 1, sub_bits), high = low - 1;
+
+	return low == HIST_LIMIT && h->max > high ? h->max : high;
+}
+
+__u64 hist__high(const struct hist *h, __u32 i)
+{
+	return high_of(h, i, HIST_SUB_BITS);
+}
+
+static __u64 percentile(const struct hist *h, unsigned int per_mille, __u32 sub_bits)
 {
 	__u64 rank = h->count / 1000 * per_mille + (h->count % 1000 * per_mille + 999) / 1000;
 	__u64 seen = 0;
@@ -31,7 +50,7 @@ __u64 hist__percentile(const struct hist *h, unsigned int per_mille)
 	for (__u32 i = 0; i < HIST_BUCKETS; i++) {
 		seen += h->buckets[i];
 		if (seen && seen >= rank) {
-			__u64 high = hist__high(h, i);
+			__u64 high = high_of(h, i, sub_bits);
 
 			return high < h->max ? high : h->max;
 		}
@@ -39,7 +58,12 @@ __u64 hist__percentile(const struct hist *h, unsigned int per_mille)
 	return h->max;
 }
 
-static struct json_object *bucket_list(const struct hist *h)
+__u64 hist__percentile(const struct hist *h, unsigned int per_mille)
+{
+	return percentile(h, per_mille, HIST_SUB_BITS);
+}
+
+static struct json_object *bucket_list(const struct hist *h, __u32 sub_bits)
 {
 	struct json_object *list = json_object_new_array();
 
@@ -49,15 +73,15 @@ static struct json_object *bucket_list(const struct hist *h)
 		if (!h->buckets[i])
 			continue;
 		bucket = json_object_new_array_ext(3);
-		json_object_array_add(bucket, json_object_new_uint64(hist_low(i)));
-		json_object_array_add(bucket, json_object_new_uint64(hist__high(h, i)));
+		json_object_array_add(bucket, json_object_new_uint64(hist_low_of(i, sub_bits)));
+		json_object_array_add(bucket, json_object_new_uint64(high_of(h, i, sub_bits)));
 		json_object_array_add(bucket, json_object_new_uint64(h->buckets[i]));
 		json_object_array_add(list, bucket);
 	}
 	return list;
 }
 
-struct json_object *hist__json(const struct hist *h, const char *span)
+static struct json_object *json(const struct hist *h, const char *span, __u32 sub_bits)
 {
 	static const struct {
 		const char *key;
@@ -74,7 +98,17 @@ struct json_object *hist__json(const struct hist *h, const char *span)
 	json__add_known(o, "max", h->count, h->max);
 	for (size_t i = 0; i < sizeof(points) / sizeof(points[0]); i++)
 		json__add_known(o, points[i].key, h->count,
-				hist__percentile(h, points[i].per_mille));
-	json__add(o, "buckets", bucket_list(h));
+				percentile(h, points[i].per_mille, sub_bits));
+	json__add(o, "buckets", bucket_list(h, sub_bits));
 	return o;
+}
+
+struct json_object *hist__json(const struct hist *h, const char *span)
+{
+	return json(h, span, HIST_SUB_BITS);
+}
+
+struct json_object *hist__json_coarse(const struct hist *h, const char *span)
+{
+	return json(h, span, COARSE_SUB_BITS);
 }

@@ -91,6 +91,25 @@ static void print_hook(const struct plan_entry *entry, enum hook_id id)
 			   entry->reason);
 }
 
+/* They are many, and nearly all alike: what is said of each is said of those that are not there. */
+static void print_stages(const struct plan *plan)
+{
+	unsigned int count = 0, there = 0;
+	const char *reason = "";
+	enum hook_id id;
+
+	for (id = 0; id < HOOK_COUNT; id++) {
+		if (!hook__get(id)->stages_only)
+			continue;
+		count++;
+		there += plan->entries[id].option != NULL;
+		if (!plan->entries[id].option && !reason[0])
+			reason = plan->entries[id].reason;
+	}
+	print_line("stages of a send", "%u of their %u hooks%s%s", there, count,
+		   reason[0] ? "; of the others: " : "", reason);
+}
+
 /* Can sends be timed? What only a load has use for is planned as for one. */
 static bool print_hooks(void)
 {
@@ -106,11 +125,12 @@ static bool print_hooks(void)
 		return false;
 	}
 	facts = features__facts(features);
-	ok = plan__resolve(&observed, &facts, MECHANISM_NONE, PLAN_OBSERVATION);
+	ok = plan__resolve(&observed, &facts, MECHANISM_NONE, PLAN_OBSERVATION | PLAN_STAGES);
 	plan__resolve(&load, &facts, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD);
-	for (id = 0; id < HOOK_COUNT; id++)
+	for (id = 0; id < HOOK_COUNT && !hook__get(id)->stages_only; id++)
 		print_hook(hook__get(id)->load_only ? &load.entries[id] : &observed.entries[id],
 			   id);
+	print_stages(&observed);
 	print_line("other protocols", "not measured; MPTCP sends and zero-copy sends by UDP are %s",
 		   plan__sees_others(&observed)
 			   ? "counted where a program is observed"

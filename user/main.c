@@ -112,6 +112,7 @@ static struct run_setup setup_of(const struct options *o, struct held *h)
 				  .cost = o->cost,
 				  .by = o->by,
 				  .by_max = o->by_max,
+				  .stages = o->stages,
 				  .target = o->target.given ? &o->target : NULL,
 				  .child = o->target.command ? &h->child : NULL,
 				  .events = h->events,

@@ -4,6 +4,7 @@
 import altair as alt
 import polars as pl
 
+from analysis import stages
 from analysis.figures import labels, lines, style
 from analysis.figures.base import Data, Drawn, Figure, NotDrawn
 from analysis.figures.cells import cells, send_spans, shared_setting, spread
@@ -12,52 +13,108 @@ from analysis.figures.over import size_text, threads_text
 TITLE = "Kernel time of a send"
 WHOLE = "whole send"
 ERROR_QUEUE = "reading completions"
+OTHER = "other stages"
+SMALL = 0.005
 KEYS = ["setting", "threads", "message_bytes", "variant"]
 
 
-def stages(runs: pl.DataFrame, data: Data) -> pl.DataFrame:
-    """run_id, stage, ns: mean of each run; WHOLE where a record does not divide its sends.
+def times(runs: pl.DataFrame, data: Data) -> pl.DataFrame:
+    """run_id, stage, ns, bytes: mean of each run; WHOLE where a record does not divide its sends.
 
     Reading completions happens outside of the send, and is a stage of its own where measured.
     """
-    divided = data.details.stages.join(runs.select("run_id"), on="run_id", how="semi")
+    divided = stages.per_send(data.details.stages.join(runs.select("run_id"), on="run_id",
+                                                       how="semi"))
+    unknown = pl.lit(None, dtype=pl.Float64).alias("bytes")
     whole = runs.join(divided, on="run_id", how="anti").filter(
         pl.col("send_mean_ns").is_not_null()).select(
-        "run_id", pl.lit(WHOLE).alias("stage"), pl.col("send_mean_ns").alias("ns"))
+        "run_id", pl.lit(WHOLE).alias("stage"), pl.col("send_mean_ns").alias("ns"), unknown)
     queue = runs.filter(pl.col("error_queue_ns_per_send").is_not_null()).select(
         "run_id", pl.lit(ERROR_QUEUE).alias("stage"),
-        pl.col("error_queue_ns_per_send").alias("ns"))
+        pl.col("error_queue_ns_per_send").alias("ns"), unknown)
     return pl.concat([divided, whole, queue])
+
+
+def _without_small(found: pl.DataFrame) -> pl.DataFrame:
+    """Stages that are small in every bar are one."""
+    share = found.select("stage", pl.col("median") / pl.col("median").sum().over(KEYS))
+    large = share.group_by("stage").agg(pl.col("median").max()).filter(
+        pl.col("median") >= SMALL)["stage"]
+    small = found.filter(~pl.col("stage").is_in(large.implode()))
+    if small["stage"].n_unique() < 2:
+        return found.filter(pl.col("median") > 0)
+    joined = small.group_by(KEYS, maintain_order=True).agg(
+        pl.col("median").sum(), pl.col("n").min())
+    rest = found.filter(pl.col("stage").is_in(large.implode()))
+    return pl.concat([rest, joined.with_columns(pl.lit(OTHER).alias("stage"))], how="diagonal")
+
+
+def _order(names: list[str]) -> list[str]:
+    """As they follow in a send, from below; what is no stage of it comes last."""
+    known = [stage.name for stage in stages.STAGES]
+    known.insert(known.index("blocked"), OTHER)
+    return sorted(names, key=lambda s: (known.index(s) if s in known else len(known), s))
+
+
+def _colors(order: list[str]) -> list[str]:
+    found = dict(zip(order, (look.color for look in style.looks(order))))
+    return [stages.OF_NAME[name].color if name in stages.OF_NAME else found[name]
+            for name in order]
+
+
+def _letter(name: str) -> str:
+    return stages.OF_NAME[name].letter if name in stages.OF_NAME else ""
+
+
+def _word(name: str) -> str:
+    letter = _letter(name)
+    return f"{letter} {stages.words(name)}" if letter else stages.words(name)
+
+
+def _stacked(found: pl.DataFrame) -> pl.DataFrame:
+    """Where each stage's part of its bar begins and ends; whether a letter fits into it."""
+    found = found.sort("rank").with_columns(
+        pl.col("median").cum_sum().over(KEYS).alias("top")).with_columns(
+        (pl.col("top") - pl.col("median")).alias("bottom"))
+    highest = found.group_by("panel").agg(pl.col("top").max().alias("highest"))
+    return found.join(highest, on="panel", maintain_order="left").with_columns(
+        pl.when(pl.col("median") > 0.05 * pl.col("highest")).then(pl.col("letter")).otherwise(
+            pl.lit("")).alias("letter"), ((pl.col("top") + pl.col("bottom")) / 2).alias("middle"))
 
 
 def _chart(found: pl.DataFrame, named: dict[str, str], panels: list[str],
            order: list[str]) -> alt.TopLevelMixin:
-    found = found.with_columns(
+    found = _stacked(found.with_columns(
         pl.col("variant").replace_strict(named, return_dtype=pl.String).alias("label"),
+        pl.col("stage").map_elements(_letter, return_dtype=pl.String).alias("letter"),
+        pl.col("stage").map_elements(_word, return_dtype=pl.String).alias("word"),
         pl.col("stage").replace_strict({s: i for i, s in enumerate(order)},
-                                       return_dtype=pl.Int64).alias("rank"))
+                                       return_dtype=pl.Int64).alias("rank")))
     x = alt.X("label:N", sort=list(named.values()), title=None,
               axis=alt.Axis(labelAngle=-30, labelLimit=180))
     tooltip = [alt.Tooltip("label:N", title="send variant"),
                alt.Tooltip("message_bytes:Q", title="message size (bytes)", format=",d"),
-               alt.Tooltip("stage:N"),
+               alt.Tooltip("word:N", title="stage"),
                alt.Tooltip("said:N", title="µs"), alt.Tooltip("n:Q", title="repeats")]
-    bars = alt.Chart().mark_bar(stroke=style.PAPER, strokeWidth=1.5, width=26).encode(
-        x=x, y=alt.Y("median:Q", stack="zero", title="kernel time of a send (µs)",
+    domain = [_word(name) for name in order]
+    bars = alt.Chart().mark_bar(stroke=style.PAPER, strokeWidth=0.8, width=26).encode(
+        x=x, y=alt.Y("bottom:Q", title="kernel time of a send (µs)",
                      scale=alt.Scale(zero=True, nice=False),
-                     axis=alt.Axis(format=",.6~g", labelBound=6)),
-        color=alt.Color("stage:N", title="stage, from below", sort=order,
-                        scale=style.color_scale(order)),
-        order=alt.Order("rank:Q"),
+                     axis=alt.Axis(format=",.6~g", labelBound=6)), y2="top:Q",
+        color=alt.Color("word:N", title="stage, from below", sort=domain,
+                        scale=alt.Scale(domain=domain, range=_colors(order))),
         tooltip=tooltip)
     layered = [bars]
+    if any(map(_letter, order)):
+        layered.append(alt.Chart().transform_filter("datum.letter").mark_text(
+            color="#000000", fontSize=9).encode(x=x, y="middle:Q", text="letter:N"))
     if len(order) == 1 and found["low"].count():
         # Stages above another have no bar of their own: an interval would hang in the air.
         layered.append(alt.Chart().transform_filter("isValid(datum.low)").mark_errorbar(
             ticks={"width": 7}, color=style.WHISKER, rule={"strokeWidth": 1.4}).encode(
             x=x, y=alt.Y("low:Q", title="kernel time of a send (µs)"), y2="high:Q",
             tooltip=tooltip))
-    layers = alt.layer(*layered).properties(width=130, height=170)
+    layers = alt.layer(*layered).properties(width=130, height=240 if len(order) > 3 else 170)
     drawn = lines.in_panels(layers, found, panels, 4)
     return drawn if len(panels) == 1 else drawn.resolve_scale(y="independent")
 
@@ -71,21 +128,25 @@ def draw(data: Data) -> Drawn | NotDrawn:
     not_drawn = (f"not drawn: times of the span {', '.join(others)}",) if others else ()
     runs = runs.filter(pl.col("message_bytes").is_in(spread(runs["message_bytes"].to_list(), 4))
                        & pl.col("threads").is_in(spread(runs["threads"].to_list(), 2)))
-    timed = stages(runs, data).join(runs.select("run_id", *KEYS), on="run_id")
-    found = cells(timed, [*KEYS, "stage"], "ns", 1e-3)
+    timed = times(runs, data).join(runs.select("run_id", *KEYS), on="run_id")
+    found = _without_small(cells(timed, [*KEYS, "stage"], "ns", 1e-3))
     found, panels, notes = lines.panels_of(
         found, [size_text(), threads_text(), pl.col("setting")],
         ["setting", "threads", "message_bytes"], runs)
     notes = (*not_drawn, *notes)
-    order = sorted(found["stage"].unique().to_list(), key=lambda s: (s == ERROR_QUEUE, s))
+    order = _order(found["stage"].unique().to_list())
     named = labels.variants(runs)
     how = labels.intervals(found).replace("points", "bars").replace("; bars:", "; lines:") \
         if len(order) == 1 else f"bars: medians of {found['n'].min()} or more repeats"
     subtitle = [shared_setting(runs), f"span {span}; {how}",
                 "wall time, waiting included; each panel has a scale of its own", *notes]
+    if not set(order).isdisjoint(stages.OF_NAME):
+        subtitle.insert(2, "divided by --stages: time on the CPU from below, above it (pale) what "
+                        "passed off it")
+    parts = labels.listed([stages.words(name) for name in order])
     description = (
         f"Mean kernel time of a send in microseconds, span {span}, "
-        f"{'divided into ' + labels.listed(order) if len(order) > 1 else 'not divided'}, for "
+        f"{f'divided into {parts}' if len(order) > 1 else 'not divided'}, for "
         f"{labels.listed(list(named.values()))}; panels: {'; '.join(panels)}. "
         f"{shared_setting(runs)}; {how}.")
     return Drawn(style.themed(_chart(found, named, panels, order), TITLE, subtitle, description),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from analysis import stages
 from analysis.advice import Read
 from analysis.figures import FIGURES, advice as advice_figure, draw_all
 from analysis.figures.base import Data, Drawn, NotDrawn
@@ -43,7 +44,7 @@ class Section:
 @dataclass(frozen=True)
 class Report:
     """lost: what the measuring lost, a line; "" where nothing was. unanswered: the questions
-    that these data have nothing for, and that have no section. beside: what must be read with
+    that these data have nothing for, and that have no section. folded: stages as folded stacks. beside: what must be read with
     the short answers."""
     title: str
     lost: str
@@ -58,6 +59,7 @@ class Report:
     unmeasured: Table
     problems: tuple[str, ...]
     commands: tuple[str, ...]
+    folded: tuple[str, ...]
     sources: tuple[str, ...]
 
     @property
@@ -132,7 +134,7 @@ def build(data: Data, title: str | None, problems: list[str], sources: list[str]
     if data.runs.is_empty():
         empty = Table("", (), ())
         return Report(title or advised.TITLE, "", (), sections, (), (), (), empty, empty, empty,
-                      empty, tuple(problems), _commands(data.runs, sources), tuple(sources))
+                      empty, tuple(problems), _commands(data.runs, sources), (), tuple(sources))
     drawn = draw_all(data)
     answers = {question: question.answer(data) for question in QUESTIONS}
     answered = _answered(answers, drawn)
@@ -145,4 +147,5 @@ def build(data: Data, title: str | None, problems: list[str], sources: list[str]
         tuple(drawn[f.name] for f in FIGURES if isinstance(drawn[f.name], NotDrawn)),
         tuple(conditions.runs_told(data.runs)), conditions.machines(data.runs),
         conditions.hooks(data), conditions.warnings(data), conditions.unmeasured(data),
-        tuple(problems), _commands(data.runs, sources), tuple(sources))
+        tuple(problems), _commands(data.runs, sources),
+        tuple(stages.folded(data.details.stages, data.sending)), tuple(sources))

@@ -82,7 +82,8 @@ def _put(path: pathlib.Path, content: bytes) -> None:
 
 
 def write(report: Report, folder: pathlib.Path, formats: list[str]) -> list[pathlib.Path]:
-    """report.html, report.md and figures/NAME.FORMAT in a folder. Raises Fault where it cannot.
+    """report.html, report.md, figures/NAME.FORMAT and, where sends were divided, stages.folded, in
+    a folder. Raises Fault where it cannot.
 
     formats: of FORMATS; SVG comes in any case, for the Markdown.
     """
@@ -97,6 +98,8 @@ def write(report: Report, folder: pathlib.Path, formats: list[str]) -> list[path
             if name != "svg":
                 _put(figures / f"{picture.name}.{name}", FORMATS[name](picture.spec))
     pages = [(folder / "report.html", html(report)), (folder / "report.md", markdown(report))]
+    if report.folded:
+        pages.append((folder / "stages.folded", "".join(f"{line}\n" for line in report.folded)))
     for path, content in pages:
         _put(path, content.encode())
     return [path for path, _ in pages]

@@ -1,12 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """What the table has no column for is taken as the records pass by."""
 
+import pathlib
+import re
+
 import polars as pl
 import pytest
 from conftest import changed, record_of, samples
 
+from analysis import stages
 from analysis.details import Collector
 from analysis.model import BadRecord
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def watched(*records):
@@ -44,14 +50,36 @@ def test_a_damaged_histogram_is_told_with_its_key(damage):
         record_of(record)
 
 
+def part(name, ns):
+    return {"stage": name, "on_cpu": True, "counters": [], 
+            "ns": None if ns is None else {"sum": ns, "count": 1}}
+
+
+def divided(record, *calls):
+    """With calls (syscall, sends, bytes, ns by stage) of divided sends."""
+    (call, *_) = record["calls"]
+    return {**record, "calls": [
+        {**call, "syscall": syscall, "sends": sends, "stages": {
+            "span": "tcp_sendmsg", "one_in": 1, "sends": sends, "bytes": size,
+            "parts": [part(*one) for one in ns.items()]}} for syscall, sends, size, ns in calls]}
+
+
 def test_stages_are_means_of_all_sends():
-    record = stream()
-    call = record["calls"][0]
-    divided = [(10, {"copy": {"sum": 1000}, "wait": {"sum": 50}}),
-               (30, {"copy": {"sum": 3000}, "wait": None})]
-    record["calls"] = [{**call, "sends": sends, "stages": stages} for sends, stages in divided]
+    details = watched(divided(stream(), ("sendto", 10, 500, {"copy": 1000, "wait": 50}),
+                              ("write", 30, 1500, {"copy": 3000, "wait": None})))
+    found = stages.per_send(details.stages)
+    assert {row[1:] for row in found.iter_rows()} == {("copy", 100.0, 50.0), ("wait", 1.25, 50.0)}
+
+
+def test_folded_stacks_hold_all_time_and_cannot_be_broken():
+    record = divided(stream(), ("send;to\n 1", 10, 500, {"copy": 1000, "blocked": 70, "pin": 0}))
+    record["load"]["variant"], record["load"]["message_bytes"] = "two;copy", 64
     details = watched(record)
-    assert dict(details.stages.select("stage", "ns").iter_rows()) == {"copy": 100.0, "wait": 1.25}
+    runs = pl.DataFrame({"run_id": [record["run"]["id"]], "variant": ["two;copy"],
+                         "message_bytes": [64]})
+    assert stages.folded(details.stages, runs) == [
+        "two_copy 64;send_to_ 1;copying user data 1000",
+        "two_copy 64;send_to_ 1;off the CPU;blocked, off the CPU 70"]
 
 
 def test_hooks_and_warnings_are_counted_by_run():
@@ -60,3 +88,12 @@ def test_hooks_and_warnings_are_counted_by_run():
     assert details.warnings.rows() == [("a", "b", 2)]
     sending = details.hooks.row(by_predicate=pl.col("name") == "send", named=True)
     assert sending["runs"] == 2 and sending["status"] == "attached"
+
+
+def test_stages_are_called_as_in_the_terminal():
+    rows = re.findall(r"""\{STAGE_\w+, "(\w+)", "([^"]+)", '(.)',""",
+                      (ROOT / "user/kernel/stages.c").read_text())
+    assert [(name, letter.strip()) for name, _, letter in rows] == \
+        [(stage.name, stage.letter) for stage in stages.STAGES]
+    for (_, said, _), stage in zip(rows, stages.STAGES):
+        assert stage.words.startswith(said)

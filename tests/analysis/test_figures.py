@@ -10,7 +10,6 @@ import pytest
 
 import made
 import planted
-from analysis.details import STAGES
 from analysis.figures import FIGURES, fallback, kernel_time, lines, save
 from analysis.figures.base import Data, Drawn, NotDrawn
 from analysis.figures.cells import cells, sending
@@ -179,13 +178,29 @@ def test_many_sizes_have_ticks_at_powers_of_two_and_panels_stand_in_order():
 
 def test_stages_are_stacked_where_a_record_has_them():
     rows = planted.sends()
-    frame = made.frame(rows)
-    stages = pl.DataFrame([(run, stage, ns) for run in frame["run_id"]
-                           for stage, ns in (("copy", 300.0), ("blocked", 500.0))],
-                          schema=STAGES, orient="row")
-    spec = save.spec(FIGURE["kernel-time"].draw(planted.data(rows, stages=stages)).chart)
-    found = {(v["stage"], round(v["median"], 3)) for v in next(iter(spec["datasets"].values()))}
-    assert found == {("copy", 0.3), ("blocked", 0.5), (kernel_time.ERROR_QUEUE, 0.5)}
+    drawn = FIGURE["kernel-time"].draw(planted.data(rows, stages=planted.stages(rows)))
+    spec = save.spec(drawn.chart)
+    values = [v for rows in spec["datasets"].values() for v in rows]
+    found = {(v["stage"], round(v["median"], 3)) for v in values if v["variant"] == "zerocopy"}
+    truth = {(stage, ns / 1000) for stage, ns in planted.DIVIDED["zerocopy"].items() if ns}
+    assert found == truth | {(kernel_time.ERROR_QUEUE, 0.5)}
+    # Each begins where the one below it ends, and what passes off the CPU is above.
+    bar = [v for v in values if v["variant"] == "twocopy" and v["panel"] == values[0]["panel"]]
+    bar.sort(key=lambda v: v["bottom"])
+    assert [v["stage"] for v in bar] == ["entry", "fragment", "copy", "transmit", "blocked"]
+    assert [v["top"] for v in bar[:-1]] == pytest.approx([v["bottom"] for v in bar[1:]])
+    assert {"D", "C"} <= {v["letter"] for v in values} <= {"", *"EFCPTDN"}
+    assert "copying user data" in drawn.description
+
+
+def test_small_stages_are_one():
+    rows = planted.sends()
+    small = {"entry": 3, "alloc": 2, "copy": 1000, "transmit": 500}
+    divided = planted.stages(rows, dict.fromkeys(planted.DIVIDED, small))
+    spec = save.spec(FIGURE["kernel-time"].draw(planted.data(rows, stages=divided)).chart)
+    found = {v["stage"]: v["median"] for rows in spec["datasets"].values() for v in rows}
+    assert found.pop(kernel_time.ERROR_QUEUE) == 0.5
+    assert found == {"copy": 1, "transmit": 0.5, kernel_time.OTHER: pytest.approx(0.005)}
 
 
 def test_only_equal_spans_stand_together():

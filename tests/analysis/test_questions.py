@@ -155,6 +155,30 @@ def test_zero_copy_that_is_not_copied_carries_no_rate():
     assert "zerocopy (" not in text and "copied 0 after all (0 % copied)" in text
 
 
+def test_why_not_divides_the_kernel_time():
+    rows = planted.sends()
+    data = planted.data(rows, stages=planted.stages(rows))
+    answer = why_not_zero_copy.QUESTION.answer(data)
+    (said,) = [line for line in answer.sentences if line.startswith("At 256, ")]
+    assert said == ("At 256, a send saves 0.600 µs of copying and pages, and pays 0.300 for "
+                    "pinning, 4.00 for the deep copy, 0.150 for completions and 0.350 for the "
+                    "rest: 4.20 µs more on the CPU in the call than twocopy.")
+    (table,) = [t for t in answer.tables if t.caption.startswith("Where the kernel time")]
+    row = next(row for row in table.rows if row[-7:][0] == "deep copy")
+    assert row[-6:] == ("4.00", "80.0", "15.6", "", "", "")
+
+
+def test_tracepoints_divide_no_more_than_they_see():
+    rows = planted.sends()
+    seen = {variant: {"softirq": 300, "unaccounted": 500} for variant in planted.DIVIDED}
+    seen["zerocopy"] = {"softirq": 3000, "unaccounted": 900}
+    data = planted.data(rows, stages=planted.stages(rows, seen))
+    text = told(why_not_zero_copy, data)
+    assert ("At 256, network softirqs take 3.00 µs of the send, 0.300 of one of twocopy; in all it "
+            "is 3.10 µs more on the CPU in the call than twocopy.") in text
+    assert "saves" not in text
+
+
 def test_why_not_tells_causes_and_costs(whole):
     text = told(why_not_zero_copy, whole)
     assert "Of 100,000 zero-copy sends that completed, the kernel copied 100,000" in text

@@ -13,6 +13,9 @@ from table import gbit, interval, level, size, table
 
 VARIANTS = ("twocopy", "onecopy", "zerocopy")
 SIZES = (256, 4 << 10, 64 << 10)
+# What more is measured, of which of these cells.
+OPTIONS = {"": (), "--stages": ("--stages",), "--sample 100": ("--sample", 100)}
+FEW = [(variant, count) for variant in ("twocopy", "zerocopy") for count in (256, 64 << 10)]
 WARMUP_S = 0.3
 QUICK_WARMUP_S = 0.05
 
@@ -28,16 +31,18 @@ class Section:
         self.undisturbed = settings.undisturbed
         self.seconds = settings.seconds
         self.warmup = QUICK_WARMUP_S if settings.quick else WARMUP_S
-        self.cells = {(variant, count): ([], []) for variant in VARIANTS for count in SIZES}
+        self.cells = {("", variant, count): ([], []) for variant in VARIANTS for count in SIZES}
+        self.cells.update({(name, *cell): ([], []) for name in OPTIONS if name for cell in FEW})
 
     def missing(self):
         return loads.cannot_measure()
 
     def round(self, number):
-        for (variant, count), (attached, plain) in self.cells.items():
+        for (name, variant, count), (attached, plain) in self.cells.items():
             options = ["--variant", variant, "--size", count, "--duration", self.seconds,
                        "--warmup", self.warmup]
-            a, b = self.undisturbed.take(number, functools.partial(loads.analyze, *options),
+            a, b = self.undisturbed.take(number, functools.partial(loads.analyze, *options,
+                                                                   *OPTIONS[name]),
                               functools.partial(loads.loadgen, *options))
             attached.append(a)
             plain.append(b)
@@ -49,7 +54,8 @@ class Section:
         rows = []
         for cell in self.data()["cells"]:
             ratio, added = cell["ratio"], cell["added_ns"]
-            rows.append([cell["variant"], size(cell["message_bytes"]), f"{ratio.median:.3f}",
+            rows.append([f"{cell['variant']} {cell['options']}".strip(),
+                         size(cell["message_bytes"]), f"{ratio.median:.3f}",
                          interval(ratio, "{:.3f}"), gbit(cell["attached"].median),
                          gbit(cell["plain"].median), f"{cell['plain_send_ns'].median:,.0f}",
                          f"{added.median:+,.0f}", interval(added, "{:+,.0f}")])
@@ -61,11 +67,11 @@ class Section:
 
     def data(self):
         cells = []
-        for (variant, count), (attached, plain) in self.cells.items():
+        for (name, variant, count), (attached, plain) in self.cells.items():
             if not attached:
                 continue
             slow, fast = send_ns(count, attached), send_ns(count, plain)
-            cells.append({"variant": variant, "message_bytes": count,
+            cells.append({"variant": variant, "options": name, "message_bytes": count,
                           "ratio": pairs.summarise(pairs.ratios(attached, plain)),
                           "attached": pairs.summarise(attached),
                           "plain": pairs.summarise(plain),

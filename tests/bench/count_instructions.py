@@ -26,15 +26,30 @@ START_S = 240  # bcc compiles its programs, here by an emulated compiler
 Way = collections.namedtuple("Way", "name options tool ready slow", defaults=(None, None, False))
 
 NOTHING = ("--tier", "none")
+# What funclatency does, as one writes it with bpftrace. Probes are attached from the last one on.
+HISTOGRAM = """
+interval:s:1 { printf("attached\\n"); }
+kprobe:tcp_sendmsg { @begun[tid] = nsecs; }
+kretprobe:tcp_sendmsg /@begun[tid]/ { @ns = hist(nsecs - @begun[tid]); delete(@begun[tid]); }
+"""
 WAYS = (
     Way("none", NOTHING),
     Way("fentry", ("--tier", "fentry")),
     Way("fentry --cost", ("--tier", "fentry", "--cost")),
     Way("fentry --call-counters", ("--tier", "fentry", "--call-counters", "instructions")),
+    Way("fentry --by process", ("--tier", "fentry", "--by", "process")),
+    Way("fentry --stages", ("--tier", "fentry", "--stages")),
+    Way("fentry --sample 100", ("--tier", "fentry", "--sample", 100)),
+    Way("fentry --stages --call-counters",
+        ("--tier", "fentry", "--stages", "--call-counters", "instructions")),
     Way("kprobe", ("--tier", "kprobe")),
+    Way("kprobe --stages", ("--tier", "kprobe", "--stages")),
     Way("tracepoint", ("--tier", "tracepoint")),
+    Way("tracepoint --stages", ("--tier", "tracepoint", "--stages")),
     Way("empty fentry and fexit", NOTHING, (BIN / "tests/bench/empty",), "attached"),
     Way("bcc funclatency", NOTHING, ("funclatency-bpfcc", "tcp_sendmsg"), "Tracing", True),
+    Way("bpftrace histogram", NOTHING, ("bpftrace", "-B", "none", "-e", HISTOGRAM), "attached",
+        True),
 )
 
 
@@ -64,7 +79,8 @@ def run(way, messages, times=1):
 def known():
     text = programs.must([ANALYZE, "--help=all"]).output
     return [way for way in WAYS
-            if all(option.lstrip("-") in text for option in way.options if option[:2] == "--")]
+            if all(option.lstrip("-") in text for option in map(str, way.options)
+                   if option[:2] == "--")]
 
 
 def main():

@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import signal
+import socket
 import stat
 import subprocess
 import tempfile
@@ -132,10 +133,12 @@ def test_what_is_wrong_is_one_line(args, status, said):
 
 
 def test_an_interrupt_ends_it_with_what_is_known(tmp_path):
-    """A sender that the kernel never copies for is not to be had here: a run is cut short."""
-    with Child([ANALYZE, "advise", "--json", str(tmp_path / "advice.json")],
-               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-               start_new_session=True) as job:
+    """The other end never answers, so that it is in the middle of a run."""
+    with socket.create_server(("127.0.0.1", 0)) as silent, \
+            Child([ANALYZE, "advise", "--json", str(tmp_path / "advice.json"),
+                   "--peer", f"127.0.0.1:{silent.getsockname()[1]}"],
+                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                  start_new_session=True) as job:
         assert eventually(lambda: list_children(job.pid))
         os.killpg(job.pid, signal.SIGINT)
         job.communicate(timeout=60)

@@ -19,11 +19,27 @@ def test_says_everything_it_should():
     assert os.uname().release in text
 
 
+# Hooks of --stages: the doctor has one line for all of them.
+STAGES = {"entry of sendto", "entry of sendmsg", "entry of write", "entry of writev",
+          "zero-copy request", "skb allocation", "page fragment", "user copy", "page pin",
+          "transmit", "deep copy", "completion time", "memory wait", "softirq", "switch",
+          "wake-up", "copy-out"}
+
+
+def test_stages_have_a_line_of_their_own():
+    found = re.search(r"^stages of a send +(\d+) of their (\d+) hooks", analyze("doctor").stdout,
+                      re.M)
+    assert int(found[2]) == len(STAGES) and 2 <= int(found[1]) <= len(STAGES)
+
+
 @pytest.mark.skipif(not CAN_MEASURE, reason="sends cannot be timed here")
 def test_plan_of_a_run_is_what_it_said():
     text = analyze("doctor").stdout
     record = only(records("--variant", "zerocopy", "--messages", "10"))
     for hook in record["plan"]["hooks"]:
+        if hook["name"] in STAGES:
+            assert "--stages" in hook["reason"]
+            continue
         line = only(re.findall(rf"^hook {hook['name']}  +(.*)$", text, re.M))
         if hook["status"] == "attached":
             assert line.startswith(f"{hook['mechanism']}: {hook['symbol']}")
@@ -39,7 +55,7 @@ def test_every_way_of_every_hook_is_tried(untouched):
                                         "io_uring completion", "error queue",
                                         "error queue read", "skb copy", "skb segment",
                                         "skb pull", "skb duplicate", "skb cow",
-                                        "device exit", "receiver copy", "packet"}
+                                        "device exit", "receiver copy", "packet"} | STAGES
     assert {row[1] for row in rows} == {"fentry", "kprobe", "tracepoint"}
     for hook, mechanism, symbol, status, reason in rows:
         assert status in ("attached", "may miss", "unavailable")

@@ -12,11 +12,11 @@
 
 /* A kernel as a list of what it has. */
 struct features {
-	const char *functions[16]; /* in its code and its BTF */
+	const char *functions[32]; /* in its code and its BTF */
 	struct {
 		const char *name, *variant;
 	} variants[4];
-	struct tracepoint_need tracepoints[13];
+	struct tracepoint_need tracepoints[16];
 	const char *fentry_refused, *kprobe_refused;
 	bool no_types, hides_code, preempts, graph;
 };
@@ -72,7 +72,7 @@ static struct kernel_facts facts_of(const struct features *k)
 }
 
 static bool resolve(struct plan *plan, const struct features *kernel, enum mechanism forced,
-		    enum plan_for what)
+		    unsigned int what)
 {
 	struct kernel_facts facts = facts_of(kernel);
 
@@ -80,11 +80,34 @@ static bool resolve(struct plan *plan, const struct features *kernel, enum mecha
 }
 
 static const struct features full = {
-	.functions = {"tcp_sendmsg", "__msg_zerocopy_callback", "skb_copy_ubufs", "skb_segment",
-		      "__pskb_pull_tail", "skb_copy", "msg_zerocopy_realloc",
-		      "sock_dequeue_err_skb", "inet_recv_error", "io_tx_ubuf_complete",
-		      "skb_pp_cow_data"},
+	.functions = {"tcp_sendmsg",
+		      "__msg_zerocopy_callback",
+		      "skb_copy_ubufs",
+		      "skb_segment",
+		      "__pskb_pull_tail",
+		      "skb_copy",
+		      "msg_zerocopy_realloc",
+		      "sock_dequeue_err_skb",
+		      "inet_recv_error",
+		      "io_tx_ubuf_complete",
+		      "skb_pp_cow_data",
+		      "__x64_sys_sendto",
+		      "__x64_sys_sendmsg",
+		      "__x64_sys_write",
+		      "__x64_sys_writev",
+		      "tcp_stream_alloc_skb",
+		      "sk_page_frag_refill",
+		      "tcp_sendmsg_locked",
+		      "skb_zerocopy_iter_stream",
+		      "tcp_write_xmit",
+		      "msg_zerocopy_callback",
+		      "sk_stream_wait_memory",
+		      "sock_def_error_report",
+		      "skb_copy_datagram_iter"},
 	.tracepoints = {{"tcp_sendmsg_locked", 4},
+			{"softirq_entry", 1},
+			{"softirq_exit", 1},
+			{"sched_switch", 3},
 			{"sock_send_length", 3},
 			{"inet_sk_error_report", 1},
 			{"consume_skb", 2},
@@ -114,7 +137,7 @@ static void test_best_mechanism_wins(void **state)
 	enum hook_id id;
 
 	(void)state;
-	assert_true(resolve(&plan, &full, MECHANISM_NONE, PLAN_OBSERVATION));
+	assert_true(resolve(&plan, &full, MECHANISM_NONE, PLAN_OBSERVATION | PLAN_STAGES));
 	assert_int_equal(plan__tier(&plan), MECHANISM_FENTRY);
 	for (id = 0; id < HOOK_COUNT; id++)
 		assert_int_equal(plan.entries[id].status,
@@ -347,11 +370,32 @@ static void test_forced_kprobe_never_uses_fentry(void **state)
 	enum hook_id id;
 
 	(void)state;
-	assert_true(resolve(&plan, &full, MECHANISM_KPROBE, PLAN_OBSERVATION));
+	assert_true(resolve(&plan, &full, MECHANISM_KPROBE, PLAN_OBSERVATION | PLAN_STAGES));
 	assert_int_equal(plan__tier(&plan), MECHANISM_KPROBE);
 	for (id = 0; id < HOOK_COUNT; id++)
 		if (id != HOOK_PACKET)
 			assert_int_not_equal(plan.entries[id].option->mechanism, MECHANISM_FENTRY);
+}
+
+static void test_stages_are_hooked_when_asked_for(void **state)
+{
+	struct plan plan;
+	enum hook_id id;
+
+	(void)state;
+	assert_true(resolve(&plan, &full, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
+	for (id = 0; id < HOOK_COUNT; id++)
+		if (hook__get(id)->stages_only)
+			assert_non_null(strstr(plan.entries[id].reason, "--stages"));
+	/* A load that never asks for zero-copy pins nothing. */
+	assert_true(resolve(&plan, &full, MECHANISM_NONE, PLAN_COPYING_LOAD | PLAN_STAGES));
+	assert_int_equal(plan.entries[HOOK_STAGE_PIN].status, HOOK_DISABLED);
+	assert_int_equal(plan.entries[HOOK_STAGE_COPY].status, HOOK_PLANNED);
+	/* By tracepoints there is what interrupts a send, or takes its CPU away. */
+	assert_true(resolve(&plan, &full, MECHANISM_TRACEPOINT, PLAN_COPYING_LOAD | PLAN_STAGES));
+	assert_int_equal(plan.entries[HOOK_STAGE_COPY].status, HOOK_UNAVAILABLE);
+	assert_int_equal(plan.entries[HOOK_SOFTIRQ].status, HOOK_PLANNED);
+	assert_int_equal(plan.entries[HOOK_SWITCH].status, HOOK_PLANNED);
 }
 
 static void test_packets_are_told_by_the_port_of_a_load(void **state)
@@ -547,6 +591,7 @@ int main(void)
 		cmocka_unit_test(test_kprobes_stand_in_for_refused_tracing_programs),
 		cmocka_unit_test(test_a_preemptible_kernel_gets_kprobes_where_threads_run),
 		cmocka_unit_test(test_forced_kprobe_never_uses_fentry),
+		cmocka_unit_test(test_stages_are_hooked_when_asked_for),
 		cmocka_unit_test(test_packets_are_told_by_the_port_of_a_load),
 		cmocka_unit_test(test_none_turns_every_hook_off),
 		cmocka_unit_test(test_a_function_is_found_by_its_older_name),

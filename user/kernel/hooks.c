@@ -16,10 +16,45 @@
 #define FEW_READ_RETURNS \
 	"loses returns while more threads read error queues than the kernel has return probes"
 
+#define FEW_STAGE_RETURNS \
+	"loses returns while more threads are in the function than the kernel has return probes"
+
 /* What needs no hook in the copying functions. */
 #define BY_PATH                                                                                   \
 	"causes are inferred from the packet's path; unreported copies are seen only on devices " \
 	"without scatter-gather"
+
+/*
+ * A stage of a send: a function, entered and left. program is what its programs' names begin
+ * with, then come the function's names.
+ */
+#define STAGE(name_, purpose_, zerocopy, program, ...)                                            \
+	{                                                                                         \
+		.name = name_, .purpose = purpose_, .zerocopy_only = zerocopy,                    \
+		.stages_only = true,                                                              \
+		.options = {                                                                      \
+			{MECHANISM_FENTRY, .programs = {program "_fentry", program "_fexit"},     \
+			 .functions = {__VA_ARGS__}, .preemptible = true},                        \
+			{MECHANISM_KPROBE, .programs = {program "_kprobe", program "_kretprobe"}, \
+			 .functions = {__VA_ARGS__}, .by_graph = true},                           \
+			{MECHANISM_KPROBE, .programs = {program "_kprobe", program "_kretprobe"}, \
+			 .functions = {__VA_ARGS__}, .misses = FEW_STAGE_RETURNS},                \
+		},                                                                                \
+	}
+
+/* The beginning of a syscall. */
+#define ENTRY(syscall, program)                                                        \
+	{                                                                              \
+		.name = "entry of " syscall, .purpose = "when " syscall "() began",    \
+		.stages_only = true,                                                   \
+		.options = {                                                           \
+			{MECHANISM_FENTRY, .programs = {program "_fentry"},            \
+			 .functions = {"__x64_sys_" syscall, "__arm64_sys_" syscall},  \
+			 .preemptible = true},                                         \
+			{MECHANISM_KPROBE, .programs = {program "_kprobe"},            \
+			 .functions = {"__x64_sys_" syscall, "__arm64_sys_" syscall}}, \
+		},                                                                     \
+	}
 
 /* clang-format off */
 static const struct hook hooks[HOOK_COUNT] = {
@@ -34,7 +69,7 @@ static const struct hook hooks[HOOK_COUNT] = {
 			 .preemptible = true},
 			{MECHANISM_KPROBE, .span = "tcp_sendmsg",
 			 .completion_span = "tcp_sendmsg..completion",
-			 .programs = {"send_multi", "send_multi_return"},
+			 .programs = {"send_kprobe", "send_kretprobe"},
 			 .functions = {"tcp_sendmsg"}, .by_graph = true},
 			{MECHANISM_KPROBE, .span = "tcp_sendmsg",
 			 .completion_span = "tcp_sendmsg..completion",
@@ -220,7 +255,7 @@ static const struct hook hooks[HOOK_COUNT] = {
 			{MECHANISM_FENTRY, .programs = {"send_id_fexit"},
 			 .functions = {"msg_zerocopy_realloc", "sock_zerocopy_realloc"},
 			 .preemptible = true},
-			{MECHANISM_KPROBE, .programs = {"send_id_multi"},
+			{MECHANISM_KPROBE, .programs = {"send_id_kretprobe"},
 			 .functions = {"msg_zerocopy_realloc", "sock_zerocopy_realloc"},
 			 .by_graph = true},
 			{MECHANISM_TRACEPOINT, .programs = {"send_loop"},
@@ -242,7 +277,7 @@ static const struct hook hooks[HOOK_COUNT] = {
 		.options = {
 			{MECHANISM_FENTRY, .programs = {"dequeued_fexit"},
 			 .functions = {"sock_dequeue_err_skb"}, .preemptible = true},
-			{MECHANISM_KPROBE, .programs = {"dequeued_multi"},
+			{MECHANISM_KPROBE, .programs = {"dequeued_kretprobe"},
 			 .functions = {"sock_dequeue_err_skb"}, .by_graph = true},
 			{MECHANISM_TRACEPOINT, .programs = {"notification_freed"},
 			 .tracepoints = {{"consume_skb", 2}}, .code = "ip_recv_error",
@@ -266,12 +301,56 @@ static const struct hook hooks[HOOK_COUNT] = {
 		.options = {
 			{MECHANISM_FENTRY, .programs = {"read_fentry", "read_fexit"},
 			 .functions = {"inet_recv_error"}, .preemptible = true},
-			{MECHANISM_KPROBE, .programs = {"read_multi", "read_multi_return"},
+			{MECHANISM_KPROBE, .programs = {"read_kprobe", "read_kretprobe"},
 			 .functions = {"inet_recv_error"}, .by_graph = true},
 			{MECHANISM_KPROBE, .programs = {"read_kprobe", "read_kretprobe"},
 			 .functions = {"inet_recv_error"}, .misses = FEW_READ_RETURNS},
 		},
 	},
+	[HOOK_ENTRY_SENDTO] = ENTRY("sendto", "entry_sendto"),
+	[HOOK_ENTRY_SENDMSG] = ENTRY("sendmsg", "entry_sendmsg"),
+	[HOOK_ENTRY_WRITE] = ENTRY("write", "entry_write"),
+	[HOOK_ENTRY_WRITEV] = ENTRY("writev", "entry_writev"),
+	[HOOK_STAGE_REQUEST] = STAGE("zero-copy request", "zero-copy bookkeeping of a send", true,
+				     "stage_request", "msg_zerocopy_realloc",
+				     "sock_zerocopy_realloc"),
+	[HOOK_STAGE_ALLOC] = STAGE("skb allocation", "allocating skbs", false, "stage_alloc",
+				   "tcp_stream_alloc_skb", "sk_stream_alloc_skb"),
+	[HOOK_STAGE_FRAGMENT] = STAGE("page fragment", "pages for copied data", false,
+				      "stage_fragment", "sk_page_frag_refill"),
+	[HOOK_STAGE_COPY] = STAGE("user copy", "copying user data: the rest of the send loop",
+				  false, "stage_copy", "tcp_sendmsg_locked"),
+	[HOOK_STAGE_PIN] = STAGE("page pin", "pinning user pages", true, "stage_pin",
+				 "skb_zerocopy_iter_stream"),
+	[HOOK_STAGE_TRANSMIT] = STAGE("transmit", "TCP, IP, queue and driver", false,
+				      "stage_transmit", "tcp_write_xmit"),
+	[HOOK_STAGE_DEEP_COPY] = STAGE("deep copy", "the time of copies of user pages", true,
+				       "stage_deep_copy", "skb_copy_ubufs"),
+	[HOOK_STAGE_COMPLETION] = STAGE("completion time", "what completing a send takes", true,
+					"stage_completion", "msg_zerocopy_complete",
+					"msg_zerocopy_callback", "sock_zerocopy_callback"),
+	[HOOK_STAGE_WAIT] = STAGE("memory wait", "going to sleep for send-buffer space", false,
+				  "stage_wait", "sk_stream_wait_memory"),
+	[HOOK_SOFTIRQ] = {
+		.name = "softirq", .purpose = "softirqs that run inside a send",
+		.stages_only = true,
+		.options = {
+			{MECHANISM_TRACEPOINT, .programs = {"softirq_begins", "softirq_ends"},
+			 .tracepoints = {{"softirq_entry", 1}, {"softirq_exit", 1}}},
+		},
+	},
+	[HOOK_SWITCH] = {
+		.name = "switch", .purpose = "how long a send is off the CPU",
+		.stages_only = true,
+		.options = {
+			{MECHANISM_TRACEPOINT, .programs = {"thread_switched"},
+			 .tracepoints = {{"sched_switch", 3}}},
+		},
+	},
+	[HOOK_WAKE_UP] = STAGE("wake-up", "waking who waits for completions", true, "wake_up",
+			       "sock_def_error_report"),
+	[HOOK_COPY_OUT] = STAGE("copy-out", "the time of the receiver's copy", false, "copy_out",
+				"skb_copy_datagram_iter"),
 };
 /* clang-format on */
 

@@ -30,6 +30,24 @@ enum hook_id {
 	HOOK_SEND_ID,
 	HOOK_ERROR_QUEUE,
 	HOOK_ERROR_READ,
+	/* Of --stages, to the last. */
+	HOOK_ENTRY_SENDTO,
+	HOOK_ENTRY_SENDMSG,
+	HOOK_ENTRY_WRITE,
+	HOOK_ENTRY_WRITEV,
+	HOOK_STAGE_REQUEST,
+	HOOK_STAGE_ALLOC,
+	HOOK_STAGE_FRAGMENT,
+	HOOK_STAGE_COPY,
+	HOOK_STAGE_PIN,
+	HOOK_STAGE_TRANSMIT,
+	HOOK_STAGE_DEEP_COPY,
+	HOOK_STAGE_COMPLETION,
+	HOOK_STAGE_WAIT,
+	HOOK_SOFTIRQ,
+	HOOK_SWITCH,
+	HOOK_WAKE_UP,
+	HOOK_COPY_OUT,
 	HOOK_COUNT
 };
 
@@ -72,6 +90,7 @@ struct hook {
 	const char *name;
 	const char *purpose;
 	bool zerocopy_only;    /* of no use to a load that never asks for zero-copy */
+	bool stages_only;      /* for --stages alone */
 	bool observed_only;    /* for what our own load does not do, and beside functions
 				  only: the tracepoints of sends see it */
 	const char *load_only; /* NULL; or why only our own load can be measured */

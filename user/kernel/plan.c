@@ -219,10 +219,15 @@ static void disable(struct plan_entry *entry, const char *why)
 
 /* Why there is no use for the hook; NULL: there is. */
 static const char *useless(const struct hook *hook, const struct plan *plan, enum mechanism forced,
-			   enum plan_for what)
+			   unsigned int what)
 {
+	bool wants_stages = what & PLAN_STAGES;
+
+	what &= ~PLAN_STAGES;
 	if (forced == MECHANISM_OFF)
 		return TURNED_OFF;
+	if (hook->stages_only && !wants_stages)
+		return "asked for with --stages, because it costs";
 	if (hook->zerocopy_only && what == PLAN_COPYING_LOAD)
 		return PLAN_NEVER_ASKS;
 	if (hook->observed_only && what != PLAN_OBSERVATION)
@@ -235,7 +240,7 @@ static const char *useless(const struct hook *hook, const struct plan *plan, enu
 }
 
 bool plan__resolve(struct plan *plan, const struct kernel_facts *facts, enum mechanism forced,
-		   enum plan_for what)
+		   unsigned int what)
 {
 	const char *why;
 	enum hook_id id;

@@ -50,8 +50,13 @@ struct plan {
 	struct plan_entry entries[HOOK_COUNT];
 };
 
-/* What is measured. */
-enum plan_for { PLAN_COPYING_LOAD, PLAN_ZEROCOPY_LOAD, PLAN_OBSERVATION };
+/* What is measured: one of these, */
+enum plan_for {
+	PLAN_COPYING_LOAD,
+	PLAN_ZEROCOPY_LOAD,
+	PLAN_OBSERVATION,
+	PLAN_STAGES = 4, /* and, added to it, the stages of sends */
+};
 
 /*
  * Chooses an option for each hook. A forced mechanism is the only one to time sends; other hooks
@@ -59,7 +64,7 @@ enum plan_for { PLAN_COPYING_LOAD, PLAN_ZEROCOPY_LOAD, PLAN_OBSERVATION };
  * the entry's reason says why.
  */
 bool plan__resolve(struct plan *plan, const struct kernel_facts *facts, enum mechanism forced,
-		   enum plan_for what);
+		   unsigned int what);
 
 /*
  * A plan of one hook and one option: to find out whether it works. False if the kernel lacks

@@ -16,6 +16,7 @@ const char *argp_program_version = "sendpath " SENDPATH_VERSION;
 
 #define REPEATS	     5 /* fewer bear no interval */
 #define REPEAT_MIN_S 0.1
+#define SAMPLE_MAX   1000000
 
 /* Ends the program. */
 static error_t refuse(struct argp_state *state, const char *option, const char *value,
@@ -62,6 +63,8 @@ static const char *needs_hooks(const struct options *o)
 		return "--by";
 	if (o->interval > 0)
 		return "--interval";
+	if (o->stages)
+		return "--stages";
 	return o->call_counters ? "--call-counters" : NULL;
 }
 
@@ -123,6 +126,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (units__duration(arg ? arg : "60", &o->wait_quiet_s) || o->wait_quiet_s <= 0)
 			return refuse(state, "--wait-quiet", arg, "give seconds, above 0");
 		return 0;
+	case OPT_STAGES:
+		o->stages = o->stages ? o->stages : 1;
+		return 0;
+	case OPT_SAMPLE:
+		return set_number(state, "--sample", arg, SAMPLE_MAX, &o->stages);
 	case OPT_HISTOGRAM:
 		o->histogram = true;
 		return 0;

@@ -38,6 +38,7 @@ struct options {
 	double interval;     /* seconds between lines while a window is open; 0: none */
 	unsigned int by;     /* a set of enum group_by */
 	unsigned int by_max;
+	unsigned int stages; /* divide one send in so many; 0: none */
 	unsigned int repeat; /* 0 while it is not settled */
 	enum mechanism tier; /* MECHANISM_NONE: the best there is; MECHANISM_OFF: none */
 	bool cost;

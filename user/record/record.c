@@ -3,6 +3,8 @@
 
 #include "user/record/record_parts.h"
 
+#include "common/hist_stats.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -136,6 +138,10 @@ static json_object *receiver_block(const struct run_result *r, bool peer, struct
 	o = json_object_new_object();
 	json__add_count(o, "copies", r->measured.totals.receiver_copies);
 	json__add_count(o, "bytes", r->measured.totals.receiver_bytes);
+	json__add(o, "copy_ns",
+		  unmeasured__unless_hooked(u, "receiver.copy_ns", r, HOOK_COPY_OUT)
+			  ? hist__json(&r->measured.spans[SPAN_COPY_OUT], "skb_copy_datagram_iter")
+			  : NULL);
 	return o;
 }
 

@@ -90,6 +90,7 @@ static json_object *call(const struct run_result *r, const struct run_setup *set
 	json__add(o, "errors", errors(r->measured.errors[slot]));
 	json__add(o, "wall_ns",
 		  option && s->wall.count ? hist__json(&s->wall, option->span) : NULL);
+	record__add_stages(o, r, setup, slot, u);
 	json__add(o, "counters", counters(s, setup->call_counters));
 	return o;
 }
@@ -109,5 +110,6 @@ json_object *record__calls(const struct run_result *r, const struct run_setup *s
 	if (!counter_events__count(setup->call_counters))
 		unmeasured__add(u, "calls.counters",
 				"asked for with --call-counters, because reading them costs");
+	record__explain_stages(setup, u);
 	return list;
 }

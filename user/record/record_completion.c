@@ -103,6 +103,8 @@ static json_object *error_queue(const struct run_result *r, const struct zerocop
 	return o;
 }
 
+#define WAKE_UP_SPAN "sock_def_error_report"
+
 void record__add_completions(json_object *zerocopy, const struct run_result *r,
 			     const struct zerocopy_sums *sums, struct unmeasured *u)
 {
@@ -110,4 +112,8 @@ void record__add_completions(json_object *zerocopy, const struct run_result *r,
 	json__add(zerocopy, "pinned", pinned(r, u));
 	json__add(zerocopy, "notifications", notifications(r, u));
 	json__add(zerocopy, "error_queue", error_queue(r, sums, u));
+	json__add(zerocopy, "wake_up_ns",
+		  unmeasured__unless_hooked(u, "zerocopy.wake_up_ns", r, HOOK_WAKE_UP)
+			  ? hist__json(&r->measured.spans[SPAN_WAKE_UP], WAKE_UP_SPAN)
+			  : NULL);
 }

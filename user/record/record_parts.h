@@ -34,6 +34,10 @@ json_object *record__warnings(json_object *record, const struct run_result *r,
 			      const struct run_setup *setup, const struct record_context *context);
 json_object *record__calls(const struct run_result *r, const struct run_setup *setup,
 			   struct unmeasured *u);
+/* Adds cpu_ns and stages to a row of calls; why there are none. */
+void record__add_stages(json_object *call, const struct run_result *r,
+			const struct run_setup *setup, __u32 slot, struct unmeasured *u);
+void record__explain_stages(const struct run_setup *setup, struct unmeasured *u);
 json_object *record__zerocopy(const struct run_result *r, const struct run_setup *setup,
 			      struct unmeasured *u);
 /* r is NULL for sends by io_uring, which neither limit refuses. */

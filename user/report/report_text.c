@@ -51,8 +51,11 @@ static void print_report(const struct cells *cells, enum text_extent extent, FIL
 	text__groups(cells, out);
 	if (detailed)
 		text__zerocopy(cells, out);
+	text__stages(cells, out);
 	if (detailed || extent == TEXT_HISTOGRAMS)
 		text__histograms(cells, out);
+	if (extent == TEXT_HISTOGRAMS)
+		text__stage_histograms(cells, out);
 	if (detailed || cells__serving(cells))
 		text__counters(cells, out);
 	if (detailed)

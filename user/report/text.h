@@ -32,6 +32,12 @@ void text__sizes(const struct cells *cells, FILE *out);
 void text__groups(const struct cells *cells, FILE *out);
 /* Zero-copy sends: causes of copies, who reports them, what completions cost. */
 void text__zerocopy(const struct cells *cells, FILE *out);
+/* Are two rows of records' calls of the same syscall and kind? */
+bool text__same_call(json_object *a, json_object *b);
+/* Where the time of sends went, if they were divided. */
+void text__stages(const struct cells *cells, FILE *out);
+/* A histogram a stage. */
+void text__stage_histograms(const struct cells *cells, FILE *out);
 void text__histograms(const struct cells *cells, FILE *out);
 void text__counters(const struct cells *cells, FILE *out);
 /* Retransmissions and the like, where there were any; skbs per send. */

@@ -5,6 +5,7 @@
  */
 #include "user/report/text.h"
 
+#include "user/kernel/stages.h"
 #include "user/record/record_read.h"
 
 #include "bpf/abi.h"
@@ -89,7 +90,7 @@ static void print_counters(const struct counted *c, FILE *out)
 		units__counted_text(c->sends, "send"), units__number_text(c->left_out));
 }
 
-static bool is_same_call(json_object *a, json_object *b)
+bool text__same_call(json_object *a, json_object *b)
 {
 	return json_object_equal(record__at(a, "/syscall"), record__at(b, "/syscall")) &&
 	       json_object_equal(record__at(a, "/notified_by"), record__at(b, "/notified_by")) &&
@@ -105,7 +106,7 @@ static void call(const struct cell *cell, json_object *first, FILE *out)
 	size_t i;
 
 	for (i = 0; (row = cell__row(cell, "/calls", i)); i++) {
-		if (!is_same_call(row, first))
+		if (!text__same_call(row, first))
 			continue;
 		sends += record__value(row, "/sends");
 		record__add_hist(&h, record__at(row, "/wall_ns"));
@@ -135,4 +136,38 @@ void text__histograms(const struct cells *cells, FILE *out)
 	for (i = 0; i < cells->count; i++)
 		for (j = 0; (row = record__row(cells->cells[i].records[0], "/calls", j)); j++)
 			call(&cells->cells[i], row, out);
+}
+
+/* One stage of the divided sends of a kind, over a cell's repeats. */
+static void stage(const struct cell *cell, json_object *first, json_object *part, FILE *out)
+{
+	const char *name = record__string(part, "/stage");
+	json_object *row, *other;
+	struct hist h = {};
+	size_t i, j;
+
+	for (i = 0; (row = cell__row(cell, "/calls", i)); i++)
+		for (j = 0; (other = record__row(row, "/stages/parts", j)); j++)
+			if (text__same_call(row, first) &&
+			    !strcmp(record__string(other, "/stage"), name))
+				record__add_hist(&h, record__at(other, "/ns"));
+	if (!h.sum)
+		return;
+	fprintf(out, "%s of a send: %s, %s%s, in %s\n", stage__words(name), cell->title,
+		record__string(first, "/syscall"), text__call_kind(first),
+		units__counted_text((double)h.count, "send"));
+	draw(&h, out);
+	percentiles(&h, out);
+	fputc('\n', out);
+}
+
+void text__stage_histograms(const struct cells *cells, FILE *out)
+{
+	json_object *call, *part;
+	size_t i, j, k;
+
+	for (i = 0; i < cells->count; i++)
+		for (j = 0; (call = record__row(cells->cells[i].records[0], "/calls", j)); j++)
+			for (k = 0; (part = record__row(call, "/stages/parts", k)); k++)
+				stage(&cells->cells[i], call, part, out);
 }

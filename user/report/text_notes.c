@@ -15,6 +15,9 @@ static const struct {
 	{.key = "app"},
 	{"calls", .words = "sends"},
 	{"calls.counters", "counters of each send", "--call-counters EVENTS"},
+	{.key = "calls.cpu_ns"},
+	{"calls.stages", "where the time of a send goes", "--stages"},
+	{"calls.stages.", .words = "stages that are functions of the kernel"},
 	{"calls.syscalls", .words = "syscalls"},
 	{"counters", .words = "counters of the program"},
 	{.key = "load"},
@@ -26,6 +29,7 @@ static const struct {
 	{"observer", "what measuring costs", "--cost"},
 	{"plan.hooks.missed", .words = "skipped runs of the programs"},
 	{"receiver", .words = "the receiver's copies"},
+	{.key = "receiver.copy_ns"},
 	{"run.steal_share", .words = "steal time"},
 	{"tcp", .words = "TCP's own counters"},
 	{"tcp.sending", .words = "the sending sockets' state"},
@@ -41,6 +45,7 @@ static const struct {
 	{"zerocopy.pinned", .words = "pinned memory"},
 	{.key = "zerocopy.skb_copies"},
 	{.key = "zerocopy.skb_copy_bytes"},
+	{.key = "zerocopy.wake_up_ns"},
 };
 
 /* The row of a key, or of the block that it belongs to; NULL: it is said by its own name. */
@@ -53,7 +58,8 @@ static long row_of(const char *key)
 			return (long)i;
 	for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
 		length = strlen(keys[i].key);
-		if (!keys[i].words && !strncmp(key, keys[i].key, length) && key[length] == '.')
+		if (!strncmp(key, keys[i].key, length) &&
+		    (keys[i].key[length - 1] == '.' || (!keys[i].words && key[length] == '.')))
 			return (long)i;
 	}
 	return -1;
@@ -126,13 +132,16 @@ static void say_reason(json_object *list, const char *reason, FILE *out)
 	const char *before = "not measured: ", *key;
 	json_object *row;
 	size_t i;
-	long at;
+	long at, last = -1;
 
 	for (i = 0; (row = record__row(list, "", i)); i++) {
 		if (!is_said(row, reason))
 			continue;
 		key = record__string(row, "/key");
 		at = row_of(key);
+		if (at >= 0 && at == last)
+			continue;
+		last = at;
 		fprintf(out, "%s%s", before, at < 0 ? key : keys[at].words);
 		before = ", ";
 	}

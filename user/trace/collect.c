@@ -343,6 +343,32 @@ static int read_spans(struct tracer *t, struct measured *out, struct hist *value
 	return 0;
 }
 
+/* Of each metric that is measured. */
+static int read_stages(struct tracer *t, struct measured *out, int cpus)
+{
+	__u32 i, part, count = bpf_map__max_entries(t->skel->maps.stage_slots);
+	struct stage_slot *values;
+	int cpu, err = 0;
+
+	if (!t->skel->rodata->stages)
+		return 0;
+	values = calloc((size_t)cpus, sizeof(*values));
+	out->stages = calloc(count, sizeof(*out->stages));
+	if (!values || !out->stages)
+		err = -ENOMEM;
+	for (i = 0; i < count && !err; i++) {
+		err = bpf_map__lookup_elem(t->skel->maps.stage_slots, &i, sizeof(i), values,
+					   sizeof(*values) * (size_t)cpus, 0);
+		for (cpu = 0; cpu < cpus && !err; cpu++) {
+			out->stages[i].bytes += values[cpu].bytes;
+			for (part = 0; part < STAGE_SUMS; part++)
+				hist__merge_coarse(&out->stages[i].of[part], &values[cpu].of[part]);
+		}
+	}
+	free(values);
+	return err;
+}
+
 static int read_pinned(struct tracer *t, struct measured *out, struct pinned_peak *peaks, int cpus)
 {
 	__u32 zero = 0;
@@ -382,6 +408,8 @@ static int read_maps(struct tracer *t, struct measured *out, bool all)
 		err = read_spans(t, out, buffer, cpus);
 	if (!err && all)
 		err = read_pinned(t, out, buffer, cpus);
+	if (!err && all)
+		err = read_stages(t, out, cpus);
 	free(buffer);
 	return err;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/trace/measured.h"
 
+#include <stdlib.h>
+
 #include "common/hist_stats.h"
 
 #include <string.h>
@@ -9,6 +11,7 @@ void measured__free(struct measured *m)
 {
 	groups__free(&m->groups);
 	groups__free(&m->peers);
+	free(m->stages);
 }
 
 struct sized_sends call__accepted(const struct call_slot *call)

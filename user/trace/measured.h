@@ -12,6 +12,12 @@ struct cause_count {
 	struct cause_counter sums;
 };
 
+/* Sends that were divided: a metric of a slot of calls. Histograms with coarse buckets. */
+struct stage_sums {
+	__u64 bytes;
+	struct hist of[STAGE_SUMS];
+};
+
 struct measured {
 	struct call_slot calls[CALL_SLOTS];
 	__u64 errors[CALL_SLOTS][ERRNO_SLOTS];
@@ -29,8 +35,9 @@ struct measured {
 	__u64 missed_coalesced;	  /* of these, runs that would have seen a coalesced notification */
 	__u64 bpf_ns;		  /* 0 unless their cost was counted */
 	__u64 bpf_runs;
-	struct groups groups; /* of --by */
-	struct groups peers;  /* of zero-copy sends: by device, address and port */
+	struct stage_sums *stages; /* [metric][slot]; NULL: none were asked for */
+	struct groups groups;	   /* of --by */
+	struct groups peers;	   /* of zero-copy sends: by device, address and port */
 
 	/* This kernel does not count those that it skipped of kprobes. */
 	bool missed_unknown[HOOK_COUNT];

@@ -14,14 +14,19 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* A tracing program is loaded for a certain function. 0 or -errno. */
-static int plan_program(struct sendpath *skel, const char *name, const char *symbol)
+/*
+ * A tracing program is loaded for a certain function, a kprobe's for how it will be attached: by
+ * the function graph tracer, or by perf. 0 or -errno.
+ */
+static int plan_program(struct sendpath *skel, const char *name, const char *symbol, bool by_graph)
 {
 	struct bpf_program *program = bpf_object__find_program_by_name(skel->obj, name);
 
 	if (!program)
 		return -ENOENT;
 	bpf_program__set_autoload(program, true);
+	if (by_graph)
+		return bpf_program__set_expected_attach_type(program, BPF_TRACE_KPROBE_MULTI);
 	if (bpf_program__type(program) != BPF_PROG_TYPE_TRACING)
 		return 0;
 	return bpf_program__set_attach_target(program, 0, symbol);
@@ -41,12 +46,12 @@ static int load_only_planned(struct sendpath *skel, const struct plan *plan)
 	for (id = 0; id < HOOK_COUNT; id++) {
 		entry = &plan->entries[id];
 		for (i = 0; !err && (name = plan_entry__program(entry, i, &symbol)); i++)
-			err = plan_program(skel, name, symbol);
+			err = plan_program(skel, name, symbol, entry->option->by_graph);
 	}
 	return err;
 }
 
-/* Allocated beforehand: about 13 MiB. */
+/* Allocated beforehand: about 13 MiB; with --stages 5 more. */
 #define SOCKETS_ALLOCATED 4096
 
 static int allocate_beforehand(struct sendpath *skel)
@@ -57,7 +62,10 @@ static int allocate_beforehand(struct sendpath *skel)
 	bpf_map__set_map_flags(skel->maps.peers, 0);
 	bpf_map__set_map_flags(skel->maps.notifications, 0);
 	bpf_map__set_map_flags(skel->maps.sockets, 0);
+	bpf_map__set_map_flags(skel->maps.accounts, 0);
 	err = bpf_map__set_max_entries(skel->maps.sockets, SOCKETS_ALLOCATED);
+	if (!err)
+		err = bpf_map__set_max_entries(skel->maps.accounts, SOCKETS_ALLOCATED);
 	return err ? err : bpf_map__set_max_entries(skel->maps.peers, SOCKETS_ALLOCATED);
 }
 
@@ -236,6 +244,29 @@ static int set_groups(struct sendpath *skel, const struct tracer_setup *setup)
 	return setup->by ? bpf_map__set_max_entries(skel->maps.groups, setup->by_max) : 0;
 }
 
+/* Without --stages, the verifier removes what divides sends from the programs that time them. */
+static int set_stages(struct sendpath *skel, const struct plan *plan,
+		      const struct tracer_setup *setup)
+{
+	bool hooked = setup->stages;
+	enum hook_id id;
+
+	for (id = 0; id < HOOK_COUNT; id++)
+		hooked |= hook__get(id)->stages_only && plan->entries[id].option;
+	skel->rodata->stages = setup->stages;
+	skel->rodata->copy_is_hooked = plan->entries[HOOK_STAGE_COPY].option;
+	if (setup->stages > 1)
+		skel->rodata->sampled_below = (__u32)((1ULL << 32) / setup->stages);
+	bpf_map__set_autocreate(skel->maps.accounts, hooked);
+	bpf_map__set_autocreate(skel->maps.new_account, hooked);
+	bpf_map__set_autocreate(skel->maps.dividing, hooked);
+	bpf_map__set_autocreate(skel->maps.stage_slots, hooked);
+	bpf_program__set_autoload(skel->progs.account_gone, hooked);
+	return bpf_map__set_max_entries(
+		skel->maps.stage_slots,
+		CALL_SLOTS * (1 + (__u32)counter_events__count(setup->call_counters)));
+}
+
 static int load(struct tracer *t, const struct plan *plan, const struct tracer_setup *setup)
 {
 	struct rlimit before;
@@ -249,6 +280,8 @@ static int load(struct tracer *t, const struct plan *plan, const struct tracer_s
 		err = fit_maps(t->skel, plan, setup->features);
 	if (!err)
 		err = set_groups(t->skel, setup);
+	if (!err)
+		err = set_stages(t->skel, plan, setup);
 	if (err)
 		return err;
 	set_addresses(t->skel, setup->features, plan);
@@ -285,7 +318,7 @@ static int set_cgroup(struct tracer *t, const char *path, char *reason, size_t s
 static int attach_keepers(struct tracer *t, char *reason, size_t size)
 {
 	static const char *const keepers[] = {"thread_gone", "target_forked", "target_gone",
-					      "socket_closed"};
+					      "socket_closed", "account_gone"};
 	size_t i;
 	int err;
 

@@ -18,6 +18,7 @@ struct tracer_setup {
 	const struct target *target; /* how targets are known; NULL: tracer__add_target says them */
 	unsigned int by;	     /* a set of enum group_by */
 	__u32 by_max;		     /* room for so many groups */
+	unsigned int stages;	     /* divide one send in so many; 0: none */
 	bool cost; /* have the kernel count the programs' run time (needs CAP_SYS_ADMIN) */
 };
 

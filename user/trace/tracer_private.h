@@ -6,7 +6,7 @@
 
 #include "sendpath.skel.h"
 
-#define PROGRAMS_MAX 32
+#define PROGRAMS_MAX 96
 
 struct program_stats {
 	__u64 missed[HOOK_COUNT];	 /* skipped runs of the hook's programs */

@@ -64,6 +64,10 @@ typedef unsigned int sk_buff_data_t;
 typedef struct refcount_struct refcount_t;
 typedef __s32 s32;
 
+struct sched_info {
+	long long unsigned int run_delay;
+} __attribute__((preserve_access_index));
+
 struct cred {
 	kernel_cap_t cap_effective;
 	struct user_struct *user;
@@ -72,6 +76,8 @@ struct cred {
 struct task_struct {
 	void *stack;
 	unsigned int flags;
+	struct sched_info sched_info;
+	pid_t pid;
 	pid_t tgid;
 	struct task_struct *group_leader;
 	struct pid *thread_pid;

@@ -63,6 +63,10 @@ typedef u64 netdev_features_t;
 typedef unsigned int sk_buff_data_t;
 typedef struct refcount_struct refcount_t;
 
+struct sched_info {
+	long long unsigned int run_delay;
+} __attribute__((preserve_access_index));
+
 struct cred {
 	kernel_cap_t cap_effective;
 	struct user_struct *user;
@@ -71,6 +75,8 @@ struct cred {
 struct task_struct {
 	void *stack;
 	unsigned int flags;
+	struct sched_info sched_info;
+	pid_t pid;
 	pid_t tgid;
 	struct task_struct *group_leader;
 	struct pid *thread_pid;

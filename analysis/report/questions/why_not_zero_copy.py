@@ -3,10 +3,10 @@
 
 import polars as pl
 
-from analysis import words
+from analysis import stages, words
 from analysis.figures import fallback, labels, style
 from analysis.figures.base import Data
-from analysis.figures.cells import send_spans
+from analysis.figures.cells import cells, send_spans
 from analysis.report import comparisons, overtakes, text
 from analysis.report.base import Answer, Question, Table
 from analysis.report.comparisons import Comparison
@@ -90,6 +90,7 @@ def _outcome(found: list[Comparison], name: str) -> str:
 
 COSTS = (
     ("send_mean_ns", 1e-3, "kernel time of a send (µs)", "Mean kernel time of a send"),
+    ("send_cpu_ns", 1e-3, "CPU time in a send (µs)", "Mean time on the CPU in a send"),
     ("sender_cpu_s_per_gib", 1.0, "sender (CPU s/GiB)", "CPU time of the sender per GiB"),
     ("receiver_cpu_s_per_gib", 1.0, "receiver (CPU s/GiB)", "CPU time of the receiver per GiB"),
 )
@@ -109,6 +110,68 @@ def _table(costs: list[tuple[str, list[Comparison]]], runs: pl.DataFrame) -> Tab
                      f"{ZERO} / {TWO}", f"{ZERO} is"), tuple(rows)).without_empty()
 
 
+# What zero-copy is to save, and what it pays for that.
+SAVED = ("fragment", "copy")
+PAID = (("pin", "pinning"), ("request", "bookkeeping"), ("deep_copy", "the deep copy"),
+        ("completion", "completions"))
+
+
+def _divided(data: Data, runs: pl.DataFrame) -> list[tuple[dict, dict[str, dict[str, float]]]]:
+    """Cells with both variants divided, and µs of each stage by variant: medians of runs' means."""
+    times = stages.per_send(data.details.stages).join(
+        runs.select("run_id", "variant", *KEYS), on="run_id")
+    found: dict[tuple, dict[str, dict[str, float]]] = {}
+    for row in cells(times, [*KEYS, "variant", "stage"], "ns", 1e-3).to_dicts():
+        of = found.setdefault(tuple(row[key] for key in KEYS), {})
+        of.setdefault(row["variant"], {})[row["stage"]] = row["median"]
+    return [(dict(zip(KEYS, key)), of) for key, of in found.items() if ZERO in of and TWO in of]
+
+
+def _on_cpu(times: dict[str, float]) -> float:
+    return sum(value for name, value in times.items()
+               if name not in stages.OF_NAME or stages.OF_NAME[name].on_cpu)
+
+
+def _account(cell: dict, zero: dict[str, float], two: dict[str, float]) -> str:
+    """What zero-copy saves in the kernel at one size, what it pays, and what is left."""
+    def more(*names: str) -> float:
+        return sum(zero.get(name, 0) - two.get(name, 0) for name in names)
+
+    where = f"At {words.size(cell['message_bytes'])}" + (
+        f" with {cell['threads']} threads" if cell["threads"] > 1 else "")
+    total = _on_cpu(zero) - _on_cpu(two)
+    end = (f"{text.number(abs(total))} µs {'more' if total > 0 else 'less'} on the CPU in the "
+           f"call than {TWO}")
+    if "copy" not in zero or "copy" not in two:
+        return (f"{where}, network softirqs take {text.number(zero.get('softirq', 0))} µs of the "
+                f"send, {text.number(two.get('softirq', 0))} of one of {TWO}; in all it is {end}. "
+                "Tracepoints do not tell the rest apart.")
+    paid = [f"{text.number(more(name))} for {word}" for name, word in PAID if more(name) > 0]
+    rest = total - more(*SAVED, *(name for name, _ in PAID))
+    return (f"{where}, a send saves {text.number(-more(*SAVED))} µs of copying and pages, and pays "
+            f"{labels.listed([*paid, f'{text.number(rest)} for the rest'])}: {end}.")
+
+
+def _stage_table(divided: list[tuple[dict, dict[str, dict[str, float]]]]) -> Table:
+    rows = [(cell["setting"], str(cell["threads"]), style.size_text(cell["message_bytes"]),
+             stages.words(name), *(
+                 part for variant in (ZERO, TWO) for part in _part(of[variant], name, cell)))
+            for cell, of in divided for name in stages.OF_NAME
+            if any(of[variant].get(name) for variant in (ZERO, TWO))]
+    heads = [f"{variant} {what}" for variant in (ZERO, TWO) for what in ("µs", "%", "ns/byte")]
+    return Table("Where the kernel time of a send goes; % of the time on the CPU; medians of runs",
+                 ("setting", "threads", "size (bytes)", "stage", *heads),
+                 tuple(rows)).without_empty()
+
+
+def _part(times: dict[str, float], name: str, cell: dict) -> tuple[str, str, str]:
+    if name not in times:
+        return "", "", ""
+    share = times[name] / _on_cpu(times) if stages.OF_NAME[name].on_cpu else None
+    return (text.number(times[name]), "" if share is None else f"{100 * share:.1f}",
+            text.number(1e3 * times[name] / cell["message_bytes"]))
+
+
 def _not_shown(zero: pl.DataFrame, costs: dict[str, list[Comparison]],
                compared: bool) -> tuple[str, ...]:
     said = [] if compared else ["Whether zero-copy moves less: no cell has 5 pairs with "
@@ -123,7 +186,10 @@ def _not_shown(zero: pl.DataFrame, costs: dict[str, list[Comparison]],
         said.append("Copies without a flag, in some runs: more may have been copied.")
     if zero["error_queue_ns_per_send"].is_null().all():
         said.append("What reading completions from the error queue costs: no hook here times it.")
-    said += [f"{what}: not measured in pairs." for column, _, _, what in COSTS if not costs[column]]
+    said += [f"{what}: not measured in pairs." for column, _, _, what in COSTS
+             if not costs[column] and column != "send_cpu_ns"]
+    if zero["send_cpu_ns"].is_null().all():
+        said.append("Where the kernel time of a send goes: analyze --stages tells.")
     said.append("Which share of the difference each of these costs has: that several are higher "
                 "together does not tell what caused what.")
     return tuple(said)
@@ -175,9 +241,17 @@ def answer(data: Data) -> Answer:
     compared = any(c.estimate.has_interval for c in throughput)
     sentences = [sentence for setting in zero["setting"].unique().sort().to_list()
                  for sentence in _of_setting(setting, zero, throughput, costs)]
+    divided = _divided(data, runs)
+    sentences += [text.of_setting(cell["setting"], _account(cell, of[ZERO], of[TWO]))
+                  for cell, of in divided]
     tables = tuple([_table([(title, costs[column]) for column, _, title, _ in COSTS], runs)]
                    if any(costs.values()) else [])
-    return Answer(_short(zero), tuple(sentences), _not_shown(zero, costs, compared), tables)
+    tables += (_stage_table(divided),) if divided else ()
+    short = _short(zero)
+    if divided and len({cell["setting"] for cell, _ in divided}) == 1:
+        cell, of = max(divided, key=lambda one: one[0]["message_bytes"])
+        short += " " + _account(cell, of[ZERO], of[TWO])
+    return Answer(short, tuple(sentences), _not_shown(zero, costs, compared), tables)
 
 
 QUESTION = Question("why-not-zero-copy", "Why does zero-copy not always win?",

@@ -17,10 +17,10 @@ int reference_reported(struct bpf_raw_tracepoint_args *ctx);
 int reference_dequeued(struct sock *sk, struct sk_buff *skb);
 extern volatile bool sees_coalesced, counted_in_queue, counts_reported;
 
-enum stage { IDLE, QUEUED, REPORTED };
+enum progress { IDLE, QUEUED, REPORTED };
 
 struct cpu {
-	enum stage stage;
+	enum progress stage;
 	bool in_program;
 	struct sk_buff *coalesced_with; /* the notification that was, or NULL */
 };

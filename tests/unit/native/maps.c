@@ -9,6 +9,7 @@
 #include "bpf/groups.bpf.h"
 #include "bpf/inflight.bpf.h"
 #include "bpf/passing.bpf.h"
+#include "bpf/stages.bpf.h"
 
 struct map {
 	void *definition;
@@ -27,12 +28,15 @@ static struct map maps[] = {
 	ROW(cause_index, false),   ROW(cause_infos, false), ROW(cause_counters, true),
 	ROW(spans, true),	   ROW(pinned, true),	    ROW(pinned_peaks, true),
 	ROW(groups, false),	   ROW(peers, false),	    ROW(passing, true),
-	ROW(threads_by_id, false),
+	ROW(threads_by_id, false), ROW(accounts, false),    ROW(new_account, true),
+	ROW(dividing, true),	   ROW(stage_slots, true),
 };
 #define MAPS (sizeof(maps) / sizeof(maps[0]))
 
+struct task_struct native_task; /* of nobody */
 static __u64 now;
 void (*maps__between)(void);
+__u64 (*maps__clock)(void);
 
 static struct map *map_of(const void *definition)
 {
@@ -142,5 +146,5 @@ void *bpf_task_storage_get(void *map, void *task, void *value, __u64 flags)
 
 __u64 bpf_ktime_get_ns(void)
 {
-	return now += 100;
+	return maps__clock ? maps__clock() : (now += 100);
 }

@@ -9,3 +9,5 @@ __u32 maps__count(void *definition);
 void maps__clear(void);
 /* Called at each look into a map, if it is set: another CPU may go on there. */
 extern void (*maps__between)(void);
+/* Tells the time, if it is set; else each look at the clock is 100 ns after the last. */
+extern __u64 (*maps__clock)(void);

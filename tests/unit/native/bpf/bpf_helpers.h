@@ -26,9 +26,31 @@ static __always_inline __u64 bpf_get_current_pid_tgid(void)
 	return 0;
 }
 
+extern struct task_struct native_task;
+
 static __always_inline __u64 bpf_get_current_task(void)
 {
+	return (__u64)&native_task;
+}
+
+static __always_inline __u32 bpf_get_smp_processor_id(void)
+{
 	return 0;
+}
+
+static __always_inline __u32 bpf_get_prandom_u32(void)
+{
+	return 0;
+}
+
+static __always_inline long bpf_perf_event_read_value(void *map, __u64 index, void *value,
+						      __u32 size)
+{
+	(void)map;
+	(void)index;
+	(void)value;
+	(void)size;
+	return -1;
 }
 
 static __always_inline struct task_struct *bpf_get_current_task_btf(void)

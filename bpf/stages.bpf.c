@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* The hooks of the stages of a send: stages.bpf.h has what they do. */
+#include "stages.bpf.h"
+#include "inflight.bpf.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+struct call_event_map call_events SEC(".maps");
+const volatile __u32 call_counters = 0;
+struct account_map accounts SEC(".maps");
+struct new_account_map new_account SEC(".maps");
+struct dividing_map dividing SEC(".maps");
+struct stage_map stage_slots SEC(".maps");
+const volatile bool stages = false;
+const volatile bool copy_is_hooked = false;
+const volatile __u32 sampled_below = 0;
+
+/*
+ * The programs of a stage that is a function: four, by the two mechanisms. What stands in SEC is
+ * one name of it; the plan says which the kernel has.
+ */
+#define STAGE(name, function, stage)        \
+	SEC("fentry/" function)             \
+	int BPF_PROG(name##_fentry)         \
+	{                                   \
+		stage__begin(stage);        \
+		return 0;                   \
+	}                                   \
+	SEC("fexit/" function)              \
+	int BPF_PROG(name##_fexit)          \
+	{                                   \
+		stage__end(stage);          \
+		return 0;                   \
+	}                                   \
+	SEC("kprobe/" function)             \
+	int BPF_KPROBE(name##_kprobe)       \
+	{                                   \
+		stage__begin(stage);        \
+		return 0;                   \
+	}                                   \
+	SEC("kretprobe/" function)          \
+	int BPF_KRETPROBE(name##_kretprobe) \
+	{                                   \
+		stage__end(stage);          \
+		return 0;                   \
+	}
+
+/* clang-format off */
+STAGE(stage_request, "msg_zerocopy_realloc", STAGE_REQUEST)
+STAGE(stage_alloc, "tcp_stream_alloc_skb", STAGE_ALLOC)
+STAGE(stage_fragment, "sk_page_frag_refill", STAGE_FRAGMENT)
+STAGE(stage_copy, "tcp_sendmsg_locked", STAGE_COPY)
+STAGE(stage_pin, "skb_zerocopy_iter_stream", STAGE_PIN)
+STAGE(stage_transmit, "tcp_write_xmit", STAGE_TRANSMIT)
+STAGE(stage_deep_copy, "skb_copy_ubufs", STAGE_DEEP_COPY)
+STAGE(stage_completion, "msg_zerocopy_complete", STAGE_COMPLETION)
+STAGE(stage_wait, "sk_stream_wait_memory", STAGE_WAIT)
+/* clang-format on */
+
+/* A syscall begins that may send. */
+static __always_inline void entered(void)
+{
+	struct account *a = gate == GATE_OPEN ? account__peek() : NULL;
+
+	if (a)
+		a->entered = bpf_ktime_get_ns();
+}
+
+#define ENTRY(name, function)         \
+	SEC("fentry/" function)       \
+	int BPF_PROG(name##_fentry)   \
+	{                             \
+		entered();            \
+		return 0;             \
+	}                             \
+	SEC("kprobe/" function)       \
+	int BPF_KPROBE(name##_kprobe) \
+	{                             \
+		entered();            \
+		return 0;             \
+	}
+
+/* clang-format off */
+ENTRY(entry_sendto, "__x64_sys_sendto")
+ENTRY(entry_sendmsg, "__x64_sys_sendmsg")
+ENTRY(entry_write, "__x64_sys_write")
+ENTRY(entry_writev, "__x64_sys_writev")
+/* clang-format on */
+
+#define NET_TX_SOFTIRQ 2
+#define NET_RX_SOFTIRQ 3
+
+/* args: vector */
+SEC("raw_tp/softirq_entry")
+int softirq_begins(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct account *a = account__under_way();
+	__u32 vector = ctx->args[0];
+
+	if (!a)
+		return 0;
+	metrics__read(a->left);
+	stack__clear(&a->softirq,
+		     vector == NET_TX_SOFTIRQ || vector == NET_RX_SOFTIRQ ? STAGE_SOFTIRQ
+									  : STAGE_INTERRUPT,
+		     a->left);
+	a->in_softirq = 1;
+	return 0;
+}
+
+SEC("raw_tp/softirq_exit")
+int softirq_ends(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct account *a = account__under_way();
+
+	(void)ctx;
+	if (!a || !a->in_softirq)
+		return 0;
+	metrics__read(a->softirq.now);
+	account__charge(a, &a->softirq);
+	a->in_softirq = 0;
+	account__return(a, 0);
+	return 0;
+}
+
+/* Why the thread leaves its CPU. */
+static __always_inline enum stage why_off(struct account *a, bool preempted)
+{
+	if (preempted)
+		return STAGE_PREEMPTED;
+	return !a->own.depth && a->own.stages[0] == STAGE_LOCK ? STAGE_LOCK_WAIT : STAGE_BLOCKED;
+}
+
+/*
+ * args: preempted, from, to. A thread that the kernel preempts, in cond_resched() too, would run
+ * on; one that is not waits for something. Linux 5.18 alone had another argument in between.
+ */
+SEC("raw_tp/sched_switch")
+int thread_switched(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct task_struct *to = (struct task_struct *)ctx->args[2];
+	__u32 next = BPF_CORE_READ(to, pid);
+	struct account *a;
+
+	a = account__under_way();
+	if (a && !a->off) {
+		metrics__read(a->left);
+		a->off = why_off(a, ctx->args[0] & 0xff);
+	}
+	a = bpf_map_lookup_elem(&accounts, &next);
+	cpu__set_dividing(a && a->active);
+	if (a && a->active)
+		account__resume(a);
+	return 0;
+}
+
+SEC("raw_tp/sched_process_exit")
+int account_gone(struct bpf_raw_tracepoint_args *ctx)
+{
+	__u32 tid = bpf_get_current_pid_tgid();
+
+	(void)ctx;
+	bpf_map_delete_elem(&accounts, &tid);
+	return 0;
+}

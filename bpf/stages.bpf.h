@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The time of a send, divided: each moment is charged to the innermost function that is hooked,
+ * so that the parts add up to the whole.
+ *
+ * A softirq may run between reading a clock and charging what it says, and a thread may lose its
+ * CPU there. Charged is therefore a thread's own time: the clock less what passed while it was
+ * away, in softirqs or off the CPU. It stands still meanwhile, and nothing is charged twice. The
+ * same goes for the counters of a CPU: what they count while the thread is away is not its own,
+ * even where it comes back to another CPU.
+ */
+#pragma once
+
+#include "counters.bpf.h"
+
+/* Set by the loader; it removes all of this where it is false. */
+extern const volatile bool stages;
+/* tcp_sendmsg_locked is. */
+extern const volatile bool copy_is_hooked;
+/* A random number below this one has a send divided; all are where it is 0. */
+extern const volatile __u32 sampled_below;
+
+#define STAGE_DEPTH 8 /* a power of two */
+
+/* Functions that have begun and not ended, in a thread, or in a softirq that interrupts it. */
+struct stage_stack {
+	__u64 now[STAGE_METRICS];  /* in a map: the verifier forgets how it was read */
+	__u64 last[STAGE_METRICS]; /* when what lies below was charged */
+	__u32 depth;
+	__u8 stages[STAGE_DEPTH]; /* the first is what lies outside of all */
+};
+
+/* A send that is divided. */
+struct account {
+	__u64 entered; /* ns; when the syscall began; 0: not seen */
+	__u64 entry;   /* ns; from there to the send */
+	__u64 begun[STAGE_METRICS];
+	__u64 away[STAGE_METRICS]; /* what passed in softirqs and off the CPU, since then */
+	__u64 left[STAGE_METRICS]; /* what they said when the thread went away */
+	struct stage_stack own, softirq;
+	__u64 run_delay; /* ns that the thread had waited for a CPU when the send began */
+	__u32 times_away;
+	__u8 active;
+	__u8 in_softirq;
+	__u8 off; /* enum stage, while it is off the CPU; else 0 */
+	__u64 sums[STAGE_METRICS][STAGE_SUMS];
+};
+
+/*
+ * By thread id: of the thread that is switched to, which is not the current one, only tracing
+ * programs could find the storage.
+ */
+struct account_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 16384);
+	__type(key, __u32);
+	__type(value, struct account);
+};
+extern struct account_map accounts SEC(".maps");
+
+/* An account that is new: too large for a program's stack. */
+struct new_account_map {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct account);
+};
+extern struct new_account_map new_account SEC(".maps");
+
+/*
+ * Per CPU: its thread is in a send that is divided. Looked at first, because the hooks are on the
+ * path of everybody, and of sends that are not in the sample.
+ */
+struct dividing_map {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+};
+extern struct dividing_map dividing SEC(".maps");
+
+/* Element metric * CALL_SLOTS + slot. The analyzer sizes it. */
+struct stage_map {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, CALL_SLOTS *STAGE_METRICS);
+	__type(key, __u32);
+	__type(value, struct stage_slot);
+};
+extern struct stage_map stage_slots SEC(".maps");
+
+static __always_inline struct account *account__peek(void)
+{
+	__u32 tid = bpf_get_current_pid_tgid();
+
+	return bpf_map_lookup_elem(&accounts, &tid);
+}
+
+static __always_inline void cpu__set_dividing(bool is)
+{
+	__u32 zero = 0, *divides = bpf_map_lookup_elem(&dividing, &zero);
+
+	if (divides)
+		*divides = is;
+}
+
+/* The account of the send that is under way; NULL: none is, or none that is divided. */
+static __always_inline struct account *account__under_way(void)
+{
+	__u32 zero = 0, *divides = bpf_map_lookup_elem(&dividing, &zero);
+	struct account *a = divides && *divides ? account__peek() : NULL;
+
+	return a && a->active ? a : NULL;
+}
+
+static __always_inline struct account *account__get(void)
+{
+	struct account *a = account__peek(), *fresh;
+	__u32 tid = bpf_get_current_pid_tgid(), zero = 0;
+
+	if (a)
+		return a;
+	fresh = bpf_map_lookup_elem(&new_account, &zero);
+	if (fresh)
+		bpf_map_update_elem(&accounts, &tid, fresh, BPF_NOEXIST);
+	return account__peek();
+}
+
+#define for_each_metric(m) for (m = 0; m < STAGE_METRICS && m <= call_counters; m++)
+
+/* What the clock and the CPU's counters say; a counter that cannot be read stands still. */
+static __always_inline void metrics__read(__u64 *now)
+{
+	__u32 cpu = bpf_get_smp_processor_id(), m;
+
+	for_each_metric(m)
+	{
+		if (m == STAGE_TIME)
+			now[m] = bpf_ktime_get_ns();
+		else if (!counter__read(cpu, m - 1, &now[m]))
+			now[m] = 0;
+	}
+}
+
+#define READINGS 3
+
+/* The thread's own time, in one piece: read again if it went away meanwhile. */
+static __always_inline void account__own_time(volatile struct account *a)
+{
+	__u64 *now = (__u64 *)a->own.now;
+	__u32 seen, reading, m;
+
+	for (reading = 0; reading < READINGS; reading++) {
+		seen = a->times_away;
+		metrics__read(now);
+		for_each_metric(m) now[m] -= a->away[m];
+		if (seen == a->times_away)
+			return;
+	}
+}
+
+/* Adds to what a stage took. The verifier knows no bound of a stage that was read. */
+static __always_inline void account__add_to(struct account *a, __u32 m, __u32 stage, __u64 passed)
+{
+	__asm__ volatile("" : "+r"(stage));
+	if (stage < STAGES)
+		a->sums[m][stage] += passed;
+}
+
+/* Charges the innermost stage of a stack with what passed since the last time. */
+static __always_inline void account__charge(struct account *a, struct stage_stack *s)
+{
+	__u32 stage = s->stages[s->depth & (STAGE_DEPTH - 1)], m;
+	__s64 passed;
+
+	for_each_metric(m)
+	{
+		passed = s->now[m] - s->last[m];
+		if (passed > 0)
+			account__add_to(a, m, stage, passed);
+		s->last[m] = s->now[m];
+	}
+}
+
+/* The stack that the CPU is in, its innermost stage charged. */
+static __always_inline struct stage_stack *account__charge_now(struct account *a)
+{
+	struct stage_stack *s = &a->own;
+
+	if (a->in_softirq) {
+		s = &a->softirq;
+		metrics__read(s->now);
+	} else {
+		account__own_time(a);
+	}
+	account__charge(a, s);
+	return s;
+}
+
+/* The thread is in a send that is divided, and a function of it begins. */
+static __always_inline void stage__begin(enum stage stage)
+{
+	struct account *a = account__under_way();
+	struct stage_stack *s;
+
+	if (!a)
+		return;
+	s = account__charge_now(a);
+	if (s->depth + 1 < STAGE_DEPTH)
+		s->stages[++s->depth & (STAGE_DEPTH - 1)] = stage;
+}
+
+/* It ends, and with it those whose end was not seen. If its beginning was not, nothing does. */
+static __always_inline void stage__end(enum stage stage)
+{
+	struct account *a = account__under_way();
+	struct stage_stack *s;
+	__u32 depth, i;
+
+	if (!a)
+		return;
+	s = account__charge_now(a);
+	depth = s->depth;
+	for (i = 1; i < STAGE_DEPTH && depth; i++, depth--) {
+		if (s->stages[depth & (STAGE_DEPTH - 1)] != stage)
+			continue;
+		s->depth = depth - 1;
+		break;
+	}
+	/* What tcp_sendmsg does afterwards is release the socket; before, it locks it. */
+	if (stage == STAGE_COPY)
+		s->stages[0] = STAGE_RELEASE;
+}
+
+/* All that the thread has ever waited for a CPU: preempted, or woken and not yet running. */
+static __always_inline __u64 run_delay(void)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+
+	if (!bpf_core_field_exists(task->sched_info.run_delay))
+		return 0;
+	return BPF_CORE_READ(task, sched_info.run_delay);
+}
+
+static __always_inline void stack__clear(struct stage_stack *s, enum stage outside,
+					 const __u64 *now)
+{
+	__u32 m;
+
+	for_each_metric(m) s->last[m] = now[m];
+	s->depth = 0;
+	s->stages[0] = outside;
+}
+
+/* A send is about to begin, of a syscall whose beginning a hook may have seen. */
+static __always_inline void account__enter(void)
+{
+	struct account *a = stages ? account__peek() : NULL;
+
+	if (!a)
+		return;
+	a->entry = a->entered ? bpf_ktime_get_ns() - a->entered : 0;
+	a->entered = 0;
+}
+
+/* It begins; outside: the stage of what is outside of all hooks. */
+static __always_inline void account__begin(enum stage outside)
+{
+	struct account *a;
+	__u32 m;
+
+	if (!stages)
+		return;
+	a = account__get();
+	if (!a)
+		return;
+	a->active = 0;
+	if (sampled_below && bpf_get_prandom_u32() >= sampled_below)
+		return;
+	cpu__set_dividing(true);
+	__builtin_memset(a->sums[STAGE_TIME], 0, sizeof(a->sums[STAGE_TIME]));
+	if (call_counters)
+		__builtin_memset(a->sums, 0, sizeof(a->sums));
+	for_each_metric(m) a->away[m] = 0;
+	a->in_softirq = a->off = 0;
+	a->active = 1;
+	a->run_delay = run_delay();
+	account__own_time(a);
+	for_each_metric(m) a->begun[m] = a->own.now[m];
+	stack__clear(&a->own, outside, a->own.now);
+	a->sums[STAGE_TIME][STAGE_ENTRY] = a->entry;
+	a->begun[STAGE_TIME] -= a->entry;
+	a->entry = 0;
+}
+
+/* It comes back, and softirq.now says when; stage, if any, is charged with all of it. */
+static __always_inline void account__return(struct account *a, __u32 stage)
+{
+	const __u64 *now = a->softirq.now;
+	__u32 m;
+
+	for_each_metric(m)
+	{
+		a->away[m] += now[m] - a->left[m];
+		/* Off the CPU counters count others' work. */
+		if (m == STAGE_TIME && stage)
+			account__add_to(a, m, stage, now[m] - a->left[m]);
+	}
+	*(volatile __u32 *)&a->times_away += 1;
+}
+
+/*
+ * The thread runs. If it went off the CPU, a switch to it was not seen, which happened on Linux
+ * 6.18 once in thousands: what it has run since then counts as time off the CPU.
+ */
+static __always_inline void account__resume(struct account *a)
+{
+	if (!a->off)
+		return;
+	metrics__read(a->softirq.now);
+	account__return(a, a->off);
+	a->off = 0;
+}
+
+/* What tcp_sendmsg_locked did itself was a copy, unless pages were taken as they are. */
+static __always_inline void account__name_rest(struct account *a, bool pages)
+{
+	__u32 m;
+
+	if (!pages && !a->sums[STAGE_TIME][STAGE_PIN])
+		return;
+	for_each_metric(m)
+	{
+		a->sums[m][STAGE_LOOP] = a->sums[m][STAGE_COPY];
+		a->sums[m][STAGE_COPY] = 0;
+	}
+}
+
+/* A thread that was woken and had no CPU yet was no longer blocked. */
+static __always_inline void account__name_waits(struct account *a)
+{
+	__u64 *sums = a->sums[STAGE_TIME], waited = run_delay() - a->run_delay, more;
+
+	if (!sums[STAGE_BLOCKED] || waited <= sums[STAGE_PREEMPTED])
+		return;
+	more = waited - sums[STAGE_PREEMPTED];
+	if (more > sums[STAGE_BLOCKED])
+		more = sums[STAGE_BLOCKED];
+	sums[STAGE_BLOCKED] -= more;
+	sums[STAGE_PREEMPTED] += more;
+}
+
+/*
+ * One metric of a send that has ended: what is in no stage is unaccounted. Time has a clock of its
+ * own, which what was charged twice would exceed; the whole of a counter is the sum of its parts,
+ * because while the thread is off the CPU it counts others' work.
+ */
+static __always_inline void account__sum_up(struct account *a, __u32 m, __u64 whole)
+{
+	__u64 *sums = a->sums[m], on_cpu = 0, off = 0;
+	__u32 stage;
+
+	for (stage = STAGE_UNACCOUNTED + 1; stage < STAGES_ON_CPU; stage++)
+		on_cpu += sums[stage];
+	for (; stage < STAGES; stage++)
+		off += sums[stage];
+	if (m == STAGE_TIME)
+		sums[STAGE_UNACCOUNTED] = whole > on_cpu + off ? whole - on_cpu - off : 0;
+	else
+		whole = on_cpu + off + sums[STAGE_UNACCOUNTED];
+	sums[STAGE_WHOLE] = whole;
+	sums[STAGE_ON_CPU] = whole > off ? whole - off : 0;
+}
+
+/* One histogram after the other in a loop: the verifier goes through all paths of each. */
+static __always_inline void account__add(const struct account *a, __u32 slot, __u32 m, long bytes)
+{
+	__u32 key = m * CALL_SLOTS + slot, stage;
+	struct stage_slot *to = bpf_map_lookup_elem(&stage_slots, &key);
+
+	if (!to)
+		return;
+	if (bytes > 0)
+		to->bytes += bytes;
+	for (stage = 0; stage < STAGE_SUMS; stage++)
+		if (a->sums[m][stage])
+			coarse_hist_add(&to->of[stage], a->sums[m][stage]);
+}
+
+/* The send ends. pages: it handed over pages, and copied nothing. */
+static __always_inline void account__end(__u32 slot, bool pages, long bytes)
+{
+	struct account *a;
+	__u64 whole;
+	__u32 m;
+
+	if (!stages)
+		return;
+	a = account__peek();
+	if (!a || !a->active)
+		return;
+	account__resume(a);
+	account__own_time(a);
+	account__charge(a, &a->own);
+	/* The thread's own time, and all that passed while it was away. */
+	whole = a->own.now[STAGE_TIME] + *(volatile __u64 *)&a->away[STAGE_TIME] -
+		a->begun[STAGE_TIME];
+	a->active = 0;
+	cpu__set_dividing(false);
+	account__name_rest(a, pages);
+	account__name_waits(a);
+	for_each_metric(m)
+	{
+		account__sum_up(a, m, whole);
+		account__add(a, slot, m, bytes);
+	}
+}

@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Where the time of a send goes: the stages add up, and what is known to happen shows in them."""
+
+import contextlib
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+from conftest import TIERS, VARIANTS, analyze, only, records
+
+SIZES = ("256", "16K", "1M")
+BY_FUNCTION = [tier for tier in TIERS if tier != "tracepoint"]
+OFF_CPU = {"blocked", "lock_wait", "preempted"}
+SEEN_BY_TRACEPOINTS = {"softirq", "interrupt", "unaccounted", "blocked", "preempted"}
+
+
+def divided(record):
+    """The row of calls whose sends were divided."""
+    return only([call for call in record["calls"] if call["stages"]])
+
+
+def total(call, *names):
+    """ns, of the stages named, or of all."""
+    return sum(part["ns"]["sum"] for part in call["stages"]["parts"]
+               if part["ns"] and (not names or part["stage"] in names))
+
+
+def adds_up(call):
+    """The parts are the whole, which is what the call's own clock says."""
+    stages = call["stages"]
+    wall = stages["wall_ns"]["sum"]
+    assert 0.98 <= total(call) / wall <= 1.02, stages
+    on_cpu = sum(part["ns"]["sum"] for part in stages["parts"] if part["ns"] and part["on_cpu"])
+    assert abs(on_cpu - call["cpu_ns"]["sum"]) <= 0.02 * wall, stages
+    assert {part["stage"] for part in stages["parts"] if not part["on_cpu"]} == OFF_CPU
+    for part in stages["parts"]:
+        assert not part["ns"] or part["ns"]["count"] <= stages["sends"]
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_stages_add_up_to_the_time_in_the_call(tier, untouched):
+    found = records("--variant", ",".join(VARIANTS), "--size", ",".join(SIZES), "--duration", "0.3",
+                    "--repeat", "1", "--stages", "--tier", tier)
+    assert len(found) == len(SIZES) * len(VARIANTS)
+    unaccounted, whole = 0, 0
+    for record in found:
+        call = divided(record)
+        adds_up(call)
+        assert call["stages"]["sends"] == call["sends"] - record["lost"]["calls"]
+        assert call["stages"]["bytes"] == call["bytes"]
+        seen = {part["stage"] for part in call["stages"]["parts"] if part["ns"]}
+        reasons = {row["key"].removeprefix("calls.stages.") for row in record["unmeasured"]}
+        if tier == "tracepoint":
+            assert seen == SEEN_BY_TRACEPOINTS
+            assert "copy" in reasons
+            continue
+        assert not reasons & seen
+        zerocopy = record["load"]["variant"] == "zerocopy"
+        assert total(call, "pin" if zerocopy else "copy") > 0
+        assert total(call, "copy" if zerocopy else "pin") == 0
+        assert total(call, "entry") > 0 and total(call, "transmit") > 0
+        # Where a copy is certain it takes its time, whatever context it runs in.
+        assert (total(call, "deep_copy") > 0) == zerocopy
+        unaccounted += total(call, "unaccounted")
+        whole += call["stages"]["wall_ns"]["sum"]
+        # The same sends, timed by the send hook's own clock, which has no syscall entry.
+        assert total(call) - total(call, "entry") == pytest.approx(call["wall_ns"]["sum"], rel=0.25)
+    assert unaccounted <= 0.05 * whole
+
+
+STOPPED = """
+import os, signal, socket, sys, threading, time
+STOP_S, data = float(sys.argv[1]), bytes(16 << 20)
+listener = socket.create_server(("127.0.0.1", 0))
+child = os.fork()
+if not child:
+    taken = listener.accept()[0]
+    while taken.recv(1 << 20):
+        pass
+    os._exit(0)
+sender = socket.create_connection(listener.getsockname())
+os.kill(child, signal.SIGSTOP)
+os.waitpid(child, os.WUNTRACED)
+threading.Timer(STOP_S, os.kill, (child, signal.SIGCONT)).start()
+sender.sendall(data)
+sender.close()
+os.waitpid(child, 0)
+"""
+STOP_S = 0.2
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_a_stopped_receiver_blocks_the_send(tier, untouched):
+    call = divided(only(records("--stages", "--tier", tier, "--", sys.executable, "-c", STOPPED,
+                                STOP_S)))
+    adds_up(call)
+    assert total(call, "blocked") >= 0.75 * STOP_S * 1e9
+    assert call["cpu_ns"]["sum"] <= call["stages"]["wall_ns"]["sum"] - 0.75 * STOP_S * 1e9
+
+
+SENDER = """
+import os, socket, sys, time
+SIZE, SECONDS = int(sys.argv[1]), float(sys.argv[2])
+listener = socket.create_server(("127.0.0.1", 0))
+child = os.fork()
+if not child:
+    os.sched_setaffinity(0, {1})
+    taken = listener.accept()[0]
+    while taken.recv(1 << 20):
+        pass
+    os._exit(0)
+os.sched_setaffinity(0, {0})
+sender = socket.create_connection(listener.getsockname())
+end = time.monotonic() + SECONDS
+while time.monotonic() < end:
+    sender.send(bytes(SIZE))
+sender.close()
+os.waitpid(child, 0)
+"""
+
+
+@contextlib.contextmanager
+def busy_loop(cpu):
+    with subprocess.Popen([sys.executable, "-c", "while True: pass"],
+                          preexec_fn=lambda: os.sched_setaffinity(0, {cpu})) as loop:
+        try:
+            yield
+        finally:
+            loop.kill()
+
+
+def share(call, *names):
+    return total(call, *names) / call["stages"]["wall_ns"]["sum"]
+
+
+def sent(*options, size=1 << 16, seconds=1):
+    return divided(only(records("--stages", *options, "--", sys.executable, "-c", SENDER, size,
+                                seconds)))
+
+
+@pytest.mark.skipif("SENDPATH_LAB" not in os.environ, reason="guests of the lab run beside the "
+                    "tests here: a sender waits for its CPU without a busy loop, too")
+@pytest.mark.parametrize("tier", TIERS[:1])
+def test_a_sender_beside_a_busy_loop_waits_for_its_cpu(tier, untouched):
+    """Sends that block, so that they wait where the kernel does not preempt itself, too."""
+    alone = sent("--tier", tier, size=1 << 20)
+    with busy_loop(0):
+        beside = sent("--tier", tier, size=1 << 20)
+    adds_up(beside)
+    assert share(beside, "preempted") > max(0.05, share(alone, "preempted"))
+
+
+RPS = pathlib.Path("/sys/class/net/lo/queues/rx-0/rps_cpus")
+
+
+@contextlib.contextmanager
+def receiver_packet_steering(mask):
+    before = RPS.read_text()
+    try:
+        RPS.write_text(mask)
+    except OSError as problem:
+        pytest.skip(f"{RPS}: {problem}")
+    try:
+        yield
+    finally:
+        RPS.write_text(before)
+
+
+@pytest.mark.skipif("SENDPATH_LAB" not in os.environ, reason="in a virtual machine an interrupt "
+                    "to another CPU can take as long as the work that it moves")
+@pytest.mark.parametrize("tier", TIERS[:1])
+def test_the_receivers_softirq_shows_and_goes_with_its_cpu(tier, untouched):
+    own = sent("--tier", tier, size=1 << 14)
+    assert share(own, "softirq") > 0.02
+    with receiver_packet_steering("2"):
+        others = sent("--tier", tier, size=1 << 14)
+    assert share(others, "softirq") < share(own, "softirq") / 2
+
+
+MIXED = """
+import os, socket
+listener = socket.create_server(("127.0.0.1", 0))
+if not os.fork():
+    taken = listener.accept()[0]
+    while taken.recv(1 << 20):
+        pass
+    os._exit(0)
+sender = socket.create_connection(listener.getsockname())
+for i in range(10000):
+    sender.sendall(bytes(10000 if i % 10 == 0 else 10))
+sender.close()
+os.wait()
+"""
+ONE_IN = 10
+
+
+def test_a_sample_is_drawn_without_regard_to_the_pattern(untouched):
+    """Every tenth send is large: taking every tenth would find only these, or none."""
+    call = only([c for c in only(records(
+        "--sample", ONE_IN, "--", sys.executable, "-c", MIXED))["calls"] if c["sends"] >= 10000])
+    assert (call["sends"], call["bytes"]) == (10000, 1000 * 10000 + 9000 * 10)
+    stages = call["stages"]
+    assert stages["one_in"] == ONE_IN
+    assert 850 <= stages["sends"] <= 1150  # 1000 by five standard deviations
+    large = stages["bytes"] / 10000
+    assert 55 <= large <= 150              # 100 by five standard deviations
+    adds_up(call)
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_counters_are_divided_as_the_time_is(tier, untouched):
+    """cpu-clock counts nanoseconds: another clock, read at the same moments."""
+    call = divided(only(records("--variant", "onecopy", "--size", "64K", "--duration", "0.3",
+                                "--stages", "--call-counters", "cpu-clock", "--tier", tier)))
+    for part in call["stages"]["parts"]:
+        counters = {row["event"]: row for row in part["counters"]}
+        if not part["ns"] or not part["on_cpu"] or part["stage"] == "entry":
+            continue
+        assert set(counters) == {"cpu-clock"}
+        if share(call, part["stage"]) > 0.1:
+            assert counters["cpu-clock"]["sum"] == pytest.approx(part["ns"]["sum"], rel=0.2)
+
+
+@pytest.mark.skipif(not BY_FUNCTION, reason="this kernel refuses fentry and kprobes")
+def test_what_happens_beside_a_send_is_timed():
+    record = only(records("--variant", "zerocopy", "--size", "16K", "--duration", "0.3",
+                          "--stages", "--tier", BY_FUNCTION[0]))
+    assert record["receiver"]["copy_ns"]["count"] > 0
+    assert record["zerocopy"]["wake_up_ns"]["count"] > 0
+    assert record["zerocopy"]["error_queue"]["read_ns"]["count"] > 0
+
+
+def test_without_the_option_there_are_none():
+    record = only(records("--variant", "onecopy", "--messages", "100"))
+    assert all(call["stages"] is None and call["cpu_ns"] is None for call in record["calls"])
+    assert {"key": "calls.stages", "reason": "asked for with --stages, because it costs"} in \
+        record["unmeasured"]
+
+
+@pytest.mark.parametrize("options, said", [
+    (("--sample", "0"), "--sample 0: give a number from 1 to 1000000"),
+    (("--stages", "--tier", "none"), "--stages with --tier none: nothing is attached"),
+])
+def test_wrong_use_is_told(options, said):
+    result = analyze("--variant", "onecopy", *options)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert said in result.stderr

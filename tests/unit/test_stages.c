@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Dividing the time of a send: the programs themselves, compiled for this machine, pass functions
+ * that nest, softirqs and switches at any moment, also between a look at the clock and what is
+ * done with it. Each stage must have what really passed in it, to the nanosecond.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "native/kernel.h"
+
+/* What the analyzer sets before loading can be set. */
+#define const
+#include "bpf/stages.bpf.h"
+#undef const
+
+#define SEEDS	3000
+#define SLOT	CALL_SLOT(CALL_SENDMSG, true)
+#define MY_TID	0
+#define MOST_NS 5000
+#define NET_RX	3
+#define TIMER	1
+#define FUNCTION(name, stage)                      \
+	{                                          \
+		stage, name##_fentry, name##_fexit \
+	}
+
+/* clang-format off */
+int stage_copy_fentry(void), stage_copy_fexit(void), stage_fragment_fentry(void),
+	stage_fragment_fexit(void), stage_transmit_fentry(void), stage_transmit_fexit(void),
+	stage_alloc_fentry(void), stage_alloc_fexit(void), stage_deep_copy_fentry(void),
+	stage_deep_copy_fexit(void), stage_wait_fentry(void), stage_wait_fexit(void),
+	entry_sendto_fentry(void);
+/* clang-format on */
+int softirq_begins(struct bpf_raw_tracepoint_args *ctx);
+int softirq_ends(struct bpf_raw_tracepoint_args *ctx);
+int thread_switched(struct bpf_raw_tracepoint_args *ctx);
+
+static const struct function {
+	enum stage stage;
+	int (*begin)(void), (*end)(void);
+} functions[] = {FUNCTION(stage_fragment, STAGE_FRAGMENT), FUNCTION(stage_transmit, STAGE_TRANSMIT),
+		 FUNCTION(stage_alloc, STAGE_ALLOC), FUNCTION(stage_wait, STAGE_WAIT)};
+static const struct function copy = FUNCTION(stage_copy, STAGE_COPY);
+
+/* What passes, and the truth about it. */
+static struct {
+	__u64 random, now, truth[STAGES], begun;
+	enum stage stage; /* where the CPU is */
+	bool away;	  /* in a softirq, or in another thread */
+	__u32 interrupted_of_100;
+	bool interrupted; /* at the last look at the clock */
+} m;
+
+static __u32 random_below(__u32 n)
+{
+	return kernel__random(&m.random, n);
+}
+
+static void pass(enum stage stage)
+{
+	__u64 ns = random_below(MOST_NS);
+
+	m.now += ns;
+	m.truth[stage] += ns;
+}
+
+static void be_interrupted(void)
+{
+	__u64 vector[] = {random_below(2) ? NET_RX : TIMER};
+	enum stage stage = vector[0] == NET_RX ? STAGE_SOFTIRQ : STAGE_INTERRUPT;
+
+	m.away = true;
+	softirq_begins((void *)vector);
+	pass(stage);
+	if (random_below(2)) {
+		stage_deep_copy_fentry();
+		pass(STAGE_DEEP_COPY);
+		stage_deep_copy_fexit();
+		pass(stage);
+	}
+	softirq_ends((void *)vector);
+	m.away = false;
+}
+
+/* One that was blocked waits for a CPU once it is woken. */
+static void be_switched(bool preempted)
+{
+	static struct task_struct me = {.pid = MY_TID}, other = {.pid = 1};
+	__u64 out[] = {preempted, (__u64)&me, (__u64)&other};
+	__u64 in[] = {false, (__u64)&other, (__u64)&me};
+
+	m.away = true;
+	thread_switched((void *)out);
+	if (!preempted)
+		pass(m.stage == STAGE_LOCK ? STAGE_LOCK_WAIT : STAGE_BLOCKED);
+	if (preempted || m.stage != STAGE_LOCK)
+		pass(STAGE_PREEMPTED);
+	native_task.sched_info.run_delay = m.truth[STAGE_PREEMPTED];
+	thread_switched((void *)in);
+	m.away = false;
+}
+
+/* Right after a look at the clock something may take the thread away; not after each. */
+static __u64 look_at_clock(void)
+{
+	__u64 seen = m.now;
+
+	if (m.away)
+		return seen;
+	m.interrupted = !m.interrupted && random_below(100) < m.interrupted_of_100;
+	if (m.interrupted && random_below(2))
+		be_interrupted();
+	else if (m.interrupted)
+		be_switched(true);
+	return seen;
+}
+
+static void anything(void)
+{
+	pass(m.stage);
+	if (!random_below(4))
+		be_interrupted();
+	if (!random_below(8))
+		be_switched(random_below(2));
+	pass(m.stage);
+}
+
+/* Functions that call each other, to a depth. */
+static void call(const struct function *f, __u32 depth)
+{
+	enum stage caller = m.stage;
+	__u32 i;
+
+	f->begin();
+	m.stage = f->stage;
+	anything();
+	for (i = random_below(3); i > 0 && depth; i--) {
+		call(&functions[random_below(4)], depth - 1);
+		anything();
+	}
+	f->end();
+	m.stage = caller;
+}
+
+static void start(__u64 seed, __u32 interrupted_of_100)
+{
+	maps__clear();
+	memset(&m, 0, sizeof(m));
+	native_task.sched_info.run_delay = 0;
+	m.random = seed * 0xd1342543de82ef95ULL | 1;
+	m.now = 1000000;
+	m.interrupted_of_100 = interrupted_of_100;
+	maps__clock = look_at_clock;
+	gate = GATE_OPEN;
+	stages = true;
+	account__get();
+}
+
+static const struct stage_slot *slot_of(__u32 slot)
+{
+	return bpf_map_lookup_elem(&stage_slots, &slot);
+}
+
+static void assert_truth(void)
+{
+	const struct stage_slot *s = slot_of(SLOT);
+	__u64 sum = 0, off = 0;
+	enum stage stage;
+
+	for (stage = 0; stage < STAGES; stage++) {
+		assert_int_equal(s->of[stage].sum, m.truth[stage]);
+		sum += m.truth[stage];
+		off += stage < STAGES_ON_CPU ? 0 : m.truth[stage];
+	}
+	assert_int_equal(s->of[STAGE_WHOLE].count, 1);
+	assert_int_equal(s->of[STAGE_WHOLE].sum, sum);
+	assert_int_equal(s->of[STAGE_ON_CPU].sum, sum - off);
+}
+
+/* As tcp_sendmsg: it locks, does it, releases. */
+static void send(void)
+{
+	entry_sendto_fentry();
+	pass(STAGE_ENTRY);
+	account__enter();
+	account__begin(STAGE_LOCK);
+	m.stage = STAGE_LOCK;
+	anything();
+	call(&copy, 3);
+	m.stage = STAGE_RELEASE;
+	anything();
+	account__end(SLOT, false, 100);
+}
+
+static void test_each_stage_has_what_passed_in_it(void **state)
+{
+	__u64 seed;
+
+	(void)state;
+	for (seed = 1; seed <= SEEDS; seed++) {
+		start(seed, 0);
+		send();
+		assert_truth();
+	}
+}
+
+/*
+ * While it begins and ends a send, the thread may be away too: what passed then is in the sums, or
+ * in nothing, but never in two.
+ */
+static void test_nothing_is_charged_twice(void **state)
+{
+	const struct stage_slot *s;
+	__u64 seed, sum;
+	enum stage stage;
+
+	(void)state;
+	for (seed = 1; seed <= SEEDS; seed++) {
+		start(seed, 30);
+		account__begin(STAGE_UNACCOUNTED);
+		memset(m.truth, 0, sizeof(m.truth));
+		m.stage = STAGE_UNACCOUNTED;
+		call(&copy, 3);
+		account__end(SLOT, false, 100);
+		s = slot_of(SLOT);
+		for (stage = sum = 0; stage < STAGES; stage++)
+			sum += s->of[stage].sum;
+		assert_int_equal(sum, s->of[STAGE_WHOLE].sum);
+		for (stage = 0; stage < STAGES_ON_CPU; stage++)
+			if (stage != STAGE_UNACCOUNTED && stage != STAGE_SOFTIRQ &&
+			    stage != STAGE_INTERRUPT && stage != STAGE_DEEP_COPY)
+				assert_int_equal(s->of[stage].sum, m.truth[stage]);
+	}
+}
+
+/* A program that the kernel skips leaves a stage open, or closes one that was not opened. */
+static void test_skipped_programs_lose_no_time(void **state)
+{
+	const struct stage_slot *s;
+	__u64 seed, sum;
+	enum stage stage;
+
+	(void)state;
+	for (seed = 1; seed <= SEEDS; seed++) {
+		start(seed, 0);
+		account__begin(STAGE_LOCK);
+		stage_copy_fentry();
+		anything();
+		stage_fragment_fentry(); /* and its end is skipped */
+		anything();
+		stage_transmit_fexit(); /* its beginning was */
+		anything();
+		stage_copy_fexit();
+		m.stage = STAGE_RELEASE;
+		memset(m.truth, 0, sizeof(m.truth));
+		anything();
+		account__end(SLOT, false, 100);
+		s = slot_of(SLOT);
+		for (stage = sum = 0; stage < STAGES; stage++)
+			sum += s->of[stage].sum;
+		assert_int_equal(sum, s->of[STAGE_WHOLE].sum);
+		assert_int_equal(s->of[STAGE_RELEASE].sum, m.truth[STAGE_RELEASE]);
+	}
+}
+
+/* Nor does a switch to the thread that was not seen: it is not lost, and all of it has a stage. */
+static void test_a_missed_switch_loses_no_send(void **state)
+{
+	static struct task_struct me = {.pid = MY_TID}, other = {.pid = 1};
+	__u64 out[] = {false, (__u64)&me, (__u64)&other};
+
+	(void)state;
+	start(1, 0);
+	account__begin(STAGE_LOCK);
+	pass(STAGE_LOCK);
+	stage_copy_fentry();
+	pass(STAGE_COPY);
+	m.away = true;
+	thread_switched((void *)out);
+	m.away = false;
+	pass(STAGE_BLOCKED);
+	account__end(SLOT, false, 100);
+	assert_truth();
+}
+
+static void test_pages_that_are_handed_over_are_not_copied(void **state)
+{
+	(void)state;
+	start(1, 0);
+	account__begin(STAGE_LOCK);
+	stage_copy_fentry();
+	pass(STAGE_LOOP);
+	stage_copy_fexit();
+	account__end(SLOT, true, 100);
+	assert_int_equal(slot_of(SLOT)->of[STAGE_LOOP].sum, m.truth[STAGE_LOOP]);
+	assert_int_equal(slot_of(SLOT)->of[STAGE_COPY].count, 0);
+	assert_int_equal(slot_of(SLOT)->bytes, 100);
+}
+
+/* The syscall that began may not have led to a send: the next one's is later. */
+static void test_entry_is_of_the_last_syscall(void **state)
+{
+	(void)state;
+	start(1, 0);
+	entry_sendto_fentry();
+	m.now += 1000000;
+	entry_sendto_fentry();
+	m.now += 70;
+	account__enter();
+	account__begin(STAGE_LOCK);
+	account__end(SLOT, false, 100);
+	assert_int_equal(slot_of(SLOT)->of[STAGE_ENTRY].sum, 70);
+	account__begin(STAGE_LOCK); /* by a syscall whose beginning is not seen */
+	account__end(SLOT, false, 100);
+	assert_int_equal(slot_of(SLOT)->of[STAGE_ENTRY].count, 1);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_each_stage_has_what_passed_in_it),
+		cmocka_unit_test(test_nothing_is_charged_twice),
+		cmocka_unit_test(test_skipped_programs_lose_no_time),
+		cmocka_unit_test(test_a_missed_switch_loses_no_send),
+		cmocka_unit_test(test_pages_that_are_handed_over_are_not_copied),
+		cmocka_unit_test(test_entry_is_of_the_last_syscall),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
