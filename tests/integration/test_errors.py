@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import re
+import select
 import signal
 import socket
 import subprocess
@@ -222,13 +223,29 @@ def state(pid):
         return "X"
 
 
-def busy(pid):
-    """Has it used CPU time worth a tick? Then data flow."""
+def ticks(pid):
+    """CPU time that it has used; 0 of one that is gone."""
     try:
         fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     except OSError:
-        return False
-    return int(fields[11]) + int(fields[12]) >= 5
+        return 0
+    return int(fields[11]) + int(fields[12])
+
+
+def busy(pid, since=0):
+    """Has it used CPU time worth five ticks since it had used so many? Then data flow."""
+    return ticks(pid) >= since + 5
+
+
+def rests(pid):
+    """Does no thread of it run for a fifth of a second?"""
+    def switches():
+        return [re.findall(r"ctxt_switches:\t(\d+)", path.read_text())
+                for path in pathlib.Path(f"/proc/{pid}/task").glob("*/status")]
+
+    before = switches()
+    select.select([], [], [], 0.2)
+    return switches() == before
 
 
 @needs_bpf

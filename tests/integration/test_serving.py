@@ -13,7 +13,7 @@ import pytest
 
 from conftest import (ANALYZE, LOADGEN, Child, PATIENCE_S, analyze, check, eventually, needs_bpf,
                       only, processes, records, run, unwrapped)
-from test_errors import busy, descend
+from test_errors import busy, descend, rests, state
 
 MODELS = ("iterative", "threaded", "select", "epoll")
 
@@ -152,7 +152,8 @@ def test_killed_server(model):
 def test_stopped_server_does_not_hold_an_interrupted_run():
     job, server = started("--server-model", "epoll")
     os.kill(server, signal.SIGSTOP)
-    assert eventually(lambda: sockets(job.pid) >= 5)
+    # Answers that were under way have come, and all clients wait for one that does not.
+    assert eventually(lambda: state(server) == "T" and sockets(job.pid) >= 5 and rests(job.pid))
     job.send_signal(signal.SIGINT)
     out, _ = job.communicate(timeout=PATIENCE_S)
     assert job.returncode == -signal.SIGINT
