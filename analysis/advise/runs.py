@@ -5,6 +5,7 @@ import dataclasses
 import json
 import os
 import random
+import signal
 import subprocess
 import tempfile
 
@@ -46,6 +47,9 @@ class Path:
 def _call(command):
     done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, text=True, check=False)
+    # The terminal's interrupt goes to both; Python loses its own where it cannot raise.
+    if done.returncode == -signal.SIGINT:
+        raise KeyboardInterrupt
     if done.returncode:
         lines = done.stderr.strip().splitlines() or [f"analyze ended with {done.returncode}"]
         raise Failed(lines[-1].removeprefix("analyze: "), max(done.returncode, 1))

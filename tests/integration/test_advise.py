@@ -13,7 +13,7 @@ import time
 
 import pytest
 
-from conftest import ANALYZE, Child, analyze, eventually, needs_bpf
+from conftest import ANALYZE, Child, analyze, needs_bpf
 from test_topology import PEER
 
 pytestmark = pytest.mark.usefixtures("untouched")
@@ -139,17 +139,11 @@ def test_an_interrupt_ends_it_with_what_is_known(tmp_path):
                    "--peer", f"127.0.0.1:{silent.getsockname()[1]}"],
                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                   start_new_session=True) as job:
-        assert eventually(lambda: list_children(job.pid))
-        os.killpg(job.pid, signal.SIGINT)
-        job.communicate(timeout=60)
-    assert job.returncode == -signal.SIGINT
+        silent.settimeout(60)
+        peer, _ = silent.accept()
+        with peer:
+            os.killpg(job.pid, signal.SIGINT)
+            _, said = job.communicate(timeout=60)
+    assert job.returncode == -signal.SIGINT, said
     assert not (tmp_path / "advice.json").exists() or json.loads(
         (tmp_path / "advice.json").read_text())
-
-
-def list_children(pid):
-    try:
-        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
-            return file.read().split()
-    except OSError:
-        return []
