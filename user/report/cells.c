@@ -24,9 +24,23 @@ static struct cell *find_cell(struct cells *cells, const char *name)
 	return NULL;
 }
 
+/* What a record has in common with one that is kept is kept once: most of it is. */
+static json_object *share(json_object *record, json_object *kept)
+{
+	json_object *slim = json_object_new_object(), *same;
+
+	json_object_object_foreach (record, key, part) {
+		if (json_object_object_get_ex(kept, key, &same) && json_object_equal(part, same))
+			part = same;
+		json_object_object_add(slim, key, json_object_get(part));
+	}
+	return slim;
+}
+
 int cells__add(struct cells *cells, json_object *record)
 {
 	struct cell *cell = find_cell(cells, record__string(record, "/run/cell"));
+	json_object *kept = cells->count ? (cell ? cell : cells->cells)->records[0] : NULL;
 	void *grown;
 
 	if (!cell) {
@@ -41,7 +55,7 @@ int cells__add(struct cells *cells, json_object *record)
 	if (!grown)
 		return -ENOMEM;
 	cell->records = grown;
-	cell->records[cell->count++] = json_object_get(record);
+	cell->records[cell->count++] = share(record, kept);
 	if (cell == &cells->cells[cells->count])
 		cells->count++;
 	return 0;

@@ -61,6 +61,8 @@ static int keep(struct sweep_totals *t, json_object *record)
 	part = json_object_new_object();
 	json_object_object_add(part, "tier", json_object_get(record__at(record, "/plan/tier")));
 	json_object_object_add(slim, "plan", part);
+	if (strcmp(record__string(record, "/load/workload"), "procinfo"))
+		json_object_object_del(slim, "tcp");
 	if (strcmp(record__string(record, "/load/workload"), "request"))
 		json_object_object_del(record__at(slim, "/app"), "message_latency_ns");
 	err = cells__add(&t->cells, slim);
