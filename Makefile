@@ -55,7 +55,7 @@ BPF_CFLAGS := -O2 -g -Wall -Wextra -Werror -target bpf -mcpu=v3 -Wno-unused-para
 # clang is the oldest that is tested.
 NEWEST_CLANG := 19
 BUILD_PACKAGES := gcc libc6-dev clang llvm bpftool libbpf-dev libelf-dev zlib1g-dev \
-                  libjson-c-dev libpfm4-dev libcap-dev liburing-dev
+                  libjson-c-dev libpfm4-dev libcap-dev liburing-dev nettle-dev
 # For what reads run records: its libraries come into a venv, see the target analysis.
 ANALYSIS_PACKAGES := python3 python3-venv
 # Its pages are looked at in a browser.
@@ -75,8 +75,8 @@ FOREIGN_PACKAGES := iperf3 nginx-light wrk redis-server postgresql openssh-serve
                     python3-pytest python3-jsonschema
 BENCH_PACKAGES := $(LAB_PACKAGES) $(ANALYSIS_PACKAGES) iperf3 bpftrace
 
-LOADGEN_LIBS := -ljson-c -luring -lpthread
-ANALYZE_LIBS := -lbpf -lelf -lz -ljson-c -lpfm -lcap -luring -lpthread -lm
+LOADGEN_LIBS := -ljson-c -luring -lnettle -lpthread
+ANALYZE_LIBS := -lbpf -lelf -lz -ljson-c -lpfm -lcap -luring -lnettle -lpthread -lm
 
 # main.c of each program stays out of what the unit tests link.
 LOADGEN_OBJS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard common/*.c) \

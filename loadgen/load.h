@@ -66,6 +66,7 @@ struct load {
 	const char *address; /* the receiver listens on it */
 	unsigned int port;   /* 0: any free one */
 	const char *peer;    /* HOST:PORT of a receiver elsewhere, or NULL */
+	const char *key;     /* the file of what that receiver asks for, or NULL */
 	enum load_link link;
 	const char *netns;  /* named namespace of the receiver, or NULL */
 	size_t working_set; /* bytes of the data set; 0: each message has its own fields */

@@ -30,7 +30,7 @@ from search import Answer, Ratio, Search
 SCHEMA = "sendpath.advise/1"
 WARMUP_S = 0.05
 RUNS = 300  # that the budget is for, about; fewer, because starting one takes time too
-PATH_OPTIONS = ("peer", "netns", "address", "link", "fields", "socket")
+PATH_OPTIONS = ("peer", "key", "netns", "address", "link", "fields", "socket")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,6 +81,7 @@ def parse(words):
     path = parser.add_argument_group("the path (default: loopback)")
     for name, arg, words_of in (
             ("peer", "HOST:PORT", "the receiver is loadgen serve there"),
+            ("key", "FILE", "and asks for this key"),
             ("address", "ADDR", "the receiver is of this machine, at this address"),
             ("netns", "NAME", "and in this network namespace"),
             ("link", "veth", "a pair of devices of the run's own"),

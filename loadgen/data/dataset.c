@@ -34,9 +34,6 @@ int dataset__create(struct dataset **out, const struct load *load, struct failur
 	*out = NULL;
 	if (!load->working_set || ops->flags & SEND_NOTHING)
 		return 0;
-	err = memory__check((double)load->working_set, "the data set", "--working-set", f);
-	if (err)
-		return err;
 	d = calloc(1, sizeof(*d));
 	if (!d)
 		return failure__set(f, STATUS_FAILED, -ENOMEM, "out of memory");

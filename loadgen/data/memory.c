@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,15 +26,83 @@ size_t memory__stride(const struct load *load, size_t bytes)
 			   : round_up(bytes + MALLOC_WORD / 2, MALLOC_WORD);
 }
 
-int memory__check(double bytes, const char *what, const char *remedy, struct failure *f)
+/* Of one group; "max", or a file that is not there, is no limit. */
+static double limit_of(const char *groups, const char *path, const char *name)
 {
-	double have = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+	char file[PATH_MAX];
+	double bytes = INFINITY;
+	FILE *f;
+
+	snprintf(file, sizeof(file), "%s%s/%s", groups, path, name);
+	f = fopen(file, "re");
+	if (f && fscanf(f, "%lf", &bytes) != 1)
+		bytes = INFINITY;
+	if (f)
+		fclose(f);
+	return bytes;
+}
+
+/* Each group above limits it, too. In a container the path may be the host's: the last is what
+ * is mounted. */
+static double least_limit(const char *groups, char *path, const char *name)
+{
+	double least = limit_of(groups, "", name), here;
+
+	while (*path) {
+		here = limit_of(groups, path, name);
+		if (here < least)
+			least = here;
+		*strrchr(path, '/') = '\0';
+	}
+	return least;
+}
+
+/* "0::/path" is of version 2, "4:memory:/path" of version 1. */
+static double group_limit(const char *groups, char *line)
+{
+	char memory[PATH_MAX], *controllers = strchr(line, ':'), *path;
+
+	line[strcspn(line, "\n")] = '\0';
+	path = controllers ? strchr(controllers + 1, ':') : NULL;
+	if (!path || path[1] != '/')
+		return INFINITY;
+	*path++ = '\0';
+	if (!controllers[1])
+		return least_limit(groups, path, "memory.max");
+	if (strcmp(controllers + 1, "memory"))
+		return INFINITY;
+	snprintf(memory, sizeof(memory), "%s/memory", groups);
+	return least_limit(memory, path, "memory.limit_in_bytes");
+}
+
+double memory__limit(const char *membership, const char *groups)
+{
+	double least = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE), here;
+	FILE *file = fopen(membership, "re");
+	char line[PATH_MAX];
+
+	while (file && fgets(line, sizeof(line), file)) {
+		here = group_limit(groups, line);
+		if (here < least)
+			least = here;
+	}
+	if (file)
+		fclose(file);
+	return least;
+}
+
+int memory__check(double bytes, struct failure *f)
+{
+	double have = memory__limit("/proc/self/cgroup", "/sys/fs/cgroup");
 
 	if (bytes <= have / 2)
 		return 0;
-	return failure__set(f, STATUS_FAILED, -ENOMEM,
-			    "%s need %.1f GiB, more than half of this machine's memory: lower %s",
-			    what, bytes / (1u << 30), remedy);
+	return failure__set(
+		f, STATUS_FAILED, -ENOMEM,
+		"this load needs %.2f GiB of memory, more than half of the %.2f GiB "
+		"that it may have here: lower --inflight, --threads, --size, --align or "
+		"--working-set",
+		bytes / (1u << 30), have / (1u << 30));
 }
 
 /* A file without a name: it is gone with its last descriptor. */

@@ -19,8 +19,14 @@ struct memory {
 /* Where one thing may begin after another of so many bytes: as with malloc(), or aligned. */
 size_t memory__stride(const struct load *load, size_t bytes);
 
-/* More than half of this machine's memory is refused, in words that name the remedy. */
-int memory__check(double bytes, const char *what, const char *remedy, struct failure *f);
+/*
+ * Bytes that this process may have: the machine's, or what the nearest limit of its control
+ * groups allows, of version 1 or 2, by /proc/self/cgroup and the folder of control groups.
+ */
+double memory__limit(const char *membership, const char *groups);
+
+/* A load that needs more than half of them is refused, in words that name the remedy. */
+int memory__check(double bytes, struct failure *f);
 
 /*
  * Zeroed, and there: no page of it is missing later. Of the load's it follows

@@ -168,6 +168,8 @@ static int check_ends(struct load_options *o, struct refusal *r)
 			      "--peer %s says where the receiver is: leave --address, --port and "
 			      "--netns out",
 			      o->load.peer);
+	if (o->load.key && !o->load.peer)
+		return refuse(r, "--key %s belongs to --peer HOST:PORT", o->load.key);
 	if (o->load.peer && o->load.socket.rcvbuf)
 		return refuse(r,
 			      "--socket rcvbuf: the receiver is at --peer %s, and has the buffer "

@@ -245,6 +245,8 @@ const struct load_row load_rows[] = {
 	 .usual = "loopback", .words = links, LISTED(links)},
 	{"peer", "HOST:PORT", ROW_TEXT, AT(peer), 0, 0, HELP_ENDS, OF_MESSAGES,
 	 "the receiver is loadgen serve there", .set = set_peer},
+	{"key", "FILE", ROW_TEXT, AT(key), 0, 0, HELP_ENDS, OF_MESSAGES,
+	 "of --peer: the file with the key that serve there was given", .key = NULL},
 	{"pin", "auto|none", ROW_WORD, AT(pinning), 0, 0, HELP_ENDS, OF_ALL,
 	 "CPUs: half for each end, or any (default auto)", .words = pins},
 	{.name = NULL},

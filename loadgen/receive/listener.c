@@ -22,6 +22,43 @@ unsigned int listener__port_of(const struct sockaddr_storage *address)
 	return ntohs(((const struct sockaddr_in *)address)->sin_port);
 }
 
+bool listener__same_host(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
+{
+	const struct sockaddr_in6 *a6 = (const void *)a, *b6 = (const void *)b;
+	const struct sockaddr_in *a4 = (const void *)a, *b4 = (const void *)b;
+
+	if (a->ss_family != b->ss_family)
+		return false;
+	return a->ss_family == AF_INET6 ? IN6_ARE_ADDR_EQUAL(&a6->sin6_addr, &b6->sin6_addr)
+					: a4->sin_addr.s_addr == b4->sin_addr.s_addr;
+}
+
+/* A datagram socket that connects sends nothing, and has chosen its address. */
+int listener__own_address(const struct listener *l, struct sockaddr_storage *own)
+{
+	socklen_t length = sizeof(*own);
+	int fd = socket(l->address.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	int err = fd < 0 || connect(fd, (const struct sockaddr *)&l->address, l->length) ||
+				  getsockname(fd, (struct sockaddr *)own, &length)
+			  ? -errno
+			  : 0;
+
+	if (fd >= 0)
+		close(fd);
+	((struct sockaddr_in *)own)->sin_port = 0; /* where that of IPv6 is, too */
+	return err;
+}
+
+bool listener__is_loopback(const struct listener *l)
+{
+	const struct sockaddr_in6 *six = (const void *)&l->address;
+	const struct sockaddr_in *four = (const void *)&l->address;
+
+	if (l->address.ss_family == AF_INET6)
+		return IN6_IS_ADDR_LOOPBACK(&six->sin6_addr);
+	return ntohl(four->sin_addr.s_addr) >> IN_CLASSA_NSHIFT == IN_LOOPBACKNET;
+}
+
 static int resolve(struct listener *l, const struct load *load, struct failure *f)
 {
 	struct addrinfo hints = {

@@ -2,6 +2,7 @@
 /* Where the receiver listens: an address, a port, perhaps in a named namespace. */
 #pragma once
 
+#include <stdbool.h>
 #include <sys/socket.h>
 
 #include "common/program.h"
@@ -22,6 +23,15 @@ void listener__close(struct listener *l);
 /* A new connection to it, with the load's socket options, from the caller's namespace: the socket,
  * or -errno. */
 int listener__connect(const struct listener *l, const struct load *load, struct failure *f);
+
+/* Does nobody but this machine reach it? */
+bool listener__is_loopback(const struct listener *l);
+
+/* The address that this machine connects to it from, port 0. 0 or -errno. */
+int listener__own_address(const struct listener *l, struct sockaddr_storage *own);
+
+/* Are the addresses the same, whatever the ports? */
+bool listener__same_host(const struct sockaddr_storage *a, const struct sockaddr_storage *b);
 
 /* The port in an IPv4 or IPv6 socket address. */
 unsigned int listener__port_of(const struct sockaddr_storage *address);

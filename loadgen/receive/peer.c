@@ -78,7 +78,7 @@ static int refused(const struct load *load, const struct wire_hello *h, int err,
 			    load->peer, safe_text(h->text, text, sizeof(text)));
 }
 
-static int greet(int fd, struct wire_hello *h, const struct load *load, struct failure *f)
+static int exchange(int fd, struct wire_hello *h, const struct load *load, struct failure *f)
 {
 	int err;
 
@@ -86,7 +86,38 @@ static int greet(int fd, struct wire_hello *h, const struct load *load, struct f
 	err = wire__send_hello(fd, h);
 	if (!err)
 		err = wire__read_hello(fd, h, HELLO_TIMEOUT_MS);
-	return err || h->kind != WIRE_ACCEPTED ? refused(load, h, err, f) : 0;
+	return err ? refused(load, h, err, f) : 0;
+}
+
+/* Answers what h asks: who sends, has a key. */
+static int prove(int fd, struct wire_hello *h, const struct load *load, struct failure *f)
+{
+	struct wire_hello proof = {.kind = WIRE_PROOF};
+	struct key key;
+	int err;
+
+	if (!load->key)
+		return failure__set(
+			f, STATUS_FAILED, -EACCES,
+			"--peer %s: it asks for a key: give --key FILE, the same as there",
+			load->peer);
+	err = key__read(&key, load->key, f);
+	if (err)
+		return err;
+	key__prove(&key, h->secret, proof.secret);
+	*h = proof;
+	return exchange(fd, h, load, f);
+}
+
+static int greet(int fd, struct wire_hello *h, const struct load *load, struct failure *f)
+{
+	int err = exchange(fd, h, load, f);
+
+	if (!err && h->kind == WIRE_CHALLENGE)
+		err = prove(fd, h, load, f);
+	if (err)
+		return err;
+	return h->kind == WIRE_ACCEPTED ? 0 : refused(load, h, 0, f);
 }
 
 int peer__open(struct peer *p, struct listener *l, const struct load *load, struct failure *f)
@@ -121,7 +152,7 @@ int peer__open(struct peer *p, struct listener *l, const struct load *load, stru
 		listener__close(l);
 		return err;
 	}
-	p->session = h.session;
+	memcpy(p->token, h.secret, sizeof(p->token));
 	safe_text(h.text, p->machine, sizeof(p->machine));
 	return 0;
 }
@@ -131,10 +162,10 @@ int peer__introduce(const struct peer *p, int fd, unsigned int slot, uint32_t co
 {
 	struct wire_hello h = {
 		.kind = WIRE_DATA,
-		.session = p->session,
 		.slot = slot,
 		.connection = connection,
 	};
 
+	memcpy(h.secret, p->token, sizeof(h.secret));
 	return greet(fd, &h, load, f);
 }

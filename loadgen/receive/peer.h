@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Both ends of --peer (wire.h): the sender (peer.c), its agent in the place of a receiving
- * process (peer_agent.c), and the sessions of loadgen serve, one at a time (sessions.c).
+ * The sender's end of --peer (wire.h): how it connects (peer.c), and its agent in the place of a
+ * receiving process (peer_agent.c). The other end is sessions.h.
  */
 #pragma once
 
@@ -19,8 +19,8 @@ struct receiver_process;
 int peer__split(const char *peer, char *host, size_t room, char port[8]);
 
 struct peer {
-	uint32_t session;
-	char machine[WIRE_TEXT]; /* as it calls itself */
+	uint8_t token[SECRET_BYTES]; /* of the session */
+	char machine[WIRE_TEXT];     /* as it calls itself */
 };
 
 /*
@@ -38,16 +38,3 @@ int peer__introduce(const struct peer *p, int fd, unsigned int slot, uint32_t co
  * other end of the channel closes. Returns on failure, with words.
  */
 void peer_agent__serve(const struct receiver_process *p, const char *name, struct failure *f);
-
-/* The one session there can be at a time. */
-struct sessions;
-
-/* NULL when out of memory. It is never freed: connections may use it to the end. */
-struct sessions *sessions__create(void);
-
-/*
- * Serves a new connection in the calling thread and logs its outcome: for a control
- * connection, until the end of the session. Closes fd, unless a receiving thread has
- * it. from: the sender's address, for the log.
- */
-void sessions__serve(struct sessions *all, int fd, const char *from);

@@ -12,14 +12,20 @@
 
 #include "loadgen/receive/peer.h"
 #include "loadgen/receive/receiver_process.h"
+#include "loadgen/send/sender.h"
 
 #define REPLY_TIMEOUT_MS 5000
 #define LOOK_MS		 500 /* how often the states of awaited connections are requested */
+#define ALIVE_NS	 5000000000ULL /* and that of the first, so that the peer hears of us */
+#define TICK_US		 20000	       /* processor time may be counted by ticks */
 
 struct agent {
 	const struct receiver_process *p;
 	int control; /* to the peer */
 	uint32_t number;
+	uint32_t unanswered;
+	uint64_t said_ns;
+	uint64_t time_us[2], time_ns; /* the last processor time that it told, and when */
 	const char *name;
 	struct failure *f;
 };
@@ -32,16 +38,34 @@ static int explain_loss(struct agent *a, int err)
 					      : strerror(-err));
 }
 
+static int disbelieve(struct agent *a, const char *what)
+{
+	return failure__set(a->f, STATUS_FAILED, -EPROTO,
+			    "the peer %s tells %s that cannot be: is it loadgen serve?", a->name,
+			    what);
+}
+
+/* Whether it can be what a slot's receiver counted; how much was sent, the sender knows. */
+static bool possible(const struct agent *a, const struct slot *s, const uint64_t *v)
+{
+	uint64_t received = v[STATE_RECEIVED], checked = v[STATE_CHECKED];
+
+	return received >= atomic_load(&s->received) && v[STATE_ENDED] <= 1 &&
+	       checked <= received && (a->p->verify || !checked) && v[STATE_BAD] <= checked &&
+	       v[STATE_MESSAGE] <= received / a->p->message_bytes &&
+	       v[STATE_OFFSET] < a->p->message_bytes && v[STATE_BYTES] <= UINT16_MAX;
+}
+
 /* A state of a slot comes when asked for, or when what was expected has come. */
-static void publish(struct agent *a, const struct wire_message *m)
+static int publish(struct agent *a, const struct wire_message *m)
 {
 	const uint64_t *v = m->values;
 	struct slot *s;
 
 	if (m->type != WIRE_STATE && m->type != WIRE_EXPECT)
-		return;
-	if (m->slot >= a->p->slot_count)
-		return;
+		return 0;
+	if (m->slot >= a->p->slot_count || !possible(a, &a->p->slots[m->slot], v))
+		return disbelieve(a, "numbers");
 	s = &a->p->slots[m->slot];
 	s->verified.checked = v[STATE_CHECKED];
 	s->verified.bad = v[STATE_BAD];
@@ -54,6 +78,7 @@ static void publish(struct agent *a, const struct wire_message *m)
 	slot__publish(s, v[STATE_RECEIVED]);
 	if (v[STATE_ENDED])
 		slot__end(s);
+	return 0;
 }
 
 static int read_message(struct agent *a, struct wire_message *m)
@@ -62,8 +87,10 @@ static int read_message(struct agent *a, struct wire_message *m)
 
 	if (err)
 		return explain_loss(a, err);
-	publish(a, m);
-	return 0;
+	if (!a->unanswered || !m->number || m->number > a->number || m->err > 0 || m->err < -4095)
+		return disbelieve(a, "answers");
+	a->unanswered--;
+	return publish(a, m);
 }
 
 static int send_message(struct agent *a, struct wire_message *m)
@@ -71,6 +98,8 @@ static int send_message(struct agent *a, struct wire_message *m)
 	int err;
 
 	m->number = ++a->number;
+	a->unanswered++;
+	a->said_ns = now_ns();
 	err = wire__send(a->control, m);
 	return err ? explain_loss(a, err) : 0;
 }
@@ -88,9 +117,28 @@ static int exchange(struct agent *a, struct wire_message *m)
 	return err;
 }
 
+/*
+ * The peer's process has a thread for each connection and two more: since it told last, it
+ * cannot have used more time than passed for each, by our clock.
+ */
+static int take_time(struct agent *a, const struct wire_message *m, uint64_t asked_ns)
+{
+	uint64_t most = (now_ns() - a->time_ns) / 1000 + TICK_US;
+
+	for (int i = 0; i < 2; i++)
+		if (a->time_ns && (m->values[i] < a->time_us[i] ||
+				   (m->values[i] - a->time_us[i]) / (a->p->slot_count + 2) > most))
+			return disbelieve(a, "processor time");
+	a->time_us[0] = m->values[0];
+	a->time_us[1] = m->values[1];
+	a->time_ns = asked_ns;
+	return 0;
+}
+
 static int pass_on(struct agent *a, const struct request *q, struct reply *r)
 {
 	struct wire_message m = {.slot = q->slot};
+	uint64_t now = now_ns();
 	int err = 0;
 
 	switch (q->type) {
@@ -110,6 +158,8 @@ static int pass_on(struct agent *a, const struct request *q, struct reply *r)
 	default:
 		m.type = WIRE_CPU_TIME;
 		err = exchange(a, &m);
+		if (!err)
+			err = take_time(a, &m, now);
 		r->err = m.err;
 		r->time.user_s = (double)m.values[0] / 1e6;
 		r->time.system_s = (double)m.values[1] / 1e6;
@@ -136,21 +186,23 @@ static int serve_sender(struct agent *a)
 	return write(a->p->channel, &r, sizeof(r)) == sizeof(r) ? 0 : 1;
 }
 
-/* A slow connection that is waited for must be seen to move. */
+/* A slow connection that is waited for must be seen to move; and the peer must hear of us. */
 static int request_states(struct agent *a)
 {
+	bool quiet = now_ns() - a->said_ns > ALIVE_NS;
 	struct wire_message m = {.type = WIRE_STATE};
 	int err = 0;
 
 	for (m.slot = 0; m.slot < a->p->slot_count && !err; m.slot++)
-		if (atomic_load(&a->p->slots[m.slot].wanted))
+		if (atomic_load(&a->p->slots[m.slot].wanted) || (quiet && !m.slot))
 			err = send_message(a, &m);
 	return err;
 }
 
 void peer_agent__serve(const struct receiver_process *p, const char *name, struct failure *f)
 {
-	struct agent a = {.p = p, .control = p->listener, .name = name, .f = f};
+	struct agent a = {
+		.p = p, .control = p->listener, .said_ns = now_ns(), .name = name, .f = f};
 	struct pollfd events[] = {{.fd = p->channel, .events = POLLIN},
 				  {.fd = a.control, .events = POLLIN}};
 	struct wire_message m;

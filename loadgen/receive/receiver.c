@@ -13,6 +13,14 @@
 #define ADOPT_TIMEOUT_MS 8000 /* above the time an accept may take */
 #define TIMEOUT_MS	 1000
 
+double receiver__need(const struct load *load)
+{
+	return load->peer
+		       ? 0
+		       : (double)load->threads *
+				 (double)receiver_process__room(load->message_bytes, load->threads);
+}
+
 int receiver__start(struct child *r, struct listener *l, struct slot *slots,
 		    const struct load *load, const struct cpus *cpus, struct failure *f)
 {

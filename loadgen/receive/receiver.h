@@ -12,6 +12,9 @@ struct cpus;
 struct listener;
 struct load;
 
+/* Bytes that it has for buffers, here. */
+double receiver__need(const struct load *load);
+
 /*
  * Forks it; must be called before there are threads. Closes l in the caller. With
  * load->peer what is forked is the peer's agent here, and l is of peer__open().

@@ -133,9 +133,11 @@ static void receive_requested(struct connection *c)
 
 static void finish(struct connection *c)
 {
-	atomic_store(&c->slot->socket, 0);
-	close(c->fd);
-	slot__end(c->slot); /* whoever waited for it may now take the slot away */
+	int fd = atomic_exchange(&c->slot->socket, 0);
+
+	if (fd)
+		close(fd);
+	slot__end(c->slot);
 	free(c->buffer);
 	free(c);
 }
@@ -154,9 +156,9 @@ static void *receive_asking(void *arg)
 	return NULL;
 }
 
-static size_t room(const struct receiver_process *p)
+size_t receiver_process__room(size_t message_bytes, unsigned int connections)
 {
-	size_t share = BUFFERS_MAX / p->slot_count, wanted = p->message_bytes;
+	size_t share = BUFFERS_MAX / connections, wanted = message_bytes;
 
 	if (wanted < BUFFER_MIN)
 		wanted = BUFFER_MIN;
@@ -165,11 +167,10 @@ static size_t room(const struct receiver_process *p)
 	return wanted < share ? wanted : share;
 }
 
-static int start_thread(const struct receiver_process *p, int fd, struct slot *slot)
+static int start_thread(const struct receiver_process *p, int fd, struct slot *slot,
+			pthread_t *thread)
 {
 	struct connection *c = calloc(1, sizeof(*c));
-	pthread_attr_t detached;
-	pthread_t thread;
 	int err = ENOMEM;
 
 	if (!c)
@@ -178,41 +179,41 @@ static int start_thread(const struct receiver_process *p, int fd, struct slot *s
 	c->fd = fd;
 	c->slot = slot;
 	atomic_store(&slot->socket, fd);
-	c->room = room(p);
+	c->room = receiver_process__room(p->message_bytes, p->slot_count);
 	if (posix_memalign((void **)&c->buffer, 4096, c->room))
 		goto fail;
-	pthread_attr_init(&detached);
-	pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
-	err = pthread_create(&thread, &detached, p->asks ? receive_asking : receive_plain, c);
-	pthread_attr_destroy(&detached);
+	err = pthread_create(thread, NULL, p->asks ? receive_asking : receive_plain, c);
 	if (!err)
 		return 0;
 	free(c->buffer);
 fail:
+	atomic_store(&slot->socket, 0);
 	free(c);
 	return -err;
 }
 
 int receiver_process__start(const struct receiver_process *p, int fd, unsigned int slot,
-			    uint32_t connection)
+			    uint32_t connection, pthread_t *thread)
 {
 	p->slots[slot].verified.connection = connection;
 	p->slots[slot].verified.message_bytes = p->message_bytes;
 	p->slots[slot].verified.picker = p->picker;
-	return start_thread(p, fd, &p->slots[slot]);
+	return start_thread(p, fd, &p->slots[slot], thread);
 }
 
 /* Whoever else connected to our port is turned away: only our sender's counts. */
 static int accept_from(int listener, unsigned int port)
 {
-	for (;;) {
+	uint64_t end = now_ns() + ACCEPT_TIMEOUT_MS * 1000000ULL, now;
+
+	while ((now = now_ns()) < end) {
 		struct pollfd p = {.fd = listener, .events = POLLIN};
 		struct sockaddr_storage peer;
 		socklen_t length = sizeof(peer);
-		int fd, n = poll(&p, 1, ACCEPT_TIMEOUT_MS);
+		int fd;
 
-		if (!n)
-			return -ETIMEDOUT;
+		if (poll(&p, 1, (int)((end - now) / 1000000 + 1)) <= 0)
+			continue; /* late, or interrupted */
 		fd = accept4(listener, (struct sockaddr *)&peer, &length, SOCK_CLOEXEC);
 		if (fd < 0 && errno != EINTR && errno != ECONNABORTED)
 			return -errno;
@@ -222,18 +223,22 @@ static int accept_from(int listener, unsigned int port)
 			return fd;
 		close(fd);
 	}
+	return -ETIMEDOUT;
 }
 
 static int adopt(const struct receiver_process *p, const struct request *q)
 {
 	int fd = accept_from(p->listener, q->port);
+	pthread_t thread;
 	int err;
 
 	if (fd < 0)
 		return fd;
-	err = receiver_process__start(p, fd, q->slot, q->port);
+	err = receiver_process__start(p, fd, q->slot, q->port, &thread);
 	if (err)
 		close(fd);
+	else
+		pthread_detach(thread);
 	return err;
 }
 

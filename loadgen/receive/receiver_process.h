@@ -2,6 +2,7 @@
 /* The receiving process: receiver.c sends it requests, receiver_process.c answers them. */
 #pragma once
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -22,11 +23,14 @@ struct receiver_process {
 };
 
 /*
- * Receives on a connected socket in a thread of its own, which closes it at its end. p
- * must outlive it: it is gone once the slot has ended. 0 or -errno.
+ * Receives on a connected socket in a thread of its own, to be joined or detached. It closes the
+ * socket at its end, unless somebody has taken it out of the slot by then. 0 or -errno.
  */
 int receiver_process__start(const struct receiver_process *p, int fd, unsigned int slot,
-			    uint32_t connection);
+			    uint32_t connection, pthread_t *thread);
+
+/* Bytes of the buffer of one of so many connections. */
+size_t receiver_process__room(size_t message_bytes, unsigned int connections);
 
 /* Sets SO_RCVLOWAT of a connection that stands. 0 or -errno. */
 int receiver_process__mark(const struct receiver_process *p, unsigned int slot, int bytes);

@@ -16,12 +16,17 @@ struct numbers {
 	size_t at, size, count;
 };
 
-static const struct numbers hello_numbers[] = {
+static const struct numbers head_numbers[] = {
 	{offsetof(struct wire_hello, version), 2, 2}, /* and kind */
-	{offsetof(struct wire_hello, session), 4, 3}, /* and slot, connection */
+	{0},
+};
+
+static const struct numbers hello_numbers[] = {
+	{offsetof(struct wire_hello, slot), 4, 2}, /* and connection */
 	{offsetof(struct wire_hello, message_bytes), 8, 1},
 	{offsetof(struct wire_hello, flags), 4, 2},	  /* and fields */
 	{offsetof(struct wire_hello, picked_from), 8, 2}, /* and seed */
+	{offsetof(struct wire_hello, secret), 1, SECRET_BYTES},
 	{0},
 };
 
@@ -56,17 +61,29 @@ static const unsigned char *get(const unsigned char *from, const struct numbers 
 
 void wire__put_hello(unsigned char bytes[WIRE_HELLO_BYTES], const struct wire_hello *h)
 {
+	unsigned char *to = bytes + sizeof(magic);
+
 	memcpy(bytes, magic, sizeof(magic));
-	memcpy(put(bytes + sizeof(magic), hello_numbers, h), h->text, WIRE_TEXT);
+	memcpy(put(put(to, head_numbers, h), hello_numbers, h), h->text, WIRE_TEXT);
+}
+
+int wire__get_head(const unsigned char bytes[WIRE_HEAD_BYTES], struct wire_hello *h)
+{
+	if (memcmp(bytes, magic, sizeof(magic)))
+		return -EBADMSG;
+	get(bytes + sizeof(magic), head_numbers, h);
+	return h->version == WIRE_VERSION ? 0 : -EPROTO;
 }
 
 int wire__get_hello(const unsigned char bytes[WIRE_HELLO_BYTES], struct wire_hello *h)
 {
-	if (memcmp(bytes, magic, sizeof(magic)))
-		return -EBADMSG;
-	memcpy(h->text, get(bytes + sizeof(magic), hello_numbers, h), WIRE_TEXT);
+	int err = wire__get_head(bytes, h);
+
+	if (err)
+		return err;
+	memcpy(h->text, get(bytes + WIRE_HEAD_BYTES, hello_numbers, h), WIRE_TEXT);
 	h->text[WIRE_TEXT - 1] = '\0';
-	return h->version == WIRE_VERSION ? 0 : -EPROTO;
+	return 0;
 }
 
 /* All of it by the deadline; what is refused may be cut short: got tells. */
@@ -107,13 +124,12 @@ int wire__send_hello(int fd, const struct wire_hello *h)
 int wire__read_hello(int fd, struct wire_hello *h, int timeout_ms)
 {
 	unsigned char bytes[WIRE_HELLO_BYTES];
-	int err = read_all(fd, bytes, sizeof(magic), timeout_ms);
+	int err = read_all(fd, bytes, WIRE_HEAD_BYTES, timeout_ms);
 
-	/* Another protocol may say less than a hello, and then wait. */
-	if (!err && memcmp(bytes, magic, sizeof(magic)))
-		return -EBADMSG;
 	if (!err)
-		err = read_all(fd, bytes + sizeof(magic), sizeof(bytes) - sizeof(magic),
+		err = wire__get_head(bytes, h);
+	if (!err)
+		err = read_all(fd, bytes + WIRE_HEAD_BYTES, sizeof(bytes) - WIRE_HEAD_BYTES,
 			       timeout_ms);
 	return err ? err : wire__get_hello(bytes, h);
 }

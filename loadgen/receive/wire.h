@@ -6,24 +6,36 @@
  *
  *   sender                           receiver
  *   hello CONTROL {the load}    ->
- *                               <-   hello ACCEPTED {session}, or REFUSED {why}
+ *                               <-   with a key: hello CHALLENGE {random bytes}
+ *   hello PROOF {their HMAC}    ->
+ *                               <-   hello ACCEPTED {token}, or REFUSED {why}
  *   messages, numbered          ->   their replies; at the end of file the session ends
  *
- *   hello DATA {session, slot}  ->
+ *   hello DATA {token, slot}    ->
  *                               <-   hello ACCEPTED; from then on the sender's bytes
  *
  * A receiver that hears something else closes the connection; of a hello of another
- * version it says so first.
+ * version it says so first. Neither end trusts the other: peer_agent.c checks what a
+ * receiver says, guests.c and sessions.c bound what a sender can have. Nothing is encrypted.
  */
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
-#define WIRE_VERSION 3
+#include "loadgen/receive/secret.h"
+
+#define WIRE_VERSION 4
 #define WIRE_TEXT    96
 
-enum wire_kind { WIRE_CONTROL = 1, WIRE_DATA, WIRE_ACCEPTED, WIRE_REFUSED };
+enum wire_kind {
+	WIRE_CONTROL = 1,
+	WIRE_DATA,
+	WIRE_ACCEPTED,
+	WIRE_REFUSED,
+	WIRE_CHALLENGE,
+	WIRE_PROOF
+};
 
 #define WIRE_VERIFY (1u << 0)
 #define WIRE_RANDOM (1u << 1) /* of a picker */
@@ -32,7 +44,6 @@ enum wire_kind { WIRE_CONTROL = 1, WIRE_DATA, WIRE_ACCEPTED, WIRE_REFUSED };
 struct wire_hello {
 	uint16_t version; /* of a hello to be sent: WIRE_VERSION */
 	uint16_t kind;
-	uint32_t session;	/* DATA, ACCEPTED */
 	uint32_t slot;		/* DATA; CONTROL: how many connections there will be */
 	uint32_t connection;	/* DATA: its identity */
 	uint64_t message_bytes; /* CONTROL */
@@ -40,9 +51,10 @@ struct wire_hello {
 	uint32_t fields;	/* CONTROL, as are the next two: of a picker (picker.h) */
 	uint64_t picked_from;
 	uint64_t seed;
-	char text[WIRE_TEXT]; /* REFUSED: why; ACCEPTED: the receiver's machine */
+	uint8_t secret[SECRET_BYTES]; /* DATA, ACCEPTED: the token; CHALLENGE; PROOF */
+	char text[WIRE_TEXT];	      /* REFUSED: why; ACCEPTED: the receiver's machine */
 };
-#define WIRE_HELLO_BYTES (4 + 2 + 2 + 4 * 3 + 8 + 4 + 4 + 8 * 2 + WIRE_TEXT)
+#define WIRE_HELLO_BYTES (4 + 2 + 2 + 4 * 2 + 8 + 4 + 4 + 8 * 2 + SECRET_BYTES + WIRE_TEXT)
 
 /* EXPECT is answered once so much was received; each answer has the slot's state. */
 enum wire_type { WIRE_MARK = 1, WIRE_CPU_TIME, WIRE_EXPECT, WIRE_STATE };
@@ -68,9 +80,13 @@ enum {
 	STATE_BYTES
 };
 
+#define WIRE_HEAD_BYTES 8 /* tells of another protocol or version; it may say less than a hello */
+
 void wire__put_hello(unsigned char bytes[WIRE_HELLO_BYTES], const struct wire_hello *h);
 /* -EBADMSG: not a hello of ours at all; -EPROTO: of another version, which is in h. */
 int wire__get_hello(const unsigned char bytes[WIRE_HELLO_BYTES], struct wire_hello *h);
+/* The same of its head alone. */
+int wire__get_head(const unsigned char bytes[WIRE_HEAD_BYTES], struct wire_hello *h);
 
 /* The same over a socket. -ETIMEDOUT when it stays silent, -EPIPE when it is closed. */
 int wire__send_hello(int fd, const struct wire_hello *h);

@@ -2,7 +2,8 @@
 /*
  * Waits for a phase to end, whatever happens meanwhile. A stop must end it even if the
  * receiver stopped reading and all workers are blocked in it. A slow one is not a stuck
- * one: only when nothing at all arrived for a while after the end is it given up.
+ * one: it is given up when nothing at all arrived for a while after the end, and in any
+ * case when too long has passed since. A process that somebody stopped is given up, too.
  */
 #include <errno.h>
 #include <poll.h>
@@ -11,23 +12,22 @@
 
 enum { WORKERS, CONTROL, OTHER, EVENTS };
 
+#define LOOK_MS	   500
+#define STOPPED_NS 5000000000ULL
+
 struct patience {
 	uint64_t end_ns; /* of the phase proper */
 	uint64_t progress_ns;
 	uint64_t received;
+	uint64_t stopped_ns; /* since when the other end is seen stopped; 0: it is not */
 	bool abandoned;
 };
 
-/* How long poll() may wait; -1: until something happens. */
 static int timeout_ms(const struct patience *w, uint64_t now)
 {
-	uint64_t wait;
+	uint64_t wait = w->end_ns > now ? w->end_ns - now : LOOK_MS * 1000000ULL;
 
-	if (w->end_ns == PHASE_FOREVER)
-		return -1;
-	wait = w->end_ns > now ? w->end_ns - now : GRACE_NS / 4;
-	/* poll takes an int: a long phase is waited for in several turns */
-	return wait > 1000000000000ULL ? 1000000 : (int)(wait / 1000000 + 1);
+	return wait < LOOK_MS * 1000000ULL ? (int)(wait / 1000000 + 1) : LOOK_MS;
 }
 
 static void stop(struct run *run, struct patience *w)
@@ -46,8 +46,17 @@ static void abandon_dead(struct run *run, struct patience *w, struct failure *f)
 	w->abandoned = true;
 }
 
+static void give_up(struct run *run, struct patience *w, const char *why)
+{
+	if (w->abandoned || (run->ops->delivered && run->ops->delivered(run)))
+		return;
+	run->given_up = why;
+	run->ops->abandon(run);
+	w->abandoned = true;
+}
+
 /* The time is up, but not all threads wait: is anything still moving? */
-static void abandon_if_stuck(struct run *run, struct patience *w, struct failure *f)
+static void give_up_if_stuck(struct run *run, struct patience *w)
 {
 	uint64_t now = now_ns(), sum = run->ops->received ? run->ops->received(run) : 0;
 
@@ -57,11 +66,29 @@ static void abandon_if_stuck(struct run *run, struct patience *w, struct failure
 		w->received = sum;
 		w->progress_ns = now;
 	}
-	if (now - w->progress_ns < GRACE_NS || w->abandoned ||
-	    (run->ops->give_up && !run->ops->give_up(run, f)))
+	if (run->ops->received && now - w->progress_ns >= GRACE_NS)
+		give_up(run, w, "the receiver read nothing for 2 s after the end");
+	if (now - w->end_ns >= DRAIN_NS)
+		give_up(run, w, "the other end was not done 6 s after the end");
+}
+
+/* A debugger, or a shell's stop: for a moment it is nobody's concern. */
+static void give_up_if_stopped(struct run *run, struct patience *w, struct failure *f)
+{
+	uint64_t now = now_ns();
+
+	if (run->dead || !child__is_stopped(&run->other)) {
+		w->stopped_ns = 0;
 		return;
-	w->abandoned = true;
-	run->ops->abandon(run);
+	}
+	if (!w->stopped_ns)
+		w->stopped_ns = now;
+	if (!w->abandoned && now < w->end_ns && now - w->stopped_ns < STOPPED_NS)
+		return;
+	failure__set(f, STATUS_FAILED, -ETIMEDOUT, "the %s process was stopped by a signal",
+		     run->other.name);
+	stop(run, w);
+	give_up(run, w, "");
 }
 
 static int read_control(struct run *run, struct patience *w, struct failure *f)
@@ -78,9 +105,7 @@ static int read_control(struct run *run, struct patience *w, struct failure *f)
 
 int phase__wait(struct run *run, uint64_t deadline_ns, struct failure *f)
 {
-	struct patience w = {.end_ns = !deadline_ns	    ? now_ns()
-				       : run->ops->received ? deadline_ns
-							    : PHASE_FOREVER};
+	struct patience w = {.end_ns = deadline_ns ? deadline_ns : now_ns()};
 	struct pollfd events[EVENTS] = {
 		[WORKERS] = {.fd = run->barrier->fd, .events = POLLIN},
 		[CONTROL] = {.fd = control__fd(run->control), .events = POLLIN},
@@ -105,6 +130,7 @@ int phase__wait(struct run *run, uint64_t deadline_ns, struct failure *f)
 			err = read_control(run, &w, f);
 		if (err)
 			return err;
-		abandon_if_stuck(run, &w, f);
+		give_up_if_stopped(run, &w, f);
+		give_up_if_stuck(run, &w);
 	}
 }

@@ -120,6 +120,7 @@ static struct json_object *serving_json(const struct result *r)
 	json__add_count(o, "answered", v->answered);
 	json__add_count(o, "unfinished", v->unfinished);
 	json__add_count(o, "unanswered", v->unanswered);
+	json__add_count(o, "turned_away", v->turned_away);
 	add_number(o, "answers_per_s", true, result__answers_per_s(r), "%.3f");
 	json__add(o, "connect_ns", hist__json(&v->connect, "connect"));
 	json__add(o, "accept_ns", hist__json(&v->accept, "connected..accepted"));

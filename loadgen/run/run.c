@@ -51,6 +51,9 @@ static int warm_up(struct run *run, struct failure *f)
 		deadline = now_ns() + (uint64_t)(run->load->warmup_s * 1e9);
 		run->ops->begin(run, deadline, UINT64_MAX);
 		err = phase__wait(run, deadline, f);
+		if (run->given_up)
+			failure__set(f, STATUS_FAILED, -ETIMEDOUT, "%s of the warm-up",
+				     run->given_up);
 		run->ops->failure(run, f);
 	}
 	return f->status && !err ? -ECANCELED : err;
@@ -99,8 +102,16 @@ static int window(struct run *run, struct result *r, struct failure *f)
 		*(sends ? &r->receiver : &r->sender) = since(theirs, now);
 	r->sender_known = sends || known;
 	r->receiver_known = !sends || known;
-	run->ops->failure(run, &r->failure);
 	r->elapsed_s = (double)(run->ops->count(run, r) - start) / 1e9;
+	if (run->given_up && run->ops->delivered)
+		failure__set(
+			&r->failure, STATUS_FAILED, -ETIMEDOUT,
+			"%s: %llu of %llu bytes had arrived when its connections were shut down",
+			run->given_up, (unsigned long long)r->received,
+			(unsigned long long)r->bytes);
+	run->ops->failure(run, &r->failure);
+	if (run->ops->check)
+		run->ops->check(run, r);
 	return 0;
 }
 

@@ -21,9 +21,10 @@ struct run {
 	struct child other;	 /* the receiver, or the server */
 	struct barrier *barrier; /* of our threads; NULL: there are none yet */
 	struct cpus cpus;
-	bool stopped; /* somebody asked for the end */
-	bool dead;    /* the other end */
-	void *state;  /* the workload's own */
+	bool stopped;	      /* somebody asked for the end */
+	bool dead;	      /* the other end */
+	const char *given_up; /* why not all that was sent was waited for; NULL: it was */
+	void *state;	      /* the workload's own */
 };
 
 struct run_ops {
@@ -41,10 +42,10 @@ struct run_ops {
 	void (*stop)(struct run *run);
 	/* Gives up what is under way, so that whoever waits for it fails. */
 	void (*abandon)(struct run *run);
-	/* Bytes that arrived so far. NULL: nothing is given up before a stop. */
+	/* Bytes that arrived so far. NULL: nothing is given up for their sake. */
 	uint64_t (*received)(struct run *run);
-	/* Nothing arrived for GRACE_NS after the end: false if all arrived before. Or NULL. */
-	bool (*give_up)(struct run *run, struct failure *f);
+	/* What remains after the end ends by itself. Or NULL. */
+	bool (*delivered)(struct run *run);
 	/* The first failure of a thread. */
 	void (*failure)(const struct run *run, struct failure *f);
 
@@ -52,6 +53,8 @@ struct run_ops {
 	void (*open)(struct run *run);
 	void (*close)(struct run *run, struct result *r);
 	uint64_t (*count)(struct run *run, struct result *r);
+	/* What was counted, for contradictions. Or NULL. */
+	void (*check)(const struct run *run, struct result *r);
 	void (*print)(const struct result *r);
 	void (*put_away)(struct run *run);
 };
@@ -59,12 +62,13 @@ struct run_ops {
 extern const struct run_ops run_stream, run_serving;
 
 #define GRACE_NS      2000000000ULL
+#define DRAIN_NS      6000000000ULL
 #define PHASE_FOREVER UINT64_MAX
 
 /*
  * Returns once all threads are waiting; the phase was begun with this deadline.
- * 0, with *f telling of an other end that died or stopped reading; or a negative
- * errno if it makes no sense to go on.
+ * 0, with *f telling of an other end that died or was stopped; or a negative errno if it
+ * makes no sense to go on.
  */
 int phase__wait(struct run *run, uint64_t deadline_ns, struct failure *f);
 

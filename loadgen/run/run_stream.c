@@ -5,10 +5,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "loadgen/data/memory.h"
 #include "loadgen/load.h"
 #include "loadgen/receive/peer.h"
+#include "loadgen/receive/receiver.h"
 #include "loadgen/run/run.h"
 #include "loadgen/run/workers.h"
+#include "loadgen/send/pool.h"
 #include "loadgen/send/send_ops.h"
 
 struct stream {
@@ -22,7 +25,7 @@ struct stream {
 	uint64_t checked_before;
 };
 
-static int prepare(struct run *run, struct failure *f)
+static int prepare_stream(struct run *run, struct failure *f)
 {
 	unsigned int threads = run->load->threads;
 	struct stream *s = run->state = calloc(1, sizeof(*s));
@@ -34,7 +37,9 @@ static int prepare(struct run *run, struct failure *f)
 		s->tcp = calloc(threads, sizeof(*s->tcp));
 	}
 	return s && s->slots && s->fds && s->tcp
-		       ? 0
+		       ? memory__check(pool__need(run->load) + (double)run->load->working_set +
+					       receiver__need(run->load),
+				       f)
 		       : failure__set(f, STATUS_FAILED, -ENOMEM, "out of memory");
 }
 
@@ -129,15 +134,9 @@ static uint64_t received(struct run *run)
 	return sum;
 }
 
-static bool give_up(struct run *run, struct failure *f)
+static bool delivered(struct run *run)
 {
-	if (workers__delivered(workers(run)))
-		return false;
-	failure__set(f, STATUS_FAILED, -ETIMEDOUT,
-		     "the receiver read nothing for %llu s after the end: its connections were "
-		     "shut down",
-		     (unsigned long long)(GRACE_NS / 1000000000));
-	return true;
+	return workers__delivered(workers(run));
 }
 
 static void failure(const struct run *run, struct failure *f)
@@ -179,6 +178,8 @@ static void verify(const struct run *run, struct result *r)
 {
 	const struct stream *s = run->state;
 
+	if (!run->load->verify)
+		return;
 	r->checked = checked(run);
 	for (unsigned int i = 0; i < run->load->threads; i++) {
 		const struct pattern_stream *v = &s->slots[i].verified;
@@ -203,6 +204,11 @@ static void verify(const struct run *run, struct result *r)
 				     ? ": memory was written to while the kernel still sent from "
 				       "it (--reuse-early)"
 				     : "");
+	if (r->checked != r->received)
+		failure__set(
+			&r->failure, STATUS_FAILED, -EPROTO,
+			"verification: the receiver checked %llu bytes of the %llu that it took",
+			(unsigned long long)r->checked, (unsigned long long)r->received);
 }
 
 static uint64_t count(struct run *run, struct result *r)
@@ -220,8 +226,6 @@ static uint64_t count(struct run *run, struct result *r)
 	r->span = run->load->workload == WORKLOAD_REQUEST ? "request..answer"
 		  : run->load->rate			  ? "message_due"
 							  : "message";
-	if (run->load->verify)
-		verify(run, r);
 	return end_ns;
 }
 
@@ -242,18 +246,19 @@ static void put_away(struct run *run)
 
 const struct run_ops run_stream = {
 	.sends = true,
-	.prepare = prepare,
+	.prepare = prepare_stream,
 	.fork = fork_receiver,
 	.connect = connect_workers,
 	.begin = begin,
 	.stop = stop,
 	.abandon = abandon,
 	.received = received,
-	.give_up = give_up,
+	.delivered = delivered,
 	.failure = failure,
 	.open = open_window,
 	.close = close_window,
 	.count = count,
+	.check = verify,
 	.print = result__print_stream,
 	.put_away = put_away,
 };

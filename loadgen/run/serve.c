@@ -1,30 +1,52 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <argp.h>
 #include <errno.h>
-#include <netdb.h>
-#include <poll.h>
-#include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/resource.h>
 
 #include "common/program.h"
+#include "common/units.h"
 #include "loadgen/options/options.h"
 #include "loadgen/receive/listener.h"
-#include "loadgen/receive/peer.h"
+#include "loadgen/receive/sessions.h"
 #include "loadgen/run/run.h"
 
-enum { OPT_ADDRESS = 0x100, OPT_PORT };
+#define SESSION_BYTES	(64ULL << 40) /* an hour of more than 100 Gbit/s */
+#define SESSION_SECONDS 3600
+#define DESCRIPTORS_MIN 96 /* guests, and a session of a few connections */
+
+struct serve_options {
+	struct load_options load; /* its address and port alone */
+	struct session_limits limits;
+	const char *key;
+	bool open;
+};
+
+enum { OPT_ADDRESS = 0x100, OPT_PORT, OPT_KEY, OPT_OPEN, OPT_BYTES, OPT_SECONDS };
 
 static const struct argp_option options[] = {
 	{"address", OPT_ADDRESS, "ADDR", 0, "listen on it (default 127.0.0.1; 0.0.0.0: any)", 0},
 	{"port", OPT_PORT, "N", 0, "and on this port (default 0, any free one)", 0},
+	{"key", OPT_KEY, "FILE", 0, "serve those who have the same key (16 bytes or more)", 0},
+	{"open", OPT_OPEN, NULL, 0, "serve whoever reaches the address", 0},
+	{"session-bytes", OPT_BYTES, "B", 0, "that one sender may send (default 65536G)", 0},
+	{"session-seconds", OPT_SECONDS, "T", 0, "that one sender may take (default 3600)", 0},
 	{0},
 };
 
+static error_t set_limit(struct argp_state *state, const char *option, const char *arg, bool good)
+{
+	if (good)
+		return 0;
+	argp_failure(state, STATUS_USAGE, 0, "%s %s: give a number above 0, such as %s", option,
+		     arg, strcmp(option, "--session-bytes") ? "60 or 0.5" : "1M or 100G");
+	return EINVAL;
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
+	struct serve_options *o = state->input;
 	char why[256];
 
 	switch (key) {
@@ -33,11 +55,24 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_ADDRESS:
 	case OPT_PORT:
-		if (!load_options__set(state->input, key == OPT_PORT ? "port" : "address", arg, why,
+		if (!load_options__set(&o->load, key == OPT_PORT ? "port" : "address", arg, why,
 				       sizeof(why)))
 			return 0;
 		argp_failure(state, STATUS_USAGE, 0, "%s", why);
 		return EINVAL;
+	case OPT_KEY:
+		o->key = arg;
+		return 0;
+	case OPT_OPEN:
+		o->open = true;
+		return 0;
+	case OPT_BYTES:
+		return set_limit(state, "--session-bytes", arg,
+				 !units__size(arg, &o->limits.bytes) && o->limits.bytes);
+	case OPT_SECONDS:
+		return set_limit(state, "--session-seconds", arg,
+				 !units__duration(arg, &o->limits.seconds) &&
+					 o->limits.seconds > 0);
 	case ARGP_KEY_ARG:
 		argp_failure(state, STATUS_USAGE, 0, "serve %s: not an option", arg);
 		return EINVAL;
@@ -50,104 +85,79 @@ static const struct argp serve_argp = {
 	.options = options,
 	.parser = parse,
 	.doc = "Receive what loadgen or analyze sends with --peer, one sender at a time, until "
-	       "interrupted. Whoever reaches the port can use it: listen where you trust all.",
+	       "interrupted.",
 };
 
-struct guest {
-	struct sessions *sessions;
-	int fd;
-	char from[NI_MAXHOST + NI_MAXSERV + 4];
-};
-
-static void *host_guest(void *arg)
+/* Whoever reaches another address than loopback's could use this machine. */
+static int check_address(const struct serve_options *o, const struct listener *l, struct failure *f)
 {
-	struct guest *g = arg;
-
-	sessions__serve(g->sessions, g->fd, g->from);
-	free(g);
-	return NULL;
+	if (o->key || o->open || listener__is_loopback(l))
+		return 0;
+	return failure__set(f, STATUS_USAGE, -EACCES,
+			    "--address %s is beyond loopback: give --key FILE, which senders need "
+			    "then, too, or --open to serve whoever reaches it",
+			    o->load.load.address);
 }
 
-static void name_guest(struct guest *g, const struct sockaddr_storage *a, socklen_t length)
+/* A session of many threads needs as many; without these few there would be none. */
+static int raise_descriptors(struct failure *f)
 {
-	char host[NI_MAXHOST] = "?", port[NI_MAXSERV] = "?";
+	struct rlimit limit;
 
-	getnameinfo((const struct sockaddr *)a, length, host, sizeof(host), port, sizeof(port),
-		    NI_NUMERICHOST | NI_NUMERICSERV);
-	snprintf(g->from, sizeof(g->from), strchr(host, ':') ? "[%s]:%s" : "%s:%s", host, port);
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return failure__set(f, STATUS_FAILED, -errno,
+				    "cannot read the limit of open files: %m");
+	limit.rlim_cur = limit.rlim_max;
+	if (limit.rlim_max >= DESCRIPTORS_MIN && !setrlimit(RLIMIT_NOFILE, &limit))
+		return 0;
+	return failure__set(f, STATUS_FAILED, -EMFILE,
+			    "serve needs %d open files, the limit is %llu: raise it (ulimit -Hn)",
+			    DESCRIPTORS_MIN, (unsigned long long)limit.rlim_max);
 }
 
-/* A thread for each, because one that says nothing must not keep others waiting. */
-static void let_in(int listener, struct sessions *sessions)
+static int open_all(struct serve_options *o, struct listener *l, struct control **control,
+		    struct key *key, struct failure *f)
 {
-	struct sockaddr_storage address;
-	socklen_t length = sizeof(address);
-	struct guest *g = calloc(1, sizeof(*g));
-	pthread_t thread;
+	int err = o->key ? key__read(key, o->key, f) : 0;
 
-	if (!g)
-		return;
-	g->sessions = sessions;
-	g->fd = accept4(listener, (struct sockaddr *)&address, &length, SOCK_CLOEXEC);
-	if (g->fd < 0) {
-		if (errno != EINTR && errno != ECONNABORTED)
-			fprintf(stderr, "loadgen: cannot take a connection: %m\n");
-		free(g);
-		return;
-	}
-	name_guest(g, &address, length);
-	if (!pthread_create(&thread, NULL, host_guest, g)) {
-		pthread_detach(thread);
-		return;
-	}
-	fprintf(stderr, "loadgen: no thread for %s\n", g->from);
-	close(g->fd);
-	free(g);
-}
-
-/* Until a signal. */
-static void serve(int listener, struct control *control, struct sessions *sessions)
-{
-	struct pollfd events[] = {{.fd = listener, .events = POLLIN},
-				  {.fd = control__fd(control), .events = POLLIN}};
-	struct failure f = {0};
-
-	for (;;) {
-		if (poll(events, 2, -1) < 0)
-			continue; /* interrupted */
-		if (events[1].revents && control__read(control, &f) == CONTROL_STOP)
-			return;
-		if (events[0].revents)
-			let_in(listener, sessions);
-	}
+	if (!err)
+		err = raise_descriptors(f);
+	if (!err)
+		err = control__create(control, -1, f);
+	if (!err)
+		err = listener__open(l, &o->load.load, f);
+	return err ? err : check_address(o, l, f);
 }
 
 int serve__main(int argc, char **argv)
 {
-	struct load_options o;
-	struct listener l;
+	static struct key key;
+	struct serve_options o = {.limits = {SESSION_BYTES, SESSION_SECONDS}};
+	struct listener l = {.fd = -1};
 	struct failure f = {0};
 	struct sessions *sessions;
 	struct control *control = NULL;
+	int err;
 
-	load_options__init(&o);
+	load_options__init(&o.load);
 	argp_err_exit_status = STATUS_USAGE;
 	if (argp_parse(&serve_argp, argc, argv, 0, NULL, &o))
 		return STATUS_USAGE;
-	if (control__create(&control, -1, &f) || listener__open(&l, &o.load, &f)) {
+	if (open_all(&o, &l, &control, &key, &f)) {
 		fprintf(stderr, "loadgen: %s\n", f.text);
+		listener__close(&l);
 		control__destroy(control);
 		return f.status;
 	}
-	sessions = sessions__create();
-	if (!sessions) {
-		fprintf(stderr, "loadgen: cannot serve: %m\n");
+	printf(strchr(o.load.load.address, ':') ? "listening on [%s]:%u\n" : "listening on %s:%u\n",
+	       o.load.load.address, l.port);
+	fflush(stdout);
+	sessions = sessions__create(&o.limits);
+	err = sessions ? guests__serve(l.fd, control, sessions, o.key ? &key : NULL) : -ENOMEM;
+	if (err) {
+		fprintf(stderr, "loadgen: cannot serve: %s\n", strerror(-err));
 		return STATUS_FAILED;
 	}
-	printf(strchr(o.load.address, ':') ? "listening on [%s]:%u\n" : "listening on %s:%u\n",
-	       o.load.address, l.port);
-	fflush(stdout);
-	serve(l.fd, control, sessions);
 	listener__close(&l);
 	program__die_by(control__signal(control));
 	return STATUS_OK;

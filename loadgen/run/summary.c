@@ -88,6 +88,8 @@ void result__print_serving(const struct result *r)
 		printf(", %s given up at the end", units__count_text(v->unfinished));
 	if (v->unanswered)
 		printf(", %s never answered", units__count_text(v->unanswered));
+	if (v->turned_away)
+		printf(", %s of others turned away", units__count_text(v->turned_away));
 	printf("\n");
 	print_times("connect", &v->connect);
 	print_times("accepted", &v->accept);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include <errno.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 
@@ -29,7 +31,8 @@ struct worker {
 	struct workers *all;
 	uint64_t sent_before; /* bytes of earlier phases */
 	uint64_t received_before;
-	uint64_t end_ns; /* of the phase: the receiver had everything */
+	uint64_t received; /* when the phase ended */
+	uint64_t end_ns;   /* of the phase: the receiver had everything */
 };
 
 struct workers {
@@ -59,6 +62,15 @@ static void set_mark(struct worker *w, int bytes)
 		receiver__mark(w->receiver, w->index, bytes);
 }
 
+/* What is said to be there has left, and is no more than was sent. */
+static bool claims_too_much(const struct worker *w, uint64_t total)
+{
+	int unsent = 0;
+
+	return w->received > total || (w->load->peer && w->received == total &&
+				       !ioctl(w->sender.fd, SIOCOUTQNSD, &unsent) && unsent);
+}
+
 /* Returns when the receiver has everything and no send is in flight. */
 static int drain(struct worker *w)
 {
@@ -74,13 +86,19 @@ static int drain(struct worker *w)
 		err = slot__await(w->slot, total);
 	}
 	w->end_ns = now_ns();
+	w->received = atomic_load(&w->slot->received);
 	set_mark(w, (int)w->load->rcvlowat);
 	atomic_fetch_add(&w->all->delivered, 1);
+	if (claims_too_much(w, total))
+		err = failure__set(
+			&s->failure, STATUS_FAILED, -EPROTO,
+			"the receiver says that it has %llu bytes of a connection, on "
+			"which %llu were sent, not all of them yet: is it loadgen serve?",
+			(unsigned long long)w->received, (unsigned long long)total);
 	if (err)
 		failure__set(&s->failure, STATUS_FAILED, err,
 			     "the receiver took only %llu of %llu bytes of a connection",
-			     (unsigned long long)atomic_load(&w->slot->received),
-			     (unsigned long long)total);
+			     (unsigned long long)w->received, (unsigned long long)total);
 	if (w->ops->settle) {
 		int settled = w->ops->settle(s);
 
@@ -155,7 +173,7 @@ static void run_phase(struct worker *w)
 	int err;
 
 	w->sent_before += s->sent.bytes;
-	w->received_before = atomic_load(&w->slot->received);
+	w->received_before = w->received;
 	memset(&s->sent, 0, sizeof(s->sent));
 	atomic_store(&w->slot->begin_ns, now_ns());
 	if (!s->failure.status) {
@@ -337,7 +355,7 @@ void workers__sum(const struct workers *all, struct sent *sum, struct hist *requ
 		sent__add_worker(sum, &w->sender.sent);
 		if (w->slot->requests_since == atomic_load(&w->slot->begin_ns))
 			hist__merge(requests, &w->slot->requests);
-		*received += atomic_load(&w->slot->received) - w->received_before;
+		*received += w->received - w->received_before;
 		if (w->end_ns > *end_ns)
 			*end_ns = w->end_ns;
 	}

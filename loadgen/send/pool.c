@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,13 +35,17 @@ static void set_fields(struct message *m, char *at, size_t room)
 		m->fields[i].iov_base = at;
 }
 
-static int check(struct sender *s, const struct load *load, uint32_t count)
+double pool__need(const struct load *load)
 {
-	char what[64];
+	const struct send_ops *ops = variants__find(load->variant);
+	double count = ops->flags & SEND_SHARES ? pool__depth(load) : 1;
+	double fields = load__fields(load) * 2.0 * sizeof(struct iovec);
+	double room = load->working_set ? 0 : (double)message_room(load, ops);
 
-	snprintf(what, sizeof(what), "%u messages in flight x %u threads", count, load->threads);
-	return memory__check((double)load->message_bytes * count * load->threads, what,
-			     "--inflight, --threads or --size", &s->failure);
+	if (ops->flags & SEND_NOTHING)
+		return 0;
+	return load->threads * (count * (room + fields + sizeof(struct message)) +
+				(double)load->message_bytes + POOL_PIPE_BYTES);
 }
 
 static int make_messages(struct pool *p, const struct sender *s, const struct load *load,
@@ -75,10 +78,6 @@ int pool__create(struct pool *p, struct sender *s, const struct load *load, uint
 	int err = 0;
 
 	*p = (struct pool){0};
-	if (!s->dataset)
-		err = check(s, load, count);
-	if (err)
-		return err;
 	p->messages = calloc(count, sizeof(*p->messages));
 	if (!p->messages)
 		return -ENOMEM;

@@ -26,6 +26,13 @@ struct pool {
 /* How many messages of this load may wait for the kernel to be done with them. */
 uint32_t pool__depth(const struct load *load);
 
+/*
+ * Bytes that all threads of a load have for messages: those in flight as they lie in memory, one
+ * more that they may be gathered in, and what a pipe holds. Data sets are not in it.
+ */
+#define POOL_PIPE_BYTES (1u << 20) /* what anybody may have, if less, then less */
+double pool__need(const struct load *load);
+
 /* On failure nothing is left behind; the words are in s->failure. */
 int pool__create(struct pool *p, struct sender *s, const struct load *load, uint32_t count);
 void pool__destroy(struct pool *p);

@@ -12,8 +12,6 @@
 #include "loadgen/send/send_loop.h"
 #include "loadgen/send/send_ops.h"
 
-#define PIPE_BYTES (1u << 20) /* what anybody may have, if less, then less */
-
 struct pipeline {
 	struct borrowed borrowed; /* first: what borrowed__setup() takes */
 	int in, out;
@@ -31,7 +29,7 @@ static int setup(struct sender *s, const struct load *load)
 			"(ulimit -n)");
 	p->out = ends[0];
 	p->in = ends[1];
-	fcntl(p->in, F_SETPIPE_SZ, PIPE_BYTES);
+	fcntl(p->in, F_SETPIPE_SZ, POOL_PIPE_BYTES);
 	err = borrowed__setup(s, load);
 	if (err) {
 		close(p->in);

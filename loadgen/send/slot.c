@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <stddef.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -26,6 +27,8 @@ void slot__wake(struct slot *s)
 {
 	atomic_fetch_add(&s->wakeups, 1);
 	syscall(SYS_futex, &s->wakeups, FUTEX_WAKE, 1, NULL, NULL, 0);
+	if (s->event)
+		eventfd_write(s->event, 1);
 }
 
 void slot__end(struct slot *s)

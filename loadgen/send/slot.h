@@ -32,7 +32,8 @@ struct slot {
 	_Alignas(128) _Atomic uint64_t wanted; /* wake me when this much came; 0: nobody waits */
 	_Atomic uint32_t wakeups;	       /* futex */
 	_Atomic bool ended;		       /* nothing more will come */
-	_Atomic uint64_t begin_ns;	       /* of the phase; requests count from then on */
+	int event; /* an eventfd of the receiving process that is written as well; 0: none */
+	_Atomic uint64_t begin_ns; /* of the phase; requests count from then on */
 };
 
 /* count slots in memory that a forked process shares. NULL when out of memory. */

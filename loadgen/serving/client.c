@@ -9,6 +9,7 @@
 #include "loadgen/load.h"
 #include "loadgen/receive/listener.h"
 #include "loadgen/serving/client.h"
+#include "loadgen/serving/server.h"
 
 #define STACK_BYTES (128u << 10)
 
@@ -44,7 +45,11 @@ static int allocate(struct client **out, const struct load *load, const struct l
 	c->shared = shared;
 	c->visitors = calloc(thread_count(c), sizeof(*c->visitors));
 	c->abort_fd = eventfd(0, EFD_CLOEXEC);
-	err = !c->visitors ? -ENOMEM : c->abort_fd < 0 ? -errno : barrier__init(&c->barrier);
+	err = !c->visitors	? -ENOMEM
+	      : c->abort_fd < 0 ? -errno
+				: listener__own_address(l, &shared->client);
+	if (!err)
+		err = barrier__init(&c->barrier);
 	if (!err) {
 		*out = c;
 		return 0;
@@ -134,6 +139,7 @@ void client__sum(const struct client *c, struct visits *sum)
 	memset(sum, 0, sizeof(*sum));
 	for (unsigned int i = 0; i < c->barrier.count; i++)
 		add_visits(sum, &c->visitors[i].visits);
+	sum->turned_away = atomic_load(&c->shared->strangers);
 }
 
 void client__failure(const struct client *c, struct failure *f)

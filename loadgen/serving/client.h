@@ -24,9 +24,10 @@ struct server_shared;
 /* What a phase counted; starts from zero with each phase. Times in ns. */
 struct visits {
 	uint64_t started;
-	uint64_t answered;   /* all came, up to the end of file */
-	uint64_t unfinished; /* given up, because the end was asked for */
-	uint64_t unanswered; /* given up, because nothing came for long */
+	uint64_t answered;    /* all came, up to the end of file */
+	uint64_t unfinished;  /* given up, because the end was asked for */
+	uint64_t unanswered;  /* given up, because nothing came for long */
+	uint64_t turned_away; /* connections of others, since the server began */
 	uint64_t bytes;
 	uint64_t errors[ERRNO_LIMIT]; /* those that failed, by errno */
 	uint64_t end_ns;	      /* of the last that was answered */

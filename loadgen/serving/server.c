@@ -27,15 +27,32 @@ int server__fail(struct server *s, int err, const char *what)
 				    : "");
 }
 
+static int accept_next(struct server *s, struct sockaddr_storage *peer, int flags)
+{
+	socklen_t length = sizeof(*peer);
+	int fd;
+
+	do
+		fd = accept4(s->listener, (struct sockaddr *)peer, &length, flags | SOCK_CLOEXEC);
+	while (fd < 0 && (errno == EINTR || errno == ECONNABORTED));
+	return fd;
+}
+
+/* Its port is marked before it connects, and for one connection. */
+static bool is_ours(struct server *s, const struct sockaddr_storage *peer)
+{
+	return listener__same_host(peer, &s->shared->client) &&
+	       atomic_exchange(&s->shared->ports[listener__port_of(peer)].ours, false);
+}
+
 int server__accept(struct server *s, struct exchange *x, int flags)
 {
 	struct sockaddr_storage peer;
-	socklen_t length = sizeof(peer);
 
-	do
-		x->fd = accept4(s->listener, (struct sockaddr *)&peer, &length,
-				flags | SOCK_CLOEXEC);
-	while (x->fd < 0 && (errno == EINTR || errno == ECONNABORTED));
+	while ((x->fd = accept_next(s, &peer, flags)) >= 0 && !is_ours(s, &peer)) {
+		close(x->fd);
+		atomic_fetch_add(&s->shared->strangers, 1);
+	}
 	if (x->fd < 0)
 		return errno == EAGAIN ? 0 : server__fail(s, -errno, "take a connection");
 	x->port = listener__port_of(&peer);

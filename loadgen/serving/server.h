@@ -6,7 +6,9 @@
 #pragma once
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
+#include <sys/socket.h>
 #include <sys/types.h>
 
 #include "loadgen/serving/procinfo.h"
@@ -19,6 +21,7 @@ struct serve_ops;
 
 /* When the connection from a port was taken, and its answer ready: CLOCK_MONOTONIC, ns. */
 struct served {
+	_Atomic bool ours; /* the client is about to connect from it */
 	_Atomic uint64_t accepted_ns;
 	_Atomic uint64_t ready_ns;
 };
@@ -27,9 +30,11 @@ struct served {
 struct server_shared {
 	struct failure failure; /* why the server ended, once it is gone; first: child.h */
 	_Atomic uint64_t accepted;
-	_Atomic uint64_t answered;  /* and closed */
-	_Atomic uint64_t aborted;   /* whose client was gone before it had its answer */
-	struct served ports[65536]; /* by the client's port */
+	_Atomic uint64_t answered;	/* and closed */
+	_Atomic uint64_t aborted;	/* whose client was gone before it had its answer */
+	_Atomic uint64_t strangers;	/* turned away: no connection of our client */
+	struct sockaddr_storage client; /* its address, whatever its port */
+	struct served ports[65536];	/* by the client's port */
 };
 
 /* The state of a model, in the serving process alone. */
@@ -49,8 +54,9 @@ struct exchange {
 };
 
 /*
- * For the models. Takes the next connection, with accept4's flags for it: 1, 0 if
- * none waits (of a listener that does not block), or -errno with words.
+ * For the models. Takes the next connection of our client, with accept4's flags for it: 1, 0 if
+ * none waits (of a listener that does not block), or -errno with words. Strangers would be
+ * counted as sends, and learn what runs here: they are turned away.
  */
 int server__accept(struct server *s, struct exchange *x, int flags);
 

@@ -11,22 +11,33 @@
 #define LOST_AGE_NS  10000000000ULL /* a SYN retransmitted three times has waited 7 s */
 #define LOST_IDLE_NS 5000000000ULL
 
+/* Bound before it connects, so that the server can know it. */
+static int mark_port(struct visit *v, const struct client *c)
+{
+	struct sockaddr_storage own = c->shared->client;
+	socklen_t length = c->length;
+
+	if (bind(v->fd, (struct sockaddr *)&own, length) ||
+	    getsockname(v->fd, (struct sockaddr *)&own, &length))
+		return errno == EADDRINUSE ? -EADDRNOTAVAIL : -errno;
+	v->port = listener__port_of(&own);
+	atomic_store(&c->shared->ports[v->port].ours, true);
+	return 0;
+}
+
 int visit__begin(struct visit *v, const struct client *c, struct visits *count)
 {
-	struct sockaddr_storage own;
-	socklen_t length = sizeof(own);
+	int err;
 
-	*v = (struct visit){.fd = -1, .begin_ns = now_ns()};
+	*v = (struct visit){.fd = -1};
 	count->started++;
 	v->fd = socket(c->address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (v->fd < 0)
-		return -errno;
+	err = v->fd < 0 ? -errno : mark_port(v, c);
+	v->begin_ns = now_ns();
+	if (err)
+		return err;
 	if (connect(v->fd, (const struct sockaddr *)&c->address, c->length) && errno != EINPROGRESS)
 		return -errno;
-	/* The port is chosen by now, whether the connection stands or not. */
-	if (getsockname(v->fd, (struct sockaddr *)&own, &length))
-		return -errno;
-	v->port = listener__port_of(&own);
 	return 0;
 }
 

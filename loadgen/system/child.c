@@ -173,6 +173,14 @@ int child__request(struct child *c, struct request *q, struct reply *reply, int 
 	return err;
 }
 
+bool child__is_stopped(const struct child *c)
+{
+	siginfo_t state = {0};
+
+	return c->pid && !waitid(P_PID, (id_t)c->pid, &state, WSTOPPED | WNOHANG | WNOWAIT) &&
+	       state.si_pid;
+}
+
 int child__cpu_time(struct child *c, struct cpu_time *t)
 {
 	struct request q = {.type = REQUEST_CPU_TIME};

@@ -90,6 +90,9 @@ void child__stop(struct child *c);
  * gets its number. */
 int child__request(struct child *c, struct request *q, struct reply *reply, int timeout_ms);
 
+/* Has a signal stopped it, and none continued it? */
+bool child__is_stopped(const struct child *c);
+
 /* Its processor time so far. -errno if it does not answer. */
 int child__cpu_time(struct child *c, struct cpu_time *t);
 

@@ -19,24 +19,29 @@ from test_errors import busy, ticks
 
 pytestmark = pytest.mark.usefixtures("untouched")
 
-HELLO = struct.Struct(">4sHHIIIQIIQQ96s")
-CONTROL, DATA, ACCEPTED, REFUSED = range(1, 5)
-VERSION = 3
+HELLO = struct.Struct(">4sHHIIQIIQQ32s96s")
+CONTROL, DATA, ACCEPTED, REFUSED, CHALLENGE, PROOF = range(1, 7)
+VERSION = 4
 MESSAGE = struct.Struct(">IIIi8Q")
-MARK = 1
+MARK, CPU_TIME, EXPECT, STATE = range(1, 5)
 
 
-def hello(kind, version=VERSION, magic=b"SPLG", session=0, slot=1, size=1024, text=b"",
+def hello(kind, version=VERSION, magic=b"SPLG", secret=b"", slot=1, size=1024, text=b"",
           fields=0, picked_from=0):
-    return HELLO.pack(magic, version, kind, session, slot, 0, size, 0, fields, picked_from, 0,
-                      text)
+    return HELLO.pack(magic, version, kind, slot, 0, size, 0, fields, picked_from, 0, secret, text)
+
+
+def answer(s):
+    """Its kind, secret and text; the end of the connection raises."""
+    whole = HELLO.unpack(s.recv(HELLO.size, socket.MSG_WAITALL))
+    return whole[2], whole[-2], whole[-1].rstrip(b"\0").decode()
 
 
 class Serve:
     """loadgen serve on a port of its own."""
 
-    def __init__(self, *args):
-        self.process = subprocess.Popen([LOADGEN, "serve", *args], stdout=subprocess.PIPE,
+    def __init__(self, *args, program=(LOADGEN, "serve")):
+        self.process = subprocess.Popen([*program, *args], stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, text=True)
         line = self.process.stdout.readline()
         self.peer = line.rpartition(" ")[2].strip()
@@ -234,14 +239,14 @@ def test_strangers_are_refused_and_disturb_nobody():
                 assert ended(s, close=True)
         with there.connect() as s:
             s.sendall(hello(CONTROL, version=1))
-            answer = HELLO.unpack(s.recv(HELLO.size, socket.MSG_WAITALL))
-            assert answer[1:3] == (VERSION, REFUSED) and b"version 1" in answer[-1]
+            kind, _, text = answer(s)
+            assert kind == REFUSED and "version 1" in text
         for wrong in (hello(CONTROL, slot=0), hello(CONTROL, slot=1 << 30), hello(77),
-                      hello(CONTROL, size=1 << 40), hello(DATA, session=12345),
+                      hello(CONTROL, size=1 << 40), hello(DATA, secret=b"guessed"),
                       hello(CONTROL, picked_from=5), hello(CONTROL, picked_from=5, fields=6)):
             with there.connect() as s:
                 s.sendall(wrong)
-                assert HELLO.unpack(s.recv(HELLO.size, socket.MSG_WAITALL))[2] == REFUSED
+                assert answer(s)[0] == REFUSED
         assert measure(there.peer, "--messages", 20)["messages"] == 20
         assert ended(silent)  # after its time
         silent.close()
@@ -254,7 +259,7 @@ def test_mark_that_was_not_announced_ends_the_session():
     with Serve() as there:
         with there.connect() as s:
             s.sendall(hello(CONTROL))
-            assert HELLO.unpack(s.recv(HELLO.size, socket.MSG_WAITALL))[2] == ACCEPTED
+            assert answer(s)[0] == ACCEPTED
             s.sendall(MESSAGE.pack(MARK, 1, 0, 0, 4096, *[0] * 7))
             assert ended(s)
         assert measure(there.peer, "--messages", 20)["messages"] == 20
@@ -265,7 +270,7 @@ def test_garbage_after_the_hello_ends_the_session():
     with Serve() as there:
         with there.connect() as s:
             s.sendall(hello(CONTROL))
-            assert HELLO.unpack(s.recv(HELLO.size, socket.MSG_WAITALL))[2] == ACCEPTED
+            assert answer(s)[0] == ACCEPTED
             s.sendall(b"\xff" * 200)
             assert ended(s)
         assert eventually(lambda: send(there.peer, "--messages", 5).returncode == 0)
@@ -275,7 +280,7 @@ def test_one_sender_at_a_time():
     with Serve() as there:
         with there.connect() as s:
             s.sendall(hello(CONTROL))
-            assert HELLO.unpack(s.recv(HELLO.size, socket.MSG_WAITALL))[2] == ACCEPTED
+            assert answer(s)[0] == ACCEPTED
             result = send(there.peer)
             assert result.returncode == 1 and "busy with another sender" in result.stderr
         assert eventually(lambda: send(there.peer, "--messages", 5).returncode == 0)

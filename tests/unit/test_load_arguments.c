@@ -43,7 +43,8 @@ static const char *const borrowed[] = {
 	"--socket=more",      "--link=veth",  "--duration=2.000000000",
 };
 
-static const char *const elsewhere[] = {"--variant=onecopy", "--peer=there:5000"};
+static const char *const elsewhere[] = {"--variant=onecopy", "--peer=there:5000",
+					"--key=/there/key"};
 
 static const char *const served[] = {
 	"--workload=procinfo",	"--server-model=epoll", "--connections=2000",

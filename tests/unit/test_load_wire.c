@@ -18,14 +18,14 @@
 static const struct wire_hello full = {
 	.version = WIRE_VERSION,
 	.kind = WIRE_DATA,
-	.session = 0x01020304,
-	.slot = 7,
+	.slot = 0x01020304,
 	.connection = 0xfffffffe,
 	.message_bytes = 1ULL << 40,
 	.flags = WIRE_VERIFY | WIRE_RANDOM | WIRE_MARKS,
 	.fields = 1024,
 	.picked_from = 1ULL << 33,
 	.seed = INT64_MAX,
+	.secret = {1, [SECRET_BYTES - 1] = 255},
 	.text = "Linux",
 };
 

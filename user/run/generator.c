@@ -3,6 +3,7 @@
 
 #include "user/system/files.h"
 
+#include "common/program.h"
 #include "loadgen/protocol.h"
 
 #include <errno.h>
@@ -22,6 +23,7 @@
 
 #define TICK_MS	    100
 #define FAREWELL_MS 3000
+#define STOPPED_S   10
 #define HEAD_SIZE   offsetof(struct control_message, text)
 
 struct generator {
@@ -141,14 +143,29 @@ static int take(struct generator *g)
 	return -ECANCELED;
 }
 
+/* Has a signal stopped it for so long that nobody means to continue it? */
+static bool is_stopped(const struct generator *g, struct timespec *since)
+{
+	siginfo_t state = {};
+
+	if (!g->pid || waitid(P_PID, (id_t)g->pid, &state, WSTOPPED | WNOHANG | WNOWAIT) ||
+	    !state.si_pid) {
+		clock_gettime(CLOCK_MONOTONIC, since);
+		return false;
+	}
+	return elapsed_since(since) > STOPPED_S;
+}
+
 /* Waits for a message of this type; says STOP once when tick asks for it. */
 static int await(struct generator *g, enum control_type type, generator_tick tick, generator_ms ms,
 		 void *context)
 {
 	struct pollfd p = {.fd = g->control, .events = POLLIN};
+	struct timespec running;
 	bool stopped = false;
 	int err;
 
+	clock_gettime(CLOCK_MONOTONIC, &running);
 	for (;;) {
 		err = poll(&p, 1, ms ? ms(context, TICK_MS) : TICK_MS);
 		if (err < 0 && errno != EINTR)
@@ -156,6 +173,11 @@ static int await(struct generator *g, enum control_type type, generator_tick tic
 		if (tick && tick(context) && !stopped) {
 			stopped = true;
 			say(g, CONTROL_STOP);
+		}
+		if (is_stopped(g, &running)) {
+			snprintf(g->error, sizeof(g->error),
+				 "the load generator was stopped by a signal for %d s", STOPPED_S);
+			return -ECANCELED;
 		}
 		if (err <= 0)
 			continue;

@@ -1,0 +1,329 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""What a stranger does to loadgen serve, and what a false receiver tells its sender."""
+
+import contextlib
+import hmac
+import os
+import re
+import socket
+import struct
+import threading
+import time
+
+import pytest
+
+from conftest import LOADGEN, PATIENCE_S, eventually, run
+from test_errors import rests
+from test_serve import (ACCEPTED, CHALLENGE, CONTROL, CPU_TIME, DATA, EXPECT, HELLO, MESSAGE, PROOF,
+                        REFUSED, STATE, Serve, answer, ended, hello, measure, send)
+
+pytestmark = pytest.mark.usefixtures("untouched")
+
+SECRET = "0123456789abcdef" * 2
+
+
+@pytest.fixture
+def key(tmp_path):
+    path = tmp_path / "key"
+    path.write_text(SECRET + "\n")
+    path.chmod(0o600)
+    return path
+
+
+def message(kind, number=1, slot=0, value=0):
+    return MESSAGE.pack(kind, number, slot, 0, value, *[0] * 7)
+
+
+def threads(there):
+    return len(os.listdir(f"/proc/{there.process.pid}/task"))
+
+
+def descriptors(there):
+    return len(os.listdir(f"/proc/{there.process.pid}/fd"))
+
+
+@contextlib.contextmanager
+def session(there, **kwargs):
+    """A control connection that has its token."""
+    with there.connect() as s:
+        s.sendall(hello(CONTROL, **kwargs))
+        kind, token, text = answer(s)
+        assert kind == ACCEPTED, text
+        yield s, token
+
+
+# Strangers
+
+def test_many_questions_make_no_threads():
+    with Serve() as there:
+        with session(there, slot=4) as (s, _):
+            s.sendall(b"".join(message(EXPECT, n, n - 1, 1 << 40) for n in range(1, 5)))
+            s.sendall(message(STATE, 5))
+            assert MESSAGE.unpack(s.recv(MESSAGE.size, socket.MSG_WAITALL))[0] == STATE
+            assert threads(there) == 2
+            s.sendall(message(EXPECT, 6, 0, 1 << 40))  # a second one of a connection
+            assert ended(s)
+        assert measure(there.peer, "--messages", 20)["messages"] == 20
+        assert eventually(lambda: threads(there) == 1)
+    assert "is done: Protocol error" in there.log
+
+
+def test_a_thousand_sessions_leave_nothing():
+    with Serve() as there:
+        before = descriptors(there)
+        for _ in range(1000):
+            with there.connect() as s:
+                s.sendall(hello(CONTROL, slot=1024))
+                assert answer(s)[0] in (ACCEPTED, REFUSED)
+                s.sendall(message(EXPECT, 1, 3, 9))
+        assert measure(there.peer, "--messages", 20)["messages"] == 20
+        assert eventually(lambda: threads(there) == 1 and descriptors(there) == before)
+    assert len(there.log.splitlines()) < 500  # of 2,000
+    assert "more lines were left out" in there.log
+
+
+def test_silent_crowd_keeps_no_sender_out():
+    with Serve() as there, contextlib.ExitStack() as crowd:
+        for _ in range(300):
+            crowd.enter_context(there.connect())
+        assert measure(there.peer, "--messages", 20, "--threads", 40)["messages"] == 800
+        assert descriptors(there) < 80
+    assert "others wait, too" in there.log
+
+
+def test_descriptors_run_out_and_come_back():
+    with Serve(program=("prlimit", "--nofile=100:100", LOADGEN, "serve")) as there:
+        result = send(there.peer, "--messages", 5, "--threads", 200)
+        assert result.returncode == 1 and len(result.stderr.splitlines()) == 1
+        assert eventually(lambda: send(there.peer, "--messages", 5).returncode == 0)
+        assert eventually(lambda: rests(there.process.pid))
+    assert "Too many open files" in there.log and len(there.log.splitlines()) < 200
+
+
+def test_too_few_descriptors_to_serve():
+    result = run("prlimit", "--nofile=20:20", LOADGEN, "serve")
+    assert result.returncode == 1 and len(result.stderr.splitlines()) == 1
+    assert "the limit is 20" in result.stderr and "ulimit -Hn" in result.stderr
+
+
+def test_only_the_token_joins():
+    with Serve() as there, session(there) as (_, token):
+        for secret in (b"", bytes(32), token[:-1] + bytes([token[-1] ^ 1])):
+            with there.connect() as s:
+                s.sendall(hello(DATA, secret=secret, slot=0))
+                kind, _, text = answer(s)
+                assert kind == REFUSED and text == "no such session"
+        with there.connect() as s:
+            s.sendall(hello(DATA, secret=token, slot=0))
+            assert answer(s)[0] == ACCEPTED
+            with there.connect() as again:
+                again.sendall(hello(DATA, secret=token, slot=0))
+                assert answer(again)[2] == "no such connection"
+
+
+def test_half_a_message_ends_the_session():
+    with Serve() as there, session(there) as (s, _):
+        s.sendall(message(STATE)[:30])
+        assert ended(s)
+    assert "is done: Connection timed out" in there.log
+
+
+def test_replies_that_nobody_reads_end_the_session():
+    with Serve() as there, session(there) as (s, _):
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        with pytest.raises(OSError):
+            while True:
+                s.sendall(message(STATE) * 1000)
+    assert "is done: Resource temporarily unavailable" in there.log
+
+
+@pytest.mark.parametrize("option,value,words", [("--session-bytes", "1M", "--session-bytes"),
+                                                ("--session-seconds", "0.5", "--session-seconds")])
+def test_a_session_is_limited(option, value, words):
+    with Serve(option, value) as there:
+        result = send(there.peer, "--duration", 30)
+        assert result.returncode == 1 and len(result.stderr.splitlines()) == 1
+        assert eventually(lambda: threads(there) == 1)
+    assert f"is done: it {'sent more' if 'bytes' in option else 'took longer'} than {words}" in there.log
+
+
+# Keys
+
+def test_the_same_key_is_needed(key, tmp_path):
+    other = tmp_path / "other"
+    other.write_text("x" * 40)
+    other.chmod(0o600)
+    with Serve("--key", key) as there:
+        assert measure(there.peer, "--key", key, "--messages", 20, "--threads", 3)["messages"] == 60
+        for options, words in (((), "it asks for a key: give --key FILE"),
+                               (("--key", other), "it has another --key")):
+            result = send(there.peer, "--messages", 5, *options)
+            assert result.returncode == 1 and len(result.stderr.splitlines()) == 1
+            assert words in result.stderr
+        with there.connect() as s:
+            s.sendall(hello(PROOF, secret=bytes(32)))
+            assert answer(s)[0] == REFUSED
+        with there.connect() as s:  # what another program makes of the same key
+            s.sendall(hello(CONTROL))
+            kind, challenge, _ = answer(s)
+            assert kind == CHALLENGE
+            s.sendall(hello(PROOF, secret=hmac.digest(SECRET.encode(), challenge, "sha256")))
+            assert answer(s)[0] == ACCEPTED
+
+
+def test_beyond_loopback_only_with_a_key_or_openly(key):
+    result = run(LOADGEN, "serve", "--address", "0.0.0.0")
+    assert result.returncode == 2 and result.stdout == ""
+    assert len(result.stderr.splitlines()) == 1
+    assert all(word in result.stderr for word in ("0.0.0.0", "--key", "--open"))
+    for options in (("--key", key), ("--open",)):
+        with Serve("--address", "0.0.0.0", *options) as there:
+            assert there.port
+
+
+@pytest.mark.parametrize("content,mode,words", [
+    (None, 0, "No such file"), ("short", 0o600, "16 bytes or more"), (SECRET, 0o644, "chmod 600")])
+def test_a_key_that_is_none(tmp_path, content, mode, words):
+    path = tmp_path / "key"
+    if content is not None:
+        path.write_text(content)
+        path.chmod(mode)
+    result = run(LOADGEN, "serve", "--key", path)
+    assert result.returncode == 2 and len(result.stderr.splitlines()) == 1
+    assert str(path) in result.stderr and words in result.stderr
+
+
+# Receivers that lie
+
+class Liar:
+    """Takes what is sent, and answers each message by what lie() makes of it and of the bytes
+    that have come."""
+
+    def __init__(self, lie):
+        self.lie = lie
+        self.received = 0
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.peer = f"127.0.0.1:{self.listener.getsockname()[1]}"
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        with contextlib.suppress(OSError):
+            while True:
+                s, _ = self.listener.accept()
+                threading.Thread(target=self.serve, args=(s,), daemon=True).start()
+
+    def serve(self, s):
+        with s, contextlib.suppress(OSError, struct.error):
+            kind = HELLO.unpack(s.recv(HELLO.size, socket.MSG_WAITALL))[2]
+            s.sendall(hello(ACCEPTED))
+            while kind == DATA and (data := s.recv(1 << 20)):
+                self.received += len(data)
+            while kind == CONTROL:
+                got = MESSAGE.unpack(s.recv(MESSAGE.size, socket.MSG_WAITALL))
+                for reply in self.lie(self, *got[:3], got[4]):
+                    s.sendall(MESSAGE.pack(*reply))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+
+
+def tell(kind, number, slot, *values):
+    return (kind, number, slot, 0, *values, *[0] * (8 - len(values)))
+
+
+def honest(peer, kind, number, slot, value):
+    if kind != EXPECT:
+        return [tell(kind, number, slot, *([0, 0] if kind == CPU_TIME else [peer.received]))]
+    assert eventually(lambda: peer.received >= value)
+    return [tell(kind, number, slot, value)]
+
+
+def of(wanted, *values):
+    """A lie about one kind of message."""
+    def lie(peer, kind, number, slot, value):
+        if kind != wanted:
+            return honest(peer, kind, number, slot, value)
+        return [tell(kind, number, slot, *values)]
+    return lie
+
+
+def too_early(peer, kind, number, slot, value):
+    return [tell(kind, number, slot, *([0, 0] if kind == CPU_TIME else [value, 0]))]
+
+
+def twice(*args):
+    return honest(*args) * 2
+
+
+def less(peer, kind, number, slot, value):
+    honest(peer, kind, number, slot, value)
+    return [tell(kind, number, slot, *([0, 0] if kind == CPU_TIME else [value - number, 0]))]
+
+
+TIMES = iter(range(1, 1000))
+
+
+def later_than_it_is(peer, kind, number, slot, value):
+    if kind != CPU_TIME:
+        return honest(peer, kind, number, slot, value)
+    return [tell(kind, number, slot, next(TIMES) * 3_600_000_000, 0)]
+
+
+def test_an_honest_one_is_believed():
+    with Liar(honest) as there:
+        assert measure(there.peer, "--messages", 50, "--variant", "onecopy")["received_bytes"] == 50 << 14
+
+
+@pytest.mark.parametrize("lie,words", [
+    (of(EXPECT, 2**64 - 1), "the receiver says that it has"),
+    (of(EXPECT, 2**63), "the receiver says that it has"),
+    (of(EXPECT, 1 << 40, 7), "numbers that cannot be"),
+    (of(EXPECT, 1 << 20, 0, 1 << 20), "numbers that cannot be"),
+    (later_than_it_is, "processor time that cannot be"),
+    (twice, "answers that cannot be"),
+    (lambda *args: [(1 << 31,) * 3 + (5,) + (0,) * 8], "answers that cannot be"),
+])
+def test_numbers_are_checked(lie, words):
+    with Liar(lie) as there:
+        result = send(there.peer, "--messages", 50, "--variant", "onecopy", "--json", "-")
+    assert result.returncode == 1
+    assert len(result.stderr.splitlines()) == 1 and words in result.stderr, result.stderr
+
+
+def test_bytes_that_have_not_left_are_not_there():
+    """A send buffer of megabytes, and a receiver that says at once that it has them all."""
+    def slow(self, s):
+        with s, contextlib.suppress(OSError, struct.error):
+            kind = HELLO.unpack(s.recv(HELLO.size, socket.MSG_WAITALL))[2]
+            s.sendall(hello(ACCEPTED))
+            if kind == DATA:
+                threading.Event().wait(PATIENCE_S / 4)
+            while kind == CONTROL:
+                got = MESSAGE.unpack(s.recv(MESSAGE.size, socket.MSG_WAITALL))
+                for reply in self.lie(self, *got[:3], got[4]):
+                    s.sendall(MESSAGE.pack(*reply))
+
+    liar = type("Slow", (Liar,), {"serve": slow})
+    with liar(too_early) as there:
+        there.listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        result = send(there.peer, "--messages", 30, "--variant", "onecopy", "--warmup", 0,
+                      "--socket", "sndbuf=1M", "--json", "-")
+    assert result.returncode == 1 and "not all of them yet" in result.stderr, result.stderr
+
+
+def test_one_that_grows_by_a_byte_does_not_hold_the_run():
+    def by_a_byte(peer, kind, number, slot, value):
+        if kind == EXPECT:
+            return []
+        return [tell(kind, number, slot, *([0, 0] if kind == CPU_TIME else [number]))]
+
+    begin = time.monotonic()
+    with Liar(by_a_byte) as there:
+        result = send(there.peer, "--duration", 1, "--warmup", 0, "--variant", "onecopy")
+    assert result.returncode == 1
+    assert re.search(r"\d+ of \d+ bytes had arrived when", result.stderr), result.stderr
+    assert time.monotonic() - begin < 12
