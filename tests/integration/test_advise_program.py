@@ -12,7 +12,7 @@ import types
 import pytest
 
 from conftest import ANALYZE, CALLS, PATIENCE_S, Receiver, analyze, eventually, needs_bpf, only
-from test_advise import list_children
+from test_errors import descend
 from test_observe import PYTHON, attached, gate_is_open, start
 from test_peers import Nginx, need
 from test_sizes import SENDER, classes
@@ -126,7 +126,7 @@ WANTED = ((100, 40), (5000, 30), (30_000, 20), (100_000, 5))
 
 def gate(observer):
     """Has its analyze opened the window?"""
-    children = list_children(observer.pid)
+    children = descend(observer.pid, 1)
     return children and attached() and gate_is_open(types.SimpleNamespace(pid=children[0]))
 
 
@@ -177,7 +177,7 @@ def test_of_a_zero_copy_program_each_size_class_is_counted(how, tmp_path):
 def test_an_interrupt_ends_the_watch_with_what_was_seen(tmp_path):
     steps = watched(tmp_path, "hear")
     observer = next(steps)
-    os.kill(int(only(list_children(observer.pid))), signal.SIGINT)
+    os.kill(only(descend(observer.pid, 1)), signal.SIGINT)
     observer.send_signal(signal.SIGINT)
     _, _, advice, _ = next(steps)
     assert observer.returncode == -signal.SIGINT and advice["interrupted"]
