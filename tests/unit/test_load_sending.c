@@ -8,14 +8,18 @@
 #include <cmocka.h> /* needs the above */
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "loadgen/data/dataset.h"
 #include "loadgen/data/memory.h"
 #include "loadgen/data/pattern.h"
 #include "loadgen/load.h"
 #include "loadgen/send/pacing.h"
+#include "loadgen/send/pool.h"
 
 static void picks_in_order_take_each_field_in_turn(void **state)
 {
@@ -142,6 +146,75 @@ static void fields_lie_apart_as_asked(void **state)
 	assert_int_equal(memory__stride(&load, 129), 192);
 }
 
+static void write_file(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "w");
+
+	assert_non_null(f);
+	assert_true(fputs(text, f) >= 0);
+	assert_int_equal(fclose(f), 0);
+}
+
+/* A group may have what its nearest limit allows: above it, in it, in either version. */
+static void memory_is_limited_by_control_groups(void **state)
+{
+	const struct {
+		const char *membership, *version_2, *version_1, *above;
+		double bytes; /* 0: the machine's */
+	} rows[] = {
+		{"0::/a/b\n", "max\n", "5000\n", "max\n", 0},
+		{"0::/a/b\n", "4096\n", "5000\n", "max\n", 4096},
+		{"0::/a/b\n", "4096\n", "5000\n", "2048\n", 2048},
+		{"0::/a/b\n", "max\n", "5000\n", "2048\n", 2048},
+		{"0::/gone\n", "4096\n", "5000\n", "2048\n", 0},
+		{"5:cpu:/a\n4:memory:/a\n0::/\n", "4096\n", "5000\n", "max\n", 5000},
+		{"4:memory:/a\n0::/a/b\n", "4096\n", "5000\n", "max\n", 4096},
+		{"no group\n", "4096\n", "5000\n", "2048\n", 0},
+		{"", "4096\n", "5000\n", "2048\n", 0},
+	};
+	double machine = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+	char there[] = "/tmp/memory-XXXXXX", before[4096];
+
+	(void)state;
+	assert_non_null(getcwd(before, sizeof(before)));
+	assert_non_null(mkdtemp(there));
+	assert_int_equal(chdir(there), 0);
+	assert_int_equal(mkdir("a", 0700) | mkdir("a/b", 0700), 0);
+	assert_int_equal(mkdir("memory", 0700) | mkdir("memory/a", 0700), 0);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		write_file("membership", rows[i].membership);
+		write_file("a/memory.max", rows[i].above);
+		write_file("a/b/memory.max", rows[i].version_2);
+		write_file("memory/a/memory.limit_in_bytes", rows[i].version_1);
+		assert_float_equal(memory__limit("membership", "."),
+				   rows[i].bytes > 0 ? rows[i].bytes : machine, 0);
+	}
+	assert_float_equal(memory__limit("missing", "."), machine, 0);
+	unlink("membership");
+	unlink("a/memory.max");
+	unlink("a/b/memory.max");
+	unlink("memory/a/memory.limit_in_bytes");
+	assert_int_equal(rmdir("a/b") | rmdir("a") | rmdir("memory/a") | rmdir("memory"), 0);
+	assert_int_equal(chdir(before) | rmdir(there), 0);
+}
+
+/* 64 bytes that begin at 2 MiB each take what lies between. */
+static void memory_is_summed_as_it_is_taken(void **state)
+{
+	struct load load = {.variant = "zerocopy",
+			    .fields = 1,
+			    .message_bytes = 64,
+			    .threads = 1,
+			    .inflight = 8};
+
+	(void)state;
+	assert_true(pool__need(&load) < 2 * (2 << 20));
+	load.align = 2 << 20;
+	assert_true(pool__need(&load) >= 8 * (2 << 20));
+	load.threads = 16;
+	assert_true(pool__need(&load) >= 16 * 8 * (2 << 20));
+}
+
 static void messages_are_due_at_the_rate_for_years(void **state)
 {
 	const uint64_t second = 1000000000ULL;
@@ -166,6 +239,8 @@ int main(void)
 		cmocka_unit_test(random_picks_are_even_and_can_be_had_again),
 		cmocka_unit_test(the_receiver_follows_every_pick),
 		cmocka_unit_test(fields_lie_apart_as_asked),
+		cmocka_unit_test(memory_is_limited_by_control_groups),
+		cmocka_unit_test(memory_is_summed_as_it_is_taken),
 		cmocka_unit_test(messages_are_due_at_the_rate_for_years),
 	};
 

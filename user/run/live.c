@@ -8,6 +8,7 @@
 #include "common/units.h"
 
 #include <math.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -134,11 +135,21 @@ void live__begin(struct live *l, const char *label, const struct plan *plan, dou
 	memset(&l->before, 0, sizeof(l->before));
 }
 
+/* A reader that does not read, such as a pager, must not hold up the run: it misses lines. */
+static bool takes_a_line(FILE *out)
+{
+	struct pollfd p = {.fd = fileno(out), .events = POLLOUT};
+
+	return poll(&p, 1, 0) > 0;
+}
+
 static void line(struct live *l, const struct measured *m, bool last)
 {
 	struct live_sample now, between;
 	char text[LIVE_LINE_MAX];
 
+	if (!takes_a_line(l->out))
+		return;
 	live_sample__take(&now, m, &l->sight, elapsed_since(&l->begun));
 	live_sample__subtract(&between, &now, &l->before);
 	if (last && l->before.at > 0 && !between.sends && between.at < l->seconds / 2)
