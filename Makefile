@@ -75,7 +75,7 @@ FOREIGN_PACKAGES := iperf3 nginx-light wrk redis-server postgresql openssh-serve
                     python3-pytest python3-jsonschema
 BENCH_PACKAGES := $(LAB_PACKAGES) $(ANALYSIS_PACKAGES) iperf3 bpftrace
 
-LOADGEN_LIBS := -ljson-c -luring -lnettle -lpthread
+LOADGEN_LIBS := -ljson-c -luring -lnettle -lcap -lpthread
 ANALYZE_LIBS := -lbpf -lelf -lz -ljson-c -lpfm -lcap -luring -lnettle -lpthread -lm
 
 # main.c of each program stays out of what the unit tests link.

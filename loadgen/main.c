@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/capabilities.h"
 #include "common/program.h"
 #include "common/units.h"
 #include "loadgen/options/help.h"
@@ -171,6 +172,34 @@ static int conclude(const struct arguments *a, struct control *control, const st
 	return f->status;
 }
 
+/* What this load asks of the kernel, and no more of what root may. */
+static int give_up_privilege(const struct load *load, struct failure *f)
+{
+	const struct socket_options *o = &load->socket;
+	bool namespaces = load->netns || load->link == OVER_VETH;
+	const struct {
+		cap_value_t value;
+		bool needed;
+	} rows[] = {
+		{CAP_IPC_LOCK, true}, /* zero-copy pins as much as a root program's may */
+		{CAP_SYS_ADMIN, namespaces},
+		{CAP_NET_ADMIN, namespaces || o->sndbuf || o->rcvbuf || o->congestion[0]},
+		{CAP_NET_RAW, o->device[0]},
+		{CAP_NET_BIND_SERVICE, load->port && load->port < 1024},
+		{CAP_DAC_OVERRIDE, load->file_dir || load->key},
+	};
+	cap_value_t kept[sizeof(rows) / sizeof(rows[0])];
+	int err, count = 0;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (rows[i].needed)
+			kept[count++] = rows[i].value;
+	err = capabilities__keep(kept, count);
+	return err ? failure__set(f, STATUS_FAILED, err, "cannot give up capabilities: %s",
+				  strerror(-err))
+		   : 0;
+}
+
 static int run(const struct arguments *a, struct control *control, struct failure *f)
 {
 	struct load load = load_options__nth(&a->load, 0);
@@ -180,9 +209,10 @@ static int run(const struct arguments *a, struct control *control, struct failur
 
 	if (!r)
 		failure__set(f, STATUS_FAILED, -ENOMEM, "out of memory");
-	else if (load.variant && variants__probe(load.variant, &load, why, sizeof(why)))
+	else if (!give_up_privilege(&load, f) && load.variant &&
+		 variants__probe(load.variant, &load, why, sizeof(why)))
 		failure__set(f, STATUS_SYSTEM, -EOPNOTSUPP, "%s", why);
-	else if (!run__execute(&load, control, r, f)) {
+	else if (!f->status && !run__execute(&load, control, r, f)) {
 		told = !report(a, control, r, f);
 		failure__adopt(f, &r->failure);
 	}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/commands.h"
 
+#include "common/capabilities.h"
 #include "common/program.h"
 #include "user/kernel/features.h"
 #include "user/kernel/netdev.h"
@@ -32,6 +33,18 @@ static __attribute__((format(printf, 2, 3))) void print_line(const char *what, c
 	putchar('\n');
 }
 
+static void print_capabilities(void)
+{
+	const char *lacking = privilege__lacking();
+
+	print_line("capabilities", "%s%s%s", lacking ? "not enough: " : "",
+		   lacking ? lacking : "enough to load BPF programs",
+		   lacking || capabilities__has(CAP_SYSLOG, CAP_EFFECTIVE)
+			   ? ""
+			   : "; without CAP_SYSLOG /proc/kallsyms hides where functions lie, and "
+			     "the flags of some completions are lost");
+}
+
 static void print_kernel(const struct host *h)
 {
 	char text[256];
@@ -47,8 +60,7 @@ static void print_kernel(const struct host *h)
 							     : "");
 	else
 		print_line("lockdown", "none");
-	print_line("capabilities", "%s%s", privilege__lacking() ? "not enough: " : "",
-		   privilege__lacking() ? privilege__lacking() : "enough to load BPF programs");
+	print_capabilities();
 	print_line("PID namespace", "%s",
 		   target__pid_namespace() ? "a container's: process ids are those of it, "
 					     "processes elsewhere have none"

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "common/capabilities.h"
 #include "common/program.h"
 #include "common/units.h"
 #include "loadgen/options/options.h"
@@ -126,7 +127,11 @@ static int open_all(struct serve_options *o, struct listener *l, struct control 
 		err = control__create(control, -1, f);
 	if (!err)
 		err = listener__open(l, &o->load.load, f);
-	return err ? err : check_address(o, l, f);
+	if (!err)
+		err = check_address(o, l, f);
+	if (!err && capabilities__keep(NULL, 0))
+		err = failure__set(f, STATUS_FAILED, -errno, "cannot give up capabilities: %m");
+	return err;
 }
 
 int serve__main(int argc, char **argv)

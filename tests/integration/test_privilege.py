@@ -4,11 +4,16 @@
 import collections
 import json
 import os
+import re
 import shutil
+import signal
+import subprocess
 
 import pytest
 
-from conftest import ANALYZE, LOADGEN, needs_bpf, run
+from conftest import ANALYZE, LOADGEN, PATIENCE_S, Child, eventually, needs_bpf, run
+from test_errors import busy, descend
+from test_serve import Serve
 
 pytestmark = [needs_bpf, pytest.mark.usefixtures("untouched"),
               pytest.mark.skipif(os.geteuid() != 0, reason="not root: sudo cannot be played")]
@@ -94,3 +99,60 @@ def test_a_sweeps_folder_is_the_users(home):
     rows = [json.loads(line) for line in (out / "runs.jsonl").read_text().splitlines()]
     assert [row["outcome"] for row in rows] == ["skipped"] * 2
     assert "run as root" in rows[0]["error"]
+
+
+def with_capabilities(home, names, *args):
+    """As a user who has these alone."""
+    added = ",".join(f"+{name}" for name in names)
+    return run("setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups",
+               f"--inh-caps={added}", f"--ambient-caps={added}", home / "analyze", *args)
+
+
+def test_three_capabilities_are_enough(home):
+    """With two of them the kernel hides where its functions lie: said, and what is lost."""
+    for names in (["bpf", "perfmon", "syslog"], ["bpf", "perfmon"]):
+        path = home / "-".join(names)
+        result = with_capabilities(home, names, "--variant", "zerocopy", "--messages", "2000",
+                                   "--json", path)
+        if "perf_event_paranoid" in result.stderr:
+            pytest.skip(result.stderr.strip())
+        assert result.returncode == 0, result.stderr
+        record = json.loads(path.read_text())
+        seen = "syslog" in names
+        assert seen == ("CAP_SYSLOG" not in result.stdout)
+        assert record["lost"]["flags"] == 0 or not seen
+        assert record["zerocopy"]["completions"] == 2000
+        doctor = with_capabilities(home, names, "doctor").stdout
+        assert seen == ("without CAP_SYSLOG" not in doctor)
+
+
+def effective(pid):
+    with open(f"/proc/{pid}/status", encoding="ascii") as file:
+        return int(re.search(r"^CapEff:\t(\w+)$", file.read(), re.M).group(1), 16)
+
+
+CAP_IPC_LOCK, CAP_NET_ADMIN, CAP_SYS_ADMIN = 1 << 14, 1 << 12, 1 << 21
+
+
+@pytest.mark.parametrize("options, kept", [
+    ((), CAP_IPC_LOCK),
+    (("--socket", "rcvbuf=1M"), CAP_IPC_LOCK | CAP_NET_ADMIN),
+    (("--link", "veth"), CAP_IPC_LOCK | CAP_NET_ADMIN | CAP_SYS_ADMIN)])
+def test_roots_load_keeps_what_its_options_need(options, kept):
+    with Child([ANALYZE, "--duration", "60", *options], stdin=subprocess.DEVNULL,
+               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as job:
+        both = []
+
+        def there():
+            both[:] = descend(job.pid, 2)
+            return len(both) == 2 and busy(both[1])
+
+        assert eventually(there)
+        assert [effective(pid) for pid in both] == [kept, kept]
+        job.send_signal(signal.SIGINT)
+        assert job.wait(PATIENCE_S) == -signal.SIGINT
+
+
+def test_who_serves_strangers_keeps_none():
+    with Serve() as there:
+        assert effective(there.process.pid) == 0

@@ -137,8 +137,10 @@ static bool option_possible(struct plan_entry *entry, const struct hook_option *
 		return false;
 	}
 	if (option->code && !facts->has_code(facts->features, option->code)) {
-		say(entry, "/proc/kallsyms hides where %s is (kernel.kptr_restrict)", option->code,
-		    "");
+		say(entry,
+		    "/proc/kallsyms hides where %s is (it needs CAP_SYSLOG, and "
+		    "kernel.kptr_restrict below 2)",
+		    option->code, "");
 		return false;
 	}
 	entry->option = option;

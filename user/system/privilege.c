@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/system/privilege.h"
 
+#include "common/capabilities.h"
 #include "user/system/files.h"
 
 #include <errno.h>
@@ -9,22 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/capability.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static bool has(cap_value_t value, cap_flag_t flag)
-{
-	cap_t caps = cap_get_proc();
-	cap_flag_value_t on = CAP_CLEAR;
-
-	if (caps)
-		cap_get_flag(caps, value, flag, &on);
-	cap_free(caps);
-	return on == CAP_SET;
-}
 
 #define INITIAL_USER_NAMESPACE 0xEFFFFFFDU /* PROC_USER_INIT_INO */
 
@@ -40,25 +29,11 @@ const char *privilege__lacking(void)
 	if (in_user_namespace())
 		return "capabilities of a user namespace do not permit BPF: run outside of it, or "
 		       "in a container without one";
-	if ((has(CAP_BPF, CAP_EFFECTIVE) && has(CAP_PERFMON, CAP_EFFECTIVE)) ||
-	    has(CAP_SYS_ADMIN, CAP_EFFECTIVE))
+	if ((capabilities__has(CAP_BPF, CAP_EFFECTIVE) &&
+	     capabilities__has(CAP_PERFMON, CAP_EFFECTIVE)) ||
+	    capabilities__has(CAP_SYS_ADMIN, CAP_EFFECTIVE))
 		return NULL;
 	return "loading BPF programs needs CAP_BPF and CAP_PERFMON: run with sudo";
-}
-
-static int keep(const cap_value_t *values, int count)
-{
-	cap_t caps = cap_init();
-	int err = 0;
-
-	if (!caps)
-		return -errno;
-	if ((count && (cap_set_flag(caps, CAP_PERMITTED, count, values, CAP_SET) ||
-		       cap_set_flag(caps, CAP_EFFECTIVE, count, values, CAP_SET))) ||
-	    cap_set_proc(caps))
-		err = -errno;
-	cap_free(caps);
-	return err;
 }
 
 /* Who called sudo; false if nobody did. */
@@ -121,9 +96,9 @@ int privilege__reduce(bool cost, char *reason, size_t size)
 	static const cap_value_t needed[] = {CAP_BPF, CAP_PERFMON, CAP_SYS_ADMIN};
 	int err;
 
-	if (!has(CAP_BPF, CAP_PERMITTED))
+	if (!capabilities__has(CAP_BPF, CAP_PERMITTED))
 		return 0; /* before 5.8 it was part of CAP_SYS_ADMIN; or there is none to give up */
-	err = keep(needed, cost || perf_wants_admin() ? 3 : 2);
+	err = capabilities__keep(needed, cost || perf_wants_admin() ? 3 : 2);
 	if (err)
 		snprintf(reason, size, "cannot give up capabilities: %s", strerror(-err));
 	return err;
@@ -133,13 +108,13 @@ int privilege__drop_attach(void)
 {
 	static const cap_value_t needed[] = {CAP_BPF};
 
-	return has(CAP_BPF, CAP_PERMITTED) ? keep(needed, 1) : 0;
+	return capabilities__has(CAP_BPF, CAP_PERMITTED) ? capabilities__keep(needed, 1) : 0;
 }
 
 int privilege__drop_all(char *reason, size_t size)
 {
 	/* Without it root would have all of them back at the next exec. */
-	int err = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ? -errno : keep(NULL, 0);
+	int err = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ? -errno : capabilities__keep(NULL, 0);
 
 	if (err)
 		snprintf(reason, size, "cannot give up capabilities: %s", strerror(-err));

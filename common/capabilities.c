@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <errno.h>
+
+#include "common/capabilities.h"
+
+static bool is_on(cap_t caps, cap_value_t value, cap_flag_t flag)
+{
+	cap_flag_value_t on = CAP_CLEAR;
+
+	return caps && !cap_get_flag(caps, value, flag, &on) && on == CAP_SET;
+}
+
+bool capabilities__has(cap_value_t value, cap_flag_t flag)
+{
+	cap_t caps = cap_get_proc();
+	bool has = is_on(caps, value, flag);
+
+	cap_free(caps);
+	return has;
+}
+
+int capabilities__keep(const cap_value_t *values, int count)
+{
+	cap_t before = cap_get_proc(), after = cap_init();
+	int err = before && after ? 0 : -errno;
+
+	for (int i = 0; i < count && !err; i++)
+		if (is_on(before, values[i], CAP_PERMITTED) &&
+		    (cap_set_flag(after, CAP_PERMITTED, 1, &values[i], CAP_SET) ||
+		     cap_set_flag(after, CAP_EFFECTIVE, 1, &values[i], CAP_SET)))
+			err = -errno;
+	if (!err && cap_set_proc(after))
+		err = -errno;
+	cap_free(before);
+	cap_free(after);
+	return err;
+}
