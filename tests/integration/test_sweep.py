@@ -235,7 +235,7 @@ def test_damage_in_the_middle_is_said(tmp_path):
     path = tmp_path / "runs.jsonl"
     rows = path.read_text().splitlines(keepends=True)
     rows[1] = rows[1][:50] + "\n"
-    foreign = json.dumps({"schema": "sendpath.run/2", "run": {"cell": "x", "repeat": 1}}) + "\n"
+    foreign = json.dumps({**json.loads(rows[0]), "run": {"cell": "x", "repeat": 1}}) + "\n"
     path.write_text("".join(rows) + foreign)
     result = sweep(tmp_path, *TINY)
     assert result.returncode == 0
@@ -243,6 +243,50 @@ def test_damage_in_the_middle_is_said(tmp_path):
     assert "1 records of no run of this plan" in result.stderr
     once([json.loads(x) for x in path.read_text().splitlines()
           if x not in (rows[1].strip(), foreign.strip())])
+
+
+def changed(line, path, text):
+    """The line with another value at a path, as that text."""
+    record = json.loads(line)
+    *blocks, key = path.split("/")
+    place = record
+    for block in blocks:
+        place = place[block]
+    place[key] = "CHANGED"
+    return json.dumps(record).replace('"CHANGED"', text)
+
+
+@pytest.mark.parametrize("path, text, word", [
+    ("run/repeat", "NaN", "/run/repeat is not of type int"),
+    ("run/repeat", "1.5", "/run/repeat is not of type int"),
+    ("run/cell", "7", "/run/cell is not of type string"),
+    ("calls", "{}", "/calls is not of type array"),
+    ("app", "[]", "/app is not of type object"),
+    ("load", "null", "/load is not of type object"),
+    ("app/throughput_bps", "Infinity", "a number is not finite")])
+def test_an_odd_record_is_said_and_its_run_made_again(tmp_path, path, text, word):
+    assert sweep(tmp_path, *TINY).returncode == 0
+    file = tmp_path / "runs.jsonl"
+    rows = file.read_text().splitlines()
+    rows[2] = changed(rows[2], path, text)
+    file.write_text("".join(row + "\n" for row in rows))
+    result = sweep(tmp_path, *TINY)
+    assert result.returncode == 0, result.stderr
+    assert f"runs.jsonl, line 3: {word}: left as it is, its run is made again" in result.stderr
+    once([json.loads(x) for i, x in enumerate(file.read_text().splitlines()) if i != 2])
+
+
+@pytest.mark.parametrize("path, text", [
+    ("app", "null"), ("calls", "null"), ("calls", "[null, {}]"), ("tcp", "null"),
+    ("app/throughput_bps", '"fast"'), ("calls", '[{"wall_ns": [], "errors": 3}]'),
+    ("host/kernel", '"5.4\\u001b[2J"'), ("load/variant", '"\\u001b[2Jx"')])
+def test_what_was_not_measured_ends_no_summary(tmp_path, path, text):
+    assert sweep(tmp_path, *TINY).returncode == 0
+    file = tmp_path / "runs.jsonl"
+    file.write_text("".join(changed(x, path, text) + "\n" for x in file.read_text().splitlines()))
+    result = sweep(tmp_path, *TINY)
+    assert result.returncode == 0, result.stderr
+    assert "8 of 8 runs measured" in result.stdout and "\x1b" not in result.stdout + result.stderr
 
 
 def test_another_kernel_is_said(tmp_path):

@@ -162,18 +162,21 @@ static void test_shares_are_not_rounded_away(void **state)
 
 static void test_the_remedy_names_the_device(void **state)
 {
-	struct cause_rows rows = {
-		.rows = {{.cause = CAUSE_NO_SCATTER_GATHER, .device = "eth\x1b[2J", .sends = 1000}},
-		.count = 1,
-	};
+	json_object *record =
+		json_tokener_parse("{\"zerocopy\": {\"causes\": [{\"cause\": \"no_scatter_gather\","
+				   "\"device\": \"eth\\u001b[2J\", \"count\": 1000}]}}");
+	const struct cell cell = {.records = &record, .count = 1};
 	struct verdict_facts f = fine;
+	struct cause_rows rows;
 
 	(void)state;
+	cause_rows__gather(&rows, &cell);
 	f.copied = f.silent = 1000;
 	f.causes = &rows;
 	assert_non_null(strstr(say(&f), "ethtool -K eth\\x1b[2J sg on"));
 	assert_null(strchr(say(&f), '\x1b'));
 	assert_non_null(strstr(say(&f), "The error queue reported 0."));
+	json_object_put(record);
 }
 
 static void test_too_little_bears_no_verdict(void **state)

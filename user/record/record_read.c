@@ -1,12 +1,86 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/record/record_read.h"
 
+#include "common/program.h"
+
+#include <ctype.h>
 #include <json-c/json_pointer.h>
+#include <json-c/json_visit.h>
+#include <limits.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define MEDIAN_LEVEL 0.95
+
+/* Behind the object a line may have blanks only: two records that ran together are none. */
+json_object *record__parse(const char *line, size_t size)
+{
+	json_tokener *tokener = size < INT_MAX ? json_tokener_new() : NULL;
+	json_object *o;
+	size_t end;
+
+	if (!tokener)
+		return NULL;
+	o = json_tokener_parse_ex(tokener, line, (int)size);
+	for (end = json_tokener_get_parse_end(tokener); end < size; end++)
+		if (!isspace((unsigned char)line[end]))
+			break;
+	json_tokener_free(tokener);
+	if (end == size && json_object_is_type(o, json_type_object))
+		return o;
+	json_object_put(o);
+	return NULL;
+}
+
+/* A value that is not required may be absent or null, as what was not measured is. */
+static const struct {
+	const char *path;
+	json_type type;
+	bool required;
+} values[] = {
+	{"/schema", json_type_string, true},   {"/tool", json_type_object, true},
+	{"/host", json_type_object, true},     {"/load", json_type_object, true},
+	{"/run", json_type_object, true},      {"/run/cell", json_type_string, true},
+	{"/run/repeat", json_type_int, true},  {"/error", json_type_string, false},
+	{"/outcome", json_type_string, false}, {"/plan", json_type_object, false},
+	{"/app", json_type_object, false},     {"/calls", json_type_array, false},
+	{"/lost", json_type_object, false},    {"/memory", json_type_object, false},
+	{"/tcp", json_type_object, false},     {"/unmeasured", json_type_array, false},
+	{"/serving", json_type_object, false}, {"/zerocopy", json_type_object, false},
+};
+
+/* JSON has neither of them, but its reader takes them. */
+static int find_nan(json_object *o, int flags, json_object *parent, const char *key, size_t *index,
+		    void *found)
+{
+	(void)flags, (void)parent, (void)key, (void)index;
+	if (!json_object_is_type(o, json_type_double) || isfinite(json_object_get_double(o)))
+		return JSON_C_VISIT_RETURN_CONTINUE;
+	*(bool *)found = true;
+	return JSON_C_VISIT_RETURN_STOP;
+}
+
+bool record__is_sound(json_object *record, char *why, size_t size)
+{
+	bool nan = false;
+	size_t i;
+
+	for (i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+		json_object *o = record__at(record, values[i].path);
+
+		if (o ? json_object_is_type(o, values[i].type) : !values[i].required)
+			continue;
+		snprintf(why, size, "%s is not of type %s", values[i].path,
+			 json_type_to_name(values[i].type));
+		return false;
+	}
+	json_c_visit(record, 0, find_nan, &nan);
+	if (nan)
+		snprintf(why, size, "a number is not finite");
+	return !nan;
+}
 
 json_object *record__at(json_object *record, const char *path)
 {
@@ -18,50 +92,103 @@ json_object *record__at(json_object *record, const char *path)
 bool record__number(json_object *record, const char *path, double *value)
 {
 	json_object *o = record__at(record, path);
+	double found = json_object_get_double(o);
 
-	if (o)
-		*value = json_object_get_double(o);
-	return o;
+	if ((!json_object_is_type(o, json_type_int) && !json_object_is_type(o, json_type_double)) ||
+	    !isfinite(found))
+		return false;
+	*value = found;
+	return true;
 }
 
 double record__value(json_object *record, const char *path)
 {
-	return json_object_get_double(record__at(record, path));
+	double value = 0;
+
+	record__number(record, path, &value);
+	return value;
+}
+
+uint64_t record__count(json_object *record, const char *path)
+{
+	double value = record__value(record, path);
+
+	return value > 0 ? json_object_get_uint64(record__at(record, path)) : 0;
+}
+
+bool record__flag(json_object *record, const char *path)
+{
+	json_object *o = record__at(record, path);
+
+	return json_object_is_type(o, json_type_boolean) && json_object_get_boolean(o);
 }
 
 json_object *record__row(json_object *record, const char *path, size_t i)
 {
 	json_object *list = record__at(record, path);
 
-	return list ? json_object_array_get_idx(list, i) : NULL;
+	return json_object_is_type(list, json_type_array) ? json_object_array_get_idx(list, i)
+							  : NULL;
 }
 
-const char *record__string(json_object *record, const char *path)
+size_t record__length(json_object *record, const char *path)
+{
+	json_object *list = record__at(record, path);
+
+	return json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
+}
+
+const struct lh_entry *record__members(json_object *record, const char *path)
 {
 	json_object *o = record__at(record, path);
 
-	return o ? json_object_get_string(o) : "";
+	return json_object_is_type(o, json_type_object) ? json_object_get_object(o)->head : NULL;
+}
+
+const char *record__name(json_object *record, const char *path)
+{
+	json_object *o = record__at(record, path);
+
+	return json_object_is_type(o, json_type_string) ? json_object_get_string(o) : "";
+}
+
+/* The value keeps the text, as long as it lives itself. */
+const char *record__string(json_object *record, const char *path)
+{
+	json_object *o = record__at(record, path);
+	const char *text = record__name(o, "");
+	size_t room = 4 * strlen(text) + 1;
+	char *safe;
+
+	if (!*text)
+		return text;
+	if (json_object_get_userdata(o))
+		return json_object_get_userdata(o);
+	safe = malloc(room);
+	if (!safe)
+		return "out of memory";
+	safe_text(text, safe, room);
+	json_object_set_userdata(o, safe, json_object_free_userdata);
+	return safe;
 }
 
 void record__add_hist(struct hist *h, json_object *hist)
 {
 	json_object *row;
-	double count = record__value(hist, "/count"), min = record__value(hist, "/min");
-	double max = record__value(hist, "/max");
+	__u64 count = record__count(hist, "/count"), min = record__count(hist, "/min");
+	__u64 max = record__count(hist, "/max");
 	size_t i;
 
-	if (count < 1)
+	if (!count)
 		return;
-	if (!h->count || min < (double)h->min)
-		h->min = (__u64)min;
-	if (max > (double)h->max)
-		h->max = (__u64)max;
-	h->count += (__u64)count;
-	h->sum += (__u64)record__value(hist, "/sum");
+	if (!h->count || min < h->min)
+		h->min = min;
+	if (max > h->max)
+		h->max = max;
+	h->count += count;
+	h->sum += record__count(hist, "/sum");
 	for (i = 0; (row = record__row(hist, "/buckets", i)); i++)
-		h->buckets[hist_bucket(
-			json_object_get_uint64(json_object_array_get_idx(row, 0)))] +=
-			json_object_get_uint64(json_object_array_get_idx(row, 2));
+		h->buckets[hist_bucket(record__count(row, "/0"))] += record__count(row, "/2");
 }
 
 bool record__counter(json_object *record, const char *scope, const char *event, const char *pmu,

@@ -1,22 +1,42 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Reading run records: paths are JSON pointers, e.g. "/app/throughput_bps". */
+/*
+ * Reading run records: paths are JSON pointers, e.g. "/app/throughput_bps". A record may come from
+ * a file that anybody wrote: no value has to be there or of its type.
+ */
 #pragma once
 
 #include "bpf/hist.h"
 
 #include <json-c/json.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A line of a file; NULL unless it is a JSON object and nothing else. To be json_object_put. */
+json_object *record__parse(const char *line, size_t size);
+/* Can a sweep have written it? Else false, with what is wrong in why. */
+bool record__is_sound(json_object *record, char *why, size_t size);
 
 /* NULL if it is absent or null. Borrowed. */
 json_object *record__at(json_object *record, const char *path);
-/* False, leaving *value alone, if it is absent or null. */
+/* False, leaving *value alone, if it is no finite number. */
 bool record__number(json_object *record, const char *path, double *value);
-/* 0 if it is absent or null. */
+/* 0 if it is no finite number. */
 double record__value(json_object *record, const char *path);
+/* Without what stands behind the point; 0 below 0, or if it is no finite number. */
+uint64_t record__count(json_object *record, const char *path);
+/* False if it is no boolean. */
+bool record__flag(json_object *record, const char *path);
 /* Element i of the array at a path; NULL past its end, or without an array. Borrowed. */
 json_object *record__row(json_object *record, const char *path, size_t i);
-/* "" if it is absent or null. Borrowed. */
+/* Of the array at a path; 0 without one. */
+size_t record__length(json_object *record, const char *path);
+/* The first member of the object at a path; NULL without one, or without any. */
+const struct lh_entry *record__members(json_object *record, const char *path);
+/* As safe_text has it, to be printed; "" if it is no string. Borrowed. */
 const char *record__string(json_object *record, const char *path);
+/* As it is, to be compared with what is no record; "" if it is no string. Borrowed. */
+const char *record__name(json_object *record, const char *path);
 /* Adds a histogram as a record writes it to *h. */
 void record__add_hist(struct hist *h, json_object *hist);
 /* A counter of one side, scaled; false if it was not counted. pmu NULL: any one. */

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/report/verdict.h"
 
-#include "common/program.h"
 #include "user/record/record_read.h"
 
 #include <stdio.h>
@@ -14,10 +13,9 @@ static void stack_text(json_object *stack, char *text, size_t size)
 	size_t i, used = 0;
 
 	text[0] = 0;
-	for (i = 0; stack && i < json_object_array_length(stack) && used < size; i++)
-		used += (size_t)snprintf(
-			text + used, size - used, "%s%s", i ? " < " : "",
-			json_object_get_string(json_object_array_get_idx(stack, i)));
+	for (i = 0; i < record__length(stack, "") && used < size; i++)
+		used += (size_t)snprintf(text + used, size - used, "%s%s", i ? " < " : "",
+					 record__string(record__row(stack, "", i), ""));
 }
 
 static struct cause_row_sum *find(struct cause_rows *rows, const struct cause_row_sum *like)
@@ -62,8 +60,7 @@ const char *cause_rows__device(const struct cause_rows *rows, size_t row, char *
 	const struct cause_row_sum *this = &rows->rows[row], *other;
 	size_t i, used;
 
-	safe_text(this->device, text, size);
-	used = strlen(text);
+	used = (size_t)snprintf(text, size, "%s", this->device);
 	for (i = 0; i < rows->count; i++) {
 		other = &rows->rows[i];
 		if (strcmp(other->device, this->device) || other->netns == this->netns)

@@ -122,13 +122,11 @@ json_object *cell__at(const struct cell *cell, const char *path)
 json_object *cell__row(const struct cell *cell, const char *path, size_t i)
 {
 	size_t j, rows;
-	json_object *list;
 
 	for (j = 0; j < cell->count; j++, i -= rows) {
-		list = record__at(cell->records[j], path);
-		rows = list ? json_object_array_length(list) : 0;
+		rows = record__length(cell->records[j], path);
 		if (i < rows)
-			return json_object_array_get_idx(list, i);
+			return record__row(cell->records[j], path, i);
 	}
 	return NULL;
 }
@@ -158,8 +156,7 @@ static void name(struct cell *cell, const struct cells *cells)
 					       : "observed");
 		if (cells__vary(cells, "/load/message_bytes"))
 			append(cell, " %s",
-			       units__size_text(
-				       (size_t)record__value(record, "/load/message_bytes")));
+			       units__size_text(record__count(record, "/load/message_bytes")));
 		if (cells__vary(cells, "/load/threads"))
 			append(cell, " x%.0f", record__value(record, "/load/threads"));
 	}

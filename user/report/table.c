@@ -174,12 +174,13 @@ const char *column__title(const void *cell, const struct column *column)
 
 const char *column__string(const void *cell, const struct column *column)
 {
-	return json_object_get_string(cell__at(cell, column->path));
+	return cell__at(cell, column->path) ? record__string(cell__at(cell, column->path), "")
+					    : NULL;
 }
 
 const char *column__number(const void *cell, const struct column *column)
 {
-	return units__number_text(json_object_get_double(cell__at(cell, column->path)));
+	return units__number_text(record__value(cell__at(cell, column->path), ""));
 }
 
 const char *column__middle(const void *cell, const struct column *column)

@@ -5,6 +5,7 @@
 #include "user/record/record_read.h"
 #include "user/report/table.h"
 
+#include "common/program.h"
 #include "common/units.h"
 
 #include <string.h>
@@ -13,7 +14,7 @@
 
 const char *text__call_kind(json_object *call)
 {
-	if (!json_object_get_boolean(record__at(call, "/zerocopy")))
+	if (!record__flag(call, "/zerocopy"))
 		return "";
 	return strcmp(record__string(call, "/notified_by"), "io_uring") ? " MSG_ZEROCOPY"
 									: " SEND_ZC";
@@ -26,27 +27,28 @@ static double interrupted(json_object *call)
 
 static double call_failures(json_object *call)
 {
-	json_object *errors = record__at(call, "/errors");
+	const struct lh_entry *error;
 	double sum = 0;
 
-	json_object_object_foreach (errors, name, count) {
-		(void)name;
-		sum += json_object_get_double(count);
-	}
+	for (error = record__members(call, "/errors"); error; error = lh_entry_next(error))
+		sum += record__value((json_object *)lh_entry_v(error), "");
 	return sum - interrupted(call);
 }
 
 static void failed(json_object *call, const char *title, FILE *out)
 {
+	const struct lh_entry *error;
 	const char *before = " ";
+	char name[64];
 
 	fprintf(out, "failed: %s, %s%s:", title, record__string(call, "/syscall"),
 		text__call_kind(call));
-	json_object_object_foreach (record__at(call, "/errors"), name, count) {
+	for (error = record__members(call, "/errors"); error; error = lh_entry_next(error)) {
+		safe_text(lh_entry_k(error), name, sizeof(name));
 		if (!strcmp(name, INTERRUPTED))
 			continue;
 		fprintf(out, "%s%s %s", before, name,
-			units__number_text(json_object_get_double(count)));
+			units__number_text(record__value((json_object *)lh_entry_v(error), "")));
 		before = ", ";
 	}
 	fputc('\n', out);
@@ -68,7 +70,7 @@ static bool failures_of(json_object *record, const char *title, FILE *out)
 				"): the kernel restarts the send, or the program sees EINTR\n",
 				title, record__string(call, "/syscall"), text__call_kind(call),
 				units__counted_text(interrupted(call), "send"));
-		any |= json_object_object_length(record__at(call, "/errors"));
+		any |= record__members(call, "/errors") != NULL;
 	}
 	return any;
 }

@@ -50,7 +50,7 @@ static const char *copied(const void *data, const struct column *column)
 
 static const char *size(const void *cell, const struct column *column)
 {
-	return units__size_text(json_object_get_uint64(cell__at(cell, column->path)));
+	return units__size_text(record__count(cell__at(cell, column->path), ""));
 }
 
 /* To the first variant of the same load; with an interval where there are repeats enough. */

@@ -2,7 +2,6 @@
 /* The groups that --by asks for: a table a run, the largest first. */
 #include "user/report/text.h"
 
-#include "common/program.h"
 #include "user/record/record_read.h"
 #include "user/report/table.h"
 
@@ -22,7 +21,7 @@ static bool has(json_object *by, const char *dimension)
 	size_t i;
 
 	for (i = 0; (one = record__row(by, "/dimensions", i)); i++)
-		if (!strcmp(json_object_get_string(one), dimension))
+		if (!strcmp(record__string(one, ""), dimension))
 			return true;
 	return false;
 }
@@ -30,7 +29,7 @@ static bool has(json_object *by, const char *dimension)
 /* Names of devices are unique in a network namespace only. */
 static bool several_namespaces(json_object *by)
 {
-	size_t i, count = json_object_array_length(record__at(by, "/groups"));
+	size_t i, count = record__length(by, "/groups");
 
 	for (i = 1; i < count; i++)
 		if (record__value(record__row(by, "/groups", i), "/netns") !=
@@ -41,11 +40,8 @@ static bool several_namespaces(json_object *by)
 
 static const char *process(const void *group, const struct column *column)
 {
-	char text[4 * 16 + 1];
-
 	(void)column;
-	return units__text(
-		"%s", safe_text(record__string((json_object *)group, "/comm"), text, sizeof(text)));
+	return record__string((json_object *)group, "/comm");
 }
 
 static const char *pid(const void *data, const struct column *column)
@@ -61,10 +57,9 @@ static const char *pid(const void *data, const struct column *column)
 static const char *device(const void *data, const struct column *column)
 {
 	json_object *group = (json_object *)data;
-	char name[4 * 16 + 1] = "no route";
+	const char *name =
+		record__at(group, "/device") ? record__string(group, "/device") : "no route";
 
-	if (record__at(group, "/device"))
-		safe_text(record__string(group, "/device"), name, sizeof(name));
 	if (column->when & NAMESPACES)
 		return units__text("%.30s@%.0f", name, record__value(group, "/netns"));
 	return units__text("%.47s", name);
@@ -108,14 +103,14 @@ static const struct column columns[] = {
 
 static void print(json_object *by, const char *title, FILE *out)
 {
-	size_t i, count = json_object_array_length(record__at(by, "/groups"));
+	size_t i, count = record__length(by, "/groups");
 	json_object *one, *rest = record__at(by, "/rest");
 	unsigned int shown = (has(by, "process") ? PROCESS : 0) | (has(by, "port") ? PORT : 0);
 	struct table t = {};
 
 	fprintf(out, "by ");
 	for (i = 0; (one = record__row(by, "/dimensions", i)); i++)
-		fprintf(out, "%s%s", i ? ", " : "", json_object_get_string(one));
+		fprintf(out, "%s%s", i ? ", " : "", record__string(one, ""));
 	fprintf(out, ": %s, most bytes first\n", title);
 	if (has(by, "device"))
 		shown |= several_namespaces(by) ? NAMESPACES : DEVICE;

@@ -4,7 +4,6 @@
 
 #include "user/record/record_read.h"
 
-#include "common/program.h"
 #include "common/units.h"
 
 #include <math.h>
@@ -56,7 +55,7 @@ static void machine(json_object *r, FILE *out)
 		record__string(r, "/tool/version"), record__string(r, "/host/kernel"),
 		record__string(r, "/host/arch"),
 		units__counted_text(record__value(r, "/host/nproc"), "CPU"),
-		json_object_get_boolean(record__at(r, "/host/virtualized")) ? ", VM" : "",
+		record__flag(r, "/host/virtualized") ? ", VM" : "",
 		record__at(r, "/host/pmu") ? "" : ", no PMU",
 		record__at(r, "/plan/tier") ? record__string(r, "/plan/tier") : "not traced");
 }
@@ -96,7 +95,7 @@ static void stream_load(const struct cells *cells, FILE *out)
 		fputs(units__counted_text(record__value(r, "/load/fields"), "field"), out);
 	if (!cells__vary(cells, "/load/message_bytes"))
 		fprintf(out, " = %s a message",
-			units__size_text((size_t)record__value(r, "/load/message_bytes")));
+			units__size_text(record__count(r, "/load/message_bytes")));
 	if (!strcmp(record__string(r, "/load/workload"), "request"))
 		fputs(" | each asked for", out);
 	if (!cells__vary(cells, "/load/threads"))
@@ -108,10 +107,7 @@ static void stream_load(const struct cells *cells, FILE *out)
 
 static void observation(json_object *r, FILE *out)
 {
-	char safe[4 * 512];
-
-	fprintf(out, "observed: %s | %s s",
-		safe_text(record__string(r, "/observed/what"), safe, sizeof(safe)),
+	fprintf(out, "observed: %s | %s s", record__string(r, "/observed/what"),
 		units__decimal_text(record__value(r, "/observed/seconds"), 1));
 }
 

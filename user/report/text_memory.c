@@ -63,9 +63,7 @@ void text__memory(const struct cells *cells, FILE *out)
 	table__print_cells(cells, 1, columns, COLUMNS, shown, out);
 	if (record__at(record, "/memory/source"))
 		fprintf(out, "  %s by: %s\n",
-			json_object_get_boolean(record__at(record, "/memory/is_estimate"))
-				? "estimated"
-				: "counted",
+			record__flag(record, "/memory/is_estimate") ? "estimated" : "counted",
 			record__string(record, "/memory/source"));
 	else
 		fprintf(out, "  reads and writes: %s\n", reason(record, "memory.read_bytes"));

@@ -24,11 +24,11 @@ static void print_row(struct table *t, const struct sized *all, const struct siz
 	table__cell(t, "%s", units__percent_text(row->bytes, all->bytes));
 }
 
-static const char *range_text(double low, double high)
+static const char *range_text(uint64_t low, uint64_t high)
 {
-	const char *text = units__count_text((__u64)low);
+	const char *text = units__count_text(low);
 
-	return low < 2 ? text : units__text("%s-%s", text, units__count_text((__u64)high));
+	return low < 2 ? text : units__text("%s-%s", text, units__count_text(high));
 }
 
 /* Of a row [low, high, sends, bytes]. */
@@ -56,7 +56,7 @@ static void print_call(struct table *t, const struct sized *all, struct sized *o
 			add(others, row);
 		else
 			print_row(t, all, &class, name,
-				  range_text(record__value(row, "/0"), record__value(row, "/1")));
+				  range_text(record__count(row, "/0"), record__count(row, "/1")));
 	}
 }
 

@@ -11,6 +11,7 @@
 
 #include "common/units.h"
 
+#include <math.h>
 #include <string.h>
 
 #define ACCOUNTS_MAX 48
@@ -128,8 +129,8 @@ static void draw(const struct account *a, double scale, size_t title, FILE *out)
 		if (stage_rows[i].stage >= STAGES_ON_CPU)
 			continue;
 		sum += per_send(a, a->of[i]);
-		end = (int)(sum / scale * BAR_WIDTH + 0.5);
-		for (; drawn < end && drawn < BAR_WIDTH; drawn++)
+		end = (int)(fmin(sum / scale, 1) * BAR_WIDTH + 0.5);
+		for (; drawn < end; drawn++)
 			fputc(stage_rows[i].letter, out);
 	}
 	fputc('\n', out);

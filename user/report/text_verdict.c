@@ -2,7 +2,6 @@
 /* The verdict of each cell, from its records. */
 #include "user/report/text.h"
 
-#include "common/program.h"
 #include "user/record/record_read.h"
 #include "user/report/verdict.h"
 
@@ -42,7 +41,7 @@ static const char *noise(const struct cell *cell)
 		disturbed += one != NULL;
 		found = one ? one : found;
 	}
-	return disturbed > DISTURBED_MAX ? json_object_get_string(found) : NULL;
+	return disturbed > DISTURBED_MAX ? record__string(found, "") : NULL;
 }
 
 /* The fastest of the same load's variants that send without the flag. */
@@ -86,10 +85,9 @@ static json_object *common(const struct cell *cell, const char *path)
 /* " to 10.0.0.2:5001 via eth0", as far as it is one; " to 12 receivers". */
 static void name_receiver(const struct cell *cell, char *to, size_t size)
 {
-	const char *address = json_object_get_string(common(cell, "/address"));
-	const char *via = json_object_get_string(common(cell, "/device"));
+	const char *address = record__string(common(cell, "/address"), "");
+	const char *via = record__string(common(cell, "/device"), "");
 	json_object *port = common(cell, "/port");
-	char device[4 * 16 + 1];
 	size_t count = 0, used;
 
 	while (cell__row(cell, PEERS, count))
@@ -97,16 +95,16 @@ static void name_receiver(const struct cell *cell, char *to, size_t size)
 	to[0] = 0;
 	if (!count)
 		return;
-	if (!address)
+	if (!address[0])
 		used = (size_t)snprintf(to, size, " to %zu receivers", count);
 	else if (!port)
 		used = (size_t)snprintf(to, size, " to %s", address);
 	else
 		used = (size_t)snprintf(to, size,
-					strchr(address, ':') ? " to [%s]:%s" : " to %s:%s", address,
-					json_object_get_string(port));
-	if (via && used < size)
-		snprintf(to + used, size - used, " via %s", safe_text(via, device, sizeof(device)));
+					strchr(address, ':') ? " to [%s]:%.0f" : " to %s:%.0f",
+					address, record__value(port, ""));
+	if (via[0] && used < size)
+		snprintf(to + used, size - used, " via %s", via);
 }
 
 static double fact(const struct cell *cell, const char *block, const char *key)

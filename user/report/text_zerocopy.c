@@ -5,7 +5,6 @@
  */
 #include "user/report/text.h"
 
-#include "common/program.h"
 #include "user/record/record_read.h"
 #include "user/report/verdict.h"
 
@@ -40,7 +39,7 @@ static void causes(const struct cell *cell, FILE *out)
 {
 	const struct cause_row *row;
 	struct cause_rows rows;
-	char name[5 * 64], words[4 * 256];
+	char name[2 * 64];
 	size_t i;
 
 	cause_rows__gather(&rows, cell);
@@ -57,8 +56,7 @@ static void causes(const struct cell *cell, FILE *out)
 				100 * rows.rows[i].skbs_in_send / rows.rows[i].skbs);
 		fprintf(out, "\n" LABEL "%s\n", "", row->meaning);
 		if (rows.rows[i].stack[0])
-			fprintf(out, LABEL "%s\n", "",
-				safe_text(rows.rows[i].stack, words, sizeof(words)));
+			fprintf(out, LABEL "%s\n", "", rows.rows[i].stack);
 	}
 }
 

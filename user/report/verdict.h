@@ -10,7 +10,7 @@
 
 struct cause_row_sum {
 	enum cause cause;
-	char device[64]; /* as the kernel names it; "": none */
+	char device[64]; /* "": none */
 	double netns, ifindex;
 	char stack[256]; /* of what is unclassified: functions, innermost first */
 	double sends, silent;
@@ -22,7 +22,7 @@ struct cause_rows {
 	size_t count;
 };
 
-/* The device as people read it, its namespace with it where another has the same name. */
+/* The device, its namespace with it where another has the same name. */
 const char *cause_rows__device(const struct cause_rows *rows, size_t row, char *text, size_t size);
 void cause_rows__gather(struct cause_rows *rows, const struct cell *cell);
 

@@ -74,14 +74,13 @@ static json_object *read_plan(struct sweep_folder *f, int *err)
 static int compare(struct sweep_folder *f, struct sweep_plan *p, json_object *older,
 		   json_object *newer, bool order_given)
 {
-	char why[256], command[1024];
+	char why[256];
 
 	if (sweep_plan_file__same(older, newer, order_given, &p->seed, why, sizeof(why)))
 		return 0;
 	log_error("--out %s holds another plan: %s; name another folder, or repeat the command "
 		  "that made it: %s",
-		  f->dir, why,
-		  safe_text(record__string(older, "/command"), command, sizeof(command)));
+		  f->dir, why, record__string(older, "/command"));
 	return -EEXIST;
 }
 
@@ -148,13 +147,15 @@ int sweep_folder__open(struct sweep_folder *f, struct sweep_plan *p, const struc
 	return err ? err : open_runs(f, p);
 }
 
-/* A line that is no JSON object, or has no end, gives NULL. */
-static json_object *parse(const char *line, ssize_t size)
+/* NULL, with what is wrong in why, unless the line is whole and a sweep can have written it. */
+static json_object *parse(const char *line, size_t size, char *why, size_t room)
 {
-	json_object *o = line[size - 1] == '\n' ? json_tokener_parse(line) : NULL;
+	json_object *o = line[size - 1] == '\n' ? record__parse(line, size) : NULL;
 
-	if (json_object_is_type(o, json_type_object))
+	if (o && record__is_sound(o, why, room))
 		return o;
+	if (!o)
+		snprintf(why, room, "no record");
 	json_object_put(o);
 	return NULL;
 }
@@ -186,22 +187,22 @@ static int read_lines(struct sweep_folder *f, FILE *file, void (*take)(void *, j
 		      void *context)
 {
 	unsigned long line;
-	char *text = NULL;
+	char *text = NULL, why[128];
 	size_t room = 0;
 	off_t begin = 0;
 	ssize_t size;
 	int err = 0;
 
 	for (line = 1; !err && (size = getline(&text, &room, file)) > 0; line++) {
-		json_object *record = parse(text, size);
+		json_object *record = parse(text, (size_t)size, why, sizeof(why));
 
 		if (record)
 			take(context, record);
-		else if (ungetc(getc(file), file) == EOF)
+		else if (text[size - 1] != '\n')
 			err = put_aside(f, begin, text, (size_t)size);
 		else
-			log_error("%s, line %lu: no record: left as it is, its run is made again",
-				  f->path, line);
+			log_error("%s, line %lu: %s: left as it is, its run is made again", f->path,
+				  line, why);
 		json_object_put(record);
 		begin += size;
 	}

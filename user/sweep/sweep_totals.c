@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/sweep/sweep_private.h"
 
-#include "common/program.h"
 #include "user/record/record.h"
 #include "user/record/record_read.h"
 #include "user/report/report.h"
@@ -51,7 +50,7 @@ static int keep(struct sweep_totals *t, json_object *record)
 	static const char *const needed[] = {"run",	   "tool",  "host",	"load",
 					     "app",	   "calls", "lost",	"memory",
 					     "unmeasured", "tcp",   "zerocopy", "serving"};
-	json_object *slim = json_object_new_object(), *part;
+	json_object *slim = json_object_new_object(), *part, *app;
 	size_t i;
 	int err;
 
@@ -61,10 +60,12 @@ static int keep(struct sweep_totals *t, json_object *record)
 	part = json_object_new_object();
 	json_object_object_add(part, "tier", json_object_get(record__at(record, "/plan/tier")));
 	json_object_object_add(slim, "plan", part);
-	if (strcmp(record__string(record, "/load/workload"), "procinfo"))
+	if (strcmp(record__name(record, "/load/workload"), "procinfo"))
 		json_object_object_del(slim, "tcp");
-	if (strcmp(record__string(record, "/load/workload"), "request"))
-		json_object_object_del(record__at(slim, "/app"), "message_latency_ns");
+	app = record__at(slim, "/app");
+	if (json_object_is_type(app, json_type_object) &&
+	    strcmp(record__name(record, "/load/workload"), "request"))
+		json_object_object_del(app, "message_latency_ns");
 	err = cells__add(&t->cells, slim);
 	json_object_put(slim);
 	return err;
@@ -72,29 +73,22 @@ static int keep(struct sweep_totals *t, json_object *record)
 
 static void note_failure(struct sweep_totals *t, struct sweep_run *run, json_object *record)
 {
-	const char *error = record__string(record, "/error");
-	size_t room = 4 * strlen(error) + 1;
-
 	run->outcome = strcmp(record__string(record, "/outcome"), "skipped") ? SWEEP_FAILED
 									     : SWEEP_SKIPPED;
 	free(run->error);
-	run->error = malloc(room);
-	if (run->error)
-		safe_text(error, run->error, room);
-	else
-		t->out_of_memory = true;
+	run->error = strdup(record__string(record, "/error"));
+	t->out_of_memory |= !run->error;
 }
 
 void sweep_totals__note(struct sweep_totals *t, json_object *record)
 {
-	long cell = sweep_plan__find(t->plan, record__string(record, "/run/cell"));
-	const char *schema = record__string(record, "/schema");
+	long cell = sweep_plan__find(t->plan, record__name(record, "/run/cell"));
+	const char *schema = record__name(record, "/schema");
 	bool measured = !strcmp(schema, RECORD_SCHEMA);
 	struct sweep_run *run;
-	double block = 0;
+	uint64_t block = record__count(record, "/run/repeat");
 
-	record__number(record, "/run/repeat", &block);
-	if (cell < 0 || block < 1 || block > t->plan->repeats ||
+	if (cell < 0 || !block || block > t->plan->repeats ||
 	    (!measured && strcmp(schema, "sendpath.failure/1"))) {
 		t->foreign++;
 		return;
@@ -118,7 +112,7 @@ static void sort(struct sweep_totals *t)
 
 	for (i = 0; i < t->plan->count; i++)
 		for (j = sorted; j < t->cells.count; j++) {
-			if (strcmp(record__string(cells[j].records[0], "/run/cell"),
+			if (strcmp(record__name(cells[j].records[0], "/run/cell"),
 				   t->plan->cells[i].name))
 				continue;
 			swapped = cells[sorted];
