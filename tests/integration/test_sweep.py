@@ -289,6 +289,23 @@ def test_what_was_not_measured_ends_no_summary(tmp_path, path, text):
     assert "8 of 8 runs measured" in result.stdout and "\x1b" not in result.stdout + result.stderr
 
 
+@pytest.mark.parametrize("make, why", [
+    (os.mkfifo, "it is no regular file"), (os.mkdir, "it is no regular file"),
+    (lambda path: os.mknod(path, 0o20600, os.makedev(1, 5)), "it is no regular file"),
+    (lambda path: path.symlink_to("/dev/null"), "it is a symbolic link")],
+    ids=["fifo", "folder", "device", "link"])
+@pytest.mark.parametrize("name", ["plan.json", "runs.jsonl", "runs.jsonl.half"])
+def test_what_is_no_file_is_refused_at_once(tmp_path, name, make, why):
+    if name.endswith(".half"):
+        assert sweep(tmp_path, *TINY).returncode == 0
+        os.truncate(tmp_path / "runs.jsonl", 100)
+    make(tmp_path / name)
+    result = sweep(tmp_path, *TINY, timeout=PATIENCE_S)
+    assert result.returncode == 1
+    line = only(result.stderr.splitlines())
+    assert name in line and (why in line or "Is a directory" in line)
+
+
 def test_another_kernel_is_said(tmp_path):
     """As after a reboot into an update: it goes on, aloud."""
     assert sweep(tmp_path, *TINY).returncode == 0

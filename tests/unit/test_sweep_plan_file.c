@@ -84,6 +84,21 @@ static void what_differs_is_named(void **state)
 	assert_null(strchr(why, 27));
 }
 
+static void an_odd_seed_is_refused(void **state)
+{
+	static const char *const seeds[] = {"NaN", "-1", "1e300", "4294967296", "{}", "null"};
+	uint32_t seed;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(seeds) / sizeof(seeds[0]); i++) {
+		json_object *older = plan_file("4K", 5, 1, false);
+
+		json_object_object_add(older, "order_seed", json_tokener_parse(seeds[i]));
+		assert_false(same(older, plan_file("4K", 5, 1, false), false, &seed));
+		assert_non_null(strstr(why, "not a number from 0 to 4294967295"));
+	}
+}
+
 static void times_left_are_round(void **state)
 {
 	static const struct {
@@ -106,6 +121,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_older_seed_holds_unless_another_is_asked_for),
 		cmocka_unit_test(what_differs_is_named),
+		cmocka_unit_test(an_odd_seed_is_refused),
 		cmocka_unit_test(times_left_are_round),
 	};
 

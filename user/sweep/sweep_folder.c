@@ -20,7 +20,7 @@
 
 static int cannot(const struct sweep_folder *f, const char *do_what, const char *name, int err)
 {
-	log_error("--out %s: cannot %s %s: %s%s", f->dir, do_what, name, strerror(-err),
+	log_error("--out %s: cannot %s %s: %s%s", f->dir, do_what, name, files__why(err),
 		  err == -ENOSPC || err == -EDQUOT
 			  ? "; free some space, then the same command goes on from here"
 			  : "");
@@ -58,10 +58,10 @@ static int write_plan(struct sweep_folder *f, json_object *written)
 
 static json_object *read_plan(struct sweep_folder *f, int *err)
 {
-	int fd = openat(f->fd, PLAN, O_RDONLY | O_CLOEXEC);
+	int fd = files__open_regular(f->fd, PLAN, O_RDONLY);
 	json_object *written;
 
-	*err = fd < 0 ? -errno : 0;
+	*err = fd < 0 ? fd : 0;
 	if (fd < 0)
 		return NULL;
 	written = json_object_from_fd(fd);
@@ -115,16 +115,13 @@ static int settle_plan(struct sweep_folder *f, struct sweep_plan *p, const struc
 static int open_runs(struct sweep_folder *f, const struct sweep_plan *p)
 {
 	char name[64] = "runs.jsonl";
-	struct stat st;
 
 	if (p->shards > 1)
 		snprintf(name, sizeof(name), "runs-%u-of-%u.jsonl", p->shard, p->shards);
 	snprintf(f->path, sizeof(f->path), "%.3900s/%s", f->dir, name);
-	f->runs = openat(f->fd, name, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0666);
-	if (f->runs < 0 || fstat(f->runs, &st))
-		return cannot(f, "open", name, -errno);
-	if (!S_ISREG(st.st_mode))
-		return cannot(f, "use", name, -EINVAL);
+	f->runs = files__open_regular(f->fd, name, O_RDWR | O_CREAT | O_APPEND);
+	if (f->runs < 0)
+		return cannot(f, "open", name, f->runs);
 	if (flock(f->runs, LOCK_EX | LOCK_NB)) {
 		if (errno != EWOULDBLOCK)
 			return cannot(f, "lock", name, -errno);
@@ -167,15 +164,15 @@ static int put_aside(struct sweep_folder *f, off_t from, const char *text, size_
 	int fd, err;
 
 	snprintf(name, sizeof(name), "%s.half", f->path);
-	fd = open(name, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0666);
-	err = fd < 0 ? -errno : program__write_all(fd, text, size);
+	fd = files__open_regular(AT_FDCWD, name, O_WRONLY | O_CREAT | O_APPEND);
+	err = fd < 0 ? fd : program__write_all(fd, text, size);
 	if (!err && (fsync(fd) || ftruncate(f->runs, from) || fsync(f->runs)))
 		err = -errno;
 	if (fd >= 0)
 		close(fd);
 	if (err)
-		log_error("--out %s: cannot put the half-written end of %s aside: %s", f->dir,
-			  f->path, strerror(-err));
+		log_error("--out %s: cannot put the half-written end of %s aside as %s: %s", f->dir,
+			  f->path, name, files__why(err));
 	else
 		log_error("%s ended in half a record: put aside as %s, its run is made again",
 			  f->path, name);

@@ -105,6 +105,16 @@ static bool differs(json_object *older, json_object *newer, const char *path, co
 	return true;
 }
 
+static bool read_seed(json_object *plan, uint32_t *seed)
+{
+	double value = -1;
+	bool found =
+		record__number(plan, "/order_seed", &value) && value >= 0 && value <= UINT32_MAX;
+
+	*seed = found ? (uint32_t)value : 0;
+	return found;
+}
+
 bool sweep_plan_file__same(json_object *older, json_object *newer, bool order_given, uint32_t *seed,
 			   char *why, size_t room)
 {
@@ -118,15 +128,19 @@ bool sweep_plan_file__same(json_object *older, json_object *newer, bool order_gi
 		{"/shards", "N of --shard I/N"},
 		{"/order_seed", "--order-seed"},
 	};
-	double value = 0;
+	bool found = read_seed(older, seed);
+	char text[64];
 	size_t i;
 
-	record__number(older, "/order_seed", &value);
-	*seed = (uint32_t)value;
 	for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
 		if ((order_given || strcmp(keys[i].path, "/order_seed")) &&
 		    differs(older, newer, keys[i].path, keys[i].what, why, room))
 			return false;
+	if (!found) {
+		snprintf(why, room, "its order_seed is %s, not a number from 0 to 4294967295",
+			 text_of(older, "/order_seed", text, sizeof(text)));
+		return false;
+	}
 	if (!equal(older, newer, "/cells")) {
 		snprintf(why, room, "its loads are others");
 		return false;

@@ -6,6 +6,7 @@
 #include "common/program.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
@@ -53,6 +54,27 @@ bool files__number(const char *path, long *number)
 	char line[64];
 
 	return files__first_line(path, line, sizeof(line)) && sscanf(line, "%ld", number) == 1;
+}
+
+int files__open_regular(int folder, const char *name, int flags)
+{
+	int fd = openat(folder, name, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666), err;
+	struct stat st;
+
+	if (fd < 0)
+		return errno == ENXIO ? -EINVAL : -errno; /* a FIFO that nobody reads, a socket */
+	err = fstat(fd, &st) ? -errno : S_ISREG(st.st_mode) ? 0 : -EINVAL;
+	if (!err)
+		return fd;
+	close(fd);
+	return err;
+}
+
+const char *files__why(int err)
+{
+	return err == -EINVAL  ? "it is no regular file; remove it, or name another place"
+	       : err == -ELOOP ? "it is a symbolic link; remove it, or name another place"
+			       : strerror(-err);
 }
 
 /* A full disk must not leave half a line: what was there before stays. */

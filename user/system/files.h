@@ -19,6 +19,15 @@ bool files__first_line(const char *path, char *line, size_t size);
 bool files__number(const char *path, long *number);
 
 /*
+ * Opens a regular file in a folder (AT_FDCWD: by its path), to close on exec. Neither follows a
+ * symbolic link at the end nor waits for the other end of a FIFO. -errno: -EINVAL is another
+ * kind of file.
+ */
+int files__open_regular(int folder, const char *name, int flags);
+/* What -errno of the above means, in words. */
+const char *files__why(int err);
+
+/*
  * Appends a line to an open file, in one write; if that fails, what was there before
  * stays. Durable: returns when it is on the disk. 0 or -errno; only that half a line
  * stays is said on stderr.
