@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
 # make help lists the targets. V=1 shows whole commands; SAN=1 builds userspace
-# with the address and undefined-behaviour sanitizers into a folder of its own,
+# with the address and undefined-behaviour sanitizers into a folder of its own, FUZZ=1 for fuzzing,
 # CROSS=arm64 all for that architecture, against the root file system that the lab's
 # guests of it have; BUILD=FOLDER names one for whatever else is set, as CLANG=clang-19.
 
@@ -33,7 +33,7 @@ SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 # As root and nobody else: tests that are about sudo say so themselves.
 AS_ROOT := $(SUDO) env -u SUDO_UID -u SUDO_GID
 
-BUILD   := build$(if $(SAN),-san)$(if $(CROSS),-$(CROSS))
+BUILD   := build$(if $(SAN),-san)$(if $(FUZZ),-fuzz)$(if $(CROSS),-$(CROSS))
 CFLAGS  ?= -O2 -g
 CFLAGS  += -std=gnu11 -Wall -Wextra -Werror -Wmissing-prototypes -Wstrict-prototypes
 ifdef CROSS
@@ -47,6 +47,11 @@ endif
 CPPFLAGS += -D_GNU_SOURCE -DSENDPATH_VERSION='"$(VERSION)"' -I. -I$(BUILD)
 ifdef SAN
 CFLAGS  += -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+endif
+ifdef FUZZ
+CC      := $(CLANG)
+CFLAGS  += -fsanitize=fuzzer-no-link,address,undefined,float-cast-overflow \
+           -fno-sanitize-recover=all -fno-omit-frame-pointer
 endif
 BPF_CFLAGS := -O2 -g -Wall -Wextra -Werror -target bpf -mcpu=v3 -Wno-unused-parameter -D__TARGET_ARCH_$(ARCH) \
               -Ivmlinux/$(ARCH) -I.
@@ -65,7 +70,7 @@ LAB_PACKAGES   := qemu-system-x86 qemu-system-arm busybox-static cpio kmod xz-ut
                   iproute2 lld
 # The row with nginx: programs to observe. The last row is for bcc.
 CHECK_PACKAGES := $(LAB_PACKAGES) $(CHECK_ANALYSIS_PACKAGES) libcmocka-dev clang-format \
-                  zsh python3-pytest python3-hypothesis python3-jsonschema strace sudo \
+                  libclang-rt-14-dev zsh python3-pytest python3-hypothesis python3-jsonschema strace sudo \
                   iputils-ping ethtool procps e2fsprogs clang-$(NEWEST_CLANG) shellcheck \
                   iperf3 nginx-light wrk linux-perf wireguard-tools \
                   python3-bpfcc linux-headers-$(shell dpkg --print-architecture 2>/dev/null)
@@ -87,6 +92,7 @@ ANALYZE_OBJS := $(patsubst %.c,$(BUILD)/%.o,$(filter-out user/main.c,$(wildcard 
 BPF_SHARED   := bpf/state.bpf.c bpf/uring.bpf.c bpf/stages.bpf.c bpf/calls.bpf.c
 BPF_OBJS     := $(patsubst %.c,$(BUILD)/%.o,$(BPF_SHARED) \
                 $(filter-out $(BPF_SHARED),$(wildcard bpf/*.bpf.c)))
+FUZZERS      := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 UNIT_TESTS   := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c))
 
 ifdef V
@@ -103,7 +109,7 @@ endif
         check-full lab lab-report bench clean format install uninstall help \
         vmlinux unit unit-tests test-programs cross analysis check-analysis build-packages \
         analysis-packages check-packages bench-packages check-foreign foreign-programs \
-        foreign-packages check-analysis-packages
+        foreign-packages check-analysis-packages fuzz fuzzers
 
 all: programs
 
@@ -168,6 +174,27 @@ $(BUILD)/tests/%: tests/unit/%.c $(ANALYZE_OBJS) $(LOADGEN_OBJS)
 	$(call msg,TEST,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) $(CPPFLAGS) -MMD -MP $< \
 		$(filter %.o,$^) $(ANALYZE_LIBS) -lcmocka -o $@
+
+# Fuzzers: likewise, each with its corpus in tests/fuzz/corpus/NAME. What is found to reach new
+# code is kept beside the program, and so is an input that fails.
+$(BUILD)/fuzz/%: tests/fuzz/%.c $(ANALYZE_OBJS) $(LOADGEN_OBJS)
+	$(call msg,FUZZER,$@)
+	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) -fsanitize=fuzzer $(CPPFLAGS) -MMD -MP $< \
+		$(filter %.o,$^) $(ANALYZE_LIBS) -o $@
+
+fuzzers: $(FUZZERS)
+
+FUZZ_S ?= 60
+fuzz: check-packages
+	$(Q)$(PARALLEL) FUZZ=1 fuzzers
+	$(Q)for t in $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c)); do \
+		echo "  FUZZ     $$t, $(FUZZ_S) s"; \
+		mkdir -p build-fuzz/fuzz/corpus/$$t; \
+		build-fuzz/fuzz/fuzz_$$t -max_total_time=$(FUZZ_S) -verbosity=0 -close_fd_mask=3 \
+			-artifact_prefix=build-fuzz/fuzz/$$t- build-fuzz/fuzz/corpus/$$t \
+			tests/fuzz/corpus/$$t || \
+			{ echo "make: fuzz_$$t fails on the newest build-fuzz/fuzz/$$t-*" >&2; exit 1; }; \
+	done
 
 # The kernel programs that count completions, compiled for this machine: a test is their kernel.
 # What the analyzer sets before loading can be set, so without const.
@@ -386,7 +413,7 @@ bench: bench-packages
 	$(Q)$(MAKE) --no-print-directory cross
 	$(Q)$(AS_ROOT) $(PYTHON) tests/bench/bench.py
 
-SOURCES := $(wildcard $(addsuffix /*.[ch],bpf common user user/* loadgen loadgen/* tests/unit tests/unit/* \
+SOURCES := $(wildcard $(addsuffix /*.[ch],bpf common user user/* loadgen loadgen/* tests/unit tests/unit/* tests/fuzz \
                                           tests/unit/native/bpf tests/bench tests/programs))
 format:
 	$(Q)clang-format -i $(SOURCES)
@@ -428,6 +455,7 @@ help:
 	@echo 'make check-kernels  tests in every kernel of the lab'
 	@echo 'make check-stats    simulations of the statistics'
 	@echo 'make check-san      more tests with the sanitizers'
+	@echo 'make fuzz        what reads files, fed with anything: FUZZ_S=60 seconds each'
 	@echo 'make check-counts   exact counts of a million sends, tests of the benchmarks'
 	@echo 'make check-full  all of these and check-foreign, with everything in every kernel'
 	@echo 'make analysis    what ./analyze table and its like need, into analysis/.venv'
