@@ -1,13 +1,62 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include <argp.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "common/program.h"
+
+static void open_standard_streams(void)
+{
+	int fd;
+
+	for (fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+		if (fcntl(fd, F_GETFD) >= 0 || open("/dev/null", O_RDWR) == fd)
+			continue;
+		fprintf(stderr, "%s: /dev/null cannot be opened: %s\n",
+			program_invocation_short_name, strerror(errno));
+		_exit(STATUS_SYSTEM);
+	}
+}
+
+/* Not ignored: that would be passed on to every program that is started. */
+static void let_write_fail(int sig)
+{
+	(void)sig;
+}
+
+static bool check_output(void)
+{
+	if (!fflush(stdout) && !ferror(stdout))
+		return true;
+	fprintf(stderr,
+		"%s: standard output did not take all of the text: is its disk full, its reader "
+		"gone?\n",
+		program_invocation_short_name);
+	return false;
+}
+
+static void end(int status, void *unused)
+{
+	(void)unused;
+	if (!check_output())
+		_exit(status ? status : STATUS_FAILED);
+}
+
+void program__begin(void)
+{
+	struct sigaction action = {.sa_handler = let_write_fail, .sa_flags = SA_RESTART};
+
+	open_standard_streams();
+	sigaction(SIGXFSZ, &action, NULL);
+	on_exit(end, NULL);
+}
 
 /*
  * For an option that getopt refuses, argp has no switch to leave out its second
@@ -33,6 +82,7 @@ void program__one_line_errors(struct argp_state *state)
 
 void program__die_by(int sig)
 {
+	check_output();
 	fflush(NULL);
 	signal(sig, SIG_DFL);
 	raise(sig);

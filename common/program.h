@@ -30,6 +30,13 @@ int failure__set(struct failure *f, int status, int err, const char *format, ...
 /* Takes over another's failure unless f has one. */
 void failure__adopt(struct failure *f, const struct failure *from);
 
+/*
+ * To be called first in main: what is opened later must not become a standard stream, where those
+ * are closed; a file that may not grow fails a write instead of ending the program; and at the
+ * end a text that standard output did not take is said, and fails what had not failed yet.
+ */
+void program__begin(void);
+
 /* Keeps argp's own errors to one line. To be called by the root parser at ARGP_KEY_INIT. */
 void program__one_line_errors(struct argp_state *state);
 

@@ -228,6 +228,7 @@ int main(int argc, char **argv)
 	struct failure f = {0};
 	int status, sig = 0;
 
+	program__begin();
 	if (argc > 1 && !strcmp(argv[1], "serve"))
 		return serve__main(argc - 1, argv + 1);
 	argp_err_exit_status = STATUS_USAGE;

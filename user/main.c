@@ -286,6 +286,7 @@ int main(int argc, char **argv)
 {
 	const struct command *c;
 
+	program__begin();
 	log_init();
 	for (c = commands; argc > 1 && c->name; c++)
 		if (!strcmp(argv[1], c->name))

@@ -127,6 +127,39 @@ def test_failed_run_leaves_no_empty_file(tmp_path):
     assert not path.exists()
 
 
+CLOSED = [(fds, "".join(f" {fd}{'<' if fd == 0 else '>'}&-" for fd in fds))
+          for fds in ((0,), (1,), (2,), (0, 1, 2))]
+
+
+@needs_bpf
+@pytest.mark.parametrize("fds, closed", CLOSED, ids=[str(fds) for fds, _ in CLOSED])
+@pytest.mark.parametrize("program", [ANALYZE, LOADGEN], ids=["analyze", "loadgen"])
+def test_closed_standard_streams(tmp_path, program, fds, closed):
+    """No file of ours takes their place."""
+    path = tmp_path / "runs.json"
+    result = run("sh", "-c", f'exec "$@"{closed}', "sh", program, "--variant", "twocopy",
+                 "--messages", "10", "--json", path)
+    assert result.returncode == 0, result.stderr
+    assert json.loads(path.read_text())
+    assert bool(result.stdout) == (1 not in fds)
+
+
+@needs_bpf
+@pytest.mark.parametrize("args", [
+    ("--help",), ("--version",), ("doctor",), ("doctor", "--help"), ("doctor", "--hooks=send"),
+    ("--variant", "twocopy", "--messages", "10")], ids=" ".join)
+def test_a_full_standard_output_is_said(args):
+    result = run("sh", "-c", 'exec "$@" > /dev/full', "sh", ANALYZE, *args)
+    assert result.returncode == 1
+    one_line(result, "standard output", "full")
+
+
+def test_the_load_generators_full_output_is_said():
+    result = run("sh", "-c", 'exec "$@" > /dev/full', "sh", LOADGEN, "--version")
+    assert result.returncode == 1
+    one_line(result, "standard output", "full")
+
+
 def test_without_root():
     if os.geteuid():
         pytest.skip("not root: nothing to give up")

@@ -160,11 +160,8 @@ static int finish(void *state)
 			  ? report_text__print(&report->cells, report->extent, report->out)
 			  : 0;
 
-	if (err || fflush(report->out) || ferror(report->out)) {
-		err = err ? err : -EIO;
-		log_error("the report could not be written to %s",
-			  report->out == stderr ? "standard error" : "standard output");
-	}
+	if (err)
+		log_error("the report: %s", strerror(-err));
 	cells__free(&report->cells);
 	free(report);
 	return err;
