@@ -88,6 +88,14 @@ void program__die_by(int sig)
 	raise(sig);
 }
 
+int program__open_output(const char *path, int flags)
+{
+	bool kernels = !strncmp(path, "/dev/", 5) || !strncmp(path, "/proc/", 6);
+	int fd = open(path, flags | O_WRONLY | O_CLOEXEC | (kernels ? 0 : O_NOFOLLOW), 0666);
+
+	return fd < 0 ? -errno : fd;
+}
+
 int program__write_all(int fd, const char *text, size_t size)
 {
 	ssize_t n;

@@ -43,6 +43,13 @@ void program__one_line_errors(struct argp_state *state);
 /* Ends the program by a signal that it caught, so that a shell sees the signal. */
 void program__die_by(int sig);
 
+/*
+ * Opens a file that the user names for output, with O_CREAT or not. It follows no symbolic link at
+ * the end, which another may have put there, but those of /dev and /proc, such as /dev/stdout.
+ * -errno.
+ */
+int program__open_output(const char *path, int flags);
+
 /* Writes all of the text, whatever interrupts. 0 or -errno; part of it may then be written. */
 int program__write_all(int fd, const char *text, size_t size);
 

@@ -79,9 +79,11 @@ static error_t open_json(struct arguments *a, struct argp_state *state)
 {
 	if (!a->json)
 		return 0;
-	a->json_fd = strcmp(a->json, "-") ? open(a->json, O_WRONLY | O_CREAT | O_CLOEXEC, 0666)
-					  : STDOUT_FILENO;
-	return a->json_fd < 0 ? refuse(state, "--json", a->json, strerror(errno)) : 0;
+	a->json_fd = strcmp(a->json, "-") ? program__open_output(a->json, O_CREAT) : STDOUT_FILENO;
+	return a->json_fd == -ELOOP ? refuse(state, "--json", a->json,
+					     "it is a symbolic link: name the file itself")
+	       : a->json_fd < 0	    ? refuse(state, "--json", a->json, strerror(-a->json_fd))
+				    : 0;
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)

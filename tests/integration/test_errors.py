@@ -107,14 +107,58 @@ def test_too_few_descriptors():
 def test_file_that_cannot_be_written(path):
     result = analyze("--variant", "twocopy", "--duration", "1", "--json", path)
     assert result.returncode == 1
-    one_line(result, path, "--json")
+    one_line(result, str(path), "--json")
 
 
 @needs_bpf
-def test_full_disk_leaves_no_half_record(tmp_path):
-    result = analyze("--variant", "twocopy", "--messages", "10", "--json", "/dev/full")
+def test_full_disk_ends_the_runs_and_not_the_report(tmp_path):
+    result = analyze("--variant", "twocopy", "--messages", "10", "--repeat", "5", "--json",
+                     "/dev/full")
     assert result.returncode == 1
-    one_line(result, "/dev/full")
+    one_line(result, "/dev/full", "No space")
+    assert "twocopy" in result.stdout and "5 runs" not in result.stdout
+
+
+@needs_bpf
+def test_a_limit_of_the_file_leaves_no_half_record(tmp_path):
+    """Of two runs one finds room; what was there before stays, too."""
+    path = tmp_path / "runs.json"
+    first = analyze("--variant", "twocopy", "--messages", "10", "--json", path)
+    assert first.returncode == 0, first.stderr
+    room = 2 * path.stat().st_size + path.stat().st_size // 2
+    result = run("prlimit", f"--fsize={room}", ANALYZE, "--variant", "twocopy", "--messages", "10",
+                 "--repeat", "3", "--json", path)
+    assert result.returncode == 1
+    one_line(result, str(path), "File too large")
+    assert "twocopy" in result.stdout
+    lines = path.read_text().splitlines(keepends=True)
+    assert len(lines) == 2 and all(json.loads(line) and line[-1] == "\n" for line in lines)
+
+
+@needs_bpf
+def test_no_file_before_there_is_a_record(tmp_path):
+    path = tmp_path / "runs.json"
+    job = Running("--variant", "twocopy", "--duration", "30", "--json", path)
+    job.children()
+    assert not path.exists()
+    job.process.kill()
+    job.finish()
+    assert not path.exists()
+
+
+@needs_bpf
+@pytest.mark.parametrize("program", [ANALYZE, LOADGEN], ids=["analyze", "loadgen"])
+def test_no_symbolic_link_is_followed(tmp_path, program):
+    """Who runs it as root may name a folder where another put one."""
+    other, path = tmp_path / "other", tmp_path / "runs.json"
+    other.write_text("kept\n")
+    path.symlink_to(other)
+    result = run(program, "--variant", "twocopy", "--messages", "10", "--json", path)
+    assert result.returncode == (1 if program == ANALYZE else 2)
+    one_line(result, str(path), "symbolic link")
+    assert other.read_text() == "kept\n"
+    result = run(program, "--variant", "twocopy", "--messages", "10", "--json", "/dev/stdout")
+    assert result.returncode == 0 and '{"' in result.stdout, result.stderr
 
 
 @needs_bpf

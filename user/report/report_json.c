@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/report/report.h"
 
+#include "common/program.h"
 #include "user/system/files.h"
 #include "user/system/log.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
+#include <libgen.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,20 +16,24 @@
 
 struct json_file {
 	const char *path;
-	int fd;
-	bool fresh; /* made by us: goes again if nothing was written */
-	bool written;
+	int fd; /* -1 until there is a record: no empty file is left behind */
 };
+
+static int cannot_write(const char *path, int err)
+{
+	log_error("--json: cannot write %s: %s", path, files__why(err));
+	return err;
+}
 
 static int add(void *state, json_object *record)
 {
 	struct json_file *f = state;
-	int err = files__append_json(f->fd, f->path, record, false);
+	int err = 0;
 
-	if (err)
-		log_error("--json: cannot write %s: %s", f->path, strerror(-err));
-	f->written = !err;
-	return err;
+	if (f->fd < 0)
+		f->fd = program__open_output(f->path, O_APPEND | O_CREAT);
+	err = f->fd < 0 ? f->fd : files__append_json(f->fd, f->path, record, false);
+	return err ? cannot_write(f->path, err) : 0;
 }
 
 static int finish(void *state)
@@ -35,40 +41,44 @@ static int finish(void *state)
 	struct json_file *f = state;
 	int err = 0;
 
-	if (f->fd != STDOUT_FILENO) {
-		if (f->fresh && !f->written)
-			unlink(f->path);
-		if (close(f->fd)) {
-			err = -errno;
-			log_error("--json: cannot write %s: %s", f->path, strerror(-err));
-		}
-	}
+	if (f->fd > STDERR_FILENO && close(f->fd))
+		err = cannot_write(f->path, -errno);
 	free(f);
 	return err;
 }
 
 static const struct reporter reporter = {add, finish};
 
+/* -1 for fd: there is none yet, and its folder takes one. */
+static int open_there(const char *path, int *fd)
+{
+	char folder[PATH_MAX];
+
+	*fd = strcmp(path, "-") ? program__open_output(path, O_APPEND) : STDOUT_FILENO;
+	if (*fd >= 0)
+		return 0;
+	if (*fd != -ENOENT)
+		return *fd;
+	*fd = -1;
+	if (snprintf(folder, sizeof(folder), "%s", path) >= (int)sizeof(folder))
+		return -ENAMETOOLONG;
+	return access(dirname(folder), W_OK | X_OK) ? -errno : 0;
+}
+
 int report_json__open(struct report *report, const char *path)
 {
-	struct json_file *f = calloc(1, sizeof(*f));
-	int err;
+	struct json_file *f;
+	int fd, err = open_there(path, &fd);
 
-	if (!f)
-		return -ENOMEM;
-	f->path = path;
-	f->fd = STDOUT_FILENO;
-	if (strcmp(path, "-")) {
-		f->fresh = access(path, F_OK) != 0;
-		f->fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-	}
-	if (f->fd < 0) {
-		err = -errno;
+	if (err) {
 		log_error("--json: cannot write %s: %s; name a file that can be written, or -",
-			  path, strerror(-err));
-		free(f);
+			  path, files__why(err));
 		return err;
 	}
+	f = calloc(1, sizeof(*f));
+	if (!f)
+		return -ENOMEM;
+	*f = (struct json_file){path, fd};
 	report->reporter = &reporter;
 	report->state = f;
 	return 0;

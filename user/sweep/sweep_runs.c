@@ -26,14 +26,17 @@ static bool tick(void *context)
 	return signals__caught();
 }
 
+/* One that fails does not keep it from the others. */
 static int report(struct sweep *s, json_object *record)
 {
 	size_t i;
-	int err = 0;
+	int failed, err = 0;
 
 	s->reported++;
-	for (i = 0; i < s->grid->report_count && !err; i++)
-		err = s->grid->reports[i].reporter->add(s->grid->reports[i].state, record);
+	for (i = 0; i < s->grid->report_count; i++) {
+		failed = s->grid->reports[i].reporter->add(s->grid->reports[i].state, record);
+		err = err ? err : failed;
+	}
 	return err;
 }
 
@@ -122,23 +125,28 @@ static const char *done_word(const struct run_result *r, char word[48])
 	return word;
 }
 
-/* Its status is the grid's. What this system cannot do the next would not either: -ECANCELED. */
+/*
+ * Its status is the grid's. What this system cannot do the next would not either, and what
+ * cannot be written is made in vain: -ECANCELED.
+ */
 static int conclude_grid(struct sweep *s, const struct run_result *r, unsigned int block,
 			 json_object *privilege)
 {
-	int status = r->error[0] ? r->exit_status : 0;
+	int status = r->error[0] ? r->exit_status : 0, err;
 
 	sweep_progress__clear(&s->progress);
 	if (r->error[0])
 		log_error("%s", r->error);
 	sweep_progress__end(&s->progress, !r->error[0], "");
-	if (r->window && put_run(s, r, block, privilege))
+	err = r->window ? put_run(s, r, block, privilege) : 0;
+	if (err)
 		status = STATUS_FAILED;
 	if (!status && s->setup.target)
 		status = r->command_status;
 	s->status = status ? status : s->status;
-	return !s->setup.target && (status == STATUS_USAGE || status == STATUS_SYSTEM) ? -ECANCELED
-										       : 0;
+	if (!s->setup.target && (status == STATUS_USAGE || status == STATUS_SYSTEM))
+		err = -ECANCELED;
+	return err;
 }
 
 /* What came of a run goes into the folder; one that was interrupted is made again. */

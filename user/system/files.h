@@ -24,7 +24,7 @@ bool files__number(const char *path, long *number);
  * kind of file.
  */
 int files__open_regular(int folder, const char *name, int flags);
-/* What -errno of the above means, in words. */
+/* What -errno of the above means, or of program__open_output(), in words. */
 const char *files__why(int err);
 
 /*
