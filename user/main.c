@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "user/trace/counters.h"
@@ -214,6 +215,26 @@ static int run_grid(struct grid *grid, struct held *h, struct options *o)
 	return status ? status : grid__run(grid);
 }
 
+#define DESCRIPTORS_MIN 128 /* of programs, maps, links and counters; a load has its own */
+
+/* What all of it takes for granted. */
+static int check_system(void)
+{
+	struct rlimit limit = {0};
+	char text[128];
+
+	if (access("/proc/self/exe", F_OK))
+		return fail(STATUS_SYSTEM, "no /proc is mounted here: mount it (mount -t proc "
+					   "proc /proc)");
+	if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur >= DESCRIPTORS_MIN)
+		return STATUS_OK;
+	snprintf(text, sizeof(text),
+		 "open files are limited to %llu, %d are needed: raise the "
+		 "limit (ulimit -n)",
+		 (unsigned long long)limit.rlim_cur, DESCRIPTORS_MIN);
+	return fail(STATUS_FAILED, text);
+}
+
 static int measure(int argc, char **argv, bool sweep)
 {
 	struct held held = {};
@@ -225,7 +246,9 @@ static int measure(int argc, char **argv, bool sweep)
 
 	if (parts->verbose)
 		log_verbose();
-	status = prepare(&grid, &held);
+	status = check_system();
+	if (!status)
+		status = prepare(&grid, &held);
 	if (!status)
 		status = sweep ? sweep__run(&grid, parts, count) : run_grid(&grid, &held, parts);
 	let_go(&held);
@@ -285,12 +308,15 @@ static int refuse_command(const char *word)
 int main(int argc, char **argv)
 {
 	const struct command *c;
+	int status;
 
 	program__begin();
 	log_init();
 	for (c = commands; argc > 1 && c->name; c++)
-		if (!strcmp(argv[1], c->name))
-			return c->run(argc - 1, argv + 1);
+		if (!strcmp(argv[1], c->name)) {
+			status = check_system();
+			return status ? status : c->run(argc - 1, argv + 1);
+		}
 	if (argc > 1 && argv[1][0] != '-')
 		return refuse_command(argv[1]);
 	return measure(argc, argv, false);

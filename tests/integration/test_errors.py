@@ -96,10 +96,28 @@ def test_taken_port():
 
 @needs_bpf
 def test_too_few_descriptors():
-    result = run("prlimit", "--nofile=64", ANALYZE, "--variant", "twocopy", "--threads", "100",
+    result = run("prlimit", "--nofile=128", ANALYZE, "--variant", "twocopy", "--threads", "200",
                  "--messages", "1")
     assert result.returncode == 1
     one_line(result, "ulimit -n", "--threads")
+
+
+@pytest.mark.parametrize("limit", [8, 20, 127])
+def test_too_few_descriptors_for_the_analyzer(limit):
+    result = run("prlimit", f"--nofile={limit}", ANALYZE, "--variant", "twocopy", "--messages", "1")
+    assert result.returncode == 1
+    one_line(result, f"limited to {limit}", "ulimit -n")
+
+
+@pytest.mark.parametrize("args", [("--variant", "twocopy"), ("doctor",), ("table", "x.json")],
+                         ids=" ".join)
+def test_no_proc(args):
+    if run("unshare", "-m", "true").returncode:
+        pytest.skip("no mount namespace can be made here")
+    result = run("unshare", "-m", "sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "sh",
+                 ANALYZE, *args)
+    assert result.returncode == 3
+    one_line(result, "no /proc")
 
 
 @needs_bpf
