@@ -12,7 +12,7 @@ import pathlib
 import sys
 
 from analysis.commands import COMMANDS
-from analysis.faults import SYSTEM, USAGE, Fault
+from analysis.faults import FAILED, SYSTEM, USAGE, Fault, why
 from analysis.notes import say
 
 
@@ -55,19 +55,29 @@ def parse(arguments):
     return module, parser.parse_args(arguments[1:])
 
 
-def main(arguments):
+def execute(arguments):
+    """The status; --help and wrong usage end by one, too."""
     try:
         module, options = parse(arguments)
         status = module.run(options)
-        sys.stdout.flush()
-        return status
+    except SystemExit as end:
+        status = end.code
+    sys.stdout.flush()
+    return status
+
+
+def main(arguments):
+    try:
+        return execute(arguments)
     except Fault as fault:
         say(str(fault))
         return fault.status
-    except BrokenPipeError:
-        # Who read our output has gone; the interpreter would complain once more at its end.
+    except OSError as error:
+        if not isinstance(error, BrokenPipeError):
+            say(f"{error.filename or 'standard output'}: {why(error)}")
+        # Or the interpreter would complain once more at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
+        return FAILED
     except KeyboardInterrupt:
         return 130
 

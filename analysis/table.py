@@ -7,6 +7,7 @@ records do.
 
 import collections
 import dataclasses
+import io
 import json
 import pathlib
 from typing import Callable, Iterable
@@ -15,6 +16,7 @@ import polars as pl
 
 from analysis.columns import COLUMNS, REAL, TEXT, TIME, TRUTH, WHOLE
 from analysis.faults import FAILED, USAGE, Fault, why
+from analysis.files import replace
 from analysis.model import BadRecord
 from analysis.records import Problem, Record, stream, summarise
 
@@ -140,27 +142,39 @@ def read_parquet(path: str) -> pl.DataFrame:
 
 def write_parquet(frame: pl.DataFrame, path: str) -> None:
     """Raises Fault if the file cannot be written."""
-    _write(path, lambda: frame.write_parquet(path, metadata={METADATA_KEY: json.dumps(SCHEMA)}))
+    # Into memory: of a full disk polars itself says "transport error".
+    whole = io.BytesIO()
+    frame.write_parquet(whole, metadata={METADATA_KEY: json.dumps(SCHEMA)})
+    _write(path, lambda file: file.write(whole.getbuffer()))
 
 
 CSV_TIME = "%Y-%m-%dT%H:%M:%S%.6fZ"
 
 
 def csv(frame: pl.DataFrame) -> str:
-    """With a header; null is an empty field, times are ISO 8601 in UTC."""
-    return frame.write_csv(datetime_format=CSV_TIME)
+    """With a header; null is an empty field, times are ISO 8601 in UTC.
+
+    Names in records are not trusted: a text that a spreadsheet would run has an apostrophe before
+    it, and a character that does not print is a question mark.
+    """
+    return _harmless(frame).write_csv(datetime_format=CSV_TIME)
+
+
+def _harmless(frame):
+    return frame.with_columns(
+        pl.col(pl.String).str.replace_all(r"[\p{C}\p{Z}&&[^ ]]", "?").str.replace(r"^([=+\-@])", "'$1"))
 
 
 def write_csv(frame: pl.DataFrame, path: str) -> None:
     """As csv. Raises Fault if the file cannot be written."""
-    _write(path, lambda: frame.write_csv(path, datetime_format=CSV_TIME))
+    _write(path, lambda file: _harmless(frame).write_csv(file, datetime_format=CSV_TIME))
 
 
 def _write(path, write):
     if not pathlib.Path(path).parent.is_dir():
         raise Fault(f"{path}: its folder is not there", USAGE)
     try:
-        write()
+        replace(path, write)
     except (pl.exceptions.PolarsError, OSError) as error:
         raise Fault(f"{path}: cannot be written: {why(error)}", FAILED) from None
 

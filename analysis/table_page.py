@@ -24,7 +24,10 @@ on standard error; good records of a damaged file are used. The status is 1 if n
 machine), with its interval ([statistics.md](statistics.md)).
 
 Null (in CSV an empty field) means **not measured**, never zero; the record says why. Failed and
-interrupted runs are rows too, with `complete` false. Times are UTC, in CSV ISO 8601.
+interrupted runs are rows too, with `complete` false. Times are UTC, in CSV ISO 8601. In CSV a text
+that a spreadsheet would run (it begins with `=`, `+`, `-` or `@`) has an apostrophe before it, and a
+character that does not print is a question mark; Parquet has texts as they are. `--csv` and
+`--parquet` replace an old file only when the new one is whole.
 
 	polars.read_parquet("runs.parquet")
 	pandas.read_parquet("runs.parquet")

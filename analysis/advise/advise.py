@@ -18,9 +18,11 @@ import os
 import shutil
 import signal
 import sys
-import tempfile
 import time
 
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+import files  # noqa: E402
 import program_text
 import text
 from program import TARGETS, Program, watch
@@ -193,18 +195,16 @@ def as_caller():
 
 
 def write(path, result):
-    """Whole or not at all."""
     data = json.dumps({"schema": SCHEMA, **dataclasses.asdict(result),
                        "recommendation": result.recommendation()})
     if path == "-":
         print(data)
         return
-    with as_caller():
-        folder = os.path.dirname(os.path.abspath(path))
-        with tempfile.NamedTemporaryFile("w", dir=folder, delete=False, encoding="utf-8") as file:
-            file.write(data + "\n")
-        os.chmod(file.name, 0o644)
-        os.replace(file.name, path)
+    try:
+        with as_caller():
+            files.replace(path, lambda file: file.write(f"{data}\n".encode()))
+    except OSError as error:
+        raise Failed(f"--json: cannot write {path}: {error.strerror}", 1) from None
 
 
 def check_writable(path):

@@ -5,7 +5,8 @@ import json
 import sys
 
 from analysis import compare, compare_text, table, zerocopy_text
-from analysis.faults import FAILED, USAGE, Fault, why
+from analysis.faults import FAILED, Fault, why
+from analysis.files import replace
 from analysis.notes import clean, say
 
 DESCRIPTION = """Compares the runs of B with those of A, load by load: says which settings
@@ -67,10 +68,9 @@ def report(found, options, heads, more):
         sys.stdout.write(written)
         return
     try:
-        with open(options.json, "w", encoding="utf-8") as file:
-            file.write(written)
+        replace(options.json, lambda file: file.write(written.encode()))
     except OSError as error:
-        raise Fault(f"{options.json}: cannot be written: {why(error)}", USAGE) from None
+        raise Fault(f"{options.json}: cannot be written: {why(error)}", FAILED) from None
 
 
 def status(found, strict):

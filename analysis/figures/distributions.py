@@ -81,7 +81,7 @@ def draw(data: Data) -> Drawn | NotDrawn:
                         "a table alone has no histograms: the run records are needed")
     # Only equal spans compare: the one that most messages have is drawn.
     span = found.group_by("span").agg(pl.col("count").sum()).sort("count")["span"][-1]
-    left_out = sorted(set(found["span"]) - {span})
+    left_out = sorted(set(found["span"].drop_nulls()) - {span})
     found = found.filter(pl.col("span") == span)
     found, panels, notes = lines.panels_of(
         found, [size_text(), threads_text(), pl.col("setting")],

@@ -63,7 +63,7 @@ def intervals(cells: pl.DataFrame) -> str:
 
 def listed(texts: list[str]) -> str:
     """a; a and b; a, b and c."""
-    return texts[0] if len(texts) == 1 else ", ".join(texts[:-1]) + " and " + texts[-1]
+    return "".join(texts) if len(texts) < 2 else ", ".join(texts[:-1]) + " and " + texts[-1]
 
 
 def counted(values: list[int], unit: str) -> str:

@@ -8,6 +8,7 @@ import re
 import jinja2
 
 from analysis.faults import FAILED, Fault
+from analysis.files import replace
 from analysis.figures import style
 from analysis.figures.save import EMBED, FORMATS, POLICY, library, script_json
 from analysis.notes import clean
@@ -72,12 +73,9 @@ class _Plain(str):
 
 def _put(path: pathlib.Path, content: bytes) -> None:
     """Whole or not at all."""
-    part = path.with_name(f".{path.name}.part")
     try:
-        part.write_bytes(content)
-        part.replace(path)
+        replace(path, lambda file: file.write(content))
     except OSError as error:
-        part.unlink(missing_ok=True)
         raise Fault(f"{path}: cannot be written: {error.strerror}", FAILED) from None
 
 

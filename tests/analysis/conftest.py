@@ -44,11 +44,11 @@ def write(path, records):
     return str(path)
 
 
-def analysis(*arguments, **kwargs):
+def analysis(*arguments, stdout=subprocess.PIPE, **kwargs):
     """The command line, by this Python; text output captured."""
     return subprocess.run([sys.executable, "-m", "analysis", *map(str, arguments)], cwd=ROOT,
-                          stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120,
-                          check=False, **kwargs)
+                          stdin=subprocess.DEVNULL, stdout=stdout, stderr=subprocess.PIPE, text=True,
+                          timeout=120, check=False, **kwargs)
 
 
 @pytest.fixture

@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Broken, truncated, older and foreign files: one clear line each, and good records are used."""
 
+import csv
+import io
 import json
 import os
 import pathlib
 import random
 import tempfile
+import unicodedata
 
+import polars as pl
 import pytest
 from conftest import analysis, changed, samples, write
 from hypothesis import HealthCheck, given, settings
@@ -14,8 +18,10 @@ from hypothesis import strategies as st
 
 from analysis import (compare, compare_text, records, summary, sweeps, table,
                       zerocopy_text)
+from analysis.details import Collector
 from analysis.faults import Fault
 from analysis.figures.base import Data
+from analysis.files import replace
 from analysis.report.questions import QUESTIONS
 
 GOOD = samples()[0]
@@ -106,6 +112,70 @@ def test_a_table_of_an_earlier_version_lacks_columns(tmp_path):
     assert read.schema == table.empty().schema and read["pinned"].to_list() == [None]
 
 
+FULL = ("cannot be written: No space left", "standard output: No space left")
+
+
+@pytest.mark.parametrize("command, words", (
+    (["table", "{runs}"], FULL[1]), (["table", "{runs}", "--summary"], FULL[1]),
+    (["table", "{runs}", "--csv", "/dev/full"], FULL[0]),
+    (["table", "{runs}", "--parquet", "/dev/full"], FULL[0]),
+    (["compare", "{runs}", "{runs}"], FULL[1]), (["compare", "{runs}", "{runs}", "--json", "-"], FULL[1]),
+    (["report", "{runs}", "--out", "{folder}"], FULL[1]), (["table", "--help"], FULL[1])))
+def test_a_full_disk_is_one_line_and_status_1(tmp_path, command, words):
+    runs = write(tmp_path / "runs.jsonl", samples()[:2])
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        done = analysis(*(word.format(runs=runs, folder=tmp_path / "report") for word in command),
+                        stdout=full)
+    assert done.returncode == 1 and one_line(done.stderr), done.stderr
+    assert words in done.stderr
+
+
+def test_a_full_disk_for_json_of_a_comparison(tmp_path):
+    runs = write(tmp_path / "runs.jsonl", samples()[:2])
+    done = analysis("compare", runs, runs, "--json", "/dev/full")
+    assert done.returncode == 1 and one_line(done.stderr) and "/dev/full" in done.stderr
+
+
+def test_an_old_file_stays_until_the_new_one_is_whole(tmp_path):
+    file = tmp_path / "table.csv"
+    file.write_text("old")
+    file.chmod(0o640)
+
+    def fail(half):
+        half.write(b"half")
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        replace(file, fail)
+    assert file.read_text() == "old" and os.listdir(tmp_path) == ["table.csv"]
+    replace(file, lambda new: new.write(b"new"))
+    assert file.read_text() == "new" and os.listdir(tmp_path) == ["table.csv"]
+    assert file.stat().st_mode & 0o777 == 0o640
+
+
+@pytest.mark.parametrize("options", (["--csv", "{link}"], ["--parquet", "{link}"]))
+def test_no_symbolic_link_is_followed(tmp_path, options):
+    runs = write(tmp_path / "runs.jsonl", samples()[:2])
+    (tmp_path / "other").write_text("kept")
+    (tmp_path / "link").symlink_to(tmp_path / "other")
+    done = analysis("table", runs, *(word.format(link=tmp_path / "link") for word in options))
+    assert done.returncode == 1 and one_line(done.stderr) and "symbolic link" in done.stderr
+    assert (tmp_path / "other").read_text() == "kept"
+    done = analysis("table", runs, "--csv", "/dev/stdout")
+    assert done.returncode == 0 and done.stdout.startswith("source,"), done.stderr
+
+
+@given(text=st.text())
+def test_csv_holds_nothing_that_a_spreadsheet_would_run(text):
+    frame = pl.concat([table.empty(), pl.DataFrame([{"run_id": text, "cell": "=cmd()", "repeat": -1}],
+                                                   schema_overrides=table.POLARS_SCHEMA)], how="diagonal")
+    (row,) = csv.DictReader(io.StringIO(table.csv(frame)))
+    assert row["cell"] == "'=cmd()" and row["repeat"] == "-1"
+    assert not row["run_id"].startswith(tuple("=+-@"))
+    # Not all that Python prints: the two may know different versions of Unicode.
+    assert not {unicodedata.category(c) for c in row["run_id"]} & {"Cc", "Cf", "Zl", "Zp"}
+
+
 def test_names_cannot_steer_a_terminal(tmp_path):
     file = tmp_path / "\x1b[2J.jsonl"
     file.write_bytes(b"junk\n")
@@ -113,7 +183,10 @@ def test_names_cannot_steer_a_terminal(tmp_path):
     assert "\x1b" not in done.stderr and one_line(done.stderr)
 
 
-JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+# What JSON can say and no program does; among it half a character.
+ODD = st.sampled_from([None, "", "\ud800", "=1+1", "\x1b[2J", "x" * 10**5, -1, 2**53 + 1, 2**63, 2**64,
+                       10**30, 1e308, -0.0, [], {}, [None, 3], [[]], {"": None}])
+JSON = ODD | st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
                     lambda inner: st.lists(inner, max_size=3)
                     | st.dictionaries(st.text(), inner, max_size=3), max_leaves=5)
 
@@ -124,7 +197,7 @@ def paths(data, way=()):
         data) if isinstance(data, list) else ()
     for key, value in children:
         yield (*way, key)
-        if key != "buckets":
+        if way[-1:] != ("buckets",) or key == 0:
             yield from paths(value, (*way, key))
 
 
@@ -134,7 +207,9 @@ PATHS = {n: list(paths(record)) for n, record in enumerate(samples())}
 def build(content, folder):
     file = folder / "runs.jsonl"
     file.write_bytes(content)
-    loaded = table.load([str(file)])
+    collector = Collector()
+    loaded = table.load([str(file)], watch=collector.watch)
+    collector.details()
     assert loaded.frame.height + len(loaded.problems) > 0
     assert all(isinstance(note, str) and "\n" not in note for note in loaded.notes())
     table.csv(loaded.frame)
@@ -153,7 +228,9 @@ def with_value(which, choice, value):
     return record
 
 
-SLOW = settings(max_examples=150, deadline=None,
+# SENDPATH_FUZZ is how many times more are tried.
+MORE = int(os.environ.get("SENDPATH_FUZZ", "1"))
+SLOW = settings(max_examples=150 * MORE, deadline=None,
                 suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
@@ -164,7 +241,7 @@ def test_any_value_in_any_place_is_read_or_left_out(tmp_path, which, choice, val
     build(json.dumps(record).encode() + b"\n" + LINE.replace(b'"id": "', b'"id": "x'), tmp_path)
 
 
-@settings(SLOW, max_examples=40)
+@settings(SLOW, max_examples=40 * MORE)
 @given(which=st.sampled_from(sorted(PATHS)), choice=st.randoms(use_true_random=False), value=JSON)
 def test_any_table_can_be_asked_anything(tmp_path, which, choice, value):
     record = with_value(which, choice, value)
