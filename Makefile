@@ -93,6 +93,7 @@ BPF_SHARED   := bpf/state.bpf.c bpf/uring.bpf.c bpf/stages.bpf.c bpf/calls.bpf.c
 BPF_OBJS     := $(patsubst %.c,$(BUILD)/%.o,$(BPF_SHARED) \
                 $(filter-out $(BPF_SHARED),$(wildcard bpf/*.bpf.c)))
 FUZZERS      := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
+FUZZ_RUNS    := $(patsubst tests/fuzz/fuzz_%.c,fuzz-%,$(wildcard tests/fuzz/fuzz_*.c))
 UNIT_TESTS   := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c))
 
 ifdef V
@@ -109,7 +110,7 @@ endif
         check-full lab lab-report bench clean format install uninstall help \
         vmlinux unit unit-tests test-programs cross analysis check-analysis build-packages \
         analysis-packages check-packages bench-packages check-foreign foreign-programs \
-        foreign-packages check-analysis-packages fuzz fuzzers
+        foreign-packages check-analysis-packages fuzz fuzzers $(FUZZ_RUNS)
 
 all: programs
 
@@ -184,17 +185,18 @@ $(BUILD)/fuzz/%: tests/fuzz/%.c $(ANALYZE_OBJS) $(LOADGEN_OBJS)
 
 fuzzers: $(FUZZERS)
 
+# All at once: they share the CPUs for FUZZ_S seconds.
 FUZZ_S ?= 60
 fuzz: check-packages
 	$(Q)$(PARALLEL) FUZZ=1 fuzzers
-	$(Q)for t in $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c)); do \
-		echo "  FUZZ     $$t, $(FUZZ_S) s"; \
-		mkdir -p build-fuzz/fuzz/corpus/$$t; \
-		build-fuzz/fuzz/fuzz_$$t -max_total_time=$(FUZZ_S) -verbosity=0 -close_fd_mask=3 \
-			-artifact_prefix=build-fuzz/fuzz/$$t- build-fuzz/fuzz/corpus/$$t \
-			tests/fuzz/corpus/$$t || \
-			{ echo "make: fuzz_$$t fails on the newest build-fuzz/fuzz/$$t-*" >&2; exit 1; }; \
-	done
+	$(Q)$(MAKE) --no-print-directory -k -j $(words $(FUZZ_RUNS)) $(FUZZ_RUNS)
+
+$(FUZZ_RUNS): fuzz-%:
+	$(Q)mkdir -p build-fuzz/fuzz/corpus/$*
+	$(Q)cd build-fuzz/fuzz && ./fuzz_$* -max_total_time=$(FUZZ_S) -verbosity=0 -close_fd_mask=1 \
+		-print_final_stats=1 -artifact_prefix=$*- corpus/$* ../../tests/fuzz/corpus/$* >$*.log 2>&1 || \
+		{ tail -n 40 $*.log >&2; echo "make: fuzz_$* fails on the newest build-fuzz/fuzz/$*-*" >&2; exit 1; }
+	$(Q)echo "  FUZZ     $*: $$(awk '/number_of_executed_units/ {print $$2}' build-fuzz/fuzz/$*.log) executions in $(FUZZ_S) s"
 
 # The kernel programs that count completions, compiled for this machine: a test is their kernel.
 # What the analyzer sets before loading can be set, so without const.
@@ -340,7 +342,7 @@ check-analysis check-stats: check-analysis-packages
 # What to run at each change. The kernel of the lab boots first and runs beside the rest, and so
 # do the tests of analysis/. What is slow and hardly ever fails is for check-counts.
 LATER := tests/integration/test_setup.py::test_what_is_installed_works_whole_and_goes_again \
-         tests/integration/test_scale.py
+         tests/integration/test_scale.py tests/integration/test_bounds.py
 check: check-packages
 	$(Q)$(PARALLEL) all unit-tests test-programs $(VENV)/installed-for-tests
 	$(Q)$(PARALLEL) SAN=1 all unit-tests

@@ -135,8 +135,9 @@ def test_interrupted_while_blocked(variant):
     if job.returncode == 3 and "io_uring" in err:
         pytest.skip(err.strip())
     assert time.monotonic() - begun < 20  # of the 60 that were asked for
-    assert job.returncode == -signal.SIGINT
-    assert err.count("\n") == 1 and "the receiver read nothing" in err
+    # 1: where all is slow it gave up a receiver that stands still before it was interrupted.
+    assert job.returncode in (-signal.SIGINT, 1)
+    assert err.count("\n") == 1 and "receiver process was stopped by a signal" in err
     assert receiver not in processes()
 
 
