@@ -15,11 +15,12 @@ def replace(path: str | os.PathLike, fill: Callable[[BinaryIO], object]) -> None
     """Has fill write the file's content; an old one stays until the new one is whole.
 
     What is no regular file, such as a pipe, is written at once. A symbolic link, which another may
-    have put there, is not followed, but those of /dev and /proc, such as /dev/stdout. Raises OSError,
+    have put there, is not followed, but the kernel's own are, such as /dev/stdout. Raises OSError,
     and whatever fill does.
     """
     place = pathlib.Path(path)
-    if place.is_symlink() and not str(place).startswith(("/dev/", "/proc/")):
+    kernels = (pathlib.Path("/dev"), pathlib.Path("/proc/self/fd").resolve())
+    if place.is_symlink() and place.parent.resolve() not in kernels:
         raise OSError(errno.ELOOP, "it is a symbolic link: name the file itself", str(place))
     if place.exists() and not stat.S_ISREG(place.stat().st_mode):
         with open(place, "wb") as file:

@@ -2,6 +2,7 @@
 #include <argp.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -88,10 +89,24 @@ void program__die_by(int sig)
 	raise(sig);
 }
 
+/* /dev/stdout and /dev/fd/1 are symbolic links, and nobody's but the kernel's. */
+static bool is_kernels(const char *path)
+{
+	char *copy = strdup(path), *folder = copy ? realpath(dirname(copy), NULL) : NULL;
+	char *descriptors = realpath("/proc/self/fd", NULL);
+	bool is = folder &&
+		  (!strcmp(folder, "/dev") || (descriptors && !strcmp(folder, descriptors)));
+
+	free(descriptors);
+	free(folder);
+	free(copy);
+	return is;
+}
+
 int program__open_output(const char *path, int flags)
 {
-	bool kernels = !strncmp(path, "/dev/", 5) || !strncmp(path, "/proc/", 6);
-	int fd = open(path, flags | O_WRONLY | O_CLOEXEC | (kernels ? 0 : O_NOFOLLOW), 0666);
+	int fd = open(path, flags | O_WRONLY | O_CLOEXEC | (is_kernels(path) ? 0 : O_NOFOLLOW),
+		      0666);
 
 	return fd < 0 ? -errno : fd;
 }

@@ -45,7 +45,7 @@ void program__die_by(int sig);
 
 /*
  * Opens a file that the user names for output, with O_CREAT or not. It follows no symbolic link at
- * the end, which another may have put there, but those of /dev and /proc, such as /dev/stdout.
+ * the end, which another may have put there, but the kernel's own, such as /dev/stdout.
  * -errno.
  */
 int program__open_output(const char *path, int flags);

@@ -218,19 +218,23 @@ static int run_grid(struct grid *grid, struct held *h, struct options *o)
 #define DESCRIPTORS_MIN 128 /* of programs, maps, links and counters; a load has its own */
 
 /* What all of it takes for granted. */
-static int check_system(void)
+static int check_proc(void)
+{
+	return access("/proc/self/exe", F_OK)
+		       ? fail(STATUS_SYSTEM,
+			      "no /proc is mounted here: mount it (mount -t proc proc /proc)")
+		       : STATUS_OK;
+}
+
+static int check_descriptors(void)
 {
 	struct rlimit limit = {0};
 	char text[128];
 
-	if (access("/proc/self/exe", F_OK))
-		return fail(STATUS_SYSTEM, "no /proc is mounted here: mount it (mount -t proc "
-					   "proc /proc)");
 	if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur >= DESCRIPTORS_MIN)
 		return STATUS_OK;
 	snprintf(text, sizeof(text),
-		 "open files are limited to %llu, %d are needed: raise the "
-		 "limit (ulimit -n)",
+		 "open files are limited to %llu, %d are needed: raise the limit (ulimit -n)",
 		 (unsigned long long)limit.rlim_cur, DESCRIPTORS_MIN);
 	return fail(STATUS_FAILED, text);
 }
@@ -246,7 +250,9 @@ static int measure(int argc, char **argv, bool sweep)
 
 	if (parts->verbose)
 		log_verbose();
-	status = check_system();
+	status = check_proc();
+	if (!status)
+		status = check_descriptors();
 	if (!status)
 		status = prepare(&grid, &held);
 	if (!status)
@@ -314,7 +320,7 @@ int main(int argc, char **argv)
 	log_init();
 	for (c = commands; argc > 1 && c->name; c++)
 		if (!strcmp(argv[1], c->name)) {
-			status = check_system();
+			status = check_proc();
 			return status ? status : c->run(argc - 1, argv + 1);
 		}
 	if (argc > 1 && argv[1][0] != '-')

@@ -123,7 +123,7 @@ def test_no_proc(args):
 
 
 @needs_bpf
-@pytest.mark.parametrize("path", ["/nonexistent/runs.json", "/proc/runs.json", "/"])
+@pytest.mark.parametrize("path", ["/nonexistent/runs.json", "/proc/runs.json", "/", "/tmp/none/"])
 def test_file_that_cannot_be_written(path):
     result = analyze("--variant", "twocopy", "--duration", "1", "--json", path)
     assert result.returncode == 1
@@ -156,6 +156,16 @@ def test_a_limit_of_the_file_leaves_no_half_record(tmp_path):
 
 
 @needs_bpf
+def test_no_room_for_the_first_record_leaves_no_file(tmp_path):
+    path = tmp_path / "runs.json"
+    result = run("prlimit", "--fsize=100", ANALYZE, "--variant", "twocopy", "--messages", "10",
+                 "--json", path)
+    assert result.returncode == 1
+    one_line(result, str(path), "File too large")
+    assert not path.exists()
+
+
+@needs_bpf
 def test_no_file_before_there_is_a_record(tmp_path):
     path = tmp_path / "runs.json"
     job = Running("--variant", "twocopy", "--duration", "30", "--json", path)
@@ -170,13 +180,15 @@ def test_no_file_before_there_is_a_record(tmp_path):
 @pytest.mark.parametrize("program", [ANALYZE, LOADGEN], ids=["analyze", "loadgen"])
 def test_no_symbolic_link_is_followed(tmp_path, program):
     """Who runs it as root may name a folder where another put one."""
-    other, path = tmp_path / "other", tmp_path / "runs.json"
+    other, link = tmp_path / "other", tmp_path / "runs.json"
     other.write_text("kept\n")
-    path.symlink_to(other)
-    result = run(program, "--variant", "twocopy", "--messages", "10", "--json", path)
-    assert result.returncode == (1 if program == ANALYZE else 2)
-    one_line(result, str(path), "symbolic link")
-    assert other.read_text() == "kept\n"
+    link.symlink_to(other)
+    for path in (str(link), "/proc/self/cwd/runs.json"):
+        result = run(program, "--variant", "twocopy", "--messages", "10", "--json", path,
+                     cwd=tmp_path)
+        assert result.returncode == (1 if program == ANALYZE else 2)
+        one_line(result, path, "symbolic link")
+        assert other.read_text() == "kept\n"
     result = run(program, "--variant", "twocopy", "--messages", "10", "--json", "/dev/stdout")
     assert result.returncode == 0 and '{"' in result.stdout, result.stderr
 

@@ -9,9 +9,11 @@
 #include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct json_file {
@@ -28,12 +30,18 @@ static int cannot_write(const char *path, int err)
 static int add(void *state, json_object *record)
 {
 	struct json_file *f = state;
-	int err = 0;
+	bool fresh = f->fd < 0;
+	struct stat st;
+	int err;
 
-	if (f->fd < 0)
+	if (fresh)
 		f->fd = program__open_output(f->path, O_APPEND | O_CREAT);
 	err = f->fd < 0 ? f->fd : files__append_json(f->fd, f->path, record, false);
-	return err ? cannot_write(f->path, err) : 0;
+	if (!err)
+		return 0;
+	if (fresh && f->fd >= 0 && !fstat(f->fd, &st) && S_ISREG(st.st_mode) && !st.st_size)
+		unlink(f->path);
+	return cannot_write(f->path, err);
 }
 
 static int finish(void *state)
@@ -60,6 +68,8 @@ static int open_there(const char *path, int *fd)
 	if (*fd != -ENOENT)
 		return *fd;
 	*fd = -1;
+	if (!*path || path[strlen(path) - 1] == '/')
+		return -EISDIR;
 	if (snprintf(folder, sizeof(folder), "%s", path) >= (int)sizeof(folder))
 		return -ENAMETOOLONG;
 	return access(dirname(folder), W_OK | X_OK) ? -errno : 0;
