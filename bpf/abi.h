@@ -89,8 +89,7 @@ struct totals {
 	__u64 receiver_bytes;
 	__u64 refused_optmem;	   /* ENOBUFS for a zero-copy send: no room in optmem, */
 	__u64 refused_memlock;	   /* or in locked memory */
-	__u64 begun;		   /* sends whose start was seen, */
-	__u64 ended;		   /* and of these, those whose return was */
+	__u64 unreturned;	   /* sends of which the thread began another, or ended, unseen to return */
 	__u64 returned_first;	   /* threads of which a send was first seen as it returned */
 	__u64 lost_processes;	   /* children of a target for which there was no room */
 	__u64 lost_threads;	   /* no room for the state of a thread */
@@ -118,7 +117,7 @@ struct totals {
 	/* completions not flagged, of which no copy was seen, nor that the data left the machine */
 	__u64 unexplained;
 };
-ABI_SIZE(totals, 41 * 8);
+ABI_SIZE(totals, 40 * 8);
 
 /* What sends can be grouped by: a set. */
 enum group_by { BY_PROCESS = 1, BY_DEVICE = 2, BY_PORT = 4, BY_ADDRESS = 8 };
@@ -345,8 +344,48 @@ ABI_SIZE(pinned_peak, 2 * 8);
 /* How many ids of a socket are known to be the window's, in words of 32. */
 #define WINDOW_WORDS 256
 
+/* What a thread is doing; lives as long as the thread. Two threads share no cache line. */
+struct thread {
+	__u32 tid;			   /* whose this is; 0: nobody's */
+	__u32 flags;			   /* the MSG_ flags of the send under way */
+	__u64 start;			   /* ns; of the send under way */
+	__u64 sock;			   /* its socket; 0: no send under way */
+	__u64 notification;		   /* of io_uring, which completes it; 0: none */
+	__u64 size;			   /* bytes asked for, where known */
+	__u16 kind;			   /* enum call_kind */
+	__u16 role;			   /* enum role */
+	__u32 plain_slot;		   /* 1 + the slot of calls of a plain send, which has
+					      neither kind nor flags here; else 0 */
+	__u64 counters[CALL_COUNTERS_MAX]; /* what they said when the send began, */
+	__u64 switches;			   /* how often the thread had left a CPU then, */
+	__u32 cpu;			   /* and which one it was on */
+	__u32 counters_read;
+	__u64 inflight; /* its slot of the in-flight ring, if it is followed */
+	__u64 reading;	/* ns; when it began to read an error queue; 0: it does not */
+	__u64 copying;	/* ns; the same of a receiver's copy */
+	__u32 id;	/* of a zero-copy send, */
+	__u8 tracked;	/* if it is known, */
+	__u8 guessed;	/* and guessed */
+	__u8 has_sent;	/* an earlier send of it was seen in this window */
+	__u8 before;	/* the send under way began before the window */
+	__u8 timed;	/* the send under way is in the sample: see measures_more */
+} __attribute__((aligned(64)));
+ABI_SIZE(thread, 192);
+
+/* Threads have a slot by the lower bits of their ids. A power of two. */
+#define THREAD_SLOTS 4096
+
 /* What is measured of a process: a set. */
-enum role { ROLE_NONE = 0, ROLE_SENDER = 1, ROLE_RECEIVER = 2, ROLE_BOTH = 3 };
+enum role {
+	ROLE_NONE = 0,
+	ROLE_SENDER = 1,
+	ROLE_RECEIVER = 2,
+	ROLE_BOTH = ROLE_SENDER | ROLE_RECEIVER,
+	/* Of threads, in the kernel: */
+	ROLE_LASTING = 4,   /* it is kept as long as the thread lives */
+	ROLE_IO_WORKER = 8, /* of io_uring */
+	ROLE_MORE = 16,	    /* measures_more */
+};
 
 /* How a process that is measured is known. */
 enum target_by {
@@ -356,7 +395,8 @@ enum target_by {
 	TARGET_ALL,
 };
 
-#define COMM_MAX 16 /* TASK_COMM_LEN */
+#define COMM_MAX     16	   /* TASK_COMM_LEN */
+#define TARGET_HINTS 65536 /* a power of two */
 
 /* The gate of a window. */
 enum gate {

@@ -13,62 +13,103 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 struct call_map calls SEC(".maps");
 struct error_map errors SEC(".maps");
+const volatile __u8 call_kinds[SYSCALLS] = CALL_KINDS_BY_NUMBER;
 const volatile __u32 optmem_max = 0;
 
-/* tcp_sendmsg begins. */
-static __always_inline void sendmsg_begin(struct sock *sk, struct msghdr *msg, __u64 size)
+/* tcp_sendmsg begins. A function of its own, so that what is not needed by plain sends stays out. */
+static __noinline int sendmsg_begin(struct sock *sk, struct msghdr *msg, __u32 flags, __u64 size)
 {
-	struct thread *thread = gate == GATE_OPEN ? thread__get() : NULL;
+	struct thread *thread = sender__get();
 
-	if (!thread || !(thread->role & ROLE_SENDER))
-		return;
+	if (!thread)
+		return 0;
 	/* It locks the socket, up to tcp_sendmsg_locked. */
-	message_begin(thread, sk, msg, size, next_id(sk),
+	message_begin(thread, sk, msg, current_call(), flags, size, 0,
 		      copy_is_hooked ? STAGE_LOCK : STAGE_UNACCOUNTED);
 	if (thread->flags & MSG_ZEROCOPY && ids_guessed && !thread->notification &&
 	    zerocopy_enabled(sk))
 		follow_guessed_send(thread, sk);
+	return 0;
+}
+
+/* The calling thread, if it begins a plain send. */
+static __always_inline struct thread *plain_sender(__u32 flags)
+{
+	struct thread *thread = thread__in_slot();
+
+	if (!thread || !is_plain(thread) || thread->sock || flags & MSG_ZEROCOPY ||
+	    gate != GATE_OPEN)
+		return NULL;
+	return thread;
 }
 
 SEC("fentry/tcp_sendmsg")
 int BPF_PROG(send_fentry, struct sock *sk, struct msghdr *msg, size_t size)
 {
-	sendmsg_begin(sk, msg, size);
+	__u32 flags = msg->msg_flags;
+	struct thread *thread = plain_sender(flags);
+
+	if (thread)
+		plain_begin(thread, sk, current_syscall());
+	else if (!is_bystander())
+		sendmsg_begin(sk, msg, flags, size);
 	return 0;
 }
 
 SEC("kprobe/tcp_sendmsg")
 int BPF_KPROBE(send_kprobe, struct sock *sk, struct msghdr *msg, size_t size)
 {
-	sendmsg_begin(sk, msg, size);
+	__u32 flags = BPF_CORE_READ(msg, msg_flags);
+	struct thread *thread = plain_sender(flags);
+
+	if (thread)
+		plain_begin(thread, sk, current_syscall());
+	else if (!is_bystander())
+		sendmsg_begin(sk, msg, flags, size);
 	return 0;
+}
+
+static __noinline int sendmsg_end(struct thread *thread, struct sock *sk, int ret)
+{
+	if (thread)
+		send_end(thread, sk, ret);
+	return 0;
+}
+
+/* The thread may be in a send, which returned. */
+static __always_inline struct thread *returning(void)
+{
+	struct thread *thread = thread__in_slot();
+
+	return thread ? thread : thread__beside_slot();
+}
+
+static __always_inline void sendmsg_returned(struct thread *thread, struct sock *sk, int ret)
+{
+	if (thread && thread->sock == (__u64)sk && gate && !plain_end(thread, ret))
+		sendmsg_end(thread, sk, ret);
+}
+
+/* The same, where the probe does not know by which socket. */
+static __always_inline void any_returned(int ret)
+{
+	struct thread *thread = returning();
+
+	if (thread && thread->sock)
+		sendmsg_returned(thread, (struct sock *)thread->sock, ret);
 }
 
 SEC("fexit/tcp_sendmsg")
 int BPF_PROG(send_fexit, struct sock *sk, struct msghdr *msg, size_t size, int ret)
 {
-	__u64 now = bpf_ktime_get_ns();
-	struct thread *thread = gate ? thread__peek() : NULL;
-
-	if (thread && thread->sock == (__u64)sk)
-		send_end(thread, sk, ret, now);
+	sendmsg_returned(returning(), sk, ret);
 	return 0;
-}
-
-/* tcp_sendmsg returned, and the probe does not know from what. */
-static __always_inline void sendmsg_end(int ret)
-{
-	__u64 now = bpf_ktime_get_ns();
-	struct thread *thread = gate ? thread__peek() : NULL;
-
-	if (thread && thread->sock)
-		send_end(thread, (struct sock *)thread->sock, ret, now);
 }
 
 SEC("kretprobe/tcp_sendmsg")
 int BPF_KRETPROBE(send_kretprobe, int ret)
 {
-	sendmsg_end(ret);
+	any_returned(ret);
 	return 0;
 }
 
@@ -78,11 +119,10 @@ int BPF_KRETPROBE(send_kretprobe, int ret)
  */
 static __always_inline void sendpage_begin(struct sock *sk, __u64 size)
 {
-	struct thread *thread = gate == GATE_OPEN ? thread__get() : NULL;
+	struct thread *thread = sender__get();
 
-	if (!thread || !(thread->role & ROLE_SENDER))
+	if (!thread)
 		return;
-	thread->notification = 0;
 	send_begin(thread, sk, current_call(), 0, size, STAGE_UNACCOUNTED);
 }
 
@@ -97,11 +137,7 @@ SEC("fexit/tcp_sendpage")
 int BPF_PROG(sendpage_fexit, struct sock *sk, void *page, int offset, size_t size, int flags,
 	     int ret)
 {
-	__u64 now = bpf_ktime_get_ns();
-	struct thread *thread = gate ? thread__peek() : NULL;
-
-	if (thread && thread->sock == (__u64)sk)
-		send_end(thread, sk, ret, now);
+	sendmsg_returned(returning(), sk, ret);
 	return 0;
 }
 
@@ -115,7 +151,7 @@ int BPF_KPROBE(sendpage_kprobe, struct sock *sk, void *page, int offset, size_t 
 SEC("kretprobe/tcp_sendpage")
 int BPF_KRETPROBE(sendpage_kretprobe, int ret)
 {
-	sendmsg_end(ret);
+	any_returned(ret);
 	return 0;
 }
 

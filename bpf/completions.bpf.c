@@ -47,7 +47,6 @@ __noinline int completion_took(__u64 ns)
 		h->min = ns;
 	if (ns > h->max)
 		h->max = ns;
-	count(&h->count, 1);
 	count(&h->sum, ns);
 	if (bucket < HIST_BUCKETS)
 		count(&h->buckets[bucket], 1);

@@ -29,22 +29,25 @@ struct hist {
 };
 
 /* Opaque to clang, which for BPF would else test the condition of a shift twice. */
-static inline __attribute__((always_inline)) __u64 hist_shift(__u64 v, __u32 by)
+static inline __attribute__((always_inline)) __u32 hist_shift(__u32 v, __u32 by)
 {
 	v >>= by;
 	__asm__ volatile("" : "+r"(v));
 	return v;
 }
 
-/* Position of the highest set bit; v must not be 0. BPF has no such instruction. */
-static inline __attribute__((always_inline)) __u32 hist_log2(__u64 v)
+/* Position of the highest set bit of a byte; BPF has no such instruction. */
+#define HIST_BIT(n) n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n
+static const __u8 hist_bits[256] = {
+	0, 0, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3, HIST_BIT(4), HIST_BIT(5), HIST_BIT(5),
+	HIST_BIT(6), HIST_BIT(6), HIST_BIT(6), HIST_BIT(6), HIST_BIT(7), HIST_BIT(7), HIST_BIT(7),
+	HIST_BIT(7), HIST_BIT(7), HIST_BIT(7), HIST_BIT(7), HIST_BIT(7)};
+
+/* The same of a word, which must not be 0. */
+static inline __attribute__((always_inline)) __u32 hist_log2(__u32 v)
 {
 	__u32 bit = 0;
 
-	if (v >> 32) {
-		v = hist_shift(v, 32);
-		bit += 32;
-	}
 	if (v >> 16) {
 		v = hist_shift(v, 16);
 		bit += 16;
@@ -53,27 +56,22 @@ static inline __attribute__((always_inline)) __u32 hist_log2(__u64 v)
 		v = hist_shift(v, 8);
 		bit += 8;
 	}
-	if (v >> 4) {
-		v = hist_shift(v, 4);
-		bit += 4;
-	}
-	if (v >> 2) {
-		v = hist_shift(v, 2);
-		bit += 2;
-	}
-	return bit + (__u32)(v >> 1);
+	return bit + hist_bits[v & 0xff];
 }
 
 /* The bucket that holds v, where each power of two has 1 << sub_bits of them. */
 static inline __attribute__((always_inline)) __u32 hist_bucket_of(__u64 v, __u32 sub_bits)
 {
-	__u32 shift;
+	__u32 shift = 0;
 
 	if (v < 1U << sub_bits)
 		return (__u32)v;
-	if (v >= HIST_LIMIT)
-		return ((HIST_MAX_BITS - sub_bits + 1) << sub_bits) - 1;
-	shift = hist_log2(v) - sub_bits;
+	if (v >> 32) {
+		if (v >= HIST_LIMIT)
+			return ((HIST_MAX_BITS - sub_bits + 1) << sub_bits) - 1;
+		shift = 32;
+	}
+	shift += hist_log2((__u32)(v >> shift)) - sub_bits;
 	return (shift << sub_bits) + (__u32)(v >> shift);
 }
 
@@ -99,19 +97,31 @@ static inline __attribute__((always_inline)) __u64 hist_low(__u32 i)
 	return hist_low_of(i, HIST_SUB_BITS);
 }
 
-/* Not atomic: every writer has a histogram of its own. */
-static inline __attribute__((always_inline)) void hist_add(struct hist *h, __u64 v)
+/*
+ * Not atomic: every writer has a histogram of its own. It keeps no count, which its buckets tell,
+ * and a min of 0 is none yet, unless the first bucket says otherwise: hist__merge() settles both.
+ */
+static inline __attribute__((always_inline)) void hist_put(struct hist *h, __u64 v)
 {
 	__u32 bucket = hist_bucket(v);
 
-	if (!h->count || v < h->min)
+	if (v - 1 < h->min - 1)
 		h->min = v;
 	if (v > h->max)
 		h->max = v;
-	h->count++;
 	h->sum += v;
 	if (bucket < HIST_BUCKETS) /* always; said for the BPF verifier */
 		h->buckets[bucket]++;
+}
+
+/* The same of a histogram that is read as it is. */
+static inline __attribute__((always_inline)) void hist_add(struct hist *h, __u64 v)
+{
+	__u64 min = h->count && h->min < v ? h->min : v;
+
+	hist_put(h, v);
+	h->min = min;
+	h->count++;
 }
 
 /*

@@ -28,7 +28,7 @@ static __always_inline void span__add(enum span span, __u64 ns)
 	struct hist *h = bpf_map_lookup_elem(&spans, &key);
 
 	if (h)
-		hist_add(h, ns);
+		hist_put(h, ns);
 }
 
 struct pinned_map {

@@ -30,6 +30,17 @@ struct error_map {
 };
 extern struct error_map errors SEC(".maps");
 
+/* A random number below this one has a send timed, and divided; all are where it is 0. */
+extern const volatile __u32 sampled_below;
+
+/* The calling thread, if its sends count. */
+static __always_inline struct thread *sender__get(void)
+{
+	struct thread *thread = gate == GATE_OPEN ? thread__get() : NULL;
+
+	return thread && thread->role & ROLE_SENDER ? thread : NULL;
+}
+
 static __always_inline void count_error(__u32 slot, int error)
 {
 	__u32 key = slot * ERRNO_SLOTS;
@@ -71,9 +82,20 @@ static __always_inline const struct group_key *send_owner(struct sock *sk, __u32
 	return n ? &n->who : NULL;
 }
 
+/* TCP took a send. */
+static __always_inline void count_accepted(struct call_slot *s, __u32 ret)
+{
+	struct sized_sends *of_size;
+
+	/* The mask changes nothing; it tells the verifier. */
+	of_size = &s->sizes[size_class(ret) & (SIZE_CLASSES - 1)];
+	of_size->sends++;
+	of_size->bytes += ret;
+}
+
 /*
  * One send returned. notification is 0 unless io_uring made one for it, ns where its
- * start was not seen. Returns where it was counted.
+ * start was not seen, or it is not in the sample. Returns where it was counted.
  */
 static __always_inline struct call_slot *count_send(struct sock *sk, enum call_kind kind,
 						    __u32 flags, __u64 size, __u64 notification,
@@ -82,16 +104,17 @@ static __always_inline struct call_slot *count_send(struct sock *sk, enum call_k
 	bool zerocopy = flags & MSG_ZEROCOPY;
 	__u32 slot = CALL_SLOT(kind, zerocopy);
 	struct call_slot *s = bpf_map_lookup_elem(&calls, &slot);
-	struct sized_sends *of_size;
 	bool ignored = zerocopy && ret >= 0 && (notification ? !ret : zerocopy_ignored(sk, ret));
 
-	groups__count_send(sk, send_owner(sk, flags, notification), flags, ret, ns, ignored);
+	if (zerocopy || measures_more)
+		groups__count_send(sk, send_owner(sk, flags, notification), flags, ret, ns,
+				   ignored);
 	if (notification)
 		notification__end(notification, ret);
 	if (!s)
 		return NULL;
 	if (ns)
-		hist_add(&s->wall, ns);
+		hist_put(&s->wall, ns);
 	if (ret < 0) {
 		s->failed++;
 		if (is_interrupted(ret))
@@ -103,10 +126,7 @@ static __always_inline struct call_slot *count_send(struct sock *sk, enum call_k
 	}
 	if (ignored)
 		s->ignored++;
-	/* The mask changes nothing; it tells the verifier. */
-	of_size = &s->sizes[size_class(ret) & (SIZE_CLASSES - 1)];
-	of_size->sends++;
-	of_size->bytes += ret;
+	count_accepted(s, ret);
 	return s;
 }
 
@@ -121,19 +141,23 @@ static __always_inline bool entry_is_hooked(enum call_kind kind)
 static __always_inline void send_begin(struct thread *thread, struct sock *sk, enum call_kind kind,
 				       __u32 flags, __u64 size, enum stage outside)
 {
-	struct totals *t = totals__get();
-
-	if (t)
-		t->begun++;
+	if (thread->sock)
+		thread__leave_send(thread);
 	thread->sock = (__u64)sk;
-	thread->before = 0;
 	thread->flags = flags;
 	thread->kind = kind;
 	thread->size = size;
-	thread->inflight = thread->tracked = 0;
+	thread->plain_slot = 0;
+	if (!measures_more) {
+		thread->start = bpf_ktime_get_ns();
+		return;
+	}
+	thread->timed = !sampled_below || bpf_get_prandom_u32() < sampled_below;
 	counters__begin(thread);
-	thread->start = bpf_ktime_get_ns();
-	account__begin(outside);
+	/* Completions of zero-copy sends are timed, all of them. */
+	if (thread->timed || flags & MSG_ZEROCOPY)
+		thread->start = bpf_ktime_get_ns();
+	account__begin(outside, thread->timed);
 }
 
 /* A zero-copy send returned. */
@@ -151,26 +175,67 @@ static __always_inline void zerocopy_returned(struct thread *thread, struct sock
 		__sync_fetch_and_add(&t->untracked, 1);
 	if (s && thread->guessed)
 		__sync_fetch_and_add(&s->under_way, -1);
-	thread->inflight = thread->guessed = thread->tracked = 0;
+	thread->notification = thread->inflight = thread->guessed = thread->tracked = 0;
 }
 
-static __always_inline void send_end(struct thread *thread, struct sock *sk, long ret, __u64 now)
+/* Any send returned. */
+static __always_inline void send_end(struct thread *thread, struct sock *sk, long ret)
 {
-	struct totals *t = totals__get();
+	__u64 notification = thread->notification, ns = 0;
 	struct call_slot *s;
 
-	account__end(CALL_SLOT(thread->kind, thread->flags & MSG_ZEROCOPY),
-		     thread->flags & MSG_SPLICE_PAGES, ret);
-	counters__end(thread);
-	if (t)
-		t->ended++;
+	if (thread->plain_slot) {
+		thread->kind = thread->plain_slot / 2;
+		thread->flags = 0;
+	}
+	if (!measures_more || thread->timed)
+		ns = bpf_ktime_get_ns() - thread->start;
+	if (measures_more) {
+		account__end(CALL_SLOT(thread->kind, thread->flags & MSG_ZEROCOPY),
+			     thread->flags & MSG_SPLICE_PAGES, ret);
+		counters__end(thread);
+	}
 	thread->sock = 0;
 	if (thread->flags & MSG_ZEROCOPY)
 		zerocopy_returned(thread, sk, ret);
-	s = count_send(sk, thread->kind, thread->flags, thread->size, thread->notification, ret,
-		       now - thread->start);
-	if (s)
+	s = count_send(sk, thread->kind, thread->flags, thread->size, notification, ret, ns);
+	if (measures_more && s)
 		counters__add(s, thread);
+}
+
+/* Is no more measured of the thread's sends than counts and times? */
+static __always_inline bool is_plain(const struct thread *thread)
+{
+	return (thread->role & ~ROLE_RECEIVER) == (ROLE_SENDER | ROLE_LASTING);
+}
+
+/*
+ * The short way of most sends: plain ones without MSG_ZEROCOPY that TCP takes. What these need not
+ * look at stays out of it.
+ */
+static __always_inline void plain_begin(struct thread *thread, struct sock *sk, enum call_kind kind)
+{
+	thread->sock = (__u64)sk;
+	thread->plain_slot = 1 + CALL_SLOT(kind, false);
+	thread->start = bpf_ktime_get_ns();
+}
+
+/* False: the send is to end by send_end(). */
+static __always_inline bool plain_end(struct thread *thread, int ret)
+{
+	__u64 now = bpf_ktime_get_ns();
+	__u32 slot = thread->plain_slot - 1;
+	struct call_slot *s;
+
+	if (slot == -1U || ret < 0)
+		return false;
+	s = bpf_map_lookup_elem(&calls, &slot);
+	if (s) {
+		hist_put(&s->wall, now - thread->start);
+		count_accepted(s, ret);
+	}
+	thread->sock = 0;
+	return true;
 }
 
 /* The next zero-copy send of a socket gets this id. */
@@ -179,21 +244,23 @@ static __always_inline __u32 next_id(struct sock *sk)
 	return BPF_CORE_READ(sk, sk_zckey.counter);
 }
 
-/* A message begins to be sent; if by an error queue, its completion will have this id. */
+/*
+ * A message begins to be sent. If it asks for zero-copy it will have the socket's next id, or has
+ * taken one already: reading it is not for free, so that others leave it alone.
+ */
 static __always_inline void message_begin(struct thread *thread, struct sock *sk,
-					  struct msghdr *msg, __u64 size, __u32 id,
-					  enum stage outside)
+					  struct msghdr *msg, enum call_kind kind, __u32 flags,
+					  __u64 size, __u32 taken, enum stage outside)
 {
-	__u32 flags = BPF_CORE_READ(msg, msg_flags);
-	enum call_kind kind = current_call();
-
-	if (entry_is_hooked(kind))
+	if (measures_more && entry_is_hooked(kind))
 		account__enter();
-	thread->notification = flags & MSG_ZEROCOPY ? notification__begin(msg, sk) : 0;
-	if (thread->notification)
-		kind = CALL_IO_URING_ZC;
-	else if (flags & MSG_ZEROCOPY)
-		socket__set_owner(zerocopy_begin(sk, id), sk);
+	if (flags & MSG_ZEROCOPY) {
+		thread->notification = notification__begin(msg, sk);
+		if (thread->notification)
+			kind = CALL_IO_URING_ZC;
+		else
+			socket__set_owner(zerocopy_begin(sk, next_id(sk) - taken), sk);
+	}
 	send_begin(thread, sk, kind, flags, size, outside);
 }
 

@@ -27,7 +27,7 @@ static __always_inline void count_other(struct sock *sk, int ret)
 	if (!t || family == AF_UNIX)
 		return;
 	if (BPF_CORE_READ(sk, sk_protocol) != IPPROTO_MPTCP) {
-		if (call_flags(current_call(), call_regs()) & MSG_ZEROCOPY)
+		if (current_flags(current_call()) & MSG_ZEROCOPY)
 			t->other_requests++;
 		return;
 	}
@@ -48,34 +48,44 @@ static __always_inline bool has_send_id(struct sock *sk, const struct thread *th
  */
 static __always_inline bool began_before(struct thread *thread, struct msghdr *msg)
 {
-	enum call_kind kind;
-
 	if (thread->has_sent)
 		return false;
 	thread->has_sent = true;
-	kind = current_call();
-	return call_size(kind, call_regs()) > BPF_CORE_READ(msg, msg_iter.count);
+	return call_size(current_call(), call_regs()) > BPF_CORE_READ(msg, msg_iter.count);
 }
 
 /*
- * args: sk, msg, skb, size_goal. Fires once per pass of the loop; the first pass
- * is the start. This send has its id already: msg_zerocopy_realloc came earlier.
+ * The flags of a message. A syscall that sends has them among its arguments, which need no helper
+ * to be read; where these ask for zero-copy, another socket's send may be under way in it.
  */
-SEC("raw_tp/tcp_sendmsg_locked")
-int send_loop(struct bpf_raw_tracepoint_args *ctx)
+static __always_inline __u32 message_flags(struct msghdr *msg, enum call_kind kind)
 {
-	struct thread *thread = gate == GATE_OPEN ? thread__get() : NULL;
-	struct sock *sk = (struct sock *)ctx->args[0];
-	struct msghdr *msg = (struct msghdr *)ctx->args[1];
+	bool in_arguments = kind == CALL_SENDTO || kind == CALL_SENDMSG || kind == CALL_SENDMMSG;
+	__u32 flags = in_arguments ? current_flags(kind) : 0;
 
-	if (!thread || thread->sock == (__u64)sk || !(thread->role & ROLE_SENDER))
+	if (kind == CALL_WRITE || kind == CALL_WRITEV || (in_arguments && !(flags & MSG_ZEROCOPY)))
+		return flags;
+	return BPF_CORE_READ(msg, msg_flags);
+}
+
+/*
+ * A pass of the loop that is not a further one of a plain send. This send has its id already:
+ * msg_zerocopy_realloc came earlier.
+ */
+static __noinline int loop_begin(struct sock *sk, struct msghdr *msg)
+{
+	struct thread *thread = sender__get();
+	enum call_kind kind;
+
+	if (!thread || thread->sock == (__u64)sk)
 		return 0;
 	thread->before = began_before(thread, msg);
 	if (thread->before) {
 		thread->sock = (__u64)sk;
 		return 0;
 	}
-	message_begin(thread, sk, msg, 0, next_id(sk) - 1, STAGE_UNACCOUNTED);
+	kind = current_call();
+	message_begin(thread, sk, msg, kind, message_flags(msg, kind), 0, 1, STAGE_UNACCOUNTED);
 	if (thread->flags & MSG_ZEROCOPY && has_send_id(sk, thread)) {
 		thread->size = BPF_CORE_READ(msg, msg_iter.count);
 		follow_send(thread, sk);
@@ -83,38 +93,50 @@ int send_loop(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
+/* args: sk, msg, skb, size_goal. Fires once per pass of the loop; the first pass is the start. */
+SEC("raw_tp/tcp_sendmsg_locked")
+int send_loop(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct sock *sk = (struct sock *)ctx->args[0];
+	struct msghdr *msg = (struct msghdr *)ctx->args[1];
+	struct thread *thread = thread__in_slot();
+	enum call_kind kind;
+
+	if (thread && thread->sock == (__u64)sk)
+		return 0;
+	if (thread && is_plain(thread) && !thread->sock && thread->has_sent && gate == GATE_OPEN) {
+		kind = current_syscall();
+		if (!(message_flags(msg, kind) & MSG_ZEROCOPY)) {
+			plain_begin(thread, sk, kind);
+			return 0;
+		}
+	}
+	return is_bystander() ? 0 : loop_begin(sk, msg);
+}
+
 /* A send of which nothing is known but its return. */
 static __always_inline void count_untimed(struct sock *sk, int ret)
 {
-	struct pt_regs *regs = call_regs();
 	enum call_kind kind = current_call();
 
-	count_send(sk, kind, call_flags(kind, regs), call_size(kind, regs), 0, ret, 0);
+	count_send(sk, kind, current_flags(kind), call_size(kind, call_regs()), 0, ret, 0);
 }
 
-/*
- * args: sk, ret, flags, which is always 0. A send that failed before the loop,
- * for want of zero-copy memory above all, has no start: it is counted untimed.
- */
-SEC("raw_tp/sock_send_length")
-int send_length(struct bpf_raw_tracepoint_args *ctx)
+/* No plain send that TCP took returned. */
+static __noinline int length_end(struct sock *sk, int ret)
 {
-	__u64 now = bpf_ktime_get_ns();
-	struct thread *thread = gate ? thread__get() : NULL;
-	struct sock *sk = (struct sock *)ctx->args[0];
-	int ret = ctx->args[1];
+	struct thread *thread = gate ? thread__peek() : NULL;
 	struct totals *t;
 
-	if (!thread || !(thread->role & ROLE_SENDER))
-		return 0;
-	if (thread->sock == (__u64)sk) {
+	if (thread && thread->sock == (__u64)sk) {
 		if (thread->before)
 			thread->sock = thread->before = 0;
 		else
-			send_end(thread, sk, ret, now);
+			send_end(thread, sk, ret);
 		return 0;
 	}
-	if (gate != GATE_OPEN)
+	thread = sender__get();
+	if (!thread)
 		return 0;
 	if (!is_tcp(sk)) {
 		count_other(sk, ret);
@@ -133,9 +155,23 @@ int send_length(struct bpf_raw_tracepoint_args *ctx)
 }
 
 /*
- * A send begins that is not one of io_uring's. If it asks for zero-copy it will have the socket's
- * next id, or has taken one already: reading it is not for free, so that others leave it alone.
+ * args: sk, ret, flags, which is always 0. A send that failed before the loop,
+ * for want of zero-copy memory above all, has no start: it is counted untimed.
  */
+SEC("raw_tp/sock_send_length")
+int send_length(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct sock *sk = (struct sock *)ctx->args[0];
+	struct thread *thread = thread__in_slot();
+	int ret = ctx->args[1];
+
+	if (thread && thread->sock == (__u64)sk && !thread->before && gate &&
+	    plain_end(thread, ret))
+		return 0;
+	return is_bystander() ? 0 : length_end(sk, ret);
+}
+
+/* A send begins that is not one of io_uring's: see message_begin(). */
 static __always_inline void call_begin(struct thread *thread, struct sock *sk, enum call_kind kind,
 				       struct pt_regs *regs, __u32 taken)
 {
@@ -143,7 +179,6 @@ static __always_inline void call_begin(struct thread *thread, struct sock *sk, e
 
 	if (flags & MSG_ZEROCOPY)
 		socket__set_owner(zerocopy_begin(sk, next_id(sk) - taken), sk);
-	thread->notification = 0;
 	send_begin(thread, sk, kind, flags, call_size(kind, regs), STAGE_UNACCOUNTED);
 }
 
@@ -178,10 +213,10 @@ int send_connects(struct bpf_raw_tracepoint_args *ctx)
 SEC("raw_tp/sock_send_length")
 int send_over_tcp(struct bpf_raw_tracepoint_args *ctx)
 {
-	struct thread *thread = gate == GATE_OPEN ? thread__get() : NULL;
 	struct sock *sk = (struct sock *)ctx->args[0];
+	struct thread *thread = sender__get();
 
-	if (!thread || !(thread->role & ROLE_SENDER))
+	if (!thread)
 		return 0;
 	if (!is_tcp(sk))
 		count_other(sk, (int)ctx->args[1]);
@@ -227,8 +262,8 @@ int send_enter(struct bpf_raw_tracepoint_args *ctx)
 
 	if (!sends_once(kind))
 		return 0;
-	thread = thread__get();
-	if (!thread || !(thread->role & ROLE_SENDER))
+	thread = sender__get();
+	if (!thread)
 		return 0;
 	sk = socket_of(PT_REGS_PARM1_CORE_SYSCALL(regs));
 	if (!sk || !is_tcp(sk))
@@ -243,10 +278,9 @@ int send_enter(struct bpf_raw_tracepoint_args *ctx)
 SEC("raw_tp/sys_exit")
 int send_exit(struct bpf_raw_tracepoint_args *ctx)
 {
-	__u64 now = bpf_ktime_get_ns();
 	struct thread *thread = gate ? thread__peek() : NULL;
 
 	if (thread && thread->sock)
-		send_end(thread, (struct sock *)thread->sock, ctx->args[1], now);
+		send_end(thread, (struct sock *)thread->sock, ctx->args[1]);
 	return 0;
 }

@@ -17,8 +17,6 @@
 extern const volatile bool stages;
 /* tcp_sendmsg_locked is. */
 extern const volatile bool copy_is_hooked;
-/* A random number below this one has a send divided; all are where it is 0. */
-extern const volatile __u32 sampled_below;
 
 #define STAGE_DEPTH 8 /* a power of two */
 
@@ -263,8 +261,8 @@ static __always_inline void account__enter(void)
 	a->entered = 0;
 }
 
-/* It begins; outside: the stage of what is outside of all hooks. */
-static __always_inline void account__begin(enum stage outside)
+/* It begins; outside: the stage of what is outside of all hooks; divide: it is in the sample. */
+static __always_inline void account__begin(enum stage outside, bool divide)
 {
 	struct account *a;
 	__u32 m;
@@ -275,7 +273,7 @@ static __always_inline void account__begin(enum stage outside)
 	if (!a)
 		return;
 	a->active = 0;
-	if (sampled_below && bpf_get_prandom_u32() >= sampled_below)
+	if (!divide)
 		return;
 	cpu__set_dividing(true);
 	__builtin_memset(a->sums[STAGE_TIME], 0, sizeof(a->sums[STAGE_TIME]));

@@ -6,9 +6,12 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-struct thread_map threads SEC(".maps");
-struct thread_id_map threads_by_id SEC(".maps");
+struct thread threads[THREAD_SLOTS];
+struct thread_owner_map thread_owners SEC(".maps");
+struct more_thread_map more_threads SEC(".maps");
+volatile __u32 more_threads_seen;
 struct target_map targets SEC(".maps");
+volatile __u8 target_hints[TARGET_HINTS];
 struct target_cgroup_map target_cgroup SEC(".maps");
 struct socket_map sockets SEC(".maps");
 struct totals_map totals SEC(".maps");
@@ -30,6 +33,8 @@ volatile __u32 gate;
 const volatile __u32 target_by = TARGET_PROCESS;
 const volatile char target_comm[COMM_MAX] = {};
 const volatile __u32 pid_namespace = 0;
+const volatile bool targets_hinted = false;
+const volatile bool measures_more = false;
 const volatile __u32 group_by = 0;
 struct group_map groups SEC(".maps");
 struct group_map peers SEC(".maps");
@@ -60,13 +65,22 @@ int socket_closed(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
-/* Task storage goes with its task; without it, an id is soon another thread's. */
+/* Its id may soon be another's. */
 SEC("raw_tp/sched_process_exit")
 int thread_gone(struct bpf_raw_tracepoint_args *ctx)
 {
-	__u32 tid = bpf_get_current_pid_tgid();
+	struct thread *thread = thread__peek();
+	__u32 tid, slot;
 
-	bpf_map_delete_elem(&threads_by_id, &tid);
+	if (!thread)
+		return 0;
+	tid = thread->tid;
+	slot = tid % THREAD_SLOTS;
+	if (thread->sock)
+		thread__leave_send(thread);
+	thread->tid = 0;
+	if (bpf_map_delete_elem(&more_threads, &tid))
+		bpf_map_delete_elem(&thread_owners, &slot);
 	return 0;
 }
 
@@ -80,7 +94,10 @@ int target_forked(struct bpf_raw_tracepoint_args *ctx)
 	__u32 *role = bpf_map_lookup_elem(&targets, &parent);
 	struct totals *t = totals__get();
 
-	if (!role || tgid == parent || !bpf_map_update_elem(&targets, &tgid, role, BPF_ANY))
+	if (!role || tgid == parent)
+		return 0;
+	target_hints[tgid % TARGET_HINTS] = 1;
+	if (!bpf_map_update_elem(&targets, &tgid, role, BPF_ANY))
 		return 0;
 	if (t)
 		__sync_fetch_and_add(&t->lost_processes, 1);

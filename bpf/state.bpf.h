@@ -20,29 +20,6 @@
 #define AF_INET		 2
 #define AF_INET6	 10
 
-/* What a thread is doing; lives as long as the thread. */
-struct thread {
-	__u64 start;			   /* ns; of the send under way */
-	__u64 sock;			   /* its socket; 0: no send under way */
-	__u64 notification;		   /* of io_uring, which completes it; 0: none */
-	__u64 size;			   /* bytes asked for, where known */
-	__u32 flags;			   /* its MSG_ flags */
-	__u16 kind;			   /* enum call_kind */
-	__u16 role;			   /* enum role */
-	__u64 counters[CALL_COUNTERS_MAX]; /* what they said when the send began, */
-	__u64 switches;			   /* how often the thread had left a CPU then, */
-	__u32 cpu;			   /* and which one it was on */
-	__u32 counters_read;
-	__u64 inflight; /* its slot of the in-flight ring, if it is followed */
-	__u64 reading;	/* ns; when it began to read an error queue; 0: it does not */
-	__u64 copying;	/* ns; the same of a receiver's copy */
-	__u32 id;	/* of a zero-copy send, */
-	__u8 tracked;	/* if it is known, */
-	__u8 guessed;	/* and guessed */
-	__u8 has_sent;	/* an earlier send of it was seen in this window */
-	__u8 before;	/* the send under way began before the window */
-};
-
 #define CAUSE_BITS_MAX 8
 
 /* Which causes copied data of a shared ubuf: CAUSE_BIT_* and a counter's index; 0: unused. */
@@ -90,26 +67,43 @@ struct zerocopy_socket {
 	__u32 closed;  /* forgotten when none waits any more */
 };
 
-struct thread_map {
-	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct thread);
-};
-extern struct thread_map threads SEC(".maps");
+/*
+ * By the lower bits of the thread's id: finding it so takes a tenth of the instructions that task
+ * storage or a hash take.
+ */
+extern struct thread threads[THREAD_SLOTS];
 
-/* The same by thread id, for kernels without task storage: one of the two exists. */
-struct thread_id_map {
+/* Slot -> id of the thread that it is for: its insertion settles that. */
+struct thread_owner_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 16384);
+	__uint(max_entries, THREAD_SLOTS);
+	__type(key, __u32);
+	__type(value, __u32);
+};
+extern struct thread_owner_map thread_owners SEC(".maps");
+
+/* Threads whose slot is another's, by id. */
+struct more_thread_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 65536);
 	__type(key, __u32);
 	__type(value, struct thread);
 };
-extern struct thread_id_map threads_by_id SEC(".maps");
+extern struct more_thread_map more_threads SEC(".maps");
+/* If there never was one, none needs to be looked for. */
+extern volatile __u32 more_threads_seen;
 
 /* How targets are known: set by the analyzer before loading. */
 extern const volatile __u32 target_by;
 extern const volatile char target_comm[COMM_MAX];
+/*
+ * Is more asked for than counts and times: groups, counters, stages, a sample? One look at this
+ * keeps the way of a plain send free of looks at each.
+ */
+extern const volatile bool measures_more;
+/* Is each target in target_hints? */
+extern const volatile bool targets_hinted;
 /* The inode of the analyzer's PID namespace; 0: the initial one, whose ids helpers give. */
 extern const volatile __u32 pid_namespace;
 
@@ -121,6 +115,12 @@ struct target_map {
 	__type(value, __u32);
 };
 extern struct target_map targets SEC(".maps");
+
+/*
+ * Where a byte is 0, no process whose id ends in these bits is a target: most others are known by
+ * it, without a look-up. Bytes, because two CPUs may set neighbours at once.
+ */
+extern volatile __u8 target_hints[TARGET_HINTS];
 
 /* The control group, if targets are known by it. */
 struct target_cgroup_map {
@@ -209,35 +209,91 @@ static __always_inline struct totals *totals__get(void)
 }
 
 /*
- * Linux 5.15 has all of task storage in tracing programs, the current task as a
- * typed pointer, and bpf_task_pt_regs(). The loader settles this, so that the
- * verifier of an older kernel never sees the helpers that it lacks.
+ * Linux 5.15 has bpf_task_pt_regs(), and the current task as a typed pointer, whose members are
+ * read without a helper. The loader settles this, so that the verifier of an older kernel never
+ * sees the helpers that it lacks.
  */
-static __always_inline bool has_task_state(void)
+static __always_inline bool has_typed_task(void)
 {
 	return bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs);
 }
 
-/* The calling thread's state if it has one: for hooks that every task passes. */
+/* Ids in the initial PID namespace. */
+static __always_inline __u32 current_tid(void)
+{
+	if (has_typed_task())
+		return bpf_get_current_task_btf()->pid;
+	return bpf_get_current_pid_tgid();
+}
+
+static __always_inline __u32 current_tgid(void)
+{
+	if (has_typed_task())
+		return bpf_get_current_task_btf()->tgid;
+	return bpf_get_current_pid_tgid() >> 32;
+}
+
+/* For hooks that every process passes; false: it may be a target. */
+static __always_inline bool is_bystander(void)
+{
+	return targets_hinted && !target_hints[current_tgid() % TARGET_HINTS];
+}
+
+#define PF_IO_WORKER 0x10
+
+/*
+ * io_uring's workers (Linux 5.12) are threads of the process that never were in user
+ * space: what stands for their registers is none.
+ */
+static __always_inline bool is_io_worker(void)
+{
+	if (has_typed_task())
+		return bpf_get_current_task_btf()->flags & PF_IO_WORKER;
+	return BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), flags) & PF_IO_WORKER;
+}
+
+/* The calling thread's state, if it is in its slot: mostly that is all it takes. */
+static __always_inline struct thread *thread__in_slot(void)
+{
+	__u32 tid = current_tid();
+	struct thread *thread = &threads[tid % THREAD_SLOTS];
+
+	if (thread->tid != tid)
+		thread = NULL;
+	/* Opaque to clang, which would else test the ids again: the verifier wants the pointer tested. */
+	__asm__ volatile("" : "+r"(thread));
+	return thread;
+}
+
+static __always_inline struct thread *thread__beside_slot(void)
+{
+	__u32 tid = current_tid();
+
+	return more_threads_seen ? bpf_map_lookup_elem(&more_threads, &tid) : NULL;
+}
+
+/* The calling thread's state if it has one. */
 static __always_inline struct thread *thread__peek(void)
 {
-	__u32 tid = bpf_get_current_pid_tgid();
+	struct thread *thread = thread__in_slot();
 
-	if (has_task_state())
-		return bpf_task_storage_get(&threads, bpf_get_current_task_btf(), NULL, 0);
-	return bpf_map_lookup_elem(&threads_by_id, &tid);
+	return thread || is_bystander() ? thread : thread__beside_slot();
 }
 
 static __always_inline struct thread *thread__make(__u32 role)
 {
-	struct thread fresh = {.role = role};
-	__u32 tid = bpf_get_current_pid_tgid();
+	__u32 tid = current_tid(), slot = tid % THREAD_SLOTS;
+	struct thread fresh = {.tid = tid, .role = role}, *own = &threads[slot];
 
-	if (has_task_state())
-		return bpf_task_storage_get(&threads, bpf_get_current_task_btf(), &fresh,
-					    BPF_LOCAL_STORAGE_GET_F_CREATE);
-	bpf_map_update_elem(&threads_by_id, &tid, &fresh, BPF_NOEXIST);
-	return bpf_map_lookup_elem(&threads_by_id, &tid);
+	/* Found here: the verifier forgets what it knows of a key. */
+	__asm__ volatile("" : "+r"(own));
+	if (!bpf_map_update_elem(&thread_owners, &slot, &tid, BPF_NOEXIST)) {
+		*own = fresh;
+	} else {
+		more_threads_seen = 1;
+		bpf_map_update_elem(&more_threads, &tid, &fresh, BPF_NOEXIST);
+	}
+	return thread__peek();
 }
 
 static __always_inline bool has_target_name(void)
@@ -246,6 +302,10 @@ static __always_inline bool has_target_name(void)
 	char comm[COMM_MAX];
 	int i;
 
+	/* Mostly the first letter settles it. */
+	if (has_typed_task() &&
+	    bpf_get_current_task_btf()->group_leader->comm[0] != target_comm[0])
+		return false;
 	BPF_CORE_READ_STR_INTO(&comm, task, group_leader, comm);
 	for (i = 0; i < COMM_MAX; i++) {
 		if (comm[i] != target_comm[i])
@@ -284,7 +344,7 @@ static __always_inline __u32 task_process_id(struct task_struct *task)
 static __always_inline __u32 current_process_id(void)
 {
 	if (!pid_namespace)
-		return bpf_get_current_pid_tgid() >> 32;
+		return current_tgid();
 	return task_process_id((void *)bpf_get_current_task());
 }
 
@@ -313,18 +373,31 @@ static __always_inline bool role_is_lasting(void)
 	return target_by == TARGET_PROCESS || target_by == TARGET_ALL;
 }
 
-/* NULL unless the thread's process is a target. */
-static __always_inline struct thread *thread__get(void)
+/* The send that a thread was in was not seen to return. */
+static __always_inline void thread__leave_send(struct thread *thread)
 {
-	struct thread *thread = thread__peek();
-	struct totals *t;
-	__u32 role;
+	struct totals *t = totals__get();
 
-	if (thread && role_is_lasting())
-		return thread;
-	role = current_role();
+	if (t && !thread->before)
+		__sync_fetch_and_add(&t->unreturned, 1);
+	thread->sock = thread->before = 0;
+	thread->notification = thread->inflight = thread->guessed = thread->tracked = 0;
+}
+
+/* Is the thread's process a target, now? */
+static __always_inline struct thread *thread__settle(struct thread *thread)
+{
+	__u32 role = current_role();
+	struct totals *t;
+
 	if (!role)
 		return NULL;
+	if (role_is_lasting())
+		role |= ROLE_LASTING;
+	if (is_io_worker())
+		role |= ROLE_IO_WORKER;
+	if (measures_more)
+		role |= ROLE_MORE;
 	if (!thread)
 		thread = thread__make(role);
 	if (thread)
@@ -333,6 +406,20 @@ static __always_inline struct thread *thread__get(void)
 	if (t)
 		__sync_fetch_and_add(&t->lost_threads, 1);
 	return NULL;
+}
+
+/* NULL unless the thread's process is a target. */
+static __always_inline struct thread *thread__get(void)
+{
+	struct thread *thread = thread__in_slot();
+
+	if (thread && thread->role & ROLE_LASTING)
+		return thread;
+	if (is_bystander())
+		return NULL;
+	if (!thread)
+		thread = thread__beside_slot();
+	return thread && thread->role & ROLE_LASTING ? thread : thread__settle(thread);
 }
 
 #define SO_EE_ORIGIN_ZEROCOPY 5

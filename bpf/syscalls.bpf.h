@@ -13,6 +13,8 @@
 #define NR_SPLICE	275
 #define NR_SENDMMSG	307
 #define SYSCALL_MEMBER	orig_ax
+#define THIRD_MEMBER	dx
+#define FOURTH_MEMBER	r10
 #define FROM_USER(regs) ((BPF_CORE_READ(regs, cs) & 3) == 3)
 #elif defined(__TARGET_ARCH_arm64)
 #define NR_WRITE	64
@@ -23,34 +25,29 @@
 #define NR_SPLICE	76
 #define NR_SENDMMSG	269
 #define SYSCALL_MEMBER	syscallno
+#define THIRD_MEMBER	regs[2]
+#define FOURTH_MEMBER	regs[3]
 #define FROM_USER(regs) (!(BPF_CORE_READ(regs, pstate) & 0xf))
 #else
 #error "no syscall numbers for this architecture"
 #endif
 #define NR_IO_URING_ENTER 426
 
-static __always_inline enum call_kind call_kind(long nr)
-{
-	switch (nr) {
-	case NR_SENDTO:
-		return CALL_SENDTO;
-	case NR_SENDMSG:
-		return CALL_SENDMSG;
-	case NR_SENDMMSG:
-		return CALL_SENDMMSG;
-	case NR_WRITE:
-		return CALL_WRITE;
-	case NR_WRITEV:
-		return CALL_WRITEV;
-	case NR_SENDFILE:
-		return CALL_SENDFILE;
-	case NR_SPLICE:
-		return CALL_SPLICE;
-	case NR_IO_URING_ENTER:
-		return CALL_IO_URING;
-	default:
-		return CALL_OTHER;
+#define SYSCALLS 512 /* a power of two */
+
+/* By the number of the syscall; the others are CALL_OTHER. */
+extern const volatile __u8 call_kinds[SYSCALLS];
+#define CALL_KINDS_BY_NUMBER                                                      \
+	{                                                                         \
+		[NR_SENDTO] = CALL_SENDTO, [NR_SENDMSG] = CALL_SENDMSG,           \
+		[NR_SENDMMSG] = CALL_SENDMMSG, [NR_WRITE] = CALL_WRITE,           \
+		[NR_WRITEV] = CALL_WRITEV, [NR_SENDFILE] = CALL_SENDFILE,         \
+		[NR_SPLICE] = CALL_SPLICE, [NR_IO_URING_ENTER] = CALL_IO_URING, \
 	}
+
+static __always_inline enum call_kind call_kind(__u64 nr)
+{
+	return nr < SYSCALLS ? call_kinds[nr] : CALL_OTHER;
 }
 
 /* The MSG_ flags among the arguments of the syscall; 0 where it has none. */
@@ -123,34 +120,34 @@ static __always_inline struct pt_regs *stack_regs(void)
  */
 static __always_inline struct pt_regs *call_regs(void)
 {
-	if (has_task_state())
+	if (has_typed_task())
 		return (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
 	return stack_regs();
 }
 
-#define PF_IO_WORKER 0x10
-
-/*
- * io_uring's workers (Linux 5.12) are threads of the process that never were in user
- * space: what stands for their registers is none.
- */
-static __always_inline bool is_io_worker(void)
-{
-	struct task_struct *task = (void *)bpf_get_current_task();
-
-	if (has_task_state())
-		return bpf_get_current_task_btf()->flags & PF_IO_WORKER;
-	return BPF_CORE_READ(task, flags) & PF_IO_WORKER;
-}
-
-/* Of the typed pointer the verifier lets members be read without a helper. */
-static __always_inline enum call_kind current_call(void)
+/* Of a thread that is no worker of io_uring. */
+static __always_inline enum call_kind current_syscall(void)
 {
 	struct pt_regs *regs = call_regs();
 
-	if (is_io_worker())
-		return CALL_IO_URING;
-	if (has_task_state())
+	if (has_typed_task())
 		return call_kind(regs->SYSCALL_MEMBER);
 	return regs ? call_kind(BPF_CORE_READ(regs, SYSCALL_MEMBER)) : CALL_OTHER;
+}
+
+static __always_inline enum call_kind current_call(void)
+{
+	return is_io_worker() ? CALL_IO_URING : current_syscall();
+}
+
+/* The MSG_ flags that the current task's syscall was called with. */
+static __always_inline __u32 current_flags(enum call_kind kind)
+{
+	struct pt_regs *regs = call_regs();
+
+	if (!has_typed_task())
+		return call_flags(kind, regs);
+	if (kind == CALL_SENDMSG)
+		return regs->THIRD_MEMBER;
+	return kind == CALL_SENDTO || kind == CALL_SENDMMSG ? regs->FOURTH_MEMBER : 0;
 }

@@ -14,10 +14,15 @@ static void merge_sums(struct hist *to, __u64 count, __u64 sum, __u64 min, __u64
 
 void hist__merge(struct hist *to, const struct hist *from)
 {
-	if (!from->count)
+	__u64 count = 0;
+	__u32 i;
+
+	for (i = 0; i < HIST_BUCKETS; i++)
+		count += from->buckets[i];
+	if (!count)
 		return;
-	merge_sums(to, from->count, from->sum, from->min, from->max);
-	for (__u32 i = 0; i < HIST_BUCKETS; i++)
+	merge_sums(to, count, from->sum, from->buckets[0] ? 0 : from->min, from->max);
+	for (i = 0; i < HIST_BUCKETS; i++)
 		to->buckets[i] += from->buckets[i];
 }
 

@@ -114,6 +114,8 @@ static struct run_setup setup_of(const struct options *o, struct held *h)
 				  .by = o->by,
 				  .by_max = o->by_max,
 				  .stages = o->stages,
+				  .packets = o->packets,
+				  .sample = o->sample,
 				  .target = o->target.given ? &o->target : NULL,
 				  .child = o->target.command ? &h->child : NULL,
 				  .events = h->events,

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""count_instructions ROUNDS MESSAGES: run the load with each tool attached, in a guest of the
+"""count_instructions ROUNDS MESSAGES [WAY...]: run the load with each tool attached, in a guest of the
 lab whose PMU counts instructions, and write one line of JSON a run: what the sender executed.
 
 Tools that attach at once are interleaved, beside a run with nothing attached. Those
@@ -18,7 +18,7 @@ import programs
 
 BIN = pathlib.Path(os.environ["SENDPATH_BIN"])
 ANALYZE = BIN / "analyze"
-LOAD = ("--variant", "twocopy", "--size", 256)
+LOAD = ("--variant", "twocopy", "--size", 256, "--rcvlowat", "64K")
 START_S = 240  # bcc compiles its programs, here by an emulated compiler
 
 # options: of analyze; a way whose options this analyze does not have is left out.
@@ -84,11 +84,12 @@ def known():
 
 
 def main():
-    rounds, messages = map(int, sys.argv[1:])
+    rounds, messages = map(int, sys.argv[1:3])
+    ways = [way for way in known() if way.name in (sys.argv[3:] or [way.name])]
     os.environ["PYTHONUNBUFFERED"] = "1"  # that bcc says at once when it is ready
     lost = set()
-    steps = [(way, 1) for _ in range(rounds) for way in known() if not way.slow]
-    steps += [(way, rounds) for way in known() if way.slow]
+    steps = [(way, 1) for _ in range(rounds) for way in ways if not way.slow]
+    steps += [(way, rounds) for way in ways if way.slow]
     for way, times in steps:
         if way in lost:
             continue

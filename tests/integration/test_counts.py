@@ -130,7 +130,7 @@ def settled(record):
 def test_packets_are_the_sends_where_each_waits_for_its_answer(variant, pieces, untouched):
     """Nothing can be sent together then; only a copy puts the fields together."""
     record = only(records("--variant", variant, "--workload", "request", "--size", "64",
-                          "--messages", "500"))
+                          "--messages", "500", "--packets"))
     tcp = record["tcp"]
     assert tcp["skbs"] - (tcp["sending"]["retransmits"] or 0) == 500 == only(record["calls"])["sends"]
     assert tcp["frags_per_skb"] == pytest.approx(pieces, abs=0.1)

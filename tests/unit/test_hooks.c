@@ -403,9 +403,11 @@ static void test_packets_are_told_by_the_port_of_a_load(void **state)
 	struct plan plan;
 
 	(void)state;
-	assert_true(resolve(&plan, &full, MECHANISM_NONE, PLAN_COPYING_LOAD));
+	assert_true(resolve(&plan, &full, MECHANISM_NONE, PLAN_COPYING_LOAD | PLAN_PACKETS));
 	assert_int_equal(plan.entries[HOOK_PACKET].status, HOOK_PLANNED);
-	assert_true(resolve(&plan, &full, MECHANISM_NONE, PLAN_OBSERVATION));
+	assert_true(resolve(&plan, &full, MECHANISM_NONE, PLAN_COPYING_LOAD));
+	assert_non_null(strstr(plan.entries[HOOK_PACKET].reason, "--packets"));
+	assert_true(resolve(&plan, &full, MECHANISM_NONE, PLAN_OBSERVATION | PLAN_PACKETS));
 	assert_int_equal(plan.entries[HOOK_PACKET].status, HOOK_DISABLED);
 }
 

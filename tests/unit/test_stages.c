@@ -189,7 +189,7 @@ static void send(void)
 	entry_sendto_fentry();
 	pass(STAGE_ENTRY);
 	account__enter();
-	account__begin(STAGE_LOCK);
+	account__begin(STAGE_LOCK, true);
 	m.stage = STAGE_LOCK;
 	anything();
 	call(&copy, 3);
@@ -223,7 +223,7 @@ static void test_nothing_is_charged_twice(void **state)
 	(void)state;
 	for (seed = 1; seed <= SEEDS; seed++) {
 		start(seed, 30);
-		account__begin(STAGE_UNACCOUNTED);
+		account__begin(STAGE_UNACCOUNTED, true);
 		memset(m.truth, 0, sizeof(m.truth));
 		m.stage = STAGE_UNACCOUNTED;
 		call(&copy, 3);
@@ -249,7 +249,7 @@ static void test_skipped_programs_lose_no_time(void **state)
 	(void)state;
 	for (seed = 1; seed <= SEEDS; seed++) {
 		start(seed, 0);
-		account__begin(STAGE_LOCK);
+		account__begin(STAGE_LOCK, true);
 		stage_copy_fentry();
 		anything();
 		stage_fragment_fentry(); /* and its end is skipped */
@@ -277,7 +277,7 @@ static void test_a_missed_switch_loses_no_send(void **state)
 
 	(void)state;
 	start(1, 0);
-	account__begin(STAGE_LOCK);
+	account__begin(STAGE_LOCK, true);
 	pass(STAGE_LOCK);
 	stage_copy_fentry();
 	pass(STAGE_COPY);
@@ -293,7 +293,7 @@ static void test_pages_that_are_handed_over_are_not_copied(void **state)
 {
 	(void)state;
 	start(1, 0);
-	account__begin(STAGE_LOCK);
+	account__begin(STAGE_LOCK, true);
 	stage_copy_fentry();
 	pass(STAGE_LOOP);
 	stage_copy_fexit();
@@ -313,10 +313,10 @@ static void test_entry_is_of_the_last_syscall(void **state)
 	entry_sendto_fentry();
 	m.now += 70;
 	account__enter();
-	account__begin(STAGE_LOCK);
+	account__begin(STAGE_LOCK, true);
 	account__end(SLOT, false, 100);
 	assert_int_equal(slot_of(SLOT)->of[STAGE_ENTRY].sum, 70);
-	account__begin(STAGE_LOCK); /* by a syscall whose beginning is not seen */
+	account__begin(STAGE_LOCK, true); /* by a syscall whose beginning is not seen */
 	account__end(SLOT, false, 100);
 	assert_int_equal(slot_of(SLOT)->of[STAGE_ENTRY].count, 1);
 }

@@ -337,19 +337,6 @@ bool features__code(const struct features *f, const char *name, struct address_r
 	return true;
 }
 
-/* The same question that the programs ask of the same types: see state.bpf.h. */
-bool features__task_state(const struct features *f)
-{
-	const struct btf_type *t = find_type(f, "bpf_func_id", BTF_KIND_ENUM);
-	int i;
-
-	for (i = 0; t && i < btf_vlen(t); i++)
-		if (!strcmp(btf__name_by_offset(f->btf, btf_enum(t)[i].name_off),
-			    "BPF_FUNC_task_pt_regs"))
-			return true;
-	return false;
-}
-
 /*
  * "bpf: Relax the requirement to use preallocated hash maps in tracing progs" (6.1)
  * rests on this allocator. Before, the kernel warns of such a map with a splat.

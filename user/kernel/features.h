@@ -38,8 +38,6 @@ unsigned long long features__variable(const struct features *f, const char *name
 bool features__code(const struct features *f, const char *name, struct address_range *range);
 /* Do the kernel's types have this struct? */
 bool features__type(const struct features *f, const char *name);
-/* Can programs keep state with a thread, and see its registers (Linux 5.15)? */
-bool features__task_state(const struct features *f);
 /* Can a program insert into a hash that was not allocated beforehand (Linux 6.1)? */
 bool features__safe_allocation(const struct features *f);
 /* A plan's questions, answered by f, which must outlive them. */

@@ -241,6 +241,7 @@ static const struct hook hooks[HOOK_COUNT] = {
 	},
 	[HOOK_PACKET] = {
 		.name = "packet", .purpose = "skbs per send, and frags per skb",
+		.packets_only = true,
 		.load_only = "packets are told by the port of a load",
 		.options = {
 			{MECHANISM_TRACEPOINT, .programs = {"packet_queued"},

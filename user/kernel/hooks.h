@@ -90,7 +90,8 @@ struct hook {
 	const char *name;
 	const char *purpose;
 	bool zerocopy_only;    /* of no use to a load that never asks for zero-copy */
-	bool stages_only;      /* for --stages alone */
+	bool stages_only;      /* for --stages alone, */
+	bool packets_only;     /* and for --packets */
 	bool observed_only;    /* for what our own load does not do, and beside functions
 				  only: the tracepoints of sends see it */
 	const char *load_only; /* NULL; or why only our own load can be measured */

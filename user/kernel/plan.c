@@ -223,13 +223,15 @@ static void disable(struct plan_entry *entry, const char *why)
 static const char *useless(const struct hook *hook, const struct plan *plan, enum mechanism forced,
 			   unsigned int what)
 {
-	bool wants_stages = what & PLAN_STAGES;
+	bool wants_stages = what & PLAN_STAGES, wants_packets = what & PLAN_PACKETS;
 
-	what &= ~PLAN_STAGES;
+	what &= ~(PLAN_STAGES | PLAN_PACKETS);
 	if (forced == MECHANISM_OFF)
 		return TURNED_OFF;
 	if (hook->stages_only && !wants_stages)
 		return "asked for with --stages, because it costs";
+	if (hook->packets_only && !wants_packets)
+		return "asked for with --packets, because it costs";
 	if (hook->zerocopy_only && what == PLAN_COPYING_LOAD)
 		return PLAN_NEVER_ASKS;
 	if (hook->observed_only && what != PLAN_OBSERVATION)

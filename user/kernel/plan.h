@@ -55,7 +55,8 @@ enum plan_for {
 	PLAN_COPYING_LOAD,
 	PLAN_ZEROCOPY_LOAD,
 	PLAN_OBSERVATION,
-	PLAN_STAGES = 4, /* and, added to it, the stages of sends */
+	PLAN_STAGES = 4,  /* and, added to it, the stages of sends, */
+	PLAN_PACKETS = 8, /* and the packets that they become */
 };
 
 /*

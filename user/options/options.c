@@ -65,6 +65,10 @@ static const char *needs_hooks(const struct options *o)
 		return "--interval";
 	if (o->stages)
 		return "--stages";
+	if (o->sample)
+		return "--sample";
+	if (o->packets)
+		return "--packets";
 	return o->call_counters ? "--call-counters" : NULL;
 }
 
@@ -127,10 +131,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			return refuse(state, "--wait-quiet", arg, "give seconds, above 0");
 		return 0;
 	case OPT_STAGES:
-		o->stages = o->stages ? o->stages : 1;
+		o->stages = true;
+		return 0;
+	case OPT_PACKETS:
+		o->packets = true;
 		return 0;
 	case OPT_SAMPLE:
-		return set_number(state, "--sample", arg, SAMPLE_MAX, &o->stages);
+		return set_number(state, "--sample", arg, SAMPLE_MAX, &o->sample);
 	case OPT_HISTOGRAM:
 		o->histogram = true;
 		return 0;

@@ -38,7 +38,9 @@ struct options {
 	double interval;     /* seconds between lines while a window is open; 0: none */
 	unsigned int by;     /* a set of enum group_by */
 	unsigned int by_max;
-	unsigned int stages; /* divide one send in so many; 0: none */
+	bool stages;
+	bool packets; /* count those that sends become */
+	unsigned int sample; /* time, and divide, one send in so many; 0: all */
 	unsigned int repeat; /* 0 while it is not settled */
 	enum mechanism tier; /* MECHANISM_NONE: the best there is; MECHANISM_OFF: none */
 	bool cost;

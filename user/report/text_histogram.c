@@ -25,7 +25,7 @@ static void draw(const struct hist *h, FILE *out)
 	__u32 bucket;
 
 	for (bucket = 0; bucket < HIST_BUCKETS; bucket++)
-		octaves[hist_log2(hist_low(bucket) | 1)] += h->buckets[bucket];
+		octaves[63 - __builtin_clzll(hist_low(bucket) | 1)] += h->buckets[bucket];
 	for (i = 0; i <= HIST_MAX_BITS; i++) {
 		if (!octaves[i])
 			continue;

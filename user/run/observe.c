@@ -263,7 +263,7 @@ static void close_gate(struct tracer *tracer)
 	int ms;
 
 	tracer__gate_settled(tracer, GATE_CLOSING);
-	for (ms = 0; ms < CLOSING_MS && tracer__in_flight(tracer); ms++)
+	for (ms = 0; ms < CLOSING_MS && tracer__in_sends(tracer); ms++)
 		poll(NULL, 0, 1);
 	tracer__gate_settled(tracer, GATE_MENDING);
 	tracer__gate_settled(tracer, GATE_CLOSED);
@@ -287,7 +287,7 @@ static int window(struct run_result *r, const struct run_setup *setup, struct wa
 	close_gate(tracer);
 	say_living(w, setup->target, tracer);
 	r->observed_s = elapsed_since(&w->begun);
-	r->in_flight = tracer__in_flight(tracer);
+	r->in_flight = tracer__in_sends(tracer);
 	return run__close_window(r, setup, tracer);
 }
 

@@ -27,7 +27,11 @@ int run__plan(struct run_result *r, const struct run_setup *setup, enum plan_for
 
 	if (setup->features) /* else all hooks are off, and none asks */
 		facts = features__facts(setup->features);
-	if (plan__resolve(&r->plan, &facts, setup->tier, what | (setup->stages ? PLAN_STAGES : 0)))
+	if (setup->stages)
+		what |= PLAN_STAGES;
+	if (setup->packets)
+		what |= PLAN_PACKETS;
+	if (plan__resolve(&r->plan, &facts, setup->tier, what))
 		return 0;
 	return run__fail(r, -ENOTSUP, STATUS_SYSTEM,
 			 "sends cannot be timed here: %s (analyze doctor tells more)",
@@ -41,6 +45,7 @@ int run__attach(struct run_result *r, const struct run_setup *setup, struct trac
 				   .by = setup->by,
 				   .by_max = setup->by_max,
 				   .stages = setup->stages,
+				   .sample = setup->sample,
 				   .target = setup->target,
 				   .cost = setup->cost};
 	char reason[600] = "";

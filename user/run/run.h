@@ -26,7 +26,9 @@ struct run_setup {
 	bool cost;	     /* count what the programs themselves cost */
 	unsigned int by;     /* a set of enum group_by: groups of sends to be told apart */
 	__u32 by_max;	     /* for how many there is to be room */
-	unsigned int stages; /* divide one send in so many; 0: none */
+	bool stages;
+	bool packets;
+	unsigned int sample; /* time, and divide, one send in so many */
 	bool last;	     /* no further run will attach anything */
 	const struct counter_events *events;	    /* further ones, or NULL */
 	const struct counter_events *call_counters; /* read at both ends of a send, or NULL */

@@ -55,7 +55,9 @@ static json_object *measuring_json(const struct options *o)
 	record__add_string(m, "call_counters", o->call_counters);
 	json_object_object_add(m, "by", json_object_new_int((int)o->by));
 	json_object_object_add(m, "by_max", json_object_new_int((int)o->by_max));
-	json_object_object_add(m, "stages", json_object_new_int((int)o->stages));
+	json_object_object_add(m, "stages", json_object_new_boolean(o->stages));
+	json_object_object_add(m, "packets", json_object_new_boolean(o->packets));
+	json_object_object_add(m, "sample", json_object_new_int((int)o->sample));
 	json_object_object_add(m, "memory", json_object_new_boolean(o->memory));
 	json_object_object_add(m, "cost", json_object_new_boolean(o->cost));
 	return m;

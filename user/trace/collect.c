@@ -297,16 +297,27 @@ static int read_causes(struct tracer *t, struct measured *out, void *buffer, int
 	return err;
 }
 
-__u64 tracer__in_flight(struct tracer *t)
+static __u64 is_in_send(const struct thread *thread)
 {
-	int cpus = libbpf_num_possible_cpus();
-	__u64 *values = cpus > 0 ? calloc((size_t)cpus, sizeof(struct totals)) : NULL;
-	struct totals sums = {};
+	return thread->tid && thread->sock && !thread->before;
+}
 
-	if (!values || read_totals(t, &sums, values, cpus))
-		sums.begun = sums.ended = 0;
-	free(values);
-	return measured__difference(sums.begun, sums.ended);
+__u64 tracer__in_sends(struct tracer *t)
+{
+	struct bpf_map *more = t->skel->maps.more_threads;
+	struct thread thread;
+	__u32 i, tid, *before = NULL;
+	__u64 in_sends = 0;
+
+	for (i = 0; i < THREAD_SLOTS; i++)
+		in_sends += is_in_send(&t->skel->bss->threads[i]);
+	while (t->skel->bss->more_threads_seen &&
+	       !bpf_map__get_next_key(more, before, &tid, sizeof(tid))) {
+		if (!bpf_map__lookup_elem(more, &tid, sizeof(tid), &thread, sizeof(thread), 0))
+			in_sends += is_in_send(&thread);
+		before = &tid;
+	}
+	return in_sends;
 }
 
 /* The map of groups is only there where they are asked for. */
@@ -397,6 +408,8 @@ static int read_maps(struct tracer *t, struct measured *out, bool all)
 	memset(out, 0, sizeof(*out));
 	if (!buffer)
 		return cpus < 0 ? cpus : -ENOMEM;
+	if (all) /* first: a send that returns meanwhile is in both, rather than in neither */
+		out->in_sends = tracer__in_sends(t);
 	err = read_calls(t, out, buffer, cpus);
 	if (!err)
 		err = read_totals(t, &out->totals, buffer, cpus);

@@ -64,7 +64,7 @@ static __u64 accepted(const struct zerocopy_sums *sums)
 
 __u64 measured__under_way(const struct measured *m)
 {
-	return measured__difference(m->totals.begun, m->totals.ended);
+	return m->totals.unreturned + m->in_sends;
 }
 
 /*

@@ -38,6 +38,7 @@ struct measured {
 	struct stage_sums *stages; /* [metric][slot]; NULL: none were asked for */
 	struct groups groups;	   /* of --by */
 	struct groups peers;	   /* of zero-copy sends: by device, address and port */
+	__u64 in_sends;		   /* threads that were in a send */
 
 	/* This kernel does not count those that it skipped of kprobes. */
 	bool missed_unknown[HOOK_COUNT];

@@ -63,7 +63,10 @@ static int allocate_beforehand(struct sendpath *skel)
 	bpf_map__set_map_flags(skel->maps.notifications, 0);
 	bpf_map__set_map_flags(skel->maps.sockets, 0);
 	bpf_map__set_map_flags(skel->maps.accounts, 0);
+	bpf_map__set_map_flags(skel->maps.more_threads, 0);
 	err = bpf_map__set_max_entries(skel->maps.sockets, SOCKETS_ALLOCATED);
+	if (!err)
+		err = bpf_map__set_max_entries(skel->maps.more_threads, SOCKETS_ALLOCATED);
 	if (!err)
 		err = bpf_map__set_max_entries(skel->maps.accounts, SOCKETS_ALLOCATED);
 	return err ? err : bpf_map__set_max_entries(skel->maps.peers, SOCKETS_ALLOCATED);
@@ -73,13 +76,10 @@ static int allocate_beforehand(struct sendpath *skel)
 static int fit_maps(struct sendpath *skel, const struct plan *plan, const struct features *features)
 {
 	bool zerocopy = plan->entries[HOOK_COMPLETION].status != HOOK_DISABLED;
-	bool task_state = features__task_state(features);
 	int cpus = libbpf_num_possible_cpus();
 	int err = 0;
 
-	bpf_map__set_autocreate(skel->maps.threads, task_state);
-	bpf_map__set_autocreate(skel->maps.threads_by_id, !task_state);
-	bpf_program__set_autoload(skel->progs.thread_gone, !task_state);
+	bpf_program__set_autoload(skel->progs.thread_gone, true);
 	bpf_program__set_autoload(skel->progs.socket_closed, zerocopy);
 	/* Allocated beforehand, and of no use to a load that never asks for zero-copy. */
 	if (!zerocopy)
@@ -229,9 +229,13 @@ static void set_target(struct sendpath *skel, const struct target *target)
 	bpf_program__set_autoload(skel->progs.target_gone, command);
 	bpf_map__set_autocreate(skel->maps.target_cgroup, target && target->by == TARGET_CGROUP);
 	skel->rodata->pid_namespace = target__pid_namespace();
+	if (target)
+		skel->rodata->target_by = target->by;
+	/* Programs know processes by their ids in the initial namespace. */
+	skel->rodata->targets_hinted = skel->rodata->target_by == TARGET_PROCESS &&
+				       !skel->rodata->pid_namespace;
 	if (!target)
 		return;
-	skel->rodata->target_by = target->by;
 	if (target->comm)
 		snprintf((char *)skel->rodata->target_comm, COMM_MAX, "%s", target->comm);
 }
@@ -255,8 +259,8 @@ static int set_stages(struct sendpath *skel, const struct plan *plan,
 		hooked |= hook__get(id)->stages_only && plan->entries[id].option;
 	skel->rodata->stages = setup->stages;
 	skel->rodata->copy_is_hooked = plan->entries[HOOK_STAGE_COPY].option;
-	if (setup->stages > 1)
-		skel->rodata->sampled_below = (__u32)((1ULL << 32) / setup->stages);
+	if (setup->sample > 1)
+		skel->rodata->sampled_below = (__u32)((1ULL << 32) / setup->sample);
 	bpf_map__set_autocreate(skel->maps.accounts, hooked);
 	bpf_map__set_autocreate(skel->maps.new_account, hooked);
 	bpf_map__set_autocreate(skel->maps.dividing, hooked);
@@ -289,6 +293,8 @@ static int load(struct tracer *t, const struct plan *plan, const struct tracer_s
 	set_sees_coalesced(t->skel);
 	set_target(t->skel, setup->target);
 	t->skel->rodata->call_counters = (__u32)counter_events__count(setup->call_counters);
+	t->skel->rodata->measures_more = setup->by || setup->stages || setup->sample > 1 ||
+					 t->skel->rodata->call_counters;
 	getrlimit(RLIMIT_MEMLOCK, &before);
 	raise_memlock();
 	err = sendpath__load(t->skel);
@@ -398,6 +404,7 @@ int tracer__add_target(struct tracer *t, pid_t tgid, enum role role)
 {
 	__u32 key = tgid, value = role;
 
+	t->skel->bss->target_hints[key % TARGET_HINTS] = 1;
 	return bpf_map__update_elem(t->skel->maps.targets, &key, sizeof(key), &value, sizeof(value),
 				    BPF_ANY);
 }

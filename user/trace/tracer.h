@@ -18,7 +18,8 @@ struct tracer_setup {
 	const struct target *target; /* how targets are known; NULL: tracer__add_target says them */
 	unsigned int by;	     /* a set of enum group_by */
 	__u32 by_max;		     /* room for so many groups */
-	unsigned int stages;	     /* divide one send in so many; 0: none */
+	bool stages;		     /* divide sends into their stages */
+	unsigned int sample;	     /* time, and divide, one send in so many */
 	bool cost; /* have the kernel count the programs' run time (needs CAP_SYS_ADMIN) */
 };
 
@@ -48,8 +49,8 @@ void tracer__set_port(struct tracer *t, unsigned int port, bool sender_listens);
 void tracer__gate(struct tracer *t, enum gate gate);
 /* The same; returns when no program runs that saw the gate as it was. */
 void tracer__gate_settled(struct tracer *t, enum gate gate);
-/* Sends that began and have not ended; what a lossy hook lost is in it. 0 if unreadable. */
-__u64 tracer__in_flight(struct tracer *t);
+/* Threads that are in a send, or that a lossy hook did not see leave it. 0 if unreadable. */
+__u64 tracer__in_sends(struct tracer *t);
 
 /* Reads everything that was counted while the gate was open. 0 or -errno. */
 int tracer__read(struct tracer *t, struct measured *out);

@@ -352,7 +352,6 @@ enum bpf_map_type {
 	BPF_MAP_TYPE_LRU_HASH = 9,
 	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
 	BPF_MAP_TYPE_PERF_EVENT_ARRAY = 4,
-	BPF_MAP_TYPE_TASK_STORAGE = 29,
 };
 
 enum {
@@ -364,10 +363,6 @@ enum {
 	BPF_F_NO_PREALLOC = 1,
 };
 
-enum {
-	BPF_LOCAL_STORAGE_GET_F_CREATE = 1,
-};
-
 struct user_pt_regs {
 	__u64 regs[31];
 	__u64 sp;
@@ -376,6 +371,7 @@ struct user_pt_regs {
 } __attribute__((preserve_access_index));
 
 struct pt_regs {
+	u64 regs[31];
 	u64 pstate;
 	u64 orig_x0;
 	s32 syscallno;

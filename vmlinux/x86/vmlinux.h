@@ -351,7 +351,6 @@ enum bpf_map_type {
 	BPF_MAP_TYPE_LRU_HASH = 9,
 	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
 	BPF_MAP_TYPE_PERF_EVENT_ARRAY = 4,
-	BPF_MAP_TYPE_TASK_STORAGE = 29,
 };
 
 enum {
@@ -361,10 +360,6 @@ enum {
 
 enum {
 	BPF_F_NO_PREALLOC = 1,
-};
-
-enum {
-	BPF_LOCAL_STORAGE_GET_F_CREATE = 1,
 };
 
 struct pt_regs {

@@ -28,7 +28,8 @@ static struct map maps[] = {
 	ROW(cause_index, false),   ROW(cause_infos, false), ROW(cause_counters, true),
 	ROW(spans, true),	   ROW(pinned, true),	    ROW(pinned_peaks, true),
 	ROW(groups, false),	   ROW(peers, false),	    ROW(passing, true),
-	ROW(threads_by_id, false), ROW(accounts, false),    ROW(new_account, true),
+	ROW(accounts, false),    ROW(new_account, true),
+	ROW(thread_owners, false), ROW(more_threads, false),
 	ROW(dividing, true),	   ROW(stage_slots, true),
 };
 #define MAPS (sizeof(maps) / sizeof(maps[0]))
@@ -51,12 +52,12 @@ static struct map *map_of(const void *definition)
 /* A value's place is aligned for what it holds. */
 static size_t value_at(const struct map *map)
 {
-	return (map->key_size + 15) & ~15UL;
+	return (map->key_size + 63) & ~63UL;
 }
 
 static char *insert(struct map *map, const void *key)
 {
-	char *element = aligned_alloc(16, (value_at(map) + map->value_size + 15) & ~15UL);
+	char *element = aligned_alloc(64, (value_at(map) + map->value_size + 63) & ~63UL);
 
 	if (map->count == map->room) {
 		map->room = 2 * map->room + 16;
@@ -132,16 +133,6 @@ void maps__clear(void)
 		map->keys = NULL;
 		map->room = 0;
 	}
-}
-
-/* Nobody's thread runs these programs. */
-void *bpf_task_storage_get(void *map, void *task, void *value, __u64 flags)
-{
-	(void)map;
-	(void)task;
-	(void)value;
-	(void)flags;
-	return NULL;
 }
 
 __u64 bpf_ktime_get_ns(void)

@@ -19,7 +19,6 @@ void *bpf_map_lookup_elem(void *map, const void *key);
 long bpf_map_update_elem(void *map, const void *key, const void *value, __u64 flags);
 long bpf_map_delete_elem(void *map, const void *key);
 __u64 bpf_ktime_get_ns(void);
-void *bpf_task_storage_get(void *map, void *task, void *value, __u64 flags);
 
 static __always_inline __u64 bpf_get_current_pid_tgid(void)
 {
