@@ -204,3 +204,27 @@ const char *units__percent_text(double part, double whole)
 		share = 0.1;
 	return units__text(whole > 0 ? "%.3g %%" : "-", share);
 }
+
+int units__endpoint(const char *text, char *host, size_t room, char port[8])
+{
+	const char *colon = strrchr(text, ':');
+	size_t length = colon ? (size_t)(colon - text) : 0;
+	unsigned long long number;
+
+	if (!length || units__count(colon + 1, &number) || number > 65535)
+		return -EINVAL;
+	if (text[0] == '[') {
+		if (length < 3 || text[length - 1] != ']')
+			return -EINVAL;
+		text++;
+		length -= 2;
+	} else if (memchr(text, ':', length)) {
+		return -EINVAL; /* of an IPv6 address without brackets, which is the port? */
+	}
+	if (length >= room)
+		return -EINVAL;
+	memcpy(host, text, length);
+	host[length] = '\0';
+	snprintf(port, 8, "%llu", number);
+	return 0;
+}

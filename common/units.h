@@ -28,6 +28,9 @@ int units__count(const char *text, unsigned long long *count);
  */
 int units__next(const char **cursor, char item[UNITS_ITEM_MAX]);
 
+/* "HOST:PORT" or "[HOST]:PORT", into both; the port may be 0. */
+int units__endpoint(const char *text, char *host, size_t room, char port[8]);
+
 /*
  * The formatters return one of UNITS_TEXTS buffers of this thread, each in its turn: enough for
  * the arguments of a printf, and nothing to keep. The first takes a format, and cuts.

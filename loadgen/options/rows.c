@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/units.h"
 #include "loadgen/options/help.h"
 #include "loadgen/options/rows.h"
-#include "loadgen/receive/peer.h"
 #include "loadgen/send/send_ops.h"
 #include "loadgen/serving/serve_ops.h"
 
@@ -100,7 +100,7 @@ static int set_peer(struct load *l, const char *value, struct refusal *r)
 {
 	char host[256], port[8];
 
-	if (peer__split(value, host, sizeof(host), port))
+	if (units__endpoint(value, host, sizeof(host), port) || !strcmp(port, "0"))
 		return refusal__give(
 			r,
 			"give HOST:PORT as loadgen serve there says, or [ADDRESS]:PORT for IPv6");

@@ -15,35 +15,11 @@
 
 #define HELLO_TIMEOUT_MS 5000
 
-int peer__split(const char *peer, char *host, size_t room, char port[8])
-{
-	const char *colon = strrchr(peer, ':');
-	size_t length = colon ? (size_t)(colon - peer) : 0;
-	unsigned long long number;
-
-	if (!length || units__count(colon + 1, &number) || !number || number > 65535)
-		return -EINVAL;
-	if (peer[0] == '[') {
-		if (length < 3 || peer[length - 1] != ']')
-			return -EINVAL;
-		peer++;
-		length -= 2;
-	} else if (memchr(peer, ':', length)) {
-		return -EINVAL; /* of an IPv6 address without brackets, which is the port? */
-	}
-	if (length >= room)
-		return -EINVAL;
-	memcpy(host, peer, length);
-	host[length] = '\0';
-	snprintf(port, 8, "%llu", number);
-	return 0;
-}
-
 static int resolve(struct listener *l, const struct load *load, struct failure *f)
 {
 	struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found;
 	char host[256], port[8];
-	int err = peer__split(load->peer, host, sizeof(host), port);
+	int err = units__endpoint(load->peer, host, sizeof(host), port);
 
 	if (!err)
 		err = getaddrinfo(host, port, &hints, &found);

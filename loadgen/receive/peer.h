@@ -15,9 +15,6 @@ struct listener;
 struct load;
 struct receiver_process;
 
-/* "HOST:PORT" or "[HOST]:PORT", into both. 0, or -EINVAL. Pure. */
-int peer__split(const char *peer, char *host, size_t room, char port[8]);
-
 struct peer {
 	uint8_t token[SECRET_BYTES]; /* of the session */
 	char machine[WIRE_TEXT];     /* as it calls itself */

@@ -149,6 +149,33 @@ static void shares_are_not_rounded_away(void **state)
 	assert_string_equal(units__percent_text(0, 0), "-");
 }
 
+static void splits(const char *text, const char *host, const char *port)
+{
+	char h[16], p[8];
+
+	assert_int_equal(units__endpoint(text, h, sizeof(h), p), host ? 0 : -EINVAL);
+	if (!host)
+		return;
+	assert_string_equal(h, host);
+	assert_string_equal(p, port);
+}
+
+static void an_endpoint_is_a_host_and_a_port(void **state)
+{
+	(void)state;
+	splits("10.0.0.2:5001", "10.0.0.2", "5001");
+	splits("[fe80::1]:1", "fe80::1", "1");
+	splits("there:65535", "there", "65535");
+	splits("there:65536", NULL, NULL);
+	splits("127.0.0.1:0", "127.0.0.1", "0");
+	splits("there", NULL, NULL);
+	splits(":5", NULL, NULL);
+	splits("fe80::1:5", NULL, NULL);
+	splits("[]:5", NULL, NULL);
+	splits("[fe80::1:5", NULL, NULL);
+	splits("a-name-that-is-too-long:5", NULL, NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -160,6 +187,7 @@ int main(void)
 		cmocka_unit_test(numbers_are_set_off_by_thousands),
 		cmocka_unit_test(one_is_singular),
 		cmocka_unit_test(shares_are_not_rounded_away),
+		cmocka_unit_test(an_endpoint_is_a_host_and_a_port),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,7 +12,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "loadgen/receive/peer.h"
 #include "loadgen/receive/wire.h"
 
 static const struct wire_hello full = {
@@ -86,33 +85,6 @@ static void messages_survive_a_socket(void **state)
 	close(pair[1]);
 }
 
-static void splits(const char *peer, const char *host, const char *port)
-{
-	char h[16], p[8];
-
-	assert_int_equal(peer__split(peer, h, sizeof(h), p), host ? 0 : -EINVAL);
-	if (!host)
-		return;
-	assert_string_equal(h, host);
-	assert_string_equal(p, port);
-}
-
-static void a_peer_is_a_host_and_a_port(void **state)
-{
-	(void)state;
-	splits("10.0.0.2:5001", "10.0.0.2", "5001");
-	splits("[fe80::1]:1", "fe80::1", "1");
-	splits("there:65535", "there", "65535");
-	splits("there:65536", NULL, NULL);
-	splits("there:0", NULL, NULL);
-	splits("there", NULL, NULL);
-	splits(":5", NULL, NULL);
-	splits("fe80::1:5", NULL, NULL);
-	splits("[]:5", NULL, NULL);
-	splits("[fe80::1:5", NULL, NULL);
-	splits("a-name-that-is-too-long:5", NULL, NULL);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -120,7 +92,6 @@ int main(void)
 		cmocka_unit_test(others_are_told_from_other_versions),
 		cmocka_unit_test(text_always_ends),
 		cmocka_unit_test(messages_survive_a_socket),
-		cmocka_unit_test(a_peer_is_a_host_and_a_port),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
