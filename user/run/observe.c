@@ -28,7 +28,8 @@
 
 /* What an observation waits for. */
 struct watch {
-	struct pollfd ends[WATCHED_MAX]; /* a pidfd each; fd -1 once its process has gone */
+	/* A pidfd each, fd -1 once its process has gone; then what goes on meanwhile. */
+	struct pollfd ends[WATCHED_MAX + 1];
 	size_t count, alive;
 	struct child *child; /* NULL: none */
 	pid_t left;	     /* of the processes that it left behind, the one awaited; 0: none */
@@ -224,23 +225,40 @@ static void pass_on(const struct watch *w, struct tracer *tracer)
 		kill(pids[i], sig);
 }
 
+/* For an event, or until something is due. */
+static int await(struct watch *w, const struct run_setup *setup, int ms)
+{
+	const struct run_meanwhile *m = setup->meanwhile;
+
+	ms = live__ms_left(setup->live, ms);
+	if (!m)
+		return poll(w->ends, w->count, ms);
+	w->ends[w->count] = (struct pollfd){.fd = m->fd, .events = POLLIN};
+	return poll(w->ends, w->count + 1, m->ms_left(m->context, ms));
+}
+
 /*
  * Until the time is up, all processes have ended, or somebody interrupts: the
  * command then still ends by itself, having been sent the same signal.
  */
-static void wait_for_end(struct watch *w, const struct run_setup *setup, struct tracer *tracer)
+static void wait_for_end(struct watch *w, const struct run_setup *setup, struct run_result *r,
+			 struct tracer *tracer)
 {
+	const struct run_meanwhile *m = setup->meanwhile;
 	int ms, ready;
 
-	while (goes_on(w, tracer)) {
+	while (m || goes_on(w, tracer)) {
 		ms = ms_left(w);
-		ready = ms ? poll(w->ends, w->count, live__ms_left(setup->live, ms)) : 0;
+		ready = ms ? await(w, setup, ms) : 0;
 		if (ready > 0)
 			look_at(w);
 		else
 			say_left(w, setup->target);
 		if (ms_left(w)) /* else the last line is about to come */
 			live__tick(setup->live, tracer);
+		r->observed_s = elapsed_since(&w->begun);
+		if (m)
+			m->look(m->context, r, tracer);
 		pass_on(w, tracer);
 		if (!ms || (setup->tick && setup->tick(setup->tick_context) &&
 			    (!w->child || w->child->ended)))
@@ -283,7 +301,7 @@ static int window(struct run_result *r, const struct run_setup *setup, struct wa
 		return run__fail(r, err, err == -ENOENT ? 127 : 126, "%.200s: %s",
 				 setup->target->command[0], strerror(-err));
 	}
-	wait_for_end(w, setup, tracer);
+	wait_for_end(w, setup, r, tracer);
 	close_gate(tracer);
 	say_living(w, setup->target, tracer);
 	r->observed_s = elapsed_since(&w->begun);

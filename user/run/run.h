@@ -16,6 +16,16 @@
 
 #include <time.h>
 
+struct run_result;
+
+/* What is done while a window is open that has no end of its own. */
+struct run_meanwhile {
+	int fd;					 /* readable: have a look at once */
+	int (*ms_left)(void *context, int most); /* until a look is due, at most so many */
+	void (*look)(void *context, struct run_result *r, struct tracer *tracer);
+	void *context;
+};
+
 struct run_setup {
 	const char *command;		 /* the command line; "": it is too long to be kept */
 	struct load load;		 /* of an observation, only duration_s: 0 is no end */
@@ -35,6 +45,7 @@ struct run_setup {
 	const struct memory *memory;		    /* count the memory system too; or NULL */
 	struct live *live;			    /* lines as it goes; or NULL */
 	const char *label;			    /* of the run in these */
+	const struct run_meanwhile *meanwhile; /* the window lasts until tick ends it; or NULL */
 	generator_tick tick;
 	void *tick_context;
 };

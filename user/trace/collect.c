@@ -432,7 +432,8 @@ int tracer__peek(struct tracer *t, struct measured *out)
 	return read_maps(t, out, false);
 }
 
-int tracer__read(struct tracer *t, struct measured *out)
+/* All but the groups. */
+static int read_counts(struct tracer *t, struct measured *out)
 {
 	int err = read_maps(t, out, true);
 	struct program_stats now;
@@ -440,8 +441,6 @@ int tracer__read(struct tracer *t, struct measured *out)
 
 	if (!err)
 		err = read_program_stats(t, &now);
-	if (!err)
-		err = read_groups(t, out);
 	if (err)
 		return err;
 	for (id = 0; id < HOOK_COUNT; id++) {
@@ -454,4 +453,49 @@ int tracer__read(struct tracer *t, struct measured *out)
 	out->bpf_ns = now.ns - t->opened.ns;
 	out->bpf_runs = now.runs - t->opened.runs;
 	return 0;
+}
+
+int tracer__read(struct tracer *t, struct measured *out)
+{
+	int err = read_counts(t, out);
+
+	return err ? err : read_groups(t, out);
+}
+
+int tracer__look(struct tracer *t, struct measured *out)
+{
+	int err = read_counts(t, out);
+
+	out->groups.rest = t->skel->bss->groups_rest;
+	return err;
+}
+
+int tracer__each_group(struct tracer *t, group_visit see, void *context)
+{
+	return groups__each(bpf_map__fd(t->skel->maps.groups), see, context);
+}
+
+/* The first is one step, but of hash maps Linux has it only from 5.14 on. */
+int tracer__take_group(struct tracer *t, const struct group_key *key, struct group *out)
+{
+	int map = bpf_map__fd(t->skel->maps.groups);
+	int err = bpf_map_lookup_and_delete_elem(map, key, out);
+
+	if (!err || err == -ENOENT)
+		return err;
+	err = bpf_map_lookup_elem(map, key, out);
+	return err ? err : bpf_map_delete_elem(map, key);
+}
+
+static int forget(void *context, const struct group_row *row)
+{
+	bpf_map_delete_elem(*(int *)context, &row->key);
+	return 0;
+}
+
+void tracer__forget_peers(struct tracer *t)
+{
+	int map = bpf_map__fd(t->skel->maps.peers);
+
+	groups__each(map, forget, &map);
 }

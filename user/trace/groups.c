@@ -56,25 +56,25 @@ struct batch {
 	struct group values[BATCH];
 };
 
-static int append(struct groups *g, const struct batch *batch, size_t count)
+static int see_batch(const struct batch *batch, size_t count, group_visit see, void *context)
 {
-	struct group_row *grown = reallocarray(g->rows, g->count + count + 1, sizeof(*g->rows));
+	struct group_row row;
 	size_t i;
+	int err = 0;
 
-	if (!grown)
-		return -ENOMEM;
-	g->rows = grown;
-	for (i = 0; i < count; i++)
-		g->rows[g->count++] = (struct group_row){batch->keys[i], batch->values[i]};
-	return 0;
+	for (i = 0; i < count && !err; i++) {
+		row = (struct group_row){batch->keys[i], batch->values[i]};
+		err = see(context, &row);
+	}
+	return err;
 }
 
-/* Nobody writes any more: the window is closed. */
-static int read_all(struct groups *g, int map, struct batch *batch)
+/* The kernel reads its buckets one after the other: what is added meanwhile may be missed. */
+static int each(int map, struct batch *batch, group_visit see, void *context)
 {
 	__u32 position = 0, count;
 	bool begun = false;
-	int err, added;
+	int err, seen;
 
 	do {
 		count = BATCH;
@@ -83,24 +83,40 @@ static int read_all(struct groups *g, int map, struct batch *batch)
 		if (err && err != -ENOENT)
 			return err;
 		begun = true;
-		added = append(g, batch, count);
-		if (added)
-			return added;
+		seen = see_batch(batch, count, see, context);
+		if (seen)
+			return seen;
 	} while (!err);
+	return 0;
+}
+
+int groups__each(int map, group_visit see, void *context)
+{
+	struct batch *batch = malloc(sizeof(*batch));
+	int err = batch ? each(map, batch, see, context) : -ENOMEM;
+
+	free(batch);
+	return err;
+}
+
+static int append(void *context, const struct group_row *row)
+{
+	struct groups *g = context;
+	struct group_row *grown = g->rows;
+
+	if (g->count % BATCH == 0)
+		grown = reallocarray(g->rows, g->count + BATCH, sizeof(*g->rows));
+	if (!grown)
+		return -ENOMEM;
+	g->rows = grown;
+	g->rows[g->count++] = *row;
 	return 0;
 }
 
 int groups__read(struct groups *out, int map, const struct group *rest)
 {
-	struct batch *batch = malloc(sizeof(*batch));
-	int err;
-
 	*out = (struct groups){.rest = *rest};
-	if (!batch)
-		return -ENOMEM;
-	err = read_all(out, map, batch);
-	free(batch);
-	return err;
+	return groups__each(map, append, out);
 }
 
 /* The key decides between equals, so that the order is always the same. */

@@ -28,6 +28,10 @@ const char *groups__parse(const char *list, unsigned int *by);
 /* The name of one of the set, as it is written there. */
 const char *group_by_name(enum group_by one);
 
+/* To see a group; what is not 0 ends it. */
+typedef int (*group_visit)(void *context, const struct group_row *row);
+/* Has each group of a map seen, once. 0 or -errno, also of see. */
+int groups__each(int map, group_visit see, void *context);
 /*
  * Reads a map of groups, and what its programs charged to the rest. 0 or -errno; in
  * any case to be freed.

@@ -12,6 +12,7 @@ void measured__free(struct measured *m)
 	groups__free(&m->groups);
 	groups__free(&m->peers);
 	free(m->stages);
+	m->stages = NULL;
 }
 
 struct sized_sends call__accepted(const struct call_slot *call)

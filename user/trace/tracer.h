@@ -58,5 +58,17 @@ int tracer__read(struct tracer *t, struct measured *out);
 /* Of what is being counted, calls and totals as they stand; the rest is 0. 0 or -errno. */
 int tracer__peek(struct tracer *t, struct measured *out);
 
+/*
+ * Reads everything but the groups, of which only the rest, while the gate stays open: what is
+ * being counted may be in one figure and not yet in another. 0 or -errno.
+ */
+int tracer__look(struct tracer *t, struct measured *out);
+/* Has each group of --by seen, as it stands. 0 or -errno, also of see. */
+int tracer__each_group(struct tracer *t, group_visit see, void *context);
+/* Removes a group that nothing adds to any more, with what was counted last. 0 or -errno. */
+int tracer__take_group(struct tracer *t, const struct group_key *key, struct group *out);
+/* Removes whom zero-copy sends were for: in a window without end they would become too many. */
+void tracer__forget_peers(struct tracer *t);
+
 /* Detaches and unloads. NULL is fine. */
 void tracer__free(struct tracer *t);
