@@ -60,7 +60,7 @@ BPF_CFLAGS := -O2 -g -Wall -Wextra -Werror -target bpf -mcpu=v3 -Wno-unused-para
 # clang is the oldest that is tested.
 NEWEST_CLANG := 19
 BUILD_PACKAGES := gcc libc6-dev clang llvm bpftool libbpf-dev libelf-dev zlib1g-dev \
-                  libjson-c-dev libpfm4-dev libcap-dev liburing-dev nettle-dev
+                  libjson-c-dev libpfm4-dev libcap-dev liburing-dev nettle-dev libmicrohttpd-dev
 # For what reads run records: its libraries come into a venv, see the target analysis.
 ANALYSIS_PACKAGES := python3 python3-venv
 # Its pages are looked at in a browser.
@@ -73,6 +73,7 @@ CHECK_PACKAGES := $(LAB_PACKAGES) $(CHECK_ANALYSIS_PACKAGES) libcmocka-dev clang
                   libclang-rt-14-dev zsh python3-pytest python3-hypothesis python3-jsonschema strace sudo \
                   iputils-ping ethtool procps e2fsprogs clang-$(NEWEST_CLANG) shellcheck \
                   iperf3 nginx-light wrk linux-perf wireguard-tools \
+                  python3-prometheus-client \
                   python3-bpfcc linux-headers-$(shell dpkg --print-architecture 2>/dev/null)
 # Programs that tests/foreign observes, what its own are made by, and the instruments beside.
 FOREIGN_PACKAGES := iperf3 nginx-light wrk redis-server postgresql openssh-server openssh-client \
@@ -81,7 +82,7 @@ FOREIGN_PACKAGES := iperf3 nginx-light wrk redis-server postgresql openssh-serve
 BENCH_PACKAGES := $(LAB_PACKAGES) $(ANALYSIS_PACKAGES) iperf3 bpftrace
 
 LOADGEN_LIBS := -ljson-c -luring -lnettle -lcap -lpthread
-ANALYZE_LIBS := -lbpf -lelf -lz -ljson-c -lpfm -lcap -luring -lnettle -lpthread -lm
+ANALYZE_LIBS := -lbpf -lelf -lz -ljson-c -lpfm -lcap -luring -lnettle -lmicrohttpd -lpthread -lm
 
 # main.c of each program stays out of what the unit tests link.
 LOADGEN_OBJS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard common/*.c) \

@@ -25,7 +25,7 @@ _sendpath() {
 			;;
 		*)
 			[ "$COMP_CWORD" = 1 ] &&
-				COMPREPLY=($(compgen -W "advise sweep doctor crosscheck table compare report" -- "$word"))
+				COMPREPLY=($(compgen -W "advise sweep exporter doctor crosscheck table compare report" -- "$word"))
 			;;
 		esac
 		;;

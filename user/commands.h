@@ -13,6 +13,9 @@ extern const struct command commands[];
 /* Measures all cells of a grid, into a folder. */
 int sweep(int argc, char **argv);
 
+/* Observes until it is ended, and has Prometheus read what was counted so far. */
+int exporter(int argc, char **argv);
+
 /*
  * Prints what can be measured here, by which hooks, and why not; per network
  * device whether zero-copy can work on it. Exit status 0 if sends can be timed,

@@ -4,6 +4,7 @@
  * This file holds the order of things; each step is a file of its own.
  */
 #include "user/commands.h"
+#include "user/exporter/exporter.h"
 #include "user/kernel/features.h"
 #include "user/options/options.h"
 #include "user/run/host.h"
@@ -241,13 +242,13 @@ static int check_descriptors(void)
 	return fail(STATUS_FAILED, text);
 }
 
-static int measure(int argc, char **argv, bool sweep)
+static int measure(int argc, char **argv, enum measuring what)
 {
 	struct held held = {};
 	size_t count;
-	struct options *parts = options__parse(argc, argv, sweep, &count);
+	struct options *parts = options__parse(argc, argv, what, &count);
 	struct grid grid = {.options = parts};
-	bool command = parts->target.command;
+	bool ends_by_itself = parts->target.command || what == MEASURE_EXPORTER;
 	int status;
 
 	if (parts->verbose)
@@ -258,10 +259,12 @@ static int measure(int argc, char **argv, bool sweep)
 	if (!status)
 		status = prepare(&grid, &held);
 	if (!status)
-		status = sweep ? sweep__run(&grid, parts, count) : run_grid(&grid, &held, parts);
+		status = what == MEASURE_SWEEP	    ? sweep__run(&grid, parts, count)
+			 : what == MEASURE_EXPORTER ? exporter__run(parts, &grid.setup, grid.host)
+						    : run_grid(&grid, &held, parts);
 	let_go(&held);
 	free(parts);
-	if (signals__caught() && !command)
+	if (signals__caught() && !ends_by_itself)
 		program__die_by(signals__caught());
 	return status;
 }
@@ -269,13 +272,19 @@ static int measure(int argc, char **argv, bool sweep)
 int sweep(int argc, char **argv)
 {
 	argv[0] = program_invocation_name;
-	return measure(argc, argv, true);
+	return measure(argc, argv, MEASURE_SWEEP);
 }
 
-const struct command commands[] = {{"advise", advise},	 {"sweep", sweep},
-				   {"doctor", doctor},	 {"crosscheck", crosscheck},
-				   {"table", analysis},	 {"compare", analysis},
-				   {"report", analysis}, {}};
+int exporter(int argc, char **argv)
+{
+	argv[0] = program_invocation_name;
+	return measure(argc, argv, MEASURE_EXPORTER);
+}
+
+const struct command commands[] = {
+	{"advise", advise},    {"sweep", sweep},	   {"exporter", exporter},
+	{"doctor", doctor},    {"crosscheck", crosscheck}, {"table", analysis},
+	{"compare", analysis}, {"report", analysis},	   {}};
 
 static bool is_program(const char *name)
 {
@@ -327,5 +336,5 @@ int main(int argc, char **argv)
 		}
 	if (argc > 1 && argv[1][0] != '-')
 		return refuse_command(argv[1]);
-	return measure(argc, argv, false);
+	return measure(argc, argv, MEASURE_RUNS);
 }

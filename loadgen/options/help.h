@@ -16,6 +16,7 @@ enum help_group {
 	HELP_SERVING,
 	HELP_OBSERVED,
 	HELP_SWEEP,
+	HELP_EXPORTER,
 	HELP_MEASURING,
 	HELP_DETAILS,
 	HELP_ABOUT = -1, /* argp shows negative ones last */

@@ -320,6 +320,16 @@ def untouched():
     assert eventually(lambda: programs() <= before[1]), programs() - before[1]
 
 
+@pytest.fixture(scope="session")
+def prometheus():
+    """The folder of Debian's prometheus and promtool: not installed, which would start a service."""
+    fetched = run(ROOT / "tests/lab/fetch-package", "prometheus", timeout=300)
+    if fetched.returncode == 77:
+        pytest.skip(fetched.stderr.strip())
+    assert fetched.returncode == 0, fetched.stderr
+    return pathlib.Path(fetched.stdout.strip(), "usr/bin")
+
+
 def pytest_report_header():
     return [f"kernel: {os.uname().release}; mechanisms: {' '.join(TIERS)}; "
             f"calls per exact case: {CALLS}"]

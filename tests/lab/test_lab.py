@@ -115,7 +115,7 @@ def test_tables_have_no_loose_cells():
 def test_scripts_pass_shellcheck():
     if not shutil.which("shellcheck"):
         pytest.skip("shellcheck is missing")
-    scripts = [HERE / name for name in ("lab", "fetch-kernel", "fetch-root", "mkinitramfs", "guest",
+    scripts = [HERE / name for name in ("lab", "fetch-kernel", "fetch-root", "fetch-package", "mkinitramfs", "guest",
                                      "common.sh")]
     run = subprocess.run(["shellcheck", "-x", "-P", HERE, *scripts, TREE / ".ci/run",
                           *sorted((HERE / "topology").glob("*.sh"))],
@@ -123,7 +123,8 @@ def test_scripts_pass_shellcheck():
     assert run.returncode == 0, run.stdout
 
 
-@pytest.mark.parametrize("tool", [("fetch-kernel", "6.12"), ("fetch-root", "arm64")])
+@pytest.mark.parametrize("tool", [("fetch-kernel", "6.12"), ("fetch-root", "arm64"),
+                                  ("fetch-package", "prometheus")])
 def test_what_cannot_be_fetched_is_a_skip(tool, tmp_path):
     nowhere = "http://127.0.0.1:9"
     run = subprocess.run([HERE / tool[0], tool[1]], capture_output=True, text=True, check=False,

@@ -17,6 +17,7 @@ const char *argp_program_version = "sendpath " SENDPATH_VERSION;
 #define REPEATS	     5 /* fewer bear no interval */
 #define REPEAT_MIN_S 0.1
 #define SAMPLE_MAX   1000000
+#define TOP_DEFAULT  32 /* names of processes that exporter has */
 
 /* Ends the program. */
 static error_t refuse(struct argp_state *state, const char *option, const char *value,
@@ -72,6 +73,13 @@ static const char *needs_hooks(const struct options *o)
 	return o->call_counters ? "--call-counters" : NULL;
 }
 
+static const struct help *help_of(const struct options *o)
+{
+	return o->sweep.given	   ? &options_help_sweep
+	       : o->exporter.given ? &options_help_exporter
+				   : &options_help;
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct options *o = state->input;
@@ -80,10 +88,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_INIT:
 		program__one_line_errors(state);
 		state->child_inputs[0] = &o->load;
-		state->child_inputs[1] =
-			(void *)(o->sweep.given ? &options_help_sweep : &options_help);
+		state->child_inputs[1] = (void *)help_of(o);
 		o->sweep.shard = o->sweep.shards = 1;
 		o->by_max = GROUPS_MAX;
+		o->exporter.top = TOP_DEFAULT;
 		return 0;
 	case OPT_JSON:
 		o->json = arg;
@@ -120,6 +128,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_GRID ... OPT_RETRY:
 		options__take_sweep(o, key, arg, state);
 		return 0;
+	case OPT_LISTEN ... OPT_TOP:
+		options__take_exporter(o, key, arg, state);
+		return 0;
 	case OPT_COST:
 		o->cost = true;
 		return 0;
@@ -147,6 +158,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (o->sweep.given)
 			options__check_sweep(o, state);
+		if (o->exporter.given)
+			options__check_exporter(o, state);
 		if (o->target.given && (o->repeat > 1 || o->load.load_given))
 			return refuse(state, "--variant and its like", "with a program to observe",
 				      "of a load's options only --duration goes with it");
@@ -194,14 +207,12 @@ static void settle_repeats(struct options *o)
 
 static void parse_words(struct options *o, int argc, char **argv)
 {
-	const struct help *help = o->sweep.given ? &options_help_sweep : &options_help;
-
 	if (argc > 1 && !strcmp(argv[argc - 1], "--")) {
 		fprintf(stderr, "%s: --: name the command to observe after it\n",
 			program_invocation_short_name);
 		exit(STATUS_USAGE);
 	}
-	help__check_options(help, argc, argv);
+	help__check_options(help_of(o), argc, argv);
 	argp_err_exit_status = STATUS_USAGE;
 	argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, o);
 	settle_repeats(o);
@@ -284,22 +295,24 @@ static void parse_part(struct options *o, const char *const *words, int argc, ch
 	free(joined);
 }
 
-struct options *options__parse(int argc, char **argv, bool sweep, size_t *count)
+struct options *options__parse(int argc, char **argv, enum measuring what, size_t *count)
 {
-	const struct named_grid *grid = sweep ? find_grid(argc, argv) : NULL;
+	static const char *const commands[] = {"analyze", "analyze sweep", "analyze exporter"};
+	const struct named_grid *grid = what == MEASURE_SWEEP ? find_grid(argc, argv) : NULL;
 	struct options *parts;
 	size_t i;
 
-	if (!sweep && argc < 2) {
+	if (what == MEASURE_RUNS && argc < 2) {
 		fprintf(stderr, "%s: nothing to measure: try --variant all (--help tells more)\n",
 			program_invocation_short_name);
 		exit(STATUS_USAGE);
 	}
 	*count = grid ? named_grid__parts(grid) : 1;
 	parts = allocate(*count, sizeof(*parts));
-	note_command(parts->command, sweep ? "analyze sweep" : "analyze", argc, argv);
+	note_command(parts->command, commands[what], argc, argv);
 	for (i = 0; i < *count; i++) {
-		parts[i].sweep.given = sweep;
+		parts[i].sweep.given = what == MEASURE_SWEEP;
+		parts[i].exporter.given = what == MEASURE_EXPORTER;
 		if (grid)
 			parse_part(&parts[i], grid->parts[i], argc, argv);
 		else

@@ -15,6 +15,8 @@
 
 #define SHARDS_MAX 10000
 
+#define TOP_MAX 256
+
 /* What sweep has beside the options of a measuring run. */
 struct sweep_options {
 	bool given;	  /* the command is sweep */
@@ -26,6 +28,17 @@ struct sweep_options {
 	bool retry;
 };
 
+/* What exporter has beside the options of an observation. */
+struct exporter_options {
+	bool given;	      /* the command is exporter */
+	const char *listen;   /* "ADDRESS:PORT" */
+	const char *textfile; /* a folder; NULL: it listens */
+	unsigned int top;     /* names of processes; 0: none */
+};
+
+/* What a command line is of. */
+enum measuring { MEASURE_RUNS, MEASURE_SWEEP, MEASURE_EXPORTER };
+
 struct options {
 	char command[COMMAND_MAX]; /* as a shell takes it; "" where it is longer */
 	struct load_options load;
@@ -34,9 +47,10 @@ struct options {
 	const char *call_counters; /* counters to read at both ends of each send, or NULL */
 	struct target target;
 	struct sweep_options sweep;
+	struct exporter_options exporter;
 	double wait_quiet_s; /* at most, before each run; 0: not at all */
-	double interval;     /* seconds between lines while a window is open; 0: none */
-	unsigned int by;     /* a set of enum group_by */
+	double interval; /* seconds between lines, or text files, while a window is open; 0: none */
+	unsigned int by; /* a set of enum group_by */
 	unsigned int by_max;
 	bool stages;
 	bool packets; /* count those that sends become */
@@ -54,4 +68,4 @@ struct options {
  * for each part of its grid, which differ in the load alone; else one. To be freed; what they
  * point to is argv's.
  */
-struct options *options__parse(int argc, char **argv, bool sweep, size_t *count);
+struct options *options__parse(int argc, char **argv, enum measuring what, size_t *count);

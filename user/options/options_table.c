@@ -17,6 +17,15 @@ const struct argp_option options_list[] = {
 	 HELP_SWEEP},
 	{"shard", OPT_SHARD, "I/N", 0, "run the I-th of N parts", HELP_SWEEP},
 	{"retry", OPT_RETRY, NULL, 0, "run again what failed or was skipped", HELP_SWEEP},
+	{NULL, 0, NULL, 0, "Always on (analyze exporter):", HELP_EXPORTER},
+	{"listen", OPT_LISTEN, "ADDRESS:PORT", 0,
+	 "serve metrics to Prometheus there (default 127.0.0.1:9435)", HELP_EXPORTER},
+	{"textfile", OPT_TEXTFILE, "DIR", 0,
+	 "write sendpath.prom there for node_exporter, every --interval (default 15); "
+	 "nothing listens",
+	 HELP_EXPORTER},
+	{"top", OPT_TOP, "N", 0, "name N processes, the rest is other (default 32; 0: none)",
+	 HELP_EXPORTER},
 	{NULL, 0, NULL, 0, "Measuring:", HELP_MEASURING},
 	{"json", OPT_JSON, "FILE", 0, "append a record a run, as JSON (- for stdout)",
 	 HELP_MEASURING},
@@ -56,12 +65,18 @@ const struct argp_option options_list[] = {
 
 #define OBSERVING (HELP_BIT(HELP_OBSERVED) | HELP_BIT(HELP_MEASURING))
 
+#define EXPORTER_TEXT                                                                        \
+	"All TCP sends, or those of some processes, as metrics for Prometheus, until it is " \
+	"ended. "                                                                            \
+	"--tier, --sample, --cost and --verbose go with it."
+
 static const struct help_topic topics[] = {
 	{"", HELP_BIT(HELP_LOAD) | OBSERVING | HELP_BIT(HELP_ABOUT), ""},
 	HELP_TOPICS_OF_A_LOAD,
 	{"sweep", HELP_BIT(HELP_SWEEP),
 	 "A grid of runs whose records go into a folder; interrupted, the same command goes on "
 	 "from there."},
+	{"exporter", HELP_BIT(HELP_EXPORTER) | HELP_BIT(HELP_OBSERVED), EXPORTER_TEXT},
 	{"measuring", OBSERVING | HELP_BIT(HELP_DETAILS),
 	 "What is measured, and how it is reported."},
 	{"all", ~0u, ""},
@@ -71,7 +86,8 @@ static const struct help_topic topics[] = {
 const struct help options_help = {
 	.topics = topics,
 	.options = options_list,
-	.args_doc = "\nsweep --out=DIR\n-- COMMAND [ARG...]\ndoctor [--hooks[=NAME]]\n"
+	.args_doc = "\nsweep --out=DIR\nexporter [--listen=ADDRESS:PORT]\n-- COMMAND "
+		    "[ARG...]\ndoctor [--hooks[=NAME]]\n"
 		    "advise [--peer=HOST:PORT] [--pid=LIST]\ncrosscheck "
 		    "[OPTION...]\ntable|compare|report PATH...",
 	.doc = "Ask the kernel what TCP sends cost, call by call, and whether zero-copy sends were "
@@ -95,4 +111,19 @@ const struct help options_help_sweep = {
 	.args_doc = "sweep --out=DIR",
 	.doc = "Run a grid of loads, in blocks of random order, and keep each record in a folder."
 	       "\vInterrupted, the same command goes on from there.",
+};
+
+static const struct help_topic exporter_topics[] = {
+	{"", HELP_BIT(HELP_EXPORTER) | HELP_BIT(HELP_OBSERVED) | HELP_BIT(HELP_ABOUT), ""},
+	{"measuring", HELP_BIT(HELP_MEASURING) | HELP_BIT(HELP_DETAILS),
+	 "What is measured, and how it is reported."},
+	{"all", ~0u, ""},
+	{0},
+};
+
+const struct help options_help_exporter = {
+	.topics = exporter_topics,
+	.options = options_list,
+	.args_doc = "exporter",
+	.doc = EXPORTER_TEXT "\v--textfile is for node_exporter's textfile collector.",
 };

@@ -31,17 +31,26 @@ enum {
 	OPT_ORDER,
 	OPT_SHARD,
 	OPT_RETRY,
+	/* Those of exporter. */
+	OPT_LISTEN,
+	OPT_TEXTFILE,
+	OPT_TOP,
 };
 
 extern const struct argp_option options_list[];
-/* Of the program, and of "sweep". */
-extern const struct help options_help, options_help_sweep;
+/* Of the program, of "sweep" and of "exporter". */
+extern const struct help options_help, options_help_sweep, options_help_exporter;
 
 struct options;
 /* Takes one of the options of sweep, from OPT_GRID on. What is wrong ends the program. */
 void options__take_sweep(struct options *o, int key, const char *value, struct argp_state *state);
 /* Is all there that a sweep needs, and nothing else? */
 void options__check_sweep(const struct options *o, struct argp_state *state);
+
+/* The same of exporter, whose defaults are set here, too. */
+void options__take_exporter(struct options *o, int key, const char *value,
+			    struct argp_state *state);
+void options__check_exporter(struct options *o, struct argp_state *state);
 
 /* Grids that have a name: each is options of a load, as a command line has them. */
 #define GRID_PARTS 2

@@ -75,12 +75,16 @@ static bool comm_runs(const char *name)
 	return found;
 }
 
-/* What the user named has to be there. A container's /proc does not show all that is observed. */
-static int check_target(const struct target *target, struct run_result *r)
+/*
+ * What the user named has to be there; a name may come later, where there is no end. A container's
+ * /proc does not show all that is observed.
+ */
+static int check_target(const struct target *target, bool later, struct run_result *r)
 {
 	struct statfs fs;
 
-	if (target->by == TARGET_COMM && !target__pid_namespace() && !comm_runs(target->comm))
+	if (target->by == TARGET_COMM && !later && !target__pid_namespace() &&
+	    !comm_runs(target->comm))
 		return run__fail(r, -ESRCH, STATUS_USAGE,
 				 "--comm %s: no process of this name runs; analyze -- COMMAND "
 				 "observes one from its start",
@@ -325,7 +329,7 @@ int run__observe(struct run_result *r, const struct run_setup *setup)
 	int err;
 
 	memset(r, 0, sizeof(*r));
-	err = check_target(setup->target, r);
+	err = check_target(setup->target, setup->meanwhile, r);
 	if (!err)
 		err = run__plan(r, setup, PLAN_OBSERVATION);
 	if (!err && setup->child)

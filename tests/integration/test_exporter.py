@@ -1,0 +1,351 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""exporter: what it says is what senders counted, whoever they are, however it is asked."""
+
+import contextlib
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import socket
+import subprocess
+
+import pytest
+
+from conftest import (ANALYZE, CALLS, PATIENCE_S, PROGRAMS, TIERS, Child, Receiver, analyze,
+                      completes, eventually, needs_bpf, only, programs, run)
+from exporter import OPEN_METRICS, TEXT_FORMAT, Exporter, Metrics, has_a_socket, parser
+
+pytestmark = [needs_bpf, pytest.mark.usefixtures("untouched")]
+
+SENDS = min(1000, CALLS // 10)
+
+
+class Stepping:
+    """A sender that sends when it is told to; it says what it counted so far."""
+
+    def __init__(self, receiver, *options, program=PROGRAMS / "peer"):
+        self.process = subprocess.Popen([program, *receiver.sender("--steps", *options)[1:]],
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.counts = json.loads(self.process.stdout.readline())
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.communicate("quit\n", timeout=PATIENCE_S)
+
+    def tell(self, step):
+        self.process.stdin.write(f"{step}\n")
+        self.process.stdin.flush()
+        self.counts = json.loads(self.process.stdout.readline())
+        return self.counts
+
+
+@pytest.mark.parametrize("tier", [tier for tier in TIERS if completes(tier)])
+def test_counts_are_the_senders_own(tier):
+    with Receiver() as receiver, Stepping(receiver) as sender, \
+            Exporter("--pid", sender.process.pid, "--tier", tier) as exporter:
+        assert exporter.read().sum("sendpath_sends_total") == 0
+        for _ in range(2):
+            sender.tell(f"send {SENDS}")
+            own = sender.tell("drain")
+            found = exporter.read()
+            by_comm = {"comm": "peer"}
+            assert own["completions"] == own["sends"]
+            for metric in ("sends_total", "send_seconds_count", "zerocopy_requests_total",
+                           "zerocopy_completions_total"):
+                assert found.sum("sendpath_" + metric) == own["sends"], metric
+            for metric in ("sent_bytes_total", "zerocopy_sent_bytes_total"):
+                assert found.sum("sendpath_" + metric) == own["bytes"]
+            assert found.sum("sendpath_process_sends_total", **by_comm) == own["sends"]
+            assert found.sum("sendpath_process_sent_bytes_total", **by_comm) == own["bytes"]
+            # All of it went by loopback, so all of it was copied.
+            assert found.sum("sendpath_zerocopy_copied_total") == own["sends"] == \
+                found.sum("sendpath_zerocopy_copied_by_cause_total", cause="loopback",
+                          device="lo") == found.sum("sendpath_process_zerocopy_copied_total")
+            assert found.sum("sendpath_zerocopy_outstanding") == 0 == \
+                found.sum("sendpath_zerocopy_pinned_bytes") == found.sum("sendpath_lost_total")
+            seconds = found.sum("sendpath_send_seconds_sum")
+            assert 0 < seconds == pytest.approx(
+                found.sum("sendpath_process_send_seconds_total"), rel=1e-6)
+        assert only(found.rows("sendpath_build_info")).labels["mechanism"] == tier
+
+
+def test_both_formats_say_the_same():
+    with Receiver() as receiver, Stepping(receiver) as sender, \
+            Exporter("--pid", sender.process.pid) as exporter:
+        sender.tell(f"send {SENDS}")
+        sender.tell("drain")
+        said = []
+        for accept, kind in ((OPEN_METRICS, OPEN_METRICS), (None, TEXT_FORMAT),
+                             ("text/plain", TEXT_FORMAT), ("*/*", TEXT_FORMAT)):
+            status, headers, text = exporter.request(accept=accept)
+            assert (status, headers["Content-Type"]) == (200, kind)
+            found = Metrics(text) if kind == OPEN_METRICS else Metrics(text, parser)
+            said.append({key: n for key, n in found.counters().items() if "exporter" not in key[0]})
+        assert len(said[0]) > 100 and all(one == said[0] for one in said)
+
+
+def test_promtool_has_no_objection(prometheus):
+    with Exporter() as exporter, Receiver() as receiver:
+        assert run(*receiver.sender("--sends", SENDS)).returncode == 0
+        text = exporter.request(accept=None)[2]
+    done = subprocess.run([prometheus / "promtool", "check", "metrics"], input=text, text=True,
+                          capture_output=True, check=False)
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
+
+
+@contextlib.contextmanager
+def programs_named(folder, *names):
+    """Copies of the sender that are called so."""
+    for name in names:
+        path = os.fsencode(folder) + b"/" + name
+        shutil.copy(PROGRAMS / "peer", path)
+    yield [os.fsencode(folder) + b"/" + name for name in names]
+
+
+def send_as(receiver, program, sends, *options):
+    command = receiver.sender("--sends", sends, *options)
+    done = subprocess.run([program, *command[1:]], capture_output=True, text=True, check=False,
+                          timeout=PATIENCE_S)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def processes(found, metric="sends"):
+    return {row.labels["comm"]: row.value
+            for row in found.rows(f"sendpath_process_{metric}_total")}
+
+
+def test_names_of_strangers(tmp_path):
+    """Any bytes but zero and a slash can be a name, and one may be called as all others are."""
+    names = {b'q"u\\o{},te': 'q"u\\x5co{},te', b"line\nEOF\x1b[31m": "line\\x0aEOF\\x1b[31m",
+             b"\xff\xfe\xc3": "\\xff\\xfe\\xc3", "é".encode(): "\\xc3\\xa9", b" ": " "}
+    with Receiver() as receiver, Exporter("--top", 256) as exporter, \
+            programs_named(tmp_path, *names, b"other") as copies:
+        for sends, program in enumerate(copies, 1):
+            send_as(receiver, program, sends, "--plain")
+        found = processes(exporter.read())
+    assert {name: found.get(name) for name in names.values()} == {
+        name: sends for sends, name in enumerate(names.values(), 1)}
+    assert found["other"] >= len(copies)
+
+
+def test_few_are_named_and_none_falls(tmp_path):
+    """The largest of those that come first stay named; the sums of all are the whole."""
+    with Receiver() as receiver, contextlib.ExitStack() as stack, \
+            programs_named(tmp_path, b"small", b"large", b"middle", b"late") as copies:
+        senders = [stack.enter_context(Stepping(receiver, program=program)) for program in copies]
+        pids = ",".join(str(sender.process.pid) for sender in senders)
+        exporter = stack.enter_context(Exporter("--top", 2, "--pid", pids))
+        for sends, sender in zip((10, 30, 20), senders):
+            sender.tell(f"send {sends}")
+        before = exporter.read()
+        assert processes(before) == {"large": 30, "middle": 20, "other": 10}
+        for sends, sender in zip((5, 0, 1, 1000), senders):
+            sender.tell(f"send {sends}")
+        after = exporter.read()
+        assert processes(after) == {"large": 30, "middle": 21, "other": 1015}
+        assert after.sum("sendpath_sends_total") == 1066
+        assert all(after.counters()[key] >= n for key, n in before.counters().items())
+
+
+def groups_in_kernel(before):
+    """How many groups the maps of programs hold that were not there before."""
+    maps = json.loads(run("bpftool", "-j", "map", "list").stdout)
+    new = [m["id"] for m in maps if m.get("name") == "groups" and m["id"] not in before]
+    return len(json.loads(run("bpftool", "-j", "map", "dump", "id", only(new)).stdout))
+
+
+def test_who_has_gone_leaves_no_room_taken(tmp_path):
+    """But its counts, whatever its name: processes come and go for as long as a machine runs."""
+    maps = {m["id"] for m in json.loads(run("bpftool", "-j", "map", "list").stdout)}
+    with Receiver() as receiver, Exporter("--comm", "briefly") as exporter, \
+            programs_named(tmp_path, b"briefly") as copies:
+        sent = 0
+        for round_ in range(1, 4):
+            for _ in range(20):
+                sent += send_as(receiver, only(copies), 5)["sends"]
+            assert groups_in_kernel(maps) == 20
+            assert processes(exporter.read()) == {"briefly": sent, "other": 0}
+            assert groups_in_kernel(maps) == 0
+            assert sent == 100 * round_
+        found = exporter.read()
+    assert found.sum("sendpath_process_zerocopy_completions_total") == sent
+
+
+def test_errors_and_refusals_are_counted():
+    with Receiver() as receiver, Stepping(receiver, "--without-option") as sender, \
+            Exporter("--pid", sender.process.pid) as exporter:
+        sender.tell("send 10")
+        found = exporter.read()
+    assert found.sum("sendpath_zerocopy_ignored_total", interface="msg_zerocopy") == 10
+    assert found.sum("sendpath_zerocopy_completions_total") == 0
+
+
+def test_what_is_not_measured_is_absent_and_says_why():
+    with Exporter("--pid", os.getpid(), "--top", 0) as exporter:
+        found = exporter.read()
+    assert not found.rows("sendpath_exporter_bpf_seconds_total")
+    assert "Not measured: asked for with --cost" in found.help_of("sendpath_exporter_bpf_seconds")
+    assert not found.rows("sendpath_process_sends_total")
+    assert "Not measured: --top 0" in found.help_of("sendpath_process_sends")
+
+
+def test_it_tells_what_it_costs():
+    with Receiver() as receiver, Stepping(receiver) as sender, \
+            Exporter("--pid", sender.process.pid, "--cost") as exporter:
+        sender.tell("send 100")
+        found = exporter.read()
+    for metric in ("bpf_seconds_total", "bpf_runs_total", "cpu_seconds_total",
+                   "resident_memory_bytes", "reading_seconds", "start_time_seconds"):
+        assert found.sum("sendpath_exporter_" + metric) > 0
+
+
+def test_a_process_that_ends_does_not_end_it():
+    with Receiver() as receiver:
+        with Stepping(receiver) as sender:
+            exporter = Exporter("--pid", sender.process.pid)
+            exporter.__enter__()
+            sender.tell("send 10")
+        assert exporter.read().sum("sendpath_sends_total") == 10
+        exporter.__exit__(None)
+
+
+def test_a_name_may_come_later(tmp_path):
+    with Receiver() as receiver, Exporter("--comm", "later-on") as exporter, \
+            programs_named(tmp_path, b"later-on") as copies:
+        send_as(receiver, only(copies), 7)
+        assert exporter.read().sum("sendpath_sends_total") == 7
+
+
+@pytest.mark.parametrize("way", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_signals_end_it(way):
+    with Exporter() as exporter:
+        exporter.process.send_signal(way)
+        assert exporter.process.wait(PATIENCE_S) == 0
+
+
+def test_it_gives_up_what_it_does_not_need():
+    with Exporter() as exporter:
+        status = pathlib.Path(f"/proc/{exporter.process.pid}/status").read_text()
+    assert int(re.search(r"^CapEff:\s*(\w+)", status, re.M)[1], 16) == 1 << 39  # CAP_BPF
+    assert int(re.search(r"^CapPrm:\s*(\w+)", status, re.M)[1], 16) == 1 << 39
+
+
+def test_other_requests():
+    with Exporter() as exporter:
+        assert exporter.request("/")[0] == 200
+        assert exporter.request("/metrics?debug=1")[0] == 200
+        assert exporter.request("/nothing")[0] == 404
+        status, headers, _ = exporter.request(method="POST")
+        assert (status, headers["Allow"]) == (405, "GET, HEAD")
+        status, headers, text = exporter.request(method="HEAD")
+        assert status == 200 and int(headers["Content-Length"]) > 1000 and text == ""
+
+
+def test_clients_that_are_stuck_or_gone_do_not_stop_it():
+    """More than it takes at once, none of which ends its request or reads its answer."""
+    with Exporter() as exporter, contextlib.ExitStack() as stack:
+        for i in range(40):
+            client = stack.enter_context(socket.create_connection(("127.0.0.1", exporter.port)))
+            client.sendall([b"", b"GET", b"GET /metrics HTTP/1.1\r\nHost: x\r\nX: ",
+                            b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n",
+                            b"\0\xff" * 2000, b"GET / HTTP/1.1\r\n" + b"A: b\r\n" * 9000][i % 6])
+            if i % 7 == 0:
+                client.close()
+        assert exporter.request()[0] == 200
+        assert exporter.process.poll() is None
+
+
+def test_its_memory_stays_what_it_is():
+    with Receiver() as receiver, Stepping(receiver) as sender, \
+            Exporter("--pid", sender.process.pid) as exporter:
+        sender.tell(f"send {SENDS}")
+        for _ in range(50):
+            exporter.request()
+        before = exporter.read().sum("sendpath_exporter_resident_memory_bytes")
+        for _ in range(500):
+            exporter.request()
+        after = exporter.read().sum("sendpath_exporter_resident_memory_bytes")
+    if "SENDPATH_SANITIZED" not in os.environ:
+        assert after - before < 512 * 1024
+
+
+def test_a_text_file_instead(tmp_path):
+    """Whole at any time, replaced again and again, gone in the end; and nothing listens."""
+    path = tmp_path / "sendpath.prom"
+    with Receiver() as receiver, Stepping(receiver) as sender, \
+            Child([ANALYZE, "exporter", "--pid", str(sender.process.pid), "--textfile", tmp_path,
+                   "--interval", "0.1"], stderr=subprocess.PIPE, text=True) as exporter:
+        assert eventually(path.exists)
+        seen = set()
+
+        def sent():
+            seen.add(path.stat().st_ino)
+            text = path.read_text()
+            assert text.endswith("\n") and path.stat().st_mode & 0o777 == 0o644
+            return Metrics(text, parser).sum("sendpath_sends_total")
+
+        assert sent() == 0
+        sender.tell(f"send {SENDS}")
+        assert eventually(lambda: sent() == SENDS) and len(seen) > 1
+        assert not has_a_socket(exporter.pid)
+        exporter.terminate()
+        _, err = exporter.communicate(timeout=PATIENCE_S)
+        assert (exporter.returncode, err) == (0, "")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_text_file_that_cannot_be_is_said(tmp_path):
+    for folder in tmp_path / "none", tmp_path / "file":
+        (tmp_path / "file").touch()
+        result = analyze("exporter", "--textfile", folder)
+        assert result.returncode == 1
+        assert f"--textfile {folder}: " in only(result.stderr.splitlines())
+
+
+def test_a_port_in_use_is_one_line():
+    before = programs()
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        endpoint = f"127.0.0.1:{taken.getsockname()[1]}"
+        result = analyze("exporter", "--listen", endpoint)
+    assert result.returncode == 1
+    assert f"--listen {endpoint}: the port is in use" in only(result.stderr.splitlines())
+    assert eventually(lambda: programs() <= before)
+
+
+@pytest.mark.parametrize("options,words", [
+    (["--listen", "9435"], "--listen 9435: give ADDRESS:PORT"),
+    (["--listen", "::1:9435"], "--listen ::1:9435: give ADDRESS:PORT"),
+    (["--listen", "127.0.0.1:1", "--textfile", "/tmp"], "leave one out"),
+    (["--textfile", ""], "--textfile"),
+    (["--top", "257"], "--top 257: give a number from 0 to 256"),
+    (["--top", "x"], "--top x"),
+    (["--json", "-"], "--json: is of no use to exporter"),
+    (["--interval", "5"], "--interval without --textfile"),
+    (["--duration", "5"], "--duration"),
+    (["--variant", "onecopy"], "--variant"),
+    (["--tier", "none"], "--tier none"),
+    (["--", "true"], "--: is of no use"),
+    (["--out", "x"], "belongs to sweep"),
+    (["--listne", "x"], "did you mean --listen"),
+])
+def test_wrong_use_is_one_line(options, words):
+    result = analyze("exporter", *options)
+    assert result.returncode == 2 and result.stdout == ""
+    assert words in only(result.stderr.splitlines())
+
+
+def test_its_options_belong_to_it():
+    result = analyze("--all", "--listen", "127.0.0.1:0")
+    assert result.returncode == 2
+    assert "--listen: belongs to exporter" in only(result.stderr.splitlines())
+
+
+def test_without_privilege_it_says_what_is_missing():
+    result = run("setpriv", "--reuid", "nobody", "--clear-groups", "--inh-caps=-all", ANALYZE,
+                 "exporter", "--listen", "127.0.0.1:0")
+    assert result.returncode == 3 and "CAP_BPF and CAP_PERFMON" in only(result.stderr.splitlines())

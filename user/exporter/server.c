@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "user/exporter/server.h"
+
+#include "user/exporter/exposition.h"
+
+#include "common/program.h"
+#include "common/units.h"
+
+#include <errno.h>
+#include <microhttpd.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define CONNECTIONS_MAX 16
+#define MEMORY_MAX	16384 /* of a connection, for its request */
+#define SECONDS_MAX	5
+#define TICK_MS		1000 /* between looks at who has been here for too long */
+
+#define OPEN_METRICS "application/openmetrics-text; version=1.0.0; charset=utf-8"
+#define TEXT_FORMAT  "text/plain; version=0.0.4; charset=utf-8"
+#define PLAIN	     "text/plain; charset=utf-8"
+
+struct server {
+	struct MHD_Daemon *daemon;
+	server_text make;
+	void *context;
+	char endpoint[INET6_ADDRSTRLEN + 16];
+	struct guest {
+		struct MHD_Connection *connection; /* NULL: none */
+		struct timespec since;
+	} guests[CONNECTIONS_MAX];
+};
+
+static enum MHD_Result answer(struct MHD_Connection *c, unsigned int status, const char *type,
+			      const char *text, size_t size)
+{
+	struct MHD_Response *r =
+		MHD_create_response_from_buffer(size, (void *)text, MHD_RESPMEM_MUST_COPY);
+	enum MHD_Result queued = MHD_NO;
+
+	if (!r)
+		return MHD_NO;
+	if (MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, type) &&
+	    MHD_add_response_header(r, MHD_HTTP_HEADER_CONNECTION, "close") &&
+	    (status != MHD_HTTP_METHOD_NOT_ALLOWED ||
+	     MHD_add_response_header(r, MHD_HTTP_HEADER_ALLOW, "GET, HEAD")))
+		queued = MHD_queue_response(c, status, r);
+	MHD_destroy_response(r);
+	return queued;
+}
+
+static enum MHD_Result answer_plainly(struct MHD_Connection *c, unsigned int status,
+				      const char *text)
+{
+	return answer(c, status, PLAIN, text, strlen(text));
+}
+
+static enum MHD_Result answer_metrics(struct server *s, struct MHD_Connection *c)
+{
+	bool open_metrics = exposition__wants_open_metrics(
+		MHD_lookup_connection_value(c, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT));
+	enum MHD_Result queued;
+	size_t size;
+	char *text;
+
+	if (s->make(s->context, open_metrics, &text, &size))
+		return answer_plainly(c, MHD_HTTP_INTERNAL_SERVER_ERROR,
+				      "what the kernel counted cannot be read\n");
+	queued = answer(c, MHD_HTTP_OK, open_metrics ? OPEN_METRICS : TEXT_FORMAT, text, size);
+	free(text);
+	return queued;
+}
+
+/* Of a request its body is not waited for: none that is answered has one. */
+static enum MHD_Result on_request(void *server, struct MHD_Connection *c, const char *url,
+				  const char *method, const char *version, const char *upload,
+				  size_t *upload_size, void **unused)
+{
+	(void)version, (void)upload, (void)upload_size, (void)unused;
+	if (strcmp(method, MHD_HTTP_METHOD_GET) && strcmp(method, MHD_HTTP_METHOD_HEAD))
+		return answer_plainly(c, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET is answered\n");
+	if (!strcmp(url, "/metrics"))
+		return answer_metrics(server, c);
+	if (!strcmp(url, "/"))
+		return answer_plainly(c, MHD_HTTP_OK, "sendpath exporter: see /metrics\n");
+	return answer_plainly(c, MHD_HTTP_NOT_FOUND, "there is only /metrics\n");
+}
+
+static void on_connection(void *server, struct MHD_Connection *c, void **unused,
+			  enum MHD_ConnectionNotificationCode code)
+{
+	struct MHD_Connection *wanted = code == MHD_CONNECTION_NOTIFY_STARTED ? NULL : c;
+	struct guest *g = ((struct server *)server)->guests;
+	size_t i;
+
+	(void)unused;
+	for (i = 0; i < CONNECTIONS_MAX && g->connection != wanted; i++)
+		g++;
+	if (i == CONNECTIONS_MAX)
+		return;
+	g->connection = wanted ? NULL : c;
+	clock_gettime(CLOCK_MONOTONIC, &g->since);
+}
+
+/* The library's own limit is for clients that do nothing at all. */
+static void end_overdue(struct server *s)
+{
+	const union MHD_ConnectionInfo *info;
+	size_t i;
+
+	for (i = 0; i < CONNECTIONS_MAX; i++) {
+		if (!s->guests[i].connection || elapsed_since(&s->guests[i].since) < SECONDS_MAX)
+			continue;
+		info = MHD_get_connection_info(s->guests[i].connection,
+					       MHD_CONNECTION_INFO_CONNECTION_FD);
+		if (info)
+			shutdown(info->connect_fd, SHUT_RDWR);
+	}
+}
+
+static int fail_to_listen(int fd, int err, const char *endpoint, char *reason, size_t size)
+{
+	snprintf(reason, size, "--listen %s: %s", endpoint,
+		 err == -EADDRINUSE ? "the port is in use: name another, or end what listens there"
+		 : err == -EACCES   ? "this user may not listen at that port: name one above 1023"
+				    : strerror(-err));
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
+static int listen_at(const struct addrinfo *at, const char *endpoint, char *reason, size_t size)
+{
+	int fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), on = 1;
+
+	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) ||
+	    bind(fd, at->ai_addr, at->ai_addrlen) || listen(fd, CONNECTIONS_MAX))
+		return fail_to_listen(fd, -errno, endpoint, reason, size);
+	return fd;
+}
+
+/* The address, and the port that the kernel may have chosen. */
+static void name_endpoint(struct server *s, int fd)
+{
+	struct sockaddr_storage address;
+	socklen_t length = sizeof(address);
+	char host[INET6_ADDRSTRLEN] = "?", port[8] = "?";
+	bool v6;
+
+	if (!getsockname(fd, (struct sockaddr *)&address, &length))
+		getnameinfo((struct sockaddr *)&address, length, host, sizeof(host), port,
+			    sizeof(port), NI_NUMERICHOST | NI_NUMERICSERV);
+	v6 = strchr(host, ':');
+	snprintf(s->endpoint, sizeof(s->endpoint), "%s%s%s:%s", v6 ? "[" : "", host, v6 ? "]" : "",
+		 port);
+}
+
+static int start(struct server *s, int fd)
+{
+	name_endpoint(s, fd);
+	s->daemon = MHD_start_daemon(
+		MHD_USE_EPOLL, 0, NULL, NULL, on_request, s, MHD_OPTION_LISTEN_SOCKET, fd,
+		MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+		(size_t)MEMORY_MAX, MHD_OPTION_CONNECTION_TIMEOUT, SECONDS_MAX,
+		MHD_OPTION_NOTIFY_CONNECTION, on_connection, s, MHD_OPTION_END);
+	return s->daemon ? 0 : -EIO;
+}
+
+int server__open(struct server **out, const char *endpoint, server_text make, void *context,
+		 char *reason, size_t size)
+{
+	struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE}, *found;
+	struct server *s = calloc(1, sizeof(*s));
+	char host[256], port[8];
+	int fd, err;
+
+	if (!s)
+		return -ENOMEM;
+	*s = (struct server){.make = make, .context = context};
+	err = units__endpoint(endpoint, host, sizeof(host), port)
+		      ? EAI_NONAME
+		      : getaddrinfo(host, port, &hints, &found);
+	if (err) {
+		snprintf(reason, size, "--listen %s: %s", endpoint, gai_strerror(err));
+		free(s);
+		return -EINVAL;
+	}
+	fd = err = listen_at(found, endpoint, reason, size);
+	freeaddrinfo(found);
+	if (fd >= 0 && (err = start(s, fd)))
+		fail_to_listen(fd, err, endpoint, reason, size);
+	if (err < 0)
+		free(s);
+	else
+		*out = s;
+	return err < 0 ? err : 0;
+}
+
+void server__close(struct server *s)
+{
+	if (!s)
+		return;
+	MHD_stop_daemon(s->daemon);
+	free(s);
+}
+
+const char *server__endpoint(const struct server *s)
+{
+	return s->endpoint;
+}
+
+int server__fd(const struct server *s)
+{
+	return MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
+}
+
+int server__ms_left(const struct server *s, int most)
+{
+	MHD_UNSIGNED_LONG_LONG ms;
+
+	if (MHD_get_timeout(s->daemon, &ms) && ms < (MHD_UNSIGNED_LONG_LONG)most)
+		return (int)ms;
+	return most < TICK_MS ? most : TICK_MS;
+}
+
+void server__run(struct server *s)
+{
+	end_overdue(s);
+	MHD_run(s->daemon);
+}

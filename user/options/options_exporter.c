@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "user/options/options.h"
+#include "user/options/options_table.h"
+
+#include "common/program.h"
+#include "common/units.h"
+
+#include <string.h>
+
+#define LISTEN	   "127.0.0.1:9435"
+#define INTERVAL_S 15
+
+static void take_top(struct exporter_options *o, const char *value, struct argp_state *state)
+{
+	unsigned long long number;
+
+	if (units__count(value, &number) || number > TOP_MAX)
+		argp_failure(state, STATUS_USAGE, 0, "--top %s: give a number from 0 to %d", value,
+			     TOP_MAX);
+	o->top = (unsigned int)number;
+}
+
+void options__take_exporter(struct options *o, int key, const char *value, struct argp_state *state)
+{
+	static const char *const options[] = {"--listen", "--textfile", "--top"};
+	char host[256], port[8];
+
+	if (!o->exporter.given)
+		argp_failure(state, STATUS_USAGE, 0, "%s: belongs to exporter: analyze exporter",
+			     options[key - OPT_LISTEN]);
+	if (key == OPT_LISTEN && units__endpoint(value, host, sizeof(host), port))
+		argp_failure(state, STATUS_USAGE, 0,
+			     "--listen %s: give ADDRESS:PORT, or [ADDRESS]:PORT for IPv6", value);
+	if (key == OPT_TEXTFILE && !value[0])
+		argp_failure(state, STATUS_USAGE, 0, "--textfile: give the name of a folder");
+	if (key == OPT_LISTEN)
+		o->exporter.listen = value;
+	else if (key == OPT_TEXTFILE)
+		o->exporter.textfile = value;
+	else
+		take_top(&o->exporter, value, state);
+}
+
+/* The option, if any, that a window without end has no use for. */
+static const char *of_runs(const struct options *o)
+{
+	return o->json					   ? "--json"
+	       : o->by					   ? "--by"
+	       : o->events				   ? "--events"
+	       : o->call_counters			   ? "--call-counters"
+	       : o->histogram				   ? "--histogram"
+	       : o->wait_quiet_s > 0			   ? "--wait-quiet"
+	       : load_options__given(&o->load, "duration") ? "--duration"
+	       : o->target.command			   ? "--"
+	       : o->interval > 0 && !o->exporter.textfile  ? "--interval without --textfile"
+							   : NULL;
+}
+
+void options__check_exporter(struct options *o, struct argp_state *state)
+{
+	if (o->exporter.listen && o->exporter.textfile)
+		argp_failure(
+			state, STATUS_USAGE, 0,
+			"--listen and --textfile: leave one out: with the file nothing listens");
+	if (of_runs(o))
+		argp_failure(state, STATUS_USAGE, 0,
+			     "%s: is of no use to exporter, which observes until it is ended",
+			     of_runs(o));
+	if (!o->target.given)
+		target__set_all(&o->target);
+	if (!o->exporter.listen)
+		o->exporter.listen = LISTEN;
+	if (o->interval <= 0)
+		o->interval = INTERVAL_S;
+}
