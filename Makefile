@@ -343,6 +343,7 @@ check-analysis check-stats: check-analysis-packages
 # What to run at each change. The kernel of the lab boots first and runs beside the rest, and so
 # do the tests of analysis/. What is slow and hardly ever fails is for check-counts.
 LATER := tests/integration/test_setup.py::test_what_is_installed_works_whole_and_goes_again \
+         tests/integration/test_exporter.py::test_processes_and_sockets_come_and_go \
          tests/integration/test_scale.py tests/integration/test_bounds.py
 check: check-packages
 	$(Q)$(PARALLEL) all unit-tests test-programs $(VENV)/installed-for-tests
@@ -427,7 +428,8 @@ SHARE   := $(DESTDIR)$(PREFIX)/share
 LIBEXEC := $(DESTDIR)$(PREFIX)/libexec/sendpath
 INSTALLED_DOCS := run-record.md run-record.schema.json causes.md table.md statistics.md memory.md \
                   report.md reading.md mechanisms.md support.md costs.md zerocopy.md \
-                  advise.md
+                  advise.md fleet.md
+DEPLOYED = $(shell find deploy -type f)
 PYTHON_FILES = $(shell find analysis -name .venv -prune -o -name __pycache__ -prune -o -type f -print)
 install: all $(if $(DESTDIR),,analysis-packages)
 	$(call msg,INSTALL,$(DESTDIR)$(PREFIX))
@@ -439,6 +441,8 @@ install: all $(if $(DESTDIR),,analysis-packages)
 	$(Q)install -D -m 644 docs/_sendpath $(SHARE)/zsh/site-functions/_sendpath
 	$(Q)for f in $(INSTALLED_DOCS); do \
 		install -D -m 644 docs/$$f $(SHARE)/doc/sendpath/$$f || exit 1; done
+	$(Q)for f in $(DEPLOYED); do \
+		install -D -m 644 $$f $(SHARE)/doc/sendpath/$$f || exit 1; done
 ifeq ($(DESTDIR),)
 	$(Q)$(MAKE) --no-print-directory SHELL=/bin/sh .SHELLFLAGS=-c VENV=$(LIBEXEC)/analysis/.venv \
 		$(LIBEXEC)/analysis/.venv/installed

@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import signal
 import socket
@@ -272,6 +273,31 @@ def test_its_memory_stays_what_it_is():
         after = exporter.read().sum("sendpath_exporter_resident_memory_bytes")
     if "SENDPATH_SANITIZED" not in os.environ:
         assert after - before < 512 * 1024
+
+
+def test_processes_and_sockets_come_and_go(tmp_path):
+    """10,000 and 100,000 where a million sends are exact: all are counted, and nothing grows."""
+    rounds, a_round = 10, min(1000, CALLS // 1000)
+    with Receiver() as receiver, Exporter("--comm", "come-and-go") as exporter, \
+            programs_named(tmp_path, b"come-and-go") as copies:
+        command = shlex.join(map(str, receiver.sender("--sends", 3)[1:]))
+        memory = []
+        for done in range(1, rounds + 1):
+            made = run("sh", "-c", f"seq {a_round} | xargs -P 4 -I x "
+                                   f"{os.fsdecode(only(copies))} {command} >/dev/null")
+            assert made.returncode == 0, made.stderr
+            sends = 3 * a_round * done
+            for _ in range(20):
+                send_as(receiver, only(copies), a_round // 2, "--connections", a_round // 2)
+            sends += 10 * a_round * done
+            found = exporter.read()
+            memory.append(found.sum("sendpath_exporter_resident_memory_bytes"))
+            assert processes(found) == {"come-and-go": sends, "other": 0}
+            assert found.sum("sendpath_sends_total") == sends == \
+                found.sum("sendpath_process_zerocopy_completions_total")
+            assert found.sum("sendpath_lost_total") == 0
+    if "SENDPATH_SANITIZED" not in os.environ:
+        assert memory[-1] - memory[0] < 1024 * 1024, memory
 
 
 def test_a_text_file_instead(tmp_path):
