@@ -429,7 +429,9 @@ LIBEXEC := $(DESTDIR)$(PREFIX)/libexec/sendpath
 INSTALLED_DOCS := run-record.md run-record.schema.json causes.md table.md statistics.md memory.md \
                   report.md reading.md mechanisms.md support.md costs.md zerocopy.md \
                   advise.md fleet.md
-DEPLOYED = $(shell find deploy -type f)
+DEPLOYED = $(shell find deploy -type f -not -name '*.service')
+SERVICE := sendpath-exporter.service
+UNITS   ?= $(PREFIX)/lib/systemd/system
 PYTHON_FILES = $(shell find analysis -name .venv -prune -o -name __pycache__ -prune -o -type f -print)
 install: all $(if $(DESTDIR),,analysis-packages)
 	$(call msg,INSTALL,$(DESTDIR)$(PREFIX))
@@ -443,6 +445,8 @@ install: all $(if $(DESTDIR),,analysis-packages)
 		install -D -m 644 docs/$$f $(SHARE)/doc/sendpath/$$f || exit 1; done
 	$(Q)for f in $(DEPLOYED); do \
 		install -D -m 644 $$f $(SHARE)/doc/sendpath/$$f || exit 1; done
+	$(Q)mkdir -p $(DESTDIR)$(UNITS) && sed 's|/usr/local/bin|$(PREFIX)/bin|' deploy/systemd/$(SERVICE) \
+		>$(DESTDIR)$(UNITS)/$(SERVICE) && chmod 644 $(DESTDIR)$(UNITS)/$(SERVICE)
 ifeq ($(DESTDIR),)
 	$(Q)$(MAKE) --no-print-directory SHELL=/bin/sh .SHELLFLAGS=-c VENV=$(LIBEXEC)/analysis/.venv \
 		$(LIBEXEC)/analysis/.venv/installed
@@ -450,7 +454,7 @@ endif
 
 uninstall:
 	$(Q)rm -rf $(LIBEXEC) $(SHARE)/doc/sendpath
-	$(Q)rm -f $(DESTDIR)$(PREFIX)/bin/sendpath $(SHARE)/man/man1/sendpath.1 \
+	$(Q)rm -f $(DESTDIR)$(PREFIX)/bin/sendpath $(DESTDIR)$(UNITS)/$(SERVICE) $(SHARE)/man/man1/sendpath.1 \
 		$(SHARE)/bash-completion/completions/sendpath $(SHARE)/zsh/site-functions/_sendpath
 
 help:

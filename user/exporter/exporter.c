@@ -11,6 +11,7 @@
 #include "user/system/privilege.h"
 #include "user/system/signals.h"
 
+#include "common/json.h"
 #include "common/program.h"
 
 #include <errno.h>
@@ -195,6 +196,7 @@ static void close_outputs(struct exporter *x)
 	processes__free(x->processes);
 	exposition__free(x->exposition);
 	json_object_put(x->context.privilege);
+	json_object_put(x->context.machine);
 }
 
 static int observe(struct exporter *x, struct run_setup setup)
@@ -226,8 +228,12 @@ int exporter__run(const struct options *o, const struct run_setup *setup, const 
 	signals__catch();
 	signal(SIGPIPE, SIG_IGN); /* a client that has gone is none of our business */
 	observed.by = o->exporter.top ? BY_PROCESS : 0;
-	x.context = (struct record_context){
-		.host = host, .id = "exporter", .repeat = 1, .privilege = privilege__json()};
+	x.context = (struct record_context){.host = host,
+					    .id = "exporter",
+					    .repeat = 1,
+					    .privilege = privilege__json(),
+					    .machine = json_object_new_object()};
+	json__add_text(x.context.machine, "kernel", host->kernel);
 	if (!open_outputs(&x, o))
 		status = observe(&x, observed);
 	close_outputs(&x);

@@ -174,7 +174,9 @@ static int start(struct server *s, int fd)
 int server__open(struct server **out, const char *endpoint, server_text make, void *context,
 		 char *reason, size_t size)
 {
-	struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE}, *found;
+	struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
+				 .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV},
+			*found;
 	struct server *s = calloc(1, sizeof(*s));
 	char host[256], port[8];
 	int fd, err;
@@ -186,7 +188,8 @@ int server__open(struct server **out, const char *endpoint, server_text make, vo
 		      ? EAI_NONAME
 		      : getaddrinfo(host, port, &hints, &found);
 	if (err) {
-		snprintf(reason, size, "--listen %s: %s", endpoint, gai_strerror(err));
+		snprintf(reason, size,
+			 "--listen %s: give the address in numbers, such as 127.0.0.1", endpoint);
 		free(s);
 		return -EINVAL;
 	}

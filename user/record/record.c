@@ -184,7 +184,8 @@ static void add_head(json_object *o, const char *schema, const struct timespec *
 	json__add(o, "tool", tool);
 	json__add(o, "started", time_text(started));
 	json__add(o, "run", run_block(setup, context, steal));
-	json__add(o, "host", host__json(context->host));
+	json__add(o, "host",
+		  context->machine ? json_object_get(context->machine) : host__json(context->host));
 }
 
 void record__run_id(char *id, size_t size, const struct timespec *started, size_t run)

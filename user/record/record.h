@@ -15,6 +15,7 @@ struct record_context {
 	const char *id;		/* of the run */
 	unsigned int repeat;	/* counts from 1 */
 	json_object *privilege; /* borrowed */
+	json_object *machine;	/* borrowed: in the place of the whole block host; or NULL */
 	bool ordered;		/* at random, by this seed */
 	uint32_t seed;
 };
