@@ -68,8 +68,9 @@ CHECK_ANALYSIS_PACKAGES := $(ANALYSIS_PACKAGES) chromium
 # For kernels in QEMU, also of arm64.
 LAB_PACKAGES   := qemu-system-x86 qemu-system-arm busybox-static cpio kmod xz-utils zstd \
                   iproute2 lld
+DEB_PACKAGES   := debhelper dpkg-dev
 # The row with nginx: programs to observe. The last row is for bcc.
-CHECK_PACKAGES := $(LAB_PACKAGES) $(CHECK_ANALYSIS_PACKAGES) libcmocka-dev clang-format \
+CHECK_PACKAGES := $(LAB_PACKAGES) $(CHECK_ANALYSIS_PACKAGES) $(DEB_PACKAGES) lintian libcmocka-dev clang-format \
                   libclang-rt-14-dev zsh python3-pytest python3-hypothesis python3-jsonschema strace sudo \
                   iputils-ping ethtool procps e2fsprogs clang-$(NEWEST_CLANG) shellcheck \
                   iperf3 nginx-light wrk linux-perf wireguard-tools \
@@ -111,7 +112,7 @@ endif
         check-full lab lab-report bench clean format install uninstall help \
         vmlinux unit unit-tests test-programs cross analysis check-analysis build-packages \
         analysis-packages check-packages bench-packages check-foreign foreign-programs \
-        foreign-packages check-analysis-packages fuzz fuzzers $(FUZZ_RUNS)
+        foreign-packages check-analysis-packages deb deb-packages fuzz fuzzers $(FUZZ_RUNS)
 
 all: programs
 
@@ -285,6 +286,8 @@ check-analysis-packages:
 	$(call install_packages,$(CHECK_ANALYSIS_PACKAGES))
 bench-packages:
 	$(call install_packages,$(BUILD_PACKAGES) $(BENCH_PACKAGES))
+deb-packages:
+	$(call install_packages,$(BUILD_PACKAGES) $(DEB_PACKAGES))
 foreign-packages:
 	$(call install_packages,$(BUILD_PACKAGES) $(FOREIGN_PACKAGES))
 
@@ -344,7 +347,8 @@ check-analysis check-stats: check-analysis-packages
 # do the tests of analysis/. What is slow and hardly ever fails is for check-counts.
 LATER := tests/integration/test_setup.py::test_what_is_installed_works_whole_and_goes_again \
          tests/integration/test_exporter.py::test_processes_and_sockets_come_and_go \
-         tests/integration/test_scale.py tests/integration/test_bounds.py
+         tests/integration/test_scale.py tests/integration/test_bounds.py \
+         tests/integration/test_deb.py
 check: check-packages
 	$(Q)$(PARALLEL) all unit-tests test-programs $(VENV)/installed-for-tests
 	$(Q)$(PARALLEL) SAN=1 all unit-tests
@@ -429,7 +433,7 @@ LIBEXEC := $(DESTDIR)$(PREFIX)/libexec/sendpath
 INSTALLED_DOCS := run-record.md run-record.schema.json causes.md table.md statistics.md memory.md \
                   report.md reading.md mechanisms.md support.md costs.md zerocopy.md \
                   advise.md fleet.md
-DEPLOYED = $(shell find deploy -type f -not -name '*.service')
+DEPLOYED = $(shell find deploy/prometheus deploy/grafana -type f)
 SERVICE := sendpath-exporter.service
 UNITS   ?= $(PREFIX)/lib/systemd/system
 PYTHON_FILES = $(shell find analysis -name .venv -prune -o -name __pycache__ -prune -o -type f -print)
@@ -437,8 +441,10 @@ install: all $(if $(DESTDIR),,analysis-packages)
 	$(call msg,INSTALL,$(DESTDIR)$(PREFIX))
 	$(Q)install -D -m 755 analyze $(DESTDIR)$(PREFIX)/bin/sendpath
 	$(Q)install -D -m 755 loadgen/loadgen $(LIBEXEC)/loadgen/loadgen
+	$(Q)ln -sf ../libexec/sendpath/loadgen/loadgen $(DESTDIR)$(PREFIX)/bin/sendpath-loadgen
 	$(Q)for f in $(PYTHON_FILES); do install -D -m 644 $$f $(LIBEXEC)/$$f || exit 1; done
 	$(Q)install -D -m 644 docs/sendpath.1 $(SHARE)/man/man1/sendpath.1
+	$(Q)for name in analyze loadgen; do ln -sf sendpath.1 $(SHARE)/man/man1/sendpath-$$name.1; done
 	$(Q)install -D -m 644 docs/sendpath.bash $(SHARE)/bash-completion/completions/sendpath
 	$(Q)install -D -m 644 docs/_sendpath $(SHARE)/zsh/site-functions/_sendpath
 	$(Q)for f in $(INSTALLED_DOCS); do \
@@ -454,8 +460,24 @@ endif
 
 uninstall:
 	$(Q)rm -rf $(LIBEXEC) $(SHARE)/doc/sendpath
-	$(Q)rm -f $(DESTDIR)$(PREFIX)/bin/sendpath $(DESTDIR)$(UNITS)/$(SERVICE) $(SHARE)/man/man1/sendpath.1 \
+	$(Q)rm -f $(DESTDIR)$(PREFIX)/bin/sendpath $(DESTDIR)$(PREFIX)/bin/sendpath-loadgen \
+		$(SHARE)/man/man1/sendpath-analyze.1 $(SHARE)/man/man1/sendpath-loadgen.1 $(DESTDIR)$(UNITS)/$(SERVICE) $(SHARE)/man/man1/sendpath.1 \
 		$(SHARE)/bash-completion/completions/sendpath $(SHARE)/zsh/site-functions/_sendpath
+
+# A Debian package of what install installs, in DEB. debhelper works in a folder of its own.
+DEB   := $(BUILD)/deb
+comma := ,
+space := $(subst ,, )
+deb: deb-packages
+	$(Q)$(PARALLEL) all
+	$(call msg,DEB,$(DEB))
+	$(Q)rm -rf $(DEB) && mkdir -p $(DEB)/sendpath && cp -r deploy/debian $(DEB)/sendpath
+	$(Q)sed -i 's/@BUILD@/$(subst $(space),$(comma) ,$(strip $(BUILD_PACKAGES)))/' $(DEB)/sendpath/debian/control
+	$(Q){ sed '/^== GPL/q' LICENSE; echo; echo 'See /usr/share/common-licenses/GPL-2.'; } \
+		>$(DEB)/sendpath/debian/copyright
+	$(Q)cd $(DEB)/sendpath && env -u MAKEFLAGS -u MAKELEVEL -u DESTDIR TOP=$(CURDIR) \
+		dpkg-buildpackage -b -us -uc >../log 2>&1 || { tail -n 40 ../log >&2; exit 1; }
+	$(Q)ls $(DEB)/*.deb
 
 help:
 	@echo 'make             build ./analyze and loadgen/loadgen'
@@ -481,6 +503,7 @@ help:
 	@echo 'make bench       what the load generator and measuring cost, beside other tools'
 	@echo 'make install     as sendpath, with all that its commands need: PREFIX=/usr/local; of a'
 	@echo '                 package (DESTDIR=) the libraries of analysis/ are left out'
+	@echo 'make deb         the same as a Debian package, in build/deb/'
 	@echo 'make uninstall   remove what that installed'
 	@echo 'make format      lay out the C sources (clang-format)'
 	@echo 'make vmlinux     anew from BTF=FILE for ARCH=x86 or arm64 (this kernel by default)'
