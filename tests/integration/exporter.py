@@ -22,8 +22,8 @@ TEXT_FORMAT = "text/plain; version=0.0.4; charset=utf-8"
 class Exporter:
     """analyze exporter on a port that the kernel chooses; it must end well."""
 
-    def __init__(self, *options, before=()):
-        self.process = Child([*before, ANALYZE, "exporter", "--listen", "127.0.0.1:0",
+    def __init__(self, *options, before=(), port=0):
+        self.process = Child([*before, ANALYZE, "exporter", "--listen", f"127.0.0.1:{port}",
                               *map(str, options)], stderr=subprocess.PIPE, text=True)
 
     def __enter__(self):

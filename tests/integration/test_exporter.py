@@ -205,6 +205,27 @@ def test_it_tells_what_it_costs():
         assert found.sum("sendpath_exporter_" + metric) > 0
 
 
+def test_counts_are_of_all_where_times_are_sampled():
+    with Receiver() as receiver, Stepping(receiver) as sender, \
+            Exporter("--pid", sender.process.pid, "--sample", 10) as exporter:
+        sender.tell(f"send {SENDS}")
+        own = sender.tell("drain")
+        found = exporter.read()
+    for metric in "sends", "zerocopy_completions", "zerocopy_copied", "process_zerocopy_copied":
+        assert found.sum(f"sendpath_{metric}_total") == own["sends"]
+    assert found.sum("sendpath_sent_bytes_total") == own["bytes"]
+
+
+def test_another_takes_its_port_over_at_once():
+    """While connections to the first are not yet forgotten: it is restarted, and Prometheus goes on."""
+    with Exporter() as first:
+        port = first.port
+        before = first.read().sum("sendpath_exporter_start_time_seconds")
+    with Exporter(port=port) as second:
+        assert second.port == port
+        assert second.read().sum("sendpath_exporter_start_time_seconds") > before
+
+
 def test_a_process_that_ends_does_not_end_it():
     with Receiver() as receiver:
         with Stepping(receiver) as sender:
