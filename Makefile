@@ -346,9 +346,9 @@ check-analysis check-stats: check-analysis-packages
 # What to run at each change. The kernel of the lab boots first and runs beside the rest, and so
 # do the tests of analysis/. What is slow and hardly ever fails is for check-counts.
 LATER := tests/integration/test_setup.py::test_what_is_installed_works_whole_and_goes_again \
-         tests/integration/test_exporter.py::test_processes_and_sockets_come_and_go \
          tests/integration/test_scale.py tests/integration/test_bounds.py \
-         tests/integration/test_deb.py
+         tests/integration/test_exporter.py tests/integration/test_prometheus.py \
+         tests/integration/test_systemd.py tests/integration/test_deb.py
 check: check-packages
 	$(Q)$(PARALLEL) all unit-tests test-programs $(VENV)/installed-for-tests
 	$(Q)$(PARALLEL) SAN=1 all unit-tests
