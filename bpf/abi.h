@@ -87,9 +87,9 @@ struct totals {
 	__u64 unreported_bytes; /* where the hook knows them */
 	__u64 receiver_copies;	/* skb to user space, in the receiver */
 	__u64 receiver_bytes;
-	__u64 refused_optmem;	   /* ENOBUFS for a zero-copy send: no room in optmem, */
-	__u64 refused_memlock;	   /* or in locked memory */
-	__u64 unreturned;	   /* sends of which the thread began another, or ended, unseen to return */
+	__u64 refused_optmem;  /* ENOBUFS for a zero-copy send: no room in optmem, */
+	__u64 refused_memlock; /* or in locked memory */
+	__u64 unreturned; /* sends of which the thread began another, or ended, unseen to return */
 	__u64 returned_first;	   /* threads of which a send was first seen as it returned */
 	__u64 lost_processes;	   /* children of a target for which there was no room */
 	__u64 lost_threads;	   /* no room for the state of a thread */

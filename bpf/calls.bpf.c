@@ -16,7 +16,8 @@ struct error_map errors SEC(".maps");
 const volatile __u8 call_kinds[SYSCALLS] = CALL_KINDS_BY_NUMBER;
 const volatile __u32 optmem_max = 0;
 
-/* tcp_sendmsg begins. A function of its own, so that what is not needed by plain sends stays out. */
+/* tcp_sendmsg begins. A function of its own, so that what is not needed by plain sends stays out.
+ */
 static __noinline int sendmsg_begin(struct sock *sk, struct msghdr *msg, __u32 flags, __u64 size)
 {
 	struct thread *thread = sender__get();

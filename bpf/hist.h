@@ -39,9 +39,11 @@ static inline __attribute__((always_inline)) __u32 hist_shift(__u32 v, __u32 by)
 /* Position of the highest set bit of a byte; BPF has no such instruction. */
 #define HIST_BIT(n) n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n
 static const __u8 hist_bits[256] = {
-	0, 0, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3, HIST_BIT(4), HIST_BIT(5), HIST_BIT(5),
-	HIST_BIT(6), HIST_BIT(6), HIST_BIT(6), HIST_BIT(6), HIST_BIT(7), HIST_BIT(7), HIST_BIT(7),
-	HIST_BIT(7), HIST_BIT(7), HIST_BIT(7), HIST_BIT(7), HIST_BIT(7)};
+	0,	     0,		  1,	       1,	    2,		 2,	      2,
+	2,	     3,		  3,	       3,	    3,		 3,	      3,
+	3,	     3,		  HIST_BIT(4), HIST_BIT(5), HIST_BIT(5), HIST_BIT(6), HIST_BIT(6),
+	HIST_BIT(6), HIST_BIT(6), HIST_BIT(7), HIST_BIT(7), HIST_BIT(7), HIST_BIT(7), HIST_BIT(7),
+	HIST_BIT(7), HIST_BIT(7), HIST_BIT(7)};
 
 /* The same of a word, which must not be 0. */
 static inline __attribute__((always_inline)) __u32 hist_log2(__u32 v)

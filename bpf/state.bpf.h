@@ -260,7 +260,8 @@ static __always_inline struct thread *thread__in_slot(void)
 
 	if (thread->tid != tid)
 		thread = NULL;
-	/* Opaque to clang, which would else test the ids again: the verifier wants the pointer tested. */
+	/* Opaque to clang, which would else test the ids again: the verifier wants the pointer
+	 * tested. */
 	__asm__ volatile("" : "+r"(thread));
 	return thread;
 }
@@ -303,8 +304,7 @@ static __always_inline bool has_target_name(void)
 	int i;
 
 	/* Mostly the first letter settles it. */
-	if (has_typed_task() &&
-	    bpf_get_current_task_btf()->group_leader->comm[0] != target_comm[0])
+	if (has_typed_task() && bpf_get_current_task_btf()->group_leader->comm[0] != target_comm[0])
 		return false;
 	BPF_CORE_READ_STR_INTO(&comm, task, group_leader, comm);
 	for (i = 0; i < COMM_MAX; i++) {

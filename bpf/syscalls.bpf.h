@@ -37,12 +37,12 @@
 
 /* By the number of the syscall; the others are CALL_OTHER. */
 extern const volatile __u8 call_kinds[SYSCALLS];
-#define CALL_KINDS_BY_NUMBER                                                      \
-	{                                                                         \
-		[NR_SENDTO] = CALL_SENDTO, [NR_SENDMSG] = CALL_SENDMSG,           \
-		[NR_SENDMMSG] = CALL_SENDMMSG, [NR_WRITE] = CALL_WRITE,           \
-		[NR_WRITEV] = CALL_WRITEV, [NR_SENDFILE] = CALL_SENDFILE,         \
-		[NR_SPLICE] = CALL_SPLICE, [NR_IO_URING_ENTER] = CALL_IO_URING, \
+#define CALL_KINDS_BY_NUMBER                                                                       \
+	{                                                                                          \
+		[NR_SENDTO] = CALL_SENDTO, [NR_SENDMSG] = CALL_SENDMSG,                            \
+		[NR_SENDMMSG] = CALL_SENDMMSG, [NR_WRITE] = CALL_WRITE, [NR_WRITEV] = CALL_WRITEV, \
+		[NR_SENDFILE] = CALL_SENDFILE, [NR_SPLICE] = CALL_SPLICE,                          \
+		[NR_IO_URING_ENTER] = CALL_IO_URING,                                               \
 	}
 
 static __always_inline enum call_kind call_kind(__u64 nr)

@@ -200,14 +200,29 @@ ONE_IN = 10
 def test_a_sample_is_drawn_without_regard_to_the_pattern(untouched):
     """Every tenth send is large: taking every tenth would find only these, or none."""
     call = only([c for c in only(records(
-        "--sample", ONE_IN, "--", sys.executable, "-c", MIXED))["calls"] if c["sends"] >= 10000])
+        "--stages", "--sample", ONE_IN, "--", sys.executable, "-c", MIXED))["calls"] if c["sends"] >= 10000])
     assert (call["sends"], call["bytes"]) == (10000, 1000 * 10000 + 9000 * 10)
+    assert (call["timed_one_in"], call["wall_ns"]["count"]) == (ONE_IN, call["stages"]["sends"])
     stages = call["stages"]
     assert stages["one_in"] == ONE_IN
     assert 850 <= stages["sends"] <= 1150  # 1000 by five standard deviations
     large = stages["bytes"] / 10000
     assert 55 <= large <= 150              # 100 by five standard deviations
     adds_up(call)
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_a_sample_of_times_leaves_counts_and_completions_whole(tier, untouched):
+    done = analyze("--variant", "zerocopy", "--size", "4K", "--messages", "2000", "--tier", tier,
+                   "--sample", ONE_IN)
+    assert "a sample of one in 10, chosen at random" in " ".join(done.stdout.split())
+    record = only(records("--variant", "zerocopy", "--size", "4K", "--messages", "2000",
+                          "--tier", tier, "--sample", ONE_IN))
+    call, zerocopy = only(record["calls"]), record["zerocopy"]
+    assert call["sends"] == zerocopy["completions"] == record["app"]["send_calls"] == 2000
+    assert call["timed_one_in"] == ONE_IN and call["stages"] is None
+    assert 130 <= call["wall_ns"]["count"] <= 270  # 200 by five standard deviations
+    assert zerocopy["completion_ns"]["count"] + zerocopy["completions_untimed"] == 2000
 
 
 @pytest.mark.parametrize("tier", TIERS)

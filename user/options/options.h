@@ -53,7 +53,7 @@ struct options {
 	unsigned int by; /* a set of enum group_by */
 	unsigned int by_max;
 	bool stages;
-	bool packets; /* count those that sends become */
+	bool packets;	     /* count those that sends become */
 	unsigned int sample; /* time, and divide, one send in so many; 0: all */
 	unsigned int repeat; /* 0 while it is not settled */
 	enum mechanism tier; /* MECHANISM_NONE: the best there is; MECHANISM_OFF: none */

@@ -88,6 +88,7 @@ static json_object *call(const struct run_result *r, const struct run_setup *set
 	json__add_count(o, "bytes", accepted.bytes);
 	json__add(o, "sizes", sizes(s));
 	json__add(o, "errors", errors(r->measured.errors[slot]));
+	json__add_count(o, "timed_one_in", setup->sample ? setup->sample : 1);
 	json__add(o, "wall_ns",
 		  option && s->wall.count ? hist__json(&s->wall, option->span) : NULL);
 	record__add_stages(o, r, setup, slot, u);

@@ -95,7 +95,7 @@ void record__add_stages(json_object *call, const struct run_result *r,
 	if (s && s->of[STAGE_WHOLE].count) {
 		o = json_object_new_object();
 		record__add_string(o, "span", span_of(r, slot));
-		json__add_count(o, "one_in", setup->stages);
+		json__add_count(o, "one_in", setup->sample ? setup->sample : 1);
 		json__add_count(o, "sends", s->of[STAGE_WHOLE].count);
 		json__add_count(o, "bytes", s->bytes);
 		json__add(o, "wall_ns", hist__json_coarse(&s->of[STAGE_WHOLE], span_of(r, slot)));

@@ -101,7 +101,7 @@ static void call(const struct cell *cell, json_object *first, FILE *out)
 {
 	struct counted counted = {};
 	struct hist h = {};
-	double sends = 0;
+	double sends = 0, one_in = 1;
 	json_object *row;
 	size_t i;
 
@@ -109,6 +109,7 @@ static void call(const struct cell *cell, json_object *first, FILE *out)
 		if (!text__same_call(row, first))
 			continue;
 		sends += record__value(row, "/sends");
+		one_in = record__value(row, "/timed_one_in");
 		record__add_hist(&h, record__at(row, "/wall_ns"));
 		add_counters(&counted, record__at(row, "/counters"));
 	}
@@ -118,7 +119,10 @@ static void call(const struct cell *cell, json_object *first, FILE *out)
 	if (!h.count)
 		return;
 	fprintf(out, "  from %s", record__string(first, "/wall_ns/span"));
-	if (sends > (double)h.count)
+	if (one_in > 1)
+		fprintf(out, "; a sample of one in %s, chosen at random: %s",
+			units__number_text(one_in), units__counted_text((double)h.count, "send"));
+	else if (sends > (double)h.count)
 		fprintf(out, "; not timed: %s, which failed before, or whose start was missed",
 			units__number_text(sends - (double)h.count));
 	fputc('\n', out);

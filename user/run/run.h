@@ -38,8 +38,8 @@ struct run_setup {
 	__u32 by_max;	     /* for how many there is to be room */
 	bool stages;
 	bool packets;
-	unsigned int sample; /* time, and divide, one send in so many */
-	bool last;	     /* no further run will attach anything */
+	unsigned int sample;			    /* time, and divide, one send in so many */
+	bool last;				    /* no further run will attach anything */
 	const struct counter_events *events;	    /* further ones, or NULL */
 	const struct counter_events *call_counters; /* read at both ends of a send, or NULL */
 	const struct memory *memory;		    /* count the memory system too; or NULL */

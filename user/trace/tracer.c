@@ -232,8 +232,8 @@ static void set_target(struct sendpath *skel, const struct target *target)
 	if (target)
 		skel->rodata->target_by = target->by;
 	/* Programs know processes by their ids in the initial namespace. */
-	skel->rodata->targets_hinted = skel->rodata->target_by == TARGET_PROCESS &&
-				       !skel->rodata->pid_namespace;
+	skel->rodata->targets_hinted =
+		skel->rodata->target_by == TARGET_PROCESS && !skel->rodata->pid_namespace;
 	if (!target)
 		return;
 	if (target->comm)
@@ -293,8 +293,8 @@ static int load(struct tracer *t, const struct plan *plan, const struct tracer_s
 	set_sees_coalesced(t->skel);
 	set_target(t->skel, setup->target);
 	t->skel->rodata->call_counters = (__u32)counter_events__count(setup->call_counters);
-	t->skel->rodata->measures_more = setup->by || setup->stages || setup->sample > 1 ||
-					 t->skel->rodata->call_counters;
+	t->skel->rodata->measures_more =
+		setup->by || setup->stages || setup->sample > 1 || t->skel->rodata->call_counters;
 	getrlimit(RLIMIT_MEMLOCK, &before);
 	raise_memlock();
 	err = sendpath__load(t->skel);

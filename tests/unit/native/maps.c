@@ -23,14 +23,13 @@ struct map {
 #define ROW(map, is_array) {&(map), sizeof(*(map).key), sizeof(*(map).value), is_array, 0, 0, NULL}
 /* clang-format on */
 static struct map maps[] = {
-	ROW(targets, false),	   ROW(sockets, false),	    ROW(totals, true),
-	ROW(new_socket, true),	   ROW(retired, true),	    ROW(ubufs, false),
-	ROW(cause_index, false),   ROW(cause_infos, false), ROW(cause_counters, true),
-	ROW(spans, true),	   ROW(pinned, true),	    ROW(pinned_peaks, true),
-	ROW(groups, false),	   ROW(peers, false),	    ROW(passing, true),
-	ROW(accounts, false),    ROW(new_account, true),
-	ROW(thread_owners, false), ROW(more_threads, false),
-	ROW(dividing, true),	   ROW(stage_slots, true),
+	ROW(targets, false),	  ROW(sockets, false),	   ROW(totals, true),
+	ROW(new_socket, true),	  ROW(retired, true),	   ROW(ubufs, false),
+	ROW(cause_index, false),  ROW(cause_infos, false), ROW(cause_counters, true),
+	ROW(spans, true),	  ROW(pinned, true),	   ROW(pinned_peaks, true),
+	ROW(groups, false),	  ROW(peers, false),	   ROW(passing, true),
+	ROW(accounts, false),	  ROW(new_account, true),  ROW(thread_owners, false),
+	ROW(more_threads, false), ROW(dividing, true),	   ROW(stage_slots, true),
 };
 #define MAPS (sizeof(maps) / sizeof(maps[0]))
 
