@@ -80,19 +80,18 @@ static __always_inline bool sighted(struct sk_buff *skb, struct sighting *seen)
 {
 	void *uarg = skb_uarg(skb);
 	struct zerocopy_socket *s;
-	__u32 id;
+	struct ubuf_view view;
 
-	if (!uarg)
+	if (!uarg || !uarg__view(uarg, &view))
 		return false;
-	seen->ubuf.sock = (__u64)uarg_sock(uarg);
+	seen->ubuf.sock = view.sock;
 	s = bpf_map_lookup_elem(&sockets, &seen->ubuf.sock);
 	if (!s)
 		return false;
-	id = UARG_READ(uarg, id);
-	if (id_before(id, s->first) && !id_before(s->first, id + UARG_READ(uarg, len)))
+	if (id_before(view.id, s->first) && !id_before(s->first, view.id + view.len))
 		return false;
 	seen->ubuf.born = s->born;
-	seen->ubuf.id = first_watched(s, id);
+	seen->ubuf.id = first_watched(s, view.id);
 	seen->bytes = BPF_CORE_READ(skb, data_len);
 	return true;
 }

@@ -53,7 +53,7 @@ static __always_inline void key__of(struct group_key *key, struct sock *sk)
 	struct net_device *device = BPF_CORE_READ(sk, sk_dst_cache, dev);
 
 	__builtin_memset(key, 0, sizeof(*key));
-	key->tgid = bpf_get_current_pid_tgid() >> 32;
+	key->tgid = current_tgid();
 	key->netns = BPF_CORE_READ(sk, __sk_common.skc_net.net, ns.inum);
 	key->ifindex = device ? BPF_CORE_READ(device, ifindex) : 0;
 	key->port = bpf_ntohs(BPF_CORE_READ(sk, __sk_common.skc_dport));
@@ -164,25 +164,22 @@ static __always_inline void groups__make_room(const struct group_key *who, struc
  */
 static __always_inline void socket__set_owner(struct zerocopy_socket *s, struct sock *sk)
 {
+	struct net_device *device;
 	struct group_key who;
 
 	if (!s)
 		return;
+	/* By the same process and the same route as the last one: nothing is new. */
+	device = BPF_CORE_READ(sk, sk_dst_cache, dev);
+	if (device && s->device == (__u64)device && s->who.tgid == current_tgid())
+		return;
+	s->device = (__u64)device;
 	key__of(&who, sk);
 	if (!who.ifindex && s->who.netns == who.netns)
 		who.ifindex = s->who.ifindex;
 	if (who.tgid != s->who.tgid || who.ifindex != s->who.ifindex || who.netns != s->who.netns)
 		s->who = who;
 	groups__make_room(&who, sk);
-}
-
-/* The owner of this socket's completions; NULL: none to come. */
-static __always_inline const struct group_key *socket__owner(struct sock *sk)
-{
-	__u64 key = (__u64)sk;
-	struct zerocopy_socket *s = bpf_map_lookup_elem(&sockets, &key);
-
-	return s && s->who.netns ? &s->who : NULL;
 }
 
 /* One send returned. A zero-copy send is charged to the owner of its completion. */

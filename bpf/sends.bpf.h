@@ -68,17 +68,35 @@ static __always_inline bool zerocopy_ignored(struct sock *sk, long ret)
 	return !ret || !zerocopy_enabled(sk);
 }
 
+/* What is known of a zero-copy send when it returns; of another one, nothing. */
+struct zerocopy_return {
+	__u64 notification;	   /* of io_uring; else 0 */
+	struct zerocopy_socket *s; /* where that is 0, and the socket is watched */
+	bool ignored;
+};
+
+static __always_inline struct zerocopy_return zerocopy_return(struct sock *sk, __u32 flags,
+							      __u64 notification, long ret)
+{
+	struct zerocopy_return z = {};
+	__u64 key = (__u64)sk;
+
+	if (!(flags & MSG_ZEROCOPY))
+		return z;
+	z.notification = notification;
+	z.s = notification ? NULL : bpf_map_lookup_elem(&sockets, &key);
+	z.ignored = ret >= 0 && (notification ? !ret : zerocopy_ignored(sk, ret));
+	return z;
+}
+
 /* Whom a send is charged to, if that was settled when it began. */
-static __always_inline const struct group_key *send_owner(struct sock *sk, __u32 flags,
-							  __u64 notification)
+static __always_inline const struct group_key *send_owner(const struct zerocopy_return *z)
 {
 	struct notification *n;
 
-	if (!(flags & MSG_ZEROCOPY))
-		return NULL;
-	if (!notification)
-		return socket__owner(sk);
-	n = bpf_map_lookup_elem(&notifications, &notification);
+	if (!z->notification)
+		return z->s && z->s->who.netns ? &z->s->who : NULL;
+	n = bpf_map_lookup_elem(&notifications, &z->notification);
 	return n ? &n->who : NULL;
 }
 
@@ -94,23 +112,22 @@ static __always_inline void count_accepted(struct call_slot *s, __u32 ret)
 }
 
 /*
- * One send returned. notification is 0 unless io_uring made one for it, ns where its
- * start was not seen, or it is not in the sample. Returns where it was counted.
+ * One send returned. ns is 0 where its start was not seen, or it is not in the sample. Returns where
+ * it was counted.
  */
 static __always_inline struct call_slot *count_send(struct sock *sk, enum call_kind kind,
-						    __u32 flags, __u64 size, __u64 notification,
-						    long ret, __u64 ns)
+						    __u32 flags, __u64 size,
+						    const struct zerocopy_return *z, long ret,
+						    __u64 ns)
 {
 	bool zerocopy = flags & MSG_ZEROCOPY;
 	__u32 slot = CALL_SLOT(kind, zerocopy);
 	struct call_slot *s = bpf_map_lookup_elem(&calls, &slot);
-	bool ignored = zerocopy && ret >= 0 && (notification ? !ret : zerocopy_ignored(sk, ret));
 
 	if (zerocopy || measures_more)
-		groups__count_send(sk, send_owner(sk, flags, notification), flags, ret, ns,
-				   ignored);
-	if (notification)
-		notification__end(notification, ret);
+		groups__count_send(sk, send_owner(z), flags, ret, ns, z->ignored);
+	if (z->notification)
+		notification__end(z->notification, ret);
 	if (!s)
 		return NULL;
 	if (ns)
@@ -120,11 +137,11 @@ static __always_inline struct call_slot *count_send(struct sock *sk, enum call_k
 		if (is_interrupted(ret))
 			s->interrupted++;
 		count_error(slot, -ret);
-		if (zerocopy && !notification && ret == -ENOBUFS)
+		if (zerocopy && !z->notification && ret == -ENOBUFS)
 			count_refusal(sk, size);
 		return s;
 	}
-	if (ignored)
+	if (z->ignored)
 		s->ignored++;
 	count_accepted(s, ret);
 	return s;
@@ -161,28 +178,30 @@ static __always_inline void send_begin(struct thread *thread, struct sock *sk, e
 }
 
 /* A zero-copy send returned. */
-static __always_inline void zerocopy_returned(struct thread *thread, struct sock *sk, long ret)
+static __always_inline void zerocopy_returned(struct thread *thread,
+					      const struct zerocopy_return *z, long ret)
 {
-	__u64 key = (__u64)sk;
-	struct zerocopy_socket *s = bpf_map_lookup_elem(&sockets, &key);
-	struct totals *t = totals__get();
+	bool lost = !thread->tracked && !z->notification && !z->ignored && ret > 0;
+	bool unsized = thread->inflight && ret > (long)thread->size;
+	struct totals *t = lost || unsized ? totals__get() : NULL;
 
-	if (s && thread->tracked && ret <= 0)
-		id__taken_back(thread, s);
-	if (thread->inflight && ret > (long)thread->size && t)
+	if (z->s && thread->tracked && ret <= 0)
+		id__taken_back(thread, z->s);
+	if (t && unsized)
 		t->unsized++; /* it has more parts than were read */
-	if (!thread->tracked && !thread->notification && !zerocopy_ignored(sk, ret) && ret > 0 && t)
+	if (t && lost)
 		__sync_fetch_and_add(&t->untracked, 1);
-	if (s && thread->guessed)
-		__sync_fetch_and_add(&s->under_way, -1);
+	if (z->s && thread->guessed)
+		__sync_fetch_and_add(&z->s->under_way, -1);
 	thread->notification = thread->inflight = thread->guessed = thread->tracked = 0;
 }
 
 /* Any send returned. */
 static __always_inline void send_end(struct thread *thread, struct sock *sk, long ret)
 {
-	__u64 notification = thread->notification, ns = 0;
+	struct zerocopy_return z;
 	struct call_slot *s;
+	__u64 ns = 0;
 
 	if (thread->plain_slot) {
 		thread->kind = thread->plain_slot / 2;
@@ -196,9 +215,10 @@ static __always_inline void send_end(struct thread *thread, struct sock *sk, lon
 		counters__end(thread);
 	}
 	thread->sock = 0;
+	z = zerocopy_return(sk, thread->flags, thread->notification, ret);
 	if (thread->flags & MSG_ZEROCOPY)
-		zerocopy_returned(thread, sk, ret);
-	s = count_send(sk, thread->kind, thread->flags, thread->size, notification, ret, ns);
+		zerocopy_returned(thread, &z, ret);
+	s = count_send(sk, thread->kind, thread->flags, thread->size, &z, ret, ns);
 	if (measures_more && s)
 		counters__add(s, thread);
 }

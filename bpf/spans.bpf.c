@@ -118,8 +118,10 @@ int send_loop(struct bpf_raw_tracepoint_args *ctx)
 static __always_inline void count_untimed(struct sock *sk, int ret)
 {
 	enum call_kind kind = current_call();
+	__u32 flags = current_flags(kind);
+	struct zerocopy_return z = zerocopy_return(sk, flags, 0, ret);
 
-	count_send(sk, kind, current_flags(kind), call_size(kind, call_regs()), 0, ret, 0);
+	count_send(sk, kind, flags, call_size(kind, call_regs()), &z, ret, 0);
 }
 
 /* No plain send that TCP took returned. */

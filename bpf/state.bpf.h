@@ -59,6 +59,7 @@ struct zerocopy_socket {
 	__u32 counted_turn;
 	struct counted counted[COUNTED_KEPT];
 	struct group_key who; /* whom its completions are charged to: see groups.bpf.h */
+	__u64 device;	      /* that its route led to then */
 	/* See inflight.bpf.h. */
 	__u64 inflight[INFLIGHT_SLOTS];
 	__u32 inflight_bytes[INFLIGHT_SLOTS];

@@ -18,12 +18,14 @@ import programs
 
 BIN = pathlib.Path(os.environ["SENDPATH_BIN"])
 ANALYZE = BIN / "analyze"
-LOAD = ("--variant", "twocopy", "--size", 256, "--rcvlowat", "64K")
+# The receiver is not woken by each message: whom that costs depends on who runs when.
+LOAD = ("--size", 256, "--rcvlowat", "64K")
 START_S = 240  # bcc compiles its programs, here by an emulated compiler
 
 # options: of analyze; a way whose options this analyze does not have is left out.
 # tool: attached by itself, while analyze attaches nothing; ready: what it says then.
-Way = collections.namedtuple("Way", "name options tool ready slow", defaults=(None, None, False))
+Way = collections.namedtuple("Way", "name options tool ready slow variant",
+                             defaults=(None, None, False, "twocopy"))
 
 NOTHING = ("--tier", "none")
 # What funclatency does, as one writes it with bpftrace. Probes are attached from the last one on.
@@ -46,6 +48,8 @@ WAYS = (
     Way("kprobe --stages", ("--tier", "kprobe", "--stages")),
     Way("tracepoint", ("--tier", "tracepoint")),
     Way("tracepoint --stages", ("--tier", "tracepoint", "--stages")),
+    *(Way(f"zerocopy, {tier}", ("--tier", tier), variant="zerocopy")
+      for tier in ("none", "fentry", "kprobe", "tracepoint")),
     Way("empty fentry and fexit", NOTHING, (BIN / "tests/bench/empty",), "attached"),
     Way("bcc funclatency", NOTHING, ("funclatency-bpfcc", "tcp_sendmsg"), "Tracing", True),
     Way("bpftrace histogram", NOTHING, ("bpftrace", "-B", "none", "-e", HISTOGRAM), "attached",
@@ -58,7 +62,8 @@ def say(way, **what):
 
 
 def measure(way, messages):
-    done = programs.must([ANALYZE, *LOAD, "--messages", messages, *way.options, "--json", "-"])
+    done = programs.must([ANALYZE, "--variant", way.variant, *LOAD, "--messages", messages,
+                          *way.options, "--json", "-"])
     record = json.loads(done.output)
     (row,) = [row for row in record["counters"]
               if (row["event"], row["scope"]) == ("instructions", "sender")]
