@@ -112,8 +112,8 @@ static __always_inline void count_accepted(struct call_slot *s, __u32 ret)
 }
 
 /*
- * One send returned. ns is 0 where its start was not seen, or it is not in the sample. Returns where
- * it was counted.
+ * One send returned. ns is 0 where its start was not seen, or it is not in the sample. Returns
+ * where it was counted.
  */
 static __always_inline struct call_slot *count_send(struct sock *sk, enum call_kind kind,
 						    __u32 flags, __u64 size,

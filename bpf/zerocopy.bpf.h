@@ -41,14 +41,15 @@ static __always_inline struct skb_shared_info *skb_shared(struct sk_buff *skb)
  * dozen bytes. This is a member in a range that begins somewhere in the type. Its place is opaque
  * to clang, which would else subtract from a pointer: the verifier refuses that.
  */
-#define IN_RANGE(type, range, begin, member)                                      \
-	({                                                                        \
-		__u64 at_ = bpf_core_field_offset(type, member) - (begin);        \
-		__asm__ volatile("" : "+r"(at_));                                 \
-		*(typeof(((type *)0)->member) *)((range) + at_);                  \
+#define IN_RANGE(type, range, begin, member)                               \
+	({                                                                 \
+		__u64 at_ = bpf_core_field_offset(type, member) - (begin); \
+		__asm__ volatile("" : "+r"(at_));                          \
+		*(typeof(((type *)0)->member) *)((range) + at_);           \
 	})
 
-/* The bookkeeping of the send whose user pages this skb carries, or NULL. The flag moved in 5.12. */
+/* The bookkeeping of the send whose user pages this skb carries, or NULL. The flag moved in 5.12.
+ */
 static __always_inline void *skb_uarg(struct sk_buff *skb)
 {
 	__u64 begin = bpf_core_field_offset(struct sk_buff, end) & ~7ULL; /* for the stack's sake */

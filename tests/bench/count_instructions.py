@@ -20,12 +20,13 @@ BIN = pathlib.Path(os.environ["SENDPATH_BIN"])
 ANALYZE = BIN / "analyze"
 # The receiver is not woken by each message: whom that costs depends on who runs when.
 LOAD = ("--size", 256, "--rcvlowat", "64K")
+BYSTANDERS = (1, 100)
 START_S = 240  # bcc compiles its programs, here by an emulated compiler
 
 # options: of analyze; a way whose options this analyze does not have is left out.
 # tool: attached by itself, while analyze attaches nothing; ready: what it says then.
-Way = collections.namedtuple("Way", "name options tool ready slow variant",
-                             defaults=(None, None, False, "twocopy"))
+Way = collections.namedtuple("Way", "name options tool ready slow variant threads",
+                             defaults=(None, None, False, "twocopy", 1))
 
 NOTHING = ("--tier", "none")
 # What funclatency does, as one writes it with bpftrace. Probes are attached from the last one on.
@@ -50,6 +51,11 @@ WAYS = (
     Way("tracepoint --stages", ("--tier", "tracepoint", "--stages")),
     *(Way(f"zerocopy, {tier}", ("--tier", tier), variant="zerocopy")
       for tier in ("none", "fentry", "kprobe", "tracepoint")),
+    # This process is observed, and sends nothing: what its bystanders pay.
+    *(Way(f"bystanders, {threads} threads", NOTHING,
+          (ANALYZE, "--tier", "fentry", "--pid", os.getpid(), "--interval", 1), "sends",
+          threads=threads) for threads in BYSTANDERS),
+    *(Way(f"none, {threads} threads", NOTHING, threads=threads) for threads in BYSTANDERS[1:]),
     Way("empty fentry and fexit", NOTHING, (BIN / "tests/bench/empty",), "attached"),
     Way("bcc funclatency", NOTHING, ("funclatency-bpfcc", "tcp_sendmsg"), "Tracing", True),
     Way("bpftrace histogram", NOTHING, ("bpftrace", "-B", "none", "-e", HISTOGRAM), "attached",
@@ -62,8 +68,8 @@ def say(way, **what):
 
 
 def measure(way, messages):
-    done = programs.must([ANALYZE, "--variant", way.variant, *LOAD, "--messages", messages,
-                          *way.options, "--json", "-"])
+    done = programs.must([ANALYZE, "--variant", way.variant, *LOAD, "--threads", way.threads,
+                          "--messages", -(-messages // way.threads), *way.options, "--json", "-"])
     record = json.loads(done.output)
     (row,) = [row for row in record["counters"]
               if (row["event"], row["scope"]) == ("instructions", "sender")]

@@ -24,11 +24,19 @@ QUICK_ROUNDS, QUICK_MESSAGES = 2, 500
 TIMEOUT_S = 1800
 
 
+def unattached(way, runs):
+    """The way that sends the same with nothing attached."""
+    load = way.split(", ")
+    for name in (f"{load[0]}, none", f"none, {load[-1]}"):
+        if name in runs:
+            return name
+    return "none"
+
+
 def added(runs):
     """Instructions a send over those of the run of its round with nothing attached."""
-    plain = runs["none"]
-    return {way: pairs.summarise(pairs.differences(values, plain[:len(values)]))
-            for way, values in runs.items() if way != "none"}
+    return {way: pairs.summarise(pairs.differences(values, runs[unattached(way, runs)][:len(values)]))
+            for way, values in runs.items() if "none" not in way.split(", ")}
 
 
 class Section:
