@@ -55,7 +55,6 @@ static __always_inline void *skb_uarg(struct sk_buff *skb)
 	__u64 begin = bpf_core_field_offset(struct sk_buff, end) & ~7ULL; /* for the stack's sake */
 	char range[24] __attribute__((aligned(8))) = {};
 	char shared[56] __attribute__((aligned(8))) = {};
-	struct skb_shared_info *type = NULL;
 
 	/* An offset, with two pointers behind. */
 	if (bpf_probe_read_kernel(range, sizeof(range), (void *)skb + begin) ||
@@ -63,7 +62,7 @@ static __always_inline void *skb_uarg(struct sk_buff *skb)
 				  IN_RANGE(struct sk_buff, range, begin, head) +
 					  IN_RANGE(struct sk_buff, range, begin, end)))
 		return NULL;
-	if (bpf_core_field_exists(type->flags)
+	if (bpf_core_field_exists(((struct skb_shared_info *)0)->flags)
 		    ? !(IN_RANGE(struct skb_shared_info, shared, 0, flags) & SKBFL_ZEROCOPY_ENABLE)
 		    : !(IN_RANGE(struct skb_shared_info, shared, 0, tx_flags) & SKBTX_DEV_ZEROCOPY))
 		return NULL;
