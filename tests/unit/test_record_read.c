@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* Records that anybody may have written: what has another type is as if it were not there. */
+#include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,6 +11,7 @@
 #include <cmocka.h>
 
 #include "user/record/record_read.h"
+#include "user/report/cells.h"
 
 static const char *const odd[] = {"null",  "{}",   "[]",  "[null]",
 				  "\"x\"", "true", "NaN", "-Infinity"};
@@ -128,6 +130,51 @@ static void what_is_odd_is_named(void **state)
 	}
 }
 
+#define ROWS 200
+
+/* A repeat that has nothing in common with the others but its host and its keys. */
+static json_object *repeat(int number)
+{
+	static char line[ROWS * 32];
+	int i, used = sprintf(
+		       line,
+		       "{\"run\": {\"cell\": \"c\", \"repeat\": %d}, \"host\": {\"a\": [1, 2]},"
+		       "\"calls\": [{\"wall_ns\": {\"count\": %d, \"buckets\": [",
+		       number, ROWS);
+
+	for (i = 0; i < ROWS; i++)
+		used += sprintf(line + used, "%s[%d, %d, %d]", i ? ", " : "", 1 << i % 30,
+				2 << i % 30, 1 + (i + number) % ROWS);
+	used += sprintf(line + used, "]}}]}");
+	return record__parse(line, (size_t)used);
+}
+
+static void repeats_are_kept_in_little_memory(void **state)
+{
+	const int count = 200;
+	struct cells cells = {};
+	struct hist all;
+	size_t before = 0;
+	uint64_t sum = 0;
+
+	(void)state;
+	for (int n = 0; n < count; n++) {
+		json_object *o = repeat(n);
+
+		if (n == count / 2)
+			before = mallinfo2().uordblks;
+		assert_int_equal(cells__add(&cells, o), 0);
+		json_object_put(o);
+	}
+	assert_true(mallinfo2().uordblks - before < (size_t)count / 2 * 8192);
+	cell__wall(cells.cells, &all);
+	for (size_t i = 0; i < HIST_BUCKETS; i++)
+		sum += all.buckets[i];
+	assert_int_equal(all.count, count * ROWS);
+	assert_int_equal(sum, count * ROWS * (ROWS + 1) / 2);
+	cells__free(&cells);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -137,6 +184,7 @@ int main(void)
 		cmocka_unit_test(strings_can_be_printed),
 		cmocka_unit_test(a_line_is_one_object),
 		cmocka_unit_test(what_is_odd_is_named),
+		cmocka_unit_test(repeats_are_kept_in_little_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,7 @@
 #include "common/program.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <json-c/json_pointer.h>
 #include <json-c/json_visit.h>
 #include <limits.h>
@@ -172,8 +173,33 @@ const char *record__string(json_object *record, const char *path)
 	return safe;
 }
 
+/* Ended by a count of 0. */
+struct counted {
+	uint32_t bucket;
+	uint64_t count;
+};
+
+int record__keep_buckets(json_object *hist, json_object *buckets)
+{
+	size_t i, kept = 0, rows = record__length(buckets, "");
+	struct counted *all = calloc(rows + 1, sizeof(*all));
+	json_object *row;
+
+	if (!all)
+		return -ENOMEM;
+	for (i = 0; (row = record__row(buckets, "", i)); i++) {
+		all[kept].bucket = hist_bucket(record__count(row, "/0"));
+		all[kept].count = record__count(row, "/2");
+		kept += all[kept].count > 0;
+	}
+	json_object_set_userdata(hist, all, json_object_free_userdata);
+	return 0;
+}
+
 void record__add_hist(struct hist *h, json_object *hist)
 {
+	const struct counted *kept =
+		json_object_is_type(hist, json_type_object) ? json_object_get_userdata(hist) : NULL;
 	json_object *row;
 	__u64 count = record__count(hist, "/count"), min = record__count(hist, "/min");
 	__u64 max = record__count(hist, "/max");
@@ -187,6 +213,8 @@ void record__add_hist(struct hist *h, json_object *hist)
 		h->max = max;
 	h->count += count;
 	h->sum += record__count(hist, "/sum");
+	for (; kept && kept->count; kept++)
+		h->buckets[kept->bucket] += kept->count;
 	for (i = 0; (row = record__row(hist, "/buckets", i)); i++)
 		h->buckets[hist_bucket(record__count(row, "/0"))] += record__count(row, "/2");
 }

@@ -37,7 +37,12 @@ const struct lh_entry *record__members(json_object *record, const char *path);
 const char *record__string(json_object *record, const char *path);
 /* As it is, to be compared with what is no record; "" if it is no string. Borrowed. */
 const char *record__name(json_object *record, const char *path);
-/* Adds a histogram as a record writes it to *h. */
+/*
+ * Keeps a histogram's buckets beside it, in place of the member of which they are taken: the
+ * hundredth part of its memory. 0 or -errno.
+ */
+int record__keep_buckets(json_object *hist, json_object *buckets);
+/* Adds a histogram, as a record writes it or with buckets that are kept, to *h. */
 void record__add_hist(struct hist *h, json_object *hist);
 /* A counter of one side, scaled; false if it was not counted. pmu NULL: any one. */
 bool record__counter(json_object *record, const char *scope, const char *event, const char *pmu,

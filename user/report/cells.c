@@ -24,17 +24,43 @@ static struct cell *find_cell(struct cells *cells, const char *name)
 	return NULL;
 }
 
-/* What a record has in common with one that is kept is kept once: most of it is. */
-static json_object *share(json_object *record, json_object *kept)
-{
-	json_object *slim = json_object_new_object(), *same;
+static json_object *slim(json_object *part, json_object *kept);
 
-	json_object_object_foreach (record, key, part) {
-		if (json_object_object_get_ex(kept, key, &same) && json_object_equal(part, same))
-			part = same;
-		json_object_object_add(slim, key, json_object_get(part));
+/* The buckets of a histogram are most of a record, as rows of a list. */
+static json_object *slim_object(json_object *part, json_object *kept)
+{
+	json_object *o = json_object_new_object(), *same;
+
+	json_object_object_foreach (part, key, member) {
+		json_object_object_get_ex(kept, key, &same);
+		if (strcmp(key, "buckets") || record__keep_buckets(o, member))
+			json_object_object_add(o, key, slim(member, same));
 	}
-	return slim;
+	return o;
+}
+
+static json_object *slim_array(json_object *part, json_object *kept)
+{
+	size_t i, count = json_object_array_length(part);
+	bool both = json_object_is_type(kept, json_type_array);
+	json_object *list = json_object_new_array_ext((int)count);
+
+	for (i = 0; i < count; i++)
+		json_object_array_add(list, slim(json_object_array_get_idx(part, i),
+						 both ? json_object_array_get_idx(kept, i) : NULL));
+	return list;
+}
+
+/* What a record has in common with one that is kept is kept once: most of it is. */
+static json_object *slim(json_object *part, json_object *kept)
+{
+	if (kept && json_object_equal(part, kept))
+		return json_object_get(kept);
+	if (json_object_is_type(part, json_type_object))
+		return slim_object(part, kept);
+	if (json_object_is_type(part, json_type_array))
+		return slim_array(part, kept);
+	return json_object_get(part);
 }
 
 int cells__add(struct cells *cells, json_object *record)
@@ -55,7 +81,7 @@ int cells__add(struct cells *cells, json_object *record)
 	if (!grown)
 		return -ENOMEM;
 	cell->records = grown;
-	cell->records[cell->count++] = share(record, kept);
+	cell->records[cell->count++] = slim(record, kept);
 	if (cell == &cells->cells[cells->count])
 		cells->count++;
 	return 0;
