@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <argp.h>
 #include <errno.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -16,6 +17,8 @@
 #define SESSION_BYTES	(64ULL << 40) /* an hour of more than 100 Gbit/s */
 #define SESSION_SECONDS 3600
 #define DESCRIPTORS_MIN 96 /* guests, and a session of a few connections */
+/* What a session had goes back to the system when it ends: so large are its buffers, or larger. */
+#define RETURNED_MIN (64 << 10)
 
 struct serve_options {
 	struct load_options load; /* its address and port alone */
@@ -154,6 +157,7 @@ int serve__main(int argc, char **argv)
 		control__destroy(control);
 		return f.status;
 	}
+	mallopt(M_MMAP_THRESHOLD, RETURNED_MIN);
 	printf(strchr(o.load.load.address, ':') ? "listening on [%s]:%u\n" : "listening on %s:%u\n",
 	       o.load.load.address, l.port);
 	fflush(stdout);

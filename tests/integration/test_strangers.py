@@ -82,6 +82,21 @@ def test_a_thousand_sessions_leave_nothing():
     assert "more lines were left out" in there.log
 
 
+def resident_kib(there):
+    with open(f"/proc/{there.process.pid}/status", encoding="ascii") as file:
+        return int(re.search(r"^VmRSS:\s*(\d+)", file.read(), re.M)[1])
+
+
+def test_what_sessions_had_goes_back():
+    """64 MiB of buffers are theirs while they last."""
+    with Serve() as there:
+        before = resident_kib(there)
+        for connections in (1, 16, 64, 300):
+            measure(there.peer, "--messages", 20, "--size", "1M", "--threads", connections)
+        assert eventually(lambda: threads(there) == 1)
+        assert resident_kib(there) < before + 8192
+
+
 def test_silent_crowd_keeps_no_sender_out():
     with Serve() as there, contextlib.ExitStack() as crowd:
         for _ in range(300):
