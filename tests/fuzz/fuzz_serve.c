@@ -2,6 +2,7 @@
 /* A sender to loadgen serve: a byte that says how much is data, its hello, data, messages. */
 #include "loadgen/receive/sessions.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -60,11 +61,13 @@ static void drain(int fd)
 {
 	struct pollfd p = {.fd = fd, .events = POLLIN};
 	char bytes[4096];
+	int n;
 
-	do
-		if (poll(&p, 1, TIMEOUT_MS) <= 0)
+	do {
+		n = poll(&p, 1, TIMEOUT_MS);
+		if (!n || (n < 0 && errno != EINTR)) /* libFuzzer has a timer */
 			abort();
-	while (read(fd, bytes, sizeof(bytes)) > 0);
+	} while (n < 0 || read(fd, bytes, sizeof(bytes)) > 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
