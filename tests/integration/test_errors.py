@@ -203,6 +203,17 @@ def test_failed_run_leaves_no_empty_file(tmp_path):
     assert not path.exists()
 
 
+@needs_bpf
+def test_half_a_line_of_a_killed_run_spoils_no_other(tmp_path):
+    path = tmp_path / "runs.json"
+    path.write_text('{"half": ')
+    for _ in range(2):
+        result = analyze("--variant", "twocopy", "--messages", "10", "--json", path)
+        assert result.returncode == 0, result.stderr
+    half, *rest = path.read_text().splitlines()
+    assert half == '{"half": ' and len([check(json.loads(line)) for line in rest]) == 2
+
+
 CLOSED = [(fds, "".join(f" {fd}{'<' if fd == 0 else '>'}&-" for fd in fds))
           for fds in ((0,), (1,), (2,), (0, 1, 2))]
 

@@ -27,6 +27,25 @@ static int cannot_write(const char *path, int err)
 	return err;
 }
 
+/* As a run that was killed while it wrote leaves it: what follows is a line of its own. */
+static int end_half_a_line(int fd)
+{
+	char path[64], last = '\n';
+	struct stat st;
+	int readable;
+
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || !st.st_size)
+		return 0;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	readable = open(path, O_RDONLY | O_CLOEXEC);
+	if (readable < 0)
+		return 0; /* a file that may be written only */
+	if (pread(readable, &last, 1, st.st_size - 1) != 1)
+		last = '\n';
+	close(readable);
+	return last == '\n' ? 0 : program__write_all(fd, "\n", 1);
+}
+
 static int add(void *state, json_object *record)
 {
 	struct json_file *f = state;
@@ -36,7 +55,9 @@ static int add(void *state, json_object *record)
 
 	if (fresh)
 		f->fd = program__open_output(f->path, O_APPEND | O_CREAT);
-	err = f->fd < 0 ? f->fd : files__append_json(f->fd, f->path, record, false);
+	err = f->fd < 0 ? f->fd : end_half_a_line(f->fd);
+	if (!err)
+		err = files__append_json(f->fd, f->path, record, false);
 	if (!err)
 		return 0;
 	if (fresh && f->fd >= 0 && !fstat(f->fd, &st) && S_ISREG(st.st_mode) && !st.st_size)
