@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -109,6 +110,23 @@ int program__open_output(const char *path, int flags)
 		      0666);
 
 	return fd < 0 ? -errno : fd;
+}
+
+int program__reach_output(const char *path, int flags, int *fd)
+{
+	char folder[PATH_MAX];
+
+	*fd = strcmp(path, "-") ? program__open_output(path, flags) : STDOUT_FILENO;
+	if (*fd >= 0)
+		return 0;
+	if (*fd != -ENOENT)
+		return *fd;
+	*fd = -1;
+	if (!*path || path[strlen(path) - 1] == '/')
+		return -EISDIR;
+	if (snprintf(folder, sizeof(folder), "%s", path) >= (int)sizeof(folder))
+		return -ENAMETOOLONG;
+	return access(dirname(folder), W_OK | X_OK) ? -errno : 0;
 }
 
 int program__write_all(int fd, const char *text, size_t size)

@@ -50,6 +50,13 @@ void program__die_by(int sig);
  */
 int program__open_output(const char *path, int flags);
 
+/*
+ * The same without making it, "-" being standard output: 0 with its descriptor, or -1 where there
+ * is none yet and its folder takes one; so that nothing is measured in vain, and no empty file
+ * left. -errno.
+ */
+int program__reach_output(const char *path, int flags, int *fd);
+
 /* Writes all of the text, whatever interrupts. 0 or -errno; part of it may then be written. */
 int program__write_all(int fd, const char *text, size_t size);
 

@@ -74,16 +74,15 @@ static error_t check_single(const struct load_options *o, struct argp_state *sta
 		    : 0;
 }
 
-/* Before the run, so that nothing is measured in vain; an old file stays until then. */
+/* Before the run; an old file stays until then. */
 static error_t open_json(struct arguments *a, struct argp_state *state)
 {
-	if (!a->json)
-		return 0;
-	a->json_fd = strcmp(a->json, "-") ? program__open_output(a->json, O_CREAT) : STDOUT_FILENO;
-	return a->json_fd == -ELOOP ? refuse(state, "--json", a->json,
-					     "it is a symbolic link: name the file itself")
-	       : a->json_fd < 0	    ? refuse(state, "--json", a->json, strerror(-a->json_fd))
-				    : 0;
+	int err = a->json ? program__reach_output(a->json, 0, &a->json_fd) : 0;
+
+	return err == -ELOOP ? refuse(state, "--json", a->json,
+				      "it is a symbolic link: name the file itself")
+	       : err	     ? refuse(state, "--json", a->json, strerror(-err))
+			     : 0;
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -128,20 +127,37 @@ static const struct argp loadgen_argp = {
 	.children = children,
 };
 
-static int write_json(const struct arguments *a, const char *json, struct failure *f)
+/* Standard output is whoever's, and may have what came before. */
+static int empty(int fd)
 {
+	return fd != STDOUT_FILENO && ftruncate(fd, 0) && errno != EINVAL ? -errno : 0;
+}
+
+static int replace(int fd, const char *json)
+{
+	int err = empty(fd);
+
+	if (!err)
+		err = program__write_all(fd, json, strlen(json));
+	return err ? err : program__write_all(fd, "\n", 1);
+}
+
+/* No half of it stays, and no empty file that was not there. */
+static int write_json(struct arguments *a, const char *json, struct failure *f)
+{
+	bool fresh = a->json_fd < 0;
 	int err;
 
-	if (ftruncate(a->json_fd, 0) && errno != EINVAL)
-		return failure__set(f, STATUS_FAILED, -errno, "--json %s: %m", a->json);
-	err = program__write_all(a->json_fd, json, strlen(json));
-	if (!err)
-		err = program__write_all(a->json_fd, "\n", 1);
+	if (fresh)
+		a->json_fd = program__open_output(a->json, O_CREAT);
+	err = a->json_fd < 0 ? a->json_fd : replace(a->json_fd, json);
+	if (err && a->json_fd >= 0 && !empty(a->json_fd) && fresh)
+		unlink(a->json);
 	return err ? failure__set(f, STATUS_FAILED, err, "--json %s: %s", a->json, strerror(-err))
 		   : 0;
 }
 
-static int report(const struct arguments *a, struct control *control, const struct result *r,
+static int report(struct arguments *a, struct control *control, const struct result *r,
 		  struct failure *f)
 {
 	struct json_object *o = result__json(r);
@@ -175,7 +191,7 @@ static int conclude(const struct arguments *a, struct control *control, const st
 }
 
 /* What this load asks of the kernel, and no more of what root may. */
-static int give_up_privilege(const struct load *load, struct failure *f)
+static int give_up_privilege(const struct load *load, bool writes, struct failure *f)
 {
 	const struct socket_options *o = &load->socket;
 	bool namespaces = load->netns || load->link == OVER_VETH;
@@ -188,7 +204,7 @@ static int give_up_privilege(const struct load *load, struct failure *f)
 		{CAP_NET_ADMIN, namespaces || o->sndbuf || o->rcvbuf || o->congestion[0]},
 		{CAP_NET_RAW, o->device[0]},
 		{CAP_NET_BIND_SERVICE, load->port && load->port < 1024},
-		{CAP_DAC_OVERRIDE, load->file_dir || load->key},
+		{CAP_DAC_OVERRIDE, load->file_dir || load->key || writes},
 	};
 	cap_value_t kept[sizeof(rows) / sizeof(rows[0])];
 	int err, count = 0;
@@ -202,7 +218,7 @@ static int give_up_privilege(const struct load *load, struct failure *f)
 		   : 0;
 }
 
-static int run(const struct arguments *a, struct control *control, struct failure *f)
+static int run(struct arguments *a, struct control *control, struct failure *f)
 {
 	struct load load = load_options__nth(&a->load, 0);
 	struct result *r = malloc(sizeof(*r));
@@ -211,7 +227,7 @@ static int run(const struct arguments *a, struct control *control, struct failur
 
 	if (!r)
 		failure__set(f, STATUS_FAILED, -ENOMEM, "out of memory");
-	else if (!give_up_privilege(&load, f) && load.variant &&
+	else if (!give_up_privilege(&load, a->json, f) && load.variant &&
 		 variants__probe(load.variant, &load, why, sizeof(why)))
 		failure__set(f, STATUS_SYSTEM, -EOPNOTSUPP, "%s", why);
 	else if (!f->status && !run__execute(&load, control, r, f)) {

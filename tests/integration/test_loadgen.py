@@ -280,6 +280,23 @@ def test_json_file_holds_one_line_and_replaces_the_old(tmp_path):
     assert json.loads(path.read_text())["messages"] == 10
 
 
+def test_json_is_whole_or_not_there(tmp_path):
+    """A run that fails makes no file, a limit of its size leaves no half of one, and what a shell
+    appends to stays."""
+    path, all_ = tmp_path / "app.json", tmp_path / "all.json"
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        assert run("--port", taken.getsockname()[1], "--json", path).returncode == 1
+    assert not path.exists()
+    limited = run("--messages", 10, "--json", path, prefix=["prlimit", "--fsize=100"])
+    assert limited.returncode == 1 and "File too large" in limited.stderr
+    assert not path.exists()
+    for count in 1, 2:
+        with open(all_, "ab") as file:
+            subprocess.run([LOADGEN, "--messages", "10", "--json", "-"], stdin=subprocess.DEVNULL,
+                           stdout=file, check=True)
+        assert len([json.loads(line) for line in all_.read_text().splitlines()]) == count
+
+
 # Refusals: one line that names the option, the value and the remedy
 
 @pytest.mark.parametrize("args, words", [

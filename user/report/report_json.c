@@ -7,8 +7,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
-#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,28 +76,10 @@ static int finish(void *state)
 
 static const struct reporter reporter = {add, finish};
 
-/* -1 for fd: there is none yet, and its folder takes one. */
-static int open_there(const char *path, int *fd)
-{
-	char folder[PATH_MAX];
-
-	*fd = strcmp(path, "-") ? program__open_output(path, O_APPEND) : STDOUT_FILENO;
-	if (*fd >= 0)
-		return 0;
-	if (*fd != -ENOENT)
-		return *fd;
-	*fd = -1;
-	if (!*path || path[strlen(path) - 1] == '/')
-		return -EISDIR;
-	if (snprintf(folder, sizeof(folder), "%s", path) >= (int)sizeof(folder))
-		return -ENAMETOOLONG;
-	return access(dirname(folder), W_OK | X_OK) ? -errno : 0;
-}
-
 int report_json__open(struct report *report, const char *path)
 {
 	struct json_file *f;
-	int fd, err = open_there(path, &fd);
+	int fd, err = program__reach_output(path, O_APPEND, &fd);
 
 	if (err) {
 		log_error("--json: cannot write %s: %s; name a file that can be written, or -",
