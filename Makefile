@@ -112,7 +112,8 @@ endif
         check-full lab lab-report bench clean format install uninstall help \
         vmlinux unit unit-tests test-programs cross analysis check-analysis build-packages \
         analysis-packages check-packages bench-packages check-foreign foreign-programs \
-        foreign-packages check-analysis-packages deb deb-packages fuzz fuzzers $(FUZZ_RUNS)
+        foreign-packages check-analysis-packages deb deb-packages fuzz fuzzers fuzz-analysis \
+        $(FUZZ_RUNS) soak
 
 all: programs
 
@@ -190,8 +191,8 @@ fuzzers: $(FUZZERS)
 # All at once: they share the CPUs for FUZZ_S seconds.
 FUZZ_S ?= 60
 fuzz: check-packages
-	$(Q)$(PARALLEL) FUZZ=1 fuzzers
-	$(Q)$(MAKE) --no-print-directory -k -j $(words $(FUZZ_RUNS)) $(FUZZ_RUNS)
+	$(Q)$(PARALLEL) FUZZ=1 fuzzers $(VENV)/installed-for-tests
+	$(Q)$(MAKE) --no-print-directory -k -j $(words $(FUZZ_RUNS) 1) $(FUZZ_RUNS) fuzz-analysis
 
 $(FUZZ_RUNS): fuzz-%:
 	$(Q)mkdir -p build-fuzz/fuzz/corpus/$*
@@ -199,6 +200,16 @@ $(FUZZ_RUNS): fuzz-%:
 		-print_final_stats=1 -artifact_prefix=$*- corpus/$* ../../tests/fuzz/corpus/$* >$*.log 2>&1 || \
 		{ tail -n 40 $*.log >&2; echo "make: fuzz_$* fails on the newest build-fuzz/fuzz/$*-*" >&2; exit 1; }
 	$(Q)echo "  FUZZ     $*: $$(awk '/number_of_executed_units/ {print $$2}' build-fuzz/fuzz/$*.log) executions in $(FUZZ_S) s"
+
+# What reads records in Python, by hypothesis: again and again, by another seed each time.
+fuzz-analysis:
+	$(Q)mkdir -p build-fuzz/fuzz
+	$(Q)end=$$(($$(date +%s) + $(FUZZ_S))) rounds=0; while [ $$(date +%s) -lt $$end ]; do \
+		HYPOTHESIS_STORAGE_DIRECTORY=build-fuzz/fuzz/hypothesis $(VENV_PYTHON) -m pytest -q \
+			-p no:cacheprovider --hypothesis-profile=default -k any_ tests/analysis/test_damage.py \
+			>build-fuzz/fuzz/analysis.log 2>&1 || { tail -n 40 build-fuzz/fuzz/analysis.log >&2; exit 1; }; \
+		rounds=$$((rounds + 1)); \
+	done; echo "  FUZZ     analysis: $$rounds rounds in $(FUZZ_S) s"
 
 # The kernel programs that count completions, compiled for this machine: a test is their kernel.
 # What the analyzer sets before loading can be set, so without const.
@@ -363,7 +374,7 @@ check-counts: check-packages
 	$(Q)$(PARALLEL) all test-programs
 	$(Q)$(AS_ROOT) $(TEST_ENV) SENDPATH_CALLS=1000000 $(TEST_PYTEST) \
 		tests/integration/test_counts.py tests/integration/test_completion.py \
-		tests/integration/test_observe.py $(LATER) tests/bench
+		tests/integration/test_observe.py $(LATER) tests/bench tests/soak
 
 # The tests through the binaries, again with the sanitizers.
 check-san: check-packages
@@ -420,6 +431,13 @@ bench: bench-packages
 	$(Q)$(PARALLEL) all test-programs $(VENV)/installed
 	$(Q)$(MAKE) --no-print-directory cross
 	$(Q)$(AS_ROOT) $(PYTHON) tests/bench/bench.py
+
+# Mounts are its own, and go with it.
+SOAK_S ?= 600
+soak: check-packages
+	$(Q)$(PARALLEL) all test-programs
+	$(Q)$(AS_ROOT) PYTHONDONTWRITEBYTECODE=1 unshare --mount \
+		$(PYTHON) tests/soak/soak.py --seconds $(SOAK_S) $(if $(SEED),--seed $(SEED))
 
 SOURCES := $(wildcard $(addsuffix /*.[ch],bpf common user user/* loadgen loadgen/* tests/unit tests/unit/* tests/fuzz \
                                           tests/unit/native/bpf tests/bench tests/programs))
@@ -488,7 +506,8 @@ help:
 	@echo 'make check-kernels  tests in every kernel of the lab'
 	@echo 'make check-stats    simulations of the statistics'
 	@echo 'make check-san      more tests with the sanitizers'
-	@echo 'make fuzz        what reads files, fed with anything: FUZZ_S=60 seconds each'
+	@echo 'make fuzz        what reads files, the wire and options, fed with anything: FUZZ_S=60'
+	@echo 'make soak        what goes on while all else comes and goes: SOAK_S=600, SEED=N'
 	@echo 'make check-counts   exact counts of a million sends, tests of the benchmarks'
 	@echo 'make check-full  all of these and check-foreign, with everything in every kernel'
 	@echo 'make analysis    what ./analyze table and its like need, into analysis/.venv'

@@ -1,0 +1,300 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""What comes and goes while a soak lasts. Each function does it once, as its chance will have it, and
+is called again and again; what goes wrong in one is raised."""
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import time
+from functools import partial
+
+from conftest import ANALYZE, LOADGEN, PATIENCE_S, PROGRAMS, Receiver, check, veth_pair
+from test_errors import descend
+from test_serve import ACCEPTED, CONTROL, DATA, EXPECT, HELLO, MESSAGE, STATE, answer, hello
+from test_strangers import Liar, tell
+from test_sweep import TINY, lines, once
+
+VARIANTS = ("twocopy", "onecopy", "zerocopy", "write", "writev", "sendfile", "splice")
+# A window of T ends by T + 10 s; starting and attaching take their time where all CPUs are taken.
+AFTER_S = 10
+START_S = 20
+SAID_MAX = 20  # lines: more would be a flood
+FILES = {"run.json", "sweep", "ballast"}  # on the disk
+# Of programs that failed by themselves; of their tests, too.
+CRASHES = ("Sanitizer", "runtime error", "Assertion", "Traceback", "stack smashing", "corrupted")
+
+
+class Wrong(Exception):
+    """A program did what none may; the message says which and what."""
+
+
+def no_crash(name, text):
+    if any(word in text for word in CRASHES):
+        raise Wrong(f"{name}: {text[-3000:]}")
+
+
+def records(path, cut=False):
+    """All that a file has, each checked; the last line may be half a one where it was cut off."""
+    try:
+        rows = path.read_bytes().splitlines(keepends=True)
+    except FileNotFoundError:
+        return []
+    if cut and rows and not rows[-1].endswith(b"\n"):
+        rows.pop()
+    found = []
+    for row in rows:
+        if not row.endswith(b"\n"):
+            raise Wrong(f"{path}: half a line of {len(row)} bytes")
+        found.append(check(json.loads(row)))
+    return found
+
+
+def send_signal(pid, parent, number):
+    """To a child of a process, if it still is one: its id may be another's by now."""
+    with contextlib.suppress(OSError):
+        fd = os.pidfd_open(pid)
+        try:
+            if pid in descend(parent, 2):
+                signal.pidfd_send_signal(fd, number)
+        finally:
+            os.close(fd)
+
+
+def end(chance, job):
+    """By a signal; which it was, or None where the job has ended before."""
+    number = chance.choice((signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT,
+                            signal.SIGKILL))
+    if job.poll() is not None:
+        return None
+    job.send_signal(number)
+    return number
+
+
+def disturb(chance, job):
+    """A signal to it or to one of the processes of its load; what itself was sent."""
+    which = chance.choice((0, 0, 1, 2))
+    load = descend(job.pid, 2)
+    if not which:
+        return end(chance, job)
+    if len(load) >= which:
+        send_signal(load[which - 1], job.pid,
+                    chance.choice((signal.SIGTERM, signal.SIGKILL, signal.SIGSTOP)))
+    return None
+
+
+def finish(soak, command, window_s, disturbance=None, after_s=0):
+    """Run it to its end, in its time; its status, the signal that it was sent, what it said."""
+    name, begin = " ".join(map(str, command)), time.monotonic()
+    with soak.start(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as job:
+        if disturbance:
+            soak.pause(after_s, until=job)
+        sent = disturbance and disturbance(job)
+        try:
+            _, errors = job.communicate(timeout=window_s + AFTER_S + START_S -
+                                        (time.monotonic() - begin))
+        except subprocess.TimeoutExpired as late:
+            raise Wrong(f"{name}: has not ended {AFTER_S + START_S} s after its {window_s} s; "
+                        f"signal: {sent}") from late
+    if job.returncode not in (0, 1, *([-sent] if sent else [])) or errors.count("\n") > SAID_MAX:
+        raise Wrong(f"{name}: status {job.returncode}, signal: {sent}: {errors[-3000:]}")
+    no_crash(name, errors)
+    return job.returncode, sent, errors
+
+
+# Runs
+
+def loads(chance):
+    """Options of a run, and how long its windows are in sum."""
+    seconds, repeat = round(chance.uniform(0.05, 1), 2), chance.randint(1, 3)
+    options = ["--duration", seconds, "--warmup", 0, "--repeat", repeat]
+    if chance.random() < 0.2:
+        options += ["--workload", "procinfo", "--server-model",
+                    chance.choice(("iterative", "threaded", "select", "epoll")),
+                    "--connections", chance.randint(1, 50)]
+    else:
+        options += ["--variant", chance.choice(VARIANTS), "--size",
+                    chance.choice((64, 1000, "16K", "1M")), "--threads", chance.randint(1, 3)]
+    if chance.random() < 0.2:
+        options += ["--link", "veth"]
+    return options + chance.choice(([], ["--stages"], ["--by", "process,port"],
+                                    ["--interval", "0.1"])), repeat * seconds
+
+
+def runs(soak, chance):
+    """On the disk that fills, ended by signals or not."""
+    options, window_s = loads(chance)
+    path = soak.disk / "run.json"
+    status, sent, errors = finish(
+        soak, [ANALYZE, *options, "--json", path], window_s,
+        partial(disturb, chance) if chance.random() < 0.6 else None, chance.uniform(0, window_s + 1))
+    found = len(records(path, cut=sent in (signal.SIGKILL, signal.SIGQUIT)))
+    path.unlink(missing_ok=True)
+    soak.count("records", found)
+    soak.count("runs that " + ("were sent a signal" if sent else "ended by themselves" if not status
+                               else "found the disk full" if "No space left" in errors
+                               else "lost a process of theirs"))
+    if not status and not found:
+        raise Wrong(f"{' '.join(map(str, options))}: status 0 without a record")
+
+
+def sweeps(soak, chance):
+    """One sweep, again and again ended and resumed, until all of its runs are there once."""
+    folder = soak.disk / "sweep"
+    status, _, errors = finish(soak, [ANALYZE, "sweep", "--out", folder, *TINY], PATIENCE_S,
+                               partial(end, chance), chance.uniform(0, 8))
+    if status == 1 and "No space left" not in errors:
+        raise Wrong(f"sweep: {errors}")
+    soak.count("sweeps ended before they were done", status != 0)
+    if not status:
+        once(lines(folder))
+        soak.count("records", 8)
+        soak.count("sweeps resumed to their end")
+        shutil.rmtree(folder)
+
+
+# The disk
+
+def disk(soak, chance):
+    """It fills, up to some room, and empties."""
+    ballast = soak.disk / "ballast"
+    with contextlib.suppress(OSError), open(ballast, "wb", buffering=0) as file:
+        while file.write(bytes(4096)):
+            pass
+    with contextlib.suppress(FileNotFoundError):
+        os.truncate(ballast, max(0, ballast.stat().st_size - chance.randrange(1 << 16)))
+    soak.count("times the disk was full")
+    soak.pause(chance.uniform(0, 2))
+    ballast.unlink(missing_ok=True)
+    soak.pause(chance.uniform(0, 3))
+
+
+# Processes, sockets, namespaces
+
+def storms(soak, chance):
+    """Senders in disorder, ended in the midst of it."""
+    command = [PROGRAMS / "storm", "--port", soak.sink.port, "--seed", chance.randrange(1 << 30),
+               "--threads", chance.randint(1, 3)]
+    with soak.start(command) as job:
+        soak.pause(chance.uniform(0.2, 3), until=job)
+        if job.poll() is not None:
+            raise Wrong(f"storm: status {job.returncode}")
+        job.kill()
+    soak.count("storms of senders")
+
+
+def namespaces(soak, chance):
+    """Two, a veth, a sender and a receiver; they go in the midst of it, or after."""
+    with veth_pair() as (near, far, address), Receiver(address, ("setsid", *far)) as there:
+        for _ in range(chance.randint(1, 4)):
+            options = ["--sends", chance.choice((1, 1000, 10**6)), "--size",
+                       chance.choice((1, 1000, 100_000)), "--connections", chance.randint(1, 30)]
+            with soak.start([*near, *there.sender(*options)], stdout=subprocess.DEVNULL) as job:
+                soak.pause(chance.uniform(0, 1), until=job)
+                if job.poll() not in (None, 0):
+                    raise Wrong(f"peer: status {job.returncode}")
+                job.kill()
+            soak.count("senders in namespaces")
+    soak.count("namespaces", 2)
+
+
+# The network
+
+def connect(soak, chance):
+    s = socket.create_connection((soak.serve.address, int(soak.serve.port)), 5)
+    if chance.random() < 0.5:  # ends by a reset
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    return s
+
+
+def damaged(chance, data):
+    data = bytearray(data)
+    for _ in range(chance.randint(1, 4)):
+        data[chance.randrange(len(data))] = chance.randrange(256)
+    return bytes(data[:chance.choice((len(data), chance.randrange(len(data))))])
+
+
+def number(chance):
+    return chance.choice((0, 1, 1 << 20, 1 << 40, (1 << 63) - 1, 1 << 63, (1 << 64) - 1,
+                          chance.getrandbits(64)))
+
+
+def questions(chance, slots):
+    """Messages of a session, right ones and others, and what is none."""
+    parts = [MESSAGE.pack(chance.choice((EXPECT, EXPECT, STATE, chance.randrange(1 << 32))), n + 1,
+                          chance.choice((chance.randrange(slots), chance.randrange(1 << 32))), 0,
+                          number(chance), *[0] * 7) for n in range(chance.choice((1, 9, 3000)))]
+    return b"".join(parts) if chance.random() < 0.7 else damaged(chance, b"".join(parts))
+
+
+def session(soak, chance):
+    """Who has one, and what comes of it."""
+    slots = chance.choice((1, 3, 1024))
+    with connect(soak, chance) as control:
+        control.sendall(hello(CONTROL, slot=slots, size=chance.choice((64, 1024, 1 << 24))))
+        kind, token, _ = answer(control)
+        if kind != ACCEPTED:
+            return
+        soak.count("sessions of strangers")
+        with contextlib.ExitStack() as opened:
+            for slot in range(min(slots, chance.randint(0, 40))):
+                data = opened.enter_context(connect(soak, chance))
+                data.sendall(hello(DATA, secret=token, slot=slot))
+                data.sendall(bytes(chance.choice((0, 1, 100_000))))
+            control.sendall(questions(chance, slots))
+            soak.pause(chance.uniform(0, 1))
+
+
+def crowd(soak, chance):
+    """Who says nothing, or not all of it, and stays."""
+    with contextlib.ExitStack() as opened:
+        for _ in range(chance.randint(1, 200)):
+            s = opened.enter_context(connect(soak, chance))
+            s.sendall(hello(CONTROL)[:chance.randrange(HELLO.size)])
+        soak.pause(chance.uniform(0, 1))
+
+
+def noise(soak, chance):
+    with connect(soak, chance) as s:
+        s.sendall(damaged(chance, chance.choice((hello(CONTROL), hello(DATA), bytes(5000)))))
+        soak.pause(chance.uniform(0, 0.2))
+
+
+def strangers(soak, chance):
+    """Whatever becomes of them: serve may put them out at any moment."""
+    with contextlib.suppress(OSError, struct.error):
+        chance.choice((session, session, crowd, noise, noise))(soak, chance)
+    soak.count("visits of strangers")
+
+
+def senders(soak, chance):
+    """Who is in his right, beside strangers: served, or refused for now."""
+    command = [LOADGEN, "--peer", soak.serve.peer, "--duration", "0.2", "--warmup", "0", "--variant",
+               chance.choice(("twocopy", "zerocopy")), "--threads", chance.randint(1, 20)]
+    _, sent, errors = finish(soak, command, 0.2,
+                             partial(end, chance) if chance.random() < 0.2 else None, 0.2)
+    soak.count("senders that were " + ("sent a signal" if sent else "turned away" if errors
+                                       else "served"))
+    soak.pause(chance.uniform(0, 2))
+
+
+def liars(soak, chance):
+    """A receiver that answers anything, or not at all."""
+    def lie(peer, kind, n, slot, value):
+        reply = [chance.choice((kind, kind, chance.randrange(1 << 32))),
+                 chance.choice((n, n, n, chance.randrange(1 << 32))),
+                 chance.choice((slot, slot, slot, chance.randrange(1 << 32)))]
+        values = (value, value, peer.received, number(chance))
+        return chance.choice(([tell(*reply, chance.choice(values), chance.choice(values))],) * 9 +
+                             ([], [tell(*reply, value)] * 2))
+
+    with Liar(lie) as there:
+        finish(soak, [LOADGEN, "--peer", there.peer, "--duration", "0.2", "--warmup", "0"], 0.2)
+    soak.count("receivers that lie")
+
+
+ALL = (runs, sweeps, disk, storms, namespaces, strangers, senders, liars)

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""What a process holds, and whether that stays flat."""
+
+import collections
+import contextlib
+import os
+import pathlib
+import re
+
+FIGURES = {"memory": "memory, KiB", "descriptors": "descriptors", "threads": "threads",
+           "programs": "BPF programs", "maps": "BPF maps", "links": "BPF links",
+           "maps_memory": "memory of maps, KiB"}
+Held = collections.namedtuple("Held", FIGURES)
+# The first of these that the kernel tells of a descriptor says what it is.
+KIND = re.compile(r"^(link|map|prog)_id:\s*(\d+)$", re.M)
+MEMORY = re.compile(r"^memlock:\s*(\d+)$", re.M)
+
+# How much more a program may hold at its leanest at the end of a soak than at its beginning: less
+# than a leak adds, of something at each of hundreds of runs or visits. Few looks may miss the
+# moment in which nothing is under way; an allocator does not give back all that was freed.
+ALLOWED = Held(memory=2048, descriptors=3, threads=3, programs=3, maps=3, links=3, maps_memory=2048)
+
+
+def bpf_objects(pid):
+    """(kind, id) -> bytes of memory, of those that it has descriptors of."""
+    found = {}
+    for path in pathlib.Path(f"/proc/{pid}/fdinfo").iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            told = path.read_text()
+            if kind := KIND.search(told):
+                found[kind[1], int(kind[2])] = int(MEMORY.search(told)[1]) if kind[1] == "map" else 0
+    return found
+
+
+def held(pid):
+    status = pathlib.Path(f"/proc/{pid}/status").read_text()
+    objects = bpf_objects(pid)
+    count = collections.Counter(kind for kind, _ in objects)
+    return Held(memory=int(re.search(r"^VmRSS:\s*(\d+)", status, re.M)[1]),
+                descriptors=len(os.listdir(f"/proc/{pid}/fd")),
+                threads=int(re.search(r"^Threads:\s*(\d+)", status, re.M)[1]),
+                programs=count["prog"], maps=count["map"], links=count["link"],
+                maps_memory=sum(size for (kind, _), size in objects.items() if kind == "map") // 1024)
+
+
+def least(samples):
+    return Held(*map(min, zip(*samples, strict=True)))
+
+
+def first_and_last(samples):
+    """The least that was held in the first half, after a fifth to warm up in, and in the last
+    quarter: what comes and goes does not show in it, and what stays does."""
+    rest = samples[len(samples) // 5:]
+    return least(rest[:len(rest) // 2 or 1]), least(rest[-len(rest) // 4:])
+
+
+def growth(samples):
+    """What grew by more than is allowed, in words."""
+    return [f"{figure}: {was:,}, then {now:,}; {room:,} more are allowed"
+            for figure, was, now, room in
+            zip(FIGURES.values(), *first_and_last(samples), ALLOWED, strict=True) if now > was + room]
