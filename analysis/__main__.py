@@ -7,12 +7,11 @@ Whatever is wrong is told in one line on standard error, never by a traceback.
 
 import argparse
 import importlib
-import os
 import pathlib
 import sys
 
 from analysis.commands import COMMANDS
-from analysis.faults import FAILED, SYSTEM, USAGE, Fault, why
+from analysis.faults import SYSTEM, USAGE, Fault, printed
 from analysis.notes import say
 
 
@@ -56,28 +55,16 @@ def parse(arguments):
 
 
 def execute(arguments):
-    """The status; --help and wrong usage end by one, too."""
-    try:
-        module, options = parse(arguments)
-        status = module.run(options)
-    except SystemExit as end:
-        status = end.code
-    sys.stdout.flush()
-    return status
+    module, options = parse(arguments)
+    return module.run(options)
 
 
 def main(arguments):
     try:
-        return execute(arguments)
+        return printed(lambda: execute(arguments), say)
     except Fault as fault:
         say(str(fault))
         return fault.status
-    except OSError as error:
-        if not isinstance(error, BrokenPipeError):
-            say(f"{error.filename or 'standard output'}: {why(error)}")
-        # Or the interpreter would complain once more at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FAILED
     except KeyboardInterrupt:
         return 130
 

@@ -2,6 +2,8 @@
 """What goes wrong, as one line for people and an exit status."""
 
 import os
+import sys
+from collections.abc import Callable
 
 FAILED = 1
 USAGE = 2
@@ -15,6 +17,24 @@ def why(error: Exception) -> str:
             "" if os.geteuid() else " (root's capabilities are given up: take a folder of root's)")
     return getattr(error, "strerror", None) or (str(error).splitlines() or
                                                 [type(error).__name__])[0]
+
+
+def printed(main: Callable[[], int], say: Callable[[str], object]) -> int:
+    """The status of main, when standard output has taken all of it; else say is given why not. A
+    reader that has gone knows it."""
+    try:
+        try:
+            status = main()
+        except SystemExit as end:  # --help and wrong usage
+            status = end.code
+        sys.stdout.flush()
+        return status
+    except OSError as error:
+        if not isinstance(error, BrokenPipeError):
+            say(f"{error.filename or 'standard output'}: {why(error)}")
+        # Or the interpreter would complain once more at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
 
 
 class Fault(Exception):

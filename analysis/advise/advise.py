@@ -23,6 +23,7 @@ import time
 sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 import files  # noqa: E402
+import faults
 import program_text
 import text
 from program import TARGETS, Program, watch
@@ -241,6 +242,10 @@ def advise_program(options, measure) -> Result:
                                interrupted=found.interrupted or interrupted)
 
 
+def complain(why):
+    print(f"analyze: {why}", file=sys.stderr)
+
+
 def main(words):
     options = parse(words[1:])
     options.analyze = words[0]
@@ -264,9 +269,9 @@ def main(words):
 
 if __name__ == "__main__":
     try:
-        sys.exit(main(sys.argv[1:]))
+        sys.exit(faults.printed(lambda: main(sys.argv[1:]), complain))
     except Failed as failed:
-        print(f"analyze: {failed}", file=sys.stderr)
+        complain(failed)
         sys.exit(failed.status)
     except KeyboardInterrupt:
         signal.signal(signal.SIGINT, signal.SIG_DFL)

@@ -25,6 +25,10 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+from faults import printed  # noqa: E402
+
 INITIAL_PID_NAMESPACE = 0xEFFFFFFC
 DEFAULT_LOAD = ["--variant", "twocopy,onecopy,zerocopy", "--messages", "10000", "--size", "64K"]
 # Each program on a hook sees the time the other takes: compare only what is longer.
@@ -386,6 +390,10 @@ def conclude(compared):
     return 0 if equal and all(good for _, good in medians) else 1
 
 
+def complain(why):
+    print(f"crosscheck: {why}", file=sys.stderr)
+
+
 def main():
     analyze, options = sys.argv[1], sys.argv[2:] or DEFAULT_LOAD
     if "--help" in options:
@@ -402,9 +410,9 @@ def main():
 
 if __name__ == "__main__":
     try:
-        sys.exit(main())
+        sys.exit(printed(main, complain))
     except CannotCheck as problem:
-        print(f"crosscheck: {problem}", file=sys.stderr)
+        complain(problem)
         sys.exit(3)
     except KeyboardInterrupt:
         sys.exit(130)

@@ -13,7 +13,7 @@ import time
 
 import pytest
 
-from conftest import ANALYZE, Child, analyze, needs_bpf
+from conftest import ANALYZE, Child, analyze, needs_bpf, run
 from test_topology import PEER
 
 pytestmark = pytest.mark.usefixtures("untouched")
@@ -130,6 +130,15 @@ def test_what_is_wrong_is_one_line(args, status, said):
     done = advise(*args)
     assert done.returncode == status and not done.stdout
     assert len(done.stderr.splitlines()) == 1 and said in done.stderr
+
+
+@needs_bpf
+@pytest.mark.parametrize("words", [("advise",), ("advise", "--help"), ("crosscheck", "--help")],
+                         ids=" ".join)
+def test_a_full_standard_output_is_one_line(words):
+    done = run("sh", "-c", 'exec "$@" > /dev/full', "sh", ANALYZE, *words)
+    assert done.returncode == 1
+    assert len(done.stderr.splitlines()) == 1 and "standard output: No space left" in done.stderr
 
 
 def test_an_interrupt_ends_it_with_what_is_known(tmp_path):
