@@ -229,7 +229,7 @@ def known(path) -> Result:
                       data["seconds_more"], False)
     except OSError as error:
         raise Failed(f"--path {path}: {error.strerror}", 1) from None
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise Failed(f"--path {path}: name what advise --json wrote of a path", 2) from None
 
 

@@ -199,3 +199,15 @@ def test_wrong_use_is_one_line(args, status, words):
     done = advise(*args)
     assert done.returncode == status and not done.stdout, done.stderr
     assert words in only(done.stderr.splitlines())
+
+
+@pytest.mark.parametrize("content", [
+    "", "[" * 100_000, "[]", '{"schema": 1}', '{"schema": "sendpath.advise/1"}',
+    '{"schema": "sendpath.advise/1", "path": 3, "answers": [1]}'],
+                         ids=["empty", "deep", "list", "schema", "bare", "types"])
+def test_a_path_that_nobody_measured_is_one_line(content, tmp_path):
+    path = tmp_path / "path.json"
+    path.write_text(content)
+    done = advise("--path", path, "--pid", os.getpid())
+    assert done.returncode == 2 and len(done.stderr.splitlines()) == 1, done.stderr
+    assert "name what advise --json wrote" in done.stderr
