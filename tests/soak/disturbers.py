@@ -24,6 +24,7 @@ VARIANTS = ("twocopy", "onecopy", "zerocopy", "write", "writev", "sendfile", "sp
 AFTER_S = 10
 START_S = 20
 SAID_MAX = 20  # lines: more would be a flood
+EXPORTED = "sends that the exporter counted"
 FILES = {"run.json", "sweep", "ballast"}  # on the disk
 # Of programs that failed by themselves; of their tests, too.
 CRASHES = ("Sanitizer", "runtime error", "Assertion", "Traceback", "stack smashing", "corrupted")
@@ -204,8 +205,8 @@ def namespaces(soak, chance):
 
 # The network
 
-def connect(soak, chance):
-    s = socket.create_connection((soak.serve.address, int(soak.serve.port)), 5)
+def connect(soak, chance, port=None):
+    s = socket.create_connection(("127.0.0.1", port or int(soak.serve.port)), 5)
     if chance.random() < 0.5:  # ends by a reset
         s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     return s
@@ -282,6 +283,23 @@ def senders(soak, chance):
     soak.pause(chance.uniform(0, 2))
 
 
+def readings(soak, chance):
+    """Of the exporter, beside clients that ask for no such thing, or read no answer."""
+    with contextlib.ExitStack() as opened:
+        for _ in range(chance.randint(0, 40)):
+            s = opened.enter_context(connect(soak, chance, soak.exporter.port))
+            request = b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"
+            with contextlib.suppress(OSError):
+                s.sendall(chance.choice((request, request[:9], damaged(chance, request),
+                                         bytes(5000))))
+        more = soak.exporter.read().sum("sendpath_sends_total") - soak.counts[EXPORTED]
+    if more < 0:
+        raise Wrong(f"exporter: {-more} sends fewer than before")
+    soak.count(EXPORTED, int(more))
+    soak.count("readings of the exporter")
+    soak.pause(chance.uniform(0, 2))
+
+
 def liars(soak, chance):
     """A receiver that answers anything, or not at all."""
     def lie(peer, kind, n, slot, value):
@@ -297,4 +315,4 @@ def liars(soak, chance):
     soak.count("receivers that lie")
 
 
-ALL = (runs, sweeps, disk, storms, namespaces, strangers, senders, liars)
+ALL = (runs, sweeps, disk, storms, namespaces, strangers, senders, readings, liars)

@@ -54,8 +54,8 @@ def first_and_last(samples):
     return least(rest[:len(rest) // 2 or 1]), least(rest[-len(rest) // 4:])
 
 
-def growth(samples):
+def growth(samples, allowed=ALLOWED):
     """What grew by more than is allowed, in words."""
     return [f"{figure}: {was:,}, then {now:,}; {room:,} more are allowed"
             for figure, was, now, room in
-            zip(FIGURES.values(), *first_and_last(samples), ALLOWED, strict=True) if now > was + room]
+            zip(FIGURES.values(), *first_and_last(samples), allowed, strict=True) if now > was + room]
