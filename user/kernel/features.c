@@ -3,6 +3,7 @@
 
 #include "user/kernel/causes.h"
 #include "user/kernel/kallsyms.h"
+#include "user/kernel/types.h"
 #include "user/system/files.h"
 #include "user/system/log.h"
 
@@ -33,7 +34,9 @@ static const char *const variable_names[] = {"ptype_all", "net_hotdata"};
 #define VARIABLE_COUNT (sizeof(variable_names) / sizeof(variable_names[0]))
 
 struct features {
-	struct btf *btf;
+	struct btf *btf;	  /* of what the programs and the hooks name */
+	int types;		  /* a file of it; negative: none */
+	char types_path[32];	  /* what this process opens it by */
 	char fentry_refused[128]; /* empty: it works */
 	char kprobe_refused[128];
 	bool preempts;
@@ -108,9 +111,9 @@ static int probe_kprobe(void)
 	return err;
 }
 
-static void probe_mechanisms(struct features *f)
+static void probe_mechanisms(struct features *f, const struct btf *kernel)
 {
-	int err = probe_fentry(f->btf);
+	int err = probe_fentry(kernel);
 
 	if (err)
 		snprintf(f->fentry_refused, sizeof(f->fentry_refused),
@@ -192,24 +195,44 @@ static int fail(struct features *f, int err, char *reason, unsigned long size, c
 	return err;
 }
 
+/* Frees the kernel's BTF, of which it keeps a part. 0 or -errno. */
+static int keep_types(struct features *f, struct btf *kernel)
+{
+	f->btf = types__select(kernel);
+	btf__free(kernel);
+	if (!f->btf)
+		return -errno;
+	f->types = types__file(f->btf);
+	snprintf(f->types_path, sizeof(f->types_path), "/proc/self/fd/%d", f->types);
+	return 0;
+}
+
 int features__probe(struct features **out, bool code, char *reason, unsigned long size)
 {
 	struct features *f = calloc(1, sizeof(*f));
+	struct btf *kernel;
 	int err;
 
 	if (!f)
 		return -ENOMEM;
-	f->btf = btf__load_vmlinux_btf();
-	if (!f->btf)
+	f->types = -1;
+	kernel = types__read();
+	if (!kernel)
 		return fail(f, -ENOENT, reason, size,
 			    "this kernel has no BTF (/sys/kernel/btf/vmlinux; it comes with "
 			    "CONFIG_DEBUG_INFO_BTF)");
 	err = probe_raw_tracepoint();
+	if (!err)
+		probe_mechanisms(f, kernel);
+	if (err)
+		btf__free(kernel);
 	if (err)
 		return fail(f, err, reason, size,
 			    "the kernel refuses a BPF program (needs CAP_BPF and CAP_PERFMON: "
 			    "run with sudo)");
-	probe_mechanisms(f);
+	err = keep_types(f, kernel);
+	if (err)
+		return fail(f, err, reason, size, "the kernel's BTF cannot be read");
 	f->preempts = probe_preemption();
 	/* Reading kallsyms takes a while: not for tracepoints alone. */
 	if (code || !f->fentry_refused[0] || !f->kprobe_refused[0])
@@ -232,9 +255,16 @@ void features__free(struct features *f)
 	if (!f)
 		return;
 	btf__free(f->btf);
+	if (f->types >= 0)
+		close(f->types);
 	if (f->table)
 		fclose(f->table);
 	free(f);
+}
+
+const char *features__types_path(const struct features *f)
+{
+	return f->types < 0 ? NULL : f->types_path;
 }
 
 static const struct kernel_symbol *find_symbol(const struct features *f, const char *name)

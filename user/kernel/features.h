@@ -25,6 +25,9 @@ void features__free(struct features *f);
 /* Does libbpf find the kernel's types? */
 bool features__types(void);
 
+/* The types that programs are relocated by, as a file; NULL: libbpf finds them. */
+const char *features__types_path(const struct features *f);
+
 /*
  * Code of a function, and of what the compiler made of it (name.constprop.0); how many
  * ranges. Only for functions of the hook table and the table of causes.

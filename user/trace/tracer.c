@@ -276,7 +276,7 @@ static int load(struct tracer *t, const struct plan *plan, const struct tracer_s
 	struct rlimit before;
 	int err;
 
-	t->skel = sendpath__open();
+	t->skel = programs__open(features__types_path(setup->features));
 	if (!t->skel)
 		return -errno;
 	err = load_only_planned(t->skel, plan);

@@ -2,9 +2,8 @@
 /* What tracer.c attaches and collect.c reads. */
 #pragma once
 
+#include "user/kernel/programs.h"
 #include "user/trace/tracer.h"
-
-#include "sendpath.skel.h"
 
 #define PROGRAMS_MAX 96
 

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "user/kernel/programs.h"
+
+/* Here alone, because each file that opens the skeleton holds a copy of the object. */
+struct sendpath *programs__open(const char *types)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = types);
+
+	return sendpath__open_opts(&opts);
+}
