@@ -17,7 +17,7 @@ import time
 TIMEOUT_S = 60
 END_S = 5
 
-Finished = collections.namedtuple("Finished", "status output errors wall_s peak_rss_kib")
+Finished = collections.namedtuple("Finished", "status output errors wall_s cpu_s peak_rss_kib")
 
 
 class Failed(Exception):
@@ -91,7 +91,7 @@ class Program:
         wall_s = time.monotonic() - self.started
         usage = self._reap()
         return Finished(self.child.returncode, self.text(self.output), self.text(self.errors),
-                        wall_s, usage.ru_maxrss)
+                        wall_s, usage.ru_utime + usage.ru_stime, usage.ru_maxrss)
 
     def wait_until(self, condition, seconds=END_S):
         """Until a condition holds that has no event to wait on, or the program ends."""

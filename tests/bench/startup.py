@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Start-up and memory: the least measurement there is, beside the least of bpftrace.
+"""Start and memory: the least there is to measure, beside the same without the analyzer.
 
-Load, attach, read, detach, exit. Of a program and its children, memory is the largest
-process, as wait4() tells it: a child begins with what this interpreter held, so nothing
-below the same reading for true(1) can be told apart.
+Start, load, attach, read, detach, exit: until the figures are there. Of a program and its children,
+memory is the largest process. time(1) tells it, because what this interpreter forks begins with
+what the interpreter holds.
 """
 
 import ctypes
 import os
 import pathlib
+import tempfile
+import time
 
 import loads
 import pairs
@@ -17,11 +19,17 @@ from table import interval, level, spread, table
 
 CLONE_NEWNS = 0x20000
 LOAD = ("--variant", "twocopy", "--messages", 1, "--warmup", 0)
+WINDOW_S = 0.1
+# A command that says when it runs: what came before is the start.
+COMMAND = ("date", "+%s.%N")
 # bpftrace's way to the analyzer's own hook, else the nearest. Some versions end a script
 # that fails by abort(): any status but 0 means that this one is not for here.
 SCRIPTS = [f"{probe} {{ @[cpu] = count(); }} interval:ms:1 {{ exit(); }}" for probe in (
     "rawtracepoint:sock_send_length", "tracepoint:sock:sock_send_length",
     "tracepoint:syscalls:sys_enter_sendto")]
+# The same without the analyzer.
+BARE = {"analyze, a load": "loadgen, the load", "analyze -- date": "date",
+        "analyze --all": "sleep"}
 
 
 def see_tracefs():
@@ -41,13 +49,22 @@ class Section:
 
     def __init__(self, _settings):
         self.script = None
+        self.no_bpftrace = None  # or why it is not compared with
         self.runs = {}
+        self.peaks_kib = {}
+        self.ran_after = {}
 
     def missing(self):
-        return loads.cannot_measure() or loads.lacks("bpftrace", "bpftrace") or self._prepare()
+        return loads.cannot_measure() or loads.lacks("time", "time") or self._prepare()
 
     def _prepare(self):
-        """Finds a script that works; runs everything once, so that all is in the page cache."""
+        """Runs everything once, so that all is in the page cache."""
+        self.no_bpftrace = loads.lacks("bpftrace", "bpftrace") or self._find_script()
+        for command in self._commands().values():
+            programs.must(command)
+
+    def _find_script(self):
+        """The first that works; else why there is none."""
         try:
             see_tracefs()
         except programs.Failed as problem:
@@ -56,59 +73,81 @@ class Section:
             done = programs.run(["bpftrace", "-e", script])
             if not done.status:
                 self.script = script
-                break
-        else:
-            said = (done.errors.strip() or "it said nothing").splitlines()
-            return f"bpftrace can attach to no send here: {said[-1]}"
-        for command in self._commands().values():
-            programs.must(command)
-        return None
+                return None
+        said = (done.errors.strip() or "it said nothing").splitlines()
+        return f"bpftrace can attach to no send here: {said[-1]}"
 
     def _commands(self):
-        return {"analyze": [loads.ANALYZE, *LOAD], "loadgen": [loads.LOADGEN, *LOAD],
-                "bpftrace": ["bpftrace", "-e", self.script], "true": ["true"]}
+        theirs = {"bpftrace": ["bpftrace", "-e", self.script]} if self.script else {}
+        return {"analyze, a load": [loads.ANALYZE, *LOAD],
+                "loadgen, the load": [loads.LOADGEN, *LOAD],
+                "analyze -- date": [loads.ANALYZE, "--", *COMMAND],
+                "date": [*COMMAND],
+                "analyze --all": [loads.ANALYZE, "--all", "--duration", WINDOW_S],
+                "sleep": ["sleep", WINDOW_S],
+                **theirs,
+                "true": ["true"]}
 
     def round(self, number):
         commands = list(self._commands().items())
         start = number % len(commands)
-        done = {name: programs.must(command)
-                for name, command in commands[start:] + commands[:start]}
-        for name, _ in commands:
-            self.runs.setdefault(name, []).append(done[name])
+        for name, command in commands[start:] + commands[:start]:
+            with tempfile.NamedTemporaryFile("r") as peak:
+                started = time.time()
+                done = programs.must(["time", "-f", "%M", "-o", peak.name, *command])
+                self.peaks_kib.setdefault(name, []).append(int(peak.read()))
+            self.runs.setdefault(name, []).append(done)
+            if tuple(command[-len(COMMAND):]) == COMMAND:
+                self.ran_after.setdefault(name, []).append(1e3 * (float(done.output) - started))
 
     def _walls(self, name):
         return [1e3 * run.wall_s for run in self.runs[name]]
 
+    def _program(self, name):
+        """What a program took, and how much more than the same without the analyzer."""
+        walls, runs = self._walls(name), self.runs[name]
+        told = {"wall_ms": pairs.summarise(walls),
+                "cpu_ms": pairs.summarise([1e3 * run.cpu_s for run in runs]),
+                "peak_rss_kib": pairs.summarise(self.peaks_kib[name])}
+        if name in BARE:
+            told["adds_ms"] = pairs.summarise(pairs.differences(walls, self._walls(BARE[name])))
+        return told
+
     def data(self):
         if not self.runs:
             return {"programs": {}}
-        ours, load, theirs = (self._walls(name) for name in ("analyze", "loadgen", "bpftrace"))
-        return {
-            "script": self.script,
-            "programs": {name: {"wall_ms": pairs.summarise(self._walls(name)),
-                                "peak_rss_kib": pairs.summarise(
-                                    [run.peak_rss_kib for run in runs])}
-                         for name, runs in self.runs.items()},
-            "measuring_adds_ms": pairs.summarise(pairs.differences(ours, load)),
-            "analyze_over_bpftrace": pairs.summarise(pairs.ratios(ours, theirs)),
-        }
+        data = {"programs": {name: self._program(name) for name in self._commands()},
+                "command_runs_after_ms": {name: pairs.summarise(values)
+                                          for name, values in self.ran_after.items()}}
+        if self.script:
+            data["script"] = self.script
+            data["analyze_over_bpftrace"] = pairs.summarise(pairs.ratios(
+                self._walls("analyze, a load"), self._walls("bpftrace")))
+        return data
 
     def text(self):
-        lines = ["start-up and memory: one message measured, beside bpftrace attached for 1 ms"]
+        lines = [f"start and memory: one message, a command and a window of {WINDOW_S} s"]
         data = self.data()
         if not data["programs"]:
             return lines[0]
-        floor = data["programs"]["true"]["peak_rss_kib"].median
         rows = []
         for name, program in data["programs"].items():
             wall, memory = program["wall_ms"], program["peak_rss_kib"].median
-            told = f"{memory / 1024:.1f}" if memory > 1.05 * floor else f"<= {floor / 1024:.1f}"
-            rows.append([name, f"{wall.median:.1f}", interval(wall, "{:.1f}"),
-                         spread(wall, "{:.1f}"), told])
-        adds, over = data["measuring_adds_ms"], data["analyze_over_bpftrace"]
-        lines.append(table(["program", "wall ms", level(wall), "range", "peak MiB"], rows))
-        lines.append(f"measuring adds {adds.median:.1f} ms ({interval(adds, '{:.1f}')}) to the "
-                     f"load alone; analyze over bpftrace {over.median:.2f} "
-                     f"({interval(over, '{:.2f}')})")
-        lines.append(f"bpftrace -e '{self.script}'")
+            adds = program.get("adds_ms")
+            rows.append([name, f"{wall.median:.1f}", spread(wall, "{:.1f}"),
+                         f"{adds.median:+.1f}" if adds else "-",
+                         interval(adds, "{:+.1f}") if adds else "-",
+                         f"{program['cpu_ms'].median:.0f}", f"{memory / 1024:.1f}"])
+        lines.append(table(["program", "wall ms", "range", "added",
+                            level(data["programs"]["true"]["wall_ms"]), "CPU ms", "peak MiB"],
+                           rows))
+        lines += [f"{name}: the command runs after {after.median:.1f} ms "
+                  f"({interval(after, '{:.1f}')})"
+                  for name, after in data["command_runs_after_ms"].items()]
+        if self.script:
+            over = data["analyze_over_bpftrace"]
+            lines.append(f"a load over bpftrace, attached for 1 ms: {over.median:.2f} "
+                         f"({interval(over, '{:.2f}')}); bpftrace -e '{self.script}'")
+        else:
+            lines.append(f"not compared with bpftrace: {self.no_bpftrace}")
         return "\n".join(lines)

@@ -465,3 +465,16 @@ def test_wrong_use_is_one_line(args, words, status, untouched):
     line = only(result.stderr.splitlines())
     for word in words:
         assert word in line
+
+
+MEMORY_KIB = 16 << 10
+
+
+def test_the_observer_is_small():
+    """Libraries included. To find functions for fentry, libbpf reads all of the kernel's types."""
+    if "san" in ANALYZE:
+        pytest.skip("a sanitizer holds more")
+    result = analyze("--tier", "tracepoint", "--", "sh", "-c", "cat /proc/$PPID/status")
+    assert not result.returncode, result.stderr
+    peak = re.search(r"^VmHWM:\s*(\d+) kB$", result.stdout, re.MULTILINE)
+    assert "Name:\tanalyze" in result.stdout and int(peak[1]) <= MEMORY_KIB
