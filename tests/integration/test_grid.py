@@ -63,8 +63,8 @@ def test_the_answer_comes_first_in_80_columns(untouched):
     text = analyze("--variant", "all", "--messages", "1000", "--repeat", 2).stdout
     assert max(map(len, text.splitlines())) <= 80, text
     order(unwrapped(text), "sendpath ", "zerocopy: 100 % of 2,000 ", "variant ", "zerocopy: 2,000 ",
-          "kernel time of a send: twocopy", "kernel time of a send: zerocopy", "not measured: counters "
-          "of each send (--call-counters EVENTS), where the time of a send goes (--stages), what measuring "
+          "kernel time of a send: twocopy", "kernel time of a send: zerocopy", "not measured: skbs "
+          "that a send becomes (--packets), counters of each send (--call-counters EVENTS), where the time of a send goes (--stages), what measuring "
           "costs (--cost)")
 
 
