@@ -357,6 +357,9 @@ check-analysis check-stats: check-analysis-packages
 # What to run at each change. The kernel of the lab boots first and runs beside the rest, and so
 # do the tests of analysis/. What is slow and hardly ever fails is for check-counts.
 LATER := tests/integration/test_setup.py::test_what_is_installed_works_whole_and_goes_again \
+         tests/integration/test_strangers.py::test_what_sessions_had_goes_back \
+         tests/integration/test_window.py::test_windows_in_a_storm_add_up \
+         tests/integration/test_noise.py::test_a_busy_machine_ranks_nothing \
          tests/integration/test_scale.py tests/integration/test_bounds.py \
          tests/integration/test_exporter.py tests/integration/test_prometheus.py \
          tests/integration/test_systemd.py tests/integration/test_deb.py
