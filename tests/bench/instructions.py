@@ -19,7 +19,7 @@ KERNEL = "6.12-arm64"
 GUEST = ("--kernel", KERNEL, "--cpus", 1, "--icount")
 SCRIPT = pathlib.Path(__file__).with_name("count_instructions.py")
 CANNOT = 77
-ROUNDS, MESSAGES = 6, 20000
+ROUNDS, MESSAGES = 4, 5000
 QUICK_ROUNDS, QUICK_MESSAGES = 2, 500
 TIMEOUT_S = 1800
 
