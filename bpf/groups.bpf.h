@@ -110,13 +110,13 @@ static __always_inline struct group *group__find(struct group_map *map, struct g
 
 	key__reduce(&key, who, by);
 	g = bpf_map_lookup_elem(map, &key);
-	if (!g && !sk)
-		return rest;
-	if (!g)
-		return group__make(map, rest, &key, who, sk);
-	if (!same_address(g, who))
-		g->addresses = 1;
-	return g;
+	/* Tested one by one: of two pointers clang would make one number, which the verifier refuses. */
+	if (g) {
+		if (!same_address(g, who))
+			g->addresses = 1;
+		return g;
+	}
+	return sk ? group__make(map, rest, &key, who, sk) : rest;
 }
 
 /* ERESTARTSYS and its kin: a signal came. */
