@@ -110,7 +110,8 @@ static __always_inline struct group *group__find(struct group_map *map, struct g
 
 	key__reduce(&key, who, by);
 	g = bpf_map_lookup_elem(map, &key);
-	/* Tested one by one: of two pointers clang would make one number, which the verifier refuses. */
+	/* Tested one by one: of two pointers clang would make one number, which the verifier
+	 * refuses. */
 	if (g) {
 		if (!same_address(g, who))
 			g->addresses = 1;
