@@ -45,15 +45,22 @@ class Path:
 
 
 def _call(command):
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, text=True, check=False)
-    # The terminal's interrupt goes to both; Python loses its own where it cannot raise.
-    if done.returncode == -signal.SIGINT:
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True) as job:
+        try:
+            out, errors = job.communicate()
+        except KeyboardInterrupt:
+            # The terminal's interrupt went to analyze, too, which ends its load and then itself.
+            # subprocess.run would kill it after a quarter of a second.
+            job.communicate()
+            raise
+    # Python loses its own interrupt where it cannot raise.
+    if job.returncode == -signal.SIGINT:
         raise KeyboardInterrupt
-    if done.returncode:
-        lines = done.stderr.strip().splitlines() or [f"analyze ended with {done.returncode}"]
-        raise Failed(lines[-1].removeprefix("analyze: "), max(done.returncode, 1))
-    return done.stdout
+    if job.returncode:
+        lines = errors.strip().splitlines() or [f"analyze ended with {job.returncode}"]
+        raise Failed(lines[-1].removeprefix("analyze: "), max(job.returncode, 1))
+    return out
 
 
 def _records(text):

@@ -47,7 +47,10 @@ COMMANDS = {
 }
 # It keeps the groups of processes that were killed before all their sends were complete, until there
 # is hardly room for others.
-ALLOWED = {EXPORTER: held.ALLOWED._replace(maps_memory=16384)}
+ALLOWED = {EXPORTER: held.ALLOWED._replace(maps_memory=16384),
+           # All looks of a quarter may fall into its runs; what each leaves adds up to more.
+           SERIES: held.ALLOWED._replace(descriptors=25, programs=15, maps=25, links=15,
+                                         maps_memory=20480)}
 MARK = "SENDPATH_SOAK"  # in the environment of all that a soak starts
 
 
@@ -139,7 +142,7 @@ def go_on(soak, stack):
 
 def watch(soak):
     """Once a second, and in a short soak more often."""
-    every = min(1, soak.options.seconds / 120)
+    every = min(1, soak.options.seconds / 240)
     for _ in range(round(soak.options.seconds / every)):
         if soak.stop.wait(every) or soak.wrong:
             return
