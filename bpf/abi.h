@@ -346,16 +346,17 @@ ABI_SIZE(pinned_peak, 2 * 8);
 
 /* What a thread is doing; lives as long as the thread. Two threads share no cache line. */
 struct thread {
-	__u32 tid;			   /* whose this is; 0: nobody's */
-	__u32 flags;			   /* the MSG_ flags of the send under way */
-	__u64 start;			   /* ns; of the send under way */
-	__u64 sock;			   /* its socket; 0: no send under way */
-	__u64 notification;		   /* of io_uring, which completes it; 0: none */
-	__u64 size;			   /* bytes asked for, where known */
-	__u16 kind;			   /* enum call_kind */
-	__u16 role;			   /* enum role */
-	__u32 plain_slot;		   /* 1 + the slot of calls of a plain send, which has
-					      neither kind nor flags here; else 0 */
+	__u32 tid;	    /* whose this is; 0: nobody's */
+	__u32 flags;	    /* the MSG_ flags of the send under way */
+	__u64 start;	    /* ns; of the send under way */
+	__u64 sock;	    /* its socket; 0: no send under way */
+	__u64 notification; /* of io_uring, which completes it; 0: none */
+	__u64 size;	    /* bytes asked for, where known */
+	__u16 kind;	    /* enum call_kind */
+	__u16 role;	    /* enum role */
+	__u32 plain_slot;   /* 1 + the slot of calls of a plain send, which has
+			       neither kind nor flags here; else 0 */
+	__u64 returned;	    /* the socket of the last send that returned: see send_over_tcp() */
 	__u64 counters[CALL_COUNTERS_MAX]; /* what they said when the send began, */
 	__u64 switches;			   /* how often the thread had left a CPU then, */
 	__u32 cpu;			   /* and which one it was on */

@@ -142,7 +142,7 @@ static __always_inline void settled(void *uarg)
 /* When the gate allows only corrections, the window is over. */
 static __always_inline bool still_counts(void)
 {
-	return gate == GATE_OPEN || gate == GATE_CLOSING;
+	return sockets_seen && (gate == GATE_OPEN || gate == GATE_CLOSING);
 }
 
 SEC("fentry/__msg_zerocopy_callback")
@@ -307,7 +307,7 @@ static __always_inline void correct_flags(__u64 sk, struct zerocopy_socket *s,
  */
 static __always_inline int queued(__u64 key, bool by_reference)
 {
-	struct zerocopy_socket *s = gate ? bpf_map_lookup_elem(&sockets, &key) : NULL;
+	struct zerocopy_socket *s = sockets_watched() ? bpf_map_lookup_elem(&sockets, &key) : NULL;
 	struct sock_extended_err ee;
 	struct totals *t;
 
@@ -412,7 +412,7 @@ static __always_inline struct zerocopy_socket *notified_in_vain(struct sk_buff *
 static __always_inline int reference_gone(void *uarg, __u64 success)
 {
 	__u64 sk = (__u64)uarg_sock(uarg);
-	struct zerocopy_socket *s = gate ? bpf_map_lookup_elem(&sockets, &sk) : NULL;
+	struct zerocopy_socket *s = sockets_watched() ? bpf_map_lookup_elem(&sockets, &sk) : NULL;
 	struct ubuf_key key = {.sock = sk};
 	struct sock_extended_err ee = {};
 	struct ubuf_entry *ubuf;
@@ -480,7 +480,7 @@ int BPF_PROG(reference_dequeued, struct sock *sk, struct sk_buff *skb)
 	struct sock_extended_err ee;
 	__u64 key; /* a number: sk is a pointer to the verifier, and no argument of a function */
 
-	if (!gate || !skb)
+	if (!sockets_watched() || !skb)
 		return 0;
 	key = (__u64)BPF_CORE_READ(skb, sk);
 	s = notified(skb, key, &ee);
@@ -556,7 +556,7 @@ static __always_inline int freed(struct sk_buff *skb, __u64 location)
 SEC("raw_tp/consume_skb")
 int notification_freed(struct bpf_raw_tracepoint_args *ctx)
 {
-	return gate ? freed((struct sk_buff *)ctx->args[0], ctx->args[1]) : 0;
+	return sockets_watched() ? freed((struct sk_buff *)ctx->args[0], ctx->args[1]) : 0;
 }
 
 /*
@@ -587,7 +587,7 @@ int notification_freed_in_stack(struct bpf_raw_tracepoint_args *ctx)
 	struct sk_buff *skb = (struct sk_buff *)ctx->args[0];
 	__u64 stack[CALLERS] = {}, location;
 
-	if (!gate || (__u64)BPF_CORE_READ(skb, destructor) != sock_ofree_address)
+	if (!sockets_watched() || (__u64)BPF_CORE_READ(skb, destructor) != sock_ofree_address)
 		return 0;
 	bpf_get_stack(ctx, stack, sizeof(stack), 0);
 	location = caller_of_interest(stack);

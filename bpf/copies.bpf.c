@@ -108,52 +108,55 @@ static __noinline int copied(void *ctx, struct sk_buff *skb, enum copier copier,
 SEC("fentry/skb_copy_ubufs")
 int BPF_PROG(ubufs_fentry, struct sk_buff *skb)
 {
-	return gate ? copied(ctx, skb, COPIER_UBUFS, 0, 0) : 0;
+	return sockets_watched() ? copied(ctx, skb, COPIER_UBUFS, 0, 0) : 0;
 }
 
 SEC("kprobe/skb_copy_ubufs")
 int BPF_KPROBE(ubufs_kprobe, struct sk_buff *skb)
 {
-	return gate ? copied(ctx, skb, COPIER_UBUFS, 0, CALLER(ctx)) : 0;
+	return sockets_watched() ? copied(ctx, skb, COPIER_UBUFS, 0, CALLER(ctx)) : 0;
 }
 
 /* With scatter-gather the segments share the pages. */
 SEC("fentry/skb_segment")
 int BPF_PROG(segment_fentry, struct sk_buff *skb, __u64 features)
 {
-	return gate && !(features & NETIF_F_SG) ? copied(ctx, skb, COPIER_SEGMENT, 0, 0) : 0;
+	return sockets_watched() && !(features & NETIF_F_SG)
+		       ? copied(ctx, skb, COPIER_SEGMENT, 0, 0)
+		       : 0;
 }
 
 SEC("kprobe/skb_segment")
 int BPF_KPROBE(segment_kprobe, struct sk_buff *skb, __u64 features)
 {
-	return gate && !(features & NETIF_F_SG) ? copied(ctx, skb, COPIER_SEGMENT, 0, CALLER(ctx))
-						: 0;
+	return sockets_watched() && !(features & NETIF_F_SG)
+		       ? copied(ctx, skb, COPIER_SEGMENT, 0, CALLER(ctx))
+		       : 0;
 }
 
 /* Drivers pull headers from nearly every skb: only pulling all of the data is a copy. */
 SEC("fentry/__pskb_pull_tail")
 int BPF_PROG(pull_fentry, struct sk_buff *skb, int bytes)
 {
-	return gate ? copied(ctx, skb, COPIER_PULL, (__u32)bytes, 0) : 0;
+	return sockets_watched() ? copied(ctx, skb, COPIER_PULL, (__u32)bytes, 0) : 0;
 }
 
 SEC("kprobe/__pskb_pull_tail")
 int BPF_KPROBE(pull_kprobe, struct sk_buff *skb, int bytes)
 {
-	return gate ? copied(ctx, skb, COPIER_PULL, (__u32)bytes, CALLER(ctx)) : 0;
+	return sockets_watched() ? copied(ctx, skb, COPIER_PULL, (__u32)bytes, CALLER(ctx)) : 0;
 }
 
 SEC("fentry/skb_copy")
 int BPF_PROG(duplicate_fentry, struct sk_buff *skb)
 {
-	return gate ? copied(ctx, skb, COPIER_DUPLICATE, 0, 0) : 0;
+	return sockets_watched() ? copied(ctx, skb, COPIER_DUPLICATE, 0, 0) : 0;
 }
 
 SEC("kprobe/skb_copy")
 int BPF_KPROBE(duplicate_kprobe, struct sk_buff *skb)
 {
-	return gate ? copied(ctx, skb, COPIER_DUPLICATE, 0, CALLER(ctx)) : 0;
+	return sockets_watched() ? copied(ctx, skb, COPIER_DUPLICATE, 0, CALLER(ctx)) : 0;
 }
 
 static __always_inline int cow(void *ctx, struct sk_buff **skb, __u64 caller)
@@ -170,11 +173,13 @@ int cow_fentry(unsigned long long *ctx)
 {
 	__u64 skb = 0;
 
-	return gate && !bpf_get_func_arg(ctx, 1, &skb) ? cow(ctx, (struct sk_buff **)skb, 0) : 0;
+	return sockets_watched() && !bpf_get_func_arg(ctx, 1, &skb)
+		       ? cow(ctx, (struct sk_buff **)skb, 0)
+		       : 0;
 }
 
 SEC("kprobe/skb_pp_cow_data")
 int BPF_KPROBE(cow_kprobe, void *pool, struct sk_buff **skb)
 {
-	return gate ? cow(ctx, skb, CALLER(ctx)) : 0;
+	return sockets_watched() ? cow(ctx, skb, CALLER(ctx)) : 0;
 }

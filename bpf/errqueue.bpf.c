@@ -12,7 +12,7 @@ static __always_inline void read_begin(struct sock *sk)
 	__u64 key = (__u64)sk;
 	struct thread *thread;
 
-	if (gate != GATE_OPEN || !bpf_map_lookup_elem(&sockets, &key))
+	if (gate != GATE_OPEN || !sockets_seen || !bpf_map_lookup_elem(&sockets, &key))
 		return;
 	thread = thread__get();
 	if (thread)
@@ -77,7 +77,7 @@ static __always_inline void wake_up_begin(struct sock *sk)
 	__u64 key = (__u64)sk, *begun;
 	__u32 zero = 0;
 
-	if (gate != GATE_OPEN || !bpf_map_lookup_elem(&sockets, &key))
+	if (gate != GATE_OPEN || !sockets_seen || !bpf_map_lookup_elem(&sockets, &key))
 		return;
 	begun = bpf_map_lookup_elem(&wake_ups, &zero);
 	if (begun)

@@ -100,7 +100,7 @@ int path_onwards(struct bpf_raw_tracepoint_args *ctx)
 	struct sk_buff *skb = (struct sk_buff *)ctx->args[0];
 	struct sighting seen;
 
-	if (!gate)
+	if (!sockets_watched())
 		return 0;
 	forwarded(skb, 0, false);
 	if (sighted(skb, &seen))
@@ -148,7 +148,7 @@ int path_queued(struct bpf_raw_tracepoint_args *ctx)
 	__u64 features;
 	bool ours;
 
-	if (!gate)
+	if (!sockets_watched())
 		return 0;
 	ours = sighted(skb, &seen);
 	forwarded(skb, CAUSE_BIT_ASSUMED, ours);
@@ -198,7 +198,7 @@ int path_sent(struct bpf_raw_tracepoint_args *ctx)
 	struct net_device *dev = (struct net_device *)ctx->args[1];
 	struct sighting seen;
 
-	if (!gate || !sighted(skb, &seen))
+	if (!sockets_watched() || !sighted(skb, &seen))
 		return 0;
 	if (is_tapped(dev))
 		assume(&seen, CAUSE_PACKET_TAP, dev, CAUSE_BIT_ASSUMED);
@@ -219,7 +219,7 @@ int path_left(struct bpf_raw_tracepoint_args *ctx)
 	struct net_device *dev = (struct net_device *)ctx->args[1];
 	struct sighting seen;
 
-	if (gate && sighted((struct sk_buff *)ctx->args[0], &seen) &&
+	if (sockets_watched() && sighted((struct sk_buff *)ctx->args[0], &seen) &&
 	    BPF_CORE_READ(dev, dev.parent))
 		ubuf__add_bits(&seen.ubuf, CAUSE_BIT_LEFT);
 	return 0;
@@ -242,7 +242,7 @@ int path_received(struct bpf_raw_tracepoint_args *ctx)
 	bool tapped;
 	__u16 bits;
 
-	if (!gate || !sighted(skb, &seen))
+	if (!sockets_watched() || !sighted(skb, &seen))
 		return 0;
 	dev = BPF_CORE_READ(skb, dev);
 	if (BPF_CORE_READ(dev, flags) & IFF_LOOPBACK) {

@@ -215,6 +215,7 @@ static __always_inline void send_end(struct thread *thread, struct sock *sk, lon
 		counters__end(thread);
 	}
 	thread->sock = 0;
+	thread->returned = (__u64)sk;
 	z = zerocopy_return(sk, thread->flags, thread->notification, ret);
 	if (thread->flags & MSG_ZEROCOPY)
 		zerocopy_returned(thread, &z, ret);
@@ -254,6 +255,7 @@ static __always_inline bool plain_end(struct thread *thread, int ret)
 		hist_put(&s->wall, now - thread->start);
 		count_accepted(s, ret);
 	}
+	thread->returned = thread->sock;
 	thread->sock = 0;
 	return true;
 }

@@ -210,14 +210,20 @@ int send_connects(struct bpf_raw_tracepoint_args *ctx)
 
 /*
  * args: sk, ret, flags. What another protocol sends over TCP (kTLS) does not come by
- * tcp_sendmsg: beside the hooks of that, this counts it, untimed.
+ * tcp_sendmsg: beside the hooks of that, this counts it, untimed. What does come by it comes here
+ * next.
  */
 SEC("raw_tp/sock_send_length")
 int send_over_tcp(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct sock *sk = (struct sock *)ctx->args[0];
-	struct thread *thread = sender__get();
+	struct thread *thread = thread__in_slot();
 
+	if (thread && thread->returned == (__u64)sk) {
+		thread->returned = 0;
+		return 0;
+	}
+	thread = sender__get();
 	if (!thread)
 		return 0;
 	if (!is_tcp(sk))

@@ -30,6 +30,7 @@ struct pinned_peak_map pinned_peaks SEC(".maps");
 const volatile __u32 page_shift = 12;
 const volatile bool ids_guessed = false;
 volatile __u32 gate;
+volatile __u32 sockets_seen;
 const volatile __u32 target_by = TARGET_PROCESS;
 const volatile char target_comm[COMM_MAX] = {};
 const volatile __u32 pid_namespace = 0;
@@ -50,7 +51,7 @@ SEC("raw_tp/inet_sock_set_state")
 int socket_closed(struct bpf_raw_tracepoint_args *ctx)
 {
 	__u64 key = ctx->args[0];
-	struct zerocopy_socket *s = bpf_map_lookup_elem(&sockets, &key);
+	struct zerocopy_socket *s = sockets_seen ? bpf_map_lookup_elem(&sockets, &key) : NULL;
 
 	if (!s)
 		return 0;

@@ -177,6 +177,14 @@ extern struct totals_map totals SEC(".maps");
 
 /* enum gate */
 extern volatile __u32 gate;
+/* Was there ever a socket to watch? Else what all packets pass has nothing to look at. */
+extern volatile __u32 sockets_seen;
+
+/* For hooks that every packet passes; false: no zero-copy send of a target has begun. */
+static __always_inline bool sockets_watched(void)
+{
+	return gate && sockets_seen;
+}
 
 static __always_inline bool is_tcp(struct sock *sk)
 {
@@ -481,6 +489,7 @@ static __always_inline struct zerocopy_socket *socket__watch(struct sock *sk, __
 	fresh->progress = completed_before(sk, next);
 	fresh->first = fresh->completed_to = next;
 	fresh->born = (__u32)bpf_ktime_get_ns();
+	sockets_seen = 1;
 	/* -EEXIST, the loser of a race, is as good; where there is no room, its sends are
 	 * untracked. */
 	bpf_map_update_elem(&sockets, &key, fresh, BPF_NOEXIST);

@@ -15,6 +15,7 @@ import json
 import os
 import pathlib
 import platform
+import re
 import sys
 
 import against_iperf3
@@ -26,13 +27,14 @@ import defaults
 import harness
 import instructions
 import loads
+import others
 import programs
 import startup
 import undisturbed
 
 SECTIONS = (against_iperf3.Section, against_plain.Section,
             against_plain.OneBuffer, defaults.Section, harness.Section, attach.Section,
-            cost.Section, instructions.Section, startup.Section, answers.Section)
+            cost.Section, others.Section, instructions.Section, startup.Section, answers.Section)
 QUIET_LOAD = 0.5
 SCHEMA = "sendpath.bench/1"
 
@@ -77,15 +79,23 @@ def read(path):
         return None
 
 
+def cpu_model():
+    """As the kernel tells it on x86; elsewhere it tells numbers."""
+    found = re.search(r"^model name\s*: (.*)$", read("/proc/cpuinfo") or "", re.M)
+    return found[1] if found else platform.machine()
+
+
 def describe_host():
-    return {"kernel": platform.release(), "arch": platform.machine(), "nproc": os.cpu_count(),
+    return {"cpu": cpu_model(), "virtual": os.path.exists("/sys/hypervisor") or
+            " hypervisor" in (read("/proc/cpuinfo") or ""), "kernel": platform.release(), "arch": platform.machine(), "nproc": os.cpu_count(),
             "load_average": os.getloadavg()[0],
             "congestion_control": read("/proc/sys/net/ipv4/tcp_congestion_control"),
             "used_congestion_control": loads.CONGESTION}
 
 
 def print_head(host, options, out):
-    print(f"Linux {host['kernel']} {host['arch']}, {host['nproc']} CPUs, TCP congestion control "
+    print(f"Linux {host['kernel']} {host['arch']}, {host['nproc']} CPUs ({host['cpu']}"
+          f"{', virtual' if host['virtual'] else ''}), TCP congestion control "
           f"{host['used_congestion_control']} (the machine's own: "
           f"{host['congestion_control'] or 'unknown'}), load average {host['load_average']:.2f}; "
           f"{options.pairs} rounds of interleaved pairs", file=out)

@@ -15,26 +15,27 @@ import pathlib
 import sys
 
 import programs
+import tools
+from tools import Tool
 
 BIN = pathlib.Path(os.environ["SENDPATH_BIN"])
 ANALYZE = BIN / "analyze"
 # The receiver is not woken by each message: whom that costs depends on who runs when.
 LOAD = ("--size", 256, "--rcvlowat", "64K")
 BYSTANDERS = (1, 100)
-START_S = 240  # bcc compiles its programs, here by an emulated compiler
 
 # options: of analyze; a way whose options this analyze does not have is left out.
-# tool: attached by itself, while analyze attaches nothing; ready: what it says then.
-Way = collections.namedtuple("Way", "name options tool ready slow variant threads",
-                             defaults=(None, None, False, "twocopy", 1))
+# tool: attached by itself, while analyze attaches nothing; slow: to start.
+Way = collections.namedtuple("Way", "name options tool slow variant threads",
+                             defaults=(None, False, "twocopy", 1))
 
 NOTHING = ("--tier", "none")
-# What funclatency does, as one writes it with bpftrace. Probes are attached from the last one on.
-HISTOGRAM = """
-interval:s:1 { printf("attached\\n"); }
-kprobe:tcp_sendmsg { @begun[tid] = nsecs; }
-kretprobe:tcp_sendmsg /@begun[tid]/ { @ns = hist(nsecs - @begun[tid]); delete(@begun[tid]); }
-"""
+
+
+def observing(*options):
+    return Tool((ANALYZE, *options, "--interval", 1), tools.says("sends"))
+
+
 WAYS = (
     Way("none", NOTHING),
     Way("fentry", ("--tier", "fentry")),
@@ -51,15 +52,16 @@ WAYS = (
     Way("tracepoint --stages", ("--tier", "tracepoint", "--stages")),
     *(Way(f"zerocopy, {tier}", ("--tier", tier), variant="zerocopy")
       for tier in ("none", "fentry", "kprobe", "tracepoint")),
+    # Whoever sends is observed.
+    Way("fentry --all", NOTHING, observing("--tier", "fentry", "--all")),
     # This process is observed, and sends nothing: what its bystanders pay.
     *(Way(f"bystanders, {threads} threads", NOTHING,
-          (ANALYZE, "--tier", "fentry", "--pid", os.getpid(), "--interval", 1), "sends",
-          threads=threads) for threads in BYSTANDERS),
+          observing("--tier", "fentry", "--pid", os.getpid()), threads=threads)
+      for threads in BYSTANDERS),
     *(Way(f"none, {threads} threads", NOTHING, threads=threads) for threads in BYSTANDERS[1:]),
-    Way("empty fentry and fexit", NOTHING, (BIN / "tests/bench/empty",), "attached"),
-    Way("bcc funclatency", NOTHING, ("funclatency-bpfcc", "tcp_sendmsg"), "Tracing", True),
-    Way("bpftrace histogram", NOTHING, ("bpftrace", "-B", "none", "-e", HISTOGRAM), "attached",
-        True),
+    Way("empty fentry and fexit", NOTHING,
+        Tool((BIN / "tests/bench/empty",), tools.says("attached"))),
+    *(Way(name, NOTHING, tool, True) for name, tool in tools.TOOLS.items()),
 )
 
 
@@ -81,8 +83,8 @@ def measure(way, messages):
 def run(way, messages, times=1):
     if not way.tool:
         return measure(way, messages)
-    with programs.Program(way.tool) as tool:
-        tool.wait_until(lambda: way.ready in tool.text(tool.output), START_S)
+    with programs.Program(way.tool.command) as program:
+        program.wait_until(lambda: way.tool.ready(program), way.tool.start_s)
         for _ in range(times):
             measure(way, messages)
 

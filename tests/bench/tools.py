@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Other tools that time sends, as one uses them: for all processes, a histogram or a sum at the
+end. How each is started, and how one knows that it is attached.
+"""
+
+import collections
+import pathlib
+
+# ready(program) -> bool. start_s: bcc compiles its programs, in a guest by an emulated compiler.
+Tool = collections.namedtuple("Tool", "command ready start_s", defaults=(240,))
+
+# Probes are attached from the last one on. What funclatency does, as one writes it with bpftrace,
+HISTOGRAM = """
+interval:s:1 { printf("attached\\n"); }
+kprobe:tcp_sendmsg { @begun[tid] = nsecs; }
+kretprobe:tcp_sendmsg /@begun[tid]/ { @ns = hist(nsecs - @begun[tid]); delete(@begun[tid]); }
+"""
+# and of the syscall, where kprobes are refused.
+SYSCALLS = """
+interval:s:1 { printf("attached\\n"); }
+tracepoint:syscalls:sys_enter_sendto { @begun[tid] = nsecs; }
+tracepoint:syscalls:sys_exit_sendto /@begun[tid]/ {
+	@ns = hist(nsecs - @begun[tid]); delete(@begun[tid]);
+}
+"""
+
+
+def says(word):
+    return lambda program: word in program.text(program.output)
+
+
+def has_ring_buffers(program):
+    return "perf_event" in pathlib.Path(f"/proc/{program.child.pid}/maps").read_text()
+
+
+TOOLS = {
+    "bcc funclatency": Tool(("funclatency-bpfcc", "tcp_sendmsg"), says("Tracing")),
+    "bpftrace, tcp_sendmsg": Tool(("bpftrace", "-B", "none", "-e", HISTOGRAM), says("attached")),
+    "bpftrace, sendto": Tool(("bpftrace", "-B", "none", "-e", SYSCALLS), says("attached")),
+    "perf trace, sendto": Tool(("perf", "trace", "-s", "-a", "-e", "sendto"), has_ring_buffers),
+}
