@@ -369,7 +369,7 @@ struct thread {
 	__u8 guessed;	/* and guessed */
 	__u8 has_sent;	/* an earlier send of it was seen in this window */
 	__u8 before;	/* the send under way began before the window */
-	__u8 timed;	/* the send under way is in the sample: see measures_more */
+	__u8 timed;	/* the send under way is in the sample; of a plain one start says so */
 } __attribute__((aligned(64)));
 ABI_SIZE(thread, 192);
 

@@ -154,6 +154,11 @@ static __always_inline bool entry_is_hooked(enum call_kind kind)
 	       kind == CALL_WRITEV;
 }
 
+static __always_inline bool is_sampled(void)
+{
+	return !sampled_below || bpf_get_prandom_u32() < sampled_below;
+}
+
 /* outside: see account__begin(). */
 static __always_inline void send_begin(struct thread *thread, struct sock *sk, enum call_kind kind,
 				       __u32 flags, __u64 size, enum stage outside)
@@ -165,16 +170,14 @@ static __always_inline void send_begin(struct thread *thread, struct sock *sk, e
 	thread->kind = kind;
 	thread->size = size;
 	thread->plain_slot = 0;
-	if (!measures_more) {
-		thread->start = bpf_ktime_get_ns();
-		return;
-	}
-	thread->timed = !sampled_below || bpf_get_prandom_u32() < sampled_below;
-	counters__begin(thread);
+	thread->timed = is_sampled();
+	if (measures_more)
+		counters__begin(thread);
 	/* Completions of zero-copy sends are timed, all of them. */
 	if (thread->timed || flags & MSG_ZEROCOPY)
 		thread->start = bpf_ktime_get_ns();
-	account__begin(outside, thread->timed);
+	if (measures_more)
+		account__begin(outside, thread->timed);
 }
 
 /* A zero-copy send returned. */
@@ -206,8 +209,9 @@ static __always_inline void send_end(struct thread *thread, struct sock *sk, lon
 	if (thread->plain_slot) {
 		thread->kind = thread->plain_slot / 2;
 		thread->flags = 0;
+		thread->timed = thread->start != 0;
 	}
-	if (!measures_more || thread->timed)
+	if (thread->timed)
 		ns = bpf_ktime_get_ns() - thread->start;
 	if (measures_more) {
 		account__end(CALL_SLOT(thread->kind, thread->flags & MSG_ZEROCOPY),
@@ -238,13 +242,13 @@ static __always_inline void plain_begin(struct thread *thread, struct sock *sk, 
 {
 	thread->sock = (__u64)sk;
 	thread->plain_slot = 1 + CALL_SLOT(kind, false);
-	thread->start = bpf_ktime_get_ns();
+	thread->start = is_sampled() ? bpf_ktime_get_ns() : 0;
 }
 
 /* False: the send is to end by send_end(). */
 static __always_inline bool plain_end(struct thread *thread, int ret)
 {
-	__u64 now = bpf_ktime_get_ns();
+	__u64 now = thread->start ? bpf_ktime_get_ns() : 0;
 	__u32 slot = thread->plain_slot - 1;
 	struct call_slot *s;
 
@@ -252,7 +256,8 @@ static __always_inline bool plain_end(struct thread *thread, int ret)
 		return false;
 	s = bpf_map_lookup_elem(&calls, &slot);
 	if (s) {
-		hist_put(&s->wall, now - thread->start);
+		if (now)
+			hist_put(&s->wall, now - thread->start);
 		count_accepted(s, ret);
 	}
 	thread->returned = thread->sock;

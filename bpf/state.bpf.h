@@ -99,7 +99,7 @@ extern volatile __u32 more_threads_seen;
 extern const volatile __u32 target_by;
 extern const volatile char target_comm[COMM_MAX];
 /*
- * Is more asked for than counts and times: groups, counters, stages, a sample? One look at this
+ * Is more asked for than counts and times: groups, counters, stages? One look at this
  * keeps the way of a plain send free of looks at each.
  */
 extern const volatile bool measures_more;

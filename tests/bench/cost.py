@@ -14,8 +14,10 @@ from table import gbit, interval, level, size, table
 VARIANTS = ("twocopy", "onecopy", "zerocopy")
 SIZES = (256, 4 << 10, 64 << 10)
 # What more is measured, of which of these cells.
-OPTIONS = {"": (), "--stages": ("--stages",), "--sample 100": ("--sample", 100)}
 FEW = [(variant, count) for variant in ("twocopy", "zerocopy") for count in (256, 64 << 10)]
+OPTIONS = {"": [(variant, count) for variant in VARIANTS for count in SIZES],
+           "--stages": FEW,
+           "--sample 10": FEW[:1], "--sample 100": FEW, "--sample 1000": FEW[:1]}
 WARMUP_S = 0.3
 QUICK_WARMUP_S = 0.05
 
@@ -31,8 +33,7 @@ class Section:
         self.undisturbed = settings.undisturbed
         self.seconds = settings.seconds
         self.warmup = QUICK_WARMUP_S if settings.quick else WARMUP_S
-        self.cells = {("", variant, count): ([], []) for variant in VARIANTS for count in SIZES}
-        self.cells.update({(name, *cell): ([], []) for name in OPTIONS if name for cell in FEW})
+        self.cells = {(name, *cell): ([], []) for name, few in OPTIONS.items() for cell in few}
 
     def missing(self):
         return loads.cannot_measure()
@@ -42,7 +43,7 @@ class Section:
             options = ["--variant", variant, "--size", count, "--duration", self.seconds,
                        "--warmup", self.warmup]
             a, b = self.undisturbed.take(number, functools.partial(loads.analyze, *options,
-                                                                   *OPTIONS[name]),
+                                                                   *name.split()),
                               functools.partial(loads.loadgen, *options))
             attached.append(a)
             plain.append(b)

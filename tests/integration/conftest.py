@@ -150,26 +150,47 @@ def only(sequence):
     return sequence[0]
 
 
-def processes():
-    """pid -> command line of every process that runs one of the programs under test; what only
+def _of_another_clone(process):
+    exe = pathlib.Path(os.readlink(process / "exe"))
+    return any((folder / "tests/integration").is_dir() for folder in exe.parents if folder != ROOT)
+
+
+def _running():
+    """(folder in /proc, command line) of every process that runs a program of any clone; what only
     reads records may belong to the tests of analysis/, which run meanwhile."""
-    found = {}
     for entry in pathlib.Path("/proc").iterdir():
         if entry.name.isdigit():
-            try:
+            with contextlib.suppress(OSError):  # it has ended
                 line = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
-            except OSError:
-                continue
-            if re.match(r"\S*/(analyze (?!table|compare|report)|loadgen/loadgen )", line):
-                found[int(entry.name)] = line
+                if re.match(r"\S*/(analyze (?!table|compare|report)|loadgen/loadgen )", line):
+                    yield entry, line
+
+
+def processes():
+    """pid -> command line of every process that runs one of the programs under test."""
+    found = {}
+    for process, line in _running():
+        with contextlib.suppress(OSError):
+            if not _of_another_clone(process):
+                found[int(process.name)] = line
     return found
 
 
+def _others_programs():
+    held = set()
+    for process, _ in _running():
+        with contextlib.suppress(OSError):
+            if _of_another_clone(process):
+                for told in (process / "fdinfo").iterdir():
+                    held.update(map(int, re.findall(r"^prog_id:\s*(\d+)$", told.read_text(), re.M)))
+    return held
+
+
 def programs():
-    """Ids of the BPF programs that the kernel holds."""
+    """Ids of the BPF programs that the kernel holds, but for those of another clone's tests."""
     result = run("bpftool", "-j", "prog", "list")
     assert result.returncode == 0, result.stderr
-    return {p["id"] for p in json.loads(result.stdout or "[]")}
+    return {p["id"] for p in json.loads(result.stdout or "[]")} - _others_programs()
 
 
 class Receiver:

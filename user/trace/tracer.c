@@ -294,7 +294,7 @@ static int load(struct tracer *t, const struct plan *plan, const struct tracer_s
 	set_target(t->skel, setup->target);
 	t->skel->rodata->call_counters = (__u32)counter_events__count(setup->call_counters);
 	t->skel->rodata->measures_more =
-		setup->by || setup->stages || setup->sample > 1 || t->skel->rodata->call_counters;
+		setup->by || setup->stages || t->skel->rodata->call_counters;
 	getrlimit(RLIMIT_MEMLOCK, &before);
 	raise_memlock();
 	err = sendpath__load(t->skel);
