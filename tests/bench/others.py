@@ -10,11 +10,17 @@ import pairs
 import programs
 import startup
 import tools
+from cost import send_ns
 from table import interval, level, table
 
-ALL = {"analyze --all": tools.Tool((loads.ANALYZE, "--all", "--interval", 1), tools.says("sends")),
-       **tools.TOOLS}
-LOAD = ("--variant", "twocopy", "--size", 256)
+OURS = ("--all --interval 1", *(f"--all --interval 1 --sample {n}" for n in (10, 100, 1000)),
+        "exporter --listen 127.0.0.1:0")
+ALL = {f"analyze {options}": tools.Tool((loads.ANALYZE, *options.split()),
+                                        tools.says("sends" if "--all" in options else "metrics at"))
+       for options in OURS} | tools.TOOLS
+PER_S = 100_000  # sends
+SIZE = 256
+LOAD = ("--variant", "twocopy", "--size", SIZE)
 WARMUP_S = 0.3
 QUICK_WARMUP_S = 0.05
 
@@ -64,17 +70,24 @@ class Section:
                 continue
             cells.append({"tool": name, "command": [str(word) for word in ALL[name].command],
                           "ratio": pairs.summarise(pairs.ratios(attached, plain)),
+                          "added_ns": pairs.summarise(pairs.differences(
+                              send_ns(SIZE, attached), send_ns(SIZE, plain))),
                           "attached_bps": attached, "plain_bps": plain})
         return {"cells": cells, "reasons": self.reasons}
 
     def text(self):
         lines = ["what measuring costs beside other tools: throughput with each attached, for all "
-                 f"processes, over without; analyze {' '.join(map(str, LOAD))}"]
+                 f"processes, over without, and how much of a CPU it takes at {PER_S:,} sends "
+                 f"a second; analyze {' '.join(map(str, LOAD))}"]
         data = self.data()
         if data["cells"]:
-            ratios = [cell["ratio"] for cell in data["cells"]]
-            lines.append(table(["attached", "ratio", level(ratios[0])],
-                               [[cell["tool"], f"{ratio.median:.3f}", interval(ratio, "{:.3f}")]
-                                for cell, ratio in zip(data["cells"], ratios, strict=True)]))
+            rows = []
+            for cell in data["cells"]:
+                ratio, added = cell["ratio"], cell["added_ns"]
+                rows.append([cell["tool"], f"{ratio.median:.3f}", interval(ratio, "{:.3f}"),
+                             f"{added.median:+,.0f}", interval(added, "{:+,.0f}"),
+                             f"{added.median * PER_S / 1e7:.1f}"])
+            heading = level(ratio)
+            lines.append(table(["attached", "ratio", heading, "added ns", heading, "CPU %"], rows))
         lines += [f"{name}: not compared: {why}" for name, why in data["reasons"].items()]
         return "\n".join(lines)

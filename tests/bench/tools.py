@@ -26,7 +26,7 @@ tracepoint:syscalls:sys_exit_sendto /@begun[tid]/ {
 
 
 def says(word):
-    return lambda program: word in program.text(program.output)
+    return lambda program: word in program.text(program.output) + program.text(program.errors)
 
 
 def has_ring_buffers(program):
