@@ -44,10 +44,9 @@ static __always_inline struct thread *plain_sender(__u32 flags)
 	return thread;
 }
 
-SEC("fentry/tcp_sendmsg")
-int BPF_PROG(send_fentry, struct sock *sk, struct msghdr *msg, size_t size)
+static __always_inline int sendmsg_called(struct sock *sk, struct msghdr *msg, __u32 flags,
+					  __u64 size)
 {
-	__u32 flags = msg->msg_flags;
 	struct thread *thread = plain_sender(flags);
 
 	if (thread)
@@ -57,17 +56,16 @@ int BPF_PROG(send_fentry, struct sock *sk, struct msghdr *msg, size_t size)
 	return 0;
 }
 
+SEC("fentry/tcp_sendmsg")
+int BPF_PROG(send_fentry, struct sock *sk, struct msghdr *msg, size_t size)
+{
+	return sendmsg_called(sk, msg, msg->msg_flags, size);
+}
+
 SEC("kprobe/tcp_sendmsg")
 int BPF_KPROBE(send_kprobe, struct sock *sk, struct msghdr *msg, size_t size)
 {
-	__u32 flags = BPF_CORE_READ(msg, msg_flags);
-	struct thread *thread = plain_sender(flags);
-
-	if (thread)
-		plain_begin(thread, sk, current_syscall());
-	else if (!is_bystander())
-		sendmsg_begin(sk, msg, flags, size);
-	return 0;
+	return sendmsg_called(sk, msg, BPF_CORE_READ(msg, msg_flags), size);
 }
 
 static __noinline int sendmsg_end(struct thread *thread, struct sock *sk, int ret)

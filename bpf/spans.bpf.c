@@ -79,6 +79,8 @@ static __noinline int loop_begin(struct sock *sk, struct msghdr *msg)
 
 	if (!thread || thread->sock == (__u64)sk)
 		return 0;
+	if (thread->sock)
+		thread__leave_send(thread);
 	thread->before = began_before(thread, msg);
 	if (thread->before) {
 		thread->sock = (__u64)sk;
