@@ -33,7 +33,8 @@ class Section:
         self.undisturbed = settings.undisturbed
         self.seconds = settings.seconds
         self.warmup = QUICK_WARMUP_S if settings.quick else WARMUP_S
-        self.cells = {(name, *cell): ([], []) for name, few in OPTIONS.items() for cell in few}
+        self.cells = {(name, *cell): ([], []) for name, few in OPTIONS.items() for cell in few
+                      if not settings.quick or cell[1] == SIZES[0]}
 
     def missing(self):
         return loads.cannot_measure()
