@@ -18,7 +18,7 @@ pytestmark = [needs_bpf, pytest.mark.usefixtures("untouched")]
 
 CONNECTIONS = min(10_000, CALLS)
 PROCESSES = min(1000, CALLS // 10)
-TIMES = min(100, CALLS // 1000)
+TIMES = min(50, CALLS // 1000)
 # What analyze may grow to, the kernel's types and symbols that it reads included.
 RSS_KB = 128 * 1024
 # And its maps, of which all but those of a CPU each have a fixed size.
