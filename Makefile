@@ -213,7 +213,7 @@ fuzz-analysis:
 
 # The kernel programs that count completions, compiled for this machine: a test is their kernel.
 # What the analyzer sets before loading can be set, so without const.
-NATIVE_OBJS  := $(addprefix $(BUILD)/tests/native/,state.o completions.o stages.o maps.o \
+NATIVE_OBJS  := $(addprefix $(BUILD)/tests/native/,state.o causes.o completions.o stages.o maps.o \
                 kernel.o)
 NATIVE_FLAGS := -Itests/unit/native -Ivmlinux/$(ARCH) -Wno-attributes -Wno-unused-parameter
 $(BUILD)/tests/native/%.o: bpf/%.bpf.c
