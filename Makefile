@@ -83,7 +83,7 @@ FOREIGN_PACKAGES := iperf3 nginx-light wrk redis-server postgresql openssh-serve
 BENCH_PACKAGES := $(LAB_PACKAGES) $(ANALYSIS_PACKAGES) iperf3 bpftrace time
 
 LOADGEN_LIBS := -ljson-c -luring -lnettle -lcap -lpthread
-ANALYZE_LIBS := -lbpf -lelf -lz -ljson-c -lpfm -lcap -luring -lnettle -lmicrohttpd -lpthread -lm
+ANALYZE_LIBS := -lbpf -lelf -lz -ljson-c -lpfm -lcap -luring -lnettle -lpthread -lm -ldl
 
 # main.c of each program stays out of what the unit tests link.
 LOADGEN_OBJS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard common/*.c) \
