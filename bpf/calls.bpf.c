@@ -25,8 +25,8 @@ static __noinline int sendmsg_begin(struct sock *sk, struct msghdr *msg, __u32 f
 	if (!thread)
 		return 0;
 	/* It locks the socket, up to tcp_sendmsg_locked. */
-	message_begin(thread, sk, msg, current_call(), flags, size, 0,
-		      copy_is_hooked ? STAGE_LOCK : STAGE_UNACCOUNTED);
+	message_begin(thread, sk, flags & MSG_ZEROCOPY ? number_of(sk) : 0, msg, current_call(),
+		      flags, size, 0, copy_is_hooked ? STAGE_LOCK : STAGE_UNACCOUNTED);
 	if (thread->flags & MSG_ZEROCOPY && ids_guessed && !thread->notification &&
 	    zerocopy_enabled(sk))
 		follow_guessed_send(thread, sk);

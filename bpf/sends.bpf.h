@@ -151,18 +151,16 @@ static __always_inline __u32 next_id(struct sock *sk)
 
 /*
  * A message begins to be sent. If it asks for zero-copy it will have the socket's next id, or has
- * taken one already: reading it is not for free, so that others leave it alone.
+ * taken one already: reading it is not for free, so that others leave it alone. sock: sk as a
+ * number, for a message that asks for zero-copy.
  */
-static __always_inline void message_begin(struct thread *thread, struct sock *sk,
+static __always_inline void message_begin(struct thread *thread, struct sock *sk, __u64 sock,
 					  struct msghdr *msg, enum call_kind kind, __u32 flags,
 					  __u64 size, __u32 taken, enum stage outside)
 {
-	__u64 sock;
-
 	if (measures_more && entry_is_hooked(kind))
 		account__enter();
 	if (flags & MSG_ZEROCOPY) {
-		sock = number_of(sk);
 		thread->notification = notification__begin(msg, sock);
 		if (thread->notification)
 			kind = CALL_IO_URING_ZC;

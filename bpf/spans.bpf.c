@@ -85,7 +85,8 @@ static __noinline int loop_begin(struct sock *sk, struct msghdr *msg)
 		return 0;
 	}
 	kind = current_call();
-	message_begin(thread, sk, msg, kind, message_flags(msg, kind), 0, 1, STAGE_UNACCOUNTED);
+	message_begin(thread, sk, (__u64)sk, msg, kind, message_flags(msg, kind), 0, 1,
+		      STAGE_UNACCOUNTED);
 	if (thread->flags & MSG_ZEROCOPY && has_send_id(sk, thread)) {
 		thread->size = BPF_CORE_READ(msg, msg_iter.count);
 		follow_send(thread, sk);
