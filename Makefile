@@ -83,7 +83,7 @@ FOREIGN_PACKAGES := iperf3 nginx-light wrk redis-server postgresql openssh-serve
 BENCH_PACKAGES := $(LAB_PACKAGES) $(ANALYSIS_PACKAGES) iperf3 bpftrace time
 
 LOADGEN_LIBS := -ljson-c -luring -lnettle -lcap -lpthread
-ANALYZE_LIBS := -lbpf -lelf -lz -ljson-c -lpfm -lcap -luring -lnettle -lmicrohttpd -lpthread -lm
+ANALYZE_LIBS := -lbpf -lelf -lz -ljson-c -lpfm -lcap -luring -lnettle -lpthread -lm -ldl
 
 # main.c of each program stays out of what the unit tests link.
 LOADGEN_OBJS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard common/*.c) \
@@ -213,7 +213,7 @@ fuzz-analysis:
 
 # The kernel programs that count completions, compiled for this machine: a test is their kernel.
 # What the analyzer sets before loading can be set, so without const.
-NATIVE_OBJS  := $(addprefix $(BUILD)/tests/native/,state.o completions.o stages.o maps.o \
+NATIVE_OBJS  := $(addprefix $(BUILD)/tests/native/,state.o causes.o completions.o stages.o maps.o \
                 kernel.o)
 NATIVE_FLAGS := -Itests/unit/native -Ivmlinux/$(ARCH) -Wno-attributes -Wno-unused-parameter
 $(BUILD)/tests/native/%.o: bpf/%.bpf.c

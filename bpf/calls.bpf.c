@@ -25,8 +25,8 @@ static __noinline int sendmsg_begin(struct sock *sk, struct msghdr *msg, __u32 f
 	if (!thread)
 		return 0;
 	/* It locks the socket, up to tcp_sendmsg_locked. */
-	message_begin(thread, sk, msg, current_call(), flags, size, 0,
-		      copy_is_hooked ? STAGE_LOCK : STAGE_UNACCOUNTED);
+	message_begin(thread, sk, flags & MSG_ZEROCOPY ? number_of(sk) : 0, msg, current_call(),
+		      flags, size, 0, copy_is_hooked ? STAGE_LOCK : STAGE_UNACCOUNTED);
 	if (thread->flags & MSG_ZEROCOPY && ids_guessed && !thread->notification &&
 	    zerocopy_enabled(sk))
 		follow_guessed_send(thread, sk);
@@ -68,31 +68,16 @@ int BPF_KPROBE(send_kprobe, struct sock *sk, struct msghdr *msg, size_t size)
 	return sendmsg_called(sk, msg, BPF_CORE_READ(msg, msg_flags), size);
 }
 
-static __noinline int sendmsg_end(struct thread *thread, struct sock *sk, int ret)
-{
-	if (thread)
-		send_end(thread, sk, ret);
-	return 0;
-}
-
-/* The thread may be in a send, which returned. */
-static __always_inline struct thread *returning(void)
-{
-	struct thread *thread = thread__in_slot();
-
-	return thread ? thread : thread__beside_slot();
-}
-
 static __always_inline void sendmsg_returned(struct thread *thread, struct sock *sk, int ret)
 {
 	if (thread && thread->sock == (__u64)sk && gate && !plain_end(thread, ret))
-		sendmsg_end(thread, sk, ret);
+		send_end(ret);
 }
 
 /* The same, where the probe does not know by which socket. */
 static __always_inline void any_returned(int ret)
 {
-	struct thread *thread = returning();
+	struct thread *thread = thread__returning();
 
 	if (thread && thread->sock)
 		sendmsg_returned(thread, (struct sock *)thread->sock, ret);
@@ -101,7 +86,7 @@ static __always_inline void any_returned(int ret)
 SEC("fexit/tcp_sendmsg")
 int BPF_PROG(send_fexit, struct sock *sk, struct msghdr *msg, size_t size, int ret)
 {
-	sendmsg_returned(returning(), sk, ret);
+	sendmsg_returned(thread__returning(), sk, ret);
 	return 0;
 }
 
@@ -136,7 +121,7 @@ SEC("fexit/tcp_sendpage")
 int BPF_PROG(sendpage_fexit, struct sock *sk, void *page, int offset, size_t size, int flags,
 	     int ret)
 {
-	sendmsg_returned(returning(), sk, ret);
+	sendmsg_returned(thread__returning(), sk, ret);
 	return 0;
 }
 

@@ -107,23 +107,17 @@ static __always_inline struct ubuf_entry *ubuf__get(const struct ubuf_key *key)
 	return bpf_map_lookup_elem(&ubufs, key);
 }
 
+/*
+ * Functions of their own, of numbers, in causes.bpf.c: the verifier goes through them once a
+ * program, not once a call and for each way there.
+ */
+int ubuf__set_bits(__u64 sock, __u32 born, __u32 id, __u32 bits);
+/* Of this cause on a device; 0: none. */
+__u32 cause_counter__index_of(__u32 cause, __u64 dev);
+
 static __always_inline void ubuf__add_bits(const struct ubuf_key *key, __u16 bits)
 {
-	struct ubuf_entry *kept = ubuf__get(key);
-	volatile __u16 *slot;
-	struct totals *t;
-	int i;
-
-	for (i = 0; kept && i < CAUSE_BITS_MAX; i++) {
-		slot = &kept->causes.bits[i];
-		if (!*slot)
-			*slot = bits;
-		if (*slot == bits)
-			return;
-	}
-	t = totals__get();
-	if (t)
-		__sync_fetch_and_add(&t->lost_cause_bits, 1);
+	ubuf__set_bits(key->sock, key->born, key->id, bits);
 }
 
 static __always_inline void ubuf__set_last_device(const struct ubuf_key *key, __u32 counter)
@@ -246,35 +240,4 @@ static __always_inline bool ubuf__goes_on(const struct ubuf_key *ubuf, const str
 {
 	return ubuf__has_cause(ubuf, in, CAUSE_FORWARDED, how) ||
 	       ubuf__has_cause(ubuf, in, CAUSE_PACKET_TAP, how);
-}
-
-static __always_inline __u32 cause_counter__index_of(enum cause cause, struct net_device *dev)
-{
-	struct cause_info info = {.key.cause = cause};
-
-	cause_info__set_device(&info, dev);
-	return cause_counter__find_index(&info);
-}
-
-/*
- * A zero-copy send begins, with this id. On a route without scatter-gather that is not forced on
- * all sockets, the kernel copies at once and flags it. So it does without a route: a send that
- * opens a connection, whose first packet settles the cause.
- */
-static __always_inline struct zerocopy_socket *zerocopy_begin(struct sock *sk, __u32 id)
-{
-	struct ubuf_key ubuf = {.sock = (__u64)sk, .id = id};
-	struct zerocopy_socket *s = socket__watch(sk, id);
-
-	if (!s || BPF_CORE_READ(sk, sk_route_caps) & NETIF_F_SG)
-		return s;
-	ubuf.born = s->born;
-	if (BPF_CORE_READ(sk, __sk_common.skc_state) == TCP_CLOSE) {
-		ubuf__set_last_device(&ubuf, cause_counter__index_of(CAUSE_FAST_OPEN, NULL));
-		return s;
-	}
-	ubuf__add_bits(&ubuf,
-		       cause_counter__index_of(CAUSE_ROUTE, BPF_CORE_READ(sk, sk_dst_cache, dev)) |
-			       CAUSE_BIT_ASSUMED);
-	return s;
 }

@@ -53,21 +53,23 @@ __noinline int completion_took(__u64 ns)
 	return 0;
 }
 
+#define SLOTS_AT_ONCE 16
+
 /*
- * A function of its own, verified once. The verifier does not follow sums in maps: all turns of the
- * loop are alike to it.
+ * So many slots of the sends that completed now. A function of its own, and few slots: the verifier
+ * goes through it once, and once through each of its turns.
  */
-__noinline int inflight__end_sends(__u64 sock, __u32 first, __u32 sends)
+__noinline int inflight__end_some(__u64 sock, __u32 first, __u32 sends, __u32 from, __u64 now)
 {
 	struct zerocopy_socket *s = bpf_map_lookup_elem(&sockets, &sock);
-	__u64 now = bpf_ktime_get_ns(), word;
 	struct pinned *p = pinned__get();
 	__u32 slot, i;
+	__u64 word;
 
 	if (!s || !p)
 		return 0;
-	for (i = 0; i < INFLIGHT_SLOTS && i < sends; i++) {
-		slot = (first + i) & (INFLIGHT_SLOTS - 1);
+	for (i = 0; i < SLOTS_AT_ONCE && from + i < sends; i++) {
+		slot = (first + from + i) & (INFLIGHT_SLOTS - 1);
 		word = s->inflight[slot];
 		if (!word || ((inflight_id(word, slot) - first) & INFLIGHT_ID_MASK) >= sends)
 			continue;
@@ -76,7 +78,16 @@ __noinline int inflight__end_sends(__u64 sock, __u32 first, __u32 sends)
 		if (!s->shared)
 			completion_took((now - word) & INFLIGHT_TIME_MASK);
 	}
-	s->completed_to = first + sends;
+	return 0;
+}
+
+__noinline int inflight__end_sends(__u64 sock, __u32 first, __u32 sends)
+{
+	__u64 now = bpf_ktime_get_ns();
+	__u32 from;
+
+	for (from = 0; from < INFLIGHT_SLOTS && from < sends; from += SLOTS_AT_ONCE)
+		inflight__end_some(sock, first, sends, from, now);
 	return 0;
 }
 
@@ -90,7 +101,11 @@ static __always_inline void completed(__u64 sock, struct zerocopy_socket *s, str
 	count(&t->completions, in_window);
 	count(&t->copied, copied);
 	groups__count_completions(&s->who, in_window, copied);
-	inflight__end_sends(sock, first, sends);
+	if (sends <= SLOTS_AT_ONCE) /* mostly: one call less */
+		inflight__end_some(sock, first, sends, 0, bpf_ktime_get_ns());
+	else
+		inflight__end_sends(sock, first, sends);
+	s->completed_to = first + sends;
 	__sync_fetch_and_add(&s->waiting, -in_window);
 	if (s->closed && s->waiting <= 0)
 		socket__retire(sock);

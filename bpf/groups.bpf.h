@@ -47,11 +47,16 @@ static __always_inline void key__set_address(struct group_key *key, struct sock 
 	key->address[0] = BPF_CORE_READ(sk, __sk_common.skc_daddr);
 }
 
-/* Everything that the current process's send on this socket can be grouped by. */
-static __always_inline void key__of(struct group_key *key, struct sock *sk)
+/* NULL while a new route is looked for. */
+static __always_inline struct net_device *route_device(struct sock *sk)
 {
-	struct net_device *device = BPF_CORE_READ(sk, sk_dst_cache, dev);
+	return BPF_CORE_READ(sk, sk_dst_cache, dev);
+}
 
+/* All that the current process's send on this socket, by this device, can be grouped by. */
+static __always_inline void key__of(struct group_key *key, struct sock *sk,
+				    struct net_device *device)
+{
 	__builtin_memset(key, 0, sizeof(*key));
 	key->tgid = current_tgid();
 	key->netns = BPF_CORE_READ(sk, __sk_common.skc_net.net, ns.inum);
@@ -157,53 +162,6 @@ static __always_inline void groups__make_room(const struct group_key *who, struc
 	group__find(&peers, &peers_rest, who, BY_PEER, sk);
 	if (group_by)
 		group__find(&groups, &groups_rest, who, group_by, sk);
-}
-
-/*
- * Its completion may come before it returns. The route may have changed, and may be gone while a
- * new one is looked for.
- */
-static __always_inline void socket__set_owner(struct zerocopy_socket *s, struct sock *sk)
-{
-	struct net_device *device;
-	struct group_key who;
-
-	if (!s)
-		return;
-	/* By the same process and the same route as the last one: nothing is new. */
-	device = BPF_CORE_READ(sk, sk_dst_cache, dev);
-	if (device && s->device == (__u64)device && s->who.tgid == current_tgid())
-		return;
-	s->device = (__u64)device;
-	key__of(&who, sk);
-	if (!who.ifindex && s->who.netns == who.netns)
-		who.ifindex = s->who.ifindex;
-	if (who.tgid != s->who.tgid || who.ifindex != s->who.ifindex || who.netns != s->who.netns)
-		s->who = who;
-	groups__make_room(&who, sk);
-}
-
-/* One send returned. A zero-copy send is charged to the owner of its completion. */
-static __always_inline void groups__count_send(struct sock *sk, const struct group_key *owner,
-					       __u32 flags, long ret, __u64 ns, bool ignored)
-{
-	struct group_key who;
-	struct group *g;
-
-	if (!group_by && !(flags & MSG_ZEROCOPY))
-		return;
-	if (owner)
-		who = *owner;
-	else
-		key__of(&who, sk);
-	if (flags & MSG_ZEROCOPY) {
-		g = group__find(&peers, &peers_rest, &who, BY_PEER, sk);
-		group__count_send(g, flags, ret, ns, ignored);
-	}
-	if (group_by) {
-		g = group__find(&groups, &groups_rest, &who, group_by, sk);
-		group__count_send(g, flags, ret, ns, ignored);
-	}
 }
 
 static __always_inline void group__count_completions(struct group *g, __u64 sends, __u64 copied)

@@ -21,7 +21,7 @@ const volatile bool forwards_uncopied = false;
 static __always_inline void assume(const struct sighting *seen, enum cause cause,
 				   struct net_device *dev, __u16 how)
 {
-	__u32 counter = cause_counter__index_of(cause, dev);
+	__u32 counter = cause_counter__index_of(cause, (__u64)dev);
 
 	cause_counter__add_skbs(counter, seen, 1);
 	ubuf__add_bits(&seen->ubuf, counter | how);
@@ -88,7 +88,7 @@ static __always_inline void fast_open(struct sk_buff *skb, const struct sighting
 	bpf_probe_read_kernel(&flags, sizeof(flags), tcp + TCP_FLAGS_BYTE);
 	if (!(flags & TCP_SYN) || !sk || !is_sent_by(sk, skb))
 		return;
-	counter = cause_counter__index_of(CAUSE_FAST_OPEN, BPF_CORE_READ(skb, dev));
+	counter = cause_counter__index_of(CAUSE_FAST_OPEN, (__u64)BPF_CORE_READ(skb, dev));
 	cause_counter__add_skbs(counter, seen, 1);
 	ubuf__add_bits(&seen->ubuf, counter);
 }
@@ -166,7 +166,7 @@ int path_queued(struct bpf_raw_tracepoint_args *ctx)
 		assume(&seen, cause, dev, CAUSE_BIT_ASSUMED);
 	else if (!(BPF_CORE_READ(dev, flags) & IFF_LOOPBACK)) /* which needs no guess */
 		ubuf__set_last_device(&seen.ubuf,
-				      cause_counter__index_of(cause_of_queue(dev), dev));
+				      cause_counter__index_of(cause_of_queue(dev), (__u64)dev));
 	return 0;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * What a send cost and what became of it, per syscall and kind: the bodies that all
- * mechanisms lead to, send_begin and send_end.
+ * mechanisms lead to.
  */
 #pragma once
 
@@ -41,63 +41,11 @@ static __always_inline struct thread *sender__get(void)
 	return thread && thread->role & ROLE_SENDER ? thread : NULL;
 }
 
-static __always_inline void count_error(__u32 slot, int error)
-{
-	__u32 key = slot * ERRNO_SLOTS;
-	__u64 *count;
-
-	if (error < ERRNO_RESTART)
-		key += error;
-	else if (is_interrupted(-error))
-		key += ERRNO_RESTART;
-	count = bpf_map_lookup_elem(&errors, &key);
-	if (count)
-		(*count)++;
-}
-
 static __always_inline bool zerocopy_enabled(struct sock *sk)
 {
 	__u64 enabled = 1ULL << bpf_core_enum_value(enum sock_flags, SOCK_ZEROCOPY);
 
 	return BPF_CORE_READ(sk, __sk_common.skc_flags) & enabled;
-}
-
-/* A flagged send is accepted but not zero-copy if it has no data, or without SO_ZEROCOPY. */
-static __always_inline bool zerocopy_ignored(struct sock *sk, long ret)
-{
-	return !ret || !zerocopy_enabled(sk);
-}
-
-/* What is known of a zero-copy send when it returns; of another one, nothing. */
-struct zerocopy_return {
-	__u64 notification;	   /* of io_uring; else 0 */
-	struct zerocopy_socket *s; /* where that is 0, and the socket is watched */
-	bool ignored;
-};
-
-static __always_inline struct zerocopy_return zerocopy_return(struct sock *sk, __u32 flags,
-							      __u64 notification, long ret)
-{
-	struct zerocopy_return z = {};
-	__u64 key = (__u64)sk;
-
-	if (!(flags & MSG_ZEROCOPY))
-		return z;
-	z.notification = notification;
-	z.s = notification ? NULL : bpf_map_lookup_elem(&sockets, &key);
-	z.ignored = ret >= 0 && (notification ? !ret : zerocopy_ignored(sk, ret));
-	return z;
-}
-
-/* Whom a send is charged to, if that was settled when it began. */
-static __always_inline const struct group_key *send_owner(const struct zerocopy_return *z)
-{
-	struct notification *n;
-
-	if (!z->notification)
-		return z->s && z->s->who.netns ? &z->s->who : NULL;
-	n = bpf_map_lookup_elem(&notifications, &z->notification);
-	return n ? &n->who : NULL;
 }
 
 /* TCP took a send. */
@@ -109,42 +57,6 @@ static __always_inline void count_accepted(struct call_slot *s, __u32 ret)
 	of_size = &s->sizes[size_class(ret) & (SIZE_CLASSES - 1)];
 	of_size->sends++;
 	of_size->bytes += ret;
-}
-
-/*
- * One send returned. ns is 0 where its start was not seen, or it is not in the sample. Returns
- * where it was counted.
- */
-static __always_inline struct call_slot *count_send(struct sock *sk, enum call_kind kind,
-						    __u32 flags, __u64 size,
-						    const struct zerocopy_return *z, long ret,
-						    __u64 ns)
-{
-	bool zerocopy = flags & MSG_ZEROCOPY;
-	__u32 slot = CALL_SLOT(kind, zerocopy);
-	struct call_slot *s = bpf_map_lookup_elem(&calls, &slot);
-
-	if (zerocopy || measures_more)
-		groups__count_send(sk, send_owner(z), flags, ret, ns, z->ignored);
-	if (z->notification)
-		notification__end(z->notification, ret);
-	if (!s)
-		return NULL;
-	if (ns)
-		hist_put(&s->wall, ns);
-	if (ret < 0) {
-		s->failed++;
-		if (is_interrupted(ret))
-			s->interrupted++;
-		count_error(slot, -ret);
-		if (zerocopy && !z->notification && ret == -ENOBUFS)
-			count_refusal(sk, size);
-		return s;
-	}
-	if (z->ignored)
-		s->ignored++;
-	count_accepted(s, ret);
-	return s;
 }
 
 /* The syscalls whose beginning a hook can see. */
@@ -180,53 +92,23 @@ static __always_inline void send_begin(struct thread *thread, struct sock *sk, e
 		account__begin(outside, thread->timed);
 }
 
-/* A zero-copy send returned. */
-static __always_inline void zerocopy_returned(struct thread *thread,
-					      const struct zerocopy_return *z, long ret)
+/* The thread may be in a send, which returned. */
+static __always_inline struct thread *thread__returning(void)
 {
-	bool lost = !thread->tracked && !z->notification && !z->ignored && ret > 0;
-	bool unsized = thread->inflight && ret > (long)thread->size;
-	struct totals *t = lost || unsized ? totals__get() : NULL;
+	struct thread *thread = thread__in_slot();
 
-	if (z->s && thread->tracked && ret <= 0)
-		id__taken_back(thread, z->s);
-	if (t && unsized)
-		t->unsized++; /* it has more parts than were read */
-	if (t && lost)
-		__sync_fetch_and_add(&t->untracked, 1);
-	if (z->s && thread->guessed)
-		__sync_fetch_and_add(&z->s->under_way, -1);
-	thread->notification = thread->inflight = thread->guessed = thread->tracked = 0;
+	return thread ? thread : thread__beside_slot();
 }
 
-/* Any send returned. */
-static __always_inline void send_end(struct thread *thread, struct sock *sk, long ret)
-{
-	struct zerocopy_return z;
-	struct call_slot *s;
-	__u64 ns = 0;
-
-	if (thread->plain_slot) {
-		thread->kind = thread->plain_slot / 2;
-		thread->flags = 0;
-		thread->timed = thread->start != 0;
-	}
-	if (thread->timed)
-		ns = bpf_ktime_get_ns() - thread->start;
-	if (measures_more) {
-		account__end(CALL_SLOT(thread->kind, thread->flags & MSG_ZEROCOPY),
-			     thread->flags & MSG_SPLICE_PAGES, ret);
-		counters__end(thread);
-	}
-	thread->sock = 0;
-	thread->returned = (__u64)sk;
-	z = zerocopy_return(sk, thread->flags, thread->notification, ret);
-	if (thread->flags & MSG_ZEROCOPY)
-		zerocopy_returned(thread, &z, ret);
-	s = count_send(sk, thread->kind, thread->flags, thread->size, &z, ret, ns);
-	if (measures_more && s)
-		counters__add(s, thread);
-}
+/*
+ * Functions of their own, of numbers, in sends.bpf.c: the verifier goes through them once a
+ * program. The calling thread is in the send that returned.
+ */
+int send_end(__s64 ret);
+/* A send of which nothing is known but its return. */
+int count_untimed(__u64 sock, __s32 ret);
+/* A zero-copy send begins, with this id. */
+int zerocopy_begin(__u64 sock, __u32 id);
 
 /* Is no more measured of the thread's sends than counts and times? */
 static __always_inline bool is_plain(const struct thread *thread)
@@ -273,20 +155,21 @@ static __always_inline __u32 next_id(struct sock *sk)
 
 /*
  * A message begins to be sent. If it asks for zero-copy it will have the socket's next id, or has
- * taken one already: reading it is not for free, so that others leave it alone.
+ * taken one already: reading it is not for free, so that others leave it alone. sock: sk as a
+ * number, for a message that asks for zero-copy.
  */
-static __always_inline void message_begin(struct thread *thread, struct sock *sk,
+static __always_inline void message_begin(struct thread *thread, struct sock *sk, __u64 sock,
 					  struct msghdr *msg, enum call_kind kind, __u32 flags,
 					  __u64 size, __u32 taken, enum stage outside)
 {
 	if (measures_more && entry_is_hooked(kind))
 		account__enter();
 	if (flags & MSG_ZEROCOPY) {
-		thread->notification = notification__begin(msg, sk);
+		thread->notification = notification__begin(msg, sock);
 		if (thread->notification)
 			kind = CALL_IO_URING_ZC;
 		else
-			socket__set_owner(zerocopy_begin(sk, next_id(sk) - taken), sk);
+			zerocopy_begin(sock, next_id(sk) - taken);
 	}
 	send_begin(thread, sk, kind, flags, size, outside);
 }

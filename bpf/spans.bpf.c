@@ -87,7 +87,8 @@ static __noinline int loop_begin(struct sock *sk, struct msghdr *msg)
 		return 0;
 	}
 	kind = current_call();
-	message_begin(thread, sk, msg, kind, message_flags(msg, kind), 0, 1, STAGE_UNACCOUNTED);
+	message_begin(thread, sk, (__u64)sk, msg, kind, message_flags(msg, kind), 0, 1,
+		      STAGE_UNACCOUNTED);
 	if (thread->flags & MSG_ZEROCOPY && has_send_id(sk, thread)) {
 		thread->size = BPF_CORE_READ(msg, msg_iter.count);
 		follow_send(thread, sk);
@@ -116,16 +117,6 @@ int send_loop(struct bpf_raw_tracepoint_args *ctx)
 	return is_bystander() ? 0 : loop_begin(sk, msg);
 }
 
-/* A send of which nothing is known but its return. */
-static __always_inline void count_untimed(struct sock *sk, int ret)
-{
-	enum call_kind kind = current_call();
-	__u32 flags = current_flags(kind);
-	struct zerocopy_return z = zerocopy_return(sk, flags, 0, ret);
-
-	count_send(sk, kind, flags, call_size(kind, call_regs()), &z, ret, 0);
-}
-
 /* No plain send that TCP took returned. */
 static __noinline int length_end(struct sock *sk, int ret)
 {
@@ -136,7 +127,7 @@ static __noinline int length_end(struct sock *sk, int ret)
 		if (thread->before)
 			thread->sock = thread->before = 0;
 		else
-			send_end(thread, sk, ret);
+			send_end(ret);
 		return 0;
 	}
 	thread = sender__get();
@@ -154,7 +145,7 @@ static __noinline int length_end(struct sock *sk, int ret)
 			t->returned_first++;
 		return 0;
 	}
-	count_untimed(sk, ret);
+	count_untimed((__u64)sk, ret);
 	return 0;
 }
 
@@ -182,7 +173,7 @@ static __always_inline void call_begin(struct thread *thread, struct sock *sk, e
 	__u32 flags = call_flags(kind, regs);
 
 	if (flags & MSG_ZEROCOPY)
-		socket__set_owner(zerocopy_begin(sk, next_id(sk) - taken), sk);
+		zerocopy_begin((__u64)sk, next_id(sk) - taken);
 	send_begin(thread, sk, kind, flags, call_size(kind, regs), STAGE_UNACCOUNTED);
 }
 
@@ -232,7 +223,7 @@ int send_over_tcp(struct bpf_raw_tracepoint_args *ctx)
 		count_other(sk, (int)ctx->args[1]);
 	if (!is_tcp(sk) || !BPF_CORE_READ((struct inet_connection_sock *)sk, icsk_ulp_ops))
 		return 0;
-	count_untimed(sk, ctx->args[1]);
+	count_untimed((__u64)sk, ctx->args[1]);
 	return 0;
 }
 
@@ -291,6 +282,6 @@ int send_exit(struct bpf_raw_tracepoint_args *ctx)
 	struct thread *thread = gate ? thread__peek() : NULL;
 
 	if (thread && thread->sock)
-		send_end(thread, (struct sock *)thread->sock, ctx->args[1]);
+		send_end(ctx->args[1]);
 	return 0;
 }

@@ -41,6 +41,22 @@ struct group_map groups SEC(".maps");
 struct group_map peers SEC(".maps");
 struct group groups_rest, peers_rest;
 
+__noinline int thread__make(__u32 role)
+{
+	__u32 tid = current_tid(), slot = tid % THREAD_SLOTS;
+	struct thread fresh = {.tid = tid, .role = role}, *own = &threads[slot];
+
+	/* Found here: the verifier forgets what it knows of a key. */
+	__asm__ volatile("" : "+r"(own));
+	if (!bpf_map_update_elem(&thread_owners, &slot, &tid, BPF_NOEXIST)) {
+		*own = fresh;
+	} else {
+		more_threads_seen = 1;
+		bpf_map_update_elem(&more_threads, &tid, &fresh, BPF_NOEXIST);
+	}
+	return 0;
+}
+
 /*
  * args: sk, old state, new state. What waits in a closed socket may complete later:
  * tcp_disconnect(), for SO_LINGER 0 too, purges the queue after this. One that connects is no

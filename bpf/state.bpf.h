@@ -210,6 +210,15 @@ static __always_inline __u64 function_result(unsigned long long *ctx, int argume
 	return result;
 }
 
+/* The verifier allows arithmetic with a number, and functions of their own one, no pointer. */
+static __always_inline __u64 number_of(const void *pointer)
+{
+	__u64 number = 0;
+
+	bpf_probe_read_kernel(&number, sizeof(number), &pointer);
+	return number;
+}
+
 static __always_inline struct totals *totals__get(void)
 {
 	__u32 zero = 0;
@@ -290,21 +299,11 @@ static __always_inline struct thread *thread__peek(void)
 	return thread || is_bystander() ? thread : thread__beside_slot();
 }
 
-static __always_inline struct thread *thread__make(__u32 role)
-{
-	__u32 tid = current_tid(), slot = tid % THREAD_SLOTS;
-	struct thread fresh = {.tid = tid, .role = role}, *own = &threads[slot];
-
-	/* Found here: the verifier forgets what it knows of a key. */
-	__asm__ volatile("" : "+r"(own));
-	if (!bpf_map_update_elem(&thread_owners, &slot, &tid, BPF_NOEXIST)) {
-		*own = fresh;
-	} else {
-		more_threads_seen = 1;
-		bpf_map_update_elem(&more_threads, &tid, &fresh, BPF_NOEXIST);
-	}
-	return thread__peek();
-}
+/*
+ * Makes the calling thread's state. A function of its own, of a number, in state.bpf.c: the
+ * verifier goes through it once a program, and it has a stack of its own.
+ */
+int thread__make(__u32 role);
 
 static __always_inline bool has_target_name(void)
 {
@@ -407,8 +406,10 @@ static __always_inline struct thread *thread__settle(struct thread *thread)
 		role |= ROLE_IO_WORKER;
 	if (measures_more)
 		role |= ROLE_MORE;
-	if (!thread)
-		thread = thread__make(role);
+	if (!thread) {
+		thread__make(role);
+		thread = thread__peek();
+	}
 	if (thread)
 		return thread;
 	t = totals__get();

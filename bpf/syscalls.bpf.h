@@ -64,25 +64,8 @@ static __always_inline __u32 call_flags(enum call_kind kind, struct pt_regs *reg
 	}
 }
 
-#define IOVECS_READ 16
-
-/* The sum of a message's first iovecs. */
-static __always_inline __u64 message_size(const void *user)
-{
-	struct user_msghdr message = {};
-	struct iovec part;
-	__u64 size = 0;
-	__u32 i;
-
-	if (bpf_probe_read_user(&message, sizeof(message), user))
-		return 0;
-	for (i = 0; i < IOVECS_READ && i < message.msg_iovlen; i++) {
-		if (bpf_probe_read_user(&part, sizeof(part), message.msg_iov + i))
-			break;
-		size += part.iov_len;
-	}
-	return size;
-}
+/* The sum of a message's first iovecs: in sends.bpf.c. */
+__u64 message_size(__u64 user);
 
 /* The bytes that the syscall asks to send; 0 where that takes more to know. */
 static __always_inline __u64 call_size(enum call_kind kind, struct pt_regs *regs)
@@ -92,7 +75,7 @@ static __always_inline __u64 call_size(enum call_kind kind, struct pt_regs *regs
 	case CALL_WRITE:
 		return PT_REGS_PARM3_CORE_SYSCALL(regs);
 	case CALL_SENDMSG:
-		return message_size((void *)PT_REGS_PARM2_CORE_SYSCALL(regs));
+		return message_size(PT_REGS_PARM2_CORE_SYSCALL(regs));
 	default:
 		return 0;
 	}

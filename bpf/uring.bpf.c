@@ -11,6 +11,66 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 struct notification_map notifications SEC(".maps");
 volatile __u32 notifications_seen;
 
+static __always_inline struct notification *notification__make(__u64 key,
+							       const struct notification *fresh)
+{
+	struct notification *n;
+	struct totals *t;
+
+	bpf_map_update_elem(&notifications, &key, fresh, BPF_NOEXIST);
+	n = bpf_map_lookup_elem(&notifications, &key);
+	if (n)
+		return n;
+	t = totals__get();
+	if (t)
+		__sync_fetch_and_add(&t->lost_notifications, 1);
+	return NULL;
+}
+
+__noinline __u64 notification__begin_send(__u64 uarg, __u64 sock)
+{
+	struct sock *sk = (struct sock *)sock;
+	struct notification fresh = {};
+	__u64 key;
+
+	/* Loaded in kernels that have none, too. */
+	if (!bpf_core_type_exists(struct io_notif_data))
+		return 0;
+	key = notification__of((void *)uarg);
+	notifications_seen = 1;
+	if (bpf_map_lookup_elem(&notifications, &key))
+		return key;
+	key__of(&fresh.who, sk, route_device(sk));
+	groups__make_room(&fresh.who, sk);
+	notification__make(key, &fresh);
+	return key;
+}
+
+__noinline int notification__end(__u64 key, __s64 ret)
+{
+	struct notification *own = bpf_map_lookup_elem(&notifications, &key), *n, fresh;
+	__u64 head = notification__head(key);
+
+	if (!own)
+		return 0;
+	if (ret > 0)
+		add(&own->sends, 1);
+	if (head != key) {
+		fresh = *own;
+		n = bpf_map_lookup_elem(&notifications, &head);
+		if (n) {
+			add(&n->sends, fresh.sends);
+			if (fresh.copied)
+				n->copied = 1;
+		} else { /* it began before the window */
+			notification__make(head, &fresh);
+		}
+	}
+	if (head != key || !own->sends)
+		bpf_map_delete_elem(&notifications, &key);
+	return 0;
+}
+
 /*
  * args: ring, request. A notification is posted once, in the context of its task or
  * of a worker.

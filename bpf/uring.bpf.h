@@ -29,49 +29,9 @@ extern struct notification_map notifications SEC(".maps");
 /* If there never was one, no completion of io_uring needs a look. */
 extern volatile __u32 notifications_seen;
 
-static __always_inline struct notification *notification__make(__u64 key,
-							       const struct notification *fresh)
-{
-	struct notification *n;
-	struct totals *t;
-
-	bpf_map_update_elem(&notifications, &key, fresh, BPF_NOEXIST);
-	n = bpf_map_lookup_elem(&notifications, &key);
-	if (n)
-		return n;
-	t = totals__get();
-	if (t)
-		__sync_fetch_and_add(&t->lost_notifications, 1);
-	return NULL;
-}
-
 static __always_inline __u64 notification__of(void *uarg)
 {
 	return (__u64)uarg - bpf_core_field_offset(struct io_notif_data, uarg);
-}
-
-/*
- * A zero-copy send begins: the address of its notification, 0 if it has none. Copies
- * may be made before it returns.
- */
-static __always_inline __u64 notification__begin(struct msghdr *msg, struct sock *sk)
-{
-	struct notification fresh = {};
-	void *uarg = NULL;
-	__u64 key;
-
-	if (bpf_core_field_exists(msg->msg_ubuf))
-		uarg = BPF_CORE_READ(msg, msg_ubuf);
-	if (!uarg)
-		return 0;
-	key = notification__of(uarg);
-	notifications_seen = 1;
-	if (bpf_map_lookup_elem(&notifications, &key))
-		return key;
-	key__of(&fresh.who, sk);
-	groups__make_room(&fresh.who, sk);
-	notification__make(key, &fresh);
-	return key;
 }
 
 static __always_inline __u64 notification__head(__u64 key)
@@ -84,29 +44,25 @@ static __always_inline __u64 notification__head(__u64 key)
 }
 
 /*
+ * Functions of their own, of numbers, in uring.bpf.c: most zero-copy sends have no notification,
+ * and the verifier goes through these once a program. A send with this one begins: its address.
+ */
+__u64 notification__begin_send(__u64 uarg, __u64 sock);
+/*
  * The send may have been linked to another's notification meanwhile: the head then takes over its
  * counts.
  */
-static __always_inline void notification__end(__u64 key, long ret)
-{
-	struct notification *own = bpf_map_lookup_elem(&notifications, &key), *n, fresh;
-	__u64 head = notification__head(key);
+int notification__end(__u64 key, __s64 ret);
 
-	if (!own)
-		return;
-	if (ret > 0)
-		add(&own->sends, 1);
-	if (head != key) {
-		fresh = *own;
-		n = bpf_map_lookup_elem(&notifications, &head);
-		if (n) {
-			add(&n->sends, fresh.sends);
-			if (fresh.copied)
-				n->copied = 1;
-		} else { /* it began before the window */
-			notification__make(head, &fresh);
-		}
-	}
-	if (head != key || !own->sends)
-		bpf_map_delete_elem(&notifications, &key);
+/*
+ * A zero-copy send begins: the address of its notification, 0 if it has none. Copies
+ * may be made before it returns.
+ */
+static __always_inline __u64 notification__begin(struct msghdr *msg, __u64 sock)
+{
+	void *uarg = NULL;
+
+	if (bpf_core_field_exists(msg->msg_ubuf))
+		uarg = BPF_CORE_READ(msg, msg_ubuf);
+	return uarg ? notification__begin_send((__u64)uarg, sock) : 0;
 }

@@ -467,7 +467,7 @@ def test_wrong_use_is_one_line(args, words, status, untouched):
         assert word in line
 
 
-MEMORY_KIB = 18 << 10  # a sixth of it the exporter's libraries
+MEMORY_KIB = 16 << 10
 
 
 def test_the_observer_is_small():

@@ -6,6 +6,7 @@
 #include "common/program.h"
 #include "common/units.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <microhttpd.h>
 #include <netdb.h>
@@ -25,6 +26,35 @@
 #define TEXT_FORMAT  "text/plain; version=0.0.4; charset=utf-8"
 #define PLAIN	     "text/plain; charset=utf-8"
 
+/* With all that it needs it takes 2.5 MiB, which only the exporter is to pay for. */
+#define LIBRARY "libmicrohttpd.so.12"
+
+/* clang-format off */
+#define CALLS(of) \
+	of(add_response_header) of(create_response_from_buffer) of(destroy_response) \
+	of(get_connection_info) of(get_daemon_info) of(get_timeout) \
+	of(lookup_connection_value) of(queue_response) of(run) of(start_daemon) of(stop_daemon)
+#define POINTER(name) typeof(MHD_##name) *name;
+#define FIND(name)    mhd.name = (typeof(mhd.name))dlsym(library, "MHD_" #name);
+/* clang-format on */
+
+static struct {
+	CALLS(POINTER)
+} mhd;
+
+/* A library of this name has all of them. */
+static int load_library(char *reason, size_t size)
+{
+	void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+
+	if (!library) {
+		snprintf(reason, size, "--listen needs libmicrohttpd: %s", dlerror());
+		return -ENOENT;
+	}
+	CALLS(FIND)
+	return 0;
+}
+
 struct server {
 	struct MHD_Daemon *daemon;
 	server_text make;
@@ -40,17 +70,17 @@ static enum MHD_Result answer(struct MHD_Connection *c, unsigned int status, con
 			      const char *text, size_t size)
 {
 	struct MHD_Response *r =
-		MHD_create_response_from_buffer(size, (void *)text, MHD_RESPMEM_MUST_COPY);
+		mhd.create_response_from_buffer(size, (void *)text, MHD_RESPMEM_MUST_COPY);
 	enum MHD_Result queued = MHD_NO;
 
 	if (!r)
 		return MHD_NO;
-	if (MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, type) &&
-	    MHD_add_response_header(r, MHD_HTTP_HEADER_CONNECTION, "close") &&
+	if (mhd.add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, type) &&
+	    mhd.add_response_header(r, MHD_HTTP_HEADER_CONNECTION, "close") &&
 	    (status != MHD_HTTP_METHOD_NOT_ALLOWED ||
-	     MHD_add_response_header(r, MHD_HTTP_HEADER_ALLOW, "GET, HEAD")))
-		queued = MHD_queue_response(c, status, r);
-	MHD_destroy_response(r);
+	     mhd.add_response_header(r, MHD_HTTP_HEADER_ALLOW, "GET, HEAD")))
+		queued = mhd.queue_response(c, status, r);
+	mhd.destroy_response(r);
 	return queued;
 }
 
@@ -63,7 +93,7 @@ static enum MHD_Result answer_plainly(struct MHD_Connection *c, unsigned int sta
 static enum MHD_Result answer_metrics(struct server *s, struct MHD_Connection *c)
 {
 	bool open_metrics = exposition__wants_open_metrics(
-		MHD_lookup_connection_value(c, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT));
+		mhd.lookup_connection_value(c, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT));
 	enum MHD_Result queued;
 	size_t size;
 	char *text;
@@ -116,7 +146,7 @@ static void end_overdue(struct server *s)
 	for (i = 0; i < CONNECTIONS_MAX; i++) {
 		if (!s->guests[i].connection || elapsed_since(&s->guests[i].since) < SECONDS_MAX)
 			continue;
-		info = MHD_get_connection_info(s->guests[i].connection,
+		info = mhd.get_connection_info(s->guests[i].connection,
 					       MHD_CONNECTION_INFO_CONNECTION_FD);
 		if (info)
 			shutdown(info->connect_fd, SHUT_RDWR);
@@ -163,7 +193,7 @@ static void name_endpoint(struct server *s, int fd)
 static int start(struct server *s, int fd)
 {
 	name_endpoint(s, fd);
-	s->daemon = MHD_start_daemon(
+	s->daemon = mhd.start_daemon(
 		MHD_USE_EPOLL, 0, NULL, NULL, on_request, s, MHD_OPTION_LISTEN_SOCKET, fd,
 		MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
 		(size_t)MEMORY_MAX, MHD_OPTION_CONNECTION_TIMEOUT, SECONDS_MAX,
@@ -177,10 +207,14 @@ int server__open(struct server **out, const char *endpoint, server_text make, vo
 	struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
 				 .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV},
 			*found;
-	struct server *s = calloc(1, sizeof(*s));
 	char host[256], port[8];
+	struct server *s;
 	int fd, err;
 
+	err = load_library(reason, size);
+	if (err)
+		return err;
+	s = calloc(1, sizeof(*s));
 	if (!s)
 		return -ENOMEM;
 	*s = (struct server){.make = make, .context = context};
@@ -208,7 +242,7 @@ void server__close(struct server *s)
 {
 	if (!s)
 		return;
-	MHD_stop_daemon(s->daemon);
+	mhd.stop_daemon(s->daemon);
 	free(s);
 }
 
@@ -219,14 +253,14 @@ const char *server__endpoint(const struct server *s)
 
 int server__fd(const struct server *s)
 {
-	return MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
+	return mhd.get_daemon_info(s->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
 }
 
 int server__ms_left(const struct server *s, int most)
 {
 	MHD_UNSIGNED_LONG_LONG ms;
 
-	if (MHD_get_timeout(s->daemon, &ms) && ms < (MHD_UNSIGNED_LONG_LONG)most)
+	if (mhd.get_timeout(s->daemon, &ms) && ms < (MHD_UNSIGNED_LONG_LONG)most)
 		return (int)ms;
 	return most < TICK_MS ? most : TICK_MS;
 }
@@ -234,5 +268,5 @@ int server__ms_left(const struct server *s, int most)
 void server__run(struct server *s)
 {
 	end_overdue(s);
-	MHD_run(s->daemon);
+	mhd.run(s->daemon);
 }

@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <linux/bpf.h>
 #include <linux/perf_event.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,6 +45,9 @@ struct features {
 	char table_buffer[KALLSYMS_BUFFER];
 	struct kernel_symbol symbols[SYMBOLS_MAX];
 	size_t symbol_count;
+	pthread_t reader; /* of the symbols, while reads is true */
+	bool reads;
+	int read_err; /* 0 or -errno */
 };
 
 static const struct bpf_insn return_0[] = {
@@ -162,12 +166,30 @@ static void want_symbols_of(struct features *f, const struct hook_option *option
 		want_symbol(f, option->also, false);
 }
 
+static void *read_table(void *features)
+{
+	struct features *f = features;
+
+	f->read_err = kallsyms__read(f->table, f->symbols, f->symbol_count);
+	return NULL;
+}
+
 /* Without the table nothing is found in it: the plan then says so of each function. */
-static void read_symbols(struct features *f)
+static void await_symbols(struct features *f)
+{
+	if (!f->reads)
+		return;
+	pthread_join(f->reader, NULL);
+	f->reads = false;
+	if (f->read_err)
+		log_error("%s cannot be read: %s", KALLSYMS, strerror(-f->read_err));
+}
+
+/* The kernel takes a third of the start to write the table: a thread of its own reads it. */
+static void begin_symbols(struct features *f)
 {
 	enum hook_id id;
 	size_t i;
-	int err;
 
 	for (id = 0; id < HOOK_COUNT; id++)
 		for (i = 0; i < HOOK_OPTIONS_MAX; i++)
@@ -182,9 +204,13 @@ static void read_symbols(struct features *f)
 			want_symbol(f, cause_sites[i].outer, false);
 	}
 	f->table = kallsyms__open(KALLSYMS, f->table_buffer);
-	err = f->table ? kallsyms__read(f->table, f->symbols, f->symbol_count) : -errno;
-	if (err)
-		log_error("%s cannot be read: %s", KALLSYMS, strerror(-err));
+	if (!f->table) {
+		log_error("%s cannot be read: %s", KALLSYMS, strerror(errno));
+		return;
+	}
+	f->reads = !pthread_create(&f->reader, NULL, read_table, f);
+	if (!f->reads)
+		read_table(f);
 }
 
 static int fail(struct features *f, int err, char *reason, unsigned long size, const char *what)
@@ -216,6 +242,8 @@ int features__probe(struct features **out, bool code, char *reason, unsigned lon
 	if (!f)
 		return -ENOMEM;
 	f->types = -1;
+	if (code)
+		begin_symbols(f);
 	kernel = types__read();
 	if (!kernel)
 		return fail(f, -ENOENT, reason, size,
@@ -230,13 +258,14 @@ int features__probe(struct features **out, bool code, char *reason, unsigned lon
 		return fail(f, err, reason, size,
 			    "the kernel refuses a BPF program (needs CAP_BPF and CAP_PERFMON: "
 			    "run with sudo)");
+	/* Not for tracepoints alone. */
+	if (!code && (!f->fentry_refused[0] || !f->kprobe_refused[0]))
+		begin_symbols(f);
 	err = keep_types(f, kernel);
 	if (err)
 		return fail(f, err, reason, size, "the kernel's BTF cannot be read");
 	f->preempts = probe_preemption();
-	/* Reading kallsyms takes a while: not for tracepoints alone. */
-	if (code || !f->fentry_refused[0] || !f->kprobe_refused[0])
-		read_symbols(f);
+	await_symbols(f);
 	*out = f;
 	return 0;
 }
@@ -254,6 +283,7 @@ void features__free(struct features *f)
 {
 	if (!f)
 		return;
+	await_symbols(f);
 	btf__free(f->btf);
 	if (f->types >= 0)
 		close(f->types);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/kernel/kallsyms.h"
 
+#include "user/kernel/beginnings.h"
+
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -88,24 +91,38 @@ static int compare_names(const void *a, const void *b)
 		      (*(struct kernel_symbol *const *)b)->name);
 }
 
-static struct kernel_symbol *find(struct kernel_symbol **sorted, size_t count, const char *name)
-{
-	struct base_name base = {name, strcspn(name, ". \t\n")};
-	struct kernel_symbol **found = bsearch(&base, sorted, count, sizeof(*sorted), compare_base);
+/* What is asked for, by name. */
+struct index {
+	struct kernel_symbol **sorted;
+	size_t count;
+	struct beginnings beginnings;
+};
 
+static struct kernel_symbol *find(struct index *index, const char *name)
+{
+	struct base_name base = {name, 0};
+	struct kernel_symbol **found;
+
+	/* No name asked for is shorter, and the line ends behind. */
+	if (!*beginnings__of(&index->beginnings, name, strnlen(name, BEGINNING_LENGTH)))
+		return NULL;
+	base.length = strcspn(name, ". \t\n");
+	found = bsearch(&base, index->sorted, index->count, sizeof(*index->sorted), compare_base);
 	return found ? *found : NULL;
 }
 
 /* "address type name [module]": where the name begins, NULL if it is no such line. */
 static const char *parse(const char *line, unsigned long long *address, char *type)
 {
-	char *end;
+	const char *c;
 
-	*address = strtoull(line, &end, 16);
-	if (end[0] != ' ' || !end[1] || end[2] != ' ')
+	*address = 0;
+	for (c = line; isxdigit((unsigned char)*c); c++)
+		*address = *address << 4 | (unsigned)(*c <= '9' ? *c - '0' : (*c & 0xf) + 9);
+	if (c[0] != ' ' || !c[1] || c[2] != ' ')
 		return NULL;
-	*type = end[1];
-	return end + 3;
+	*type = c[1];
+	return c + 3;
 }
 
 /* The lines of modules once more: the end of a function may come before it. */
@@ -122,7 +139,7 @@ static int end_in_modules(FILE *file, long modules, struct open_ranges *open)
 	return 0;
 }
 
-static int read_lines(FILE *file, struct kernel_symbol **sorted, size_t count)
+static int read_lines(FILE *file, struct index *index)
 {
 	struct open_ranges open = {};
 	unsigned long long address;
@@ -141,7 +158,7 @@ static int read_lines(FILE *file, struct kernel_symbol **sorted, size_t count)
 			modules = here - (long)strlen(line);
 		if (open.count)
 			end_at(&open, address, modules);
-		s = find(sorted, count, name);
+		s = find(index, name);
 		if (s && is_asked_for(s, type))
 			record_symbol(&open, s, address, name, strcspn(name, " \t\n"));
 	}
@@ -161,18 +178,23 @@ FILE *kallsyms__open(const char *path, char *buffer)
 
 int kallsyms__read(FILE *table, struct kernel_symbol *symbols, size_t count)
 {
-	struct kernel_symbol **sorted = calloc(count ? count : 1, sizeof(struct kernel_symbol *));
+	struct index *index = calloc(1, sizeof(*index) + count * sizeof(*index->sorted));
 	size_t i;
 	int err;
 
-	if (!sorted)
+	if (!index)
 		return -ENOMEM;
-	for (i = 0; i < count; i++)
-		sorted[i] = &symbols[i];
-	qsort(sorted, count, sizeof(struct kernel_symbol *), compare_names);
+	index->sorted = (struct kernel_symbol **)(index + 1);
+	index->count = count;
+	for (i = 0; i < count; i++) {
+		index->sorted[i] = &symbols[i];
+		*beginnings__of(&index->beginnings, symbols[i].name, strlen(symbols[i].name)) =
+			true;
+	}
+	qsort(index->sorted, count, sizeof(*index->sorted), compare_names);
 	rewind(table);
-	err = read_lines(table, sorted, count);
-	free(sorted);
+	err = read_lines(table, index);
+	free(index);
 	return err;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/kernel/types.h"
 
+#include "user/kernel/beginnings.h"
 #include "user/kernel/hooks.h"
 #include "user/kernel/programs.h"
 
@@ -54,6 +55,7 @@ struct names {
 	struct name *all;
 	size_t count, room;
 	bool failed;
+	struct beginnings beginnings;
 };
 
 static int compare_names(const void *a, const void *b)
@@ -76,7 +78,7 @@ static struct name without_flavor(const char *text)
 
 static void add_name(struct names *names, const char *text)
 {
-	struct name *more;
+	struct name *more, *name;
 
 	if (!text || !*text || names->failed)
 		return;
@@ -89,7 +91,9 @@ static void add_name(struct names *names, const char *text)
 		names->all = more;
 		names->room += 512;
 	}
-	names->all[names->count++] = without_flavor(text);
+	name = &names->all[names->count++];
+	*name = without_flavor(text);
+	*beginnings__of(&names->beginnings, name->text, name->length) = true;
 }
 
 /* A type of the programs, and the names inside it. */
@@ -151,10 +155,12 @@ static const char *name_at(const struct selection *s, __u32 offset)
 	return btf__name_by_offset(s->from, offset);
 }
 
-static bool is_wanted(const struct selection *s, const char *text)
+static bool is_wanted(struct selection *s, const char *text)
 {
 	struct name name = {text, strlen(text)};
 
+	if (!*beginnings__of(&s->names.beginnings, name.text, name.length))
+		return false;
 	return bsearch(&name, s->names.all, s->names.count, sizeof(name), compare_names);
 }
 
@@ -180,7 +186,7 @@ static int copy_array(struct selection *s, const struct btf_type *t)
 }
 
 /* One without a name is looked for its members. */
-static bool keeps_member(const struct selection *s, const struct btf_member *m)
+static bool keeps_member(struct selection *s, const struct btf_member *m)
 {
 	const char *name = name_at(s, m->name_off);
 
@@ -294,7 +300,7 @@ static int copy(struct selection *s, __u32 id)
 	return id ? s->ids[id] : 0;
 }
 
-static bool selects(const struct selection *s, const struct btf_type *t)
+static bool selects(struct selection *s, const struct btf_type *t)
 {
 	const char *name = name_at(s, t->name_off);
 	size_t prefix = strlen(TRACEPOINT_PREFIX);

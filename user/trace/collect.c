@@ -320,6 +320,15 @@ __u64 tracer__in_sends(struct tracer *t)
 	return in_sends;
 }
 
+/* Completions are those of a watched socket, or of a notification of io_uring. */
+bool tracer__may_count(struct tracer *t)
+{
+	__u64 sock;
+
+	return t->skel->rodata->stages || t->skel->bss->notifications_seen || tracer__in_sends(t) ||
+	       !bpf_map__get_next_key(t->skel->maps.sockets, NULL, &sock, sizeof(sock));
+}
+
 /* The map of groups is only there where they are asked for. */
 static int read_groups(struct tracer *t, struct measured *out)
 {

@@ -433,12 +433,12 @@ void tracer__remove_target(struct tracer *t, pid_t tgid)
 
 void tracer__free(struct tracer *t)
 {
-	size_t i;
-
 	if (!t)
 		return;
-	for (i = 0; i < t->attached_count; i++)
-		bpf_link__destroy(t->attached[i].link);
+	/* The last first: the kernel waits for a grace period where the first of two that a
+	   tracepoint has goes before the second. */
+	while (t->attached_count)
+		bpf_link__destroy(t->attached[--t->attached_count].link);
 	if (t->stats_fd >= 0)
 		close(t->stats_fd);
 	call_counters__free(t->call_counters);

@@ -52,6 +52,9 @@ void tracer__gate_settled(struct tracer *t, enum gate gate);
 /* Threads that are in a send, or that a lossy hook did not see leave it. 0 if unreadable. */
 __u64 tracer__in_sends(struct tracer *t);
 
+/* While the gate is closing: is there anything under way that may still be counted? */
+bool tracer__may_count(struct tracer *t);
+
 /* Reads everything that was counted while the gate was open. 0 or -errno. */
 int tracer__read(struct tracer *t, struct measured *out);
 

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * How the names that are looked for begin. The kernel has two hundred thousand names: of most, this
+ * tells at once that a search would be in vain.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define BEGINNING_LENGTH 4
+#define BEGINNING_HASHES (1 << 15)
+
+struct beginnings {
+	bool of[BEGINNING_HASHES];
+};
+
+static inline bool *beginnings__of(struct beginnings *b, const char *name, size_t length)
+{
+	unsigned int hash = 0;
+	size_t i;
+
+	for (i = 0; i < BEGINNING_LENGTH && i < length; i++)
+		hash = hash * 31 + (unsigned char)name[i];
+	return &b->of[hash % BEGINNING_HASHES];
+}
