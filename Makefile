@@ -455,7 +455,7 @@ LIBEXEC := $(DESTDIR)$(PREFIX)/libexec/sendpath
 INSTALLED_DOCS := run-record.md run-record.schema.json causes.md table.md statistics.md memory.md \
                   report.md reading.md mechanisms.md support.md costs.md zerocopy.md \
                   advise.md fleet.md
-DEPLOYED = $(shell find deploy/prometheus deploy/grafana deploy/slurm deploy/pairs -type f)
+DEPLOYED = $(shell find deploy/prometheus deploy/grafana deploy/kubernetes deploy/slurm deploy/pairs -type f)
 SERVICE := sendpath-exporter.service
 UNITS   ?= $(PREFIX)/lib/systemd/system
 PYTHON_FILES = $(shell find analysis -name .venv -prune -o -name __pycache__ -prune -o -type f -print)
