@@ -375,7 +375,7 @@ check: check-packages
 
 # Exact counts of a million sends, that the benchmarks work, and what check leaves for later.
 check-counts: check-packages
-	$(Q)$(PARALLEL) all test-programs
+	$(Q)$(PARALLEL) all test-programs $(VENV)/installed
 	$(Q)$(AS_ROOT) $(TEST_ENV) SENDPATH_CALLS=1000000 $(TEST_PYTEST) \
 		tests/integration/test_counts.py tests/integration/test_completion.py \
 		tests/integration/test_observe.py $(LATER) tests/bench tests/soak

@@ -44,17 +44,21 @@ def audited(tmp_path_factory):
     folder = tmp_path_factory.mktemp("slurm")
     out, ring = folder / "out", run(PAIRS, "--ring", *HOSTS).stdout.splitlines(True)
     with Slurm(folder, HOSTS) as slurm:
-        tap = slurm.start(sys.executable, "-c", TAP, host=TAPPED)
-        assert eventually((folder / f"{pathlib.Path(sys.executable).name}-{TAPPED}.out").read_bytes)
-        for pairs, shards in ((ring[:1], SHARDS), (ring[1:], 1)):
+        def audit(pairs, *command, shards=1):
             (folder / "pairs").write_text("".join(pairs))
-            done = slurm.run(AUDIT, folder / "pairs", out, *SWEEP, env={
+            done = slurm.run(AUDIT, folder / "pairs", out, *command, env={
                 "SENDPATH": ANALYZE, "LOADGEN": LOADGEN, "SHARDS": str(shards)})
             assert done.returncode == 0, done.stderr
+
+        tap = slurm.start(sys.executable, "-c", TAP, host=TAPPED)
+        assert eventually((folder / f"{pathlib.Path(sys.executable).name}-{TAPPED}.out").read_bytes)
+        audit(ring[:1], *SWEEP, shards=SHARDS)
+        audit(ring[1:], *SWEEP)
+        audit(ring[2:3], "advise", "--budget", "10s")
         killed = out / "a-to-b"
-        assert eventually(lambda: lines(killed / f"runs-1-of-{SHARDS}.jsonl"))
+        assert eventually(lambda: lines(killed / f"runs-1-of-{SHARDS}.jsonl")), slurm.logs()
         os.kill(eventually(lambda: sweeping(killed, f"1/{SHARDS}")), signal.SIGKILL)
-        assert eventually(lambda: slurm.ask("squeue", "-h") == ""), slurm.logs()
+        slurm.wait()
         jobs = slurm.ask("scontrol", "show", "job", "--oneliner")
         assert tap.poll() is None
     return out, jobs
@@ -62,7 +66,7 @@ def audited(tmp_path_factory):
 
 def test_a_killed_shard_is_queued_again_and_nothing_counts_twice(audited):
     out, jobs = audited
-    assert sorted(re.findall(r" Restarts=(\d)", jobs)) == ["0"] * len(HOSTS) + ["1"]
+    assert sorted(re.findall(r" Restarts=(\d)", jobs)) == ["0"] * (len(HOSTS) + 1) + ["1"]
     assert set(re.findall(r" JobState=(\w+)", jobs)) == {"COMPLETED"}
     log = (out / "a-to-b/shard-1.log").read_text()
     assert "audit: a to b ended by signal 9: queued again" in log and "going on: " in log
@@ -73,3 +77,27 @@ def test_a_killed_shard_is_queued_again_and_nothing_counts_twice(audited):
             (cell, repeat) for cell in {r["run"]["cell"] for r in made} for repeat in range(1, REPEATS + 1))
         assert len(made) == 2 * REPEATS
         assert {(r["host"]["name"], r["load"]["peer"]) for r in made} == {(host, f"{to}:9436")}
+
+
+def test_the_report_names_the_host_with_the_tap(audited):
+    out, _ = audited
+    done = run(ANALYZE, "report", out, "--out", out / "report", "--figures", "svg")
+    assert done.returncode == 0, done.stderr
+    assert f"1 of 4 hosts is an outlier: host {TAPPED}: packet tap on eth0 (100 % of its completed" in done.stdout
+    page = (out / "report/report.md").read_text()
+    assert "\n| c | d | 6 | 100 % | local delivery on eth0, packet tap on eth0 |" in page
+    # What advise said of the same pair stands there, too.
+    assert "advice.json" in page and (out / "c-to-d/advice.json").exists()
+    assert (out / "report/figures/hosts.svg").exists()
+
+
+def test_bad_plans_are_one_line(tmp_path):
+    for text, said in (("a\n", "a  : give SENDER RECEIVER, a pair a line"),
+                       ("a b c\n", "a b c: give SENDER RECEIVER"), ("../x b\n", "../x b : give SENDER")):
+        (tmp_path / "pairs").write_text(text)
+        done = run(AUDIT, tmp_path / "pairs", tmp_path / "out", "sweep")
+        assert done.returncode == 2 and done.stderr.startswith(f"audit: {tmp_path}/pairs: {said}")
+        assert done.stderr.count("\n") == 1
+    for arguments, said in ((("none", "out", "sweep"), "none: not a file"), (("x",), "usage: audit PAIRS")):
+        done = run(AUDIT, *arguments, cwd=tmp_path)
+        assert done.returncode == 2 and said in done.stderr and done.stderr.count("\n") == 1

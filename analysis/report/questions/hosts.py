@@ -41,7 +41,7 @@ def _rule(count: int) -> str:
 def _pairs(data: Data, apart: set[str]) -> Table:
     """Outliers first, as many as a page bears."""
     found = hosts.rates(data.fleet)
-    causes = data.fleet.causes.sort("sends", descending=True).group_by(hosts.PAIR, maintain_order=True).agg(
+    causes = data.fleet.causes.sort("sends", "cause", descending=[True, False]).group_by(hosts.PAIR, maintain_order=True).agg(
         pl.struct("cause", "device"))
     why = {row[:2]: ", ".join(dict.fromkeys(hosts.cause_text(**one) for one in row[2]))
            for row in causes.iter_rows()}
