@@ -16,10 +16,11 @@ import fleet as made_up
 import made
 import planted
 from analysis import hosts, table
-from analysis.figures.base import Data
 from analysis.report.build import build
 from analysis.report.questions import QUESTIONS
 from analysis.report.questions import hosts as question
+from analysis.report.write import html as to_html
+from test_report import EVIL, Page
 from analysis.stats import outliers
 
 TAP = {"zc_copied": 1000, "fallback_causes": "packet_tap@eth0:1000"}
@@ -179,6 +180,13 @@ def test_folders_of_hosts_make_a_report(folder):
     page = (folder / "report/report.md").read_text()
     assert "## Which hosts are outliers, and why?" in page
     assert (folder / "report/figures/hosts.svg").exists()
+
+
+def test_names_of_hosts_are_no_markup():
+    rows = [{**row, "host": EVIL if row["host"] == "c" else row["host"]} for row in planted.hosts(c=TAP)]
+    page = to_html(build(planted.data(rows), None, [], []))
+    parsed = Page(page)
+    assert not parsed.handlers and "onerror=alert(1)&gt;" in page and "<img src=x" not in page
 
 
 PEAK = """
