@@ -21,7 +21,7 @@ IDENTITY = ["run_id", "cell", "repeat", "started", "kernel"]
 FACTS = {"kernel": "Linux {}", "cpu_model": "{}", "governor": "frequency governor {}",
          "congestion": "congestion control {}"}
 LOST = ("lost_calls", "lost_completions", "lost_flags", "lost_groups", "lost_stacks")
-ROWS_OF_A_PART = 100_000
+ROWS_OF_A_PART = 50_000
 HERE = "itself"
 
 
@@ -48,7 +48,7 @@ def gather(runs: pl.LazyFrame, rows: int) -> Fleet:
         if parts > 1:
             part = runs.filter(pl.col("run_id").fill_null("").hash() % parts == number)
             part = part.select(*IDENTITY, *sorted(_NEEDED - set(IDENTITY))).unique(IDENTITY, keep="any")
-        # Together they would keep what they share in memory.
+            part = part.collect(engine="streaming").lazy()
         for name, query in _queries(part).items():
             found.setdefault(name, []).append(query.collect(engine="streaming"))
     merged = {name: pl.concat(frames) for name, frames in found.items()}
