@@ -15,6 +15,7 @@ LIGHT, DEEP, WORDS, EDGE = "#eef6fb", style.SKY.color, "#111111", style.ORANGE.c
 PANELS = {"fallback": "copied zero-copy sends (%)",
           hosts.TIME: "kernel time of a send (ratio)",
           hosts.RATE: "throughput (ratio)"}
+METRIC = {"fallback": hosts.COPIED}
 CELL = 34
 
 
@@ -24,7 +25,7 @@ def shown(names: list[str], outliers: set[str]) -> list[str]:
 
 
 def _rows(found: pl.DataFrame, panel: str) -> pl.DataFrame:
-    """sender, receiver, what a field says, how deep it is (0 to 1), and whether its sender is apart."""
+    """sender, receiver, what a field says, how deep it is (0 to 1), and whether its sender is an outlier."""
     value = pl.col(panel)
     share = panel == "fallback"
     # 100 is what all have; of ratios twice and half are as deep as it gets.
@@ -56,23 +57,26 @@ def draw(data: Data) -> Drawn | NotDrawn:
     every = data.fleet.hosts
     if len(every) < 2:
         return NotDrawn(TITLE, "these runs are not of several hosts")
-    apart = {one.host for one in hosts.find(data.fleet)}
-    names = shown(every, apart)
-    found = hosts.rates(data.fleet).filter(pl.col("host").is_in(names)).with_columns(
-        pl.col("host").is_in(apart).alias("apart"))
+    outliers = hosts.find(data.fleet)
+    names = shown(every, {one.host for one in outliers})
+    found = hosts.rates(data.fleet).filter(pl.col("host").is_in(names))
     panels = [panel for panel in PANELS if found[panel].count()]
     if not panels:
         return NotDrawn(TITLE, "no run counted copies, kernel time or throughput")
     columns = sorted(found["receiver"].unique())[:2 * MOST_HOSTS]
     found = found.filter(pl.col("receiver").is_in(columns))
     notes = ("ratios: to the median of the hosts with the same configuration",)
-    if apart:
+    if outliers:
         notes = (*notes, "outlined: outliers")
     if len(names) < len(every):
         notes = (*notes, f"{len(every) - len(names)} of {len(every)} hosts are left out of the picture")
     description = (f"A matrix of {len(names)} hosts, sender by receiver: "
                    f"{labels.listed([PANELS[panel] for panel in panels])}; {'; '.join(notes)}.")
-    chart = alt.concat(*(_panel(found, panel, columns) for panel in panels), columns=2, spacing=24)
+    parts = []
+    for panel in panels:
+        apart = [one.host for one in outliers if one.metric == METRIC.get(panel, panel)]
+        parts.append(_panel(found.with_columns(pl.col("host").is_in(apart).alias("apart")), panel, columns))
+    chart = alt.concat(*parts, columns=2, spacing=24)
     return Drawn(style.themed(chart, TITLE, ["; ".join(notes)], description), TITLE, description, notes)
 
 

@@ -5,7 +5,6 @@ import dataclasses
 
 import polars as pl
 
-from analysis.figures.labels import listed
 from analysis.report import text
 from analysis.report.base import Answer
 

@@ -43,7 +43,8 @@ def test_a_tap_is_named_with_its_device():
 
 def test_what_all_hosts_have_is_no_outlier_and_is_said():
     answer = answered(planted.hosts(**{name: TAP for name in "abcdef"}))
-    assert answer.short == "None of 6 hosts is an outlier."
+    assert answer.short == ("None of 6 hosts is an outlier by copied zero-copy sends, kernel time of a send "
+                            "and throughput.")
     assert "Copies that most hosts have, of 6: packet tap on 6." in answer.sentences
 
 
@@ -83,6 +84,14 @@ def test_what_was_not_measured_is_null_and_says_why():
             "(360 runs of 360 had too much).") in said
     # Counts are exact all the same.
     assert question.answer(data).short.startswith("1 of 6 hosts is an outlier: host c: packet tap on eth0")
+
+
+def test_nothing_measured_is_not_no_outlier():
+    rows = [{**row, "disturbed": "busy"} for row in planted.hosts()]
+    assert answered(rows).short == "None of 6 hosts is an outlier by copied zero-copy sends."
+    rows = [row for row in rows if row["variant"] == "twocopy"]
+    assert answered(rows).short == ("Whether one of 6 hosts is an outlier cannot be told: nothing was measured "
+                                    "of 4 of them.")
 
 
 def test_configurations_that_one_host_alone_has_compare_with_nothing():

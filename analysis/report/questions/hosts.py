@@ -12,6 +12,7 @@ from analysis.report.base import Answer, Question, Table
 from analysis.stats import outliers
 
 PAIRS_SHOWN = 100
+COMPARED = {"fallback": "copied zero-copy sends", hosts.TIME: "kernel time of a send", hosts.RATE: "throughput"}
 NAMES = {hosts.TIME: "kernel time of a send", hosts.RATE: "throughput"}
 UNKNOWN = "these data do not tell why"
 
@@ -60,7 +61,8 @@ def _not_shown(data: Data) -> tuple[str, ...]:
     found, sums = hosts.rates(data.fleet), data.fleet.sums
     count, of = len(data.fleet.hosts), len(found)
     said = []
-    for column, what, how in (("fallback", "Copied zero-copy sends", "had zero-copy sends whose copies could be counted"),
+    for column, what, how in (("fallback", "Copied zero-copy sends",
+                               "had zero-copy sends whose copies could be counted"),
                               (hosts.TIME, "Kernel time of a send", "was timed"),
                               (hosts.RATE, "Throughput", "measured it")):
         null = found[column].null_count()
@@ -79,6 +81,13 @@ def _not_shown(data: Data) -> tuple[str, ...]:
     return tuple(said)
 
 
+def _compared(data: Data) -> list[str]:
+    """What enough hosts have for an outlier to be seen."""
+    found = hosts.rates(data.fleet)
+    return [words_ for column, words_ in COMPARED.items()
+            if found.filter(pl.col(column).is_not_null())["host"].n_unique() >= outliers.FEWEST_HOSTS]
+
+
 def answer(data: Data) -> Answer:
     names = data.fleet.hosts
     if len(names) < 2:
@@ -90,10 +99,14 @@ def answer(data: Data) -> Answer:
         short = (f"{len(names)} hosts are too few to tell which is an outlier: that takes "
                  f"{outliers.FEWEST_HOSTS}.")
         said = [short]
+    elif not _compared(data):
+        short = (f"Whether one of {len(names)} hosts is an outlier cannot be told: nothing was measured of "
+                 f"{outliers.FEWEST_HOSTS} of them.")
     elif not found:
-        short = f"None of {len(names)} hosts is an outlier."
+        short = f"None of {len(names)} hosts is an outlier by {labels.listed(_compared(data))}."
     else:
-        short = (f"{len(apart)} of {len(names)} hosts {'is an outlier' if len(apart) == 1 else 'are outliers'}: "
+        are = "is an outlier" if len(apart) == 1 else "are outliers"
+        short = (f"{len(apart)} of {len(names)} hosts {are}: "
                  + _told(found[0]) + (f" The section has all {len(found)} findings." if len(found) > 1 else ""))
     if any(one.metric == hosts.COPIED for one in found):
         said.append("docs/causes.md tells what the kernel does there, and what helps.")
