@@ -362,7 +362,8 @@ LATER := tests/integration/test_setup.py::test_what_is_installed_works_whole_and
          tests/integration/test_noise.py::test_a_busy_machine_ranks_nothing \
          tests/integration/test_scale.py tests/integration/test_bounds.py \
          tests/integration/test_exporter.py tests/integration/test_prometheus.py \
-         tests/integration/test_systemd.py tests/integration/test_deb.py
+         tests/integration/test_systemd.py tests/integration/test_deb.py \
+         tests/integration/test_slurm.py
 check: check-packages
 	$(Q)$(PARALLEL) all unit-tests test-programs $(VENV)/installed-for-tests
 	$(Q)$(PARALLEL) SAN=1 all unit-tests
@@ -374,7 +375,7 @@ check: check-packages
 
 # Exact counts of a million sends, that the benchmarks work, and what check leaves for later.
 check-counts: check-packages
-	$(Q)$(PARALLEL) all test-programs
+	$(Q)$(PARALLEL) all test-programs $(VENV)/installed
 	$(Q)$(AS_ROOT) $(TEST_ENV) SENDPATH_CALLS=1000000 $(TEST_PYTEST) \
 		tests/integration/test_counts.py tests/integration/test_completion.py \
 		tests/integration/test_observe.py $(LATER) tests/bench tests/soak
@@ -454,7 +455,7 @@ LIBEXEC := $(DESTDIR)$(PREFIX)/libexec/sendpath
 INSTALLED_DOCS := run-record.md run-record.schema.json causes.md table.md statistics.md memory.md \
                   report.md reading.md mechanisms.md support.md costs.md zerocopy.md \
                   advise.md fleet.md
-DEPLOYED = $(shell find deploy/prometheus deploy/grafana -type f)
+DEPLOYED = $(shell find deploy/prometheus deploy/grafana deploy/kubernetes deploy/slurm deploy/pairs -type f)
 SERVICE := sendpath-exporter.service
 UNITS   ?= $(PREFIX)/lib/systemd/system
 PYTHON_FILES = $(shell find analysis -name .venv -prune -o -name __pycache__ -prune -o -type f -print)
@@ -471,7 +472,7 @@ install: all $(if $(DESTDIR),,analysis-packages)
 	$(Q)for f in $(INSTALLED_DOCS); do \
 		install -D -m 644 docs/$$f $(SHARE)/doc/sendpath/$$f || exit 1; done
 	$(Q)for f in $(DEPLOYED); do \
-		install -D -m 644 $$f $(SHARE)/doc/sendpath/$$f || exit 1; done
+		install -D -m $$([ -x $$f ] && echo 755 || echo 644) $$f $(SHARE)/doc/sendpath/$$f || exit 1; done
 	$(Q)mkdir -p $(DESTDIR)$(UNITS) && sed 's|/usr/local/bin|$(PREFIX)/bin|' deploy/systemd/$(SERVICE) \
 		>$(DESTDIR)$(UNITS)/$(SERVICE) && chmod 644 $(DESTDIR)$(UNITS)/$(SERVICE)
 ifeq ($(DESTDIR),)

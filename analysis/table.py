@@ -6,14 +6,16 @@ records do.
 """
 
 import collections
+import contextlib
 import dataclasses
 import io
 import json
 import pathlib
-from typing import Callable, Iterable
+from typing import Callable, Iterable, Iterator
 
 import polars as pl
 
+from analysis import hosts
 from analysis.columns import COLUMNS, REAL, TEXT, TIME, TRUTH, WHOLE
 from analysis.faults import FAILED, USAGE, Fault, why
 from analysis.files import replace
@@ -27,8 +29,6 @@ ROWS_AT_ONCE = 2000
 TYPES = {TEXT: pl.String, WHOLE: pl.Int64, REAL: pl.Float64, TRUTH: pl.Boolean,
          TIME: pl.Datetime("us", "UTC")}
 POLARS_SCHEMA = {column.name: TYPES[column.kind] for column in COLUMNS}
-# What makes two records the same run, wherever their files were copied to.
-IDENTITY = ["run_id", "cell", "repeat", "started", "kernel"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -109,7 +109,7 @@ def load_some(paths: Iterable[str], *args, **kwargs) -> Loaded:
 
 def without_copies(frame: pl.DataFrame, problems: list[Problem]) -> pl.DataFrame:
     """Each run once: the first of equal ones stays, the others become problems."""
-    first = pl.struct(IDENTITY).is_first_distinct()
+    first = pl.struct(hosts.IDENTITY).is_first_distinct()
     for file, line in frame.filter(~first).select("source_file", "source_line").iter_rows():
         problems.append(Problem(file, line, "the same run as another record"))
     return frame.filter(first)
@@ -124,20 +124,52 @@ def without_retried(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.filter(pl.col("outcome").is_null() | ~pl.col("run_id").is_in(dropped.to_list()))
 
 
-def read_parquet(path: str) -> pl.DataFrame:
+def scan_parquet(path: str) -> pl.LazyFrame:
     """A table that write_parquet wrote, columns of a later version left out, of an earlier one
-    null. Raises Fault for any other file."""
+    null; read when it is collected. Raises Fault for any other file."""
     try:
         written = json.loads(pl.read_parquet_metadata(path).get(METADATA_KEY, "null"))
-        frame = pl.read_parquet(path)
+        frame = pl.scan_parquet(path)
+        names = frame.collect_schema().names()
     except (pl.exceptions.PolarsError, OSError, ValueError) as error:
         raise Fault(f"{path}: cannot be read as Parquet: {why(error)}") from None
     if written != SCHEMA:
         raise Fault(f"{path}: not a table of this program ({SCHEMA}): analyze table --parquet "
                     "FILE writes one", USAGE)
     return frame.select(
-        pl.col(name).cast(kind) if name in frame.columns else pl.lit(None, kind).alias(name)
+        pl.col(name).cast(kind) if name in names else pl.lit(None, kind).alias(name)
         for name, kind in POLARS_SCHEMA.items())
+
+
+@contextlib.contextmanager
+def _collecting(paths: Iterable[str]) -> Iterator[None]:
+    """What is wrong inside of tables is found when they are collected."""
+    try:
+        yield
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise Fault(f"{', '.join(paths)}: cannot be read as Parquet: {why(error)}") from None
+
+
+def read_parquet(path: str) -> pl.DataFrame:
+    """As scan_parquet, read at once."""
+    scanned = scan_parquet(path)
+    with _collecting([path]):
+        return scanned.collect()
+
+
+# Rows that are read at once. More of them, of tables alone, are a fleet's, and are read as a stream.
+ROWS_IN_MEMORY = 100_000
+
+
+def stream_fleet(paths: list[str]) -> hosts.Fleet | None:
+    """The sums of tables that have too many rows for memory, of several hosts; None for others."""
+    if not paths or not all(map(is_parquet, paths)):
+        return None
+    scanned = pl.concat(map(scan_parquet, paths))
+    with _collecting(paths):
+        rows = scanned.select(pl.len()).collect(engine="streaming").item()
+        fleet = hosts.gather(scanned, rows) if rows > ROWS_IN_MEMORY else None
+    return fleet if fleet and len(fleet.hosts) > 1 else None
 
 
 def write_parquet(frame: pl.DataFrame, path: str) -> None:

@@ -50,13 +50,14 @@ def run(options):
     collector = Collector()
     notes: list[str] = []
     advices, of_runs = advice.read(options.paths, notes)
-    loaded = table.load(of_runs, problems, collector.watch)
+    streamed = table.stream_fleet(of_runs)
+    loaded = table.load([] if streamed else of_runs, problems, collector.watch)
     notes += loaded.notes()
-    if loaded.frame.is_empty() and not advices:
+    if loaded.frame.is_empty() and not advices and not streamed:
         raise Fault("\n".join(notes or [f"no runs in {', '.join(options.paths)}"]))
     for note in notes:
         say(note)
-    data = Data(loaded.frame, collector.details())
+    data = Data(loaded.frame, collector.details(), streamed)
     report = build(data, options.title, notes, options.paths, advices)
     pages = write(report, folder, wanted)
     if report.lost:

@@ -8,6 +8,7 @@ from functools import cached_property
 import altair as alt
 import polars as pl
 
+from analysis import hosts
 from analysis.details import Details
 from analysis.figures import cells
 
@@ -17,15 +18,21 @@ class Data:
     """What figures are drawn from.
 
     runs: the tidy table, one row a run. details: what it has no column for (histograms, stages);
-    empty where only a table was read.
+    empty where only a table was read. streamed: sums of runs that are too many to be had at once;
+    runs is empty then.
     """
     runs: pl.DataFrame
     details: Details = field(default_factory=Details)
+    streamed: hosts.Fleet | None = None
 
     # Worked out once: most figures and answers begin with one of them.
     @cached_property
     def sending(self) -> pl.DataFrame:
         return cells.sending(self.runs)
+
+    @cached_property
+    def fleet(self) -> hosts.Fleet:
+        return self.streamed or hosts.gather(self.runs.lazy(), 0)
 
     @cached_property
     def serving(self) -> pl.DataFrame:

@@ -14,9 +14,10 @@ from analysis.figures.base import Data, Drawn, NotDrawn
 from analysis.figures.save import spec, svg
 from analysis.report import advice as advised, conditions, losses
 from analysis.report.base import Answer, Question, Table
-from analysis.report.questions import QUESTIONS
+from analysis.report.questions import asked
 
 TITLE = "How sends compare"
+TITLE_OF_HOSTS = "How hosts compare"
 COMMANDS = 20
 
 
@@ -131,21 +132,26 @@ def build(data: Data, title: str | None, problems: list[str], sources: list[str]
     """data: at least one run, or none where there are advices. title: None for one that tells what
     it is about. problems: what of the files could not be used, a line a file."""
     sections = _advised(advices)
-    if data.runs.is_empty():
+    if data.runs.is_empty() and not data.streamed:
         empty = Table("", (), ())
         return Report(title or advised.TITLE, "", (), sections, (), (), (), empty, empty, empty,
                       empty, tuple(problems), _commands(data.runs, sources), (), tuple(sources))
-    drawn = draw_all(data)
-    answers = {question: question.answer(data) for question in QUESTIONS}
+    questions = asked(data)
+    names = {name for question in questions for name in question.figures}
+    drawn = draw_all(data, names)
+    answers = {question: question.answer(data) for question in questions}
     answered = _answered(answers, drawn)
-    lost = losses.told(data.runs)
+    lost = losses.told(data.fleet.totals)
+    of_hosts = len(questions) == 1
+    told, beside = conditions.of_many(data) if of_hosts else (
+        conditions.runs_told(data.runs), conditions.beside(data.runs, lost))
     return Report(
-        title or TITLE, lost, conditions.beside(data.runs, lost),
-        sections + _sections(data, {q: answers[q] for q in QUESTIONS if q in answered}, drawn,
+        title or (TITLE_OF_HOSTS if of_hosts else TITLE), lost, beside,
+        sections + _sections(data, {q: answers[q] for q in questions if q in answered}, drawn,
                              sum(len(section.pictures) for section in sections)),
-        tuple(q for q in QUESTIONS if q not in answered),
-        tuple(drawn[f.name] for f in FIGURES if isinstance(drawn[f.name], NotDrawn)),
-        tuple(conditions.runs_told(data.runs)), conditions.machines(data.runs),
+        tuple(q for q in questions if q not in answered),
+        tuple(drawn[f.name] for f in FIGURES if isinstance(drawn.get(f.name), NotDrawn)),
+        tuple(told), conditions.machines(data.runs),
         conditions.hooks(data), conditions.warnings(data), conditions.unmeasured(data),
         tuple(problems), _commands(data.runs, sources),
         tuple(stages.folded(data.details.stages, data.sending)), tuple(sources))

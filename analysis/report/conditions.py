@@ -118,6 +118,16 @@ def _disturbed(runs: pl.DataFrame) -> str:
             f"went on ({reasons.mode()[0]})")
 
 
+def of_many(data: Data) -> tuple[list[str], tuple[str, ...]]:
+    """runs_told and beside, of a fleet: what a page bears of very many runs."""
+    total = data.fleet.totals.row(0, named=True)
+    said = [f"{text.plural(total['runs'], 'run')} of {text.plural(len(data.fleet.hosts), 'host')}"]
+    if total["complete"] < total["runs"]:
+        said.append(f"{text.plural(total['runs'] - total['complete'], 'run')} failed or interrupted")
+    return said, ("Hosts are compared, and nothing else: reports of few of them answer the other "
+                  "questions.",)
+
+
 def beside(runs: pl.DataFrame, lost: str) -> tuple[str, ...]:
     """What a reader of the short answers must know of the runs: pacing, losses, noise."""
     return (f"Pacing: {_pacing(runs)}.",

@@ -5,7 +5,6 @@ import dataclasses
 
 import polars as pl
 
-from analysis.figures.labels import listed
 from analysis.report import text
 from analysis.report.base import Answer
 
@@ -28,15 +27,13 @@ def _lossy(runs: pl.DataFrame) -> pl.DataFrame:
     return runs.filter(pl.any_horizontal([pl.col(name).fill_null(0) > 0 for name in KINDS]))
 
 
-def told(runs: pl.DataFrame) -> str:
-    """What was lost in how many of these runs, with the numbers; "" where nothing was."""
-    parts = []
+def told(totals: pl.DataFrame) -> str:
+    """What was lost in how many runs, with the numbers; "" where nothing was. totals: of hosts.Fleet."""
+    total, parts = totals.row(0, named=True), []
     for name, (one, several, follows) in KINDS.items():
-        lost = runs.filter(pl.col(name) > 0)
-        if lost.height:
-            parts.append(f"{text.plural(lost[name].sum(), one, several)} in "
-                         f"{text.count(lost.height)} of {text.plural(runs.height, 'run')}: "
-                         f"{follows}")
+        if total[f"{name}_runs"]:
+            parts.append(f"{text.plural(int(total[name]), one, several)} in {text.count(total[f'{name}_runs'])} "
+                         f"of {text.plural(total['runs'], 'run')}: {follows}")
     return "; ".join(parts)
 
 

@@ -140,5 +140,17 @@ def data(rows, **details):
     return Data(frame, Details(times=times(frame), **details))
 
 
+def hosts(names="abcdef", seed=7, **of_host):
+    """Rows of hosts in a ring, each of which sends to the next; of_host: other columns of one of them."""
+    rows = []
+    for at, name in enumerate(names):
+        for row in sends(0.0, seed=seed + at, counters=False, repeats=2):
+            rows.append({**row, "host": name, "peer": f"{names[(at + 1) % len(names)]}:9436",
+                         "sends": 1000, "elapsed_s": 1.0, **of_host.get(name, {})})
+            if row["variant"] != "zerocopy":
+                rows[-1].update(zc_completions=None, zc_copied=None, fallback_causes=None)
+    return rows
+
+
 def all_data(**options):
     return data(sends(**options) + servers())

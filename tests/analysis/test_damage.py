@@ -22,7 +22,7 @@ from analysis.details import Collector
 from analysis.faults import Fault
 from analysis.figures.base import Data
 from analysis.files import replace
-from analysis.report.questions import QUESTIONS
+from analysis.report.questions import QUESTIONS, hosts
 
 GOOD = samples()[0]
 LINE = json.dumps(GOOD).encode() + b"\n"
@@ -261,7 +261,7 @@ def test_any_table_can_be_asked_anything(tmp_path, which, choice, value):
         summary.medians(frame, metric)
         summary.flagged(frame, metric)
         sweeps.courses(frame, metric)
-    for question in QUESTIONS:
+    for question in (hosts.QUESTION, *QUESTIONS):
         question.answer(Data(frame))
 
 

@@ -18,7 +18,7 @@ NAMES = [figure.name for figure in FIGURES]
 FIGURE = {figure.name: figure for figure in FIGURES}
 # Quantities that are counts of things have these for a unit.
 UNIT = re.compile(r"\(.*(bit/s|µs|ms|%|/KiB|/byte|s/GiB|1/s|bytes|/answer).*\)"
-                  r"|per byte|threads|connections|records")
+                  r"|per byte|threads|connections|records|^(sender|receiver)$")
 
 
 @pytest.fixture(scope="module")
@@ -28,9 +28,9 @@ def whole():
 
 @pytest.fixture(scope="module")
 def drawings(whole):
-    """Every figure by its name; that of records of data of their own."""
-    records = planted.data(planted.records())
-    return {name: FIGURE[name].draw(records if name == "records" else whole) for name in NAMES}
+    """Every figure by its name; those of records and of hosts of data of their own."""
+    own = {"records": planted.data(planted.records()), "hosts": planted.data(planted.hosts())}
+    return {name: FIGURE[name].draw(own.get(name, whole)) for name in NAMES}
 
 
 @pytest.fixture(scope="module")

@@ -52,6 +52,13 @@ def test_what_it_depends_on_is_what_it_was_built_with(package):
         assert run("dpkg-query", "-W", "-f", "${db:Status-Status}", name).stdout == "installed", name
 
 
+def test_what_is_for_schedulers_can_be_run_and_read(package):
+    modes = {name: mode for mode, name in re.findall(
+        r"^(\S+) .* \./usr/share/doc/sendpath/deploy/(\S+)$", run("dpkg-deb", "--contents", package).stdout, re.M)}
+    assert modes["pairs"] == modes["slurm/audit"] == "-rwxr-xr-x"
+    assert modes["kubernetes/audit.yaml"] == "-rw-r--r--"
+
+
 class Root:
     """A folder in which dpkg installs as if it were /, and knows of nothing else."""
 

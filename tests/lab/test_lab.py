@@ -117,7 +117,7 @@ def test_scripts_pass_shellcheck():
         pytest.skip("shellcheck is missing")
     scripts = [HERE / name for name in ("lab", "fetch-kernel", "fetch-root", "fetch-package", "mkinitramfs", "guest",
                                      "common.sh")]
-    run = subprocess.run(["shellcheck", "-x", "-P", HERE, *scripts, TREE / ".ci/run",
+    run = subprocess.run(["shellcheck", "-x", "-P", HERE, *scripts, TREE / ".ci/run", TREE / "deploy/slurm/audit",
                           *sorted((HERE / "topology").glob("*.sh"))],
                          stdout=subprocess.PIPE, text=True, check=False)
     assert run.returncode == 0, run.stdout

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Which hosts of a fleet are outliers, and why."""
+
+import polars as pl
+
+from analysis import hosts, words
+from analysis.figures import labels
+from analysis.figures.base import Data
+from analysis.hosts import Outlier
+from analysis.report import text
+from analysis.report.base import Answer, Question, Table
+from analysis.stats import outliers
+
+PAIRS_SHOWN = 100
+COMPARED = {"fallback": "copied zero-copy sends", hosts.TIME: "kernel time of a send", hosts.RATE: "throughput"}
+NAMES = {hosts.TIME: "kernel time of a send", hosts.RATE: "throughput"}
+UNKNOWN = "these data do not tell why"
+
+
+def _value(one: Outlier) -> str:
+    if one.metric == hosts.COPIED:
+        return (f"{words.percent(one.value)} of its completed zero-copy sends, "
+                f"{words.percent(one.middle)} at the median of the hosts")
+    return f"{NAMES[one.metric]} is {text.number(one.value / one.middle)} times the median of the hosts"
+
+
+def _told(one: Outlier) -> str:
+    """host c: packet tap on eth0 (100 % of ...)"""
+    causes = labels.listed(list(one.causes)) or UNKNOWN
+    if one.metric == hosts.COPIED:
+        return f"host {one.host}: {causes} ({_value(one)})."
+    return f"host {one.host}: its {_value(one)}; {causes}."
+
+
+def _rule(count: int) -> str:
+    return (f"A host is an outlier where it is away from the median of the {count} hosts by more than "
+            f"{outliers.limit(count):g} robust standard deviations ({outliers.NORMAL_MAD} times the median "
+            f"absolute deviation), and by {100 * hosts.LEAST_SHARE:.0f} points of copied sends or "
+            f"{hosts.LEAST_FACTOR:g} times of the others' time or throughput; as a sender.")
+
+
+def _pairs(data: Data, apart: set[str]) -> Table:
+    """Outliers first, as many as a page bears."""
+    found = hosts.rates(data.fleet)
+    causes = data.fleet.causes.sort("sends", "cause", descending=[True, False]).group_by(hosts.PAIR, maintain_order=True).agg(
+        pl.struct("cause", "device"))
+    why = {row[:2]: ", ".join(dict.fromkeys(hosts.cause_text(**one) for one in row[2]))
+           for row in causes.iter_rows()}
+    rows = sorted(found.iter_rows(named=True), key=lambda row: row["host"] not in apart)
+    left = len(rows) - PAIRS_SHOWN
+    return Table(
+        "Pairs of hosts; times and rates as ratios to the median of the hosts with the same configuration"
+        + (f"; {text.plural(left, 'pair')} left out" if left > 0 else ""),
+        ("sender", "receiver", "runs", "zero-copy sends copied", "why", "kernel time", "throughput"),
+        tuple((row["host"], row["receiver"], text.count(row["runs"]), words.percent(row["fallback"]),
+               why.get((row["host"], row["receiver"]), ""), text.number(row[hosts.TIME]),
+               text.number(row[hosts.RATE])) for row in rows[:PAIRS_SHOWN]))
+
+
+def _not_shown(data: Data) -> tuple[str, ...]:
+    found, sums = hosts.rates(data.fleet), data.fleet.sums
+    count, of = len(data.fleet.hosts), len(found)
+    said = []
+    for column, what, how in (("fallback", "Copied zero-copy sends",
+                               "had zero-copy sends whose copies could be counted"),
+                              (hosts.TIME, "Kernel time of a send", "was timed"),
+                              (hosts.RATE, "Throughput", "measured it")):
+        null = found[column].null_count()
+        if null:
+            disturbed = sums["disturbed"].sum()
+            said.append(f"{what} of {text.count(null)} of {text.plural(of, 'pair')}: no run of these {how}"
+                        + (f" with little else going on ({text.plural(disturbed, 'run')} of "
+                           f"{text.count(sums['runs'].sum())} had too much)"
+                           if column != "fallback" and disturbed else "") + ".")
+    if sums["unseen"].sum():
+        said.append("Copies without a flag, in some runs: more may have been copied.")
+    if of < count * (count - 1):
+        said.append(f"Pairs that were not measured: {text.count(of)} of "
+                    f"{text.count(count * (count - 1))} were.")
+    said.append("Whether a slow pair is slow for its receiver: hosts are judged as senders.")
+    return tuple(said)
+
+
+def _compared(data: Data) -> list[str]:
+    """What enough hosts have for an outlier to be seen."""
+    found = hosts.rates(data.fleet)
+    return [words_ for column, words_ in COMPARED.items()
+            if found.filter(pl.col(column).is_not_null())["host"].n_unique() >= outliers.FEWEST_HOSTS]
+
+
+def answer(data: Data) -> Answer:
+    names = data.fleet.hosts
+    if len(names) < 2:
+        return Answer("These runs are not of several hosts.")
+    found = hosts.find(data.fleet)
+    apart = list(dict.fromkeys(one.host for one in found))
+    said = [_rule(len(names)), *map(_told, found)]
+    if len(names) < outliers.FEWEST_HOSTS:
+        short = (f"{len(names)} hosts are too few to tell which is an outlier: that takes "
+                 f"{outliers.FEWEST_HOSTS}.")
+        said = [short]
+    elif not _compared(data):
+        short = (f"Whether one of {len(names)} hosts is an outlier cannot be told: nothing was measured of "
+                 f"{outliers.FEWEST_HOSTS} of them.")
+    elif not found:
+        short = f"None of {len(names)} hosts is an outlier by {labels.listed(_compared(data))}."
+    else:
+        are = "is an outlier" if len(apart) == 1 else "are outliers"
+        short = (f"{len(apart)} of {len(names)} hosts {are}: "
+                 + _told(found[0]) + (f" The section has all {len(found)} findings." if len(found) > 1 else ""))
+    if any(one.metric == hosts.COPIED for one in found):
+        said.append("docs/causes.md tells what the kernel does there, and what helps.")
+    everywhere = _everywhere(data)
+    return Answer(short, (*said, *everywhere), _not_shown(data), (_pairs(data, set(apart)),))
+
+
+def _everywhere(data: Data) -> list[str]:
+    """What most hosts have is no outlier, and may be what is wrong with all."""
+    by_cause = hosts.shares(data.fleet).filter(pl.col("share") > hosts.LEAST_SHARE).group_by(
+        "cause").agg(pl.len().alias("hosts")).sort("hosts", "cause", descending=[True, False])
+    most = [f"{row['cause'].replace('_', ' ')} on {row['hosts']}" for row in by_cause.to_dicts()
+            if 2 * row["hosts"] > len(data.fleet.hosts)]
+    return [f"Copies that most hosts have, of {len(data.fleet.hosts)}: {labels.listed(most)}."] if most else []
+
+
+QUESTION = Question("hosts", "Which hosts are outliers, and why?", ("hosts",), answer, lambda data: data.runs)

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Pairs of hosts by a plan: each host sends to as many as it receives from, never to itself."""
+
+import collections
+import pathlib
+import subprocess
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+PAIRS = pathlib.Path(__file__).resolve().parents[2] / "deploy/pairs"
+
+
+def pairs(*arguments):
+    done = subprocess.run([PAIRS, *map(str, arguments)], capture_output=True, text=True, check=False)
+    return done.returncode, [tuple(line.split()) for line in done.stdout.splitlines()], done.stderr
+
+
+def test_a_ring():
+    assert pairs("--ring", "a", "b", "c") == (0, [("a", "b"), ("b", "c"), ("c", "a")], "")
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(2, 40), st.data())
+def test_a_sample(count, data):
+    each, seed = data.draw(st.integers(1, count - 1)), data.draw(st.integers(0, 1 << 30))
+    hosts = [f"h{i}" for i in range(count)]
+    status, found, _ = pairs("--sample", each, "--seed", seed, *hosts)
+    assert status == 0 and len(set(found)) == len(found) == each * count
+    assert all(sender != receiver for sender, receiver in found)
+    for side in zip(*found):
+        assert collections.Counter(side) == dict.fromkeys(hosts, each)
+    assert pairs("--sample", each, "--seed", seed, *hosts)[1] == found
+
+
+@pytest.mark.parametrize("arguments,said", [
+    (("--ring", "a"), "a: one host makes no pair; name two or more"),
+    (("--ring", "a", "b", "a"), "a: named twice; name each host once"),
+    (("--sample", "2", "a", "b"), "--sample 2: give 1 to 1, of 2 hosts"),
+    (("a", "b"), "one of the arguments --ring --sample is required")])
+def test_bad_input_is_one_line(arguments, said):
+    assert pairs(*arguments) == (2, [], f"pairs: {said}\n")
