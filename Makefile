@@ -344,11 +344,13 @@ TEST_ENV    = CI=$(CI) $(if $(FULL),SENDPATH_FULL=1) PYTHONDONTWRITEBYTECODE=1 \
               HYPOTHESIS_STORAGE_DIRECTORY=/run/sendpath-hypothesis
 TEST_PYTEST = $(PYTHON) -m pytest -rfEs -p no:cacheprovider $(PYTEST_OPTIONS)
 
-# By the environment's Python. Simulations count how often intervals hold: check-stats runs them.
+# By the environment's Python. Simulations count how often intervals hold: check-stats runs them,
+# and what takes a million rows.
 SIMULATIONS := same_twice or no_effect or no_fall or no_crossing or 95_percent or repeats_reach or \
                plain_bootstrap or samples_medians or ratios_of_pairs or planted_effect or \
                one_planted_crossing or several_crossings or so_many_repeats or does_not_move_with or \
-               among_equals or each_condition
+               among_equals or each_condition or \
+               take_no_more_memory
 check-analysis check-stats: check-analysis-packages
 	$(Q)$(MAKE) --no-print-directory analyze $(VENV)/installed-for-tests
 	$(Q)$(VENV_PYTHON) -m pytest -n auto --dist loadgroup -rfEs -p no:cacheprovider \
