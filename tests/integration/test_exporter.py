@@ -155,6 +155,21 @@ def test_few_are_named_and_none_falls(tmp_path):
         assert all(after.counters()[key] >= n for key, n in before.counters().items())
 
 
+def test_a_full_map_of_processes_is_told(tmp_path):
+    """Whoever finds no room counts as other, and how many sends did is said."""
+    with Receiver() as receiver, contextlib.ExitStack() as stack, \
+            programs_named(tmp_path, b"first", b"second", b"third") as copies:
+        senders = [stack.enter_context(Stepping(receiver, program=program)) for program in copies]
+        pids = ",".join(str(sender.process.pid) for sender in senders)
+        exporter = stack.enter_context(Exporter("--by-max", 2, "--pid", pids))
+        for sender in senders:
+            sender.tell("send 10")
+        found = exporter.read()
+        assert processes(found) == {"first": 10, "second": 10, "other": 10}
+        assert found.sum("sendpath_lost_total", what="groups") == 10
+        assert found.sum("sendpath_sends_total") == 30
+
+
 def groups_in_kernel(before):
     """How many groups the maps of programs hold that were not there before."""
     maps = json.loads(run("bpftool", "-j", "map", "list").stdout)
