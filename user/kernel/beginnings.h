@@ -15,12 +15,23 @@ struct beginnings {
 	bool of[BEGINNING_HASHES];
 };
 
-static inline bool *beginnings__of(struct beginnings *b, const char *name, size_t length)
+static inline unsigned int beginnings__hash(const char *name, size_t length)
 {
 	unsigned int hash = 0;
 	size_t i;
 
 	for (i = 0; i < BEGINNING_LENGTH && i < length; i++)
 		hash = hash * 31 + (unsigned char)name[i];
-	return &b->of[hash % BEGINNING_HASHES];
+	return hash % BEGINNING_HASHES;
+}
+
+static inline void beginnings__add(struct beginnings *b, const char *name, size_t length)
+{
+	b->of[beginnings__hash(name, length)] = true;
+}
+
+/* False: no name that was added begins so. */
+static inline bool beginnings__may_have(const struct beginnings *b, const char *name, size_t length)
+{
+	return b->of[beginnings__hash(name, length)];
 }

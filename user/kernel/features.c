@@ -177,12 +177,12 @@ static void *read_table(void *features)
 /* Without the table nothing is found in it: the plan then says so of each function. */
 static void await_symbols(struct features *f)
 {
-	if (!f->reads)
-		return;
-	pthread_join(f->reader, NULL);
+	if (f->reads)
+		pthread_join(f->reader, NULL);
 	f->reads = false;
 	if (f->read_err)
 		log_error("%s cannot be read: %s", KALLSYMS, strerror(-f->read_err));
+	f->read_err = 0;
 }
 
 /* The kernel takes a third of the start to write the table: a thread of its own reads it. */
@@ -205,7 +205,7 @@ static void begin_symbols(struct features *f)
 	}
 	f->table = kallsyms__open(KALLSYMS, f->table_buffer);
 	if (!f->table) {
-		log_error("%s cannot be read: %s", KALLSYMS, strerror(errno));
+		f->read_err = -errno;
 		return;
 	}
 	f->reads = !pthread_create(&f->reader, NULL, read_table, f);

@@ -3,7 +3,6 @@
 
 #include "user/kernel/beginnings.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,13 +97,13 @@ struct index {
 	struct beginnings beginnings;
 };
 
-static struct kernel_symbol *find(struct index *index, const char *name)
+static struct kernel_symbol *find(const struct index *index, const char *name)
 {
 	struct base_name base = {name, 0};
 	struct kernel_symbol **found;
 
 	/* No name asked for is shorter, and the line ends behind. */
-	if (!*beginnings__of(&index->beginnings, name, strnlen(name, BEGINNING_LENGTH)))
+	if (!beginnings__may_have(&index->beginnings, name, strnlen(name, BEGINNING_LENGTH)))
 		return NULL;
 	base.length = strcspn(name, ". \t\n");
 	found = bsearch(&base, index->sorted, index->count, sizeof(*index->sorted), compare_base);
@@ -114,15 +113,13 @@ static struct kernel_symbol *find(struct index *index, const char *name)
 /* "address type name [module]": where the name begins, NULL if it is no such line. */
 static const char *parse(const char *line, unsigned long long *address, char *type)
 {
-	const char *c;
+	char *end;
 
-	*address = 0;
-	for (c = line; isxdigit((unsigned char)*c); c++)
-		*address = *address << 4 | (unsigned)(*c <= '9' ? *c - '0' : (*c & 0xf) + 9);
-	if (c[0] != ' ' || !c[1] || c[2] != ' ')
+	*address = strtoull(line, &end, 16);
+	if (end[0] != ' ' || !end[1] || end[2] != ' ')
 		return NULL;
-	*type = c[1];
-	return c + 3;
+	*type = end[1];
+	return end + 3;
 }
 
 /* The lines of modules once more: the end of a function may come before it. */
@@ -139,7 +136,7 @@ static int end_in_modules(FILE *file, long modules, struct open_ranges *open)
 	return 0;
 }
 
-static int read_lines(FILE *file, struct index *index)
+static int read_lines(FILE *file, const struct index *index)
 {
 	struct open_ranges open = {};
 	unsigned long long address;
@@ -188,8 +185,7 @@ int kallsyms__read(FILE *table, struct kernel_symbol *symbols, size_t count)
 	index->count = count;
 	for (i = 0; i < count; i++) {
 		index->sorted[i] = &symbols[i];
-		*beginnings__of(&index->beginnings, symbols[i].name, strlen(symbols[i].name)) =
-			true;
+		beginnings__add(&index->beginnings, symbols[i].name, strlen(symbols[i].name));
 	}
 	qsort(index->sorted, count, sizeof(*index->sorted), compare_names);
 	rewind(table);

@@ -93,7 +93,7 @@ static void add_name(struct names *names, const char *text)
 	}
 	name = &names->all[names->count++];
 	*name = without_flavor(text);
-	*beginnings__of(&names->beginnings, name->text, name->length) = true;
+	beginnings__add(&names->beginnings, name->text, name->length);
 }
 
 /* A type of the programs, and the names inside it. */
@@ -155,11 +155,11 @@ static const char *name_at(const struct selection *s, __u32 offset)
 	return btf__name_by_offset(s->from, offset);
 }
 
-static bool is_wanted(struct selection *s, const char *text)
+static bool is_wanted(const struct selection *s, const char *text)
 {
 	struct name name = {text, strlen(text)};
 
-	if (!*beginnings__of(&s->names.beginnings, name.text, name.length))
+	if (!beginnings__may_have(&s->names.beginnings, name.text, name.length))
 		return false;
 	return bsearch(&name, s->names.all, s->names.count, sizeof(name), compare_names);
 }
@@ -186,7 +186,7 @@ static int copy_array(struct selection *s, const struct btf_type *t)
 }
 
 /* One without a name is looked for its members. */
-static bool keeps_member(struct selection *s, const struct btf_member *m)
+static bool keeps_member(const struct selection *s, const struct btf_member *m)
 {
 	const char *name = name_at(s, m->name_off);
 
@@ -300,7 +300,7 @@ static int copy(struct selection *s, __u32 id)
 	return id ? s->ids[id] : 0;
 }
 
-static bool selects(struct selection *s, const struct btf_type *t)
+static bool selects(const struct selection *s, const struct btf_type *t)
 {
 	const char *name = name_at(s, t->name_off);
 	size_t prefix = strlen(TRACEPOINT_PREFIX);

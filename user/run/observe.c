@@ -291,8 +291,9 @@ static void close_gate(struct tracer *tracer)
 	if (tracer__may_count(tracer)) {
 		tracer__gate_settled(tracer, GATE_MENDING);
 		tracer__gate_settled(tracer, GATE_CLOSED);
+	} else {
+		tracer__gate(tracer, GATE_CLOSED);
 	}
-	tracer__gate(tracer, GATE_CLOSED);
 }
 
 static int window(struct run_result *r, const struct run_setup *setup, struct watch *w,
