@@ -9,7 +9,6 @@ __noinline int ubuf__set_bits(__u64 sock, __u32 born, __u32 id, __u32 bits)
 	struct ubuf_key key = {.sock = sock, .born = born, .id = id};
 	struct ubuf_entry *kept = ubuf__get(&key);
 	volatile __u16 *slot;
-	struct totals *t;
 	int i;
 
 	for (i = 0; kept && i < CAUSE_BITS_MAX; i++) {
@@ -19,9 +18,7 @@ __noinline int ubuf__set_bits(__u64 sock, __u32 born, __u32 id, __u32 bits)
 		if (*slot == (__u16)bits)
 			return 0;
 	}
-	t = totals__get();
-	if (t)
-		__sync_fetch_and_add(&t->lost_cause_bits, 1);
+	TOTALS_COUNT(lost_cause_bits);
 	return 0;
 }
 

@@ -109,15 +109,12 @@ int target_forked(struct bpf_raw_tracepoint_args *ctx)
 	__u32 parent = current_process_id();
 	__u32 tgid = task_process_id(child);
 	__u32 *role = bpf_map_lookup_elem(&targets, &parent);
-	struct totals *t = totals__get();
 
 	if (!role || tgid == parent)
 		return 0;
 	target_hints[tgid % TARGET_HINTS] = 1;
-	if (!bpf_map_update_elem(&targets, &tgid, role, BPF_ANY))
-		return 0;
-	if (t)
-		__sync_fetch_and_add(&t->lost_processes, 1);
+	if (bpf_map_update_elem(&targets, &tgid, role, BPF_ANY))
+		TOTALS_COUNT(lost_processes);
 	return 0;
 }
 

@@ -226,6 +226,15 @@ static __always_inline struct totals *totals__get(void)
 	return bpf_map_lookup_elem(&totals, &zero);
 }
 
+/* One more of a member: atomic, because an interrupt on this CPU may count it, too. */
+#define TOTALS_COUNT(member)                                  \
+	({                                                    \
+		struct totals *t_ = totals__get();            \
+                                                              \
+		if (t_)                                       \
+			__sync_fetch_and_add(&t_->member, 1); \
+	})
+
 /*
  * Linux 5.15 has bpf_task_pt_regs(), and the current task as a typed pointer, whose members are
  * read without a helper. The loader settles this, so that the verifier of an older kernel never
@@ -384,10 +393,8 @@ static __always_inline bool role_is_lasting(void)
 /* The send that a thread was in was not seen to return. */
 static __always_inline void thread__leave_send(struct thread *thread)
 {
-	struct totals *t = totals__get();
-
-	if (t && !thread->before)
-		__sync_fetch_and_add(&t->unreturned, 1);
+	if (!thread->before)
+		TOTALS_COUNT(unreturned);
 	thread->sock = thread->before = 0;
 	thread->notification = thread->inflight = thread->guessed = thread->tracked = 0;
 }
@@ -396,7 +403,6 @@ static __always_inline void thread__leave_send(struct thread *thread)
 static __always_inline struct thread *thread__settle(struct thread *thread)
 {
 	__u32 role = current_role();
-	struct totals *t;
 
 	if (!role)
 		return NULL;
@@ -412,9 +418,7 @@ static __always_inline struct thread *thread__settle(struct thread *thread)
 	}
 	if (thread)
 		return thread;
-	t = totals__get();
-	if (t)
-		__sync_fetch_and_add(&t->lost_threads, 1);
+	TOTALS_COUNT(lost_threads);
 	return NULL;
 }
 

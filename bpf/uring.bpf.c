@@ -11,20 +11,11 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 struct notification_map notifications SEC(".maps");
 volatile __u32 notifications_seen;
 
-static __always_inline struct notification *notification__make(__u64 key,
-							       const struct notification *fresh)
+static __always_inline void notification__make(__u64 key, const struct notification *fresh)
 {
-	struct notification *n;
-	struct totals *t;
-
 	bpf_map_update_elem(&notifications, &key, fresh, BPF_NOEXIST);
-	n = bpf_map_lookup_elem(&notifications, &key);
-	if (n)
-		return n;
-	t = totals__get();
-	if (t)
-		__sync_fetch_and_add(&t->lost_notifications, 1);
-	return NULL;
+	if (!bpf_map_lookup_elem(&notifications, &key))
+		TOTALS_COUNT(lost_notifications);
 }
 
 __noinline __u64 notification__begin_send(__u64 uarg, __u64 sock)
