@@ -154,8 +154,9 @@ def find(fleet: Fleet) -> list[Outlier]:
     found = [*_of_copies(fleet)]
     known = {host: tuple(one.causes[0] for one in found if one.host == host and one.causes)
              for host in fleet.hosts}
+    of_pairs = rates(fleet)
     for metric in METRICS:
-        of = rates(fleet).filter(pl.col(metric) > 0).group_by("host").agg(pl.col(metric).median())
+        of = of_pairs.filter(pl.col(metric) > 0).group_by("host").agg(pl.col(metric).median())
         values = dict(of.iter_rows())
         for host in outliers.apart(values, LEAST_FACTOR, as_ratios=True):
             found.append(Outlier(host, metric, values[host], statistics.median(values.values()),

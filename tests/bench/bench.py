@@ -79,15 +79,12 @@ def read(path):
         return None
 
 
-def cpu_model():
-    """As the kernel tells it on x86; elsewhere it tells numbers."""
-    found = re.search(r"^model name\s*: (.*)$", read("/proc/cpuinfo") or "", re.M)
-    return found[1] if found else platform.machine()
-
-
 def describe_host():
-    return {"cpu": cpu_model(), "virtual": os.path.exists("/sys/hypervisor") or
-            " hypervisor" in (read("/proc/cpuinfo") or ""), "kernel": platform.release(), "arch": platform.machine(), "nproc": os.cpu_count(),
+    cpus = read("/proc/cpuinfo") or ""
+    model = re.search(r"^model name\s*: (.*)$", cpus, re.M)  # on x86; elsewhere it is numbers
+    return {"cpu": model[1] if model else platform.machine(),
+            "virtual": os.path.exists("/sys/hypervisor") or " hypervisor" in cpus,
+            "kernel": platform.release(), "arch": platform.machine(), "nproc": os.cpu_count(),
             "load_average": os.getloadavg()[0],
             "congestion_control": read("/proc/sys/net/ipv4/tcp_congestion_control"),
             "used_congestion_control": loads.CONGESTION}

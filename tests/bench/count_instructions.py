@@ -83,8 +83,7 @@ def measure(way, messages):
 def run(way, messages, times=1):
     if not way.tool:
         return measure(way, messages)
-    with programs.Program(way.tool.command) as program:
-        program.wait_until(lambda: way.tool.ready(program), way.tool.start_s)
+    with tools.attached(way.tool):
         for _ in range(times):
             measure(way, messages)
 

@@ -10,7 +10,7 @@ import pairs
 import programs
 import startup
 import tools
-from cost import send_ns
+from cost import QUICK_WARMUP_S, WARMUP_S, send_ns
 from table import interval, level, table
 
 OURS = ("--all --interval 1", *(f"--all --interval 1 --sample {n}" for n in (10, 100, 1000)),
@@ -21,8 +21,6 @@ ALL = {f"analyze {options}": tools.Tool((loads.ANALYZE, *options.split()),
 PER_S = 100_000  # sends
 SIZE = 256
 LOAD = ("--variant", "twocopy", "--size", SIZE)
-WARMUP_S = 0.3
-QUICK_WARMUP_S = 0.05
 
 
 class Section:
@@ -43,9 +41,7 @@ class Section:
         return loads.loadgen(*self.load)
 
     def _beside(self, name):
-        tool = ALL[name]
-        with programs.Program(tool.command) as program:
-            program.wait_until(lambda: tool.ready(program), tool.start_s)
+        with tools.attached(ALL[name]):
             return self._plain()
 
     def round(self, number):

@@ -4,10 +4,13 @@ end. How each is started, and how one knows that it is attached.
 """
 
 import collections
+import contextlib
 import pathlib
 
-# ready(program) -> bool. start_s: bcc compiles its programs, in a guest by an emulated compiler.
-Tool = collections.namedtuple("Tool", "command ready start_s", defaults=(240,))
+import programs
+
+Tool = collections.namedtuple("Tool", "command ready")  # ready(program) -> bool
+START_S = 240  # bcc compiles its programs, in a guest by an emulated compiler
 
 # Probes are attached from the last one on. What funclatency does, as one writes it with bpftrace,
 HISTOGRAM = """
@@ -31,6 +34,13 @@ def says(word):
 
 def has_ring_buffers(program):
     return "perf_event" in pathlib.Path(f"/proc/{program.child.pid}/maps").read_text()
+
+
+@contextlib.contextmanager
+def attached(tool):
+    with programs.Program(tool.command) as program:
+        program.wait_until(lambda: tool.ready(program), START_S)
+        yield
 
 
 TOOLS = {

@@ -155,34 +155,29 @@ def _of_another_clone(process):
     return any((folder / "tests/integration").is_dir() for folder in exe.parents if folder != ROOT)
 
 
-def _running():
-    """(folder in /proc, command line) of every process that runs a program of any clone; what only
-    reads records may belong to the tests of analysis/, which run meanwhile."""
+def _running(of_others):
+    """(folder in /proc, command line) of every process that runs a program of this clone, or of
+    others. What only reads records may belong to the tests of analysis/, which run meanwhile."""
     for entry in pathlib.Path("/proc").iterdir():
         if entry.name.isdigit():
             with contextlib.suppress(OSError):  # it has ended
                 line = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
-                if re.match(r"\S*/(analyze (?!table|compare|report)|loadgen/loadgen )", line):
+                if re.match(r"\S*/(analyze (?!table|compare|report)|loadgen/loadgen )", line) and \
+                        _of_another_clone(entry) == of_others:
                     yield entry, line
 
 
 def processes():
     """pid -> command line of every process that runs one of the programs under test."""
-    found = {}
-    for process, line in _running():
-        with contextlib.suppress(OSError):
-            if not _of_another_clone(process):
-                found[int(process.name)] = line
-    return found
+    return {int(process.name): line for process, line in _running(of_others=False)}
 
 
 def _others_programs():
     held = set()
-    for process, _ in _running():
-        with contextlib.suppress(OSError):
-            if _of_another_clone(process):
-                for told in (process / "fdinfo").iterdir():
-                    held.update(map(int, re.findall(r"^prog_id:\s*(\d+)$", told.read_text(), re.M)))
+    for process, _ in _running(of_others=True):
+        with contextlib.suppress(OSError):  # it has ended
+            for told in (process / "fdinfo").iterdir():
+                held.update(map(int, re.findall(r"^prog_id:\s*(\d+)$", told.read_text(), re.M)))
     return held
 
 

@@ -13,7 +13,6 @@ from analysis.stats import outliers
 
 PAIRS_SHOWN = 100
 COMPARED = {"fallback": "copied zero-copy sends", hosts.TIME: "kernel time of a send", hosts.RATE: "throughput"}
-NAMES = {hosts.TIME: "kernel time of a send", hosts.RATE: "throughput"}
 UNKNOWN = "these data do not tell why"
 
 
@@ -21,7 +20,7 @@ def _value(one: Outlier) -> str:
     if one.metric == hosts.COPIED:
         return (f"{words.percent(one.value)} of its completed zero-copy sends, "
                 f"{words.percent(one.middle)} at the median of the hosts")
-    return f"{NAMES[one.metric]} is {text.number(one.value / one.middle)} times the median of the hosts"
+    return f"{COMPARED[one.metric]} is {text.number(one.value / one.middle)} times the median of the hosts"
 
 
 def _told(one: Outlier) -> str:
@@ -118,7 +117,7 @@ def _everywhere(data: Data) -> list[str]:
     """What most hosts have is no outlier, and may be what is wrong with all."""
     by_cause = hosts.shares(data.fleet).filter(pl.col("share") > hosts.LEAST_SHARE).group_by(
         "cause").agg(pl.len().alias("hosts")).sort("hosts", "cause", descending=[True, False])
-    most = [f"{row['cause'].replace('_', ' ')} on {row['hosts']}" for row in by_cause.to_dicts()
+    most = [f"{hosts.cause_text(row['cause'], None)} on {row['hosts']}" for row in by_cause.to_dicts()
             if 2 * row["hosts"] > len(data.fleet.hosts)]
     return [f"Copies that most hosts have, of {len(data.fleet.hosts)}: {labels.listed(most)}."] if most else []
 
