@@ -33,7 +33,7 @@ def machines(runs: pl.DataFrame) -> Table:
 
 
 def runs_told(runs: pl.DataFrame) -> list[str]:
-    """How many runs of which loads, when, in how many repeats."""
+    """How many runs of how many configurations, how often each was repeated, and when."""
     whole = runs.filter(pl.col("complete").fill_null(True))
     cells = whole.group_by("cell", "host", "kernel", "link").len()
     said = [f"{text.plural(runs.height, 'run')} of {text.plural(cells.height, 'configuration')}"]

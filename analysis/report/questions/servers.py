@@ -91,7 +91,7 @@ def _rankings(found: list[Comparison], models: list[str]) -> list[str]:
 
 
 def _tables(runs: pl.DataFrame) -> tuple[Table, ...]:
-    """Of the server and of its client; without those of which nothing was measured."""
+    """One of the server and one of its client, each if anything of it was measured."""
     client = [m for m in METRICS if m[2].startswith("client")]
     server = [m for m in METRICS if m not in client]
     made = (_table(runs, whose, metrics)
