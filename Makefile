@@ -226,7 +226,7 @@ $(BUILD)/tests/native/%.o: tests/unit/native/%.c
 	$(call msg,CC,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) $(NATIVE_FLAGS) $(CPPFLAGS) -MMD -MP -c $< -o $@
 
-NATIVE_TESTS := $(addprefix $(BUILD)/tests/,test_completions test_stages)
+NATIVE_TESTS := $(addprefix $(BUILD)/tests/,test_completions test_refusals test_stages)
 $(NATIVE_TESTS): private CPPFLAGS := $(NATIVE_FLAGS) $(CPPFLAGS)
 $(NATIVE_TESTS): $(NATIVE_OBJS)
 

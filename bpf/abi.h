@@ -346,8 +346,8 @@ ABI_SIZE(pinned_peak, 2 * 8);
 
 /* What a thread is doing; lives as long as the thread. Two threads share no cache line. */
 struct thread {
-	__u32 tid;	    /* whose this is; 0: nobody's */
-	__u32 flags;	    /* the MSG_ flags of the send under way */
+	__u32 tid;	    /* whose this is; 0: nobody's. Of that process alone: a thread that */
+	__u32 tgid;	    /* execs may take its leader's id, and its own goes to a stranger */
 	__u64 start;	    /* ns; of the send under way */
 	__u64 sock;	    /* its socket; 0: no send under way */
 	__u64 notification; /* of io_uring, which completes it; 0: none */
@@ -364,6 +364,7 @@ struct thread {
 	__u64 inflight; /* its slot of the in-flight ring, if it is followed */
 	__u64 reading;	/* ns; when it began to read an error queue; 0: it does not */
 	__u64 copying;	/* ns; the same of a receiver's copy */
+	__u32 flags;	/* the MSG_ flags of the send under way */
 	__u32 id;	/* of a zero-copy send, */
 	__u8 tracked;	/* if it is known, */
 	__u8 guessed;	/* and guessed */

@@ -25,7 +25,7 @@ static __noinline int sendmsg_begin(struct sock *sk, struct msghdr *msg, __u32 f
 	if (!thread)
 		return 0;
 	/* It locks the socket, up to tcp_sendmsg_locked. */
-	message_begin(thread, sk, flags & MSG_ZEROCOPY ? number_of(sk) : 0, msg, current_call(),
+	message_begin(thread, sk, flags & MSG_ZEROCOPY ? number_of(sk) : 0, msg, current_call(sk),
 		      flags, size, 0, copy_is_hooked ? STAGE_LOCK : STAGE_UNACCOUNTED);
 	if (thread->flags & MSG_ZEROCOPY && ids_guessed && !thread->notification &&
 	    zerocopy_enabled(sk))
@@ -50,7 +50,7 @@ static __always_inline int sendmsg_called(struct sock *sk, struct msghdr *msg, _
 	struct thread *thread = plain_sender(flags);
 
 	if (thread)
-		plain_begin(thread, sk, current_syscall());
+		plain_begin(thread, sk, current_syscall(sk));
 	else if (!is_bystander())
 		sendmsg_begin(sk, msg, flags, size);
 	return 0;
@@ -107,7 +107,7 @@ static __always_inline void sendpage_begin(struct sock *sk, __u64 size)
 
 	if (!thread)
 		return;
-	send_begin(thread, sk, current_call(), 0, size, STAGE_UNACCOUNTED);
+	send_begin(thread, sk, current_call(sk), 0, size, STAGE_UNACCOUNTED);
 }
 
 SEC("fentry/tcp_sendpage")

@@ -5,13 +5,12 @@
  */
 #pragma once
 
-#include "state.bpf.h"
+#include "inflight.bpf.h"
 
 #define ENOBUFS	       105
 #define RLIMIT_MEMLOCK 8
 #define RLIM_INFINITY  (~0UL)
 #define CAP_IPC_LOCK   14
-#define PAGE_SHIFT     12
 
 /* Of the whole machine, 0 if unknown; its namespaces have one each since Linux 6.9. */
 extern const volatile __u32 optmem_max;
@@ -58,7 +57,7 @@ static __always_inline bool may_lock_memory(struct task_struct *task)
 	return capabilities >> CAP_IPC_LOCK & 1;
 }
 
-/* As mm_account_pinned_pages() reckons: two pages more than the bytes need. */
+/* The test of mm_account_pinned_pages(). */
 static __always_inline bool memlock_exhausted(__u64 bytes)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
@@ -66,7 +65,7 @@ static __always_inline bool memlock_exhausted(__u64 bytes)
 	__u64 locked = BPF_CORE_READ(task, cred, user, locked_vm.counter);
 
 	return limit != RLIM_INFINITY && !may_lock_memory(task) &&
-	       locked + (bytes >> PAGE_SHIFT) + 2 > limit >> PAGE_SHIFT;
+	       locked + pages_of(bytes) > limit >> page_shift;
 }
 
 static __always_inline void count_refusal(struct sock *sk, __u64 bytes)

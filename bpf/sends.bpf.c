@@ -74,6 +74,14 @@ __noinline int zerocopy_begin(__u64 sock, __u32 id)
 	return 0;
 }
 
+__noinline __u64 message_iovecs(__u64 user)
+{
+	struct user_msghdr message = {};
+
+	return bpf_probe_read_user(&message, sizeof(message), (void *)user) ? 0
+									    : message.msg_iovlen;
+}
+
 static __always_inline void count_error(__u32 slot, int error)
 {
 	__u32 key = slot * ERRNO_SLOTS;
@@ -246,8 +254,9 @@ __noinline int send_end(__s64 ret)
 __noinline int count_untimed(__u64 sock, __s32 ret)
 {
 	struct sock *sk = (struct sock *)sock;
-	enum call_kind kind = current_call();
-	__u32 flags = current_flags(kind);
+	enum call_kind kind = current_call(sk);
+	/* Of io_uring and of 32-bit programs the flags are not known here; this error tells. */
+	__u32 flags = ret == -ENOBUFS && zerocopy_enabled(sk) ? MSG_ZEROCOPY : current_flags(kind);
 
 	count_send(sk, kind, flags, call_size(kind, call_regs()), 0, is_ignored(sk, flags, 0, ret),
 		   ret, 0);

@@ -10,8 +10,6 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-#define S_IFMT	      00170000
-#define S_IFSOCK      0140000
 #define AF_UNIX	      1
 #define IPPROTO_MPTCP 262
 
@@ -26,11 +24,10 @@ static __always_inline void count_other(struct sock *sk, int ret)
 
 	if (!t || family == AF_UNIX)
 		return;
-	if (BPF_CORE_READ(sk, sk_protocol) != IPPROTO_MPTCP) {
-		if (current_flags(current_call()) & MSG_ZEROCOPY)
-			t->other_requests++;
+	if (current_flags(current_call(sk)) & MSG_ZEROCOPY)
+		t->other_requests++;
+	if (BPF_CORE_READ(sk, sk_protocol) != IPPROTO_MPTCP)
 		return;
-	}
 	t->mptcp_sends++;
 	if (ret > 0)
 		t->mptcp_bytes += ret;
@@ -42,16 +39,35 @@ static __always_inline bool has_send_id(struct sock *sk, const struct thread *th
 	return !thread->notification && zerocopy_enabled(sk);
 }
 
+/* How many iovecs the syscall sends; 0 where that is not known. */
+static __always_inline __u64 call_iovecs(enum call_kind kind)
+{
+	struct pt_regs *regs = call_regs();
+
+	if (kind == CALL_WRITEV)
+		return PT_REGS_PARM3_CORE_SYSCALL(regs);
+	return kind == CALL_SENDMSG ? message_iovecs(PT_REGS_PARM2_CORE_SYSCALL(regs)) : 0;
+}
+
 /*
- * The first send that is seen of a thread may have begun before the window: part of it
- * is sent already. It does not count, nor does what completes of it.
+ * The first send that is seen of a thread may have begun before the window: part of it is sent
+ * already, up to somewhere in an iovec or between two. It does not count, nor does what completes
+ * of it. What io_uring sends for a thread waits for nothing, so that it began just now; a message
+ * of which it sent a part before is not at its beginning.
  */
-static __always_inline bool began_before(struct thread *thread, struct msghdr *msg)
+static __always_inline bool began_before(struct thread *thread, struct msghdr *msg,
+					 enum call_kind kind)
 {
 	if (thread->has_sent)
 		return false;
 	thread->has_sent = true;
-	return call_size(current_call(), call_regs()) > BPF_CORE_READ(msg, msg_iter.count);
+	if (kind == CALL_IO_URING && !(thread->role & ROLE_IO_WORKER))
+		return false;
+	if (BPF_CORE_READ(msg, msg_iter.iov_offset))
+		return true;
+	/* A message of pages is not the syscall's: kTLS and sockmap make such ones of it. */
+	return !(BPF_CORE_READ(msg, msg_flags) & MSG_SPLICE_PAGES) &&
+	       BPF_CORE_READ(msg, msg_iter.nr_segs) < call_iovecs(kind);
 }
 
 /*
@@ -81,12 +97,12 @@ static __noinline int loop_begin(struct sock *sk, struct msghdr *msg)
 		return 0;
 	if (thread->sock)
 		thread__leave_send(thread);
-	thread->before = began_before(thread, msg);
+	kind = current_call(sk);
+	thread->before = began_before(thread, msg, kind);
 	if (thread->before) {
 		thread->sock = (__u64)sk;
 		return 0;
 	}
-	kind = current_call();
 	message_begin(thread, sk, (__u64)sk, msg, kind, message_flags(msg, kind), 0, 1,
 		      STAGE_UNACCOUNTED);
 	if (thread->flags & MSG_ZEROCOPY && has_send_id(sk, thread)) {
@@ -108,7 +124,7 @@ int send_loop(struct bpf_raw_tracepoint_args *ctx)
 	if (thread && thread->sock == (__u64)sk)
 		return 0;
 	if (thread && is_plain(thread) && !thread->sock && thread->has_sent && gate == GATE_OPEN) {
-		kind = current_syscall();
+		kind = current_syscall(sk);
 		if (!(message_flags(msg, kind) & MSG_ZEROCOPY)) {
 			plain_begin(thread, sk, kind);
 			return 0;
@@ -190,7 +206,7 @@ int send_connects(struct bpf_raw_tracepoint_args *ctx)
 
 	if (gate != GATE_OPEN || (int)ctx->args[2] != TCP_SYN_SENT)
 		return 0;
-	kind = current_call();
+	kind = current_call(sk);
 	thread = kind == CALL_OTHER || kind == CALL_IO_URING ? NULL : thread__get();
 	if (!thread || !(thread->role & ROLE_SENDER) || !is_tcp(sk))
 		return 0;
@@ -227,24 +243,6 @@ int send_over_tcp(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
-/* The socket behind a file descriptor of the current task, NULL if it is none. */
-static __always_inline struct sock *socket_of(int fd)
-{
-	struct task_struct *task = (void *)bpf_get_current_task();
-	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
-	struct file **files, *file = NULL;
-	struct socket *socket;
-
-	if ((__u32)fd >= BPF_CORE_READ(table, max_fds))
-		return NULL;
-	files = BPF_CORE_READ(table, fd);
-	bpf_probe_read_kernel(&file, sizeof(file), files + fd);
-	if (!file || (BPF_CORE_READ(file, f_inode, i_mode) & S_IFMT) != S_IFSOCK)
-		return NULL;
-	socket = BPF_CORE_READ(file, private_data);
-	return BPF_CORE_READ(socket, sk);
-}
-
 /* Here one syscall is one send; those that make several are not seen. */
 static __always_inline bool sends_once(enum call_kind kind)
 {
@@ -263,7 +261,7 @@ int send_enter(struct bpf_raw_tracepoint_args *ctx)
 
 	if (!sends_once(kind))
 		return 0;
-	thread = sender__get();
+	thread = is_compat() ? NULL : sender__get();
 	if (!thread)
 		return 0;
 	sk = socket_of(PT_REGS_PARM1_CORE_SYSCALL(regs));

@@ -44,15 +44,19 @@ struct group groups_rest, peers_rest;
 __noinline int thread__make(__u32 role)
 {
 	__u32 tid = current_tid(), slot = tid % THREAD_SLOTS;
-	struct thread fresh = {.tid = tid, .role = role}, *own = &threads[slot];
+	struct thread fresh = {.tid = tid, .tgid = current_tgid(), .role = role};
+	struct thread *own = &threads[slot];
+	__u32 *owner;
 
 	/* Found here: the verifier forgets what it knows of a key. */
 	__asm__ volatile("" : "+r"(own));
-	if (!bpf_map_update_elem(&thread_owners, &slot, &tid, BPF_NOEXIST)) {
+	bpf_map_update_elem(&thread_owners, &slot, &tid, BPF_NOEXIST);
+	owner = bpf_map_lookup_elem(&thread_owners, &slot);
+	if (owner && *owner == tid) {
 		*own = fresh;
 	} else {
 		more_threads_seen = 1;
-		bpf_map_update_elem(&more_threads, &tid, &fresh, BPF_NOEXIST);
+		bpf_map_update_elem(&more_threads, &tid, &fresh, BPF_ANY);
 	}
 	return 0;
 }
@@ -87,7 +91,7 @@ SEC("raw_tp/sched_process_exit")
 int thread_gone(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct thread *thread = thread__peek();
-	__u32 tid, slot;
+	__u32 tid, slot, *owner;
 
 	if (!thread)
 		return 0;
@@ -96,7 +100,9 @@ int thread_gone(struct bpf_raw_tracepoint_args *ctx)
 	if (thread->sock)
 		thread__leave_send(thread);
 	thread->tid = 0;
-	if (bpf_map_delete_elem(&more_threads, &tid))
+	bpf_map_delete_elem(&more_threads, &tid);
+	owner = bpf_map_lookup_elem(&thread_owners, &slot);
+	if (owner && *owner == tid)
 		bpf_map_delete_elem(&thread_owners, &slot);
 	return 0;
 }

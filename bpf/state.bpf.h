@@ -266,6 +266,21 @@ static __always_inline bool is_bystander(void)
 	return targets_hinted && !target_hints[current_tgid() % TARGET_HINTS];
 }
 
+/*
+ * io_uring may send on the way out of any syscall of a thread that has used it, or of an interrupt:
+ * a send there is not the syscall's.
+ */
+static __always_inline bool uses_io_uring(void)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+
+	if (!bpf_core_field_exists(task->io_uring))
+		return false;
+	if (has_typed_task())
+		return bpf_get_current_task_btf()->io_uring;
+	return BPF_CORE_READ(task, io_uring);
+}
+
 #define PF_IO_WORKER 0x10
 
 /*
@@ -279,13 +294,18 @@ static __always_inline bool is_io_worker(void)
 	return BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), flags) & PF_IO_WORKER;
 }
 
+/* Is this the calling thread's state, and not that of an earlier owner of its id? */
+static __always_inline bool thread__is_current(const struct thread *thread)
+{
+	return thread->tid == current_tid() && thread->tgid == current_tgid();
+}
+
 /* The calling thread's state, if it is in its slot: mostly that is all it takes. */
 static __always_inline struct thread *thread__in_slot(void)
 {
-	__u32 tid = current_tid();
-	struct thread *thread = &threads[tid % THREAD_SLOTS];
+	struct thread *thread = &threads[current_tid() % THREAD_SLOTS];
 
-	if (thread->tid != tid)
+	if (!thread__is_current(thread))
 		thread = NULL;
 	/* Opaque to clang, which would else test the ids again: the verifier wants the pointer
 	 * tested. */
@@ -295,9 +315,12 @@ static __always_inline struct thread *thread__in_slot(void)
 
 static __always_inline struct thread *thread__beside_slot(void)
 {
+	struct thread *thread = NULL;
 	__u32 tid = current_tid();
 
-	return more_threads_seen ? bpf_map_lookup_elem(&more_threads, &tid) : NULL;
+	if (more_threads_seen)
+		thread = bpf_map_lookup_elem(&more_threads, &tid);
+	return thread && thread__is_current(thread) ? thread : NULL;
 }
 
 /* The calling thread's state if it has one. */

@@ -2,7 +2,10 @@
 /* Which syscall the current task is in, and its arguments. One block per architecture. */
 #pragma once
 
-#include "state.bpf.h"
+#include "inflight.bpf.h"
+
+#define S_IFMT	 00170000
+#define S_IFSOCK 0140000
 
 #if defined(__TARGET_ARCH_x86)
 #define NR_WRITE	1
@@ -16,6 +19,7 @@
 #define THIRD_MEMBER	dx
 #define FOURTH_MEMBER	r10
 #define FROM_USER(regs) ((BPF_CORE_READ(regs, cs) & 3) == 3)
+#define TS_COMPAT	2 /* of thread_info.status */
 #elif defined(__TARGET_ARCH_arm64)
 #define NR_WRITE	64
 #define NR_WRITEV	66
@@ -24,6 +28,7 @@
 #define NR_SENDMSG	211
 #define NR_SPLICE	76
 #define NR_SENDMMSG	269
+#define PSR_MODE32_BIT	0x10
 #define SYSCALL_MEMBER	syscallno
 #define THIRD_MEMBER	regs[2]
 #define FOURTH_MEMBER	regs[3]
@@ -32,6 +37,8 @@
 #error "no syscall numbers for this architecture"
 #endif
 #define NR_IO_URING_ENTER 426
+#define ENOSYS		  38
+#define MAX_RW_COUNT	  (0x7fffffffULL >> page_shift << page_shift)
 
 #define SYSCALLS 512 /* a power of two */
 
@@ -64,21 +71,21 @@ static __always_inline __u32 call_flags(enum call_kind kind, struct pt_regs *reg
 	}
 }
 
-/* The sum of a message's first iovecs: in sends.bpf.c. */
+/* In sends.bpf.c: the sum of a message's first iovecs, */
 __u64 message_size(__u64 user);
+/* and how many it has. */
+__u64 message_iovecs(__u64 user);
 
 /* The bytes that the syscall asks to send; 0 where that takes more to know. */
 static __always_inline __u64 call_size(enum call_kind kind, struct pt_regs *regs)
 {
-	switch (kind) {
-	case CALL_SENDTO:
-	case CALL_WRITE:
-		return PT_REGS_PARM3_CORE_SYSCALL(regs);
-	case CALL_SENDMSG:
-		return message_size(PT_REGS_PARM2_CORE_SYSCALL(regs));
-	default:
-		return 0;
-	}
+	__u64 size = 0;
+
+	if (kind == CALL_SENDTO || kind == CALL_WRITE)
+		size = PT_REGS_PARM3_CORE_SYSCALL(regs);
+	else if (kind == CALL_SENDMSG)
+		size = message_size(PT_REGS_PARM2_CORE_SYSCALL(regs));
+	return size < MAX_RW_COUNT ? size : MAX_RW_COUNT;
 }
 
 #define THREAD_SIZE 16384
@@ -108,19 +115,77 @@ static __always_inline struct pt_regs *call_regs(void)
 	return stack_regs();
 }
 
-/* Of a thread that is no worker of io_uring. */
-static __always_inline enum call_kind current_syscall(void)
+/* The socket behind a file descriptor of the current task, NULL if it is none. */
+static __always_inline struct sock *socket_of(int fd)
 {
-	struct pt_regs *regs = call_regs();
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
+	struct file **files, *file = NULL;
+	struct socket *socket;
 
-	if (has_typed_task())
-		return call_kind(regs->SYSCALL_MEMBER);
-	return regs ? call_kind(BPF_CORE_READ(regs, SYSCALL_MEMBER)) : CALL_OTHER;
+	if ((__u32)fd >= BPF_CORE_READ(table, max_fds))
+		return NULL;
+	files = BPF_CORE_READ(table, fd);
+	bpf_probe_read_kernel(&file, sizeof(file), files + fd);
+	if (!file || (BPF_CORE_READ(file, f_inode, i_mode) & S_IFMT) != S_IFSOCK)
+		return NULL;
+	socket = BPF_CORE_READ(file, private_data);
+	return BPF_CORE_READ(socket, sk);
 }
 
-static __always_inline enum call_kind current_call(void)
+/*
+ * Does the syscall of these registers send on this socket, and has not returned? x86 keeps -ENOSYS
+ * in the place of the result until then. arm64 keeps the first argument there, which a result may
+ * equal: eight bytes written to descriptor 8.
+ */
+static __always_inline bool is_in_syscall(struct pt_regs *regs, enum call_kind kind,
+					  struct sock *sk)
 {
-	return is_io_worker() ? CALL_IO_URING : current_syscall();
+#if defined(__TARGET_ARCH_x86)
+	return (int)BPF_CORE_READ(regs, ax) == -ENOSYS;
+#else
+	__u64 first = BPF_CORE_READ(regs, orig_x0);
+
+	if (BPF_CORE_READ(regs, regs[0]) != first)
+		return false;
+	return kind == CALL_OTHER ||
+	       socket_of(kind == CALL_SPLICE ? PT_REGS_PARM3_CORE_SYSCALL(regs) : first) == sk;
+#endif
+}
+
+/* Of a thread that is no worker of io_uring, and sends on this socket. */
+static __always_inline enum call_kind current_syscall(struct sock *sk)
+{
+	struct pt_regs *regs = call_regs();
+	enum call_kind kind;
+
+	if (has_typed_task())
+		kind = call_kind(regs->SYSCALL_MEMBER);
+	else
+		kind = regs ? call_kind(BPF_CORE_READ(regs, SYSCALL_MEMBER)) : CALL_OTHER;
+	if (uses_io_uring() && !is_in_syscall(regs, kind, sk))
+		return CALL_IO_URING;
+	return kind;
+}
+
+static __always_inline enum call_kind current_call(struct sock *sk)
+{
+	return is_io_worker() ? CALL_IO_URING : current_syscall(sk);
+}
+
+/*
+ * Is the syscall a 32-bit program's, whose numbers and arguments are others? No number by which
+ * these send is one by which others do.
+ */
+static __always_inline bool is_compat(void)
+{
+#if defined(__TARGET_ARCH_x86)
+	struct task_struct *task = (void *)bpf_get_current_task();
+
+	return BPF_CORE_READ(task, thread_info.status) & TS_COMPAT;
+#else
+	return BPF_CORE_READ(call_regs(), pstate) & PSR_MODE32_BIT;
+#endif
 }
 
 /* The MSG_ flags that the current task's syscall was called with. */

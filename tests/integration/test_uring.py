@@ -146,6 +146,34 @@ def test_the_flag_by_io_uring(tier):
             assert zerocopy["completions"] == own["completions"]
 
 
+# The way of sending, and what of the record its sends are in.
+LINKED = {"send": ["--by", "send"], "flag": ["--by", "sendmsg", "--flag"],
+          "send-zc": ["--by", "send-zc", "--report"]}
+
+
+@pytest.mark.parametrize("tier", SEND_TIERS)
+@pytest.mark.parametrize("wake, linked", [("write", 1), ("write", 20), ("sendto", 1),
+                                          ("sendmsg", 20), ("sendmmsg", 1)])
+@pytest.mark.parametrize("by", LINKED)
+def test_sends_on_the_way_out_of_another_syscall(by, wake, linked, tier):
+    """Task work: the message is io_uring's, whichever syscall the thread is in."""
+    own, record = observe("--linked", linked, "--wake", wake, "--size", 100, *LINKED[by], tier=tier,
+                          sends=100)
+    zerocopy, row = record["zerocopy"], only(record["calls"])
+    assert (row["syscall"], row["zerocopy"]) == ("io_uring", by != "send")
+    if missed_some(record):
+        return
+    assert losses(record) == NOTHING_LOST
+    assert (row["sends"], row["bytes"]) == (own["sends"], own["bytes"])
+    if by == "send":
+        return
+    counted = zerocopy["io_uring"] if by == "send-zc" else zerocopy
+    assert counted["requests"] == own["sends"]
+    if counted["completions"] is not None:
+        assert counted["completions"] == own["completions"] == own["sends"]
+        assert counted["copied"] == expected_copies(own["sends"])
+
+
 def test_the_report_says_so():
     with Receiver(ADDRESS, ["ip", "netns", "exec", NETNS] if NETNS else []) as receiver:
         text = analyze("--", PROGRAMS / "uring", "--address", ADDRESS, "--port", receiver.port,

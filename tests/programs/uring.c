@@ -19,8 +19,10 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define SKIP	77
-#define ENTRIES 64
+#define SKIP	     77
+#define ENTRIES	     64
+#define IS_SEND	     1 /* user_data of what is counted */
+#define WAKE_UP_SIZE 4096
 /* Newer than some headers that this is built with; the values are the kernel's. */
 #define SEND_ZC_REPORT_USAGE (1U << 3)
 #define USAGE_ZC_COPIED	     (1U << 31)
@@ -33,6 +35,8 @@ struct config {
 	unsigned int flags;	/* of the submission: IOSQE_ASYNC has a worker send */
 	bool report, poll, option, probe;
 	unsigned int message_flags;
+	unsigned long linked; /* sends to a read that another syscall lets go on; 0: none are */
+	const char *wake;     /* that syscall */
 };
 
 struct counts {
@@ -118,30 +122,77 @@ static bool is_zerocopy(const struct config *c)
 static struct iovec iov;
 static struct msghdr message = {.msg_iov = &iov, .msg_iovlen = 1};
 
-static void submit(struct ring *r, const struct config *c, int fd)
+static struct io_uring_sqe *next_entry(struct ring *r, unsigned int operation, unsigned int flags,
+				       int fd)
 {
 	unsigned int tail = *r->sq_tail, index = tail & *r->sq_mask;
-	bool by_message = c->operation == IORING_OP_SENDMSG_ZC || c->operation == IORING_OP_SENDMSG;
 	struct io_uring_sqe *e = &r->sqes[index];
 
 	memset(e, 0, sizeof(*e));
-	e->opcode = (__u8)c->operation;
-	e->flags = (__u8)c->flags;
+	e->opcode = (__u8)operation;
+	e->flags = (__u8)flags;
 	e->fd = fd;
+	r->sq_array[index] = index;
+	return e;
+}
+
+static void queue_send(struct ring *r, const struct config *c, int fd, unsigned int flags)
+{
+	bool by_message = c->operation == IORING_OP_SENDMSG_ZC || c->operation == IORING_OP_SENDMSG;
+	struct io_uring_sqe *e = next_entry(r, c->operation, c->flags | flags, fd);
+
 	e->addr = (unsigned long)(by_message ? (void *)&message : iov.iov_base);
 	e->len = by_message ? 1 : (unsigned int)iov.iov_len;
 	e->msg_flags = MSG_NOSIGNAL | MSG_WAITALL | c->message_flags;
 	e->ioprio = c->report ? SEND_ZC_REPORT_USAGE : 0;
-	r->sq_array[index] = index;
-	__atomic_store_n(r->sq_tail, tail + 1, __ATOMIC_RELEASE);
-	if (syscall(SYS_io_uring_enter, r->fd, 1, 0, c->poll ? IORING_ENTER_SQ_WAKEUP : 0, NULL,
-		    0) < 0)
+	e->user_data = IS_SEND;
+	__atomic_store_n(r->sq_tail, *r->sq_tail + 1, __ATOMIC_RELEASE);
+}
+
+static void submit(struct ring *r, const struct config *c, unsigned int entries)
+{
+	if (syscall(SYS_io_uring_enter, r->fd, entries, 0, c->poll ? IORING_ENTER_SQ_WAKEUP : 0,
+		    NULL, 0) < 0)
 		die("io_uring_enter");
+}
+
+static char wake_up[WAKE_UP_SIZE];
+
+static void queue_read(struct ring *r, int fd)
+{
+	static char into[sizeof(wake_up)];
+	struct io_uring_sqe *e = next_entry(r, IORING_OP_READ, IOSQE_IO_LINK, fd);
+
+	e->addr = (unsigned long)into;
+	e->len = sizeof(into);
+	__atomic_store_n(r->sq_tail, *r->sq_tail + 1, __ATOMIC_RELEASE);
+}
+
+/* Task work runs on this syscall's way out: the read that waits, and the sends behind it. */
+static void wake(const struct config *c, int fd)
+{
+	struct iovec part = {wake_up, sizeof(wake_up)};
+	struct mmsghdr one = {.msg_hdr = {.msg_iov = &part, .msg_iovlen = 1}};
+	ssize_t n;
+
+	if (!strcmp(c->wake, "sendto"))
+		n = send(fd, wake_up, sizeof(wake_up), 0);
+	else if (!strcmp(c->wake, "sendmsg"))
+		n = sendmsg(fd, &one.msg_hdr, 0);
+	else if (!strcmp(c->wake, "sendmmsg"))
+		n = sendmmsg(fd, &one, 1, 0) == 1 ? (ssize_t)one.msg_len : -1;
+	else
+		n = write(fd, wake_up, sizeof(wake_up));
+	if (n != sizeof(wake_up))
+		die(c->wake);
 }
 
 static void take(const struct io_uring_cqe *e)
 {
-	if (e->flags & IORING_CQE_F_NOTIF) {
+	if (e->user_data != IS_SEND) {
+		if (e->res != sizeof(wake_up))
+			die("read");
+	} else if (e->flags & IORING_CQE_F_NOTIF) {
 		counts.completions++;
 		if ((unsigned int)e->res & USAGE_ZC_COPIED)
 			counts.copied++;
@@ -208,13 +259,47 @@ static void drain(int fd)
 		}
 		e = (void *)CMSG_DATA(CMSG_FIRSTHDR(&msg));
 		told += e->ee_data - e->ee_info + 1;
+		if (e->ee_code & SO_EE_CODE_ZEROCOPY_COPIED)
+			counts.copied += e->ee_data - e->ee_info + 1;
 	}
 	counts.completions = told;
 }
 
-static int transmit(const struct config *c)
+/* One after the other: each is sent before the next is asked for, so that none is cut. */
+static void send_each(struct ring *r, const struct config *c, int fd)
 {
 	unsigned long i, results = 0, owed = 0;
+
+	for (i = 0; i < c->sends; i++) {
+		results++;
+		queue_send(r, c, fd, 0);
+		submit(r, c, 1);
+		reap(r, &results, &owed, is_zerocopy(c) ? 8 : 0);
+	}
+	reap(r, &results, &owed, 0);
+}
+
+/* A read of what is not there yet, and sends linked to it; then another syscall sets all off. */
+static void send_linked(struct ring *r, const struct config *c, int fd)
+{
+	unsigned long i, sent, results, owed = 0;
+	int ends[2];
+
+	if (strcmp(c->wake, "write") ? socketpair(AF_UNIX, SOCK_STREAM, 0, ends) : pipe(ends))
+		die(c->wake);
+	for (sent = 0; sent < c->sends; sent += c->linked) {
+		results = 1 + c->linked;
+		queue_read(r, ends[0]);
+		for (i = 1; i <= c->linked; i++)
+			queue_send(r, c, fd, i < c->linked ? IOSQE_IO_LINK : 0);
+		submit(r, c, (unsigned int)results);
+		wake(c, ends[1]);
+		reap(r, &results, &owed, 0);
+	}
+}
+
+static int transmit(const struct config *c)
+{
 	int fd = connect_to(c);
 	struct ring ring;
 
@@ -224,13 +309,7 @@ static int transmit(const struct config *c)
 	if (!iov.iov_base)
 		die("buffer");
 	memset(iov.iov_base, 'u', c->size);
-	/* One after the other: each is sent before the next is asked for, so that none is cut. */
-	for (i = 0; i < c->sends; i++) {
-		results++;
-		submit(&ring, c, fd);
-		reap(&ring, &results, &owed, is_zerocopy(c) ? 8 : 0);
-	}
-	reap(&ring, &results, &owed, 0);
+	(c->linked ? send_linked : send_each)(&ring, c, fd);
 	if (c->option)
 		drain(fd);
 	printf("{\"sends\": %lu, \"bytes\": %lu, \"failed\": %lu, \"errno\": %d, "
@@ -250,6 +329,8 @@ static const struct argp_option list[] = {
 	{"worker", 'w', NULL, 0, "have a worker thread send", 0},
 	{"poll", 'q', NULL, 0, "have a thread of the kernel take submissions", 0},
 	{"flag", 'f', NULL, 0, "with SO_ZEROCOPY and MSG_ZEROCOPY, as by sendmsg()", 0},
+	{"linked", 'l', "N", 0, "link so many sends to a read that another syscall sets off", 0},
+	{"wake", 'k', "NAME", 0, "that is: write (default), sendto, sendmsg or sendmmsg", 0},
 	{"probe", 'P', NULL, 0, "only see whether the kernel can do it", 0},
 	{0},
 };
@@ -305,6 +386,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		c->option = true;
 		c->message_flags = 0x4000000; /* MSG_ZEROCOPY */
 		return 0;
+	case 'l':
+		c->linked = number(state, arg, ENTRIES - 1);
+		return 0;
+	case 'k':
+		c->wake = arg;
+		return 0;
 	case 'P':
 		c->probe = true;
 		return 0;
@@ -317,6 +404,7 @@ int main(int argc, char **argv)
 {
 	struct config c = {.address = "127.0.0.1",
 			   .sends = 1000,
+			   .wake = "write",
 			   .size = 16384,
 			   .operation = IORING_OP_SEND_ZC};
 	struct argp argp = {list, parse, NULL, NULL, NULL, NULL, NULL};

@@ -11,6 +11,7 @@ struct file;
 struct files_struct;
 struct inode;
 struct io_notif_data;
+struct io_uring_task;
 struct iovec;
 struct list_head;
 struct net;
@@ -64,6 +65,10 @@ typedef unsigned int sk_buff_data_t;
 typedef struct refcount_struct refcount_t;
 typedef __s32 s32;
 
+struct thread_info {
+	long unsigned int flags;
+} __attribute__((preserve_access_index));
+
 struct sched_info {
 	long long unsigned int run_delay;
 } __attribute__((preserve_access_index));
@@ -74,6 +79,7 @@ struct cred {
 } __attribute__((preserve_access_index));
 
 struct task_struct {
+	struct thread_info thread_info;
 	void *stack;
 	unsigned int flags;
 	struct sched_info sched_info;
@@ -86,6 +92,7 @@ struct task_struct {
 	const struct cred *cred;
 	char comm[16];
 	struct files_struct *files;
+	struct io_uring_task *io_uring;
 	struct signal_struct *signal;
 } __attribute__((preserve_access_index));
 
@@ -182,7 +189,9 @@ struct sock {
 } __attribute__((preserve_access_index));
 
 struct iov_iter {
+	size_t iov_offset;
 	size_t count;
+	long unsigned int nr_segs;
 } __attribute__((preserve_access_index));
 
 struct msghdr {
@@ -349,7 +358,6 @@ enum bpf_map_type {
 	BPF_MAP_TYPE_ARRAY = 2,
 	BPF_MAP_TYPE_CGROUP_ARRAY = 8,
 	BPF_MAP_TYPE_HASH = 1,
-	BPF_MAP_TYPE_LRU_HASH = 9,
 	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
 	BPF_MAP_TYPE_PERF_EVENT_ARRAY = 4,
 };

@@ -11,6 +11,7 @@ struct file;
 struct files_struct;
 struct inode;
 struct io_notif_data;
+struct io_uring_task;
 struct iovec;
 struct list_head;
 struct net;
@@ -40,6 +41,7 @@ typedef _Bool bool;
 typedef long unsigned int __kernel_ulong_t;
 typedef __kernel_ulong_t __kernel_size_t;
 typedef __kernel_size_t size_t;
+typedef __u32 u32;
 typedef int __kernel_pid_t;
 typedef __kernel_pid_t pid_t;
 typedef __u64 u64;
@@ -57,11 +59,14 @@ typedef short unsigned int umode_t;
 typedef struct {
 	struct net *net;
 } __attribute__((preserve_access_index)) possible_net_t;
-typedef __u32 u32;
 typedef __u16 u16;
 typedef u64 netdev_features_t;
 typedef unsigned int sk_buff_data_t;
 typedef struct refcount_struct refcount_t;
+
+struct thread_info {
+	u32 status;
+} __attribute__((preserve_access_index));
 
 struct sched_info {
 	long long unsigned int run_delay;
@@ -73,6 +78,7 @@ struct cred {
 } __attribute__((preserve_access_index));
 
 struct task_struct {
+	struct thread_info thread_info;
 	void *stack;
 	unsigned int flags;
 	struct sched_info sched_info;
@@ -85,6 +91,7 @@ struct task_struct {
 	const struct cred *cred;
 	char comm[16];
 	struct files_struct *files;
+	struct io_uring_task *io_uring;
 	struct signal_struct *signal;
 } __attribute__((preserve_access_index));
 
@@ -181,7 +188,9 @@ struct sock {
 } __attribute__((preserve_access_index));
 
 struct iov_iter {
+	size_t iov_offset;
 	size_t count;
+	long unsigned int nr_segs;
 } __attribute__((preserve_access_index));
 
 struct msghdr {
@@ -348,7 +357,6 @@ enum bpf_map_type {
 	BPF_MAP_TYPE_ARRAY = 2,
 	BPF_MAP_TYPE_CGROUP_ARRAY = 8,
 	BPF_MAP_TYPE_HASH = 1,
-	BPF_MAP_TYPE_LRU_HASH = 9,
 	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
 	BPF_MAP_TYPE_PERF_EVENT_ARRAY = 4,
 };

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Which limit refused a zero-copy send, by the page size of the machine. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "native/kernel.h"
+
+#include "bpf/refusals.bpf.h"
+
+#define KIB 1024UL
+
+const volatile __u32 optmem_max = 0;
+
+/* A user with so many bytes locked, in pages of this size, of those that the limit allows. */
+static bool exhausted(__u32 shift, __u64 limit, __u64 locked, __u64 bytes)
+{
+	static struct user_struct user;
+	static struct cred cred = {.user = &user};
+	static struct signal_struct signal;
+
+	*(volatile __u32 *)&page_shift = shift; /* compiled without const */
+	user.locked_vm.counter = (__s64)(locked >> shift);
+	signal.rlim[RLIMIT_MEMLOCK].rlim_cur = limit;
+	native_task.cred = &cred;
+	native_task.signal = &signal;
+	return memlock_exhausted(bytes);
+}
+
+static void test_memlock_is_counted_in_pages(void **state)
+{
+	static const __u32 shifts[] = {12, 14, 16};
+	__u64 page;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(shifts) / sizeof(shifts[0]); i++) {
+		page = 1UL << shifts[i];
+		/* A page of data may touch three. */
+		assert_false(exhausted(shifts[i], 8 * page, 5 * page, page));
+		assert_true(exhausted(shifts[i], 8 * page, 6 * page, page));
+	}
+	assert_false(exhausted(12, 256 * KIB, 128 * KIB, 64 * KIB));
+	assert_true(exhausted(16, 256 * KIB, 128 * KIB, 64 * KIB));
+	assert_false(exhausted(16, RLIM_INFINITY, 128 * KIB, 64 * KIB));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_memlock_is_counted_in_pages),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
