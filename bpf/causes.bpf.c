@@ -11,7 +11,9 @@ __noinline int ubuf__set_bits(__u64 sock, __u32 born, __u32 id, __u32 bits)
 	volatile __u16 *slot;
 	int i;
 
-	for (i = 0; kept && i < CAUSE_BITS_MAX; i++) {
+	if (!kept)
+		return 0;
+	for (i = 0; i < CAUSE_BITS_MAX; i++) {
 		slot = &kept->causes.bits[i];
 		if (!*slot)
 			*slot = bits;

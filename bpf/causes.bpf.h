@@ -23,9 +23,9 @@ struct ubuf_key {
 	__u32 id; /* of its first send */
 };
 
-/* Shared ubufs that were copied and have not completed. The oldest give way. */
+/* Shared ubufs of which something was seen, and that have not completed. */
 struct ubuf_map {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 65536);
 	__type(key, struct ubuf_key);
 	__type(value, struct ubuf_entry);
@@ -96,7 +96,7 @@ static __always_inline bool sighted(struct sk_buff *skb, struct sighting *seen)
 	return true;
 }
 
-/* Creates the entry where there is none; NULL: no room. */
+/* Creates the entry where there is none; NULL: no room, which counts as lost. */
 static __always_inline struct ubuf_entry *ubuf__get(const struct ubuf_key *key)
 {
 	struct ubuf_entry *ubuf = bpf_map_lookup_elem(&ubufs, key), fresh = {};
@@ -104,7 +104,10 @@ static __always_inline struct ubuf_entry *ubuf__get(const struct ubuf_key *key)
 	if (ubuf)
 		return ubuf;
 	bpf_map_update_elem(&ubufs, key, &fresh, BPF_NOEXIST);
-	return bpf_map_lookup_elem(&ubufs, key);
+	ubuf = bpf_map_lookup_elem(&ubufs, key);
+	if (!ubuf)
+		TOTALS_COUNT(lost_cause_bits);
+	return ubuf;
 }
 
 /*

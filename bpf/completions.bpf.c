@@ -217,17 +217,18 @@ static __always_inline void count_causes(__u64 sk, struct zerocopy_socket *s, st
 }
 
 #define UBUFS_AT_ONCE 16
+#define UBUF_TURNS    256
 
 /*
- * Counts ubufs from..to-1 by what their references stored; returns how many of the window's sends
- * are flagged. Sends without a stored ubuf take the notification's flag and count as lost flags. A
- * function of its own: verified once.
+ * Counts so many ubufs of ids from..to-1 by what their references stored. Returns how many ids
+ * these are, in the upper half, and how many of the window's sends are flagged. A function of its
+ * own, and few ubufs: the verifier goes through it once, and once through each of its turns.
  */
-__noinline __u32 count_ubufs(__u64 sock, __u32 from, __u32 to, __u32 notification_copied)
+__noinline __u64 count_some_ubufs(__u64 sock, __u32 from, __u32 to)
 {
 	struct zerocopy_socket *s = bpf_map_lookup_elem(&sockets, &sock);
 	struct totals *t = totals__get();
-	__u32 sends, copied = 0, i;
+	__u32 first = from, sends, copied = 0, i;
 	struct ubuf_key key = {.sock = sock};
 	struct ubuf_entry *kept, ubuf;
 
@@ -253,6 +254,29 @@ __noinline __u32 count_ubufs(__u64 sock, __u32 from, __u32 to, __u32 notificatio
 		}
 		cause_bits__count_sends(sock, &ubuf.causes, sends, ubuf.bytes, ubuf.flagged);
 		from += ubuf.sends;
+	}
+	return (__u64)(from - first) << 32 | copied;
+}
+
+/*
+ * The same of all. Sends without a stored ubuf take the notification's flag and count as lost
+ * flags.
+ */
+__noinline __u32 count_ubufs(__u64 sock, __u32 from, __u32 to, __u32 notification_copied)
+{
+	struct zerocopy_socket *s = bpf_map_lookup_elem(&sockets, &sock);
+	struct totals *t = totals__get();
+	__u32 sends, copied = 0, i;
+	__u64 some;
+
+	if (!s || !t)
+		return 0;
+	for (i = 0; i < UBUF_TURNS && id_before(from, to); i++) {
+		some = count_some_ubufs(sock, from, to);
+		copied += (__u32)some;
+		if (!(some >> 32))
+			break;
+		from += some >> 32;
 	}
 	sends = window__sends(s, sock, from, to);
 	count(&t->coalesced, sends);

@@ -157,9 +157,10 @@ static __always_inline void counted__correct(struct zerocopy_socket *s, struct t
 	/* Other CPUs must have no time between finding a count and keeping its correction. */
 	has_bits = ubuf__read_bits(ubuf, &bits);
 	if (!counted__find(s, ubuf->id, &turn)) {
-		if (!is_notification && id_before(ubuf->id, s->progress))
-			__sync_fetch_and_add(&t->flag_assumed,
-					     window__sends(s, ubuf->sock, ubuf->id, to));
+		if (is_notification || !id_before(ubuf->id, s->progress))
+			return;
+		__sync_fetch_and_add(&t->flag_assumed, window__sends(s, ubuf->sock, ubuf->id, to));
+		bpf_map_delete_elem(&ubufs, ubuf);
 		return;
 	}
 	c = counted__at(s, turn);

@@ -61,7 +61,7 @@ static struct truth plan_runs(struct plan_of_sends *plan, __u32 first, __u64 see
 			      enum copies copies)
 {
 	__u64 random = seed * 0xd1342543de82ef95ULL | 1;
-	__u32 ubufs = plan->before + 1 + kernel__random(&random, 12), i;
+	__u32 ubufs = plan->before + plan->more + 1 + kernel__random(&random, 12), i;
 	struct truth truth = {0};
 
 	plan->count = 0;
@@ -280,6 +280,40 @@ static void test_references(void **state)
 	try_all(&plan);
 }
 
+/* The only report tells of all of them. */
+static void test_many_references_at_once(void **state)
+{
+	struct plan_of_sends plan = {.references = true, .cpus = 1, .skipped = 95, .more = 50};
+
+	(void)state;
+	try_all(&plan);
+}
+
+/* A copy for which there was no room is not taken for none. */
+static void test_no_room_for_copies(void **state)
+{
+	struct plan_of_sends plan = {.cpus = 2, .has_reader = true, .apart = 2, .more = 8};
+	const struct totals *t = totals__get();
+	__u64 seed, lost = 0;
+	struct truth truth;
+
+	(void)state;
+	maps__limit(&ubufs, 4);
+	for (seed = 1; seed < SEEDS; seed++) {
+		forget();
+		truth = plan_runs(&plan, 7, seed, TWO_CAUSES);
+		kernel__complete(&plan, seed);
+		t = totals__get();
+		assert_int_equal(t->completions, truth.sends);
+		assert_int_equal(t->copied + t->copied_later - t->copied_not, truth.flagged);
+		if (t->unexplained != truth.unexplained || t->unreported != truth.unreported)
+			assert_in_range(t->lost_cause_bits, 1, truth.sends);
+		lost += t->lost_cause_bits;
+	}
+	maps__limit(&ubufs, 0);
+	assert_in_range(lost, 1, UINT64_MAX);
+}
+
 static void test_without_a_reader(void **state)
 {
 	struct plan_of_sends plan = {.cpus = 3};
@@ -320,6 +354,8 @@ int main(void)
 		cmocka_unit_test(test_a_window_that_closes),
 		cmocka_unit_test(test_a_closed_socket),
 		cmocka_unit_test(test_references),
+		cmocka_unit_test(test_many_references_at_once),
+		cmocka_unit_test(test_no_room_for_copies),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

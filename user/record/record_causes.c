@@ -44,8 +44,14 @@ json_object *record__refused(const struct run_result *r, const struct zerocopy_s
 /* The copier comes first in what a reader wants to see. */
 static bool is_copier(const char *function)
 {
-	return !strcmp(function, "skb_copy_ubufs") || !strcmp(function, "skb_segment") ||
-	       !strcmp(function, "__pskb_pull_tail") || !strcmp(function, "skb_copy");
+	static const char *const copiers[] = {"skb_copy_ubufs", "skb_segment", "__pskb_pull_tail",
+					      "skb_copy", "skb_pp_cow_data"};
+	size_t i;
+
+	for (i = 0; i < sizeof(copiers) / sizeof(copiers[0]); i++)
+		if (!strcmp(function, copiers[i]))
+			return true;
+	return false;
 }
 
 /* Names only: addresses tell where the kernel is. */

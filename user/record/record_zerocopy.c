@@ -97,14 +97,19 @@ static void add_bytes_copied(json_object *o, const struct run_result *r, __u64 c
 }
 
 /* Of the data of sends that no hook saw copied, those that did not leave the machine either. */
+/* Without room for what was seen of a send, it would look like one of which nothing was. */
 static void add_unexplained(json_object *o, const struct run_result *r, struct unmeasured *u)
 {
 	const struct plan_entry *leaves = &r->plan.entries[HOOK_DEVICE_EXIT];
 	const struct plan_entry *copy = &r->plan.entries[HOOK_SKB_COPY];
-	bool known = leaves->option && copy->option;
+	const struct totals *t = &r->measured.totals;
+	bool known = leaves->option && copy->option && !t->lost_cause_bits;
 
-	add(o, "unexplained", known ? json_object_new_uint64(r->measured.totals.unexplained) : NULL,
-	    leaves->option ? copy->reason : leaves->reason, u);
+	add(o, "unexplained", known ? json_object_new_uint64(t->unexplained) : NULL,
+	    t->lost_cause_bits ? "there was no room for what was seen of some sends (lost.stacks)"
+	    : leaves->option   ? copy->reason
+			       : leaves->reason,
+	    u);
 }
 
 static void add_completions(json_object *o, const struct run_result *r,

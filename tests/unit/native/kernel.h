@@ -29,6 +29,7 @@ struct plan_of_sends {
 	__u32 skipped; /* reports that the kernel leaves out, of 100 */
 	__u32 closes;  /* the window, after so many steps; 0: it does not */
 	__u32 before;  /* runs that were sent before the window, some of them completed before it */
+	__u32 more;    /* runs than any other plan has */
 	__u32 into;    /* sends of the next run that were, too */
 	bool references; /* are seen to go, and notifications not to be freed */
 	bool closed;	 /* the socket is, and no notification queued any more */

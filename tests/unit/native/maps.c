@@ -17,10 +17,11 @@ struct map {
 	bool is_array; /* all elements are there from the beginning, as 0 */
 	__u32 count, room;
 	char **keys; /* each followed by its value */
+	__u32 limit; /* to count; 0: none */
 };
 
 /* clang-format off */
-#define ROW(map, is_array) {&(map), sizeof(*(map).key), sizeof(*(map).value), is_array, 0, 0, NULL}
+#define ROW(map, is_array) {&(map), sizeof(*(map).key), sizeof(*(map).value), is_array, 0, 0, NULL, 0}
 /* clang-format on */
 static struct map maps[] = {
 	ROW(targets, false),	  ROW(sockets, false),	   ROW(totals, true),
@@ -99,6 +100,8 @@ long bpf_map_update_elem(void *definition, const void *key, const void *value, _
 
 	if (i < map->count && flags == BPF_NOEXIST)
 		return -EEXIST;
+	if (i == map->count && map->limit && i >= map->limit)
+		return -E2BIG;
 	memcpy((i == map->count ? insert(map, key) : map->keys[i]) + value_at(map), value,
 	       map->value_size);
 	return 0;
@@ -114,6 +117,11 @@ long bpf_map_delete_elem(void *definition, const void *key)
 	free(map->keys[i]);
 	map->keys[i] = map->keys[--map->count];
 	return 0;
+}
+
+void maps__limit(void *definition, __u32 limit)
+{
+	map_of(definition)->limit = limit;
 }
 
 __u32 maps__count(void *definition)

@@ -3,6 +3,9 @@
 
 #include "bpf/state.bpf.h"
 
+/* From now on no more elements than so many fit; 0: any number. */
+void maps__limit(void *definition, __u32 limit);
+
 /* How many elements a map has; of an array, how many were looked at. */
 __u32 maps__count(void *definition);
 /* All maps are empty, or 0, again. */
