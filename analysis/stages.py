@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The stages of a send, as the report in the terminal calls them; what runs spent in each. Pure."""
+"""The stages of a send, in short words; what runs spent in each. Pure."""
 
 import dataclasses
 

@@ -131,6 +131,34 @@ static const struct features locked = {
 	.kprobe_refused = "kprobes refused by the test",
 };
 
+/* Another function in the place of one; "": it is gone. */
+static void replace_function(struct features *k, const char *name, const char *other)
+{
+	size_t i;
+
+	for (i = 0; k->functions[i] && strcmp(k->functions[i], name); i++)
+		;
+	assert_non_null(k->functions[i]);
+	k->functions[i] = other;
+}
+
+static void replace_tracepoint(struct features *k, const char *name, struct tracepoint_need other)
+{
+	size_t i;
+
+	for (i = 0; k->tracepoints[i].name && strcmp(k->tracepoints[i].name, name); i++)
+		;
+	assert_non_null(k->tracepoints[i].name);
+	k->tracepoints[i] = other;
+}
+
+static void add_variant(struct features *k, const char *name, const char *variant)
+{
+	assert_null(k->variants[0].name);
+	k->variants[0].name = name;
+	k->variants[0].variant = variant;
+}
+
 static void test_best_mechanism_wins(void **state)
 {
 	struct plan plan;
@@ -176,7 +204,7 @@ static void test_forced_fentry_lets_other_hooks_fall_back(void **state)
 	struct plan plan;
 
 	(void)state;
-	inlined.functions[1] = "skb_copy_ubufs";
+	replace_function(&inlined, "__msg_zerocopy_callback", "");
 	assert_true(resolve(&plan, &inlined, MECHANISM_FENTRY, PLAN_ZEROCOPY_LOAD));
 	assert_int_equal(plan__tier(&plan), MECHANISM_FENTRY);
 	assert_string_equal(plan.entries[HOOK_COMPLETION].symbol,
@@ -227,7 +255,7 @@ static void test_references_tell_where_the_last_one_is_not_to_be_had(void **stat
 	struct plan plan;
 
 	(void)state;
-	kernel.functions[1] = "msg_zerocopy_complete";
+	replace_function(&kernel, "__msg_zerocopy_callback", "msg_zerocopy_complete");
 	kernel.preempts = true;
 	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
 	assert_string_equal(plan.entries[HOOK_COMPLETION].symbol, "msg_zerocopy_complete");
@@ -256,15 +284,12 @@ static void test_a_second_way_in(void **state)
 	struct features kernel = full;
 	const char *symbol;
 	struct plan plan;
-	size_t i;
 
 	(void)state;
 	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, true));
 	assert_false(plan.entries[HOOK_SEND].also);
 	assert_null(plan_entry__program(&plan.entries[HOOK_SEND], 2, &symbol));
-	for (i = 0; kernel.functions[i]; i++)
-		;
-	kernel.functions[i] = "tcp_sendpage";
+	replace_function(&kernel, "skb_copy_datagram_iter", "tcp_sendpage");
 	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, true));
 	assert_true(plan.entries[HOOK_SEND].also);
 	assert_string_equal(plan_entry__program(&plan.entries[HOOK_SEND], 1, &symbol),
@@ -348,7 +373,6 @@ static void test_a_preemptible_kernel_gets_kprobes_where_threads_run(void **stat
 
 	(void)state;
 	kernel.preempts = kernel.graph = true;
-	kernel.functions[9] = "skb_copy_datagram_iter";
 	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
 	assert_int_equal(plan__tier(&plan), MECHANISM_KPROBE);
 	assert_string_equal(plan.entries[HOOK_SEND].reason, "");
@@ -431,7 +455,7 @@ static void test_a_function_is_found_by_its_older_name(void **state)
 	struct plan plan;
 
 	(void)state;
-	kernel.functions[1] = "sock_zerocopy_callback";
+	replace_function(&kernel, "__msg_zerocopy_callback", "sock_zerocopy_callback");
 	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
 	assert_string_equal(plan.entries[HOOK_COMPLETION].symbol, "sock_zerocopy_callback");
 	assert_int_equal(plan.entries[HOOK_COMPLETION].option->mechanism, MECHANISM_FENTRY);
@@ -448,16 +472,14 @@ static void test_ids_come_with_the_sends(void **state)
 	assert_true(resolve(&plan, &kernel, MECHANISM_TRACEPOINT, PLAN_ZEROCOPY_LOAD));
 	assert_string_equal(plan.entries[HOOK_SEND_ID].symbol, "tcp_sendmsg_locked");
 	assert_string_equal(plan.entries[HOOK_SEND_ID].reason, "");
-	kernel.tracepoints[0].name = "no_such_tracepoint";
-	kernel.tracepoints[10].name = "sys_exit";
-	kernel.tracepoints[10].args = 2;
+	replace_tracepoint(&kernel, "tcp_sendmsg_locked", (struct tracepoint_need){"sys_exit", 2});
 	assert_true(resolve(&plan, &kernel, MECHANISM_TRACEPOINT, PLAN_ZEROCOPY_LOAD));
 	assert_string_equal(plan.entries[HOOK_SEND_ID].symbol, "sys_enter");
 	assert_non_null(strstr(plan.entries[HOOK_SEND_ID].reason, "guesses"));
-	kernel.functions[6] = "sock_zerocopy_realloc";
+	replace_function(&kernel, "msg_zerocopy_realloc", "sock_zerocopy_realloc");
 	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
 	assert_string_equal(plan.entries[HOOK_SEND_ID].symbol, "sock_zerocopy_realloc");
-	kernel.functions[6] = "no_such_function";
+	replace_function(&kernel, "sock_zerocopy_realloc", "");
 	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
 	assert_int_equal(plan.entries[HOOK_SEND_ID].status, HOOK_UNAVAILABLE);
 }
@@ -483,8 +505,7 @@ static void test_a_variant_beside_the_function_is_said(void **state)
 	struct plan plan;
 
 	(void)state;
-	kernel.variants[0].name = "tcp_sendmsg";
-	kernel.variants[0].variant = "tcp_sendmsg.constprop.0";
+	add_variant(&kernel, "tcp_sendmsg", "tcp_sendmsg.constprop.0");
 	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
 	assert_string_equal(plan.entries[HOOK_SEND].symbol, "tcp_sendmsg");
 	assert_string_equal(plan.entries[HOOK_SEND].reason,
@@ -498,9 +519,8 @@ static void test_a_variant_instead_of_the_function_is_refused_by_name(void **sta
 	struct plan plan;
 
 	(void)state;
-	kernel.functions[5] = NULL;
-	kernel.variants[0].name = "skb_copy";
-	kernel.variants[0].variant = "skb_copy.isra.0";
+	replace_function(&kernel, "skb_copy", "");
+	add_variant(&kernel, "skb_copy", "skb_copy.isra.0");
 	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
 	assert_int_equal(plan.entries[HOOK_SKB_DUPLICATE].status, HOOK_UNAVAILABLE);
 	assert_string_equal(plan.entries[HOOK_SKB_DUPLICATE].reason,
@@ -513,9 +533,8 @@ static void test_a_renamed_function_with_its_own_arguments_is_found(void **state
 	struct plan plan;
 
 	(void)state;
-	kernel.functions[5] = NULL;
-	kernel.variants[0].name = "skb_copy";
-	kernel.variants[0].variant = "skb_copy.llvm.1234567";
+	replace_function(&kernel, "skb_copy", "");
+	add_variant(&kernel, "skb_copy", "skb_copy.llvm.1234567");
 	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
 	assert_int_equal(plan.entries[HOOK_SKB_DUPLICATE].option->mechanism, MECHANISM_KPROBE);
 	assert_string_equal(plan.entries[HOOK_SKB_DUPLICATE].symbol, "skb_copy.llvm.1234567");

@@ -88,6 +88,7 @@ static const struct hook hooks[HOOK_COUNT] = {
 			 .programs = {"send_enter", "send_exit"},
 			 .tracepoints = {{"sys_enter", 2}, {"sys_exit", 2}},
 			 .misses = "sees sendto, sendmsg, write and writev only",
+			 .unseen = "sendmmsg, sendfile, splice, io_uring and 32-bit programs",
 			 .preemptible = true},
 		},
 	},

@@ -72,6 +72,7 @@ struct hook_option {
 	const char *type;	    /* a struct that the kernel must have, or NULL */
 	const char *code;	    /* a function whose address must be known, or NULL */
 	const char *misses;	    /* what it could miss, or NULL */
+	const char *unseen;	    /* sends by TCP that it never sees, or NULL */
 	const char *sees_coalesced; /* the program that looks at coalesced notifications, or NULL */
 	bool preemptible;	    /* its programs run in thread context, and can be preempted */
 	bool by_graph;		    /* a kprobe that the function graph tracer makes */

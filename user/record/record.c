@@ -20,7 +20,7 @@ static json_object *time_text(const struct timespec *when)
 	return json_object_new_string(text);
 }
 
-/* What a busy hypervisor took while the window was open, or STEAL_UNKNOWN, said. */
+/* What a busy hypervisor took while the window was open, or NOISE_UNKNOWN, said. */
 static double steal_share(const struct run_result *r, struct unmeasured *u)
 {
 	if (r->window && r->noise.steal_share >= 0)

@@ -109,14 +109,29 @@ static bool was_of_use(const struct run_result *r, enum hook_id id)
 	return id == HOOK_URING ? uring.requests : calls.requests;
 }
 
+/* Figures are of the other sends alone. */
+static void warn_unseen(const struct run_result *r, json_object *list)
+{
+	const struct hook_option *send = r->plan.entries[HOOK_SEND].option;
+	char text[256];
+
+	if (!send || !send->unseen)
+		return;
+	snprintf(text, sizeof(text),
+		 "sends by %s are not seen: this kernel has no hook that they pass", send->unseen);
+	add_warning(list, "sends_unseen", text);
+}
+
 static void warn_misses(const struct run_result *r, json_object *list)
 {
+	const struct hook_option *option;
 	char text[256];
 	enum hook_id id;
 
 	for (id = 0; id < HOOK_COUNT; id++) {
-		if (!r->plan.entries[id].option || !r->plan.entries[id].reason[0] ||
-		    !was_of_use(r, id))
+		option = r->plan.entries[id].option;
+		if (!option || !r->plan.entries[id].reason[0] || !was_of_use(r, id) ||
+		    (option->unseen && !strcmp(r->plan.entries[id].reason, option->misses)))
 			continue;
 		snprintf(text, sizeof(text), "hook %s: %.180s%s", hook__get(id)->name,
 			 r->plan.entries[id].reason,
@@ -132,6 +147,7 @@ json_object *record__warnings(json_object *record, const struct run_result *r,
 	json_object *list = json_object_new_array();
 
 	host__warn(context->host, busy_threads(setup), add_warning, list);
+	warn_unseen(r, list);
 	warn_misses(r, list);
 	warn_assumed(&r->measured.totals, list);
 	warn_unsent(r, list);

@@ -12,6 +12,11 @@
 /* A line that begins with it is printed bold on a terminal. */
 #define BOLD "\1"
 
+/* The code of a record's warning that its mechanism does not see some sends by TCP. */
+#define UNSEEN "sends_unseen"
+
+/* The text of that warning; NULL: it sees all. */
+const char *text__unseen(json_object *record);
 /* What was lost: above all else. */
 void text__losses(const struct cells *cells, FILE *out);
 /* The machine and the mechanism; the load, as far as all cells have it in common. */

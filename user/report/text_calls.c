@@ -115,8 +115,18 @@ static void others(json_object *record, FILE *out)
 		fprintf(out, "not measured: %s sends by MPTCP, %s bytes\n",
 			units__number_text(mptcp), units__number_text(bytes));
 	if (zerocopy > 0)
-		fprintf(out, "not measured: %s zero-copy sends by protocols other than TCP\n",
-			units__number_text(zerocopy));
+		fprintf(out, "not measured: %s by MPTCP, or protocols other than TCP\n",
+			units__counted_text(zerocopy, "zero-copy request"));
+}
+
+/* Says that there were none only of those that could have been seen. */
+static void no_sends(json_object *record, FILE *out)
+{
+	fputs("no TCP sends were seen", out);
+	if (!text__unseen(record) && !record__at(record, "/observed/others"))
+		fputs("; sends by MPTCP are not seen here", out);
+	fputc('\n', out);
+	others(record, out);
 }
 
 static void observation(json_object *record, FILE *out)
@@ -139,8 +149,7 @@ static void observation(json_object *record, FILE *out)
 	size_t i;
 
 	if (!record__row(record, "/calls", 0)) {
-		fputs("no TCP sends were seen\n", out);
-		others(record, out);
+		no_sends(record, out);
 		fputc('\n', out);
 		return;
 	}

@@ -49,6 +49,17 @@ void text__losses(const struct cells *cells, FILE *out)
 	     " of the programs that see copies: the counts below may lack as many copies", out);
 }
 
+const char *text__unseen(json_object *record)
+{
+	json_object *row;
+	size_t i;
+
+	for (i = 0; (row = record__row(record, "/warnings", i)); i++)
+		if (!strcmp(record__string(row, "/code"), UNSEEN))
+			return record__string(row, "/text");
+	return NULL;
+}
+
 static void machine(json_object *r, FILE *out)
 {
 	fprintf(out, "sendpath %s | Linux %s %s | %s%s%s | %s\n",
@@ -123,4 +134,6 @@ void text__headline(const struct cells *cells, FILE *out)
 	else
 		observation(r, out);
 	fputs("\n\n", out);
+	if (text__unseen(r))
+		fprintf(out, "warning: %s\n\n", text__unseen(r));
 }

@@ -267,6 +267,17 @@ static void uring(const struct cell *cell, FILE *out)
 	fputc('\n', out);
 }
 
+/* Of the sends that are measured. */
+static void none_asked(const struct cell *cell, FILE *out)
+{
+	json_object *record = cell->records[0];
+	bool all = !text__unseen(record) &&
+		   !record__value(record, "/observed/others/zerocopy_requests");
+
+	fprintf(out, "%s: no TCP send%s asked for zero-copy\n", cell->title,
+		all ? "" : " that is measured");
+}
+
 /* False where there is nothing more to say. */
 static bool summary(const struct cell *cell, FILE *out)
 {
@@ -274,7 +285,7 @@ static bool summary(const struct cell *cell, FILE *out)
 
 	if (!requests) {
 		if (!cell__at(cell, "/zerocopy/io_uring"))
-			fprintf(out, "%s: no TCP send asked for zero-copy\n", cell->title);
+			none_asked(cell, out);
 		return false;
 	}
 	fprintf(out, "%s: %s asked for zero-copy", cell->title,

@@ -14,8 +14,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The largest value of a per-CPU map: the buffer for one has room for any. */
-_Static_assert(sizeof(struct call_slot) >= sizeof(struct hist), "one buffer serves all maps");
+/* One buffer serves all per-CPU maps but those of stages, which are read into their own. */
+_Static_assert(sizeof(struct call_slot) >= sizeof(struct hist) &&
+		       sizeof(struct call_slot) >= sizeof(struct totals) &&
+		       sizeof(struct call_slot) >= sizeof(struct cause_counter),
+	       "a slot of calls is the largest of their values");
 
 static int program_info(const struct tracer *t, const char *name, struct bpf_prog_info *info)
 {

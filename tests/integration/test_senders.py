@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Programs whose sends are easily counted wrong: huge ones, a thread that execs, 32 bits, kTLS."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+
+import pytest
+
+from conftest import (ANALYZE, NOTHING_LOST, PATIENCE_S, PROGRAMS, SEND_TIERS, TIERS, Child,
+                      Receiver, analyze, check, hook, losses, needs_bpf, only, run)
+
+pytestmark = [needs_bpf, pytest.mark.usefixtures("untouched")]
+
+PYTHON = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.executable
+LAST_PID = "/proc/sys/kernel/ns_last_pid"
+MAX_RW_COUNT = 0x7fffffff & -os.sysconf("SC_PAGE_SIZE")
+HUGE = 3 << 30
+# Memory that is never touched, and so takes none.
+HUGE_SEND = f"""
+import mmap, os, socket, sys
+MAP_NORESERVE = 0x4000
+memory = mmap.mmap(-1, {HUGE}, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | MAP_NORESERVE)
+with socket.create_connection(("127.0.0.1", int(sys.argv[2]))) as s:
+    if sys.argv[1] == "write":
+        os.write(s.fileno(), memory)
+    else:
+        s.sendall(memory)
+"""
+
+
+@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("how, sends, accepted", [("write", 1, MAX_RW_COUNT), ("sendto", 2, HUGE)])
+def test_more_than_a_syscall_takes(how, sends, accepted, tier):
+    with Receiver() as receiver:
+        result = analyze("--json", "-", "--tier", tier, "--", PYTHON, "-c", HUGE_SEND, how,
+                         receiver.port)
+    record = check(json.loads(result.stdout))
+    row = only(record["calls"])
+    assert receiver.received["bytes"] == accepted
+    assert (row["syscall"], row["sends"], row["bytes"]) == (how, sends, accepted)
+    assert losses(record) == NOTHING_LOST
+
+
+def stranger(pid, port, sends):
+    """A process of this id, which nobody measures, sends. False: another process has the id."""
+    with open(LAST_PID, "w", encoding="ascii") as last:
+        last.write(str(pid - 1))
+    child = os.fork()
+    if not child:
+        if os.getpid() == pid:
+            with socket.create_connection(("127.0.0.1", port)) as s:
+                for _ in range(sends):
+                    s.send(b"stranger")
+        os._exit(0)
+    os.waitpid(child, 0)
+    return child == pid
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_the_id_of_a_thread_that_execs_goes_to_a_stranger(tier):
+    if not os.access(LAST_PID, os.W_OK):
+        pytest.skip(f"{LAST_PID}: no process of a chosen id can be made")
+    with Receiver() as receiver:
+        observer = Child([str(ANALYZE), "--json", "-", "--tier", tier, "--",
+                          str(PROGRAMS / "execs"), "--port", str(receiver.port)],
+                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                         text=True)
+        with observer:
+            ids = json.loads(observer.stdout.readline())
+            assert ids["was"] != ids["is"]
+            taken = any(stranger(ids["was"], receiver.port, 1000) for _ in range(20))
+            stdout, stderr = observer.communicate("go on\n", timeout=PATIENCE_S)
+    assert observer.returncode == 0, stderr
+    assert taken, "another process always had the id"
+    record = check(json.loads(stdout))
+    assert only(record["calls"])["sends"] == 11
+    assert losses(record) == NOTHING_LOST
+
+
+@pytest.mark.parametrize("tier", SEND_TIERS)
+@pytest.mark.parametrize("options", [[], ["--zerocopy", "--refused", 5]], ids=["plain", "zerocopy"])
+def test_a_32_bit_program(options, tier):
+    with Receiver() as receiver:
+        result = analyze("--json", "-", "--tier", tier, "--", PROGRAMS / "compat", "--port",
+                         receiver.port, "--sends", 30, *options)
+    if result.returncode == 77:
+        pytest.skip(result.stdout.splitlines()[0])
+    own, record = map(json.loads, result.stdout.splitlines())
+    row = only(check(record)["calls"])
+    assert (own["sends"], own["refused"]) == (30, 5 if options else 0)
+    assert (row["syscall"], row["zerocopy"]) == ("other", bool(options))
+    assert (row["sends"], row["bytes"]) == (own["sends"] + own["refused"], own["bytes"])
+    assert row["errors"] == ({"ENOBUFS": 5} if options else {})
+    if options:
+        assert record["zerocopy"]["requests"] == 35
+    assert losses(record) == NOTHING_LOST
+
+
+@pytest.mark.parametrize("tier", SEND_TIERS)
+def test_ktls_makes_records_of_a_send(tier):
+    """TCP gets a record of at most 16 KiB at a time: less than the syscall sends."""
+    if run("modprobe", "tls").returncode and not os.path.isdir("/sys/module/tls"):
+        pytest.skip("this kernel has no kTLS")
+    with Receiver() as receiver:
+        result = analyze("--json", "-", "--tier", tier, "--", PROGRAMS / "peer", "--port",
+                         receiver.port, "--tls", "--plain", "--size", 65536, "--sends", 20)
+    own, record = map(json.loads, result.stdout.splitlines()[-2:])
+    if hook(check(record), "kTLS send")["status"] == "unavailable":
+        pytest.skip("this kernel has no hook of kTLS")
+    row = only(record["calls"])
+    assert (row["sends"], row["bytes"]) == (own["sends"], own["bytes"]) == (20, 20 * 65536)
+    assert losses(record) == NOTHING_LOST
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_sends_that_a_mechanism_does_not_see(tier, tmp_path):
+    """Then no sentence denies that there were any, and a warning stands before the figures."""
+    path = tmp_path / "record"
+    with Receiver() as receiver:
+        result = analyze("--json", path, "--tier", tier, "--", PROGRAMS / "peer", "--port",
+                         receiver.port, "--by", "sendmmsg", "--sends", 40)
+    record = check(json.loads(path.read_text()))
+    unseen = [w for w in record["warnings"] if w["code"] == "sends_unseen"]
+    if tier in SEND_TIERS:
+        assert not unseen and sum(call["sends"] for call in record["calls"]) == 40
+        return
+    assert only(unseen) and not record["calls"]
+    text = " ".join(result.stderr.split())
+    assert text.index("warning: sends by sendmmsg") < text.index("no TCP sends were seen")
+    assert "no TCP send asked for zero-copy" not in text
