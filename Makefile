@@ -77,7 +77,7 @@ CHECK_PACKAGES := $(LAB_PACKAGES) $(CHECK_ANALYSIS_PACKAGES) $(DEB_PACKAGES) lin
                   python3-prometheus-client \
                   python3-bpfcc linux-headers-$(shell dpkg --print-architecture 2>/dev/null)
 # Programs that tests/foreign observes, what its own are made by, and the instruments beside.
-FOREIGN_PACKAGES := iperf3 nginx-light wrk redis-server postgresql openssh-server openssh-client \
+FOREIGN_PACKAGES := qemu-system-x86 iperf3 nginx-light wrk redis-server postgresql openssh-server openssh-client \
                     nodejs golang-go cargo rustc librust-tokio-dev bpftrace strace util-linux \
                     python3-pytest python3-jsonschema
 BENCH_PACKAGES := $(LAB_PACKAGES) $(ANALYSIS_PACKAGES) iperf3 bpftrace time
@@ -244,7 +244,11 @@ CRATES  := --config 'source.crates-io.replace-with="debian"' \
            --config 'source.debian.directory="/usr/share/cargo/registry"'
 FOREIGN := $(BUILD)/foreign
 URING_EXAMPLE := $(wildcard /usr/share/doc/liburing-dev/examples/send-zerocopy.c)
-foreign-programs: $(FOREIGN)/go $(FOREIGN)/tokio $(if $(URING_EXAMPLE),$(FOREIGN)/uring)
+foreign-programs: $(FOREIGN)/errqueue.so $(FOREIGN)/go $(FOREIGN)/tokio $(if $(URING_EXAMPLE),$(FOREIGN)/uring)
+
+$(FOREIGN)/errqueue.so: tests/foreign/errqueue.c
+	$(call msg,CC,$@)
+	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) -Wno-missing-prototypes -D_GNU_SOURCE -shared -fPIC $< -o $@ -ldl
 
 $(FOREIGN)/go: tests/foreign/send.go
 	$(call msg,GO,$@)
