@@ -213,6 +213,9 @@ static __always_inline void follow_guessed_send(struct thread *thread, struct so
 		s->shared = 1;
 	for (i = 0; i < GUESSES && window__has(s, id); i++)
 		id++;
+	/* More at once than that: the send is untracked. */
+	if (window__has(s, id))
+		return;
 	id__known(thread, s, id);
 	if (s->shared)
 		t->unfollowed++;

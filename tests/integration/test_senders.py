@@ -131,3 +131,54 @@ def test_sends_that_a_mechanism_does_not_see(tier, tmp_path):
     text = " ".join(result.stderr.split())
     assert text.index("warning: sends by sendmmsg") < text.index("no TCP sends were seen")
     assert "no TCP send asked for zero-copy" not in text
+
+
+# Most of the threads wait for the socket's lock, and so have no send id yet.
+SHARED = """
+import contextlib, errno, socket, sys, threading
+SO_ZEROCOPY, MSG_ZEROCOPY, MSG_ERRQUEUE = 60, 0x4000000, 0x2000
+together = threading.Barrier(24)
+
+def drain(s):
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            s.recvmsg(0, 512, MSG_ERRQUEUE | socket.MSG_DONTWAIT)
+
+def transmit(s):
+    together.wait()
+    for _ in range(20):
+        while True:
+            try:
+                s.send(memory, MSG_ZEROCOPY)
+                break
+            except OSError as e:
+                if e.errno != errno.ENOBUFS:
+                    raise
+                refused.append(e)
+            drain(s)
+
+memory, refused = bytes(1 << 17), []
+with socket.create_connection(("127.0.0.1", int(sys.argv[1]))) as s:
+    s.setsockopt(socket.SOL_SOCKET, SO_ZEROCOPY, 1)
+    threads = [threading.Thread(target=transmit, args=(s,)) for _ in range(24)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+print(len(refused))
+"""
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_many_threads_send_on_one_socket(tier):
+    with Receiver() as receiver:
+        result = analyze("--json", "-", "--tier", tier, "--", PYTHON, "-c", SHARED, receiver.port)
+    refused, record = map(json.loads, result.stdout.splitlines())
+    zerocopy, lost = check(record)["zerocopy"], record["lost"]
+    sends = sum(call["sends"] for call in record["calls"])
+    assert sends + lost["calls"] == 480 + refused and zerocopy["ignored"] == 0
+    if not lost["calls"]:
+        assert sum(call["bytes"] for call in record["calls"]) == receiver.received["bytes"]
+    if zerocopy["completions"] is not None:
+        completed = zerocopy["completions"] + lost["completions"]
+        assert 480 - lost["calls"] <= completed <= 480

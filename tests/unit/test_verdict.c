@@ -72,6 +72,10 @@ static void test_copies_may_have_gone_by_unseen(void **state)
 	f.skipped_looks = -1;
 	assert_non_null(strstr(say(&f), "this kernel does not count"));
 	assert_null(strstr(say(&f), "works"));
+	f.skipped_looks = 0;
+	f.lost_copies = 1;
+	assert_non_null(strstr(say(&f), "no room for traces of 1 packet"));
+	assert_null(strstr(say(&f), "works"));
 	f.copied = f.reported = 1000;
 	f.causes = &loopback;
 	assert_null(strstr(say(&f), "More may"));

@@ -45,6 +45,8 @@ void text__losses(const struct cells *cells, FILE *out)
 	     " there was no room: all totals count them, no row does", out);
 	lost(flags, "the flag of ", "completed send",
 	     " was not seen: a neighbour's stands for it, and no cause counts it", out);
+	lost(sum_over(cells, "/lost/stacks"), "for traces of ", "copied packet",
+	     " there was no room: causes and unreported copies below may lack them", out);
 	lost(skipped, "the kernel skipped ", "run",
 	     " of the programs that see copies: the counts below may lack as many copies", out);
 }

@@ -155,6 +155,7 @@ static void verdict_of(const struct cell *cell,
 	facts.lost_else += cell__lost_flags(cell);
 	facts.unseen_flags = cell__sum_or(cell, "/lost/flags", 0);
 	facts.skipped_looks = cell__skipped_looks(cell);
+	facts.lost_copies = cell__sum_or(cell, "/lost/stacks", 0);
 	add_comparison(&facts, cell);
 	say(&facts, text);
 }

@@ -150,8 +150,8 @@ static void say_none_copied(const struct verdict_facts *f, char text[VERDICT_MAX
 	    f->to);
 	say(text, f->silent < 0
 			  ? ", as far as the kernel tells: copies without a flag are not seen here."
-		  : f->skipped_looks ? ", as far as was seen."
-				     : ": zero-copy works here.");
+		  : f->skipped_looks || f->lost_copies > 0 ? ", as far as was seen."
+							   : ": zero-copy works here.");
 }
 
 /* What no look was had at may have been copied, too. */
@@ -159,6 +159,9 @@ static void say_skipped(const struct verdict_facts *f, char text[VERDICT_MAX])
 {
 	if (f->copied >= f->completions)
 		return;
+	if (f->lost_copies > 0)
+		say(text, " More may have been copied: there was no room for traces of %s.",
+		    units__counted_text(f->lost_copies, "packet"));
 	if (f->skipped_looks > 0)
 		say(text,
 		    " More may have been copied: the kernel skipped %s runs of the programs that "
@@ -332,7 +335,7 @@ void verdict__finding(const struct verdict_facts *f, char text[VERDICT_MAX])
 		strcpy(text, "no verdict: too few completions, or copies are not known");
 	else if (f->copied <= 0)
 		say(text, "%s",
-		    f->silent < 0 || f->skipped_looks || f->unexplained > 0
+		    f->silent < 0 || f->skipped_looks || f->lost_copies > 0 || f->unexplained > 0
 			    ? "no send was seen to be copied"
 			    : "no send was copied: zero-copy works here");
 	else if (!f->causes->count)

@@ -45,6 +45,7 @@ struct verdict_facts {
 	double unseen_flags; /* of copied sends: they have no cause */
 	/* Runs of the programs that see copies, which the kernel skipped. */
 	double skipped_looks;
+	double lost_copies; /* seen, but there was no room for what was seen of them */
 };
 
 #define VERDICT_MAX 1024
