@@ -15,8 +15,7 @@ static void take_top(struct exporter_options *o, const char *value, struct argp_
 	unsigned long long number;
 
 	if (units__count(value, &number) || number > TOP_MAX)
-		argp_failure(state, STATUS_USAGE, 0, "--top %s: give a number from 0 to %d", value,
-			     TOP_MAX);
+		program__refuse(state, "--top %s: give a number from 0 to %d", value, TOP_MAX);
 	o->top = (unsigned int)number;
 }
 
@@ -26,13 +25,13 @@ void options__take_exporter(struct options *o, int key, const char *value, struc
 	char host[256], port[8];
 
 	if (!o->exporter.given)
-		argp_failure(state, STATUS_USAGE, 0, "%s: belongs to exporter: analyze exporter",
-			     options[key - OPT_LISTEN]);
+		program__refuse(state, "%s: belongs to exporter: analyze exporter",
+				options[key - OPT_LISTEN]);
 	if (key == OPT_LISTEN && units__endpoint(value, host, sizeof(host), port))
-		argp_failure(state, STATUS_USAGE, 0,
-			     "--listen %s: give ADDRESS:PORT, or [ADDRESS]:PORT for IPv6", value);
+		program__refuse(state, "--listen %s: give ADDRESS:PORT, or [ADDRESS]:PORT for IPv6",
+				value);
 	if (key == OPT_TEXTFILE && !value[0])
-		argp_failure(state, STATUS_USAGE, 0, "--textfile: give the name of a folder");
+		program__refuse(state, "--textfile: give the name of a folder");
 	if (key == OPT_LISTEN)
 		o->exporter.listen = value;
 	else if (key == OPT_TEXTFILE)
@@ -59,13 +58,13 @@ static const char *of_runs(const struct options *o)
 void options__check_exporter(struct options *o, struct argp_state *state)
 {
 	if (o->exporter.listen && o->exporter.textfile)
-		argp_failure(
-			state, STATUS_USAGE, 0,
+		program__refuse(
+			state,
 			"--listen and --textfile: leave one out: with the file nothing listens");
 	if (of_runs(o))
-		argp_failure(state, STATUS_USAGE, 0,
-			     "%s: is of no use to exporter, which observes until it is ended",
-			     of_runs(o));
+		program__refuse(state,
+				"%s: is of no use to exporter, which observes until it is ended",
+				of_runs(o));
 	if (!o->target.given)
 		target__set_all(&o->target);
 	if (!o->exporter.listen)
