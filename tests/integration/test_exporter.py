@@ -293,7 +293,7 @@ def test_clients_that_are_stuck_or_gone_do_not_stop_it():
         for i in range(40):
             client = stack.enter_context(socket.create_connection(("127.0.0.1", exporter.port)))
             client.sendall([b"", b"GET", b"GET /metrics HTTP/1.1\r\nHost: x\r\nX: ",
-                            b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n",
+                            b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n",
                             b"\0\xff" * 2000, b"GET / HTTP/1.1\r\n" + b"A: b\r\n" * 9000][i % 6])
             if i % 7 == 0:
                 client.close()
