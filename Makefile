@@ -356,7 +356,7 @@ SIMULATIONS := same_twice or no_effect or no_fall or no_crossing or 95_percent o
                among_equals or each_condition or \
                take_no_more_memory
 check-analysis check-stats: check-analysis-packages
-	$(Q)$(MAKE) --no-print-directory analyze $(VENV)/installed-for-tests
+	$(Q)$(MAKE) --no-print-directory analyze loadgen/loadgen $(VENV)/installed-for-tests
 	$(Q)$(VENV_PYTHON) -m pytest -n auto --dist loadgroup -rfEs -p no:cacheprovider \
 		$(PYTEST_OPTIONS) -k '$(if $(filter check-stats,$@),,not )($(SIMULATIONS))' tests/analysis
 

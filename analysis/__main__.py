@@ -10,6 +10,10 @@ import importlib
 import pathlib
 import sys
 
+if not __package__:  # as ./analyze has it, with Python isolated
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+# pylint: disable=wrong-import-position
 from analysis.commands import COMMANDS
 from analysis.faults import SYSTEM, USAGE, Fault, printed
 from analysis.notes import say

@@ -23,7 +23,7 @@ def replace(path: str | os.PathLike, fill: Callable[[BinaryIO], object]) -> None
     if place.is_symlink() and place.parent.resolve() not in kernels:
         raise OSError(errno.ELOOP, "it is a symbolic link: name the file itself", str(place))
     if place.exists() and not stat.S_ISREG(place.stat().st_mode):
-        with open(place, "wb") as file:
+        with open(_descriptor(place), "wb") as file:
             fill(file)
         return
     mode = stat.S_IMODE(place.stat().st_mode) if place.exists() else 0o666 & ~_umask()
@@ -39,6 +39,18 @@ def replace(path: str | os.PathLike, fill: Callable[[BinaryIO], object]) -> None
         with contextlib.suppress(FileNotFoundError):
             os.unlink(part)
         raise
+
+
+def _descriptor(place):
+    """Of what is there. A FIFO is not waited for."""
+    try:
+        descriptor = os.open(place, os.O_WRONLY | os.O_NONBLOCK)
+    except OSError as error:
+        if error.errno == errno.ENXIO:
+            error.strerror = "nobody reads from it: start its reader first"
+        raise
+    os.set_blocking(descriptor, True)
+    return descriptor
 
 
 def _umask():

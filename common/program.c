@@ -21,8 +21,7 @@ static void open_standard_streams(void)
 	for (fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
 		if (fcntl(fd, F_GETFD) >= 0 || open("/dev/null", O_RDWR) == fd)
 			continue;
-		fprintf(stderr, "%s: /dev/null cannot be opened: %s\n",
-			program_invocation_short_name, strerror(errno));
+		program__complain("/dev/null cannot be opened: %s", strerror(errno));
 		_exit(STATUS_SYSTEM);
 	}
 }
@@ -37,10 +36,8 @@ static bool check_output(void)
 {
 	if (!fflush(stdout) && !ferror(stdout))
 		return true;
-	fprintf(stderr,
-		"%s: standard output did not take all of the text: is its disk full, its reader "
-		"gone?\n",
-		program_invocation_short_name);
+	program__complain("standard output did not take all of the text: is its disk full, its "
+			  "reader gone?");
 	return false;
 }
 
@@ -82,6 +79,52 @@ void program__one_line_errors(struct argp_state *state)
 	state->err_stream = stream; /* as long as the process: argp exits through it */
 }
 
+/* Safe text, to be freed; NULL: no memory. */
+__attribute__((format(printf, 1, 0))) static char *format_line(const char *format, va_list args)
+{
+	char *text, *line;
+	size_t room;
+
+	if (vasprintf(&text, format, args) < 0)
+		return NULL;
+	room = 4 * strlen(text) + 1;
+	line = malloc(room);
+	if (line)
+		safe_text(text, line, room);
+	free(text);
+	return line;
+}
+
+void program__complain_va(const char *format, va_list args)
+{
+	char *line = format_line(format, args);
+
+	fprintf(stderr, "%s: %s\n", program_invocation_short_name, line ? line : "out of memory");
+	free(line);
+}
+
+void program__complain(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	program__complain_va(format, args);
+	va_end(args);
+}
+
+error_t program__refuse(const struct argp_state *state, const char *format, ...)
+{
+	va_list args;
+	char *line;
+
+	va_start(args, format);
+	line = format_line(format, args);
+	va_end(args);
+	argp_failure(state, STATUS_USAGE, 0, "%s", line ? line : "out of memory");
+	free(line);
+	return EINVAL;
+}
+
 void program__die_by(int sig)
 {
 	check_output();
@@ -106,10 +149,26 @@ static bool is_kernels(const char *path)
 
 int program__open_output(const char *path, int flags)
 {
-	int fd = open(path, flags | O_WRONLY | O_CLOEXEC | (is_kernels(path) ? 0 : O_NOFOLLOW),
-		      0666);
+	int fd, links = is_kernels(path) ? 0 : O_NOFOLLOW;
 
-	return fd < 0 ? -errno : fd;
+	/* Opened anew, it would have to be the caller's of sudo, and have an offset of its own. */
+	if (!strcmp(path, "/dev/stdout"))
+		fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	else
+		fd = open(path, flags | O_WRONLY | O_CLOEXEC | O_NONBLOCK | links, 0666);
+	if (fd < 0)
+		return -errno;
+	if (strcmp(path, "/dev/stdout")) /* whose flags others share */
+		fcntl(fd, F_SETFL, flags & O_APPEND);
+	return fd;
+}
+
+const char *program__why(int err)
+{
+	return err == -EINVAL  ? "it is no regular file; remove it, or name another place"
+	       : err == -ELOOP ? "it is a symbolic link; remove it, or name another place"
+	       : err == -ENXIO ? "nobody reads from it: start its reader first"
+			       : strerror(-err);
 }
 
 int program__reach_output(const char *path, int flags, int *fd)
@@ -158,7 +217,7 @@ const char *safe_text(const char *text, char *out, size_t size)
 	size_t used = 0;
 
 	for (; *text && used + 5 <= size; text++) {
-		if (*text >= ' ' && *text <= '~' && *text != '\\')
+		if (*text >= ' ' && *text <= '~')
 			out[used++] = *text;
 		else
 			used += (size_t)snprintf(out + used, size - used, "\\x%02x",

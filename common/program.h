@@ -2,6 +2,8 @@
 /* How the programs end, fail and write. */
 #pragma once
 
+#include <errno.h>
+#include <stdarg.h>
 #include <stddef.h>
 #include <time.h>
 
@@ -40,15 +42,31 @@ void program__begin(void);
 /* Keeps argp's own errors to one line. To be called by the root parser at ARGP_KEY_INIT. */
 void program__one_line_errors(struct argp_state *state);
 
+/*
+ * Prints a line on stderr, after the program's name, as safe text: what it cites, such as an
+ * option's value or a file's name, may be anybody's.
+ */
+void program__complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void program__complain_va(const char *format, va_list args) __attribute__((format(printf, 1, 0)));
+
+/*
+ * The same of wrong usage, by argp, which ends the program with STATUS_USAGE; else, as where it is
+ * fuzzed, EINVAL.
+ */
+error_t program__refuse(const struct argp_state *state, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
 /* Ends the program by a signal that it caught, so that a shell sees the signal. */
 void program__die_by(int sig);
 
 /*
  * Opens a file that the user names for output, with O_CREAT or not. It follows no symbolic link at
- * the end, which another may have put there, but the kernel's own, such as /dev/stdout.
- * -errno.
+ * the end, which another may have put there, but the kernel's own, such as /dev/stdout, and does
+ * not wait for the reader of a FIFO. -errno.
  */
 int program__open_output(const char *path, int flags);
+/* What -errno of this means, or of opening a regular file, in words. */
+const char *program__why(int err);
 
 /*
  * The same without making it, "-" being standard output: 0 with its descriptor, or -1 where there
@@ -65,7 +83,8 @@ double elapsed_since(const struct timespec *then);
 
 /*
  * Copies text that others chose, such as a process's name: a byte that is not printable
- * ASCII becomes \xNN, so that a terminal does not obey it. Always ends with a zero; what
- * does not fit (four bytes a character do) is cut. Returns out.
+ * ASCII becomes \xNN, so that a terminal does not obey it. What is safe stays as it is, so that a
+ * line may pass through several programs. Always ends with a zero; what does not fit (four bytes a
+ * character do) is cut. Returns out.
  */
 const char *safe_text(const char *text, char *out, size_t size);

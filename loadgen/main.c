@@ -54,8 +54,7 @@ const char *argp_program_version = "loadgen " SENDPATH_VERSION;
 static error_t refuse(struct argp_state *state, const char *option, const char *value,
 		      const char *remedy)
 {
-	argp_failure(state, STATUS_USAGE, 0, "%s %s: %s", option, value, remedy);
-	return EINVAL;
+	return program__refuse(state, "%s %s: %s", option, value, remedy);
 }
 
 /* A load is one cell of the grid that the lists can make. */
@@ -79,10 +78,7 @@ static error_t open_json(struct arguments *a, struct argp_state *state)
 {
 	int err = a->json ? program__reach_output(a->json, 0, &a->json_fd) : 0;
 
-	return err == -ELOOP ? refuse(state, "--json", a->json,
-				      "it is a symbolic link: name the file itself")
-	       : err	     ? refuse(state, "--json", a->json, strerror(-err))
-			     : 0;
+	return err ? refuse(state, "--json", a->json, program__why(err)) : 0;
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -107,9 +103,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		a->control = (int)fd;
 		return 0;
 	case ARGP_KEY_ARG:
-		argp_failure(state, STATUS_USAGE, 0, "%s: not an option; --help=all lists them",
-			     arg);
-		return EINVAL;
+		return program__refuse(state, "%s: not an option; --help=all lists them", arg);
 	case ARGP_KEY_SUCCESS:
 		err = check_single(&a->load, state);
 		return err ? err : open_json(a, state);
@@ -184,7 +178,7 @@ static int conclude(const struct arguments *a, struct control *control, const st
 	if (!f->status)
 		return 0;
 	if (a->control < 0)
-		fprintf(stderr, "%s: %s\n", program_invocation_short_name, f->text);
+		program__complain("%s", f->text);
 	else if (control && !told)
 		control__error(control, f);
 	return f->status;
@@ -254,7 +248,7 @@ int main(int argc, char **argv)
 	if (argp_parse(&loadgen_argp, argc, argv, ARGP_NO_HELP, NULL, &a))
 		return STATUS_USAGE;
 	if (control__create(&control, a.control, &f)) {
-		fprintf(stderr, "loadgen: %s\n", f.text);
+		program__complain("%s", f.text);
 		return f.status;
 	}
 	status = run(&a, control, &f);

@@ -48,12 +48,15 @@ static void print_capabilities(void)
 static void print_kernel(const struct host *h)
 {
 	char text[256];
+	int err = features__types();
 
 	print_line("kernel", "Linux %s %s%s", h->kernel, h->arch, h->debug_kernel ? ", debug" : "");
 	print_line("machine", "%d CPUs%s%s%s", h->nproc, h->virtualized ? ", virtual" : "",
 		   h->cpu[0] ? ", " : "", h->cpu);
 	print_line("BTF", "%s",
-		   features__types() ? "yes" : "missing: the programs cannot be loaded");
+		   !err		    ? "yes"
+		   : err == -ENOMEM ? "not read: no memory for it"
+				    : "missing: the programs cannot be loaded");
 	if (files__first_line("/sys/kernel/security/lockdown", text, sizeof(text)))
 		print_line("lockdown", "%s%s", text,
 			   strstr(text, "[confidentiality]") ? ": reading kernel memory is refused"
@@ -185,15 +188,14 @@ static bool try_option(const struct features *features, enum hook_id id,
 
 static int no_such_hook(const char *name)
 {
-	char names[256] = "", shown[4 * 64];
+	char names[256] = "";
 	size_t used = 0;
 	enum hook_id id;
 
 	for (id = 0; id < HOOK_COUNT && used < sizeof(names); id++)
 		used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", id ? ", " : "",
 					 hook__get(id)->name);
-	log_error("doctor --hooks=%s: no such hook; there are %s",
-		  safe_text(name, shown, sizeof(shown)), names);
+	log_error("doctor --hooks=%s: no such hook; there are %s", name, names);
 	return STATUS_USAGE;
 }
 

@@ -133,8 +133,8 @@ static int fail(int status, const char *why)
 static int prepare(struct grid *grid, struct held *h)
 {
 	const struct options *o = grid->options;
-	char reason[600] = "";
-	int status;
+	char reason[600] = "out of memory";
+	int err, status;
 
 	status = parse_events(&h->events, "--events", o->events, COUNTER_EVENTS_MAX);
 	if (!status)
@@ -144,9 +144,11 @@ static int prepare(struct grid *grid, struct held *h)
 	if (o->tier != MECHANISM_OFF && privilege__lacking())
 		return fail(STATUS_SYSTEM, privilege__lacking());
 	/* kallsyms shows addresses to the privileged only: before giving that up. */
-	if (o->tier != MECHANISM_OFF &&
-	    features__probe(&h->features, may_use_zerocopy(o), reason, sizeof(reason)))
-		return fail(STATUS_SYSTEM, reason);
+	err = o->tier == MECHANISM_OFF
+		      ? 0
+		      : features__probe(&h->features, may_use_zerocopy(o), reason, sizeof(reason));
+	if (err)
+		return fail(err == -ENOMEM ? STATUS_FAILED : STATUS_SYSTEM, reason);
 	if (privilege__become_user(reason, sizeof(reason)))
 		return fail(STATUS_FAILED, reason);
 	status = o->memory ? memory__open(&h->memory, reason, sizeof(reason)) : STATUS_OK;
@@ -306,19 +308,17 @@ static bool is_program(const char *name)
 /* A first word that is neither an option nor a command. */
 static int refuse_command(const char *word)
 {
-	const char *program = program_invocation_short_name;
 	const struct command *c = commands;
 
 	while (c->name && help__distance(word, c->name) > 2)
 		c++;
 	if (c->name)
-		fprintf(stderr, "%s: there is no command %s: did you mean %s?\n", program, word,
-			c->name);
+		log_error("there is no command %s: did you mean %s?", word, c->name);
 	else if (is_program(word))
-		fprintf(stderr, "%s: to observe a program, put -- before it: %s -- %s\n", program,
-			program, word);
+		log_error("to observe a program, put -- before it: %s -- %s",
+			  program_invocation_short_name, word);
 	else
-		fprintf(stderr, "%s: there is no command %s (--help lists them)\n", program, word);
+		log_error("there is no command %s (--help lists them)", word);
 	return STATUS_USAGE;
 }
 

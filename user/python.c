@@ -16,9 +16,11 @@
 #include <unistd.h>
 
 /* Its libraries are in an environment of their own; without it Python says what is missing. */
-#define ENVIRONMENT   "analysis/.venv/bin/python3"
+#define ENVIRONMENT   ".venv/bin/python3" /* in analysis */
 #define SYSTEM_PYTHON "/usr/bin/python3"
-#define FIRST_MAX     4
+#define FIRST_MAX     6
+/* No folder but its own, and no variable of the environment, tells Python where modules are. */
+#define ISOLATED "-I"
 
 /* Becomes Python, with these words first: NULL after the last. */
 static int execute(const char *const *first, int argc, char **argv)
@@ -49,7 +51,7 @@ static int find(const char *part, char *path, size_t size)
 
 int analysis(int argc, char **argv)
 {
-	char program[PATH_MAX], python[PATH_MAX + 64], reason[256], *root;
+	char program[PATH_MAX], python[PATH_MAX + 64], folder[PATH_MAX], reason[256];
 
 	if (find("analysis/__main__.py", program, sizeof(program)))
 		return STATUS_SYSTEM;
@@ -58,13 +60,10 @@ int analysis(int argc, char **argv)
 		log_error("%s", reason);
 		return STATUS_FAILED;
 	}
-	root = dirname(dirname(program));
-	setenv("PYTHONPATH", root, 1);
-	/* The user's own folder is no place to take our modules from. */
-	setenv("PYTHONSAFEPATH", "1", 1);
-	snprintf(python, sizeof(python), "%s/" ENVIRONMENT, root);
-	return execute((const char *[]){access(python, X_OK) ? SYSTEM_PYTHON : python, "-m",
-					"analysis", NULL},
+	strcpy(folder, program);
+	snprintf(python, sizeof(python), "%s/" ENVIRONMENT, dirname(folder));
+	return execute((const char *[]){access(python, X_OK) ? SYSTEM_PYTHON : python, ISOLATED,
+					program, NULL},
 		       argc, argv);
 }
 
@@ -77,8 +76,9 @@ static int execute_script(const char *script, int argc, char **argv)
 	if (length < 0 || find(script, program, sizeof(program)))
 		return STATUS_SYSTEM;
 	self[length] = 0;
-	setenv("PYTHONDONTWRITEBYTECODE", "1", 1); /* root would own it, in a user's folder */
-	return execute((const char *[]){SYSTEM_PYTHON, program, self, NULL}, argc - 1, argv + 1);
+	/* -B: root would own the bytecode, in a user's folder. */
+	return execute((const char *[]){SYSTEM_PYTHON, ISOLATED, "-B", program, self, NULL},
+		       argc - 1, argv + 1);
 }
 
 int crosscheck(int argc, char **argv)

@@ -15,24 +15,32 @@ import contextlib
 import dataclasses
 import json
 import os
+import pwd
 import shutil
-import signal
+import stat
 import sys
 import time
+import types
+import typing
 
-sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+# Python is isolated (-I): nobody's folder and no variable of the environment says where modules are.
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.dirname(HERE)]
 
-import files  # noqa: E402
+import ending  # noqa: E402
+import files
 import faults
+import notes
 import program_text
 import text
 from program import TARGETS, Program, watch
 from runs import Failed, Load, Path
-from search import Answer, Ratio, Search
+from search import Answer, Search, crossover
 
 SCHEMA = "sendpath.advise/1"
 WARMUP_S = 0.05
 RUNS = 300  # that the budget is for, about; fewer, because starting one takes time too
+LONGEST = 1 << 20  # bytes of any advice
 PATH_OPTIONS = ("peer", "key", "netns", "address", "link", "fields", "socket")
 
 
@@ -69,7 +77,8 @@ def seconds(word: str) -> float:
 
 class Parser(argparse.ArgumentParser):
     def error(self, message):
-        self.exit(2, f"analyze: advise: {message}\n")
+        complain(f"advise: {message}")
+        sys.exit(2)
 
 
 def parse(words):
@@ -181,11 +190,16 @@ def decide(load, progress) -> Result:
 
 @contextlib.contextmanager
 def as_caller():
-    """What is written is the user's who called sudo."""
-    user, group = os.environ.get("SUDO_UID"), os.environ.get("SUDO_GID")
-    if os.geteuid() or not user or not group:
+    """As the user who called sudo, with that user's groups and no other."""
+    user, group = os.environ.get("SUDO_UID", ""), os.environ.get("SUDO_GID", "")
+    if os.geteuid() or not user.isdigit() or not group.isdigit():
         yield
         return
+    groups = os.getgroups()
+    try:
+        os.initgroups(pwd.getpwuid(int(user)).pw_name, int(group))
+    except KeyError:
+        os.setgroups([])
     os.setegid(int(group))
     os.seteuid(int(user))
     try:
@@ -193,6 +207,7 @@ def as_caller():
     finally:
         os.seteuid(0)
         os.setegid(0)
+        os.setgroups(groups)
 
 
 def write(path, result):
@@ -216,20 +231,48 @@ def check_writable(path):
             raise Failed(f"--json: cannot write {path}: name a file that can be written, or -", 1)
 
 
+def read_as_caller(path) -> bytes:
+    """LONGEST bytes at most, of a regular file."""
+    with as_caller():
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
+        with open(descriptor, "rb") as file:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise ValueError
+            content = file.read(LONGEST + 1)
+    if len(content) > LONGEST:
+        raise ValueError
+    return content
+
+
+def typed(hint, value):
+    """The value as what the hint says, which json.loads made; else TypeError, KeyError."""
+    if dataclasses.is_dataclass(hint):
+        hints = typing.get_type_hints(hint)
+        return hint(**{name: typed(hints[name], value[name]) for name in hints})
+    if typing.get_origin(hint) in (tuple, list):
+        return typing.get_origin(hint)(typed(typing.get_args(hint)[0], one) for one in value)
+    kinds = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
+    if type(value) not in kinds and not (float in kinds and type(value) is int):
+        raise TypeError
+    return value
+
+
 def known(path) -> Result:
     """What was measured of a path before."""
     try:
-        with open(path, encoding="utf-8") as file:
-            data = json.load(file)
-        if data["schema"] != SCHEMA or not data["path"]:
+        data = json.loads(read_as_caller(path))
+        if data["schema"] != SCHEMA:
             raise ValueError
-        answers = [Answer(**{**answer, "ratios": tuple(Ratio(**one) for one in answer["ratios"])})
-                   for answer in data["answers"]]
-        return Result(Path(**data["path"]), answers, data["blocks"], data["elapsed_s"],
-                      data["seconds_more"], False)
+        answers = typed(list[Answer], data["answers"])
+        best = crossover(answers).best
+        if best:
+            text.times(best)  # of what can be said of them, what not all can have
+        return Result(typed(Path, data["path"]), answers, typed(int, data["blocks"]),
+                      typed(float, data["elapsed_s"]), typed(float | None, data["seconds_more"]),
+                      False)
     except OSError as error:
         raise Failed(f"--path {path}: {error.strerror}", 1) from None
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (ValueError, KeyError, TypeError, IndexError, RecursionError):
         raise Failed(f"--path {path}: name what advise --json wrote of a path", 2) from None
 
 
@@ -243,10 +286,12 @@ def advise_program(options, measure) -> Result:
 
 
 def complain(why):
-    print(f"analyze: {why}", file=sys.stderr)
+    name = os.path.basename(sys.argv[1])
+    print(f"{name}: {notes.clean(str(why))}", file=sys.stderr)
 
 
 def main(words):
+    ending.catch()
     options = parse(words[1:])
     options.analyze = words[0]
     progress = Progress(options.budget)
@@ -260,10 +305,10 @@ def main(words):
     if options.json:
         write(options.json, result)
     if options.json != "-":
-        print("\n".join(result.lines()), file=sys.stderr if options.command else sys.stdout)
+        print("\n".join(map(notes.clean, result.lines())),
+              file=sys.stderr if options.command else sys.stdout)
     if result.interrupted:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-        os.kill(os.getpid(), signal.SIGINT)
+        ending.die()
     return 0
 
 
@@ -274,5 +319,4 @@ if __name__ == "__main__":
         complain(failed)
         sys.exit(failed.status)
     except KeyboardInterrupt:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-        os.kill(os.getpid(), signal.SIGINT)
+        ending.die()

@@ -4,14 +4,15 @@
 import dataclasses
 import json
 import os
-import signal
 import subprocess
 
-from runs import Failed
+import ending
+from runs import failed
 
 # These hand the kernel pages that it need not copy, as zero-copy sends do.
 WITHOUT_COPY = ("sendfile", "splice")
 TARGETS = ("pid", "comm", "cgroup")
+SPARED_S = 10  # to say what it saw
 
 
 @dataclasses.dataclass
@@ -114,17 +115,6 @@ def parse(record: dict, what: str) -> Program:
                    _queue(zerocopy) if done else None, record["lost"]["calls"])
 
 
-def _end(process):
-    """Its output; an interrupt ends it, too, and it still says what it saw. Was there one?"""
-    caught = []
-    before = signal.signal(signal.SIGINT, lambda *_: caught.append(True))
-    try:
-        said, errors = process.communicate()
-    finally:
-        signal.signal(signal.SIGINT, before)
-    return said, errors, bool(caught)
-
-
 def watch(analyze: str, options, seconds: float) -> tuple[Program, bool]:
     """The program that options name, and whether an interrupt ended it. A command runs to its end,
     with this process's own stdout."""
@@ -140,8 +130,9 @@ def watch(analyze: str, options, seconds: float) -> tuple[Program, bool]:
     with subprocess.Popen(command, stdin=None if options.command else subprocess.DEVNULL,
                           stdout=subprocess.PIPE, text=True, pass_fds=(out,),
                           stderr=None if options.command else subprocess.PIPE) as process:
-        said, errors, interrupted = _end(process)
+        said, errors, interrupted = ending.output(process, SPARED_S)
     if not said.strip():
-        lines = (errors or "").strip().splitlines() or ["nothing was measured"]
-        raise Failed(lines[-1].removeprefix("analyze: "), max(process.returncode, 1))
+        if interrupted:
+            raise KeyboardInterrupt
+        raise failed(process, errors)
     return parse(json.loads(said), what), interrupted

@@ -7,8 +7,8 @@ import os
 import random
 import signal
 import subprocess
-import tempfile
 
+import ending
 from search import Run
 
 VARIANTS = ("zerocopy", "twocopy", "onecopy")
@@ -47,20 +47,20 @@ class Path:
 def _call(command):
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, text=True) as job:
-        try:
-            out, errors = job.communicate()
-        except KeyboardInterrupt:
-            # The terminal's interrupt went to analyze, too, which ends its load and then itself.
-            # subprocess.run would kill it after a quarter of a second.
-            job.communicate()
-            raise
+        out, errors, ended = ending.output(job, 0)
     # Python loses its own interrupt where it cannot raise.
-    if job.returncode == -signal.SIGINT:
+    if ended or job.returncode == -signal.SIGINT:
         raise KeyboardInterrupt
     if job.returncode:
-        lines = errors.strip().splitlines() or [f"analyze ended with {job.returncode}"]
-        raise Failed(lines[-1].removeprefix("analyze: "), max(job.returncode, 1))
+        raise failed(job, errors)
     return out
+
+
+def failed(job: subprocess.Popen, errors: str | None) -> Failed:
+    """In its own last words."""
+    lines = (errors or "").strip().splitlines() or [f"analyze ended with {job.returncode}"]
+    return Failed(lines[-1].removeprefix(f"{os.path.basename(job.args[0])}: "),
+                  max(job.returncode, 1))
 
 
 def _records(text):
@@ -80,17 +80,13 @@ class Load:
         command = [*self.command, "--variant", "zerocopy", "--size", "64K", "--messages",
                    str(ENOUGH)]
         try:
-            with tempfile.TemporaryDirectory() as folder:
-                os.chmod(folder, 0o777)  # the records are written as the user who called sudo
-                file = os.path.join(folder, "record")
-                text = _call([*command, "--json", file])
-                with open(file, encoding="utf-8") as records:
-                    return _path(_records(records.read())[0], _verdict(text))
-        except Failed as failed:
-            if failed.status != 3:
+            record, text = _call([*command, "--json", "/dev/stdout"]).split("\n", 1)
+            return _path(json.loads(record), _verdict(text))
+        except Failed as refused:
+            if refused.status != 3:
                 raise
             record, = _records(_call([*command, "--tier", "none", "--json", "-"]))
-            return _path(record, f"the kernel could not be asked ({failed}); its error queue says")
+            return _path(record, f"the kernel could not be asked ({refused}); its error queue says")
 
     def block(self, size: int) -> dict[str, Run]:
         """One run of each variant, in an order at random."""

@@ -46,7 +46,7 @@ static size_t collect(const struct help *h, unsigned int groups, struct argp_opt
 	const struct argp_option *const tables[] = {load_argp.options, h->options, own};
 	size_t count = 0;
 
-	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
+	for (size_t i = h->topics ? 0 : 1; i < sizeof(tables) / sizeof(tables[0]); i++)
 		count += copy_rows(tables[i], groups, to ? to + count : NULL);
 	return count;
 }
@@ -103,8 +103,7 @@ static error_t show_topic(const struct help *h, const char *name, struct argp_st
 		return err;
 	}
 	name_topics(h, names, sizeof(names));
-	argp_failure(state, STATUS_USAGE, 0, "--help=%s: no such topic; give %s", name, names);
-	return EINVAL;
+	return program__refuse(state, "--help=%s: no such topic; give %s", name, names);
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -152,10 +151,15 @@ size_t help__distance(const char *a, const char *b)
 	return row[length];
 }
 
-/* The option that a word begins, up to its "=", or NULL; nearest is the one most like it. */
+/*
+ * The option that a word is, or alone begins with, up to its "=", or NULL; nearest is the one most
+ * like it.
+ */
 static const struct argp_option *find(const struct argp_option *rows, const char *word,
 				      const char **nearest)
 {
+	const struct argp_option *begun = NULL;
+	bool ambiguous = false;
 	char name[HELP_WORD_MAX + 1];
 	size_t length = strcspn(word, "="), least = HELP_WORD_MAX, distance;
 
@@ -166,17 +170,39 @@ static const struct argp_option *find(const struct argp_option *rows, const char
 	for (; !is_end(rows); rows++) {
 		if (!rows->name)
 			continue;
-		if (!strncmp(rows->name, name, length))
+		if (!strcmp(rows->name, name))
 			return rows;
+		if (!strncmp(rows->name, name, length)) {
+			ambiguous = begun;
+			begun = rows;
+		}
 		distance = help__distance(name, rows->name);
 		if (distance < least) {
 			least = distance;
 			*nearest = rows->name;
 		}
 	}
-	if (least > 1 + length / 3)
+	if (begun)
+		*nearest = begun->name;
+	else if (least > 1 + length / 3)
 		*nearest = NULL;
-	return NULL;
+	return ambiguous ? NULL : begun;
+}
+
+static bool has_letter(const struct argp_option *rows, char letter)
+{
+	while (!is_end(rows) && rows->key != letter)
+		rows++;
+	return !is_end(rows);
+}
+
+/* getopt refuses them, too, but prints them as they are. */
+static void refuse_option(const struct help *h, const char *word, const char *nearest)
+{
+	program__complain("there is no option %.*s%s%s (--help%s lists them)",
+			  (int)strcspn(word, "="), word, nearest ? ": did you mean --" : "",
+			  nearest ? nearest : "", h->topics ? "=all" : "");
+	exit(STATUS_USAGE);
 }
 
 void help__check_options(const struct help *h, int argc, char **argv)
@@ -189,15 +215,14 @@ void help__check_options(const struct help *h, int argc, char **argv)
 		return; /* argp refuses them, too */
 	collect(h, ~0u, rows);
 	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++) {
+		if (argv[i][0] == '-' && argv[i][1] && argv[i][1] != '-' &&
+		    !has_letter(rows, argv[i][1]))
+			refuse_option(h, argv[i], NULL);
 		if (strncmp(argv[i], "--", 2))
 			continue;
 		option = find(rows, argv[i] + 2, &nearest);
-		if (!option) {
-			fprintf(stderr, "%s: there is no option %.*s%s%s (--help=all lists them)\n",
-				program_invocation_short_name, (int)strcspn(argv[i], "="), argv[i],
-				nearest ? ": did you mean --" : "", nearest ? nearest : "");
-			exit(STATUS_USAGE);
-		}
+		if (!option)
+			refuse_option(h, argv[i], nearest);
 		/* The next word is its value. */
 		i += option->arg && !(option->flags & OPTION_ARG_OPTIONAL) && !strchr(argv[i], '=');
 	}

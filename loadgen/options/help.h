@@ -31,15 +31,15 @@ struct help_topic {
 
 /* The argp child; its input is a struct help. */
 struct help {
-	const struct help_topic *topics;
+	const struct help_topic *topics;   /* NULL: of a program without the options of a load */
 	const struct argp_option *options; /* of the program, beside those of a load */
 	const char *args_doc, *doc;	   /* as in an argp */
 };
 extern const struct argp help_argp;
 
 /*
- * Ends the program with 2 and one line where a word begins as an option that there is not, and
- * names the one that was likely meant: argp's own line does not.
+ * Ends the program with 2 and one line where a word begins as an option that there is not, or as
+ * several, and names the one that was likely meant: argp's own line does not, and is no safe text.
  */
 void help__check_options(const struct help *h, int argc, char **argv);
 

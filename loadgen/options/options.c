@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "common/program.h"
 #include "loadgen/options/help.h"
 #include "loadgen/options/rows.h"
 #include "loadgen/send/send_ops.h"
@@ -122,8 +123,7 @@ int load_options__keep_available(struct load_options *o, void (*skip)(const char
 /* argp_error() would add a second line that only says to try --help. */
 static error_t fail(struct argp_state *state, const char *why)
 {
-	argp_failure(state, 2, 0, "%s", why);
-	return EINVAL;
+	return program__refuse(state, "%s", why);
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)

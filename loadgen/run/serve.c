@@ -9,6 +9,7 @@
 #include "common/capabilities.h"
 #include "common/program.h"
 #include "common/units.h"
+#include "loadgen/options/help.h"
 #include "loadgen/options/options.h"
 #include "loadgen/receive/listener.h"
 #include "loadgen/receive/sessions.h"
@@ -43,9 +44,8 @@ static error_t set_limit(struct argp_state *state, const char *option, const cha
 {
 	if (good)
 		return 0;
-	argp_failure(state, STATUS_USAGE, 0, "%s %s: give a number above 0, such as %s", option,
-		     arg, strcmp(option, "--session-bytes") ? "60 or 0.5" : "1M or 100G");
-	return EINVAL;
+	return program__refuse(state, "%s %s: give a number above 0, such as %s", option, arg,
+			       strcmp(option, "--session-bytes") ? "60 or 0.5" : "1M or 100G");
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -62,8 +62,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (!load_options__set(&o->load, key == OPT_PORT ? "port" : "address", arg, why,
 				       sizeof(why)))
 			return 0;
-		argp_failure(state, STATUS_USAGE, 0, "%s", why);
-		return EINVAL;
+		return program__refuse(state, "%s", why);
 	case OPT_KEY:
 		o->key = arg;
 		return 0;
@@ -78,8 +77,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 				 !units__duration(arg, &o->limits.seconds) &&
 					 o->limits.seconds > 0);
 	case ARGP_KEY_ARG:
-		argp_failure(state, STATUS_USAGE, 0, "serve %s: not an option", arg);
-		return EINVAL;
+		return program__refuse(state, "serve %s: not an option", arg);
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -149,10 +147,11 @@ int serve__main(int argc, char **argv)
 
 	load_options__init(&o.load);
 	argp_err_exit_status = STATUS_USAGE;
+	help__check_options(&(struct help){.options = options}, argc, argv);
 	if (argp_parse(&serve_argp, argc, argv, 0, NULL, &o))
 		return STATUS_USAGE;
 	if (open_all(&o, &l, &control, &key, &f)) {
-		fprintf(stderr, "loadgen: %s\n", f.text);
+		program__complain("%s", f.text);
 		listener__close(&l);
 		control__destroy(control);
 		return f.status;
@@ -164,7 +163,7 @@ int serve__main(int argc, char **argv)
 	sessions = sessions__create(&o.limits);
 	err = sessions ? guests__serve(l.fd, control, sessions, o.key ? &key : NULL) : -ENOMEM;
 	if (err) {
-		fprintf(stderr, "loadgen: cannot serve: %s\n", strerror(-err));
+		program__complain("cannot serve: %s", strerror(-err));
 		return STATUS_FAILED;
 	}
 	listener__close(&l);

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """What is shipped for Kubernetes: no cluster runs it here. Its schemas take it, strictly, and what
-its pods run is run by processes, one a node, that share folders as the pods would."""
+its pods run is run by processes, one a node, that share folders as the pods would: most with a
+script in the program's place, the last with the programs."""
 
+import json
 import os
 import re
 import subprocess
@@ -63,15 +65,49 @@ def test_options_are_those_of_the_programs(file):
     assert used and not [option for option in used if f"{option}=" not in manual]
 
 
+def pods():
+    """The specification of each pod."""
+    return [document["spec"]["template"]["spec"] for file in MANIFESTS for document in documents(file)
+            if "template" in document["spec"]]
+
+
+def test_pods_are_given_no_more_than_they_need():
+    version = re.match(r"sendpath \((.+)\)", (ROOT / "deploy/debian/changelog").read_text())[1]
+    assert len(pods()) == 3
+    for pod in pods():
+        assert pod["automountServiceAccountToken"] is False
+        assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+        for container in pod["containers"]:
+            allowed = container["securityContext"]
+            assert allowed["readOnlyRootFilesystem"] and not allowed["allowPrivilegeEscalation"]
+            assert allowed["capabilities"]["drop"] == ["ALL"]
+            assert "memory" in container["resources"]["limits"]
+            assert container["image"] == f"sendpath:{version}"
+
+
+def lay_secret(folder, pod, content):
+    """As a node lays it: by symbolic links, which it turns to another folder when it changes."""
+    volume, = (volume["secret"] for volume in pod["volumes"] if "secret" in volume)
+    files = folder / "..2026_11_24_00_00_00.1"
+    files.mkdir(parents=True)
+    (files / "key").write_bytes(content)
+    (files / "key").chmod(volume.get("defaultMode", 0o644))
+    (folder / "..data").symlink_to(files.name)
+    (folder / "key").symlink_to("..data/key")
+
+
 class Pods:
     """Each a process with the container's own command, its folders below one of the test."""
 
-    def __init__(self, folder):
-        self.folder, self.spec = folder, job("sendpath-audit")[0]
-        for name in ("plan", "records", "key", "bin"):
+    def __init__(self, folder, program=None):
+        self.folder, self.spec, self.prefix = folder, job("sendpath-audit")[0], ()
+        for name in ("plan", "records", "bin"):
             (folder / name).mkdir()
-        (folder / "bin/sendpath").write_text(SENDPATH)
-        (folder / "bin/sendpath").chmod(0o755)
+        if program:
+            (folder / "bin/sendpath").symlink_to(program)
+        else:
+            (folder / "bin/sendpath").write_text(SENDPATH)
+            (folder / "bin/sendpath").chmod(0o755)
         ring = subprocess.run([ROOT / "deploy/pairs", "--ring", *NODES], capture_output=True, text=True,
                               check=True).stdout
         (folder / "plan/pairs").write_text(ring)
@@ -81,7 +117,7 @@ class Pods:
         for name in ("plan", "records", "key"):
             script = re.sub(rf"(?<![\w.$]){'/' + name}\b(?=/)", f"{self.folder}/{name}", script)
         given = {one["name"]: one["value"] for one in self.spec["env"] if "value" in one}
-        return subprocess.Popen([*shell, script], stderr=subprocess.PIPE, text=True, env={
+        return subprocess.Popen([*self.prefix, *shell, script], stderr=subprocess.PIPE, text=True, env={
             **given, "PATH": f"{self.folder}/bin:{os.environ['PATH']}", "ROOT": str(self.folder),
             "NODE_NAME": node, "HOST_IP": "192.0.2.1", "JOB_COMPLETION_INDEX": str(index),
             "POLL_S": "0.05", **environment})
@@ -113,6 +149,46 @@ def test_advice_is_a_file_of_each_pair(tmp_path):
     assert pod.wait(30) == 0, pod.stderr.read()
     assert f"n1 advise --peer 192.0.2.2:9436 --key {tmp_path}/key/key --json " \
         f"{tmp_path}/records/192.0.2.1-to-192.0.2.2/advice.json --budget 60s" in (tmp_path / "calls").read_text()
+
+
+# The image cannot be written to, but for the volume of the records.
+READ_ONLY = ("unshare", "-m", "sh", "-c",
+             'mount --bind "$1" "$1" && mount -o remount,bind,ro / && shift && exec "$@"', "sh")
+
+
+@pytest.fixture
+def receiver(tmp_path):
+    """The receiver's own command, at an address of loopback's: the real program, on its real key."""
+    key = os.urandom(32)
+    of_receiver, of_sender = (pod for pod in pods() if "volumes" in pod and any(
+        "secret" in volume for volume in pod["volumes"]))
+    lay_secret(tmp_path / "receiver/key", of_receiver, key)
+    lay_secret(tmp_path / "key", of_sender, key)
+    address = f"127.94.{os.getpid() % 250}.36"
+    command = [word.replace("$(HOST_IP)", address).replace("/key/", f"{tmp_path}/receiver/key/")
+               for word in of_receiver["containers"][0]["command"]]
+    assert command[0] == "sendpath-loadgen"
+    with subprocess.Popen([ROOT / "loadgen/loadgen", *command[1:]], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True) as process:
+        line = process.stdout.readline()
+        assert line == f"listening on {address}:9436\n", line + process.communicate()[1]
+        yield address
+        process.terminate()
+
+
+@pytest.mark.parametrize("command, options, file", [
+    ("sweep", "--tier none --variant twocopy --messages 10 --repeat 1", "runs.jsonl"),
+    ("advise", "--budget 2s", "advice.json")])
+def test_the_real_programs_use_the_key_as_a_node_lays_it(command, options, file, receiver, tmp_path):
+    here = Pods(tmp_path, ROOT / "analyze")
+    (tmp_path / "plan/pairs").write_text(f"n1 {receiver}\n")
+    records = tmp_path / "records"
+    if not subprocess.run([*READ_ONLY, records, "true"], capture_output=True, check=False).returncode:
+        here.prefix = (*READ_ONLY, records)
+    pod = here.start(0, "n1", COMMAND=command, OPTIONS=options)
+    assert pod.wait(60) == 0, pod.stderr.read()
+    written = (records / f"n1-to-{receiver}" / file).read_text()
+    assert written.count("\n") == 1 and json.loads(written)
 
 
 def test_a_node_that_is_not_in_the_plan_says_so(tmp_path):

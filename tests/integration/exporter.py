@@ -43,10 +43,11 @@ class Exporter:
         if kind is None:
             assert (self.process.returncode, err) == (0, "")
 
-    def request(self, path="/metrics", method="GET", accept=OPEN_METRICS, timeout=PATIENCE_S):
+    def request(self, path="/metrics", method="GET", accept=OPEN_METRICS, timeout=PATIENCE_S,
+                **headers):
         """The status, the headers, and the text."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
-        connection.request(method, path, headers={"Accept": accept} if accept else {})
+        connection.request(method, path, headers={"Accept": accept, **headers} if accept else headers)
         response = connection.getresponse()
         body = response.read().decode()
         connection.close()

@@ -4,6 +4,7 @@
 import json
 import os
 import pathlib
+import shutil
 import signal
 import socket
 import stat
@@ -13,7 +14,8 @@ import time
 
 import pytest
 
-from conftest import ANALYZE, Child, analyze, needs_bpf, run
+from conftest import (ANALYZE, LOADGEN, PATIENCE_S, ROOT, Child, analyze, needs_bpf, processes,
+                      run)
 from test_topology import PEER
 
 pytestmark = pytest.mark.usefixtures("untouched")
@@ -132,6 +134,36 @@ def test_what_is_wrong_is_one_line(args, status, said):
     assert len(done.stderr.splitlines()) == 1 and said in done.stderr
 
 
+@pytest.mark.parametrize("args", [("--budget", "\x1b[31m"), ("--\x1b[31m",), ("\x1b[31m",), ("--", "\x1b[31m"),
+                                  ("--json", "/no/\x1b[31m"), ("--pid", "1", "--path", "/no/\x1b[31m")],
+                         ids=repr)
+def test_no_value_steers_a_terminal(args):
+    done = advise(*args)
+    assert done.returncode in (1, 2) and not done.stdout
+    assert done.stderr.endswith("\n") and done.stderr[:-1].isprintable(), repr(done.stderr)
+
+
+def test_an_error_has_one_name(tmp_path):
+    """Whatever the program is called."""
+    (tmp_path / "loadgen").mkdir()
+    shutil.copy(ANALYZE, tmp_path / "sendpath")
+    shutil.copy(LOADGEN, tmp_path / "loadgen/loadgen")
+    (tmp_path / "analysis").symlink_to(ROOT / "analysis")
+    done = run(tmp_path / "sendpath", "advise", "--peer", "127.0.0.1:1")
+    assert done.returncode == 1 and done.stderr.startswith("sendpath: --peer 127.0.0.1:1: ")
+    for args in ("--nope",), ("--json", "/no/such/folder/a.json"):
+        assert run(tmp_path / "sendpath", "advise", *args).stderr.startswith("sendpath: ")
+
+
+@needs_bpf
+def test_a_fifo_that_nobody_reads_is_said(tmp_path):
+    path = tmp_path / "fifo"
+    os.mkfifo(path)
+    done = advise("--json", path)
+    assert done.returncode == 1 and len(done.stderr.splitlines()) == 1
+    assert f"{path}: nobody reads from it" in done.stderr
+
+
 @needs_bpf
 @pytest.mark.parametrize("words", [("advise",), ("advise", "--help"), ("crosscheck", "--help")],
                          ids=" ".join)
@@ -156,3 +188,22 @@ def test_an_interrupt_ends_it_with_what_is_known(tmp_path):
     assert job.returncode == -signal.SIGINT, said
     assert not (tmp_path / "advice.json").exists() or json.loads(
         (tmp_path / "advice.json").read_text())
+
+
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
+def test_every_signal_ends_all_of_it(ending, tmp_path):
+    """Sent to it alone, while what it runs waits for another end that never answers."""
+    before = processes().keys()
+    with socket.create_server(("127.0.0.1", 0)) as silent, \
+            Child([ANALYZE, "advise", "--peer", f"127.0.0.1:{silent.getsockname()[1]}"],
+                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                  env={**os.environ, "TMPDIR": str(tmp_path)}) as job:
+        silent.settimeout(PATIENCE_S)
+        peer, _ = silent.accept()
+        with peer:
+            job.send_signal(ending)
+            job.wait(PATIENCE_S)
+            assert processes().keys() <= before, processes()
+        _, said = job.communicate(timeout=PATIENCE_S)
+    assert (job.returncode, said) == (-ending, b"")
+    assert not os.listdir(tmp_path)

@@ -174,13 +174,15 @@ def test_of_a_zero_copy_program_each_size_class_is_counted(how, tmp_path):
         assert text.startswith("Send without MSG_ZEROCOPY as long as the path is this")
 
 
-def test_an_interrupt_ends_the_watch_with_what_was_seen(tmp_path):
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM], ids=lambda sig: sig.name)
+def test_an_interrupt_ends_the_watch_with_what_was_seen(ending, tmp_path):
     steps = watched(tmp_path, "hear")
     observer = next(steps)
-    os.kill(only(descend(observer.pid, 1)), signal.SIGINT)
-    observer.send_signal(signal.SIGINT)
+    if ending == signal.SIGINT:  # of a terminal: all hear of it
+        os.kill(only(descend(observer.pid, 1)), ending)
+    observer.send_signal(ending)
     _, _, advice, _ = next(steps)
-    assert observer.returncode == -signal.SIGINT and advice["interrupted"]
+    assert observer.returncode == -ending and advice["interrupted"]
     assert advice["program"]["queue"]["completed"] == sum(count for _, count in WANTED)
 
 

@@ -77,6 +77,33 @@ def test_short_help(program):
     assert short.stdout.startswith("Usage: ")
 
 
+ESCAPE = "\x1b[31m"
+STEERING = [
+    (ANALYZE, "--port", f"{ESCAPE}x"), (ANALYZE, "--variant", "a\nb"), (ANALYZE, f"--no-{ESCAPE}"),
+    (ANALYZE, f"-{ESCAPE}"), (ANALYZE, f"--s={ESCAPE}"), (ANALYZE, f"--help={ESCAPE}"),
+    (ANALYZE, "--pid", ESCAPE), (ANALYZE, "--events", ESCAPE), (ANALYZE, "--netns", ESCAPE),
+    (ANALYZE, "--cgroup", f"/{ESCAPE}"), (ANALYZE, "--json", f"/no/{ESCAPE}"), (ANALYZE, ESCAPE),
+    (ANALYZE, "--variant", "twocopy", "--messages", "1", "--peer", f"{ESCAPE}:1"),
+    (ANALYZE, "--variant", "twocopy", "--messages", "1", "--socket", f"device={ESCAPE}"),
+    (ANALYZE, "--", f"/no/{ESCAPE}"), (ANALYZE, "doctor", ESCAPE),
+    (ANALYZE, "doctor", f"--hooks={ESCAPE}"), (ANALYZE, "sweep", "--grid", ESCAPE, "--out", "x"),
+    (ANALYZE, "sweep", "--variant", "twocopy", "--out", f"/no/{ESCAPE}"),
+    (ANALYZE, "exporter", "--listen", ESCAPE), (ANALYZE, "exporter", "--textfile", f"/no/{ESCAPE}"),
+    (LOADGEN, "--port", ESCAPE), (LOADGEN, "--json", f"/no/{ESCAPE}"), (LOADGEN, f"--s={ESCAPE}"),
+    (LOADGEN, "serve", f"--x={ESCAPE}"), (LOADGEN, "serve", "--key", ESCAPE),
+    (LOADGEN, "serve", f"-{ESCAPE}"), (LOADGEN, "serve", ESCAPE),
+]
+
+
+@pytest.mark.parametrize("words", STEERING, ids=lambda words: repr(words[1:]))
+def test_no_value_steers_a_terminal(words):
+    """It may be of a script that passes on what others wrote."""
+    result = run(*words)
+    assert result.returncode and result.stdout == ""
+    one_line(result)
+    assert result.stderr.rstrip("\n").isprintable(), repr(result.stderr)
+
+
 def test_words_of_a_command_are_its_own():
     """What stands behind -- is not looked at, nor what is an option's value."""
     result = analyze("--json", "--no-such-file/x", "--", "true", "--no-such-option")
@@ -120,6 +147,41 @@ def test_no_proc(args):
                  ANALYZE, *args)
     assert result.returncode == 3
     one_line(result, "no /proc")
+
+
+@needs_bpf
+@pytest.mark.skipif("san" in ANALYZE, reason="a sanitizer maps terabytes")
+def test_too_little_memory_is_no_lack_of_types():
+    """The types of the kernel take most of it."""
+    result = run("prlimit", "--as=20000000", ANALYZE, "--variant", "twocopy", "--messages", "1")
+    if "shared libraries" in result.stderr:
+        pytest.skip(result.stderr.strip())
+    assert result.returncode == 1
+    one_line(result, "memory")
+    assert "no BTF" not in result.stderr
+
+
+@needs_bpf
+@pytest.mark.parametrize("program, status", [(ANALYZE, 1), (LOADGEN, 2)], ids=["analyze", "loadgen"])
+def test_a_fifo_that_nobody_reads_is_said(tmp_path, program, status):
+    path = tmp_path / "fifo"
+    os.mkfifo(path)
+    result = run(program, "--variant", "twocopy", "--messages", "1", "--json", path)
+    assert result.returncode == status
+    one_line(result, str(path), "start its reader")
+
+
+@needs_bpf
+def test_standard_output_by_name_is_what_was_opened(tmp_path):
+    """Neither the record nor the report writes over the other."""
+    with open(tmp_path / "out", "w+", encoding="utf-8") as out:
+        result = subprocess.run([ANALYZE, "--variant", "twocopy", "--messages", "10", "--json",
+                                 "/dev/stdout"], stdin=subprocess.DEVNULL, stdout=out, check=False)
+        assert result.returncode == 0
+        out.seek(0)
+        record, report = out.read().split("\n", 1)
+    check(json.loads(record))
+    assert report.startswith("sendpath ")
 
 
 @needs_bpf

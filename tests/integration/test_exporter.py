@@ -11,6 +11,8 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
+import time
 
 import pytest
 
@@ -260,7 +262,7 @@ def test_a_name_may_come_later(tmp_path):
         assert exporter.read().sum("sendpath_sends_total") == 7
 
 
-@pytest.mark.parametrize("way", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+@pytest.mark.parametrize("way", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT])
 def test_signals_end_it(way):
     with Exporter() as exporter:
         exporter.process.send_signal(way)
@@ -291,12 +293,84 @@ def test_clients_that_are_stuck_or_gone_do_not_stop_it():
         for i in range(40):
             client = stack.enter_context(socket.create_connection(("127.0.0.1", exporter.port)))
             client.sendall([b"", b"GET", b"GET /metrics HTTP/1.1\r\nHost: x\r\nX: ",
-                            b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n",
+                            b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n",
                             b"\0\xff" * 2000, b"GET / HTTP/1.1\r\n" + b"A: b\r\n" * 9000][i % 6])
             if i % 7 == 0:
                 client.close()
         assert exporter.request()[0] == 200
         assert exporter.process.poll() is None
+
+
+# As many clients as it is told, from these addresses, that begin a request, never end it, and come
+# again when they are turned away.
+SLOW = """
+import itertools, selectors, socket, sys
+
+port, count = map(int, sys.argv[1:3])
+sources, select = itertools.cycle(sys.argv[3:]), selectors.DefaultSelector()
+
+def connect():
+    s = socket.socket()
+    s.setblocking(False)
+    s.bind((next(sources), 0))
+    s.connect_ex(("127.0.0.1", port))
+    select.register(s, selectors.EVENT_WRITE)
+
+for _ in range(count):
+    connect()
+print("ready", flush=True)
+while True:
+    for key, events in select.select():
+        s = key.fileobj
+        try:
+            if events & selectors.EVENT_WRITE:
+                s.sendall(b"GET /metrics HTTP/1.1\\r\\nHost: localhost\\r\\nX: ")
+                select.modify(s, selectors.EVENT_READ)
+            elif not s.recv(4096):
+                raise ConnectionError
+        except OSError:
+            select.unregister(s)
+            s.close()
+            connect()
+"""
+SCRAPE_S = 2 if "SENDPATH_SANITIZED" not in os.environ else 8
+
+
+@pytest.mark.parametrize("sources", [["127.0.0.1"], ["127.0.0.2"], [f"127.0.1.{i}" for i in range(64)]],
+                         ids=["its own address", "another", "one each"])
+@pytest.mark.parametrize("clients", [16, 64])
+def test_slow_clients_that_come_again_do_not_keep_it_from_prometheus(clients, sources):
+    with Exporter("--pid", os.getpid()) as exporter, Child(
+            [sys.executable, "-c", SLOW, str(exporter.port), str(clients), *sources],
+            stdout=subprocess.PIPE, text=True) as slow:
+        assert slow.stdout.readline() == "ready\n"
+        for _ in range(10):
+            assert exporter.request(timeout=SCRAPE_S)[0] == 200
+        slow.kill()
+
+
+@pytest.mark.parametrize("begun", [b"", b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nX: "])
+def test_headers_have_a_deadline(begun):
+    """Alone, too: nobody is kept."""
+    with Exporter("--pid", os.getpid()) as exporter, \
+            socket.create_connection(("127.0.0.1", exporter.port), timeout=PATIENCE_S) as client:
+        client.sendall(begun)
+        since = time.monotonic()
+        assert client.recv(1) == b"" and time.monotonic() - since < 4.5
+
+
+def test_a_name_that_is_not_its_own_is_refused():
+    """Or a page that gives its name this address (DNS rebinding) would read names of programs."""
+    with Exporter("--pid", os.getpid(), "--allow-host", "metrics.example", "--allow-host",
+                  "other") as exporter:
+        for host in ("127.0.0.1", "[::1]:9435", "localhost", "Metrics.Example:9435", "other"):
+            assert exporter.request(Host=host)[0] == 200, host
+        for path in "/metrics", "/", "/nothing":
+            status, _, text = exporter.request(path, Host="evil.example:9435")
+            assert status == 403 and "--allow-host" in only(text.splitlines())
+        with socket.create_connection(("127.0.0.1", exporter.port)) as old:
+            old.sendall(b"GET / HTTP/1.0\r\n\r\n")
+            assert old.makefile("rb").readline().split()[1] == b"200"
 
 
 def test_its_memory_stays_what_it_is():
@@ -338,7 +412,8 @@ def test_processes_and_sockets_come_and_go(tmp_path):
         assert memory[-1] - memory[0] < 1024 * 1024, memory
 
 
-def test_a_text_file_instead(tmp_path):
+@pytest.mark.parametrize("way", [signal.SIGTERM, signal.SIGQUIT], ids=lambda sig: sig.name)
+def test_a_text_file_instead(way, tmp_path):
     """Whole at any time, replaced again and again, gone in the end; and nothing listens."""
     path = tmp_path / "sendpath.prom"
     with Receiver() as receiver, Stepping(receiver) as sender, \
@@ -357,10 +432,22 @@ def test_a_text_file_instead(tmp_path):
         sender.tell(f"send {SENDS}")
         assert eventually(lambda: sent() == SENDS) and len(seen) > 1
         assert not has_a_socket(exporter.pid)
-        exporter.terminate()
+        exporter.send_signal(way)
         _, err = exporter.communicate(timeout=PATIENCE_S)
         assert (exporter.returncode, err) == (0, "")
     assert not list(tmp_path.iterdir())
+
+
+def test_a_text_file_is_never_one_that_was_there(tmp_path):
+    """Who may write to the folder may have put it there, and keep it open."""
+    other, folder = tmp_path / "other", tmp_path / "folder"
+    other.write_text("kept")
+    folder.mkdir()
+    os.link(other, folder / ".sendpath.prom.next")
+    with Child([ANALYZE, "exporter", "--pid", str(os.getpid()), "--textfile", folder]) as exporter:
+        assert eventually((folder / "sendpath.prom").exists)
+        exporter.terminate()
+    assert exporter.returncode == 0 and other.read_text() == "kept" and not os.listdir(folder)
 
 
 def test_a_text_file_that_cannot_be_is_said(tmp_path):
@@ -386,6 +473,10 @@ def test_a_port_in_use_is_one_line():
     (["--listen", "::1:9435"], "--listen ::1:9435: give ADDRESS:PORT"),
     (["--listen", "127.0.0.1:1", "--textfile", "/tmp"], "leave one out"),
     (["--textfile", ""], "--textfile"),
+    (["--allow-host", ""], "--allow-host : give the name of a host"),
+    (["--allow-host", "a:9435"], "--allow-host a:9435: give the name of a host, without a port"),
+    (["--allow-host", "a", "--textfile", "/tmp"], "--allow-host and --textfile: leave one out"),
+    (["--allow-host=a"] * 17, "--allow-host a: give at most 16 names"),
     (["--top", "257"], "--top 257: give a number from 0 to 256"),
     (["--top", "x"], "--top x"),
     (["--json", "-"], "--json: is of no use to exporter"),

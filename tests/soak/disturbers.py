@@ -288,7 +288,7 @@ def readings(soak, chance):
     with contextlib.ExitStack() as opened:
         for _ in range(chance.randint(0, 40)):
             s = opened.enter_context(connect(soak, chance, soak.exporter.port))
-            request = b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"
+            request = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"
             with contextlib.suppress(OSError):
                 s.sendall(chance.choice((request, request[:9], damaged(chance, request),
                                          bytes(5000))))

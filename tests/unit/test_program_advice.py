@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """What is said of a program's sends, by size, where it is known from which size zero-copy pays."""
 
+import copy
 import dataclasses
+import json
+import os
 import pathlib
+import subprocess
 import sys
 
 import pytest
@@ -130,3 +134,49 @@ def test_it_fits_a_terminal(sends, zerocopy, kind, device, path, lossy):
     text = lines(of, path, known if path else [])
     assert 1 < len(text) <= 22 and max(map(len, text)) <= 80, text
     assert not any("None" in line or " ..." in line for line in text), text
+
+
+# In the place of analyze: what one observation wrote.
+RECORD = {"observed": {"seconds": 1, "exit_status": None}, "lost": {"calls": 0}, "zerocopy": None,
+          "calls": [{"syscall": "sendto", "zerocopy": False, "sizes": [[65536, 131071, 10, 900_000]],
+                     "wall_ns": {"sum": 9}}],
+          "by": {"groups": [{"device": "eth0", "bytes": 900_000,
+                             "netns": os.stat("/proc/self/ns/net").st_ino}]}}
+KNOWN = {"schema": "sendpath.advise/1", "path": dataclasses.asdict(ETH0), "blocks": 1, "elapsed_s": 1,
+         "seconds_more": None, "answers": [dataclasses.asdict(one) for one in answers()]}
+
+
+def advised(folder, known):
+    """What advise says of this observation and this path."""
+    (folder / "analyze").write_text(f"#!/bin/sh\ncat <<'END'\n{json.dumps(RECORD)}\nEND\n")
+    (folder / "analyze").chmod(0o755)
+    (folder / "known.json").write_text(json.dumps(known))
+    advise = pathlib.Path(sys.modules["program"].__file__).parent / "advise.py"
+    return subprocess.run([sys.executable, "-I", "-B", advise, folder / "analyze", "--pid", "1", "--path",
+                           folder / "known.json"], text=True, capture_output=True, check=False)
+
+
+def test_a_path_read_from_a_file_speaks_to_no_terminal(tmp_path):
+    known = copy.deepcopy(KNOWN)
+    assert "Worth trying" in advised(tmp_path, known).stdout
+    known["path"]["device"] = "eth1\x1b]0;owned\x07\x9b31m\nmore"
+    done = advised(tmp_path, known)
+    assert done.returncode == 0 and "leads by eth1?]0;owned??31m" in done.stdout
+    assert all(line.isprintable() for line in done.stdout.splitlines())
+
+
+@pytest.mark.parametrize("place, wrong", [
+    (("answers", 0, "ratios", 0, "value"), "\x1b[31m"), (("answers", 0, "better"), "x"),
+    (("answers", 0, "better"), None), (("answers", 0, "ratios"), []), (("answers",), {"a": 1}),
+    (("path", "copied"), True), (("path", "warnings"), [1]), (("path",), None), (("blocks",), 1.5)],
+                         ids=str)
+def test_a_path_of_other_types_is_one_line(place, wrong, tmp_path):
+    known = copy.deepcopy(KNOWN)
+    *outer, last = place
+    at = known
+    for key in outer:
+        at = at[key]
+    at[last] = wrong
+    done = advised(tmp_path, known)
+    assert done.returncode == 2 and not done.stdout
+    assert len(done.stderr.splitlines()) == 1 and "name what advise --json wrote" in done.stderr

@@ -169,6 +169,7 @@ static bool is_to_end(void *unused)
 static int open_outputs(struct exporter *x, const struct options *o)
 {
 	const struct exporter_options *e = &o->exporter;
+	const struct allowed_names names = {e->names, e->name_count};
 	char reason[600] = "out of memory";
 	int err;
 
@@ -177,7 +178,8 @@ static int open_outputs(struct exporter *x, const struct options *o)
 	if (!x->exposition || (e->top && !x->processes))
 		err = -ENOMEM;
 	else if (!e->textfile)
-		err = server__open(&x->server, e->listen, make_text, x, reason, sizeof(reason));
+		err = server__open(&x->server, e->listen, &names, make_text, x, reason,
+				   sizeof(reason));
 	else if ((x->folder = err = textfile__open(e->textfile)) < 0)
 		snprintf(reason, sizeof(reason), "--textfile %.200s: %s", e->textfile,
 			 strerror(-err));

@@ -17,10 +17,17 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define CONNECTIONS_MAX 16
-#define MEMORY_MAX	16384 /* of a connection, for its request */
-#define SECONDS_MAX	5
-#define TICK_MS		1000 /* between looks at who has been here for too long */
+#define CONNECTIONS_MAX 64
+/*
+ * More than these: the oldest go. libmicrohttpd accepts 10 each time that it is run, and reads from
+ * them the next time, when 10 more came: who asks at once is answered before.
+ */
+#define CONNECTIONS_AT_REST 32
+#define BACKLOG		    256	  /* connections that the kernel takes meanwhile */
+#define MEMORY_MAX	    16384 /* of a connection, for its request */
+#define HEADERS_SECONDS_MAX 2	  /* to have sent all of them */
+#define SECONDS_MAX	    5
+#define TICK_MS		    1000 /* between looks at who has been here for too long */
 
 #define OPEN_METRICS "application/openmetrics-text; version=1.0.0; charset=utf-8"
 #define TEXT_FORMAT  "text/plain; version=0.0.4; charset=utf-8"
@@ -59,10 +66,14 @@ struct server {
 	struct MHD_Daemon *daemon;
 	server_text make;
 	void *context;
+	struct allowed_names names;
 	char endpoint[INET6_ADDRSTRLEN + 16];
 	struct guest {
 		struct MHD_Connection *connection; /* NULL: none */
+		struct in6_addr address;
 		struct timespec since;
+		bool asked; /* sent all headers of its request */
+		bool ended; /* by us: the library has yet to see it */
 	} guests[CONNECTIONS_MAX];
 };
 
@@ -106,12 +117,39 @@ static enum MHD_Result answer_metrics(struct server *s, struct MHD_Connection *c
 	return queued;
 }
 
+/* The place of a connection; NULL: a free one. NULL if there is none. */
+static struct guest *find_guest(struct server *s, const struct MHD_Connection *c)
+{
+	size_t i;
+
+	for (i = 0; i < CONNECTIONS_MAX; i++)
+		if (s->guests[i].connection == c)
+			return &s->guests[i];
+	return NULL;
+}
+
+/* No browser leaves out its Host. */
+static bool is_ours(const struct server *s, struct MHD_Connection *c)
+{
+	const char *host = mhd.lookup_connection_value(c, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST);
+
+	return !host || allowed__host(&s->names, host);
+}
+
 /* Of a request its body is not waited for: none that is answered has one. */
 static enum MHD_Result on_request(void *server, struct MHD_Connection *c, const char *url,
 				  const char *method, const char *version, const char *upload,
 				  size_t *upload_size, void **unused)
 {
+	struct guest *g = find_guest(server, c);
+
 	(void)version, (void)upload, (void)upload_size, (void)unused;
+	if (g)
+		g->asked = true;
+	if (!is_ours(server, c))
+		return answer_plainly(c, MHD_HTTP_FORBIDDEN,
+				      "the exporter does not go by this name: ask it by an "
+				      "address, or start it with --allow-host NAME\n");
 	if (strcmp(method, MHD_HTTP_METHOD_GET) && strcmp(method, MHD_HTTP_METHOD_HEAD))
 		return answer_plainly(c, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET is answered\n");
 	if (!strcmp(url, "/metrics"))
@@ -121,35 +159,95 @@ static enum MHD_Result on_request(void *server, struct MHD_Connection *c, const 
 	return answer_plainly(c, MHD_HTTP_NOT_FOUND, "there is only /metrics\n");
 }
 
+static struct in6_addr address_of(struct MHD_Connection *c)
+{
+	const union MHD_ConnectionInfo *info =
+		mhd.get_connection_info(c, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+	const struct sockaddr *address = info ? info->client_addr : NULL;
+	struct in6_addr found = {};
+
+	if (address && address->sa_family == AF_INET6)
+		found = ((const struct sockaddr_in6 *)address)->sin6_addr;
+	else if (address)
+		found.s6_addr32[3] = ((const struct sockaddr_in *)address)->sin_addr.s_addr;
+	return found;
+}
+
+static void end_guest(struct guest *g)
+{
+	const union MHD_ConnectionInfo *info =
+		mhd.get_connection_info(g->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+
+	if (info)
+		shutdown(info->connect_fd, SHUT_RDWR);
+	g->ended = true;
+}
+
+static bool is_here(const struct guest *g)
+{
+	return g->connection && !g->ended;
+}
+
+/* How many are here, of one address or of all. */
+static size_t count_guests(const struct server *s, const struct in6_addr *address)
+{
+	size_t i, count = 0;
+
+	for (i = 0; i < CONNECTIONS_MAX; i++)
+		count += is_here(&s->guests[i]) &&
+			 (!address || IN6_ARE_ADDR_EQUAL(&s->guests[i].address, address));
+	return count;
+}
+
+/* The oldest of the address that has the most. NULL: nobody is here. */
+static struct guest *first_to_go(struct server *s)
+{
+	size_t i, count, most = 0;
+	struct guest *g, *first = NULL;
+
+	for (i = 0; i < CONNECTIONS_MAX; i++) {
+		g = &s->guests[i];
+		count = is_here(g) ? count_guests(s, &g->address) : 0;
+		if (count > most || (count && count == most &&
+				     elapsed_since(&g->since) > elapsed_since(&first->since))) {
+			first = g;
+			most = count;
+		}
+	}
+	return first;
+}
+
 static void on_connection(void *server, struct MHD_Connection *c, void **unused,
 			  enum MHD_ConnectionNotificationCode code)
 {
-	struct MHD_Connection *wanted = code == MHD_CONNECTION_NOTIFY_STARTED ? NULL : c;
-	struct guest *g = ((struct server *)server)->guests;
-	size_t i;
+	bool begins = code == MHD_CONNECTION_NOTIFY_STARTED;
+	struct server *s = server;
+	struct guest *g = find_guest(s, begins ? NULL : c);
 
 	(void)unused;
-	for (i = 0; i < CONNECTIONS_MAX && g->connection != wanted; i++)
-		g++;
-	if (i == CONNECTIONS_MAX)
+	if (!g)
 		return;
-	g->connection = wanted ? NULL : c;
+	*g = (struct guest){};
+	if (!begins)
+		return;
+	g->connection = c;
+	g->address = address_of(c);
 	clock_gettime(CLOCK_MONOTONIC, &g->since);
+	while (count_guests(s, NULL) > CONNECTIONS_AT_REST)
+		end_guest(first_to_go(s));
 }
 
 /* The library's own limit is for clients that do nothing at all. */
 static void end_overdue(struct server *s)
 {
-	const union MHD_ConnectionInfo *info;
+	struct guest *g;
 	size_t i;
 
 	for (i = 0; i < CONNECTIONS_MAX; i++) {
-		if (!s->guests[i].connection || elapsed_since(&s->guests[i].since) < SECONDS_MAX)
-			continue;
-		info = mhd.get_connection_info(s->guests[i].connection,
-					       MHD_CONNECTION_INFO_CONNECTION_FD);
-		if (info)
-			shutdown(info->connect_fd, SHUT_RDWR);
+		g = &s->guests[i];
+		if (is_here(g) &&
+		    elapsed_since(&g->since) >= (g->asked ? SECONDS_MAX : HEADERS_SECONDS_MAX))
+			end_guest(g);
 	}
 }
 
@@ -169,7 +267,7 @@ static int listen_at(const struct addrinfo *at, const char *endpoint, char *reas
 	int fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), on = 1;
 
 	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) ||
-	    bind(fd, at->ai_addr, at->ai_addrlen) || listen(fd, CONNECTIONS_MAX))
+	    bind(fd, at->ai_addr, at->ai_addrlen) || listen(fd, BACKLOG))
 		return fail_to_listen(fd, -errno, endpoint, reason, size);
 	return fd;
 }
@@ -201,8 +299,8 @@ static int start(struct server *s, int fd)
 	return s->daemon ? 0 : -EIO;
 }
 
-int server__open(struct server **out, const char *endpoint, server_text make, void *context,
-		 char *reason, size_t size)
+int server__open(struct server **out, const char *endpoint, const struct allowed_names *names,
+		 server_text make, void *context, char *reason, size_t size)
 {
 	struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
 				 .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV},
@@ -217,7 +315,7 @@ int server__open(struct server **out, const char *endpoint, server_text make, vo
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return -ENOMEM;
-	*s = (struct server){.make = make, .context = context};
+	*s = (struct server){.make = make, .context = context, .names = *names};
 	err = units__endpoint(endpoint, host, sizeof(host), port)
 		      ? EAI_NONAME
 		      : getaddrinfo(host, port, &hints, &found);

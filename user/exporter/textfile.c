@@ -26,11 +26,15 @@ int textfile__open(const char *folder)
 
 int textfile__replace(int folder, const char *text, size_t size)
 {
-	int fd = files__open_regular(folder, NEXT, O_WRONLY | O_CREAT), err;
+	int fd, err;
 
+	/* One that is there may be another's: it is not written to. */
+	if (unlinkat(folder, NEXT, 0) && errno != ENOENT)
+		return -errno;
+	fd = files__open_regular(folder, NEXT, O_WRONLY | O_CREAT | O_EXCL);
 	if (fd < 0)
 		return fd;
-	err = ftruncate(fd, 0) ? -errno : program__write_all(fd, text, size);
+	err = program__write_all(fd, text, size);
 	/* Whatever the umask: the collector is another user. */
 	if (!err && fchmod(fd, 0644))
 		err = -errno;

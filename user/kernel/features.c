@@ -245,6 +245,10 @@ int features__probe(struct features **out, bool code, char *reason, unsigned lon
 	if (code)
 		begin_symbols(f);
 	kernel = types__read();
+	if (!kernel && errno == ENOMEM)
+		return fail(f, -ENOMEM, reason, size,
+			    "the kernel's types (BTF) cannot be read: raise the limit of memory "
+			    "(ulimit -v)");
 	if (!kernel)
 		return fail(f, -ENOENT, reason, size,
 			    "this kernel has no BTF (/sys/kernel/btf/vmlinux; it comes with "
@@ -270,13 +274,14 @@ int features__probe(struct features **out, bool code, char *reason, unsigned lon
 	return 0;
 }
 
-bool features__types(void)
+int features__types(void)
 {
-	struct btf *btf = btf__load_vmlinux_btf();
-	bool found = btf;
+	struct btf *btf = types__read();
 
+	if (!btf)
+		return -errno;
 	btf__free(btf);
-	return found;
+	return 0;
 }
 
 void features__free(struct features *f)

@@ -17,13 +17,13 @@ struct features;
  * Probes; where functions lie (features__code) only if code is asked for, as a
  * zero-copy load needs it, or where programs can attach to functions at all. 0 and
  * *out, to be freed; or -errno: -ENOENT without BTF, -EPERM where programs may not
- * be loaded at all. reason (if not NULL) then says why in words.
+ * be loaded at all, -ENOMEM. reason (if not NULL) then says why in words.
  */
 int features__probe(struct features **out, bool code, char *reason, unsigned long size);
 void features__free(struct features *f);
 
-/* Does libbpf find the kernel's types? */
-bool features__types(void);
+/* Are the kernel's types there? 0; -errno: -ENOMEM tells nothing of it. */
+int features__types(void);
 
 /* The types that programs are relocated by, as a file; NULL: libbpf finds them. */
 const char *features__types_path(const struct features *f);

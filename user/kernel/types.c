@@ -42,7 +42,10 @@ struct btf *types__read(void)
 {
 	struct btf *btf = read_mapped();
 
-	return btf ? btf : btf__load_vmlinux_btf();
+	if (!btf)
+		btf = btf__parse(KERNEL_TYPES, NULL);
+	/* Looks elsewhere, too, and does not tell what befell it. */
+	return btf || errno == ENOMEM ? btf : btf__load_vmlinux_btf();
 }
 
 struct name {

@@ -23,8 +23,7 @@ const char *argp_program_version = "sendpath " SENDPATH_VERSION;
 static error_t refuse(struct argp_state *state, const char *option, const char *value,
 		      const char *remedy)
 {
-	argp_failure(state, STATUS_USAGE, 0, "%s %s: %s", option, value, remedy);
-	return EINVAL;
+	return program__refuse(state, "%s %s: %s", option, value, remedy);
 }
 
 static error_t set_number(struct argp_state *state, const char *option, const char *arg,
@@ -208,8 +207,7 @@ static void settle_repeats(struct options *o)
 static void parse_words(struct options *o, int argc, char **argv)
 {
 	if (argc > 1 && !strcmp(argv[argc - 1], "--")) {
-		fprintf(stderr, "%s: --: name the command to observe after it\n",
-			program_invocation_short_name);
+		program__complain("--: name the command to observe after it");
 		exit(STATUS_USAGE);
 	}
 	help__check_options(help_of(o), argc, argv);
@@ -276,7 +274,7 @@ static void *allocate(size_t count, size_t size)
 
 	if (memory)
 		return memory;
-	fprintf(stderr, "%s: out of memory\n", program_invocation_short_name);
+	program__complain("out of memory");
 	exit(STATUS_FAILED);
 }
 
@@ -303,8 +301,7 @@ struct options *options__parse(int argc, char **argv, enum measuring what, size_
 	size_t i;
 
 	if (what == MEASURE_RUNS && argc < 2) {
-		fprintf(stderr, "%s: nothing to measure: try --variant all (--help tells more)\n",
-			program_invocation_short_name);
+		program__complain("nothing to measure: try --variant all (--help tells more)");
 		exit(STATUS_USAGE);
 	}
 	*count = grid ? named_grid__parts(grid) : 1;

@@ -17,6 +17,8 @@
 
 #define TOP_MAX 256
 
+#define ALLOWED_HOSTS_MAX 16
+
 /* What sweep has beside the options of a measuring run. */
 struct sweep_options {
 	bool given;	  /* the command is sweep */
@@ -30,8 +32,10 @@ struct sweep_options {
 
 /* What exporter has beside the options of an observation. */
 struct exporter_options {
-	bool given;	      /* the command is exporter */
-	const char *listen;   /* "ADDRESS:PORT" */
+	bool given;			      /* the command is exporter */
+	const char *listen;		      /* "ADDRESS:PORT" */
+	const char *names[ALLOWED_HOSTS_MAX]; /* by which it is asked, too */
+	size_t name_count;
 	const char *textfile; /* a folder; NULL: it listens */
 	unsigned int top;     /* names of processes; 0: none */
 };

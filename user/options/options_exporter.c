@@ -9,32 +9,45 @@
 
 #define LISTEN	   "127.0.0.1:9435"
 #define INTERVAL_S 15
+#define NAME	   "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._"
 
 static void take_top(struct exporter_options *o, const char *value, struct argp_state *state)
 {
 	unsigned long long number;
 
 	if (units__count(value, &number) || number > TOP_MAX)
-		argp_failure(state, STATUS_USAGE, 0, "--top %s: give a number from 0 to %d", value,
-			     TOP_MAX);
+		program__refuse(state, "--top %s: give a number from 0 to %d", value, TOP_MAX);
 	o->top = (unsigned int)number;
+}
+
+static void take_name(struct exporter_options *o, const char *value, struct argp_state *state)
+{
+	if (!value[0] || value[strspn(value, NAME)])
+		program__refuse(state, "--allow-host %s: give the name of a host, without a port",
+				value);
+	if (o->name_count == ALLOWED_HOSTS_MAX)
+		program__refuse(state, "--allow-host %s: give at most %d names", value,
+				ALLOWED_HOSTS_MAX);
+	o->names[o->name_count++] = value;
 }
 
 void options__take_exporter(struct options *o, int key, const char *value, struct argp_state *state)
 {
-	static const char *const options[] = {"--listen", "--textfile", "--top"};
+	static const char *const options[] = {"--listen", "--allow-host", "--textfile", "--top"};
 	char host[256], port[8];
 
 	if (!o->exporter.given)
-		argp_failure(state, STATUS_USAGE, 0, "%s: belongs to exporter: analyze exporter",
-			     options[key - OPT_LISTEN]);
+		program__refuse(state, "%s: belongs to exporter: analyze exporter",
+				options[key - OPT_LISTEN]);
 	if (key == OPT_LISTEN && units__endpoint(value, host, sizeof(host), port))
-		argp_failure(state, STATUS_USAGE, 0,
-			     "--listen %s: give ADDRESS:PORT, or [ADDRESS]:PORT for IPv6", value);
+		program__refuse(state, "--listen %s: give ADDRESS:PORT, or [ADDRESS]:PORT for IPv6",
+				value);
 	if (key == OPT_TEXTFILE && !value[0])
-		argp_failure(state, STATUS_USAGE, 0, "--textfile: give the name of a folder");
+		program__refuse(state, "--textfile: give the name of a folder");
 	if (key == OPT_LISTEN)
 		o->exporter.listen = value;
+	else if (key == OPT_ALLOW_HOST)
+		take_name(&o->exporter, value, state);
 	else if (key == OPT_TEXTFILE)
 		o->exporter.textfile = value;
 	else
@@ -58,14 +71,14 @@ static const char *of_runs(const struct options *o)
 
 void options__check_exporter(struct options *o, struct argp_state *state)
 {
-	if (o->exporter.listen && o->exporter.textfile)
-		argp_failure(
-			state, STATUS_USAGE, 0,
-			"--listen and --textfile: leave one out: with the file nothing listens");
+	if (o->exporter.textfile && (o->exporter.listen || o->exporter.name_count))
+		program__refuse(state,
+				"%s and --textfile: leave one out: with the file nothing listens",
+				o->exporter.listen ? "--listen" : "--allow-host");
 	if (of_runs(o))
-		argp_failure(state, STATUS_USAGE, 0,
-			     "%s: is of no use to exporter, which observes until it is ended",
-			     of_runs(o));
+		program__refuse(state,
+				"%s: is of no use to exporter, which observes until it is ended",
+				of_runs(o));
 	if (!o->target.given)
 		target__set_all(&o->target);
 	if (!o->exporter.listen)

@@ -17,8 +17,7 @@ static void take_shard(struct sweep_options *o, const char *value, struct argp_s
 		memcpy(first, value, (size_t)(slash - value));
 	if (!slash || units__count(first, &shard) || units__count(slash + 1, &shards) || !shard ||
 	    shard > shards || shards > SHARDS_MAX)
-		argp_failure(state, STATUS_USAGE, 0,
-			     "--shard %s: give I/N, from 1/N to N/N, such as 2/3", value);
+		program__refuse(state, "--shard %s: give I/N, from 1/N to N/N, such as 2/3", value);
 	o->shard = (unsigned int)shard;
 	o->shards = (unsigned int)shards;
 }
@@ -28,8 +27,8 @@ static void take_order(struct sweep_options *o, const char *value, struct argp_s
 	unsigned long long number;
 
 	if (units__count(value, &number) || number > UINT32_MAX)
-		argp_failure(state, STATUS_USAGE, 0,
-			     "--order-seed %s: give a whole number from 0 to 4294967295", value);
+		program__refuse(state, "--order-seed %s: give a whole number from 0 to 4294967295",
+				value);
 	o->order = (uint32_t)number;
 	o->order_given = true;
 }
@@ -41,14 +40,13 @@ void options__take_sweep(struct options *o, int key, const char *value, struct a
 	char names[128];
 
 	if (!o->sweep.given)
-		argp_failure(state, STATUS_USAGE, 0,
-			     "%s: belongs to sweep: analyze sweep --out DIR",
-			     options[key - OPT_GRID]);
+		program__refuse(state, "%s: belongs to sweep: analyze sweep --out DIR",
+				options[key - OPT_GRID]);
 	if (key == OPT_GRID && !grids__find(value))
-		argp_failure(state, STATUS_USAGE, 0, "--grid %s: unknown; there are %s", value,
-			     grids__names(names, sizeof(names)));
+		program__refuse(state, "--grid %s: unknown; there are %s", value,
+				grids__names(names, sizeof(names)));
 	if (key == OPT_OUT && !value[0])
-		argp_failure(state, STATUS_USAGE, 0, "--out: give the name of a folder");
+		program__refuse(state, "--out: give the name of a folder");
 	if (key == OPT_GRID)
 		o->sweep.grid = value;
 	else if (key == OPT_OUT)
@@ -64,15 +62,12 @@ void options__take_sweep(struct options *o, int key, const char *value, struct a
 void options__check_sweep(const struct options *o, struct argp_state *state)
 {
 	if (!o->sweep.out)
-		argp_failure(state, STATUS_USAGE, 0,
-			     "--out is missing: name a folder for the records of the sweep");
+		program__refuse(state,
+				"--out is missing: name a folder for the records of the sweep");
 	if (o->target.given)
-		argp_failure(state, STATUS_USAGE, 0,
-			     "sweep runs loads: it goes with no program to observe");
+		program__refuse(state, "sweep runs loads: it goes with no program to observe");
 	if (o->json)
-		argp_failure(state, STATUS_USAGE, 0,
-			     "--json %s: a sweep writes its records to --out", o->json);
+		program__refuse(state, "--json %s: a sweep writes its records to --out", o->json);
 	if (o->interval > 0)
-		argp_failure(state, STATUS_USAGE, 0,
-			     "--interval: a sweep has a line of its own, leave it out");
+		program__refuse(state, "--interval: a sweep has a line of its own, leave it out");
 }

@@ -20,6 +20,10 @@ const struct argp_option options_list[] = {
 	{NULL, 0, NULL, 0, "Always on (analyze exporter):", HELP_EXPORTER},
 	{"listen", OPT_LISTEN, "ADDRESS:PORT", 0,
 	 "serve metrics to Prometheus there (default 127.0.0.1:9435)", HELP_EXPORTER},
+	{"allow-host", OPT_ALLOW_HOST, "NAME", 0,
+	 "answer to requests by this name of the host, too, not by addresses and localhost alone "
+	 "(may be given again)",
+	 HELP_EXPORTER},
 	{"textfile", OPT_TEXTFILE, "DIR", 0,
 	 "write sendpath.prom there for node_exporter, every --interval (default 15); "
 	 "nothing listens",

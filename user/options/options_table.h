@@ -33,6 +33,7 @@ enum {
 	OPT_RETRY,
 	/* Those of exporter. */
 	OPT_LISTEN,
+	OPT_ALLOW_HOST,
 	OPT_TEXTFILE,
 	OPT_TOP,
 };

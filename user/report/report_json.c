@@ -21,7 +21,7 @@ struct json_file {
 
 static int cannot_write(const char *path, int err)
 {
-	log_error("--json: cannot write %s: %s", path, files__why(err));
+	log_error("--json: cannot write %s: %s", path, program__why(err));
 	return err;
 }
 
@@ -83,7 +83,7 @@ int report_json__open(struct report *report, const char *path)
 
 	if (err) {
 		log_error("--json: cannot write %s: %s; name a file that can be written, or -",
-			  path, files__why(err));
+			  path, program__why(err));
 		return err;
 	}
 	f = calloc(1, sizeof(*f));

@@ -20,7 +20,7 @@
 
 static int cannot(const struct sweep_folder *f, const char *do_what, const char *name, int err)
 {
-	log_error("--out %s: cannot %s %s: %s%s", f->dir, do_what, name, files__why(err),
+	log_error("--out %s: cannot %s %s: %s%s", f->dir, do_what, name, program__why(err),
 		  err == -ENOSPC || err == -EDQUOT
 			  ? "; free some space, then the same command goes on from here"
 			  : "");
@@ -172,7 +172,7 @@ static int put_aside(struct sweep_folder *f, off_t from, const char *text, size_
 		close(fd);
 	if (err)
 		log_error("--out %s: cannot put the half-written end of %s aside as %s: %s", f->dir,
-			  f->path, name, files__why(err));
+			  f->path, name, program__why(err));
 	else
 		log_error("%s ended in half a record: put aside as %s, its run is made again",
 			  f->path, name);

@@ -70,13 +70,6 @@ int files__open_regular(int folder, const char *name, int flags)
 	return err;
 }
 
-const char *files__why(int err)
-{
-	return err == -EINVAL  ? "it is no regular file; remove it, or name another place"
-	       : err == -ELOOP ? "it is a symbolic link; remove it, or name another place"
-			       : strerror(-err);
-}
-
 /* A full disk must not leave half a line: what was there before stays. */
 static int append(int fd, const char *path, const char *text, size_t size, bool durable)
 {

@@ -24,8 +24,6 @@ bool files__number(const char *path, long *number);
  * kind of file.
  */
 int files__open_regular(int folder, const char *name, int flags);
-/* What -errno of the above means, or of program__open_output(), in words. */
-const char *files__why(int err);
 
 /*
  * Appends a line to an open file, in one write; if that fails, what was there before

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/system/log.h"
 
+#include "common/program.h"
+
 #include <bpf/libbpf.h>
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -11,11 +12,9 @@ void log_error(const char *format, ...)
 	va_list args;
 
 	fflush(stdout);
-	fprintf(stderr, "%s: ", program_invocation_short_name);
 	va_start(args, format);
-	vfprintf(stderr, format, args);
+	program__complain_va(format, args);
 	va_end(args);
-	fputc('\n', stderr);
 }
 
 static int print_libbpf(enum libbpf_print_level level, const char *format, va_list args)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Diagnostics: one line each, on stderr, named after the program. */
+/* Diagnostics: one line of safe text each, on stderr, named after the program. */
 #pragma once
 
 /* printf arguments without the newline. */

@@ -20,7 +20,7 @@ static void on_signal(int sig, siginfo_t *info, void *context)
 
 void signals__catch(void)
 {
-	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 	struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO};
 	size_t i;
 

@@ -2,7 +2,7 @@
 /* The signals that end a run early, its figures being reported all the same. */
 #pragma once
 
-/* From now on SIGINT, SIGTERM and SIGHUP are noted; the second one kills. */
+/* From now on SIGINT, SIGTERM, SIGHUP and SIGQUIT are noted; the second one kills. */
 void signals__catch(void);
 /* Which came; 0: none. */
 int signals__caught(void);

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* By which names the exporter is asked. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "user/exporter/allowed.h"
+
+static const struct allowed_names two = {(const char *const[]){"metrics", "a.example"}, 2};
+
+static void test_addresses_localhost_and_given_names(void **state)
+{
+	static const char *const hosts[] = {"127.0.0.1",     "127.0.0.1:9435", "[::1]",
+					    "[fe80::1]:80",  "localhost",      "LOCALHOST:9435",
+					    "metrics:65535", "A.Example",      "a.example:"};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++)
+		assert_true(allowed__host(&two, hosts[i]));
+}
+
+static void test_other_names(void **state)
+{
+	static const char *const hosts[] = {"",
+					    ":9435",
+					    "evil.example",
+					    "evil.example:9435",
+					    "127.0.0.1.evil.example",
+					    "127.0.0.1:9435.evil.example",
+					    "127.0.0.1@evil.example",
+					    "[::1",
+					    "[::1].evil.example",
+					    "[localhost]",
+					    "[127.0.0.1]",
+					    "::1",
+					    "1",
+					    "0x7f000001",
+					    "localhost.evil.example",
+					    "notlocalhost",
+					    "metrics.evil.example",
+					    "localhost:x",
+					    "localhost localhost"};
+	char longest[1024];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++)
+		assert_false(allowed__host(&two, hosts[i]));
+	memset(longest, 'a', sizeof(longest) - 1);
+	longest[sizeof(longest) - 1] = 0;
+	assert_false(allowed__host(&two, longest));
+	assert_false(allowed__host(&(struct allowed_names){}, "metrics"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_addresses_localhost_and_given_names),
+		cmocka_unit_test(test_other_names),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
