@@ -12,24 +12,6 @@
 #define HELLO_TIMEOUT_MS 5000
 #define TRIES		 8
 
-static int resolve(struct listener *l, const struct load *load, struct failure *f)
-{
-	struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found;
-	char host[256], port[8];
-	int err = units__endpoint(load->peer, host, sizeof(host), port);
-
-	if (!err)
-		err = getaddrinfo(host, port, &hints, &found);
-	if (err)
-		return failure__set(f, STATUS_FAILED, -EINVAL, "--peer %s: %s", load->peer,
-				    err == -EINVAL ? "give HOST:PORT" : gai_strerror(err));
-	memcpy(&l->address, found->ai_addr, found->ai_addrlen);
-	l->length = found->ai_addrlen;
-	l->port = listener__port_of(&l->address);
-	freeaddrinfo(found);
-	return 0;
-}
-
 static int fail(const struct load *load, int err, const char *why, struct failure *f)
 {
 	return failure__set(f, STATUS_FAILED, err, "--peer %s: %s", load->peer, why);
@@ -151,12 +133,15 @@ static int try(struct peer *p, struct listener *l, const struct load *load, stru
 /* One that has many strangers may close the connection of who had no time yet to say who it is. */
 int peer__open(struct peer *p, struct listener *l, const struct load *load, struct failure *f)
 {
-	int err;
+	char host[256], port[8];
+	int err = units__endpoint(load->peer, host, sizeof(host), port);
 
 	*l = (struct listener){.fd = -1};
-	err = resolve(l, load, f);
 	if (err)
-		return err;
+		return fail(load, err, "give HOST:PORT", f);
+	err = listener__resolve(l, host, port, 0);
+	if (err)
+		return fail(load, -EINVAL, gai_strerror(err), f);
 	for (int i = 0; i < TRIES && (!i || err == -EPIPE); i++) {
 		*f = (struct failure){0};
 		err = try(p, l, load, f);

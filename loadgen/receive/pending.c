@@ -246,7 +246,7 @@ int pending__serve(int listener, int stop, const struct session_limits *limits,
 {
 	struct server *s = calloc(1, sizeof(*s));
 	struct events e;
-	int err = s ? 0 : -ENOMEM;
+	int err;
 
 	if (!s)
 		return -ENOMEM;
@@ -254,17 +254,15 @@ int pending__serve(int listener, int stop, const struct session_limits *limits,
 	for (unsigned int i = 0; i < PENDING_MAX; i++)
 		s->each[i].fd = -1;
 	fcntl(listener, F_SETFL, O_NONBLOCK); /* who waited may be gone when it is accepted */
-	for (;;) {
-		int n = poll((struct pollfd *)&e, sizeof(e) / sizeof(struct pollfd),
-			     prepare(s, &e));
+	do {
+		int timeout = prepare(s, &e);
 
-		err = n < 0 && errno != EINTR ? -errno : 0;
-		if (err || (n > 0 && e.stop.revents))
-			break;
-		if (n < 0)
-			continue;
-		serve(s, &e);
-	}
+		err = poll((struct pollfd *)&e, sizeof(e) / sizeof(struct pollfd), timeout) < 0
+			      ? -errno
+			      : 0;
+		if (!err && !e.stop.revents)
+			serve(s, &e);
+	} while (err == -EINTR || (!err && !e.stop.revents));
 	free(s);
 	return err;
 }

@@ -82,7 +82,6 @@ static always_inline void *receive(struct connection *c, bool asks)
 	uint64_t received = 0, end = c->process->message_bytes, asked_ns = 0;
 	bool goes_on = !asks || request_message(c, &asked_ns);
 	ssize_t n;
-	int fd;
 
 	while (goes_on && (n = receive_some(c)) > 0) {
 		bool whole;
@@ -95,9 +94,8 @@ static always_inline void *receive(struct connection *c, bool asks)
 		end += whole ? c->process->message_bytes : 0;
 		goes_on = !whole || request_message(c, &asked_ns);
 	}
-	fd = atomic_exchange(&c->slot->socket, 0);
-	if (fd)
-		close(fd);
+	atomic_store(&c->slot->socket, 0);
+	close(c->fd);
 	slot__end(c->slot);
 	free(c->buffer);
 	free(c);

@@ -52,10 +52,8 @@ struct receiver_process {
 	bool marks; /* REQUEST_MARK may come */
 };
 
-/*
- * Receives on a connected socket in a thread of its own, to be joined or detached. It closes the
- * socket at its end, unless somebody has taken it out of the slot by then. 0 or -errno.
- */
+/* Receives on a connected socket in a thread of its own, to be joined or detached, which closes
+ * it. 0 or -errno. */
 int receiver_process__start(const struct receiver_process *p, int fd, unsigned int slot,
 			    uint32_t connection, pthread_t *thread);
 

@@ -327,9 +327,12 @@ const char *session__join(struct session *s, int fd, const struct wire_hello *da
 void session__end(struct session *s, const char *why)
 {
 	log__line("%s is done%s%s", s->from, *why ? ": " : "", why);
-	for (unsigned int i = 0; i < s->process.slot_count; i++)
-		if (s->each[i].taken)
-			shutdown(atomic_load(&s->process.slots[i].socket), SHUT_RDWR);
+	for (unsigned int i = 0; i < s->process.slot_count; i++) {
+		int fd = atomic_load(&s->process.slots[i].socket);
+
+		if (fd)
+			shutdown(fd, SHUT_RDWR);
+	}
 	for (unsigned int i = 0; i < s->process.slot_count; i++)
 		if (s->each[i].taken)
 			pthread_join(s->each[i].thread, NULL);

@@ -20,30 +20,21 @@ static const char magic[] = {'S', 'P', 'L', 'G'};
 static_assert(sizeof(struct wire_hello) == 176, "older versions read as much");
 static_assert(sizeof(struct wire_message) == 112, "nothing lies between its members");
 
-static int read_file(struct key *k, const char *path)
+int key__read(struct key *k, const char *path, struct failure *f)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	ssize_t n = fd < 0 ? -1 : read(fd, k->of, sizeof(k->of));
+	struct stat s = {0};
+	ssize_t n = fd < 0 || fstat(fd, &s) ? -1 : read(fd, k->of, sizeof(k->of));
 	int err = n < 0 ? -errno : 0;
 
 	if (fd >= 0)
 		close(fd);
-	k->bytes = n < 0 ? 0 : (size_t)n;
-	if (k->bytes && k->of[k->bytes - 1] == '\n')
-		k->bytes--;
-	return err;
-}
-
-int key__read(struct key *k, const char *path, struct failure *f)
-{
-	struct stat s;
-	int err = read_file(k, path);
-
 	if (err)
 		return failure__set(f, STATUS_USAGE, err, "--key %s: %s", path, strerror(-err));
-	if (!stat(path, &s) && s.st_mode & (S_IRWXG | S_IRWXO))
+	if (s.st_mode & (S_IRWXG | S_IRWXO))
 		return failure__set(f, STATUS_USAGE, -EPERM,
 				    "--key %s: others may read it: chmod 600 %s", path, path);
+	k->bytes = (size_t)n - (n && k->of[n - 1] == '\n');
 	if (k->bytes < KEY_MIN)
 		return failure__set(f, STATUS_USAGE, -EINVAL,
 				    "--key %s: a key has %d bytes or more, such as openssl rand "
