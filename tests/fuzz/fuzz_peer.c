@@ -132,9 +132,8 @@ static bool answer_hellos(struct other_end *o)
 }
 
 /* It goes on till the number is right: who asked waits for that, seconds long. */
-static void *answer(void *arg)
+static void answer(struct other_end *o)
 {
-	struct other_end *o = arg;
 	struct wire_message asked;
 	int how = answer_hellos(o) ? 0 : -1;
 
@@ -145,7 +144,30 @@ static void *answer(void *arg)
 	shutdown(o->fd, SHUT_WR);
 	while (recv(o->fd, &asked, sizeof(asked), 0) > 0) {
 	}
-	return NULL;
+}
+
+/* One thread for all inputs: a sanitizer keeps something of each that ever was. */
+static pthread_barrier_t turn;
+static struct other_end *current;
+
+static void *answer_each(void *unused)
+{
+	for (;;) {
+		pthread_barrier_wait(&turn);
+		answer(current);
+		pthread_barrier_wait(&turn);
+	}
+	return unused;
+}
+
+static void begin(void)
+{
+	pthread_t thread;
+
+	make_key();
+	if (pthread_barrier_init(&turn, NULL, 2) ||
+	    pthread_create(&thread, NULL, answer_each, NULL))
+		abort();
 }
 
 static void ask(int channel)
@@ -213,11 +235,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const uint8_t *first = take(&o, 1), *introduced = take(&o, 1 + sizeof(struct wire_hello));
 	struct peer peer = {0};
 	struct failure f = {0};
-	pthread_t thread;
 	int fds[2];
 
 	if (strstr(key, "XXXXXX"))
-		make_key();
+		begin();
 	if (!first || !introduced)
 		return 0;
 	o.keyed = *first & 1;
@@ -226,12 +247,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds))
 		abort();
 	o.fd = fds[1];
-	if (pthread_create(&thread, NULL, answer, &o))
-		abort();
+	current = &o;
+	pthread_barrier_wait(&turn);
 	if (!peer__greet(&peer, fds[0], &load, &f) && introduce(&o, &peer, introduced))
 		serve(fds[0], &peer);
 	shutdown(fds[0], SHUT_RDWR);
-	pthread_join(thread, NULL);
+	pthread_barrier_wait(&turn);
 	close(fds[0]);
 	close(fds[1]);
 	return 0;
