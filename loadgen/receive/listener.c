@@ -59,71 +59,50 @@ bool listener__is_loopback(const struct listener *l)
 	return ntohl(four->sin_addr.s_addr) >> IN_CLASSA_NSHIFT == IN_LOOPBACKNET;
 }
 
-static int resolve(struct listener *l, const struct load *load, struct failure *f)
+int listener__resolve(struct listener *l, const char *host, const char *port, int flags)
 {
-	struct addrinfo hints = {
-		.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE,
-		.ai_socktype = SOCK_STREAM,
-	};
-	struct addrinfo *found;
-	char port[8];
-	int err;
+	struct addrinfo hints = {.ai_flags = flags, .ai_socktype = SOCK_STREAM}, *found;
+	int err = getaddrinfo(host, port, &hints, &found);
 
-	snprintf(port, sizeof(port), "%u", load->port);
-	err = getaddrinfo(load->address, port, &hints, &found);
 	if (err)
-		return failure__set(f, STATUS_USAGE, -EINVAL, "--address %s: %s", load->address,
-				    gai_strerror(err));
+		return err;
 	memcpy(&l->address, found->ai_addr, found->ai_addrlen);
 	l->length = found->ai_addrlen;
+	l->port = listener__port_of(&l->address);
 	freeaddrinfo(found);
 	return 0;
 }
 
-static int enter(int netns, const char *name, struct failure *f)
+static int explain_netns(const char *name, struct failure *f)
 {
-	int err;
+	bool refused = errno == EPERM;
 
-	if (!setns(netns, CLONE_NEWNET))
-		return 0;
-	err = -errno;
-	if (err == -EPERM)
-		return failure__set(f, STATUS_SYSTEM, err,
-				    "--netns %s: entering a network namespace needs "
-				    "CAP_SYS_ADMIN: run as root",
-				    name);
-	return failure__set(f, STATUS_FAILED, err, "--netns %s: %s", name, strerror(-err));
+	return failure__set(f, refused ? STATUS_SYSTEM : STATUS_FAILED, -errno, "--netns %s: %m%s",
+			    name,
+			    refused ? ": entering a network namespace needs CAP_SYS_ADMIN: run as "
+				      "root"
+			    : errno == ENOENT ? " (ip netns list shows those there are)"
+					      : "");
 }
 
 /* Only the socket is made there: it stays in its namespace, we do not. */
 static int socket_in(const char *netns, int family, struct failure *f)
 {
-	int there, here, fd = -1, err;
+	int here = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC), there, fd = -1, err = 0;
 	char path[256];
 
 	snprintf(path, sizeof(path), "/run/netns/%s", netns);
 	there = open(path, O_RDONLY | O_CLOEXEC);
-	if (there < 0)
-		return failure__set(f, STATUS_FAILED, -errno,
-				    "--netns %s: %s: %m (ip netns list shows those there are)",
-				    netns, path);
-	here = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
-	err = here < 0 ? -errno : enter(there, netns, f);
-	if (!err) {
-		fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-		if (fd < 0)
-			err = -errno;
-		if (enter(here, "(our own)", f)) {
-			if (fd >= 0)
-				close(fd);
-			err = -EPERM;
-		}
-	}
-	close(there);
+	if (here < 0 || there < 0 || setns(there, CLONE_NEWNET) ||
+	    (fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0)) < 0 || setns(here, CLONE_NEWNET))
+		err = explain_netns(netns, f);
 	if (here >= 0)
 		close(here);
-	return err ? failure__set(f, STATUS_FAILED, err, "--netns %s: %s", netns, strerror(-err))
-		   : fd;
+	if (there >= 0)
+		close(there);
+	if (err && fd >= 0)
+		close(fd);
+	return err ? err : fd;
 }
 
 /*
@@ -229,11 +208,15 @@ static int explain_bind(const struct load *load, int err, struct failure *f)
 int listener__open(struct listener *l, const struct load *load, struct failure *f)
 {
 	int one = 1, err;
+	char port[8];
 
 	*l = (struct listener){.fd = -1};
-	err = resolve(l, load, f);
+	snprintf(port, sizeof(port), "%u", load->port);
+	err = listener__resolve(l, load->address, port,
+				AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE);
 	if (err)
-		return err;
+		return failure__set(f, STATUS_USAGE, -EINVAL, "--address %s: %s", load->address,
+				    gai_strerror(err));
 	if (load->netns)
 		l->fd = socket_in(load->netns, l->address.ss_family, f);
 	else

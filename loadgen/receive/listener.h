@@ -16,6 +16,9 @@ struct listener {
 	unsigned int port;
 };
 
+/* The address, by getaddrinfo(), whose error it returns. */
+int listener__resolve(struct listener *l, const char *host, const char *port, int flags);
+
 /* Must be called before there are threads: it may visit another namespace. */
 int listener__open(struct listener *l, const struct load *load, struct failure *f);
 void listener__close(struct listener *l);

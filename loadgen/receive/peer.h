@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The sender's end of --peer (wire.h): how it connects (peer.c), and its agent in the place of a
- * receiving process (peer_agent.c). The other end is sessions.h.
+ * receiving process (peer_agent.c). The other end is pending.h.
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "common/program.h"
 #include "loadgen/receive/wire.h"
 
 struct listener;
@@ -16,8 +12,8 @@ struct load;
 struct receiver_process;
 
 struct peer {
-	uint8_t token[SECRET_BYTES]; /* of the session */
-	char machine[WIRE_TEXT];     /* as it calls itself */
+	uint8_t secret[SECRET_BYTES]; /* of the session */
+	char machine[WIRE_TEXT];      /* as it calls itself */
 };
 
 /*
@@ -25,6 +21,9 @@ struct peer {
  * and for fd the conversation, which is to be handed to receiver__start().
  */
 int peer__open(struct peer *p, struct listener *l, const struct load *load, struct failure *f);
+
+/* The same over fd, which is connected. */
+int peer__greet(struct peer *p, int fd, const struct load *load, struct failure *f);
 
 /* Says which connection of which session fd is. */
 int peer__introduce(const struct peer *p, int fd, unsigned int slot, uint32_t connection,
@@ -34,4 +33,5 @@ int peer__introduce(const struct peer *p, int fd, unsigned int slot, uint32_t co
  * In the receiving process's place: keeps the slots as the peer reports them, until the
  * other end of the channel closes. Returns on failure, with words.
  */
-void peer_agent__serve(const struct receiver_process *p, const char *name, struct failure *f);
+void peer_agent__serve(const struct receiver_process *r, const struct peer *p, const char *name,
+		       struct failure *f);

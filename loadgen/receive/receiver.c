@@ -1,28 +1,233 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "loadgen/data/dataset.h"
 #include "loadgen/load.h"
 #include "loadgen/receive/listener.h"
 #include "loadgen/receive/peer.h"
-#include "loadgen/receive/receiver_process.h"
-#include "loadgen/system/child.h"
+#include "loadgen/receive/receiver.h"
+#include "loadgen/send/sender.h"
 
-#define ADOPT_TIMEOUT_MS 8000 /* above the time an accept may take */
-#define TIMEOUT_MS	 1000
+/*
+ * A message's size, within bounds: large enough that a system call costs little beside
+ * the copy, and that what comes during one is taken by it; small enough that what is
+ * copied stays near, and that the window opens again soon. Those of many connections
+ * together are bounded, too: 64 KiB each is what is left to the most that there may be.
+ */
+#define BUFFER_MIN	  (512u << 10)
+#define BUFFER_MAX	  (1u << 20)
+#define BUFFERS_MAX	  (64u << 20)
+#define ACCEPT_TIMEOUT_MS 5000
+#define ADOPT_TIMEOUT_MS  8000 /* above the time an accept may take */
+#define TIMEOUT_MS	  1000
+
+struct connection {
+	const struct receiver_process *process;
+	int fd;
+	struct slot *slot;
+	char *buffer;
+	size_t room;
+	bool empty; /* nothing waits, as far as is known */
+};
+
+/*
+ * A blocking recv() would keep to the mark that stood when it began; poll() hears
+ * of a new one. What came less than asked for was all there was.
+ */
+static ssize_t receive_some(struct connection *c)
+{
+	bool marks = c->process->marks;
+	struct pollfd p = {.fd = c->fd, .events = POLLIN};
+	ssize_t n;
+
+	do {
+		if (marks && c->empty && poll(&p, 1, -1) < 0 && errno != EINTR)
+			return -1;
+		n = recv(c->fd, c->buffer, c->room, marks ? MSG_DONTWAIT : 0);
+		c->empty = n != (ssize_t)c->room;
+	} while (n < 0 && (errno == EAGAIN || errno == EINTR));
+	if (n > 0 && c->process->verify)
+		pattern__check(&c->slot->verified, c->buffer, (size_t)n);
+	return n;
+}
+
+/* What was asked before the phase waited for its beginning: that is not in its time. */
+static void count_request(struct slot *s, uint64_t asked_ns)
+{
+	uint64_t phase = atomic_load(&s->begin_ns);
+
+	if (s->requests_since != phase) {
+		memset(&s->requests, 0, sizeof(s->requests));
+		s->requests_since = phase;
+	}
+	hist_add(&s->requests, now_ns() - (asked_ns > phase ? asked_ns : phase));
+}
+
+/* MSG_NOSIGNAL as the sender's end may be gone; 64 bytes find room in any send buffer. */
+static bool request_message(struct connection *c, uint64_t *asked_ns)
+{
+	static const char request[REQUEST_BYTES];
+
+	*asked_ns = now_ns();
+	return send(c->fd, request, sizeof(request), MSG_NOSIGNAL) == sizeof(request);
+}
+
+static always_inline void *receive(struct connection *c, bool asks)
+{
+	uint64_t received = 0, end = c->process->message_bytes, asked_ns = 0;
+	bool goes_on = !asks || request_message(c, &asked_ns);
+	ssize_t n;
+
+	while (goes_on && (n = receive_some(c)) > 0) {
+		bool whole;
+
+		received += (uint64_t)n;
+		whole = asks && received >= end;
+		if (whole)
+			count_request(c->slot, asked_ns);
+		slot__publish(c->slot, received);
+		end += whole ? c->process->message_bytes : 0;
+		goes_on = !whole || request_message(c, &asked_ns);
+	}
+	atomic_store(&c->slot->socket, 0);
+	close(c->fd);
+	slot__end(c->slot);
+	free(c->buffer);
+	free(c);
+	return NULL;
+}
+
+static void *receive_plain(void *arg)
+{
+	return receive(arg, false);
+}
+
+static void *receive_asking(void *arg)
+{
+	return receive(arg, true);
+}
+
+static size_t room(size_t message_bytes, unsigned int connections)
+{
+	size_t share = BUFFERS_MAX / connections, wanted = message_bytes;
+
+	if (wanted < BUFFER_MIN)
+		wanted = BUFFER_MIN;
+	if (wanted > BUFFER_MAX)
+		wanted = BUFFER_MAX;
+	return wanted < share ? wanted : share;
+}
+
+int receiver_process__start(const struct receiver_process *p, int fd, unsigned int slot,
+			    uint32_t connection, pthread_t *thread)
+{
+	struct connection *c = calloc(1, sizeof(*c));
+	struct slot *s = &p->slots[slot];
+	int err;
+
+	if (!c)
+		return -ENOMEM;
+	*c = (struct connection){.process = p, .fd = fd, .slot = s};
+	c->room = room(p->message_bytes, p->slot_count);
+	s->verified.connection = connection;
+	s->verified.message_bytes = p->message_bytes;
+	s->verified.picker = p->picker;
+	atomic_store(&s->socket, fd);
+	err = posix_memalign((void **)&c->buffer, 4096, c->room);
+	if (!err)
+		err = pthread_create(thread, NULL, p->asks ? receive_asking : receive_plain, c);
+	if (!err)
+		return 0;
+	atomic_store(&s->socket, 0);
+	free(c->buffer);
+	free(c);
+	return -err;
+}
+
+/* Whoever else connected to our port is turned away: only our sender's counts. */
+static int accept_from(int listener, unsigned int port)
+{
+	uint64_t end = now_ns() + ACCEPT_TIMEOUT_MS * 1000000ULL;
+	struct pollfd p = {.fd = listener, .events = POLLIN};
+	struct sockaddr_storage peer;
+	int fd;
+
+	while (now_ns() < end) {
+		socklen_t length = sizeof(peer);
+
+		if (poll(&p, 1, ACCEPT_TIMEOUT_MS) <= 0)
+			continue; /* late, or interrupted */
+		fd = accept4(listener, (struct sockaddr *)&peer, &length, SOCK_CLOEXEC);
+		if (fd < 0 && errno != EINTR && errno != ECONNABORTED)
+			return -errno;
+		if (fd >= 0 && listener__port_of(&peer) == port)
+			return fd;
+		if (fd >= 0)
+			close(fd);
+	}
+	return -ETIMEDOUT;
+}
+
+static int adopt(const struct receiver_process *p, const struct request *q)
+{
+	int fd = accept_from(p->listener, q->port);
+	pthread_t thread;
+	int err;
+
+	if (fd < 0)
+		return fd;
+	err = receiver_process__start(p, fd, q->slot, q->port, &thread);
+	if (err)
+		close(fd);
+	else
+		pthread_detach(thread);
+	return err;
+}
+
+int receiver_process__mark(const struct receiver_process *p, unsigned int slot, int bytes)
+{
+	int fd = atomic_load(&p->slots[slot].socket);
+
+	return fd && setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &bytes, sizeof(bytes)) ? -errno : 0;
+}
+
+/* Until the other end of the channel closes. */
+static void serve(const struct receiver_process *p)
+{
+	struct request q;
+	ssize_t n;
+
+	while ((n = read(p->channel, &q, sizeof(q))) == sizeof(q) || (n < 0 && errno == EINTR)) {
+		struct reply reply = {.number = q.number};
+
+		if (n < 0)
+			continue;
+		if (q.type == REQUEST_ADOPT)
+			reply.err = adopt(p, &q);
+		else if (q.type == REQUEST_MARK)
+			reply.err = receiver_process__mark(p, q.slot, q.mark);
+		else if (q.type == REQUEST_CPU_TIME)
+			reply.time = cpu_time__own();
+		if (write(p->channel, &reply, sizeof(reply)) != sizeof(reply))
+			return;
+	}
+}
 
 double receiver__need(const struct load *load)
 {
 	return load->peer
 		       ? 0
-		       : (double)load->threads *
-				 (double)receiver_process__room(load->message_bytes, load->threads);
+		       : (double)load->threads * (double)room(load->message_bytes, load->threads);
 }
 
 int receiver__start(struct child *r, struct listener *l, struct slot *slots,
-		    const struct load *load, const struct cpus *cpus, struct failure *f)
+		    const struct load *load, const struct peer *peer, const struct cpus *cpus,
+		    struct failure *f)
 {
 	struct receiver_process p = {
 		.listener = l->fd,
@@ -42,9 +247,9 @@ int receiver__start(struct child *r, struct listener *l, struct slot *slots,
 
 		p.channel = r->channel;
 		if (load->peer)
-			peer_agent__serve(&p, load->peer, last_words);
+			peer_agent__serve(&p, peer, load->peer, last_words);
 		else
-			receiver_process__serve(&p);
+			serve(&p);
 		_exit(last_words->status);
 	}
 	listener__close(l);

@@ -2,6 +2,8 @@
 /* The receiving process: a thread for each connection reads and counts. */
 #pragma once
 
+#include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -11,16 +13,18 @@
 struct cpus;
 struct listener;
 struct load;
+struct peer;
 
 /* Bytes that it has for buffers, here. */
 double receiver__need(const struct load *load);
 
 /*
  * Forks it; must be called before there are threads. Closes l in the caller. With
- * load->peer what is forked is the peer's agent here, and l is of peer__open().
+ * load->peer what is forked is the peer's agent here, and l and peer are of peer__open().
  */
 int receiver__start(struct child *r, struct listener *l, struct slot *slots,
-		    const struct load *load, const struct cpus *cpus, struct failure *f);
+		    const struct load *load, const struct peer *peer, const struct cpus *cpus,
+		    struct failure *f);
 
 /* Has it take the connection that comes from this port, for this slot. */
 int receiver__adopt(struct child *r, unsigned int slot, unsigned int port, struct failure *f);
@@ -34,3 +38,24 @@ int receiver__mark(struct child *r, unsigned int slot, int bytes);
 
 /* On another machine: has it tell once a connection brought so many bytes. 0 or -errno. */
 int receiver__expect(struct child *r, unsigned int slot, uint64_t bytes);
+
+/* In that process, or in one that serves senders elsewhere. */
+struct receiver_process {
+	int channel; /* to the parent */
+	int listener;
+	struct slot *slots;
+	unsigned int slot_count;
+	size_t message_bytes;
+	struct picker picker;
+	bool verify;
+	bool asks;  /* for each message (slot.h) */
+	bool marks; /* REQUEST_MARK may come */
+};
+
+/* Receives on a connected socket in a thread of its own, to be joined or detached, which closes
+ * it. 0 or -errno. */
+int receiver_process__start(const struct receiver_process *p, int fd, unsigned int slot,
+			    uint32_t connection, pthread_t *thread);
+
+/* Sets SO_RCVLOWAT of a connection that stands. 0 or -errno. */
+int receiver_process__mark(const struct receiver_process *p, unsigned int slot, int bytes);

@@ -1,93 +1,144 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <assert.h>
 #include <endian.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <nettle/hmac.h>
+#include <nettle/memops.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/program.h"
 #include "loadgen/receive/wire.h"
 #include "loadgen/send/sender.h"
 
-static const unsigned char magic[4] = {'S', 'P', 'L', 'G'};
+static const char magic[] = {'S', 'P', 'L', 'G'};
 
-/* So many neighbours in the struct that have one size, the same on the wire. */
-struct numbers {
-	size_t at, size, count;
-};
+static_assert(sizeof(struct wire_hello) == 176, "older versions read as much");
+static_assert(sizeof(struct wire_message) == 112, "nothing lies between its members");
 
-static const struct numbers head_numbers[] = {
-	{offsetof(struct wire_hello, version), 2, 2}, /* and kind */
-	{0},
-};
-
-static const struct numbers hello_numbers[] = {
-	{offsetof(struct wire_hello, slot), 4, 2}, /* and connection */
-	{offsetof(struct wire_hello, message_bytes), 8, 1},
-	{offsetof(struct wire_hello, flags), 4, 2},	  /* and fields */
-	{offsetof(struct wire_hello, picked_from), 8, 2}, /* and seed */
-	{offsetof(struct wire_hello, secret), 1, SECRET_BYTES},
-	{0},
-};
-
-static const struct numbers message_numbers[] = {
-	{offsetof(struct wire_message, type), 4, 4}, /* and number, slot, err */
-	{offsetof(struct wire_message, values), 8, WIRE_VALUES},
-	{0},
-};
-
-/* Between this machine's order of bytes and the wire's, which is big-endian; either way. */
-static void copy_number(unsigned char *to, const unsigned char *from, size_t size)
+int key__read(struct key *k, const char *path, struct failure *f)
 {
-	for (size_t i = 0; i < size; i++)
-		to[i] = from[BYTE_ORDER == LITTLE_ENDIAN ? size - 1 - i : i];
-}
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat s = {0};
+	ssize_t n = fd < 0 || fstat(fd, &s) ? -1 : read(fd, k->of, sizeof(k->of));
+	int err = n < 0 ? -errno : 0;
 
-static unsigned char *put(unsigned char *to, const struct numbers *n, const void *from)
-{
-	for (; n->size; n++)
-		for (size_t i = 0; i < n->count; i++, to += n->size)
-			copy_number(to, (const unsigned char *)from + n->at + i * n->size, n->size);
-	return to;
-}
-
-static const unsigned char *get(const unsigned char *from, const struct numbers *n, void *to)
-{
-	for (; n->size; n++)
-		for (size_t i = 0; i < n->count; i++, from += n->size)
-			copy_number((unsigned char *)to + n->at + i * n->size, from, n->size);
-	return from;
-}
-
-void wire__put_hello(unsigned char bytes[WIRE_HELLO_BYTES], const struct wire_hello *h)
-{
-	unsigned char *to = bytes + sizeof(magic);
-
-	memcpy(bytes, magic, sizeof(magic));
-	memcpy(put(put(to, head_numbers, h), hello_numbers, h), h->text, WIRE_TEXT);
-}
-
-int wire__get_head(const unsigned char bytes[WIRE_HEAD_BYTES], struct wire_hello *h)
-{
-	if (memcmp(bytes, magic, sizeof(magic)))
-		return -EBADMSG;
-	get(bytes + sizeof(magic), head_numbers, h);
-	return h->version == WIRE_VERSION ? 0 : -EPROTO;
-}
-
-int wire__get_hello(const unsigned char bytes[WIRE_HELLO_BYTES], struct wire_hello *h)
-{
-	int err = wire__get_head(bytes, h);
-
+	if (fd >= 0)
+		close(fd);
 	if (err)
-		return err;
-	memcpy(h->text, get(bytes + WIRE_HEAD_BYTES, hello_numbers, h), WIRE_TEXT);
-	h->text[WIRE_TEXT - 1] = '\0';
+		return failure__set(f, STATUS_USAGE, err, "--key %s: %s", path, strerror(-err));
+	if (s.st_mode & (S_IRWXG | S_IRWXO))
+		return failure__set(f, STATUS_USAGE, -EPERM,
+				    "--key %s: others may read it: chmod 600 %s", path, path);
+	k->bytes = (size_t)n - (n && k->of[n - 1] == '\n');
+	if (k->bytes < KEY_MIN)
+		return failure__set(f, STATUS_USAGE, -EINVAL,
+				    "--key %s: a key has %d bytes or more, such as openssl rand "
+				    "-hex 32 prints",
+				    path, KEY_MIN);
 	return 0;
 }
 
-/* All of it by the deadline; what is refused may be cut short: got tells. */
-static int read_all(int fd, unsigned char *to, size_t size, int timeout_ms)
+void wire__random(uint8_t secret[SECRET_BYTES])
+{
+	if (getentropy(secret, SECRET_BYTES))
+		abort();
+}
+
+static void sign(size_t key_bytes, const uint8_t *key, size_t size, const void *of, uint8_t *to)
+{
+	struct hmac_sha256_ctx context;
+
+	hmac_sha256_set_key(&context, key_bytes, key);
+	hmac_sha256_update(&context, size, of);
+	hmac_sha256_digest(&context, SECRET_BYTES, to);
+}
+
+/* Between this machine's order of bytes and the wire's, either way. */
+static void reorder(struct wire_hello *h)
+{
+	h->version = htobe16(h->version);
+	h->kind = htobe16(h->kind);
+	h->slot = htobe32(h->slot);
+	h->connection = htobe32(h->connection);
+	h->message_bytes = htobe64(h->message_bytes);
+	h->flags = htobe32(h->flags);
+	h->fields = htobe32(h->fields);
+	h->picked_from = htobe64(h->picked_from);
+	h->seed = htobe64(h->seed);
+}
+
+static void reorder_message(struct wire_message *m)
+{
+	m->type = htobe32(m->type);
+	m->number = htobe32(m->number);
+	m->slot = htobe32(m->slot);
+	m->err = (int32_t)htobe32((uint32_t)m->err);
+	for (int i = 0; i < WIRE_VALUES; i++)
+		m->values[i] = htobe64(m->values[i]);
+}
+
+void wire__agree(const struct key *k, const struct wire_hello *control,
+		 const struct wire_hello *challenge, uint8_t secret[SECRET_BYTES])
+{
+	struct wire_hello both[] = {*control, *challenge};
+
+	reorder(&both[0]);
+	reorder(&both[1]);
+	sign(k->bytes, k->of, sizeof(both), both, secret);
+}
+
+static void sign_hello(const struct wire_hello *h, const uint8_t *secret, uint8_t *signature)
+{
+	struct wire_hello bare = *h;
+
+	memset(bare.secret, 0, sizeof(bare.secret));
+	reorder(&bare);
+	sign(SECRET_BYTES, secret, sizeof(bare), &bare, signature);
+}
+
+bool wire__is_signed(const struct wire_hello *h, const uint8_t secret[SECRET_BYTES])
+{
+	uint8_t signature[SECRET_BYTES];
+
+	sign_hello(h, secret, signature);
+	return memeql_sec(signature, h->secret, SECRET_BYTES);
+}
+
+/* What one connection is sent of hellos finds room in any send buffer. */
+int wire__send_hello(int fd, struct wire_hello *h, const uint8_t *secret)
+{
+	struct wire_hello wire;
+	ssize_t n;
+
+	memcpy(h->magic, magic, sizeof(magic));
+	h->version = WIRE_VERSION;
+	if (secret)
+		sign_hello(h, secret, h->secret);
+	wire = *h;
+	reorder(&wire);
+	n = send(fd, &wire, sizeof(wire), MSG_DONTWAIT | MSG_NOSIGNAL);
+	return n < 0 ? -errno : n == sizeof(wire) ? 0 : -EAGAIN;
+}
+
+int wire__open_hello(struct wire_hello *h, size_t got)
+{
+	if (got < WIRE_HEAD_BYTES)
+		return -EAGAIN;
+	if (memcmp(h->magic, magic, sizeof(magic)))
+		return -EBADMSG;
+	if (be16toh(h->version) == WIRE_VERSION && got < sizeof(*h))
+		return -EAGAIN;
+	reorder(h);
+	h->text[WIRE_TEXT - 1] = '\0';
+	return h->version == WIRE_VERSION ? 0 : -EPROTO;
+}
+
+int wire__read_all(int fd, void *to, size_t size, int timeout_ms)
 {
 	uint64_t end = now_ns() + (uint64_t)timeout_ms * 1000000;
 	struct pollfd p = {.fd = fd, .events = POLLIN};
@@ -100,54 +151,38 @@ static int read_all(int fd, unsigned char *to, size_t size, int timeout_ms)
 			return -ETIMEDOUT;
 		if (poll(&p, 1, (int)((end - now) / 1000000) + 1) <= 0)
 			continue; /* late, or interrupted */
-		n = read(fd, to, size);
-		if (!n)
-			return -EPIPE;
-		if (n < 0 && errno != EINTR && errno != EAGAIN)
-			return errno == ECONNRESET ? -EPIPE : -errno;
-		if (n < 0)
-			continue;
-		to += n;
+		n = recv(fd, to, size, MSG_DONTWAIT);
+		if (n <= 0)
+			return !n || errno == ECONNRESET ? -EPIPE : -errno;
+		to = (char *)to + n;
 		size -= (size_t)n;
 	}
 	return 0;
 }
 
-int wire__send_hello(int fd, const struct wire_hello *h)
-{
-	unsigned char bytes[WIRE_HELLO_BYTES];
-
-	wire__put_hello(bytes, h);
-	return program__write_all(fd, (const char *)bytes, sizeof(bytes));
-}
-
 int wire__read_hello(int fd, struct wire_hello *h, int timeout_ms)
 {
-	unsigned char bytes[WIRE_HELLO_BYTES];
-	int err = read_all(fd, bytes, WIRE_HEAD_BYTES, timeout_ms);
+	int err = wire__read_all(fd, h, WIRE_HEAD_BYTES, timeout_ms);
 
 	if (!err)
-		err = wire__get_head(bytes, h);
-	if (!err)
-		err = read_all(fd, bytes + WIRE_HEAD_BYTES, sizeof(bytes) - WIRE_HEAD_BYTES,
-			       timeout_ms);
-	return err ? err : wire__get_hello(bytes, h);
+		err = wire__open_hello(h, WIRE_HEAD_BYTES);
+	if (err != -EAGAIN)
+		return err;
+	err = wire__read_all(fd, &h->kind, sizeof(*h) - WIRE_HEAD_BYTES, timeout_ms);
+	return err ? err : wire__open_hello(h, sizeof(*h));
 }
 
-int wire__send(int fd, const struct wire_message *m)
+void wire__seal(struct wire_message *m, const uint8_t secret[SECRET_BYTES])
 {
-	unsigned char bytes[WIRE_MESSAGE_BYTES];
-
-	put(bytes, message_numbers, m);
-	return program__write_all(fd, (const char *)bytes, sizeof(bytes));
+	reorder_message(m);
+	sign(SECRET_BYTES, secret, offsetof(struct wire_message, signature), m, m->signature);
 }
 
-int wire__read(int fd, struct wire_message *m, int timeout_ms)
+int wire__open(struct wire_message *m, const uint8_t secret[SECRET_BYTES])
 {
-	unsigned char bytes[WIRE_MESSAGE_BYTES];
-	int err = read_all(fd, bytes, sizeof(bytes), timeout_ms);
+	uint8_t signature[SECRET_BYTES];
 
-	if (!err)
-		get(bytes, message_numbers, m);
-	return err;
+	sign(SECRET_BYTES, secret, offsetof(struct wire_message, signature), m, signature);
+	reorder_message(m);
+	return memeql_sec(signature, m->signature, SECRET_BYTES) ? 0 : -EBADMSG;
 }

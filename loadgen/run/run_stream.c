@@ -51,7 +51,8 @@ static int fork_receiver(struct run *run, struct failure *f)
 			     : listener__open(&run->listener, load, f);
 
 	return err ? err
-		   : receiver__start(&run->other, &run->listener, s->slots, load, &run->cpus, f);
+		   : receiver__start(&run->other, &run->listener, s->slots, load, &s->peer,
+				     &run->cpus, f);
 }
 
 static int own_port(int fd)

@@ -12,12 +12,13 @@
 #include "loadgen/options/help.h"
 #include "loadgen/options/options.h"
 #include "loadgen/receive/listener.h"
-#include "loadgen/receive/sessions.h"
+#include "loadgen/receive/pending.h"
 #include "loadgen/run/run.h"
+#include "loadgen/system/log.h"
 
 #define SESSION_BYTES	(64ULL << 40) /* an hour of more than 100 Gbit/s */
 #define SESSION_SECONDS 3600
-#define DESCRIPTORS_MIN 96 /* guests, and a session of a few connections */
+#define DESCRIPTORS_MIN 96 /* those pending, and a session of a few connections */
 /* What a session had goes back to the system when it ends: so large are its buffers, or larger. */
 #define RETURNED_MIN (64 << 10)
 
@@ -141,7 +142,6 @@ int serve__main(int argc, char **argv)
 	struct serve_options o = {.limits = {SESSION_BYTES, SESSION_SECONDS}};
 	struct listener l = {.fd = -1};
 	struct failure f = {0};
-	struct sessions *sessions;
 	struct control *control = NULL;
 	int err;
 
@@ -156,17 +156,17 @@ int serve__main(int argc, char **argv)
 		control__destroy(control);
 		return f.status;
 	}
+	log__begin();
 	mallopt(M_MMAP_THRESHOLD, RETURNED_MIN);
 	printf(strchr(o.load.load.address, ':') ? "listening on [%s]:%u\n" : "listening on %s:%u\n",
 	       o.load.load.address, l.port);
 	fflush(stdout);
-	sessions = sessions__create(&o.limits);
-	err = sessions ? guests__serve(l.fd, control, sessions, o.key ? &key : NULL) : -ENOMEM;
-	if (err) {
-		program__complain("cannot serve: %s", strerror(-err));
+	err = pending__serve(l.fd, control__fd(control), &o.limits, o.key ? &key : NULL);
+	if (err)
+		log__line("cannot serve: %s", strerror(-err));
+	log__end();
+	if (err || control__read(control, &f) < 0)
 		return STATUS_FAILED;
-	}
-	listener__close(&l);
 	program__die_by(control__signal(control));
 	return STATUS_OK;
 }

@@ -1,99 +1,180 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* A sender to loadgen serve: a byte that says how much is data, its hello, data, messages. */
-#include "loadgen/receive/sessions.h"
+/*
+ * A sender to loadgen serve: a byte of how it goes on (enum), one that says how much is data, its
+ * first hello, data, and messages without their signatures.
+ */
+#include "loadgen/load.h"
+#include "loadgen/receive/pending.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
+
+enum { KEYED = 1, RAW = 2, UNPROVEN = 4, UNSIGNED = 8, UNNUMBERED = 16 };
 
 #define TIMEOUT_MS 10000
 #define DATA_UNIT  16
+#define BARE	   offsetof(struct wire_message, signature)
 
 static const struct session_limits limits = {.bytes = 1 << 20, .seconds = 10};
-static struct sessions *sessions;
+static const struct key key = {16, "0123456789abcdef"};
 
-struct sender {
-	int fds[2]; /* of the server, then ours */
-	struct wire_hello hello;
-};
+/* Two of them: the second asks for the key. */
+static struct server {
+	int listener, stop;
+	struct sockaddr_un address;
+	socklen_t length;
+} servers[2];
 
-static void *conduct(void *arg)
+static void *serve(void *arg)
 {
-	struct sender *s = arg;
+	struct server *s = arg;
 
-	if (sessions__conduct(sessions, s->fds[0], &s->hello, "the fuzzer"))
-		close(s->fds[0]); /* refused */
-	return NULL;
+	pending__serve(s->listener, s->stop, &limits, s == &servers[KEYED] ? &key : NULL);
+	abort();
 }
 
-static void write_all(int fd, const uint8_t *data, size_t size)
+static void begin(struct server *s)
+{
+	pthread_t thread;
+
+	s->address.sun_family = AF_UNIX;
+	s->length = sizeof(s->address);
+	s->stop = eventfd(0, EFD_CLOEXEC);
+	s->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	/* With no name given, the kernel finds an abstract one. */
+	if (s->listener < 0 ||
+	    bind(s->listener, (struct sockaddr *)&s->address, sizeof(sa_family_t)) ||
+	    listen(s->listener, 64) ||
+	    getsockname(s->listener, (struct sockaddr *)&s->address, &s->length) ||
+	    pthread_create(&thread, NULL, serve, s))
+		abort();
+}
+
+static int join(const struct server *s)
+{
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0 || connect(fd, (const struct sockaddr *)&s->address, s->length))
+		abort();
+	return fd;
+}
+
+static void write_all(int fd, const void *data, size_t size)
 {
 	ssize_t n;
 
 	while (size && (n = send(fd, data, size, MSG_NOSIGNAL)) > 0) {
-		data += n;
+		data = (const char *)data + n;
 		size -= (size_t)n;
 	}
-	shutdown(fd, SHUT_WR);
 }
 
-/* A connection of the session; the server has its other end then. */
-static void send_data(const struct wire_hello *accepted, const uint8_t *data, size_t size)
-{
-	struct wire_hello h = {.kind = WIRE_DATA, .connection = 1};
-	int fds[2];
-
-	memcpy(h.secret, accepted->secret, sizeof(h.secret));
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds))
-		abort();
-	if (sessions__join(sessions, fds[0], &h))
-		close(fds[0]);
-	write_all(fds[1], data, size);
-	close(fds[1]);
-}
-
-/* To the end of file: who does not hear it in time has found a session that never ends. */
-static void drain(int fd)
+/* To the end of file: who does not hear it in time has found a connection that never ends. */
+static void finish(int fd)
 {
 	struct pollfd p = {.fd = fd, .events = POLLIN};
 	char bytes[4096];
 	int n;
 
+	shutdown(fd, SHUT_WR);
 	do {
 		n = poll(&p, 1, TIMEOUT_MS);
 		if (!n || (n < 0 && errno != EINTR)) /* libFuzzer has a timer */
 			abort();
 	} while (n < 0 || read(fd, bytes, sizeof(bytes)) > 0);
+	close(fd);
+}
+
+/* Is it accepted? Then it knows the secret. */
+static bool greet(int fd, struct wire_hello *said, int how, uint8_t secret[SECRET_BYTES])
+{
+	struct wire_hello h = {0}, proof = {.kind = WIRE_PROOF};
+
+	if (how & RAW) {
+		write_all(fd, said, sizeof(*said));
+		return false;
+	}
+	memcpy(said->magic, "SPLG", 4);
+	said->version = htobe16(WIRE_VERSION);
+	if (wire__open_hello(said, sizeof(*said)) || wire__send_hello(fd, said, NULL) ||
+	    wire__read_hello(fd, &h, TIMEOUT_MS))
+		return false;
+	memcpy(secret, h.secret, SECRET_BYTES);
+	if (h.kind == WIRE_CHALLENGE) {
+		wire__agree(&key, said, &h, secret);
+		if (wire__send_hello(fd, &proof, how & UNPROVEN ? NULL : secret) ||
+		    wire__read_hello(fd, &h, TIMEOUT_MS))
+			return false;
+		if (h.kind == WIRE_ACCEPTED && (how & UNPROVEN || !wire__is_signed(&h, secret)))
+			abort();
+	}
+	return h.kind == WIRE_ACCEPTED;
+}
+
+/* A connection of the session. */
+static void send_data(const struct server *s, const uint8_t *secret, const uint8_t *data,
+		      size_t size)
+{
+	struct wire_hello h = {.kind = WIRE_DATA, .connection = 1};
+	int fd = join(s);
+
+	if (!wire__send_hello(fd, &h, secret))
+		write_all(fd, data, size);
+	close(fd);
+}
+
+static void send_messages(int fd, const uint8_t *secret, int how, const uint8_t *data, size_t size)
+{
+	for (uint32_t number = 1; size >= BARE; number++, data += BARE, size -= BARE) {
+		struct wire_message m = {0};
+
+		memcpy(&m, data, BARE);
+		wire__open(&m, secret);
+		if (!(how & UNNUMBERED))
+			m.number = number;
+		wire__seal(&m, secret);
+		if (how & UNSIGNED)
+			m.signature[0]++;
+		write_all(fd, &m, sizeof(m));
+	}
+	write_all(fd, data, size);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct wire_hello accepted;
-	struct sender s;
-	pthread_t thread;
+	uint8_t secret[SECRET_BYTES];
+	struct wire_hello said;
+	struct server *s;
 	size_t bytes;
+	int fd, how;
 
-	if (!sessions)
-		sessions = sessions__create(&limits);
-	if (size < 1 + WIRE_HELLO_BYTES || wire__get_hello(data + 1, &s.hello))
+	if (size < 2 + sizeof(said))
 		return 0;
-	bytes = data[0] * DATA_UNIT;
-	data += 1 + WIRE_HELLO_BYTES;
-	size -= 1 + WIRE_HELLO_BYTES;
+	how = data[0];
+	s = &servers[how & KEYED];
+	if (!s->length)
+		begin(s);
+	memcpy(&said, data + 2, sizeof(said));
+	bytes = data[1] * DATA_UNIT;
+	data += 2 + sizeof(said);
+	size -= 2 + sizeof(said);
 	bytes = bytes < size ? bytes : size;
-	if (!sessions || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, s.fds) ||
-	    pthread_create(&thread, NULL, conduct, &s))
-		abort();
-	if (!wire__read_hello(s.fds[1], &accepted, TIMEOUT_MS))
-		send_data(&accepted, data, bytes);
-	write_all(s.fds[1], data + bytes, size - bytes);
-	drain(s.fds[1]);
-	close(s.fds[1]);
-	pthread_join(thread, NULL);
+	fd = join(s);
+	if (greet(fd, &said, how, secret)) {
+		send_data(s, secret, data, bytes);
+		send_messages(fd, secret, how, data + bytes, size - bytes);
+	} else {
+		write_all(fd, data, size);
+	}
+	finish(fd);
 	return 0;
 }

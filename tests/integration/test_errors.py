@@ -136,6 +136,14 @@ def test_too_few_descriptors_for_the_analyzer(limit):
     one_line(result, f"limited to {limit}", "ulimit -n")
 
 
+@needs_bpf
+def test_a_small_stack_is_enough():
+    if "san" in ANALYZE:
+        pytest.skip("a sanitizer's frames are larger")
+    result = run("prlimit", f"--stack={96 << 10}", ANALYZE, "--variant", "twocopy", "--messages", "1")
+    assert result.returncode == 0, result.stderr
+
+
 @pytest.mark.parametrize("args", [("--variant", "twocopy"), ("doctor",), ("table", "x.json")],
                          ids=" ".join)
 def test_no_proc(args):

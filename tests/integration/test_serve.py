@@ -2,6 +2,7 @@
 """loadgen serve and --peer: a receiver elsewhere, and all that is not one."""
 
 import errno
+import hmac
 import json
 import os
 import re
@@ -21,14 +22,25 @@ pytestmark = pytest.mark.usefixtures("untouched")
 
 HELLO = struct.Struct(">4sHHIIQIIQQ32s96s")
 CONTROL, DATA, ACCEPTED, REFUSED, CHALLENGE, PROOF = range(1, 7)
-VERSION = 4
+VERSION = 5
 MESSAGE = struct.Struct(">IIIi8Q")
+SIGNED = MESSAGE.size + 32
 MARK, CPU_TIME, EXPECT, STATE = range(1, 5)
+REPLY = 1 << 31
+
+
+def signature(secret, data):
+    return hmac.digest(secret, data, "sha256")
 
 
 def hello(kind, version=VERSION, magic=b"SPLG", secret=b"", slot=1, size=1024, text=b"",
-          fields=0, picked_from=0):
-    return HELLO.pack(magic, version, kind, slot, 0, size, 0, fields, picked_from, 0, secret, text)
+          fields=0, picked_from=0, connection=0, sign=None):
+    """sign: the secret to sign it with."""
+    if sign:
+        secret = signature(sign, hello(kind, version, magic, b"", slot, size, text, fields,
+                                       picked_from, connection))
+    return HELLO.pack(magic, version, kind, slot, connection, size, 0, fields, picked_from, 0,
+                      secret, text)
 
 
 def answer(s):
@@ -37,12 +49,22 @@ def answer(s):
     return whole[2], whole[-2], whole[-1].rstrip(b"\0").decode()
 
 
+def message(secret, kind, number=1, slot=0, value=0, more=(0,) * 7, err=0):
+    packed = MESSAGE.pack(kind, number, slot, err, value, *more)
+    return packed + signature(secret, packed)
+
+
+def received(s):
+    """The numbers of a message, whoever signed it; the end of the connection raises."""
+    return MESSAGE.unpack(s.recv(SIGNED, socket.MSG_WAITALL)[:MESSAGE.size])
+
+
 class Serve:
     """loadgen serve on a port of its own."""
 
-    def __init__(self, *args, program=(LOADGEN, "serve")):
-        self.process = subprocess.Popen([*program, *args], stdout=subprocess.PIPE,
-                                        stderr=subprocess.PIPE, text=True)
+    def __init__(self, *args, program=(LOADGEN, "serve"), stderr=subprocess.PIPE):
+        self.process = subprocess.Popen([*program, *args], stdout=subprocess.PIPE, stderr=stderr,
+                                        text=True)
         line = self.process.stdout.readline()
         self.peer = line.rpartition(" ")[2].strip()
         self.address, self.port = re.match(r"\[?(.*?)\]?:(\d+)$", self.peer).groups()
@@ -259,8 +281,9 @@ def test_mark_that_was_not_announced_ends_the_session():
     with Serve() as there:
         with there.connect() as s:
             s.sendall(hello(CONTROL))
-            assert answer(s)[0] == ACCEPTED
-            s.sendall(MESSAGE.pack(MARK, 1, 0, 0, 4096, *[0] * 7))
+            kind, secret, _ = answer(s)
+            assert kind == ACCEPTED
+            s.sendall(message(secret, MARK, 1, 0, 4096))
             assert ended(s)
         assert measure(there.peer, "--messages", 20)["messages"] == 20
     assert f"is done: {os.strerror(errno.EPROTO)}" in there.log

@@ -2,7 +2,7 @@
 """What a stranger does to loadgen serve, and what a false receiver tells its sender."""
 
 import contextlib
-import hmac
+import itertools
 import os
 import re
 import socket
@@ -14,8 +14,9 @@ import pytest
 
 from conftest import LOADGEN, PATIENCE_S, eventually, run
 from test_errors import rests
-from test_serve import (ACCEPTED, CHALLENGE, CONTROL, CPU_TIME, DATA, EXPECT, HELLO, MESSAGE, PROOF,
-                        REFUSED, STATE, Serve, answer, ended, hello, measure, send)
+from test_serve import (ACCEPTED, CHALLENGE, CONTROL, CPU_TIME, DATA, EXPECT, HELLO, PROOF, REFUSED,
+                        REPLY, STATE, Serve, answer, ended, hello, measure, message, received, send,
+                        signature)
 
 pytestmark = pytest.mark.usefixtures("untouched")
 
@@ -30,8 +31,9 @@ def key(tmp_path):
     return path
 
 
-def message(kind, number=1, slot=0, value=0):
-    return MESSAGE.pack(kind, number, slot, 0, value, *[0] * 7)
+def unsigned(whole):
+    """A hello as it is signed."""
+    return HELLO.pack(*HELLO.unpack(whole)[:-2], b"", HELLO.unpack(whole)[-1])
 
 
 def threads(there):
@@ -44,24 +46,24 @@ def descriptors(there):
 
 @contextlib.contextmanager
 def session(there, **kwargs):
-    """A control connection that has its token."""
+    """A control connection, and the secret that it was told."""
     with there.connect() as s:
         s.sendall(hello(CONTROL, **kwargs))
-        kind, token, text = answer(s)
+        kind, secret, text = answer(s)
         assert kind == ACCEPTED, text
-        yield s, token
+        yield s, secret
 
 
 # Strangers
 
 def test_many_questions_make_no_threads():
     with Serve() as there:
-        with session(there, slot=4) as (s, _):
-            s.sendall(b"".join(message(EXPECT, n, n - 1, 1 << 40) for n in range(1, 5)))
-            s.sendall(message(STATE, 5))
-            assert MESSAGE.unpack(s.recv(MESSAGE.size, socket.MSG_WAITALL))[0] == STATE
-            assert threads(there) == 2
-            s.sendall(message(EXPECT, 6, 0, 1 << 40))  # a second one of a connection
+        with session(there, slot=4) as (s, secret):
+            s.sendall(b"".join(message(secret, EXPECT, n, n - 1, 1 << 40) for n in range(1, 5)))
+            s.sendall(message(secret, STATE, 5))
+            assert received(s)[0] == STATE | REPLY
+            assert threads(there) == 1
+            s.sendall(message(secret, EXPECT, 6, 0, 1 << 40))  # a second one of a connection
             assert ended(s)
         assert measure(there.peer, "--messages", 20)["messages"] == 20
         assert eventually(lambda: threads(there) == 1)
@@ -74,8 +76,9 @@ def test_a_thousand_sessions_leave_nothing():
         for _ in range(1000):
             with there.connect() as s:
                 s.sendall(hello(CONTROL, slot=1024))
-                assert answer(s)[0] in (ACCEPTED, REFUSED)
-                s.sendall(message(EXPECT, 1, 3, 9))
+                kind, secret, _ = answer(s)
+                assert kind in (ACCEPTED, REFUSED)
+                s.sendall(message(secret, EXPECT, 1, 3, 9))
         assert measure(there.peer, "--messages", 20)["messages"] == 20
         assert eventually(lambda: threads(there) == 1 and descriptors(there) == before)
     assert len(there.log.splitlines()) < 500  # of 2,000
@@ -121,35 +124,35 @@ def test_too_few_descriptors_to_serve():
     assert "the limit is 20" in result.stderr and "ulimit -Hn" in result.stderr
 
 
-def test_only_the_token_joins():
-    with Serve() as there, session(there) as (_, token):
-        for secret in (b"", bytes(32), token[:-1] + bytes([token[-1] ^ 1])):
+def test_only_the_secret_joins():
+    with Serve() as there, session(there) as (_, secret):
+        for other in (bytes(32), secret[:-1] + bytes([secret[-1] ^ 1])):
             with there.connect() as s:
-                s.sendall(hello(DATA, secret=secret, slot=0))
+                s.sendall(hello(DATA, sign=other, slot=0))
                 kind, _, text = answer(s)
                 assert kind == REFUSED and text == "no such session"
         with there.connect() as s:
-            s.sendall(hello(DATA, secret=token, slot=0))
+            s.sendall(hello(DATA, sign=secret, slot=0))
             assert answer(s)[0] == ACCEPTED
             with there.connect() as again:
-                again.sendall(hello(DATA, secret=token, slot=0))
+                again.sendall(hello(DATA, sign=secret, slot=0))
                 assert answer(again)[2] == "no such connection"
 
 
 def test_half_a_message_ends_the_session():
-    with Serve() as there, session(there) as (s, _):
-        s.sendall(message(STATE)[:30])
+    with Serve() as there, session(there) as (s, secret):
+        s.sendall(message(secret, STATE)[:30])
         assert ended(s)
-    assert "is done: Connection timed out" in there.log
+    assert "is done: half a message" in there.log
 
 
 def test_replies_that_nobody_reads_end_the_session():
-    with Serve() as there, session(there) as (s, _):
-        s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    with Serve() as there, session(there) as (s, secret):
+        numbers = itertools.count(1)
         with pytest.raises(OSError):
             while True:
-                s.sendall(message(STATE) * 1000)
-    assert "is done: Resource temporarily unavailable" in there.log
+                s.sendall(b"".join(message(secret, STATE, next(numbers)) for _ in range(1000)))
+    assert "is done: it reads no replies" in there.log
 
 
 @pytest.mark.parametrize("option,value,words", [("--session-bytes", "1M", "--session-bytes"),
@@ -179,11 +182,15 @@ def test_the_same_key_is_needed(key, tmp_path):
             s.sendall(hello(PROOF, secret=bytes(32)))
             assert answer(s)[0] == REFUSED
         with there.connect() as s:  # what another program makes of the same key
-            s.sendall(hello(CONTROL))
-            kind, challenge, _ = answer(s)
-            assert kind == CHALLENGE
-            s.sendall(hello(PROOF, secret=hmac.digest(SECRET.encode(), challenge, "sha256")))
-            assert answer(s)[0] == ACCEPTED
+            control = hello(CONTROL, secret=os.urandom(32))
+            s.sendall(control)
+            challenge = s.recv(HELLO.size, socket.MSG_WAITALL)
+            secret = signature(SECRET.encode(), control + challenge)
+            s.sendall(hello(PROOF, sign=secret))
+            accepted = s.recv(HELLO.size, socket.MSG_WAITALL)
+            kind, proof = HELLO.unpack(challenge)[2], HELLO.unpack(accepted)[-2]
+            assert (kind, HELLO.unpack(accepted)[2]) == (CHALLENGE, ACCEPTED)
+            assert proof == signature(secret, unsigned(accepted))
 
 
 def test_beyond_loopback_only_with_a_key_or_openly(key):
@@ -216,6 +223,7 @@ class Liar:
 
     def __init__(self, lie):
         self.lie = lie
+        self.secret = os.urandom(32)
         self.received = 0
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.peer = f"127.0.0.1:{self.listener.getsockname()[1]}"
@@ -227,16 +235,26 @@ class Liar:
                 s, _ = self.listener.accept()
                 threading.Thread(target=self.serve, args=(s,), daemon=True).start()
 
+    def greet(self, s):
+        """Accepts it, whatever it is: its kind."""
+        whole = HELLO.unpack(s.recv(HELLO.size, socket.MSG_WAITALL))
+        told = {"slot": whole[3], "connection": whole[4]}
+        s.sendall(hello(ACCEPTED, secret=self.secret, **told) if whole[2] == CONTROL else
+                  hello(ACCEPTED, sign=self.secret, **told))
+        return whole[2]
+
     def serve(self, s):
         with s, contextlib.suppress(OSError, struct.error):
-            kind = HELLO.unpack(s.recv(HELLO.size, socket.MSG_WAITALL))[2]
-            s.sendall(hello(ACCEPTED))
-            while kind == DATA and (data := s.recv(1 << 20)):
+            kind = self.greet(s)
+            while kind == DATA and (data := self.take(s)):
                 self.received += len(data)
             while kind == CONTROL:
-                got = MESSAGE.unpack(s.recv(MESSAGE.size, socket.MSG_WAITALL))
-                for reply in self.lie(self, *got[:3], got[4]):
-                    s.sendall(MESSAGE.pack(*reply))
+                got = received(s)
+                for kind_, number, slot, err, value, *more in self.lie(self, *got[:3], got[4]):
+                    s.sendall(message(self.secret, kind_ ^ REPLY, number, slot, value, more, err))
+
+    def take(self, s):
+        return s.recv(1 << 20)
 
     def __enter__(self):
         return self
@@ -312,17 +330,9 @@ def test_numbers_are_checked(lie, words):
 def test_bytes_that_have_not_left_are_not_there():
     """A send buffer of megabytes, and a receiver that says at once that it has them all."""
     def slow(self, s):
-        with s, contextlib.suppress(OSError, struct.error):
-            kind = HELLO.unpack(s.recv(HELLO.size, socket.MSG_WAITALL))[2]
-            s.sendall(hello(ACCEPTED))
-            if kind == DATA:
-                threading.Event().wait(PATIENCE_S / 4)
-            while kind == CONTROL:
-                got = MESSAGE.unpack(s.recv(MESSAGE.size, socket.MSG_WAITALL))
-                for reply in self.lie(self, *got[:3], got[4]):
-                    s.sendall(MESSAGE.pack(*reply))
+        threading.Event().wait(PATIENCE_S / 4)
 
-    liar = type("Slow", (Liar,), {"serve": slow})
+    liar = type("Slow", (Liar,), {"take": slow})
     with liar(too_early) as there:
         there.listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         result = send(there.peer, "--messages", 30, "--variant", "onecopy", "--warmup", 0,

@@ -15,7 +15,7 @@ from functools import partial
 
 from conftest import ANALYZE, LOADGEN, PATIENCE_S, PROGRAMS, Receiver, check, veth_pair
 from test_errors import descend
-from test_serve import ACCEPTED, CONTROL, DATA, EXPECT, HELLO, MESSAGE, STATE, answer, hello
+from test_serve import ACCEPTED, CONTROL, DATA, EXPECT, HELLO, STATE, answer, hello, message
 from test_strangers import Liar, tell
 from test_sweep import TINY, lines, once
 
@@ -224,11 +224,11 @@ def number(chance):
                           chance.getrandbits(64)))
 
 
-def questions(chance, slots):
+def questions(chance, slots, secret):
     """Messages of a session, right ones and others, and what is none."""
-    parts = [MESSAGE.pack(chance.choice((EXPECT, EXPECT, STATE, chance.randrange(1 << 32))), n + 1,
-                          chance.choice((chance.randrange(slots), chance.randrange(1 << 32))), 0,
-                          number(chance), *[0] * 7) for n in range(chance.choice((1, 9, 3000)))]
+    parts = [message(secret, chance.choice((EXPECT, EXPECT, STATE, chance.randrange(1 << 32))), n + 1,
+                     chance.choice((chance.randrange(slots), chance.randrange(1 << 32))),
+                     number(chance)) for n in range(chance.choice((1, 9, 3000)))]
     return b"".join(parts) if chance.random() < 0.7 else damaged(chance, b"".join(parts))
 
 
@@ -237,16 +237,16 @@ def session(soak, chance):
     slots = chance.choice((1, 3, 1024))
     with connect(soak, chance) as control:
         control.sendall(hello(CONTROL, slot=slots, size=chance.choice((64, 1024, 1 << 24))))
-        kind, token, _ = answer(control)
+        kind, secret, _ = answer(control)
         if kind != ACCEPTED:
             return
         soak.count("sessions of strangers")
         with contextlib.ExitStack() as opened:
             for slot in range(min(slots, chance.randint(0, 40))):
                 data = opened.enter_context(connect(soak, chance))
-                data.sendall(hello(DATA, secret=token, slot=slot))
+                data.sendall(hello(DATA, sign=secret, slot=slot))
                 data.sendall(bytes(chance.choice((0, 1, 100_000))))
-            control.sendall(questions(chance, slots))
+            control.sendall(questions(chance, slots, secret))
             soak.pause(chance.uniform(0, 1))
 
 

@@ -31,7 +31,7 @@ struct generator {
 	int control;
 	int exit_status;
 	char error[PATH_MAX + 256];
-	struct control_message message; /* the last one received */
+	struct control_message message; /* the last one, either way */
 };
 
 /*
@@ -97,9 +97,10 @@ static int spawn(struct generator *g, const struct load *load)
 
 static int say(struct generator *g, enum control_type type)
 {
-	struct control_message head = {.version = CONTROL_VERSION, .type = type};
-
-	if (send(g->control, &head, HEAD_SIZE, MSG_NOSIGNAL) < 0)
+	g->message.version = CONTROL_VERSION;
+	g->message.type = (__u16)type;
+	g->message.length = 0;
+	if (send(g->control, &g->message, HEAD_SIZE, MSG_NOSIGNAL) < 0)
 		return errno == EPIPE || errno == ECONNRESET ? -EPIPE : -errno;
 	return 0;
 }

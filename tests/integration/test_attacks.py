@@ -1,0 +1,373 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Who attacks loadgen serve: strangers without the key, a log that nobody reads, a relay between both ends."""
+
+import contextlib
+import os
+import pty
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from conftest import PATIENCE_S, eventually
+from test_serve import (ACCEPTED, CHALLENGE, CONTROL, CPU_TIME, DATA, HELLO, PROOF, REFUSED, STATE,
+                        VERSION, Impostor, Serve, answer, ended, hello, measure, message, send)
+from test_strangers import key, session  # noqa: F401 (a fixture)
+
+pytestmark = pytest.mark.usefixtures("untouched")
+
+SENDERS = 8
+TERM_S = 1  # strangers or not
+
+# Connects to a port, again and again, and does there what its second argument says.
+STRANGER = """
+import socket, sys, time
+hello = bytes.fromhex(sys.argv[3])
+def repeat():
+    s = connect()
+    while True:
+        s.sendall(hello)
+def ask():
+    connections.append(connect())
+    connections[-1].sendall(hello)
+def drip():
+    if len(connections) < 100:
+        connections.append(connect())
+    for s in connections:
+        s.send(hello[:1])
+    time.sleep(0.01)
+def connect():
+    return socket.create_connection(("127.0.0.1", int(sys.argv[1])), 5)
+connections = []
+while True:
+    try:
+        globals()[sys.argv[2]]()
+    except OSError:
+        connections = []
+"""
+
+
+@contextlib.contextmanager
+def strangers(there, does, count=1):
+    with contextlib.ExitStack() as stack:
+        for _ in range(count):
+            job = stack.enter_context(subprocess.Popen(
+                [sys.executable, "-c", STRANGER, there.port, does, hello(CONTROL).hex()]))
+            stack.callback(job.kill)
+        yield
+
+
+def end(there):
+    """By a signal, in time, whoever is there."""
+    there.process.send_signal(signal.SIGTERM)
+    assert there.process.wait(TERM_S) == -signal.SIGTERM
+
+
+@pytest.mark.parametrize("does,count", [("repeat", 1), ("repeat", 4), ("ask", 4), ("drip", 2)])
+def test_strangers_keep_no_sender_out(does, count, key):  # noqa: F811
+    with Serve("--key", key) as there, strangers(there, does, count):
+        for _ in range(SENDERS):
+            assert measure(there.peer, "--key", key, "--messages", 5)["messages"] == 5
+        end(there)
+    assert "more lines were left out" in there.log
+
+
+def test_the_time_of_a_stranger_begins_once(key):  # noqa: F811
+    with Serve("--key", key) as there, there.connect() as s:
+        begin = time.monotonic()
+        data = hello(CONTROL)
+        for i in range(0, len(data), 16):  # in 1.1 s
+            s.sendall(data[i:i + 16])
+            time.sleep(0.1)
+        assert answer(s)[0] == CHALLENGE
+        assert ended(s)
+        assert 1.9 < time.monotonic() - begin < 2.9
+
+
+def test_a_stranger_is_challenged_once(key):  # noqa: F811
+    with Serve("--key", key) as there, there.connect() as s:
+        s.sendall(hello(CONTROL))
+        assert answer(s)[0] == CHALLENGE
+        s.sendall(hello(CONTROL))
+        assert answer(s)[::2] == (REFUSED, "it asks twice")
+        assert ended(s)
+
+
+# Logs that nobody reads
+
+def unread(kind):
+    """Both ends of what is full: the second takes not one byte more."""
+    if kind == "socket":
+        ours, theirs = (s.detach() for s in socket.socketpair())
+    else:
+        ours, theirs = pty.openpty() if kind == "terminal" else os.pipe()
+    # The descriptor must stay a blocking one, and so must the file that it shares with the server.
+    if kind == "socket":
+        with socket.socket(fileno=os.dup(theirs)) as s, contextlib.suppress(BlockingIOError):
+            while True:
+                s.send(b"x", socket.MSG_DONTWAIT)
+    else:
+        fd = os.open(f"/proc/self/fd/{theirs}", os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY)
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                os.write(fd, b"x")
+        os.close(fd)
+    return ours, theirs
+
+
+def visit(there):
+    with there.connect() as s:
+        s.sendall(b"GET / HTTP/1.1\r\n\r\n")
+        assert ended(s)
+
+
+def read_log(fd, log):
+    with contextlib.suppress(OSError):  # a terminal's end
+        while data := os.read(fd, 1 << 16):
+            log += data
+    os.close(fd)
+
+
+@pytest.mark.parametrize("kind", ["pipe", "terminal", "socket"])
+def test_a_log_that_nobody_reads_holds_nobody_up(kind):
+    ours, theirs = unread(kind)
+    log = bytearray()
+    with Serve(stderr=theirs) as there:
+        os.close(theirs)
+        for _ in range(30):
+            visit(there)
+        assert measure(there.peer, "--messages", 5)["messages"] == 5
+        visit(there)
+        reader = threading.Thread(target=read_log, args=(ours, log))
+        reader.start()
+        assert eventually(lambda: b"left out" in log)  # by itself
+        for _ in range(15):
+            visit(there)
+        end(there)
+        reader.join()
+    lines = log.decode().replace("\r", "").lstrip("x").splitlines()
+    counts = [re.match(r"loadgen: (\d+) more lines were left out", line) for line in lines]
+    said = sum(count is None for count in counts)
+    assert said < 30, lines
+    assert said + sum(int(count[1]) for count in counts if count) == 30 + 2 + 1 + 15, lines
+
+
+@pytest.mark.parametrize("kind", ["pipe", "terminal", "socket"])
+def test_a_log_that_nobody_reads_does_not_keep_it_from_ending(kind):
+    ours, theirs = unread(kind)
+    with Serve(stderr=theirs) as there:
+        os.close(theirs)
+        for _ in range(20):
+            visit(there)
+        end(there)
+    os.close(ours)
+
+
+# A relay
+
+class Relay:
+    """Between a sender and serve: passes on what both say, as change() makes it. change() is given
+    the connection's number, whether it is the sender's, and the bytes; what it returns goes on,
+    and None ends that connection."""
+
+    def __init__(self, there, change=lambda number, sends, data: data):
+        self.there, self.change = there, change
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.peer = f"127.0.0.1:{self.listener.getsockname()[1]}"
+        self.pairs = []
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        with contextlib.suppress(OSError):
+            while True:
+                pair = self.listener.accept()[0], self.there.connect()
+                self.pairs.append(pair)
+                for sends in (True, False):
+                    threading.Thread(target=self.pump, daemon=True,
+                                     args=(len(self.pairs) - 1, sends,
+                                           *(pair if sends else pair[::-1]))).start()
+
+    def pump(self, number, sends, source, sink):
+        with contextlib.suppress(OSError):
+            while (data := source.recv(1 << 16)) and (data := self.change(number, sends, data)):
+                sink.sendall(data)
+        for s in (source, sink):
+            with contextlib.suppress(OSError):
+                s.shutdown(socket.SHUT_RDWR)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+        for s in sum(self.pairs, ()):
+            s.close()
+
+
+def fails(peer, *args):
+    """The one line of a sender that cannot."""
+    result = send(peer, "--messages", 20, *args)
+    assert result.returncode == 1 and len(result.stderr.splitlines()) == 1, result.stderr
+    return result.stderr
+
+
+def kind_of(data):
+    return HELLO.unpack(data)[2] if len(data) == HELLO.size and data[:4] == b"SPLG" else None
+
+
+def test_a_relay_that_only_relays(key):  # noqa: F811
+    with Serve("--key", key) as there, Relay(there) as relay:
+        assert measure(relay.peer, "--key", key, "--messages", 20, "--threads", 3)["messages"] == 60
+
+
+@pytest.mark.parametrize("byte", [11, 23, 27], ids=["connections", "size", "flags"])
+def test_a_relay_cannot_change_the_load(byte, key):  # noqa: F811
+    def change(number, sends, data):
+        if kind_of(data) == CONTROL:
+            data = data[:byte] + bytes([data[byte] ^ 2]) + data[byte + 1:]
+        return data
+
+    with Serve("--key", key) as there, Relay(there, change) as relay:
+        assert "it has another --key" in fails(relay.peer, "--key", key)
+    assert "sends" not in there.log
+
+
+def test_a_relay_cannot_take_over_the_session(key):  # noqa: F811
+    """It has heard all that was said, and has the connection."""
+    said, accepted, done = [], threading.Event(), threading.Event()
+
+    def change(number, sends, data):
+        said.append(data)
+        if kind_of(data) != ACCEPTED:
+            return data
+        accepted.set()
+        done.wait(PATIENCE_S)
+        return None
+
+    with Serve("--key", key) as there, Relay(there, change) as relay:
+        job = threading.Thread(target=send, args=(relay.peer, "--key", key))
+        job.start()
+        assert accepted.wait(PATIENCE_S)
+        for secret in {HELLO.unpack(data)[-2] for data in said}:
+            for words in ({"sign": secret}, {"secret": secret}):
+                with there.connect() as s:
+                    s.sendall(hello(DATA, slot=0, **words))
+                    assert answer(s)[::2] == (REFUSED, "no such session")
+        relay.pairs[0][1].sendall(message(HELLO.unpack(said[-1])[-2], STATE))
+        assert ended(relay.pairs[0][1])
+        done.set()
+        job.join()
+        assert measure(there.peer, "--key", key, "--messages", 20)["messages"] == 20
+    assert "is done: Bad message" in there.log
+
+
+def flipped(relay, data):
+    return data[:-40] + bytes([data[-40] ^ 1]) + data[-39:]
+
+
+def reflected(relay, data):
+    relay.pairs[0][0].sendall(data)
+    return None
+
+
+@pytest.mark.parametrize("sends,how", [(False, flipped), (True, reflected)])
+def test_a_relay_cannot_answer_for_the_receiver(sends, how, key):  # noqa: F811
+    def change(number, sends_, data):
+        is_message = number == 0 and sends_ == sends and len(data) != HELLO.size
+        return how(relay, data) if is_message else data
+
+    with Serve("--key", key) as there, Relay(there, change) as relay:
+        assert "answers that cannot be" in fails(relay.peer, "--key", key)
+
+
+def test_a_relay_cannot_receive_the_load(key):  # noqa: F811
+    """It answers what introduces a connection, by what was answered before."""
+    accepted = []
+
+    def change(number, sends, data):
+        if kind_of(data) == ACCEPTED:
+            accepted.append(data)
+        if kind_of(data) == DATA:
+            relay.pairs[number][0].sendall(accepted[0])
+            return b"nothing for who serves"
+        return data
+
+    with Serve("--key", key) as there, Relay(there, change) as relay:
+        assert "cannot be" in fails(relay.peer, "--key", key)
+
+
+# Both ends have to prove themselves
+
+def test_who_has_a_key_sends_to_nobody_without(key):  # noqa: F811
+    with Serve() as there:
+        assert "it asks for no key" in fails(there.peer, "--key", key)
+        assert measure(there.peer, "--messages", 5)["messages"] == 5
+
+
+class Stage(Impostor):
+    """Answers with one of these after another."""
+
+    def serve(self):
+        with contextlib.suppress(OSError):
+            s, _ = self.listener.accept()
+            self.kept.append(s)
+            for data in self.answer:
+                s.recv(HELLO.size, socket.MSG_WAITALL)
+                s.sendall(data)
+
+
+def recorded(there, key):  # noqa: F811
+    """All hellos of a session, by their kind."""
+    said = {}
+
+    def change(number, sends, data):
+        said.setdefault(kind_of(data), data)
+        return data
+
+    with Relay(there, change) as relay:
+        measure(relay.peer, "--key", key, "--messages", 5)
+    return said
+
+
+def test_a_receiver_has_to_prove_itself(key):  # noqa: F811
+    with Serve("--key", key) as there:
+        said = recorded(there, key)
+    for accepted in (said[ACCEPTED], hello(ACCEPTED, slot=1), hello(ACCEPTED, sign=bytes(32))):
+        with Stage([said[CHALLENGE], accepted]) as impostor:
+            assert "does not prove that it has the --key" in fails(impostor.peer, "--key", key)
+
+
+def test_what_was_recorded_proves_nothing(key):  # noqa: F811
+    with Serve("--key", key) as there:
+        said = recorded(there, key)
+        with there.connect() as s:
+            s.sendall(said[CONTROL])
+            assert answer(s)[0] == CHALLENGE
+            s.sendall(said[PROOF])
+            assert answer(s)[::2] == (REFUSED, "it has another --key")
+        with there.connect() as s:
+            s.sendall(said[DATA])
+            assert answer(s)[::2] == (REFUSED, "no such session")
+
+
+def test_messages_come_once():
+    with Serve() as there, session(there) as (s, secret):
+        s.sendall(message(secret, CPU_TIME) * 2)
+        s.recv(4096)
+        assert ended(s)
+    assert "is done: Protocol error" in there.log
+
+
+def test_older_versions_are_told():
+    with Serve() as there, there.connect() as s:
+        s.sendall(hello(CONTROL, version=VERSION - 1))
+        assert answer(s)[::2] == (REFUSED, f"it speaks version {VERSION - 1}, we speak {VERSION}")
+        assert ended(s)
+    with Impostor(hello(REFUSED, version=VERSION - 1)) as there:
+        assert f"it speaks version {VERSION - 1}, we speak {VERSION}" in fails(there.peer)
