@@ -250,8 +250,10 @@ def test_every_rule_works(scraped):
     rules = [rule for group in server.ask("rules")["groups"] for rule in group["rules"]]
     assert len(rules) == 7
     assert all(rule["health"] == "ok" for rule in rules), rules
-    assert [rule["name"] for rule in rules if rule.get("state") == "pending"] == [
-        "SendpathZerocopyFallback"]
+    pending = {rule["name"] for rule in rules if rule.get("state") == "pending"}
+    # Two CPUs that complete sends of one socket at once may lose a flag, which is told.
+    lost = server.value("sum(increase(sendpath_lost_total[10m]))") > 0
+    assert pending == {"SendpathZerocopyFallback"} | ({"SendpathLoses"} if lost else set())
     ratio = server.values("instance_cause_device:sendpath_zerocopy_fallback:ratio_rate5m", began)
     assert 0.8 < only(list(ratio.values()))[-1] <= 1.05
     assert server.values("instance_syscall_zerocopy:sendpath_send_seconds:p99_rate5m", began)
