@@ -71,7 +71,7 @@ LAB_PACKAGES   := qemu-system-x86 qemu-system-arm busybox-static cpio kmod xz-ut
 DEB_PACKAGES   := debhelper dpkg-dev
 # The row with nginx: programs to observe. The last row is for bcc.
 CHECK_PACKAGES := $(LAB_PACKAGES) $(CHECK_ANALYSIS_PACKAGES) $(DEB_PACKAGES) lintian libcmocka-dev clang-format \
-                  libclang-rt-14-dev zsh python3-pytest python3-hypothesis python3-jsonschema strace sudo \
+                  libclang-rt-14-dev zsh python3-pytest python3-hypothesis python3-jsonschema python3-yaml strace sudo \
                   iputils-ping ethtool procps e2fsprogs clang-$(NEWEST_CLANG) shellcheck \
                   iperf3 nginx-light wrk linux-perf wireguard-tools \
                   python3-prometheus-client \
@@ -369,7 +369,7 @@ LATER := tests/integration/test_setup.py::test_what_is_installed_works_whole_and
          tests/integration/test_scale.py tests/integration/test_bounds.py \
          tests/integration/test_exporter.py tests/integration/test_prometheus.py \
          tests/integration/test_systemd.py tests/integration/test_deb.py \
-         tests/integration/test_slurm.py
+         tests/integration/test_slurm.py tests/integration/test_kubernetes.py
 check: check-packages
 	$(Q)$(PARALLEL) all unit-tests test-programs $(VENV)/installed-for-tests
 	$(Q)$(PARALLEL) SAN=1 all unit-tests
