@@ -52,7 +52,7 @@ def exact(record, variant, threads):
     assert call["syscall"] == SYSCALL[variant]
     assert call["zerocopy"] == (variant == "zerocopy")
     expected = {"no_pmu", "few_cpus", "governor", "debug_kernel", "hook_misses", "paced",
-                "not_paced", "sends_unseen", *NOISE}
+                "not_paced", *NOISE}
     if hook(record, "completion")["mechanism"] == "tracepoint":
         expected.add("flag_assumed")  # where some are copied and some are not
     assert {w["code"] for w in record["warnings"]} <= expected

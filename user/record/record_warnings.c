@@ -109,13 +109,14 @@ static bool was_of_use(const struct run_result *r, enum hook_id id)
 	return id == HOOK_URING ? uring.requests : calls.requests;
 }
 
-/* Figures are of the other sends alone. */
-static void warn_unseen(const struct run_result *r, json_object *list)
+/* Figures are of the other sends alone. A load's own are seen, or it fails. */
+static void warn_unseen(const struct run_result *r, const struct run_setup *setup,
+			json_object *list)
 {
 	const struct hook_option *send = r->plan.entries[HOOK_SEND].option;
 	char text[256];
 
-	if (!send || !send->unseen)
+	if (!setup->target || !send || !send->unseen)
 		return;
 	snprintf(text, sizeof(text),
 		 "sends by %s are not seen: this kernel has no hook that they pass", send->unseen);
@@ -147,7 +148,7 @@ json_object *record__warnings(json_object *record, const struct run_result *r,
 	json_object *list = json_object_new_array();
 
 	host__warn(context->host, busy_threads(setup), add_warning, list);
-	warn_unseen(r, list);
+	warn_unseen(r, setup, list);
 	warn_misses(r, list);
 	warn_assumed(&r->measured.totals, list);
 	warn_unsent(r, list);

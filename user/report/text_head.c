@@ -135,7 +135,8 @@ void text__headline(const struct cells *cells, FILE *out)
 		stream_load(cells, out);
 	else
 		observation(r, out);
-	fputs("\n\n", out);
+	fputc('\n', out);
 	if (text__unseen(r))
-		fprintf(out, "warning: %s\n\n", text__unseen(r));
+		fprintf(out, "warning: %s\n", text__unseen(r));
+	fputc('\n', out);
 }
