@@ -266,21 +266,6 @@ static __always_inline bool is_bystander(void)
 	return targets_hinted && !target_hints[current_tgid() % TARGET_HINTS];
 }
 
-/*
- * io_uring may send on the way out of any syscall of a thread that has used it, or of an interrupt:
- * a send there is not the syscall's.
- */
-static __always_inline bool uses_io_uring(void)
-{
-	struct task_struct *task = (void *)bpf_get_current_task();
-
-	if (!bpf_core_field_exists(task->io_uring))
-		return false;
-	if (has_typed_task())
-		return bpf_get_current_task_btf()->io_uring;
-	return BPF_CORE_READ(task, io_uring);
-}
-
 #define PF_IO_WORKER 0x10
 
 /*
@@ -294,18 +279,30 @@ static __always_inline bool is_io_worker(void)
 	return BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), flags) & PF_IO_WORKER;
 }
 
-/* Is this the calling thread's state, and not that of an earlier owner of its id? */
-static __always_inline bool thread__is_current(const struct thread *thread)
+/* Both, the process's in the upper half: each look at the task costs a call. */
+static __always_inline __u64 current_ids(void)
 {
-	return thread->tid == current_tid() && thread->tgid == current_tgid();
+	struct task_struct *task;
+
+	if (!has_typed_task())
+		return bpf_get_current_pid_tgid();
+	task = bpf_get_current_task_btf();
+	return (__u64)task->tgid << 32 | (__u32)task->pid;
+}
+
+/* Is this the state of that thread, and not of an earlier owner of its id? */
+static __always_inline bool thread__is_of(const struct thread *thread, __u64 ids)
+{
+	return thread->tid == (__u32)ids && thread->tgid == ids >> 32;
 }
 
 /* The calling thread's state, if it is in its slot: mostly that is all it takes. */
 static __always_inline struct thread *thread__in_slot(void)
 {
-	struct thread *thread = &threads[current_tid() % THREAD_SLOTS];
+	__u64 ids = current_ids();
+	struct thread *thread = &threads[(__u32)ids % THREAD_SLOTS];
 
-	if (!thread__is_current(thread))
+	if (!thread__is_of(thread, ids))
 		thread = NULL;
 	/* Opaque to clang, which would else test the ids again: the verifier wants the pointer
 	 * tested. */
@@ -315,12 +312,13 @@ static __always_inline struct thread *thread__in_slot(void)
 
 static __always_inline struct thread *thread__beside_slot(void)
 {
+	__u64 ids = more_threads_seen ? current_ids() : 0;
 	struct thread *thread = NULL;
-	__u32 tid = current_tid();
+	__u32 tid = ids;
 
-	if (more_threads_seen)
+	if (ids)
 		thread = bpf_map_lookup_elem(&more_threads, &tid);
-	return thread && thread__is_current(thread) ? thread : NULL;
+	return thread && thread__is_of(thread, ids) ? thread : NULL;
 }
 
 /* The calling thread's state if it has one. */

@@ -153,19 +153,36 @@ static __always_inline bool is_in_syscall(struct pt_regs *regs, enum call_kind k
 #endif
 }
 
-/* Of a thread that is no worker of io_uring, and sends on this socket. */
+/* Has the task used io_uring? A null pointer where the kernel has none. */
+#define IO_URING_OF(task, read) \
+	(bpf_core_field_exists(((struct task_struct *)0)->io_uring) ? read(task, io_uring) : NULL)
+#define DIRECT_READ(from, member) ((from)->member)
+
+/*
+ * Of a thread that is no worker of io_uring, and sends on this socket. If it has used io_uring,
+ * that may send on the way out of any of its syscalls, or of an interrupt: then it is not the
+ * syscall's.
+ */
 static __always_inline enum call_kind current_syscall(struct sock *sk)
 {
-	struct pt_regs *regs = call_regs();
-	enum call_kind kind;
+	enum call_kind kind = CALL_OTHER;
+	struct task_struct *task;
+	struct pt_regs *regs;
+	void *uses_io_uring;
 
-	if (has_typed_task())
+	if (has_typed_task()) {
+		task = bpf_get_current_task_btf();
+		regs = (struct pt_regs *)bpf_task_pt_regs(task);
 		kind = call_kind(regs->SYSCALL_MEMBER);
-	else
-		kind = regs ? call_kind(BPF_CORE_READ(regs, SYSCALL_MEMBER)) : CALL_OTHER;
-	if (uses_io_uring() && !is_in_syscall(regs, kind, sk))
-		return CALL_IO_URING;
-	return kind;
+		uses_io_uring = IO_URING_OF(task, DIRECT_READ);
+	} else {
+		task = (void *)bpf_get_current_task();
+		regs = stack_regs();
+		if (regs)
+			kind = call_kind(BPF_CORE_READ(regs, SYSCALL_MEMBER));
+		uses_io_uring = IO_URING_OF(task, BPF_CORE_READ);
+	}
+	return uses_io_uring && !is_in_syscall(regs, kind, sk) ? CALL_IO_URING : kind;
 }
 
 static __always_inline enum call_kind current_call(struct sock *sk)
