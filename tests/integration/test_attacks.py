@@ -353,7 +353,9 @@ def test_what_was_recorded_proves_nothing(key):  # noqa: F811
             assert answer(s)[::2] == (REFUSED, "it has another --key")
         with there.connect() as s:
             s.sendall(said[DATA])
-            assert answer(s)[::2] == (REFUSED, "no such session")
+            kind, _, why = answer(s)
+            # The session that it belonged to may not have ended yet: then its place is taken.
+            assert kind == REFUSED and why in ("no such session", "no such connection")
 
 
 def test_messages_come_once():
