@@ -6,8 +6,8 @@
 #include "common/units.h"
 #include "loadgen/data/dataset.h"
 #include "loadgen/load.h"
-#include "loadgen/receive/listener.h"
 #include "loadgen/receive/peer.h"
+#include "loadgen/system/listener.h"
 
 #define HELLO_TIMEOUT_MS 5000
 #define TRIES		 8

@@ -15,9 +15,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "loadgen/receive/listener.h"
 #include "loadgen/receive/pending.h"
 #include "loadgen/send/sender.h"
+#include "loadgen/system/listener.h"
 #include "loadgen/system/log.h"
 
 #define PENDING_MAX 64

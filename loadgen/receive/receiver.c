@@ -8,10 +8,10 @@
 
 #include "loadgen/data/dataset.h"
 #include "loadgen/load.h"
-#include "loadgen/receive/listener.h"
 #include "loadgen/receive/peer.h"
 #include "loadgen/receive/receiver.h"
 #include "loadgen/send/sender.h"
+#include "loadgen/system/listener.h"
 
 /*
  * A message's size, within bounds: large enough that a system call costs little beside

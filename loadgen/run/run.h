@@ -6,11 +6,11 @@
  */
 #pragma once
 
-#include "loadgen/receive/listener.h"
 #include "loadgen/run/control.h"
 #include "loadgen/run/result.h"
 #include "loadgen/system/barrier.h"
 #include "loadgen/system/link.h"
+#include "loadgen/system/listener.h"
 
 struct run {
 	const struct load *load;

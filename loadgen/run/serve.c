@@ -11,9 +11,9 @@
 #include "common/units.h"
 #include "loadgen/options/help.h"
 #include "loadgen/options/options.h"
-#include "loadgen/receive/listener.h"
 #include "loadgen/receive/pending.h"
 #include "loadgen/run/run.h"
+#include "loadgen/system/listener.h"
 #include "loadgen/system/log.h"
 
 #define SESSION_BYTES	(64ULL << 40) /* an hour of more than 100 Gbit/s */

@@ -7,9 +7,9 @@
 
 #include "common/hist_stats.h"
 #include "loadgen/load.h"
-#include "loadgen/receive/listener.h"
 #include "loadgen/serving/client.h"
 #include "loadgen/serving/server.h"
+#include "loadgen/system/listener.h"
 
 #define STACK_BYTES (128u << 10)
 

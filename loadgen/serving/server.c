@@ -7,11 +7,11 @@
 #include <unistd.h>
 
 #include "loadgen/load.h"
-#include "loadgen/receive/listener.h"
 #include "loadgen/send/sender.h"
 #include "loadgen/serving/serve_ops.h"
 #include "loadgen/serving/server.h"
 #include "loadgen/system/child.h"
+#include "loadgen/system/listener.h"
 
 #define BEGIN_TIMEOUT_MS 1000
 

@@ -4,9 +4,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "loadgen/receive/listener.h"
 #include "loadgen/serving/client.h"
 #include "loadgen/serving/server.h"
+#include "loadgen/system/listener.h"
 
 #define LOST_AGE_NS  10000000000ULL /* a SYN retransmitted three times has waited 7 s */
 #define LOST_IDLE_NS 5000000000ULL

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "loadgen/load.h"
-#include "loadgen/receive/listener.h"
+#include "loadgen/system/listener.h"
 
 #define CONNECT_TIMEOUT_MS 5000
 
