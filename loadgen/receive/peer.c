@@ -9,7 +9,7 @@
 #include "loadgen/receive/peer.h"
 #include "loadgen/system/listener.h"
 
-#define HELLO_TIMEOUT_MS 5000
+#define REPLY_TIMEOUT_MS 5000
 #define TRIES		 8
 
 static int fail(const struct load *load, int err, const char *why, struct failure *f)
@@ -17,14 +17,15 @@ static int fail(const struct load *load, int err, const char *why, struct failur
 	return failure__set(f, STATUS_FAILED, err, "--peer %s: %s", load->peer, why);
 }
 
-static int explain(const struct load *load, const struct wire_hello *h, int err, struct failure *f)
+static int explain(const struct load *load, const struct wire_message *m, int err,
+		   struct failure *f)
 {
 	if (err == -EPROTO)
 		return failure__set(
 			f, STATUS_FAILED, err,
 			"--peer %s: it speaks version %u, we speak %u: install the same "
 			"version on both machines",
-			load->peer, h->version, WIRE_VERSION);
+			load->peer, m->version, WIRE_VERSION);
 	return fail(load, err,
 		    err == -ETIMEDOUT ? "it does not answer: is it loadgen serve?"
 		    : err == -EPIPE   ? "it closed the connection: is it loadgen serve?"
@@ -33,82 +34,71 @@ static int explain(const struct load *load, const struct wire_hello *h, int err,
 		    f);
 }
 
-/* Sends a hello, with or without a signature, and reads what answers it. */
-static int exchange(int fd, struct wire_hello *said, const uint8_t *secret, struct wire_hello *h,
-		    const struct load *load, struct failure *f)
+/* Says something, signed or not, and reads its reply, signed alike; to CONTROL, or CHALLENGE. */
+static int exchange(int fd, struct wire_message *said, const uint8_t *secret,
+		    struct wire_message *answer, const struct load *load, struct failure *f)
 {
 	char text[WIRE_TEXT];
-	int err = wire__send_hello(fd, said, secret);
+	int err = wire__send(fd, said, secret);
 
 	if (!err)
-		err = wire__read_hello(fd, h, HELLO_TIMEOUT_MS);
+		err = wire__await(fd, answer, REPLY_TIMEOUT_MS);
 	if (err)
-		return explain(load, h, err, f);
-	if (h->kind != WIRE_REFUSED)
-		return 0;
-	return failure__set(f, STATUS_FAILED, -ECONNREFUSED, "--peer %s: it refuses: %s",
-			    load->peer, safe_text(h->text, text, sizeof(text)));
-}
-
-/* Did it accept what was said, and does it sign that as who knows the secret? */
-static int check_accepted(const struct wire_hello *said, const uint8_t *secret,
-			  const struct wire_hello *h, const struct load *load, struct failure *f)
-{
-	if (h->kind != WIRE_ACCEPTED || h->slot != said->slot || h->connection != said->connection)
-		return fail(load, -EPROTO, "what it answers cannot be: is it loadgen serve?", f);
-	if (secret && !wire__is_signed(h, secret))
+		return explain(load, answer, err, f);
+	if (answer->q.err)
+		return failure__set(f, STATUS_FAILED, -ECONNREFUSED, "--peer %s: it refuses: %s",
+				    load->peer, safe_text(answer->text, text, sizeof(text)));
+	if (secret && !wire__is_signed(answer, secret))
 		return fail(load, -EACCES, "it does not prove that it has the --key", f);
+	if (said->q.type == WIRE_CONTROL && answer->q.type == WIRE_CHALLENGE)
+		return 0;
+	answer->q.type ^= WIRE_REPLY;
+	if (memcmp(&answer->q, &said->q, sizeof(said->q)))
+		return fail(load, -EPROTO, "what it answers cannot be: is it loadgen serve?", f);
 	return 0;
 }
 
 /* With a key, each end proves to the other that it has it, for this load. */
-static int agree(struct peer *p, int fd, struct wire_hello *control, struct wire_hello *h,
+static int agree(struct peer *p, int fd, struct wire_message *control, struct wire_message *answer,
 		 const struct load *load, struct failure *f)
 {
-	struct wire_hello proof = {.kind = WIRE_PROOF};
 	struct key key;
 	int err = load->key ? key__read(&key, load->key, f) : 0;
 
 	if (!err)
-		err = exchange(fd, control, NULL, h, load, f);
+		err = exchange(fd, control, NULL, answer, load, f);
 	if (err)
 		return err;
-	if (h->kind != WIRE_CHALLENGE)
-		return load->key ? fail(load, -EACCES,
-					"it asks for no key: give it the same --key, or leave "
-					"--key out here",
-					f)
-				 : 0;
-	if (!load->key)
+	if (!load->key && answer->q.type == WIRE_CHALLENGE)
 		return fail(load, -EACCES, "it asks for a key: give --key FILE, the same as there",
 			    f);
-	wire__agree(&key, control, h, p->secret);
-	return exchange(fd, &proof, p->secret, h, load, f);
+	if (load->key && answer->q.type != WIRE_CHALLENGE)
+		return fail(load, -EACCES,
+			    "it asks for no key: give it the same --key, or leave --key out here",
+			    f);
+	memcpy(p->secret, answer->proof, sizeof(p->secret));
+	if (!load->key)
+		return 0;
+	wire__agree(&key, control, answer, p->secret);
+	control->q.type = WIRE_PROOF;
+	return exchange(fd, control, p->secret, answer, load, f);
 }
 
 int peer__greet(struct peer *p, int fd, const struct load *load, struct failure *f)
 {
 	struct picker picker = dataset__picker(load);
-	struct wire_hello control = {
-		.kind = WIRE_CONTROL,
-		.slot = load->threads,
-		.message_bytes = load->message_bytes,
-		.flags = (load->verify ? WIRE_VERIFY : 0) | (picker.random ? WIRE_RANDOM : 0) |
-			 (load->rcvlowat > 1 ? WIRE_MARKS : 0),
-		.fields = picker.fields,
-		.picked_from = picker.count,
-		.seed = picker.seed,
-	};
-	struct wire_hello h = {0};
+	uint32_t flags = (load->verify ? WIRE_VERIFY : 0) | (picker.random ? WIRE_RANDOM : 0) |
+			 (load->rcvlowat > 1 ? WIRE_MARKS : 0);
+	struct wire_message answer = {0},
+			    control = {.q = {.type = WIRE_CONTROL,
+					     .slot = load->threads,
+					     .values = {load->message_bytes, flags, picker.fields,
+							picker.count, picker.seed}}};
 	int err;
 
-	wire__random(control.secret);
-	err = agree(p, fd, &control, &h, load, f);
-	if (!err)
-		err = check_accepted(&control, load->key ? p->secret : NULL, &h, load, f);
-	if (!load->key)
-		memcpy(p->secret, h.secret, sizeof(p->secret));
-	safe_text(h.text, p->machine, sizeof(p->machine));
+	wire__random(control.proof);
+	err = agree(p, fd, &control, &answer, load, f);
+	safe_text(answer.text, p->machine, sizeof(p->machine));
 	return err;
 }
 
@@ -152,9 +142,8 @@ int peer__open(struct peer *p, struct listener *l, const struct load *load, stru
 int peer__introduce(const struct peer *p, int fd, unsigned int slot, uint32_t connection,
 		    const struct load *load, struct failure *f)
 {
-	struct wire_hello h = {0},
-			  said = {.kind = WIRE_DATA, .slot = slot, .connection = connection};
-	int err = exchange(fd, &said, p->secret, &h, load, f);
+	struct wire_message answer = {0},
+			    said = {.q = {.type = WIRE_DATA, .slot = slot, .values = {connection}}};
 
-	return err ? err : check_accepted(&said, p->secret, &h, load, f);
+	return exchange(fd, &said, p->secret, &answer, load, f);
 }

@@ -1,28 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Replaces the receiving process when the receiver is on another machine: answers the same
- * requests over the channel, passes them on to the peer, and publishes the states that the
- * peer reports in the slots.
+ * Replaces the receiving process when the receiver is on another machine: passes the same
+ * requests on to the peer, and publishes the states that the peer reports in the slots.
  */
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "loadgen/load.h"
 #include "loadgen/receive/peer.h"
 #include "loadgen/receive/receiver.h"
 #include "loadgen/send/sender.h"
 
-#define REPLY_TIMEOUT_MS 5000
-#define LOOK_MS		 500 /* how often the states of awaited connections are requested */
-#define ALIVE_NS	 5000000000ULL /* and that of the first, so that the peer hears of us */
-#define TICK_US		 20000	       /* processor time may be counted by ticks */
+#define TIMEOUT_MS 5000
+#define ALIVE_NS   5000000000ULL /* after it the peer hears of us, so that it does not give us up */
+#define LOOK_MS	   500		 /* how often that is looked at */
+#define TICK_US	   20000	 /* processor time may be counted by ticks */
 
 struct agent {
 	const struct receiver_process *r;
 	const uint8_t *secret;
-	int control; /* to the peer */
-	uint32_t number, unanswered;
+	int control;			       /* to the peer */
+	uint32_t number;		       /* of the last request; */
+	uint32_t waiting, states[THREADS_MAX]; /* of that whose reply is awaited; of each slot's */
 	uint64_t said_ns;
 	uint64_t time_us[2], time_ns; /* the last processor time that it told, and when */
 	const char *name;
@@ -55,11 +56,10 @@ static bool possible(const struct agent *a, const struct slot *s, const uint64_t
 	       v[STATE_OFFSET] < a->r->message_bytes && v[STATE_BYTES] <= UINT16_MAX;
 }
 
-/* A state of a slot comes when asked for, or when what was expected has come. */
-static int publish(struct agent *a, const struct wire_message *m)
+static int publish(struct agent *a, const struct request *q)
 {
-	const uint64_t *v = m->values;
-	struct slot *s = &a->r->slots[m->slot];
+	const uint64_t *v = q->values;
+	struct slot *s = &a->r->slots[q->slot];
 
 	if (!possible(a, s, v))
 		return disbelieve(a, "numbers");
@@ -74,123 +74,88 @@ static int publish(struct agent *a, const struct wire_message *m)
 	return 0;
 }
 
-static int read_reply(struct agent *a, struct wire_message *m)
-{
-	int err = wire__read_all(a->control, m, sizeof(*m), REPLY_TIMEOUT_MS);
-
-	if (err)
-		return explain_loss(a, err);
-	err = wire__open(m, a->secret);
-	m->type ^= WIRE_REPLY; /* of a request that comes back, too */
-	if (err || m->type > WIRE_STATE || !a->unanswered || !m->number || m->number > a->number ||
-	    m->err > 0 || m->err < -4095 || m->slot >= a->r->slot_count)
-		return disbelieve(a, "answers");
-	a->unanswered--;
-	return m->type == WIRE_STATE || m->type == WIRE_EXPECT ? publish(a, m) : 0;
-}
-
-static int send_message(struct agent *a, struct wire_message m)
-{
-	int err;
-
-	m.number = ++a->number;
-	a->unanswered++;
-	a->said_ns = now_ns();
-	wire__seal(&m, a->secret);
-	err = program__write_all(a->control, (const char *)&m, sizeof(m));
-	return err ? explain_loss(a, err) : 0;
-}
-
-/* Sends a message and waits for its reply; other replies may come before it. */
-static int exchange(struct agent *a, struct wire_message *m)
-{
-	int err = send_message(a, *m);
-	uint32_t number = a->number;
-
-	do
-		err = err ? err : read_reply(a, m);
-	while (!err && m->number != number);
-	return err;
-}
-
 /*
  * The peer's process has a thread for each connection and one more: since it told last, it
  * cannot have used more time than passed for each, by our clock.
  */
-static int take_time(struct agent *a, const struct wire_message *m, uint64_t asked_ns)
+static int check_time(struct agent *a, const struct request *q)
 {
 	uint64_t most = (now_ns() - a->time_ns) / 1000 + TICK_US;
 
 	for (int i = 0; i < 2; i++)
-		if (a->time_ns && (m->values[i] < a->time_us[i] ||
-				   (m->values[i] - a->time_us[i]) / (a->r->slot_count + 1) > most))
+		if (a->time_ns && (q->values[i] < a->time_us[i] ||
+				   (q->values[i] - a->time_us[i]) / (a->r->slot_count + 1) > most))
 			return disbelieve(a, "processor time");
-	memcpy(a->time_us, m->values, sizeof(a->time_us));
-	a->time_ns = asked_ns;
+	memcpy(a->time_us, q->values, sizeof(a->time_us));
+	a->time_ns = a->said_ns;
 	return 0;
 }
 
-static int pass_on(struct agent *a, const struct request *q, struct reply *r)
+static int send_request(struct agent *a, const struct request *q)
 {
-	struct wire_message m = {.slot = q->slot};
-	uint64_t now = now_ns();
-	int err;
+	struct wire_message m = {.q = *q};
+	int err = -ETIMEDOUT;
 
-	switch (q->type) {
-	case REQUEST_ADOPT:
-		a->r->slots[q->slot].verified.connection = q->port;
-		return 0;
-	case REQUEST_EXPECT:
-		m.type = WIRE_EXPECT;
-		m.values[0] = q->bytes;
-		return send_message(a, m);
-	case REQUEST_MARK:
-		m.type = WIRE_MARK;
-		m.values[0] = (uint64_t)q->mark;
-		err = exchange(a, &m);
-		break;
-	default:
-		m.type = WIRE_CPU_TIME;
-		err = exchange(a, &m);
-		if (!err)
-			err = take_time(a, &m, now);
-		r->time.user_s = (double)m.values[0] / 1e6;
-		r->time.system_s = (double)m.values[1] / 1e6;
-	}
-	r->err = m.err;
-	return err;
+	m.q.number = ++a->number;
+	a->said_ns = now_ns();
+	if (wire__has_room(a->control, TIMEOUT_MS))
+		err = wire__send(a->control, &m, a->secret);
+	return err ? explain_loss(a, err) : 0;
 }
 
-/* 1: the sender's end closed. */
+static int read_reply(struct agent *a, struct request *q)
+{
+	struct wire_message m = {0};
+	int err = wire__await(a->control, &m, TIMEOUT_MS);
+	bool is_state;
+
+	if (err && err != -EBADMSG && err != -EPROTO)
+		return explain_loss(a, err);
+	*q = m.q;
+	q->type ^= WIRE_REPLY; /* of a request that comes back, too */
+	is_state = q->type == REQUEST_STATE;
+	if (err || !wire__is_signed(&m, a->secret) || q->type > REQUEST_STATE ||
+	    q->slot >= a->r->slot_count || q->err > 0 || q->err < -4095 || !q->number ||
+	    q->number != (is_state ? a->states[q->slot] : a->waiting))
+		return disbelieve(a, "answers");
+	if (is_state)
+		return publish(a, q);
+	a->waiting = 0;
+	return 0;
+}
+
+/* Other replies may come before its own. */
+static int exchange(struct agent *a, struct request *q)
+{
+	bool is_time = q->type == REQUEST_CPU_TIME;
+	int err = send_request(a, q);
+
+	a->waiting = a->number;
+	while (!err && a->waiting)
+		err = read_reply(a, q);
+	return err || !is_time ? err : check_time(a, q);
+}
+
+/* A STATE is answered when it will be. 1: the sender's end closed. */
 static int serve_sender(struct agent *a)
 {
-	struct request q;
-	struct reply r = {0};
+	struct request q = {0};
 	ssize_t n = read(a->r->channel, &q, sizeof(q));
+	uint32_t number = q.number;
 	int err;
 
 	if (n < 0 && errno == EINTR)
 		return 0;
 	if (n != sizeof(q))
 		return 1;
-	r.number = q.number;
-	err = pass_on(a, &q, &r);
-	if (err)
-		return err;
-	return write(a->r->channel, &r, sizeof(r)) == sizeof(r) ? 0 : 1;
-}
-
-/* A slow connection that is waited for must be seen to move; and the peer must hear of us. */
-static int request_states(struct agent *a)
-{
-	bool quiet = now_ns() - a->said_ns > ALIVE_NS;
-	struct wire_message m = {.type = WIRE_STATE};
-	int err = 0;
-
-	for (m.slot = 0; m.slot < a->r->slot_count && !err; m.slot++)
-		if (atomic_load(&a->r->slots[m.slot].wanted) || (quiet && !m.slot))
-			err = send_message(a, m);
-	return err;
+	if (q.type == REQUEST_STATE) {
+		err = send_request(a, &q);
+		a->states[q.slot] = a->number;
+	} else {
+		err = exchange(a, &q);
+	}
+	q.number = number;
+	return err ? err : write(a->r->channel, &q, sizeof(q)) != sizeof(q);
 }
 
 void peer_agent__serve(const struct receiver_process *r, const struct peer *p, const char *name,
@@ -204,19 +169,19 @@ void peer_agent__serve(const struct receiver_process *r, const struct peer *p, c
 			  .f = f};
 	struct pollfd events[] = {{.fd = r->channel, .events = POLLIN},
 				  {.fd = a.control, .events = POLLIN}};
-	struct wire_message m;
 	int err = 0;
 
 	while (!err) {
+		struct request q = {.type = REQUEST_CPU_TIME};
 		int n = poll(events, 2, LOOK_MS);
 
 		if (n < 0 && errno != EINTR)
 			err = explain_loss(&a, -errno);
-		else if (!n)
-			err = request_states(&a);
-		if (n > 0 && events[1].revents)
-			err = read_reply(&a, &m);
-		if (n > 0 && !err && events[0].revents)
+		else if (n > 0 && events[1].revents)
+			err = read_reply(&a, &q);
+		else if (n > 0 && events[0].revents)
 			err = serve_sender(&a);
+		else if (now_ns() - a.said_ns > ALIVE_NS)
+			err = exchange(&a, &q);
 	}
 }

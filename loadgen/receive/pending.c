@@ -1,103 +1,96 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Connections that have not said yet what they want, and the one session there may be. One thread
- * serves them all and waits for none: a pending connection has a place in a table of fixed size
- * for a short time, whatever it says, and is sent two hellos at most. Who comes when the table is
- * full takes the place of the oldest. So no number of strangers keeps a sender out for long, or
- * costs more than the table.
+ * Connections that have not said yet what they want, and that of the one sender there may be. One
+ * thread hears them all and waits for none: a pending connection has a place in a table of fixed
+ * size for a short time, whatever it says, and is sent two messages at most. Who comes when the
+ * table is full takes the place of the oldest. So no number of strangers keeps a sender out for
+ * long, or costs more than the table.
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <netdb.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
-#include "loadgen/receive/pending.h"
+#include "loadgen/receive/session.h"
 #include "loadgen/send/sender.h"
 #include "loadgen/system/listener.h"
 #include "loadgen/system/log.h"
 
 #define PENDING_MAX 64
 #define ADDRESS_MAX 16		  /* of them from one address, when all places are taken */
-#define PENDING_NS  2000000000ULL /* from its being accepted to its last hello */
+#define PENDING_NS  2000000000ULL /* from its being accepted to its last message */
+#define HALF_NS	    5000000000ULL /* for the rest of a sender's message, and to read a reply */
 #define TICK_MS	    100		  /* how often that is looked at; after no descriptor was free */
 
-struct pending {
-	int fd; /* -1: the place is free */
-	uint64_t until_ns;
+struct caller {
+	int fd;		   /* -1: the place is free */
+	uint64_t since_ns; /* it was accepted; the sender: it had no message under way */
 	struct sockaddr_storage address;
-	char from[WIRE_TEXT];
-	struct wire_hello hello; /* so much of it came */
+	char name[ADDRESS_NAME];
+	struct wire_message said; /* so much of it came */
 	size_t got;
-	struct wire_hello control; /* the load, when it was said; */
+	struct request control; /* the load, when it was said; */
 	uint8_t secret[SECRET_BYTES];
 };
 
 struct server {
 	int listener, stop;
 	bool full; /* no descriptor was free */
-	const struct session_limits *limits;
 	const struct key *key;
-	struct session *session;
-	struct pending each[PENDING_MAX];
+	struct session session;
+	struct caller sender; /* has the session */
+	struct caller each[PENDING_MAX];
 };
 
 struct events {
-	struct pollfd each[PENDING_MAX], session[2], listener, stop;
+	struct pollfd each[PENDING_MAX], sender, session, listener, stop;
 };
 
-static void turn_away(struct pending *p, const char *why)
+static void leave(struct caller *c, const char *how, const char *why)
 {
-	log__line("%s turned away: %s", p->from, why);
-	close(p->fd);
-	p->fd = -1;
+	log__line("%s %s%s%s", c->name, how, *why ? ": " : "", why);
+	close(c->fd);
+	c->fd = -1;
 }
 
-static void refuse(struct pending *p, const char *why)
+static void refuse(struct caller *c, const char *why)
 {
-	struct wire_hello h = {.kind = WIRE_REFUSED};
+	struct wire_message m = {.q = {.type = WIRE_REPLY, .err = -ECONNREFUSED}};
 
-	snprintf(h.text, sizeof(h.text), "%s", why);
-	wire__send_hello(p->fd, &h, NULL);
-	log__line("%s refused: %s", p->from, why);
-	close(p->fd);
-	p->fd = -1;
+	snprintf(m.text, sizeof(m.text), "%s", why);
+	wire__send(c->fd, &m, NULL);
+	leave(c, "refused", why);
+}
+
+static void end_session(struct server *s, const char *why)
+{
+	leave(&s->sender, "is done", why);
+	session__end(&s->session);
 }
 
 /* A free place; else that of the oldest: of the same address, if that has many. */
-static struct pending *make_place(struct server *s, const struct sockaddr_storage *address)
+static struct caller *make_place(struct server *s, const struct sockaddr_storage *address)
 {
-	struct pending *oldest = NULL, *neighbour = NULL;
+	struct caller *oldest[2] = {0}; /* of all, and of the same address */
 	unsigned int neighbours = 0;
 
-	for (struct pending *p = s->each; p < s->each + PENDING_MAX; p++) {
-		if (p->fd < 0)
-			return p;
-		if (!oldest || p->until_ns < oldest->until_ns)
-			oldest = p;
-		if (!listener__same_host(&p->address, address))
-			continue;
-		neighbours++;
-		if (!neighbour || p->until_ns < neighbour->until_ns)
-			neighbour = p;
+	for (struct caller *c = s->each; c < s->each + PENDING_MAX; c++) {
+		bool same = listener__same_host(&c->address, address);
+
+		if (c->fd < 0)
+			return c;
+		neighbours += same;
+		for (int i = 0; i <= same; i++)
+			if (!oldest[i] || c->since_ns < oldest[i]->since_ns)
+				oldest[i] = c;
 	}
-	if (neighbours >= ADDRESS_MAX)
-		oldest = neighbour;
-	turn_away(oldest, "others wait, too");
-	return oldest;
-}
-
-static void name(struct pending *p, socklen_t length)
-{
-	char host[NI_MAXHOST] = "?", port[NI_MAXSERV] = "?";
-
-	getnameinfo((struct sockaddr *)&p->address, length, host, sizeof(host), port, sizeof(port),
-		    NI_NUMERICHOST | NI_NUMERICSERV);
-	snprintf(p->from, sizeof(p->from), strchr(host, ':') ? "[%.64s]:%.8s" : "%.64s:%.8s", host,
-		 port);
+	leave(oldest[neighbours >= ADDRESS_MAX], "turned away", "others wait, too");
+	return oldest[neighbours >= ADDRESS_MAX];
 }
 
 /* What cannot be had now may be had later: a descriptor, memory. */
@@ -106,7 +99,7 @@ static void let_in(struct server *s)
 	struct sockaddr_storage address = {0};
 	socklen_t length = sizeof(address);
 	int fd = accept4(s->listener, (struct sockaddr *)&address, &length, SOCK_CLOEXEC);
-	struct pending *p;
+	struct caller *c;
 
 	if (fd < 0 && (errno == EINTR || errno == EAGAIN || errno == ECONNABORTED))
 		return;
@@ -115,111 +108,145 @@ static void let_in(struct server *s)
 		log__line("cannot take a connection: %m");
 		return;
 	}
-	p = make_place(s, &address);
-	*p = (struct pending){.fd = fd, .until_ns = now_ns() + PENDING_NS, .address = address};
-	name(p, length);
+	c = make_place(s, &address);
+	*c = (struct caller){.fd = fd, .since_ns = now_ns(), .address = address};
+	listener__name(&address, length, c->name);
 }
 
-/* Once: who asks again is refused. */
-static const char *challenge(const struct server *s, struct pending *p)
+static const char *challenge(const struct server *s, struct caller *c)
 {
-	struct wire_hello h = {.kind = WIRE_CHALLENGE};
+	struct wire_message m = {.q.type = WIRE_CHALLENGE};
 
-	wire__random(h.secret);
-	if (wire__send_hello(p->fd, &h, NULL))
+	wire__random(m.proof);
+	if (wire__send(c->fd, &m, NULL))
 		return "it reads nothing";
-	wire__agree(s->key, &p->control, &h, p->secret);
+	wire__agree(s->key, &c->said, &m, c->secret);
 	return NULL;
 }
 
-/* A sender that begins when another has ended does not have to try twice. */
-static const char *begin(struct server *s, struct pending *p)
+/* The secret is told to who has no key to know it by. */
+static int accept_sender(const struct server *s, struct caller *c)
 {
-	const char *why = "busy with another sender";
+	struct utsname u;
 
-	if (s->session && session__is_closed(s->session)) {
-		session__end(s->session, "");
-		s->session = NULL;
-	}
-	if (!s->session)
-		s->session = session__begin(p->fd, &p->control, p->secret, !s->key, s->limits,
-					    p->from, &why);
-	return why;
+	uname(&u);
+	snprintf(c->said.text, sizeof(c->said.text), "%.8s %.24s %.12s, loadgen %.8s", u.sysname,
+		 u.release, u.machine, SENDPATH_VERSION);
+	memcpy(c->said.proof, c->secret, sizeof(c->secret));
+	return wire__reply(c->fd, &c->said, s->key ? c->secret : NULL);
 }
 
-/* Why it is refused, or NULL: then its place is free, unless it was challenged. */
-static const char *hear(struct server *s, struct pending *p)
+/* A sender that begins when another has closed does not have to try twice. */
+static const char *begin(struct server *s, struct caller *c)
 {
-	const struct wire_hello *h = &p->hello;
-	bool asked = p->control.kind;
+	struct pollfd closed = {.fd = s->sender.fd, .events = POLLRDHUP};
+	const char *why;
 
-	switch (h->kind) {
+	if (poll(&closed, 1, 0) > 0)
+		end_session(s, "");
+	if (s->sender.fd >= 0)
+		return "busy with another sender";
+	s->session.control = c->fd;
+	why = session__begin(&s->session, &c->control);
+	if (why)
+		return why;
+	s->sender = *c;
+	log__line("%s sends", c->name);
+	if (accept_sender(s, &s->sender))
+		end_session(s, "it reads nothing");
+	return NULL;
+}
+
+/* Why it is refused, or NULL: then it has what it wants, or was challenged: once. */
+static const char *hear(struct server *s, struct caller *c)
+{
+	bool asked = c->control.type;
+
+	switch (c->said.q.type) {
 	case WIRE_CONTROL:
 		if (asked)
 			return "it asks twice";
-		p->control = *h;
+		c->control = c->said.q;
 		if (s->key)
-			return challenge(s, p);
-		wire__random(p->secret);
-		return begin(s, p);
+			return challenge(s, c);
+		wire__random(c->secret);
+		return begin(s, c);
 	case WIRE_PROOF:
-		return asked && wire__is_signed(h, p->secret) ? begin(s, p)
-							      : "it has another --key";
+		return asked && wire__is_signed(&c->said, c->secret) ? begin(s, c)
+								     : "it has another --key";
 	case WIRE_DATA:
-		return s->session ? session__join(s->session, p->fd, h) : "no such session";
+		return s->sender.fd < 0 ? "no such session"
+					: session__join(&s->session, c->fd, &c->said);
 	default:
-		return "no such hello";
+		return "no such message";
 	}
 }
 
-static void listen_to(struct server *s, struct pending *p)
+static void listen_to(struct server *s, struct caller *c)
 {
-	ssize_t n =
-		recv(p->fd, (char *)&p->hello + p->got, sizeof(p->hello) - p->got, MSG_DONTWAIT);
+	int err = wire__receive(c->fd, &c->said, &c->got);
 	char text[WIRE_TEXT];
-	const char *why;
-	int err;
+	const char *why = text;
 
-	if (n < 0 && errno == EAGAIN)
-		return;
-	if (n <= 0) {
-		turn_away(p, "it said too little");
-		return;
-	}
-	p->got += (size_t)n;
-	err = wire__open_hello(&p->hello, p->got);
 	if (err == -EAGAIN)
 		return;
-	p->got = 0;
-	if (err == -EBADMSG) {
-		turn_away(p, "not a sender of ours");
+	if (err && err != -EPROTO) {
+		leave(c, "turned away",
+		      err == -EBADMSG ? "not a sender of ours" : "it said too little");
 		return;
 	}
-	snprintf(text, sizeof(text), "it speaks version %u, we speak %u", p->hello.version,
+	snprintf(text, sizeof(text), "it speaks version %u, we speak %u", c->said.version,
 		 WIRE_VERSION);
-	why = err ? text : hear(s, p);
+	if (!err)
+		why = hear(s, c);
 	if (why)
-		refuse(p, why);
-	else if (p->hello.kind != WIRE_CONTROL || !s->key)
-		p->fd = -1;
+		refuse(c, why);
+	else if (!s->key || c->said.q.type != WIRE_CONTROL)
+		c->fd = -1; /* another's now */
+}
+
+/* Nothing is read while there is no room for the reply. */
+static void listen_to_sender(struct server *s)
+{
+	struct caller *c = &s->sender;
+	int err = wire__has_room(c->fd, 0) ? wire__receive(c->fd, &c->said, &c->got) : -EAGAIN;
+
+	if (!err)
+		err = session__handle(&s->session, &c->said);
+	if (err && err != -EAGAIN)
+		end_session(s, err == -EPIPE ? "" : strerror(-err));
+}
+
+static void prepare_sender(struct server *s, struct events *e, uint64_t now)
+{
+	struct caller *c = &s->sender;
+	bool room = c->fd >= 0 && wire__has_room(c->fd, 0);
+
+	if (room && !c->got)
+		c->since_ns = now;
+	if (c->fd >= 0 && now - c->since_ns > HALF_NS)
+		end_session(s, c->got ? "half a message" : "it reads no replies");
+	e->sender = (struct pollfd){c->fd, room ? POLLIN : POLLOUT, 0};
+	e->session = (struct pollfd){room ? s->session.event : -1, POLLIN, 0};
 }
 
 /* Fills events, of each connection where it has its place; for how long to wait for them, in ms. */
 static int prepare(struct server *s, struct events *e)
 {
-	int timeout = s->full ? TICK_MS : s->session || log__is_behind() ? SESSION_LOOK_MS : -1;
 	uint64_t now = now_ns();
+	int timeout;
 
+	prepare_sender(s, e, now);
+	timeout = s->full ? TICK_MS : s->sender.fd >= 0 || log__is_behind() ? WIRE_LOOK_MS : -1;
 	for (unsigned int i = 0; i < PENDING_MAX; i++) {
-		struct pending *p = &s->each[i];
+		struct caller *c = &s->each[i];
 
-		if (p->fd >= 0 && now >= p->until_ns)
-			turn_away(p, "it said nothing");
-		if (p->fd >= 0)
+		if (c->fd >= 0 && now - c->since_ns >= PENDING_NS)
+			leave(c, "turned away", "it said nothing");
+		if (c->fd >= 0)
 			timeout = TICK_MS;
-		e->each[i] = (struct pollfd){.fd = p->fd, .events = POLLIN};
+		e->each[i] = (struct pollfd){.fd = c->fd, .events = POLLIN};
 	}
-	session__prepare(s->session, e->session);
 	e->listener = (struct pollfd){.fd = s->full ? -1 : s->listener, .events = POLLIN};
 	e->stop = (struct pollfd){.fd = s->stop, .events = POLLIN};
 	s->full = false;
@@ -228,12 +255,12 @@ static int prepare(struct server *s, struct events *e)
 
 static void serve(struct server *s, const struct events *e)
 {
-	const char *why = s->session ? session__go_on(s->session, e->session) : NULL;
+	const char *why = s->sender.fd >= 0 ? session__go_on(&s->session) : NULL;
 
-	if (why) {
-		session__end(s->session, why);
-		s->session = NULL;
-	}
+	if (why)
+		end_session(s, why);
+	if (s->sender.fd >= 0 && e->sender.revents)
+		listen_to_sender(s);
 	for (unsigned int i = 0; i < PENDING_MAX; i++)
 		if (e->each[i].revents)
 			listen_to(s, &s->each[i]);
@@ -245,24 +272,27 @@ int pending__serve(int listener, int stop, const struct session_limits *limits,
 		   const struct key *key)
 {
 	struct server *s = calloc(1, sizeof(*s));
-	struct events e;
-	int err;
+	struct events e = {0};
+	int err = 0;
 
 	if (!s)
 		return -ENOMEM;
-	*s = (struct server){.listener = listener, .stop = stop, .limits = limits, .key = key};
+	*s = (struct server){.listener = listener, .stop = stop, .key = key, .sender.fd = -1};
+	s->session.limits = limits;
+	s->session.secret = s->sender.secret;
 	for (unsigned int i = 0; i < PENDING_MAX; i++)
 		s->each[i].fd = -1;
 	fcntl(listener, F_SETFL, O_NONBLOCK); /* who waited may be gone when it is accepted */
-	do {
+	while (!err && !e.stop.revents) {
 		int timeout = prepare(s, &e);
 
-		err = poll((struct pollfd *)&e, sizeof(e) / sizeof(struct pollfd), timeout) < 0
-			      ? -errno
-			      : 0;
-		if (!err && !e.stop.revents)
+		if (poll((struct pollfd *)&e, sizeof(e) / sizeof(struct pollfd), timeout) < 0)
+			err = errno == EINTR ? 0 : -errno;
+		else if (!e.stop.revents)
 			serve(s, &e);
-	} while (err == -EINTR || (!err && !e.stop.revents));
+	}
+	if (s->sender.fd >= 0)
+		end_session(s, "interrupted");
 	free(s);
 	return err;
 }

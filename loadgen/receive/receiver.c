@@ -175,13 +175,14 @@ static int accept_from(int listener, unsigned int port)
 
 static int adopt(const struct receiver_process *p, const struct request *q)
 {
-	int fd = accept_from(p->listener, q->port);
+	unsigned int port = (unsigned int)q->values[0];
+	int fd = accept_from(p->listener, port);
 	pthread_t thread;
 	int err;
 
 	if (fd < 0)
 		return fd;
-	err = receiver_process__start(p, fd, q->slot, q->port, &thread);
+	err = receiver_process__start(p, fd, q->slot, port, &thread);
 	if (err)
 		close(fd);
 	else
@@ -189,33 +190,28 @@ static int adopt(const struct receiver_process *p, const struct request *q)
 	return err;
 }
 
-int receiver_process__mark(const struct receiver_process *p, unsigned int slot, int bytes)
+/* Of a connection that stands. */
+static int set_mark(const struct receiver_process *p, const struct request *q)
 {
-	int fd = atomic_load(&p->slots[slot].socket);
+	int fd = atomic_load(&p->slots[q->slot].socket), bytes = (int)q->values[0];
 
 	return fd && setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &bytes, sizeof(bytes)) ? -errno : 0;
 }
 
-/* Until the other end of the channel closes. */
-static void serve(const struct receiver_process *p)
+void receiver_process__answer(const struct receiver_process *p, struct request *q)
 {
-	struct request q;
-	ssize_t n;
+	if (q->type == REQUEST_MARK)
+		q->err = set_mark(p, q);
+	else
+		cpu_time__answer(q);
+}
 
-	while ((n = read(p->channel, &q, sizeof(q))) == sizeof(q) || (n < 0 && errno == EINTR)) {
-		struct reply reply = {.number = q.number};
-
-		if (n < 0)
-			continue;
-		if (q.type == REQUEST_ADOPT)
-			reply.err = adopt(p, &q);
-		else if (q.type == REQUEST_MARK)
-			reply.err = receiver_process__mark(p, q.slot, q.mark);
-		else if (q.type == REQUEST_CPU_TIME)
-			reply.time = cpu_time__own();
-		if (write(p->channel, &reply, sizeof(reply)) != sizeof(reply))
-			return;
-	}
+static void answer(struct request *q, void *process)
+{
+	if (q->type == REQUEST_ADOPT)
+		q->err = adopt(process, q);
+	else
+		receiver_process__answer(process, q);
 }
 
 double receiver__need(const struct load *load)
@@ -249,36 +245,23 @@ int receiver__start(struct child *r, struct listener *l, struct slot *slots,
 		if (load->peer)
 			peer_agent__serve(&p, peer, load->peer, last_words);
 		else
-			serve(&p);
+			child__serve(p.channel, answer, &p);
 		_exit(last_words->status);
 	}
 	listener__close(l);
 	return err;
 }
 
-static int request(struct child *r, struct request q, int timeout_ms)
+int receiver__request(struct child *r, enum request_type type, unsigned int slot, uint64_t bytes)
 {
-	struct reply reply;
-
-	return child__request(r, &q, &reply, timeout_ms);
-}
-
-int receiver__mark(struct child *r, unsigned int slot, int bytes)
-{
-	return request(r, (struct request){.type = REQUEST_MARK, .slot = slot, .mark = bytes},
-		       TIMEOUT_MS);
-}
-
-int receiver__expect(struct child *r, unsigned int slot, uint64_t bytes)
-{
-	return request(r, (struct request){.type = REQUEST_EXPECT, .slot = slot, .bytes = bytes},
-		       TIMEOUT_MS);
+	return child__request(r, &(struct request){.type = type, .slot = slot, .values = {bytes}},
+			      TIMEOUT_MS);
 }
 
 int receiver__adopt(struct child *r, unsigned int slot, unsigned int port, struct failure *f)
 {
-	struct request q = {.type = REQUEST_ADOPT, .slot = slot, .port = port};
-	int err = request(r, q, ADOPT_TIMEOUT_MS);
+	struct request q = {.type = REQUEST_ADOPT, .slot = slot, .values = {port}};
+	int err = child__request(r, &q, ADOPT_TIMEOUT_MS);
 
 	if (err == -EPIPE)
 		child__explain_death(r, f);

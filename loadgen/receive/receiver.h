@@ -30,14 +30,12 @@ int receiver__start(struct child *r, struct listener *l, struct slot *slots,
 int receiver__adopt(struct child *r, unsigned int slot, unsigned int port, struct failure *f);
 
 /*
- * Has a connection's thread sleep until so many bytes wait (SO_RCVLOWAT), as a
- * receiver in bulk does: else each arrival wakes it, at the sender's expense. 1:
- * any, and at once. Any thread may call it. 0 or -errno.
+ * MARK has a connection's thread sleep until so many bytes wait (SO_RCVLOWAT), as a receiver in
+ * bulk does: else each arrival wakes it, at the sender's expense. 1: any, and at once. STATE has a
+ * receiver on another machine tell once the connection brought so many. Any thread may call it. 0
+ * or -errno.
  */
-int receiver__mark(struct child *r, unsigned int slot, int bytes);
-
-/* On another machine: has it tell once a connection brought so many bytes. 0 or -errno. */
-int receiver__expect(struct child *r, unsigned int slot, uint64_t bytes);
+int receiver__request(struct child *r, enum request_type type, unsigned int slot, uint64_t bytes);
 
 /* In that process, or in one that serves senders elsewhere. */
 struct receiver_process {
@@ -57,5 +55,5 @@ struct receiver_process {
 int receiver_process__start(const struct receiver_process *p, int fd, unsigned int slot,
 			    uint32_t connection, pthread_t *thread);
 
-/* Sets SO_RCVLOWAT of a connection that stands. 0 or -errno. */
-int receiver_process__mark(const struct receiver_process *p, unsigned int slot, int bytes);
+/* Answers MARK and CPU_TIME, whoever asks. */
+void receiver_process__answer(const struct receiver_process *p, struct request *q);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* One load that is taken from a sender elsewhere (wire.h): its messages, connections, limits, end.
+/*
+ * What serves senders elsewhere (wire.h): the connections that come (pending.c), and the one load
+ * that is taken at a time: its connections, requests and limits (session.c).
  */
 #pragma once
 
-#include <poll.h>
-
+#include "loadgen/load.h"
+#include "loadgen/receive/receiver.h"
 #include "loadgen/receive/wire.h"
 
 /* What one session may have at most. */
@@ -13,30 +15,39 @@ struct session_limits {
 	double seconds;
 };
 
-#define SESSION_LOOK_MS 1000 /* how often its limits are looked at */
+struct session {
+	const struct session_limits *limits;
+	const uint8_t *secret;
+	int control; /* to the sender */
+	struct receiver_process process;
+	int event;	 /* an eventfd, written when a connection may have what is asked of it */
+	uint32_t number; /* of the last request */
+	uint64_t begin_ns, heard_ns, moved_ns, looked_ns;
+	uint64_t received;	     /* when it moved last */
+	uint32_t asked[THREADS_MAX]; /* the number of a STATE that is not answered yet; 0: none */
+	bool taken[THREADS_MAX];     /* there is a thread */
+	pthread_t threads[THREADS_MAX];
+};
 
-struct session;
+/* Begins the load of a CONTROL; its first three members are set. NULL, or why not. */
+const char *session__begin(struct session *s, const struct request *control);
+
+/* Has a connection received whose DATA it is. NULL, or why not: then fd stays the caller's. */
+const char *session__join(struct session *s, int fd, struct wire_message *data);
+
+/* Executes a request and replies to it, where there is room for that. -EBADMSG: it is not signed;
+ * -EPROTO: it cannot be. */
+int session__handle(struct session *s, struct wire_message *m);
+
+/* To be called when event is readable, or WIRE_LOOK_MS passed: NULL, or why it has to end. */
+const char *session__go_on(struct session *s);
+
+/* Ends its connections. */
+void session__end(struct session *s);
 
 /*
- * Accepts a sender whose hello was CONTROL, and who is from there; has fd then. The secret is told
- * to who has no key to know it by. NULL with why not.
+ * Takes connections until stop is readable, and gives them what wire.h says. One sender at a time
+ * has a session. key: what a sender must prove to have, or NULL. 0 or -errno.
  */
-struct session *session__begin(int fd, const struct wire_hello *control, const uint8_t *secret,
-			       bool tell, const struct session_limits *limits, const char *from,
-			       const char **why);
-
-/* Has a connection received whose hello was DATA. NULL, or why not: then fd stays the caller's. */
-const char *session__join(struct session *s, int fd, const struct wire_hello *data);
-
-/*
- * What to poll for; and what to do when something happened, or SESSION_LOOK_MS passed: NULL, or why
- * it has to end, "" where its sender closed it.
- */
-void session__prepare(const struct session *s, struct pollfd events[2]);
-const char *session__go_on(struct session *s, const struct pollfd events[2]);
-
-/* Has its sender closed it, whatever may still be to be read? */
-bool session__is_closed(const struct session *s);
-
-/* Ends its connections, and all that it has. */
-void session__end(struct session *s, const char *why);
+int pending__serve(int listener, int stop, const struct session_limits *limits,
+		   const struct key *key);

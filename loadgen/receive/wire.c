@@ -15,10 +15,11 @@
 #include "loadgen/receive/wire.h"
 #include "loadgen/send/sender.h"
 
+#define HEAD_BYTES offsetof(struct wire_message, zero)
+
 static const char magic[] = {'S', 'P', 'L', 'G'};
 
-static_assert(sizeof(struct wire_hello) == 176, "older versions read as much");
-static_assert(sizeof(struct wire_message) == 112, "nothing lies between its members");
+static_assert(sizeof(struct wire_message) == 176, "older versions read as much");
 
 int key__read(struct key *k, const char *path, struct failure *f)
 {
@@ -49,7 +50,7 @@ void wire__random(uint8_t secret[SECRET_BYTES])
 		abort();
 }
 
-static void sign(size_t key_bytes, const uint8_t *key, size_t size, const void *of, uint8_t *to)
+static void hmac(size_t key_bytes, const uint8_t *key, size_t size, const void *of, uint8_t *to)
 {
 	struct hmac_sha256_ctx context;
 
@@ -59,130 +60,97 @@ static void sign(size_t key_bytes, const uint8_t *key, size_t size, const void *
 }
 
 /* Between this machine's order of bytes and the wire's, either way. */
-static void reorder(struct wire_hello *h)
+static struct wire_message reordered(struct wire_message m)
 {
-	h->version = htobe16(h->version);
-	h->kind = htobe16(h->kind);
-	h->slot = htobe32(h->slot);
-	h->connection = htobe32(h->connection);
-	h->message_bytes = htobe64(h->message_bytes);
-	h->flags = htobe32(h->flags);
-	h->fields = htobe32(h->fields);
-	h->picked_from = htobe64(h->picked_from);
-	h->seed = htobe64(h->seed);
+	m.version = htobe16(m.version);
+	m.q.type = htobe32(m.q.type);
+	m.q.number = htobe32(m.q.number);
+	m.q.slot = htobe32(m.q.slot);
+	m.q.err = (int32_t)htobe32((uint32_t)m.q.err);
+	for (int i = 0; i < REQUEST_VALUES; i++)
+		m.q.values[i] = htobe64(m.q.values[i]);
+	return m;
 }
 
-static void reorder_message(struct wire_message *m)
+void wire__agree(const struct key *k, const struct wire_message *control,
+		 const struct wire_message *challenge, uint8_t secret[SECRET_BYTES])
 {
-	m->type = htobe32(m->type);
-	m->number = htobe32(m->number);
-	m->slot = htobe32(m->slot);
-	m->err = (int32_t)htobe32((uint32_t)m->err);
-	for (int i = 0; i < WIRE_VALUES; i++)
-		m->values[i] = htobe64(m->values[i]);
+	struct wire_message both[] = {reordered(*control), reordered(*challenge)};
+
+	hmac(k->bytes, k->of, sizeof(both), both, secret);
 }
 
-void wire__agree(const struct key *k, const struct wire_hello *control,
-		 const struct wire_hello *challenge, uint8_t secret[SECRET_BYTES])
+static void sign(const struct wire_message *m, const uint8_t *secret, uint8_t *signature)
 {
-	struct wire_hello both[] = {*control, *challenge};
+	struct wire_message wire = reordered(*m);
 
-	reorder(&both[0]);
-	reorder(&both[1]);
-	sign(k->bytes, k->of, sizeof(both), both, secret);
+	hmac(SECRET_BYTES, secret, offsetof(struct wire_message, proof), &wire, signature);
 }
 
-static void sign_hello(const struct wire_hello *h, const uint8_t *secret, uint8_t *signature)
-{
-	struct wire_hello bare = *h;
-
-	memset(bare.secret, 0, sizeof(bare.secret));
-	reorder(&bare);
-	sign(SECRET_BYTES, secret, sizeof(bare), &bare, signature);
-}
-
-bool wire__is_signed(const struct wire_hello *h, const uint8_t secret[SECRET_BYTES])
+bool wire__is_signed(const struct wire_message *m, const uint8_t secret[SECRET_BYTES])
 {
 	uint8_t signature[SECRET_BYTES];
 
-	sign_hello(h, secret, signature);
-	return memeql_sec(signature, h->secret, SECRET_BYTES);
+	sign(m, secret, signature);
+	return memeql_sec(signature, m->proof, SECRET_BYTES);
 }
 
-/* What one connection is sent of hellos finds room in any send buffer. */
-int wire__send_hello(int fd, struct wire_hello *h, const uint8_t *secret)
+/* The kernel says that there is room when a third of the buffer is free, or more. */
+bool wire__has_room(int fd, int timeout_ms)
 {
-	struct wire_hello wire;
+	struct pollfd p = {.fd = fd, .events = POLLOUT};
+
+	return poll(&p, 1, timeout_ms) > 0;
+}
+
+int wire__send(int fd, struct wire_message *m, const uint8_t *secret)
+{
+	struct wire_message wire;
 	ssize_t n;
 
-	memcpy(h->magic, magic, sizeof(magic));
-	h->version = WIRE_VERSION;
+	memcpy(m->magic, magic, sizeof(magic));
+	m->version = WIRE_VERSION;
 	if (secret)
-		sign_hello(h, secret, h->secret);
-	wire = *h;
-	reorder(&wire);
+		sign(m, secret, m->proof);
+	wire = reordered(*m);
 	n = send(fd, &wire, sizeof(wire), MSG_DONTWAIT | MSG_NOSIGNAL);
 	return n < 0 ? -errno : n == sizeof(wire) ? 0 : -EAGAIN;
 }
 
-int wire__open_hello(struct wire_hello *h, size_t got)
+int wire__reply(int fd, struct wire_message *m, const uint8_t *secret)
 {
-	if (got < WIRE_HEAD_BYTES)
+	m->q.type |= WIRE_REPLY;
+	return wire__send(fd, m, secret);
+}
+
+int wire__receive(int fd, struct wire_message *m, size_t *got)
+{
+	ssize_t n = recv(fd, (char *)m + *got, sizeof(*m) - *got, MSG_DONTWAIT);
+
+	if (n <= 0)
+		return !n || errno == ECONNRESET ? -EPIPE : -errno;
+	*got += (size_t)n;
+	if (*got < HEAD_BYTES)
 		return -EAGAIN;
-	if (memcmp(h->magic, magic, sizeof(magic)))
+	if (memcmp(m->magic, magic, sizeof(magic)))
 		return -EBADMSG;
-	if (be16toh(h->version) == WIRE_VERSION && got < sizeof(*h))
+	if (be16toh(m->version) == WIRE_VERSION && *got < sizeof(*m))
 		return -EAGAIN;
-	reorder(h);
-	h->text[WIRE_TEXT - 1] = '\0';
-	return h->version == WIRE_VERSION ? 0 : -EPROTO;
+	*got = 0;
+	*m = reordered(*m);
+	m->text[WIRE_TEXT - 1] = '\0';
+	return m->version == WIRE_VERSION ? 0 : -EPROTO;
 }
 
-int wire__read_all(int fd, void *to, size_t size, int timeout_ms)
+int wire__await(int fd, struct wire_message *m, int timeout_ms)
 {
-	uint64_t end = now_ns() + (uint64_t)timeout_ms * 1000000;
+	uint64_t now, end = now_ns() + (uint64_t)timeout_ms * 1000000;
 	struct pollfd p = {.fd = fd, .events = POLLIN};
+	size_t got = 0;
+	int err = -EAGAIN;
 
-	while (size) {
-		uint64_t now = now_ns();
-		ssize_t n;
-
-		if (now >= end)
-			return -ETIMEDOUT;
-		if (poll(&p, 1, (int)((end - now) / 1000000) + 1) <= 0)
-			continue; /* late, or interrupted */
-		n = recv(fd, to, size, MSG_DONTWAIT);
-		if (n <= 0)
-			return !n || errno == ECONNRESET ? -EPIPE : -errno;
-		to = (char *)to + n;
-		size -= (size_t)n;
-	}
-	return 0;
-}
-
-int wire__read_hello(int fd, struct wire_hello *h, int timeout_ms)
-{
-	int err = wire__read_all(fd, h, WIRE_HEAD_BYTES, timeout_ms);
-
-	if (!err)
-		err = wire__open_hello(h, WIRE_HEAD_BYTES);
-	if (err != -EAGAIN)
-		return err;
-	err = wire__read_all(fd, &h->kind, sizeof(*h) - WIRE_HEAD_BYTES, timeout_ms);
-	return err ? err : wire__open_hello(h, sizeof(*h));
-}
-
-void wire__seal(struct wire_message *m, const uint8_t secret[SECRET_BYTES])
-{
-	reorder_message(m);
-	sign(SECRET_BYTES, secret, offsetof(struct wire_message, signature), m, m->signature);
-}
-
-int wire__open(struct wire_message *m, const uint8_t secret[SECRET_BYTES])
-{
-	uint8_t signature[SECRET_BYTES];
-
-	sign(SECRET_BYTES, secret, offsetof(struct wire_message, signature), m, signature);
-	reorder_message(m);
-	return memeql_sec(signature, m->signature, SECRET_BYTES) ? 0 : -EBADMSG;
+	while (err == -EAGAIN && (now = now_ns()) < end)
+		if (poll(&p, 1, (int)((end - now) / 1000000) + 1) > 0)
+			err = wire__receive(fd, m, &got);
+	return err == -EAGAIN ? -ETIMEDOUT : err;
 }

@@ -78,13 +78,14 @@ static int connect_all(struct run *run, struct failure *f)
 			return fd;
 		s->fds[s->connected] = fd;
 		port = own_port(fd);
-		err = run->load->peer ? peer__introduce(&s->peer, fd, s->connected, (uint32_t)port,
-							run->load, f)
-				      : 0;
-		if (!err)
-			err = receiver__adopt(&run->other, s->connected, (unsigned int)port, f);
+		s->slots[s->connected].verified.connection = (uint32_t)port;
+		err = run->load->peer
+			      ? peer__introduce(&s->peer, fd, s->connected, (uint32_t)port,
+						run->load, f)
+			      : receiver__adopt(&run->other, s->connected, (unsigned int)port, f);
 		if (!err && run->load->rcvlowat > 1)
-			receiver__mark(&run->other, s->connected, (int)run->load->rcvlowat);
+			receiver__request(&run->other, REQUEST_MARK, s->connected,
+					  run->load->rcvlowat);
 		s->connected++;
 		if (err)
 			return err;

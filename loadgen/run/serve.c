@@ -11,7 +11,7 @@
 #include "common/units.h"
 #include "loadgen/options/help.h"
 #include "loadgen/options/options.h"
-#include "loadgen/receive/pending.h"
+#include "loadgen/receive/session.h"
 #include "loadgen/run/run.h"
 #include "loadgen/system/listener.h"
 #include "loadgen/system/log.h"
@@ -143,6 +143,7 @@ int serve__main(int argc, char **argv)
 	struct listener l = {.fd = -1};
 	struct failure f = {0};
 	struct control *control = NULL;
+	char name[ADDRESS_NAME];
 	int err;
 
 	load_options__init(&o.load);
@@ -158,8 +159,8 @@ int serve__main(int argc, char **argv)
 	}
 	log__begin();
 	mallopt(M_MMAP_THRESHOLD, RETURNED_MIN);
-	printf(strchr(o.load.load.address, ':') ? "listening on [%s]:%u\n" : "listening on %s:%u\n",
-	       o.load.load.address, l.port);
+	listener__name(&l.address, l.length, name);
+	printf("listening on %s\n", name);
 	fflush(stdout);
 	err = pending__serve(l.fd, control__fd(control), &o.limits, o.key ? &key : NULL);
 	if (err)

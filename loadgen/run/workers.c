@@ -59,7 +59,7 @@ static void push_tail(int fd, bool stays)
 static void set_mark(struct worker *w, int bytes)
 {
 	if (w->load->rcvlowat > 1)
-		receiver__mark(w->receiver, w->index, bytes);
+		receiver__request(w->receiver, REQUEST_MARK, w->index, (uint64_t)bytes);
 }
 
 /* What is said to be there has left, and is no more than was sent. */
@@ -82,7 +82,7 @@ static int drain(struct worker *w)
 		push_tail(s->fd, w->load->socket.nodelay);
 		set_mark(w, 1);
 		if (w->load->peer)
-			receiver__expect(w->receiver, w->index, total);
+			receiver__request(w->receiver, REQUEST_STATE, w->index, total);
 		err = slot__await(w->slot, total);
 	}
 	w->end_ns = now_ns();

@@ -104,20 +104,14 @@ static void *run_model(void *arg)
  * The model has a thread of its own, so that this one can wait for the parent's end.
  * It begins when told to: counters are opened on a process that has one thread.
  */
-static void child(struct server *s, int channel)
+static void answer(struct request *q, void *server)
 {
-	struct request q;
 	pthread_t model;
 
-	while (read(channel, &q, sizeof(q)) == sizeof(q)) {
-		struct reply reply = {.number = q.number, .time = cpu_time__own()};
-
-		if (q.type == REQUEST_BEGIN && pthread_create(&model, NULL, run_model, s))
-			_exit(STATUS_FAILED);
-		if (write(channel, &reply, sizeof(reply)) != sizeof(reply))
-			break;
-	}
-	_exit(0);
+	if (q->type == REQUEST_CPU_TIME)
+		cpu_time__answer(q);
+	else if (pthread_create(&model, NULL, run_model, server))
+		_exit(STATUS_FAILED);
 }
 
 int serving__start(struct child *c, struct listener *l, const struct load *load,
@@ -126,12 +120,14 @@ int serving__start(struct child *c, struct listener *l, const struct load *load,
 	int err = child__fork(c, "server", sizeof(struct server_shared), l->fd,
 			      cpus->split ? &cpus->sender : NULL, f);
 
-	if (err > 0)
-		child(&(struct server){.listener = l->fd,
-				       .ops = models__find(load->server_model),
-				       .connections = load->connections,
-				       .shared = c->shared},
-		      c->channel);
+	if (err > 0) {
+		child__serve(c->channel, answer,
+			     &(struct server){.listener = l->fd,
+					      .ops = models__find(load->server_model),
+					      .connections = load->connections,
+					      .shared = c->shared});
+		_exit(0);
+	}
 	listener__close(l);
 	return err;
 }
@@ -139,8 +135,7 @@ int serving__start(struct child *c, struct listener *l, const struct load *load,
 int serving__begin(struct child *c, struct failure *f)
 {
 	struct request q = {.type = REQUEST_BEGIN};
-	struct reply reply;
-	int err = child__request(c, &q, &reply, BEGIN_TIMEOUT_MS);
+	int err = child__request(c, &q, BEGIN_TIMEOUT_MS);
 
 	if (err == -EPIPE)
 		child__explain_death(c, f);

@@ -28,6 +28,14 @@ struct cpu_time cpu_time__own(void)
 	};
 }
 
+void cpu_time__answer(struct request *q)
+{
+	struct cpu_time t = cpu_time__own();
+
+	q->values[0] = (uint64_t)(t.user_s * 1e6 + 0.5);
+	q->values[1] = (uint64_t)(t.system_s * 1e6 + 0.5);
+}
+
 void cpus__split(struct cpus *c, const cpu_set_t *allowed)
 {
 	int count = CPU_COUNT(allowed), seen = 0;
@@ -142,12 +150,27 @@ void child__stop(struct child *c)
 	c->name = NULL;
 }
 
-static int exchange(struct child *c, struct request *q, struct reply *reply, int timeout_ms)
+void child__serve(int channel, void (*answer)(struct request *q, void *arg), void *arg)
+{
+	struct request q;
+	ssize_t n;
+
+	while ((n = read(channel, &q, sizeof(q))) == sizeof(q) || (n < 0 && errno == EINTR)) {
+		if (n < 0)
+			continue;
+		answer(&q, arg);
+		if (write(channel, &q, sizeof(q)) != sizeof(q))
+			return;
+	}
+}
+
+static int exchange(struct child *c, struct request *q, int timeout_ms)
 {
 	struct pollfd p = {.fd = c->channel, .events = POLLIN};
+	uint32_t number = ++c->number;
 	int n;
 
-	q->number = ++c->number;
+	q->number = number;
 	/* Not send(): a tracer of this process's sends shall see the workload alone. */
 	if (write(c->channel, q, sizeof(*q)) != sizeof(*q))
 		return -EPIPE;
@@ -157,18 +180,18 @@ static int exchange(struct child *c, struct request *q, struct reply *reply, int
 		while (n < 0 && errno == EINTR);
 		if (n <= 0)
 			return -ETIMEDOUT;
-		if (read(c->channel, reply, sizeof(*reply)) != sizeof(*reply))
+		if (read(c->channel, q, sizeof(*q)) != sizeof(*q))
 			return -EPIPE;
-	} while (reply->number != q->number);
-	return reply->err;
+	} while (q->number != number);
+	return q->err;
 }
 
-int child__request(struct child *c, struct request *q, struct reply *reply, int timeout_ms)
+int child__request(struct child *c, struct request *q, int timeout_ms)
 {
 	int err;
 
 	pthread_mutex_lock(&c->asking);
-	err = exchange(c, q, reply, timeout_ms);
+	err = exchange(c, q, timeout_ms);
 	pthread_mutex_unlock(&c->asking);
 	return err;
 }
@@ -184,11 +207,10 @@ bool child__is_stopped(const struct child *c)
 int child__cpu_time(struct child *c, struct cpu_time *t)
 {
 	struct request q = {.type = REQUEST_CPU_TIME};
-	struct reply reply;
-	int err = child__request(c, &q, &reply, TIME_TIMEOUT_MS);
+	int err = child__request(c, &q, TIME_TIMEOUT_MS);
 
 	if (!err)
-		*t = reply.time;
+		*t = (struct cpu_time){(double)q.values[0] / 1e6, (double)q.values[1] / 1e6};
 	return err;
 }
 

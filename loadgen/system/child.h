@@ -41,28 +41,27 @@ struct cpu_time {
 /* Of the calling process, all its threads, so far. */
 struct cpu_time cpu_time__own(void);
 
+/* The first three are also on the wire (receive/wire.h), by these numbers. */
 enum request_type {
 	REQUEST_CPU_TIME = 1,
-	REQUEST_BEGIN,	/* of a server: serve */
-	REQUEST_ADOPT,	/* of a receiver, as those below: take the connection from this port */
-	REQUEST_MARK,	/* SO_RCVLOWAT */
-	REQUEST_EXPECT, /* on another machine: tell once so much came */
+	REQUEST_MARK,  /* of a receiver: SO_RCVLOWAT */
+	REQUEST_STATE, /* of a receiver elsewhere: what a slot has, once that is so much */
+	REQUEST_ADOPT, /* of a receiver: take the connection from this port */
+	REQUEST_BEGIN, /* of a server: serve */
 };
 
+/* Its reply is the same, with err, and values where it asks for some. */
+#define REQUEST_VALUES 7
 struct request {
 	uint32_t type;
-	uint32_t number; /* the reply has it too: one that came too late is known by it */
+	uint32_t number; /* a reply that came too late is known by it */
 	uint32_t slot;
-	uint32_t port;
-	int32_t mark; /* bytes */
-	uint64_t bytes;
+	int32_t err; /* 0 or a negative errno */
+	uint64_t values[REQUEST_VALUES];
 };
 
-struct reply {
-	uint32_t number;
-	int32_t err; /* 0 or a negative errno */
-	struct cpu_time time;
-};
+/* Answers REQUEST_CPU_TIME: in microseconds. */
+void cpu_time__answer(struct request *q);
 
 struct child {
 	const char *name; /* "receiver", "server"; NULL: none was forked */
@@ -86,9 +85,12 @@ int child__fork(struct child *c, const char *name, size_t shared_bytes, int list
 /* Ends it and waits until it is gone; nothing if none was forked. */
 void child__stop(struct child *c);
 
-/* Sends a request and reads its reply; any thread may. 0 or -errno, which may be the reply's; q
- * gets its number. */
-int child__request(struct child *c, struct request *q, struct reply *reply, int timeout_ms);
+/* In it: answers requests until the other end of the channel closes. */
+void child__serve(int channel, void (*answer)(struct request *q, void *arg), void *arg);
+
+/* Sends a request and reads its reply into it; any thread may. 0 or -errno, which may be the
+ * reply's. */
+int child__request(struct child *c, struct request *q, int timeout_ms);
 
 /* Has a signal stopped it, and none continued it? */
 bool child__is_stopped(const struct child *c);

@@ -33,6 +33,16 @@ bool listener__same_host(const struct sockaddr_storage *a, const struct sockaddr
 					: a4->sin_addr.s_addr == b4->sin_addr.s_addr;
 }
 
+void listener__name(const struct sockaddr_storage *address, socklen_t length,
+		    char name[ADDRESS_NAME])
+{
+	char host[NI_MAXHOST] = "?", port[NI_MAXSERV] = "?";
+
+	getnameinfo((const struct sockaddr *)address, length, host, sizeof(host), port,
+		    sizeof(port), NI_NUMERICHOST | NI_NUMERICSERV);
+	snprintf(name, ADDRESS_NAME, strchr(host, ':') ? "[%.64s]:%.8s" : "%.64s:%.8s", host, port);
+}
+
 /* A datagram socket that connects sends nothing, and has chosen its address. */
 int listener__own_address(const struct listener *l, struct sockaddr_storage *own)
 {
@@ -190,10 +200,10 @@ static int set_sending_options(int fd, const struct load *load, struct failure *
 	return err;
 }
 
-static int explain_bind(const struct load *load, int err, struct failure *f)
+static int explain_bind(const struct listener *l, int err, struct failure *f)
 {
-	const char *left = strchr(load->address, ':') ? "[" : "", *right = left[0] ? "]" : "";
 	const char *remedy = "";
+	char name[ADDRESS_NAME];
 
 	if (err == -EADDRINUSE)
 		remedy = ": choose another --port, or --port 0 for any free one";
@@ -201,8 +211,9 @@ static int explain_bind(const struct load *load, int err, struct failure *f)
 		remedy = ": choose an --address of this machine";
 	else if (err == -EACCES)
 		remedy = ": ports below 1024 need privilege, choose a higher --port";
-	return failure__set(f, STATUS_FAILED, err, "cannot listen on %s%s%s:%u: %s%s", left,
-			    load->address, right, load->port, strerror(-err), remedy);
+	listener__name(&l->address, l->length, name);
+	return failure__set(f, STATUS_FAILED, err, "cannot listen on %s: %s%s", name,
+			    strerror(-err), remedy);
 }
 
 int listener__open(struct listener *l, const struct load *load, struct failure *f)
@@ -232,7 +243,7 @@ int listener__open(struct listener *l, const struct load *load, struct failure *
 	if (!err && (bind(l->fd, (struct sockaddr *)&l->address, l->length) ||
 		     listen(l->fd, (int)load->backlog) ||
 		     getsockname(l->fd, (struct sockaddr *)&l->address, &l->length)))
-		err = explain_bind(load, -errno, f);
+		err = explain_bind(l, -errno, f);
 	if (err)
 		listener__close(l);
 	else

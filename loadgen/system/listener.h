@@ -36,5 +36,10 @@ int listener__own_address(const struct listener *l, struct sockaddr_storage *own
 /* Are the addresses the same, whatever the ports? */
 bool listener__same_host(const struct sockaddr_storage *a, const struct sockaddr_storage *b);
 
+/* "host:port" or "[host]:port", in numbers. */
+#define ADDRESS_NAME 80
+void listener__name(const struct sockaddr_storage *address, socklen_t length,
+		    char name[ADDRESS_NAME]);
+
 /* The port in an IPv4 or IPv6 socket address. */
 unsigned int listener__port_of(const struct sockaddr_storage *address);

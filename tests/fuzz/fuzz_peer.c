@@ -1,28 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * What a receiver elsewhere says to its sender: a byte that says whether there is a key, then
- * answers, each after a byte of how it is made (enum): a hello to that of a connection, one to each
- * other hello, and to each message one without its signature.
+ * answers, each after a byte of how it is made (enum): a message to what introduces a connection,
+ * one to each that begins the session, and to each request one; in this machine's order of bytes.
  */
 #include "loadgen/load.h"
 #include "loadgen/receive/peer.h"
 #include "loadgen/receive/receiver.h"
 
-#include <endian.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* What it has of the question: of a hello its head, its slot and connection. */
+/* What it has of the question: of what begins the session its head, its slot and values. */
 enum { SAME_TYPE = 1, SAME_NUMBER = 2, SAME_SLOT = 4, TWICE = 8, UNSIGNED = 16 };
 
-#define KEY	   "0123456789abcdef"
-#define KEY_SIZE   (sizeof(KEY) - 1)
-#define SLOTS	   2
-#define TIMEOUT_MS 1000
-#define BARE	   offsetof(struct wire_message, signature)
+#define KEY	    "0123456789abcdef"
+#define KEY_SIZE    (sizeof(KEY) - 1)
+#define SLOTS	    2
+#define TIMEOUT_MS  1000
+#define PATIENCE_MS 10000 /* the sender closes, before that */
 
 struct other_end {
 	int fd;
@@ -64,80 +63,72 @@ static const uint8_t *take(struct other_end *o, size_t bytes)
 	return taken;
 }
 
-/* Answers a hello by bytes of how and what: its kind, or 0. */
-static int answer_hello(struct other_end *o, int fd, const struct wire_hello *asked,
-			const uint8_t *bytes)
+/* Answers a message by bytes of how and what: its type, or 0. */
+static uint32_t answer_first(struct other_end *o, int fd, const struct wire_message *asked,
+			     const uint8_t *bytes)
 {
 	uint8_t how = bytes[0];
-	struct wire_hello h;
+	struct wire_message m;
 
-	memcpy(&h, bytes + 1, sizeof(h));
+	memcpy(&m, bytes + 1, sizeof(m));
 	if (!(how & SAME_TYPE)) {
-		send(fd, &h, sizeof(h), MSG_NOSIGNAL);
+		send(fd, &m, sizeof(m), MSG_NOSIGNAL);
 		return 0;
 	}
-	memcpy(h.magic, asked->magic, sizeof(h.magic));
-	h.version = htobe16(WIRE_VERSION);
-	if (wire__open_hello(&h, sizeof(h)))
-		abort();
 	if (how & SAME_SLOT) {
-		h.slot = asked->slot;
-		h.connection = asked->connection;
+		uint32_t type = m.q.type;
+
+		m.q = asked->q;
+		m.q.type = type;
 	}
-	if (asked->kind == WIRE_CONTROL)
-		memcpy(o->secret, h.secret, sizeof(o->secret));
-	if (h.kind == WIRE_CHALLENGE)
-		wire__agree(&(struct key){KEY_SIZE, KEY}, asked, &h, o->secret);
-	wire__send_hello(fd, &h, how & UNSIGNED || asked->kind == WIRE_CONTROL ? NULL : o->secret);
-	return h.kind;
+	if (asked->q.type == WIRE_CONTROL)
+		memcpy(o->secret, m.proof, sizeof(o->secret));
+	if (m.q.type == WIRE_CHALLENGE)
+		wire__agree(&(struct key){KEY_SIZE, KEY}, asked, &m, o->secret);
+	wire__send(fd, &m, how & UNSIGNED || asked->q.type == WIRE_CONTROL ? NULL : o->secret);
+	return m.q.type;
 }
 
 /* One answer that is in what is left to say; how it is made, or -1. */
-static int answer_one(struct other_end *o, struct wire_message *asked)
+static int answer_one(struct other_end *o, const struct wire_message *asked)
 {
-	const uint8_t *how = take(o, 1), *said = take(o, BARE);
 	struct wire_message m = {0};
+	const uint8_t *how = take(o, 1), *said = take(o, sizeof(m.q));
 
 	if (!how || !said)
 		return -1;
-	if (wire__open(asked, o->secret))
-		abort();
-	memcpy(&m, said, BARE);
-	wire__open(&m, o->secret);
-	m.type = *how & SAME_TYPE ? asked->type | WIRE_REPLY : m.type;
-	m.number = *how & SAME_NUMBER ? asked->number : m.number;
-	m.slot = *how & SAME_SLOT ? asked->slot : m.slot;
-	wire__seal(&m, o->secret);
-	wire__seal(asked, o->secret);
-	m.signature[0] += !!(*how & UNSIGNED);
+	memcpy(&m.q, said, sizeof(m.q));
+	m.q.type = *how & SAME_TYPE ? asked->q.type | WIRE_REPLY : m.q.type;
+	m.q.number = *how & SAME_NUMBER ? asked->q.number : m.q.number;
+	m.q.slot = *how & SAME_SLOT ? asked->q.slot : m.q.slot;
 	for (int i = 0; i < (*how & TWICE ? 2 : 1); i++)
-		send(o->fd, &m, sizeof(m), MSG_NOSIGNAL);
+		wire__send(o->fd, &m, *how & UNSIGNED ? NULL : o->secret);
 	return *how;
 }
 
 /* Until the sender has said its last one. */
-static bool answer_hellos(struct other_end *o)
+static bool answer_begin(struct other_end *o)
 {
-	struct wire_hello asked = {0};
+	struct wire_message asked = {0};
 	const uint8_t *bytes;
-	int kind;
+	uint32_t type;
 
 	do {
 		bytes = take(o, 1 + sizeof(asked));
-		if (!bytes || wire__read_hello(o->fd, &asked, TIMEOUT_MS))
+		if (!bytes || wire__await(o->fd, &asked, TIMEOUT_MS))
 			return false;
-		kind = answer_hello(o, o->fd, &asked, bytes);
-	} while (o->keyed && kind == WIRE_CHALLENGE && asked.kind == WIRE_CONTROL);
-	return kind == WIRE_ACCEPTED;
+		type = answer_first(o, o->fd, &asked, bytes);
+	} while (o->keyed && type == WIRE_CHALLENGE && asked.q.type == WIRE_CONTROL);
+	return type == (asked.q.type | WIRE_REPLY);
 }
 
 /* It goes on till the number is right: who asked waits for that, seconds long. */
 static void answer(struct other_end *o)
 {
-	struct wire_message asked;
-	int how = answer_hellos(o) ? 0 : -1;
+	struct wire_message asked = {0};
+	int how = answer_begin(o) ? 0 : -1;
 
-	while (how >= 0 && recv(o->fd, &asked, sizeof(asked), MSG_WAITALL) == sizeof(asked))
+	while (how >= 0 && !wire__await(o->fd, &asked, PATIENCE_MS))
 		do
 			how = answer_one(o, &asked);
 		while (how >= 0 && !(how & SAME_NUMBER));
@@ -173,13 +164,12 @@ static void begin(void)
 static void ask(int channel)
 {
 	static const struct request requests[] = {
-		{.type = REQUEST_ADOPT, .slot = 1, .port = 7},
 		{.type = REQUEST_CPU_TIME},
-		{.type = REQUEST_EXPECT, .bytes = 5000},
-		{.type = REQUEST_EXPECT, .slot = 1, .bytes = 1},
-		{.type = REQUEST_MARK, .mark = 3},
+		{.type = REQUEST_STATE, .values = {5000}},
+		{.type = REQUEST_STATE, .slot = 1, .values = {1}},
+		{.type = REQUEST_MARK, .values = {3}},
 		{.type = REQUEST_CPU_TIME},
-		{.type = REQUEST_EXPECT, .slot = 1, .bytes = 9000},
+		{.type = REQUEST_STATE, .slot = 1, .values = {9000}},
 		{.type = REQUEST_CPU_TIME},
 	};
 
@@ -215,13 +205,13 @@ static void serve(int fd, const struct peer *p)
 /* A connection of its own; the answer is there before the question. */
 static bool introduce(struct other_end *o, const struct peer *p, const uint8_t *bytes)
 {
-	struct wire_hello asked = {.magic = "SPLG", .kind = WIRE_DATA, .connection = 1};
+	struct wire_message asked = {.q = {.type = WIRE_DATA, .values = {1}}};
 	struct failure f = {0};
 	int fds[2], err;
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds))
 		abort();
-	answer_hello(o, fds[1], &asked, bytes);
+	answer_first(o, fds[1], &asked, bytes);
 	err = peer__introduce(p, fds[0], 0, 1, &load, &f);
 	close(fds[0]);
 	close(fds[1]);
@@ -232,7 +222,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct other_end o = {.said = data, .left = size};
-	const uint8_t *first = take(&o, 1), *introduced = take(&o, 1 + sizeof(struct wire_hello));
+	const uint8_t *first = take(&o, 1), *introduced = take(&o, 1 + sizeof(struct wire_message));
 	struct peer peer = {0};
 	struct failure f = {0};
 	int fds[2];

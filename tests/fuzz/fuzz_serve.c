@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * A sender to loadgen serve: a byte of how it goes on (enum), one that says how much is data, its
- * first hello, data, and messages without their signatures.
+ * first message, data, and requests; all in this machine's order of bytes.
  */
 #include "loadgen/load.h"
-#include "loadgen/receive/pending.h"
+#include "loadgen/receive/session.h"
 
-#include <endian.h>
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -21,7 +20,6 @@ enum { KEYED = 1, RAW = 2, UNPROVEN = 4, UNSIGNED = 8, UNNUMBERED = 16 };
 
 #define TIMEOUT_MS 10000
 #define DATA_UNIT  16
-#define BARE	   offsetof(struct wire_message, signature)
 
 static const struct session_limits limits = {.bytes = 1 << 20, .seconds = 10};
 static const struct key key = {16, "0123456789abcdef"};
@@ -94,56 +92,53 @@ static void finish(int fd)
 }
 
 /* Is it accepted? Then it knows the secret. */
-static bool greet(int fd, struct wire_hello *said, int how, uint8_t secret[SECRET_BYTES])
+static bool greet(int fd, struct wire_message *said, int how, uint8_t secret[SECRET_BYTES])
 {
-	struct wire_hello h = {0}, proof = {.kind = WIRE_PROOF};
+	struct wire_message m = {0};
 
 	if (how & RAW) {
 		write_all(fd, said, sizeof(*said));
 		return false;
 	}
-	memcpy(said->magic, "SPLG", 4);
-	said->version = htobe16(WIRE_VERSION);
-	if (wire__open_hello(said, sizeof(*said)) || wire__send_hello(fd, said, NULL) ||
-	    wire__read_hello(fd, &h, TIMEOUT_MS))
+	if (wire__send(fd, said, NULL) || wire__await(fd, &m, TIMEOUT_MS))
 		return false;
-	memcpy(secret, h.secret, SECRET_BYTES);
-	if (h.kind == WIRE_CHALLENGE) {
-		wire__agree(&key, said, &h, secret);
-		if (wire__send_hello(fd, &proof, how & UNPROVEN ? NULL : secret) ||
-		    wire__read_hello(fd, &h, TIMEOUT_MS))
+	memcpy(secret, m.proof, SECRET_BYTES);
+	if (m.q.type == WIRE_CHALLENGE) {
+		wire__agree(&key, said, &m, secret);
+		said->q.type = WIRE_PROOF;
+		if (wire__send(fd, said, how & UNPROVEN ? NULL : secret) ||
+		    wire__await(fd, &m, TIMEOUT_MS))
 			return false;
-		if (h.kind == WIRE_ACCEPTED && (how & UNPROVEN || !wire__is_signed(&h, secret)))
+		if (!m.q.err && (how & UNPROVEN || !wire__is_signed(&m, secret)))
 			abort();
 	}
-	return h.kind == WIRE_ACCEPTED;
+	return !m.q.err;
 }
 
 /* A connection of the session. */
 static void send_data(const struct server *s, const uint8_t *secret, const uint8_t *data,
 		      size_t size)
 {
-	struct wire_hello h = {.kind = WIRE_DATA, .connection = 1};
+	struct wire_message m = {.q = {.type = WIRE_DATA, .values = {1}}};
 	int fd = join(s);
 
-	if (!wire__send_hello(fd, &h, secret))
+	if (!wire__send(fd, &m, secret))
 		write_all(fd, data, size);
 	close(fd);
 }
 
-static void send_messages(int fd, const uint8_t *secret, int how, const uint8_t *data, size_t size)
+static void send_requests(int fd, const uint8_t *secret, int how, const uint8_t *data, size_t size)
 {
-	for (uint32_t number = 1; size >= BARE; number++, data += BARE, size -= BARE) {
-		struct wire_message m = {0};
+	struct wire_message m = {0};
 
-		memcpy(&m, data, BARE);
-		wire__open(&m, secret);
+	for (uint32_t number = 1; size >= sizeof(m.q) && wire__has_room(fd, TIMEOUT_MS); number++) {
+		memcpy(&m.q, data, sizeof(m.q));
 		if (!(how & UNNUMBERED))
-			m.number = number;
-		wire__seal(&m, secret);
-		if (how & UNSIGNED)
-			m.signature[0]++;
-		write_all(fd, &m, sizeof(m));
+			m.q.number = number;
+		if (wire__send(fd, &m, how & UNSIGNED ? NULL : secret))
+			return;
+		data += sizeof(m.q);
+		size -= sizeof(m.q);
 	}
 	write_all(fd, data, size);
 }
@@ -152,7 +147,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	uint8_t secret[SECRET_BYTES];
-	struct wire_hello said;
+	struct wire_message said;
 	struct server *s;
 	size_t bytes;
 	int fd, how;
@@ -171,7 +166,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	fd = join(s);
 	if (greet(fd, &said, how, secret)) {
 		send_data(s, secret, data, bytes);
-		send_messages(fd, secret, how, data + bytes, size - bytes);
+		send_requests(fd, secret, how, data + bytes, size - bytes);
 	} else {
 		write_all(fd, data, size);
 	}

@@ -15,8 +15,9 @@ import time
 import pytest
 
 from conftest import PATIENCE_S, eventually
-from test_serve import (ACCEPTED, CHALLENGE, CONTROL, CPU_TIME, DATA, HELLO, PROOF, REFUSED, STATE,
-                        VERSION, Impostor, Serve, answer, ended, hello, measure, message, send)
+from test_serve import (ACCEPTED, CHALLENGE, CONTROL, CPU_TIME, DATA, MESSAGE, PROOF, REFUSED, REPLY,
+                        SIGNED, STATE, VERSION, Impostor, Serve, answer, ended, hello, kind_of,
+                        measure, message, send)
 from test_strangers import key, session  # noqa: F401 (a fixture)
 
 pytestmark = pytest.mark.usefixtures("untouched")
@@ -217,16 +218,12 @@ def fails(peer, *args):
     return result.stderr
 
 
-def kind_of(data):
-    return HELLO.unpack(data)[2] if len(data) == HELLO.size and data[:4] == b"SPLG" else None
-
-
 def test_a_relay_that_only_relays(key):  # noqa: F811
     with Serve("--key", key) as there, Relay(there) as relay:
         assert measure(relay.peer, "--key", key, "--messages", 20, "--threads", 3)["messages"] == 60
 
 
-@pytest.mark.parametrize("byte", [11, 23, 27], ids=["connections", "size", "flags"])
+@pytest.mark.parametrize("byte", [19, 31, 39], ids=["connections", "size", "flags"])
 def test_a_relay_cannot_change_the_load(byte, key):  # noqa: F811
     def change(number, sends, data):
         if kind_of(data) == CONTROL:
@@ -254,12 +251,12 @@ def test_a_relay_cannot_take_over_the_session(key):  # noqa: F811
         job = threading.Thread(target=send, args=(relay.peer, "--key", key))
         job.start()
         assert accepted.wait(PATIENCE_S)
-        for secret in {HELLO.unpack(data)[-2] for data in said}:
+        for secret in {data[SIGNED:] for data in said}:
             for words in ({"sign": secret}, {"secret": secret}):
                 with there.connect() as s:
                     s.sendall(hello(DATA, slot=0, **words))
                     assert answer(s)[::2] == (REFUSED, "no such session")
-        relay.pairs[0][1].sendall(message(HELLO.unpack(said[-1])[-2], STATE))
+        relay.pairs[0][1].sendall(message(said[-1][SIGNED:], STATE))
         assert ended(relay.pairs[0][1])
         done.set()
         job.join()
@@ -279,7 +276,7 @@ def reflected(relay, data):
 @pytest.mark.parametrize("sends,how", [(False, flipped), (True, reflected)])
 def test_a_relay_cannot_answer_for_the_receiver(sends, how, key):  # noqa: F811
     def change(number, sends_, data):
-        is_message = number == 0 and sends_ == sends and len(data) != HELLO.size
+        is_message = sends_ == sends and kind_of(data) in (CPU_TIME, CPU_TIME | REPLY)
         return how(relay, data) if is_message else data
 
     with Serve("--key", key) as there, Relay(there, change) as relay:
@@ -318,7 +315,7 @@ class Stage(Impostor):
             s, _ = self.listener.accept()
             self.kept.append(s)
             for data in self.answer:
-                s.recv(HELLO.size, socket.MSG_WAITALL)
+                s.recv(MESSAGE.size, socket.MSG_WAITALL)
                 s.sendall(data)
 
 

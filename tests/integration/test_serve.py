@@ -20,43 +20,61 @@ from test_errors import busy, ticks
 
 pytestmark = pytest.mark.usefixtures("untouched")
 
-HELLO = struct.Struct(">4sHHIIQIIQQ32s96s")
-CONTROL, DATA, ACCEPTED, REFUSED, CHALLENGE, PROOF = range(1, 7)
-VERSION = 5
-MESSAGE = struct.Struct(">IIIi8Q")
-SIGNED = MESSAGE.size + 32
-MARK, CPU_TIME, EXPECT, STATE = range(1, 5)
+MESSAGE = struct.Struct(">4sHHIIIi7Q64s32s")
+SIGNED = MESSAGE.size - 32
+CPU_TIME, MARK, STATE = range(1, 4)
+CONTROL, CHALLENGE, PROOF, DATA = range(16, 20)
 REPLY = 1 << 31
+ACCEPTED, REFUSED = CONTROL | REPLY, REPLY
+VERSION = 6
 
 
 def signature(secret, data):
     return hmac.digest(secret, data, "sha256")
 
 
-def hello(kind, version=VERSION, magic=b"SPLG", secret=b"", slot=1, size=1024, text=b"",
-          fields=0, picked_from=0, connection=0, sign=None):
+def pack(kind, number=0, slot=1, err=0, values=(), text=b"", secret=b"", sign=None, version=VERSION,
+         magic=b"SPLG"):
     """sign: the secret to sign it with."""
-    if sign:
-        secret = signature(sign, hello(kind, version, magic, b"", slot, size, text, fields,
-                                       picked_from, connection))
-    return HELLO.pack(magic, version, kind, slot, connection, size, 0, fields, picked_from, 0,
-                      secret, text)
+    packed = MESSAGE.pack(magic, version, 0, kind, number, slot, err, *values,
+                          *[0] * (7 - len(values)), text, secret)
+    return packed[:SIGNED] + signature(sign, packed[:SIGNED]) if sign else packed
+
+
+def hello(kind, slot=1, size=1024, fields=0, picked_from=0, connection=0, **kwargs):
+    """What a connection begins with, or what answers that."""
+    return pack(kind, slot=slot, err=-errno.ECONNREFUSED if kind == REFUSED else 0,
+                values=(connection,) if kind == DATA else (size, 0, fields, picked_from), **kwargs)
+
+
+def kind_of(data):
+    """ACCEPTED of whatever was, other replies as they are; None: it is no message, or several."""
+    if len(data) != MESSAGE.size or data[:4] != b"SPLG":
+        return None
+    kind, err = MESSAGE.unpack(data)[3], MESSAGE.unpack(data)[6]
+    return REFUSED if err else ACCEPTED if kind & REPLY and kind & ~REPLY >= CONTROL else kind
+
+
+def accepted(said, **kwargs):
+    """The reply to it."""
+    _, _, _, kind, number, slot, err, *values, text, _ = MESSAGE.unpack(said)
+    return pack(kind | REPLY, number, slot, err, values, text, **kwargs)
 
 
 def answer(s):
     """Its kind, secret and text; the end of the connection raises."""
-    whole = HELLO.unpack(s.recv(HELLO.size, socket.MSG_WAITALL))
-    return whole[2], whole[-2], whole[-1].rstrip(b"\0").decode()
+    data = s.recv(MESSAGE.size, socket.MSG_WAITALL)
+    *_, text, secret = MESSAGE.unpack(data)
+    return kind_of(data), secret, text.rstrip(b"\0").decode()
 
 
-def message(secret, kind, number=1, slot=0, value=0, more=(0,) * 7, err=0):
-    packed = MESSAGE.pack(kind, number, slot, err, value, *more)
-    return packed + signature(secret, packed)
+def message(secret, kind, number=1, slot=0, value=0, more=(0,) * 6, err=0):
+    return pack(kind, number, slot, err, (value, *more), sign=secret)
 
 
 def received(s):
     """The numbers of a message, whoever signed it; the end of the connection raises."""
-    return MESSAGE.unpack(s.recv(SIGNED, socket.MSG_WAITALL)[:MESSAGE.size])
+    return MESSAGE.unpack(s.recv(MESSAGE.size, socket.MSG_WAITALL))[3:-2]
 
 
 class Serve:
@@ -199,7 +217,7 @@ class Impostor:
                 s, _ = self.listener.accept()
                 self.kept.append(s)
                 if self.answer is not None:
-                    s.recv(HELLO.size)
+                    s.recv(MESSAGE.size)
                     s.sendall(self.answer)
                     s.shutdown(socket.SHUT_WR)
         except OSError:

@@ -14,9 +14,9 @@ import pytest
 
 from conftest import LOADGEN, PATIENCE_S, eventually, run
 from test_errors import rests
-from test_serve import (ACCEPTED, CHALLENGE, CONTROL, CPU_TIME, DATA, EXPECT, HELLO, PROOF, REFUSED,
-                        REPLY, STATE, Serve, answer, ended, hello, measure, message, received, send,
-                        signature)
+from test_serve import (ACCEPTED, CHALLENGE, CONTROL, CPU_TIME, DATA, MESSAGE, PROOF, REFUSED, REPLY,
+                        SIGNED, STATE, Serve, accepted, answer, ended, hello, kind_of, measure,
+                        message, received, send, signature)
 
 pytestmark = pytest.mark.usefixtures("untouched")
 
@@ -29,11 +29,6 @@ def key(tmp_path):
     path.write_text(SECRET + "\n")
     path.chmod(0o600)
     return path
-
-
-def unsigned(whole):
-    """A hello as it is signed."""
-    return HELLO.pack(*HELLO.unpack(whole)[:-2], b"", HELLO.unpack(whole)[-1])
 
 
 def threads(there):
@@ -59,11 +54,12 @@ def session(there, **kwargs):
 def test_many_questions_make_no_threads():
     with Serve() as there:
         with session(there, slot=4) as (s, secret):
-            s.sendall(b"".join(message(secret, EXPECT, n, n - 1, 1 << 40) for n in range(1, 5)))
-            s.sendall(message(secret, STATE, 5))
-            assert received(s)[0] == STATE | REPLY
+            s.sendall(b"".join(message(secret, STATE, n, n - 1, 1 << 40) for n in range(1, 5)))
+            s.sendall(message(secret, CPU_TIME, 5))
+            while received(s)[0] != CPU_TIME | REPLY:
+                pass
             assert threads(there) == 1
-            s.sendall(message(secret, EXPECT, 6, 0, 1 << 40))  # a second one of a connection
+            s.sendall(message(secret, STATE, 6, 0, 1 << 40))  # a second one of a connection
             assert ended(s)
         assert measure(there.peer, "--messages", 20)["messages"] == 20
         assert eventually(lambda: threads(there) == 1)
@@ -78,7 +74,7 @@ def test_a_thousand_sessions_leave_nothing():
                 s.sendall(hello(CONTROL, slot=1024))
                 kind, secret, _ = answer(s)
                 assert kind in (ACCEPTED, REFUSED)
-                s.sendall(message(secret, EXPECT, 1, 3, 9))
+                s.sendall(message(secret, STATE, 1, 3, 9))
         assert measure(there.peer, "--messages", 20)["messages"] == 20
         assert eventually(lambda: threads(there) == 1 and descriptors(there) == before)
     assert len(there.log.splitlines()) < 500  # of 2,000
@@ -184,13 +180,12 @@ def test_the_same_key_is_needed(key, tmp_path):
         with there.connect() as s:  # what another program makes of the same key
             control = hello(CONTROL, secret=os.urandom(32))
             s.sendall(control)
-            challenge = s.recv(HELLO.size, socket.MSG_WAITALL)
+            challenge = s.recv(MESSAGE.size, socket.MSG_WAITALL)
             secret = signature(SECRET.encode(), control + challenge)
             s.sendall(hello(PROOF, sign=secret))
-            accepted = s.recv(HELLO.size, socket.MSG_WAITALL)
-            kind, proof = HELLO.unpack(challenge)[2], HELLO.unpack(accepted)[-2]
-            assert (kind, HELLO.unpack(accepted)[2]) == (CHALLENGE, ACCEPTED)
-            assert proof == signature(secret, unsigned(accepted))
+            last = s.recv(MESSAGE.size, socket.MSG_WAITALL)
+            assert (kind_of(challenge), kind_of(last)) == (CHALLENGE, ACCEPTED)
+            assert last[SIGNED:] == signature(secret, last[:SIGNED])
 
 
 def test_beyond_loopback_only_with_a_key_or_openly(key):
@@ -237,11 +232,10 @@ class Liar:
 
     def greet(self, s):
         """Accepts it, whatever it is: its kind."""
-        whole = HELLO.unpack(s.recv(HELLO.size, socket.MSG_WAITALL))
-        told = {"slot": whole[3], "connection": whole[4]}
-        s.sendall(hello(ACCEPTED, secret=self.secret, **told) if whole[2] == CONTROL else
-                  hello(ACCEPTED, sign=self.secret, **told))
-        return whole[2]
+        said = s.recv(MESSAGE.size, socket.MSG_WAITALL)
+        how = "secret" if kind_of(said) == CONTROL else "sign"
+        s.sendall(accepted(said, **{how: self.secret}))
+        return kind_of(said)
 
     def serve(self, s):
         with s, contextlib.suppress(OSError, struct.error):
@@ -265,12 +259,12 @@ class Liar:
 
 
 def tell(kind, number, slot, *values):
-    return (kind, number, slot, 0, *values, *[0] * (8 - len(values)))
+    return (kind, number, slot, 0, *values, *[0] * (7 - len(values)))
 
 
 def honest(peer, kind, number, slot, value):
-    if kind != EXPECT:
-        return [tell(kind, number, slot, *([0, 0] if kind == CPU_TIME else [peer.received]))]
+    if kind != STATE:
+        return [tell(kind, number, slot)]
     assert eventually(lambda: peer.received >= value)
     return [tell(kind, number, slot, value)]
 
@@ -312,13 +306,13 @@ def test_an_honest_one_is_believed():
 
 
 @pytest.mark.parametrize("lie,words", [
-    (of(EXPECT, 2**64 - 1), "the receiver says that it has"),
-    (of(EXPECT, 2**63), "the receiver says that it has"),
-    (of(EXPECT, 1 << 40, 7), "numbers that cannot be"),
-    (of(EXPECT, 1 << 20, 0, 1 << 20), "numbers that cannot be"),
+    (of(STATE, 2**64 - 1), "the receiver says that it has"),
+    (of(STATE, 2**63), "the receiver says that it has"),
+    (of(STATE, 1 << 40, 7), "numbers that cannot be"),
+    (of(STATE, 1 << 20, 0, 1 << 20), "numbers that cannot be"),
     (later_than_it_is, "processor time that cannot be"),
     (twice, "answers that cannot be"),
-    (lambda *args: [(1 << 31,) * 3 + (5,) + (0,) * 8], "answers that cannot be"),
+    (lambda *args: [(1 << 31,) * 3 + (5,) + (0,) * 7], "answers that cannot be"),
 ])
 def test_numbers_are_checked(lie, words):
     with Liar(lie) as there:
@@ -342,9 +336,11 @@ def test_bytes_that_have_not_left_are_not_there():
 
 def test_one_that_grows_by_a_byte_does_not_hold_the_run():
     def by_a_byte(peer, kind, number, slot, value):
-        if kind == EXPECT:
-            return []
-        return [tell(kind, number, slot, *([0, 0] if kind == CPU_TIME else [number]))]
+        if kind == CPU_TIME:
+            yield tell(kind, number, slot)
+        for n in itertools.count(1) if kind == STATE else ():
+            yield tell(kind, number, slot, n)
+            time.sleep(0.5)
 
     begin = time.monotonic()
     with Liar(by_a_byte) as there:

@@ -15,7 +15,7 @@ from functools import partial
 
 from conftest import ANALYZE, LOADGEN, PATIENCE_S, PROGRAMS, Receiver, check, veth_pair
 from test_errors import descend
-from test_serve import ACCEPTED, CONTROL, DATA, EXPECT, HELLO, STATE, answer, hello, message
+from test_serve import ACCEPTED, CONTROL, CPU_TIME, DATA, MESSAGE, STATE, answer, hello, message
 from test_strangers import Liar, tell
 from test_sweep import TINY, lines, once
 
@@ -226,7 +226,7 @@ def number(chance):
 
 def questions(chance, slots, secret):
     """Messages of a session, right ones and others, and what is none."""
-    parts = [message(secret, chance.choice((EXPECT, EXPECT, STATE, chance.randrange(1 << 32))), n + 1,
+    parts = [message(secret, chance.choice((STATE, STATE, CPU_TIME, chance.randrange(1 << 32))), n + 1,
                      chance.choice((chance.randrange(slots), chance.randrange(1 << 32))),
                      number(chance)) for n in range(chance.choice((1, 9, 3000)))]
     return b"".join(parts) if chance.random() < 0.7 else damaged(chance, b"".join(parts))
@@ -255,7 +255,7 @@ def crowd(soak, chance):
     with contextlib.ExitStack() as opened:
         for _ in range(chance.randint(1, 200)):
             s = opened.enter_context(connect(soak, chance))
-            s.sendall(hello(CONTROL)[:chance.randrange(HELLO.size)])
+            s.sendall(hello(CONTROL)[:chance.randrange(MESSAGE.size)])
         soak.pause(chance.uniform(0, 1))
 
 

@@ -16,146 +16,158 @@
 
 static const uint8_t secret[SECRET_BYTES] = {3, 1, 4};
 
-static const struct wire_hello full = {
-	.kind = WIRE_DATA,
-	.slot = 0x01020304,
-	.connection = 0xfffffffe,
-	.message_bytes = 1ULL << 40,
-	.flags = WIRE_VERIFY | WIRE_RANDOM | WIRE_MARKS,
-	.fields = 1024,
-	.picked_from = 1ULL << 33,
-	.seed = INT64_MAX,
-	.secret = {1, [SECRET_BYTES - 1] = 255},
+static const struct wire_message full = {
+	.q = {.type = REQUEST_STATE,
+	      .number = 5,
+	      .slot = 0x01020304,
+	      .err = -ENOMEM,
+	      .values = {1ULL << 40, 1ULL << 63, 3, INT64_MAX}},
+	.proof = {1, [SECRET_BYTES - 1] = 255},
 	.text = "Linux",
 };
 
-/* What is sent of a hello, as it is on the wire. */
-static void send_hello(struct wire_hello *h, const uint8_t *key, struct wire_hello *wire)
+/* What is sent of a message, as it is on the wire, to be read from the socket that is returned. */
+static int send_message(struct wire_message *m, const uint8_t *key, struct wire_message *wire)
 {
 	int pair[2];
 
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
-	assert_int_equal(wire__send_hello(pair[0], h, key), 0);
-	assert_int_equal(read(pair[1], wire, sizeof(*wire)), sizeof(*wire));
+	assert_int_equal(wire__send(pair[0], m, key), 0);
+	assert_int_equal(recv(pair[1], wire, sizeof(*wire), MSG_PEEK), sizeof(*wire));
 	close(pair[0]);
-	close(pair[1]);
+	return pair[1];
 }
 
-static void a_hello_survives(void **state)
+/* So many bytes of it are received after so many that came before. */
+static int receive(const void *bytes, size_t size, struct wire_message *m, size_t *got)
 {
-	struct wire_hello h = full, got;
-	const unsigned char *bytes = (void *)&got;
+	int pair[2], err;
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+	assert_int_equal(write(pair[0], (const char *)bytes + *got, size), size);
+	err = wire__receive(pair[1], m, got);
+	close(pair[0]);
+	close(pair[1]);
+	return err;
+}
+
+static void a_message_survives(void **state)
+{
+	struct wire_message m = full, wire, got;
+	const unsigned char *bytes = (void *)&wire;
+	int fd = send_message(&m, NULL, &wire);
 
 	(void)state;
-	send_hello(&h, NULL, &got);
-	assert_int_equal(bytes[8], 1); /* big-endian, wherever we run */
-	assert_int_equal(bytes[11], 4);
-	assert_int_equal(wire__open_hello(&got, sizeof(got)), 0);
-	assert_memory_equal(&got, &h, sizeof(h));
+	assert_int_equal(bytes[16], 1); /* big-endian, wherever we run */
+	assert_int_equal(bytes[19], 4);
+	assert_int_equal(wire__await(fd, &got, 1000), 0);
+	assert_memory_equal(&got, &m, sizeof(m));
 	assert_int_equal(got.version, WIRE_VERSION);
-	assert_int_equal(got.seed, full.seed);
+	close(fd);
+}
+
+static void a_message_comes_in_parts(void **state)
+{
+	struct wire_message m = full, wire, got;
+	size_t so_far = 0;
+
+	(void)state;
+	close(send_message(&m, NULL, &wire));
+	assert_int_equal(receive(&wire, 3, &got, &so_far), -EAGAIN);
+	assert_int_equal(receive(&wire, 100, &got, &so_far), -EAGAIN);
+	assert_int_equal(receive(&wire, sizeof(wire) - 104, &got, &so_far), -EAGAIN);
+	assert_int_equal(receive(&wire, 1, &got, &so_far), 0);
+	assert_int_equal(so_far, 0); /* of the next */
+	assert_memory_equal(&got, &m, sizeof(m));
 }
 
 static void others_are_told_from_other_versions(void **state)
 {
-	struct wire_hello h = full, got;
+	struct wire_message m = full, wire, got = {0};
+	size_t so_far = 0;
 
 	(void)state;
-	send_hello(&h, NULL, &got);
-	assert_int_equal(wire__open_hello(&got, WIRE_HEAD_BYTES - 1), -EAGAIN);
-	assert_int_equal(wire__open_hello(&got, sizeof(got) - 1), -EAGAIN);
-	((unsigned char *)&got)[5] = 9;
-	assert_int_equal(wire__open_hello(&got, WIRE_HEAD_BYTES), -EPROTO);
+	close(send_message(&m, NULL, &wire));
+	((unsigned char *)&wire)[5] = 9;
+	assert_int_equal(receive(&wire, 6, &got, &so_far), -EPROTO);
 	assert_int_equal(got.version, 9);
-	got.magic[0] = 'X';
-	assert_int_equal(wire__open_hello(&got, WIRE_HEAD_BYTES), -EBADMSG);
+	wire.magic[0] = 'X';
+	so_far = 0;
+	assert_int_equal(receive(&wire, 6, &got, &so_far), -EBADMSG);
 }
 
 static void text_always_ends(void **state)
 {
-	struct wire_hello h = full, got;
+	struct wire_message m = full, got;
+	int fd;
 
 	(void)state;
-	memset(h.text, 'x', sizeof(h.text));
-	send_hello(&h, NULL, &got);
-	assert_int_equal(wire__open_hello(&got, sizeof(got)), 0);
+	memset(m.text, 'x', sizeof(m.text));
+	fd = send_message(&m, NULL, &got);
+	assert_int_equal(wire__await(fd, &got, 1000), 0);
 	assert_int_equal(strlen(got.text), WIRE_TEXT - 1);
+	close(fd);
 }
 
-static void each_byte_of_a_hello_is_signed(void **state)
+static void each_byte_of_a_message_is_signed(void **state)
 {
-	struct wire_hello h = full, got;
+	struct wire_message m = full, got;
+	int fd = send_message(&m, secret, &got);
 
 	(void)state;
-	send_hello(&h, secret, &got);
-	assert_int_equal(wire__open_hello(&got, sizeof(got)), 0);
+	assert_int_equal(wire__await(fd, &got, 1000), 0);
 	assert_true(wire__is_signed(&got, secret));
 	for (size_t i = 0; i < sizeof(got); i++) {
 		((unsigned char *)&got)[i] ^= 1;
 		assert_false(wire__is_signed(&got, secret));
 		((unsigned char *)&got)[i] ^= 1;
 	}
+	close(fd);
 }
 
-static void a_secret_is_of_the_key_and_both_hellos(void **state)
+static void a_secret_is_of_the_key_and_both_nonces(void **state)
 {
 	struct key key = {16, "0123456789abcdef"}, other = {16, "0123456789abcdeg"};
-	struct wire_hello control = full, challenge = full;
+	struct wire_message control = full, challenge = full;
 	uint8_t one[SECRET_BYTES], two[SECRET_BYTES];
 
 	(void)state;
 	wire__agree(&key, &control, &challenge, one);
 	wire__agree(&other, &control, &challenge, two);
 	assert_memory_not_equal(one, two, SECRET_BYTES);
-	control.flags ^= WIRE_VERIFY;
+	control.q.values[LOAD_FLAGS] ^= WIRE_VERIFY;
 	wire__agree(&key, &control, &challenge, two);
 	assert_memory_not_equal(one, two, SECRET_BYTES);
 	control = full;
-	challenge.secret[5]++;
+	challenge.proof[5]++;
 	wire__agree(&key, &control, &challenge, two);
 	assert_memory_not_equal(one, two, SECRET_BYTES);
-}
-
-static void each_byte_of_a_message_is_signed(void **state)
-{
-	struct wire_message m = {WIRE_STATE, 5, 6, -ENOMEM, {1, 1ULL << 63, 3}, {0}}, got = m;
-
-	(void)state;
-	wire__seal(&got, secret);
-	for (size_t i = 0; i < sizeof(got); i++) {
-		struct wire_message bad = got;
-
-		((unsigned char *)&bad)[i] ^= 1;
-		assert_int_equal(wire__open(&bad, secret), -EBADMSG);
-	}
-	assert_int_equal(wire__open(&got, secret), 0);
-	assert_memory_equal(&got, &m, offsetof(struct wire_message, signature));
 }
 
 static void silence_and_ends_are_told_apart(void **state)
 {
-	char got[8];
+	struct wire_message got;
 	int pair[2];
 
 	(void)state;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
-	assert_int_equal(wire__read_all(pair[1], got, sizeof(got), 1), -ETIMEDOUT);
-	assert_int_equal(write(pair[0], "half", 4), 4);
-	assert_int_equal(wire__read_all(pair[1], got, sizeof(got), 1), -ETIMEDOUT);
+	assert_int_equal(wire__await(pair[1], &got, 1), -ETIMEDOUT);
+	assert_int_equal(write(pair[0], "SPLG", 4), 4);
+	assert_int_equal(wire__await(pair[1], &got, 1), -ETIMEDOUT);
 	close(pair[0]);
-	assert_int_equal(wire__read_all(pair[1], got, sizeof(got), 1000), -EPIPE);
+	assert_int_equal(wire__await(pair[1], &got, 1000), -EPIPE);
 	close(pair[1]);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_hello_survives),
+		cmocka_unit_test(a_message_survives),
+		cmocka_unit_test(a_message_comes_in_parts),
 		cmocka_unit_test(others_are_told_from_other_versions),
 		cmocka_unit_test(text_always_ends),
-		cmocka_unit_test(each_byte_of_a_hello_is_signed),
-		cmocka_unit_test(a_secret_is_of_the_key_and_both_hellos),
 		cmocka_unit_test(each_byte_of_a_message_is_signed),
+		cmocka_unit_test(a_secret_is_of_the_key_and_both_nonces),
 		cmocka_unit_test(silence_and_ends_are_told_apart),
 	};
 
