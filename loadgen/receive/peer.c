@@ -102,39 +102,31 @@ int peer__greet(struct peer *p, int fd, const struct load *load, struct failure 
 	return err;
 }
 
-static int try(struct peer *p, struct listener *l, const struct load *load, struct failure *f)
-{
-	struct load plain = *load; /* what is set on sockets is for the messages' */
-	struct failure why = {0};
-	int err;
-
-	plain.socket = (struct socket_options){0};
-	l->fd = listener__connect(l, &plain, &why);
-	if (l->fd < 0)
-		return failure__set(f, STATUS_FAILED, l->fd,
-				    "--peer %s: cannot connect: %s: does loadgen serve run there?",
-				    load->peer, strerror(-l->fd));
-	err = peer__greet(p, l->fd, load, f);
-	if (err)
-		listener__close(l);
-	return err;
-}
-
 /* One that has many strangers may close the connection of who had no time yet to say who it is. */
 int peer__open(struct peer *p, struct listener *l, const struct load *load, struct failure *f)
 {
+	struct load plain = *load; /* what is set on sockets is for the messages' */
+	struct failure why = {0};
 	char host[256], port[8];
 	int err = units__endpoint(load->peer, host, sizeof(host), port);
 
 	*l = (struct listener){.fd = -1};
+	plain.socket = (struct socket_options){0};
 	if (err)
 		return fail(load, err, "give HOST:PORT", f);
 	err = listener__resolve(l, host, port, 0);
 	if (err)
 		return fail(load, -EINVAL, gai_strerror(err), f);
 	for (int i = 0; i < TRIES && (!i || err == -EPIPE); i++) {
+		listener__close(l);
 		*f = (struct failure){0};
-		err = try(p, l, load, f);
+		l->fd = listener__connect(l, &plain, &why);
+		if (l->fd < 0)
+			return failure__set(f, STATUS_FAILED, l->fd,
+					    "--peer %s: cannot connect: %s: does loadgen serve "
+					    "run there?",
+					    load->peer, strerror(-l->fd));
+		err = peer__greet(p, l->fd, load, f);
 	}
 	return err;
 }

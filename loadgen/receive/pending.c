@@ -29,12 +29,12 @@
 
 struct caller {
 	int fd;		   /* -1: the place is free */
-	uint64_t since_ns; /* it was accepted; the sender: it had no message under way */
+	uint64_t since_ns; /* it was accepted; of the sender: nothing was under way */
 	struct sockaddr_storage address;
 	char name[ADDRESS_NAME];
 	struct wire_message said; /* so much of it came */
 	size_t got;
-	struct request control; /* the load, when it was said; */
+	bool challenged;
 	uint8_t secret[SECRET_BYTES];
 };
 
@@ -43,12 +43,12 @@ struct server {
 	bool full; /* no descriptor was free */
 	const struct key *key;
 	struct session session;
-	struct caller sender; /* has the session */
-	struct caller each[PENDING_MAX];
+	struct caller *sender; /* has the session; NULL: nobody */
+	struct caller each[PENDING_MAX + 1];
 };
 
 struct events {
-	struct pollfd each[PENDING_MAX], sender, session, listener, stop;
+	struct pollfd each[PENDING_MAX + 1], session, listener, stop;
 };
 
 static void leave(struct caller *c, const char *how, const char *why)
@@ -69,7 +69,8 @@ static void refuse(struct caller *c, const char *why)
 
 static void end_session(struct server *s, const char *why)
 {
-	leave(&s->sender, "is done", why);
+	leave(s->sender, "is done", why);
+	s->sender = NULL;
 	session__end(&s->session);
 }
 
@@ -79,9 +80,11 @@ static struct caller *make_place(struct server *s, const struct sockaddr_storage
 	struct caller *oldest[2] = {0}; /* of all, and of the same address */
 	unsigned int neighbours = 0;
 
-	for (struct caller *c = s->each; c < s->each + PENDING_MAX; c++) {
+	for (struct caller *c = s->each; c <= s->each + PENDING_MAX; c++) {
 		bool same = listener__same_host(&c->address, address);
 
+		if (c == s->sender)
+			continue;
 		if (c->fd < 0)
 			return c;
 		neighbours += same;
@@ -118,78 +121,83 @@ static const char *challenge(const struct server *s, struct caller *c)
 	struct wire_message m = {.q.type = WIRE_CHALLENGE};
 
 	wire__random(m.proof);
+	c->challenged = true;
 	if (wire__send(c->fd, &m, NULL))
 		return "it reads nothing";
-	wire__agree(s->key, &c->said, &m, c->secret);
+	wire__agree(s->key, &c->said, &m, c->secret); /* as it was completed */
 	return NULL;
-}
-
-/* The secret is told to who has no key to know it by. */
-static int accept_sender(const struct server *s, struct caller *c)
-{
-	struct utsname u;
-
-	uname(&u);
-	snprintf(c->said.text, sizeof(c->said.text), "%.8s %.24s %.12s, loadgen %.8s", u.sysname,
-		 u.release, u.machine, SENDPATH_VERSION);
-	memcpy(c->said.proof, c->secret, sizeof(c->secret));
-	return wire__reply(c->fd, &c->said, s->key ? c->secret : NULL);
 }
 
 /* A sender that begins when another has closed does not have to try twice. */
 static const char *begin(struct server *s, struct caller *c)
 {
-	struct pollfd closed = {.fd = s->sender.fd, .events = POLLRDHUP};
+	struct pollfd closed = {.fd = s->sender ? s->sender->fd : -1, .events = POLLRDHUP};
+	struct utsname u;
 	const char *why;
 
 	if (poll(&closed, 1, 0) > 0)
 		end_session(s, "");
-	if (s->sender.fd >= 0)
+	if (s->sender)
 		return "busy with another sender";
+	s->session.secret = c->secret;
 	s->session.control = c->fd;
-	why = session__begin(&s->session, &c->control);
+	why = session__begin(&s->session, &c->said.q);
 	if (why)
 		return why;
-	s->sender = *c;
+	s->sender = c;
 	log__line("%s sends", c->name);
-	if (accept_sender(s, &s->sender))
+	uname(&u);
+	snprintf(c->said.text, sizeof(c->said.text), "%.8s %.24s %.12s, loadgen %.8s", u.sysname,
+		 u.release, u.machine, SENDPATH_VERSION);
+	memcpy(c->said.proof, c->secret, sizeof(c->secret)); /* who has no key is told it */
+	if (wire__reply(c->fd, &c->said, s->key ? c->secret : NULL))
 		end_session(s, "it reads nothing");
 	return NULL;
 }
 
-/* Why it is refused, or NULL: then it has what it wants, or was challenged: once. */
+/* Why it is refused, or NULL. */
 static const char *hear(struct server *s, struct caller *c)
 {
-	bool asked = c->control.type;
+	const char *why;
 
 	switch (c->said.q.type) {
 	case WIRE_CONTROL:
-		if (asked)
+		if (c->challenged)
 			return "it asks twice";
-		c->control = c->said.q;
 		if (s->key)
 			return challenge(s, c);
 		wire__random(c->secret);
 		return begin(s, c);
 	case WIRE_PROOF:
-		return asked && wire__is_signed(&c->said, c->secret) ? begin(s, c)
-								     : "it has another --key";
+		if (!c->challenged || !wire__is_signed(&c->said, c->secret))
+			return "it has another --key";
+		return begin(s, c);
 	case WIRE_DATA:
-		return s->sender.fd < 0 ? "no such session"
-					: session__join(&s->session, c->fd, &c->said);
+		why = s->sender ? session__join(&s->session, c->fd, &c->said) : "no such session";
+		c->fd = why ? c->fd : -1;
+		return why;
 	default:
 		return "no such message";
 	}
 }
 
+/* Of the sender nothing is read while there is no room for the reply. */
 static void listen_to(struct server *s, struct caller *c)
 {
-	int err = wire__receive(c->fd, &c->said, &c->got);
+	bool sends = c == s->sender;
+	int err = sends && !wire__has_room(c->fd, 0) ? -EAGAIN
+						     : wire__receive(c->fd, &c->said, &c->got);
 	char text[WIRE_TEXT];
-	const char *why = text;
+	const char *why;
 
 	if (err == -EAGAIN)
 		return;
+	if (sends) {
+		err = err ? err : session__handle(&s->session, &c->said);
+		if (err)
+			end_session(s, err == -EPIPE ? "" : strerror(-err));
+		return;
+	}
 	if (err && err != -EPROTO) {
 		leave(c, "turned away",
 		      err == -EBADMSG ? "not a sender of ours" : "it said too little");
@@ -197,55 +205,43 @@ static void listen_to(struct server *s, struct caller *c)
 	}
 	snprintf(text, sizeof(text), "it speaks version %u, we speak %u", c->said.version,
 		 WIRE_VERSION);
-	if (!err)
-		why = hear(s, c);
+	why = err ? text : hear(s, c);
 	if (why)
 		refuse(c, why);
-	else if (!s->key || c->said.q.type != WIRE_CONTROL)
-		c->fd = -1; /* another's now */
 }
 
-/* Nothing is read while there is no room for the reply. */
-static void listen_to_sender(struct server *s)
+/* For what to wait; whose time is over is ended. */
+static short look_at(struct server *s, struct caller *c, uint64_t now)
 {
-	struct caller *c = &s->sender;
-	int err = wire__has_room(c->fd, 0) ? wire__receive(c->fd, &c->said, &c->got) : -EAGAIN;
+	bool sends = c == s->sender, room = !sends || wire__has_room(c->fd, 0);
 
-	if (!err)
-		err = session__handle(&s->session, &c->said);
-	if (err && err != -EAGAIN)
-		end_session(s, err == -EPIPE ? "" : strerror(-err));
-}
-
-static void prepare_sender(struct server *s, struct events *e, uint64_t now)
-{
-	struct caller *c = &s->sender;
-	bool room = c->fd >= 0 && wire__has_room(c->fd, 0);
-
-	if (room && !c->got)
+	if (sends && room && !c->got)
 		c->since_ns = now;
-	if (c->fd >= 0 && now - c->since_ns > HALF_NS)
-		end_session(s, c->got ? "half a message" : "it reads no replies");
-	e->sender = (struct pollfd){c->fd, room ? POLLIN : POLLOUT, 0};
-	e->session = (struct pollfd){room ? s->session.event : -1, POLLIN, 0};
+	if (now - c->since_ns < (sends ? HALF_NS : PENDING_NS))
+		return room ? POLLIN : POLLOUT;
+	if (sends)
+		end_session(s, room ? "half a message" : "it reads no replies");
+	else
+		leave(c, "turned away", "it said nothing");
+	return 0;
 }
 
 /* Fills events, of each connection where it has its place; for how long to wait for them, in ms. */
 static int prepare(struct server *s, struct events *e)
 {
+	int timeout = s->full ? TICK_MS : s->sender || log__is_behind() ? WIRE_LOOK_MS : -1;
 	uint64_t now = now_ns();
-	int timeout;
 
-	prepare_sender(s, e, now);
-	timeout = s->full ? TICK_MS : s->sender.fd >= 0 || log__is_behind() ? WIRE_LOOK_MS : -1;
-	for (unsigned int i = 0; i < PENDING_MAX; i++) {
+	e->session = (struct pollfd){.fd = -1};
+	for (unsigned int i = 0; i <= PENDING_MAX; i++) {
 		struct caller *c = &s->each[i];
+		short events = c->fd >= 0 ? look_at(s, c, now) : 0;
 
-		if (c->fd >= 0 && now - c->since_ns >= PENDING_NS)
-			leave(c, "turned away", "it said nothing");
-		if (c->fd >= 0)
+		e->each[i] = (struct pollfd){.fd = c->fd, .events = events};
+		if (c->fd >= 0 && c != s->sender)
 			timeout = TICK_MS;
-		e->each[i] = (struct pollfd){.fd = c->fd, .events = POLLIN};
+		if (c == s->sender && events == POLLIN)
+			e->session = (struct pollfd){.fd = s->session.event, .events = POLLIN};
 	}
 	e->listener = (struct pollfd){.fd = s->full ? -1 : s->listener, .events = POLLIN};
 	e->stop = (struct pollfd){.fd = s->stop, .events = POLLIN};
@@ -255,14 +251,12 @@ static int prepare(struct server *s, struct events *e)
 
 static void serve(struct server *s, const struct events *e)
 {
-	const char *why = s->sender.fd >= 0 ? session__go_on(&s->session) : NULL;
+	const char *why = s->sender ? session__go_on(&s->session) : NULL;
 
 	if (why)
 		end_session(s, why);
-	if (s->sender.fd >= 0 && e->sender.revents)
-		listen_to_sender(s);
-	for (unsigned int i = 0; i < PENDING_MAX; i++)
-		if (e->each[i].revents)
+	for (unsigned int i = 0; i <= PENDING_MAX; i++)
+		if (s->each[i].fd >= 0 && e->each[i].revents & ~POLLOUT)
 			listen_to(s, &s->each[i]);
 	if (e->listener.revents)
 		let_in(s);
@@ -277,10 +271,9 @@ int pending__serve(int listener, int stop, const struct session_limits *limits,
 
 	if (!s)
 		return -ENOMEM;
-	*s = (struct server){.listener = listener, .stop = stop, .key = key, .sender.fd = -1};
+	*s = (struct server){.listener = listener, .stop = stop, .key = key};
 	s->session.limits = limits;
-	s->session.secret = s->sender.secret;
-	for (unsigned int i = 0; i < PENDING_MAX; i++)
+	for (unsigned int i = 0; i <= PENDING_MAX; i++)
 		s->each[i].fd = -1;
 	fcntl(listener, F_SETFL, O_NONBLOCK); /* who waited may be gone when it is accepted */
 	while (!err && !e.stop.revents) {
@@ -291,7 +284,7 @@ int pending__serve(int listener, int stop, const struct session_limits *limits,
 		else if (!e.stop.revents)
 			serve(s, &e);
 	}
-	if (s->sender.fd >= 0)
+	if (s->sender)
 		end_session(s, "interrupted");
 	free(s);
 	return err;

@@ -30,9 +30,9 @@ struct connection {
 	const struct receiver_process *process;
 	int fd;
 	struct slot *slot;
-	char *buffer;
 	size_t room;
 	bool empty; /* nothing waits, as far as is known */
+	_Alignas(4096) char buffer[];
 };
 
 /*
@@ -97,7 +97,6 @@ static always_inline void *receive(struct connection *c, bool asks)
 	atomic_store(&c->slot->socket, 0);
 	close(c->fd);
 	slot__end(c->slot);
-	free(c->buffer);
 	free(c);
 	return NULL;
 }
@@ -114,38 +113,33 @@ static void *receive_asking(void *arg)
 
 static size_t room(size_t message_bytes, unsigned int connections)
 {
-	size_t share = BUFFERS_MAX / connections, wanted = message_bytes;
+	size_t share = BUFFERS_MAX / connections;
+	size_t wanted = message_bytes > BUFFER_MIN ? message_bytes : BUFFER_MIN;
+	size_t most = share < BUFFER_MAX ? share : BUFFER_MAX;
 
-	if (wanted < BUFFER_MIN)
-		wanted = BUFFER_MIN;
-	if (wanted > BUFFER_MAX)
-		wanted = BUFFER_MAX;
-	return wanted < share ? wanted : share;
+	return wanted < most ? wanted : most;
 }
 
 int receiver_process__start(const struct receiver_process *p, int fd, unsigned int slot,
 			    uint32_t connection, pthread_t *thread)
 {
-	struct connection *c = calloc(1, sizeof(*c));
+	size_t bytes = room(p->message_bytes, p->slot_count);
 	struct slot *s = &p->slots[slot];
-	int err;
+	struct connection *c;
+	int err = posix_memalign((void **)&c, _Alignof(struct connection), sizeof(*c) + bytes);
 
-	if (!c)
-		return -ENOMEM;
-	*c = (struct connection){.process = p, .fd = fd, .slot = s};
-	c->room = room(p->message_bytes, p->slot_count);
+	if (err)
+		return -err;
+	*c = (struct connection){.process = p, .fd = fd, .slot = s, .room = bytes};
 	s->verified.connection = connection;
 	s->verified.message_bytes = p->message_bytes;
 	s->verified.picker = p->picker;
 	atomic_store(&s->socket, fd);
-	err = posix_memalign((void **)&c->buffer, 4096, c->room);
-	if (!err)
-		err = pthread_create(thread, NULL, p->asks ? receive_asking : receive_plain, c);
-	if (!err)
-		return 0;
-	atomic_store(&s->socket, 0);
-	free(c->buffer);
-	free(c);
+	err = pthread_create(thread, NULL, p->asks ? receive_asking : receive_plain, c);
+	if (err) {
+		atomic_store(&s->socket, 0);
+		free(c);
+	}
 	return -err;
 }
 

@@ -29,12 +29,11 @@
 #include <stdbool.h>
 
 #include "loadgen/system/child.h"
+#include "loadgen/system/key.h"
 
 #define WIRE_VERSION 6
 #define WIRE_TEXT    64
 #define SECRET_BYTES 32
-#define KEY_MIN	     16
-#define KEY_MAX	     4096
 
 /* Beside those of child.h. */
 enum wire_type { WIRE_CONTROL = 16, WIRE_CHALLENGE, WIRE_PROOF, WIRE_DATA };
@@ -73,14 +72,6 @@ struct wire_message {
 	char text[WIRE_TEXT];	     /* why it is refused, or the receiver's machine */
 	uint8_t proof[SECRET_BYTES]; /* a nonce, the secret, or the signature of what is before */
 };
-
-struct key {
-	size_t bytes; /* 0: none */
-	uint8_t of[KEY_MAX];
-};
-
-/* All of the file but a last newline. 0 or a negative errno with words. */
-int key__read(struct key *k, const char *path, struct failure *f);
 
 void wire__random(uint8_t secret[SECRET_BYTES]);
 
