@@ -177,11 +177,11 @@ void peer_agent__serve(const struct receiver_process *r, const struct peer *p, c
 
 		if (n < 0 && errno != EINTR)
 			err = explain_loss(&a, -errno);
+		else if (now_ns() - a.said_ns > ALIVE_NS)
+			err = exchange(&a, &q);
 		else if (n > 0 && events[1].revents)
 			err = read_reply(&a, &q);
 		else if (n > 0 && events[0].revents)
 			err = serve_sender(&a);
-		else if (now_ns() - a.said_ns > ALIVE_NS)
-			err = exchange(&a, &q);
 	}
 }

@@ -80,7 +80,8 @@ static struct caller *make_place(struct server *s, const struct sockaddr_storage
 	struct caller *oldest[2] = {0}; /* of all, and of the same address */
 	unsigned int neighbours = 0;
 
-	for (struct caller *c = s->each; c <= s->each + PENDING_MAX; c++) {
+	/* All but the sender's, which is one more. */
+	for (struct caller *c = s->each; c < s->each + PENDING_MAX + !!s->sender; c++) {
 		bool same = listener__same_host(&c->address, address);
 
 		if (c == s->sender)

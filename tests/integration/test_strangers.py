@@ -5,6 +5,7 @@ import contextlib
 import itertools
 import os
 import re
+import select
 import socket
 import struct
 import threading
@@ -103,6 +104,17 @@ def test_silent_crowd_keeps_no_sender_out():
         assert measure(there.peer, "--messages", 20, "--threads", 40)["messages"] == 800
         assert descriptors(there) < 80
     assert "others wait, too" in there.log
+
+
+@pytest.mark.parametrize("sender", [False, True])
+def test_so_many_may_be_pending(sender):
+    with Serve() as there, contextlib.ExitStack() as opened:
+        if sender:
+            opened.enter_context(session(there))
+        crowd = [opened.enter_context(there.connect()) for _ in range(64)]
+        assert not select.select(crowd, [], [], 0.2)[0]
+        opened.enter_context(there.connect())
+        assert select.select(crowd, [], [], 1)[0] == crowd[:1]
 
 
 def test_descriptors_run_out_and_come_back():
@@ -348,3 +360,21 @@ def test_one_that_grows_by_a_byte_does_not_hold_the_run():
     assert result.returncode == 1
     assert re.search(r"\d+ of \d+ bytes had arrived when", result.stderr), result.stderr
     assert time.monotonic() - begin < 12
+
+
+def test_a_slow_one_hears_of_its_sender():
+    """Which answers all the time: it would give up a sender that says nothing for long."""
+    asked = []
+
+    def slow(peer, kind, number, slot, value):
+        asked.append(kind)
+        end = time.monotonic() + 6
+        while kind == STATE and time.monotonic() < end:
+            yield tell(kind, number, slot, 1)
+            time.sleep(0.2)
+        yield from honest(peer, kind, number, slot, value)
+
+    with Liar(slow) as there:
+        app = measure(there.peer, "--messages", 1, "--variant", "onecopy", "--warmup", 0)
+    assert app["received_bytes"] == 16384
+    assert asked.count(CPU_TIME) > 2  # before and after the window
