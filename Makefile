@@ -384,7 +384,8 @@ check-counts: check-packages
 	$(Q)$(PARALLEL) all test-programs $(VENV)/installed
 	$(Q)$(AS_ROOT) $(TEST_ENV) SENDPATH_CALLS=1000000 $(TEST_PYTEST) \
 		tests/integration/test_counts.py tests/integration/test_completion.py \
-		tests/integration/test_observe.py $(LATER) tests/bench tests/soak
+		tests/integration/test_observe.py tests/integration/test_sockets.py \
+		$(LATER) tests/bench tests/soak
 
 # The tests through the binaries, again with the sanitizers.
 check-san: check-packages

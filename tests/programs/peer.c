@@ -6,9 +6,10 @@
  *   peer --port P [OPTION...]     connects, sends, waits for the completions, says
  *	what it counted
  *   peer --steps ...              says that it is ready, then does what the lines of
- *	its standard input say, "send N", "drain", "settle" (wait until the kernel
- *	holds nothing of what was sent, without reading the error queue) or "quit",
- *	and says after each what it counted so far
+ *	its standard input say, "send N", "read" (what stands in the error queues),
+ *	"drain" (wait for all completions), "settle" (wait until the kernel holds
+ *	nothing of what was sent, without reading the error queue) or "quit", and
+ *	says after each what it counted so far
  *
  * All sends come from one buffer that is never written again, so that none has to
  * wait for a completion but for want of memory (--inflight).
@@ -38,7 +39,7 @@ struct config {
 	bool steps, plain, without_option, tls, now, fast_open, defer;
 	const char *address, *device, *md5;
 	unsigned short port;
-	unsigned long sends, size, batch, inflight, connections, parts;
+	unsigned long sends, size, batch, inflight, connections, parts, buffer;
 	enum way way;
 	unsigned int timestamps; /* flags of SO_TIMESTAMPING */
 };
@@ -84,6 +85,9 @@ static int open_connection(const struct config *c, const struct sockaddr_storage
 	if (!c->plain && !c->without_option &&
 	    setsockopt(fd, SOL_SOCKET, SO_ZEROCOPY, &one, sizeof(one)))
 		die("SO_ZEROCOPY");
+	if (c->buffer &&
+	    setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &(int){(int)c->buffer}, sizeof(int)))
+		die("SO_SNDBUFFORCE");
 	if (c->md5)
 		sign(fd, c->md5);
 	if (c->defer && setsockopt(fd, IPPROTO_TCP, TCP_FASTOPEN_CONNECT, &one, sizeof(one)))
@@ -195,6 +199,15 @@ static void drain_all(const struct config *c)
 
 	for (i = 0; i < c->connections && expects_completions(c); i++)
 		drain(&connections[i], 0);
+}
+
+static void read_all(const struct config *c)
+{
+	unsigned long i;
+
+	for (i = 0; i < c->connections; i++)
+		while (read_error_queue(&connections[i]))
+			;
 }
 
 /* Does the kernel still hold data of the connection, unacknowledged or in a driver? */
@@ -322,6 +335,8 @@ static void follow_steps(const struct config *c)
 	while (fgets(line, sizeof(line), stdin) && strcmp(line, "quit\n")) {
 		if (sscanf(line, "send %lu", &n) == 1)
 			send_all(c, n);
+		else if (!strcmp(line, "read\n"))
+			read_all(c);
 		else if (!strcmp(line, "drain\n"))
 			drain_all(c);
 		else if (!strcmp(line, "settle\n"))
@@ -356,6 +371,8 @@ static const struct argp_option list[] = {
 	{"parts", 'v', "N", 0, "of a send by sendmsg or writev (2); more are pages apart", 0},
 	{"inflight", 'i', "N", 0, "sends of a connection without a completion (16)", 0},
 	{"connections", 'c', "N", 0, "(1)", 0},
+	{"send-buffer", 'B', "BYTES", 0, "of a socket, beyond the system's limit (the system's)",
+	 0},
 	{"plain", 'P', NULL, 0, "without MSG_ZEROCOPY", 0},
 	{"without-option", 'w', NULL, 0, "with MSG_ZEROCOPY, without SO_ZEROCOPY", 0},
 	{"timestamps", 't', "HOW", 0, "have the kernel tell when: data or tsonly", 0},
@@ -423,6 +440,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'c':
 		c->connections = number(state, arg, 1000000);
+		return 0;
+	case 'B':
+		c->buffer = number(state, arg, 1 << 29);
 		return 0;
 	case 'P':
 		c->plain = true;

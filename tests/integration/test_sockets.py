@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Zero-copy sockets in numbers: thousands at once, a million one after the other in the same
+memory, tens of thousands of sends in flight, one that two processes share. The counts are the
+programs' own, to the unit, or the record says how many it lost."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from conftest import (ANALYZE, CALLS, NOTHING_LOST, PATIENCE_S, PROGRAMS, TIERS, Child, Receiver,
+                      adds_up, analyze, check, hook, losses, lossy, needs_bpf, only)
+from test_completion import reported_as
+from test_scale import many_files, step, stepped  # noqa: F401 (a fixture)
+from test_window import groups_add_up
+
+pytestmark = [needs_bpf, pytest.mark.usefixtures("untouched")]
+
+PYTHON = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.executable
+# Of the sockets that are open at once:
+PROCESSES, SENDS_EACH = 8, 5
+
+
+@contextlib.contextmanager
+def observing(*options):
+    """A window that is open meanwhile; its record is in the list afterwards."""
+    record = []
+    with Child([ANALYZE, "--json", "-", "--interval", "0.1", *map(str, options)],
+               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as observer:
+        observer.stderr.readline()  # the first line: the window is open
+        yield record
+        observer.send_signal(signal.SIGINT)
+        out, err = observer.communicate(timeout=PATIENCE_S)
+        assert observer.returncode in (0, -signal.SIGINT), err
+    record.append(check(json.loads(out)))
+
+
+def counted(record, sends, copied, before=0):
+    """Every send, every completion and every copy is in a sum, or in what was lost."""
+    adds_up(record)
+    groups_add_up(record)
+    seen, lost = record["zerocopy"], record["lost"]
+    assert sum(c["sends"] for c in record["calls"]) == seen["requests"] == sends - lost["calls"]
+    assert (seen["ignored"], seen["refused"]) == (0, [])
+    if seen["completions"] is None or lossy(record):
+        return
+    assert seen["completions_before"] <= before
+    assert seen["outstanding"] == lost["completions"]
+    assert seen["completions"] == sends - lost["completions"] - lost["calls"]
+    # What completed with a flag that went by unseen has its neighbour's, and no cause.
+    unknown = sum(losses(record).values())
+    assert copied - unknown <= seen["copied_flagged"] <= copied + lost["flags"]
+    if not unknown:
+        assert sum(c["count"] for c in seen["causes"]) == seen["copied"] == copied
+        assert seen["unexplained"] in (None, sends - copied)
+
+
+def nothing_lost(record):
+    """Where two CPUs are at one socket's completions, a tracepoint may cost the flags of a few."""
+    few = 64 if hook(record, "completion")["mechanism"] == "tracepoint" else 0
+    assert {**losses(record), "flags": 0} == NOTHING_LOST
+    assert record["lost"]["flags"] <= few
+
+
+def has_room(record, sockets):
+    """For the state of so many at once: see Bounds in docs/run-record.md."""
+    release = [int(part) for part in record["host"]["kernel"].split(".")[:2]]
+    return sockets <= (65536 if release >= [6, 1] else 4096)
+
+
+# The larger number is more than the state of which is kept, on any kernel.
+@pytest.mark.parametrize("sockets", [min(10_000, CALLS)] + [66_000] * (CALLS >= 1_000_000))
+def test_many_sockets_open_at_once(sockets, many_files):  # noqa: F811
+    """None is closed while the window is open, so the state of none can go. Each process has its
+    receiver: one would run out of files, or of ports."""
+    each = sockets // PROCESSES
+    sends = each * SENDS_EACH
+    with contextlib.ExitStack() as running:
+        started = [running.enter_context(stepped(running.enter_context(Receiver()).sender(
+            "--steps", "--connections", each, "--size", 100)))[0] for _ in range(PROCESSES)]
+        with observing("--pid", ",".join(str(p.pid) for p in started)) as records:
+            for program in started:
+                step(program, f"send {sends}")
+            own = [step(program, "drain") for program in started]
+    record, total = only(records), PROCESSES * sends
+    assert [(o["sends"], o["failed"], o["completions"]) for o in own] == \
+        [(sends, 0, sends)] * PROCESSES
+    counted(record, total, sum(o["copied"] for o in own))
+    if has_room(record, PROCESSES * each):
+        nothing_lost(record)
+    if not record["lost"]["completions"]:
+        reported_as(record, sum(o["notifications"] for o in own), total, total)
+
+
+@pytest.fixture(scope="module", params=[(tier, *n) for tier in TIERS
+                                        for n in ((1, min(20_000, CALLS)), (4, CALLS))],
+                ids=lambda of: "-".join(map(str, of)))
+def churn(request):
+    """Sockets that come and go: what the program counted, and the record."""
+    tier, threads, sockets = request.param
+    result = analyze("--json", "-", "--tier", tier, "--", PROGRAMS / "churn", "--sockets", sockets,
+                     "--threads", threads, timeout=600)
+    assert result.returncode == 0, result.stderr
+    own, record = map(json.loads, result.stdout.splitlines())
+    assert own["sends"] == sockets // threads * threads * 3
+    return own, check(record)
+
+
+def test_sockets_that_come_and_go(churn):
+    """The kernel gives their memory to the next at once, mostly with completions under way."""
+    own, record = churn
+    counted(record, own["sends"], own["sends"] - own["unsent"])
+    nothing_lost(record)
+
+
+@contextlib.contextmanager
+def held(receiver):
+    """It reads nothing meanwhile: what the windows have no room for stays in flight."""
+    os.kill(receiver.process.pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(receiver.process.pid, signal.SIGCONT)
+
+
+@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("sockets, each, size", [(64, 1200, 1000), (8, 10_000, 100)])
+def test_more_sends_in_flight_than_a_map_has_room_for(sockets, each, size, tier):
+    with Receiver() as receiver:
+        command = receiver.sender("--steps", "--now", "--by", "send", "--size", size,
+                                  "--connections", sockets, "--inflight", sockets * each,
+                                  "--send-buffer", 256 << 20)
+        with stepped(command) as (program, _):
+            with observing("--pid", program.pid, "--tier", tier) as records:
+                with held(receiver):
+                    step(program, f"send {sockets * each}")
+                    before = step(program, "read")
+                own = step(program, "drain")
+    record = only(records)
+    assert (own["sends"], own["failed"]) == (sockets * each, 0)
+    assert own["sends"] - before["completions"] > 65536
+    counted(record, own["sends"], own["copied"])
+    # More of one socket may be too many to follow.
+    if each <= 8192:
+        nothing_lost(record)
+
+
+# One socket of two processes, which send by turns: of the ids, a turn's each is one's.
+SHARED = """
+import json, os, select, socket, struct, sys
+
+SO_SNDBUFFORCE, SO_ZEROCOPY, MSG_ZEROCOPY = 32, 60, 0x4000000
+port, sends, turn = map(int, sys.argv[1:])
+
+def send():
+    for _ in range(turn):
+        s.send(buffer, MSG_ZEROCOPY)
+
+def child():
+    while os.read(mine[0], 1):
+        send()
+        os.write(theirs[1], b"t")
+
+def notifications():
+    while True:
+        try:
+            _, control, _, _ = s.recvmsg(0, 512, socket.MSG_ERRQUEUE | socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return
+        for _, _, data in control:
+            _, origin, _, code, _, first, last = struct.unpack("IBBBBII", data[:16])
+            assert origin == 5, origin
+            for sent in range(first, last + 1):
+                yield sent // turn % 2, code
+
+buffer = bytes(1000)
+s = socket.create_connection(("127.0.0.1", port))
+s.setsockopt(socket.SOL_SOCKET, SO_SNDBUFFORCE, 256 << 20)
+s.setsockopt(socket.SOL_SOCKET, SO_ZEROCOPY, 1)
+mine, theirs = os.pipe(), os.pipe()
+pid = os.fork()
+if not pid:
+    os.close(mine[1])
+    child()
+    os._exit(0)
+print(json.dumps([os.getpid(), pid]), flush=True)
+sys.stdin.readline()
+for _ in range(sends // turn):
+    send()
+    os.write(mine[1], b"t")
+    os.read(theirs[0], 1)
+print(json.dumps("sent"), flush=True)
+sys.stdin.readline()
+completed, copied = [0, 0], [0, 0]
+waiting = select.poll()
+waiting.register(s, 0) # POLLERR comes unasked
+while sum(completed) < 2 * sends:
+    for whose, code in notifications():
+        completed[whose] += 1
+        copied[whose] += code
+    if sum(completed) < 2 * sends:
+        waiting.poll()
+print(json.dumps([completed, copied]), flush=True)
+sys.stdin.readline()
+"""
+
+
+@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("in_flight", [False, True], ids=["", "held"])
+@pytest.mark.parametrize("whose", [0, 1], ids=["parent", "child"])
+@pytest.mark.parametrize("turn", [100, 1])
+def test_a_socket_that_two_processes_share(turn, whose, in_flight, tier):
+    """One is measured: the other's sends are none of its own, in the same ubufs too. Those that
+    came before its first count as sends of before the window."""
+    sends = min(2000, CALLS)
+    with Receiver() as receiver:
+        command = [PYTHON, "-c", SHARED, str(receiver.port), str(sends), str(turn)]
+        with stepped(command) as (program, pids):
+            with observing("--pid", pids[whose], "--tier", tier) as records:
+                with held(receiver) if in_flight else contextlib.nullcontext():
+                    assert step(program, "go") == "sent"
+                completed, copied = step(program, "drain")
+    record = only(records)
+    assert completed == [sends, sends]
+    counted(record, sends, copied[whose], before=whose * turn)
+    if turn > 1:
+        nothing_lost(record)

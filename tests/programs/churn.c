@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Sockets that come and go: each makes a few zero-copy sends over loopback and is closed, so that
+ * the kernel gives its memory to the next. They end in four ways by turns, three of them with
+ * sends in flight. Prints as one JSON object what it counted itself.
+ *
+ *   churn [--sockets N] [--threads N]
+ *
+ * Each connection ends by a reset, none waits in TIME_WAIT: ports would run out.
+ */
+#include "common.h"
+
+#include <linux/errqueue.h>
+#include <linux/sockios.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#define THREADS_MAX 64
+/*
+ * The last is held back (MSG_MORE) until it is pushed, or for 200 ms. All others go out at once,
+ * unpaced: then none shares a ubuf with the next.
+ */
+#define SENDS	3
+#define SIZE	4096
+#define UNPACED "reno"
+
+struct config {
+	unsigned long sockets, threads;
+};
+
+struct counts {
+	unsigned long sends;
+	unsigned long unsent;			   /* of the sends, those that were thrown away */
+	unsigned long notifications, told, copied; /* as read from error queues */
+};
+
+/* Both ends of the connections of a thread. */
+struct worker {
+	pthread_t thread;
+	unsigned long sockets;
+	int listener;
+	struct sockaddr_in at;
+	struct counts counts;
+};
+
+static struct config config = {.sockets = 1000, .threads = 2};
+static char data[SIZE];
+
+static void close_by_reset(int fd)
+{
+	struct linger none = {.l_onoff = 1};
+
+	if (setsockopt(fd, SOL_SOCKET, SO_LINGER, &none, sizeof(none)) || close(fd))
+		die("close");
+}
+
+/* Its sends do not wait for one another's acknowledgements; what was held back goes. */
+static void push(int fd)
+{
+	int one = 1;
+
+	if (setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)))
+		die("TCP_NODELAY");
+}
+
+static int connect_to(const struct worker *w)
+{
+	int fd = socket(AF_INET, SOCK_STREAM, 0), one = 1;
+
+	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_ZEROCOPY, &one, sizeof(one)) ||
+	    setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, UNPACED, sizeof(UNPACED) - 1) ||
+	    connect(fd, (const struct sockaddr *)&w->at, sizeof(w->at)))
+		die("connecting");
+	push(fd);
+	return fd;
+}
+
+static void send_all(struct worker *w, int fd)
+{
+	int flags = MSG_ZEROCOPY | MSG_DONTWAIT | MSG_NOSIGNAL, i;
+
+	for (i = 1; i <= SENDS; i++)
+		if (send(fd, data, SIZE, i < SENDS ? flags : flags | MSG_MORE) != SIZE)
+			die("send");
+	w->counts.sends += SENDS;
+}
+
+static void receive_all(int fd)
+{
+	char into[SENDS * SIZE];
+
+	if (recv(fd, into, sizeof(into), MSG_WAITALL) != sizeof(into))
+		die("recv");
+}
+
+/* Returns how many sends the next notification is about; 0: there is none. */
+static unsigned long read_notification(struct worker *w, int fd)
+{
+	char control[128];
+	struct msghdr msg = {.msg_control = control, .msg_controllen = sizeof(control)};
+	struct sock_extended_err *e;
+	unsigned long sends;
+
+	if (recvmsg(fd, &msg, MSG_ERRQUEUE | MSG_DONTWAIT) < 0) {
+		if (errno != EAGAIN)
+			die("error queue");
+		return 0;
+	}
+	e = (struct sock_extended_err *)CMSG_DATA(CMSG_FIRSTHDR(&msg));
+	sends = e->ee_data - e->ee_info + 1;
+	w->counts.notifications++;
+	w->counts.told += sends;
+	if (e->ee_code & SO_EE_CODE_ZEROCOPY_COPIED)
+		w->counts.copied += sends;
+	return sends;
+}
+
+static void read_completions(struct worker *w, int fd)
+{
+	unsigned long waiting = SENDS, sends;
+	struct pollfd wait = {.fd = fd};
+
+	while (waiting) {
+		sends = read_notification(w, fd);
+		if (!sends && poll(&wait, 1, -1) < 0)
+			die("poll");
+		waiting -= sends;
+	}
+}
+
+static void await_reset(int fd)
+{
+	struct pollfd wait = {.fd = fd};
+
+	if (poll(&wait, 1, -1) < 0)
+		die("poll");
+}
+
+/* SIOCOUTQNSD: bytes that were not sent; SIOCINQ: that came. No send may have gone out in part. */
+static unsigned long whole_sends(int fd, unsigned long request)
+{
+	int bytes;
+
+	if (ioctl(fd, request, &bytes))
+		die("ioctl");
+	if (bytes % SIZE) {
+		errno = EMSGSIZE;
+		die("a send went out in part");
+	}
+	return (unsigned long)bytes / SIZE;
+}
+
+/* All is received, and all completions are read. */
+static void end_read(struct worker *w, int fd, int other)
+{
+	push(fd);
+	receive_all(other);
+	read_completions(w, fd);
+	close_by_reset(fd);
+	close(other);
+}
+
+/* Closed with sends in flight, which are received then. */
+static void end_closed(struct worker *w, int fd, int other)
+{
+	(void)w;
+	close(fd);
+	receive_all(other);
+	close_by_reset(other);
+}
+
+/* What is in flight is thrown away as the sender closes. */
+static void end_aborted(struct worker *w, int fd, int other)
+{
+	close_by_reset(fd);
+	await_reset(other);
+	w->counts.unsent += SENDS - whole_sends(other, SIOCINQ);
+	close(other);
+}
+
+/* The same as the receiver closes, whereupon the completions are read. */
+static void end_refused(struct worker *w, int fd, int other)
+{
+	close_by_reset(other);
+	read_completions(w, fd);
+	w->counts.unsent += whole_sends(fd, SIOCOUTQNSD);
+	close(fd);
+}
+
+static void *worker(void *argument)
+{
+	static void (*const ends[])(struct worker *, int, int) = {end_read, end_closed, end_aborted,
+								  end_refused};
+	struct worker *w = argument;
+	unsigned long i;
+	int fd, other;
+
+	for (i = 0; i < w->sockets; i++) {
+		fd = connect_to(w);
+		other = accept(w->listener, NULL, NULL);
+		if (other < 0)
+			die("accept");
+		send_all(w, fd);
+		ends[i % (sizeof(ends) / sizeof(ends[0]))](w, fd, other);
+	}
+	return NULL;
+}
+
+static void start(struct worker *w)
+{
+	struct sockaddr_storage at;
+	socklen_t length = endpoint("127.0.0.1", 0, &at);
+
+	w->listener = socket(AF_INET, SOCK_STREAM, 0);
+	if (w->listener < 0 || bind(w->listener, (struct sockaddr *)&at, length) ||
+	    listen(w->listener, 1))
+		die("listening");
+	length = sizeof(w->at);
+	if (getsockname(w->listener, (struct sockaddr *)&w->at, &length) ||
+	    pthread_create(&w->thread, NULL, worker, w))
+		die("thread");
+}
+
+static void add(struct counts *sum, const struct counts *of)
+{
+	sum->sends += of->sends;
+	sum->unsent += of->unsent;
+	sum->notifications += of->notifications;
+	sum->told += of->told;
+	sum->copied += of->copied;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	switch (key) {
+	case 'n':
+		config.sockets = number(state, arg, 1000000000);
+		return 0;
+	case 't':
+		config.threads = number(state, arg, THREADS_MAX);
+		return 0;
+	case ARGP_KEY_END:
+		if (!config.threads)
+			argp_error(state, "--threads is at least 1");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static const struct argp_option list[] = {
+		{"sockets", 'n', "N", 0, "one after the other, of all threads (1000)", 0},
+		{"threads", 't', "N", 0, "(2)", 0},
+		{0},
+	};
+	static const struct argp argp = {list, parse, NULL, NULL, NULL, NULL, NULL};
+	static struct worker workers[THREADS_MAX];
+	struct counts sum = {0};
+	unsigned long i;
+
+	argp_err_exit_status = 2;
+	argp_parse(&argp, argc, argv, 0, NULL, NULL);
+	for (i = 0; i < config.threads; i++) {
+		workers[i].sockets = config.sockets / config.threads;
+		start(&workers[i]);
+	}
+	for (i = 0; i < config.threads; i++) {
+		pthread_join(workers[i].thread, NULL);
+		add(&sum, &workers[i].counts);
+	}
+	printf("{\"sends\": %lu, \"unsent\": %lu, "
+	       "\"notifications\": %lu, \"told\": %lu, \"copied\": %lu}\n",
+	       sum.sends, sum.unsent, sum.notifications, sum.told, sum.copied);
+	return 0;
+}
