@@ -89,11 +89,6 @@ ANALYZE_LIBS := -lbpf -lelf -lz -ljson-c -lpfm -lcap -luring -lnettle -lpthread 
 LOADGEN_OBJS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard common/*.c) \
                 $(filter-out loadgen/main.c,$(wildcard loadgen/*.c loadgen/*/*.c)))
 ANALYZE_OBJS := $(patsubst %.c,$(BUILD)/%.o,$(filter-out user/main.c,$(wildcard user/*.c user/*/*.c)))
-# The shared maps first: the linker of libbpf 1.1 forgets the offset of a map that
-# it met as an extern before its definition.
-BPF_SHARED   := bpf/state.bpf.c bpf/uring.bpf.c bpf/stages.bpf.c bpf/calls.bpf.c
-BPF_OBJS     := $(patsubst %.c,$(BUILD)/%.o,$(BPF_SHARED) \
-                $(filter-out $(BPF_SHARED),$(wildcard bpf/*.bpf.c)))
 FUZZERS      := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_RUNS    := $(patsubst tests/fuzz/fuzz_%.c,fuzz-%,$(wildcard tests/fuzz/fuzz_*.c))
 UNIT_TESTS   := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c))
@@ -131,8 +126,8 @@ endif
 # Programs that the tests observe; not built for who only wants to measure.
 TEST_PROGRAMS := $(patsubst %.c,$(BUILD)/%,$(filter-out %.bpf.c,$(wildcard tests/programs/*.c))) \
                  $(BUILD)/tests/programs/packets.bpf.o
-# What the lab's arm64 guests need is built here. Instructions are counted in them only.
-PROGRAMS += $(if $(CROSS),$(BUILD)/tests/bench/empty $(TEST_PROGRAMS))
+# What the lab's arm64 guests need is built here.
+PROGRAMS += $(if $(CROSS),$(TEST_PROGRAMS))
 
 programs: $(PROGRAMS)
 test-programs: $(TEST_PROGRAMS)
@@ -157,11 +152,7 @@ $(BUILD)/%.bpf.o: %.bpf.c
 	$(call msg,BPF,$@)
 	$(Q)mkdir -p $(@D) && $(CLANG) $(BPF_CFLAGS) -MMD -MP -c $< -o $@
 
-$(BUILD)/sendpath.bpf.o: $(BPF_OBJS)
-	$(call msg,BPFLINK,$@)
-	$(Q)$(BPFTOOL) gen object $@ $^
-
-$(BUILD)/sendpath.skel.h: $(BUILD)/sendpath.bpf.o
+$(BUILD)/sendpath.skel.h: $(BUILD)/bpf/sendpath.bpf.o
 	$(call msg,SKELETON,$@)
 	$(Q)$(BPFTOOL) gen skeleton $< name sendpath > $@
 
@@ -211,24 +202,11 @@ fuzz-analysis:
 		rounds=$$((rounds + 1)); \
 	done; echo "  FUZZ     analysis: $$rounds rounds in $(FUZZ_S) s"
 
-# The kernel programs that count completions, compiled for this machine: a test is their kernel.
-# What the analyzer sets before loading can be set, so without const.
-NATIVE_OBJS  := $(addprefix $(BUILD)/tests/native/,state.o causes.o completions.o stages.o maps.o \
-                kernel.o)
-NATIVE_FLAGS := -Itests/unit/native -Ivmlinux/$(ARCH) -Wno-attributes -Wno-unused-parameter
-$(BUILD)/tests/native/%.o: bpf/%.bpf.c
-	$(call msg,CC,$@)
-	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) -Wno-missing-prototypes -Wno-strict-prototypes \
-		$(NATIVE_FLAGS) $(CPPFLAGS) \
-		-Dconst= -MMD -MP -c $< -o $@
-
-$(BUILD)/tests/native/%.o: tests/unit/native/%.c
-	$(call msg,CC,$@)
-	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) $(NATIVE_FLAGS) $(CPPFLAGS) -MMD -MP -c $< -o $@
-
+# Parts of these are the kernel programs, compiled for this machine: a test is their kernel.
 NATIVE_TESTS := $(addprefix $(BUILD)/tests/,test_completions test_refusals test_stages)
-$(NATIVE_TESTS): private CPPFLAGS := $(NATIVE_FLAGS) $(CPPFLAGS)
-$(NATIVE_TESTS): $(NATIVE_OBJS)
+$(NATIVE_TESTS): private CPPFLAGS := -Itests/unit/native -Ivmlinux/$(ARCH) -Wno-attributes \
+	-Wno-unused-parameter -Wno-unused-function -Wno-unknown-pragmas -Wno-missing-prototypes -Wno-strict-prototypes \
+	$(CPPFLAGS)
 
 # Each is one file beside common.h, and needs nothing but the C library.
 $(BUILD)/tests/programs/%: tests/programs/%.c tests/programs/common.h

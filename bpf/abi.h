@@ -75,17 +75,17 @@ ABI_SIZE(call_slot, (5 + CALL_COUNTERS_MAX + SIZE_CLASSES * 2) * 8 + 4 * 8 + HIS
  */
 struct totals {
 	__u64 completions;    /* send ids whose completion the kernel made known */
-	__u64 copied;	      /* of these, flagged as copied when first seen */
-	__u64 copied_later;   /* coalesced: flagged, though the notification is not */
-	__u64 copied_not;     /* coalesced: not flagged, though the notification is */
+	__u64 flagged;	      /* of these, flagged as copied when first seen */
+	__u64 flag_added;     /* coalesced: flagged, though the notification is not */
+	__u64 flag_retracted; /* coalesced: not flagged, though the notification is */
 	__u64 flag_assumed;   /* the flag is a neighbour's: out of order, or reported too late */
 	__u64 coalesced;      /* completions whose notification was coalesced with an earlier one */
 	__u64 coalesced_seen; /* of these, those whose own flag was read */
 	__u64 bytes;	      /* of completions, where the hook knows them */
 	__u64 bytes_copied;
-	__u64 unreported;	/* completions not flagged, though a hook saw the data copied */
-	__u64 unreported_bytes; /* where the hook knows them */
-	__u64 receiver_copies;	/* skb to user space, in the receiver */
+	__u64 unflagged;       /* completions not flagged, though a hook saw the data copied */
+	__u64 unflagged_bytes; /* where the hook knows them */
+	__u64 receiver_copies; /* skb to user space, in the receiver */
 	__u64 receiver_bytes;
 	__u64 refused_optmem;  /* ENOBUFS for a zero-copy send: no room in optmem, */
 	__u64 refused_memlock; /* or in locked memory */
@@ -98,11 +98,11 @@ struct totals {
 	__u64 uring_unknown;	   /* and those whose copies io_uring was not asked to report */
 	__u64 lost_notifications;  /* no room for one: its completion is not counted */
 	__u64 lost_completions;	   /* two CPUs disputed a socket's progress for too long */
-	__u64 ubufs;		   /* shared ubufs that completed: notification ranges */
+	__u64 ubufs_done;	   /* shared ubufs that completed: notification ranges */
 	__u64 notifications_read;  /* read from error queues by applications, */
 	__u64 reported;		   /* the sends that they reported, */
-	__u64 reported_copied;	   /* and of these, reported as copied */
-	__u64 unfollowed;	   /* sends that found their slot of the ring taken */
+	__u64 errqueue_copied;	   /* and of these, reported as copied */
+	__u64 untimed;		   /* sends that found their slot of the ring taken */
 	__u64 unsized;		   /* followed, though what they asked for is not known */
 	__u64 packets;		   /* with data of the load, handed to a device, */
 	__u64 packet_frags;	   /* and their frags */
@@ -123,6 +123,7 @@ ABI_SIZE(totals, 40 * 8);
 enum group_by { BY_PROCESS = 1, BY_DEVICE = 2, BY_PORT = 4, BY_ADDRESS = 8 };
 /* Of zero-copy sends, always. */
 #define BY_PEER (BY_DEVICE | BY_PORT | BY_ADDRESS)
+#define BY_ALL	(BY_PROCESS | BY_PEER)
 
 /* What the sends of a group have in common; 0 is what they are not grouped by. */
 struct group_key {
@@ -151,7 +152,7 @@ struct group {
 	__u64 zerocopy_bytes;
 	__u64 completions;
 	__u64 copied;	  /* of these, flagged as copied, */
-	__u64 unreported; /* and those that were copied without a flag: see totals */
+	__u64 unflagged;  /* and those that were copied without a flag: see totals */
 	__u64 unknown;	  /* of these, by io_uring without word of a copy: see totals */
 	__u32 address[4]; /* of the receiver of the first send, */
 	__u16 family;
@@ -253,8 +254,8 @@ struct cause_counter {
 	__u64 skbs;	    /* copied, */
 	__u64 skbs_in_send; /* and of them inside a send by their socket */
 	__u64 bytes;
-	__u64 sends;	  /* completions flagged as copied, */
-	__u64 unreported; /* and completions that were not, though copied */
+	__u64 sends;	 /* completions flagged as copied, */
+	__u64 unflagged; /* and completions that were not, though copied */
 	/* Flagged, and not delivered here as it seemed: their data left by a NIC. */
 	__u64 mirrored;
 	__u64 tapped; /* the same, of a device that somebody listened to */
@@ -337,12 +338,13 @@ struct pinned_peak {
 };
 ABI_SIZE(pinned_peak, 2 * 8);
 
-/* How many zero-copy sends of a socket are followed at once. */
-#define INFLIGHT_BITS  8
-#define INFLIGHT_SLOTS (1 << INFLIGHT_BITS)
+/* How many zero-copy sends of a socket are followed at once: a power of two. */
+#ifndef RING_SLOTS
+#define RING_SLOTS 256
+#endif
 
-/* How many ids of a socket are known to be the window's, in words of 32. */
-#define WINDOW_WORDS 256
+/* On how many sockets at once others may send beside targets. */
+#define SHARED_MAX 1024
 
 /* What a thread is doing; lives as long as the thread. Two threads share no cache line. */
 struct thread {
@@ -361,16 +363,17 @@ struct thread {
 	__u64 switches;			   /* how often the thread had left a CPU then, */
 	__u32 cpu;			   /* and which one it was on */
 	__u32 counters_read;
-	__u64 inflight; /* its slot of the in-flight ring, if it is followed */
-	__u64 reading;	/* ns; when it began to read an error queue; 0: it does not */
-	__u64 copying;	/* ns; the same of a receiver's copy */
-	__u32 flags;	/* the MSG_ flags of the send under way */
-	__u32 id;	/* of a zero-copy send, */
-	__u8 tracked;	/* if it is known, */
-	__u8 guessed;	/* and guessed */
-	__u8 has_sent;	/* an earlier send of it was seen in this window */
-	__u8 before;	/* the send under way began before the window */
-	__u8 timed;	/* the send under way is in the sample; of a plain one start says so */
+	__u64 reading; /* ns; when it began to read an error queue; 0: it does not */
+	__u64 copying; /* ns; the same of a receiver's copy */
+	__u32 flags;   /* the MSG_ flags of the send under way */
+	__u32 id;      /* of a zero-copy send, */
+	__u8 tracked;  /* if it is known, */
+	__u8 guessed;  /* and guessed; */
+	__u8 followed; /* and its slot of the ring was free */
+	__u8 has_sent; /* an earlier send of it was seen in this window */
+	__u8 before;   /* the send under way began before the window */
+	__u8 timed;    /* the send under way is in the sample; of a plain one start says so */
+	struct group_key owner; /* whom a zero-copy send under way is charged to */
 } __attribute__((aligned(64)));
 ABI_SIZE(thread, 192);
 
@@ -384,9 +387,9 @@ enum role {
 	ROLE_RECEIVER = 2,
 	ROLE_BOTH = ROLE_SENDER | ROLE_RECEIVER,
 	/* Of threads, in the kernel: */
-	ROLE_LASTING = 4,   /* it is kept as long as the thread lives */
-	ROLE_IO_WORKER = 8, /* of io_uring */
-	ROLE_MORE = 16,	    /* measures_more */
+	ROLE_LASTING = 4,    /* it is kept as long as the thread lives */
+	ROLE_IO_WORKER = 8,  /* of io_uring */
+	ROLE_FULL_PATH = 16, /* full_path */
 };
 
 /* How a process that is measured is known. */
@@ -397,15 +400,15 @@ enum target_by {
 	TARGET_ALL,
 };
 
-#define COMM_MAX     16	   /* TASK_COMM_LEN */
-#define TARGET_HINTS 65536 /* a power of two */
+#define COMM_MAX    16	  /* TASK_COMM_LEN */
+#define TGID_FILTER 65536 /* a power of two */
 
 /* The gate of a window. */
 enum gate {
 	GATE_CLOSED, /* nothing counts */
 	GATE_OPEN,
-	GATE_CLOSING, /* sends that began before still count, */
-	GATE_MENDING, /* or only what is still to be said of completions that were counted */
+	GATE_CLOSING,	 /* sends that began before still count, */
+	GATE_CORRECTING, /* or only what is still to be said of completions that were counted */
 };
 
 /* Code that frees a notification which it coalesced with an earlier one, */

@@ -9,13 +9,6 @@
  */
 #include "sends.bpf.h"
 
-char LICENSE[] SEC("license") = "Dual BSD/GPL";
-
-struct call_map calls SEC(".maps");
-struct error_map errors SEC(".maps");
-const volatile __u8 call_kinds[SYSCALLS] = CALL_KINDS_BY_NUMBER;
-const volatile __u32 optmem_max = 0;
-
 /* tcp_sendmsg begins. A function of its own, so that what is not needed by plain sends stays out.
  */
 static __noinline int sendmsg_begin(struct sock *sk, struct msghdr *msg, __u32 flags, __u64 size)
@@ -25,8 +18,8 @@ static __noinline int sendmsg_begin(struct sock *sk, struct msghdr *msg, __u32 f
 	if (!thread)
 		return 0;
 	/* It locks the socket, up to tcp_sendmsg_locked. */
-	message_begin(thread, sk, flags & MSG_ZEROCOPY ? number_of(sk) : 0, msg, current_call(sk),
-		      flags, size, 0, copy_is_hooked ? STAGE_LOCK : STAGE_UNACCOUNTED);
+	message_begin(thread, sk, msg, current_call(sk), flags, size,
+		      copy_is_hooked ? STAGE_LOCK : STAGE_UNACCOUNTED);
 	if (thread->flags & MSG_ZEROCOPY && ids_guessed && !thread->notification &&
 	    zerocopy_enabled(sk))
 		follow_guessed_send(thread, sk);
@@ -65,13 +58,13 @@ int BPF_PROG(send_fentry, struct sock *sk, struct msghdr *msg, size_t size)
 SEC("kprobe/tcp_sendmsg")
 int BPF_KPROBE(send_kprobe, struct sock *sk, struct msghdr *msg, size_t size)
 {
-	return sendmsg_called(sk, msg, BPF_CORE_READ(msg, msg_flags), size);
+	return sendmsg_called(sk, msg, READ(msg, msg_flags), size);
 }
 
 static __always_inline void sendmsg_returned(struct thread *thread, struct sock *sk, int ret)
 {
 	if (thread && thread->sock == (__u64)sk && gate && !plain_end(thread, ret))
-		send_end(ret);
+		send_end(thread, ret);
 }
 
 /* The same, where the probe does not know by which socket. */

@@ -1,162 +1,239 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Causes: their counters, and the bits by which a copy of an skb leads to them through the shared
- * ubuf: docs/zerocopy.md.
+ * Causes of copies: their counters, and the bits by which a copy of an skb leads to them through
+ * the shared ubuf: docs/zerocopy.md.
  */
 #pragma once
 
-#include "zerocopy.bpf.h"
+#include "inflight.bpf.h"
 
-#define NETIF_F_SG	   (1ULL << 0)
-#define NETIF_F_CSUM	   (1ULL << 1 | 1ULL << 3 | 1ULL << 4) /* IP, HW, IPV6 */
-#define IFF_LOOPBACK	   0x8
-#define CAUSE_BIT_ASSUMED  0x8000 /* counts only if the completion is flagged */
-#define CAUSE_BIT_LEFT	   0x4000 /* no cause: a device that leaves the machine got the data */
-#define CAUSE_BIT_TAPPED   0x2000 /* came in by a device that somebody listens to */
-#define CAUSE_BIT_LAST	   0x1000 /* no cause: the last device that got the data */
-#define CAUSE_BITS_COUNTER 0x0fff
-#define CLAIM_TRIES	   16
+#define SKBFL_ZEROCOPY_ENABLE 1
+#define SKBTX_DEV_ZEROCOPY    8 /* of tx_flags */
+#define NETIF_F_SG	      (1ULL << 0)
+#define NETIF_F_CSUM	      (1ULL << 1 | 1ULL << 3 | 1ULL << 4) /* IP, HW, IPV6 */
+#define IFF_LOOPBACK	      0x8
+#define CAUSE_BIT_ASSUMED     0x8000 /* counts only if the completion is flagged */
+#define CAUSE_BIT_LEFT	      0x4000 /* no cause: a device that leaves the machine got the data */
+#define CAUSE_BIT_TAPPED      0x2000 /* came in by a device that somebody listens to */
+#define CAUSE_BIT_LAST	      0x1000 /* no cause: the last device that got the data */
+#define CAUSE_BITS_COUNTER    0x0fff
+#define CLAIM_TRIES	      16
 
-struct ubuf_key {
-	__u64 sock;
-	__u32 born;
-	__u32 id; /* of its first send */
-};
-
-/* Shared ubufs of which something was seen, and that have not completed. */
-struct ubuf_map {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 65536);
-	__type(key, struct ubuf_key);
-	__type(value, struct ubuf_entry);
-};
-extern struct ubuf_map ubufs SEC(".maps");
-
-struct cause_index_map {
+struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, CAUSE_COUNTERS_MAX);
 	__type(key, struct cause_key);
 	__type(value, __u32);
-};
-extern struct cause_index_map cause_index SEC(".maps");
+} cause_index SEC(".maps");
 
 /* A hash, because its insertion settles who may use an index. */
-struct cause_info_map {
+struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, CAUSE_COUNTERS_MAX);
 	__type(key, __u32);
 	__type(value, struct cause_info);
-};
-extern struct cause_info_map cause_infos SEC(".maps");
+} cause_infos SEC(".maps");
 
-struct cause_counter_map {
+struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, CAUSE_COUNTERS_MAX);
 	__type(key, __u32);
 	__type(value, struct cause_counter);
-};
-extern struct cause_counter_map cause_counters SEC(".maps");
+} cause_counters SEC(".maps");
 
-/* Send ids wrap around. */
-static __always_inline bool id_before(__u32 id, __u32 that)
+/* Before 6.1 the bookkeeping of zero-copy sends was part of the general type. */
+struct ubuf_info___before_6_1 {
+	__u32 id;
+	__u16 len;
+	__u16 zerocopy : 1;
+	__u32 bytelen;
+} __attribute__((preserve_access_index));
+
+/* No kernel of then has types to give: TYPED() stays out of it. */
+#define UARG_READ(uarg, field)                                   \
+	(bpf_core_type_exists(struct ubuf_info_msgzc)            \
+		 ? READ((struct ubuf_info_msgzc *)(uarg), field) \
+		 : BPF_CORE_READ((struct ubuf_info___before_6_1 *)(uarg), field))
+/* In a union with a pointer, by which the verifier takes it. */
+#define UARG_BYTES(uarg)                                                    \
+	(bpf_core_type_exists(struct ubuf_info_msgzc)                       \
+		 ? BPF_CORE_READ((struct ubuf_info_msgzc *)(uarg), bytelen) \
+		 : BPF_CORE_READ((struct ubuf_info___before_6_1 *)(uarg), bytelen))
+#define UARG_COPIED(uarg)                                                                  \
+	(bpf_core_type_exists(struct ubuf_info_msgzc)                                      \
+		 ? !READ_BITFIELD((struct ubuf_info_msgzc *)(uarg), zerocopy)              \
+		 : !BPF_CORE_READ_BITFIELD_PROBED((struct ubuf_info___before_6_1 *)(uarg), \
+						  zerocopy))
+
+/* The bookkeeping lives in the control block of the skb that will be the notification. */
+static __always_inline struct sock *uarg_sock(void *uarg)
 {
-	return (__s32)(id - that) < 0;
+	struct sk_buff *skb = uarg - bpf_core_field_offset(struct sk_buff, cb);
+
+	return READ(skb, sk);
 }
 
-/* A ubuf's first send may have begun before its socket was watched. */
-static __always_inline __u32 first_watched(const struct zerocopy_socket *s, __u32 id)
+/* As skb_shinfo() where pointers have 64 bits: end is an offset there. */
+static __always_inline struct skb_shared_info *skb_shared(struct sk_buff *skb)
 {
-	return id_before(id, s->first) ? s->first : id;
+	return (void *)(READ(skb, head) + READ(skb, end));
+}
+
+/*
+ * Where reading takes a helper, members that lie close together are read at once: asking costs more
+ * than copying some dozen bytes. This is a member in a range that begins somewhere in the type. Its
+ * place is opaque to clang, which would else subtract from a pointer: the verifier refuses that.
+ */
+#define IN_RANGE(type, range, begin, member)                               \
+	({                                                                 \
+		__u64 at_ = bpf_core_field_offset(type, member) - (begin); \
+		__asm__ volatile("" : "+r"(at_));                          \
+		*(typeof(((type *)0)->member) *)((range) + at_);           \
+	})
+
+static __always_inline void *skb_uarg_by_range(struct sk_buff *skb)
+{
+	__u64 begin = bpf_core_field_offset(struct sk_buff, end) & ~7ULL; /* for the stack's sake */
+	char range[24] __attribute__((aligned(8))) = {};
+	char shared[56] __attribute__((aligned(8))) = {};
+
+	/* An offset, with two pointers behind. */
+	if (bpf_probe_read_kernel(range, sizeof(range), (void *)skb + begin) ||
+	    bpf_probe_read_kernel(shared, sizeof(shared),
+				  IN_RANGE(struct sk_buff, range, begin, head) +
+					  IN_RANGE(struct sk_buff, range, begin, end)))
+		return NULL;
+	if (bpf_core_field_exists(((struct skb_shared_info *)0)->flags)
+		    ? !(IN_RANGE(struct skb_shared_info, shared, 0, flags) & SKBFL_ZEROCOPY_ENABLE)
+		    : !(IN_RANGE(struct skb_shared_info, shared, 0, tx_flags) & SKBTX_DEV_ZEROCOPY))
+		return NULL;
+	return IN_RANGE(struct skb_shared_info, shared, 0, destructor_arg);
+}
+
+/* The bookkeeping of the send whose user pages this skb carries, or NULL. The flag moved in 5.12.
+ */
+static __always_inline void *skb_uarg(struct sk_buff *skb)
+{
+	struct skb_shared_info *shared;
+
+	if (!reads_typed)
+		return skb_uarg_by_range(skb);
+	shared = skb_shared(skb);
+	return READ(shared, flags) & SKBFL_ZEROCOPY_ENABLE ? READ(shared, destructor_arg) : NULL;
+}
+
+/* What the bookkeeping of a send says. */
+struct ubuf_view {
+	__u64 sock;
+	__u32 id;
+	__u16 len;
+};
+
+/* It lives in the control block of the skb that will be the notification, behind its socket. */
+static __always_inline bool uarg__view(void *uarg, struct ubuf_view *view)
+{
+	__u64 sk = bpf_core_field_offset(struct sk_buff, sk);
+	__u64 ahead = bpf_core_field_offset(struct sk_buff, cb) - sk;
+	char range[80] __attribute__((aligned(8))) = {};
+
+	if (reads_typed) {
+		view->sock = (__u64)uarg_sock(uarg);
+		view->id = UARG_READ(uarg, id);
+		view->len = UARG_READ(uarg, len);
+		return true;
+	}
+	if (bpf_probe_read_kernel(range, sizeof(range), uarg - ahead))
+		return false;
+	view->sock = (__u64)IN_RANGE(struct sk_buff, range, sk, sk);
+	if (bpf_core_type_exists(struct ubuf_info_msgzc)) {
+		view->id = IN_RANGE(struct ubuf_info_msgzc, range, -ahead, id);
+		view->len = IN_RANGE(struct ubuf_info_msgzc, range, -ahead, len);
+	} else {
+		view->id = IN_RANGE(struct ubuf_info___before_6_1, range, -ahead, id);
+		view->len = IN_RANGE(struct ubuf_info___before_6_1, range, -ahead, len);
+	}
+	return true;
 }
 
 /* Zero-copy data seen in an skb. */
 struct sighting {
-	struct ubuf_key ubuf;
+	__u64 sock;
+	__u32 generation;
+	__u32 id; /* of its ubuf's first send */
 	__u64 bytes;
 };
 
-/* False unless the skb carries zero-copy data of a socket that is watched, sent since then. */
-static __always_inline bool sighted(struct sk_buff *skb, struct sighting *seen)
+/* NULL unless the skb carries zero-copy data of a socket that is watched, sent since then. */
+static __noinline struct zsock *sighted(struct sk_buff *skb, struct sighting *seen)
 {
 	void *uarg = skb_uarg(skb);
-	struct zerocopy_socket *s;
 	struct ubuf_view view;
+	struct zsock *s;
 
 	if (!uarg || !uarg__view(uarg, &view))
-		return false;
-	seen->ubuf.sock = view.sock;
-	s = bpf_map_lookup_elem(&sockets, &seen->ubuf.sock);
+		return NULL;
+	s = zsock__find(view.sock);
 	if (!s)
-		return false;
+		return NULL;
 	if (id_before(view.id, s->first) && !id_before(s->first, view.id + view.len))
-		return false;
-	seen->ubuf.born = s->born;
-	seen->ubuf.id = first_watched(s, view.id);
-	seen->bytes = BPF_CORE_READ(skb, data_len);
-	return true;
+		return NULL;
+	seen->sock = view.sock;
+	seen->generation = s->generation;
+	seen->id = first_watched(s, view.id);
+	seen->bytes = READ(skb, data_len);
+	return s;
 }
 
-/* Creates the entry where there is none; NULL: no room, which counts as lost. */
-static __always_inline struct ubuf_entry *ubuf__get(const struct ubuf_key *key)
+/* The same later, by what was kept of it. */
+static __always_inline struct zsock *sighted_before(const struct sighting *seen)
 {
-	struct ubuf_entry *ubuf = bpf_map_lookup_elem(&ubufs, key), fresh = {};
+	struct zsock *s = zsock__find(seen->sock);
 
-	if (ubuf)
-		return ubuf;
-	bpf_map_update_elem(&ubufs, key, &fresh, BPF_NOEXIST);
-	ubuf = bpf_map_lookup_elem(&ubufs, key);
-	if (!ubuf)
-		TOTALS_COUNT(lost_cause_bits);
-	return ubuf;
+	return s && s->generation == seen->generation ? s : NULL;
 }
 
-/*
- * Functions of their own, of numbers, in causes.bpf.c: the verifier goes through them once a
- * program, not once a call and for each way there.
- */
-int ubuf__set_bits(__u64 sock, __u32 born, __u32 id, __u32 bits);
-/* Of this cause on a device; 0: none. */
-__u32 cause_counter__index_of(__u32 cause, __u64 dev);
-
-static __always_inline void ubuf__add_bits(const struct ubuf_key *key, __u16 bits)
+static __always_inline void sighting__add_bits(struct zsock *s, const struct sighting *seen,
+					       __u16 bits)
 {
-	ubuf__set_bits(key->sock, key->born, key->id, bits);
+	note__add_bits(s, seen->id, bits);
 }
 
-static __always_inline void ubuf__set_last_device(const struct ubuf_key *key, __u32 counter)
+/* In place of the last device before, if there is one. */
+static __noinline void sighting__set_last_device(struct zsock *s, __u32 id, __u32 counter)
 {
-	struct cause_bits *ubuf = bpf_map_lookup_elem(&ubufs, key);
-	__u16 bits = counter | CAUSE_BIT_LAST;
-	int i;
+	__u32 room, i;
+	__u16 *all = note__bits(s, id, &room);
 
-	for (i = 0; ubuf && i < CAUSE_BITS_MAX; i++) {
-		if (!(ubuf->bits[i] & CAUSE_BIT_LAST))
+	for (i = 0; all && i < NOTE_BITS && i < room; i++) {
+		if (!(all[i] & CAUSE_BIT_LAST))
 			continue;
-		ubuf->bits[i] = bits;
+		all[i] = counter | CAUSE_BIT_LAST;
 		return;
 	}
-	ubuf__add_bits(key, bits);
+	note__add_bits(s, id, counter | CAUSE_BIT_LAST);
 }
 
-static __always_inline bool ubuf__has_bits(const struct ubuf_key *key, __u16 bits)
+static __always_inline bool sighting__has_bits(struct zsock *s, const struct sighting *seen,
+					       __u16 bits)
 {
-	struct cause_bits *ubuf = bpf_map_lookup_elem(&ubufs, key);
+	__u32 room, i;
+	__u16 *all = note__bits(s, seen->id, &room);
 	bool has = false;
-	int i;
 
-	for (i = 0; ubuf && i < CAUSE_BITS_MAX; i++)
-		has |= ubuf->bits[i] == bits;
+	for (i = 0; all && i < NOTE_BITS && i < room; i++)
+		has |= all[i] == bits;
 	return has;
 }
 
-static __always_inline void ubuf__clear_bits(const struct ubuf_key *key, __u16 bits)
+static __always_inline void sighting__clear_bits(struct zsock *s, const struct sighting *seen,
+						 __u16 bits)
 {
-	struct cause_bits *ubuf = bpf_map_lookup_elem(&ubufs, key);
-	int i;
+	__u32 room, i;
+	__u16 *all = note__bits(s, seen->id, &room);
 
-	for (i = 0; ubuf && i < CAUSE_BITS_MAX; i++)
-		if (ubuf->bits[i] == bits)
-			ubuf->bits[i] = 0;
+	for (i = 0; all && i < NOTE_BITS && i < room; i++)
+		if (all[i] == bits)
+			all[i] = 0;
 }
 
 static __always_inline struct cause_counter *cause_counter__get(__u32 index)
@@ -182,17 +259,19 @@ static __always_inline void cause_counter__add_skbs(__u32 index, const struct si
 		return;
 	__sync_fetch_and_add(&counter->skbs, skbs);
 	__sync_fetch_and_add(&counter->bytes, skbs < 0 ? -seen->bytes : seen->bytes);
-	if (inside_send(seen->ubuf.sock))
+	if (inside_send(seen->sock))
 		__sync_fetch_and_add(&counter->skbs_in_send, skbs);
 }
 
 /* Of two CPUs at once, one claims an index in vain. */
-static __always_inline void cause_counter__claim_index(const struct cause_info *info)
+static __noinline void cause_counter__claim_index(struct cause_info *info, struct net_device *dev)
 {
 	__u32 hash = info->key.cause * 31 + info->key.ifindex * 37 + info->key.netns * 41 +
 		     info->key.stack;
 	__u32 index, i;
 
+	if (dev)
+		BPF_CORE_READ_STR_INTO(&info->device, dev, name);
 	for (i = 0; i < CLAIM_TRIES; i++) {
 		index = (hash + i) % CAUSE_COUNTERS_MAX;
 		if (index > CAUSE_COUNTER_FULL &&
@@ -203,44 +282,143 @@ static __always_inline void cause_counter__claim_index(const struct cause_info *
 	}
 }
 
-static __always_inline __u32 cause_counter__find_index(const struct cause_info *info)
+/* dev: whose name it gets if it is new; NULL: it has that. */
+static __always_inline __u32 cause_counter__find_index(struct cause_info *info,
+						       struct net_device *dev)
 {
 	__u32 *index = bpf_map_lookup_elem(&cause_index, &info->key);
 
 	if (!index) {
-		cause_counter__claim_index(info);
+		cause_counter__claim_index(info, dev);
 		index = bpf_map_lookup_elem(&cause_index, &info->key);
 	}
 	return index ? *index : CAUSE_COUNTER_FULL;
 }
 
-static __always_inline void cause_info__set_device(struct cause_info *info, struct net_device *dev)
+static __always_inline void cause_key__set_device(struct cause_key *key, struct net_device *dev)
 {
 	if (!dev)
 		return;
-	info->key.ifindex = BPF_CORE_READ(dev, ifindex);
-	info->key.netns = BPF_CORE_READ(dev, nd_net.net, ns.inum);
-	BPF_CORE_READ_STR_INTO(&info->device, dev, name);
+	key->ifindex = READ(dev, ifindex);
+	key->netns = READ(dev, nd_net.net, ns.inum);
 }
 
-static __always_inline bool ubuf__has_cause(const struct ubuf_key *ubuf, const struct cause_key *in,
-					    enum cause cause, __u16 how)
+/* Of this cause on a device; NULL: on none. */
+static __noinline __u32 cause_counter__index_of(__u32 cause, struct net_device *dev)
+{
+	struct cause_info info = {.key.cause = cause};
+
+	cause_key__set_device(&info.key, dev);
+	return cause_counter__find_index(&info, dev);
+}
+
+static __always_inline bool sighting__has_cause(struct zsock *s, const struct sighting *seen,
+						const struct cause_key *in, enum cause cause,
+						__u16 how)
 {
 	struct cause_key onwards = *in;
 	__u32 *index;
 
 	onwards.cause = cause;
 	index = bpf_map_lookup_elem(&cause_index, &onwards);
-	return index && ubuf__has_bits(ubuf, *index | how);
+	return index && sighting__has_bits(s, seen, *index | how);
 }
 
 /*
  * A packet came in by a device. If others of its ubuf went on from there, this one will: the last
  * one (a retransmitted segment) may complete before that is seen.
  */
-static __always_inline bool ubuf__goes_on(const struct ubuf_key *ubuf, const struct cause_key *in,
-					  __u16 how)
+static __always_inline bool sighting__goes_on(struct zsock *s, const struct sighting *seen,
+					      const struct cause_key *in, __u16 how)
 {
-	return ubuf__has_cause(ubuf, in, CAUSE_FORWARDED, how) ||
-	       ubuf__has_cause(ubuf, in, CAUSE_PACKET_TAP, how);
+	return sighting__has_cause(s, seen, in, CAUSE_FORWARDED, how) ||
+	       sighting__has_cause(s, seen, in, CAUSE_PACKET_TAP, how);
+}
+
+/* What completions count of the bits that copies left. */
+
+/*
+ * Data that left this machine were not delivered on it: what came in was a copy, for a tap or of a
+ * mirror.
+ */
+static __always_inline __u64 *flagged_sends(struct cause_counter *counter, __u32 bits, bool left)
+{
+	__u32 index = bits & CAUSE_BITS_COUNTER;
+	struct cause_info *in = left ? bpf_map_lookup_elem(&cause_infos, &index) : NULL;
+
+	if (!in || in->key.cause != CAUSE_LOCAL_DELIVERY)
+		return &counter->sends;
+	return bits & CAUSE_BIT_TAPPED ? &counter->tapped : &counter->mirrored;
+}
+
+/* Counts sends for one cause; negative: corrects. False if the bits name none. */
+static __always_inline bool count_cause(__u32 bits, __s64 sends, bool flagged, bool left)
+{
+	struct cause_counter *counter;
+	__u64 *field;
+
+	if (!bits || bits & (CAUSE_BIT_LEFT | CAUSE_BIT_LAST) ||
+	    (!flagged && bits & CAUSE_BIT_ASSUMED))
+		return false;
+	counter = cause_counter__get(bits & CAUSE_BITS_COUNTER);
+	if (!counter)
+		return false;
+	field = flagged ? flagged_sends(counter, bits, left) : &counter->unflagged;
+	__sync_fetch_and_add(field, sends);
+	return true;
+}
+
+static __always_inline __u32 bits_at(__u64 low, __u64 high, int i)
+{
+	return (i < NOTE_BITS / 2 ? low : high) >> i % (NOTE_BITS / 2) * 16 & 0xffff;
+}
+
+/*
+ * A flagged copy that no hook observed counts for the last device that was handed the data. Sends
+ * without a flag, a cause or an exit from this machine are unexplained. Returns whether one of the
+ * causes counted. A global function of numbers: the verifier goes through the loops once a program.
+ */
+__noinline int count_cause_bits(__u64 low, __u64 high, __s64 sends, __u32 flagged)
+{
+	__u32 counted = 0, last = CAUSE_COUNTER_NONE, left = 0, bits;
+	struct cause_counter *none;
+	struct totals *t;
+	int i;
+
+#pragma clang loop unroll(disable)
+	for (i = 0; i < NOTE_BITS; i++) {
+		bits = bits_at(low, high, i);
+		left |= bits == CAUSE_BIT_LEFT;
+		if (bits & CAUSE_BIT_LAST)
+			last = bits & CAUSE_BITS_COUNTER;
+	}
+#pragma clang loop unroll(disable) /* which would take the stack that its callers need */
+	for (i = 0; i < NOTE_BITS; i++)
+		counted |= count_cause(bits_at(low, high, i), sends, flagged, left);
+	if (flagged) {
+		none = counted ? NULL : cause_counter__get(last);
+		if (none)
+			__sync_fetch_and_add(&none->sends, sends);
+		return 0;
+	}
+	t = counted || left ? NULL : totals__get();
+	if (t)
+		__sync_fetch_and_add(&t->unexplained, sends);
+	return counted;
+}
+
+/* Sends that completed, by the bits of their ubuf; negative: corrects. */
+static __noinline void count_causes(struct zsock *s, const __u64 *bits, __s64 sends, __u64 bytes,
+				    bool flagged)
+{
+	struct totals *t;
+
+	if (!count_cause_bits(bits[0], bits[1], sends, flagged))
+		return;
+	t = totals__get();
+	if (!t)
+		return;
+	__sync_fetch_and_add(&t->unflagged, sends);
+	__sync_fetch_and_add(&t->unflagged_bytes, bytes);
+	groups__add(&s->owner, __builtin_offsetof(struct group, unflagged), sends);
 }

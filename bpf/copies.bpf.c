@@ -3,12 +3,10 @@
  * The functions by which the kernel copies zero-copy data, in any context: the skb leads to the
  * socket, the stack to the cause.
  */
-#include "passing.bpf.h"
+#include "rx_pending.bpf.h"
 #include "taps.bpf.h"
 
 #include "classify.h"
-
-char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 /* The table of causes, in this kernel's addresses. */
 const volatile struct call_site call_sites[CALL_SITES_MAX] = {};
@@ -19,11 +17,11 @@ static __always_inline __u32 device_kinds(struct net_device *dev)
 {
 	__u32 kinds = 1 << DEVICE_ANY;
 
-	if (dev && BPF_CORE_READ(dev, flags) & IFF_LOOPBACK)
+	if (dev && READ(dev, flags) & IFF_LOOPBACK)
 		kinds |= 1 << DEVICE_LOOPBACK;
-	if (dev && !(BPF_CORE_READ(dev, features) & NETIF_F_SG))
+	if (dev && !(READ(dev, features) & NETIF_F_SG))
 		kinds |= 1 << DEVICE_NO_SCATTER_GATHER;
-	if (dev && !(BPF_CORE_READ(dev, features) & NETIF_F_CSUM))
+	if (dev && !(READ(dev, features) & NETIF_F_CSUM))
 		kinds |= 1 << DEVICE_NO_CHECKSUM;
 	return kinds;
 }
@@ -65,14 +63,15 @@ static __always_inline void insert_caller(__u64 *stack, __u64 caller)
 }
 
 /* It is delivered here, unless it goes on or is a copy itself: not known yet. */
-static __always_inline void delivered(struct sk_buff *skb, const struct sighting *seen,
-				      const struct cause_key *key, __u32 counter, bool by_tap)
+static __always_inline void delivered(struct zsock *s, struct sk_buff *skb,
+				      const struct sighting *seen, const struct cause_key *key,
+				      __u32 counter, bool by_tap)
 {
-	__u16 bits = counter | (is_tapped(BPF_CORE_READ(skb, dev)) ? CAUSE_BIT_TAPPED : 0);
+	__u16 bits = counter | (is_tapped(READ(skb, dev)) ? CAUSE_BIT_TAPPED : 0);
 
-	passing__remember(skb, seen, bits, by_tap);
-	if (!ubuf__goes_on(&seen->ubuf, key, 0))
-		ubuf__add_bits(&seen->ubuf, bits);
+	rx_pending__remember(number_of(skb), seen, bits, by_tap);
+	if (!sighting__goes_on(s, seen, key, 0))
+		sighting__add_bits(s, seen, bits);
 }
 
 /* One skb's data are being copied. caller: 0 if it is in the stack. */
@@ -83,10 +82,12 @@ static __noinline int copied(void *ctx, struct sk_buff *skb, enum copier copier,
 	struct net_device *dev;
 	struct sighting seen;
 	__u32 counter, cause;
+	struct zsock *s;
 
-	if (!sighted(skb, &seen) || (copier == COPIER_PULL && bytes != seen.bytes))
+	s = sighted(skb, &seen);
+	if (!s || (copier == COPIER_PULL && bytes != seen.bytes))
 		return 0;
-	dev = BPF_CORE_READ(skb, dev);
+	dev = READ(skb, dev);
 	bpf_get_stack(ctx, info.stack, sizeof(info.stack), 0);
 	if (caller)
 		insert_caller(info.stack, caller);
@@ -95,13 +96,13 @@ static __noinline int copied(void *ctx, struct sk_buff *skb, enum copier copier,
 	/* Where the kernel hides its addresses, stacks cannot be distinguished. */
 	if (info.key.cause == CAUSE_UNCLASSIFIED && call_site_count)
 		info.key.stack = hash_stack(info.stack);
-	cause_info__set_device(&info, dev);
-	counter = cause_counter__find_index(&info);
+	cause_key__set_device(&info.key, dev);
+	counter = cause_counter__find_index(&info, dev);
 	cause_counter__add_skbs(counter, &seen, 1);
 	if (info.key.cause == CAUSE_LOCAL_DELIVERY)
-		delivered(skb, &seen, &info.key, counter, cause & CAUSE_BY_TAP);
+		delivered(s, skb, &seen, &info.key, counter, cause & CAUSE_BY_TAP);
 	else
-		ubuf__add_bits(&seen.ubuf, counter);
+		sighting__add_bits(s, &seen, counter);
 	return 0;
 }
 

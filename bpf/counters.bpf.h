@@ -10,22 +10,21 @@
 #include "state.bpf.h"
 
 /* How many are asked for; the loader removes all of this where it is 0. */
-extern const volatile __u32 call_counters;
+const volatile __u32 call_counters = 0;
 
 /* Counter i of a CPU: element cpu * CALL_COUNTERS_MAX + i. The analyzer sizes it and fills it. */
-struct call_event_map {
+struct {
 	__uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
 	__uint(max_entries, CALL_COUNTERS_MAX);
 	__type(key, __u32);
 	__type(value, __u32);
-};
-extern struct call_event_map call_events SEC(".maps");
+} call_events SEC(".maps");
 
 static __always_inline __u64 times_switched(void)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
 
-	return BPF_CORE_READ(task, nvcsw) + BPF_CORE_READ(task, nivcsw);
+	return READ(task, nvcsw) + READ(task, nivcsw);
 }
 
 static __always_inline bool counter__read(__u32 cpu, __u32 i, __u64 *value)

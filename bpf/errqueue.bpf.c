@@ -5,14 +5,11 @@
  */
 #include "inflight.bpf.h"
 
-char LICENSE[] SEC("license") = "Dual BSD/GPL";
-
 static __always_inline void read_begin(struct sock *sk)
 {
-	__u64 key = (__u64)sk;
 	struct thread *thread;
 
-	if (gate != GATE_OPEN || !sockets_seen || !bpf_map_lookup_elem(&sockets, &key))
+	if (gate != GATE_OPEN || !sockets_watched() || !zsock__find((__u64)sk))
 		return;
 	thread = thread__get();
 	if (thread)
@@ -64,20 +61,19 @@ int BPF_KRETPROBE(read_kretprobe, int ret)
  * Waking those who wait for completions, whatever thread the CPU is in: it is not left meanwhile,
  * or so rarely that a wrong time would be seen as one below zero.
  */
-struct wake_up_map {
+struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
 	__type(value, __u64);
-};
-struct wake_up_map wake_ups SEC(".maps");
+} wake_ups SEC(".maps");
 
 static __always_inline void wake_up_begin(struct sock *sk)
 {
-	__u64 key = (__u64)sk, *begun;
 	__u32 zero = 0;
+	__u64 *begun;
 
-	if (gate != GATE_OPEN || !sockets_seen || !bpf_map_lookup_elem(&sockets, &key))
+	if (gate != GATE_OPEN || !sockets_watched() || !zsock__find((__u64)sk))
 		return;
 	begun = bpf_map_lookup_elem(&wake_ups, &zero);
 	if (begun)

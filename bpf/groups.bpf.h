@@ -10,7 +10,7 @@
 #include "state.bpf.h"
 
 /* A set of enum group_by; the loader removes all that is for it alone where it is 0. */
-extern const volatile __u32 group_by;
+const volatile __u32 group_by = 0;
 
 /* The analyzer sizes them, and has them allocated beforehand where the kernel wants that. */
 struct group_map {
@@ -20,10 +20,10 @@ struct group_map {
 	__type(key, struct group_key);
 	__type(value, struct group);
 };
-extern struct group_map groups SEC(".maps");
-extern struct group_map peers SEC(".maps");
+struct group_map groups SEC(".maps");
+struct group_map peers SEC(".maps");
 
-extern struct group groups_rest, peers_rest;
+struct group groups_rest, peers_rest;
 
 /* No result is taken: Linux 5.10 cannot give one. */
 static __always_inline void add(__u64 *field, __u64 n)
@@ -33,36 +33,65 @@ static __always_inline void add(__u64 *field, __u64 n)
 
 #define V4_MAPPED bpf_htonl(0xffff)
 
+struct in6_addr___words {
+	union {
+		__be32 u6_addr32[4];
+	} in6_u;
+} __attribute__((preserve_access_index));
+
+static __always_inline void key__set_v6(struct group_key *key, struct sock *sk)
+{
+	struct in6_addr___words *address =
+		(void *)sk + bpf_core_field_offset(struct sock, __sk_common.skc_v6_daddr);
+
+	if (!reads_typed) {
+		bpf_core_read(key->address, sizeof(key->address), address);
+		return;
+	}
+	key->address[0] = READ(address, in6_u.u6_addr32[0]);
+	key->address[1] = READ(address, in6_u.u6_addr32[1]);
+	key->address[2] = READ(address, in6_u.u6_addr32[2]);
+	key->address[3] = READ(address, in6_u.u6_addr32[3]);
+}
+
 /* An IPv4 receiver of an IPv6 socket is the same receiver. */
 static __always_inline void key__set_address(struct group_key *key, struct sock *sk)
 {
-	key->family = BPF_CORE_READ(sk, __sk_common.skc_family);
+	key->family = READ(sk, __sk_common.skc_family);
 	if (key->family == AF_INET6) {
-		bpf_core_read(key->address, sizeof(key->address), &sk->__sk_common.skc_v6_daddr);
+		key__set_v6(key, sk);
 		if (key->address[0] || key->address[1] || key->address[2] != V4_MAPPED)
 			return;
 		key->family = AF_INET;
 		key->address[2] = key->address[3] = 0;
 	}
-	key->address[0] = BPF_CORE_READ(sk, __sk_common.skc_daddr);
+	key->address[0] = READ(sk, __sk_common.skc_daddr);
 }
 
 /* NULL while a new route is looked for. */
 static __always_inline struct net_device *route_device(struct sock *sk)
 {
-	return BPF_CORE_READ(sk, sk_dst_cache, dev);
+	return READ(sk, sk_dst_cache, dev);
 }
 
-/* All that the current process's send on this socket, by this device, can be grouped by. */
+/*
+ * What the current process's send on this socket, by this device, can be grouped by: of enum
+ * group_by those asked for.
+ */
 static __always_inline void key__of(struct group_key *key, struct sock *sk,
-				    struct net_device *device)
+				    struct net_device *device, __u32 by)
 {
 	__builtin_memset(key, 0, sizeof(*key));
-	key->tgid = current_tgid();
-	key->netns = BPF_CORE_READ(sk, __sk_common.skc_net.net, ns.inum);
-	key->ifindex = device ? BPF_CORE_READ(device, ifindex) : 0;
-	key->port = bpf_ntohs(BPF_CORE_READ(sk, __sk_common.skc_dport));
-	key__set_address(key, sk);
+	if (by & BY_PROCESS)
+		key->tgid = current_tgid();
+	if (by & BY_DEVICE) {
+		key->netns = READ(sk, __sk_common.skc_net.net, ns.inum);
+		key->ifindex = device ? READ(device, ifindex) : 0;
+	}
+	if (by & BY_PORT)
+		key->port = bpf_ntohs(READ(sk, __sk_common.skc_dport));
+	if (by & BY_ADDRESS)
+		key__set_address(key, sk);
 }
 
 static __always_inline void key__reduce(struct group_key *to, const struct group_key *from,
@@ -91,21 +120,22 @@ static __always_inline bool same_address(const struct group *g, const struct gro
 }
 
 /* Called by a process that sends: names are those of that moment. */
-static __always_inline struct group *group__make(struct group_map *map, struct group *rest,
-						 const struct group_key *key,
-						 const struct group_key *who, struct sock *sk)
+static __noinline void group__make(bool of_peers, const struct group_key *key,
+				   const struct group_key *who, struct sock *sk)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
-	struct group fresh = {.family = who->family, .pid = current_process_id()}, *g;
+	struct group fresh = {.family = who->family, .pid = current_process_id()};
 
 	__builtin_memcpy(fresh.address, who->address, sizeof(fresh.address));
 	BPF_CORE_READ_STR_INTO(&fresh.comm, task, group_leader, comm);
 	BPF_CORE_READ_STR_INTO(&fresh.device, sk, sk_dst_cache, dev, name);
-	bpf_map_update_elem(map, key, &fresh, BPF_NOEXIST);
-	g = bpf_map_lookup_elem(map, key);
-	return g ? g : rest;
+	if (of_peers)
+		bpf_map_update_elem(&peers, key, &fresh, BPF_NOEXIST);
+	else
+		bpf_map_update_elem(&groups, key, &fresh, BPF_NOEXIST);
 }
 
+/* sk: of a process that sends; NULL: none is made. */
 static __always_inline struct group *group__find(struct group_map *map, struct group *rest,
 						 const struct group_key *who, __u32 by,
 						 struct sock *sk)
@@ -115,14 +145,17 @@ static __always_inline struct group *group__find(struct group_map *map, struct g
 
 	key__reduce(&key, who, by);
 	g = bpf_map_lookup_elem(map, &key);
+	if (!g && sk) {
+		group__make(map == &peers, &key, who, sk);
+		g = bpf_map_lookup_elem(map, &key);
+	}
 	/* Tested one by one: of two pointers clang would make one number, which the verifier
 	 * refuses. */
-	if (g) {
-		if (!same_address(g, who))
-			g->addresses = 1;
-		return g;
-	}
-	return sk ? group__make(map, rest, &key, who, sk) : rest;
+	if (!g)
+		return rest;
+	if (!same_address(g, who))
+		g->addresses = 1;
+	return g;
 }
 
 /* ERESTARTSYS and its kin: a signal came. */
@@ -130,6 +163,8 @@ static __always_inline bool is_interrupted(long ret)
 {
 	return ret <= -512 && ret >= -516;
 }
+
+#define SEND_IGNORED 1 /* no flag of a message that is looked at */
 
 static __always_inline void group__count_send(struct group *g, __u32 flags, long ret, __u64 ns,
 					      bool ignored)
@@ -171,24 +206,20 @@ static __always_inline void group__count_completions(struct group *g, __u64 send
 }
 
 /* Sends that completed, and how many more of those that did are known to be copied. */
-static __always_inline void groups__count_completions(const struct group_key *owner, __u64 sends,
-						      __u64 copied)
+static __noinline void groups__count_completions(const struct group_key *owner, __u64 sends,
+						 __u64 copied)
 {
-	struct group_key who = *owner;
-
-	group__count_completions(group__find(&peers, &peers_rest, &who, BY_PEER, NULL), sends,
+	group__count_completions(group__find(&peers, &peers_rest, owner, BY_PEER, NULL), sends,
 				 copied);
 	if (group_by)
-		group__count_completions(group__find(&groups, &groups_rest, &who, group_by, NULL),
+		group__count_completions(group__find(&groups, &groups_rest, owner, group_by, NULL),
 					 sends, copied);
 }
 
 /* Adds to one more field of completed sends, by its offset: unreported copies can be corrected. */
-static __always_inline void groups__add(const struct group_key *owner, __u32 field, __u64 n)
+static __noinline void groups__add(const struct group_key *owner, __u32 field, __u64 n)
 {
-	struct group_key who = *owner;
-
-	add((void *)group__find(&peers, &peers_rest, &who, BY_PEER, NULL) + field, n);
+	add((void *)group__find(&peers, &peers_rest, owner, BY_PEER, NULL) + field, n);
 	if (group_by)
-		add((void *)group__find(&groups, &groups_rest, &who, group_by, NULL) + field, n);
+		add((void *)group__find(&groups, &groups_rest, owner, group_by, NULL) + field, n);
 }

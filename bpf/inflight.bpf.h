@@ -1,26 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Zero-copy sends in flight: start and size of each, by send id in a ring of the socket. A send
- * whose slot is taken by one that has not completed is not followed, and counted: in a deep
- * pipeline those followed are a sample. Charged is what msg_zerocopy_realloc charges: all that a
- * send asks for, before it knows how much fits into the send buffer.
+ * Zero-copy sends in flight: how long they take, what they pin, what is noted of their data until
+ * they complete.
  */
 #pragma once
 
-#include "state.bpf.h"
+#include "zsock.bpf.h"
 
 /* log2 of the page size, set by the analyzer. */
-extern const volatile __u32 page_shift;
-/* No program sees which id a send gets: it is taken to be the socket's next. */
-extern const volatile bool ids_guessed;
+const volatile __u32 page_shift = 12;
+/* Are completions counted by what references to their ubufs leave? See reference_gone(). */
+const volatile bool counts_references = false;
 
-struct span_map {
+/* Histograms that are no call's: enum span. */
+struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, SPANS);
 	__type(key, __u32);
 	__type(value, struct hist);
-};
-extern struct span_map spans SEC(".maps");
+} spans SEC(".maps");
 
 static __always_inline void span__add(enum span span, __u64 ns)
 {
@@ -31,39 +29,35 @@ static __always_inline void span__add(enum span span, __u64 ns)
 		hist_put(h, ns);
 }
 
-struct pinned_map {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct pinned);
-};
-extern struct pinned_map pinned SEC(".maps");
+/*
+ * The same where an interrupt may add meanwhile: min and max can be stale then, which the analyzer
+ * corrects.
+ */
+static __always_inline void completion_took(__u64 ns)
+{
+	__u32 key = SPAN_COMPLETION, bucket = hist_bucket(ns);
+	struct hist *h = bpf_map_lookup_elem(&spans, &key);
 
-struct pinned_peak_map {
+	if (!h)
+		return;
+	if (!h->min || ns < h->min)
+		h->min = ns;
+	if (ns > h->max)
+		h->max = ns;
+	add(&h->sum, ns);
+	if (bucket < HIST_BUCKETS)
+		add(&h->buckets[bucket], 1);
+}
+
+/* What is pinned: charged as msg_zerocopy_realloc does, before it is known how much fits. */
+struct pinned pinned;
+
+struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
 	__type(value, struct pinned_peak);
-};
-extern struct pinned_peak_map pinned_peaks SEC(".maps");
-
-/*
- * A slot of the ring: the id's upper bits (the lower ones are the index) above the time of the
- * start, which wraps in three days. 0: free.
- */
-#define INFLIGHT_TIME_BITS 48
-#define INFLIGHT_TIME_MASK ((1ULL << INFLIGHT_TIME_BITS) - 1)
-#define INFLIGHT_ID_MASK   0xffffff
-
-static __always_inline __u64 inflight_word(__u32 id, __u64 start)
-{
-	return (__u64)(id >> INFLIGHT_BITS) << INFLIGHT_TIME_BITS | (start & INFLIGHT_TIME_MASK);
-}
-
-static __always_inline __u32 inflight_id(__u64 word, __u32 slot)
-{
-	return (__u32)(word >> INFLIGHT_TIME_BITS) << INFLIGHT_BITS | slot;
-}
+} pinned_peaks SEC(".maps");
 
 /* As far as msg_zerocopy_realloc accounts: pages that a send may touch at worst. */
 static __always_inline __u64 pages_of(__u64 bytes)
@@ -71,20 +65,14 @@ static __always_inline __u64 pages_of(__u64 bytes)
 	return (bytes >> page_shift) + 2;
 }
 
-static __always_inline struct pinned *pinned__get(void)
-{
-	__u32 zero = 0;
-
-	return bpf_map_lookup_elem(&pinned, &zero);
-}
-
 /*
  * Kernels before 5.12 have no atomic operation with a result. The freed sum is read before the
  * addition and the pinned sum after it: their difference is what was pinned, or more by completions
  * in between.
  */
-static __always_inline void pinned__charge(volatile struct pinned *p, __u64 bytes)
+static __always_inline void pinned__charge(__u64 bytes)
 {
+	volatile struct pinned *p = &pinned;
 	__u64 freed_bytes, freed_pages, now;
 	struct pinned_peak *peak;
 	__u32 zero = 0;
@@ -104,135 +92,210 @@ static __always_inline void pinned__charge(volatile struct pinned *p, __u64 byte
 		peak->pages = now;
 }
 
-static __always_inline void pinned__free(struct pinned *p, __u64 bytes)
+static __always_inline void pinned__free(__u64 bytes)
 {
-	__sync_fetch_and_add(&p->freed_bytes, bytes);
-	__sync_fetch_and_add(&p->freed_pages, pages_of(bytes));
+	__sync_fetch_and_add(&pinned.freed_bytes, bytes);
+	__sync_fetch_and_add(&pinned.freed_pages, pages_of(bytes));
 }
 
 /*
- * The window's own sends, as bits: 32 ids a word, below the number of the block. A newer block
- * takes over an older one's word.
+ * Notes: their bits are in the slot of the ubuf's first id, as long as that is its own and has
+ * room; else, and with what references leave, in the map.
  */
-#define WINDOW_BLOCK(id) ((id) >> 5)
-#define WINDOW_BIT(id)	 (1ULL << ((id)&31))
 
-static __always_inline __u64 *window__word(struct zerocopy_socket *s, __u32 block)
+static __always_inline struct note_key note__key(const struct zsock *s, __u32 id)
 {
-	return &s->window_ids[block & (WINDOW_WORDS - 1)];
+	return (struct note_key){.sock = s->sock, .generation = s->generation, .id = id};
 }
 
-static __always_inline __u32 count_bits(__u32 bits)
+/* Creates it where there is none; NULL: no room, which counts as lost. */
+static __noinline struct note *note__spilled(const struct zsock *s, __u32 id)
 {
-	return __builtin_popcount(bits);
+	struct note_key key = note__key(s, id);
+	struct note *note = bpf_map_lookup_elem(&spill, &key), fresh = {};
+
+	if (note)
+		return note;
+	bpf_map_update_elem(&spill, &key, &fresh, BPF_NOEXIST);
+	note = bpf_map_lookup_elem(&spill, &key);
+	if (!note)
+		TOTALS_COUNT(lost_cause_bits);
+	return note;
 }
 
-/* Sends that have not completed when their word is taken over are lost. */
-static __always_inline void window__evict(struct zerocopy_socket *s, __u64 word)
+static __always_inline struct slot *zsock__slot(struct zsock *s, __u32 id)
 {
-	__u32 end = ((__u32)(word >> 32) + 1) << 5, waiting = (__u32)word;
-	struct totals *t = totals__get();
-	__s32 behind = end - s->completed_to;
-
-	if (!t || behind <= 0 || !waiting)
-		return;
-	if (behind < 32)
-		waiting &= ~0U << (32 - behind);
-	__sync_fetch_and_add(&t->untracked, count_bits(waiting));
-	__sync_fetch_and_add(&s->waiting, -count_bits(waiting));
+	return &s->ring[id & RING_MASK];
 }
 
-static __always_inline bool window__has(struct zerocopy_socket *s, __u32 id)
+static __always_inline bool slot__has_bits_of(const struct slot *slot, __u32 id)
 {
-	__u64 word = *window__word(s, WINDOW_BLOCK(id));
-
-	return word >> 32 == WINDOW_BLOCK(id) && word & WINDOW_BIT(id);
+	return slot->id == id && slot->bits[0] != NOTE_MOVED;
 }
 
-/*
- * The id is not yet the window's. Kernels before 5.12 have atomic additions alone, and refuse a
- * program that holds others; as a bit is set once, adding it sets it. Where ids are guessed, two
- * threads may set the same one at once: that is no addition.
- */
-static __always_inline void window__add(struct zerocopy_socket *s, __u32 id)
+/* Where the bits of a ubuf are, and for how many there is room; NULL where there are none. */
+static __always_inline __u16 *note__bits(struct zsock *s, __u32 id, __u32 *room)
 {
-	__u64 *word = window__word(s, WINDOW_BLOCK(id)), old = *(volatile __u64 *)word;
+	struct note_key key = note__key(s, id);
+	struct slot *slot = zsock__slot(s, id);
+	struct note *note;
 
-	if (old >> 32 != WINDOW_BLOCK(id)) {
-		window__evict(s, old);
-		*(volatile __u64 *)word = (__u64)WINDOW_BLOCK(id) << 32 | WINDOW_BIT(id);
-	} else if (ids_guessed) {
-		*(volatile __u64 *)word = old | WINDOW_BIT(id);
-	} else {
-		__sync_fetch_and_add(word, WINDOW_BIT(id));
+	if (slot__has_bits_of(slot, id)) {
+		*room = SLOT_BITS;
+		return slot->bits;
 	}
-	__sync_fetch_and_add(&s->waiting, 1);
+	*room = NOTE_BITS;
+	note = bpf_map_lookup_elem(&spill, &key);
+	return note ? note->bits : NULL;
 }
 
-static __always_inline void window__remove(struct zerocopy_socket *s, __u32 id)
+static __always_inline bool note__is_empty(const struct note *note)
 {
-	if (!window__has(s, id))
-		return;
-	__sync_fetch_and_add(window__word(s, WINDOW_BLOCK(id)), -WINDOW_BIT(id));
-	__sync_fetch_and_add(&s->waiting, -1);
+	return !note->words[0] && !note->words[1] && !note->sends;
 }
+
+/* What a note has; all is 0 where there is none. */
+static __noinline void note__read(struct zsock *s, __u32 id, struct note *out)
+{
+	struct note_key key = note__key(s, id);
+	struct slot *slot = zsock__slot(s, id);
+	struct note *note = NULL, none = {};
+
+	if (!slot__has_bits_of(slot, id) || counts_references)
+		note = bpf_map_lookup_elem(&spill, &key);
+	*out = note ? *note : none;
+	if (slot__has_bits_of(slot, id))
+		out->words[0] = slot->word;
+}
+
+static __noinline void note__remove(struct zsock *s, __u32 id)
+{
+	struct note_key key = note__key(s, id);
+	struct slot *slot = zsock__slot(s, id);
+
+	if (!slot__has_bits_of(slot, id) || counts_references)
+		bpf_map_delete_elem(&spill, &key);
+	if (slot->id == id)
+		slot->word = 0;
+}
+
+static __always_inline void note__take(struct zsock *s, __u32 id, struct note *out)
+{
+	note__read(s, id, out);
+	if (!note__is_empty(out))
+		note__remove(s, id);
+}
+
+/* Sets bits that are not set. False: there is no room. */
+static __always_inline bool bits__set(__u16 *all, __u32 room, __u16 bits)
+{
+	volatile __u16 *place;
+	__u32 i;
+
+	for (i = 0; i < room; i++) {
+		place = &all[i];
+		if (!*place)
+			*place = bits;
+		if (*place == bits)
+			return true;
+	}
+	return false;
+}
+
+static __noinline void note__add_bits(struct zsock *s, __u32 id, __u16 bits)
+{
+	struct slot *slot = zsock__slot(s, id);
+	bool moves = slot__has_bits_of(slot, id);
+	struct note *note;
+
+	if (moves && bits__set(slot->bits, SLOT_BITS, bits))
+		return;
+	note = note__spilled(s, id);
+	if (!note)
+		return;
+	if (moves) {
+		note->words[0] = slot->word;
+		slot->word = NOTE_MOVED;
+	}
+	if (!bits__set(note->bits, NOTE_BITS, bits))
+		TOTALS_COUNT(lost_cause_bits);
+}
+
+/* Sends in flight. */
 
 /* Completions come nearly in the order of ids: a send far behind was not seen to complete. */
-static __always_inline bool inflight__is_overdue(const struct zerocopy_socket *s, __u64 word,
-						 __u32 slot)
+static __always_inline bool slot__is_overdue(const struct zsock *s, const struct slot *slot)
 {
-	__u32 behind = (s->completed_to - inflight_id(word, slot)) & INFLIGHT_ID_MASK;
-
-	return behind > 4 * INFLIGHT_SLOTS && behind < INFLIGHT_ID_MASK / 2;
+	return (__s32)(s->freed_to - slot->id) > 4 * RING_SLOTS;
 }
 
-/* A send that failed may have had the same id: this one takes over its slot. */
-static __always_inline void inflight__begin_send(struct thread *thread, struct zerocopy_socket *s,
-						 __u32 id)
+/*
+ * A send gets the slot of its id, unless another's send is in flight there. Of a failed send with
+ * the same id it takes the slot over.
+ */
+static __noinline void slot__begin(struct zsock *s, struct thread *thread)
 {
-	__u32 slot = id & (INFLIGHT_SLOTS - 1);
-	__u64 word = inflight_word(id, thread->start), old = s->inflight[slot];
-	struct totals *t = totals__get();
-	struct pinned *p = pinned__get();
+	struct slot *slot = zsock__slot(s, thread->id);
+	struct note *note;
 
-	if (!t || !p)
-		return;
-	if (old && (old ^ word) >> INFLIGHT_TIME_BITS) {
-		if (!inflight__is_overdue(s, old, slot)) {
-			t->unfollowed++;
-			return;
+	if (slot->id != thread->id) {
+		if (slot->start) {
+			if (!slot__is_overdue(s, slot)) {
+				TOTALS_COUNT(untimed);
+				return;
+			}
+			pinned__free(slot->bytes);
+			slot->start = 0;
 		}
-		pinned__free(p, s->inflight_bytes[slot]);
+		if (slot->word && slot->bits[0] != NOTE_MOVED) {
+			note = note__spilled(s, slot->id);
+			if (note)
+				note->words[0] = slot->word;
+		}
+		slot->word = 0;
 	}
-	s->inflight_bytes[slot] = thread->size;
-	*(volatile __u64 *)&s->inflight[slot] = word;
-	thread->inflight = word;
-	pinned__charge(p, thread->size);
+	slot->id = thread->id;
+	slot->bytes = thread->size;
+	*(volatile __u64 *)&slot->start = thread->start;
+	thread->followed = 1;
+	pinned__charge(thread->size);
 }
 
-static __always_inline void id__known(struct thread *thread, struct zerocopy_socket *s, __u32 id)
+#define SLOTS_AT_ONCE 16
+
+/*
+ * So many slots of the sends that completed now. A global function of numbers, and few slots: the
+ * verifier goes through it once, and once through each of its turns.
+ */
+__noinline int slots__end_some(__u64 sock, __u32 first, __u32 sends, __u32 from, __u64 now)
 {
-	/* A failed send with the same id may not have returned yet. */
-	if (!window__has(s, id))
-		window__add(s, id);
-	thread->id = id;
-	thread->tracked = true;
+	struct zsock *s = zsock__find(sock);
+	struct slot *slot;
+	__u64 start;
+	__u32 i;
+
+	for (i = 0; s && i < SLOTS_AT_ONCE && from + i < sends; i++) {
+		slot = zsock__slot(s, first + from + i);
+		start = slot->start;
+		if (!start || slot->id - first >= sends)
+			continue;
+		pinned__free(slot->bytes);
+		*(volatile __u64 *)&slot->start = 0;
+		if (!s->shared)
+			completion_took(now - start);
+	}
+	return 0;
 }
 
-/* The send failed: the kernel takes its id back, and another may have it by now. */
-static __always_inline void id__taken_back(struct thread *thread, struct zerocopy_socket *s)
+/*
+ * Sends completed. A slot ends whether the send in it counts or not, and its bits stay until they
+ * are counted.
+ */
+static __always_inline void slots__end(struct zsock *s, __u32 first, __u32 sends)
 {
-	__u32 slot = thread->id & (INFLIGHT_SLOTS - 1);
-	__u64 word = s->inflight[slot];
-	struct pinned *p;
+	__u64 now = bpf_ktime_get_ns();
+	__u32 from;
 
-	if (!thread->inflight || word == thread->inflight)
-		window__remove(s, thread->id);
-	if (!thread->inflight)
-		return;
-	p = pinned__get();
-	if (p)
-		pinned__free(p, thread->size);
-	if (word == thread->inflight)
-		s->inflight[slot] = 0;
+	for (from = 0; from < RING_SLOTS && from < sends; from += SLOTS_AT_ONCE)
+		slots__end_some(s->sock, first, sends, from, now);
 }

@@ -5,10 +5,8 @@
  * is what the kernel always does with such a packet on such a device, and all but one count only if
  * the kernel flags the completion.
  */
-#include "passing.bpf.h"
+#include "rx_pending.bpf.h"
 #include "taps.bpf.h"
-
-char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 #define SKBTX_ANY_SW_TSTAMP	(1 << 0 | 1 << 1 | 1 << 6) /* HW, SW, SCHED */
 #define SOF_TIMESTAMPING_TX_ACK (1 << 9)
@@ -17,27 +15,79 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 /* Does this kernel forward without a copy, so that a tap is what makes one? */
 const volatile bool forwards_uncopied = false;
+/* What is asked of a packet: to count it; whether it goes on; what copies it; whether it leaves. */
+const volatile bool counts_packets = false, follows_path = false, infers_copies = false,
+		    sees_exit = false;
 
-static __always_inline void assume(const struct sighting *seen, enum cause cause,
-				   struct net_device *dev, __u16 how)
+/* The port the load's connections go to, and which end of them sends: set before the gate opens. */
+volatile __u32 load_port;
+volatile __u32 sender_listens;
+
+#define TCP_OFFSET_BYTE 12 /* of the header: its length in words in the upper half */
+
+static __always_inline bool is_of_load(struct sock *sk)
 {
-	__u32 counter = cause_counter__index_of(cause, (__u64)dev);
+	if (!load_port || !sk || !is_tcp(sk))
+		return false;
+	if (sender_listens)
+		return READ(sk, __sk_common.skc_num) == load_port;
+	return bpf_ntohs(READ(sk, __sk_common.skc_dport)) == load_port;
+}
+
+/* Of stacked devices the first: the others get what it makes of the skb. */
+static __always_inline bool is_first_device(struct sk_buff *skb, struct sock *sk)
+{
+	struct dst_entry *route = READ(sk, sk_dst_cache);
+
+	return !route || READ(route, dev) == READ(skb, dev);
+}
+
+/* Bytes of the application's data; 0 of a mere acknowledgement. */
+static __always_inline __s32 payload(struct sk_buff *skb)
+{
+	unsigned char *head = READ(skb, head), *data = READ(skb, data);
+	__s32 header = READ(skb, transport_header);
+	__u8 words = 0;
+
+	bpf_probe_read_kernel(&words, sizeof(words), head + header + TCP_OFFSET_BYTE);
+	return (__s32)READ(skb, len) - (header + (words >> 4) * 4 - (__s32)(data - head));
+}
+
+/* skbs of a load's sends, as they are handed to a device, before segmentation: softirqs are off. */
+static __always_inline void count_packet(struct sk_buff *skb)
+{
+	struct sock *sk = READ(skb, sk);
+	struct totals *t;
+
+	if (!is_of_load(sk) || !is_first_device(skb, sk) || payload(skb) <= 0)
+		return;
+	t = totals__get();
+	if (!t)
+		return;
+	t->packets++;
+	t->packet_frags += READ(skb_shared(skb), nr_frags);
+}
+
+static __noinline void assume(struct zsock *s, const struct sighting *seen, enum cause cause,
+			      struct net_device *dev, __u16 how)
+{
+	__u32 counter = cause_counter__index_of(cause, dev);
 
 	cause_counter__add_skbs(counter, seen, 1);
-	ubuf__add_bits(&seen->ubuf, counter | how);
+	sighting__add_bits(s, seen, counter | how);
 }
 
 /* Is it this skb's socket that sends by its device, and nobody who forwards it? */
 static __always_inline bool is_sent_by(struct sock *sk, struct sk_buff *skb)
 {
-	return BPF_CORE_READ(sk, sk_dst_cache, dev) == BPF_CORE_READ(skb, dev);
+	return READ(sk, sk_dst_cache, dev) == READ(skb, dev);
 }
 
 /*
  * Why a packet that goes on was copied when it came in. A router takes packets from their
  * socket (ip_rcv_core), a bridge does not, and copies nothing.
  */
-static __always_inline enum cause cause_of_forwarded(const struct passing *p, bool bridged,
+static __always_inline enum cause cause_of_forwarded(const struct rx_pending *p, bool bridged,
 						     __u16 how)
 {
 	if (bridged)
@@ -49,26 +99,30 @@ static __always_inline enum cause cause_of_forwarded(const struct passing *p, bo
  * A packet that came in, and was counted as delivered, goes out again. What its socket sends by its
  * own device is a retransmission, in the same skb.
  */
-static __always_inline void forwarded(struct sk_buff *skb, __u16 how, bool still_shared)
+static __noinline void forwarded(struct sk_buff *skb, __u16 how, bool still_shared)
 {
-	struct passing *p = passing__recall(skb);
-	struct sock *sk = BPF_CORE_READ(skb, sk);
+	struct rx_pending *p = rx_pending__recall((__u64)skb);
+	struct sock *sk = READ(skb, sk);
 	struct cause_info info = {};
 	struct cause_info *delivered;
+	struct zsock *s;
 	__u32 counter;
 
 	if (!p || (sk && is_sent_by(sk, skb)))
 		return;
+	s = sighted_before(&p->seen);
 	cause_counter__add_skbs(p->counter, &p->seen, -1);
-	ubuf__clear_bits(&p->seen.ubuf, p->bits);
+	if (s)
+		sighting__clear_bits(s, &p->seen, p->bits);
 	delivered = still_shared ? NULL : bpf_map_lookup_elem(&cause_infos, &p->counter);
 	if (!delivered)
 		return;
 	info = *delivered;
 	info.key.cause = cause_of_forwarded(p, sk, how);
-	counter = cause_counter__find_index(&info);
+	counter = cause_counter__find_index(&info, NULL);
 	cause_counter__add_skbs(counter, &p->seen, 1);
-	ubuf__add_bits(&p->seen.ubuf, counter | how);
+	if (s)
+		sighting__add_bits(s, &p->seen, counter | how);
 }
 
 #define TCP_FLAGS_BYTE 13 /* of the header */
@@ -78,34 +132,18 @@ static __always_inline void forwarded(struct sk_buff *skb, __u16 how, bool still
  * TCP Fast Open copies the data of a SYN (tcp_send_syn_data), and does not flag that. Counted at
  * the socket's own device, not at those below.
  */
-static __always_inline void fast_open(struct sk_buff *skb, const struct sighting *seen)
+static __always_inline void fast_open(struct zsock *s, struct sk_buff *skb,
+				      const struct sighting *seen)
 {
-	const unsigned char *tcp = BPF_CORE_READ(skb, head) + BPF_CORE_READ(skb, transport_header);
-	struct sock *sk = BPF_CORE_READ(skb, sk);
+	unsigned char *tcp = (void *)(READ(skb, head) + READ(skb, transport_header));
+	struct sock *sk = READ(skb, sk);
 	__u8 flags = 0;
-	__u32 counter;
 
-	bpf_probe_read_kernel(&flags, sizeof(flags), tcp + TCP_FLAGS_BYTE);
-	if (!(flags & TCP_SYN) || !sk || !is_sent_by(sk, skb))
+	if (!sk || READ(sk, __sk_common.skc_state) != TCP_SYN_SENT || !is_sent_by(sk, skb))
 		return;
-	counter = cause_counter__index_of(CAUSE_FAST_OPEN, (__u64)BPF_CORE_READ(skb, dev));
-	cause_counter__add_skbs(counter, seen, 1);
-	ubuf__add_bits(&seen->ubuf, counter);
-}
-
-/* args: skb. Beside the hooks of the copying functions. */
-SEC("raw_tp/net_dev_queue")
-int path_onwards(struct bpf_raw_tracepoint_args *ctx)
-{
-	struct sk_buff *skb = (struct sk_buff *)ctx->args[0];
-	struct sighting seen;
-
-	if (!sockets_watched())
-		return 0;
-	forwarded(skb, 0, false);
-	if (sighted(skb, &seen))
-		fast_open(skb, &seen);
-	return 0;
+	bpf_probe_read_kernel(&flags, sizeof(flags), tcp + TCP_FLAGS_BYTE);
+	if (flags & TCP_SYN)
+		assume(s, seen, CAUSE_FAST_OPEN, READ(skb, dev), 0);
 }
 
 /* Does the kernel make checksums for what this device sends? If so, why? */
@@ -114,8 +152,7 @@ static __always_inline enum cause cause_of_checksum(struct sk_buff *skb, struct 
 {
 	if (!(features & NETIF_F_CSUM))
 		return CAUSE_CHECKSUM;
-	if (BPF_CORE_READ_BITFIELD_PROBED(skb, encapsulation) &&
-	    !(BPF_CORE_READ(dev, hw_enc_features) & NETIF_F_CSUM))
+	if (READ_BITFIELD(skb, encapsulation) && !(READ(dev, hw_enc_features) & NETIF_F_CSUM))
 		return CAUSE_TUNNEL_CHECKSUM;
 	return CAUSE_UNCLASSIFIED;
 }
@@ -135,44 +172,56 @@ static __always_inline enum cause cause_of_queue(struct net_device *dev)
 }
 
 /*
- * args: skb. What a device cannot do, the kernel does in software before it sends:
- * without scatter-gather by a copy of everything, most of it unflagged.
+ * What a device cannot do, the kernel does in software before it sends: without scatter-gather by a
+ * copy of everything, most of it unflagged.
  */
-SEC("raw_tp/net_dev_queue")
-int path_queued(struct bpf_raw_tracepoint_args *ctx)
+static __always_inline void infer_device_copies(struct zsock *s, struct sk_buff *skb,
+						const struct sighting *seen)
 {
-	struct sk_buff *skb = (struct sk_buff *)ctx->args[0];
-	struct net_device *dev;
-	struct sighting seen;
+	struct net_device *dev = READ(skb, dev);
+	__u64 features = READ(dev, features);
 	enum cause cause;
-	__u64 features;
-	bool ours;
 
-	if (!sockets_watched())
-		return 0;
-	ours = sighted(skb, &seen);
-	forwarded(skb, CAUSE_BIT_ASSUMED, ours);
-	dev = ours ? BPF_CORE_READ(skb, dev) : NULL;
-	if (!dev)
-		return 0;
-	fast_open(skb, &seen);
-	features = BPF_CORE_READ(dev, features);
 	if (!(features & NETIF_F_SG)) {
-		assume(&seen, CAUSE_NO_SCATTER_GATHER, dev, 0);
-		return 0;
+		assume(s, seen, CAUSE_NO_SCATTER_GATHER, dev, 0);
+		return;
 	}
 	cause = cause_of_checksum(skb, dev, features);
 	if (cause)
-		assume(&seen, cause, dev, CAUSE_BIT_ASSUMED);
-	else if (!(BPF_CORE_READ(dev, flags) & IFF_LOOPBACK)) /* which needs no guess */
-		ubuf__set_last_device(&seen.ubuf,
-				      cause_counter__index_of(cause_of_queue(dev), (__u64)dev));
+		assume(s, seen, cause, dev, CAUSE_BIT_ASSUMED);
+	else if (!(READ(dev, flags) & IFF_LOOPBACK)) /* which needs no guess */
+		sighting__set_last_device(s, seen->id,
+					  cause_counter__index_of(cause_of_queue(dev), dev));
+}
+
+/* args: skb */
+SEC("raw_tp/net_dev_queue")
+int packet_queued(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct sk_buff *skb = (struct sk_buff *)ctx->args[0];
+	struct sighting seen;
+	struct zsock *s;
+
+	if (counts_packets && gate == GATE_OPEN)
+		count_packet(skb);
+	if (!(follows_path || infers_copies) || !sockets_watched())
+		return 0;
+	s = sighted(skb, &seen);
+	if (!infers_copies) /* beside the hooks of the copying functions */
+		forwarded(skb, 0, false);
+	else
+		forwarded(skb, CAUSE_BIT_ASSUMED, s);
+	if (!s)
+		return 0;
+	fast_open(s, skb, &seen);
+	if (infers_copies)
+		infer_device_copies(s, skb, &seen);
 	return 0;
 }
 
 static __always_inline bool is_tun(struct net_device *dev)
 {
-	const char *name = BPF_CORE_READ(dev, rtnl_link_ops, kind);
+	const char *name = READ(dev, rtnl_link_ops, kind);
 	char kind[4] = {};
 
 	bpf_probe_read_kernel_str(kind, sizeof(kind), name);
@@ -182,53 +231,50 @@ static __always_inline bool is_tun(struct net_device *dev)
 /* A timestamp that is reported with the packet copies it. */
 static __always_inline bool is_timestamped(struct sk_buff *skb)
 {
-	__u32 flags = BPF_CORE_READ(skb, sk, sk_tsflags);
+	__u32 flags = READ(skb, sk, sk_tsflags);
 
 	if (flags & SOF_TIMESTAMPING_TSONLY)
 		return false;
 	return flags & SOF_TIMESTAMPING_TX_ACK ||
-	       BPF_CORE_READ(skb_shared(skb), tx_flags) & SKBTX_ANY_SW_TSTAMP;
+	       READ(skb_shared(skb), tx_flags) & SKBTX_ANY_SW_TSTAMP;
 }
 
-/* args: skb, dev */
+static __always_inline void infer_copies(struct zsock *s, struct sk_buff *skb,
+					 struct net_device *dev, const struct sighting *seen)
+{
+	if (is_tapped(dev))
+		assume(s, seen, CAUSE_PACKET_TAP, dev, CAUSE_BIT_ASSUMED);
+	if (is_tun(dev))
+		assume(s, seen, CAUSE_TUN, dev, CAUSE_BIT_ASSUMED);
+	if (is_timestamped(skb))
+		assume(s, seen, CAUSE_TIMESTAMP, dev, CAUSE_BIT_ASSUMED);
+}
+
+/*
+ * args: skb, dev. Uncopied data that reach a device on a bus leave this machine. Virtual devices
+ * have no parent.
+ */
 SEC("raw_tp/net_dev_start_xmit")
-int path_sent(struct bpf_raw_tracepoint_args *ctx)
+int packet_sent(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct sk_buff *skb = (struct sk_buff *)ctx->args[0];
 	struct net_device *dev = (struct net_device *)ctx->args[1];
 	struct sighting seen;
+	struct zsock *s = sockets_watched() ? sighted(skb, &seen) : NULL;
 
-	if (!sockets_watched() || !sighted(skb, &seen))
+	if (!s)
 		return 0;
-	if (is_tapped(dev))
-		assume(&seen, CAUSE_PACKET_TAP, dev, CAUSE_BIT_ASSUMED);
-	if (is_tun(dev))
-		assume(&seen, CAUSE_TUN, dev, CAUSE_BIT_ASSUMED);
-	if (is_timestamped(skb))
-		assume(&seen, CAUSE_TIMESTAMP, dev, CAUSE_BIT_ASSUMED);
-	return 0;
-}
-
-/*
- * args: skb, dev. Uncopied data reach a device on a bus: it leaves this machine. Virtual devices
- * have no parent.
- */
-SEC("raw_tp/net_dev_start_xmit")
-int path_left(struct bpf_raw_tracepoint_args *ctx)
-{
-	struct net_device *dev = (struct net_device *)ctx->args[1];
-	struct sighting seen;
-
-	if (sockets_watched() && sighted((struct sk_buff *)ctx->args[0], &seen) &&
-	    BPF_CORE_READ(dev, dev.parent))
-		ubuf__add_bits(&seen.ubuf, CAUSE_BIT_LEFT);
+	if (infers_copies)
+		infer_copies(s, skb, dev, &seen);
+	if (sees_exit && READ(dev, dev.parent))
+		sighting__add_bits(s, &seen, CAUSE_BIT_LEFT);
 	return 0;
 }
 
 /* A bridge forwards it, or hands it in again as come in by itself. */
 static __always_inline bool is_bridge_port(struct net_device *dev)
 {
-	return BPF_CORE_READ_BITFIELD_PROBED(dev, priv_flags) & IFF_BRIDGE_PORT;
+	return READ_BITFIELD(dev, priv_flags) & IFF_BRIDGE_PORT;
 }
 
 /* args: skb */
@@ -239,29 +285,30 @@ int path_received(struct bpf_raw_tracepoint_args *ctx)
 	struct cause_info info = {};
 	struct net_device *dev;
 	struct sighting seen;
+	struct zsock *s = sockets_watched() ? sighted(skb, &seen) : NULL;
 	bool tapped;
 	__u16 bits;
 
-	if (!sockets_watched() || !sighted(skb, &seen))
+	if (!s)
 		return 0;
-	dev = BPF_CORE_READ(skb, dev);
-	if (BPF_CORE_READ(dev, flags) & IFF_LOOPBACK) {
-		assume(&seen, CAUSE_LOOPBACK, dev, CAUSE_BIT_ASSUMED);
+	dev = READ(skb, dev);
+	if (READ(dev, flags) & IFF_LOOPBACK) {
+		assume(s, &seen, CAUSE_LOOPBACK, dev, CAUSE_BIT_ASSUMED);
 		return 0;
 	}
 	tapped = is_tapped(dev);
 	if (is_bridge_port(dev)) {
 		if (tapped)
-			assume(&seen, CAUSE_PACKET_TAP, dev, CAUSE_BIT_ASSUMED);
+			assume(s, &seen, CAUSE_PACKET_TAP, dev, CAUSE_BIT_ASSUMED);
 		return 0;
 	}
 	info.key.cause = CAUSE_LOCAL_DELIVERY;
-	cause_info__set_device(&info, dev);
-	bits = cause_counter__find_index(&info);
+	cause_key__set_device(&info.key, dev);
+	bits = cause_counter__find_index(&info, dev);
 	cause_counter__add_skbs(bits, &seen, 1);
 	bits |= CAUSE_BIT_ASSUMED | (tapped ? CAUSE_BIT_TAPPED : 0);
-	passing__remember(skb, &seen, bits, tapped);
-	if (!ubuf__goes_on(&seen.ubuf, &info.key, CAUSE_BIT_ASSUMED))
-		ubuf__add_bits(&seen.ubuf, bits);
+	rx_pending__remember((__u64)skb, &seen, bits, tapped);
+	if (!sighting__goes_on(s, &seen, &info.key, CAUSE_BIT_ASSUMED))
+		sighting__add_bits(s, &seen, bits);
 	return 0;
 }

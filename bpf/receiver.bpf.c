@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "inflight.bpf.h"
 
-char LICENSE[] SEC("license") = "Dual BSD/GPL";
-
 /*
  * The receiver's copy, from skb to its memory. Other families use the same function. A TCP skb
  * belongs to its socket; its protocol field is not set where the queue was collapsed.
@@ -12,7 +10,7 @@ static __always_inline void received(struct sk_buff *skb, int bytes)
 	struct thread *thread = gate == GATE_OPEN ? thread__get() : NULL;
 	struct totals *t;
 
-	if (!thread || !(thread->role & ROLE_RECEIVER) || !is_tcp(BPF_CORE_READ(skb, sk)))
+	if (!thread || !(thread->role & ROLE_RECEIVER) || !is_tcp(READ(skb, sk)))
 		return;
 	t = totals__get();
 	if (!t)

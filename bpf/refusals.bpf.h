@@ -13,7 +13,7 @@
 #define CAP_IPC_LOCK   14
 
 /* Of the whole machine, 0 if unknown; its namespaces have one each since Linux 6.9. */
-extern const volatile __u32 optmem_max;
+const volatile __u32 optmem_max = 0;
 
 #define CACHE_LINE	   64
 #define CACHE_ALIGN(bytes) (((bytes) + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE)
@@ -28,10 +28,10 @@ struct net___with_optmem {
 
 static __always_inline __u32 optmem_limit(struct sock *sk)
 {
-	struct net___with_optmem *net = (void *)BPF_CORE_READ(sk, __sk_common.skc_net.net);
+	struct net___with_optmem *net = (void *)READ(sk, __sk_common.skc_net.net);
 
 	if (bpf_core_field_exists(net->core.sysctl_optmem_max))
-		return BPF_CORE_READ(net, core.sysctl_optmem_max);
+		return READ(net, core.sysctl_optmem_max);
 	return optmem_max;
 }
 
@@ -43,13 +43,13 @@ static __always_inline bool optmem_exhausted(struct sock *sk)
 
 	__u32 limit = optmem_limit(sk);
 
-	return limit && (__u32)BPF_CORE_READ(sk, sk_omem_alloc.counter) + size > limit;
+	return limit && (__u32)READ(sk, sk_omem_alloc.counter) + size > limit;
 }
 
 /* Before 6.3 capabilities were an array of two words. */
 static __always_inline bool may_lock_memory(struct task_struct *task)
 {
-	const struct cred *cred = BPF_CORE_READ(task, cred);
+	struct cred *cred = (void *)READ(task, cred);
 	__u64 capabilities = 0;
 
 	bpf_probe_read_kernel(&capabilities, sizeof(capabilities),
@@ -61,8 +61,8 @@ static __always_inline bool may_lock_memory(struct task_struct *task)
 static __always_inline bool memlock_exhausted(__u64 bytes)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
-	__u64 limit = BPF_CORE_READ(task, signal, rlim[RLIMIT_MEMLOCK].rlim_cur);
-	__u64 locked = BPF_CORE_READ(task, cred, user, locked_vm.counter);
+	__u64 limit = READ(task, signal, rlim[RLIMIT_MEMLOCK].rlim_cur);
+	__u64 locked = READ(task, cred, user, locked_vm.counter);
 
 	return limit != RLIM_INFINITY && !may_lock_memory(task) &&
 	       locked + pages_of(bytes) > limit >> page_shift;

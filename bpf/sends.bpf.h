@@ -7,31 +7,27 @@
 
 #include "causes.bpf.h"
 #include "counters.bpf.h"
-#include "groups.bpf.h"
-#include "inflight.bpf.h"
 #include "refusals.bpf.h"
 #include "stages.bpf.h"
 #include "syscalls.bpf.h"
 #include "uring.bpf.h"
 
-struct call_map {
+struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, CALL_SLOTS);
 	__type(key, __u32);
 	__type(value, struct call_slot);
-};
-extern struct call_map calls SEC(".maps");
+} calls SEC(".maps");
 
-struct error_map {
+struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, CALL_SLOTS *ERRNO_SLOTS);
 	__type(key, __u32);
 	__type(value, __u64);
-};
-extern struct error_map errors SEC(".maps");
+} errors SEC(".maps");
 
 /* A random number below this one has a send timed, and divided; all are where it is 0. */
-extern const volatile __u32 sampled_below;
+const volatile __u32 sampled_below = 0;
 
 /* The calling thread, if its sends count. */
 static __always_inline struct thread *sender__get(void)
@@ -41,29 +37,12 @@ static __always_inline struct thread *sender__get(void)
 	return thread && thread->role & ROLE_SENDER ? thread : NULL;
 }
 
-static __always_inline bool zerocopy_enabled(struct sock *sk)
+/* The thread may be in a send, which returned. */
+static __always_inline struct thread *thread__returning(void)
 {
-	__u64 enabled = 1ULL << bpf_core_enum_value(enum sock_flags, SOCK_ZEROCOPY);
+	struct thread *thread = thread__in_slot();
 
-	return BPF_CORE_READ(sk, __sk_common.skc_flags) & enabled;
-}
-
-/* TCP took a send. */
-static __always_inline void count_accepted(struct call_slot *s, __u32 ret)
-{
-	struct sized_sends *of_size;
-
-	/* The mask changes nothing; it tells the verifier. */
-	of_size = &s->sizes[size_class(ret) & (SIZE_CLASSES - 1)];
-	of_size->sends++;
-	of_size->bytes += ret;
-}
-
-/* The syscalls whose beginning a hook can see. */
-static __always_inline bool entry_is_hooked(enum call_kind kind)
-{
-	return kind == CALL_SENDTO || kind == CALL_SENDMSG || kind == CALL_WRITE ||
-	       kind == CALL_WRITEV;
+	return thread ? thread : thread__beside_slot();
 }
 
 static __always_inline bool is_sampled(void)
@@ -71,7 +50,116 @@ static __always_inline bool is_sampled(void)
 	return !sampled_below || bpf_get_prandom_u32() < sampled_below;
 }
 
-/* outside: see account__begin(). */
+/* A zero-copy send begins, with an id. */
+
+/* The route may have changed, and may be gone while a new one is looked for. */
+static __noinline void zsock__set_owner(struct zsock *s, struct sock *sk, __u64 device)
+{
+	struct group_key who;
+
+	s->device = device;
+	key__of(&who, sk, (struct net_device *)device, BY_ALL);
+	if (!who.ifindex && s->owner.netns == who.netns)
+		who.ifindex = s->owner.ifindex;
+	if (who.tgid != s->owner.tgid || who.ifindex != s->owner.ifindex ||
+	    who.netns != s->owner.netns)
+		s->owner = who;
+	groups__make_room(&who, sk);
+}
+
+/*
+ * On a route without scatter-gather that is not forced on all sockets, the kernel copies at once
+ * and flags it. So it does without a route: a send that opens a connection, whose first packet
+ * settles the cause. A global function of numbers, as this is rare: verified once a program.
+ */
+__noinline int copied_at_once(__u64 sock, __u32 id)
+{
+	struct sock *sk = (struct sock *)sock;
+	struct zsock *s = zsock__find(sock);
+
+	if (!s)
+		return 0;
+	if (READ(sk, __sk_common.skc_state) == TCP_CLOSE)
+		sighting__set_last_device(s, id, cause_counter__index_of(CAUSE_FAST_OPEN, NULL));
+	else
+		note__add_bits(s, id,
+			       cause_counter__index_of(CAUSE_ROUTE, route_device(sk)) |
+				       CAUSE_BIT_ASSUMED);
+	return 0;
+}
+
+/*
+ * The send that this thread is in has an id. The socket is locked, unless ids are guessed: no other
+ * send gets one meanwhile.
+ */
+static __always_inline void id__given(struct zsock *s, struct thread *thread, struct sock *sk,
+				      __u32 id)
+{
+	__u64 device = (__u64)route_device(sk);
+
+	if (!id__take(s, id))
+		return; /* which counts as untracked when it returns */
+	thread->id = id;
+	thread->tracked = 1;
+	if (s->shared)
+		TOTALS_COUNT(untimed);
+	else
+		slot__begin(s, thread);
+	if (!(READ(sk, sk_route_caps) & NETIF_F_SG))
+		copied_at_once(s->sock, id);
+	/* By the same process and the same route as the last one: nothing is new. */
+	if (!device || s->device != device || s->owner.tgid != current_tgid())
+		zsock__set_owner(s, sk, device);
+	thread->owner = s->owner;
+}
+
+/* The send that this thread is in got the socket's last id. */
+static __always_inline void follow_send(struct thread *thread, struct sock *sk)
+{
+	__u32 id = next_id(sk) - 1;
+	struct zsock *s = zsock__get(sk, id);
+
+	if (s)
+		id__given(s, thread, sk, id);
+}
+
+/*
+ * Before its socket is locked a send has no id: it is to get the socket's next one. That
+ * is so unless another thread's send comes in between, which began before this one
+ * returned: together they have these ids, but from then on none of that socket is timed.
+ */
+static __noinline void follow_guessed_send(struct thread *thread, struct sock *sk)
+{
+	__u32 id = next_id(sk);
+	struct zsock *s = zsock__get(sk, id);
+
+	if (!s)
+		return;
+	__sync_fetch_and_add(&s->under_way, 1);
+	thread->guessed = 1;
+	if (*(volatile __u32 *)&s->under_way > 1)
+		s->shared = 1;
+	id__given(s, thread, sk, id_before(id, s->next) ? s->next : id);
+}
+
+/*
+ * The send failed: the kernel took its id back, unless another got it by now. Of guessed ids the
+ * last is one too many.
+ */
+static __always_inline void id__taken_back(struct zsock *s, struct thread *thread, struct sock *sk)
+{
+	struct slot *slot = zsock__slot(s, thread->id);
+
+	if (id_before(next_id(sk), s->next))
+		id__give_back(s);
+	if (!thread->followed)
+		return;
+	pinned__free(thread->size);
+	if (slot->id == thread->id && slot->start == thread->start)
+		slot->start = 0;
+}
+
+/* Any send begins, outside: see account__begin(). */
 static __always_inline void send_begin(struct thread *thread, struct sock *sk, enum call_kind kind,
 				       __u32 flags, __u64 size, enum stage outside)
 {
@@ -83,32 +171,36 @@ static __always_inline void send_begin(struct thread *thread, struct sock *sk, e
 	thread->size = size;
 	thread->plain_slot = 0;
 	thread->timed = is_sampled();
-	if (measures_more)
+	if (full_path)
 		counters__begin(thread);
 	/* Completions of zero-copy sends are timed, all of them. */
 	if (thread->timed || flags & MSG_ZEROCOPY)
 		thread->start = bpf_ktime_get_ns();
-	if (measures_more)
+	if (full_path)
 		account__begin(outside, thread->timed);
 }
 
-/* The thread may be in a send, which returned. */
-static __always_inline struct thread *thread__returning(void)
+/* The syscalls whose beginning a hook can see. */
+static __always_inline bool entry_is_hooked(enum call_kind kind)
 {
-	struct thread *thread = thread__in_slot();
-
-	return thread ? thread : thread__beside_slot();
+	return kind == CALL_SENDTO || kind == CALL_SENDMSG || kind == CALL_WRITE ||
+	       kind == CALL_WRITEV;
 }
 
-/*
- * Functions of their own, of numbers, in sends.bpf.c: the verifier goes through them once a
- * program. The calling thread is in the send that returned.
- */
-int send_end(__s64 ret);
-/* A send of which nothing is known but its return. */
-int count_untimed(__u64 sock, __s32 ret);
-/* A zero-copy send begins, with this id. */
-int zerocopy_begin(__u64 sock, __u32 id);
+/* A message begins to be sent. */
+static __always_inline void message_begin(struct thread *thread, struct sock *sk,
+					  struct msghdr *msg, enum call_kind kind, __u32 flags,
+					  __u64 size, enum stage outside)
+{
+	__u64 notification = 0;
+
+	if (full_path && entry_is_hooked(kind))
+		account__enter();
+	if (flags & MSG_ZEROCOPY)
+		notification = notification__begin(msg, sk, &thread->owner);
+	send_begin(thread, sk, notification ? CALL_IO_URING_ZC : kind, flags, size, outside);
+	thread->notification = notification;
+}
 
 /* Is no more measured of the thread's sends than counts and times? */
 static __always_inline bool is_plain(const struct thread *thread)
@@ -127,10 +219,31 @@ static __always_inline void plain_begin(struct thread *thread, struct sock *sk, 
 	thread->start = is_sampled() ? bpf_ktime_get_ns() : 0;
 }
 
+/* TCP took a send. */
+static __always_inline void count_accepted(struct call_slot *s, __u32 ret)
+{
+	struct sized_sends *of_size;
+
+	/* The mask changes nothing; it tells the verifier. */
+	of_size = &s->sizes[size_class(ret) & (SIZE_CLASSES - 1)];
+	of_size->sends++;
+	of_size->bytes += ret;
+}
+
+/* A send without MSG_ZEROCOPY that TCP took. */
+static __noinline void groups__count_plain(struct sock *sk, int ret, __u64 ns)
+{
+	struct group_key who;
+
+	key__of(&who, sk, group_by & BY_DEVICE ? route_device(sk) : NULL, group_by | BY_ADDRESS);
+	group__count_send(group__find(&groups, &groups_rest, &who, group_by, sk), 0, ret, ns,
+			  false);
+}
+
 /* False: the send is to end by send_end(). */
 static __always_inline bool plain_end(struct thread *thread, int ret)
 {
-	__u64 now = thread->start ? bpf_ktime_get_ns() : 0;
+	__u64 ns = thread->start ? bpf_ktime_get_ns() - thread->start : 0;
 	__u32 slot = thread->plain_slot - 1;
 	struct call_slot *s;
 
@@ -138,87 +251,169 @@ static __always_inline bool plain_end(struct thread *thread, int ret)
 		return false;
 	s = bpf_map_lookup_elem(&calls, &slot);
 	if (s) {
-		if (now)
-			hist_put(&s->wall, now - thread->start);
+		if (ns)
+			hist_put(&s->wall, ns);
 		count_accepted(s, ret);
 	}
+	if (group_by)
+		groups__count_plain((struct sock *)thread->sock, ret, ns);
 	thread->returned = thread->sock;
 	thread->sock = 0;
 	return true;
 }
 
-/* The next zero-copy send of a socket gets this id. */
-static __always_inline __u32 next_id(struct sock *sk)
+static __always_inline void count_error(__u32 slot, int error)
 {
-	return BPF_CORE_READ(sk, sk_zckey.counter);
+	__u32 key = slot * ERRNO_SLOTS;
+	__u64 *count;
+
+	if (error < ERRNO_RESTART)
+		key += error;
+	else if (is_interrupted(-error))
+		key += ERRNO_RESTART;
+	count = bpf_map_lookup_elem(&errors, &key);
+	if (count)
+		(*count)++;
 }
 
 /*
- * A message begins to be sent. If it asks for zero-copy it will have the socket's next id, or has
- * taken one already: reading it is not for free, so that others leave it alone. sock: sk as a
- * number, for a message that asks for zero-copy.
+ * Was a zero-copy send accepted but not zero-copy? It has no data, or its socket no SO_ZEROCOPY;
+ * io_uring's, with a notification, need none.
  */
-static __always_inline void message_begin(struct thread *thread, struct sock *sk, __u64 sock,
-					  struct msghdr *msg, enum call_kind kind, __u32 flags,
-					  __u64 size, __u32 taken, enum stage outside)
+static __always_inline bool is_ignored(struct sock *sk, bool zerocopy, __u64 notification, long ret)
 {
-	if (measures_more && entry_is_hooked(kind))
-		account__enter();
+	if (!zerocopy || ret < 0)
+		return false;
+	return !ret || (!notification && !zerocopy_enabled(sk));
+}
+
+/* One send returned. A zero-copy send is charged to the owner of its completion; NULL: it has none.
+ */
+static __noinline void groups__count_send(struct sock *sk, const struct group_key *owner,
+					  __u32 flags, __s64 ret, __u64 ns)
+{
+	bool ignored = flags & SEND_IGNORED;
+	struct group_key who;
+	struct group *g;
+
+	if (owner)
+		who = *owner;
+	else
+		key__of(&who, sk, route_device(sk), BY_ALL);
 	if (flags & MSG_ZEROCOPY) {
-		thread->notification = notification__begin(msg, sock);
-		if (thread->notification)
-			kind = CALL_IO_URING_ZC;
-		else
-			zerocopy_begin(sock, next_id(sk) - taken);
+		g = group__find(&peers, &peers_rest, &who, BY_PEER, sk);
+		group__count_send(g, flags, ret, ns, ignored);
 	}
-	send_begin(thread, sk, kind, flags, size, outside);
+	if (group_by) {
+		g = group__find(&groups, &groups_rest, &who, group_by, sk);
+		group__count_send(g, flags, ret, ns, ignored);
+	}
+}
+
+static __always_inline __u32 send_flags(bool zerocopy, bool ignored)
+{
+	return (zerocopy ? MSG_ZEROCOPY : 0) | (ignored ? SEND_IGNORED : 0);
 }
 
 /*
- * The send that this thread is in got the socket's last id. The socket is locked: no
- * other send can have got one since.
+ * One send returned. ns is 0 where its start was not seen, or it is not in the sample. Returns
+ * where it was counted.
  */
-static __always_inline void follow_send(struct thread *thread, struct sock *sk)
+static __noinline struct call_slot *count_send(__u32 slot, long ret, __u64 ns, bool ignored)
 {
-	__u64 key = (__u64)sk;
-	struct zerocopy_socket *s = bpf_map_lookup_elem(&sockets, &key);
-	__u32 id = next_id(sk) - 1;
+	struct call_slot *s = bpf_map_lookup_elem(&calls, &slot);
 
 	if (!s)
-		return;
-	id__known(thread, s, id);
-	inflight__begin_send(thread, s, id);
+		return NULL;
+	if (ns)
+		hist_put(&s->wall, ns);
+	if (ret < 0) {
+		s->failed++;
+		if (is_interrupted(ret))
+			s->interrupted++;
+		count_error(slot, -ret);
+		return s;
+	}
+	if (ignored)
+		s->ignored++;
+	count_accepted(s, ret);
+	return s;
 }
 
-#define GUESSES 8
-
-/*
- * Before its socket is locked a send has no id: it is to get the socket's next one. That
- * is so unless another thread's send comes in between, which began before this one
- * returned: together they have these ids, but from then on none of that socket is timed.
- */
-static __always_inline void follow_guessed_send(struct thread *thread, struct sock *sk)
+/* A zero-copy send returned that has no notification. */
+static __always_inline void zerocopy_returned(struct thread *thread, struct sock *sk, bool ignored,
+					      __s64 ret)
 {
-	__u64 key = (__u64)sk;
-	struct zerocopy_socket *s = bpf_map_lookup_elem(&sockets, &key);
-	struct totals *t = totals__get();
-	__u32 id = next_id(sk);
-	int i;
+	bool failed = thread->tracked && ret <= 0;
+	struct zsock *s = NULL;
 
-	if (!s || !t)
-		return;
-	__sync_fetch_and_add(&s->under_way, 1);
-	thread->guessed = 1;
-	if (*(volatile __u32 *)&s->under_way > 1)
-		s->shared = 1;
-	for (i = 0; i < GUESSES && window__has(s, id); i++)
-		id++;
-	/* More at once than that: the send is untracked. */
-	if (window__has(s, id))
-		return;
-	id__known(thread, s, id);
-	if (s->shared)
-		t->unfollowed++;
-	else
-		inflight__begin_send(thread, s, id);
+	if (ret == -ENOBUFS)
+		count_refusal(sk, thread->size);
+	if (thread->followed && ret > (long)thread->size)
+		TOTALS_COUNT(unsized); /* it has more parts than were read */
+	if (!thread->tracked && !ignored && ret > 0)
+		TOTALS_COUNT(untracked);
+	if (failed || thread->guessed)
+		s = zsock__find((__u64)sk);
+	if (s && failed)
+		id__taken_back(s, thread, sk);
+	if (s && thread->guessed)
+		__sync_fetch_and_add(&s->under_way, -1);
+}
+
+/* Any send returned. */
+static __noinline void send_end(struct thread *thread, __s64 ret)
+{
+	bool zerocopy, ignored, owned;
+	struct call_slot *s;
+	__u64 ns = 0;
+	struct sock *sk;
+	__u32 slot;
+
+	sk = (struct sock *)thread->sock;
+	if (thread->plain_slot) {
+		thread->kind = thread->plain_slot / 2;
+		thread->flags = 0;
+		thread->timed = thread->start != 0;
+	}
+	zerocopy = thread->flags & MSG_ZEROCOPY;
+	slot = CALL_SLOT(thread->kind, zerocopy);
+	if (thread->timed)
+		ns = bpf_ktime_get_ns() - thread->start;
+	if (full_path) {
+		account__end(slot, thread->flags & MSG_SPLICE_PAGES, ret);
+		counters__end(thread);
+	}
+	thread->sock = 0;
+	thread->returned = (__u64)sk;
+	ignored = is_ignored(sk, zerocopy, thread->notification, ret);
+	owned = zerocopy && (thread->tracked || thread->notification);
+	if (zerocopy && !thread->notification)
+		zerocopy_returned(thread, sk, ignored, ret);
+	if (zerocopy || group_by)
+		groups__count_send(sk, owned ? &thread->owner : NULL, send_flags(zerocopy, ignored),
+				   ret, ns);
+	if (zerocopy && thread->notification)
+		notification__end(thread->notification, ret);
+	s = count_send(slot, ret, ns, ignored);
+	if (full_path && s)
+		counters__add(s, thread);
+	thread->notification = 0;
+	thread->followed = thread->guessed = thread->tracked = 0;
+}
+
+/* A send of which nothing is known but its return. */
+static __noinline void count_untimed(struct sock *sk, int ret)
+{
+	enum call_kind kind = current_call(sk);
+	/* Of io_uring and of 32-bit programs the flags are not known here; this error tells. */
+	bool refused = ret == -ENOBUFS && zerocopy_enabled(sk);
+	bool zerocopy = refused || current_flags(kind) & MSG_ZEROCOPY;
+	bool ignored = is_ignored(sk, zerocopy, 0, ret);
+
+	if (zerocopy || group_by)
+		groups__count_send(sk, NULL, send_flags(zerocopy, ignored), ret, 0);
+	count_send(CALL_SLOT(kind, zerocopy), ret, 0, ignored);
+	if (zerocopy && ret == -ENOBUFS)
+		count_refusal(sk, call_size(kind, call_regs()));
 }

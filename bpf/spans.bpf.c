@@ -8,10 +8,13 @@
  */
 #include "sends.bpf.h"
 
-char LICENSE[] SEC("license") = "Dual BSD/GPL";
-
 #define AF_UNIX	      1
 #define IPPROTO_MPTCP 262
+
+/* Are sends timed by the first two of these? */
+const volatile bool times_by_tracepoint = false;
+/* May there be a socket with another protocol over TCP, or one that is not TCP's? */
+volatile __u32 others_seen;
 
 /*
  * Not measured, but counted, so that nobody takes their absence for a finding: MPTCP's sends, whose
@@ -19,14 +22,14 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
  */
 static __always_inline void count_other(struct sock *sk, int ret)
 {
-	__u16 family = BPF_CORE_READ(sk, __sk_common.skc_family);
+	__u16 family = READ(sk, __sk_common.skc_family);
 	struct totals *t = totals__get();
 
 	if (!t || family == AF_UNIX)
 		return;
 	if (current_flags(current_call(sk)) & MSG_ZEROCOPY)
 		t->other_requests++;
-	if (BPF_CORE_READ(sk, sk_protocol) != IPPROTO_MPTCP)
+	if (READ(sk, sk_protocol) != IPPROTO_MPTCP)
 		return;
 	t->mptcp_sends++;
 	if (ret > 0)
@@ -43,10 +46,13 @@ static __always_inline bool has_send_id(struct sock *sk, const struct thread *th
 static __always_inline __u64 call_iovecs(enum call_kind kind)
 {
 	struct pt_regs *regs = call_regs();
+	struct user_msghdr message;
 
 	if (kind == CALL_WRITEV)
 		return PT_REGS_PARM3_CORE_SYSCALL(regs);
-	return kind == CALL_SENDMSG ? message_iovecs(PT_REGS_PARM2_CORE_SYSCALL(regs)) : 0;
+	if (kind != CALL_SENDMSG || !message__read(PT_REGS_PARM2_CORE_SYSCALL(regs), &message))
+		return 0;
+	return message.msg_iovlen;
 }
 
 /*
@@ -63,53 +69,68 @@ static __always_inline bool began_before(struct thread *thread, struct msghdr *m
 	thread->has_sent = true;
 	if (kind == CALL_IO_URING && !(thread->role & ROLE_IO_WORKER))
 		return false;
-	if (BPF_CORE_READ(msg, msg_iter.iov_offset))
+	if (READ(msg, msg_iter.iov_offset))
 		return true;
 	/* A message of pages is not the syscall's: kTLS and sockmap make such ones of it. */
-	return !(BPF_CORE_READ(msg, msg_flags) & MSG_SPLICE_PAGES) &&
-	       BPF_CORE_READ(msg, msg_iter.nr_segs) < call_iovecs(kind);
+	return !(READ(msg, msg_flags) & MSG_SPLICE_PAGES) &&
+	       READ(msg, msg_iter.nr_segs) < call_iovecs(kind);
 }
 
 /*
- * The flags of a message. A syscall that sends has them among its arguments, which need no helper
- * to be read; where these ask for zero-copy, another socket's send may be under way in it.
+ * The flags of a message. Where it takes a helper to read it, a syscall that sends has them among
+ * its arguments; where these ask for zero-copy, another socket's send may be under way in it.
  */
 static __always_inline __u32 message_flags(struct msghdr *msg, enum call_kind kind)
 {
 	bool in_arguments = kind == CALL_SENDTO || kind == CALL_SENDMSG || kind == CALL_SENDMMSG;
-	__u32 flags = in_arguments ? current_flags(kind) : 0;
+	__u32 flags;
 
+	if (reads_typed)
+		return READ(msg, msg_flags);
+	flags = in_arguments ? current_flags(kind) : 0;
 	if (kind == CALL_WRITE || kind == CALL_WRITEV || (in_arguments && !(flags & MSG_ZEROCOPY)))
 		return flags;
-	return BPF_CORE_READ(msg, msg_flags);
+	return READ(msg, msg_flags);
 }
 
 /*
- * A pass of the loop that is not a further one of a plain send. This send has its id already:
+ * The first pass of the loop of a send that is not a plain one. It has its id already:
  * msg_zerocopy_realloc came earlier.
  */
-static __noinline int loop_begin(struct sock *sk, struct msghdr *msg)
+static __noinline void loop_begin(struct thread *thread, struct sock *sk, struct msghdr *msg,
+				  enum call_kind kind, __u32 flags)
+{
+	message_begin(thread, sk, msg, kind, flags, 0, STAGE_UNACCOUNTED);
+	if (flags & MSG_ZEROCOPY && has_send_id(sk, thread)) {
+		thread->size = READ(msg, msg_iter.count);
+		follow_send(thread, sk);
+	}
+}
+
+/* The same of a thread that was not in its slot, or whose sends were not seen before. */
+static __noinline void first_loop(struct sock *sk, struct msghdr *msg)
 {
 	struct thread *thread = sender__get();
 	enum call_kind kind;
 
 	if (!thread || thread->sock == (__u64)sk)
-		return 0;
+		return;
 	if (thread->sock)
 		thread__leave_send(thread);
 	kind = current_call(sk);
 	thread->before = began_before(thread, msg, kind);
-	if (thread->before) {
+	if (thread->before)
 		thread->sock = (__u64)sk;
-		return 0;
-	}
-	message_begin(thread, sk, (__u64)sk, msg, kind, message_flags(msg, kind), 0, 1,
-		      STAGE_UNACCOUNTED);
-	if (thread->flags & MSG_ZEROCOPY && has_send_id(sk, thread)) {
-		thread->size = BPF_CORE_READ(msg, msg_iter.count);
-		follow_send(thread, sk);
-	}
-	return 0;
+	else
+		loop_begin(thread, sk, msg, kind, message_flags(msg, kind));
+}
+
+/* Do the sends of this thread count, as long as it lives, and was one seen? */
+static __always_inline bool is_known_sender(const struct thread *thread)
+{
+	return (thread->role & (ROLE_SENDER | ROLE_LASTING | ROLE_IO_WORKER)) ==
+		       (ROLE_SENDER | ROLE_LASTING) &&
+	       thread->has_sent;
 }
 
 /* args: sk, msg, skb, size_goal. Fires once per pass of the loop; the first pass is the start. */
@@ -120,21 +141,26 @@ int send_loop(struct bpf_raw_tracepoint_args *ctx)
 	struct msghdr *msg = (struct msghdr *)ctx->args[1];
 	struct thread *thread = thread__in_slot();
 	enum call_kind kind;
+	__u32 flags;
 
 	if (thread && thread->sock == (__u64)sk)
 		return 0;
-	if (thread && is_plain(thread) && !thread->sock && thread->has_sent && gate == GATE_OPEN) {
-		kind = current_syscall(sk);
-		if (!(message_flags(msg, kind) & MSG_ZEROCOPY)) {
-			plain_begin(thread, sk, kind);
-			return 0;
-		}
+	if (!thread || thread->sock || !is_known_sender(thread) || gate != GATE_OPEN) {
+		if (!is_bystander())
+			first_loop(sk, msg);
+		return 0;
 	}
-	return is_bystander() ? 0 : loop_begin(sk, msg);
+	kind = current_syscall(sk);
+	flags = message_flags(msg, kind);
+	if (is_plain(thread) && !(flags & MSG_ZEROCOPY))
+		plain_begin(thread, sk, kind);
+	else
+		loop_begin(thread, sk, msg, kind, flags);
+	return 0;
 }
 
 /* No plain send that TCP took returned. */
-static __noinline int length_end(struct sock *sk, int ret)
+static __noinline void length_end(struct sock *sk, int ret)
 {
 	struct thread *thread = gate ? thread__peek() : NULL;
 	struct totals *t;
@@ -143,15 +169,15 @@ static __noinline int length_end(struct sock *sk, int ret)
 		if (thread->before)
 			thread->sock = thread->before = 0;
 		else
-			send_end(ret);
-		return 0;
+			send_end(thread, ret);
+		return;
 	}
 	thread = sender__get();
 	if (!thread)
-		return 0;
+		return;
 	if (!is_tcp(sk)) {
 		count_other(sk, ret);
-		return 0;
+		return;
 	}
 	/* One that the kernel accepted passed the loop: before the window, or unseen. */
 	if (!thread->has_sent && ret > 0) {
@@ -159,10 +185,30 @@ static __noinline int length_end(struct sock *sk, int ret)
 		t = totals__get();
 		if (t)
 			t->returned_first++;
-		return 0;
+		return;
 	}
-	count_untimed((__u64)sk, ret);
-	return 0;
+	count_untimed(sk, ret);
+}
+
+/*
+ * What another protocol sends over TCP (kTLS) does not come by tcp_sendmsg: beside the hooks of
+ * that, it is counted here, untimed. What does come by it comes here next.
+ */
+static __noinline void length_over_tcp(struct sock *sk, int ret)
+{
+	struct thread *thread = thread__in_slot();
+
+	if (thread && thread->returned == (__u64)sk) {
+		thread->returned = 0;
+		return;
+	}
+	thread = sender__get();
+	if (!thread)
+		return;
+	if (!is_tcp(sk))
+		count_other(sk, ret);
+	else if (READ((struct inet_connection_sock *)sk, icsk_ulp_ops))
+		count_untimed(sk, ret);
 }
 
 /*
@@ -173,73 +219,91 @@ SEC("raw_tp/sock_send_length")
 int send_length(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct sock *sk = (struct sock *)ctx->args[0];
-	struct thread *thread = thread__in_slot();
+	struct thread *thread;
 	int ret = ctx->args[1];
 
+	if (!times_by_tracepoint) {
+		if (others_seen)
+			length_over_tcp(sk, ret);
+		return 0;
+	}
+	thread = thread__in_slot();
 	if (thread && thread->sock == (__u64)sk && !thread->before && gate &&
 	    plain_end(thread, ret))
 		return 0;
-	return is_bystander() ? 0 : length_end(sk, ret);
+	if (!is_bystander())
+		length_end(sk, ret);
+	return 0;
+}
+
+/* A socket gets another protocol over TCP, kTLS above all: from now on sends are looked at. */
+SEC("fentry/tcp_set_ulp")
+int BPF_PROG(ulp_fentry)
+{
+	others_seen = 1;
+	return 0;
+}
+
+SEC("kprobe/tcp_set_ulp")
+int BPF_KPROBE(ulp_kprobe)
+{
+	others_seen = 1;
+	return 0;
 }
 
 /* A send begins that is not one of io_uring's: see message_begin(). */
 static __always_inline void call_begin(struct thread *thread, struct sock *sk, enum call_kind kind,
-				       struct pt_regs *regs, __u32 taken)
+				       struct pt_regs *regs)
 {
-	__u32 flags = call_flags(kind, regs);
-
-	if (flags & MSG_ZEROCOPY)
-		zerocopy_begin((__u64)sk, next_id(sk) - taken);
-	send_begin(thread, sk, kind, flags, call_size(kind, regs), STAGE_UNACCOUNTED);
+	send_begin(thread, sk, kind, call_flags(kind, regs), call_size(kind, regs),
+		   STAGE_UNACCOUNTED);
 }
 
 /*
- * args: sk, old state, new state. A send that connects first (TCP Fast Open) may put all its
- * data into the SYN, and so never come to the loop.
+ * A send that connects first (TCP Fast Open) may put all its data into the SYN, and so never come
+ * to the loop.
  */
-SEC("raw_tp/inet_sock_set_state")
-int send_connects(struct bpf_raw_tracepoint_args *ctx)
+static __noinline void send_connects(struct sock *sk)
 {
-	struct sock *sk = (struct sock *)ctx->args[0];
+	enum call_kind kind = current_call(sk);
 	struct thread *thread;
-	enum call_kind kind;
 
-	if (gate != GATE_OPEN || (int)ctx->args[2] != TCP_SYN_SENT)
-		return 0;
-	kind = current_call(sk);
 	thread = kind == CALL_OTHER || kind == CALL_IO_URING ? NULL : thread__get();
 	if (!thread || !(thread->role & ROLE_SENDER) || !is_tcp(sk))
-		return 0;
+		return;
 	thread->has_sent = true;
-	call_begin(thread, sk, kind, call_regs(), 1);
+	call_begin(thread, sk, kind, call_regs());
 	if (thread->flags & MSG_ZEROCOPY && has_send_id(sk, thread))
 		follow_send(thread, sk);
+}
+
+/* args: sk, old state, new state. One that connects has the memory of one that is gone. */
+SEC("raw_tp/inet_sock_set_state")
+int socket_state(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct sock *sk = (struct sock *)ctx->args[0];
+	struct zsock *s = *(volatile __u32 *)&sockets_kept ? zsock__find((__u64)sk) : NULL;
+	int state = ctx->args[2];
+
+	if (s && s->closed && state != TCP_CLOSE)
+		zsock__forget((__u64)sk);
+	if (times_by_tracepoint && gate == GATE_OPEN && state == TCP_SYN_SENT)
+		send_connects(sk);
 	return 0;
 }
 
-/*
- * args: sk, ret, flags. What another protocol sends over TCP (kTLS) does not come by
- * tcp_sendmsg: beside the hooks of that, this counts it, untimed. What does come by it comes here
- * next.
- */
-SEC("raw_tp/sock_send_length")
-int send_over_tcp(struct bpf_raw_tracepoint_args *ctx)
+/* args: sk. Nobody has it any more. What waits in its queue completes after this. */
+SEC("raw_tp/tcp_destroy_sock")
+int socket_gone(struct bpf_raw_tracepoint_args *ctx)
 {
-	struct sock *sk = (struct sock *)ctx->args[0];
-	struct thread *thread = thread__in_slot();
+	__u64 sock = ctx->args[0];
+	struct zsock *s = *(volatile __u32 *)&sockets_kept ? zsock__find(sock) : NULL;
 
-	if (thread && thread->returned == (__u64)sk) {
-		thread->returned = 0;
+	if (!s || s->closed)
 		return 0;
-	}
-	thread = sender__get();
-	if (!thread)
-		return 0;
-	if (!is_tcp(sk))
-		count_other(sk, (int)ctx->args[1]);
-	if (!is_tcp(sk) || !BPF_CORE_READ((struct inet_connection_sock *)sk, icsk_ulp_ops))
-		return 0;
-	count_untimed((__u64)sk, ctx->args[1]);
+	s->closed = 1;
+	if (s->waiting <= 0)
+		zsock__retire(sock);
 	return 0;
 }
 
@@ -267,7 +331,7 @@ int send_enter(struct bpf_raw_tracepoint_args *ctx)
 	sk = socket_of(PT_REGS_PARM1_CORE_SYSCALL(regs));
 	if (!sk || !is_tcp(sk))
 		return 0;
-	call_begin(thread, sk, kind, regs, 0);
+	call_begin(thread, sk, kind, regs);
 	if (thread->flags & MSG_ZEROCOPY && ids_guessed && zerocopy_enabled(sk))
 		follow_guessed_send(thread, sk);
 	return 0;
@@ -280,6 +344,6 @@ int send_exit(struct bpf_raw_tracepoint_args *ctx)
 	struct thread *thread = gate ? thread__peek() : NULL;
 
 	if (thread && thread->sock)
-		send_end(ctx->args[1]);
+		send_end(thread, ctx->args[1]);
 	return 0;
 }

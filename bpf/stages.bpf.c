@@ -1,19 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* The hooks of the stages of a send: stages.bpf.h has what they do. */
 #include "stages.bpf.h"
-#include "inflight.bpf.h"
-
-char LICENSE[] SEC("license") = "Dual BSD/GPL";
-
-struct call_event_map call_events SEC(".maps");
-const volatile __u32 call_counters = 0;
-struct account_map accounts SEC(".maps");
-struct new_account_map new_account SEC(".maps");
-struct dividing_map dividing SEC(".maps");
-struct stage_map stage_slots SEC(".maps");
-const volatile bool stages = false;
-const volatile bool copy_is_hooked = false;
-const volatile __u32 sampled_below = 0;
 
 /*
  * The programs of a stage that is a function: four, by the two mechanisms. What stands in SEC is
@@ -139,7 +126,7 @@ SEC("raw_tp/sched_switch")
 int thread_switched(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct task_struct *to = (struct task_struct *)ctx->args[2];
-	__u32 next = BPF_CORE_READ(to, pid);
+	__u32 next = READ(to, pid);
 	struct account *a;
 
 	a = account__under_way();
@@ -151,15 +138,5 @@ int thread_switched(struct bpf_raw_tracepoint_args *ctx)
 	cpu__set_dividing(a && a->active);
 	if (a && a->active)
 		account__resume(a);
-	return 0;
-}
-
-SEC("raw_tp/sched_process_exit")
-int account_gone(struct bpf_raw_tracepoint_args *ctx)
-{
-	__u32 tid = bpf_get_current_pid_tgid();
-
-	(void)ctx;
-	bpf_map_delete_elem(&accounts, &tid);
 	return 0;
 }

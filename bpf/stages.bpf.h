@@ -14,9 +14,9 @@
 #include "counters.bpf.h"
 
 /* Set by the loader; it removes all of this where it is false. */
-extern const volatile bool stages;
+const volatile bool stages = false;
 /* tcp_sendmsg_locked is. */
-extern const volatile bool copy_is_hooked;
+const volatile bool copy_is_hooked = false;
 
 #define STAGE_DEPTH 8 /* a power of two */
 
@@ -48,44 +48,40 @@ struct account {
  * By thread id: of the thread that is switched to, which is not the current one, only tracing
  * programs could find the storage.
  */
-struct account_map {
+struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__uint(max_entries, 16384);
 	__type(key, __u32);
 	__type(value, struct account);
-};
-extern struct account_map accounts SEC(".maps");
+} accounts SEC(".maps");
 
 /* An account that is new: too large for a program's stack. */
-struct new_account_map {
+struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
 	__type(value, struct account);
-};
-extern struct new_account_map new_account SEC(".maps");
+} new_account SEC(".maps");
 
 /*
  * Per CPU: its thread is in a send that is divided. Looked at first, because the hooks are on the
  * path of everybody, and of sends that are not in the sample.
  */
-struct dividing_map {
+struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
 	__type(value, __u32);
-};
-extern struct dividing_map dividing SEC(".maps");
+} dividing SEC(".maps");
 
 /* Element metric * CALL_SLOTS + slot. The analyzer sizes it. */
-struct stage_map {
+struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, CALL_SLOTS *STAGE_METRICS);
 	__type(key, __u32);
 	__type(value, struct stage_slot);
-};
-extern struct stage_map stage_slots SEC(".maps");
+} stage_slots SEC(".maps");
 
 static __always_inline struct account *account__peek(void)
 {
@@ -237,7 +233,7 @@ static __always_inline __u64 run_delay(void)
 
 	if (!bpf_core_field_exists(task->sched_info.run_delay))
 		return 0;
-	return BPF_CORE_READ(task, sched_info.run_delay);
+	return READ(task, sched_info.run_delay);
 }
 
 static __always_inline void stack__clear(struct stage_stack *s, enum stage outside,

@@ -18,7 +18,7 @@
 #define SYSCALL_MEMBER	orig_ax
 #define THIRD_MEMBER	dx
 #define FOURTH_MEMBER	r10
-#define FROM_USER(regs) ((BPF_CORE_READ(regs, cs) & 3) == 3)
+#define FROM_USER(regs) ((READ(regs, cs) & 3) == 3)
 #define TS_COMPAT	2 /* of thread_info.status */
 #elif defined(__TARGET_ARCH_arm64)
 #define NR_WRITE	64
@@ -32,7 +32,7 @@
 #define SYSCALL_MEMBER	syscallno
 #define THIRD_MEMBER	regs[2]
 #define FOURTH_MEMBER	regs[3]
-#define FROM_USER(regs) (!(BPF_CORE_READ(regs, pstate) & 0xf))
+#define FROM_USER(regs) (!(READ(regs, pstate) & 0xf))
 #else
 #error "no syscall numbers for this architecture"
 #endif
@@ -43,14 +43,12 @@
 #define SYSCALLS 512 /* a power of two */
 
 /* By the number of the syscall; the others are CALL_OTHER. */
-extern const volatile __u8 call_kinds[SYSCALLS];
-#define CALL_KINDS_BY_NUMBER                                                                       \
-	{                                                                                          \
-		[NR_SENDTO] = CALL_SENDTO, [NR_SENDMSG] = CALL_SENDMSG,                            \
-		[NR_SENDMMSG] = CALL_SENDMMSG, [NR_WRITE] = CALL_WRITE, [NR_WRITEV] = CALL_WRITEV, \
-		[NR_SENDFILE] = CALL_SENDFILE, [NR_SPLICE] = CALL_SPLICE,                          \
-		[NR_IO_URING_ENTER] = CALL_IO_URING,                                               \
-	}
+const volatile __u8 call_kinds[SYSCALLS] = {
+	[NR_SENDTO] = CALL_SENDTO,     [NR_SENDMSG] = CALL_SENDMSG,
+	[NR_SENDMMSG] = CALL_SENDMMSG, [NR_WRITE] = CALL_WRITE,
+	[NR_WRITEV] = CALL_WRITEV,     [NR_SENDFILE] = CALL_SENDFILE,
+	[NR_SPLICE] = CALL_SPLICE,     [NR_IO_URING_ENTER] = CALL_IO_URING,
+};
 
 static __always_inline enum call_kind call_kind(__u64 nr)
 {
@@ -71,10 +69,37 @@ static __always_inline __u32 call_flags(enum call_kind kind, struct pt_regs *reg
 	}
 }
 
-/* In sends.bpf.c: the sum of a message's first iovecs, */
-__u64 message_size(__u64 user);
-/* and how many it has. */
-__u64 message_iovecs(__u64 user);
+#define IOVECS_READ 16
+
+/* A global function of a number: the verifier goes through the loop once a program. */
+__noinline __u64 iovecs_size(__u64 iovecs, __u64 count)
+{
+	struct iovec part;
+	__u64 size = 0;
+	__u32 i;
+
+	for (i = 0; i < IOVECS_READ && i < count; i++) {
+		if (bpf_probe_read_user(&part, sizeof(part), (struct iovec *)iovecs + i))
+			break;
+		size += part.iov_len;
+	}
+	return size;
+}
+
+/* What sendmsg() was called with. */
+static __noinline bool message__read(__u64 user, struct user_msghdr *message)
+{
+	return !bpf_probe_read_user(message, sizeof(*message), (void *)user);
+}
+
+static __always_inline __u64 message_size(__u64 user)
+{
+	struct user_msghdr message;
+
+	return message__read(user, &message)
+		       ? iovecs_size((__u64)message.msg_iov, message.msg_iovlen)
+		       : 0;
+}
 
 /* The bytes that the syscall asks to send; 0 where that takes more to know. */
 static __always_inline __u64 call_size(enum call_kind kind, struct pt_regs *regs)
@@ -98,7 +123,7 @@ static __always_inline __u64 call_size(enum call_kind kind, struct pt_regs *regs
 static __always_inline struct pt_regs *stack_regs(void)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
-	void *top = BPF_CORE_READ(task, stack) + THREAD_SIZE;
+	void *top = READ(task, stack) + THREAD_SIZE;
 	struct pt_regs *regs = top - bpf_core_type_size(struct pt_regs);
 
 	return FROM_USER(regs) ? regs : NULL;
@@ -119,18 +144,18 @@ static __always_inline struct pt_regs *call_regs(void)
 static __always_inline struct sock *socket_of(int fd)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
-	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
+	struct fdtable *table = READ(task, files, fdt);
 	struct file **files, *file = NULL;
 	struct socket *socket;
 
-	if ((__u32)fd >= BPF_CORE_READ(table, max_fds))
+	if ((__u32)fd >= READ(table, max_fds))
 		return NULL;
-	files = BPF_CORE_READ(table, fd);
+	files = READ(table, fd);
 	bpf_probe_read_kernel(&file, sizeof(file), files + fd);
-	if (!file || (BPF_CORE_READ(file, f_inode, i_mode) & S_IFMT) != S_IFSOCK)
+	if (!file || (READ(file, f_inode, i_mode) & S_IFMT) != S_IFSOCK)
 		return NULL;
-	socket = BPF_CORE_READ(file, private_data);
-	return BPF_CORE_READ(socket, sk);
+	socket = READ(file, private_data);
+	return READ(socket, sk);
 }
 
 /*
@@ -142,11 +167,11 @@ static __always_inline bool is_in_syscall(struct pt_regs *regs, enum call_kind k
 					  struct sock *sk)
 {
 #if defined(__TARGET_ARCH_x86)
-	return (int)BPF_CORE_READ(regs, ax) == -ENOSYS;
+	return (int)READ(regs, ax) == -ENOSYS;
 #else
-	__u64 first = BPF_CORE_READ(regs, orig_x0);
+	__u64 first = READ(regs, orig_x0);
 
-	if (BPF_CORE_READ(regs, regs[0]) != first)
+	if (READ(regs, regs[0]) != first)
 		return false;
 	return kind == CALL_OTHER ||
 	       socket_of(kind == CALL_SPLICE ? PT_REGS_PARM3_CORE_SYSCALL(regs) : first) == sk;
@@ -179,7 +204,7 @@ static __always_inline enum call_kind current_syscall(struct sock *sk)
 		task = (void *)bpf_get_current_task();
 		regs = stack_regs();
 		if (regs)
-			kind = call_kind(BPF_CORE_READ(regs, SYSCALL_MEMBER));
+			kind = call_kind(READ(regs, SYSCALL_MEMBER));
 		uses_io_uring = IO_URING_OF(task, BPF_CORE_READ);
 	}
 	return uses_io_uring && !is_in_syscall(regs, kind, sk) ? CALL_IO_URING : kind;
@@ -199,9 +224,9 @@ static __always_inline bool is_compat(void)
 #if defined(__TARGET_ARCH_x86)
 	struct task_struct *task = (void *)bpf_get_current_task();
 
-	return BPF_CORE_READ(task, thread_info.status) & TS_COMPAT;
+	return READ(task, thread_info.status) & TS_COMPAT;
 #else
-	return BPF_CORE_READ(call_regs(), pstate) & PSR_MODE32_BIT;
+	return READ(call_regs(), pstate) & PSR_MODE32_BIT;
 #endif
 }
 

@@ -6,9 +6,9 @@
 
 /* The kernel's list of packet taps of all devices and namespaces, up to 6.8; 0 where it has none,
  */
-extern const volatile __u64 ptype_all_address;
+const volatile __u64 ptype_all_address = 0;
 /* and up to 6.15 what has it in it ("net: move ptype_all into (struct net_hotdata)"). */
-extern const volatile __u64 net_hotdata_address;
+const volatile __u64 net_hotdata_address = 0;
 
 struct net_hotdata___with_taps {
 	struct list_head ptype_all;
@@ -21,7 +21,7 @@ struct net___with_taps {
 
 static __always_inline bool has_entries(struct list_head *list)
 {
-	return BPF_CORE_READ(list, next) != list;
+	return READ(list, next) != list;
 }
 
 /* Does somebody listen to all devices? */
@@ -42,5 +42,5 @@ static __always_inline bool all_tapped(struct net___with_taps *net)
 static __always_inline bool is_tapped(struct net_device *dev)
 {
 	return has_entries((void *)dev + bpf_core_field_offset(dev->ptype_all)) ||
-	       all_tapped((void *)BPF_CORE_READ(dev, nd_net.net));
+	       all_tapped((void *)READ(dev, nd_net.net));
 }

@@ -12,22 +12,21 @@
 
 /* A head under way, by its address as a request. */
 struct notification {
-	struct group_key who;
+	struct group_key owner;
 	__u64 sends;  /* that the kernel accepted */
 	__u64 copied; /* is any of them known to be? */
 };
 
-struct notification_map {
+struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__uint(max_entries, 65536);
 	__type(key, __u64);
 	__type(value, struct notification);
-};
-extern struct notification_map notifications SEC(".maps");
+} notifications SEC(".maps");
 
 /* If there never was one, no completion of io_uring needs a look. */
-extern volatile __u32 notifications_seen;
+volatile __u32 notifications_seen;
 
 static __always_inline __u64 notification__of(void *uarg)
 {
@@ -39,30 +38,76 @@ static __always_inline __u64 notification__head(__u64 key)
 	struct io_notif_data *data = (void *)key;
 
 	if (bpf_core_field_exists(data->head))
-		return (__u64)BPF_CORE_READ(data, head);
+		return (__u64)READ(data, head);
+	return key;
+}
+
+static __always_inline void notification__make(__u64 key, const struct notification *fresh)
+{
+	bpf_map_update_elem(&notifications, &key, fresh, BPF_NOEXIST);
+	if (!bpf_map_lookup_elem(&notifications, &key))
+		TOTALS_COUNT(lost_notifications);
+}
+
+/* Functions of their own: most zero-copy sends have no notification, and these need much stack. */
+static __noinline __u64 notification__begin_send(__u64 uarg, struct sock *sk,
+						 struct group_key *owner)
+{
+	struct notification fresh = {};
+	__u64 key;
+
+	/* Loaded in kernels that have none, too. */
+	if (!bpf_core_type_exists(struct io_notif_data))
+		return 0;
+	key = notification__of((void *)uarg);
+	notifications_seen = 1;
+	key__of(owner, sk, route_device(sk), BY_ALL);
+	if (bpf_map_lookup_elem(&notifications, &key))
+		return key;
+	fresh.owner = *owner;
+	groups__make_room(owner, sk);
+	notification__make(key, &fresh);
 	return key;
 }
 
 /*
- * Functions of their own, of numbers, in uring.bpf.c: most zero-copy sends have no notification,
- * and the verifier goes through these once a program. A send with this one begins: its address.
- */
-__u64 notification__begin_send(__u64 uarg, __u64 sock);
-/*
  * The send may have been linked to another's notification meanwhile: the head then takes over its
  * counts.
  */
-int notification__end(__u64 key, __s64 ret);
+static __noinline void notification__end(__u64 key, __s64 ret)
+{
+	struct notification *own = bpf_map_lookup_elem(&notifications, &key), *n, fresh;
+	__u64 head = notification__head(key);
+
+	if (!own)
+		return;
+	if (ret > 0)
+		add(&own->sends, 1);
+	if (head != key) {
+		fresh = *own;
+		n = bpf_map_lookup_elem(&notifications, &head);
+		if (n) {
+			add(&n->sends, fresh.sends);
+			if (fresh.copied)
+				n->copied = 1;
+		} else { /* it began before the window */
+			notification__make(head, &fresh);
+		}
+	}
+	if (head != key || !own->sends)
+		bpf_map_delete_elem(&notifications, &key);
+}
 
 /*
  * A zero-copy send begins: the address of its notification, 0 if it has none. Copies
  * may be made before it returns.
  */
-static __always_inline __u64 notification__begin(struct msghdr *msg, __u64 sock)
+static __always_inline __u64 notification__begin(struct msghdr *msg, struct sock *sk,
+						 struct group_key *owner)
 {
 	void *uarg = NULL;
 
 	if (bpf_core_field_exists(msg->msg_ubuf))
-		uarg = BPF_CORE_READ(msg, msg_ubuf);
-	return uarg ? notification__begin_send((__u64)uarg, sock) : 0;
+		uarg = READ(msg, msg_ubuf);
+	return uarg ? notification__begin_send((__u64)uarg, sk, owner) : 0;
 }

@@ -469,11 +469,11 @@ def test_wrong_use_is_one_line(args, words, status, untouched):
         assert word in line
 
 
-MEMORY_KIB = 16 << 10
+MEMORY_KIB = 24 << 10
 
 
 def test_the_observer_is_small():
-    """Libraries included. To find functions for fentry, libbpf reads all of the kernel's types."""
+    """Libraries included. At its start, libbpf reads all of the kernel's types."""
     if "san" in ANALYZE:
         pytest.skip("a sanitizer holds more")
     result = analyze("--tier", "tracepoint", "--", "sh", "-c", "cat /proc/$PPID/status")

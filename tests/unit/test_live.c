@@ -31,12 +31,12 @@ static void test_what_came_between(void **state)
 	(void)state;
 	memset(&m, 0, sizeof(m));
 	some_sends(100, 1000);
-	m.totals.completions = m.totals.copied = 100;
+	m.totals.completions = m.totals.flagged = 100;
 	live_sample__take(&before, &m, &all, 1);
 	some_sends(50, 20000);
 	m.calls[CALL_SLOT(CALL_WRITE, false)].failed = 7;
 	m.totals.completions = 150;
-	m.totals.copied_later = 10;
+	m.totals.flag_added = 10;
 	live_sample__take(&now, &m, &all, 1.5);
 	live_sample__subtract(&between, &now, &before);
 	assert_true(between.at == 0.5);
@@ -77,8 +77,8 @@ static void test_copies_without_a_flag_count(void **state)
 	(void)state;
 	memset(&m, 0, sizeof(m));
 	m.totals.completions = 10;
-	m.totals.copied = 4;
-	m.totals.unreported = 6;
+	m.totals.flagged = 4;
+	m.totals.unflagged = 6;
 	live_sample__take(&now, &m, &all, 1);
 	assert_int_equal(now.copied, 10);
 	live_sample__take(&now, &m, &flags, 1);

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "user/trace/measured.h"
+#include "user/trace/tracer_private.h"
 
 static struct measured m;
 static const struct call_slot seven_of_which_two_failed = {
@@ -98,9 +99,9 @@ static void test_what_was_not_followed_leaves_the_pinned_unknown(void **state)
 {
 	(void)state;
 	assert_true(measured__pinned_known(&m));
-	m.totals.unfollowed = 1;
+	m.totals.untimed = 1;
 	assert_false(measured__pinned_known(&m));
-	m.totals.unfollowed = 0;
+	m.totals.untimed = 0;
 	m.totals.unsized = 1;
 	assert_false(measured__pinned_known(&m));
 }
@@ -143,9 +144,20 @@ static void test_extremes_beyond_the_last_bucket(void **state)
 	assert_true(h.max >= hist_low(HIST_BUCKETS - 1));
 }
 
+static void test_what_is_allocated_beforehand_follows_the_machine(void **state)
+{
+	const unsigned long long mib = 1 << 20, gib = 1 << 30;
+
+	(void)state;
+	assert_int_equal(tracer__sockets_allocated(64 * mib, 8192), SOCKETS_LEAST);
+	assert_int_equal(tracer__sockets_allocated(4 * gib, 8192), 2048);
+	assert_int_equal(tracer__sockets_allocated(1024 * gib, 8192), SOCKETS_MOST);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_what_is_allocated_beforehand_follows_the_machine),
 		cmocka_unit_test_setup(test_sends_of_all_syscalls_add_up, clear),
 		cmocka_unit_test(test_a_size_is_in_one_class),
 		cmocka_unit_test_setup(test_nothing_falls_below_zero, clear),

@@ -7,13 +7,9 @@
 
 #include <cmocka.h>
 
-#include "native/kernel.h"
-
-#include "bpf/refusals.bpf.h"
+#include "native/maps.h"
 
 #define KIB 1024UL
-
-const volatile __u32 optmem_max = 0;
 
 /* A user with so many bytes locked, in pages of this size, of those that the limit allows. */
 static bool exhausted(__u32 shift, __u64 limit, __u64 locked, __u64 bytes)
@@ -22,7 +18,7 @@ static bool exhausted(__u32 shift, __u64 limit, __u64 locked, __u64 bytes)
 	static struct cred cred = {.user = &user};
 	static struct signal_struct signal;
 
-	*(volatile __u32 *)&page_shift = shift; /* compiled without const */
+	page_shift = shift;
 	user.locked_vm.counter = (__s64)(locked >> shift);
 	signal.rlim[RLIMIT_MEMLOCK].rlim_cur = limit;
 	native_task.cred = &cred;

@@ -14,11 +14,6 @@
 
 #include "native/kernel.h"
 
-/* What the analyzer sets before loading can be set. */
-#define const
-#include "bpf/stages.bpf.h"
-#undef const
-
 #define SEEDS	3000
 #define SLOT	CALL_SLOT(CALL_SENDMSG, true)
 #define MY_TID	0
@@ -29,17 +24,6 @@
 	{                                          \
 		stage, name##_fentry, name##_fexit \
 	}
-
-/* clang-format off */
-int stage_copy_fentry(void), stage_copy_fexit(void), stage_fragment_fentry(void),
-	stage_fragment_fexit(void), stage_transmit_fentry(void), stage_transmit_fexit(void),
-	stage_alloc_fentry(void), stage_alloc_fexit(void), stage_deep_copy_fentry(void),
-	stage_deep_copy_fexit(void), stage_wait_fentry(void), stage_wait_fexit(void),
-	entry_sendto_fentry(void);
-/* clang-format on */
-int softirq_begins(struct bpf_raw_tracepoint_args *ctx);
-int softirq_ends(struct bpf_raw_tracepoint_args *ctx);
-int thread_switched(struct bpf_raw_tracepoint_args *ctx);
 
 static const struct function {
 	enum stage stage;

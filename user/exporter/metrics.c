@@ -136,7 +136,7 @@ static const struct process_metric {
 	 "Of these, sends that were copied and flagged as copied.", offsetof(struct group, copied),
 	 false, true},
 	{"sendpath_process_zerocopy_unreported", "",
-	 "Of these, sends that were copied without a flag.", offsetof(struct group, unreported),
+	 "Of these, sends that were copied without a flag.", offsetof(struct group, unflagged),
 	 false, true},
 };
 
@@ -166,7 +166,7 @@ static void write_processes(struct exposition *e, json_object *record,
 	for (i = 0; i < sizeof(process_metrics) / sizeof(*m); i++, m++) {
 		missing = !processes ? "--top 0 names no processes" : NULL;
 		if (!missing && m->completed)
-			missing = m->field == offsetof(struct group, unreported)
+			missing = m->field == offsetof(struct group, unflagged)
 					  ? why_not(record, "/zerocopy/copied_silent",
 						    "zerocopy.copied_silent")
 					  : why_not(record, "/zerocopy/completions",

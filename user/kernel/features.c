@@ -36,8 +36,6 @@ static const char *const variable_names[] = {"ptype_all", "net_hotdata"};
 
 struct features {
 	struct btf *btf;	  /* of what the programs and the hooks name */
-	int types;		  /* a file of it; negative: none */
-	char types_path[32];	  /* what this process opens it by */
 	char fentry_refused[128]; /* empty: it works */
 	char kprobe_refused[128];
 	bool preempts;
@@ -226,11 +224,7 @@ static int keep_types(struct features *f, struct btf *kernel)
 {
 	f->btf = types__select(kernel);
 	btf__free(kernel);
-	if (!f->btf)
-		return -errno;
-	f->types = types__file(f->btf);
-	snprintf(f->types_path, sizeof(f->types_path), "/proc/self/fd/%d", f->types);
-	return 0;
+	return f->btf ? 0 : -errno;
 }
 
 int features__probe(struct features **out, bool code, char *reason, unsigned long size)
@@ -241,7 +235,6 @@ int features__probe(struct features **out, bool code, char *reason, unsigned lon
 
 	if (!f)
 		return -ENOMEM;
-	f->types = -1;
 	if (code)
 		begin_symbols(f);
 	kernel = types__read();
@@ -290,16 +283,9 @@ void features__free(struct features *f)
 		return;
 	await_symbols(f);
 	btf__free(f->btf);
-	if (f->types >= 0)
-		close(f->types);
 	if (f->table)
 		fclose(f->table);
 	free(f);
-}
-
-const char *features__types_path(const struct features *f)
-{
-	return f->types < 0 ? NULL : f->types_path;
 }
 
 static const struct kernel_symbol *find_symbol(const struct features *f, const char *name)
@@ -349,6 +335,11 @@ static const struct btf_type *find_type(const struct features *f, const char *na
 	int id = btf__find_by_name_kind(f->btf, name, kind);
 
 	return id > 0 ? btf__type_by_id(f->btf, (__u32)id) : NULL;
+}
+
+bool features__function(const struct features *f, const char *name)
+{
+	return find_type(f, name, BTF_KIND_FUNC);
 }
 
 bool features__type(const struct features *f, const char *name)

@@ -25,9 +25,6 @@ void features__free(struct features *f);
 /* Are the kernel's types there? 0; -errno: -ENOMEM tells nothing of it. */
 int features__types(void);
 
-/* The types that programs are relocated by, as a file; NULL: libbpf finds them. */
-const char *features__types_path(const struct features *f);
-
 /*
  * Code of a function, and of what the compiler made of it (name.constprop.0); how many
  * ranges. Only for functions of the hook table and the table of causes.
@@ -39,6 +36,8 @@ int features__symbolize(const struct features *f, struct kernel_address *address
 unsigned long long features__variable(const struct features *f, const char *name);
 /* A function's code; false where kallsyms hides it. */
 bool features__code(const struct features *f, const char *name, struct address_range *range);
+/* Can programs call this function of the kernel (kfunc)? */
+bool features__function(const struct features *f, const char *name);
 /* Do the kernel's types have this struct? */
 bool features__type(const struct features *f, const char *name);
 /* Can a program insert into a hash that was not allocated beforehand (Linux 6.1)? */

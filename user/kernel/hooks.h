@@ -80,6 +80,7 @@ struct hook_option {
 	bool with_sends;    /* its programs are the send hook's own: usable where that uses them */
 	bool guesses;	    /* guesses the id that a send gets */
 	bool by_queue;	    /* looks at notifications in the error queue: knows no bytes */
+	bool by_reference;  /* counts what references leave that go before a completion */
 	bool by_path;	    /* infers copies from the packet's path: knows no bytes */
 	bool by_report;	    /* knows only the copies that io_uring was asked to report */
 	bool counts_at_end; /* a send whose beginning was not seen is counted, untimed */

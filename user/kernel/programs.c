@@ -2,9 +2,7 @@
 #include "user/kernel/programs.h"
 
 /* Here alone, because each file that opens the skeleton holds a copy of the object. */
-struct sendpath *programs__open(const char *types)
+struct sendpath *programs__open(void)
 {
-	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = types);
-
-	return sendpath__open_opts(&opts);
+	return sendpath__open();
 }

@@ -6,7 +6,5 @@
 
 #include "sendpath.skel.h"
 
-/*
- * Not loaded yet. types is a file of the kernel's types, NULL: libbpf finds them. NULL with errno.
- */
-struct sendpath *programs__open(const char *types);
+/* Not loaded yet. NULL with errno. */
+struct sendpath *programs__open(void);

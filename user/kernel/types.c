@@ -132,7 +132,8 @@ static void add_names_of_option(struct names *names, const struct hook_option *o
 static void collect_names(struct names *names, const struct btf *programs)
 {
 	/* Whether they are there tells what a kernel can do. */
-	static const char *const asked[] = {"bpf_mem_alloc", "fprobe", "hlist_array"};
+	static const char *const asked[] = {"bpf_mem_alloc", "fprobe", "hlist_array",
+					    "bpf_rdonly_cast"};
 	enum hook_id id;
 	size_t i;
 
@@ -328,7 +329,7 @@ static int copy_selected(struct selection *s)
 struct btf *types__select(const struct btf *kernel)
 {
 	struct selection s = {.from = kernel, .to = btf__new_empty()};
-	struct sendpath *programs = programs__open(NULL);
+	struct sendpath *programs = programs__open();
 	int err = -ENOMEM;
 
 	s.ids = calloc(btf__type_cnt(kernel), sizeof(s.ids[0]));
@@ -344,20 +345,4 @@ struct btf *types__select(const struct btf *kernel)
 	btf__free(s.to);
 	errno = -err;
 	return NULL;
-}
-
-int types__file(const struct btf *types)
-{
-	int fd = memfd_create("types", MFD_CLOEXEC), err;
-	const void *data;
-	__u32 size;
-
-	if (fd < 0)
-		return -errno;
-	data = btf__raw_data(types, &size);
-	if (data && write(fd, data, size) == (ssize_t)size)
-		return fd;
-	err = -errno;
-	close(fd);
-	return err;
 }

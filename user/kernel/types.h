@@ -12,9 +12,3 @@ struct btf *types__read(void);
 
 /* What is needed of it, with ids of its own; NULL with errno. */
 struct btf *types__select(const struct btf *kernel);
-
-/*
- * A file of these types, for libbpf to relocate programs by: it lives as long as the descriptor
- * that is returned. -errno if there is none.
- */
-int types__file(const struct btf *types);

@@ -85,8 +85,8 @@ static json_object *cause_block(const struct cause_count *cause, const struct fe
 	json__add_known(o, "netns", info->key.netns, info->key.netns);
 	json__add_known(o, "ifindex", info->key.ifindex, info->key.ifindex);
 	record__add_name(o, "device", info->device, DEVICE_NAME_MAX);
-	json__add_count(o, "count", cause->sums.sends + cause->sums.unreported);
-	json__add_count(o, "silent", cause->sums.unreported);
+	json__add_count(o, "count", cause->sums.sends + cause->sums.unflagged);
+	json__add_count(o, "silent", cause->sums.unflagged);
 	json__add_count(o, "skbs", cause->sums.skbs);
 	json__add_count(o, "skbs_in_send", cause->sums.skbs_in_send);
 	json__add_count(o, "bytes", cause->sums.bytes);
@@ -100,14 +100,14 @@ static int by_count(const void *a, const void *b)
 {
 	const struct cause_counter *x = &((const struct cause_count *)a)->sums;
 	const struct cause_counter *y = &((const struct cause_count *)b)->sums;
-	__u64 m = x->sends + x->unreported, n = y->sends + y->unreported;
+	__u64 m = x->sends + x->unflagged, n = y->sends + y->unflagged;
 
 	return m < n ? 1 : m > n ? -1 : 0;
 }
 
 static bool says_something(const struct cause_counter *sums)
 {
-	return sums->sends || sums->unreported;
+	return sums->sends || sums->unflagged;
 }
 
 json_object *record__causes(const struct run_result *r, const struct run_setup *setup,

@@ -31,10 +31,10 @@ static void add_latency(json_object *o, const struct run_result *r, struct unmea
 /* Why what is pinned is not known, where sends are followed. */
 static const char *unpinned(const struct run_result *r, char *text, size_t size)
 {
-	if (!r->measured.totals.unfollowed)
+	if (!r->measured.totals.untimed)
 		return "how much a send asks for is not seen before it returns";
 	snprintf(text, size, "%llu sends could not be followed one by one (at most %d of a socket)",
-		 (unsigned long long)r->measured.totals.unfollowed, INFLIGHT_SLOTS);
+		 (unsigned long long)r->measured.totals.untimed, RING_SLOTS);
 	return text;
 }
 
@@ -70,11 +70,11 @@ static json_object *notifications(const struct run_result *r, struct unmeasured 
 		unmeasured__unless_hooked(u, "zerocopy.notifications.read", r, HOOK_ERROR_QUEUE);
 	json_object *o = json_object_new_object();
 
-	json__add_known(o, "ranges", counted, t->ubufs);
-	record__add_ratio(o, "sends_per_range", t->completions, counted ? t->ubufs : 0);
+	json__add_known(o, "ranges", counted, t->ubufs_done);
+	record__add_ratio(o, "sends_per_range", t->completions, counted ? t->ubufs_done : 0);
 	json__add_known(o, "read", read, t->notifications_read);
 	json__add_known(o, "reported", read, t->reported);
-	json__add_known(o, "reported_copied", read, t->reported_copied);
+	json__add_known(o, "reported_copied", read, t->errqueue_copied);
 	json__add_known(o, "unread", read && counted,
 			measured__difference(t->completions, t->reported));
 	record__add_ratio(o, "sends_per_notification", t->reported,

@@ -32,7 +32,7 @@ static json_object *zerocopy_sums(const struct group *g, const struct sight *sig
 	json__add_count(o, "refused", g->refused);
 	json__add_count(o, "bytes", g->zerocopy_bytes);
 	json__add_known(o, "completions", sight->completions, g->completions);
-	json__add_known(o, "copied", copies, g->copied + (sight->unreported ? g->unreported : 0));
+	json__add_known(o, "copied", copies, g->copied + (sight->unreported ? g->unflagged : 0));
 	return o;
 }
 

@@ -20,7 +20,7 @@ static void add_warning(void *list, const char *code, const char *text)
 /* Where all flags are alike, a neighbour's is as good. */
 static void warn_assumed(const struct totals *t, json_object *list)
 {
-	__u64 copied = t->copied + t->copied_later - t->copied_not;
+	__u64 copied = t->flagged + t->flag_added - t->flag_retracted;
 	char text[128];
 
 	if (!t->flag_assumed || !copied || copied == t->completions)

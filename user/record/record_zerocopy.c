@@ -89,9 +89,9 @@ static void add_bytes_copied(json_object *o, const struct run_result *r, __u64 c
 	const struct totals *t = &r->measured.totals;
 	const char *blind = plan__blind_to_unreported(&r->plan);
 	json_object *silent =
-		blind ? NULL : copied_bytes(r, sums, t->unreported, t->unreported_bytes);
+		blind ? NULL : copied_bytes(r, sums, t->unflagged, t->unflagged_bytes);
 
-	add(o, "bytes_copied", copied_bytes(r, sums, copied, t->bytes_copied + t->unreported_bytes),
+	add(o, "bytes_copied", copied_bytes(r, sums, copied, t->bytes_copied + t->unflagged_bytes),
 	    reason, u);
 	add(o, "bytes_copied_silent", silent, blind ? blind : reason, u);
 }
@@ -122,8 +122,8 @@ static void add_completions(json_object *o, const struct run_result *r,
 	bool seen = unmeasured__unless_hooked(u, "zerocopy.completions", r, HOOK_COMPLETION);
 	const struct totals *t = &r->measured.totals;
 	const char *blind = plan__blind_to_unreported(&r->plan);
-	__u64 flagged = t->copied + t->copied_later - t->copied_not;
-	__u64 copied = flagged + (blind ? 0 : t->unreported);
+	__u64 flagged = t->flagged + t->flag_added - t->flag_retracted;
+	__u64 copied = flagged + (blind ? 0 : t->unflagged);
 	size_t i;
 
 	for (i = 0; !seen && i < sizeof(keys) / sizeof(keys[0]); i++)
@@ -135,7 +135,7 @@ static void add_completions(json_object *o, const struct run_result *r,
 	json__add_count(o, "completions_before", t->completions_before);
 	json__add_count(o, "copied", copied);
 	json__add_count(o, "copied_flagged", flagged);
-	add(o, "copied_silent", blind ? NULL : json_object_new_uint64(t->unreported), blind, u);
+	add(o, "copied_silent", blind ? NULL : json_object_new_uint64(t->unflagged), blind, u);
 	add_unexplained(o, r, u);
 	record__add_ratio(o, "fallback_rate", copied, t->completions);
 	add_bytes_copied(o, r, copied, sums, u);
@@ -172,7 +172,7 @@ static bool by_uring(const struct run_setup *setup)
 static json_object *seen_told(const struct run_result *r)
 {
 	return r->plan.entries[HOOK_ERROR_QUEUE].option
-		       ? json_object_new_uint64(r->measured.totals.reported_copied)
+		       ? json_object_new_uint64(r->measured.totals.errqueue_copied)
 		       : NULL;
 }
 

@@ -49,9 +49,9 @@ void live_sample__take(struct live_sample *s, const struct measured *m, const st
 		hist__merge(&s->wall, &m->calls[slot].wall);
 	}
 	s->completions = t->completions + t->uring_completions;
-	s->copied = (__s64)(t->copied + t->copied_later - t->copied_not + t->uring_copied);
+	s->copied = (__s64)(t->flagged + t->flag_added - t->flag_retracted + t->uring_copied);
 	if (sight->unreported)
-		s->copied += (__s64)t->unreported;
+		s->copied += (__s64)t->unflagged;
 	if (!sight->unknown)
 		s->unreported = t->uring_unknown;
 }

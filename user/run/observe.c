@@ -289,7 +289,7 @@ static void close_gate(struct tracer *tracer)
 		poll(NULL, 0, 1);
 	/* Each of these takes as long as a grace period does: some clock ticks. */
 	if (tracer__may_count(tracer)) {
-		tracer__gate_settled(tracer, GATE_MENDING);
+		tracer__gate_settled(tracer, GATE_CORRECTING);
 		tracer__gate_settled(tracer, GATE_CLOSED);
 	} else {
 		tracer__gate(tracer, GATE_CLOSED);

@@ -260,7 +260,7 @@ static void move_sends(struct measured *m, struct cause_count *in, __u64 *sends,
 		return;
 	c->sums.sends += *sends;
 	*sends = 0;
-	if (in->sums.sends || in->sums.unreported || in->sums.mirrored || in->sums.tapped)
+	if (in->sums.sends || in->sums.unflagged || in->sums.mirrored || in->sums.tapped)
 		return;
 	c->sums.skbs += in->sums.skbs;
 	c->sums.skbs_in_send += in->sums.skbs_in_send;
@@ -326,10 +326,8 @@ __u64 tracer__in_sends(struct tracer *t)
 /* Completions are those of a watched socket, or of a notification of io_uring. */
 bool tracer__may_count(struct tracer *t)
 {
-	__u64 sock;
-
 	return t->skel->rodata->stages || t->skel->bss->notifications_seen || tracer__in_sends(t) ||
-	       !bpf_map__get_next_key(t->skel->maps.sockets, NULL, &sock, sizeof(sock));
+	       t->skel->bss->sockets_kept;
 }
 
 /* The map of groups is only there where they are asked for. */
@@ -397,11 +395,9 @@ static int read_pinned(struct tracer *t, struct measured *out, struct pinned_pea
 	__u32 zero = 0;
 	int cpu, err;
 
-	err = bpf_map__lookup_elem(t->skel->maps.pinned, &zero, sizeof(zero), &out->pinned,
-				   sizeof(out->pinned), 0);
-	if (!err)
-		err = bpf_map__lookup_elem(t->skel->maps.pinned_peaks, &zero, sizeof(zero), peaks,
-					   sizeof(*peaks) * (size_t)cpus, 0);
+	out->pinned = t->skel->bss->pinned;
+	err = bpf_map__lookup_elem(t->skel->maps.pinned_peaks, &zero, sizeof(zero), peaks,
+				   sizeof(*peaks) * (size_t)cpus, 0);
 	for (cpu = 0; cpu < cpus && !err; cpu++) {
 		if (peaks[cpu].bytes > out->peak.bytes)
 			out->peak.bytes = peaks[cpu].bytes;

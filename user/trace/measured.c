@@ -145,7 +145,7 @@ __u64 measured__lost_calls(const struct measured *m, const struct hook_option *o
 
 bool measured__pinned_known(const struct measured *m)
 {
-	return !m->totals.unfollowed && !m->totals.unsized;
+	return !m->totals.untimed && !m->totals.unsized;
 }
 
 void measured__correct(struct hist *h)

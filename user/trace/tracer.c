@@ -51,25 +51,36 @@ static int load_only_planned(struct sendpath *skel, const struct plan *plan)
 	return err;
 }
 
-/* Allocated beforehand, most of it for zero-copy sockets: about 23 MiB; with --stages 5 more. */
-#define SOCKETS_ALLOCATED 4096
+#define KTLS_MODULE "/sys/module/tls"
 
+unsigned int tracer__sockets_allocated(unsigned long long memory, size_t socket_bytes)
+{
+	unsigned long long fit = memory / MEMORY_PART / socket_bytes;
+
+	return fit < SOCKETS_LEAST ? SOCKETS_LEAST : fit > SOCKETS_MOST ? SOCKETS_MOST : fit;
+}
+
+/* What older kernels want: maps that programs insert into have their memory from the beginning. */
 static int allocate_beforehand(struct sendpath *skel)
 {
-	int err;
+	struct bpf_map *const of_sends[] = {skel->maps.groups, skel->maps.notifications,
+					    skel->maps.spill, skel->maps.shared};
+	struct bpf_map *const of_sockets[] = {skel->maps.sockets, skel->maps.peers,
+					      skel->maps.accounts, skel->maps.more_threads,
+					      skel->maps.retired_once};
+	unsigned long long memory =
+		(unsigned long long)sysconf(_SC_PHYS_PAGES) * (unsigned long)sysconf(_SC_PAGESIZE);
+	__u32 sockets = tracer__sockets_allocated(memory, bpf_map__value_size(skel->maps.sockets));
+	size_t i;
+	int err = 0;
 
-	bpf_map__set_map_flags(skel->maps.groups, 0);
-	bpf_map__set_map_flags(skel->maps.peers, 0);
-	bpf_map__set_map_flags(skel->maps.notifications, 0);
-	bpf_map__set_map_flags(skel->maps.sockets, 0);
-	bpf_map__set_map_flags(skel->maps.accounts, 0);
-	bpf_map__set_map_flags(skel->maps.more_threads, 0);
-	err = bpf_map__set_max_entries(skel->maps.sockets, SOCKETS_ALLOCATED);
-	if (!err)
-		err = bpf_map__set_max_entries(skel->maps.more_threads, SOCKETS_ALLOCATED);
-	if (!err)
-		err = bpf_map__set_max_entries(skel->maps.accounts, SOCKETS_ALLOCATED);
-	return err ? err : bpf_map__set_max_entries(skel->maps.peers, SOCKETS_ALLOCATED);
+	for (i = 0; i < sizeof(of_sends) / sizeof(of_sends[0]); i++)
+		bpf_map__set_map_flags(of_sends[i], 0);
+	for (i = 0; i < sizeof(of_sockets) / sizeof(of_sockets[0]) && !err; i++) {
+		bpf_map__set_map_flags(of_sockets[i], 0);
+		err = bpf_map__set_max_entries(of_sockets[i], sockets);
+	}
+	return err;
 }
 
 /* Which maps are made, and how, is up to what the kernel can do. */
@@ -80,10 +91,12 @@ static int fit_maps(struct sendpath *skel, const struct plan *plan, const struct
 	int err = 0;
 
 	bpf_program__set_autoload(skel->progs.thread_gone, true);
-	bpf_program__set_autoload(skel->progs.socket_closed, zerocopy);
+	bpf_program__set_autoload(skel->progs.socket_state,
+				  zerocopy || skel->rodata->times_by_tracepoint);
+	bpf_program__set_autoload(skel->progs.socket_gone, zerocopy);
 	/* Allocated beforehand, and of no use to a load that never asks for zero-copy. */
 	if (!zerocopy)
-		bpf_map__set_max_entries(skel->maps.ubufs, 1);
+		bpf_map__set_max_entries(skel->maps.spill, 1);
 	if (!features__type(features, "io_notif_data"))
 		bpf_map__set_max_entries(skel->maps.notifications, 1);
 	if (!features__safe_allocation(features))
@@ -131,6 +144,7 @@ static void set_addresses(struct sendpath *skel, const struct features *features
 	if (features__code(features, "sock_ofree", &range))
 		skel->rodata->sock_ofree_address = range.from;
 	skel->rodata->counted_in_queue = completion && completion->by_queue;
+	skel->rodata->counts_references = completion && completion->by_reference;
 	if (skel->rodata->counted_in_queue)
 		set_ranges((struct address_range *)skel->rodata->coalesce_ranges, merging,
 			   COALESCE_RANGES, features);
@@ -138,6 +152,7 @@ static void set_addresses(struct sendpath *skel, const struct features *features
 		   features);
 	skel->rodata->counts_reported = error_queue && error_queue->by_queue;
 	skel->rodata->ids_guessed = !id || id->guesses;
+	skel->rodata->reads_typed = features__function(features, "bpf_rdonly_cast");
 	skel->rodata->page_shift = (__u32)__builtin_ctzl((unsigned long)sysconf(_SC_PAGESIZE));
 }
 
@@ -158,6 +173,22 @@ static void set_causes(struct sendpath *skel, const struct features *features)
 	skel->rodata->forwards_uncopied = features__code(features, "deliver_skb", &range);
 	files__number("/proc/sys/net/core/optmem_max", &optmem_max);
 	skel->rodata->optmem_max = (__u32)optmem_max;
+}
+
+/* What the programs of several hooks do: those that the plan has. */
+static void set_parts(struct sendpath *skel, const struct plan *plan)
+{
+	const struct hook_option *send = plan->entries[HOOK_SEND].option;
+	const struct hook_option *copy = plan->entries[HOOK_SKB_COPY].option;
+	const struct hook_option *over = plan->entries[HOOK_SEND_OVER].option;
+
+	skel->rodata->times_by_tracepoint = send && send->counts_at_end;
+	skel->rodata->follows_path = copy;
+	skel->rodata->infers_copies = copy && copy->by_path;
+	skel->rodata->counts_packets = plan->entries[HOOK_PACKET].option;
+	skel->rodata->sees_exit = plan->entries[HOOK_DEVICE_EXIT].option;
+	/* kTLS sockets may have been there before. */
+	skel->bss->others_seen = !(over && over->functions[0]) || !access(KTLS_MODULE, F_OK);
 }
 
 static struct bpf_link *attach_to(const struct bpf_program *program, const char *symbol)
@@ -226,13 +257,13 @@ static void set_target(struct sendpath *skel, const struct target *target)
 	bool command = target && target->command;
 
 	bpf_program__set_autoload(skel->progs.target_forked, command);
-	bpf_program__set_autoload(skel->progs.target_gone, command);
+	skel->rodata->follows_children = command;
 	bpf_map__set_autocreate(skel->maps.target_cgroup, target && target->by == TARGET_CGROUP);
 	skel->rodata->pid_namespace = target__pid_namespace();
 	if (target)
 		skel->rodata->target_by = target->by;
 	/* Programs know processes by their ids in the initial namespace. */
-	skel->rodata->targets_hinted =
+	skel->rodata->tgids_filtered =
 		skel->rodata->target_by == TARGET_PROCESS && !skel->rodata->pid_namespace;
 	if (!target)
 		return;
@@ -265,7 +296,6 @@ static int set_stages(struct sendpath *skel, const struct plan *plan,
 	bpf_map__set_autocreate(skel->maps.new_account, hooked);
 	bpf_map__set_autocreate(skel->maps.dividing, hooked);
 	bpf_map__set_autocreate(skel->maps.stage_slots, hooked);
-	bpf_program__set_autoload(skel->progs.account_gone, hooked);
 	return bpf_map__set_max_entries(
 		skel->maps.stage_slots,
 		CALL_SLOTS * (1 + (__u32)counter_events__count(setup->call_counters)));
@@ -276,10 +306,11 @@ static int load(struct tracer *t, const struct plan *plan, const struct tracer_s
 	struct rlimit before;
 	int err;
 
-	t->skel = programs__open(features__types_path(setup->features));
+	t->skel = programs__open();
 	if (!t->skel)
 		return -errno;
 	err = load_only_planned(t->skel, plan);
+	set_parts(t->skel, plan);
 	if (!err)
 		err = fit_maps(t->skel, plan, setup->features);
 	if (!err)
@@ -293,8 +324,7 @@ static int load(struct tracer *t, const struct plan *plan, const struct tracer_s
 	set_sees_coalesced(t->skel);
 	set_target(t->skel, setup->target);
 	t->skel->rodata->call_counters = (__u32)counter_events__count(setup->call_counters);
-	t->skel->rodata->measures_more =
-		setup->by || setup->stages || t->skel->rodata->call_counters;
+	t->skel->rodata->full_path = setup->stages || t->skel->rodata->call_counters;
 	getrlimit(RLIMIT_MEMLOCK, &before);
 	raise_memlock();
 	err = sendpath__load(t->skel);
@@ -323,8 +353,8 @@ static int set_cgroup(struct tracer *t, const char *path, char *reason, size_t s
 /* The loaded programs that keep the state of threads, processes and sockets, beside the hooks. */
 static int attach_keepers(struct tracer *t, char *reason, size_t size)
 {
-	static const char *const keepers[] = {"thread_gone", "target_forked", "target_gone",
-					      "socket_closed", "account_gone"};
+	static const char *const keepers[] = {"thread_gone", "target_forked", "socket_state",
+					      "socket_gone"};
 	size_t i;
 	int err;
 
@@ -404,7 +434,7 @@ int tracer__add_target(struct tracer *t, pid_t tgid, enum role role)
 {
 	__u32 key = tgid, value = role;
 
-	t->skel->bss->target_hints[key % TARGET_HINTS] = 1;
+	t->skel->bss->tgid_filter[key % TGID_FILTER] = 1;
 	return bpf_map__update_elem(t->skel->maps.targets, &key, sizeof(key), &value, sizeof(value),
 				    BPF_ANY);
 }

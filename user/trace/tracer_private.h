@@ -26,3 +26,10 @@ struct tracer {
 	int stats_fd;				       /* -1 unless cost is counted */
 	struct program_stats opened; /* what the counters said when the gate opened */
 };
+
+/* For how many sockets older kernels allocate memory beforehand: of so much, a small part. */
+#define SOCKETS_LEAST 256
+#define SOCKETS_MOST  4096
+#define MEMORY_PART   256
+
+unsigned int tracer__sockets_allocated(unsigned long long memory, size_t socket_bytes);

@@ -42,11 +42,349 @@ struct as_read {
 	__u64 completed_before;
 };
 
-/* The id of the first send in the window. */
-__u32 kernel__window(const struct plan_of_sends *plan);
+#define ZEROCOPY_ORIGIN 5
+#define MERGED_AT	1500 /* an address in the code that joins notifications, */
+#define READ_AT		2500 /* and in the code that reads them */
 
-/* Goes through all of it, in an order that the seed decides. */
-struct as_read kernel__complete(const struct plan_of_sends *plan, __u64 seed);
+enum progress { IDLE, QUEUED, REPORTED };
+
+struct cpu {
+	enum progress stage;
+	bool in_program;
+	struct sk_buff *coalesced_with; /* the notification that was, or NULL */
+};
+
+struct state {
+	struct sock sk;
+	struct sk_buff skbs[UBUFS_MAX];
+	struct sk_buff *queue[UBUFS_MAX];
+	__u32 head, tail;
+	__u32 window; /* the first send's id */
+	bool completed[UBUFS_MAX];
+	__u32 sent; /* so many runs were */
+	__u32 left;
+	struct cpu cpus[CPUS_MAX];
+	struct sk_buff *taken; /* by the reader, not yet freed */
+	bool reader_in_program;
+	struct as_read read;
+	__u64 random;
+};
+
+/* Of the stalled program. */
+static struct state *running;
+static const struct plan_of_sends *running_plan;
 
 /* From xorshift64*: a number below n. */
-__u32 kernel__random(__u64 *state, __u32 n);
+static inline __u32 kernel__random(__u64 *state, __u32 n)
+{
+	*state ^= *state >> 12;
+	*state ^= *state << 25;
+	*state ^= *state >> 27;
+	return (__u32)(*state * 0x2545f4914f6cdd1dULL >> 33) % n;
+}
+
+static struct sock_extended_err *record_of(struct sk_buff *skb)
+{
+	return &((struct sock_exterr_skb *)skb->cb)->ee;
+}
+
+static void set_tail(struct state *k)
+{
+	k->sk.sk_error_queue.prev =
+		k->tail > k->head ? k->queue[k->tail - 1] : (struct sk_buff *)&k->sk.sk_error_queue;
+}
+
+/* Any of the next runs that were sent, as many as may overtake each other. */
+static __u32 next_run(struct state *k, const struct plan_of_sends *plan)
+{
+	__u32 turn = kernel__random(&k->random, plan->apart + 1), i, oldest = k->sent;
+
+	for (i = 0; i < k->sent; i++) {
+		if (k->completed[i])
+			continue;
+		if (oldest == k->sent)
+			oldest = i;
+		if (i - oldest > plan->apart || !turn--)
+			break;
+	}
+	return i < k->sent && i - oldest <= plan->apart ? i : oldest;
+}
+
+static void notify(struct sk_buff *skb, struct sock *sk, const struct shared_ubuf *ubuf)
+{
+	struct sock_extended_err *ee = record_of(skb);
+
+	skb->sk = sk;
+	skb->destructor = (void *)sock_ofree_address;
+	ee->ee_origin = ZEROCOPY_ORIGIN;
+	ee->ee_code = ubuf->flagged;
+	ee->ee_info = ubuf->first;
+	ee->ee_data = ubuf->first + ubuf->sends - 1;
+}
+
+/* Of a closed socket it stays what it was. */
+static void abandon(struct sk_buff *skb, struct sock *sk, const struct shared_ubuf *ubuf)
+{
+	struct ubuf_info_msgzc *uarg = (void *)skb->cb;
+
+	skb->sk = sk;
+	skb->destructor = (void *)sock_ofree_address;
+	uarg->id = ubuf->first;
+	uarg->len = (__u16)ubuf->sends;
+	uarg->zerocopy = !ubuf->flagged;
+	uarg->ubuf.refcnt.refs.counter = 1;
+	uarg->ubuf.ops = (void *)1;
+}
+
+/* One or more references go before the notification is queued, of which one tells of the copy. */
+static void let_go(struct state *k, struct sk_buff *skb, const struct shared_ubuf *ubuf)
+{
+	__u32 references = 1 + kernel__random(&k->random, 3);
+	__u32 telling = kernel__random(&k->random, references), i;
+
+	abandon(skb, &k->sk, ubuf);
+	for (i = 0; i < references; i++) {
+		((struct ubuf_info_msgzc *)skb->cb)->ubuf.refcnt.refs.counter =
+			(int)(references - i);
+		reference_fentry(skb, skb->cb, !ubuf->flagged || i != telling);
+	}
+}
+
+static __u32 before_window(const struct state *k, const struct shared_ubuf *ubuf)
+{
+	__u32 before = k->window - ubuf->first;
+
+	return !id_before(ubuf->first, k->window) ? 0 : before < ubuf->sends ? before : ubuf->sends;
+}
+
+/* As __msg_zerocopy_callback, under the queue's lock. */
+static void queue(struct state *k, struct cpu *cpu, const struct plan_of_sends *plan)
+{
+	__u32 n = next_run(k, plan);
+	struct sk_buff *skb = &k->skbs[n];
+	struct sock_extended_err *last;
+
+	if (n == k->sent)
+		return;
+	k->completed[n] = true;
+	k->left--;
+	if (gate && id_before(plan->ubufs[n].first, k->window))
+		k->read.completed_before += before_window(k, &plan->ubufs[n]);
+	if (plan->references && gate)
+		let_go(k, skb, &plan->ubufs[n]);
+	if (plan->closed) {
+		abandon(skb, &k->sk, &plan->ubufs[n]);
+		cpu->stage = REPORTED;
+		cpu->coalesced_with = skb;
+		return;
+	}
+	notify(skb, &k->sk, &plan->ubufs[n]);
+	cpu->stage = QUEUED;
+	cpu->coalesced_with = NULL;
+	if (k->tail > k->head) {
+		last = record_of(k->queue[k->tail - 1]);
+		if (last->ee_data + 1 == plan->ubufs[n].first) {
+			last->ee_data += plan->ubufs[n].sends;
+			cpu->coalesced_with = skb;
+			return;
+		}
+	}
+	k->queue[k->tail++] = skb;
+	set_tail(k);
+}
+
+static void report(struct state *k, const struct plan_of_sends *plan)
+{
+	__u64 args[] = {(__u64)&k->sk};
+
+	if (plan->references)
+		reference_reported((void *)args);
+	else
+		notification_queued((void *)args);
+}
+
+static void free_at(struct sk_buff *skb, __u64 location)
+{
+	__u64 args[] = {(__u64)skb, location};
+
+	notification_freed((void *)args);
+}
+
+static void step(struct state *k, struct cpu *cpu, const struct plan_of_sends *plan)
+{
+	cpu->in_program = true;
+	switch (cpu->stage) {
+	case IDLE:
+		if (k->left)
+			queue(k, cpu, plan);
+		break;
+	case QUEUED:
+		/* Without a reader nothing would make up for the last. */
+		if (kernel__random(&k->random, 100) >= plan->skipped ||
+		    (!plan->has_reader && !k->left))
+			report(k, plan);
+		cpu->stage = REPORTED;
+		break;
+	case REPORTED:
+		if (cpu->coalesced_with)
+			free_at(cpu->coalesced_with, MERGED_AT);
+		cpu->stage = IDLE;
+	}
+	cpu->in_program = false;
+}
+
+static __u32 first_of_window(const struct state *k, __u32 id)
+{
+	return id_before(id, k->window) ? k->window : id;
+}
+
+static void count_read(struct state *k, __u32 from, __u32 to, bool flagged)
+{
+	if (!gate || !id_before(from, to))
+		return;
+	k->read.notifications_read++;
+	k->read.sends += to - from;
+	k->read.copied += flagged ? to - from : 0;
+}
+
+static void read_queue(struct state *k, const struct plan_of_sends *plan)
+{
+	struct sock_extended_err *ee;
+
+	if (k->taken) {
+		k->reader_in_program = true;
+		if (plan->references)
+			reference_dequeued(&k->sk, k->taken);
+		free_at(k->taken, READ_AT);
+		k->reader_in_program = false;
+		k->taken = NULL;
+	} else if (k->tail > k->head) {
+		k->taken = k->queue[k->head++];
+		set_tail(k);
+		ee = record_of(k->taken);
+		count_read(k, first_of_window(k, ee->ee_info), ee->ee_data + 1, ee->ee_code);
+	}
+}
+
+/* The hooks that saw a run's data leave their marks before it completes. */
+static void leave_notes(const struct shared_ubuf *ubuf, struct zsock *s)
+{
+	__u16 counter;
+
+	for (counter = 0; counter < 16; counter++)
+		if (ubuf->cause_counters >> counter & 1)
+			note__add_bits(s, first_watched(s, ubuf->first), counter);
+	if (ubuf->left)
+		note__add_bits(s, first_watched(s, ubuf->first), CAUSE_BIT_LEFT);
+}
+
+/* Its sends begin that are the window's. */
+static void send_run(struct state *k, const struct shared_ubuf *ubuf)
+{
+	struct thread thread = {.start = 1, .size = 100};
+	void (*between)(void) = maps__between;
+	struct zsock *s;
+
+	maps__between = NULL; /* the socket is locked */
+	s = zsock__find((__u64)&k->sk);
+	for (thread.id = ubuf->first; thread.id != ubuf->first + ubuf->sends; thread.id++) {
+		if (id_before(thread.id, k->window))
+			continue;
+		id__take(s, thread.id);
+		slot__begin(s, &thread);
+	}
+	leave_notes(ubuf, s);
+	maps__between = between;
+}
+
+/* The sender, a CPU or the reader goes on, unless it is in a program, where it is stalled itself.
+ */
+static void take_turn(struct state *k, const struct plan_of_sends *plan)
+{
+	__u32 turn = kernel__random(&k->random, plan->cpus + plan->has_reader);
+
+	if (k->sent < plan->count && kernel__random(&k->random, 2))
+		send_run(k, &plan->ubufs[k->sent++]);
+	if (turn == plan->cpus && !k->reader_in_program)
+		read_queue(k, plan);
+	if (turn < plan->cpus && !k->cpus[turn].in_program)
+		step(k, &k->cpus[turn], plan);
+}
+
+static void others_go_on(void)
+{
+	while (kernel__random(&running->random, 100) < running_plan->stalled)
+		take_turn(running, running_plan);
+}
+
+static bool busy(const struct state *k, const struct plan_of_sends *plan)
+{
+	__u32 i;
+
+	for (i = 0; i < plan->cpus; i++)
+		if (k->cpus[i].stage != IDLE)
+			return true;
+	return k->left || k->taken || (plan->has_reader && k->tail > k->head);
+}
+
+static void load_programs(const struct plan_of_sends *plan)
+{
+	sock_ofree_address = 0x1234;
+	coalesce_ranges[0].from = MERGED_AT - 500;
+	coalesce_ranges[0].to = plan->references ? coalesce_ranges[0].from : MERGED_AT + 500;
+	read_ranges[0].from = READ_AT - 500;
+	read_ranges[0].to = READ_AT + 500;
+	sees_coalesced = counted_in_queue = !plan->references;
+	counts_reported = true;
+	counts_references = plan->references;
+}
+
+/* The id of the first send in the window. */
+static inline __u32 kernel__window(const struct plan_of_sends *plan)
+{
+	return plan->ubufs[plan->before].first + plan->into;
+}
+
+/* Some of what was sent before the window completes before it, and some of that is read. */
+static void before_the_window(struct state *k, const struct plan_of_sends *plan)
+{
+	__u32 ubufs = plan->before ? kernel__random(&k->random, plan->before + 1) : 0;
+
+	gate = GATE_CLOSED;
+	while (plan->count - k->left < ubufs || k->cpus[0].stage != IDLE) {
+		step(k, &k->cpus[0], plan);
+		if (kernel__random(&k->random, 2))
+			read_queue(k, plan);
+	}
+	if (k->taken)
+		read_queue(k, plan);
+}
+
+/* Goes through all of it, in an order that the seed decides. */
+static inline struct as_read kernel__complete(const struct plan_of_sends *plan, __u64 seed)
+{
+	struct state k = {.left = plan->count,
+			  .sent = plan->before,
+			  .random = seed * 0x9e3779b97f4a7c15ULL | 1};
+	__u32 turns = 0;
+
+	load_programs(plan);
+	set_tail(&k);
+	k.window = kernel__window(plan);
+	before_the_window(&k, plan);
+	gate = GATE_OPEN;
+	zsock__get(&k.sk, k.window);
+	if (plan->closed)
+		k.sk.__sk_common.skc_flags = 1UL << SOCK_DEAD;
+	running = &k;
+	running_plan = plan;
+	maps__between = others_go_on;
+	while (busy(&k, plan)) {
+		take_turn(&k, plan);
+		if (plan->closes && ++turns == plan->closes)
+			gate = GATE_CORRECTING;
+	}
+	maps__between = NULL;
+	running = NULL;
+	return k.read;
+}

@@ -1,16 +1,164 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The kernel programs, compiled for this machine as a part of a test, with maps and a clock. What
+ * the analyzer sets before loading can be set, so without const.
+ */
 #pragma once
 
-#include "bpf/state.bpf.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <vmlinux.h>
+
+#include <bpf/bpf_helpers.h>
+
+#define const
+#include "bpf/completions.bpf.c"
+#include "bpf/refusals.bpf.h"
+#include "bpf/rx_pending.bpf.h"
+#include "bpf/stages.bpf.c"
+#undef const
+
+/* Called at each look into a map, if it is set: another CPU may go on there. */
+static void (*maps__between)(void);
+/* Tells the time, if it is set; else each look at the clock is 100 ns after the last. */
+static __u64 (*maps__clock)(void);
+
+struct map {
+	void *definition;
+	__u32 key_size, value_size;
+	bool is_array; /* all elements are there from the beginning, as 0 */
+	__u32 count, room;
+	char **keys; /* each followed by its value */
+	__u32 limit; /* to count; 0: none */
+};
+
+/* clang-format off */
+#define ROW(map, is_array) {&(map), sizeof(*(map).key), sizeof(*(map).value), is_array, 0, 0, NULL, 0}
+/* clang-format on */
+static struct map maps[] = {
+	ROW(targets, false),	 ROW(sockets, false),	    ROW(totals, true),
+	ROW(new_socket, true),	 ROW(retired, true),	    ROW(spill, false),
+	ROW(shared, false),	 ROW(retired_once, false),  ROW(new_shared, true),
+	ROW(cause_index, false), ROW(cause_infos, false),   ROW(cause_counters, true),
+	ROW(spans, true),	 ROW(pinned_peaks, true),   ROW(groups, false),
+	ROW(peers, false),	 ROW(rx_pending, true),	    ROW(accounts, false),
+	ROW(new_account, true),	 ROW(thread_owners, false), ROW(more_threads, false),
+	ROW(dividing, true),	 ROW(stage_slots, true),
+};
+#define MAPS (sizeof(maps) / sizeof(maps[0]))
+
+struct task_struct native_task;
+static __u64 now;
+
+static struct map *map_of(const void *definition)
+{
+	size_t i;
+
+	for (i = 0; i < MAPS; i++)
+		if (maps[i].definition == definition)
+			return &maps[i];
+	abort();
+}
+
+/* A value's place is aligned for what it holds. */
+static size_t value_at(const struct map *map)
+{
+	return (map->key_size + 63) & ~63UL;
+}
+
+static char *insert(struct map *map, const void *key)
+{
+	char *element = aligned_alloc(64, (value_at(map) + map->value_size + 63) & ~63UL);
+
+	if (map->count == map->room) {
+		map->room = 2 * map->room + 16;
+		map->keys = realloc(map->keys, map->room * sizeof(*map->keys));
+	}
+	if (!element || !map->keys)
+		abort();
+	memset(element, 0, value_at(map) + map->value_size);
+	memcpy(element, key, map->key_size);
+	return map->keys[map->count++] = element;
+}
+
+static __u32 find(const struct map *map, const void *key)
+{
+	__u32 i;
+
+	for (i = 0; i < map->count; i++)
+		if (!memcmp(map->keys[i], key, map->key_size))
+			break;
+	return i;
+}
+
+void *bpf_map_lookup_elem(void *definition, const void *key)
+{
+	struct map *map = map_of(definition);
+	__u32 i;
+
+	if (maps__between)
+		maps__between();
+	i = find(map, key);
+	if (i == map->count && !map->is_array)
+		return NULL;
+	return (i == map->count ? insert(map, key) : map->keys[i]) + value_at(map);
+}
+
+long bpf_map_update_elem(void *definition, const void *key, const void *value, __u64 flags)
+{
+	struct map *map = map_of(definition);
+	__u32 i = find(map, key);
+
+	if (i < map->count && flags == BPF_NOEXIST)
+		return -EEXIST;
+	if (i == map->count && map->limit && i >= map->limit)
+		return -E2BIG;
+	memcpy((i == map->count ? insert(map, key) : map->keys[i]) + value_at(map), value,
+	       map->value_size);
+	return 0;
+}
+
+long bpf_map_delete_elem(void *definition, const void *key)
+{
+	struct map *map = map_of(definition);
+	__u32 i = find(map, key);
+
+	if (i == map->count)
+		return -ENOENT;
+	free(map->keys[i]);
+	map->keys[i] = map->keys[--map->count];
+	return 0;
+}
 
 /* From now on no more elements than so many fit; 0: any number. */
-void maps__limit(void *definition, __u32 limit);
+static inline void maps__limit(void *definition, __u32 limit)
+{
+	map_of(definition)->limit = limit;
+}
 
 /* How many elements a map has; of an array, how many were looked at. */
-__u32 maps__count(void *definition);
+static inline __u32 maps__count(void *definition)
+{
+	return map_of(definition)->count;
+}
+
 /* All maps are empty, or 0, again. */
-void maps__clear(void);
-/* Called at each look into a map, if it is set: another CPU may go on there. */
-extern void (*maps__between)(void);
-/* Tells the time, if it is set; else each look at the clock is 100 ns after the last. */
-extern __u64 (*maps__clock)(void);
+static inline void maps__clear(void)
+{
+	struct map *map;
+
+	for (map = maps; map < maps + MAPS; map++) {
+		while (map->count)
+			free(map->keys[--map->count]);
+		free(map->keys);
+		map->keys = NULL;
+		map->room = 0;
+	}
+}
+
+__u64 bpf_ktime_get_ns(void)
+{
+	return maps__clock ? maps__clock() : (now += 100);
+}

@@ -7,10 +7,10 @@
 
 #include "causes.bpf.h"
 
-#define PASSING_SLOTS 256
+#define RX_PENDING_SLOTS 256
 
 /* A slot for each hash of an skb's address; the next of the same hash takes it over. */
-struct passing {
+struct rx_pending {
 	__u64 skb;
 	__u32 seq;     /* TCP's: the address alone may be another packet's by now */
 	__u32 counter; /* what was assumed, */
@@ -19,41 +19,37 @@ struct passing {
 	struct sighting seen;
 };
 
-struct passing_map {
+struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, PASSING_SLOTS);
+	__uint(max_entries, RX_PENDING_SLOTS);
 	__type(key, __u32);
-	__type(value, struct passing);
-};
-extern struct passing_map passing SEC(".maps");
+	__type(value, struct rx_pending);
+} rx_pending SEC(".maps");
 
-static __always_inline struct passing *passing__slot(struct sk_buff *skb)
+static __always_inline struct rx_pending *rx_pending__slot(__u64 skb)
 {
-	__u64 address = number_of(skb);
-	__u32 slot;
-
 	/* skbs lie 256 bytes apart or so. */
-	slot = (address >> 6 ^ address >> 14) % PASSING_SLOTS;
-	return bpf_map_lookup_elem(&passing, &slot);
+	__u32 slot = (skb >> 6 ^ skb >> 14) % RX_PENDING_SLOTS;
+
+	return bpf_map_lookup_elem(&rx_pending, &slot);
 }
 
 static __always_inline __u32 tcp_seq(struct sk_buff *skb)
 {
-	struct tcphdr *tcp =
-		(void *)(BPF_CORE_READ(skb, head) + BPF_CORE_READ(skb, transport_header));
+	struct tcphdr *tcp = (void *)(READ(skb, head) + READ(skb, transport_header));
 
-	return BPF_CORE_READ(tcp, seq);
+	return READ(tcp, seq);
 }
 
-static __always_inline void passing__remember(struct sk_buff *skb, const struct sighting *seen,
-					      __u16 bits, bool tapped)
+static __always_inline void rx_pending__remember(__u64 skb, const struct sighting *seen, __u16 bits,
+						 bool tapped)
 {
-	struct passing *p = passing__slot(skb);
+	struct rx_pending *p = rx_pending__slot(skb);
 
 	if (!p)
 		return;
-	p->skb = (__u64)skb;
-	p->seq = tcp_seq(skb);
+	p->skb = skb;
+	p->seq = tcp_seq((void *)skb);
 	p->counter = bits & CAUSE_BITS_COUNTER;
 	p->bits = bits;
 	p->tapped = tapped;
@@ -61,11 +57,11 @@ static __always_inline void passing__remember(struct sk_buff *skb, const struct 
 }
 
 /* Forgets the packet, too; NULL: it was not remembered. */
-static __always_inline struct passing *passing__recall(struct sk_buff *skb)
+static __always_inline struct rx_pending *rx_pending__recall(__u64 skb)
 {
-	struct passing *p = passing__slot(skb);
+	struct rx_pending *p = rx_pending__slot(skb);
 
-	if (!p || p->skb != (__u64)skb || p->seq != tcp_seq(skb))
+	if (!p || p->skb != skb || p->seq != tcp_seq((void *)skb))
 		return NULL;
 	p->skb = 0;
 	return p;

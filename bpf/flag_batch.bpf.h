@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The last few counts of a socket that used the flag of the error queue's tail, kept until a
+ * coalesced notification corrects them: docs/zerocopy.md.
+ */
+#pragma once
+
+#include "causes.bpf.h"
+
+static __always_inline struct flag_batch *batch__at(struct zsock *s, __u32 turn)
+{
+	return &s->batches[turn & (BATCHES - 1)];
+}
+
+/* bits: of the causes that it was counted for; NULL: for none yet. */
+static __always_inline void batch__set(struct flag_batch *b, bool flagged, const __u64 *bits)
+{
+	b->flagged = flagged;
+	b->causes_counted = bits != NULL;
+	b->bits[0] = bits ? bits[0] : 0;
+	b->bits[1] = bits ? bits[1] : 0;
+}
+
+/*
+ * Sends from..to-1 were counted with this flag. Those before tail_first belong to notifications
+ * that were not read. Another CPU may look for it at once: it is whole before it can be found.
+ */
+static __always_inline void batch__add(struct zsock *s, __u32 from, __u32 tail_first, __u32 to,
+				       __u32 in_window, bool flagged, const __u64 *bits)
+{
+	struct flag_batch *b = batch__at(s, __sync_fetch_and_add(&s->batch_turn, 1));
+
+	__sync_lock_test_and_set(&b->sends, 0);
+	b->from = from;
+	b->tail_first = tail_first;
+	b->in_window = in_window;
+	batch__set(b, flagged, bits);
+	__sync_lock_test_and_set(&b->sends, to - from);
+}
+
+/*
+ * The turn of the latest count with this id. The verifier goes through what follows once: the turn
+ * of the loop cannot be told from the result.
+ */
+static __always_inline bool batch__find(struct zsock *s, __u32 id, __u32 *turn)
+{
+	__u32 next = s->batch_turn, i;
+	struct flag_batch *b;
+
+	for (i = 1; i <= BATCHES; i++) {
+		*turn = next - i;
+		b = batch__at(s, *turn);
+		if (id - b->from < b->sends)
+			return true;
+	}
+	return false;
+}
+
+/* How many of the sends from..to-1 were counted after a turn. */
+static __always_inline void batch__since(struct zsock *s, __u32 turn, __u32 from, __u32 to,
+					 __u32 *sends, __u32 *in_window)
+{
+	__u32 next = s->batch_turn, i;
+	struct flag_batch *b;
+
+	*sends = *in_window = 0;
+	for (i = 1; i <= BATCHES; i++) {
+		if (!id_before(turn, next - i))
+			break;
+		b = batch__at(s, next - i);
+		if (id_before(b->from, from) || id_before(to, b->from + b->sends))
+			continue;
+		*sends += b->sends;
+		*in_window += b->in_window;
+	}
+}
+
+static __always_inline void count_flag_corrections(struct zsock *s, struct totals *t, __u32 sends,
+						   bool added)
+{
+	__sync_fetch_and_add(added ? &t->flag_added : &t->flag_retracted, sends);
+	groups__count_completions(&s->owner, 0, added ? sends : -(__u64)sends);
+}
+
+/*
+ * A notification has the flag of its own sends, id..to-1, which were counted with others; sends
+ * coalesced with it may have corrected theirs. One that is in the queue itself needs correction
+ * only if a later one counted it. A count that is too old, or about to be kept by another CPU, is
+ * not corrected.
+ */
+static __noinline void flags__correct(struct zsock *s, __u32 id, __u32 to, bool copied,
+				      bool is_notification)
+{
+	__u32 turn, sends, all, sends_since, in_window_since;
+	struct totals *t = totals__get();
+	bool flagged, assumed, charged, has_note;
+	struct flag_batch *b;
+	struct note note;
+	__u64 before[2], *bits = note.words;
+
+	if (!t)
+		return;
+	/* Other CPUs must have no time between finding a count and keeping its correction. */
+	note__read(s, id, &note);
+	has_note = !note__is_empty(&note);
+	if (!batch__find(s, id, &turn)) {
+		if (is_notification || !id_before(id, s->counted_to))
+			return;
+		__sync_fetch_and_add(&t->flag_assumed, window__sends(s, id, to));
+		if (has_note)
+			note__remove(s, id);
+		return;
+	}
+	b = batch__at(s, turn);
+	flagged = b->flagged;
+	assumed = id_before(id, b->tail_first);
+	if (is_notification && !assumed)
+		return;
+	if (assumed && id_before(b->tail_first, to))
+		to = b->tail_first;
+	batch__since(s, turn, id, to, &sends_since, &in_window_since);
+	all = window__sends(s, id, to);
+	sends = all - in_window_since;
+	charged = b->causes_counted;
+	before[0] = b->bits[0];
+	before[1] = b->bits[1];
+	/* Its note was taken when it was counted. */
+	if (charged && !has_note && b->tail_first == id) {
+		bits[0] = before[0];
+		bits[1] = before[1];
+	}
+	if (charged || b->from != id || b->sends != to - id)
+		batch__add(s, id, id, to, all, copied, bits);
+	else
+		batch__set(b, copied, bits);
+	if (assumed) {
+		__sync_fetch_and_add(&s->assumed, -(to - id - sends_since));
+		__sync_fetch_and_add(&t->flag_assumed, -(__u64)sends);
+	}
+	if (charged)
+		count_causes(s, before, -(__s64)sends, 0, flagged);
+	else
+		__sync_fetch_and_add(&t->coalesced_seen, sends);
+	if (has_note)
+		note__remove(s, id);
+	count_causes(s, bits, sends, 0, copied);
+	if (copied != flagged)
+		count_flag_corrections(s, t, sends, copied);
+}

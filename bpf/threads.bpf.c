@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Threads and processes that begin and end. */
+#include "stages.bpf.h"
+
+/* Are the children of a target targets? */
+const volatile bool follows_children = false;
+
+/* args: parent, child. The children of a target are targets. */
+SEC("raw_tp/sched_process_fork")
+int target_forked(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct task_struct *child = (struct task_struct *)ctx->args[1];
+	__u32 parent = current_process_id();
+	__u32 tgid = task_process_id(child);
+	__u32 *role = bpf_map_lookup_elem(&targets, &parent);
+
+	if (!role || tgid == parent)
+		return 0;
+	tgid_filter[tgid % TGID_FILTER] = 1;
+	if (bpf_map_update_elem(&targets, &tgid, role, BPF_ANY))
+		TOTALS_COUNT(lost_processes);
+	return 0;
+}
+
+static __always_inline void thread__end(struct thread *thread)
+{
+	__u32 tid = thread->tid, slot = tid % THREAD_SLOTS, *owner;
+
+	if (thread->sock)
+		thread__leave_send(thread);
+	thread->tid = 0;
+	bpf_map_delete_elem(&more_threads, &tid);
+	owner = bpf_map_lookup_elem(&thread_owners, &slot);
+	if (owner && *owner == tid)
+		bpf_map_delete_elem(&thread_owners, &slot);
+}
+
+/* Ids of what ends may soon be another's. live is 0 when the last thread has gone. */
+SEC("raw_tp/sched_process_exit")
+int thread_gone(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct thread *thread = thread__peek();
+	__u32 tid = bpf_get_current_pid_tgid(), tgid;
+
+	(void)ctx;
+	if (thread)
+		thread__end(thread);
+	if (stages)
+		bpf_map_delete_elem(&accounts, &tid);
+	if (follows_children && !BPF_CORE_READ(task, signal, live.counter)) {
+		tgid = current_process_id();
+		bpf_map_delete_elem(&targets, &tgid);
+	}
+	return 0;
+}

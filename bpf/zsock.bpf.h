@@ -1,0 +1,482 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A socket on which a target asked for zero-copy: which send ids are the window's, its sends in
+ * flight, what was seen of their data. An event looks its socket up once, and passes the pointer
+ * on. docs/zerocopy.md has who writes what, and when.
+ */
+#pragma once
+
+#include "groups.bpf.h"
+
+/* No program sees which id a send gets: it is taken to be the socket's next. */
+const volatile bool ids_guessed = false;
+
+#define SLOT_BITS  4
+#define NOTE_BITS  8
+#define NOTE_MOVED 0xffff /* in place of the first bits of a slot */
+
+/* A send in flight, by the lower bits of its id; and what was seen of a ubuf that begins with it.
+ */
+struct slot {
+	__u64 start; /* ns; 0: none is in flight here */
+	__u32 id;    /* of the last send that had the slot */
+	__u32 bytes; /* that it asked for */
+	/* CAUSE_BIT_* and a cause counter's index; 0: unused */
+	union {
+		__u16 bits[SLOT_BITS];
+		__u64 word;
+	};
+};
+
+/* What was seen of a ubuf that a slot has no room for. */
+struct note {
+	union {
+		__u16 bits[NOTE_BITS];
+		__u64 words[2];
+	};
+	__u32 bytes; /* what each reference left */
+	__u16 sends; /* 0: none was seen to go */
+	__u16 flagged;
+};
+
+#define RING_MASK (RING_SLOTS - 1)
+
+#define BATCHES 16 /* a power of two */
+
+/* Completions that were counted with the flag of the error queue's tail: flag_batch.bpf.h. */
+struct flag_batch {
+	__u32 from, tail_first; /* send ids */
+	__u32 sends;		/* from there on; 0: being written */
+	__u32 in_window;	/* of these, those that count */
+	__u32 flagged;		/* as copied */
+	__u32 causes_counted;	/* or not yet */
+	__u64 bits[2];		/* of the causes that they were counted for */
+};
+
+/* Words of 32 bits below the number of their block: which ids of a shared socket are the window's.
+ */
+#define SHARED_WORDS 256
+
+struct shared_ids {
+	__u64 words[SHARED_WORDS];
+};
+
+struct zsock {
+	__u64 sock;	  /* whose this is */
+	__u32 first;	  /* the window's first send id, */
+	__u32 next;	  /* and one past its last */
+	__u32 counted_to; /* up to here the error queue's completions were counted */
+	__u32 freed_to;	  /* one past the last send seen to complete */
+	__s32 waiting;	  /* so many of the window's sends have not completed */
+	__u32 closed;	  /* forgotten when none waits any more */
+	__u32 generation; /* distinguishes it from another socket at the same address */
+	__u32 assumed;	  /* sends counted before their own notification was read */
+	__u32 under_way;  /* sends whose id was guessed */
+	__u32 shared;	  /* there were several of these at once: no guess is right */
+	__u32 batch_turn;
+	__u32 is_shared;   /* others' sends took ids from it, too: */
+	__u32 shared_from; /* from here on, shared_ids has the window's */
+	__u32 reserved;
+	struct group_key owner; /* whom its completions are charged to: see groups.bpf.h */
+	__u64 device;		/* that its route led to then */
+	struct flag_batch batches[BATCHES];
+	struct slot ring[RING_SLOTS];
+};
+
+/* By the address of struct sock. The analyzer allocates it beforehand for older kernels. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 65536);
+	__type(key, __u64);
+	__type(value, struct zsock);
+} sockets SEC(".maps");
+
+/* A socket that is new: too large for a program's stack. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct zsock);
+} new_socket SEC(".maps");
+
+/* Of sockets from which others' sends take ids, too. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, SHARED_MAX);
+	__type(key, __u64);
+	__type(value, struct shared_ids);
+} shared SEC(".maps");
+
+/* One that is new. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct shared_ids);
+} new_shared SEC(".maps");
+
+struct note_key {
+	__u64 sock;
+	__u32 generation;
+	__u32 id;
+};
+
+/* Notes of sends whose slot is another's, or that need more bits. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 65536);
+	__type(key, struct note_key);
+	__type(value, struct note);
+} spill SEC(".maps");
+
+#define RETIRED 16 /* a power of two */
+
+/* The last closed sockets of a CPU without sends in flight: their counts may still be corrected. */
+struct retired {
+	__u64 socks[RETIRED];
+	__u32 turn;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct retired);
+} retired SEC(".maps");
+
+/* Which sockets are retired: its insertion settles who retires one. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 65536);
+	__type(key, __u64);
+	__type(value, __u8);
+} retired_once SEC(".maps");
+
+/* Sockets in the map; without the retired ones; and how many there ever were. */
+__u32 sockets_kept, sockets_live, generations;
+
+/* For hooks that every packet passes; false: no zero-copy send of a target is in flight. */
+static __always_inline bool sockets_watched(void)
+{
+	return gate && *(volatile __u32 *)&sockets_live;
+}
+
+/* The same for what is said of notifications, also of sockets that were just closed. */
+static __always_inline bool notifications_watched(void)
+{
+	return gate && *(volatile __u32 *)&sockets_kept;
+}
+
+/* When the gate allows only corrections, the window is over. */
+static __always_inline bool still_counts(void)
+{
+	return gate == GATE_OPEN || gate == GATE_CLOSING;
+}
+
+static __always_inline struct zsock *zsock__find(__u64 sock)
+{
+	return bpf_map_lookup_elem(&sockets, &sock);
+}
+
+/* Send ids wrap around. */
+static __always_inline bool id_before(__u32 id, __u32 that)
+{
+	return (__s32)(id - that) < 0;
+}
+
+/* A ubuf's first send may have begun before its socket was watched. */
+static __always_inline __u32 first_watched(const struct zsock *s, __u32 id)
+{
+	return id_before(id, s->first) ? s->first : id;
+}
+
+/* The next zero-copy send of a socket gets this id. */
+static __always_inline __u32 next_id(struct sock *sk)
+{
+	return READ(sk, sk_zckey.counter);
+}
+
+static __always_inline bool zerocopy_enabled(struct sock *sk)
+{
+	__u64 enabled = 1ULL << bpf_core_enum_value(enum sock_flags, SOCK_ZEROCOPY);
+
+	return READ(sk, __sk_common.skc_flags) & enabled;
+}
+
+#define SO_EE_ORIGIN_ZEROCOPY 5
+
+static __always_inline int notification__read(struct sk_buff *skb, struct sock_extended_err *ee)
+{
+	struct sock_exterr_skb *err = (void *)skb + bpf_core_field_offset(struct sk_buff, cb);
+
+	if (!reads_typed)
+		return bpf_core_read(ee, sizeof(*ee), &err->ee);
+	ee->ee_origin = READ(err, ee.ee_origin);
+	ee->ee_code = READ(err, ee.ee_code);
+	ee->ee_info = READ(err, ee.ee_info);
+	ee->ee_data = READ(err, ee.ee_data);
+	return 0;
+}
+
+/* The last zero-copy notification in a socket's error queue. False if there is none. */
+static __always_inline bool last_notification(struct sock *sk, struct sock_extended_err *ee)
+{
+	void *queue = (void *)sk + bpf_core_field_offset(struct sock, sk_error_queue);
+	struct sk_buff *tail = READ(sk, sk_error_queue.prev);
+
+	return (void *)tail != queue && !notification__read(tail, ee) &&
+	       ee->ee_origin == SO_EE_ORIGIN_ZEROCOPY;
+}
+
+/*
+ * Which ids are the window's: those from first to next, as long as no other process sends on the
+ * socket, too; from then on those whose bits are set. A newer block takes over an older one's word.
+ */
+
+#define ID_BLOCK(id) ((id) >> 5)
+#define ID_BIT(id)   (1ULL << ((id)&31))
+
+static __always_inline __u64 *shared__word(struct shared_ids *ids, __u32 block)
+{
+	return &ids->words[block & (SHARED_WORDS - 1)];
+}
+
+static __always_inline bool shared__has(struct shared_ids *ids, __u32 id)
+{
+	__u64 word = *shared__word(ids, ID_BLOCK(id));
+
+	return word >> 32 == ID_BLOCK(id) && word & ID_BIT(id);
+}
+
+/* Sends that have not completed when their word is taken over are lost. */
+static __always_inline void shared__evict(struct zsock *s, __u64 word)
+{
+	__u32 end = ((__u32)(word >> 32) + 1) << 5, waiting = (__u32)word;
+	struct totals *t = totals__get();
+	__s32 behind = end - s->freed_to;
+
+	if (!t || behind <= 0 || !waiting)
+		return;
+	if (behind < 32)
+		waiting &= ~0U << (32 - behind);
+	__sync_fetch_and_add(&t->untracked, __builtin_popcount(waiting));
+	__sync_fetch_and_add(&s->waiting, -__builtin_popcount(waiting));
+}
+
+/* The socket is locked, or ids are guessed and may be wrong. */
+static __always_inline void shared__add(struct zsock *s, struct shared_ids *ids, __u32 id)
+{
+	__u64 *word = shared__word(ids, ID_BLOCK(id)), old = *(volatile __u64 *)word;
+
+	if (old >> 32 != ID_BLOCK(id)) {
+		shared__evict(s, old);
+		old = (__u64)ID_BLOCK(id) << 32;
+	}
+	*(volatile __u64 *)word = old | ID_BIT(id);
+}
+
+static __always_inline __u32 ids_of_word(__u64 word, __u32 block, __u32 first, __u32 last)
+{
+	__u32 ids = word >> 32 == block ? (__u32)word : 0;
+
+	if (block == ID_BLOCK(first))
+		ids &= ~0U << (first & 31);
+	if (block == ID_BLOCK(last))
+		ids &= ~0U >> (31 - (last & 31));
+	return ids;
+}
+
+#define WORDS_AT_ONCE 16
+
+/*
+ * How many ids are the window's own, in so many words before block. A global function of numbers,
+ * and few words: the verifier goes through it once, and once through each of its turns.
+ */
+__noinline __u32 shared_sends_before(__u64 sock, __u32 first, __u32 last, __u32 block)
+{
+	struct shared_ids *ids = bpf_map_lookup_elem(&shared, &sock);
+	__u32 blocks = (block - ID_BLOCK(first)) & (~0U >> 5);
+	__u32 sends = 0, i;
+
+	for (i = 0; ids && i < WORDS_AT_ONCE && i <= blocks; i++) {
+		sends += __builtin_popcount(
+			ids_of_word(*shared__word(ids, block), block, first, last));
+		block = (block - 1) & (~0U >> 5);
+	}
+	return sends;
+}
+
+/* The same over all words: from the last, as the older may be gone. */
+__noinline __u32 shared_sends(__u64 sock, __u32 first, __u32 last)
+{
+	__u32 blocks = (ID_BLOCK(last) - ID_BLOCK(first)) & (~0U >> 5);
+	__u32 sends = 0, i;
+
+	for (i = 0; i < SHARED_WORDS && i <= blocks; i += WORDS_AT_ONCE)
+		sends += shared_sends_before(sock, first, last, (ID_BLOCK(last) - i) & (~0U >> 5));
+	return sends;
+}
+
+/* How many of the sends from..to-1 are the window's. */
+static __noinline __u32 window__sends(const struct zsock *s, __u32 from, __u32 to)
+{
+	__u32 end = s->is_shared ? s->shared_from : s->next, sends;
+
+	if (id_before(from, s->first))
+		from = s->first;
+	if (id_before(s->next, to))
+		to = s->next;
+	if (!id_before(from, to))
+		return 0;
+	sends = id_before(from, end) ? (id_before(end, to) ? end : to) - from : 0;
+	if (!id_before(end, to))
+		return sends;
+	return sends + shared_sends(s->sock, id_before(from, end) ? end : from, to - 1);
+}
+
+/* Another process sends on the socket, too: from now on each id of the window's is noted. */
+static __noinline struct shared_ids *shared__get(struct zsock *s)
+{
+	struct shared_ids *ids = bpf_map_lookup_elem(&shared, &s->sock), *fresh;
+	__u32 zero = 0;
+
+	if (ids)
+		return ids;
+	fresh = bpf_map_lookup_elem(&new_shared, &zero);
+	if (fresh)
+		bpf_map_update_elem(&shared, &s->sock, fresh, BPF_NOEXIST);
+	return bpf_map_lookup_elem(&shared, &s->sock);
+}
+
+/*
+ * An id is the window's from now on; false: there is no room to note that. A send that failed gave
+ * it back, and may not have returned yet: then it is the window's already.
+ */
+static __noinline bool id__take(struct zsock *s, __u32 id)
+{
+	struct shared_ids *ids;
+
+	if (id_before(id, s->next))
+		return true;
+	if (id != s->next && !s->is_shared) {
+		s->shared_from = s->next;
+		s->is_shared = 1;
+	}
+	if (s->is_shared) {
+		ids = shared__get(s);
+		if (!ids)
+			return false;
+		shared__add(s, ids, id);
+	}
+	s->next = id + 1;
+	__sync_fetch_and_add(&s->waiting, 1);
+	return true;
+}
+
+/* The last of the window's ids is not its own after all. */
+static __noinline void id__give_back(struct zsock *s)
+{
+	__u32 id = s->next - 1;
+	struct shared_ids *ids;
+
+	if (s->is_shared && !id_before(id, s->shared_from)) {
+		ids = bpf_map_lookup_elem(&shared, &s->sock);
+		if (!ids || !shared__has(ids, id))
+			return;
+		*shared__word(ids, ID_BLOCK(id)) &= ~ID_BIT(id);
+	}
+	s->next = id;
+	__sync_fetch_and_add(&s->waiting, -1);
+}
+
+/* Sockets: how they are met, and forgotten. */
+
+#define LONG_BEFORE (1U << 20)
+
+/* Up to here sends of before the window are known to be completed; else, long before. */
+static __always_inline __u32 completed_before(struct sock *sk, __u32 first)
+{
+	struct sock_extended_err ee;
+
+	return last_notification(sk, &ee) ? ee.ee_data + 1 : first - LONG_BEFORE;
+}
+
+static __noinline void zsock__forget(__u64 sock)
+{
+	if (bpf_map_delete_elem(&sockets, &sock))
+		return;
+	bpf_map_delete_elem(&shared, &sock);
+	__sync_fetch_and_add(&sockets_kept, -1);
+	if (bpf_map_delete_elem(&retired_once, &sock))
+		__sync_fetch_and_add(&sockets_live, -1);
+}
+
+/*
+ * A closed socket has no send in flight. Its last notifications are freed right after: forgotten is
+ * an earlier socket of this CPU.
+ */
+static __noinline void zsock__retire(__u64 sock)
+{
+	__u64 *place, earlier;
+	struct retired *last;
+	struct zsock *s;
+	__u32 zero = 0;
+	__u8 yes = 1;
+
+	last = bpf_map_lookup_elem(&retired, &zero);
+	if (!last || bpf_map_update_elem(&retired_once, &sock, &yes, BPF_NOEXIST))
+		return;
+	__sync_fetch_and_add(&sockets_live, -1);
+	place = &last->socks[last->turn++ & (RETIRED - 1)];
+	earlier = *place;
+	*place = sock;
+	/* A socket may have got the memory of an earlier one. */
+	s = earlier == sock ? NULL : zsock__find(earlier);
+	if (s && s->closed && s->waiting <= 0)
+		zsock__forget(earlier);
+}
+
+/* Another socket has the memory of one that was closed, and is not closed itself. */
+static __always_inline bool is_anothers(const struct zsock *s, struct sock *sk, __u32 id)
+{
+	return s->closed && (!id || READ(sk, __sk_common.skc_state) != TCP_CLOSE);
+}
+
+/* From now on the completions of a socket count, beginning with this id. */
+static __noinline struct zsock *zsock__watch(struct sock *sk, __u32 id)
+{
+	__u64 sock = (__u64)sk;
+	struct zsock *fresh;
+	__u32 zero = 0;
+
+	fresh = bpf_map_lookup_elem(&new_socket, &zero);
+	if (!fresh)
+		return NULL;
+	fresh->sock = sock;
+	fresh->counted_to = completed_before(sk, id);
+	fresh->first = fresh->next = fresh->freed_to = id;
+	/* No two sockets at one address have the same, though two CPUs may take one at once. */
+	fresh->generation = ++generations;
+	/* Where there is no room, its sends are untracked. */
+	if (!bpf_map_update_elem(&sockets, &sock, fresh, BPF_NOEXIST)) {
+		__sync_fetch_and_add(&sockets_kept, 1);
+		__sync_fetch_and_add(&sockets_live, 1);
+	}
+	return zsock__find(sock);
+}
+
+/* The entry of a socket of which a zero-copy send gets this id. */
+static __always_inline struct zsock *zsock__get(struct sock *sk, __u32 id)
+{
+	struct zsock *s = zsock__find((__u64)sk);
+
+	if (s && !is_anothers(s, sk, id))
+		return s;
+	if (s)
+		zsock__forget((__u64)sk);
+	return zsock__watch(sk, id);
+}
