@@ -125,7 +125,7 @@ analyze loadgen/loadgen: %: $(BUILD)/%.bin
 endif
 # Programs that the tests observe; not built for who only wants to measure.
 TEST_PROGRAMS := $(patsubst %.c,$(BUILD)/%,$(filter-out %.bpf.c,$(wildcard tests/programs/*.c))) \
-                 $(BUILD)/tests/programs/packets.bpf.o
+                 $(BUILD)/tests/programs/packets.bpf.o $(BUILD)/tests/bench/empty
 # What the lab's arm64 guests need is built here.
 PROGRAMS += $(if $(CROSS),$(TEST_PROGRAMS))
 

@@ -3,8 +3,8 @@
 """Benchmarks: is the load generator fast, what does measuring cost, how long to start, to
 answer from records?
 
-Every comparison is of two programs run in interleaved pairs, alternating which goes
-first, one pair of each cell a round: what disturbs the machine disturbs both sides and
+Every comparison is of programs run in interleaved pairs, or more, alternating which goes
+first, one pair of each cell a round: what disturbs the machine disturbs all sides and
 all cells. Printed are the median of the ratios within pairs and an exact interval of it.
 Nothing is judged: the status is 0 if all ran or was skipped with its reason, 1 if a
 program failed, 2 for wrong usage, 130 after an interrupt, with what there is so far.
@@ -26,6 +26,7 @@ import cost
 import defaults
 import harness
 import instructions
+import limit
 import loads
 import others
 import programs
@@ -34,7 +35,8 @@ import undisturbed
 
 SECTIONS = (against_iperf3.Section, against_plain.Section,
             against_plain.OneBuffer, defaults.Section, harness.Section, attach.Section,
-            cost.Section, others.Section, instructions.Section, startup.Section, answers.Section)
+            cost.Section, limit.Section, others.Section, instructions.Section, startup.Section,
+            answers.Section)
 QUIET_LOAD = 0.5
 SCHEMA = "sendpath.bench/1"
 

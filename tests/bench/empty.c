@@ -1,16 +1,48 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Attaches the empty programs, says so, and holds them until it is ended. */
+/*
+ * empty [TRACEPOINT...]: attaches an empty program to each raw tracepoint named, or else the pair
+ * to tcp_sendmsg, says so, and holds them until it is ended.
+ */
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "tests/bench/empty.skel.h"
 
-int main(void)
+static int fail(const char *what, const char *name)
 {
-	struct empty *skel = empty__open_and_load();
+	fprintf(stderr, "empty: cannot %s %s: %s\n", what, name, strerror(errno));
+	return -1;
+}
 
-	if (!skel || empty__attach(skel)) {
-		fprintf(stderr, "empty: the programs cannot be attached\n");
+static int load(struct empty *skel, bool named)
+{
+	if (!skel)
+		return fail("open", "the programs");
+	/* A program that is not attached is not loaded: the kernel may refuse its kind. */
+	bpf_program__set_autoload(skel->progs.passed, named);
+	bpf_program__set_autoload(skel->progs.entered, !named);
+	bpf_program__set_autoload(skel->progs.left, !named);
+	return empty__load(skel) ? fail("load", "the programs") : 0;
+}
+
+/* The links last as long as the process. */
+static int attach(struct empty *skel, char **names)
+{
+	for (; *names; names++)
+		if (!bpf_program__attach_raw_tracepoint(skel->progs.passed, *names))
+			return fail("attach to the raw tracepoint", *names);
+	return empty__attach(skel) ? fail("attach to", "tcp_sendmsg") : 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct empty *skel;
+
+	libbpf_set_print(NULL);
+	skel = empty__open();
+	if (load(skel, argc > 1) || attach(skel, argv + 1)) {
 		empty__destroy(skel);
 		return 1;
 	}

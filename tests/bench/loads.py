@@ -49,16 +49,19 @@ def lacks(program, package):
     return f"{program} is missing (Debian: apt install {package})"
 
 
-def loadgen(*options):
-    done = programs.must([LOADGEN, *options, "--socket", f"congestion={CONGESTION}",
+def result(program, *options):
+    """What a program writes of a load, as an object."""
+    done = programs.must([program, *options, "--socket", f"congestion={CONGESTION}",
                           "--json", "-"])
-    return json.loads(done.output)["throughput_bps"]
+    return json.loads(done.output)
+
+
+def loadgen(*options):
+    return result(LOADGEN, *options)["throughput_bps"]
 
 
 def analyze(*options):
-    done = programs.must([ANALYZE, *options, "--socket", f"congestion={CONGESTION}",
-                          "--json", "-"])
-    return json.loads(done.output)["app"]["throughput_bps"]
+    return result(ANALYZE, *options)["app"]["throughput_bps"]
 
 
 def free_port():

@@ -15,13 +15,11 @@ LEVEL = 0.95
 Summary = collections.namedtuple("Summary", "median low high level minimum maximum n")
 
 
-def take(number, first, second):
-    """Both results of a pair, in this order; odd pairs run in the other order."""
-    if number % 2:
-        b = second()
-        return first(), b
-    a = first()
-    return a, second()
+def take(number, *runs):
+    """The results of a pair or of more, in this order; the next number begins with the next run."""
+    begin = number % len(runs)
+    results = {i: runs[i]() for i in (*range(begin, len(runs)), *range(begin))}
+    return tuple(results[i] for i in range(len(runs)))
 
 
 def ratios(a, b):

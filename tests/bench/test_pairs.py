@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import instructions
+import limit
 import pairs
 import programs
 import table
@@ -96,6 +97,13 @@ def test_pairs_alternate():
     assert "".join(order) == "abbaabba"
 
 
+def test_each_of_three_runs_begins_once():
+    order = []
+    runs = [lambda name=name: order.append(name) or name for name in "abc"]
+    assert [pairs.take(number, *runs) for number in range(3)] == [("a", "b", "c")] * 3
+    assert "".join(order) == "abcbcacab"
+
+
 class Thief:
     """A hypervisor that takes so many seconds of each CPU in each pair, which lasts a second."""
 
@@ -138,6 +146,13 @@ def test_added_instructions_are_those_over_the_same_round():
     assert more["fentry"].minimum == more["fentry"].maximum == 1000
 
 
+def test_limit_is_what_is_added_over_what_empty_programs_add():
+    """Also where a round's noise is more than that."""
+    cell = limit.summarise(limit.CELLS[-1], [(1000, 1100, 1250), (1000, 990, 1200),
+                                             (1000, 1200, 1010)])
+    assert (cell["over_limit"].median, cell["over_untraced"].median) == (2.5, 1.2)
+
+
 def test_table_aligns():
     lines = table.table(["size", "n"], [["4K", "1"], ["64K", "1,000"]]).splitlines()
     assert lines == ["size      n", "4K        1", "64K   1,000"]
@@ -160,19 +175,45 @@ needs_measuring = pytest.mark.skipif(
     reason="sends cannot be measured here: analyze doctor tells why (or not root, not built)")
 
 
+needs_empty = pytest.mark.skipif(not limit.EMPTY.exists(),
+                                 reason="not built: run make test-programs")
+
+
+def quick(section, path, rows):
+    """The cells of a section that prints so many rows."""
+    process = bench("--quick", "--only", section, "--json", path)
+    output, errors = process.communicate(timeout=120)
+    assert process.returncode == 0, output + errors
+    assert sum(line.startswith(("twocopy", "onecopy", "zerocopy"))
+               for line in output.splitlines()) == rows
+    data = json.loads(path.read_text())
+    (result,) = data["sections"]
+    assert (result["status"], data["pairs"]) == ("done", 2)
+    return result["cells"]
+
+
 @needs_measuring
 def test_quick_cost_prints_a_table(tmp_path):
-    result = bench("--quick", "--only", "cost", "--json", tmp_path / "out.json")
-    output, errors = result.communicate(timeout=120)
-    assert result.returncode == 0, errors
-    assert sum(line.split()[:1] in (["twocopy"], ["onecopy"], ["zerocopy"])
-               for line in output.splitlines()) == 9
-    data = json.loads((tmp_path / "out.json").read_text())
-    (section,) = data["sections"]
-    assert section["status"] == "done"
-    for cell in section["cells"]:
-        assert cell["ratio"]["n"] == len(cell["attached_bps"]) == data["pairs"] == 2
+    for cell in quick("cost", tmp_path / "out.json", 9):
+        assert cell["ratio"]["n"] == len(cell["attached_bps"]) == 2
         assert cell["ratio"]["minimum"] > 0
+
+
+@needs_measuring
+@needs_empty
+def test_quick_limit_prints_a_table(tmp_path):
+    for cell in quick("limit", tmp_path / "out.json", len(limit.CELLS)):
+        assert cell["over_limit"]["n"] == len(cell["rounds_ns"]) == 2
+        assert cell["over_untraced"]["minimum"] > 0
+        assert cell["tools"] or "sock_send_length" in cell["tracepoints"]
+
+
+@needs_measuring
+@needs_empty
+def test_empty_program_that_cannot_be_attached_is_named():
+    done = programs.run([limit.EMPTY, "sock_send_length", "no_such_tracepoint"])
+    assert (done.status, done.output) == (1, "")
+    assert len(done.errors.splitlines()) == 1 and "no_such_tracepoint" in done.errors
 
 
 @needs_measuring

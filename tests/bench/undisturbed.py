@@ -27,11 +27,11 @@ class Undisturbed:
         self.stolen, self.now = stolen, now
         self.again = self.disturbed = 0
 
-    def take(self, number, first, second):
+    def take(self, number, *runs):
         """As pairs.take(), again while too much was stolen; the last try counts anyhow."""
         for left in reversed(range(TRIES)):
             stolen, begun = self.stolen(), self.now()
-            results = pairs.take(number, first, second)
+            results = pairs.take(number, *runs)
             lost = (self.stolen() - stolen) / os.cpu_count()
             if lost <= STOLEN_MAX * (self.now() - begun):
                 break
