@@ -117,6 +117,52 @@ def test_sockets_that_come_and_go(churn):
     nothing_lost(record)
 
 
+def test_what_they_read_of_their_error_queues(churn):
+    own, record = churn
+    reported_as(record, own["notifications"], own["told"], own["copied"])
+
+
+# Both ends of many connections. The receiver resets them; only then are their queues read.
+RESET = """
+import json, socket, struct, sys
+
+def notifications(s):
+    while True:
+        try:
+            _, control, _, _ = s.recvmsg(0, 512, socket.MSG_ERRQUEUE | socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return
+        for _, _, data in control:
+            _, origin, _, code, _, first, last = struct.unpack("IBBBBII", data[:16])
+            assert origin == 5, origin
+            yield last - first + 1, code
+
+with socket.create_server(("127.0.0.1", 0)) as listener:
+    pairs = []
+    for _ in range(int(sys.argv[1])):
+        s = socket.create_connection(listener.getsockname())
+        s.setsockopt(socket.SOL_SOCKET, 60, 1)
+        s.send(bytes(1000), 0x4000000)
+        pairs.append((s, listener.accept()[0]))
+for _, other in pairs:
+    other.close()
+told = [n for s, _ in pairs for n in notifications(s)]
+print(json.dumps({"read": len(told), "told": sum(n for n, _ in told),
+                  "copied": sum(n * code for n, code in told)}))
+"""
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_queues_that_are_read_after_a_reset(tier):
+    """A connection that failed is closed to the kernel, but the program has its socket still."""
+    result = analyze("--json", "-", "--tier", tier, "--", PYTHON, "-c", RESET, 200)
+    assert result.returncode == 0, result.stderr
+    own, record = map(json.loads, result.stdout.splitlines())
+    assert own["told"] == 200
+    counted(check(record), 200, own["copied"])
+    reported_as(record, own["read"], own["told"], own["copied"])
+
+
 @contextlib.contextmanager
 def held(receiver):
     """It reads nothing meanwhile: what the windows have no room for stays in flight."""
