@@ -91,13 +91,12 @@ static void note_bad(struct pattern_stream *s, const uint8_t *expected, const ui
 	for (size_t i = 0; i < length; i++) {
 		if (expected[i] == got[i])
 			continue;
-		if (!s->bad++)
-			s->first = (struct pattern_mismatch){
-				.message = s->message,
-				.offset = s->offset + i,
-				.expected = expected[i],
-				.got = got[i],
-			};
+		if (s->found.bad++)
+			continue;
+		s->found.message = s->message;
+		s->found.offset = s->offset + i;
+		s->found.expected = expected[i];
+		s->found.got = got[i];
 	}
 }
 
@@ -119,7 +118,7 @@ void pattern__check(struct pattern_stream *s, const void *buffer, size_t length)
 			pattern__fill(s->connection, s->message, s->offset, expected, n);
 		if (memcmp(expected, got, n))
 			note_bad(s, expected, got, n);
-		s->checked += n;
+		s->found.checked += n;
 		s->offset += n;
 		if (s->offset == s->message_bytes) {
 			s->offset = 0;

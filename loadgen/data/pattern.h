@@ -19,11 +19,14 @@ void pattern__fill(uint32_t connection, uint64_t message, size_t offset, void *b
 /* The same of a field of a data set, which no connection and no message owns. */
 void pattern__fill_field(uint64_t index, size_t offset, void *buffer, size_t length);
 
-struct pattern_mismatch {
-	uint64_t message;
-	uint64_t offset; /* in the message */
-	uint8_t expected;
-	uint8_t got;
+/* What checking it came to; also on the wire (receive/wire.h), so that all is of one size. */
+struct pattern_verdict {
+	uint64_t checked; /* bytes */
+	uint64_t bad;
+	uint64_t message; /* of the first that is bad; meaningless while there is none */
+	uint64_t offset;  /* in the message */
+	uint64_t expected;
+	uint64_t got;
 };
 
 /* One connection's stream, checked as it comes. Zero all but the first three. */
@@ -33,9 +36,7 @@ struct pattern_stream {
 	struct picker picker; /* zero: each message is written anew */
 	uint64_t message;     /* where the next byte belongs */
 	size_t offset;
-	uint64_t checked;
-	uint64_t bad;
-	struct pattern_mismatch first; /* meaningless while bad is 0 */
+	struct pattern_verdict found;
 };
 
 void pattern__check(struct pattern_stream *s, const void *buffer, size_t length);

@@ -1,89 +1,83 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
 #include <netdb.h>
+#include <poll.h>
 #include <string.h>
 
 #include "common/units.h"
 #include "loadgen/data/dataset.h"
 #include "loadgen/load.h"
 #include "loadgen/receive/peer.h"
+#include "loadgen/receive/receiver.h"
+#include "loadgen/send/sender.h"
 #include "loadgen/system/listener.h"
 
-#define REPLY_TIMEOUT_MS 5000
-#define TRIES		 8
+#define TIMEOUT_MS 5000
+#define TRIES	   8
+#define ALIVE_NS   5000000000ULL /* after it the peer hears of us, so that it does not give us up */
+#define TICK_US	   20000	 /* processor time may be counted by ticks */
 
-static int fail(const struct load *load, int err, const char *why, struct failure *f)
+struct agent {
+	const struct receiver_process *r; /* whose listener is the conversation with the peer */
+	const struct peer *peer;
+	struct failure *f;
+	struct request asked; /* the last one whose reply is awaited; numbered 0: none */
+	uint32_t number;      /* of the last request */
+	uint64_t said_ns;
+	uint64_t time_us[2], time_ns; /* the last processor time that it told, and when */
+};
+
+static int fail(const struct peer *p, int err, const char *why, struct failure *f)
 {
-	return failure__set(f, STATUS_FAILED, err, "--peer %s: %s", load->peer, why);
+	return failure__set(f, STATUS_FAILED, err, "--peer %s: %s", p->name, why);
 }
 
-static int explain(const struct load *load, const struct wire_message *m, int err,
-		   struct failure *f)
+/* It was not reached, no message came, or another version's. */
+static int explain(const struct peer *p, const struct wire_message *m, int err, struct failure *f)
 {
 	if (err == -EPROTO)
 		return failure__set(
 			f, STATUS_FAILED, err,
 			"--peer %s: it speaks version %u, we speak %u: install the same "
 			"version on both machines",
-			load->peer, m->version, WIRE_VERSION);
-	return fail(load, err,
-		    err == -ETIMEDOUT ? "it does not answer: is it loadgen serve?"
-		    : err == -EPIPE   ? "it closed the connection: is it loadgen serve?"
-		    : err == -EBADMSG ? "what answers there is not loadgen serve"
-				      : strerror(-err),
-		    f);
+			p->name, m->version, WIRE_VERSION);
+	return failure__set(f, STATUS_FAILED, err, "--peer %s: %s: does loadgen serve run there?",
+			    p->name,
+			    err == -ETIMEDOUT ? "it does not answer"
+			    : err == -EPIPE   ? "it closed the connection"
+			    : err == -EBADMSG ? "what answers is another program"
+					      : strerror(-err));
 }
 
-/* Says something, signed or not, and reads its reply, signed alike; to CONTROL, or CHALLENGE. */
-static int exchange(int fd, struct wire_message *said, const uint8_t *secret,
-		    struct wire_message *answer, const struct load *load, struct failure *f)
+static int disbelieve(const struct peer *p, const char *what, struct failure *f)
+{
+	return failure__set(f, STATUS_FAILED, -EPROTO,
+			    "--peer %s: it tells %s that cannot be: is it loadgen serve?", p->name,
+			    what);
+}
+
+/* Says something, signed or not, and reads its reply, signed alike. */
+static int exchange(const struct peer *p, int fd, struct wire_message *said, const uint8_t *secret,
+		    struct wire_message *answer, struct failure *f)
 {
 	char text[WIRE_TEXT];
 	int err = wire__send(fd, said, secret);
 
 	if (!err)
-		err = wire__await(fd, answer, REPLY_TIMEOUT_MS);
+		err = wire__await(fd, answer, TIMEOUT_MS);
 	if (err)
-		return explain(load, answer, err, f);
+		return explain(p, answer, err, f);
 	if (answer->q.err)
 		return failure__set(f, STATUS_FAILED, -ECONNREFUSED, "--peer %s: it refuses: %s",
-				    load->peer, safe_text(answer->text, text, sizeof(text)));
+				    p->name, safe_text(answer->text, text, sizeof(text)));
 	if (secret && !wire__is_signed(answer, secret))
-		return fail(load, -EACCES, "it does not prove that it has the --key", f);
-	if (said->q.type == WIRE_CONTROL && answer->q.type == WIRE_CHALLENGE)
-		return 0;
-	answer->q.type ^= WIRE_REPLY;
-	if (memcmp(&answer->q, &said->q, sizeof(said->q)))
-		return fail(load, -EPROTO, "what it answers cannot be: is it loadgen serve?", f);
+		return fail(p, -EACCES, "it does not prove that it has the --key", f);
+	if (answer->q.type != (said->q.type | WIRE_REPLY) || answer->q.slot != said->q.slot)
+		return disbelieve(p, "answers", f);
 	return 0;
 }
 
-/* With a key, each end proves to the other that it has it, for this load. */
-static int agree(struct peer *p, int fd, struct wire_message *control, struct wire_message *answer,
-		 const struct load *load, struct failure *f)
-{
-	struct key key;
-	int err = load->key ? key__read(&key, load->key, f) : 0;
-
-	if (!err)
-		err = exchange(fd, control, NULL, answer, load, f);
-	if (err)
-		return err;
-	if (!load->key && answer->q.type == WIRE_CHALLENGE)
-		return fail(load, -EACCES, "it asks for a key: give --key FILE, the same as there",
-			    f);
-	if (load->key && answer->q.type != WIRE_CHALLENGE)
-		return fail(load, -EACCES,
-			    "it asks for no key: give it the same --key, or leave --key out here",
-			    f);
-	memcpy(p->secret, answer->proof, sizeof(p->secret));
-	if (!load->key)
-		return 0;
-	wire__agree(&key, control, answer, p->secret);
-	control->q.type = WIRE_PROOF;
-	return exchange(fd, control, p->secret, answer, load, f);
-}
-
+/* Each end proves to the other that it has the key, for this load. */
 int peer__greet(struct peer *p, int fd, const struct load *load, struct failure *f)
 {
 	struct picker picker = dataset__picker(load);
@@ -94,10 +88,23 @@ int peer__greet(struct peer *p, int fd, const struct load *load, struct failure 
 					     .slot = load->threads,
 					     .values = {load->message_bytes, flags, picker.fields,
 							picker.count, picker.seed}}};
-	int err;
+	struct key key = {0};
+	int err = load->key ? key__read(&key, load->key, f) : 0;
 
 	wire__random(control.proof);
-	err = agree(p, fd, &control, &answer, load, f);
+	if (!err)
+		err = exchange(p, fd, &control, NULL, &answer, f);
+	if (!err && !key.bytes != !answer.q.values[0])
+		err = fail(p, -EACCES,
+			   key.bytes ? "it asks for no key: give it the same --key, or leave --key "
+				       "out here"
+				     : "it asks for a key: give --key FILE, the same as there",
+			   f);
+	if (err)
+		return err;
+	wire__agree(&key, &control, &answer, p->secret);
+	control.q.type = WIRE_PROOF;
+	err = exchange(p, fd, &control, p->secret, &answer, f);
 	safe_text(answer.text, p->machine, sizeof(p->machine));
 	return err;
 }
@@ -110,32 +117,144 @@ int peer__open(struct peer *p, struct listener *l, const struct load *load, stru
 	char host[256], port[8];
 	int err = units__endpoint(load->peer, host, sizeof(host), port);
 
+	*p = (struct peer){.name = load->peer};
 	*l = (struct listener){.fd = -1};
 	plain.socket = (struct socket_options){0};
 	if (err)
-		return fail(load, err, "give HOST:PORT", f);
+		return fail(p, err, "give HOST:PORT", f);
 	err = listener__resolve(l, host, port, 0);
 	if (err)
-		return fail(load, -EINVAL, gai_strerror(err), f);
+		return fail(p, -EINVAL, gai_strerror(err), f);
 	for (int i = 0; i < TRIES && (!i || err == -EPIPE); i++) {
 		listener__close(l);
 		*f = (struct failure){0};
 		l->fd = listener__connect(l, &plain, &why);
-		if (l->fd < 0)
-			return failure__set(f, STATUS_FAILED, l->fd,
-					    "--peer %s: cannot connect: %s: does loadgen serve "
-					    "run there?",
-					    load->peer, strerror(-l->fd));
-		err = peer__greet(p, l->fd, load, f);
+		err = l->fd < 0 ? explain(p, NULL, l->fd, f) : peer__greet(p, l->fd, load, f);
 	}
 	return err;
 }
 
 int peer__introduce(const struct peer *p, int fd, unsigned int slot, uint32_t connection,
-		    const struct load *load, struct failure *f)
+		    struct failure *f)
 {
 	struct wire_message answer = {0},
 			    said = {.q = {.type = WIRE_DATA, .slot = slot, .values = {connection}}};
 
-	return exchange(fd, &said, p->secret, &answer, load, f);
+	return exchange(p, fd, &said, p->secret, &answer, f);
+}
+
+/* Whether it can be what a slot's receiver counted; how much was sent, the sender knows. */
+static bool possible(const struct receiver_process *r, const struct slot *slot,
+		     const struct wire_state *s)
+{
+	const struct pattern_verdict *v = &s->found;
+	size_t bytes = r->stream.message_bytes;
+
+	return s->received >= atomic_load(&slot->received) && v->checked <= s->received &&
+	       (r->verify || !v->checked) && v->bad <= v->checked &&
+	       v->message <= s->received / bytes && v->offset < bytes && v->expected <= UINT8_MAX &&
+	       v->got <= UINT8_MAX;
+}
+
+static const char *publish(struct agent *a, const struct request *q)
+{
+	struct slot *slot = &a->r->slots[q->slot];
+	struct wire_state state;
+
+	memcpy(&state, q->values, sizeof(state));
+	if (!possible(a->r, slot, &state))
+		return "numbers";
+	if (state.found.checked) /* told at last */
+		slot->verified.found = state.found;
+	slot__publish(slot, state.received);
+	if (q->err)
+		slot__end(slot);
+	return NULL;
+}
+
+/*
+ * The peer's process has a thread for each connection and one more: since it told last, it
+ * cannot have used more time than passed for each, by our clock.
+ */
+static bool is_later(struct agent *a, const uint64_t *time_us)
+{
+	uint64_t most = (now_ns() - a->time_ns) / 1000 + TICK_US;
+
+	for (int i = 0; i < 2; i++)
+		if (a->time_ns && (time_us[i] < a->time_us[i] ||
+				   (time_us[i] - a->time_us[i]) / (a->r->slot_count + 1) > most))
+			return false;
+	memcpy(a->time_us, time_us, sizeof(a->time_us));
+	a->time_ns = a->said_ns;
+	return true;
+}
+
+/* Acts upon what it says. What of it cannot be, or NULL. */
+static const char *believe(struct agent *a, const struct wire_message *m)
+{
+	const struct request *q = &m->q;
+
+	if (!wire__is_signed(m, a->peer->secret) || q->slot >= a->r->slot_count || q->err > 0 ||
+	    q->err < -4095)
+		return "answers";
+	if (q->type == (REQUEST_STATE | WIRE_REPLY))
+		return publish(a, q);
+	if (!q->number || q->number != a->asked.number || q->type != (a->asked.type | WIRE_REPLY))
+		return "answers";
+	a->asked.number = 0;
+	if (a->asked.type == REQUEST_CPU_TIME && !is_later(a, q->values))
+		return "processor time";
+	return NULL;
+}
+
+static void hear(struct agent *a, struct wire_message *m)
+{
+	int err = wire__await(a->r->listener, m, TIMEOUT_MS);
+	const char *lie = err ? NULL : believe(a, m);
+
+	if (err)
+		explain(a->peer, m, err, a->f);
+	else if (lie)
+		disbelieve(a->peer, lie, a->f);
+}
+
+/* Passes it on. Other replies may come before its own; that to STATE comes when it will. */
+static void ask(struct request *q, void *agent)
+{
+	struct agent *a = agent;
+	struct wire_message m = {.q = *q};
+	int err = -ETIMEDOUT;
+
+	m.q.number = ++a->number;
+	a->said_ns = now_ns();
+	if (wire__has_room(a->r->listener, TIMEOUT_MS))
+		err = wire__send(a->r->listener, &m, a->peer->secret);
+	if (err)
+		explain(a->peer, &m, err, a->f);
+	else if (q->type != REQUEST_STATE)
+		a->asked = m.q;
+	while (a->asked.number && !a->f->status)
+		hear(a, &m);
+	memcpy(q->values, m.q.values, sizeof(q->values));
+	q->err = a->f->status ? -EPIPE : m.q.err;
+}
+
+void peer__serve(const struct peer *p, const struct receiver_process *r, struct failure *f)
+{
+	struct agent a = {.r = r, .peer = p, .f = f, .said_ns = now_ns()};
+	struct pollfd events[] = {{.fd = r->channel, .events = POLLIN},
+				  {.fd = r->listener, .events = POLLIN}};
+	bool goes_on = true;
+
+	while (goes_on && !f->status) {
+		struct wire_message m = {.q.type = REQUEST_CPU_TIME};
+		int n = poll(events, 2, WIRE_LOOK_MS);
+
+		if (now_ns() - a.said_ns > ALIVE_NS)
+			ask(&m.q, &a);
+		else if (n > 0 && events[1].revents)
+			hear(&a, &m);
+		else if (n > 0 && events[0].revents)
+			goes_on = child__answer(r->channel, ask, &a);
+	}
 }

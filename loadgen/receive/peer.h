@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The sender's end of --peer (wire.h): how it connects (peer.c), and its agent in the place of a
- * receiving process (peer_agent.c). The other end is pending.h.
+ * The sender's end of --peer (wire.h): how it connects, and its agent in the place of a receiving
+ * process. The other end is session.h.
  */
 #pragma once
 
@@ -12,6 +12,7 @@ struct load;
 struct receiver_process;
 
 struct peer {
+	const char *name;	      /* HOST:PORT */
 	uint8_t secret[SECRET_BYTES]; /* of the session */
 	char machine[WIRE_TEXT];      /* as it calls itself */
 };
@@ -22,16 +23,15 @@ struct peer {
  */
 int peer__open(struct peer *p, struct listener *l, const struct load *load, struct failure *f);
 
-/* The same over fd, which is connected. */
+/* The same over fd, which is connected, for p with its name. */
 int peer__greet(struct peer *p, int fd, const struct load *load, struct failure *f);
 
 /* Says which connection of which session fd is. */
 int peer__introduce(const struct peer *p, int fd, unsigned int slot, uint32_t connection,
-		    const struct load *load, struct failure *f);
+		    struct failure *f);
 
 /*
- * In the receiving process's place: keeps the slots as the peer reports them, until the
- * other end of the channel closes. Returns on failure, with words.
+ * In the receiving process's place: passes the same requests on to the peer, and keeps the slots
+ * as it reports them, until the other end of the channel closes. Returns on failure, with words.
  */
-void peer_agent__serve(const struct receiver_process *r, const struct peer *p, const char *name,
-		       struct failure *f);
+void peer__serve(const struct peer *p, const struct receiver_process *r, struct failure *f);

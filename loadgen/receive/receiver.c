@@ -19,12 +19,11 @@
  * copied stays near, and that the window opens again soon. Those of many connections
  * together are bounded, too: 64 KiB each is what is left to the most that there may be.
  */
-#define BUFFER_MIN	  (512u << 10)
-#define BUFFER_MAX	  (1u << 20)
-#define BUFFERS_MAX	  (64u << 20)
-#define ACCEPT_TIMEOUT_MS 5000
-#define ADOPT_TIMEOUT_MS  8000 /* above the time an accept may take */
-#define TIMEOUT_MS	  1000
+#define BUFFER_MIN	 (512u << 10)
+#define BUFFER_MAX	 (1u << 20)
+#define BUFFERS_MAX	 (64u << 20)
+#define ADOPT_TIMEOUT_MS 5000
+#define TIMEOUT_MS	 1000
 
 struct connection {
 	const struct receiver_process *process;
@@ -77,9 +76,12 @@ static bool request_message(struct connection *c, uint64_t *asked_ns)
 	return send(c->fd, request, sizeof(request), MSG_NOSIGNAL) == sizeof(request);
 }
 
-static always_inline void *receive(struct connection *c, bool asks)
+static void *receive(void *connection)
 {
-	uint64_t received = 0, end = c->process->message_bytes, asked_ns = 0;
+	struct connection *c = connection;
+	bool asks = c->process->asks;
+	uint64_t bytes = c->process->stream.message_bytes, end = asks ? bytes : UINT64_MAX;
+	uint64_t received = 0, asked_ns = 0;
 	bool goes_on = !asks || request_message(c, &asked_ns);
 	ssize_t n;
 
@@ -87,11 +89,11 @@ static always_inline void *receive(struct connection *c, bool asks)
 		bool whole;
 
 		received += (uint64_t)n;
-		whole = asks && received >= end;
+		whole = received >= end;
 		if (whole)
 			count_request(c->slot, asked_ns);
 		slot__publish(c->slot, received);
-		end += whole ? c->process->message_bytes : 0;
+		end += whole ? bytes : 0;
 		goes_on = !whole || request_message(c, &asked_ns);
 	}
 	atomic_store(&c->slot->socket, 0);
@@ -99,16 +101,6 @@ static always_inline void *receive(struct connection *c, bool asks)
 	slot__end(c->slot);
 	free(c);
 	return NULL;
-}
-
-static void *receive_plain(void *arg)
-{
-	return receive(arg, false);
-}
-
-static void *receive_asking(void *arg)
-{
-	return receive(arg, true);
 }
 
 static size_t room(size_t message_bytes, unsigned int connections)
@@ -123,7 +115,7 @@ static size_t room(size_t message_bytes, unsigned int connections)
 int receiver_process__start(const struct receiver_process *p, int fd, unsigned int slot,
 			    uint32_t connection, pthread_t *thread)
 {
-	size_t bytes = room(p->message_bytes, p->slot_count);
+	size_t bytes = room(p->stream.message_bytes, p->slot_count);
 	struct slot *s = &p->slots[slot];
 	struct connection *c;
 	int err = posix_memalign((void **)&c, _Alignof(struct connection), sizeof(*c) + bytes);
@@ -131,11 +123,10 @@ int receiver_process__start(const struct receiver_process *p, int fd, unsigned i
 	if (err)
 		return -err;
 	*c = (struct connection){.process = p, .fd = fd, .slot = s, .room = bytes};
+	s->verified = p->stream;
 	s->verified.connection = connection;
-	s->verified.message_bytes = p->message_bytes;
-	s->verified.picker = p->picker;
 	atomic_store(&s->socket, fd);
-	err = pthread_create(thread, NULL, p->asks ? receive_asking : receive_plain, c);
+	err = pthread_create(thread, NULL, receive, c);
 	if (err) {
 		atomic_store(&s->socket, 0);
 		free(c);
@@ -143,20 +134,17 @@ int receiver_process__start(const struct receiver_process *p, int fd, unsigned i
 	return -err;
 }
 
-/* Whoever else connected to our port is turned away: only our sender's counts. */
+/*
+ * Whoever else connected to our port is turned away: only our sender's counts. If that never
+ * comes, who asked gives up waiting, and ends this process.
+ */
 static int accept_from(int listener, unsigned int port)
 {
-	uint64_t end = now_ns() + ACCEPT_TIMEOUT_MS * 1000000ULL;
-	struct pollfd p = {.fd = listener, .events = POLLIN};
-	struct sockaddr_storage peer;
-	int fd;
-
-	while (now_ns() < end) {
+	for (;;) {
+		struct sockaddr_storage peer;
 		socklen_t length = sizeof(peer);
+		int fd = accept4(listener, (struct sockaddr *)&peer, &length, SOCK_CLOEXEC);
 
-		if (poll(&p, 1, ACCEPT_TIMEOUT_MS) <= 0)
-			continue; /* late, or interrupted */
-		fd = accept4(listener, (struct sockaddr *)&peer, &length, SOCK_CLOEXEC);
 		if (fd < 0 && errno != EINTR && errno != ECONNABORTED)
 			return -errno;
 		if (fd >= 0 && listener__port_of(&peer) == port)
@@ -164,24 +152,17 @@ static int accept_from(int listener, unsigned int port)
 		if (fd >= 0)
 			close(fd);
 	}
-	return -ETIMEDOUT;
 }
 
+/* What fails here ends the run, and this process with it. */
 static int adopt(const struct receiver_process *p, const struct request *q)
 {
 	unsigned int port = (unsigned int)q->values[0];
 	int fd = accept_from(p->listener, port);
 	pthread_t thread;
-	int err;
+	int err = fd < 0 ? fd : receiver_process__start(p, fd, q->slot, port, &thread);
 
-	if (fd < 0)
-		return fd;
-	err = receiver_process__start(p, fd, q->slot, port, &thread);
-	if (err)
-		close(fd);
-	else
-		pthread_detach(thread);
-	return err;
+	return err ? err : -pthread_detach(thread);
 }
 
 /* Of a connection that stands. */
@@ -192,20 +173,14 @@ static int set_mark(const struct receiver_process *p, const struct request *q)
 	return fd && setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &bytes, sizeof(bytes)) ? -errno : 0;
 }
 
-void receiver_process__answer(const struct receiver_process *p, struct request *q)
-{
-	if (q->type == REQUEST_MARK)
-		q->err = set_mark(p, q);
-	else
-		cpu_time__answer(q);
-}
-
-static void answer(struct request *q, void *process)
+void receiver_process__answer(struct request *q, void *process)
 {
 	if (q->type == REQUEST_ADOPT)
 		q->err = adopt(process, q);
+	else if (q->type == REQUEST_MARK)
+		q->err = set_mark(process, q);
 	else
-		receiver_process__answer(process, q);
+		cpu_time__answer(q);
 }
 
 double receiver__need(const struct load *load)
@@ -223,8 +198,7 @@ int receiver__start(struct child *r, struct listener *l, struct slot *slots,
 		.listener = l->fd,
 		.slots = slots,
 		.slot_count = load->threads,
-		.message_bytes = load->message_bytes,
-		.picker = dataset__picker(load),
+		.stream = {.message_bytes = load->message_bytes, .picker = dataset__picker(load)},
 		.verify = load->verify,
 		.asks = load->workload == WORKLOAD_REQUEST,
 		.marks = load->rcvlowat > 1,
@@ -237,9 +211,10 @@ int receiver__start(struct child *r, struct listener *l, struct slot *slots,
 
 		p.channel = r->channel;
 		if (load->peer)
-			peer_agent__serve(&p, peer, load->peer, last_words);
+			peer__serve(peer, &p, last_words);
 		else
-			child__serve(p.channel, answer, &p);
+			while (child__answer(p.channel, receiver_process__answer, &p))
+				;
 		_exit(last_words->status);
 	}
 	listener__close(l);

@@ -43,8 +43,7 @@ struct receiver_process {
 	int listener;
 	struct slot *slots;
 	unsigned int slot_count;
-	size_t message_bytes;
-	struct picker picker;
+	struct pattern_stream stream; /* how each begins */
 	bool verify;
 	bool asks;  /* for each message (slot.h) */
 	bool marks; /* REQUEST_MARK may come */
@@ -55,5 +54,5 @@ struct receiver_process {
 int receiver_process__start(const struct receiver_process *p, int fd, unsigned int slot,
 			    uint32_t connection, pthread_t *thread);
 
-/* Answers MARK and CPU_TIME, whoever asks. */
-void receiver_process__answer(const struct receiver_process *p, struct request *q);
+/* Answers ADOPT, MARK and CPU_TIME, whoever asks. */
+void receiver_process__answer(struct request *q, void *process);

@@ -1,20 +1,167 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * One thread conducts a session and waits for nothing. Each of its connections has a thread of its
- * own; whatever the sender says makes no more of them.
+ * Connections that have not said yet what they want, and that of the one sender there may be. One
+ * thread hears them all and waits for none: a pending connection has a place in a table of fixed
+ * size for a short time, whatever it says, and is sent two messages at most. Who comes when the
+ * table is full takes the place of the oldest. So no number of strangers keeps a sender out for
+ * long, or costs more than the table. Each connection of the sender's load has a thread of its own;
+ * whatever the sender says makes no more of them.
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
+#include "loadgen/load.h"
+#include "loadgen/receive/receiver.h"
 #include "loadgen/receive/session.h"
+#include "loadgen/receive/wire.h"
 #include "loadgen/send/sender.h"
+#include "loadgen/system/listener.h"
+#include "loadgen/system/log.h"
 
-#define SECOND_NS 1000000000ULL
-#define SILENT_NS (30 * SECOND_NS)  /* a sender that lives says something each 5 s */
-#define IDLE_NS	  (120 * SECOND_NS) /* and sends something in this time */
+#define PENDING_MAX 64
+#define ADDRESS_MAX 16		    /* of them from one address, when all places are taken */
+#define PENDING_NS  2000000000ULL   /* from its being accepted to its last message */
+#define HALF_NS	    5000000000ULL   /* for the rest of a sender's message, and to read a reply */
+#define TICK_MS	    100		    /* how often that is looked at; after no descriptor was free */
+#define SILENT_NS   30000000000ULL  /* a sender that lives says something each 5 s */
+#define IDLE_NS	    120000000000ULL /* and sends something in this time */
+
+struct caller {
+	int fd;		   /* -1: the place is free */
+	uint64_t since_ns; /* it was accepted; of the sender: nothing was under way */
+	struct sockaddr_storage address;
+	char name[ADDRESS_NAME];
+	struct wire_message said; /* so much of it came */
+	size_t got;
+	bool challenged;
+	uint8_t secret[SECRET_BYTES];
+};
+
+struct session {
+	struct receiver_process process;
+	uint32_t number; /* of the last request */
+	uint64_t begin_ns, heard_ns, moved_ns, looked_ns;
+	uint64_t received;	 /* when it moved last */
+	bool taken[THREADS_MAX]; /* there is a thread */
+	pthread_t threads[THREADS_MAX];
+};
+
+struct server {
+	int listener, stop;
+	int event; /* an eventfd, written when a connection may have what is asked of it */
+	bool full; /* no descriptor was free */
+	const struct session_limits *limits;
+	const struct key *key;
+	struct caller sender; /* who has the session */
+	struct session session;
+	struct caller each[PENDING_MAX];
+};
+
+struct events {
+	struct pollfd each[PENDING_MAX], sender, event, listener, stop;
+};
+
+static void leave(struct caller *c, const char *how, const char *why)
+{
+	log__line("%s %s%s%s", c->name, how, *why ? ": " : "", why);
+	close(c->fd);
+	c->fd = -1;
+}
+
+/* Sends what was said as its own reply, signed or not. */
+static int reply(int fd, struct wire_message *m, const uint8_t *secret)
+{
+	m->q.type |= WIRE_REPLY;
+	return wire__send(fd, m, secret);
+}
+
+static void refuse(struct caller *c, const char *why)
+{
+	struct wire_message m = {.q = {.type = WIRE_REPLY, .err = -ECONNREFUSED}};
+
+	snprintf(m.text, sizeof(m.text), "%s", why);
+	wire__send(c->fd, &m, NULL);
+	leave(c, "refused", why);
+}
+
+/* Nobody else opens files meanwhile: what a thread has closed by itself is nobody's. */
+static void end_session(struct server *s, const char *why)
+{
+	const struct receiver_process *p = &s->session.process;
+
+	leave(&s->sender, "is done", why);
+	for (unsigned int i = 0; i < p->slot_count; i++) {
+		int fd = atomic_load(&p->slots[i].socket);
+
+		if (fd)
+			shutdown(fd, SHUT_RDWR);
+	}
+	for (unsigned int i = 0; i < p->slot_count; i++)
+		if (s->session.taken[i])
+			pthread_join(s->session.threads[i], NULL);
+	slot__unmap(p->slots, p->slot_count);
+}
+
+/* A free place; else that of the oldest: of the same address, if that has many. */
+static struct caller *make_place(struct server *s, const struct sockaddr_storage *address)
+{
+	struct caller *oldest[2] = {0}; /* of all, and of the same address */
+	unsigned int neighbours = 0;
+
+	for (struct caller *c = s->each; c < s->each + PENDING_MAX; c++) {
+		bool same = listener__same_host(&c->address, address);
+
+		if (c->fd < 0)
+			return c;
+		neighbours += same;
+		for (int i = 0; i <= same; i++)
+			if (!oldest[i] || c->since_ns < oldest[i]->since_ns)
+				oldest[i] = c;
+	}
+	leave(oldest[neighbours >= ADDRESS_MAX], "turned away", "others wait, too");
+	return oldest[neighbours >= ADDRESS_MAX];
+}
+
+/* What cannot be had now may be had later: a descriptor, memory. */
+static void let_in(struct server *s)
+{
+	struct sockaddr_storage address = {0};
+	socklen_t length = sizeof(address);
+	int fd = accept4(s->listener, (struct sockaddr *)&address, &length, SOCK_CLOEXEC);
+	struct caller *c;
+
+	s->full = fd < 0 && errno != EINTR && errno != EAGAIN && errno != ECONNABORTED;
+	if (s->full)
+		log__line("cannot take a connection: %m");
+	if (fd < 0)
+		return;
+	c = make_place(s, &address);
+	*c = (struct caller){.fd = fd, .since_ns = now_ns(), .address = address};
+	listener__name(&address, length, c->name);
+}
+
+static const char *challenge(const struct server *s, struct caller *c)
+{
+	struct wire_message m = {.q = c->said.q};
+
+	if (c->challenged)
+		return "it asks twice";
+	c->challenged = true;
+	m.q.values[0] = s->key->bytes > 0;
+	wire__random(m.proof);
+	if (reply(c->fd, &m, NULL))
+		return "it reads nothing";
+	wire__agree(s->key, &c->said, &m, c->secret); /* as it was completed */
+	return NULL;
+}
 
 static bool possible(const struct request *q)
 {
@@ -28,104 +175,202 @@ static bool possible(const struct request *q)
 		v[LOAD_FIELDS] <= v[LOAD_MESSAGE_BYTES] && v[LOAD_FIELDS] <= v[LOAD_PICKED_FROM]);
 }
 
-const char *session__begin(struct session *s, const struct request *control)
+/* Begins the load of a PROOF. NULL, or why not. */
+static const char *prepare_session(struct server *s, const struct request *proof)
 {
-	const uint64_t *v = control->values;
-	struct slot *slots = possible(control) ? slot__map(control->slot) : NULL;
+	const uint64_t *v = proof->values;
+	struct slot *slots = possible(proof) ? slot__map(proof->slot) : NULL;
 
-	if (!possible(control))
-		return "no such load";
-	*s = (struct session){
-		.limits = s->limits,
-		.secret = s->secret,
-		.control = s->control,
-		.event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
+	if (!slots)
+		return possible(proof) ? "out of memory" : "no such load";
+	s->session = (struct session){
 		.process = {.slots = slots,
-			    .slot_count = slots ? control->slot : 0,
-			    .message_bytes = v[LOAD_MESSAGE_BYTES],
-			    .picker = {v[LOAD_PICKED_FROM], v[LOAD_SEED], (uint32_t)v[LOAD_FIELDS],
-				       v[LOAD_FLAGS] & WIRE_RANDOM},
+			    .slot_count = proof->slot,
+			    .stream = {.message_bytes = v[LOAD_MESSAGE_BYTES],
+				       .picker = {v[LOAD_PICKED_FROM], v[LOAD_SEED],
+						  (uint32_t)v[LOAD_FIELDS],
+						  v[LOAD_FLAGS] & WIRE_RANDOM}},
 			    .verify = v[LOAD_FLAGS] & WIRE_VERIFY,
 			    .marks = v[LOAD_FLAGS] & WIRE_MARKS},
 	};
-	for (unsigned int i = 0; i < s->process.slot_count; i++)
+	s->session.begin_ns = s->session.heard_ns = now_ns();
+	s->session.moved_ns = s->session.looked_ns = s->session.begin_ns;
+	for (unsigned int i = 0; i < proof->slot; i++)
 		slots[i].event = s->event;
-	s->begin_ns = s->heard_ns = s->moved_ns = s->looked_ns = now_ns();
-	if (slots && s->event >= 0)
-		return NULL;
-	session__end(s);
-	return "out of memory or descriptors";
-}
-
-const char *session__join(struct session *s, int fd, struct wire_message *data)
-{
-	unsigned int slot = data->q.slot;
-
-	if (!wire__is_signed(data, s->secret))
-		return "no such session";
-	if (slot >= s->process.slot_count || s->taken[slot])
-		return "no such connection";
-	if (receiver_process__start(&s->process, fd, slot, (uint32_t)data->q.values[0],
-				    &s->threads[slot]))
-		return "no thread for it";
-	s->taken[slot] = true;
-	if (wire__reply(fd, data, s->secret))
-		shutdown(fd, SHUT_RDWR);
 	return NULL;
 }
 
-/* Answers what is asked of a slot: for the last time once that has come or never will. */
-static int answer(struct session *s, unsigned int slot, bool late)
+/* A sender that begins when another has closed does not have to try twice. */
+static const char *begin(struct server *s, struct caller *c)
 {
-	struct wire_message m = {
-		.q = {.type = REQUEST_STATE, .number = s->asked[slot], .slot = slot}};
-	struct slot *from = &s->process.slots[slot];
-	uint64_t *v = m.q.values;
+	struct pollfd closed = {.fd = s->sender.fd, .events = POLLRDHUP};
+	struct utsname u;
+	const char *why;
 
-	v[STATE_ENDED] = atomic_load(&from->ended); /* before what came until then */
-	v[STATE_RECEIVED] = atomic_load(&from->received);
-	v[STATE_CHECKED] = from->verified.checked;
-	v[STATE_BAD] = from->verified.bad;
-	v[STATE_MESSAGE] = from->verified.first.message;
-	v[STATE_OFFSET] = from->verified.first.offset;
-	v[STATE_BYTES] = (uint64_t)from->verified.first.expected << 8 | from->verified.first.got;
-	if (v[STATE_RECEIVED] >= atomic_load(&from->wanted) || v[STATE_ENDED]) {
-		s->asked[slot] = 0;
-		atomic_store(&from->wanted, 0);
-	}
-	return s->asked[slot] && !late ? 0 : wire__reply(s->control, &m, s->secret);
+	if (poll(&closed, 1, 0) > 0)
+		end_session(s, "");
+	if (s->sender.fd >= 0)
+		return "busy with another sender";
+	why = prepare_session(s, &c->said.q);
+	if (why)
+		return why;
+	log__line("%s sends", c->name);
+	uname(&u);
+	snprintf(c->said.text, sizeof(c->said.text), "%.8s %.24s %.12s, loadgen %.8s", u.sysname,
+		 u.release, u.machine, SENDPATH_VERSION);
+	s->sender = *c;
+	c->fd = -1;
+	if (reply(s->sender.fd, &s->sender.said, s->sender.secret))
+		end_session(s, "it reads nothing");
+	return NULL;
 }
 
-int session__handle(struct session *s, struct wire_message *m)
+/* Has a connection received whose DATA it is. NULL, or why not. */
+static const char *join(struct server *s, struct caller *c)
 {
+	struct session *session = &s->session;
+	unsigned int slot = c->said.q.slot;
+
+	if (s->sender.fd < 0 || !wire__is_signed(&c->said, s->sender.secret))
+		return "no such session";
+	if (slot >= session->process.slot_count || session->taken[slot])
+		return "no such connection";
+	if (receiver_process__start(&session->process, c->fd, slot, (uint32_t)c->said.q.values[0],
+				    &session->threads[slot]))
+		return "no thread for it";
+	session->taken[slot] = true;
+	if (reply(c->fd, &c->said, s->sender.secret))
+		shutdown(c->fd, SHUT_RDWR);
+	c->fd = -1; /* the thread's */
+	return NULL;
+}
+
+/* Why it is refused, or NULL. */
+static const char *hear(struct server *s, struct caller *c)
+{
+	switch (c->said.q.type) {
+	case WIRE_CONTROL:
+		return challenge(s, c);
+	case WIRE_PROOF:
+		if (!c->challenged || !wire__is_signed(&c->said, c->secret))
+			return "it has another --key";
+		return begin(s, c);
+	case WIRE_DATA:
+		return join(s, c);
+	default:
+		return "no such message";
+	}
+}
+
+/* Answers what is asked of a slot: for the last time once that has come or never will. */
+static int answer(struct server *s, unsigned int slot, bool late)
+{
+	struct slot *from = &s->session.process.slots[slot];
+	bool ended = atomic_load(&from->ended); /* before what came until then */
+	struct wire_state state = {.received = atomic_load(&from->received)};
+	bool last = ended || state.received >= atomic_load(&from->wanted);
+	struct wire_message m = {
+		.q = {.type = REQUEST_STATE, .slot = slot, .err = ended ? -EPIPE : 0}};
+
+	if (last) { /* before, its thread checks what is not counted as received yet */
+		state.found = from->verified.found;
+		atomic_store(&from->wanted, 0);
+	}
+	memcpy(m.q.values, &state, sizeof(state));
+	return last || late ? reply(s->sender.fd, &m, s->sender.secret) : 0;
+}
+
+/* Executes a request and replies to it. -EBADMSG: it is not signed; -EPROTO: it cannot be. */
+static int handle(struct server *s, struct wire_message *m)
+{
+	struct receiver_process *p = &s->session.process;
 	struct request *q = &m->q;
 
-	if (!wire__is_signed(m, s->secret))
+	if (!wire__is_signed(m, s->sender.secret))
 		return -EBADMSG;
-	if (q->slot >= s->process.slot_count || q->number != ++s->number)
+	if (q->slot >= p->slot_count || q->number != ++s->session.number)
 		return -EPROTO;
-	s->heard_ns = now_ns();
+	s->session.heard_ns = now_ns();
 	switch (q->type) {
-	case REQUEST_STATE:
-		if (s->asked[q->slot]) /* who asks for more does not wait for answers */
+	case REQUEST_STATE: /* who asks for a second one does not wait for answers */
+		if (atomic_exchange(&p->slots[q->slot].wanted, q->values[0]))
 			return -EPROTO;
-		s->asked[q->slot] = q->number;
-		atomic_store(&s->process.slots[q->slot].wanted, q->values[0]);
 		return answer(s, q->slot, false);
 	case REQUEST_MARK:
-		if (!s->process.marks) /* a receiver that blocks would not hear of it */
+		if (!p->marks) /* a receiver that blocks would not hear of it */
 			return -EPROTO;
 		/* fall through */
 	case REQUEST_CPU_TIME:
-		receiver_process__answer(&s->process, q);
-		return wire__reply(s->control, m, s->secret);
+		receiver_process__answer(q, p);
+		return reply(s->sender.fd, m, s->sender.secret);
 	default:
 		return -EPROTO;
 	}
 }
 
-/* Why it ends, by what passed and what came; NULL: it goes on. */
-static const char *exceeds(struct session *s, uint64_t now)
+static void listen_to(struct server *s, struct caller *c)
+{
+	int err = wire__receive(c->fd, &c->said, &c->got);
+	char text[WIRE_TEXT];
+	const char *why;
+
+	if (err == -EAGAIN)
+		return;
+	if (err && err != -EPROTO) {
+		leave(c, "turned away",
+		      err == -EBADMSG ? "not a sender of ours" : "it said too little");
+		return;
+	}
+	snprintf(text, sizeof(text), "it speaks version %u, we speak %u", c->said.version,
+		 WIRE_VERSION);
+	why = err ? text : hear(s, c);
+	if (why)
+		refuse(c, why);
+}
+
+/* Nothing is read while there is no room for the reply. */
+static void listen_to_sender(struct server *s)
+{
+	struct caller *c = &s->sender;
+	int err = wire__has_room(c->fd, 0) ? wire__receive(c->fd, &c->said, &c->got) : -EAGAIN;
+
+	if (!err)
+		err = handle(s, &c->said);
+	if (err && err != -EAGAIN)
+		end_session(s, err == -EPIPE ? "" : strerror(-err));
+}
+
+/* For what to wait of it, and for how long, in ms; whose time is over is ended. */
+static int prepare(struct server *s, struct events *e)
+{
+	bool room = wire__has_room(s->sender.fd, 0);
+	uint64_t now = now_ns();
+	int timeout;
+
+	if (room && !s->sender.got)
+		s->sender.since_ns = now;
+	if (s->sender.fd >= 0 && now - s->sender.since_ns >= HALF_NS)
+		end_session(s, room ? "half a message" : "it reads no replies");
+	timeout = s->full ? TICK_MS : s->sender.fd >= 0 || log__is_behind() ? WIRE_LOOK_MS : -1;
+	for (unsigned int i = 0; i < PENDING_MAX; i++) {
+		struct caller *c = &s->each[i];
+
+		if (c->fd >= 0 && now - c->since_ns >= PENDING_NS)
+			leave(c, "turned away", "it said nothing");
+		if (c->fd >= 0)
+			timeout = TICK_MS;
+		e->each[i] = (struct pollfd){.fd = c->fd, .events = POLLIN};
+	}
+	e->sender = (struct pollfd){.fd = s->sender.fd, .events = room ? POLLIN : POLLOUT};
+	e->event = (struct pollfd){.fd = room ? s->event : -1, .events = POLLIN};
+	e->listener = (struct pollfd){.fd = s->full ? -1 : s->listener, .events = POLLIN};
+	e->stop = (struct pollfd){.fd = s->stop, .events = POLLIN};
+	s->full = false;
+	return timeout;
+}
+
+/* Why it has to end, by what passed and what came, or NULL. */
+static const char *look_at(struct session *s, const struct session_limits *limits, uint64_t now)
 {
 	uint64_t received = 0;
 
@@ -134,48 +379,83 @@ static const char *exceeds(struct session *s, uint64_t now)
 	if (received != s->received)
 		s->moved_ns = now;
 	s->received = received;
+	s->looked_ns = now;
 	if (now - s->heard_ns > SILENT_NS)
 		return "it said nothing for 30 s";
 	if (now - s->moved_ns > IDLE_NS)
 		return "it sent nothing for 120 s";
-	if (received > s->limits->bytes)
+	if (received > limits->bytes)
 		return "it sent more than --session-bytes";
-	if ((double)(now - s->begin_ns) / 1e9 > s->limits->seconds)
+	if ((double)(now - s->begin_ns) / 1e9 > limits->seconds)
 		return "it took longer than --session-seconds";
 	return NULL;
 }
 
-const char *session__go_on(struct session *s)
+/* Answers what can be. */
+static void go_on(struct server *s)
 {
+	const struct receiver_process *p = &s->session.process;
 	uint64_t now = now_ns();
-	bool late = now - s->looked_ns >= WIRE_LOOK_MS * 1000000ULL;
+	bool late = now - s->session.looked_ns >= WIRE_LOOK_MS * 1000000ULL;
+	const char *why = late ? look_at(&s->session, s->limits, now) : NULL;
 	eventfd_t count;
 	int err = 0;
 
 	eventfd_read(s->event, &count);
-	for (unsigned int i = 0; i < s->process.slot_count && !err; i++)
-		if (s->asked[i] && wire__has_room(s->control, 0))
+	for (unsigned int i = 0; i < p->slot_count && !err; i++)
+		if (!atomic_load(&p->slots[i].wanted))
+			continue;
+		else if (wire__has_room(s->sender.fd, 0))
 			err = answer(s, i, late);
-		else if (s->asked[i])
+		else
 			eventfd_write(s->event, 1); /* to come back */
-	if (late)
-		s->looked_ns = now;
-	return err ? strerror(-err) : late ? exceeds(s, now) : NULL;
+	if (err || why)
+		end_session(s, why ? why : strerror(-err));
 }
 
-/* Nobody else opens files meanwhile: what a thread has closed by itself is nobody's. */
-void session__end(struct session *s)
+static void act(struct server *s, const struct events *e)
 {
-	for (unsigned int i = 0; i < s->process.slot_count; i++) {
-		int fd = atomic_load(&s->process.slots[i].socket);
+	if (s->sender.fd >= 0)
+		go_on(s);
+	if (s->sender.fd >= 0 && e->sender.revents & ~POLLOUT)
+		listen_to_sender(s);
+	for (unsigned int i = 0; i < PENDING_MAX; i++)
+		if (e->each[i].revents)
+			listen_to(s, &s->each[i]);
+	if (e->listener.revents)
+		let_in(s);
+}
 
-		if (fd)
-			shutdown(fd, SHUT_RDWR);
+int session__serve(int listener, int stop, const struct session_limits *limits,
+		   const struct key *key)
+{
+	struct server *s = calloc(1, sizeof(*s));
+	struct events e = {0};
+	int err;
+
+	if (!s)
+		return -ENOMEM;
+	*s = (struct server){.listener = listener,
+			     .stop = stop,
+			     .event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
+			     .limits = limits,
+			     .key = key,
+			     .sender.fd = -1};
+	err = s->event < 0 ? -errno : 0;
+	for (unsigned int i = 0; i < PENDING_MAX; i++)
+		s->each[i].fd = -1;
+	fcntl(listener, F_SETFL, O_NONBLOCK); /* who waited may be gone when it is accepted */
+	while (!err && !e.stop.revents) {
+		int timeout = prepare(s, &e);
+
+		if (poll((struct pollfd *)&e, sizeof(e) / sizeof(struct pollfd), timeout) < 0)
+			err = errno == EINTR ? 0 : -errno;
+		else if (!e.stop.revents)
+			act(s, &e);
 	}
-	for (unsigned int i = 0; i < s->process.slot_count; i++)
-		if (s->taken[i])
-			pthread_join(s->threads[i], NULL);
-	slot__unmap(s->process.slots, s->process.slot_count);
-	if (s->event >= 0)
-		close(s->event);
+	if (s->sender.fd >= 0)
+		end_session(s, "interrupted");
+	close(s->event);
+	free(s);
+	return err;
 }

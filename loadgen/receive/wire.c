@@ -13,11 +13,10 @@
 #include "loadgen/receive/wire.h"
 #include "loadgen/send/sender.h"
 
-#define HEAD_BYTES offsetof(struct wire_message, zero)
-
 static const char magic[] = {'S', 'P', 'L', 'G'};
 
 static_assert(sizeof(struct wire_message) == 176, "older versions read as much");
+static_assert(sizeof(struct wire_state) == sizeof(uint64_t) * REQUEST_VALUES, "its values");
 
 void wire__random(uint8_t secret[SECRET_BYTES])
 {
@@ -92,12 +91,6 @@ int wire__send(int fd, struct wire_message *m, const uint8_t *secret)
 	return n < 0 ? -errno : n == sizeof(wire) ? 0 : -EAGAIN;
 }
 
-int wire__reply(int fd, struct wire_message *m, const uint8_t *secret)
-{
-	m->q.type |= WIRE_REPLY;
-	return wire__send(fd, m, secret);
-}
-
 int wire__receive(int fd, struct wire_message *m, size_t *got)
 {
 	ssize_t n = recv(fd, (char *)m + *got, sizeof(*m) - *got, MSG_DONTWAIT);
@@ -105,7 +98,7 @@ int wire__receive(int fd, struct wire_message *m, size_t *got)
 	if (n <= 0)
 		return !n || errno == ECONNRESET ? -EPIPE : -errno;
 	*got += (size_t)n;
-	if (*got < HEAD_BYTES)
+	if (*got < offsetof(struct wire_message, zero))
 		return -EAGAIN;
 	if (memcmp(m->magic, magic, sizeof(magic)))
 		return -EBADMSG;

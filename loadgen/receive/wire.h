@@ -5,43 +5,45 @@
  *
  *   sender                                receiver
  *   CONTROL {the load, a nonce}        ->
- *                                      <-  with a key: CHALLENGE {another nonce}
- *   PROOF                              ->
- *                                      <-  the reply to CONTROL {the receiver's machine}
+ *                                      <-  CHALLENGE {another nonce, whether it has a key}
+ *   PROOF {the load}                   ->
+ *                                      <-  its reply {the receiver's machine}
  *   MARK, CPU_TIME, STATE,             ->
  *   numbered from 1                    <-  their replies; at the end of file the session ends
  *
  *   DATA {slot, connection}            ->
  *                                      <-  its reply; from then on the sender's bytes
  *
- * What is refused has a reply with an err and the reason. A session has a secret: with a key, its
- * HMAC-SHA256 of CONTROL and CHALLENGE; without, random bytes that the reply to CONTROL brings.
- * All that comes after is signed, by an HMAC with that secret: so each end proves to have the key,
- * for this load and this time. Who relays cannot change the load, open a connection, or send or
- * answer a message. Nothing is encrypted, and the sender's bytes are not signed.
+ * What is refused has a reply with an err and the reason. A session has a secret: the HMAC-SHA256
+ * of CONTROL and CHALLENGE by the key, which is empty where none was given. All that comes after
+ * is signed, by an HMAC with that secret: so each end proves to have the key, for this load and
+ * this time. Who relays cannot change the load, open a connection, or send or answer a message,
+ * unless the key is empty. Nothing is encrypted, and the sender's bytes are not signed.
  *
  * A receiver that is sent something else closes the connection; to another version it says so
- * first: messages keep their size. Neither end trusts the other: peer_agent.c checks what a
- * receiver says, pending.c and session.c bound what a sender can have.
+ * first: messages keep their size. Neither end trusts the other: peer.c checks what a
+ * receiver says, session.c bounds what a sender can have.
  */
 #pragma once
 
 #include <stdbool.h>
 
+#include "loadgen/data/pattern.h"
 #include "loadgen/system/child.h"
 #include "loadgen/system/key.h"
 
-#define WIRE_VERSION 6
+#define WIRE_VERSION 7
 #define WIRE_TEXT    64
 #define SECRET_BYTES 32
 
 /* Beside those of child.h. */
-enum wire_type { WIRE_CONTROL = 16, WIRE_CHALLENGE, WIRE_PROOF, WIRE_DATA };
+enum wire_type { WIRE_CONTROL = 16, WIRE_PROOF, WIRE_DATA };
 
-#define WIRE_REPLY (1u << 31) /* of a type: so that no request passes for its own reply */
+#define WIRE_REPLY     (1u << 31) /* of a type: so that no request passes for its own reply */
+#define WIRE_CHALLENGE (WIRE_CONTROL | WIRE_REPLY)
 
-/* The values of CONTROL, whose slot is how many connections there will be; DATA has a connection's
- * identity. */
+/* The values of CONTROL and PROOF, whose slot is how many connections there will be; CHALLENGE has
+ * whether it has a key, DATA a connection's identity. */
 enum { LOAD_MESSAGE_BYTES, LOAD_FLAGS, LOAD_FIELDS, LOAD_PICKED_FROM, LOAD_SEED };
 
 #define WIRE_VERIFY (1u << 0)
@@ -49,18 +51,15 @@ enum { LOAD_MESSAGE_BYTES, LOAD_FLAGS, LOAD_FIELDS, LOAD_PICKED_FROM, LOAD_SEED 
 #define WIRE_MARKS  (1u << 2) /* MARK may come */
 
 /*
- * Those of a reply to STATE. It comes each WIRE_LOOK_MS, as a slow connection must be seen to move;
- * the last one once so many bytes were received as STATE asks for. One at a time of a slot.
+ * The values of a reply to STATE; its err says that nothing more will come. It comes each
+ * WIRE_LOOK_MS, as a slow connection must be seen to move; the last one once so many bytes were
+ * received as STATE asks for. One at a time of a slot. It has no number: one that is repeated tells
+ * nothing new, and none takes back what was told before.
  */
 #define WIRE_LOOK_MS 500
-enum {
-	STATE_RECEIVED,
-	STATE_ENDED,
-	STATE_CHECKED,
-	STATE_BAD,
-	STATE_MESSAGE,
-	STATE_OFFSET,
-	STATE_BYTES
+struct wire_state {
+	uint64_t received;
+	struct pattern_verdict found; /* zero but in the last one */
 };
 
 /* As it is on the wire, but for the order of bytes. */
@@ -70,7 +69,7 @@ struct wire_message {
 	uint16_t zero;
 	struct request q;
 	char text[WIRE_TEXT];	     /* why it is refused, or the receiver's machine */
-	uint8_t proof[SECRET_BYTES]; /* a nonce, the secret, or the signature of what is before */
+	uint8_t proof[SECRET_BYTES]; /* a nonce, or the signature of what is before */
 };
 
 void wire__random(uint8_t secret[SECRET_BYTES]);
@@ -84,9 +83,6 @@ bool wire__has_room(int fd, int timeout_ms);
 
 /* Signed with the secret, or NULL: as it is. Completes m. Does not wait: 0 or -errno. */
 int wire__send(int fd, struct wire_message *m, const uint8_t *secret);
-
-/* Sends what was said as its own reply. */
-int wire__reply(int fd, struct wire_message *m, const uint8_t *secret);
 
 /*
  * Reads of a message what is there: got is how much of it came before. -EAGAIN: it is not whole;

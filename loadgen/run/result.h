@@ -36,8 +36,8 @@ struct result {
 	uint64_t checked;		   /* --verify */
 	uint64_t bad;
 	unsigned int bad_connection;
-	struct pattern_mismatch first_bad;
-	struct visits visits; /* of many connections, instead of sent */
+	struct pattern_verdict first_bad; /* of that connection */
+	struct visits visits;		  /* of many connections, instead of sent */
 	struct netstat netstat_before, netstat_after;
 	struct tcp_sockets sockets; /* those that sent, when the window closed */
 	struct cpus cpus;

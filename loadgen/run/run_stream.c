@@ -80,8 +80,7 @@ static int connect_all(struct run *run, struct failure *f)
 		port = own_port(fd);
 		s->slots[s->connected].verified.connection = (uint32_t)port;
 		err = run->load->peer
-			      ? peer__introduce(&s->peer, fd, s->connected, (uint32_t)port,
-						run->load, f)
+			      ? peer__introduce(&s->peer, fd, s->connected, (uint32_t)port, f)
 			      : receiver__adopt(&run->other, s->connected, (unsigned int)port, f);
 		if (!err && run->load->rcvlowat > 1)
 			receiver__request(&run->other, REQUEST_MARK, s->connected,
@@ -152,7 +151,7 @@ static uint64_t checked(const struct run *run)
 	uint64_t sum = 0;
 
 	for (unsigned int i = 0; i < run->load->threads; i++)
-		sum += s->slots[i].verified.checked;
+		sum += s->slots[i].verified.found.checked;
 	return sum;
 }
 
@@ -184,11 +183,11 @@ static void verify(const struct run *run, struct result *r)
 		return;
 	r->checked = checked(run);
 	for (unsigned int i = 0; i < run->load->threads; i++) {
-		const struct pattern_stream *v = &s->slots[i].verified;
+		const struct pattern_verdict *v = &s->slots[i].verified.found;
 
 		if (v->bad && !r->bad) {
 			r->bad_connection = i;
-			r->first_bad = v->first;
+			r->first_bad = *v;
 		}
 		r->bad += v->bad;
 	}
@@ -200,8 +199,8 @@ static void verify(const struct run *run, struct result *r)
 			     "message %llu, offset %llu: expected 0x%02x, got 0x%02x%s",
 			     (unsigned long long)r->bad, r->bad_connection,
 			     (unsigned long long)r->first_bad.message,
-			     (unsigned long long)r->first_bad.offset, r->first_bad.expected,
-			     r->first_bad.got,
+			     (unsigned long long)r->first_bad.offset,
+			     (unsigned int)r->first_bad.expected, (unsigned int)r->first_bad.got,
 			     run->load->reuse_early
 				     ? ": memory was written to while the kernel still sent from "
 				       "it (--reuse-early)"

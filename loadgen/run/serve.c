@@ -13,6 +13,7 @@
 #include "loadgen/options/options.h"
 #include "loadgen/receive/session.h"
 #include "loadgen/run/run.h"
+#include "loadgen/system/key.h"
 #include "loadgen/system/listener.h"
 #include "loadgen/system/log.h"
 
@@ -162,7 +163,7 @@ int serve__main(int argc, char **argv)
 	listener__name(&l.address, l.length, name);
 	printf("listening on %s\n", name);
 	fflush(stdout);
-	err = pending__serve(l.fd, control__fd(control), &o.limits, o.key ? &key : NULL);
+	err = session__serve(l.fd, control__fd(control), &o.limits, &key);
 	if (err)
 		log__line("cannot serve: %s", strerror(-err));
 	log__end();

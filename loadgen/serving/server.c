@@ -121,11 +121,13 @@ int serving__start(struct child *c, struct listener *l, const struct load *load,
 			      cpus->split ? &cpus->sender : NULL, f);
 
 	if (err > 0) {
-		child__serve(c->channel, answer,
-			     &(struct server){.listener = l->fd,
-					      .ops = models__find(load->server_model),
-					      .connections = load->connections,
-					      .shared = c->shared});
+		struct server s = {.listener = l->fd,
+				   .ops = models__find(load->server_model),
+				   .connections = load->connections,
+				   .shared = c->shared};
+
+		while (child__answer(c->channel, answer, &s))
+			;
 		_exit(0);
 	}
 	listener__close(l);

@@ -150,18 +150,15 @@ void child__stop(struct child *c)
 	c->name = NULL;
 }
 
-void child__serve(int channel, void (*answer)(struct request *q, void *arg), void *arg)
+bool child__answer(int channel, void (*answer)(struct request *q, void *arg), void *arg)
 {
 	struct request q;
-	ssize_t n;
+	ssize_t n = read(channel, &q, sizeof(q));
 
-	while ((n = read(channel, &q, sizeof(q))) == sizeof(q) || (n < 0 && errno == EINTR)) {
-		if (n < 0)
-			continue;
-		answer(&q, arg);
-		if (write(channel, &q, sizeof(q)) != sizeof(q))
-			return;
-	}
+	if (n != sizeof(q))
+		return n < 0 && errno == EINTR;
+	answer(&q, arg);
+	return write(channel, &q, sizeof(q)) == sizeof(q);
 }
 
 static int exchange(struct child *c, struct request *q, int timeout_ms)

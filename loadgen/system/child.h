@@ -85,8 +85,8 @@ int child__fork(struct child *c, const char *name, size_t shared_bytes, int list
 /* Ends it and waits until it is gone; nothing if none was forked. */
 void child__stop(struct child *c);
 
-/* In it: answers requests until the other end of the channel closes. */
-void child__serve(int channel, void (*answer)(struct request *q, void *arg), void *arg);
+/* In it: answers the next request, unless the other end of the channel has closed. */
+bool child__answer(int channel, void (*answer)(struct request *q, void *arg), void *arg);
 
 /* Sends a request and reads its reply into it; any thread may. 0 or -errno, which may be the
  * reply's. */

@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* What it has of the question: of what begins the session its head, its slot and values. */
+/* What it has of the question: of what begins the session its head and slot. */
 enum { SAME_TYPE = 1, SAME_NUMBER = 2, SAME_SLOT = 4, TWICE = 8, UNSIGNED = 16 };
 
 #define KEY	    "0123456789abcdef"
@@ -75,17 +75,11 @@ static uint32_t answer_first(struct other_end *o, int fd, const struct wire_mess
 		send(fd, &m, sizeof(m), MSG_NOSIGNAL);
 		return 0;
 	}
-	if (how & SAME_SLOT) {
-		uint32_t type = m.q.type;
-
-		m.q = asked->q;
-		m.q.type = type;
-	}
-	if (asked->q.type == WIRE_CONTROL)
-		memcpy(o->secret, m.proof, sizeof(o->secret));
-	if (m.q.type == WIRE_CHALLENGE)
-		wire__agree(&(struct key){KEY_SIZE, KEY}, asked, &m, o->secret);
+	if (how & SAME_SLOT)
+		m.q.slot = asked->q.slot;
 	wire__send(fd, &m, how & UNSIGNED || asked->q.type == WIRE_CONTROL ? NULL : o->secret);
+	if (m.q.type == WIRE_CHALLENGE)
+		wire__agree(&(struct key){o->keyed ? KEY_SIZE : 0, KEY}, asked, &m, o->secret);
 	return m.q.type;
 }
 
@@ -118,7 +112,7 @@ static bool answer_begin(struct other_end *o)
 		if (!bytes || wire__await(o->fd, &asked, TIMEOUT_MS))
 			return false;
 		type = answer_first(o, o->fd, &asked, bytes);
-	} while (o->keyed && type == WIRE_CHALLENGE && asked.q.type == WIRE_CONTROL);
+	} while (type == WIRE_CHALLENGE && asked.q.type == WIRE_CONTROL);
 	return type == (asked.q.type | WIRE_REPLY);
 }
 
@@ -182,7 +176,7 @@ static void ask(int channel)
 static void serve(int fd, const struct peer *p)
 {
 	struct receiver_process r = {
-		.listener = fd, .slot_count = SLOTS, .message_bytes = load.message_bytes};
+		.listener = fd, .slot_count = SLOTS, .stream.message_bytes = load.message_bytes};
 	struct failure f = {0};
 	int channel[2];
 
@@ -192,10 +186,10 @@ static void serve(int fd, const struct peer *p)
 		abort();
 	r.channel = channel[0];
 	ask(channel[1]);
-	peer_agent__serve(&r, p, load.peer, &f);
+	peer__serve(p, &r, &f);
 	for (int i = 0; i < SLOTS; i++)
-		if (r.slots[i].verified.checked > r.slots[i].received ||
-		    r.slots[i].verified.bad > r.slots[i].verified.checked)
+		if (r.slots[i].verified.found.checked > r.slots[i].received ||
+		    r.slots[i].verified.found.bad > r.slots[i].verified.found.checked)
 			abort();
 	close(channel[0]);
 	close(channel[1]);
@@ -212,7 +206,7 @@ static bool introduce(struct other_end *o, const struct peer *p, const uint8_t *
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds))
 		abort();
 	answer_first(o, fds[1], &asked, bytes);
-	err = peer__introduce(p, fds[0], 0, 1, &load, &f);
+	err = peer__introduce(p, fds[0], 0, 1, &f);
 	close(fds[0]);
 	close(fds[1]);
 	return !err;
@@ -223,7 +217,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct other_end o = {.said = data, .left = size};
 	const uint8_t *first = take(&o, 1), *introduced = take(&o, 1 + sizeof(struct wire_message));
-	struct peer peer = {0};
+	struct peer peer = {.name = load.peer};
 	struct failure f = {0};
 	int fds[2];
 

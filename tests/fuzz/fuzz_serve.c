@@ -5,6 +5,7 @@
  */
 #include "loadgen/load.h"
 #include "loadgen/receive/session.h"
+#include "loadgen/receive/wire.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -22,7 +23,7 @@ enum { KEYED = 1, RAW = 2, UNPROVEN = 4, UNSIGNED = 8, UNNUMBERED = 16 };
 #define DATA_UNIT  16
 
 static const struct session_limits limits = {.bytes = 1 << 20, .seconds = 10};
-static const struct key key = {16, "0123456789abcdef"};
+static const struct key keys[] = {{0}, {16, "0123456789abcdef"}};
 
 /* Two of them: the second asks for the key. */
 static struct server {
@@ -35,7 +36,7 @@ static void *serve(void *arg)
 {
 	struct server *s = arg;
 
-	pending__serve(s->listener, s->stop, &limits, s == &servers[KEYED] ? &key : NULL);
+	session__serve(s->listener, s->stop, &limits, &keys[s - servers]);
 	abort();
 }
 
@@ -102,16 +103,14 @@ static bool greet(int fd, struct wire_message *said, int how, uint8_t secret[SEC
 	}
 	if (wire__send(fd, said, NULL) || wire__await(fd, &m, TIMEOUT_MS))
 		return false;
-	memcpy(secret, m.proof, SECRET_BYTES);
-	if (m.q.type == WIRE_CHALLENGE) {
-		wire__agree(&key, said, &m, secret);
-		said->q.type = WIRE_PROOF;
-		if (wire__send(fd, said, how & UNPROVEN ? NULL : secret) ||
-		    wire__await(fd, &m, TIMEOUT_MS))
-			return false;
-		if (!m.q.err && (how & UNPROVEN || !wire__is_signed(&m, secret)))
-			abort();
-	}
+	if (m.q.err)
+		return false;
+	wire__agree(&keys[how & KEYED], said, &m, secret);
+	said->q.type = WIRE_PROOF;
+	if (wire__send(fd, said, how & UNPROVEN ? NULL : secret) || wire__await(fd, &m, TIMEOUT_MS))
+		return false;
+	if (!m.q.err && (how & UNPROVEN || !wire__is_signed(&m, secret)))
+		abort();
 	return !m.q.err;
 }
 

@@ -23,10 +23,10 @@ pytestmark = pytest.mark.usefixtures("untouched")
 MESSAGE = struct.Struct(">4sHHIIIi7Q64s32s")
 SIGNED = MESSAGE.size - 32
 CPU_TIME, MARK, STATE = range(1, 4)
-CONTROL, CHALLENGE, PROOF, DATA = range(16, 20)
+CONTROL, PROOF, DATA = range(16, 19)
 REPLY = 1 << 31
-ACCEPTED, REFUSED = CONTROL | REPLY, REPLY
-VERSION = 6
+CHALLENGE, ACCEPTED, REFUSED = CONTROL | REPLY, PROOF | REPLY, REPLY
+VERSION = 7
 
 
 def signature(secret, data):
@@ -41,18 +41,18 @@ def pack(kind, number=0, slot=1, err=0, values=(), text=b"", secret=b"", sign=No
     return packed[:SIGNED] + signature(sign, packed[:SIGNED]) if sign else packed
 
 
-def hello(kind, slot=1, size=1024, fields=0, picked_from=0, connection=0, **kwargs):
+def hello(kind, slot=1, size=1024, flags=0, fields=0, picked_from=0, connection=0, **kwargs):
     """What a connection begins with, or what answers that."""
     return pack(kind, slot=slot, err=-errno.ECONNREFUSED if kind == REFUSED else 0,
-                values=(connection,) if kind == DATA else (size, 0, fields, picked_from), **kwargs)
+                values=(connection,) if kind == DATA else (size, flags, fields, picked_from), **kwargs)
 
 
 def kind_of(data):
-    """ACCEPTED of whatever was, other replies as they are; None: it is no message, or several."""
+    """ACCEPTED of PROOF and DATA, other replies as they are; None: it is no message, or several."""
     if len(data) != MESSAGE.size or data[:4] != b"SPLG":
         return None
     kind, err = MESSAGE.unpack(data)[3], MESSAGE.unpack(data)[6]
-    return REFUSED if err else ACCEPTED if kind & REPLY and kind & ~REPLY >= CONTROL else kind
+    return REFUSED if err else ACCEPTED if kind & REPLY and kind & ~REPLY > CONTROL else kind
 
 
 def accepted(said, **kwargs):
@@ -66,6 +66,16 @@ def answer(s):
     data = s.recv(MESSAGE.size, socket.MSG_WAITALL)
     *_, text, secret = MESSAGE.unpack(data)
     return kind_of(data), secret, text.rstrip(b"\0").decode()
+
+
+def begin(s, key=b"", **kwargs):
+    """Has a session of this load: kind and text of what was answered, and the secret."""
+    control = hello(CONTROL, **kwargs)
+    s.sendall(control)
+    secret = signature(key, control + s.recv(MESSAGE.size, socket.MSG_WAITALL))
+    s.sendall(hello(PROOF, sign=secret, **kwargs))
+    kind, _, text = answer(s)
+    return kind, secret, text
 
 
 def message(secret, kind, number=1, slot=0, value=0, more=(0,) * 6, err=0):
@@ -235,7 +245,7 @@ class Impostor:
 
 @pytest.mark.parametrize("answer,words", [
     (hello(ACCEPTED, version=9), f"version 9, we speak {VERSION}"),
-    (b"HTTP/1.1 400 Bad Request\r\n\r\n" * 9, "is not loadgen serve"),
+    (b"HTTP/1.1 400 Bad Request\r\n\r\n" * 9, "what answers is another program"),
     (b"SSH", "closed the connection"),
     (b"", "closed the connection"),
     (None, "does not answer"),
@@ -254,7 +264,7 @@ def test_nobody_there():
         peer = f"127.0.0.1:{free.getsockname()[1]}"
     result = send(peer)
     assert result.returncode == 1
-    assert len(result.stderr.splitlines()) == 1 and f"--peer {peer}: cannot connect" in result.stderr
+    assert len(result.stderr.splitlines()) == 1 and f"--peer {peer}: Connection refused" in result.stderr
 
 
 @pytest.mark.parametrize("args", [("--peer", "nowhere"), ("--peer", "::1:5"), ("--peer", "a:0"),
@@ -281,12 +291,14 @@ def test_strangers_are_refused_and_disturb_nobody():
             s.sendall(hello(CONTROL, version=1))
             kind, _, text = answer(s)
             assert kind == REFUSED and "version 1" in text
-        for wrong in (hello(CONTROL, slot=0), hello(CONTROL, slot=1 << 30), hello(77),
-                      hello(CONTROL, size=1 << 40), hello(DATA, secret=b"guessed"),
-                      hello(CONTROL, picked_from=5), hello(CONTROL, picked_from=5, fields=6)):
+        for wrong in (hello(77), hello(DATA, secret=b"guessed")):
             with there.connect() as s:
                 s.sendall(wrong)
                 assert answer(s)[0] == REFUSED
+        for load in ({"slot": 0}, {"slot": 1 << 30}, {"size": 1 << 40}, {"picked_from": 5},
+                     {"picked_from": 5, "fields": 6}):
+            with there.connect() as s:
+                assert begin(s, **load)[0] == REFUSED
         assert measure(there.peer, "--messages", 20)["messages"] == 20
         assert ended(silent)  # after its time
         silent.close()
@@ -298,8 +310,7 @@ def test_mark_that_was_not_announced_ends_the_session():
     """Its receiver blocks, and would not hear of it."""
     with Serve() as there:
         with there.connect() as s:
-            s.sendall(hello(CONTROL))
-            kind, secret, _ = answer(s)
+            kind, secret, _ = begin(s)
             assert kind == ACCEPTED
             s.sendall(message(secret, MARK, 1, 0, 4096))
             assert ended(s)
@@ -310,8 +321,7 @@ def test_mark_that_was_not_announced_ends_the_session():
 def test_garbage_after_the_hello_ends_the_session():
     with Serve() as there:
         with there.connect() as s:
-            s.sendall(hello(CONTROL))
-            assert answer(s)[0] == ACCEPTED
+            assert begin(s)[0] == ACCEPTED
             s.sendall(b"\xff" * 200)
             assert ended(s)
         assert eventually(lambda: send(there.peer, "--messages", 5).returncode == 0)
@@ -320,8 +330,7 @@ def test_garbage_after_the_hello_ends_the_session():
 def test_one_sender_at_a_time():
     with Serve() as there:
         with there.connect() as s:
-            s.sendall(hello(CONTROL))
-            assert answer(s)[0] == ACCEPTED
+            assert begin(s)[0] == ACCEPTED
             result = send(there.peer)
             assert result.returncode == 1 and "busy with another sender" in result.stderr
         assert eventually(lambda: send(there.peer, "--messages", 5).returncode == 0)
@@ -341,7 +350,7 @@ def test_killed_receiver():
             there.process.kill()
             _, err = job.communicate(timeout=PATIENCE_S)
         assert job.returncode == 1
-        assert len(err.splitlines()) == 1 and f"peer {there.peer} is gone" in err
+        assert len(err.splitlines()) == 1 and f"--peer {there.peer}: it closed the connection" in err
 
 
 def test_killed_sender_frees_the_receiver():

@@ -16,12 +16,13 @@ import pytest
 from conftest import LOADGEN, PATIENCE_S, eventually, run
 from test_errors import rests
 from test_serve import (ACCEPTED, CHALLENGE, CONTROL, CPU_TIME, DATA, MESSAGE, PROOF, REFUSED, REPLY,
-                        SIGNED, STATE, Serve, accepted, answer, ended, hello, kind_of, measure,
-                        message, received, send, signature)
+                        SIGNED, STATE, Serve, accepted, answer, begin, ended, hello, kind_of,
+                        measure, message, pack, received, send, signature)
 
 pytestmark = pytest.mark.usefixtures("untouched")
 
 SECRET = "0123456789abcdef" * 2
+VERIFY = 1  # a flag of CONTROL
 
 
 @pytest.fixture
@@ -42,10 +43,9 @@ def descriptors(there):
 
 @contextlib.contextmanager
 def session(there, **kwargs):
-    """A control connection, and the secret that it was told."""
+    """A control connection, and its secret."""
     with there.connect() as s:
-        s.sendall(hello(CONTROL, **kwargs))
-        kind, secret, text = answer(s)
+        kind, secret, text = begin(s, **kwargs)
         assert kind == ACCEPTED, text
         yield s, secret
 
@@ -69,11 +69,11 @@ def test_many_questions_make_no_threads():
 
 def test_a_thousand_sessions_leave_nothing():
     with Serve() as there:
-        before = descriptors(there)
+        with session(there):  # it serves, and has all that it needs for that
+            before = descriptors(there) - 1
         for _ in range(1000):
             with there.connect() as s:
-                s.sendall(hello(CONTROL, slot=1024))
-                kind, secret, _ = answer(s)
+                kind, secret, _ = begin(s, slot=1024)
                 assert kind in (ACCEPTED, REFUSED)
                 s.sendall(message(secret, STATE, 1, 3, 9))
         assert measure(there.peer, "--messages", 20)["messages"] == 20
@@ -145,6 +145,24 @@ def test_only_the_secret_joins():
             with there.connect() as again:
                 again.sendall(hello(DATA, sign=secret, slot=0))
                 assert answer(again)[2] == "no such connection"
+
+
+def test_what_is_checked_is_told_at_last():
+    """While more comes, more may be checked than is counted as received."""
+    data = bytes(1 << 20)
+    with Serve() as there, session(there, flags=VERIFY, size=len(data)) as (s, secret):
+        with there.connect() as sender:
+            sender.sendall(hello(DATA, sign=secret, slot=0))
+            assert answer(sender)[0] == ACCEPTED
+            s.sendall(message(secret, STATE, 1, 0, 1 << 60))
+            end = time.monotonic() + 2
+            while time.monotonic() < end:
+                sender.sendall(data)
+        states = [received(s)]
+        while not states[-1][3]:  # its err: the end
+            states.append(received(s))
+    assert len(states) > 3 and not any(state[5] for state in states[:-1])
+    assert states[-1][4] == states[-1][5] > len(data)
 
 
 def test_half_a_message_ends_the_session():
@@ -230,7 +248,7 @@ class Liar:
 
     def __init__(self, lie):
         self.lie = lie
-        self.secret = os.urandom(32)
+        self.secret = None
         self.received = 0
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.peer = f"127.0.0.1:{self.listener.getsockname()[1]}"
@@ -245,9 +263,14 @@ class Liar:
     def greet(self, s):
         """Accepts it, whatever it is: its kind."""
         said = s.recv(MESSAGE.size, socket.MSG_WAITALL)
-        how = "secret" if kind_of(said) == CONTROL else "sign"
-        s.sendall(accepted(said, **{how: self.secret}))
-        return kind_of(said)
+        kind = kind_of(said)
+        if kind == CONTROL:
+            challenge = pack(CHALLENGE)
+            s.sendall(challenge)
+            self.secret = signature(b"", said + challenge)
+            said = s.recv(MESSAGE.size, socket.MSG_WAITALL)
+        s.sendall(accepted(said, sign=self.secret))
+        return kind
 
     def serve(self, s):
         with s, contextlib.suppress(OSError, struct.error):

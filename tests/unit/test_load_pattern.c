@@ -69,8 +69,8 @@ static void checking_in_pieces_finds_nothing_wrong(void **state)
 			pattern__check(&s, stream + done, n);
 			done += n;
 		}
-		assert_int_equal(s.checked, total);
-		assert_int_equal(s.bad, 0);
+		assert_int_equal(s.found.checked, total);
+		assert_int_equal(s.found.bad, 0);
 		assert_int_equal(s.message, MESSAGES);
 		free(stream);
 	}
@@ -89,12 +89,12 @@ static void every_flipped_bit_is_found_where_it_is(void **state)
 		stream[at] ^= (uint8_t)(1 << bit % 8);
 		pattern__check(&s, stream, cut);
 		pattern__check(&s, stream + cut, total - cut);
-		assert_int_equal(s.bad, 1);
-		assert_int_equal(s.first.message, at / bytes);
-		assert_int_equal(s.first.offset, at % bytes);
-		assert_int_equal(s.first.got, stream[at]);
+		assert_int_equal(s.found.bad, 1);
+		assert_int_equal(s.found.message, at / bytes);
+		assert_int_equal(s.found.offset, at % bytes);
+		assert_int_equal(s.found.got, stream[at]);
 		stream[at] ^= (uint8_t)(1 << bit % 8);
-		assert_int_equal(s.first.expected, stream[at]);
+		assert_int_equal(s.found.expected, stream[at]);
 	}
 	free(stream);
 }
@@ -104,7 +104,7 @@ static uint64_t bad_bytes(const uint8_t *stream, size_t bytes)
 	struct pattern_stream s = checker(bytes);
 
 	pattern__check(&s, stream, MESSAGES * bytes);
-	return s.bad;
+	return s.found.bad;
 }
 
 static void misplaced_bytes_are_found(void **state)
@@ -146,7 +146,7 @@ static void fields_hold_the_message_in_order(void **state)
 					 m.bytes / m.count + (f < m.bytes % m.count));
 			pattern__check(&s, m.fields[f].iov_base, m.fields[f].iov_len);
 		}
-		assert_int_equal(s.bad, 0);
+		assert_int_equal(s.found.bad, 0);
 		assert_int_equal(s.message, 1);
 		message__destroy(&m);
 	}
@@ -166,8 +166,8 @@ static void the_rest_of_a_message_is_what_was_not_sent(void **state)
 
 		for (unsigned int i = 0; i < count; i++)
 			pattern__check(&s, rest[i].iov_base, rest[i].iov_len);
-		assert_int_equal(s.checked, 100 - done);
-		assert_int_equal(s.bad, 0);
+		assert_int_equal(s.found.checked, 100 - done);
+		assert_int_equal(s.found.bad, 0);
 	}
 	message__destroy(&m);
 }

@@ -125,12 +125,12 @@ static void the_receiver_follows_every_pick(void **state)
 				    .seed = 2};
 		struct pattern_stream s = stream_of(&load, 20, 3000, -1);
 
-		assert_int_equal(s.checked, 20 * cases[i].bytes);
-		assert_int_equal(s.bad, 0);
+		assert_int_equal(s.found.checked, 20 * cases[i].bytes);
+		assert_int_equal(s.found.bad, 0);
 		assert_int_equal(s.message, 20);
 		s = stream_of(&load, 3, 3000, 0);
-		assert_int_equal(s.bad, 1);
-		assert_int_equal(s.first.message, 1);
+		assert_int_equal(s.found.bad, 1);
+		assert_int_equal(s.found.message, 1);
 	}
 }
 
