@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Guests that run beside each other: one of Debian 12's emulator keeps one CPU busy, so as many
-as there are CPUs. A module says which it has: boots(items, folders) -> {key: what boots it}, of
+"""Guests that run beside each other: one of Debian 12's emulator keeps three quarters of a CPU
+busy (a grace period of RCU is waited for wherever a function's hook goes), so there are half as
+many again as CPUs. A module says which it has: boots(items, folders) -> {key: what boots it}, of
 those of its tests that are selected and ask for guests; folders is pytest's tmp_path_factory.
 With `-p guests` they boot before the first test of the session, and run beside the others.
 """
@@ -17,7 +18,7 @@ _suites = []  # (seconds, which)
 
 class Guests:
     def __init__(self, boots):
-        self.pool = ThreadPoolExecutor(len(os.sched_getaffinity(0)))
+        self.pool = ThreadPoolExecutor(len(os.sched_getaffinity(0)) * 3 // 2)
         self.runs = {key: self.pool.submit(boot) for key, boot in boots.items()}
 
     def result(self, key):

@@ -23,6 +23,7 @@ SKIP = 77
 # These the lab says of itself, not of the command.
 LAB_FAILED = (121, 122, 124)
 SECONDS_PER_SUITE = 900
+SUITES_PER_BOOT = 5  # more, and one guest is still at work when the others have ended
 
 KERNELS = [row["name"] for row in rows("kernels.tsv")]
 SUITES = {row["suite"]: row for row in rows("matrix.tsv")}
@@ -38,6 +39,7 @@ class Guest(NamedTuple):
     kernel: str
     topology: str
     options: str
+    part: int
 
 
 class Case(NamedTuple):
@@ -45,7 +47,11 @@ class Case(NamedTuple):
     suite: str
 
     def guest(self):
-        return Guest(self.kernel, SUITES[self.suite]["topology"], SUITES[self.suite]["options"])
+        machine = (SUITES[self.suite]["topology"], SUITES[self.suite]["options"])
+        fellows = [name for kernel, name in cases(WANTED) if kernel == self.kernel
+                   and (SUITES[name]["topology"], SUITES[name]["options"]) == machine]
+        part = fellows.index(self.suite) // SUITES_PER_BOOT
+        return Guest(self.kernel, *machine, part)
 
     def must_not_be_skipped(self):
         return bool(os.environ.get("CI")) and SUITES[self.suite][self.kernel] in WHEN[:2]

@@ -323,8 +323,11 @@ def test_splat_fails_a_command_that_succeeds():
 @pytest.mark.usefixtures("alone")
 def test_crash_ends_the_run():
     begin = time.monotonic()
-    run = lab("--timeout", 500, "--", "bash", "-c", "echo before; echo c >/proc/sysrq-trigger; sleep 1000")
-    assert run.stdout == "before\n"
+    # What follows it is more than the pipe and the program behind that hold.
+    run = lab("--timeout", 500, "--", "bash", "-c", "echo before; yes | head -c 500K; "
+              "echo c >/proc/sysrq-trigger; sleep 1000")
+    assert run.stdout.startswith("before\n")
+    assert ("before\n" + 256_000 * "y\n").startswith(run.stdout)
     assert run.returncode == SPLAT
     assert "sysrq triggered crash" in run.stderr
     assert time.monotonic() - begin < 400
