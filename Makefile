@@ -54,13 +54,14 @@ CFLAGS  += -fsanitize=fuzzer-no-link,address,undefined,float-cast-overflow \
            -fno-sanitize-recover=all -fno-omit-frame-pointer
 endif
 BPF_CFLAGS := -O2 -g -Wall -Wextra -Werror -target bpf -mcpu=v3 -Wno-unused-parameter -D__TARGET_ARCH_$(ARCH) \
-              -Ivmlinux/$(ARCH) -I.
+              -Ivmlinux/$(ARCH) -I. -I$(BUILD)
 
 # What Debian 12 calls the things needed. Elsewhere: install their like by hand. Its
 # clang is the oldest that is tested.
 NEWEST_CLANG := 19
 BUILD_PACKAGES := gcc libc6-dev clang llvm bpftool libbpf-dev libelf-dev zlib1g-dev \
-                  libjson-c-dev libpfm4-dev libcap-dev liburing-dev nettle-dev libmicrohttpd-dev
+                  libjson-c-dev libpfm4-dev libcap-dev liburing-dev nettle-dev libmicrohttpd-dev \
+                  python3
 # For what reads run records: its libraries come into a venv, see the target analysis.
 ANALYSIS_PACKAGES := python3 python3-venv
 # Its pages are looked at in a browser.
@@ -105,7 +106,7 @@ endif
 .SECONDARY:
 .PHONY: all programs run report check check-counts check-san check-stats check-kernels \
         check-full lab lab-report bench clean format install uninstall help \
-        vmlinux unit unit-tests test-programs cross analysis check-analysis build-packages \
+        vmlinux docs fixtures unit unit-tests test-programs cross analysis check-analysis build-packages \
         analysis-packages check-packages bench-packages check-foreign foreign-programs \
         foreign-packages check-analysis-packages deb deb-packages fuzz fuzzers fuzz-analysis \
         $(FUZZ_RUNS) soak
@@ -115,11 +116,13 @@ all: programs
 # The programs stand where the README says; those of another build, in the same places
 # under its folder.
 ifneq ($(BUILD),build)
-PROGRAMS := $(BUILD)/analyze $(BUILD)/loadgen/loadgen
+PROGRAMS := $(BUILD)/analyze $(BUILD)/loadgen/loadgen $(BUILD)/analysis
+$(BUILD)/analysis:
+	$(Q)mkdir -p $(@D) && ln -sfn ../analysis $@
 $(BUILD)/analyze $(BUILD)/loadgen/loadgen: %: %.bin
 	$(Q)cp $< $@
 else
-PROGRAMS := analyze loadgen/loadgen
+PROGRAMS := analyze loadgen/loadgen $(BUILD)/bytecode
 analyze loadgen/loadgen: %: $(BUILD)/%.bin
 	$(Q)cp $< $@
 endif
@@ -144,11 +147,28 @@ $(BUILD)/user/%.o: user/%.c $(BUILD)/sendpath.skel.h
 	$(call msg,CC,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) $(CPPFLAGS) -MMD -MP -c $< -o $@
 
-$(LOADGEN_OBJS) $(BUILD)/loadgen/main.o: $(BUILD)/%.o: %.c
+$(LOADGEN_OBJS) $(BUILD)/loadgen/main.o: $(BUILD)/%.o: %.c | $(BUILD)/tables.h
 	$(call msg,CC,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) $(CPPFLAGS) -MMD -MP -c $< -o $@
 
-$(BUILD)/%.bpf.o: %.bpf.c
+$(BUILD)/tables.h: $(wildcard analysis/tables/*.py)
+	$(call msg,TABLES,$@)
+	$(Q)mkdir -p $(@D) && $(PYTHON) -I -B -S analysis/tables/generate.py > $@
+
+# What docs/ has of the tables.
+docs:
+	$(Q)$(PYTHON) -I -B -S analysis/tables/documents.py docs
+
+# The kept raw lines anew, here and in guests, with what derive makes of them: look at the difference.
+fixtures: check-packages
+	$(Q)$(PARALLEL) all test-programs
+	$(Q)$(AS_ROOT) $(PYTHON) tests/fixtures/record.py
+
+# Python compiles a file at each start that it finds no bytecode of.
+$(BUILD)/bytecode: $(wildcard analysis/derive/*.py analysis/tables/*.py)
+	$(Q)mkdir -p $(@D) && $(PYTHON) -m compileall -q $(sort $(dir $^)) && touch $@
+
+$(BUILD)/%.bpf.o: %.bpf.c $(BUILD)/tables.h
 	$(call msg,BPF,$@)
 	$(Q)mkdir -p $(@D) && $(CLANG) $(BPF_CFLAGS) -MMD -MP -c $< -o $@
 
@@ -506,6 +526,8 @@ help:
 	@echo 'make lab         a shell in a kernel of the lab, or a command: KERNEL=5.10 TOPOLOGY=veth'
 	@echo "                 CMD='./analyze --variant all'; what CMD writes is kept in SHARE=DIR alone;"
 	@echo '                 tests/lab/lab --list tells which kernels and topologies there are'
+	@echo 'make fixtures    the kept raw lines of tests, recorded anew'
+	@echo 'make docs        what docs/ has of analysis/tables, anew'
 	@echo 'make lab-report  what can be measured in each, into docs/support.md'
 	@echo 'make cross       build for the arm64 guests of tests/lab, in build-arm64/'
 	@echo 'make bench       what the load generator and measuring cost, beside other tools'
@@ -520,6 +542,6 @@ help:
 	@echo 'CROSS=arm64 builds for arm64 (clang, lld), in build-arm64/'
 
 clean:
-	$(Q)rm -rf build build-* analyze loadgen/loadgen $(VENV)
+	$(Q)rm -rf build build-* analyze loadgen/loadgen $(VENV) analysis/*/__pycache__
 
 -include $(wildcard $(BUILD)/*/*.d $(BUILD)/*/*/*.d)

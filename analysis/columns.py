@@ -50,7 +50,7 @@ def _counter(event, side):
 def _histogram(prefix, path, what):
     """The columns of a time that the record has a histogram of."""
     return (
-        Column(f"{prefix}_span", TEXT, "", f"what {what} covers; only equal spans compare",
+        Column(f"{prefix}_span", TEXT, "", f"what {what} covers; compare only equal spans",
                at(f"{path}.span")),
         Column(f"{prefix}_mean_ns", REAL, "ns", f"mean of {what}", at(f"{path}.mean")),
         *(Column(f"{prefix}_{key}_ns", WHOLE, "ns", f"{words} of {what}",
@@ -162,8 +162,8 @@ RESULT = (
     *_histogram("message", "app.message_latency_ns", "the time of a whole message"),
     Column("sends", WHOLE, "", "calls of the kernel that send, failed ones too", at("sends")),
     Column("send_calls", TEXT, "", "the syscalls that they came by, joined by ;", at("send_calls")),
-    Column("send_span", TEXT, "", "what the kernel time of a send covers; only equal spans "
-           "compare", at("send_ns.span")),
+    Column("send_span", TEXT, "", "what the kernel time of a send covers; compare only equal "
+           "spans", at("send_ns.span")),
     Column("send_mean_ns", REAL, "ns", "mean kernel time of a send", at("send_mean_ns")),
     Column("send_cpu_ns", REAL, "ns", "mean time on the CPU in a send; with --stages",
            at("send_cpu_ns")),
@@ -298,7 +298,7 @@ OBSERVER = (
     *(Column(f"lost_{name}", WHOLE, "", what, at(f"lost.{name}")) for name, what in (
         ("calls", "calls that could not be followed"),
         ("completions", "completions that could not be followed"),
-        ("flags", "completions whose flag was not seen: a neighbour's stands for it"),
+        ("flags", "completions whose flag was not read: a neighbouring one's is counted"),
         ("groups", "sends for whose group there was no room; all totals count them"),
         ("stacks", "copied packets for whose cause there was no room"))),
     Column("observer_cpu_share", REAL, "", "CPU time of the measuring programs, of both sides'",

@@ -51,7 +51,7 @@ def _spell(values):
 
 def _changes(comparison):
     if not comparison.changes:
-        return "what changed: nothing that the records tell"
+        return "what changed: nothing that the records show"
     rows = [[change.setting, _spell(change.a), _spell(change.b)]
             for change in comparison.changes]
     return words.table(["what changed", "A", "B"], rows)
@@ -59,7 +59,7 @@ def _changes(comparison):
 
 def _cells(comparison, everything):
     both = len({str(d.cell) for d in comparison.differences})
-    said = [f"{both} cells in both"]
+    said = [f"{both} configuration{'' if both == 1 else 's'} in both"]
     for name, cells in (("A", comparison.only_a), ("B", comparison.only_b)):
         if cells:
             names = ": " + "; ".join(map(settings.cell, cells)) if everything else ""
@@ -78,7 +78,7 @@ def _rows(found, comparison, everything):
              "" if d.more_repeats is None else f"{d.more_repeats} more repeats might do"]
             for d in shown]
     rest = len(found) - len(shown)
-    return words.table(["cell", "metric", "A", "B", "change", "copied A, B", ""], rows) + (
+    return words.table(["configuration", "metric", "A", "B", "change", "copied A, B", ""], rows) + (
         f"\n... and {rest} more (--all lists them)" if rest else "")
 
 
@@ -116,8 +116,8 @@ def _levels(comparison):
     reached = sorted({estimate.level for d in comparison.differences for estimate in (d.a, d.b)
                       if estimate.has_interval})
     if not reached:
-        return (f"Fewer than {FEWEST} repeats: there are no intervals, and no difference can be "
-                "told.")
+        return (f"Fewer than {FEWEST} repeats: the data are insufficient for an interval, and no "
+                "difference can be found.")
     levels = " or ".join(words.level(level) for level in reached)
     return (f"In brackets are intervals: those of medians reach {levels}, by how many repeats "
             f"there are, those of changes {words.level(LEVEL)} or a little more.")
@@ -131,7 +131,10 @@ def conclusion(comparison: Comparison) -> str:
     better = len(comparison.of(BETTER))
     said = f"B is worse than A in none of {total} comparisons"
     said += f", better in {better}" if better else ""
-    return said + (f"; {inconclusive} cannot be told with these repeats." if inconclusive else ".")
+    if not inconclusive:
+        return f"{said}."
+    are = "is" if inconclusive == 1 else "are"
+    return f"{said}; {inconclusive} {are} inconclusive with these repeats."
 
 
 def _estimate(estimate):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A run record as types: what is read of it, under its own names (docs/run-record.md).
+"""A run record as types: which of its keys are read, of the types that analysis/tables/keys.py has.
 
 A key that is absent is None, one that is not named here is ignored. What follows from several
 keys is a property beside them.
@@ -12,6 +12,8 @@ import shlex
 from typing import Annotated, Any
 
 from msgspec import Meta, Struct, defstruct
+
+from analysis.tables import keys
 
 Text = str | None
 Truth = bool | None
@@ -43,45 +45,42 @@ def ratio(top, bottom, scale=1.0):
     return None if top is None or not bottom else top / bottom * scale
 
 
-def _of(kind, name, *keys, base=Struct):
-    """A type whose keys have values of one kind."""
-    return defstruct(name, [(key, kind, None) for key in keys], bases=(base,))
+_TYPES = {"string": Text, "boolean": Truth, "integer": Count, "number": Real}
 
 
-class Histogram(_of(Count, "Percentiles", "count", "p50", "p90", "p99", "p999")):
-    span: Text = None
-    sum: Real = None
-    buckets: list[tuple[float, float, float]] | None = None
+def _type(kind):
+    """Of a plain value. One of several types is as it comes."""
+    named = kind.schema.get("type", "string" if "enum" in kind.schema else None)
+    plain = [_TYPES[one] for one in ([named] if isinstance(named, str) else named or []) if one in _TYPES]
+    return plain[0] if plain else Any
 
+
+def _inner(block, name):
+    return next(key.kind for key in block.keys if key.name == name)
+
+
+def _read(block, *names, base=Struct, **others):
+    """A type with these keys of a block (none: all), and with others of the types that are given."""
+    kinds = {key.name: key.kind for key in block.keys}
+    return defstruct("Keys", [
+        *((name, _type(kinds[name]), None) for name in names or kinds if name not in others),
+        *((name, kind, None) for name, kind in others.items())], bases=(base,))
+
+
+class Histogram(_read(keys.HISTOGRAM, "span", "count", "sum", "p50", "p90", "p99", "p999",
+                      buckets=list[tuple[float, float, float]] | None)):
     @property
     def mean(self):
         return ratio(self.sum, self.count)
 
 
-Name = _of(Count, "Name", "repeat", "seed", base=_of(Text, "NameTexts", "id", "command", "cell"))
-Tool = _of(Text, "Tool", "version")
-
-
-class RunName(Name):
-    steal_share: Real = None
-    stolen_share: Real = None  # in sendpath.run/1
-
+class RunName(_read(keys.RUN, stolen_share=Real)):  # the last in sendpath.run/1
     @property
     def steal(self):
         return self.stolen_share if self.steal_share is None else self.steal_share
 
 
-Noise = _of(Real, "Noise", "others_share", "irq_share", "pressure_share", "sender_waited_share",
-            "receiver_waited_share", "throttled", "slowdown", base=_of(Text, "NoiseTexts", "too_much"))
-
-
-class Device(_of(Text, "DeviceTexts", "name", "driver")):
-    mtu_bytes: int | None = None
-    speed_mbit: int | None = None
-    scatter_gather: Truth = None
-    checksum: Truth = None
-    segmentation: Truth = None
-
+class Device(_read(_inner(keys.HOST, "devices"))):
     def __str__(self):
         words = [self.driver or "no driver", f"MTU {self.mtu_bytes}" if self.mtu_bytes else "",
                  f"{self.speed_mbit} Mbit/s" if self.speed_mbit else "",
@@ -90,13 +89,7 @@ class Device(_of(Text, "DeviceTexts", "name", "driver")):
         return f"{self.name}={' '.join(filter(None, words))}"
 
 
-class Host(_of(Text, "HostTexts", "name", "kernel", "arch", "cpu", "governor", "pmu")):
-    nproc: Count = None
-    virtualized: Truth = None
-    debug_kernel: Truth = None
-    settings: dict[str, str] | None = None
-    devices: list[Device] | None = None
-
+class Host(_read(keys.HOST, settings=dict[str, str] | None, devices=list[Device] | None)):
     @property
     def settings_text(self):
         """name=value of the kernel's settings, joined by ;"""
@@ -109,25 +102,16 @@ class Host(_of(Text, "HostTexts", "name", "kernel", "arch", "cpu", "governor", "
         return None if self.devices is None else ";".join(sorted(map(str, self.devices)))
 
 
-Hook = _of(Text, "Hook", "name", "mechanism", "status", "reason")
-Unmeasured = _of(Text, "Unmeasured", "key", "reason")
-Pinning = _of(Any, "Pinning", "sender")
+Hook = _read(_inner(keys.PLAN, "hooks"), "name", "mechanism", "status", "reason")
+Plan = _read(keys.PLAN, "tier", hooks=list[Hook] | None)
+Pinning = _read(_inner(keys.LOAD, "pinning"), "sender")
 
 
-class Plan(Struct):
-    tier: Text = None
-    hooks: list[Hook] | None = None
-
-
-class Load(_of(Count, "LoadCounts", "connections", "backlog", "fields", "message_bytes", "threads",
-               "inflight", "rcvlowat", "working_set_bytes", "rate_per_thread", "align_bytes",
-               base=_of(Text, "LoadTexts", "workload", "variant", "server_model", "client_model",
-                        "pick", "link", "device", "peer", "address", "file_dir",
-                        base=_of(Truth, "LoadTruths", *dict(MEMORY_OPTIONS))))):
-    duration_s: Real = None
-    socket: dict[str, bool | int | float | str | None] | None = None
-    pinning: Pinning | None = None
-
+class Load(_read(keys.LOAD, "workload", "variant", "server_model", "client_model", "connections",
+                 "backlog", "fields", "message_bytes", "threads", "inflight", "rcvlowat",
+                 "working_set_bytes", "rate_per_thread", "align_bytes", "duration_s", "pick", "link",
+                 "device", "peer", "address", "file_dir", *dict(MEMORY_OPTIONS),
+                 socket=dict[str, bool | int | float | str | None] | None, pinning=Pinning | None)):
     @property
     def field_size(self):
         size, fields = self.message_bytes, self.fields
@@ -162,51 +146,30 @@ class Load(_of(Count, "LoadCounts", "connections", "backlog", "fields", "message
         return self.pinning is not None and bool(self.pinning.sender)
 
 
-class Side(_of(Real, "SideTimes", "user_s", "system_s")):
+class Side(_read(keys.APP, "user_s", "system_s")):
     @property
     def cpu_s(self):
         return add([self.user_s, self.system_s])
 
 
-class App(Side):
-    messages: Count = None
-    bytes: Count = None
-    received_bytes: Count = None
-    throughput_bps: Real = None
-    elapsed_s: Real = None
-    message_latency_ns: Histogram | None = None
-    receiver: Side | None = None
-    error: Text = None
-
+class App(_read(keys.APP, "messages", "bytes", "received_bytes", "throughput_bps", "elapsed_s", "error",
+                base=Side, message_latency_ns=Histogram | None, receiver=Side | None)):
     @property
     def messages_per_s(self):
         return ratio(self.messages, self.elapsed_s)
 
 
-class StagePart(Struct):
-    stage: Text = None
-    ns: _of(Real, "StageTime", "sum") | None = None
+_STAGES = _inner(keys.CALLS, "stages")
+StagePart = _read(_inner(_STAGES, "parts"), "stage", ns=_read(keys.DISTRIBUTION, "sum") | None)
+Stages = _read(_STAGES, "sends", "bytes", parts=list[StagePart] | None)
+Call = _read(keys.CALLS, "syscall", "sends", wall_ns=Histogram | None, cpu_ns=Histogram | None,
+             stages=Stages | None)
+Cause = _read(_inner(keys.ZEROCOPY, "causes"), "cause", "device", "count")
 
 
-class Stages(_of(Count, "StageCounts", "sends", "bytes")):
-    parts: list[StagePart] | None = None
-
-
-class Call(Struct):
-    syscall: Text = None
-    sends: Count = None
-    wall_ns: Histogram | None = None
-    cpu_ns: Histogram | None = None
-    stages: Stages | None = None
-
-
-class Cause(_of(Text, "CauseTexts", "cause", "device")):
-    count: int | None = None
-
-
-class Sums(_of(Count, "SumsCounts", "requests", "completions", "copied", "ignored")):
+class Sums(_read(keys.ZEROCOPY, "requests", "completions", "copied", "ignored",
+                 refused=list[_read(keys.REFUSED, "count")] | None)):
     """Of zero-copy sends."""
-    refused: list[_of(Count, "Refused", "count")] | None = None
 
 
 def _all(key):
@@ -214,16 +177,11 @@ def _all(key):
     return property(lambda self: add([getattr(part, key) for part in self.parts]))
 
 
-class Zerocopy(Sums):
-    copied_flagged: Count = None
-    copied_silent: Count = None
-    app_told_copied: Count = None
-    io_uring: Sums | None = None
-    causes: list[Cause] | None = None
-    completion_ns: Histogram | None = None
-    pinned: _of(Count, "Pinned", "bytes_max") | None = None
-    error_queue: _of(Real, "ErrorQueue", "ns_per_send") | None = None
-
+class Zerocopy(_read(keys.ZEROCOPY, "copied_flagged", "copied_silent", "app_told_copied", base=Sums,
+                     io_uring=Sums | None, causes=list[Cause] | None, completion_ns=Histogram | None,
+                     pinned=_read(_inner(keys.ZEROCOPY, "pinned"), "bytes_max") | None,
+                     error_queue=_read(_inner(keys.ZEROCOPY, "error_queue"),
+                                       "ns_per_send") | None)):
     all_requests, all_completions, all_copied, all_ignored = map(
         _all, ("requests", "completions", "copied", "ignored"))
 
@@ -251,24 +209,21 @@ class Zerocopy(Sums):
             f"{one.cause}@{one.device or '-'}:{one.count}" for one in self.causes)
 
 
-class Tcp(_of(Count, "TcpCounts", "retransmits", "syn_retransmits", "timeouts", "listen_overflows",
-              "listen_drops", "syn_cookies", "zero_windows", "out_segments")):
-    sending: _of(Text, "Sending", "congestion") | None = None
-    skbs_per_send: Real = None
-    frags_per_skb: Real = None
+Tcp = _read(keys.TCP, "retransmits", "syn_retransmits", "timeouts", "listen_overflows", "listen_drops",
+            "syn_cookies", "zero_windows", "out_segments", "skbs_per_send", "frags_per_skb",
+            sending=_read(_inner(keys.TCP, "sending"), "congestion") | None)
+Serving = _read(keys.SERVING, "answered", "unanswered", "answers_per_s", **dict.fromkeys(
+    ("connect_ns", "accept_ns", "work_ns", "answer_ns"), Histogram | None))
+Memory = _read(keys.MEMORY, "read_bytes", "write_bytes", "bytes", "io_read_misses", "io_write_misses",
+               "io_own_misses", "io_miss_read_bytes", "io_in_bytes", "io_out_bytes", "scope", "source",
+               "is_estimate", "bytes_per_byte")
 
 
-class Serving(_of(Count, "ServingCounts", "answered", "unanswered",
-                  base=_of(Histogram | None, "ServingTimes", "connect_ns", "accept_ns", "work_ns",
-                           "answer_ns"))):
-    answers_per_s: Real = None
-
-
-class Memory(_of(Count, "MemoryCounts", "read_bytes", "write_bytes", "bytes", "io_read_misses",
-                 "io_write_misses", "io_own_misses", "io_miss_read_bytes", "io_in_bytes",
-                 "io_out_bytes", base=_of(Text, "MemoryTexts", "scope", "source"))):
-    is_estimate: Truth = None
-    bytes_per_byte: Real = None
+Noise = _read(keys.NOISE)
+Tool = _read(keys.TOOL)
+Unmeasured = _read(keys.UNMEASURED)
+Lost = _read(keys.LOST)
+Observer = _read(keys.OBSERVER, "cpu_share")
 
 
 class Counter(Struct):
@@ -305,8 +260,8 @@ class Run(Head, dict=True, kw_only=True):
     serving: Serving | None = None
     memory: Memory | None = None
     counters: list[Counter] | None = None
-    lost: _of(Count, "Lost", "calls", "completions", "flags", "groups", "stacks") | None = None
-    observer: _of(Real, "Observer", "cpu_share") | None = None
+    lost: Lost | None = None
+    observer: Observer | None = None
     warnings: list[Warned] | None = None
     unmeasured: list[Unmeasured] | None = None
 

@@ -1,47 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """The stages of a send, in short words; what runs spent in each. Pure."""
 
-import dataclasses
-
 import polars as pl
 
-
-@dataclasses.dataclass(frozen=True)
-class Stage:
-    name: str
-    letter: str
-    words: str
-    color: str
-    on_cpu: bool = True
+from analysis.tables.stages import STAGES
 
 
-# In the order of a send. Neighbours part in lightness; letters part all.
-STAGES = (
-    Stage("entry", "E", "syscall entry", "#c7c7c7"),
-    Stage("lock", "L", "taking the socket lock", "#7f7f7f"),
-    Stage("request", "Z", "zero-copy bookkeeping", "#dbdb8d"),
-    Stage("alloc", "A", "skb allocation", "#8c6d31"),
-    Stage("fragment", "F", "pages for copied data", "#c6dbef"),
-    Stage("copy", "C", "copying user data", "#6baed6"),
-    Stage("pin", "P", "pinning user pages", "#fdae6b"),
-    Stage("loop", "O", "send loop", "#d8b365"),
-    Stage("transmit", "T", "TCP transmit to driver", "#a1d99b"),
-    Stage("deep_copy", "D", "deep copy", "#ef6548"),
-    Stage("completion", "N", "zero-copy completion", "#fa9fb5"),
-    Stage("release", "R", "socket release, ACKs", "#9e9ac8"),
-    Stage("softirq", "S", "network softirqs", "#bcbddc"),
-    Stage("interrupt", "I", "other softirqs", "#807dba"),
-    Stage("wait", "W", "going to sleep, waking", "#d9d9d9"),
-    Stage("unaccounted", "?", "unaccounted", "#969696"),
-    Stage("blocked", "", "blocked, off the CPU", "#f7f7f7", False),
-    Stage("lock_wait", "", "waiting for the lock, off the CPU", "#e8e8e8", False),
-    Stage("preempted", "", "waiting for a CPU", "#f0f0f0", False),
-)
 OF_NAME = {stage.name: stage for stage in STAGES}
 
 
 def words(name: str) -> str:
-    return OF_NAME[name].words if name in OF_NAME else name
+    if name not in OF_NAME:
+        return name
+    return OF_NAME[name].words + ("" if OF_NAME[name].on_cpu else ", off the CPU")
 
 
 def per_send(divided: pl.DataFrame) -> pl.DataFrame:

@@ -21,7 +21,7 @@ def text(frame: pl.DataFrame, metric: str) -> str:
     same = settings.the_same([{key: row[key] for key in summary.CELL} for row in rows])
     copied = _copied(frame, metric, rows)
     lines = words.table(
-        ["cell", f"{metric} {shown}".strip(), "interval", "level", "repeats", "outliers",
+        ["configuration", f"{metric} {shown}".strip(), "interval", "level", "repeats", "outliers",
          "copied"],
         [[settings.cell(row, same - {"variant"}) or "the load", words.number(row["median"] * scale),
           _interval(row, scale), words.level(row["level"]) if row["level"] else words.NOTHING,
@@ -48,8 +48,8 @@ def _copied(frame, metric, rows):
 def _notes(frame, cells):
     said = [f"Medians of repeats; from fewer than {FEWEST} there is no interval."]
     if cells["outliers"].sum():
-        said.append("Outliers are in the medians; among equal repeats one cell in a hundred has "
-                    "one.")
+        said.append("Outliers are in the medians; among equal repeats one configuration in a "
+                    "hundred has one.")
     failed = frame.filter(~pl.col("complete")).height
     if failed:
         said.append(f"{failed} runs that were interrupted or failed are left out.")

@@ -20,8 +20,8 @@ written as Parquet; several, of several machines perhaps, become one data set. A
 files have is taken once. What is damaged, older or no record is left out, and said so in a line
 on standard error; good records of a damaged file are used. The status is 1 if nothing can be used.
 
-`--summary` shows the median of a column of numbers for every cell (all repeats of one load on one
-machine), with its interval ([statistics.md](statistics.md)).
+`--summary` shows the median of a column of numbers for every configuration (all repeats of one load
+on one machine), with its interval ([statistics.md](statistics.md)).
 
 Null (in CSV an empty field) means **not measured**, never zero; the record says why. Failed and
 interrupted runs are rows too, with `complete` false. Times are UTC, in CSV ISO 8601. In CSV a text

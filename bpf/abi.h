@@ -6,24 +6,13 @@
 #pragma once
 
 #include "hist.h"
+#include "tables.h" /* made of analysis/tables: numbers and rows */
 
 #define ABI_SIZE(type, size) \
 	_Static_assert(sizeof(struct type) == (size), #type " changed its size")
 
-/* The syscall a send came by. One row each in user/kernel/calls.c. */
-enum call_kind {
-	CALL_OTHER,
-	CALL_SENDTO,
-	CALL_SENDMSG,
-	CALL_SENDMMSG,
-	CALL_WRITE,
-	CALL_WRITEV,
-	CALL_SENDFILE,
-	CALL_SPLICE,
-	CALL_IO_URING,
-	CALL_IO_URING_ZC, /* SEND_ZC and SENDMSG_ZC: completed by io_uring, not by an error queue */
-	CALL_KINDS,
-};
+/* The syscall a send came by. */
+enum call_kind { CALL_NUMBERS, CALL_KINDS };
 
 /* A slot for each kind of call, without and with MSG_ZEROCOPY. */
 #define CALL_SLOTS		  (CALL_KINDS * 2)
@@ -163,31 +152,8 @@ struct group {
 };
 ABI_SIZE(group, 14 * 8 + 24 + 32);
 
-/* Why the data of a send were copied. One row each in user/kernel/causes.c. */
-enum cause {
-	CAUSE_UNCLASSIFIED,
-	CAUSE_LOOPBACK,
-	CAUSE_LOCAL_DELIVERY,
-	CAUSE_FORWARDED,
-	CAUSE_PACKET_TAP,
-	CAUSE_TUN,
-	CAUSE_TIMESTAMP,
-	CAUSE_NO_SCATTER_GATHER,
-	CAUSE_SEGMENTATION,
-	CAUSE_ROUTE,
-	CAUSE_CHECKSUM,
-	CAUSE_IPSEC,
-	CAUSE_LINEARIZED,
-	CAUSE_DRIVER,
-	CAUSE_QDISC,
-	CAUSE_RETRANSMISSION,
-	CAUSE_XDP,
-	CAUSE_TC_PROGRAM,
-	CAUSE_TUNNEL_CHECKSUM,
-	CAUSE_MIRROR,
-	CAUSE_FAST_OPEN,
-	CAUSES,
-};
+/* Why the data of a send were copied. */
+enum cause { CAUSE_NUMBERS, CAUSES };
 
 /* The kernel's functions that copy what an skb carries: a set. */
 enum copier {
@@ -266,36 +232,8 @@ ABI_SIZE(cause_counter, 56);
 #define CAUSE_COUNTER_NONE 0 /* flagged, and no hook saw the data copied */
 #define CAUSE_COUNTER_FULL 1 /* for those for which there was no room */
 
-/*
- * Into what the time of a send is divided. One row each in user/kernel/stages.c, and a hook for
- * those that are a function of the kernel.
- */
-enum stage {
-	STAGE_UNACCOUNTED, /* what is in none of the others */
-	STAGE_ENTRY,
-	STAGE_LOCK,
-	STAGE_REQUEST,
-	STAGE_ALLOC,
-	STAGE_FRAGMENT,
-	STAGE_COPY, /* what is left of tcp_sendmsg_locked, where data were copied, */
-	STAGE_PIN,
-	STAGE_LOOP, /* and where not */
-	STAGE_TRANSMIT,
-	STAGE_DEEP_COPY,
-	STAGE_COMPLETION,
-	STAGE_RELEASE,
-	STAGE_SOFTIRQ,
-	STAGE_INTERRUPT,
-	STAGE_WAIT,
-	STAGE_BLOCKED, /* from here on: off the CPU */
-	STAGE_LOCK_WAIT,
-	STAGE_PREEMPTED,
-	STAGES,
-	/* Sums of them. */
-	STAGE_WHOLE = STAGES, /* the call, */
-	STAGE_ON_CPU,	      /* and of it the time on the CPU */
-	STAGE_SUMS,
-};
+/* Into what the time of a send is divided, and sums of these: the call, and its time on the CPU. */
+enum stage { STAGE_NUMBERS, STAGES, STAGE_WHOLE = STAGES, STAGE_ON_CPU, STAGE_SUMS };
 #define STAGES_ON_CPU STAGE_BLOCKED
 
 /* What a stage takes: time in ns, then the counters of a send. */
@@ -303,9 +241,10 @@ enum stage {
 #define STAGE_TIME    0
 
 /*
- * Per CPU, for each slot of calls and each metric: the sends that were divided. Of a stage, those
- * in which it occurred.
+ * For each slot of calls and each metric: the sends that were divided. Of a stage, those in which
+ * it occurred. A CPU has its own, but of many CPUs some share one, as it takes much memory.
  */
+#define STAGE_SHARES_MAX 32
 struct stage_slot {
 	__u64 bytes;
 	struct coarse_hist of[STAGE_SUMS];

@@ -20,8 +20,7 @@ static __noinline int sendmsg_begin(struct sock *sk, struct msghdr *msg, __u32 f
 	/* It locks the socket, up to tcp_sendmsg_locked. */
 	message_begin(thread, sk, msg, current_call(sk), flags, size,
 		      copy_is_hooked ? STAGE_LOCK : STAGE_UNACCOUNTED);
-	if (thread->flags & MSG_ZEROCOPY && ids_guessed && !thread->notification &&
-	    zerocopy_enabled(sk))
+	if (ids_guessed && thread->flags & MSG_ZEROCOPY && has_send_id(thread, sk))
 		follow_guessed_send(thread, sk);
 	return 0;
 }

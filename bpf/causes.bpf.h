@@ -303,13 +303,31 @@ static __always_inline void cause_key__set_device(struct cause_key *key, struct 
 	key->netns = READ(dev, nd_net.net, ns.inum);
 }
 
+/*
+ * The first of a cause on a device, which is at this address, or that of another counter. A global
+ * function of numbers: the verifier goes through the loop once a program.
+ */
+__noinline __u32 cause_counter__begin(__u32 cause, __u64 dev, __u32 other)
+{
+	struct cause_info *like = dev ? NULL : bpf_map_lookup_elem(&cause_infos, &other);
+	struct cause_info info = {};
+
+	if (like)
+		info = *like;
+	info.key.cause = cause;
+	cause_key__set_device(&info.key, (struct net_device *)dev);
+	return cause_counter__find_index(&info, (struct net_device *)dev);
+}
+
 /* Of this cause on a device; NULL: on none. */
 static __noinline __u32 cause_counter__index_of(__u32 cause, struct net_device *dev)
 {
-	struct cause_info info = {.key.cause = cause};
+	struct cause_key key = {.cause = cause};
+	__u32 *index;
 
-	cause_key__set_device(&info.key, dev);
-	return cause_counter__find_index(&info, dev);
+	cause_key__set_device(&key, dev);
+	index = bpf_map_lookup_elem(&cause_index, &key);
+	return index ? *index : cause_counter__begin(cause, number_of(dev), CAUSE_COUNTER_NONE);
 }
 
 static __always_inline bool sighting__has_cause(struct zsock *s, const struct sighting *seen,
@@ -351,21 +369,24 @@ static __always_inline __u64 *flagged_sends(struct cause_counter *counter, __u32
 	return bits & CAUSE_BIT_TAPPED ? &counter->tapped : &counter->mirrored;
 }
 
-/* Counts sends for one cause; negative: corrects. False if the bits name none. */
-static __always_inline bool count_cause(__u32 bits, __s64 sends, bool flagged, bool left)
+/*
+ * Counts sends for one cause; negative: corrects. 0 if the bits name none. A global function of
+ * numbers: the verifier goes through it once, and not once a turn of a loop.
+ */
+__noinline int count_cause(__u32 bits, __s64 sends, __u32 flagged, __u32 left)
 {
 	struct cause_counter *counter;
 	__u64 *field;
 
 	if (!bits || bits & (CAUSE_BIT_LEFT | CAUSE_BIT_LAST) ||
 	    (!flagged && bits & CAUSE_BIT_ASSUMED))
-		return false;
+		return 0;
 	counter = cause_counter__get(bits & CAUSE_BITS_COUNTER);
 	if (!counter)
-		return false;
+		return 0;
 	field = flagged ? flagged_sends(counter, bits, left) : &counter->unflagged;
 	__sync_fetch_and_add(field, sends);
-	return true;
+	return 1;
 }
 
 static __always_inline __u32 bits_at(__u64 low, __u64 high, int i)

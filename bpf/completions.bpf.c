@@ -257,6 +257,13 @@ static __always_inline void correct_flags(struct zsock *s, const struct sock_ext
 			       is_notification);
 }
 
+/* Are its sends counted with another notification's flag, or claimed, so that this is not known? */
+static __always_inline bool may_be_assumed(const struct zsock *s,
+					   const struct sock_extended_err *ee)
+{
+	return s->assumed || id_before(s->freed_to, ee->ee_data + 1);
+}
+
 /*
  * A notification was queued, or coalesced with the tail, whose flag stands for all until
  * notification_freed corrects that.
@@ -275,8 +282,9 @@ static __always_inline int queued(struct sock *sk, bool by_reference)
 	    !READ(sk, sk_err))
 		add(&t->ubufs_done, 1);
 	advance(s, &ee, by_reference);
-	if (s->assumed)
+	if (may_be_assumed(s, &ee))
 		correct_flags(s, &ee, true);
+	corrections__make(s);
 	return 0;
 }
 
@@ -486,8 +494,9 @@ static __noinline void freed(struct sk_buff *skb, bool read)
 	if (!s || !((!read && is_notified_in_vain(skb, sock, &ee)) || is_notification(skb, &ee)))
 		return;
 	counted = counted_in_queue && advance(s, &ee, false);
-	if (read ? s->assumed : !counted)
+	if (read ? may_be_assumed(s, &ee) : !counted)
 		correct_flags(s, &ee, read);
+	corrections__make(s);
 	if (read && counts_reported && still_counts())
 		count_reported(s, &ee);
 }

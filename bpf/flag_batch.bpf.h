@@ -75,6 +75,27 @@ static __always_inline void batch__since(struct zsock *s, __u32 turn, __u32 from
 	}
 }
 
+/*
+ * A CPU claims ids before it keeps their count. Another that has a flag of theirs meanwhile leaves
+ * a correction, and looks again; the first one looks for corrections after it kept its count. One
+ * of the two finds the other's. False: there is no room.
+ */
+static __always_inline bool correction__leave(struct zsock *s, __u32 id, __u32 to, bool copied,
+					      bool is_notification)
+{
+	/* Of no send there is none: it is not 0. */
+	__u64 correction = (__u64)id << 32 | (to - id) << 2 | is_notification << 1 | copied;
+	__u32 i;
+
+	/* First: who finds it 0 has kept a count that the second look sees. */
+	__sync_fetch_and_add(&s->corrections_left, 1);
+	for (i = 0; i < CORRECTIONS; i++)
+		if (!__sync_val_compare_and_swap(&s->corrections[i], 0, correction))
+			return true;
+	__sync_fetch_and_add(&s->corrections_left, -1);
+	return false;
+}
+
 static __always_inline void count_flag_corrections(struct zsock *s, struct totals *t, __u32 sends,
 						   bool added)
 {
@@ -85,8 +106,7 @@ static __always_inline void count_flag_corrections(struct zsock *s, struct total
 /*
  * A notification has the flag of its own sends, id..to-1, which were counted with others; sends
  * coalesced with it may have corrected theirs. One that is in the queue itself needs correction
- * only if a later one counted it. A count that is too old, or about to be kept by another CPU, is
- * not corrected.
+ * only if a later one counted it. A count that is too old is not corrected.
  */
 static __noinline void flags__correct(struct zsock *s, __u32 id, __u32 to, bool copied,
 				      bool is_notification)
@@ -104,7 +124,8 @@ static __noinline void flags__correct(struct zsock *s, __u32 id, __u32 to, bool 
 	note__read(s, id, &note);
 	has_note = !note__is_empty(&note);
 	if (!batch__find(s, id, &turn)) {
-		if (is_notification || !id_before(id, s->counted_to))
+		if (!id_before(id, s->counted_to) ||
+		    correction__leave(s, id, to, copied, is_notification) || is_notification)
 			return;
 		__sync_fetch_and_add(&t->flag_assumed, window__sends(s, id, to));
 		if (has_note)
@@ -146,4 +167,34 @@ static __noinline void flags__correct(struct zsock *s, __u32 id, __u32 to, bool 
 	count_causes(s, bits, sends, 0, copied);
 	if (copied != flagged)
 		count_flag_corrections(s, t, sends, copied);
+}
+
+/* Makes the correction in this place, if its count is kept. A global function of numbers. */
+__noinline int correction__make(__u64 sock, __u32 place)
+{
+	struct zsock *s = zsock__find(sock);
+	__u64 *at, correction;
+	__u32 id, turn;
+
+	if (!s)
+		return 0;
+	at = &s->corrections[place & (CORRECTIONS - 1)];
+	correction = *(volatile __u64 *)at;
+	id = correction >> 32;
+	if (!correction || !batch__find(s, id, &turn) ||
+	    __sync_val_compare_and_swap(at, correction, 0) != correction)
+		return 0;
+	__sync_fetch_and_add(&s->corrections_left, -1);
+	flags__correct(s, id, id + ((__u32)correction >> 2), correction & 1, correction & 2);
+	return 0;
+}
+
+static __always_inline void corrections__make(struct zsock *s)
+{
+	__u32 i;
+
+	if (!*(volatile __u32 *)&s->corrections_left)
+		return;
+	for (i = 0; i < CORRECTIONS; i++)
+		correction__make(s->sock, i);
 }

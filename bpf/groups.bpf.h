@@ -164,7 +164,9 @@ static __always_inline bool is_interrupted(long ret)
 	return ret <= -512 && ret >= -516;
 }
 
-#define SEND_IGNORED 1 /* no flag of a message that is looked at */
+/* Beside MSG_ZEROCOPY; no flags of a message that are looked at. */
+#define SEND_IGNORED 1
+#define SEND_OWNED   2 /* the owner of its completion is known */
 
 static __always_inline void group__count_send(struct group *g, __u32 flags, long ret, __u64 ns,
 					      bool ignored)

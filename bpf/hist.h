@@ -101,7 +101,7 @@ static inline __attribute__((always_inline)) __u64 hist_low(__u32 i)
 
 /*
  * Not atomic: every writer has a histogram of its own. It keeps no count, which its buckets tell,
- * and a min of 0 is none yet, unless the first bucket says otherwise: hist__merge() settles both.
+ * and a min of 0 is none yet, unless the first bucket says otherwise: hist__settle() settles both.
  */
 static inline __attribute__((always_inline)) void hist_put(struct hist *h, __u64 v)
 {
@@ -128,7 +128,8 @@ static inline __attribute__((always_inline)) void hist_add(struct hist *h, __u64
 
 /*
  * The same with wider buckets, at most 1/4 of their lower bound: for what has many histograms.
- * A bucket of it is a union of those above.
+ * A bucket of it is a union of those above. CPUs may share one: then min and max can lag behind the
+ * buckets.
  */
 #define COARSE_SUB_BITS 2
 #define COARSE_BUCKETS	((HIST_MAX_BITS - COARSE_SUB_BITS + 1) << COARSE_SUB_BITS)
@@ -154,8 +155,8 @@ static inline __attribute__((always_inline)) void coarse_hist_add(struct coarse_
 		h->min = v;
 	if (v > h->max)
 		h->max = v;
-	h->count++;
-	h->sum += v;
+	__sync_fetch_and_add(&h->count, 1);
+	__sync_fetch_and_add(&h->sum, v);
 	if (bucket < COARSE_BUCKETS) /* always; said for the BPF verifier */
-		h->buckets[bucket]++;
+		__sync_fetch_and_add(&h->buckets[bucket], 1);
 }

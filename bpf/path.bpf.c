@@ -103,8 +103,6 @@ static __noinline void forwarded(struct sk_buff *skb, __u16 how, bool still_shar
 {
 	struct rx_pending *p = rx_pending__recall((__u64)skb);
 	struct sock *sk = READ(skb, sk);
-	struct cause_info info = {};
-	struct cause_info *delivered;
 	struct zsock *s;
 	__u32 counter;
 
@@ -114,12 +112,9 @@ static __noinline void forwarded(struct sk_buff *skb, __u16 how, bool still_shar
 	cause_counter__add_skbs(p->counter, &p->seen, -1);
 	if (s)
 		sighting__clear_bits(s, &p->seen, p->bits);
-	delivered = still_shared ? NULL : bpf_map_lookup_elem(&cause_infos, &p->counter);
-	if (!delivered)
+	if (still_shared || p->counter <= CAUSE_COUNTER_FULL)
 		return;
-	info = *delivered;
-	info.key.cause = cause_of_forwarded(p, sk, how);
-	counter = cause_counter__find_index(&info, NULL);
+	counter = cause_counter__begin(cause_of_forwarded(p, sk, how), 0, p->counter);
 	cause_counter__add_skbs(counter, &p->seen, 1);
 	if (s)
 		sighting__add_bits(s, &p->seen, counter | how);
@@ -282,7 +277,7 @@ SEC("raw_tp/netif_receive_skb")
 int path_received(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct sk_buff *skb = (struct sk_buff *)ctx->args[0];
-	struct cause_info info = {};
+	struct cause_key key = {};
 	struct net_device *dev;
 	struct sighting seen;
 	struct zsock *s = sockets_watched() ? sighted(skb, &seen) : NULL;
@@ -302,13 +297,12 @@ int path_received(struct bpf_raw_tracepoint_args *ctx)
 			assume(s, &seen, CAUSE_PACKET_TAP, dev, CAUSE_BIT_ASSUMED);
 		return 0;
 	}
-	info.key.cause = CAUSE_LOCAL_DELIVERY;
-	cause_key__set_device(&info.key, dev);
-	bits = cause_counter__find_index(&info, dev);
+	bits = cause_counter__index_of(CAUSE_LOCAL_DELIVERY, dev);
 	cause_counter__add_skbs(bits, &seen, 1);
 	bits |= CAUSE_BIT_ASSUMED | (tapped ? CAUSE_BIT_TAPPED : 0);
 	rx_pending__remember((__u64)skb, &seen, bits, tapped);
-	if (!sighting__goes_on(s, &seen, &info.key, CAUSE_BIT_ASSUMED))
+	cause_key__set_device(&key, dev);
+	if (!sighting__goes_on(s, &seen, &key, CAUSE_BIT_ASSUMED))
 		sighting__add_bits(s, &seen, bits);
 	return 0;
 }

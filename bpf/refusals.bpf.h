@@ -68,14 +68,17 @@ static __always_inline bool memlock_exhausted(__u64 bytes)
 	       locked + pages_of(bytes) > limit >> page_shift;
 }
 
-static __always_inline void count_refusal(struct sock *sk, __u64 bytes)
+/* A global function of numbers, as this is rare: verified once a program. */
+__noinline int count_refusal(__u64 sock, __u64 bytes)
 {
+	struct sock *sk = (struct sock *)sock;
 	struct totals *t = totals__get();
 
 	if (!t)
-		return;
+		return 0;
 	if (optmem_exhausted(sk))
 		t->refused_optmem++;
 	else if (memlock_exhausted(bytes))
 		t->refused_memlock++;
+	return 0;
 }

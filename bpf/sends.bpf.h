@@ -52,11 +52,18 @@ static __always_inline bool is_sampled(void)
 
 /* A zero-copy send begins, with an id. */
 
-/* The route may have changed, and may be gone while a new one is looked for. */
-static __noinline void zsock__set_owner(struct zsock *s, struct sock *sk, __u64 device)
+/*
+ * The route may have changed, and may be gone while a new one is looked for. A global function of
+ * numbers, as this is rare: verified once a program.
+ */
+__noinline int zsock__set_owner(__u64 sock, __u64 device)
 {
+	struct sock *sk = (struct sock *)sock;
+	struct zsock *s = zsock__find(sock);
 	struct group_key who;
 
+	if (!s)
+		return 0;
 	s->device = device;
 	key__of(&who, sk, (struct net_device *)device, BY_ALL);
 	if (!who.ifindex && s->owner.netns == who.netns)
@@ -65,6 +72,7 @@ static __noinline void zsock__set_owner(struct zsock *s, struct sock *sk, __u64 
 	    who.netns != s->owner.netns)
 		s->owner = who;
 	groups__make_room(&who, sk);
+	return 0;
 }
 
 /*
@@ -109,8 +117,17 @@ static __always_inline void id__given(struct zsock *s, struct thread *thread, st
 		copied_at_once(s->sock, id);
 	/* By the same process and the same route as the last one: nothing is new. */
 	if (!device || s->device != device || s->owner.tgid != current_tgid())
-		zsock__set_owner(s, sk, device);
+		zsock__set_owner(s->sock, number_of((void *)device));
 	thread->owner = s->owner;
+}
+
+/* Is a hook to see completions? The loader removes what is for them alone where none is. */
+const volatile bool follows_completions = true;
+
+/* Has this zero-copy send an id, or will it get one? io_uring's have none. */
+static __always_inline bool has_send_id(const struct thread *thread, struct sock *sk)
+{
+	return follows_completions && !thread->notification && zerocopy_enabled(sk);
 }
 
 /* The send that this thread is in got the socket's last id. */
@@ -287,17 +304,20 @@ static __always_inline bool is_ignored(struct sock *sk, bool zerocopy, __u64 not
 	return !ret || (!notification && !zerocopy_enabled(sk));
 }
 
-/* One send returned. A zero-copy send is charged to the owner of its completion; NULL: it has none.
+/*
+ * One send of this thread returned. A zero-copy send is charged to the owner of its completion. A
+ * global function of numbers: the verifier goes through it once a program.
  */
-static __noinline void groups__count_send(struct sock *sk, const struct group_key *owner,
-					  __u32 flags, __s64 ret, __u64 ns)
+__noinline int groups__count_send(__u64 sock, __u32 flags, __s64 ret, __u64 ns)
 {
+	struct thread *thread = flags & SEND_OWNED ? thread__returning() : NULL;
+	struct sock *sk = (struct sock *)sock;
 	bool ignored = flags & SEND_IGNORED;
 	struct group_key who;
 	struct group *g;
 
-	if (owner)
-		who = *owner;
+	if (thread)
+		who = thread->owner;
 	else
 		key__of(&who, sk, route_device(sk), BY_ALL);
 	if (flags & MSG_ZEROCOPY) {
@@ -308,6 +328,7 @@ static __noinline void groups__count_send(struct sock *sk, const struct group_ke
 		g = group__find(&groups, &groups_rest, &who, group_by, sk);
 		group__count_send(g, flags, ret, ns, ignored);
 	}
+	return 0;
 }
 
 static __always_inline __u32 send_flags(bool zerocopy, bool ignored)
@@ -348,7 +369,9 @@ static __always_inline void zerocopy_returned(struct thread *thread, struct sock
 	struct zsock *s = NULL;
 
 	if (ret == -ENOBUFS)
-		count_refusal(sk, thread->size);
+		count_refusal((__u64)sk, thread->size);
+	if (!follows_completions)
+		return;
 	if (thread->followed && ret > (long)thread->size)
 		TOTALS_COUNT(unsized); /* it has more parts than were read */
 	if (!thread->tracked && !ignored && ret > 0)
@@ -391,8 +414,9 @@ static __noinline void send_end(struct thread *thread, __s64 ret)
 	if (zerocopy && !thread->notification)
 		zerocopy_returned(thread, sk, ignored, ret);
 	if (zerocopy || group_by)
-		groups__count_send(sk, owned ? &thread->owner : NULL, send_flags(zerocopy, ignored),
-				   ret, ns);
+		groups__count_send((__u64)sk,
+				   send_flags(zerocopy, ignored) | (owned ? SEND_OWNED : 0), ret,
+				   ns);
 	if (zerocopy && thread->notification)
 		notification__end(thread->notification, ret);
 	s = count_send(slot, ret, ns, ignored);
@@ -402,9 +426,11 @@ static __noinline void send_end(struct thread *thread, __s64 ret)
 	thread->followed = thread->guessed = thread->tracked = 0;
 }
 
-/* A send of which nothing is known but its return. */
-static __noinline void count_untimed(struct sock *sk, int ret)
+/* A send of which nothing is known but its return. A global function of numbers, as this is rare.
+ */
+__noinline int count_untimed(__u64 sock, int ret)
 {
+	struct sock *sk = (struct sock *)sock;
 	enum call_kind kind = current_call(sk);
 	/* Of io_uring and of 32-bit programs the flags are not known here; this error tells. */
 	bool refused = ret == -ENOBUFS && zerocopy_enabled(sk);
@@ -412,8 +438,9 @@ static __noinline void count_untimed(struct sock *sk, int ret)
 	bool ignored = is_ignored(sk, zerocopy, 0, ret);
 
 	if (zerocopy || group_by)
-		groups__count_send(sk, NULL, send_flags(zerocopy, ignored), ret, 0);
+		groups__count_send(sock, send_flags(zerocopy, ignored), ret, 0);
 	count_send(CALL_SLOT(kind, zerocopy), ret, 0, ignored);
 	if (zerocopy && ret == -ENOBUFS)
-		count_refusal(sk, call_size(kind, call_regs()));
+		count_refusal(sock, call_size(kind, call_regs()));
+	return 0;
 }

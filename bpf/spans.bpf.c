@@ -13,8 +13,9 @@
 
 /* Are sends timed by the first two of these? */
 const volatile bool times_by_tracepoint = false;
-/* May there be a socket with another protocol over TCP, or one that is not TCP's? */
-volatile __u32 others_seen;
+/* May there be a socket with another protocol over TCP, or one that is not TCP's? Not in .bss,
+ * which is emptied between windows. */
+volatile __u32 others_seen = 1;
 
 /*
  * Not measured, but counted, so that nobody takes their absence for a finding: MPTCP's sends, whose
@@ -34,12 +35,6 @@ static __always_inline void count_other(struct sock *sk, int ret)
 	t->mptcp_sends++;
 	if (ret > 0)
 		t->mptcp_bytes += ret;
-}
-
-/* Has the kernel given this send an id? io_uring's have none. */
-static __always_inline bool has_send_id(struct sock *sk, const struct thread *thread)
-{
-	return !thread->notification && zerocopy_enabled(sk);
 }
 
 /* How many iovecs the syscall sends; 0 where that is not known. */
@@ -101,7 +96,7 @@ static __noinline void loop_begin(struct thread *thread, struct sock *sk, struct
 				  enum call_kind kind, __u32 flags)
 {
 	message_begin(thread, sk, msg, kind, flags, 0, STAGE_UNACCOUNTED);
-	if (flags & MSG_ZEROCOPY && has_send_id(sk, thread)) {
+	if (flags & MSG_ZEROCOPY && has_send_id(thread, sk)) {
 		thread->size = READ(msg, msg_iter.count);
 		follow_send(thread, sk);
 	}
@@ -187,7 +182,7 @@ static __noinline void length_end(struct sock *sk, int ret)
 			t->returned_first++;
 		return;
 	}
-	count_untimed(sk, ret);
+	count_untimed((__u64)sk, ret);
 }
 
 /*
@@ -208,7 +203,7 @@ static __noinline void length_over_tcp(struct sock *sk, int ret)
 	if (!is_tcp(sk))
 		count_other(sk, ret);
 	else if (READ((struct inet_connection_sock *)sk, icsk_ulp_ops))
-		count_untimed(sk, ret);
+		count_untimed((__u64)sk, ret);
 }
 
 /*
@@ -273,7 +268,7 @@ static __noinline void send_connects(struct sock *sk)
 		return;
 	thread->has_sent = true;
 	call_begin(thread, sk, kind, call_regs());
-	if (thread->flags & MSG_ZEROCOPY && has_send_id(sk, thread))
+	if (thread->flags & MSG_ZEROCOPY && has_send_id(thread, sk))
 		follow_send(thread, sk);
 }
 
@@ -332,7 +327,7 @@ int send_enter(struct bpf_raw_tracepoint_args *ctx)
 	if (!sk || !is_tcp(sk))
 		return 0;
 	call_begin(thread, sk, kind, regs);
-	if (thread->flags & MSG_ZEROCOPY && ids_guessed && zerocopy_enabled(sk))
+	if (ids_guessed && thread->flags & MSG_ZEROCOPY && has_send_id(thread, sk))
 		follow_guessed_send(thread, sk);
 	return 0;
 }

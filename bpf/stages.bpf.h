@@ -75,10 +75,13 @@ struct {
 	__type(value, __u32);
 } dividing SEC(".maps");
 
-/* Element metric * CALL_SLOTS + slot. The analyzer sizes it. */
+/* So many CPUs have one to themselves. */
+const volatile __u32 stage_shares = 1;
+
+/* Element (share * metrics + metric) * CALL_SLOTS + slot. The analyzer sizes it. */
 struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, CALL_SLOTS *STAGE_METRICS);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, CALL_SLOTS *STAGE_METRICS *STAGE_SHARES_MAX);
 	__type(key, __u32);
 	__type(value, struct stage_slot);
 } stage_slots SEC(".maps");
@@ -369,13 +372,14 @@ static __always_inline void account__sum_up(struct account *a, __u32 m, __u64 wh
 /* One histogram after the other in a loop: the verifier goes through all paths of each. */
 static __always_inline void account__add(const struct account *a, __u32 slot, __u32 m, long bytes)
 {
-	__u32 key = m * CALL_SLOTS + slot, stage;
+	__u32 share = bpf_get_smp_processor_id() % stage_shares, stage;
+	__u32 key = (share * (1 + call_counters) + m) * CALL_SLOTS + slot;
 	struct stage_slot *to = bpf_map_lookup_elem(&stage_slots, &key);
 
 	if (!to)
 		return;
 	if (bytes > 0)
-		to->bytes += bytes;
+		__sync_fetch_and_add(&to->bytes, bytes);
 	for (stage = 0; stage < STAGE_SUMS; stage++)
 		if (a->sums[m][stage])
 			coarse_hist_add(&to->of[stage], a->sums[m][stage]);

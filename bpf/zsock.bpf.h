@@ -41,7 +41,8 @@ struct note {
 
 #define RING_MASK (RING_SLOTS - 1)
 
-#define BATCHES 16 /* a power of two */
+#define BATCHES	    16 /* a power of two */
+#define CORRECTIONS 8  /* so, too */
 
 /* Completions that were counted with the flag of the error queue's tail: flag_batch.bpf.h. */
 struct flag_batch {
@@ -76,10 +77,12 @@ struct zsock {
 	__u32 batch_turn;
 	__u32 is_shared;   /* others' sends took ids from it, too: */
 	__u32 shared_from; /* from here on, shared_ids has the window's */
-	__u32 reserved;
+	__u32 corrections_left;
 	struct group_key owner; /* whom its completions are charged to: see groups.bpf.h */
 	__u64 device;		/* that its route led to then */
 	struct flag_batch batches[BATCHES];
+	__u64 corrections[CORRECTIONS]; /* of counts that are not in batches yet: flag_batch.bpf.h
+					 */
 	struct slot ring[RING_SLOTS];
 };
 

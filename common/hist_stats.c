@@ -26,28 +26,33 @@ void hist__merge(struct hist *to, const struct hist *from)
 		to->buckets[i] += from->buckets[i];
 }
 
-void hist__merge_coarse(struct hist *to, const struct coarse_hist *from)
+__u64 hist__high(const struct hist *h, __u32 i)
 {
-	if (!from->count)
-		return;
-	merge_sums(to, from->count, from->sum, from->min, from->max);
-	for (__u32 i = 0; i < COARSE_BUCKETS; i++)
-		to->buckets[i] += from->buckets[i];
-}
-
-static __u64 high_of(const struct hist *h, __u32 i, __u32 sub_bits)
-{
-	__u64 low = hist_low_of(i + 1, sub_bits), high = low - 1;
+	__u64 low = hist_low(i + 1), high = low - 1;
 
 	return low == HIST_LIMIT && h->max > high ? h->max : high;
 }
 
-__u64 hist__high(const struct hist *h, __u32 i)
+void hist__settle(struct hist *h)
 {
-	return high_of(h, i, HIST_SUB_BITS);
+	__u32 low = 0, high = HIST_BUCKETS - 1, i;
+
+	h->count = 0;
+	for (i = 0; i < HIST_BUCKETS; i++)
+		h->count += h->buckets[i];
+	if (!h->count)
+		return;
+	while (low < high && !h->buckets[low])
+		low++;
+	while (high > low && !h->buckets[high])
+		high--;
+	if (h->min < hist_low(low) || h->min > hist__high(h, low))
+		h->min = hist_low(low);
+	if (h->max < hist_low(high))
+		h->max = hist__high(h, high);
 }
 
-static __u64 percentile(const struct hist *h, unsigned int per_mille, __u32 sub_bits)
+__u64 hist__percentile(const struct hist *h, unsigned int per_mille)
 {
 	__u64 rank = h->count / 1000 * per_mille + (h->count % 1000 * per_mille + 999) / 1000;
 	__u64 seen = 0;
@@ -55,7 +60,7 @@ static __u64 percentile(const struct hist *h, unsigned int per_mille, __u32 sub_
 	for (__u32 i = 0; i < HIST_BUCKETS; i++) {
 		seen += h->buckets[i];
 		if (seen && seen >= rank) {
-			__u64 high = high_of(h, i, sub_bits);
+			__u64 high = hist__high(h, i);
 
 			return high < h->max ? high : h->max;
 		}
@@ -63,12 +68,7 @@ static __u64 percentile(const struct hist *h, unsigned int per_mille, __u32 sub_
 	return h->max;
 }
 
-__u64 hist__percentile(const struct hist *h, unsigned int per_mille)
-{
-	return percentile(h, per_mille, HIST_SUB_BITS);
-}
-
-static struct json_object *bucket_list(const struct hist *h, __u32 sub_bits)
+static struct json_object *bucket_list(const struct hist *h)
 {
 	struct json_object *list = json_object_new_array();
 
@@ -78,15 +78,15 @@ static struct json_object *bucket_list(const struct hist *h, __u32 sub_bits)
 		if (!h->buckets[i])
 			continue;
 		bucket = json_object_new_array_ext(3);
-		json_object_array_add(bucket, json_object_new_uint64(hist_low_of(i, sub_bits)));
-		json_object_array_add(bucket, json_object_new_uint64(high_of(h, i, sub_bits)));
+		json_object_array_add(bucket, json_object_new_uint64(hist_low(i)));
+		json_object_array_add(bucket, json_object_new_uint64(hist__high(h, i)));
 		json_object_array_add(bucket, json_object_new_uint64(h->buckets[i]));
 		json_object_array_add(list, bucket);
 	}
 	return list;
 }
 
-static struct json_object *json(const struct hist *h, const char *span, __u32 sub_bits)
+struct json_object *hist__json(const struct hist *h, const char *span)
 {
 	static const struct {
 		const char *key;
@@ -103,17 +103,7 @@ static struct json_object *json(const struct hist *h, const char *span, __u32 su
 	json__add_known(o, "max", h->count, h->max);
 	for (size_t i = 0; i < sizeof(points) / sizeof(points[0]); i++)
 		json__add_known(o, points[i].key, h->count,
-				percentile(h, points[i].per_mille, sub_bits));
-	json__add(o, "buckets", bucket_list(h, sub_bits));
+				hist__percentile(h, points[i].per_mille));
+	json__add(o, "buckets", bucket_list(h));
 	return o;
-}
-
-struct json_object *hist__json(const struct hist *h, const char *span)
-{
-	return json(h, span, HIST_SUB_BITS);
-}
-
-struct json_object *hist__json_coarse(const struct hist *h, const char *span)
-{
-	return json(h, span, COARSE_SUB_BITS);
 }

@@ -14,8 +14,11 @@ struct json_object;
 /* Adds one histogram to another: what one writer would have counted. */
 void hist__merge(struct hist *to, const struct hist *from);
 
-/* The same of coarse ones: those of *to are coarse, too, and more of its buckets are not used. */
-void hist__merge_coarse(struct hist *to, const struct coarse_hist *from);
+/*
+ * What programs filled: its buckets are its count, and settle its bounds, which can lag behind them
+ * by what interrupted an addition.
+ */
+void hist__settle(struct hist *h);
 
 /* The largest value that bucket i can hold; the last one holds up to the maximum seen. */
 __u64 hist__high(const struct hist *h, __u32 i);
@@ -33,5 +36,3 @@ __u64 hist__percentile(const struct hist *h, unsigned int per_mille);
  * is 0. NULL when out of memory.
  */
 struct json_object *hist__json(const struct hist *h, const char *span);
-/* The same of one with coarse buckets: percentiles are up to a quarter too high. */
-struct json_object *hist__json_coarse(const struct hist *h, const char *span);

@@ -22,8 +22,19 @@ static inline void json__add_count(struct json_object *o, const char *key, uint6
 	json__add_known(o, key, true, value);
 }
 
-/* "" is null. */
+static inline void json__add_truth(struct json_object *o, const char *key, bool value)
+{
+	json__add(o, key, json_object_new_boolean(value));
+}
+
+/* NULL becomes null. */
+static inline void json__add_string(struct json_object *o, const char *key, const char *text)
+{
+	json__add(o, key, text ? json_object_new_string(text) : NULL);
+}
+
+/* "" becomes null. */
 static inline void json__add_text(struct json_object *o, const char *key, const char *text)
 {
-	json__add(o, key, text[0] ? json_object_new_string(text) : NULL);
+	json__add_string(o, key, text[0] ? text : NULL);
 }

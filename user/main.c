@@ -53,6 +53,7 @@ struct held {
 	struct child child;
 	struct live *live;
 	struct memory *memory;
+	struct deriver *deriver;
 };
 
 static void let_go(struct held *h)
@@ -62,6 +63,7 @@ static void let_go(struct held *h)
 	features__free(h->features);
 	live__free(h->live);
 	memory__free(h->memory);
+	deriver__free(h->deriver);
 	if (h->child.pid)
 		child__free(&h->child);
 }
@@ -130,7 +132,7 @@ static int fail(int status, const char *why)
 	return status;
 }
 
-static int prepare(struct grid *grid, struct held *h)
+static int prepare(struct grid *grid, struct held *h, enum measuring what)
 {
 	const struct options *o = grid->options;
 	char reason[600] = "out of memory";
@@ -151,6 +153,8 @@ static int prepare(struct grid *grid, struct held *h)
 		return fail(err == -ENOMEM ? STATUS_FAILED : STATUS_SYSTEM, reason);
 	if (privilege__become_user(reason, sizeof(reason)))
 		return fail(STATUS_FAILED, reason);
+	if (what != MEASURE_EXPORTER && deriver__start(&h->deriver, reason, sizeof(reason)))
+		return fail(STATUS_SYSTEM, reason);
 	status = o->memory ? memory__open(&h->memory, reason, sizeof(reason)) : STATUS_OK;
 	if (status)
 		return fail(status == -ENOENT ? STATUS_SYSTEM : STATUS_FAILED, reason);
@@ -163,6 +167,7 @@ static int prepare(struct grid *grid, struct held *h)
 		return fail(STATUS_SYSTEM, "--memory: this machine shows no counters of the memory "
 					   "system, and no LLC misses to estimate from");
 	grid->host = &h->host;
+	grid->deriver = h->deriver;
 	grid->setup = setup_of(o, h);
 	return STATUS_OK;
 }
@@ -175,7 +180,7 @@ static int open_live(struct grid *grid, struct held *h)
 
 	if (o->interval <= 0)
 		return STATUS_OK;
-	h->live = grid->setup.live = live__new(o->interval, taken ? stderr : stdout);
+	h->live = grid->setup.live = live__new(o->interval, taken ? stderr : stdout, h->deriver);
 	return h->live ? STATUS_OK : fail(STATUS_FAILED, "out of memory");
 }
 
@@ -259,7 +264,7 @@ static int measure(int argc, char **argv, enum measuring what)
 	if (!status)
 		status = check_descriptors();
 	if (!status)
-		status = prepare(&grid, &held);
+		status = prepare(&grid, &held, what);
 	if (!status)
 		status = what == MEASURE_SWEEP	    ? sweep__run(&grid, parts, count)
 			 : what == MEASURE_EXPORTER ? exporter__run(parts, &grid.setup, grid.host)

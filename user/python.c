@@ -16,9 +16,8 @@
 #include <unistd.h>
 
 /* Its libraries are in an environment of their own; without it Python says what is missing. */
-#define ENVIRONMENT   ".venv/bin/python3" /* in analysis */
-#define SYSTEM_PYTHON "/usr/bin/python3"
-#define FIRST_MAX     6
+#define ENVIRONMENT ".venv/bin/python3" /* in analysis */
+#define FIRST_MAX   6
 /* No folder but its own, and no variable of the environment, tells Python where modules are. */
 #define ISOLATED "-I"
 
@@ -45,7 +44,7 @@ static int find(const char *part, char *path, size_t size)
 {
 	if (!files__find_part(part, path, size))
 		return STATUS_OK;
-	log_error("%s is missing or not readable: install or unpack it beside this program", part);
+	log_error(PART_MISSING, part);
 	return STATUS_SYSTEM;
 }
 

@@ -159,8 +159,8 @@ def _change(program, path, found):
                 "size it pays; --path FILE takes what advise --json wrote of that path.")
     if found.pays and _sum(program, found, "bytes", "pays") >= LITTLE * program.total("all_bytes"):
         return (f"To change: SO_ZEROCOPY on the socket; MSG_ZEROCOPY on sends of {size(found.pays)} "
-                "and more, and on no others; leave their memory alone until the error queue tells of "
-                "their completion.")
+                "and more, and on no others; do not write to their memory until the error queue "
+                "reports their completion.")
     return ""
 
 

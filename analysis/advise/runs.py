@@ -10,10 +10,10 @@ import subprocess
 
 import ending
 from search import Run
+from tables.causes import CAUSES
 
 VARIANTS = ("zerocopy", "twocopy", "onecopy")
-# Causes of copies that no setting takes away: they are where the data go.
-FINAL = {"loopback", "local_delivery", "tun"}
+FINAL = {cause.name for cause in CAUSES if cause.final}
 ENOUGH = 300  # sends that tell whether sends are copied
 
 

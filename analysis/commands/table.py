@@ -19,7 +19,7 @@ def add_arguments(parser):
     parser.add_argument("--csv", metavar="FILE", help="write CSV (- for standard output)")
     parser.add_argument("--parquet", metavar="FILE", help="write Parquet")
     parser.add_argument("--summary", action="store_true", help="show the median of a column for "
-                        "every cell, with its interval, instead of the table")
+                        "every configuration, with its interval, instead of the table")
     parser.add_argument("--column", metavar="NAME", default="throughput_bps",
                         help="which column (default %(default)s)")
 

@@ -63,7 +63,7 @@ def _colors(order: list[str]) -> list[str]:
 
 
 def _letter(name: str) -> str:
-    return stages.OF_NAME[name].letter if name in stages.OF_NAME else ""
+    return stages.OF_NAME[name].letter.strip() if name in stages.OF_NAME else ""
 
 
 def _word(name: str) -> str:

@@ -105,7 +105,7 @@ def _sections(data: Data, answers: dict[Question, Answer], drawn: dict[str, Draw
     shown: dict[str, Picture] = {}
     sections = []
     for question, answer in answers.items():
-        answer = losses.reserved(answer, question.runs(data))
+        answer = losses.with_caveat(answer, question.runs(data))
         first, see = [], []
         for name in question.figures:
             if isinstance(drawn[name], NotDrawn):

@@ -32,6 +32,10 @@ def machines(runs: pl.DataFrame) -> Table:
                               "hardware counters", "sends timed by", "runs"), tuple(rows))
 
 
+def _failed(amount: int) -> str:
+    return f"{text.plural(amount, 'run')} failed or {'was' if amount == 1 else 'were'} interrupted"
+
+
 def runs_told(runs: pl.DataFrame) -> list[str]:
     """How many runs of how many configurations, how often each was repeated, and when."""
     whole = runs.filter(pl.col("complete").fill_null(True))
@@ -53,7 +57,7 @@ def runs_told(runs: pl.DataFrame) -> list[str]:
                 listed([f"{v:g}" if isinstance(v, float) else str(v) for v in values])))
     failed = runs.height - whole.height
     if failed:
-        said.append(f"{text.plural(failed, 'run')} failed or interrupted, told of below")
+        said.append(f"{_failed(failed)}, listed below")
     return said
 
 
@@ -63,28 +67,28 @@ def _pacing(runs: pl.DataFrame) -> str:
     known = runs.filter(pl.col("congestion").is_not_null() | has_paced
                         | pl.col("rate_per_thread").is_not_null())
     if known.is_empty():
-        return "not known: no congestion control of these runs' sockets was recorded"
+        return "not known: the congestion control of these runs' sockets was not recorded"
     paced = known.select(has_paced.sum()).item()
     if paced:
         said.append(f"TCP's congestion control used pacing in {text.count(paced)} of "
-                    f"{text.plural(runs.height, 'run')}: their rates are what it allows")
+                    f"{text.plural(runs.height, 'run')}: it limits their throughput")
     rates = runs["rate_per_thread"].drop_nulls().unique().sort().to_list()
     if rates:
         said.append(f"messages were due at {listed([text.count(rate) for rate in rates])} a "
-                    "second and thread")
+                    "second per thread")
     said = said or ["none, every run sent as fast as it could"]
     return "; ".join(said) + _of_others(runs, known)
 
 
 def _of_others(runs: pl.DataFrame, known: pl.DataFrame) -> str:
     others = runs.height - known.height
-    return f"; not known of {text.plural(others, 'other run')}" if others else ""
+    return f"; not known for {text.plural(others, 'other run')}" if others else ""
 
 
 def _losses(runs: pl.DataFrame, lost: str) -> str:
     known = runs.filter(pl.any_horizontal([pl.col(kind).is_not_null() for kind in losses.KINDS]))
     if known.is_empty():
-        return "not known: these runs have no counts of them"
+        return "not known: these runs did not count them"
     return ("see LOST, above" if lost else "none was recorded") + _of_others(runs, known)
 
 
@@ -100,31 +104,32 @@ def _noise(runs: pl.DataFrame) -> str:
         if wide.len():
             flagged = cells["outliers"].sum()
             said.append(
-                f"intervals of {what} reach {text.number(wide.median())} % to either side in half "
-                f"of {text.plural(wide.len(), 'configuration')}, {text.number(wide.max())} % in "
-                f"the worst; {text.plural(flagged, 'run')} of {text.count(of.height)} "
+                f"the interval of {what} is ±{text.number(wide.median())} % (median of "
+                f"{text.plural(wide.len(), 'configuration')}) and ±{text.number(wide.max())} % at "
+                f"worst; {text.plural(flagged, 'run')} of {text.count(of.height)} "
                 f"{'is an outlier' if flagged == 1 else 'are outliers'}")
-    said = "; ".join(said) or "not known: fewer than 5 repeats bear no interval"
+    said = "; ".join(said) or ("not known: with fewer than 5 repeats, the data are "
+                               "insufficient for an interval")
     return said + _disturbed(runs)
 
 
 def _disturbed(runs: pl.DataFrame) -> str:
-    """How many runs are compared with nothing, and why."""
+    """How many runs are left out of comparisons, and why."""
     reasons = runs["disturbed"].drop_nulls()
     if reasons.is_empty():
         return ""
     return (f"; {text.plural(len(reasons), 'run')} of {text.count(runs.height)} "
-            f"{'is' if len(reasons) == 1 else 'are'} compared with nothing, because too much else "
-            f"went on ({reasons.mode()[0]})")
+            f"{'is' if len(reasons) == 1 else 'are'} left out of comparisons, because the machine "
+            f"was busy ({reasons.mode()[0]})")
 
 
 def of_many(data: Data) -> tuple[list[str], tuple[str, ...]]:
-    """runs_told and beside, of a fleet: what a page bears of very many runs."""
+    """runs_told and beside, of a fleet: what a page has room for of very many runs."""
     total = data.fleet.totals.row(0, named=True)
     said = [f"{text.plural(total['runs'], 'run')} of {text.plural(len(data.fleet.hosts), 'host')}"]
     if total["complete"] < total["runs"]:
-        said.append(f"{text.plural(total['runs'] - total['complete'], 'run')} failed or interrupted")
-    return said, ("Hosts are compared, and nothing else: reports of few of them answer the other "
+        said.append(_failed(total["runs"] - total["complete"]))
+    return said, ("Only hosts are compared here; a report of a few hosts answers the other "
                   "questions.",)
 
 

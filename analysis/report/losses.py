@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What the measuring lost, in one line, and the reserve of each answer that rests on such runs."""
+"""What the measuring lost, in one line, and the caveat of each answer that rests on such runs."""
 
 import dataclasses
 
@@ -11,15 +11,17 @@ from analysis.report.base import Answer
 # column -> what was lost, one and several; what follows for the numbers
 KINDS = {
     "lost_calls": ("call could not be followed", "calls could not be followed",
-                   "counts and times lack them"),
+                   "counts and times leave them out"),
     "lost_completions": ("completion could not be followed", "completions could not be followed",
-                         "counts lack them"),
+                         "counts leave them out"),
     "lost_flags": ("completion's flag was not seen", "completions' flags were not seen",
-                   "their neighbours' stand for them"),
-    "lost_groups": ("send had no room in its group", "sends had no room in their groups",
-                    "totals count them, groups do not"),
-    "lost_stacks": ("copied packet's cause had no room", "copied packets' causes had no room",
-                    "causes lack them"),
+                   "those of neighbouring completions are used instead"),
+    "lost_groups": ("send did not fit in the table of groups",
+                    "sends did not fit in the table of groups",
+                    "totals include them, groups do not"),
+    "lost_stacks": ("copied packet's cause did not fit in the table of causes",
+                    "copied packets' causes did not fit in the table of causes",
+                    "the counts by cause leave them out"),
 }
 
 
@@ -37,11 +39,11 @@ def told(totals: pl.DataFrame) -> str:
     return "; ".join(parts)
 
 
-def reserved(answer: Answer, runs: pl.DataFrame) -> Answer:
+def with_caveat(answer: Answer, runs: pl.DataFrame) -> Answer:
     """The answer; its short sentence says how many of the runs that it rests on had losses."""
     lossy = _lossy(runs).height
     if not lossy:
         return answer
     return dataclasses.replace(answer, short=(
-        f"{answer.short} With reserve: {text.count(lossy)} of the "
-        f"{text.plural(runs.height, 'run')} behind this had losses (LOST, above)."))
+        f"{answer.short} Caveat: {text.count(lossy)} of the "
+        f"{text.plural(runs.height, 'run')} behind this answer had losses (LOST, above)."))

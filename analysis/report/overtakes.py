@@ -52,11 +52,11 @@ def _inconclusive(found: crossover.Crossovers) -> str:
         fewest = min((more for _, more in found.inconclusive if more is not None), default=None)
         repeats = f"over {MOST_REPEATS:,d}" if fewest is None else f"{fewest:,d}"
         return (f"inconclusive at {_sizes([size for size, _ in found.inconclusive])} ({repeats} "
-                "repeats more might do at the clearest of them)")
+                "more repeats might do at the clearest of them)")
     sizes = [f"{style.size_text(size)} ({'over ' if more is None else ''}"
              f"{more or MOST_REPEATS:,d})" for size, more in found.inconclusive]
-    return ("inconclusive (in brackets: repeats more that might do, if the difference is as large "
-            f"as it seems) at {labels.listed(sizes)}")
+    return ("inconclusive (in brackets: how many more repeats might do, if the difference is as "
+            f"large as it seems) at {labels.listed(sizes)}")
 
 
 def _sure_sides(found: crossover.Crossovers, a: str, b: str) -> list[str]:
@@ -80,8 +80,9 @@ def sentence(found: crossover.Crossovers, a: str, b: str, when: str) -> str:
     else:
         parts = _sure_sides(found, a, b) or [f"no crossing of {a} and {b} is significant"]
         if found.repeats < 5:
-            return (f"{when}, it cannot be told whether {a} overtakes {b}: "
-                    f"{text.plural(found.repeats, 'repeat')}, and fewer than 5 bear no interval.")
+            return (f"{when}, it is open whether {a} overtakes {b}: with "
+                    f"{text.plural(found.repeats, 'usable repeat')}, the data are insufficient for "
+                    "an interval.")
     if found.inconclusive:
         parts.append(_inconclusive(found))
     return f"{when}, {'; '.join(parts)}."
@@ -97,8 +98,8 @@ def _row(comparison: Comparison, copied: str) -> tuple[str, ...]:
 
 def table(found: list[Comparison], runs: pl.DataFrame, a: str, b: str) -> Table:
     """A row a cell."""
-    header = ("setting", "threads", "size (bytes)", f"{a} (Gbit/s)", f"of {a}", f"{b} (Gbit/s)",
-              f"{a} / {b}", f"{a} is")
+    header = ("configuration", "threads", "size (bytes)", f"{a} (Gbit/s)", f"of {a}",
+              f"{b} (Gbit/s)", f"{a} / {b}", f"{a} is")
     return Table(f"Throughput, medians; {comparisons.note(found)}", header,
                  tuple(map(_row, found, comparisons.copied(runs, found)))).without_empty()
 
@@ -154,7 +155,8 @@ def _ratios(found: list[Comparison], runs: pl.DataFrame) -> str:
 def _short(made: dict[tuple, crossover.Crossovers], runs: pl.DataFrame, a: str, b: str) -> str:
     name = labels.variants(runs.filter(pl.col("variant") == a)).get(a, a)
     if all(found.repeats < 5 for found in made.values()):
-        return (f"Whether {name} overtakes {b} is open: fewer than 5 repeats bear no interval.")
+        return (f"Whether {name} overtakes {b} is open: with fewer than 5 usable repeats, the data "
+                "are insufficient for an interval.")
     crossings = [c for found in made.values() for c in found.crossings]
     answers = {found.answer for found in made.values()}
     sides = {found.side for found in made.values()}
@@ -165,7 +167,7 @@ def _short(made: dict[tuple, crossover.Crossovers], runs: pl.DataFrame, a: str, 
                 if up else f"falls behind {b} as messages grow")
         crossed = len([found for found in made.values() if found.crossings])
         return (f"{name} {told}, significantly in {crossed} of "
-                f"{text.plural(len(made), 'setting')} of threads and link.")
+                f"{text.plural(len(made), 'configuration')} (threads and link).")
     if answers == {crossover.NEVER} and len(sides) == 1:
         return (f"{name} is faster than {b} at every size tried." if 1 in sides else
                 f"{name} never overtakes {b}, within the sizes tried.")
@@ -194,7 +196,7 @@ def _short_by_setting(made: dict[tuple, crossover.Crossovers], runs: pl.DataFram
 def _not_shown(found: list[Comparison], runs: pl.DataFrame) -> tuple[str, ...]:
     sizes = sorted({c.cell["message_bytes"] for c in found})
     said = [f"Sizes below {style.size_text(sizes[0])} and above {style.size_text(sizes[-1])} "
-            "bytes, and what happens between two sizes but for a straight line."]
+            "bytes; between two sizes a straight line is assumed."]
     if set(runs["link"].drop_nulls()) == {"loopback"}:
         said.append("Other links: all of these runs went over loopback.")
     return tuple(said)

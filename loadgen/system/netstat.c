@@ -5,36 +5,13 @@
 
 #include "common/json.h"
 #include "loadgen/system/netstat.h"
+#include "tables.h"
 
 #define LINE_MAX_BYTES 8192
 
-/* The kernel's names and ours. Retransmissions first, then what a listener turned away. */
 static const struct {
-	const char *group, *name, *key;
-} rows[] = {
-	{"Tcp:", "RetransSegs", "retransmits"},
-	{"TcpExt:", "TCPSynRetrans", "syn_retransmits"},
-	{"TcpExt:", "TCPTimeouts", "timeouts"},
-	{"TcpExt:", "TCPLossProbes", "loss_probes"},
-	{"TcpExt:", "TCPFastRetrans", "fast_retransmits"},
-	{"TcpExt:", "TCPLostRetransmit", "lost_retransmits"},
-	{"TcpExt:", "TCPSpuriousRTOs", "spurious_timeouts"},
-	{"TcpExt:", "ListenOverflows", "listen_overflows"},
-	{"TcpExt:", "ListenDrops", "listen_drops"},
-	{"TcpExt:", "TCPReqQFullDrop", "syn_queue_drops"},
-	{"TcpExt:", "TCPReqQFullDoCookies", "syn_cookies"},
-	{"TcpExt:", "TCPTimeWaitOverflow", "time_wait_overflows"},
-	{"TcpExt:", "TCPBacklogDrop", "backlog_drops"},
-	{"TcpExt:", "TCPRcvQDrop", "receive_queue_drops"},
-	{"TcpExt:", "TCPToZeroWindowAdv", "zero_windows"},
-	{"TcpExt:", "TCPMemoryPressures", "memory_pressures"},
-	{"TcpExt:", "TCPAbortOnData", "aborts_on_data"},
-	{"Tcp:", "AttemptFails", "attempt_fails"},
-	{"Tcp:", "EstabResets", "established_resets"},
-	{"Tcp:", "ActiveOpens", "active_opens"},
-	{"Tcp:", "PassiveOpens", "passive_opens"},
-	{"Tcp:", "OutSegs", "out_segments"},
-};
+	const char *key, *group, *name;
+} rows[] = {PROTOCOL_ROWS};
 #define ROWS (sizeof(rows) / sizeof(rows[0]))
 _Static_assert(ROWS <= NETSTAT_MAX, "room for each");
 

@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """What the table has no column for is taken as the records pass by."""
 
-import pathlib
-import re
-
 import polars as pl
 import pytest
 from conftest import changed, record_of, samples
@@ -11,8 +8,6 @@ from conftest import changed, record_of, samples
 from analysis import stages
 from analysis.details import Collector
 from analysis.model import BadRecord
-
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def watched(*records):
@@ -88,12 +83,3 @@ def test_hooks_and_warnings_are_counted_by_run():
     assert details.warnings.rows() == [("a", "b", 2)]
     sending = details.hooks.row(by_predicate=pl.col("name") == "send", named=True)
     assert sending["runs"] == 2 and sending["status"] == "attached"
-
-
-def test_stages_are_called_as_in_the_terminal():
-    rows = re.findall(r"""\{STAGE_\w+, "(\w+)", "([^"]+)", '(.)',""",
-                      (ROOT / "user/kernel/stages.c").read_text())
-    assert [(name, letter.strip()) for name, _, letter in rows] == \
-        [(stage.name, stage.letter) for stage in stages.STAGES]
-    for (_, said, _), stage in zip(rows, stages.STAGES):
-        assert stage.words.startswith(said)

@@ -61,17 +61,17 @@ def test_a_slow_host_is_named_with_what_it_alone_has(change, metric):
     assert found(rows) == {("b", metric)}
     assert "host b: its " in answered(rows).short
     assert "it has Linux 5.10, as less than half of the hosts have" in answered(rows).short
-    assert "these data do not tell why" in answered(planted.hosts(b=change)).short
+    assert "these data do not show why" in answered(planted.hosts(b=change)).short
 
 
 def test_copies_without_a_cause_are_an_outlier_of_unknown_cause():
     answer = answered(planted.hosts(e={"zc_copied": 900, "fallback_causes": ""}))
-    assert "host e: these data do not tell why (90.0 % of " in answer.short
+    assert "host e: these data do not show why (90.0 % of " in answer.short
 
 
 def test_three_hosts_do_not_tell():
     answer = answered(planted.hosts("abc", b=TAP))
-    assert answer.short == "3 hosts are too few to tell which is an outlier: that takes 4."
+    assert answer.short == "3 hosts are too few to find an outlier: 4 are needed."
     assert "is an outlier where" not in " ".join(answer.sentences)
     assert len(answer.tables[0].rows) == 3
 
@@ -90,8 +90,8 @@ def test_nothing_measured_is_not_no_outlier():
     rows = [{**row, "disturbed": "busy"} for row in planted.hosts()]
     assert answered(rows).short == "None of 6 hosts is an outlier by copied zero-copy sends."
     rows = [row for row in rows if row["variant"] == "twocopy"]
-    assert answered(rows).short == ("Whether one of 6 hosts is an outlier cannot be told: nothing was measured "
-                                    "of 4 of them.")
+    assert answered(rows).short == ("Whether one of 6 hosts is an outlier is open: each metric "
+                                    "was measured on fewer than 4 of them.")
 
 
 def test_configurations_that_one_host_alone_has_compare_with_nothing():
@@ -170,7 +170,7 @@ def test_one_host_is_not_asked_and_many_are_asked_alone():
     many = build(planted.data(planted.hosts("abcdefghi", c=TAP)), None, [], [])
     assert names_of(many) == ["hosts"] and not many.unanswered
     assert not set(many.unanswered) & set(QUESTIONS)
-    assert many.title == "How hosts compare" and "reports of few of them" in many.beside[0]
+    assert many.title == "How hosts compare" and "a report of a few hosts" in many.beside[0]
 
 
 def test_folders_of_hosts_make_a_report(folder):

@@ -77,7 +77,8 @@ def test_what_is_the_same_with_each_number_of_threads_is_said_once(whole):
 def test_many_inconclusive_sizes_are_one_range():
     rows = [row for row in planted.records() if row["field_size_bytes"] == 1024]
     said = zero_copy.QUESTION.answer(planted.data(rows)).sentences
-    assert re.search(r"inconclusive at 32 sizes from 1K to 32K \(\d+ repeats more might do", said[0])
+    assert re.search(r"inconclusive at 32 sizes from 1K to 32K \(\d+ more repeats might do",
+                     said[0])
 
 
 def test_cannot_tell_says_how_many_repeats_would_do():
@@ -86,7 +87,7 @@ def test_cannot_tell_says_how_many_repeats_would_do():
         # As much noise as there is difference, in a fixed order.
         row["throughput_bps"] *= 1 + 0.3 * ((n * 7919) % 13 - 6) / 6
     text = told(one_copy, planted.data(rows))
-    assert re.search(r"inconclusive \(in brackets: repeats more that might do.*\) at "
+    assert re.search(r"inconclusive \(in brackets: how many more repeats might do.*\) at "
                      r".*1K \((over )?[\d,]+\)", text)
 
 
@@ -105,8 +106,8 @@ def test_disturbed_runs_claim_nothing():
     for question in QUESTIONS:
         for line in lines(question.answer(data)):
             assert not claims(line), (question.name, line)
-    assert re.search(rf"; ([\d,]+) runs of \1 are compared with nothing, because too much else went "
-                     rf"on \({why}\)", conditions.beside(data.runs, "")[2])
+    assert re.search(rf"; ([\d,]+) runs of \1 are left out of comparisons, because the machine was "
+                     rf"busy \({why}\)", conditions.beside(data.runs, "")[2])
 
 
 def test_null_data_give_no_claims():
@@ -201,7 +202,7 @@ def test_two_links_are_answered_apart():
     why = why_not_zero_copy.QUESTION.answer(data).sentences
     assert "On veth: Zerocopy moves significantly more data than twocopy in 10, and " \
            "significantly less in 0, of " \
-        "10 configurations (size, threads, setting)." in why
+        "10 configurations (size, threads, options)." in why
     assert any(s.startswith("On loopback: Of 100,000 zero-copy sends that completed, the kernel "
                             "copied 100,000") for s in why)
     assert "significantly rises at 256 on loopback" in told(threads, data)
@@ -238,7 +239,7 @@ def test_without_counters_caches_cannot_be_told():
     data = planted.data(planted.sends(counters=False))
     for module in (caches, memory):
         answer = module.QUESTION.answer(data)
-        assert answer.short.startswith("These data cannot tell") and not answer.tables
+        assert answer.short.startswith("These data give no answer") and not answer.tables
 
 
 def test_threads_scale_as_planted(whole):
@@ -272,7 +273,7 @@ def test_a_planted_fall_and_what_moved_with_it():
     assert "The throughput of onecopy falls from 16K bytes a message to 64K bytes a message" in text
     assert "With it moved: sender context switches (9.90 times (9.90 to 9.90) a message, 9.90 " \
            "times (9.90 to 9.90) a second, rank correlation" in text
-    assert "That is correlation, and tells no cause." in text
+    assert "That is correlation; it shows no cause." in text
 
 
 def test_outliers_are_flagged_and_stay():
@@ -291,7 +292,8 @@ def test_failed_runs_are_told():
     text = told(unexpected, planted.data(rows))
     table = unexpected.QUESTION.answer(planted.data(rows)).tables[-1]
     assert table.rows == (("twocopy,1024B,8f,1t", "1", "the receiver is gone"),)
-    assert "1 run failed or was interrupted, and counts nowhere" in text and "the receiver is gone (1 run)" in text
+    assert "1 run failed or was interrupted, and is left out everywhere else" in text
+    assert "the receiver is gone (1 run)" in text
 
 
 def test_server_models_as_planted(whole):

@@ -127,8 +127,8 @@ def test_short_answers_have_ratios_and_what_they_rest_on():
     pacing, losses, noise = report.beside
     assert f"in 7 of {len(rows)} runs" in pacing and "due at 2,000 a second" in pacing
     assert "LOST" in losses
-    assert re.search(r"reach \d\.\d+ % to either side in half of \d+ configurations, \d\.\d+ % in "
-                     rf"the worst; 0 runs of {len(rows)}", noise), noise
+    assert re.search(r"is ±\d\.\d+ % \(median of \d+ configurations\) and ±\d\.\d+ % at worst; "
+                     rf"0 runs of {len(rows)}", noise), noise
     page = markdown(report)
     assert page.index("## In short") < page.index("Pacing:") < page.index("## At which size")
 
@@ -142,8 +142,8 @@ def test_what_no_run_recorded_of_pacing_and_losses_is_not_known():
     for row in rows[1:]:
         row.update(congestion="reno", lost_calls=0)
     assert told(rows) == (
-        "Pacing: none, every run sent as fast as it could; not known of 1 other run.",
-        "Losses: none was recorded; not known of 1 other run.")
+        "Pacing: none, every run sent as fast as it could; not known for 1 other run.",
+        "Losses: none was recorded; not known for 1 other run.")
 
 
 def test_markdown_lines_with_zero_copy_figures_say_what_was_copied(report):
@@ -277,22 +277,22 @@ def test_nothing_of_a_report_depends_on_order():
     assert [s.answer for s in one.sections] == [s.answer for s in other.sections]
 
 
-def test_losses_stand_at_the_top_and_answers_have_a_reserve(folder):
+def test_losses_stand_at_the_top_and_answers_have_a_caveat(folder):
     records = samples()
     records[2] = changed(records[2], lost__completions=22)
     assert records[2]["load"]["variant"] == "zerocopy"
     source = write(folder / "runs.jsonl", records)
     result = analysis("report", source, "--out", folder / "out", "--figures", "svg")
     assert result.returncode == 0, result.stderr
-    said = ": 22 completions could not be followed in 1 of 5 runs: counts lack them"
+    said = ": 22 completions could not be followed in 1 of 5 runs: counts leave them out"
     for text_, lost in ((result.stdout, "LOST"),
                         ((folder / "out/report.md").read_text(), "**LOST**"),
                         ((folder / "out/report.html").read_text(), "<strong>LOST</strong>")):
         assert 0 <= text_.find(lost + said) < (text_ + "In short").index("In short")
     answers = dict(zip(*[iter(result.stdout.split("\n\n")[1].splitlines())] * 2))
     for question, answer in answers.items():
-        reserve = "server" not in question and "one-copy" not in question
-        assert ("With reserve: 1 of the" in answer) == reserve, question
+        caveat = "server" not in question and "one-copy" not in question
+        assert ("Caveat: 1 of the" in answer) == caveat, question
 
 
 @pytest.mark.parametrize("kind", ["calls", "completions", "flags", "groups", "stacks"])

@@ -171,7 +171,7 @@ def test_a_summary_says_what_intervals_reach(folder):
     done = analysis("table", write(folder / "runs.jsonl", runs), "--summary")
     assert done.stderr == "" and done.returncode == 0
     head, line, note = done.stdout.splitlines()
-    assert head.split() == ["cell", "throughput_bps", "Gbit/s", "interval", "level", "repeats",
+    assert head.split() == ["configuration", "throughput_bps", "Gbit/s", "interval", "level", "repeats",
                             "outliers", "copied"]
     assert re.split(r" {2,}", line) == ["zerocopy", "1.03", "1.01 to 1.05", "93.75 %", "5", "-",
                                         "100 %"]

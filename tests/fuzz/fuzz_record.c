@@ -2,8 +2,9 @@
 /* Runs of a sweep's folder, as a resume reads and sums them up; of the first, the whole report. */
 #include "tests/fuzz/folder.h"
 
-#include "user/record/record_read.h"
+#include "user/report/record_read.h"
 #include "user/report/report.h"
+#include "user/system/files.h"
 
 #include <string.h>
 
@@ -30,7 +31,7 @@ static void sum_up(void)
 static void report(const char *data, size_t size)
 {
 	const char *end = memchr(data, '\n', size);
-	json_object *record = record__parse(data, end ? (size_t)(end - data) : size);
+	json_object *record = files__parse_json(data, end ? (size_t)(end - data) : size);
 	struct cells cells = {};
 
 	if (!record)

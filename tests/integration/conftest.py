@@ -14,6 +14,7 @@ import pathlib
 import pty
 import re
 import select
+import shutil
 import subprocess
 import time
 
@@ -56,6 +57,17 @@ def analyze(*args, **kwargs):
 
 
 analyze.program = ANALYZE
+
+
+def copy_programs(folder):
+    """The analyzer, and what it needs for a run, to a folder from which others may run them."""
+    (folder / "loadgen").mkdir()
+    shutil.copy(ANALYZE, folder / "analyze")
+    shutil.copy(LOADGEN, folder / "loadgen/loadgen")
+    for part in "derive", "tables":
+        shutil.copytree(ROOT / "analysis" / part, folder / "analysis" / part)
+    for above in (folder, folder.parent, folder.parent.parent):
+        above.chmod(0o755)
 
 
 def records(*args, **kwargs):

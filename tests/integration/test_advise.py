@@ -126,7 +126,7 @@ def test_what_is_written_is_the_callers():
     (("--peer", "10.0.0.1"), 2, "--peer 10.0.0.1: give HOST:PORT"),
     (("--fields", "0"), 2, "--fields 0: give a whole number from 1"),
     (("--json", "/no/such/folder/a.json"), 1, "--json: cannot write /no/such/folder/a.json"),
-    (("--peer", "127.0.0.1:1"), 1, "--peer 127.0.0.1:1: cannot connect"),
+    (("--peer", "127.0.0.1:1"), 1, "--peer 127.0.0.1:1: Connection refused"),
 ])
 def test_what_is_wrong_is_one_line(args, status, said):
     done = advise(*args)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """What the documents promise is there: options, keys, commands."""
 
-import json
 import pathlib
 import re
 
@@ -58,21 +57,6 @@ def test_what_is_no_topic():
         assert done.stderr.count("\n") == 1 and "--help=nothing: no such topic; give load, " in done.stderr
 
 
-def test_record_is_documented():
-    schema = json.loads((ROOT / "docs/run-record.schema.json").read_text())
-    page = (ROOT / "docs/run-record.md").read_text()
-    for key in schema["required"]:
-        if key != "schema":
-            assert f"`{key}`" in page, key
-    for key in schema["properties"]["zerocopy"]["required"]:
-        assert f"`{key}`" in page, key
-    for block in ("tcp", "serving", "memory"):
-        for key in schema["properties"][block]["required"]:
-            assert f"`{key}`" in page, key
-    for span in schema["$defs"]["histogram"]["properties"]["span"]["enum"]:
-        assert f"`{span}`" in page, span
-
-
 @pytest.mark.parametrize("command", ["make run", "make check", "./analyze doctor",
                                      "./analyze --variant zerocopy"])
 def test_readme_shows_the_commands(command):
@@ -95,7 +79,7 @@ def test_links_lead_somewhere(page):
 def test_readme_is_for_a_newcomer():
     """Short, and from it every page can be found."""
     readme = ROOT / "README.md"
-    assert len(readme.read_text().splitlines()) <= 150
+    assert len(readme.read_text().splitlines()) <= 120
     linked = {pathlib.Path(name).name for name in links(readme)}
     assert {page.name for page in (ROOT / "docs").glob("*.md")} <= linked
 

@@ -391,12 +391,18 @@ def gone(*pids):
     return eventually(lambda: all(state(p) in "XZ" for p in pids))
 
 
+def makes_records(pid):
+    """Is it the process that makes records of raw lines?"""
+    return b"analysis/derive/__main__.py" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
+
+
 def descend(pid, levels):
-    """The first child, its first child, and so on."""
+    """The first child that a load or an observation has, its first child, and so on."""
     found = []
     for _ in range(levels):
         try:
             children = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+            children = [child for child in children if not makes_records(child)]
         except OSError:
             break
         if not children:

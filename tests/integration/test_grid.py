@@ -88,8 +88,8 @@ def test_many_configurations_are_a_table_and_a_line(untouched):
                "--socket", "congestion=reno"]
     text = analyze(*options).stdout
     assert verdict_of(text) == ("all 4 zero-copy configurations: 100 % copied: loopback, lo. "
-                                "Zero-copy cannot help here: send without it; analyze advise --peer "
-                                "tells of another path.")
+                                "Zero-copy cannot help here: send without it, or try another "
+                                "path: analyze advise --peer.")
     assert "kernel time of a send" not in text and "asked for zero-copy" not in text
     assert max(map(len, text.splitlines())) <= 80, text
     assert analyze(*options, "--histogram").stdout.count("\nkernel time of a send") == 8

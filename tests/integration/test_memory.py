@@ -14,7 +14,7 @@ import subprocess
 
 import pytest
 
-from conftest import (ANALYZE, LOADGEN, ROOT, analyze, check, eventually, needs_bpf, only,
+from conftest import (ANALYZE, ROOT, analyze, check, copy_programs, eventually, needs_bpf, only,
                       processes, run)
 
 pytestmark = [needs_bpf, pytest.mark.usefixtures("untouched")]
@@ -179,11 +179,7 @@ def test_perf_counts_the_window_alone(machine):
 def test_perf_may_count_for_whoever_called_sudo(machine, tmp_path):
     """It is that user, with the capability that counting needs and few others."""
     here = machine("skylakex.txt")
-    (tmp_path / "loadgen").mkdir()
-    shutil.copy(ANALYZE, tmp_path / "analyze")
-    shutil.copy(LOADGEN, tmp_path / "loadgen/loadgen")
-    for folder in (tmp_path, tmp_path.parent, tmp_path.parent.parent):
-        folder.chmod(0o755)
+    copy_programs(tmp_path)
     (tmp_path / "bin").chmod(0o777)
     result = run(tmp_path / "analyze", "--memory", *LOAD, "--json", "-",
                  env={**here.environment, "SUDO_UID": "65534", "SUDO_GID": "65534"})

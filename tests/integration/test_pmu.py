@@ -5,6 +5,7 @@ The lab's arm64 guests have one: it counts cycles, and with --icount instruction
 are then nearly the same in equal runs.
 """
 
+import collections
 import json
 import os
 import subprocess
@@ -83,21 +84,23 @@ def test_equal_runs_count_equally():
 
 
 def instructions(*ways):
-    """Of a send, by the way in which it is traced: tests/bench counts them."""
-    done = subprocess.run(["/usr/bin/python3", ROOT / "tests/bench/count_instructions.py", "1",
-                           "3000", *ways], capture_output=True, text=True, check=True, timeout=600)
-    found = {line["way"]: line for line in map(json.loads, done.stdout.splitlines())}
-    assert set(found) == set(ways), done.stderr
-    return {way: line["instructions"] / line["sends"] for way, line in found.items()}
+    """Of a send, by the way in which it is traced: tests/bench counts them. The least of three runs:
+    the others have more of the timer's interrupts.
+    """
+    done = subprocess.run(["/usr/bin/python3", ROOT / "tests/bench/count_instructions.py", "3",
+                           "1000", *ways], capture_output=True, text=True, check=True, timeout=600)
+    found = collections.defaultdict(list)
+    for line in map(json.loads, done.stdout.splitlines()):
+        found[line["way"]].append(line["instructions"] / line["sends"])
+    assert {way: len(counts) for way, counts in found.items()} == dict.fromkeys(ways, 3), done.stderr
+    return {way: min(counts) for way, counts in found.items()}
 
 
 @pytest.mark.skipif(not ICOUNT or os.cpu_count() != 1,
                     reason="needs a guest of the lab with --icount --cpus 1")
 def test_what_measuring_adds_is_bounded():
-    """Beside an empty fentry and fexit, whose instructions are the kernel's own."""
-    found = instructions("none", "fentry", "empty fentry and fexit", "bystanders, 1 threads",
-                         "zerocopy, none", "zerocopy, fentry")
-    empty = found["empty fentry and fexit"] - found["none"]
-    assert found["fentry"] - found["none"] <= 2.3 * empty, found
-    assert found["bystanders, 1 threads"] - found["none"] <= 2 * empty, found
+    found = instructions("none", "fentry", "bystanders, 1 threads", "zerocopy, none",
+                         "zerocopy, fentry")
+    assert found["fentry"] <= 1.25 * found["none"], found
+    assert found["bystanders, 1 threads"] <= 1.2 * found["none"], found
     assert found["zerocopy, fentry"] <= 1.6 * found["zerocopy, none"], found

@@ -11,8 +11,8 @@ import subprocess
 
 import pytest
 
-from conftest import ANALYZE, LOADGEN, PATIENCE_S, Child, eventually, needs_bpf, run
-from test_errors import busy, descend
+from conftest import ANALYZE, PATIENCE_S, ROOT, Child, copy_programs, eventually, needs_bpf, run
+from test_errors import busy, descend, makes_records
 from test_serve import Serve
 
 pytestmark = [needs_bpf, pytest.mark.usefixtures("untouched"),
@@ -27,12 +27,8 @@ AS_SUDO = {**os.environ, "SUDO_UID": str(USER), "SUDO_GID": str(USER)}
 @pytest.fixture
 def home(tmp_path):
     """A folder that the user may write and reach, with the programs: the tree need be neither."""
-    for folder in (tmp_path, tmp_path.parent, tmp_path.parent.parent):
-        folder.chmod(0o755)
+    copy_programs(tmp_path)
     os.chown(tmp_path, USER, USER)
-    (tmp_path / "loadgen").mkdir()
-    shutil.copy(ANALYZE, tmp_path / "analyze")
-    shutil.copy(LOADGEN, tmp_path / "loadgen/loadgen")
     return tmp_path
 
 
@@ -124,6 +120,69 @@ def test_three_capabilities_are_enough(home):
         assert record["zerocopy"]["completions"] == 2000
         doctor = with_capabilities(home, names, "doctor").stdout
         assert seen == ("without CAP_SYSLOG" not in doctor)
+
+
+def who_makes_records(pid):
+    """The child of this process that does, once it has become Python."""
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+        return next((int(child) for child in file.read().split() if makes_records(child)), None)
+
+
+@pytest.mark.parametrize("environment", [os.environ, AS_SUDO], ids=["root", "sudo"])
+def test_who_makes_records_has_no_privilege(home, environment):
+    with Child([home / "analyze", "--variant", "twocopy", "--duration", "60"], env=environment,
+               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as job:
+        assert eventually(lambda: who_makes_records(job.pid))
+        pid = who_makes_records(job.pid)
+        with open(f"/proc/{pid}/status", encoding="ascii") as file:
+            status = dict(line.split(":", 1) for line in file.read().splitlines())
+        user = str(USER if environment is AS_SUDO else 0)
+        assert status["Uid"].split() == status["Gid"].split() == [user] * 4
+        assert {int(status[f"Cap{of}"], 16) for of in ("Inh", "Prm", "Eff", "Amb")} == {0}
+        assert int(status["NoNewPrivs"]) == 1
+        # While it begins, it reads its modules.
+        assert eventually(lambda: sorted(os.listdir(f"/proc/{pid}/fd")) == ["0", "1", "2"])
+        job.send_signal(signal.SIGINT)
+        assert job.wait(PATIENCE_S) == -signal.SIGINT
+        assert not os.path.exists(f"/proc/{pid}")
+
+
+def test_without_who_makes_records_a_run_fails(home):
+    with Child([home / "analyze", "--variant", "twocopy", "--duration", "2"], text=True,
+               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as job:
+        assert eventually(lambda: who_makes_records(job.pid))
+        os.kill(who_makes_records(job.pid), signal.SIGKILL)
+        _, errors = job.communicate(timeout=PATIENCE_S)
+    assert job.returncode == 1
+    assert len(errors.splitlines()) == 1 and "the run's record cannot be made" in errors
+
+
+# Interrupts who waits for the record.
+INTERRUPTS = """
+import json, os, signal, sys
+sys.path.insert(0, {analysis!r})
+from derive import record_of
+for line in sys.stdin.buffer:
+    os.kill(os.getppid(), signal.SIGINT)
+    sys.stdout.buffer.write(json.dumps(record_of(json.loads(line))).encode() + b"\\n")
+    sys.stdout.buffer.flush()
+"""
+
+
+def test_a_signal_while_a_record_is_made_loses_none(home):
+    (home / "analysis/derive/__main__.py").write_text(INTERRUPTS.format(analysis=str(ROOT / "analysis")))
+    with Child([home / "analyze", "--variant", "twocopy", "--messages", "10", "--json", "-"],
+               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as job:
+        record, _ = job.communicate(timeout=PATIENCE_S)
+    assert job.returncode == -signal.SIGINT
+    assert json.loads(record)["app"]["messages"] == 10
+
+
+def test_python_is_needed(home):
+    shutil.rmtree(home / "analysis")
+    result = as_sudo(home, "--variant", "twocopy", "--messages", "10")
+    assert result.returncode == 3
+    assert len(result.stderr.splitlines()) == 1 and "analysis/derive" in result.stderr
 
 
 def effective(pid):

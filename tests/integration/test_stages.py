@@ -173,10 +173,10 @@ def receiver_packet_steering(mask):
                     "to another CPU can take as long as the work that it moves")
 @pytest.mark.parametrize("tier", TIERS[:1])
 def test_the_receivers_softirq_shows_and_goes_with_its_cpu(tier, untouched):
-    own = sent("--tier", tier, size=1 << 14)
+    own = sent("--tier", tier, size=1 << 16)
     assert share(own, "softirq") > 0.02
     with receiver_packet_steering("2"):
-        others = sent("--tier", tier, size=1 << 14)
+        others = sent("--tier", tier, size=1 << 16)
     assert share(others, "softirq") < share(own, "softirq") / 2
 
 

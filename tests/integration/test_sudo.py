@@ -27,7 +27,8 @@ AS_CALLER = ("setpriv", f"--reuid={USER}", f"--regid={USER}", "--init-groups", "
 @pytest.fixture
 def sudo(home, tmp_path_factory):  # noqa: F811
     """Runs the program as root, whom an ordinary user has called; its folder is home."""
-    shutil.copytree(ROOT / "analysis", home / "analysis", ignore=shutil.ignore_patterns(".venv"))
+    shutil.copytree(ROOT / "analysis", home / "analysis", dirs_exist_ok=True,
+                    ignore=shutil.ignore_patterns(".venv"))
     rules = tmp_path_factory.mktemp("sudoers")
     (rules / "test").write_text(RULES)
     (rules / "test").chmod(0o440)

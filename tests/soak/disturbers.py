@@ -15,7 +15,7 @@ from functools import partial
 
 from conftest import ANALYZE, LOADGEN, PATIENCE_S, PROGRAMS, Receiver, check, veth_pair
 from test_errors import descend
-from test_serve import ACCEPTED, CONTROL, CPU_TIME, DATA, MESSAGE, STATE, answer, hello, message
+from test_serve import ACCEPTED, CONTROL, CPU_TIME, DATA, MESSAGE, STATE, begin, hello, message
 from test_strangers import Liar, tell
 from test_sweep import TINY, lines, once
 
@@ -236,8 +236,7 @@ def session(soak, chance):
     """Who has one, and what comes of it."""
     slots = chance.choice((1, 3, 1024))
     with connect(soak, chance) as control:
-        control.sendall(hello(CONTROL, slot=slots, size=chance.choice((64, 1024, 1 << 24))))
-        kind, secret, _ = answer(control)
+        kind, secret, _ = begin(control, slot=slots, size=chance.choice((64, 1024, 1 << 24)))
         if kind != ACCEPTED:
             return
         soak.count("sessions of strangers")

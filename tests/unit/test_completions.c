@@ -171,10 +171,7 @@ static void test_reports_that_are_left_out(void **state)
 	try_all(&plan);
 }
 
-/*
- * CPUs that go on while others are in the middle of a program: no look into a map gives
- * them the time to lose a cause, and a flag that cannot be told any more is counted as such.
- */
+/* CPUs that go on while others are in the middle of a program: a flag that is not known is told, */
 static void assert_bounds(const struct truth *truth)
 {
 	const struct totals *t = totals__get();
@@ -188,11 +185,13 @@ static void assert_bounds(const struct truth *truth)
 	assert_int_equal(t->coalesced, t->coalesced_seen);
 }
 
+/* and is so in fewer than one of 200 runs, though a fifth of their looks into maps are stalled. */
 static void test_programs_at_once(void **state)
 {
 	struct plan_of_sends plan = {.has_reader = true, .stalled = 20};
 	struct truth truth;
 	enum copies copies;
+	__u32 unknown = 0;
 	__u64 seed;
 
 	(void)state;
@@ -203,9 +202,11 @@ static void test_programs_at_once(void **state)
 				truth = plan_runs(&plan, 7, seed, copies);
 				kernel__complete(&plan, seed);
 				assert_bounds(&truth);
+				unknown += totals__get()->flag_assumed > 0;
 				if (copies == ALL_COPIED)
 					assert_int_equal(cause_counter(SEEN)->sends, truth.sends);
 			}
+	assert_in_range(unknown, 0, CPUS_MAX * (TWO_CAUSES + 1) * SEEDS / 200);
 }
 
 /* Of what was counted before, all is told; of the rest, nothing. */

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Groups of sends: what is asked for, in which order they stand, their addresses. */
+/* Groups of sends: what is asked for, and their sums. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <cmocka.h>
 
@@ -45,33 +43,6 @@ static void test_names(void **state)
 	assert_string_equal(group_by_name(BY_PORT), "port");
 }
 
-static struct groups three(void)
-{
-	struct groups g = {.rows = calloc(3, sizeof(*g.rows)), .count = 3};
-
-	g.rows[0] = (struct group_row){{.port = 3}, {.bytes = 10, .requests = 5}};
-	g.rows[1] = (struct group_row){{.port = 2}, {.bytes = 30, .requests = 1}};
-	g.rows[2] = (struct group_row){{.port = 1}, {.bytes = 10, .requests = 9}};
-	return g;
-}
-
-static void test_the_largest_comes_first(void **state)
-{
-	struct groups g = three();
-
-	(void)state;
-	groups__sort(&g, false);
-	assert_int_equal(g.rows[0].key.port, 2);
-	assert_int_equal(g.rows[1].key.port, 1); /* of equals always the same */
-	assert_int_equal(g.rows[2].key.port, 3);
-	groups__sort(&g, true);
-	assert_int_equal(g.rows[0].key.port, 1);
-	assert_int_equal(g.rows[2].key.port, 2);
-	groups__free(&g);
-	assert_null(g.rows);
-	groups__sort(&g, false);
-}
-
 static void test_sums(void **state)
 {
 	struct group a = {.sends = 1, .bytes = 2, .copied = 3, .comm = "a"};
@@ -86,24 +57,13 @@ static void test_sums(void **state)
 	assert_string_equal(a.comm, "a");
 }
 
-static void test_addresses(void **state)
-{
-	const __u32 v4[4] = {htonl(0x0a000002)};
-	const __u32 v6[4] = {htonl(0xfe800000), 0, 0, htonl(1)};
-	char text[INET6_ADDRSTRLEN];
-
-	(void)state;
-	assert_string_equal(group__address(AF_INET, v4, text), "10.0.0.2");
-	assert_string_equal(group__address(AF_INET6, v6, text), "fe80::1");
-	assert_null(group__address(0, v4, text));
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_lists), cmocka_unit_test(test_what_is_no_list),
-		cmocka_unit_test(test_names), cmocka_unit_test(test_the_largest_comes_first),
-		cmocka_unit_test(test_sums),  cmocka_unit_test(test_addresses),
+		cmocka_unit_test(test_lists),
+		cmocka_unit_test(test_what_is_no_list),
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_sums),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

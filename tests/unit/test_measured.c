@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "common/hist_stats.h"
 #include "user/trace/measured.h"
 #include "user/trace/tracer_private.h"
 
@@ -95,20 +96,9 @@ static void test_what_is_under_way_is_not_lost(void **state)
 	assert_int_equal(measured__lost_calls(&m, &function, true), 0);
 }
 
-static void test_what_was_not_followed_leaves_the_pinned_unknown(void **state)
-{
-	(void)state;
-	assert_true(measured__pinned_known(&m));
-	m.totals.untimed = 1;
-	assert_false(measured__pinned_known(&m));
-	m.totals.untimed = 0;
-	m.totals.unsized = 1;
-	assert_false(measured__pinned_known(&m));
-}
-
 static void expect_mended(struct hist before, __u64 min, __u64 max)
 {
-	measured__correct(&before);
+	hist__settle(&before);
 	assert_int_equal(before.min, min);
 	assert_int_equal(before.max, max);
 }
@@ -140,7 +130,7 @@ static void test_extremes_beyond_the_last_bucket(void **state)
 	hist_add(&h, HIST_LIMIT * 3);
 	expect_mended(h, HIST_LIMIT * 3, HIST_LIMIT * 3);
 	h.max = 0;
-	measured__correct(&h);
+	hist__settle(&h);
 	assert_true(h.max >= hist_low(HIST_BUCKETS - 1));
 }
 
@@ -152,6 +142,10 @@ static void test_what_is_allocated_beforehand_follows_the_machine(void **state)
 	assert_int_equal(tracer__sockets_allocated(64 * mib, 8192), SOCKETS_LEAST);
 	assert_int_equal(tracer__sockets_allocated(4 * gib, 8192), 2048);
 	assert_int_equal(tracer__sockets_allocated(1024 * gib, 8192), SOCKETS_MOST);
+	assert_int_equal(tracer__stage_shares(2), 2);
+	assert_int_equal(tracer__stage_shares(256), STAGE_SHARES_MAX);
+	/* What --stages takes of a machine of any size, by metric. */
+	assert_true(sizeof(struct stage_slot) * CALL_SLOTS * STAGE_SHARES_MAX <= 9 * mib);
 }
 
 int main(void)
@@ -162,7 +156,6 @@ int main(void)
 		cmocka_unit_test(test_a_size_is_in_one_class),
 		cmocka_unit_test_setup(test_nothing_falls_below_zero, clear),
 		cmocka_unit_test_setup(test_what_is_under_way_is_not_lost, clear),
-		cmocka_unit_test_setup(test_what_was_not_followed_leaves_the_pinned_unknown, clear),
 		cmocka_unit_test_setup(test_extremes_agree_with_the_buckets, clear),
 		cmocka_unit_test_setup(test_extremes_beyond_the_last_bucket, clear),
 	};

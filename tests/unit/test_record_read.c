@@ -10,8 +10,9 @@
 
 #include <cmocka.h>
 
-#include "user/record/record_read.h"
 #include "user/report/cells.h"
+#include "user/report/record_read.h"
+#include "user/system/files.h"
 
 static const char *const odd[] = {"null",  "{}",   "[]",  "[null]",
 				  "\"x\"", "true", "NaN", "-Infinity"};
@@ -21,7 +22,7 @@ static json_object *with(const char *value)
 	char text[128];
 
 	snprintf(text, sizeof(text), "{\"v\": %s, \"list\": [%s]}\n", value, value);
-	return record__parse(text, strlen(text));
+	return files__parse_json(text, strlen(text));
 }
 
 static void what_is_no_number_is_none(void **state)
@@ -97,7 +98,7 @@ static void a_line_is_one_object(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
-		assert_null(record__parse(lines[i], i == 9 ? 6 : strlen(lines[i])));
+		assert_null(files__parse_json(lines[i], i == 9 ? 6 : strlen(lines[i])));
 }
 
 #define SOUND(repeat, app)                                                                        \
@@ -121,7 +122,7 @@ static void what_is_odd_is_named(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		json_object *o = record__parse(cases[i].line, strlen(cases[i].line));
+		json_object *o = files__parse_json(cases[i].line, strlen(cases[i].line));
 
 		assert_int_equal(record__is_sound(o, why, sizeof(why)), !cases[i].why);
 		if (cases[i].why)
@@ -146,7 +147,7 @@ static json_object *repeat(int number)
 		used += sprintf(line + used, "%s[%d, %d, %d]", i ? ", " : "", 1 << i % 30,
 				2 << i % 30, 1 + (i + number) % ROWS);
 	used += sprintf(line + used, "]}}]}");
-	return record__parse(line, (size_t)used);
+	return files__parse_json(line, (size_t)used);
 }
 
 static void repeats_are_kept_in_little_memory(void **state)

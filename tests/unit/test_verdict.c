@@ -44,8 +44,8 @@ static void test_all_copied(void **state)
 	f.copied = f.reported = 1000;
 	f.causes = &loopback;
 	assert_string_equal(say(&f), "100 % of 1,000 zero-copy sends to 10.0.0.2 were copied: "
-				     "loopback, lo. Zero-copy cannot help here: send without it; "
-				     "analyze advise --peer tells of another path.");
+				     "loopback, lo. Zero-copy cannot help here: send without it, "
+				     "or try another path: analyze advise --peer.");
 }
 
 static void test_none_copied(void **state)
@@ -56,7 +56,7 @@ static void test_none_copied(void **state)
 	assert_string_equal(say(&f), "none of 1,000 zero-copy sends to 10.0.0.2 was copied: "
 				     "zero-copy works here.");
 	f.silent = -1;
-	assert_non_null(strstr(say(&f), "copies without a flag are not seen here"));
+	assert_non_null(strstr(say(&f), "unflagged copies are not visible here"));
 	assert_null(strstr(say(&f), "works"));
 }
 
@@ -82,7 +82,7 @@ static void test_copies_may_have_gone_by_unseen(void **state)
 }
 
 /* However few they are. */
-static void test_losses_reserve_the_verdict(void **state)
+static void test_losses_are_a_caveat(void **state)
 {
 	struct verdict_facts f = fine;
 
@@ -90,11 +90,11 @@ static void test_losses_reserve_the_verdict(void **state)
 	f.copied = f.reported = 1000;
 	f.causes = &loopback;
 	f.lost = 1;
-	assert_non_null(strstr(say(&f), "With a reserve: 1 send was not followed to the end"));
+	assert_non_null(strstr(say(&f), "Caveat: 1 send was not followed to the end"));
 	f.lost_else = 2;
-	assert_non_null(strstr(say(&f), "With a reserve: 3 sends were not followed to the end"));
+	assert_non_null(strstr(say(&f), "Caveat: 3 sends were not followed to the end"));
 	f.copied = f.reported = 0;
-	assert_non_null(strstr(say(&f), "With a reserve"));
+	assert_non_null(strstr(say(&f), "Caveat"));
 }
 
 /* What nobody flags or sees to be copied is not thereby known to be zero-copy. */
@@ -380,8 +380,8 @@ static void test_findings_have_no_numbers(void **state)
 	f.copied = 1000;
 	f.causes = &loopback;
 	assert_string_equal(finding(&f), "100 % copied: loopback, lo. Zero-copy cannot help here: "
-					 "send without it; analyze advise --peer tells of another "
-					 "path.");
+					 "send without it, or try another path: analyze advise "
+					 "--peer.");
 	f.copied = 10;
 	assert_non_null(strstr(finding(&f), "some copied: loopback, lo."));
 	f.completions = 3;
@@ -396,7 +396,7 @@ int main(void)
 		cmocka_unit_test(test_all_copied),
 		cmocka_unit_test(test_none_copied),
 		cmocka_unit_test(test_copies_may_have_gone_by_unseen),
-		cmocka_unit_test(test_losses_reserve_the_verdict),
+		cmocka_unit_test(test_losses_are_a_caveat),
 		cmocka_unit_test(test_unexplained_sends_do_not_work),
 		cmocka_unit_test(test_what_is_unclassified_has_a_stack_or_not),
 		cmocka_unit_test(test_some_copied_for_two_reasons),

@@ -6,12 +6,9 @@
 #include "user/exporter/processes.h"
 #include "user/exporter/server.h"
 #include "user/exporter/textfile.h"
-#include "user/record/record.h"
 #include "user/system/log.h"
-#include "user/system/privilege.h"
 #include "user/system/signals.h"
 
-#include "common/json.h"
 #include "common/program.h"
 
 #include <errno.h>
@@ -23,8 +20,8 @@
 #include <unistd.h>
 
 struct exporter {
-	struct run_setup setup; /* that records are made by: their groups are in processes */
-	struct record_context context;
+	const struct host *host;
+	bool cost;
 	struct exposition *exposition;
 	struct processes *processes; /* NULL: none are named */
 	struct server *server;	     /* either this */
@@ -67,30 +64,25 @@ static struct own_cost cost_of(const struct exporter *x, const struct timespec *
 
 /* Groups before totals: what is counted meanwhile is then missing in the parts, not in the whole.
  */
-static int read_counts(struct exporter *x, json_object **record)
+static int read_counts(struct exporter *x)
 {
 	struct measured *m = &x->result->measured;
-	int err = tracer__look(x->tracer, m);
+	int err = tracer__read(x->tracer, m);
 
 	if (!err && x->processes)
-		err = processes__read(x->processes, x->tracer, &m->groups.rest);
-	if (err)
-		return err;
-	*record = record__build(x->result, &x->setup, &x->context);
-	measured__free(m);
-	tracer__forget_peers(x->tracer);
-	return *record ? 0 : -ENOMEM;
+		err = processes__read(x->processes, x->tracer, &m->groups_rest);
+	return err;
 }
 
-static int write_text(struct exporter *x, json_object *record, const struct own_cost *own,
-		      bool open_metrics, char **text, size_t *size)
+static int write_text(struct exporter *x, const struct own_cost *own, bool open_metrics,
+		      char **text, size_t *size)
 {
 	FILE *out = open_memstream(text, size);
 
 	if (!out)
 		return -ENOMEM;
 	exposition__begin(x->exposition, out, open_metrics);
-	metrics__write(x->exposition, record, x->processes, own);
+	metrics__write(x->exposition, x->result, x->host->kernel, x->cost, x->processes, own);
 	exposition__end(x->exposition);
 	if (!fclose(out))
 		return 0;
@@ -103,15 +95,14 @@ static int make_text(void *context, bool open_metrics, char **text, size_t *size
 	struct exporter *x = context;
 	struct timespec begun;
 	struct own_cost own;
-	json_object *record = NULL;
 	int err;
 
 	clock_gettime(CLOCK_MONOTONIC, &begun);
-	err = read_counts(x, &record);
+	err = read_counts(x);
 	own = cost_of(x, &begun);
 	if (!err)
-		err = write_text(x, record, &own, open_metrics, text, size);
-	json_object_put(record);
+		err = write_text(x, &own, open_metrics, text, size);
+	tracer__forget_peers(x->tracer);
 	if (err)
 		log_error("what the kernel counted cannot be read: %s", strerror(-err));
 	return err;
@@ -197,8 +188,6 @@ static void close_outputs(struct exporter *x)
 	}
 	processes__free(x->processes);
 	exposition__free(x->exposition);
-	json_object_put(x->context.privilege);
-	json_object_put(x->context.machine);
 }
 
 static int observe(struct exporter *x, struct run_setup setup)
@@ -223,19 +212,14 @@ static int observe(struct exporter *x, struct run_setup setup)
 
 int exporter__run(const struct options *o, const struct run_setup *setup, const struct host *host)
 {
-	struct exporter x = {.setup = *setup, .folder = -1, .interval = o->interval};
+	struct exporter x = {
+		.host = host, .cost = setup->cost, .folder = -1, .interval = o->interval};
 	struct run_setup observed = *setup;
 	int status = STATUS_FAILED;
 
 	signals__catch();
 	signal(SIGPIPE, SIG_IGN); /* a client that has gone is none of our business */
 	observed.by = o->exporter.top ? BY_PROCESS : 0;
-	x.context = (struct record_context){.host = host,
-					    .id = "exporter",
-					    .repeat = 1,
-					    .privilege = privilege__json(),
-					    .machine = json_object_new_object()};
-	json__add_text(x.context.machine, "kernel", host->kernel);
 	if (!open_outputs(&x, o))
 		status = observe(&x, observed);
 	close_outputs(&x);

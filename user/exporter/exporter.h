@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Always on: an observation without end whose figures are read again and again, as metrics of
- * Prometheus. A reading makes a run record, as a run's end does, and metrics are made of this.
+ * Prometheus.
  */
 #pragma once
 

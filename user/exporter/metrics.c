@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/exporter/metrics.h"
 
-#include "user/record/record_read.h"
+#include "user/kernel/calls.h"
+#include "user/kernel/causes.h"
 
+#include <errno.h>
 #include <string.h>
 
 #define MSG_ZEROCOPY_LABEL                  \
@@ -14,130 +16,115 @@
 		"interface", "io_uring" \
 	}
 
-/* Why a key of the record is null: its own reason, or that of a block it is in. NULL: there is
- * none. */
-static const char *why(json_object *record, const char *key)
-{
-	const char *of, *reason = NULL;
-	json_object *row;
-	size_t i, longest = 0, length;
+/* What metrics are made of, with the sums that several need. */
+struct counted {
+	const struct plan *plan;
+	const struct measured *measured;
+	const struct totals *totals;
+	struct zerocopy_sums zerocopy, uring;
+	const char *blind; /* why copies without a flag are not seen; NULL: they are */
+};
 
-	for (i = 0; (row = record__row(record, "/unmeasured", i)); i++) {
-		of = record__name(row, "/key");
-		length = strlen(of);
-		if (length <= longest || strncmp(of, key, length) ||
-		    (key[length] && key[length] != '.'))
-			continue;
-		reason = record__name(row, "/reason");
-		longest = length;
-	}
-	return reason;
+/* Why what a hook sees is not known; NULL: it is. */
+static const char *unhooked(const struct counted *c, enum hook_id id)
+{
+	const struct plan_entry *entry = &c->plan->entries[id];
+
+	return entry->option ? NULL : entry->reason;
 }
 
-/* The same, where the path leads to nothing. */
-static const char *why_not(json_object *record, const char *path, const char *key)
+enum family { FAMILY_NUMBERS };
+
+static void begin(struct exposition *e, enum family family, const char *missing)
 {
-	if (record__at(record, path))
-		return NULL;
-	key = why(record, key);
-	return key ? key : "not known here";
+	static const struct {
+		enum metric_kind kind;
+		const char *name, *unit, *help;
+	} rows[] = {FAMILY_ROWS};
+
+	exposition__family(e, rows[family].kind, rows[family].name, rows[family].unit,
+			   rows[family].help, missing);
 }
 
-static void write_build(struct exposition *e, json_object *record)
+static void write_build(struct exposition *e, const struct counted *c, const char *kernel)
 {
-	exposition__family(e, METRIC_GAUGE, "sendpath_build_info", "",
-			   "The version, the kernel, and the mechanism that times sends.", NULL);
+	begin(e, FAMILY_BUILD_INFO, NULL);
 	exposition__count(e,
-			  LABELS({"version", record__name(record, "/tool/version")},
-				 {"kernel", record__name(record, "/host/kernel")},
-				 {"mechanism", record__name(record, "/plan/tier")}),
+			  LABELS({"version", SENDPATH_VERSION}, {"kernel", kernel},
+				 {"mechanism", mechanism_name(plan__tier(c->plan))}),
 			  1);
 }
 
-static const char *zerocopy_of(json_object *call)
+/* The labels of a slot of calls. */
+#define CALL_LABELS(slot, ...)                                       \
+	LABELS({"syscall", call_name((enum call_kind)((slot) / 2))}, \
+	       {"zerocopy", (slot)&1 ? "true" : "false"} __VA_OPT__(, ) __VA_ARGS__)
+
+static uint64_t bytes_of(const struct call_slot *call)
 {
-	return record__flag(call, "/zerocopy") ? "true" : "false";
+	return call__accepted(call).bytes;
 }
 
-/* A family with a sample for each kind of call, of the count at this path. */
-static void write_calls(struct exposition *e, json_object *record, const char *name,
-			const char *unit, const char *path, const char *help)
+/* A family with a sample for each kind of call that occurred. */
+static void write_calls(struct exposition *e, const struct counted *c, enum family family,
+			uint64_t (*count)(const struct call_slot *call))
 {
-	json_object *call;
-	size_t i;
+	__u32 slot;
 
-	exposition__family(e, METRIC_COUNTER, name, unit, help, why(record, "calls"));
-	for (i = 0; (call = record__row(record, "/calls", i)); i++)
-		exposition__count(e,
-				  LABELS({"syscall", record__name(call, "/syscall")},
-					 {"zerocopy", zerocopy_of(call)}),
-				  record__count(call, path));
+	begin(e, family, unhooked(c, HOOK_SEND));
+	for (slot = 0; slot < CALL_SLOTS; slot++)
+		if (call__sends(&c->measured->calls[slot]))
+			exposition__count(e, CALL_LABELS(slot), count(&c->measured->calls[slot]));
 }
 
-static void write_errors(struct exposition *e, json_object *record)
+static uint64_t sends_of(const struct call_slot *call)
 {
-	const struct lh_entry *error;
-	json_object *call;
-	size_t i;
-
-	exposition__family(e, METRIC_COUNTER, "sendpath_send_errors", "",
-			   "Sends that failed, by errno; ERESTARTSYS: interrupted by a signal.",
-			   why(record, "calls"));
-	for (i = 0; (call = record__row(record, "/calls", i)); i++)
-		for (error = record__members(call, "/errors"); error; error = error->next)
-			exposition__count(e,
-					  LABELS({"syscall", record__name(call, "/syscall")},
-						 {"zerocopy", zerocopy_of(call)},
-						 {"errno", error->k}),
-					  json_object_get_uint64((json_object *)error->v));
+	return call__sends(call);
 }
 
-static void write_times(struct exposition *e, json_object *record)
+static void write_errors(struct exposition *e, const struct counted *c)
 {
-	json_object *call, *wall;
-	struct hist h;
-	size_t i;
+	const __u64 *counts;
+	__u32 slot, error;
 
-	exposition__family(e, METRIC_HISTOGRAM, "sendpath_send_seconds", "seconds",
-			   "Kernel time of a send.", why(record, "calls"));
-	for (i = 0; (call = record__row(record, "/calls", i)); i++) {
-		wall = record__at(call, "/wall_ns");
-		if (!wall)
-			continue;
-		memset(&h, 0, sizeof(h));
-		record__add_hist(&h, wall);
-		exposition__histogram(e,
-				      LABELS({"syscall", record__name(call, "/syscall")},
-					     {"zerocopy", zerocopy_of(call)}),
-				      &h);
+	begin(e, FAMILY_SEND_ERRORS, unhooked(c, HOOK_SEND));
+	for (slot = 0; slot < CALL_SLOTS; slot++) {
+		counts = c->measured->errors[slot];
+		for (error = 0; error < ERRNO_SLOTS; error++)
+			if (counts[error])
+				exposition__count(
+					e, CALL_LABELS(slot, {"errno", call_error_name(error)}),
+					counts[error]);
+	}
+}
+
+static void write_times(struct exposition *e, const struct counted *c)
+{
+	const struct hist *wall;
+	__u32 slot;
+
+	begin(e, FAMILY_SEND_SECONDS, unhooked(c, HOOK_SEND));
+	for (slot = 0; slot < CALL_SLOTS; slot++) {
+		wall = &c->measured->calls[slot].wall;
+		if (wall->count)
+			exposition__histogram(e, CALL_LABELS(slot), wall);
 	}
 }
 
 static const struct process_metric {
-	const char *name, *unit, *help;
+	enum family family;
 	size_t field; /* of struct group */
 	bool seconds;
 	bool completed; /* a completion tells it */
 } process_metrics[] = {
-	{"sendpath_process_sends", "", "Sends that returned, failed ones too, by process name.",
-	 offsetof(struct group, sends), false, false},
-	{"sendpath_process_sent_bytes", "bytes", "Bytes that these sends accepted.",
-	 offsetof(struct group, bytes), false, false},
-	{"sendpath_process_send_errors", "", "Of these sends, those that failed.",
-	 offsetof(struct group, failed), false, false},
-	{"sendpath_process_send_seconds", "seconds", "Kernel time of these sends.",
-	 offsetof(struct group, ns), true, false},
-	{"sendpath_process_zerocopy_requests", "", "Of these sends, those with MSG_ZEROCOPY.",
-	 offsetof(struct group, requests), false, false},
-	{"sendpath_process_zerocopy_completions", "",
-	 "Zero-copy sends whose memory the kernel was done with.",
-	 offsetof(struct group, completions), false, true},
-	{"sendpath_process_zerocopy_copied", "",
-	 "Of these, sends that were copied and flagged as copied.", offsetof(struct group, copied),
-	 false, true},
-	{"sendpath_process_zerocopy_unreported", "",
-	 "Of these, sends that were copied without a flag.", offsetof(struct group, unflagged),
-	 false, true},
+	{FAMILY_PROCESS_SENDS, offsetof(struct group, sends), false, false},
+	{FAMILY_PROCESS_SENT_BYTES, offsetof(struct group, bytes), false, false},
+	{FAMILY_PROCESS_SEND_ERRORS, offsetof(struct group, failed), false, false},
+	{FAMILY_PROCESS_SEND_SECONDS, offsetof(struct group, ns), true, false},
+	{FAMILY_PROCESS_ZEROCOPY_REQUESTS, offsetof(struct group, requests), false, false},
+	{FAMILY_PROCESS_ZEROCOPY_COMPLETIONS, offsetof(struct group, completions), false, true},
+	{FAMILY_PROCESS_ZEROCOPY_COPIED, offsetof(struct group, copied), false, true},
+	{FAMILY_PROCESS_ZEROCOPY_UNREPORTED, offsetof(struct group, unflagged), false, true},
 };
 
 static void write_process_metric(struct exposition *e, const struct process_metric *m,
@@ -148,7 +135,7 @@ static void write_process_metric(struct exposition *e, const struct process_metr
 	uint64_t value;
 	size_t i;
 
-	exposition__family(e, METRIC_COUNTER, m->name, m->unit, m->help, missing);
+	begin(e, m->family, missing);
 	for (i = 0; !missing && (comm = processes__get(processes, i, &sums)); i++) {
 		value = *(const __u64 *)((const char *)&sums + m->field);
 		(m->seconds ? exposition__seconds : exposition__count)(e, LABELS({"comm", comm}),
@@ -156,7 +143,7 @@ static void write_process_metric(struct exposition *e, const struct process_metr
 	}
 }
 
-static void write_processes(struct exposition *e, json_object *record,
+static void write_processes(struct exposition *e, const struct counted *c,
 			    const struct processes *processes)
 {
 	const struct process_metric *m = process_metrics;
@@ -166,211 +153,252 @@ static void write_processes(struct exposition *e, json_object *record,
 	for (i = 0; i < sizeof(process_metrics) / sizeof(*m); i++, m++) {
 		missing = !processes ? "--top 0 names no processes" : NULL;
 		if (!missing && m->completed)
-			missing = m->field == offsetof(struct group, unflagged)
-					  ? why_not(record, "/zerocopy/copied_silent",
-						    "zerocopy.copied_silent")
-					  : why_not(record, "/zerocopy/completions",
-						    "zerocopy.completions");
+			missing = unhooked(c, HOOK_COMPLETION);
+		if (!missing && m->field == offsetof(struct group, unflagged))
+			missing = c->blind;
 		write_process_metric(e, m, processes, missing);
 	}
 }
 
-/* Of MSG_ZEROCOPY and of io_uring's own zero-copy sends, where each is known. */
-static const struct zerocopy_metric {
-	enum metric_kind kind;
-	const char *name, *unit, *help, *path, *uring_path, *key;
-} zerocopy_metrics[] = {
-	{METRIC_COUNTER, "sendpath_zerocopy_requests", "", "Sends that asked for zero-copy.",
-	 "/zerocopy/requests", "/zerocopy/io_uring/requests", "zerocopy"},
-	{METRIC_COUNTER, "sendpath_zerocopy_ignored", "",
-	 "Of these, sends of nothing, or on a socket without SO_ZEROCOPY.", "/zerocopy/ignored",
-	 "/zerocopy/io_uring/ignored", "zerocopy"},
-	{METRIC_COUNTER, "sendpath_zerocopy_sent_bytes", "bytes",
-	 "Bytes that the requests accepted.", "/zerocopy/bytes", "/zerocopy/io_uring/bytes",
-	 "zerocopy"},
-	{METRIC_COUNTER, "sendpath_zerocopy_completions", "",
-	 "Zero-copy sends whose memory the kernel was done with.", "/zerocopy/completions",
-	 "/zerocopy/io_uring/completions", "zerocopy.completions"},
-	{METRIC_COUNTER, "sendpath_zerocopy_copied", "",
-	 "Of these, sends whose data the kernel copied; unreported ones too, where they are seen.",
-	 "/zerocopy/copied", "/zerocopy/io_uring/copied", "zerocopy.completions"},
-	{METRIC_COUNTER, "sendpath_zerocopy_unreported", "",
-	 "Of the copied sends, those that the kernel did not flag as copied.",
-	 "/zerocopy/copied_silent", NULL, "zerocopy.copied_silent"},
-	{METRIC_COUNTER, "sendpath_zerocopy_reported_copied", "",
-	 "Sends that applications read of, in their error queues, as copied.",
-	 "/zerocopy/app_told_copied", NULL, "zerocopy.app_told_copied"},
-	{METRIC_GAUGE, "sendpath_zerocopy_outstanding", "",
-	 "Zero-copy sends whose memory the kernel still uses.", "/zerocopy/outstanding",
-	 "/zerocopy/io_uring/outstanding", "zerocopy.completions"},
-	{METRIC_GAUGE, "sendpath_zerocopy_pinned_bytes", "bytes",
-	 "Bytes of the memory that these pin.", "/zerocopy/pinned/bytes_now", NULL,
-	 "zerocopy.pinned"},
+/* Of MSG_ZEROCOPY and of io_uring's own zero-copy sends. */
+#define ZEROCOPY_METRICS (FAMILY_ZEROCOPY_PINNED_BYTES - FAMILY_ZEROCOPY_REQUESTS + 1)
+
+/* A metric's value, or why it is not known. */
+struct figure {
+	uint64_t count;
+	const char *why;
 };
 
-static void write_zerocopy(struct exposition *e, json_object *record,
-			   const struct zerocopy_metric *m)
+static struct figure pinned(const struct counted *c, const char *no_completions)
 {
-	exposition__family(e, m->kind, m->name, m->unit, m->help, why_not(record, m->path, m->key));
-	if (record__at(record, m->path))
-		exposition__count(e, LABELS(MSG_ZEROCOPY_LABEL), record__count(record, m->path));
-	if (m->uring_path && record__at(record, m->uring_path))
-		exposition__count(e, LABELS(IO_URING_LABEL), record__count(record, m->uring_path));
+	const struct pinned *p = &c->measured->pinned;
+	const char *why = no_completions ? no_completions : unhooked(c, HOOK_SEND_ID);
+
+	if (!why && c->totals->untimed)
+		why = "some sends could not be followed one by one";
+	else if (!why && c->totals->unsized)
+		why = "how much a send asks for is not seen before it returns";
+	return (struct figure){SUM_PINNED_BYTES(p), why};
 }
 
-static void add_refused(struct exposition *e, json_object *record, const char *path,
-			const struct label interface)
+/* In the order of the metrics. */
+static void count_zerocopy(const struct counted *c, struct figure of[ZEROCOPY_METRICS])
 {
-	json_object *row;
-	size_t i;
+	const char *none = unhooked(c, HOOK_COMPLETION);
+	const struct totals *t = c->totals;
+	const struct figure figures[ZEROCOPY_METRICS] = {
+		{c->zerocopy.requests, NULL},
+		{c->zerocopy.ignored, NULL},
+		{c->zerocopy.bytes, NULL},
+		{t->completions, none},
+		{c->blind ? SUM_COPIED_FLAGGED(t) : SUM_COPIED(t), none},
+		{t->unflagged, none ? none : c->blind},
+		{t->errqueue_copied, unhooked(c, HOOK_ERROR_QUEUE)},
+		{measured__outstanding(c->measured), none},
+		pinned(c, none),
+	};
 
-	for (i = 0; (row = record__row(record, path, i)); i++)
+	memcpy(of, figures, sizeof(figures));
+}
+
+static void count_uring(const struct counted *c, struct figure of[ZEROCOPY_METRICS])
+{
+	const struct hook_option *option = c->plan->entries[HOOK_URING].option;
+	const struct totals *t = c->totals;
+	bool copies = option && !(option->by_report && t->uring_unknown);
+	const char *none = unhooked(c, HOOK_URING);
+	const struct figure figures[ZEROCOPY_METRICS] = {
+		{c->uring.requests, NULL},
+		{c->uring.ignored, NULL},
+		{c->uring.bytes, NULL},
+		{t->uring_completions, none},
+		{t->uring_copied, copies ? NULL : "not seen"},
+		{0, "not distinguished"},
+		{0, "it has no error queue"},
+		{measured__uring_outstanding(c->measured), none},
+		{0, "not followed"},
+	};
+
+	memcpy(of, figures, sizeof(figures));
+}
+
+static void write_zerocopy(struct exposition *e, const struct counted *c)
+{
+	struct figure msg[ZEROCOPY_METRICS], uring[ZEROCOPY_METRICS];
+	enum family i;
+
+	count_zerocopy(c, msg);
+	count_uring(c, uring);
+	for (i = 0; i < ZEROCOPY_METRICS; i++) {
+		begin(e, FAMILY_ZEROCOPY_REQUESTS + i, msg[i].why);
+		if (!msg[i].why)
+			exposition__count(e, LABELS(MSG_ZEROCOPY_LABEL), msg[i].count);
+		if (c->uring.requests && !uring[i].why)
+			exposition__count(e, LABELS(IO_URING_LABEL), uring[i].count);
+	}
+}
+
+static void add_refused(struct exposition *e, const struct label interface, enum refusal refusal,
+			unsigned int error, uint64_t count)
+{
+	if (count)
 		exposition__count(e,
-				  LABELS(interface, {"cause", record__name(row, "/cause")},
-					 {"errno", record__name(row, "/errno")}),
-				  record__count(row, "/count"));
+				  LABELS(interface, {"cause", refusal__get(refusal)->name},
+					 {"errno", call_error_name(error)}),
+				  count);
 }
 
-static void write_refused(struct exposition *e, json_object *record)
+static void write_refused(struct exposition *e, const struct counted *c)
 {
-	exposition__family(e, METRIC_COUNTER, "sendpath_zerocopy_refused", "",
-			   "Zero-copy requests that failed, and why.", why(record, "zerocopy"));
-	add_refused(e, record, "/zerocopy/refused", (struct label)MSG_ZEROCOPY_LABEL);
-	add_refused(e, record, "/zerocopy/io_uring/refused", (struct label)IO_URING_LABEL);
+	static const struct label msg = MSG_ZEROCOPY_LABEL, uring = IO_URING_LABEL;
+	const struct totals *t = c->totals;
+	unsigned int i;
+	__u64 known;
+
+	begin(e, FAMILY_ZEROCOPY_REFUSED, NULL);
+	add_refused(e, msg, REFUSAL_OPTMEM, ENOBUFS, t->refused_optmem);
+	add_refused(e, msg, REFUSAL_MEMLOCK, ENOBUFS, t->refused_memlock);
+	for (i = 0; i < ERRNO_SLOTS; i++) {
+		known = i == ENOBUFS ? t->refused_optmem + t->refused_memlock : 0;
+		add_refused(e, msg, refusal__of((int)i), i,
+			    measured__difference(c->zerocopy.errors[i], known));
+	}
+	for (i = 0; i < ERRNO_SLOTS; i++)
+		add_refused(e, uring, refusal__of((int)i), i, c->uring.errors[i]);
 }
 
-static bool same_cause(json_object *a, json_object *b)
+static uint64_t copied_for(const struct cause_counter *sums)
 {
-	return !strcmp(record__name(a, "/cause"), record__name(b, "/cause")) &&
-	       !strcmp(record__name(a, "/device"), record__name(b, "/device"));
+	return sums->sends + sums->unflagged;
+}
+
+static uint64_t unflagged_for(const struct cause_counter *sums)
+{
+	return sums->unflagged;
+}
+
+static bool same_cause(const struct cause_info *a, const struct cause_info *b)
+{
+	return a->key.cause == b->key.cause && !strncmp(a->device, b->device, DEVICE_NAME_MAX);
+}
+
+static void write_cause(struct exposition *e, const struct cause_info *info, uint64_t sum)
+{
+	char device[DEVICE_NAME_MAX + 1] = "";
+
+	memcpy(device, info->device, DEVICE_NAME_MAX);
+	exposition__count(
+		e, LABELS({"cause", cause__get(info->key.cause)->name}, {"device", device}), sum);
 }
 
 /* A cause on a device, in whichever network namespace, with whichever stack. */
-static void write_cause(struct exposition *e, json_object *record, size_t first, const char *path)
+static void write_causes(struct exposition *e, const struct counted *c, enum family family,
+			 const char *missing, uint64_t (*of)(const struct cause_counter *sums))
 {
-	json_object *row, *of = record__row(record, "/zerocopy/causes", first);
-	uint64_t sum = 0;
-	size_t i;
+	const struct measured *m = c->measured;
+	struct cause_count all[CAUSE_COUNTERS_MAX + 1], other = {.sums = m->unnamed};
+	size_t i, j, count = m->cause_count;
+	uint64_t sum;
 
-	for (i = 0; (row = record__row(record, "/zerocopy/causes", i)); i++) {
-		if (!same_cause(row, of))
+	memcpy(all, m->causes, count * sizeof(*all));
+	other.sums.sends += m->unseen.sends;
+	all[count++] = other;
+	begin(e, family, missing);
+	for (i = 0; i < count && !missing; i++) {
+		for (j = 0; j < i &&
+			    !(copied_for(&all[j].sums) && same_cause(&all[j].info, &all[i].info));)
+			j++;
+		if (j < i || !copied_for(&all[i].sums))
 			continue;
-		if (i < first)
-			return;
-		sum += record__count(row, path);
-	}
-	exposition__count(e,
-			  LABELS({"cause", record__name(of, "/cause")},
-				 {"device", record__name(of, "/device")}),
-			  sum);
-}
-
-static void write_causes(struct exposition *e, json_object *record, const char *name,
-			 const char *path, const char *key, const char *help)
-{
-	size_t i, count = record__length(record, "/zerocopy/causes");
-	const char *missing = why(record, key);
-
-	exposition__family(e, METRIC_COUNTER, name, "", help, missing);
-	for (i = 0; i < count && !missing; i++)
-		write_cause(e, record, i, path);
-}
-
-static void write_completion_times(struct exposition *e, json_object *record)
-{
-	json_object *times = record__at(record, "/zerocopy/completion_ns");
-	struct hist h = {};
-
-	exposition__family(e, METRIC_HISTOGRAM, "sendpath_zerocopy_completion_seconds", "seconds",
-			   "From the beginning of a zero-copy send until its completion was known.",
-			   why_not(record, "/zerocopy/completion_ns", "zerocopy.completion_ns"));
-	if (!times)
-		return;
-	record__add_hist(&h, times);
-	exposition__histogram(e, LABELS(), &h);
-}
-
-/* Does the kernel count the runs that it skipped of the programs that time sends? */
-static bool counts_skipped(json_object *record)
-{
-	json_object *hook;
-	size_t i;
-
-	for (i = 0; (hook = record__row(record, "/plan/hooks", i)); i++)
-		if (!strcmp(record__name(hook, "/name"), "send"))
-			return record__at(hook, "/missed");
-	return false;
-}
-
-static void write_lost(struct exposition *e, json_object *record)
-{
-	static const char *const kinds[] = {"calls", "completions", "flags", "groups", "stacks"};
-	bool skips_known = counts_skipped(record);
-	char path[32];
-	size_t i;
-
-	exposition__family(e, METRIC_COUNTER, "sendpath_lost", "",
-			   "What happened and could not be counted: calls and completions are "
-			   "sends, flags of completions, groups are sends without one, stacks are "
-			   "copies without a cause.",
-			   skips_known ? NULL
-				       : "of calls, because this kernel does not count the runs of "
-					 "programs that it skips");
-	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		snprintf(path, sizeof(path), "/lost/%s", kinds[i]);
-		if (record__at(record, path) && (i || skips_known))
-			exposition__count(e, LABELS({"what", kinds[i]}),
-					  record__count(record, path));
+		for (sum = 0; j < count; j++)
+			sum += same_cause(&all[j].info, &all[i].info) ? of(&all[j].sums) : 0;
+		write_cause(e, &all[i].info, sum);
 	}
 }
 
-static void write_own(struct exposition *e, json_object *record, const struct own_cost *own)
+static void write_completion_times(struct exposition *e, const struct counted *c)
 {
-	const char *no_cost = why_not(record, "/observer", "observer");
+	const char *missing = unhooked(c, HOOK_COMPLETION);
 
-	exposition__family(e, METRIC_GAUGE, "sendpath_exporter_start_time_seconds", "seconds",
-			   "When counting began, since the epoch.", NULL);
+	missing = missing ? missing : unhooked(c, HOOK_SEND_ID);
+	begin(e, FAMILY_ZEROCOPY_COMPLETION_SECONDS, missing);
+	if (!missing)
+		exposition__histogram(e, LABELS(), &c->measured->spans[SPAN_COMPLETION]);
+}
+
+static void write_lost(struct exposition *e, const struct counted *c)
+{
+	const struct plan_entry *send = &c->plan->entries[HOOK_SEND];
+	const struct measured *m = c->measured;
+	const struct totals *t = c->totals;
+	bool skips_known = !m->missed_unknown[HOOK_SEND];
+	const struct {
+		const char *what;
+		bool known;
+		uint64_t count;
+	} rows[] = {
+		{"calls", skips_known, measured__lost_calls(m, send->option, send->reason[0])},
+		{"completions", true, t->lost_completions + t->lost_notifications + t->untracked},
+		{"flags", true, SUM_LOST_FLAGS(t)},
+		{"groups", true, m->groups_rest.sends + m->peers_rest.sends},
+		{"stacks", !unhooked(c, HOOK_SKB_COPY), m->unnamed.skbs + t->lost_cause_bits}};
+	size_t i;
+
+	begin(e, FAMILY_LOST,
+	      skips_known ? NULL
+			  : "of calls, because this kernel does not count the runs of "
+			    "programs that it skips");
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (rows[i].known)
+			exposition__count(e, LABELS({"what", rows[i].what}), rows[i].count);
+}
+
+static void write_own(struct exposition *e, const struct counted *c, bool cost,
+		      const struct own_cost *own)
+{
+	const char *no_cost = cost ? NULL : "asked for with --cost, because counting costs too";
+
+	begin(e, FAMILY_EXPORTER_START_TIME_SECONDS, NULL);
 	exposition__seconds(e, LABELS(), own->started_ns);
-	exposition__family(e, METRIC_COUNTER, "sendpath_exporter_cpu_seconds", "seconds",
-			   "CPU time of the exporter's process.", NULL);
+	begin(e, FAMILY_EXPORTER_CPU_SECONDS, NULL);
 	exposition__seconds(e, LABELS(), own->cpu_ns);
-	exposition__family(e, METRIC_GAUGE, "sendpath_exporter_resident_memory_bytes", "bytes",
-			   "Memory of the exporter's process.", NULL);
+	begin(e, FAMILY_EXPORTER_RESIDENT_MEMORY_BYTES, NULL);
 	exposition__count(e, LABELS(), own->resident_bytes);
-	exposition__family(e, METRIC_GAUGE, "sendpath_exporter_reading_seconds", "seconds",
-			   "How long it took to read these counts from the kernel.", NULL);
+	begin(e, FAMILY_EXPORTER_READING_SECONDS, NULL);
 	exposition__seconds(e, LABELS(), own->reading_ns);
-	exposition__family(e, METRIC_COUNTER, "sendpath_exporter_bpf_seconds", "seconds",
-			   "Run time of the kernel programs.", no_cost);
+	begin(e, FAMILY_EXPORTER_BPF_SECONDS, no_cost);
 	if (!no_cost)
-		exposition__seconds(e, LABELS(), record__count(record, "/observer/bpf_ns"));
-	exposition__family(e, METRIC_COUNTER, "sendpath_exporter_bpf_runs", "",
-			   "Runs of the kernel programs.", no_cost);
+		exposition__seconds(e, LABELS(), c->measured->bpf_ns);
+	begin(e, FAMILY_EXPORTER_BPF_RUNS, no_cost);
 	if (!no_cost)
-		exposition__count(e, LABELS(), record__count(record, "/observer/bpf_runs"));
+		exposition__count(e, LABELS(), c->measured->bpf_runs);
 }
 
-void metrics__write(struct exposition *e, json_object *record, const struct processes *processes,
-		    const struct own_cost *own)
+void metrics__write(struct exposition *e, const struct run_result *r, const char *kernel, bool cost,
+		    const struct processes *processes, const struct own_cost *own)
 {
-	size_t i;
+	const char *no_causes;
+	struct counted c = {.plan = &r->plan,
+			    .measured = &r->measured,
+			    .totals = &r->measured.totals,
+			    .blind = plan__blind_to_unreported(&r->plan)};
 
-	write_build(e, record);
-	write_calls(e, record, "sendpath_sends", "", "/sends",
-		    "TCP sends that returned, failed ones too.");
-	write_calls(e, record, "sendpath_sent_bytes", "bytes", "/bytes",
-		    "Bytes that these sends accepted.");
-	write_errors(e, record);
-	write_times(e, record);
-	write_processes(e, record, processes);
-	for (i = 0; i < sizeof(zerocopy_metrics) / sizeof(zerocopy_metrics[0]); i++)
-		write_zerocopy(e, record, &zerocopy_metrics[i]);
-	write_refused(e, record);
-	write_causes(e, record, "sendpath_zerocopy_copied_by_cause", "/count", "zerocopy.causes",
-		     "Copied sends by cause and device; one with two causes counts for both.");
-	write_causes(e, record, "sendpath_zerocopy_unreported_by_cause", "/silent",
-		     "zerocopy.copied_silent", "Of these, sends that were not flagged as copied.");
-	write_completion_times(e, record);
-	write_lost(e, record);
-	write_own(e, record, own);
+	measured__zerocopy(c.measured, &c.zerocopy);
+	measured__uring(c.measured, &c.uring);
+	no_causes = unhooked(&c, HOOK_SKB_COPY);
+	no_causes = no_causes ? no_causes : unhooked(&c, HOOK_COMPLETION);
+	write_build(e, &c, kernel);
+	write_calls(e, &c, FAMILY_SENDS, sends_of);
+	write_calls(e, &c, FAMILY_SENT_BYTES, bytes_of);
+	write_errors(e, &c);
+	write_times(e, &c);
+	write_processes(e, &c, processes);
+	write_zerocopy(e, &c);
+	write_refused(e, &c);
+	write_causes(e, &c, FAMILY_ZEROCOPY_COPIED_BY_CAUSE, no_causes, copied_for);
+	write_causes(e, &c, FAMILY_ZEROCOPY_UNREPORTED_BY_CAUSE, no_causes ? no_causes : c.blind,
+		     unflagged_for);
+	write_completion_times(e, &c);
+	write_lost(e, &c);
+	write_own(e, &c, cost, own);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Which metrics there are, and where in a run record each is from. docs/fleet.md lists them. */
+/* Which metrics there are, and of which counts each is made. docs/fleet.md lists them. */
 #pragma once
 
 #include "user/exporter/exposition.h"
 #include "user/exporter/processes.h"
 
-#include <json-c/json.h>
+#include "user/run/run.h"
 
 /* What the exporter itself took. */
 struct own_cost {
@@ -15,6 +15,9 @@ struct own_cost {
 	uint64_t reading_ns; /* for this reading */
 };
 
-/* Of an observation's record; processes is NULL where none are named. */
-void metrics__write(struct exposition *e, json_object *record, const struct processes *processes,
-		    const struct own_cost *own);
+/*
+ * Of an observation that goes on; processes is NULL where none are named. kernel: its release.
+ * cost: the programs' own time is counted.
+ */
+void metrics__write(struct exposition *e, const struct run_result *r, const char *kernel, bool cost,
+		    const struct processes *processes, const struct own_cost *own);

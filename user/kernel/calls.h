@@ -4,11 +4,7 @@
 
 #include "bpf/abi.h"
 
-#include <stdbool.h>
-
 /* The syscall's name; "other" for what has no row. */
 const char *call_name(enum call_kind kind);
-/* Is one such syscall always exactly one send? */
-bool call_sends_once(enum call_kind kind);
 /* "EAGAIN" for an index of the errors counted in the kernel. */
 const char *call_error_name(unsigned int index);

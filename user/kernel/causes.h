@@ -15,6 +15,7 @@ struct cause_row {
 	const char *title;   /* for people: "tcpdump or another packet tap" */
 	const char *meaning; /* one sentence: what the kernel does */
 	const char *remedy;  /* one sentence: what helps, or that nothing does */
+	bool final;	     /* no setting takes it away: it is where the data go */
 };
 
 struct cause_site {
@@ -51,15 +52,7 @@ struct refusal_row {
 	const char *remedy;
 };
 
-enum refusal {
-	REFUSAL_OPTMEM,
-	REFUSAL_MEMLOCK,
-	REFUSAL_ENOBUFS,
-	REFUSAL_UNSUPPORTED,
-	REFUSAL_FULL,
-	REFUSAL_OTHER,
-	REFUSALS,
-};
+enum refusal { REFUSAL_NUMBERS, REFUSALS };
 
 const struct refusal_row *refusal__get(enum refusal refusal);
 /* For an errno that needs no further look. */

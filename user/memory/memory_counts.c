@@ -158,21 +158,3 @@ void memory__parse(struct memory_counts *counts, const struct memory_choice *c, 
 		text += length + (text[length] == '\n');
 	}
 }
-
-bool memory__sum(const struct memory_counts *counts, const struct memory_choice *c,
-		 enum memory_quantity q, double *bytes)
-{
-	bool any = false;
-	size_t i;
-
-	*bytes = 0;
-	for (i = 0; i < c->count; i++) {
-		if (c->events[i].event->quantity != q)
-			continue;
-		if (counts->events[i].status != MEMORY_COUNTED)
-			return false;
-		any = true;
-		*bytes += counts->events[i].bytes;
-	}
-	return any;
-}

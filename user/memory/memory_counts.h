@@ -44,7 +44,3 @@ struct memory_counts {
  * passed over; an event without a line stays absent.
  */
 void memory__parse(struct memory_counts *counts, const struct memory_choice *c, const char *text);
-
-/* Sums up a quantity, in bytes (of misses too: of their lines). false: not all was counted. */
-bool memory__sum(const struct memory_counts *counts, const struct memory_choice *c,
-		 enum memory_quantity q, double *bytes);

@@ -14,7 +14,7 @@
 
 const char *argp_program_version = "sendpath " SENDPATH_VERSION;
 
-#define REPEATS	     5 /* fewer bear no interval */
+#define REPEATS	     5 /* fewer have no interval */
 #define REPEAT_MIN_S 0.1
 #define SAMPLE_MAX   1000000
 #define TOP_DEFAULT  32 /* names of processes that exporter has */
@@ -26,17 +26,42 @@ static error_t refuse(struct argp_state *state, const char *option, const char *
 	return program__refuse(state, "%s %s: %s", option, value, remedy);
 }
 
-static error_t set_number(struct argp_state *state, const char *option, const char *arg,
-			  unsigned int most, unsigned int *number)
+static error_t set_number(struct argp_state *state, int key, const char *arg, unsigned int most,
+			  unsigned int *number)
 {
 	unsigned long long n;
-	char remedy[64];
 
-	snprintf(remedy, sizeof(remedy), "give a number from 1 to %u", most);
 	if (units__count(arg, &n) || !n || n > most)
-		return refuse(state, option, arg, remedy);
+		return program__refuse(state, "--%s %s: give a number from 1 to %u",
+				       options__name(key), arg, most);
 	*number = (unsigned int)n;
 	return 0;
+}
+
+static error_t set_value(struct options *o, int key, char *arg, struct argp_state *state)
+{
+	static const struct {
+		int key;
+		enum { VALUE_FLAG, VALUE_TEXT, VALUE_NUMBER } kind;
+		size_t offset; /* in struct options */
+		unsigned int most;
+	} values[] = {OPTION_VALUES};
+	void *member;
+	size_t i;
+
+	for (i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+		member = (char *)o + values[i].offset;
+		if (values[i].key != key)
+			continue;
+		if (values[i].kind == VALUE_NUMBER)
+			return set_number(state, key, arg, values[i].most, member);
+		if (values[i].kind == VALUE_FLAG)
+			*(bool *)member = true;
+		else
+			*(const char **)member = arg;
+		return 0;
+	}
+	return ARGP_ERR_UNKNOWN;
 }
 
 static error_t refuse_if(struct argp_state *state, const char *option, const char *value,
@@ -92,25 +117,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->by_max = GROUPS_MAX;
 		o->exporter.top = TOP_DEFAULT;
 		return 0;
-	case OPT_JSON:
-		o->json = arg;
-		return 0;
-	case OPT_REPEAT:
-		return set_number(state, "--repeat", arg, REPEAT_MAX, &o->repeat);
-	case OPT_EVENTS:
-		o->events = arg;
-		return 0;
-	case OPT_CALL_COUNTERS:
-		o->call_counters = arg;
-		return 0;
 	case OPT_INTERVAL:
 		if (units__duration(arg, &o->interval) || o->interval < LIVE_MIN_S)
 			return refuse(state, "--interval", arg, "give seconds, 0.1 or more");
 		return 0;
 	case OPT_BY:
 		return refuse_if(state, "--by", arg, groups__parse(arg, &o->by));
-	case OPT_BY_MAX:
-		return set_number(state, "--by-max", arg, GROUPS_MAX_MAX, &o->by_max);
 	case OPT_PID:
 		return refuse_if(state, "--pid", arg, target__set_pids(&o->target, arg));
 	case OPT_COMM:
@@ -124,35 +136,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return o->tier ? 0
 			       : refuse(state, "--tier", arg,
 					"give fentry, kprobe, tracepoint or none");
-	case OPT_GRID ... OPT_RETRY:
+	case OPT_OUT ... OPT_RETRY:
 		options__take_sweep(o, key, arg, state);
 		return 0;
 	case OPT_LISTEN ... OPT_TOP:
 		options__take_exporter(o, key, arg, state);
 		return 0;
-	case OPT_COST:
-		o->cost = true;
-		return 0;
-	case OPT_MEMORY:
-		o->memory = true;
-		return 0;
 	case OPT_WAIT_QUIET:
 		if (units__duration(arg ? arg : "60", &o->wait_quiet_s) || o->wait_quiet_s <= 0)
 			return refuse(state, "--wait-quiet", arg, "give seconds, above 0");
-		return 0;
-	case OPT_STAGES:
-		o->stages = true;
-		return 0;
-	case OPT_PACKETS:
-		o->packets = true;
-		return 0;
-	case OPT_SAMPLE:
-		return set_number(state, "--sample", arg, SAMPLE_MAX, &o->sample);
-	case OPT_HISTOGRAM:
-		o->histogram = true;
-		return 0;
-	case OPT_VERBOSE:
-		o->verbose = true;
 		return 0;
 	case ARGP_KEY_END:
 		if (o->sweep.given)
@@ -177,7 +169,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			return take_command(o, state);
 		return refuse(state, arg, "is no command", "a program to observe stands after --");
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return set_value(o, key, arg, state);
 	}
 }
 

@@ -33,12 +33,11 @@ static void take_name(struct exporter_options *o, const char *value, struct argp
 
 void options__take_exporter(struct options *o, int key, const char *value, struct argp_state *state)
 {
-	static const char *const options[] = {"--listen", "--allow-host", "--textfile", "--top"};
 	char host[256], port[8];
 
 	if (!o->exporter.given)
-		program__refuse(state, "%s: belongs to exporter: analyze exporter",
-				options[key - OPT_LISTEN]);
+		program__refuse(state, "--%s: belongs to exporter: analyze exporter",
+				options__name(key));
 	if (key == OPT_LISTEN && units__endpoint(value, host, sizeof(host), port))
 		program__refuse(state, "--listen %s: give ADDRESS:PORT, or [ADDRESS]:PORT for IPv6",
 				value);

@@ -35,13 +35,11 @@ static void take_order(struct sweep_options *o, const char *value, struct argp_s
 
 void options__take_sweep(struct options *o, int key, const char *value, struct argp_state *state)
 {
-	static const char *const options[] = {"--grid", "--out", "--order-seed", "--shard",
-					      "--retry"};
 	char names[128];
 
 	if (!o->sweep.given)
-		program__refuse(state, "%s: belongs to sweep: analyze sweep --out DIR",
-				options[key - OPT_GRID]);
+		program__refuse(state, "--%s: belongs to sweep: analyze sweep --out DIR",
+				options__name(key));
 	if (key == OPT_GRID && !grids__find(value))
 		program__refuse(state, "--grid %s: unknown; there are %s", value,
 				grids__names(names, sizeof(names)));
@@ -51,7 +49,7 @@ void options__take_sweep(struct options *o, int key, const char *value, struct a
 		o->sweep.grid = value;
 	else if (key == OPT_OUT)
 		o->sweep.out = value;
-	else if (key == OPT_ORDER)
+	else if (key == OPT_ORDER_SEED)
 		take_order(&o->sweep, value, state);
 	else if (key == OPT_SHARD)
 		take_shard(&o->sweep, value, state);

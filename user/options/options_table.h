@@ -4,46 +4,17 @@
 
 #include "loadgen/options/help.h"
 
-enum {
-	OPT_JSON = 0x100,
-	OPT_REPEAT,
-	OPT_TIER,
-	OPT_COST,
-	OPT_MEMORY,
-	OPT_EVENTS,
-	OPT_CALL_COUNTERS,
-	OPT_INTERVAL,
-	OPT_BY,
-	OPT_BY_MAX,
-	OPT_HISTOGRAM,
-	OPT_WAIT_QUIET,
-	OPT_STAGES,
-	OPT_SAMPLE,
-	OPT_PACKETS,
-	OPT_VERBOSE,
-	OPT_PID,
-	OPT_COMM,
-	OPT_CGROUP,
-	OPT_ALL,
-	/* Those of sweep. */
-	OPT_GRID,
-	OPT_OUT,
-	OPT_ORDER,
-	OPT_SHARD,
-	OPT_RETRY,
-	/* Those of exporter. */
-	OPT_LISTEN,
-	OPT_ALLOW_HOST,
-	OPT_TEXTFILE,
-	OPT_TOP,
-};
+#include "tables.h" /* made of analysis/tables/options.py */
+
+enum { OPTION_NUMBERS };
 
 extern const struct argp_option options_list[];
+const char *options__name(int key);
 /* Of the program, of "sweep" and of "exporter". */
 extern const struct help options_help, options_help_sweep, options_help_exporter;
 
 struct options;
-/* Takes one of the options of sweep, from OPT_GRID on. What is wrong ends the program. */
+/* Takes one of the options of sweep. What is wrong ends the program. */
 void options__take_sweep(struct options *o, int key, const char *value, struct argp_state *state);
 /* Is all there that a sweep needs, and nothing else? */
 void options__check_sweep(const struct options *o, struct argp_state *state);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* What the load was, as the record has it, and the name of its cell. */
 #include "user/record/record_parts.h"
-#include "user/record/record_read.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -83,21 +82,10 @@ static json_object *value_of(const struct load_row *row, const struct load *load
 	}
 }
 
-/* The keys of a stream have an order of their own; a row fills the place of its key. */
-static void add_places(json_object *o)
-{
-	static const char *const keys[] = {"workload",	   "variant",	    "server_model",
-					   "client_model", "message_bytes", "fields",
-					   "threads",	   "connections"};
-
-	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-		json__add(o, keys[i], NULL);
-}
-
 /* What streams have in the place of the options of connections. */
 static void add_stream(json_object *o, const struct load *load)
 {
-	record__add_string(o, "server_model", "threaded");
+	json__add_string(o, "server_model", "threaded");
 	json__add(o, "connections", json_object_new_int((int)load->threads));
 	json_object_object_del(o, "backlog");
 }
@@ -112,24 +100,17 @@ static const char *device_name(const struct load *load, bool loopback)
 	return load->link ? LINK_DEVICE : NULL;
 }
 
-json_object *record__load(const struct run_result *r, const struct load *load, struct unmeasured *u)
+json_object *record__load(const struct load *load)
 {
 	bool loopback = !load->peer && is_loopback(load->address);
 	json_object *o = json_object_new_object();
 
-	if (load->workload != WORKLOAD_PROCINFO)
-		add_places(o);
 	add_rows(o, load_rows, load);
 	if (load->workload != WORKLOAD_PROCINFO)
 		add_stream(o, load);
-	record__add_string(o, "address", load->peer ? load->peer : load->address);
-	record__add_string(o, "link", loopback ? "loopback" : load->link ? "veth" : NULL);
-	record__add_string(o, "device", device_name(load, loopback));
-	if (!device_name(load, loopback))
-		unmeasured__add(u, "load.device", "the route to the receiver is not looked up");
-	record__add_string(o, "peer", load->peer);
-	json__add(o, "sender_pid", json_object_new_int(r->sender_pid));
-	json__add(o, "receiver_pid", load->peer ? NULL : json_object_new_int(r->receiver_pid));
-	json__add(o, "pinning", json_object_get(record__at(r->app, "/pinning")));
+	json__add_string(o, "address", load->peer ? load->peer : load->address);
+	json__add_string(o, "link", loopback ? "loopback" : load->link ? "veth" : NULL);
+	json__add_string(o, "device", device_name(load, loopback));
+	json__add_string(o, "peer", load->peer);
 	return o;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/report/verdict.h"
 
-#include "user/record/record_read.h"
+#include "user/report/record_read.h"
 
 #include <stdio.h>
 #include <stdlib.h>

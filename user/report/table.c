@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/report/table.h"
 
-#include "user/record/record_read.h"
+#include "user/report/record_read.h"
 
 #include "common/hist_stats.h"
 #include "common/units.h"

@@ -2,7 +2,7 @@
 /* Sends by syscall and kind: of an observed program as a table, and which of them failed. */
 #include "user/report/text.h"
 
-#include "user/record/record_read.h"
+#include "user/report/record_read.h"
 #include "user/report/table.h"
 
 #include "common/program.h"

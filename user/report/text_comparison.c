@@ -2,7 +2,7 @@
 /* The comparison: a row a cell. */
 #include "user/report/text.h"
 
-#include "user/record/record_read.h"
+#include "user/report/record_read.h"
 #include "user/report/table.h"
 
 #include "common/units.h"

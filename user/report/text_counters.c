@@ -2,7 +2,7 @@
 /* Counters, a row a side of each cell: totals over the windows of all repeats, then ratios. */
 #include "user/report/text.h"
 
-#include "user/record/record_read.h"
+#include "user/report/record_read.h"
 #include "user/report/table.h"
 
 #include "common/units.h"

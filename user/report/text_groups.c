@@ -2,7 +2,7 @@
 /* The groups that --by asks for: a table a run, the largest first. */
 #include "user/report/text.h"
 
-#include "user/record/record_read.h"
+#include "user/report/record_read.h"
 #include "user/report/table.h"
 
 #include "common/units.h"

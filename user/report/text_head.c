@@ -2,7 +2,7 @@
 /* What stands above the figures: losses, the machine, the load. */
 #include "user/report/text.h"
 
-#include "user/record/record_read.h"
+#include "user/report/record_read.h"
 
 #include "common/units.h"
 
@@ -44,7 +44,7 @@ void text__losses(const struct cells *cells, FILE *out)
 	lost(sum_over(cells, "/lost/groups"), "for the groups of ", "send",
 	     " there was no room: all totals count them, no row does", out);
 	lost(flags, "the flag of ", "completed send",
-	     " was not seen: a neighbour's stands for it, and no cause counts it", out);
+	     " was inferred from a neighbouring completion, and no cause counts it", out);
 	lost(sum_over(cells, "/lost/stacks"), "for traces of ", "copied packet",
 	     " there was no room: causes and unreported copies below may lack them", out);
 	lost(skipped, "the kernel skipped ", "run",

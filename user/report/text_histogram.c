@@ -6,7 +6,7 @@
 #include "user/report/text.h"
 
 #include "user/kernel/stages.h"
-#include "user/record/record_read.h"
+#include "user/report/record_read.h"
 
 #include "bpf/abi.h"
 

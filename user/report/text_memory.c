@@ -2,7 +2,7 @@
 /* What the machine's memory and its devices moved meanwhile, if --memory asks for it. */
 #include "user/report/text.h"
 
-#include "user/record/record_read.h"
+#include "user/report/record_read.h"
 #include "user/report/table.h"
 
 #include <string.h>

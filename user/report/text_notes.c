@@ -3,7 +3,7 @@
 #include "user/report/text.h"
 
 #include "user/kernel/plan.h"
-#include "user/record/record_read.h"
+#include "user/report/record_read.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /* What the measuring programs cost, where --cost has the kernel count it. */
 #include "user/report/text.h"
 
-#include "user/record/record_read.h"
+#include "user/report/record_read.h"
 
 #include "common/units.h"
 

@@ -2,7 +2,7 @@
 /* Many connections: a row a server model and number of connections; why some are slow. */
 #include "user/report/text.h"
 
-#include "user/record/record_read.h"
+#include "user/report/record_read.h"
 #include "user/report/table.h"
 
 #include "common/units.h"

@@ -2,7 +2,7 @@
 /* How large the sends of an observed program were: a row a syscall and size class. */
 #include "user/report/text.h"
 
-#include "user/record/record_read.h"
+#include "user/report/record_read.h"
 #include "user/report/table.h"
 
 #include "common/units.h"

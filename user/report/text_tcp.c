@@ -3,7 +3,7 @@
    what packets the sends became. */
 #include "user/report/text.h"
 
-#include "user/record/record_read.h"
+#include "user/report/record_read.h"
 
 #include "common/units.h"
 

@@ -2,7 +2,7 @@
 /* The verdict of each cell, from its records. */
 #include "user/report/text.h"
 
-#include "user/record/record_read.h"
+#include "user/report/record_read.h"
 #include "user/report/verdict.h"
 
 #include <stdlib.h>

@@ -5,7 +5,7 @@
  */
 #include "user/report/text.h"
 
-#include "user/record/record_read.h"
+#include "user/report/record_read.h"
 #include "user/report/verdict.h"
 
 #include "common/hist_stats.h"
@@ -76,7 +76,7 @@ static void answers(const struct cell *cell, FILE *out)
 		fputs(", before notifications coalesce", out);
 	fputs(")", out);
 	if (cell__sum(cell, "/lost/flags", &unseen) && unseen > 0)
-		fprintf(out, "; of %s the flag was not seen, and a neighbour's stands for it",
+		fprintf(out, "; %s flags were inferred from neighbouring completions",
 			units__number_text(unseen));
 	fputs("\n", out);
 	fprintf(out, LABEL "%s copied without a flag", "unreported",

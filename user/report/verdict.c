@@ -44,12 +44,6 @@ static bool no_verdict(const struct verdict_facts *f, char text[VERDICT_MAX])
 	return strlen(text) > before;
 }
 
-/* No setting takes these away: they are where the data go. */
-static bool is_final(enum cause cause)
-{
-	return cause == CAUSE_LOOPBACK || cause == CAUSE_LOCAL_DELIVERY || cause == CAUSE_TUN;
-}
-
 static const struct cause_row *words_of(const struct cause_rows *causes, size_t row)
 {
 	return cause__words(causes->rows[row].cause, causes->rows[row].stack[0]);
@@ -86,7 +80,7 @@ static bool find_second(const struct verdict_facts *f, size_t *second)
 	for (i = 1; i < causes->count && causes->rows[i].sends >= f->copied; i++) {
 		if (causes->rows[i].cause == causes->rows[0].cause)
 			continue;
-		if (!found || is_final(causes->rows[i].cause))
+		if (!found || cause__get(causes->rows[i].cause)->final)
 			*second = i;
 		found = true;
 	}
@@ -99,7 +93,7 @@ static void say_two_causes(const struct verdict_facts *f, size_t second, char te
 	const struct cause_rows *causes = f->causes;
 	size_t first = 0;
 
-	if (is_final(causes->rows[0].cause)) {
+	if (cause__get(causes->rows[0].cause)->final) {
 		first = second;
 		second = 0;
 	}
@@ -108,7 +102,7 @@ static void say_two_causes(const struct verdict_facts *f, size_t second, char te
 	say(text, "; ");
 	say_cause(causes, second, text);
 	say(text, ". Without the first, the second alone would still copy them.");
-	if (!is_final(causes->rows[second].cause))
+	if (!cause__get(causes->rows[second].cause)->final)
 		say_remedy(causes, first, text);
 	say_remedy(causes, second, text);
 }
@@ -148,8 +142,7 @@ static void say_none_copied(const struct verdict_facts *f, char text[VERDICT_MAX
 	}
 	say(text, "none of %s zero-copy sends%s was copied", units__number_text(f->completions),
 	    f->to);
-	say(text, f->silent < 0
-			  ? ", as far as the kernel tells: copies without a flag are not seen here."
+	say(text, f->silent < 0 ? ", but unflagged copies are not visible here."
 		  : f->skipped_looks || f->lost_copies > 0 ? ", as far as was seen."
 							   : ": zero-copy works here.");
 }
@@ -183,7 +176,7 @@ static void say_lost(const struct verdict_facts *f, char text[VERDICT_MAX])
 	double lost = (f->lost > 0 ? f->lost : 0) + f->lost_else;
 
 	if (lost > 0)
-		say(text, " With a reserve: %s %s not followed to the end (LOST, above).",
+		say(text, " Caveat: %s %s not followed to the end (LOST, above).",
 		    units__counted_text(lost, "send"), were(lost));
 }
 

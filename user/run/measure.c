@@ -106,6 +106,16 @@ static int ms_left(void *context, int most)
 	return live__ms_left(w->setup->live, most);
 }
 
+/* A load that was told of its last completion ends while another CPU may still be counting that. */
+static void close_gate(struct run_result *r, struct tracer *tracer)
+{
+	tracer__gate(tracer, GATE_CORRECTING);
+	if (tracer__peek(tracer, &r->measured) || measured__outstanding(&r->measured) ||
+	    SUM_LOST_FLAGS(&r->measured.totals))
+		tracer__gate_settled(tracer, GATE_CORRECTING);
+	tracer__gate(tracer, GATE_CLOSED);
+}
+
 static int measure(struct run_result *r, const struct run_setup *setup, struct generator *g,
 		   struct tracer *tracer)
 {
@@ -123,7 +133,7 @@ static int measure(struct run_result *r, const struct run_setup *setup, struct g
 	run__open_window(r, setup, tracer);
 	err = generator__window(g, tick_in_window, ms_left, &w);
 	if (tracer)
-		tracer__gate(tracer, GATE_CLOSED);
+		close_gate(r, tracer);
 	closed = run__close_window(r, setup, tracer);
 	if (!err && !closed)
 		err = generator__finish(g, &r->app);
@@ -152,7 +162,6 @@ int run__measure(struct run_result *r, const struct run_setup *setup)
 		err = measure(r, setup, g, tracer);
 	memory__end(&r->memory);
 	r->interrupted = setup->tick && setup->tick(setup->tick_context);
-	tracer__free(tracer);
 	generator__free(g);
 	return err;
 }

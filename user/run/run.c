@@ -2,12 +2,14 @@
 #include "user/run/run.h"
 
 #include "user/kernel/features.h"
+#include "user/trace/dump.h"
 
 #include "common/program.h"
 
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 int run__fail(struct run_result *r, int err, int exit_status, const char *format, ...)
@@ -49,7 +51,9 @@ int run__attach(struct run_result *r, const struct run_setup *setup, struct trac
 				   .target = setup->target,
 				   .cost = setup->cost};
 	char reason[600] = "";
-	int err = tracer__attach(tracer, &r->plan, &how, reason, sizeof(reason));
+	int err = setup->session ? session__tracer(setup->session, tracer, &r->plan, &how, reason,
+						   sizeof(reason))
+				 : tracer__attach(tracer, &r->plan, &how, reason, sizeof(reason));
 
 	return err ? run__fail(r, err, STATUS_SYSTEM, "%s", reason[0] ? reason : strerror(-err))
 		   : 0;
@@ -82,8 +86,13 @@ int run__close_window(struct run_result *r, const struct run_setup *setup, struc
 	r->sender.count = counters__read(r->sender.counters, &r->sender.values);
 	r->receiver.count = counters__read(r->receiver.counters, &r->receiver.values);
 	err = tracer ? tracer__read(tracer, &r->measured) : 0;
+	/* Of a window that is looked at meanwhile nobody writes a raw line. */
+	if (!err && tracer && !setup->meanwhile) {
+		r->maps = tracer__dump_text(tracer, DUMP_ALL);
+		err = r->maps ? 0 : -EIO;
+	}
 	if (!err)
-		live__end(setup->live, &r->measured);
+		live__end(setup->live, r->maps);
 	return err ? run__fail(r, err, STATUS_FAILED, "reading what the kernel counted failed") : 0;
 }
 
@@ -92,5 +101,5 @@ void run__free(struct run_result *r)
 	counters__free(r->sender.counters);
 	counters__free(r->receiver.counters);
 	json_object_put(r->app);
-	measured__free(&r->measured);
+	free(r->maps);
 }

@@ -11,6 +11,7 @@
 #include "user/system/noise.h"
 #include "user/trace/counters.h"
 #include "user/trace/measured.h"
+#include "user/trace/session.h"
 #include "user/trace/target.h"
 #include "user/trace/tracer.h"
 
@@ -31,6 +32,7 @@ struct run_setup {
 	struct load load;		 /* of an observation, only duration_s: 0 is no end */
 	const struct target *target;	 /* observed; NULL: the load is */
 	struct child *child;		 /* the observed command, not yet let run; or NULL */
+	struct session *session;	 /* has the tracer of a load; not of an observation */
 	const struct features *features; /* NULL where tier is MECHANISM_OFF */
 	enum mechanism tier; /* forced; MECHANISM_NONE: the best there is, MECHANISM_OFF: none */
 	bool cost;	     /* count what the programs themselves cost */
@@ -62,6 +64,7 @@ struct run_result {
 	pid_t sender_pid, receiver_pid;
 	struct plan plan;
 	struct measured measured;
+	char *maps;	  /* as tracer__dump() wrote them */
 	json_object *app; /* NULL if the load generator ended without a result */
 	struct run_side sender, receiver;
 	struct memory_run memory;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/sweep/sweep.h"
 
-#include "user/record/record_read.h"
+#include "user/report/record_read.h"
 #include "user/run/host.h"
 #include "user/sweep/sweep_private.h"
 #include "user/system/log.h"

@@ -10,6 +10,7 @@
 #include "user/options/options.h"
 #include "user/report/report.h"
 #include "user/run/run.h"
+#include "user/system/deriver.h"
 
 #define REPORTS_MAX 4
 
@@ -17,6 +18,7 @@ struct grid {
 	const struct options *options;
 	struct run_setup setup; /* what all runs have in common: all but the load and the tick */
 	const struct host *host;
+	struct deriver *deriver;
 	struct report reports[REPORTS_MAX];
 	size_t report_count;
 };

@@ -2,7 +2,7 @@
 #include "user/sweep/sweep_private.h"
 
 #include "common/program.h"
-#include "user/record/record_read.h"
+#include "user/report/record_read.h"
 #include "user/system/files.h"
 #include "user/system/log.h"
 
@@ -147,7 +147,7 @@ int sweep_folder__open(struct sweep_folder *f, struct sweep_plan *p, const struc
 /* NULL, with what is wrong in why, unless the line is whole and a sweep can have written it. */
 static json_object *parse(const char *line, size_t size, char *why, size_t room)
 {
-	json_object *o = line[size - 1] == '\n' ? record__parse(line, size) : NULL;
+	json_object *o = line[size - 1] == '\n' ? files__parse_json(line, size) : NULL;
 
 	if (o && record__is_sound(o, why, room))
 		return o;

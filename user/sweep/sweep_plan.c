@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/sweep/sweep_plan.h"
 
-#include "user/record/record.h"
+#include "user/record/record_parts.h"
 
 #include "common/mix.h"
 

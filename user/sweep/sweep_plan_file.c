@@ -3,7 +3,7 @@
 
 #include "common/program.h"
 #include "user/record/record_parts.h"
-#include "user/record/record_read.h"
+#include "user/report/record_read.h"
 #include "user/run/generator.h"
 
 #include <stdio.h>
@@ -38,7 +38,7 @@ static json_object *cells_json(const struct sweep_plan *p)
 			return NULL;
 		}
 		cell = json_object_new_object();
-		record__add_string(cell, "cell", p->cells[i].name);
+		json__add_string(cell, "cell", p->cells[i].name);
 		json_object_object_add(cell, "group", json_object_new_uint64(p->cells[i].group));
 		json_object_object_add(cell, "load", load);
 		json_object_array_add(list, cell);
@@ -50,16 +50,16 @@ static json_object *measuring_json(const struct options *o)
 {
 	json_object *m = json_object_new_object();
 
-	record__add_string(m, "tier", o->tier ? mechanism_name(o->tier) : NULL);
-	record__add_string(m, "events", o->events);
-	record__add_string(m, "call_counters", o->call_counters);
+	json__add_string(m, "tier", o->tier ? mechanism_name(o->tier) : NULL);
+	json__add_string(m, "events", o->events);
+	json__add_string(m, "call_counters", o->call_counters);
 	json_object_object_add(m, "by", json_object_new_int((int)o->by));
 	json_object_object_add(m, "by_max", json_object_new_int((int)o->by_max));
-	json_object_object_add(m, "stages", json_object_new_boolean(o->stages));
-	json_object_object_add(m, "packets", json_object_new_boolean(o->packets));
+	json__add_truth(m, "stages", o->stages);
+	json__add_truth(m, "packets", o->packets);
 	json_object_object_add(m, "sample", json_object_new_int((int)o->sample));
-	json_object_object_add(m, "memory", json_object_new_boolean(o->memory));
-	json_object_object_add(m, "cost", json_object_new_boolean(o->cost));
+	json__add_truth(m, "memory", o->memory);
+	json__add_truth(m, "cost", o->cost);
 	return m;
 }
 
@@ -70,10 +70,10 @@ json_object *sweep_plan_file__write(const struct sweep_plan *p, const struct opt
 	if (!cells)
 		return NULL;
 	plan = json_object_new_object();
-	record__add_string(plan, "schema", SCHEMA);
-	record__add_string(plan, "version", SENDPATH_VERSION);
-	record__add_string(plan, "command", o->command);
-	record__add_string(plan, "grid", o->sweep.grid);
+	json__add_string(plan, "schema", SCHEMA);
+	json__add_string(plan, "version", SENDPATH_VERSION);
+	json__add_string(plan, "command", o->command);
+	json__add_string(plan, "grid", o->sweep.grid);
 	json_object_object_add(plan, "order_seed", json_object_new_int64(p->seed));
 	json_object_object_add(plan, "repeat", json_object_new_int((int)p->repeats));
 	json_object_object_add(plan, "shards", json_object_new_int((int)p->shards));

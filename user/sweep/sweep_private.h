@@ -114,6 +114,7 @@ struct sweep {
 	struct sweep_totals totals;
 	struct sweep_progress progress;
 	struct run_setup setup;
+	struct session session;
 	size_t left; /* runs to be made */
 	int status;  /* a grid's: the last that was not 0 */
 	size_t number;

@@ -3,10 +3,11 @@
  * The runs: of a sweep each ends as a record in the folder, or not at all; of a grid what
  * was measured is reported, be it interrupted or failed.
  */
-#include "user/record/record.h"
-#include "user/record/record_read.h"
+#include "user/record/raw.h"
+#include "user/report/record_read.h"
 #include "user/run/run.h"
 #include "user/sweep/sweep_private.h"
+#include "user/system/deriver.h"
 #include "user/system/log.h"
 #include "user/system/noise.h"
 #include "user/system/privilege.h"
@@ -40,14 +41,12 @@ static int report(struct sweep *s, json_object *record)
 	return err;
 }
 
-/* Adds it to what there is. 0 or -errno, said. */
+/* Adds it to what there is; NULL: why there is none was said. 0 or -errno, said. */
 static int put(struct sweep *s, json_object *record)
 {
-	int err = -ENOMEM;
+	int err = -EIO;
 
-	if (!record)
-		log_error("out of memory");
-	else
+	if (record)
 		err = s->progress.grid ? report(s, record) : sweep_folder__add(&s->folder, record);
 	if (!err && !s->progress.grid)
 		sweep_totals__note(&s->totals, record);
@@ -59,7 +58,7 @@ static int put(struct sweep *s, json_object *record)
 static struct record_context context_of(const struct sweep *s, const struct timespec *started,
 					unsigned int block, char id[64])
 {
-	record__run_id(id, 64, started, s->number);
+	raw__run_id(id, 64, started, s->number);
 	return (struct record_context){.host = s->grid->host,
 				       .id = id,
 				       .repeat = block,
@@ -75,7 +74,8 @@ static int put_failure(struct sweep *s, unsigned int block, const char *outcome,
 
 	clock_gettime(CLOCK_REALTIME, &now);
 	context = context_of(s, &now, block, id);
-	return put(s, record__failure(&now, &s->setup, &context, outcome, error));
+	return put(s, deriver__record(s->grid->deriver,
+				      raw__failure(&now, &s->setup, &context, outcome, error)));
 }
 
 static int put_run(struct sweep *s, const struct run_result *r, unsigned int block,
@@ -85,7 +85,7 @@ static int put_run(struct sweep *s, const struct run_result *r, unsigned int blo
 	struct record_context context = context_of(s, &r->started, block, id);
 
 	context.privilege = privilege;
-	return put(s, record__build(r, &s->setup, &context));
+	return put(s, deriver__record(s->grid->deriver, raw__line(r, &s->setup, &context)));
 }
 
 /* What this system cannot do is said once, however many repeats there are. */
@@ -175,6 +175,7 @@ static int measure(struct sweep *s, size_t cell, unsigned int block)
 	s->setup.tick = tick;
 	s->setup.tick_context = &s->progress;
 	s->setup.last = s->left == 1;
+	s->setup.session = s->setup.target ? NULL : &s->session;
 	if ((s->setup.target ? run__observe : run__measure)(&r, &s->setup) && !r.error[0])
 		snprintf(r.error, sizeof(r.error), "the run failed without a word");
 	err = s->progress.grid ? conclude_grid(s, &r, block, privilege)
@@ -267,6 +268,7 @@ int sweep__run_blocks(struct sweep *s)
 
 	for (block = 1; block <= s->plan.repeats && !err && !signals__caught(); block++)
 		err = run_block(s, block, order);
+	session__free(&s->session);
 	sweep_progress__clear(&s->progress);
 	free(order);
 	return err;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/sweep/sweep_private.h"
 
-#include "user/record/record.h"
-#include "user/record/record_read.h"
+#include "user/record/record_parts.h"
+#include "user/report/record_read.h"
 #include "user/report/report.h"
 
 #include <errno.h>

@@ -5,6 +5,7 @@
 
 #include "common/program.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
@@ -96,4 +97,24 @@ int files__append_json(int fd, const char *path, json_object *o, bool durable)
 	err = append(fd, path, line, (size_t)size, durable);
 	free(line);
 	return err;
+}
+
+/* Behind the object a line may have blanks only: two records that ran together are none. */
+json_object *files__parse_json(const char *line, size_t size)
+{
+	json_tokener *tokener = size < INT_MAX ? json_tokener_new() : NULL;
+	json_object *o;
+	size_t end;
+
+	if (!tokener)
+		return NULL;
+	o = json_tokener_parse_ex(tokener, line, (int)size);
+	for (end = json_tokener_get_parse_end(tokener); end < size; end++)
+		if (!isspace((unsigned char)line[end]))
+			break;
+	json_tokener_free(tokener);
+	if (end == size && json_object_is_type(o, json_type_object))
+		return o;
+	json_object_put(o);
+	return NULL;
 }

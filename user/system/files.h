@@ -12,6 +12,11 @@
  * not read it.
  */
 int files__find_part(const char *part, char *path, size_t size);
+/* What to say of both, of the part. */
+#define PART_MISSING "%s is missing or not readable: install or unpack it beside this program"
+
+/* What runs the parts that are Python and need no library. */
+#define SYSTEM_PYTHON "/usr/bin/python3"
 
 /* A file's first line without its end, as of /proc and /sys; "" and false if there is none. */
 bool files__first_line(const char *path, char *line, size_t size);
@@ -31,3 +36,6 @@ int files__open_regular(int folder, const char *name, int flags);
  * stays is said on stderr.
  */
 int files__append_json(int fd, const char *path, json_object *o, bool durable);
+
+/* A line of a file; NULL unless it is a JSON object and nothing else. To be json_object_put. */
+json_object *files__parse_json(const char *line, size_t size);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* The gate, and what the programs counted while it was open, summed over the CPUs. */
+#include "user/trace/dump.h"
 #include "user/trace/tracer_private.h"
 
 #include "common/hist_stats.h"
@@ -13,12 +14,6 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-/* One buffer serves all per-CPU maps but those of stages, which are read into their own. */
-_Static_assert(sizeof(struct call_slot) >= sizeof(struct hist) &&
-		       sizeof(struct call_slot) >= sizeof(struct totals) &&
-		       sizeof(struct call_slot) >= sizeof(struct cause_counter),
-	       "a slot of calls is the largest of their values");
 
 static int program_info(const struct tracer *t, const char *name, struct bpf_prog_info *info)
 {
@@ -91,7 +86,7 @@ static bool is_kprobe(const struct tracer *t, const char *name)
 	       BPF_PROG_TYPE_KPROBE;
 }
 
-/* Of the programs of a send the first sees it begin, the second sees its end. */
+/* Of the programs of a send the second sees its end, the others see it begin. */
 static int add_missed(const struct tracer *t, enum hook_id id, const char *const *names,
 		      struct program_stats *out)
 {
@@ -111,7 +106,7 @@ static int add_missed(const struct tracer *t, enum hook_id id, const char *const
 			out->missed_unknown[id] = true;
 		out->missed[id] += info.recursion_misses + probe;
 		if (id == HOOK_SEND)
-			*(name == names ? &out->missed_begins : &out->missed_ends) +=
+			*(name == names + 1 ? &out->missed_ends : &out->missed_begins) +=
 				info.recursion_misses + probe;
 		if (sees_coalesced && !strcmp(*name, sees_coalesced))
 			out->missed_coalesced = info.recursion_misses;
@@ -159,78 +154,39 @@ void tracer__gate(struct tracer *t, enum gate gate)
 	__atomic_store_n(&t->skel->bss->gate, gate, __ATOMIC_SEQ_CST);
 }
 
-void tracer__gate_settled(struct tracer *t, enum gate gate)
+int tracer__gate_settled(struct tracer *t, enum gate gate)
 {
 	tracer__gate(t, gate);
 	/*
 	 * It waits for readers of RCU, which running programs are. A kernel that refuses it
 	 * (nohz_full) leaves a window of some instructions on another CPU.
 	 */
-	syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
+	return syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) ? -errno : 0;
 }
 
-static void add_words(__u64 *sums, const __u64 *words, size_t count)
+static int read_calls(struct tracer *t, struct measured *out)
 {
-	while (count--)
-		*sums++ += *words++;
-}
+	__u32 slot;
+	int err = 0;
 
-/* Adds up an element of a per-CPU map, of nothing but __u64, over the CPUs. */
-static int sum_cpus(const struct bpf_map *map, __u32 index, __u64 *sums, size_t size, __u64 *values,
-		    int cpus)
-{
-	size_t words = size / sizeof(*sums);
-	int cpu, err;
-
-	err = bpf_map__lookup_elem(map, &index, sizeof(index), values, size * (size_t)cpus, 0);
-	for (cpu = 0; cpu < cpus && !err; cpu++)
-		add_words(sums, values + words * (size_t)cpu, words);
+	for (slot = 0; slot < CALL_SLOTS && !err; slot++) {
+		err = tracer__sum(t, "calls", slot, &out->calls[slot]);
+		hist__settle(&out->calls[slot].wall);
+	}
 	return err;
 }
 
-static int read_calls(struct tracer *t, struct measured *out, void *buffer, int cpus)
-{
-	struct call_slot *values = buffer, *sums = out->calls;
-	__u32 slot;
-	int cpu, err;
-
-	for (slot = 0; slot < CALL_SLOTS; slot++, sums++) {
-		err = bpf_map__lookup_elem(t->skel->maps.calls, &slot, sizeof(slot), buffer,
-					   sizeof(*values) * cpus, 0);
-		if (err)
-			return err;
-		for (cpu = 0; cpu < cpus; cpu++) {
-			add_words((__u64 *)sums, (__u64 *)&values[cpu],
-				  offsetof(struct call_slot, wall) / sizeof(__u64));
-			hist__merge(&sums->wall, &values[cpu].wall);
-		}
-	}
-	return 0;
-}
-
 /* Only slots with failures are read: the rest of the array is zero. */
-static int read_errors(struct tracer *t, struct measured *out, __u64 *values, int cpus)
+static int read_errors(struct tracer *t, struct measured *out)
 {
 	__u32 slot, error;
 	int err = 0;
 
 	for (slot = 0; slot < CALL_SLOTS; slot++)
 		for (error = 0; error < ERRNO_SLOTS && out->calls[slot].failed && !err; error++)
-			err = sum_cpus(t->skel->maps.errors, slot * ERRNO_SLOTS + error,
-				       &out->errors[slot][error], sizeof(*values), values, cpus);
+			err = tracer__sum(t, "errors", slot * ERRNO_SLOTS + error,
+					  &out->errors[slot][error]);
 	return err;
-}
-
-static int read_totals(struct tracer *t, struct totals *sums, __u64 *values, int cpus)
-{
-	return sum_cpus(t->skel->maps.totals, 0, (__u64 *)sums, sizeof(*sums), values, cpus);
-}
-
-static int read_cause_counter(struct tracer *t, __u32 index, struct cause_counter *sums,
-			      __u64 *values, int cpus)
-{
-	return sum_cpus(t->skel->maps.cause_counters, index, (__u64 *)sums, sizeof(*sums), values,
-			cpus);
 }
 
 /* The counts of a cause on a device that has some for another; NULL: there is no room. */
@@ -278,21 +234,21 @@ static void mend_copies(struct measured *m)
 	}
 }
 
-static int read_causes(struct tracer *t, struct measured *out, void *buffer, int cpus)
+static int read_causes(struct tracer *t, struct measured *out)
 {
 	struct cause_count *cause;
 	__u32 index;
 	int err;
 
-	err = read_cause_counter(t, CAUSE_COUNTER_NONE, &out->unseen, buffer, cpus);
+	err = tracer__sum(t, "cause_counters", CAUSE_COUNTER_NONE, &out->unseen);
 	if (!err)
-		err = read_cause_counter(t, CAUSE_COUNTER_FULL, &out->unnamed, buffer, cpus);
+		err = tracer__sum(t, "cause_counters", CAUSE_COUNTER_FULL, &out->unnamed);
 	for (index = CAUSE_COUNTER_FULL + 1; index < CAUSE_COUNTERS_MAX && !err; index++) {
 		cause = &out->causes[out->cause_count];
 		if (bpf_map__lookup_elem(t->skel->maps.cause_infos, &index, sizeof(index),
 					 &cause->info, sizeof(cause->info), 0))
 			continue; /* not in use */
-		err = read_cause_counter(t, index, &cause->sums, buffer, cpus);
+		err = tracer__sum(t, "cause_counters", index, &cause->sums);
 		out->cause_count++;
 	}
 	if (!err)
@@ -330,108 +286,30 @@ bool tracer__may_count(struct tracer *t)
 	       t->skel->bss->sockets_kept;
 }
 
-/* The map of groups is only there where they are asked for. */
-static int read_groups(struct tracer *t, struct measured *out)
-{
-	int err = 0;
-
-	if (t->skel->rodata->group_by)
-		err = groups__read(&out->groups, bpf_map__fd(t->skel->maps.groups),
-				   &t->skel->bss->groups_rest);
-	if (!err)
-		err = groups__read(&out->peers, bpf_map__fd(t->skel->maps.peers),
-				   &t->skel->bss->peers_rest);
-	groups__sort(&out->groups, false);
-	groups__sort(&out->peers, true);
-	return err;
-}
-
-static int read_spans(struct tracer *t, struct measured *out, struct hist *values, int cpus)
-{
-	__u32 span;
-	int cpu, err;
-
-	for (span = 0; span < SPANS; span++) {
-		err = bpf_map__lookup_elem(t->skel->maps.spans, &span, sizeof(span), values,
-					   sizeof(*values) * (size_t)cpus, 0);
-		if (err)
-			return err;
-		for (cpu = 0; cpu < cpus; cpu++) {
-			measured__correct(&values[cpu]);
-			hist__merge(&out->spans[span], &values[cpu]);
-		}
-	}
-	return 0;
-}
-
-/* Of each metric that is measured. */
-static int read_stages(struct tracer *t, struct measured *out, int cpus)
-{
-	__u32 i, part, count = bpf_map__max_entries(t->skel->maps.stage_slots);
-	struct stage_slot *values;
-	int cpu, err = 0;
-
-	if (!t->skel->rodata->stages)
-		return 0;
-	values = calloc((size_t)cpus, sizeof(*values));
-	out->stages = calloc(count, sizeof(*out->stages));
-	if (!values || !out->stages)
-		err = -ENOMEM;
-	for (i = 0; i < count && !err; i++) {
-		err = bpf_map__lookup_elem(t->skel->maps.stage_slots, &i, sizeof(i), values,
-					   sizeof(*values) * (size_t)cpus, 0);
-		for (cpu = 0; cpu < cpus && !err; cpu++) {
-			out->stages[i].bytes += values[cpu].bytes;
-			for (part = 0; part < STAGE_SUMS; part++)
-				hist__merge_coarse(&out->stages[i].of[part], &values[cpu].of[part]);
-		}
-	}
-	free(values);
-	return err;
-}
-
-static int read_pinned(struct tracer *t, struct measured *out, struct pinned_peak *peaks, int cpus)
-{
-	__u32 zero = 0;
-	int cpu, err;
-
-	out->pinned = t->skel->bss->pinned;
-	err = bpf_map__lookup_elem(t->skel->maps.pinned_peaks, &zero, sizeof(zero), peaks,
-				   sizeof(*peaks) * (size_t)cpus, 0);
-	for (cpu = 0; cpu < cpus && !err; cpu++) {
-		if (peaks[cpu].bytes > out->peak.bytes)
-			out->peak.bytes = peaks[cpu].bytes;
-		if (peaks[cpu].pages > out->peak.pages)
-			out->peak.pages = peaks[cpu].pages;
-	}
-	return err;
-}
-
 /* All of it, or calls and totals alone. */
 static int read_maps(struct tracer *t, struct measured *out, bool all)
 {
-	int err, cpus = libbpf_num_possible_cpus();
-	void *buffer = cpus > 0 ? malloc(sizeof(struct call_slot) * (size_t)cpus) : NULL;
+	__u32 span;
+	int err;
 
 	memset(out, 0, sizeof(*out));
-	if (!buffer)
-		return cpus < 0 ? cpus : -ENOMEM;
 	if (all) /* first: a send that returns meanwhile is in both, rather than in neither */
 		out->in_sends = tracer__in_sends(t);
-	err = read_calls(t, out, buffer, cpus);
+	err = read_calls(t, out);
 	if (!err)
-		err = read_totals(t, &out->totals, buffer, cpus);
-	if (!err && all)
-		err = read_errors(t, out, buffer, cpus);
-	if (!err && all)
-		err = read_causes(t, out, buffer, cpus);
-	if (!err && all)
-		err = read_spans(t, out, buffer, cpus);
-	if (!err && all)
-		err = read_pinned(t, out, buffer, cpus);
-	if (!err && all)
-		err = read_stages(t, out, cpus);
-	free(buffer);
+		err = tracer__sum(t, "totals", 0, &out->totals);
+	if (!all || err)
+		return err;
+	err = read_errors(t, out);
+	if (!err)
+		err = read_causes(t, out);
+	for (span = 0; span < SPANS && !err; span++) {
+		err = tracer__sum(t, "spans", span, &out->spans[span]);
+		hist__settle(&out->spans[span]);
+	}
+	out->pinned = t->skel->bss->pinned;
+	out->groups_rest = t->skel->bss->groups_rest;
+	out->peers_rest = t->skel->bss->peers_rest;
 	return err;
 }
 
@@ -440,8 +318,7 @@ int tracer__peek(struct tracer *t, struct measured *out)
 	return read_maps(t, out, false);
 }
 
-/* All but the groups. */
-static int read_counts(struct tracer *t, struct measured *out)
+int tracer__read(struct tracer *t, struct measured *out)
 {
 	int err = read_maps(t, out, true);
 	struct program_stats now;
@@ -461,21 +338,6 @@ static int read_counts(struct tracer *t, struct measured *out)
 	out->bpf_ns = now.ns - t->opened.ns;
 	out->bpf_runs = now.runs - t->opened.runs;
 	return 0;
-}
-
-int tracer__read(struct tracer *t, struct measured *out)
-{
-	int err = read_counts(t, out);
-
-	return err ? err : read_groups(t, out);
-}
-
-int tracer__look(struct tracer *t, struct measured *out)
-{
-	int err = read_counts(t, out);
-
-	out->groups.rest = t->skel->bss->groups_rest;
-	return err;
 }
 
 int tracer__each_group(struct tracer *t, group_visit see, void *context)

@@ -99,49 +99,6 @@ int groups__each(int map, group_visit see, void *context)
 	return err;
 }
 
-static int append(void *context, const struct group_row *row)
-{
-	struct groups *g = context;
-	struct group_row *grown = g->rows;
-
-	if (g->count % BATCH == 0)
-		grown = reallocarray(g->rows, g->count + BATCH, sizeof(*g->rows));
-	if (!grown)
-		return -ENOMEM;
-	g->rows = grown;
-	g->rows[g->count++] = *row;
-	return 0;
-}
-
-int groups__read(struct groups *out, int map, const struct group *rest)
-{
-	*out = (struct groups){.rest = *rest};
-	return groups__each(map, append, out);
-}
-
-/* The key decides between equals, so that the order is always the same. */
-static int compare(const void *x, const void *y, void *by_requests)
-{
-	const struct group_row *a = x, *b = y;
-	__u64 of_a = by_requests ? a->group.requests : a->group.bytes;
-	__u64 of_b = by_requests ? b->group.requests : b->group.bytes;
-
-	return of_a == of_b ? memcmp(&a->key, &b->key, sizeof(a->key)) : of_a < of_b ? 1 : -1;
-}
-
-void groups__sort(struct groups *g, bool by_requests)
-{
-	if (g->count)
-		qsort_r(g->rows, g->count, sizeof(*g->rows), compare,
-			by_requests ? &by_requests : NULL);
-}
-
-void groups__free(struct groups *g)
-{
-	free(g->rows);
-	*g = (struct groups){};
-}
-
 void group__add(struct group *to, const struct group *from)
 {
 	const __u64 *counts = (const __u64 *)from;
@@ -151,9 +108,4 @@ void group__add(struct group *to, const struct group *from)
 	/* What is counted comes first, a word each. */
 	for (i = 0; i < offsetof(struct group, address) / sizeof(*sums); i++)
 		sums[i] += counts[i];
-}
-
-const char *group__address(__u16 family, const __u32 address[4], char text[INET6_ADDRSTRLEN])
-{
-	return family ? inet_ntop(family, address, text, INET6_ADDRSTRLEN) : NULL;
 }

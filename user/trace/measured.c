@@ -1,19 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/trace/measured.h"
 
-#include <stdlib.h>
-
-#include "common/hist_stats.h"
-
 #include <string.h>
-
-void measured__free(struct measured *m)
-{
-	groups__free(&m->groups);
-	groups__free(&m->peers);
-	free(m->stages);
-	m->stages = NULL;
-}
 
 struct sized_sends call__accepted(const struct call_slot *call)
 {
@@ -141,25 +129,4 @@ __u64 measured__lost_calls(const struct measured *m, const struct hook_option *o
 	if (option->counts_at_end)
 		return lost + lost_to_the_return(m);
 	return lost + m->missed_begins + lost_returns(m, may_miss);
-}
-
-bool measured__pinned_known(const struct measured *m)
-{
-	return !m->totals.untimed && !m->totals.unsized;
-}
-
-void measured__correct(struct hist *h)
-{
-	__u32 low = 0, high = HIST_BUCKETS - 1;
-
-	if (!h->count)
-		return;
-	while (low < high && !h->buckets[low])
-		low++;
-	while (high > low && !h->buckets[high])
-		high--;
-	if (h->min < hist_low(low) || h->min > hist__high(h, low))
-		h->min = hist_low(low);
-	if (h->max < hist_low(high))
-		h->max = hist__high(h, high);
 }

@@ -12,12 +12,6 @@ struct cause_count {
 	struct cause_counter sums;
 };
 
-/* Sends that were divided: a metric of a slot of calls. Histograms with coarse buckets. */
-struct stage_sums {
-	__u64 bytes;
-	struct hist of[STAGE_SUMS];
-};
-
 struct measured {
 	struct call_slot calls[CALL_SLOTS];
 	__u64 errors[CALL_SLOTS][ERRNO_SLOTS];
@@ -27,18 +21,16 @@ struct measured {
 	struct cause_counter unseen;		       /* flagged, and no hook saw the copy */
 	struct cause_counter unnamed;		       /* no room for a counter of the cause */
 	struct hist spans[SPANS];
-	struct pinned pinned;	  /* when the window closed, */
-	struct pinned_peak peak;  /* and the most */
+	struct pinned pinned;	  /* when the window closed */
 	__u64 missed[HOOK_COUNT]; /* runs of a hook's programs that the kernel skipped */
 	__u64 missed_begins;	  /* of these, looks at the beginning of a send, */
 	__u64 missed_ends;	  /* and at its end */
 	__u64 missed_coalesced;	  /* of these, runs that would have seen a coalesced notification */
 	__u64 bpf_ns;		  /* 0 unless their cost was counted */
 	__u64 bpf_runs;
-	struct stage_sums *stages; /* [metric][slot]; NULL: none were asked for */
-	struct groups groups;	   /* of --by */
-	struct groups peers;	   /* of zero-copy sends: by device, address and port */
-	__u64 in_sends;		   /* threads that were in a send */
+	struct group groups_rest; /* of --by: sends for whose group there was no room */
+	struct group peers_rest;  /* the same of peers */
+	__u64 in_sends;		  /* threads that were in a send */
 
 	/* This kernel does not count those that it skipped of kprobes. */
 	bool missed_unknown[HOOK_COUNT];
@@ -53,9 +45,6 @@ struct zerocopy_sums {
 struct sized_sends call__accepted(const struct call_slot *call);
 /* All that returned, failed ones too. */
 __u64 call__sends(const struct call_slot *call);
-/* Frees the groups. */
-void measured__free(struct measured *m);
-
 void measured__zerocopy(const struct measured *m, struct zerocopy_sums *sums);
 /* all - part; 0 where it would be below: what two programs count is not read at once. */
 __u64 measured__difference(__u64 all, __u64 part);
@@ -72,10 +61,5 @@ __u64 measured__lost_calls(const struct measured *m, const struct hook_option *o
 /* The same for io_uring's zero-copy operations, which are in none of the above. */
 void measured__uring(const struct measured *m, struct zerocopy_sums *sums);
 __u64 measured__uring_outstanding(const struct measured *m);
-/* False: some sends were not followed, or their size is not known. */
-bool measured__pinned_known(const struct measured *m);
-/* min and max can lag behind the buckets, by what interrupted an addition: never by more than one.
- */
-void measured__correct(struct hist *h);
 /* Accepted zero-copy sends that have no completion yet. */
 __u64 measured__outstanding(const struct measured *m);

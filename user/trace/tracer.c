@@ -156,13 +156,20 @@ static void set_addresses(struct sendpath *skel, const struct features *features
 	skel->rodata->page_shift = (__u32)__builtin_ctzl((unsigned long)sysconf(_SC_PAGESIZE));
 }
 
+__u32 tracer__optmem_max(void)
+{
+	long optmem_max = 0;
+
+	files__number("/proc/sys/net/core/optmem_max", &optmem_max);
+	return (__u32)optmem_max;
+}
+
 /* What the programs find causes and refusals by. */
 static void set_causes(struct sendpath *skel, const struct features *features)
 {
 	struct call_site call_sites[CALL_SITES_MAX] = {};
 	size_t count = causes__call_sites(call_sites, CALL_SITES_MAX, features__codes, features);
 	struct address_range range;
-	long optmem_max = 0;
 
 	memcpy((void *)skel->rodata->call_sites, call_sites, sizeof(call_sites));
 	skel->rodata->call_site_count = (__u32)count;
@@ -171,8 +178,7 @@ static void set_causes(struct sendpath *skel, const struct features *features)
 	/* What also splits the delivery to taps off: "net: move skb_orphan_frags_rx() to the
 	   local delivery" */
 	skel->rodata->forwards_uncopied = features__code(features, "deliver_skb", &range);
-	files__number("/proc/sys/net/core/optmem_max", &optmem_max);
-	skel->rodata->optmem_max = (__u32)optmem_max;
+	skel->rodata->optmem_max = tracer__optmem_max();
 }
 
 /* What the programs of several hooks do: those that the plan has. */
@@ -183,12 +189,12 @@ static void set_parts(struct sendpath *skel, const struct plan *plan)
 	const struct hook_option *over = plan->entries[HOOK_SEND_OVER].option;
 
 	skel->rodata->times_by_tracepoint = send && send->counts_at_end;
+	skel->rodata->follows_completions = plan->entries[HOOK_COMPLETION].option;
 	skel->rodata->follows_path = copy;
 	skel->rodata->infers_copies = copy && copy->by_path;
 	skel->rodata->counts_packets = plan->entries[HOOK_PACKET].option;
 	skel->rodata->sees_exit = plan->entries[HOOK_DEVICE_EXIT].option;
-	/* kTLS sockets may have been there before. */
-	skel->bss->others_seen = !(over && over->functions[0]) || !access(KTLS_MODULE, F_OK);
+	skel->data->others_seen = !(over && over->functions[0]);
 }
 
 static struct bpf_link *attach_to(const struct bpf_program *program, const char *symbol)
@@ -279,6 +285,11 @@ static int set_groups(struct sendpath *skel, const struct tracer_setup *setup)
 	return setup->by ? bpf_map__set_max_entries(skel->maps.groups, setup->by_max) : 0;
 }
 
+unsigned int tracer__stage_shares(unsigned int cpus)
+{
+	return cpus < STAGE_SHARES_MAX ? cpus : STAGE_SHARES_MAX;
+}
+
 /* Without --stages, the verifier removes what divides sends from the programs that time them. */
 static int set_stages(struct sendpath *skel, const struct plan *plan,
 		      const struct tracer_setup *setup)
@@ -296,9 +307,11 @@ static int set_stages(struct sendpath *skel, const struct plan *plan,
 	bpf_map__set_autocreate(skel->maps.new_account, hooked);
 	bpf_map__set_autocreate(skel->maps.dividing, hooked);
 	bpf_map__set_autocreate(skel->maps.stage_slots, hooked);
+	skel->rodata->stage_shares = tracer__stage_shares((unsigned int)libbpf_num_possible_cpus());
 	return bpf_map__set_max_entries(
 		skel->maps.stage_slots,
-		CALL_SLOTS * (1 + (__u32)counter_events__count(setup->call_counters)));
+		CALL_SLOTS * (1 + (__u32)counter_events__count(setup->call_counters)) *
+			skel->rodata->stage_shares);
 }
 
 static int load(struct tracer *t, const struct plan *plan, const struct tracer_setup *setup)
@@ -399,30 +412,67 @@ static int count_cost(struct tracer *t, char *reason, size_t size)
 	return -errno;
 }
 
+static int load_tracer(struct tracer *t, const struct plan *plan, const struct tracer_setup *setup,
+		       char *reason, size_t size)
+{
+	int err;
+
+	t->stats_fd = -1;
+	t->planned = *plan;
+	t->setup = *setup;
+	err = load(t, plan, setup);
+	if (err)
+		snprintf(reason, size, "the kernel refused the programs: %s (--verbose tells more)",
+			 strerror(-err));
+	if (!err && setup->target && setup->target->by == TARGET_CGROUP)
+		err = set_cgroup(t, setup->target->cgroup, reason, size);
+	if (!err && setup->cost)
+		err = count_cost(t, reason, size);
+	return err;
+}
+
+int tracer__attach_programs(struct tracer *t, struct plan *plan, char *reason, size_t size)
+{
+	const struct counter_events *counters = t->setup.call_counters;
+	int err = 0;
+
+	if (counter_events__count(counters))
+		err = call_counters__open(&t->call_counters, counters,
+					  bpf_map__fd(t->skel->maps.call_events), reason, size);
+	if (!err)
+		err = attach_keepers(t, reason, size);
+	if (!err)
+		err = attach_hooks(t, plan, reason, size);
+	/* kTLS sockets may have been there before. */
+	if (!access(KTLS_MODULE, F_OK))
+		t->skel->data->others_seen = 1;
+	t->attached_as = *plan;
+	return err;
+}
+
+void tracer__detach_programs(struct tracer *t)
+{
+	/* The last first: the kernel waits for a grace period where the first of two that a
+	   tracepoint has goes before the second. */
+	while (t->attached_count)
+		bpf_link__destroy(t->attached[--t->attached_count].link);
+	/* Or they would take counters from those of another tracer. */
+	call_counters__free(t->call_counters);
+	t->call_counters = NULL;
+}
+
 int tracer__attach(struct tracer **out, struct plan *plan, const struct tracer_setup *setup,
 		   char *reason, size_t size)
 {
 	struct tracer *t = calloc(1, sizeof(*t));
 	int err;
 
+	*out = NULL;
 	if (!t)
 		return -ENOMEM;
-	t->stats_fd = -1;
-	err = load(t, plan, setup);
-	if (err)
-		snprintf(reason, size, "the kernel refused the programs: %s (--verbose tells more)",
-			 strerror(-err));
-	if (!err && counter_events__count(setup->call_counters))
-		err = call_counters__open(&t->call_counters, setup->call_counters,
-					  bpf_map__fd(t->skel->maps.call_events), reason, size);
-	if (!err && setup->target && setup->target->by == TARGET_CGROUP)
-		err = set_cgroup(t, setup->target->cgroup, reason, size);
+	err = load_tracer(t, plan, setup, reason, size);
 	if (!err)
-		err = attach_keepers(t, reason, size);
-	if (!err)
-		err = attach_hooks(t, plan, reason, size);
-	if (!err && setup->cost)
-		err = count_cost(t, reason, size);
+		err = tracer__attach_programs(t, plan, reason, size);
 	if (err)
 		tracer__free(t);
 	else
@@ -465,13 +515,9 @@ void tracer__free(struct tracer *t)
 {
 	if (!t)
 		return;
-	/* The last first: the kernel waits for a grace period where the first of two that a
-	   tracepoint has goes before the second. */
-	while (t->attached_count)
-		bpf_link__destroy(t->attached[--t->attached_count].link);
+	tracer__detach_programs(t);
 	if (t->stats_fd >= 0)
 		close(t->stats_fd);
-	call_counters__free(t->call_counters);
 	sendpath__destroy(t->skel);
 	free(t);
 }

@@ -26,7 +26,7 @@ struct tracer_setup {
 /*
  * Loads and attaches what the plan says. A hook that cannot be attached becomes
  * unavailable in the plan, with the reason; without the send hook this fails.
- * Returns 0 and *out, or -errno with the reason in words.
+ * Returns 0 and *out, or -errno with the reason in words, and NULL.
  */
 int tracer__attach(struct tracer **out, struct plan *plan, const struct tracer_setup *setup,
 		   char *reason, size_t size);
@@ -47,25 +47,25 @@ void tracer__set_port(struct tracer *t, unsigned int port, bool sender_listens);
 
 /* Opens the window, has it wait for sends that began in it, or closes it. */
 void tracer__gate(struct tracer *t, enum gate gate);
-/* The same; returns when no program runs that saw the gate as it was. */
-void tracer__gate_settled(struct tracer *t, enum gate gate);
+/*
+ * The same; returns when no program runs that saw the gate as it was. 0; or -errno, if that cannot
+ * be told.
+ */
+int tracer__gate_settled(struct tracer *t, enum gate gate);
 /* Threads that are in a send, or that a lossy hook did not see leave it. 0 if unreadable. */
 __u64 tracer__in_sends(struct tracer *t);
 
 /* While the gate is closing: is there anything under way that may still be counted? */
 bool tracer__may_count(struct tracer *t);
 
-/* Reads everything that was counted while the gate was open. 0 or -errno. */
-int tracer__read(struct tracer *t, struct measured *out);
-
 /* Of what is being counted, calls and totals as they stand; the rest is 0. 0 or -errno. */
 int tracer__peek(struct tracer *t, struct measured *out);
 
 /*
- * Reads everything but the groups, of which only the rest, while the gate stays open: what is
- * being counted may be in one figure and not yet in another. 0 or -errno.
+ * Reads everything but the groups, of which only the rest. While the gate is open, what is being
+ * counted may be in one figure and not yet in another. 0 or -errno.
  */
-int tracer__look(struct tracer *t, struct measured *out);
+int tracer__read(struct tracer *t, struct measured *out);
 /* Has each group of --by seen, as it stands. 0 or -errno, also of see. */
 int tracer__each_group(struct tracer *t, group_visit see, void *context);
 /* Removes a group that nothing adds to any more, with what was counted last. 0 or -errno. */

@@ -16,20 +16,35 @@ struct program_stats {
 
 struct tracer {
 	struct sendpath *skel;
+	struct plan planned, attached_as; /* a hook may turn out not to attach */
+	struct tracer_setup setup;
 	struct {
 		const char *program; /* the plan's string: outlives us */
 		struct bpf_link *link;
 	} attached[PROGRAMS_MAX];
 	size_t attached_count;
 	const struct hook_option *options[HOOK_COUNT]; /* NULL: not attached */
-	struct call_counters *call_counters;	       /* NULL: none */
+	struct call_counters *call_counters;	       /* NULL: none, or not attached */
 	int stats_fd;				       /* -1 unless cost is counted */
 	struct program_stats opened; /* what the counters said when the gate opened */
 };
+
+/* An element of an array has so many parts, one or a CPU's each, so many bytes apart. */
+size_t tracer__parts(const struct bpf_map *map);
+size_t tracer__stride(const struct bpf_map *map);
+
+/* Attaches what is loaded, as tracer__attach() says, or detaches it. */
+int tracer__attach_programs(struct tracer *t, struct plan *plan, char *reason, size_t size);
+void tracer__detach_programs(struct tracer *t);
+
+/* The machine's setting, which the programs know as it was when they were loaded. */
+__u32 tracer__optmem_max(void);
 
 /* For how many sockets older kernels allocate memory beforehand: of so much, a small part. */
 #define SOCKETS_LEAST 256
 #define SOCKETS_MOST  4096
 #define MEMORY_PART   256
 
+/* How many of this machine's CPUs have sums of stages to themselves. */
+unsigned int tracer__stage_shares(unsigned int cpus);
 unsigned int tracer__sockets_allocated(unsigned long long memory, size_t socket_bytes);

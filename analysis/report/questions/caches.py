@@ -75,7 +75,7 @@ def _table(found: dict[str, list[Comparison]], runs: pl.DataFrame) -> Table:
     every = [c for cells in found.values() for c in cells]
     return Table(f"Load misses of the sender per KiB; {text.level([c.estimate for c in every])}; "
                  "corrected for the comparisons of each level",
-                 ("cache", "setting", "threads", "size (bytes)", "variant", "its misses",
+                 ("cache", "configuration", "threads", "size (bytes)", "variant", "its misses",
                   "of it", TWO, f"ratio to {TWO}", "misses are"), tuple(rows)).without_empty()
 
 
@@ -85,14 +85,14 @@ def answer(data: Data) -> Answer:
     found = {level: comparisons.compare(runs, KEYS, "variant", [(v, TWO) for v in present],
                                         _column(level)) for level in LEVELS}
     if not any(found.values()):
-        return Answer("These data cannot tell: no run counted cache misses.", not_shown=(
+        return Answer("These data give no answer: no run counted cache misses.", not_shown=(
             "Which cache level gains from fewer copies: no run of variants that can be compared "
             "counted misses of a cache.",))
     missing = [f"The {words}: no run counted its misses." for level, words in LEVELS.items()
                if not found[level]]
     return Answer(_verdict(found, runs), tuple(_sentences(found, runs)),
                   (*missing, "Levels between the first and the last: the records have no counter "
-                   "of them.", "What a miss costs: a count says nothing of its time."),
+                   "of them.", "What a miss costs: a count says nothing about its time."),
                   (_table(found, runs),))
 
 

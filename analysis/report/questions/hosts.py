@@ -13,7 +13,7 @@ from analysis.stats import outliers
 
 PAIRS_SHOWN = 100
 COMPARED = {"fallback": "copied zero-copy sends", hosts.TIME: "kernel time of a send", hosts.RATE: "throughput"}
-UNKNOWN = "these data do not tell why"
+UNKNOWN = "these data do not show why"
 
 
 def _value(one: Outlier) -> str:
@@ -95,20 +95,21 @@ def answer(data: Data) -> Answer:
     apart = list(dict.fromkeys(one.host for one in found))
     said = [_rule(len(names)), *map(_told, found)]
     if len(names) < outliers.FEWEST_HOSTS:
-        short = (f"{len(names)} hosts are too few to tell which is an outlier: that takes "
-                 f"{outliers.FEWEST_HOSTS}.")
+        short = (f"{len(names)} hosts are too few to find an outlier: "
+                 f"{outliers.FEWEST_HOSTS} are needed.")
         said = [short]
     elif not _compared(data):
-        short = (f"Whether one of {len(names)} hosts is an outlier cannot be told: nothing was measured of "
-                 f"{outliers.FEWEST_HOSTS} of them.")
+        short = (f"Whether one of {len(names)} hosts is an outlier is open: each metric was "
+                 f"measured on fewer than {outliers.FEWEST_HOSTS} of them.")
     elif not found:
         short = f"None of {len(names)} hosts is an outlier by {labels.listed(_compared(data))}."
     else:
         are = "is an outlier" if len(apart) == 1 else "are outliers"
         short = (f"{len(apart)} of {len(names)} hosts {are}: "
-                 + _told(found[0]) + (f" The section has all {len(found)} findings." if len(found) > 1 else ""))
+                 + _told(found[0])
+                 + (f" The section lists all {len(found)} findings." if len(found) > 1 else ""))
     if any(one.metric == hosts.COPIED for one in found):
-        said.append("docs/causes.md tells what the kernel does there, and what helps.")
+        said.append("docs/causes.md explains what the kernel does there, and what helps.")
     everywhere = _everywhere(data)
     return Answer(short, (*said, *everywhere), _not_shown(data), (_pairs(data, set(apart)),))
 

@@ -32,14 +32,14 @@ def _table(found: list[Comparison], runs: pl.DataFrame) -> Table:
              comparisons.verdict(c, "more", "less"))
             for c, copied in zip(found, comparisons.copied(runs, found))]
     return Table(f"Memory bytes per byte; {comparisons.note(found)}",
-                 ("setting", "threads", "size (bytes)", "variant", "its bytes per byte", "of it",
-                  found[0].b, "ratio", "it is"), tuple(rows)).without_empty()
+                 ("configuration", "threads", "size (bytes)", "variant", "its bytes per byte",
+                  "of it", found[0].b, "ratio", "it is"), tuple(rows)).without_empty()
 
 
 def answer(data: Data) -> Answer:
     runs = data.sending.filter(pl.col(METRIC).is_not_null())
     if runs.is_empty():
-        return Answer("These data cannot tell: no run measured memory traffic.", not_shown=(
+        return Answer("These data give no answer: no run measured memory traffic.", not_shown=(
             "Memory bytes per transmitted byte: no run measured the machine's memory traffic.",))
     estimates = runs["memory_is_estimate"].fill_null(False)
     if estimates.any() and not estimates.all():

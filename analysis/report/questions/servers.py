@@ -112,7 +112,7 @@ def _table(runs: pl.DataFrame, whose: str, metrics: list[tuple]) -> Table | None
         rows.append((setting, str(connections), model,
                      *(text.estimate(value) if value else "not measured" for value in values)))
     return Table(f"{whose}, medians over repeats; {text.level(estimates)}",
-                 ("setting", "connections", "server model",
+                 ("configuration", "connections", "server model",
                   *(f"{what} ({unit})" if unit else what for _, _, what, unit in measured)),
                  tuple(rows)).without_empty()
 
@@ -148,8 +148,8 @@ def answer(data: Data) -> Answer:
     missing = []
     if runs["sender_cycles"].is_null().all():
         missing.append("Cycles, instructions and branch misses: no run counted them.")
-    missing.append("Where the difference comes from: the runs of two models differ in their model "
-                   "and in nothing that was set, and that is all these data say of causes.")
+    missing.append("Where the difference comes from: the runs of two models differ in the model "
+                   "and in no other option, and these data show no more about causes.")
     return Answer(_short(found), (*said, f"({text.starting(comparisons.note(found))}.)"),
                   tuple(missing), _tables(runs))
 

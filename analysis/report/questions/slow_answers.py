@@ -64,7 +64,7 @@ def _waiting(slow: pl.DataFrame) -> list[str]:
         return []
     return [f"In {'this run' if len(known) == 1 else 'these runs'} the server waited for a CPU in "
             f"{text.number(known.median() * 100)} % of the time in which it could run (median): "
-            "that part of its answers' time is no waiting for the server's own work."]
+            "that part of the time of its answers is not the server's own work."]
 
 
 def _table(runs: pl.DataFrame) -> Table:
@@ -83,7 +83,7 @@ def _table(runs: pl.DataFrame) -> Table:
                 cells.append(text.count(values.sum()))
         rows.append((setting, str(connections), model, *cells))
     return Table("p99 of each phase, medians over repeats; sums of counts over repeats",
-                 ("setting", "connections", "server model",
+                 ("configuration", "connections", "server model",
                   *(words + unit for _, words, _, unit in columns)), tuple(rows)).without_empty()
 
 

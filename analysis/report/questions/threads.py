@@ -84,8 +84,8 @@ def _table(found: list[Comparison], runs: pl.DataFrame, what: str, more: str,
              copied, text.times(c.estimate), comparisons.verdict(c, more, less))
             for c, copied in zip(found, comparisons.copied(runs, found, "threads"))]
     return Table(f"{text.starting(what)} by threads; {comparisons.note(found)}",
-                 ("setting", "variant", "size (bytes)", "threads", "with the fewest", "with more",
-                  "of it", "ratio", "with more it is"), tuple(rows)).without_empty()
+                 ("configuration", "variant", "size (bytes)", "threads", "with the fewest",
+                  "with more", "of it", "ratio", "with more it is"), tuple(rows)).without_empty()
 
 
 def answer(data: Data) -> Answer:

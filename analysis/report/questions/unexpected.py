@@ -45,7 +45,7 @@ def _moved(found: list[Moved]) -> str:
                      f"{text.times(one.per_second)} a second{along})")
     more = len(found) - len(words)
     rest = f" and {text.plural(more, 'other counter')}" if more > 0 else ""
-    return f"With it moved: {labels.listed(words)}{rest}. That is correlation, and tells no cause."
+    return f"With it moved: {labels.listed(words)}{rest}. That is correlation; it shows no cause."
 
 
 def _fall(course: sweeps.Course, step: Step, axis: str, name: str, when: str) -> str:
@@ -83,8 +83,9 @@ def _outliers(runs: pl.DataFrame) -> tuple[list[str], Table | None]:
                      row["run_id"] or ""))
     table = Table("Runs that are outliers among the repeats of their configuration: flagged, "
                   "and left in all figures and numbers", (
-                      "variant", "of it", "size (bytes)", "threads", "setting", "repeat", "Gbit/s",
-                      "median of its cell (Gbit/s)", "run"), tuple(rows)).without_empty()
+                      "variant", "of it", "size (bytes)", "threads", "configuration", "repeat",
+                      "Gbit/s", "median of its configuration (Gbit/s)", "run"),
+                  tuple(rows)).without_empty()
     return [f"{text.plural(flagged.height, 'run')} of {text.count(runs.height)} "
             + ("is an outlier among the repeats of its configuration"
                if flagged.height == 1 else
@@ -93,14 +94,15 @@ def _outliers(runs: pl.DataFrame) -> tuple[list[str], Table | None]:
 
 
 def _were_interrupted(amount: int) -> str:
-    return "was interrupted, and counts" if amount == 1 else "were interrupted, and count"
+    return "was interrupted, and is" if amount == 1 else "were interrupted, and are"
 
 
 def _failed(all_runs: pl.DataFrame) -> Table | None:
     failed = all_runs.filter(~pl.col("complete").fill_null(True)).sort("cell", "repeat")
     if failed.is_empty():
         return None
-    return Table("Runs that failed or were interrupted", ("cell", "repeat", "host", "why"), tuple(
+    header = ("configuration", "repeat", "host", "why")
+    return Table("Runs that failed or were interrupted", header, tuple(
         (row["cell"] or "", str(row["repeat"] or ""), row["host"] or "",
          row["error"] or "interrupted") for row in failed.iter_rows(named=True))).without_empty()
 
@@ -114,12 +116,12 @@ def _irregular(all_runs: pl.DataFrame) -> list[str]:
         reasons = "; ".join(f"{row['error']} ({text.plural(row['count'], 'run')})"
                             for row in why.head(3).to_dicts())
         said.append(f"{text.plural(failed.height, 'run')} failed or "
-                    f"{_were_interrupted(failed.height)} nowhere else here"
+                    f"{_were_interrupted(failed.height)} left out everywhere else"
                     f"{': ' + reasons if reasons else ''}.")
     lost = all_runs["lost_calls"].drop_nulls().sum()
     if lost:
-        said.append(f"{text.plural(lost, 'call')} could not be followed: times of sends are of the "
-                    "others.")
+        said.append(f"{text.plural(lost, 'call')} could not be followed: the times of sends leave "
+                    "them out.")
     return said
 
 
@@ -141,13 +143,13 @@ def answer(data: Data) -> Answer:
         more_falls, more_dips = _along(runs, axis)
         falls, dips = falls + more_falls, dips + more_dips
     outliers, table = _outliers(runs)
-    missing = ["What caused any of it: these data have what moved together, and no more."]
+    missing = ["What caused any of it: these data show what moved together, and no more."]
     if runs.select(pl.col("sender_llc_misses").count()).item() == 0:
         missing.append("Whether caches had a part: no run counted their misses.")
     few = runs.group_by("cell", "setting").len()["len"].min()
     if few < 5:
         missing.append(f"Falls and dips of configurations with fewer than 5 repeats (the fewest: "
-                       f"{few}): these bear no interval.")
+                       f"{few}): the data are insufficient for an interval.")
     along = "along " + labels.listed([f"{axis.replace('_', ' ')}" for axis in axes]) if axes else ""
     if not falls and along:
         said.append(f"No throughput significantly falls {along} from one value tried to the next "

@@ -29,9 +29,9 @@ def _copies(zero: pl.DataFrame) -> list[str]:
     if causes:
         told.append("Why: " + labels.listed([
             f"{fallback.cause_text(name)} ({text.plural(count, 'send')})"
-            for name, count in causes]) + ". docs/causes.md tells what the kernel does there.")
+            for name, count in causes]) + ". docs/causes.md explains what the kernel does there.")
     elif copied:
-        told.append("For none of these copies was a cause seen.")
+        told.append("No cause was seen for any of these copies.")
     silent = counted["zc_copied_silent"].drop_nulls().sum()
     if silent:
         told.append(f"{text.count(silent)} of them were copied without a flag: the application "
@@ -75,17 +75,17 @@ def _completion(zero: pl.DataFrame, name: str) -> list[str]:
     span = timed["completion_span"].drop_nulls().unique().sort().to_list()
     p50, p99 = (interval.median(timed[f"completion_{q}_ns"].drop_nulls() / 1e3)
                 for q in ("p50", "p99"))
-    return [f"After a send of {name} began, its memory was the kernel's for "
-            f"{text.number(p50.value)} µs at the p50 and {text.number(p99.value)} µs at the p99 "
-            f"(medians of {text.plural(p50.n, 'run')} of all sizes and threads; span "
-            f"{', '.join(span)}): for so long the program may not write to it."]
+    return [f"The kernel held the memory of a send of {name} for {text.number(p50.value)} µs at "
+            f"the p50 and {text.number(p99.value)} µs at the p99 after the send began (medians of "
+            f"{text.plural(p50.n, 'run')} of all sizes and threads; span {', '.join(span)}): for "
+            "that long the program may not write to it."]
 
 
 def _outcome(found: list[Comparison], name: str) -> str:
     ahead, behind = (sum(c.sign == sign for c in found) for sign in (1, -1))
     return (f"{text.starting(name)} moves significantly more data than {TWO} in {ahead}, and "
             f"significantly less "
-            f"in {behind}, of {text.plural(len(found), 'configuration')} (size, threads, setting).")
+            f"in {behind}, of {text.plural(len(found), 'configuration')} (size, threads, options).")
 
 
 COSTS = (
@@ -106,7 +106,7 @@ def _table(costs: list[tuple[str, list[Comparison]]], runs: pl.DataFrame) -> Tab
     every = [c for _, found in costs for c in found]
     return Table(f"What {ZERO} costs; {text.level([c.estimate for c in every])}; corrected for the "
                  "comparisons of each cost", (
-                     "setting", "threads", "size (bytes)", "cost", ZERO, f"of {ZERO}", TWO,
+                     "configuration", "threads", "size (bytes)", "cost", ZERO, f"of {ZERO}", TWO,
                      f"{ZERO} / {TWO}", f"{ZERO} is"), tuple(rows)).without_empty()
 
 
@@ -145,7 +145,7 @@ def _account(cell: dict, zero: dict[str, float], two: dict[str, float]) -> str:
     if "copy" not in zero or "copy" not in two:
         return (f"{where}, network softirqs take {text.number(zero.get('softirq', 0))} µs of the "
                 f"send, {text.number(two.get('softirq', 0))} of one of {TWO}; in all it is {end}. "
-                "Tracepoints do not tell the rest apart.")
+                "Tracepoints cannot divide the rest.")
     paid = [f"{text.number(more(name))} for {word}" for name, word in PAID if more(name) > 0]
     rest = total - more(*SAVED, *(name for name, _ in PAID))
     return (f"{where}, a send saves {text.number(-more(*SAVED))} µs of copying and pages, and pays "
@@ -160,7 +160,7 @@ def _stage_table(divided: list[tuple[dict, dict[str, dict[str, float]]]]) -> Tab
             if any(of[variant].get(name) for variant in (ZERO, TWO))]
     heads = [f"{variant} {what}" for variant in (ZERO, TWO) for what in ("µs", "%", "ns/byte")]
     return Table("Where the kernel time of a send goes; % of the time on the CPU; medians of runs",
-                 ("setting", "threads", "size (bytes)", "stage", *heads),
+                 ("configuration", "threads", "size (bytes)", "stage", *heads),
                  tuple(rows)).without_empty()
 
 
@@ -174,8 +174,8 @@ def _part(times: dict[str, float], name: str, cell: dict) -> tuple[str, str, str
 
 def _not_shown(zero: pl.DataFrame, costs: dict[str, list[Comparison]],
                compared: bool) -> tuple[str, ...]:
-    said = [] if compared else ["Whether zero-copy moves less: no cell has 5 pairs with "
-                                f"{TWO}, and fewer bear no interval."]
+    said = [] if compared else ["Whether zero-copy moves less: no configuration has 5 pairs with "
+                                f"{TWO}, so the data are insufficient for an interval."]
     rates = zero["fallback_rate"].drop_nulls()
     if rates.is_empty():
         said.append("Whether zero-copy sends were copied: no run could count it.")
@@ -189,9 +189,9 @@ def _not_shown(zero: pl.DataFrame, costs: dict[str, list[Comparison]],
     said += [f"{what}: not measured in pairs." for column, _, _, what in COSTS
              if not costs[column] and column != "send_cpu_ns"]
     if zero["send_cpu_ns"].is_null().all():
-        said.append("Where the kernel time of a send goes: analyze --stages tells.")
+        said.append("Where the kernel time of a send goes: analyze --stages shows it.")
     said.append("Which share of the difference each of these costs has: that several are higher "
-                "together does not tell what caused what.")
+                "together does not show which caused which.")
     return tuple(said)
 
 
@@ -222,7 +222,7 @@ def _short(zero: pl.DataFrame) -> str:
         said.append(text.of_setting(setting, counted[0] if counted else
                                     f"how much of {ZERO} was copied was not counted."))
     if len(said) > SETTINGS_SHOWN:
-        return f"It differs between {len(said)} settings; the section has each."
+        return f"It differs between {len(said)} configurations; the section lists each."
     return text.starting(" ".join(said))
 
 

@@ -13,6 +13,18 @@
 
 #include <bpf/bpf_helpers.h>
 
+/* Called at each look into a map and after each claim, if it is set: another CPU may go on there.
+ */
+static void (*maps__between)(void);
+
+#define __sync_val_compare_and_swap(place, old, fresh)                                    \
+	({                                                                                \
+		typeof(*(place)) found_ = __sync_val_compare_and_swap(place, old, fresh); \
+		if (maps__between)                                                        \
+			maps__between();                                                  \
+		found_;                                                                   \
+	})
+
 #define const
 #include "bpf/completions.bpf.c"
 #include "bpf/refusals.bpf.h"
@@ -20,8 +32,6 @@
 #include "bpf/stages.bpf.c"
 #undef const
 
-/* Called at each look into a map, if it is set: another CPU may go on there. */
-static void (*maps__between)(void);
 /* Tells the time, if it is set; else each look at the clock is 100 ns after the last. */
 static __u64 (*maps__clock)(void);
 

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""by, the groups asked for, and zerocopy.peers, whom zero-copy sends were for."""
+
+import ipaddress
+import struct
+
+PEERS_MAX = 1000
+FAMILIES = {2: 4, 10: 6}
+SUMS = {"sends": 0, "failed": 0, "interrupted": 0, "bytes": 0, "timed": 0, "ns": 0, "requests": 0,
+        "ignored": 0, "refused": 0, "zerocopy_bytes": 0, "completions": 0, "copied": 0,
+        "unflagged": 0, "unknown": 0}
+
+
+def text(name):
+    """A name of the kernel's, whose bytes the raw line has as characters; None where it is empty."""
+    return name.encode("latin-1").decode("utf-8", "backslashreplace") or None
+
+
+def address(family, words):
+    """words: of 32 bits in network order, as {"index": word} without those that are 0."""
+    version = FAMILIES.get(family)
+    if not version:
+        return None
+    count = 1 if version == 4 else 4
+    packed = struct.pack(f"<{count}I", *(words.get(str(i), 0) for i in range(count)))
+    return str(ipaddress.ip_address(packed))
+
+
+def device(key, group):
+    return {"netns": key["netns"] or None, "ifindex": key["ifindex"] or None,
+            "device": text(group["device"]) if key["ifindex"] else None}
+
+
+def zerocopy(run, group):
+    """Only a completion tells the last two: null where no hook sees any."""
+    completions = run.hooked("completion")
+    uring = run.hooks["io_uring completion"]
+    unknown = run.hooked("io_uring completion") and not uring["by_report"]
+    copied = completions and (unknown or not group["unknown"])
+    unflagged = 0 if run.blind else group["unflagged"]
+    return {"requests": group["requests"], "ignored": group["ignored"], "refused": group["refused"],
+            "bytes": group["zerocopy_bytes"],
+            "completions": group["completions"] if completions else None,
+            "copied": group["copied"] + unflagged if copied else None}
+
+
+def sums(run, group):
+    return {"sends": group["sends"], "failed": group["failed"], "interrupted": group["interrupted"],
+            "bytes": group["bytes"],
+            "wall_ns": {"span": run.hooks["send"]["span"], "count": group["timed"],
+                        "sum": group["ns"]},
+            "zerocopy": zerocopy(run, group) if group["requests"] else None}
+
+
+def ordered(rows, member):
+    """Largest first; the key decides between equals, as its bytes in memory do."""
+    def by_key(key):
+        words = [key["address"].get(str(i), 0) for i in range(4)]
+        return struct.pack("<3I2H4I", key["tgid"], key["netns"], key["ifindex"], key["port"],
+                           key["family"], *words)
+    return sorted(rows, key=lambda row: (-row[1][member], by_key(row[0])))
+
+
+def row(run, key, group, by):
+    out = {}
+    if "process" in by:
+        out.update(pid=group["pid"] or None, comm=text(group["comm"]))
+    if "device" in by:
+        out.update(device(key, group))
+    if "port" in by:
+        out["remote_port"] = key["port"]
+        out["remote_address"] = (None if group["addresses"]
+                                 else address(group["family"], group["address"]))
+    return {**out, **sums(run, group)}
+
+
+def block(run):
+    by = run["setup"]["by"]
+    if not by or not run.hooked("send"):
+        return None
+    rest = run.maps["groups_rest"]
+    return {"dimensions": by,
+            "groups": [row(run, key, group, by)
+                       for key, group in ordered(run.maps["groups"], "bytes")],
+            "rest": sums(run, rest) if rest["sends"] else None}
+
+
+def peers(run):
+    rows = ordered(run.maps.get("peers", []), "requests")
+    rest = dict(run.maps.get("peers_rest", SUMS))
+    for _, group in rows[PEERS_MAX:]:
+        for member in SUMS:
+            rest[member] += group[member]
+    others = None
+    if rest["requests"]:
+        others = {**zerocopy(run, rest), "peers": max(len(rows) - PEERS_MAX, 0)}
+    return {"peers": [{**zerocopy(run, group), **device(key, group),
+                       "address": address(key["family"], key["address"]), "port": key["port"]}
+                      for key, group in rows[:PEERS_MAX]],
+            "peers_rest": others}

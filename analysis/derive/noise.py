@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""What else the machine did in the window: from where on it makes figures doubtful, and from where
+on a run must not be compared with others.
+"""
+
+import math
+
+# What is a share, or becomes one by dividing; doubtful from, too much from; code and words.
+LIMITS = (
+    (("run", "steal_share"), None, 0.02, 0.1, "steal",
+     "the hypervisor gave %.0f %% of the CPUs' time to others"),
+    (("noise", "others_share"), None, 0.05, 0.2, "others",
+     "other programs took %.0f %% of the CPUs' time"),
+    (("noise", "slowdown"), None, 0.05, 0.2, "slowdown", "the CPUs' frequency fell by %.0f %%"),
+    (("noise", "sender_waited_share"), None, 0.1, math.inf, "sender_waited",
+     "the sender waited for a CPU in %.0f %% of the time in which it could run"),
+    (("noise", "receiver_waited_share"), None, 0.1, math.inf, "receiver_waited",
+     "the receiver waited for a CPU in %.0f %% of the time in which it could run"),
+    (("tcp", "sending", "retransmits"), ("tcp", "sending", "data_segments"), 0.001, math.inf,
+     "retransmitted", "%.1f %% of the segments were sent again"),
+    (("tcp", "zero_windows"), ("tcp", "sending", "data_segments"), 0.01, math.inf, "zero_windows",
+     "the receiver closed its window, once for %.0f %% of the segments"))
+OWN = (("user_s",), ("system_s",), ("receiver", "user_s"), ("receiver", "system_s"))
+
+
+def at(block, path):
+    for key in path:
+        block = block.get(key) if isinstance(block, dict) else None
+    return block
+
+
+def exceeded(record, too_much):
+    """Yields code and words of each limit that the record exceeds."""
+    for path, per, doubtful, much, code, words in LIMITS:
+        value, by = at(record, path), at(record, per) if per else 1
+        if value is None or not by or by <= 0:
+            continue
+        if value / by >= (much if too_much else doubtful):
+            yield code, words % (100 * value / by)
+
+
+def others_share(run):
+    """What the load's own processes did not use of the time that was spent."""
+    raw = run["noise"]
+    others = raw["busy_s"] or 0.0
+    for path in OWN:
+        others -= at(run.app, path) or 0
+    return max(others, 0.0) / raw["all_s"] if raw["all_s"] else None
+
+
+def block(run, record):
+    raw, out = run["noise"], {}
+    no_cpu = "too short a window, or /proc/stat does not tell"
+    no_wait = ("of loads alone" if run.observed
+               else "the kernel keeps no schedstat, or threads ended meanwhile")
+    for key, value, reason in (
+            ("others_share", others_share(run) if run.app else None,
+             no_cpu if run.app else "what is the load's own is known of loads alone"),
+            ("irq_share", raw["irq_share"], no_cpu),
+            ("pressure_share", raw["pressure_share"],
+             "this kernel has no /proc/pressure (CONFIG_PSI)"),
+            ("sender_waited_share", raw["sender_waited_share"], no_wait),
+            ("receiver_waited_share", raw["receiver_waited_share"], no_wait),
+            ("throttled", raw["throttled"],
+             "this machine does not tell when it throttles its CPUs"),
+            ("slowdown", raw["slowdown"], "this machine does not tell the frequency of its CPUs")):
+        out[key] = run.known("noise", key, value, reason)
+    out["too_much"] = next((words for _, words in exceeded({**record, "noise": out}, True)), None)
+    return out

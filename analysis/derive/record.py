@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""The blocks of a record, in its order."""
+
+import datetime
+import struct
+
+from . import calls, counters, groups, noise, warnings, zerocopy
+from .run import Run, ratio
+
+RAW_SCHEMA = "sendpath.raw/1"
+SCHEMA = "sendpath.run/2"
+NO_LOAD = "a program was observed, no load was run"
+
+
+def started(run):
+    day = datetime.datetime.fromtimestamp(run["started_s"], datetime.timezone.utc)
+    return f"{day:%Y-%m-%dT%H:%M:%S}.{run['started_ns'] // 1000:06d}Z"
+
+
+def named(run):
+    steal = run["noise"]["steal_share"] if run["window"] else None
+    if steal is None:
+        run.missing("run.steal_share",
+                    "too short a window, or /proc/stat does not tell" if run["window"]
+                    else "no window was measured")
+    return {**run["run"], "steal_share": steal}
+
+
+def plan(run):
+    keys = "name", "mechanism", "symbol", "status", "reason", "missed"
+    hooks = [{key: hook[key] for key in keys} for hook in run["plan"]]
+    if any(hook["missed_unknown"] for hook in run["plan"]):
+        run.missing("plan.hooks.missed", "of kprobes the kernel counts skipped runs from Linux 6.7 on")
+    return {"tier": run.hooks["send"]["mechanism"], "hooks": hooks}
+
+
+def load(run):
+    if not run["load"]:
+        return None
+    if run["load"]["device"] is None:
+        run.missing("load.device", "the route to the receiver is not looked up")
+    return {**run["load"], "sender_pid": run["sender_pid"],
+            "receiver_pid": None if run["load"]["peer"] else run["receiver_pid"],
+            "pinning": (run.app or {}).get("pinning")}
+
+
+def others(run):
+    """Sends that were not measured, because they are not TCP's."""
+    if not run.hooked("kTLS send") and not run.hooks["send"].get("counts_at_end"):
+        run.missing("observed.others", "sends by MPTCP, and zero-copy sends by UDP, were not looked "
+                    "at: no hook here is at tracepoint sock_send_length")
+        return None
+    totals = run.totals
+    return {"mptcp_sends": totals["mptcp_sends"], "mptcp_bytes": totals["mptcp_bytes"],
+            "zerocopy_requests": totals["other_requests"]}
+
+
+def observed(run):
+    target = run["setup"]["target"]
+    if target is None:
+        return None
+    return {"by": target["by"], "what": target["what"], "seconds": run["observed_s"],
+            "in_flight": run["in_flight"],
+            "exit_status": run["command_status"] if target["by"] == "command" else None,
+            "others": others(run)}
+
+
+def tcp(run):
+    block = run.app.pop("tcp", None) if run.app else None
+    if block is None:
+        run.missing("tcp", "the protocol's own counters are read of loads alone" if run.observed
+                    else "/proc/self/net/netstat could not be read" if run.app else run["error"])
+        return None
+    block = dict(block)
+    if block.get("sending") is None:
+        run.missing("tcp.sending", "each socket that sent was closed within the window")
+    totals = run.totals
+    why = None if totals["packets"] else "no packet with data left in the window"
+    if not run.hooked("packet"):
+        why = run.hooks["packet"]["reason"]
+    sends = sum(call.accepted for call in run.calls)
+    for key, value, reason in (
+            ("skbs", totals["packets"], why), ("skb_frags", totals["packet_frags"], why),
+            ("skbs_per_send", ratio(totals["packets"], sends),
+             why or "no send was seen in the window"),
+            ("frags_per_skb", ratio(totals["packet_frags"], totals["packets"]), why)):
+        block[key] = run.known("tcp", key, None if why else value, reason)
+    return block
+
+
+def receiver(run):
+    peer = bool(run["load"] and run["load"]["peer"])
+    if peer:
+        run.missing("receiver", "the receiver is on another machine")
+    if peer or not run.hooked("receiver copy", "receiver"):
+        return None
+    timed = run.hooked("copy-out", "receiver.copy_ns")
+    return {"copies": run.totals["receiver_copies"], "bytes": run.totals["receiver_bytes"],
+            "copy_ns": run.span("copy_out").json("skb_copy_datagram_iter") if timed else None}
+
+
+def observer(run):
+    if not run["setup"]["cost"]:
+        run.missing("observer", "asked for with --cost, because counting costs too")
+        return None
+    cpu = sum(next((c["value"] for c in run["counters"]
+                    if c["event"] == "task-clock" and c["scope"] == scope), 0)
+              for scope in ("sender", "receiver", "command"))
+    return {"bpf_ns": run["bpf_ns"], "bpf_runs": run["bpf_runs"],
+            "cpu_share": run["bpf_ns"] / cpu if cpu > 0 else None}
+
+
+def failure_of(raw):
+    """A record of schema sendpath.failure/1: of a run of a load that came to nothing."""
+    return {"schema": "sendpath.failure/1", "tool": {"version": raw["version"]},
+            "started": started(raw), "run": {**raw["run"], "steal_share": None},
+            "host": raw["host"], "load": raw["load"], "complete": False, "outcome": raw["outcome"],
+            "error": raw["error"]}
+
+
+class BadRaw(ValueError):
+    """The message says what is wrong with a raw line."""
+
+
+def record_of(raw):
+    """A record of schema sendpath.run/2; of a run that came to nothing, of sendpath.failure/1.
+
+    raw: a line of schema sendpath.raw/1, as json.loads returns it. Raises BadRaw.
+    """
+    try:
+        if raw["schema"] != RAW_SCHEMA:
+            raise BadRaw(f"its schema is {raw['schema']!r}, not {RAW_SCHEMA}")
+        return failure_of(raw) if "outcome" in raw else run_of(raw)
+    except (KeyError, TypeError, AttributeError, IndexError, ValueError, ArithmeticError,
+            struct.error) as error:
+        raise BadRaw(f"{type(error).__name__}: {error}") from error
+
+
+def run_of(raw):
+    run = Run(raw)
+    record = {"schema": SCHEMA, "tool": {"version": raw["version"]}}
+    head = named(run)
+    record.update(started=started(run), run=head, host=raw["host"], privilege=raw["privilege"])
+    record["plan"] = plan(run)
+    record["load"] = load(run)
+    record["observed"] = observed(run)
+    record["serving"] = run.app.pop("serving", None) if run.app else None
+    record["tcp"] = tcp(run)
+    record["app"] = run.app
+    if run.observed:
+        run.missing("load", NO_LOAD)
+    if run.app is None:
+        run.missing("app", NO_LOAD if run.observed else raw["error"])
+    record["noise"] = noise.block(run, record)
+    record["calls"] = calls.block(run)
+    record["by"] = groups.block(run)
+    record["zerocopy"] = zerocopy.block(run)
+    record["receiver"] = receiver(run)
+    record["counters"] = counters.block(run)
+    record["memory"] = counters.memory(run)
+    record["lost"] = counters.lost(run)
+    record["observer"] = observer(run)
+    record["complete"] = not raw["interrupted"] and not raw["error"]
+    record["warnings"] = warnings.block(run, record)
+    record["unmeasured"] = run.unmeasured
+    return record

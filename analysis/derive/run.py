@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""A raw line under names, with the sums that more than one block of a record needs."""
+
+import collections
+import errno
+import functools
+
+from tables.calls import CALLS
+from tables.sums import SUMS
+
+from .hist import COARSE, Hist
+
+URING_SLOT = 2 * len(CALLS) - 1  # io_uring's own zero-copy operations, with MSG_ZEROCOPY
+SPANS = ("completion", "read", "read_empty", "wake_up", "copy_out")
+ERRNO_RESTART = 134
+ERRNO_SLOTS = ERRNO_RESTART + 1
+_PARTS = {name: parts for name, *parts in SUMS}
+
+
+def error_name(error):
+    if error == ERRNO_RESTART:
+        return "ERESTARTSYS"
+    if error == errno.EOPNOTSUPP:
+        return "EOPNOTSUPP"  # Python's name for it is ENOTSUP
+    return errno.errorcode.get(error, "other") if error else "other"
+
+
+def difference(whole, part):
+    """0 where it would be below: what two programs count is not read at once."""
+    return max(whole - part, 0)
+
+
+def sum_of(name, counts):
+    """A sum of analysis/tables/sums.py."""
+    return difference(*(sum(counts[member] for member in part) for part in _PARTS[name]))
+
+
+def ratio(top, bottom):
+    return top / bottom if bottom else None
+
+
+class Call:
+    """The sends of a slot: of one syscall, with MSG_ZEROCOPY or without."""
+
+    def __init__(self, slot, raw, errors):
+        self.slot, self.zerocopy = slot, bool(slot & 1)
+        self.syscall, self.once = CALLS[slot // 2][1:]
+        self.raw, self.errors = raw, errors
+        self.sizes = {int(index): size for index, size in raw["sizes"].items()}
+        self.accepted = sum(size["sends"] for size in self.sizes.values())
+        self.bytes = sum(size["bytes"] for size in self.sizes.values())
+        self.sends = self.accepted + raw["failed"]
+
+
+class Asked:
+    """What sends that asked for zero-copy add up to."""
+
+    def __init__(self, calls):
+        self.requests = sum(call.sends for call in calls)
+        self.failed = sum(call.raw["failed"] for call in calls)
+        self.ignored = sum(call.raw["ignored"] for call in calls)
+        self.empty = sum(call.sizes.get(0, {"sends": 0})["sends"] for call in calls)
+        self.bytes = sum(call.bytes for call in calls)
+        self.errors = {}
+        for call in calls:
+            for error, count in call.errors.items():
+                self.errors[error] = self.errors.get(error, 0) + count
+
+    @property
+    def accepted(self):
+        return difference(self.requests, self.failed + self.ignored)
+
+
+class Run:
+    """raw: a line of schema sendpath.raw/1, as json.loads returns it."""
+
+    def __init__(self, raw):
+        self.raw = raw
+        self.app = None if raw["app"] is None else dict(raw["app"])
+        self.hooks = {hook["name"]: hook for hook in raw["plan"]}
+        self.maps = raw["maps"] or {}
+        self.totals = self.maps.get("totals") or collections.defaultdict(int)
+        self.observed = raw["setup"]["target"] is not None
+        self.unmeasured = []
+
+    def __getitem__(self, key):
+        return self.raw[key]
+
+    def missing(self, key, reason):
+        """Says why a key is null."""
+        self.unmeasured.append({"key": key, "reason": reason})
+
+    def hooked(self, name, key=None):
+        """Is the hook there? If not, its reason is why the key is not measured."""
+        attached = self.hooks[name]["status"] == "attached"
+        if key and not attached:
+            self.missing(key, self.hooks[name]["reason"])
+        return attached
+
+    def known(self, block, key, value, reason):
+        """The value; where it is None, the reason is noted."""
+        if value is None:
+            self.missing(f"{block}.{key}", reason)
+        return value
+
+    @functools.cached_property
+    def calls(self):
+        errors = {}
+        for index, count in self.maps.get("errors", {}).items():
+            slot, error = divmod(int(index), ERRNO_SLOTS)
+            errors.setdefault(slot, {})[error] = count
+        return [Call(int(slot), raw, errors.get(int(slot), {}))
+                for slot, raw in sorted(self.maps.get("calls", {}).items(), key=lambda c: int(c[0]))]
+
+    @functools.cached_property
+    def asked(self):
+        """Sends with MSG_ZEROCOPY. One whose completion was counted was accepted, though the
+        window closed before its return was seen.
+        """
+        sums = Asked([c for c in self.calls if c.zerocopy and c.slot != URING_SLOT])
+        sums.requests += min(difference(self.totals["completions"], sums.accepted), self.under_way)
+        return sums
+
+    @functools.cached_property
+    def uring(self):
+        return Asked([c for c in self.calls if c.slot == URING_SLOT])
+
+    @property
+    def under_way(self):
+        """Sends whose start was seen, and not their return."""
+        return self.totals["unreturned"] + self.maps.get("in_sends", 0)
+
+    @property
+    def outstanding(self):
+        return difference(self.asked.accepted, self.totals["completions"])
+
+    def span(self, name):
+        return Hist(self.maps.get("spans", {}).get(str(SPANS.index(name))))
+
+    def stage(self, slot, metric, stage):
+        part = self.stage_slot(slot, metric)
+        return Hist(part and part["of"].get(str(stage)), COARSE)
+
+    def stage_slot(self, slot, metric=0):
+        return self.maps.get("stage_slots", {}).get(str(metric * 2 * len(CALLS) + slot))
+
+    @property
+    def blind(self):
+        """Why copies without a flag are not seen; None: they are."""
+        if not self.hooked("skb copy"):
+            return self.hooks["skb copy"]["reason"]
+        if self.hooks["skb copy"]["by_path"]:
+            return None
+        return next((self.hooks[name]["reason"] for name in ("skb segment", "skb pull",
+                                                             "skb duplicate")
+                     if not self.hooked(name)), None)
+

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""What a reader must know of a run before its figures are believed."""
+
+from . import noise
+from .noise import at
+from .run import sum_of
+
+
+def assumed(run):
+    """Where all flags are alike, a neighbour's is as good."""
+    totals = run.totals
+    copied = sum_of("copied_flagged", totals)
+    if totals["flag_assumed"] and copied and copied != totals["completions"]:
+        yield "flag_assumed", (f"{totals['flag_assumed']} completions came out of order: their flag "
+                               "was inferred from a neighbouring completion")
+
+
+def unsent(run):
+    """Latencies of an open loop know nothing of messages that were never begun."""
+    rate = at(run.app, ("rate",)) or {}
+    if rate.get("unsent"):
+        yield "rate_not_kept", (f"--rate: of {rate['due']} messages that were due, {rate['unsent']} "
+                                "were not begun in time: latencies leave them out")
+
+
+def paced(record):
+    """bbr, and its later versions, pace by themselves; others only below a qdisc that does."""
+    name = at(record, ("tcp", "sending", "congestion")) or ""
+    usual = at(record, ("host", "settings", "tcp_congestion_control")) or ""
+    if name.startswith("bbr"):
+        yield "paced", (f"TCP congestion control {name[:15]} paces: rates are what it allows; "
+                        "--socket congestion=reno sends at once")
+    elif name and usual.startswith("bbr") and at(record, ("load", "socket", "congestion")) is None:
+        yield "not_paced", (f"the load used {name[:15]}, as this machine's {usual[:15]} paces what "
+                            f"stays within it; --socket congestion={usual[:15]} keeps that")
+
+
+def estimated(record):
+    memory = record["memory"]
+    if not memory or not memory["is_estimate"]:
+        return
+    why = ("a cache behind these may have the lines" if memory["scope"] == "system" else
+           "prefetches, write-backs and other programs are not in it, so it is too low")
+    yield "memory_estimate", f"memory: an estimate, {memory['source']}: {why}"
+
+
+def unseen(run):
+    """Figures are of the other sends alone. A load's own are seen, or it fails."""
+    send = run.hooks["send"]
+    if run.observed and send.get("unseen"):
+        yield "sends_unseen", (f"sends by {send['unseen']} are not seen: this kernel has no hook "
+                               "that they pass")
+
+
+def was_of_use(run, hook):
+    """Were there sends that this hook is for? Those that the send hook misses it cannot tell of."""
+    if not hook["zerocopy_only"]:
+        return True
+    return (run.uring if hook["name"] == "io_uring completion" else run.asked).requests > 0
+
+
+def misses(run):
+    for hook in run["plan"]:
+        reason = hook["reason"]
+        if (hook["status"] != "attached" or not reason or not was_of_use(run, hook) or
+                (hook["unseen"] and reason == hook["misses"])):
+            continue
+        unknown = "; how often, this kernel does not count" if hook["missed_unknown"] else ""
+        yield "hook_misses", f"hook {hook['name']}: {reason[:180]}{unknown}"
+
+
+def block(run, record):
+    found = [*unseen(run), *misses(run), *assumed(run), *unsent(run), *paced(record),
+             *noise.exceeded(record, False), *estimated(record)]
+    if run["interrupted"]:
+        found.append(("interrupted", "the run was interrupted before its time was up"))
+    if run["error"]:
+        found.append(("load_failed", run["error"]))
+    return run["host_warnings"] + [{"code": code, "text": text} for code, text in found]

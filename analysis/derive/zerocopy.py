@@ -1,0 +1,306 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""zerocopy: the unit is one send id.
+
+requests = completions + ignored + refused + outstanding
+copied = copied_flagged + copied_silent, where the latter is known
+
+zerocopy.io_uring: sends by io_uring's own zero-copy operations have no send id, so they stand
+apart, with the same arithmetic.
+"""
+
+import errno
+
+from tables.causes import CAUSES, REFUSALS
+
+from . import groups
+from .run import difference, error_name, ratio, sum_of
+
+NAMES = [cause.name for cause in CAUSES]
+MIRROR, PACKET_TAP = map(NAMES.index, ("mirror", "packet_tap"))
+COPIERS = {"skb_copy_ubufs", "skb_segment", "__pskb_pull_tail", "skb_copy", "skb_pp_cow_data"}
+UNSEEN_COUNTER, FULL_COUNTER = 0, 1
+NO_COUNT = {"skbs": 0, "skbs_in_send": 0, "bytes": 0, "sends": 0, "unflagged": 0, "mirrored": 0,
+            "tapped": 0}
+RING_SLOTS = 256
+NO_REPORT = ("without fentry or kprobes it is known only where the program has io_uring report it "
+             "(IORING_SEND_ZC_REPORT_USAGE)")
+COMPLETED = ("completions", "completions_before", "outstanding", "copied", "copied_flagged",
+             "copied_silent", "fallback_rate", "bytes_copied", "bytes_copied_silent", "unexplained")
+
+
+def refusal_of(error):
+    """For an errno that needs no further look: neither limit's own."""
+    return next(refusal.name for refusal in REFUSALS[2:]
+                if refusal.error is None or getattr(errno, refusal.error) == error)
+
+
+def refused(asked, optmem=0, memlock=0):
+    rows = [("optmem", errno.ENOBUFS, optmem), ("memlock", errno.ENOBUFS, memlock)]
+    for error, count in sorted(asked.errors.items()):
+        if error == errno.ENOBUFS:
+            count -= min(optmem + memlock, count)
+        rows.append((refusal_of(error), error, count))
+    return [{"cause": cause, "errno": error_name(error), "count": count}
+            for cause, error, count in rows if count]
+
+
+def requests(asked, why):
+    return {"requests": asked.requests, "ignored": asked.ignored, "ignored_empty": asked.empty,
+            "refused": why, "bytes": asked.bytes}
+
+
+def uring(run):
+    """None where there were no such sends."""
+    totals, asked = run.totals, run.uring
+    if not asked.requests:
+        return None
+    completed = run.hooked("io_uring completion", "zerocopy.io_uring.completions")
+    copied = completed and not (run.hooks["io_uring completion"]["by_report"] and
+                                totals["uring_unknown"])
+    completions = totals["uring_completions"]
+    if completed and not copied:
+        run.missing("zerocopy.io_uring.copied", NO_REPORT)
+    return {**requests(asked, refused(asked)),
+            "completions": completions if completed else None,
+            "outstanding": difference(asked.accepted, completions) if completed else None,
+            "copied": totals["uring_copied"] if copied else None,
+            "fallback_rate": ratio(totals["uring_copied"], completions if copied else 0)}
+
+
+def copied_bytes(run, copied, known):
+    """Bytes of copied sends are known to the hook that sees the bookkeeping. Without it they follow
+    where all or none were copied.
+    """
+    asked, totals = run.asked, run.totals
+    if not run.hooks["completion"]["by_queue"] and not totals["unsized_completions"]:
+        return known
+    if not copied:
+        return 0
+    accepted = asked.requests - asked.failed - asked.ignored
+    return asked.bytes if copied == totals["completions"] == accepted else None
+
+
+def unexplained(run):
+    """Of the data of sends that no hook saw copied, those that did not leave the machine either."""
+    leaves = run.hooked("device exit")
+    if leaves and run.hooked("skb copy") and not run.totals["lost_cause_bits"]:
+        return run.totals["unexplained"]
+    reason = run.hooks["skb copy" if leaves else "device exit"]["reason"]
+    if run.totals["lost_cause_bits"]:
+        reason = "there was no room for what was seen of some sends (lost.stacks)"
+    run.missing("zerocopy.unexplained", reason)
+    return None
+
+
+def completions(run):
+    if not run.hooked("completion", "zerocopy.completions"):
+        return dict.fromkeys(COMPLETED)
+    totals, blind = run.totals, run.blind
+    flagged = sum_of("copied_flagged", totals)
+    unflagged = None if blind else totals["unflagged"]
+    copied = flagged if blind else sum_of("copied", totals)
+    reason = "completions do not tell the size of each send"
+    return {"completions": totals["completions"], "outstanding": run.outstanding,
+            "completions_before": totals["completions_before"], "copied": copied,
+            "copied_flagged": flagged,
+            "copied_silent": run.known("zerocopy", "copied_silent", unflagged, blind),
+            "unexplained": unexplained(run),
+            "fallback_rate": ratio(copied, totals["completions"]),
+            "bytes_copied": run.known("zerocopy", "bytes_copied", copied_bytes(
+                run, copied, totals["bytes_copied"] + totals["unflagged_bytes"]), reason),
+            "bytes_copied_silent": run.known("zerocopy", "bytes_copied_silent", None if blind else
+                                             copied_bytes(run, unflagged, totals["unflagged_bytes"]),
+                                             blind or reason)}
+
+
+class Cause:
+    """What was copied for one cause, on one device."""
+
+    def __init__(self, info, sums):
+        key = info["key"]
+        self.cause, self.netns, self.ifindex, self.stack = (key["cause"], key["netns"],
+                                                            key["ifindex"], key["stack"])
+        self.device = groups.text(info["device"])
+        self.sums = dict(sums)
+
+    @property
+    def key(self):
+        return self.cause, self.netns, self.ifindex, self.stack
+
+    @property
+    def count(self):
+        return self.sums["sends"] + self.sums["unflagged"]
+
+
+def beside(causes, cause, kind):
+    """The one of another cause on the same device."""
+    key = (kind, *cause.key[1:])
+    for other in causes:
+        if other.key == key:
+            return other
+    causes.append(Cause({"key": dict(zip(("cause", "netns", "ifindex", "stack"), key)),
+                         "device": ""}, NO_COUNT))
+    causes[-1].device = cause.device
+    return causes[-1]
+
+
+def move(causes, cause, member, kind):
+    """Sends that were not delivered here after all; of their skbs, if all of them were not."""
+    sums = cause.sums
+    if not sums[member]:
+        return
+    to = beside(causes, cause, kind).sums
+    to["sends"] += sums[member]
+    sums[member] = 0
+    if sums["sends"] or sums["unflagged"] or sums["mirrored"] or sums["tapped"]:
+        return
+    for key in ("skbs", "skbs_in_send", "bytes"):
+        to[key] += sums[key]
+    cause.sums = dict(NO_COUNT)
+
+
+def all_causes(run):
+    counters = run.maps.get("cause_counters", {})
+    causes = [Cause(info, counters.get(str(index), NO_COUNT))
+              for index, info in sorted(run.maps.get("cause_infos", []), key=lambda row: row[0])]
+    for cause in list(causes):
+        move(causes, cause, "mirrored", MIRROR)
+        move(causes, cause, "tapped", PACKET_TAP)
+    return causes
+
+
+def counter(run, index):
+    return run.maps.get("cause_counters", {}).get(str(index), NO_COUNT)
+
+
+def stack(run, cause):
+    """From the copier on; None where the cause is known."""
+    if cause.cause:
+        return None
+    names = run["stacks"].get(str(cause.stack), [])
+    begin = next((i for i, name in enumerate(names) if name in COPIERS), len(names))
+    return names[begin:]
+
+
+def cause_row(run, cause):
+    return {"cause": NAMES[cause.cause], "netns": cause.netns or None,
+            "ifindex": cause.ifindex or None, "device": cause.device, "count": cause.count,
+            "silent": cause.sums["unflagged"], "skbs": cause.sums["skbs"],
+            "skbs_in_send": cause.sums["skbs_in_send"], "bytes": cause.sums["bytes"],
+            "stack": stack(run, cause)}
+
+
+def cause_rows(run, causes):
+    # What was copied is counted when it completes.
+    if not run.hooked("skb copy", "zerocopy.causes") or not run.hooked("completion",
+                                                                       "zerocopy.causes"):
+        return None
+    rows = [cause for cause in sorted(causes, key=lambda c: -c.count) if cause.count]
+    other = Cause({"key": {"cause": 0, "netns": 0, "ifindex": 0, "stack": 0}, "device": ""},
+                  counter(run, FULL_COUNTER))
+    other.sums["sends"] += counter(run, UNSEEN_COUNTER)["sends"]
+    return [cause_row(run, cause) for cause in rows + ([other] if other.count else [])]
+
+
+def skb_copies(run, causes):
+    """The copying functions tell what they copied; a packet's path tells only that it was."""
+    hook = run.hooks["skb copy"]
+    if not run.hooked("skb copy") or hook["by_path"]:
+        return {key: run.known("zerocopy", key, None, hook["reason"])
+                for key in ("skb_copies", "skb_copy_bytes")}
+    full = counter(run, FULL_COUNTER)
+    return {"skb_copies": full["skbs"] + sum(c.sums["skbs"] for c in causes),
+            "skb_copy_bytes": full["bytes"] + sum(c.sums["bytes"] for c in causes)}
+
+
+def followed(run, key):
+    return run.hooked("completion", key) and run.hooked("send id", key)
+
+
+def latency(run):
+    known = followed(run, "zerocopy.completion_ns")
+    hist = run.span("completion")
+    return {"completion_ns": hist.json(run.hooks["send"].get("completion_span")) if known else None,
+            "completions_untimed": difference(run.totals["completions"], hist.count)
+            if known else None}
+
+
+def pinned(run):
+    if not followed(run, "zerocopy.pinned"):
+        return None
+    totals, now, peak = run.totals, run.maps["pinned"], run.maps["pinned_peaks"]
+    if totals["untimed"]:
+        run.missing("zerocopy.pinned", f"{totals['untimed']} sends could not be followed one by one "
+                    f"(at most {RING_SLOTS} of a socket)")
+        return None
+    if totals["unsized"]:
+        run.missing("zerocopy.pinned", "how much a send asks for is not seen before it returns")
+        return None
+    return {"scope": "all sockets", "bytes_now": sum_of("pinned_bytes", now),
+            "bytes_max": peak["bytes"], "pages_now": sum_of("pinned_pages", now),
+            "pages_max": peak["pages"]}
+
+
+def notifications(run):
+    """The completion hook counts ranges of sends, the error queue's what is read about them."""
+    totals, counted = run.totals, run.hooked("completion")
+    read = run.hooked("error queue", "zerocopy.notifications.read")
+
+    def if_read(value):
+        return value if read else None
+    return {"ranges": totals["ubufs_done"] if counted else None,
+            "sends_per_range": ratio(totals["completions"], totals["ubufs_done"] if counted else 0),
+            "read": if_read(totals["notifications_read"]), "reported": if_read(totals["reported"]),
+            "reported_copied": if_read(totals["errqueue_copied"]),
+            "unread": difference(totals["completions"], totals["reported"])
+            if read and counted else None,
+            "sends_per_notification": ratio(totals["reported"],
+                                            totals["notifications_read"] if read else 0)}
+
+
+def error_queue(run):
+    if not run.hooked("error queue read", "zerocopy.error_queue"):
+        return None
+    found, empty = run.span("read"), run.span("read_empty")
+    accepted = run.asked.requests - run.asked.failed - run.asked.ignored
+    return {"sends": accepted, "reads": found.count, "empty_reads": empty.count,
+            "read_ns": found.json("inet_recv_error"), "empty_read_ns": empty.json("inet_recv_error"),
+            "ns_per_send": ratio(found.sum + empty.sum, accepted),
+            "reads_per_send": ratio(found.count + empty.count, accepted)}
+
+
+def told(run):
+    """Sends that the application was told were copied."""
+    reason = "the load generator ended without a result"
+    if run.observed:
+        value = run.totals["errqueue_copied"] if run.hooked("error queue") else None
+        reason = run.hooks["error queue"]["reason"]
+    elif run["is_uring"]:
+        value = None
+        reason = "none of these sends: of those by io_uring app.zerocopy tells"
+    else:
+        value = ((run.app or {}).get("zerocopy") or {}).get("copied")
+    return run.known("zerocopy", "app_told_copied", value, reason)
+
+
+def block(run):
+    asked, totals = run.asked, run.totals
+    hook = run.hooks["completion"]
+    if hook["status"] == "disabled" and not asked.requests:
+        run.missing("zerocopy", hook["reason"])
+        return None
+    out = requests(asked, refused(asked, totals["refused_optmem"], totals["refused_memlock"]))
+    out.update(completions(run))
+    out.update(groups.peers(run))
+    out["io_uring"] = uring(run)
+    causes = all_causes(run)
+    out.update(skb_copies(run, causes))
+    out["causes"] = cause_rows(run, causes)
+    out.update(latency(run))
+    out["pinned"] = pinned(run)
+    out["notifications"] = notifications(run)
+    out["error_queue"] = error_queue(run)
+    woken = run.hooked("wake-up", "zerocopy.wake_up_ns")
+    out["wake_up_ns"] = run.span("wake_up").json("sock_def_error_report") if woken else None
+    out["app_told_copied"] = told(run)
+    return out

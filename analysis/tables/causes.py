@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Why the data of a zero-copy send were copied, and why such a send was refused.
+
+analysis/tables/generate.py makes C of it; docs/causes.md has a row for each.
+"""
+
+from typing import NamedTuple, Optional
+
+
+class Cause(NamedTuple):
+    symbol: str      # of C: CAUSE_...
+    name: str        # in the run record
+    title: str       # for people
+    meaning: str     # one sentence: what the kernel does
+    remedy: str      # one sentence: what helps, or that nothing does
+    final: bool = False  # no setting takes it away: it is where the data go
+
+
+# Their order is their numbers in the kernel programs.
+CAUSES = (
+    Cause("UNCLASSIFIED", "unclassified", "a caller that the table of causes lacks",
+          "The kernel copied the data; the stack says where.",
+          "The functions of the stack tell which part of the kernel asked for the copy."),
+    Cause("LOOPBACK", "loopback", "loopback",
+          "Data for a socket on this machine are copied before it may see them.",
+          "Zero-copy cannot help here: send without it, or try another path: analyze advise "
+          "--peer.", final=True),
+    Cause("LOCAL_DELIVERY", "local_delivery", "delivery on this machine",
+          "The packet came in by a device of this machine, a veth or a mirror, and was copied "
+          "for whoever gets it here.",
+          "Zero-copy cannot help between sockets of one machine: send without it.", final=True),
+    Cause("FORWARDED", "forwarded", "forwarding by this machine",
+          "A router or container host on this machine copied the packet before it sent it on.",
+          "Bridge instead of routing, use a device of the host (macvlan, SR-IOV), or a newer "
+          "kernel: 7.2 forwards without a copy."),
+    Cause("PACKET_TAP", "packet_tap", "tcpdump or another packet tap",
+          "Somebody listens to the packets of the device, and the kernel copies each for it, "
+          "filtered or not.",
+          "Find the listener (ss -0pl) and end it."),
+    Cause("TUN", "tun", "a tun or tap device",
+          "What a tun or tap device sends goes to a program, which may not see pages of others.",
+          "Zero-copy cannot help through such a device: send without it.", final=True),
+    Cause("TIMESTAMP", "tx_timestamp", "transmit timestamps that carry the packet",
+          "The program asked for transmit timestamps, and the kernel copies the packet to tell "
+          "them with it.",
+          "Set SOF_TIMESTAMPING_OPT_TSONLY on the socket."),
+    Cause("NO_SCATTER_GATHER", "no_scatter_gather", "a device without scatter-gather",
+          "The device takes only linear packets, so the kernel copies everything, and reports a"
+          " part of it to the application.",
+          "ethtool -K DEV sg on, if the device can; else send without zero-copy."),
+    Cause("SEGMENTATION", "software_segmentation", "segmentation by a tunnel or other software",
+          "Something on the way had packets cut into segments that share no pages, which copies"
+          " them; the kernel flags some of these copies, or none.",
+          "Send without zero-copy through it, or use a tunnel that the NIC can offload."),
+    Cause("ROUTE", "route_no_scatter_gather", "a socket that may not use scatter-gather",
+          "The socket's route rules scatter-gather out (TCP-MD5, for one), so the send copied "
+          "its data at once.",
+          "ethtool -K DEV sg on, if that is what rules it out; else send without zero-copy."),
+    Cause("CHECKSUM", "software_checksum", "checksums made in software",
+          "The device offloads no checksums: the processor computes them, for which the data "
+          "are copied.",
+          "ethtool -K DEV tx on, if the device can."),
+    Cause("IPSEC", "ipsec", "IPsec",
+          "The packet is encrypted by the processor, for which its data are copied.",
+          "Zero-copy cannot help unless the NIC does the encryption (xfrm offload)."),
+    Cause("LINEARIZED", "linearized", "a packet with more frags than the device takes",
+          "The kernel made the packet linear before it went to the device.",
+          "Send larger, page-aligned fields."),
+    Cause("DRIVER", "driver", "the device's driver",
+          "The driver made the packet linear; some do that with small ones.",
+          "Send larger, page-aligned fields; see the driver's settings for copying."),
+    Cause("QDISC", "qdisc", "the queueing discipline",
+          "The device's queueing discipline changes packets, and copies them for it.",
+          "Look at tc -s qdisc show dev DEV; netem's corrupt is one that copies."),
+    Cause("RETRANSMISSION", "retransmission", "retransmission",
+          "A segment was retransmitted, and copied for that.",
+          "Find out why segments are lost (ss -ti, nstat)."),
+    Cause("XDP", "xdp", "an XDP program",
+          "An XDP program is attached to the device, and the kernel copies each packet into "
+          "memory that it may write to, whatever it does.",
+          "Detach it (ip link set dev DEV xdp off), or attach it to the NIC instead of a "
+          "virtual device."),
+    Cause("TC_PROGRAM", "tc_program", "a BPF program of tc",
+          "A BPF program that tc runs asked for linear data, which copies them.",
+          "Find the program (bpftool net) and have it read the headers only."),
+    Cause("TUNNEL_CHECKSUM", "tunnel_checksum", "checksums inside a tunnel",
+          "The device offloads checksums, but not those inside a tunnel (vxlan, GRE, "
+          "WireGuard): the processor computes them, for which the data are copied.",
+          "Use a tunnel that the NIC can offload (ethtool -k DEV | grep tnl); else send without"
+          " zero-copy through it."),
+    Cause("MIRROR", "mirror", "a mirror of the device's packets",
+          "The data left by a NIC without a copy, but tc mirred or a promiscuous bridge gave "
+          "the packets to this machine, too, and copied them for that.",
+          "Find the mirror (tc filter show; ip -d link show, promiscuity) and end it, or mirror"
+          " to a device that sends."),
+    Cause("FAST_OPEN", "fast_open", "TCP Fast Open",
+          "Data that open a connection are copied into its first packet; the kernel flags that "
+          "for MSG_FASTOPEN only.",
+          "Send without zero-copy until the connection is open."),
+)
+
+
+class Site(NamedTuple):
+    function: str              # the copier's caller, or further out
+    outer: Optional[str]       # a function that this was called from
+    copiers: str               # of bpf/abi.h: a set of COPIER_..., or SENT
+    device: str                # DEVICE_...
+    cause: str                 # the symbol
+    by_tap: bool = False       # the kernel delivers to taps there, before it knows the way on
+
+
+SENT = "COPIER_UBUFS | COPIER_PULL | COPIER_DUPLICATE"
+
+# Where the kernel copies, innermost first where they nest.
+SITES = (
+    Site("dev_queue_xmit_nit", None, "COPIER_UBUFS", "ANY", "PACKET_TAP"),
+    Site("__skb_tstamp_tx", None, "COPIER_UBUFS", "ANY", "TIMESTAMP"),
+    Site("tun_net_xmit", None, SENT, "ANY", "TUN"),
+    # Since "net: move skb_orphan_frags_rx() to the local delivery" only taps get it there.
+    Site("deliver_skb", None, "COPIER_UBUFS", "LOOPBACK", "LOOPBACK"),
+    Site("deliver_skb", None, "COPIER_UBUFS", "ANY", "LOCAL_DELIVERY", by_tap=True),
+    Site("__netif_receive_skb_core", None, "COPIER_UBUFS", "LOOPBACK", "LOOPBACK"),
+    Site("ip_local_deliver_finish", None, "COPIER_UBUFS", "LOOPBACK", "LOOPBACK"),
+    Site("ip6_input_finish", None, "COPIER_UBUFS", "LOOPBACK", "LOOPBACK"),
+    Site("__netif_receive_skb_core", None, "COPIER_UBUFS", "ANY", "LOCAL_DELIVERY"),
+    Site("ip_local_deliver_finish", None, "COPIER_UBUFS", "ANY", "LOCAL_DELIVERY"),
+    Site("ip6_input_finish", None, "COPIER_UBUFS", "ANY", "LOCAL_DELIVERY"),
+    Site("skb_checksum_help", "xfrm_output", "COPIER_PULL", "ANY", "IPSEC"),
+    Site("skb_checksum_help", "netem_enqueue", "COPIER_PULL", "ANY", "QDISC"),
+    Site("esp_output_head", None, SENT, "ANY", "IPSEC"),
+    Site("esp6_output_head", None, SENT, "ANY", "IPSEC"),
+    Site("netem_enqueue", None, SENT, "ANY", "QDISC"),
+    Site("bpf_skb_pull_data", None, SENT, "ANY", "TC_PROGRAM"),
+    Site("cls_bpf_classify", None, SENT, "ANY", "TC_PROGRAM"),
+    Site("skb_pp_cow_data", None, "COPIER_COW", "ANY", "XDP"),
+    Site("do_xdp_generic", None, SENT, "ANY", "XDP"),
+    Site("skb_checksum_help", None, "COPIER_PULL", "NO_CHECKSUM", "CHECKSUM"),
+    Site("skb_checksum_help", None, "COPIER_PULL", "ANY", "TUNNEL_CHECKSUM"),
+    Site("skb_segment", None, "COPIER_PULL", "NO_CHECKSUM", "CHECKSUM"),
+    Site("skb_segment", None, "COPIER_PULL", "ANY", "TUNNEL_CHECKSUM"),
+    # Hooked only where the segments are to do without scatter-gather.
+    Site("skb_segment", None, "COPIER_SEGMENT", "NO_SCATTER_GATHER", "NO_SCATTER_GATHER"),
+    Site("skb_segment", None, "COPIER_SEGMENT", "ANY", "SEGMENTATION"),
+    Site("validate_xmit_skb", None, "COPIER_PULL", "NO_SCATTER_GATHER", "NO_SCATTER_GATHER"),
+    Site("validate_xmit_skb", None, "COPIER_PULL", "ANY", "LINEARIZED"),
+    Site("__tcp_retransmit_skb", None, SENT, "ANY", "RETRANSMISSION"),
+    Site("dev_hard_start_xmit", None, "COPIER_PULL | COPIER_DUPLICATE", "ANY", "DRIVER"),
+)
+
+
+class Refusal(NamedTuple):
+    symbol: str   # of C: REFUSAL_...
+    name: str     # in the run record
+    error: Optional[str]  # its errno; None: any other
+    meaning: str
+    remedy: str
+
+
+# For an errno that needs no further look, the first from ENOBUFS on.
+REFUSALS = (
+    Refusal("OPTMEM", "optmem", "ENOBUFS",
+            "the socket has as many notifications unread or under way as optmem allows",
+            "Read the error queue more often, or raise net.core.optmem_max."),
+    Refusal("MEMLOCK", "memlock", "ENOBUFS",
+            "the user has as many pages pinned as RLIMIT_MEMLOCK allows",
+            "Have less in flight, or raise the limit (ulimit -l)."),
+    Refusal("ENOBUFS", "optmem_or_memlock", "ENOBUFS",
+            "no room in optmem or in locked memory; which, had changed a moment later",
+            "Read the error queue more often; raise net.core.optmem_max and ulimit -l."),
+    Refusal("UNSUPPORTED", "not_supported", "EOPNOTSUPP",
+            "what the socket runs over TCP (kTLS) does not take MSG_ZEROCOPY",
+            "Send without it there."),
+    Refusal("FULL", "send_buffer_full", "EAGAIN",
+            "the send buffer had no room",
+            "Wait until the socket is writable (poll)."),
+    Refusal("OTHER", "failed", None,
+            "the send failed",
+            "See its error."),
+)

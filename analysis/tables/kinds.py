@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""What the value of a key can be, as JSON schema and in words."""
+
+from typing import NamedTuple
+
+
+class Kind(NamedTuple):
+    words: str            # in docs/run-record.md
+    schema: dict          # JSON schema, without that of its keys
+    keys: tuple = ()      # of a block, or of each block of a list
+    listed: bool = False
+    shared: str = ""      # its name among the schema's $defs
+
+
+class Key(NamedTuple):
+    name: str
+    kind: Kind
+    meaning: str           # for people, no sentence; with its unit, where the name does not say it
+    required: bool = True  # else older versions left it out, or it is there on occasion
+
+
+def _bounded(of, words, least, most):
+    schema = {"type": of}
+    if least is not None:
+        schema["minimum"] = least
+    if most is not None:
+        schema["maximum"] = most
+    return Kind(words, schema)
+
+
+def integer(least=None, most=None):
+    return _bounded("integer", "integer", least, most)
+
+
+def number(least=0, most=None):
+    return _bounded("number", "number", least, most)
+
+
+def positive():
+    return Kind("number", {"type": "number", "exclusiveMinimum": 0})
+
+
+def text(least=0, pattern=None):
+    schema = {"type": "string"}
+    if least:
+        schema["minLength"] = least
+    if pattern:
+        schema["pattern"] = pattern
+    return Kind("text", schema)
+
+
+def one_of(*names):
+    words = ["null" if name is None else f"`{name}`" for name in names]
+    return Kind(" or ".join(words) if len(words) < 5 else "name", {"enum": list(names)})
+
+
+def only(name):
+    return Kind(f"`{name}`" if isinstance(name, str) else str(name).lower(), {"const": name})
+
+
+def block(*keys, **more):
+    """more: further rules of the schema."""
+    return Kind("block", {"type": "object", **more}, keys)
+
+
+def list_of(kind, **more):
+    """Of blocks, or of plain values."""
+    if kind.keys:
+        return Kind("list of blocks", {"type": "array", **more, "items": kind.schema}, kind.keys, True)
+    return Kind(f"list of {kind.words}", {"type": "array", **more, "items": schema_of(kind)})
+
+
+def tuples_of(*kinds):
+    """A list of lists of so many values."""
+    return Kind("list of lists", {"type": "array", "items": {
+        "type": "array", "prefixItems": [schema_of(kind) for kind in kinds],
+        "minItems": len(kinds), "maxItems": len(kinds)}})
+
+
+def mapping(kind):
+    return Kind(f"{kind.words} by name",
+                {"type": "object", "additionalProperties": schema_of(kind)})
+
+
+SHARED = {}
+
+
+def shared(name, kind):
+    """It stands once in the schema, though several keys have it."""
+    SHARED[name] = kind._replace(shared=name)
+    return SHARED[name]
+
+
+def null(kind):
+    """Or null: not measured, or there is none."""
+    if kind.shared:
+        return Kind(f"{kind.words} or null", {"anyOf": [{"type": "null"}, schema_of(kind)]})
+    schema = dict(kind.schema)
+    if "enum" in schema:
+        schema["enum"] = [*schema["enum"], None]
+    else:
+        schema["type"] = [schema["type"], "null"]
+    return kind._replace(words=f"{kind.words} or null", schema=schema)
+
+
+COUNT = integer(0)
+SHARE = number(0, 1)
+TEXT = text()
+NAME = text(1)
+TRUTH = Kind("true or false", {"type": "boolean"})
+
+
+def _with_keys(schema, keys, described):
+    required = [key.name for key in keys if key.required]
+    return {**schema, **({"required": required} if required else {}),
+            "properties": {key.name: {**schema_of(key.kind, described), **(
+                {"description": key.meaning} if described and key.meaning else {})}
+                           for key in keys}}
+
+
+def whole_schema(kind, described=True):
+    """Of a kind, where it does not stand by reference. described: with the meaning of keys."""
+    if not kind.keys:
+        return kind.schema
+    if kind.listed:
+        return {**kind.schema, "items": _with_keys(kind.schema["items"], kind.keys, described)}
+    return _with_keys(kind.schema, kind.keys, described)
+
+
+def schema_of(kind, described=True):
+    return {"$ref": f"#/$defs/{kind.shared}"} if kind.shared else whole_schema(kind, described)

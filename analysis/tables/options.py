@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""The options beside those of a load: what is observed and measured, and those of sweep and exporter.
+
+analysis/tables/generate.py makes C of it, analysis/tables/documents.py their part of docs/sendpath.1.
+"""
+
+from typing import NamedTuple
+
+# Topic of the help -> its heading.
+TOPICS = {
+    "observed": "Programs to observe, instead of a load:",
+    "sweep": "A sweep (analyze sweep):",
+    "exporter": "Always on (analyze exporter):",
+    "measuring": "Measuring:",
+    "details": "Measuring, in detail:",
+}
+
+
+class Option(NamedTuple):
+    name: str         # OPT_NAME in C
+    argument: str     # its name; "": it has none; in brackets: it may be left out
+    topic: str
+    help: str         # a line for --help
+    page: str         # for the manual, in troff
+    sets: tuple = ()  # flag, text or number; the member of struct options; a number's most.
+    #                   (): user/options/ has code for it
+
+
+OPTIONS = (
+    Option("pid", "LIST", "observed",
+           "these processes, all their threads",
+           r"""
+These processes, all their threads, later ones too. Ids are those of the PID namespace that
+sendpath runs in: in a container, those of the container.
+"""),
+    Option("comm", "NAME", "observed",
+           "processes of this name",
+           r"""
+Processes of this name, as /proc/PID/comm has it, now or later.
+"""),
+    Option("cgroup", "PATH", "observed",
+           "of this control group and those below it",
+           r"""
+Processes of this control group (version 2) and of those below it.
+"""),
+    Option("all", "", "observed",
+           "all processes",
+           r"""
+All processes.
+"""),
+    Option("out", "DIR", "sweep",
+           "folder of the plan and of the records",
+           r"""
+The folder, made if there is none. It keeps the plan of its first sweep, and refuses another,
+and a second sweep while one is writing.
+"""),
+    Option("grid", "NAME", "sweep",
+           "start from the options of copies, sizes, servers or records",
+           r"""
+Put these options of a load before those of the command line, which override them:
+.RS
+.TP
+.B copies
+\-\-variant=all \-\-size=256,1K,4K,16K \-\-threads=1,2,4,8: 48 cells
+.TP
+.B sizes
+\-\-variant=all \-\-size=1K,4K,16K,64K,256K,1M \-\-threads=1,2,4,8: 72 cells
+.TP
+.B servers
+\-\-workload=procinfo \-\-server\-model=iterative,threaded,select \-\-connections=10,50,100: 9 cells
+.TP
+.B records
+messages of 1 to 32 records of 128 bytes, and of 1K, picked at random from 256M
+(\-\-field\-size, \-\-working\-set, \-\-pick), by twocopy and zerocopy: 128 cells
+.RE
+"""),
+    Option("order-seed", "N", "sweep",
+           "seed of the order of runs (default: random)",
+           r"""
+Seed of the order of runs. Default: random; the plan and the records have it.
+"""),
+    Option("shard", "I/N", "sweep",
+           "run the I-th of N parts",
+           r"""
+Run the I-th of N parts, for as many machines or jobs; they may share a folder. Loads that
+differ in the variant or server model alone stay in one part, with all their repeats. Parts
+should not run on one machine at once: they would measure each other.
+"""),
+    Option("retry", "", "sweep",
+           "run again what failed or was skipped",
+           r"""
+Run again what failed or was skipped.
+"""),
+    Option("listen", "ADDRESS:PORT", "exporter",
+           "serve metrics to Prometheus there (default 127.0.0.1:9435)",
+           r"""
+Answer GET /metrics there by HTTP, in the OpenMetrics format where the client asks for it, else in
+version 0.0.4 of the text format. Default 127.0.0.1:9435, which other machines do not reach;
+an IPv6 address stands in brackets. Port 0 is any free one: a line on standard error tells. Whoever reaches
+the port may read, if the request is for an address, localhost or a name of
+.BR \-\-allow\-host .
+A client has 2 seconds to ask and 5 in all. Of more than 32 the oldest go, those first of the address that has
+most of them.
+"""),
+    Option("allow-host", "NAME", "exporter",
+           "answer to requests by this name of the host, too, not by addresses and localhost "
+           "alone (may be given again)",
+           r"""
+Answer requests for this name, too, as Prometheus has it in its targets; it may be given again. Others
+get status 403: a page in a browser may give a name of its own this machine's address.
+"""),
+    Option("textfile", "DIR", "exporter",
+           "write sendpath.prom there for node_exporter, every --interval (default 15); "
+           "nothing listens",
+           r"""
+Do not listen; write sendpath.prom to DIR, for the textfile collector of
+.BR prometheus\-node\-exporter (1),
+every
+.B \-\-interval
+seconds (default 15). The file is replaced in one step, and removed in the end.
+"""),
+    Option("top", "N", "exporter",
+           "name N processes, the rest is other (default 32; 0: none)",
+           r"""
+Name N processes (default 32, at most 256; 0: none). The first names stay, the
+largest of those that are there when counts are read come first; all others, and a process that
+is called so, are
+.BR other .
+"""),
+    Option("json", "FILE", "measuring",
+           "append a record a run, as JSON (- for stdout)",
+           r"""
+Append a run record to FILE as each run ends; \- for standard output, instead of the text.
+""", ("text", "json")),
+    Option("by", "LIST", "measuring",
+           "group by process, device, port",
+           r"""
+Group sends by
+.BR process ,
+.B device
+(the network device that the socket's route leads to),
+.B port
+(the receiver's), or several of these with commas: a table of the 20 largest, all of them in
+the record.
+"""),
+    Option("by-max", "N", "details",
+           "room for N groups of --by (default 65536)",
+           r"""
+Room for N groups of \-\-by; sends of others count in all totals, but in no row. Default
+65536.
+""", ("number", "by_max", "GROUPS_MAX_MAX")),
+    Option("interval", "SECONDS", "measuring",
+           "print statistics every SECONDS while measuring",
+           r"""
+Print statistics every SECONDS while measuring, of what was counted since the line before: sends,
+throughput, median and 99th percentile of the kernel time of a send, failed and zero-copy sends,
+and the share of completed zero-copy sends that were copied. Lines go to standard error where
+standard output carries JSON or a command's output. The lines add up to the report; a last fraction
+of an interval belongs to the line before it.
+"""),
+    Option("repeat", "N", "measuring",
+           "run everything N times, interleaved (default: several configurations share "
+           "--duration among 5 repeats, one alone has 1)",
+           r"""
+Run everything N times, interleaved: A B C A B C. By default several configurations share
+.B \-\-duration
+among five repeats, as a comparison needs, unless
+.BR \-\-messages ,
+.B \-\-interval
+or less than half a second is given; a single configuration runs once. A sweep has 5 repeats, each as
+long as
+.BR \-\-duration .
+""", ("number", "repeat", "REPEAT_MAX")),
+    Option("events", "LIST", "measuring",
+           "count these events too, by their libpfm4 names",
+           r"""
+Count these events too, by their libpfm4 names.
+""", ("text", "events")),
+    Option("memory", "", "measuring",
+           "also count the traffic of memory and PCIe (needs perf)",
+           r"""
+Also count what the whole machine reads from and writes to memory meanwhile, for each byte sent too,
+and what PCIe devices move and miss in the last-level cache, by counters outside of the cores.
+.BR perf (1)
+does it, and has to be there. What this machine lacks reads "not supported"; where only LLC misses
+are there, an estimate by these is marked as one.
+""", ("flag", "memory")),
+    Option("stages", "", "measuring",
+           "divide the kernel time of a send into its stages",
+           r"""
+Divide the kernel time of a send into its stages: taking the lock, copying or pinning, transmitting,
+softirqs, waiting and others. Tracepoints alone see softirqs and the time off the CPU.
+""", ("flag", "stages")),
+    Option("packets", "", "details",
+           "count the packets (skbs) that a load's sends become",
+           r"""
+Count the packets (skbs) that the sends of a load become, and their frags.
+""", ("flag", "packets")),
+    Option("sample", "N", "details",
+           "time, and divide, one send in N, chosen at random; counts are of all sends",
+           r"""
+Time one send in
+.IR N ,
+chosen at random for each send; with
+.B \-\-stages
+these sends are divided. Counts, bytes, causes and completions are of all sends.
+""", ("number", "sample", "SAMPLE_MAX")),
+    Option("call-counters", "LIST", "details",
+           "read up to 4 events at both ends of each send, and of its stages",
+           r"""
+Read up to 4 events, by their libpfm4 names, when a send begins and when it ends. A send
+counts if its thread stayed on its CPU with no other in between; interrupts are in it. Context
+switches and migrations would so always be 0, and are refused. With
+.B \-\-stages
+they are read at the ends of the stages, too.
+""", ("text", "call_counters")),
+    Option("histogram", "", "details",
+           "print histograms of more than 6 configurations, too",
+           r"""
+Print the histograms of more than 6 configurations, too, where the report is otherwise a table and
+a line for each finding; with
+.B \-\-stages
+also one for each stage.
+""", ("flag", "histogram")),
+    Option("wait-quiet", "[T]", "details",
+           "before each run wait until others leave the CPUs alone, at most T (default 60s)",
+           r"""
+Before each run wait until other programs use less than 5 % of the CPUs, for at most T (default 60s).
+A machine that does not become quiet is an error.
+"""),
+    Option("tier", "NAME", "details",
+           "time sends by fentry, kprobe, tracepoint or none",
+           r"""
+Time sends by this mechanism,
+.BR fentry ,
+.B kprobe
+or
+.BR tracepoint ;
+the other hooks then come by it or by a tracepoint. Default the best there is.
+.B none
+attaches nothing: the load's own figures and the counters, to compare with.
+"""),
+    Option("cost", "", "details",
+           "also measure the overhead of measuring",
+           r"""
+Also have the kernel count the overhead of the BPF programs, which costs a little too: time per
+send, share of the CPU time, runs.
+""", ("flag", "cost")),
+    Option("verbose", "", "details",
+           "show libbpf's messages",
+           r"""
+Show libbpf's messages.
+.TP
+.BI \-h\fR,\ \fB\-\-help\fR[\fB= TOPIC\fR]
+Show what a first measurement needs, or the options of a topic:
+.BR load ,
+.BR ends ,
+.BR serving ,
+.BR sweep ,
+.BR exporter ,
+.B measuring
+or
+.BR all .
+""", ("flag", "verbose")),
+)

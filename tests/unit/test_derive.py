@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Records that are derived from raw lines: of runs of each kind, by each mechanism.
+
+What is expected of the kept lines was made of the same runs by another implementation.
+"""
+
+import bisect
+import copy
+import json
+import pathlib
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "analysis"))
+
+from derive import BadRaw, hist, record_of  # noqa: E402
+from derive.run import error_name  # noqa: E402
+
+KEPT = sorted((ROOT / "tests/fixtures/raw").glob("*.json"))
+COMMAND = [sys.executable, "-I", "-B", "-S", str(ROOT / "analysis/derive/__main__.py")]
+
+
+def kept(path):
+    pair = json.loads(path.read_text(encoding="ascii"))
+    return pair["raw"], pair["record"]
+
+
+def named(name):
+    return kept(ROOT / f"tests/fixtures/raw/{name}.json")[0]
+
+
+def equal(text):
+    """As a reader of the record sees it."""
+    return json.loads(json.dumps(text))
+
+
+@pytest.mark.parametrize("path", KEPT, ids=lambda path: path.stem)
+def test_records_are_as_expected(path):
+    raw, expected = kept(path)
+    before = copy.deepcopy(raw)
+    assert equal(record_of(raw)) == expected
+    assert raw == before
+
+
+def test_a_failure():
+    raw = named("zerocopy_load")
+    failure = {key: raw[key] for key in ("schema", "version", "started_s", "started_ns", "run", "host",
+                                         "load")}
+    record = record_of({**failure, "outcome": "skipped", "error": "why"})
+    assert (record["schema"], record["outcome"], record["error"], record["complete"]) == (
+        "sendpath.failure/1", "skipped", "why", False)
+    assert record["started"].endswith("Z") and record["load"] == raw["load"]
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(0, (1 << 42) - 1), min_size=1, max_size=60),
+       st.sampled_from([hist.FINE, hist.COARSE]))
+def test_a_histogram_holds_what_was_put_in(values, sub_bits):
+    raw = {"sum": sum(values), "min": min(values), "max": max(values), "buckets": {}}
+    for value in values:
+        index = str(hist.bucket_of(value, sub_bits))
+        raw["buckets"][index] = raw["buckets"].get(index, 0) + 1
+    found = hist.Hist(raw, sub_bits).json("span")
+    assert (found["count"], found["min"], found["max"]) == (len(values), min(values), max(values))
+    for (_, high, _), (low, _, _) in zip(found["buckets"], found["buckets"][1:]):
+        assert high < low
+    last = hist.bucket_of(1 << hist.MAX_BITS, sub_bits)  # it has no end
+    for name, per_mille in hist.POINTS:
+        rank = -(-len(values) * per_mille // 1000)
+        exact = sorted(values)[rank - 1]
+        width = max(exact >> sub_bits, 1)
+        assert exact <= found[name] <= found["max"]
+        assert found[name] <= exact + width or hist.bucket_of(exact, sub_bits) == last
+    for value in values:
+        i = bisect.bisect_right([low for low, _, _ in found["buckets"]], value) - 1
+        assert found["buckets"][i][0] <= value <= found["buckets"][i][1]
+
+
+@pytest.mark.parametrize("least, most", [(70000, 1000), (0, 0)])
+def test_bounds_that_lag_behind_the_buckets_follow_from_them(least, most):
+    buckets = {str(hist.bucket_of(1000, 4)): 1, str(hist.bucket_of(70000, 4)): 1}
+    found = hist.Hist({"sum": 71000, "min": least, "max": most, "buckets": buckets})
+    assert found.min <= 1000 < found.min * 17 / 16 and 70000 <= found.max < 70000 * 17 / 16
+
+
+def test_errors_have_the_names_that_programs_use():
+    assert [error_name(error) for error in (11, 32, 95, 105, 134, 0)] == [
+        "EAGAIN", "EPIPE", "EOPNOTSUPP", "ENOBUFS", "ERESTARTSYS", "other"]
+
+
+def misses(*states):
+    """Both ends' counters, and a machine whose perf knows nothing of its memory controllers."""
+    raw = named("copying_load")
+    raw["counters"] = [{"event": "LLC-load-misses", "pmu": "cpu", "scope": scope, "value": value,
+                        "unit": "", "enabled_ns": 1, "running_ns": 1, "status": status, "reason": ""}
+                       for scope, (status, value) in zip(("sender", "receiver"), states)]
+    raw["memory"] = {"source": None, "counted": True, "reason": "", "io_reason": "", "line": 64,
+                     "events": []}
+    raw["app"] = {**raw["app"], "bytes": 32000, "elapsed_s": 2.0}
+    return record_of(raw)
+
+
+def test_misses_of_both_ends_are_an_estimate_of_reads():
+    memory = misses(("counted", 1000.0), ("counted", 500.0))["memory"]
+    assert (memory["is_estimate"], memory["scope"]) == (True, "sender and receiver")
+    assert memory["read_bytes"] == 1500 * 64 and memory["read_bytes_per_s"] == 750 * 64
+    assert memory["bytes_per_byte"] == 3 and memory["write_bytes"] is None
+
+
+def test_without_misses_all_is_null_with_a_reason():
+    record = misses(("counted", 1000.0), ("not supported", 0.0))
+    memory = {key: value for key, value in record["memory"].items() if key not in ("scope", "events")}
+    assert set(memory.values()) == {None}
+    reasons = [row["reason"] for row in record["unmeasured"] if row["key"].startswith("memory.")]
+    assert len(reasons) == 12 and all("not supported" in reason for reason in reasons)
+
+
+def test_the_largest_group_comes_first_and_equals_keep_their_order():
+    raw = named("by_all_three")
+    key, group = raw["maps"]["groups"][0]
+    rows = [(3, 10), (2, 30), (1, 10)]
+    for order in (rows, rows[::-1]):
+        raw["maps"]["groups"] = [[{**key, "port": port}, {**group, "bytes": size}]
+                                 for port, size in order]
+        ports = [row["remote_port"] for row in record_of(raw)["by"]["groups"]]
+        assert ports == [2, 1, 3]
+
+
+def leaves(value, path=()):
+    if isinstance(value, dict):
+        for key in value:
+            yield from leaves(value[key], (*path, key))
+    elif isinstance(value, list):
+        for i, item in enumerate(value):
+            yield from leaves(item, (*path, i))
+    else:
+        yield path
+
+
+ANYTHING = st.recursive(st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) |
+                        st.text(max_size=8), lambda inner: st.lists(inner, max_size=3) |
+                        st.dictionaries(st.text(max_size=8), inner, max_size=3), max_leaves=6)
+
+
+@settings(deadline=None)  # others may use the CPUs
+@given(st.sampled_from(KEPT), st.data())
+def test_any_damage_makes_a_record_or_says_what_is_wrong(path, data):
+    raw, _ = kept(path)
+    place = data.draw(st.sampled_from(list(leaves(raw))))
+    *parents, last = place[:data.draw(st.integers(1, len(place)))]
+    part = raw
+    for key in parents:
+        part = part[key]
+    part[last] = data.draw(ANYTHING)
+    try:
+        json.dumps(record_of(raw))
+    except BadRaw as error:
+        assert str(error)
+
+
+def test_a_record_for_each_line_and_an_end_for_what_is_none():
+    raw, expected = kept(KEPT[0])
+    line = json.dumps(raw).encode() + b"\n"
+    done = subprocess.run(COMMAND, input=line * 2, capture_output=True, check=True, timeout=60)
+    assert [json.loads(text) for text in done.stdout.splitlines()] == [expected] * 2
+    for wrong in (b"{", b"[]", b'{"schema": "sendpath.raw/9"}', b"\xff", b"[" * 100_000):
+        done = subprocess.run(COMMAND, input=wrong + b"\n" + line, capture_output=True, timeout=60,
+                              check=False)
+        assert (done.returncode, done.stdout) == (1, b"")
+        assert done.stderr.startswith(b"derive: not a raw line: ") and done.stderr.count(b"\n") == 1

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""What is in the tables stands in the docs, in the same words and order."""
+
+import json
+import pathlib
+import re
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "analysis"))
+
+from tables import documents, keys  # noqa: E402
+from tables.calls import CALLS  # noqa: E402
+from tables.causes import CAUSES, REFUSALS, SITES  # noqa: E402
+from tables.stages import NUMBERS, STAGES  # noqa: E402
+
+def test_what_docs_have_of_the_tables_is_theirs():
+    """make docs writes it."""
+    for name in documents.PAGES:
+        page = (ROOT / "docs" / name).read_text(encoding="utf-8")
+        assert documents.page(page) == page
+    page = (ROOT / "docs/run-record.md").read_text(encoding="utf-8")
+    found = re.findall(r"^<!-- keys of (\w+) -->$", page, re.M)
+    parts = [key.name for key in keys.RECORD.keys if key.kind.keys and key.name != "tool"]
+    assert sorted(found) == sorted([*parts, "record", "failure", "histogram"])
+    assert (ROOT / "docs/run-record.schema.json").read_text(encoding="ascii") == documents.schema()
+
+
+def without_a_row(value, kind, path=""):
+    """The keys of a record's block that the table has not, or not in this order."""
+    if isinstance(value, list):
+        return [found for part in value for found in without_a_row(part, kind, path)]
+    if not isinstance(value, dict) or not kind.keys:
+        return []
+    kinds = {key.name: key.kind for key in kind.keys}
+    found = [path + key for key in value if key not in kinds]
+    return found + [deeper for key in value if key in kinds
+                    for deeper in without_a_row(value[key], kinds[key], f"{path}{key}.")]
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "tests/fixtures/raw").glob("*.json")),
+                         ids=lambda path: path.stem)
+def test_each_key_of_a_record_has_its_row(path):
+    record = json.loads(path.read_text(encoding="ascii"))["record"]
+    assert without_a_row(record, keys.RECORD) == []
+    record["zerocopy"] = {**(record["zerocopy"] or {}), "none": 1}
+    assert without_a_row(record, keys.RECORD) == ["zerocopy.none"]
+
+
+def test_each_key_of_a_record_says_what_it_holds():
+    def silent(kind):
+        return [key.name for key in kind.keys if not key.meaning] + [
+            name for key in kind.keys for name in silent(key.kind)]
+    assert silent(keys.RECORD) + silent(keys.FAILURE) == []
+
+
+def test_each_cause_and_refusal_has_its_row_in_the_docs():
+    page = (ROOT / "docs/causes.md").read_text(encoding="utf-8")
+    found = re.findall(r"^\| `(\w+)` \|", page, re.M)
+    assert found == [c.name for c in CAUSES if c.name != "unclassified"] + [r.name for r in REFUSALS]
+
+
+def test_rows_are_sound():
+    symbols = [cause.symbol for cause in CAUSES]
+    for row in (*CAUSES, *REFUSALS, *STAGES, *CALLS):
+        assert re.fullmatch("[a-z_0-9]+", row.name)
+    for table in (symbols, [c.name for c in CAUSES], [s.name for s in STAGES],
+                  [s.letter for s in STAGES if s.on_cpu], [r.symbol for r in REFUSALS]):
+        assert len(set(table)) == len(table)
+    assert {site.cause for site in SITES} <= set(symbols)
+    assert sorted(NUMBERS) == sorted(stage.name for stage in STAGES)
+    on_cpu = [stage.on_cpu for stage in STAGES]
+    assert on_cpu == sorted(on_cpu, reverse=True)

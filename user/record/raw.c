@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "user/record/raw.h"
+
+#include "user/kernel/causes.h"
+#include "user/record/record_parts.h"
+
+#include "loadgen/send/send_ops.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static json_object *run(const struct run_setup *setup, const struct record_context *context)
+{
+	json_object *o = json_object_new_object();
+	char cell[256] = "observation";
+
+	if (!setup->target)
+		record__cell_name(&setup->load, cell, sizeof(cell));
+	json__add_string(o, "id", context->id);
+	json__add_text(o, "command", setup->command);
+	json__add_string(o, "cell", cell);
+	json__add_count(o, "repeat", context->repeat);
+	json__add_known(o, "seed", context->ordered, context->seed);
+	return o;
+}
+
+static json_object *event_names(const struct counter_events *events)
+{
+	json_object *list = json_object_new_array();
+	size_t i;
+
+	for (i = 0; i < counter_events__count(events); i++)
+		json_object_array_add(list,
+				      json_object_new_string(counter_events__name(events, i)));
+	return list;
+}
+
+static json_object *dimensions(unsigned int by)
+{
+	json_object *list = json_object_new_array();
+	enum group_by one;
+
+	for (one = BY_PROCESS; one <= BY_PORT; one <<= 1)
+		if (by & one)
+			json_object_array_add(list, json_object_new_string(group_by_name(one)));
+	return list;
+}
+
+static json_object *target(const struct target *t)
+{
+	static const char *const by[] = {"process", "comm", "cgroup", "all"};
+	json_object *o = json_object_new_object();
+	char text[512];
+
+	target__text(t, text, sizeof(text));
+	json__add_string(o, "by", t->command ? "command" : by[t->by]);
+	json__add_string(o, "what", text);
+	return o;
+}
+
+/* What of the setup a reader must know to understand the counts. */
+static json_object *setup_of(const struct run_setup *setup)
+{
+	json_object *o = json_object_new_object();
+
+	json__add(o, "target", setup->target ? target(setup->target) : NULL);
+	json__add_count(o, "sample", setup->sample ? setup->sample : 1);
+	json__add_truth(o, "stages", setup->stages);
+	json__add_truth(o, "cost", setup->cost);
+	json__add(o, "by", dimensions(setup->by));
+	json__add(o, "call_counters", event_names(setup->call_counters));
+	return o;
+}
+
+/* What distinguishes the mechanisms that a hook can have. */
+static void add_traits(json_object *o, const struct hook_option *option)
+{
+	json__add_string(o, "span", option->span);
+	json__add_string(o, "completion_span", option->completion_span);
+	json__add_string(o, "unseen", option->unseen);
+	json__add_string(o, "misses", option->misses);
+	json__add_truth(o, "by_queue", option->by_queue);
+	json__add_truth(o, "by_path", option->by_path);
+	json__add_truth(o, "by_report", option->by_report);
+	json__add_truth(o, "counts_at_end", option->counts_at_end);
+}
+
+static json_object *hook(const struct run_result *r, enum hook_id id)
+{
+	const struct plan_entry *entry = &r->plan.entries[id];
+	bool known = entry->option && !r->measured.missed_unknown[id];
+	json_object *o = json_object_new_object();
+
+	json__add_string(o, "name", hook__get(id)->name);
+	json__add_string(o, "mechanism",
+			 entry->option ? mechanism_name(entry->option->mechanism) : NULL);
+	json__add_string(o, "symbol", entry->option ? entry->symbol : NULL);
+	json__add_string(o, "status",
+			 entry->option			  ? "attached"
+			 : entry->status == HOOK_DISABLED ? "disabled"
+							  : "unavailable");
+	json__add_text(o, "reason", entry->reason);
+	json__add_known(o, "missed", known, r->measured.missed[id]);
+	json__add_truth(o, "missed_unknown", r->measured.missed_unknown[id]);
+	json__add_truth(o, "zerocopy_only", hook__get(id)->zerocopy_only);
+	if (entry->option)
+		add_traits(o, entry->option);
+	return o;
+}
+
+static json_object *plan(const struct run_result *r)
+{
+	json_object *list = json_object_new_array();
+	enum hook_id id;
+
+	for (id = 0; id < HOOK_COUNT; id++)
+		json_object_array_add(list, hook(r, id));
+	return list;
+}
+
+/* Names only: addresses tell where the kernel is. */
+static json_object *stacks(const struct run_result *r, const struct run_setup *setup)
+{
+	struct kernel_address frames[STACK_FRAMES];
+	json_object *all = json_object_new_object(), *list;
+	const struct cause_info *info;
+	char key[16];
+	size_t i, j;
+
+	for (i = 0; i < r->measured.cause_count; i++) {
+		info = &r->measured.causes[i].info;
+		if (info->key.cause != CAUSE_UNCLASSIFIED || !info->stack[0])
+			continue;
+		memset(frames, 0, sizeof(frames));
+		for (j = 0; j < STACK_FRAMES && info->stack[j]; j++)
+			frames[j].address = info->stack[j];
+		if (features__symbolize(setup->features, frames, j))
+			continue;
+		list = json_object_new_array();
+		for (size_t k = 0; k < j; k++)
+			json_object_array_add(
+				list,
+				json_object_new_string(frames[k].start ? frames[k].name : "?"));
+		snprintf(key, sizeof(key), "%u", info->key.stack);
+		json__add(all, key, list);
+	}
+	return all;
+}
+
+static void add_counters(json_object *list, const struct run_side *side, const char *scope)
+{
+	static const char *const statuses[] = {"counted", "not supported", "not counted"};
+	const struct counter_value *v;
+	json_object *o;
+	size_t i;
+
+	for (i = 0; i < side->count; i++) {
+		v = &side->values[i];
+		o = json_object_new_object();
+		json__add_string(o, "event", v->event);
+		json__add_text(o, "pmu", v->pmu);
+		json__add_string(o, "scope", scope);
+		json__add(o, "value", json_object_new_double(v->value));
+		json__add_string(o, "unit", v->unit);
+		json__add_count(o, "enabled_ns", v->enabled_ns);
+		json__add_count(o, "running_ns", v->running_ns);
+		json__add_string(o, "status", statuses[v->status]);
+		json__add_string(o, "reason", v->reason);
+		json_object_array_add(list, o);
+	}
+}
+
+static json_object *counters(const struct run_result *r, const struct run_setup *setup)
+{
+	json_object *list = json_object_new_array();
+
+	add_counters(list, &r->sender, setup->target ? "command" : "sender");
+	if (!setup->target)
+		add_counters(list, &r->receiver, "receiver");
+	return list;
+}
+
+static json_object *noise(const struct noise *n)
+{
+	json_object *o = json_object_new_object();
+	const struct {
+		const char *key;
+		double value;
+	} rows[] = {{"all_s", n->all_s},
+		    {"busy_s", n->busy_s},
+		    {"steal_share", n->steal_share},
+		    {"irq_share", n->irq_share},
+		    {"pressure_share", n->pressure_share},
+		    {"sender_waited_share", n->waited_share[0]},
+		    {"receiver_waited_share", n->waited_share[1]},
+		    {"throttled", n->throttled},
+		    {"slowdown", n->slowdown}};
+	size_t i;
+
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		json__add(o, rows[i].key,
+			  rows[i].value >= 0 ? json_object_new_double(rows[i].value) : NULL);
+	return o;
+}
+
+static void add_warning(void *list, const char *code, const char *text)
+{
+	json_object *o = json_object_new_object();
+
+	json__add_string(o, "code", code);
+	json__add_string(o, "text", text);
+	json_object_array_add(list, o);
+}
+
+static unsigned int busy_threads(const struct run_setup *setup)
+{
+	const struct send_ops *ops;
+
+	if (setup->target)
+		return 0;
+	if (setup->load.workload == WORKLOAD_PROCINFO)
+		return 2;
+	ops = variants__find(setup->load.variant);
+	return !ops || ops->flags & SEND_NOTHING ? 0 : 2 * setup->load.threads;
+}
+
+static json_object *host_warnings(const struct run_setup *setup,
+				  const struct record_context *context)
+{
+	json_object *list = json_object_new_array();
+
+	host__warn(context->host, busy_threads(setup), add_warning, list);
+	return list;
+}
+
+static json_object *memory_events(const struct memory_run *m)
+{
+	static const char *const statuses[] = {"not counted", "counted", "not supported",
+					       "not counted"};
+	const struct memory_choice *c = memory__choice(m->memory);
+	json_object *list = json_object_new_array(), *o;
+	const struct memory_count *count;
+	size_t i;
+
+	for (i = 0; i < c->count; i++) {
+		count = &m->counts.events[i];
+		o = json_object_new_object();
+		json__add_string(o, "event", c->events[i].name);
+		json__add_string(o, "quantity", memory_quantity_name(c->events[i].event->quantity));
+		json__add_string(o, "unit", count->unit);
+		json__add(o, "value", json_object_new_double(count->value));
+		json__add(o, "bytes", json_object_new_double(count->bytes));
+		json__add(o, "running", json_object_new_double(count->running));
+		json__add_string(o, "status", statuses[count->status]);
+		json_object_array_add(list, o);
+	}
+	return list;
+}
+
+/* What the source of memory traffic counts first; null where there is none. */
+static json_object *memory_source(const struct memory_source *source)
+{
+	json_object *o = source ? json_object_new_object() : NULL;
+
+	if (!source)
+		return NULL;
+	json__add_string(o, "name", source->name);
+	json__add_truth(o, "estimate", source->estimate);
+	json__add_string(o, "counts", memory_quantity_name(source->events[0].quantity));
+	return o;
+}
+
+static json_object *memory(const struct memory_run *m)
+{
+	json_object *o;
+
+	if (!m->memory)
+		return NULL;
+	o = json_object_new_object();
+	json__add(o, "source", memory_source(memory__choice(m->memory)->sources[KIND_MEMORY]));
+	json__add_truth(o, "counted", m->counted);
+	json__add_string(o, "reason", m->reason);
+	json__add_string(o, "io_reason", m->io_reason);
+	json__add_count(o, "line", memory__line(m->memory));
+	json__add(o, "events", memory_events(m));
+	return o;
+}
+
+static json_object *head(const struct timespec *started, const struct run_setup *setup,
+			 const struct record_context *context)
+{
+	json_object *o = json_object_new_object();
+
+	json__add_string(o, "schema", RAW_SCHEMA);
+	json__add_string(o, "version", SENDPATH_VERSION);
+	json__add_count(o, "started_s", (uint64_t)started->tv_sec);
+	json__add_count(o, "started_ns", (uint64_t)started->tv_nsec);
+	json__add(o, "run", run(setup, context));
+	json__add(o, "host", host__json(context->host));
+	return o;
+}
+
+static json_object *whole(const struct run_result *r, const struct run_setup *setup,
+			  const struct record_context *context)
+{
+	json_object *o = head(&r->started, setup, context);
+
+	json__add(o, "setup", setup_of(setup));
+	json__add(o, "host_warnings", host_warnings(setup, context));
+	json__add(o, "privilege", json_object_get(context->privilege));
+	json__add(o, "plan", plan(r));
+	json__add_count(o, "missed_begins", r->measured.missed_begins);
+	json__add_count(o, "missed_ends", r->measured.missed_ends);
+	json__add_count(o, "missed_coalesced", r->measured.missed_coalesced);
+	json__add_count(o, "bpf_ns", r->measured.bpf_ns);
+	json__add_count(o, "bpf_runs", r->measured.bpf_runs);
+	json__add(o, "load", setup->target ? NULL : record__load(&setup->load));
+	json__add(o, "sender_pid", json_object_new_int(r->sender_pid));
+	json__add(o, "receiver_pid", json_object_new_int(r->receiver_pid));
+	json__add_truth(o, "is_uring",
+			setup->load.variant &&
+				variants__find(setup->load.variant)->flags & SEND_URING);
+	json__add(o, "app", json_object_get(r->app));
+	json__add_truth(o, "window", r->window);
+	json__add(o, "observed_s", json_object_new_double(r->observed_s));
+	json__add_count(o, "in_flight", r->in_flight);
+	json__add(o, "command_status", json_object_new_int(r->command_status));
+	json__add_truth(o, "interrupted", r->interrupted);
+	json__add_string(o, "error", r->error);
+	json__add(o, "noise", noise(&r->noise));
+	json__add(o, "counters", counters(r, setup));
+	json__add(o, "memory", memory(&r->memory));
+	json__add(o, "stacks", stacks(r, setup));
+	return o;
+}
+
+/* maps: JSON, the last member; o is freed. */
+static char *line(json_object *o, const char *maps)
+{
+	const char *text = json_object_to_json_string_ext(
+		o, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
+	size_t length = text ? strlen(text) : 0;
+	char *all = NULL;
+
+	if (length &&
+	    asprintf(&all, "%.*s,\"maps\":%s}\n", (int)length - 1, text, maps ? maps : "null") < 0)
+		all = NULL;
+	json_object_put(o);
+	return all;
+}
+
+char *raw__line(const struct run_result *r, const struct run_setup *setup,
+		const struct record_context *context)
+{
+	return line(whole(r, setup, context), r->maps);
+}
+
+char *raw__failure(const struct timespec *started, const struct run_setup *setup,
+		   const struct record_context *context, const char *outcome, const char *error)
+{
+	json_object *o = head(started, setup, context);
+
+	json__add(o, "load", record__load(&setup->load));
+	json__add_string(o, "outcome", outcome);
+	json__add_string(o, "error", error);
+	return line(o, NULL);
+}
+
+void raw__run_id(char *id, size_t size, const struct timespec *started, size_t run)
+{
+	snprintf(id, size, "%lld.%06ld-%d-%zu", (long long)started->tv_sec, started->tv_nsec / 1000,
+		 (int)getpid(), run);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The raw line of a run: what was asked for, what was found, nothing derived. analysis/derive makes
+ * the run record of it.
+ */
+#pragma once
+
+#include "user/run/host.h"
+#include "user/run/run.h"
+
+#define RAW_SCHEMA "sendpath.raw/1"
+
+struct record_context {
+	const struct host *host;
+	const char *id;		/* of the run */
+	unsigned int repeat;	/* counts from 1 */
+	json_object *privilege; /* borrowed */
+	bool ordered;		/* at random, by this seed */
+	uint32_t seed;
+};
+
+/* The line, to be freed; NULL when out of memory. */
+char *raw__line(const struct run_result *r, const struct run_setup *setup,
+		const struct record_context *context);
+/* Of a run of a load that came to nothing: "failed" or "skipped", and why. */
+char *raw__failure(const struct timespec *started, const struct run_setup *setup,
+		   const struct record_context *context, const char *outcome, const char *error);
+
+/* Makes the id of the process's run of that number. */
+void raw__run_id(char *id, size_t size, const struct timespec *started, size_t run);
