@@ -71,6 +71,15 @@ def option_value(o):
                *(most or ["0"]))
 
 
+MEMBER_TYPES = {"flag": "bool ", "text": "const char *", "number": "unsigned int "}
+
+
+def option_members():
+    """The members of struct options that these set."""
+    rows = [f"\t{MEMBER_TYPES[o.sets[0]]}{o.sets[1]};" for o in OPTIONS if o.sets]
+    return "#define OPTION_MEMBERS \\\n" + " \\\n".join(rows) + "\n"
+
+
 def header():
     return "\n".join((
         "/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */",
@@ -90,6 +99,7 @@ def header():
                                   f"'{s.letter}'") for s in STAGES]),
         define("OPTION_NUMBERS", [f"{symbol(o)} = {256 + i}" for i, o in enumerate(OPTIONS)]),
         define("OPTION_ROWS", argp_rows()),
+        option_members(),
         define("OPTION_VALUES", [option_value(o) for o in OPTIONS if o.sets]),
         numbers("FAMILY", [f.name.upper() for f in FAMILIES]),
         define("FAMILY_ROWS", [row(f"METRIC_{f.kind.upper()}", text(f"sendpath_{f.name}"),

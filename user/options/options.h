@@ -7,6 +7,8 @@
 
 #include "loadgen/options/options.h"
 
+#include "tables.h"
+
 #include <stdint.h>
 
 #define REPEAT_MAX 1000
@@ -46,25 +48,14 @@ enum measuring { MEASURE_RUNS, MEASURE_SWEEP, MEASURE_EXPORTER };
 struct options {
 	char command[COMMAND_MAX]; /* as a shell takes it; "" where it is longer */
 	struct load_options load;
-	const char *json;	   /* NULL: no record is written */
-	const char *events;	   /* further counters, or NULL */
-	const char *call_counters; /* counters to read at both ends of each send, or NULL */
-	struct target target;
+	OPTION_MEMBERS /* of the rows of analysis/tables/options.py; NULL or 0: not given */
+		struct target target;
 	struct sweep_options sweep;
 	struct exporter_options exporter;
 	double wait_quiet_s; /* at most, before each run; 0: not at all */
 	double interval; /* seconds between lines, or text files, while a window is open; 0: none */
 	unsigned int by; /* a set of enum group_by */
-	unsigned int by_max;
-	bool stages;
-	bool packets;	     /* count those that sends become */
-	unsigned int sample; /* time, and divide, one send in so many; 0: all */
-	unsigned int repeat; /* 0 while it is not settled */
 	enum mechanism tier; /* MECHANISM_NONE: the best there is; MECHANISM_OFF: none */
-	bool cost;
-	bool memory;
-	bool histogram;
-	bool verbose;
 };
 
 /*
