@@ -165,7 +165,7 @@ fixtures: check-packages
 	$(Q)$(AS_ROOT) $(PYTHON) tests/fixtures/record.py
 
 # Python compiles a file at each start that it finds no bytecode of.
-$(BUILD)/bytecode: $(wildcard analysis/derive/*.py analysis/tables/*.py)
+$(BUILD)/bytecode: $(wildcard $(addsuffix /*.py,$(addprefix analysis/,derive front tables text)))
 	$(Q)mkdir -p $(@D) && $(PYTHON) -m compileall -q $(sort $(dir $^)) && touch $@
 
 $(BUILD)/%.bpf.o: %.bpf.c $(BUILD)/tables.h
@@ -212,12 +212,12 @@ $(FUZZ_RUNS): fuzz-%:
 		{ tail -n 40 $*.log >&2; echo "make: fuzz_$* fails on the newest build-fuzz/fuzz/$*-*" >&2; exit 1; }
 	$(Q)echo "  FUZZ     $*: $$(awk '/number_of_executed_units/ {print $$2}' build-fuzz/fuzz/$*.log) executions in $(FUZZ_S) s"
 
-# What reads records in Python, by hypothesis: again and again, by another seed each time.
+# What reads records, plans and folders in Python, by hypothesis: again and again, by another seed each time.
 fuzz-analysis:
 	$(Q)mkdir -p build-fuzz/fuzz
 	$(Q)end=$$(($$(date +%s) + $(FUZZ_S))) rounds=0; while [ $$(date +%s) -lt $$end ]; do \
 		HYPOTHESIS_STORAGE_DIRECTORY=build-fuzz/fuzz/hypothesis $(VENV_PYTHON) -m pytest -q \
-			-p no:cacheprovider --hypothesis-profile=default -k any_ tests/analysis/test_damage.py \
+			-p no:cacheprovider --hypothesis-profile=default -k any_ tests/analysis/test_damage.py tests/unit/test_front.py tests/unit/test_text.py \
 			>build-fuzz/fuzz/analysis.log 2>&1 || { tail -n 40 build-fuzz/fuzz/analysis.log >&2; exit 1; }; \
 		rounds=$$((rounds + 1)); \
 	done; echo "  FUZZ     analysis: $$rounds rounds in $(FUZZ_S) s"

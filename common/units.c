@@ -147,62 +147,20 @@ const char *units__time_text(double ns)
 			   units[unit]);
 }
 
-/* Sets off thousands in the digits before a decimal point. */
-static const char *group_digits(const char *sign, const char *digits)
+/* Thousands are set off. */
+const char *units__count_text(unsigned long long count)
 {
-	int whole = (int)strcspn(digits, ".");
+	const char *digits = units__text("%llu", count);
+	int length = (int)strlen(digits);
 	char text[UNITS_TEXT_MAX], *out = text;
 
-	for (int i = 0; i < whole; i++) {
-		if (i && (whole - i) % 3 == 0)
+	for (int i = 0; i < length; i++) {
+		if (i && (length - i) % 3 == 0)
 			*out++ = ',';
 		*out++ = digits[i];
 	}
-	strcpy(out, digits + whole);
-	return units__text("%s%s", sign, text);
-}
-
-const char *units__count_text(unsigned long long count)
-{
-	return group_digits("", units__text("%llu", count));
-}
-
-const char *units__decimal_text(double number, int decimals)
-{
-	if (fabs(number) >= 1e20)
-		return units__text("%g", number);
-	return group_digits(number < 0 ? "-" : "", units__text("%.*f", decimals, fabs(number)));
-}
-
-const char *units__number_text(double number)
-{
-	return units__decimal_text(number, 0);
-}
-
-const char *units__figure_text(double number, int digits)
-{
-	static const double powers[] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6};
-
-	return fabs(number) >= powers[digits] - 0.5 ? units__number_text(number)
-						    : units__text("%.*g", digits, number);
-}
-
-const char *units__counted_text(double number, const char *unit)
-{
-	const char *text = units__number_text(number);
-
-	return units__text("%s %s%s", text, unit, strcmp(text, "1") ? "s" : "");
-}
-
-const char *units__percent_text(double part, double whole)
-{
-	double share = whole > 0 ? 100 * part / whole : 0;
-
-	if (part < whole && share > 99.9)
-		share = 99.9;
-	if (part > 0 && share < 0.1)
-		share = 0.1;
-	return units__text(whole > 0 ? "%.3g %%" : "-", share);
+	*out = 0;
+	return units__text("%s", text);
 }
 
 int units__endpoint(const char *text, char *host, size_t room, char port[8])

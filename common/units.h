@@ -45,13 +45,3 @@ const char *units__time_text(double ns);
 
 /* "1,234,567" */
 const char *units__count_text(unsigned long long count);
-/* The same of a number that is read as a double; rounded. */
-const char *units__number_text(double number);
-/* "1,234.50": with so many decimals. */
-const char *units__decimal_text(double number, int decimals);
-/* "1.23", "1,235": so many digits that mean something, and no exponent where it is large. */
-const char *units__figure_text(double number, int digits);
-/* "1 send", "1,234 sends". */
-const char *units__counted_text(double number, const char *unit);
-/* "37.5 %"; what is not all or nothing is not rounded to either. "-" of nothing. */
-const char *units__percent_text(double part, double whole);

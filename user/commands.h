@@ -23,6 +23,9 @@ int exporter(int argc, char **argv);
  */
 int doctor(int argc, char **argv);
 
+/* Makes records and a report of raw lines, likewise; needs no library. */
+int derive(int argc, char **argv);
+
 /*
  * The commands that read records. Hands over to analysis/, as the user who called sudo and without
  * any capability. Returns an exit status only if it cannot.

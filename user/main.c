@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * options -> features -> plan -> attach -> run -> collect -> record -> reports.
+ * options -> front -> features -> privileges -> runs that the front asks for.
  * This file holds the order of things; each step is a file of its own.
  */
 #include "user/commands.h"
+#include "user/engine.h"
 #include "user/exporter/exporter.h"
 #include "user/kernel/features.h"
 #include "user/options/options.h"
 #include "user/run/host.h"
 #include "user/run/live.h"
-#include "user/sweep/sweep.h"
+#include "user/system/front.h"
 #include "user/system/log.h"
 #include "user/system/privilege.h"
 #include "user/system/signals.h"
@@ -45,7 +46,7 @@ static bool may_use_zerocopy(const struct options *o)
 	return false;
 }
 
-/* What was opened for a grid, and must outlive it. */
+/* What was opened for runs, and must outlive them. */
 struct held {
 	struct counter_events *events, *call_counters;
 	struct features *features;
@@ -53,7 +54,7 @@ struct held {
 	struct child child;
 	struct live *live;
 	struct memory *memory;
-	struct deriver *deriver;
+	struct front *front;
 };
 
 static void let_go(struct held *h)
@@ -63,7 +64,7 @@ static void let_go(struct held *h)
 	features__free(h->features);
 	live__free(h->live);
 	memory__free(h->memory);
-	deriver__free(h->deriver);
+	front__free(h->front);
 	if (h->child.pid)
 		child__free(&h->child);
 }
@@ -132,9 +133,9 @@ static int fail(int status, const char *why)
 	return status;
 }
 
-static int prepare(struct grid *grid, struct held *h, enum measuring what)
+static int prepare(struct engine *e, struct held *h)
 {
-	const struct options *o = grid->options;
+	const struct options *o = e->parts;
 	char reason[600] = "out of memory";
 	int err, status;
 
@@ -153,8 +154,6 @@ static int prepare(struct grid *grid, struct held *h, enum measuring what)
 		return fail(err == -ENOMEM ? STATUS_FAILED : STATUS_SYSTEM, reason);
 	if (privilege__become_user(reason, sizeof(reason)))
 		return fail(STATUS_FAILED, reason);
-	if (what != MEASURE_EXPORTER && deriver__start(&h->deriver, reason, sizeof(reason)))
-		return fail(STATUS_SYSTEM, reason);
 	status = o->memory ? memory__open(&h->memory, reason, sizeof(reason)) : STATUS_OK;
 	if (status)
 		return fail(status == -ENOENT ? STATUS_SYSTEM : STATUS_FAILED, reason);
@@ -166,36 +165,8 @@ static int prepare(struct grid *grid, struct held *h, enum measuring what)
 	if (o->memory && !memory__choice(h->memory)->count && !h->host.pmu)
 		return fail(STATUS_SYSTEM, "--memory: this machine shows no counters of the memory "
 					   "system, and no LLC misses to estimate from");
-	grid->host = &h->host;
-	grid->deriver = h->deriver;
-	grid->setup = setup_of(o, h);
-	return STATUS_OK;
-}
-
-/* Live lines go to stderr when stdout carries JSON or a command's output. */
-static int open_live(struct grid *grid, struct held *h)
-{
-	const struct options *o = grid->options;
-	bool taken = o->target.command || (o->json && !strcmp(o->json, "-"));
-
-	if (o->interval <= 0)
-		return STATUS_OK;
-	h->live = grid->setup.live = live__new(o->interval, taken ? stderr : stdout, h->deriver);
-	return h->live ? STATUS_OK : fail(STATUS_FAILED, "out of memory");
-}
-
-/* The text goes to stderr, too, where stdout carries a command's output. */
-static int open_reports(struct grid *grid)
-{
-	const char *json = grid->options->json;
-
-	if (json && report_json__open(&grid->reports[grid->report_count++], json))
-		return STATUS_FAILED;
-	if ((!json || strcmp(json, "-")) &&
-	    report_text__open(&grid->reports[grid->report_count++],
-			      grid->options->target.command ? stderr : stdout,
-			      grid->options->histogram ? TEXT_HISTOGRAMS : TEXT_REPORT))
-		return fail(STATUS_FAILED, "out of memory");
+	e->host = &h->host;
+	e->setup = setup_of(o, h);
 	return STATUS_OK;
 }
 
@@ -213,16 +184,27 @@ static int settle_variants(struct load_options *load)
 									  : STATUS_OK;
 }
 
-/* A sweep writes to its folder, and goes on where variants are missing. */
-static int run_grid(struct grid *grid, struct held *h, struct options *o)
+/* A sweep goes on where variants are missing. */
+static int make_runs(struct engine *e, struct held *h, struct options *o)
 {
-	int status = o->target.given ? STATUS_OK : settle_variants(&o->load);
+	int status = o->target.given || o->sweep.given ? STATUS_OK : settle_variants(&o->load);
 
-	if (!status)
-		status = open_reports(grid);
-	if (!status)
-		status = open_live(grid, h);
-	return status ? status : grid__run(grid);
+	e->front = h->front;
+	if (!status && o->interval > 0) {
+		h->live = e->setup.live = live__new(o->interval, h->front);
+		status = h->live ? STATUS_OK : fail(STATUS_FAILED, "out of memory");
+	}
+	if (status)
+		return status;
+	return o->raw ? engine__run_alone(e) : engine__serve(e);
+}
+
+static int start_front(struct held *h)
+{
+	char reason[600];
+
+	return front__start(&h->front, reason, sizeof(reason)) ? fail(STATUS_SYSTEM, reason)
+							       : STATUS_OK;
 }
 
 #define DESCRIPTORS_MIN 128 /* of programs, maps, links and counters; a load has its own */
@@ -252,23 +234,24 @@ static int check_descriptors(void)
 static int measure(int argc, char **argv, enum measuring what)
 {
 	struct held held = {};
-	size_t count;
-	struct options *parts = options__parse(argc, argv, what, &count);
-	struct grid grid = {.options = parts};
+	struct engine engine = {};
+	struct options *parts = options__parse(argc, argv, what, &engine.part_count);
 	bool ends_by_itself = parts->target.command || what == MEASURE_EXPORTER;
 	int status;
 
+	engine.parts = parts;
 	if (parts->verbose)
 		log_verbose();
 	status = check_proc();
 	if (!status)
 		status = check_descriptors();
+	if (!status && what != MEASURE_EXPORTER && !parts->raw)
+		status = start_front(&held);
 	if (!status)
-		status = prepare(&grid, &held, what);
+		status = prepare(&engine, &held);
 	if (!status)
-		status = what == MEASURE_SWEEP	    ? sweep__run(&grid, parts, count)
-			 : what == MEASURE_EXPORTER ? exporter__run(parts, &grid.setup, grid.host)
-						    : run_grid(&grid, &held, parts);
+		status = what == MEASURE_EXPORTER ? exporter__run(parts, &engine.setup, engine.host)
+						  : make_runs(&engine, &held, parts);
 	let_go(&held);
 	free(parts);
 	if (signals__caught() && !ends_by_itself)
@@ -288,10 +271,11 @@ int exporter(int argc, char **argv)
 	return measure(argc, argv, MEASURE_EXPORTER);
 }
 
-const struct command commands[] = {
-	{"advise", advise},    {"sweep", sweep},	   {"exporter", exporter},
-	{"doctor", doctor},    {"crosscheck", crosscheck}, {"table", analysis},
-	{"compare", analysis}, {"report", analysis},	   {}};
+const struct command commands[] = {{"advise", advise},	       {"sweep", sweep},
+				   {"exporter", exporter},     {"doctor", doctor},
+				   {"crosscheck", crosscheck}, {"derive", derive},
+				   {"table", analysis},	       {"compare", analysis},
+				   {"report", analysis},       {}};
 
 static bool is_program(const char *name)
 {

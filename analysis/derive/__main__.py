@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Reads raw lines, writes an answer to each, until its input ends: a run's record, or the text of a
-line of --interval.
-"""
+"""analyze derive: run records and a report of raw lines."""
 
+import argparse
 import json
 import os
 import sys
@@ -10,21 +9,72 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from derive import BadRaw, record_of  # noqa: E402 (the script's own folder is not in the path)
-from derive.interval import Lines  # noqa: E402
+from front.output import JsonFile, Stream, complain, why  # noqa: E402
+from text import lay_out  # noqa: E402
+from text.cells import Cells  # noqa: E402
+from text.report import HISTOGRAMS, REPORT, report  # noqa: E402
+
+DESCRIPTION = "Makes run records, and a report, of the raw lines that analyze --raw printed."
 
 
-def main():
-    lines = Lines()
-    for line in sys.stdin.buffer:
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line."""
+
+    def error(self, message):
+        complain("analyze", f"derive: {message} (analyze derive --help)")
+        sys.exit(2)
+
+
+def parse(arguments):
+    parser = Parser(prog="analyze derive", description=DESCRIPTION, allow_abbrev=False)
+    parser.add_argument("paths", nargs="+", metavar="FILE", help="raw lines (-: standard input)")
+    parser.add_argument("--json", metavar="FILE", help="append the records (-: to standard output, "
+                        "instead of the report)")
+    parser.add_argument("--histogram", action="store_true",
+                        help="print histograms of more than 6 configurations, too")
+    return parser.parse_args(arguments)
+
+
+def lines_of(path):
+    """Yields the lines. Raises OSError."""
+    with sys.stdin.buffer if path == "-" else open(path, "rb") as file:
+        yield from file
+
+
+def records(path):
+    """Yields the records. Raises OSError, and ValueError with the line's number."""
+    for number, line in enumerate(lines_of(path), 1):
         try:
-            raw = json.loads(line)
-            interval = isinstance(raw, dict) and raw.get("schema") == "sendpath.interval/1"
-            answer = lines.answer(raw) if interval else record_of(raw)
+            yield record_of(json.loads(line))
         except (BadRaw, ValueError, RecursionError) as error:
-            return f"derive: not a raw line: {error}"
-        sys.stdout.buffer.write(json.dumps(answer, separators=(",", ":")).encode("ascii") + b"\n")
-        sys.stdout.buffer.flush()
-    return 0
+            raise ValueError(f"line {number} is no raw line: {error}") from None
 
 
-sys.exit(main())
+def main(arguments):
+    options = parse(arguments)
+    cells = Cells()
+    path = options.json
+    try:
+        out = JsonFile(options.json) if options.json else None
+        for path in options.paths:
+            for record in records(path):
+                if out:
+                    out.add(json.dumps(record, separators=(",", ":")).encode("ascii") + b"\n")
+                if record["schema"] == "sendpath.run/2":
+                    cells.add(record)
+        path = options.json
+        if out:
+            out.close()
+    except (OSError, ValueError) as error:
+        complain("analyze", f"derive: {path}: {why(error) if isinstance(error, OSError) else error}")
+        return 1
+    if options.json == "-" or not len(cells):
+        return 0
+    cells.name()
+    stream = Stream("stdout")
+    stream.write(lay_out(report(cells, HISTOGRAMS if options.histogram else REPORT), stream.colour()))
+    return 0 if stream.check(lambda text: complain("analyze", text)) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

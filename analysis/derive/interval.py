@@ -73,13 +73,15 @@ class Lines:
     def __init__(self):
         self.before = None
 
-    def answer(self, raw):
-        """{"line": its text}; null for a last fraction of an interval in which nothing was sent."""
+    def begin(self):
+        """A window opens."""
+        self.before = None
+
+    def line(self, raw):
+        """Its text; None for a last fraction of an interval in which nothing was sent."""
         now = Sample(raw)
-        if raw["first"]:
-            self.before = None
         between = now.since(self.before) if self.before else now
         if raw["last"] and self.before and not between.sends and between.at < raw["seconds"] / 2:
-            return {"line": None}
+            return None
         self.before = now
-        return {"line": between.line(now.at), "header": HEADER}
+        return between.line(now.at)

@@ -11,7 +11,7 @@ from tables.causes import CAUSES, REFUSALS, SITES  # noqa: E402
 from tables.metrics import FAMILIES  # noqa: E402
 from tables.options import OPTIONS, TOPICS  # noqa: E402
 from tables.protocol import COUNTERS  # noqa: E402
-from tables.stages import NUMBERS, STAGES  # noqa: E402
+from tables.stages import NUMBERS  # noqa: E402
 from tables.sums import SUMS  # noqa: E402
 
 
@@ -20,10 +20,6 @@ def text(value):
     if value is None:
         return "NULL"
     return '"%s"' % value.replace("\\", "\\\\").replace('"', '\\"')
-
-
-def truth(value):
-    return "true" if value else "false"
 
 
 def define(name, items):
@@ -88,15 +84,11 @@ def header():
         numbers("CALL", [c.symbol for c in CALLS]),
         define("CALL_NAMES", [text(c.name) for c in CALLS]),
         numbers("CAUSE", [c.symbol for c in CAUSES]),
-        define("CAUSE_ROWS", [row(text(c.name), text(c.title), text(c.meaning), text(c.remedy),
-                                  truth(c.final)) for c in CAUSES]),
+        define("CAUSE_NAMES", [text(c.name) for c in CAUSES]),
         define("CAUSE_SITES", [site(s) for s in SITES]),
         numbers("REFUSAL", [r.symbol for r in REFUSALS]),
-        define("REFUSAL_ROWS", [row(text(r.name), r.error or "0", text(r.meaning), text(r.remedy))
-                                for r in REFUSALS]),
+        define("REFUSAL_ROWS", [row(text(r.name), r.error or "0") for r in REFUSALS]),
         numbers("STAGE", [name.upper() for name in NUMBERS]),
-        define("STAGE_ROWS", [row(f"STAGE_{s.name.upper()}", text(s.name), text(s.words),
-                                  f"'{s.letter}'") for s in STAGES]),
         define("OPTION_NUMBERS", [f"{symbol(o)} = {256 + i}" for i, o in enumerate(OPTIONS)]),
         define("OPTION_ROWS", argp_rows()),
         option_members(),

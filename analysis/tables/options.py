@@ -246,6 +246,13 @@ attaches nothing: the load's own figures and the counters, to compare with.
 Also have the kernel count the overhead of the BPF programs, which costs a little too: time per
 send, share of the CPU time, runs.
 """, ("flag", "cost")),
+    Option("raw", "", "details",
+           "print the raw line of each run, and no report: needs no Python",
+           r"""
+Print the raw line of each run instead of a report.
+.B analyze derive
+makes records and a report of them, on any machine. It needs no Python.
+""", ("flag", "raw")),
     Option("verbose", "", "details",
            "show libbpf's messages",
            r"""

@@ -64,7 +64,7 @@ def copy_programs(folder):
     (folder / "loadgen").mkdir()
     shutil.copy(ANALYZE, folder / "analyze")
     shutil.copy(LOADGEN, folder / "loadgen/loadgen")
-    for part in "derive", "tables":
+    for part in "derive", "front", "tables", "text":
         shutil.copytree(ROOT / "analysis" / part, folder / "analysis" / part)
     for above in (folder, folder.parent, folder.parent.parent):
         above.chmod(0o755)

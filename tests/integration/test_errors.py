@@ -391,9 +391,9 @@ def gone(*pids):
     return eventually(lambda: all(state(p) in "XZ" for p in pids))
 
 
-def makes_records(pid):
-    """Is it the process that makes records of raw lines?"""
-    return b"analysis/derive/__main__.py" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
+def is_front(pid):
+    """Is it the process that asks for runs and reports them?"""
+    return b"analysis/front/__main__.py" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
 
 
 def descend(pid, levels):
@@ -402,7 +402,7 @@ def descend(pid, levels):
     for _ in range(levels):
         try:
             children = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-            children = [child for child in children if not makes_records(child)]
+            children = [child for child in children if not is_front(child)]
         except OSError:
             break
         if not children:

@@ -12,7 +12,7 @@ import subprocess
 import pytest
 
 from conftest import ANALYZE, PATIENCE_S, ROOT, Child, copy_programs, eventually, needs_bpf, run
-from test_errors import busy, descend, makes_records
+from test_errors import busy, descend, is_front
 from test_serve import Serve
 
 pytestmark = [needs_bpf, pytest.mark.usefixtures("untouched"),
@@ -29,6 +29,7 @@ def home(tmp_path):
     """A folder that the user may write and reach, with the programs: the tree need be neither."""
     copy_programs(tmp_path)
     os.chown(tmp_path, USER, USER)
+    os.chown(tmp_path / "analyze", USER, USER)
     return tmp_path
 
 
@@ -122,55 +123,95 @@ def test_three_capabilities_are_enough(home):
         assert seen == ("without CAP_SYSLOG" not in doctor)
 
 
-def who_makes_records(pid):
-    """The child of this process that does, once it has become Python."""
+def front_of(pid):
+    """The front of this process, once it has become Python."""
     with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
-        return next((int(child) for child in file.read().split() if makes_records(child)), None)
+        return next((int(child) for child in file.read().split() if is_front(child)), None)
+
+
+def has_no_privilege(pid, user):
+    with open(f"/proc/{pid}/status", encoding="ascii") as file:
+        status = dict(line.split(":", 1) for line in file.read().splitlines())
+    return (status["Uid"].split() == status["Gid"].split() == [str(user)] * 4
+            and {int(status[f"Cap{of}"], 16) for of in ("Inh", "Prm", "Eff", "Amb")} == {0}
+            and int(status["NoNewPrivs"]) == 1)
 
 
 @pytest.mark.parametrize("environment", [os.environ, AS_SUDO], ids=["root", "sudo"])
-def test_who_makes_records_has_no_privilege(home, environment):
+def test_the_front_has_no_privilege(home, environment):
+    ours, theirs = os.pipe()
     with Child([home / "analyze", "--variant", "twocopy", "--duration", "60"], env=environment,
-               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as job:
-        assert eventually(lambda: who_makes_records(job.pid))
-        pid = who_makes_records(job.pid)
-        with open(f"/proc/{pid}/status", encoding="ascii") as file:
-            status = dict(line.split(":", 1) for line in file.read().splitlines())
-        user = str(USER if environment is AS_SUDO else 0)
-        assert status["Uid"].split() == status["Gid"].split() == [user] * 4
-        assert {int(status[f"Cap{of}"], 16) for of in ("Inh", "Prm", "Eff", "Amb")} == {0}
-        assert int(status["NoNewPrivs"]) == 1
+               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, pass_fds=(theirs,)) as job:
+        assert eventually(lambda: front_of(job.pid))
+        pid = front_of(job.pid)
+        assert has_no_privilege(pid, USER if environment is AS_SUDO else 0)
         # While it begins, it reads its modules.
-        assert eventually(lambda: sorted(os.listdir(f"/proc/{pid}/fd")) == ["0", "1", "2"])
+        assert eventually(lambda: sorted(os.listdir(f"/proc/{pid}/fd")) == ["0", "1", "2", "3"])
+        assert os.readlink(f"/proc/{pid}/fd/0") == "/dev/null"
+        assert os.readlink(f"/proc/{pid}/fd/3").startswith("socket:")
         job.send_signal(signal.SIGINT)
         assert job.wait(PATIENCE_S) == -signal.SIGINT
-        assert not os.path.exists(f"/proc/{pid}")
+        assert eventually(lambda: not os.path.exists(f"/proc/{pid}"))
+    os.close(ours)
+    os.close(theirs)
 
 
-def test_without_who_makes_records_a_run_fails(home):
-    with Child([home / "analyze", "--variant", "twocopy", "--duration", "2"], text=True,
+def test_the_front_of_a_program_with_file_capabilities(home):
+    if not shutil.which("setcap", path="/sbin:/usr/sbin"):
+        pytest.skip("setcap is not installed")
+    subprocess.run(["/sbin/setcap", "cap_bpf,cap_perfmon,cap_syslog+ep", home / "analyze"], check=True)
+    with Child(["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups", home / "analyze",
+                "--variant", "twocopy", "--duration", "60"], cwd=home,
+               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as job:
+        assert eventually(lambda: front_of(job.pid))
+        assert has_no_privilege(front_of(job.pid), USER)
+        job.send_signal(signal.SIGINT)
+        assert job.wait(PATIENCE_S) == -signal.SIGINT
+
+
+def test_a_run_ends_with_the_front(home):
+    with Child([home / "analyze", "--variant", "twocopy", "--duration", "600"], text=True,
                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as job:
-        assert eventually(lambda: who_makes_records(job.pid))
-        os.kill(who_makes_records(job.pid), signal.SIGKILL)
+        assert eventually(lambda: front_of(job.pid) and descend(job.pid, 2))  # the load runs
+        os.kill(front_of(job.pid), signal.SIGKILL)
         _, errors = job.communicate(timeout=PATIENCE_S)
     assert job.returncode == 1
-    assert len(errors.splitlines()) == 1 and "the run's record cannot be made" in errors
+    assert len(errors.splitlines()) == 1 and "no report: the front (/usr/bin/python3) ended early" in errors
 
 
-# Interrupts who waits for the record.
-INTERRUPTS = """
+def test_the_front_reports_what_it_has_when_the_engine_is_gone(home):
+    out = home / "out"
+    with Child([home / "analyze", "--variant", "twocopy,onecopy", "--messages", "20", "--repeat", "1000",
+                "--tier", "none", "--json", out], text=True, env=AS_SUDO,
+               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as job:
+        assert eventually(lambda: out.exists() and len(out.read_text().splitlines()) > 3)
+        os.kill(job.pid, signal.SIGKILL)
+        report, _ = job.communicate(timeout=PATIENCE_S)  # its end is that of the front, too
+    assert "twocopy" in report and "CPU ratio" in report
+
+
+# A front that does something else.
+FRONT = """
 import json, os, signal, sys
 sys.path.insert(0, {analysis!r})
-from derive import record_of
-for line in sys.stdin.buffer:
-    os.kill(os.getppid(), signal.SIGINT)
-    sys.stdout.buffer.write(json.dumps(record_of(json.loads(line))).encode() + b"\\n")
-    sys.stdout.buffer.flush()
+import front.runs
+from front.session import serve
+{body}
+sys.exit(serve(sys.argv[1], 3))
 """
 
 
+def other_front(home, body):
+    (home / "analysis/front/__main__.py").write_text(FRONT.format(analysis=str(ROOT / "analysis"), body=body))
+
+
 def test_a_signal_while_a_record_is_made_loses_none(home):
-    (home / "analysis/derive/__main__.py").write_text(INTERRUPTS.format(analysis=str(ROOT / "analysis")))
+    other_front(home, """
+made = front.runs.record_of
+def record_of(raw):
+    os.kill(os.getppid(), signal.SIGINT)
+    return made(raw)
+front.runs.record_of = record_of""")
     with Child([home / "analyze", "--variant", "twocopy", "--messages", "10", "--json", "-"],
                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as job:
         record, _ = job.communicate(timeout=PATIENCE_S)
@@ -178,11 +219,46 @@ def test_a_signal_while_a_record_is_made_loses_none(home):
     assert json.loads(record)["app"]["messages"] == 10
 
 
+@pytest.mark.parametrize("line", [
+    '{"run": 1, "repeat": 1}', '{"run": -1, "repeat": 1}', '{"run": 0, "repeat": 0}',
+    '{"run": 0, "repeat": 1e9}', '{"run": "0", "repeat": 1}', '{"run": 0}', "{}", "[]", "nothing",
+    '{"run": [[[[[[[[0]]]]]]]]}', "x" * 70000, '{"run": 18446744073709551616, "repeat": 1}'],
+    ids=range(12))
+def test_a_front_cannot_ask_for_anything_else(home, line):
+    other_front(home, f"""
+os.read(3, 1 << 20)
+try:
+    os.write(3, {line!r}.encode() + b"\\n")
+    os.read(3, 1)
+except OSError:
+    pass
+sys.exit(0)""")
+    result = run(home / "analyze", "--variant", "twocopy", "--messages", "10")
+    assert (result.returncode, result.stdout) == (2, "")
+    assert len(result.stderr.splitlines()) == 1
+    assert "the front asked for what the command line does not have" in result.stderr
+
+
 def test_python_is_needed(home):
     shutil.rmtree(home / "analysis")
     result = as_sudo(home, "--variant", "twocopy", "--messages", "10")
     assert result.returncode == 3
-    assert len(result.stderr.splitlines()) == 1 and "analysis/derive" in result.stderr
+    assert len(result.stderr.splitlines()) == 1 and "analysis/front" in result.stderr
+
+
+@pytest.mark.parametrize("what", ["analysis/front/__main__.py", "analysis/text", "analysis", "."])
+@pytest.mark.parametrize("how", ["owner", "others", "group"])
+def test_root_starts_no_file_that_others_may_write(home, what, how):
+    path = home / what
+    if how == "owner":
+        os.chown(path, USER + 1, USER + 1)
+    else:
+        os.chown(path, USER, 4)
+        path.chmod(path.stat().st_mode | (0o002 if how == "others" else 0o020))
+    for environment in os.environ, AS_SUDO:
+        result = run(home / "analyze", "--variant", "twocopy", "--messages", "10", env=environment)
+        assert (result.returncode, result.stdout) == (3, "")
+        assert len(result.stderr.splitlines()) == 1 and "others may write to it" in result.stderr
 
 
 def effective(pid):

@@ -254,7 +254,7 @@ def changed(line, path, text):
 
 
 @pytest.mark.parametrize("path, text, word", [
-    ("run/repeat", "NaN", "/run/repeat is not of type int"),
+    ("run/repeat", "NaN", "a number is not finite"),
     ("run/repeat", "1.5", "/run/repeat is not of type int"),
     ("run/cell", "7", "/run/cell is not of type string"),
     ("calls", "{}", "/calls is not of type array"),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The analyzer's small pure parts: names, verdicts, tables, medians, reading records. */
+/* The analyzer's small pure parts: names, devices, noise. */
 #include <errno.h>
 #include <poll.h>
 #include <setjmp.h>
@@ -13,12 +13,9 @@
 
 #include <cmocka.h>
 
-#include "common/hist_stats.h"
 #include "common/program.h"
 #include "user/kernel/calls.h"
 #include "user/kernel/netdev.h"
-#include "user/report/record_read.h"
-#include "user/report/table.h"
 #include "user/system/noise.h"
 
 static void test_untrusted_names_are_escaped(void **state)
@@ -77,86 +74,6 @@ static void test_devices(void **state)
 	       "depends");
 	expect((struct netdev){.driver = "e1000e", .scatter_gather = true, .checksum = true},
 	       "yes");
-}
-
-static void test_table_aligns(void **state)
-{
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-	struct table t = {};
-
-	(void)state;
-	table__row(&t);
-	table__cell(&t, "name");
-	table__cell(&t, "value");
-	table__row(&t);
-	table__cell(&t, "a");
-	table__cell(&t, "%d", 12345678);
-	table__row(&t);
-	table__cell(&t, "alone");
-	table__print(&t, out);
-	fclose(out);
-	assert_string_equal(text, "name      value\na      12345678\nalone\n");
-	free(text);
-}
-
-static void test_median(void **state)
-{
-	double odd[] = {3, 1, 2}, even[] = {4, 1, 3, 2}, none[1];
-
-	(void)state;
-	assert_true(median(odd, 3) == 2);
-	assert_true(median(even, 4) == 2.5);
-	assert_true(median(none, 0) == 0);
-}
-
-static void test_histogram_survives_the_record(void **state)
-{
-	static struct hist before, after;
-	json_object *o;
-	size_t i;
-
-	(void)state;
-	for (i = 0; i < 1000; i++)
-		hist_add(&before, i * i * 37);
-	hist_add(&before, HIST_LIMIT * 2);
-	o = hist__json(&before, "message");
-	record__add_hist(&after, o);
-	json_object_put(o);
-	assert_memory_equal(&before, &after, sizeof(before));
-}
-
-static void test_absent_is_not_zero(void **state)
-{
-	json_object *o = json_tokener_parse("{\"a\": {\"b\": null, \"c\": 0}}");
-	double value = 42;
-
-	(void)state;
-	assert_false(record__number(o, "/a/b", &value));
-	assert_false(record__number(o, "/a/d", &value));
-	assert_true(value == 42);
-	assert_true(record__number(o, "/a/c", &value));
-	assert_true(value == 0);
-	assert_string_equal(record__string(o, "/a/b"), "");
-	json_object_put(o);
-}
-
-static void test_counters_are_found_by_side_and_pmu(void **state)
-{
-	json_object *o = json_tokener_parse(
-		"{\"counters\": [{\"event\": \"cycles\", \"pmu\": \"cpu_core\", \"scope\": "
-		"\"sender\", \"value\": 1}, {\"event\": \"cycles\", \"pmu\": \"cpu_atom\", "
-		"\"scope\": \"sender\", \"value\": 2}, {\"event\": \"cycles\", \"pmu\": "
-		"\"cpu_core\", \"scope\": \"receiver\", \"value\": null}]}");
-	double value = 0;
-
-	(void)state;
-	assert_true(record__counter(o, "sender", "cycles", "cpu_atom", &value) && value == 2);
-	assert_true(record__counter(o, "sender", "cycles", NULL, &value) && value == 1);
-	assert_false(record__counter(o, "receiver", "cycles", NULL, &value));
-	assert_false(record__counter(o, "sender", "branches", NULL, &value));
-	json_object_put(o);
 }
 
 static void test_ticks_are_of_eight_kinds(void **state)
@@ -266,11 +183,6 @@ int main(void)
 		cmocka_unit_test(test_every_call_has_a_name),
 		cmocka_unit_test(test_errors_have_names),
 		cmocka_unit_test(test_devices),
-		cmocka_unit_test(test_table_aligns),
-		cmocka_unit_test(test_median),
-		cmocka_unit_test(test_histogram_survives_the_record),
-		cmocka_unit_test(test_absent_is_not_zero),
-		cmocka_unit_test(test_counters_are_found_by_side_and_pmu),
 		cmocka_unit_test(test_ticks_are_of_eight_kinds),
 		cmocka_unit_test(test_steal_share_is_of_all_time),
 		cmocka_unit_test(test_what_is_not_told_is_unknown),

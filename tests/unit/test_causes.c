@@ -224,26 +224,15 @@ static void test_hidden_addresses_leave_no_places(void **state)
 	assert_int_equal(causes__call_sites(call_sites, CALL_SITES_MAX, no_code, NULL), 0);
 }
 
-static void test_every_cause_has_its_words(void **state)
+static void test_every_call_site_has_room(void **state)
 {
-	enum cause c;
-	enum refusal r;
 	size_t rows = 0;
 
 	(void)state;
-	for (c = 0; c < CAUSES; c++) {
-		assert_non_null(cause__get(c)->title);
-		assert_non_null(cause__get(c)->meaning);
-		assert_non_null(cause__get(c)->remedy);
-		assert_int_equal(cause__find(cause__get(c)->name), c);
-	}
-	assert_int_equal(cause__find("no such cause"), CAUSES);
 	while (cause_sites[rows].function)
 		rows++;
 	/* Each may be in two parts. */
 	assert_true(2 * rows <= CALL_SITES_MAX);
-	for (r = 0; r < REFUSALS; r++)
-		assert_ptr_equal(refusal__find(refusal__get(r)->name), refusal__get(r));
 }
 
 static void test_an_errno_has_its_refusal(void **state)
@@ -269,7 +258,7 @@ int main(void)
 		cmocka_unit_test(test_an_outer_place_must_be_near),
 		cmocka_unit_test(test_what_fits_no_row_is_not_guessed),
 		cmocka_unit_test(test_hidden_addresses_leave_no_places),
-		cmocka_unit_test(test_every_cause_has_its_words),
+		cmocka_unit_test(test_every_call_site_has_room),
 		cmocka_unit_test(test_an_errno_has_its_refusal),
 	};
 

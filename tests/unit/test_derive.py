@@ -21,7 +21,7 @@ from derive import BadRaw, hist, record_of  # noqa: E402
 from derive.run import error_name  # noqa: E402
 
 KEPT = sorted((ROOT / "tests/fixtures/raw").glob("*.json"))
-COMMAND = [sys.executable, "-I", "-B", "-S", str(ROOT / "analysis/derive/__main__.py")]
+COMMAND = [sys.executable, "-I", "-B", "-S", str(ROOT / "analysis/derive/__main__.py"), "-", "--json", "-"]
 
 
 def kept(path):
@@ -171,4 +171,4 @@ def test_a_record_for_each_line_and_an_end_for_what_is_none():
         done = subprocess.run(COMMAND, input=wrong + b"\n" + line, capture_output=True, timeout=60,
                               check=False)
         assert (done.returncode, done.stdout) == (1, b"")
-        assert done.stderr.startswith(b"derive: not a raw line: ") and done.stderr.count(b"\n") == 1
+        assert done.stderr.startswith(b"analyze: derive: -: line 1 is no raw line: ") and done.stderr.count(b"\n") == 1

@@ -109,46 +109,6 @@ static void texts_are_short_and_read_back(void **state)
 	assert_string_equal(units__count_text(UINT64_MAX), "18,446,744,073,709,551,615");
 }
 
-static void numbers_are_set_off_by_thousands(void **state)
-{
-
-	(void)state;
-	assert_string_equal(units__number_text(999.4), "999");
-	assert_string_equal(units__number_text(999.5), "1,000");
-	assert_string_equal(units__number_text(-1234567), "-1,234,567");
-	assert_string_equal(units__number_text(1e30), "1e+30");
-	assert_string_equal(units__decimal_text(10895.046, 2), "10,895.05");
-	assert_string_equal(units__decimal_text(0.125, 1), "0.1");
-	assert_string_equal(units__figure_text(4.0712, 3), "4.07");
-	assert_string_equal(units__figure_text(999.4, 3), "999");
-	assert_string_equal(units__figure_text(999.7, 3), "1,000");
-	assert_string_equal(units__figure_text(1234567, 3), "1,234,567");
-}
-
-static void one_is_singular(void **state)
-{
-
-	(void)state;
-	assert_string_equal(units__counted_text(0, "page"), "0 pages");
-	assert_string_equal(units__counted_text(1, "page"), "1 page");
-	assert_string_equal(units__counted_text(2000, "send"), "2,000 sends");
-	assert_string_equal(units__counted_text(18446744073709551615.0, "notification"),
-			    "18,446,744,073,709,551,616 notifications");
-}
-
-/* A share is never rounded to all or to nothing. */
-static void shares_are_not_rounded_away(void **state)
-{
-
-	(void)state;
-	assert_string_equal(units__percent_text(3, 8), "37.5 %");
-	assert_string_equal(units__percent_text(8, 8), "100 %");
-	assert_string_equal(units__percent_text(99999, 100000), "99.9 %");
-	assert_string_equal(units__percent_text(1, 100000), "0.1 %");
-	assert_string_equal(units__percent_text(0, 8), "0 %");
-	assert_string_equal(units__percent_text(0, 0), "-");
-}
-
 static void splits(const char *text, const char *host, const char *port)
 {
 	char h[16], p[8];
@@ -184,9 +144,6 @@ int main(void)
 		cmocka_unit_test(durations_are_read),
 		cmocka_unit_test(lists_are_cut),
 		cmocka_unit_test(texts_are_short_and_read_back),
-		cmocka_unit_test(numbers_are_set_off_by_thousands),
-		cmocka_unit_test(one_is_singular),
-		cmocka_unit_test(shares_are_not_rounded_away),
 		cmocka_unit_test(an_endpoint_is_a_host_and_a_port),
 	};
 

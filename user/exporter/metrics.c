@@ -287,8 +287,8 @@ static void write_cause(struct exposition *e, const struct cause_info *info, uin
 	char device[DEVICE_NAME_MAX + 1] = "";
 
 	memcpy(device, info->device, DEVICE_NAME_MAX);
-	exposition__count(
-		e, LABELS({"cause", cause__get(info->key.cause)->name}, {"device", device}), sum);
+	exposition__count(e, LABELS({"cause", cause_name(info->key.cause)}, {"device", device}),
+			  sum);
 }
 
 /* A cause on a device, in whichever network namespace, with whichever stack. */

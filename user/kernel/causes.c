@@ -2,39 +2,14 @@
 #include "user/kernel/causes.h"
 
 #include <errno.h>
-#include <string.h>
 
-static const struct cause_row rows[CAUSES] = {CAUSE_ROWS};
+static const char *const names[CAUSES] = {CAUSE_NAMES};
 
 const struct cause_site cause_sites[] = {CAUSE_SITES, {}};
 
-const struct cause_row *cause__get(enum cause cause)
+const char *cause_name(enum cause cause)
 {
-	return &rows[cause < CAUSES ? cause : CAUSE_UNCLASSIFIED];
-}
-
-const struct cause_row *cause__words(enum cause cause, bool has_stack)
-{
-	static const struct cause_row unseen = {
-		"unclassified",
-		"a copy that was not seen being made",
-		"No stack says what copied the data. The device, where one is named, is the last "
-		"that was seen to be handed the sender's own pages.",
-		"Measure by fentry or kprobes (analyze doctor says what they need), with "
-		"kernel.kptr_restrict=0: then the stack says.",
-		false,
-	};
-
-	return cause == CAUSE_UNCLASSIFIED && !has_stack ? &unseen : cause__get(cause);
-}
-
-enum cause cause__find(const char *name)
-{
-	enum cause cause = 0;
-
-	while (cause < CAUSES && strcmp(rows[cause].name, name))
-		cause++;
-	return cause;
+	return names[cause < CAUSES ? cause : CAUSE_UNCLASSIFIED];
 }
 
 /* A row in a kernel's addresses: of each part of the function, called from each of the other. */
@@ -80,14 +55,4 @@ enum refusal refusal__of(int error)
 	while (refusal < REFUSAL_OTHER && refusal_rows[refusal].error != error)
 		refusal++;
 	return refusal;
-}
-
-const struct refusal_row *refusal__find(const char *name)
-{
-	size_t i;
-
-	for (i = 0; i < REFUSALS; i++)
-		if (!strcmp(refusal_rows[i].name, name))
-			return &refusal_rows[i];
-	return NULL;
 }

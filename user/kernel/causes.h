@@ -1,22 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Causes of copies: a row each, and the call sites in the kernel that identify it. Data;
- * bpf/classify.h matches stacks.
+ * Causes of copies, and the call sites in the kernel that identify them. Data; bpf/classify.h
+ * matches stacks.
  */
 #pragma once
 
 #include "bpf/abi.h"
 
-#include <stdbool.h>
 #include <stddef.h>
-
-struct cause_row {
-	const char *name;    /* as in the run record */
-	const char *title;   /* for people: "tcpdump or another packet tap" */
-	const char *meaning; /* one sentence: what the kernel does */
-	const char *remedy;  /* one sentence: what helps, or that nothing does */
-	bool final;	     /* no setting takes it away: it is where the data go */
-};
 
 struct cause_site {
 	const char *function; /* the copier's caller, or further out */
@@ -26,11 +17,8 @@ struct cause_site {
 	unsigned int cause; /* enum cause, perhaps with CAUSE_BY_TAP */
 };
 
-const struct cause_row *cause__get(enum cause cause);
-/* The same, in the words for what was counted with a stack, or without one. */
-const struct cause_row *cause__words(enum cause cause, bool has_stack);
-/* CAUSES if there is none of that name. */
-enum cause cause__find(const char *name);
+/* As in the run record. */
+const char *cause_name(enum cause cause);
 
 /* Call sites, innermost first where they nest; ends with a NULL function. */
 extern const struct cause_site cause_sites[];
@@ -48,8 +36,6 @@ size_t causes__call_sites(struct call_site *call_sites, size_t max, cause_code c
 struct refusal_row {
 	const char *name; /* as in the run record */
 	int error;	  /* an errno; 0: any other */
-	const char *meaning;
-	const char *remedy;
 };
 
 enum refusal { REFUSAL_NUMBERS, REFUSALS };
@@ -57,5 +43,3 @@ enum refusal { REFUSAL_NUMBERS, REFUSALS };
 const struct refusal_row *refusal__get(enum refusal refusal);
 /* For an errno that needs no further look. */
 enum refusal refusal__of(int error);
-/* NULL if there is none of that name. */
-const struct refusal_row *refusal__find(const char *name);

@@ -97,6 +97,16 @@ static const char *needs_hooks(const struct options *o)
 	return o->call_counters ? "--call-counters" : NULL;
 }
 
+/* What raw lines do not go with, if anything. */
+static const char *not_of_raw(const struct options *o)
+{
+	return o->sweep.given	   ? "with sweep"
+	       : o->exporter.given ? "with exporter"
+	       : o->json	   ? "with --json"
+	       : o->interval > 0   ? "with --interval"
+				   : NULL;
+}
+
 static const struct help *help_of(const struct options *o)
 {
 	return o->sweep.given	   ? &options_help_sweep
@@ -160,6 +170,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (o->target.given && o->memory)
 			return refuse(state, "--memory", "with a program to observe",
 				      "it goes with a load; leave one out");
+		if (o->raw && not_of_raw(o))
+			return refuse(state, "--raw", not_of_raw(o),
+				      "it prints raw lines alone; leave one out");
 		if (o->tier == MECHANISM_OFF && needs_hooks(o))
 			return refuse(state, needs_hooks(o), "with --tier none",
 				      "nothing is attached; leave one out");

@@ -328,6 +328,7 @@ static json_object *whole(const struct run_result *r, const struct run_setup *se
 	json__add(o, "command_status", json_object_new_int(r->command_status));
 	json__add_truth(o, "interrupted", r->interrupted);
 	json__add_string(o, "error", r->error);
+	json__add(o, "exit_status", json_object_new_int(r->exit_status));
 	json__add(o, "noise", noise(&r->noise));
 	json__add(o, "counters", counters(r, setup));
 	json__add(o, "memory", memory(&r->memory));

@@ -1,31 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/run/live.h"
 
-#include "user/system/deriver.h"
+#include "user/system/front.h"
 #include "user/trace/dump.h"
 
-#include "common/json.h"
 #include "common/program.h"
 
 #include <math.h>
-#include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
-
-#define LINES_A_HEADER 20
-#define LABEL_MAX      40
 
 struct live {
 	double seconds;
-	FILE *out;
-	char label[LABEL_MAX]; /* of the run, until it is printed */
 	struct sight sight;
-	unsigned int lines;
 	struct timespec begun;
 	double due, end; /* seconds of the window: the next line, and its end if known */
-	bool first;	 /* no line was printed of this window */
-	struct deriver *deriver;
+	struct front *front;
 };
 
 static const char *truth(bool value)
@@ -33,15 +24,14 @@ static const char *truth(bool value)
 	return value ? "true" : "false";
 }
 
-struct live *live__new(double seconds, FILE *out, struct deriver *deriver)
+struct live *live__new(double seconds, struct front *front)
 {
 	struct live *l = calloc(1, sizeof(*l));
 
 	if (!l)
 		return NULL;
 	l->seconds = seconds;
-	l->out = out;
-	l->deriver = deriver;
+	l->front = front;
 	return l;
 }
 
@@ -50,56 +40,32 @@ void live__free(struct live *l)
 	free(l);
 }
 
-void live__begin(struct live *l, const char *label, const struct plan *plan, double seconds)
+void live__begin(struct live *l, const struct plan *plan, double seconds)
 {
 	if (!l)
 		return;
-	snprintf(l->label, sizeof(l->label), "%s", label);
 	l->sight = plan__sight(plan);
 	clock_gettime(CLOCK_MONOTONIC, &l->begun);
 	l->due = l->seconds;
 	l->end = seconds > 0 ? seconds : INFINITY;
-	l->first = true;
 }
 
-/* A reader that does not read, such as a pager, must not hold up the run: it misses lines. */
-static bool takes_a_line(FILE *out)
+/* maps: totals and calls, and maybe more. The last line is waited for, as the window is over. */
+static void send_line(struct live *l, const char *maps, bool last)
 {
-	struct pollfd p = {.fd = fileno(out), .events = POLLOUT};
+	char *line;
 
-	return poll(&p, 1, 0) > 0;
-}
-
-/* maps: totals and calls, and maybe more. */
-static void line(struct live *l, const char *maps, bool last)
-{
-	json_object *answer, *text = NULL;
-	char *raw;
-
-	if (!l->deriver || !maps || !takes_a_line(l->out))
+	if (!maps || asprintf(&line,
+			      "{\"schema\":\"sendpath.interval/1\",\"at\":%.6f,\"seconds\":%.6f,"
+			      "\"last\":%s,\"sees_unflagged\":%s,\"knows_uring\":%s,"
+			      "\"maps\":%s}\n",
+			      elapsed_since(&l->begun), l->seconds, truth(last),
+			      truth(l->sight.unreported), truth(l->sight.unknown), maps) < 0)
 		return;
-	if (asprintf(&raw,
-		     "{\"schema\":\"sendpath.interval/1\",\"at\":%.6f,\"seconds\":%.6f,"
-		     "\"first\":%s,\"last\":%s,\"sees_unflagged\":%s,\"knows_uring\":%s,"
-		     "\"maps\":%s}\n",
-		     elapsed_since(&l->begun), l->seconds, truth(l->first), truth(last),
-		     truth(l->sight.unreported), truth(l->sight.unknown), maps) < 0)
-		return;
-	answer = deriver__record(l->deriver, raw);
-	l->first = false;
-	if (!answer) /* it was said */
-		l->deriver = NULL;
-	if (json_object_object_get_ex(answer, "line", &text) && text) {
-		if (l->lines++ % LINES_A_HEADER == 0)
-			fprintf(l->out, "%s\n",
-				json_object_get_string(json_object_object_get(answer, "header")));
-		if (l->label[0])
-			fprintf(l->out, "%s:\n", l->label);
-		l->label[0] = 0;
-		fprintf(l->out, "%s\n", json_object_get_string(text));
-		fflush(l->out);
-	}
-	json_object_put(answer);
+	if (last)
+		front__say(l->front, line);
+	else
+		front__offer(l->front, line);
 }
 
 void live__tick(struct live *l, struct tracer *tracer)
@@ -109,7 +75,7 @@ void live__tick(struct live *l, struct tracer *tracer)
 	if (!l || elapsed_since(&l->begun) < l->due || l->due + l->seconds > l->end + 1e-6)
 		return;
 	maps = tracer__dump_text(tracer, DUMP_TOTALS_AND_CALLS);
-	line(l, maps, false);
+	send_line(l, maps, false);
 	free(maps);
 	l->due = (floor(elapsed_since(&l->begun) / l->seconds) + 1) * l->seconds;
 }
@@ -124,11 +90,5 @@ int live__ms_left(const struct live *l, int most)
 void live__end(struct live *l, const char *maps)
 {
 	if (l)
-		line(l, maps, true);
-}
-
-void live__done(struct live *l)
-{
-	if (l && l->lines)
-		fputc('\n', l->out);
+		send_line(l, maps, true);
 }

@@ -1,29 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * --interval: a line every so often while a window is open, of what was counted since
- * the line before. analysis/derive subtracts and words it: the lines add up to the report.
+ * --interval: every so often while a window is open the front gets the counts as they stand, and
+ * prints what came since the line before. It never holds up the window: a line for which it has no
+ * time is left out, and the next one has its counts, too.
  */
 #pragma once
 
 #include "user/kernel/plan.h"
 
-#include <stdio.h>
-
 struct tracer;
-struct deriver;
+struct front;
 struct live;
 
 #define LIVE_MIN_S 0.1
 
-/* Lines to out, every so many seconds; NULL when out of memory. */
-struct live *live__new(double seconds, FILE *out, struct deriver *deriver);
+/* Every so many seconds; NULL when out of memory. */
+struct live *live__new(double seconds, struct front *front);
 void live__free(struct live *l);
-/*
- * A window opens, with the hooks of a plan, for so many seconds (0: nobody knows); label stands
- * before its lines ("": no such column).
- */
-void live__begin(struct live *l, const char *label, const struct plan *plan, double seconds);
-/* Writes a line if it is time to. Of these three l may be NULL. */
+/* A window opens, with the hooks of a plan, for so many seconds (0: nobody knows). */
+void live__begin(struct live *l, const struct plan *plan, double seconds);
+/* Sends a line if it is time to. Of these three l may be NULL. */
 void live__tick(struct live *l, struct tracer *tracer);
 /* ms until it is, at most so many. */
 int live__ms_left(const struct live *l, int most);
@@ -33,5 +29,3 @@ int live__ms_left(const struct live *l, int most);
  * which nothing was sent.
  */
 void live__end(struct live *l, const char *maps);
-/* No more windows: what comes after the lines is set off from them. */
-void live__done(struct live *l);

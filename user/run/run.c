@@ -68,8 +68,7 @@ void run__open_window(struct run_result *r, const struct run_setup *setup, struc
 	clock_gettime(CLOCK_REALTIME, &r->started);
 	if (tracer)
 		tracer__gate(tracer, GATE_OPEN);
-	live__begin(setup->live, setup->label, &r->plan,
-		    setup->load.messages ? 0 : setup->load.duration_s);
+	live__begin(setup->live, &r->plan, setup->load.messages ? 0 : setup->load.duration_s);
 	r->window = true;
 }
 

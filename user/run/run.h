@@ -46,7 +46,6 @@ struct run_setup {
 	const struct counter_events *call_counters; /* read at both ends of a send, or NULL */
 	const struct memory *memory;		    /* count the memory system too; or NULL */
 	struct live *live;			    /* lines as it goes; or NULL */
-	const char *label;			    /* of the run in these */
 	const struct run_meanwhile *meanwhile; /* the window lasts until tick ends it; or NULL */
 	generator_tick tick;
 	void *tick_context;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Files: the program's own parts, those of one line, those of one JSON object a line. */
+/* Files: the program's own parts, and those of one line. */
 #pragma once
 
 #include <json-c/json.h>
@@ -29,13 +29,3 @@ bool files__number(const char *path, long *number);
  * kind of file.
  */
 int files__open_regular(int folder, const char *name, int flags);
-
-/*
- * Appends a line to an open file, in one write; if that fails, what was there before
- * stays. Durable: returns when it is on the disk. 0 or -errno; only that half a line
- * stays is said on stderr.
- */
-int files__append_json(int fd, const char *path, json_object *o, bool durable);
-
-/* A line of a file; NULL unless it is a JSON object and nothing else. To be json_object_put. */
-json_object *files__parse_json(const char *line, size_t size);

@@ -51,6 +51,14 @@ static bool calling_user(uid_t *uid, gid_t *gid)
 	return !*end && *group && *uid;
 }
 
+uid_t privilege__caller(void)
+{
+	uid_t uid;
+	gid_t gid;
+
+	return calling_user(&uid, &gid) ? uid : getuid();
+}
+
 static int become(uid_t uid, gid_t gid)
 {
 	struct passwd *user = getpwuid(uid);

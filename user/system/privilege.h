@@ -9,9 +9,13 @@
 #include <json-c/json.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 /* What is lacking for loading BPF programs, and the remedy; NULL: nothing is. */
 const char *privilege__lacking(void);
+
+/* Who called sudo; else whoever started this. */
+uid_t privilege__caller(void);
 
 /* Becomes the user who called sudo, if any did. 0 or -errno with the reason in words. */
 int privilege__become_user(char *reason, size_t size);

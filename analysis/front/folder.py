@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""The folder of a sweep: its plan, and the records of its runs, a line each."""
+
+import errno
+import fcntl
+import json
+import math
+import os
+import stat
+import time
+
+from front.output import append, safe_text, why
+
+PLAN = "plan.json"
+SEED_MAX = (1 << 32) - 1
+# What a record of a sweep has: path, types, required. What was not measured is absent or null.
+_SOUND = (
+    ("schema", str, True), ("tool", dict, True), ("host", dict, True), ("load", dict, True),
+    ("run", dict, True), ("run/cell", str, True), ("run/repeat", int, True), ("error", str, False),
+    ("outcome", str, False), ("plan", dict, False), ("app", dict, False), ("calls", list, False),
+    ("lost", dict, False), ("memory", dict, False), ("tcp", dict, False), ("unmeasured", list, False),
+    ("serving", dict, False), ("zerocopy", dict, False))
+_TYPES = {str: "string", dict: "object", int: "int", list: "array"}
+# What a plan's key is called in an error. The order's seed matters where it was asked for.
+_SAME = (("schema", "schema"), ("version", "version of this program"), ("grid", "--grid"),
+         ("repeat", "--repeat"), ("shards", "N of --shard I/N"), ("order_seed", "--order-seed"))
+
+
+class Refused(Exception):
+    """The folder cannot be used; status: the exit status that fits."""
+
+    def __init__(self, text, status=1):
+        super().__init__(text)
+        self.status = status
+
+
+def _finite(text):
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError("a number is not finite")
+    return number
+
+
+def _parse(line):
+    return json.loads(line, parse_float=_finite, parse_constant=_finite)
+
+
+def _at(record, path):
+    for name in path.split("/"):
+        record = record.get(name) if isinstance(record, dict) else None
+    return record
+
+
+def sound_record(line):
+    """The record of a line. Raises ValueError, with what is wrong, unless a sweep can have written it."""
+    try:
+        record = _parse(line) if line.endswith(b"\n") else None
+    except (ValueError, RecursionError) as error:
+        raise ValueError("a number is not finite" if "finite" in str(error) else "no record") from None
+    if not isinstance(record, dict):
+        raise ValueError("no record")
+    for path, kind, required in _SOUND:
+        value = _at(record, path)
+        if value is None and not required:
+            continue
+        if not isinstance(value, kind) or isinstance(value, bool):
+            raise ValueError(f"/{path} is not of type {_TYPES[kind]}")
+    return record
+
+
+def _text(value):
+    return "none" if value is None else safe_text(value if isinstance(value, str) else json.dumps(value))
+
+
+def difference(older, newer, order_given):
+    """How two plans differ, in words; None: they plan the same runs."""
+    for key, name in _SAME:
+        if (order_given or key != "order_seed") and older.get(key) != newer.get(key):
+            return f"its {name} is {_text(older.get(key))[:63]}, not {_text(newer.get(key))[:63]}"
+    seed = older.get("order_seed")
+    if not isinstance(seed, (int, float)) or isinstance(seed, bool) or not 0 <= seed <= SEED_MAX:
+        return f"its order_seed is {_text(seed)[:63]}, not a number from 0 to {SEED_MAX}"
+    if older.get("cells") != newer.get("cells"):
+        return "its loads are others"
+    if older.get("measuring") != newer.get("measuring"):
+        return "its options of measuring are others"
+    return None
+
+
+def _open_regular(name, flags, folder=None):
+    """Neither follows a symbolic link at the end nor waits for the other end of a FIFO."""
+    try:
+        fd = os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666, dir_fd=folder)
+    except OSError as error:
+        if error.errno == errno.ENXIO:  # a FIFO that nobody reads, a socket
+            raise OSError(errno.EINVAL, "") from None
+        raise
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise OSError(errno.EINVAL, "")
+    return fd
+
+
+class Folder:
+    """path: as the user named it. Raises Refused wherever it fails."""
+
+    def __init__(self, path, complain):
+        self.path, self.complain = path, complain
+        self.fd = self.runs = None
+        self.name = ""
+
+    def _cannot(self, what, error):
+        more = ""
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            more = "; free some space, then the same command goes on from here"
+        return Refused(f"--out {self.path}: cannot {what}: {why(error)}{more}")
+
+    def open(self, plan, order_given, shard, shards):
+        """Takes the folder, making it if there is none. Returns the plan's seed, which is that of the
+        plan in the folder, if there is one.
+        """
+        what = "make the folder"
+        try:
+            try:
+                os.mkdir(self.path)
+            except FileExistsError:
+                pass
+            what = "open the folder"
+            bare = self.path.rstrip("/") or "/"
+            if os.path.islink(bare):
+                raise OSError(errno.ELOOP, "")
+            self.fd = os.open(bare, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        except OSError as error:
+            raise self._cannot(what, error) from None
+        seed = self._settle_plan(plan, order_given)
+        self._open_runs(shard, shards)
+        return seed
+
+    def _settle_plan(self, plan, order_given):
+        try:
+            older = self._read_plan()
+            if older is None and self._write_plan(plan):
+                return plan["order_seed"]
+            older = older or self._read_plan()
+        except OSError as error:
+            raise self._cannot(f"read or write {PLAN}", error) from None
+        except (ValueError, RecursionError):
+            raise Refused(f"--out {self.path}: its {PLAN} is no plan: name another folder, or put that "
+                          "file aside") from None
+        differs = difference(older, plan, order_given)
+        if differs:
+            command = older.get("command")
+            raise Refused(f"--out {self.path} holds another plan: {differs}; name another folder, or "
+                          "repeat the command that made it: "
+                          f"{command if isinstance(command, str) else ''}", 2)
+        return int(older["order_seed"])
+
+    def _read_plan(self):
+        """None: there is none."""
+        try:
+            fd = _open_regular(PLAN, os.O_RDONLY, self.fd)
+        except FileNotFoundError:
+            return None
+        with open(fd, "rb") as file:
+            plan = json.loads(file.read())
+        if not isinstance(plan, dict):
+            raise ValueError("no object")
+        return plan
+
+    def _write_plan(self, plan):
+        """Shards may begin at once on several machines: the first to link its file into place has made
+        the plan; False tells the others.
+        """
+        name = f".plan-{os.getpid()}-{int(time.time()):x}"
+        fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666, dir_fd=self.fd)
+        try:
+            append(fd, json.dumps(plan, separators=(",", ":")).encode("ascii") + b"\n", durable=True)
+            os.link(name, PLAN, src_dir_fd=self.fd, dst_dir_fd=self.fd)
+        except FileExistsError:
+            return False
+        finally:
+            os.close(fd)
+            os.unlink(name, dir_fd=self.fd)
+        os.fsync(self.fd)
+        return True
+
+    def _open_runs(self, shard, shards):
+        name = f"runs-{shard}-of-{shards}.jsonl" if shards > 1 else "runs.jsonl"
+        self.name = f"{self.path}/{name}"
+        what = f"open {name}"
+        try:
+            self.runs = _open_regular(name, os.O_RDWR | os.O_CREAT | os.O_APPEND, self.fd)
+            what = f"lock {name}"
+            fcntl.flock(self.runs, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            what = "write the folder"
+            os.fsync(self.fd)
+        except BlockingIOError:
+            raise Refused(f"--out {self.path}: another sweep writes to it now: wait for its end, or "
+                          "name another folder") from None
+        except OSError as error:
+            raise self._cannot(what, error) from None
+
+    def records(self):
+        """Yields each record that is there, oldest first. A half-written last line was being written
+        when the sweep ended: it is put aside. Any other line that is none is left as it is.
+        """
+        begin = 0
+        with open(self.runs, "rb", closefd=False) as file:
+            file.seek(0)
+            for number, line in enumerate(file, 1):
+                try:
+                    yield sound_record(line)
+                except ValueError as error:
+                    if not line.endswith(b"\n"):
+                        self._put_aside(begin, line)
+                    else:
+                        self.complain(f"{self.name}, line {number}: {error}: left as it is, its run is "
+                                      "made again")
+                begin += len(line)
+
+    def _put_aside(self, begin, line):
+        """Moves the end of the file, from there on, to a file beside it."""
+        name = f"{self.name}.half"
+        try:
+            fd = _open_regular(name, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+            try:
+                append(fd, line, durable=True)
+            finally:
+                os.close(fd)
+            os.ftruncate(self.runs, begin)
+            os.fsync(self.runs)
+        except OSError as error:
+            raise Refused(f"--out {self.path}: cannot put the half-written end of {self.name} aside as "
+                          f"{name}: {why(error)}") from None
+        self.complain(f"{self.name} ended in half a record: put aside as {name}, its run is made again")
+
+    def add(self, record):
+        """Adds a record, durably."""
+        try:
+            append(self.runs, json.dumps(record, separators=(",", ":")).encode("ascii") + b"\n",
+                   durable=True)
+        except OSError as error:
+            raise self._cannot(f"write {self.name}", error) from None

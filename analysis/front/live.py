@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Lines of --interval as they are printed, a header over each screen of them."""
+
+from derive.interval import HEADER, Lines
+
+LINES_A_HEADER = 20
+
+
+class Live:
+    def __init__(self, stream):
+        self.stream = stream
+        self.lines = Lines()
+        self.count = 0
+        self.label = ""  # of the run, until a line of it is printed
+
+    def begin(self, label):
+        """A run begins; label stands before its lines ("": there is one run alone)."""
+        self.lines.begin()
+        self.label = label
+
+    def add(self, raw):
+        """raw has the counts of its window so far: those of a line that is left out are in the next."""
+        if not raw["last"] and not self.stream.takes_text():
+            return
+        line = self.lines.line(raw)
+        if line is None:
+            return
+        text = "" if self.count % LINES_A_HEADER else f"{HEADER}\n"
+        text += f"{self.label}:\n" if self.label else ""
+        self.stream.write(f"{text}{line}\n")
+        self.count += 1
+        self.label = ""
+
+    def end(self):
+        """What comes after the lines is set off from them."""
+        if self.count:
+            self.stream.write("\n")

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Files and streams that the user names for output."""
+
+import errno
+import fcntl
+import os
+import select
+import stat
+import sys
+
+_WHY = {
+    errno.EINVAL: "it is no regular file; remove it, or name another place",
+    errno.ELOOP: "it is a symbolic link; remove it, or name another place",
+    errno.ENXIO: "nobody reads from it: start its reader first",
+}
+
+
+def why(error):
+    """What an OSError of opening or writing an output means."""
+    return _WHY.get(error.errno) or os.strerror(error.errno)
+
+
+def safe_text(text):
+    """Bytes that are not printable ASCII become \\xNN, so that a terminal does not obey them."""
+    data = os.fsencode(text) if isinstance(text, str) else text
+    return "".join(chr(byte) if 32 <= byte < 127 else f"\\x{byte:02x}" for byte in data)
+
+
+def _is_kernels(path):
+    """/dev/stdout and /dev/fd/1 are symbolic links, and nobody's but the kernel's."""
+    folder = os.path.realpath(os.path.dirname(path) or ".")
+    return folder in ("/dev", os.path.realpath("/proc/self/fd"))
+
+
+def _open(path, flags):
+    """Follows no symbolic link that a user may have made, and does not wait for a FIFO's reader."""
+    if path == "/dev/stdout":  # opened anew, it would have an offset of its own
+        return os.dup(1)
+    links = 0 if _is_kernels(path) else os.O_NOFOLLOW
+    fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_NONBLOCK | os.O_CLOEXEC | links | flags, 0o666)
+    fcntl.fcntl(fd, fcntl.F_SETFL, os.O_APPEND)
+    return fd
+
+
+def write_all(fd, data):
+    while data:
+        data = data[os.write(fd, data):]
+
+
+def append(fd, data, durable=False):
+    """Appends data; if that fails, a regular file is as it was before. Raises OSError. durable: it
+    returns when they are on the disk.
+    """
+    before = os.fstat(fd)
+    try:
+        write_all(fd, data)
+        if durable:
+            os.fsync(fd)
+    except OSError:
+        if stat.S_ISREG(before.st_mode):
+            os.ftruncate(fd, before.st_size)
+        raise
+
+
+class JsonFile:
+    """Appends JSON lines to a file ("-": standard output), one write each."""
+
+    def __init__(self, path):
+        """Raises OSError where it cannot be written. A new file is made by its first line."""
+        self.path = path
+        self.fd = 1 if path == "-" else None
+        if self.fd is None:
+            try:
+                self.fd = _open(path, 0)
+            except FileNotFoundError:
+                self._check_folder()
+
+    def _check_folder(self):
+        if self.path in ("", b"") or self.path[-1:] in ("/", b"/"):
+            raise OSError(errno.EISDIR, "")
+        folder = os.path.dirname(self.path) or "."
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise OSError(errno.EACCES if os.path.isdir(folder) else
+                          errno.ENOTDIR if os.path.exists(folder) else errno.ENOENT, "")
+
+    def add(self, line):
+        """Appends a line; if that fails, what was there before stays. Raises OSError."""
+        fresh = self.fd is None
+        if fresh:
+            self.fd = _open(self.path, os.O_CREAT)
+        before = os.fstat(self.fd)
+        try:
+            self._end_half_a_line(before)
+            append(self.fd, line)
+        except OSError:
+            if fresh and stat.S_ISREG(before.st_mode) and not before.st_size:
+                os.unlink(self.path)
+            raise
+
+    def _end_half_a_line(self, before):
+        """A run that was killed while it wrote may have left one."""
+        if not stat.S_ISREG(before.st_mode) or not before.st_size:
+            return
+        try:
+            fd = os.open(f"/proc/self/fd/{self.fd}", os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:  # a file that may be written only
+            return
+        try:
+            last = os.pread(fd, 1, before.st_size - 1)
+        finally:
+            os.close(fd)
+        if last != b"\n":
+            write_all(self.fd, b"\n")
+
+    def close(self):
+        """Raises OSError: a file system may refuse what it took."""
+        if self.fd is not None and self.fd > 2:
+            os.close(self.fd)
+
+
+class Stream:
+    """Standard output or standard error, for text."""
+
+    def __init__(self, name):
+        self.fd = {"stdout": 1, "stderr": 2}[name]
+        self.failed = False
+
+    def colour(self):
+        return os.isatty(self.fd) and "NO_COLOR" not in os.environ
+
+    def takes_text(self):
+        """False: its reader, such as a pager, does not read now."""
+        poll = select.poll()
+        poll.register(self.fd, select.POLLOUT)
+        return bool(poll.poll(0))
+
+    def write(self, text):
+        """What standard output does not take is kept in mind, and told by check()."""
+        try:
+            write_all(self.fd, text.encode("utf-8", "surrogateescape"))
+        except OSError:
+            self.failed = True
+
+    def check(self, complain):
+        """Was all taken that has to be?"""
+        if self.failed and self.fd == 1:
+            complain("standard output did not take all of the text: is its disk full, its reader gone?")
+            return False
+        return True
+
+
+def complain(program, text):
+    """One line on standard error, after the program's name."""
+    try:
+        sys.stderr.write(f"{program}: {safe_text(text)}\n")
+        sys.stderr.flush()
+    except OSError:
+        pass

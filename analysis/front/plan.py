@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""What a sweep runs and in what order: blocks, each of every configuration once, in an order that the
+seed tells, so that drift affects all alike.
+"""
+
+_MASK = (1 << 64) - 1
+_STEP = 0x9e3779b97f4a7c15  # of splitmix64
+
+
+def _mix(x):
+    """The finalizer of splitmix64."""
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9 & _MASK
+    x = (x ^ x >> 27) * 0x94d049bb133111eb & _MASK
+    return x ^ x >> 31
+
+
+def _draw(state, bound):
+    """A state and a number below bound, all alike likely: what no multiple of it covers is drawn again."""
+    rest = (1 << 64) % bound
+    while True:
+        state = state + _STEP & _MASK
+        number = _mix(state)
+        if number < (1 << 64) - rest:
+            return state, number % bound
+
+
+def order(count, seed, block):
+    """The numbers 0..count-1 in the order of a block; blocks count from 1."""
+    state = _mix(seed << 32 | block)
+    found = list(range(count))
+    for last in range(count - 1, 0, -1):
+        state, other = _draw(state, last + 1)
+        found[last], found[other] = found[other], found[last]
+    return found
+
+
+def is_mine(cell, shard, shards):
+    """Is this configuration the shard's (from 1)? A group is never divided, nor are repeats: what is
+    compared is measured on one machine.
+    """
+    return cell["group"] % shards == shard - 1
+
+
+def without_twins(cells):
+    """Pairs of a number and a configuration, the first of each name."""
+    seen = {}
+    for number, cell in enumerate(cells):
+        seen.setdefault(cell["cell"], (number, cell))
+    return list(seen.values())

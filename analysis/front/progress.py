@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""How far runs are: a bar on a terminal, else a line for each run of a sweep, on standard error."""
+
+import os
+import sys
+import time
+
+_BAR = 20
+
+
+def duration_text(seconds):
+    """3 h 5 min, 4 min 20 s, 12 s"""
+    s = max(int(seconds + 0.5), 0)
+    if s >= 3600:
+        return f"{s // 3600} h {s % 3600 // 60} min"
+    return f"{s // 60} min {s % 60} s" if s >= 60 else f"{s} s"
+
+
+def _print(text):
+    try:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+    except OSError:
+        pass
+
+
+class Progress:
+    """runs: of all (0: nobody knows); before: done earlier; guess_s: of a run, until one was timed.
+    bar: nothing else writes to the terminal. lines: whether runs have lines without a terminal.
+    """
+
+    def __init__(self, runs, before, guess_s, bar, lines):
+        self.runs, self.done, self.guess_s = runs, before, guess_s
+        self.terminal = bar and os.isatty(2)
+        self.lines = lines and not self.terminal
+        self.timed, self.timed_s = 0, 0.0
+        self.label, self.begun, self.shown = "", 0.0, False
+
+    def _left(self, running):
+        each = self.timed_s / self.timed if self.timed else self.guess_s
+        return duration_text((self.runs - self.done) * each - running)
+
+    def begin(self, label):
+        self.label = label
+        self.begun = time.monotonic()
+        self.tick()
+
+    def tick(self):
+        if not self.terminal:
+            return
+        running = time.monotonic() - self.begun
+        self.shown = True
+        if not self.runs:
+            _print(f"\r{self.label}: {running:.1f} s \033[K")
+            return
+        full = self.done * _BAR // self.runs
+        _print(f"\r[{'#' * full}{'.' * (_BAR - full)}] {self.done}/{self.runs}  {self.label}: "
+               f"{running:.1f} s, {self._left(running)} left\033[K")
+
+    def clear(self):
+        """Takes the bar away."""
+        if self.shown:
+            _print("\r\033[K")
+        self.shown = False
+
+    def end(self, timed, word):
+        """timed: it tells how long runs take; word: what came of it."""
+        seconds = time.monotonic() - self.begun
+        self.clear()
+        self.done += 1
+        if timed:
+            self.timed += 1
+            self.timed_s += seconds
+        if self.lines:
+            _print(f"[{self.done}/{self.runs}] {self.label}: {word}, {seconds:.1f} s; "
+                   f"{self._left(0)} left\n")

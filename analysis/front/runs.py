@@ -1,0 +1,335 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""The runs of a command line, asked of the engine one by one, and what becomes of each.
+
+A grid reports records when all runs are over; a sweep keeps each in a folder, and what the folder has
+is not run again.
+"""
+
+import json
+import random
+
+from derive import record_of
+from front.folder import Folder, Refused
+from front.live import Live
+from front.output import JsonFile, Stream, why
+from front.plan import is_mine, order, without_twins
+from front.progress import Progress
+from text import lay_out
+from text.cells import Cells
+from text.report import HISTOGRAMS, REPORT, SUMMARY, report
+from text.totals import slim
+
+FAILED, USAGE, SYSTEM = 1, 2, 3
+GUESS_S = 0.5  # of a run beside its window
+_HEAD = ("schema", "version", "started_s", "started_ns", "run", "host", "load")
+
+
+class Interrupted(Exception):
+    """A signal ended the runs."""
+
+
+def _json_line(record):
+    return json.dumps(record, separators=(",", ":")).encode("ascii") + b"\n"
+
+
+class _Runs:
+    """What a grid and a sweep have in common. begin: the engine's first line."""
+
+    def __init__(self, channel, begin, complain):
+        self.channel, self.begin, self.complain = channel, begin, complain
+        self.cells = begin["cells"]
+        self.live = Live(Stream("stderr" if begin["json"] == "-" or begin["command_runs"] else "stdout"))
+        self.left = 0  # runs to be made
+        self.progress = None
+        self.status = 0
+
+    def _set_progress(self, runs, left, lines):
+        self.left = left
+        # Nobody knows how long an observation takes.
+        self.progress = Progress(0 if self.begin["observes"] else runs, runs - left,
+                                 self.begin["cells"][0]["seconds"] + GUESS_S,
+                                 not self.begin["interval"] and not self.begin["command_runs"], lines)
+
+    def _run(self, number, repeat, label, live_label, **more):
+        """The engine's answer to a request for a run. Raises Interrupted."""
+        self.progress.begin(label)
+        self.live.begin(live_label)
+        self.channel.say({"run": number, "repeat": repeat, "last": self.left == 1, **more})
+        self.left -= 1
+        while True:
+            said = self.channel.hear(self.progress.tick)
+            if said["schema"] == "sendpath.interrupted/1":
+                self.progress.clear()
+                raise Interrupted
+            if said["schema"] != "sendpath.interval/1":
+                self.progress.clear()
+                return said
+            self.live.add(said)
+
+    def _print(self, cells, extent, stream):
+        cells.name()
+        stream.write(lay_out(report(cells, extent), stream.colour()))
+
+
+class Grid(_Runs):
+    """Repeats are interleaved: A B C A B C."""
+
+    def __init__(self, channel, begin, complain):
+        super().__init__(channel, begin, complain)
+        self.kept = Cells()
+        self.reported = 0
+        self.skipped = set()
+        self.json = None
+        self.text = Stream("stderr" if begin["command_runs"] else "stdout")
+        if begin["json"] == "-":
+            self.text = None
+
+    def make(self):
+        """All runs. The exit status."""
+        path = self.begin["json"]
+        if path is not None:
+            try:
+                self.json = JsonFile(path)
+            except OSError as error:
+                self.complain(f"--json: cannot write {path}: {why(error)}; name a file that can be "
+                              "written, or -")
+                return FAILED
+        runs = len(self.cells) * self.begin["repeat"]
+        self._set_progress(runs, runs, lines=False)
+        try:
+            self._make_all()
+        except Interrupted:
+            if runs > 1 and not self.begin["observes"]:
+                self.complain(f"interrupted: {self.reported} of {runs} runs stand in the result")
+        return self.status
+
+    def _make_all(self):
+        for repeat in range(1, self.begin["repeat"] + 1):
+            for number in range(len(self.cells)):
+                if not self._make(number, repeat):
+                    return
+
+    def _make(self, number, repeat):
+        """One run. False: no others are to be made."""
+        label = self.cells[number]["label"]
+        if self.begin["repeat"] > 1:
+            label += f" #{repeat}"
+        several = len(self.cells) * self.begin["repeat"] > 1
+        said = self._run(number, repeat, label, label if several else "")
+        outcome = said.get("outcome")
+        if outcome == "skipped":
+            # What this system cannot do is said once.
+            if number not in self.skipped:
+                self.complain(f"skipped: {said['error']}")
+            self.skipped.add(number)
+            self.progress.end(False, "")
+            return True
+        if outcome:
+            self.complain(said["error"])
+            self.status = FAILED
+            return False
+        return self._conclude(said)
+
+    def _conclude(self, raw):
+        """What was measured is reported, be it interrupted or failed."""
+        if raw["error"]:
+            self.complain(raw["error"])
+        self.progress.end(not raw["error"], "")
+        status = raw["exit_status"] if raw["error"] else 0
+        written = not raw["window"] or self._report(record_of(raw))
+        if not written:
+            status = FAILED
+        if self.begin["observes"]:
+            status = status or raw["command_status"]
+        self.status = status or self.status
+        if raw["interrupted"] and not self.begin["observes"]:
+            raise Interrupted
+        # What this system cannot do the next run would not either.
+        return written and (self.begin["observes"] or status not in (USAGE, SYSTEM))
+
+    def _report(self, record):
+        self.reported += 1
+        if self.text:
+            self.kept.add(record)
+        try:
+            if self.json:
+                self.json.add(_json_line(record))
+        except OSError as error:
+            self.complain(f"--json: cannot write {self.json.path}: {why(error)}")
+            return False
+        return True
+
+    def finish(self):
+        """Reports. The exit status."""
+        self.live.end()
+        try:
+            if self.json:
+                self.json.close()
+        except OSError as error:
+            self.complain(f"--json: cannot write {self.json.path}: {why(error)}")
+            self.status = FAILED
+        if self.text and len(self.kept):
+            self._print(self.kept, HISTOGRAMS if self.begin["histogram"] else REPORT, self.text)
+            if not self.text.check(self.complain):
+                self.status = self.status or FAILED
+        return self.status
+
+
+class Sweep(_Runs):
+    """Each run ends as a record in the folder, or not at all."""
+
+    def __init__(self, channel, begin, complain):
+        super().__init__(channel, begin, complain)
+        self.options = begin["sweep"]
+        self.cells = without_twins(self.cells)
+        self.numbers = {cell["cell"]: place for place, (_, cell) in enumerate(self.cells)}
+        self.mine = {place for place, (_, cell) in enumerate(self.cells)
+                     if is_mine(cell, self.options["shard"], self.options["shards"])}
+        self.outcomes = {}  # (place, repeat) -> "measured", or failed, skipped and the error
+        self.kept = Cells()
+        self.foreign = self.twice = self.elsewhere = 0
+        self.folder = Folder(self.options["out"], complain)
+        self.seed = self.options["order"]
+        if self.seed is None:
+            self.seed = random.SystemRandom().getrandbits(32)
+        self.opened = False
+
+    def _plan(self):
+        return {"schema": "sendpath.plan/1", "version": self.begin["version"],
+                "command": self.begin["command"], "grid": self.options["grid"],
+                "order_seed": self.seed, "repeat": self.begin["repeat"],
+                "shards": self.options["shards"], "measuring": self.begin["measuring"],
+                "cells": [{key: cell[key] for key in ("cell", "group", "load")}
+                          for _, cell in self.cells]}
+
+    def _runs(self):
+        return len(self.mine) * self.begin["repeat"]
+
+    def _count(self, outcome):
+        return sum(1 for (place, _), found in self.outcomes.items()
+                   if found[0] == outcome and place in self.mine)
+
+    def _note(self, record):
+        """What a record of the folder says of a run. What failed can be run again: the later word
+        holds.
+        """
+        run = record["run"]
+        key = self.numbers.get(run["cell"]), run["repeat"]
+        measured = record["schema"] == "sendpath.run/2"
+        if (key[0] is None or not 1 <= key[1] <= self.begin["repeat"]
+                or not (measured or record["schema"] == "sendpath.failure/1")):
+            self.foreign += 1
+        elif self.outcomes.get(key, ("",))[0] == "measured":
+            self.twice += 1
+        elif measured:
+            self.outcomes[key] = ("measured", "")
+            self.kept.add(slim(record))
+        else:
+            self.outcomes[key] = ("skipped" if record.get("outcome") == "skipped" else "failed",
+                                  record.get("error") or "")
+
+    def make(self):
+        """All runs that are open. The exit status."""
+        try:
+            self.seed = self.folder.open(self._plan(), self.options["order"] is not None,
+                                         self.options["shard"], self.options["shards"])
+            self._read()
+            self.opened = True
+            self._make_all()
+        except Interrupted:
+            pass
+        except Refused as error:
+            self.complain(str(error))
+            self.status = error.status
+        return self.status
+
+    def _read(self):
+        for record in self.folder.records():
+            self._note(record)
+            self.elsewhere += record["host"].get("kernel") != self.begin["kernel"]
+        if self.options["retry"]:
+            self.outcomes = {key: found for key, found in self.outcomes.items()
+                             if found[0] == "measured"}
+        runs = self._runs()
+        left = runs - sum(map(self._count, ("measured", "failed", "skipped")))
+        self._set_progress(runs, left, lines=True)
+        name = self.folder.name
+        if self.foreign:
+            self.complain(f"{name} has {self.foreign} records of no run of this plan: left as they are")
+        if self.twice:
+            self.complain(f"{name} has {self.twice} runs twice: the first of each counts")
+        if self.elsewhere:
+            self.complain(f"{name} has {self.elsewhere} runs under another kernel than this, Linux "
+                          f"{self.begin['kernel']}: they stay, and compare as far as kernels do")
+        if 0 < left < runs:
+            self.complain(f"going on: {runs - left} of {runs} runs are in {name}")
+
+    def _make_all(self):
+        for repeat in range(1, self.begin["repeat"] + 1):
+            for place in order(len(self.cells), self.seed, repeat):
+                if place in self.mine and (place, repeat) not in self.outcomes:
+                    self._make(place, repeat)
+
+    def _make(self, place, repeat):
+        number, cell = self.cells[place]
+        label = f"{cell['label']} #{repeat}"
+        said = self._run(number, repeat, label, label, seed=self.seed)
+        error = said["error"]
+        if not error:
+            if said["interrupted"]:
+                raise Interrupted
+            self.progress.end(True, _done_word(said["app"]))
+            self._keep(record_of(said))
+            return
+        if said.get("interrupted"):
+            raise Interrupted
+        skipped = said.get("outcome") == "skipped" or said.get("exit_status") == SYSTEM
+        if not skipped:
+            self.complain(f"{label}: {error}")
+        elif not any(found[0] == "skipped" for key, found in self.outcomes.items() if key[0] == place):
+            self.complain(f"skipped: {error}")  # once, however many repeats there are
+        outcome = "skipped" if skipped else "failed"
+        self.progress.end(False, outcome)
+        self._keep(record_of({**{key: said[key] for key in _HEAD}, "outcome": outcome, "error": error}))
+
+    def _keep(self, record):
+        self.folder.add(record)
+        self._note(record)
+
+    def finish(self):
+        """Prints what stands in the folder, whoever ran it. The exit status."""
+        if not self.opened:
+            return self.status
+        out = Stream("stdout")
+        if len(self.kept):
+            self.kept.sort([cell["cell"] for _, cell in self.cells])
+            self._print(self.kept, SUMMARY, out)
+        for place, (_, cell) in enumerate(self.cells):
+            for outcome in "failed", "skipped":
+                self._print_failures(place, cell, outcome, out)
+        measured, failed, skipped = map(self._count, ("measured", "failed", "skipped"))
+        runs = self._runs()
+        out.write(f"{measured} of {runs} runs measured, {failed} failed, {skipped} skipped; order seed "
+                  f"{self.seed}; records in {self.folder.name}\n")
+        if measured + failed + skipped < runs:
+            out.write("not done: the same command goes on from here\n")
+        status = FAILED if failed else SYSTEM if skipped and not measured else 0
+        if not out.check(self.complain):
+            status = status or FAILED
+        return self.status or status
+
+    def _print_failures(self, place, cell, outcome, out):
+        """One line for all repeats that came to the same."""
+        errors = [found[1] for (at, _), found in sorted(self.outcomes.items())
+                  if at == place and found[0] == outcome]
+        if errors:
+            out.write(f"{outcome}: {cell['cell']}, {len(errors)} of {self.begin['repeat']} runs: "
+                      f"{errors[0]}\n")
+
+
+def _done_word(app):
+    if "serving" in app and app["serving"]:
+        return f"{app['serving']['answers_per_s']:.0f} answers/s"
+    if app.get("throughput_bps") is not None:
+        return f"{app['throughput_bps'] / 1e9:.2f} Gbit/s"
+    return "done"

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""One command line's runs, from the engine's first line to the report."""
+
+import signal
+
+from derive import BadRaw
+from front.channel import Channel, Gone
+from front.output import complain
+from front.runs import Grid, Sweep
+
+
+def serve(program, fd):
+    """The exit status. program: the name that messages begin with; fd: the socket to the engine."""
+    def say(text):
+        complain(program, text)
+
+    channel = Channel(fd)
+    runs = None
+    status = 0
+    try:
+        begin = channel.hear()
+        runs = (Sweep if begin["sweep"] else Grid)(channel, begin, say)
+        status = runs.make()
+        # No window is open any more: from here on a signal ends what a reader holds up.
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+            signal.signal(number, signal.SIG_DFL)
+        channel.say({"end": True})
+    except Gone:
+        if runs is None:  # it said why nothing is measured
+            return 0
+        status = 1
+    except (BadRaw, ValueError) as error:
+        say(f"what the engine says is no line: {error}")
+        status = 1
+    return runs.finish() or status if runs else status

@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""The front without an engine: plans, folders, progress, output."""
+
+import errno
+import json
+import os
+import pathlib
+import socket
+import stat
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "analysis"))
+
+from front.channel import Channel, Gone  # noqa: E402
+from front.folder import SEED_MAX, Folder, Refused, difference, sound_record  # noqa: E402
+from front.output import JsonFile, safe_text, why  # noqa: E402
+from front.plan import is_mine, order, without_twins  # noqa: E402
+from front.progress import duration_text  # noqa: E402
+
+
+# Another implementation's order.
+@pytest.mark.parametrize("seed,block,expected", [
+    (7, 1, [1, 9, 8, 10, 7, 6, 4, 11, 3, 5, 0, 2]), (7, 2, [8, 2, 6, 0, 1, 3, 4, 11, 10, 5, 9, 7]), (4294967291, 3, [4, 6, 5, 9, 10, 8, 2, 1, 3, 0, 7, 11])])
+def test_the_order_of_a_seed_stays(seed, block, expected):
+    assert order(12, seed, block) == expected
+
+
+@given(st.integers(1, 300), st.integers(0, SEED_MAX), st.integers(1, 1000))
+def test_a_block_has_every_configuration_once(count, seed, block):
+    assert sorted(order(count, seed, block)) == list(range(count))
+
+
+def test_every_configuration_comes_first_alike():
+    first = [order(9, 7, block)[0] for block in range(1, 9001)]
+    for number in range(9):  # 1000, and six standard deviations of 29.8
+        assert 821 <= first.count(number) <= 1179
+
+
+@given(st.lists(st.integers(0, 20), min_size=1), st.integers(1, 7))
+def test_shards_are_a_partition_that_divides_no_group(groups, shards):
+    for group in groups:
+        assert sum(is_mine({"group": group}, shard, shards) for shard in range(1, shards + 1)) == 1
+
+
+def test_the_first_of_a_name_stays():
+    cells = [{"cell": name} for name in ("a", "b", "a", "c", "b")]
+    assert without_twins(cells) == [(0, cells[0]), (1, cells[1]), (3, cells[3])]
+
+
+def plan(**more):
+    return {"schema": "sendpath.plan/1", "version": "1", "grid": None, "order_seed": 7, "repeat": 5,
+            "shards": 1, "measuring": {"stages": False}, "cells": [{"cell": "4K"}], **more}
+
+
+@pytest.mark.parametrize("older,order_given,words", [
+    (plan(), True, None), (plan(order_seed=4000000000), False, None),
+    (plan(order_seed=8), True, "its --order-seed is 8, not 7"),
+    (plan(repeat=6), False, "its --repeat is 6, not 5"), (plan(grid="e"), False, "its --grid is e, not none"),
+    (plan(cells=[]), False, "its loads are others"),
+    (plan(measuring={"stages": True}), False, "its options of measuring are others"),
+    ({}, False, "its schema is none, not sendpath.plan/1"),
+    (plan(schema="\033[2J"), False, "its schema is \\x1b[2J, not sendpath.plan/1"),
+    *((plan(order_seed=odd), False, "not a number from 0 to 4294967295")
+      for odd in (-1, SEED_MAX + 1, "7", None, True, [7]))])
+def test_how_plans_differ(older, order_given, words):
+    found = difference(older, plan(), order_given)
+    assert found is None if words is None else words in found
+
+
+RECORD = {"schema": "sendpath.run/2", "tool": {}, "host": {}, "load": {}, "run": {"cell": "4K", "repeat": 1},
+          "calls": None}
+
+
+def line(value):
+    return json.dumps(value).encode() + b"\n"
+
+
+def test_a_record_of_a_sweep():
+    assert sound_record(line(RECORD)) == RECORD
+
+
+@pytest.mark.parametrize("data,words", [
+    (line(RECORD)[:-1], "no record"), (b"[]\n", "no record"), (b"\xff\n", "no record"),
+    (line(RECORD)[:-1] + line(RECORD), "no record"), (b"[" * 100000 + b"\n", "no record"),
+    (line({**RECORD, "host": None}), "/host is not of type object"),
+    (line({**RECORD, "run": {"cell": 7, "repeat": 1}}), "/run/cell is not of type string"),
+    (line({**RECORD, "run": {"cell": "4K", "repeat": True}}), "/run/repeat is not of type int"),
+    (line({**RECORD, "calls": {}}), "/calls is not of type array"),
+    (line({**RECORD, "app": {"x": 1e308}}).replace(b"1e+308", b"1e999"), "a number is not finite"),
+    (line({**RECORD, "app": {"x": float("nan")}}), "a number is not finite")])
+def test_a_line_that_is_no_record_of_a_sweep(data, words):
+    with pytest.raises(ValueError, match=words):
+        sound_record(data)
+
+
+@settings(deadline=None)
+@given(st.binary(max_size=200) | st.recursive(
+    st.none() | st.booleans() | st.floats() | st.text(max_size=5), lambda inner: st.lists(inner, max_size=3)
+    | st.dictionaries(st.sampled_from(["schema", "run", "cell", "repeat", "host", "tool", "load"]), inner)
+).map(line))
+def test_any_line_is_a_record_or_refused(data):
+    try:
+        assert isinstance(sound_record(data), dict)
+    except ValueError as error:
+        assert str(error)
+
+
+@settings(deadline=None)
+@given(st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+                    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(
+                        st.sampled_from(["schema", "version", "order_seed", "cells", "repeat"]), inner)))
+def test_any_plan_is_compared(older):
+    if isinstance(older, dict):
+        found = difference(older, plan(), True)
+        assert found is None or found.isprintable()
+
+
+def open_folder(path, said, **more):
+    folder = Folder(str(path), said.append)
+    return folder, folder.open(plan(**more), "order_seed" in more, 1, 1)
+
+
+def test_a_folder_keeps_its_plan_and_its_seed(tmp_path):
+    said = []
+    folder, seed = open_folder(tmp_path / "out", said)
+    folder.add(RECORD)
+    assert seed == 7
+    with pytest.raises(Refused, match="another sweep writes to it now"):
+        open_folder(tmp_path / "out", said)
+    os.close(folder.runs)
+    folder, seed = open_folder(tmp_path / "out", said, order_seed=7)
+    assert (seed, list(folder.records()), said) == (7, [RECORD], [])
+    with pytest.raises(Refused, match="its --repeat is 5, not 6") as refused:
+        open_folder(tmp_path / "out", said, repeat=6)
+    assert refused.value.status == 2
+    assert sorted(os.listdir(tmp_path / "out")) == ["plan.json", "runs.jsonl"]
+
+
+def test_half_a_record_is_put_aside(tmp_path):
+    said = []
+    folder, _ = open_folder(tmp_path, said)
+    folder.add(RECORD)
+    with open(tmp_path / "runs.jsonl", "ab") as file:
+        file.write(b"no record\n" + line(RECORD)[:20])
+    assert list(folder.records()) == [RECORD]
+    assert len(said) == 2 and "line 2: no record" in said[0] and "half a record: put aside" in said[1]
+    assert (tmp_path / "runs.jsonl.half").read_bytes() == line(RECORD)[:20]
+    assert (tmp_path / "runs.jsonl").read_bytes().endswith(b"no record\n")
+
+
+@pytest.mark.parametrize("name", ["out", "out/"])
+def test_no_symbolic_link_is_followed_to_a_folder(tmp_path, name):
+    (tmp_path / "there").mkdir()
+    (tmp_path / "out").symlink_to("there")
+    with pytest.raises(Refused, match="it is a symbolic link"):
+        Folder(f"{tmp_path}/{name}", print).open(plan(), False, 1, 1)
+    assert not os.listdir(tmp_path / "there")
+
+
+@pytest.mark.parametrize("seconds,text", [
+    (-1, "0 s"), (0, "0 s"), (0.5, "1 s"), (59.4, "59 s"), (59.6, "1 min 0 s"), (3599, "59 min 59 s"),
+    (3600, "1 h 0 min"), (90061, "25 h 1 min")])
+def test_times_left_are_round(seconds, text):
+    assert duration_text(seconds) == text
+
+
+def test_json_lines_begin_on_a_line_of_their_own(tmp_path):
+    path = tmp_path / "out"
+    path.write_bytes(b"half")
+    file = JsonFile(str(path))
+    file.add(b"{}\n")
+    file.add(b"[]\n")
+    file.close()
+    assert path.read_bytes() == b"half\n{}\n[]\n"
+
+
+def test_a_full_disk_leaves_what_was_there(tmp_path):
+    path = tmp_path / "out"
+    path.write_bytes(b"{}\n")
+    code = ("import sys; sys.path.insert(0, sys.argv[1])\nfrom front.output import JsonFile\n"
+            "try:\n    JsonFile(sys.argv[2]).add(b'x' * 100000)\nexcept OSError as e: print(e.errno)")
+    for file, size in ((path, 3), (tmp_path / "fresh", None)):
+        done = subprocess.run(["bash", "-c", 'ulimit -f 8; exec "$@"', "-", sys.executable, "-c", code,
+                               str(ROOT / "analysis"), str(file)], stdout=subprocess.PIPE, check=True)
+        assert int(done.stdout) == errno.EFBIG
+        assert (file.stat().st_size if file.exists() else None) == size
+
+
+def test_an_output_that_cannot_be(tmp_path):
+    (tmp_path / "link").symlink_to("elsewhere")
+    os.mkfifo(tmp_path / "fifo")
+    for name, words in (("link", "it is a symbolic link"), ("fifo", "nobody reads from it"),
+                        ("no/out", "No such file or directory"), ("", "Is a directory")):
+        with pytest.raises(OSError) as raised:
+            JsonFile(str(tmp_path / name) if name else "")
+        assert words in why(raised.value)
+    assert stat.S_ISFIFO((tmp_path / "fifo").stat().st_mode) and not (tmp_path / "elsewhere").exists()
+
+
+def test_safe_text():
+    assert safe_text("a\033[31m\n\u00e9") == "a\\x1b[31m\\x0a\\xc3\\xa9"
+
+
+def test_lines_come_in_any_pieces():
+    ours, theirs = (end.detach() for end in socket.socketpair())
+    channel = Channel(ours)
+    os.write(theirs, b'{"a":1}\n{"b"')
+    assert channel.hear() == {"a": 1}
+    os.write(theirs, b":2}\n[]\n")
+    assert channel.hear() == {"b": 2}
+    with pytest.raises(ValueError):
+        channel.hear()
+    channel.say({"end": True})
+    assert os.read(theirs, 99) == b'{"end": true}\n'
+    os.write(theirs, b'{"half')
+    os.close(theirs)
+    with pytest.raises(Gone):
+        channel.hear()
+    with pytest.raises(Gone):
+        channel.say({})

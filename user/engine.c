@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "user/engine.h"
+
+#include "user/record/raw.h"
+#include "user/record/record_parts.h"
+#include "user/system/files.h"
+#include "user/system/log.h"
+#include "user/system/noise.h"
+#include "user/system/privilege.h"
+#include "user/system/signals.h"
+
+#include "common/json.h"
+#include "common/program.h"
+#include "loadgen/send/send_ops.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BEGIN_SCHEMA	   "sendpath.begin/1"
+#define INTERRUPTED_SCHEMA "sendpath.interrupted/1"
+
+struct engine_cell {
+	struct load load;
+	size_t group; /* of configurations that differ in the variant or server model alone */
+};
+
+static bool interrupted(void *engine)
+{
+	const struct engine *e = engine;
+
+	return signals__caught() || (e->front && front__is_gone(e->front));
+}
+
+/* Of an observation one, whatever loads there could be. */
+static int make_cells(struct engine *e)
+{
+	size_t part, i, count, group = 0;
+	struct engine_cell *grown;
+
+	for (part = 0; part < e->part_count; part++) {
+		const struct load_options *grid = &e->parts[part].load;
+
+		count = e->setup.target ? 1 : load_options__cells(grid);
+		grown = reallocarray(e->cells, e->cell_count + count, sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		e->cells = grown;
+		for (i = 0; i < count; i++)
+			grown[e->cell_count++] =
+				(struct engine_cell){load_options__nth(grid, i),
+						     group + i / load_options__compared(grid)};
+		group = grown[e->cell_count - 1].group + 1;
+	}
+	if (e->setup.target && !load_options__given(&e->parts->load, "duration"))
+		e->cells[0].load.duration_s = 0;
+	return 0;
+}
+
+/* The load as the load generator's arguments say it, but where our socket is. */
+static json_object *arguments_of(const struct load *load)
+{
+	json_object *list = json_object_new_array();
+	struct load_arguments arguments;
+	size_t i;
+
+	load_arguments__fill(&arguments, "", load, 0);
+	for (i = 1; i + 1 < arguments.count; i++)
+		json_object_array_add(list, json_object_new_string(arguments.values[i]));
+	load_arguments__free(&arguments);
+	return list;
+}
+
+static json_object *cell_json(const struct engine *e, const struct engine_cell *cell)
+{
+	json_object *o = json_object_new_object();
+	char text[256];
+
+	record__cell_name(&cell->load, text, sizeof(text));
+	json__add_string(o, "cell", text);
+	json__add_count(o, "group", cell->group);
+	json__add_string(o, "label",
+			 e->setup.target ? "observing"
+					 : load__label(&cell->load, text, sizeof(text)));
+	json__add(o, "seconds",
+		  json_object_new_double(cell->load.warmup_s +
+					 (cell->load.messages ? 0 : cell->load.duration_s)));
+	json__add(o, "load", arguments_of(&cell->load));
+	return o;
+}
+
+/* Of the options those that change what is measured. */
+static json_object *measuring_json(const struct options *o)
+{
+	json_object *m = json_object_new_object();
+
+	json__add_string(m, "tier", o->tier ? mechanism_name(o->tier) : NULL);
+	json__add_string(m, "events", o->events);
+	json__add_string(m, "call_counters", o->call_counters);
+	json__add_count(m, "by", o->by);
+	json__add_count(m, "by_max", o->by_max);
+	json__add_truth(m, "stages", o->stages);
+	json__add_truth(m, "packets", o->packets);
+	json__add_count(m, "sample", o->sample);
+	json__add_truth(m, "memory", o->memory);
+	json__add_truth(m, "cost", o->cost);
+	return m;
+}
+
+static json_object *sweep_json(const struct sweep_options *s)
+{
+	json_object *o = s->given ? json_object_new_object() : NULL;
+
+	if (!o)
+		return NULL;
+	json__add_string(o, "grid", s->grid);
+	json__add_string(o, "out", s->out);
+	json__add_count(o, "shard", s->shard);
+	json__add_count(o, "shards", s->shards);
+	json__add_known(o, "order", s->order_given, s->order);
+	json__add_truth(o, "retry", s->retry);
+	return o;
+}
+
+static json_object *begin_json(const struct engine *e)
+{
+	json_object *o = json_object_new_object(), *cells = json_object_new_array();
+	const struct options *parts = e->parts;
+	size_t i;
+
+	json__add_string(o, "schema", BEGIN_SCHEMA);
+	json__add_string(o, "version", SENDPATH_VERSION);
+	json__add_string(o, "command", parts->command);
+	json__add_string(o, "kernel", e->host->kernel);
+	json__add_truth(o, "observes", e->setup.target != NULL);
+	/* Where it has standard output, what is said for people goes to standard error. */
+	json__add_truth(o, "command_runs", e->setup.child != NULL);
+	json__add_string(o, "json", parts->json);
+	json__add_truth(o, "histogram", parts->histogram);
+	json__add_truth(o, "interval", parts->interval > 0);
+	json__add_count(o, "repeat", parts->repeat);
+	json__add(o, "wait_quiet_s", json_object_new_double(parts->wait_quiet_s));
+	json__add(o, "sweep", sweep_json(&parts->sweep));
+	json__add(o, "measuring", measuring_json(parts));
+	for (i = 0; i < e->cell_count; i++)
+		json_object_array_add(cells, cell_json(e, &e->cells[i]));
+	json__add(o, "cells", cells);
+	return o;
+}
+
+/* A line of it; the object is freed. */
+static char *line_of(json_object *o)
+{
+	char *line;
+
+	if (asprintf(&line, "%s\n",
+		     json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN |
+							       JSON_C_TO_STRING_NOSLASHESCAPE)) < 0)
+		line = NULL;
+	json_object_put(o);
+	return line;
+}
+
+/* Without a front, for who asked for raw lines. The line is freed. */
+static int say(struct engine *e, char *line)
+{
+	int err = line ? 0 : -ENOMEM;
+
+	if (e->front)
+		return front__say(e->front, line);
+	if (line && (fputs(line, stdout) < 0 || fflush(stdout)))
+		err = -EIO;
+	free(line);
+	return err;
+}
+
+/* Why this system cannot make the run; NULL: nothing is known against it. */
+static const char *obstacle(const struct engine *e, const struct load *load, char *why, size_t room)
+{
+	if (load__impossible(load, why, room))
+		return why;
+	if (e->parts->sweep.given && load->variant &&
+	    variants__probe(load->variant, load, why, room))
+		return why;
+	return NULL;
+}
+
+/* Makes the id of the run, too. */
+static struct record_context context_of(struct engine *e, const struct run_request *q,
+					const struct timespec *started, char id[64])
+{
+	raw__run_id(id, 64, started, e->runs);
+	return (struct record_context){.host = e->host,
+				       .id = id,
+				       .repeat = q->repeat,
+				       .ordered = q->ordered,
+				       .seed = q->seed};
+}
+
+static int say_failure(struct engine *e, const struct run_request *q, const char *outcome,
+		       const char *error)
+{
+	struct record_context context;
+	struct timespec now;
+	char id[64];
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	context = context_of(e, q, &now, id);
+	return say(e, raw__failure(&now, &e->setup, &context, outcome, error));
+}
+
+static int measure(struct engine *e, const struct run_request *q)
+{
+	static struct run_result r; /* too large for a stack */
+	struct record_context context;
+	char id[64];
+	int err;
+
+	e->setup.tick = interrupted;
+	e->setup.tick_context = e;
+	e->setup.last = q->last;
+	e->setup.session = e->setup.target ? NULL : &e->session;
+	if ((e->setup.target ? run__observe : run__measure)(&r, &e->setup) && !r.error[0] &&
+	    !r.interrupted)
+		snprintf(r.error, sizeof(r.error), "the run failed without a word");
+	context = context_of(e, q, &r.started, id);
+	context.privilege = privilege__json();
+	err = say(e, raw__line(&r, &e->setup, &context));
+	if (!e->front && r.error[0]) {
+		log_error("%s", r.error);
+		e->status = r.exit_status;
+	}
+	json_object_put(context.privilege);
+	run__free(&r);
+	return err;
+}
+
+static int run(struct engine *e, const struct run_request *q)
+{
+	double share;
+	char why[256];
+
+	e->runs++;
+	e->setup.load = e->cells[q->cell].load;
+	share = e->parts->wait_quiet_s > 0
+			? noise__await_quiet(e->parts->wait_quiet_s, interrupted, e)
+			: 0;
+	if (signals__caught())
+		return say(e, strdup("{\"schema\":\"" INTERRUPTED_SCHEMA "\"}\n"));
+	if (obstacle(e, &e->setup.load, why, sizeof(why)))
+		return say_failure(e, q, "skipped", why);
+	if (share < NOISE_QUIET)
+		return measure(e, q);
+	snprintf(why, sizeof(why), "--wait-quiet: after %g s others still use %.0f %% of the CPUs",
+		 e->parts->wait_quiet_s, 100 * share);
+	return say_failure(e, q, "failed", why);
+}
+
+static bool read_number(json_object *o, const char *key, int64_t most, int64_t *number)
+{
+	json_object *value;
+
+	if (!json_object_object_get_ex(o, key, &value) ||
+	    !json_object_is_type(value, json_type_int))
+		return false;
+	*number = json_object_get_int64(value);
+	return *number >= 0 && *number <= most;
+}
+
+bool run_request__read(struct run_request *q, json_object *o, size_t cells)
+{
+	int64_t cell, repeat, seed = 0;
+	json_object *value;
+
+	*q = (struct run_request){};
+	if (!read_number(o, "run", (int64_t)cells - 1, &cell) ||
+	    !read_number(o, "repeat", REPEAT_MAX, &repeat) || !repeat)
+		return false;
+	q->ordered = read_number(o, "seed", UINT32_MAX, &seed);
+	q->cell = (size_t)cell;
+	q->repeat = (unsigned int)repeat;
+	q->seed = (uint32_t)seed;
+	q->last = json_object_object_get_ex(o, "last", &value) && json_object_get_boolean(value);
+	return true;
+}
+
+/* Executes one request. 1: it was the last; 0; or -errno. */
+static int answer(struct engine *e, json_object *o)
+{
+	struct run_request q;
+
+	if (json_object_object_get_ex(o, "end", NULL))
+		return 1;
+	return run_request__read(&q, o, e->cell_count) ? run(e, &q) : -EBADMSG;
+}
+
+static int serve(struct engine *e)
+{
+	int err = make_cells(e);
+	json_object *o;
+
+	if (!err)
+		err = say(e, line_of(begin_json(e)));
+	while (!err) {
+		o = front__hear(e->front, &err);
+		if (!err)
+			err = answer(e, o);
+		json_object_put(o);
+	}
+	return err;
+}
+
+/* All runs in the order of the command line. */
+static int run_all(struct engine *e)
+{
+	struct run_request q = {};
+	int err = make_cells(e);
+
+	for (q.repeat = 1; q.repeat <= e->parts->repeat; q.repeat++)
+		for (q.cell = 0; q.cell < e->cell_count && !err && !signals__caught(); q.cell++)
+			err = run(e, &q);
+	return err;
+}
+
+int engine__run_alone(struct engine *e)
+{
+	int err;
+
+	signals__catch();
+	err = run_all(e);
+	session__free(&e->session);
+	free(e->cells);
+	if (err)
+		log_error("no raw line: %s", program__why(err));
+	return err ? STATUS_FAILED : e->status;
+}
+
+int engine__serve(struct engine *e)
+{
+	int err, status;
+
+	signals__catch();
+	err = serve(e);
+	session__free(&e->session);
+	free(e->cells);
+	status = front__end(e->front);
+	if (err == -EBADMSG) {
+		log_error("the front asked for what the command line does not have");
+		return STATUS_USAGE;
+	}
+	/* What it fails by it says itself. */
+	if (!signals__caught() && (status < 0 || (err < 0 && !status)))
+		log_error("no report: the front (" SYSTEM_PYTHON ") %s",
+			  status < 0 || err == -EPIPE ? "ended early" : program__why(err));
+	return status < 0 || (err < 0 && !status) ? STATUS_FAILED : status;
+}

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "user/system/front.h"
+
+#include "user/system/files.h"
+#include "user/system/privilege.h"
+
+#include "common/program.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fts.h>
+#include <limits.h>
+#include <linux/sockios.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SCRIPT	  "analysis/front/__main__.py"
+#define CHANNEL	  3	      /* of the front */
+#define HEARD_MAX (64u << 10) /* a line that it says */
+#define OFFER_MAX (64u << 10) /* one that it may miss */
+#define DEPTH_MAX 4	      /* of the objects in it */
+
+struct front {
+	pid_t pid; /* 0: it has ended */
+	int status;
+	int fd;
+	size_t heard; /* of a line that is not whole */
+	char line[HEARD_MAX];
+};
+
+/* Its script, what that imports, and the folders that these are in. */
+static const char *const parts[] = {"front", "derive", "tables", "text"};
+#define PARTS (sizeof(parts) / sizeof(parts[0]))
+
+/* Whose files root may start: its own, those of who called sudo, and of who owns this program. */
+struct owners {
+	uid_t caller, program;
+};
+
+/* A group of the owner's own number has nobody else in it, where each user has one. */
+static bool is_trusted(const struct stat *st, const struct owners *o)
+{
+	bool others = st->st_mode & S_IWOTH ||
+		      (st->st_mode & S_IWGRP && st->st_gid && st->st_gid != st->st_uid);
+
+	return S_ISLNK(st->st_mode) ||
+	       (!others && (!st->st_uid || st->st_uid == o->caller || st->st_uid == o->program));
+}
+
+/* 0 or -errno, with what it is about. */
+static int check_file(const char *path, const struct stat *st, const struct owners *o, char *reason,
+		      size_t size)
+{
+	if (is_trusted(st, o))
+		return 0;
+	snprintf(reason, size,
+		 "%s: others may write to it, and root runs no such file: chmod go-w, or install "
+		 "the program",
+		 path);
+	return -EPERM;
+}
+
+/* All files of a part. */
+static int check_part(char *path, const struct owners *o, char *reason, size_t size)
+{
+	FTS *fts = fts_open((char *[]){path, NULL}, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+	FTSENT *entry;
+	int err = fts ? 0 : -errno;
+
+	while (!err && (entry = fts_read(fts)))
+		if (entry->fts_info != FTS_DP)
+			err = check_file(entry->fts_path, entry->fts_statp, o, reason, size);
+	if (fts)
+		fts_close(fts);
+	return err;
+}
+
+/* In analysis/, itself and the folder that it is in: who may write there may put another there. */
+static int check_files(const char *analysis, char *reason, size_t size)
+{
+	struct owners owners = {.caller = privilege__caller()};
+	char path[PATH_MAX + 16];
+	struct stat st;
+	int err = stat("/proc/self/exe", &st) ? -errno : 0;
+	size_t i;
+
+	owners.program = st.st_uid;
+	for (i = 0; i < PARTS && !err; i++) {
+		snprintf(path, sizeof(path), "%s/%s", analysis, parts[i]);
+		err = check_part(path, &owners, reason, size);
+	}
+	for (i = 0; i < 2 && !err; i++) {
+		snprintf(path, sizeof(path), "%s%s", analysis, i ? "/.." : "");
+		err = stat(path, &st) ? -errno : check_file(path, &st, &owners, reason, size);
+	}
+	return err;
+}
+
+/* Nothing but the standard streams and its end of the socket. */
+static int keep_descriptors(int end)
+{
+	int in = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	if (in < 0 || dup2(in, STDIN_FILENO) < 0)
+		return -errno;
+	if (end == CHANNEL ? fcntl(end, F_SETFD, 0) : dup2(end, CHANNEL) < 0)
+		return -errno;
+	/* Linux 5.9; before, what was opened here closes by itself, and what was inherited stays.
+	 */
+	return syscall(SYS_close_range, CHANNEL + 1, ~0U, 0) && errno != ENOSYS ? -errno : 0;
+}
+
+/* A terminal's signals go to all processes of its group: while runs are made, this one ignores
+ * them. */
+static void become(int end, const char *script)
+{
+	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+	char reason[256];
+	size_t i;
+
+	for (i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+		signal(signals[i], SIG_IGN);
+	if (privilege__become_user(reason, sizeof(reason)) ||
+	    privilege__drop_all(reason, sizeof(reason)) || keep_descriptors(end))
+		_exit(STATUS_FAILED);
+	execl(SYSTEM_PYTHON, SYSTEM_PYTHON, "-I", "-B", "-S", script, program_invocation_short_name,
+	      NULL);
+	_exit(STATUS_SYSTEM);
+}
+
+static int start(struct front *f, const char *script)
+{
+	int ends[2], err;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
+		return -errno;
+	f->fd = ends[0];
+	f->pid = fork();
+	err = f->pid < 0 ? -errno : 0;
+	if (!f->pid)
+		become(ends[1], script);
+	close(ends[1]);
+	return err;
+}
+
+static int check(const char *script, char *reason, size_t size)
+{
+	char folder[PATH_MAX];
+
+	if (geteuid())
+		return 0;
+	if (!realpath(script, folder))
+		return -errno;
+	*strrchr(folder, '/') = 0;
+	*strrchr(folder, '/') = 0;
+	return check_files(folder, reason, size);
+}
+
+int front__start(struct front **out, char *reason, size_t size)
+{
+	struct front *f = calloc(1, sizeof(*f));
+	char script[PATH_MAX];
+	int err = f ? files__find_part(SCRIPT, script, sizeof(script)) : -ENOMEM;
+
+	snprintf(reason, size, "the front cannot be started: %s", strerror(-err));
+	if (err == -ENOENT || err == -EACCES)
+		snprintf(reason, size, PART_MISSING, SCRIPT);
+	else if (!err && access(SYSTEM_PYTHON, X_OK)) {
+		err = -ENOENT;
+		snprintf(reason, size,
+			 SYSTEM_PYTHON
+			 " is missing: install python3, or print raw lines with --raw");
+	}
+	if (!err)
+		err = check(script, reason, size);
+	if (!err)
+		err = start(f, script);
+	if (err)
+		front__free(f);
+	else
+		*out = f;
+	return err;
+}
+
+/* 0 or -errno; no SIGPIPE, if the process has gone. */
+static int send_all(int fd, const char *text, size_t size)
+{
+	ssize_t sent;
+
+	for (; size; text += sent, size -= (size_t)sent) {
+		do
+			sent = send(fd, text, size, MSG_NOSIGNAL);
+		while (sent < 0 && errno == EINTR);
+		if (sent < 0)
+			return -errno;
+	}
+	return 0;
+}
+
+int front__say(struct front *f, char *line)
+{
+	int err = line ? send_all(f->fd, line, strlen(line)) : -ENOMEM;
+
+	free(line);
+	return err;
+}
+
+/* What is in the socket's buffer leaves room for a line of this size if there is nothing else. */
+bool front__offer(struct front *f, char *line)
+{
+	size_t size = line ? strlen(line) : 0;
+	int unread = 1;
+	bool sent = size && size <= OFFER_MAX && !ioctl(f->fd, SIOCOUTQ, &unread) && !unread &&
+		    send(f->fd, line, size, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)size;
+
+	free(line);
+	return sent;
+}
+
+json_object *front__parse(const char *line, size_t size)
+{
+	json_tokener *tokener = json_tokener_new_ex(DEPTH_MAX);
+	json_object *o = tokener ? json_tokener_parse_ex(tokener, line, (int)size) : NULL;
+
+	if (tokener)
+		json_tokener_free(tokener);
+	if (json_object_is_type(o, json_type_object))
+		return o;
+	json_object_put(o);
+	return NULL;
+}
+
+json_object *front__hear(struct front *f, int *err)
+{
+	json_object *o;
+	ssize_t n;
+	char *end;
+
+	while (!(end = memchr(f->line, '\n', f->heard))) {
+		*err = -EBADMSG;
+		if (f->heard == sizeof(f->line))
+			return NULL;
+		n = read(f->fd, f->line + f->heard, sizeof(f->line) - f->heard);
+		if (n < 0 && errno == EINTR)
+			continue;
+		*err = n < 0 ? -errno : -EPIPE;
+		if (n <= 0)
+			return NULL;
+		f->heard += (size_t)n;
+	}
+	o = front__parse(f->line, (size_t)(end - f->line));
+	*err = o ? 0 : -EBADMSG;
+	f->heard -= (size_t)(++end - f->line);
+	memmove(f->line, end, f->heard);
+	return o;
+}
+
+bool front__is_gone(const struct front *f)
+{
+	struct pollfd end = {.fd = f->fd, .events = POLLRDHUP};
+
+	return poll(&end, 1, 0) > 0 && end.revents & (POLLRDHUP | POLLHUP | POLLERR);
+}
+
+int front__end(struct front *f)
+{
+	int status = 0;
+
+	/* A command that was not let run has the socket, too. */
+	shutdown(f->fd, SHUT_RDWR);
+	while (f->pid && waitpid(f->pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (f->pid)
+		f->status = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+	f->pid = 0;
+	return f->status;
+}
+
+void front__free(struct front *f)
+{
+	if (!f)
+		return;
+	if (f->pid > 0)
+		front__end(f);
+	if (f->fd > 0)
+		close(f->fd);
+	free(f);
+}
