@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""The text report of run records: the answer first, then what it rests on, in 80 columns.
+
+Pure, and the standard library alone. cells groups records, report writes the text of them, lay_out
+breaks its lines; totals is for the summary of a sweep. A section is a file, ordered in report.
+"""
+
+from .layout import lay_out
+
+__all__ = ["lay_out"]

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Sends by syscall and kind: of an observed program as tables, and which of them failed."""
+
+from . import table, units
+from .columns import count as counted_in, mean_time, point
+from .head import unseen
+from .hist import Hist
+from .record import at, count, flag, members, rows, safe_text, same, string, value
+
+INTERRUPTED = "ERESTARTSYS"
+NAME_MAX = 64
+SMALL_SHARE = 0.01  # of sends and of bytes: size classes with less are among the others
+
+
+def call_name(call):
+    """A row of a record's calls: its syscall and what kind of send it is."""
+    kind = ""
+    if flag(call, "zerocopy"):
+        kind = " SEND_ZC" if string(call, "notified_by") == "io_uring" else " MSG_ZEROCOPY"
+    return string(call, "syscall") + kind
+
+
+def same_call(call, other):
+    """Are two rows of records' calls of the same syscall and kind?"""
+    return call is other or all(same(at(call, key), at(other, key))
+                                for key in ("syscall", "notified_by", "zerocopy"))
+
+
+def interrupted(call):
+    return value(call, f"errors/{INTERRUPTED}")
+
+
+def failed(call):
+    total = 0.0
+    for many in members(call, "errors").values():
+        total += value(many)
+    return total - interrupted(call)
+
+
+def failures(cells):
+    """Errors that sends failed with."""
+    any_errors = False
+    for record, title in (pair for cell in cells for pair in cell.repeat_titles()):
+        for call in rows(record, "calls"):
+            errors = [(safe_text(name, NAME_MAX), many)
+                      for name, many in members(call, "errors").items()]
+            any_errors = any_errors or bool(errors)
+            if failed(call) > 0:
+                yield f"failed: {title}, {call_name(call)}: " + ", ".join(
+                    f"{name} {units.whole(value(many))}" for name, many in errors
+                    if name != INTERRUPTED)
+            # Whether its handler has the kernel restart the call is settled afterwards.
+            if interrupted(call) > 0:
+                yield (f"interrupted: {title}, {call_name(call)}: "
+                       f"{units.counted(interrupted(call), 'send')} by a signal ({INTERRUPTED}): the "
+                       "kernel restarts the send, or the program sees EINTR")
+    if any_errors:
+        yield ""
+
+
+def others(record):
+    """A report without them would look complete."""
+    mptcp, sent, zerocopy = (value(record, f"observed/others/{key}") for key in (
+        "mptcp_sends", "mptcp_bytes", "zerocopy_requests"))
+    if mptcp > 0:
+        yield f"not measured: {units.whole(mptcp)} sends by MPTCP, {units.whole(sent)} bytes"
+    if zerocopy > 0:
+        yield (f"not measured: {units.counted(zerocopy, 'zero-copy request')} by MPTCP, or protocols "
+               "other than TCP")
+
+
+def megabits(seconds):
+    """A second, of a row's bytes."""
+    def of(call):
+        bits = value(call, "bytes") * 8 / 1e6
+        return units.decimal(bits / seconds if seconds > 0 else 0.0, 2 if bits < 1000 else 0)
+    return of
+
+
+def wall(per_mille):
+    return lambda call: point(Hist(at(call, "wall_ns")), per_mille, 1e3)
+
+
+def observation(record):
+    calls = list(rows(record, "calls"))
+    if calls:
+        yield from table.of(calls, (
+            ("call", call_name),
+            ("sends", counted_in("sends")),
+            ("bytes", counted_in("bytes")),
+            ("Mbit/s", megabits(value(record, "observed/seconds"))),
+            ("us/send", mean_time("wall_ns", 1e3)),
+            ("p50", wall(500)),
+            ("p99", wall(990)),
+            ("failed", lambda call: units.whole(failed(call)))))
+    else:
+        # That there were none can be said only of those that could have been seen.
+        blind = unseen(record) is None and at(record, "observed/others") is None
+        yield "no TCP sends were seen" + ("; sends by MPTCP are not seen here" if blind else "")
+    yield from others(record)
+    under_way = value(record, "observed/in_flight")
+    if calls and under_way > 0:
+        yield f"{units.counted(under_way, 'send')} still under way when the window closed"
+    yield ""
+
+
+def observed(cells):
+    """The tables of an observation."""
+    for cell in cells:
+        yield from observation(cell.record)
+
+
+def size_range(row):
+    low, high = count(row, "0"), count(row, "1")
+    return f"{low:,}" if low < 2 else f"{low:,}-{high:,}"
+
+
+def sizes(cells):
+    """How large the sends of an observed program were: a row a syscall and size class."""
+    cell = next(iter(cells))
+    classes = [(call, row, value(row, "2"), value(row, "3"))
+               for call in cell.rows("calls") for row in rows(call, "sizes")]
+    all_sends = all_bytes = other_sends = other_bytes = 0.0
+    for _, _, sends, size in classes:
+        all_sends += sends
+        all_bytes += size
+    if cell.at("observed") is None or not all_sends:
+        return
+
+    def texts(name, of, sends, size):
+        return [name, of, units.whole(sends), units.percent(sends, all_sends),
+                units.percent(size, all_bytes)]
+    shown = [["call", "bytes/send", "sends", "of sends", "of bytes"]]
+    for call, row, sends, size in classes:
+        if sends < SMALL_SHARE * all_sends and size < SMALL_SHARE * all_bytes:
+            other_sends += sends
+            other_bytes += size
+        else:
+            shown.append(texts(call_name(call), size_range(row), sends, size))
+    if other_sends:
+        shown.append(texts("others", "", other_sends, other_bytes))
+    yield f"sizes: {cell.title}"
+    yield from table.lines(shown)
+    yield ""

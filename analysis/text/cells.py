@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Records in cells, the repeats of one load each, and what is read of a cell."""
+
+from . import units
+from .hist import Hist
+from .record import array, at, count, counter, frozen, number, safe_text, same, string, value
+from .spread import ratio, spread
+
+FEW_FLAGS = 0.001
+TITLE_MAX = 63
+LOAD = "load/message_bytes", "load/fields", "load/threads", "load/link"
+
+
+def cpu_per_byte(record):
+    """User and system time, in seconds, of both ends for each byte received; None if not known."""
+    received = value(record, "app/received_bytes")
+    if received <= 0 or at(record, "app/receiver") is None:
+        return None
+    return (value(record, "app/user_s") + value(record, "app/system_s") +
+            value(record, "app/receiver/user_s") + value(record, "app/receiver/system_s")) / received
+
+
+class Cell:
+    """The records of one load's repeats. title: "zerocopy", or "zerocopy 16K x4" where sizes or
+    threads differ. first_variant: the first cell of the same load, whatever its variant, with which
+    others are compared.
+    """
+
+    def __init__(self, cells):
+        self.cells, self.records, self.title, self.first_variant = cells, [], "", self
+        self._hists = {}
+
+    def add(self, record):
+        self.records.append(record)
+        self._hists = {}
+
+    @property
+    def record(self):
+        """The first one: for what all repeats have in common."""
+        return self.records[0]
+
+    def at(self, path):
+        return at(self.record, path)
+
+    def rows(self, path):
+        """Yields the rows of a list over all repeats; a null ends it."""
+        for record in self.records:
+            for row in array(record, path):
+                if row is None:
+                    return
+                yield row
+
+    def repeat_titles(self):
+        """Pairs of a record and the title, of several repeats with the number."""
+        for i, record in enumerate(self.records, 1):
+            yield record, f"{self.title}, repeat {i}" if len(self.records) > 1 else self.title
+
+    def sum_so_far(self, path):
+        """The sum of a number up to the first repeat that lacks it, and whether none does."""
+        found = 0.0
+        for record in self.records:
+            one = number(record, path)
+            if one is None:
+                return found, False
+            found += one
+        return found, True
+
+    def sum(self, path, otherwise=None):
+        """The sum of a number over the repeats; what stands in for it if any lacks it."""
+        found, known = self.sum_so_far(path)
+        return found if known else otherwise
+
+    def counter(self, scope, event, pmu=None):
+        """The sum of a counter over the repeats; None if any lacks it."""
+        found = 0.0
+        for record in self.records:
+            one = counter(record, scope, event, pmu)
+            if one is None:
+                return None
+            found += one
+        return found
+
+    def spread(self, path):
+        """Of a number, over the repeats that have it."""
+        found = (number(record, path) for record in self.records)
+        return spread([one for one in found if one is not None])
+
+    def ratio(self, other, read):
+        """The Spread of a number's ratio to another cell's, each repeat to the same repeat. read: takes
+        a record, gives the number or None.
+        """
+        repeats = {}
+        for record in other.records:
+            repeats.setdefault(value(record, "run/repeat"), record)
+        pairs = ((read(record), read(repeats.get(value(record, "run/repeat"))))
+                 for record in self.records)
+        return ratio([(one, by) for one, by in pairs if (one or 0) > 0 and (by or 0) > 0])
+
+    def hist(self, path):
+        """A histogram over the repeats."""
+        if path not in self._hists:
+            self._hists[path] = Hist(*(at(record, path) for record in self.records))
+        return self._hists[path]
+
+    @property
+    def wall(self):
+        """Of all timed sends."""
+        if None not in self._hists:
+            self._hists[None] = Hist(*(at(call, "wall_ns") for call in self.rows("calls")))
+        return self._hists[None]
+
+    @property
+    def lost_flags(self):
+        """Completions whose flag was not seen, where they are one in a thousand or more; else 0."""
+        lost = self.sum("lost/flags", 0.0)
+        return lost if lost >= FEW_FLAGS * self.sum("zerocopy/completions", 0.0) else 0.0
+
+    @property
+    def skipped_looks(self):
+        """Runs of the programs that see copies, which the kernel skipped; -1: it does not tell."""
+        found = 0.0
+        for hook in self.rows("plan/hooks"):
+            if string(hook, "name").startswith("skb ") and string(hook, "status") == "attached":
+                missed = number(hook, "missed")
+                if missed is None:
+                    return -1.0
+                found += missed
+        return found
+
+
+class Cells:
+    """Iterates over the cells, in the order of their first records."""
+
+    def __init__(self):
+        self._cells = {}
+
+    def __iter__(self):
+        return iter(self._cells.values())
+
+    def __len__(self):
+        return len(self._cells)
+
+    def add(self, record):
+        """Adds a record, as json.loads gives it, to those of its cell."""
+        self._cells.setdefault(string(record, "run/cell"), Cell(self)).add(record)
+
+    def sort(self, names):
+        """Orders the cells as their names are ordered there."""
+        places = {safe_text(name): place for place, name in enumerate(names)}
+        self._cells = dict(sorted(self._cells.items(),
+                                  key=lambda item: places.get(item[0], len(places))))
+
+    def name(self):
+        """Gives each cell its title and first variant, once all records are there."""
+        firsts = {}
+        for cell in self:
+            cell.title = self._title(cell)
+            load = frozen([cell.at(path) for path in LOAD])
+            cell.first_variant = firsts.setdefault(load, cell)
+
+    def _title(self, cell):
+        record = cell.record
+        if self.serving:
+            title = (f"{string(record, 'load/server_model')}, "
+                     f"{units.counted(value(record, 'load/connections'), 'connection')}")
+        else:
+            title = string(record, "load/variant") if cell.at("load") is not None else "observed"
+            if self.vary("load/message_bytes"):
+                title += f" {units.size(count(record, 'load/message_bytes'))}"
+            if self.vary("load/threads"):
+                title += f" x{value(record, 'load/threads'):.0f}"
+        if self.vary("load/link"):
+            title += f", {string(record, 'load/link')}"
+        return title[:TITLE_MAX]
+
+    @property
+    def record(self):
+        """The first one: for what all runs have in common."""
+        return next(iter(self)).record
+
+    @property
+    def repeats(self):
+        """The most records that a cell has."""
+        return max(len(cell.records) for cell in self)
+
+    @property
+    def serving(self):
+        """Do these serve many connections (instead of sending messages)?"""
+        return string(self.record, "load/workload") == "procinfo"
+
+    @property
+    def link(self):
+        """Where the workload went: its link, or the receiver's address."""
+        if self.vary("load/link"):
+            return "links as listed"
+        linked = at(self.record, "load/link") is not None
+        return string(self.record, "load/link" if linked else "load/address")
+
+    def vary(self, path):
+        """Has a value of the loads several distinct ones?"""
+        return any(not same(at(self.record, path), cell.at(path)) for cell in self)
+
+    def sum(self, path):
+        """The sum of a number over the cells of which every repeat has it."""
+        found = 0.0
+        for cell in self:
+            found += cell.sum(path, 0.0)
+        return found

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""The table of a load: a row a cell."""
+
+from . import table, units
+from .cells import cpu_per_byte
+from .columns import middle, percentile, point, spread, text, time, whole
+from .record import count, number, string
+
+GIB = 1 << 30
+SPEED = "app/throughput_bps"
+ANSWER = "app/message_latency_ns"
+
+
+def size(cell):
+    return units.size(count(cell.record, "load/message_bytes"))
+
+
+def mean_time(cell):
+    return time(cell.wall.mean, 1e3) if cell.wall.count else None
+
+
+def ratio(read):
+    """To the first variant of the same load; with an interval where there are repeats enough."""
+    def of(cell):
+        if cell is cell.first_variant:
+            return "1"
+        found = cell.ratio(cell.first_variant, read)
+        if not found.count:
+            return None
+        interval = f" ({found.low:.2f}-{found.high:.2f})" if found.low > 0 else ""
+        return f"{found.middle:.2f}{interval}"
+    return of
+
+
+def cpu_seconds(side):
+    """Of an end, for each GiB received."""
+    def of(cell):
+        received, user_s, system_s = (cell.sum(path) for path in (
+            "app/received_bytes", f"{side}/user_s", f"{side}/system_s"))
+        if None in (received, user_s, system_s) or received <= 0:
+            return None
+        seconds = (user_s + system_s) / (received / GIB)
+        return units.decimal(seconds, 3 if seconds < 10 else 1)
+    return of
+
+
+def copied(cell):
+    if cell.at("zerocopy") is None:
+        return None
+    block = "zerocopy" if cell.at("zerocopy/io_uring") is None else "zerocopy/io_uring"
+    completions, copies = cell.sum(f"{block}/completions", 0.0), cell.sum(f"{block}/copied")
+    return "unknown" if copies is None or completions <= 0 else units.percent(copies, completions)
+
+
+# When it is shown: where cells differ in a key of the load, or as shown() has it; "": always.
+COLUMNS = (
+    ("", "variant", text("load/variant")),
+    ("message_bytes", "size", size),
+    ("fields", "fields", whole("load/fields")),
+    ("threads", "threads", whole("load/threads")),
+    ("link", "link", text("load/link")),
+    ("one", "Gbit/s", middle(SPEED, 1e9, 2)),
+    ("repeats", "Gbit/s (range)", spread(SPEED, 1e9, 2)),
+    ("variant", "ratio", ratio(lambda record: number(record, SPEED))),
+    ("", "us/send", mean_time),
+    ("", "p50", lambda cell: point(cell.wall, 500, 1e3)),
+    ("", "p99", lambda cell: point(cell.wall, 990, 1e3)),
+    ("request", "answer us p50", percentile(ANSWER, 500, 1e3)),
+    ("request", "p99", percentile(ANSWER, 990, 1e3)),
+    ("", "CPU s/GiB", cpu_seconds("app")),
+    ("", "receiver", cpu_seconds("app/receiver")),
+    ("variant", "CPU ratio", ratio(cpu_per_byte)),
+    ("", "copied", copied),
+)
+
+
+def shown(cells):
+    keys = "message_bytes", "fields", "threads", "link", "variant"
+    return {"", "repeats" if cells.repeats > 1 else "one",
+            *({"request"} & {string(cells.record, "load/workload")}),
+            *(key for key in keys if cells.vary(f"load/{key}"))}
+
+
+def comparison(cells):
+    """A load's messages."""
+    when = shown(cells)
+    keys = 1 + len(when & {"message_bytes", "fields", "threads", "link"})
+    yield from table.of(cells, [(head, of) for only, head, of in COLUMNS if only in when], keys)
+    yield ""

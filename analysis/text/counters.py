@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Counters, a row a side of each cell: totals over the windows of all repeats, then ratios."""
+
+from . import table, units
+from .record import rows, string
+
+# Scope in the record, name, block with its CPU time. A load has two sides, an observed command one. A
+# server stands where a stream has its sender.
+COMMAND = (("command", "command", None),)
+STREAM = ("sender", "sender", "app"), ("receiver", "receiver", "app/receiver")
+SERVING = ("sender", "server", "app"), ("receiver", "client", "app/receiver")
+
+
+def sides_of(cells):
+    loaded = next(iter(cells)).at("load") is not None
+    return SERVING if cells.serving else STREAM if loaded else COMMAND
+
+
+def ratio(event, per=None, unit=1.0):
+    """Of one event to another, or to the bytes."""
+    def of(cell, side):
+        found = cell.counter(side[0], event)
+        by = cell.counter(side[0], per) if per else cell.sum("app/received_bytes")
+        return units.figure(unit * found / by, 3) if found is not None and (by or 0) > 0 else None
+    return of
+
+
+def seconds(key):
+    def of(cell, side):
+        found = cell.sum(f"{side[2]}/{key}")
+        return None if found is None else units.decimal(found, 3)
+    return of
+
+
+# The event without which there is no column, None: a block with CPU time; head; text of cell and side.
+DERIVED = (
+    ("instructions", "IPC", ratio("instructions", "cycles")),
+    ("cycles", "cycles/byte", ratio("cycles")),
+    ("instructions", "instr./byte", ratio("instructions")),
+    ("branch-misses", "miss %", ratio("branch-misses", "branches", 100.0)),
+    (None, "user s", seconds("user_s")),
+    (None, "system s", seconds("system_s")),
+)
+
+
+def is_counted(cells, event, pmu=None):
+    return any(cell.counter(side[0], event, pmu) is not None
+               for cell in cells for side in sides_of(cells))
+
+
+def of_counter(row):
+    """The column of a record's row."""
+    event, pmu, is_time = string(row, "event"), string(row, "pmu"), string(row, "unit") == "ns"
+
+    def of(cell, side):
+        found = cell.counter(side[0], event, pmu)
+        if found is None:
+            return None
+        return units.decimal(found / 1e6, 1) if is_time else units.whole(found)
+    unit = f" {pmu}" if pmu not in ("", "cpu") else ""
+    return f"{event}{unit}{' ms' if is_time else ''}", of
+
+
+def uncounted(found):
+    """One line for each reason, with all that it keeps from being counted."""
+    by_reason = {}
+    for row in found:
+        by_reason.setdefault(string(row, "reason"), []).append(row)
+    for reason, together in by_reason.items():
+        yield (f"{string(together[0], 'status')}, {reason}: "
+               f"{' '.join(string(row, 'event') for row in together)}")
+
+
+def counters(cells):
+    if next(iter(cells)).at("counters") is None:
+        return
+    sides = sides_of(cells)
+    of_first_side = [row for row in rows(cells.record, "counters") if string(row, "scope") == sides[0][0]]
+    known, unknown = [], []
+    for row in of_first_side:
+        (known if is_counted(cells, string(row, "event"), string(row, "pmu")) else unknown).append(row)
+    # The counters in the record's order, then what follows from them.
+    columns = [("counters", lambda cell, side: cell.title if side is sides[0] else ""),
+               ("side", lambda cell, side: side[1]), *map(of_counter, known),
+               *((head, of) for event, head, of in DERIVED
+                 if (is_counted(cells, event) if event else sides[0][2]))]
+    yield from table.of([(cell, side) for cell in cells for side in sides],
+                        [(head, lambda row, of=of: of(*row)) for head, of in columns], keys=2)
+    yield from uncounted(unknown)
+    yield ""

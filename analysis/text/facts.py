@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""The verdict of each cell, from its records."""
+
+from .causes import gather
+from .cells import cpu_per_byte
+from .layout import BOLD
+from .record import at, number, same, string, value
+from .verdict import Facts, finding, verdict
+
+DETAILED_MAX = 6  # of more configurations, equal findings are one line, and no details are printed
+DISTURBED_MAX = 1  # one disturbed repeat widens an interval; more can move it
+TO_MAX = 127
+
+
+def refusals(cell, blocks):
+    """How many, and the name of the last block's most frequent."""
+    total, name = 0.0, ""
+    for block in blocks:
+        most = 0.0
+        for row in cell.rows(f"{block}/refused"):
+            count = value(row, "count")
+            total += count
+            if count > most:
+                most, name = count, string(row, "cause")
+    return {"refused": total, "refusal": name}
+
+
+def noise(cell):
+    """Why a cell's runs must not be compared; None: they may."""
+    found = [record for record in cell.records if at(record, "noise/too_much") is not None]
+    return string(found[-1], "noise/too_much") if len(found) > DISTURBED_MAX else None
+
+
+def copying_variant(cell):
+    """The fastest of the same load's variants that send without the flag; None without one."""
+    best, most = None, 0.0
+    for other in cell.cells:
+        if (other.at("zerocopy") is None and other.at("calls/0") is not None and
+                other.first_variant is cell.first_variant):
+            speed = other.spread("app/throughput_bps").middle
+            if speed > most:
+                best, most = other, speed
+    return best
+
+
+def comparison(cell):
+    best = copying_variant(cell)
+    if best is None:
+        return {}
+    why = noise(cell)
+    return {"other": string(best.record, "load/variant"),
+            "noise": noise(best) if why is None else why,
+            "speed": cell.ratio(best, lambda record: number(record, "app/throughput_bps")),
+            "cpu": cell.ratio(best, cpu_per_byte)}
+
+
+def receiver(cell):
+    """As " to 10.0.0.2:5001 via eth0", as far as it is one; " to 12 receivers"."""
+    peers = list(cell.rows("zerocopy/peers"))
+
+    def common(path):
+        """What all have the same of; None where they differ."""
+        found = at(peers[0], path)
+        return found if all(same(found, at(peer, path)) for peer in peers) else None
+
+    if not peers:
+        return ""
+    address, via, port = string(common("address")), string(common("device")), common("port")
+    if not address:
+        to = f" to {len(peers)} receivers"
+    elif port is None:
+        to = f" to {address}"
+    else:
+        to = f" to {f'[{address}]' if ':' in address else address}:{value(port):.0f}"
+    if via and len(to) <= TO_MAX:
+        to += f" via {via}"
+    return to[:TO_MAX]
+
+
+def of_sends(cell, block):
+    """What a block lacks is not known: of sends by io_uring's own operations more than of others."""
+    keys = {"requests": "requests", "completions": "completions", "outstanding": "outstanding",
+            "copied": "copied", "silent": "copied_silent", "reported": "app_told_copied",
+            "unexplained": "unexplained", "ignored": "ignored", "empty": "ignored_empty"}
+    return {name: cell.sum(f"{block}/{key}", -1.0) for name, key in keys.items()}
+
+
+def facts(cell):
+    """The Facts of a cell that has a block zerocopy."""
+    blocks = ["zerocopy"]
+    if not cell.sum("zerocopy/requests", -1.0) and cell.sum("zerocopy/io_uring/requests", -1.0) > 0:
+        blocks.append("zerocopy/io_uring")
+    calls, _ = cell.sum_so_far("lost/calls")
+    return Facts(to=receiver(cell), causes=gather(cell), **of_sends(cell, blocks[-1]),
+                 **refusals(cell, blocks), **comparison(cell),
+                 lost=cell.sum("lost/completions", -1.0), lost_else=calls + cell.lost_flags,
+                 unseen_flags=cell.sum("lost/flags", 0.0), skipped_looks=cell.skipped_looks,
+                 lost_copies=cell.sum("lost/stacks", 0.0))
+
+
+def each(cells):
+    for cell in cells:
+        text = verdict(facts(cell))
+        if text:
+            yield f"{BOLD}{cell.title}: {text}"
+            yield ""
+
+
+def joined(cells):
+    """One line for all cells with the same finding."""
+    alike = {}
+    for cell in cells:
+        alike.setdefault(finding(facts(cell)), []).append(cell.title)
+    total = sum(map(len, alike.values()))
+    for text, titles in alike.items():
+        which = (f"all {total} zero-copy configurations" if len(titles) == total else
+                 f"{len(titles)} of {total} zero-copy configurations "
+                 f"({titles[0]}{', ...' if len(titles) > 1 else ''})")
+        yield f"{BOLD}{which}: {text}"
+    if alike:
+        yield ""
+
+
+def verdicts(cells):
+    """What became of the zero-copy sends, and what to do about it."""
+    asked = [cell for cell in cells if cell.at("zerocopy") is not None]
+    return (joined if len(cells) > DETAILED_MAX else each)(asked)

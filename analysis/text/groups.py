@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""The groups that --by asks for: a table a run, the largest first."""
+
+from . import table, units
+from .columns import count, mean_time
+from .record import array, at, number, rows, string, value
+
+ROWS_MAX = 20
+
+
+def pid(group):
+    return f"{value(group, 'pid'):.0f}" if at(group, "pid") is not None else "other ns"
+
+
+def device_name(group):
+    return string(group, "device") if at(group, "device") is not None else "no route"
+
+
+def receiver(group):
+    address = string(group, "remote_address")
+    form = "[{:.38}]:{:.0f}" if ":" in address else "{:.38}:{:.0f}"
+    return form.format(address or "*", value(group, "remote_port"))
+
+
+def copied(group):
+    part, completions = number(group, "zerocopy/copied"), value(group, "zerocopy/completions")
+    return None if part is None or completions <= 0 else units.percent(part, completions)
+
+
+# By what the groups are of; "": always. Names of devices are unique in a network namespace only.
+COLUMNS = (
+    ("process", "process", lambda group: string(group, "comm")),
+    ("process", "pid", pid),
+    ("device", "device", device_name),
+    ("namespace", "device", lambda group: f"{device_name(group):.30}@{value(group, 'netns'):.0f}"),
+    ("port", "to", receiver),
+    ("", "sends", count("sends")),
+    ("", "bytes", count("bytes")),
+    ("", "us/send", mean_time("wall_ns", 1e3)),
+    ("", "failed", count("failed", less="interrupted")),
+    ("", "zero-copy", count("zerocopy/requests")),
+    ("", "copied", copied),
+)
+
+
+def of_run(by, title):
+    dimensions = [string(one) for one in rows(by, "dimensions")]
+    found = array(by, "groups")
+    shown = {"", *({"process", "device", "port"} & {*dimensions})}
+    if "device" in shown and len({value(group, "netns") for group in found}) > 1:
+        shown = shown - {"device"} | {"namespace"}
+    columns = [(only, head, of) for only, head, of in COLUMNS if only in shown]
+    yield f"by {', '.join(dimensions)}: {title}, most bytes first"
+    yield from table.of(found[:ROWS_MAX], [column[1:] for column in columns],
+                        keys=sum(1 for only, _, _ in columns if only) or 1)
+    if len(found) > ROWS_MAX:
+        yield f"and {len(found) - ROWS_MAX:,} more (--json has all of them)"
+    rest = at(by, "rest")
+    if rest is not None:
+        yield (f"and {units.counted(value(rest, 'sends'), 'send')} of groups for which there was no room "
+               "(--by-max)")
+    yield ""
+
+
+def groups(cells):
+    for record, title in (pair for cell in cells for pair in cell.repeat_titles()):
+        if at(record, "by/groups/0") is not None and array(record, "by/groups"):
+            yield from of_run(at(record, "by"), title)

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""What stands above the figures: losses, the machine, the load."""
+
+from . import units
+from .record import at, count, flag, number, rows, string, value
+
+UNSEEN = "sends_unseen"  # the code of the warning that a mechanism does not see some sends by TCP
+
+
+def unseen(record):
+    """The text of that warning; None: it sees all."""
+    return next((string(row, "text") for row in rows(record, "warnings")
+                 if string(row, "code") == UNSEEN), None)
+
+
+def losses(cells):
+    """What was lost: above all else."""
+    calls, completions = cells.sum("lost/calls"), cells.sum("lost/completions")
+    flags = skipped = 0.0
+    for cell in cells:
+        flags += cell.lost_flags
+        # Where the kernel does not count them, a warning and the verdict say so.
+        skipped += max(cell.skipped_looks, 0.0)
+    if calls + completions > 0:
+        yield (f"LOST: {units.counted(calls, 'call')} and {units.counted(completions, 'completion')} "
+               "could not be followed: the counts below lack them")
+        yield ""
+    for many, before, unit, after in (
+            (cells.sum("lost/groups"), "for the groups of ", "send",
+             "there was no room: all totals count them, no row does"),
+            (flags, "the flag of ", "completed send",
+             "was inferred from a neighbouring completion, and no cause counts it"),
+            (cells.sum("lost/stacks"), "for traces of ", "copied packet",
+             "there was no room: causes and unreported copies below may lack them"),
+            (skipped, "the kernel skipped ", "run",
+             "of the programs that see copies: the counts below may lack as many copies")):
+        if many > 0:
+            yield f"LOST: {before}{units.counted(many, unit)} {after}"
+            yield ""
+
+
+def machine(record):
+    mechanism = "not traced" if at(record, "plan/tier") is None else string(record, "plan/tier")
+    return (f"sendpath {string(record, 'tool/version')} | "
+            f"Linux {string(record, 'host/kernel')} {string(record, 'host/arch')} | "
+            f"{units.counted(value(record, 'host/nproc'), 'CPU')}"
+            f"{', VM' if flag(record, 'host/virtualized') else ''}"
+            f"{', no PMU' if at(record, 'host/pmu') is None else ''} | {mechanism}")
+
+
+def extent(cells, unit):
+    """How long runs took: the median of what really passed, or how much each had to do."""
+    messages = number(cells.record, "load/messages_per_thread")
+    if messages is None:
+        elapsed = next(iter(cells)).spread("app/elapsed_s").middle
+        text = f" | {units.figure(elapsed, 3)} s each"
+    else:
+        thread = "" if cells.serving else " per thread"
+        text = f" | {units.counted(messages, unit)}{thread} each"
+    return text + (f", {cells.repeats} repeats interleaved" if cells.repeats > 1 else "")
+
+
+def serving_load(cells):
+    return ("procinfo: a connection is answered with the top two processes by CPU time, then closed | "
+            f"{cells.link}{extent(cells, 'round')}")
+
+
+def stream_load(cells):
+    record = cells.record
+    text = ("fields as listed" if cells.vary("load/fields")
+            else units.counted(value(record, "load/fields"), "field"))
+    if not cells.vary("load/message_bytes"):
+        text += f" = {units.size(count(record, 'load/message_bytes'))} a message"
+    if string(record, "load/workload") == "request":
+        text += " | each asked for"
+    if not cells.vary("load/threads"):
+        text += f" | {units.counted(value(record, 'load/threads'), 'thread')}"
+    return f"{text} | {cells.link}{extent(cells, 'message')}"
+
+
+def observation(cells):
+    return (f"observed: {string(cells.record, 'observed/what')} | "
+            f"{units.decimal(value(cells.record, 'observed/seconds'), 1)} s")
+
+
+def headline(cells):
+    """The machine and the mechanism; the load, as far as all cells have it in common."""
+    yield machine(cells.record)
+    loaded = at(cells.record, "load") is not None
+    yield (serving_load if cells.serving else stream_load if loaded else observation)(cells)
+    if unseen(cells.record) is not None:
+        yield f"warning: {unseen(cells.record)}"
+    yield ""

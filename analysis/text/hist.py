@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Histograms of records, merged. Counts have 64 bits, as in the kernel programs."""
+
+from derive.hist import FINE, MAX_BITS, bucket_of, low
+
+from .record import COUNT_MAX, at, count, rows
+
+
+class Hist:
+    """count 0: nothing was timed."""
+
+    def __init__(self, *blocks):
+        self.count = self.sum = self.max = 0
+        self.buckets = {}
+        for block in blocks:
+            self.add(block)
+
+    def add(self, block):
+        """Adds a histogram as a record has it, or what stands in its place."""
+        if not count(block, "count"):
+            return
+        self.count = self.count + count(block, "count") & COUNT_MAX
+        self.sum = self.sum + count(block, "sum") & COUNT_MAX
+        self.max = max(self.max, count(block, "max"))
+        for row in rows(block, "buckets"):
+            bucket = bucket_of(count(at(row, "0")), FINE)
+            self.buckets[bucket] = self.buckets.get(bucket, 0) + count(at(row, "2")) & COUNT_MAX
+
+    @property
+    def mean(self):
+        return float(self.sum) / float(self.count) if self.count else 0.0
+
+    def high(self, bucket):
+        """The largest value of a bucket; the last one has no end."""
+        above = low(bucket + 1, FINE)
+        return self.max if above == 1 << MAX_BITS and self.max > above - 1 else above - 1
+
+    def percentile(self, per_mille):
+        rank = self.count // 1000 * per_mille + (self.count % 1000 * per_mille + 999) // 1000
+        seen = 0
+        for bucket, many in sorted(self.buckets.items()):
+            seen = seen + many & COUNT_MAX
+            if seen and seen >= rank:
+                return min(self.high(bucket), self.max)
+        return self.max
+
+    def slower_than(self, ns):
+        """How many took at least so long."""
+        return sum(many for bucket, many in self.buckets.items() if low(bucket, FINE) >= ns) & COUNT_MAX
+
+    def octaves(self):
+        """{power of two: how many}, from the first that has any to the last."""
+        found = {}
+        for bucket, many in self.buckets.items():
+            power = (low(bucket, FINE) | 1).bit_length() - 1
+            found[power] = found.get(power, 0) + many & COUNT_MAX
+        used = [power for power, many in found.items() if many]
+        return {power: found.get(power, 0) for power in range(min(used), max(used) + 1)} if used else {}

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Histograms by powers of two, as bcc prints them; the percentiles come from the finer buckets. One a
+syscall and kind of send.
+"""
+
+from tables.stages import STAGES
+
+from . import units
+from .calls import call_name, same_call
+from .hist import Hist
+from .record import COUNT_MAX, at, rows, string, value
+
+BAR_WIDTH = 34
+COUNTERS_MAX = 4  # that the kernel programs read
+WORDS = {stage.name: stage.words for stage in STAGES}
+
+
+def drawn(hist):
+    octaves = hist.octaves()
+    most = max(octaves.values(), default=0)
+    yield f"  {'nsecs':>24} : {'count':<12} distribution"
+    for power, many in octaves.items():
+        bar = "*" * ((many * BAR_WIDTH & COUNT_MAX) // most)
+        yield (f"  {1 << power if power else 0:10} -> {(2 << power) - 1:<10} : {many:<12,} "
+               f"|{bar:<{BAR_WIDTH}}|")
+
+
+def percentiles(hist):
+    points = ("p50", 500), ("p90", 900), ("p99", 990), ("p99.9", 999)
+    return (f"  mean {units.time(hist.mean)}, " +
+            "".join(f"{name} {units.time(float(hist.percentile(per_mille)))}, "
+                    for name, per_mille in points) + f"max {units.time(float(hist.max))}")
+
+
+class Counted:
+    """Totals of what the counters said, over a cell's records."""
+
+    def __init__(self):
+        self.sends = self.left_out = 0.0
+        self.names, self.sums, self.used = {}, {}, 0
+
+    def add(self, counters):
+        self.sends += value(counters, "sends")
+        self.left_out += value(counters, "left_out")
+        events = list(rows(counters, "events"))[:COUNTERS_MAX]
+        self.used = len(events)
+        for i, event in enumerate(events):
+            self.names[i] = string(event, "event")
+            self.sums[i] = self.sums.get(i, 0.0) + value(event, "sum")
+
+    def lines(self):
+        if not self.used:
+            return
+        means = ", ".join(f"{self.names[i]} {units.whole(self.sums[i] / self.sends)}"
+                          for i in range(self.used if self.sends > 0 else 0))
+        yield (f"  per send:{' ' if means else ''}{means} (mean of {units.counted(self.sends, 'send')}; "
+               f"left out, as they lost their CPU meanwhile: {units.whole(self.left_out)})")
+
+
+def of_call(cell, first):
+    """A row of the first record's calls, over a cell's repeats."""
+    calls = [row for row in cell.rows("calls") if same_call(row, first)]
+    hist, counted, sends, one_in = Hist(), Counted(), 0.0, 1.0
+    for row in calls:
+        sends += value(row, "sends")
+        one_in = value(row, "timed_one_in")
+        hist.add(at(row, "wall_ns"))
+        counted.add(at(row, "counters"))
+    yield (f"kernel time of a send: {cell.title}, {call_name(first)}, {units.counted(sends, 'send')}")
+    if not hist.count:
+        return
+    text, timed = f"  from {string(first, 'wall_ns/span')}", float(hist.count)
+    if one_in > 1:
+        text += (f"; a sample of one in {units.whole(one_in)}, chosen at random: "
+                 f"{units.counted(timed, 'send')}")
+    elif sends > timed:
+        text += f"; not timed: {units.whole(sends - timed)}, which failed before, or whose start was missed"
+    yield text
+    yield from drawn(hist)
+    yield percentiles(hist)
+    yield from counted.lines()
+    yield ""
+
+
+def histograms(cells):
+    for cell in cells:
+        for row in rows(cell.record, "calls"):
+            yield from of_call(cell, row)
+
+
+def of_stage(cell, first, name):
+    """One stage of the divided sends of a kind, over a cell's repeats."""
+    hist = Hist(*(at(part, "ns") for row in cell.rows("calls") if same_call(row, first)
+                  for part in rows(row, "stages/parts") if string(part, "stage") == name))
+    if not hist.sum:
+        return
+    yield (f"{WORDS.get(name, name)} of a send: {cell.title}, {call_name(first)}, in "
+           f"{units.counted(float(hist.count), 'send')}")
+    yield from drawn(hist)
+    yield percentiles(hist)
+    yield ""
+
+
+def stage_histograms(cells):
+    """A histogram a stage."""
+    for cell in cells:
+        for row in rows(cell.record, "calls"):
+            for part in rows(row, "stages/parts"):
+                yield from of_stage(cell, row, string(part, "stage"))

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Lines of at most 80 columns, and their styles on a terminal."""
+
+from .table import WIDTH
+
+BOLD = "\1"  # a line that begins with it is printed bold
+STYLES = ((BOLD, "\033[1m"), ("LOST: ", "\033[1;31m"), ("warning: ", "\033[33m"))
+PLAIN = "\033[0m"
+NEAR = 30  # columns from the end of a line in which a better place for its break is sought
+
+
+def spaces(line, begin=0):
+    """How many it has from a place on."""
+    return len(line) - begin - len(line[begin:].lstrip(" "))
+
+
+def hanging_indent(line):
+    """Below the text after a label, or two columns right of the line's begin."""
+    begin = spaces(line)
+    if begin >= 10:
+        return begin
+    gap = line.find("  ", begin, min(len(line) - 1, 21)) if begin else -1
+    return gap + spaces(line, gap) if gap >= 0 else begin + 2
+
+
+def find_cut(line, room):
+    """Where a line of so much room ends: at a space, but not behind a number if another is near."""
+    places = [place for place in range(room, 0, -1) if line[place] == " "]
+    for place in places:
+        if place > room - NEAR and not line[place - 1].isdigit():
+            return place
+    return places[0] if places else 0
+
+
+def broken(line):
+    """The line, broken between words where it is longer than one."""
+    indent, room, out = hanging_indent(line), WIDTH, ""
+    while len(line) > room:
+        cut = find_cut(line, room)
+        if spaces(line) >= cut:  # a word longer than a line
+            break
+        out += line[:cut] + "\n" + " " * indent
+        line, room = line[cut + 1:], WIDTH - indent
+    return out + line
+
+
+def lay_out(text, colour):
+    """A report with its lines broken; with escape sequences for a terminal if colour."""
+    out = []
+    for line in text.split("\n")[:-1]:
+        style = next((style for begin, style in STYLES if line.startswith(begin)), "") if colour else ""
+        out.append(f"{style}{broken(line[line.startswith(BOLD):])}{PLAIN if style else ''}\n")
+    return "".join(out)

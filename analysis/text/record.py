@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Reading run records: paths are keys with slashes between, e.g. "app/throughput_bps", "" the value
+itself. A record may come from a file that anybody wrote: no value has to be there or of its type.
+"""
+
+import math
+
+COUNT_MAX = (1 << 64) - 1
+# What a sweep writes: path, type, whether it has to be there; else it may be null.
+SOUND = (
+    ("schema", str, True), ("tool", dict, True), ("host", dict, True), ("load", dict, True),
+    ("run", dict, True), ("run/cell", str, True), ("run/repeat", int, True), ("error", str, False),
+    ("outcome", str, False), ("plan", dict, False), ("app", dict, False), ("calls", list, False),
+    ("lost", dict, False), ("memory", dict, False), ("tcp", dict, False),
+    ("unmeasured", list, False), ("serving", dict, False), ("zerocopy", dict, False))
+TYPES = {str: "string", dict: "object", int: "int", list: "array"}
+
+
+def at(record, path):
+    """What is at a path; None if it is absent or null."""
+    if path:
+        for key in path.split("/"):
+            if isinstance(record, dict):
+                record = record.get(key)
+            elif isinstance(record, list) and key.isdecimal() and int(key) < len(record):
+                record = record[int(key)]
+            else:
+                return None
+    return record
+
+
+def array(record, path):
+    """The list at a path; [] without one."""
+    found = at(record, path)
+    return found if isinstance(found, list) else []
+
+
+def rows(record, path):
+    """Yields the elements of the list at a path; a null ends it."""
+    for row in array(record, path):
+        if row is None:
+            return
+        yield row
+
+
+def members(record, path):
+    """The object at a path; {} without one."""
+    found = at(record, path)
+    return found if isinstance(found, dict) else {}
+
+
+def number(record, path=""):
+    """A float; None if there is no finite number."""
+    found = at(record, path)
+    if type(found) is int:  # true is one, too, to isinstance
+        return float(min(max(found, -1 << 63), COUNT_MAX))
+    return found if type(found) is float and math.isfinite(found) else None
+
+
+def value(record, path=""):
+    """A float; 0 if there is no finite number."""
+    return number(record, path) or 0.0
+
+
+def count(record, path=""):
+    """An int without what stands behind the point, of 64 bits; 0 if there is no finite number."""
+    found = at(record, path)
+    if type(found) is not int and number(found) is None:
+        return 0
+    return min(max(int(found), 0), COUNT_MAX)
+
+
+def flag(record, path):
+    """Is it true?"""
+    return at(record, path) is True
+
+
+def safe_text(text, size=None):
+    """Text that others chose, so that a terminal does not obey it: a byte that is not printable ASCII
+    becomes \\xNN. Cut before it takes size bytes, where that is given.
+    """
+    text = text.partition("\0")[0]
+    if not (text.isascii() and text.isprintable()):
+        whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        text = [chr(byte) if 32 <= byte < 127 else f"\\x{byte:02x}" for byte in whole.encode()]
+    if size is None:
+        return "".join(text)
+    out = ""
+    for one in text:
+        if len(out) + 5 > size:
+            break
+        out += one
+    return out
+
+
+def string(record, path=""):
+    """A string as safe_text has it; "" if there is none."""
+    found = at(record, path)
+    return safe_text(found) if isinstance(found, str) else ""
+
+
+def frozen(found):
+    """A value that can be hashed, equal where two are the same in JSON: to Python 1 is 1.0 and true."""
+    if isinstance(found, dict):
+        return dict, frozenset((key, frozen(member)) for key, member in found.items())
+    if isinstance(found, list):
+        return list, tuple(map(frozen, found))
+    return type(found), found
+
+
+def same(one, other):
+    """Are two values the same in JSON?"""
+    return frozen(one) == frozen(other)
+
+
+def counter(record, scope, event, pmu=None):
+    """A counter of one side, scaled; None if it was not counted. pmu None: of any."""
+    for row in rows(record, "counters"):
+        if (string(row, "scope") == scope and string(row, "event") == event and
+                pmu in (None, string(row, "pmu"))):
+            return number(row, "value")
+    return None
+
+
+def all_finite(found):
+    """JSON has no other numbers, but its readers take them."""
+    if isinstance(found, (dict, list)):
+        return all(map(all_finite, found.values() if isinstance(found, dict) else found))
+    return not isinstance(found, float) or math.isfinite(found)
+
+
+def fault(record):
+    """Why no sweep can have written a record; None if one can."""
+    for path, kind, required in SOUND:
+        found = at(record, path)
+        if type(found) is not kind if found is not None else required:
+            return f"/{path} is not of type {TYPES[kind]}"
+    return None if all_finite(record) else "a number is not finite"

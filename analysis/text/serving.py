@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Many connections: a row a server model and number of connections; why some are slow."""
+
+from . import table, units
+from .columns import middle, percentile, spread, text, total, whole
+from .record import value
+
+SLOW_NS = 900_000_000  # less than the second after which a SYN is retransmitted
+WAITED_MUCH = 0.1
+RATE = "serving/answers_per_s"
+TOOK = "app/elapsed_s"
+ANSWER, CONNECT, ACCEPT, WORK = (f"serving/{key}_ns" for key in ("answer", "connect", "accept", "work"))
+
+# When it is shown: "": always.
+COLUMNS = (
+    ("", "model", text("load/server_model")),
+    ("", "connections", whole("load/connections")),
+    ("links", "link", text("load/link")),
+    ("one", "answers/s", middle(RATE, 1)),
+    ("repeats", "answers/s (range)", spread(RATE, 1)),
+    ("one", "elapsed s", middle(TOOK, 1, 3)),
+    ("repeats", "elapsed s (range)", spread(TOOK, 1, 3)),
+    ("", "answer ms p50", percentile(ANSWER, 500, 1e6)),
+    ("", "p99", percentile(ANSWER, 990, 1e6)),
+    ("", "max", percentile(ANSWER, None, 1e6)),
+    ("", "connect p99", percentile(CONNECT, 990, 1e6)),
+    ("", "accept p50", percentile(ACCEPT, 500, 1e6)),
+    ("", "p99", percentile(ACCEPT, 990, 1e6)),
+    ("", "work p50", percentile(WORK, 500, 1e6)),
+    ("", "drops", total("tcp/listen_drops")),
+    ("", "SYNs again", total("tcp/syn_retransmits")),
+)
+
+
+def explained(cell):
+    """What went wrong between the two, in words; "" where nothing did."""
+    full, drops, again, lost = (cell.sum(path, 0.0) for path in (
+        "tcp/listen_overflows", "tcp/listen_drops", "tcp/syn_retransmits", "serving/unanswered"))
+    waited = cell.spread("noise/sender_waited_share").middle
+    answers = cell.hist(ANSWER)
+    slow = answers.slower_than(SLOW_NS)
+    if full + drops + again + lost + slow <= 0:
+        return ""
+    said = [f"{cell.title}: {slow:,} of {units.counted(float(answers.count), 'answer')} took a second or "
+            "more"]
+    if full > 0:
+        said.append(f"the listen queue (--backlog {value(cell.record, 'load/backlog'):.0f}) was full "
+                    f"{units.counted(full, 'time')}")
+    if drops > full:
+        said.append(f"dropped: {units.counted(drops - full, 'SYN')}")
+    if again > 0:
+        said.append(f"retransmitted after 1, 2, 4 s: {units.counted(again, 'SYN')} or SYN-ACKs")
+    if lost > 0:
+        said.append("established for the client and never answered, because the server had dropped the "
+                    f"end of the handshake: {units.counted(lost, 'connection')}")
+    if full + drops + again + lost <= 0:
+        said.append("nothing was dropped or retransmitted: they waited for the server")
+    if waited >= WAITED_MUCH:
+        said.append(f"the server itself waited for a CPU in {100 * waited:.0f} % of the time in which it "
+                    "could run")
+    return "; ".join(said)
+
+
+def serving(cells):
+    """A load's many connections."""
+    links = cells.vary("load/link")
+    when = {"", "repeats" if cells.repeats > 1 else "one", "links" if links else ""}
+    yield from table.of(cells, [(head, of) for only, head, of in COLUMNS if only in when],
+                        3 if links else 2)
+    yield ("answer: from connect() to its end; in it accept: from connected to taken by the server, work: "
+           "from taken to answer ready. drops: by the listen queue; SYNs again: retransmitted")
+    yield ""
+    yield from list(filter(None, map(explained, cells))) or [
+        "no connection was dropped, retransmitted or unanswered: what differs is the servers' own doing"]
+    yield ""

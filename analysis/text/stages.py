@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Where the time of a send goes: a bar each of the time on the CPU, to scale among loads of a size, then
+a table with what passed off the CPU below it.
+"""
+
+from tables.stages import STAGES
+
+from . import table, units
+from .calls import call_name, same_call
+from .facts import DETAILED_MAX
+from .record import array, at, frozen, rows, string, value
+
+ACCOUNTS_MAX = 48
+BAR_WIDTH = 42
+SMALL_SHARE = 0.0005  # of the time in the call: a stage with less everywhere is left out
+TITLE_MAX = 127
+ON_CPU = [stage for stage in STAGES if stage.on_cpu]
+OFF_CPU = [stage for stage in STAGES if not stage.on_cpu]
+BESIDE = (("zerocopy/error_queue/read_ns", "reading a notification"),
+          ("zerocopy/wake_up_ns", "waking who waits for one"),
+          ("receiver/copy_ns", "a copy to the receiver's memory"))
+
+
+class Account:
+    """What the divided sends of one kind took, over a cell's repeats: sums, in of by stage. first: their
+    row in the first record's calls. counter: which of the counters is summed; None: time.
+    """
+
+    def __init__(self, cell, first, counter=None):
+        self.cell, self.first = cell, first
+        self.title = cell.title
+        if len(list(rows(cell.record, "calls"))) > 1:
+            self.title = f"{cell.title}, {call_name(first)}"[:TITLE_MAX]
+        self.sends = self.bytes = self.wall = self.cpu = 0.0
+        self.of = {}
+        for call in cell.rows("calls"):
+            stages = at(call, "stages")
+            if stages is None or not same_call(call, first):
+                continue
+            self.sends += value(stages, "sends")
+            self.bytes += value(stages, "bytes")
+            self.wall += value(stages, "wall_ns/sum")
+            self.cpu += value(call, "cpu_ns/sum")
+            for part in rows(stages, "parts"):
+                self._add(part, counter)
+
+    def _add(self, part, counter):
+        metrics = [at(part, "ns")] if counter is None else array(part, "counters")[counter:counter + 1]
+        for metric in metrics:
+            if metric is not None:
+                name = string(part, "stage")
+                self.of[name] = self.of.get(name, 0.0) + value(metric, "sum")
+
+    def per_send(self, total):
+        return total / self.sends
+
+    def texts(self, total, whole):
+        """Microseconds per send, and the share of a whole, if it is above 0. Three digits of the largest,
+        so that points stand below points.
+        """
+        most = self.per_send(self.wall) / 1e3
+        decimals = 2 if most < 10 else 1 if most < 1000 else 0
+        return [units.decimal(self.per_send(total) / 1e3, decimals),
+                f"{100 * total / whole:.1f} %" if whole > 0 else ""]
+
+
+def collect(cells, counter=None):
+    """The Accounts of all that have divided sends."""
+    found = []
+    for cell in cells:
+        for call in rows(cell.record, "calls"):
+            if len(found) < ACCOUNTS_MAX and at(call, "stages") is not None:
+                account = Account(cell, call, counter)
+                if account.sends > 0:
+                    found.append(account)
+    return found
+
+
+def bar(account, scale):
+    """Each stage ends where the sum up to it does: no rounding adds up."""
+    text, total = "", 0.0
+    for stage in ON_CPU if scale > 0 else ():
+        total += account.per_send(account.of.get(stage.name, 0.0))
+        end = int(max(min(1.0, total / scale), 0.0) * BAR_WIDTH + 0.5)
+        text += stage.letter * (end - len(text))
+    return text
+
+
+def bars(accounts):
+    """To the scale of the most that a send of a load of its size took."""
+    width = max(len(account.title) for account in accounts)
+    scales = {}
+    for account in accounts:
+        size = frozen(account.cell.at("load/message_bytes"))
+        scales[size] = max(scales.get(size, 0.0), account.per_send(account.cpu))
+    for account in accounts:
+        scale = scales[frozen(account.cell.at("load/message_bytes"))]
+        yield (f"  {account.title:<{width}} {units.time(account.per_send(account.cpu)):>8}  |"
+               f"{bar(account, scale)}")
+
+
+def shown(accounts, stages):
+    """But those that took hardly any time."""
+    return [stage for stage in stages if stage.name == "unaccounted" or
+            any(account.of.get(stage.name, 0.0) > SMALL_SHARE * account.wall for account in accounts)]
+
+
+def times(accounts):
+    def row(label, texts):
+        return [label, *(text for account in accounts for text in texts(account))]
+
+    def of_stage(stage):
+        def texts(account):
+            if stage.name not in account.of:
+                return "-", ""
+            return account.texts(account.of[stage.name], account.cpu if stage.on_cpu else 0.0)
+        return row(f"{stage.letter} {stage.words}", texts)
+
+    return table.lines([
+        row("us per send", lambda account: (account.title, "of CPU")),
+        *map(of_stage, shown(accounts, ON_CPU)),
+        row("on the CPU", lambda account: account.texts(account.cpu, account.cpu)),
+        *map(of_stage, shown(accounts, OFF_CPU)),
+        row("in the call", lambda account: account.texts(account.wall, 0.0)),
+        row("ns per byte on the CPU", lambda account: (
+            units.figure(account.cpu / account.bytes, 3) if account.bytes > 0 else "-", ""))])
+
+
+def counted(cells, event, counter):
+    """Mean per send; a stage a line."""
+    accounts = collect(cells, counter)
+
+    def of_stage(stage):
+        return [stage.words, *(
+            units.whole(account.per_send(account.of[stage.name])) if stage.name in account.of else "-"
+            for account in accounts)]
+    return table.lines([[f"{event} per send", *(account.title for account in accounts)],
+                        *map(of_stage, shown(accounts, ON_CPU))])
+
+
+def beside(cells):
+    """What costs time in the kernel besides, in no send."""
+    for cell in cells:
+        said = [f"{words} {units.time(hist.mean)} ({hist.count:,} times)"
+                for words, hist in ((words, cell.hist(path)) for path, words in BESIDE) if hist.count]
+        if said:
+            yield f"besides, {cell.title}: {', '.join(said)}"
+
+
+def stages(cells):
+    """Where the time of sends went, if they were divided."""
+    accounts = collect(cells)
+    if not accounts:
+        return
+    first = accounts[0].first
+    one_in = value(first, "stages/one_in")
+    yield "where the kernel time of a send goes, on the CPU" + (
+        f"; of one send in {units.whole(one_in)}, chosen at random" if one_in > 1 else "")
+    yield f"  from {string(first, 'stages/span')}"
+    yield from bars(accounts)
+    if len(cells) <= DETAILED_MAX:
+        yield ""
+        yield from times(accounts)
+        for i, event in enumerate(rows(first, "counters/events")):
+            yield ""
+            yield from counted(cells, string(event, "event"), i)
+        yield from beside(cells)
+    else:
+        # Where there is no table to have the words.
+        yield "  " + ", ".join(f"{stage.letter} {stage.words}" for stage in shown(accounts, ON_CPU))
+    yield ""

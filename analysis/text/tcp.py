@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""What TCP did, where it says something: a line a cell, none where all went smoothly; and what packets
+the sends became.
+"""
+
+from . import units
+
+ROWS = (
+    ("tcp/sending/retransmits", "segment", " retransmitted by the sending sockets"),
+    ("tcp/timeouts", "retransmission timeout", ""),
+    ("tcp/zero_windows", "zero receive window", ""),
+    ("tcp/receive_queue_drops", "packet", " dropped for want of room in a receive queue"),
+    ("tcp/backlog_drops", "packet", " dropped for want of room in a socket's backlog"),
+    ("tcp/memory_pressures", "time", " TCP was short of memory"),
+)
+
+
+def line(cell):
+    found = ((cell.sum(path, 0.0), unit, words) for path, unit, words in ROWS)
+    said = [f"{units.counted(many, unit)}{words}" for many, unit, words in found if many > 0]
+    if not said:
+        return ""
+    text, repeats = f"TCP, {cell.title}: {', '.join(said)}", len(cell.records)
+    window, trip = cell.sum("tcp/sending/cwnd_mean"), cell.sum("tcp/sending/rtt_mean_us")
+    if window is not None:
+        text += f"; congestion window {units.counted(window / repeats, 'segment')} at the end"
+    if trip is not None:
+        text += f", round trip {units.whole(trip / repeats)} us"
+    return text
+
+
+def packets(cell):
+    """How full they were; all repeats count alike."""
+    skbs, frags = cell.sum("tcp/skbs_per_send"), cell.sum("tcp/frags_per_skb")
+    if skbs is None or frags is None:
+        return ""
+    return f"{cell.title} {skbs / len(cell.records):.3g} ({frags / len(cell.records):.3g})"
+
+
+def tcp(cells):
+    said = [*filter(None, map(line, cells))]
+    sizes = ", ".join(filter(None, map(packets, cells)))
+    if sizes:
+        said.append(f"skbs per send (frags per skb): {sizes}")
+    yield from said
+    if said:
+        yield ""

@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Zero-copy sends: how many were copied, and who says so; then what they cost after they returned, in
+the order that it comes due.
+"""
+
+from . import units
+from .causes import REFUSAL_BY_NAME, device, gather
+from .head import unseen
+from .record import COUNT_MAX, at, rows, string, value
+
+DEVICE_MAX = 127
+
+
+def labelled(label, text):
+    return f"  {label:<14} {text}"
+
+
+def known(number, otherwise):
+    return otherwise if number is None else units.whole(number)
+
+
+def positive(cell, key):
+    """A sum of the block over the repeats; 0 unless it is known and above."""
+    return max(cell.sum(f"zerocopy/{key}", 0.0), 0.0)
+
+
+def causes(cell):
+    """Each in a line of numbers and two of words."""
+    found = gather(cell)
+    for row in found:
+        text = row.words.title
+        if row.device:
+            text += f", {device(found, row)[:DEVICE_MAX]}"
+        if 0 < row.silent < row.sends:
+            text += f", {units.whole(row.silent)} of them unreported"
+        if row.skbs > 0:
+            text += f"; {100 * row.skbs_in_send / row.skbs:.0f} % of the skbs inside the sends' own calls"
+        yield labelled(units.whole(row.sends), text)
+        yield labelled("", row.words.meaning)
+        if row.stack:
+            yield labelled("", row.stack)
+
+
+def completion_hook(record):
+    """Which it is, and whether it sees all that it is for."""
+    for hook in rows(record, "plan/hooks"):
+        if string(hook, "name") == "completion":
+            text = (f"not available: {string(hook, 'reason')}" if at(hook, "symbol") is None
+                    else f"{string(hook, 'mechanism')} {string(hook, 'symbol')}")
+            return text + (", before notifications coalesce" if at(hook, "reason") is None else "")
+    return ""
+
+
+def answers(cell):
+    """The three to "was it copied?"; docs/zerocopy.md says why they may differ."""
+    reported, flagged = cell.sum("zerocopy/app_told_copied"), cell.sum("zerocopy/copied_flagged")
+    yield labelled("reported", f"{known(reported, 'not known')} by the error queue, as the application "
+                   "read it")
+    text = f"{known(flagged, 'not known')} by the kernel ({completion_hook(cell.record)})"
+    inferred = cell.sum("lost/flags", 0.0)
+    if inferred > 0:
+        text += f"; {units.whole(inferred)} flags were inferred from neighbouring completions"
+    yield labelled("flagged", text)
+    silent, complete = cell.sum_so_far("zerocopy/copied_silent")
+    text = f"{units.whole(silent) if complete else 'not known how many'} copied without a flag"
+    size = cell.sum("zerocopy/bytes_copied_silent")
+    if silent > 0 and size is not None:
+        text += f", {units.whole(size)} bytes"
+    yield labelled("unreported", text)
+    unexplained = positive(cell, "unexplained")
+    if unexplained:
+        yield labelled("unexplained", f"{units.whole(unexplained)} neither flagged nor seen to be copied, "
+                       "whose pages reached no NIC")
+    if None not in (reported, flagged) and reported != flagged:
+        yield labelled("difference", "the kernel coalesces notifications, and the flag of the first stands "
+                       f"for all{'; or not all was read' if reported < flagged else ''}")
+
+
+def skb_copies(cell):
+    skbs, size = positive(cell, "skb_copies"), cell.sum("zerocopy/skb_copy_bytes")
+    if skbs and size is not None:
+        yield labelled("copied", f"{units.counted(size, 'byte')} in {units.counted(skbs, 'skb')}")
+
+
+def ignored(cell):
+    every, _ = cell.sum_so_far("zerocopy/ignored")
+    empty, _ = cell.sum_so_far("zerocopy/ignored_empty")
+    said = []
+    if every > empty:
+        said.append(f"{units.whole(every - empty)} because the socket lacks SO_ZEROCOPY")
+    if empty > 0:
+        said.append(f"{units.whole(empty)} of zero length")
+    if every > 0 and said:
+        yield labelled("ignored", "; ".join(said))
+
+
+def refusals(cell):
+    for row in cell.rows("zerocopy/refused"):
+        cause = string(row, "cause")
+        meaning = REFUSAL_BY_NAME[cause].meaning if cause in REFUSAL_BY_NAME else cause
+        yield labelled("refused", f"{units.whole(value(row, 'count'))}, {string(row, 'errno')}: {meaning}")
+    yield from ignored(cell)
+    outstanding, before = positive(cell, "outstanding"), positive(cell, "completions_before")
+    if outstanding:
+        yield labelled("outstanding", f"{units.whole(outstanding)} without a completion when the window "
+                       "closed")
+    if before:
+        yield labelled("earlier", f"{units.whole(before)} more completed, of sends from before the window")
+
+
+def latency(cell):
+    hist, untimed = cell.hist("zerocopy/completion_ns"), cell.sum("zerocopy/completions_untimed")
+    if hist.count and untimed is not None:
+        p50, p99 = (units.time(float(hist.percentile(point))) for point in (500, 990))
+        yield labelled("completion", f"p50 {p50}, p99 {p99}, max {units.time(float(hist.max))}, span "
+                       f"{string(cell.record, 'zerocopy/completion_ns/span')}" +
+                       (f"; not timed: {units.whole(untimed)}" if untimed > 0 else ""))
+
+
+def pinned(cell):
+    """The largest of the repeats, where all have it."""
+    found = [cell.spread(f"zerocopy/pinned/{key}") for key in ("bytes_max", "pages_max", "bytes_now")]
+    if any(spread.count < len(cell.records) for spread in found):
+        return
+    size, pages, now = (spread.high for spread in found)
+    yield labelled("pinned", f"at most {units.counted(size, 'byte')}, for which RLIMIT_MEMLOCK is charged "
+                   f"{units.counted(pages, 'page')}; {units.counted(now, 'byte') if now > 0 else 'none'} "
+                   "when the window closed")
+
+
+def notifications(cell):
+    read, reported, ranges = (cell.sum(f"zerocopy/notifications/{key}")
+                              for key in ("read", "reported", "ranges"))
+    if read is None or reported is None:
+        return
+    text = (f"the application read {units.counted(read, 'notification')} about "
+            f"{units.counted(reported, 'send')}")
+    if read > 0:
+        text += f", {units.figure(reported / read, 3)} sends per notification"
+    if ranges is not None:
+        text += f"; before coalescing: {units.whole(ranges)}"
+    unread = positive(cell, "notifications/unread")
+    if unread:
+        text += f"; completed, not yet read: {units.whole(unread)}"
+    yield labelled("notifications", text)
+
+
+def error_queue(cell):
+    found, empty = (cell.hist(f"zerocopy/error_queue/{key}") for key in ("read_ns", "empty_read_ns"))
+    sends = cell.sum("zerocopy/error_queue/sends", 0.0)
+    if sends < 1:
+        return
+    text = (f"{units.time(float(found.sum + empty.sum & COUNT_MAX) / sends)} per send: "
+            f"{units.figure(found.count / sends, 2)} reads per send")
+    if found.count:
+        text += f" of {units.time(found.mean)}"
+    if empty.count:
+        text += (f", and {units.figure(empty.count / sends, 2)} of {units.time(empty.mean)} that found "
+                 "nothing")
+    yield labelled("error queue", text)
+
+
+def copies(copied, completions):
+    if copied > 0:
+        return f"{units.whole(copied)} of them copied ({units.percent(copied, completions)})"
+    return "none copied"
+
+
+def uring(cell):
+    """Sends by io_uring's own operations."""
+    requests, completions, copied = (cell.sum(f"zerocopy/io_uring/{key}")
+                                     for key in ("requests", "completions", "copied"))
+    if (requests or 0) <= 0:
+        return
+    text = f"{cell.title}: {units.counted(requests, 'send')} by io_uring's SEND_ZC"
+    if completions is None:
+        yield text + "; how many of them were copied is not known"
+        return
+    text += f", {units.whole(completions)} completed, "
+    text += ("how many of them were copied is not known" if copied is None
+             else copies(copied, completions))
+    outstanding = positive(cell, "io_uring/outstanding")
+    if outstanding:
+        text += f"; without a completion when the window closed: {units.whole(outstanding)}"
+    yield text
+
+
+def none_asked(cell):
+    """Of the sends that are measured."""
+    complete = unseen(cell.record) is None and not value(cell.record, "observed/others/zerocopy_requests")
+    which = "" if complete else " that is measured"
+    return f"{cell.title}: no TCP send{which} asked for zero-copy"
+
+
+def summary(cell, requests):
+    text = f"{cell.title}: {units.counted(requests, 'send')} asked for zero-copy"
+    completions, copied = cell.sum("zerocopy/completions"), cell.sum("zerocopy/copied")
+    if completions is None or copied is None:
+        return text + "; how many were copied is not known"
+    return f"{text}, {units.whole(completions)} completed, {copies(copied, completions)}"
+
+
+def zerocopy(cells):
+    """Causes of copies, who reports them, what completions cost."""
+    for cell in cells:
+        if cell.at("zerocopy") is None:
+            continue
+        yield from uring(cell)
+        requests = cell.sum("zerocopy/requests", 0.0)
+        if requests:
+            yield summary(cell, requests)
+            for part in (causes, answers, skb_copies, refusals, latency, pinned, notifications,
+                         error_queue):
+                yield from part(cell)
+        elif cell.at("zerocopy/io_uring") is None:
+            yield none_asked(cell)
+        yield ""
