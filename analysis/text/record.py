@@ -49,17 +49,23 @@ def members(record, path):
     return found if isinstance(found, dict) else {}
 
 
+def bounded(integer):
+    """As 64 bits hold it."""
+    return min(max(integer, -1 << 63), COUNT_MAX)
+
+
 def number(record, path=""):
     """A float; None if there is no finite number."""
     found = at(record, path)
     if type(found) is int:  # true is one, too, to isinstance
-        return float(min(max(found, -1 << 63), COUNT_MAX))
+        return float(bounded(found))
     return found if type(found) is float and math.isfinite(found) else None
 
 
 def value(record, path=""):
     """A float; 0 if there is no finite number."""
-    return number(record, path) or 0.0
+    found = number(record, path)
+    return 0.0 if found is None else found
 
 
 def count(record, path=""):
@@ -67,7 +73,7 @@ def count(record, path=""):
     found = at(record, path)
     if type(found) is not int and number(found) is None:
         return 0
-    return min(max(int(found), 0), COUNT_MAX)
+    return bounded(max(int(found), 0))
 
 
 def flag(record, path):
@@ -105,7 +111,7 @@ def frozen(found):
         return dict, frozenset((key, frozen(member)) for key, member in found.items())
     if isinstance(found, list):
         return list, tuple(map(frozen, found))
-    return type(found), found
+    return type(found), bounded(found) if type(found) is int else found
 
 
 def same(one, other):

@@ -90,7 +90,7 @@ def ignored(cell):
         said.append(f"{units.whole(every - empty)} because the socket lacks SO_ZEROCOPY")
     if empty > 0:
         said.append(f"{units.whole(empty)} of zero length")
-    if every > 0 and said:
+    if said:
         yield labelled("ignored", "; ".join(said))
 
 
