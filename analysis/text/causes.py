@@ -14,8 +14,8 @@ REFUSAL_BY_NAME = {refusal.name: refusal for refusal in REFUSALS}
 # In the place of unclassified, where no stack was counted with it.
 UNSEEN = Cause(
     "", "unclassified", "a copy that was not seen being made",
-    "No stack says what copied the data. The device, where one is named, is the last that was seen to be "
-    "handed the sender's own pages.",
+    "No stack says what copied the data. The device, where one is named, is the last that was seen to "
+    "be handed the sender's own pages.",
     "Measure by fentry or kprobes (analyze doctor says what they need), with kernel.kptr_restrict=0: "
     "then the stack says.")
 

@@ -37,7 +37,7 @@ def cpu_seconds(side):
     def of(cell):
         received, user_s, system_s = (cell.sum(path) for path in (
             "app/received_bytes", f"{side}/user_s", f"{side}/system_s"))
-        if None in (received, user_s, system_s) or received <= 0:
+        if None in (received, user_s, system_s) or received / GIB <= 0:
             return None
         seconds = (user_s + system_s) / (received / GIB)
         return units.decimal(seconds, 3 if seconds < 10 else 1)

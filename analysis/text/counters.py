@@ -72,13 +72,15 @@ def uncounted(found):
 
 
 def counters(cells):
+    """Totals and ratios by side, and what is not counted."""
     if next(iter(cells)).at("counters") is None:
         return
     sides = sides_of(cells)
-    of_first_side = [row for row in rows(cells.record, "counters") if string(row, "scope") == sides[0][0]]
     known, unknown = [], []
-    for row in of_first_side:
-        (known if is_counted(cells, string(row, "event"), string(row, "pmu")) else unknown).append(row)
+    for row in rows(cells.record, "counters"):
+        if string(row, "scope") == sides[0][0]:
+            found = is_counted(cells, string(row, "event"), string(row, "pmu"))
+            (known if found else unknown).append(row)
     # The counters in the record's order, then what follows from them.
     columns = [("counters", lambda cell, side: cell.title if side is sides[0] else ""),
                ("side", lambda cell, side: side[1]), *map(of_counter, known),

@@ -57,12 +57,13 @@ def of_run(by, title):
         yield f"and {len(found) - ROWS_MAX:,} more (--json has all of them)"
     rest = at(by, "rest")
     if rest is not None:
-        yield (f"and {units.counted(value(rest, 'sends'), 'send')} of groups for which there was no room "
-               "(--by-max)")
+        yield (f"and {units.counted(value(rest, 'sends'), 'send')} of groups for which there was no "
+               "room (--by-max)")
     yield ""
 
 
 def groups(cells):
+    """A table a run that has groups."""
     for record, title in (pair for cell in cells for pair in cell.repeat_titles()):
         if at(record, "by/groups/0") is not None and array(record, "by/groups"):
             yield from of_run(at(record, "by"), title)

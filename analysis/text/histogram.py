@@ -66,7 +66,7 @@ def of_call(cell, first):
         one_in = value(row, "timed_one_in")
         hist.add(at(row, "wall_ns"))
         counted.add(at(row, "counters"))
-    yield (f"kernel time of a send: {cell.title}, {call_name(first)}, {units.counted(sends, 'send')}")
+    yield f"kernel time of a send: {cell.title}, {call_name(first)}, {units.counted(sends, 'send')}"
     if not hist.count:
         return
     text, timed = f"  from {string(first, 'wall_ns/span')}", float(hist.count)
@@ -74,7 +74,8 @@ def of_call(cell, first):
         text += (f"; a sample of one in {units.whole(one_in)}, chosen at random: "
                  f"{units.counted(timed, 'send')}")
     elif sends > timed:
-        text += f"; not timed: {units.whole(sends - timed)}, which failed before, or whose start was missed"
+        text += (f"; not timed: {units.whole(sends - timed)}, which failed before, or whose start was "
+                 "missed")
     yield text
     yield from drawn(hist)
     yield percentiles(hist)
@@ -83,6 +84,7 @@ def of_call(cell, first):
 
 
 def histograms(cells):
+    """A histogram a syscall and kind of send."""
     for cell in cells:
         for row in rows(cell.record, "calls"):
             yield from of_call(cell, row)

@@ -25,6 +25,7 @@ def reason(record):
 
 
 def memory(cells):
+    """What was counted anywhere, a row a cell."""
     if at(cells.record, "memory") is None:
         return
     shown = [(head, rate(path, per, unit)) for head, path, per, unit in COLUMNS

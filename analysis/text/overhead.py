@@ -32,6 +32,7 @@ def line(cell):
 
 
 def overhead(cells):
+    """A line a cell."""
     said = [*filter(None, map(line, cells))]
     yield from said
     if said:

@@ -41,8 +41,8 @@ def explained(cell):
     slow = answers.slower_than(SLOW_NS)
     if full + drops + again + lost + slow <= 0:
         return ""
-    said = [f"{cell.title}: {slow:,} of {units.counted(float(answers.count), 'answer')} took a second or "
-            "more"]
+    said = [f"{cell.title}: {slow:,} of {units.counted(float(answers.count), 'answer')} took a second "
+            "or more"]
     if full > 0:
         said.append(f"the listen queue (--backlog {value(cell.record, 'load/backlog'):.0f}) was full "
                     f"{units.counted(full, 'time')}")
@@ -56,8 +56,8 @@ def explained(cell):
     if full + drops + again + lost <= 0:
         said.append("nothing was dropped or retransmitted: they waited for the server")
     if waited >= WAITED_MUCH:
-        said.append(f"the server itself waited for a CPU in {100 * waited:.0f} % of the time in which it "
-                    "could run")
+        said.append(f"the server itself waited for a CPU in {100 * waited:.0f} % of the time in which "
+                    "it could run")
     return "; ".join(said)
 
 
@@ -67,8 +67,8 @@ def serving(cells):
     when = {"", "repeats" if cells.repeats > 1 else "one", "links" if links else ""}
     yield from table.of(cells, [(head, of) for only, head, of in COLUMNS if only in when],
                         3 if links else 2)
-    yield ("answer: from connect() to its end; in it accept: from connected to taken by the server, work: "
-           "from taken to answer ready. drops: by the listen queue; SYNs again: retransmitted")
+    yield ("answer: from connect() to its end; in it accept: from connected to taken by the server, "
+           "work: from taken to answer ready. drops: by the listen queue; SYNs again: retransmitted")
     yield ""
     yield from list(filter(None, map(explained, cells))) or [
         "no connection was dropped, retransmitted or unanswered: what differs is the servers' own doing"]

@@ -55,8 +55,8 @@ class Account:
         return total / self.sends
 
     def texts(self, total, whole):
-        """Microseconds per send, and the share of a whole, if it is above 0. Three digits of the largest,
-        so that points stand below points.
+        """Microseconds per send, and the share of a whole, if it is above 0. Three digits of the
+        largest, so that points stand below points.
         """
         most = self.per_send(self.wall) / 1e3
         decimals = 2 if most < 10 else 1 if most < 1000 else 0

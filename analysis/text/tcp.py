@@ -38,6 +38,7 @@ def packets(cell):
 
 
 def tcp(cells):
+    """A line a cell that has something to say, and one for the packets of all."""
     said = [*filter(None, map(line, cells))]
     sizes = ", ".join(filter(None, map(packets, cells)))
     if sizes:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What the summary of a sweep needs of its records: a long one would fill the memory with what its summary
-does not show.
+"""What the summary of a sweep needs of its records: a long one would fill the memory with what its
+summary does not show.
 """
 
 from .hist import packed

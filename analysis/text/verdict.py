@@ -105,7 +105,7 @@ def copied(f):
     if first.sends < f.copied - f.unseen_flags:
         text += f", most of them ({units.whole(first.sends)})"
         others = False
-    return (f"{text}: {cause(f, first)}{', and other causes' if others else ''}. {remedy(f, first)}")
+    return f"{text}: {cause(f, first)}{', and other causes' if others else ''}. {remedy(f, first)}"
 
 
 def none_copied(f):
@@ -121,9 +121,9 @@ def unexplained(f):
     """Nobody flagged them or saw them copied, but they did not leave the machine as they were."""
     if f.unexplained <= 0:
         return ""
-    return (f"{'' if f.copied > 0 else ', but'} {units.whole(f.unexplained)} of them reached no NIC with "
-            "the sender's own pages: these were copied by something that has no hook here (on older "
-            "kernels native XDP), or not sent.")
+    return (f"{'' if f.copied > 0 else ', but'} {units.whole(f.unexplained)} of them reached no NIC "
+            "with the sender's own pages: these were copied by something that has no hook here (on "
+            "older kernels native XDP), or not sent.")
 
 
 def skipped(f):
@@ -135,8 +135,8 @@ def skipped(f):
         text = (" More may have been copied: there was no room for traces of "
                 f"{units.counted(f.lost_copies, 'packet')}.")
     if f.skipped_looks > 0:
-        text += (f" More may have been copied: the kernel skipped {units.whole(f.skipped_looks)} runs of "
-                 "the programs that see copies.")
+        text += (f" More may have been copied: the kernel skipped {units.whole(f.skipped_looks)} runs "
+                 "of the programs that see copies.")
     elif f.skipped_looks < 0:
         text += (" More may have been copied: this kernel does not count how often it skips the kprobes "
                  "that see copies.")

@@ -34,7 +34,8 @@ def causes(cell):
         if 0 < row.silent < row.sends:
             text += f", {units.whole(row.silent)} of them unreported"
         if row.skbs > 0:
-            text += f"; {100 * row.skbs_in_send / row.skbs:.0f} % of the skbs inside the sends' own calls"
+            share = 100 * row.skbs_in_send / row.skbs
+            text += f"; {share:.0f} % of the skbs inside the sends' own calls"
         yield labelled(units.whole(row.sends), text)
         yield labelled("", row.words.meaning)
         if row.stack:
@@ -69,11 +70,11 @@ def answers(cell):
     yield labelled("unreported", text)
     unexplained = positive(cell, "unexplained")
     if unexplained:
-        yield labelled("unexplained", f"{units.whole(unexplained)} neither flagged nor seen to be copied, "
-                       "whose pages reached no NIC")
+        yield labelled("unexplained", f"{units.whole(unexplained)} neither flagged nor seen to be "
+                       "copied, whose pages reached no NIC")
     if None not in (reported, flagged) and reported != flagged:
-        yield labelled("difference", "the kernel coalesces notifications, and the flag of the first stands "
-                       f"for all{'; or not all was read' if reported < flagged else ''}")
+        yield labelled("difference", "the kernel coalesces notifications, and the flag of the first "
+                       f"stands for all{'; or not all was read' if reported < flagged else ''}")
 
 
 def skb_copies(cell):
@@ -98,14 +99,16 @@ def refusals(cell):
     for row in cell.rows("zerocopy/refused"):
         cause = string(row, "cause")
         meaning = REFUSAL_BY_NAME[cause].meaning if cause in REFUSAL_BY_NAME else cause
-        yield labelled("refused", f"{units.whole(value(row, 'count'))}, {string(row, 'errno')}: {meaning}")
+        count = units.whole(value(row, "count"))
+        yield labelled("refused", f"{count}, {string(row, 'errno')}: {meaning}")
     yield from ignored(cell)
     outstanding, before = positive(cell, "outstanding"), positive(cell, "completions_before")
     if outstanding:
-        yield labelled("outstanding", f"{units.whole(outstanding)} without a completion when the window "
-                       "closed")
+        yield labelled("outstanding", f"{units.whole(outstanding)} without a completion when the "
+                       "window closed")
     if before:
-        yield labelled("earlier", f"{units.whole(before)} more completed, of sends from before the window")
+        yield labelled("earlier", f"{units.whole(before)} more completed, of sends from before the "
+                       "window")
 
 
 def latency(cell):
@@ -123,9 +126,9 @@ def pinned(cell):
     if any(spread.count < len(cell.records) for spread in found):
         return
     size, pages, now = (spread.high for spread in found)
-    yield labelled("pinned", f"at most {units.counted(size, 'byte')}, for which RLIMIT_MEMLOCK is charged "
-                   f"{units.counted(pages, 'page')}; {units.counted(now, 'byte') if now > 0 else 'none'} "
-                   "when the window closed")
+    left = units.counted(now, "byte") if now > 0 else "none"
+    yield labelled("pinned", f"at most {units.counted(size, 'byte')}, for which RLIMIT_MEMLOCK is "
+                   f"charged {units.counted(pages, 'page')}; {left} when the window closed")
 
 
 def notifications(cell):
@@ -187,8 +190,8 @@ def uring(cell):
 
 def none_asked(cell):
     """Of the sends that are measured."""
-    complete = unseen(cell.record) is None and not value(cell.record, "observed/others/zerocopy_requests")
-    which = "" if complete else " that is measured"
+    others = value(cell.record, "observed/others/zerocopy_requests")
+    which = " that is measured" if others or unseen(cell.record) is not None else ""
     return f"{cell.title}: no TCP send{which} asked for zero-copy"
 
 

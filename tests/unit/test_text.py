@@ -19,13 +19,13 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "analysis"), str(ROOT / "tests/fixtures")]
 
 import texts  # noqa: E402 (not in the path before)
+import verdicts  # noqa: E402
 from derive import hist as filled  # noqa: E402
-from tables.causes import CAUSES  # noqa: E402
 from text import causes, lay_out, record, table, totals, units, verdict  # noqa: E402
 from text.cells import Cells  # noqa: E402
 from text.hist import Hist  # noqa: E402
 from text.report import HISTOGRAMS, REPORT, SUMMARY, report  # noqa: E402
-from text.spread import Spread, median, median_interval  # noqa: E402
+from text.spread import median, median_interval  # noqa: E402
 
 RECORDS = [texts.record(path.stem) for path in sorted(texts.RAW.glob("*.json"))]
 ODD = [None, {}, [], [None], "x", True, math.nan, -math.inf]
@@ -44,7 +44,7 @@ def test_texts_are_as_kept(name):
 
 
 def test_each_kept_text_has_its_records():
-    assert {path.stem for path in texts.KEPT.iterdir()} == set(texts.TEXTS)
+    assert {path.stem for path in texts.KEPT.iterdir()} == {*texts.TEXTS, "verdicts"}
 
 
 def test_of_nothing_there_is_nothing():
@@ -67,8 +67,9 @@ print(*sys.modules)"""], stdout=subprocess.PIPE, text=True, check=True, timeout=
 
 def places(part, path=()):
     """Paths to all that is in a list or object; of histograms, to one bucket."""
-    inner = part.items() if isinstance(part, dict) else enumerate(part[:1] if "buckets" in path else part)
-    for key, value in inner:
+    if "buckets" in path:
+        part = part[:1]
+    for key, value in part.items() if isinstance(part, dict) else enumerate(part):
         yield (*path, key)
         if isinstance(value, (dict, list)):
             yield from places(value, (*path, key))
@@ -119,7 +120,8 @@ def test_any_damage_leaves_a_text_that_can_be_printed(numbers, alike, extent, da
 
 
 @settings(deadline=None)
-@given(st.sampled_from([i for i, one in enumerate(RECORDS) if one["load"]]), st.integers(1, 3), st.data())
+@given(st.sampled_from([i for i, one in enumerate(RECORDS) if one["load"]]), st.integers(1, 3),
+       st.data())
 def test_a_slim_record_has_the_same_summary(number, count, data):
     kept = {"load": RECORDS[number]["load"], "plan": {"tier": RECORDS[number]["plan"]["tier"]}}
     # Of a sweep, the summary does not say what disturbed its runs.
@@ -188,7 +190,8 @@ def test_counters_are_found_by_side_and_pmu():
     assert record.counter(one, "sender", "branches") is None
 
 
-SOUND = {"schema": "s", "tool": {}, "host": {}, "load": {}, "run": {"cell": "c", "repeat": 1}, "app": None}
+SOUND = {"schema": "s", "tool": {}, "host": {}, "load": {}, "run": {"cell": "c", "repeat": 1},
+         "app": None}
 
 
 @pytest.mark.parametrize("other, why", [
@@ -234,7 +237,8 @@ def test_medians_and_their_intervals():
     (units.size(99999), "99999"), (units.time(3912.0), "3.91 us"), (units.time(412e6), "412 ms"),
     (units.time(99.0), "99 ns"), (units.counted(1.0, "send"), "1 send"),
     (units.counted(0.0, "send"), "0 sends"), (units.percent(999999.0, 1e6), "99.9 %"),
-    (units.percent(1.0, 1e6), "0.1 %"), (units.percent(1.0, 1.0), "100 %"), (units.percent(0.0, 0.0), "-")])
+    (units.percent(1.0, 1e6), "0.1 %"), (units.percent(1.0, 1.0), "100 %"),
+    (units.percent(0.0, 0.0), "-")])
 def test_numbers_as_people_write_them(text, expected):
     assert text == expected
 
@@ -249,7 +253,8 @@ def test_a_table_aligns_its_columns_and_continues_below():
 
 
 def test_lines_are_broken_between_words_and_styled_on_a_terminal():
-    text = "\1" + "word " * 20 + "\nwarning: w\nLOST: l\n  label          " + "text " * 20 + "\n" + "x" * 99 + "\n"
+    text = "\n".join(("\1" + "word " * 20, "warning: w", "LOST: l", "  label          " + "text " * 20,
+                      "x" * 99, ""))
     first, second, *_, last = lay_out(text, False).splitlines()
     assert first == " ".join(["word"] * 16) and second == "  " + "word " * 4 and last == "x" * 99
     assert "\n                 text" in lay_out(text, False)
@@ -259,131 +264,38 @@ def test_lines_are_broken_between_words_and_styled_on_a_terminal():
 
 # Verdicts
 
-NAMED = {cause.name: cause for cause in CAUSES}
-LOOPBACK = causes.Row(NAMED["loopback"], "lo", 7.0, 1.0, "", 1000.0)
-LESS, MORE = Spread(0.25, 0.4, 0.5, 5), Spread(2, 2.5, 4, 5)
-NEARLY, ALIKE = Spread(1.01, 1.02, 1.04, 5), Spread(0.9, 1.2, 1.3, 5)
+
+def test_verdicts_are_as_kept():
+    assert verdicts.text() == (texts.KEPT / "verdicts.txt").read_text(encoding="ascii")
 
 
-def row(name, device="eth0", sends=1000.0, stack=""):
-    return causes.Row(NAMED[name], device, sends=sends, stack=stack)
+@pytest.mark.parametrize("name", verdicts.VERDICTS)
+def test_zero_copy_works_only_where_nothing_speaks_against_it(name):
+    f = verdicts.VERDICTS[name]
+    doubts = (f.copied != 0 or f.silent < 0 or f.skipped_looks or f.lost_copies > 0 or
+              f.unexplained > 0 or f.completions < verdict.SENDS or
+              f.lost > verdict.LOST_SHARE * f.requests or f.outstanding > 0)
+    for text in verdict.verdict(f), verdict.finding(f):
+        assert ("works" in text) == (not doubts)
 
 
-def facts(**others):
-    """A thousand sends that went well, but for that."""
-    return verdict.Facts(**{"requests": 1000.0, "completions": 1000.0, "to": " to 10.0.0.2", **others})
+def test_the_order_of_two_causes_does_not_matter():
+    one, other = (verdict.verdict(verdicts.VERDICTS[f"two causes, the final one {place}"])
+                  for place in ("first", "last"))
+    assert one == other
 
 
-def say(**others):
-    return verdict.verdict(facts(**others))
-
-
-def copied(count, *rows, **others):
-    return say(copied=count, reported=count, causes=rows, **others)
-
-
-@pytest.mark.parametrize("text, expected", [
-    (copied(1000.0, LOOPBACK), "100 % of 1,000 zero-copy sends to 10.0.0.2 were copied: loopback, lo. Zero-"
-     "copy cannot help here: send without it, or try another path: analyze advise --peer."),
-    (say(), "none of 1,000 zero-copy sends to 10.0.0.2 was copied: zero-copy works here."),
-    (say(skipped_looks=3.0), "none of 1,000 zero-copy sends to 10.0.0.2 was copied, as far as was seen. "
-     "More may have been copied: the kernel skipped 3 runs of the programs that see copies."),
-    (copied(370.0, row("packet_tap", sends=300.0), row("qdisc", sends=70.0)), "37 % of 1,000 zero-copy sends"
-     " to 10.0.0.2 were copied, most of them (300): tcpdump or another packet tap, eth0. Find the listener "
-     "(ss -0pl) and end it."),
-    (say(requests=99.0, completions=99.0), "no verdict: 99 zero-copy sends completed, too few to tell"),
-    (say(requests=0.0), ""),
-    (say(completions=0.0, ignored=1000.0, empty=200.0), "80 % of 1,000 requests were ignored, and the data "
-     "copied: the socket lacks SO_ZEROCOPY. 20 % of 1,000 requests were ignored: zero length."),
-    (say(completions=0.0, ignored=1000.0, empty=1000.0), "100 % of 1,000 requests were ignored: zero "
-     "length."),
-    (say(completions=800.0, refused=200.0, refusal="optmem"), "20 % of 1,000 requests were refused: the "
-     "socket has as many notifications unread or under way as optmem allows. Read the error queue more "
-     "often, or raise net.core.optmem_max. None of 800 zero-copy sends to 10.0.0.2 was copied: zero-copy "
-     "works here."),
-    # That few were completed is for want of what the refusal names.
-    (say(requests=2000.0, refused=1920.0, refusal="optmem", completions=80.0), "96 % of 2,000 requests were "
-     "refused: the socket has as many notifications unread or under way as optmem allows. Read the error "
-     "queue more often, or raise net.core.optmem_max. No verdict: 80 zero-copy sends completed, too few to "
-     "tell"),
-])
-def test_verdicts_as_they_are_read(text, expected):
-    assert text == expected
-
-
-@pytest.mark.parametrize("text, part", [
-    (say(silent=-1.0), "unflagged copies are not visible here"),
-    (say(skipped_looks=-1.0), "this kernel does not count"),
-    (say(lost_copies=1.0), "no room for traces of 1 packet"),
-    # However few they are.
-    (copied(1000.0, LOOPBACK, lost=1.0), "Caveat: 1 send was not followed to the end"),
-    (say(lost=1.0, lost_else=2.0), "Caveat: 3 sends were not followed to the end"),
-    (say(unexplained=400.0), "none of 1,000 zero-copy sends to 10.0.0.2 was seen to be copied, but 400 of "
-     "them reached no NIC"),
-    (copied(600.0, LOOPBACK, unexplained=400.0), "60 % of 1,000"),
-    (copied(600.0, LOOPBACK, unexplained=400.0), " 400 of them reached no NIC"),
-    (copied(1000.0, row("unclassified")), "a copy that was not seen being made, eth0."),
-    (copied(1000.0, row("unclassified", stack="skb_copy_ubufs < f")), "The functions of the stack tell"),
-    (say(requests=1e6, completions=1e6, copied=999999.0), "99.9 % of"),
-    (say(requests=1e6, completions=1e6, copied=1.0), "0.1 % of"),
-    (say(lost=11.0), "no verdict: of 1,000 zero-copy sends 11 could not"),
-    (say(outstanding=101.0, completions=899.0), "no verdict: of 1,000 zero-copy sends 101 have no"),
-    (say(completions=-1.0, copied=-1.0), "no verdict: how many of the 1,000"),
-    (say(completions=0.0, refused=1000.0, refusal="memlock"), "100 % of 1,000 requests were refused: the "
-     "user has as many pages pinned as RLIMIT_MEMLOCK allows."),
-    (say(requests=1.0, refused=1.0, refusal="memlock"), "100 % of 1 request was refused: "),
-    (copied(1000.0, row("packet_tap"), row("software_checksum", "veth0")), "would still copy them. Find the "
-     "listener (ss -0pl) and end it. ethtool -K veth0 tx on, if"),
-    (copied(1000.0, row("packet_tap"), row("software_checksum", sends=999.0)), "were copied: tcpdump or "
-     "another packet tap, eth0, and other causes. Find the listener"),
-    (say(other="twocopy", speed=Spread(middle=2.5, count=1)), " --repeat 5 compares it with twocopy."),
-    (say(other="twocopy", speed=MORE, cpu=MORE, noise="others"), "zero-copy works here. No ranking: others; "
-     "--wait-quiet waits for quiet."),
-])
-def test_verdicts_have_what_matters(text, part):
-    assert part in text
-    assert "works" not in text or "--wait-quiet" in text or "--repeat 5" in text or "Caveat" in text
-
-
-@pytest.mark.parametrize("first, second", [("local_delivery", "packet_tap"),
-                                           ("packet_tap", "local_delivery")])
-def test_of_two_causes_the_one_with_a_remedy_is_first(first, second):
-    assert copied(1000.0, row(first), row(second)).endswith(
-        ", for more than one cause: tcpdump or another packet tap, eth0; delivery on this machine, eth0. "
-        "Without the first, the second alone would still copy them. Zero-copy cannot help between sockets of "
-        "one machine: send without it.")
-
-
-@pytest.mark.parametrize("speed, cpu, part", [
-    (LESS, MORE, " Against twocopy: 0.40 times the throughput (0.25-0.50), 2.50 times the CPU time per byte "
-     "(2.00-4.00). Use twocopy instead."),
-    (ALIKE, MORE, "CPU time per byte (2.00-4.00). Use twocopy instead."),
-    (MORE, LESS, " (0.25-0.50). It pays here."),
-    (ALIKE, LESS, " Against twocopy: no difference above 3 % in throughput was found (0.90-1.30), 0.40 times"
-     " the CPU time per byte (0.25-0.50). It pays here."),
-    (NEARLY, NEARLY, " no difference above 3 % in throughput was found (1.01-1.04)"),
-    (ALIKE, ALIKE, " no difference above 3 % in CPU time per byte was found (0.90-1.30)."),
-    (MORE, MORE, " (2.00-4.00). One is paid for with the other."),
-    (MORE, Spread(middle=1), " CPU time per byte is not known. It pays here.")])
-def test_repeats_compare_by_their_intervals(speed, cpu, part):
-    assert part in say(other="twocopy", speed=speed, cpu=cpu)
-
-
-def test_the_remedy_names_the_device_safely():
-    one = {"zerocopy": {"causes": [{"cause": "no_scatter_gather", "device": "eth\x1b[2J", "count": 1000}]}}
+def test_causes_are_safe_to_print():
+    one = {"zerocopy": {"causes": [{"cause": "no_scatter_gather", "device": "eth\x1b[2J", "count": 9}]}}
     (cell,) = cells_of(one)
-    text = say(copied=1000.0, silent=1000.0, causes=causes.gather(cell))
-    assert r"ethtool -K eth\x1b[2J sg on" in text and "The error queue reported 0." in text
+    (row,) = rows = causes.gather(cell)
+    assert (row.cause.name, causes.device(rows, row), row.sends) == (
+        "no_scatter_gather", r"eth\x1b[2J", 9.0)
+    assert causes.device(rows, row) in verdict.verdict(verdicts.copied(1000.0, row))
 
 
-@pytest.mark.parametrize("others, expected", [
-    ({}, "no send was copied: zero-copy works here"),
-    ({"silent": -1.0}, "no send was seen to be copied"),
-    ({"copied": 1000.0, "causes": [LOOPBACK]}, "100 % copied: loopback, lo. Zero-copy cannot help here: send "
-     "without it, or try another path: analyze advise --peer."),
-    ({"copied": 10.0}, "some copied; why was not seen"),
-    ({"copied": 10.0, "completions": 3.0}, "no verdict: too few completions, or copies are not known"),
-    ({"refused": 1000.0}, "all requests were refused or ignored"),
-    ({"requests": 0.0}, "no send asked for zero-copy")])
-def test_findings_have_no_numbers(others, expected):
-    assert verdict.finding(facts(**others)) == expected
+def test_a_device_has_its_namespace_where_another_has_its_name():
+    rows = [causes.Row(verdicts.NAMED["qdisc"], name, netns) for name, netns in (
+        ("eth0", 1.0), ("eth0", 2.0), ("lo", 1.0))]
+    assert [causes.device(rows, row) for row in rows] == [
+        "eth0 (namespace 1)", "eth0 (namespace 2)", "lo"]
