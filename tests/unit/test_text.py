@@ -1,0 +1,301 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""The text report of run records, also of those that anybody may have written.
+
+What it says is in tests/fixtures/text, a file for each kind of report: tests/fixtures/record.py --text
+writes them anew.
+"""
+
+import copy
+import json
+import math
+import pathlib
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "analysis"), str(ROOT / "tests/fixtures")]
+
+import texts  # noqa: E402 (not in the path before)
+import verdicts  # noqa: E402
+from derive import hist as filled  # noqa: E402
+from text import causes, lay_out, record, table, totals, units, verdict  # noqa: E402
+from text.cells import Cells  # noqa: E402
+from text.hist import Hist  # noqa: E402
+from text.report import HISTOGRAMS, REPORT, SUMMARY, report  # noqa: E402
+from text.spread import median, median_interval  # noqa: E402
+
+RECORDS = [texts.record(path.stem) for path in sorted(texts.RAW.glob("*.json"))]
+ODD = [None, {}, [], [None], "x", True, math.nan, -math.inf]
+
+
+def cells_of(*records):
+    cells = Cells()
+    for one in records:
+        cells.add(one)
+    return cells
+
+
+@pytest.mark.parametrize("name", texts.TEXTS)
+def test_texts_are_as_kept(name):
+    assert texts.text_of(name) == (texts.KEPT / f"{name}.txt").read_text(encoding="ascii")
+
+
+def test_each_kept_text_has_its_records():
+    assert {path.stem for path in texts.KEPT.iterdir()} == {*texts.TEXTS, "verdicts"}
+
+
+def test_of_nothing_there_is_nothing():
+    assert lay_out(report(Cells()), False) == ""
+
+
+def test_a_report_leaves_records_alone():
+    before = copy.deepcopy(RECORDS)
+    report(cells_of(*RECORDS), HISTOGRAMS)
+    assert repr(RECORDS) == repr(before)
+
+
+def test_it_needs_the_standard_library_alone():
+    done = subprocess.run([sys.executable, "-I", "-B", "-S", "-c", f"""import sys
+sys.path.insert(0, {str(ROOT / "analysis")!r})
+import text.report, text.totals
+print(*sys.modules)"""], stdout=subprocess.PIPE, text=True, check=True, timeout=60)
+    assert "numpy" not in done.stdout and "dataclasses" not in done.stdout
+
+
+def places(part, path=()):
+    """Paths to all that is in a list or object; of histograms, to one bucket."""
+    if "buckets" in path:
+        part = part[:1]
+    for key, value in part.items() if isinstance(part, dict) else enumerate(part):
+        yield (*path, key)
+        if isinstance(value, (dict, list)):
+            yield from places(value, (*path, key))
+
+
+PLACES = [list(places(one)) for one in RECORDS]
+
+
+def damaged(number, data):
+    """A record of RECORDS, with damage in up to three places."""
+    one = json.loads(json.dumps(RECORDS[number]))
+    for *path, key in data.draw(st.lists(st.sampled_from(PLACES[number]), max_size=3)):
+        part = one
+        try:
+            for inner in path:
+                part = part[inner]
+            how = data.draw(st.integers(0, 3))
+            if how == 0:
+                del part[key]
+            elif how == 1 and isinstance(part, list):
+                part.insert(key, part[key])
+            else:
+                part[key] = data.draw(ANYTHING)
+        except (LookupError, TypeError):
+            pass  # it is not there any more
+    return one
+
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=40) |
+    st.sampled_from(["\x1b[31m", "\0", "\ud800", "x" * 300, "procinfo", 1e308, 10 ** 30, -1, 0.5]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=6)
+
+
+@settings(deadline=None)  # others may use the CPUs
+@given(st.lists(st.integers(0, len(RECORDS) - 1), min_size=1, max_size=3), st.booleans(),
+       st.sampled_from([REPORT, HISTOGRAMS, SUMMARY]), st.data())
+def test_any_damage_leaves_a_text_that_can_be_printed(numbers, alike, extent, data):
+    records = [damaged(number, data) for number in (numbers[:1] * 3 if alike else numbers)]
+    text = lay_out(report(cells_of(*records), extent), colour=False)
+    assert text.endswith("\n")
+    assert all(character == "\n" or " " <= character <= "~" for character in text)
+    for line in text.splitlines():
+        words = line.lstrip(" ")
+        room = 80 - (len(line) - len(words))
+        assert len(words) <= room or room < 0 or " " not in words[:room + 1]  # no place to break it
+
+
+@settings(deadline=None)
+@given(st.sampled_from([i for i, one in enumerate(RECORDS) if one["load"]]), st.integers(1, 3),
+       st.data())
+def test_a_slim_record_has_the_same_summary(number, count, data):
+    kept = {"load": RECORDS[number]["load"], "plan": {"tier": RECORDS[number]["plan"]["tier"]}}
+    # Of a sweep, the summary does not say what disturbed its runs.
+    records = [{**damaged(number, data), **kept, "noise": None, "warnings": None, "observed": None}
+               for _ in range(count)]
+    before = repr(records)
+    slim = cells_of(*map(totals.slim, records))
+    assert repr(records) == before
+    assert report(slim, SUMMARY) == report(cells_of(*records), SUMMARY)
+
+
+def test_cells_come_in_the_plans_order():
+    records = [{"run": {"cell": name}} for name in ("c", "a", "b", "a")]
+    cells = cells_of(*records)
+    cells.sort(["a", "b", "c"])
+    assert [one["run"]["cell"] for cell in cells for one in cell.records] == ["a", "a", "b", "c"]
+
+
+def test_slim_histograms_take_little_memory():
+    buckets = [[1 << i % 30, 2 << i % 30, 1 + i] for i in range(200)]
+    one = {"run": {"cell": "c"}, "calls": [{"wall_ns": {"count": 200, "buckets": buckets}}]}
+    kept = totals.slim(one)["calls"][0]["wall_ns"]
+    assert sys.getsizeof(kept["buckets"]) < 4096
+    assert Hist(kept).buckets == Hist(one["calls"][0]["wall_ns"]).buckets
+
+
+# Reading records
+
+
+@pytest.mark.parametrize("odd", ODD, ids=repr)
+def test_what_has_another_type_is_not_there(odd):
+    one = {"v": odd, "list": [odd]}
+    assert record.number(one, "v") is None and record.value(one, "v") == record.count(one, "v") == 0
+    assert record.array(one, "v") == (odd if isinstance(odd, list) else [])
+    assert not list(record.rows(one, "v")) and not record.members(one, "v")
+    assert record.flag(one, "v") == (odd is True)
+    assert record.string(one, "v") == ("x" if odd == "x" else "")
+    assert not Hist(odd).count
+
+
+def test_absent_is_not_zero():
+    one = {"a": {"b": None, "c": 0}}
+    assert [record.number(one, path) for path in ("a/b", "a/d", "a/c", "a/c/d")] == [None, None, 0, None]
+
+
+@pytest.mark.parametrize("number, count", [(3, 3), (2.9, 2), (-1, 0), (-1e300, 0), (1e300, 2 ** 64 - 1),
+                                           (2 ** 64, 2 ** 64 - 1)])
+def test_counts_are_kept_in_their_range(number, count):
+    assert record.count(number) == count
+
+
+def test_strings_can_be_printed():
+    one = {"v": "eth\x1b[2J\n", "w": "\xff\ud800", "x": "a\\\0b"}
+    assert [record.string(one, key) for key in "vwx"] == [
+        r"eth\x1b[2J\x0a", r"\xc3\xbf\xef\xbf\xbd", "a\\"]
+    assert record.safe_text("\1\1\1", 8) == r"\x01"
+
+
+def test_counters_are_found_by_side_and_pmu():
+    one = {"counters": [{"event": "cycles", "pmu": pmu, "scope": scope, "value": value}
+                        for pmu, scope, value in (("cpu_core", "sender", 1), ("cpu_atom", "sender", 2),
+                                                  ("cpu_core", "receiver", None))]}
+    assert record.counter(one, "sender", "cycles", "cpu_atom") == 2
+    assert record.counter(one, "sender", "cycles") == 1
+    assert record.counter(one, "receiver", "cycles") is None
+    assert record.counter(one, "sender", "branches") is None
+
+
+SOUND = {"schema": "s", "tool": {}, "host": {}, "load": {}, "run": {"cell": "c", "repeat": 1},
+         "app": None}
+
+
+@pytest.mark.parametrize("other, why", [
+    ({}, None), ({"app": {}}, None),
+    ({"run": {"cell": "c", "repeat": math.nan}}, "/run/repeat is not of type int"),
+    ({"run": {"cell": "c", "repeat": True}}, "/run/repeat is not of type int"),
+    ({"app": []}, "/app is not of type object"),
+    ({"app": {"a": [math.inf]}}, "a number is not finite"),
+    ({"schema": None}, "/schema is not of type string")])
+def test_what_is_odd_is_named(other, why):
+    assert record.fault({**SOUND, **other}) == why
+
+
+# Numbers, tables, lines
+
+
+def test_a_histogram_survives_the_record():
+    values = [i * i * 37 for i in range(1000)] + [2 << filled.MAX_BITS]
+    before = {"sum": sum(values), "min": 0, "max": max(values), "buckets": {}}
+    for one in values:
+        index = str(filled.bucket_of(one, filled.FINE))
+        before["buckets"][index] = before["buckets"].get(index, 0) + 1
+    derived = filled.Hist(before)
+    after = Hist(derived.json("message"))
+    assert (after.count, after.sum, after.max) == (1001, before["sum"], before["max"])
+    assert sorted(after.buckets.items()) == derived.buckets
+    assert [after.percentile(point) for point in (500, 999, 1000)] == [
+        derived.percentile(point) for point in (500, 999, 1000)]
+
+
+def test_medians_and_their_intervals():
+    assert (median([1, 2, 3]), median([1, 2, 3, 4]), median([])) == (2, 2.5, 0)
+    assert median_interval([1, 2, 3, 4]) is None
+    assert median_interval([1, 2, 3, 4, 5]) == (1, 5)
+    low, high = median_interval(list(range(20)))
+    assert 5 <= low < 6 and 13 < high <= 14
+
+
+@pytest.mark.parametrize("text, expected", [
+    (units.whole(1234567.0), "1,234,567"), (units.whole(2.5), "2"), (units.whole(-1e20), "-1e+20"),
+    (units.decimal(-1234.5, 2), "-1,234.50"), (units.figure(1.234, 3), "1.23"),
+    (units.figure(1234.5, 3), "1,234"), (units.figure(999.5, 3), "1,000"), (units.size(16384), "16K"),
+    (units.size(99999), "99999"), (units.time(3912.0), "3.91 us"), (units.time(412e6), "412 ms"),
+    (units.time(99.0), "99 ns"), (units.counted(1.0, "send"), "1 send"),
+    (units.counted(0.0, "send"), "0 sends"), (units.percent(999999.0, 1e6), "99.9 %"),
+    (units.percent(1.0, 1e6), "0.1 %"), (units.percent(1.0, 1.0), "100 %"),
+    (units.percent(0.0, 0.0), "-")])
+def test_numbers_as_people_write_them(text, expected):
+    assert text == expected
+
+
+def test_a_table_aligns_its_columns_and_continues_below():
+    assert table.lines([["name", "value"], ["a", "12345678"], ["alone"]]) == [
+        "name      value", "a      12345678", "alone"]
+    wide = table.lines([["key", "x" * 40, "y" * 40], ["k", "1", "2"]])
+    assert [line.split() for line in wide] == [["key", "x" * 40], ["k", "1"], [], ["key", "y" * 40],
+                                               ["k", "2"]]
+    assert table.lines([["x" * 99]]) == ["x" * table.CELL]
+
+
+def test_lines_are_broken_between_words_and_styled_on_a_terminal():
+    text = "\n".join(("\1" + "word " * 20, "warning: w", "LOST: l", "  label          " + "text " * 20,
+                      "x" * 99, ""))
+    first, second, *_, last = lay_out(text, False).splitlines()
+    assert first == " ".join(["word"] * 16) and second == "  " + "word " * 4 and last == "x" * 99
+    assert "\n                 text" in lay_out(text, False)
+    assert lay_out(text, True).count("\033[0m\n") == 3
+    assert lay_out("warning: w\n", True) == "\033[33mwarning: w\033[0m\n"
+
+
+# Verdicts
+
+
+def test_verdicts_are_as_kept():
+    assert verdicts.text() == (texts.KEPT / "verdicts.txt").read_text(encoding="ascii")
+
+
+@pytest.mark.parametrize("name", verdicts.VERDICTS)
+def test_zero_copy_works_only_where_nothing_speaks_against_it(name):
+    f = verdicts.VERDICTS[name]
+    doubts = (f.copied != 0 or f.silent < 0 or f.skipped_looks or f.lost_copies > 0 or
+              f.unexplained > 0 or f.completions < verdict.SENDS or
+              f.lost > verdict.LOST_SHARE * f.requests or f.outstanding > 0)
+    for text in verdict.verdict(f), verdict.finding(f):
+        assert ("works" in text) == (not doubts)
+
+
+def test_the_order_of_two_causes_does_not_matter():
+    one, other = (verdict.verdict(verdicts.VERDICTS[f"two causes, the final one {place}"])
+                  for place in ("first", "last"))
+    assert one == other
+
+
+def test_causes_are_safe_to_print():
+    one = {"zerocopy": {"causes": [{"cause": "no_scatter_gather", "device": "eth\x1b[2J", "count": 9}]}}
+    (cell,) = cells_of(one)
+    (row,) = rows = causes.gather(cell)
+    assert (row.cause.name, causes.device(rows, row), row.sends) == (
+        "no_scatter_gather", r"eth\x1b[2J", 9.0)
+    assert causes.device(rows, row) in verdict.verdict(verdicts.copied(1000.0, row))
+
+
+def test_a_device_has_its_namespace_where_another_has_its_name():
+    rows = [causes.Row(verdicts.NAMED["qdisc"], name, netns) for name, netns in (
+        ("eth0", 1.0), ("eth0", 2.0), ("lo", 1.0))]
+    assert [causes.device(rows, row) for row in rows] == [
+        "eth0 (namespace 1)", "eth0 (namespace 2)", "lo"]
