@@ -165,7 +165,7 @@ fixtures: check-packages
 	$(Q)$(AS_ROOT) $(PYTHON) tests/fixtures/record.py
 
 # Python compiles a file at each start that it finds no bytecode of.
-$(BUILD)/bytecode: $(wildcard $(addsuffix /*.py,$(addprefix analysis/,derive front tables text)))
+$(BUILD)/bytecode: $(wildcard $(addsuffix /*.py,$(addprefix analysis/,advise derive front tables text)))
 	$(Q)mkdir -p $(@D) && $(PYTHON) -m compileall -q $(sort $(dir $^)) && touch $@
 
 $(BUILD)/%.bpf.o: %.bpf.c $(BUILD)/tables.h

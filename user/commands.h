@@ -39,8 +39,5 @@ int analysis(int argc, char **argv);
  */
 int crosscheck(int argc, char **argv);
 
-/*
- * Hands over to analysis/advise/advise.py, which starts runs of this program. Returns an exit
- * status only if it cannot.
- */
+/* Measures, as the front asks, whether zero-copy pays on a path, or for a program. */
 int advise(int argc, char **argv);

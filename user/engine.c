@@ -19,11 +19,13 @@
 #include <string.h>
 
 #define BEGIN_SCHEMA	   "sendpath.begin/1"
+#define SECONDS_MAX	   86400
 #define INTERRUPTED_SCHEMA "sendpath.interrupted/1"
 
 struct engine_cell {
-	struct load load;
-	size_t group; /* of configurations that differ in the variant or server model alone */
+	const struct options *part;
+	struct load load; /* of an observation its duration alone */
+	size_t group;	  /* of configurations that differ in the variant or server model alone */
 };
 
 static bool interrupted(void *engine)
@@ -33,29 +35,36 @@ static bool interrupted(void *engine)
 	return signals__caught() || (e->front && front__is_gone(e->front));
 }
 
-/* Of an observation one, whatever loads there could be. */
+/* Of an observation there is one, whatever loads there could be. */
+static int add_cells(struct engine *e, const struct options *part, size_t group)
+{
+	const struct load_options *grid = &part->load;
+	size_t i, count = part->target.given ? 1 : load_options__cells(grid);
+	struct engine_cell *cell;
+
+	e->cells = reallocarray(e->cells, e->cell_count + count, sizeof(*e->cells));
+	if (!e->cells)
+		return -ENOMEM;
+	for (i = 0; i < count; i++) {
+		cell = &e->cells[e->cell_count++];
+		*cell = (struct engine_cell){part, load_options__nth(grid, i),
+					     group + i / load_options__compared(grid)};
+		if (part->target.given && !load_options__given(grid, "duration"))
+			cell->load.duration_s = 0;
+	}
+	return 0;
+}
+
 static int make_cells(struct engine *e)
 {
-	size_t part, i, count, group = 0;
-	struct engine_cell *grown;
+	size_t i, group = 0;
+	int err = 0;
 
-	for (part = 0; part < e->part_count; part++) {
-		const struct load_options *grid = &e->parts[part].load;
-
-		count = e->setup.target ? 1 : load_options__cells(grid);
-		grown = reallocarray(e->cells, e->cell_count + count, sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		e->cells = grown;
-		for (i = 0; i < count; i++)
-			grown[e->cell_count++] =
-				(struct engine_cell){load_options__nth(grid, i),
-						     group + i / load_options__compared(grid)};
-		group = grown[e->cell_count - 1].group + 1;
+	for (i = 0; i < e->part_count && !err; i++) {
+		err = add_cells(e, &e->parts[i], group);
+		group = err ? 0 : e->cells[e->cell_count - 1].group + 1;
 	}
-	if (e->setup.target && !load_options__given(&e->parts->load, "duration"))
-		e->cells[0].load.duration_s = 0;
-	return 0;
+	return err;
 }
 
 /* The load as the load generator's arguments say it, but where our socket is. */
@@ -72,7 +81,7 @@ static json_object *arguments_of(const struct load *load)
 	return list;
 }
 
-static json_object *cell_json(const struct engine *e, const struct engine_cell *cell)
+static json_object *cell_json(const struct engine_cell *cell)
 {
 	json_object *o = json_object_new_object();
 	char text[256];
@@ -81,8 +90,8 @@ static json_object *cell_json(const struct engine *e, const struct engine_cell *
 	json__add_string(o, "cell", text);
 	json__add_count(o, "group", cell->group);
 	json__add_string(o, "label",
-			 e->setup.target ? "observing"
-					 : load__label(&cell->load, text, sizeof(text)));
+			 cell->part->target.given ? "observing"
+						  : load__label(&cell->load, text, sizeof(text)));
 	json__add(o, "seconds",
 		  json_object_new_double(cell->load.warmup_s +
 					 (cell->load.messages ? 0 : cell->load.duration_s)));
@@ -133,9 +142,10 @@ static json_object *begin_json(const struct engine *e)
 	json__add_string(o, "version", SENDPATH_VERSION);
 	json__add_string(o, "command", parts->command);
 	json__add_string(o, "kernel", e->host->kernel);
-	json__add_truth(o, "observes", e->setup.target != NULL);
+	json__add_string(o, "untraced", e->untraced);
+	json__add_truth(o, "observes", parts->target.given);
 	/* Where it has standard output, what is said for people goes to standard error. */
-	json__add_truth(o, "command_runs", e->setup.child != NULL);
+	json__add_truth(o, "command_runs", e->child != NULL);
 	json__add_string(o, "json", parts->json);
 	json__add_truth(o, "histogram", parts->histogram);
 	json__add_truth(o, "interval", parts->interval > 0);
@@ -144,7 +154,7 @@ static json_object *begin_json(const struct engine *e)
 	json__add(o, "sweep", sweep_json(&parts->sweep));
 	json__add(o, "measuring", measuring_json(parts));
 	for (i = 0; i < e->cell_count; i++)
-		json_object_array_add(cells, cell_json(e, &e->cells[i]));
+		json_object_array_add(cells, cell_json(&e->cells[i]));
 	json__add(o, "cells", cells);
 	return o;
 }
@@ -221,6 +231,7 @@ static int measure(struct engine *e, const struct run_request *q)
 	e->setup.tick_context = e;
 	e->setup.last = q->last;
 	e->setup.session = e->setup.target ? NULL : &e->session;
+	e->setup.child = e->setup.target && e->setup.target->command ? e->child : NULL;
 	if ((e->setup.target ? run__observe : run__measure)(&r, &e->setup) && !r.error[0] &&
 	    !r.interrupted)
 		snprintf(r.error, sizeof(r.error), "the run failed without a word");
@@ -236,13 +247,25 @@ static int measure(struct engine *e, const struct run_request *q)
 	return err;
 }
 
+static void set_up(struct engine *e, const struct run_request *q)
+{
+	const struct options *part = e->cells[q->cell].part;
+
+	e->setup.load = e->cells[q->cell].load;
+	if (q->seconds > 0 && !e->setup.load.messages)
+		e->setup.load.duration_s = q->seconds;
+	e->setup.target = part->target.given ? &part->target : NULL;
+	e->setup.tier = e->untraced ? MECHANISM_OFF : part->tier;
+	e->setup.by = part->by;
+}
+
 static int run(struct engine *e, const struct run_request *q)
 {
 	double share;
 	char why[256];
 
 	e->runs++;
-	e->setup.load = e->cells[q->cell].load;
+	set_up(e, q);
 	share = e->parts->wait_quiet_s > 0
 			? noise__await_quiet(e->parts->wait_quiet_s, interrupted, e)
 			: 0;
@@ -268,6 +291,16 @@ static bool read_number(json_object *o, const char *key, int64_t most, int64_t *
 	return *number >= 0 && *number <= most;
 }
 
+static double read_seconds(json_object *o)
+{
+	json_object *value;
+	double seconds = 0;
+
+	if (json_object_object_get_ex(o, "seconds", &value))
+		seconds = json_object_get_double(value);
+	return seconds > 0 && seconds <= SECONDS_MAX ? seconds : 0;
+}
+
 bool run_request__read(struct run_request *q, json_object *o, size_t cells)
 {
 	int64_t cell, repeat, seed = 0;
@@ -281,6 +314,7 @@ bool run_request__read(struct run_request *q, json_object *o, size_t cells)
 	q->cell = (size_t)cell;
 	q->repeat = (unsigned int)repeat;
 	q->seed = (uint32_t)seed;
+	q->seconds = read_seconds(o);
 	q->last = json_object_object_get_ex(o, "last", &value) && json_object_get_boolean(value);
 	return true;
 }
@@ -293,6 +327,23 @@ static int answer(struct engine *e, json_object *o)
 	if (json_object_object_get_ex(o, "end", NULL))
 		return 1;
 	return run_request__read(&q, o, e->cell_count) ? run(e, &q) : -EBADMSG;
+}
+
+bool engine__ask_advise(struct engine *e)
+{
+	json_object *o = json_object_new_object(), *words = json_object_new_array();
+	char **word;
+	int err;
+
+	for (word = e->advise + 1; *word; word++)
+		json_object_array_add(words, json_object_new_string(*word));
+	json__add_string(o, "schema", "sendpath.advise-words/1");
+	json__add(o, "words", words);
+	if (say(e, line_of(o)))
+		return false;
+	o = front__hear(e->front, &err);
+	json_object_put(o);
+	return o != NULL;
 }
 
 static int serve(struct engine *e)

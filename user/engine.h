@@ -15,9 +15,12 @@
 #include "user/system/front.h"
 
 struct engine {
-	const struct options *parts; /* which differ in the load alone */
+	const struct options *parts; /* what may be measured; of the first are the other options */
 	size_t part_count;
+	char **advise;		/* the words of its command line; NULL: another command */
+	const char *untraced;	/* why loads are not traced, where advise goes on without */
 	struct run_setup setup; /* what all runs have in common */
+	struct child *child;	/* the observed command, not yet let run; or NULL */
 	const struct host *host;
 	struct front *front; /* NULL: none was started */
 	/* its own: */
@@ -33,11 +36,18 @@ struct run_request {
 	unsigned int repeat; /* from 1 */
 	bool ordered;	     /* at random, by this seed */
 	uint32_t seed;
-	bool last; /* no other follows */
+	double seconds; /* 0: as the command line says */
+	bool last;	/* no other follows */
 };
 
 /* False: it is no request of one of so many configurations. */
 bool run_request__read(struct run_request *q, json_object *o, size_t cells);
+
+/*
+ * Has the front parse the words of advise. False: it has nothing measured, and its end says the
+ * exit status.
+ */
+bool engine__ask_advise(struct engine *e);
 
 /*
  * Until the front has reported all of it. Returns the exit status. Ends early by a signal:

@@ -55,6 +55,7 @@ struct held {
 	struct live *live;
 	struct memory *memory;
 	struct front *front;
+	char untraced[600];
 };
 
 static void let_go(struct held *h)
@@ -121,7 +122,6 @@ static struct run_setup setup_of(const struct options *o, struct held *h)
 				  .packets = o->packets,
 				  .sample = o->sample,
 				  .target = o->target.given ? &o->target : NULL,
-				  .child = o->target.command ? &h->child : NULL,
 				  .events = h->events,
 				  .call_counters = h->call_counters,
 				  .memory = h->memory};
@@ -133,32 +133,54 @@ static int fail(int status, const char *why)
 	return status;
 }
 
+/* Loads of advise can do without: what their error queues report is told then. */
+static int untraced(struct engine *e, struct held *h, int status, const char *why)
+{
+	if (!e->advise || e->parts[e->part_count - 1].target.given)
+		return fail(status, why);
+	snprintf(h->untraced, sizeof(h->untraced), "%s", why);
+	e->untraced = h->untraced;
+	return STATUS_OK;
+}
+
+static int probe(struct engine *e, struct held *h)
+{
+	char reason[600] = "out of memory";
+	int err;
+
+	if (e->parts->tier == MECHANISM_OFF)
+		return STATUS_OK;
+	if (privilege__lacking())
+		return untraced(e, h, STATUS_SYSTEM, privilege__lacking());
+	/* kallsyms shows addresses to the privileged only: before giving that up. */
+	err = features__probe(&h->features, may_use_zerocopy(e->parts), reason, sizeof(reason));
+	return err ? untraced(e, h, err == -ENOMEM ? STATUS_FAILED : STATUS_SYSTEM, reason)
+		   : STATUS_OK;
+}
+
 static int prepare(struct engine *e, struct held *h)
 {
 	const struct options *o = e->parts;
+	char *const *command = e->parts[e->part_count - 1].target.command;
 	char reason[600] = "out of memory";
-	int err, status;
+	int status;
 
 	status = parse_events(&h->events, "--events", o->events, COUNTER_EVENTS_MAX);
 	if (!status)
 		status = parse_call_counters(h, o->call_counters);
 	if (status)
 		return status;
-	if (o->tier != MECHANISM_OFF && privilege__lacking())
-		return fail(STATUS_SYSTEM, privilege__lacking());
-	/* kallsyms shows addresses to the privileged only: before giving that up. */
-	err = o->tier == MECHANISM_OFF
-		      ? 0
-		      : features__probe(&h->features, may_use_zerocopy(o), reason, sizeof(reason));
-	if (err)
-		return fail(err == -ENOMEM ? STATUS_FAILED : STATUS_SYSTEM, reason);
+	status = probe(e, h);
+	if (status)
+		return status;
 	if (privilege__become_user(reason, sizeof(reason)))
 		return fail(STATUS_FAILED, reason);
 	status = o->memory ? memory__open(&h->memory, reason, sizeof(reason)) : STATUS_OK;
 	if (status)
 		return fail(status == -ENOENT ? STATUS_SYSTEM : STATUS_FAILED, reason);
-	if (o->target.command && start_command(h, o->target.command))
+	if (command && start_command(h, command))
 		return STATUS_FAILED;
+	e->child = command ? &h->child : NULL;
 	if (privilege__reduce(o->cost, reason, sizeof(reason)))
 		return fail(STATUS_FAILED, reason);
 	host__read(&h->host);
@@ -187,9 +209,9 @@ static int settle_variants(struct load_options *load)
 /* A sweep goes on where variants are missing. */
 static int make_runs(struct engine *e, struct held *h, struct options *o)
 {
-	int status = o->target.given || o->sweep.given ? STATUS_OK : settle_variants(&o->load);
+	int status = o->target.given || o->sweep.given || e->advise ? STATUS_OK
+								    : settle_variants(&o->load);
 
-	e->front = h->front;
 	if (!status && o->interval > 0) {
 		h->live = e->setup.live = live__new(o->interval, h->front);
 		status = h->live ? STATUS_OK : fail(STATUS_FAILED, "out of memory");
@@ -231,25 +253,38 @@ static int check_descriptors(void)
 	return fail(STATUS_FAILED, text);
 }
 
-static int measure(int argc, char **argv, enum measuring what)
+/* False: status is what to exit with. */
+static bool start(struct engine *e, struct held *h, enum measuring what, int *status)
+{
+	*status = check_proc();
+	if (!*status)
+		*status = check_descriptors();
+	if (!*status && what != MEASURE_EXPORTER && !e->parts->raw)
+		*status = start_front(h);
+	e->front = h->front;
+	if (!*status && e->advise && !engine__ask_advise(e)) {
+		*status = front__end(h->front);
+		*status = *status < 0 ? STATUS_FAILED : *status;
+		return false;
+	}
+	return !*status;
+}
+
+/* parts: to be freed. */
+static int measure(struct options *parts, size_t count, enum measuring what, char **advise_words)
 {
 	struct held held = {};
-	struct engine engine = {};
-	struct options *parts = options__parse(argc, argv, what, &engine.part_count);
-	bool ends_by_itself = parts->target.command || what == MEASURE_EXPORTER;
+	struct engine engine = {.parts = parts, .part_count = count, .advise = advise_words};
+	bool ends_by_itself = (parts->target.command && !advise_words) || what == MEASURE_EXPORTER;
 	int status;
 
-	engine.parts = parts;
 	if (parts->verbose)
 		log_verbose();
-	status = check_proc();
-	if (!status)
-		status = check_descriptors();
-	if (!status && what != MEASURE_EXPORTER && !parts->raw)
-		status = start_front(&held);
-	if (!status)
+	if (start(&engine, &held, what, &status))
 		status = prepare(&engine, &held);
-	if (!status)
+	else
+		engine.part_count = 0; /* nothing is measured */
+	if (!status && engine.part_count)
 		status = what == MEASURE_EXPORTER ? exporter__run(parts, &engine.setup, engine.host)
 						  : make_runs(&engine, &held, parts);
 	let_go(&held);
@@ -259,16 +294,35 @@ static int measure(int argc, char **argv, enum measuring what)
 	return status;
 }
 
+static int measure_words(int argc, char **argv, enum measuring what)
+{
+	size_t count;
+	struct options *parts = options__parse(argc, argv, what, &count);
+
+	return measure(parts, count, what, NULL);
+}
+
 int sweep(int argc, char **argv)
 {
 	argv[0] = program_invocation_name;
-	return measure(argc, argv, MEASURE_SWEEP);
+	return measure_words(argc, argv, MEASURE_SWEEP);
 }
 
 int exporter(int argc, char **argv)
 {
 	argv[0] = program_invocation_name;
-	return measure(argc, argv, MEASURE_EXPORTER);
+	return measure_words(argc, argv, MEASURE_EXPORTER);
+}
+
+int advise(int argc, char **argv)
+{
+	size_t count;
+	struct options *parts;
+
+	argv[0] = program_invocation_name;
+	parts = options__parse_advise(argc, argv, &count);
+	return parts ? measure(parts, count, MEASURE_RUNS, argv)
+		     : fail(STATUS_FAILED, "out of memory");
 }
 
 const struct command commands[] = {{"advise", advise},	       {"sweep", sweep},
@@ -325,5 +379,5 @@ int main(int argc, char **argv)
 		}
 	if (argc > 1 && argv[1][0] != '-')
 		return refuse_command(argv[1]);
-	return measure(argc, argv, MEASURE_RUNS);
+	return measure_words(argc, argv, MEASURE_RUNS);
 }

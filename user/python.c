@@ -111,8 +111,3 @@ int crosscheck(int argc, char **argv)
 	}
 	return execute_script("analysis/crosscheck/crosscheck.py", argc, argv);
 }
-
-int advise(int argc, char **argv)
-{
-	return execute_script("analysis/advise/advise.py", argc, argv);
-}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Should a program use MSG_ZEROCOPY on this path, and from which message size?
 
-Run as `analyze advise [--budget T] [--json FILE] [options of a load]`: asks the kernel whether
+`analyze advise [--budget T] [--json FILE] [options of a load]` asks the kernel whether
 zero-copy sends are copied on the path, then measures zero-copy beside send() and sendmsg(), in short
 interleaved runs at sizes that it chooses as it learns, until all is decided or the budget is spent.
 With `--pid`, `--comm`, `--cgroup` or `-- COMMAND` it says so of the sends of that program, whose path
@@ -10,35 +10,28 @@ Exit status: 0 there is an answer, be it that none can be given; 1 a run failed;
 system cannot do it.
 """
 
+from __future__ import annotations
+
 import argparse
 import contextlib
 import dataclasses
 import json
 import os
-import pwd
 import shutil
 import stat
 import sys
 import time
-import types
 import typing
 
-# Python is isolated (-I): nobody's folder and no variable of the environment says where modules are.
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [HERE, os.path.dirname(HERE)]
-
-import ending  # noqa: E402
 import files
-import faults
 import notes
-import program_text
-import text
-from program import TARGETS, Program, watch
-from runs import Failed, Load, Path
-from search import Answer, Search, crossover
+from advise import path_text, program_text
+from advise.program import TARGETS, Program, watch
+from advise.runs import Engine, Failed, Load, Path
+from advise.search import Answer, Search, crossover
+from front.channel import Gone
 
 SCHEMA = "sendpath.advise/1"
-WARMUP_S = 0.05
 RUNS = 300  # that the budget is for, about; fewer, because starting one takes time too
 LONGEST = 1 << 20  # bytes of any advice
 PATH_OPTIONS = ("peer", "key", "netns", "address", "link", "fields", "socket")
@@ -59,12 +52,12 @@ class Result:
     def recommendation(self) -> str:
         if self.program:
             return program_text.recommendation(self.program, self.path, self.answers)
-        return text.recommendation(self.path, self.answers)
+        return path_text.recommendation(self.path, self.answers)
 
     def lines(self) -> list[str]:
         if self.program:
             return program_text.lines(self.program, self.path, self.answers)
-        return text.lines(self)
+        return path_text.lines(self)
 
 
 def seconds(word: str) -> float:
@@ -77,8 +70,7 @@ def seconds(word: str) -> float:
 
 class Parser(argparse.ArgumentParser):
     def error(self, message):
-        complain(f"advise: {message}")
-        sys.exit(2)
+        raise Failed(f"advise: {message}", 2)
 
 
 def parse(words):
@@ -143,17 +135,23 @@ def load_options(options):
 
 
 class Progress:
-    """A line on a terminal, which goes in the end."""
+    """A line on a terminal, which goes in the end. measured: a run was asked for."""
 
     def __init__(self, budget):
         self.budget, self.begun = budget, time.monotonic()
         self.shown = sys.stderr.isatty()
+        self.measured, self.what = False, ""
+
+    def tick(self):
+        if self.what:
+            self.say(self.what)
 
     @property
     def elapsed(self):
         return time.monotonic() - self.begun
 
     def say(self, what):
+        self.measured, self.what = True, what
         if self.shown:
             print(f"\r\x1b[K{self.elapsed:.0f} of {self.budget:.0f} s: {what}", end="",
                   file=sys.stderr, flush=True)
@@ -168,12 +166,12 @@ def decide(load, progress) -> Result:
     search, count, last, interrupted = Search(), 0, 0.0, False
     progress.say("is zero-copy sent without a copy?")
     path = load.path()
-    copied = path.copied is not None and path.copied >= text.COPIED_MOST
+    copied = path.copied is not None and path.copied >= path_text.COPIED_MOST
     try:
         while not copied and (size := search.next_size()) is not None:
             if progress.elapsed + last > progress.budget:
                 break
-            progress.say(f"{text.size(size)}, block {count + 1}")
+            progress.say(f"{path_text.size(size)}, block {count + 1}")
             begun = time.monotonic()
             search.add(size, load.block(size))
             last = time.monotonic() - begun
@@ -188,28 +186,6 @@ def decide(load, progress) -> Result:
                   max(more) * last if more and max(more) and is_open else None, interrupted)
 
 
-@contextlib.contextmanager
-def as_caller():
-    """As the user who called sudo, with that user's groups and no other."""
-    user, group = os.environ.get("SUDO_UID", ""), os.environ.get("SUDO_GID", "")
-    if os.geteuid() or not user.isdigit() or not group.isdigit():
-        yield
-        return
-    groups = os.getgroups()
-    try:
-        os.initgroups(pwd.getpwuid(int(user)).pw_name, int(group))
-    except KeyError:
-        os.setgroups([])
-    os.setegid(int(group))
-    os.seteuid(int(user))
-    try:
-        yield
-    finally:
-        os.seteuid(0)
-        os.setegid(0)
-        os.setgroups(groups)
-
-
 def write(path, result):
     data = json.dumps({"schema": SCHEMA, **dataclasses.asdict(result),
                        "recommendation": result.recommendation()})
@@ -217,8 +193,7 @@ def write(path, result):
         print(data)
         return
     try:
-        with as_caller():
-            files.replace(path, lambda file: file.write(f"{data}\n".encode()))
+        files.replace(path, lambda file: file.write(f"{data}\n".encode()))
     except OSError as error:
         raise Failed(f"--json: cannot write {path}: {error.strerror}", 1) from None
 
@@ -226,19 +201,17 @@ def write(path, result):
 def check_writable(path):
     """Before it is measured in vain."""
     folder = os.path.dirname(os.path.abspath(path))
-    with as_caller():
-        if path != "-" and not os.access(folder, os.W_OK, effective_ids=True):
-            raise Failed(f"--json: cannot write {path}: name a file that can be written, or -", 1)
+    if path != "-" and not os.access(folder, os.W_OK, effective_ids=True):
+        raise Failed(f"--json: cannot write {path}: name a file that can be written, or -", 1)
 
 
-def read_as_caller(path) -> bytes:
+def read(path) -> bytes:
     """LONGEST bytes at most, of a regular file."""
-    with as_caller():
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
-        with open(descriptor, "rb") as file:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise ValueError
-            content = file.read(LONGEST + 1)
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
+    with open(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise ValueError
+        content = file.read(LONGEST + 1)
     if len(content) > LONGEST:
         raise ValueError
     return content
@@ -251,7 +224,7 @@ def typed(hint, value):
         return hint(**{name: typed(hints[name], value[name]) for name in hints})
     if typing.get_origin(hint) in (tuple, list):
         return typing.get_origin(hint)(typed(typing.get_args(hint)[0], one) for one in value)
-    kinds = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
+    kinds = typing.get_args(hint) if typing.get_origin(hint) is typing.Union else (hint,)
     if type(value) not in kinds and not (float in kinds and type(value) is int):
         raise TypeError
     return value
@@ -260,15 +233,15 @@ def typed(hint, value):
 def known(path) -> Result:
     """What was measured of a path before."""
     try:
-        data = json.loads(read_as_caller(path))
+        data = json.loads(read(path))
         if data["schema"] != SCHEMA:
             raise ValueError
         answers = typed(list[Answer], data["answers"])
         best = crossover(answers).best
         if best:
-            text.times(best)  # of what can be said of them, what not all can have
+            path_text.times(best)  # of what can be said of them, what not all can have
         return Result(typed(Path, data["path"]), answers, typed(int, data["blocks"]),
-                      typed(float, data["elapsed_s"]), typed(float | None, data["seconds_more"]),
+                      typed(float, data["elapsed_s"]), typed(typing.Optional[float], data["seconds_more"]),
                       False)
     except OSError as error:
         raise Failed(f"--path {path}: {error.strerror}", 1) from None
@@ -276,47 +249,55 @@ def known(path) -> Result:
         raise Failed(f"--path {path}: name what advise --json wrote of a path", 2) from None
 
 
-def advise_program(options, measure) -> Result:
+def advise_program(options, engine, measure) -> Result:
     """measure: decides on the path that options lead to."""
     before = known(options.path) if options.path else Result(None, [], 0, 0.0, None, False)
-    program, interrupted = watch(options.analyze, options, options.watch)
+    program, interrupted = watch(engine, options)
     found = measure() if load_options(options) and not interrupted else before
     return dataclasses.replace(found, program=program,
                                interrupted=found.interrupted or interrupted)
 
 
-def complain(why):
-    name = os.path.basename(sys.argv[1])
-    print(f"{name}: {notes.clean(str(why))}", file=sys.stderr)
+def _settle(words):
+    """The options, and what they ask to write is there to be written."""
+    options = parse(words)
+    check_writable(options.json or "-")
+    return options
 
 
-def main(words):
-    ending.catch()
-    options = parse(words[1:])
-    options.analyze = words[0]
-    progress = Progress(options.budget)
+def _measure(options, channel, progress) -> Result:
+    engine = Engine(channel, channel.hear(), progress.tick)
+    load = Load(engine, options.budget / RUNS)
+    if options.target:
+        return advise_program(options, engine, lambda: decide(load, progress))
+    return decide(load, progress)
+
+
+def advise(channel, words, complain) -> int:
+    """All of the command: words are those of its command line. The exit status; a signal that came is
+    the engine's to die by.
+    """
+    progress = None
     try:
-        check_writable(options.json or "-")
-        load = Load(options.analyze, load_options(options), options.budget / RUNS, WARMUP_S)
-        result = advise_program(options, lambda: decide(load, progress)) if options.target else \
-            decide(load, progress)
-    finally:
+        options = _settle(words)
+        channel.say({"ready": True})
+        progress = Progress(options.budget)
+        result = _measure(options, channel, progress)
         progress.end()
-    if options.json:
-        write(options.json, result)
-    if options.json != "-":
-        print("\n".join(map(notes.clean, result.lines())),
-              file=sys.stderr if options.command else sys.stdout)
-    if result.interrupted:
-        ending.die()
-    return 0
-
-
-if __name__ == "__main__":
-    try:
-        sys.exit(faults.printed(lambda: main(sys.argv[1:]), complain))
+        channel.say({"end": True})
+        if options.json:
+            write(options.json, result)
+        if options.json != "-":
+            print("\n".join(map(notes.clean, result.lines())),
+                  file=sys.stderr if options.command else sys.stdout)
+        return 0
     except Failed as failed:
-        complain(failed)
-        sys.exit(failed.status)
+        complain(str(failed))
+        return failed.status
     except KeyboardInterrupt:
-        ending.die()
+        return 1
+    except Gone:  # it said why
+        return 0 if progress and not progress.measured else 1
+    finally:
+        if progress:
+            progress.end()

@@ -1,18 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """What a running program sends, as `analyze` observes it, by size."""
 
-import dataclasses
-import json
-import os
-import subprocess
+from __future__ import annotations
 
-import ending
-from runs import failed
+import dataclasses
+import os
 
 # These hand the kernel pages that it need not copy, as zero-copy sends do.
 WITHOUT_COPY = ("sendfile", "splice")
 TARGETS = ("pid", "comm", "cgroup")
-SPARED_S = 10  # to say what it saw
 
 
 @dataclasses.dataclass
@@ -115,24 +111,12 @@ def parse(record: dict, what: str) -> Program:
                    _queue(zerocopy) if done else None, record["lost"]["calls"])
 
 
-def watch(analyze: str, options, seconds: float) -> tuple[Program, bool]:
-    """The program that options name, and whether an interrupt ended it. A command runs to its end,
-    with this process's own stdout."""
-    command = [analyze, "--by", "device", "--json", "-"]
+def watch(engine, options) -> tuple[Program, bool]:
+    """The program that options name, and whether an interrupt ended it. A command runs to its end."""
     if options.command:
-        what = f"command {options.command[0]}"
-        out = os.dup(1)
-        command += ["--", "/bin/sh", "-c", f'exec "$0" "$@" >&{out} {out}>&-', *options.command]
+        what, seconds = f"command {options.command[0]}", 0
     else:
         name, = (name for name in TARGETS if getattr(options, name))
-        what, out = f"{name} {getattr(options, name)}", 2
-        command += [f"--{name}={getattr(options, name)}", "--duration", str(seconds)]
-    with subprocess.Popen(command, stdin=None if options.command else subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, text=True, pass_fds=(out,),
-                          stderr=None if options.command else subprocess.PIPE) as process:
-        said, errors, interrupted = ending.output(process, SPARED_S)
-    if not said.strip():
-        if interrupted:
-            raise KeyboardInterrupt
-        raise failed(process, errors)
-    return parse(json.loads(said), what), interrupted
+        what, seconds = f"{name} {getattr(options, name)}", options.watch
+    record, interrupted = engine.run(len(engine.cells) - 1, seconds)
+    return parse(record, what), interrupted

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """What a program should send with MSG_ZEROCOPY, in words."""
 
-from search import crossover
-from text import COPIED_MOST, paragraphs, percent, size, times
+from __future__ import annotations
+
+from advise.search import crossover
+from advise.path_text import COPIED_MOST, paragraphs, percent, size, times
 
 ROWS_MAX = 8
 SMALL = 0.01  # of sends and of bytes: less is among the others

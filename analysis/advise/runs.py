@@ -1,20 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Short runs of the load by `analyze`, and what their records say."""
+"""Short runs of loads by the engine, and what their records say."""
+
+from __future__ import annotations
 
 import dataclasses
-import json
-import os
 import random
-import signal
-import subprocess
+from typing import Optional
 
-import ending
-from search import Run
+from advise.search import Run
+from derive import record_of
 from tables.causes import CAUSES
+from text.cells import Cells
+from text.facts import facts
+from text.verdict import verdict
 
 VARIANTS = ("zerocopy", "twocopy", "onecopy")
 FINAL = {cause.name for cause in CAUSES if cause.final}
-ENOUGH = 300  # sends that tell whether sends are copied
 
 
 class Failed(Exception):
@@ -33,68 +34,70 @@ class Path:
     be so. traced: the kernel was asked, not the error queue alone.
     """
     words: str
-    copied: float | None
+    copied: Optional[float]
     final: bool
     traced: bool
-    cause: str | None
-    device: str | None
-    optmem_max: int | None
-    memlock_bytes: int | None
-    receiver_limited: float | None
+    cause: Optional[str]
+    device: Optional[str]
+    optmem_max: Optional[int]
+    memlock_bytes: Optional[int]
+    receiver_limited: Optional[float]
     warnings: tuple[str, ...]
 
 
-def _call(command):
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, text=True) as job:
-        out, errors, ended = ending.output(job, 0)
-    # Python loses its own interrupt where it cannot raise.
-    if ended or job.returncode == -signal.SIGINT:
-        raise KeyboardInterrupt
-    if job.returncode:
-        raise failed(job, errors)
-    return out
+class Engine:
+    """Makes runs of the configurations that begin, its first line, has; tick is called meanwhile."""
 
+    def __init__(self, channel, begin, tick):
+        self.channel, self.tick = channel, tick
+        self.cells, self.untraced = begin["cells"], begin["untraced"]
 
-def failed(job: subprocess.Popen, errors: str | None) -> Failed:
-    """In its own last words."""
-    lines = (errors or "").strip().splitlines() or [f"analyze ended with {job.returncode}"]
-    return Failed(lines[-1].removeprefix(f"{os.path.basename(job.args[0])}: "),
-                  max(job.returncode, 1))
+    def run(self, number: int, seconds: float = 0) -> tuple[dict, bool]:
+        """A run's record, and whether a signal ended it; seconds: 0 where it ends by itself. Raises
+        KeyboardInterrupt where a signal came before it, and Failed.
+        """
+        self.channel.say({"run": number, "repeat": 1, "seconds": seconds})
+        raw = self.channel.hear(self.tick)
+        if raw["schema"] == "sendpath.interrupted/1" or raw.get("interrupted") and not raw["window"]:
+            raise KeyboardInterrupt
+        if raw["error"]:
+            raise Failed(raw["error"], raw.get("exit_status") or 1)
+        return record_of(raw), raw["interrupted"]
 
-
-def _records(text):
-    return [json.loads(line) for line in text.splitlines()]
+    def load(self, number: int, seconds: float = 0) -> dict:
+        """The same of a load, of which half a run says nothing."""
+        record, interrupted = self.run(number, seconds)
+        if interrupted:
+            raise KeyboardInterrupt
+        return record
 
 
 class Load:
-    """Runs on one path: options are of a load, such as --peer and --fields."""
+    """Runs on one path, each of so many seconds. The first configuration asks whether sends are copied,
+    the others compare.
+    """
 
-    def __init__(self, analyze: str, options: list[str], seconds: float, warmup: float):
-        self.command = [analyze, *options, "--warmup", str(warmup)]
+    def __init__(self, engine: Engine, seconds: float):
+        self.engine = engine
         self.seconds = seconds
         self.random = random.Random()
+        self.numbers = {}
+        for number, cell in enumerate(engine.cells[1:], 1):
+            variant, size, *_ = cell["cell"].split(",")
+            if size.endswith("B"):  # else it is an observation's
+                self.numbers[variant, int(size[:-1])] = number
 
     def path(self) -> Path:
         """A zero-copy load under measurement; where that is refused, by the error queue alone."""
-        command = [*self.command, "--variant", "zerocopy", "--size", "64K", "--messages",
-                   str(ENOUGH)]
-        try:
-            record, text = _call([*command, "--json", "/dev/stdout"]).split("\n", 1)
-            return _path(json.loads(record), _verdict(text))
-        except Failed as refused:
-            if refused.status != 3:
-                raise
-            record, = _records(_call([*command, "--tier", "none", "--json", "-"]))
-            return _path(record, f"the kernel could not be asked ({refused}); its error queue says")
+        record, refused = self.engine.load(0), self.engine.untraced
+        if not refused:
+            return _path(record, _verdict(record))
+        return _path(record, f"the kernel could not be asked ({refused}); its error queue says")
 
     def block(self, size: int) -> dict[str, Run]:
         """One run of each variant, in an order at random."""
-        order = self.random.sample(VARIANTS, len(VARIANTS))
-        records = _records(_call([*self.command, "--tier", "none", "--variant", ",".join(order),
-                                  "--size", str(size), "--duration", str(self.seconds),
-                                  "--repeat", "1", "--json", "-"]))
-        return {record["load"]["variant"]: _run(record["app"]) for record in records}
+        return {variant: _run(self.engine.load(self.numbers[variant, size], self.seconds)["app"])
+                for variant in self.random.sample(VARIANTS, len(VARIANTS))}
 
 
 def _run(app):
@@ -105,10 +108,13 @@ def _run(app):
     return Run(app["throughput_bps"], sum(times) / app["received_bytes"])
 
 
-def _verdict(text):
-    """The paragraph of the report that begins with the variant's name."""
-    after = text[text.index("\nzerocopy: ") + len("\nzerocopy: "):]
-    return " ".join(after.split("\n\n")[0].split())
+def _verdict(record):
+    """As the report has it."""
+    cells = Cells()
+    cells.add(record)
+    cells.name()
+    cell, = cells
+    return verdict(facts(cell))
 
 
 def _path(record, words):

@@ -8,11 +8,14 @@ that they lie symmetrically. The level is so high that looking some times, at so
 questions, hardly ever finds what is not there.
 """
 
+from __future__ import annotations
+
 import dataclasses
 import functools
 import itertools
 import math
 import statistics
+from typing import Optional
 
 SIZES = tuple(1 << n for n in range(10, 21))
 FIRST = (SIZES[-1], 32 << 10)
@@ -53,8 +56,8 @@ class Answer:
     against: str
     metric: str
     kind: str
-    worse: int | None
-    better: int | None
+    worse: Optional[int]
+    better: Optional[int]
     ratios: tuple[Ratio, ...]
 
 

@@ -4,9 +4,15 @@
 import signal
 
 from derive import BadRaw
+from faults import printed
 from front.channel import Channel, Gone
 from front.output import complain
 from front.runs import Grid, Sweep
+
+
+def _advise(channel, words, say):
+    from advise.advise import advise  # the others need none of its modules
+    return printed(lambda: advise(channel, words, say), say)
 
 
 def serve(program, fd):
@@ -19,6 +25,8 @@ def serve(program, fd):
     status = 0
     try:
         begin = channel.hear()
+        if begin["schema"] == "sendpath.advise-words/1":
+            return _advise(channel, begin["words"], say)
         runs = (Sweep if begin["sweep"] else Grid)(channel, begin, say)
         status = runs.make()
         # No window is open any more: from here on a signal ends what a reader holds up.

@@ -6,18 +6,18 @@ import dataclasses
 import json
 import os
 import pathlib
-import subprocess
 import sys
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "analysis/advise"))
-from program import Class, Program, Queue, parse  # noqa: E402
-from program_text import lines, recommendation, verdict  # noqa: E402
-from runs import Path  # noqa: E402
-from search import METRICS, REFERENCES, SIZES, Answer, Ratio, crossover  # noqa: E402
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "analysis"))
+from advise import advise  # noqa: E402
+from advise.program import Class, Program, Queue, parse  # noqa: E402
+from advise.program_text import lines, recommendation, verdict  # noqa: E402
+from advise.runs import Engine, Path  # noqa: E402
+from advise.search import METRICS, REFERENCES, SIZES, Answer, Ratio, crossover  # noqa: E402
 
 ETH0 = Path("none of 300 zero-copy sends to 10.9.0.2:40325 via eth0 was copied: zero-copy works here.",
             0.0, False, True, None, "eth0", 131072, 8388608, None, ())
@@ -136,7 +136,7 @@ def test_it_fits_a_terminal(sends, zerocopy, kind, device, path, lossy):
     assert not any("None" in line or " ..." in line for line in text), text
 
 
-# In the place of analyze: what one observation wrote.
+# In the place of the engine: the record of one observation.
 RECORD = {"observed": {"seconds": 1, "exit_status": None}, "lost": {"calls": 0}, "zerocopy": None,
           "calls": [{"syscall": "sendto", "zerocopy": False, "sizes": [[65536, 131071, 10, 900_000]],
                      "wall_ns": {"sum": 9}}],
@@ -146,23 +146,37 @@ KNOWN = {"schema": "sendpath.advise/1", "path": dataclasses.asdict(ETH0), "block
          "seconds_more": None, "answers": [dataclasses.asdict(one) for one in answers()]}
 
 
-def advised(folder, known):
-    """What advise says of this observation and this path."""
-    (folder / "analyze").write_text(f"#!/bin/sh\ncat <<'END'\n{json.dumps(RECORD)}\nEND\n")
-    (folder / "analyze").chmod(0o755)
-    (folder / "known.json").write_text(json.dumps(known))
-    advise = pathlib.Path(sys.modules["program"].__file__).parent / "advise.py"
-    return subprocess.run([sys.executable, "-I", "-B", advise, folder / "analyze", "--pid", "1", "--path",
-                           folder / "known.json"], text=True, capture_output=True, check=False)
+class Channel:
+    """An engine that has one configuration."""
+
+    def say(self, value):
+        pass
+
+    def hear(self, _tick=None):
+        return {"cells": [{"cell": "observation", "label": "observing"}], "untraced": None}
 
 
-def test_a_path_read_from_a_file_speaks_to_no_terminal(tmp_path):
+@pytest.fixture(name="advised")
+def fixture_advised(tmp_path, monkeypatch, capsys):
+    """What advise says of this observation and a path: status, standard output, errors."""
+    monkeypatch.setattr(Engine, "run", lambda *_: (RECORD, False))
+
+    def advised(known):
+        (tmp_path / "known.json").write_text(json.dumps(known))
+        errors = []
+        status = advise.advise(Channel(), ["--pid", "1", "--path", str(tmp_path / "known.json")],
+                               errors.append)
+        return status, capsys.readouterr().out, errors
+    return advised
+
+
+def test_a_path_read_from_a_file_speaks_to_no_terminal(advised):
     known = copy.deepcopy(KNOWN)
-    assert "Worth trying" in advised(tmp_path, known).stdout
+    assert "Worth trying" in advised(known)[1]
     known["path"]["device"] = "eth1\x1b]0;owned\x07\x9b31m\nmore"
-    done = advised(tmp_path, known)
-    assert done.returncode == 0 and "leads by eth1?]0;owned??31m" in done.stdout
-    assert all(line.isprintable() for line in done.stdout.splitlines())
+    status, said, _ = advised(known)
+    assert status == 0 and "leads by eth1?]0;owned??31m" in said
+    assert all(line.isprintable() for line in said.splitlines())
 
 
 @pytest.mark.parametrize("place, wrong", [
@@ -170,13 +184,12 @@ def test_a_path_read_from_a_file_speaks_to_no_terminal(tmp_path):
     (("answers", 0, "better"), None), (("answers", 0, "ratios"), []), (("answers",), {"a": 1}),
     (("path", "copied"), True), (("path", "warnings"), [1]), (("path",), None), (("blocks",), 1.5)],
                          ids=str)
-def test_a_path_of_other_types_is_one_line(place, wrong, tmp_path):
+def test_a_path_of_other_types_is_one_line(place, wrong, advised):
     known = copy.deepcopy(KNOWN)
     *outer, last = place
     at = known
     for key in outer:
         at = at[key]
     at[last] = wrong
-    done = advised(tmp_path, known)
-    assert done.returncode == 2 and not done.stdout
-    assert len(done.stderr.splitlines()) == 1 and "name what advise --json wrote" in done.stderr
+    status, said, errors = advised(known)
+    assert (status, said, len(errors)) == (2, "", 1) and "name what advise --json wrote" in errors[0]

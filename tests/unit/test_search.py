@@ -12,11 +12,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "analysis/advise"))
-import text  # noqa: E402
-from advise import Result  # noqa: E402
-from runs import Path  # noqa: E402
-from search import LOOKS, SIZES, WRONG, Run, Search, rank  # noqa: E402
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "analysis"))
+from advise import path_text as text  # noqa: E402
+from advise.advise import Result  # noqa: E402
+from advise.runs import Path  # noqa: E402
+from advise.search import LOOKS, SIZES, WRONG, Run, Search, rank  # noqa: E402
 
 BLOCKS = 90
 PATH = Path("none of 300 zero-copy sends to 10.9.0.2:40325 via eth0 was copied: zero-copy works here. " * 4,

@@ -64,3 +64,6 @@ struct options {
  * point to is argv's.
  */
 struct options *options__parse(int argc, char **argv, enum measuring what, size_t *count);
+
+/* The same of advise: a load to see whether sends are copied, those to compare, a program. */
+struct options *options__parse_advise(int argc, char **argv, size_t *count);

@@ -37,8 +37,9 @@ struct front {
 	char line[HEARD_MAX];
 };
 
-/* Its script, what that imports, and the folders that these are in. */
-static const char *const parts[] = {"front", "derive", "tables", "text"};
+/* Its script, and what that imports. */
+static const char *const parts[] = {"front",  "derive",	  "tables",    "text",
+				    "advise", "files.py", "faults.py", "notes.py"};
 #define PARTS (sizeof(parts) / sizeof(parts[0]))
 
 /* Whose files root may start: its own, those of who called sudo, and of who owns this program. */

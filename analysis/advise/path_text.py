@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """The advice in words: a recommendation, what it rests on, what limits it, what would tell more."""
 
+from __future__ import annotations
+
 import textwrap
 
-from search import METRICS, REFERENCES, Answer, crossover
+from advise.search import METRICS, REFERENCES, Answer, crossover
 
 WIDTH = 80
 CALLS = {"twocopy": "send()", "onecopy": "sendmsg()"}

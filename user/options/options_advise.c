@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * What advise may have measured: loads on the path that its command line names, and the program
+ * that it names. Its own options are the front's, which parses all of them.
+ */
+#include "user/options/options.h"
+#include "user/options/options_table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define WARMUP "--warmup=0.05"
+
+/* With a value each. */
+static const char *const of_path[] = {"peer", "key",	"address", "netns",
+				      "link", "fields", "socket",  NULL};
+static const char *const of_program[] = {"pid", "comm", "cgroup", NULL};
+static const char *const own[] = {"budget", "json", "watch", "path", NULL};
+
+/* Is it --NAME or --NAME=VALUE? */
+static bool is_one_of(const char *word, const char *const *names)
+{
+	size_t length = strcspn(word, "=");
+
+	for (; !strncmp(word, "--", 2) && *names; names++)
+		if (strlen(*names) + 2 == length && !strncmp(word + 2, *names, length - 2))
+			return true;
+	return false;
+}
+
+struct words {
+	char **of;
+	int count;
+};
+
+static void add(struct words *w, const char *const *more)
+{
+	for (; *more; more++)
+		w->of[w->count++] = (char *)*more;
+}
+
+/* Those of these names, with their values. */
+static void add_named(struct words *w, char **argv, const char *const *names)
+{
+	bool more;
+
+	for (argv++; *argv && strcmp(*argv, "--"); argv++) {
+		more = !strchr(*argv, '=') && argv[1] &&
+		       (is_one_of(*argv, of_path) || is_one_of(*argv, of_program) ||
+			is_one_of(*argv, own));
+		if (is_one_of(*argv, names)) {
+			w->of[w->count++] = *argv;
+			if (more)
+				w->of[w->count++] = argv[1];
+		}
+		argv += more;
+	}
+}
+
+static char *const *find_command(char **argv)
+{
+	for (argv++; *argv; argv++)
+		if (!strcmp(*argv, "--"))
+			return argv;
+	return NULL;
+}
+
+static void parse(struct options *to, struct words *w)
+{
+	struct options *parsed;
+	size_t count;
+
+	w->of[w->count] = NULL;
+	parsed = options__parse(w->count, w->of, MEASURE_RUNS, &count);
+	*to = *parsed;
+	free(parsed);
+}
+
+struct options *options__parse_advise(int argc, char **argv, size_t *count)
+{
+	static const char *const path[] = {WARMUP, "--variant=zerocopy", "--size=64K",
+					   "--messages=300", NULL};
+	static const char *const blocks[] = {
+		WARMUP, "--tier=none", "--variant=zerocopy,twocopy,onecopy",
+		"--size=1K,2K,4K,8K,16K,32K,64K,128K,256K,512K,1M", NULL};
+	static const char *const program[] = {"--by=device", NULL};
+	static const char *const *const loads[] = {path, blocks};
+	struct options *parts = calloc(3, sizeof(*parts));
+	char *const *command = find_command(argv);
+	struct words w = {calloc((size_t)argc + 8, sizeof(*w.of)), 0};
+
+	for (*count = 0; parts && w.of && *count < 2; ++*count) {
+		w.count = 1;
+		w.of[0] = argv[0];
+		add(&w, loads[*count]);
+		add_named(&w, argv, of_path);
+		parse(&parts[*count], &w);
+	}
+	if (!parts || !w.of)
+		return NULL;
+	w.count = 1;
+	add(&w, program);
+	add_named(&w, argv, of_program);
+	if (command)
+		add(&w, (const char *const *)command);
+	if (w.count > 2 && !(command && !command[1]))
+		parse(&parts[(*count)++], &w);
+	/* The words of the last are argv's, the array is not: a command is part of it. */
+	return parts;
+}
