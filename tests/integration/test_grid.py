@@ -4,11 +4,12 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 
 import pytest
 
-from conftest import (ANALYZE, analyze, needs_bpf, on_a_terminal, records, run, unwrapped,
+from conftest import (ANALYZE, LOADGEN, ROOT, analyze, needs_bpf, on_a_terminal, records, run, unwrapped,
                       verdict_of)
 
 pytestmark = needs_bpf
@@ -163,3 +164,42 @@ def test_closed_standard_output_is_an_error(untouched):
                             check=False)
     assert result.returncode == 1
     assert len(result.stderr.splitlines()) == 1
+
+
+def test_the_example_for_scripts_runs():
+    page = (ROOT / "docs/reading.md").read_text()
+    code = page.split("```python\n")[1].split("```")[0]
+    assert len(code.split("\n\n")[1].splitlines()) <= 5
+    done = run("/usr/bin/python3", "-c", code.replace("--duration 2", "--duration 0.5"), cwd=ROOT)
+    assert re.fullmatch(r"onecopy: \d+\.\d\d times the throughput of twocopy\n", done.stdout), done.stderr
+
+
+@needs_bpf
+def test_raw_lines_make_the_same_report_elsewhere(tmp_path):
+    raw = run(ANALYZE, "--raw", "--variant", "twocopy,zerocopy", "--messages", 50, "--repeat", 2)
+    assert raw.returncode == 0 and len(raw.stdout.splitlines()) == 4
+    (tmp_path / "raw").write_text(raw.stdout)
+    made = run(ANALYZE, "derive", tmp_path / "raw", "--json", tmp_path / "records")
+    assert made.returncode == 0, made.stderr
+    found = [json.loads(line) for line in (tmp_path / "records").read_text().splitlines()]
+    assert [record["load"]["variant"] for record in found] == ["twocopy", "zerocopy"] * 2
+    assert [record["run"]["repeat"] for record in found] == [1, 1, 2, 2]
+    assert [record["app"]["messages"] for record in found] == [50] * 4
+    assert unwrapped(made.stdout).startswith("sendpath ") and "2 repeats interleaved" in unwrapped(made.stdout)
+
+
+def test_raw_lines_need_no_python(tmp_path):
+    """Neither the files of the front nor those of others."""
+    (tmp_path / "loadgen").mkdir()
+    shutil.copy(ANALYZE, tmp_path)
+    shutil.copy(LOADGEN, tmp_path / "loadgen")
+    refused = run(tmp_path / "analyze", "--tier", "none", "--variant", "twocopy", "--messages", 5)
+    assert refused.returncode == 3 and "analysis/front" in refused.stderr
+    raw = run(tmp_path / "analyze", "--raw", "--tier", "none", "--variant", "twocopy", "--messages", 5)
+    assert raw.returncode == 0 and json.loads(raw.stdout)["app"]["messages"] == 5
+
+
+@pytest.mark.parametrize("more", [("--json", "x"), ("--interval", "1")])
+def test_raw_lines_go_alone(more):
+    result = analyze("--raw", "--tier", "tracepoint", *more)
+    assert result.returncode == 2 and "leave one out" in result.stderr

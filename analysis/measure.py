@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Measuring from a script or a notebook."""
+
+import json
+import os
+import pathlib
+import shlex
+import shutil
+import statistics
+import subprocess
+
+
+def _program():
+    """Beside this folder, or as it is installed."""
+    here = pathlib.Path(__file__).resolve().parents[1] / "analyze"
+    return str(here) if here.exists() else shutil.which("sendpath") or "sendpath"
+
+
+def measure(options: str) -> list[dict]:
+    """Run records (docs/run-record.md) of what analyze measures with these options, by sudo unless this
+    is root. Raises CalledProcessError; why stands on standard error.
+    """
+    command = [*(["sudo"] if os.geteuid() else []), _program(), "--json", "-", *shlex.split(options)]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=True)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def throughput(runs: list[dict], variant: str) -> float:
+    """Bits per second: the median of a variant's runs."""
+    return statistics.median(run["app"]["throughput_bps"] for run in runs
+                             if run["load"]["variant"] == variant)
