@@ -5,6 +5,7 @@ from itertools import takewhile
 
 from . import units
 from .hist import Hist
+from .kept import shared
 from .record import array, at, count, counter, frozen, number, safe_text, same, string, value
 from .spread import ratio, spread, total
 
@@ -135,8 +136,10 @@ class Cells:
         return len(self._cells)
 
     def add(self, record):
-        """Adds a record, as json.loads gives it, to those of its cell."""
-        self._cells.setdefault(string(record, "run/cell"), Cell(self)).add(record)
+        """Adds a record, as json.loads gives it, to those of its cell. What it is made of is copied."""
+        cell = self._cells.setdefault(string(record, "run/cell"), Cell(self))
+        like = cell if cell.records else next(iter(self))
+        cell.add(shared(record, like.records[0] if like.records else None))
 
     def sort(self, names):
         """Orders the cells as their names are ordered there."""
