@@ -6,6 +6,7 @@ from .columns import count as counted_in, mean_time, point
 from .head import unseen
 from .hist import Hist
 from .record import at, count, flag, members, rows, safe_text, same, string, value
+from .spread import total
 
 INTERRUPTED = "ERESTARTSYS"
 NAME_MAX = 64
@@ -31,10 +32,7 @@ def interrupted(call):
 
 
 def failed(call):
-    total = 0.0
-    for many in members(call, "errors").values():
-        total += value(many)
-    return total - interrupted(call)
+    return total(map(value, members(call, "errors").values())) - interrupted(call)
 
 
 def failures(cells):
@@ -118,27 +116,22 @@ def size_range(row):
 def sizes(cells):
     """How large the sends of an observed program were: a row a syscall and size class."""
     cell = next(iter(cells))
-    classes = [(call, row, value(row, "2"), value(row, "3"))
+    classes = [(value(row, "2"), value(row, "3"), call_name(call), size_range(row))
                for call in cell.rows("calls") for row in rows(call, "sizes")]
-    all_sends = all_bytes = other_sends = other_bytes = 0.0
-    for _, _, sends, size in classes:
-        all_sends += sends
-        all_bytes += size
+    all_sends, all_bytes = (total(row[i] for row in classes) for i in range(2))
     if cell.at("observed") is None or not all_sends:
         return
-
-    def texts(name, of, sends, size):
-        return [name, of, units.whole(sends), units.percent(sends, all_sends),
-                units.percent(size, all_bytes)]
-    shown = [["call", "bytes/send", "sends", "of sends", "of bytes"]]
-    for call, row, sends, size in classes:
-        if sends < SMALL_SHARE * all_sends and size < SMALL_SHARE * all_bytes:
-            other_sends += sends
-            other_bytes += size
-        else:
-            shown.append(texts(call_name(call), size_range(row), sends, size))
+    small = [row for row in classes
+             if row[0] < SMALL_SHARE * all_sends and row[1] < SMALL_SHARE * all_bytes]
+    shown = [row for row in classes if row not in small]
+    other_sends, other_bytes = (total(row[i] for row in small) for i in range(2))
     if other_sends:
-        shown.append(texts("others", "", other_sends, other_bytes))
+        shown.append((other_sends, other_bytes, "others", ""))
     yield f"sizes: {cell.title}"
-    yield from table.lines(shown)
+    yield from table.of(shown, (
+        ("call", lambda row: row[2]),
+        ("bytes/send", lambda row: row[3]),
+        ("sends", lambda row: units.whole(row[0])),
+        ("of sends", lambda row: units.percent(row[0], all_sends)),
+        ("of bytes", lambda row: units.percent(row[1], all_bytes))))
     yield ""

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Records in cells, the repeats of one load each, and what is read of a cell."""
 
+from itertools import takewhile
+
 from . import units
 from .hist import Hist
+from .kept import shared
 from .record import array, at, count, counter, frozen, number, safe_text, same, string, value
-from .spread import ratio, spread
+from .spread import ratio, spread, total
 
 FEW_FLAGS = 0.001
 TITLE_MAX = 63
@@ -55,35 +58,27 @@ class Cell:
         for i, record in enumerate(self.records, 1):
             yield record, f"{self.title}, repeat {i}" if len(self.records) > 1 else self.title
 
-    def sum_so_far(self, path):
-        """The sum of a number up to the first repeat that lacks it, and whether none does."""
-        found = 0.0
-        for record in self.records:
-            one = number(record, path)
-            if one is None:
-                return found, False
-            found += one
-        return found, True
+    def numbers(self, path):
+        """One a repeat, or None."""
+        return [number(record, path) for record in self.records]
 
     def sum(self, path, otherwise=None):
         """The sum of a number over the repeats; what stands in for it if any lacks it."""
-        found, known = self.sum_so_far(path)
-        return found if known else otherwise
+        found = self.numbers(path)
+        return otherwise if None in found else total(found)
+
+    def sum_so_far(self, path):
+        """The sum of a number over the repeats before the first that lacks it."""
+        return total(takewhile(lambda one: one is not None, self.numbers(path)))
 
     def counter(self, scope, event, pmu=None):
         """The sum of a counter over the repeats; None if any lacks it."""
-        found = 0.0
-        for record in self.records:
-            one = counter(record, scope, event, pmu)
-            if one is None:
-                return None
-            found += one
-        return found
+        found = [counter(record, scope, event, pmu) for record in self.records]
+        return None if None in found else total(found)
 
     def spread(self, path):
         """Of a number, over the repeats that have it."""
-        found = (number(record, path) for record in self.records)
-        return spread([one for one in found if one is not None])
+        return spread([one for one in self.numbers(path) if one is not None])
 
     def ratio(self, other, read):
         """The Spread of a number's ratio to another cell's, each repeat to the same repeat. read: takes
@@ -141,8 +136,10 @@ class Cells:
         return len(self._cells)
 
     def add(self, record):
-        """Adds a record, as json.loads gives it, to those of its cell."""
-        self._cells.setdefault(string(record, "run/cell"), Cell(self)).add(record)
+        """Adds a record, as json.loads gives it, to those of its cell. What it is made of is copied."""
+        cell = self._cells.setdefault(string(record, "run/cell"), Cell(self))
+        like = cell if cell.records else next(iter(self))
+        cell.add(shared(record, like.records[0] if like.records else None))
 
     def sort(self, names):
         """Orders the cells as their names are ordered there."""
@@ -202,7 +199,4 @@ class Cells:
 
     def sum(self, path):
         """The sum of a number over the cells of which every repeat has it."""
-        found = 0.0
-        for cell in self:
-            found += cell.sum(path, 0.0)
-        return found
+        return total(cell.sum(path, 0.0) for cell in self)

@@ -85,5 +85,5 @@ def comparison(cells):
     """A load's messages."""
     when = shown(cells)
     keys = 1 + len(when & {"message_bytes", "fields", "threads", "link"})
-    yield from table.of(cells, [(head, of) for only, head, of in COLUMNS if only in when], keys)
+    yield from table.of(cells, table.shown(COLUMNS, when), keys)
     yield ""

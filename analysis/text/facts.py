@@ -90,10 +90,10 @@ def facts(cell):
     blocks = ["zerocopy"]
     if not cell.sum("zerocopy/requests", -1.0) and cell.sum("zerocopy/io_uring/requests", -1.0) > 0:
         blocks.append("zerocopy/io_uring")
-    calls, _ = cell.sum_so_far("lost/calls")
     return Facts(to=receiver(cell), causes=gather(cell), **of_sends(cell, blocks[-1]),
                  **refusals(cell, blocks), **comparison(cell),
-                 lost=cell.sum("lost/completions", -1.0), lost_else=calls + cell.lost_flags,
+                 lost=cell.sum("lost/completions", -1.0),
+                 lost_else=cell.sum_so_far("lost/calls") + cell.lost_flags,
                  unseen_flags=cell.sum("lost/flags", 0.0), skipped_looks=cell.skipped_looks,
                  lost_copies=cell.sum("lost/stacks", 0.0))
 

@@ -49,10 +49,9 @@ def of_run(by, title):
     shown = {"", *({"process", "device", "port"} & {*dimensions})}
     if "device" in shown and len({value(group, "netns") for group in found}) > 1:
         shown = shown - {"device"} | {"namespace"}
-    columns = [(only, head, of) for only, head, of in COLUMNS if only in shown]
     yield f"by {', '.join(dimensions)}: {title}, most bytes first"
-    yield from table.of(found[:ROWS_MAX], [column[1:] for column in columns],
-                        keys=sum(1 for only, _, _ in columns if only) or 1)
+    yield from table.of(found[:ROWS_MAX], table.shown(COLUMNS, shown),
+                        keys=len(table.shown(COLUMNS, shown - {""})) or 1)
     if len(found) > ROWS_MAX:
         yield f"and {len(found) - ROWS_MAX:,} more (--json has all of them)"
     rest = at(by, "rest")

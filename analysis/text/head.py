@@ -3,6 +3,7 @@
 
 from . import units
 from .record import at, count, flag, number, rows, string, value
+from .spread import total
 
 UNSEEN = "sends_unseen"  # the code of the warning that a mechanism does not see some sends by TCP
 
@@ -16,11 +17,9 @@ def unseen(record):
 def losses(cells):
     """What was lost: above all else."""
     calls, completions = cells.sum("lost/calls"), cells.sum("lost/completions")
-    flags = skipped = 0.0
-    for cell in cells:
-        flags += cell.lost_flags
-        # Where the kernel does not count them, a warning and the verdict say so.
-        skipped += max(cell.skipped_looks, 0.0)
+    flags = total(cell.lost_flags for cell in cells)
+    # Where the kernel does not count them, a warning and the verdict say so.
+    skipped = total(max(cell.skipped_looks, 0.0) for cell in cells)
     if calls + completions > 0:
         yield (f"LOST: {units.counted(calls, 'call')} and {units.counted(completions, 'completion')} "
                "could not be followed: the counts below lack them")

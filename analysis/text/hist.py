@@ -11,19 +11,19 @@ from .record import COUNT_MAX, at, count, rows
 def pairs(block):
     """Yields a histogram's buckets, as pairs of index and count."""
     found = at(block, "buckets")
-    if isinstance(found, array):
-        yield from zip(found[::2], found[1::2])
+    if isinstance(found, bytes):
+        numbers = memoryview(found).cast("Q")
+        yield from zip(numbers[::2], numbers[1::2])
     for row in rows(block, "buckets"):
         yield bucket_of(count(row, "0"), FINE), count(row, "2")
 
 
 def packed(block):
-    """A histogram as a record has it in a tenth of the memory, most of which its buckets take; what is
-    none, as it is.
-    """
-    if not isinstance(block, dict):
+    """A block of a record; if it is a histogram, in a tenth of the memory, which its buckets take."""
+    if not isinstance(block.get("buckets"), list):
         return block
-    return {**block, "buckets": array("Q", [number for pair in pairs(block) for number in pair])}
+    numbers = array("Q", [number for pair in pairs(block) for number in pair])
+    return {**block, "buckets": numbers.tobytes()}
 
 
 class Hist:

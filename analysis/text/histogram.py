@@ -9,6 +9,7 @@ from . import units
 from .calls import call_name, same_call
 from .hist import Hist
 from .record import COUNT_MAX, at, rows, string, value
+from .spread import total
 
 BAR_WIDTH = 34
 COUNTERS_MAX = 4  # that the kernel programs read
@@ -60,11 +61,10 @@ class Counted:
 def of_call(cell, first):
     """A row of the first record's calls, over a cell's repeats."""
     calls = [row for row in cell.rows("calls") if same_call(row, first)]
-    hist, counted, sends, one_in = Hist(), Counted(), 0.0, 1.0
+    sends = total(value(row, "sends") for row in calls)
+    one_in = value(calls[-1], "timed_one_in")
+    hist, counted = Hist(*(at(row, "wall_ns") for row in calls)), Counted()
     for row in calls:
-        sends += value(row, "sends")
-        one_in = value(row, "timed_one_in")
-        hist.add(at(row, "wall_ns"))
         counted.add(at(row, "counters"))
     yield f"kernel time of a send: {cell.title}, {call_name(first)}, {units.counted(sends, 'send')}"
     if not hist.count:

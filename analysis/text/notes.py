@@ -53,7 +53,7 @@ BLOCKS = [(name if name.endswith(".") else name + ".", name) for name in KEYS
 
 
 def words_of(key):
-    """The name in KEYS, words and option of a key; None where it is not said. It has no name, and is
+    """The name in KEYS, words and option of a key; None where it is left out. It has no name, and is
     its own words, where KEYS has none.
     """
     name = key if key in KEYS else next((name for begin, name in BLOCKS if key.startswith(begin)), None)
@@ -83,10 +83,10 @@ def notes(cells):
     yield from warnings(cells)
     optional, impossible = [], {}
     for row in distinct(cells, "unmeasured"):
-        said = words_of(string(row, "key"))
-        if not said:
+        known = words_of(string(row, "key"))
+        if not known:
             continue
-        name, words, option = said
+        name, words, option = known
         if option:
             optional.append(f"{words} ({option})")
             continue

@@ -2,18 +2,16 @@
 """What the measuring programs cost, where --cost has the kernel count it."""
 
 from . import units
-from .record import number, value
+from .record import value
+from .spread import total
 
 
 def cpu_time(cell):
     """Of what was measured, over all repeats; 0 where any of them lacks it."""
-    total = 0.0
-    for record in cell.records:
-        share, ns = number(record, "observer/cpu_share"), number(record, "observer/bpf_ns")
-        if share is None or share <= 0 or ns is None:
-            return 0.0
-        total += ns / share
-    return total
+    found = list(zip(cell.numbers("observer/bpf_ns"), cell.numbers("observer/cpu_share")))
+    if any(ns is None or share is None or share <= 0 for ns, share in found):
+        return 0.0
+    return total(ns / share for ns, share in found)
 
 
 def line(cell):
@@ -21,9 +19,8 @@ def line(cell):
     if ns is None or runs is None:
         return ""
     whose = "of the command" if cell.at("load") is None else "of sender and receiver"
-    sends, cpu_ns, text = 0.0, cpu_time(cell), f"overhead, {cell.title}: "
-    for call in cell.rows("calls"):
-        sends += value(call, "sends")
+    sends = total(value(call, "sends") for call in cell.rows("calls"))
+    cpu_ns, text = cpu_time(cell), f"overhead, {cell.title}: "
     if sends > 0:
         text += f"{units.whole(ns / sends)} ns per send, "
     if cpu_ns > 0:
@@ -33,7 +30,7 @@ def line(cell):
 
 def overhead(cells):
     """A line a cell."""
-    said = [*filter(None, map(line, cells))]
-    yield from said
-    if said:
+    lines = [*filter(None, map(line, cells))]
+    yield from lines
+    if lines:
         yield ""

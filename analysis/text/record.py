@@ -6,14 +6,6 @@ itself. A record may come from a file that anybody wrote: no value has to be the
 import math
 
 COUNT_MAX = (1 << 64) - 1
-# What a sweep writes: path, type, whether it has to be there; else it may be null.
-SOUND = (
-    ("schema", str, True), ("tool", dict, True), ("host", dict, True), ("load", dict, True),
-    ("run", dict, True), ("run/cell", str, True), ("run/repeat", int, True), ("error", str, False),
-    ("outcome", str, False), ("plan", dict, False), ("app", dict, False), ("calls", list, False),
-    ("lost", dict, False), ("memory", dict, False), ("tcp", dict, False),
-    ("unmeasured", list, False), ("serving", dict, False), ("zerocopy", dict, False))
-TYPES = {str: "string", dict: "object", int: "int", list: "array"}
 
 
 def at(record, path):
@@ -87,8 +79,11 @@ def safe_text(text, size=None):
     """
     text = text.partition("\0")[0]
     if not (text.isascii() and text.isprintable()):
-        whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-        text = [chr(byte) if 32 <= byte < 127 else f"\\x{byte:02x}" for byte in whole.encode()]
+        try:
+            found = text.encode("utf-8", "surrogateescape")
+        except UnicodeEncodeError:  # half a character of JSON's
+            found = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode("utf-8")
+        text = [chr(byte) if 32 <= byte < 127 else f"\\x{byte:02x}" for byte in found]
     if size is None:
         return "".join(text)
     out = ""
@@ -126,19 +121,3 @@ def counter(record, scope, event, pmu=None):
                 pmu in (None, string(row, "pmu"))):
             return number(row, "value")
     return None
-
-
-def all_finite(found):
-    """JSON has no other numbers, but its readers take them."""
-    if isinstance(found, (dict, list)):
-        return all(map(all_finite, found.values() if isinstance(found, dict) else found))
-    return not isinstance(found, float) or math.isfinite(found)
-
-
-def fault(record):
-    """Why no sweep can have written a record; None if one can."""
-    for path, kind, required in SOUND:
-        found = at(record, path)
-        if type(found) is not kind if found is not None else required:
-            return f"/{path} is not of type {TYPES[kind]}"
-    return None if all_finite(record) else "a number is not finite"

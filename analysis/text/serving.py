@@ -41,32 +41,31 @@ def explained(cell):
     slow = answers.slower_than(SLOW_NS)
     if full + drops + again + lost + slow <= 0:
         return ""
-    said = [f"{cell.title}: {slow:,} of {units.counted(float(answers.count), 'answer')} took a second "
+    parts = [f"{cell.title}: {slow:,} of {units.counted(float(answers.count), 'answer')} took a second "
             "or more"]
     if full > 0:
-        said.append(f"the listen queue (--backlog {value(cell.record, 'load/backlog'):.0f}) was full "
+        parts.append(f"the listen queue (--backlog {value(cell.record, 'load/backlog'):.0f}) was full "
                     f"{units.counted(full, 'time')}")
     if drops > full:
-        said.append(f"dropped: {units.counted(drops - full, 'SYN')}")
+        parts.append(f"dropped: {units.counted(drops - full, 'SYN')}")
     if again > 0:
-        said.append(f"retransmitted after 1, 2, 4 s: {units.counted(again, 'SYN')} or SYN-ACKs")
+        parts.append(f"retransmitted after 1, 2, 4 s: {units.counted(again, 'SYN')} or SYN-ACKs")
     if lost > 0:
-        said.append("established for the client and never answered, because the server had dropped the "
+        parts.append("established for the client and never answered, because the server had dropped the "
                     f"end of the handshake: {units.counted(lost, 'connection')}")
     if full + drops + again + lost <= 0:
-        said.append("nothing was dropped or retransmitted: they waited for the server")
+        parts.append("nothing was dropped or retransmitted: they waited for the server")
     if waited >= WAITED_MUCH:
-        said.append(f"the server itself waited for a CPU in {100 * waited:.0f} % of the time in which "
+        parts.append(f"the server itself waited for a CPU in {100 * waited:.0f} % of the time in which "
                     "it could run")
-    return "; ".join(said)
+    return "; ".join(parts)
 
 
 def serving(cells):
     """A load's many connections."""
     links = cells.vary("load/link")
     when = {"", "repeats" if cells.repeats > 1 else "one", "links" if links else ""}
-    yield from table.of(cells, [(head, of) for only, head, of in COLUMNS if only in when],
-                        3 if links else 2)
+    yield from table.of(cells, table.shown(COLUMNS, when), 3 if links else 2)
     yield ("answer: from connect() to its end; in it accept: from connected to taken by the server, "
            "work: from taken to answer ready. drops: by the listen queue; SYNs again: retransmitted")
     yield ""

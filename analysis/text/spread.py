@@ -13,6 +13,14 @@ class Spread:
         self.low, self.middle, self.high, self.count = low, middle, high, count
 
 
+def total(numbers):
+    """The sum of floats, each rounded to one: that of later Pythons' sum() is not."""
+    found = 0.0
+    for number in numbers:
+        found += number
+    return found
+
+
 def median(ordered):
     """Of values in order; 0 for none."""
     half = len(ordered) // 2

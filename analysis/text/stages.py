@@ -141,10 +141,10 @@ def counted(cells, event, counter):
 def beside(cells):
     """What costs time in the kernel besides, in no send."""
     for cell in cells:
-        said = [f"{words} {units.time(hist.mean)} ({hist.count:,} times)"
+        parts = [f"{words} {units.time(hist.mean)} ({hist.count:,} times)"
                 for words, hist in ((words, cell.hist(path)) for path, words in BESIDE) if hist.count]
-        if said:
-            yield f"besides, {cell.title}: {', '.join(said)}"
+        if parts:
+            yield f"besides, {cell.title}: {', '.join(parts)}"
 
 
 def stages(cells):

@@ -43,6 +43,11 @@ def lines(rows, keys=1):
     return out
 
 
+def shown(columns, when):
+    """Of rows (condition, head, function), those whose condition is among these, without it."""
+    return [(head, text) for condition, head, text in columns if condition in when]
+
+
 def of(items, columns, keys=1):
     """The lines of a table with a row an item. columns: (head, function of an item), which gives None
     where nothing is known.

@@ -17,10 +17,10 @@ ROWS = (
 
 def line(cell):
     found = ((cell.sum(path, 0.0), unit, words) for path, unit, words in ROWS)
-    said = [f"{units.counted(many, unit)}{words}" for many, unit, words in found if many > 0]
-    if not said:
+    events = [f"{units.counted(many, unit)}{words}" for many, unit, words in found if many > 0]
+    if not events:
         return ""
-    text, repeats = f"TCP, {cell.title}: {', '.join(said)}", len(cell.records)
+    text, repeats = f"TCP, {cell.title}: {', '.join(events)}", len(cell.records)
     window, trip = cell.sum("tcp/sending/cwnd_mean"), cell.sum("tcp/sending/rtt_mean_us")
     if window is not None:
         text += f"; congestion window {units.counted(window / repeats, 'segment')} at the end"
@@ -39,10 +39,10 @@ def packets(cell):
 
 def tcp(cells):
     """A line a cell that has something to say, and one for the packets of all."""
-    said = [*filter(None, map(line, cells))]
+    lines = [*filter(None, map(line, cells))]
     sizes = ", ".join(filter(None, map(packets, cells)))
     if sizes:
-        said.append(f"skbs per send (frags per skb): {sizes}")
-    yield from said
-    if said:
+        lines.append(f"skbs per send (frags per skb): {sizes}")
+    yield from lines
+    if lines:
         yield ""

@@ -3,20 +3,18 @@
 summary does not show.
 """
 
-from .hist import packed
 from .record import array, at, string
 
-NEEDED = "run", "tool", "host", "load", "lost", "memory"
+NEEDED = "run", "tool", "host", "load", "lost", "memory", "serving"
 NOT_SHOWN = "sizes", "stages", "counters", "cpu_ns", "completion_ns", "wake_up_ns", "error_queue"
 LATENCY = "message_latency_ns"
 
 
 def without(block, keys):
-    """A block without some of its keys, its histograms packed; what is no block, as it is."""
+    """A block without some of its keys; what is no block, as it is."""
     if not isinstance(block, dict):
         return block
-    return {key: packed(part) if key.endswith("_ns") else part
-            for key, part in block.items() if key not in keys}
+    return {key: part for key, part in block.items() if key not in keys}
 
 
 def slim(record):
@@ -25,7 +23,6 @@ def slim(record):
     kept = {key: at(record, key) for key in NEEDED}
     kept["plan"] = {"tier": at(record, "plan/tier")}
     kept["app"] = without(at(record, "app"), () if workload == "request" else (LATENCY,))
-    kept["serving"] = without(at(record, "serving"), ())
     kept["calls"] = [without(call, NOT_SHOWN) for call in array(record, "calls")]
     kept["zerocopy"] = without(at(record, "zerocopy"), NOT_SHOWN)
     kept["unmeasured"] = [row for row in array(record, "unmeasured")

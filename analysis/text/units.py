@@ -27,12 +27,12 @@ def counted(number, unit):
     return f"{text} {unit}{'' if text == '1' else 's'}"[:TEXT_MAX]
 
 
-def percent(part, all_of_it):
+def percent(part, total):
     """As "37.5 %"; what is not all or nothing is not rounded to either. "-" of nothing."""
-    if not all_of_it > 0:
+    if not total > 0:
         return "-"
-    share = 100 * part / all_of_it
-    if part < all_of_it and share > 99.9:
+    share = 100 * part / total
+    if part < total and share > 99.9:
         share = 99.9
     if part > 0 and share < 0.1:
         share = 0.1

@@ -217,11 +217,11 @@ def verdict(f):
     """The sentences, or "no verdict: " and why, of Facts; "" where nothing asked for zero-copy."""
     if f.requests <= 0:
         return ""
-    said = [*refused(f), *ignored(f)]
+    sentences = [*refused(f), *ignored(f)]
     if f.ignored + f.refused < f.requests:
         text = completed(f)
-        said.append(text[0].upper() + text[1:] if said else text)
-    return " ".join(said)[:TEXT_MAX]
+        sentences.append(text[0].upper() + text[1:] if sentences else text)
+    return " ".join(sentences)[:TEXT_MAX]
 
 
 def finding(f):

@@ -62,10 +62,9 @@ def answers(cell):
     if inferred > 0:
         text += f"; {units.whole(inferred)} flags were inferred from neighbouring completions"
     yield labelled("flagged", text)
-    silent, complete = cell.sum_so_far("zerocopy/copied_silent")
-    text = f"{units.whole(silent) if complete else 'not known how many'} copied without a flag"
+    text = f"{known(cell.sum('zerocopy/copied_silent'), 'not known how many')} copied without a flag"
     size = cell.sum("zerocopy/bytes_copied_silent")
-    if silent > 0 and size is not None:
+    if cell.sum_so_far("zerocopy/copied_silent") > 0 and size is not None:
         text += f", {units.whole(size)} bytes"
     yield labelled("unreported", text)
     unexplained = positive(cell, "unexplained")
@@ -84,15 +83,14 @@ def skb_copies(cell):
 
 
 def ignored(cell):
-    every, _ = cell.sum_so_far("zerocopy/ignored")
-    empty, _ = cell.sum_so_far("zerocopy/ignored_empty")
-    said = []
+    every, empty = (cell.sum_so_far(f"zerocopy/{key}") for key in ("ignored", "ignored_empty"))
+    parts = []
     if every > empty:
-        said.append(f"{units.whole(every - empty)} because the socket lacks SO_ZEROCOPY")
+        parts.append(f"{units.whole(every - empty)} because the socket lacks SO_ZEROCOPY")
     if empty > 0:
-        said.append(f"{units.whole(empty)} of zero length")
-    if said:
-        yield labelled("ignored", "; ".join(said))
+        parts.append(f"{units.whole(empty)} of zero length")
+    if parts:
+        yield labelled("ignored", "; ".join(parts))
 
 
 def refusals(cell):

@@ -11,6 +11,7 @@ import math
 import pathlib
 import subprocess
 import sys
+import tracemalloc
 
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -24,6 +25,7 @@ from derive import hist as filled  # noqa: E402
 from text import causes, lay_out, record, table, totals, units, verdict  # noqa: E402
 from text.cells import Cells  # noqa: E402
 from text.hist import Hist  # noqa: E402
+from text.kept import shared  # noqa: E402
 from text.report import HISTOGRAMS, REPORT, SUMMARY, report  # noqa: E402
 from text.spread import median, median_interval  # noqa: E402
 
@@ -140,12 +142,38 @@ def test_cells_come_in_the_plans_order():
     assert [one["run"]["cell"] for cell in cells for one in cell.records] == ["a", "a", "b", "c"]
 
 
-def test_slim_histograms_take_little_memory():
-    buckets = [[1 << i % 30, 2 << i % 30, 1 + i] for i in range(200)]
-    one = {"run": {"cell": "c"}, "calls": [{"wall_ns": {"count": 200, "buckets": buckets}}]}
-    kept = totals.slim(one)["calls"][0]["wall_ns"]
-    assert sys.getsizeof(kept["buckets"]) < 4096
-    assert Hist(kept).buckets == Hist(one["calls"][0]["wall_ns"]).buckets
+def repeat(number, rows=200):
+    """One that has nothing in common with the others but its host and its keys."""
+    buckets = [[1 << i % 30, 2 << i % 30, 1 + (i + number) % rows] for i in range(rows)]
+    return json.loads(json.dumps({"run": {"cell": "c", "repeat": number}, "host": {"a": [1, 2]},
+                                  "calls": [{"wall_ns": {"count": rows, "buckets": buckets}}]}))
+
+
+def test_repeats_are_kept_in_little_memory():
+    cells, count = Cells(), 100
+    tracemalloc.start()
+    for number in range(count):
+        cells.add(repeat(number))
+    taken, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert taken < count * 8192
+    (cell,) = cells
+    assert cell.wall.count == count * 200 and sum(cell.wall.buckets.values()) == count * 200 * 201 // 2
+    assert [one["host"] is cell.record["host"] for one in cell.records] == [True] * count
+
+
+@pytest.mark.parametrize("one, other", [
+    ({"a": None}, {"b": 1}), ([1], [1, 2]), ([1], [True]), ([1], [1.0]), ({}, []),
+    ({"a": {}}, {"a": None}), ({"a": 1, "b": 2}, {"a": 1}), ({"buckets": []}, {}),
+    ({"buckets": []}, {"buckets": [[1, 2, 3]]})])
+def test_only_what_is_the_same_is_kept_once(one, other):
+    for part, kept in (one, other), (other, one):
+        assert repr(shared(part, shared(kept, None))) == repr(shared(part, None))
+
+
+def test_what_is_the_same_is_kept_once():
+    first = shared(repeat(1), None)
+    assert shared(repeat(1), first) is first
 
 
 # Reading records
@@ -174,9 +202,9 @@ def test_counts_are_kept_in_their_range(number, count):
 
 
 def test_strings_can_be_printed():
-    one = {"v": "eth\x1b[2J\n", "w": "\xff\ud800", "x": "a\\\0b"}
-    assert [record.string(one, key) for key in "vwx"] == [
-        r"eth\x1b[2J\x0a", r"\xc3\xbf\xef\xbf\xbd", "a\\"]
+    one = {"v": "eth\x1b[2J\n", "w": "\xff\ud800", "x": "a\\\0b", "y": "caf\udce9"}
+    assert [record.string(one, key) for key in "vwxy"] == [
+        r"eth\x1b[2J\x0a", r"\xc3\xbf\xef\xbf\xbd", "a\\", r"caf\xe9"]
     assert record.safe_text("\1\1\1", 8) == r"\x01"
 
 
@@ -188,21 +216,6 @@ def test_counters_are_found_by_side_and_pmu():
     assert record.counter(one, "sender", "cycles") == 1
     assert record.counter(one, "receiver", "cycles") is None
     assert record.counter(one, "sender", "branches") is None
-
-
-SOUND = {"schema": "s", "tool": {}, "host": {}, "load": {}, "run": {"cell": "c", "repeat": 1},
-         "app": None}
-
-
-@pytest.mark.parametrize("other, why", [
-    ({}, None), ({"app": {}}, None),
-    ({"run": {"cell": "c", "repeat": math.nan}}, "/run/repeat is not of type int"),
-    ({"run": {"cell": "c", "repeat": True}}, "/run/repeat is not of type int"),
-    ({"app": []}, "/app is not of type object"),
-    ({"app": {"a": [math.inf]}}, "a number is not finite"),
-    ({"schema": None}, "/schema is not of type string")])
-def test_what_is_odd_is_named(other, why):
-    assert record.fault({**SOUND, **other}) == why
 
 
 # Numbers, tables, lines
