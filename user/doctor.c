@@ -7,127 +7,43 @@
 #include "user/kernel/netdev.h"
 #include "user/run/host.h"
 #include "user/system/files.h"
+#include "user/system/front.h"
 #include "user/system/log.h"
 #include "user/system/privilege.h"
 #include "user/trace/tracer.h"
 
-#include "common/units.h"
+#include "common/json.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-static __attribute__((format(printf, 2, 3))) void print_line(const char *what, const char *format,
-							     ...)
+static json_object *limit_json(rlim_t limit)
 {
-	va_list args;
-
-	printf("%-25s ", what);
-	va_start(args, format);
-	vprintf(format, args);
-	va_end(args);
-	putchar('\n');
+	return limit == RLIM_INFINITY ? NULL : json_object_new_uint64(limit);
 }
 
-static void print_capabilities(void)
+static json_object *hook_json(const struct plan_entry *entry, enum hook_id id)
 {
-	const char *lacking = privilege__lacking();
+	json_object *o = json_object_new_object();
 
-	print_line("capabilities", "%s%s%s", lacking ? "not enough: " : "",
-		   lacking ? lacking : "enough to load BPF programs",
-		   lacking || capabilities__has(CAP_SYSLOG, CAP_EFFECTIVE)
-			   ? ""
-			   : "; without CAP_SYSLOG /proc/kallsyms hides where functions lie, and "
-			     "the flags of some completions are lost");
+	json__add_string(o, "name", hook__get(id)->name);
+	json__add_truth(o, "stages_only", hook__get(id)->stages_only);
+	json__add_string(o, "mechanism",
+			 entry->option ? mechanism_name(entry->option->mechanism) : NULL);
+	json__add_string(o, "symbol", entry->option ? entry->symbol : NULL);
+	json__add_truth(o, "disabled", entry->status == HOOK_DISABLED);
+	json__add_string(o, "reason", entry->reason);
+	return o;
 }
 
-static void print_kernel(const struct host *h)
+/* Can sends be timed? A hook that only a load has use for is planned as for one. */
+static bool add_hooks(json_object *o)
 {
-	char text[256];
-	int err = features__types();
-
-	print_line("kernel", "Linux %s %s%s", h->kernel, h->arch, h->debug_kernel ? ", debug" : "");
-	print_line("machine", "%d CPUs%s%s%s", h->nproc, h->virtualized ? ", virtual" : "",
-		   h->cpu[0] ? ", " : "", h->cpu);
-	print_line("BTF", "%s",
-		   !err		    ? "yes"
-		   : err == -ENOMEM ? "not read: no memory for it"
-				    : "missing: the programs cannot be loaded");
-	if (files__first_line("/sys/kernel/security/lockdown", text, sizeof(text)))
-		print_line("lockdown", "%s%s", text,
-			   strstr(text, "[confidentiality]") ? ": reading kernel memory is refused"
-							     : "");
-	else
-		print_line("lockdown", "none");
-	print_capabilities();
-	print_line("PID namespace", "%s",
-		   target__pid_namespace() ? "a container's: process ids are those of it, "
-					     "processes elsewhere have none"
-					   : "the initial one");
-	print_line("PMU", "%s",
-		   h->pmu ? h->pmu_names
-			  : "none usable: cycles and cache misses are not supported");
-	if (h->governor[0])
-		print_line("governor", "%s", h->governor);
-}
-
-static void print_limits(void)
-{
-	char text[64];
-	struct rlimit memlock;
-
-	if (files__first_line("/proc/sys/net/core/optmem_max", text, sizeof(text)))
-		print_line("optmem_max",
-			   "%s bytes a socket: bounds zero-copy notifications waiting (ENOBUFS "
-			   "beyond)",
-			   text);
-	getrlimit(RLIMIT_MEMLOCK, &memlock);
-	print_line("memlock", "%s a user: bounds zero-copy data in flight, except for root",
-		   memlock.rlim_cur == RLIM_INFINITY ? "unlimited"
-						     : units__size_text(memlock.rlim_cur));
-}
-
-static void print_hook(const struct plan_entry *entry, enum hook_id id)
-{
-	char name[32];
-
-	snprintf(name, sizeof(name), "hook %s", hook__get(id)->name);
-	if (entry->option)
-		print_line(name, "%s: %s%s%s%s", mechanism_name(entry->option->mechanism),
-			   entry->symbol, entry->reason[0] ? " (" : "", entry->reason,
-			   entry->reason[0] ? ")" : "");
-	else
-		print_line(name, "%s: %s",
-			   entry->status == HOOK_DISABLED ? "not needed" : "unavailable",
-			   entry->reason);
-}
-
-/* They are many, and nearly all alike: what is said of each is said of those that are not there. */
-static void print_stages(const struct plan *plan)
-{
-	unsigned int count = 0, there = 0;
-	const char *reason = "";
-	enum hook_id id;
-
-	for (id = 0; id < HOOK_COUNT; id++) {
-		if (!hook__get(id)->stages_only)
-			continue;
-		count++;
-		there += plan->entries[id].option != NULL;
-		if (!plan->entries[id].option && !reason[0])
-			reason = plan->entries[id].reason;
-	}
-	print_line("stages of a send", "%u of their %u hooks%s%s", there, count,
-		   reason[0] ? "; of the others: " : "", reason);
-}
-
-/* Can sends be timed? What only a load has use for is planned as for one. */
-static bool print_hooks(void)
-{
+	json_object *list = json_object_new_array();
 	struct features *features;
 	struct kernel_facts facts;
 	struct plan observed, load;
@@ -135,23 +51,70 @@ static bool print_hooks(void)
 	enum hook_id id;
 	bool ok;
 
+	json__add(o, "hooks", list);
 	if (features__probe(&features, true, reason, sizeof(reason))) {
-		print_line("hooks", "unavailable: %s", reason);
+		json__add_string(o, "hooks_reason", reason);
 		return false;
 	}
 	facts = features__facts(features);
 	ok = plan__resolve(&observed, &facts, MECHANISM_NONE, PLAN_OBSERVATION | PLAN_STAGES);
 	plan__resolve(&load, &facts, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD);
-	for (id = 0; id < HOOK_COUNT && !hook__get(id)->stages_only; id++)
-		print_hook(hook__get(id)->load_only ? &load.entries[id] : &observed.entries[id],
-			   id);
-	print_stages(&observed);
-	print_line("other protocols", "not measured; MPTCP sends and zero-copy sends by UDP are %s",
-		   plan__sees_others(&observed)
-			   ? "counted where a program is observed"
-			   : "not counted: this kernel has no tracepoint for them");
+	for (id = 0; id < HOOK_COUNT; id++)
+		json_object_array_add(list,
+				      hook_json(hook__get(id)->load_only ? &load.entries[id]
+									 : &observed.entries[id],
+						id));
+	json__add_truth(o, "sees_others", plan__sees_others(&observed));
 	features__free(features);
 	return ok;
+}
+
+static void add_device(void *list, const struct netdev *d)
+{
+	json_object *o = json_object_new_object();
+	char text[4 * sizeof(d->driver)];
+
+	json__add_string(o, "name", safe_text(d->name, text, sizeof(text)));
+	json__add_string(o, "driver", safe_text(d->driver, text, sizeof(text)));
+	json__add_truth(o, "loopback", d->loopback);
+	json__add_truth(o, "scatter_gather", d->scatter_gather);
+	json__add_truth(o, "checksum", d->checksum);
+	json_object_array_add(list, o);
+}
+
+static void add_devices(json_object *o)
+{
+	json_object *list = json_object_new_array();
+	int err = netdev__each(add_device, list);
+
+	json__add(o, "devices", list);
+	json__add_string(o, "devices_reason", err ? strerror(-err) : NULL);
+}
+
+/* What can be known of this machine; true: sends can be timed. The front has the words. */
+static bool add_facts(json_object *o)
+{
+	struct rlimit memlock;
+	char text[256];
+	struct host host;
+	int err = features__types();
+	bool found;
+
+	host__read(&host);
+	json__add_string(o, "schema", "sendpath.doctor/1");
+	json__add(o, "host", host__json(&host));
+	json__add_string(o, "btf", !err ? "yes" : err == -ENOMEM ? "no memory" : "missing");
+	found = files__first_line("/sys/kernel/security/lockdown", text, sizeof(text));
+	json__add_string(o, "lockdown", found ? text : NULL);
+	json__add_string(o, "lacking", privilege__lacking());
+	json__add_truth(o, "syslog", capabilities__has(CAP_SYSLOG, CAP_EFFECTIVE));
+	json__add_truth(o, "pid_namespace", target__pid_namespace() != 0);
+	found = files__first_line("/proc/sys/net/core/optmem_max", text, sizeof(text));
+	json__add_string(o, "optmem_max", found ? text : NULL);
+	getrlimit(RLIMIT_MEMLOCK, &memlock);
+	json__add(o, "memlock", limit_json(memlock.rlim_cur));
+	add_devices(o);
+	return add_hooks(o);
 }
 
 /* Loads and attaches one option of a hook. True if it works. */
@@ -233,23 +196,32 @@ static int list_hooks(const char *name)
 	return works ? 0 : STATUS_SYSTEM;
 }
 
-static void print_device(void *context, const struct netdev *d)
+static int tell(void)
 {
-	struct netdev_verdict verdict = netdev__zerocopy(d);
-	char name[4 * IF_NAMESIZE], driver[4 * sizeof(d->driver)];
+	json_object *o = json_object_new_object();
+	struct front *front;
+	char reason[600], *line;
+	bool ok;
+	int err, status;
 
-	(void)context;
-	print_line("device", "%s%s%s%s: zero-copy %s: %s", safe_text(d->name, name, sizeof(name)),
-		   d->driver[0] ? " (" : "", safe_text(d->driver, driver, sizeof(driver)),
-		   d->driver[0] ? ")" : "", verdict.answer, verdict.why);
+	if (front__start(&front, reason, sizeof(reason))) {
+		log_error("%s", reason);
+		json_object_put(o);
+		return STATUS_SYSTEM;
+	}
+	ok = add_facts(o);
+	if (asprintf(&line, "%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN)) < 0)
+		line = NULL;
+	err = front__say(front, line);
+	json_object_put(front__hear(front, &err)); /* it has read all of it */
+	status = front__end(front);
+	front__free(front);
+	json_object_put(o);
+	return status ? STATUS_FAILED : ok ? STATUS_OK : STATUS_SYSTEM;
 }
 
 int doctor(int argc, char **argv)
 {
-	struct host host;
-	bool ok;
-	int err;
-
 	if (argc == 2 && !strcmp(argv[1], "--hooks"))
 		return list_hooks(NULL);
 	if (argc == 2 && !strncmp(argv[1], "--hooks=", strlen("--hooks=")))
@@ -265,12 +237,5 @@ int doctor(int argc, char **argv)
 		log_error("doctor takes --hooks, --hooks=NAME or nothing: %s", argv[1]);
 		return STATUS_USAGE;
 	}
-	host__read(&host);
-	print_kernel(&host);
-	print_limits();
-	ok = print_hooks();
-	err = netdev__each(print_device, NULL);
-	if (err)
-		print_line("devices", "cannot be listed: %s", strerror(-err));
-	return ok ? 0 : STATUS_SYSTEM;
+	return tell();
 }

@@ -6,13 +6,21 @@ import signal
 from derive import BadRaw
 from faults import printed
 from front.channel import Channel, Gone
-from front.output import complain
+from front.output import Stream, complain
 from front.runs import Grid, Sweep
 
 
 def _advise(channel, words, say):
     from advise.advise import advise  # the others need none of its modules
     return printed(lambda: advise(channel, words, say), say)
+
+
+def _doctor(channel, facts, say):
+    from front import doctor
+    out = Stream("stdout")
+    out.write(doctor.text(facts))
+    channel.say({"end": True})
+    return 0 if out.check(say) else 1
 
 
 def serve(program, fd):
@@ -27,6 +35,8 @@ def serve(program, fd):
         begin = channel.hear()
         if begin["schema"] == "sendpath.advise-words/1":
             return _advise(channel, begin["words"], say)
+        if begin["schema"] == "sendpath.doctor/1":
+            return _doctor(channel, begin, say)
         runs = (Sweep if begin["sweep"] else Grid)(channel, begin, say)
         status = runs.make()
         # No window is open any more: from here on a signal ends what a reader holds up.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The analyzer's small pure parts: names, devices, noise. */
+/* The analyzer's small pure parts: names, noise. */
 #include <errno.h>
 #include <poll.h>
 #include <setjmp.h>
@@ -15,7 +15,6 @@
 
 #include "common/program.h"
 #include "user/kernel/calls.h"
-#include "user/kernel/netdev.h"
 #include "user/system/noise.h"
 
 static void test_untrusted_names_are_escaped(void **state)
@@ -56,24 +55,6 @@ static void test_errors_have_names(void **state)
 	assert_string_equal(call_error_name(ERRNO_RESTART), "ERESTARTSYS");
 	assert_string_equal(call_error_name(0), "other");
 	assert_string_equal(call_error_name(ERRNO_SLOTS), "other");
-}
-
-static void expect(struct netdev d, const char *answer)
-{
-	assert_string_equal(netdev__zerocopy(&d).answer, answer);
-}
-
-static void test_devices(void **state)
-{
-	(void)state;
-	expect((struct netdev){.loopback = true, .scatter_gather = true, .checksum = true}, "no");
-	expect((struct netdev){.driver = "tun", .scatter_gather = true, .checksum = true}, "no");
-	expect((struct netdev){.driver = "e1000e", .checksum = true}, "no");
-	expect((struct netdev){.driver = "e1000e", .scatter_gather = true}, "no");
-	expect((struct netdev){.driver = "veth", .scatter_gather = true, .checksum = true},
-	       "depends");
-	expect((struct netdev){.driver = "e1000e", .scatter_gather = true, .checksum = true},
-	       "yes");
 }
 
 static void test_ticks_are_of_eight_kinds(void **state)
@@ -182,7 +163,6 @@ int main(void)
 		cmocka_unit_test(test_untrusted_names_are_cut_whole),
 		cmocka_unit_test(test_every_call_has_a_name),
 		cmocka_unit_test(test_errors_have_names),
-		cmocka_unit_test(test_devices),
 		cmocka_unit_test(test_ticks_are_of_eight_kinds),
 		cmocka_unit_test(test_steal_share_is_of_all_time),
 		cmocka_unit_test(test_what_is_not_told_is_unknown),

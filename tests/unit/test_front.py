@@ -16,6 +16,7 @@ from hypothesis import given, settings, strategies as st
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "analysis"))
 
+from front import doctor  # noqa: E402
 from front.channel import Channel, Gone  # noqa: E402
 from front.folder import SEED_MAX, Folder, Refused, difference, sound_record  # noqa: E402
 from front.output import JsonFile, safe_text, why  # noqa: E402
@@ -223,3 +224,11 @@ def test_lines_come_in_any_pieces():
         channel.hear()
     with pytest.raises(Gone):
         channel.say({})
+
+
+@pytest.mark.parametrize("answer,device", [
+    ("no", {"loopback": True}), ("no", {"driver": "tun"}), ("no", {"scatter_gather": False}),
+    ("no", {"checksum": False}), ("depends", {"driver": "veth"}), ("yes", {})])
+def test_zero_copy_of_a_device(answer, device):
+    whole = {"driver": "e1000e", "loopback": False, "scatter_gather": True, "checksum": True, **device}
+    assert doctor.zerocopy(whole)[0] == answer

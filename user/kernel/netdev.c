@@ -10,28 +10,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-struct netdev_verdict netdev__zerocopy(const struct netdev *d)
-{
-	if (d->loopback)
-		return (struct netdev_verdict){
-			"no", "the kernel copies what a socket on this machine is to get"};
-	if (!strcmp(d->driver, "tun"))
-		return (struct netdev_verdict){"no", "tun and tap copy every packet"};
-	if (!d->scatter_gather)
-		return (struct netdev_verdict){
-			"no", "without scatter-gather the kernel copies everything, and tells "
-			      "the application of a part of it (ethtool -K DEV sg on)"};
-	if (!d->checksum)
-		return (struct netdev_verdict){
-			"no", "without checksum offload the kernel must read and copies the data "
-			      "(ethtool -K DEV tx on)"};
-	if (!strcmp(d->driver, "veth"))
-		return (struct netdev_verdict){
-			"depends", "copied if the receiver is on this machine; not if a bridge "
-				   "forwards it to a device that can"};
-	return (struct netdev_verdict){"yes", "it has scatter-gather and checksum offload"};
-}
-
 static bool feature(int fd, struct ifreq *request, __u32 command)
 {
 	struct ethtool_value value = {.cmd = command};

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""analyze doctor: what can be measured on a machine, and why not all. facts: the engine's line."""
+
+from text.units import size
+
+_BTF = {"yes": "yes", "no memory": "not read: no memory for it",
+        "missing": "missing: the programs cannot be loaded"}
+
+
+def _capabilities(facts):
+    if facts["lacking"]:
+        return f"not enough: {facts['lacking']}"
+    return "enough to load BPF programs" + ("" if facts["syslog"] else (
+        "; without CAP_SYSLOG /proc/kallsyms hides where functions lie, and the flags of some "
+        "completions are lost"))
+
+
+def _lockdown(text):
+    refused = text and "[confidentiality]" in text
+    return (text or "none") + (": reading kernel memory is refused" if refused else "")
+
+
+def _machine(facts):
+    host = facts["host"]
+    yield "kernel", f"Linux {host['kernel']} {host['arch']}" + (", debug" if host["debug_kernel"] else "")
+    yield "machine", (f"{host['nproc']} CPUs" + (", virtual" if host["virtualized"] else "") +
+                      (f", {host['cpu']}" if host["cpu"] else ""))
+    yield "BTF", _BTF[facts["btf"]]
+    yield "lockdown", _lockdown(facts["lockdown"])
+    yield "capabilities", _capabilities(facts)
+    yield "PID namespace", ("a container's: process ids are those of it, processes elsewhere have none"
+                            if facts["pid_namespace"] else "the initial one")
+    yield "PMU", host["pmu"] or "none usable: cycles and cache misses are not supported"
+    if host["governor"]:
+        yield "governor", host["governor"]
+    if facts["optmem_max"] is not None:
+        yield "optmem_max", (f"{facts['optmem_max']} bytes a socket: bounds zero-copy notifications "
+                             "waiting (ENOBUFS beyond)")
+    memlock = "unlimited" if facts["memlock"] is None else size(facts["memlock"])
+    yield "memlock", f"{memlock} a user: bounds zero-copy data in flight, except for root"
+
+
+def _hook(hook):
+    if hook["mechanism"]:
+        return f"{hook['mechanism']}: {hook['symbol']}" + (f" ({hook['reason']})" if hook["reason"] else "")
+    return f"{'not needed' if hook['disabled'] else 'unavailable'}: {hook['reason']}"
+
+
+def _stages(hooks):
+    """They are many, and nearly all alike: one reason stands for all that are not there."""
+    there = [hook for hook in hooks if hook["mechanism"]]
+    reason = next((hook["reason"] for hook in hooks if not hook["mechanism"] and hook["reason"]), "")
+    return f"{len(there)} of their {len(hooks)} hooks" + (f"; of the others: {reason}" if reason else "")
+
+
+def _hooks(facts):
+    if facts.get("hooks_reason") is not None:
+        yield "hooks", f"unavailable: {facts['hooks_reason']}"
+        return
+    for hook in facts["hooks"]:
+        if not hook["stages_only"]:
+            yield f"hook {hook['name']}", _hook(hook)
+    yield "stages of a send", _stages([hook for hook in facts["hooks"] if hook["stages_only"]])
+    yield "other protocols", "not measured; MPTCP sends and zero-copy sends by UDP are " + (
+        "counted where a program is observed" if facts["sees_others"]
+        else "not counted: this kernel has no tracepoint for them")
+
+
+def zerocopy(device):
+    """Can a zero-copy send through this device be one? An answer, and why."""
+    if device["loopback"]:
+        return "no", "the kernel copies what a socket on this machine is to get"
+    if device["driver"] == "tun":
+        return "no", "tun and tap copy every packet"
+    if not device["scatter_gather"]:
+        return "no", ("without scatter-gather the kernel copies everything, and tells the application "
+                      "of a part of it (ethtool -K DEV sg on)")
+    if not device["checksum"]:
+        return "no", ("without checksum offload the kernel must read and copies the data "
+                      "(ethtool -K DEV tx on)")
+    if device["driver"] == "veth":
+        return "depends", ("copied if the receiver is on this machine; not if a bridge forwards it to a "
+                           "device that can")
+    return "yes", "it has scatter-gather and checksum offload"
+
+
+def _devices(facts):
+    for device in facts["devices"]:
+        answer, why = zerocopy(device)
+        driver = f" ({device['driver']})" if device["driver"] else ""
+        yield "device", f"{device['name']}{driver}: zero-copy {answer}: {why}"
+    if facts["devices_reason"]:
+        yield "devices", f"cannot be listed: {facts['devices_reason']}"
+
+
+def text(facts):
+    """A line for each thing that is known."""
+    return "".join(f"{what:<25} {said}\n" for part in (_machine, _hooks, _devices)
+                   for what, said in part(facts))
