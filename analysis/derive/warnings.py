@@ -6,6 +6,24 @@ from .noise import at
 from .run import sum_of
 
 
+def machine(run):
+    """What about the machine makes figures doubtful."""
+    host, busy = run["host"], run["busy_threads"]
+    if host["governor"] and host["governor"] != "performance":
+        yield "governor", (f'CPU frequency governor is "{host["governor"]}": times vary with the '
+                           'frequency; "performance" holds it still')
+    if host["debug_kernel"]:
+        yield "debug_kernel", ("this is a debug kernel: sends cost a multiple of what they cost in "
+                               "production")
+    if busy > host["nproc"]:
+        yield "few_cpus", (f"{busy} busy threads share {host['nproc']} CPUs: they wait for each other, "
+                           "and the wall times contain that")
+    if not host["pmu"]:
+        yield "no_pmu", ("no PMU in this virtual machine: cycles, instructions and cache misses are "
+                         "not supported" if host["virtualized"] else
+                         "the PMU cannot be used: cycles, instructions and cache misses are not counted")
+
+
 def assumed(run):
     """Where all flags are alike, a neighbour's is as good."""
     totals = run.totals
@@ -70,10 +88,10 @@ def misses(run):
 
 
 def block(run, record):
-    found = [*unseen(run), *misses(run), *assumed(run), *unsent(run), *paced(record),
+    found = [*machine(run), *unseen(run), *misses(run), *assumed(run), *unsent(run), *paced(record),
              *noise.exceeded(record, False), *estimated(record)]
     if run["interrupted"]:
         found.append(("interrupted", "the run was interrupted before its time was up"))
     if run["error"]:
         found.append(("load_failed", run["error"]))
-    return run["host_warnings"] + [{"code": code, "text": text} for code, text in found]
+    return [{"code": code, "text": text} for code, text in found]

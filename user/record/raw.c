@@ -204,15 +204,7 @@ static json_object *noise(const struct noise *n)
 	return o;
 }
 
-static void add_warning(void *list, const char *code, const char *text)
-{
-	json_object *o = json_object_new_object();
-
-	json__add_string(o, "code", code);
-	json__add_string(o, "text", text);
-	json_object_array_add(list, o);
-}
-
+/* How many threads the load keeps busy at once; 0: none of ours. */
 static unsigned int busy_threads(const struct run_setup *setup)
 {
 	const struct send_ops *ops;
@@ -223,15 +215,6 @@ static unsigned int busy_threads(const struct run_setup *setup)
 		return 2;
 	ops = variants__find(setup->load.variant);
 	return !ops || ops->flags & SEND_NOTHING ? 0 : 2 * setup->load.threads;
-}
-
-static json_object *host_warnings(const struct run_setup *setup,
-				  const struct record_context *context)
-{
-	json_object *list = json_object_new_array();
-
-	host__warn(context->host, busy_threads(setup), add_warning, list);
-	return list;
 }
 
 static json_object *memory_events(const struct memory_run *m)
@@ -307,7 +290,7 @@ static json_object *whole(const struct run_result *r, const struct run_setup *se
 	json_object *o = head(&r->started, setup, context);
 
 	json__add(o, "setup", setup_of(setup));
-	json__add(o, "host_warnings", host_warnings(setup, context));
+	json__add_count(o, "busy_threads", busy_threads(setup));
 	json__add(o, "privilege", json_object_get(context->privilege));
 	json__add(o, "plan", plan(r));
 	json__add_count(o, "missed_begins", r->measured.missed_begins);

@@ -214,35 +214,3 @@ json_object *host__json(const struct host *h)
 	json_object_object_add(o, "devices", devices_json());
 	return o;
 }
-
-void host__warn(const struct host *h, unsigned int busy_threads,
-		void (*add)(void *context, const char *code, const char *text), void *context)
-{
-	char text[256];
-
-	if (h->governor[0] && strcmp(h->governor, "performance")) {
-		snprintf(text, sizeof(text),
-			 "CPU frequency governor is \"%s\": times vary with the frequency; "
-			 "\"performance\" holds it still",
-			 h->governor);
-		add(context, "governor", text);
-	}
-	if (h->debug_kernel)
-		add(context, "debug_kernel",
-		    "this is a debug kernel: sends cost a multiple of what they cost in "
-		    "production");
-	if (busy_threads > (unsigned int)h->nproc) {
-		snprintf(text, sizeof(text),
-			 "%u busy threads share %d CPUs: they wait for each other, and the wall "
-			 "times contain that",
-			 busy_threads, h->nproc);
-		add(context, "few_cpus", text);
-	}
-	if (!h->pmu)
-		add(context, "no_pmu",
-		    h->virtualized
-			    ? "no PMU in this virtual machine: cycles, instructions and cache "
-			      "misses are not supported"
-			    : "the PMU cannot be used: cycles, instructions and cache misses are "
-			      "not counted");
-}

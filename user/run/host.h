@@ -20,10 +20,3 @@ struct host {
 void host__read(struct host *h);
 /* The record's "host" block. */
 json_object *host__json(const struct host *h);
-
-/*
- * Calls add for each thing a reader should know before believing a figure.
- * busy_threads: how many threads the load keeps busy at once; 0: none of ours.
- */
-void host__warn(const struct host *h, unsigned int busy_threads,
-		void (*add)(void *context, const char *code, const char *text), void *context);
