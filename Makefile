@@ -165,8 +165,9 @@ fixtures: check-packages
 	$(Q)$(AS_ROOT) $(PYTHON) tests/fixtures/record.py
 
 # Python compiles a file at each start that it finds no bytecode of.
-$(BUILD)/bytecode: $(wildcard $(addsuffix /*.py,$(addprefix analysis/,advise derive front tables text)))
-	$(Q)mkdir -p $(@D) && $(PYTHON) -m compileall -q $(sort $(dir $^)) && touch $@
+FRONT := $(addprefix analysis/,advise derive front tables text faults.py files.py notes.py)
+$(BUILD)/bytecode: $(wildcard $(addsuffix /*.py,$(FRONT)) $(FRONT))
+	$(Q)mkdir -p $(@D) && $(PYTHON) -m compileall -q $(FRONT) && touch $@
 
 $(BUILD)/%.bpf.o: %.bpf.c $(BUILD)/tables.h
 	$(call msg,BPF,$@)
@@ -470,6 +471,7 @@ install: all $(if $(DESTDIR),,analysis-packages)
 	$(Q)install -D -m 755 loadgen/loadgen $(LIBEXEC)/loadgen/loadgen
 	$(Q)ln -sf ../libexec/sendpath/loadgen/loadgen $(DESTDIR)$(PREFIX)/bin/sendpath-loadgen
 	$(Q)for f in $(PYTHON_FILES); do install -D -m 644 $$f $(LIBEXEC)/$$f || exit 1; done
+	$(if $(DESTDIR),,$(Q)cd $(LIBEXEC) && $(PYTHON) -m compileall -q $(FRONT))
 	$(Q)install -D -m 644 docs/sendpath.1 $(SHARE)/man/man1/sendpath.1
 	$(Q)for name in analyze loadgen; do ln -sf sendpath.1 $(SHARE)/man/man1/sendpath-$$name.1; done
 	$(Q)install -D -m 644 docs/sendpath.bash $(SHARE)/bash-completion/completions/sendpath
@@ -542,6 +544,6 @@ help:
 	@echo 'CROSS=arm64 builds for arm64 (clang, lld), in build-arm64/'
 
 clean:
-	$(Q)rm -rf build build-* analyze loadgen/loadgen $(VENV) analysis/*/__pycache__
+	$(Q)rm -rf build build-* analyze loadgen/loadgen $(VENV) analysis/__pycache__ analysis/*/__pycache__
 
 -include $(wildcard $(BUILD)/*/*.d $(BUILD)/*/*/*.d)
