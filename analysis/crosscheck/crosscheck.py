@@ -402,7 +402,10 @@ def main():
     if os.stat("/proc/self/ns/pid").st_ino != INITIAL_PID_NAMESPACE:
         raise CannotCheck("bcc counts by process ids of the initial PID namespace: "
                           "run it outside of this container")
-    # Wrong options are the analyzer's to explain, before bcc takes its time.
+    # Wrong options are the analyzer's to explain, before bcc takes its time. It reads them in turn.
+    read = subprocess.run([analyze, *options, "--help"], stdout=subprocess.DEVNULL, check=False)
+    if read.returncode:
+        return read.returncode
     program, span = load_program()
     records = run_analyzer(analyze, options)
     return conclude([compare(record, program, span) for record in records])
