@@ -11,7 +11,8 @@ class Live:
         self.stream = stream
         self.lines = Lines()
         self.count = 0
-        self.label = ""  # of the run, until a line of it is printed
+        self.label = ""  # of the run, until a line of it is made
+        self.waiting = ""  # text to be written
 
     def begin(self, label):
         """A run begins; label stands before its lines ("": there is one run alone)."""
@@ -19,19 +20,29 @@ class Live:
         self.label = label
 
     def add(self, raw):
-        """raw has the counts of its window so far: those of a line that is left out are in the next."""
-        if not raw["last"] and not self.stream.takes_text():
+        """raw has the counts of its window so far: those of a line that is left out are in the next. The
+        last waits, where nobody reads, until somebody does.
+        """
+        reads = self.stream.takes_text()
+        if not raw["last"] and not reads:
             return
         line = self.lines.line(raw)
         if line is None:
             return
-        text = "" if self.count % LINES_A_HEADER else f"{HEADER}\n"
-        text += f"{self.label}:\n" if self.label else ""
-        self.stream.write(f"{text}{line}\n")
+        self.waiting += "" if self.count % LINES_A_HEADER else f"{HEADER}\n"
+        self.waiting += f"{self.label}:\n" if self.label else ""
+        self.waiting += f"{line}\n"
         self.count += 1
         self.label = ""
+        if reads:
+            self._write()
+
+    def _write(self):
+        self.stream.write(self.waiting)
+        self.waiting = ""
 
     def end(self):
         """What comes after the lines is set off from them."""
         if self.count:
-            self.stream.write("\n")
+            self.waiting += "\n"
+            self._write()
