@@ -7,6 +7,7 @@
  *             kernel has a limited number of return probes, and a return for which none
  *             was left is counted as lost.
  */
+#include "functions.bpf.h"
 #include "sends.bpf.h"
 
 /* tcp_sendmsg begins. A function of its own, so that what is not needed by plain sends stays out.
@@ -102,25 +103,16 @@ static __always_inline void sendpage_begin(struct sock *sk, __u64 size)
 	send_begin(thread, sk, current_call(sk), 0, size, STAGE_UNACCOUNTED);
 }
 
-SEC("fentry/tcp_sendpage")
-int BPF_PROG(sendpage_fentry, struct sock *sk, void *page, int offset, size_t size)
-{
-	sendpage_begin(sk, size);
-	return 0;
-}
+/* clang-format off */
+ON_ENTRY(sendpage, "tcp_sendpage", sendpage_begin(sk, size),
+	 struct sock *sk, void *page, int offset, size_t size)
+/* clang-format on */
 
 SEC("fexit/tcp_sendpage")
 int BPF_PROG(sendpage_fexit, struct sock *sk, void *page, int offset, size_t size, int flags,
 	     int ret)
 {
 	sendmsg_returned(thread__returning(), sk, ret);
-	return 0;
-}
-
-SEC("kprobe/tcp_sendpage")
-int BPF_KPROBE(sendpage_kprobe, struct sock *sk, void *page, int offset, size_t size)
-{
-	sendpage_begin(sk, size);
 	return 0;
 }
 

@@ -148,59 +148,30 @@ static __noinline int copied(void *ctx, struct sk_buff *skb, enum copier copier,
 	return 0;
 }
 
-SEC("fentry/skb_copy_ubufs")
-int BPF_PROG(ubufs_fentry, struct sk_buff *skb)
-{
-	return sockets_watched() ? copied(ctx, skb, COPIER_UBUFS, 0, 0) : 0;
-}
+/* The programs of a function that copies the data of skb, where that is so and so many bytes. */
+#define COPIER(name, function, copier, copies, bytes, ...)                                     \
+	SEC("fentry/" function)                                                                \
+	int BPF_PROG(name##_fentry, __VA_ARGS__)                                               \
+	{                                                                                      \
+		return sockets_watched() && (copies) ? copied(ctx, skb, copier, bytes, 0) : 0; \
+	}                                                                                      \
+	SEC("kprobe/" function)                                                                \
+	int BPF_KPROBE(name##_kprobe, __VA_ARGS__)                                             \
+	{                                                                                      \
+		return sockets_watched() && (copies)                                           \
+			       ? copied(ctx, skb, copier, bytes, CALLER(ctx))                  \
+			       : 0;                                                            \
+	}
 
-SEC("kprobe/skb_copy_ubufs")
-int BPF_KPROBE(ubufs_kprobe, struct sk_buff *skb)
-{
-	return sockets_watched() ? copied(ctx, skb, COPIER_UBUFS, 0, CALLER(ctx)) : 0;
-}
-
+/* clang-format off */
+COPIER(ubufs, "skb_copy_ubufs", COPIER_UBUFS, true, 0, struct sk_buff *skb)
 /* With scatter-gather the segments share the pages. */
-SEC("fentry/skb_segment")
-int BPF_PROG(segment_fentry, struct sk_buff *skb, __u64 features)
-{
-	return sockets_watched() && !(features & NETIF_F_SG)
-		       ? copied(ctx, skb, COPIER_SEGMENT, 0, 0)
-		       : 0;
-}
-
-SEC("kprobe/skb_segment")
-int BPF_KPROBE(segment_kprobe, struct sk_buff *skb, __u64 features)
-{
-	return sockets_watched() && !(features & NETIF_F_SG)
-		       ? copied(ctx, skb, COPIER_SEGMENT, 0, CALLER(ctx))
-		       : 0;
-}
-
+COPIER(segment, "skb_segment", COPIER_SEGMENT, !(features & NETIF_F_SG), 0,
+       struct sk_buff *skb, __u64 features)
 /* Drivers pull headers from nearly every skb: only pulling all of the data is a copy. */
-SEC("fentry/__pskb_pull_tail")
-int BPF_PROG(pull_fentry, struct sk_buff *skb, int bytes)
-{
-	return sockets_watched() ? copied(ctx, skb, COPIER_PULL, (__u32)bytes, 0) : 0;
-}
-
-SEC("kprobe/__pskb_pull_tail")
-int BPF_KPROBE(pull_kprobe, struct sk_buff *skb, int bytes)
-{
-	return sockets_watched() ? copied(ctx, skb, COPIER_PULL, (__u32)bytes, CALLER(ctx)) : 0;
-}
-
-SEC("fentry/skb_copy")
-int BPF_PROG(duplicate_fentry, struct sk_buff *skb)
-{
-	return sockets_watched() ? copied(ctx, skb, COPIER_DUPLICATE, 0, 0) : 0;
-}
-
-SEC("kprobe/skb_copy")
-int BPF_KPROBE(duplicate_kprobe, struct sk_buff *skb)
-{
-	return sockets_watched() ? copied(ctx, skb, COPIER_DUPLICATE, 0, CALLER(ctx)) : 0;
-}
+COPIER(pull, "__pskb_pull_tail", COPIER_PULL, true, (__u32)pulled, struct sk_buff *skb, int pulled)
+COPIER(duplicate, "skb_copy", COPIER_DUPLICATE, true, 0, struct sk_buff *skb)
+/* clang-format on */
 
 static __always_inline int cow(void *ctx, struct sk_buff **skb, __u64 caller)
 {

@@ -227,6 +227,8 @@ static __always_inline bool is_tun(struct net_device *dev)
 	const char *name = READ(dev, rtnl_link_ops, kind);
 	char kind[4] = {};
 
+	if (!name) /* neither loopback nor a NIC has one */
+		return false;
 	bpf_probe_read_kernel_str(kind, sizeof(kind), name);
 	return kind[0] == 't' && kind[1] == 'u' && kind[2] == 'n' && !kind[3];
 }
