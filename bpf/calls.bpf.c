@@ -10,12 +10,15 @@
 #include "functions.bpf.h"
 #include "sends.bpf.h"
 
-/* tcp_sendmsg begins. A function of its own, so that what is not needed by plain sends stays out.
+/*
+ * tcp_sendmsg begins; thread: the calling one, if it is in its slot. A function of its own, so that
+ * what is not needed by plain sends stays out.
  */
-static __noinline int sendmsg_begin(struct sock *sk, struct msghdr *msg, __u32 flags, __u64 size)
+static __noinline int sendmsg_begin(struct thread *thread, struct sock *sk, struct msghdr *msg,
+				    __u32 flags, __u64 size)
 {
-	struct thread *thread = sender__get();
-
+	if (!thread || gate != GATE_OPEN || !is_lasting_sender(thread))
+		thread = sender__get();
 	if (!thread)
 		return 0;
 	/* It locks the socket, up to tcp_sendmsg_locked. */
@@ -26,26 +29,22 @@ static __noinline int sendmsg_begin(struct sock *sk, struct msghdr *msg, __u32 f
 	return 0;
 }
 
-/* The calling thread, if it begins a plain send. */
-static __always_inline struct thread *plain_sender(__u32 flags)
+/* Does the thread begin a plain send? */
+static __always_inline bool begins_plain(const struct thread *thread, __u32 flags)
 {
-	struct thread *thread = thread__in_slot();
-
-	if (!thread || !is_plain(thread) || thread->sock || flags & MSG_ZEROCOPY ||
-	    gate != GATE_OPEN)
-		return NULL;
-	return thread;
+	return thread && is_plain(thread) && !thread->sock && !(flags & MSG_ZEROCOPY) &&
+	       gate == GATE_OPEN;
 }
 
 static __always_inline int sendmsg_called(struct sock *sk, struct msghdr *msg, __u32 flags,
 					  __u64 size)
 {
-	struct thread *thread = plain_sender(flags);
+	struct thread *thread = thread__in_slot();
 
-	if (thread)
+	if (begins_plain(thread, flags))
 		plain_begin(thread, sk, current_syscall(sk));
-	else if (!is_bystander())
-		sendmsg_begin(sk, msg, flags, size);
+	else if (thread || !is_bystander())
+		sendmsg_begin(thread, sk, msg, flags, size);
 	return 0;
 }
 

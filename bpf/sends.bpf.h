@@ -29,6 +29,12 @@ struct {
 /* A random number below this one has a send timed, and divided; all are where it is 0. */
 const volatile __u32 sampled_below = 0;
 
+/* Do its sends count, as long as it lives? */
+static __always_inline bool is_lasting_sender(const struct thread *thread)
+{
+	return (thread->role & (ROLE_SENDER | ROLE_LASTING)) == (ROLE_SENDER | ROLE_LASTING);
+}
+
 /* The calling thread, if its sends count. */
 static __always_inline struct thread *sender__get(void)
 {

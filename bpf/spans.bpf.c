@@ -124,9 +124,7 @@ static __noinline void first_loop(struct sock *sk, struct msghdr *msg)
 /* Do the sends of this thread count, as long as it lives, and was one seen? */
 static __always_inline bool is_known_sender(const struct thread *thread)
 {
-	return (thread->role & (ROLE_SENDER | ROLE_LASTING | ROLE_IO_WORKER)) ==
-		       (ROLE_SENDER | ROLE_LASTING) &&
-	       thread->has_sent;
+	return is_lasting_sender(thread) && !(thread->role & ROLE_IO_WORKER) && thread->has_sent;
 }
 
 /* args: sk, msg, skb, size_goal. Fires once per pass of the loop; the first pass is the start. */
