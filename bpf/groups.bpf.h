@@ -221,7 +221,7 @@ static __noinline void groups__count_completions(const struct group_key *owner, 
 					 sends, copied);
 }
 
-/* Adds to one more field of completed sends, by its offset: unreported copies can be corrected. */
+/* Adds to one more field of completed sends, by its offset: unflagged copies can be corrected. */
 static __noinline void groups__add(const struct group_key *owner, __u32 field, __u64 n)
 {
 	add((void *)group__find(&peers, &peers_rest, owner, BY_PEER, NULL) + field, n);
