@@ -127,7 +127,10 @@ ABI_SIZE(group_key, 32);
 
 #define DEVICE_NAME_MAX 16 /* IFNAMSIZ */
 
-/* Atomic additions: completions come in interrupts, and threads share a group. */
+/*
+ * Atomic additions: completions come in interrupts, and threads share a group. Of peers no more is
+ * counted than requests and what follows.
+ */
 struct group {
 	__u64 sends; /* all that returned, failed ones too */
 	__u64 failed;

@@ -7,14 +7,18 @@
  *             kernel has a limited number of return probes, and a return for which none
  *             was left is counted as lost.
  */
+#include "functions.bpf.h"
 #include "sends.bpf.h"
 
-/* tcp_sendmsg begins. A function of its own, so that what is not needed by plain sends stays out.
+/*
+ * tcp_sendmsg begins; thread: the calling one, if it is in its slot. A function of its own, so that
+ * what is not needed by plain sends stays out.
  */
-static __noinline int sendmsg_begin(struct sock *sk, struct msghdr *msg, __u32 flags, __u64 size)
+static __noinline int sendmsg_begin(struct thread *thread, struct sock *sk, struct msghdr *msg,
+				    __u32 flags, __u64 size)
 {
-	struct thread *thread = sender__get();
-
+	if (!thread || gate != GATE_OPEN || !is_lasting_sender(thread))
+		thread = sender__get();
 	if (!thread)
 		return 0;
 	/* It locks the socket, up to tcp_sendmsg_locked. */
@@ -25,26 +29,22 @@ static __noinline int sendmsg_begin(struct sock *sk, struct msghdr *msg, __u32 f
 	return 0;
 }
 
-/* The calling thread, if it begins a plain send. */
-static __always_inline struct thread *plain_sender(__u32 flags)
+/* Does the thread begin a plain send? */
+static __always_inline bool begins_plain(const struct thread *thread, __u32 flags)
 {
-	struct thread *thread = thread__in_slot();
-
-	if (!thread || !is_plain(thread) || thread->sock || flags & MSG_ZEROCOPY ||
-	    gate != GATE_OPEN)
-		return NULL;
-	return thread;
+	return thread && is_plain(thread) && !thread->sock && !(flags & MSG_ZEROCOPY) &&
+	       gate == GATE_OPEN;
 }
 
 static __always_inline int sendmsg_called(struct sock *sk, struct msghdr *msg, __u32 flags,
 					  __u64 size)
 {
-	struct thread *thread = plain_sender(flags);
+	struct thread *thread = thread__in_slot();
 
-	if (thread)
+	if (begins_plain(thread, flags))
 		plain_begin(thread, sk, current_syscall(sk));
-	else if (!is_bystander())
-		sendmsg_begin(sk, msg, flags, size);
+	else if (thread || !is_bystander())
+		sendmsg_begin(thread, sk, msg, flags, size);
 	return 0;
 }
 
@@ -102,25 +102,16 @@ static __always_inline void sendpage_begin(struct sock *sk, __u64 size)
 	send_begin(thread, sk, current_call(sk), 0, size, STAGE_UNACCOUNTED);
 }
 
-SEC("fentry/tcp_sendpage")
-int BPF_PROG(sendpage_fentry, struct sock *sk, void *page, int offset, size_t size)
-{
-	sendpage_begin(sk, size);
-	return 0;
-}
+/* clang-format off */
+ON_ENTRY(sendpage, "tcp_sendpage", sendpage_begin(sk, size),
+	 struct sock *sk, void *page, int offset, size_t size)
+/* clang-format on */
 
 SEC("fexit/tcp_sendpage")
 int BPF_PROG(sendpage_fexit, struct sock *sk, void *page, int offset, size_t size, int flags,
 	     int ret)
 {
 	sendmsg_returned(thread__returning(), sk, ret);
-	return 0;
-}
-
-SEC("kprobe/tcp_sendpage")
-int BPF_KPROBE(sendpage_kprobe, struct sock *sk, void *page, int offset, size_t size)
-{
-	sendpage_begin(sk, size);
 	return 0;
 }
 

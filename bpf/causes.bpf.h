@@ -389,9 +389,17 @@ __noinline int count_cause(__u32 bits, __s64 sends, __u32 flagged, __u32 left)
 	return 1;
 }
 
-static __always_inline __u32 bits_at(__u64 low, __u64 high, int i)
+/* The next bits of a note in these two words, which lose them. */
+static __always_inline __u32 next_bits(__u64 *low, __u64 *high)
 {
-	return (i < NOTE_BITS / 2 ? low : high) >> i % (NOTE_BITS / 2) * 16 & 0xffff;
+	__u32 bits = *low & 0xffff;
+
+	*low >>= 16;
+	if (!*low) {
+		*low = *high;
+		*high = 0;
+	}
+	return bits;
 }
 
 /*
@@ -402,20 +410,22 @@ static __always_inline __u32 bits_at(__u64 low, __u64 high, int i)
 __noinline int count_cause_bits(__u64 low, __u64 high, __s64 sends, __u32 flagged)
 {
 	__u32 counted = 0, last = CAUSE_COUNTER_NONE, left = 0, bits;
+	__u64 low_left = low, high_left = high;
 	struct cause_counter *none;
 	struct totals *t;
 	int i;
 
+	/* Unrolled, they would take the stack that its callers need. */
 #pragma clang loop unroll(disable)
-	for (i = 0; i < NOTE_BITS; i++) {
-		bits = bits_at(low, high, i);
+	for (i = 0; i < NOTE_BITS && (low_left || high_left); i++) {
+		bits = next_bits(&low_left, &high_left);
 		left |= bits == CAUSE_BIT_LEFT;
 		if (bits & CAUSE_BIT_LAST)
 			last = bits & CAUSE_BITS_COUNTER;
 	}
-#pragma clang loop unroll(disable) /* which would take the stack that its callers need */
-	for (i = 0; i < NOTE_BITS; i++)
-		counted |= count_cause(bits_at(low, high, i), sends, flagged, left);
+#pragma clang loop unroll(disable)
+	for (i = 0; i < NOTE_BITS && (low || high); i++)
+		counted |= count_cause(next_bits(&low, &high), sends, flagged, left);
 	if (flagged) {
 		none = counted ? NULL : cause_counter__get(last);
 		if (none)

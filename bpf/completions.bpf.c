@@ -4,6 +4,7 @@
  * notifications and loses flags: docs/zerocopy.md.
  */
 #include "flag_batch.bpf.h"
+#include "functions.bpf.h"
 
 #define SO_EE_CODE_ZEROCOPY_COPIED 1
 #define TRIES			   8
@@ -86,21 +87,15 @@ static __always_inline bool completions_count(void)
 	return notifications_watched() && still_counts();
 }
 
-SEC("fentry/__msg_zerocopy_callback")
-int BPF_PROG(completion_fentry, void *uarg)
+static __always_inline void completion__count(void *uarg)
 {
 	if (completions_count())
 		uarg_released(uarg);
-	return 0;
 }
 
-SEC("kprobe/__msg_zerocopy_callback")
-int BPF_KPROBE(completion_kprobe, void *uarg)
-{
-	if (completions_count())
-		uarg_released(uarg);
-	return 0;
-}
+/* clang-format off */
+ON_ENTRY(completion, "__msg_zerocopy_callback", completion__count(uarg), void *uarg)
+/* clang-format on */
 
 enum claim { CLAIM_MINE, CLAIM_TAKEN, CLAIM_GIVEN_UP };
 

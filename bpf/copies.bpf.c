@@ -74,91 +74,104 @@ static __always_inline void delivered(struct zsock *s, struct sk_buff *skb,
 		sighting__add_bits(s, seen, bits);
 }
 
+/* What decides which counter a copy counts for. */
+struct copy_key {
+	__u64 stack[STACK_FRAMES];
+	__u32 asked; /* CLASSIFY_ASKED */
+	__u32 netns, ifindex;
+	__u32 reserved;
+};
+
+struct copy_cause {
+	__u32 cause; /* enum cause, perhaps with CAUSE_BY_TAP */
+	__u32 counter;
+};
+
+/* Copies that were classified: a look-up instead of the table of causes for each frame. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1024);
+	__type(key, struct copy_key);
+	__type(value, struct copy_cause);
+} copy_causes SEC(".maps");
+
+/* The first copy of its kind; any, where there is no room to keep that. */
+static __noinline void copy__classify(const struct copy_key *key, struct net_device *dev,
+				      struct copy_cause *out)
+{
+	struct cause_info info = {};
+
+	__builtin_memcpy(info.stack, key->stack, sizeof(info.stack));
+	out->cause = classify(info.stack, key->asked, cause_at);
+	info.key.cause = out->cause & ~CAUSE_BY_TAP;
+	/* Where the kernel hides its addresses, stacks cannot be distinguished. */
+	if (info.key.cause == CAUSE_UNCLASSIFIED && call_site_count)
+		info.key.stack = hash_stack(info.stack);
+	info.key.netns = key->netns;
+	info.key.ifindex = key->ifindex;
+	out->counter = cause_counter__find_index(&info, dev);
+	bpf_map_update_elem(&copy_causes, key, out, BPF_ANY);
+}
+
 /* One skb's data are being copied. caller: 0 if it is in the stack. */
 static __noinline int copied(void *ctx, struct sk_buff *skb, enum copier copier, __u64 bytes,
 			     __u64 caller)
 {
-	struct cause_info info = {};
+	struct copy_cause *known, of;
+	struct cause_key in = {};
+	struct copy_key key = {};
 	struct net_device *dev;
 	struct sighting seen;
-	__u32 counter, cause;
 	struct zsock *s;
 
 	s = sighted(skb, &seen);
 	if (!s || (copier == COPIER_PULL && bytes != seen.bytes))
 		return 0;
 	dev = READ(skb, dev);
-	bpf_get_stack(ctx, info.stack, sizeof(info.stack), 0);
+	bpf_get_stack(ctx, key.stack, sizeof(key.stack), 0);
 	if (caller)
-		insert_caller(info.stack, caller);
-	cause = classify(info.stack, CLASSIFY_ASKED(copier, device_kinds(dev)), cause_at);
-	info.key.cause = cause & ~CAUSE_BY_TAP;
-	/* Where the kernel hides its addresses, stacks cannot be distinguished. */
-	if (info.key.cause == CAUSE_UNCLASSIFIED && call_site_count)
-		info.key.stack = hash_stack(info.stack);
-	cause_key__set_device(&info.key, dev);
-	counter = cause_counter__find_index(&info, dev);
-	cause_counter__add_skbs(counter, &seen, 1);
-	if (info.key.cause == CAUSE_LOCAL_DELIVERY)
-		delivered(s, skb, &seen, &info.key, counter, cause & CAUSE_BY_TAP);
+		insert_caller(key.stack, caller);
+	key.asked = CLASSIFY_ASKED(copier, device_kinds(dev));
+	cause_key__set_device(&in, dev);
+	key.netns = in.netns;
+	key.ifindex = in.ifindex;
+	known = bpf_map_lookup_elem(&copy_causes, &key);
+	if (known)
+		of = *known;
 	else
-		sighting__add_bits(s, &seen, counter);
+		copy__classify(&key, dev, &of);
+	cause_counter__add_skbs(of.counter, &seen, 1);
+	if ((of.cause & ~CAUSE_BY_TAP) == CAUSE_LOCAL_DELIVERY)
+		delivered(s, skb, &seen, &in, of.counter, of.cause & CAUSE_BY_TAP);
+	else
+		sighting__add_bits(s, &seen, of.counter);
 	return 0;
 }
 
-SEC("fentry/skb_copy_ubufs")
-int BPF_PROG(ubufs_fentry, struct sk_buff *skb)
-{
-	return sockets_watched() ? copied(ctx, skb, COPIER_UBUFS, 0, 0) : 0;
-}
+/* The programs of a function that copies the data of skb, where that is so and so many bytes. */
+#define COPIER(name, function, copier, copies, bytes, ...)                                     \
+	SEC("fentry/" function)                                                                \
+	int BPF_PROG(name##_fentry, __VA_ARGS__)                                               \
+	{                                                                                      \
+		return sockets_watched() && (copies) ? copied(ctx, skb, copier, bytes, 0) : 0; \
+	}                                                                                      \
+	SEC("kprobe/" function)                                                                \
+	int BPF_KPROBE(name##_kprobe, __VA_ARGS__)                                             \
+	{                                                                                      \
+		return sockets_watched() && (copies)                                           \
+			       ? copied(ctx, skb, copier, bytes, CALLER(ctx))                  \
+			       : 0;                                                            \
+	}
 
-SEC("kprobe/skb_copy_ubufs")
-int BPF_KPROBE(ubufs_kprobe, struct sk_buff *skb)
-{
-	return sockets_watched() ? copied(ctx, skb, COPIER_UBUFS, 0, CALLER(ctx)) : 0;
-}
-
+/* clang-format off */
+COPIER(ubufs, "skb_copy_ubufs", COPIER_UBUFS, true, 0, struct sk_buff *skb)
 /* With scatter-gather the segments share the pages. */
-SEC("fentry/skb_segment")
-int BPF_PROG(segment_fentry, struct sk_buff *skb, __u64 features)
-{
-	return sockets_watched() && !(features & NETIF_F_SG)
-		       ? copied(ctx, skb, COPIER_SEGMENT, 0, 0)
-		       : 0;
-}
-
-SEC("kprobe/skb_segment")
-int BPF_KPROBE(segment_kprobe, struct sk_buff *skb, __u64 features)
-{
-	return sockets_watched() && !(features & NETIF_F_SG)
-		       ? copied(ctx, skb, COPIER_SEGMENT, 0, CALLER(ctx))
-		       : 0;
-}
-
+COPIER(segment, "skb_segment", COPIER_SEGMENT, !(features & NETIF_F_SG), 0,
+       struct sk_buff *skb, __u64 features)
 /* Drivers pull headers from nearly every skb: only pulling all of the data is a copy. */
-SEC("fentry/__pskb_pull_tail")
-int BPF_PROG(pull_fentry, struct sk_buff *skb, int bytes)
-{
-	return sockets_watched() ? copied(ctx, skb, COPIER_PULL, (__u32)bytes, 0) : 0;
-}
-
-SEC("kprobe/__pskb_pull_tail")
-int BPF_KPROBE(pull_kprobe, struct sk_buff *skb, int bytes)
-{
-	return sockets_watched() ? copied(ctx, skb, COPIER_PULL, (__u32)bytes, CALLER(ctx)) : 0;
-}
-
-SEC("fentry/skb_copy")
-int BPF_PROG(duplicate_fentry, struct sk_buff *skb)
-{
-	return sockets_watched() ? copied(ctx, skb, COPIER_DUPLICATE, 0, 0) : 0;
-}
-
-SEC("kprobe/skb_copy")
-int BPF_KPROBE(duplicate_kprobe, struct sk_buff *skb)
-{
-	return sockets_watched() ? copied(ctx, skb, COPIER_DUPLICATE, 0, CALLER(ctx)) : 0;
-}
+COPIER(pull, "__pskb_pull_tail", COPIER_PULL, true, (__u32)pulled, struct sk_buff *skb, int pulled)
+COPIER(duplicate, "skb_copy", COPIER_DUPLICATE, true, 0, struct sk_buff *skb)
+/* clang-format on */
 
 static __always_inline int cow(void *ctx, struct sk_buff **skb, __u64 caller)
 {

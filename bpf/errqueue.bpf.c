@@ -3,6 +3,7 @@
  * What it takes an application to read its error queue: the time in inet_recv_error,
  * which recvmsg() with MSG_ERRQUEUE calls, of sockets on which zero-copy was asked for.
  */
+#include "functions.bpf.h"
 #include "inflight.bpf.h"
 
 static __always_inline void read_begin(struct sock *sk)
@@ -28,25 +29,15 @@ static __always_inline void read_end(int ret)
 	thread->reading = 0;
 }
 
-SEC("fentry/inet_recv_error")
-int BPF_PROG(read_fentry, struct sock *sk)
-{
-	read_begin(sk);
-	return 0;
-}
+/* clang-format off */
+ON_ENTRY(read, "inet_recv_error", read_begin(sk), struct sock *sk)
+/* clang-format on */
 
 /* Four arguments came before the result, until Linux 7 took the last of them away. */
 SEC("fexit/inet_recv_error")
 int BPF_PROG(read_fexit, struct sock *sk)
 {
 	read_end(function_result(ctx, 4));
-	return 0;
-}
-
-SEC("kprobe/inet_recv_error")
-int BPF_KPROBE(read_kprobe, struct sock *sk)
-{
-	read_begin(sk);
 	return 0;
 }
 
@@ -93,30 +84,7 @@ static __always_inline void wake_up_end(void)
 	*begun = 0;
 }
 
-SEC("fentry/sock_def_error_report")
-int BPF_PROG(wake_up_fentry, struct sock *sk)
-{
-	wake_up_begin(sk);
-	return 0;
-}
-
-SEC("fexit/sock_def_error_report")
-int BPF_PROG(wake_up_fexit)
-{
-	wake_up_end();
-	return 0;
-}
-
-SEC("kprobe/sock_def_error_report")
-int BPF_KPROBE(wake_up_kprobe, struct sock *sk)
-{
-	wake_up_begin(sk);
-	return 0;
-}
-
-SEC("kretprobe/sock_def_error_report")
-int BPF_KRETPROBE(wake_up_kretprobe)
-{
-	wake_up_end();
-	return 0;
-}
+/* clang-format off */
+ON_ENTRY(wake_up, "sock_def_error_report", wake_up_begin(sk), struct sock *sk)
+ON_EXIT(wake_up, "sock_def_error_report", wake_up_end())
+/* clang-format on */

@@ -168,8 +168,8 @@ static __always_inline bool is_interrupted(long ret)
 #define SEND_IGNORED 1
 #define SEND_OWNED   2 /* the owner of its completion is known */
 
-static __always_inline void group__count_send(struct group *g, __u32 flags, long ret, __u64 ns,
-					      bool ignored)
+/* A send of a process, zero-copy or not. */
+static __always_inline void group__count_send(struct group *g, long ret, __u64 ns)
 {
 	add(&g->sends, 1);
 	if (ns) {
@@ -182,14 +182,17 @@ static __always_inline void group__count_send(struct group *g, __u32 flags, long
 		add(&g->bytes, ret);
 	if (is_interrupted(ret))
 		add(&g->interrupted, 1);
-	if (!(flags & MSG_ZEROCOPY))
-		return;
+}
+
+/* What it is beside that if it is zero-copy; of peers this alone is counted. */
+static __always_inline void group__count_request(struct group *g, __u32 flags, long ret)
+{
 	add(&g->requests, 1);
 	if (ret < 0)
 		add(&g->refused, 1);
 	else
 		add(&g->zerocopy_bytes, ret);
-	if (ignored)
+	if (flags & SEND_IGNORED)
 		add(&g->ignored, 1);
 }
 
@@ -218,7 +221,7 @@ static __noinline void groups__count_completions(const struct group_key *owner, 
 					 sends, copied);
 }
 
-/* Adds to one more field of completed sends, by its offset: unreported copies can be corrected. */
+/* Adds to one more field of completed sends, by its offset: unflagged copies can be corrected. */
 static __noinline void groups__add(const struct group_key *owner, __u32 field, __u64 n)
 {
 	add((void *)group__find(&peers, &peers_rest, owner, BY_PEER, NULL) + field, n);

@@ -31,20 +31,16 @@ static __always_inline void span__add(enum span span, __u64 ns)
 
 /*
  * The same where an interrupt may add meanwhile: min and max can be stale then, which the analyzer
- * corrects.
+ * corrects. The sum is added by who has several.
  */
-static __always_inline void completion_took(__u64 ns)
+static __always_inline void completion_took(struct hist *h, __u64 ns)
 {
-	__u32 key = SPAN_COMPLETION, bucket = hist_bucket(ns);
-	struct hist *h = bpf_map_lookup_elem(&spans, &key);
+	__u32 bucket = hist_bucket(ns);
 
-	if (!h)
-		return;
 	if (!h->min || ns < h->min)
 		h->min = ns;
 	if (ns > h->max)
 		h->max = ns;
-	add(&h->sum, ns);
 	if (bucket < HIST_BUCKETS)
 		add(&h->buckets[bucket], 1);
 }
@@ -92,10 +88,15 @@ static __always_inline void pinned__charge(__u64 bytes)
 		peak->pages = now;
 }
 
-static __always_inline void pinned__free(__u64 bytes)
+static __always_inline void pinned__free_sum(__u64 bytes, __u64 pages)
 {
 	__sync_fetch_and_add(&pinned.freed_bytes, bytes);
-	__sync_fetch_and_add(&pinned.freed_pages, pages_of(bytes));
+	__sync_fetch_and_add(&pinned.freed_pages, pages);
+}
+
+static __always_inline void pinned__free(__u64 bytes)
+{
+	pinned__free_sum(bytes, pages_of(bytes));
 }
 
 /*
@@ -269,21 +270,29 @@ static __noinline void slot__begin(struct zsock *s, struct thread *thread)
  */
 __noinline int slots__end_some(__u64 sock, __u32 first, __u32 sends, __u32 from, __u64 now)
 {
+	__u64 start, bytes = 0, pages = 0, took = 0;
 	struct zsock *s = zsock__find(sock);
+	__u32 key = SPAN_COMPLETION, i;
+	struct hist *h = bpf_map_lookup_elem(&spans, &key);
 	struct slot *slot;
-	__u64 start;
-	__u32 i;
 
-	for (i = 0; s && i < SLOTS_AT_ONCE && from + i < sends; i++) {
+	for (i = 0; s && h && i < SLOTS_AT_ONCE && from + i < sends; i++) {
 		slot = zsock__slot(s, first + from + i);
 		start = slot->start;
 		if (!start || slot->id - first >= sends)
 			continue;
-		pinned__free(slot->bytes);
+		bytes += slot->bytes;
+		pages += pages_of(slot->bytes);
 		*(volatile __u64 *)&slot->start = 0;
-		if (!s->shared)
-			completion_took(now - start);
+		if (s->shared)
+			continue;
+		took += now - start;
+		completion_took(h, now - start);
 	}
+	if (!pages)
+		return 0;
+	add(&h->sum, took);
+	pinned__free_sum(bytes, pages);
 	return 0;
 }
 

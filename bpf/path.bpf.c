@@ -131,10 +131,9 @@ static __always_inline void fast_open(struct zsock *s, struct sk_buff *skb,
 				      const struct sighting *seen)
 {
 	unsigned char *tcp = (void *)(READ(skb, head) + READ(skb, transport_header));
-	struct sock *sk = READ(skb, sk);
 	__u8 flags = 0;
 
-	if (!sk || READ(sk, __sk_common.skc_state) != TCP_SYN_SENT || !is_sent_by(sk, skb))
+	if (!is_sent_by(READ(skb, sk), skb))
 		return;
 	bpf_probe_read_kernel(&flags, sizeof(flags), tcp + TCP_FLAGS_BYTE);
 	if (flags & TCP_SYN)
@@ -189,11 +188,20 @@ static __always_inline void infer_device_copies(struct zsock *s, struct sk_buff 
 					  cause_counter__index_of(cause_of_queue(dev), dev));
 }
 
+/* Is it of a connection that is being opened? Mostly it is not: then nothing else needs a look. */
+static __always_inline bool is_opening(struct sk_buff *skb)
+{
+	struct sock *sk = READ(skb, sk);
+
+	return sk && READ(sk, __sk_common.skc_state) == TCP_SYN_SENT;
+}
+
 /* args: skb */
 SEC("raw_tp/net_dev_queue")
 int packet_queued(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct sk_buff *skb = (struct sk_buff *)ctx->args[0];
+	bool opening;
 	struct sighting seen;
 	struct zsock *s;
 
@@ -201,14 +209,14 @@ int packet_queued(struct bpf_raw_tracepoint_args *ctx)
 		count_packet(skb);
 	if (!(follows_path || infers_copies) || !sockets_watched())
 		return 0;
-	s = sighted(skb, &seen);
-	if (!infers_copies) /* beside the hooks of the copying functions */
-		forwarded(skb, 0, false);
-	else
-		forwarded(skb, CAUSE_BIT_ASSUMED, s);
+	opening = is_opening(skb);
+	/* Beside the hooks of the copying functions no more is asked of its data. */
+	s = infers_copies || opening ? sighted(skb, &seen) : NULL;
+	forwarded(skb, infers_copies ? CAUSE_BIT_ASSUMED : 0, infers_copies && s);
 	if (!s)
 		return 0;
-	fast_open(s, skb, &seen);
+	if (opening)
+		fast_open(s, skb, &seen);
 	if (infers_copies)
 		infer_device_copies(s, skb, &seen);
 	return 0;
@@ -219,6 +227,8 @@ static __always_inline bool is_tun(struct net_device *dev)
 	const char *name = READ(dev, rtnl_link_ops, kind);
 	char kind[4] = {};
 
+	if (!name) /* neither loopback nor a NIC has one */
+		return false;
 	bpf_probe_read_kernel_str(kind, sizeof(kind), name);
 	return kind[0] == 't' && kind[1] == 'u' && kind[2] == 'n' && !kind[3];
 }
@@ -255,13 +265,16 @@ int packet_sent(struct bpf_raw_tracepoint_args *ctx)
 	struct sk_buff *skb = (struct sk_buff *)ctx->args[0];
 	struct net_device *dev = (struct net_device *)ctx->args[1];
 	struct sighting seen;
-	struct zsock *s = sockets_watched() ? sighted(skb, &seen) : NULL;
+	struct zsock *s;
+	bool leaves;
 
-	if (!s)
+	if (!sockets_watched())
 		return 0;
-	if (infers_copies)
+	leaves = sees_exit && READ(dev, dev.parent);
+	s = infers_copies || leaves ? sighted(skb, &seen) : NULL;
+	if (s && infers_copies)
 		infer_copies(s, skb, dev, &seen);
-	if (sees_exit && READ(dev, dev.parent))
+	if (s && leaves)
 		sighting__add_bits(s, &seen, CAUSE_BIT_LEFT);
 	return 0;
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "functions.bpf.h"
 #include "inflight.bpf.h"
 
 /*
@@ -55,30 +56,7 @@ static __always_inline void copy_end(void)
 	thread->copying = 0;
 }
 
-SEC("fentry/skb_copy_datagram_iter")
-int BPF_PROG(copy_out_fentry)
-{
-	copy_begin();
-	return 0;
-}
-
-SEC("fexit/skb_copy_datagram_iter")
-int BPF_PROG(copy_out_fexit)
-{
-	copy_end();
-	return 0;
-}
-
-SEC("kprobe/skb_copy_datagram_iter")
-int BPF_KPROBE(copy_out_kprobe)
-{
-	copy_begin();
-	return 0;
-}
-
-SEC("kretprobe/skb_copy_datagram_iter")
-int BPF_KRETPROBE(copy_out_kretprobe)
-{
-	copy_end();
-	return 0;
-}
+/* clang-format off */
+ON_ENTRY(copy_out, "skb_copy_datagram_iter", copy_begin())
+ON_EXIT(copy_out, "skb_copy_datagram_iter", copy_end())
+/* clang-format on */

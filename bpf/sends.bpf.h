@@ -29,6 +29,12 @@ struct {
 /* A random number below this one has a send timed, and divided; all are where it is 0. */
 const volatile __u32 sampled_below = 0;
 
+/* Do its sends count, as long as it lives? */
+static __always_inline bool is_lasting_sender(const struct thread *thread)
+{
+	return (thread->role & (ROLE_SENDER | ROLE_LASTING)) == (ROLE_SENDER | ROLE_LASTING);
+}
+
 /* The calling thread, if its sends count. */
 static __always_inline struct thread *sender__get(void)
 {
@@ -253,8 +259,7 @@ static __noinline void groups__count_plain(struct sock *sk, int ret, __u64 ns)
 	struct group_key who;
 
 	key__of(&who, sk, group_by & BY_DEVICE ? route_device(sk) : NULL, group_by | BY_ADDRESS);
-	group__count_send(group__find(&groups, &groups_rest, &who, group_by, sk), 0, ret, ns,
-			  false);
+	group__count_send(group__find(&groups, &groups_rest, &who, group_by, sk), ret, ns);
 }
 
 /* False: the send is to end by send_end(). */
@@ -312,7 +317,6 @@ __noinline int groups__count_send(__u64 sock, __u32 flags, __s64 ret, __u64 ns)
 {
 	struct thread *thread = flags & SEND_OWNED ? thread__returning() : NULL;
 	struct sock *sk = (struct sock *)sock;
-	bool ignored = flags & SEND_IGNORED;
 	struct group_key who;
 	struct group *g;
 
@@ -322,11 +326,13 @@ __noinline int groups__count_send(__u64 sock, __u32 flags, __s64 ret, __u64 ns)
 		key__of(&who, sk, route_device(sk), BY_ALL);
 	if (flags & MSG_ZEROCOPY) {
 		g = group__find(&peers, &peers_rest, &who, BY_PEER, sk);
-		group__count_send(g, flags, ret, ns, ignored);
+		group__count_request(g, flags, ret);
 	}
 	if (group_by) {
 		g = group__find(&groups, &groups_rest, &who, group_by, sk);
-		group__count_send(g, flags, ret, ns, ignored);
+		group__count_send(g, ret, ns);
+		if (flags & MSG_ZEROCOPY)
+			group__count_request(g, flags, ret);
 	}
 	return 0;
 }

@@ -6,6 +6,7 @@
  *   syscall   sys_enter and sys_exit: on the path of every syscall of the system, so
  *             only for kernels that have neither of the others
  */
+#include "functions.bpf.h"
 #include "sends.bpf.h"
 
 #define AF_UNIX	      1
@@ -123,9 +124,7 @@ static __noinline void first_loop(struct sock *sk, struct msghdr *msg)
 /* Do the sends of this thread count, as long as it lives, and was one seen? */
 static __always_inline bool is_known_sender(const struct thread *thread)
 {
-	return (thread->role & (ROLE_SENDER | ROLE_LASTING | ROLE_IO_WORKER)) ==
-		       (ROLE_SENDER | ROLE_LASTING) &&
-	       thread->has_sent;
+	return is_lasting_sender(thread) && !(thread->role & ROLE_IO_WORKER) && thread->has_sent;
 }
 
 /* args: sk, msg, skb, size_goal. Fires once per pass of the loop; the first pass is the start. */
@@ -155,12 +154,13 @@ int send_loop(struct bpf_raw_tracepoint_args *ctx)
 }
 
 /* No plain send that TCP took returned. */
-static __noinline void length_end(struct sock *sk, int ret)
+static __noinline void length_end(struct thread *thread, struct sock *sk, int ret)
 {
-	struct thread *thread = gate ? thread__peek() : NULL;
 	struct totals *t;
 
-	if (thread && thread->sock == (__u64)sk) {
+	if (!thread)
+		thread = thread__beside_slot();
+	if (gate && thread && thread->sock == (__u64)sk) {
 		if (thread->before)
 			thread->sock = thread->before = 0;
 		else
@@ -226,25 +226,15 @@ int send_length(struct bpf_raw_tracepoint_args *ctx)
 	if (thread && thread->sock == (__u64)sk && !thread->before && gate &&
 	    plain_end(thread, ret))
 		return 0;
-	if (!is_bystander())
-		length_end(sk, ret);
+	if (thread || !is_bystander())
+		length_end(thread, sk, ret);
 	return 0;
 }
 
 /* A socket gets another protocol over TCP, kTLS above all: from now on sends are looked at. */
-SEC("fentry/tcp_set_ulp")
-int BPF_PROG(ulp_fentry)
-{
-	others_seen = 1;
-	return 0;
-}
-
-SEC("kprobe/tcp_set_ulp")
-int BPF_KPROBE(ulp_kprobe)
-{
-	others_seen = 1;
-	return 0;
-}
+/* clang-format off */
+ON_ENTRY(ulp, "tcp_set_ulp", others_seen = 1)
+/* clang-format on */
 
 /* A send begins that is not one of io_uring's: see message_begin(). */
 static __always_inline void call_begin(struct thread *thread, struct sock *sk, enum call_kind kind,

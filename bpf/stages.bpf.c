@@ -1,36 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* The hooks of the stages of a send: stages.bpf.h has what they do. */
 #include "stages.bpf.h"
+#include "functions.bpf.h"
 
-/*
- * The programs of a stage that is a function: four, by the two mechanisms. What stands in SEC is
- * one name of it; the plan says which the kernel has.
- */
-#define STAGE(name, function, stage)        \
-	SEC("fentry/" function)             \
-	int BPF_PROG(name##_fentry)         \
-	{                                   \
-		stage__begin(stage);        \
-		return 0;                   \
-	}                                   \
-	SEC("fexit/" function)              \
-	int BPF_PROG(name##_fexit)          \
-	{                                   \
-		stage__end(stage);          \
-		return 0;                   \
-	}                                   \
-	SEC("kprobe/" function)             \
-	int BPF_KPROBE(name##_kprobe)       \
-	{                                   \
-		stage__begin(stage);        \
-		return 0;                   \
-	}                                   \
-	SEC("kretprobe/" function)          \
-	int BPF_KRETPROBE(name##_kretprobe) \
-	{                                   \
-		stage__end(stage);          \
-		return 0;                   \
-	}
+/* The programs of a stage that is a function. */
+#define STAGE(name, function, stage)                  \
+	ON_ENTRY(name, function, stage__begin(stage)) \
+	ON_EXIT(name, function, stage__end(stage))
 
 /* clang-format off */
 STAGE(stage_request, "msg_zerocopy_realloc", STAGE_REQUEST)
@@ -53,25 +29,11 @@ static __always_inline void entered(void)
 		a->entered = bpf_ktime_get_ns();
 }
 
-#define ENTRY(name, function)         \
-	SEC("fentry/" function)       \
-	int BPF_PROG(name##_fentry)   \
-	{                             \
-		entered();            \
-		return 0;             \
-	}                             \
-	SEC("kprobe/" function)       \
-	int BPF_KPROBE(name##_kprobe) \
-	{                             \
-		entered();            \
-		return 0;             \
-	}
-
 /* clang-format off */
-ENTRY(entry_sendto, "__x64_sys_sendto")
-ENTRY(entry_sendmsg, "__x64_sys_sendmsg")
-ENTRY(entry_write, "__x64_sys_write")
-ENTRY(entry_writev, "__x64_sys_writev")
+ON_ENTRY(entry_sendto, "__x64_sys_sendto", entered())
+ON_ENTRY(entry_sendmsg, "__x64_sys_sendmsg", entered())
+ON_ENTRY(entry_write, "__x64_sys_write", entered())
+ON_ENTRY(entry_writev, "__x64_sys_writev", entered())
 /* clang-format on */
 
 #define NET_TX_SOFTIRQ 2

@@ -108,7 +108,10 @@ static __always_inline __u64 function_result(unsigned long long *ctx, int argume
 	return result;
 }
 
-/* The verifier allows arithmetic with a number, and functions of their own one, no pointer. */
+/*
+ * The verifier of every kernel allows arithmetic with a number and not with a pointer, and before
+ * Linux 5.12 global functions take only numbers.
+ */
 static __always_inline __u64 number_of(const void *pointer)
 {
 	__u64 number = 0;

@@ -5,6 +5,7 @@
  * asked io_uring for reports.
  */
 #include "uring.bpf.h"
+#include "functions.bpf.h"
 
 /*
  * args: ring, request. A notification is posted once, in the context of its task or
@@ -60,16 +61,7 @@ static __always_inline void released(void *uarg, __u64 success)
 }
 
 /* A bool argument has only eight bits that mean anything. */
-SEC("fentry/io_tx_ubuf_complete")
-int BPF_PROG(uring_copied_fentry, struct sk_buff *skb, void *uarg, __u64 success)
-{
-	released(uarg, success);
-	return 0;
-}
-
-SEC("kprobe/io_tx_ubuf_complete")
-int BPF_KPROBE(uring_copied_kprobe, struct sk_buff *skb, void *uarg, __u64 success)
-{
-	released(uarg, success);
-	return 0;
-}
+/* clang-format off */
+ON_ENTRY(uring_copied, "io_tx_ubuf_complete", released(uarg, success),
+	 struct sk_buff *skb, void *uarg, __u64 success)
+/* clang-format on */

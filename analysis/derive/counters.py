@@ -157,7 +157,8 @@ def lost(run):
     if not run.hooked("send", "lost"):
         return None
     totals = run.totals
-    rest = [run.maps.get(name, SUMS)["sends"] for name in ("groups_rest", "peers_rest")]
+    rest = [run.maps.get(name, SUMS)[sends] for name, sends in (("groups_rest", "sends"),
+                                                                ("peers_rest", "requests"))]
     stacks = run.hooked("skb copy", "lost.stacks")
     return {"calls": lost_calls(run), "completions": lost_completions(run),
             "flags": sum_of("lost_flags", totals),

@@ -340,7 +340,7 @@ static void write_lost(struct exposition *e, const struct counted *c)
 		{"calls", skips_known, measured__lost_calls(m, send->option, send->reason[0])},
 		{"completions", true, t->lost_completions + t->lost_notifications + t->untracked},
 		{"flags", true, SUM_LOST_FLAGS(t)},
-		{"groups", true, m->groups_rest.sends + m->peers_rest.sends},
+		{"groups", true, m->groups_rest.sends + m->peers_rest.requests},
 		{"stacks", !unhooked(c, HOOK_SKB_COPY), m->unnamed.skbs + t->lost_cause_bits}};
 	size_t i;
 

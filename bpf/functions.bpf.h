@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The beginning and the end of a kernel function, each by both mechanisms: NAME_fentry or
+ * NAME_kprobe, NAME_fexit or NAME_kretprobe. What stands in SEC is one name of the function; the
+ * plan says which the kernel has. body may use the function's arguments, which follow it.
+ */
+#pragma once
+
+#include "state.bpf.h"
+
+#define ON_ENTRY(name, function, body, ...)          \
+	SEC("fentry/" function)                      \
+	int BPF_PROG(name##_fentry, ##__VA_ARGS__)   \
+	{                                            \
+		body;                                \
+		return 0;                            \
+	}                                            \
+	SEC("kprobe/" function)                      \
+	int BPF_KPROBE(name##_kprobe, ##__VA_ARGS__) \
+	{                                            \
+		body;                                \
+		return 0;                            \
+	}
+
+#define ON_EXIT(name, function, body)       \
+	SEC("fexit/" function)              \
+	int BPF_PROG(name##_fexit)          \
+	{                                   \
+		body;                       \
+		return 0;                   \
+	}                                   \
+	SEC("kretprobe/" function)          \
+	int BPF_KRETPROBE(name##_kretprobe) \
+	{                                   \
+		body;                       \
+		return 0;                   \
+	}
