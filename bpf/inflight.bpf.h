@@ -88,15 +88,10 @@ static __always_inline void pinned__charge(__u64 bytes)
 		peak->pages = now;
 }
 
-static __always_inline void pinned__free_sum(__u64 bytes, __u64 pages)
-{
-	__sync_fetch_and_add(&pinned.freed_bytes, bytes);
-	__sync_fetch_and_add(&pinned.freed_pages, pages);
-}
-
 static __always_inline void pinned__free(__u64 bytes)
 {
-	pinned__free_sum(bytes, pages_of(bytes));
+	__sync_fetch_and_add(&pinned.freed_bytes, bytes);
+	__sync_fetch_and_add(&pinned.freed_pages, pages_of(bytes));
 }
 
 /*
@@ -270,10 +265,10 @@ static __noinline void slot__begin(struct zsock *s, struct thread *thread)
  */
 __noinline int slots__end_some(__u64 sock, __u32 first, __u32 sends, __u32 from, __u64 now)
 {
-	__u64 start, bytes = 0, pages = 0, took = 0;
 	struct zsock *s = zsock__find(sock);
 	__u32 key = SPAN_COMPLETION, i;
 	struct hist *h = bpf_map_lookup_elem(&spans, &key);
+	__u64 start, took = 0;
 	struct slot *slot;
 
 	for (i = 0; s && h && i < SLOTS_AT_ONCE && from + i < sends; i++) {
@@ -281,18 +276,15 @@ __noinline int slots__end_some(__u64 sock, __u32 first, __u32 sends, __u32 from,
 		start = slot->start;
 		if (!start || slot->id - first >= sends)
 			continue;
-		bytes += slot->bytes;
-		pages += pages_of(slot->bytes);
+		pinned__free(slot->bytes);
 		*(volatile __u64 *)&slot->start = 0;
 		if (s->shared)
 			continue;
 		took += now - start;
 		completion_took(h, now - start);
 	}
-	if (!pages)
-		return 0;
-	add(&h->sum, took);
-	pinned__free_sum(bytes, pages);
+	if (took)
+		add(&h->sum, took);
 	return 0;
 }
 
