@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """One command line's runs, from the engine's first line to the report."""
 
-import signal
-
 from derive import BadRaw
 from faults import printed
 from front.channel import Channel, Gone
-from front.output import complain
+from front.output import complain, let_signals_end
 from front.runs import Grid, Sweep
 
 
@@ -29,13 +27,14 @@ def serve(program, fd):
             return _advise(channel, begin["words"], say)
         runs = (Sweep if begin["sweep"] else Grid)(channel, begin, say)
         status = runs.make()
-        # No window is open any more: from here on a signal ends what a reader holds up.
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
-            signal.signal(number, signal.SIG_DFL)
+        let_signals_end()
         channel.say({"end": True})
     except Gone:
         if runs is None:  # it said why nothing is measured
             return 0
+        if runs.progress:
+            runs.progress.clear()
+        let_signals_end()
         status = 1
     except (BadRaw, ValueError) as error:
         say(f"what the engine says is no line: {error}")
