@@ -6,14 +6,16 @@ import fcntl
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import termios
 
 import pytest
 
-from conftest import ANALYZE, PATIENCE_S, Child, check, eventually, needs_bpf
+from conftest import ANALYZE, PATIENCE_S, Child, check, eventually, needs_bpf, run
 from test_errors import busy, descend, is_front, state
+from test_interval import assert_adds_up, lines
 
 pytestmark = [needs_bpf, pytest.mark.usefixtures("untouched")]
 
@@ -305,3 +307,127 @@ def test_a_record_that_nobody_reads_is_whole(tmp_path):
         errors, status = job.ends()
     assert (errors, status) == ("", -INT)
     assert check(json.loads(text))
+
+
+def drain(reader):
+    text = b""
+    while part := os.read(reader, 1 << 16):
+        text += part
+    return text[PIPE_BYTES:].decode()
+
+
+def test_a_reader_that_does_not_read_delays_no_window(tmp_path):
+    """The lines that had no room are in the last one."""
+    path = tmp_path / "records"
+    with Job(ANALYZE, "--variant", "zerocopy", "--duration", 2, "--warmup", 0, "--interval", 0.1,
+             "--json", path) as job:
+        # The window is over when the last line waits for the reader.
+        job.awaits(lambda pid: waits_to_write(front_of(pid)))
+        found = lines(drain(job.out))
+        assert job.ends() == ("", 0)
+    record, = [check(json.loads(line)) for line in path.read_text().splitlines()]
+    assert 2 <= record["app"]["elapsed_s"] < 3
+    assert 1 <= len(found) <= 3
+    assert_adds_up(found, record)
+
+
+def test_a_stopped_front_delays_no_window():
+    """Nor do lines that it did not read fill the socket."""
+    with Job(*LOAD[:-3], 3, *LOAD[-2:], "--interval", 0.1, "--json", "-").awaits(load_sends) as job:
+        front, load = front_of(job.pid), descend(job.pid, 1)[0]
+        os.kill(front, signal.SIGSTOP)
+        assert eventually(lambda: state(load) in "XZ")
+        os.kill(front, signal.SIGCONT)
+        assert check(json.loads(drain(job.out)))["app"]["elapsed_s"] < 4
+        errors, status = job.ends()
+    assert status == 0
+    assert lines(errors)
+
+
+WORDS = "--variant", "twocopy", "--messages", 10, "--warmup", 0
+
+
+@pytest.fixture
+def planted(tmp_path):
+    """A folder of modules that say so when they are run."""
+    for name in "json", "os", "typing", "select", "text/__init__", "front/__init__", "sitecustomize":
+        path = tmp_path / "planted" / f"{name}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"open({str(tmp_path / 'ran')!r}, 'w')")
+    yield tmp_path / "planted"
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("names", [(), ("LC_ALL",), ("PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "HOME")],
+                         ids=["nothing", "C", "Python's"])
+def test_the_environment_is_nothing_to_python(planted, names):
+    environment = {name: "C" if name == "LC_ALL" else str(planted) for name in names}
+    done = run(ANALYZE, *WORDS, env=environment, cwd=planted)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "twocopy" in done.stdout
+
+
+@pytest.mark.parametrize("locale", ["C", "en_US.ISO-8859-1"])
+def test_names_are_bytes_in_every_locale(tmp_path, locale):
+    if locale != "C":
+        made = run("localedef", "-i", "en_US", "-f", "ISO-8859-1", tmp_path / locale)
+        if not (tmp_path / locale).exists():
+            pytest.skip(f"no such locale can be made: {made.stderr.strip()}")
+    environment = {**os.environ, "LC_ALL": locale, "LOCPATH": str(tmp_path)}
+    name = b"\xc3\xa9\xff\xe2\x82\xac"
+    for words in (("--json", os.fsencode(tmp_path) + b"/" + name),
+                  ("--json", os.fsencode(tmp_path) + b"/of-" + name, b"--", b"./no\xff\n\x1b[31m")):
+        with Child([ANALYZE, *map(str, WORDS[:0 if b"--" in words else None]), *words], env=environment,
+                   stdout=subprocess.PIPE, stderr=subprocess.PIPE) as job:
+            _, errors = job.communicate(timeout=PATIENCE_S)
+        if b"--" in words:
+            assert job.returncode == 127
+            assert errors == b"analyze: ./no\\xff\\x0a\\x1b[31m: No such file or directory\n"
+        else:
+            assert (job.returncode, errors) == (0, b"")
+            assert name in os.listdir(os.fsencode(tmp_path))
+    done = run(ANALYZE, "--comm", os.fsdecode(b"x\xff"), "--duration", 1, env=environment)
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1) and r"x\xff" in done.stderr
+
+
+def test_a_name_of_a_command_steers_no_terminal(tmp_path):
+    name = os.fsdecode(b"tr\xffue\n\x1b[31m")
+    shutil.copy(shutil.which("true"), tmp_path / name)
+    done = run(ANALYZE, "--", tmp_path / name)
+    assert done.returncode == 0 and "\x1b" not in done.stderr and r"tr\xffue\x0a\x1b[31m" in done.stderr
+
+
+def test_a_full_standard_error_leaves_the_status(tmp_path):
+    out = tmp_path / "none/out"
+    done = run("sh", "-c", 'exec "$@" 2> /dev/full', "sh", ANALYZE, *WORDS, "--json", out)
+    assert done.returncode == 1
+    done = run("sh", "-c", 'exec "$@" 2> /dev/full', "sh", ANALYZE, "sweep", *WORDS, "--repeat", 2,
+               "--out", tmp_path / "out")
+    assert done.returncode == 0 and "2 of 2 runs measured" in done.stdout
+
+
+def in_namespace(script, *words, **options):
+    """With the script's mounts, that this process alone sees."""
+    done = run("unshare", "-m", "sh", "-c", f'{script} || exit 77; exec "$@"', "sh", *words, **options)
+    if done.returncode == 77 or "unshare:" in done.stderr:
+        pytest.skip(f"no mount namespace of our own here: {done.stderr.strip()}")
+    return done
+
+
+@pytest.mark.parametrize("words", [("--json",), ("sweep", "--out")], ids=" ".join)
+def test_a_full_disk_ends_the_runs_and_not_the_report(tmp_path, words):
+    *command, option = words
+    done = in_namespace(f"mount -t tmpfs -o size=64K none {tmp_path}", ANALYZE, *command, *WORDS,
+                        "--repeat", 10, option, tmp_path / "out")
+    assert done.returncode == 1
+    assert len(own_lines(done.stderr)) == 1 and "No space left on device" in done.stderr
+    assert "twocopy" in done.stdout
+
+
+def test_without_python_there_are_raw_lines(tmp_path):
+    hide = "mount --bind /dev/null /usr/bin/python3"
+    for words, status in ((WORDS, 3), (("advise",), 3), (("derive", tmp_path), 3), ((*WORDS, "--raw"), 0)):
+        done = in_namespace(hide, ANALYZE, *words)
+        assert done.returncode == status
+        assert len(done.stderr.splitlines()) == (1 if status else 0)
+        assert "/usr/bin/python3" in done.stderr if status else json.loads(done.stdout)["window"]
