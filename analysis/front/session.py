@@ -2,7 +2,6 @@
 """One command line's runs, from the engine's first line to the report."""
 
 from derive import BadRaw
-from faults import printed
 from front.channel import Channel, Gone
 from front.output import complain, let_signals_end
 from front.runs import Grid, Sweep
@@ -10,6 +9,7 @@ from front.runs import Grid, Sweep
 
 def _advise(channel, words, say):
     from advise.advise import advise  # the others need none of its modules
+    from faults import printed
     return printed(lambda: advise(channel, words, say), say)
 
 

@@ -276,7 +276,8 @@ def test_a_second_control_c_ends_at_once_whoever_does_not_read():
 @pytest.mark.parametrize("how", ["terminal", "engine"])
 def test_one_signal_ends_a_report_that_nobody_reads(words, how):
     # A command's report goes to standard error.
-    with Job("sh", "-c", 'exec "$@" 2>&1', "sh", ANALYZE, *words).awaits(lambda pid: waits_to_write(front_of(pid))) as job:
+    with Job("sh", "-c", 'exec "$@" 2>&1', "sh", ANALYZE, *words).awaits(
+            lambda pid: waits_to_write(front_of(pid))) as job:
         if how == "terminal":
             job.type(b"\x03")
         else:
