@@ -85,9 +85,9 @@ int derive(int argc, char **argv)
 		status = give_up_privileges();
 	if (status)
 		return status;
-	return execute((const char *[]){SYSTEM_PYTHON, ISOLATED, "-B", "-S", "-X", "utf8", program,
-					NULL},
-		       argc - 1, argv + 1);
+	return execute(
+		(const char *[]){SYSTEM_PYTHON, ISOLATED, "-B", "-S", "-X", "utf8", program, NULL},
+		argc - 1, argv + 1);
 }
 
 /* Debian's Python with a script, and this program's path before its words. */
