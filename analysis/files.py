@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Files that people name for output. Needs Python alone: analyze advise has it too."""
 
+from __future__ import annotations
+
 import contextlib
 import errno
 import os

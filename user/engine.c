@@ -14,6 +14,7 @@
 #include "loadgen/send/send_ops.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,11 +29,15 @@ struct engine_cell {
 	size_t group;	  /* of configurations that differ in the variant or server model alone */
 };
 
+/* Without the front nobody waits for what is measured, and the command hears of that. */
 static bool interrupted(void *engine)
 {
 	const struct engine *e = engine;
+	bool gone = e->front && front__is_gone(e->front);
 
-	return signals__caught() || (e->front && front__is_gone(e->front));
+	if (gone)
+		signals__pass_on(SIGTERM);
+	return gone || signals__caught();
 }
 
 /* Of an observation there is one, whatever loads there could be. */

@@ -10,6 +10,7 @@
 #include "user/options/options.h"
 #include "user/run/host.h"
 #include "user/run/live.h"
+#include "user/system/files.h"
 #include "user/system/front.h"
 #include "user/system/log.h"
 #include "user/system/privilege.h"
@@ -264,7 +265,9 @@ static bool start(struct engine *e, struct held *h, enum measuring what, int *st
 	e->front = h->front;
 	if (!*status && e->advise && !engine__ask_advise(e)) {
 		*status = front__end(h->front);
-		*status = *status < 0 ? STATUS_FAILED : *status;
+		if (*status < 0)
+			*status = fail(STATUS_FAILED,
+				       "no advice: the front (" SYSTEM_PYTHON ") ended early");
 		return false;
 	}
 	return !*status;
@@ -287,6 +290,9 @@ static int measure(struct options *parts, size_t count, enum measuring what, cha
 	if (!status && engine.part_count)
 		status = what == MEASURE_EXPORTER ? exporter__run(parts, &engine.setup, engine.host)
 						  : make_runs(&engine, &held, parts);
+	/* A command's status is ours; but not where a signal ended its report. */
+	if (held.front && front__end(held.front) < 0)
+		ends_by_itself = false;
 	let_go(&held);
 	free(parts);
 	if (signals__caught() && !ends_by_itself)

@@ -17,7 +17,7 @@
 
 /* Its libraries are in an environment of their own; without it Python says what is missing. */
 #define ENVIRONMENT ".venv/bin/python3" /* in analysis */
-#define FIRST_MAX   6
+#define FIRST_MAX   8
 /* No folder but its own, and no variable of the environment, tells Python where modules are. */
 #define ISOLATED "-I"
 
@@ -85,8 +85,9 @@ int derive(int argc, char **argv)
 		status = give_up_privileges();
 	if (status)
 		return status;
-	return execute((const char *[]){SYSTEM_PYTHON, ISOLATED, "-B", "-S", program, NULL},
-		       argc - 1, argv + 1);
+	return execute(
+		(const char *[]){SYSTEM_PYTHON, ISOLATED, "-B", "-S", "-X", "utf8", program, NULL},
+		argc - 1, argv + 1);
 }
 
 /* Debian's Python with a script, and this program's path before its words. */

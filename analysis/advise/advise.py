@@ -30,6 +30,7 @@ from advise.program import TARGETS, Program, watch
 from advise.runs import Engine, Failed, Load, Path
 from advise.search import Answer, Search, crossover
 from front.channel import Gone
+from front.output import let_signals_end
 
 SCHEMA = "sendpath.advise/1"
 RUNS = 300  # that the budget is for, about; fewer, because starting one takes time too
@@ -287,6 +288,7 @@ def advise(channel, words, complain) -> int:
         channel.say({"end": True})
         if options.json:
             write(options.json, result)
+        let_signals_end()
         if options.json != "-":
             print("\n".join(map(notes.clean, result.lines())),
                   file=sys.stderr if options.command else sys.stdout)

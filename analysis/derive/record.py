@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """The blocks of a record, in its order."""
 
-import datetime
 import struct
+import time
 
 from . import calls, counters, groups, noise, warnings, zerocopy
 from .run import Run, ratio
@@ -13,8 +13,8 @@ NO_LOAD = "a program was observed, no load was run"
 
 
 def started(run):
-    day = datetime.datetime.fromtimestamp(run["started_s"], datetime.timezone.utc)
-    return f"{day:%Y-%m-%dT%H:%M:%S}.{run['started_ns'] // 1000:06d}Z"
+    second = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(run["started_s"]))
+    return f"{second}.{run['started_ns'] // 1000:06d}Z"
 
 
 def named(run):
@@ -131,7 +131,7 @@ def record_of(raw):
         if raw["schema"] != RAW_SCHEMA:
             raise BadRaw(f"its schema is {raw['schema']!r}, not {RAW_SCHEMA}")
         return failure_of(raw) if "outcome" in raw else run_of(raw)
-    except (KeyError, TypeError, AttributeError, IndexError, ValueError, ArithmeticError,
+    except (KeyError, TypeError, AttributeError, IndexError, ValueError, ArithmeticError, OSError,
             struct.error) as error:
         raise BadRaw(f"{type(error).__name__}: {error}") from error
 

@@ -5,8 +5,8 @@ import errno
 import fcntl
 import os
 import select
+import signal
 import stat
-import sys
 
 _WHY = {
     errno.EINVAL: "it is no regular file; remove it, or name another place",
@@ -149,10 +149,22 @@ class Stream:
         return True
 
 
-def complain(program, text):
-    """One line on standard error, after the program's name."""
+def say(text):
+    """On standard error. What that does not take is lost: what sys.stderr keeps of it would fail once
+    more at the end, and change the exit status.
+    """
     try:
-        sys.stderr.write(f"{program}: {safe_text(text)}\n")
-        sys.stderr.flush()
+        write_all(2, text.encode("utf-8", "surrogateescape"))
     except OSError:
         pass
+
+
+def complain(program, text):
+    """One line on standard error, after the program's name."""
+    say(f"{program}: {safe_text(text)}\n")
+
+
+def let_signals_end():
+    """No window is open any more: from here on a signal ends what a reader holds up."""
+    for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT:
+        signal.signal(number, signal.SIG_DFL)

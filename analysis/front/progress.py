@@ -2,8 +2,9 @@
 """How far runs are: a bar on a terminal, else a line for each run of a sweep, on standard error."""
 
 import os
-import sys
 import time
+
+from front.output import say
 
 _BAR = 20
 
@@ -14,14 +15,6 @@ def duration_text(seconds):
     if s >= 3600:
         return f"{s // 3600} h {s % 3600 // 60} min"
     return f"{s // 60} min {s % 60} s" if s >= 60 else f"{s} s"
-
-
-def _print(text):
-    try:
-        sys.stderr.write(text)
-        sys.stderr.flush()
-    except OSError:
-        pass
 
 
 class Progress:
@@ -51,16 +44,16 @@ class Progress:
         running = time.monotonic() - self.begun
         self.shown = True
         if not self.runs:
-            _print(f"\r{self.label}: {running:.1f} s \033[K")
+            say(f"\r{self.label}: {running:.1f} s \033[K")
             return
         full = self.done * _BAR // self.runs
-        _print(f"\r[{'#' * full}{'.' * (_BAR - full)}] {self.done}/{self.runs}  {self.label}: "
+        say(f"\r[{'#' * full}{'.' * (_BAR - full)}] {self.done}/{self.runs}  {self.label}: "
                f"{running:.1f} s, {self._left(running)} left\033[K")
 
     def clear(self):
         """Takes the bar away."""
         if self.shown:
-            _print("\r\033[K")
+            say("\r\033[K")
         self.shown = False
 
     def end(self, timed, word):
@@ -72,5 +65,5 @@ class Progress:
             self.timed += 1
             self.timed_s += seconds
         if self.lines:
-            _print(f"[{self.done}/{self.runs}] {self.label}: {word}, {seconds:.1f} s; "
+            say(f"[{self.done}/{self.runs}] {self.label}: {word}, {seconds:.1f} s; "
                    f"{self._left(0)} left\n")

@@ -6,7 +6,7 @@ is not run again.
 """
 
 import json
-import random
+import os
 
 from derive import record_of
 from front.folder import Folder, Refused
@@ -191,7 +191,7 @@ class Sweep(_Runs):
         self.folder = Folder(self.options["out"], complain)
         self.seed = self.options["order"]
         if self.seed is None:
-            self.seed = random.SystemRandom().getrandbits(32)
+            self.seed = int.from_bytes(os.urandom(4), "little")
         self.opened = False
 
     def _plan(self):

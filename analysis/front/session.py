@@ -1,17 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """One command line's runs, from the engine's first line to the report."""
 
-import signal
-
 from derive import BadRaw
-from faults import printed
 from front.channel import Channel, Gone
-from front.output import Stream, complain
+from front.output import Stream, complain, let_signals_end
 from front.runs import Grid, Sweep
 
 
 def _advise(channel, words, say):
     from advise.advise import advise  # the others need none of its modules
+    from faults import printed
     return printed(lambda: advise(channel, words, say), say)
 
 
@@ -39,13 +37,14 @@ def serve(program, fd):
             return _doctor(channel, begin, say)
         runs = (Sweep if begin["sweep"] else Grid)(channel, begin, say)
         status = runs.make()
-        # No window is open any more: from here on a signal ends what a reader holds up.
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
-            signal.signal(number, signal.SIG_DFL)
+        let_signals_end()
         channel.say({"end": True})
     except Gone:
         if runs is None:  # it said why nothing is measured
             return 0
+        if runs.progress:
+            runs.progress.clear()
+        let_signals_end()
         status = 1
     except (BadRaw, ValueError) as error:
         say(f"what the engine says is no line: {error}")

@@ -271,11 +271,13 @@ static void wait_for_end(struct watch *w, const struct run_setup *setup, struct 
 }
 
 /* The command goes on after its window; its status is ours. */
-static void wait_for_command(struct watch *w)
+static void wait_for_command(struct watch *w, const struct run_setup *setup)
 {
 	while (!w->child->ended) {
 		if (poll(w->ends, w->count, TICK_MS) > 0)
 			look_at(w);
+		if (setup->tick)
+			setup->tick(setup->tick_context);
 		pass_on(w, NULL);
 	}
 }
@@ -347,7 +349,7 @@ int run__observe(struct run_result *r, const struct run_setup *setup)
 		err = window(r, setup, &w, tracer);
 	tracer__free(tracer);
 	if (r->window && w.child) {
-		wait_for_command(&w);
+		wait_for_command(&w, setup);
 		r->command_status = child__exit_status(w.child);
 	}
 	/* Without --duration it has no time that could be cut short. */

@@ -3,6 +3,7 @@
 
 #include "user/system/files.h"
 #include "user/system/privilege.h"
+#include "user/system/signals.h"
 
 #include "common/program.h"
 
@@ -133,8 +134,9 @@ static void become(int end, const char *script)
 	if (privilege__become_user(reason, sizeof(reason)) ||
 	    privilege__drop_all(reason, sizeof(reason)) || keep_descriptors(end))
 		_exit(STATUS_FAILED);
-	execl(SYSTEM_PYTHON, SYSTEM_PYTHON, "-I", "-B", "-S", script, program_invocation_short_name,
-	      NULL);
+	/* Names of files are bytes, and what it reads of them is UTF-8, whatever the locale. */
+	execl(SYSTEM_PYTHON, SYSTEM_PYTHON, "-I", "-B", "-S", "-X", "utf8", script,
+	      program_invocation_short_name, NULL);
 	_exit(STATUS_SYSTEM);
 }
 
@@ -150,6 +152,8 @@ static int start(struct front *f, const char *script)
 	if (!f->pid)
 		become(ends[1], script);
 	close(ends[1]);
+	if (!err)
+		signals__end_too(f->pid);
 	return err;
 }
 
@@ -278,8 +282,10 @@ int front__end(struct front *f)
 
 	/* A command that was not let run has the socket, too. */
 	shutdown(f->fd, SHUT_RDWR);
+	/* While it reports, what ends this process ends it, too. */
 	while (f->pid && waitpid(f->pid, &status, 0) < 0 && errno == EINTR)
-		;
+		kill(f->pid, signals__caught());
+	signals__end_too(0);
 	if (f->pid)
 		f->status = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 	f->pid = 0;

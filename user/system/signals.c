@@ -2,14 +2,17 @@
 #include "user/system/signals.h"
 
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 
-static volatile sig_atomic_t caught, pass_on;
+static volatile sig_atomic_t caught, pass_on, passed_on, end_too;
 
 static void on_signal(int sig, siginfo_t *info, void *context)
 {
 	(void)context;
 	if (caught) { /* the second time: at once; the children die with us */
+		if (end_too)
+			kill(end_too, SIGKILL);
 		signal(sig, SIG_DFL);
 		raise(sig);
 	}
@@ -39,4 +42,16 @@ int signals__to_pass_on(void)
 
 	pass_on = 0;
 	return sig;
+}
+
+void signals__pass_on(int sig)
+{
+	if (!passed_on && !caught)
+		pass_on = sig;
+	passed_on = true;
+}
+
+void signals__end_too(pid_t pid)
+{
+	end_too = pid;
 }

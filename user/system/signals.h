@@ -2,6 +2,8 @@
 /* The signals that end a run early, its figures being reported all the same. */
 #pragma once
 
+#include <sys/types.h>
+
 /* From now on SIGINT, SIGTERM, SIGHUP and SIGQUIT are noted; the second one kills. */
 void signals__catch(void);
 /* Which came; 0: none. */
@@ -11,3 +13,7 @@ int signals__caught(void);
  * terminal sends it has heard already.
  */
 int signals__to_pass_on(void);
+/* From now on that is this one, once, unless one came. */
+void signals__pass_on(int sig);
+/* The second signal ends this process, too; 0: none. */
+void signals__end_too(pid_t pid);

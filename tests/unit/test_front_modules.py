@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""What the front imports: Python's own modules, and files of which root has looked who may write them."""
+
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+ANALYSIS = ROOT / "analysis"
+# Prints the files of all modules, and where Python's own are.
+IMPORT = """
+import sys, sysconfig
+sys.path.insert(0, {analysis!r})
+import front.session, advise.advise
+import json
+print(json.dumps([[getattr(module, "__file__", None) for module in list(sys.modules.values())],
+                  [sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")]]))
+"""
+
+
+def imported():
+    """Paths in analysis/, and those that are neither there nor Python's own."""
+    said = subprocess.run([sys.executable, "-I", "-B", "-S", "-c", IMPORT.format(analysis=str(ANALYSIS))],
+                          stdout=subprocess.PIPE, check=True, timeout=60).stdout
+    files, folders = json.loads(said)
+    files = [pathlib.Path(file).resolve() for file in files if file]
+    own = [file.relative_to(ANALYSIS) for file in files if ANALYSIS in file.parents]
+    known = [ANALYSIS, *(pathlib.Path(folder).resolve() for folder in folders)]
+    return own, [file for file in files if not set(known) & set(file.parents)
+                 or {"site-packages", "dist-packages"} & set(file.parts)]
+
+
+def test_the_standard_library_is_enough():
+    own, others = imported()
+    assert own and not others
+
+
+def test_root_looks_at_all_files_that_are_imported():
+    source = (ROOT / "user/system/front.c").read_text(encoding="ascii")
+    parts = re.findall(r'"([\w.]+)"', re.search(r"const parts\[\] = \{(.*?)\}", source, re.S)[1])
+    assert {path.parts[0] for path in imported()[0]} <= set(parts)
