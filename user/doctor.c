@@ -21,11 +21,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-static json_object *limit_json(rlim_t limit)
-{
-	return limit == RLIM_INFINITY ? NULL : json_object_new_uint64(limit);
-}
-
 static json_object *hook_json(const struct plan_entry *entry, enum hook_id id)
 {
 	json_object *o = json_object_new_object();
@@ -112,7 +107,7 @@ static bool add_facts(json_object *o)
 	found = files__first_line("/proc/sys/net/core/optmem_max", text, sizeof(text));
 	json__add_string(o, "optmem_max", found ? text : NULL);
 	getrlimit(RLIMIT_MEMLOCK, &memlock);
-	json__add(o, "memlock", limit_json(memlock.rlim_cur));
+	json__add_known(o, "memlock", memlock.rlim_cur != RLIM_INFINITY, memlock.rlim_cur);
 	add_devices(o);
 	return add_hooks(o);
 }
@@ -198,17 +193,17 @@ static int list_hooks(const char *name)
 
 static int tell(void)
 {
-	json_object *o = json_object_new_object();
 	struct front *front;
 	char reason[600], *line;
+	json_object *o;
 	bool ok;
 	int err, status;
 
 	if (front__start(&front, reason, sizeof(reason))) {
 		log_error("%s", reason);
-		json_object_put(o);
 		return STATUS_SYSTEM;
 	}
+	o = json_object_new_object();
 	ok = add_facts(o);
 	if (asprintf(&line, "%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN)) < 0)
 		line = NULL;

@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define BEGIN_SCHEMA	   "sendpath.begin/1"
 #define SECONDS_MAX	   86400
@@ -216,12 +217,10 @@ static struct record_context context_of(struct engine *e, const struct run_reque
 static int say_failure(struct engine *e, const struct run_request *q, const char *outcome,
 		       const char *error)
 {
-	struct record_context context;
-	struct timespec now;
+	struct timespec now = {.tv_sec = time(NULL)};
 	char id[64];
+	struct record_context context = context_of(e, q, &now, id);
 
-	clock_gettime(CLOCK_REALTIME, &now);
-	context = context_of(e, q, &now, id);
 	return say(e, raw__failure(&now, &e->setup, &context, outcome, error));
 }
 

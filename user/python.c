@@ -48,46 +48,35 @@ static int find(const char *part, char *path, size_t size)
 	return STATUS_SYSTEM;
 }
 
-/* What they read may be anybody's: they have no privilege. */
-static int give_up_privileges(void)
+/* As the user, and without privilege: what they read may be anybody's. */
+static int hand_over(const char *script, bool needs_libraries, int argc, char **argv)
 {
+	char program[PATH_MAX], python[PATH_MAX + 64] = SYSTEM_PYTHON, folder[PATH_MAX];
 	char reason[256];
 
-	if (!privilege__become_user(reason, sizeof(reason)) &&
-	    !privilege__drop_all(reason, sizeof(reason)))
-		return STATUS_OK;
-	log_error("%s", reason);
-	return STATUS_FAILED;
+	if (find(script, program, sizeof(program)))
+		return STATUS_SYSTEM;
+	if (privilege__become_user(reason, sizeof(reason)) ||
+	    privilege__drop_all(reason, sizeof(reason))) {
+		log_error("%s", reason);
+		return STATUS_FAILED;
+	}
+	strcpy(folder, program);
+	if (needs_libraries)
+		snprintf(python, sizeof(python), "%s/" ENVIRONMENT, dirname(folder));
+	return execute((const char *[]){access(python, X_OK) ? SYSTEM_PYTHON : python, ISOLATED,
+					"-X", "utf8", program, NULL},
+		       argc, argv);
 }
 
 int analysis(int argc, char **argv)
 {
-	char program[PATH_MAX], python[PATH_MAX + 64], folder[PATH_MAX];
-	int status = find("analysis/__main__.py", program, sizeof(program));
-
-	if (!status)
-		status = give_up_privileges();
-	if (status)
-		return status;
-	strcpy(folder, program);
-	snprintf(python, sizeof(python), "%s/" ENVIRONMENT, dirname(folder));
-	return execute((const char *[]){access(python, X_OK) ? SYSTEM_PYTHON : python, ISOLATED,
-					program, NULL},
-		       argc, argv);
+	return hand_over("analysis/__main__.py", true, argc, argv);
 }
 
 int derive(int argc, char **argv)
 {
-	char program[PATH_MAX];
-	int status = find("analysis/derive/__main__.py", program, sizeof(program));
-
-	if (!status)
-		status = give_up_privileges();
-	if (status)
-		return status;
-	return execute(
-		(const char *[]){SYSTEM_PYTHON, ISOLATED, "-B", "-S", "-X", "utf8", program, NULL},
-		argc - 1, argv + 1);
+	return hand_over("analysis/derive/__main__.py", false, argc - 1, argv + 1);
 }
 
 /* Debian's Python with a script, and this program's path before its words. */

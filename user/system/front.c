@@ -38,11 +38,6 @@ struct front {
 	char line[HEARD_MAX];
 };
 
-/* Its script, and what that imports. */
-static const char *const parts[] = {"front",  "derive",	  "tables",    "text",
-				    "advise", "files.py", "faults.py", "notes.py"};
-#define PARTS (sizeof(parts) / sizeof(parts[0]))
-
 /* Whose files root may start: its own, those of who called sudo, and of who owns this program. */
 struct owners {
 	uid_t caller, program;
@@ -71,40 +66,32 @@ static int check_file(const char *path, const struct stat *st, const struct owne
 	return -EPERM;
 }
 
-/* All files of a part. */
-static int check_part(char *path, const struct owners *o, char *reason, size_t size)
+/*
+ * All files of the front, but the libraries of reports, and the folder that they are in: who may
+ * write there may put others in their place.
+ */
+static int check_files(char *analysis, char *reason, size_t size)
 {
-	FTS *fts = fts_open((char *[]){path, NULL}, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
-	FTSENT *entry;
-	int err = fts ? 0 : -errno;
-
-	while (!err && (entry = fts_read(fts)))
-		if (entry->fts_info != FTS_DP)
-			err = check_file(entry->fts_path, entry->fts_statp, o, reason, size);
-	if (fts)
-		fts_close(fts);
-	return err;
-}
-
-/* In analysis/, itself and the folder that it is in: who may write there may put another there. */
-static int check_files(const char *analysis, char *reason, size_t size)
-{
+	FTS *fts = fts_open((char *[]){analysis, NULL}, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
 	struct owners owners = {.caller = privilege__caller()};
-	char path[PATH_MAX + 16];
+	char above[PATH_MAX + 4];
 	struct stat st;
-	int err = stat("/proc/self/exe", &st) ? -errno : 0;
-	size_t i;
+	FTSENT *entry;
+	int err = !fts || stat("/proc/self/exe", &st) ? -errno : 0;
 
 	owners.program = st.st_uid;
-	for (i = 0; i < PARTS && !err; i++) {
-		snprintf(path, sizeof(path), "%s/%s", analysis, parts[i]);
-		err = check_part(path, &owners, reason, size);
+	while (!err && (entry = fts_read(fts))) {
+		if (!strcmp(entry->fts_name, ".venv"))
+			fts_set(fts, entry, FTS_SKIP);
+		else if (entry->fts_info != FTS_DP)
+			err = check_file(entry->fts_path, entry->fts_statp, &owners, reason, size);
 	}
-	for (i = 0; i < 2 && !err; i++) {
-		snprintf(path, sizeof(path), "%s%s", analysis, i ? "/.." : "");
-		err = stat(path, &st) ? -errno : check_file(path, &st, &owners, reason, size);
-	}
-	return err;
+	if (fts)
+		fts_close(fts);
+	snprintf(above, sizeof(above), "%s/..", analysis);
+	if (!err && stat(above, &st))
+		err = -errno;
+	return err ? err : check_file(above, &st, &owners, reason, size);
 }
 
 /* Nothing but the standard streams and its end of the socket. */
@@ -116,9 +103,7 @@ static int keep_descriptors(int end)
 		return -errno;
 	if (end == CHANNEL ? fcntl(end, F_SETFD, 0) : dup2(end, CHANNEL) < 0)
 		return -errno;
-	/* Linux 5.9; before, what was opened here closes by itself, and what was inherited stays.
-	 */
-	return syscall(SYS_close_range, CHANNEL + 1, ~0U, 0) && errno != ENOSYS ? -errno : 0;
+	return syscall(SYS_close_range, CHANNEL + 1, ~0U, 0) ? -errno : 0;
 }
 
 /* A terminal's signals go to all processes of its group: while runs are made, this one ignores

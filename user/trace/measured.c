@@ -28,7 +28,6 @@ static void add_slot(struct zerocopy_sums *sums, const struct measured *m, __u32
 	sums->requests += accepted.sends + m->calls[slot].failed;
 	sums->failed += m->calls[slot].failed;
 	sums->ignored += m->calls[slot].ignored;
-	sums->empty += m->calls[slot].sizes[size_class(0)].sends;
 	sums->bytes += accepted.bytes;
 	for (error = 0; error < ERRNO_SLOTS; error++)
 		sums->errors[error] += m->errors[slot][error];

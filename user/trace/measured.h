@@ -38,7 +38,7 @@ struct measured {
 
 /* All sends that asked for zero-copy by MSG_ZEROCOPY, by whichever syscall. */
 struct zerocopy_sums {
-	__u64 requests, failed, ignored, empty, bytes, errors[ERRNO_SLOTS];
+	__u64 requests, failed, ignored, bytes, errors[ERRNO_SLOTS];
 };
 
 /* The sends of all sizes that TCP took. */
