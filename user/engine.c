@@ -386,7 +386,7 @@ int engine__run_alone(struct engine *e)
 	err = run_all(e);
 	session__free(&e->session);
 	free(e->cells);
-	if (err)
+	if (err && err != -EIO) /* what standard output does not take is told at the end */
 		log_error("no raw line: %s", program__why(err));
 	return err ? STATUS_FAILED : e->status;
 }

@@ -241,6 +241,16 @@ def test_other_signals_end_it(moment, sig, tmp_path):
     assert status == expected(moment, sig)
 
 
+@pytest.mark.parametrize("moment", ["window", "grid", "command"])
+def test_a_terminal_that_goes_ends_it(moment, tmp_path):
+    with at(moment, tmp_path) as job:
+        os.close(job.ours)
+        job.ours = None
+        _, status = job.ends()
+    assert status == expected(moment, signal.SIGHUP)
+    whole_records(tmp_path)
+
+
 @pytest.mark.parametrize("sig", [KILL, TERM, signal.SIGHUP, signal.SIGQUIT])
 def test_a_load_that_is_killed_is_said(sig):
     with Job(*LOAD, stdout=subprocess.DEVNULL).awaits(load_sends) as job:
@@ -405,6 +415,12 @@ def test_a_full_standard_error_leaves_the_status(tmp_path):
     done = run("sh", "-c", 'exec "$@" 2> /dev/full', "sh", ANALYZE, "sweep", *WORDS, "--repeat", 2,
                "--out", tmp_path / "out")
     assert done.returncode == 0 and "2 of 2 runs measured" in done.stdout
+
+
+def test_a_full_output_of_raw_lines_is_said():
+    done = run("sh", "-c", 'exec "$@" > /dev/full', "sh", ANALYZE, *WORDS, "--raw")
+    assert done.returncode == 1
+    assert len(done.stderr.splitlines()) == 1 and "standard output" in done.stderr
 
 
 def in_namespace(script, *words, **options):

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <unistd.h>
 
 static volatile sig_atomic_t caught, pass_on, passed_on, end_too;
 
@@ -16,7 +17,9 @@ static void on_signal(int sig, siginfo_t *info, void *context)
 		signal(sig, SIG_DFL);
 		raise(sig);
 	}
-	if (info->si_code <= 0) /* from a process, not from the terminal */
+	/* From a process, not from the terminal; of whose end it tells the session's leader alone.
+	 */
+	if (info->si_code <= 0 || (sig == SIGHUP && getsid(0) == getpid()))
 		pass_on = sig;
 	caught = sig;
 }
