@@ -365,6 +365,10 @@ LATER := tests/integration/test_setup.py::test_what_is_installed_works_whole_and
          tests/integration/test_strangers.py::test_what_sessions_had_goes_back \
          tests/integration/test_window.py::test_windows_in_a_storm_add_up \
          tests/integration/test_noise.py::test_a_busy_machine_ranks_nothing \
+         tests/integration/test_boundary.py::test_the_engine_is_told_to_end \
+         tests/integration/test_boundary.py::test_other_signals_end_it \
+         tests/integration/test_boundary.py::test_a_command_that_is_killed_has_its_own_status \
+         tests/integration/test_boundary.py::test_a_terminal_that_goes_ends_it \
          tests/integration/test_scale.py tests/integration/test_bounds.py \
          tests/integration/test_exporter.py tests/integration/test_prometheus.py \
          tests/integration/test_systemd.py tests/integration/test_deb.py \
