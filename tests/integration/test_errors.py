@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Bad input and bad luck: one clear line, the right status, nothing left behind."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -396,13 +397,20 @@ def is_front(pid):
     return b"analysis/front/__main__.py" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
 
 
+def is_engine(pid):
+    with contextlib.suppress(OSError):  # it has ended
+        return os.path.basename(os.readlink(f"/proc/{pid}/exe")) == "analyze"
+    return False
+
+
 def descend(pid, levels):
     """The first child that a load or an observation has, its first child, and so on."""
     found = []
     for _ in range(levels):
         try:
             children = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-            children = [child for child in children if not is_front(child)]
+            children = [child for child in children if not is_front(child) and
+                        not is_engine(child)]  # it has yet to execute something
         except OSError:
             break
         if not children:

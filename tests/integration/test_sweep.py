@@ -69,7 +69,8 @@ def generator_of(job):
     """The load generator of a sweep, once there is one."""
     def find():
         children = pathlib.Path(f"/proc/{job.pid}/task/{job.pid}/children").read_text().split()
-        return [int(pid) for pid in children if int(pid) in processes()]
+        running = processes()
+        return [int(pid) for pid in children if "loadgen/loadgen " in running.get(int(pid), "")]
     assert eventually(find)
     return find()[0]
 

@@ -73,13 +73,13 @@ static void counts_while_told_to(void **state)
 	ms = clock_of(text);
 	free(text);
 	assert_true(ms >= 90);
-	/* A second start, for a longer time, counts more. */
+	/* A second start counts anew: at least what this process used meanwhile. */
 	p = start("cpu-clock");
 	assert_int_equal(perf_stat__count(p, 1), 0);
 	spin(0.4);
 	assert_int_equal(perf_stat__count(p, 0), 0);
 	text = perf_stat__finish(p);
-	assert_true(clock_of(text) > ms);
+	assert_true(clock_of(text) >= 390);
 	free(text);
 }
 
