@@ -15,6 +15,7 @@ import pty
 import re
 import select
 import shutil
+import signal
 import subprocess
 import time
 
@@ -35,6 +36,9 @@ VARIANTS = ("twocopy", "onecopy", "zerocopy")
 if "SENDPATH_LAB" not in os.environ:
     collect_ignore = ["test_smoke.py", "test_topology.py"]
 
+
+# What the tests start is to hear of it, even if they themselves were started by nohup.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 # Emulated, on a machine that is busy itself, a run may take a minute to begin.
 PATIENCE_S = 180 if "SENDPATH_LAB" in os.environ else 60

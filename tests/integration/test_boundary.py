@@ -251,6 +251,15 @@ def test_a_terminal_that_goes_ends_it(moment, tmp_path):
     whole_records(tmp_path)
 
 
+def test_nohup_keeps_it_going(tmp_path):
+    with Job("nohup", *LOAD[:-3], 1, *LOAD[-2:], stdout=subprocess.DEVNULL).awaits(load_sends) as job:
+        os.close(job.ours)
+        job.ours = None
+        job.send_signal(signal.SIGHUP)
+        errors, status = job.ends()
+    assert status == 0, errors
+
+
 @pytest.mark.parametrize("sig", [KILL, TERM, signal.SIGHUP, signal.SIGQUIT])
 def test_a_load_that_is_killed_is_said(sig):
     with Job(*LOAD, stdout=subprocess.DEVNULL).awaits(load_sends) as job:

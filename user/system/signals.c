@@ -28,10 +28,13 @@ void signals__catch(void)
 {
 	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 	struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO};
+	struct sigaction before;
 	size_t i;
 
 	for (i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
-		sigaction(signals[i], &action, NULL);
+		if (sigaction(signals[i], &action, &before) == 0 && signals[i] == SIGHUP &&
+		    before.sa_handler == SIG_IGN)
+			signal(SIGHUP, SIG_IGN); /* nohup: the terminal may go */
 }
 
 int signals__caught(void)

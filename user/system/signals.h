@@ -4,7 +4,10 @@
 
 #include <sys/types.h>
 
-/* From now on SIGINT, SIGTERM, SIGHUP and SIGQUIT are noted; the second one kills. */
+/*
+ * From now on SIGINT, SIGTERM, SIGHUP (unless it is ignored, as by nohup) and SIGQUIT are noted;
+ * the second one kills.
+ */
 void signals__catch(void);
 /* Which came; 0: none. */
 int signals__caught(void);
