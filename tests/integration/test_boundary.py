@@ -14,7 +14,7 @@ import termios
 import pytest
 
 from conftest import ANALYZE, PATIENCE_S, Child, check, eventually, needs_bpf, run
-from test_errors import busy, descend, is_front, state
+from test_errors import busy, children, descend, front_of, state
 from test_interval import assert_adds_up, lines
 
 pytestmark = [needs_bpf, pytest.mark.usefixtures("untouched")]
@@ -23,24 +23,11 @@ INT, TERM, KILL = signal.SIGINT, signal.SIGTERM, signal.SIGKILL
 PIPE_BYTES = 4096
 
 
-def children(pid):
-    with contextlib.suppress(OSError):
-        return [int(child) for path in pathlib.Path(f"/proc/{pid}/task").glob("*/children")
-                for child in path.read_text().split()]
-    return []
-
-
 def descendants(pid):
     found = children(pid)
     for child in found:
         found = found + descendants(child)
     return found
-
-
-def front_of(pid):
-    with contextlib.suppress(OSError):
-        return next((child for child in children(pid) if is_front(child)), None)
-    return None
 
 
 def has_programs(pid):

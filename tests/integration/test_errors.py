@@ -397,6 +397,20 @@ def is_front(pid):
     return b"analysis/front/__main__.py" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
 
 
+def children(pid):
+    with contextlib.suppress(OSError):
+        return [int(child) for path in pathlib.Path(f"/proc/{pid}/task").glob("*/children")
+                for child in path.read_text().split()]
+    return []
+
+
+def front_of(pid):
+    """The front of this process, once it has become Python."""
+    with contextlib.suppress(OSError):
+        return next((child for child in children(pid) if is_front(child)), None)
+    return None
+
+
 def is_engine(pid):
     with contextlib.suppress(OSError):  # it has ended
         return os.path.basename(os.readlink(f"/proc/{pid}/exe")) == "analyze"
@@ -408,14 +422,13 @@ def descend(pid, levels):
     found = []
     for _ in range(levels):
         try:
-            children = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-            children = [child for child in children if not is_front(child) and
-                        not is_engine(child)]  # it has yet to execute something
+            loads = [child for child in children(pid) if not is_front(child) and
+                     not is_engine(child)]  # it has yet to execute something
         except OSError:
             break
-        if not children:
+        if not loads:
             break
-        pid = int(children[0])
+        pid = loads[0]
         found.append(pid)
     return found
 

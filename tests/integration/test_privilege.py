@@ -12,7 +12,7 @@ import subprocess
 import pytest
 
 from conftest import ANALYZE, PATIENCE_S, ROOT, Child, copy_programs, eventually, needs_bpf, run
-from test_errors import busy, descend, is_front
+from test_errors import busy, descend, front_of
 from test_serve import Serve
 
 pytestmark = [needs_bpf, pytest.mark.usefixtures("untouched"),
@@ -121,12 +121,6 @@ def test_three_capabilities_are_enough(home):
         assert record["zerocopy"]["completions"] == 2000
         doctor = with_capabilities(home, names, "doctor").stdout
         assert seen == ("without CAP_SYSLOG" not in doctor)
-
-
-def front_of(pid):
-    """The front of this process, once it has become Python."""
-    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
-        return next((int(child) for child in file.read().split() if is_front(child)), None)
 
 
 def has_no_privilege(pid, user):

@@ -13,7 +13,8 @@ import jsonschema
 import pytest
 
 from conftest import (ANALYZE, PATIENCE_S, ROOT, analyze, check, eventually, needs_bpf,
-                      on_a_terminal, only, processes, run)
+                      on_a_terminal, only, run)
+from test_errors import descend
 
 pytestmark = [needs_bpf, pytest.mark.usefixtures("untouched")]
 
@@ -67,12 +68,8 @@ def recorded(out, at_least):
 
 def generator_of(job):
     """The load generator of a sweep, once there is one."""
-    def find():
-        children = pathlib.Path(f"/proc/{job.pid}/task/{job.pid}/children").read_text().split()
-        running = processes()
-        return [int(pid) for pid in children if "loadgen/loadgen " in running.get(int(pid), "")]
-    assert eventually(find)
-    return find()[0]
+    assert eventually(lambda: descend(job.pid, 1))
+    return descend(job.pid, 1)[0]
 
 
 def test_blocks_and_seed(tmp_path):
