@@ -14,6 +14,17 @@ def low(bucket, sub_bits):
     return ((bucket & (1 << sub_bits) - 1) + (1 << sub_bits)) << shift
 
 
+def high(bucket, sub_bits, most):
+    """The largest value of a bucket; the last one has no end but the largest value of all."""
+    above = low(bucket + 1, sub_bits)
+    return most if above == 1 << MAX_BITS and most > above - 1 else above - 1
+
+
+def rank(count, per_mille):
+    """The place of a percentile among so many values, from 1."""
+    return count // 1000 * per_mille + (count % 1000 * per_mille + 999) // 1000
+
+
 def bucket_of(value, sub_bits):
     if value >> MAX_BITS:
         return (MAX_BITS - sub_bits + 1 << sub_bits) - 1
@@ -44,16 +55,13 @@ class Hist:
             self.max = self.high(last)
 
     def high(self, bucket):
-        """The largest value of a bucket; the last one has no end."""
-        above = low(bucket + 1, self.sub_bits)
-        return self.max if above == 1 << MAX_BITS and self.max > above - 1 else above - 1
+        return high(bucket, self.sub_bits, self.max)
 
     def percentile(self, per_mille):
-        rank = self.count // 1000 * per_mille + (self.count % 1000 * per_mille + 999) // 1000
-        seen = 0
+        place, seen = rank(self.count, per_mille), 0
         for bucket, count in self.buckets:
             seen += count
-            if seen >= rank:
+            if seen >= place:
                 return min(self.high(bucket), self.max)
         return self.max
 

@@ -13,8 +13,8 @@ HEADER = FORMAT.format("time s", "sends", "Mbit/s", "us p50", "p99", "failed", "
 
 
 def percent(part, whole):
-    """A part that is neither nothing nor all is not printed as either."""
-    if whole <= 0:
+    """As "37.5 %"; what is neither nothing nor all is not rounded to either. "-" of nothing."""
+    if not whole > 0:
         return "-"
     share = 100 * part / whole
     share = min(share, 99.9) if part < whole else share

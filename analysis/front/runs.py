@@ -84,6 +84,9 @@ class Grid(_Runs):
         if begin["json"] == "-":
             self.text = None
 
+    def _cannot_write(self, error, remedy=""):
+        self.complain(f"--json: cannot write {self.begin['json']}: {why(error)}{remedy}")
+
     def make(self):
         """All runs. The exit status."""
         path = self.begin["json"]
@@ -91,8 +94,7 @@ class Grid(_Runs):
             try:
                 self.json = JsonFile(path)
             except OSError as error:
-                self.complain(f"--json: cannot write {path}: {why(error)}; name a file that can be "
-                              "written, or -")
+                self._cannot_write(error, "; name a file that can be written, or -")
                 return FAILED
         runs = len(self.cells) * self.begin["repeat"]
         self._set_progress(runs, runs, lines=False)
@@ -155,7 +157,7 @@ class Grid(_Runs):
             if self.json:
                 self.json.add(_json_line(record))
         except OSError as error:
-            self.complain(f"--json: cannot write {self.json.path}: {why(error)}")
+            self._cannot_write(error)
             return False
         return True
 
@@ -166,7 +168,7 @@ class Grid(_Runs):
             if self.json:
                 self.json.close()
         except OSError as error:
-            self.complain(f"--json: cannot write {self.json.path}: {why(error)}")
+            self._cannot_write(error)
             self.status = FAILED
         if self.text and len(self.kept):
             self._print(self.kept, HISTOGRAMS if self.begin["histogram"] else REPORT, self.text)

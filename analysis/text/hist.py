@@ -3,7 +3,7 @@
 
 from array import array
 
-from derive.hist import FINE, MAX_BITS, bucket_of, low
+from derive.hist import FINE, bucket_of, high, low, rank
 
 from .record import COUNT_MAX, at, count, rows
 
@@ -50,16 +50,13 @@ class Hist:
         return float(self.sum) / float(self.count) if self.count else 0.0
 
     def high(self, bucket):
-        """The largest value of a bucket; the last one has no end."""
-        above = low(bucket + 1, FINE)
-        return self.max if above == 1 << MAX_BITS and self.max > above - 1 else above - 1
+        return high(bucket, FINE, self.max)
 
     def percentile(self, per_mille):
-        rank = self.count // 1000 * per_mille + (self.count % 1000 * per_mille + 999) // 1000
-        seen = 0
+        place, seen = rank(self.count, per_mille), 0
         for bucket, many in sorted(self.buckets.items()):
             seen = seen + many & COUNT_MAX
-            if seen and seen >= rank:
+            if seen and seen >= place:
                 return min(self.high(bucket), self.max)
         return self.max
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Numbers as people write them. All take floats."""
 
+from derive.interval import percent  # noqa: F401 (of both kinds of text)
+
 TEXT_MAX = 47  # what is longer is cut: such a number is no measured one
 
 
@@ -25,18 +27,6 @@ def counted(number, unit):
     """As "1 send" or "1,234 sends"."""
     text = whole(number)
     return f"{text} {unit}{'' if text == '1' else 's'}"[:TEXT_MAX]
-
-
-def percent(part, total):
-    """As "37.5 %"; what is not all or nothing is not rounded to either. "-" of nothing."""
-    if not total > 0:
-        return "-"
-    share = 100 * part / total
-    if part < total and share > 99.9:
-        share = 99.9
-    if part > 0 and share < 0.1:
-        share = 0.1
-    return "%.3g %%" % share
 
 
 def time(ns):
