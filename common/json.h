@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Members of a JSON object. */
+/* Members of a JSON object, and its line. */
 #pragma once
 
 #include <json-c/json.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 static inline void json__add(struct json_object *o, const char *key, struct json_object *value)
 {
@@ -37,4 +38,17 @@ static inline void json__add_string(struct json_object *o, const char *key, cons
 static inline void json__add_text(struct json_object *o, const char *key, const char *text)
 {
 	json__add_string(o, key, text[0] ? text : NULL);
+}
+
+/* The object as a line, to be freed; NULL: out of memory. The object is freed. */
+static inline char *json__line(struct json_object *o)
+{
+	const char *text = json_object_to_json_string_ext(
+		o, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
+	char *line;
+
+	if (!text || asprintf(&line, "%s\n", text) < 0)
+		line = NULL;
+	json_object_put(o);
+	return line;
 }

@@ -194,7 +194,7 @@ static int list_hooks(const char *name)
 static int tell(void)
 {
 	struct front *front;
-	char reason[600], *line;
+	char reason[600];
 	json_object *o;
 	bool ok;
 	int err, status;
@@ -205,14 +205,12 @@ static int tell(void)
 	}
 	o = json_object_new_object();
 	ok = add_facts(o);
-	if (asprintf(&line, "%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN)) < 0)
-		line = NULL;
-	err = front__say(front, line);
-	json_object_put(front__hear(front, &err)); /* it has read all of it */
+	err = front__say(front, json__line(o));
+	if (!err)
+		json_object_put(front__hear(front, &err)); /* it has read all of it */
 	status = front__end(front);
 	front__free(front);
-	json_object_put(o);
-	return status ? STATUS_FAILED : ok ? STATUS_OK : STATUS_SYSTEM;
+	return err || status ? STATUS_FAILED : ok ? STATUS_OK : STATUS_SYSTEM;
 }
 
 int doctor(int argc, char **argv)

@@ -165,19 +165,6 @@ static json_object *begin_json(const struct engine *e)
 	return o;
 }
 
-/* A line of it; the object is freed. */
-static char *line_of(json_object *o)
-{
-	char *line;
-
-	if (asprintf(&line, "%s\n",
-		     json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN |
-							       JSON_C_TO_STRING_NOSLASHESCAPE)) < 0)
-		line = NULL;
-	json_object_put(o);
-	return line;
-}
-
 /* Without a front, for who asked for raw lines. The line is freed. */
 static int say(struct engine *e, char *line)
 {
@@ -343,7 +330,7 @@ bool engine__ask_advise(struct engine *e)
 		json_object_array_add(words, json_object_new_string(*word));
 	json__add_string(o, "schema", "sendpath.advise-words/1");
 	json__add(o, "words", words);
-	if (say(e, line_of(o)))
+	if (say(e, json__line(o)))
 		return false;
 	o = front__hear(e->front, &err);
 	json_object_put(o);
@@ -356,7 +343,7 @@ static int serve(struct engine *e)
 	json_object *o;
 
 	if (!err)
-		err = say(e, line_of(begin_json(e)));
+		err = say(e, json__line(begin_json(e)));
 	while (!err) {
 		o = front__hear(e->front, &err);
 		if (!err)
