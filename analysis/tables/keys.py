@@ -118,7 +118,8 @@ NOISE = block(
     Key("sender_waited_share", null(SHARE), "run-queue delay: share of the time in which the "
         "sender's threads could run that they waited for a CPU (schedstat, of threads that live as "
         "long as the window)"),
-    Key("receiver_waited_share", null(SHARE), "the same of the receiver's threads"),
+    Key("receiver_waited_share", null(SHARE), "run-queue delay of the receiver's "
+        "threads, as a share like `sender_waited_share`"),
     Key("throttled", null(number()), "how often CPUs were throttled for their heat"),
     Key("slowdown", null(SHARE), "share by which their frequency fell"),
     Key("too_much", null(NAME), "why comparisons exclude the run: `run.steal_share` is at least "
@@ -386,8 +387,8 @@ ZEROCOPY = null(block(
         "(SO_EE_CODE_ZEROCOPY_COPIED), counted before notifications coalesce"),
     Key("copied_silent", null(COUNT), "sends that completed without the flag, though a hook saw "
         "their data copied, as for a device without scatter-gather; null where no hook sees that"),
-    Key("unexplained", null(COUNT), "sends that completed without the flag, of which no hook saw a "
-        "copy and no physical device (one with `/sys/class/net/DEV/device`) got the data: a "
+    Key("unexplained", null(COUNT), "sends that completed without the flag, though no hook saw a "
+        "copy and no physical device (one with `/sys/class/net/DEV/device`) got their data: a "
         "function without a hook copied them, or they were never sent; null if events were dropped "
         "(`lost.stacks`)", required=False),
     Key("fallback_rate", null(SHARE), "share of completed sends that the kernel copied: `copied / "
@@ -461,7 +462,7 @@ ZEROCOPY = null(block(
         Key("empty_reads", COUNT, "that did not"),
         Key("read_ns", HISTOGRAM, "time in the kernel without the syscall around it; includes the "
             "program that counts what was read"),
-        Key("empty_read_ns", HISTOGRAM, "the same of reads that found none"),
+        Key("empty_read_ns", HISTOGRAM, "time of reads that found no notification"),
         Key("ns_per_send", null(number()), "time of both kinds of reads, per send"),
         Key("reads_per_send", null(number()), "reads of both kinds, per send"))),
         "what reading the error queue cost; tracepoints alone cannot measure it"),
@@ -479,9 +480,9 @@ TCP = null(block(
     *(Key(c.key, null(COUNT), f"{c.meaning} ({c.name})") for c in protocol.COUNTERS),
     Key("sending", null(block(
         Key("sockets", COUNT, "that sent and were open when the window closed"),
-        Key("retransmits", COUNT, "segments sent again; this key and the next six are sums over "
+        Key("retransmits", COUNT, "retransmitted segments; this key and the next six are sums over "
             "all sockets in the window"),
-        Key("retransmitted_bytes", COUNT, "payload sent again"),
+        Key("retransmitted_bytes", COUNT, "retransmitted payload"),
         Key("segments", COUNT, "segments sent"),
         Key("data_segments", COUNT, "of these, with data"),
         Key("busy_us", COUNT, "time with data under way"),
