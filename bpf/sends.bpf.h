@@ -166,15 +166,14 @@ static __noinline void follow_guessed_send(struct thread *thread, struct sock *s
 }
 
 /*
- * The send failed: the kernel took its id back, unless another got it by now. Of guessed ids the
+ * The send failed: the kernel took its id back, and another may have it by now. Of guessed ids the
  * last is one too many.
  */
-static __always_inline void id__taken_back(struct zsock *s, struct thread *thread, struct sock *sk)
+static __always_inline void id__taken_back(struct zsock *s, struct thread *thread)
 {
 	struct slot *slot = zsock__slot(s, thread->id);
 
-	if (id_before(next_id(sk), s->next))
-		id__give_back(s);
+	id__give_back(s);
 	if (!thread->followed)
 		return;
 	pinned__free(thread->size);
@@ -385,7 +384,7 @@ static __always_inline void zerocopy_returned(struct thread *thread, struct sock
 	if (failed || thread->guessed)
 		s = zsock__find((__u64)sk);
 	if (s && failed)
-		id__taken_back(s, thread, sk);
+		id__taken_back(s, thread);
 	if (s && thread->guessed)
 		__sync_fetch_and_add(&s->under_way, -1);
 }

@@ -355,19 +355,30 @@ static __noinline struct shared_ids *shared__get(struct zsock *s)
 	return bpf_map_lookup_elem(&shared, &s->sock);
 }
 
+/* Have others taken ids of the socket, so that this one is not the window's next? */
+static __always_inline bool others_came(const struct zsock *s, __u32 id)
+{
+	return id_before(*(volatile __u32 *)&s->next, id);
+}
+
 /*
  * An id is the window's from now on; false: there is no room to note that. A send that failed gave
- * it back, and may not have returned yet: then it is the window's already.
+ * its id back, and may not have returned yet: until then, next is one too many. Only sums change:
+ * where ids are guessed, no lock keeps other CPUs away.
  */
 static __noinline bool id__take(struct zsock *s, __u32 id)
 {
+	__u32 next = *(volatile __u32 *)&s->next, ahead = 0;
 	struct shared_ids *ids;
 
-	if (id_before(id, s->next))
-		return true;
-	if (id != s->next && !s->is_shared) {
-		s->shared_from = s->next;
-		s->is_shared = 1;
+	/* A guess is made of two values that change meanwhile: a second look tells. */
+	if (others_came(s, id) &&
+	    (!ids_guessed || others_came(s, next_id((struct sock *)s->sock)))) {
+		ahead = id - next;
+		if (!s->is_shared) {
+			s->shared_from = next;
+			s->is_shared = 1;
+		}
 	}
 	if (s->is_shared) {
 		ids = shared__get(s);
@@ -375,24 +386,23 @@ static __noinline bool id__take(struct zsock *s, __u32 id)
 			return false;
 		shared__add(s, ids, id);
 	}
-	s->next = id + 1;
+	__sync_fetch_and_add(&s->next, ahead + 1);
 	__sync_fetch_and_add(&s->waiting, 1);
 	return true;
 }
 
-/* The last of the window's ids is not its own after all. */
+/* One of the window's ids is not its own after all: the last. */
 static __noinline void id__give_back(struct zsock *s)
 {
-	__u32 id = s->next - 1;
+	__u32 id = *(volatile __u32 *)&s->next - 1;
 	struct shared_ids *ids;
 
 	if (s->is_shared && !id_before(id, s->shared_from)) {
 		ids = bpf_map_lookup_elem(&shared, &s->sock);
-		if (!ids || !shared__has(ids, id))
-			return;
-		*shared__word(ids, ID_BLOCK(id)) &= ~ID_BIT(id);
+		if (ids && shared__has(ids, id))
+			*shared__word(ids, ID_BLOCK(id)) &= ~ID_BIT(id);
 	}
-	s->next = id;
+	__sync_fetch_and_add(&s->next, -1);
 	__sync_fetch_and_add(&s->waiting, -1);
 }
 
