@@ -84,7 +84,10 @@ def test_the_report_names_the_host_with_the_tap(audited):
     out, _ = audited
     done = run(ANALYZE, "report", out, "--out", out / "report", "--figures", "svg")
     assert done.returncode == 0, done.stderr
-    assert f"1 of 4 hosts is an outlier: host {TAPPED}: packet tap on eth0 (100 % of its completed" in done.stdout
+    # On a busy machine the times of another one may be away from the others', too.
+    said = " ".join(done.stdout.split())
+    assert f"host {TAPPED}: packet tap on eth0 (100 % of its completed" in said
+    assert said.count(": packet tap on ") == 1
     page = (out / "report/report.md").read_text()
     assert "\n| c | d | 6 | 100 % | local delivery on eth0, packet tap on eth0 |" in page
     # What advise said of the same pair stands there, too.
