@@ -248,8 +248,8 @@ static __always_inline void correct_flags(struct zsock *s, const struct sock_ext
 	__u32 id = first_watched(s, ee->ee_info);
 
 	if (!id_before(ee->ee_data, id))
-		flags__correct(s, id, ee->ee_data + 1, ee->ee_code & SO_EE_CODE_ZEROCOPY_COPIED,
-			       is_notification);
+		flags__correct(s->sock, id, ee->ee_data + 1,
+			       (ee->ee_code & SO_EE_CODE_ZEROCOPY_COPIED) | is_notification << 1);
 }
 
 /* Are its sends counted with another notification's flag, or claimed, so that this is not known? */

@@ -56,23 +56,28 @@ static __always_inline bool batch__find(struct zsock *s, __u32 id, __u32 *turn)
 	return false;
 }
 
-/* How many of the sends from..to-1 were counted after a turn. */
-static __always_inline void batch__since(struct zsock *s, __u32 turn, __u32 from, __u32 to,
-					 __u32 *sends, __u32 *in_window)
+/*
+ * How many of the sends from..to-1 were counted after a turn; in the upper half, how many of them
+ * are the window's. A global function of numbers: the verifier goes through it once a program.
+ */
+__noinline __u64 batch__since(__u64 sock, __u32 turn, __u32 from, __u32 to)
 {
-	__u32 next = s->batch_turn, i;
+	struct zsock *s = zsock__find(sock);
+	__u64 sends = 0;
 	struct flag_batch *b;
+	__u32 next, i;
 
-	*sends = *in_window = 0;
+	if (!s)
+		return 0;
+	next = s->batch_turn;
 	for (i = 1; i <= BATCHES; i++) {
 		if (!id_before(turn, next - i))
 			break;
 		b = batch__at(s, next - i);
-		if (id_before(b->from, from) || id_before(to, b->from + b->sends))
-			continue;
-		*sends += b->sends;
-		*in_window += b->in_window;
+		if (!id_before(b->from, from) && !id_before(to, b->from + b->sends))
+			sends += (__u64)b->in_window << 32 | b->sends;
 	}
+	return sends;
 }
 
 /*
@@ -108,40 +113,42 @@ static __always_inline void count_flag_corrections(struct zsock *s, struct total
  * coalesced with it may have corrected theirs. One that is in the queue itself needs correction
  * only if a later one counted it. A count that is too old is not corrected.
  */
-static __noinline void flags__correct(struct zsock *s, __u32 id, __u32 to, bool copied,
-				      bool is_notification)
+__noinline int flags__correct(__u64 sock, __u32 id, __u32 to, __u32 how)
 {
-	__u32 turn, sends, all, sends_since, in_window_since;
+	bool copied = how & 1, is_notification = how & 2;
+	struct zsock *s = zsock__find(sock);
+	__u32 turn, sends, all;
+	__u64 since;
 	struct totals *t = totals__get();
 	bool flagged, assumed, charged, has_note;
 	struct flag_batch *b;
 	struct note note;
 	__u64 before[2], *bits = note.words;
 
-	if (!t)
-		return;
+	if (!s || !t)
+		return 0;
 	/* Other CPUs must have no time between finding a count and keeping its correction. */
 	note__read(s, id, &note);
 	has_note = !note__is_empty(&note);
 	if (!batch__find(s, id, &turn)) {
 		if (!id_before(id, s->counted_to) ||
 		    correction__leave(s, id, to, copied, is_notification) || is_notification)
-			return;
+			return 0;
 		__sync_fetch_and_add(&t->flag_assumed, window__sends(s, id, to));
 		if (has_note)
 			note__remove(s, id);
-		return;
+		return 0;
 	}
 	b = batch__at(s, turn);
 	flagged = b->flagged;
 	assumed = id_before(id, b->tail_first);
 	if (is_notification && !assumed)
-		return;
+		return 0;
 	if (assumed && id_before(b->tail_first, to))
 		to = b->tail_first;
-	batch__since(s, turn, id, to, &sends_since, &in_window_since);
+	since = batch__since(sock, turn, id, to);
 	all = window__sends(s, id, to);
-	sends = all - in_window_since;
+	sends = all - (since >> 32);
 	charged = b->causes_counted;
 	before[0] = b->bits[0];
 	before[1] = b->bits[1];
@@ -155,7 +162,7 @@ static __noinline void flags__correct(struct zsock *s, __u32 id, __u32 to, bool 
 	else
 		batch__set(b, copied, bits);
 	if (assumed) {
-		__sync_fetch_and_add(&s->assumed, -(to - id - sends_since));
+		__sync_fetch_and_add(&s->assumed, -(to - id - (__u32)since));
 		__sync_fetch_and_add(&t->flag_assumed, -(__u64)sends);
 	}
 	if (charged)
@@ -167,6 +174,7 @@ static __noinline void flags__correct(struct zsock *s, __u32 id, __u32 to, bool 
 	count_causes(s, bits, sends, 0, copied);
 	if (copied != flagged)
 		count_flag_corrections(s, t, sends, copied);
+	return 0;
 }
 
 /* Makes the correction in this place, if its count is kept. A global function of numbers. */
@@ -185,7 +193,7 @@ __noinline int correction__make(__u64 sock, __u32 place)
 	    __sync_val_compare_and_swap(at, correction, 0) != correction)
 		return 0;
 	__sync_fetch_and_add(&s->corrections_left, -1);
-	flags__correct(s, id, id + ((__u32)correction >> 2), correction & 1, correction & 2);
+	flags__correct(sock, id, id + ((__u32)correction >> 2), correction & 3);
 	return 0;
 }
 

@@ -257,7 +257,7 @@ static __noinline void slot__begin(struct zsock *s, struct thread *thread)
 	pinned__charge(thread->size);
 }
 
-#define SLOTS_AT_ONCE 16
+#define SLOTS_AT_ONCE 8
 
 /*
  * So many slots of the sends that completed now. A global function of numbers, and few slots: the
