@@ -57,27 +57,25 @@ static __always_inline bool batch__find(struct zsock *s, __u32 id, __u32 *turn)
 }
 
 /*
- * How many of the sends from..to-1 were counted after a turn; in the upper half, how many of them
- * are the window's. A global function of numbers: the verifier goes through it once a program.
+ * How many of the sends from..to-1 were counted after a turn. Signs in place of branches: the
+ * verifier has one way to go through, and a global function would look the socket up again, which
+ * takes time that other CPUs must not have here.
  */
-__noinline __u64 batch__since(__u64 sock, __u32 turn, __u32 from, __u32 to)
+static __always_inline void batch__since(struct zsock *s, __u32 turn, __u32 from, __u32 to,
+					 __u32 *sends, __u32 *in_window)
 {
-	struct zsock *s = zsock__find(sock);
-	__u64 sends = 0;
+	__u32 next = s->batch_turn, i, after, outside, counts;
 	struct flag_batch *b;
-	__u32 next, i;
 
-	if (!s)
-		return 0;
-	next = s->batch_turn;
+	*sends = *in_window = 0;
 	for (i = 1; i <= BATCHES; i++) {
-		if (!id_before(turn, next - i))
-			break;
 		b = batch__at(s, next - i);
-		if (!id_before(b->from, from) && !id_before(to, b->from + b->sends))
-			sends += (__u64)b->in_window << 32 | b->sends;
+		after = turn - (next - i);
+		outside = (b->from - from) | (to - b->from - b->sends);
+		counts = (__s32)(after & ~outside) >> 31;
+		*sends += b->sends & counts;
+		*in_window += b->in_window & counts;
 	}
-	return sends;
 }
 
 /*
@@ -117,8 +115,7 @@ __noinline int flags__correct(__u64 sock, __u32 id, __u32 to, __u32 how)
 {
 	bool copied = how & 1, is_notification = how & 2;
 	struct zsock *s = zsock__find(sock);
-	__u32 turn, sends, all;
-	__u64 since;
+	__u32 turn, sends, all, sends_since, in_window_since;
 	struct totals *t = totals__get();
 	bool flagged, assumed, charged, has_note;
 	struct flag_batch *b;
@@ -146,9 +143,9 @@ __noinline int flags__correct(__u64 sock, __u32 id, __u32 to, __u32 how)
 		return 0;
 	if (assumed && id_before(b->tail_first, to))
 		to = b->tail_first;
-	since = batch__since(sock, turn, id, to);
+	batch__since(s, turn, id, to, &sends_since, &in_window_since);
 	all = window__sends(s, id, to);
-	sends = all - (since >> 32);
+	sends = all - in_window_since;
 	charged = b->causes_counted;
 	before[0] = b->bits[0];
 	before[1] = b->bits[1];
@@ -162,7 +159,7 @@ __noinline int flags__correct(__u64 sock, __u32 id, __u32 to, __u32 how)
 	else
 		batch__set(b, copied, bits);
 	if (assumed) {
-		__sync_fetch_and_add(&s->assumed, -(to - id - (__u32)since));
+		__sync_fetch_and_add(&s->assumed, -(to - id - sends_since));
 		__sync_fetch_and_add(&t->flag_assumed, -(__u64)sends);
 	}
 	if (charged)
