@@ -34,8 +34,20 @@ static const char *const code_names[] = {
 static const char *const variable_names[] = {"ptype_all", "net_hotdata"};
 #define VARIABLE_COUNT (sizeof(variable_names) / sizeof(variable_names[0]))
 
+/* Whose presence tells what a kernel can do, beside what the hook table names. */
+static const struct kernel_type other_types[] = {
+	{.name = "bpf_rdonly_cast", .kind = TYPE_FUNCTION},
+	{.name = "bpf_mem_alloc", .kind = TYPE_STRUCT},
+	{.name = "fprobe", .kind = TYPE_STRUCT},
+	{.name = "io_notif_data", .kind = TYPE_STRUCT},
+};
+#define OTHER_COUNT (sizeof(other_types) / sizeof(other_types[0]))
+#define TYPES_MAX   128
+
 struct features {
-	struct btf *btf;	  /* of what the programs and the hooks name */
+	struct kernel_type types[TYPES_MAX];
+	size_t type_count;
+	bool graph_probes;
 	char fentry_refused[128]; /* empty: it works */
 	char kprobe_refused[128];
 	bool preempts;
@@ -69,15 +81,14 @@ static int probe_raw_tracepoint(void)
  * (a seccomp or security policy), some only the attaching (arm64 before 6.0 has
  * no direct calls). 0 or -errno.
  */
-static int probe_fentry(const struct btf *btf)
+static int probe_fentry(__u32 function)
 {
-	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = BPF_TRACE_FENTRY);
+	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = BPF_TRACE_FENTRY,
+		    .attach_btf_id = function);
 	int fd, link, err = 0;
-	int id = btf__find_by_name_kind(btf, "tcp_sendmsg", BTF_KIND_FUNC);
 
-	if (id < 0)
+	if (!function)
 		return -ENOENT;
-	opts.attach_btf_id = id;
 	fd = bpf_prog_load(BPF_PROG_TYPE_TRACING, "sp_probe", "GPL", return_0, 2, &opts);
 	if (fd < 0)
 		return -errno;
@@ -113,9 +124,28 @@ static int probe_kprobe(void)
 	return err;
 }
 
-static void probe_mechanisms(struct features *f, const struct btf *kernel)
+static const struct kernel_type *find_type(const struct features *f, const char *name,
+					   enum type_kind kind)
 {
-	int err = probe_fentry(kernel);
+	size_t i;
+
+	for (i = 0; i < f->type_count; i++)
+		if (f->types[i].kind == kind && !strcmp(f->types[i].name, name))
+			return &f->types[i];
+	return NULL;
+}
+
+static bool has_type(const struct features *f, const char *name, enum type_kind kind)
+{
+	const struct kernel_type *t = find_type(f, name, kind);
+
+	return t && t->id;
+}
+
+static void probe_mechanisms(struct features *f)
+{
+	const struct kernel_type *send = find_type(f, "tcp_sendmsg", TYPE_FUNCTION);
+	int err = probe_fentry(send ? send->id : 0);
 
 	if (err)
 		snprintf(f->fentry_refused, sizeof(f->fentry_refused),
@@ -219,12 +249,51 @@ static int fail(struct features *f, int err, char *reason, unsigned long size, c
 	return err;
 }
 
-/* Frees the kernel's BTF, of which it keeps a part. 0 or -errno. */
-static int keep_types(struct features *f, struct btf *kernel)
+static void want_type(struct features *f, const char *name, enum type_kind kind)
 {
-	f->btf = types__select(kernel);
-	btf__free(kernel);
-	return f->btf ? 0 : -errno;
+	if (name && !find_type(f, name, kind) && f->type_count < TYPES_MAX)
+		f->types[f->type_count++] = (struct kernel_type){.name = name, .kind = kind};
+}
+
+static void want_types_of(struct features *f, const struct hook_option *option)
+{
+	const struct tracepoint_need *tracepoint;
+	const char *const *name;
+
+	for (name = option->functions; *name; name++)
+		want_type(f, *name, TYPE_FUNCTION);
+	for (tracepoint = option->tracepoints; tracepoint->name; tracepoint++)
+		want_type(f, tracepoint->name, TYPE_TRACEPOINT);
+	want_type(f, option->also, TYPE_FUNCTION);
+	want_type(f, option->type, TYPE_STRUCT);
+}
+
+/* The member came with "fprobe: Rewrite fprobe on function-graph tracer". */
+static bool has_graph_probes(const struct features *f, const struct btf *kernel)
+{
+	const struct kernel_type *fprobe = find_type(f, "fprobe", TYPE_STRUCT);
+	const struct btf_type *t =
+		fprobe && fprobe->id ? btf__type_by_id(kernel, fprobe->id) : NULL;
+	int i;
+
+	for (i = 0; t && i < btf_vlen(t); i++)
+		if (!strcmp(btf__name_by_offset(kernel, btf_members(t)[i].name_off), "hlist_array"))
+			return true;
+	return false;
+}
+
+static void ask_types(struct features *f, const struct btf *kernel)
+{
+	enum hook_id id;
+	size_t i;
+
+	for (id = 0; id < HOOK_COUNT; id++)
+		for (i = 0; i < HOOK_OPTIONS_MAX; i++)
+			want_types_of(f, &hook__get(id)->options[i]);
+	for (i = 0; i < OTHER_COUNT; i++)
+		want_type(f, other_types[i].name, other_types[i].kind);
+	types__find(kernel, f->types, f->type_count);
+	f->graph_probes = has_graph_probes(f, kernel);
 }
 
 int features__probe(struct features **out, bool code, char *reason, unsigned long size)
@@ -246,21 +315,17 @@ int features__probe(struct features **out, bool code, char *reason, unsigned lon
 		return fail(f, -ENOENT, reason, size,
 			    "this kernel has no BTF (/sys/kernel/btf/vmlinux; it comes with "
 			    "CONFIG_DEBUG_INFO_BTF)");
+	ask_types(f, kernel);
+	btf__free(kernel);
 	err = probe_raw_tracepoint();
-	if (!err)
-		probe_mechanisms(f, kernel);
-	if (err)
-		btf__free(kernel);
 	if (err)
 		return fail(f, err, reason, size,
 			    "the kernel refuses a BPF program (needs CAP_BPF and CAP_PERFMON: "
 			    "run with sudo)");
+	probe_mechanisms(f);
 	/* Not for tracepoints alone. */
 	if (!code && (!f->fentry_refused[0] || !f->kprobe_refused[0]))
 		begin_symbols(f);
-	err = keep_types(f, kernel);
-	if (err)
-		return fail(f, err, reason, size, "the kernel's BTF cannot be read");
 	f->preempts = probe_preemption();
 	await_symbols(f);
 	*out = f;
@@ -282,7 +347,6 @@ void features__free(struct features *f)
 	if (!f)
 		return;
 	await_symbols(f);
-	btf__free(f->btf);
 	if (f->table)
 		fclose(f->table);
 	free(f);
@@ -303,60 +367,28 @@ static void function(const struct features *f, const char *name, struct kernel_f
 	const struct kernel_symbol *s = find_symbol(f, name);
 
 	memset(out, 0, sizeof(*out));
-	out->typed = btf__find_by_name_kind(f->btf, name, BTF_KIND_FUNC) > 0;
+	out->typed = has_type(f, name, TYPE_FUNCTION);
 	if (!s)
 		return;
 	out->code = s->found;
 	snprintf(out->variant, sizeof(out->variant), "%s", s->variant);
 }
 
-/*
- * The kernel describes a raw tracepoint by the type of its probe function, a
- * typedef of a pointer to a function whose first argument is the probe's own.
- */
 static int tracepoint_args(const struct features *f, const char *name)
 {
-	const struct btf_type *t;
-	char typedef_name[128];
-	int id;
+	const struct kernel_type *t = find_type(f, name, TYPE_TRACEPOINT);
 
-	snprintf(typedef_name, sizeof(typedef_name), "btf_trace_%s", name);
-	id = btf__find_by_name_kind(f->btf, typedef_name, BTF_KIND_TYPEDEF);
-	if (id < 0)
-		return -1;
-	t = btf__type_by_id(f->btf, btf__type_by_id(f->btf, id)->type);
-	t = t ? btf__type_by_id(f->btf, t->type) : NULL;
-	return t && btf_is_func_proto(t) ? btf_vlen(t) - 1 : -1;
-}
-
-/* NULL if there is none. */
-static const struct btf_type *find_type(const struct features *f, const char *name, __u32 kind)
-{
-	int id = btf__find_by_name_kind(f->btf, name, kind);
-
-	return id > 0 ? btf__type_by_id(f->btf, (__u32)id) : NULL;
+	return t ? t->args : -1;
 }
 
 bool features__function(const struct features *f, const char *name)
 {
-	return find_type(f, name, BTF_KIND_FUNC);
+	return has_type(f, name, TYPE_FUNCTION);
 }
 
 bool features__type(const struct features *f, const char *name)
 {
-	return find_type(f, name, BTF_KIND_STRUCT);
-}
-
-/* The member came with "fprobe: Rewrite fprobe on function-graph tracer". */
-static bool graph_probes(const struct features *f)
-{
-	const struct btf_type *t = find_type(f, "fprobe", BTF_KIND_STRUCT);
-	int i;
-
-	for (i = 0; t && i < btf_vlen(t); i++)
-		if (!strcmp(btf__name_by_offset(f->btf, btf_members(t)[i].name_off), "hlist_array"))
-			return true;
-	return false;
+	return has_type(f, name, TYPE_STRUCT);
 }
 
 size_t features__codes(const struct features *f, const char *name, struct address_range ranges[2])
@@ -420,6 +452,6 @@ struct kernel_facts features__facts(const struct features *f)
 		.refused = {[MECHANISM_FENTRY] = f->fentry_refused,
 			    [MECHANISM_KPROBE] = f->kprobe_refused},
 		.preempts = f->preempts,
-		.graph_probes = graph_probes(f),
+		.graph_probes = f->graph_probes,
 	};
 }

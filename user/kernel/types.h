@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * Of the kernel's types, those that the programs and the hooks name. All of them take 6 MiB, twice
- * that while libbpf reads them, and each look-up passes them all.
- */
+/* What the kernel's types (BTF) say of names that are asked for, all of them in one pass. */
 #pragma once
 
 #include <bpf/btf.h>
+#include <stddef.h>
+
+enum type_kind { TYPE_FUNCTION, TYPE_TRACEPOINT, TYPE_STRUCT };
+
+struct kernel_type {
+	const char *name; /* asked for */
+	enum type_kind kind;
+	__u32 id; /* 0: there is none */
+	int args; /* that programs at a tracepoint get; -1: there is none */
+};
 
 /* The kernel's BTF; NULL with errno. */
 struct btf *types__read(void);
 
-/* What is needed of it, with ids of its own; NULL with errno. */
-struct btf *types__select(const struct btf *kernel);
+/* Fills in id and args. */
+void types__find(const struct btf *kernel, struct kernel_type *asked, size_t count);

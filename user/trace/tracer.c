@@ -319,7 +319,7 @@ static int load(struct tracer *t, const struct plan *plan, const struct tracer_s
 	struct rlimit before;
 	int err;
 
-	t->skel = programs__open();
+	t->skel = sendpath__open();
 	if (!t->skel)
 		return -errno;
 	err = load_only_planned(t->skel, plan);

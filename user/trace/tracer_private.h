@@ -2,7 +2,7 @@
 /* What tracer.c attaches and collect.c reads. */
 #pragma once
 
-#include "user/kernel/programs.h"
+#include "sendpath.skel.h"
 #include "user/trace/tracer.h"
 
 #define PROGRAMS_MAX 96
