@@ -12,8 +12,8 @@ from conftest import ROOT, analysis, changed, samples, write
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import answers
 import fleet as made_up
+import goldens
 import made
 import planted
 from analysis import hosts, table
@@ -21,7 +21,7 @@ from analysis.report.build import build
 from analysis.report.questions import QUESTIONS
 from analysis.report.questions import hosts as question
 from analysis.report.write import html as to_html
-from answers import TAP
+from goldens import TAP
 from test_report import EVIL, Page
 from analysis.stats import outliers
 
@@ -30,7 +30,7 @@ def found(rows):
 
 
 def test_a_tap_is_named_with_its_device():
-    (_, answer), = answers.answers("a host with a tap")
+    (_, answer), = goldens.answers("a host with a tap")
     assert answer.tables[0].rows[0][:5] == ("c", "d", "60", "100 %", "packet tap on eth0")
     assert found(planted.hosts(c=TAP)) == {("c", hosts.COPIED)}
 
@@ -55,18 +55,18 @@ def test_a_slow_host_is_named_with_what_it_alone_has(change, metric):
 
 
 def test_copies_without_a_cause_are_an_outlier_of_unknown_cause():
-    one, = hosts.find(planted.data(planted.hosts(e=answers.UNCAUSED)).fleet)
+    one, = hosts.find(planted.data(planted.hosts(e=goldens.UNCAUSED)).fleet)
     assert (one.host, one.metric, one.value, one.causes) == ("e", hosts.COPIED, 0.9, ())
 
 
 def test_three_hosts_do_not_tell():
-    (_, answer), = answers.answers("three hosts")
+    (_, answer), = goldens.answers("three hosts")
     assert not found(planted.hosts("abc", b=TAP))
     assert len(answer.tables[0].rows) == 3
 
 
 def test_of_busy_hosts_counts_are_exact_all_the_same():
-    fleet = answers.busy_hosts(answers.VARIANTS).fleet
+    fleet = goldens.busy_hosts(goldens.VARIANTS).fleet
     assert hosts.rates(fleet)[hosts.TIME].null_count() == 6
     assert [(one.host, one.metric) for one in hosts.find(fleet)] == [("c", hosts.COPIED)]
 

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-import answers as kept
+import goldens
 import made
 import planted
 from analysis.figures.base import Data
@@ -42,10 +42,6 @@ def lines(answer):
 @pytest.fixture(scope="module")
 def whole():
     return planted.all_data()
-
-
-def test_every_answer_is_as_kept():
-    assert kept.text() == kept.KEPT.read_text(encoding="utf-8")
 
 
 def test_one_copy_overtakes_where_it_was_planted(whole):
@@ -135,7 +131,7 @@ def test_what_was_copied_stands_in_the_line_of_every_zero_copy_figure(rate, what
 
 
 def test_why_not_divides_the_kernel_time():
-    (_, answer), = kept.answers("time divided into stages")
+    (_, answer), = goldens.answers("time divided into stages")
     (table,) = [t for t in answer.tables if t.caption.startswith("Where the kernel time")]
     row = next(row for row in table.rows if row[-7:][0] == "deep copy")
     assert row[-6:] == ("4.00", "80.0", "15.6", "", "", "")
@@ -152,7 +148,7 @@ def test_without_one_copy_the_cache_is_told_of_zero_copy():
 
 
 def test_without_counters_caches_cannot_be_told():
-    assert not any(answer.tables for _, answer in kept.answers("no counters"))
+    assert not any(answer.tables for _, answer in goldens.answers("no counters"))
 
 
 def test_threads_scale_as_planted(whole):
@@ -162,12 +158,12 @@ def test_threads_scale_as_planted(whole):
 
 
 def test_outliers_are_flagged_and_stay():
-    (_, answer), = kept.answers("an outlier")
+    (_, answer), = goldens.answers("an outlier")
     assert len(answer.tables[0].rows) == 1
 
 
 def test_failed_runs_are_told():
-    (_, answer), = kept.answers("a failed run")
+    (_, answer), = goldens.answers("a failed run")
     assert answer.tables[-1].rows == (("twocopy,256B,8f,1t", "1", "the receiver is gone"),)
 
 

@@ -1,15 +1,26 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Answers to data of which the answer is known, as tests/fixtures/text/answers.txt keeps them:
-`analysis/.venv/bin/python tests/analysis/answers.py` writes it anew."""
+"""What analysis/ says of planted data, as tests/fixtures/text keeps it, a file for each kind of report:
+`analysis/.venv/bin/python tests/analysis/goldens.py` writes them anew."""
 
+import json
 import pathlib
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-KEPT = ROOT / "tests/fixtures/text/answers.txt"
+KEPT = ROOT / "tests/fixtures/text"
 sys.path.insert(0, str(ROOT))
 
-import planted  # noqa: E402 (it needs the path)
+import polars as pl  # noqa: E402 (these need the path)
+
+import made  # noqa: E402
+import planted  # noqa: E402
+from analysis import compare, compare_text  # noqa: E402
+from analysis.advice import Read, parse  # noqa: E402
+from analysis.figures import FIGURES  # noqa: E402
+from analysis.figures.base import Data, NotDrawn  # noqa: E402
+from analysis.report.build import build  # noqa: E402
+from analysis.report.write import markdown  # noqa: E402
+from analysis.table import empty  # noqa: E402
 from analysis.report.questions import (QUESTIONS, caches, hosts, memory, one_copy,  # noqa: E402
                                        servers, slow_answers, threads, unexpected,
                                        why_not_zero_copy, zero_copy)
@@ -130,7 +141,7 @@ def answers(name):
         yield question.name, question.answer(data)
 
 
-def text():
+def answers_text():
     lines = []
     for case in CASES:
         lines += [f"== {case}"]
@@ -140,5 +151,98 @@ def text():
     return "\n".join(lines) + "\n"
 
 
+def runs(repeats=5, factor=1.0, seed=1, noise=0.03, **columns):
+    """Two-copy and zero-copy, which is faster by a factor."""
+    return made.sweep({"twocopy": lambda x: 1e9, "zerocopy": lambda x: factor * 2e9},
+                      (1024, 16384, 262144), repeats, noise, seed=seed, **columns)
+
+
+def of_link(frame, link, copied):
+    """The same over a link, with a share of zero-copy sends that were copied."""
+    is_zero_copy = pl.col("variant") == "zerocopy"
+    return frame.with_columns(
+        link=pl.lit(link, pl.String), fallback_rate=pl.when(is_zero_copy).then(copied),
+        fallback_causes=pl.when(is_zero_copy).then(pl.lit("loopback@lo:7" if copied else "")))
+
+
+# Result sets that are compared.
+COMPARED = {
+    "loopback against a network": lambda: (
+        of_link(runs(factor=0.3), "loopback", 1.0), of_link(runs(), None, 0.0)),
+    "slower by another kernel": lambda: (runs(), runs(factor=0.7, seed=2, kernel="6.99")),
+    "the same twice": lambda: (runs(), runs(seed=2)),
+    "too noisy to tell": lambda: (runs(noise=0.2), runs(noise=0.2, factor=0.8, seed=5)),
+    "loads that one lacks": lambda: (runs(), runs().filter(pl.col("message_bytes") != 1024)),
+}
+
+
+def compare_texts():
+    return "".join(f"== {name}\n{compare_text.text(compare.compare(*make()))}\n"
+                   for name, make in COMPARED.items())
+
+
+SAYS = "Use MSG_ZEROCOPY for sends of 64K and more: less CPU time per byte."
+COPIED = "Do not use MSG_ZEROCOPY on this path, at any size: every send is copied."
+
+
+def ratios(against, metric, kind="from", worse=4096, better=65536, values=(2.5, 0.6, 0.5)):
+    """An answer of advise, with what it rests on."""
+    return {"against": against, "metric": metric, "kind": kind, "worse": worse, "better": better,
+            "ratios": [{"size": size, "n": n, "value": value, "low": value - 0.1,
+                        "high": value + 0.2, "sign": 1 if value < 0.9 else -1}
+                       for size, n, value in zip((4096, 65536, 1 << 20), (11, 16, 22), values)]}
+
+
+# As advise writes it, with a key of a later version.
+ADVICE = {
+    "schema": "sendpath.advise/1",
+    "path": {"words": "none of 300 zero-copy sends via eth0 was copied.", "copied": 0.0,
+             "final": False, "traced": True, "cause": None, "device": "eth0", "optmem_max": 131072,
+             "memlock_bytes": 8388608, "receiver_limited": 0.75, "warnings": ["the CPU was busy"]},
+    "answers": [ratios("twocopy", "cpu"), ratios("onecopy", "cpu", worse=None),
+                ratios("twocopy", "throughput", "unknown", better=None, values=(0.3,)),
+                ratios("onecopy", "throughput", "alike", None, None, (1.1, 1.2))],
+    "blocks": 34, "elapsed_s": 58.9, "seconds_more": 5.86, "interrupted": False, "later": {},
+    "recommendation": SAYS}
+ON_LOOPBACK = {**ADVICE, "recommendation": COPIED, "answers": [], "blocks": 0, "elapsed_s": 0.9,
+               "seconds_more": None, "path": {
+                   **ADVICE["path"], "words": "300 of 300 were copied: loopback, lo.", "copied": 1.0,
+                   "final": True, "cause": "loopback", "device": "lo"}}
+NOT_ASKED = {**ADVICE, "interrupted": True, "path": {**ADVICE["path"], "traced": False, "copied": None}}
+PROGRAM = {"what": "pid 4711", "seconds": 2.12, "exit_status": None, "device": "lo",
+           "device_share": 1.0, "lost": 0,
+           "classes": [{"low": low, "high": 2 * low - 1, "sends": 7, "bytes": 9,
+                        "zerocopy_sends": low, "zerocopy_bytes": 9, "other_sends": 0,
+                        "other_bytes": 0} for low in (64, 4096)]}
+# An answer of each kind: what is worse, and what is better.
+KINDS = {"always": (None, 4096), "never": (1 << 20, None), "irregular": (1 << 20, 4096),
+         "alike": (None, None)}
+ADVICES = (ADVICE, ON_LOOPBACK, NOT_ASKED, {**ADVICE, "program": PROGRAM},
+           {**ON_LOOPBACK, "path": None, "program": PROGRAM},
+           *({**ADVICE, "answers": [ratios("twocopy", "cpu", kind, *sizes)]}
+             for kind, sizes in KINDS.items()))
+
+
+def of_advice(*datas):
+    """The report of them."""
+    read = [Read(f"{n}.json", parse(json.dumps(data).encode())) for n, data in enumerate(datas)]
+    return build(Data(empty()), None, [], ["F"], read)
+
+
+def figure_texts():
+    """Title, description and notes of each figure, or why there is none."""
+    data, lines = planted.all_data(), []
+    for figure in FIGURES:
+        drawn = figure.draw(data)
+        said = [drawn.reason] if isinstance(drawn, NotDrawn) else [drawn.description, *drawn.notes]
+        lines += [f"{figure.name}: {drawn.title}", *(f"  {line}" for line in said)]
+    return "\n".join(lines) + "\n"
+
+
+GOLDENS = {"answers.txt": answers_text, "compare.txt": compare_texts, "figures.txt": figure_texts,
+           "advice_page.md": lambda: markdown(of_advice(*ADVICES))}
+
+
 if __name__ == "__main__":
-    KEPT.write_text(text(), encoding="utf-8")
+    for file, text in GOLDENS.items():
+        (KEPT / file).write_text(text(), encoding="utf-8")
