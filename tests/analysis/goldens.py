@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What analysis/ says of planted data, as tests/fixtures/text keeps it, a file for each kind of report:
+"""What analysis/ says of planted data, as tests/fixtures/analysis keeps it, a file for each kind of report:
 `analysis/.venv/bin/python tests/analysis/goldens.py` writes them anew."""
 
 import json
@@ -7,7 +7,7 @@ import pathlib
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-KEPT = ROOT / "tests/fixtures/text"
+KEPT = ROOT / "tests/fixtures/analysis"
 sys.path.insert(0, str(ROOT))
 
 import polars as pl  # noqa: E402 (these need the path)

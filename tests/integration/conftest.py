@@ -17,6 +17,7 @@ import select
 import shutil
 import signal
 import subprocess
+import sys
 import time
 
 import jsonschema
@@ -282,6 +283,21 @@ def on_a_terminal(command, **options):
 def unwrapped(text):
     """The text report with the lines that are broken at 80 columns whole again."""
     return re.sub(r"(?<=\S)\n {2,}(?=\S)", " ", text)
+
+
+def printed(*records):
+    """The text report of run records: its sentences are compared in tests/unit/test_text.py."""
+    sys.path.insert(0, str(ROOT / "analysis"))
+    try:
+        from text import lay_out  # pylint: disable=import-outside-toplevel
+        from text.cells import Cells  # pylint: disable=import-outside-toplevel
+        from text.report import report  # pylint: disable=import-outside-toplevel
+    finally:
+        sys.path.pop(0)
+    cells = Cells()
+    for record in records:
+        cells.add(record)
+    return lay_out(report(cells), False)
 
 
 def verdict_of(report):

@@ -124,13 +124,10 @@ def test_what_finds_no_room_is_said_and_stays_in_the_sums(untouched):
         receivers = [stack.enter_context(Receiver()) for _ in range(5)]
         command = all_at_once(*(r.sender("--sends", 100) for r in receivers))
         record, _ = observe("--by", "port", "--by-max", 2, "--", *command)
-        text = analyze("--by", "port", "--by-max", 2, "--", *command).stderr
     assert len(record["by"]["groups"]) == 2
     assert record["by"]["rest"]["sends"] == 300
     assert losses(record) == {**NOTHING_LOST, "groups": 300}
     assert_adds_up(record)
-    assert text.startswith("LOST: for the groups of 300 sends there was no room")
-    assert "and 300 sends of groups for which there was no room (--by-max)" in text
 
 
 def test_the_table_shows_twenty(untouched):
@@ -139,7 +136,6 @@ def test_the_table_shows_twenty(untouched):
         text = analyze("--by", "port", "--", *all_at_once(
             *(r.sender("--sends", 10) for r in receivers))).stderr
     assert len(re.findall(r"^127\.0\.0\.1:\d+ ", text, re.M)) == 20
-    assert "and 3 more (--json has all of them)" in text
 
 
 def test_a_name_that_would_write_on_the_terminal(untouched):
@@ -227,7 +223,6 @@ def test_copies_without_a_flag_count_in_groups_and_lines(tier, tmp_path, untouch
         assert zerocopy["copied"] == zerocopy["completions"] == 300
         assert only(re.findall(r"^near0 .* 300 +(\S+ %)$", result.stderr, re.M)) == "100 %"
         assert only(re.findall(r"^ +\d+\.\d +300 .* (\S+ %)$", result.stderr, re.M)) == "100 %"
-        assert "100 % of 300 zero-copy sends" in result.stderr
 
 
 @pytest.mark.parametrize("args,words", [

@@ -10,7 +10,6 @@ import contextlib
 import json
 import os
 import pathlib
-import re
 import signal
 import socket
 import subprocess
@@ -18,7 +17,7 @@ import subprocess
 import pytest
 
 from conftest import (ANALYZE, PATIENCE_S, PROGRAMS, TIERS, Child, Receiver, check, completes,
-                      eventually, hook, lossy, needs_bpf, note, only, reason, run, unwrapped,
+                      eventually, hook, lossy, needs_bpf, note, only, printed, reason, run,
                       verdict_of, veth_pair)
 
 NICPAIR = os.environ.get("SENDPATH_TOPOLOGY") == "nicpair"
@@ -115,11 +114,11 @@ class Observed:
     def __exit__(self, kind, *_):
         out, self.report = self.analyze.communicate("quit\n" if kind is None else None,
                                                     timeout=PATIENCE_S)
-        self.report = unwrapped(self.report)
         if kind is None:
             assert self.analyze.returncode == 0, self.report
             self.counts = json.loads(out.splitlines()[-1])
             self.record = check(json.loads(self.file.read_text()))
+            assert self.report.endswith(printed(self.record))
 
 
 @contextlib.contextmanager
@@ -171,9 +170,6 @@ def assert_causes(record, expected):
 def assert_all(seen, cause, device):
     """Every send of the observed sender was copied for this."""
     assert_causes(seen.record, {(cause, device): seen.counts["sends"]})
-    if not lossy(seen.record):
-        assert f"100 % of {seen.counts['sends']} zero-copy sends" in seen.report.replace(",", "") \
-            or seen.counts["sends"] < 100 and "too few to tell" in seen.report
 
 
 # What loopback can do.
@@ -241,9 +237,6 @@ def test_optmem(tmp_path, tier):
     """Less than one notification takes."""
     with sysctl("net.core.optmem_max", 512):
         seen = refused(tmp_path, tier, "optmem", "ENOBUFS", address="127.0.0.1")
-    verdict = verdict_of(seen.report)
-    assert re.match(r"observed: [\d.]+ % of [\d,]+ requests were refused: the socket has ", verdict)
-    assert f"ENOBUFS {seen.counts['failed']}\n" in seen.report
 
 
 def test_memlock(tmp_path, tier):
@@ -283,10 +276,6 @@ def test_two_causes_of_all_copies(tmp_path, tier):
             seen.step("send 200")
             seen.step("drain")
     assert_causes(seen.record, {("packet_tap", "near0"): 200, ("local_delivery", "far0"): 200})
-    if not lossy(seen.record):
-        assert ("tcpdump or another packet tap, near0; delivery on this machine, far0. Without "
-                "the first, the second alone would still copy them. Zero-copy cannot help"
-                ) in verdict_of(seen.report)
 
 
 # What takes cards.
@@ -298,7 +287,6 @@ def test_nothing_is_copied(tmp_path, tier):
     assert_causes(seen.record, {})
     completed = seen.record["zerocopy"]["completions"]
     assert completed == 200 or lossy(seen.record)
-    assert f"none of {completed} zero-copy sends" in seen.report
 
 
 @cards
@@ -507,7 +495,6 @@ def test_native_xdp(tmp_path, tier):
         seen = observe(tmp_path, tier, sends=200)
     assert seen.counts["copied"] == 0
     zerocopy = seen.record["zerocopy"]
-    assert "zero-copy works" not in seen.report
     if hook(seen.record, "skb cow")["status"] == "attached":
         assert_all(seen, "xdp", "port0")
         assert zerocopy["copied_silent"] == 200 or lossy(seen.record)
@@ -515,7 +502,6 @@ def test_native_xdp(tmp_path, tier):
     else:
         assert_causes(seen.record, {})
         assert zerocopy["unexplained"] == 200 or lossy(seen.record)
-        assert "200 of them reached no NIC" in seen.report or lossy(seen.record)
 
 
 def by_program(seen, cause, device):

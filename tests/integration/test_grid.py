@@ -9,8 +9,8 @@ import subprocess
 
 import pytest
 
-from conftest import (ANALYZE, LOADGEN, ROOT, analyze, needs_bpf, on_a_terminal, records, run, unwrapped,
-                      verdict_of)
+from conftest import (ANALYZE, LOADGEN, ROOT, analyze, needs_bpf, on_a_terminal, printed, records, run,
+                      unwrapped)
 
 pytestmark = needs_bpf
 
@@ -39,19 +39,9 @@ def test_text_report_tells_what_the_record_tells(tmp_path, untouched):
     path = tmp_path / "runs.json"
     result = analyze("--variant", "all", "--messages", "2000", "--repeat", "2", "--json", path)
     assert result.returncode == 0, result.stderr
-    text = unwrapped(result.stdout)
     rows = [json.loads(line) for line in path.read_text().splitlines()]
-    zero = [r for r in rows if r["load"]["variant"] == "zerocopy"]
-    requests = sum(r["zerocopy"]["requests"] for r in zero)
-    copied = sum(r["zerocopy"]["copied"] for r in zero)
-    assert f"zerocopy: {requests:,} sends asked for zero-copy" in text
-    assert f"{copied:,} of them copied (100 %)" in text
-    assert re.search(r"^zerocopy .* 100 %$", text, re.M)
-    for variant, call in (("twocopy", "sendto"), ("onecopy", "sendmsg"),
-                          ("zerocopy", "sendmsg MSG_ZEROCOPY")):
-        assert f"kernel time of a send: {variant}, {call}, " in text
-    assert "2 repeats interleaved" in text
-    assert "\x1b" not in text and "\x1b" not in result.stderr
+    assert result.stdout == printed(*rows)
+    assert "\x1b" not in result.stdout + result.stderr
 
 
 def order(text, *starts):
@@ -88,10 +78,7 @@ def test_many_configurations_are_a_table_and_a_line(untouched):
     options = ["--variant", "twocopy,zerocopy", "--size", "1K,4K,16K,64K", "--messages", "150",
                "--socket", "congestion=reno"]
     text = analyze(*options).stdout
-    assert verdict_of(text) == ("all 4 zero-copy configurations: 100 % copied: loopback, lo. "
-                                "Zero-copy cannot help here: send without it, or try another "
-                                "path: analyze advise --peer.")
-    assert "kernel time of a send" not in text and "asked for zero-copy" not in text
+    assert "\nkernel time of a send" not in text
     assert max(map(len, text.splitlines())) <= 80, text
     assert analyze(*options, "--histogram").stdout.count("\nkernel time of a send") == 8
 
@@ -185,7 +172,7 @@ def test_raw_lines_make_the_same_report_elsewhere(tmp_path):
     assert [record["load"]["variant"] for record in found] == ["twocopy", "zerocopy"] * 2
     assert [record["run"]["repeat"] for record in found] == [1, 1, 2, 2]
     assert [record["app"]["messages"] for record in found] == [50] * 4
-    assert unwrapped(made.stdout).startswith("sendpath ") and "2 repeats interleaved" in unwrapped(made.stdout)
+    assert made.stdout == printed(*found)
 
 
 def test_raw_lines_need_no_python(tmp_path):
