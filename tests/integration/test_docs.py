@@ -89,7 +89,7 @@ def test_every_source_names_its_licence():
     if listed.returncode:
         pytest.skip("not a git checkout: " + listed.stderr.strip())
     exempt = re.compile(r"LICENSE|\.jsonl?$|\.gitignore|\.editorconfig|\.clang-format|types\.txt$"
-                        r"|README.md$|\.png$|^tests/fuzz/corpus/|^tests/fixtures/text/|^deploy/debian/changelog$")
+                        r"|README.md$|\.png$|^tests/fuzz/corpus/|^tests/fixtures/(text|analysis)/|^deploy/debian/changelog$")
     for name in listed.stdout.splitlines():
         if not exempt.search(name):
             head = (ROOT / name).read_text(errors="replace")[:400]
