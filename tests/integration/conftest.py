@@ -38,8 +38,10 @@ if "SENDPATH_LAB" not in os.environ:
     collect_ignore = ["test_smoke.py", "test_topology.py"]
 
 
-# What the tests start is to hear of it, even if they themselves were started by nohup.
-signal.signal(signal.SIGHUP, signal.SIG_DFL)
+# What the tests start is to hear of them, even if they themselves were started by nohup or in the
+# background of a script.
+for ignored in signal.SIGHUP, signal.SIGQUIT:
+    signal.signal(ignored, signal.SIG_DFL)
 
 # Emulated, on a machine that is busy itself, a run may take a minute to begin.
 PATIENCE_S = 180 if "SENDPATH_LAB" in os.environ else 60

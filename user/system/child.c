@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/system/child.h"
 
+#include "user/system/signals.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -19,6 +21,9 @@ static void become(int go, char *const *command)
 	char word;
 	int err;
 
+	/* One that comes before the exec would only be noted, and the command would not hear of it.
+	 */
+	signals__release();
 	if (read(go, &word, 1) != 1)
 		_exit(127); /* the parent thought better of it, or died */
 	execvp(command[0], command);

@@ -6,6 +6,9 @@
 #include <stddef.h>
 #include <unistd.h>
 
+static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+#define SIGNALS (sizeof(signals) / sizeof(signals[0]))
+
 static volatile sig_atomic_t caught, pass_on, passed_on, end_too;
 
 static void on_signal(int sig, siginfo_t *info, void *context)
@@ -26,15 +29,24 @@ static void on_signal(int sig, siginfo_t *info, void *context)
 
 void signals__catch(void)
 {
-	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 	struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO};
 	struct sigaction before;
 	size_t i;
 
-	for (i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+	for (i = 0; i < SIGNALS; i++)
 		if (sigaction(signals[i], &action, &before) == 0 && signals[i] == SIGHUP &&
 		    before.sa_handler == SIG_IGN)
 			signal(SIGHUP, SIG_IGN); /* nohup: the terminal may go */
+}
+
+void signals__release(void)
+{
+	struct sigaction action;
+	size_t i;
+
+	for (i = 0; i < SIGNALS; i++)
+		if (!sigaction(signals[i], NULL, &action) && action.sa_sigaction == on_signal)
+			signal(signals[i], SIG_DFL);
 }
 
 int signals__caught(void)
@@ -44,10 +56,8 @@ int signals__caught(void)
 
 int signals__to_pass_on(void)
 {
-	int sig = pass_on;
-
-	pass_on = 0;
-	return sig;
+	/* At once: one may come in between. */
+	return __atomic_exchange_n(&pass_on, 0, __ATOMIC_RELAXED);
 }
 
 void signals__pass_on(int sig)

@@ -9,6 +9,8 @@
  * the second one kills.
  */
 void signals__catch(void);
+/* In a child that is to be another program: they do what they did before. */
+void signals__release(void);
 /* Which came; 0: none. */
 int signals__caught(void);
 /*
