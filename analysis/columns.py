@@ -74,7 +74,7 @@ RUN = (
     Column("tool_version", TEXT, "", "version of the program that measured",
            at("tool.version")),
     Column("steal_share", REAL, "", "of the CPUs' time, what the hypervisor gave to others "
-           "meanwhile", at("run.steal")),
+           "meanwhile", at("run.steal_share")),
     Column("others_share", REAL, "", "and what other programs used", at("noise.others_share")),
     Column("irq_share", REAL, "", "and interrupts, soft ones too", at("noise.irq_share")),
     Column("pressure_share", REAL, "", "of the window, when something waited for a CPU",
@@ -88,7 +88,7 @@ RUN = (
     Column("slowdown", REAL, "", "share by which the CPUs' frequency fell in the window",
            at("noise.slowdown")),
     Column("disturbed", TEXT, "", "why the run must not be compared with others; null: it may",
-           at("noise.too_much")),
+           at("noise.disturbed")),
     Column("complete", TRUTH, "", "false: the run was interrupted or failed, or was not begun",
            at("whole")),
     Column("outcome", TEXT, "", "of a planned run that came to nothing: failed or skipped",
@@ -176,12 +176,12 @@ ZEROCOPY = (
            at("zerocopy.all_requests")),
     Column("zc_completions", WHOLE, "", "of them completed", at("zerocopy.all_completions")),
     Column("zc_copied", WHOLE, "", "of these copied by the kernel after all; where "
-           "zc_copied_silent is null, a lower bound", at("zerocopy.all_copied")),
-    Column("zc_copied_flagged", WHOLE, "", "copied, and flagged by the kernel as copied",
-           at("zerocopy.own.copied_flagged")),
-    Column("zc_copied_silent", WHOLE, "", "copied without a flag", at("zerocopy.own.copied_silent")),
+           "zc_unflagged is null, a lower bound", at("zerocopy.all_copied")),
+    Column("zc_flagged", WHOLE, "", "copied, and flagged by the kernel as copied",
+           at("zerocopy.own.flagged")),
+    Column("zc_unflagged", WHOLE, "", "copied without a flag", at("zerocopy.own.unflagged")),
     Column("zc_told_copied", WHOLE, "", "what the application was told was copied",
-           at("zerocopy.app_told_copied")),
+           at("zerocopy.errqueue_copied")),
     Column("zc_refused", WHOLE, "", "refused before anything was copied", at("zerocopy.all_refused")),
     Column("zc_ignored", WHOLE, "", "accepted without zero-copy", at("zerocopy.all_ignored")),
     Column("fallback_rate", REAL, "", "zc_copied / zc_completions, 0 to 1", at("zerocopy.copied_share")),
@@ -294,7 +294,7 @@ MEMORY = (
           ("io_out_bytes", "bytes", "moved from it"))),
 )
 
-OBSERVER = (
+OVERHEAD = (
     *(Column(f"lost_{name}", WHOLE, "", what, at(f"lost.{name}")) for name, what in (
         ("calls", "calls that could not be followed"),
         ("completions", "completions that could not be followed"),
@@ -302,10 +302,10 @@ OBSERVER = (
         ("groups", "sends for whose group there was no room; all totals count them"),
         ("stacks", "copied packets for whose cause there was no room"))),
     Column("observer_cpu_share", REAL, "", "CPU time of the measuring programs, of both sides'",
-           at("observer.cpu_share")),
+           at("overhead.cpu_share")),
 )
 
 COLUMNS = (*RUN, *HOST, *LOAD, *RESULT, *ZEROCOPY,
            *(column for side in SIDES for column in _side(*side)), *TCP, *SERVING, *MEMORY,
-           *OBSERVER)
+           *OVERHEAD)
 NAMES = tuple(column.name for column in COLUMNS)

@@ -60,7 +60,7 @@ def gather(runs: pl.LazyFrame, rows: int) -> Fleet:
 
 
 _SUMS = pl.exclude([*PAIR, *CONFIGURATION]).sum()
-_NEEDED = {"host", "peer", "complete", "disturbed", "zc_completions", "zc_copied", "zc_copied_silent",
+_NEEDED = {"host", "peer", "complete", "disturbed", "zc_completions", "zc_copied", "zc_unflagged",
            "fallback_causes", "send_mean_ns", "sends", "throughput_bps", "elapsed_s", *CONFIGURATION,
            *FACTS, *LOST}
 
@@ -85,7 +85,7 @@ def _queries(runs):
             (~calm).sum().cast(pl.Int64).alias("disturbed"),
             total(pl.col("zc_completions"), counted, "completions"),
             total(pl.col("zc_copied"), counted, "copied"),
-            (counted & pl.col("zc_copied_silent").is_null()).sum().cast(pl.Int64).alias("unseen"),
+            (counted & pl.col("zc_unflagged").is_null()).sum().cast(pl.Int64).alias("unseen"),
             total(pl.col("send_mean_ns") * pl.col("sends"), timed, "ns"),
             total(pl.col("sends"), timed, "timed"),
             total(pl.col("throughput_bps") * pl.col("elapsed_s"), paced, "bits"),

@@ -74,10 +74,7 @@ class Histogram(_read(keys.HISTOGRAM, "span", "count", "sum", "p50", "p90", "p99
         return ratio(self.sum, self.count)
 
 
-class RunName(_read(keys.RUN, stolen_share=Real)):  # the last in sendpath.run/1
-    @property
-    def steal(self):
-        return self.stolen_share if self.steal_share is None else self.steal_share
+RunName = _read(keys.RUN)
 
 
 class Device(_read(_inner(keys.HOST, "devices"))):
@@ -177,7 +174,7 @@ def _all(key):
     return property(lambda self: add([getattr(part, key) for part in self.parts]))
 
 
-class Zerocopy(_read(keys.ZEROCOPY, "copied_flagged", "copied_silent", "app_told_copied", base=Sums,
+class Zerocopy(_read(keys.ZEROCOPY, "flagged", "unflagged", "errqueue_copied", base=Sums,
                      io_uring=Sums | None, causes=list[Cause] | None, completion_ns=Histogram | None,
                      pinned=_read(_inner(keys.ZEROCOPY, "pinned"), "bytes_max") | None,
                      error_queue=_read(_inner(keys.ZEROCOPY, "error_queue"),
@@ -223,7 +220,7 @@ Noise = _read(keys.NOISE)
 Tool = _read(keys.TOOL)
 Unmeasured = _read(keys.UNMEASURED)
 Lost = _read(keys.LOST)
-Observer = _read(keys.OBSERVER, "cpu_share")
+Overhead = _read(keys.OVERHEAD, "cpu_share")
 
 
 class Counter(Struct):
@@ -261,7 +258,7 @@ class Run(Head, dict=True, kw_only=True):
     memory: Memory | None = None
     counters: list[Counter] | None = None
     lost: Lost | None = None
-    observer: Observer | None = None
+    overhead: Overhead | None = None
     warnings: list[Warned] | None = None
     unmeasured: list[Unmeasured] | None = None
 

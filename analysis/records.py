@@ -18,10 +18,8 @@ import msgspec
 
 from analysis.faults import USAGE, Fault
 from analysis.model import BadRecord, Head, Run
+from analysis.tables.renamed import RENAMED, SCHEMA, current
 
-SCHEMA = "sendpath.run/2"
-# Named some keys otherwise: the model has both names.
-OLDER = "sendpath.run/1"
 # A run that a sweep planned and that came to nothing: what was to be run, and the reason.
 FAILURE = "sendpath.failure/1"
 SUFFIXES = (".jsonl", ".ndjson", ".json")
@@ -100,6 +98,8 @@ def parse(line: bytes) -> Run:
         text = line.decode()
         try:
             run = _RUN.decode(text)
+            if run.schema in (*RENAMED,):
+                run = _RUN.decode(msgspec.json.encode(current(msgspec.json.decode(text))))
         except msgspec.ValidationError:
             check_schema(_HEAD.decode(text).schema)
             raise
@@ -109,7 +109,7 @@ def parse(line: bytes) -> Run:
 
 def check_schema(schema: Any) -> None:
     """Raises BadRecord for what is foreign, older or newer, in words that say which."""
-    if schema in (SCHEMA, OLDER, FAILURE):
+    if schema in (SCHEMA, *RENAMED, FAILURE):
         return
     match = (re.fullmatch(r"sendpath\.(run|failure)/(\d{1,9})", schema)
              if isinstance(schema, str) else None)

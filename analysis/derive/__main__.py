@@ -60,7 +60,7 @@ def main(arguments):
             for record in records(path):
                 if out:
                     out.add(json.dumps(record, separators=(",", ":")).encode("ascii") + b"\n")
-                if record["schema"] == "sendpath.run/2":
+                if record["schema"] == "sendpath.run/3":
                     cells.add(record)
         path = options.json
         if out:

@@ -36,7 +36,7 @@ class Sample:
         self.requests = sum(call.sends for call in calls if call.zerocopy)
         self.completions = totals["completions"] + totals["uring_completions"]
         self.copied = totals["uring_copied"] + sum_of(
-            "copied" if raw["sees_unflagged"] else "copied_flagged", totals)
+            "copied" if raw["sees_unflagged"] else "flagged", totals)
         # Of the completions: io_uring was not asked to report copies.
         self.unknown = 0 if raw["knows_uring"] else totals["uring_unknown"]
         self.max = max((wall.max for wall in walls if wall.count), default=0)

@@ -29,13 +29,13 @@ def at(block, path):
     return block
 
 
-def exceeded(record, too_much):
+def exceeded(record, disturbed):
     """Yields code and words of each limit that the record exceeds."""
     for path, per, doubtful, much, code, words in LIMITS:
         value, by = at(record, path), at(record, per) if per else 1
         if value is None or not by or by <= 0:
             continue
-        if value / by >= (much if too_much else doubtful):
+        if value / by >= (much if disturbed else doubtful):
             yield code, words % (100 * value / by)
 
 
@@ -65,5 +65,5 @@ def block(run, record):
              "this machine does not tell when it throttles its CPUs"),
             ("slowdown", raw["slowdown"], "this machine does not tell the frequency of its CPUs")):
         out[key] = run.known("noise", key, value, reason)
-    out["too_much"] = next((words for _, words in exceeded({**record, "noise": out}, True)), None)
+    out["disturbed"] = next((words for _, words in exceeded({**record, "noise": out}, True)), None)
     return out

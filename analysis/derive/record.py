@@ -5,10 +5,12 @@ import struct
 import time
 
 from . import calls, counters, groups, noise, warnings, zerocopy
+from tables.renamed import SCHEMA
+
 from .run import Run, ratio
 
 RAW_SCHEMA = "sendpath.raw/1"
-SCHEMA = "sendpath.run/2"
+SCHEMA = "sendpath.run/3"
 NO_LOAD = "a program was observed, no load was run"
 
 
@@ -99,9 +101,9 @@ def receiver(run):
             "copy_ns": run.span("copy_out").json("skb_copy_datagram_iter") if timed else None}
 
 
-def observer(run):
+def overhead(run):
     if not run["setup"]["cost"]:
-        run.missing("observer", "asked for with --cost, because counting costs too")
+        run.missing("overhead", "asked for with --cost, because counting costs too")
         return None
     cpu = sum(next((c["value"] for c in run["counters"]
                     if c["event"] == "task-clock" and c["scope"] == scope), 0)
@@ -123,7 +125,7 @@ class BadRaw(ValueError):
 
 
 def record_of(raw):
-    """A record of schema sendpath.run/2; of a run that came to nothing, of sendpath.failure/1.
+    """A record of schema sendpath.run/3; of a run that came to nothing, of sendpath.failure/1.
 
     raw: a line of schema sendpath.raw/1, as json.loads returns it. Raises BadRaw.
     """
@@ -159,7 +161,7 @@ def run_of(raw):
     record["counters"] = counters.block(run)
     record["memory"] = counters.memory(run)
     record["lost"] = counters.lost(run)
-    record["observer"] = observer(run)
+    record["overhead"] = overhead(run)
     record["complete"] = not raw["interrupted"] and not raw["error"]
     record["warnings"] = warnings.block(run, record)
     record["unmeasured"] = run.unmeasured

@@ -27,7 +27,7 @@ def machine(run):
 def assumed(run):
     """Where all flags are alike, a neighbour's is as good."""
     totals = run.totals
-    copied = sum_of("copied_flagged", totals)
+    copied = sum_of("flagged", totals)
     if totals["flag_assumed"] and copied and copied != totals["completions"]:
         yield "flag_assumed", (f"{totals['flag_assumed']} completions came out of order: their flag "
                                "was inferred from a neighbouring completion")

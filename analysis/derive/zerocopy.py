@@ -2,7 +2,7 @@
 """zerocopy: the unit is one send id.
 
 requests = completions + ignored + refused + outstanding
-copied = copied_flagged + copied_silent, where the latter is known
+copied = flagged + unflagged, where the latter is known
 
 zerocopy.io_uring: sends by io_uring's own zero-copy operations have no send id, so they stand
 apart, with the same arithmetic.
@@ -24,8 +24,8 @@ NO_COUNT = {"skbs": 0, "skbs_in_send": 0, "bytes": 0, "sends": 0, "unflagged": 0
 RING_SLOTS = 256
 NO_REPORT = ("without fentry or kprobes it is known only where the program has io_uring report it "
              "(IORING_SEND_ZC_REPORT_USAGE)")
-COMPLETED = ("completions", "completions_before", "outstanding", "copied", "copied_flagged",
-             "copied_silent", "fallback_rate", "bytes_copied", "bytes_copied_silent", "unexplained")
+COMPLETED = ("completions", "completions_before", "outstanding", "copied", "flagged",
+             "unflagged", "fallback_rate", "bytes_copied", "bytes_unflagged", "unexplained")
 
 
 def refusal_of(error):
@@ -96,19 +96,19 @@ def completions(run):
     if not run.hooked("completion", "zerocopy.completions"):
         return dict.fromkeys(COMPLETED)
     totals, blind = run.totals, run.blind
-    flagged = sum_of("copied_flagged", totals)
+    flagged = sum_of("flagged", totals)
     unflagged = None if blind else totals["unflagged"]
     copied = flagged if blind else sum_of("copied", totals)
     reason = "completions do not tell the size of each send"
     return {"completions": totals["completions"], "outstanding": run.outstanding,
             "completions_before": totals["completions_before"], "copied": copied,
-            "copied_flagged": flagged,
-            "copied_silent": run.known("zerocopy", "copied_silent", unflagged, blind),
+            "flagged": flagged,
+            "unflagged": run.known("zerocopy", "unflagged", unflagged, blind),
             "unexplained": unexplained(run),
             "fallback_rate": ratio(copied, totals["completions"]),
             "bytes_copied": run.known("zerocopy", "bytes_copied", copied_bytes(
                 run, copied, totals["bytes_copied"] + totals["unflagged_bytes"]), reason),
-            "bytes_copied_silent": run.known("zerocopy", "bytes_copied_silent", None if blind else
+            "bytes_unflagged": run.known("zerocopy", "bytes_unflagged", None if blind else
                                              copied_bytes(run, unflagged, totals["unflagged_bytes"]),
                                              blind or reason)}
 
@@ -185,7 +185,7 @@ def stack(run, cause):
 def cause_row(run, cause):
     return {"cause": NAMES[cause.cause], "netns": cause.netns or None,
             "ifindex": cause.ifindex or None, "device": cause.device, "count": cause.count,
-            "silent": cause.sums["unflagged"], "skbs": cause.sums["skbs"],
+            "unflagged": cause.sums["unflagged"], "skbs": cause.sums["skbs"],
             "skbs_in_send": cause.sums["skbs_in_send"], "bytes": cause.sums["bytes"],
             "stack": stack(run, cause)}
 
@@ -280,7 +280,7 @@ def told(run):
         reason = "none of these sends: of those by io_uring app.zerocopy tells"
     else:
         value = ((run.app or {}).get("zerocopy") or {}).get("copied")
-    return run.known("zerocopy", "app_told_copied", value, reason)
+    return run.known("zerocopy", "errqueue_copied", value, reason)
 
 
 def block(run):
@@ -302,5 +302,5 @@ def block(run):
     out["error_queue"] = error_queue(run)
     woken = run.hooked("wake-up", "zerocopy.wake_up_ns")
     out["wake_up_ns"] = run.span("wake_up").json("sock_def_error_report") if woken else None
-    out["app_told_copied"] = told(run)
+    out["errqueue_copied"] = told(run)
     return out

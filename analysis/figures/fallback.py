@@ -12,7 +12,7 @@ from analysis.figures.over import threads_text
 
 TITLE = "Zero-copy sends that the kernel copied after all"
 KEYS = ["setting", "threads", "message_bytes", "variant"]
-PARTS = ("flagged", "silent", "not copied")
+PARTS = ("flagged", "unflagged", "not copied")
 CAUSES_SHOWN = 2
 MOST_SIZES = 12
 
@@ -51,18 +51,18 @@ def told(found: list[tuple[str, int]]) -> str:
 def rates(runs: pl.DataFrame) -> pl.DataFrame:
     """KEYS, rate and its parts as shares of completed sends (0 to 1), sends, their causes, why.
 
-    Repeats are summed: each send counts once. Where silent copies are not seen, all that is
+    Repeats are summed: each send counts once. Where unflagged copies are not seen, all that is
     known to be copied is flagged, and the rest is only not known to be.
     """
     whole = runs.filter((pl.col("zc_completions") > 0) & pl.col("zc_copied").is_not_null())
     summed = whole.group_by(KEYS).agg(
-        pl.col("zc_completions", "zc_copied", "zc_copied_silent").sum(),
-        pl.col("zc_copied_silent").is_null().any().alias("silent_unseen"),
+        pl.col("zc_completions", "zc_copied", "zc_unflagged").sum(),
+        pl.col("zc_unflagged").is_null().any().alias("unflagged_unseen"),
         pl.col("fallback_causes")).sort(KEYS)
     share = pl.col("zc_copied") / pl.col("zc_completions")
-    silent = pl.col("zc_copied_silent") / pl.col("zc_completions")
+    unflagged = pl.col("zc_unflagged") / pl.col("zc_completions")
     return summed.with_columns(
-        share.alias("rate"), (share - silent).alias("flagged"), silent.alias("silent"),
+        share.alias("rate"), (share - unflagged).alias("flagged"), unflagged.alias("unflagged"),
         (1 - share).alias("not copied"),
         _why(summed))
 
@@ -151,7 +151,7 @@ def draw(data: Data) -> Drawn | NotDrawn:
         if left_out:
             notes = (*notes, f"{left_out} of {left_out + len(sizes)} sizes are left out of the "
                              "picture")
-    if found["silent_unseen"].any():
+    if found["unflagged_unseen"].any():
         notes = (*notes, "copies without a flag were not seen in all runs: rates may be higher")
     why = told(causes(asked["fallback_causes"].to_list())) or "none named"
     description = (

@@ -53,7 +53,7 @@ LOOKS = {
     "uring": VIOLET, "uring_zc": BLACK, "null": GREY,
     "iterative": BLUE, "threaded": ORANGE, "select": WINE, "epoll": GREEN,
     # What a bar is divided into.
-    "flagged": WINE, "silent": ORANGE, "not copied": SKY,
+    "flagged": WINE, "unflagged": ORANGE, "not copied": SKY,
     "whole send": SKY, "reading completions": ORANGE,
 }
 # Light beside dark, for what is stacked.

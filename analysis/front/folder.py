@@ -10,6 +10,7 @@ import stat
 import time
 
 from front.output import append, safe_text, why
+from tables.renamed import current
 
 PLAN = "plan.json"
 SEED_MAX = (1 << 32) - 1
@@ -65,7 +66,7 @@ def sound_record(line):
             continue
         if not isinstance(value, kind) or isinstance(value, bool):
             raise ValueError(f"/{path} is not of type {_TYPES[kind]}")
-    return record
+    return current(record)
 
 
 def _text(value):

@@ -217,7 +217,7 @@ class Sweep(_Runs):
         """
         run = record["run"]
         key = self.numbers.get(run["cell"]), run["repeat"]
-        measured = record["schema"] == "sendpath.run/2"
+        measured = record["schema"] == "sendpath.run/3"
         if (key[0] is None or not 1 <= key[1] <= self.begin["repeat"]
                 or not (measured or record["schema"] == "sendpath.failure/1")):
             self.foreign += 1

@@ -9,9 +9,9 @@ from . import protocol
 from .causes import CAUSES, REFUSALS
 from .kinds import (COUNT, NAME, SHARE, TEXT, TRUTH, Key, Kind, block, integer, list_of,
                     mapping, null, number, one_of, only, positive, shared, text, tuples_of)
+from .renamed import SCHEMA
 from .stages import STAGES
 
-SCHEMA = "sendpath.run/2"
 FAILURE_SCHEMA = "sendpath.failure/1"
 MECHANISMS = ("fentry", "kprobe", "tracepoint")
 
@@ -122,7 +122,7 @@ NOISE = block(
         "threads, as a share like `sender_waited_share`"),
     Key("throttled", null(number()), "how often CPUs were throttled for their heat"),
     Key("slowdown", null(SHARE), "share by which their frequency fell"),
-    Key("too_much", null(NAME), "why comparisons exclude the run: `run.steal_share` is at least "
+    Key("disturbed", null(NAME), "why comparisons exclude the run: `run.steal_share` is at least "
         "0.1, or `others_share` or `slowdown` at least 0.2; else null"),
 )
 
@@ -381,11 +381,11 @@ ZEROCOPY = null(block(
     Key("outstanding", null(COUNT), "not completed when the window closed"),
     Key("completions_before", null(COUNT), "sends that began before the window and completed in "
         "it, on sockets that also sent in the window; no other sum includes them", required=False),
-    Key("copied", null(COUNT), "`copied_flagged` and `copied_silent` together; where the latter is "
+    Key("copied", null(COUNT), "`flagged` and `unflagged` together; where the latter is "
         "null, a lower bound"),
-    Key("copied_flagged", null(COUNT), "sends that completed with the kernel's flag "
+    Key("flagged", null(COUNT), "sends that completed with the kernel's flag "
         "(SO_EE_CODE_ZEROCOPY_COPIED), counted before notifications coalesce"),
-    Key("copied_silent", null(COUNT), "sends that completed without the flag, though a hook saw "
+    Key("unflagged", null(COUNT), "sends that completed without the flag, though a hook saw "
         "their data copied, as for a device without scatter-gather; null where no hook sees that"),
     Key("unexplained", null(COUNT), "sends that completed without the flag, though no hook saw a "
         "copy and no physical device (one with `/sys/class/net/DEV/device`) got their data: a "
@@ -396,7 +396,7 @@ ZEROCOPY = null(block(
     Key("bytes", COUNT, "that zero-copy sends took"),
     Key("bytes_copied", null(COUNT), "bytes of packets that the kernel copied; without fentry or "
         "kprobe known only if all sends or none were copied"),
-    Key("bytes_copied_silent", null(COUNT), "bytes copied without a flag"),
+    Key("bytes_unflagged", null(COUNT), "bytes copied without a flag"),
     Key("peers", list_of(block(*_PEER, *_ZEROCOPY_SUMS), maxItems=1000), "receivers of these "
         "sends, most requests first"),
     Key("peers_rest", null(block(Key("peers", COUNT, "receivers that are not "
@@ -424,14 +424,14 @@ ZEROCOPY = null(block(
         _IFINDEX._replace(meaning="of the device"), _DEVICE,
         Key("count", integer(1), "sends; one with two causes counts in both rows, so that the sum "
             "can exceed `copied`"),
-        Key("silent", COUNT, "of these, not flagged"),
+        Key("unflagged", COUNT, "of these, not flagged"),
         Key("skbs", COUNT, "packets copied"),
         Key("skbs_in_send", COUNT, "of these, copied inside a send by that socket, so in the "
             "sender's time; the others were copied by softirqs, or in the time of another thread"),
         Key("bytes", COUNT, "copied"),
         Key("stack", null(list_of(TEXT)), "call stack of a copy that no known cause explains")))),
         "why data were copied: a row for each cause and device"),
-    Key("app_told_copied", null(COUNT), "sends that the application was told were copied: the load "
+    Key("errqueue_copied", null(COUNT), "sends that the application was told were copied: the load "
         "generator's count or, for an observed program, what it read from the error queue; it "
         "differs from `copied` where copies have no flag, notifications were not read, or "
         "coalesced notifications share a flag"),
@@ -531,7 +531,7 @@ LOST = null(block(
         "room"),
 ))
 
-OBSERVER = null(block(
+OVERHEAD = null(block(
     Key("bpf_ns", COUNT, "time of the measuring programs"),
     Key("bpf_runs", COUNT, "runs of these programs"),
     Key("cpu_share", null(number()), "of the CPU time of both sides"),
@@ -608,7 +608,7 @@ RECORD = block(
         "moved while the window was open; [memory.md](memory.md) says from which counters, and how "
         "good they are", required=False),
     Key("lost", LOST, "dropped events: what could not be followed"),
-    Key("observer", OBSERVER, "with `--cost`, else null: what measuring cost"),
+    Key("overhead", OVERHEAD, "with `--cost`, else null: what measuring cost"),
     Key("complete", TRUTH, "false where the run was interrupted before its time was up, or failed "
         "(`warnings` say which); an observation without `--duration` has no such time",
         required=False),

@@ -15,7 +15,7 @@ class Sum(NamedTuple):
 
 
 SUMS = (
-    Sum("copied_flagged", ("flagged", "flag_added"), ("flag_retracted",)),
+    Sum("flagged", ("flagged", "flag_added"), ("flag_retracted",)),
     Sum("copied", ("flagged", "flag_added", "unflagged"), ("flag_retracted",)),
     Sum("lost_flags", ("coalesced",), ("coalesced_seen",)),
     Sum("pinned_bytes", ("bytes",), ("freed_bytes",)),

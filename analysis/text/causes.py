@@ -28,7 +28,7 @@ class Row:
     def __init__(self, cause, device="", netns=0.0, ifindex=0.0, stack="", sends=0.0):
         self.cause, self.device, self.netns, self.ifindex = cause, device, netns, ifindex
         self.stack, self.sends = stack, sends
-        self.silent = self.skbs = self.skbs_in_send = 0.0
+        self.unflagged = self.skbs = self.skbs_in_send = 0.0
 
     @property
     def words(self):
@@ -48,7 +48,7 @@ def gather(cell):
             continue
         row = found.setdefault(key, Row(cause, string(block, "device")[:DEVICE_MAX], *key[1:]))
         row.sends += value(block, "count")
-        row.silent += value(block, "silent")
+        row.unflagged += value(block, "unflagged")
         row.skbs += value(block, "skbs")
         row.skbs_in_send += value(block, "skbs_in_send")
     return sorted(found.values(), key=lambda row: -row.sends)

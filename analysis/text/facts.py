@@ -27,8 +27,8 @@ def refusals(cell, blocks):
 
 def noise(cell):
     """Why a cell's runs must not be compared; None: they may."""
-    found = [record for record in cell.records if at(record, "noise/too_much") is not None]
-    return string(found[-1], "noise/too_much") if len(found) > DISTURBED_MAX else None
+    found = [record for record in cell.records if at(record, "noise/disturbed") is not None]
+    return string(found[-1], "noise/disturbed") if len(found) > DISTURBED_MAX else None
 
 
 def copying_variant(cell):
@@ -80,7 +80,7 @@ def receiver(cell):
 def of_sends(cell, block):
     """What a block lacks is not known: of sends by io_uring's own operations more than of others."""
     keys = {"requests": "requests", "completions": "completions", "outstanding": "outstanding",
-            "copied": "copied", "silent": "copied_silent", "reported": "app_told_copied",
+            "copied": "copied", "unflagged": "unflagged", "reported": "errqueue_copied",
             "unexplained": "unexplained", "ignored": "ignored", "empty": "ignored_empty"}
     return {name: cell.sum(f"{block}/{key}", -1.0) for name, key in keys.items()}
 

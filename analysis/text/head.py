@@ -30,7 +30,7 @@ def losses(cells):
             (flags, "the flag of ", "completed send",
              "was inferred from a neighbouring completion, and no cause counts it"),
             (cells.sum("lost/stacks"), "for traces of ", "copied packet",
-             "there was no room: causes and unreported copies below may lack them"),
+             "there was no room: causes and unflagged copies below may lack them"),
             (skipped, "the kernel skipped ", "run",
              "of the programs that see copies: the counts below may lack as many copies")):
         if many > 0:

@@ -8,14 +8,14 @@ from .spread import total
 
 def cpu_time(cell):
     """Of what was measured, over all repeats; 0 where any of them lacks it."""
-    found = list(zip(cell.numbers("observer/bpf_ns"), cell.numbers("observer/cpu_share")))
+    found = list(zip(cell.numbers("overhead/bpf_ns"), cell.numbers("overhead/cpu_share")))
     if any(ns is None or share is None or share <= 0 for ns, share in found):
         return 0.0
     return total(ns / share for ns, share in found)
 
 
 def line(cell):
-    ns, runs = cell.sum("observer/bpf_ns"), cell.sum("observer/bpf_runs")
+    ns, runs = cell.sum("overhead/bpf_ns"), cell.sum("overhead/bpf_runs")
     if ns is None or runs is None:
         return ""
     whose = "of the command" if cell.at("load") is None else "of sender and receiver"

@@ -20,7 +20,7 @@ class Facts:
     """The figures that a verdict rests on; below 0: not known."""
 
     requests = completions = outstanding = lost = 0.0  # sends
-    copied = silent = reported = 0.0  # of the completions
+    copied = unflagged = reported = 0.0  # of the completions
     unexplained = 0.0  # of the others: nothing tells that they were not copied
     ignored = empty = 0.0  # the latter for lack of data: part of the former
     refused = 0.0  # of all requests
@@ -112,7 +112,7 @@ def none_copied(f):
     text = f"none of {units.whole(f.completions)} zero-copy sends{f.to} was "
     if f.unexplained > 0:
         return text + "seen to be copied"
-    return text + ("copied, but unflagged copies are not visible here." if f.silent < 0 else
+    return text + ("copied, but unflagged copies are not visible here." if f.unflagged < 0 else
                    "copied, as far as was seen." if f.skipped_looks or f.lost_copies > 0 else
                    "copied: zero-copy works here.")
 
@@ -234,7 +234,7 @@ def finding(f):
     elif none_possible(f):
         text = "no verdict: too few completions, or copies are not known"
     elif f.copied <= 0:
-        seen = f.silent >= 0 and not f.skipped_looks and f.lost_copies <= 0 and f.unexplained <= 0
+        seen = f.unflagged >= 0 and not f.skipped_looks and f.lost_copies <= 0 and f.unexplained <= 0
         text = ("no send was copied: zero-copy works here" if seen
                 else "no send was seen to be copied")
     elif not f.causes:

@@ -31,8 +31,8 @@ def causes(cell):
         text = row.words.title
         if row.device:
             text += f", {device(found, row)[:DEVICE_MAX]}"
-        if 0 < row.silent < row.sends:
-            text += f", {units.whole(row.silent)} of them unreported"
+        if 0 < row.unflagged < row.sends:
+            text += f", {units.whole(row.unflagged)} of them unflagged"
         if row.skbs > 0:
             share = 100 * row.skbs_in_send / row.skbs
             text += f"; {share:.0f} % of the skbs inside the sends' own calls"
@@ -54,7 +54,7 @@ def completion_hook(record):
 
 def answers(cell):
     """The three to "was it copied?"; docs/zerocopy.md says why they may differ."""
-    reported, flagged = cell.sum("zerocopy/app_told_copied"), cell.sum("zerocopy/copied_flagged")
+    reported, flagged = cell.sum("zerocopy/errqueue_copied"), cell.sum("zerocopy/flagged")
     yield labelled("reported", f"{known(reported, 'not known')} by the error queue, as the application "
                    "read it")
     text = f"{known(flagged, 'not known')} by the kernel ({completion_hook(cell.record)})"
@@ -62,11 +62,11 @@ def answers(cell):
     if inferred > 0:
         text += f"; {units.whole(inferred)} flags were inferred from neighbouring completions"
     yield labelled("flagged", text)
-    text = f"{known(cell.sum('zerocopy/copied_silent'), 'not known how many')} copied without a flag"
-    size = cell.sum("zerocopy/bytes_copied_silent")
-    if cell.sum_so_far("zerocopy/copied_silent") > 0 and size is not None:
+    text = f"{known(cell.sum('zerocopy/unflagged'), 'not known how many')} copied without a flag"
+    size = cell.sum("zerocopy/bytes_unflagged")
+    if cell.sum_so_far("zerocopy/unflagged") > 0 and size is not None:
         text += f", {units.whole(size)} bytes"
-    yield labelled("unreported", text)
+    yield labelled("unflagged", text)
     unexplained = positive(cell, "unexplained")
     if unexplained:
         yield labelled("unexplained", f"{units.whole(unexplained)} neither flagged nor seen to be "

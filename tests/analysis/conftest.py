@@ -8,6 +8,11 @@ import subprocess
 import sys
 
 import pytest
+from hypothesis import settings
+
+# Others may use the CPUs.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))

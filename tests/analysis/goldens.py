@@ -106,7 +106,7 @@ CASES = {
     "time divided into stages": ((why_not_zero_copy,), divided),
     "time divided by tracepoints": ((why_not_zero_copy,), by_tracepoints),
     "copies without a flag, and refusals": (
-        (why_not_zero_copy,), lambda: changed(of("zerocopy", zc_copied_silent=700, zc_refused=5))),
+        (why_not_zero_copy,), lambda: changed(of("zerocopy", zc_unflagged=700, zc_refused=5))),
     "a p99 that threads cost": ((threads,), slow_with_threads),
     "a fall, and what moves with it": ((unexpected,), falls_at_64k),
     "an outlier": ((unexpected,),

@@ -47,7 +47,7 @@ def _send(variant, size, threads, repeat, random, rate, causes, counters):
         "cell": f"{variant},{size}B,8f,{threads}t"}
     if variant == "zerocopy":
         row.update(zc_requests=1000, zc_completions=1000, zc_copied=round(1000 * rate),
-                   zc_copied_flagged=round(1000 * rate), zc_copied_silent=0, zc_refused=0,
+                   zc_flagged=round(1000 * rate), zc_unflagged=0, zc_refused=0,
                    fallback_rate=rate, fallback_causes=causes if rate else "",
                    completion_span="tcp_sendmsg..completion", completion_p50_ns=90_000,
                    completion_p99_ns=400_000, error_queue_ns_per_send=500.0)

@@ -210,10 +210,10 @@ def test_only_equal_spans_stand_together():
 def test_causes_are_summed_and_silent_copies_apart():
     assert fallback.causes(["loopback@lo:3;tun@tap0:1", None, "loopback@lo:2"]) == \
         [("loopback@lo", 5), ("tun@tap0", 1)]
-    rows = [{**row, "zc_copied": 900, "zc_copied_silent": 700, "fallback_rate": 0.9}
+    rows = [{**row, "zc_copied": 900, "zc_unflagged": 700, "fallback_rate": 0.9}
             if row["variant"] == "zerocopy" else row for row in planted.sends()]
     found = fallback.rates(sending(planted.data(rows).runs))
-    assert set(found["flagged"].round(9)) == {0.2} and set(found["silent"]) == {0.7}
+    assert set(found["flagged"].round(9)) == {0.2} and set(found["unflagged"]) == {0.7}
 
 
 def test_bars_that_all_say_the_same_are_one(specs):

@@ -23,7 +23,7 @@ BLIND = {
 APART, GREY_APART = 20, 8
 PAGES = ("light", "dark")
 TOGETHER = [("twocopy", "onecopy", "zerocopy"), ("iterative", "threaded", "select"),
-            ("flagged", "silent", "not copied"), ("whole send", "reading completions")]
+            ("flagged", "unflagged", "not copied"), ("whole send", "reading completions")]
 
 
 def linear(color):

@@ -68,7 +68,7 @@ def test_io_uring_s_own_operations_count_too():
     row = rows(record)[0]
     assert row["zc_requests"] == record["zerocopy"]["io_uring"]["requests"] > 0
     assert row["fallback_rate"] == record["zerocopy"]["io_uring"]["fallback_rate"]
-    assert row["zc_copied_silent"] is None
+    assert row["zc_unflagged"] is None
 
 
 def test_both_schemas_say_how_much_the_hypervisor_took():

@@ -43,7 +43,7 @@ def assert_zerocopy(program, told, record):
     refused = sum(r["count"] for r in zerocopy["refused"])
     agree(program, "itself, zero-copy sends", told["sends"], zerocopy["requests"] - refused)
     agree(program, "itself, completions", told["completions"], zerocopy["completions"])
-    agree(program, "itself, copied", told["copied"], zerocopy["app_told_copied"])
+    agree(program, "itself, copied", told["copied"], zerocopy["errqueue_copied"])
     assert told["completions"] == told["sends"] == zerocopy["copied"]
 
 

@@ -250,7 +250,7 @@ def test_a_program_that_never_reads(program, tier):
     if attached(record, "completion", "error queue"):
         seen = record["zerocopy"]
         assert seen["completions"] == seen["notifications"]["unread"] == 100
-        assert seen["app_told_copied"] == 0
+        assert seen["errqueue_copied"] == 0
 
 
 @pytest.mark.parametrize("tier", TIERS)
@@ -263,7 +263,7 @@ def test_a_program_that_reads_in_batches(program, tier):
     merged(record)
     reading(record, app["reads"], app["empty"])
     if attached(record, "error queue"):
-        assert record["zerocopy"]["app_told_copied"] == app["copied"]
+        assert record["zerocopy"]["errqueue_copied"] == app["copied"]
 
 
 @pytest.mark.parametrize("tier", TIERS)

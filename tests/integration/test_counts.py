@@ -102,14 +102,14 @@ def settled(record):
     """Every zero-copy send ended in exactly one way; on loopback all were copied."""
     zerocopy, app = record["zerocopy"], record["app"]["zerocopy"]
     accepted = record["app"]["send_calls"] - sum(record["app"]["errors"].values())
-    assert zerocopy["app_told_copied"] == app["copied"] == accepted
+    assert zerocopy["errqueue_copied"] == app["copied"] == accepted
     if may_lose(record):
         assert zerocopy["completions"] <= accepted
         return
     lost = record["lost"]["completions"]
     assert zerocopy["requests"] == record["app"]["send_calls"]
     assert zerocopy["completions"] + lost == app["completions"] == accepted
-    assert zerocopy["copied"] == zerocopy["copied_flagged"] == zerocopy["completions"]
+    assert zerocopy["copied"] == zerocopy["flagged"] == zerocopy["completions"]
     assert zerocopy["fallback_rate"] == 1
     assert zerocopy["outstanding"] == lost
     assert zerocopy["ignored"] == 0

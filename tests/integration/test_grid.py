@@ -32,7 +32,7 @@ def test_records_are_appended(tmp_path, untouched):
         result = analyze("--variant", "twocopy", "--messages", "10", "--json", path)
         assert result.returncode == 0
     lines = path.read_text().splitlines()
-    assert [json.loads(line)["schema"] for line in lines] == ["sendpath.run/2"] * 2
+    assert [json.loads(line)["schema"] for line in lines] == ["sendpath.run/3"] * 2
 
 
 def test_text_report_tells_what_the_record_tells(tmp_path, untouched):
@@ -102,10 +102,10 @@ def test_histogram_bars_add_up(untouched):
 
 def test_cost_is_told_when_asked_for(untouched):
     (plain,) = records("--variant", "onecopy", "--messages", "1000")
-    assert plain["observer"] is None
+    assert plain["overhead"] is None
     (costed,) = records("--variant", "onecopy", "--messages", "1000", "--cost")
-    assert costed["observer"]["bpf_runs"] >= 2000
-    assert costed["observer"]["bpf_ns"] > 0
+    assert costed["overhead"]["bpf_runs"] >= 2000
+    assert costed["overhead"]["bpf_ns"] > 0
 
 
 def test_cost_is_in_the_report(tmp_path, untouched):
@@ -114,7 +114,7 @@ def test_cost_is_in_the_report(tmp_path, untouched):
     result = analyze("--variant", "onecopy", "--messages", "1000", "--repeat", 2, "--cost",
                      "--json", path)
     assert result.returncode == 0, result.stderr
-    observers = [json.loads(line)["observer"] for line in path.read_text().splitlines()]
+    observers = [json.loads(line)["overhead"] for line in path.read_text().splitlines()]
     found = re.search(r"^overhead, onecopy: ([\d,]+) ns per send, ([\d.]+) % of the CPU time of "
                       r"sender and receiver, ([\d,]+) runs of the BPF programs$",
                       unwrapped(result.stdout), re.M)

@@ -56,7 +56,7 @@ def test_a_busy_machine_ranks_nothing():
                      verdict_of(done.stdout)), done.stdout
     assert "Against" not in verdict_of(done.stdout)
     noise = only(found)["noise"]
-    assert noise["others_share"] >= 0.2 and noise["too_much"].startswith("other programs took ")
+    assert noise["others_share"] >= 0.2 and noise["disturbed"].startswith("other programs took ")
     assert noise["sender_waited_share"] > 0.1
     assert {"others", "sender_waited"} <= {w["code"] for w in only(found)["warnings"]}
 

@@ -220,7 +220,7 @@ def test_the_kernel_counts_what_every_variant_says(untouched):
         assert row["zerocopy"] == ("zero" in variant or "_zc" in variant)
     if "uring_zc" in got:
         told, seen = got["uring_zc"]["app"]["zerocopy"], got["uring_zc"]["zerocopy"]
-        assert seen["requests"] == 0 and seen["app_told_copied"] is None
+        assert seen["requests"] == 0 and seen["errqueue_copied"] is None
         row = only(got["uring_zc"]["calls"])
         accepted = row["sends"] - sum(row["errors"].values())
         if seen["io_uring"]["completions"] is not None:  # of a message in parts there are several

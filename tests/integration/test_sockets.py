@@ -53,7 +53,7 @@ def counted(record, sends, copied, before=0):
     assert seen["completions"] == sends - lost["completions"] - lost["calls"]
     # What completed with a flag that went by unseen has its neighbour's, and no cause.
     unknown = sum(losses(record).values())
-    assert copied - unknown <= seen["copied_flagged"] <= copied + lost["flags"]
+    assert copied - unknown <= seen["flagged"] <= copied + lost["flags"]
     if not unknown:
         assert sum(c["count"] for c in seen["causes"]) == seen["copied"] == copied
         assert seen["unexplained"] in (None, sends - copied)

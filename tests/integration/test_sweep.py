@@ -38,7 +38,7 @@ def lines(out, name="runs.jsonl"):
     path = pathlib.Path(out) / name
     got = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
     for record in got:
-        if record["schema"] == "sendpath.run/2":
+        if record["schema"] == "sendpath.run/3":
             check(record)
         else:
             _FAILURE.validate(record)

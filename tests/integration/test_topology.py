@@ -49,7 +49,7 @@ def all_completed(record):
 
 def copied_as_expected(record):
     seen = record["zerocopy"]
-    assert as_expected(seen["copied_flagged"], seen["completions"])
+    assert as_expected(seen["flagged"], seen["completions"])
     if COPIED != "some" and not record["lost"]["completions"]:
         assert as_expected(seen["bytes_copied"], seen["bytes"])
 
@@ -57,8 +57,8 @@ def copied_as_expected(record):
 def causes_as_expected(record):
     """One cause on one device for all, or none; and nothing that fits no row."""
     seen = record["zerocopy"]
-    if seen["copied_silent"] is not None:
-        assert seen["copied"] == seen["copied_flagged"] + seen["copied_silent"]
+    if seen["unflagged"] is not None:
+        assert seen["copied"] == seen["flagged"] + seen["unflagged"]
     if COPIED == "none":
         assert seen["copied"] == 0 and seen["causes"] == []
         return
@@ -71,7 +71,7 @@ def causes_as_expected(record):
     assert (row["cause"], row["device"]) == (cause, device)
     assert row["ifindex"] and row["netns"]
     assert row["count"] == seen["copied"] == seen["completions"]
-    assert row["silent"] == seen["copied_silent"]
+    assert row["unflagged"] == seen["unflagged"]
     note(record, cause)
     if hook(record, "skb copy")["mechanism"] != "tracepoint":
         assert seen["skb_copy_bytes"] == row["bytes"] >= seen["bytes"]
@@ -83,10 +83,10 @@ def test_zerocopy(threads, tier):
     record = measure("zerocopy", "--warmup", "0.1", "--tier", tier, threads=threads)
     timed(record, tier)
     app, seen = record["app"]["zerocopy"], record["zerocopy"]
-    assert seen["app_told_copied"] == app["copied"]
+    assert seen["errqueue_copied"] == app["copied"]
     assert as_expected(app["copied"], app["completions"])
     if hook(record, "completion")["status"] != "attached":
-        assert seen["completions"] is seen["copied"] is seen["copied_flagged"] is None
+        assert seen["completions"] is seen["copied"] is seen["flagged"] is None
         assert seen["causes"] is None
     elif may_lose(record):
         assert seen["completions"] <= app["completions"]

@@ -249,7 +249,7 @@ def test_fast_open(program, setting, tier, untouched):
     assert seen["requests"] == count
     if not lossy(record):
         assert seen["completions"] == seen["notifications"]["reported"] == count
-        assert seen["app_told_copied"] == theirs["copied"]
+        assert seen["errqueue_copied"] == theirs["copied"]
         assert losses(record) == NOTHING_LOST
 
 

@@ -24,7 +24,7 @@
 enum copies { ALL_COPIED, NONE_COPIED, SOME_COPIED, SOME_IN_SILENCE, TWO_CAUSES };
 
 struct truth {
-	__u64 sends, flagged, unreported, seen, other, unexplained;
+	__u64 sends, flagged, unflagged, seen, other, unexplained;
 };
 
 static void add_run(struct plan_of_sends *plan, __u32 first, __u64 *random, enum copies copies)
@@ -50,7 +50,7 @@ static void add_truth(struct truth *truth, const struct shared_ubuf *ubuf, __u32
 
 	truth->sends += sends;
 	truth->flagged += ubuf->flagged ? sends : 0;
-	truth->unreported += ubuf->cause_counters && !ubuf->flagged ? sends : 0;
+	truth->unflagged += ubuf->cause_counters && !ubuf->flagged ? sends : 0;
 	truth->seen += ubuf->cause_counters & 1 << SEEN ? sends : 0;
 	truth->other += ubuf->cause_counters & 1 << OTHER ? sends : 0;
 	truth->unexplained += ubuf->cause_counters || ubuf->left ? 0 : sends;
@@ -107,12 +107,12 @@ static void assert_causes(const struct truth *truth)
 	const struct totals *t = totals__get();
 
 	assert_int_equal(cause_counter(SEEN)->sends + cause_counter(OTHER)->sends + t->unflagged,
-			 truth->flagged + truth->unreported);
+			 truth->flagged + truth->unflagged);
 	assert_int_equal(cause_counter(SEEN)->sends + cause_counter(SEEN)->unflagged, truth->seen);
 	assert_int_equal(cause_counter(OTHER)->sends + cause_counter(OTHER)->unflagged,
 			 truth->other);
-	assert_int_equal(t->unflagged, truth->unreported);
-	assert_int_equal((__s64)peers_rest.unflagged, truth->unreported);
+	assert_int_equal(t->unflagged, truth->unflagged);
+	assert_int_equal((__s64)peers_rest.unflagged, truth->unflagged);
 	assert_int_equal(t->unexplained, truth->unexplained);
 	assert_int_equal(cause_counter(CAUSE_COUNTER_NONE)->sends, 0);
 	assert_int_equal(maps__count(&spill), 0);
@@ -306,7 +306,7 @@ static void test_no_room_for_copies(void **state)
 		t = totals__get();
 		assert_int_equal(t->completions, truth.sends);
 		assert_int_equal(t->flagged + t->flag_added - t->flag_retracted, truth.flagged);
-		if (t->unexplained != truth.unexplained || t->unflagged != truth.unreported)
+		if (t->unexplained != truth.unexplained || t->unflagged != truth.unflagged)
 			assert_in_range(t->lost_cause_bits, 1, truth.sends);
 		lost += t->lost_cause_bits;
 	}

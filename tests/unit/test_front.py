@@ -73,7 +73,7 @@ def test_how_plans_differ(older, order_given, words):
     assert found is None if words is None else words in found
 
 
-RECORD = {"schema": "sendpath.run/2", "tool": {}, "host": {}, "load": {}, "run": {"cell": "4K", "repeat": 1},
+RECORD = {"schema": "sendpath.run/3", "tool": {}, "host": {}, "load": {}, "run": {"cell": "4K", "repeat": 1},
           "calls": None}
 
 

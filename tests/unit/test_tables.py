@@ -11,7 +11,7 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "analysis"))
 
-from tables import documents, keys  # noqa: E402
+from tables import documents, keys, renamed  # noqa: E402
 from tables.calls import CALLS  # noqa: E402
 from tables.causes import CAUSES, REFUSALS, SITES  # noqa: E402
 from tables.stages import NUMBERS, STAGES  # noqa: E402
@@ -73,3 +73,37 @@ def test_rows_are_sound():
     assert sorted(NUMBERS) == sorted(stage.name for stage in STAGES)
     on_cpu = [stage.on_cpu for stage in STAGES]
     assert on_cpu == sorted(on_cpu, reverse=True)
+
+
+def older(record, schema):
+    """The record, with the names that a schema and those before today's had."""
+    record = json.loads(json.dumps(record))
+    for version, blocks in reversed(renamed.RENAMED.items()):
+        for path, names in blocks.items():
+            for block in renamed._blocks(record, path):
+                for old, new in names.items():
+                    if new in block:
+                        block[old] = block.pop(new)
+        record["schema"] = version
+        if version == schema:
+            return record
+    raise KeyError(schema)
+
+
+@pytest.mark.parametrize("schema", renamed.RENAMED)
+def test_records_of_older_schemas_have_the_keys_of_today(schema):
+    changed = 0
+    for path in sorted((ROOT / "tests/fixtures/raw").glob("*.json")):
+        record = json.loads(path.read_text())["record"]
+        if record["schema"] == renamed.SCHEMA:
+            before = older(record, schema)
+            changed += before != {**record, "schema": schema}
+            assert renamed.current(before) == record
+    assert changed
+
+
+@pytest.mark.parametrize("record", [{}, {"schema": []}, {"schema": "sendpath.run/2", "noise": 3, "zerocopy": [None]},
+                                    {"schema": "sendpath.run/2", "zerocopy": {"causes": [1, {"silent": 2}]}}])
+def test_what_is_no_record_is_left_alone(record):
+    kept = renamed.current(json.loads(json.dumps(record)))
+    assert kept.keys() == record.keys() and kept.get("noise") == record.get("noise")

@@ -285,7 +285,7 @@ def test_verdicts_are_as_kept():
 @pytest.mark.parametrize("name", verdicts.VERDICTS)
 def test_zero_copy_works_only_where_nothing_speaks_against_it(name):
     f = verdicts.VERDICTS[name]
-    doubts = (f.copied != 0 or f.silent < 0 or f.skipped_looks or f.lost_copies > 0 or
+    doubts = (f.copied != 0 or f.unflagged < 0 or f.skipped_looks or f.lost_copies > 0 or
               f.unexplained > 0 or f.completions < verdict.SENDS or
               f.lost > verdict.LOST_SHARE * f.requests or f.outstanding > 0)
     for text in verdict.verdict(f), verdict.finding(f):

@@ -191,7 +191,7 @@ static void count_zerocopy(const struct counted *c, struct figure of[ZEROCOPY_ME
 		{c->zerocopy.ignored, NULL},
 		{c->zerocopy.bytes, NULL},
 		{t->completions, none},
-		{c->blind ? SUM_COPIED_FLAGGED(t) : SUM_COPIED(t), none},
+		{c->blind ? SUM_FLAGGED(t) : SUM_COPIED(t), none},
 		{t->unflagged, none ? none : c->blind},
 		{t->errqueue_copied, unhooked(c, HOOK_ERROR_QUEUE)},
 		{measured__outstanding(c->measured), none},
@@ -381,7 +381,7 @@ void metrics__write(struct exposition *e, const struct run_result *r, const char
 	struct counted c = {.plan = &r->plan,
 			    .measured = &r->measured,
 			    .totals = &r->measured.totals,
-			    .blind = plan__blind_to_unreported(&r->plan)};
+			    .blind = plan__blind_to_unflagged(&r->plan)};
 
 	measured__zerocopy(c.measured, &c.zerocopy);
 	measured__uring(c.measured, &c.uring);

@@ -20,8 +20,8 @@
 	"loses returns while more threads are in the function than the kernel has return probes"
 
 /* What needs no hook in the copying functions. */
-#define BY_PATH                                                                                   \
-	"causes are inferred from the packet's path; unreported copies are seen only on devices " \
+#define BY_PATH                                                                                  \
+	"causes are inferred from the packet's path; unflagged copies are seen only on devices " \
 	"without scatter-gather"
 
 /*

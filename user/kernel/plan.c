@@ -302,10 +302,10 @@ bool plan__sees_others(const struct plan *plan)
 	return plan->entries[HOOK_SEND_OVER].option || (send && send->counts_at_end);
 }
 
-const char *plan__blind_to_unreported(const struct plan *plan)
+const char *plan__blind_to_unflagged(const struct plan *plan)
 {
-	static const enum hook_id unreported[] = {HOOK_SKB_SEGMENT, HOOK_SKB_PULL,
-						  HOOK_SKB_DUPLICATE};
+	static const enum hook_id unflagged[] = {HOOK_SKB_SEGMENT, HOOK_SKB_PULL,
+						 HOOK_SKB_DUPLICATE};
 	const struct plan_entry *copy = &plan->entries[HOOK_SKB_COPY];
 	size_t i;
 
@@ -314,9 +314,9 @@ const char *plan__blind_to_unreported(const struct plan *plan)
 	/* Its rules see those of devices without scatter-gather. */
 	if (copy->option->by_path)
 		return NULL;
-	for (i = 0; i < sizeof(unreported) / sizeof(unreported[0]); i++)
-		if (!plan->entries[unreported[i]].option)
-			return plan->entries[unreported[i]].reason;
+	for (i = 0; i < sizeof(unflagged) / sizeof(unflagged[0]); i++)
+		if (!plan->entries[unflagged[i]].option)
+			return plan->entries[unflagged[i]].reason;
 	return NULL;
 }
 
@@ -326,7 +326,7 @@ struct sight plan__sight(const struct plan *plan)
 
 	return (struct sight){
 		.completions = plan->entries[HOOK_COMPLETION].option,
-		.unreported = !plan__blind_to_unreported(plan),
+		.unflagged = !plan__blind_to_unflagged(plan),
 		.unknown = uring && !uring->by_report,
 	};
 }

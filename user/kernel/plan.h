@@ -80,13 +80,13 @@ const char *plan_entry__program(const struct plan_entry *entry, size_t i, const 
 /* Do programs see sends of protocols other than TCP? */
 bool plan__sees_others(const struct plan *plan);
 
-/* Why a plan does not see unreported copies; NULL: it does. */
-const char *plan__blind_to_unreported(const struct plan *plan);
+/* Why a plan does not see unflagged copies; NULL: it does. */
+const char *plan__blind_to_unflagged(const struct plan *plan);
 
 /* Which copies of completed zero-copy sends the hooks of a plan see, beside those flagged. */
 struct sight {
 	bool completions; /* any at all */
-	bool unreported;  /* copies without a flag */
+	bool unflagged;	  /* copies without a flag */
 	bool unknown;	  /* those that io_uring was not asked to report */
 };
 struct sight plan__sight(const struct plan *plan);

@@ -60,7 +60,7 @@ static void send_line(struct live *l, const char *maps, bool last)
 			      "\"last\":%s,\"sees_unflagged\":%s,\"knows_uring\":%s,"
 			      "\"maps\":%s}\n",
 			      elapsed_since(&l->begun), l->seconds, truth(last),
-			      truth(l->sight.unreported), truth(l->sight.unknown), maps) < 0)
+			      truth(l->sight.unflagged), truth(l->sight.unknown), maps) < 0)
 		return;
 	if (last)
 		front__say(l->front, line);

@@ -32,9 +32,9 @@ def _copies(zero: pl.DataFrame) -> list[str]:
             for name, count in causes]) + ". docs/causes.md explains what the kernel does there.")
     elif copied:
         told.append("No cause was seen for any of these copies.")
-    silent = counted["zc_copied_silent"].drop_nulls().sum()
-    if silent:
-        told.append(f"{text.count(silent)} of them were copied without a flag: the application "
+    unflagged = counted["zc_unflagged"].drop_nulls().sum()
+    if unflagged:
+        told.append(f"{text.count(unflagged)} of them were copied without a flag: the application "
                     "was told that they were not copied.")
     refused = zero["zc_refused"].drop_nulls().sum()
     if refused:
@@ -182,7 +182,7 @@ def _not_shown(zero: pl.DataFrame, costs: dict[str, list[Comparison]],
     elif rates.min() == 1:
         said.append("What zero-copy would be worth where the kernel does not copy: here every "
                     "completed zero-copy send was copied.")
-    if zero["zc_copied_silent"].is_null().any():
+    if zero["zc_unflagged"].is_null().any():
         said.append("Copies without a flag, in some runs: more may have been copied.")
     if zero["error_queue_ns_per_send"].is_null().all():
         said.append("What reading completions from the error queue costs: no hook here times it.")
