@@ -81,7 +81,7 @@ static error_t open_json(struct arguments *a, struct argp_state *state)
 	return err ? refuse(state, "--json", a->json, program__why(err)) : 0;
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t parse_word(int key, char *arg, struct argp_state *state)
 {
 	struct arguments *a = state->input;
 	unsigned long long fd;
@@ -117,7 +117,7 @@ static const struct argp_child children[] = {
 
 static const struct argp loadgen_argp = {
 	.options = options,
-	.parser = parse,
+	.parser = parse_word,
 	.children = children,
 };
 

@@ -166,7 +166,7 @@ static json_object *begin_json(const struct engine *e)
 }
 
 /* Without a front, for who asked for raw lines. The line is freed. */
-static int say(struct engine *e, char *line)
+static int say_line(struct engine *e, char *line)
 {
 	int err = line ? 0 : -ENOMEM;
 
@@ -208,7 +208,7 @@ static int say_failure(struct engine *e, const struct run_request *q, const char
 	char id[64];
 	struct record_context context = context_of(e, q, &now, id);
 
-	return say(e, raw__failure(&now, &e->setup, &context, outcome, error));
+	return say_line(e, raw__failure(&now, &e->setup, &context, outcome, error));
 }
 
 static int measure(struct engine *e, const struct run_request *q)
@@ -228,7 +228,7 @@ static int measure(struct engine *e, const struct run_request *q)
 		snprintf(r.error, sizeof(r.error), "the run failed without a word");
 	context = context_of(e, q, &r.started, id);
 	context.privilege = privilege__json();
-	err = say(e, raw__line(&r, &e->setup, &context));
+	err = say_line(e, raw__line(&r, &e->setup, &context));
 	if (!e->front && r.error[0]) {
 		log_error("%s", r.error);
 		e->status = r.exit_status;
@@ -261,7 +261,7 @@ static int run(struct engine *e, const struct run_request *q)
 			? noise__await_quiet(e->parts->wait_quiet_s, interrupted, e)
 			: 0;
 	if (signals__caught())
-		return say(e, strdup("{\"schema\":\"" INTERRUPTED_SCHEMA "\"}\n"));
+		return say_line(e, strdup("{\"schema\":\"" INTERRUPTED_SCHEMA "\"}\n"));
 	if (obstacle(e, &e->setup.load, why, sizeof(why)))
 		return say_failure(e, q, "skipped", why);
 	if (share < NOISE_QUIET)
@@ -330,7 +330,7 @@ bool engine__ask_advise(struct engine *e)
 		json_object_array_add(words, json_object_new_string(*word));
 	json__add_string(o, "schema", "sendpath.advise-words/1");
 	json__add(o, "words", words);
-	if (say(e, json__line(o)))
+	if (say_line(e, json__line(o)))
 		return false;
 	o = front__hear(e->front, &err);
 	json_object_put(o);
@@ -343,7 +343,7 @@ static int serve(struct engine *e)
 	json_object *o;
 
 	if (!err)
-		err = say(e, json__line(begin_json(e)));
+		err = say_line(e, json__line(begin_json(e)));
 	while (!err) {
 		o = front__hear(e->front, &err);
 		if (!err)

@@ -17,10 +17,10 @@
 struct engine {
 	const struct options *parts; /* what may be measured; of the first are the other options */
 	size_t part_count;
-	char **advise;		/* the words of its command line; NULL: another command */
-	const char *untraced;	/* why loads are not traced, where advise goes on without */
-	struct run_setup setup; /* what all runs have in common */
-	struct child *child;	/* the observed command, not yet let run; or NULL */
+	char **advise;		  /* the words of its command line; NULL: another command */
+	const char *untraced;	  /* why loads are not traced, where advise goes on without */
+	struct measurement setup; /* what all runs have in common */
+	struct child *child;	  /* the observed command, not yet let run; or NULL */
 	const struct host *host;
 	struct front *front; /* NULL: none was started */
 	/* its own: */

@@ -9,7 +9,7 @@
 #include "user/kernel/features.h"
 #include "user/options/options.h"
 #include "user/run/host.h"
-#include "user/run/live.h"
+#include "user/run/interval_printer.h"
 #include "user/system/files.h"
 #include "user/system/front.h"
 #include "user/system/log.h"
@@ -48,23 +48,23 @@ static bool may_use_zerocopy(const struct options *o)
 }
 
 /* What was opened for runs, and must outlive them. */
-struct held {
+struct resources {
 	struct counter_events *events, *call_counters;
 	struct features *features;
 	struct host host;
 	struct child child;
-	struct live *live;
+	struct interval_printer *live;
 	struct memory *memory;
 	struct front *front;
 	char untraced[600];
 };
 
-static void let_go(struct held *h)
+static void let_go(struct resources *h)
 {
 	counter_events__free(h->events);
 	counter_events__free(h->call_counters);
 	features__free(h->features);
-	live__free(h->live);
+	interval_printer__free(h->live);
 	memory__free(h->memory);
 	front__free(h->front);
 	if (h->child.pid)
@@ -85,7 +85,7 @@ static int parse_events(struct counter_events **events, const char *option, cons
 	return STATUS_OK;
 }
 
-static int parse_call_counters(struct held *h, const char *list)
+static int parse_call_counters(struct resources *h, const char *list)
 {
 	int status = parse_events(&h->call_counters, "--call-counters", list, CALL_COUNTERS_MAX);
 	const char *zero = status ? NULL : call_counters__always_zero(h->call_counters);
@@ -102,7 +102,7 @@ static int parse_call_counters(struct held *h, const char *list)
  * With all capabilities of the user, as if called by hand: an exec that gained some
  * would end the counters on it.
  */
-static int start_command(struct held *h, char *const *command)
+static int start_command(struct resources *h, char *const *command)
 {
 	int err = child__start(&h->child, command);
 
@@ -111,40 +111,40 @@ static int start_command(struct held *h, char *const *command)
 	return err;
 }
 
-static struct run_setup setup_of(const struct options *o, struct held *h)
+static struct measurement setup_of(const struct options *o, struct resources *h)
 {
-	return (struct run_setup){.command = o->command,
-				  .features = h->features,
-				  .tier = o->tier,
-				  .cost = o->cost,
-				  .by = o->by,
-				  .by_max = o->by_max,
-				  .stages = o->stages,
-				  .packets = o->packets,
-				  .sample = o->sample,
-				  .target = o->target.given ? &o->target : NULL,
-				  .events = h->events,
-				  .call_counters = h->call_counters,
-				  .memory = h->memory};
+	return (struct measurement){.command = o->command,
+				    .features = h->features,
+				    .tier = o->tier,
+				    .cost = o->cost,
+				    .by = o->by,
+				    .by_max = o->by_max,
+				    .stages = o->stages,
+				    .packets = o->packets,
+				    .sample = o->sample,
+				    .target = o->target.given ? &o->target : NULL,
+				    .events = h->events,
+				    .call_counters = h->call_counters,
+				    .memory = h->memory};
 }
 
-static int fail(int status, const char *why)
+static int fail_with(int status, const char *why)
 {
 	log_error("%s", why);
 	return status;
 }
 
 /* Loads of advise can do without: what their error queues report is told then. */
-static int untraced(struct engine *e, struct held *h, int status, const char *why)
+static int untraced(struct engine *e, struct resources *h, int status, const char *why)
 {
 	if (!e->advise || e->parts[e->part_count - 1].target.given)
-		return fail(status, why);
+		return fail_with(status, why);
 	snprintf(h->untraced, sizeof(h->untraced), "%s", why);
 	e->untraced = h->untraced;
 	return STATUS_OK;
 }
 
-static int probe(struct engine *e, struct held *h)
+static int probe(struct engine *e, struct resources *h)
 {
 	char reason[600] = "out of memory";
 	int err;
@@ -159,7 +159,7 @@ static int probe(struct engine *e, struct held *h)
 		   : STATUS_OK;
 }
 
-static int prepare(struct engine *e, struct held *h)
+static int prepare(struct engine *e, struct resources *h)
 {
 	const struct options *o = e->parts;
 	char *const *command = e->parts[e->part_count - 1].target.command;
@@ -175,19 +175,20 @@ static int prepare(struct engine *e, struct held *h)
 	if (status)
 		return status;
 	if (privilege__become_user(reason, sizeof(reason)))
-		return fail(STATUS_FAILED, reason);
+		return fail_with(STATUS_FAILED, reason);
 	status = o->memory ? memory__open(&h->memory, reason, sizeof(reason)) : STATUS_OK;
 	if (status)
-		return fail(status == -ENOENT ? STATUS_SYSTEM : STATUS_FAILED, reason);
+		return fail_with(status == -ENOENT ? STATUS_SYSTEM : STATUS_FAILED, reason);
 	if (command && start_command(h, command))
 		return STATUS_FAILED;
 	e->child = command ? &h->child : NULL;
 	if (privilege__reduce(o->cost, reason, sizeof(reason)))
-		return fail(STATUS_FAILED, reason);
+		return fail_with(STATUS_FAILED, reason);
 	host__read(&h->host);
 	if (o->memory && !memory__choice(h->memory)->count && !h->host.pmu)
-		return fail(STATUS_SYSTEM, "--memory: this machine shows no counters of the memory "
-					   "system, and no LLC misses to estimate from");
+		return fail_with(STATUS_SYSTEM,
+				 "--memory: this machine shows no counters of the memory "
+				 "system, and no LLC misses to estimate from");
 	e->host = &h->host;
 	e->setup = setup_of(o, h);
 	return STATUS_OK;
@@ -203,30 +204,31 @@ static int settle_variants(struct load_options *load)
 {
 	char why[256];
 
-	return load_options__keep_available(load, skip, why, sizeof(why)) ? fail(STATUS_SYSTEM, why)
-									  : STATUS_OK;
+	return load_options__keep_available(load, skip, why, sizeof(why))
+		       ? fail_with(STATUS_SYSTEM, why)
+		       : STATUS_OK;
 }
 
 /* A sweep goes on where variants are missing. */
-static int make_runs(struct engine *e, struct held *h, struct options *o)
+static int make_runs(struct engine *e, struct resources *h, struct options *o)
 {
 	int status = o->target.given || o->sweep.given || e->advise ? STATUS_OK
 								    : settle_variants(&o->load);
 
 	if (!status && o->interval > 0) {
-		h->live = e->setup.live = live__new(o->interval, h->front);
-		status = h->live ? STATUS_OK : fail(STATUS_FAILED, "out of memory");
+		h->live = e->setup.live = interval_printer__new(o->interval, h->front);
+		status = h->live ? STATUS_OK : fail_with(STATUS_FAILED, "out of memory");
 	}
 	if (status)
 		return status;
 	return o->raw ? engine__run_alone(e) : engine__serve(e);
 }
 
-static int start_front(struct held *h)
+static int start_front(struct resources *h)
 {
 	char reason[600];
 
-	return front__start(&h->front, reason, sizeof(reason)) ? fail(STATUS_SYSTEM, reason)
+	return front__start(&h->front, reason, sizeof(reason)) ? fail_with(STATUS_SYSTEM, reason)
 							       : STATUS_OK;
 }
 
@@ -236,8 +238,8 @@ static int start_front(struct held *h)
 static int check_proc(void)
 {
 	return access("/proc/self/exe", F_OK)
-		       ? fail(STATUS_SYSTEM,
-			      "no /proc is mounted here: mount it (mount -t proc proc /proc)")
+		       ? fail_with(STATUS_SYSTEM,
+				   "no /proc is mounted here: mount it (mount -t proc proc /proc)")
 		       : STATUS_OK;
 }
 
@@ -251,11 +253,11 @@ static int check_descriptors(void)
 	snprintf(text, sizeof(text),
 		 "open files are limited to %llu, %d are needed: raise the limit (ulimit -n)",
 		 (unsigned long long)limit.rlim_cur, DESCRIPTORS_MIN);
-	return fail(STATUS_FAILED, text);
+	return fail_with(STATUS_FAILED, text);
 }
 
 /* False: status is what to exit with. */
-static bool start(struct engine *e, struct held *h, enum measuring what, int *status)
+static bool start(struct engine *e, struct resources *h, enum measuring what, int *status)
 {
 	*status = check_proc();
 	if (!*status)
@@ -266,8 +268,8 @@ static bool start(struct engine *e, struct held *h, enum measuring what, int *st
 	if (!*status && e->advise && !engine__ask_advise(e)) {
 		*status = front__end(h->front);
 		if (*status < 0)
-			*status = fail(STATUS_FAILED,
-				       "no advice: the front (" SYSTEM_PYTHON ") ended early");
+			*status = fail_with(STATUS_FAILED,
+					    "no advice: the front (" SYSTEM_PYTHON ") ended early");
 		return false;
 	}
 	return !*status;
@@ -276,24 +278,24 @@ static bool start(struct engine *e, struct held *h, enum measuring what, int *st
 /* parts: to be freed. */
 static int measure(struct options *parts, size_t count, enum measuring what, char **advise_words)
 {
-	struct held held = {};
+	struct resources resources = {};
 	struct engine engine = {.parts = parts, .part_count = count, .advise = advise_words};
 	bool ends_by_itself = (parts->target.command && !advise_words) || what == MEASURE_EXPORTER;
 	int status;
 
 	if (parts->verbose)
 		log_verbose();
-	if (start(&engine, &held, what, &status))
-		status = prepare(&engine, &held);
+	if (start(&engine, &resources, what, &status))
+		status = prepare(&engine, &resources);
 	else
 		engine.part_count = 0; /* nothing is measured */
 	if (!status && engine.part_count)
 		status = what == MEASURE_EXPORTER ? exporter__run(parts, &engine.setup, engine.host)
-						  : make_runs(&engine, &held, parts);
+						  : make_runs(&engine, &resources, parts);
 	/* A command's status is ours; but not where a signal ended its report. */
-	if (held.front && front__end(held.front) < 0)
+	if (resources.front && front__end(resources.front) < 0)
 		ends_by_itself = false;
-	let_go(&held);
+	let_go(&resources);
 	free(parts);
 	if (signals__caught() && !ends_by_itself)
 		program__die_by(signals__caught());
@@ -328,7 +330,7 @@ int advise(int argc, char **argv)
 	argv[0] = program_invocation_name;
 	parts = options__parse_advise(argc, argv, &count);
 	return parts ? measure(parts, count, MEASURE_RUNS, argv)
-		     : fail(STATUS_FAILED, "out of memory");
+		     : fail_with(STATUS_FAILED, "out of memory");
 }
 
 const struct command commands[] = {{"advise", advise},	       {"sweep", sweep},

@@ -40,7 +40,7 @@ static int execute(const char *const *first, int argc, char **argv)
 	return STATUS_SYSTEM;
 }
 
-static int find(const char *part, char *path, size_t size)
+static int find_part(const char *part, char *path, size_t size)
 {
 	if (!files__find_part(part, path, size))
 		return STATUS_OK;
@@ -54,7 +54,7 @@ static int hand_over(const char *script, bool needs_libraries, int argc, char **
 	char program[PATH_MAX], python[PATH_MAX + 64] = SYSTEM_PYTHON, folder[PATH_MAX];
 	char reason[256];
 
-	if (find(script, program, sizeof(program)))
+	if (find_part(script, program, sizeof(program)))
 		return STATUS_SYSTEM;
 	if (privilege__become_user(reason, sizeof(reason)) ||
 	    privilege__drop_all(reason, sizeof(reason))) {
@@ -85,7 +85,7 @@ static int execute_script(const char *script, int argc, char **argv)
 	char program[PATH_MAX + 64], self[PATH_MAX];
 	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
 
-	if (length < 0 || find(script, program, sizeof(program)))
+	if (length < 0 || find_part(script, program, sizeof(program)))
 		return STATUS_SYSTEM;
 	self[length] = 0;
 	/* -B: root would own the bytecode, in a user's folder. */

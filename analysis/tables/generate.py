@@ -42,7 +42,7 @@ def site(s):
 def total(s):
     """A macro, of a pointer to where the members are."""
     plus, minus = (" + ".join(f"(x)->{member}" for member in part) for part in (s.plus, s.minus))
-    return f"#define SUM_{s.name.upper()}(x) \\\n\tmeasured__difference({plus}, {minus})\n"
+    return f"#define SUM_{s.name.upper()}(x) \\\n\twindow_counts__difference({plus}, {minus})\n"
 
 
 def symbol(option):

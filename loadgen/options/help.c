@@ -106,7 +106,7 @@ static error_t show_topic(const struct help *h, const char *name, struct argp_st
 	return program__refuse(state, "--help=%s: no such topic; give %s", name, names);
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t parse_help_word(int key, char *arg, struct argp_state *state)
 {
 	const struct help_topic all = {"", ~0u, ""};
 	const struct help *h = state->input;
@@ -155,8 +155,8 @@ size_t help__distance(const char *a, const char *b)
  * The option that a word is, or alone begins with, up to its "=", or NULL; nearest is the one most
  * like it.
  */
-static const struct argp_option *find(const struct argp_option *rows, const char *word,
-				      const char **nearest)
+static const struct argp_option *find_option(const struct argp_option *rows, const char *word,
+					     const char **nearest)
 {
 	const struct argp_option *begun = NULL;
 	bool ambiguous = false;
@@ -220,7 +220,7 @@ void help__check_options(const struct help *h, int argc, char **argv)
 			refuse_option(h, argv[i], NULL);
 		if (strncmp(argv[i], "--", 2))
 			continue;
-		option = find(rows, argv[i] + 2, &nearest);
+		option = find_option(rows, argv[i] + 2, &nearest);
 		if (!option)
 			refuse_option(h, argv[i], nearest);
 		/* The next word is its value. */
@@ -229,4 +229,4 @@ void help__check_options(const struct help *h, int argc, char **argv)
 	free(rows);
 }
 
-const struct argp help_argp = {.options = own, .parser = parse};
+const struct argp help_argp = {.options = own, .parser = parse_help_word};

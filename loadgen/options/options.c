@@ -12,7 +12,7 @@
 /* The rows and the headers of their groups. */
 static struct argp_option options[OPTIONS_MAX + HELP_DETAILS];
 
-static const struct load_row *find(const char *name)
+static const struct load_row *find_row(const char *name)
 {
 	const struct load_row *row = load_rows;
 
@@ -23,7 +23,7 @@ static const struct load_row *find(const char *name)
 
 bool load_options__given(const struct load_options *o, const char *name)
 {
-	return o->given[find(name) - load_rows];
+	return o->given[find_row(name) - load_rows];
 }
 
 /* A list: the row's own parsing reads each element, which is then copied out of the load. */
@@ -84,7 +84,7 @@ void load_options__init(struct load_options *o)
 int load_options__set(struct load_options *o, const char *name, const char *value, char *why,
 		      size_t room)
 {
-	const struct load_row *row = find(name);
+	const struct load_row *row = find_row(name);
 	struct refusal r = {.why = why, .room = room};
 
 	o->load_given |= !!strcmp(name, "duration");
@@ -121,12 +121,12 @@ int load_options__keep_available(struct load_options *o, void (*skip)(const char
 }
 
 /* argp_error() would add a second line that only says to try --help. */
-static error_t fail(struct argp_state *state, const char *why)
+static error_t fail_option(struct argp_state *state, const char *why)
 {
 	return program__refuse(state, "%s", why);
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t parse_load_option(int key, char *arg, struct argp_state *state)
 {
 	struct load_options *o = state->input;
 	char why[256];
@@ -140,7 +140,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		err = load_options__set(o, load_rows[key - FIRST_KEY].name, arg, why, sizeof(why));
 	else
 		return key == ARGP_KEY_INIT ? 0 : ARGP_ERR_UNKNOWN;
-	return err ? fail(state, why) : 0;
+	return err ? fail_option(state, why) : 0;
 }
 
 /* argp wants an array of its own kind, before main() calls it. */
@@ -162,4 +162,4 @@ __attribute__((constructor)) static void fill_options(void)
 					     row->help, row->group};
 }
 
-const struct argp load_argp = {.options = options, .parser = parse};
+const struct argp load_argp = {.options = options, .parser = parse_load_option};

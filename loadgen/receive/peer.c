@@ -27,7 +27,7 @@ struct agent {
 	uint64_t time_us[2], time_ns; /* the last processor time that it told, and when */
 };
 
-static int fail(const struct peer *p, int err, const char *why, struct failure *f)
+static int fail_peer(const struct peer *p, int err, const char *why, struct failure *f)
 {
 	return failure__set(f, STATUS_FAILED, err, "--peer %s: %s", p->name, why);
 }
@@ -71,7 +71,7 @@ static int exchange(const struct peer *p, int fd, struct wire_message *said, con
 		return failure__set(f, STATUS_FAILED, -ECONNREFUSED, "--peer %s: it refuses: %s",
 				    p->name, safe_text(answer->text, text, sizeof(text)));
 	if (secret && !wire__is_signed(answer, secret))
-		return fail(p, -EACCES, "it does not prove that it has the --key", f);
+		return fail_peer(p, -EACCES, "it does not prove that it has the --key", f);
 	if (answer->q.type != (said->q.type | WIRE_REPLY) || answer->q.slot != said->q.slot)
 		return disbelieve(p, "answers", f);
 	return 0;
@@ -95,11 +95,12 @@ int peer__greet(struct peer *p, int fd, const struct load *load, struct failure 
 	if (!err)
 		err = exchange(p, fd, &control, NULL, &answer, f);
 	if (!err && !key.bytes != !answer.q.values[0])
-		err = fail(p, -EACCES,
-			   key.bytes ? "it asks for no key: give it the same --key, or leave --key "
-				       "out here"
-				     : "it asks for a key: give --key FILE, the same as there",
-			   f);
+		err = fail_peer(
+			p, -EACCES,
+			key.bytes ? "it asks for no key: give it the same --key, or leave --key "
+				    "out here"
+				  : "it asks for a key: give --key FILE, the same as there",
+			f);
 	if (err)
 		return err;
 	wire__agree(&key, &control, &answer, p->secret);
@@ -121,10 +122,10 @@ int peer__open(struct peer *p, struct listener *l, const struct load *load, stru
 	*l = (struct listener){.fd = -1};
 	plain.socket = (struct socket_options){0};
 	if (err)
-		return fail(p, err, "give HOST:PORT", f);
+		return fail_peer(p, err, "give HOST:PORT", f);
 	err = listener__resolve(l, host, port, 0);
 	if (err)
-		return fail(p, -EINVAL, gai_strerror(err), f);
+		return fail_peer(p, -EINVAL, gai_strerror(err), f);
 	for (int i = 0; i < TRIES && (!i || err == -EPIPE); i++) {
 		listener__close(l);
 		*f = (struct failure){0};

@@ -50,7 +50,7 @@ static error_t set_limit(struct argp_state *state, const char *option, const cha
 			       strcmp(option, "--session-bytes") ? "60 or 0.5" : "1M or 100G");
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t parse_serve_option(int key, char *arg, struct argp_state *state)
 {
 	struct serve_options *o = state->input;
 	char why[256];
@@ -87,7 +87,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static const struct argp serve_argp = {
 	.options = options,
-	.parser = parse,
+	.parser = parse_serve_option,
 	.doc = "Receive what loadgen or analyze sends with --peer, one sender at a time, until "
 	       "interrupted.",
 };

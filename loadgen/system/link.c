@@ -33,7 +33,7 @@ static void *tail(struct request *q)
 	return (char *)&q->header + NLMSG_ALIGN(q->header.nlmsg_len);
 }
 
-static void *append(struct request *q, const void *data, size_t size)
+static void *append_data(struct request *q, const void *data, size_t size)
 {
 	void *at = tail(q);
 
@@ -46,10 +46,10 @@ static struct rtattr *attribute(struct request *q, unsigned short type, const vo
 				size_t size)
 {
 	struct rtattr a = {.rta_type = type, .rta_len = (unsigned short)RTA_LENGTH(size)};
-	struct rtattr *at = append(q, &a, sizeof(a));
+	struct rtattr *at = append_data(q, &a, sizeof(a));
 
 	if (size)
-		append(q, data, size);
+		append_data(q, data, size);
 	return at;
 }
 
@@ -89,13 +89,13 @@ static int rtnl__add_veth(int rtnl, const char *name, const char *other, int net
 	struct ifinfomsg any = {.ifi_family = AF_UNSPEC};
 	struct rtattr *info, *data, *peer;
 
-	append(&q, &any, sizeof(any));
+	append_data(&q, &any, sizeof(any));
 	attribute(&q, IFLA_IFNAME, name, strlen(name) + 1);
 	info = attribute(&q, IFLA_LINKINFO, NULL, 0);
 	attribute(&q, IFLA_INFO_KIND, "veth", sizeof("veth"));
 	data = attribute(&q, IFLA_INFO_DATA, NULL, 0);
 	peer = attribute(&q, VETH_INFO_PEER, NULL, 0);
-	append(&q, &any, sizeof(any));
+	append_data(&q, &any, sizeof(any));
 	attribute(&q, IFLA_IFNAME, other, strlen(other) + 1);
 	attribute(&q, IFLA_NET_NS_FD, &netns_fd, sizeof(netns_fd));
 	close_nest(&q, peer);
@@ -116,7 +116,7 @@ static int rtnl__set_up(int rtnl, const char *name)
 
 	if (!device.ifi_index)
 		return -errno;
-	append(&q, &device, sizeof(device));
+	append_data(&q, &device, sizeof(device));
 	return exchange(rtnl, &q, RTM_NEWLINK, 0);
 }
 
@@ -131,13 +131,13 @@ static int rtnl__add_address(int rtnl, const char *name, uint32_t address, unsig
 
 	if (!a.ifa_index)
 		return -errno;
-	append(&q, &a, sizeof(a));
+	append_data(&q, &a, sizeof(a));
 	attribute(&q, IFA_LOCAL, &address, sizeof(address));
 	attribute(&q, IFA_ADDRESS, &address, sizeof(address));
 	return exchange(rtnl, &q, RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL);
 }
 
-static int fail(struct failure *f, int err)
+static int fail_link(struct failure *f, int err)
 {
 	if (err == -EPERM)
 		return failure__set(f, STATUS_SYSTEM, err,
@@ -217,14 +217,14 @@ int link__create(struct link *l, struct failure *f)
 	err = make_namespaces(l, &receiver);
 	if (receiver >= 0)
 		close(receiver);
-	return err ? fail(f, err) : 0;
+	return err ? fail_link(f, err) : 0;
 }
 
 int link__enter_sender(const struct link *l, struct failure *f)
 {
 	if (l->sender < 0 || !setns(l->sender, CLONE_NEWNET))
 		return 0;
-	return fail(f, -errno);
+	return fail_link(f, -errno);
 }
 
 void link__close(struct link *l)

@@ -66,7 +66,7 @@ static struct own_cost cost_of(const struct exporter *x, const struct timespec *
  */
 static int read_counts(struct exporter *x)
 {
-	struct measured *m = &x->result->measured;
+	struct window_counts *m = &x->result->counts;
 	int err = tracer__read(x->tracer, m);
 
 	if (!err && x->processes)
@@ -190,7 +190,7 @@ static void close_outputs(struct exporter *x)
 	exposition__free(x->exposition);
 }
 
-static int observe(struct exporter *x, struct run_setup setup)
+static int observe(struct exporter *x, struct measurement setup)
 {
 	struct run_meanwhile meanwhile = {.fd = x->server ? server__fd(x->server) : -1,
 					  .ms_left = ms_left,
@@ -210,11 +210,11 @@ static int observe(struct exporter *x, struct run_setup setup)
 	return err ? r.exit_status : STATUS_OK;
 }
 
-int exporter__run(const struct options *o, const struct run_setup *setup, const struct host *host)
+int exporter__run(const struct options *o, const struct measurement *setup, const struct host *host)
 {
 	struct exporter x = {
 		.host = host, .cost = setup->cost, .folder = -1, .interval = o->interval};
-	struct run_setup observed = *setup;
+	struct measurement observed = *setup;
 	int status = STATUS_FAILED;
 
 	signals__catch();

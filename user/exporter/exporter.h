@@ -10,4 +10,5 @@
 #include "user/run/run.h"
 
 /* Until SIGINT, SIGTERM or SIGHUP comes. Returns the exit status. */
-int exporter__run(const struct options *o, const struct run_setup *setup, const struct host *host);
+int exporter__run(const struct options *o, const struct measurement *setup,
+		  const struct host *host);

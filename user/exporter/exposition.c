@@ -89,7 +89,7 @@ struct sample {
 	size_t used;
 };
 
-static void append(struct sample *s, const char *text)
+static void append_text(struct sample *s, const char *text)
 {
 	size_t length = strlen(text), room = sizeof(s->text) - 1 - s->used;
 
@@ -111,7 +111,7 @@ static void append_value(struct sample *s, const char *value)
 			snprintf(byte, sizeof(byte), "%c", *value);
 		else
 			snprintf(byte, sizeof(byte), "\\\\x%02x", (unsigned char)*value);
-		append(s, byte);
+		append_text(s, byte);
 	}
 }
 
@@ -121,18 +121,18 @@ static void name_sample(struct sample *s, const char *name, const char *suffix,
 	const char *separator = "{";
 
 	s->used = 0;
-	append(s, name);
-	append(s, suffix);
+	append_text(s, name);
+	append_text(s, suffix);
 	for (; labels->name; labels++) {
-		append(s, separator);
-		append(s, labels->name);
-		append(s, "=\"");
+		append_text(s, separator);
+		append_text(s, labels->name);
+		append_text(s, "=\"");
 		append_value(s, labels->value);
-		append(s, "\"");
+		append_text(s, "\"");
 		separator = ",";
 	}
 	if (*separator == ',')
-		append(s, "}");
+		append_text(s, "}");
 }
 
 /* FNV-1a; never 0. */

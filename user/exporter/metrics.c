@@ -19,7 +19,7 @@
 /* What metrics are made of, with the sums that several need. */
 struct counted {
 	const struct plan *plan;
-	const struct measured *measured;
+	const struct window_counts *counts;
 	const struct totals *totals;
 	struct zerocopy_sums zerocopy, uring;
 	const char *blind; /* why copies without a flag are not seen; NULL: they are */
@@ -73,8 +73,8 @@ static void write_calls(struct exposition *e, const struct counted *c, enum fami
 
 	begin(e, family, unhooked(c, HOOK_SEND));
 	for (slot = 0; slot < CALL_SLOTS; slot++)
-		if (call__sends(&c->measured->calls[slot]))
-			exposition__count(e, CALL_LABELS(slot), count(&c->measured->calls[slot]));
+		if (call__sends(&c->counts->calls[slot]))
+			exposition__count(e, CALL_LABELS(slot), count(&c->counts->calls[slot]));
 }
 
 static uint64_t sends_of(const struct call_slot *call)
@@ -89,7 +89,7 @@ static void write_errors(struct exposition *e, const struct counted *c)
 
 	begin(e, FAMILY_SEND_ERRORS, unhooked(c, HOOK_SEND));
 	for (slot = 0; slot < CALL_SLOTS; slot++) {
-		counts = c->measured->errors[slot];
+		counts = c->counts->errors[slot];
 		for (error = 0; error < ERRNO_SLOTS; error++)
 			if (counts[error])
 				exposition__count(
@@ -105,7 +105,7 @@ static void write_times(struct exposition *e, const struct counted *c)
 
 	begin(e, FAMILY_SEND_SECONDS, unhooked(c, HOOK_SEND));
 	for (slot = 0; slot < CALL_SLOTS; slot++) {
-		wall = &c->measured->calls[slot].wall;
+		wall = &c->counts->calls[slot].wall;
 		if (wall->count)
 			exposition__histogram(e, CALL_LABELS(slot), wall);
 	}
@@ -171,7 +171,7 @@ struct figure {
 
 static struct figure pinned(const struct counted *c, const char *no_completions)
 {
-	const struct pinned *p = &c->measured->pinned;
+	const struct pinned *p = &c->counts->pinned;
 	const char *why = no_completions ? no_completions : unhooked(c, HOOK_SEND_ID);
 
 	if (!why && c->totals->untimed)
@@ -194,7 +194,7 @@ static void count_zerocopy(const struct counted *c, struct figure of[ZEROCOPY_ME
 		{c->blind ? SUM_FLAGGED(t) : SUM_COPIED(t), none},
 		{t->unflagged, none ? none : c->blind},
 		{t->errqueue_copied, unhooked(c, HOOK_ERROR_QUEUE)},
-		{measured__outstanding(c->measured), none},
+		{window_counts__outstanding(c->counts), none},
 		pinned(c, none),
 	};
 
@@ -215,7 +215,7 @@ static void count_uring(const struct counted *c, struct figure of[ZEROCOPY_METRI
 		{t->uring_copied, copies ? NULL : "not seen"},
 		{0, "not distinguished"},
 		{0, "it has no error queue"},
-		{measured__uring_outstanding(c->measured), none},
+		{window_counts__uring_outstanding(c->counts), none},
 		{0, "not followed"},
 	};
 
@@ -261,7 +261,7 @@ static void write_refused(struct exposition *e, const struct counted *c)
 	for (i = 0; i < ERRNO_SLOTS; i++) {
 		known = i == ENOBUFS ? t->refused_optmem + t->refused_memlock : 0;
 		add_refused(e, msg, refusal__of((int)i), i,
-			    measured__difference(c->zerocopy.errors[i], known));
+			    window_counts__difference(c->zerocopy.errors[i], known));
 	}
 	for (i = 0; i < ERRNO_SLOTS; i++)
 		add_refused(e, uring, refusal__of((int)i), i, c->uring.errors[i]);
@@ -295,7 +295,7 @@ static void write_cause(struct exposition *e, const struct cause_info *info, uin
 static void write_causes(struct exposition *e, const struct counted *c, enum family family,
 			 const char *missing, uint64_t (*of)(const struct cause_counter *sums))
 {
-	const struct measured *m = c->measured;
+	const struct window_counts *m = c->counts;
 	struct cause_count all[CAUSE_COUNTERS_MAX + 1], other = {.sums = m->unnamed};
 	size_t i, j, count = m->cause_count;
 	uint64_t sum;
@@ -323,13 +323,13 @@ static void write_completion_times(struct exposition *e, const struct counted *c
 	missing = missing ? missing : unhooked(c, HOOK_SEND_ID);
 	begin(e, FAMILY_ZEROCOPY_COMPLETION_SECONDS, missing);
 	if (!missing)
-		exposition__histogram(e, LABELS(), &c->measured->spans[SPAN_COMPLETION]);
+		exposition__histogram(e, LABELS(), &c->counts->spans[SPAN_COMPLETION]);
 }
 
 static void write_lost(struct exposition *e, const struct counted *c)
 {
 	const struct plan_entry *send = &c->plan->entries[HOOK_SEND];
-	const struct measured *m = c->measured;
+	const struct window_counts *m = c->counts;
 	const struct totals *t = c->totals;
 	bool skips_known = !m->missed_unknown[HOOK_SEND];
 	const struct {
@@ -337,7 +337,7 @@ static void write_lost(struct exposition *e, const struct counted *c)
 		bool known;
 		uint64_t count;
 	} rows[] = {
-		{"calls", skips_known, measured__lost_calls(m, send->option, send->reason[0])},
+		{"calls", skips_known, window_counts__lost_calls(m, send->option, send->reason[0])},
 		{"completions", true, t->lost_completions + t->lost_notifications + t->untracked},
 		{"flags", true, SUM_LOST_FLAGS(t)},
 		{"groups", true, m->groups_rest.sends + m->peers_rest.requests},
@@ -368,10 +368,10 @@ static void write_own(struct exposition *e, const struct counted *c, bool cost,
 	exposition__seconds(e, LABELS(), own->reading_ns);
 	begin(e, FAMILY_EXPORTER_BPF_SECONDS, no_cost);
 	if (!no_cost)
-		exposition__seconds(e, LABELS(), c->measured->bpf_ns);
+		exposition__seconds(e, LABELS(), c->counts->bpf_ns);
 	begin(e, FAMILY_EXPORTER_BPF_RUNS, no_cost);
 	if (!no_cost)
-		exposition__count(e, LABELS(), c->measured->bpf_runs);
+		exposition__count(e, LABELS(), c->counts->bpf_runs);
 }
 
 void metrics__write(struct exposition *e, const struct run_result *r, const char *kernel, bool cost,
@@ -379,12 +379,12 @@ void metrics__write(struct exposition *e, const struct run_result *r, const char
 {
 	const char *no_causes;
 	struct counted c = {.plan = &r->plan,
-			    .measured = &r->measured,
-			    .totals = &r->measured.totals,
+			    .counts = &r->counts,
+			    .totals = &r->counts.totals,
 			    .blind = plan__blind_to_unflagged(&r->plan)};
 
-	measured__zerocopy(c.measured, &c.zerocopy);
-	measured__uring(c.measured, &c.uring);
+	window_counts__zerocopy(c.counts, &c.zerocopy);
+	window_counts__uring(c.counts, &c.uring);
 	no_causes = unhooked(&c, HOOK_SKB_COPY);
 	no_causes = no_causes ? no_causes : unhooked(&c, HOOK_COMPLETION);
 	write_build(e, &c, kernel);

@@ -40,7 +40,7 @@ void processes__free(struct processes *p)
 	free(p);
 }
 
-static struct named *find(struct named *names, size_t count, const char *comm)
+static struct named *find_name(struct named *names, size_t count, const char *comm)
 {
 	size_t i;
 
@@ -53,10 +53,10 @@ static struct named *find(struct named *names, size_t count, const char *comm)
 /* Where to count it: names that are new are found here, too, while there is room for names. */
 static struct named *named(struct processes *p, const char *comm)
 {
-	struct named *n = find(p->names, p->count, comm);
+	struct named *n = find_name(p->names, p->count, comm);
 
 	if (!n && p->count < p->top && strncmp(comm, PROCESSES_OTHER, COMM_MAX)) {
-		n = find(p->new_names, p->new_count, comm);
+		n = find_name(p->new_names, p->new_count, comm);
 		if (!n && p->new_count < TOP_MAX) {
 			n = &p->new_names[p->new_count++];
 			*n = (struct named){};

@@ -241,7 +241,8 @@ static void begin_symbols(struct features *f)
 		read_table(f);
 }
 
-static int fail(struct features *f, int err, char *reason, unsigned long size, const char *what)
+static int fail_probe(struct features *f, int err, char *reason, unsigned long size,
+		      const char *what)
 {
 	if (reason)
 		snprintf(reason, size, "%s: %s", what, strerror(-err));
@@ -308,20 +309,22 @@ int features__probe(struct features **out, bool code, char *reason, unsigned lon
 		begin_symbols(f);
 	kernel = types__read();
 	if (!kernel && errno == ENOMEM)
-		return fail(f, -ENOMEM, reason, size,
-			    "the kernel's types (BTF) cannot be read: raise the limit of memory "
-			    "(ulimit -v)");
+		return fail_probe(
+			f, -ENOMEM, reason, size,
+			"the kernel's types (BTF) cannot be read: raise the limit of memory "
+			"(ulimit -v)");
 	if (!kernel)
-		return fail(f, -ENOENT, reason, size,
-			    "this kernel has no BTF (/sys/kernel/btf/vmlinux; it comes with "
-			    "CONFIG_DEBUG_INFO_BTF)");
+		return fail_probe(f, -ENOENT, reason, size,
+				  "this kernel has no BTF (/sys/kernel/btf/vmlinux; it comes with "
+				  "CONFIG_DEBUG_INFO_BTF)");
 	ask_types(f, kernel);
 	btf__free(kernel);
 	err = probe_raw_tracepoint();
 	if (err)
-		return fail(f, err, reason, size,
-			    "the kernel refuses a BPF program (needs CAP_BPF and CAP_PERFMON: "
-			    "run with sudo)");
+		return fail_probe(
+			f, err, reason, size,
+			"the kernel refuses a BPF program (needs CAP_BPF and CAP_PERFMON: "
+			"run with sudo)");
 	probe_mechanisms(f);
 	/* Not for tracepoints alone. */
 	if (!code && (!f->fentry_refused[0] || !f->kprobe_refused[0]))

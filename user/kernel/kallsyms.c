@@ -97,7 +97,7 @@ struct index {
 	struct beginnings beginnings;
 };
 
-static struct kernel_symbol *find(const struct index *index, const char *name)
+static struct kernel_symbol *find_asked(const struct index *index, const char *name)
 {
 	struct base_name base = {name, 0};
 	struct kernel_symbol **found;
@@ -111,7 +111,7 @@ static struct kernel_symbol *find(const struct index *index, const char *name)
 }
 
 /* "address type name [module]": where the name begins, NULL if it is no such line. */
-static const char *parse(const char *line, unsigned long long *address, char *type)
+static const char *parse_line(const char *line, unsigned long long *address, char *type)
 {
 	char *end;
 
@@ -131,7 +131,7 @@ static int end_in_modules(FILE *file, long modules, struct open_ranges *open)
 	if (fseek(file, modules, SEEK_SET))
 		return -errno;
 	while (fgets(line, sizeof(line), file))
-		if (parse(line, &address, &type))
+		if (parse_line(line, &address, &type))
 			end_at(open, address, true);
 	return 0;
 }
@@ -148,14 +148,14 @@ static int read_lines(FILE *file, const struct index *index)
 
 	while (fgets(line, sizeof(line), file)) {
 		here += (long)strlen(line);
-		name = parse(line, &address, &type);
+		name = parse_line(line, &address, &type);
 		if (!name)
 			continue;
 		if (!modules && strchr(name, '['))
 			modules = here - (long)strlen(line);
 		if (open.count)
 			end_at(&open, address, modules);
-		s = find(index, name);
+		s = find_asked(index, name);
 		if (s && is_asked_for(s, type))
 			record_symbol(&open, s, address, name, strcspn(name, " \t\n"));
 	}
@@ -211,7 +211,7 @@ int kallsyms__nearest(FILE *table, struct kernel_address *addresses, size_t coun
 
 	rewind(table);
 	while (fgets(line, sizeof(line), table)) {
-		name = parse(line, &start, &type);
+		name = parse_line(line, &start, &type);
 		if (!name || !strchr("tTwW", type))
 			continue;
 		for (i = 0; i < count; i++)

@@ -10,7 +10,7 @@
 	"is not seen"
 
 /* Adds a reason, unless it was given already. */
-static void say(struct plan_entry *entry, const char *format, const char *a, const char *b)
+static void give_reason(struct plan_entry *entry, const char *format, const char *a, const char *b)
 {
 	char reason[sizeof(entry->reason)];
 	size_t used = strlen(entry->reason);
@@ -38,15 +38,15 @@ static bool function_usable(struct plan_entry *entry, enum mechanism m, const ch
 	const char *symbol = f->code ? name : f->variant;
 
 	if (!f->code && !f->variant[0]) {
-		say(entry, "this kernel has no function %s", name, "");
+		give_reason(entry, "this kernel has no function %s", name, "");
 		return false;
 	}
 	if (!f->code && (m == MECHANISM_FENTRY || !same_arguments(f->variant))) {
-		say(entry, "this kernel has %s only as %s", name, f->variant);
+		give_reason(entry, "this kernel has %s only as %s", name, f->variant);
 		return false;
 	}
 	if (m == MECHANISM_FENTRY && !f->typed) {
-		say(entry, "this kernel's BTF does not describe %s", name, "");
+		give_reason(entry, "this kernel's BTF does not describe %s", name, "");
 		return false;
 	}
 	snprintf(entry->symbol, sizeof(entry->symbol), "%s", symbol);
@@ -81,10 +81,10 @@ static bool has_tracepoints(struct plan_entry *entry, const struct hook_option *
 		args = facts->tracepoint_args(facts->features, need->name);
 		if (args >= need->args)
 			continue;
-		say(entry,
-		    args < 0 ? "this kernel has no tracepoint %s"
-			     : "tracepoint %s passes too few arguments here",
-		    need->name, "");
+		give_reason(entry,
+			    args < 0 ? "this kernel has no tracepoint %s"
+				     : "tracepoint %s passes too few arguments here",
+			    need->name, "");
 		return false;
 	}
 	if (!option->functions[0])
@@ -110,8 +110,8 @@ static void find_second(struct plan_entry *entry, const struct hook_option *opti
 		facts->function(facts->features, option->also, &f);
 	entry->also = f.code && (option->mechanism != MECHANISM_FENTRY || f.typed);
 	if (f.code && !entry->also)
-		say(entry, "this kernel's BTF does not describe %s: its sends are not seen",
-		    option->also, "");
+		give_reason(entry, "this kernel's BTF does not describe %s: its sends are not seen",
+			    option->also, "");
 }
 
 /* Can this kernel do it? Adds the reason to the entry if not, or what could be missed. */
@@ -122,25 +122,26 @@ static bool option_possible(struct plan_entry *entry, const struct hook_option *
 	char variant[SYMBOL_MAX] = "";
 
 	if (refused && refused[0]) {
-		say(entry, "%s", refused, "");
+		give_reason(entry, "%s", refused, "");
 		return false;
 	}
 	if (option->by_graph && !facts->graph_probes) {
-		say(entry, "%s", "this kernel makes no kprobes by the function graph tracer", "");
+		give_reason(entry, "%s",
+			    "this kernel makes no kprobes by the function graph tracer", "");
 		return false;
 	}
 	if (!choose_function(entry, option, facts, variant) ||
 	    !has_tracepoints(entry, option, facts))
 		return false;
 	if (option->type && !facts->has_type(facts->features, option->type)) {
-		say(entry, "this kernel has no struct %s", option->type, "");
+		give_reason(entry, "this kernel has no struct %s", option->type, "");
 		return false;
 	}
 	if (option->code && !facts->has_code(facts->features, option->code)) {
-		say(entry,
-		    "/proc/kallsyms hides where %s is (it needs CAP_SYSLOG, and "
-		    "kernel.kptr_restrict below 2)",
-		    option->code, "");
+		give_reason(entry,
+			    "/proc/kallsyms hides where %s is (it needs CAP_SYSLOG, and "
+			    "kernel.kptr_restrict below 2)",
+			    option->code, "");
 		return false;
 	}
 	entry->option = option;
@@ -148,11 +149,11 @@ static bool option_possible(struct plan_entry *entry, const struct hook_option *
 	entry->reason[0] = 0;
 	find_second(entry, option, facts);
 	if (option->misses)
-		say(entry, "%s", option->misses, "");
+		give_reason(entry, "%s", option->misses, "");
 	if (preempted(option, facts))
-		say(entry, "%s", PREEMPTED, "");
+		give_reason(entry, "%s", PREEMPTED, "");
 	if (variant[0])
-		say(entry, "calls that the compiler sent to %s are not seen", variant, "");
+		give_reason(entry, "calls that the compiler sent to %s are not seen", variant, "");
 	return true;
 }
 
@@ -208,7 +209,7 @@ static void resolve_hook(struct plan *plan, enum hook_id id, const struct kernel
 		return;
 	entry->reason[0] = 0;
 	if (!try_options(plan, id, facts, forced, true))
-		say(entry, "no %s sees it", mechanism_name(forced), "");
+		give_reason(entry, "no %s sees it", mechanism_name(forced), "");
 	if (!entry->option)
 		entry->symbol[0] = 0;
 }
@@ -216,7 +217,7 @@ static void resolve_hook(struct plan *plan, enum hook_id id, const struct kernel
 static void disable(struct plan_entry *entry, const char *why)
 {
 	*entry = (struct plan_entry){.status = HOOK_DISABLED};
-	say(entry, "%s", why, "");
+	give_reason(entry, "%s", why, "");
 }
 
 /* Why there is no use for the hook; NULL: there is. */
@@ -320,11 +321,11 @@ const char *plan__blind_to_unflagged(const struct plan *plan)
 	return NULL;
 }
 
-struct sight plan__sight(const struct plan *plan)
+struct coverage plan__coverage(const struct plan *plan)
 {
 	const struct hook_option *uring = plan->entries[HOOK_URING].option;
 
-	return (struct sight){
+	return (struct coverage){
 		.completions = plan->entries[HOOK_COMPLETION].option,
 		.unflagged = !plan__blind_to_unflagged(plan),
 		.unknown = uring && !uring->by_report,

@@ -84,12 +84,12 @@ bool plan__sees_others(const struct plan *plan);
 const char *plan__blind_to_unflagged(const struct plan *plan);
 
 /* Which copies of completed zero-copy sends the hooks of a plan see, beside those flagged. */
-struct sight {
+struct coverage {
 	bool completions; /* any at all */
 	bool unflagged;	  /* copies without a flag */
 	bool unknown;	  /* those that io_uring was not asked to report */
 };
-struct sight plan__sight(const struct plan *plan);
+struct coverage plan__coverage(const struct plan *plan);
 
 /* The mechanism that times calls; MECHANISM_OFF where none is to. */
 enum mechanism plan__tier(const struct plan *plan);

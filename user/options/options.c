@@ -2,7 +2,7 @@
 #include "user/options/options.h"
 
 #include "user/options/options_table.h"
-#include "user/run/live.h"
+#include "user/run/interval_printer.h"
 #include "user/trace/groups.h"
 
 #include "common/program.h"
@@ -114,7 +114,7 @@ static const struct help *help_of(const struct options *o)
 				   : &options_help;
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct options *o = state->input;
 
@@ -189,7 +189,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct argp_child children[] = {
 	{&load_argp, 0, NULL, 0}, {&help_argp, 0, NULL, 0}, {0}};
 
-static const struct argp argp = {.options = options_list, .parser = parse, .children = children};
+static const struct argp argp = {
+	.options = options_list, .parser = parse_option, .children = children};
 
 /*
  * A comparison needs repeats: without --repeat, configurations share their time among some. One

@@ -65,7 +65,7 @@ static char *const *find_command(char **argv)
 	return NULL;
 }
 
-static void parse(struct options *to, struct words *w)
+static void take_words(struct options *to, struct words *w)
 {
 	struct options *parsed;
 	size_t count;
@@ -94,7 +94,7 @@ struct options *options__parse_advise(int argc, char **argv, size_t *count)
 		w.of[0] = argv[0];
 		add(&w, loads[*count]);
 		add_named(&w, argv, of_path);
-		parse(&parts[*count], &w);
+		take_words(&parts[*count], &w);
 	}
 	if (!parts || !w.of)
 		return NULL;
@@ -104,7 +104,7 @@ struct options *options__parse_advise(int argc, char **argv, size_t *count)
 	if (command)
 		add(&w, (const char *const *)command);
 	if (w.count > 2 && !(command && !command[1]))
-		parse(&parts[(*count)++], &w);
+		take_words(&parts[(*count)++], &w);
 	/* The words of the last are argv's, the array is not: a command is part of it. */
 	return parts;
 }

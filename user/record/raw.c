@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static json_object *run(const struct run_setup *setup, const struct record_context *context)
+static json_object *run(const struct measurement *setup, const struct record_context *context)
 {
 	json_object *o = json_object_new_object();
 	char cell[256] = "observation";
@@ -60,7 +60,7 @@ static json_object *target(const struct target *t)
 }
 
 /* What of the setup a reader must know to understand the counts. */
-static json_object *setup_of(const struct run_setup *setup)
+static json_object *setup_of(const struct measurement *setup)
 {
 	json_object *o = json_object_new_object();
 
@@ -89,7 +89,7 @@ static void add_traits(json_object *o, const struct hook_option *option)
 static json_object *hook(const struct run_result *r, enum hook_id id)
 {
 	const struct plan_entry *entry = &r->plan.entries[id];
-	bool known = entry->option && !r->measured.missed_unknown[id];
+	bool known = entry->option && !r->counts.missed_unknown[id];
 	json_object *o = json_object_new_object();
 
 	json__add_string(o, "name", hook__get(id)->name);
@@ -101,8 +101,8 @@ static json_object *hook(const struct run_result *r, enum hook_id id)
 			 : entry->status == HOOK_DISABLED ? "disabled"
 							  : "unavailable");
 	json__add_text(o, "reason", entry->reason);
-	json__add_known(o, "missed", known, r->measured.missed[id]);
-	json__add_truth(o, "missed_unknown", r->measured.missed_unknown[id]);
+	json__add_known(o, "missed", known, r->counts.missed[id]);
+	json__add_truth(o, "missed_unknown", r->counts.missed_unknown[id]);
 	json__add_truth(o, "zerocopy_only", hook__get(id)->zerocopy_only);
 	if (entry->option)
 		add_traits(o, entry->option);
@@ -120,7 +120,7 @@ static json_object *plan(const struct run_result *r)
 }
 
 /* Names only: addresses tell where the kernel is. */
-static json_object *stacks(const struct run_result *r, const struct run_setup *setup)
+static json_object *stacks(const struct run_result *r, const struct measurement *setup)
 {
 	struct kernel_address frames[STACK_FRAMES];
 	json_object *all = json_object_new_object(), *list;
@@ -128,8 +128,8 @@ static json_object *stacks(const struct run_result *r, const struct run_setup *s
 	char key[16];
 	size_t i, j;
 
-	for (i = 0; i < r->measured.cause_count; i++) {
-		info = &r->measured.causes[i].info;
+	for (i = 0; i < r->counts.cause_count; i++) {
+		info = &r->counts.causes[i].info;
 		if (info->key.cause != CAUSE_UNCLASSIFIED || !info->stack[0])
 			continue;
 		memset(frames, 0, sizeof(frames));
@@ -171,7 +171,7 @@ static void add_counters(json_object *list, const struct run_side *side, const c
 	}
 }
 
-static json_object *counters(const struct run_result *r, const struct run_setup *setup)
+static json_object *counters(const struct run_result *r, const struct measurement *setup)
 {
 	json_object *list = json_object_new_array();
 
@@ -205,7 +205,7 @@ static json_object *noise(const struct noise *n)
 }
 
 /* How many threads the load keeps busy at once; 0: none of ours. */
-static unsigned int busy_threads(const struct run_setup *setup)
+static unsigned int busy_threads(const struct measurement *setup)
 {
 	const struct send_ops *ops;
 
@@ -270,7 +270,7 @@ static json_object *memory(const struct memory_run *m)
 	return o;
 }
 
-static json_object *head(const struct timespec *started, const struct run_setup *setup,
+static json_object *head(const struct timespec *started, const struct measurement *setup,
 			 const struct record_context *context)
 {
 	json_object *o = json_object_new_object();
@@ -284,7 +284,7 @@ static json_object *head(const struct timespec *started, const struct run_setup 
 	return o;
 }
 
-static json_object *whole(const struct run_result *r, const struct run_setup *setup,
+static json_object *whole(const struct run_result *r, const struct measurement *setup,
 			  const struct record_context *context)
 {
 	json_object *o = head(&r->started, setup, context);
@@ -293,11 +293,11 @@ static json_object *whole(const struct run_result *r, const struct run_setup *se
 	json__add_count(o, "busy_threads", busy_threads(setup));
 	json__add(o, "privilege", json_object_get(context->privilege));
 	json__add(o, "plan", plan(r));
-	json__add_count(o, "missed_begins", r->measured.missed_begins);
-	json__add_count(o, "missed_ends", r->measured.missed_ends);
-	json__add_count(o, "missed_coalesced", r->measured.missed_coalesced);
-	json__add_count(o, "bpf_ns", r->measured.bpf_ns);
-	json__add_count(o, "bpf_runs", r->measured.bpf_runs);
+	json__add_count(o, "missed_begins", r->counts.missed_begins);
+	json__add_count(o, "missed_ends", r->counts.missed_ends);
+	json__add_count(o, "missed_coalesced", r->counts.missed_coalesced);
+	json__add_count(o, "bpf_ns", r->counts.bpf_ns);
+	json__add_count(o, "bpf_runs", r->counts.bpf_runs);
 	json__add(o, "load", setup->target ? NULL : record__load(&setup->load));
 	json__add(o, "sender_pid", json_object_new_int(r->sender_pid));
 	json__add(o, "receiver_pid", json_object_new_int(r->receiver_pid));
@@ -334,13 +334,13 @@ static char *line(json_object *o, const char *maps)
 	return all;
 }
 
-char *raw__line(const struct run_result *r, const struct run_setup *setup,
+char *raw__line(const struct run_result *r, const struct measurement *setup,
 		const struct record_context *context)
 {
 	return line(whole(r, setup, context), r->maps);
 }
 
-char *raw__failure(const struct timespec *started, const struct run_setup *setup,
+char *raw__failure(const struct timespec *started, const struct measurement *setup,
 		   const struct record_context *context, const char *outcome, const char *error)
 {
 	json_object *o = head(started, setup, context);

@@ -20,10 +20,10 @@ struct record_context {
 };
 
 /* The line, to be freed; NULL when out of memory. */
-char *raw__line(const struct run_result *r, const struct run_setup *setup,
+char *raw__line(const struct run_result *r, const struct measurement *setup,
 		const struct record_context *context);
 /* Of a run of a load that came to nothing: "failed" or "skipped", and why. */
-char *raw__failure(const struct timespec *started, const struct run_setup *setup,
+char *raw__failure(const struct timespec *started, const struct measurement *setup,
 		   const struct record_context *context, const char *outcome, const char *error);
 
 /* Makes the id of the process's run of that number. */

@@ -11,7 +11,8 @@
 #include "loadgen/system/link.h"
 
 /* Options at their defaults are left out. */
-static void append(char *name, size_t size, const struct load_row *row, const struct load *load)
+static void append_option(char *name, size_t size, const struct load_row *row,
+			  const struct load *load)
 {
 	char text[ROW_TEXT_MAX];
 
@@ -20,7 +21,7 @@ static void append(char *name, size_t size, const struct load_row *row, const st
 		size_t used = strlen(name);
 
 		if (row->type == ROW_PARTS)
-			append(name, size, socket_rows, load);
+			append_option(name, size, socket_rows, load);
 		else if (value)
 			snprintf(name + used, size - used, row->cell, value);
 	}
@@ -33,7 +34,7 @@ void record__cell_name(const struct load *load, char *name, size_t size)
 		snprintf(name, size, "procinfo,%s,%uc,%s,%ub", load->server_model,
 			 load->connections, client_model_name(load->client_model), load->backlog);
 	else
-		append(name, size, load_rows, load);
+		append_option(name, size, load_rows, load);
 	if (load->link)
 		snprintf(name + strlen(name), size - strlen(name), ",veth");
 }

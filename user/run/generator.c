@@ -95,7 +95,7 @@ static int spawn(struct generator *g, const struct load *load)
 	return err;
 }
 
-static int say(struct generator *g, enum control_type type)
+static int send_control(struct generator *g, enum control_type type)
 {
 	g->message.version = CONTROL_VERSION;
 	g->message.type = (__u16)type;
@@ -173,7 +173,7 @@ static int await(struct generator *g, enum control_type type, generator_tick tic
 			return -errno;
 		if (tick && tick(context) && !stopped) {
 			stopped = true;
-			say(g, CONTROL_STOP);
+			send_control(g, CONTROL_STOP);
 		}
 		if (is_stopped(g, &running)) {
 			snprintf(g->error, sizeof(g->error),
@@ -213,7 +213,7 @@ int generator__start(struct generator **out, const struct load *load, pid_t *sen
 static int phase(struct generator *g, enum control_type say_this, enum control_type await_this,
 		 generator_tick tick, generator_ms ms, void *context)
 {
-	int err = say(g, say_this);
+	int err = send_control(g, say_this);
 
 	/* A word of farewell may still be waiting to be read. */
 	if (err && err != -EPIPE)

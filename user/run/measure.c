@@ -26,7 +26,7 @@ static enum plan_for purpose(const struct load *load)
 	return ops && ops->flags & SEND_ZEROCOPY ? PLAN_ZEROCOPY_LOAD : PLAN_COPYING_LOAD;
 }
 
-static int attach(struct run_result *r, const struct run_setup *setup, struct tracer **tracer)
+static int attach(struct run_result *r, const struct measurement *setup, struct tracer **tracer)
 {
 	bool none = setup->tier == MECHANISM_OFF;
 	int err = none ? 0 : run__attach(r, setup, tracer);
@@ -59,7 +59,7 @@ static int app_error(struct run_result *r)
 }
 
 /* The sends of all slots. */
-static __u64 sends_seen(const struct measured *m)
+static __u64 sends_seen(const struct window_counts *m)
 {
 	__u64 sum = 0;
 	__u32 slot;
@@ -76,7 +76,7 @@ static int check_seen(struct run_result *r)
 	json_object *bytes = NULL;
 
 	json_object_object_get_ex(r->app, "bytes", &bytes);
-	if (!json_object_get_int64(bytes) || sends_seen(&r->measured))
+	if (!json_object_get_int64(bytes) || sends_seen(&r->counts))
 		return 0;
 	return run__fail(r, -ENODATA, STATUS_FAILED,
 			 "the load generator sent %lld bytes as process %d, and the kernel "
@@ -87,7 +87,7 @@ static int check_seen(struct run_result *r)
 
 /* What is to be done all the while that a window is open. */
 struct open_window {
-	const struct run_setup *setup;
+	const struct measurement *setup;
 	struct tracer *tracer;
 };
 
@@ -95,7 +95,7 @@ static bool tick_in_window(void *context)
 {
 	const struct open_window *w = context;
 
-	live__tick(w->setup->live, w->tracer);
+	interval_printer__tick(w->setup->live, w->tracer);
 	return w->setup->tick && w->setup->tick(w->setup->tick_context);
 }
 
@@ -103,20 +103,20 @@ static int ms_left(void *context, int most)
 {
 	const struct open_window *w = context;
 
-	return live__ms_left(w->setup->live, most);
+	return interval_printer__ms_left(w->setup->live, most);
 }
 
 /* A load that was told of its last completion ends while another CPU may still be counting that. */
 static void close_gate(struct run_result *r, struct tracer *tracer)
 {
 	tracer__gate(tracer, GATE_CORRECTING);
-	if (tracer__peek(tracer, &r->measured) || measured__outstanding(&r->measured) ||
-	    SUM_LOST_FLAGS(&r->measured.totals))
+	if (tracer__peek(tracer, &r->counts) || window_counts__outstanding(&r->counts) ||
+	    SUM_LOST_FLAGS(&r->counts.totals))
 		tracer__gate_settled(tracer, GATE_CORRECTING);
 	tracer__gate(tracer, GATE_CLOSED);
 }
 
-static int measure(struct run_result *r, const struct run_setup *setup, struct generator *g,
+static int measure(struct run_result *r, const struct measurement *setup, struct generator *g,
 		   struct tracer *tracer)
 {
 	struct open_window w = {setup, tracer};
@@ -143,7 +143,7 @@ static int measure(struct run_result *r, const struct run_setup *setup, struct g
 	return err || !tracer ? err : check_seen(r);
 }
 
-int run__measure(struct run_result *r, const struct run_setup *setup)
+int run__measure(struct run_result *r, const struct measurement *setup)
 {
 	struct generator *g = NULL;
 	struct tracer *tracer = NULL;

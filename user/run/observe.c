@@ -109,7 +109,7 @@ static void watch_command(struct watch *w, struct child *child)
 	w->alive++;
 }
 
-static int attach(struct run_result *r, const struct run_setup *setup, const struct watch *w,
+static int attach(struct run_result *r, const struct measurement *setup, const struct watch *w,
 		  struct tracer **tracer)
 {
 	int err = run__attach(r, setup, tracer);
@@ -230,11 +230,11 @@ static void pass_on(const struct watch *w, struct tracer *tracer)
 }
 
 /* For an event, or until something is due. */
-static int await(struct watch *w, const struct run_setup *setup, int ms)
+static int await(struct watch *w, const struct measurement *setup, int ms)
 {
 	const struct run_meanwhile *m = setup->meanwhile;
 
-	ms = live__ms_left(setup->live, ms);
+	ms = interval_printer__ms_left(setup->live, ms);
 	if (!m)
 		return poll(w->ends, w->count, ms);
 	w->ends[w->count] = (struct pollfd){.fd = m->fd, .events = POLLIN};
@@ -245,7 +245,7 @@ static int await(struct watch *w, const struct run_setup *setup, int ms)
  * Until the time is up, all processes have ended, or somebody interrupts: the
  * command then still ends by itself, having been sent the same signal.
  */
-static void wait_for_end(struct watch *w, const struct run_setup *setup, struct run_result *r,
+static void wait_for_end(struct watch *w, const struct measurement *setup, struct run_result *r,
 			 struct tracer *tracer)
 {
 	const struct run_meanwhile *m = setup->meanwhile;
@@ -259,7 +259,7 @@ static void wait_for_end(struct watch *w, const struct run_setup *setup, struct 
 		else
 			say_left(w, setup->target);
 		if (ms_left(w)) /* else the last line is about to come */
-			live__tick(setup->live, tracer);
+			interval_printer__tick(setup->live, tracer);
 		r->observed_s = elapsed_since(&w->begun);
 		if (m)
 			m->look(m->context, r, tracer);
@@ -271,7 +271,7 @@ static void wait_for_end(struct watch *w, const struct run_setup *setup, struct 
 }
 
 /* The command goes on after its window; its status is ours. */
-static void wait_for_command(struct watch *w, const struct run_setup *setup)
+static void wait_for_command(struct watch *w, const struct measurement *setup)
 {
 	while (!w->child->ended) {
 		if (poll(w->ends, w->count, TICK_MS) > 0)
@@ -298,7 +298,7 @@ static void close_gate(struct tracer *tracer)
 	}
 }
 
-static int window(struct run_result *r, const struct run_setup *setup, struct watch *w,
+static int window(struct run_result *r, const struct measurement *setup, struct watch *w,
 		  struct tracer *tracer)
 {
 	int err;
@@ -329,7 +329,7 @@ static void free_watch(struct watch *w)
 			close(w->ends[i].fd);
 }
 
-int run__observe(struct run_result *r, const struct run_setup *setup)
+int run__observe(struct run_result *r, const struct measurement *setup)
 {
 	struct watch w = {};
 	struct tracer *tracer = NULL;

@@ -23,7 +23,7 @@ int run__fail(struct run_result *r, int err, int exit_status, const char *format
 	return err;
 }
 
-int run__plan(struct run_result *r, const struct run_setup *setup, enum plan_for what)
+int run__plan(struct run_result *r, const struct measurement *setup, enum plan_for what)
 {
 	struct kernel_facts facts = {};
 
@@ -40,7 +40,7 @@ int run__plan(struct run_result *r, const struct run_setup *setup, enum plan_for
 			 r->plan.entries[HOOK_SEND].reason);
 }
 
-int run__attach(struct run_result *r, const struct run_setup *setup, struct tracer **tracer)
+int run__attach(struct run_result *r, const struct measurement *setup, struct tracer **tracer)
 {
 	struct tracer_setup how = {.features = setup->features,
 				   .call_counters = setup->call_counters,
@@ -59,7 +59,7 @@ int run__attach(struct run_result *r, const struct run_setup *setup, struct trac
 		   : 0;
 }
 
-void run__open_window(struct run_result *r, const struct run_setup *setup, struct tracer *tracer)
+void run__open_window(struct run_result *r, const struct measurement *setup, struct tracer *tracer)
 {
 	counters__enable(r->sender.counters, true);
 	counters__enable(r->receiver.counters, true);
@@ -68,11 +68,12 @@ void run__open_window(struct run_result *r, const struct run_setup *setup, struc
 	clock_gettime(CLOCK_REALTIME, &r->started);
 	if (tracer)
 		tracer__gate(tracer, GATE_OPEN);
-	live__begin(setup->live, &r->plan, setup->load.messages ? 0 : setup->load.duration_s);
+	interval_printer__begin(setup->live, &r->plan,
+				setup->load.messages ? 0 : setup->load.duration_s);
 	r->window = true;
 }
 
-int run__close_window(struct run_result *r, const struct run_setup *setup, struct tracer *tracer)
+int run__close_window(struct run_result *r, const struct measurement *setup, struct tracer *tracer)
 {
 	struct noise_totals closed;
 	int err;
@@ -84,14 +85,14 @@ int run__close_window(struct run_result *r, const struct run_setup *setup, struc
 	counters__enable(r->receiver.counters, false);
 	r->sender.count = counters__read(r->sender.counters, &r->sender.values);
 	r->receiver.count = counters__read(r->receiver.counters, &r->receiver.values);
-	err = tracer ? tracer__read(tracer, &r->measured) : 0;
+	err = tracer ? tracer__read(tracer, &r->counts) : 0;
 	/* Of a window that is looked at meanwhile nobody writes a raw line. */
 	if (!err && tracer && !setup->meanwhile) {
 		r->maps = tracer__dump_text(tracer, DUMP_ALL);
 		err = r->maps ? 0 : -EIO;
 	}
 	if (!err)
-		live__end(setup->live, r->maps);
+		interval_printer__end(setup->live, r->maps);
 	return err ? run__fail(r, err, STATUS_FAILED, "reading what the kernel counted failed") : 0;
 }
 

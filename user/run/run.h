@@ -6,14 +6,14 @@
 #include "user/kernel/plan.h"
 #include "user/memory/memory.h"
 #include "user/run/generator.h"
-#include "user/run/live.h"
+#include "user/run/interval_printer.h"
 #include "user/system/child.h"
 #include "user/system/noise.h"
 #include "user/trace/counters.h"
-#include "user/trace/measured.h"
 #include "user/trace/session.h"
 #include "user/trace/target.h"
 #include "user/trace/tracer.h"
+#include "user/trace/window_counts.h"
 
 #include <time.h>
 
@@ -27,7 +27,7 @@ struct run_meanwhile {
 	void *context;
 };
 
-struct run_setup {
+struct measurement {
 	const char *command;		 /* the command line; "": it is too long to be kept */
 	struct load load;		 /* of an observation, only duration_s: 0 is no end */
 	const struct target *target;	 /* observed; NULL: the load is */
@@ -45,7 +45,7 @@ struct run_setup {
 	const struct counter_events *events;	    /* further ones, or NULL */
 	const struct counter_events *call_counters; /* read at both ends of a send, or NULL */
 	const struct memory *memory;		    /* count the memory system too; or NULL */
-	struct live *live;			    /* lines as it goes; or NULL */
+	struct interval_printer *live;		    /* lines as it goes; or NULL */
 	const struct run_meanwhile *meanwhile; /* the window lasts until tick ends it; or NULL */
 	generator_tick tick;
 	void *tick_context;
@@ -62,7 +62,7 @@ struct run_result {
 	struct timespec started;
 	pid_t sender_pid, receiver_pid;
 	struct plan plan;
-	struct measured measured;
+	struct window_counts counts;
 	char *maps;	  /* as tracer__dump() wrote them */
 	json_object *app; /* NULL if the load generator ended without a result */
 	struct run_side sender, receiver;
@@ -83,21 +83,21 @@ int run__fail(struct run_result *result, int err, int exit_status, const char *f
 	__attribute__((format(printf, 4, 5)));
 
 /* The hooks of it, and these attached. 0, or -errno with result->error. */
-int run__plan(struct run_result *result, const struct run_setup *setup, enum plan_for what);
-int run__attach(struct run_result *result, const struct run_setup *setup, struct tracer **tracer);
+int run__plan(struct run_result *result, const struct measurement *setup, enum plan_for what);
+int run__attach(struct run_result *result, const struct measurement *setup, struct tracer **tracer);
 /* Lets all count, or reads what they did: the gate is closed then. The tracer may be NULL. */
-void run__open_window(struct run_result *result, const struct run_setup *setup,
+void run__open_window(struct run_result *result, const struct measurement *setup,
 		      struct tracer *tracer);
-int run__close_window(struct run_result *result, const struct run_setup *setup,
+int run__close_window(struct run_result *result, const struct measurement *setup,
 		      struct tracer *tracer);
 
 /* Runs a load, the programs that watch it, and the counters. 0, or -errno with result->error. */
-int run__measure(struct run_result *result, const struct run_setup *setup);
+int run__measure(struct run_result *result, const struct measurement *setup);
 /*
  * Watches setup->target until its time is up, its processes have ended, or setup->tick says
  * so. 0, or -errno with result->error.
  */
-int run__observe(struct run_result *result, const struct run_setup *setup);
+int run__observe(struct run_result *result, const struct measurement *setup);
 
 /* Of either, in any case. */
 void run__free(struct run_result *result);

@@ -164,7 +164,7 @@ int tracer__gate_settled(struct tracer *t, enum gate gate)
 	return syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) ? -errno : 0;
 }
 
-static int read_calls(struct tracer *t, struct measured *out)
+static int read_calls(struct tracer *t, struct window_counts *out)
 {
 	__u32 slot;
 	int err = 0;
@@ -177,7 +177,7 @@ static int read_calls(struct tracer *t, struct measured *out)
 }
 
 /* Only slots with failures are read: the rest of the array is zero. */
-static int read_errors(struct tracer *t, struct measured *out)
+static int read_errors(struct tracer *t, struct window_counts *out)
 {
 	__u32 slot, error;
 	int err = 0;
@@ -190,7 +190,7 @@ static int read_errors(struct tracer *t, struct measured *out)
 }
 
 /* The counts of a cause on a device that has some for another; NULL: there is no room. */
-static struct cause_count *cause_beside(struct measured *m, const struct cause_count *in,
+static struct cause_count *cause_beside(struct window_counts *m, const struct cause_count *in,
 					enum cause cause)
 {
 	struct cause_info info = in->info;
@@ -208,7 +208,8 @@ static struct cause_count *cause_beside(struct measured *m, const struct cause_c
 }
 
 /* Sends that were not delivered here after all; of their skbs, if all of them were not. */
-static void move_sends(struct measured *m, struct cause_count *in, __u64 *sends, enum cause cause)
+static void move_sends(struct window_counts *m, struct cause_count *in, __u64 *sends,
+		       enum cause cause)
 {
 	struct cause_count *c = *sends ? cause_beside(m, in, cause) : NULL;
 
@@ -224,7 +225,7 @@ static void move_sends(struct measured *m, struct cause_count *in, __u64 *sends,
 	in->sums = (struct cause_counter){};
 }
 
-static void mend_copies(struct measured *m)
+static void mend_copies(struct window_counts *m)
 {
 	size_t i, count = m->cause_count;
 
@@ -234,7 +235,7 @@ static void mend_copies(struct measured *m)
 	}
 }
 
-static int read_causes(struct tracer *t, struct measured *out)
+static int read_causes(struct tracer *t, struct window_counts *out)
 {
 	struct cause_count *cause;
 	__u32 index;
@@ -287,7 +288,7 @@ bool tracer__may_count(struct tracer *t)
 }
 
 /* All of it, or calls and totals alone. */
-static int read_maps(struct tracer *t, struct measured *out, bool all)
+static int read_maps(struct tracer *t, struct window_counts *out, bool all)
 {
 	__u32 span;
 	int err;
@@ -313,12 +314,12 @@ static int read_maps(struct tracer *t, struct measured *out, bool all)
 	return err;
 }
 
-int tracer__peek(struct tracer *t, struct measured *out)
+int tracer__peek(struct tracer *t, struct window_counts *out)
 {
 	return read_maps(t, out, false);
 }
 
-int tracer__read(struct tracer *t, struct measured *out)
+int tracer__read(struct tracer *t, struct window_counts *out)
 {
 	int err = read_maps(t, out, true);
 	struct program_stats now;

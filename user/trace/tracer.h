@@ -5,8 +5,8 @@
 #include "user/kernel/features.h"
 #include "user/kernel/plan.h"
 #include "user/trace/counters.h"
-#include "user/trace/measured.h"
 #include "user/trace/target.h"
+#include "user/trace/window_counts.h"
 
 #include <sys/types.h>
 
@@ -59,13 +59,13 @@ __u64 tracer__in_sends(struct tracer *t);
 bool tracer__may_count(struct tracer *t);
 
 /* Of what is being counted, calls and totals as they stand; the rest is 0. 0 or -errno. */
-int tracer__peek(struct tracer *t, struct measured *out);
+int tracer__peek(struct tracer *t, struct window_counts *out);
 
 /*
  * Reads everything but the groups, of which only the rest. While the gate is open, what is being
  * counted may be in one figure and not yet in another. 0 or -errno.
  */
-int tracer__read(struct tracer *t, struct measured *out);
+int tracer__read(struct tracer *t, struct window_counts *out);
 /* Has each group of --by seen, as it stands. 0 or -errno, also of see. */
 int tracer__each_group(struct tracer *t, group_visit see, void *context);
 /* Removes a group that nothing adds to any more, with what was counted last. 0 or -errno. */

@@ -9,10 +9,10 @@
 #include <cmocka.h>
 
 #include "common/hist_stats.h"
-#include "user/trace/measured.h"
 #include "user/trace/tracer_private.h"
+#include "user/trace/window_counts.h"
 
-static struct measured m;
+static struct window_counts m;
 static const struct call_slot seven_of_which_two_failed = {
 	.failed = 2, .sizes = {{1, 0}, {0, 0}, {1, 3}, [31] = {3, 3ULL << 30}}};
 
@@ -32,11 +32,11 @@ static void test_sends_of_all_syscalls_add_up(void **state)
 	m.calls[CALL_SLOT(CALL_SENDMSG, true)] = seven_of_which_two_failed;
 	m.calls[CALL_SLOT(CALL_SENDMSG, false)].sizes[1].sends = 100;
 	m.totals.completions = 9;
-	measured__zerocopy(&m, &sums);
+	window_counts__zerocopy(&m, &sums);
 	assert_int_equal(sums.requests, 12);
 	assert_int_equal(sums.failed, 2);
 	assert_int_equal(sums.bytes, 500 + 3 + (3ULL << 30));
-	assert_int_equal(measured__outstanding(&m), 1);
+	assert_int_equal(window_counts__outstanding(&m), 1);
 }
 
 static void test_a_size_is_in_one_class(void **state)
@@ -61,12 +61,12 @@ static void test_nothing_falls_below_zero(void **state)
 	m.calls[CALL_SLOT(CALL_SENDMSG, true)] = seven_of_which_two_failed;
 	m.totals.completions = 6;
 	m.in_sends = 2;
-	measured__zerocopy(&m, &sums);
+	window_counts__zerocopy(&m, &sums);
 	assert_int_equal(sums.requests,
 			 8); /* one was accepted, and completed, before it returned */
-	assert_int_equal(measured__outstanding(&m), 0);
+	assert_int_equal(window_counts__outstanding(&m), 0);
 	m.totals.uring_completions = 1;
-	assert_int_equal(measured__uring_outstanding(&m), 0);
+	assert_int_equal(window_counts__uring_outstanding(&m), 0);
 }
 
 static void test_what_is_under_way_is_not_lost(void **state)
@@ -75,24 +75,24 @@ static void test_what_is_under_way_is_not_lost(void **state)
 
 	(void)state;
 	m.in_sends = m.totals.unreturned = 1;
-	assert_int_equal(measured__lost_calls(&m, &pair, false), 0);
-	assert_int_equal(measured__lost_calls(&m, &function, true), 0);
+	assert_int_equal(window_counts__lost_calls(&m, &pair, false), 0);
+	assert_int_equal(window_counts__lost_calls(&m, &function, true), 0);
 	m.missed_ends = 1;
-	assert_int_equal(measured__lost_calls(&m, &pair, true), 1);
-	assert_int_equal(measured__lost_calls(&m, &function, true), 1);
+	assert_int_equal(window_counts__lost_calls(&m, &pair, true), 1);
+	assert_int_equal(window_counts__lost_calls(&m, &function, true), 1);
 	m.missed_begins = 3; /* one of them of a thread's first send */
 	m.totals.returned_first = 1;
-	assert_int_equal(measured__lost_calls(&m, &pair, true), 2);
-	assert_int_equal(measured__lost_calls(&m, &function, true), 4);
+	assert_int_equal(window_counts__lost_calls(&m, &pair, true), 2);
+	assert_int_equal(window_counts__lost_calls(&m, &function, true), 4);
 	m.missed_begins = 0;
-	assert_int_equal(measured__lost_calls(&m, &pair, true), 1);
+	assert_int_equal(window_counts__lost_calls(&m, &pair, true), 1);
 	m.missed_ends = 5;
-	assert_int_equal(measured__lost_calls(&m, &function, true), 2);
+	assert_int_equal(window_counts__lost_calls(&m, &function, true), 2);
 	m.missed_unknown[HOOK_SEND] = true;
-	assert_int_equal(measured__lost_calls(&m, &function, true), 2);
-	assert_int_equal(measured__lost_calls(&m, &function, false), 0);
+	assert_int_equal(window_counts__lost_calls(&m, &function, true), 2);
+	assert_int_equal(window_counts__lost_calls(&m, &function, false), 0);
 	m.in_sends = m.totals.unreturned = 0;
-	assert_int_equal(measured__lost_calls(&m, &function, true), 0);
+	assert_int_equal(window_counts__lost_calls(&m, &function, true), 0);
 }
 
 static void expect_mended(struct hist before, __u64 min, __u64 max)

@@ -12,7 +12,7 @@ struct cause_count {
 	struct cause_counter sums;
 };
 
-struct measured {
+struct window_counts {
 	struct call_slot calls[CALL_SLOTS];
 	__u64 errors[CALL_SLOTS][ERRNO_SLOTS];
 	struct totals totals;
@@ -45,21 +45,21 @@ struct zerocopy_sums {
 struct sized_sends call__accepted(const struct call_slot *call);
 /* All that returned, failed ones too. */
 __u64 call__sends(const struct call_slot *call);
-void measured__zerocopy(const struct measured *m, struct zerocopy_sums *sums);
+void window_counts__zerocopy(const struct window_counts *m, struct zerocopy_sums *sums);
 /* all - part; 0 where it would be below: what two programs count is not read at once. */
-__u64 measured__difference(__u64 all, __u64 part);
+__u64 window_counts__difference(__u64 all, __u64 part);
 /* Sends whose start was seen, and not their return. */
-__u64 measured__under_way(const struct measured *m);
+__u64 window_counts__under_way(const struct window_counts *m);
 /*
  * Sends that were not counted, by the mechanism that timed them; may_miss: it can miss some. A send
  * that had not returned when the window closed is not lost, unless the kernel does not count
  * skipped programs: then it may be. An upper bound: the kernel may have skipped a program for a
  * process that is not measured.
  */
-__u64 measured__lost_calls(const struct measured *m, const struct hook_option *option,
-			   bool may_miss);
+__u64 window_counts__lost_calls(const struct window_counts *m, const struct hook_option *option,
+				bool may_miss);
 /* The same for io_uring's zero-copy operations, which are in none of the above. */
-void measured__uring(const struct measured *m, struct zerocopy_sums *sums);
-__u64 measured__uring_outstanding(const struct measured *m);
+void window_counts__uring(const struct window_counts *m, struct zerocopy_sums *sums);
+__u64 window_counts__uring_outstanding(const struct window_counts *m);
 /* Accepted zero-copy sends that have no completion yet. */
-__u64 measured__outstanding(const struct measured *m);
+__u64 window_counts__outstanding(const struct window_counts *m);

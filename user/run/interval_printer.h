@@ -10,22 +10,22 @@
 
 struct tracer;
 struct front;
-struct live;
+struct interval_printer;
 
 #define LIVE_MIN_S 0.1
 
 /* Every so many seconds; NULL when out of memory. */
-struct live *live__new(double seconds, struct front *front);
-void live__free(struct live *l);
+struct interval_printer *interval_printer__new(double seconds, struct front *front);
+void interval_printer__free(struct interval_printer *l);
 /* A window opens, with the hooks of a plan, for so many seconds (0: nobody knows). */
-void live__begin(struct live *l, const struct plan *plan, double seconds);
+void interval_printer__begin(struct interval_printer *l, const struct plan *plan, double seconds);
 /* Sends a line if it is time to. Of these three l may be NULL. */
-void live__tick(struct live *l, struct tracer *tracer);
+void interval_printer__tick(struct interval_printer *l, struct tracer *tracer);
 /* ms until it is, at most so many. */
-int live__ms_left(const struct live *l, int most);
+int interval_printer__ms_left(const struct interval_printer *l, int most);
 /*
  * The window closed, with these counts (tracer__dump()): a last line on what remains. It takes in a
  * last fraction of an interval where the end was known; elsewhere there is none on a fraction in
  * which nothing was sent.
  */
-void live__end(struct live *l, const char *maps);
+void interval_printer__end(struct interval_printer *l, const char *maps);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "user/trace/measured.h"
+#include "user/trace/window_counts.h"
 
 #include <string.h>
 
@@ -20,7 +20,7 @@ __u64 call__sends(const struct call_slot *call)
 	return call__accepted(call).sends + call->failed;
 }
 
-static void add_slot(struct zerocopy_sums *sums, const struct measured *m, __u32 slot)
+static void add_slot(struct zerocopy_sums *sums, const struct window_counts *m, __u32 slot)
 {
 	struct sized_sends accepted = call__accepted(&m->calls[slot]);
 	__u32 error;
@@ -40,17 +40,17 @@ static __u64 least(__u64 a, __u64 b)
 	return a < b ? a : b;
 }
 
-__u64 measured__difference(__u64 all, __u64 part)
+__u64 window_counts__difference(__u64 all, __u64 part)
 {
 	return all > part ? all - part : 0;
 }
 
 static __u64 accepted(const struct zerocopy_sums *sums)
 {
-	return measured__difference(sums->requests, sums->failed + sums->ignored);
+	return window_counts__difference(sums->requests, sums->failed + sums->ignored);
 }
 
-__u64 measured__under_way(const struct measured *m)
+__u64 window_counts__under_way(const struct window_counts *m)
 {
 	return m->totals.unreturned + m->in_sends;
 }
@@ -59,15 +59,15 @@ __u64 measured__under_way(const struct measured *m)
  * A send whose completion was counted was accepted, though the window closed before its
  * return was seen.
  */
-static void add_under_way(struct zerocopy_sums *sums, const struct measured *m)
+static void add_under_way(struct zerocopy_sums *sums, const struct window_counts *m)
 {
-	__u64 more = measured__difference(m->totals.completions, accepted(sums));
-	__u64 under_way = measured__under_way(m);
+	__u64 more = window_counts__difference(m->totals.completions, accepted(sums));
+	__u64 under_way = window_counts__under_way(m);
 
 	sums->requests += least(more, under_way);
 }
 
-void measured__zerocopy(const struct measured *m, struct zerocopy_sums *sums)
+void window_counts__zerocopy(const struct window_counts *m, struct zerocopy_sums *sums)
 {
 	__u32 slot;
 
@@ -78,32 +78,32 @@ void measured__zerocopy(const struct measured *m, struct zerocopy_sums *sums)
 	add_under_way(sums, m);
 }
 
-void measured__uring(const struct measured *m, struct zerocopy_sums *sums)
+void window_counts__uring(const struct window_counts *m, struct zerocopy_sums *sums)
 {
 	memset(sums, 0, sizeof(*sums));
 	add_slot(sums, m, URING_SLOT);
 }
 
-__u64 measured__outstanding(const struct measured *m)
+__u64 window_counts__outstanding(const struct window_counts *m)
 {
 	struct zerocopy_sums sums;
 
-	measured__zerocopy(m, &sums);
-	return measured__difference(accepted(&sums), m->totals.completions);
+	window_counts__zerocopy(m, &sums);
+	return window_counts__difference(accepted(&sums), m->totals.completions);
 }
 
-__u64 measured__uring_outstanding(const struct measured *m)
+__u64 window_counts__uring_outstanding(const struct window_counts *m)
 {
 	struct zerocopy_sums sums;
 
-	measured__uring(m, &sums);
-	return measured__difference(accepted(&sums), m->totals.uring_completions);
+	window_counts__uring(m, &sums);
+	return window_counts__difference(accepted(&sums), m->totals.uring_completions);
 }
 
 /* Of the sends that were not seen to return, those whose return was skipped. */
-static __u64 lost_returns(const struct measured *m, bool may_miss)
+static __u64 lost_returns(const struct window_counts *m, bool may_miss)
 {
-	__u64 under_way = measured__under_way(m);
+	__u64 under_way = window_counts__under_way(m);
 
 	if (m->missed_unknown[HOOK_SEND])
 		return may_miss ? under_way : 0;
@@ -114,13 +114,13 @@ static __u64 lost_returns(const struct measured *m, bool may_miss)
  * Where the return counts a send, it does so without its start too; but a thread's first send
  * it takes for one of before the window then.
  */
-static __u64 lost_to_the_return(const struct measured *m)
+static __u64 lost_to_the_return(const struct window_counts *m)
 {
 	return m->missed_ends + least(m->missed_begins, m->totals.returned_first);
 }
 
-__u64 measured__lost_calls(const struct measured *m, const struct hook_option *option,
-			   bool may_miss)
+__u64 window_counts__lost_calls(const struct window_counts *m, const struct hook_option *option,
+				bool may_miss)
 {
 	const struct totals *t = &m->totals;
 	__u64 lost = t->lost_threads + t->lost_processes;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "user/run/live.h"
+#include "user/run/interval_printer.h"
 
 #include "user/system/front.h"
 #include "user/trace/dump.h"
@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <time.h>
 
-struct live {
+struct interval_printer {
 	double seconds;
-	struct sight sight;
+	struct coverage coverage;
 	struct timespec begun;
 	double due, end; /* seconds of the window: the next line, and its end if known */
 	struct front *front;
@@ -24,9 +24,9 @@ static const char *truth(bool value)
 	return value ? "true" : "false";
 }
 
-struct live *live__new(double seconds, struct front *front)
+struct interval_printer *interval_printer__new(double seconds, struct front *front)
 {
-	struct live *l = calloc(1, sizeof(*l));
+	struct interval_printer *l = calloc(1, sizeof(*l));
 
 	if (!l)
 		return NULL;
@@ -35,23 +35,23 @@ struct live *live__new(double seconds, struct front *front)
 	return l;
 }
 
-void live__free(struct live *l)
+void interval_printer__free(struct interval_printer *l)
 {
 	free(l);
 }
 
-void live__begin(struct live *l, const struct plan *plan, double seconds)
+void interval_printer__begin(struct interval_printer *l, const struct plan *plan, double seconds)
 {
 	if (!l)
 		return;
-	l->sight = plan__sight(plan);
+	l->coverage = plan__coverage(plan);
 	clock_gettime(CLOCK_MONOTONIC, &l->begun);
 	l->due = l->seconds;
 	l->end = seconds > 0 ? seconds : INFINITY;
 }
 
 /* maps: totals and calls, and maybe more. The last line is waited for, as the window is over. */
-static void send_line(struct live *l, const char *maps, bool last)
+static void send_line(struct interval_printer *l, const char *maps, bool last)
 {
 	char *line;
 
@@ -60,7 +60,7 @@ static void send_line(struct live *l, const char *maps, bool last)
 			      "\"last\":%s,\"sees_unflagged\":%s,\"knows_uring\":%s,"
 			      "\"maps\":%s}\n",
 			      elapsed_since(&l->begun), l->seconds, truth(last),
-			      truth(l->sight.unflagged), truth(l->sight.unknown), maps) < 0)
+			      truth(l->coverage.unflagged), truth(l->coverage.unknown), maps) < 0)
 		return;
 	if (last)
 		front__say(l->front, line);
@@ -68,7 +68,7 @@ static void send_line(struct live *l, const char *maps, bool last)
 		front__offer(l->front, line);
 }
 
-void live__tick(struct live *l, struct tracer *tracer)
+void interval_printer__tick(struct interval_printer *l, struct tracer *tracer)
 {
 	char *maps;
 
@@ -80,14 +80,14 @@ void live__tick(struct live *l, struct tracer *tracer)
 	l->due = (floor(elapsed_since(&l->begun) / l->seconds) + 1) * l->seconds;
 }
 
-int live__ms_left(const struct live *l, int most)
+int interval_printer__ms_left(const struct interval_printer *l, int most)
 {
 	double ms = l ? ceil((l->due - elapsed_since(&l->begun)) * 1e3) : most;
 
 	return ms < 0 ? 0 : ms < most ? (int)ms : most;
 }
 
-void live__end(struct live *l, const char *maps)
+void interval_printer__end(struct interval_printer *l, const char *maps)
 {
 	if (l)
 		send_line(l, maps, true);
