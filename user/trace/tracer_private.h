@@ -2,8 +2,10 @@
 /* What tracer.c attaches and collect.c reads. */
 #pragma once
 
-#include "sendpath.skel.h"
+#include "bpf/abi.h"
 #include "user/trace/tracer.h"
+
+#include "sendpath.skel.h"
 
 #define PROGRAMS_MAX 96
 
