@@ -10,6 +10,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from derive import BadRaw, record_of  # noqa: E402 (the script's own folder is not in the path)
 from front.output import JsonFile, Stream, complain, why  # noqa: E402
+from tables.renamed import SCHEMA  # noqa: E402
 from text import lay_out  # noqa: E402
 from text.cells import Cells  # noqa: E402
 from text.report import HISTOGRAMS, REPORT, report  # noqa: E402
@@ -60,7 +61,7 @@ def main(arguments):
             for record in records(path):
                 if out:
                     out.add(json.dumps(record, separators=(",", ":")).encode("ascii") + b"\n")
-                if record["schema"] == "sendpath.run/3":
+                if record["schema"] == SCHEMA:
                     cells.add(record)
         path = options.json
         if out:

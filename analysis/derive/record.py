@@ -4,13 +4,12 @@
 import struct
 import time
 
-from . import calls, counters, groups, noise, warnings, zerocopy
 from tables.renamed import SCHEMA
 
+from . import calls, counters, groups, noise, warnings, zerocopy
 from .run import Run, ratio
 
 RAW_SCHEMA = "sendpath.raw/1"
-SCHEMA = "sendpath.run/3"
 NO_LOAD = "a program was observed, no load was run"
 
 
@@ -125,7 +124,7 @@ class BadRaw(ValueError):
 
 
 def record_of(raw):
-    """A record of schema sendpath.run/3; of a run that came to nothing, of sendpath.failure/1.
+    """A record of schema SCHEMA; of a run that came to nothing, of sendpath.failure/1.
 
     raw: a line of schema sendpath.raw/1, as json.loads returns it. Raises BadRaw.
     """

@@ -14,6 +14,7 @@ from front.live import Live
 from front.output import JsonFile, Stream, why
 from front.plan import is_mine, order, without_twins
 from front.progress import Progress
+from tables.renamed import SCHEMA
 from text import lay_out
 from text.cells import Cells
 from text.report import HISTOGRAMS, REPORT, SUMMARY, report
@@ -217,7 +218,7 @@ class Sweep(_Runs):
         """
         run = record["run"]
         key = self.numbers.get(run["cell"]), run["repeat"]
-        measured = record["schema"] == "sendpath.run/3"
+        measured = record["schema"] == SCHEMA
         if (key[0] is None or not 1 <= key[1] <= self.begin["repeat"]
                 or not (measured or record["schema"] == "sendpath.failure/1")):
             self.foreign += 1

@@ -2,8 +2,8 @@
 """Keys of the record that had other names in older schemas, from which it is read all the same."""
 
 SCHEMA = "sendpath.run/3"
-# Schema, oldest first: what was called otherwise in it, by block. "" is the record itself, and a
-# name with [] a list of blocks.
+# Schema, oldest first: what was called otherwise in it, by block. "" is the record itself; of a
+# list each block is meant.
 RENAMED = {
     "sendpath.run/1": {"run": {"stolen_share": "steal_share"}},
     "sendpath.run/2": {
@@ -11,7 +11,7 @@ RENAMED = {
         "noise": {"too_much": "disturbed"},
         "zerocopy": {"copied_flagged": "flagged", "copied_silent": "unflagged",
                      "bytes_copied_silent": "bytes_unflagged", "app_told_copied": "errqueue_copied"},
-        "zerocopy.causes[]": {"silent": "unflagged"},
+        "zerocopy.causes": {"silent": "unflagged"},
     },
 }
 
@@ -23,7 +23,7 @@ def _blocks(part, path):
     if not isinstance(part, dict):
         return []
     name, _, rest = path.partition(".")
-    return _blocks(part.get(name.removesuffix("[]")), rest) if name else [part]
+    return _blocks(part.get(name), rest) if name else [part]
 
 
 def current(record):

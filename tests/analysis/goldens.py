@@ -29,19 +29,20 @@ TAP = {"zc_copied": 1000, "fallback_causes": "packet_tap@eth0:1000"}
 UNCAUSED = {"zc_copied": 900, "fallback_causes": ""}
 
 
-def changed(change, rows=None):
-    """Data of rows (of all sends, if not given), each as a function of it changes it."""
-    return planted.data([change(dict(row)) or row for row in rows or planted.sends()])
+def changed(change):
+    """Data of all sends, each as a function of it changes it."""
+    return planted.data(list(map(change, planted.sends())))
+
+
+def updated(row, columns):
+    """The row with other values, of which one may be a function of the row before."""
+    return {**row, **{name: value(row) if callable(value) else value
+                      for name, value in columns.items()}}
 
 
 def of(variant, **columns):
-    """A change of the rows of a variant; a column's value may be a function of the one before."""
-    def change(row):
-        if row["variant"] == variant:
-            row.update({name: value(row) if callable(value) else value
-                        for name, value in columns.items()})
-        return row
-    return change
+    """A change of the rows of a variant."""
+    return lambda row: updated(row, columns) if row["variant"] == variant else row
 
 
 def falls_behind():
@@ -84,10 +85,8 @@ def falls_at_64k():
 
 
 def first_row(**columns):
-    rows = planted.sends()
-    rows[0].update({name: value(rows[0]) if callable(value) else value
-                    for name, value in columns.items()})
-    return planted.data(rows)
+    first, *rest = planted.sends()
+    return planted.data([updated(first, columns), *rest])
 
 
 def busy_hosts(variants):

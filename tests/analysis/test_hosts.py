@@ -115,7 +115,7 @@ def test_equal_hosts_are_outliers_in_one_of_a_hundred_fleets(count):
     assert alarms / 3000 < 0.017
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(parts=st.integers(2, 9), copies=st.integers(1, 3))
 def test_parts_and_copies_of_runs_change_nothing(parts, copies):
     runs = made.frame(planted.hosts("abcd", b=TAP, c={"lost_calls": 3, "complete": None}))

@@ -14,7 +14,7 @@ from analysis.stats import crossover, decision, moved, outliers, steps
 from analysis.stats.interval import median, ratio_of_medians
 from analysis.stats.ratio import paired
 
-FEW = settings(max_examples=100, deadline=None)
+FEW = settings(max_examples=100)
 POSITIVE = st.floats(1e-6, 1e12)
 SAMPLE = st.lists(POSITIVE, min_size=1, max_size=30)
 # Blocks x sizes, with holes where a run failed. A logarithm of 1e-16 is of no ratio: 1 + 1e-16 is 1.

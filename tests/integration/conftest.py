@@ -24,6 +24,10 @@ import jsonschema
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "tests/fixtures"))
+
+import texts  # noqa: E402 (not in the path before)
+
 BUILD = os.environ.get("SENDPATH_BIN", str(ROOT))
 ANALYZE = os.path.join(BUILD, "analyze")
 LOADGEN = os.path.join(BUILD, "loadgen/loadgen")
@@ -289,17 +293,7 @@ def unwrapped(text):
 
 def printed(*records):
     """The text report of run records: its sentences are compared in tests/unit/test_text.py."""
-    sys.path.insert(0, str(ROOT / "analysis"))
-    try:
-        from text import lay_out  # pylint: disable=import-outside-toplevel
-        from text.cells import Cells  # pylint: disable=import-outside-toplevel
-        from text.report import report  # pylint: disable=import-outside-toplevel
-    finally:
-        sys.path.pop(0)
-    cells = Cells()
-    for record in records:
-        cells.add(record)
-    return lay_out(report(cells), False)
+    return texts.printed(records)
 
 
 def verdict_of(report):

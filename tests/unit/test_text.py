@@ -34,10 +34,7 @@ ODD = [None, {}, [], [None], "x", True, math.nan, -math.inf]
 
 
 def cells_of(*records):
-    cells = Cells()
-    for one in records:
-        cells.add(one)
-    return cells
+    return texts.cells_of(records)
 
 
 @pytest.mark.parametrize("name", texts.TEXTS)

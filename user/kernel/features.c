@@ -135,17 +135,17 @@ static const struct kernel_type *find_type(const struct features *f, const char 
 	return NULL;
 }
 
-static bool has_type(const struct features *f, const char *name, enum type_kind kind)
+/* 0: the kernel has none. */
+static __u32 type_id(const struct features *f, const char *name, enum type_kind kind)
 {
 	const struct kernel_type *t = find_type(f, name, kind);
 
-	return t && t->id;
+	return t ? t->id : 0;
 }
 
 static void probe_mechanisms(struct features *f)
 {
-	const struct kernel_type *send = find_type(f, "tcp_sendmsg", TYPE_FUNCTION);
-	int err = probe_fentry(send ? send->id : 0);
+	int err = probe_fentry(type_id(f, "tcp_sendmsg", TYPE_FUNCTION));
 
 	if (err)
 		snprintf(f->fentry_refused, sizeof(f->fentry_refused),
@@ -194,6 +194,18 @@ static void want_symbols_of(struct features *f, const struct hook_option *option
 		want_symbol(f, option->also, false);
 }
 
+/* Of all options of all hooks. */
+static void want_all(struct features *f,
+		     void (*want)(struct features *f, const struct hook_option *option))
+{
+	enum hook_id id;
+	size_t i;
+
+	for (id = 0; id < HOOK_COUNT; id++)
+		for (i = 0; i < HOOK_OPTIONS_MAX; i++)
+			want(f, &hook__get(id)->options[i]);
+}
+
 static void *read_table(void *features)
 {
 	struct features *f = features;
@@ -216,12 +228,9 @@ static void await_symbols(struct features *f)
 /* The kernel takes a third of the start to write the table: a thread of its own reads it. */
 static void begin_symbols(struct features *f)
 {
-	enum hook_id id;
 	size_t i;
 
-	for (id = 0; id < HOOK_COUNT; id++)
-		for (i = 0; i < HOOK_OPTIONS_MAX; i++)
-			want_symbols_of(f, &hook__get(id)->options[i]);
+	want_all(f, want_symbols_of);
 	for (i = 0; i < CODE_COUNT; i++)
 		want_symbol(f, code_names[i], false);
 	for (i = 0; i < VARIABLE_COUNT; i++)
@@ -272,9 +281,8 @@ static void want_types_of(struct features *f, const struct hook_option *option)
 /* The member came with "fprobe: Rewrite fprobe on function-graph tracer". */
 static bool has_graph_probes(const struct features *f, const struct btf *kernel)
 {
-	const struct kernel_type *fprobe = find_type(f, "fprobe", TYPE_STRUCT);
-	const struct btf_type *t =
-		fprobe && fprobe->id ? btf__type_by_id(kernel, fprobe->id) : NULL;
+	__u32 id = type_id(f, "fprobe", TYPE_STRUCT);
+	const struct btf_type *t = id ? btf__type_by_id(kernel, id) : NULL;
 	int i;
 
 	for (i = 0; t && i < btf_vlen(t); i++)
@@ -285,12 +293,9 @@ static bool has_graph_probes(const struct features *f, const struct btf *kernel)
 
 static void ask_types(struct features *f, const struct btf *kernel)
 {
-	enum hook_id id;
 	size_t i;
 
-	for (id = 0; id < HOOK_COUNT; id++)
-		for (i = 0; i < HOOK_OPTIONS_MAX; i++)
-			want_types_of(f, &hook__get(id)->options[i]);
+	want_all(f, want_types_of);
 	for (i = 0; i < OTHER_COUNT; i++)
 		want_type(f, other_types[i].name, other_types[i].kind);
 	types__find(kernel, f->types, f->type_count);
@@ -370,7 +375,7 @@ static void function(const struct features *f, const char *name, struct kernel_f
 	const struct kernel_symbol *s = find_symbol(f, name);
 
 	memset(out, 0, sizeof(*out));
-	out->typed = has_type(f, name, TYPE_FUNCTION);
+	out->typed = type_id(f, name, TYPE_FUNCTION);
 	if (!s)
 		return;
 	out->code = s->found;
@@ -386,12 +391,12 @@ static int tracepoint_args(const struct features *f, const char *name)
 
 bool features__function(const struct features *f, const char *name)
 {
-	return has_type(f, name, TYPE_FUNCTION);
+	return type_id(f, name, TYPE_FUNCTION);
 }
 
 bool features__type(const struct features *f, const char *name)
 {
-	return has_type(f, name, TYPE_STRUCT);
+	return type_id(f, name, TYPE_STRUCT);
 }
 
 size_t features__codes(const struct features *f, const char *name, struct address_range ranges[2])
