@@ -218,7 +218,7 @@ fuzz-analysis:
 	$(Q)mkdir -p build-fuzz/fuzz
 	$(Q)end=$$(($$(date +%s) + $(FUZZ_S))) rounds=0; while [ $$(date +%s) -lt $$end ]; do \
 		HYPOTHESIS_STORAGE_DIRECTORY=build-fuzz/fuzz/hypothesis $(VENV_PYTHON) -m pytest -q \
-			-p no:cacheprovider --hypothesis-profile=default -k any_ tests/analysis/test_damage.py tests/unit/test_front.py tests/unit/test_text.py \
+			-p no:cacheprovider --hypothesis-profile=fuzz -k any_ tests/analysis/test_damage.py tests/unit/test_front.py tests/unit/test_text.py \
 			>build-fuzz/fuzz/analysis.log 2>&1 || { tail -n 40 build-fuzz/fuzz/analysis.log >&2; exit 1; }; \
 		rounds=$$((rounds + 1)); \
 	done; echo "  FUZZ     analysis: $$rounds rounds in $(FUZZ_S) s"

@@ -231,7 +231,7 @@ def with_value(which, choice, value):
 # SENDPATH_FUZZ is how many times more are tried.
 MORE = int(os.environ.get("SENDPATH_FUZZ", "1"))
 SLOW = settings(max_examples=150 * MORE,
-                suppress_health_check=[HealthCheck.function_scoped_fixture])
+                suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 
 @SLOW

@@ -12,7 +12,7 @@ import tempfile
 
 import pairs
 import programs
-from table import table
+from printing import table
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PYTHON = ROOT / "analysis/.venv/bin/python3"

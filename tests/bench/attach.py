@@ -12,7 +12,7 @@ import time
 import loads
 import pairs
 import programs
-from table import interval, level, spread, table
+from printing import interval, level, spread, table
 
 PEER, SINK = loads.PROGRAMS / "peer", loads.PROGRAMS / "sink"
 SIZE = 256

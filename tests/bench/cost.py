@@ -9,7 +9,7 @@ import functools
 
 import loads
 import pairs
-from table import gbit, interval, level, size, table
+from printing import gbit, interval, level, size, table
 
 VARIANTS = ("twocopy", "onecopy", "zerocopy")
 SIZES = (256, 4 << 10, 64 << 10)

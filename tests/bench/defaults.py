@@ -16,7 +16,7 @@ import against_plain
 import loads
 import pairs
 import programs
-from table import gbit, interval, level, size, table
+from printing import gbit, interval, level, size, table
 
 CONGESTIONS = ("cubic", "reno", "bbr")
 SIZES = (64, 512, 4 << 10, 64 << 10, 1 << 20)

@@ -8,7 +8,7 @@ import json
 import loads
 import pairs
 import programs
-from table import interval, level, spread, table
+from printing import interval, level, spread, table
 
 NULL = {"1 field": ("--fields", 1, "--size", "64K"), "8 fields": ("--size", "64K")}
 MEMORY = {

@@ -11,7 +11,7 @@ import pathlib
 import loads
 import pairs
 import programs
-from table import interval, level, spread, table
+from printing import interval, level, spread, table
 
 LAB = loads.ROOT / "tests/lab/lab"
 PROGRAMS = loads.ROOT / "build-arm64"

@@ -11,7 +11,7 @@ import others
 import pairs
 import tools
 from cost import send_ns
-from table import interval, level, size, table
+from printing import interval, level, size, table
 
 PARTS = 4  # of a round's time
 EMPTY = loads.ROOT / "build/tests/bench/empty"

@@ -11,7 +11,7 @@ import programs
 import startup
 import tools
 from cost import QUICK_WARMUP_S, WARMUP_S, send_ns
-from table import interval, level, table
+from printing import interval, level, table
 
 OURS = ("--all --interval 1", *(f"--all --interval 1 --sample {n}" for n in (10, 100, 1000)),
         "exporter --listen 127.0.0.1:0")

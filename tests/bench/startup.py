@@ -15,7 +15,7 @@ import time
 import loads
 import pairs
 import programs
-from table import interval, level, spread, table
+from printing import interval, level, spread, table
 
 CLONE_NEWNS = 0x20000
 LOAD = ("--variant", "twocopy", "--messages", 1, "--warmup", 0)

@@ -8,7 +8,7 @@ import functools
 
 import loads
 import pairs
-from table import gbit, interval, level, size, spread, table
+from printing import gbit, interval, level, size, spread, table
 
 SIZES = (256, 4 << 10, 64 << 10, 1 << 20)
 THREADS = (1, 2)

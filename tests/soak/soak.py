@@ -35,7 +35,7 @@ from conftest import (ANALYZE, CAN_MEASURE, LOADGEN, PATIENCE_S, Child, Receiver
                       eventually, only, run)
 from disturbers import Wrong
 from exporter import Exporter
-from table import table
+from printing import table
 from test_serve import Serve, send
 
 DISK_KIB = 256  # room for a few records
