@@ -215,8 +215,8 @@ static int measure(struct engine *e, const struct run_request *q)
 {
 	static struct run_result r; /* too large for a stack */
 	struct record_context context;
+	int err, status;
 	char id[64];
-	int err;
 
 	e->setup.tick = interrupted;
 	e->setup.tick_context = e;
@@ -229,10 +229,11 @@ static int measure(struct engine *e, const struct run_request *q)
 	context = context_of(e, q, &r.started, id);
 	context.privilege = privilege__json();
 	err = say_line(e, raw__line(&r, &e->setup, &context));
-	if (!e->front && r.error[0]) {
+	if (!e->front && r.error[0])
 		log_error("%s", r.error);
-		e->status = r.exit_status;
-	}
+	status = r.error[0] ? r.exit_status : r.command_status;
+	if (!e->front && status) /* else it is the front's */
+		e->status = status;
 	json_object_put(context.privilege);
 	run__free(&r);
 	return err;

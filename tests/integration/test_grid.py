@@ -186,6 +186,13 @@ def test_raw_lines_need_no_python(tmp_path):
     assert raw.returncode == 0 and json.loads(raw.stdout)["app"]["messages"] == 5
 
 
+@needs_bpf
+def test_raw_lines_leave_a_command_its_status():
+    result = analyze("--raw", "--", "sh", "-c", "exit 7")
+    assert result.returncode == 7, result.stderr
+    assert json.loads(result.stdout)["command_status"] == 7
+
+
 @pytest.mark.parametrize("more", [("--json", "x"), ("--interval", "1")])
 def test_raw_lines_go_alone(more):
     result = analyze("--raw", "--tier", "tracepoint", *more)
