@@ -131,9 +131,8 @@ static json_object *sweep_json(const struct sweep_options *s)
 		return NULL;
 	json__add_string(o, "grid", s->grid);
 	json__add_string(o, "out", s->out);
-	json__add_count(o, "shard", s->shard);
-	json__add_count(o, "shards", s->shards);
-	json__add_known(o, "order", s->order_given, s->order);
+	json__add_string(o, "shard", s->shard);
+	json__add_string(o, "order_seed", s->order_seed);
 	json__add_truth(o, "retry", s->retry);
 	return o;
 }

@@ -26,16 +26,16 @@ import typing
 import files
 import notes
 from advise import path_text, program_text
-from advise.program import TARGETS, Program, watch
+from advise.program import Program, watch
 from advise.runs import Engine, Failed, Load, Path
 from advise.search import Answer, Search, crossover
 from front.channel import Gone
 from front.output import let_signals_end
+from tables.options import ADVISE_PATH, ADVISE_PROGRAM
 
 SCHEMA = "sendpath.advise/1"
 RUNS = 300  # that the budget is for, about; fewer, because starting one takes time too
 LONGEST = 1 << 20  # bytes of any advice
-PATH_OPTIONS = ("peer", "key", "netns", "address", "link", "fields", "socket")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,20 +84,10 @@ def parse(words):
                         help="seconds to measure for at most (default 60s)")
     parser.add_argument("--json", metavar="FILE", help="write the answer as JSON too (- for stdout)")
     path = parser.add_argument_group("the path (default: loopback)")
-    for name, arg, words_of in (
-            ("peer", "HOST:PORT", "the receiver is loadgen serve there"),
-            ("key", "FILE", "and asks for this key"),
-            ("address", "ADDR", "the receiver is of this machine, at this address"),
-            ("netns", "NAME", "and in this network namespace"),
-            ("link", "veth", "a pair of devices of the run's own"),
-            ("fields", "N", "allocations that a message has (default 8)"),
-            ("socket", "LIST", "options of the socket, as of a load")):
-        path.add_argument(f"--{name}", metavar=arg, help=words_of)
     program = parser.add_argument_group("a program, of whose sends it is asked")
-    for name, arg, words_of in (("pid", "LIST", "these processes"),
-                                ("comm", "NAME", "processes of this name"),
-                                ("cgroup", "PATH", "of this control group and those below it")):
-        program.add_argument(f"--{name}", metavar=arg, help=words_of)
+    for group, options in (path, ADVISE_PATH), (program, ADVISE_PROGRAM):
+        for option in options:
+            group.add_argument(f"--{option.name}", metavar=option.argument, help=option.help)
     program.add_argument("--watch", type=seconds, default=10, metavar="T",
                          help="seconds to watch them for (default 10s; a command: to its end)")
     program.add_argument("--path", metavar="FILE",
@@ -116,7 +106,7 @@ def _parted(words):
 
 
 def check(options, parser):
-    targets = [f"--{name}" for name in TARGETS if getattr(options, name)]
+    targets = [f"--{option.name}" for option in ADVISE_PROGRAM if getattr(options, option.name)]
     targets += ["--"] if options.command else []
     if len(targets) > 1:
         parser.error(f"{' and '.join(targets)}: give one of them")
@@ -131,8 +121,8 @@ def check(options, parser):
 
 
 def load_options(options):
-    return [f"--{name}={value}" for name in PATH_OPTIONS
-            if (value := getattr(options, name)) is not None]
+    return [f"--{option.name}={value}" for option in ADVISE_PATH
+            if (value := getattr(options, option.name)) is not None]
 
 
 class Progress:

@@ -6,9 +6,10 @@ from __future__ import annotations
 import dataclasses
 import os
 
+from tables.options import ADVISE_PROGRAM
+
 # These hand the kernel pages that it need not copy, as zero-copy sends do.
 WITHOUT_COPY = ("sendfile", "splice")
-TARGETS = ("pid", "comm", "cgroup")
 
 
 @dataclasses.dataclass
@@ -116,7 +117,7 @@ def watch(engine, options) -> tuple[Program, bool]:
     if options.command:
         what, seconds = f"command {options.command[0]}", 0
     else:
-        name, = (name for name in TARGETS if getattr(options, name))
+        name, = (option.name for option in ADVISE_PROGRAM if getattr(options, option.name))
         what, seconds = f"{name} {getattr(options, name)}", options.watch
     record, interrupted = engine.run(len(engine.cells) - 1, seconds)
     return parse(record, what), interrupted

@@ -10,10 +10,10 @@ import stat
 import time
 
 from front.output import append, safe_text, why
+from front.plan import SEED_MAX
 from tables.renamed import current
 
 PLAN = "plan.json"
-SEED_MAX = (1 << 32) - 1
 # What a record of a sweep has: path, types, required. What was not measured is absent or null.
 _SOUND = (
     ("schema", str, True), ("tool", dict, True), ("host", dict, True), ("load", dict, True),

@@ -3,6 +3,8 @@
 seed tells, so that drift affects all alike.
 """
 
+SHARDS_MAX = 10000
+SEED_MAX = (1 << 32) - 1
 _MASK = (1 << 64) - 1
 _STEP = 0x9e3779b97f4a7c15  # of splitmix64
 
@@ -47,3 +49,29 @@ def without_twins(cells):
     for number, cell in enumerate(cells):
         seen.setdefault(cell["cell"], (number, cell))
     return list(seen.values())
+
+
+def _number(text, most):
+    """Raises ValueError."""
+    if not (text.isascii() and text.isdigit() and int(text) <= most):
+        raise ValueError
+    return int(text)
+
+
+def shard_of(text):
+    """--shard I/N; None: there is one. Raises ValueError, with what to give."""
+    try:
+        shard, shards = (_number(part, SHARDS_MAX) for part in (text or "1/1").split("/"))
+        if 0 < shard <= shards:
+            return shard, shards
+    except ValueError:
+        pass
+    raise ValueError(f"--shard {text}: give I/N, from 1/N to N/N, such as 2/3")
+
+
+def seed_of(text):
+    """--order-seed; None: none was given. Raises ValueError, with what to give."""
+    try:
+        return None if text is None else _number(text, SEED_MAX)
+    except ValueError:
+        raise ValueError(f"--order-seed {text}: give a whole number from 0 to {SEED_MAX}") from None

@@ -12,7 +12,7 @@ from derive import record_of
 from front.folder import Folder, Refused
 from front.live import Live
 from front.output import JsonFile, Stream, why
-from front.plan import is_mine, order, without_twins
+from front.plan import is_mine, order, seed_of, shard_of, without_twins
 from front.progress import Progress
 from tables.renamed import SCHEMA
 from text import lay_out
@@ -184,15 +184,19 @@ class Sweep(_Runs):
     def __init__(self, channel, begin, complain):
         super().__init__(channel, begin, complain)
         self.options = begin["sweep"]
+        try:
+            self.shard, self.shards = shard_of(self.options["shard"])
+            self.seed = seed_of(self.options["order_seed"])
+        except ValueError as error:
+            raise Refused(str(error), USAGE) from None
         self.cells = without_twins(self.cells)
         self.numbers = {cell["cell"]: place for place, (_, cell) in enumerate(self.cells)}
         self.mine = {place for place, (_, cell) in enumerate(self.cells)
-                     if is_mine(cell, self.options["shard"], self.options["shards"])}
+                     if is_mine(cell, self.shard, self.shards)}
         self.outcomes = {}  # (place, repeat) -> "measured", or failed, skipped and the error
         self.kept = Cells()
         self.foreign = self.twice = self.elsewhere = 0
         self.folder = Folder(self.options["out"], complain)
-        self.seed = self.options["order"]
         if self.seed is None:
             self.seed = int.from_bytes(os.urandom(4), "little")
         self.opened = False
@@ -201,7 +205,7 @@ class Sweep(_Runs):
         return {"schema": "sendpath.plan/1", "version": self.begin["version"],
                 "command": self.begin["command"], "grid": self.options["grid"],
                 "order_seed": self.seed, "repeat": self.begin["repeat"],
-                "shards": self.options["shards"], "measuring": self.begin["measuring"],
+                "shards": self.shards, "measuring": self.begin["measuring"],
                 "cells": [{key: cell[key] for key in ("cell", "group", "load")}
                           for _, cell in self.cells]}
 
@@ -234,8 +238,8 @@ class Sweep(_Runs):
     def make(self):
         """All runs that are open. The exit status."""
         try:
-            self.seed = self.folder.open(self._plan(), self.options["order"] is not None,
-                                         self.options["shard"], self.options["shards"])
+            self.seed = self.folder.open(self._plan(), self.options["order_seed"] is not None,
+                                         self.shard, self.shards)
             self._read()
             self.opened = True
             self._make_all()

@@ -3,6 +3,7 @@
 
 from derive import BadRaw
 from front.channel import Channel, Gone
+from front.folder import Refused
 from front.output import Stream, complain, let_signals_end
 from front.runs import Grid, Sweep
 
@@ -46,6 +47,9 @@ def serve(program, fd):
             runs.progress.clear()
         let_signals_end()
         status = 1
+    except Refused as error:
+        say(str(error))
+        return error.status
     except (BadRaw, ValueError) as error:
         say(f"what the engine says is no line: {error}")
         status = 1

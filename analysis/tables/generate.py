@@ -9,7 +9,8 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from tables.calls import CALLS  # noqa: E402 (the script's own folder is not in the path)
 from tables.causes import CAUSES, REFUSALS, SITES  # noqa: E402
 from tables.metrics import FAMILIES  # noqa: E402
-from tables.options import OPTIONS, TOPICS  # noqa: E402
+from tables.options import (ADVISE_OWN, ADVISE_PATH, ADVISE_PROGRAM, GRIDS,  # noqa: E402
+                            OPTIONS, TOPICS)
 from tables.protocol import COUNTERS  # noqa: E402
 from tables.stages import NUMBERS  # noqa: E402
 from tables.sums import SUMS  # noqa: E402
@@ -72,8 +73,15 @@ MEMBER_TYPES = {"flag": "bool ", "text": "const char *", "number": "unsigned int
 
 def option_members():
     """The members of struct options that these set."""
-    rows = [f"\t{MEMBER_TYPES[o.sets[0]]}{o.sets[1]};" for o in OPTIONS if o.sets]
-    return "#define OPTION_MEMBERS \\\n" + " \\\n".join(rows) + "\n"
+    def of(struct):
+        rows = (o.sets for o in OPTIONS if o.sets and o.sets[1].rpartition(".")[0] == struct)
+        return " ".join(f"{MEMBER_TYPES[kind]}{member.rpartition('.')[2]};" for kind, member, *_ in rows)
+    return f"#define OPTION_MEMBERS {of('')}\n#define SWEEP_MEMBERS {of('sweep')}\n"
+
+
+def grid(name, parts):
+    return row(text(name), str(len(parts)), row(*(
+        row(*(text(f"--{word}") for word in part)) for part in parts)))
 
 
 def header():
@@ -93,6 +101,11 @@ def header():
         define("OPTION_ROWS", argp_rows()),
         option_members(),
         define("OPTION_VALUES", [option_value(o) for o in OPTIONS if o.sets]),
+        define("GRID_ROWS", [grid(*item) for item in GRIDS.items()]),
+        f"#define GRID_NAMES {text(', '.join(GRIDS))}",
+        define("ADVISE_OF_PATH", [text(o.name) for o in ADVISE_PATH]),
+        define("ADVISE_OF_PROGRAM", [text(o.name) for o in ADVISE_PROGRAM]),
+        define("ADVISE_OWN", map(text, ADVISE_OWN)),
         numbers("FAMILY", [f.name.upper() for f in FAMILIES]),
         define("FAMILY_ROWS", [row(f"METRIC_{f.kind.upper()}", text(f"sendpath_{f.name}"),
                                    text(f.unit), text(f.meaning)) for f in FAMILIES]),

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The options beside those of a load: what is observed and measured, and those of sweep and exporter.
+"""The options beside those of a load: what is observed and measured, and those of sweep, exporter and
+advise; the grids that have a name.
 
 analysis/tables/generate.py makes C of it, analysis/tables/documents.py their part of docs/sendpath.1.
 """
@@ -25,6 +26,47 @@ class Option(NamedTuple):
     sets: tuple = ()  # flag, text or number; the member of struct options; a number's most.
     #                   (): user/options/ has code for it
 
+
+class AdviseOption(NamedTuple):
+    name: str
+    argument: str
+    help: str
+
+
+# Of the path, which are options of a load; and of the program that advise is asked of.
+ADVISE_PATH = (
+    AdviseOption("peer", "HOST:PORT", "the receiver is loadgen serve there"),
+    AdviseOption("key", "FILE", "and asks for this key"),
+    AdviseOption("address", "ADDR", "the receiver is of this machine, at this address"),
+    AdviseOption("netns", "NAME", "and in this network namespace"),
+    AdviseOption("link", "veth", "a pair of devices of the run's own"),
+    AdviseOption("fields", "N", "allocations that a message has (default 8)"),
+    AdviseOption("socket", "LIST", "options of the socket, as of a load"),
+)
+ADVISE_PROGRAM = (
+    AdviseOption("pid", "LIST", "these processes"),
+    AdviseOption("comm", "NAME", "processes of this name"),
+    AdviseOption("cgroup", "PATH", "of this control group and those below it"),
+)
+# The front's alone.
+ADVISE_OWN = ("budget", "json", "watch", "path")
+
+
+def _records(field, sizes):
+    return ("variant=twocopy,zerocopy", f"field-size={field}", f"size={','.join(map(str, sizes))}",
+            "working-set=256M", "pick=random")
+
+
+# Name -> its parts, each the options of a load, which make cells by themselves. The command line's
+# override them. The manual has them below --grid.
+GRIDS = {
+    "copies": (("variant=all", "size=256,1K,4K,16K", "threads=1,2,4,8"),),
+    "sizes": (("variant=all", "size=1K,4K,16K,64K,256K,1M", "threads=1,2,4,8"),),
+    "servers": (("workload=procinfo", "server-model=iterative,threaded,select", "connections=10,50,100"),),
+    # Messages of 1 to 32 records.
+    "records": (_records("128", range(128, 4097, 128)),
+                _records("1K", [f"{n}K" for n in range(1, 33)])),
+}
 
 OPTIONS = (
     Option("pid", "LIST", "observed",
@@ -53,7 +95,7 @@ All processes.
            r"""
 The folder, made if there is none. It keeps the plan of its first sweep, and refuses another,
 and a second sweep while one is writing.
-"""),
+""", ("text", "sweep.out")),
     Option("grid", "NAME", "sweep",
            "start from the options of copies, sizes, servers or records",
            r"""
@@ -73,24 +115,24 @@ Put these options of a load before those of the command line, which override the
 messages of 1 to 32 records of 128 bytes, and of 1K, picked at random from 256M
 (\-\-field\-size, \-\-working\-set, \-\-pick), by twocopy and zerocopy: 128 cells
 .RE
-"""),
+""", ("text", "sweep.grid")),
     Option("order-seed", "N", "sweep",
            "seed of the order of runs (default: random)",
            r"""
 Seed of the order of runs. Default: random; the plan and the records have it.
-"""),
+""", ("text", "sweep.order_seed")),
     Option("shard", "I/N", "sweep",
            "run the I-th of N parts",
            r"""
 Run the I-th of N parts, for as many machines or jobs; they may share a folder. Loads that
 differ in the variant or server model alone stay in one part, with all their repeats. Parts
 should not run on one machine at once: they would measure each other.
-"""),
+""", ("text", "sweep.shard")),
     Option("retry", "", "sweep",
            "run again what failed or was skipped",
            r"""
 Run again what failed or was skipped.
-"""),
+""", ("flag", "sweep.retry")),
     Option("listen", "ADDRESS:PORT", "exporter",
            "serve metrics to Prometheus there (default 127.0.0.1:9435)",
            r"""

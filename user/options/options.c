@@ -38,6 +38,27 @@ static error_t set_number(struct argp_state *state, int key, const char *arg, un
 	return 0;
 }
 
+#define GRID_PARTS 2
+#define GRID_WORDS 8
+
+/* A grid that has a name: each part is options of a load, as a command line has them. */
+static const struct grid {
+	const char *name;
+	size_t count; /* of parts */
+	const char *parts[GRID_PARTS][GRID_WORDS];
+} grids[] = {GRID_ROWS};
+
+/* NULL if there is none of that name. */
+static const struct grid *find_grid(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(grids) / sizeof(grids[0]); i++)
+		if (!strcmp(grids[i].name, name))
+			return &grids[i];
+	return NULL;
+}
+
 static error_t set_value(struct options *o, int key, char *arg, struct argp_state *state)
 {
 	static const struct {
@@ -114,6 +135,25 @@ static const struct help *help_of(const struct options *o)
 				   : &options_help;
 }
 
+/* Is all there that a sweep needs, and nothing else? */
+static void check_sweep(const struct options *o, struct argp_state *state)
+{
+	const char *grid = o->sweep.grid;
+
+	if (grid && !find_grid(grid))
+		program__refuse(state, "--grid %s: unknown; there are " GRID_NAMES, grid);
+	if (!o->sweep.out || !o->sweep.out[0])
+		program__refuse(state, o->sweep.out ? "--out: give the name of a folder"
+						    : "--out is missing: name a folder for the "
+						      "records of the sweep");
+	if (o->target.given)
+		program__refuse(state, "sweep runs loads: it goes with no program to observe");
+	if (o->json)
+		program__refuse(state, "--json %s: a sweep writes its records to --out", o->json);
+	if (o->interval > 0)
+		program__refuse(state, "--interval: a sweep has a line of its own, leave it out");
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct options *o = state->input;
@@ -123,7 +163,6 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		program__one_line_errors(state);
 		state->child_inputs[0] = &o->load;
 		state->child_inputs[1] = (void *)help_of(o);
-		o->sweep.shard = o->sweep.shards = 1;
 		o->by_max = GROUPS_MAX;
 		o->exporter.top = TOP_DEFAULT;
 		return 0;
@@ -147,8 +186,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 			       : refuse(state, "--tier", arg,
 					"give fentry, kprobe, tracepoint or none");
 	case OPT_OUT ... OPT_RETRY:
-		options__take_sweep(o, key, arg, state);
-		return 0;
+		if (!o->sweep.given)
+			program__refuse(state, "--%s: belongs to sweep: analyze sweep --out DIR",
+					options__name(key));
+		return set_value(o, key, arg, state);
 	case OPT_LISTEN ... OPT_TOP:
 		options__take_exporter(o, key, arg, state);
 		return 0;
@@ -158,7 +199,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		if (o->sweep.given)
-			options__check_sweep(o, state);
+			check_sweep(o, state);
 		if (o->exporter.given)
 			options__check_exporter(o, state);
 		if (o->target.given && (o->repeat > 1 || o->load.load_given))
@@ -260,7 +301,7 @@ static void note_command(char command[COMMAND_MAX], const char *first, int argc,
 }
 
 /* The options of a grid have to be there before the command line is parsed. */
-static const struct named_grid *find_grid(int argc, char **argv)
+static const struct grid *grid_of_words(int argc, char **argv)
 {
 	const char *found = "";
 	int i;
@@ -271,7 +312,7 @@ static const struct named_grid *find_grid(int argc, char **argv)
 		else if (!strcmp(argv[i], "--grid") && i + 1 < argc)
 			found = argv[++i];
 	}
-	return grids__find(found);
+	return find_grid(found);
 }
 
 static void *allocate(size_t count, size_t size)
@@ -302,7 +343,7 @@ static void parse_part(struct options *o, const char *const *words, int argc, ch
 struct options *options__parse(int argc, char **argv, enum measuring what, size_t *count)
 {
 	static const char *const commands[] = {"analyze", "analyze sweep", "analyze exporter"};
-	const struct named_grid *grid = what == MEASURE_SWEEP ? find_grid(argc, argv) : NULL;
+	const struct grid *grid = what == MEASURE_SWEEP ? grid_of_words(argc, argv) : NULL;
 	struct options *parts;
 	size_t i;
 
@@ -310,7 +351,7 @@ struct options *options__parse(int argc, char **argv, enum measuring what, size_
 		program__complain("nothing to measure: try --variant all (--help tells more)");
 		exit(STATUS_USAGE);
 	}
-	*count = grid ? named_grid__parts(grid) : 1;
+	*count = grid ? grid->count : 1;
 	parts = allocate(*count, sizeof(*parts));
 	note_command(parts->command, commands[what], argc, argv);
 	for (i = 0; i < *count; i++) {

@@ -15,21 +15,14 @@
 
 #define COMMAND_MAX 4096
 
-#define SHARDS_MAX 10000
-
 #define TOP_MAX 256
 
 #define ALLOWED_HOSTS_MAX 16
 
-/* What sweep has beside the options of a measuring run. */
+/* What sweep has beside the options of a measuring run, as given: the front reads them. */
 struct sweep_options {
-	bool given;	  /* the command is sweep */
-	const char *grid; /* NULL: none is named */
-	const char *out;
-	unsigned int shard, shards; /* from 1 */
-	uint32_t order;		    /* seed of the order */
-	bool order_given;
-	bool retry;
+	bool given; /* the command is sweep */
+	SWEEP_MEMBERS
 };
 
 /* What exporter has beside the options of an observation. */

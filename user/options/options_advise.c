@@ -12,10 +12,9 @@
 #define WARMUP "--warmup=0.05"
 
 /* With a value each. */
-static const char *const of_path[] = {"peer", "key",	"address", "netns",
-				      "link", "fields", "socket",  NULL};
-static const char *const of_program[] = {"pid", "comm", "cgroup", NULL};
-static const char *const own[] = {"budget", "json", "watch", "path", NULL};
+static const char *const of_path[] = {ADVISE_OF_PATH, NULL};
+static const char *const of_program[] = {ADVISE_OF_PROGRAM, NULL};
+static const char *const own[] = {ADVISE_OWN, NULL};
 
 /* Is it --NAME or --NAME=VALUE? */
 static bool is_one_of(const char *word, const char *const *names)
