@@ -6,7 +6,7 @@ import time
 
 from tables.renamed import SCHEMA
 
-from . import calls, counters, groups, noise, warnings, zerocopy
+from . import calls, counters, groups, memory, noise, warnings, zerocopy
 from .run import Run, ratio
 
 RAW_SCHEMA = "sendpath.raw/1"
@@ -158,7 +158,7 @@ def run_of(raw):
     record["zerocopy"] = zerocopy.block(run)
     record["receiver"] = receiver(run)
     record["counters"] = counters.block(run)
-    record["memory"] = counters.memory(run)
+    record["memory"] = memory.block(run)
     record["lost"] = counters.lost(run)
     record["overhead"] = overhead(run)
     record["complete"] = not raw["interrupted"] and not raw["error"]

@@ -8,6 +8,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from tables.calls import CALLS  # noqa: E402 (the script's own folder is not in the path)
 from tables.causes import CAUSES, REFUSALS, SITES  # noqa: E402
+from tables.memory import KINDS, SOURCES  # noqa: E402
 from tables.metrics import FAMILIES  # noqa: E402
 from tables.options import (ADVISE_OWN, ADVISE_PATH, ADVISE_PROGRAM, GRIDS,  # noqa: E402
                             OPTIONS, TOPICS)
@@ -44,6 +45,11 @@ def total(s):
     """A macro, of a pointer to where the members are."""
     plus, minus = (" + ".join(f"(x)->{member}" for member in part) for part in (s.plus, s.minus))
     return f"#define SUM_{s.name.upper()}(x) \\\n\twindow_counts__difference({plus}, {minus})\n"
+
+
+def memory_source(s):
+    events = (row(text(e.pmu), text(e.name)) for e in s.events)
+    return row(f"MEMORY_KIND_{s.kind.upper()}", row(*events))
 
 
 def symbol(option):
@@ -106,6 +112,8 @@ def header():
         define("ADVISE_OF_PATH", [text(o.name) for o in ADVISE_PATH]),
         define("ADVISE_OF_PROGRAM", [text(o.name) for o in ADVISE_PROGRAM]),
         define("ADVISE_OWN", map(text, ADVISE_OWN)),
+        numbers("MEMORY_KIND", [kind.upper() for kind in KINDS]),
+        define("MEMORY_SOURCE_ROWS", map(memory_source, SOURCES)),
         numbers("FAMILY", [f.name.upper() for f in FAMILIES]),
         define("FAMILY_ROWS", [row(f"METRIC_{f.kind.upper()}", text(f"sendpath_{f.name}"),
                                    text(f.unit), text(f.meaning)) for f in FAMILIES]),

@@ -98,8 +98,7 @@ def misses(*states):
     raw["counters"] = [{"event": "LLC-load-misses", "pmu": "cpu", "scope": scope, "value": value,
                         "unit": "", "enabled_ns": 1, "running_ns": 1, "status": status, "reason": ""}
                        for scope, (status, value) in zip(("sender", "receiver"), states)]
-    raw["memory"] = {"source": None, "counted": True, "reason": "", "io_reason": "", "line": 64,
-                     "events": []}
+    raw["memory"] = {"asked": [], "counted": True, "reason": "", "io_reason": "", "line": 64, "text": ""}
     raw["app"] = {**raw["app"], "bytes": 32000, "elapsed_s": 2.0}
     return record_of(raw)
 

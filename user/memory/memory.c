@@ -13,11 +13,31 @@
 
 #define DEVICES "bus/event_source/devices"
 
+#define SOURCE_EVENTS 8
+#define EVENTS_MAX    (MEMORY_KIND_COUNT * SOURCE_EVENTS)
+#define NAME_SIZE     80
+
+enum memory_kind { MEMORY_KIND_NUMBERS, MEMORY_KIND_COUNT };
+
+/* The source is there if its first event is. Of one kind the first that exists is used. */
+static const struct source {
+	enum memory_kind kind;
+	struct event {
+		const char
+			*pmu; /* the device's name without its number; NULL: a name of perf's own */
+		const char *name; /* NULL: there are no more */
+	} events[SOURCE_EVENTS + 1];
+} sources[] = {MEMORY_SOURCE_ROWS};
+
 struct memory {
 	const char *sysfs;
 	char *names; /* perf's, blanks between */
-	struct memory_choice choice;
 	unsigned int line;
+	size_t count;
+	struct asked {
+		enum memory_kind kind;
+		char name[NAME_SIZE]; /* as in perf's -e */
+	} asked[EVENTS_MAX];
 };
 
 /* Tests use another tree. */
@@ -55,11 +75,36 @@ static bool perf_knows(const char *names, const char *event)
 	return false;
 }
 
-static bool has(const void *context, const char *pmu, const char *event)
+static bool has(const struct memory *m, const struct event *e)
 {
-	const struct memory *m = context;
+	return e->pmu ? device_has(m->sysfs, e->pmu, e->name) : perf_knows(m->names, e->name);
+}
 
-	return pmu ? device_has(m->sysfs, pmu, event) : perf_knows(m->names, event);
+static void add_source(struct memory *m, const struct source *s)
+{
+	const struct event *e;
+	struct asked *asked;
+
+	for (e = s->events; e->name; e++) {
+		if (!has(m, e))
+			continue;
+		asked = &m->asked[m->count++];
+		asked->kind = s->kind;
+		snprintf(asked->name, sizeof(asked->name), e->pmu ? "%s/%s/" : "%s%s",
+			 e->pmu ? e->pmu : "", e->name);
+	}
+}
+
+static void choose(struct memory *m)
+{
+	bool found[MEMORY_KIND_COUNT] = {};
+	const struct source *s;
+
+	for (s = sources; s < sources + sizeof(sources) / sizeof(sources[0]); s++)
+		if (!found[s->kind] && has(m, s->events)) {
+			found[s->kind] = true;
+			add_source(m, s);
+		}
 }
 
 /* Of the cache that is farthest from the first CPU. */
@@ -85,7 +130,7 @@ int memory__open(struct memory **out, char *why, size_t room)
 	if (!err) {
 		m->sysfs = sysfs_root();
 		m->line = line_size(m->sysfs);
-		memory__choose(&m->choice, has, m);
+		choose(m);
 		*out = m;
 		return 0;
 	}
@@ -104,9 +149,9 @@ void memory__free(struct memory *m)
 	free(m);
 }
 
-const struct memory_choice *memory__choice(const struct memory *m)
+const char *memory__asked(const struct memory *m, size_t i)
 {
-	return &m->choice;
+	return i < m->count ? m->asked[i].name : NULL;
 }
 
 unsigned int memory__line(const struct memory *m)
@@ -114,29 +159,29 @@ unsigned int memory__line(const struct memory *m)
 	return m->line;
 }
 
-static void name_events(const struct memory_choice *c, bool memory_alone, char *list, size_t room)
+/* How many are named. */
+static size_t name_events(const struct memory *m, bool memory_alone, char *list, size_t room)
 {
-	size_t i, used = 0;
+	size_t i, used = 0, count = 0;
 
 	list[0] = 0;
-	for (i = 0; i < c->count && used < room; i++)
-		if (!memory_alone ||
-		    memory_quantity_kind(c->events[i].event->quantity) == KIND_MEMORY)
-			used += (size_t)snprintf(list + used, room - used, "%s%s", used ? "," : "",
-						 c->events[i].name);
+	for (i = 0; i < m->count && used < room; i++)
+		if (!memory_alone || m->asked[i].kind == MEMORY_KIND_MEMORY)
+			used += (size_t)snprintf(list + used, room - used, "%s%s",
+						 count++ ? "," : "", m->asked[i].name);
+	return count;
 }
 
 /* perf refuses all if it does not like one: then at least those of memory. */
-static void start(struct memory_run *r, const struct memory_choice *c)
+static void start(struct memory_run *r, const struct memory *m)
 {
-	char list[MEMORY_EVENTS_MAX * MEMORY_NAME];
+	char list[EVENTS_MAX * NAME_SIZE];
 
-	name_events(c, false, list, sizeof(list));
+	name_events(m, false, list, sizeof(list));
 	if (!perf_stat__start(&r->perf, list, r->reason, sizeof(r->reason)))
 		return;
 	snprintf(r->io_reason, sizeof(r->io_reason), "%s", r->reason);
-	name_events(c, true, list, sizeof(list));
-	if (list[0] && c->sources[KIND_MEMORY])
+	if (name_events(m, true, list, sizeof(list)))
 		perf_stat__start(&r->perf, list, r->reason, sizeof(r->reason));
 }
 
@@ -145,12 +190,12 @@ void memory__begin(struct memory_run *r, const struct memory *m)
 	*r = (struct memory_run){.memory = m};
 	if (!m)
 		return;
-	if (!m->choice.count) {
+	if (!m->count) {
 		snprintf(r->reason, sizeof(r->reason),
 			 "not supported: this machine shows no counters of the memory system");
 		return;
 	}
-	start(r, &m->choice);
+	start(r, m);
 }
 
 static void give_up(struct memory_run *r, int err)
@@ -174,10 +219,7 @@ void memory__count(struct memory_run *r, bool on)
 
 void memory__end(struct memory_run *r)
 {
-	char *text = r->perf ? perf_stat__finish(r->perf) : NULL;
-
+	if (r->perf)
+		r->text = perf_stat__finish(r->perf);
 	r->perf = NULL;
-	if (r->counted)
-		memory__parse(&r->counts, &r->memory->choice, text ? text : "");
-	free(text);
 }

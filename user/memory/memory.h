@@ -5,7 +5,10 @@
  */
 #pragma once
 
-#include "user/memory/memory_counts.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "tables.h" /* made of analysis/tables/memory.py */
 
 /* What this machine has; for all runs of a command. */
 struct memory;
@@ -21,8 +24,8 @@ void memory__free(struct memory *m);
 struct memory_run {
 	const struct memory *memory; /* NULL: not asked for */
 	struct perf_stat *perf;
-	struct memory_counts counts;
 	bool counted;
+	char *text;	     /* that perf wrote, once it has ended; to be freed */
 	char reason[256];    /* unless counted */
 	char io_reason[256]; /* why the events of devices were left out; or empty */
 };
@@ -34,6 +37,7 @@ void memory__count(struct memory_run *r, bool on);
 /* After it; also where it never came. */
 void memory__end(struct memory_run *r);
 
-const struct memory_choice *memory__choice(const struct memory *m);
+/* The i-th event that perf is asked for, as its -e has it; NULL: there are no more. */
+const char *memory__asked(const struct memory *m, size_t i);
 /* Bytes of a line of the last-level cache, 0 if unknown. */
 unsigned int memory__line(const struct memory *m);

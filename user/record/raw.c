@@ -217,56 +217,23 @@ static unsigned int busy_threads(const struct measurement *setup)
 	return !ops || ops->flags & SEND_NOTHING ? 0 : 2 * setup->load.threads;
 }
 
-static json_object *memory_events(const struct memory_run *m)
-{
-	static const char *const statuses[] = {"not counted", "counted", "not supported",
-					       "not counted"};
-	const struct memory_choice *c = memory__choice(m->memory);
-	json_object *list = json_object_new_array(), *o;
-	const struct memory_count *count;
-	size_t i;
-
-	for (i = 0; i < c->count; i++) {
-		count = &m->counts.events[i];
-		o = json_object_new_object();
-		json__add_string(o, "event", c->events[i].name);
-		json__add_string(o, "quantity", memory_quantity_name(c->events[i].event->quantity));
-		json__add_string(o, "unit", count->unit);
-		json__add(o, "value", json_object_new_double(count->value));
-		json__add(o, "bytes", json_object_new_double(count->bytes));
-		json__add(o, "running", json_object_new_double(count->running));
-		json__add_string(o, "status", statuses[count->status]);
-		json_object_array_add(list, o);
-	}
-	return list;
-}
-
-/* What the source of memory traffic counts first; null where there is none. */
-static json_object *memory_source(const struct memory_source *source)
-{
-	json_object *o = source ? json_object_new_object() : NULL;
-
-	if (!source)
-		return NULL;
-	json__add_string(o, "name", source->name);
-	json__add_truth(o, "estimate", source->estimate);
-	json__add_string(o, "counts", memory_quantity_name(source->events[0].quantity));
-	return o;
-}
-
 static json_object *memory(const struct memory_run *m)
 {
-	json_object *o;
+	json_object *o, *asked;
+	size_t i;
 
 	if (!m->memory)
 		return NULL;
 	o = json_object_new_object();
-	json__add(o, "source", memory_source(memory__choice(m->memory)->sources[KIND_MEMORY]));
+	asked = json_object_new_array();
+	for (i = 0; memory__asked(m->memory, i); i++)
+		json_object_array_add(asked, json_object_new_string(memory__asked(m->memory, i)));
+	json__add(o, "asked", asked);
 	json__add_truth(o, "counted", m->counted);
 	json__add_string(o, "reason", m->reason);
 	json__add_string(o, "io_reason", m->io_reason);
 	json__add_count(o, "line", memory__line(m->memory));
-	json__add(o, "events", memory_events(m));
+	json__add_string(o, "text", m->text ? m->text : "");
 	return o;
 }
 

@@ -101,5 +101,6 @@ void run__free(struct run_result *r)
 	counters__free(r->sender.counters);
 	counters__free(r->receiver.counters);
 	json_object_put(r->app);
+	free(r->memory.text);
 	free(r->maps);
 }

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""memory: from what perf wrote of the uncore's events to bytes, or why there are none."""
+
+import math
+import re
+
+from tables.memory import EVENTS, LINE, SOURCES
+
+from .counters import rounded
+
+ESTIMATED = "LLC-load-misses"
+IO = (("io_read_misses", "io_read_misses", LINE), ("io_write_misses", "io_write_misses", LINE),
+      ("io_own_misses", "io_own_misses", LINE), ("io_in_bytes", "io_in", 1),
+      ("io_out_bytes", "io_out", 1))
+UNITS = {"Bytes": 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30,
+         "KB": 1e3, "MB": 1e6, "GB": 1e9}
+
+
+class Count:
+    """An event that was asked for, by its name in perf's -e; what its boxes counted together."""
+
+    def __init__(self, asked):
+        self.asked, self.event = asked, EVENTS[asked]
+        self.status, self.unit = None, ""
+        self.value = self.bytes = 0.0
+        self.running = 1.0  # least share of the time
+        # "uncore_imc_3/cas_count_read/u" is of uncore_imc: some versions of perf have a line for each
+        # box, and add letters. A name of perf's own stands by itself, or as "amd_umc_0/NAME/".
+        name = re.escape(self.event.name)
+        self.pattern = (re.compile(rf"{self.event.pmu}(_[0-9]+)?/{name}/") if self.event.pmu
+                        else re.compile(rf"([^/]*/)?{name}(/|$)", re.IGNORECASE))
+
+    def _worsen(self, status):
+        """Of several boxes all must have been counted."""
+        if self.status in (None, "counted"):
+            self.status = status
+
+    def add(self, value, unit, running):
+        """A line of perf's: texts."""
+        if value == "<not supported>":
+            self._worsen("not supported")
+            return
+        number, share = _number(value), _number(running)
+        size = UNITS.get(unit, 0) if unit else self.event.size
+        if number is None or not size:
+            self._worsen("not counted")
+            return
+        self.status = self.status or "counted"
+        self.unit = unit
+        self.running = min(self.running, (share or 0) / 100)
+        self.value += number
+        self.bytes += number * size
+
+    def row(self):
+        counted = self.status == "counted"
+        return {"event": self.asked, "quantity": self.event.quantity,
+                "value": self.value if counted else None, "unit": self.unit or "count",
+                "bytes": rounded(self.bytes) if counted else None,
+                "running": self.running if counted else None, "status": self.status or "not counted"}
+
+
+def _number(text):
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def counts(asked, text):
+    """What "perf stat -x;" wrote of these events. Lines of others are passed over."""
+    found = [Count(name) for name in asked]
+    for line in text.splitlines():
+        fields = line.split(";")
+        of = [count for count in found if len(fields) > 4 and count.pattern.match(fields[2])]
+        if of:
+            of[0].add(fields[0], fields[1], fields[4])
+    return found
+
+
+def source_of(asked):
+    """The source of memory traffic, of which these events are; None: there is none."""
+    return next((source for source in SOURCES
+                 if source.kind == "memory" and source.events[0].asked in asked), None)
+
+
+class Amount:
+    """What of a quantity was counted, or why it is not known."""
+
+    def __init__(self, memory, found, quantity):
+        events = [count for count in found if count.event.quantity == quantity]
+        self.reason = ("not supported: this machine shows no such counter" if not events
+                       else memory["reason"] if not memory["counted"]
+                       else memory["io_reason"] if memory["io_reason"] and
+                       quantity.startswith("io_")
+                       else "not counted, events tells which")
+        self.value = None
+        if events and memory["counted"] and all(e.status == "counted" for e in events):
+            self.value = sum(event.bytes for event in events)
+
+
+class Traffic:
+    """Read, written and both; where nothing counts them, an estimate."""
+
+    def __init__(self, run, memory, found):
+        source = source_of(memory["asked"])
+        self.read, self.write, self.both = (Amount(memory, found, quantity) for quantity in
+                                            ("read", "write", "read_and_write"))
+        self.source, self.estimate, self.ends_only = None, False, False
+        if None not in (self.read.value, self.write.value):
+            self.both.value = self.read.value + self.write.value
+        if self.both.value is None and source and source.events[0].quantity != "read_and_write":
+            self.both.reason = (self.read.reason if self.read.value is None
+                                else self.write.reason)
+        if any(a.value is not None for a in (self.read, self.write, self.both)):
+            self.source, self.estimate = source.name, source.estimate
+        else:
+            self._estimate(run, memory)
+
+    def _estimate(self, run, memory):
+        """A lower bound: prefetches, write-backs and everybody else are not in it."""
+        misses = [c for c in run["counters"] if c["event"] == ESTIMATED]
+        if not memory["line"] or not misses or any(c["status"] != "counted" for c in misses):
+            if not source_of(memory["asked"]):
+                for amount in (self.both, self.read, self.write):
+                    amount.reason = ("not supported: this machine shows no counters of its memory "
+                                     "controllers, and no LLC misses to estimate from")
+            return
+        self.source, self.estimate, self.ends_only = ESTIMATED + " x line size", True, True
+        self.read.value = self.both.value = sum(c["value"] for c in misses) * memory["line"]
+
+
+def block(run):
+    """None where --memory does not ask for it."""
+    raw = run["memory"]
+    if raw is None:
+        return None
+    app = run.app or {}
+    found = counts(raw["asked"], raw["text"])
+    traffic = Traffic(run, raw, found)
+    out = {"scope": "sender and receiver" if traffic.ends_only else "system",
+           "source": traffic.source,
+           "is_estimate": traffic.estimate if traffic.source else None}
+
+    def count(key, value, reason):
+        out[key] = run.known("memory", key, None if value is None else rounded(value), reason)
+
+    def ratio(key, amount, by, reason):
+        known = amount.value is not None
+        out[key] = run.known("memory", key, amount.value / by if known and by and by > 0 else None,
+                             reason if known else amount.reason)
+    count("read_bytes", traffic.read.value, traffic.read.reason)
+    count("write_bytes", traffic.write.value, traffic.write.reason)
+    count("bytes", traffic.both.value, traffic.both.reason)
+    no_time = "the load did not say how long it took"
+    ratio("read_bytes_per_s", traffic.read, app.get("elapsed_s"), no_time)
+    ratio("write_bytes_per_s", traffic.write, app.get("elapsed_s"), no_time)
+    ratio("bytes_per_byte", traffic.both, app.get("bytes"), "nothing was sent")
+    amounts = {quantity: Amount(raw, found, quantity) for _, quantity, _ in IO}
+    for key, quantity, unit in IO:
+        value = amounts[quantity].value
+        count(key, None if value is None else value / unit, amounts[quantity].reason)
+    own, read = amounts["io_own_misses"], amounts["io_read_misses"]
+    count("io_miss_read_bytes", None if None in (own.value, read.value)
+          else own.value + read.value, own.reason)
+    out["events"] = [count.row() for count in found] if raw["counted"] else []
+    return out
