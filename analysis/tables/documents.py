@@ -72,7 +72,7 @@ def spans():
 def metrics():
     return _table(("metric", "type", "labels", "what it is"), [
         f"| `sendpath_{f.name}{'_total' if f.kind == 'counter' else ''}` | {f.kind} "
-        f"| {', '.join(f'`{label}`' for label in f.labels.split())} | {f.meaning} |" for f in FAMILIES])
+        f"| {', '.join(f'`{label}`' for label in f.labels)} | {f.meaning} |" for f in FAMILIES])
 
 
 def manual(text):

@@ -8,8 +8,8 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from tables.calls import CALLS  # noqa: E402 (the script's own folder is not in the path)
 from tables.causes import CAUSES, REFUSALS, SITES  # noqa: E402
-from tables.memory import KINDS, SOURCES  # noqa: E402
-from tables.metrics import FAMILIES  # noqa: E402
+from tables import memory  # noqa: E402
+from tables.metrics import FAMILIES, SOURCES  # noqa: E402
 from tables.options import (ADVISE_OWN, ADVISE_PATH, ADVISE_PROGRAM, GRIDS,  # noqa: E402
                             OPTIONS, TOPICS)
 from tables.protocol import COUNTERS  # noqa: E402
@@ -90,6 +90,14 @@ def grid(name, parts):
         row(*(text(f"--{word}") for word in part)) for part in parts)))
 
 
+def metric(f):
+    source = SOURCES[f.source]
+    return row(row(f"METRIC_{f.kind.upper()}", text(f"sendpath_{f.name}"), text(f.unit), text(f.meaning),
+                   row(*map(text, f.labels))), f"write_{f.source}",
+               f"offsetof(struct {source.struct}, {f.member})" if f.member else "0",
+               row(*source.needs.split(), *f.needs.split(), "NEED_NOTHING"))
+
+
 def header():
     return "\n".join((
         "/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */",
@@ -112,11 +120,9 @@ def header():
         define("ADVISE_OF_PATH", [text(o.name) for o in ADVISE_PATH]),
         define("ADVISE_OF_PROGRAM", [text(o.name) for o in ADVISE_PROGRAM]),
         define("ADVISE_OWN", map(text, ADVISE_OWN)),
-        numbers("MEMORY_KIND", [kind.upper() for kind in KINDS]),
-        define("MEMORY_SOURCE_ROWS", map(memory_source, SOURCES)),
-        numbers("FAMILY", [f.name.upper() for f in FAMILIES]),
-        define("FAMILY_ROWS", [row(f"METRIC_{f.kind.upper()}", text(f"sendpath_{f.name}"),
-                                   text(f.unit), text(f.meaning)) for f in FAMILIES]),
+        numbers("MEMORY_KIND", [kind.upper() for kind in memory.KINDS]),
+        define("MEMORY_SOURCE_ROWS", map(memory_source, memory.SOURCES)),
+        define("METRIC_ROWS", [metric(f) for f in FAMILIES]),
         define("PROTOCOL_ROWS", [row(text(c.key), text(c.group + ":"), text(c.name))
                                  for c in COUNTERS]),
         *map(total, SUMS)))

@@ -7,73 +7,104 @@ analysis/tables/generate.py makes C of it, analysis/tables/documents.py the tabl
 from typing import NamedTuple
 
 
+class Source(NamedTuple):
+    """What several families are made of. write_NAME() in user/exporter/metrics.c writes their samples."""
+    labels: str       # separated by spaces
+    struct: str = ""  # of C, whose members the families' values are; "": it has but one
+    needs: str = ""   # HOOK_... or NEED_... of C, likewise: the first that is not there is the reason
+
+
+SOURCES = {
+    "build": Source("version kernel mechanism"),
+    "call": Source("syscall zerocopy", "call_numbers", "HOOK_SEND"),
+    "error": Source("syscall zerocopy errno", needs="HOOK_SEND"),
+    "process": Source("comm", "group", "NEED_PROCESSES"),
+    "interface": Source("interface", "interface_numbers"),
+    "refusal": Source("interface cause errno"),
+    "cause": Source("cause device", "cause_numbers", "HOOK_SKB_COPY HOOK_COMPLETION"),
+    "lost": Source("what", needs="NEED_SKIPS"),
+    "single": Source("", "single_numbers"),
+}
+
+
 class Family(NamedTuple):
-    name: str     # after "sendpath_", without "_total"; FAMILY_NAME in C
-    kind: str     # counter, gauge or histogram
-    labels: str   # separated by spaces
+    name: str    # after "sendpath_", without "_total"
+    kind: str    # counter, gauge or histogram
+    source: str  # among these
+    member: str  # of its struct
     meaning: str  # one or more sentences: the metric's help
     unit: str = ""
+    needs: str = ""  # beside those of its source
+
+    @property
+    def labels(self):
+        return SOURCES[self.source].labels.split()
 
 
-_CALL = "syscall zerocopy"
 FAMILIES = (
-    Family("build_info", "gauge", "version kernel mechanism",
+    Family("build_info", "gauge", "build", "",
            "The version, the kernel, and the mechanism that times sends."),
-    Family("sends", "counter", _CALL, "TCP sends that returned, failed ones too."),
-    Family("sent_bytes", "counter", _CALL, "Bytes that these sends accepted.", "bytes"),
-    Family("send_errors", "counter", _CALL + " errno",
+    Family("sends", "counter", "call", "sends", "TCP sends that returned, failed ones too."),
+    Family("sent_bytes", "counter", "call", "bytes", "Bytes that these sends accepted.", "bytes"),
+    Family("send_errors", "counter", "error", "",
            "Sends that failed, by errno; ERESTARTSYS: interrupted by a signal."),
-    Family("send_seconds", "histogram", _CALL, "Kernel time of a send.", "seconds"),
-    Family("process_sends", "counter", "comm",
+    Family("send_seconds", "histogram", "call", "wall", "Kernel time of a send.", "seconds"),
+    Family("process_sends", "counter", "process", "sends",
            "Sends that returned, failed ones too, by process name."),
-    Family("process_sent_bytes", "counter", "comm", "Bytes that these sends accepted.", "bytes"),
-    Family("process_send_errors", "counter", "comm", "Of these sends, those that failed."),
-    Family("process_send_seconds", "counter", "comm", "Kernel time of these sends.", "seconds"),
-    Family("process_zerocopy_requests", "counter", "comm",
+    Family("process_sent_bytes", "counter", "process", "bytes",
+           "Bytes that these sends accepted.", "bytes"),
+    Family("process_send_errors", "counter", "process", "failed",
+           "Of these sends, those that failed."),
+    Family("process_send_seconds", "counter", "process", "ns",
+           "Kernel time of these sends.", "seconds"),
+    Family("process_zerocopy_requests", "counter", "process", "requests",
            "Of these sends, those with MSG_ZEROCOPY."),
-    Family("process_zerocopy_completions", "counter", "comm",
-           "Zero-copy sends whose memory the kernel no longer uses."),
-    Family("process_zerocopy_copied", "counter", "comm",
-           "Of these, sends that were copied and flagged as copied."),
-    Family("process_zerocopy_unreported", "counter", "comm",
-           "Of these, sends that were copied without a flag."),
-    Family("zerocopy_requests", "counter", "interface", "Sends that asked for zero-copy."),
-    Family("zerocopy_ignored", "counter", "interface",
+    Family("process_zerocopy_completions", "counter", "process", "completions",
+           "Zero-copy sends whose memory the kernel no longer uses.", needs="HOOK_COMPLETION"),
+    Family("process_zerocopy_copied", "counter", "process", "copied",
+           "Of these, sends that were copied and flagged as copied.", needs="HOOK_COMPLETION"),
+    Family("process_zerocopy_unreported", "counter", "process", "unflagged",
+           "Of these, sends that were copied without a flag.", needs="HOOK_COMPLETION NEED_UNFLAGGED"),
+    Family("zerocopy_requests", "counter", "interface", "requests",
+           "Sends that asked for zero-copy."),
+    Family("zerocopy_ignored", "counter", "interface", "ignored",
            "Of these, sends without data, or on a socket without SO_ZEROCOPY."),
-    Family("zerocopy_sent_bytes", "counter", "interface", "Bytes that the requests accepted.",
-           "bytes"),
-    Family("zerocopy_completions", "counter", "interface",
-           "Zero-copy sends whose memory the kernel no longer uses."),
-    Family("zerocopy_copied", "counter", "interface",
+    Family("zerocopy_sent_bytes", "counter", "interface", "bytes",
+           "Bytes that the requests accepted.", "bytes"),
+    Family("zerocopy_completions", "counter", "interface", "completions",
+           "Zero-copy sends whose memory the kernel no longer uses.", needs="HOOK_COMPLETION"),
+    Family("zerocopy_copied", "counter", "interface", "copied",
            "Of these, sends whose data the kernel copied, with or without a flag where both are "
-           "seen."),
-    Family("zerocopy_unreported", "counter", "interface",
-           "Of the copied sends, those that the kernel did not flag as copied."),
-    Family("zerocopy_reported_copied", "counter", "interface",
-           "Copied sends that applications read of in their error queues."),
-    Family("zerocopy_outstanding", "gauge", "interface",
-           "Zero-copy sends whose memory the kernel still uses."),
-    Family("zerocopy_pinned_bytes", "gauge", "interface", "Bytes of the memory that these pin.",
-           "bytes"),
-    Family("zerocopy_refused", "counter", "interface cause errno",
+           "seen.", needs="HOOK_COMPLETION"),
+    Family("zerocopy_unreported", "counter", "interface", "unreported",
+           "Of the copied sends, those that the kernel did not flag as copied.", needs="HOOK_COMPLETION NEED_UNFLAGGED"),
+    Family("zerocopy_reported_copied", "counter", "interface", "reported_copied",
+           "Copied sends that applications read of in their error queues.", needs="HOOK_ERROR_QUEUE"),
+    Family("zerocopy_outstanding", "gauge", "interface", "outstanding",
+           "Zero-copy sends whose memory the kernel still uses.", needs="HOOK_COMPLETION"),
+    Family("zerocopy_pinned_bytes", "gauge", "interface", "pinned_bytes",
+           "Bytes of the memory that these pin.", "bytes", needs="HOOK_COMPLETION HOOK_SEND_ID NEED_FOLLOWED"),
+    Family("zerocopy_refused", "counter", "refusal", "",
            "Zero-copy requests that failed, and why."),
-    Family("zerocopy_copied_by_cause", "counter", "cause device",
+    Family("zerocopy_copied_by_cause", "counter", "cause", "copied",
            "Copied sends by cause and device; one with two causes counts for both."),
-    Family("zerocopy_unreported_by_cause", "counter", "cause device",
-           "Of these, sends that were not flagged as copied."),
-    Family("zerocopy_completion_seconds", "histogram", "",
-           "From the beginning of a zero-copy send until its completion was known.", "seconds"),
-    Family("lost", "counter", "what",
+    Family("zerocopy_unreported_by_cause", "counter", "cause", "unreported",
+           "Of these, sends that were not flagged as copied.", needs="NEED_UNFLAGGED"),
+    Family("zerocopy_completion_seconds", "histogram", "single", "completion",
+           "From the beginning of a zero-copy send until its completion was known.", "seconds", needs="HOOK_COMPLETION HOOK_SEND_ID"),
+    Family("lost", "counter", "lost", "",
            "What happened and could not be counted: calls and completions are sends, flags of "
            "completions, groups are sends without one, stacks are copies without a cause."),
-    Family("exporter_start_time_seconds", "gauge", "", "When counting began, since the epoch.",
-           "seconds"),
-    Family("exporter_cpu_seconds", "counter", "", "CPU time of the exporter's process.", "seconds"),
-    Family("exporter_resident_memory_bytes", "gauge", "", "Memory of the exporter's process.",
-           "bytes"),
-    Family("exporter_reading_seconds", "gauge", "",
+    Family("exporter_start_time_seconds", "gauge", "single", "started_ns",
+           "When counting began, since the epoch.", "seconds"),
+    Family("exporter_cpu_seconds", "counter", "single", "cpu_ns",
+           "CPU time of the exporter's process.", "seconds"),
+    Family("exporter_resident_memory_bytes", "gauge", "single", "resident_bytes",
+           "Memory of the exporter's process.", "bytes"),
+    Family("exporter_reading_seconds", "gauge", "single", "reading_ns",
            "How long it took to read these counts from the kernel.", "seconds"),
-    Family("exporter_bpf_seconds", "counter", "",
-           "Run time of the kernel programs (with --cost).", "seconds"),
-    Family("exporter_bpf_runs", "counter", "", "Runs of the kernel programs (with --cost)."),
+    Family("exporter_bpf_seconds", "counter", "single", "bpf_ns",
+           "Run time of the kernel programs (with --cost).", "seconds", needs="NEED_COST"),
+    Family("exporter_bpf_runs", "counter", "single", "bpf_runs",
+           "Runs of the kernel programs (with --cost).", needs="NEED_COST"),
 )

@@ -25,21 +25,26 @@ static int is_sample(const char *line)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static struct exposition *e;
-	char *text = strndup((const char *)data, size), *written = NULL;
-	size_t length;
-	FILE *out = open_memstream(&written, &length);
+	static struct exposition e;
+	char *text = strndup((const char *)data, size), *written, *sample;
+	const struct family f = {METRIC_GAUGE, "g", "", text, {"comm"}};
+	bool open_metrics;
 
-	e = e ? e : exposition__new();
-	if (!e || !text || !out)
+	if (!text)
 		abort();
-	exposition__begin(e, out, exposition__wants_open_metrics(text));
-	exposition__family(e, METRIC_GAUGE, "g", "", text, text);
-	fflush(out);
-	size = length;
+	open_metrics = exposition__wants_open_metrics(text);
+	if (!exposition__begin(&e, open_metrics))
+		abort();
+	exposition__family(&e, &f, text);
 	if (strlen(text) < 16) /* as a name of the kernel's */
-		exposition__count(e, LABELS({"comm", text}), 1);
-	if (fclose(out) || (strlen(text) < 16 && !is_sample(written + size)))
+		exposition__number(&e, LABELS(text), 1);
+	written = exposition__end(&e);
+	sample = written ? strstr(written, " gauge\n") : NULL;
+	if (!sample)
+		abort();
+	if (open_metrics)
+		written[strlen(written) - strlen("# EOF\n")] = 0;
+	if (strlen(text) < 16 && !is_sample(sample + strlen(" gauge\n")))
 		abort();
 	free(written);
 	free(text);

@@ -8,9 +8,9 @@
 
 #include <cmocka.h>
 
-#include "user/exporter/allowed.h"
+#include "user/exporter/server.h"
 
-static const struct allowed_names two = {(const char *const[]){"metrics", "a.example"}, 2};
+static const struct exporter_options two = {.names = {"metrics", "a.example"}, .name_count = 2};
 
 static void test_addresses_localhost_and_given_names(void **state)
 {
@@ -21,7 +21,7 @@ static void test_addresses_localhost_and_given_names(void **state)
 
 	(void)state;
 	for (i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++)
-		assert_true(allowed__host(&two, hosts[i]));
+		assert_true(server__has_name(&two, hosts[i]));
 }
 
 static void test_other_names(void **state)
@@ -50,11 +50,11 @@ static void test_other_names(void **state)
 
 	(void)state;
 	for (i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++)
-		assert_false(allowed__host(&two, hosts[i]));
+		assert_false(server__has_name(&two, hosts[i]));
 	memset(longest, 'a', sizeof(longest) - 1);
 	longest[sizeof(longest) - 1] = 0;
-	assert_false(allowed__host(&two, longest));
-	assert_false(allowed__host(&(struct allowed_names){}, "metrics"));
+	assert_false(server__has_name(&two, longest));
+	assert_false(server__has_name(&(struct exporter_options){}, "metrics"));
 }
 
 int main(void)

@@ -1,208 +1,189 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/exporter/exporter.h"
 
-#include "user/exporter/exposition.h"
 #include "user/exporter/metrics.h"
-#include "user/exporter/processes.h"
 #include "user/exporter/server.h"
-#include "user/exporter/textfile.h"
+#include "user/system/files.h"
 #include "user/system/log.h"
 #include "user/system/signals.h"
 
 #include "common/program.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/timerfd.h>
+#include <time.h>
 #include <unistd.h>
 
+#define FILE_NAME "sendpath.prom"
+#define FILE_NEXT ".sendpath.prom.next" /* the collector reads *.prom */
+
 struct exporter {
-	const struct host *host;
+	const struct options *asked;
+	const char *kernel;
 	bool cost;
-	struct exposition *exposition;
-	struct processes *processes; /* NULL: none are named */
-	struct server *server;	     /* either this */
-	int folder;		     /* or the text file's; -1: none */
-	bool failed;		     /* the last writing of it */
-	double interval;
-	struct timespec begun;
-	double due; /* seconds since then: the next writing */
+	struct exposition exposition;
+	struct processes processes;
+	struct server *server; /* either this, */
+	int folder, timer;     /* or the text file's, and when it is due; -1: none */
+	bool failed;	       /* the last writing of it */
 	struct run_result *result;
 	struct tracer *tracer; /* both while it looks */
 };
 
-static uint64_t ns_of(const struct timespec *t)
-{
-	return (uint64_t)t->tv_sec * 1000000000 + (uint64_t)t->tv_nsec;
-}
-
 static uint64_t resident_bytes(void)
 {
-	unsigned long size, resident = 0;
-	FILE *file = fopen("/proc/self/statm", "re");
+	unsigned long pages = 0;
+	char line[128];
 
-	if (file && fscanf(file, "%lu %lu", &size, &resident) != 2)
-		resident = 0;
-	if (file)
-		fclose(file);
-	return resident * (uint64_t)sysconf(_SC_PAGESIZE);
-}
-
-static struct own_cost cost_of(const struct exporter *x, const struct timespec *reading_began)
-{
-	struct timespec cpu;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
-	return (struct own_cost){.started_ns = ns_of(&x->result->started),
-				 .cpu_ns = ns_of(&cpu),
-				 .resident_bytes = resident_bytes(),
-				 .reading_ns = (uint64_t)(elapsed_since(reading_began) * 1e9)};
+	if (files__first_line("/proc/self/statm", line, sizeof(line)))
+		sscanf(line, "%*u %lu", &pages);
+	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
 /* Groups before totals: what is counted meanwhile is then missing in the parts, not in the whole.
  */
 static int read_counts(struct exporter *x)
 {
-	struct window_counts *m = &x->result->counts;
-	int err = tracer__read(x->tracer, m);
+	int err = x->processes.top ? processes__read(&x->processes, x->tracer) : 0;
 
-	if (!err && x->processes)
-		err = processes__read(x->processes, x->tracer, &m->groups_rest);
-	return err;
-}
-
-static int write_text(struct exporter *x, const struct own_cost *own, bool open_metrics,
-		      char **text, size_t *size)
-{
-	FILE *out = open_memstream(text, size);
-
-	if (!out)
-		return -ENOMEM;
-	exposition__begin(x->exposition, out, open_metrics);
-	metrics__write(x->exposition, x->result, x->host->kernel, x->cost, x->processes, own);
-	exposition__end(x->exposition);
-	if (!fclose(out))
-		return 0;
-	free(*text);
-	return -ENOMEM;
-}
-
-static int make_text(void *context, bool open_metrics, char **text, size_t *size)
-{
-	struct exporter *x = context;
-	struct timespec begun;
-	struct own_cost own;
-	int err;
-
-	clock_gettime(CLOCK_MONOTONIC, &begun);
-	err = read_counts(x);
-	own = cost_of(x, &begun);
 	if (!err)
-		err = write_text(x, &own, open_metrics, text, size);
+		err = tracer__read(x->tracer, &x->result->counts);
 	tracer__forget_peers(x->tracer);
 	if (err)
 		log_error("what the kernel counted cannot be read: %s", strerror(-err));
 	return err;
 }
 
+static char *make_text(void *exporter, bool open_metrics)
+{
+	struct single_numbers own = {};
+	struct exporter *x = exporter;
+	struct timespec begun;
+
+	clock_gettime(CLOCK_MONOTONIC, &begun);
+	if (read_counts(x) || !exposition__begin(&x->exposition, open_metrics))
+		return NULL;
+	own.reading_ns = (uint64_t)(elapsed_since(&begun) * 1e9);
+	own.cpu_ns = (uint64_t)clock() * (1000000000 / CLOCKS_PER_SEC);
+	own.resident_bytes = resident_bytes();
+	metrics__write(&x->exposition, x->result, &x->processes, x->kernel, x->cost, own);
+	return exposition__end(&x->exposition);
+}
+
+/* In one step for who reads it. 0 or -errno. */
+static int replace_file(int folder, const char *text)
+{
+	int fd, err;
+
+	/* One that is there may be another's: it is not written to. */
+	if (unlinkat(folder, FILE_NEXT, 0) && errno != ENOENT)
+		return -errno;
+	fd = files__open_regular(folder, FILE_NEXT, O_WRONLY | O_CREAT | O_EXCL);
+	if (fd < 0)
+		return fd;
+	err = program__write_all(fd, text, strlen(text));
+	/* Whatever the umask: the collector is another user. */
+	if (!err && fchmod(fd, 0644))
+		err = -errno;
+	if (close(fd) && !err)
+		err = -errno;
+	if (!err && renameat(folder, FILE_NEXT, folder, FILE_NAME))
+		err = -errno;
+	if (err)
+		unlinkat(folder, FILE_NEXT, 0);
+	return err;
+}
+
 /* A folder that cannot be written to now, its disk being full, may be later: said once. */
 static void write_file(struct exporter *x)
 {
-	char *text;
-	size_t size;
-	int err = make_text(x, false, &text, &size);
+	char *text = make_text(x, false);
+	int err = text ? replace_file(x->folder, text) : 0;
 
-	if (err)
-		return;
-	err = textfile__replace(x->folder, text, size);
-	free(text);
 	if (err && !x->failed)
 		log_error("--textfile: sendpath.prom cannot be written: %s", strerror(-err));
-	x->failed = err;
+	if (text)
+		x->failed = err;
+	free(text);
 }
 
-static void look(void *context, struct run_result *r, struct tracer *tracer)
+static bool look(void *exporter, struct run_result *r, struct tracer *tracer)
 {
-	struct exporter *x = context;
+	struct exporter *x = exporter;
+	const char *at = x->asked->exporter.listen;
+	uint64_t times;
 
 	if (!x->result && x->server)
-		log_error("metrics at http://%s/metrics", server__endpoint(x->server));
+		log_error("metrics at http://%.*s:%u/metrics", (int)(strrchr(at, ':') - at), at,
+			  server__port(x->server));
 	x->result = r;
 	x->tracer = tracer;
-	if (x->server) {
-		server__run(x->server);
-	} else if (elapsed_since(&x->begun) >= x->due) {
-		write_file(x);
-		x->due = (floor(elapsed_since(&x->begun) / x->interval) + 1) * x->interval;
-	}
-}
-
-static int ms_left(void *context, int most)
-{
-	const struct exporter *x = context;
-	double ms;
-
 	if (x->server)
-		return server__ms_left(x->server, most);
-	ms = ceil((x->due - elapsed_since(&x->begun)) * 1e3);
-	return ms < 0 ? 0 : ms < most ? (int)ms : most;
-}
-
-static bool is_to_end(void *unused)
-{
-	(void)unused;
+		server__run(x->server);
+	else if (read(x->timer, &times, sizeof(times)) > 0)
+		write_file(x);
 	return signals__caught();
 }
 
-static int open_outputs(struct exporter *x, const struct options *o)
+/* Due at once, and then again and again. */
+static int open_timer(double interval)
 {
-	const struct exporter_options *e = &o->exporter;
-	const struct allowed_names names = {e->names, e->name_count};
-	char reason[600] = "out of memory";
-	int err;
+	double seconds = floor(interval);
+	struct itimerspec when = {
+		.it_value.tv_nsec = 1,
+		.it_interval = {(time_t)seconds, (long)((interval - seconds) * 1e9)}};
+	int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 
-	x->exposition = exposition__new();
-	x->processes = e->top ? processes__new(e->top, o->by_max) : NULL;
-	if (!x->exposition || (e->top && !x->processes))
-		err = -ENOMEM;
-	else if (!e->textfile)
-		err = server__open(&x->server, e->listen, &names, make_text, x, reason,
-				   sizeof(reason));
-	else if ((x->folder = err = textfile__open(e->textfile)) < 0)
-		snprintf(reason, sizeof(reason), "--textfile %.200s: %s", e->textfile,
-			 strerror(-err));
-	if (err < 0)
-		log_error("%s", reason);
-	return err < 0 ? err : 0;
+	return timerfd_settime(fd, 0, &when, NULL) ? -errno : fd;
 }
 
-static void close_outputs(struct exporter *x)
+static int open_folder(const char *folder)
+{
+	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return fd < 0 || faccessat(fd, ".", W_OK, AT_EACCESS) ? -errno : fd;
+}
+
+/* False: an error line says why not. */
+static bool open_output(struct exporter *x)
+{
+	const char *textfile = x->asked->exporter.textfile;
+
+	if (!textfile)
+		return (x->server = server__open(&x->asked->exporter, make_text, x));
+	x->folder = open_folder(textfile);
+	x->timer = x->folder < 0 ? x->folder : open_timer(x->asked->interval);
+	if (x->timer < 0)
+		log_error("--textfile %.200s: %s", textfile, strerror(-x->timer));
+	return x->timer >= 0;
+}
+
+/* Nobody measures any more: an old file would tell otherwise. */
+static void close_output(struct exporter *x)
 {
 	server__close(x->server);
-	if (x->folder >= 0) {
-		textfile__remove(x->folder);
-		close(x->folder);
-	}
-	processes__free(x->processes);
-	exposition__free(x->exposition);
+	if (x->folder >= 0)
+		unlinkat(x->folder, FILE_NAME, 0);
+	close(x->folder);
+	close(x->timer);
 }
 
 static int observe(struct exporter *x, struct measurement setup)
 {
-	struct run_meanwhile meanwhile = {.fd = x->server ? server__fd(x->server) : -1,
-					  .ms_left = ms_left,
-					  .look = look,
-					  .context = x};
+	int fd = x->server ? server__fd(x->server) : x->timer;
+	struct run_meanwhile meanwhile = {fd, look, x};
 	struct run_result r;
 	int err;
 
 	setup.meanwhile = &meanwhile;
-	setup.tick = is_to_end;
 	setup.last = true;
-	clock_gettime(CLOCK_MONOTONIC, &x->begun);
+	setup.by = x->processes.top ? BY_PROCESS : 0;
 	err = run__observe(&r, &setup);
 	if (err)
 		log_error("%s", r.error);
@@ -212,16 +193,18 @@ static int observe(struct exporter *x, struct measurement setup)
 
 int exporter__run(const struct options *o, const struct measurement *setup, const struct host *host)
 {
-	struct exporter x = {
-		.host = host, .cost = setup->cost, .folder = -1, .interval = o->interval};
-	struct measurement observed = *setup;
+	static struct exporter x = {.folder = -1, .timer = -1};
 	int status = STATUS_FAILED;
 
+	x.asked = o;
+	x.kernel = host->kernel;
+	x.cost = setup->cost;
+	x.processes.top = o->exporter.top;
+	x.processes.room = o->by_max;
 	signals__catch();
 	signal(SIGPIPE, SIG_IGN); /* a client that has gone is none of our business */
-	observed.by = o->exporter.top ? BY_PROCESS : 0;
-	if (!open_outputs(&x, o))
-		status = observe(&x, observed);
-	close_outputs(&x);
+	if (open_output(&x))
+		status = observe(&x, *setup);
+	close_output(&x);
 	return status;
 }

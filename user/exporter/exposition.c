@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 /*
  * Bounds of buckets: 1 and 1.5 times each power of two, from half a microsecond to 8 seconds. They
@@ -14,43 +13,24 @@
 #define BOUND_LAST_BIT	33
 #define BOUNDS		(2 * (BOUND_LAST_BIT - BOUND_FIRST_BIT) + 1)
 
-#define SERIES_MAX  16384 /* a power of two; counters beyond are not remembered */
-#define SAMPLE_SIZE 1024
-
-struct series {
-	uint64_t key; /* hash of the sample's name and labels; 0: not in use */
-	uint64_t value;
-};
-
-struct exposition {
-	FILE *out;
-	bool open_metrics;
-	enum metric_kind kind;
-	const char *name;
-	size_t series_count;
-	struct series series[SERIES_MAX];
-};
-
-struct exposition *exposition__new(void)
+bool exposition__begin(struct exposition *e, bool open_metrics)
 {
-	return calloc(1, sizeof(struct exposition));
-}
-
-void exposition__free(struct exposition *e)
-{
-	free(e);
-}
-
-void exposition__begin(struct exposition *e, FILE *out, bool open_metrics)
-{
-	e->out = out;
 	e->open_metrics = open_metrics;
+	e->out = open_memstream(&e->text, &e->size);
+	return e->out;
 }
 
-void exposition__end(struct exposition *e)
+char *exposition__end(struct exposition *e)
 {
+	bool failed;
+
 	if (e->open_metrics)
 		fputs("# EOF\n", e->out);
+	failed = ferror(e->out);
+	if (!fclose(e->out) && !failed)
+		return e->text;
+	free(e->text);
+	return NULL;
 }
 
 /* The text of a help must not end its line, nor begin to quote. */
@@ -63,97 +43,69 @@ static void write_help(FILE *out, const char *text)
 		      out);
 }
 
-void exposition__family(struct exposition *e, enum metric_kind kind, const char *name,
-			const char *unit, const char *help, const char *missing)
+void exposition__family(struct exposition *e, const struct family *f, const char *missing)
 {
 	static const char *const kinds[] = {"counter", "gauge", "histogram"};
-	const char *suffix = kind == METRIC_COUNTER && !e->open_metrics ? "_total" : "";
+	const char *suffix = f->kind == METRIC_COUNTER && !e->open_metrics ? "_total" : "";
 
-	e->kind = kind;
-	e->name = name;
-	fprintf(e->out, "# HELP %s%s ", name, suffix);
-	write_help(e->out, help);
+	e->family = f;
+	fprintf(e->out, "# HELP %s%s ", f->name, suffix);
+	write_help(e->out, f->help);
 	if (missing) {
 		fputs(" Not measured: ", e->out);
 		write_help(e->out, missing);
 	}
-	fprintf(e->out, "\n# TYPE %s%s %s\n", name, suffix, kinds[kind]);
-	if (e->open_metrics && unit[0])
-		fprintf(e->out, "# UNIT %s %s\n", name, unit);
+	fprintf(e->out, "\n# TYPE %s%s %s\n", f->name, suffix, kinds[f->kind]);
+	if (e->open_metrics && f->unit[0])
+		fprintf(e->out, "# UNIT %s %s\n", f->name, f->unit);
 }
 
-/* A sample up to its value; what does not fit is cut, which no name of the kernel's is so long for.
- */
-struct sample {
-	char text[SAMPLE_SIZE];
-	size_t used;
-};
-
-static void append_text(struct sample *s, const char *text)
+static void write_label(FILE *out, char separator, const char *name, const char *value)
 {
-	size_t length = strlen(text), room = sizeof(s->text) - 1 - s->used;
-
-	if (length > room)
-		length = room;
-	memcpy(s->text + s->used, text, length);
-	s->used += length;
-	s->text[s->used] = 0;
-}
-
-static void append_value(struct sample *s, const char *value)
-{
-	char byte[8];
-
-	for (; *value; value++) {
+	fprintf(out, "%c%s=\"", separator, name);
+	for (; *value; value++)
 		if (*value == '"')
-			strcpy(byte, "\\\"");
-		else if (*value >= ' ' && *value <= '~' && *value != '\\')
-			snprintf(byte, sizeof(byte), "%c", *value);
+			fputs("\\\"", out);
+		else if (*value < ' ' || *value > '~' || *value == '\\')
+			fprintf(out, "\\\\x%02x", (unsigned char)*value);
 		else
-			snprintf(byte, sizeof(byte), "\\\\x%02x", (unsigned char)*value);
-		append_text(s, byte);
-	}
+			fputc(*value, out);
+	fputc('"', out);
 }
 
-static void name_sample(struct sample *s, const char *name, const char *suffix,
-			const struct label *labels)
+/* A sample up to its value. le, unless NULL, is one label more. */
+static void write_name(struct exposition *e, const char *suffix, const char *const *labels,
+		       const char *le)
 {
-	const char *separator = "{";
+	const char *const *name = e->family->labels;
+	char separator = '{';
 
-	s->used = 0;
-	append_text(s, name);
-	append_text(s, suffix);
-	for (; labels->name; labels++) {
-		append_text(s, separator);
-		append_text(s, labels->name);
-		append_text(s, "=\"");
-		append_value(s, labels->value);
-		append_text(s, "\"");
-		separator = ",";
-	}
-	if (*separator == ',')
-		append_text(s, "}");
+	fprintf(e->out, "%s%s", e->family->name, suffix);
+	for (; *name; name++, labels++, separator = ',')
+		write_label(e->out, separator, *name, *labels);
+	if (le)
+		write_label(e->out, separator, "le", le);
+	if (le || separator == ',')
+		fputc('}', e->out);
 }
 
 /* FNV-1a; never 0. */
-static uint64_t hash(const char *text)
+static uint64_t hash(const char *text, const char *end)
 {
 	uint64_t h = 0xcbf29ce484222325;
 
-	for (; *text; text++)
+	for (; text < end; text++)
 		h = (h ^ (unsigned char)*text) * 0x100000001b3;
 	return h ? h : 1;
 }
 
 /* The value, or what it was last, if that was more. */
-static uint64_t keep_from_falling(struct exposition *e, const char *sample, uint64_t value)
+static uint64_t keep_from_falling(struct exposition *e, uint64_t key, uint64_t value)
 {
-	uint64_t key = hash(sample);
-	size_t i = key % SERIES_MAX;
-	struct series *s = &e->series[i];
+	struct series *s = &e->series[key % SERIES_MAX];
 
 	while (s->key && s->key != key)
-		s = &e->series[++i % SERIES_MAX];
+		s = s + 1 < e->series + SERIES_MAX ? s + 1 : e->series;
 	if (!s->key && e->series_count >= SERIES_MAX / 2)
 		return value;
 	e->series_count += !s->key;
@@ -163,30 +115,25 @@ static uint64_t keep_from_falling(struct exposition *e, const char *sample, uint
 	return s->value;
 }
 
-static uint64_t begin_sample(struct exposition *e, const struct label *labels, uint64_t value)
+static void write_value(struct exposition *e, uint64_t value)
 {
-	bool counter = e->kind == METRIC_COUNTER;
-	struct sample s;
+	unsigned long long number = value, second = 1000000000;
 
-	name_sample(&s, e->name, counter ? "_total" : "", labels);
-	fputs(s.text, e->out);
-	return counter ? keep_from_falling(e, s.text, value) : value;
+	if (strcmp(e->family->unit, "seconds"))
+		fprintf(e->out, " %llu\n", number);
+	else
+		fprintf(e->out, " %llu.%09llu\n", number / second, number % second);
 }
 
-void exposition__count(struct exposition *e, const struct label *labels, uint64_t value)
+void exposition__number(struct exposition *e, const char *const *labels, uint64_t value)
 {
-	fprintf(e->out, " %llu\n", (unsigned long long)begin_sample(e, labels, value));
-}
+	bool counter = e->family->kind == METRIC_COUNTER;
+	long begin = ftell(e->out);
 
-static void write_seconds(FILE *out, uint64_t ns)
-{
-	fprintf(out, " %llu.%09llu\n", (unsigned long long)(ns / 1000000000),
-		(unsigned long long)(ns % 1000000000));
-}
-
-void exposition__seconds(struct exposition *e, const struct label *labels, uint64_t ns)
-{
-	write_seconds(e->out, begin_sample(e, labels, ns));
+	write_name(e, counter ? "_total" : "", labels, NULL);
+	if (counter && !fflush(e->out)) /* it is in the text now */
+		value = keep_from_falling(e, hash(e->text + begin, e->text + e->size), value);
+	write_value(e, value);
 }
 
 /* The largest ns of bucket i. */
@@ -195,77 +142,47 @@ static uint64_t bound(int i)
 	return ((2ULL + (i & 1)) << (BOUND_FIRST_BIT - 1 + i / 2)) - 1;
 }
 
-static void write_bucket(struct exposition *e, const struct label *labels, const char *le,
-			 uint64_t count)
-{
-	struct label all[EXPOSITION_LABELS + 2];
-	struct sample s;
-	size_t used = 0;
-
-	for (; labels[used].name && used < EXPOSITION_LABELS; used++)
-		all[used] = labels[used];
-	all[used++] = (struct label){"le", le};
-	all[used] = (struct label){};
-	name_sample(&s, e->name, "_bucket", all);
-	fprintf(e->out, "%s %llu\n", s.text, (unsigned long long)count);
-}
-
 /* What is counted while it is read may be in a bucket and not in the count: buckets make it. */
-void exposition__histogram(struct exposition *e, const struct label *labels, const struct hist *h)
+void exposition__histogram(struct exposition *e, const char *const *labels, const struct hist *h)
 {
-	struct sample s;
-	uint64_t count = 0;
+	unsigned long long count = 0;
 	__u32 bucket = 0;
 	char le[32];
 	int i;
 
-	for (i = 0; i < BOUNDS; i++) {
-		while (bucket < HIST_BUCKETS && hist_low(bucket) <= bound(i))
+	for (i = 0; i <= BOUNDS; i++) {
+		while (bucket < HIST_BUCKETS && (i == BOUNDS || hist_low(bucket) <= bound(i)))
 			count += h->buckets[bucket++];
 		snprintf(le, sizeof(le), "%.10g", (double)bound(i) / 1e9);
-		write_bucket(e, labels, le, count);
+		write_name(e, "_bucket", labels, i < BOUNDS ? le : "+Inf");
+		fprintf(e->out, " %llu\n", count);
 	}
-	while (bucket < HIST_BUCKETS)
-		count += h->buckets[bucket++];
-	write_bucket(e, labels, "+Inf", count);
-	name_sample(&s, e->name, "_count", labels);
-	fprintf(e->out, "%s %llu\n", s.text, (unsigned long long)count);
-	name_sample(&s, e->name, "_sum", labels);
-	fputs(s.text, e->out);
-	write_seconds(e->out, h->sum);
+	write_name(e, "_count", labels, NULL);
+	fprintf(e->out, " %llu\n", count);
+	write_name(e, "_sum", labels, NULL);
+	write_value(e, h->sum);
 }
 
-/* The weight of a media range, "text/plain;version=0.0.4;q=0.5": 1 unless it says. */
-static double weight(const char *range, size_t length)
-{
-	char text[256];
-	const char *q;
-
-	if (length >= sizeof(text))
-		return 0;
-	memcpy(text, range, length);
-	text[length] = 0;
-	q = strcasestr(text, "q=");
-	while (q && q > text && !strchr("; \t", q[-1]))
-		q = strcasestr(q + 1, "q=");
-	return q ? strtod(q + 2, NULL) : 1;
-}
-
-/* Of the ranges that name this type, the largest weight; 0 if none does. */
+/*
+ * The largest weight among the media ranges that name this type, such as
+ * "text/plain;version=0.0.4;q=0.5": 1 unless one says, 0 if none names it.
+ */
 static double preference(const char *accept, const char *type)
 {
-	size_t length;
-	double most = 0, w;
+	char *copy = strdup(accept), *ranges = copy, *range, *part;
+	double most = 0, weight;
 
-	for (; *accept; accept += length + (accept[length] == ',')) {
-		accept += strspn(accept, " \t");
-		length = strcspn(accept, ",");
-		if (strncasecmp(accept, type, strlen(type)) ||
-		    !strchr("; \t,", accept[strlen(type)]))
+	while ((range = strsep(&ranges, ","))) {
+		part = strtok_r(range, "; \t", &range);
+		if (!part || strcasecmp(part, type))
 			continue;
-		w = weight(accept, length);
-		most = w > most ? w : most;
+		weight = 1;
+		while ((part = strtok_r(NULL, "; \t", &range)))
+			if (!strncasecmp(part, "q=", 2))
+				weight = strtod(part + 2, NULL);
+		most = weight > most ? weight : most;
 	}
+	free(copy);
 	return most;
 }
 

@@ -8,41 +8,49 @@
 #include "bpf/hist.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
-struct exposition;
+#define LABELS_MAX 3
 
-enum metric_kind { METRIC_COUNTER, METRIC_GAUGE, METRIC_HISTOGRAM };
-
-/* The value may have any bytes: those that are not printable ASCII, and backslashes, become \xNN.
- */
-struct label {
-	const char *name, *value;
+struct family {
+	enum metric_kind { METRIC_COUNTER, METRIC_GAUGE, METRIC_HISTOGRAM } kind;
+	const char *name; /* of a counter without "_total"; ends with the unit */
+	const char *unit; /* "": none; values in "seconds" are given in ns */
+	const char *help;
+	const char *labels[LABELS_MAX + 1]; /* their names; NULL after the last */
 };
-/* An array for the functions below, which ends with a label that has no name. */
-#define LABELS(...) ((const struct label[]){__VA_ARGS__ __VA_OPT__(, ){}})
 
-/* NULL when out of memory. */
-struct exposition *exposition__new(void);
-void exposition__free(struct exposition *e);
+/* Values of the labels, in their order: those that are not printable ASCII become \xNN. */
+#define LABELS(...) ((const char *const[LABELS_MAX + 1]){__VA_ARGS__})
 
-/* A text begins. */
-void exposition__begin(struct exposition *e, FILE *out, bool open_metrics);
-void exposition__end(struct exposition *e);
+#define SERIES_MAX 16384 /* a power of two; counters beyond half of it are not remembered */
 
-/*
- * A family begins, of which the samples follow. A counter's name is without "_total", a name with a
- * unit ends with it; unit is "" where there is none. missing, unless NULL, is why there are none.
- */
-void exposition__family(struct exposition *e, enum metric_kind kind, const char *name,
-			const char *unit, const char *help, const char *missing);
-void exposition__count(struct exposition *e, const struct label *labels, uint64_t value);
-/* Of a time in ns. */
-void exposition__seconds(struct exposition *e, const struct label *labels, uint64_t ns);
-/* Times in ns, by buckets that are the same for all; labels at most EXPOSITION_LABELS. */
-#define EXPOSITION_LABELS 4
-void exposition__histogram(struct exposition *e, const struct label *labels, const struct hist *h);
+/* All zero before its first text. */
+struct exposition {
+	bool open_metrics;
+	FILE *out; /* into text */
+	char *text;
+	size_t size;
+	const struct family *family;
+	size_t series_count;
+	struct series {
+		uint64_t key; /* hash of the sample's name and labels; 0: not in use */
+		uint64_t value;
+	} series[SERIES_MAX];
+};
+
+/* A text begins. False when out of memory. */
+bool exposition__begin(struct exposition *e, bool open_metrics);
+/* It ends: to be freed. NULL when out of memory. */
+char *exposition__end(struct exposition *e);
+
+/* A family begins, of which the samples follow. missing, unless NULL, is why there are none. */
+void exposition__family(struct exposition *e, const struct family *family, const char *missing);
+void exposition__number(struct exposition *e, const char *const *labels, uint64_t value);
+/* Times in ns, by buckets that are the same for all. */
+void exposition__histogram(struct exposition *e, const char *const *labels, const struct hist *h);
 
 /* What a client prefers, by its header Accept (NULL: it has none). */
 bool exposition__wants_open_metrics(const char *accept);

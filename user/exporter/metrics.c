@@ -7,398 +7,292 @@
 #include <errno.h>
 #include <string.h>
 
-#define MSG_ZEROCOPY_LABEL                  \
-	{                                   \
-		"interface", "msg_zerocopy" \
-	}
-#define IO_URING_LABEL                  \
-	{                               \
-		"interface", "io_uring" \
-	}
-
-/* What metrics are made of, with the sums that several need. */
-struct counted {
-	const struct plan *plan;
-	const struct window_counts *counts;
-	const struct totals *totals;
-	struct zerocopy_sums zerocopy, uring;
-	const char *blind; /* why copies without a flag are not seen; NULL: they are */
+/* What a family may need to be measured: an enum hook_id, or one of these. */
+enum {
+	NEED_PROCESSES = HOOK_COUNT,
+	NEED_COST,
+	NEED_UNFLAGGED, /* copies without a flag are seen */
+	NEED_FOLLOWED,	/* each zero-copy send is, and what it asks for */
+	NEED_SKIPS,	/* the kernel counts programs that it skips */
+	NEED_NOTHING	/* more */
 };
 
-/* Why what a hook sees is not known; NULL: it is. */
-static const char *unhooked(const struct counted *c, enum hook_id id)
-{
-	const struct plan_entry *entry = &c->plan->entries[id];
+/* What samples are made of. */
+struct writer {
+	struct exposition *out;
+	const struct run_result *result;
+	const struct window_counts *counts; /* of it */
+	struct zerocopy_sums zerocopy, uring;
+	const struct processes *processes;
+	const char *kernel;
+	bool cost;
+	struct single_numbers single;
+	const struct metric *metric; /* whose samples are written, */
+	const char *missing;	     /* unless this is why there are none */
+};
 
-	return entry->option ? NULL : entry->reason;
+/* A row of analysis/tables/metrics.py. */
+struct metric {
+	struct family family;
+	void (*write)(const struct writer *w);
+	size_t offset; /* of its number, or pointer to a histogram, in what write() has */
+	int needs[4];
+};
+
+/* A number of a family that has others. A histogram is NULL. */
+#define UNKNOWN UINT64_MAX
+
+/* Though others of its family may be missing. */
+static void write_known(const struct writer *w, const void *numbers, const char *const *labels)
+{
+	const void *at = (const char *)numbers + w->metric->offset;
+	bool histogram = w->metric->family.kind == METRIC_HISTOGRAM;
+
+	if (histogram && *(const struct hist *const *)at)
+		exposition__histogram(w->out, labels, *(const struct hist *const *)at);
+	else if (!histogram && *(const __u64 *)at != UNKNOWN)
+		exposition__number(w->out, labels, *(const __u64 *)at);
 }
 
-enum family { FAMILY_NUMBERS };
-
-static void begin(struct exposition *e, enum family family, const char *missing)
+static void write_sample(const struct writer *w, const void *numbers, const char *const *labels)
 {
-	static const struct {
-		enum metric_kind kind;
-		const char *name, *unit, *help;
-	} rows[] = {FAMILY_ROWS};
-
-	exposition__family(e, rows[family].kind, rows[family].name, rows[family].unit,
-			   rows[family].help, missing);
+	if (!w->missing)
+		write_known(w, numbers, labels);
 }
 
-static void write_build(struct exposition *e, const struct counted *c, const char *kernel)
+static void write_build(const struct writer *w)
 {
-	begin(e, FAMILY_BUILD_INFO, NULL);
-	exposition__count(e,
-			  LABELS({"version", SENDPATH_VERSION}, {"kernel", kernel},
-				 {"mechanism", mechanism_name(plan__tier(c->plan))}),
-			  1);
+	const char *mechanism = mechanism_name(plan__tier(&w->result->plan));
+
+	write_sample(w, &(__u64){1}, LABELS(SENDPATH_VERSION, w->kernel, mechanism));
 }
 
 /* The labels of a slot of calls. */
-#define CALL_LABELS(slot, ...)                                       \
-	LABELS({"syscall", call_name((enum call_kind)((slot) / 2))}, \
-	       {"zerocopy", (slot)&1 ? "true" : "false"} __VA_OPT__(, ) __VA_ARGS__)
+#define CALL_LABELS(slot) call_name((enum call_kind)((slot) / 2)), (slot)&1 ? "true" : "false"
 
-static uint64_t bytes_of(const struct call_slot *call)
-{
-	return call__accepted(call).bytes;
-}
+struct call_numbers {
+	__u64 sends, bytes;
+	const struct hist *wall;
+};
 
-/* A family with a sample for each kind of call that occurred. */
-static void write_calls(struct exposition *e, const struct counted *c, enum family family,
-			uint64_t (*count)(const struct call_slot *call))
+static void write_call(const struct writer *w)
 {
+	const struct call_slot *call = w->counts->calls;
+	struct call_numbers n;
 	__u32 slot;
 
-	begin(e, family, unhooked(c, HOOK_SEND));
-	for (slot = 0; slot < CALL_SLOTS; slot++)
-		if (call__sends(&c->counts->calls[slot]))
-			exposition__count(e, CALL_LABELS(slot), count(&c->counts->calls[slot]));
+	for (slot = 0; slot < CALL_SLOTS; slot++, call++) {
+		n = (struct call_numbers){call__sends(call), call__accepted(call).bytes,
+					  call->wall.count ? &call->wall : NULL};
+		if (n.sends)
+			write_sample(w, &n, LABELS(CALL_LABELS(slot)));
+	}
 }
 
-static uint64_t sends_of(const struct call_slot *call)
+static void write_error(const struct writer *w)
 {
-	return call__sends(call);
-}
-
-static void write_errors(struct exposition *e, const struct counted *c)
-{
-	const __u64 *counts;
+	const __u64 *count = w->counts->errors[0];
 	__u32 slot, error;
 
-	begin(e, FAMILY_SEND_ERRORS, unhooked(c, HOOK_SEND));
-	for (slot = 0; slot < CALL_SLOTS; slot++) {
-		counts = c->counts->errors[slot];
-		for (error = 0; error < ERRNO_SLOTS; error++)
-			if (counts[error])
-				exposition__count(
-					e, CALL_LABELS(slot, {"errno", call_error_name(error)}),
-					counts[error]);
-	}
+	for (slot = 0; slot < CALL_SLOTS; slot++)
+		for (error = 0; error < ERRNO_SLOTS; error++, count++)
+			if (*count)
+				write_sample(w, count,
+					     LABELS(CALL_LABELS(slot), call_error_name(error)));
 }
 
-static void write_times(struct exposition *e, const struct counted *c)
+static void write_process(const struct writer *w)
 {
-	const struct hist *wall;
-	__u32 slot;
-
-	begin(e, FAMILY_SEND_SECONDS, unhooked(c, HOOK_SEND));
-	for (slot = 0; slot < CALL_SLOTS; slot++) {
-		wall = &c->counts->calls[slot].wall;
-		if (wall->count)
-			exposition__histogram(e, CALL_LABELS(slot), wall);
-	}
-}
-
-static const struct process_metric {
-	enum family family;
-	size_t field; /* of struct group */
-	bool seconds;
-	bool completed; /* a completion tells it */
-} process_metrics[] = {
-	{FAMILY_PROCESS_SENDS, offsetof(struct group, sends), false, false},
-	{FAMILY_PROCESS_SENT_BYTES, offsetof(struct group, bytes), false, false},
-	{FAMILY_PROCESS_SEND_ERRORS, offsetof(struct group, failed), false, false},
-	{FAMILY_PROCESS_SEND_SECONDS, offsetof(struct group, ns), true, false},
-	{FAMILY_PROCESS_ZEROCOPY_REQUESTS, offsetof(struct group, requests), false, false},
-	{FAMILY_PROCESS_ZEROCOPY_COMPLETIONS, offsetof(struct group, completions), false, true},
-	{FAMILY_PROCESS_ZEROCOPY_COPIED, offsetof(struct group, copied), false, true},
-	{FAMILY_PROCESS_ZEROCOPY_UNREPORTED, offsetof(struct group, unflagged), false, true},
-};
-
-static void write_process_metric(struct exposition *e, const struct process_metric *m,
-				 const struct processes *processes, const char *missing)
-{
-	struct group sums;
-	const char *comm;
-	uint64_t value;
+	const struct processes *p = w->processes;
+	struct group rest = p->rest.sums;
 	size_t i;
 
-	begin(e, m->family, missing);
-	for (i = 0; !missing && (comm = processes__get(processes, i, &sums)); i++) {
-		value = *(const __u64 *)((const char *)&sums + m->field);
-		(m->seconds ? exposition__seconds : exposition__count)(e, LABELS({"comm", comm}),
-								       value);
-	}
+	for (i = 0; i < p->count; i++)
+		write_sample(w, &p->names[i].sums, LABELS(p->names[i].comm));
+	group__add(&rest, &w->counts->groups_rest);
+	write_sample(w, &rest, LABELS(PROCESSES_OTHER));
 }
 
-static void write_processes(struct exposition *e, const struct counted *c,
-			    const struct processes *processes)
-{
-	const struct process_metric *m = process_metrics;
-	const char *missing;
-	size_t i;
-
-	for (i = 0; i < sizeof(process_metrics) / sizeof(*m); i++, m++) {
-		missing = !processes ? "--top 0 names no processes" : NULL;
-		if (!missing && m->completed)
-			missing = unhooked(c, HOOK_COMPLETION);
-		if (!missing && m->field == offsetof(struct group, unflagged))
-			missing = c->blind;
-		write_process_metric(e, m, processes, missing);
-	}
-}
-
-/* Of MSG_ZEROCOPY and of io_uring's own zero-copy sends. */
-#define ZEROCOPY_METRICS (FAMILY_ZEROCOPY_PINNED_BYTES - FAMILY_ZEROCOPY_REQUESTS + 1)
-
-/* A metric's value, or why it is not known. */
-struct figure {
-	uint64_t count;
-	const char *why;
+/* Of MSG_ZEROCOPY, and of io_uring's own zero-copy sends. */
+struct interface_numbers {
+	__u64 requests, ignored, bytes, completions, copied, unreported, reported_copied;
+	__u64 outstanding, pinned_bytes;
 };
+#define MSG_ZEROCOPY_NAME "msg_zerocopy"
+#define IO_URING_NAME	  "io_uring"
 
-static struct figure pinned(const struct counted *c, const char *no_completions)
+static void write_interface(const struct writer *w)
 {
-	const struct pinned *p = &c->counts->pinned;
-	const char *why = no_completions ? no_completions : unhooked(c, HOOK_SEND_ID);
-
-	if (!why && c->totals->untimed)
-		why = "some sends could not be followed one by one";
-	else if (!why && c->totals->unsized)
-		why = "how much a send asks for is not seen before it returns";
-	return (struct figure){SUM_PINNED_BYTES(p), why};
-}
-
-/* In the order of the metrics. */
-static void count_zerocopy(const struct counted *c, struct figure of[ZEROCOPY_METRICS])
-{
-	const char *none = unhooked(c, HOOK_COMPLETION);
-	const struct totals *t = c->totals;
-	const struct figure figures[ZEROCOPY_METRICS] = {
-		{c->zerocopy.requests, NULL},
-		{c->zerocopy.ignored, NULL},
-		{c->zerocopy.bytes, NULL},
-		{t->completions, none},
-		{c->blind ? SUM_FLAGGED(t) : SUM_COPIED(t), none},
-		{t->unflagged, none ? none : c->blind},
-		{t->errqueue_copied, unhooked(c, HOOK_ERROR_QUEUE)},
-		{window_counts__outstanding(c->counts), none},
-		pinned(c, none),
+	const struct totals *t = &w->counts->totals;
+	const struct plan *plan = &w->result->plan;
+	const struct hook_option *option = plan->entries[HOOK_URING].option;
+	const struct interface_numbers msg = {
+		.requests = w->zerocopy.requests,
+		.ignored = w->zerocopy.ignored,
+		.bytes = w->zerocopy.bytes,
+		.completions = t->completions,
+		.copied = plan__blind_to_unflagged(plan) ? SUM_FLAGGED(t) : SUM_COPIED(t),
+		.unreported = t->unflagged,
+		.reported_copied = t->errqueue_copied,
+		.outstanding = window_counts__outstanding(w->counts),
+		.pinned_bytes = SUM_PINNED_BYTES(&w->counts->pinned),
+	};
+	const struct interface_numbers uring = {
+		.requests = w->uring.requests,
+		.ignored = w->uring.ignored,
+		.bytes = w->uring.bytes,
+		.completions = option ? t->uring_completions : UNKNOWN,
+		.copied = !option || (option->by_report && t->uring_unknown) ? UNKNOWN
+									     : t->uring_copied,
+		.unreported = UNKNOWN,	    /* not distinguished */
+		.reported_copied = UNKNOWN, /* it has no error queue */
+		.outstanding = option ? window_counts__uring_outstanding(w->counts) : UNKNOWN,
+		.pinned_bytes = UNKNOWN,
 	};
 
-	memcpy(of, figures, sizeof(figures));
+	write_sample(w, &msg, LABELS(MSG_ZEROCOPY_NAME));
+	if (uring.requests)
+		write_known(w, &uring, LABELS(IO_URING_NAME));
 }
 
-static void count_uring(const struct counted *c, struct figure of[ZEROCOPY_METRICS])
-{
-	const struct hook_option *option = c->plan->entries[HOOK_URING].option;
-	const struct totals *t = c->totals;
-	bool copies = option && !(option->by_report && t->uring_unknown);
-	const char *none = unhooked(c, HOOK_URING);
-	const struct figure figures[ZEROCOPY_METRICS] = {
-		{c->uring.requests, NULL},
-		{c->uring.ignored, NULL},
-		{c->uring.bytes, NULL},
-		{t->uring_completions, none},
-		{t->uring_copied, copies ? NULL : "not seen"},
-		{0, "not distinguished"},
-		{0, "it has no error queue"},
-		{window_counts__uring_outstanding(c->counts), none},
-		{0, "not followed"},
-	};
-
-	memcpy(of, figures, sizeof(figures));
-}
-
-static void write_zerocopy(struct exposition *e, const struct counted *c)
-{
-	struct figure msg[ZEROCOPY_METRICS], uring[ZEROCOPY_METRICS];
-	enum family i;
-
-	count_zerocopy(c, msg);
-	count_uring(c, uring);
-	for (i = 0; i < ZEROCOPY_METRICS; i++) {
-		begin(e, FAMILY_ZEROCOPY_REQUESTS + i, msg[i].why);
-		if (!msg[i].why)
-			exposition__count(e, LABELS(MSG_ZEROCOPY_LABEL), msg[i].count);
-		if (c->uring.requests && !uring[i].why)
-			exposition__count(e, LABELS(IO_URING_LABEL), uring[i].count);
-	}
-}
-
-static void add_refused(struct exposition *e, const struct label interface, enum refusal refusal,
-			unsigned int error, uint64_t count)
+static void write_refused(const struct writer *w, const char *interface, enum refusal refusal,
+			  unsigned int error, __u64 count)
 {
 	if (count)
-		exposition__count(e,
-				  LABELS(interface, {"cause", refusal__get(refusal)->name},
-					 {"errno", call_error_name(error)}),
-				  count);
+		write_sample(
+			w, &count,
+			LABELS(interface, refusal__get(refusal)->name, call_error_name(error)));
 }
 
-static void write_refused(struct exposition *e, const struct counted *c)
+static void write_refusal(const struct writer *w)
 {
-	static const struct label msg = MSG_ZEROCOPY_LABEL, uring = IO_URING_LABEL;
-	const struct totals *t = c->totals;
+	const struct totals *t = &w->counts->totals;
 	unsigned int i;
 	__u64 known;
 
-	begin(e, FAMILY_ZEROCOPY_REFUSED, NULL);
-	add_refused(e, msg, REFUSAL_OPTMEM, ENOBUFS, t->refused_optmem);
-	add_refused(e, msg, REFUSAL_MEMLOCK, ENOBUFS, t->refused_memlock);
+	write_refused(w, MSG_ZEROCOPY_NAME, REFUSAL_OPTMEM, ENOBUFS, t->refused_optmem);
+	write_refused(w, MSG_ZEROCOPY_NAME, REFUSAL_MEMLOCK, ENOBUFS, t->refused_memlock);
 	for (i = 0; i < ERRNO_SLOTS; i++) {
 		known = i == ENOBUFS ? t->refused_optmem + t->refused_memlock : 0;
-		add_refused(e, msg, refusal__of((int)i), i,
-			    window_counts__difference(c->zerocopy.errors[i], known));
+		write_refused(w, MSG_ZEROCOPY_NAME, refusal__of((int)i), i,
+			      window_counts__difference(w->zerocopy.errors[i], known));
 	}
 	for (i = 0; i < ERRNO_SLOTS; i++)
-		add_refused(e, uring, refusal__of((int)i), i, c->uring.errors[i]);
-}
-
-static uint64_t copied_for(const struct cause_counter *sums)
-{
-	return sums->sends + sums->unflagged;
-}
-
-static uint64_t unflagged_for(const struct cause_counter *sums)
-{
-	return sums->unflagged;
-}
-
-static bool same_cause(const struct cause_info *a, const struct cause_info *b)
-{
-	return a->key.cause == b->key.cause && !strncmp(a->device, b->device, DEVICE_NAME_MAX);
-}
-
-static void write_cause(struct exposition *e, const struct cause_info *info, uint64_t sum)
-{
-	char device[DEVICE_NAME_MAX + 1] = "";
-
-	memcpy(device, info->device, DEVICE_NAME_MAX);
-	exposition__count(e, LABELS({"cause", cause_name(info->key.cause)}, {"device", device}),
-			  sum);
+		write_refused(w, IO_URING_NAME, refusal__of((int)i), i, w->uring.errors[i]);
 }
 
 /* A cause on a device, in whichever network namespace, with whichever stack. */
-static void write_causes(struct exposition *e, const struct counted *c, enum family family,
-			 const char *missing, uint64_t (*of)(const struct cause_counter *sums))
-{
-	const struct window_counts *m = c->counts;
-	struct cause_count all[CAUSE_COUNTERS_MAX + 1], other = {.sums = m->unnamed};
-	size_t i, j, count = m->cause_count;
-	uint64_t sum;
+struct cause_numbers {
+	enum cause cause;
+	char device[DEVICE_NAME_MAX + 1];
+	__u64 copied, unreported;
+};
 
-	memcpy(all, m->causes, count * sizeof(*all));
-	other.sums.sends += m->unseen.sends;
-	all[count++] = other;
-	begin(e, family, missing);
-	for (i = 0; i < count && !missing; i++) {
-		for (j = 0; j < i &&
-			    !(copied_for(&all[j].sums) && same_cause(&all[j].info, &all[i].info));)
-			j++;
-		if (j < i || !copied_for(&all[i].sums))
-			continue;
-		for (sum = 0; j < count; j++)
-			sum += same_cause(&all[j].info, &all[i].info) ? of(&all[j].sums) : 0;
-		write_cause(e, &all[i].info, sum);
+/* all: ends where nothing was copied. */
+static void add_cause(struct cause_numbers *all, const struct cause_info *info,
+		      const struct cause_counter *sums)
+{
+	while (all->copied && (all->cause != info->key.cause ||
+			       strncmp(all->device, info->device, DEVICE_NAME_MAX)))
+		all++;
+	all->cause = info->key.cause;
+	memcpy(all->device, info->device, DEVICE_NAME_MAX);
+	all->copied += sums->sends + sums->unflagged;
+	all->unreported += sums->unflagged;
+}
+
+static void write_cause(const struct writer *w)
+{
+	struct cause_numbers all[CAUSE_COUNTERS_MAX + 2] = {}, *n;
+	const struct cause_info unknown = {.key.cause = CAUSE_UNCLASSIFIED};
+	struct cause_counter other = w->counts->unnamed;
+	size_t i;
+
+	for (i = 0; i < w->counts->cause_count; i++)
+		add_cause(all, &w->counts->causes[i].info, &w->counts->causes[i].sums);
+	other.sends += w->counts->unseen.sends;
+	add_cause(all, &unknown, &other);
+	for (n = all; n->copied; n++)
+		write_sample(w, n, LABELS(cause_name(n->cause), n->device));
+}
+
+static void write_lost(const struct writer *w)
+{
+	const struct plan_entry *send = &w->result->plan.entries[HOOK_SEND];
+	const struct window_counts *m = w->counts;
+	const struct totals *t = &m->totals;
+	bool copies = w->result->plan.entries[HOOK_SKB_COPY].option;
+	const struct {
+		const char *what;
+		__u64 count;
+	} rows[] = {
+		{"calls", w->missing ? UNKNOWN
+				     : window_counts__lost_calls(m, send->option, send->reason[0])},
+		{"completions", t->lost_completions + t->lost_notifications + t->untracked},
+		{"flags", SUM_LOST_FLAGS(t)},
+		{"groups", m->groups_rest.sends + m->peers_rest.requests},
+		{"stacks", copies ? m->unnamed.skbs + t->lost_cause_bits : UNKNOWN}};
+	size_t i;
+
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		write_known(w, &rows[i].count, LABELS(rows[i].what));
+}
+
+static void write_single(const struct writer *w)
+{
+	write_sample(w, &w->single, LABELS());
+}
+
+static const char *why_missing(const struct writer *w, int need)
+{
+	const struct totals *t = &w->counts->totals;
+	const struct plan_entry *entry;
+
+	switch (need) {
+	case NEED_PROCESSES:
+		return w->processes->top ? NULL : "--top 0 names no processes";
+	case NEED_COST:
+		return w->cost ? NULL : "asked for with --cost, because counting costs too";
+	case NEED_UNFLAGGED:
+		return plan__blind_to_unflagged(&w->result->plan);
+	case NEED_FOLLOWED:
+		return t->untimed   ? "some sends could not be followed one by one"
+		       : t->unsized ? "how much a send asks for is not seen before it returns"
+				    : NULL;
+	case NEED_SKIPS:
+		return w->counts->missed_unknown[HOOK_SEND]
+			       ? "of calls, because this kernel does not count the runs of "
+				 "programs that it skips"
+			       : NULL;
+	default:
+		entry = &w->result->plan.entries[need];
+		return entry->option ? NULL : entry->reason;
 	}
 }
 
-static void write_completion_times(struct exposition *e, const struct counted *c)
+void metrics__write(struct exposition *e, const struct run_result *r,
+		    const struct processes *processes, const char *kernel, bool cost,
+		    struct single_numbers own)
 {
-	const char *missing = unhooked(c, HOOK_COMPLETION);
-
-	missing = missing ? missing : unhooked(c, HOOK_SEND_ID);
-	begin(e, FAMILY_ZEROCOPY_COMPLETION_SECONDS, missing);
-	if (!missing)
-		exposition__histogram(e, LABELS(), &c->counts->spans[SPAN_COMPLETION]);
-}
-
-static void write_lost(struct exposition *e, const struct counted *c)
-{
-	const struct plan_entry *send = &c->plan->entries[HOOK_SEND];
-	const struct window_counts *m = c->counts;
-	const struct totals *t = c->totals;
-	bool skips_known = !m->missed_unknown[HOOK_SEND];
-	const struct {
-		const char *what;
-		bool known;
-		uint64_t count;
-	} rows[] = {
-		{"calls", skips_known, window_counts__lost_calls(m, send->option, send->reason[0])},
-		{"completions", true, t->lost_completions + t->lost_notifications + t->untracked},
-		{"flags", true, SUM_LOST_FLAGS(t)},
-		{"groups", true, m->groups_rest.sends + m->peers_rest.requests},
-		{"stacks", !unhooked(c, HOOK_SKB_COPY), m->unnamed.skbs + t->lost_cause_bits}};
+	static const struct metric metrics[] = {METRIC_ROWS};
+	struct writer w = {e,		r, &r->counts, .processes = processes, .kernel = kernel,
+			   .cost = cost};
 	size_t i;
+	const int *need;
 
-	begin(e, FAMILY_LOST,
-	      skips_known ? NULL
-			  : "of calls, because this kernel does not count the runs of "
-			    "programs that it skips");
-	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		if (rows[i].known)
-			exposition__count(e, LABELS({"what", rows[i].what}), rows[i].count);
-}
-
-static void write_own(struct exposition *e, const struct counted *c, bool cost,
-		      const struct own_cost *own)
-{
-	const char *no_cost = cost ? NULL : "asked for with --cost, because counting costs too";
-
-	begin(e, FAMILY_EXPORTER_START_TIME_SECONDS, NULL);
-	exposition__seconds(e, LABELS(), own->started_ns);
-	begin(e, FAMILY_EXPORTER_CPU_SECONDS, NULL);
-	exposition__seconds(e, LABELS(), own->cpu_ns);
-	begin(e, FAMILY_EXPORTER_RESIDENT_MEMORY_BYTES, NULL);
-	exposition__count(e, LABELS(), own->resident_bytes);
-	begin(e, FAMILY_EXPORTER_READING_SECONDS, NULL);
-	exposition__seconds(e, LABELS(), own->reading_ns);
-	begin(e, FAMILY_EXPORTER_BPF_SECONDS, no_cost);
-	if (!no_cost)
-		exposition__seconds(e, LABELS(), c->counts->bpf_ns);
-	begin(e, FAMILY_EXPORTER_BPF_RUNS, no_cost);
-	if (!no_cost)
-		exposition__count(e, LABELS(), c->counts->bpf_runs);
-}
-
-void metrics__write(struct exposition *e, const struct run_result *r, const char *kernel, bool cost,
-		    const struct processes *processes, const struct own_cost *own)
-{
-	const char *no_causes;
-	struct counted c = {.plan = &r->plan,
-			    .counts = &r->counts,
-			    .totals = &r->counts.totals,
-			    .blind = plan__blind_to_unflagged(&r->plan)};
-
-	window_counts__zerocopy(c.counts, &c.zerocopy);
-	window_counts__uring(c.counts, &c.uring);
-	no_causes = unhooked(&c, HOOK_SKB_COPY);
-	no_causes = no_causes ? no_causes : unhooked(&c, HOOK_COMPLETION);
-	write_build(e, &c, kernel);
-	write_calls(e, &c, FAMILY_SENDS, sends_of);
-	write_calls(e, &c, FAMILY_SENT_BYTES, bytes_of);
-	write_errors(e, &c);
-	write_times(e, &c);
-	write_processes(e, &c, processes);
-	write_zerocopy(e, &c);
-	write_refused(e, &c);
-	write_causes(e, &c, FAMILY_ZEROCOPY_COPIED_BY_CAUSE, no_causes, copied_for);
-	write_causes(e, &c, FAMILY_ZEROCOPY_UNREPORTED_BY_CAUSE, no_causes ? no_causes : c.blind,
-		     unflagged_for);
-	write_completion_times(e, &c);
-	write_lost(e, &c);
-	write_own(e, &c, cost, own);
+	window_counts__zerocopy(w.counts, &w.zerocopy);
+	window_counts__uring(w.counts, &w.uring);
+	own.started_ns = (__u64)r->started.tv_sec * 1000000000 + (__u64)r->started.tv_nsec;
+	own.bpf_ns = r->counts.bpf_ns;
+	own.bpf_runs = r->counts.bpf_runs;
+	own.completion = &r->counts.spans[SPAN_COMPLETION];
+	w.single = own;
+	for (i = 0; i < sizeof(metrics) / sizeof(metrics[0]); i++) {
+		w.metric = &metrics[i];
+		w.missing = NULL;
+		for (need = metrics[i].needs; *need != NEED_NOTHING && !w.missing; need++)
+			w.missing = why_missing(&w, *need);
+		exposition__family(e, &metrics[i].family, w.missing);
+		metrics[i].write(&w);
+	}
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Which metrics there are, and of which counts each is made. docs/fleet.md lists them. */
+/* Of which counts each metric of analysis/tables/metrics.py is made. */
 #pragma once
 
 #include "user/exporter/exposition.h"
@@ -7,17 +7,16 @@
 
 #include "user/run/run.h"
 
-/* What the exporter itself took. */
-struct own_cost {
-	uint64_t started_ns; /* of the epoch */
-	uint64_t cpu_ns;
-	uint64_t resident_bytes;
-	uint64_t reading_ns; /* for this reading */
+/* Metrics without labels: the first are the exporter's own. */
+struct single_numbers {
+	__u64 cpu_ns, resident_bytes;
+	__u64 reading_ns; /* for these counts */
+	__u64 started_ns; /* of the epoch; from here on set by metrics__write() */
+	__u64 bpf_ns, bpf_runs;
+	const struct hist *completion;
 };
 
-/*
- * Of an observation that goes on; processes is NULL where none are named. kernel: its release.
- * cost: the programs' own time is counted.
- */
-void metrics__write(struct exposition *e, const struct run_result *r, const char *kernel, bool cost,
-		    const struct processes *processes, const struct own_cost *own);
+/* Of an observation that goes on. kernel: its release. cost: the programs' own time is counted. */
+void metrics__write(struct exposition *e, const struct run_result *r,
+		    const struct processes *processes, const char *kernel, bool cost,
+		    struct single_numbers own);

@@ -6,64 +6,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Sums of one name. */
-struct named {
-	char comm[COMM_MAX];
-	struct group gone; /* of groups that were removed */
-	struct group live; /* of those that are there */
-};
-
-struct processes {
-	size_t top, count, room;
-	size_t seen; /* groups, by this reading */
-	bool crowded;
-	struct named rest;
-	struct named new_names[TOP_MAX]; /* that this reading met first */
-	size_t new_count;
-	struct tracer *tracer; /* while it reads */
-	struct named names[TOP_MAX];
-};
-
-struct processes *processes__new(size_t top, size_t room)
+/* Where to count it: new names are found here, too, while there is room for names. */
+static struct named_group *find_name(struct processes *p, const char *comm)
 {
-	struct processes *p = calloc(1, sizeof(*p));
+	struct named_group *n = p->names, *end = n + p->found;
 
-	if (p) {
-		p->top = top;
-		p->room = room;
-	}
-	return p;
-}
-
-void processes__free(struct processes *p)
-{
-	free(p);
-}
-
-static struct named *find_name(struct named *names, size_t count, const char *comm)
-{
-	size_t i;
-
-	for (i = 0; i < count; i++)
-		if (!strncmp(names[i].comm, comm, COMM_MAX))
-			return &names[i];
-	return NULL;
-}
-
-/* Where to count it: names that are new are found here, too, while there is room for names. */
-static struct named *named(struct processes *p, const char *comm)
-{
-	struct named *n = find_name(p->names, p->count, comm);
-
-	if (!n && p->count < p->top && strncmp(comm, PROCESSES_OTHER, COMM_MAX)) {
-		n = find_name(p->new_names, p->new_count, comm);
-		if (!n && p->new_count < TOP_MAX) {
-			n = &p->new_names[p->new_count++];
-			*n = (struct named){};
-			memcpy(n->comm, comm, COMM_MAX);
-		}
-	}
-	return n ? n : &p->rest;
+	while (n < end && strncmp(n->comm, comm, COMM_MAX))
+		n++;
+	if (n < end)
+		return n;
+	if (p->count == p->top || p->found == TOP_MAX * 2 ||
+	    !strncmp(comm, PROCESSES_OTHER, COMM_MAX))
+		return &p->rest;
+	p->found++;
+	*n = (struct named_group){};
+	memcpy(n->comm, comm, COMM_MAX);
+	return n;
 }
 
 /*
@@ -80,68 +38,54 @@ static bool is_over(const struct processes *p, const struct group *g)
 	return gone && g->completions + g->ignored + g->refused >= g->requests;
 }
 
-static int see(void *context, const struct group_row *row)
+static int add_group(void *context, const struct group_row *row)
 {
 	struct processes *p = context;
-	struct named *n = named(p, row->group.comm);
-	struct group last;
+	struct named_group *n = find_name(p, row->group.comm);
+	struct group last = row->group;
 
 	p->seen++;
-	if (!is_over(p, &row->group))
-		group__add(&n->live, &row->group);
-	else if (!tracer__take_group(p->tracer, &row->key, &last))
+	if (is_over(p, &last)) {
+		if (tracer__take_group(p->tracer, &row->key, &last))
+			return 0;
 		group__add(&n->gone, &last);
+	}
+	group__add(&n->sums, &last);
 	return 0;
 }
 
 static int by_bytes(const void *a, const void *b)
 {
-	const struct named *x = a, *y = b;
-	__u64 of_x = x->gone.bytes + x->live.bytes, of_y = y->gone.bytes + y->live.bytes;
+	const struct named_group *x = a, *y = b;
 
-	return of_x == of_y ? strncmp(x->comm, y->comm, COMM_MAX) : of_x < of_y ? 1 : -1;
+	if (x->sums.bytes == y->sums.bytes)
+		return strncmp(x->comm, y->comm, COMM_MAX);
+	return x->sums.bytes < y->sums.bytes ? 1 : -1;
 }
 
 /* The largest get what room there is for names. That of the others is the rest's for ever. */
 static void name_new(struct processes *p)
 {
-	size_t i;
-
-	qsort(p->new_names, p->new_count, sizeof(p->new_names[0]), by_bytes);
-	for (i = 0; i < p->new_count; i++) {
-		if (p->count < p->top) {
-			p->names[p->count++] = p->new_names[i];
-			continue;
-		}
-		group__add(&p->rest.gone, &p->new_names[i].gone);
-		group__add(&p->rest.live, &p->new_names[i].live);
+	qsort(p->names + p->count, p->found - p->count, sizeof(p->names[0]), by_bytes);
+	for (; p->found > p->top; p->found--) {
+		group__add(&p->rest.gone, &p->names[p->found - 1].gone);
+		group__add(&p->rest.sums, &p->names[p->found - 1].sums);
 	}
+	p->count = p->found;
 }
 
-int processes__read(struct processes *p, struct tracer *tracer, const struct group *rest)
+int processes__read(struct processes *p, struct tracer *tracer)
 {
 	size_t i;
 	int err;
 
 	for (i = 0; i < p->count; i++)
-		p->names[i].live = (struct group){};
-	p->rest.live = *rest;
+		p->names[i].sums = p->names[i].gone;
+	p->rest.sums = p->rest.gone;
 	p->tracer = tracer;
-	p->new_count = 0;
 	p->crowded = p->seen > p->room / 2;
 	p->seen = 0;
-	err = tracer__each_group(tracer, see, p);
+	err = tracer__each_group(tracer, add_group, p);
 	name_new(p);
 	return err;
-}
-
-const char *processes__get(const struct processes *p, size_t i, struct group *sums)
-{
-	const struct named *n = i < p->count ? &p->names[i] : &p->rest;
-
-	if (i > p->count)
-		return NULL;
-	*sums = n->gone;
-	group__add(sums, &n->live);
-	return i < p->count ? n->comm : PROCESSES_OTHER;
 }

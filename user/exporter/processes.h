@@ -11,12 +11,23 @@
 
 #define PROCESSES_OTHER "other"
 
-struct processes;
+/* Sums of one name. */
+struct named_group {
+	char comm[COMM_MAX];
+	struct group gone; /* of groups that were removed */
+	struct group sums; /* with those that are there */
+};
 
-/* Names at most so many; room: for how many groups the kernel has it. NULL when out of memory. */
-struct processes *processes__new(size_t top, size_t room);
-void processes__free(struct processes *p);
-/* Reads what was counted so far. 0 or -errno. */
-int processes__read(struct processes *p, struct tracer *tracer, const struct group *rest);
-/* One of the names, then the rest; NULL past it. */
-const char *processes__get(const struct processes *p, size_t i, struct group *sums);
+struct processes {
+	size_t top;  /* names at most, up to TOP_MAX */
+	size_t room; /* for how many groups the kernel has it */
+	size_t seen; /* groups, by the last reading */
+	bool crowded;
+	struct tracer *tracer;		       /* while it reads */
+	size_t count, found;		       /* names that stay; with those that a reading met */
+	struct named_group names[TOP_MAX * 2]; /* these */
+	struct named_group rest;
+};
+
+/* Reads what was counted so far; all but top and room are zero before. 0 or -errno. */
+int processes__read(struct processes *p, struct tracer *tracer);

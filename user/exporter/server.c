@@ -2,10 +2,12 @@
 #include "user/exporter/server.h"
 
 #include "user/exporter/exposition.h"
+#include "user/system/log.h"
 
 #include "common/program.h"
 #include "common/units.h"
 
+#include <arpa/inet.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <microhttpd.h>
@@ -17,17 +19,17 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define CONNECTIONS_MAX 64
+#define GUESTS_MAX 64
 /*
  * More than these: the oldest go. libmicrohttpd accepts 10 each time that it is run, and reads from
  * them the next time, when 10 more came: who asks at once is answered before.
  */
-#define CONNECTIONS_AT_REST 32
+#define GUESTS_AT_REST 32
 #define BACKLOG		    256	  /* connections that the kernel takes meanwhile */
 #define MEMORY_MAX	    16384 /* of a connection, for its request */
 #define HEADERS_SECONDS_MAX 2	  /* to have sent all of them */
 #define SECONDS_MAX	    5
-#define TICK_MS		    1000 /* between looks at who has been here for too long */
+#define ROUNDS_MAX	    64 /* of the library, before others have their turn */
 
 #define OPEN_METRICS "application/openmetrics-text; version=1.0.0; charset=utf-8"
 #define TEXT_FORMAT  "text/plain; version=0.0.4; charset=utf-8"
@@ -49,39 +51,26 @@ static struct {
 	CALLS(POINTER)
 } mhd;
 
-/* A library of this name has all of them. */
-static int load_library(char *reason, size_t size)
-{
-	void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
-
-	if (!library) {
-		snprintf(reason, size, "--listen needs libmicrohttpd: %s", dlerror());
-		return -ENOENT;
-	}
-	CALLS(FIND)
-	return 0;
-}
-
 struct server {
 	struct MHD_Daemon *daemon;
+	const struct exporter_options *asked;
 	server_text make;
 	void *context;
-	struct allowed_names names;
-	char endpoint[INET6_ADDRSTRLEN + 16];
+	size_t guest_count;
+	/* Connections that are neither ended nor about to be, the oldest first. */
 	struct guest {
-		struct MHD_Connection *connection; /* NULL: none */
+		struct MHD_Connection *connection;
 		struct in6_addr address;
 		struct timespec since;
-		bool asked; /* sent all headers of its request */
-		bool ended; /* by us: the library has yet to see it */
-	} guests[CONNECTIONS_MAX];
+		bool has_asked; /* sent all headers of its request */
+	} guests[GUESTS_AT_REST + 1];
 };
 
 static enum MHD_Result answer(struct MHD_Connection *c, unsigned int status, const char *type,
-			      const char *text, size_t size)
+			      const char *text)
 {
 	struct MHD_Response *r =
-		mhd.create_response_from_buffer(size, (void *)text, MHD_RESPMEM_MUST_COPY);
+		mhd.create_response_from_buffer(strlen(text), (void *)text, MHD_RESPMEM_MUST_COPY);
 	enum MHD_Result queued = MHD_NO;
 
 	if (!r)
@@ -95,45 +84,54 @@ static enum MHD_Result answer(struct MHD_Connection *c, unsigned int status, con
 	return queued;
 }
 
-static enum MHD_Result answer_plainly(struct MHD_Connection *c, unsigned int status,
-				      const char *text)
+static const char *header_of(struct MHD_Connection *c, const char *name)
 {
-	return answer(c, status, PLAIN, text, strlen(text));
+	return mhd.lookup_connection_value(c, MHD_HEADER_KIND, name);
 }
 
 static enum MHD_Result answer_metrics(struct server *s, struct MHD_Connection *c)
 {
-	bool open_metrics = exposition__wants_open_metrics(
-		mhd.lookup_connection_value(c, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT));
+	bool open_metrics = exposition__wants_open_metrics(header_of(c, MHD_HTTP_HEADER_ACCEPT));
+	char *text = s->make(s->context, open_metrics);
 	enum MHD_Result queued;
-	size_t size;
-	char *text;
 
-	if (s->make(s->context, open_metrics, &text, &size))
-		return answer_plainly(c, MHD_HTTP_INTERNAL_SERVER_ERROR,
-				      "what the kernel counted cannot be read\n");
-	queued = answer(c, MHD_HTTP_OK, open_metrics ? OPEN_METRICS : TEXT_FORMAT, text, size);
+	if (!text)
+		return answer(c, MHD_HTTP_INTERNAL_SERVER_ERROR, PLAIN,
+			      "what the kernel counted cannot be read\n");
+	queued = answer(c, MHD_HTTP_OK, open_metrics ? OPEN_METRICS : TEXT_FORMAT, text);
 	free(text);
 	return queued;
 }
 
-/* The place of a connection; NULL: a free one. NULL if there is none. */
+bool server__has_name(const struct exporter_options *asked, const char *host)
+{
+	char name[254]; /* RFC 1035 */
+	bool v6 = host[0] == '[';
+	struct in6_addr address;
+	int end = 0;
+	size_t i;
+
+	sscanf(host, v6 ? "[%253[^]]]%n" : "%253[^:]%n", name, &end);
+	if (!end || (host[end] && host[end] != ':') ||
+	    (host[end] && host[end + 1 + (int)strspn(host + end + 1, "0123456789")]))
+		return false;
+	if (inet_pton(v6 ? AF_INET6 : AF_INET, name, &address) == 1)
+		return true;
+	for (i = 0; i < asked->name_count; i++)
+		if (!v6 && !strcasecmp(name, asked->names[i]))
+			return true;
+	return !v6 && !strcasecmp(name, "localhost");
+}
+
+/* NULL: it is about to be ended. */
 static struct guest *find_guest(struct server *s, const struct MHD_Connection *c)
 {
 	size_t i;
 
-	for (i = 0; i < CONNECTIONS_MAX; i++)
+	for (i = 0; i < s->guest_count; i++)
 		if (s->guests[i].connection == c)
 			return &s->guests[i];
 	return NULL;
-}
-
-/* No browser leaves out its Host. */
-static bool is_ours(const struct server *s, struct MHD_Connection *c)
-{
-	const char *host = mhd.lookup_connection_value(c, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST);
-
-	return !host || allowed__host(&s->names, host);
 }
 
 /* Of a request its body is not waited for: none that is answered has one. */
@@ -141,22 +139,24 @@ static enum MHD_Result on_request(void *server, struct MHD_Connection *c, const 
 				  const char *method, const char *version, const char *upload,
 				  size_t *upload_size, void **unused)
 {
-	struct guest *g = find_guest(server, c);
+	const char *host = header_of(c, MHD_HTTP_HEADER_HOST); /* no browser leaves it out */
+	struct server *s = server;
+	struct guest *g = find_guest(s, c);
 
 	(void)version, (void)upload, (void)upload_size, (void)unused;
 	if (g)
-		g->asked = true;
-	if (!is_ours(server, c))
-		return answer_plainly(c, MHD_HTTP_FORBIDDEN,
-				      "the exporter does not go by this name: ask it by an "
-				      "address, or start it with --allow-host NAME\n");
+		g->has_asked = true;
+	if (host && !server__has_name(s->asked, host))
+		return answer(c, MHD_HTTP_FORBIDDEN, PLAIN,
+			      "the exporter does not go by this name: ask it by an "
+			      "address, or start it with --allow-host NAME\n");
 	if (strcmp(method, MHD_HTTP_METHOD_GET) && strcmp(method, MHD_HTTP_METHOD_HEAD))
-		return answer_plainly(c, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET is answered\n");
+		return answer(c, MHD_HTTP_METHOD_NOT_ALLOWED, PLAIN, "only GET is answered\n");
 	if (!strcmp(url, "/metrics"))
-		return answer_metrics(server, c);
+		return answer_metrics(s, c);
 	if (!strcmp(url, "/"))
-		return answer_plainly(c, MHD_HTTP_OK, "sendpath exporter: see /metrics\n");
-	return answer_plainly(c, MHD_HTTP_NOT_FOUND, "there is only /metrics\n");
+		return answer(c, MHD_HTTP_OK, PLAIN, "sendpath exporter: see /metrics\n");
+	return answer(c, MHD_HTTP_NOT_FOUND, PLAIN, "there is only /metrics\n");
 }
 
 static struct in6_addr address_of(struct MHD_Connection *c)
@@ -173,44 +173,35 @@ static struct in6_addr address_of(struct MHD_Connection *c)
 	return found;
 }
 
-static void end_guest(struct guest *g)
+static void forget_guest(struct server *s, struct guest *g)
+{
+	struct guest *end = s->guests + s->guest_count--;
+
+	memmove(g, g + 1, (size_t)((char *)end - (char *)(g + 1)));
+}
+
+/* The library sees that the connection has ended. */
+static void end_guest(struct server *s, struct guest *g)
 {
 	const union MHD_ConnectionInfo *info =
 		mhd.get_connection_info(g->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
 
 	if (info)
 		shutdown(info->connect_fd, SHUT_RDWR);
-	g->ended = true;
+	forget_guest(s, g);
 }
 
-static bool is_here(const struct guest *g)
-{
-	return g->connection && !g->ended;
-}
-
-/* How many are here, of one address or of all. */
-static size_t count_guests(const struct server *s, const struct in6_addr *address)
-{
-	size_t i, count = 0;
-
-	for (i = 0; i < CONNECTIONS_MAX; i++)
-		count += is_here(&s->guests[i]) &&
-			 (!address || IN6_ARE_ADDR_EQUAL(&s->guests[i].address, address));
-	return count;
-}
-
-/* The oldest of the address that has the most. NULL: nobody is here. */
+/* The oldest of the address that has the most. */
 static struct guest *first_to_go(struct server *s)
 {
-	size_t i, count, most = 0;
-	struct guest *g, *first = NULL;
+	struct guest *first = s->guests;
+	size_t i, j, count, most = 0;
 
-	for (i = 0; i < CONNECTIONS_MAX; i++) {
-		g = &s->guests[i];
-		count = is_here(g) ? count_guests(s, &g->address) : 0;
-		if (count > most || (count && count == most &&
-				     elapsed_since(&g->since) > elapsed_since(&first->since))) {
-			first = g;
+	for (i = 0; i < s->guest_count; i++) {
+		for (count = 0, j = i; j < s->guest_count; j++)
+			count += IN6_ARE_ADDR_EQUAL(&s->guests[i].address, &s->guests[j].address);
+		if (count > most) {
+			first = &s->guests[i];
 			most = count;
 		}
 	}
@@ -220,133 +211,100 @@ static struct guest *first_to_go(struct server *s)
 static void on_connection(void *server, struct MHD_Connection *c, void **unused,
 			  enum MHD_ConnectionNotificationCode code)
 {
-	bool begins = code == MHD_CONNECTION_NOTIFY_STARTED;
 	struct server *s = server;
-	struct guest *g = find_guest(s, begins ? NULL : c);
+	struct guest *g;
 
 	(void)unused;
-	if (!g)
-		return;
-	*g = (struct guest){};
-	if (!begins)
-		return;
-	g->connection = c;
-	g->address = address_of(c);
-	clock_gettime(CLOCK_MONOTONIC, &g->since);
-	while (count_guests(s, NULL) > CONNECTIONS_AT_REST)
-		end_guest(first_to_go(s));
+	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+		g = &s->guests[s->guest_count++];
+		*g = (struct guest){.connection = c, .address = address_of(c)};
+		clock_gettime(CLOCK_MONOTONIC, &g->since);
+		if (s->guest_count > GUESTS_AT_REST)
+			end_guest(s, first_to_go(s));
+	} else if ((g = find_guest(s, c))) {
+		forget_guest(s, g);
+	}
 }
 
-/* The library's own limit is for clients that do nothing at all. */
 static void end_overdue(struct server *s)
 {
 	struct guest *g;
-	size_t i;
 
-	for (i = 0; i < CONNECTIONS_MAX; i++) {
-		g = &s->guests[i];
-		if (is_here(g) &&
-		    elapsed_since(&g->since) >= (g->asked ? SECONDS_MAX : HEADERS_SECONDS_MAX))
-			end_guest(g);
-	}
+	for (g = s->guests + s->guest_count; g-- > s->guests;)
+		if (elapsed_since(&g->since) >= (g->has_asked ? SECONDS_MAX : HEADERS_SECONDS_MAX))
+			end_guest(s, g);
 }
 
-static int fail_to_listen(int fd, int err, const char *endpoint, char *reason, size_t size)
-{
-	snprintf(reason, size, "--listen %s: %s", endpoint,
-		 err == -EADDRINUSE ? "the port is in use: name another, or end what listens there"
-		 : err == -EACCES   ? "this user may not listen at that port: name one above 1023"
-				    : strerror(-err));
-	if (fd >= 0)
-		close(fd);
-	return err;
-}
-
-static int listen_at(const struct addrinfo *at, const char *endpoint, char *reason, size_t size)
-{
-	int fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), on = 1;
-
-	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) ||
-	    bind(fd, at->ai_addr, at->ai_addrlen) || listen(fd, BACKLOG))
-		return fail_to_listen(fd, -errno, endpoint, reason, size);
-	return fd;
-}
-
-/* The address, and the port that the kernel may have chosen. */
-static void name_endpoint(struct server *s, int fd)
-{
-	struct sockaddr_storage address;
-	socklen_t length = sizeof(address);
-	char host[INET6_ADDRSTRLEN] = "?", port[8] = "?";
-	bool v6;
-
-	if (!getsockname(fd, (struct sockaddr *)&address, &length))
-		getnameinfo((struct sockaddr *)&address, length, host, sizeof(host), port,
-			    sizeof(port), NI_NUMERICHOST | NI_NUMERICSERV);
-	v6 = strchr(host, ':');
-	snprintf(s->endpoint, sizeof(s->endpoint), "%s%s%s:%s", v6 ? "[" : "", host, v6 ? "]" : "",
-		 port);
-}
-
-static int start(struct server *s, int fd)
-{
-	name_endpoint(s, fd);
-	s->daemon = mhd.start_daemon(
-		MHD_USE_EPOLL, 0, NULL, NULL, on_request, s, MHD_OPTION_LISTEN_SOCKET, fd,
-		MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-		(size_t)MEMORY_MAX, MHD_OPTION_CONNECTION_TIMEOUT, SECONDS_MAX,
-		MHD_OPTION_NOTIFY_CONNECTION, on_connection, s, MHD_OPTION_END);
-	return s->daemon ? 0 : -EIO;
-}
-
-int server__open(struct server **out, const char *endpoint, const struct allowed_names *names,
-		 server_text make, void *context, char *reason, size_t size)
+/* The descriptor; -1: it has said why not. */
+static int listen_at(const char *endpoint)
 {
 	struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
 				 .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV},
-			*found;
+			*at;
 	char host[256], port[8];
-	struct server *s;
-	int fd, err;
+	int fd, failed, on = 1;
 
-	err = load_library(reason, size);
-	if (err)
-		return err;
-	s = calloc(1, sizeof(*s));
-	if (!s)
-		return -ENOMEM;
-	*s = (struct server){.make = make, .context = context, .names = *names};
-	err = units__endpoint(endpoint, host, sizeof(host), port)
-		      ? EAI_NONAME
-		      : getaddrinfo(host, port, &hints, &found);
-	if (err) {
-		snprintf(reason, size,
-			 "--listen %s: give the address in numbers, such as 127.0.0.1", endpoint);
-		free(s);
-		return -EINVAL;
+	if (units__endpoint(endpoint, host, sizeof(host), port) ||
+	    getaddrinfo(host, port, &hints, &at)) {
+		log_error("--listen %s: give the address in numbers, such as 127.0.0.1", endpoint);
+		return -1;
 	}
-	fd = err = listen_at(found, endpoint, reason, size);
-	freeaddrinfo(found);
-	if (fd >= 0 && (err = start(s, fd)))
-		fail_to_listen(fd, err, endpoint, reason, size);
-	if (err < 0)
-		free(s);
-	else
-		*out = s;
-	return err < 0 ? err : 0;
+	fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	failed = fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) ||
+		 bind(fd, at->ai_addr, at->ai_addrlen) || listen(fd, BACKLOG);
+	if (failed)
+		log_error("--listen %s: %s", endpoint,
+			  errno == EADDRINUSE
+				  ? "the port is in use: name another, or end what listens there"
+			  : errno == EACCES
+				  ? "this user may not listen at that port: name one above 1023"
+				  : strerror(errno));
+	freeaddrinfo(at);
+	if (failed && fd >= 0)
+		close(fd);
+	return failed ? -1 : fd;
+}
+
+/* A library of this name has all of them. */
+static bool load_library(void)
+{
+	void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+
+	if (!library) {
+		log_error("--listen needs libmicrohttpd: %s", dlerror());
+		return false;
+	}
+	CALLS(FIND)
+	return true;
+}
+
+struct server *server__open(const struct exporter_options *asked, server_text make, void *context)
+{
+	static struct server s;
+	int fd = load_library() ? listen_at(asked->listen) : -1;
+
+	if (fd < 0)
+		return NULL;
+	s = (struct server){.asked = asked, .make = make, .context = context};
+	s.daemon = mhd.start_daemon(MHD_USE_EPOLL, 0, NULL, NULL, on_request, &s,
+				    MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
+				    GUESTS_MAX, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+				    (size_t)MEMORY_MAX, MHD_OPTION_NOTIFY_CONNECTION, on_connection,
+				    &s, MHD_OPTION_END);
+	if (!s.daemon)
+		log_error("--listen %s: %s", asked->listen, strerror(EIO));
+	return s.daemon ? &s : NULL;
 }
 
 void server__close(struct server *s)
 {
-	if (!s)
-		return;
-	mhd.stop_daemon(s->daemon);
-	free(s);
+	if (s)
+		mhd.stop_daemon(s->daemon);
 }
 
-const char *server__endpoint(const struct server *s)
+unsigned int server__port(const struct server *s)
 {
-	return s->endpoint;
+	return mhd.get_daemon_info(s->daemon, MHD_DAEMON_INFO_BIND_PORT)->port;
 }
 
 int server__fd(const struct server *s)
@@ -354,17 +312,13 @@ int server__fd(const struct server *s)
 	return mhd.get_daemon_info(s->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
 }
 
-int server__ms_left(const struct server *s, int most)
-{
-	MHD_UNSIGNED_LONG_LONG ms;
-
-	if (mhd.get_timeout(s->daemon, &ms) && ms < (MHD_UNSIGNED_LONG_LONG)most)
-		return (int)ms;
-	return most < TICK_MS ? most : TICK_MS;
-}
-
 void server__run(struct server *s)
 {
+	MHD_UNSIGNED_LONG_LONG ms;
+	int rounds = 0;
+
 	end_overdue(s);
-	mhd.run(s->daemon);
+	do
+		mhd.run(s->daemon);
+	while (++rounds < ROUNDS_MAX && mhd.get_timeout(s->daemon, &ms) && !ms);
 }

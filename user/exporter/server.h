@@ -6,27 +6,25 @@
  */
 #pragma once
 
-#include "user/exporter/allowed.h"
-
-#include <stdbool.h>
-#include <stddef.h>
+#include "user/options/options.h"
 
 struct server;
 
-/* Makes the text, to be freed. 0 or -errno. */
-typedef int (*server_text)(void *context, bool open_metrics, char **text, size_t *size);
+/* Makes the text, to be freed; NULL where it cannot. */
+typedef char *(*server_text)(void *context, bool open_metrics);
+
+/* Listens where the options, which must stay, say. There is one; NULL: an error line says why not.
+ */
+struct server *server__open(const struct exporter_options *asked, server_text make, void *context);
+void server__close(struct server *s);
+unsigned int server__port(const struct server *s);
+/* Readable: there is something to do for server__run, which else is to be called now and then. */
+int server__fd(const struct server *s);
+void server__run(struct server *s);
 
 /*
- * Listens at "ADDRESS:PORT", for requests by these names, which must stay. 0 and *out; or -errno
- * with the reason in words.
+ * Is a request's Host an address, localhost or one of the names, with a port or without? A page in
+ * somebody's browser may give a name of its own this machine's address (DNS rebinding), and would
+ * read what it is answered.
  */
-int server__open(struct server **out, const char *endpoint, const struct allowed_names *names,
-		 server_text make, void *context, char *reason, size_t size);
-void server__close(struct server *s);
-/* Where it listens, as a URL has it: "127.0.0.1:9435". */
-const char *server__endpoint(const struct server *s);
-/* Readable: there is something to do for server__run. */
-int server__fd(const struct server *s);
-/* The same, without anything to read: in so many ms, at most. */
-int server__ms_left(const struct server *s, int most);
-void server__run(struct server *s);
+bool server__has_name(const struct exporter_options *asked, const char *host);

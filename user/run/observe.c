@@ -238,7 +238,7 @@ static int await(struct watch *w, const struct measurement *setup, int ms)
 	if (!m)
 		return poll(w->ends, w->count, ms);
 	w->ends[w->count] = (struct pollfd){.fd = m->fd, .events = POLLIN};
-	return poll(w->ends, w->count + 1, m->ms_left(m->context, ms));
+	return poll(w->ends, w->count + 1, ms);
 }
 
 /*
@@ -261,8 +261,8 @@ static void wait_for_end(struct watch *w, const struct measurement *setup, struc
 		if (ms_left(w)) /* else the last line is about to come */
 			interval_printer__tick(setup->live, tracer);
 		r->observed_s = elapsed_since(&w->begun);
-		if (m)
-			m->look(m->context, r, tracer);
+		if (m && m->look(m->context, r, tracer))
+			return;
 		pass_on(w, tracer);
 		if (!ms || (setup->tick && setup->tick(setup->tick_context) &&
 			    (!w->child || w->child->ended)))

@@ -21,9 +21,9 @@ struct run_result;
 
 /* What is done while a window is open that has no end of its own. */
 struct run_meanwhile {
-	int fd;					 /* readable: have a look at once */
-	int (*ms_left)(void *context, int most); /* until a look is due, at most so many */
-	void (*look)(void *context, struct run_result *r, struct tracer *tracer);
+	int fd; /* readable: have a look at once; else some times a second */
+	/* True ends the window. */
+	bool (*look)(void *context, struct run_result *r, struct tracer *tracer);
 	void *context;
 };
 
@@ -46,7 +46,7 @@ struct measurement {
 	const struct counter_events *call_counters; /* read at both ends of a send, or NULL */
 	const struct memory *memory;		    /* count the memory system too; or NULL */
 	struct interval_printer *live;		    /* lines as it goes; or NULL */
-	const struct run_meanwhile *meanwhile; /* the window lasts until tick ends it; or NULL */
+	const struct run_meanwhile *meanwhile;	    /* the window lasts until it ends it; or NULL */
 	generator_tick tick;
 	void *tick_context;
 };
