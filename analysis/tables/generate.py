@@ -9,7 +9,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from tables.calls import CALLS  # noqa: E402 (the script's own folder is not in the path)
 from tables.causes import CAUSES, REFUSALS, SITES  # noqa: E402
 from tables import memory  # noqa: E402
-from tables.metrics import FAMILIES, SOURCES  # noqa: E402
+from tables.metrics import FAMILIES, NEEDS, SOURCES  # noqa: E402
 from tables.options import (ADVISE_OWN, ADVISE_PATH, ADVISE_PROGRAM, GRIDS,  # noqa: E402
                             OPTIONS, TOPICS)
 from tables.protocol import COUNTERS  # noqa: E402
@@ -122,6 +122,8 @@ def header():
         define("ADVISE_OWN", map(text, ADVISE_OWN)),
         numbers("MEMORY_KIND", [kind.upper() for kind in memory.KINDS]),
         define("MEMORY_SOURCE_ROWS", map(memory_source, memory.SOURCES)),
+        define("NEED_NUMBERS", NEEDS),
+        define("NEED_REASONS", [f"[{need}] = {text(reason)}" for need, reason in NEEDS.items()]),
         define("METRIC_ROWS", [metric(f) for f in FAMILIES]),
         define("PROTOCOL_ROWS", [row(text(c.key), text(c.group + ":"), text(c.name))
                                  for c in COUNTERS]),

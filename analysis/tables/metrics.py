@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 
 class Source(NamedTuple):
-    """What several families are made of. write_NAME() in user/exporter/metrics.c writes their samples."""
+    """What families are made of; write_NAME() in user/exporter/metrics.c writes their samples."""
     labels: str       # separated by spaces
-    struct: str = ""  # of C, whose members the families' values are; "": it has but one
-    needs: str = ""   # HOOK_... or NEED_... of C, likewise: the first that is not there is the reason
+    struct: str = ""  # of C, whose members are the families' values; "": there is but one value
+    needs: str = ""   # hooks, and NEEDS; separated by spaces
 
 
 SOURCES = {
@@ -21,20 +21,29 @@ SOURCES = {
     "process": Source("comm", "group", "NEED_PROCESSES"),
     "interface": Source("interface", "interface_numbers"),
     "refusal": Source("interface cause errno"),
-    "cause": Source("cause device", "cause_numbers", "HOOK_SKB_COPY HOOK_COMPLETION"),
+    "cause": Source("cause device", "cause_counter", "HOOK_SKB_COPY HOOK_COMPLETION"),
     "lost": Source("what", needs="NEED_SKIPS"),
     "single": Source("", "single_numbers"),
+}
+
+# What a family may need beside hooks, and why it is not measured where that is missing.
+NEEDS = {
+    "NEED_PROCESSES": "--top 0 names no processes",
+    "NEED_COST": "asked for with --cost, because counting costs too",
+    "NEED_TIMED": "some sends could not be followed one by one",
+    "NEED_SIZED": "how much a send asks for is not seen before it returns",
+    "NEED_SKIPS": "of calls, because this kernel does not count the runs of programs that it skips",
 }
 
 
 class Family(NamedTuple):
     name: str    # after "sendpath_", without "_total"
     kind: str    # counter, gauge or histogram
-    source: str  # among these
+    source: str  # among SOURCES
     member: str  # of its struct
-    meaning: str  # one or more sentences: the metric's help
+    meaning: str      # one or more sentences: the metric's help
     unit: str = ""
-    needs: str = ""  # beside those of its source
+    needs: str = ""   # beside those of its source
 
     @property
     def labels(self):
@@ -65,11 +74,11 @@ FAMILIES = (
            "Of these, sends that were copied and flagged as copied.", needs="HOOK_COMPLETION"),
     Family("process_zerocopy_unreported", "counter", "process", "unflagged",
            "Of these, sends that were copied without a flag.", needs="HOOK_COMPLETION NEED_UNFLAGGED"),
-    Family("zerocopy_requests", "counter", "interface", "requests",
+    Family("zerocopy_requests", "counter", "interface", "sums.requests",
            "Sends that asked for zero-copy."),
-    Family("zerocopy_ignored", "counter", "interface", "ignored",
+    Family("zerocopy_ignored", "counter", "interface", "sums.ignored",
            "Of these, sends without data, or on a socket without SO_ZEROCOPY."),
-    Family("zerocopy_sent_bytes", "counter", "interface", "bytes",
+    Family("zerocopy_sent_bytes", "counter", "interface", "sums.bytes",
            "Bytes that the requests accepted.", "bytes"),
     Family("zerocopy_completions", "counter", "interface", "completions",
            "Zero-copy sends whose memory the kernel no longer uses.", needs="HOOK_COMPLETION"),
@@ -77,31 +86,34 @@ FAMILIES = (
            "Of these, sends whose data the kernel copied, with or without a flag where both are "
            "seen.", needs="HOOK_COMPLETION"),
     Family("zerocopy_unreported", "counter", "interface", "unreported",
-           "Of the copied sends, those that the kernel did not flag as copied.", needs="HOOK_COMPLETION NEED_UNFLAGGED"),
+           "Of the copied sends, those that the kernel did not flag as copied.",
+           needs="HOOK_COMPLETION NEED_UNFLAGGED"),
     Family("zerocopy_reported_copied", "counter", "interface", "reported_copied",
            "Copied sends that applications read of in their error queues.", needs="HOOK_ERROR_QUEUE"),
     Family("zerocopy_outstanding", "gauge", "interface", "outstanding",
            "Zero-copy sends whose memory the kernel still uses.", needs="HOOK_COMPLETION"),
     Family("zerocopy_pinned_bytes", "gauge", "interface", "pinned_bytes",
-           "Bytes of the memory that these pin.", "bytes", needs="HOOK_COMPLETION HOOK_SEND_ID NEED_FOLLOWED"),
+           "Bytes of the memory that these pin.", "bytes",
+           needs="HOOK_COMPLETION HOOK_SEND_ID NEED_TIMED NEED_SIZED"),
     Family("zerocopy_refused", "counter", "refusal", "",
            "Zero-copy requests that failed, and why."),
-    Family("zerocopy_copied_by_cause", "counter", "cause", "copied",
+    Family("zerocopy_copied_by_cause", "counter", "cause", "sends",
            "Copied sends by cause and device; one with two causes counts for both."),
-    Family("zerocopy_unreported_by_cause", "counter", "cause", "unreported",
+    Family("zerocopy_unreported_by_cause", "counter", "cause", "unflagged",
            "Of these, sends that were not flagged as copied.", needs="NEED_UNFLAGGED"),
     Family("zerocopy_completion_seconds", "histogram", "single", "completion",
-           "From the beginning of a zero-copy send until its completion was known.", "seconds", needs="HOOK_COMPLETION HOOK_SEND_ID"),
+           "From the beginning of a zero-copy send until its completion was known.", "seconds",
+           needs="HOOK_COMPLETION HOOK_SEND_ID"),
     Family("lost", "counter", "lost", "",
            "What happened and could not be counted: calls and completions are sends, flags of "
            "completions, groups are sends without one, stacks are copies without a cause."),
     Family("exporter_start_time_seconds", "gauge", "single", "started_ns",
            "When counting began, since the epoch.", "seconds"),
-    Family("exporter_cpu_seconds", "counter", "single", "cpu_ns",
+    Family("exporter_cpu_seconds", "counter", "single", "own.cpu_ns",
            "CPU time of the exporter's process.", "seconds"),
-    Family("exporter_resident_memory_bytes", "gauge", "single", "resident_bytes",
+    Family("exporter_resident_memory_bytes", "gauge", "single", "own.resident_bytes",
            "Memory of the exporter's process.", "bytes"),
-    Family("exporter_reading_seconds", "gauge", "single", "reading_ns",
+    Family("exporter_reading_seconds", "gauge", "single", "own.reading_ns",
            "How long it took to read these counts from the kernel.", "seconds"),
     Family("exporter_bpf_seconds", "counter", "single", "bpf_ns",
            "Run time of the kernel programs (with --cost).", "seconds", needs="NEED_COST"),

@@ -22,6 +22,8 @@ static int is_sample(const char *line)
 	return quotes == 2 && !strcmp(line, "\n");
 }
 
+#define HEAD_END "\n# TYPE g gauge\n" /* a help has no end of line */
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -39,12 +41,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (strlen(text) < 16) /* as a name of the kernel's */
 		exposition__number(&e, LABELS(text), 1);
 	written = exposition__end(&e);
-	sample = written ? strstr(written, " gauge\n") : NULL;
+	sample = written ? strstr(written, HEAD_END) : NULL;
 	if (!sample)
 		abort();
 	if (open_metrics)
 		written[strlen(written) - strlen("# EOF\n")] = 0;
-	if (strlen(text) < 16 && !is_sample(sample + strlen(" gauge\n")))
+	if (strlen(text) < 16 && !is_sample(sample + strlen(HEAD_END)))
 		abort();
 	free(written);
 	free(text);

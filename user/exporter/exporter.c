@@ -24,14 +24,12 @@
 #define FILE_NEXT ".sendpath.prom.next" /* the collector reads *.prom */
 
 struct exporter {
-	const struct options *asked;
-	const char *kernel;
-	bool cost;
+	const struct exporter_options *asked;
+	struct exported exported;
 	struct exposition exposition;
 	struct processes processes;
-	struct server *server; /* either this, */
-	int folder, timer;     /* or the text file's, and when it is due; -1: none */
-	bool failed;	       /* the last writing of it */
+	int folder, timer; /* of the text file, if any, and when it is due; -1: none */
+	bool failed;	   /* the last writing of it */
 	struct run_result *result;
 	struct tracer *tracer; /* both while it looks */
 };
@@ -46,34 +44,31 @@ static uint64_t resident_bytes(void)
 	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Groups before totals: what is counted meanwhile is then missing in the parts, not in the whole.
- */
-static int read_counts(struct exporter *x)
-{
-	int err = x->processes.top ? processes__read(&x->processes, x->tracer) : 0;
-
-	if (!err)
-		err = tracer__read(x->tracer, &x->result->counts);
-	tracer__forget_peers(x->tracer);
-	if (err)
-		log_error("what the kernel counted cannot be read: %s", strerror(-err));
-	return err;
-}
-
 static char *make_text(void *exporter, bool open_metrics)
 {
-	struct single_numbers own = {};
 	struct exporter *x = exporter;
+	struct exported *from = &x->exported;
 	struct timespec begun;
+	char *text = NULL;
+	int err;
 
 	clock_gettime(CLOCK_MONOTONIC, &begun);
-	if (read_counts(x) || !exposition__begin(&x->exposition, open_metrics))
-		return NULL;
-	own.reading_ns = (uint64_t)(elapsed_since(&begun) * 1e9);
-	own.cpu_ns = (uint64_t)clock() * (1000000000 / CLOCKS_PER_SEC);
-	own.resident_bytes = resident_bytes();
-	metrics__write(&x->exposition, x->result, &x->processes, x->kernel, x->cost, own);
-	return exposition__end(&x->exposition);
+	/* Before totals: what is counted meanwhile is missing in the parts, not in the whole. */
+	err = x->processes.top ? processes__read(&x->processes, x->tracer) : 0;
+	if (!err)
+		err = tracer__read(x->tracer, &x->result->counts);
+	from->reading_ns = (__u64)(elapsed_since(&begun) * 1e9);
+	from->cpu_ns = (__u64)clock() * (1000000000 / CLOCKS_PER_SEC);
+	from->resident_bytes = resident_bytes();
+	if (!err && exposition__begin(&x->exposition, open_metrics)) {
+		metrics__write(&x->exposition, from);
+		text = exposition__end(&x->exposition);
+	}
+	tracer__forget_peers(x->tracer);
+	if (!text)
+		log_error("what the kernel counted cannot be read: %s",
+			  strerror(err ? -err : ENOMEM));
+	return text;
 }
 
 /* In one step for who reads it. 0 or -errno. */
@@ -89,9 +84,7 @@ static int replace_file(int folder, const char *text)
 		return fd;
 	err = program__write_all(fd, text, strlen(text));
 	/* Whatever the umask: the collector is another user. */
-	if (!err && fchmod(fd, 0644))
-		err = -errno;
-	if (close(fd) && !err)
+	if ((fchmod(fd, 0644) | close(fd)) && !err)
 		err = -errno;
 	if (!err && renameat(folder, FILE_NEXT, folder, FILE_NAME))
 		err = -errno;
@@ -116,68 +109,42 @@ static void write_file(struct exporter *x)
 static bool look(void *exporter, struct run_result *r, struct tracer *tracer)
 {
 	struct exporter *x = exporter;
-	const char *at = x->asked->exporter.listen;
+	const char *at = x->asked->listen;
 	uint64_t times;
 
-	if (!x->result && x->server)
+	if (!x->result && x->timer < 0)
 		log_error("metrics at http://%.*s:%u/metrics", (int)(strrchr(at, ':') - at), at,
-			  server__port(x->server));
-	x->result = r;
+			  server__port());
+	x->exported.result = x->result = r;
 	x->tracer = tracer;
-	if (x->server)
-		server__run(x->server);
+	if (x->timer < 0)
+		server__run();
 	else if (read(x->timer, &times, sizeof(times)) > 0)
 		write_file(x);
 	return signals__caught();
 }
 
-/* Due at once, and then again and again. */
-static int open_timer(double interval)
+/* The text file is due at once, and then again and again. False: an error line says why not. */
+static bool open_output(struct exporter *x, const char *textfile, double interval)
 {
-	double seconds = floor(interval);
-	struct itimerspec when = {
-		.it_value.tv_nsec = 1,
-		.it_interval = {(time_t)seconds, (long)((interval - seconds) * 1e9)}};
-	int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-
-	return timerfd_settime(fd, 0, &when, NULL) ? -errno : fd;
-}
-
-static int open_folder(const char *folder)
-{
-	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	return fd < 0 || faccessat(fd, ".", W_OK, AT_EACCESS) ? -errno : fd;
-}
-
-/* False: an error line says why not. */
-static bool open_output(struct exporter *x)
-{
-	const char *textfile = x->asked->exporter.textfile;
+	const struct itimerspec due = {.it_value.tv_nsec = 1,
+				       .it_interval.tv_sec = (time_t)interval,
+				       .it_interval.tv_nsec = (long)(fmod(interval, 1) * 1e9)};
 
 	if (!textfile)
-		return (x->server = server__open(&x->asked->exporter, make_text, x));
-	x->folder = open_folder(textfile);
-	x->timer = x->folder < 0 ? x->folder : open_timer(x->asked->interval);
-	if (x->timer < 0)
-		log_error("--textfile %.200s: %s", textfile, strerror(-x->timer));
-	return x->timer >= 0;
-}
-
-/* Nobody measures any more: an old file would tell otherwise. */
-static void close_output(struct exporter *x)
-{
-	server__close(x->server);
-	if (x->folder >= 0)
-		unlinkat(x->folder, FILE_NAME, 0);
-	close(x->folder);
-	close(x->timer);
+		return server__open(x->asked, make_text, x);
+	x->folder = open(textfile, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (x->folder >= 0 && !faccessat(x->folder, ".", W_OK, AT_EACCESS))
+		x->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (x->timer >= 0 && !timerfd_settime(x->timer, 0, &due, NULL))
+		return true;
+	log_error("--textfile %.200s: %s", textfile, strerror(errno));
+	return false;
 }
 
 static int observe(struct exporter *x, struct measurement setup)
 {
-	int fd = x->server ? server__fd(x->server) : x->timer;
-	struct run_meanwhile meanwhile = {fd, look, x};
+	const struct run_meanwhile meanwhile = {x->timer < 0 ? server__fd() : x->timer, look, x};
 	struct run_result r;
 	int err;
 
@@ -196,15 +163,18 @@ int exporter__run(const struct options *o, const struct measurement *setup, cons
 	static struct exporter x = {.folder = -1, .timer = -1};
 	int status = STATUS_FAILED;
 
-	x.asked = o;
-	x.kernel = host->kernel;
-	x.cost = setup->cost;
+	x.asked = &o->exporter;
+	x.exported = (struct exported){
+		.processes = &x.processes, .kernel = host->kernel, .cost = setup->cost};
 	x.processes.top = o->exporter.top;
 	x.processes.room = o->by_max;
 	signals__catch();
 	signal(SIGPIPE, SIG_IGN); /* a client that has gone is none of our business */
-	if (open_output(&x))
+	if (open_output(&x, o->exporter.textfile, o->interval))
 		status = observe(&x, *setup);
-	close_output(&x);
+	server__close();
+	/* Nobody measures any more: an old file would tell otherwise. */
+	if (x.folder >= 0)
+		unlinkat(x.folder, FILE_NAME, 0);
 	return status;
 }

@@ -89,33 +89,26 @@ static void write_name(struct exposition *e, const char *suffix, const char *con
 		fputc('}', e->out);
 }
 
-/* FNV-1a; never 0. */
-static uint64_t hash(const char *text, const char *end)
+/* The value, or what it was last, if that was more. name: up to the end of the text. */
+static uint64_t keep_from_falling(struct exposition *e, const char *name, uint64_t value)
 {
-	uint64_t h = 0xcbf29ce484222325;
+	uint64_t key = 0xcbf29ce484222325; /* FNV-1a */
+	struct series *s;
 
-	for (; text < end; text++)
-		h = (h ^ (unsigned char)*text) * 0x100000001b3;
-	return h ? h : 1;
-}
-
-/* The value, or what it was last, if that was more. */
-static uint64_t keep_from_falling(struct exposition *e, uint64_t key, uint64_t value)
-{
-	struct series *s = &e->series[key % SERIES_MAX];
-
+	for (; name < e->text + e->size; name++)
+		key = (key ^ (unsigned char)*name) * 0x100000001b3;
+	s = &e->series[key % SERIES_MAX];
 	while (s->key && s->key != key)
-		s = s + 1 < e->series + SERIES_MAX ? s + 1 : e->series;
-	if (!s->key && e->series_count >= SERIES_MAX / 2)
+		s = &e->series[(size_t)(s - e->series + 1) % SERIES_MAX];
+	if (!s->key && ++e->series_count > SERIES_MAX / 2)
 		return value;
-	e->series_count += !s->key;
 	s->key = key;
 	if (value > s->value)
 		s->value = value;
 	return s->value;
 }
 
-static void write_value(struct exposition *e, uint64_t value)
+static void write_number(struct exposition *e, uint64_t value)
 {
 	unsigned long long number = value, second = 1000000000;
 
@@ -132,8 +125,8 @@ void exposition__number(struct exposition *e, const char *const *labels, uint64_
 
 	write_name(e, counter ? "_total" : "", labels, NULL);
 	if (counter && !fflush(e->out)) /* it is in the text now */
-		value = keep_from_falling(e, hash(e->text + begin, e->text + e->size), value);
-	write_value(e, value);
+		value = keep_from_falling(e, e->text + begin, value);
+	write_number(e, value);
 }
 
 /* The largest ns of bucket i. */
@@ -160,7 +153,7 @@ void exposition__histogram(struct exposition *e, const char *const *labels, cons
 	write_name(e, "_count", labels, NULL);
 	fprintf(e->out, " %llu\n", count);
 	write_name(e, "_sum", labels, NULL);
-	write_value(e, h->sum);
+	write_number(e, h->sum);
 }
 
 /*

@@ -9,24 +9,17 @@
 
 /* What a family may need to be measured: an enum hook_id, or one of these. */
 enum {
-	NEED_PROCESSES = HOOK_COUNT,
-	NEED_COST,
+	NEED_HOOKS = HOOK_COUNT,
+	NEED_NUMBERS,
 	NEED_UNFLAGGED, /* copies without a flag are seen */
-	NEED_FOLLOWED,	/* each zero-copy send is, and what it asks for */
-	NEED_SKIPS,	/* the kernel counts programs that it skips */
 	NEED_NOTHING	/* more */
 };
 
-/* What samples are made of. */
 struct writer {
 	struct exposition *out;
-	const struct run_result *result;
-	const struct window_counts *counts; /* of it */
-	struct zerocopy_sums zerocopy, uring;
-	const struct processes *processes;
-	const char *kernel;
-	bool cost;
-	struct single_numbers single;
+	const struct exported *from;
+	const struct plan *plan;
+	const struct window_counts *counts;
 	const struct metric *metric; /* whose samples are written, */
 	const char *missing;	     /* unless this is why there are none */
 };
@@ -36,10 +29,10 @@ struct metric {
 	struct family family;
 	void (*write)(const struct writer *w);
 	size_t offset; /* of its number, or pointer to a histogram, in what write() has */
-	int needs[4];
+	int needs[6];
 };
 
-/* A number of a family that has others. A histogram is NULL. */
+/* A number that some sample of a family has not. Instead of a histogram it is NULL. */
 #define UNKNOWN UINT64_MAX
 
 /* Though others of its family may be missing. */
@@ -62,9 +55,9 @@ static void write_sample(const struct writer *w, const void *numbers, const char
 
 static void write_build(const struct writer *w)
 {
-	const char *mechanism = mechanism_name(plan__tier(&w->result->plan));
+	const char *mechanism = mechanism_name(plan__tier(w->plan));
 
-	write_sample(w, &(__u64){1}, LABELS(SENDPATH_VERSION, w->kernel, mechanism));
+	write_sample(w, &(__u64){1}, LABELS(SENDPATH_VERSION, w->from->kernel, mechanism));
 }
 
 /* The labels of a slot of calls. */
@@ -103,7 +96,7 @@ static void write_error(const struct writer *w)
 
 static void write_process(const struct writer *w)
 {
-	const struct processes *p = w->processes;
+	const struct processes *p = w->from->processes;
 	struct group rest = p->rest.sums;
 	size_t i;
 
@@ -114,114 +107,101 @@ static void write_process(const struct writer *w)
 }
 
 /* Of MSG_ZEROCOPY, and of io_uring's own zero-copy sends. */
-struct interface_numbers {
-	__u64 requests, ignored, bytes, completions, copied, unreported, reported_copied;
-	__u64 outstanding, pinned_bytes;
-};
 #define MSG_ZEROCOPY_NAME "msg_zerocopy"
 #define IO_URING_NAME	  "io_uring"
 
+struct interface_numbers {
+	struct zerocopy_sums sums;
+	__u64 completions, copied, unreported, reported_copied, outstanding, pinned_bytes;
+};
+
 static void write_interface(const struct writer *w)
 {
+	const struct hook_option *option = w->plan->entries[HOOK_URING].option;
 	const struct totals *t = &w->counts->totals;
-	const struct plan *plan = &w->result->plan;
-	const struct hook_option *option = plan->entries[HOOK_URING].option;
-	const struct interface_numbers msg = {
-		.requests = w->zerocopy.requests,
-		.ignored = w->zerocopy.ignored,
-		.bytes = w->zerocopy.bytes,
+	struct interface_numbers msg = {
 		.completions = t->completions,
-		.copied = plan__blind_to_unflagged(plan) ? SUM_FLAGGED(t) : SUM_COPIED(t),
+		.copied = plan__blind_to_unflagged(w->plan) ? SUM_FLAGGED(t) : SUM_COPIED(t),
 		.unreported = t->unflagged,
 		.reported_copied = t->errqueue_copied,
 		.outstanding = window_counts__outstanding(w->counts),
 		.pinned_bytes = SUM_PINNED_BYTES(&w->counts->pinned),
 	};
-	const struct interface_numbers uring = {
-		.requests = w->uring.requests,
-		.ignored = w->uring.ignored,
-		.bytes = w->uring.bytes,
-		.completions = option ? t->uring_completions : UNKNOWN,
-		.copied = !option || (option->by_report && t->uring_unknown) ? UNKNOWN
-									     : t->uring_copied,
+	struct interface_numbers uring = {
+		.completions = t->uring_completions,
+		.copied =
+			option && option->by_report && t->uring_unknown ? UNKNOWN : t->uring_copied,
 		.unreported = UNKNOWN,	    /* not distinguished */
 		.reported_copied = UNKNOWN, /* it has no error queue */
-		.outstanding = option ? window_counts__uring_outstanding(w->counts) : UNKNOWN,
+		.outstanding = window_counts__uring_outstanding(w->counts),
 		.pinned_bytes = UNKNOWN,
 	};
 
+	window_counts__zerocopy(w->counts, &msg.sums);
+	window_counts__uring(w->counts, &uring.sums);
+	if (!option)
+		uring.completions = uring.copied = uring.outstanding = UNKNOWN;
 	write_sample(w, &msg, LABELS(MSG_ZEROCOPY_NAME));
-	if (uring.requests)
+	if (uring.sums.requests)
 		write_known(w, &uring, LABELS(IO_URING_NAME));
 }
 
 static void write_refused(const struct writer *w, const char *interface, enum refusal refusal,
 			  unsigned int error, __u64 count)
 {
+	const char *cause = refusal__get(refusal)->name;
+
 	if (count)
-		write_sample(
-			w, &count,
-			LABELS(interface, refusal__get(refusal)->name, call_error_name(error)));
+		write_sample(w, &count, LABELS(interface, cause, call_error_name(error)));
 }
 
 static void write_refusal(const struct writer *w)
 {
 	const struct totals *t = &w->counts->totals;
+	struct zerocopy_sums msg, uring;
 	unsigned int i;
-	__u64 known;
 
+	window_counts__zerocopy(w->counts, &msg);
+	window_counts__uring(w->counts, &uring);
+	msg.errors[ENOBUFS] = window_counts__difference(msg.errors[ENOBUFS],
+							t->refused_optmem + t->refused_memlock);
 	write_refused(w, MSG_ZEROCOPY_NAME, REFUSAL_OPTMEM, ENOBUFS, t->refused_optmem);
 	write_refused(w, MSG_ZEROCOPY_NAME, REFUSAL_MEMLOCK, ENOBUFS, t->refused_memlock);
-	for (i = 0; i < ERRNO_SLOTS; i++) {
-		known = i == ENOBUFS ? t->refused_optmem + t->refused_memlock : 0;
-		write_refused(w, MSG_ZEROCOPY_NAME, refusal__of((int)i), i,
-			      window_counts__difference(w->zerocopy.errors[i], known));
-	}
 	for (i = 0; i < ERRNO_SLOTS; i++)
-		write_refused(w, IO_URING_NAME, refusal__of((int)i), i, w->uring.errors[i]);
+		write_refused(w, MSG_ZEROCOPY_NAME, refusal__of((int)i), i, msg.errors[i]);
+	for (i = 0; i < ERRNO_SLOTS; i++)
+		write_refused(w, IO_URING_NAME, refusal__of((int)i), i, uring.errors[i]);
 }
 
 /* A cause on a device, in whichever network namespace, with whichever stack. */
-struct cause_numbers {
-	enum cause cause;
-	char device[DEVICE_NAME_MAX + 1];
-	__u64 copied, unreported;
-};
-
-/* all: ends where nothing was copied. */
-static void add_cause(struct cause_numbers *all, const struct cause_info *info,
-		      const struct cause_counter *sums)
-{
-	while (all->copied && (all->cause != info->key.cause ||
-			       strncmp(all->device, info->device, DEVICE_NAME_MAX)))
-		all++;
-	all->cause = info->key.cause;
-	memcpy(all->device, info->device, DEVICE_NAME_MAX);
-	all->copied += sums->sends + sums->unflagged;
-	all->unreported += sums->unflagged;
-}
-
 static void write_cause(const struct writer *w)
 {
-	struct cause_numbers all[CAUSE_COUNTERS_MAX + 2] = {}, *n;
-	const struct cause_info unknown = {.key.cause = CAUSE_UNCLASSIFIED};
-	struct cause_counter other = w->counts->unnamed;
+	const struct window_counts *m = w->counts;
+	const struct cause_count other = {.sums = {.sends = m->unnamed.sends + m->unseen.sends,
+						   .unflagged = m->unnamed.unflagged}};
+	struct cause_count all[CAUSE_COUNTERS_MAX + 2] = {}, *c;
+	const struct cause_count *from;
 	size_t i;
 
-	for (i = 0; i < w->counts->cause_count; i++)
-		add_cause(all, &w->counts->causes[i].info, &w->counts->causes[i].sums);
-	other.sends += w->counts->unseen.sends;
-	add_cause(all, &unknown, &other);
-	for (n = all; n->copied; n++)
-		write_sample(w, n, LABELS(cause_name(n->cause), n->device));
+	for (i = 0; i <= m->cause_count; i++) {
+		from = i < m->cause_count ? &m->causes[i] : &other;
+		for (c = all; c->sums.sends; c++)
+			if (c->info.key.cause == from->info.key.cause &&
+			    !strncmp(c->info.device, from->info.device, DEVICE_NAME_MAX))
+				break;
+		c->info = from->info;
+		c->sums.sends += from->sums.sends + from->sums.unflagged;
+		c->sums.unflagged += from->sums.unflagged;
+	}
+	for (c = all; c->sums.sends; c++)
+		write_sample(w, &c->sums, LABELS(cause_name(c->info.key.cause), c->info.device));
 }
 
 static void write_lost(const struct writer *w)
 {
-	const struct plan_entry *send = &w->result->plan.entries[HOOK_SEND];
+	const struct plan_entry *send = &w->plan->entries[HOOK_SEND];
 	const struct window_counts *m = w->counts;
 	const struct totals *t = &m->totals;
-	bool copies = w->result->plan.entries[HOOK_SKB_COPY].option;
 	const struct {
 		const char *what;
 		__u64 count;
@@ -231,68 +211,61 @@ static void write_lost(const struct writer *w)
 		{"completions", t->lost_completions + t->lost_notifications + t->untracked},
 		{"flags", SUM_LOST_FLAGS(t)},
 		{"groups", m->groups_rest.sends + m->peers_rest.requests},
-		{"stacks", copies ? m->unnamed.skbs + t->lost_cause_bits : UNKNOWN}};
+		{"stacks", w->plan->entries[HOOK_SKB_COPY].option
+				   ? m->unnamed.skbs + t->lost_cause_bits
+				   : UNKNOWN}};
 	size_t i;
 
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		write_known(w, &rows[i].count, LABELS(rows[i].what));
 }
 
+struct single_numbers {
+	struct exported own;
+	__u64 started_ns, bpf_ns, bpf_runs;
+	const struct hist *completion;
+};
+
 static void write_single(const struct writer *w)
 {
-	write_sample(w, &w->single, LABELS());
+	const struct timespec *started = &w->from->result->started;
+	const struct single_numbers n = {
+		*w->from, (__u64)started->tv_sec * 1000000000 + (__u64)started->tv_nsec,
+		w->counts->bpf_ns, w->counts->bpf_runs, &w->counts->spans[SPAN_COMPLETION]};
+
+	write_sample(w, &n, LABELS());
 }
 
 static const char *why_missing(const struct writer *w, int need)
 {
-	const struct totals *t = &w->counts->totals;
-	const struct plan_entry *entry;
+	static const char *const reasons[] = {NEED_REASONS};
+	const struct window_counts *m = w->counts;
+	const bool met[] = {
+		[NEED_PROCESSES] = w->from->processes->top,
+		[NEED_COST] = w->from->cost,
+		[NEED_TIMED] = !m->totals.untimed,
+		[NEED_SIZED] = !m->totals.unsized,
+		[NEED_SKIPS] = !m->missed_unknown[HOOK_SEND],
+	};
 
-	switch (need) {
-	case NEED_PROCESSES:
-		return w->processes->top ? NULL : "--top 0 names no processes";
-	case NEED_COST:
-		return w->cost ? NULL : "asked for with --cost, because counting costs too";
-	case NEED_UNFLAGGED:
-		return plan__blind_to_unflagged(&w->result->plan);
-	case NEED_FOLLOWED:
-		return t->untimed   ? "some sends could not be followed one by one"
-		       : t->unsized ? "how much a send asks for is not seen before it returns"
-				    : NULL;
-	case NEED_SKIPS:
-		return w->counts->missed_unknown[HOOK_SEND]
-			       ? "of calls, because this kernel does not count the runs of "
-				 "programs that it skips"
-			       : NULL;
-	default:
-		entry = &w->result->plan.entries[need];
-		return entry->option ? NULL : entry->reason;
-	}
+	if (need < HOOK_COUNT)
+		return w->plan->entries[need].option ? NULL : w->plan->entries[need].reason;
+	if (need == NEED_UNFLAGGED)
+		return plan__blind_to_unflagged(w->plan);
+	return met[need] ? NULL : reasons[need];
 }
 
-void metrics__write(struct exposition *e, const struct run_result *r,
-		    const struct processes *processes, const char *kernel, bool cost,
-		    struct single_numbers own)
+void metrics__write(struct exposition *e, const struct exported *from)
 {
 	static const struct metric metrics[] = {METRIC_ROWS};
-	struct writer w = {e,		r, &r->counts, .processes = processes, .kernel = kernel,
-			   .cost = cost};
-	size_t i;
+	struct writer w = {e, from, &from->result->plan, &from->result->counts, metrics, NULL};
 	const int *need;
 
-	window_counts__zerocopy(w.counts, &w.zerocopy);
-	window_counts__uring(w.counts, &w.uring);
-	own.started_ns = (__u64)r->started.tv_sec * 1000000000 + (__u64)r->started.tv_nsec;
-	own.bpf_ns = r->counts.bpf_ns;
-	own.bpf_runs = r->counts.bpf_runs;
-	own.completion = &r->counts.spans[SPAN_COMPLETION];
-	w.single = own;
-	for (i = 0; i < sizeof(metrics) / sizeof(metrics[0]); i++) {
-		w.metric = &metrics[i];
+	for (; w.metric < metrics + sizeof(metrics) / sizeof(metrics[0]); w.metric++) {
 		w.missing = NULL;
-		for (need = metrics[i].needs; *need != NEED_NOTHING && !w.missing; need++)
+		for (need = w.metric->needs; *need != NEED_NOTHING && !w.missing; need++)
 			w.missing = why_missing(&w, *need);
-		exposition__family(e, &metrics[i].family, w.missing);
-		metrics[i].write(&w);
+		exposition__family(e, &w.metric->family, w.missing);
+		w.metric->write(&w);
 	}
 }

@@ -7,16 +7,14 @@
 
 #include "user/run/run.h"
 
-/* Metrics without labels: the first are the exporter's own. */
-struct single_numbers {
-	__u64 cpu_ns, resident_bytes;
-	__u64 reading_ns; /* for these counts */
-	__u64 started_ns; /* of the epoch; from here on set by metrics__write() */
-	__u64 bpf_ns, bpf_runs;
-	const struct hist *completion;
+/* What they are made of. */
+struct exported {
+	const struct run_result *result; /* of an observation that goes on */
+	const struct processes *processes;
+	const char *kernel;	      /* its release */
+	bool cost;		      /* the programs' own time is counted */
+	__u64 cpu_ns, resident_bytes; /* the exporter's own */
+	__u64 reading_ns;	      /* of these counts */
 };
 
-/* Of an observation that goes on. kernel: its release. cost: the programs' own time is counted. */
-void metrics__write(struct exposition *e, const struct run_result *r,
-		    const struct processes *processes, const char *kernel, bool cost,
-		    struct single_numbers own);
+void metrics__write(struct exposition *e, const struct exported *from);

@@ -8,19 +8,20 @@
 
 #include "user/options/options.h"
 
-struct server;
-
 /* Makes the text, to be freed; NULL where it cannot. */
 typedef char *(*server_text)(void *context, bool open_metrics);
 
-/* Listens where the options, which must stay, say. There is one; NULL: an error line says why not.
+/*
+ * Listens where the options, which must stay, say; false: an error line says why not. A process has
+ * one server.
  */
-struct server *server__open(const struct exporter_options *asked, server_text make, void *context);
-void server__close(struct server *s);
-unsigned int server__port(const struct server *s);
+bool server__open(const struct exporter_options *asked, server_text make, void *context);
+/* If it is open. */
+void server__close(void);
+unsigned int server__port(void);
 /* Readable: there is something to do for server__run, which else is to be called now and then. */
-int server__fd(const struct server *s);
-void server__run(struct server *s);
+int server__fd(void);
+void server__run(void);
 
 /*
  * Is a request's Host an address, localhost or one of the names, with a port or without? A page in
