@@ -16,12 +16,14 @@ class Source(NamedTuple):
 
 SOURCES = {
     "build": Source("version kernel mechanism"),
-    "call": Source("syscall zerocopy", "call_numbers", "HOOK_SEND"),
+    "call": Source("syscall zerocopy", "sized_sends", "HOOK_SEND"),
+    "timed": Source("syscall zerocopy", "call_slot", "HOOK_SEND"),
     "error": Source("syscall zerocopy errno", needs="HOOK_SEND"),
     "process": Source("comm", "group", "NEED_PROCESSES"),
     "interface": Source("interface", "interface_numbers"),
     "refusal": Source("interface cause errno"),
     "cause": Source("cause device", "cause_counter", "HOOK_SKB_COPY HOOK_COMPLETION"),
+    "span": Source("", needs="HOOK_COMPLETION HOOK_SEND_ID"),
     "lost": Source("what", needs="NEED_SKIPS"),
     "single": Source("", "single_numbers"),
 }
@@ -57,7 +59,7 @@ FAMILIES = (
     Family("sent_bytes", "counter", "call", "bytes", "Bytes that these sends accepted.", "bytes"),
     Family("send_errors", "counter", "error", "",
            "Sends that failed, by errno; ERESTARTSYS: interrupted by a signal."),
-    Family("send_seconds", "histogram", "call", "wall", "Kernel time of a send.", "seconds"),
+    Family("send_seconds", "histogram", "timed", "wall", "Kernel time of a send.", "seconds"),
     Family("process_sends", "counter", "process", "sends",
            "Sends that returned, failed ones too, by process name."),
     Family("process_sent_bytes", "counter", "process", "bytes",
@@ -101,9 +103,8 @@ FAMILIES = (
            "Copied sends by cause and device; one with two causes counts for both."),
     Family("zerocopy_unreported_by_cause", "counter", "cause", "unflagged",
            "Of these, sends that were not flagged as copied.", needs="NEED_UNFLAGGED"),
-    Family("zerocopy_completion_seconds", "histogram", "single", "completion",
-           "From the beginning of a zero-copy send until its completion was known.", "seconds",
-           needs="HOOK_COMPLETION HOOK_SEND_ID"),
+    Family("zerocopy_completion_seconds", "histogram", "span", "",
+           "From the beginning of a zero-copy send until its completion was known.", "seconds"),
     Family("lost", "counter", "lost", "",
            "What happened and could not be counted: calls and completions are sends, flags of "
            "completions, groups are sends without one, stacks are copies without a cause."),

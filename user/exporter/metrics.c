@@ -28,22 +28,21 @@ struct writer {
 struct metric {
 	struct family family;
 	void (*write)(const struct writer *w);
-	size_t offset; /* of its number, or pointer to a histogram, in what write() has */
+	size_t offset; /* of its number, or histogram, in what write() has */
 	int needs[6];
 };
 
-/* A number that some sample of a family has not. Instead of a histogram it is NULL. */
+/* A number that is not known, though others of its family are. */
 #define UNKNOWN UINT64_MAX
 
 /* Though others of its family may be missing. */
 static void write_known(const struct writer *w, const void *numbers, const char *const *labels)
 {
 	const void *at = (const char *)numbers + w->metric->offset;
-	bool histogram = w->metric->family.kind == METRIC_HISTOGRAM;
 
-	if (histogram && *(const struct hist *const *)at)
-		exposition__histogram(w->out, labels, *(const struct hist *const *)at);
-	else if (!histogram && *(const __u64 *)at != UNKNOWN)
+	if (w->metric->family.kind == METRIC_HISTOGRAM)
+		exposition__histogram(w->out, labels, at);
+	else if (*(const __u64 *)at != UNKNOWN)
 		exposition__number(w->out, labels, *(const __u64 *)at);
 }
 
@@ -63,23 +62,26 @@ static void write_build(const struct writer *w)
 /* The labels of a slot of calls. */
 #define CALL_LABELS(slot) call_name((enum call_kind)((slot) / 2)), (slot)&1 ? "true" : "false"
 
-struct call_numbers {
-	__u64 sends, bytes;
-	const struct hist *wall;
-};
-
 static void write_call(const struct writer *w)
 {
-	const struct call_slot *call = w->counts->calls;
-	struct call_numbers n;
+	struct sized_sends n;
 	__u32 slot;
 
-	for (slot = 0; slot < CALL_SLOTS; slot++, call++) {
-		n = (struct call_numbers){call__sends(call), call__accepted(call).bytes,
-					  call->wall.count ? &call->wall : NULL};
+	for (slot = 0; slot < CALL_SLOTS; slot++) {
+		n = call__accepted(&w->counts->calls[slot]);
+		n.sends += w->counts->calls[slot].failed;
 		if (n.sends)
 			write_sample(w, &n, LABELS(CALL_LABELS(slot)));
 	}
+}
+
+static void write_timed(const struct writer *w)
+{
+	__u32 slot;
+
+	for (slot = 0; slot < CALL_SLOTS; slot++)
+		if (w->counts->calls[slot].wall.count)
+			write_sample(w, &w->counts->calls[slot], LABELS(CALL_LABELS(slot)));
 }
 
 static void write_error(const struct writer *w)
@@ -197,33 +199,36 @@ static void write_cause(const struct writer *w)
 		write_sample(w, &c->sums, LABELS(cause_name(c->info.key.cause), c->info.device));
 }
 
+static void write_loss(const struct writer *w, const char *what, bool known, __u64 count)
+{
+	if (known)
+		exposition__number(w->out, LABELS(what), count);
+}
+
 static void write_lost(const struct writer *w)
 {
 	const struct plan_entry *send = &w->plan->entries[HOOK_SEND];
 	const struct window_counts *m = w->counts;
 	const struct totals *t = &m->totals;
-	const struct {
-		const char *what;
-		__u64 count;
-	} rows[] = {
-		{"calls", w->missing ? UNKNOWN
-				     : window_counts__lost_calls(m, send->option, send->reason[0])},
-		{"completions", t->lost_completions + t->lost_notifications + t->untracked},
-		{"flags", SUM_LOST_FLAGS(t)},
-		{"groups", m->groups_rest.sends + m->peers_rest.requests},
-		{"stacks", w->plan->entries[HOOK_SKB_COPY].option
-				   ? m->unnamed.skbs + t->lost_cause_bits
-				   : UNKNOWN}};
-	size_t i;
 
-	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		write_known(w, &rows[i].count, LABELS(rows[i].what));
+	write_loss(w, "calls", !w->missing,
+		   window_counts__lost_calls(m, send->option, send->reason[0]));
+	write_loss(w, "completions", true,
+		   t->lost_completions + t->lost_notifications + t->untracked);
+	write_loss(w, "flags", true, SUM_LOST_FLAGS(t));
+	write_loss(w, "groups", true, m->groups_rest.sends + m->peers_rest.requests);
+	write_loss(w, "stacks", w->plan->entries[HOOK_SKB_COPY].option,
+		   m->unnamed.skbs + t->lost_cause_bits);
+}
+
+static void write_span(const struct writer *w)
+{
+	write_sample(w, &w->counts->spans[SPAN_COMPLETION], LABELS());
 }
 
 struct single_numbers {
 	struct exported own;
 	__u64 started_ns, bpf_ns, bpf_runs;
-	const struct hist *completion;
 };
 
 static void write_single(const struct writer *w)
@@ -231,7 +236,7 @@ static void write_single(const struct writer *w)
 	const struct timespec *started = &w->from->result->started;
 	const struct single_numbers n = {
 		*w->from, (__u64)started->tv_sec * 1000000000 + (__u64)started->tv_nsec,
-		w->counts->bpf_ns, w->counts->bpf_runs, &w->counts->spans[SPAN_COMPLETION]};
+		w->counts->bpf_ns, w->counts->bpf_runs};
 
 	write_sample(w, &n, LABELS());
 }

@@ -11,31 +11,13 @@
 #define INTERVAL_S 15
 #define NAME	   "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._"
 
-static void take_top(struct exporter_options *o, const char *value, struct argp_state *state)
-{
-	unsigned long long number;
-
-	if (units__count(value, &number) || number > TOP_MAX)
-		program__refuse(state, "--top %s: give a number from 0 to %d", value, TOP_MAX);
-	o->top = (unsigned int)number;
-}
-
-static void take_name(struct exporter_options *o, const char *value, struct argp_state *state)
-{
-	if (!value[0] || value[strspn(value, NAME)])
-		program__refuse(state, "--allow-host %s: give the name of a host, without a port",
-				value);
-	if (o->name_count == ALLOWED_HOSTS_MAX)
-		program__refuse(state, "--allow-host %s: give at most %d names", value,
-				ALLOWED_HOSTS_MAX);
-	o->names[o->name_count++] = value;
-}
-
 void options__take_exporter(struct options *o, int key, const char *value, struct argp_state *state)
 {
+	struct exporter_options *e = &o->exporter;
+	unsigned long long top = 0;
 	char host[256], port[8];
 
-	if (!o->exporter.given)
+	if (!e->given)
 		program__refuse(state, "--%s: belongs to exporter: analyze exporter",
 				options__name(key));
 	if (key == OPT_LISTEN && units__endpoint(value, host, sizeof(host), port))
@@ -43,14 +25,22 @@ void options__take_exporter(struct options *o, int key, const char *value, struc
 				value);
 	if (key == OPT_TEXTFILE && !value[0])
 		program__refuse(state, "--textfile: give the name of a folder");
+	if (key == OPT_ALLOW_HOST && (!value[0] || value[strspn(value, NAME)]))
+		program__refuse(state, "--allow-host %s: give the name of a host, without a port",
+				value);
+	if (key == OPT_ALLOW_HOST && e->name_count == ALLOWED_HOSTS_MAX)
+		program__refuse(state, "--allow-host %s: give at most %d names", value,
+				ALLOWED_HOSTS_MAX);
+	if (key == OPT_TOP && (units__count(value, &top) || top > TOP_MAX))
+		program__refuse(state, "--top %s: give a number from 0 to %d", value, TOP_MAX);
 	if (key == OPT_LISTEN)
-		o->exporter.listen = value;
+		e->listen = value;
 	else if (key == OPT_ALLOW_HOST)
-		take_name(&o->exporter, value, state);
+		e->names[e->name_count++] = value;
 	else if (key == OPT_TEXTFILE)
-		o->exporter.textfile = value;
+		e->textfile = value;
 	else
-		take_top(&o->exporter, value, state);
+		e->top = (unsigned int)top;
 }
 
 /* The option, if any, that a window without end has no use for. */
