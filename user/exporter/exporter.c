@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#define TICK_MS	  200 /* between looks at signals, and at clients that take too long */
 #define FILE_NAME "sendpath.prom"
 #define FILE_NEXT ".sendpath.prom.next" /* the collector reads *.prom */
 
@@ -30,8 +32,8 @@ struct exporter {
 	struct processes processes;
 	int folder, timer; /* of the text file, if any, and when it is due; -1: none */
 	bool failed;	   /* the last writing of it */
-	struct run_result *result;
-	struct tracer *tracer; /* both while it looks */
+	struct run_result result;
+	struct tracer *tracer;
 };
 
 static uint64_t resident_bytes(void)
@@ -56,7 +58,7 @@ static char *make_text(void *exporter, bool open_metrics)
 	/* Before totals: what is counted meanwhile is missing in the parts, not in the whole. */
 	err = x->processes.top ? processes__read(&x->processes, x->tracer) : 0;
 	if (!err)
-		err = tracer__read(x->tracer, &x->result->counts);
+		err = tracer__read(x->tracer, &x->result.counts);
 	from->reading_ns = (__u64)(elapsed_since(&begun) * 1e9);
 	from->cpu_ns = (__u64)clock() * (1000000000 / CLOCKS_PER_SEC);
 	from->resident_bytes = resident_bytes();
@@ -106,24 +108,6 @@ static void write_file(struct exporter *x)
 	free(text);
 }
 
-static bool look(void *exporter, struct run_result *r, struct tracer *tracer)
-{
-	struct exporter *x = exporter;
-	const char *at = x->asked->listen;
-	uint64_t times;
-
-	if (!x->result && x->timer < 0)
-		log_error("metrics at http://%.*s:%u/metrics", (int)(strrchr(at, ':') - at), at,
-			  server__port());
-	x->exported.result = x->result = r;
-	x->tracer = tracer;
-	if (x->timer < 0)
-		server__run();
-	else if (read(x->timer, &times, sizeof(times)) > 0)
-		write_file(x);
-	return signals__caught();
-}
-
 /* The text file is due at once, and then again and again. False: an error line says why not. */
 static bool open_output(struct exporter *x, const char *textfile, double interval)
 {
@@ -142,39 +126,50 @@ static bool open_output(struct exporter *x, const char *textfile, double interva
 	return false;
 }
 
-static int observe(struct exporter *x, struct measurement setup)
+static void export_until_signal(struct exporter *x)
 {
-	const struct run_meanwhile meanwhile = {x->timer < 0 ? server__fd() : x->timer, look, x};
-	struct run_result r;
-	int err;
+	struct pollfd ready = {.fd = x->timer < 0 ? server__fd() : x->timer, .events = POLLIN};
+	const char *at = x->asked->listen;
+	uint64_t times;
 
-	setup.meanwhile = &meanwhile;
-	setup.last = true;
-	setup.by = x->processes.top ? BY_PROCESS : 0;
-	err = run__observe(&r, &setup);
-	if (err)
-		log_error("%s", r.error);
-	run__free(&r);
-	return err ? r.exit_status : STATUS_OK;
+	if (x->timer < 0)
+		log_error("metrics at http://%.*s:%u/metrics", (int)(strrchr(at, ':') - at), at,
+			  server__port());
+	while (!signals__caught()) {
+		poll(&ready, 1, TICK_MS);
+		if (x->timer < 0)
+			server__run();
+		else if (read(x->timer, &times, sizeof(times)) > 0)
+			write_file(x);
+	}
 }
 
 int exporter__run(const struct options *o, const struct measurement *setup, const struct host *host)
 {
 	static struct exporter x = {.folder = -1, .timer = -1};
-	int status = STATUS_FAILED;
+	struct measurement observation = *setup;
+	int err;
 
 	x.asked = &o->exporter;
-	x.exported = (struct exported){
-		.processes = &x.processes, .kernel = host->kernel, .cost = setup->cost};
 	x.processes.top = o->exporter.top;
 	x.processes.room = o->by_max;
+	x.exported = (struct exported){&x.result, &x.processes, host->kernel, .cost = setup->cost};
+	observation.last = true;
+	observation.by = o->exporter.top ? BY_PROCESS : 0;
 	signals__catch();
 	signal(SIGPIPE, SIG_IGN); /* a client that has gone is none of our business */
-	if (open_output(&x, o->exporter.textfile, o->interval))
-		status = observe(&x, *setup);
+	if (!open_output(&x, o->exporter.textfile, o->interval))
+		return STATUS_FAILED;
+	err = run__open_observation(&x.result, &observation, &x.tracer);
+	if (err)
+		log_error("%s", x.result.error);
+	else
+		export_until_signal(&x);
 	server__close();
 	/* Nobody measures any more: an old file would tell otherwise. */
 	if (x.folder >= 0)
 		unlinkat(x.folder, FILE_NAME, 0);
-	return status;
+	tracer__free(x.tracer);
+	run__free(&x.result);
+	return err ? x.result.exit_status : STATUS_OK;
 }

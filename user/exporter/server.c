@@ -203,20 +203,6 @@ static void end_overdue(void)
 	}
 }
 
-/* The descriptor, or -errno. */
-static int listen_at(const struct addrinfo *at)
-{
-	int fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), on = 1;
-	int err;
-
-	if (fd >= 0 && !setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) &&
-	    !bind(fd, at->ai_addr, at->ai_addrlen) && !listen(fd, BACKLOG))
-		return fd;
-	err = -errno;
-	close(fd);
-	return err;
-}
-
 /* A library of this name has all of them. */
 static bool load_library(void)
 {
@@ -236,7 +222,7 @@ bool server__open(const struct exporter_options *asked, server_text make, void *
 				 .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV},
 			*at;
 	char host[256], port[8];
-	int fd;
+	int fd, on = 1;
 
 	if (!load_library())
 		return false;
@@ -246,12 +232,12 @@ bool server__open(const struct exporter_options *asked, server_text make, void *
 			  asked->listen);
 		return false;
 	}
-	fd = listen_at(at);
-	freeaddrinfo(at);
 	server.asked = asked;
 	server.make = make;
 	server.context = context;
-	if (fd >= 0)
+	fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd >= 0 && !setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) &&
+	    !bind(fd, at->ai_addr, at->ai_addrlen) && !listen(fd, BACKLOG))
 		server.daemon = mhd.start_daemon(
 			MHD_USE_EPOLL, 0, NULL, NULL, on_request, NULL, MHD_OPTION_LISTEN_SOCKET,
 			fd, MHD_OPTION_CONNECTION_LIMIT, GUESTS_MAX,
@@ -259,11 +245,12 @@ bool server__open(const struct exporter_options *asked, server_text make, void *
 			MHD_OPTION_NOTIFY_CONNECTION, on_connection, NULL, MHD_OPTION_END);
 	if (!server.daemon)
 		log_error("--listen %s: %s", asked->listen,
-			  fd == -EADDRINUSE
+			  errno == EADDRINUSE
 				  ? "the port is in use: name another, or end what listens there"
-			  : fd == -EACCES
+			  : errno == EACCES
 				  ? "this user may not listen at that port: name one above 1023"
-				  : strerror(fd < 0 ? -fd : EIO));
+				  : strerror(errno));
+	freeaddrinfo(at);
 	return server.daemon;
 }
 

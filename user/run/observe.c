@@ -28,8 +28,7 @@
 
 /* What an observation waits for. */
 struct watch {
-	/* A pidfd each, fd -1 once its process has gone; then what goes on meanwhile. */
-	struct pollfd ends[WATCHED_MAX + 1];
+	struct pollfd ends[WATCHED_MAX]; /* a pidfd each, fd -1 once its process has gone */
 	size_t count, alive;
 	struct child *child; /* NULL: none */
 	pid_t left;	     /* of the processes that it left behind, the one awaited; 0: none */
@@ -229,18 +228,6 @@ static void pass_on(const struct watch *w, struct tracer *tracer)
 		kill(pids[i], sig);
 }
 
-/* For an event, or until something is due. */
-static int await(struct watch *w, const struct measurement *setup, int ms)
-{
-	const struct run_meanwhile *m = setup->meanwhile;
-
-	ms = interval_printer__ms_left(setup->live, ms);
-	if (!m)
-		return poll(w->ends, w->count, ms);
-	w->ends[w->count] = (struct pollfd){.fd = m->fd, .events = POLLIN};
-	return poll(w->ends, w->count + 1, ms);
-}
-
 /*
  * Until the time is up, all processes have ended, or somebody interrupts: the
  * command then still ends by itself, having been sent the same signal.
@@ -248,12 +235,12 @@ static int await(struct watch *w, const struct measurement *setup, int ms)
 static void wait_for_end(struct watch *w, const struct measurement *setup, struct run_result *r,
 			 struct tracer *tracer)
 {
-	const struct run_meanwhile *m = setup->meanwhile;
 	int ms, ready;
 
-	while (m || goes_on(w, tracer)) {
+	while (goes_on(w, tracer)) {
 		ms = ms_left(w);
-		ready = ms ? await(w, setup, ms) : 0;
+		ready = ms ? poll(w->ends, w->count, interval_printer__ms_left(setup->live, ms))
+			   : 0;
 		if (ready > 0)
 			look_at(w);
 		else
@@ -261,8 +248,6 @@ static void wait_for_end(struct watch *w, const struct measurement *setup, struc
 		if (ms_left(w)) /* else the last line is about to come */
 			interval_printer__tick(setup->live, tracer);
 		r->observed_s = elapsed_since(&w->begun);
-		if (m && m->look(m->context, r, tracer))
-			return;
 		pass_on(w, tracer);
 		if (!ms || (setup->tick && setup->tick(setup->tick_context) &&
 			    (!w->child || w->child->ended)))
@@ -329,22 +314,42 @@ static void free_watch(struct watch *w)
 			close(w->ends[i].fd);
 }
 
-int run__observe(struct run_result *r, const struct measurement *setup)
+/* later: the target need not be there yet. */
+static int prepare_observation(struct run_result *r, const struct measurement *setup, bool later,
+			       struct watch *w, struct tracer **tracer)
 {
-	struct watch w = {};
-	struct tracer *tracer = NULL;
 	int err;
 
+	*tracer = NULL;
 	memset(r, 0, sizeof(*r));
-	err = check_target(setup->target, setup->meanwhile, r);
+	err = check_target(setup->target, later, r);
 	if (!err)
 		err = run__plan(r, setup, PLAN_OBSERVATION);
 	if (!err && setup->child)
-		watch_command(&w, setup->child);
+		watch_command(w, setup->child);
 	else if (!err)
-		err = watch_pids(&w, setup->target, r);
+		err = watch_pids(w, setup->target, r);
+	return err ? err : attach(r, setup, w, tracer);
+}
+
+int run__open_observation(struct run_result *r, const struct measurement *setup,
+			  struct tracer **tracer)
+{
+	struct watch w = {};
+	int err = prepare_observation(r, setup, true, &w, tracer);
+
 	if (!err)
-		err = attach(r, setup, &w, &tracer);
+		run__open_window(r, setup, *tracer);
+	free_watch(&w);
+	return err;
+}
+
+int run__observe(struct run_result *r, const struct measurement *setup)
+{
+	struct watch w = {};
+	struct tracer *tracer;
+	int err = prepare_observation(r, setup, false, &w, &tracer);
+
 	if (!err)
 		err = window(r, setup, &w, tracer);
 	tracer__free(tracer);

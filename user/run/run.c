@@ -86,8 +86,7 @@ int run__close_window(struct run_result *r, const struct measurement *setup, str
 	r->sender.count = counters__read(r->sender.counters, &r->sender.values);
 	r->receiver.count = counters__read(r->receiver.counters, &r->receiver.values);
 	err = tracer ? tracer__read(tracer, &r->counts) : 0;
-	/* Of a window that is looked at meanwhile nobody writes a raw line. */
-	if (!err && tracer && !setup->meanwhile) {
+	if (!err && tracer) {
 		r->maps = tracer__dump_text(tracer, DUMP_ALL);
 		err = r->maps ? 0 : -EIO;
 	}

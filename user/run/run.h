@@ -17,16 +17,6 @@
 
 #include <time.h>
 
-struct run_result;
-
-/* What is done while a window is open that has no end of its own. */
-struct run_meanwhile {
-	int fd; /* readable: have a look at once; else some times a second */
-	/* True ends the window. */
-	bool (*look)(void *context, struct run_result *r, struct tracer *tracer);
-	void *context;
-};
-
 struct measurement {
 	const char *command;		 /* the command line; "": it is too long to be kept */
 	struct load load;		 /* of an observation, only duration_s: 0 is no end */
@@ -46,7 +36,6 @@ struct measurement {
 	const struct counter_events *call_counters; /* read at both ends of a send, or NULL */
 	const struct memory *memory;		    /* count the memory system too; or NULL */
 	struct interval_printer *live;		    /* lines as it goes; or NULL */
-	const struct run_meanwhile *meanwhile;	    /* the window lasts until it ends it; or NULL */
 	generator_tick tick;
 	void *tick_context;
 };
@@ -99,5 +88,12 @@ int run__measure(struct run_result *result, const struct measurement *setup);
  */
 int run__observe(struct run_result *result, const struct measurement *setup);
 
-/* Of either, in any case. */
+/*
+ * Opens a window of setup->target, though it may come later, for the caller to read and, by freeing
+ * the tracer, to end. 0 and *tracer, or -errno with result->error and NULL.
+ */
+int run__open_observation(struct run_result *result, const struct measurement *setup,
+			  struct tracer **tracer);
+
+/* Of each, in any case. */
 void run__free(struct run_result *result);
