@@ -16,8 +16,7 @@ class Source(NamedTuple):
 
 SOURCES = {
     "build": Source("version kernel mechanism"),
-    "call": Source("syscall zerocopy", "sized_sends", "HOOK_SEND"),
-    "timed": Source("syscall zerocopy", "call_slot", "HOOK_SEND"),
+    "call": Source("syscall zerocopy", "call_numbers", "HOOK_SEND"),
     "error": Source("syscall zerocopy errno", needs="HOOK_SEND"),
     "process": Source("comm", "group", "NEED_PROCESSES"),
     "interface": Source("interface", "interface_numbers"),
@@ -59,7 +58,7 @@ FAMILIES = (
     Family("sent_bytes", "counter", "call", "bytes", "Bytes that these sends accepted.", "bytes"),
     Family("send_errors", "counter", "error", "",
            "Sends that failed, by errno; ERESTARTSYS: interrupted by a signal."),
-    Family("send_seconds", "histogram", "timed", "wall", "Kernel time of a send.", "seconds"),
+    Family("send_seconds", "histogram", "call", "wall", "Kernel time of a send.", "seconds"),
     Family("process_sends", "counter", "process", "sends",
            "Sends that returned, failed ones too, by process name."),
     Family("process_sent_bytes", "counter", "process", "bytes",

@@ -65,6 +65,8 @@ class Metrics:
     def __init__(self, text, by=openmetrics):
         self.families = list(by.text_string_to_metric_families(text))
         self.samples = [s for family in self.families for s in family.samples]
+        series = {(s.name, *sorted(s.labels.items())) for s in self.samples}
+        assert len(series) == len(self.samples), "a series has two samples"
 
     def rows(self, name, **labels):
         return [s for s in self.samples

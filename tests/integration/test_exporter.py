@@ -205,6 +205,22 @@ def test_errors_and_refusals_are_counted():
     assert found.sum("sendpath_zerocopy_completions_total") == 0
 
 
+def test_sends_by_io_uring_are_one_series():
+    """By its own zero-copy operations, and with MSG_ZEROCOPY: the labels are the same."""
+    uring = PROGRAMS / "uring"
+    probe = run(uring, "--probe")
+    if probe.returncode:
+        pytest.skip(probe.stdout.strip() or "?")
+    with Receiver() as receiver, Exporter("--comm", "uring") as exporter:
+        for options in ("--by", "send-zc"), ("--by", "sendmsg", "--flag"):
+            command = receiver.sender("--sends", SENDS, *options)
+            assert run(uring, *command[1:]).returncode == 0
+        found = exporter.read()
+    for metric in "sends", "sent_bytes":
+        assert found.sum(f"sendpath_{metric}_total", syscall="io_uring") == \
+            found.sum(f"sendpath_process_{metric}_total", comm="uring") >= 2 * SENDS
+
+
 def test_what_is_not_measured_is_absent_and_says_why():
     with Exporter("--pid", os.getpid(), "--top", 0) as exporter:
         found = exporter.read()

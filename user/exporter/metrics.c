@@ -4,6 +4,8 @@
 #include "user/kernel/calls.h"
 #include "user/kernel/causes.h"
 
+#include "common/hist_stats.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -62,38 +64,60 @@ static void write_build(const struct writer *w)
 /* The labels of a slot of calls. */
 #define CALL_LABELS(slot) call_name((enum call_kind)((slot) / 2)), (slot)&1 ? "true" : "false"
 
+struct call_numbers {
+	__u64 sends, bytes, errors[ERRNO_SLOTS];
+	struct hist wall;
+};
+
+static void add_slot(struct call_numbers *n, const struct window_counts *m, __u32 slot)
+{
+	__u32 error;
+
+	n->sends += call__sends(&m->calls[slot]);
+	n->bytes += call__accepted(&m->calls[slot]).bytes;
+	hist__merge(&n->wall, &m->calls[slot].wall);
+	for (error = 0; error < ERRNO_SLOTS; error++)
+		n->errors[error] += m->errors[slot][error];
+}
+
+/* Of the calls with the labels of a slot: io_uring has two kinds, of which the other is the last.
+ */
+#define LABELLED_SLOTS CALL_SLOT(CALL_IO_URING_ZC, false)
+static struct call_numbers count_calls(const struct window_counts *m, __u32 slot)
+{
+	struct call_numbers n = {};
+
+	add_slot(&n, m, slot);
+	if (slot / 2 == CALL_IO_URING)
+		add_slot(&n, m, CALL_SLOT(CALL_IO_URING_ZC, slot & 1));
+	return n;
+}
+
 static void write_call(const struct writer *w)
 {
-	struct sized_sends n;
+	bool times = w->metric->family.kind == METRIC_HISTOGRAM;
+	struct call_numbers n;
 	__u32 slot;
 
-	for (slot = 0; slot < CALL_SLOTS; slot++) {
-		n = call__accepted(&w->counts->calls[slot]);
-		n.sends += w->counts->calls[slot].failed;
-		if (n.sends)
+	for (slot = 0; slot < LABELLED_SLOTS; slot++) {
+		n = count_calls(w->counts, slot);
+		if (times ? n.wall.count : n.sends)
 			write_sample(w, &n, LABELS(CALL_LABELS(slot)));
 	}
 }
 
-static void write_timed(const struct writer *w)
-{
-	__u32 slot;
-
-	for (slot = 0; slot < CALL_SLOTS; slot++)
-		if (w->counts->calls[slot].wall.count)
-			write_sample(w, &w->counts->calls[slot], LABELS(CALL_LABELS(slot)));
-}
-
 static void write_error(const struct writer *w)
 {
-	const __u64 *count = w->counts->errors[0];
-	__u32 slot, error;
+	struct call_numbers n;
+	__u32 slot, i;
 
-	for (slot = 0; slot < CALL_SLOTS; slot++)
-		for (error = 0; error < ERRNO_SLOTS; error++, count++)
-			if (*count)
-				write_sample(w, count,
-					     LABELS(CALL_LABELS(slot), call_error_name(error)));
+	for (slot = 0; slot < LABELLED_SLOTS; slot++) {
+		n = count_calls(w->counts, slot);
+		for (i = 0; i < ERRNO_SLOTS; i++)
+			if (n.errors[i])
+				write_sample(w, &n.errors[i],
+					     LABELS(CALL_LABELS(slot), call_error_name(i)));
+	}
 }
 
 static void write_process(const struct writer *w)
