@@ -6,9 +6,9 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from tables.calls import CALLS  # noqa: E402 (the script's own folder is not in the path)
+from tables import memory  # noqa: E402 (the script's own folder is not in the path)
+from tables.calls import CALLS  # noqa: E402
 from tables.causes import CAUSES, REFUSALS, SITES  # noqa: E402
-from tables import memory  # noqa: E402
 from tables.metrics import FAMILIES, NEEDS, SOURCES  # noqa: E402
 from tables.options import (ADVISE_OWN, ADVISE_PATH, ADVISE_PROGRAM, GRIDS,  # noqa: E402
                             OPTIONS, TOPICS)
