@@ -220,9 +220,10 @@ static int measure(struct engine *e, const struct run_request *q)
 	e->setup.tick = interrupted;
 	e->setup.tick_context = e;
 	e->setup.last = q->last;
-	e->setup.session = e->setup.target ? NULL : &e->session;
-	e->setup.child = e->setup.target && e->setup.target->command ? e->child : NULL;
-	if ((e->setup.target ? run__observe : run__measure)(&r, &e->setup) && !r.error[0] &&
+	e->setup.session = e->setup.tracing.target ? NULL : &e->session;
+	e->setup.child =
+		e->setup.tracing.target && e->setup.tracing.target->command ? e->child : NULL;
+	if ((e->setup.tracing.target ? run__observe : run__measure)(&r, &e->setup) && !r.error[0] &&
 	    !r.interrupted)
 		snprintf(r.error, sizeof(r.error), "the run failed without a word");
 	context = context_of(e, q, &r.started, id);
@@ -245,9 +246,9 @@ static void set_up(struct engine *e, const struct run_request *q)
 	e->setup.load = e->cells[q->cell].load;
 	if (q->seconds > 0 && !e->setup.load.messages)
 		e->setup.load.duration_s = q->seconds;
-	e->setup.target = part->target.given ? &part->target : NULL;
+	e->setup.tracing.target = part->target.given ? &part->target : NULL;
 	e->setup.tier = e->untraced ? MECHANISM_OFF : part->tier;
-	e->setup.by = part->by;
+	e->setup.tracing.by = part->by;
 }
 
 static int run(struct engine *e, const struct run_request *q)

@@ -114,17 +114,17 @@ static int start_command(struct resources *h, char *const *command)
 static struct measurement setup_of(const struct options *o, struct resources *h)
 {
 	return (struct measurement){.command = o->command,
-				    .features = h->features,
+				    .tracing = {.features = h->features,
+						.call_counters = h->call_counters,
+						.target = o->target.given ? &o->target : NULL,
+						.by = o->by,
+						.by_max = o->by_max,
+						.stages = o->stages,
+						.sample = o->sample,
+						.cost = o->cost},
 				    .tier = o->tier,
-				    .cost = o->cost,
-				    .by = o->by,
-				    .by_max = o->by_max,
-				    .stages = o->stages,
 				    .packets = o->packets,
-				    .sample = o->sample,
-				    .target = o->target.given ? &o->target : NULL,
 				    .events = h->events,
-				    .call_counters = h->call_counters,
 				    .memory = h->memory};
 }
 

@@ -153,9 +153,10 @@ int exporter__run(const struct options *o, const struct measurement *setup, cons
 	x.asked = &o->exporter;
 	x.processes.top = o->exporter.top;
 	x.processes.room = o->by_max;
-	x.exported = (struct exported){&x.result, &x.processes, host->kernel, .cost = setup->cost};
+	x.exported = (struct exported){&x.result, &x.processes, host->kernel,
+				       .cost = setup->tracing.cost};
 	observation.last = true;
-	observation.by = o->exporter.top ? BY_PROCESS : 0;
+	observation.tracing.by = o->exporter.top ? BY_PROCESS : 0;
 	signals__catch();
 	signal(SIGPIPE, SIG_IGN); /* a client that has gone is none of our business */
 	if (!open_output(&x, o->exporter.textfile, o->interval))

@@ -15,7 +15,7 @@ static json_object *run(const struct measurement *setup, const struct record_con
 	json_object *o = json_object_new_object();
 	char cell[256] = "observation";
 
-	if (!setup->target)
+	if (!setup->tracing.target)
 		record__cell_name(&setup->load, cell, sizeof(cell));
 	json__add_string(o, "id", context->id);
 	json__add_text(o, "command", setup->command);
@@ -64,12 +64,12 @@ static json_object *setup_of(const struct measurement *setup)
 {
 	json_object *o = json_object_new_object();
 
-	json__add(o, "target", setup->target ? target(setup->target) : NULL);
-	json__add_count(o, "sample", setup->sample ? setup->sample : 1);
-	json__add_truth(o, "stages", setup->stages);
-	json__add_truth(o, "cost", setup->cost);
-	json__add(o, "by", dimensions(setup->by));
-	json__add(o, "call_counters", event_names(setup->call_counters));
+	json__add(o, "target", setup->tracing.target ? target(setup->tracing.target) : NULL);
+	json__add_count(o, "sample", setup->tracing.sample ? setup->tracing.sample : 1);
+	json__add_truth(o, "stages", setup->tracing.stages);
+	json__add_truth(o, "cost", setup->tracing.cost);
+	json__add(o, "by", dimensions(setup->tracing.by));
+	json__add(o, "call_counters", event_names(setup->tracing.call_counters));
 	return o;
 }
 
@@ -135,7 +135,7 @@ static json_object *stacks(const struct run_result *r, const struct measurement 
 		memset(frames, 0, sizeof(frames));
 		for (j = 0; j < STACK_FRAMES && info->stack[j]; j++)
 			frames[j].address = info->stack[j];
-		if (features__symbolize(setup->features, frames, j))
+		if (features__symbolize(setup->tracing.features, frames, j))
 			continue;
 		list = json_object_new_array();
 		for (size_t k = 0; k < j; k++)
@@ -175,8 +175,8 @@ static json_object *counters(const struct run_result *r, const struct measuremen
 {
 	json_object *list = json_object_new_array();
 
-	add_counters(list, &r->sender, setup->target ? "command" : "sender");
-	if (!setup->target)
+	add_counters(list, &r->sender, setup->tracing.target ? "command" : "sender");
+	if (!setup->tracing.target)
 		add_counters(list, &r->receiver, "receiver");
 	return list;
 }
@@ -209,7 +209,7 @@ static unsigned int busy_threads(const struct measurement *setup)
 {
 	const struct send_ops *ops;
 
-	if (setup->target)
+	if (setup->tracing.target)
 		return 0;
 	if (setup->load.workload == WORKLOAD_PROCINFO)
 		return 2;
@@ -265,7 +265,7 @@ static json_object *whole(const struct run_result *r, const struct measurement *
 	json__add_count(o, "missed_coalesced", r->counts.missed_coalesced);
 	json__add_count(o, "bpf_ns", r->counts.bpf_ns);
 	json__add_count(o, "bpf_runs", r->counts.bpf_runs);
-	json__add(o, "load", setup->target ? NULL : record__load(&setup->load));
+	json__add(o, "load", setup->tracing.target ? NULL : record__load(&setup->load));
 	json__add(o, "sender_pid", json_object_new_int(r->sender_pid));
 	json__add(o, "receiver_pid", json_object_new_int(r->receiver_pid));
 	json__add_truth(o, "is_uring",

@@ -116,8 +116,8 @@ static int attach(struct run_result *r, const struct measurement *setup, const s
 
 	if (err)
 		return err;
-	for (i = 0; i < setup->target->pid_count && !err; i++)
-		err = tracer__add_target(*tracer, setup->target->pids[i], ROLE_BOTH);
+	for (i = 0; i < setup->tracing.target->pid_count && !err; i++)
+		err = tracer__add_target(*tracer, setup->tracing.target->pids[i], ROLE_BOTH);
 	if (!err && w->child)
 		err = tracer__add_target(*tracer, w->child->pid, ROLE_BOTH);
 	if (!err && w->child)
@@ -244,7 +244,7 @@ static void wait_for_end(struct watch *w, const struct measurement *setup, struc
 		if (ready > 0)
 			look_at(w);
 		else
-			say_left(w, setup->target);
+			say_left(w, setup->tracing.target);
 		if (ms_left(w)) /* else the last line is about to come */
 			interval_printer__tick(setup->live, tracer);
 		r->observed_s = elapsed_since(&w->begun);
@@ -295,11 +295,11 @@ static int window(struct run_result *r, const struct measurement *setup, struct 
 	if (err) {
 		r->window = false;
 		return run__fail(r, err, err == -ENOENT ? 127 : 126, "%.200s: %s",
-				 setup->target->command[0], strerror(-err));
+				 setup->tracing.target->command[0], strerror(-err));
 	}
 	wait_for_end(w, setup, r, tracer);
 	close_gate(tracer);
-	say_living(w, setup->target, tracer);
+	say_living(w, setup->tracing.target, tracer);
 	r->observed_s = elapsed_since(&w->begun);
 	r->in_flight = tracer__in_sends(tracer);
 	return run__close_window(r, setup, tracer);
@@ -322,13 +322,13 @@ static int prepare_observation(struct run_result *r, const struct measurement *s
 
 	*tracer = NULL;
 	memset(r, 0, sizeof(*r));
-	err = check_target(setup->target, later, r);
+	err = check_target(setup->tracing.target, later, r);
 	if (!err)
 		err = run__plan(r, setup, PLAN_OBSERVATION);
 	if (!err && setup->child)
 		watch_command(w, setup->child);
 	else if (!err)
-		err = watch_pids(w, setup->target, r);
+		err = watch_pids(w, setup->tracing.target, r);
 	return err ? err : attach(r, setup, w, tracer);
 }
 

@@ -27,9 +27,9 @@ int run__plan(struct run_result *r, const struct measurement *setup, enum plan_f
 {
 	struct kernel_facts facts = {};
 
-	if (setup->features) /* else all hooks are off, and none asks */
-		facts = features__facts(setup->features);
-	if (setup->stages)
+	if (setup->tracing.features) /* else all hooks are off, and none asks */
+		facts = features__facts(setup->tracing.features);
+	if (setup->tracing.stages)
 		what |= PLAN_STAGES;
 	if (setup->packets)
 		what |= PLAN_PACKETS;
@@ -42,18 +42,11 @@ int run__plan(struct run_result *r, const struct measurement *setup, enum plan_f
 
 int run__attach(struct run_result *r, const struct measurement *setup, struct tracer **tracer)
 {
-	struct tracer_setup how = {.features = setup->features,
-				   .call_counters = setup->call_counters,
-				   .by = setup->by,
-				   .by_max = setup->by_max,
-				   .stages = setup->stages,
-				   .sample = setup->sample,
-				   .target = setup->target,
-				   .cost = setup->cost};
+	const struct tracer_setup *how = &setup->tracing;
 	char reason[600] = "";
-	int err = setup->session ? session__tracer(setup->session, tracer, &r->plan, &how, reason,
+	int err = setup->session ? session__tracer(setup->session, tracer, &r->plan, how, reason,
 						   sizeof(reason))
-				 : tracer__attach(tracer, &r->plan, &how, reason, sizeof(reason));
+				 : tracer__attach(tracer, &r->plan, how, reason, sizeof(reason));
 
 	return err ? run__fail(r, err, STATUS_SYSTEM, "%s", reason[0] ? reason : strerror(-err))
 		   : 0;

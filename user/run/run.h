@@ -18,24 +18,17 @@
 #include <time.h>
 
 struct measurement {
-	const char *command;		 /* the command line; "": it is too long to be kept */
-	struct load load;		 /* of an observation, only duration_s: 0 is no end */
-	const struct target *target;	 /* observed; NULL: the load is */
-	struct child *child;		 /* the observed command, not yet let run; or NULL */
-	struct session *session;	 /* has the tracer of a load; not of an observation */
-	const struct features *features; /* NULL where tier is MECHANISM_OFF */
+	const char *command;	     /* the command line; "": it is too long to be kept */
+	struct load load;	     /* of an observation, only duration_s: 0 is no end */
+	struct tracer_setup tracing; /* its target is observed; NULL: the load is */
+	struct child *child;	     /* the observed command, not yet let run; or NULL */
+	struct session *session;     /* has the tracer of a load; not of an observation */
 	enum mechanism tier; /* forced; MECHANISM_NONE: the best there is, MECHANISM_OFF: none */
-	bool cost;	     /* count what the programs themselves cost */
-	unsigned int by;     /* a set of enum group_by: groups of sends to be told apart */
-	__u32 by_max;	     /* for how many there is to be room */
-	bool stages;
 	bool packets;
-	unsigned int sample;			    /* time, and divide, one send in so many */
-	bool last;				    /* no further run will attach anything */
-	const struct counter_events *events;	    /* further ones, or NULL */
-	const struct counter_events *call_counters; /* read at both ends of a send, or NULL */
-	const struct memory *memory;		    /* count the memory system too; or NULL */
-	struct interval_printer *live;		    /* lines as it goes; or NULL */
+	bool last;			     /* no further run will attach anything */
+	const struct counter_events *events; /* further ones, or NULL */
+	const struct memory *memory;	     /* count the memory system too; or NULL */
+	struct interval_printer *live;	     /* lines as it goes; or NULL */
 	generator_tick tick;
 	void *tick_context;
 };

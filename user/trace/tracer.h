@@ -13,7 +13,7 @@
 struct tracer;
 
 struct tracer_setup {
-	const struct features *features;
+	const struct features *features;	    /* NULL: nothing is attached */
 	const struct counter_events *call_counters; /* read at both ends of a send; NULL: none */
 	const struct target *target; /* how targets are known; NULL: tracer__add_target says them */
 	unsigned int by;	     /* a set of enum group_by */
