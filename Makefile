@@ -348,12 +348,12 @@ TEST_ENV    = CI=$(CI) $(if $(FULL),SENDPATH_FULL=1) PYTHONDONTWRITEBYTECODE=1 \
 TEST_PYTEST = $(PYTHON) -m pytest -rfEs -p no:cacheprovider $(PYTEST_OPTIONS)
 
 # By the environment's Python. Simulations count how often intervals hold: check-stats runs them,
-# and what takes a million rows.
+# what takes a million rows, and a browser.
 SIMULATIONS := same_twice or no_effect or no_fall or no_crossing or 95_percent or repeats_reach or \
                plain_bootstrap or samples_medians or ratios_of_pairs or planted_effect or \
                one_planted_crossing or several_crossings or so_many_repeats or does_not_move_with or \
                among_equals or each_condition or \
-               take_no_more_memory
+               take_no_more_memory or test_browser
 check-analysis check-stats: check-analysis-packages
 	$(Q)$(MAKE) --no-print-directory analyze loadgen/loadgen $(VENV)/installed-for-tests
 	$(Q)$(VENV_PYTHON) -m pytest -n auto --dist loadgroup -rfEs -p no:cacheprovider \
@@ -364,6 +364,7 @@ check-analysis check-stats: check-analysis-packages
 LATER := tests/integration/test_setup.py::test_what_is_installed_works_whole_and_goes_again \
          tests/integration/test_strangers.py::test_what_sessions_had_goes_back \
          tests/integration/test_window.py::test_windows_in_a_storm_add_up \
+         tests/integration/test_window.py::test_a_window_over_a_running_program_adds_up \
          tests/integration/test_noise.py::test_a_busy_machine_ranks_nothing \
          tests/integration/test_boundary.py::test_the_engine_is_told_to_end \
          tests/integration/test_boundary.py::test_other_signals_end_it \

@@ -102,7 +102,7 @@ def test_silent_crowd_keeps_no_sender_out():
         for _ in range(300):
             crowd.enter_context(there.connect())
         assert measure(there.peer, "--messages", 20, "--threads", 40)["messages"] == 800
-        assert descriptors(there) < 80
+        assert eventually(lambda: descriptors(there) < 80)  # the sessions' connections close
     assert "others wait, too" in there.log
 
 
