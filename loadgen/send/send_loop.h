@@ -54,27 +54,28 @@ static always_inline int send_loop_paced(struct sender *s, send_one_fn send_one)
 	return err;
 }
 
-/* The loops of a variant, for its ops table: SEND_RUNS(send_one); ... .runs = runs. */
-#define SEND_RUNS(send_one)                                         \
-	static int run_as_is(struct sender *s)                      \
-	{                                                           \
-		return send_loop(s, send_one, SEND_AS_IS);          \
-	}                                                           \
-	static int run_refill(struct sender *s)                     \
-	{                                                           \
-		return send_loop(s, send_one, SEND_REFILL);         \
-	}                                                           \
-	static int run_picked(struct sender *s)                     \
-	{                                                           \
-		return send_loop(s, send_one, SEND_PICKED);         \
-	}                                                           \
-	static int run_paced(struct sender *s)                      \
-	{                                                           \
-		return send_loop_paced(s, send_one);                \
-	}                                                           \
-	static int (*const runs[SEND_LOOPS])(struct sender * s) = { \
-		[SEND_AS_IS] = run_as_is,                           \
-		[SEND_REFILL] = run_refill,                         \
-		[SEND_PICKED] = run_picked,                         \
-		[SEND_PACED] = run_paced,                           \
+/* The loops of a variant, for its ops table: SEND_RUNS(variant, send_one); ... .runs =
+ * variant_runs. */
+#define SEND_RUNS(variant, send_one)                                          \
+	static int variant##_as_is(struct sender *s)                          \
+	{                                                                     \
+		return send_loop(s, send_one, SEND_AS_IS);                    \
+	}                                                                     \
+	static int variant##_refill(struct sender *s)                         \
+	{                                                                     \
+		return send_loop(s, send_one, SEND_REFILL);                   \
+	}                                                                     \
+	static int variant##_picked(struct sender *s)                         \
+	{                                                                     \
+		return send_loop(s, send_one, SEND_PICKED);                   \
+	}                                                                     \
+	static int variant##_paced(struct sender *s)                          \
+	{                                                                     \
+		return send_loop_paced(s, send_one);                          \
+	}                                                                     \
+	static int (*const variant##_runs[SEND_LOOPS])(struct sender * s) = { \
+		[SEND_AS_IS] = variant##_as_is,                               \
+		[SEND_REFILL] = variant##_refill,                             \
+		[SEND_PICKED] = variant##_picked,                             \
+		[SEND_PACED] = variant##_paced,                               \
 	}

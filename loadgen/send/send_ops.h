@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A send variant. To add one: a file that defines such a struct, and
+ * A send variant. To add one: a row of send_copied.c, or a file that defines such a struct, and
  * its line in variants.c.
  */
 #pragma once
@@ -22,7 +22,6 @@ struct sender;
 
 struct send_ops {
 	const char *name;
-	const char *summary; /* one line */
 	unsigned int flags;
 
 	/*

@@ -36,14 +36,13 @@ static always_inline int send_one(struct sender *s, enum send_mode mode)
 	return 0;
 }
 
-SEND_RUNS(send_one);
+SEND_RUNS(sendfile, send_one);
 
 const struct send_ops send_sendfile = {
 	.name = "sendfile",
-	.summary = "sendfile() of the message from a file: its pages, without a copy",
 	.flags = SEND_SHARES | SEND_BORROWS | SEND_FILE | SEND_FLAGLESS,
 	.state_bytes = sizeof(struct borrowed),
 	.setup = borrowed__setup,
 	.teardown = borrowed__teardown,
-	.runs = runs,
+	.runs = sendfile_runs,
 };

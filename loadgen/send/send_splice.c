@@ -104,14 +104,13 @@ static always_inline int send_one(struct sender *s, enum send_mode mode)
 	return err;
 }
 
-SEND_RUNS(send_one);
+SEND_RUNS(splice, send_one);
 
 const struct send_ops send_splice = {
 	.name = "splice",
-	.summary = "vmsplice() of the fields into a pipe, splice() to the socket: no copy",
 	.flags = SEND_SHARES | SEND_BORROWS,
 	.state_bytes = sizeof(struct pipeline),
 	.setup = setup,
 	.teardown = teardown,
-	.runs = runs,
+	.runs = splice_runs,
 };

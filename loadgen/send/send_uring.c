@@ -10,7 +10,7 @@
 #include "loadgen/send/send_ops.h"
 
 struct uring {
-	struct pool pool; /* first: what fields__send_one() takes */
+	struct copied copied; /* first: what fields__send_one() takes */
 	struct io_uring ring;
 	struct msghdr message;
 };
@@ -28,7 +28,7 @@ static int setup(struct sender *s, const struct load *load)
 
 	if (err)
 		return err;
-	err = fields__setup(s, load);
+	err = copied__setup(s, load);
 	if (err)
 		io_uring_queue_exit(&u->ring);
 	return err;
@@ -39,7 +39,7 @@ static void teardown(struct sender *s)
 	struct uring *u = s->state;
 
 	io_uring_queue_exit(&u->ring);
-	fields__teardown(s);
+	copied__teardown(s);
 }
 
 /* As sender__sendmsg(): bytes taken, or a negative errno. */
@@ -75,15 +75,14 @@ static always_inline int send_one(struct sender *s, enum send_mode mode)
 	return fields__send_one(s, mode, send_fields);
 }
 
-SEND_RUNS(send_one);
+SEND_RUNS(uring, send_one);
 
 const struct send_ops send_uring = {
 	.name = "uring",
-	.summary = "io_uring send of the fields: as onecopy, submitted to a ring",
 	.flags = SEND_URING,
 	.probe = probe,
 	.state_bytes = sizeof(struct uring),
 	.setup = setup,
 	.teardown = teardown,
-	.runs = runs,
+	.runs = uring_runs,
 };

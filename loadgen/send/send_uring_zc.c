@@ -304,7 +304,7 @@ static always_inline int send_one(struct sender *s, enum send_mode mode)
 	return err;
 }
 
-SEND_RUNS(send_one);
+SEND_RUNS(uring_zc, send_one);
 
 static int settle(struct sender *s)
 {
@@ -322,12 +322,11 @@ static int settle(struct sender *s)
 
 const struct send_ops send_uring_zc = {
 	.name = "uring_zc",
-	.summary = "io_uring zero-copy send of the fields, notifications awaited",
 	.flags = SEND_ZEROCOPY | SEND_SHARES | SEND_URING | SEND_REGISTERS,
 	.probe = probe,
 	.state_bytes = sizeof(struct uring_zc),
 	.setup = setup,
 	.teardown = teardown,
-	.runs = runs,
+	.runs = uring_zc_runs,
 	.settle = settle,
 };

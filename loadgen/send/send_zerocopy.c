@@ -223,7 +223,7 @@ static always_inline int send_one(struct sender *s, enum send_mode mode)
 	return err;
 }
 
-SEND_RUNS(send_one);
+SEND_RUNS(zerocopy, send_one);
 
 static int settle(struct sender *s)
 {
@@ -239,11 +239,10 @@ static int settle(struct sender *s)
 
 const struct send_ops send_zerocopy = {
 	.name = "zerocopy",
-	.summary = "sendmsg(MSG_ZEROCOPY) of the fields, completions awaited",
 	.flags = SEND_ZEROCOPY | SEND_COURSE | SEND_SHARES,
 	.state_bytes = sizeof(struct zerocopy),
 	.setup = setup,
 	.teardown = teardown,
-	.runs = runs,
+	.runs = zerocopy_runs,
 	.settle = settle,
 };

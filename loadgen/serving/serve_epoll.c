@@ -75,6 +75,5 @@ static int serve(struct server *s)
 
 const struct serve_ops serve_epoll = {
 	.name = "epoll",
-	.summary = "one thread, which epoll tells what is ready",
 	.serve = serve,
 };

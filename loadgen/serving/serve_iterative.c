@@ -20,6 +20,5 @@ static int serve(struct server *s)
 
 const struct serve_ops serve_iterative = {
 	.name = "iterative",
-	.summary = "one connection after the other, in one thread",
 	.serve = serve,
 };

@@ -11,7 +11,6 @@ struct server;
 
 struct serve_ops {
 	const char *name;
-	const char *summary; /* one line */
 	/* Concurrent connections that it can hold, and why; 0: as many as the limits allow. */
 	unsigned int most;
 	const char *limit;

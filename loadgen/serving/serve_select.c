@@ -87,7 +87,6 @@ static int serve(struct server *s)
 
 const struct serve_ops serve_select = {
 	.name = "select",
-	.summary = "one thread, which select() tells what is ready",
 	.most = FD_SETSIZE - OTHERS,
 	.limit = "select() cannot watch descriptors from 1024 on (FD_SETSIZE)",
 	.serve = serve,

@@ -66,6 +66,5 @@ static int serve(struct server *s)
 
 const struct serve_ops serve_threaded = {
 	.name = "threaded",
-	.summary = "a detached thread for each connection",
 	.serve = serve,
 };
