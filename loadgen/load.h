@@ -81,7 +81,7 @@ struct load {
 	struct socket_options socket;
 	enum workload workload;
 	/* Of procinfo alone: */
-	const char *server_model; /* a name of serve_ops.h */
+	const char *server_model; /* a name in serve_models */
 	unsigned int connections; /* at once */
 	enum client_model client_model;
 	unsigned int backlog; /* of the listening socket */

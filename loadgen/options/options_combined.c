@@ -6,7 +6,7 @@
 #include "loadgen/data/dataset.h"
 #include "loadgen/options/rows.h"
 #include "loadgen/send/send_ops.h"
-#include "loadgen/serving/serve_ops.h"
+#include "loadgen/serving/server.h"
 
 /* What waits for more than an answer, or for no answer at all, would wait for ever. */
 static int check_request(const struct load_options *o, struct refusal *r)
@@ -64,7 +64,7 @@ static int check_cells(const struct load_options *o, struct refusal *r)
 
 static bool serving_impossible(const struct load *load, struct refusal *r)
 {
-	const struct serve_ops *m = models__find(load->server_model);
+	const struct serve_model *m = serve_model__find(load->server_model);
 
 	if (m->most && load->connections > m->most)
 		return refuse(r,

@@ -9,7 +9,7 @@
 #include "loadgen/options/help.h"
 #include "loadgen/options/rows.h"
 #include "loadgen/send/send_ops.h"
-#include "loadgen/serving/serve_ops.h"
+#include "loadgen/serving/server.h"
 
 static bool ends_by_time(const struct load *l)
 {
@@ -74,7 +74,7 @@ static bool all_variants(struct load_options *o, const char *value)
 
 static int set_model(struct load *l, const char *value, struct refusal *r)
 {
-	const struct serve_ops *m = models__find(value);
+	const struct serve_model *m = serve_model__find(value);
 	char names[128] = "";
 
 	if (m) {
@@ -82,7 +82,7 @@ static int set_model(struct load *l, const char *value, struct refusal *r)
 		return 0;
 	}
 	for (size_t i = 0; i < serve_model_count; i++)
-		add_name(names, sizeof(names), serve_models[i]->name);
+		add_name(names, sizeof(names), serve_models[i].name);
 	return refusal__give(r, "unknown; there are %s, or all", names);
 }
 
@@ -92,7 +92,7 @@ static bool all_models(struct load_options *o, const char *value)
 	if (!o->models_all)
 		return false;
 	for (o->models.count = 0; o->models.count < serve_model_count; o->models.count++)
-		o->models.of[o->models.count] = serve_models[o->models.count]->name;
+		o->models.of[o->models.count] = serve_models[o->models.count].name;
 	return true;
 }
 

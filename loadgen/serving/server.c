@@ -8,7 +8,6 @@
 
 #include "loadgen/load.h"
 #include "loadgen/send/sender.h"
-#include "loadgen/serving/serve_ops.h"
 #include "loadgen/serving/server.h"
 #include "loadgen/system/child.h"
 #include "loadgen/system/listener.h"
@@ -55,27 +54,27 @@ int server__accept(struct server *s, struct exchange *x, int flags)
 	}
 	if (x->fd < 0)
 		return errno == EAGAIN ? 0 : server__fail(s, -errno, "take a connection");
+	x->server = s;
 	x->port = listener__port_of(&peer);
 	x->length = x->sent = 0;
 	atomic_store(&s->shared->ports[x->port].accepted_ns, now_ns());
-	atomic_fetch_add(&s->shared->accepted, 1);
 	return 1;
 }
 
-static int prepare(struct server *s, struct exchange *x)
+static int prepare(struct exchange *x)
 {
 	int n = procinfo__answer(x->text);
 
 	if (n < 0)
-		return server__fail(s, n, "read /proc");
+		return server__fail(x->server, n, "read /proc");
 	x->length = (size_t)n;
-	atomic_store(&s->shared->ports[x->port].ready_ns, now_ns());
+	atomic_store(&x->server->shared->ports[x->port].ready_ns, now_ns());
 	return 0;
 }
 
-int server__answer(struct server *s, struct exchange *x)
+int server__answer(struct exchange *x)
 {
-	int err = x->length ? 0 : prepare(s, x);
+	int err = x->length ? 0 : prepare(x);
 
 	while (!err && x->sent < x->length) {
 		ssize_t n = send(x->fd, x->text + x->sent, x->length - x->sent, MSG_NOSIGNAL);
@@ -88,7 +87,6 @@ int server__answer(struct server *s, struct exchange *x)
 			break;
 	}
 	close(x->fd);
-	atomic_fetch_add(x->sent == x->length ? &s->shared->answered : &s->shared->aborted, 1);
 	return err;
 }
 
@@ -96,7 +94,7 @@ static void *run_model(void *arg)
 {
 	struct server *s = arg;
 
-	s->ops->serve(s);
+	s->model->serve(s);
 	_exit(STATUS_FAILED); /* it said why */
 }
 
@@ -122,8 +120,7 @@ int serving__start(struct child *c, struct listener *l, const struct load *load,
 
 	if (err > 0) {
 		struct server s = {.listener = l->fd,
-				   .ops = models__find(load->server_model),
-				   .connections = load->connections,
+				   .model = serve_model__find(load->server_model),
 				   .shared = c->shared};
 
 		while (child__answer(c->channel, answer, &s))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The serving process: accepts connections, answers each and closes it, by one of
- * the models (serve_ops.h).
+ * the models.
  */
 #pragma once
 
@@ -17,7 +17,6 @@
 struct cpus;
 struct listener;
 struct load;
-struct serve_ops;
 
 /* When the connection from a port was taken, and its answer ready: CLOCK_MONOTONIC, ns. */
 struct served {
@@ -28,25 +27,40 @@ struct served {
 
 /* The memory that the server and the client share. */
 struct server_shared {
-	struct failure failure; /* why the server ended, once it is gone; first: child.h */
-	_Atomic uint64_t accepted;
-	_Atomic uint64_t answered;	/* and closed */
-	_Atomic uint64_t aborted;	/* whose client was gone before it had its answer */
+	struct failure failure;		/* why the server ended, once it is gone; first: child.h */
 	_Atomic uint64_t strangers;	/* turned away: no connection of our client */
 	struct sockaddr_storage client; /* its address, whatever its port */
 	struct served ports[65536];	/* by the client's port */
 };
 
+struct server;
+
+/* To add one: a function and a row in models.c. */
+struct serve_model {
+	const char *name;
+	/* Serves until the process ends; returns only on failure: -errno, words in s->shared. */
+	int (*serve)(struct server *s);
+	/* Concurrent connections that it can hold, and why; 0: as many as the limits allow. */
+	unsigned int most;
+	const char *limit;
+};
+
+extern const struct serve_model serve_models[];
+extern const size_t serve_model_count;
+
+/* NULL if there is none of that name. */
+const struct serve_model *serve_model__find(const char *name);
+
 /* The state of a model, in the serving process alone. */
 struct server {
 	int listener;
-	const struct serve_ops *ops;
-	unsigned int connections;
+	const struct serve_model *model;
 	struct server_shared *shared;
 };
 
 /* A connection, from its acceptance on. */
 struct exchange {
+	struct server *server;
 	int fd;
 	unsigned int port;   /* the client's */
 	size_t length, sent; /* of the answer; length 0: none yet */
@@ -64,7 +78,7 @@ int server__accept(struct server *s, struct exchange *x, int flags);
  * Answers, as far as the socket takes it, and closes: 0 when done with it, -EAGAIN
  * when to be called again once it is writable, another -errno with words.
  */
-int server__answer(struct server *s, struct exchange *x);
+int server__answer(struct exchange *x);
 
 /* Words for a failure of the server; the first ones win. Returns err. */
 int server__fail(struct server *s, int err, const char *what);

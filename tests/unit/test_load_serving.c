@@ -14,7 +14,7 @@
 #include "loadgen/options/options.h"
 #include "loadgen/send/tcp_state.h"
 #include "loadgen/serving/procinfo.h"
-#include "loadgen/serving/serve_ops.h"
+#include "loadgen/serving/server.h"
 #include "loadgen/system/netstat.h"
 
 static const char rest[] = " S 1 1 1 0 -1 4194560 7 8 9 10 1250 250 3 4 20 0 1 0 5";
@@ -137,15 +137,15 @@ static void every_model_is_complete(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < serve_model_count; i++) {
-		const struct serve_ops *m = serve_models[i];
+		const struct serve_model *m = &serve_models[i];
 
 		assert_true(m->name && m->name[0] && m->serve);
 		assert_null(strchr(m->name, ','));
-		assert_ptr_equal(models__find(m->name), m);
+		assert_ptr_equal(serve_model__find(m->name), m);
 		assert_true(!m->most || m->limit);
 	}
-	assert_null(models__find("all")); /* a word of the option */
-	assert_null(models__find("forked"));
+	assert_null(serve_model__find("all")); /* a word of the option */
+	assert_null(serve_model__find("forked"));
 }
 
 static void protocol_counters_are_differences(void **state)
