@@ -28,9 +28,9 @@
 
 #include <stdbool.h>
 
+#include "common/program.h"
 #include "loadgen/data/pattern.h"
 #include "loadgen/system/child.h"
-#include "loadgen/system/key.h"
 
 #define WIRE_VERSION 7
 #define WIRE_TEXT    64
@@ -71,6 +71,18 @@ struct wire_message {
 	char text[WIRE_TEXT];	     /* why it is refused, or the receiver's machine */
 	uint8_t proof[SECRET_BYTES]; /* a nonce, or the signature of what is before */
 };
+
+/* What both ends of a session must have: the bytes of a file that nobody else may read. */
+#define KEY_MIN 16
+#define KEY_MAX 4096
+
+struct key {
+	size_t bytes; /* 0: none */
+	uint8_t of[KEY_MAX];
+};
+
+/* All of the file but a last newline. 0 or a negative errno with words. */
+int key__read(struct key *k, const char *path, struct failure *f);
 
 void wire__random(uint8_t secret[SECRET_BYTES]);
 

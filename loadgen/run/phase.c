@@ -107,7 +107,7 @@ int phase__wait(struct run *run, uint64_t deadline_ns, struct failure *f)
 {
 	struct patience w = {.end_ns = deadline_ns ? deadline_ns : now_ns()};
 	struct pollfd events[EVENTS] = {
-		[WORKERS] = {.fd = run->barrier->fd, .events = POLLIN},
+		[WORKERS] = {.fd = run->barrier.fd, .events = POLLIN},
 		[CONTROL] = {.fd = control__fd(run->control), .events = POLLIN},
 		/* no events: hang-up alone, as workers talk to it */
 		[OTHER] = {.fd = run->dead ? -1 : run->other.channel},
@@ -123,7 +123,7 @@ int phase__wait(struct run *run, uint64_t deadline_ns, struct failure *f)
 			events[OTHER].fd = -1;
 		}
 		if (n > 0 && events[WORKERS].revents) {
-			barrier__acknowledge(run->barrier);
+			barrier__acknowledge(&run->barrier);
 			return 0;
 		}
 		if (n > 0 && events[CONTROL].revents)

@@ -8,7 +8,6 @@
 #include "loadgen/data/pattern.h"
 #include "loadgen/receive/receiver.h"
 #include "loadgen/send/sender.h"
-#include "loadgen/send/tcp_state.h"
 #include "loadgen/serving/client.h"
 #include "loadgen/system/child.h"
 #include "loadgen/system/netstat.h"
@@ -46,14 +45,8 @@ struct result {
 	struct failure failure;
 };
 
-/* Payload bits received per second of the window. */
-double result__throughput(const struct result *r);
-
 /* NULL when out of memory. */
 struct json_object *result__json(const struct result *r);
-
-/* Connections answered per second of the window. */
-double result__answers_per_s(const struct result *r);
 
 /* The short summary for people, on stdout: of messages, or of many connections. */
 void result__print_stream(const struct result *r);

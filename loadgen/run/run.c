@@ -37,6 +37,14 @@ static int prepare(struct run *run, struct failure *f)
 	return control__hello(run->control, sends ? getpid() : other, sends ? other : getpid(), f);
 }
 
+static int phase__execute(struct run *run, uint64_t deadline_ns, uint64_t messages,
+			  struct failure *f)
+{
+	run->ops->begin(run, deadline_ns, messages);
+	barrier__begin(&run->barrier);
+	return phase__wait(run, deadline_ns, f);
+}
+
 /* Up to the first PARKED. What fails here leaves nothing to report but itself. */
 static int warm_up(struct run *run, struct failure *f)
 {
@@ -45,16 +53,14 @@ static int warm_up(struct run *run, struct failure *f)
 
 	if (!err)
 		err = phase__wait(run, PHASE_FOREVER, f);
-	if (!err)
-		run->ops->failure(run, f);
+	failure__adopt(f, &run->barrier.failure);
 	if (!err && !f->status && run->load->warmup_s > 0 && !run->stopped) {
 		deadline = now_ns() + (uint64_t)(run->load->warmup_s * 1e9);
-		run->ops->begin(run, deadline, UINT64_MAX);
-		err = phase__wait(run, deadline, f);
+		err = phase__execute(run, deadline, UINT64_MAX, f);
 		if (run->given_up)
 			failure__set(f, STATUS_FAILED, -ETIMEDOUT, "%s of the warm-up",
 				     run->given_up);
-		run->ops->failure(run, f);
+		failure__adopt(f, &run->barrier.failure);
 	}
 	return f->status && !err ? -ECANCELED : err;
 }
@@ -84,8 +90,8 @@ static int window(struct run *run, struct result *r, struct failure *f)
 		deadline = start + (uint64_t)(load->duration_s * 1e9);
 	if (run->stopped)
 		deadline = 0;
-	run->ops->begin(run, deadline, load->messages ? load->messages : UINT64_MAX);
-	err = phase__wait(run, deadline, &r->failure);
+	err = phase__execute(run, deadline, load->messages ? load->messages : UINT64_MAX,
+			     &r->failure);
 	if (err) {
 		failure__adopt(f, &r->failure);
 		return err;
@@ -109,7 +115,7 @@ static int window(struct run *run, struct result *r, struct failure *f)
 			"%s: %llu of %llu bytes had arrived when its connections were shut down",
 			run->given_up, (unsigned long long)r->received,
 			(unsigned long long)r->bytes);
-	run->ops->failure(run, &r->failure);
+	failure__adopt(&r->failure, &run->barrier.failure);
 	if (run->ops->check)
 		run->ops->check(run, r);
 	return 0;
@@ -160,10 +166,11 @@ int run__execute(const struct load *load, struct control *control, struct result
 	if (!err)
 		err = conduct(&run, r, f);
 	r->cpus = run.cpus;
-	if (err && run.barrier) {
+	if (err && run.barrier.threads) {
 		run.ops->stop(&run);
 		run.ops->abandon(&run);
 	}
+	barrier__destroy(&run.barrier);
 	run.ops->put_away(&run);
 	child__stop(&run.other);
 	listener__close(&run.listener);

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/hist_stats.h"
+#include "loadgen/data/dataset.h"
 #include "loadgen/data/memory.h"
 #include "loadgen/load.h"
 #include "loadgen/receive/peer.h"
@@ -18,29 +20,30 @@ struct stream {
 	const struct send_ops *ops;
 	struct peer peer;
 	struct slot *slots;
-	int *fds;
-	struct tcp_state *tcp; /* of each, when the window opened */
+	struct worker *workers;
 	unsigned int connected;
-	struct workers *workers;
+	struct dataset *dataset; /* NULL: messages have memory of their own */
 	uint64_t checked_before;
 };
 
+/* In the phases, when all are connected. */
+#define for_each_worker(w, run)                                                 \
+	for (struct worker *w = ((const struct stream *)(run)->state)->workers, \
+			   *w##_end = w + (run)->load->threads;                 \
+	     w < w##_end; w++)
+
 static int prepare_stream(struct run *run, struct failure *f)
 {
-	unsigned int threads = run->load->threads;
 	struct stream *s = run->state = calloc(1, sizeof(*s));
 
-	if (s) {
-		s->ops = variants__find(run->load->variant);
-		s->slots = slot__map(threads);
-		s->fds = calloc(threads, sizeof(*s->fds));
-		s->tcp = calloc(threads, sizeof(*s->tcp));
-	}
-	return s && s->slots && s->fds && s->tcp
-		       ? memory__check(pool__need(run->load) + (double)run->load->working_set +
-					       receiver__need(run->load),
-				       f)
-		       : failure__set(f, STATUS_FAILED, -ENOMEM, "out of memory");
+	if (s)
+		s->slots = slot__map(run->load->threads);
+	if (!s || !s->slots)
+		return failure__set(f, STATUS_FAILED, -ENOMEM, "out of memory");
+	s->ops = variants__find(run->load->variant);
+	return memory__check(pool__need(run->load) + (double)run->load->working_set +
+				     receiver__need(run->load),
+			     f);
 }
 
 static int fork_receiver(struct run *run, struct failure *f)
@@ -65,6 +68,35 @@ static int own_port(int fd)
 	return (int)listener__port_of(&address);
 }
 
+static enum send_mode mode(const struct load *load)
+{
+	if (load->working_set)
+		return SEND_PICKED;
+	return load->verify || load->reuse_early ? SEND_REFILL : SEND_AS_IS;
+}
+
+static void init_worker(struct worker *w, struct run *run, unsigned int index, int fd, int port)
+{
+	struct stream *s = run->state;
+
+	*w = (struct worker){
+		.sender = {.fd = fd,
+			   .connection = (uint32_t)port,
+			   .slot = &s->slots[index],
+			   .mode = mode(run->load),
+			   .flags = run->load->socket.more ? MSG_MORE : 0,
+			   .rate = run->load->rate},
+		.slot = &s->slots[index],
+		.receiver = &run->other,
+		.index = index,
+		.load = run->load,
+		.ops = s->ops,
+		.barrier = &run->barrier,
+		.delivered = true, /* before the first phase, nothing is due */
+	};
+	w->slot->verified.connection = w->sender.connection;
+}
+
 /* One after another, each acknowledged: so each worker knows its slot. */
 static int connect_all(struct run *run, struct failure *f)
 {
@@ -76,9 +108,8 @@ static int connect_all(struct run *run, struct failure *f)
 
 		if (fd < 0)
 			return fd;
-		s->fds[s->connected] = fd;
 		port = own_port(fd);
-		s->slots[s->connected].verified.connection = (uint32_t)port;
+		init_worker(&s->workers[s->connected], run, s->connected, fd, port);
 		err = run->load->peer
 			      ? peer__introduce(&s->peer, fd, s->connected, (uint32_t)port, f)
 			      : receiver__adopt(&run->other, s->connected, (unsigned int)port, f);
@@ -92,86 +123,97 @@ static int connect_all(struct run *run, struct failure *f)
 	return 0;
 }
 
-static int connect_workers(struct run *run, struct failure *f)
+static int start_workers(struct run *run, struct failure *f)
 {
+	unsigned int threads = run->load->threads;
 	struct stream *s = run->state;
-	int err = connect_all(run, f);
+	int err = dataset__create(&s->dataset, run->load, f);
 
+	for (unsigned int i = 0; i < threads; i++)
+		s->workers[i].sender.dataset = s->dataset;
 	if (!err)
-		err = workers__create(&s->workers, run->load, s->ops, s->fds, s->slots, &run->other,
-				      f);
-	if (!err)
-		run->barrier = workers__barrier(s->workers);
-	return err;
+		err = barrier__start(&run->barrier, threads, worker__main, s->workers,
+				     sizeof(*s->workers), 0);
+	return err ? failure__set(f, STATUS_FAILED, err, "cannot start thread %u of %u: %s",
+				  run->barrier.count + 1, threads, strerror(-err))
+		   : 0;
 }
 
-static struct workers *workers(const struct run *run)
+static int connect_workers(struct run *run, struct failure *f)
 {
-	return ((const struct stream *)run->state)->workers;
+	unsigned int threads = run->load->threads;
+	struct stream *s = run->state;
+	int err;
+
+	s->workers = aligned_alloc(_Alignof(struct worker), threads * sizeof(*s->workers));
+	if (!s->workers)
+		return failure__set(f, STATUS_FAILED, -ENOMEM, "out of memory for %u threads",
+				    threads);
+	err = connect_all(run, f);
+	return err ? err : start_workers(run, f);
 }
 
 static void begin(struct run *run, uint64_t deadline_ns, uint64_t messages)
 {
-	workers__begin(workers(run), deadline_ns, messages);
+	for_each_worker(w, run)
+	{
+		atomic_store(&w->sender.deadline_ns, deadline_ns);
+		w->sender.remaining = messages;
+		atomic_store(&w->delivered, false);
+	}
 }
 
 static void stop(struct run *run)
 {
-	workers__stop(workers(run));
+	for_each_worker(w, run) atomic_store(&w->sender.deadline_ns, 0);
 }
 
+/* Shuts the connections down, so that whoever waits in or for one fails. */
 static void abandon(struct run *run)
 {
-	workers__abandon(workers(run));
+	for_each_worker(w, run)
+	{
+		atomic_store(&w->sender.abandoned, true);
+		shutdown(w->sender.fd, SHUT_RDWR);
+		slot__end(w->slot);
+	}
 }
 
 static uint64_t received(struct run *run)
 {
-	const struct stream *s = run->state;
 	uint64_t sum = 0;
 
-	for (unsigned int i = 0; i < run->load->threads; i++)
-		sum += atomic_load(&s->slots[i].received);
+	for_each_worker(w, run) sum += atomic_load(&w->slot->received);
 	return sum;
 }
 
+/* What remains then ends by itself. */
 static bool delivered(struct run *run)
 {
-	return workers__delivered(workers(run));
-}
-
-static void failure(const struct run *run, struct failure *f)
-{
-	workers__failure(workers(run), f);
+	for_each_worker(w, run) if (!atomic_load(&w->delivered)) return false;
+	return true;
 }
 
 static uint64_t checked(const struct run *run)
 {
-	const struct stream *s = run->state;
 	uint64_t sum = 0;
 
-	for (unsigned int i = 0; i < run->load->threads; i++)
-		sum += s->slots[i].verified.found.checked;
+	for_each_worker(w, run) sum += w->slot->verified.found.checked;
 	return sum;
 }
 
 static void open_window(struct run *run)
 {
-	struct stream *s = run->state;
-
-	for (unsigned int i = 0; i < run->load->threads; i++)
-		tcp_state__read(s->fds[i], &s->tcp[i]);
-	s->checked_before = checked(run);
+	for_each_worker(w, run) tcp_state__read(w->sender.fd, &w->opened);
+	((struct stream *)run->state)->checked_before = checked(run);
 }
 
 static void close_window(struct run *run, struct result *r)
 {
-	struct stream *s = run->state;
 	struct tcp_state now;
 
-	for (unsigned int i = 0; i < run->load->threads; i++)
-		if (!tcp_state__read(s->fds[i], &now))
-			tcp_sockets__add_socket(&r->sockets, &s->tcp[i], &now);
+	for_each_worker(w, run) if (!tcp_state__read(w->sender.fd, &now))
+		tcp_sockets__add_socket(&r->sockets, &w->opened, &now);
 }
 
 /* What the receiver's check of every byte comes to. Bytes that arrived wrong are a failure. */
@@ -212,21 +254,35 @@ static void verify(const struct run *run, struct result *r)
 			(unsigned long long)r->checked, (unsigned long long)r->received);
 }
 
+static void add_worker(struct result *r, const struct worker *w)
+{
+	add_counters(&r->sent, &w->sender.sent, offsetof(struct sent, latency));
+	hist__merge(&r->sent.latency, &w->sender.sent.latency);
+	r->sent.copied_unknown |= w->sender.sent.copied_unknown;
+	if (w->slot->requests_since == atomic_load(&w->slot->begin_ns))
+		hist__merge(&r->requests, &w->slot->requests);
+	r->received += w->received - w->received_before;
+}
+
 static uint64_t count(struct run *run, struct result *r)
 {
 	const struct stream *s = run->state;
-	uint64_t end_ns;
+	bool requests = run->load->workload == WORKLOAD_REQUEST;
+	uint64_t end_ns = 0;
 
+	for_each_worker(w, run)
+	{
+		add_worker(r, w);
+		if (w->end_ns > end_ns)
+			end_ns = w->end_ns;
+	}
 	r->zerocopy = s->ops->flags & SEND_ZEROCOPY;
 	memcpy(r->peer, s->peer.machine, sizeof(r->peer));
-	workers__sum(s->workers, &r->sent, &r->requests, &r->received, &end_ns);
 	r->messages = r->sent.messages;
 	r->bytes = r->sent.bytes;
 	r->errors = r->sent.errors;
-	r->latency = run->load->workload == WORKLOAD_REQUEST ? &r->requests : &r->sent.latency;
-	r->span = run->load->workload == WORKLOAD_REQUEST ? "request..answer"
-		  : run->load->rate			  ? "message_due"
-							  : "message";
+	r->latency = requests ? &r->requests : &r->sent.latency;
+	r->span = requests ? "request..answer" : run->load->rate ? "message_due" : "message";
 	return end_ns;
 }
 
@@ -236,12 +292,11 @@ static void put_away(struct run *run)
 
 	if (!s)
 		return;
-	workers__destroy(s->workers);
+	dataset__destroy(s->dataset);
 	for (unsigned int i = 0; i < s->connected; i++)
-		close(s->fds[i]);
+		close(s->workers[i].sender.fd);
+	free(s->workers);
 	slot__unmap(s->slots, run->load->threads);
-	free(s->fds);
-	free(s->tcp);
 	free(s);
 }
 
@@ -255,7 +310,6 @@ const struct run_ops run_stream = {
 	.abandon = abandon,
 	.received = received,
 	.delivered = delivered,
-	.failure = failure,
 	.open = open_window,
 	.close = close_window,
 	.count = count,

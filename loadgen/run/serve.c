@@ -12,8 +12,8 @@
 #include "loadgen/options/help.h"
 #include "loadgen/options/options.h"
 #include "loadgen/receive/session.h"
+#include "loadgen/receive/wire.h"
 #include "loadgen/run/run.h"
-#include "loadgen/system/key.h"
 #include "loadgen/system/listener.h"
 #include "loadgen/system/log.h"
 

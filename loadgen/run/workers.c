@@ -2,47 +2,18 @@
 #include <errno.h>
 #include <linux/sockios.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 
-#include "common/hist_stats.h"
-#include "loadgen/data/dataset.h"
 #include "loadgen/load.h"
 #include "loadgen/receive/receiver.h"
 #include "loadgen/run/workers.h"
 #include "loadgen/send/send_ops.h"
 
 #define LOOK_US 100000 /* how long a phase's end may go unseen, where nobody asks */
-
-/* One sending thread, its connection, and what it does in a phase. */
-struct worker {
-	struct sender sender; /* first: keeps its alignment */
-	struct slot *slot;
-	unsigned int request_read; /* bytes of the next request */
-	struct child *receiver;
-	unsigned int index; /* of the slot */
-	const struct load *load;
-	const struct send_ops *ops;
-	struct workers *all;
-	uint64_t sent_before; /* bytes of earlier phases */
-	uint64_t received_before;
-	uint64_t received; /* when the phase ended */
-	uint64_t end_ns;   /* of the phase: the receiver had everything */
-};
-
-struct workers {
-	const struct load *load;
-	const struct send_ops *ops;
-	struct dataset *dataset; /* NULL: messages have memory of their own */
-	struct worker *each;
-	_Atomic unsigned int delivered; /* workers whose bytes all arrived, in this phase */
-	struct barrier barrier;
-};
 
 /*
  * A small last segment may be held back until older data are acknowledged, which
@@ -88,7 +59,7 @@ static int drain(struct worker *w)
 	w->end_ns = now_ns();
 	w->received = atomic_load(&w->slot->received);
 	set_mark(w, (int)w->load->rcvlowat);
-	atomic_fetch_add(&w->all->delivered, 1);
+	atomic_store(&w->delivered, true);
 	if (claims_too_much(w, total))
 		err = failure__set(
 			&s->failure, STATUS_FAILED, -EPROTO,
@@ -204,30 +175,12 @@ static int set_up(struct worker *w)
 	return err;
 }
 
-static enum send_mode mode(const struct load *load)
+void *worker__main(void *worker)
 {
-	if (load->working_set)
-		return SEND_PICKED;
-	return load->verify || load->reuse_early ? SEND_REFILL : SEND_AS_IS;
-}
-
-static void init_sender(struct worker *w, int fd, const struct dataset *dataset)
-{
-	w->sender.slot = w->slot;
-	w->sender.fd = fd;
-	w->sender.connection = w->slot->verified.connection;
-	w->sender.dataset = dataset;
-	w->sender.mode = mode(w->load);
-	w->sender.rate = w->load->rate;
-	w->sender.flags = w->load->socket.more ? MSG_MORE : 0;
-}
-
-static void *worker_main(void *arg)
-{
-	struct worker *w = arg;
+	struct worker *w = worker;
 	int err = set_up(w);
 
-	while (barrier__wait(&w->all->barrier))
+	while (barrier__wait(w->barrier, &w->sender.failure))
 		if (!err)
 			run_phase(w);
 	if (!err && w->ops->teardown)
@@ -235,134 +188,4 @@ static void *worker_main(void *arg)
 	if (!err)
 		free(w->sender.state);
 	return NULL;
-}
-
-static struct workers *allocate(const struct load *load, const struct send_ops *ops)
-{
-	struct workers *all = calloc(1, sizeof(*all));
-	size_t size = load->threads * sizeof(struct worker);
-
-	if (!all)
-		return NULL;
-	all->each = aligned_alloc(_Alignof(struct worker), size);
-	if (!all->each || barrier__init(&all->barrier)) {
-		free(all->each);
-		free(all);
-		return NULL;
-	}
-	memset(all->each, 0, size);
-	atomic_store(&all->delivered, load->threads); /* before the first phase, nothing is due */
-	all->load = load;
-	all->ops = ops;
-	return all;
-}
-
-int workers__create(struct workers **out, const struct load *load, const struct send_ops *ops,
-		    const int *fds, struct slot *slots, struct child *receiver, struct failure *f)
-{
-	struct workers *all = allocate(load, ops);
-	int err = 0;
-
-	if (!all)
-		return failure__set(f, STATUS_FAILED, -ENOMEM, "out of memory for %u threads",
-				    load->threads);
-	err = dataset__create(&all->dataset, load, f);
-	if (err) {
-		workers__destroy(all);
-		return err;
-	}
-	for (unsigned int i = 0; i < load->threads; i++) {
-		struct worker *w = &all->each[i];
-
-		*w = (struct worker){
-			.load = load,
-			.ops = ops,
-			.all = all,
-			.slot = &slots[i],
-			.receiver = receiver,
-			.index = i,
-		};
-		init_sender(w, fds[i], all->dataset);
-	}
-	err = barrier__start(&all->barrier, load->threads, worker_main, all->each,
-			     sizeof(*all->each), 0);
-	if (!err) {
-		*out = all;
-		return 0;
-	}
-	failure__set(f, STATUS_FAILED, err, "cannot start thread %u of %u: %s",
-		     all->barrier.count + 1, load->threads, strerror(-err));
-	workers__destroy(all);
-	return err;
-}
-
-void workers__destroy(struct workers *all)
-{
-	if (!all)
-		return;
-	barrier__destroy(&all->barrier);
-	dataset__destroy(all->dataset);
-	free(all->each);
-	free(all);
-}
-
-struct barrier *workers__barrier(struct workers *all)
-{
-	return &all->barrier;
-}
-
-void workers__begin(struct workers *all, uint64_t deadline_ns, uint64_t messages)
-{
-	for (unsigned int i = 0; i < all->barrier.count; i++) {
-		atomic_store(&all->each[i].sender.deadline_ns, deadline_ns);
-		all->each[i].sender.remaining = messages;
-	}
-	atomic_store(&all->delivered, 0);
-	barrier__begin(&all->barrier);
-}
-
-void workers__stop(struct workers *all)
-{
-	for (unsigned int i = 0; i < all->barrier.count; i++)
-		atomic_store(&all->each[i].sender.deadline_ns, 0);
-}
-
-bool workers__delivered(const struct workers *all)
-{
-	return atomic_load(&all->delivered) == all->barrier.count;
-}
-
-void workers__abandon(struct workers *all)
-{
-	for (unsigned int i = 0; i < all->barrier.count; i++) {
-		struct worker *w = &all->each[i];
-
-		atomic_store(&w->sender.abandoned, true);
-		shutdown(w->sender.fd, SHUT_RDWR);
-		slot__end(w->slot);
-	}
-}
-
-void workers__sum(const struct workers *all, struct sent *sum, struct hist *requests,
-		  uint64_t *received, uint64_t *end_ns)
-{
-	memset(requests, 0, sizeof(*requests));
-	*received = *end_ns = 0;
-	memset(sum, 0, sizeof(*sum));
-	for (unsigned int i = 0; i < all->barrier.count; i++) {
-		const struct worker *w = &all->each[i];
-
-		sent__add_worker(sum, &w->sender.sent);
-		if (w->slot->requests_since == atomic_load(&w->slot->begin_ns))
-			hist__merge(requests, &w->slot->requests);
-		*received += w->received - w->received_before;
-		if (w->end_ns > *end_ns)
-			*end_ns = w->end_ns;
-	}
-}
-
-void workers__failure(const struct workers *all, struct failure *f)
-{
-	for (unsigned int i = 0; i < all->barrier.count; i++)
-		failure__adopt(f, &all->each[i].sender.failure);
 }

@@ -312,7 +312,7 @@ static int settle(struct sender *s)
 	uint64_t until = now_ns() + SETTLE_NS;
 	int err = 0;
 
-	s->sent.zerocopy.copied_unknown = !u->usage;
+	s->sent.copied_unknown = !u->usage;
 	while (!err && u->in_flight)
 		err = await_one(s, until);
 	return err ? sender__missing(s, err, u->in_flight,

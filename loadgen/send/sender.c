@@ -3,7 +3,6 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include "common/hist_stats.h"
 #include "loadgen/send/sender.h"
 
 #define REFUSAL_PATIENCE_NS 1000000000ULL /* while other threads may hold what is short */
@@ -40,23 +39,6 @@ ssize_t sender__sendmsg(struct sender *s, struct iovec *iov, unsigned int count,
 	struct msghdr m = {.msg_iov = iov, .msg_iovlen = count};
 
 	return sender__account(s, sendmsg(s->fd, &m, MSG_NOSIGNAL | s->flags | flags));
-}
-
-void sent__add_worker(struct sent *sum, const struct sent *one)
-{
-	sum->messages += one->messages;
-	sum->due += one->due;
-	sum->bytes += one->bytes;
-	sum->calls += one->calls;
-	sum->zerocopy.requests += one->zerocopy.requests;
-	sum->zerocopy.completions += one->zerocopy.completions;
-	sum->zerocopy.copied += one->zerocopy.copied;
-	sum->zerocopy.enobufs += one->zerocopy.enobufs;
-	sum->zerocopy.notifications += one->zerocopy.notifications;
-	sum->zerocopy.copied_unknown |= one->zerocopy.copied_unknown;
-	for (int i = 0; i < ERRNO_LIMIT; i++)
-		sum->errors[i] += one->errors[i];
-	hist__merge(&sum->latency, &one->latency);
 }
 
 int sender__wait_refused(struct sender *s, uint64_t *since, const char *by, const char *error,

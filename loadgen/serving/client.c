@@ -1,149 +1,344 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* The connections of the client: connect, read to the end of file, close. */
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
+#include <sys/epoll.h>
 #include <unistd.h>
 
-#include "common/hist_stats.h"
 #include "loadgen/load.h"
 #include "loadgen/serving/client.h"
 #include "loadgen/serving/server.h"
 #include "loadgen/system/listener.h"
 
-#define STACK_BYTES (128u << 10)
+#define EVENTS	     256
+#define LOST_AGE_NS  10000000000ULL /* a SYN retransmitted three times has waited 7 s */
+#define LOST_IDLE_NS 5000000000ULL
+#define LOOK_MS	     1000 /* how often is_lost() is called */
 
-static unsigned int thread_count(const struct client *c)
+/* One connection under way. */
+struct visit {
+	int fd; /* -1: none */
+	bool connected;
+	unsigned int port; /* ours */
+	uint64_t begin_ns, connected_ns;
+	size_t length;
+	char text[PROCINFO_TEXT];
+};
+
+/* Bound before it connects, so that the server can know it. */
+static int mark_port(struct visit *v, const struct client *c)
 {
-	return c->ops->single ? 1 : c->load->connections;
+	struct sockaddr_storage own = c->shared->client;
+	socklen_t length = c->length;
+
+	if (bind(v->fd, (struct sockaddr *)&own, length) ||
+	    getsockname(v->fd, (struct sockaddr *)&own, &length))
+		return errno == EADDRINUSE ? -EADDRNOTAVAIL : -errno;
+	v->port = listener__port_of(&own);
+	atomic_store(&c->shared->ports[v->port].ours, true);
+	return 0;
 }
 
-static void *visitor_main(void *arg)
+/* The connection is under way then, or stands; 0 or, as of the next two, a negative errno. */
+static int begin_visit(struct visit *v, const struct client *c, struct visits *count)
 {
-	struct visitor *v = arg;
-
-	while (barrier__wait(&v->client->barrier)) {
-		memset(&v->visits, 0, sizeof(v->visits));
-		if (!v->failure.status)
-			v->client->ops->run(v);
-	}
-	return NULL;
-}
-
-static int allocate(struct client **out, const struct load *load, const struct listener *l,
-		    struct server_shared *shared)
-{
-	struct client *c = calloc(1, sizeof(*c));
 	int err;
 
-	if (!c)
-		return -ENOMEM;
-	c->load = load;
-	c->ops = load->client_model == CLIENT_EPOLL ? &client_epoll : &client_threaded;
-	c->address = l->address;
-	c->length = l->length;
-	c->shared = shared;
-	c->visitors = calloc(thread_count(c), sizeof(*c->visitors));
-	c->abort_fd = eventfd(0, EFD_CLOEXEC);
-	err = !c->visitors	? -ENOMEM
-	      : c->abort_fd < 0 ? -errno
-				: listener__own_address(l, &shared->client);
-	if (!err)
-		err = barrier__init(&c->barrier);
-	if (!err) {
-		*out = c;
-		return 0;
-	}
-	if (c->abort_fd >= 0)
-		close(c->abort_fd);
-	free(c->visitors);
-	free(c);
-	return err;
-}
-
-int client__create(struct client **out, const struct load *load, const struct listener *l,
-		   struct server_shared *shared, struct failure *f)
-{
-	struct client *c;
-	unsigned int count;
-	int err = allocate(&c, load, l, shared);
-
+	*v = (struct visit){.fd = -1};
+	count->started++;
+	v->fd = socket(c->address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	err = v->fd < 0 ? -errno : mark_port(v, c);
+	v->begin_ns = now_ns();
 	if (err)
-		return failure__set(f, STATUS_FAILED, err, "cannot make %u connections: %s",
-				    load->connections, strerror(-err));
-	count = thread_count(c);
-	for (unsigned int i = 0; i < count; i++)
-		c->visitors[i].client = c;
-	err = barrier__start(&c->barrier, count, visitor_main, c->visitors, sizeof(*c->visitors),
-			     STACK_BYTES);
-	if (!err) {
-		*out = c;
-		return 0;
+		return err;
+	if (connect(v->fd, (const struct sockaddr *)&c->address, c->length) && errno != EINPROGRESS)
+		return -errno;
+	return 0;
+}
+
+/* The socket became writable. */
+static int note_connected(struct visit *v)
+{
+	socklen_t length = sizeof(int);
+	int err = 0;
+
+	if (getsockopt(v->fd, SOL_SOCKET, SO_ERROR, &err, &length))
+		return -errno;
+	v->connected_ns = now_ns();
+	v->connected = true;
+	return -err;
+}
+
+/* It became readable: 1 if all is read. */
+static int read_answer(struct visit *v)
+{
+	for (;;) {
+		size_t room = sizeof(v->text) - v->length;
+		ssize_t n = recv(v->fd, v->text + v->length, room, 0);
+
+		if (n > 0)
+			v->length += (size_t)n;
+		else if (!n)
+			return room ? 1 : -EMSGSIZE;
+		else if (errno == EAGAIN)
+			return 0;
+		else if (errno != EINTR)
+			return -errno;
 	}
-	failure__set(f, STATUS_FAILED, err,
-		     "cannot start thread %u of %u: %s; give fewer --connections, or "
-		     "--client-model epoll",
-		     c->barrier.count + 1, count, strerror(-err));
-	client__destroy(c);
-	return err;
 }
 
-void client__destroy(struct client *c)
+/* Two processes, a line each; a machine has at least two, we are two ourselves. */
+static bool is_answer(const struct visit *v)
 {
-	if (!c)
+	unsigned int lines = 0;
+
+	for (size_t i = 0; i < v->length; i++)
+		lines += v->text[i] == '\n';
+	return lines == PROCINFO_TOP && v->text[v->length - 1] == '\n';
+}
+
+static uint64_t between(uint64_t from, uint64_t to)
+{
+	return to > from ? to - from : 0;
+}
+
+static void count_answer(const struct visit *v, struct visitor *who)
+{
+	struct served *served = &who->client->shared->ports[v->port];
+	uint64_t accepted = atomic_load(&served->accepted_ns);
+	struct visits *c = &who->visits;
+
+	c->answered++;
+	atomic_store_explicit(&who->client->progress_ns, now_ns(), memory_order_relaxed);
+	c->bytes += v->length;
+	c->end_ns = now_ns();
+	hist_add(&c->connect, v->connected_ns - v->begin_ns);
+	hist_add(&c->accept, between(v->connected_ns, accepted));
+	hist_add(&c->work, between(accepted, atomic_load(&served->ready_ns)));
+	hist_add(&c->answer, c->end_ns - v->begin_ns);
+}
+
+static void count_failure(int err, struct visitor *who)
+{
+	who->visits.errors[-err < ERRNO_LIMIT ? -err : 0]++;
+	if (err == -EMFILE || err == -ENFILE)
+		failure__set(&who->failure, STATUS_FAILED, err,
+			     "cannot make a socket: %s; raise the limit (ulimit -n) or give fewer "
+			     "--connections",
+			     strerror(-err));
+	else if (err == -EADDRNOTAVAIL)
+		failure__set(&who->failure, STATUS_FAILED, err,
+			     "no port is free for another connection: widen "
+			     "net.ipv4.ip_local_port_range, or give fewer --connections");
+	else
+		failure__set(&who->failure, STATUS_FAILED, err, "a connection failed: %s",
+			     err == -EBADMSG ? "the answer is not two processes" : strerror(-err));
+}
+
+/*
+ * Nothing will come any more: it waits for long, and nobody was answered lately. A
+ * listener that drops the last packet of a handshake leaves such connections: the
+ * client takes them for made, the server has forgotten them.
+ */
+static bool is_lost(const struct visit *v, const struct client *c)
+{
+	uint64_t now = now_ns();
+
+	return now - v->begin_ns >= LOST_AGE_NS &&
+	       between(atomic_load_explicit(&c->progress_ns, memory_order_relaxed), now) >=
+		       LOST_IDLE_NS;
+}
+
+/* Counts how it went, and closes. */
+static void end_visit(struct visit *v, int err, struct visitor *who)
+{
+	if (!err && !is_answer(v))
+		err = -EBADMSG;
+	if (err == -ECANCELED)
+		who->visits.unfinished++;
+	else if (err == -ETIMEDOUT)
+		who->visits.unanswered++;
+	else if (err)
+		count_failure(err, who);
+	else
+		count_answer(v, who);
+	if (v->fd >= 0)
+		close(v->fd);
+	v->fd = -1;
+}
+
+/* 0, -ECANCELED when it is to be given up, -ETIMEDOUT, or another -errno. */
+static int await(const struct visit *v, const struct client *c, short events)
+{
+	struct pollfd p[] = {{.fd = v->fd, .events = events},
+			     {.fd = c->abort_fd, .events = POLLIN}};
+	int n;
+
+	do {
+		n = poll(p, 2, LOOK_MS);
+		if (!n && is_lost(v, c))
+			return -ETIMEDOUT;
+	} while (!n || (n < 0 && errno == EINTR));
+	if (n < 0)
+		return -errno;
+	return p[1].revents ? -ECANCELED : 0;
+}
+
+static int visit(struct visit *v, struct visitor *who)
+{
+	const struct client *c = who->client;
+	int err = begin_visit(v, c, &who->visits);
+
+	if (!err)
+		err = await(v, c, POLLOUT);
+	if (!err)
+		err = note_connected(v);
+	while (!err) {
+		err = await(v, c, POLLIN);
+		if (!err)
+			err = read_answer(v);
+	}
+	return err > 0 ? 0 : err;
+}
+
+/* A thread for each connection under way. */
+static void run_one(struct visitor *who)
+{
+	struct visit v;
+
+	for (uint64_t i = 0; i < who->rounds && !who->failure.status; i++) {
+		if (now_ns() >= atomic_load(&who->client->deadline_ns))
+			return;
+		end_visit(&v, visit(&v, who), who);
+	}
+}
+
+struct crowd {
+	struct visitor *who;
+	int epoll;
+	struct visit *slots;
+	unsigned int count, busy;
+	uint64_t left; /* connections to begin */
+};
+
+static int watch(struct crowd *c, struct visit *v, int op, uint32_t events)
+{
+	struct epoll_event e = {.events = events, .data.ptr = v};
+
+	return epoll_ctl(c->epoll, op, v->fd, &e) ? -errno : 0;
+}
+
+static bool may_begin(struct crowd *c)
+{
+	return c->left && !c->who->failure.status &&
+	       now_ns() < atomic_load(&c->who->client->deadline_ns);
+}
+
+static void end(struct crowd *c, struct visit *v, int err)
+{
+	end_visit(v, err, c->who);
+	c->busy--;
+}
+
+static void begin(struct crowd *c, struct visit *v)
+{
+	int err;
+
+	c->left--;
+	c->busy++;
+	err = begin_visit(v, c->who->client, &c->who->visits);
+	if (!err)
+		err = watch(c, v, EPOLL_CTL_ADD, EPOLLOUT);
+	if (err)
+		end(c, v, err);
+}
+
+static void step(struct crowd *c, struct visit *v)
+{
+	int over = 0;
+
+	if (!v->connected) {
+		over = note_connected(v);
+		if (!over)
+			over = watch(c, v, EPOLL_CTL_MOD, EPOLLIN);
+	} else {
+		over = read_answer(v);
+	}
+	if (!over)
 		return;
-	barrier__destroy(&c->barrier);
-	close(c->abort_fd);
-	free(c->visitors);
-	free(c);
+	end(c, v, over > 0 ? 0 : over);
+	if (may_begin(c))
+		begin(c, v);
 }
 
-void client__begin(struct client *c, uint64_t deadline_ns, uint64_t rounds)
+static void end_all(struct crowd *c, bool lost_only, int err)
 {
-	atomic_store(&c->deadline_ns, deadline_ns);
-	for (unsigned int i = 0; i < c->barrier.count; i++)
-		c->visitors[i].rounds = rounds;
-	barrier__begin(&c->barrier);
+	for (unsigned int i = 0; i < c->count; i++)
+		if (c->slots[i].fd >= 0 && (!lost_only || is_lost(&c->slots[i], c->who->client)))
+			end(c, &c->slots[i], err);
 }
 
-void client__stop(struct client *c)
+static void run_crowd(struct crowd *c)
 {
-	atomic_store(&c->deadline_ns, 0);
+	struct epoll_event events[EVENTS];
+	struct epoll_event abandon = {.events = EPOLLIN};
+
+	epoll_ctl(c->epoll, EPOLL_CTL_ADD, c->who->client->abort_fd, &abandon);
+	for (unsigned int i = 0; i < c->count; i++)
+		c->slots[i].fd = -1;
+	for (unsigned int i = 0; i < c->count && may_begin(c); i++)
+		begin(c, &c->slots[i]);
+	while (c->busy) {
+		int n = epoll_wait(c->epoll, events, EVENTS, LOOK_MS);
+
+		for (int i = 0; i < n; i++) {
+			if (events[i].data.ptr)
+				step(c, events[i].data.ptr);
+			else
+				end_all(c, false, -ECANCELED);
+			if (!c->busy)
+				return;
+		}
+		if (!n)
+			end_all(c, true, -ETIMEDOUT);
+	}
 }
 
-void client__abort(struct client *c)
+/* One thread, which epoll tells of all connections under way. */
+static void run_all(struct visitor *who)
 {
-	client__stop(c);
-	eventfd_write(c->abort_fd, 1);
+	struct crowd c = {
+		.who = who,
+		.count = who->client->load->connections,
+		.epoll = epoll_create1(EPOLL_CLOEXEC),
+	};
+
+	c.left = who->rounds > UINT64_MAX / c.count ? UINT64_MAX : who->rounds * c.count;
+	c.slots = calloc(c.count, sizeof(*c.slots));
+	if (!c.slots || c.epoll < 0)
+		failure__set(&who->failure, STATUS_FAILED, -errno, "cannot watch connections: %s",
+			     strerror(errno));
+	else
+		run_crowd(&c);
+	if (c.epoll >= 0)
+		close(c.epoll);
+	free(c.slots);
 }
 
-static void add_visits(struct visits *sum, const struct visits *one)
+void *client__visit(void *visitor)
 {
-	sum->started += one->started;
-	sum->answered += one->answered;
-	sum->unfinished += one->unfinished;
-	sum->unanswered += one->unanswered;
-	sum->bytes += one->bytes;
-	for (int i = 0; i < ERRNO_LIMIT; i++)
-		sum->errors[i] += one->errors[i];
-	if (one->end_ns > sum->end_ns)
-		sum->end_ns = one->end_ns;
-	hist__merge(&sum->connect, &one->connect);
-	hist__merge(&sum->accept, &one->accept);
-	hist__merge(&sum->work, &one->work);
-	hist__merge(&sum->answer, &one->answer);
-}
+	struct visitor *v = visitor;
 
-void client__sum(const struct client *c, struct visits *sum)
-{
-	memset(sum, 0, sizeof(*sum));
-	for (unsigned int i = 0; i < c->barrier.count; i++)
-		add_visits(sum, &c->visitors[i].visits);
-	sum->turned_away = atomic_load(&c->shared->strangers);
-}
-
-void client__failure(const struct client *c, struct failure *f)
-{
-	for (unsigned int i = 0; i < c->barrier.count; i++)
-		failure__adopt(f, &c->visitors[i].failure);
+	while (barrier__wait(v->client->barrier, &v->failure)) {
+		memset(&v->visits, 0, sizeof(v->visits));
+		if (v->failure.status)
+			continue;
+		if (v->client->load->client_model == CLIENT_EPOLL)
+			run_all(v);
+		else
+			run_one(v);
+	}
+	return NULL;
 }
