@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "loadgen/data/dataset.h"
+#include "loadgen/data/message.h"
 #include "loadgen/options/rows.h"
 #include "loadgen/send/send_ops.h"
 #include "loadgen/serving/server.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/units.h"
-#include "loadgen/data/dataset.h"
+#include "loadgen/data/message.h"
 #include "loadgen/load.h"
 #include "loadgen/receive/peer.h"
 #include "loadgen/receive/receiver.h"

@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "loadgen/data/dataset.h"
+#include "loadgen/data/message.h"
 #include "loadgen/load.h"
 #include "loadgen/receive/peer.h"
 #include "loadgen/receive/receiver.h"

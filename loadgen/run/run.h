@@ -59,17 +59,6 @@ struct run_ops {
 
 extern const struct run_ops run_stream, run_serving;
 
-#define GRACE_NS      2000000000ULL
-#define DRAIN_NS      6000000000ULL
-#define PHASE_FOREVER UINT64_MAX
-
-/*
- * Returns once all threads are waiting; the phase was begun with this deadline.
- * 0, with *f telling of an other end that died or was stopped; or a negative errno if it
- * makes no sense to go on.
- */
-int phase__wait(struct run *run, uint64_t deadline_ns, struct failure *f);
-
 /*
  * 0: there is a result, with its own failure if something went wrong in the
  * window; the caller owes the driver the RESULT. Otherwise a negative errno and

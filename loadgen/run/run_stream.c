@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "common/hist_stats.h"
-#include "loadgen/data/dataset.h"
 #include "loadgen/data/memory.h"
+#include "loadgen/data/message.h"
 #include "loadgen/load.h"
 #include "loadgen/receive/peer.h"
 #include "loadgen/receive/receiver.h"

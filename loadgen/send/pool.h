@@ -8,8 +8,6 @@
 
 #include <stdint.h>
 
-#include "loadgen/data/dataset.h"
-#include "loadgen/data/memory.h"
 #include "loadgen/data/message.h"
 #include "loadgen/send/sender.h"
 #include "loadgen/send/slot.h"

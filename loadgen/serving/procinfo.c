@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "loadgen/serving/procinfo.h"
+#include "loadgen/serving/server.h"
 
 #define STAT_MAX 1024
 

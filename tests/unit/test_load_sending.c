@@ -14,11 +14,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "loadgen/data/dataset.h"
+#include "loadgen/data/message.h"
 #include "loadgen/data/memory.h"
 #include "loadgen/data/pattern.h"
 #include "loadgen/load.h"
-#include "loadgen/send/pacing.h"
+#include "loadgen/send/send_loop.h"
 #include "loadgen/send/pool.h"
 
 static void picks_in_order_take_each_field_in_turn(void **state)

@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "loadgen/options/options.h"
-#include "loadgen/serving/procinfo.h"
 #include "loadgen/serving/server.h"
 #include "loadgen/system/netstat.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The load generator as seen from here: a child process, driven over the control
- * protocol of loadgen/protocol.h. It cannot outlive us.
+ * protocol of loadgen/run/control.h. It cannot outlive us.
  */
 #pragma once
 
