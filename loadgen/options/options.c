@@ -6,8 +6,14 @@
 #include "loadgen/options/help.h"
 #include "loadgen/options/rows.h"
 #include "loadgen/send/send_ops.h"
+#include "loadgen/system/link.h"
 
 #define FIRST_KEY 0x4c00
+
+/* In flight unless it is said: so many bytes, in no fewer and no more messages than these. */
+#define INFLIGHT_BYTES (1u << 20)
+#define INFLIGHT_FEW   32u
+#define INFLIGHT_MANY  1024u
 
 /* The rows and the headers of their groups. */
 static struct argp_option options[OPTIONS_MAX + HELP_DETAILS];
@@ -26,6 +32,14 @@ bool load_options__given(const struct load_options *o, const char *name)
 	return o->given[find_row(name) - load_rows];
 }
 
+/* Of an element of a list. */
+static size_t size_of(const struct load_row *row)
+{
+	return row->type == ROW_BYTES  ? sizeof(size_t)
+	       : row->type == ROW_TEXT ? sizeof(char *)
+				       : sizeof(unsigned int);
+}
+
 /* A list: the row's own parsing reads each element, which is then copied out of the load. */
 struct list_parser {
 	const struct load_row *row;
@@ -35,14 +49,8 @@ struct list_parser {
 
 static int append_element(void *to, const char *item, struct refusal *r)
 {
-	static const size_t sizes[] = {
-		[ROW_UNSIGNED] = sizeof(unsigned int),
-		[ROW_WORD] = sizeof(unsigned int),
-		[ROW_BYTES] = sizeof(size_t),
-		[ROW_TEXT] = sizeof(char *),
-	};
 	struct list_parser *a = to;
-	size_t size = sizes[a->row->type];
+	size_t size = size_of(a->row);
 	int err;
 
 	if (a->list->count == LIST_MAX)
@@ -96,6 +104,89 @@ int load_options__set(struct load_options *o, const char *name, const char *valu
 	return set(o, row, value, &r);
 }
 
+/* What varies first is what is compared. */
+static const char *const varied[] = {"variant", "server-model", "connections",
+				     "threads", "size",		"link"};
+
+/* Puts what lists have for a cell into a load. How many cells there are. */
+static size_t fill_cell(const struct load_options *o, size_t n, struct load *load)
+{
+	enum row_of others = load->workload == WORKLOAD_PROCINFO ? OF_MESSAGES : OF_CONNECTIONS;
+	size_t cells = 1;
+
+	for (size_t i = 0; i < sizeof(varied) / sizeof(varied[0]); i++) {
+		const struct load_row *row = find_row(varied[i]);
+		const LOAD_LIST(unsigned long long) *list = (void *)((char *)o + row->list);
+		size_t size = size_of(row);
+
+		if (row->of == others)
+			continue;
+		if (!list->count)
+			return 0;
+		memcpy((char *)load + row->at,
+		       (const char *)list->of + n / cells % list->count * size, size);
+		cells *= list->count;
+	}
+	return cells;
+}
+
+/* A bound by messages alone would have small ones wait for acknowledgements. */
+static unsigned int default_inflight(size_t message_bytes)
+{
+	size_t messages = INFLIGHT_BYTES / message_bytes;
+
+	if (messages < INFLIGHT_FEW)
+		return INFLIGHT_FEW;
+	return messages < INFLIGHT_MANY ? (unsigned int)messages : INFLIGHT_MANY;
+}
+
+/* Takes from a load what its variant, one of several, does not have. */
+static void fit(struct load *load)
+{
+	unsigned int flags = variants__find(load->variant)->flags;
+
+	load->registered &= !!(flags & SEND_REGISTERS);
+	load->reuse_early &= !!(flags & SEND_SHARES);
+	if (flags & SEND_FILE)
+		load->fields = 1;
+	else
+		load->file_dir = NULL;
+}
+
+struct load load_options__nth(const struct load_options *o, size_t n)
+{
+	struct load load = o->load;
+
+	fill_cell(o, n, &load);
+	if (load.link)
+		load.address = LINK_RECEIVER;
+	if (load.workload == WORKLOAD_PROCINFO) {
+		if (!load_options__given(o, "client-model") &&
+		    load.connections > CONNECTIONS_THREAD)
+			load.client_model = CLIENT_EPOLL;
+		return load;
+	}
+	if (load.field_size)
+		load.fields = (unsigned int)(load.message_bytes / load.field_size);
+	load.field_size = 0;
+	if (!load.inflight)
+		load.inflight = default_inflight(load.message_bytes);
+	fit(&load);
+	return load;
+}
+
+size_t load_options__cells(const struct load_options *o)
+{
+	struct load any = o->load;
+
+	return fill_cell(o, 0, &any);
+}
+
+size_t load_options__compared(const struct load_options *o)
+{
+	return o->load.workload == WORKLOAD_PROCINFO ? o->models.count : o->variants.count;
+}
+
 int load_options__keep_available(struct load_options *o, void (*skip)(const char *why), char *why,
 				 size_t room)
 {
@@ -104,7 +195,7 @@ int load_options__keep_available(struct load_options *o, void (*skip)(const char
 	if (o->load.workload == WORKLOAD_PROCINFO)
 		return 0;
 	for (size_t i = 0; i < o->variants.count; i++) {
-		struct load load = load_options__cell(o, i, 0, 0);
+		struct load load = load_options__nth(o, i);
 		int err = load__impossible(&load, why, room)
 				  ? -EINVAL
 				  : variants__probe(load.variant, &load, why, room);

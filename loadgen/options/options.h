@@ -71,10 +71,6 @@ int load_options__keep_available(struct load_options *o, void (*skip)(const char
 /* Whether an option was set. Here and above, name is that of a row in rows.c, without dashes. */
 bool load_options__given(const struct load_options *o, const char *name);
 
-/* The load for one cell of the grid, on the first link. The indices are below the counts. */
-struct load load_options__cell(const struct load_options *o, size_t variant, size_t size,
-			       size_t threads);
-
 /* How many cells the grid has, and one of them: what varies first is what is compared. */
 size_t load_options__cells(const struct load_options *o);
 struct load load_options__nth(const struct load_options *o, size_t n);

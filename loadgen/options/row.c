@@ -200,3 +200,20 @@ const char *row__text(const struct load_row *row, const struct load *load, char 
 		return parts_text(load, text);
 	return write_value(row, row__value(row, load), text);
 }
+
+const char *load__label(const struct load *load, char *text, size_t room)
+{
+	bool usual = load->fields == FIELDS_DEFAULT || load__fields(load) == 1;
+	char fields[32] = "";
+
+	if (!usual)
+		snprintf(fields, sizeof(fields), ", %u fields", load->fields);
+	if (load->workload == WORKLOAD_PROCINFO)
+		snprintf(text, room, "%s, %u connections%s", load->server_model, load->connections,
+			 load->link ? ", veth" : "");
+	else
+		snprintf(text, room, "%s %s x%u%s%s", load->variant,
+			 units__size_text(load->message_bytes), load->threads, fields,
+			 load->link ? ", veth" : "");
+	return text;
+}

@@ -7,8 +7,8 @@
 #include "common/units.h"
 #include "loadgen/data/message.h"
 #include "loadgen/load.h"
-#include "loadgen/receive/peer.h"
 #include "loadgen/receive/receiver.h"
+#include "loadgen/receive/wire.h"
 #include "loadgen/send/sender.h"
 #include "loadgen/system/listener.h"
 

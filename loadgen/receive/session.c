@@ -20,7 +20,6 @@
 
 #include "loadgen/load.h"
 #include "loadgen/receive/receiver.h"
-#include "loadgen/receive/session.h"
 #include "loadgen/receive/wire.h"
 #include "loadgen/send/sender.h"
 #include "loadgen/system/listener.h"

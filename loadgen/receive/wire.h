@@ -32,6 +32,10 @@
 #include "loadgen/data/pattern.h"
 #include "loadgen/system/child.h"
 
+struct listener;
+struct load;
+struct receiver_process;
+
 #define WIRE_VERSION 7
 #define WIRE_TEXT    64
 #define SECRET_BYTES 32
@@ -107,3 +111,42 @@ int wire__receive(int fd, struct wire_message *m, size_t *got);
 int wire__await(int fd, struct wire_message *m, int timeout_ms);
 
 bool wire__is_signed(const struct wire_message *m, const uint8_t secret[SECRET_BYTES]);
+
+/* The sender's end: how it connects, and its agent in the place of a receiving process. */
+struct peer {
+	const char *name;	      /* HOST:PORT */
+	uint8_t secret[SECRET_BYTES]; /* of the session */
+	char machine[WIRE_TEXT];      /* as it calls itself */
+};
+
+/*
+ * Connects to load->peer and agrees on the load. l then has the address to connect to,
+ * and for fd the conversation, which is to be handed to receiver__start().
+ */
+int peer__open(struct peer *p, struct listener *l, const struct load *load, struct failure *f);
+
+/* The same over fd, which is connected, for p with its name. */
+int peer__greet(struct peer *p, int fd, const struct load *load, struct failure *f);
+
+/* Says which connection of which session fd is. */
+int peer__introduce(const struct peer *p, int fd, unsigned int slot, uint32_t connection,
+		    struct failure *f);
+
+/*
+ * In the receiving process's place: passes the same requests on to the peer, and keeps the slots
+ * as it reports them, until the other end of the channel closes. Returns on failure, with words.
+ */
+void peer__serve(const struct peer *p, const struct receiver_process *r, struct failure *f);
+
+/* The receiver's end: what one session may have at most. */
+struct session_limits {
+	size_t bytes;
+	double seconds;
+};
+
+/*
+ * Takes connections until stop is readable, and gives them what is said above. One sender at a time
+ * has a session. key: what a sender must prove to have, perhaps empty. 0 or -errno.
+ */
+int session__serve(int listener, int stop, const struct session_limits *limits,
+		   const struct key *key);

@@ -11,7 +11,6 @@
 #include "common/units.h"
 #include "loadgen/options/help.h"
 #include "loadgen/options/options.h"
-#include "loadgen/receive/session.h"
 #include "loadgen/receive/wire.h"
 #include "loadgen/run/run.h"
 #include "loadgen/system/listener.h"

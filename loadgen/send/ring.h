@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the variants by io_uring share: to have a ring, and to know what it can do. */
+/* Of send_uring.c, for both variants by io_uring: to have a ring, and to know what it can do. */
 #pragma once
 
 #include <liburing.h>
