@@ -128,10 +128,8 @@ static int wait_for_phase(struct run *run, uint64_t deadline_ns, struct failure 
 			abandon_dead(run, &w, f);
 			events[OTHER].fd = -1;
 		}
-		if (n > 0 && events[WORKERS].revents) {
-			barrier__acknowledge(&run->barrier);
+		if (n > 0 && events[WORKERS].revents)
 			return 0;
-		}
 		if (n > 0 && events[CONTROL].revents)
 			err = read_control(run, &w, f);
 		if (err)

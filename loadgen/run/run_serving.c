@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "common/hist_stats.h"
+#include "common/units.h"
 #include "loadgen/load.h"
 #include "loadgen/run/run.h"
 #include "loadgen/serving/server.h"
@@ -21,23 +21,10 @@
 /* Each of both ends holds a descriptor a connection. */
 static int raise_limit(struct run *run, struct failure *f)
 {
-	rlim_t needed = run->load->connections + DESCRIPTORS;
-	struct rlimit limit;
+	unsigned int connections = run->load->connections;
 
-	if (getrlimit(RLIMIT_NOFILE, &limit))
-		return failure__set(f, STATUS_FAILED, -errno,
-				    "cannot read the limit of open "
-				    "files: %m");
-	if (limit.rlim_cur >= needed)
-		return 0;
-	limit.rlim_cur = limit.rlim_max;
-	if (limit.rlim_max < needed || setrlimit(RLIMIT_NOFILE, &limit))
-		return failure__set(f, STATUS_FAILED, -EMFILE,
-				    "--connections %u needs %llu open files, the limit is %llu: "
-				    "raise it (ulimit -Hn) or give fewer",
-				    run->load->connections, (unsigned long long)needed,
-				    (unsigned long long)limit.rlim_max);
-	return 0;
+	return raise_files(units__text("--connections %u", connections), connections + DESCRIPTORS,
+			   " or give fewer", f);
 }
 
 static int fork_server(struct run *run, struct failure *f)

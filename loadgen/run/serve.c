@@ -4,7 +4,6 @@
 #include <malloc.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "common/capabilities.h"
 #include "common/program.h"
@@ -102,29 +101,13 @@ static int check_address(const struct serve_options *o, const struct listener *l
 			    o->load.load.address);
 }
 
-/* A session of many threads needs as many; without these few there would be none. */
-static int raise_descriptors(struct failure *f)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit))
-		return failure__set(f, STATUS_FAILED, -errno,
-				    "cannot read the limit of open files: %m");
-	limit.rlim_cur = limit.rlim_max;
-	if (limit.rlim_max >= DESCRIPTORS_MIN && !setrlimit(RLIMIT_NOFILE, &limit))
-		return 0;
-	return failure__set(f, STATUS_FAILED, -EMFILE,
-			    "serve needs %d open files, the limit is %llu: raise it (ulimit -Hn)",
-			    DESCRIPTORS_MIN, (unsigned long long)limit.rlim_max);
-}
-
 static int open_all(struct serve_options *o, struct listener *l, struct control **control,
 		    struct key *key, struct failure *f)
 {
 	int err = o->key ? key__read(key, o->key, f) : 0;
 
 	if (!err)
-		err = raise_descriptors(f);
+		err = raise_files("serve", DESCRIPTORS_MIN, "", f);
 	if (!err)
 		err = control__create(control, -1, f);
 	if (!err)

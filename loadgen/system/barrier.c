@@ -44,6 +44,9 @@ int barrier__start(struct barrier *b, unsigned int count, void *(*body)(void *),
 /* Lets all go, into the next phase or for good. */
 static void release(struct barrier *b, bool leaving)
 {
+	eventfd_t count;
+
+	eventfd_read(b->fd, &count);
 	pthread_mutex_lock(&b->lock);
 	b->waiting = 0;
 	b->phase++;
@@ -85,11 +88,4 @@ bool barrier__wait(struct barrier *b, const struct failure *f)
 	go = !b->leaving;
 	pthread_mutex_unlock(&b->lock);
 	return go;
-}
-
-void barrier__acknowledge(struct barrier *b)
-{
-	eventfd_t count;
-
-	eventfd_read(b->fd, &count);
 }

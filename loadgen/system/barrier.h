@@ -19,7 +19,7 @@ struct barrier {
 	unsigned int waiting;
 	unsigned int phase; /* changes to begin one */
 	bool leaving;
-	int fd;			/* readable once all wait */
+	int fd;			/* readable once all wait, until they go */
 	struct failure failure; /* the first of a thread that came to wait */
 };
 
@@ -35,9 +35,6 @@ void barrier__destroy(struct barrier *b);
 
 /* By a thread, with its failure, if any: returns in the next phase; false when there is none. */
 bool barrier__wait(struct barrier *b, const struct failure *f);
-
-/* Makes fd unreadable again. */
-void barrier__acknowledge(struct barrier *b);
 
 /* All wait: lets them go into the next phase. */
 void barrier__begin(struct barrier *b);
