@@ -90,8 +90,5 @@ struct load {
 /* "threaded", "epoll". */
 const char *client_model_name(enum client_model model);
 
-/* "onecopy 16K x4", "epoll, 100 connections": the name of a load among several. */
-const char *load__label(const struct load *load, char *text, size_t room);
-
 /* How many pieces a message has for this variant: in a file, one. */
 unsigned int load__fields(const struct load *load);

@@ -16,7 +16,8 @@
 
 #define LIST_MAX 32
 
-#define OPTIONS_MAX 48
+#define OPTIONS_MAX  48
+#define ROW_TEXT_MAX 256 /* of a value in text */
 
 /* A list option, whatever the type of its elements. */
 #define LOAD_LIST(type)            \

@@ -64,10 +64,3 @@ int row__set(const struct load_row *row, struct load *load, const char *value, s
 /* Calls add for each element of a list with commas. */
 int row__each(const char *value, struct refusal *r,
 	      int (*add)(void *to, const char *item, struct refusal *r), void *to);
-
-/*
- * The value as row__set() reads it, perhaps in text; "" for a flag that is set. NULL where
- * nothing has to be said: the load does not use it, or it is 0 as by default.
- */
-#define ROW_TEXT_MAX 256
-const char *row__text(const struct load_row *row, const struct load *load, char text[ROW_TEXT_MAX]);
