@@ -222,7 +222,7 @@ static int run(struct arguments *a, struct control *control, struct failure *f)
 	if (!r)
 		failure__set(f, STATUS_FAILED, -ENOMEM, "out of memory");
 	else if (!give_up_privilege(&load, a->json, f) && load.variant &&
-		 variants__probe(load.variant, &load, why, sizeof(why)))
+		 variants__probe(load.variant, why, sizeof(why)))
 		failure__set(f, STATUS_SYSTEM, -EOPNOTSUPP, "%s", why);
 	else if (!f->status && !run__execute(&load, control, r, f)) {
 		told = !report(a, control, r, f);

@@ -198,7 +198,7 @@ int load_options__keep_available(struct load_options *o, void (*skip)(const char
 		struct load load = load_options__nth(o, i);
 		int err = load__impossible(&load, why, room)
 				  ? -EINVAL
-				  : variants__probe(load.variant, &load, why, room);
+				  : variants__probe(load.variant, why, room);
 
 		if (err && !o->every)
 			return err;

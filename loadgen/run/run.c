@@ -198,22 +198,16 @@ static int warm_up(struct run *run, struct failure *f)
 	return f->status && !err ? -ECANCELED : err;
 }
 
-static void read_netstat(const struct run *run, struct netstat *n)
-{
-	netstat__read(n);
-	if (run->load->link)
-		netstat__add_process(n, run->other.pid);
-}
-
 static int window(struct run *run, struct result *r, struct failure *f)
 {
 	const struct load *load = run->load;
+	pid_t elsewhere = load->link ? run->other.pid : 0;
 	bool sends = run->ops->sends, known;
 	struct cpu_time own, theirs, now;
 	uint64_t start, deadline = PHASE_FOREVER;
 	int err;
 
-	read_netstat(run, &r->netstat_before);
+	netstat__read(&r->netstat_before, elsewhere);
 	if (run->ops->open)
 		run->ops->open(run);
 	known = !child__cpu_time(&run->other, &theirs);
@@ -230,7 +224,7 @@ static int window(struct run *run, struct result *r, struct failure *f)
 		return err;
 	}
 	*(sends ? &r->sender : &r->receiver) = since(own, cpu_time__own());
-	read_netstat(run, &r->netstat_after);
+	netstat__read(&r->netstat_after, elsewhere);
 	if (run->ops->close)
 		run->ops->close(run, r);
 	err = child__cpu_time(&run->other, &now);

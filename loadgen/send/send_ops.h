@@ -24,11 +24,9 @@ struct send_ops {
 	const char *name;
 	unsigned int flags;
 
-	/*
-	 * Can this kernel do it, for this user? 0, or a negative errno with the
-	 * reason in one line. NULL: any kernel can. Leaves nothing behind.
-	 */
-	int (*probe)(const struct load *load, char *why, size_t room);
+	/* Of io_uring, which must have it, in words; NULL: any kernel can do it. */
+	int operation;
+	const char *needs;
 
 	/*
 	 * In the worker's thread, connected. s->state has state_bytes, all zero; the
@@ -57,4 +55,4 @@ extern const size_t send_variant_count;
 const struct send_ops *variants__find(const char *name);
 
 /* Probes the kernel. 0, or a negative errno with the variant's name and the reason. */
-int variants__probe(const char *name, const struct load *load, char *why, size_t room);
+int variants__probe(const char *name, char *why, size_t room);

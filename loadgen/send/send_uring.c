@@ -90,12 +90,6 @@ struct uring {
 	struct msghdr message;
 };
 
-static int probe(const struct load *load, char *why, size_t room)
-{
-	(void)load;
-	return ring__probe(IORING_OP_SEND, "sends (since Linux 5.6)", why, room);
-}
-
 static int setup(struct sender *s, const struct load *load)
 {
 	struct uring *u = s->state;
@@ -155,7 +149,8 @@ SEND_RUNS(uring, send_one);
 const struct send_ops send_uring = {
 	.name = "uring",
 	.flags = SEND_URING,
-	.probe = probe,
+	.operation = IORING_OP_SEND,
+	.needs = "sends (since Linux 5.6)",
 	.state_bytes = sizeof(struct uring),
 	.setup = setup,
 	.teardown = teardown,

@@ -35,13 +35,6 @@ struct uring_zc {
 	int err;
 };
 
-static int probe(const struct load *load, char *why, size_t room)
-{
-	(void)load;
-	return ring__probe(IORING_OP_SENDMSG_ZC,
-			   "zero-copy sends of scattered fields (since Linux 6.1)", why, room);
-}
-
 static void teardown(struct sender *s)
 {
 	struct uring_zc *u = s->state;
@@ -323,7 +316,8 @@ static int settle(struct sender *s)
 const struct send_ops send_uring_zc = {
 	.name = "uring_zc",
 	.flags = SEND_ZEROCOPY | SEND_SHARES | SEND_URING | SEND_REGISTERS,
-	.probe = probe,
+	.operation = IORING_OP_SENDMSG_ZC,
+	.needs = "zero-copy sends of scattered fields (since Linux 6.1)",
 	.state_bytes = sizeof(struct uring_zc),
 	.setup = setup,
 	.teardown = teardown,

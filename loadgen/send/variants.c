@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "loadgen/load.h"
+#include "loadgen/send/ring.h"
 #include "loadgen/send/send_ops.h"
 
 extern const struct send_ops send_twocopy, send_onecopy, send_zerocopy, send_null, send_write,
@@ -33,11 +34,11 @@ const struct send_ops *variants__find(const char *name)
 	return NULL;
 }
 
-int variants__probe(const char *name, const struct load *load, char *why, size_t room)
+int variants__probe(const char *name, char *why, size_t room)
 {
 	const struct send_ops *ops = variants__find(name);
 	char reason[200] = "";
-	int err = ops->probe ? ops->probe(load, reason, sizeof(reason)) : 0;
+	int err = ops->needs ? ring__probe(ops->operation, ops->needs, reason, sizeof(reason)) : 0;
 
 	if (err)
 		snprintf(why, room, "--variant %s: %s", name, reason);

@@ -73,22 +73,20 @@ static void read_process(struct netstat *n, const char *process)
 	n->read &= read_file(n, path);
 }
 
-void netstat__read(struct netstat *n)
+void netstat__read(struct netstat *n, pid_t other)
 {
-	read_process(n, "self");
-}
-
-void netstat__add_process(struct netstat *n, pid_t pid)
-{
-	struct netstat other;
+	struct netstat theirs;
 	char process[16];
 
-	snprintf(process, sizeof(process), "%d", (int)pid);
-	read_process(&other, process);
-	n->read &= other.read;
+	read_process(n, "self");
+	if (!other)
+		return;
+	snprintf(process, sizeof(process), "%d", (int)other);
+	read_process(&theirs, process);
+	n->read &= theirs.read;
 	for (size_t i = 0; i < ROWS; i++) {
-		n->known[i] &= other.known[i];
-		n->values[i] += other.values[i];
+		n->known[i] &= theirs.known[i];
+		n->values[i] += theirs.values[i];
 	}
 }
 
@@ -105,8 +103,8 @@ struct json_object *netstat__json(const struct netstat *before, const struct net
 	return o;
 }
 
-/* What is made of a member of struct tcp_info, over sockets. */
-enum over_sockets { SUM_OF_DIFFERENCES, LEAST, MEAN, MOST };
+/* What is made of a member of struct tcp_info, over sockets; of a counter by how much it grew. */
+enum over_sockets { GROWTH, LEAST, MEAN, MOST };
 
 #define MEMBER(name) offsetof(struct tcp_info, name), sizeof(((struct tcp_info *)0)->name)
 static const struct {
@@ -114,13 +112,13 @@ static const struct {
 	enum over_sockets how;
 	size_t at, size;
 } members[] = {
-	{"retransmits", SUM_OF_DIFFERENCES, MEMBER(tcpi_total_retrans)},
-	{"retransmitted_bytes", SUM_OF_DIFFERENCES, MEMBER(tcpi_bytes_retrans)},
-	{"segments", SUM_OF_DIFFERENCES, MEMBER(tcpi_segs_out)},
-	{"data_segments", SUM_OF_DIFFERENCES, MEMBER(tcpi_data_segs_out)},
-	{"busy_us", SUM_OF_DIFFERENCES, MEMBER(tcpi_busy_time)},
-	{"peer_window_limited_us", SUM_OF_DIFFERENCES, MEMBER(tcpi_rwnd_limited)},
-	{"send_buffer_limited_us", SUM_OF_DIFFERENCES, MEMBER(tcpi_sndbuf_limited)},
+	{"retransmits", GROWTH, MEMBER(tcpi_total_retrans)},
+	{"retransmitted_bytes", GROWTH, MEMBER(tcpi_bytes_retrans)},
+	{"segments", GROWTH, MEMBER(tcpi_segs_out)},
+	{"data_segments", GROWTH, MEMBER(tcpi_data_segs_out)},
+	{"busy_us", GROWTH, MEMBER(tcpi_busy_time)},
+	{"peer_window_limited_us", GROWTH, MEMBER(tcpi_rwnd_limited)},
+	{"send_buffer_limited_us", GROWTH, MEMBER(tcpi_sndbuf_limited)},
 	{"cwnd_min", LEAST, MEMBER(tcpi_snd_cwnd)},
 	{"cwnd_mean", MEAN, MEMBER(tcpi_snd_cwnd)},
 	{"cwnd_max", MOST, MEMBER(tcpi_snd_cwnd)},
@@ -159,7 +157,7 @@ void tcp_sockets__add_socket(struct tcp_sockets *all, const struct tcp_state *be
 	for (size_t i = 0; i < MEMBERS; i++) {
 		uint64_t value = member_of(after, i), *over = &all->values[i];
 
-		if (members[i].how == SUM_OF_DIFFERENCES)
+		if (members[i].how == GROWTH)
 			*over += value - member_of(before, i);
 		else if (members[i].how == MEAN)
 			*over += value;

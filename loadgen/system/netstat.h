@@ -20,11 +20,11 @@ struct netstat {
 	uint64_t values[NETSTAT_MAX];
 };
 
-/* Reads /proc/self/net; what cannot be read stays unknown. */
-void netstat__read(struct netstat *n);
-
-/* Adds those of another process's namespace, where it can be read. */
-void netstat__add_process(struct netstat *n, pid_t pid);
+/*
+ * Reads /proc/self/net, and adds those of another process's namespace unless other is 0; what
+ * cannot be read stays unknown.
+ */
+void netstat__read(struct netstat *n, pid_t other);
 
 /* Parses the counters of two lines, "TcpExt: NAME ..." and "TcpExt: VALUE ...". Pure. */
 void netstat__parse(struct netstat *n, const char *names, const char *values);
