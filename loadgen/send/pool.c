@@ -107,27 +107,3 @@ const struct memory *pool__memory(const struct pool *p, const struct sender *s)
 		return &s->dataset->memory;
 	return p->memory.base ? &p->memory : NULL;
 }
-
-int borrowed__setup(struct sender *s, const struct load *load)
-{
-	struct borrowed *l = s->state;
-	uint32_t depth = pool__depth(load);
-	int err;
-
-	l->reuse_early = load->reuse_early;
-	l->ends = calloc(depth, sizeof(*l->ends));
-	if (!l->ends)
-		return -ENOMEM;
-	err = pool__create(&l->pool, s, load, depth);
-	if (err)
-		free(l->ends);
-	return err;
-}
-
-void borrowed__teardown(struct sender *s)
-{
-	struct borrowed *l = s->state;
-
-	pool__destroy(&l->pool);
-	free(l->ends);
-}

@@ -56,3 +56,7 @@ const struct send_ops *variants__find(const char *name);
 
 /* Probes the kernel. 0, or a negative errno with the variant's name and the reason. */
 int variants__probe(const char *name, char *why, size_t room);
+
+/* Of send_uring.c: has this kernel's io_uring the operation? 0, or a negative errno with the
+ * reason. */
+int ring__probe(int operation, const char *what, char *why, size_t room);

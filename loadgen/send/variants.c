@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "loadgen/load.h"
-#include "loadgen/send/ring.h"
 #include "loadgen/send/send_ops.h"
 
 extern const struct send_ops send_twocopy, send_onecopy, send_zerocopy, send_null, send_write,
