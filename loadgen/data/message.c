@@ -7,32 +7,22 @@
 #include "loadgen/load.h"
 #include "loadgen/send/send_ops.h"
 
-int message__shape(struct message *m, size_t bytes, unsigned int fields)
+int message__create(struct message *m, size_t bytes, unsigned int fields, bool own)
 {
-	*m = (struct message){.bytes = bytes, .count = fields};
+	bool fits;
+
+	*m = (struct message){.bytes = bytes, .count = fields, .own = own};
 	m->fields = calloc(fields, sizeof(*m->fields));
 	m->rest = calloc(fields, sizeof(*m->rest));
-	if (!m->fields || !m->rest) {
-		message__destroy(m);
-		return -ENOMEM;
-	}
-	for (unsigned int i = 0; i < fields; i++)
+	fits = m->fields && m->rest;
+	for (unsigned int i = 0; i < fields && fits; i++) {
 		m->fields[i].iov_len = bytes / fields + (i < bytes % fields);
-	return 0;
-}
-
-int message__create(struct message *m, size_t bytes, unsigned int fields)
-{
-	int err = message__shape(m, bytes, fields);
-
-	m->own = true;
-	for (unsigned int i = 0; i < m->count && !err; i++) {
-		m->fields[i].iov_base = malloc(m->fields[i].iov_len);
-		err = m->fields[i].iov_base ? 0 : -ENOMEM;
+		if (own)
+			fits = (m->fields[i].iov_base = malloc(m->fields[i].iov_len));
 	}
-	if (err)
+	if (!fits)
 		message__destroy(m);
-	return err;
+	return fits ? 0 : -ENOMEM;
 }
 
 void message__destroy(struct message *m)

@@ -23,11 +23,11 @@ struct message {
 	bool own;	    /* each field is an allocation that goes with the message */
 };
 
-/* Where bytes do not divide evenly, the first fields are one byte longer. */
-int message__create(struct message *m, size_t bytes, unsigned int fields);
-
-/* The same without memory: the fields' lengths stand, where they lie is yet to be said. */
-int message__shape(struct message *m, size_t bytes, unsigned int fields);
+/*
+ * Where bytes do not divide evenly, the first fields are one byte longer. Not its own: the fields'
+ * lengths stand, where they lie is yet to be said. 0 or -ENOMEM.
+ */
+int message__create(struct message *m, size_t bytes, unsigned int fields, bool own);
 void message__destroy(struct message *m);
 
 /* Fills the fields with the pattern of this message of this connection. */

@@ -57,8 +57,7 @@ static int make_messages(struct pool *p, const struct sender *s, const struct lo
 	for (; p->count < count; p->count++) {
 		struct message *m = &p->messages[p->count];
 
-		err = (own ? message__create : message__shape)(m, load->message_bytes,
-							       load__fields(load));
+		err = message__create(m, load->message_bytes, load__fields(load), own);
 		if (err)
 			return err;
 		if (p->memory.base)

@@ -59,7 +59,7 @@ struct server_shared {
 
 struct server;
 
-/* To add one: a function and a row in models.c. */
+/* To add one: a function and a row in server.c. */
 struct serve_model {
 	const char *name;
 	/* Serves until the process ends; returns only on failure: -errno, words in s->shared. */
@@ -74,38 +74,6 @@ extern const size_t serve_model_count;
 
 /* NULL if there is none of that name. */
 const struct serve_model *serve_model__find(const char *name);
-
-/* The state of a model, in the serving process alone. */
-struct server {
-	int listener;
-	const struct serve_model *model;
-	struct server_shared *shared;
-};
-
-/* A connection, from its acceptance on. */
-struct exchange {
-	struct server *server;
-	int fd;
-	unsigned int port;   /* the client's */
-	size_t length, sent; /* of the answer; length 0: none yet */
-	char text[PROCINFO_TEXT];
-};
-
-/*
- * For the models. Takes the next connection of our client, with accept4's flags for it: 1, 0 if
- * none waits (of a listener that does not block), or -errno with words. Strangers would be
- * counted as sends, and learn what runs here: they are turned away.
- */
-int server__accept(struct server *s, struct exchange *x, int flags);
-
-/*
- * Answers, as far as the socket takes it, and closes: 0 when done with it, -EAGAIN
- * when to be called again once it is writable, another -errno with words.
- */
-int server__answer(struct exchange *x);
-
-/* Words for a failure of the server; the first ones win. Returns err. */
-int server__fail(struct server *s, int err, const char *what);
 
 /*
  * For its parent. Forks it, its shared memory a struct server_shared; must be called

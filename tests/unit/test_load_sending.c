@@ -14,12 +14,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "loadgen/data/message.h"
 #include "loadgen/data/memory.h"
+#include "loadgen/data/message.h"
 #include "loadgen/data/pattern.h"
 #include "loadgen/load.h"
-#include "loadgen/send/send_loop.h"
 #include "loadgen/send/pool.h"
+#include "loadgen/send/send_loop.h"
 
 static void picks_in_order_take_each_field_in_turn(void **state)
 {
@@ -72,7 +72,7 @@ static struct pattern_stream stream_of(const struct load *load, uint64_t message
 	struct message m;
 
 	assert_int_equal(dataset__create(&d, load, &f), 0);
-	assert_int_equal(message__shape(&m, load->message_bytes, load__fields(load)), 0);
+	assert_int_equal(message__create(&m, load->message_bytes, load__fields(load), false), 0);
 	for (uint64_t n = 0; n < messages; n++) {
 		dataset__pick(d, &m, 7, n);
 		for (unsigned int i = 0; i < m.count; i++) {
