@@ -55,7 +55,7 @@ static int set_variant(struct load *l, const char *value, struct refusal *r)
 	}
 	for (size_t i = 0; i < send_variant_count; i++)
 		add_name(names, sizeof(names), send_variants[i]->name);
-	return refusal__give(r, "unknown; there are %s, or all, or every", names);
+	return refuse_value(r, "unknown; there are %s, or all, or every", names);
 }
 
 static bool all_variants(struct load_options *o, const char *value)
@@ -83,7 +83,7 @@ static int set_model(struct load *l, const char *value, struct refusal *r)
 	}
 	for (size_t i = 0; i < serve_model_count; i++)
 		add_name(names, sizeof(names), serve_models[i].name);
-	return refusal__give(r, "unknown; there are %s, or all", names);
+	return refuse_value(r, "unknown; there are %s, or all", names);
 }
 
 static bool all_models(struct load_options *o, const char *value)
@@ -101,7 +101,7 @@ static int set_peer(struct load *l, const char *value, struct refusal *r)
 	char host[256], port[8];
 
 	if (units__endpoint(value, host, sizeof(host), port) || !strcmp(port, "0"))
-		return refusal__give(
+		return refuse_value(
 			r,
 			"give HOST:PORT as loadgen serve there says, or [ADDRESS]:PORT for IPv6");
 	l->peer = value;
@@ -114,7 +114,7 @@ static int set_address(struct load *l, const char *value, struct refusal *r)
 	struct addrinfo *found;
 
 	if (getaddrinfo(value, NULL, &hints, &found))
-		return refusal__give(r, "give an IPv4 or IPv6 address, such as 127.0.0.1 or ::1");
+		return refuse_value(r, "give an IPv4 or IPv6 address, such as 127.0.0.1 or ::1");
 	freeaddrinfo(found);
 	l->address = value;
 	return 0;
@@ -123,7 +123,7 @@ static int set_address(struct load *l, const char *value, struct refusal *r)
 static int set_netns(struct load *l, const char *value, struct refusal *r)
 {
 	if (!value[0] || value[0] == '.' || strchr(value, '/') || strlen(value) > 200)
-		return refusal__give(r, "give a name that ip netns list shows");
+		return refuse_value(r, "give a name that ip netns list shows");
 	l->netns = value;
 	return 0;
 }
@@ -138,8 +138,8 @@ static int set_part(void *load, const char *item, struct refusal *r)
 		if (strlen(row->name) == length && !strncmp(item, row->name, length) &&
 		    sign == !!row->arg)
 			return row__set(row, load, item + length + sign, r);
-	return refusal__give(r, "give nodelay, more, sndbuf=B, rcvbuf=B, congestion=NAME or "
-				"device=NAME, with commas between");
+	return refuse_value(r, "give nodelay, more, sndbuf=B, rcvbuf=B, congestion=NAME or "
+			       "device=NAME, with commas between");
 }
 
 static int set_socket(struct load *l, const char *value, struct refusal *r)

@@ -56,7 +56,8 @@ extern const struct load_row load_rows[], socket_rows[];
 
 /* -EINVAL, so that a caller can return the call; the second begins with option and value. */
 int refuse(struct refusal *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
-int refusal__give(struct refusal *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+#define refuse_value(r, format, ...) \
+	refuse(r, "--%s %s: " format, (r)->option, (r)->said, ##__VA_ARGS__)
 
 const void *row__value(const struct load_row *row, const struct load *load);
 int row__set(const struct load_row *row, struct load *load, const char *value, struct refusal *r);
