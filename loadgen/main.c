@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
 #include <fcntl.h>
-#include <json-c/json.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +8,7 @@
 #include <unistd.h>
 
 #include "common/capabilities.h"
+#include "common/json.h"
 #include "common/program.h"
 #include "common/units.h"
 #include "loadgen/options/help.h"
@@ -89,7 +89,6 @@ static error_t parse_word(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case ARGP_KEY_INIT:
-		program__one_line_errors(state);
 		state->child_inputs[0] = &a->load;
 		state->child_inputs[1] = (void *)&help;
 		a->control = a->json_fd = -1;
@@ -127,24 +126,17 @@ static int empty(int fd)
 	return fd != STDOUT_FILENO && ftruncate(fd, 0) && errno != EINVAL ? -errno : 0;
 }
 
-static int replace(int fd, const char *json)
-{
-	int err = empty(fd);
-
-	if (!err)
-		err = program__write_all(fd, json, strlen(json));
-	return err ? err : program__write_all(fd, "\n", 1);
-}
-
 /* No half of it stays, and no empty file that was not there. */
-static int write_json(struct arguments *a, const char *json, struct failure *f)
+static int write_json(struct arguments *a, const char *line, struct failure *f)
 {
 	bool fresh = a->json_fd < 0;
 	int err;
 
 	if (fresh)
 		a->json_fd = program__open_output(a->json, O_CREAT);
-	err = a->json_fd < 0 ? a->json_fd : replace(a->json_fd, json);
+	err = a->json_fd < 0 ? a->json_fd : empty(a->json_fd);
+	if (!err)
+		err = program__write_all(a->json_fd, line, strlen(line));
 	if (err && a->json_fd >= 0 && !empty(a->json_fd) && fresh)
 		unlink(a->json);
 	return err ? failure__set(f, STATUS_FAILED, err, "--json %s: %s", a->json, strerror(-err))
@@ -155,17 +147,16 @@ static int report(struct arguments *a, struct control *control, const struct res
 		  struct failure *f)
 {
 	struct json_object *o = result__json(r);
-	const char *json;
-	int err = 0;
+	char *line = o ? json__line(o) : NULL;
+	int err = line ? 0 : -ENOMEM;
 
-	json = o ? json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN) : NULL;
-	if (!json)
-		err = failure__set(f, STATUS_FAILED, -ENOMEM, "out of memory for the result");
+	if (err)
+		failure__set(f, STATUS_FAILED, err, "out of memory for the result");
 	if (!err && a->json)
-		err = write_json(a, json, f);
+		err = write_json(a, line, f);
 	if (!err)
-		err = control__result(control, json, f);
-	json_object_put(o);
+		err = control__result(control, line, f);
+	free(line);
 	if (a->control < 0 && (!a->json || strcmp(a->json, "-")))
 		r->ops->print(r);
 	return err;
@@ -214,21 +205,18 @@ static int give_up_privilege(const struct load *load, bool writes, struct failur
 
 static int run(struct arguments *a, struct control *control, struct failure *f)
 {
+	static struct result r; /* too large for a stack */
 	struct load load = load_options__nth(&a->load, 0);
-	struct result *r = malloc(sizeof(*r));
 	char why[256];
 	int told = 0;
 
-	if (!r)
-		failure__set(f, STATUS_FAILED, -ENOMEM, "out of memory");
-	else if (!give_up_privilege(&load, a->json, f) && load.variant &&
-		 variants__probe(load.variant, why, sizeof(why)))
+	if (!give_up_privilege(&load, a->json, f) && load.variant &&
+	    variants__probe(load.variant, why, sizeof(why)))
 		failure__set(f, STATUS_SYSTEM, -EOPNOTSUPP, "%s", why);
-	else if (!f->status && !run__execute(&load, control, r, f)) {
-		told = !report(a, control, r, f);
-		failure__adopt(f, &r->failure);
+	else if (!f->status && !run__execute(&load, control, &r, f)) {
+		told = !report(a, control, &r, f);
+		failure__adopt(f, &r.failure);
 	}
-	free(r);
 	return conclude(a, control, f, told);
 }
 

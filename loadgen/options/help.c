@@ -183,6 +183,12 @@ static void refuse_option(const struct help *h, const char *word, const char *ne
 	exit(STATUS_USAGE);
 }
 
+static void refuse_argument(const char *name, const char *what)
+{
+	program__complain("option '--%s' %s an argument", name, what);
+	exit(STATUS_USAGE);
+}
+
 void help__check_options(const struct help *h, int argc, char **argv)
 {
 	const struct argp_option *rows = collect_rows(h, ~0u), *option;
@@ -197,8 +203,12 @@ void help__check_options(const struct help *h, int argc, char **argv)
 		option = find_option(rows, argv[i] + 2, &nearest);
 		if (!option)
 			refuse_option(h, argv[i], nearest);
-		/* The next word is its value. */
-		i += option->arg && !(option->flags & OPTION_ARG_OPTIONAL) && !strchr(argv[i], '=');
+		if (!option->arg && strchr(argv[i], '='))
+			refuse_argument(option->name, "doesn't allow");
+		/* Else the next word is its value. */
+		if (option->arg && !(option->flags & OPTION_ARG_OPTIONAL) &&
+		    !strchr(argv[i], '=') && ++i == argc)
+			refuse_argument(option->name, "requires");
 	}
 }
 

@@ -135,42 +135,31 @@ static int check_cells(const struct load_options *o, struct refusal *r)
 	return possible && (several || possible == cells) ? 0 : -EINVAL;
 }
 
-static bool serving_impossible(const struct load *load, struct refusal *r)
-{
-	const struct serve_model *m = serve_model__find(load->server_model);
-
-	if (m->most && load->connections > m->most)
-		return refuse(r,
-			      "--server-model %s with --connections %u: %s: give at most %u, or "
-			      "model epoll",
-			      m->name, load->connections, m->limit, m->most);
-	if (load->client_model == CLIENT_THREADED && load->connections > CONNECTIONS_THREAD)
-		return refuse(
-			r,
-			"--client-model threaded with --connections %u: give at most %d, or epoll",
-			load->connections, CONNECTIONS_THREAD);
-	return false;
-}
-
-/* Its memory is free when the receiver took it, of which one elsewhere tells too rarely. */
-static bool sending_impossible(const struct load *load, struct refusal *r)
-{
-	if (load->peer && variants__find(load->variant)->flags & SEND_BORROWS)
-		return refuse(r,
-			      "--variant %s with --peer %s: it lends the kernel memory until the "
-			      "receiver took it, which only one on this machine can tell: choose "
-			      "another variant",
-			      load->variant, load->peer);
-	return false;
-}
-
 const char *load__impossible(const struct load *load, char *why, size_t room)
 {
+	bool procinfo = load->workload == WORKLOAD_PROCINFO;
+	const struct serve_model *m = procinfo ? serve_model__find(load->server_model) : NULL;
 	struct refusal r = {.why = why, .room = room};
-	bool impossible = load->workload == WORKLOAD_PROCINFO ? serving_impossible(load, &r)
-							      : sending_impossible(load, &r);
 
-	return impossible ? why : NULL;
+	if (m && m->most && load->connections > m->most)
+		refuse(&r,
+		       "--server-model %s with --connections %u: %s: give at most %u, or model "
+		       "epoll",
+		       m->name, load->connections, m->limit, m->most);
+	else if (m && load->client_model == CLIENT_THREADED &&
+		 load->connections > CONNECTIONS_THREAD)
+		refuse(&r,
+		       "--client-model threaded with --connections %u: give at most %d, or epoll",
+		       load->connections, CONNECTIONS_THREAD);
+	/* Its memory is free when the receiver took it, of which one elsewhere tells too rarely. */
+	else if (!m && load->peer && variants__find(load->variant)->flags & SEND_BORROWS)
+		refuse(&r,
+		       "--variant %s with --peer %s: it lends the kernel memory until the receiver "
+		       "took it, which only one on this machine can tell: choose another variant",
+		       load->variant, load->peer);
+	else
+		return NULL;
+	return why;
 }
 
 /* size = fields x field-size: whichever two are given say the third. */

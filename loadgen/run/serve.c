@@ -54,9 +54,6 @@ static error_t parse_serve_option(int key, char *arg, struct argp_state *state)
 	char why[256];
 
 	switch (key) {
-	case ARGP_KEY_INIT:
-		program__one_line_errors(state);
-		return 0;
 	case OPT_ADDRESS:
 	case OPT_PORT:
 		if (!load_options__set(&o->load, key == OPT_PORT ? "port" : "address", arg, why,
