@@ -43,7 +43,7 @@ static bool claims_too_much(const struct worker *w, uint64_t total)
 }
 
 /* Returns when the receiver has everything and no send is in flight. */
-static int drain(struct worker *w)
+static void drain(struct worker *w)
 {
 	struct sender *s = &w->sender;
 	uint64_t total = w->sent_before + s->sent.bytes;
@@ -70,12 +70,8 @@ static int drain(struct worker *w)
 		failure__set(&s->failure, STATUS_FAILED, err,
 			     "the receiver took only %llu of %llu bytes of a connection",
 			     (unsigned long long)w->received, (unsigned long long)total);
-	if (w->ops->settle) {
-		int settled = w->ops->settle(s);
-
-		err = err ? err : settled;
-	}
-	return err;
+	if (w->ops->settle)
+		w->ops->settle(s);
 }
 
 /*

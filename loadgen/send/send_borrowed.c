@@ -98,16 +98,10 @@ static always_inline int send_one_of_file(struct sender *s, enum send_mode mode)
 	return 0;
 }
 
-SEND_RUNS(sendfile, send_one_of_file);
-
-const struct send_ops send_sendfile = {
-	.name = "sendfile",
-	.flags = SEND_SHARES | SEND_BORROWS | SEND_FILE | SEND_FLAGLESS,
-	.state_bytes = sizeof(struct borrowed),
-	.setup = borrowed_setup,
-	.teardown = borrowed_teardown,
-	.runs = sendfile_runs,
-};
+SEND_VARIANT(sendfile, send_one_of_file,
+	     .flags = SEND_SHARES | SEND_BORROWS | SEND_FILE | SEND_FLAGLESS,
+	     .state_bytes = sizeof(struct borrowed), .setup = borrowed_setup,
+	     .teardown = borrowed_teardown);
 
 /*
  * The fields' pages go into a pipe by vmsplice(), and from there to the socket by splice(). What
@@ -205,13 +199,5 @@ static always_inline int send_one(struct sender *s, enum send_mode mode)
 	return err;
 }
 
-SEND_RUNS(splice, send_one);
-
-const struct send_ops send_splice = {
-	.name = "splice",
-	.flags = SEND_SHARES | SEND_BORROWS,
-	.state_bytes = sizeof(struct pipeline),
-	.setup = open_pipe,
-	.teardown = close_pipe,
-	.runs = splice_runs,
-};
+SEND_VARIANT(splice, send_one, .flags = SEND_SHARES | SEND_BORROWS,
+	     .state_bytes = sizeof(struct pipeline), .setup = open_pipe, .teardown = close_pipe);

@@ -79,23 +79,17 @@ static always_inline int null_one(struct sender *s, enum send_mode mode)
 }
 
 /* Each is a row: its name, how a message is sent, the flags, how it is set up. */
-#define COPIED(variant, send_one, send, is, set_up)                                   \
-	static always_inline int variant##_one(struct sender *s, enum send_mode mode) \
-	{                                                                             \
-		return send_one(s, mode, send);                                       \
-	}                                                                             \
-	SEND_RUNS(variant, variant##_one);                                            \
-	const struct send_ops send_##variant = {.name = #variant,                     \
-						.flags = is,                          \
-						.state_bytes = sizeof(struct copied), \
-						.setup = set_up,                      \
-						.teardown = copied__teardown,         \
-						.runs = variant##_runs}
+#define COPIED(variant, send_one, send, is, set_up)                                             \
+	static always_inline int variant##_one(struct sender *s, enum send_mode mode)           \
+	{                                                                                       \
+		return send_one(s, mode, send);                                                 \
+	}                                                                                       \
+	SEND_VARIANT(variant, variant##_one, .flags = is, .state_bytes = sizeof(struct copied), \
+		     .setup = set_up, .teardown = copied__teardown)
 
 COPIED(twocopy, flat__send_one, sender__send, SEND_COURSE, set_up_flat);
 COPIED(onecopy, fields__send_one, send_message, SEND_COURSE, copied__setup);
 COPIED(write, flat__send_one, sender__write, SEND_FLAGLESS, set_up_flat);
 COPIED(writev, fields__send_one, sender__writev, SEND_FLAGLESS, copied__setup);
 
-SEND_RUNS(null, null_one);
-const struct send_ops send_null = {.name = "null", .flags = SEND_NOTHING, .runs = null_runs};
+SEND_VARIANT(null, null_one, .flags = SEND_NOTHING);

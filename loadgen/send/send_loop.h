@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "loadgen/send/send_ops.h"
 #include "loadgen/send/sender.h"
 
 /* When messages are due at a fixed rate, however late those before them were. */
@@ -80,9 +81,8 @@ static always_inline int send_loop_paced(struct sender *s, send_one_fn send_one)
 	return err;
 }
 
-/* The loops of a variant, for its ops table: SEND_RUNS(variant, send_one); ... .runs =
- * variant_runs. */
-#define SEND_RUNS(variant, send_one)                                          \
+/* A variant by how one message is sent: its loops, and its ops table with what else it has. */
+#define SEND_VARIANT(variant, send_one, ...)                                  \
 	static int variant##_as_is(struct sender *s)                          \
 	{                                                                     \
 		return send_loop(s, send_one, SEND_AS_IS);                    \
@@ -104,4 +104,6 @@ static always_inline int send_loop_paced(struct sender *s, send_one_fn send_one)
 		[SEND_REFILL] = variant##_refill,                             \
 		[SEND_PICKED] = variant##_picked,                             \
 		[SEND_PACED] = variant##_paced,                               \
-	}
+	};                                                                    \
+	const struct send_ops send_##variant = {                              \
+		.name = #variant, .runs = variant##_runs, __VA_ARGS__}

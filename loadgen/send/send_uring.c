@@ -155,18 +155,9 @@ static always_inline int send_one_copied(struct sender *s, enum send_mode mode)
 	return fields__send_one(s, mode, send_copied);
 }
 
-SEND_RUNS(uring, send_one_copied);
-
-const struct send_ops send_uring = {
-	.name = "uring",
-	.flags = SEND_URING,
-	.operation = IORING_OP_SEND,
-	.needs = "sends (since Linux 5.6)",
-	.state_bytes = sizeof(struct uring),
-	.setup = set_up_copied,
-	.teardown = tear_down_copied,
-	.runs = uring_runs,
-};
+SEND_VARIANT(uring, send_one_copied, .flags = SEND_URING, .operation = IORING_OP_SEND,
+	     .needs = "sends (since Linux 5.6)", .state_bytes = sizeof(struct uring),
+	     .setup = set_up_copied, .teardown = tear_down_copied);
 
 /*
  * io_uring's own zero-copy sends. Each operation has a result, which is awaited, as a
@@ -456,8 +447,6 @@ static always_inline int send_one(struct sender *s, enum send_mode mode)
 	return err;
 }
 
-SEND_RUNS(uring_zc, send_one);
-
 static int settle(struct sender *s)
 {
 	struct uring_zc *u = s->state;
@@ -472,14 +461,8 @@ static int settle(struct sender *s)
 		   : 0;
 }
 
-const struct send_ops send_uring_zc = {
-	.name = "uring_zc",
-	.flags = SEND_ZEROCOPY | SEND_SHARES | SEND_URING | SEND_REGISTERS,
-	.operation = IORING_OP_SENDMSG_ZC,
-	.needs = "zero-copy sends of scattered fields (since Linux 6.1)",
-	.state_bytes = sizeof(struct uring_zc),
-	.setup = setup,
-	.teardown = teardown,
-	.runs = uring_zc_runs,
-	.settle = settle,
-};
+SEND_VARIANT(uring_zc, send_one, .flags = SEND_ZEROCOPY | SEND_SHARES | SEND_URING | SEND_REGISTERS,
+	     .operation = IORING_OP_SENDMSG_ZC,
+	     .needs = "zero-copy sends of scattered fields (since Linux 6.1)",
+	     .state_bytes = sizeof(struct uring_zc), .setup = setup, .teardown = teardown,
+	     .settle = settle);

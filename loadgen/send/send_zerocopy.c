@@ -217,8 +217,6 @@ static always_inline int send_one(struct sender *s, enum send_mode mode)
 	return err;
 }
 
-SEND_RUNS(zerocopy, send_one);
-
 static int settle(struct sender *s)
 {
 	struct zerocopy *z = s->state;
@@ -231,12 +229,6 @@ static int settle(struct sender *s)
 		   : 0;
 }
 
-const struct send_ops send_zerocopy = {
-	.name = "zerocopy",
-	.flags = SEND_ZEROCOPY | SEND_COURSE | SEND_SHARES,
-	.state_bytes = sizeof(struct zerocopy),
-	.setup = setup,
-	.teardown = teardown,
-	.runs = zerocopy_runs,
-	.settle = settle,
-};
+SEND_VARIANT(zerocopy, send_one, .flags = SEND_ZEROCOPY | SEND_COURSE | SEND_SHARES,
+	     .state_bytes = sizeof(struct zerocopy), .setup = setup, .teardown = teardown,
+	     .settle = settle);
