@@ -55,8 +55,8 @@ int dataset__create(struct dataset **d, const struct load *load, struct failure 
 void dataset__destroy(struct dataset *d);
 
 /* Points the message's fields at those that make this message of this connection. */
-static inline void dataset__pick(const struct dataset *d, struct message *m, uint32_t connection,
-				 uint64_t number)
+static inline __attribute__((always_inline)) void
+dataset__pick(const struct dataset *d, struct message *m, uint32_t connection, uint64_t number)
 {
 	uint64_t at = picker__field(&d->picker, connection, number, 0);
 

@@ -37,8 +37,8 @@ struct picker {
 };
 
 /* The data-set field, below count, that is field i of a connection's message. */
-static inline uint64_t picker__field(const struct picker *p, uint32_t connection, uint64_t message,
-				     uint32_t i)
+static inline __attribute__((always_inline)) uint64_t
+picker__field(const struct picker *p, uint32_t connection, uint64_t message, uint32_t i)
 {
 	uint64_t index = message * p->fields + i, begin = mix(p->seed + mix(connection + 1));
 
