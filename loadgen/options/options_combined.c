@@ -101,38 +101,21 @@ static int check_pairs(const struct load_options *o, struct refusal *r)
 	return 0;
 }
 
-static int check_sizes(const struct load_options *o, struct refusal *r)
-{
-	const struct load *l = &o->load;
-
-	for (size_t i = 0; i < o->sizes.count; i++) {
-		size_t size = o->sizes.of[i];
-
-		if (l->workload == WORKLOAD_REQUEST && l->rcvlowat > size)
-			return refuse(
-				r, "--rcvlowat %zu is more than an answer of %zu bytes: give less",
-				l->rcvlowat, size);
-		if (!l->field_size && l->fields > size)
-			return refuse(r,
-				      "--fields %u: more than the %zu bytes of a message, give at "
-				      "most --fields %zu",
-				      l->fields, size, size);
-	}
-	return 0;
-}
-
 /* By name a load that cannot be is a mistake; of all or every it is left out, aloud. */
 static int check_cells(const struct load_options *o, struct refusal *r)
 {
-	size_t cells = load_options__cells(o), possible = 0;
 	bool several = o->load.workload == WORKLOAD_PROCINFO ? o->models_all : o->every;
+	bool possible = false;
 
-	for (size_t i = 0; i < cells; i++) {
+	for (size_t i = 0; i < load_options__cells(o); i++) {
 		struct load load = load_options__nth(o, i);
 
-		possible += !load__impossible(&load, r->why, r->room);
+		if (!load__impossible(&load, r->why, r->room))
+			possible = true;
+		else if (!several)
+			return -EINVAL;
 	}
-	return possible && (several || possible == cells) ? 0 : -EINVAL;
+	return possible ? 0 : -EINVAL;
 }
 
 const char *load__impossible(const struct load *load, char *why, size_t room)
@@ -157,6 +140,19 @@ const char *load__impossible(const struct load *load, char *why, size_t room)
 		       "--variant %s with --peer %s: it lends the kernel memory until the receiver "
 		       "took it, which only one on this machine can tell: choose another variant",
 		       load->variant, load->peer);
+	else if (load->workload == WORKLOAD_REQUEST && load->rcvlowat > load->message_bytes)
+		refuse(&r, "--rcvlowat %zu is more than an answer of %zu bytes: give less",
+		       load->rcvlowat, load->message_bytes);
+	else if (!m && load->fields > load->message_bytes)
+		refuse(&r,
+		       "--fields %u: more than the %zu bytes of a message, give at most --fields "
+		       "%zu",
+		       load->fields, load->message_bytes, load->message_bytes);
+	else if (!m && load->working_set && dataset__picker(load).count < load__fields(load))
+		refuse(&r,
+		       "--working-set %zu: does not hold the fields of one message of --size %zu, "
+		       "give more",
+		       load->working_set, load->message_bytes);
 	else
 		return NULL;
 	return why;
@@ -195,20 +191,6 @@ static int resolve_fields(struct load_options *o, struct refusal *r)
 	return 0;
 }
 
-static int check_working_set(const struct load_options *o, struct refusal *r)
-{
-	for (size_t i = 0; o->load.working_set && i < load_options__cells(o); i++) {
-		struct load cell = load_options__nth(o, i);
-
-		if (dataset__picker(&cell).count < load__fields(&cell))
-			return refuse(r,
-				      "--working-set %zu: does not hold the fields of one message "
-				      "of --size %zu, give more",
-				      cell.working_set, cell.message_bytes);
-	}
-	return 0;
-}
-
 /* A network may come with a receiver's place: no option has to name it then. */
 static int default_ends(struct load_options *o, char *why, size_t room)
 {
@@ -226,7 +208,7 @@ int load_options__resolve(struct load_options *o, char *why, size_t room)
 	struct refusal r = {.why = why, .room = room};
 
 	return default_ends(o, why, room) || check_pairs(o, &r) || resolve_fields(o, &r) ||
-			       check_sizes(o, &r) || check_working_set(o, &r) || check_cells(o, &r)
+			       check_cells(o, &r)
 		       ? -EINVAL
 		       : 0;
 }

@@ -40,9 +40,6 @@ struct slot {
 struct slot *slot__map(unsigned int count);
 void slot__unmap(struct slot *slots, unsigned int count);
 
-/* The receiver took everything up to this byte. */
-static inline void slot__publish(struct slot *s, uint64_t received);
-
 /* Nothing more will be received: by the receiver, or by whoever saw it die. */
 void slot__end(struct slot *s);
 
@@ -51,6 +48,7 @@ int slot__await(struct slot *s, uint64_t wanted);
 
 void slot__wake(struct slot *s);
 
+/* The receiver took everything up to this byte. */
 static inline void slot__publish(struct slot *s, uint64_t received)
 {
 	uint64_t wanted;

@@ -21,6 +21,7 @@
 struct visit {
 	int fd; /* -1: none */
 	bool connected;
+	short events;	   /* that are awaited */
 	unsigned int port; /* ours */
 	uint64_t begin_ns, connected_ns;
 	size_t length;
@@ -169,55 +170,10 @@ static void end_visit(struct visit *v, int err, struct visitor *who)
 	v->fd = -1;
 }
 
-/* 0, -ECANCELED when it is to be given up, -ETIMEDOUT, or another -errno. */
-static int await(const struct visit *v, const struct client *c, short events)
-{
-	struct pollfd p[] = {{.fd = v->fd, .events = events},
-			     {.fd = c->abort_fd, .events = POLLIN}};
-	int n;
-
-	do {
-		n = poll(p, 2, LOOK_MS);
-		if (!n && is_lost(v, c))
-			return -ETIMEDOUT;
-	} while (!n || (n < 0 && errno == EINTR));
-	if (n < 0)
-		return -errno;
-	return p[1].revents ? -ECANCELED : 0;
-}
-
-static int visit(struct visit *v, struct visitor *who)
-{
-	const struct client *c = who->client;
-	int err = begin_visit(v, c, &who->visits);
-
-	if (!err)
-		err = await(v, c, POLLOUT);
-	if (!err)
-		err = note_connected(v);
-	while (!err) {
-		err = await(v, c, POLLIN);
-		if (!err)
-			err = read_answer(v);
-	}
-	return err > 0 ? 0 : err;
-}
-
-/* A thread for each connection under way. */
-static void run_one(struct visitor *who)
-{
-	struct visit v;
-
-	for (uint64_t i = 0; i < who->rounds && !who->failure.status; i++) {
-		if (now_ns() >= atomic_load(&who->client->deadline_ns))
-			return;
-		end_visit(&v, visit(&v, who), who);
-	}
-}
-
+/* What a thread has under way: one connection, or all of them, which epoll tells it of. */
 struct crowd {
 	struct visitor *who;
-	int epoll;
+	int epoll; /* -1: poll() tells of the one */
 	struct visit *slots;
 	unsigned int count, busy;
 	uint64_t left; /* connections to begin */
@@ -227,7 +183,8 @@ static int watch(struct crowd *c, struct visit *v, int op, uint32_t events)
 {
 	struct epoll_event e = {.events = events, .data.ptr = v};
 
-	return epoll_ctl(c->epoll, op, v->fd, &e) ? -errno : 0;
+	v->events = (short)events;
+	return c->epoll >= 0 && epoll_ctl(c->epoll, op, v->fd, &e) ? -errno : 0;
 }
 
 static bool may_begin(struct crowd *c)
@@ -280,18 +237,29 @@ static void end_all(struct crowd *c, bool lost_only, int err)
 			end(c, &c->slots[i], err);
 }
 
+static int await_events(struct crowd *c, struct epoll_event events[EVENTS])
+{
+	struct pollfd p[] = {{.fd = c->who->client->abort_fd, .events = POLLIN},
+			     {.fd = c->slots->fd, .events = c->slots->events}};
+	int n;
+
+	if (c->epoll >= 0)
+		return epoll_wait(c->epoll, events, EVENTS, LOOK_MS);
+	n = poll(p, 2, LOOK_MS);
+	events[0].data.ptr = p[0].revents ? NULL : c->slots;
+	return n > 0 ? 1 : n;
+}
+
 static void run_crowd(struct crowd *c)
 {
 	struct epoll_event events[EVENTS];
-	struct epoll_event abandon = {.events = EPOLLIN};
 
-	epoll_ctl(c->epoll, EPOLL_CTL_ADD, c->who->client->abort_fd, &abandon);
 	for (unsigned int i = 0; i < c->count; i++)
 		c->slots[i].fd = -1;
 	for (unsigned int i = 0; i < c->count && may_begin(c); i++)
 		begin(c, &c->slots[i]);
 	while (c->busy) {
-		int n = epoll_wait(c->epoll, events, EVENTS, LOOK_MS);
+		int n = await_events(c, events);
 
 		for (int i = 0; i < n; i++) {
 			if (events[i].data.ptr)
@@ -306,18 +274,20 @@ static void run_crowd(struct crowd *c)
 	}
 }
 
-/* One thread, which epoll tells of all connections under way. */
-static void run_all(struct visitor *who)
+static void run_phase(struct visitor *who)
 {
+	bool all = who->client->load->client_model == CLIENT_EPOLL;
+	struct epoll_event abandon = {.events = EPOLLIN};
 	struct crowd c = {
 		.who = who,
-		.count = who->client->load->connections,
-		.epoll = epoll_create1(EPOLL_CLOEXEC),
+		.count = all ? who->client->load->connections : 1,
+		.epoll = all ? epoll_create1(EPOLL_CLOEXEC) : -1,
 	};
 
 	c.left = who->rounds > UINT64_MAX / c.count ? UINT64_MAX : who->rounds * c.count;
 	c.slots = calloc(c.count, sizeof(*c.slots));
-	if (!c.slots || c.epoll < 0)
+	if (!c.slots || (all && (c.epoll < 0 || epoll_ctl(c.epoll, EPOLL_CTL_ADD,
+							  who->client->abort_fd, &abandon))))
 		failure__set(&who->failure, STATUS_FAILED, -errno, "cannot watch connections: %s",
 			     strerror(errno));
 	else
@@ -333,12 +303,8 @@ void *client__visit(void *visitor)
 
 	while (barrier__wait(v->client->barrier, &v->failure)) {
 		memset(&v->visits, 0, sizeof(v->visits));
-		if (v->failure.status)
-			continue;
-		if (v->client->load->client_model == CLIENT_EPOLL)
-			run_all(v);
-		else
-			run_one(v);
+		if (!v->failure.status)
+			run_phase(v);
 	}
 	return NULL;
 }
