@@ -90,5 +90,8 @@ struct load {
 /* "threaded", "epoll". */
 const char *client_model_name(enum client_model model);
 
+/* Bytes of the longest of its fields. */
+size_t load__longest_field(const struct load *load);
+
 /* How many pieces a message has for this variant: in a file, one. */
 unsigned int load__fields(const struct load *load);

@@ -61,7 +61,7 @@ struct iovec *message__rest(struct message *m, size_t done, unsigned int *count)
 	return m->rest;
 }
 
-static size_t longest_field(const struct load *load)
+size_t load__longest_field(const struct load *load)
 {
 	unsigned int fields = load__fields(load);
 
@@ -71,7 +71,7 @@ static size_t longest_field(const struct load *load)
 struct picker dataset__picker(const struct load *load)
 {
 	return (struct picker){
-		.count = load->working_set / memory__stride(load, longest_field(load)),
+		.count = load->working_set / memory__stride(load, load__longest_field(load)),
 		.seed = load->seed,
 		.fields = load__fields(load),
 		.random = load->pick == PICK_RANDOM,
@@ -92,14 +92,15 @@ int dataset__create(struct dataset **out, const struct load *load, struct failur
 	if (!d)
 		return failure__set(f, STATUS_FAILED, -ENOMEM, "out of memory");
 	d->picker = dataset__picker(load);
-	d->stride = memory__stride(load, longest_field(load));
+	d->stride = memory__stride(load, load__longest_field(load));
 	err = memory__map(&d->memory, load->working_set, load, file, f);
 	if (err) {
 		free(d);
 		return err;
 	}
 	for (uint64_t i = 0; i < d->picker.count; i++)
-		pattern__fill_field(i, 0, d->memory.base + i * d->stride, longest_field(load));
+		pattern__fill_field(i, 0, d->memory.base + i * d->stride,
+				    load__longest_field(load));
 	*out = d;
 	return 0;
 }

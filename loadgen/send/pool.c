@@ -21,12 +21,9 @@ static bool in_memory(const struct load *load, const struct send_ops *ops)
 /* From one message to the next: apart by pages in a file, which is sent page by page. */
 static size_t message_room(const struct load *load, const struct send_ops *ops)
 {
-	unsigned int fields = load__fields(load);
-	size_t longest = (load->message_bytes + fields - 1) / fields;
-
 	if (ops->flags & SEND_FILE)
 		return (load->message_bytes + 4095) / 4096 * 4096;
-	return memory__stride(load, longest) * fields;
+	return memory__stride(load, load__longest_field(load)) * load__fields(load);
 }
 
 static void set_fields(struct message *m, char *at, size_t room)

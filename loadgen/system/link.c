@@ -120,54 +120,29 @@ static int configure(const char *device, const char *address)
 	return err;
 }
 
-static int own_namespace(void)
-{
-	int fd = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
-
-	return fd < 0 ? -errno : fd;
-}
-
-/* Each end configures its own devices from inside. */
-static int make_namespaces(struct link *l, int *receiver)
+int link__create(struct link *l, struct failure *f)
 {
 	int err = unshare(CLONE_NEWNET) ? -errno : 0;
 
-	if (err)
-		return err;
-	l->sender = own_namespace();
-	if (l->sender < 0)
-		return l->sender;
-	if (unshare(CLONE_NEWNET))
-		return -errno;
-	*receiver = own_namespace();
-	if (*receiver < 0)
-		return *receiver;
-	err = add_pair(l->sender);
 	if (!err)
-		err = setns(l->sender, CLONE_NEWNET) ? -errno : 0;
+		l->sender = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
+	if (!err && (l->sender < 0 || unshare(CLONE_NEWNET)))
+		err = -errno;
 	if (!err)
-		err = configure(LINK_DEVICE, LINK_SENDER);
+		err = add_pair(l->sender);
 	if (!err)
-		err = setns(*receiver, CLONE_NEWNET) ? -errno : 0;
-	return err ? err : configure("veth1", LINK_RECEIVER);
-}
-
-int link__create(struct link *l, struct failure *f)
-{
-	int receiver = -1, err;
-
-	l->sender = -1;
-	err = make_namespaces(l, &receiver);
-	if (receiver >= 0)
-		close(receiver);
+		err = configure("veth1", LINK_RECEIVER);
 	return err ? fail_link(f, err) : 0;
 }
 
 int link__enter_sender(const struct link *l, struct failure *f)
 {
-	if (l->sender < 0 || !setns(l->sender, CLONE_NEWNET))
+	int err;
+
+	if (l->sender < 0)
 		return 0;
-	return fail_link(f, -errno);
+	err = setns(l->sender, CLONE_NEWNET) ? -errno : configure(LINK_DEVICE, LINK_SENDER);
+	return err ? fail_link(f, err) : 0;
 }
 
 void link__close(struct link *l)
