@@ -155,7 +155,7 @@ static int report(struct arguments *a, struct control *control, const struct res
 	if (!err && a->json)
 		err = write_json(a, line, f);
 	if (!err)
-		err = control__result(control, line, f);
+		err = control__say(control, CONTROL_RESULT, line, f);
 	free(line);
 	if (a->control < 0 && (!a->json || strcmp(a->json, "-")))
 		r->ops->print(r);
@@ -166,12 +166,16 @@ static int report(struct arguments *a, struct control *control, const struct res
 static int conclude(const struct arguments *a, struct control *control, const struct failure *f,
 		    int told)
 {
+	struct failure ignored = {0};
+
 	if (!f->status)
 		return 0;
 	if (a->control < 0)
 		program__complain("%s", f->text);
-	else if (control && !told)
-		control__error(control, f);
+	else if (!told) {
+		control->message.status = f->status;
+		control__say(control, CONTROL_ERROR, f->text, &ignored);
+	}
 	return f->status;
 }
 
@@ -223,10 +227,10 @@ static int run(struct arguments *a, struct control *control, struct failure *f)
 /* So that a shell sees why we ended, as it would of any program. */
 int main(int argc, char **argv)
 {
-	struct control *control = NULL;
+	static struct control control;
 	struct arguments a = {0};
 	struct failure f = {0};
-	int status, sig = 0;
+	int status;
 
 	program__begin();
 	if (argc > 1 && !strcmp(argv[1], "serve"))
@@ -235,16 +239,14 @@ int main(int argc, char **argv)
 	help__check_options(&help, argc, argv);
 	if (argp_parse(&loadgen_argp, argc, argv, ARGP_NO_HELP, NULL, &a))
 		return STATUS_USAGE;
-	if (control__create(&control, a.control, &f)) {
+	if (control__open(&control, a.control, &f)) {
 		program__complain("%s", f.text);
 		return f.status;
 	}
-	status = run(&a, control, &f);
-	sig = control__signal(control);
-	control__destroy(control);
+	status = run(&a, &control, &f);
 	if (a.json_fd > STDERR_FILENO)
 		close(a.json_fd);
-	if (sig)
-		program__die_by(sig);
+	if (control.signal)
+		program__die_by(control.signal);
 	return status;
 }

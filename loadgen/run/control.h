@@ -22,7 +22,7 @@
 #pragma once
 
 #include <linux/types.h>
-#include <sys/types.h>
+#include <stdbool.h>
 
 #include "common/program.h"
 
@@ -55,27 +55,22 @@ struct control_message {
  * The load generator's end: the coordinator of the run is a driver at the other end, or nobody but
  * the person at the terminal, whose Ctrl-C is then the STOP.
  */
-struct control;
+struct control {
+	int fd; /* the driver's socket, or our signals: readable for control__read() */
+	bool driven;
+	int signal; /* that ended a run without a driver; 0: none came */
+	struct control_message message;
+};
 
 /* fd: the driver's socket, or -1 for none. Takes over how signals are handled. */
-int control__create(struct control **control, int fd, struct failure *f);
-void control__destroy(struct control *c);
-
-/* Readable when control__read() has something: a STOP, or the driver's end. */
-int control__fd(const struct control *c);
+int control__open(struct control *c, int fd, struct failure *f);
 
 /* Reads one message, or takes one signal as a STOP: its type, or -errno. */
 int control__read(struct control *c, struct failure *f);
 
-/* The signal that ended a run without a driver; 0: none came. */
-int control__signal(const struct control *c);
-
 /*
- * The steps of the protocol. Without a driver they return at once. await returns
- * 0, or a negative errno; a STOP that comes meanwhile sets *stopped.
+ * The steps of the protocol. Without a driver they return at once. await returns 0, or a negative
+ * errno; a STOP that comes meanwhile sets *stopped. say sends what else c->message has, and text.
  */
-int control__hello(struct control *c, pid_t sender, pid_t receiver, struct failure *f);
 int control__await(struct control *c, enum control_type type, int *stopped, struct failure *f);
-int control__parked(struct control *c, unsigned int port, struct failure *f);
-int control__result(struct control *c, const char *json, struct failure *f);
-void control__error(struct control *c, const struct failure *what);
+int control__say(struct control *c, enum control_type type, const char *text, struct failure *f);

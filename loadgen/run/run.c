@@ -114,7 +114,7 @@ static int wait_for_phase(struct run *run, uint64_t deadline_ns, struct failure 
 	struct patience w = {.end_ns = deadline_ns ? deadline_ns : now_ns()};
 	struct pollfd events[EVENTS] = {
 		[WORKERS] = {.fd = run->barrier.fd, .events = POLLIN},
-		[CONTROL] = {.fd = control__fd(run->control), .events = POLLIN},
+		[CONTROL] = {.fd = run->control->fd, .events = POLLIN},
 		/* no events: hang-up alone, as workers talk to it */
 		[OTHER] = {.fd = run->dead ? -1 : run->other.channel},
 	};
@@ -167,7 +167,9 @@ static int prepare(struct run *run, struct failure *f)
 	if (run->cpus.split)
 		sched_setaffinity(0, sizeof(*ours), ours);
 	other = load->peer ? 0 : run->other.pid;
-	return control__hello(run->control, sends ? getpid() : other, sends ? other : getpid(), f);
+	run->control->message.sender_pid = sends ? getpid() : other;
+	run->control->message.receiver_pid = sends ? other : getpid();
+	return control__say(run->control, CONTROL_HELLO, "", f);
 }
 
 static int execute_phase(struct run *run, uint64_t deadline_ns, uint64_t messages,
@@ -258,8 +260,9 @@ static int conduct(struct run *run, struct result *r, struct failure *f)
 	if (err)
 		return err;
 	/* A driver's STOP ended the warm-up alone; Ctrl-C ends all there is. */
-	run->stopped = control__signal(run->control);
-	err = control__parked(run->control, run->listener.port, f);
+	run->stopped = run->control->signal;
+	run->control->message.port = (__u16)run->listener.port;
+	err = control__say(run->control, CONTROL_PARKED, "", f);
 	if (!err)
 		err = control__await(run->control, CONTROL_GO, &stopped, f);
 	if (err)
@@ -267,7 +270,7 @@ static int conduct(struct run *run, struct result *r, struct failure *f)
 	run->stopped |= stopped;
 	err = window(run, r, f);
 	if (!err)
-		err = control__parked(run->control, run->listener.port, f);
+		err = control__say(run->control, CONTROL_PARKED, "", f);
 	if (!err)
 		err = control__await(run->control, CONTROL_FINISH, &ignored, f);
 	r->port = run->listener.port;

@@ -98,7 +98,7 @@ static int check_address(const struct serve_options *o, const struct listener *l
 			    o->load.load.address);
 }
 
-static int open_all(struct serve_options *o, struct listener *l, struct control **control,
+static int open_all(struct serve_options *o, struct listener *l, struct control *control,
 		    struct key *key, struct failure *f)
 {
 	int err = o->key ? key__read(key, o->key, f) : 0;
@@ -106,7 +106,7 @@ static int open_all(struct serve_options *o, struct listener *l, struct control 
 	if (!err)
 		err = raise_files("serve", DESCRIPTORS_MIN, "", f);
 	if (!err)
-		err = control__create(control, -1, f);
+		err = control__open(control, -1, f);
 	if (!err)
 		err = listener__open(l, &o->load.load, f);
 	if (!err)
@@ -118,11 +118,11 @@ static int open_all(struct serve_options *o, struct listener *l, struct control 
 
 int serve__main(int argc, char **argv)
 {
+	static struct control control;
 	static struct key key;
 	struct serve_options o = {.limits = {SESSION_BYTES, SESSION_SECONDS}};
 	struct listener l = {.fd = -1};
 	struct failure f = {0};
-	struct control *control = NULL;
 	char name[ADDRESS_NAME];
 	int err;
 
@@ -134,7 +134,6 @@ int serve__main(int argc, char **argv)
 	if (open_all(&o, &l, &control, &key, &f)) {
 		program__complain("%s", f.text);
 		listener__close(&l);
-		control__destroy(control);
 		return f.status;
 	}
 	log__begin();
@@ -142,12 +141,12 @@ int serve__main(int argc, char **argv)
 	listener__name(&l.address, l.length, name);
 	printf("listening on %s\n", name);
 	fflush(stdout);
-	err = session__serve(l.fd, control__fd(control), &o.limits, &key);
+	err = session__serve(l.fd, control.fd, &o.limits, &key);
 	if (err)
 		log__line("cannot serve: %s", strerror(-err));
 	log__end();
-	if (err || control__read(control, &f) < 0)
+	if (err || control__read(&control, &f) < 0)
 		return STATUS_FAILED;
-	program__die_by(control__signal(control));
+	program__die_by(control.signal);
 	return STATUS_OK;
 }
