@@ -9,8 +9,6 @@
 #pragma once
 
 #include <argp.h>
-#include <stdbool.h>
-#include <stddef.h>
 
 #include "loadgen/load.h"
 

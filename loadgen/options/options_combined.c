@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Which options go together: what each alone could be, and all of them cannot. */
-#include <errno.h>
 #include <stdlib.h>
 
 #include "loadgen/data/message.h"

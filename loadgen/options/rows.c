@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The options of a load, a row each, and what few of them need besides. Pure. */
 #include <netdb.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 

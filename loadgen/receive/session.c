@@ -7,7 +7,6 @@
  * long, or costs more than the table. Each connection of the sender's load has a thread of its own;
  * whatever the sender says makes no more of them.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>

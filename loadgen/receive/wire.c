@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <assert.h>
 #include <endian.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <nettle/hmac.h>
 #include <nettle/memops.h>

@@ -26,8 +26,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-
 #include "common/program.h"
 #include "loadgen/data/pattern.h"
 #include "loadgen/system/child.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <errno.h>
 #include <signal.h>
-#include <stddef.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>

@@ -2,9 +2,6 @@
 /* The result of a run, as plain data; and as the app block of a run record. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "loadgen/data/pattern.h"
 #include "loadgen/receive/receiver.h"
 #include "loadgen/send/sender.h"

@@ -3,7 +3,6 @@
  * The serving process stands for the sender, whose sends are measured; this one,
  * which conducts, is the client and stands for the receiver.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>

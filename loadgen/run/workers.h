@@ -6,9 +6,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "loadgen/send/sender.h"
 #include "loadgen/send/slot.h"
 #include "loadgen/system/barrier.h"

@@ -6,8 +6,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "loadgen/data/message.h"
 #include "loadgen/send/sender.h"
 #include "loadgen/send/slot.h"

@@ -4,7 +4,6 @@
  * lies there in one piece, as what a file server sends does. splice: it sends those of the fields.
  * None is copied, and none may be written to before the receiver has it.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/sendfile.h>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* The variants by io_uring. */
-#include <errno.h>
 #include <liburing.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,7 +6,6 @@
  * completions merge into one notification meanwhile, but what was freed long ago
  * has left the cache.
  */
-#include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 

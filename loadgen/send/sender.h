@@ -7,8 +7,6 @@
 
 #include <linux/types.h>
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <sys/socket.h>
 #include <time.h>
 

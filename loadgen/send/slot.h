@@ -9,8 +9,6 @@
 #pragma once
 
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stdint.h>
 
 #include "bpf/hist.h"
 #include "loadgen/data/pattern.h"

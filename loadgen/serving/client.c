@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* The connections of the client: connect, read to the end of file, close. */
-#include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>

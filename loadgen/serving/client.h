@@ -7,8 +7,6 @@
 #pragma once
 
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <sys/socket.h>
 
 #include "bpf/hist.h"

@@ -6,8 +6,6 @@
 #pragma once
 
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <sys/socket.h>
 #include <sys/types.h>
 

@@ -7,7 +7,6 @@
 
 #include <pthread.h>
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "common/program.h"
 
