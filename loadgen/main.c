@@ -50,12 +50,6 @@ struct arguments {
 
 const char *argp_program_version = "loadgen " SENDPATH_VERSION;
 
-static error_t refuse(struct argp_state *state, const char *option, const char *value,
-		      const char *remedy)
-{
-	return program__refuse(state, "%s %s: %s", option, value, remedy);
-}
-
 /* A load is one cell of the grid that the lists can make. */
 static error_t check_single(const struct load_options *o, struct argp_state *state)
 {
@@ -67,8 +61,10 @@ static error_t check_single(const struct load_options *o, struct argp_state *sta
 				   ? (o->models.count > 1 ? "--server-model" : "--connections")
 				   : NULL;
 
-	return list ? refuse(state, list, "(a list)",
-			     "loadgen runs one load, give one element; lists are for analyze")
+	return list ? program__refuse(state,
+				      "%s (a list): loadgen runs one load, give one element; lists "
+				      "are for analyze",
+				      list)
 		    : 0;
 }
 
@@ -77,7 +73,7 @@ static error_t open_json(struct arguments *a, struct argp_state *state)
 {
 	int err = a->json ? program__reach_output(a->json, 0, &a->json_fd) : 0;
 
-	return err ? refuse(state, "--json", a->json, program__why(err)) : 0;
+	return err ? program__refuse(state, "--json %s: %s", a->json, program__why(err)) : 0;
 }
 
 static error_t parse_word(int key, char *arg, struct argp_state *state)
@@ -97,7 +93,8 @@ static error_t parse_word(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_CONTROL:
 		if (units__count(arg, &fd) || fd > 1u << 20)
-			return refuse(state, "--control", arg, "give an open socket's number");
+			return program__refuse(state, "--control %s: give an open socket's number",
+					       arg);
 		a->control = (int)fd;
 		return 0;
 	case ARGP_KEY_ARG:

@@ -77,36 +77,18 @@ struct picker dataset__picker(const struct load *load)
 	};
 }
 
-int dataset__create(struct dataset **out, const struct load *load, struct failure *f)
+int dataset__create(struct dataset *d, const struct load *load, struct failure *f)
 {
 	const struct send_ops *ops = variants__find(load->variant);
-	bool file = ops->flags & SEND_FILE;
-	struct dataset *d;
+	size_t longest = load__longest_field(load);
 	int err;
 
-	*out = NULL;
+	*d = (struct dataset){.picker = dataset__picker(load),
+			      .stride = memory__stride(load, longest)};
 	if (!load->working_set || ops->flags & SEND_NOTHING)
 		return 0;
-	d = calloc(1, sizeof(*d));
-	if (!d)
-		return failure__set(f, STATUS_FAILED, -ENOMEM, "out of memory");
-	d->picker = dataset__picker(load);
-	d->stride = memory__stride(load, load__longest_field(load));
-	err = memory__map(&d->memory, load->working_set, load, file, f);
-	if (err) {
-		free(d);
-		return err;
-	}
-	for (uint64_t i = 0; i < d->picker.count; i++)
-		pattern__fill_field(i, 0, d->memory.base + i * d->stride,
-				    load__longest_field(load));
-	*out = d;
-	return 0;
-}
-
-void dataset__destroy(struct dataset *d)
-{
-	if (d)
-		memory__unmap(&d->memory);
-	free(d);
+	err = memory__map(&d->memory, load->working_set, load, ops->flags & SEND_FILE, f);
+	for (uint64_t i = 0; i < d->picker.count && !err; i++)
+		pattern__fill_field(i, 0, d->memory.base + i * d->stride, longest);
+	return err;
 }

@@ -47,9 +47,8 @@ struct dataset {
 /* How this load picks; all zero without a data set. Pure: both ends ask. */
 struct picker dataset__picker(const struct load *load);
 
-/* NULL without a data set. */
-int dataset__create(struct dataset **d, const struct load *load, struct failure *f);
-void dataset__destroy(struct dataset *d);
+/* Without a data set its memory has no base; memory__unmap() ends it. */
+int dataset__create(struct dataset *d, const struct load *load, struct failure *f);
 
 /* Points the message's fields at those that make this message of this connection. */
 static inline __attribute__((always_inline)) void

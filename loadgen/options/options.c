@@ -336,12 +336,6 @@ int load_options__keep_available(struct load_options *o, void (*skip)(const char
 	return 0;
 }
 
-/* argp_error() would add a second line that only says to try --help. */
-static error_t fail_option(struct argp_state *state, const char *why)
-{
-	return program__refuse(state, "%s", why);
-}
-
 static error_t parse_load_option(int key, char *arg, struct argp_state *state)
 {
 	struct load_options *o = state->input;
@@ -356,7 +350,8 @@ static error_t parse_load_option(int key, char *arg, struct argp_state *state)
 		err = load_options__set(o, load_rows[key - FIRST_KEY].name, arg, why, sizeof(why));
 	else
 		return key == ARGP_KEY_INIT ? 0 : ARGP_ERR_UNKNOWN;
-	return err ? fail_option(state, why) : 0;
+	/* argp_error() would add a second line that only says to try --help. */
+	return err ? program__refuse(state, "%s", why) : 0;
 }
 
 /* argp wants an array of its own kind, before main() calls it. */

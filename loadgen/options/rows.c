@@ -35,26 +35,40 @@ static bool has_address(const struct load *l)
 	return !l->peer && !l->link;
 }
 
-/* Lengthens a list of names by one, cut to fit. */
-static void add_name(char *list, size_t room, const char *name)
+static const char *variant_name(size_t i)
 {
-	size_t used = strlen(list);
+	return i < send_variant_count ? send_variants[i]->name : NULL;
+}
 
-	snprintf(list + used, room - used, "%s%s", used ? ", " : "", name);
+static const char *model_name(size_t i)
+{
+	return i < serve_model_count ? serve_models[i].name : NULL;
+}
+
+/* One of the names that there are; "all" and its like have been looked for. */
+static int set_name_of(const char **to, const char *(*name)(size_t i), const char *words,
+		       const char *value, struct refusal *r)
+{
+	char names[200] = "";
+	size_t used = 0;
+
+	for (size_t i = 0; name(i); i++) {
+		*to = name(i);
+		if (!strcmp(*to, value))
+			return 0;
+		used += (size_t)snprintf(names + used, sizeof(names) - used, "%s, ", *to);
+	}
+	return refuse_value(r, "unknown; there are %sor %s", names, words);
 }
 
 static int set_variant(struct load *l, const char *value, struct refusal *r)
 {
-	const struct send_ops *v = variants__find(value);
-	char names[200] = "";
+	return set_name_of(&l->variant, variant_name, "all, or every", value, r);
+}
 
-	if (v) {
-		l->variant = v->name;
-		return 0;
-	}
-	for (size_t i = 0; i < send_variant_count; i++)
-		add_name(names, sizeof(names), send_variants[i]->name);
-	return refuse_value(r, "unknown; there are %s, or all, or every", names);
+static int set_model(struct load *l, const char *value, struct refusal *r)
+{
+	return set_name_of(&l->server_model, model_name, "all", value, r);
 }
 
 static bool all_variants(struct load_options *o, const char *value)
@@ -69,20 +83,6 @@ static bool all_variants(struct load_options *o, const char *value)
 		    (o->every && !(send_variants[i]->flags & SEND_NOTHING)))
 			o->variants.of[o->variants.count++] = send_variants[i]->name;
 	return true;
-}
-
-static int set_model(struct load *l, const char *value, struct refusal *r)
-{
-	const struct serve_model *m = serve_model__find(value);
-	char names[128] = "";
-
-	if (m) {
-		l->server_model = m->name;
-		return 0;
-	}
-	for (size_t i = 0; i < serve_model_count; i++)
-		add_name(names, sizeof(names), serve_models[i].name);
-	return refuse_value(r, "unknown; there are %s, or all", names);
 }
 
 static bool all_models(struct load_options *o, const char *value)

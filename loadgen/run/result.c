@@ -50,11 +50,10 @@ static struct json_object *errors_json(const struct result *r)
 static struct json_object *zerocopy_json(const struct result *r)
 {
 	const struct zerocopy_counts *z = &r->sent.zerocopy;
-	struct json_object *o;
+	struct json_object *o = r->zerocopy ? json_object_new_object() : NULL;
 
-	if (!r->zerocopy)
+	if (!o)
 		return NULL;
-	o = json_object_new_object();
 	json__add_count(o, "requests", z->requests);
 	json__add_count(o, "completions", z->completions);
 	json__add_known(o, "copied", !r->sent.copied_unknown, z->copied);
@@ -66,11 +65,10 @@ static struct json_object *zerocopy_json(const struct result *r)
 /* Of an open loop: how many messages should have been begun, and were not. */
 static struct json_object *rate_json(const struct result *r)
 {
-	struct json_object *o;
+	struct json_object *o = r->load->rate ? json_object_new_object() : NULL;
 
-	if (!r->load->rate)
+	if (!o)
 		return NULL;
-	o = json_object_new_object();
 	json__add_count(o, "due", r->sent.due);
 	json__add_count(o, "unsent", r->sent.due - r->sent.messages);
 	return o;
@@ -93,11 +91,10 @@ static struct json_object *receiver_json(const struct result *r)
 
 static struct json_object *verify_json(const struct result *r)
 {
-	struct json_object *o, *first = NULL;
+	struct json_object *o = r->load->verify ? json_object_new_object() : NULL, *first = NULL;
 
-	if (!r->load->verify)
+	if (!o)
 		return NULL;
-	o = json_object_new_object();
 	json__add_count(o, "bytes_checked", r->checked);
 	json__add_count(o, "bad_bytes", r->bad);
 	if (r->bad) {
@@ -115,11 +112,10 @@ static struct json_object *verify_json(const struct result *r)
 static struct json_object *serving_json(const struct result *r)
 {
 	const struct visits *v = &r->visits;
-	struct json_object *o;
+	struct json_object *o = !r->ops->sends ? json_object_new_object() : NULL;
 
-	if (r->ops->sends)
+	if (!o)
 		return NULL;
-	o = json_object_new_object();
 	json__add_count(o, "started", v->started);
 	json__add_count(o, "answered", v->answered);
 	json__add_count(o, "unfinished", v->unfinished);
@@ -145,11 +141,10 @@ static struct json_object *tcp_json(const struct result *r)
 
 static struct json_object *pinning_json(const struct result *r)
 {
-	struct json_object *o;
+	struct json_object *o = r->cpus.split ? json_object_new_object() : NULL;
 
-	if (!r->cpus.split)
+	if (!o)
 		return NULL;
-	o = json_object_new_object();
 	json__add(o, "sender", cpus__json(&r->cpus.sender));
 	json__add(o, "receiver", cpus__json(&r->cpus.receiver));
 	return o;

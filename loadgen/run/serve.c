@@ -39,14 +39,6 @@ static const struct argp_option options[] = {
 	{0},
 };
 
-static error_t set_limit(struct argp_state *state, const char *option, const char *arg, bool good)
-{
-	if (good)
-		return 0;
-	return program__refuse(state, "%s %s: give a number above 0, such as %s", option, arg,
-			       strcmp(option, "--session-bytes") ? "60 or 0.5" : "1M or 100G");
-}
-
 static error_t parse_serve_option(int key, char *arg, struct argp_state *state)
 {
 	struct serve_options *o = state->input;
@@ -66,12 +58,18 @@ static error_t parse_serve_option(int key, char *arg, struct argp_state *state)
 		o->open = true;
 		return 0;
 	case OPT_BYTES:
-		return set_limit(state, "--session-bytes", arg,
-				 !units__size(arg, &o->limits.bytes) && o->limits.bytes);
+		if (!units__size(arg, &o->limits.bytes) && o->limits.bytes)
+			return 0;
+		return program__refuse(state,
+				       "--session-bytes %s: give a number above 0, such as 1M or "
+				       "100G",
+				       arg);
 	case OPT_SECONDS:
-		return set_limit(state, "--session-seconds", arg,
-				 !units__duration(arg, &o->limits.seconds) &&
-					 o->limits.seconds > 0);
+		if (!units__duration(arg, &o->limits.seconds) && o->limits.seconds > 0)
+			return 0;
+		return program__refuse(
+			state, "--session-seconds %s: give a number above 0, such as 60 or 0.5",
+			arg);
 	case ARGP_KEY_ARG:
 		return program__refuse(state, "serve %s: not an option", arg);
 	default:
