@@ -39,7 +39,7 @@ struct socket_options {
 /*
  * What the two ends do: one streams messages to the other; or one asks, the other
  * answers with a message; or many short connections, each answered with the top
- * processes (procinfo.h), then closed.
+ * processes (server.h), then closed.
  */
 enum workload { WORKLOAD_STREAM, WORKLOAD_REQUEST, WORKLOAD_PROCINFO };
 

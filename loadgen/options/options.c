@@ -42,7 +42,6 @@ static int set_count(const struct load_row *row, const char *value, unsigned lon
 
 static int set_bytes(const struct load_row *row, const char *value, size_t *size, struct refusal *r)
 {
-
 	if (units__size(value, size) || *size < row->low || *size > row->high)
 		return refuse_value(r, "give bytes from %s to %s, such as %s",
 				    units__size_text(row->low), units__size_text(row->high),

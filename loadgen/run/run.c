@@ -251,9 +251,9 @@ static int window(struct run *run, struct result *r, struct failure *f)
 
 static int conduct(struct run *run, struct result *r, struct failure *f)
 {
-	int stopped = 0, ignored, err;
+	int stopped = 0, ignored;
+	int err = control__await(run->control, CONTROL_START, &stopped, f);
 
-	err = control__await(run->control, CONTROL_START, &stopped, f);
 	if (!err)
 		err = warm_up(run, f);
 	if (err)

@@ -251,29 +251,25 @@ static int own_port(int fd)
 	struct sockaddr_storage address;
 	socklen_t length = sizeof(address);
 
-	if (getsockname(fd, (struct sockaddr *)&address, &length))
-		return -errno;
-	return (int)listener__port_of(&address);
-}
-
-static enum send_mode mode(const struct load *load)
-{
-	if (load->working_set)
-		return SEND_PICKED;
-	return load->verify || load->reuse_early ? SEND_REFILL : SEND_AS_IS;
+	return getsockname(fd, (struct sockaddr *)&address, &length)
+		       ? -errno
+		       : (int)listener__port_of(&address);
 }
 
 static void init_worker(struct worker *w, struct run *run, unsigned int index, int fd, int port)
 {
+	const struct load *load = run->load;
 	struct stream *s = run->state;
 
 	*w = (struct worker){
 		.sender = {.fd = fd,
 			   .connection = (uint32_t)port,
 			   .slot = &s->slots[index],
-			   .mode = mode(run->load),
-			   .flags = run->load->socket.more ? MSG_MORE : 0,
-			   .rate = run->load->rate},
+			   .mode = load->working_set		       ? SEND_PICKED
+				   : load->verify || load->reuse_early ? SEND_REFILL
+								       : SEND_AS_IS,
+			   .flags = load->socket.more ? MSG_MORE : 0,
+			   .rate = load->rate},
 		.run = run,
 		.ops = s->ops,
 		.index = index,

@@ -21,12 +21,11 @@ _Static_assert(ROWS <= NETSTAT_MAX, "room for each");
 
 static void set_counter(struct netstat *n, const char *group, const char *name, uint64_t value)
 {
-	for (size_t i = 0; i < ROWS; i++) {
-		if (strcmp(rows[i].group, group) || strcmp(rows[i].name, name))
-			continue;
-		n->known[i] = true;
-		n->values[i] = value;
-	}
+	for (size_t i = 0; i < ROWS; i++)
+		if (!strcmp(rows[i].group, group) && !strcmp(rows[i].name, name)) {
+			n->known[i] = true;
+			n->values[i] = value;
+		}
 }
 
 void netstat__parse(struct netstat *n, const char *names, const char *values)
