@@ -2,26 +2,22 @@
 #include "common/hist_stats.h"
 #include "common/json.h"
 
-static void merge_sums(struct hist *to, __u64 count, __u64 sum, __u64 min, __u64 max)
-{
-	if (!to->count || min < to->min)
-		to->min = min;
-	if (max > to->max)
-		to->max = max;
-	to->count += count;
-	to->sum += sum;
-}
-
 void hist__merge(struct hist *to, const struct hist *from)
 {
-	__u64 count = 0;
+	__u64 count = 0, min;
 	__u32 i;
 
 	for (i = 0; i < HIST_BUCKETS; i++)
 		count += from->buckets[i];
 	if (!count)
 		return;
-	merge_sums(to, count, from->sum, from->buckets[0] ? 0 : from->min, from->max);
+	min = from->buckets[0] ? 0 : from->min;
+	if (!to->count || min < to->min)
+		to->min = min;
+	if (from->max > to->max)
+		to->max = from->max;
+	to->count += count;
+	to->sum += from->sum;
 	for (i = 0; i < HIST_BUCKETS; i++)
 		to->buckets[i] += from->buckets[i];
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include <argp.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>
@@ -55,28 +54,6 @@ void program__begin(void)
 	open_standard_streams();
 	sigaction(SIGXFSZ, &action, NULL);
 	on_exit(end, NULL);
-}
-
-/*
- * For an option that getopt refuses, argp has no switch to leave out its second
- * line, "Try `x --help' ...": its stream drops that line instead.
- */
-static ssize_t drop_hint(void *cookie, const char *text, size_t length)
-{
-	(void)cookie;
-	if (length < 4 || strncmp(text, "Try ", 4))
-		fwrite(text, 1, length, stderr);
-	return (ssize_t)length;
-}
-
-void program__one_line_errors(struct argp_state *state)
-{
-	FILE *stream = fopencookie(NULL, "w", (cookie_io_functions_t){.write = drop_hint});
-
-	if (!stream)
-		return;
-	setvbuf(stream, NULL, _IOLBF, 0);
-	state->err_stream = stream; /* as long as the process: argp exits through it */
 }
 
 /* Safe text, to be freed; NULL: no memory. */

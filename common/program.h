@@ -39,9 +39,6 @@ void failure__adopt(struct failure *f, const struct failure *from);
  */
 void program__begin(void);
 
-/* Keeps argp's own errors to one line. To be called by the root parser at ARGP_KEY_INIT. */
-void program__one_line_errors(struct argp_state *state);
-
 /*
  * Prints a line on stderr, after the program's name, as safe text: what it cites, such as an
  * option's value or a file's name, may be anybody's.

@@ -23,19 +23,16 @@ static int leading_digits(const char *text, unsigned long long *value, const cha
 	return errno ? -ERANGE : 0;
 }
 
+/* "", B, and K, M or G, after which B or iB changes nothing. */
 static int size_shift(const char *unit)
 {
 	static const char letters[] = "KMG";
-	const char *letter;
+	const char *letter = unit[0] ? strchr(letters, toupper((unsigned char)unit[0])) : NULL;
+	const char *rest = letter ? unit + 1 : unit;
 
-	if (!unit[0] || !strcasecmp(unit, "B"))
-		return 0;
-	letter = strchr(letters, toupper((unsigned char)unit[0]));
-	if (!letter)
+	if (rest[0] && strcasecmp(rest, "B") && (!letter || strcasecmp(rest, "iB")))
 		return -EINVAL;
-	if (unit[1] && strcasecmp(unit + 1, "B") && strcasecmp(unit + 1, "iB"))
-		return -EINVAL;
-	return 10 * (int)(letter - letters + 1);
+	return letter ? 10 * (int)(letter - letters + 1) : 0;
 }
 
 int units__size(const char *text, size_t *bytes)

@@ -39,7 +39,7 @@ struct socket_options {
 /*
  * What the two ends do: one streams messages to the other; or one asks, the other
  * answers with a message; or many short connections, each answered with the top
- * processes (procinfo.h), then closed.
+ * processes (server.h), then closed.
  */
 enum workload { WORKLOAD_STREAM, WORKLOAD_REQUEST, WORKLOAD_PROCINFO };
 
@@ -81,7 +81,7 @@ struct load {
 	struct socket_options socket;
 	enum workload workload;
 	/* Of procinfo alone: */
-	const char *server_model; /* a name of serve_ops.h */
+	const char *server_model; /* a name in serve_models */
 	unsigned int connections; /* at once */
 	enum client_model client_model;
 	unsigned int backlog; /* of the listening socket */
@@ -90,8 +90,8 @@ struct load {
 /* "threaded", "epoll". */
 const char *client_model_name(enum client_model model);
 
-/* "onecopy 16K x4", "epoll, 100 connections": the name of a load among several. */
-const char *load__label(const struct load *load, char *text, size_t room);
+/* Bytes of the longest of its fields. */
+size_t load__longest_field(const struct load *load);
 
 /* How many pieces a message has for this variant: in a file, one. */
 unsigned int load__fields(const struct load *load);

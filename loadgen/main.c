@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <errno.h>
 #include <fcntl.h>
-#include <json-c/json.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +7,7 @@
 #include <unistd.h>
 
 #include "common/capabilities.h"
+#include "common/json.h"
 #include "common/program.h"
 #include "common/units.h"
 #include "loadgen/options/help.h"
@@ -51,12 +50,6 @@ struct arguments {
 
 const char *argp_program_version = "loadgen " SENDPATH_VERSION;
 
-static error_t refuse(struct argp_state *state, const char *option, const char *value,
-		      const char *remedy)
-{
-	return program__refuse(state, "%s %s: %s", option, value, remedy);
-}
-
 /* A load is one cell of the grid that the lists can make. */
 static error_t check_single(const struct load_options *o, struct argp_state *state)
 {
@@ -68,8 +61,10 @@ static error_t check_single(const struct load_options *o, struct argp_state *sta
 				   ? (o->models.count > 1 ? "--server-model" : "--connections")
 				   : NULL;
 
-	return list ? refuse(state, list, "(a list)",
-			     "loadgen runs one load, give one element; lists are for analyze")
+	return list ? program__refuse(state,
+				      "%s (a list): loadgen runs one load, give one element; lists "
+				      "are for analyze",
+				      list)
 		    : 0;
 }
 
@@ -78,7 +73,7 @@ static error_t open_json(struct arguments *a, struct argp_state *state)
 {
 	int err = a->json ? program__reach_output(a->json, 0, &a->json_fd) : 0;
 
-	return err ? refuse(state, "--json", a->json, program__why(err)) : 0;
+	return err ? program__refuse(state, "--json %s: %s", a->json, program__why(err)) : 0;
 }
 
 static error_t parse_word(int key, char *arg, struct argp_state *state)
@@ -89,7 +84,6 @@ static error_t parse_word(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case ARGP_KEY_INIT:
-		program__one_line_errors(state);
 		state->child_inputs[0] = &a->load;
 		state->child_inputs[1] = (void *)&help;
 		a->control = a->json_fd = -1;
@@ -99,7 +93,8 @@ static error_t parse_word(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_CONTROL:
 		if (units__count(arg, &fd) || fd > 1u << 20)
-			return refuse(state, "--control", arg, "give an open socket's number");
+			return program__refuse(state, "--control %s: give an open socket's number",
+					       arg);
 		a->control = (int)fd;
 		return 0;
 	case ARGP_KEY_ARG:
@@ -127,24 +122,17 @@ static int empty(int fd)
 	return fd != STDOUT_FILENO && ftruncate(fd, 0) && errno != EINVAL ? -errno : 0;
 }
 
-static int replace(int fd, const char *json)
-{
-	int err = empty(fd);
-
-	if (!err)
-		err = program__write_all(fd, json, strlen(json));
-	return err ? err : program__write_all(fd, "\n", 1);
-}
-
 /* No half of it stays, and no empty file that was not there. */
-static int write_json(struct arguments *a, const char *json, struct failure *f)
+static int write_json(struct arguments *a, const char *line, struct failure *f)
 {
 	bool fresh = a->json_fd < 0;
 	int err;
 
 	if (fresh)
 		a->json_fd = program__open_output(a->json, O_CREAT);
-	err = a->json_fd < 0 ? a->json_fd : replace(a->json_fd, json);
+	err = a->json_fd < 0 ? a->json_fd : empty(a->json_fd);
+	if (!err)
+		err = program__write_all(a->json_fd, line, strlen(line));
 	if (err && a->json_fd >= 0 && !empty(a->json_fd) && fresh)
 		unlink(a->json);
 	return err ? failure__set(f, STATUS_FAILED, err, "--json %s: %s", a->json, strerror(-err))
@@ -155,17 +143,16 @@ static int report(struct arguments *a, struct control *control, const struct res
 		  struct failure *f)
 {
 	struct json_object *o = result__json(r);
-	const char *json;
-	int err = 0;
+	char *line = o ? json__line(o) : NULL;
+	int err = line ? 0 : -ENOMEM;
 
-	json = o ? json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN) : NULL;
-	if (!json)
-		err = failure__set(f, STATUS_FAILED, -ENOMEM, "out of memory for the result");
+	if (err)
+		failure__set(f, STATUS_FAILED, err, "out of memory for the result");
 	if (!err && a->json)
-		err = write_json(a, json, f);
+		err = write_json(a, line, f);
 	if (!err)
-		err = control__result(control, json, f);
-	json_object_put(o);
+		err = control__say(control, CONTROL_RESULT, line, f);
+	free(line);
 	if (a->control < 0 && (!a->json || strcmp(a->json, "-")))
 		r->ops->print(r);
 	return err;
@@ -175,12 +162,16 @@ static int report(struct arguments *a, struct control *control, const struct res
 static int conclude(const struct arguments *a, struct control *control, const struct failure *f,
 		    int told)
 {
+	struct failure ignored = {0};
+
 	if (!f->status)
 		return 0;
 	if (a->control < 0)
 		program__complain("%s", f->text);
-	else if (control && !told)
-		control__error(control, f);
+	else if (!told) {
+		control->message.status = f->status;
+		control__say(control, CONTROL_ERROR, f->text, &ignored);
+	}
 	return f->status;
 }
 
@@ -214,31 +205,28 @@ static int give_up_privilege(const struct load *load, bool writes, struct failur
 
 static int run(struct arguments *a, struct control *control, struct failure *f)
 {
+	static struct result r; /* too large for a stack */
 	struct load load = load_options__nth(&a->load, 0);
-	struct result *r = malloc(sizeof(*r));
 	char why[256];
 	int told = 0;
 
-	if (!r)
-		failure__set(f, STATUS_FAILED, -ENOMEM, "out of memory");
-	else if (!give_up_privilege(&load, a->json, f) && load.variant &&
-		 variants__probe(load.variant, &load, why, sizeof(why)))
+	if (!give_up_privilege(&load, a->json, f) && load.variant &&
+	    variants__probe(load.variant, why, sizeof(why)))
 		failure__set(f, STATUS_SYSTEM, -EOPNOTSUPP, "%s", why);
-	else if (!f->status && !run__execute(&load, control, r, f)) {
-		told = !report(a, control, r, f);
-		failure__adopt(f, &r->failure);
+	else if (!f->status && !run__execute(&load, control, &r, f)) {
+		told = !report(a, control, &r, f);
+		failure__adopt(f, &r.failure);
 	}
-	free(r);
 	return conclude(a, control, f, told);
 }
 
 /* So that a shell sees why we ended, as it would of any program. */
 int main(int argc, char **argv)
 {
-	struct control *control = NULL;
+	static struct control control;
 	struct arguments a = {0};
 	struct failure f = {0};
-	int status, sig = 0;
+	int status;
 
 	program__begin();
 	if (argc > 1 && !strcmp(argv[1], "serve"))
@@ -247,16 +235,14 @@ int main(int argc, char **argv)
 	help__check_options(&help, argc, argv);
 	if (argp_parse(&loadgen_argp, argc, argv, ARGP_NO_HELP, NULL, &a))
 		return STATUS_USAGE;
-	if (control__create(&control, a.control, &f)) {
+	if (control__open(&control, a.control, &f)) {
 		program__complain("%s", f.text);
 		return f.status;
 	}
-	status = run(&a, control, &f);
-	sig = control__signal(control);
-	control__destroy(control);
+	status = run(&a, &control, &f);
 	if (a.json_fd > STDERR_FILENO)
 		close(a.json_fd);
-	if (sig)
-		program__die_by(sig);
+	if (control.signal)
+		program__die_by(control.signal);
 	return status;
 }

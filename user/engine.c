@@ -182,8 +182,7 @@ static const char *obstacle(const struct engine *e, const struct load *load, cha
 {
 	if (load__impossible(load, why, room))
 		return why;
-	if (e->parts->sweep.given && load->variant &&
-	    variants__probe(load->variant, load, why, room))
+	if (e->parts->sweep.given && load->variant && variants__probe(load->variant, why, room))
 		return why;
 	return NULL;
 }

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <math.h>
@@ -106,25 +105,18 @@ int memory__check(double bytes, struct failure *f)
 }
 
 /* A file without a name: it is gone with its last descriptor. */
-static int open_file(const char *folder)
-{
-	int fd = folder ? open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600)
-			: memfd_create("loadgen", MFD_CLOEXEC);
-
-	return fd < 0 ? -errno : fd;
-}
-
 static int make_file(struct memory *m, const struct load *load, struct failure *f)
 {
-	const char *where = load->file_dir ? load->file_dir : "memory (memfd)";
+	const char *folder = load->file_dir, *where = folder ? folder : "memory (memfd)";
 	int err;
 
-	m->fd = open_file(load->file_dir);
+	m->fd = folder ? open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600)
+		       : memfd_create("loadgen", MFD_CLOEXEC);
 	if (m->fd < 0)
-		return failure__set(f, STATUS_FAILED, m->fd,
-				    "cannot make a file without a name in %s: %s; choose another "
+		return failure__set(f, STATUS_FAILED, -errno,
+				    "cannot make a file without a name in %s: %m; choose another "
 				    "--file-dir",
-				    where, strerror(-m->fd));
+				    where);
 	/* Room is taken at once: a full disk would end us by SIGBUS later. */
 	err = posix_fallocate(m->fd, 0, (off_t)m->bytes);
 	return err ? failure__set(f, STATUS_FAILED, -err, "no room for %zu bytes in %s: %s",

@@ -5,10 +5,12 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/uio.h>
+
+#include "loadgen/data/memory.h"
+#include "loadgen/data/pattern.h"
+
+struct load;
 
 struct message {
 	size_t bytes;
@@ -18,11 +20,11 @@ struct message {
 	bool own;	    /* each field is an allocation that goes with the message */
 };
 
-/* Where bytes do not divide evenly, the first fields are one byte longer. */
-int message__create(struct message *m, size_t bytes, unsigned int fields);
-
-/* The same without memory: the fields' lengths stand, where they lie is yet to be said. */
-int message__shape(struct message *m, size_t bytes, unsigned int fields);
+/*
+ * Where bytes do not divide evenly, the first fields are one byte longer. Not its own: the fields'
+ * lengths stand, where they lie is yet to be said. 0 or -ENOMEM.
+ */
+int message__create(struct message *m, size_t bytes, unsigned int fields, bool own);
 void message__destroy(struct message *m);
 
 /* Fills the fields with the pattern of this message of this connection. */
@@ -30,3 +32,37 @@ void message__fill(struct message *m, uint32_t connection, uint64_t number);
 
 /* What is left to send after the first done bytes; valid until the next call. */
 struct iovec *message__rest(struct message *m, size_t done, unsigned int *count);
+
+/*
+ * A data set of any size that messages draw their fields from, so that not all of them
+ * lie in a cache. All threads draw from the same; nobody writes to it, so a
+ * message waits for nothing before it is sent again.
+ */
+struct dataset {
+	struct memory memory;
+	struct picker picker;
+	size_t stride; /* from one field to the next */
+};
+
+/* How this load picks; all zero without a data set. Pure: both ends ask. */
+struct picker dataset__picker(const struct load *load);
+
+/* Without a data set its memory has no base; memory__unmap() ends it. */
+int dataset__create(struct dataset *d, const struct load *load, struct failure *f);
+
+/* Points the message's fields at those that make this message of this connection. */
+static inline __attribute__((always_inline)) void
+dataset__pick(const struct dataset *d, struct message *m, uint32_t connection, uint64_t number)
+{
+	uint64_t at = picker__field(&d->picker, connection, number, 0);
+
+	for (unsigned int i = 0;;) {
+		m->fields[i].iov_base = d->memory.base + at * d->stride;
+		if (++i == m->count)
+			return;
+		if (d->picker.random)
+			at = picker__field(&d->picker, connection, number, i);
+		else if (++at == d->picker.count) /* as picker__field(), without its divisions */
+			at = 0;
+	}
+}

@@ -2,7 +2,6 @@
 #include <endian.h>
 #include <string.h>
 
-#include "common/mix.h"
 #include "loadgen/data/pattern.h"
 
 #define DATA_SET 0    /* no connection: ports are above */

@@ -7,10 +7,46 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "loadgen/data/picker.h"
+/* Numbers that look random and can be had again: what a place in a sequence hashes to. */
+
+/* The step of splitmix64: the golden ratio, odd. */
+#define MIX_STEP 0x9e3779b97f4a7c15ULL
+
+/* The finalizer of splitmix64: every input bit reaches every output bit. */
+static inline uint64_t mix(uint64_t x)
+{
+	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+	x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
+	return x ^ (x >> 31);
+}
+
+/*
+ * Which fields of a data set make a message: told by the connection, the message's
+ * number and the field's, so that the receiver knows it too, wherever a stream is
+ * cut. A pick costs a few multiplications, and no memory.
+ */
+struct picker {
+	uint64_t count; /* fields of the data set; 0: there is none */
+	uint64_t seed;
+	uint32_t fields; /* of a message */
+	bool random;	 /* or one after another */
+};
+
+/* The data-set field, below count, that is field i of a connection's message. */
+static inline __attribute__((always_inline)) uint64_t
+picker__field(const struct picker *p, uint32_t connection, uint64_t message, uint32_t i)
+{
+	uint64_t index = message * p->fields + i, begin = mix(p->seed + mix(connection + 1));
+
+	/* Connections begin apart, or one would warm the cache for all. */
+	if (!p->random)
+		return (begin % p->count + index) % p->count;
+	return (uint64_t)((unsigned __int128)mix(begin + index * MIX_STEP) * p->count >> 64);
+}
 
 /* Writes the bytes [offset, offset + length) of a message. */
 void pattern__fill(uint32_t connection, uint64_t message, size_t offset, void *buffer,

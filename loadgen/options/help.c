@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +6,8 @@
 #include "common/program.h"
 #include "loadgen/options/help.h"
 #include "loadgen/options/options.h"
+
+#define ROWS_MAX 128
 
 enum { OPT_HELP = 'h', OPT_HELP_HIDDEN = '?', OPT_VERSION = 'V', OPT_USAGE = 0x4d00 };
 
@@ -26,29 +26,19 @@ static bool is_end(const struct argp_option *o)
 	return !o->name && !o->key && !o->doc;
 }
 
-static size_t copy_rows(const struct argp_option *table, unsigned int groups,
-			struct argp_option *to)
+/* The rows of these groups, of all tables; until the next call. */
+static const struct argp_option *collect_rows(const struct help *h, unsigned int groups)
 {
-	size_t count = 0;
-
-	for (; !is_end(table); table++)
-		if (groups & HELP_BIT(table->group)) {
-			if (to)
-				to[count] = *table;
-			count++;
-		}
-	return count;
-}
-
-/* The rows of these groups, of all tables. How many; to may be NULL. */
-static size_t collect(const struct help *h, unsigned int groups, struct argp_option *to)
-{
+	static struct argp_option rows[ROWS_MAX + 1];
 	const struct argp_option *const tables[] = {load_argp.options, h->options, own};
-	size_t count = 0;
+	struct argp_option *to = rows;
 
 	for (size_t i = h->topics ? 0 : 1; i < sizeof(tables) / sizeof(tables[0]); i++)
-		count += copy_rows(tables[i], groups, to ? to + count : NULL);
-	return count;
+		for (const struct argp_option *row = tables[i]; !is_end(row); row++)
+			if (groups & HELP_BIT(row->group) && to < rows + ROWS_MAX)
+				*to++ = *row;
+	*to = (struct argp_option){0};
+	return rows;
 }
 
 /* "load, ends or all" */
@@ -65,15 +55,11 @@ static void name_topics(const struct help *h, char *text, size_t room)
 						 t->name);
 }
 
-static int show(const struct help *h, const struct help_topic *topic, unsigned int flags)
+static void show(const struct help *h, const struct help_topic *topic, unsigned int flags)
 {
-	struct argp_option *rows = calloc(collect(h, topic->groups, NULL) + 1, sizeof(*rows));
+	struct argp shown = {.options = collect_rows(h, topic->groups)};
 	char names[128], doc[1024];
-	struct argp shown = {.options = rows};
 
-	if (!rows)
-		return ENOMEM;
-	collect(h, topic->groups, rows);
 	name_topics(h, names, sizeof(names));
 	if (topic->text[0]) {
 		shown.doc = topic->text;
@@ -85,23 +71,16 @@ static int show(const struct help *h, const struct help_topic *topic, unsigned i
 		shown.args_doc = h->args_doc;
 	}
 	argp_help(&shown, stdout, flags, program_invocation_short_name);
-	free(rows);
-	return 0;
+	exit(STATUS_OK);
 }
 
 static error_t show_topic(const struct help *h, const char *name, struct argp_state *state)
 {
 	char names[128];
-	int err;
 
-	for (const struct help_topic *t = h->topics; t->name; t++) {
-		if (strcmp(t->name, name))
-			continue;
-		err = show(h, t, ARGP_HELP_SHORT_USAGE | ARGP_HELP_LONG | ARGP_HELP_DOC);
-		if (!err)
-			exit(STATUS_OK);
-		return err;
-	}
+	for (const struct help_topic *t = h->topics; t->name; t++)
+		if (!strcmp(t->name, name))
+			show(h, t, ARGP_HELP_SHORT_USAGE | ARGP_HELP_LONG | ARGP_HELP_DOC);
 	name_topics(h, names, sizeof(names));
 	return program__refuse(state, "--help=%s: no such topic; give %s", name, names);
 }
@@ -110,17 +89,14 @@ static error_t parse_help_word(int key, char *arg, struct argp_state *state)
 {
 	const struct help_topic all = {"", ~0u, ""};
 	const struct help *h = state->input;
-	error_t err;
 
 	switch (key) {
 	case OPT_HELP:
 	case OPT_HELP_HIDDEN:
 		return show_topic(h, arg ? arg : "", state);
 	case OPT_USAGE:
-		err = show(h, &all, ARGP_HELP_USAGE);
-		if (!err)
-			exit(STATUS_OK);
-		return err;
+		show(h, &all, ARGP_HELP_USAGE);
+		return 0;
 	case OPT_VERSION:
 		printf("%s\n", argp_program_version);
 		exit(STATUS_OK);
@@ -205,15 +181,17 @@ static void refuse_option(const struct help *h, const char *word, const char *ne
 	exit(STATUS_USAGE);
 }
 
+static void refuse_argument(const char *name, const char *what)
+{
+	program__complain("option '--%s' %s an argument", name, what);
+	exit(STATUS_USAGE);
+}
+
 void help__check_options(const struct help *h, int argc, char **argv)
 {
-	struct argp_option *rows = calloc(collect(h, ~0u, NULL) + 1, sizeof(*rows));
-	const struct argp_option *option;
+	const struct argp_option *rows = collect_rows(h, ~0u), *option;
 	const char *nearest;
 
-	if (!rows)
-		return; /* argp refuses them, too */
-	collect(h, ~0u, rows);
 	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++) {
 		if (argv[i][0] == '-' && argv[i][1] && argv[i][1] != '-' &&
 		    !has_letter(rows, argv[i][1]))
@@ -223,10 +201,13 @@ void help__check_options(const struct help *h, int argc, char **argv)
 		option = find_option(rows, argv[i] + 2, &nearest);
 		if (!option)
 			refuse_option(h, argv[i], nearest);
-		/* The next word is its value. */
-		i += option->arg && !(option->flags & OPTION_ARG_OPTIONAL) && !strchr(argv[i], '=');
+		if (!option->arg && strchr(argv[i], '='))
+			refuse_argument(option->name, "doesn't allow");
+		/* Else the next word is its value. */
+		if (option->arg && !(option->flags & OPTION_ARG_OPTIONAL) &&
+		    !strchr(argv[i], '=') && ++i == argc)
+			refuse_argument(option->name, "requires");
 	}
-	free(rows);
 }
 
 const struct argp help_argp = {.options = own, .parser = parse_help_word};

@@ -39,7 +39,8 @@ extern const struct argp help_argp;
 
 /*
  * Ends the program with 2 and one line where a word begins as an option that there is not, or as
- * several, and names the one that was likely meant: argp's own line does not, and is no safe text.
+ * several, and names the one that was likely meant; or where it has no argument that it needs, or
+ * one that it does not take: argp's own line is no safe text, and a second one follows it.
  */
 void help__check_options(const struct help *h, int argc, char **argv);
 

@@ -9,14 +9,13 @@
 #pragma once
 
 #include <argp.h>
-#include <stdbool.h>
-#include <stddef.h>
 
 #include "loadgen/load.h"
 
 #define LIST_MAX 32
 
-#define OPTIONS_MAX 48
+#define OPTIONS_MAX  48
+#define ROW_TEXT_MAX 256 /* of a value in text */
 
 /* A list option, whatever the type of its elements. */
 #define LOAD_LIST(type)            \
@@ -70,10 +69,6 @@ int load_options__keep_available(struct load_options *o, void (*skip)(const char
 
 /* Whether an option was set. Here and above, name is that of a row in rows.c, without dashes. */
 bool load_options__given(const struct load_options *o, const char *name);
-
-/* The load for one cell of the grid, on the first link. The indices are below the counts. */
-struct load load_options__cell(const struct load_options *o, size_t variant, size_t size,
-			       size_t threads);
 
 /* How many cells the grid has, and one of them: what varies first is what is compared. */
 size_t load_options__cells(const struct load_options *o);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The options of a load, a row each, and what few of them need besides. Pure. */
 #include <netdb.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -9,7 +8,7 @@
 #include "loadgen/options/help.h"
 #include "loadgen/options/rows.h"
 #include "loadgen/send/send_ops.h"
-#include "loadgen/serving/serve_ops.h"
+#include "loadgen/serving/server.h"
 
 static bool ends_by_time(const struct load *l)
 {
@@ -36,26 +35,40 @@ static bool has_address(const struct load *l)
 	return !l->peer && !l->link;
 }
 
-/* Lengthens a list of names by one, cut to fit. */
-static void add_name(char *list, size_t room, const char *name)
+static const char *variant_name(size_t i)
 {
-	size_t used = strlen(list);
+	return i < send_variant_count ? send_variants[i]->name : NULL;
+}
 
-	snprintf(list + used, room - used, "%s%s", used ? ", " : "", name);
+static const char *model_name(size_t i)
+{
+	return i < serve_model_count ? serve_models[i].name : NULL;
+}
+
+/* One of the names that there are; "all" and its like have been looked for. */
+static int set_name_of(const char **to, const char *(*name)(size_t i), const char *words,
+		       const char *value, struct refusal *r)
+{
+	char names[200] = "";
+	size_t used = 0;
+
+	for (size_t i = 0; name(i); i++) {
+		*to = name(i);
+		if (!strcmp(*to, value))
+			return 0;
+		used += (size_t)snprintf(names + used, sizeof(names) - used, "%s, ", *to);
+	}
+	return refuse_value(r, "unknown; there are %sor %s", names, words);
 }
 
 static int set_variant(struct load *l, const char *value, struct refusal *r)
 {
-	const struct send_ops *v = variants__find(value);
-	char names[200] = "";
+	return set_name_of(&l->variant, variant_name, "all, or every", value, r);
+}
 
-	if (v) {
-		l->variant = v->name;
-		return 0;
-	}
-	for (size_t i = 0; i < send_variant_count; i++)
-		add_name(names, sizeof(names), send_variants[i]->name);
-	return refusal__give(r, "unknown; there are %s, or all, or every", names);
+static int set_model(struct load *l, const char *value, struct refusal *r)
+{
+	return set_name_of(&l->server_model, model_name, "all", value, r);
 }
 
 static bool all_variants(struct load_options *o, const char *value)
@@ -72,27 +85,13 @@ static bool all_variants(struct load_options *o, const char *value)
 	return true;
 }
 
-static int set_model(struct load *l, const char *value, struct refusal *r)
-{
-	const struct serve_ops *m = models__find(value);
-	char names[128] = "";
-
-	if (m) {
-		l->server_model = m->name;
-		return 0;
-	}
-	for (size_t i = 0; i < serve_model_count; i++)
-		add_name(names, sizeof(names), serve_models[i]->name);
-	return refusal__give(r, "unknown; there are %s, or all", names);
-}
-
 static bool all_models(struct load_options *o, const char *value)
 {
 	o->models_all = !strcmp(value, "all");
 	if (!o->models_all)
 		return false;
 	for (o->models.count = 0; o->models.count < serve_model_count; o->models.count++)
-		o->models.of[o->models.count] = serve_models[o->models.count]->name;
+		o->models.of[o->models.count] = serve_models[o->models.count].name;
 	return true;
 }
 
@@ -101,7 +100,7 @@ static int set_peer(struct load *l, const char *value, struct refusal *r)
 	char host[256], port[8];
 
 	if (units__endpoint(value, host, sizeof(host), port) || !strcmp(port, "0"))
-		return refusal__give(
+		return refuse_value(
 			r,
 			"give HOST:PORT as loadgen serve there says, or [ADDRESS]:PORT for IPv6");
 	l->peer = value;
@@ -114,7 +113,7 @@ static int set_address(struct load *l, const char *value, struct refusal *r)
 	struct addrinfo *found;
 
 	if (getaddrinfo(value, NULL, &hints, &found))
-		return refusal__give(r, "give an IPv4 or IPv6 address, such as 127.0.0.1 or ::1");
+		return refuse_value(r, "give an IPv4 or IPv6 address, such as 127.0.0.1 or ::1");
 	freeaddrinfo(found);
 	l->address = value;
 	return 0;
@@ -123,7 +122,7 @@ static int set_address(struct load *l, const char *value, struct refusal *r)
 static int set_netns(struct load *l, const char *value, struct refusal *r)
 {
 	if (!value[0] || value[0] == '.' || strchr(value, '/') || strlen(value) > 200)
-		return refusal__give(r, "give a name that ip netns list shows");
+		return refuse_value(r, "give a name that ip netns list shows");
 	l->netns = value;
 	return 0;
 }
@@ -138,8 +137,8 @@ static int set_part(void *load, const char *item, struct refusal *r)
 		if (strlen(row->name) == length && !strncmp(item, row->name, length) &&
 		    sign == !!row->arg)
 			return row__set(row, load, item + length + sign, r);
-	return refusal__give(r, "give nodelay, more, sndbuf=B, rcvbuf=B, congestion=NAME or "
-				"device=NAME, with commas between");
+	return refuse_value(r, "give nodelay, more, sndbuf=B, rcvbuf=B, congestion=NAME or "
+			       "device=NAME, with commas between");
 }
 
 static int set_socket(struct load *l, const char *value, struct refusal *r)

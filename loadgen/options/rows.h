@@ -56,7 +56,8 @@ extern const struct load_row load_rows[], socket_rows[];
 
 /* -EINVAL, so that a caller can return the call; the second begins with option and value. */
 int refuse(struct refusal *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
-int refusal__give(struct refusal *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+#define refuse_value(r, format, ...) \
+	refuse(r, "--%s %s: " format, (r)->option, (r)->said, ##__VA_ARGS__)
 
 const void *row__value(const struct load_row *row, const struct load *load);
 int row__set(const struct load_row *row, struct load *load, const char *value, struct refusal *r);
@@ -64,10 +65,3 @@ int row__set(const struct load_row *row, struct load *load, const char *value, s
 /* Calls add for each element of a list with commas. */
 int row__each(const char *value, struct refusal *r,
 	      int (*add)(void *to, const char *item, struct refusal *r), void *to);
-
-/*
- * The value as row__set() reads it, perhaps in text; "" for a flag that is set. NULL where
- * nothing has to be said: the load does not use it, or it is 0 as by default.
- */
-#define ROW_TEXT_MAX 256
-const char *row__text(const struct load_row *row, const struct load *load, char text[ROW_TEXT_MAX]);

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <errno.h>
 #include <netdb.h>
 #include <poll.h>
 #include <string.h>
 
 #include "common/units.h"
-#include "loadgen/data/dataset.h"
+#include "loadgen/data/message.h"
 #include "loadgen/load.h"
-#include "loadgen/receive/peer.h"
 #include "loadgen/receive/receiver.h"
+#include "loadgen/receive/wire.h"
 #include "loadgen/send/sender.h"
 #include "loadgen/system/listener.h"
 

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "loadgen/data/dataset.h"
+#include "loadgen/data/message.h"
 #include "loadgen/load.h"
-#include "loadgen/receive/peer.h"
 #include "loadgen/receive/receiver.h"
+#include "loadgen/receive/wire.h"
 #include "loadgen/send/sender.h"
 #include "loadgen/system/listener.h"
 

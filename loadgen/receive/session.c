@@ -7,7 +7,6 @@
  * long, or costs more than the table. Each connection of the sender's load has a thread of its own;
  * whatever the sender says makes no more of them.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
@@ -20,7 +19,6 @@
 
 #include "loadgen/load.h"
 #include "loadgen/receive/receiver.h"
-#include "loadgen/receive/session.h"
 #include "loadgen/receive/wire.h"
 #include "loadgen/send/sender.h"
 #include "loadgen/system/listener.h"

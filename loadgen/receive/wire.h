@@ -26,11 +26,13 @@
  */
 #pragma once
 
-#include <stdbool.h>
-
+#include "common/program.h"
 #include "loadgen/data/pattern.h"
 #include "loadgen/system/child.h"
-#include "loadgen/system/key.h"
+
+struct listener;
+struct load;
+struct receiver_process;
 
 #define WIRE_VERSION 7
 #define WIRE_TEXT    64
@@ -72,6 +74,18 @@ struct wire_message {
 	uint8_t proof[SECRET_BYTES]; /* a nonce, or the signature of what is before */
 };
 
+/* What both ends of a session must have: the bytes of a file that nobody else may read. */
+#define KEY_MIN 16
+#define KEY_MAX 4096
+
+struct key {
+	size_t bytes; /* 0: none */
+	uint8_t of[KEY_MAX];
+};
+
+/* All of the file but a last newline. 0 or a negative errno with words. */
+int key__read(struct key *k, const char *path, struct failure *f);
+
 void wire__random(uint8_t secret[SECRET_BYTES]);
 
 /* What only who has the key can make of these two. */
@@ -95,3 +109,42 @@ int wire__receive(int fd, struct wire_message *m, size_t *got);
 int wire__await(int fd, struct wire_message *m, int timeout_ms);
 
 bool wire__is_signed(const struct wire_message *m, const uint8_t secret[SECRET_BYTES]);
+
+/* The sender's end: how it connects, and its agent in the place of a receiving process. */
+struct peer {
+	const char *name;	      /* HOST:PORT */
+	uint8_t secret[SECRET_BYTES]; /* of the session */
+	char machine[WIRE_TEXT];      /* as it calls itself */
+};
+
+/*
+ * Connects to load->peer and agrees on the load. l then has the address to connect to,
+ * and for fd the conversation, which is to be handed to receiver__start().
+ */
+int peer__open(struct peer *p, struct listener *l, const struct load *load, struct failure *f);
+
+/* The same over fd, which is connected, for p with its name. */
+int peer__greet(struct peer *p, int fd, const struct load *load, struct failure *f);
+
+/* Says which connection of which session fd is. */
+int peer__introduce(const struct peer *p, int fd, unsigned int slot, uint32_t connection,
+		    struct failure *f);
+
+/*
+ * In the receiving process's place: passes the same requests on to the peer, and keeps the slots
+ * as it reports them, until the other end of the channel closes. Returns on failure, with words.
+ */
+void peer__serve(const struct peer *p, const struct receiver_process *r, struct failure *f);
+
+/* The receiver's end: what one session may have at most. */
+struct session_limits {
+	size_t bytes;
+	double seconds;
+};
+
+/*
+ * Takes connections until stop is readable, and gives them what is said above. One sender at a time
+ * has a session. key: what a sender must prove to have, perhaps empty. 0 or -errno.
+ */
+int session__serve(int listener, int stop, const struct session_limits *limits,
+		   const struct key *key);

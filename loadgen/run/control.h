@@ -1,36 +1,76 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The coordinator of the run: a driver at the other end of a socket (protocol.h), or
- * nobody but the person at the terminal, whose Ctrl-C is then the STOP.
+ * The protocol between the load generator and its driver, over a connected AF_UNIX
+ * SOCK_SEQPACKET socket whose number is given with --control FD. One message per packet,
+ * a struct control_message each.
+ *
+ *   load generator             driver
+ *   HELLO {both pids}     ->              no thread, no connection yet
+ *                         <-   START      programs attached, counters opened
+ *   PARKED {port}         ->              connected, warmed up, nothing in flight
+ *                         <-   GO         gate open, counters running
+ *   PARKED                ->              window over, nothing in flight
+ *                         <-   FINISH     gate closed, counters read
+ *   RESULT {JSON text}    ->              then both processes exit
+ *
+ * The driver may send STOP at any time: the current phase ends early, as if its
+ * time were up, and the sequence goes on. ERROR {exit status, text} may come
+ * instead of anything from the load generator, which exits after it; a failure
+ * inside the window comes as an "error" key of the result instead, so that what
+ * was measured is kept. End of file means the other side is gone.
  */
 #pragma once
 
-#include <sys/types.h>
+#include <linux/types.h>
+#include <stdbool.h>
 
 #include "common/program.h"
-#include "loadgen/protocol.h"
 
-struct control;
+#define CONTROL_VERSION	 2
+#define CONTROL_TEXT_MAX (96 * 1024)
+
+enum control_type {
+	CONTROL_HELLO = 1,
+	CONTROL_START,
+	CONTROL_PARKED,
+	CONTROL_GO,
+	CONTROL_STOP,
+	CONTROL_FINISH,
+	CONTROL_RESULT,
+	CONTROL_ERROR,
+};
+
+struct control_message {
+	__u16 version;		     /* CONTROL_VERSION */
+	__u16 type;		     /* enum control_type */
+	__u32 length;		     /* bytes of text, no terminating zero */
+	__s32 sender_pid;	     /* HELLO */
+	__s32 receiver_pid;	     /* HELLO */
+	__s32 status;		     /* ERROR: the exit status that fits */
+	__u16 port;		     /* PARKED: where the listening end listens */
+	char text[CONTROL_TEXT_MAX]; /* RESULT, ERROR; only length bytes are sent */
+};
+
+/*
+ * The load generator's end: the coordinator of the run is a driver at the other end, or nobody but
+ * the person at the terminal, whose Ctrl-C is then the STOP.
+ */
+struct control {
+	int fd; /* the driver's socket, or our signals: readable for control__read() */
+	bool driven;
+	int signal; /* that ended a run without a driver; 0: none came */
+	struct control_message message;
+};
 
 /* fd: the driver's socket, or -1 for none. Takes over how signals are handled. */
-int control__create(struct control **control, int fd, struct failure *f);
-void control__destroy(struct control *c);
-
-/* Readable when control__read() has something: a STOP, or the driver's end. */
-int control__fd(const struct control *c);
+int control__open(struct control *c, int fd, struct failure *f);
 
 /* Reads one message, or takes one signal as a STOP: its type, or -errno. */
 int control__read(struct control *c, struct failure *f);
 
-/* The signal that ended a run without a driver; 0: none came. */
-int control__signal(const struct control *c);
-
 /*
- * The steps of the protocol. Without a driver they return at once. await returns
- * 0, or a negative errno; a STOP that comes meanwhile sets *stopped.
+ * The steps of the protocol. Without a driver they return at once. await returns 0, or a negative
+ * errno; a STOP that comes meanwhile sets *stopped. say sends what else c->message has, and text.
  */
-int control__hello(struct control *c, pid_t sender, pid_t receiver, struct failure *f);
 int control__await(struct control *c, enum control_type type, int *stopped, struct failure *f);
-int control__parked(struct control *c, unsigned int port, struct failure *f);
-int control__result(struct control *c, const char *json, struct failure *f);
-void control__error(struct control *c, const struct failure *what);
+int control__say(struct control *c, enum control_type type, const char *text, struct failure *f);

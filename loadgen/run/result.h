@@ -2,20 +2,31 @@
 /* The result of a run, as plain data; and as the app block of a run record. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "loadgen/data/pattern.h"
 #include "loadgen/receive/receiver.h"
 #include "loadgen/send/sender.h"
-#include "loadgen/send/tcp_state.h"
-#include "loadgen/serving/client.h"
 #include "loadgen/system/child.h"
 #include "loadgen/system/netstat.h"
 
 struct load;
 struct json_object;
 struct run_ops;
+
+/* What a phase counted; starts from zero with each phase. Times in ns. */
+struct visits {
+	uint64_t started;    /* first of the counters that add up */
+	uint64_t answered;   /* all came, up to the end of file */
+	uint64_t unfinished; /* given up, because the end was asked for */
+	uint64_t unanswered; /* given up, because nothing came for long */
+	uint64_t bytes;
+	uint64_t errors[ERRNO_LIMIT]; /* those that failed, by errno */
+	struct hist connect;	      /* connect() to connected */
+	struct hist accept;	      /* connected to accepted by the server; 0 if it was first */
+	struct hist work;	      /* accepted to the answer ready */
+	struct hist answer;	      /* connect() to the answer's end of file */
+	uint64_t end_ns;	      /* of the last that was answered */
+	uint64_t turned_away;	      /* connections of others, since the server began */
+};
 
 struct result {
 	const struct load *load;
@@ -46,14 +57,8 @@ struct result {
 	struct failure failure;
 };
 
-/* Payload bits received per second of the window. */
-double result__throughput(const struct result *r);
-
 /* NULL when out of memory. */
 struct json_object *result__json(const struct result *r);
-
-/* Connections answered per second of the window. */
-double result__answers_per_s(const struct result *r);
 
 /* The short summary for people, on stdout: of messages, or of many connections. */
 void result__print_stream(const struct result *r);

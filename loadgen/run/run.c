@@ -1,10 +1,142 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <errno.h>
+#include <poll.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "loadgen/load.h"
 #include "loadgen/run/run.h"
+
+enum { WORKERS, CONTROL, OTHER, EVENTS };
+
+#define GRACE_NS      2000000000ULL
+#define DRAIN_NS      6000000000ULL
+#define PHASE_FOREVER UINT64_MAX
+#define LOOK_MS	      500
+#define STOPPED_NS    5000000000ULL
+
+struct patience {
+	uint64_t end_ns; /* of the phase proper */
+	uint64_t progress_ns;
+	uint64_t received;
+	uint64_t stopped_ns; /* since when the other end is seen stopped; 0: it is not */
+	bool abandoned;
+};
+
+static int timeout_ms(const struct patience *w, uint64_t now)
+{
+	uint64_t wait = w->end_ns > now ? w->end_ns - now : LOOK_MS * 1000000ULL;
+
+	return wait < LOOK_MS * 1000000ULL ? (int)(wait / 1000000 + 1) : LOOK_MS;
+}
+
+static void stop(struct run *run, struct patience *w)
+{
+	run->stopped = true;
+	run->ops->stop(run);
+	w->end_ns = w->progress_ns = now_ns();
+}
+
+static void abandon_dead(struct run *run, struct patience *w, struct failure *f)
+{
+	run->dead = true;
+	child__explain_death(&run->other, f);
+	run->ops->abandon(run);
+	stop(run, w);
+	w->abandoned = true;
+}
+
+static void give_up(struct run *run, struct patience *w, const char *why)
+{
+	if (w->abandoned || (run->ops->delivered && run->ops->delivered(run)))
+		return;
+	run->given_up = why;
+	run->ops->abandon(run);
+	w->abandoned = true;
+}
+
+/* The time is up, but not all threads wait: is anything still moving? */
+static void give_up_if_stuck(struct run *run, struct patience *w)
+{
+	uint64_t now = now_ns(), sum = run->ops->received ? run->ops->received(run) : 0;
+
+	if (now < w->end_ns)
+		return;
+	if (sum != w->received || w->progress_ns < w->end_ns) {
+		w->received = sum;
+		w->progress_ns = now;
+	}
+	if (run->ops->received && now - w->progress_ns >= GRACE_NS)
+		give_up(run, w, "the receiver read nothing for 2 s after the end");
+	if (now - w->end_ns >= DRAIN_NS)
+		give_up(run, w, "the other end was not done 6 s after the end");
+}
+
+/* A debugger, or a shell's stop: for a moment it is nobody's concern. */
+static void give_up_if_stopped(struct run *run, struct patience *w, struct failure *f)
+{
+	uint64_t now = now_ns();
+
+	if (run->dead || !child__is_stopped(&run->other)) {
+		w->stopped_ns = 0;
+		return;
+	}
+	if (!w->stopped_ns)
+		w->stopped_ns = now;
+	if (!w->abandoned && now < w->end_ns && now - w->stopped_ns < STOPPED_NS)
+		return;
+	failure__set(f, STATUS_FAILED, -ETIMEDOUT, "the %s process was stopped by a signal",
+		     run->other.name);
+	stop(run, w);
+	give_up(run, w, "");
+}
+
+static int read_control(struct run *run, struct patience *w, struct failure *f)
+{
+	int type = control__read(run->control, f);
+
+	if (type == CONTROL_STOP)
+		stop(run, w);
+	else if (type > 0)
+		return failure__set(f, STATUS_FAILED, -EPROTO,
+				    "the driver sent message %d within a phase", type);
+	return type < 0 ? type : 0;
+}
+
+/*
+ * Waits for a phase to end, whatever happens meanwhile. A stop must end it even if the
+ * receiver stopped reading and all workers are blocked in it. A slow one is not a stuck
+ * one: it is given up when nothing at all arrived for a while after the end, and in any
+ * case when too long has passed since. A process that somebody stopped is given up, too.
+ */
+static int wait_for_phase(struct run *run, uint64_t deadline_ns, struct failure *f)
+{
+	struct patience w = {.end_ns = deadline_ns ? deadline_ns : now_ns()};
+	struct pollfd events[EVENTS] = {
+		[WORKERS] = {.fd = run->barrier.fd, .events = POLLIN},
+		[CONTROL] = {.fd = run->control->fd, .events = POLLIN},
+		/* no events: hang-up alone, as workers talk to it */
+		[OTHER] = {.fd = run->dead ? -1 : run->other.channel},
+	};
+
+	for (;;) {
+		int n = poll(events, EVENTS, timeout_ms(&w, now_ns())), err = 0;
+
+		if (n < 0 && errno != EINTR)
+			return failure__set(f, STATUS_FAILED, -errno, "poll: %m");
+		if (n > 0 && events[OTHER].revents) {
+			abandon_dead(run, &w, f);
+			events[OTHER].fd = -1;
+		}
+		if (n > 0 && events[WORKERS].revents)
+			return 0;
+		if (n > 0 && events[CONTROL].revents)
+			err = read_control(run, &w, f);
+		if (err)
+			return err;
+		give_up_if_stopped(run, &w, f);
+		give_up_if_stuck(run, &w);
+	}
+}
 
 static struct cpu_time since(struct cpu_time then, struct cpu_time now)
 {
@@ -34,7 +166,17 @@ static int prepare(struct run *run, struct failure *f)
 	if (run->cpus.split)
 		sched_setaffinity(0, sizeof(*ours), ours);
 	other = load->peer ? 0 : run->other.pid;
-	return control__hello(run->control, sends ? getpid() : other, sends ? other : getpid(), f);
+	run->control->message.sender_pid = sends ? getpid() : other;
+	run->control->message.receiver_pid = sends ? other : getpid();
+	return control__say(run->control, CONTROL_HELLO, "", f);
+}
+
+static int execute_phase(struct run *run, uint64_t deadline_ns, uint64_t messages,
+			 struct failure *f)
+{
+	run->ops->begin(run, deadline_ns, messages);
+	barrier__begin(&run->barrier);
+	return wait_for_phase(run, deadline_ns, f);
 }
 
 /* Up to the first PARKED. What fails here leaves nothing to report but itself. */
@@ -44,37 +186,29 @@ static int warm_up(struct run *run, struct failure *f)
 	int err = run->ops->connect(run, f);
 
 	if (!err)
-		err = phase__wait(run, PHASE_FOREVER, f);
-	if (!err)
-		run->ops->failure(run, f);
+		err = wait_for_phase(run, PHASE_FOREVER, f);
+	failure__adopt(f, &run->barrier.failure);
 	if (!err && !f->status && run->load->warmup_s > 0 && !run->stopped) {
 		deadline = now_ns() + (uint64_t)(run->load->warmup_s * 1e9);
-		run->ops->begin(run, deadline, UINT64_MAX);
-		err = phase__wait(run, deadline, f);
+		err = execute_phase(run, deadline, UINT64_MAX, f);
 		if (run->given_up)
 			failure__set(f, STATUS_FAILED, -ETIMEDOUT, "%s of the warm-up",
 				     run->given_up);
-		run->ops->failure(run, f);
+		failure__adopt(f, &run->barrier.failure);
 	}
 	return f->status && !err ? -ECANCELED : err;
-}
-
-static void read_netstat(const struct run *run, struct netstat *n)
-{
-	netstat__read(n);
-	if (run->load->link)
-		netstat__add_process(n, run->other.pid);
 }
 
 static int window(struct run *run, struct result *r, struct failure *f)
 {
 	const struct load *load = run->load;
+	pid_t elsewhere = load->link ? run->other.pid : 0;
 	bool sends = run->ops->sends, known;
 	struct cpu_time own, theirs, now;
 	uint64_t start, deadline = PHASE_FOREVER;
 	int err;
 
-	read_netstat(run, &r->netstat_before);
+	netstat__read(&r->netstat_before, elsewhere);
 	if (run->ops->open)
 		run->ops->open(run);
 	known = !child__cpu_time(&run->other, &theirs);
@@ -84,14 +218,14 @@ static int window(struct run *run, struct result *r, struct failure *f)
 		deadline = start + (uint64_t)(load->duration_s * 1e9);
 	if (run->stopped)
 		deadline = 0;
-	run->ops->begin(run, deadline, load->messages ? load->messages : UINT64_MAX);
-	err = phase__wait(run, deadline, &r->failure);
+	err = execute_phase(run, deadline, load->messages ? load->messages : UINT64_MAX,
+			    &r->failure);
 	if (err) {
 		failure__adopt(f, &r->failure);
 		return err;
 	}
 	*(sends ? &r->sender : &r->receiver) = since(own, cpu_time__own());
-	read_netstat(run, &r->netstat_after);
+	netstat__read(&r->netstat_after, elsewhere);
 	if (run->ops->close)
 		run->ops->close(run, r);
 	err = child__cpu_time(&run->other, &now);
@@ -109,7 +243,7 @@ static int window(struct run *run, struct result *r, struct failure *f)
 			"%s: %llu of %llu bytes had arrived when its connections were shut down",
 			run->given_up, (unsigned long long)r->received,
 			(unsigned long long)r->bytes);
-	run->ops->failure(run, &r->failure);
+	failure__adopt(&r->failure, &run->barrier.failure);
 	if (run->ops->check)
 		run->ops->check(run, r);
 	return 0;
@@ -117,16 +251,17 @@ static int window(struct run *run, struct result *r, struct failure *f)
 
 static int conduct(struct run *run, struct result *r, struct failure *f)
 {
-	int stopped = 0, ignored, err;
+	int stopped = 0, ignored;
+	int err = control__await(run->control, CONTROL_START, &stopped, f);
 
-	err = control__await(run->control, CONTROL_START, &stopped, f);
 	if (!err)
 		err = warm_up(run, f);
 	if (err)
 		return err;
 	/* A driver's STOP ended the warm-up alone; Ctrl-C ends all there is. */
-	run->stopped = control__signal(run->control);
-	err = control__parked(run->control, run->listener.port, f);
+	run->stopped = run->control->signal;
+	run->control->message.port = (__u16)run->listener.port;
+	err = control__say(run->control, CONTROL_PARKED, "", f);
 	if (!err)
 		err = control__await(run->control, CONTROL_GO, &stopped, f);
 	if (err)
@@ -134,7 +269,7 @@ static int conduct(struct run *run, struct result *r, struct failure *f)
 	run->stopped |= stopped;
 	err = window(run, r, f);
 	if (!err)
-		err = control__parked(run->control, run->listener.port, f);
+		err = control__say(run->control, CONTROL_PARKED, "", f);
 	if (!err)
 		err = control__await(run->control, CONTROL_FINISH, &ignored, f);
 	r->port = run->listener.port;
@@ -160,10 +295,11 @@ int run__execute(const struct load *load, struct control *control, struct result
 	if (!err)
 		err = conduct(&run, r, f);
 	r->cpus = run.cpus;
-	if (err && run.barrier) {
+	if (err && run.barrier.threads) {
 		run.ops->stop(&run);
 		run.ops->abandon(&run);
 	}
+	barrier__destroy(&run.barrier);
 	run.ops->put_away(&run);
 	child__stop(&run.other);
 	listener__close(&run.listener);

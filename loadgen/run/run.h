@@ -18,8 +18,8 @@ struct run {
 	struct control *control;
 	struct link link;
 	struct listener listener;
-	struct child other;	 /* the receiver, or the server */
-	struct barrier *barrier; /* of our threads; NULL: there are none yet */
+	struct child other;	/* the receiver, or the server */
+	struct barrier barrier; /* of our threads */
 	struct cpus cpus;
 	bool stopped;	      /* somebody asked for the end */
 	bool dead;	      /* the other end */
@@ -34,10 +34,10 @@ struct run_ops {
 	int (*prepare)(struct run *run, struct failure *f);
 	/* Opens the listener and forks the other end, where it is to be. */
 	int (*fork)(struct run *run, struct failure *f);
-	/* Makes the connections and the threads, which set barrier. */
+	/* Makes the connections and the threads, which wait at the barrier. */
 	int (*connect)(struct run *run, struct failure *f);
 
-	/* Of a phase: until the deadline, or so many messages each. */
+	/* Before a phase: it lasts until the deadline, or so many messages each. */
 	void (*begin)(struct run *run, uint64_t deadline_ns, uint64_t messages);
 	void (*stop)(struct run *run);
 	/* Gives up what is under way, so that whoever waits for it fails. */
@@ -46,8 +46,6 @@ struct run_ops {
 	uint64_t (*received)(struct run *run);
 	/* What remains after the end ends by itself. Or NULL. */
 	bool (*delivered)(struct run *run);
-	/* The first failure of a thread. */
-	void (*failure)(const struct run *run, struct failure *f);
 
 	/* Around the window: open and close may be NULL; count returns when it ended. */
 	void (*open)(struct run *run);
@@ -60,17 +58,6 @@ struct run_ops {
 };
 
 extern const struct run_ops run_stream, run_serving;
-
-#define GRACE_NS      2000000000ULL
-#define DRAIN_NS      6000000000ULL
-#define PHASE_FOREVER UINT64_MAX
-
-/*
- * Returns once all threads are waiting; the phase was begun with this deadline.
- * 0, with *f telling of an other end that died or was stopped; or a negative errno if it
- * makes no sense to go on.
- */
-int phase__wait(struct run *run, uint64_t deadline_ns, struct failure *f);
 
 /*
  * 0: there is a result, with its own failure if something went wrong in the

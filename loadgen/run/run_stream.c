@@ -1,46 +1,237 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* This process sends, one thread a connection; the other receives. */
-#include <errno.h>
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * This process sends, one thread a connection; the other receives. Between phases a thread waits at
+ * a barrier, where it makes no system call and has nothing in flight: the receiver took every
+ * byte and every zero-copy completion is in.
+ */
+#include <linux/sockios.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
+#include "common/hist_stats.h"
 #include "loadgen/data/memory.h"
+#include "loadgen/data/message.h"
 #include "loadgen/load.h"
-#include "loadgen/receive/peer.h"
 #include "loadgen/receive/receiver.h"
+#include "loadgen/receive/wire.h"
 #include "loadgen/run/run.h"
-#include "loadgen/run/workers.h"
 #include "loadgen/send/pool.h"
 #include "loadgen/send/send_ops.h"
+
+#define LOOK_US 100000 /* how long a phase's end may go unseen, where nobody asks */
+
+/* A sending thread, its connection, and what it does in a phase. */
+struct worker {
+	struct sender sender; /* first: keeps its alignment */
+	struct run *run;
+	const struct send_ops *ops;
+	unsigned int index;	   /* of the slot */
+	unsigned int request_read; /* bytes of the next request */
+	_Atomic bool delivered;	   /* all its bytes of the phase are with the receiver */
+	uint64_t sent_before;	   /* bytes of earlier phases */
+	uint64_t received_before;
+	uint64_t received;	 /* when the phase ended */
+	uint64_t end_ns;	 /* of the phase: the receiver had everything */
+	struct tcp_state opened; /* when the window opened */
+};
+
+/*
+ * A small last segment may be held back until older data are acknowledged, which
+ * a receiver may delay: setting the option pushes it out. Nothing is sent with
+ * it set, so that the phases run as the socket came.
+ */
+static void push_tail(int fd, bool stays)
+{
+	for (int on = 1; on >= stays; on--)
+		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+}
+
+/* If the receiver cannot hear, waiting for it will tell. */
+static void set_mark(struct worker *w, int bytes)
+{
+	if (w->run->load->rcvlowat > 1)
+		receiver__request(&w->run->other, REQUEST_MARK, w->index, (uint64_t)bytes);
+}
+
+/* What is said to be there has left, and is no more than was sent. */
+static bool claims_too_much(const struct worker *w, uint64_t total)
+{
+	int unsent = 0;
+
+	return w->received > total || (w->run->load->peer && w->received == total &&
+				       !ioctl(w->sender.fd, SIOCOUTQNSD, &unsent) && unsent);
+}
+
+/* Returns when the receiver has everything and no send is in flight. */
+static void drain(struct worker *w)
+{
+	struct sender *s = &w->sender;
+	uint64_t total = w->sent_before + s->sent.bytes;
+	int err = 0;
+
+	if (!(w->ops->flags & SEND_NOTHING)) {
+		push_tail(s->fd, w->run->load->socket.nodelay);
+		set_mark(w, 1);
+		if (w->run->load->peer)
+			receiver__request(&w->run->other, REQUEST_STATE, w->index, total);
+		err = slot__await(w->sender.slot, total);
+	}
+	w->end_ns = now_ns();
+	w->received = atomic_load(&w->sender.slot->received);
+	set_mark(w, (int)w->run->load->rcvlowat);
+	atomic_store(&w->delivered, true);
+	if (claims_too_much(w, total))
+		err = failure__set(
+			&s->failure, STATUS_FAILED, -EPROTO,
+			"the receiver says that it has %llu bytes of a connection, on "
+			"which %llu were sent, not all of them yet: is it loadgen serve?",
+			(unsigned long long)w->received, (unsigned long long)total);
+	if (err)
+		failure__set(&s->failure, STATUS_FAILED, err,
+			     "the receiver took only %llu of %llu bytes of a connection",
+			     (unsigned long long)w->received, (unsigned long long)total);
+	if (w->ops->settle)
+		w->ops->settle(s);
+}
+
+/* 1: the next request is complete; 0: not yet; -EPIPE: the other end asks no more; or -errno. */
+static int read_request(struct sender *s, unsigned int *read)
+{
+	char request[REQUEST_BYTES];
+	ssize_t n;
+
+	if (*read == REQUEST_BYTES)
+		return 1;
+	n = recv(s->fd, request, REQUEST_BYTES - *read, 0);
+	if (!n)
+		return -EPIPE;
+	if (n < 0)
+		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+	*read += (unsigned int)n;
+	return *read == REQUEST_BYTES;
+}
+
+/* Answers each request with one message, until the deadline has passed or none remain. */
+static int answer_requests(struct sender *s, unsigned int *read, int (*run)(struct sender *s))
+{
+	uint64_t left = s->remaining;
+	int err;
+
+	while (left && now_ns() < atomic_load_explicit(&s->deadline_ns, memory_order_relaxed)) {
+		err = read_request(s, read);
+		if (err < 0)
+			return err;
+		if (!err)
+			continue;
+		s->remaining = 1;
+		err = run(s);
+		if (err)
+			return err;
+		if (s->remaining) /* the deadline came first: the request stays */
+			continue;
+		*read = 0;
+		left--;
+	}
+	return 0;
+}
+
+static void run_phase(struct worker *w)
+{
+	struct sender *s = &w->sender;
+	int (*loop)(struct sender * s) = w->ops->runs[s->rate ? SEND_PACED : s->mode];
+	int err;
+
+	w->sent_before += s->sent.bytes;
+	w->received_before = w->received;
+	memset(&s->sent, 0, sizeof(s->sent));
+	atomic_store(&w->sender.slot->begin_ns, now_ns());
+	if (!s->failure.status) {
+		err = w->run->load->workload == WORKLOAD_REQUEST
+			      ? answer_requests(s, &w->request_read, loop)
+			      : loop(s);
+		if (err)
+			failure__set(&s->failure, STATUS_FAILED, err, "sending failed: %s",
+				     strerror(-err));
+	}
+	drain(w);
+}
+
+/* 0, or a negative errno with the words in the sender's failure. */
+static int set_up(struct worker *w)
+{
+	struct timeval look = {.tv_usec = LOOK_US};
+	int err;
+
+	w->sender.state = calloc(1, w->ops->state_bytes);
+	err = !w->sender.state ? -ENOMEM
+	      : w->ops->setup  ? w->ops->setup(&w->sender, w->run->load)
+			       : 0;
+	if (err) {
+		free(w->sender.state);
+		w->sender.state = NULL;
+	}
+	/*
+	 * Not poll(): it would return at once while completions wait in the error queue, which
+	 * the variant reads when it sends.
+	 */
+	if (!err && w->run->load->workload == WORKLOAD_REQUEST &&
+	    setsockopt(w->sender.fd, SOL_SOCKET, SO_RCVTIMEO, &look, sizeof(look)))
+		err = -errno;
+	if (err)
+		failure__set(&w->sender.failure, STATUS_FAILED, err, "cannot set %s up: %s",
+			     w->ops->name, strerror(-err));
+	return err;
+}
+
+/* The thread: sets its variant up, then waits at the barrier for its phases. */
+static void *run_worker(void *worker)
+{
+	struct worker *w = worker;
+	int err = set_up(w);
+
+	while (barrier__wait(&w->run->barrier, &w->sender.failure))
+		if (!err)
+			run_phase(w);
+	if (!err && w->ops->teardown)
+		w->ops->teardown(&w->sender);
+	if (!err)
+		free(w->sender.state);
+	return NULL;
+}
 
 struct stream {
 	const struct send_ops *ops;
 	struct peer peer;
 	struct slot *slots;
-	int *fds;
-	struct tcp_state *tcp; /* of each, when the window opened */
+	struct worker *workers;
 	unsigned int connected;
-	struct workers *workers;
+	struct dataset dataset; /* without memory: messages have their own */
 	uint64_t checked_before;
 };
 
+/* In the phases, when all are connected. */
+#define for_each_worker(w, run)                                                 \
+	for (struct worker *w = ((const struct stream *)(run)->state)->workers, \
+			   *w##_end = w + (run)->load->threads;                 \
+	     w < w##_end; w++)
+
 static int prepare_stream(struct run *run, struct failure *f)
 {
-	unsigned int threads = run->load->threads;
 	struct stream *s = run->state = calloc(1, sizeof(*s));
 
-	if (s) {
-		s->ops = variants__find(run->load->variant);
-		s->slots = slot__map(threads);
-		s->fds = calloc(threads, sizeof(*s->fds));
-		s->tcp = calloc(threads, sizeof(*s->tcp));
-	}
-	return s && s->slots && s->fds && s->tcp
-		       ? memory__check(pool__need(run->load) + (double)run->load->working_set +
-					       receiver__need(run->load),
-				       f)
-		       : failure__set(f, STATUS_FAILED, -ENOMEM, "out of memory");
+	if (s)
+		s->slots = slot__map(run->load->threads);
+	if (!s || !s->slots)
+		return failure__set(f, STATUS_FAILED, -ENOMEM, "out of memory");
+	s->ops = variants__find(run->load->variant);
+	return memory__check(pool__need(run->load) + (double)run->load->working_set +
+				     receiver__need(run->load),
+			     f);
 }
 
 static int fork_receiver(struct run *run, struct failure *f)
@@ -60,9 +251,31 @@ static int own_port(int fd)
 	struct sockaddr_storage address;
 	socklen_t length = sizeof(address);
 
-	if (getsockname(fd, (struct sockaddr *)&address, &length))
-		return -errno;
-	return (int)listener__port_of(&address);
+	return getsockname(fd, (struct sockaddr *)&address, &length)
+		       ? -errno
+		       : (int)listener__port_of(&address);
+}
+
+static void init_worker(struct worker *w, struct run *run, unsigned int index, int fd, int port)
+{
+	const struct load *load = run->load;
+	struct stream *s = run->state;
+
+	*w = (struct worker){
+		.sender = {.fd = fd,
+			   .connection = (uint32_t)port,
+			   .slot = &s->slots[index],
+			   .mode = load->working_set		       ? SEND_PICKED
+				   : load->verify || load->reuse_early ? SEND_REFILL
+								       : SEND_AS_IS,
+			   .flags = load->socket.more ? MSG_MORE : 0,
+			   .rate = load->rate},
+		.run = run,
+		.ops = s->ops,
+		.index = index,
+		.delivered = true, /* before the first phase, nothing is due */
+	};
+	w->sender.slot->verified.connection = w->sender.connection;
 }
 
 /* One after another, each acknowledged: so each worker knows its slot. */
@@ -76,9 +289,8 @@ static int connect_all(struct run *run, struct failure *f)
 
 		if (fd < 0)
 			return fd;
-		s->fds[s->connected] = fd;
 		port = own_port(fd);
-		s->slots[s->connected].verified.connection = (uint32_t)port;
+		init_worker(&s->workers[s->connected], run, s->connected, fd, port);
 		err = run->load->peer
 			      ? peer__introduce(&s->peer, fd, s->connected, (uint32_t)port, f)
 			      : receiver__adopt(&run->other, s->connected, (unsigned int)port, f);
@@ -92,86 +304,97 @@ static int connect_all(struct run *run, struct failure *f)
 	return 0;
 }
 
-static int connect_workers(struct run *run, struct failure *f)
+static int start_workers(struct run *run, struct failure *f)
 {
+	unsigned int threads = run->load->threads;
 	struct stream *s = run->state;
-	int err = connect_all(run, f);
+	int err = dataset__create(&s->dataset, run->load, f);
 
+	for (unsigned int i = 0; i < threads; i++)
+		s->workers[i].sender.dataset = s->dataset.memory.base ? &s->dataset : NULL;
 	if (!err)
-		err = workers__create(&s->workers, run->load, s->ops, s->fds, s->slots, &run->other,
-				      f);
-	if (!err)
-		run->barrier = workers__barrier(s->workers);
-	return err;
+		err = barrier__start(&run->barrier, threads, run_worker, s->workers,
+				     sizeof(*s->workers), 0);
+	return err ? failure__set(f, STATUS_FAILED, err, "cannot start thread %u of %u: %s",
+				  run->barrier.count + 1, threads, strerror(-err))
+		   : 0;
 }
 
-static struct workers *workers(const struct run *run)
+static int connect_workers(struct run *run, struct failure *f)
 {
-	return ((const struct stream *)run->state)->workers;
+	unsigned int threads = run->load->threads;
+	struct stream *s = run->state;
+	int err;
+
+	s->workers = aligned_alloc(_Alignof(struct worker), threads * sizeof(*s->workers));
+	if (!s->workers)
+		return failure__set(f, STATUS_FAILED, -ENOMEM, "out of memory for %u threads",
+				    threads);
+	err = connect_all(run, f);
+	return err ? err : start_workers(run, f);
 }
 
 static void begin(struct run *run, uint64_t deadline_ns, uint64_t messages)
 {
-	workers__begin(workers(run), deadline_ns, messages);
+	for_each_worker(w, run)
+	{
+		atomic_store(&w->sender.deadline_ns, deadline_ns);
+		w->sender.remaining = messages;
+		atomic_store(&w->delivered, false);
+	}
 }
 
 static void stop(struct run *run)
 {
-	workers__stop(workers(run));
+	for_each_worker(w, run) atomic_store(&w->sender.deadline_ns, 0);
 }
 
+/* Shuts the connections down, so that whoever waits in or for one fails. */
 static void abandon(struct run *run)
 {
-	workers__abandon(workers(run));
+	for_each_worker(w, run)
+	{
+		atomic_store(&w->sender.abandoned, true);
+		shutdown(w->sender.fd, SHUT_RDWR);
+		slot__end(w->sender.slot);
+	}
 }
 
 static uint64_t received(struct run *run)
 {
-	const struct stream *s = run->state;
 	uint64_t sum = 0;
 
-	for (unsigned int i = 0; i < run->load->threads; i++)
-		sum += atomic_load(&s->slots[i].received);
+	for_each_worker(w, run) sum += atomic_load(&w->sender.slot->received);
 	return sum;
 }
 
+/* What remains then ends by itself. */
 static bool delivered(struct run *run)
 {
-	return workers__delivered(workers(run));
-}
-
-static void failure(const struct run *run, struct failure *f)
-{
-	workers__failure(workers(run), f);
+	for_each_worker(w, run) if (!atomic_load(&w->delivered)) return false;
+	return true;
 }
 
 static uint64_t checked(const struct run *run)
 {
-	const struct stream *s = run->state;
 	uint64_t sum = 0;
 
-	for (unsigned int i = 0; i < run->load->threads; i++)
-		sum += s->slots[i].verified.found.checked;
+	for_each_worker(w, run) sum += w->sender.slot->verified.found.checked;
 	return sum;
 }
 
 static void open_window(struct run *run)
 {
-	struct stream *s = run->state;
-
-	for (unsigned int i = 0; i < run->load->threads; i++)
-		tcp_state__read(s->fds[i], &s->tcp[i]);
-	s->checked_before = checked(run);
+	for_each_worker(w, run) tcp_state__read(w->sender.fd, &w->opened);
+	((struct stream *)run->state)->checked_before = checked(run);
 }
 
 static void close_window(struct run *run, struct result *r)
 {
-	struct stream *s = run->state;
 	struct tcp_state now;
 
-	for (unsigned int i = 0; i < run->load->threads; i++)
-		if (!tcp_state__read(s->fds[i], &now))
-			tcp_sockets__add_socket(&r->sockets, &s->tcp[i], &now);
+	for_each_worker(w, run) if (!tcp_state__read(w->sender.fd, &now))
+		tcp_sockets__add_socket(&r->sockets, &w->opened, &now);
 }
 
 /* What the receiver's check of every byte comes to. Bytes that arrived wrong are a failure. */
@@ -212,21 +435,35 @@ static void verify(const struct run *run, struct result *r)
 			(unsigned long long)r->checked, (unsigned long long)r->received);
 }
 
+static void add_worker(struct result *r, const struct worker *w)
+{
+	add_counters(&r->sent, &w->sender.sent, offsetof(struct sent, latency));
+	hist__merge(&r->sent.latency, &w->sender.sent.latency);
+	r->sent.copied_unknown |= w->sender.sent.copied_unknown;
+	if (w->sender.slot->requests_since == atomic_load(&w->sender.slot->begin_ns))
+		hist__merge(&r->requests, &w->sender.slot->requests);
+	r->received += w->received - w->received_before;
+}
+
 static uint64_t count(struct run *run, struct result *r)
 {
 	const struct stream *s = run->state;
-	uint64_t end_ns;
+	bool requests = run->load->workload == WORKLOAD_REQUEST;
+	uint64_t end_ns = 0;
 
+	for_each_worker(w, run)
+	{
+		add_worker(r, w);
+		if (w->end_ns > end_ns)
+			end_ns = w->end_ns;
+	}
 	r->zerocopy = s->ops->flags & SEND_ZEROCOPY;
 	memcpy(r->peer, s->peer.machine, sizeof(r->peer));
-	workers__sum(s->workers, &r->sent, &r->requests, &r->received, &end_ns);
 	r->messages = r->sent.messages;
 	r->bytes = r->sent.bytes;
 	r->errors = r->sent.errors;
-	r->latency = run->load->workload == WORKLOAD_REQUEST ? &r->requests : &r->sent.latency;
-	r->span = run->load->workload == WORKLOAD_REQUEST ? "request..answer"
-		  : run->load->rate			  ? "message_due"
-							  : "message";
+	r->latency = requests ? &r->requests : &r->sent.latency;
+	r->span = requests ? "request..answer" : run->load->rate ? "message_due" : "message";
 	return end_ns;
 }
 
@@ -236,12 +473,11 @@ static void put_away(struct run *run)
 
 	if (!s)
 		return;
-	workers__destroy(s->workers);
+	memory__unmap(&s->dataset.memory);
 	for (unsigned int i = 0; i < s->connected; i++)
-		close(s->fds[i]);
+		close(s->workers[i].sender.fd);
+	free(s->workers);
 	slot__unmap(s->slots, run->load->threads);
-	free(s->fds);
-	free(s->tcp);
 	free(s);
 }
 
@@ -255,7 +491,6 @@ const struct run_ops run_stream = {
 	.abandon = abandon,
 	.received = received,
 	.delivered = delivered,
-	.failure = failure,
 	.open = open_window,
 	.close = close_window,
 	.count = count,

@@ -1,19 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <argp.h>
-#include <errno.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "common/capabilities.h"
 #include "common/program.h"
 #include "common/units.h"
 #include "loadgen/options/help.h"
 #include "loadgen/options/options.h"
-#include "loadgen/receive/session.h"
+#include "loadgen/receive/wire.h"
 #include "loadgen/run/run.h"
-#include "loadgen/system/key.h"
 #include "loadgen/system/listener.h"
 #include "loadgen/system/log.h"
 
@@ -42,23 +39,12 @@ static const struct argp_option options[] = {
 	{0},
 };
 
-static error_t set_limit(struct argp_state *state, const char *option, const char *arg, bool good)
-{
-	if (good)
-		return 0;
-	return program__refuse(state, "%s %s: give a number above 0, such as %s", option, arg,
-			       strcmp(option, "--session-bytes") ? "60 or 0.5" : "1M or 100G");
-}
-
 static error_t parse_serve_option(int key, char *arg, struct argp_state *state)
 {
 	struct serve_options *o = state->input;
 	char why[256];
 
 	switch (key) {
-	case ARGP_KEY_INIT:
-		program__one_line_errors(state);
-		return 0;
 	case OPT_ADDRESS:
 	case OPT_PORT:
 		if (!load_options__set(&o->load, key == OPT_PORT ? "port" : "address", arg, why,
@@ -72,12 +58,18 @@ static error_t parse_serve_option(int key, char *arg, struct argp_state *state)
 		o->open = true;
 		return 0;
 	case OPT_BYTES:
-		return set_limit(state, "--session-bytes", arg,
-				 !units__size(arg, &o->limits.bytes) && o->limits.bytes);
+		if (!units__size(arg, &o->limits.bytes) && o->limits.bytes)
+			return 0;
+		return program__refuse(state,
+				       "--session-bytes %s: give a number above 0, such as 1M or "
+				       "100G",
+				       arg);
 	case OPT_SECONDS:
-		return set_limit(state, "--session-seconds", arg,
-				 !units__duration(arg, &o->limits.seconds) &&
-					 o->limits.seconds > 0);
+		if (!units__duration(arg, &o->limits.seconds) && o->limits.seconds > 0)
+			return 0;
+		return program__refuse(
+			state, "--session-seconds %s: give a number above 0, such as 60 or 0.5",
+			arg);
 	case ARGP_KEY_ARG:
 		return program__refuse(state, "serve %s: not an option", arg);
 	default:
@@ -103,31 +95,15 @@ static int check_address(const struct serve_options *o, const struct listener *l
 			    o->load.load.address);
 }
 
-/* A session of many threads needs as many; without these few there would be none. */
-static int raise_descriptors(struct failure *f)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit))
-		return failure__set(f, STATUS_FAILED, -errno,
-				    "cannot read the limit of open files: %m");
-	limit.rlim_cur = limit.rlim_max;
-	if (limit.rlim_max >= DESCRIPTORS_MIN && !setrlimit(RLIMIT_NOFILE, &limit))
-		return 0;
-	return failure__set(f, STATUS_FAILED, -EMFILE,
-			    "serve needs %d open files, the limit is %llu: raise it (ulimit -Hn)",
-			    DESCRIPTORS_MIN, (unsigned long long)limit.rlim_max);
-}
-
-static int open_all(struct serve_options *o, struct listener *l, struct control **control,
+static int open_all(struct serve_options *o, struct listener *l, struct control *control,
 		    struct key *key, struct failure *f)
 {
 	int err = o->key ? key__read(key, o->key, f) : 0;
 
 	if (!err)
-		err = raise_descriptors(f);
+		err = raise_files("serve", DESCRIPTORS_MIN, "", f);
 	if (!err)
-		err = control__create(control, -1, f);
+		err = control__open(control, -1, f);
 	if (!err)
 		err = listener__open(l, &o->load.load, f);
 	if (!err)
@@ -139,11 +115,11 @@ static int open_all(struct serve_options *o, struct listener *l, struct control 
 
 int serve__main(int argc, char **argv)
 {
+	static struct control control;
 	static struct key key;
 	struct serve_options o = {.limits = {SESSION_BYTES, SESSION_SECONDS}};
 	struct listener l = {.fd = -1};
 	struct failure f = {0};
-	struct control *control = NULL;
 	char name[ADDRESS_NAME];
 	int err;
 
@@ -155,7 +131,6 @@ int serve__main(int argc, char **argv)
 	if (open_all(&o, &l, &control, &key, &f)) {
 		program__complain("%s", f.text);
 		listener__close(&l);
-		control__destroy(control);
 		return f.status;
 	}
 	log__begin();
@@ -163,12 +138,12 @@ int serve__main(int argc, char **argv)
 	listener__name(&l.address, l.length, name);
 	printf("listening on %s\n", name);
 	fflush(stdout);
-	err = session__serve(l.fd, control__fd(control), &o.limits, &key);
+	err = session__serve(l.fd, control.fd, &o.limits, &key);
 	if (err)
 		log__line("cannot serve: %s", strerror(-err));
 	log__end();
-	if (err || control__read(control, &f) < 0)
+	if (err || control__read(&control, &f) < 0)
 		return STATUS_FAILED;
-	program__die_by(control__signal(control));
+	program__die_by(control.signal);
 	return STATUS_OK;
 }

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,12 +20,9 @@ static bool in_memory(const struct load *load, const struct send_ops *ops)
 /* From one message to the next: apart by pages in a file, which is sent page by page. */
 static size_t message_room(const struct load *load, const struct send_ops *ops)
 {
-	unsigned int fields = load__fields(load);
-	size_t longest = (load->message_bytes + fields - 1) / fields;
-
 	if (ops->flags & SEND_FILE)
 		return (load->message_bytes + 4095) / 4096 * 4096;
-	return memory__stride(load, longest) * fields;
+	return memory__stride(load, load__longest_field(load)) * load__fields(load);
 }
 
 static void set_fields(struct message *m, char *at, size_t room)
@@ -57,8 +53,7 @@ static int make_messages(struct pool *p, const struct sender *s, const struct lo
 	for (; p->count < count; p->count++) {
 		struct message *m = &p->messages[p->count];
 
-		err = (own ? message__create : message__shape)(m, load->message_bytes,
-							       load__fields(load));
+		err = message__create(m, load->message_bytes, load__fields(load), own);
 		if (err)
 			return err;
 		if (p->memory.base)
@@ -106,28 +101,4 @@ const struct memory *pool__memory(const struct pool *p, const struct sender *s)
 	if (s->dataset)
 		return &s->dataset->memory;
 	return p->memory.base ? &p->memory : NULL;
-}
-
-int borrowed__setup(struct sender *s, const struct load *load)
-{
-	struct borrowed *l = s->state;
-	uint32_t depth = pool__depth(load);
-	int err;
-
-	l->reuse_early = load->reuse_early;
-	l->ends = calloc(depth, sizeof(*l->ends));
-	if (!l->ends)
-		return -ENOMEM;
-	err = pool__create(&l->pool, s, load, depth);
-	if (err)
-		free(l->ends);
-	return err;
-}
-
-void borrowed__teardown(struct sender *s)
-{
-	struct borrowed *l = s->state;
-
-	pool__destroy(&l->pool);
-	free(l->ends);
 }

@@ -6,10 +6,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
-#include "loadgen/data/dataset.h"
-#include "loadgen/data/memory.h"
 #include "loadgen/data/message.h"
 #include "loadgen/send/sender.h"
 #include "loadgen/send/slot.h"
@@ -58,40 +54,4 @@ static always_inline void prepare(const struct sender *s, struct message *m, enu
 		message__fill(m, s->connection, s->number);
 	else if (mode == SEND_PICKED)
 		dataset__pick(s->dataset, m, s->connection, s->number);
-}
-
-/*
- * Messages whose pages the kernel borrows and never reports as done: pages sent by
- * splice() or sendfile(). An acknowledgement does not return them, because on one machine
- * the receiver's queue still holds the same pages. So a message is written to again once
- * the receiving program has read all of it, which its slot says (slot.h); a
- * retransmission after that is dropped unread.
- */
-struct borrowed {
-	struct pool pool;
-	uint64_t *ends; /* of each message: the connection's bytes when it was sent */
-	uint64_t total; /* bytes sent since the connection began */
-	bool reuse_early;
-};
-
-/* For a variant whose state begins with a struct borrowed. */
-int borrowed__setup(struct sender *s, const struct load *load);
-void borrowed__teardown(struct sender *s);
-
-/* Returns when the next message may be written to. -EPIPE if it never may. */
-static inline int borrowed__await(struct borrowed *l, struct sender *s)
-{
-	uint64_t end = l->ends[l->pool.turn];
-
-	if (l->reuse_early || atomic_load(&s->slot->received) >= end)
-		return 0;
-	return slot__await(s->slot, end);
-}
-
-/* The next message was sent, all of it. */
-static inline void borrowed__sent(struct borrowed *l)
-{
-	l->total += pool__next(&l->pool)->bytes;
-	l->ends[l->pool.turn] = l->total;
-	pool__advance(&l->pool);
 }

@@ -6,8 +6,35 @@
  */
 #pragma once
 
-#include "loadgen/send/pacing.h"
+#include "loadgen/send/send_ops.h"
 #include "loadgen/send/sender.h"
+
+/* When messages are due at a fixed rate, however late those before them were. */
+struct pacing {
+	uint64_t begin_ns;
+	uint64_t rate;	 /* a second */
+	uint64_t number; /* of the message that is awaited, from 0 */
+	uint64_t due_ns; /* when it is, or was, due */
+	uint64_t end_ns; /* when the pacing ended; 0: not yet */
+};
+
+/* When message number is due, in ns from the beginning. Pure. */
+uint64_t pacing__due(uint64_t number, uint64_t rate);
+
+/* How many are due in so many ns. Pure. */
+uint64_t pacing__count(uint64_t ns, uint64_t rate);
+
+void pacing__begin(struct pacing *p, uint64_t rate);
+
+/*
+ * Returns when the next message is due, at once if it is late; false if the deadline
+ * (which may change) comes before it, or has come. Sleeps but for the last
+ * 50 microseconds, which a timer would miss by as much.
+ */
+bool pacing__await(struct pacing *p, const _Atomic uint64_t *deadline_ns);
+
+/* How many messages were due until it ended; remaining 0: no more than were sent. */
+uint64_t pacing__end(const struct pacing *p, uint64_t remaining);
 
 typedef int (*send_one_fn)(struct sender *s, enum send_mode mode);
 
@@ -54,27 +81,29 @@ static always_inline int send_loop_paced(struct sender *s, send_one_fn send_one)
 	return err;
 }
 
-/* The loops of a variant, for its ops table: SEND_RUNS(send_one); ... .runs = runs. */
-#define SEND_RUNS(send_one)                                         \
-	static int run_as_is(struct sender *s)                      \
-	{                                                           \
-		return send_loop(s, send_one, SEND_AS_IS);          \
-	}                                                           \
-	static int run_refill(struct sender *s)                     \
-	{                                                           \
-		return send_loop(s, send_one, SEND_REFILL);         \
-	}                                                           \
-	static int run_picked(struct sender *s)                     \
-	{                                                           \
-		return send_loop(s, send_one, SEND_PICKED);         \
-	}                                                           \
-	static int run_paced(struct sender *s)                      \
-	{                                                           \
-		return send_loop_paced(s, send_one);                \
-	}                                                           \
-	static int (*const runs[SEND_LOOPS])(struct sender * s) = { \
-		[SEND_AS_IS] = run_as_is,                           \
-		[SEND_REFILL] = run_refill,                         \
-		[SEND_PICKED] = run_picked,                         \
-		[SEND_PACED] = run_paced,                           \
-	}
+/* A variant by how one message is sent: its loops, and its ops table with what else it has. */
+#define SEND_VARIANT(variant, send_one, ...)                                  \
+	static int variant##_as_is(struct sender *s)                          \
+	{                                                                     \
+		return send_loop(s, send_one, SEND_AS_IS);                    \
+	}                                                                     \
+	static int variant##_refill(struct sender *s)                         \
+	{                                                                     \
+		return send_loop(s, send_one, SEND_REFILL);                   \
+	}                                                                     \
+	static int variant##_picked(struct sender *s)                         \
+	{                                                                     \
+		return send_loop(s, send_one, SEND_PICKED);                   \
+	}                                                                     \
+	static int variant##_paced(struct sender *s)                          \
+	{                                                                     \
+		return send_loop_paced(s, send_one);                          \
+	}                                                                     \
+	static int (*const variant##_runs[SEND_LOOPS])(struct sender * s) = { \
+		[SEND_AS_IS] = variant##_as_is,                               \
+		[SEND_REFILL] = variant##_refill,                             \
+		[SEND_PICKED] = variant##_picked,                             \
+		[SEND_PACED] = variant##_paced,                               \
+	};                                                                    \
+	const struct send_ops send_##variant = {                              \
+		.name = #variant, .runs = variant##_runs, __VA_ARGS__}

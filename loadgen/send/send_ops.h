@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A send variant. To add one: a file that defines such a struct, and
+ * A send variant. To add one: a row of send_copied.c, or a file that defines such a struct, and
  * its line in variants.c.
  */
 #pragma once
@@ -22,14 +22,11 @@ struct sender;
 
 struct send_ops {
 	const char *name;
-	const char *summary; /* one line */
 	unsigned int flags;
 
-	/*
-	 * Can this kernel do it, for this user? 0, or a negative errno with the
-	 * reason in one line. NULL: any kernel can. Leaves nothing behind.
-	 */
-	int (*probe)(const struct load *load, char *why, size_t room);
+	/* Of io_uring, which must have it, in words; NULL: any kernel can do it. */
+	int operation;
+	const char *needs;
 
 	/*
 	 * In the worker's thread, connected. s->state has state_bytes, all zero; the
@@ -58,4 +55,8 @@ extern const size_t send_variant_count;
 const struct send_ops *variants__find(const char *name);
 
 /* Probes the kernel. 0, or a negative errno with the variant's name and the reason. */
-int variants__probe(const char *name, const struct load *load, char *why, size_t room);
+int variants__probe(const char *name, char *why, size_t room);
+
+/* Of send_uring.c: has this kernel's io_uring the operation? 0, or a negative errno with the
+ * reason. */
+int ring__probe(int operation, const char *what, char *why, size_t room);

@@ -6,7 +6,6 @@
  * completions merge into one notification meanwhile, but what was freed long ago
  * has left the cache.
  */
-#include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 
@@ -107,26 +106,20 @@ static int await_one(struct sender *s, uint64_t until_ns)
 
 	for (;;) {
 		struct completion c;
-		uint64_t now;
 		int n = completion__read(s->fd, &c);
+		uint64_t now;
 
-		if (n < 0)
-			return n;
-		if (n)
+		if (n > 0)
 			return apply_completion(s, &c);
+		if (!n && p.revents) /* it returned, and nothing had come by now */
+			n = connection_error(s, p.revents);
+		if (n)
+			return n;
 		now = until_ns ? now_ns() : 0;
 		if (until_ns && now >= until_ns)
 			return -ETIMEDOUT;
-		n = poll(&p, 1, until_ns ? (int)((until_ns - now) / 1000000 + 1) : -1);
-		if (n > 0) {
-			/* It may have come since the read: then this costs one turn. */
-			n = completion__read(s->fd, &c);
-			if (n > 0)
-				return apply_completion(s, &c);
-			n = n ? n : connection_error(s, p.revents);
-			if (n)
-				return n;
-		}
+		p.revents = 0; /* as a poll() that fails leaves it */
+		poll(&p, 1, until_ns ? (int)((until_ns - now) / 1000000 + 1) : -1);
 	}
 }
 
@@ -223,8 +216,6 @@ static always_inline int send_one(struct sender *s, enum send_mode mode)
 	return err;
 }
 
-SEND_RUNS(send_one);
-
 static int settle(struct sender *s)
 {
 	struct zerocopy *z = s->state;
@@ -237,13 +228,6 @@ static int settle(struct sender *s)
 		   : 0;
 }
 
-const struct send_ops send_zerocopy = {
-	.name = "zerocopy",
-	.summary = "sendmsg(MSG_ZEROCOPY) of the fields, completions awaited",
-	.flags = SEND_ZEROCOPY | SEND_COURSE | SEND_SHARES,
-	.state_bytes = sizeof(struct zerocopy),
-	.setup = setup,
-	.teardown = teardown,
-	.runs = runs,
-	.settle = settle,
-};
+SEND_VARIANT(zerocopy, send_one, .flags = SEND_ZEROCOPY | SEND_COURSE | SEND_SHARES,
+	     .state_bytes = sizeof(struct zerocopy), .setup = setup, .teardown = teardown,
+	     .settle = settle);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <errno.h>
 #include <poll.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
-#include "common/hist_stats.h"
-#include "loadgen/send/sender.h"
+#include "loadgen/send/send_loop.h"
 
-#define REFUSAL_PATIENCE_NS 1000000000ULL /* while other threads may hold what is short */
+#define SECOND_NS	    1000000000ULL
+#define AWAKE_NS	    50000ULL
+#define LOOK_NS		    (SECOND_NS / 10) /* how long a sleep may overlook that the phase ended */
+#define REFUSAL_PATIENCE_NS 1000000000ULL    /* while other threads may hold what is short */
 
 ssize_t sender__account(struct sender *s, ssize_t n)
 {
@@ -42,23 +44,6 @@ ssize_t sender__sendmsg(struct sender *s, struct iovec *iov, unsigned int count,
 	return sender__account(s, sendmsg(s->fd, &m, MSG_NOSIGNAL | s->flags | flags));
 }
 
-void sent__add_worker(struct sent *sum, const struct sent *one)
-{
-	sum->messages += one->messages;
-	sum->due += one->due;
-	sum->bytes += one->bytes;
-	sum->calls += one->calls;
-	sum->zerocopy.requests += one->zerocopy.requests;
-	sum->zerocopy.completions += one->zerocopy.completions;
-	sum->zerocopy.copied += one->zerocopy.copied;
-	sum->zerocopy.enobufs += one->zerocopy.enobufs;
-	sum->zerocopy.notifications += one->zerocopy.notifications;
-	sum->zerocopy.copied_unknown |= one->zerocopy.copied_unknown;
-	for (int i = 0; i < ERRNO_LIMIT; i++)
-		sum->errors[i] += one->errors[i];
-	hist__merge(&sum->latency, &one->latency);
-}
-
 int sender__wait_refused(struct sender *s, uint64_t *since, const char *by, const char *error,
 			 const char *remedy)
 {
@@ -80,4 +65,56 @@ int sender__missing(struct sender *s, int err, uint32_t count, const char *what)
 {
 	return failure__set(&s->failure, STATUS_FAILED, err, "%u %s are missing (%s)", count, what,
 			    err == -ETIMEDOUT ? "after 10 s" : "the connection broke");
+}
+
+uint64_t pacing__due(uint64_t number, uint64_t rate)
+{
+	return (uint64_t)((unsigned __int128)number * SECOND_NS / rate);
+}
+
+/* The first is due at 0. */
+uint64_t pacing__count(uint64_t ns, uint64_t rate)
+{
+	return ns ? (uint64_t)(((unsigned __int128)ns * rate - 1) / SECOND_NS) + 1 : 0;
+}
+
+void pacing__begin(struct pacing *p, uint64_t rate)
+{
+	prctl(PR_SET_TIMERSLACK, 1UL, 0, 0, 0);
+	*p = (struct pacing){.begin_ns = now_ns(), .rate = rate};
+}
+
+static void sleep_until(uint64_t ns)
+{
+	struct timespec t = {.tv_sec = (time_t)(ns / SECOND_NS), .tv_nsec = (long)(ns % SECOND_NS)};
+
+	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
+}
+
+bool pacing__await(struct pacing *p, const _Atomic uint64_t *deadline_ns)
+{
+	p->due_ns = p->begin_ns + pacing__due(p->number, p->rate);
+	for (;;) {
+		uint64_t now = now_ns(), deadline = atomic_load(deadline_ns), wait;
+
+		if (now >= deadline) {
+			p->end_ns = deadline ? deadline : now;
+			return false;
+		}
+		if (now >= p->due_ns)
+			break;
+		wait = (p->due_ns < deadline ? p->due_ns : deadline) - now;
+		if (wait > AWAKE_NS)
+			sleep_until(now + (wait > LOOK_NS ? LOOK_NS : wait - AWAKE_NS));
+	}
+	p->number++;
+	return true;
+}
+
+uint64_t pacing__end(const struct pacing *p, uint64_t remaining)
+{
+	uint64_t due =
+		p->end_ns > p->begin_ns ? pacing__count(p->end_ns - p->begin_ns, p->rate) : 0;
+
+	return remaining && due > p->number ? due : p->number;
 }

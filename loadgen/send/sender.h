@@ -7,8 +7,6 @@
 
 #include <linux/types.h>
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <sys/socket.h>
 #include <time.h>
 
@@ -28,10 +26,9 @@ struct zerocopy_counts {
 	uint64_t copied; /* completions that the kernel said were copied */
 	uint64_t enobufs;
 	uint64_t notifications; /* the kernel merges completions: fewer than those */
-	bool copied_unknown;	/* the kernel does not say whether it copied */
 };
 
-/* What a phase counted; starts from zero with each phase. */
+/* What a phase counted; starts from zero with each phase. All but the last two add up. */
 struct sent {
 	uint64_t messages; /* complete ones */
 	uint64_t due;	   /* that should have been begun, at a fixed rate */
@@ -40,6 +37,7 @@ struct sent {
 	struct zerocopy_counts zerocopy;
 	uint64_t errors[ERRNO_LIMIT]; /* failed send calls, by errno */
 	struct hist latency;
+	bool copied_unknown; /* the kernel does not say whether it copied */
 };
 
 struct dataset;
@@ -72,8 +70,12 @@ struct sender {
 	struct sent sent;
 };
 
-/* Adds what one worker counted to what others did. */
-void sent__add_worker(struct sent *sum, const struct sent *one);
+/* Adds so many bytes of 64-bit counters to others. */
+static inline void add_counters(void *sum, const void *one, size_t bytes)
+{
+	for (size_t i = 0; i < bytes / sizeof(uint64_t); i++)
+		((uint64_t *)sum)[i] += ((const uint64_t *)one)[i];
+}
 
 static inline uint64_t now_ns(void)
 {

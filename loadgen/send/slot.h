@@ -9,8 +9,6 @@
 #pragma once
 
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stdint.h>
 
 #include "bpf/hist.h"
 #include "loadgen/data/pattern.h"
@@ -40,9 +38,6 @@ struct slot {
 struct slot *slot__map(unsigned int count);
 void slot__unmap(struct slot *slots, unsigned int count);
 
-/* The receiver took everything up to this byte. */
-static inline void slot__publish(struct slot *s, uint64_t received);
-
 /* Nothing more will be received: by the receiver, or by whoever saw it die. */
 void slot__end(struct slot *s);
 
@@ -51,6 +46,7 @@ int slot__await(struct slot *s, uint64_t wanted);
 
 void slot__wake(struct slot *s);
 
+/* The receiver took everything up to this byte. */
 static inline void slot__publish(struct slot *s, uint64_t received)
 {
 	uint64_t wanted;

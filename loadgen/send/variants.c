@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "loadgen/load.h"
 #include "loadgen/send/send_ops.h"
-#include "loadgen/send/sender.h"
 
 extern const struct send_ops send_twocopy, send_onecopy, send_zerocopy, send_null, send_write,
 	send_writev, send_sendfile, send_splice, send_uring, send_uring_zc;
@@ -33,13 +33,20 @@ const struct send_ops *variants__find(const char *name)
 	return NULL;
 }
 
-int variants__probe(const char *name, const struct load *load, char *why, size_t room)
+int variants__probe(const char *name, char *why, size_t room)
 {
 	const struct send_ops *ops = variants__find(name);
 	char reason[200] = "";
-	int err = ops->probe ? ops->probe(load, reason, sizeof(reason)) : 0;
+	int err = ops->needs ? ring__probe(ops->operation, ops->needs, reason, sizeof(reason)) : 0;
 
 	if (err)
 		snprintf(why, room, "--variant %s: %s", name, reason);
 	return err;
+}
+
+unsigned int load__fields(const struct load *load)
+{
+	const struct send_ops *ops = variants__find(load->variant);
+
+	return ops && ops->flags & SEND_FILE ? 1 : load->fields;
 }

@@ -1,21 +1,151 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the models share, taking a connection and answering it; and how the process begins. */
-#include <errno.h>
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * How connections are taken and answered, by one of the models: how one process serves many of
+ * them; and how the process begins.
+ */
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
 #include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "loadgen/load.h"
 #include "loadgen/send/sender.h"
-#include "loadgen/serving/serve_ops.h"
 #include "loadgen/serving/server.h"
 #include "loadgen/system/child.h"
 #include "loadgen/system/listener.h"
 
 #define BEGIN_TIMEOUT_MS 1000
+#define EVENTS		 256
+#define STAT_MAX	 1024
+#define OTHERS		 24 /* descriptors below FD_SETSIZE that are not connections: a bound */
+#define STACK_BYTES	 (256u << 10) /* thousands of threads: not 8 MiB of addresses each */
 
-int server__fail(struct server *s, int err, const char *what)
+int procinfo__parse(const char *stat, struct procinfo *p)
+{
+	const char *open = strchr(stat, '('), *close = strrchr(stat, ')');
+	size_t length;
+
+	/* The name may have parentheses and blanks itself: its end is the last one. */
+	if (!open || !close || close < open || sscanf(stat, "%d", &p->pid) != 1)
+		return -EINVAL;
+	length = (size_t)(close - open - 1);
+	if (length >= sizeof(p->name))
+		length = sizeof(p->name) - 1;
+	memcpy(p->name, open + 1, length);
+	p->name[length] = '\0';
+	/* After the name: state, ten numbers, then user and system time. */
+	return sscanf(close + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", &p->user,
+		      &p->system) == 2
+		       ? 0
+		       : -EINVAL;
+}
+
+static unsigned long long ticks(const struct procinfo *p)
+{
+	return p->user + p->system;
+}
+
+size_t procinfo__keep(struct procinfo *top, size_t count, const struct procinfo *p)
+{
+	size_t at = count;
+
+	while (at && ticks(&top[at - 1]) < ticks(p))
+		at--;
+	if (at == PROCINFO_TOP)
+		return count;
+	if (count < PROCINFO_TOP)
+		count++;
+	memmove(&top[at + 1], &top[at], (count - at - 1) * sizeof(*top));
+	top[at] = *p;
+	return count;
+}
+
+size_t procinfo__text(const struct procinfo *top, size_t count, char text[PROCINFO_TEXT])
+{
+	double hertz = (double)sysconf(_SC_CLK_TCK);
+	char name[sizeof(top->name)];
+	size_t used = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		memcpy(name, top[i].name, sizeof(name));
+		for (char *c = name; *c; c++)
+			if (!isprint((unsigned char)*c))
+				*c = '?';
+		used += (size_t)snprintf(text + used, PROCINFO_TEXT - used, "%d %s %.2f %.2f\n",
+					 top[i].pid, name, (double)top[i].user / hertz,
+					 (double)top[i].system / hertz);
+	}
+	return used;
+}
+
+static int read_process(int proc, const char *pid, struct procinfo *p)
+{
+	char path[32], stat[STAT_MAX];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "%.16s/stat", pid);
+	fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	n = read(fd, stat, sizeof(stat) - 1);
+	close(fd);
+	if (n <= 0)
+		return -ESRCH;
+	stat[n] = '\0';
+	return procinfo__parse(stat, p);
+}
+
+int procinfo__answer(char text[PROCINFO_TEXT])
+{
+	struct procinfo top[PROCINFO_TOP], p;
+	DIR *proc = opendir("/proc");
+	struct dirent *entry;
+	size_t count = 0;
+	int err;
+
+	if (!proc)
+		return -errno;
+	while ((entry = readdir(proc))) {
+		if (!isdigit((unsigned char)entry->d_name[0]))
+			continue;
+		err = read_process(dirfd(proc), entry->d_name, &p);
+		if (err == -EMFILE || err == -ENFILE) {
+			closedir(proc);
+			return err;
+		}
+		if (!err) /* else it ended meanwhile */
+			count = procinfo__keep(top, count, &p);
+	}
+	closedir(proc);
+	return (int)procinfo__text(top, count, text);
+}
+
+/* The state of a model, in the serving process alone. */
+struct server {
+	int listener;
+	const struct serve_model *model;
+	struct server_shared *shared;
+};
+
+/* A connection, from its acceptance on. */
+struct exchange {
+	struct server *server;
+	int fd;
+	unsigned int port;   /* the client's */
+	size_t length, sent; /* of the answer; length 0: none yet */
+	char text[PROCINFO_TEXT];
+};
+
+/* Words for a failure of the server; the first ones win. Returns err. */
+static int fail_serving(struct server *s, int err, const char *what)
 {
 	return failure__set(&s->shared->failure, STATUS_FAILED, err, "the server cannot %s: %s%s",
 			    what, strerror(-err),
@@ -45,7 +175,12 @@ static bool is_ours(struct server *s, const struct sockaddr_storage *peer)
 	       atomic_exchange(&s->shared->ports[listener__port_of(peer)].ours, false);
 }
 
-int server__accept(struct server *s, struct exchange *x, int flags)
+/*
+ * Takes the next connection of our client, with accept4's flags for it: 1, 0 if
+ * none waits (of a listener that does not block), or -errno with words. Strangers would be
+ * counted as sends, and learn what runs here: they are turned away.
+ */
+static int take_connection(struct server *s, struct exchange *x, int flags)
 {
 	struct sockaddr_storage peer;
 
@@ -54,28 +189,32 @@ int server__accept(struct server *s, struct exchange *x, int flags)
 		atomic_fetch_add(&s->shared->strangers, 1);
 	}
 	if (x->fd < 0)
-		return errno == EAGAIN ? 0 : server__fail(s, -errno, "take a connection");
+		return errno == EAGAIN ? 0 : fail_serving(s, -errno, "take a connection");
+	x->server = s;
 	x->port = listener__port_of(&peer);
 	x->length = x->sent = 0;
 	atomic_store(&s->shared->ports[x->port].accepted_ns, now_ns());
-	atomic_fetch_add(&s->shared->accepted, 1);
 	return 1;
 }
 
-static int prepare(struct server *s, struct exchange *x)
+static int prepare(struct exchange *x)
 {
 	int n = procinfo__answer(x->text);
 
 	if (n < 0)
-		return server__fail(s, n, "read /proc");
+		return fail_serving(x->server, n, "read /proc");
 	x->length = (size_t)n;
-	atomic_store(&s->shared->ports[x->port].ready_ns, now_ns());
+	atomic_store(&x->server->shared->ports[x->port].ready_ns, now_ns());
 	return 0;
 }
 
-int server__answer(struct server *s, struct exchange *x)
+/*
+ * Answers, as far as the socket takes it, and closes: 0 when done with it, -EAGAIN
+ * when to be called again once it is writable, another -errno with words.
+ */
+static int answer_connection(struct exchange *x)
 {
-	int err = x->length ? 0 : prepare(s, x);
+	int err = x->length ? 0 : prepare(x);
 
 	while (!err && x->sent < x->length) {
 		ssize_t n = send(x->fd, x->text + x->sent, x->length - x->sent, MSG_NOSIGNAL);
@@ -88,15 +227,211 @@ int server__answer(struct server *s, struct exchange *x)
 			break;
 	}
 	close(x->fd);
-	atomic_fetch_add(x->sent == x->length ? &s->shared->answered : &s->shared->aborted, 1);
 	return err;
+}
+
+/* One connection after the other: while one is answered, the others wait in the queue. */
+static int serve_iterative(struct server *s)
+{
+	struct exchange x;
+	int err;
+
+	do {
+		err = take_connection(s, &x, 0);
+		if (err > 0)
+			err = answer_connection(&x);
+	} while (!err);
+	return err;
+}
+
+/*
+ * Takes connections as long as any come, or, of a listener that does not block, wait. begin keeps
+ * what it is given, unless it fails.
+ */
+static int take_all(struct server *s, int flags, int (*begin)(struct exchange *x, void *how),
+		    void *how, const char *begins)
+{
+	struct exchange *x;
+	int err;
+
+	do {
+		x = malloc(sizeof(*x));
+		if (!x)
+			return fail_serving(s, -ENOMEM, "take a connection");
+		err = take_connection(s, x, flags);
+		if (err <= 0)
+			break;
+		err = begin(x, how);
+		if (!err)
+			continue;
+		close(x->fd);
+		fail_serving(s, err, begins);
+	} while (!err);
+	free(x);
+	return err;
+}
+
+static void *answer(void *x)
+{
+	/* What keeps one thread from answering keeps the server from serving. */
+	if (answer_connection(x))
+		_exit(STATUS_FAILED);
+	free(x);
+	return NULL;
+}
+
+static int start_thread(struct exchange *x, void *attributes)
+{
+	pthread_t thread;
+
+	return -pthread_create(&thread, attributes, answer, x);
+}
+
+/* A detached thread for each connection. */
+static int serve_threaded(struct server *s)
+{
+	pthread_attr_t attributes;
+	int err;
+
+	pthread_attr_init(&attributes);
+	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	pthread_attr_setstacksize(&attributes, STACK_BYTES);
+	err = take_all(s, 0, start_thread, &attributes, "start a thread for a connection");
+	pthread_attr_destroy(&attributes);
+	return err;
+}
+
+struct table {
+	struct exchange *of[FD_SETSIZE]; /* by descriptor */
+	fd_set readable, writable;	 /* what is waited for */
+	int highest;
+};
+
+static int watch_by_select(struct exchange *x, void *table)
+{
+	struct table *t = table;
+
+	if (x->fd >= FD_SETSIZE)
+		return -EMFILE;
+	t->of[x->fd] = x;
+	FD_SET(x->fd, &t->writable);
+	if (x->fd > t->highest)
+		t->highest = x->fd;
+	return 0;
+}
+
+static int answer_all(struct table *t, const fd_set *ready)
+{
+	for (int fd = 0, top = t->highest; fd <= top; fd++) {
+		int err;
+
+		if (!FD_ISSET(fd, ready))
+			continue;
+		err = answer_connection(t->of[fd]);
+		if (err == -EAGAIN)
+			continue;
+		free(t->of[fd]);
+		FD_CLR(fd, &t->writable);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* One thread, which select() tells of new connections and of those that can be written. */
+static int serve_by_select(struct server *s)
+{
+	static struct table t; /* one server a process */
+	int err = 0;
+
+	t.highest = s->listener;
+	FD_SET(s->listener, &t.readable);
+	fcntl(s->listener, F_SETFL, O_NONBLOCK);
+	while (!err) {
+		fd_set readable = t.readable, writable = t.writable;
+
+		if (select(t.highest + 1, &readable, &writable, NULL, NULL) < 0) {
+			if (errno == EINTR)
+				continue;
+			return fail_serving(s, -errno, "select");
+		}
+		err = answer_all(&t, &writable);
+		if (!err && FD_ISSET(s->listener, &readable))
+			err = take_all(s, SOCK_NONBLOCK, watch_by_select, &t,
+				       "watch a descriptor of FD_SETSIZE or above");
+	}
+	return err;
+}
+
+/* x NULL: the listener. */
+static int watch(int epoll, int fd, struct exchange *x)
+{
+	struct epoll_event e = {.events = x ? EPOLLOUT : EPOLLIN, .data.ptr = x};
+
+	return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &e) ? -errno : 0;
+}
+
+static int watch_by_epoll(struct exchange *x, void *epoll)
+{
+	return watch(*(int *)epoll, x->fd, x);
+}
+
+static int handle(struct server *s, int epoll, struct exchange *x)
+{
+	int err;
+
+	if (!x)
+		return take_all(s, SOCK_NONBLOCK, watch_by_epoll, &epoll, "watch a connection");
+	err = answer_connection(x); /* closing it takes it out of the set */
+	if (err == -EAGAIN)
+		return 0;
+	free(x);
+	return err;
+}
+
+/* One thread, which epoll tells of new connections and of those that can be written. */
+static int serve_by_epoll(struct server *s)
+{
+	struct epoll_event events[EVENTS];
+	int epoll = epoll_create1(EPOLL_CLOEXEC), err, n;
+
+	if (epoll < 0)
+		return fail_serving(s, -errno, "epoll");
+	fcntl(s->listener, F_SETFL, O_NONBLOCK);
+	err = watch(epoll, s->listener, NULL);
+	while (!err) {
+		n = epoll_wait(epoll, events, EVENTS, -1);
+		if (n < 0 && errno != EINTR)
+			err = fail_serving(s, -errno, "epoll");
+		for (int i = 0; i < n && !err; i++)
+			err = handle(s, epoll, events[i].data.ptr);
+	}
+	close(epoll);
+	return err;
+}
+
+const struct serve_model serve_models[] = {
+	{"iterative", serve_iterative, 0, NULL},
+	{"threaded", serve_threaded, 0, NULL},
+	{"select", serve_by_select, FD_SETSIZE - OTHERS,
+	 "select() cannot watch descriptors from 1024 on (FD_SETSIZE)"},
+	{"epoll", serve_by_epoll, 0, NULL},
+};
+const size_t serve_model_count = sizeof(serve_models) / sizeof(serve_models[0]);
+
+const struct serve_model *serve_model__find(const char *name)
+{
+	for (size_t i = 0; i < serve_model_count; i++)
+		if (!strcmp(serve_models[i].name, name))
+			return &serve_models[i];
+	return NULL;
 }
 
 static void *run_model(void *arg)
 {
 	struct server *s = arg;
 
-	s->ops->serve(s);
+	s->model->serve(s);
 	_exit(STATUS_FAILED); /* it said why */
 }
 
@@ -104,7 +439,7 @@ static void *run_model(void *arg)
  * The model has a thread of its own, so that this one can wait for the parent's end.
  * It begins when told to: counters are opened on a process that has one thread.
  */
-static void answer(struct request *q, void *server)
+static void answer_request(struct request *q, void *server)
 {
 	pthread_t model;
 
@@ -122,11 +457,10 @@ int serving__start(struct child *c, struct listener *l, const struct load *load,
 
 	if (err > 0) {
 		struct server s = {.listener = l->fd,
-				   .ops = models__find(load->server_model),
-				   .connections = load->connections,
+				   .model = serve_model__find(load->server_model),
 				   .shared = c->shared};
 
-		while (child__answer(c->channel, answer, &s))
+		while (child__answer(c->channel, answer_request, &s))
 			;
 		_exit(0);
 	}

@@ -1,23 +1,44 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The serving process: accepts connections, answers each and closes it, by one of
- * the models (serve_ops.h).
+ * the models.
  */
 #pragma once
 
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <sys/socket.h>
 #include <sys/types.h>
 
-#include "loadgen/serving/procinfo.h"
 #include "loadgen/system/child.h"
 
 struct cpus;
 struct listener;
 struct load;
-struct serve_ops;
+
+/* The two processes with most CPU time, as /proc has them: what the server answers. */
+#define PROCINFO_TOP  2
+#define PROCINFO_TEXT 256 /* bytes of an answer at most */
+
+struct procinfo {
+	int pid;
+	char name[16];			 /* as the kernel has it: anybody can choose one */
+	unsigned long long user, system; /* clock ticks */
+};
+
+/* Reads a line of /proc/PID/stat; a name may hold anything. 0, or -EINVAL. Pure. */
+int procinfo__parse(const char *stat, struct procinfo *p);
+
+/* Keeps the most CPU time first; count is how many top holds so far, and returned. Pure. */
+size_t procinfo__keep(struct procinfo *top, size_t count, const struct procinfo *p);
+
+/*
+ * A line for each: "pid name user system\n", times in seconds, control characters
+ * of names as '?'. Bytes written. Pure.
+ */
+size_t procinfo__text(const struct procinfo *top, size_t count, char text[PROCINFO_TEXT]);
+
+/* Reads all of /proc. Bytes of the answer, or -errno. */
+int procinfo__answer(char text[PROCINFO_TEXT]);
 
 /* When the connection from a port was taken, and its answer ready: CLOCK_MONOTONIC, ns. */
 struct served {
@@ -28,46 +49,29 @@ struct served {
 
 /* The memory that the server and the client share. */
 struct server_shared {
-	struct failure failure; /* why the server ended, once it is gone; first: child.h */
-	_Atomic uint64_t accepted;
-	_Atomic uint64_t answered;	/* and closed */
-	_Atomic uint64_t aborted;	/* whose client was gone before it had its answer */
+	struct failure failure;		/* why the server ended, once it is gone; first: child.h */
 	_Atomic uint64_t strangers;	/* turned away: no connection of our client */
 	struct sockaddr_storage client; /* its address, whatever its port */
 	struct served ports[65536];	/* by the client's port */
 };
 
-/* The state of a model, in the serving process alone. */
-struct server {
-	int listener;
-	const struct serve_ops *ops;
-	unsigned int connections;
-	struct server_shared *shared;
+struct server;
+
+/* To add one: a function and a row in server.c. */
+struct serve_model {
+	const char *name;
+	/* Serves until the process ends; returns only on failure: -errno, words in s->shared. */
+	int (*serve)(struct server *s);
+	/* Concurrent connections that it can hold, and why; 0: as many as the limits allow. */
+	unsigned int most;
+	const char *limit;
 };
 
-/* A connection, from its acceptance on. */
-struct exchange {
-	int fd;
-	unsigned int port;   /* the client's */
-	size_t length, sent; /* of the answer; length 0: none yet */
-	char text[PROCINFO_TEXT];
-};
+extern const struct serve_model serve_models[];
+extern const size_t serve_model_count;
 
-/*
- * For the models. Takes the next connection of our client, with accept4's flags for it: 1, 0 if
- * none waits (of a listener that does not block), or -errno with words. Strangers would be
- * counted as sends, and learn what runs here: they are turned away.
- */
-int server__accept(struct server *s, struct exchange *x, int flags);
-
-/*
- * Answers, as far as the socket takes it, and closes: 0 when done with it, -EAGAIN
- * when to be called again once it is writable, another -errno with words.
- */
-int server__answer(struct server *s, struct exchange *x);
-
-/* Words for a failure of the server; the first ones win. Returns err. */
-int server__fail(struct server *s, int err, const char *what);
+/* NULL if there is none of that name. */
+const struct serve_model *serve_model__find(const char *name);
 
 /*
  * For its parent. Forks it, its shared memory a struct server_shared; must be called

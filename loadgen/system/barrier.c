@@ -1,20 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <errno.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "loadgen/system/barrier.h"
-
-int barrier__init(struct barrier *b)
-{
-	*b = (struct barrier){.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
-	if (b->fd < 0)
-		return -errno;
-	pthread_mutex_init(&b->lock, NULL);
-	pthread_cond_init(&b->changed, NULL);
-	return 0;
-}
 
 static int start_all(struct barrier *b, unsigned int count, const pthread_attr_t *attributes,
 		     void *(*body)(void *), char *elements, size_t size)
@@ -37,9 +26,12 @@ int barrier__start(struct barrier *b, unsigned int count, void *(*body)(void *),
 	pthread_attr_t attributes;
 	int err;
 
-	b->threads = calloc(count, sizeof(*b->threads));
+	*b = (struct barrier){.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+	b->threads = b->fd < 0 ? NULL : calloc(count, sizeof(*b->threads));
 	if (!b->threads)
-		return -ENOMEM;
+		return -errno;
+	pthread_mutex_init(&b->lock, NULL);
+	pthread_cond_init(&b->changed, NULL);
 	pthread_attr_init(&attributes);
 	if (stack_bytes)
 		pthread_attr_setstacksize(&attributes, stack_bytes);
@@ -48,17 +40,30 @@ int barrier__start(struct barrier *b, unsigned int count, void *(*body)(void *),
 	return err;
 }
 
-static void leave(struct barrier *b)
+/* Lets all go, into the next phase or for good. */
+static void release(struct barrier *b, bool leaving)
 {
+	eventfd_t count;
+
+	eventfd_read(b->fd, &count);
 	pthread_mutex_lock(&b->lock);
-	b->leaving = true;
+	b->waiting = 0;
+	b->phase++;
+	b->leaving = leaving;
 	pthread_cond_broadcast(&b->changed);
 	pthread_mutex_unlock(&b->lock);
 }
 
+void barrier__begin(struct barrier *b)
+{
+	release(b, false);
+}
+
 void barrier__destroy(struct barrier *b)
 {
-	leave(b);
+	if (!b->threads)
+		return;
+	release(b, true);
 	for (unsigned int i = 0; i < b->count; i++)
 		pthread_join(b->threads[i], NULL);
 	free(b->threads);
@@ -67,12 +72,13 @@ void barrier__destroy(struct barrier *b)
 	close(b->fd);
 }
 
-bool barrier__wait(struct barrier *b)
+bool barrier__wait(struct barrier *b, const struct failure *f)
 {
 	unsigned int phase;
 	bool go;
 
 	pthread_mutex_lock(&b->lock);
+	failure__adopt(&b->failure, f);
 	phase = b->phase;
 	if (++b->waiting == b->count)
 		eventfd_write(b->fd, 1);
@@ -81,20 +87,4 @@ bool barrier__wait(struct barrier *b)
 	go = !b->leaving;
 	pthread_mutex_unlock(&b->lock);
 	return go;
-}
-
-void barrier__acknowledge(struct barrier *b)
-{
-	eventfd_t count;
-
-	eventfd_read(b->fd, &count);
-}
-
-void barrier__begin(struct barrier *b)
-{
-	pthread_mutex_lock(&b->lock);
-	b->waiting = 0;
-	b->phase++;
-	pthread_cond_broadcast(&b->changed);
-	pthread_mutex_unlock(&b->lock);
 }

@@ -7,7 +7,8 @@
 
 #include <pthread.h>
 #include <stdbool.h>
-#include <stddef.h>
+
+#include "common/program.h"
 
 struct barrier {
 	pthread_mutex_t lock;
@@ -17,27 +18,22 @@ struct barrier {
 	unsigned int waiting;
 	unsigned int phase; /* changes to begin one */
 	bool leaving;
-	int fd; /* readable once all wait */
+	int fd;			/* readable once all wait, until they go */
+	struct failure failure; /* the first of a thread that came to wait */
 };
 
-/* 0 or -errno. */
-int barrier__init(struct barrier *b);
-
 /*
- * Starts count threads, each with an element of an array of this size; stack_bytes 0: as
- * usual. 0, or -errno: then b->count threads were started.
+ * Makes it, and starts count threads, each with an element of an array of this size; stack_bytes 0:
+ * as usual. 0, or -errno: then b->count threads were started, which destroy ends.
  */
 int barrier__start(struct barrier *b, unsigned int count, void *(*body)(void *), void *elements,
 		   size_t size, size_t stack_bytes);
 
-/* Has the threads, which must all wait, leave; joins them. */
+/* Has the threads, which must all wait or come to wait, leave; joins them. */
 void barrier__destroy(struct barrier *b);
 
-/* By a thread: returns in the next phase; false when there is none. */
-bool barrier__wait(struct barrier *b);
-
-/* Makes fd unreadable again. */
-void barrier__acknowledge(struct barrier *b);
+/* By a thread, with its failure, if any: returns in the next phase; false when there is none. */
+bool barrier__wait(struct barrier *b, const struct failure *f);
 
 /* All wait: lets them go into the next phase. */
 void barrier__begin(struct barrier *b);

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <errno.h>
 #include <json-c/json.h>
 #include <poll.h>
 #include <signal.h>
-#include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -16,6 +14,21 @@
 
 #define TIME_TIMEOUT_MS	 1000
 #define LEAVE_TIMEOUT_MS 1000
+
+int raise_files(const char *who, unsigned int needed, const char *remedy, struct failure *f)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return failure__set(f, STATUS_FAILED, -errno,
+				    "cannot read the limit of open files: %m");
+	limit.rlim_cur = limit.rlim_max;
+	if (limit.rlim_max >= needed && !setrlimit(RLIMIT_NOFILE, &limit))
+		return 0;
+	return failure__set(f, STATUS_FAILED, -EMFILE,
+			    "%s needs %u open files, the limit is %llu: raise it (ulimit -Hn)%s",
+			    who, needed, (unsigned long long)limit.rlim_max, remedy);
+}
 
 struct cpu_time cpu_time__own(void)
 {

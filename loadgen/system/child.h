@@ -32,6 +32,9 @@ void cpus__plan(struct cpus *c);
 /* [0, 1, 2] */
 struct json_object *cpus__json(const cpu_set_t *set);
 
+/* Raises the limit of open files as far as it goes: 0, or -errno if that is less than needed. */
+int raise_files(const char *who, unsigned int needed, const char *remedy, struct failure *f);
+
 /* Processor time of a process. */
 struct cpu_time {
 	double user_s;

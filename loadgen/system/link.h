@@ -19,11 +19,11 @@ struct link {
 
 /*
  * Makes them; the calling thread, which must be alone, is then in the receiver's, to
- * listen and to fork there. 0 or -errno; l is to be closed in any case.
+ * listen and to fork there. 0 or -errno; l, whose sender is -1, is to be closed in any case.
  */
 int link__create(struct link *l, struct failure *f);
 
-/* Goes over to the sender's. Does nothing without a link. */
+/* Goes over to the sender's, whose device then has its address. Does nothing without a link. */
 int link__enter_sender(const struct link *l, struct failure *f);
 
 void link__close(struct link *l);

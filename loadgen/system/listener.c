@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <poll.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "loadgen/load.h"
 #include "loadgen/system/listener.h"
 
-#define CONNECT_TIMEOUT_MS 5000
+#define CONNECT_TIMEOUT_S 5
 
 unsigned int listener__port_of(const struct sockaddr_storage *address)
 {
@@ -258,31 +257,24 @@ void listener__close(struct listener *l)
 	l->fd = -1;
 }
 
-/* Not blocking: an address that swallows packets must not hold us for minutes. */
+/* An address that swallows packets must not hold us for minutes. */
 static int connect_within(int fd, const struct listener *l)
 {
-	struct pollfd p = {.fd = fd, .events = POLLOUT};
-	socklen_t length = sizeof(int);
-	int n, err = 0;
+	struct timeval patience = {.tv_sec = CONNECT_TIMEOUT_S}, for_ever = {0};
+	int err;
 
-	if (!connect(fd, (const struct sockaddr *)&l->address, l->length))
-		return 0;
-	if (errno != EINPROGRESS)
-		return -errno;
-	do
-		n = poll(&p, 1, CONNECT_TIMEOUT_MS);
-	while (n < 0 && errno == EINTR);
-	if (n < 0)
-		return -errno;
-	if (!n)
-		return -ETIMEDOUT;
-	getsockopt(fd, SOL_SOCKET, SO_ERROR, &err, &length);
-	return -err;
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+	do /* the second time it waits for the same handshake */
+		err = connect(fd, (const struct sockaddr *)&l->address, l->length);
+	while (err && errno == EINTR);
+	if (err)
+		return errno == EINPROGRESS ? -ETIMEDOUT : -errno;
+	return setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &for_ever, sizeof(for_ever)) ? -errno : 0;
 }
 
 int listener__connect(const struct listener *l, const struct load *load, struct failure *f)
 {
-	int fd = socket(l->address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int fd = socket(l->address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	int err;
 
 	if (fd < 0)
@@ -293,8 +285,6 @@ int listener__connect(const struct listener *l, const struct load *load, struct 
 	err = set_sending_options(fd, load, f);
 	if (!err)
 		err = connect_within(fd, l);
-	if (!err && fcntl(fd, F_SETFL, 0))
-		err = -errno;
 	if (!err)
 		return fd;
 	close(fd);

@@ -15,7 +15,6 @@
 #define LINE_MAX  512 /* less than PIPE_BUF: a pipe takes all of it or nothing */
 
 static unsigned int lines, left_out;
-
 static int own = -1;
 
 void log__begin(void)

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <errno.h>
+#include <netinet/in.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "common/json.h"
 #include "loadgen/system/netstat.h"
@@ -17,12 +21,11 @@ _Static_assert(ROWS <= NETSTAT_MAX, "room for each");
 
 static void set_counter(struct netstat *n, const char *group, const char *name, uint64_t value)
 {
-	for (size_t i = 0; i < ROWS; i++) {
-		if (strcmp(rows[i].group, group) || strcmp(rows[i].name, name))
-			continue;
-		n->known[i] = true;
-		n->values[i] = value;
-	}
+	for (size_t i = 0; i < ROWS; i++)
+		if (!strcmp(rows[i].group, group) && !strcmp(rows[i].name, name)) {
+			n->known[i] = true;
+			n->values[i] = value;
+		}
 }
 
 void netstat__parse(struct netstat *n, const char *names, const char *values)
@@ -69,22 +72,20 @@ static void read_process(struct netstat *n, const char *process)
 	n->read &= read_file(n, path);
 }
 
-void netstat__read(struct netstat *n)
+void netstat__read(struct netstat *n, pid_t other)
 {
-	read_process(n, "self");
-}
-
-void netstat__add_process(struct netstat *n, pid_t pid)
-{
-	struct netstat other;
+	struct netstat theirs;
 	char process[16];
 
-	snprintf(process, sizeof(process), "%d", (int)pid);
-	read_process(&other, process);
-	n->read &= other.read;
+	read_process(n, "self");
+	if (!other)
+		return;
+	snprintf(process, sizeof(process), "%d", (int)other);
+	read_process(&theirs, process);
+	n->read &= theirs.read;
 	for (size_t i = 0; i < ROWS; i++) {
-		n->known[i] &= other.known[i];
-		n->values[i] += other.values[i];
+		n->known[i] &= theirs.known[i];
+		n->values[i] += theirs.values[i];
 	}
 }
 
@@ -98,5 +99,86 @@ struct json_object *netstat__json(const struct netstat *before, const struct net
 	for (size_t i = 0; o && i < ROWS; i++)
 		json__add_known(o, rows[i].key, before->known[i] && after->known[i],
 				after->values[i] - before->values[i]);
+	return o;
+}
+
+/* What is made of a member of struct tcp_info, over sockets; of a counter by how much it grew. */
+enum over_sockets { GROWTH, LEAST, MEAN, MOST };
+
+#define MEMBER(name) offsetof(struct tcp_info, name), sizeof(((struct tcp_info *)0)->name)
+static const struct {
+	const char *key;
+	enum over_sockets how;
+	size_t at, size;
+} members[] = {
+	{"retransmits", GROWTH, MEMBER(tcpi_total_retrans)},
+	{"retransmitted_bytes", GROWTH, MEMBER(tcpi_bytes_retrans)},
+	{"segments", GROWTH, MEMBER(tcpi_segs_out)},
+	{"data_segments", GROWTH, MEMBER(tcpi_data_segs_out)},
+	{"busy_us", GROWTH, MEMBER(tcpi_busy_time)},
+	{"peer_window_limited_us", GROWTH, MEMBER(tcpi_rwnd_limited)},
+	{"send_buffer_limited_us", GROWTH, MEMBER(tcpi_sndbuf_limited)},
+	{"cwnd_min", LEAST, MEMBER(tcpi_snd_cwnd)},
+	{"cwnd_mean", MEAN, MEMBER(tcpi_snd_cwnd)},
+	{"cwnd_max", MOST, MEMBER(tcpi_snd_cwnd)},
+	{"rtt_min_us", LEAST, MEMBER(tcpi_min_rtt)},
+	{"rtt_mean_us", MEAN, MEMBER(tcpi_rtt)},
+	{"rtt_max_us", MOST, MEMBER(tcpi_rtt)},
+	{"mss_min", LEAST, MEMBER(tcpi_snd_mss)},
+	{"mss_max", MOST, MEMBER(tcpi_snd_mss)},
+};
+#define MEMBERS (sizeof(members) / sizeof(members[0]))
+_Static_assert(MEMBERS <= TCP_VALUES_MAX, "room for each");
+
+int tcp_state__read(int fd, struct tcp_state *s)
+{
+	socklen_t length = sizeof(s->info);
+
+	memset(s, 0, sizeof(*s));
+	if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &s->info, &length))
+		return -errno;
+	length = sizeof(s->congestion) - 1;
+	if (getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, s->congestion, &length))
+		s->congestion[0] = 0;
+	return 0;
+}
+
+static uint64_t member_of(const struct tcp_state *s, size_t i)
+{
+	const char *at = (const char *)&s->info + members[i].at;
+
+	return members[i].size == sizeof(uint64_t) ? *(const uint64_t *)at : *(const uint32_t *)at;
+}
+
+void tcp_sockets__add_socket(struct tcp_sockets *all, const struct tcp_state *before,
+			     const struct tcp_state *after)
+{
+	for (size_t i = 0; i < MEMBERS; i++) {
+		uint64_t value = member_of(after, i), *over = &all->values[i];
+
+		if (members[i].how == GROWTH)
+			*over += value - member_of(before, i);
+		else if (members[i].how == MEAN)
+			*over += value;
+		else if (!all->count || (members[i].how == LEAST ? value < *over : value > *over))
+			*over = value;
+	}
+	if (!all->count)
+		memcpy(all->congestion, after->congestion, sizeof(all->congestion));
+	all->count++;
+}
+
+struct json_object *tcp_sockets__json(const struct tcp_sockets *all)
+{
+	struct json_object *o;
+
+	if (!all->count)
+		return NULL;
+	o = json_object_new_object();
+	json__add_count(o, "sockets", all->count);
+	for (size_t i = 0; i < MEMBERS; i++)
+		json__add_count(o, members[i].key,
+				all->values[i] / (members[i].how == MEAN ? all->count : 1));
+	json__add_text(o, "congestion", all->congestion);
 	return o;
 }

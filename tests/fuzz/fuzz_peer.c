@@ -5,8 +5,8 @@
  * one to each that begins the session, and to each request one; in this machine's order of bytes.
  */
 #include "loadgen/load.h"
-#include "loadgen/receive/peer.h"
 #include "loadgen/receive/receiver.h"
+#include "loadgen/receive/wire.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -4,7 +4,6 @@
  * first message, data, and requests; all in this machine's order of bytes.
  */
 #include "loadgen/load.h"
-#include "loadgen/receive/session.h"
 #include "loadgen/receive/wire.h"
 
 #include <errno.h>

@@ -29,6 +29,14 @@ static int read_options(struct load_options *o, ...)
 	return err ? err : load_options__resolve(o, why, sizeof(why));
 }
 
+/* On the first link. */
+static struct load cell_of(const struct load_options *o, size_t variant, size_t size,
+			   size_t threads)
+{
+	return load_options__nth(o,
+				 variant + o->variants.count * (threads + o->threads.count * size));
+}
+
 static void nothing_given_is_a_load(void **state)
 {
 	struct load_options o;
@@ -36,7 +44,7 @@ static void nothing_given_is_a_load(void **state)
 
 	(void)state;
 	assert_int_equal(read_options(&o, NULL), 0);
-	l = load_options__cell(&o, 0, 0, 0);
+	l = cell_of(&o, 0, 0, 0);
 	assert_string_equal(l.variant, "zerocopy");
 	assert_int_equal(l.message_bytes, 16384);
 	assert_int_equal(l.fields, 8);
@@ -49,7 +57,7 @@ static unsigned int inflight(const char *size)
 	struct load_options o;
 
 	assert_int_equal(read_options(&o, "size", size, NULL), 0);
-	return load_options__cell(&o, 0, 0, 0).inflight;
+	return cell_of(&o, 0, 0, 0).inflight;
 }
 
 static void as_much_is_in_flight_of_small_messages_as_of_large_ones(void **state)
@@ -74,7 +82,7 @@ static void lists_make_a_grid(void **state)
 	assert_false(o.every);
 	assert_int_equal(o.sizes.count, 3);
 	assert_int_equal(o.threads.count, 3);
-	l = load_options__cell(&o, 1, 2, 1);
+	l = cell_of(&o, 1, 2, 1);
 	assert_string_equal(l.variant, "onecopy");
 	assert_int_equal(l.message_bytes, 65536);
 	assert_int_equal(l.threads, 2);
@@ -110,12 +118,12 @@ static void two_of_size_fields_and_field_size_say_the_third(void **state)
 
 	(void)state;
 	assert_int_equal(read_options(&o, "fields", "4", "field-size", "1K", NULL), 0);
-	assert_int_equal(load_options__cell(&o, 0, 0, 0).message_bytes, 4096);
+	assert_int_equal(cell_of(&o, 0, 0, 0).message_bytes, 4096);
 	assert_int_equal(read_options(&o, "field-size", "100", NULL), 0);
-	assert_int_equal(load_options__cell(&o, 0, 0, 0).message_bytes, 800);
+	assert_int_equal(cell_of(&o, 0, 0, 0).message_bytes, 800);
 	assert_int_equal(read_options(&o, "size", "1K,4K", "field-size", "512", NULL), 0);
-	assert_int_equal(load_options__cell(&o, 0, 1, 0).fields, 8);
-	assert_int_equal(load_options__cell(&o, 0, 0, 0).fields, 2);
+	assert_int_equal(cell_of(&o, 0, 1, 0).fields, 8);
+	assert_int_equal(cell_of(&o, 0, 0, 0).fields, 2);
 	assert_int_equal(read_options(&o, "size", "4K", "fields", "4", "field-size", "1K", NULL),
 			 0);
 }
@@ -183,7 +191,7 @@ static void what_is_sent_from_when_and_on_what_socket(void **state)
 				      "align", "4K", "rate", "500", "socket",
 				      "nodelay,sndbuf=64K,congestion=reno,device=lo", NULL),
 			 0);
-	l = load_options__cell(&o, 0, 0, 0);
+	l = cell_of(&o, 0, 0, 0);
 	assert_int_equal(l.working_set, 1 << 30);
 	assert_int_equal(l.pick, PICK_RANDOM);
 	assert_int_equal(l.seed, 7);
@@ -224,7 +232,7 @@ static void what_a_variant_lacks_is_refused_or_left_out(void **state)
 				      "verify", "", NULL),
 			 0);
 	for (size_t i = 0; i < o.variants.count; i++) {
-		struct load l = load_options__cell(&o, i, 0, 0);
+		struct load l = cell_of(&o, i, 0, 0);
 
 		assert_int_equal(l.registered, !strcmp(l.variant, "uring_zc"));
 		if (!strcmp(l.variant, "onecopy"))

@@ -139,7 +139,7 @@ static void fields_hold_the_message_in_order(void **state)
 		struct pattern_stream s = {.connection = 3, .message_bytes = cases[i].bytes};
 		struct message m;
 
-		assert_int_equal(message__create(&m, cases[i].bytes, cases[i].fields), 0);
+		assert_int_equal(message__create(&m, cases[i].bytes, cases[i].fields, true), 0);
 		message__fill(&m, 3, 0);
 		for (unsigned int f = 0; f < m.count; f++) {
 			assert_int_equal(m.fields[f].iov_len,
@@ -157,7 +157,7 @@ static void the_rest_of_a_message_is_what_was_not_sent(void **state)
 	struct message m;
 
 	(void)state;
-	assert_int_equal(message__create(&m, 100, 7), 0);
+	assert_int_equal(message__create(&m, 100, 7, true), 0);
 	message__fill(&m, 3, 0);
 	for (size_t done = 0; done <= 100; done++) {
 		struct pattern_stream s = {.connection = 3, .message_bytes = 100, .offset = done};

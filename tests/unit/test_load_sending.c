@@ -14,12 +14,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "loadgen/data/dataset.h"
 #include "loadgen/data/memory.h"
+#include "loadgen/data/message.h"
 #include "loadgen/data/pattern.h"
 #include "loadgen/load.h"
-#include "loadgen/send/pacing.h"
 #include "loadgen/send/pool.h"
+#include "loadgen/send/send_loop.h"
 
 static void picks_in_order_take_each_field_in_turn(void **state)
 {
@@ -68,13 +68,13 @@ static struct pattern_stream stream_of(const struct load *load, uint64_t message
 	struct pattern_stream s = {.connection = 7,
 				   .message_bytes = load->message_bytes,
 				   .picker = dataset__picker(load)};
-	struct dataset *d;
+	struct dataset d;
 	struct message m;
 
 	assert_int_equal(dataset__create(&d, load, &f), 0);
-	assert_int_equal(message__shape(&m, load->message_bytes, load__fields(load)), 0);
+	assert_int_equal(message__create(&m, load->message_bytes, load__fields(load), false), 0);
 	for (uint64_t n = 0; n < messages; n++) {
-		dataset__pick(d, &m, 7, n);
+		dataset__pick(&d, &m, 7, n);
 		for (unsigned int i = 0; i < m.count; i++) {
 			char *at = m.fields[i].iov_base;
 			size_t left = m.fields[i].iov_len;
@@ -94,7 +94,7 @@ static struct pattern_stream stream_of(const struct load *load, uint64_t message
 		}
 	}
 	message__destroy(&m);
-	dataset__destroy(d);
+	memory__unmap(&d.memory);
 	return s;
 }
 

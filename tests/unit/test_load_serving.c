@@ -12,9 +12,7 @@
 #include <string.h>
 
 #include "loadgen/options/options.h"
-#include "loadgen/send/tcp_state.h"
-#include "loadgen/serving/procinfo.h"
-#include "loadgen/serving/serve_ops.h"
+#include "loadgen/serving/server.h"
 #include "loadgen/system/netstat.h"
 
 static const char rest[] = " S 1 1 1 0 -1 4194560 7 8 9 10 1250 250 3 4 20 0 1 0 5";
@@ -137,15 +135,15 @@ static void every_model_is_complete(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < serve_model_count; i++) {
-		const struct serve_ops *m = serve_models[i];
+		const struct serve_model *m = &serve_models[i];
 
-		assert_true(m->name && m->name[0] && m->summary && m->summary[0] && m->serve);
+		assert_true(m->name && m->name[0] && m->serve);
 		assert_null(strchr(m->name, ','));
-		assert_ptr_equal(models__find(m->name), m);
+		assert_ptr_equal(serve_model__find(m->name), m);
 		assert_true(!m->most || m->limit);
 	}
-	assert_null(models__find("all")); /* a word of the option */
-	assert_null(models__find("forked"));
+	assert_null(serve_model__find("all")); /* a word of the option */
+	assert_null(serve_model__find("forked"));
 }
 
 static void protocol_counters_are_differences(void **state)
@@ -169,27 +167,42 @@ static void protocol_counters_are_differences(void **state)
 	assert_null(netstat__json(&before, &after));
 }
 
+static int64_t count_of(struct json_object *o, const char *key)
+{
+	struct json_object *value = NULL;
+
+	assert_true(json_object_object_get_ex(o, key, &value));
+	return json_object_get_int64(value);
+}
+
 static void sockets_are_summed_and_bounded(void **state)
 {
-	struct tcp_state none = {0}, a = {.retransmits = 3,
-					  .cwnd = 10,
-					  .rtt_us = 50,
-					  .mss = 1460,
+	struct tcp_state none = {0}, a = {.info = {.tcpi_total_retrans = 3,
+						   .tcpi_snd_cwnd = 10,
+						   .tcpi_rtt = 50,
+						   .tcpi_snd_mss = 1460},
 					  .congestion = "reno"};
-	struct tcp_state b = {.retransmits = 5, .cwnd = 4, .rtt_us = 20, .mss = 536};
+	struct tcp_state b = {.info = {.tcpi_total_retrans = 5,
+				       .tcpi_snd_cwnd = 4,
+				       .tcpi_rtt = 20,
+				       .tcpi_snd_mss = 536}};
 	struct tcp_sockets all = {0};
+	struct json_object *o;
 
 	(void)state;
 	assert_null(tcp_sockets__json(&all));
 	tcp_sockets__add_socket(&all, &none, &a);
 	tcp_sockets__add_socket(&all, &a, &b);
-	assert_int_equal(all.count, 2);
-	assert_int_equal(all.sum.retransmits, 5);
-	assert_int_equal(all.cwnd_min, 4);
-	assert_int_equal(all.cwnd_max, 10);
-	assert_int_equal(all.rtt_max_us, 50);
-	assert_int_equal(all.mss_min, 536);
+	o = tcp_sockets__json(&all);
+	assert_int_equal(count_of(o, "sockets"), 2);
+	assert_int_equal(count_of(o, "retransmits"), 5);
+	assert_int_equal(count_of(o, "cwnd_min"), 4);
+	assert_int_equal(count_of(o, "cwnd_mean"), 7);
+	assert_int_equal(count_of(o, "cwnd_max"), 10);
+	assert_int_equal(count_of(o, "rtt_max_us"), 50);
+	assert_int_equal(count_of(o, "mss_min"), 536);
 	assert_string_equal(all.congestion, "reno");
+	json_object_put(o);
 }
 
 int main(void)

@@ -166,7 +166,7 @@ static void every_variant_is_complete(void **state)
 	for (size_t i = 0; i < send_variant_count; i++) {
 		const struct send_ops *v = send_variants[i];
 
-		assert_true(v->name && v->name[0] && v->summary && v->summary[0]);
+		assert_true(v->name && v->name[0]);
 		assert_null(strchr(v->name, ','));
 		assert_ptr_equal(variants__find(v->name), v);
 		assert_int_equal(!v->setup, !v->teardown);

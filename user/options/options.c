@@ -160,7 +160,6 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case ARGP_KEY_INIT:
-		program__one_line_errors(state);
 		state->child_inputs[0] = &o->load;
 		state->child_inputs[1] = (void *)help_of(o);
 		o->by_max = GROUPS_MAX;

@@ -2,6 +2,8 @@
 /* What the load was, as the record has it, and the name of its cell. */
 #include "user/record/record_parts.h"
 
+#include "user/run/generator.h"
+
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #include "user/system/files.h"
 
 #include "common/program.h"
-#include "loadgen/protocol.h"
+#include "loadgen/run/control.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The load generator as seen from here: a child process, driven over the control
- * protocol of loadgen/protocol.h. It cannot outlive us.
+ * protocol of loadgen/run/control.h. It cannot outlive us.
  */
 #pragma once
 
@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 struct generator;
+struct load_row;
 
 /* Called while waiting, at least five times a second; true: end the phase early. */
 typedef bool (*generator_tick)(void *context);
@@ -42,6 +43,15 @@ const char *generator__error(const struct generator *g, int *exit_status);
 
 /* Ends the child if it still runs, and waits for it. NULL is fine. */
 void generator__free(struct generator *g);
+
+/* "onecopy 16K x4", "epoll, 100 connections": the name of a load among several. */
+const char *load__label(const struct load *load, char *text, size_t room);
+
+/*
+ * The value as row__set() reads it, perhaps in text; "" for a flag that is set. NULL where
+ * nothing has to be said: the load does not use it, or it is 0 as by default.
+ */
+const char *row__text(const struct load_row *row, const struct load *load, char text[ROW_TEXT_MAX]);
 
 /* A load in the words of its command line, which this owns; NULL after the last. */
 struct load_arguments {

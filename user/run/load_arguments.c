@@ -5,8 +5,85 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "common/units.h"
 #include "loadgen/options/rows.h"
+
+/* "nodelay,sndbuf=65536" */
+static const char *parts_text(const struct load *load, char text[ROW_TEXT_MAX])
+{
+	char part[ROW_TEXT_MAX];
+	size_t used = 0;
+
+	for (const struct load_row *row = socket_rows; row->name; row++) {
+		const char *value = row__text(row, load, part);
+
+		if (value)
+			used += (size_t)snprintf(text + used, ROW_TEXT_MAX - used, "%s%s%s%s",
+						 used ? "," : "", row->name, row->arg ? "=" : "",
+						 value);
+	}
+	return used ? text : NULL;
+}
+
+/* 0 and what is empty as well. */
+static const char *write_value(const struct load_row *row, const void *value,
+			       char text[ROW_TEXT_MAX])
+{
+	switch (row->type) {
+	case ROW_FLAG:
+		return *(const bool *)value ? "" : NULL;
+	case ROW_UNSIGNED:
+		snprintf(text, ROW_TEXT_MAX, "%u", *(const unsigned int *)value);
+		break;
+	case ROW_COUNT:
+		snprintf(text, ROW_TEXT_MAX, "%llu", *(const unsigned long long *)value);
+		break;
+	case ROW_BYTES:
+		snprintf(text, ROW_TEXT_MAX, "%zu", *(const size_t *)value);
+		break;
+	case ROW_SECONDS:
+		snprintf(text, ROW_TEXT_MAX, "%.9f", *(const double *)value);
+		break;
+	case ROW_WORD:
+		return row->words[*(const unsigned int *)value];
+	case ROW_NAME:
+		return *(const char *)value ? value : NULL;
+	default:
+		return *(const char *const *)value;
+	}
+	return row->usual || strcmp(text, "0") ? text : NULL;
+}
+
+const char *row__text(const struct load_row *row, const struct load *load, char text[ROW_TEXT_MAX])
+{
+	bool procinfo = load->workload == WORKLOAD_PROCINFO;
+
+	if (row->of == (procinfo ? OF_MESSAGES : OF_CONNECTIONS) ||
+	    (row->means && !row->means(load)))
+		return NULL;
+	if (row->type == ROW_PARTS)
+		return parts_text(load, text);
+	return write_value(row, row__value(row, load), text);
+}
+
+const char *load__label(const struct load *load, char *text, size_t room)
+{
+	bool usual = load->fields == FIELDS_DEFAULT || load__fields(load) == 1;
+	char fields[32] = "";
+
+	if (!usual)
+		snprintf(fields, sizeof(fields), ", %u fields", load->fields);
+	if (load->workload == WORKLOAD_PROCINFO)
+		snprintf(text, room, "%s, %u connections%s", load->server_model, load->connections,
+			 load->link ? ", veth" : "");
+	else
+		snprintf(text, room, "%s %s x%u%s%s", load->variant,
+			 units__size_text(load->message_bytes), load->threads, fields,
+			 load->link ? ", veth" : "");
+	return text;
+}
 
 /* One more, and its terminating null. What there is no memory for is remembered in err. */
 static void add_argument(struct load_arguments *a, const char *format, ...)

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * sendfile: the kernel sends the pages of a file, in memory or in a folder of choice; a message
+ * lies there in one piece, as what a file server sends does. splice: it sends those of the fields.
+ * None is copied, and none may be written to before the receiver has it.
+ */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/sendfile.h>
+#include <unistd.h>
+
+#include "loadgen/load.h"
+#include "loadgen/send/pool.h"
+#include "loadgen/send/send_loop.h"
+#include "loadgen/send/send_ops.h"
+
+/*
+ * Messages whose pages the kernel borrows and never reports as done: pages sent by
+ * splice() or sendfile(). An acknowledgement does not return them, because on one machine
+ * the receiver's queue still holds the same pages. So a message is written to again once
+ * the receiving program has read all of it, which its slot says (slot.h); a
+ * retransmission after that is dropped unread.
+ */
+struct borrowed {
+	struct pool pool;
+	uint64_t *ends; /* of each message: the connection's bytes when it was sent */
+	uint64_t total; /* bytes sent since the connection began */
+	bool reuse_early;
+};
+
+/* For a variant whose state begins with a struct borrowed. */
+static int borrowed_setup(struct sender *s, const struct load *load)
+{
+	struct borrowed *l = s->state;
+	uint32_t depth = pool__depth(load);
+	int err;
+
+	l->reuse_early = load->reuse_early;
+	l->ends = calloc(depth, sizeof(*l->ends));
+	if (!l->ends)
+		return -ENOMEM;
+	err = pool__create(&l->pool, s, load, depth);
+	if (err)
+		free(l->ends);
+	return err;
+}
+
+static void borrowed_teardown(struct sender *s)
+{
+	struct borrowed *l = s->state;
+
+	pool__destroy(&l->pool);
+	free(l->ends);
+}
+
+/* Returns when the next message may be written to. -EPIPE if it never may. */
+static inline int await_receiver(struct borrowed *l, struct sender *s)
+{
+	uint64_t end = l->ends[l->pool.turn];
+
+	if (l->reuse_early || atomic_load(&s->slot->received) >= end)
+		return 0;
+	return slot__await(s->slot, end);
+}
+
+/* The next message was sent, all of it. */
+static inline void note_sent(struct borrowed *l)
+{
+	l->total += pool__next(&l->pool)->bytes;
+	l->ends[l->pool.turn] = l->total;
+	pool__advance(&l->pool);
+}
+
+static always_inline int send_one_of_file(struct sender *s, enum send_mode mode)
+{
+	struct borrowed *l = s->state;
+	struct message *m = pool__next(&l->pool);
+	const struct memory *file = pool__memory(&l->pool, s);
+	size_t left = m->bytes;
+	int err = await_receiver(l, s);
+	off_t at;
+
+	if (err)
+		return err;
+	prepare(s, m, mode);
+	at = (char *)m->fields[0].iov_base - file->base;
+	while (left) {
+		ssize_t n = sender__account(s, sendfile(s->fd, file->fd, &at, left));
+
+		if (n == -EINTR)
+			continue;
+		if (n < 0)
+			return (int)n;
+		left -= (size_t)n;
+	}
+	note_sent(l);
+	return 0;
+}
+
+SEND_VARIANT(sendfile, send_one_of_file,
+	     .flags = SEND_SHARES | SEND_BORROWS | SEND_FILE | SEND_FLAGLESS,
+	     .state_bytes = sizeof(struct borrowed), .setup = borrowed_setup,
+	     .teardown = borrowed_teardown);
+
+/*
+ * The fields' pages go into a pipe by vmsplice(), and from there to the socket by splice(). What
+ * the pipe does not hold at once takes several rounds.
+ */
+struct pipeline {
+	struct borrowed borrowed; /* first: what borrowed_setup() takes */
+	int in, out;
+};
+
+static int open_pipe(struct sender *s, const struct load *load)
+{
+	struct pipeline *p = s->state;
+	int ends[2], err;
+
+	if (pipe2(ends, O_CLOEXEC))
+		return failure__set(
+			&s->failure, STATUS_FAILED, -errno,
+			"cannot make a pipe: %m; give fewer --threads, or raise the limit "
+			"(ulimit -n)");
+	p->out = ends[0];
+	p->in = ends[1];
+	fcntl(p->in, F_SETPIPE_SZ, POOL_PIPE_BYTES);
+	err = borrowed_setup(s, load);
+	if (err) {
+		close(p->in);
+		close(p->out);
+	}
+	return err;
+}
+
+static void close_pipe(struct sender *s)
+{
+	struct pipeline *p = s->state;
+
+	close(p->in);
+	close(p->out);
+	borrowed_teardown(s);
+}
+
+/* Everything that is in the pipe. */
+static int drain_pipe(struct sender *s, size_t left, bool more)
+{
+	struct pipeline *p = s->state;
+	unsigned int flags = SPLICE_F_MOVE | (more || s->flags ? SPLICE_F_MORE : 0);
+
+	while (left) {
+		ssize_t n = sender__account(s, splice(p->out, NULL, s->fd, NULL, left, flags));
+
+		if (n == -EINTR)
+			continue;
+		if (n <= 0)
+			return n ? (int)n : -EPIPE;
+		left -= (size_t)n;
+	}
+	return 0;
+}
+
+static int send_message(struct sender *s, struct message *m)
+{
+	struct pipeline *p = s->state;
+	struct iovec *iov = m->fields;
+	unsigned int count = m->count;
+	size_t done = 0;
+	int err;
+
+	while (done < m->bytes) {
+		ssize_t n = vmsplice(p->in, iov, count, 0);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return failure__set(&s->failure, STATUS_FAILED, n ? -errno : -EIO,
+					    "vmsplice: %m");
+		done += (size_t)n;
+		err = drain_pipe(s, (size_t)n, done < m->bytes);
+		if (err)
+			return err;
+		iov = message__rest(m, done, &count);
+	}
+	return 0;
+}
+
+static always_inline int send_one(struct sender *s, enum send_mode mode)
+{
+	struct pipeline *p = s->state;
+	struct message *m = pool__next(&p->borrowed.pool);
+	int err = await_receiver(&p->borrowed, s);
+
+	if (err)
+		return err;
+	prepare(s, m, mode);
+	err = send_message(s, m);
+	note_sent(&p->borrowed);
+	return err;
+}
+
+SEND_VARIANT(splice, send_one, .flags = SEND_SHARES | SEND_BORROWS,
+	     .state_bytes = sizeof(struct pipeline), .setup = open_pipe, .teardown = close_pipe);
