@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# Completion for bash: what --help=all lists is what is offered.
+# Completion for bash: what --help lists is what is offered, of a command its own options.
 _sendpath() {
 	local command=${COMP_WORDS[0]} word=${COMP_WORDS[COMP_CWORD]} i
+	local verb=${COMP_WORDS[1]} all==all
 	local option=${COMP_WORDS[COMP_CWORD-1]}
 
 	# bash takes "=" for a word of its own.
@@ -10,6 +11,12 @@ _sendpath() {
 	for ((i = 1; i < COMP_CWORD; i++)); do # behind -- the command's own words
 		[ "${COMP_WORDS[i]}" = "--" ] && return
 	done
+	case $verb in
+	-*) verb= ;;
+	sweep | exporter) ;;
+	*) all= ;;
+	esac
+	[ -z "$verb" ] && all==all
 	case $option in
 	--variant | --server-model | --grid)
 		set -- $("$command" $([ "$option" = --grid ] && echo sweep) "$option" '?' 2>&1 |
@@ -19,13 +26,13 @@ _sendpath() {
 	*)
 		case $word in
 		-*)
-			COMPREPLY=($(compgen -W "$("$command" --help=all | grep -o -e '--[a-z][a-z-]*=\?' |
+			COMPREPLY=($(compgen -W "$("$command" $verb --help$all 2>&1 | grep -o -e '--[a-z][a-z-]*=\?' |
 				sort -u)" -- "$word"))
 			[[ ${COMPREPLY[0]} == *= ]] && compopt -o nospace 2>/dev/null
 			;;
 		*)
-			[ "$COMP_CWORD" = 1 ] &&
-				COMPREPLY=($(compgen -W "advise sweep exporter doctor crosscheck table compare report" -- "$word"))
+			[ "$COMP_CWORD" = 1 ] && COMPREPLY=($(compgen -W "help $("$command" --help |
+				sed -n '/^ Commands/,/^$/s/^  \([a-z]*\) .*/\1/p')" -- "$word"))
 			;;
 		esac
 		;;

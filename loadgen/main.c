@@ -35,7 +35,7 @@ static const struct help_topic topics[] = {
 static const struct help help = {
 	.topics = topics,
 	.options = options,
-	.args_doc = "\nserve [--address=ADDR] [--port=N]",
+	.usage = "[OPTION...]\nserve [--address=ADDR] [--port=N] [OPTION...]",
 	.doc = "Make TCP sends from this process to one that it forks, and time them.\v"
 	       "Exit status: 0 done, 1 failed while running, 2 wrong usage, 3 this system cannot "
 	       "do it.",

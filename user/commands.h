@@ -2,13 +2,27 @@
 /* First words of the command line. Each gets it from its own name on. */
 #pragma once
 
+/* Name, function, its line in --help. */
+/* clang-format off */
+#define COMMANDS(of) \
+	of("doctor", doctor, "list what can be measured here, and what is missing") \
+	of("advise", advise, "does MSG_ZEROCOPY pay on this path, or for a program?") \
+	of("sweep", sweep, "run a grid of loads, keep their records in a folder") \
+	of("report", analysis, "answer questions on records, as HTML with figures") \
+	of("compare", analysis, "tell what differs between two sets of records") \
+	of("table", analysis, "make one table of records: CSV or Parquet") \
+	of("exporter", exporter, "serve metrics to Prometheus, until it is ended") \
+	of("derive", derive, "make records of raw lines from another machine") \
+	of("crosscheck", crosscheck, "count the same sends by bcc")
+/* clang-format on */
+
 struct command {
 	const char *name;
 	int (*run)(int argc, char **argv);
 };
 
-/* Ends with one without a name. */
-extern const struct command commands[];
+/* help [COMMAND]: the same as COMMAND --help. */
+int help(int argc, char **argv);
 
 /* Measures all cells of a grid, into a folder. */
 int sweep(int argc, char **argv);

@@ -333,11 +333,19 @@ int advise(int argc, char **argv)
 		     : fail_with(STATUS_FAILED, "out of memory");
 }
 
-const struct command commands[] = {{"advise", advise},	       {"sweep", sweep},
-				   {"exporter", exporter},     {"doctor", doctor},
-				   {"crosscheck", crosscheck}, {"derive", derive},
-				   {"table", analysis},	       {"compare", analysis},
-				   {"report", analysis},       {}};
+#define COMMAND(name, run, line) {name, run},
+/* clang-format off */
+static const struct command commands[] = {COMMANDS(COMMAND) {"help", help}, {}};
+/* clang-format on */
+
+static const struct command *find_command(const char *name)
+{
+	const struct command *c = commands;
+
+	while (c->name && strcmp(c->name, name))
+		c++;
+	return c->name ? c : NULL;
+}
 
 static bool is_program(const char *name)
 {
@@ -373,18 +381,39 @@ static int refuse_command(const char *word)
 	return STATUS_USAGE;
 }
 
+/* Of a command, or of a topic; argv[0] is not one of these. */
+static int show_help(const char *name)
+{
+	const struct command *c = name ? find_command(name) : NULL;
+	char topic[64] = "--help";
+
+	if (c)
+		return c->run(2, (char *[]){(char *)name, topic, NULL});
+	if (name)
+		snprintf(topic, sizeof(topic), "--help=%s", name);
+	return measure_words(2, (char *[]){program_invocation_name, topic, NULL}, MEASURE_RUNS);
+}
+
+int help(int argc, char **argv)
+{
+	if (argc > 2)
+		return fail_with(STATUS_USAGE, "help takes one word: a command, or a topic");
+	return show_help(argc == 2 && argv[1][0] != '-' ? argv[1] : NULL);
+}
+
 int main(int argc, char **argv)
 {
-	const struct command *c;
+	const struct command *c = argc > 1 ? find_command(argv[1]) : NULL;
 	int status;
 
 	program__begin();
 	log_init();
-	for (c = commands; argc > 1 && c->name; c++)
-		if (!strcmp(argv[1], c->name)) {
-			status = check_proc();
-			return status ? status : c->run(argc - 1, argv + 1);
-		}
+	if (c) {
+		status = check_proc();
+		return status ? status : c->run(argc - 1, argv + 1);
+	}
+	if (argc == 3 && !strcmp(argv[1], "--help"))
+		return show_help(argv[2]);
 	if (argc > 1 && argv[1][0] != '-')
 		return refuse_command(argv[1]);
 	return measure_words(argc, argv, MEASURE_RUNS);

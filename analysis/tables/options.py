@@ -174,7 +174,7 @@ is called so, are
            r"""
 Append a run record to FILE as each run ends; \- for standard output, instead of the text.
 """, ("text", "json")),
-    Option("by", "LIST", "measuring",
+    Option("by", "LIST", "details",
            "group by process, device, port",
            r"""
 Group sends by
@@ -213,12 +213,12 @@ or less than half a second is given; a single configuration runs once. A sweep h
 long as
 .BR \-\-duration .
 """, ("number", "repeat", "REPEAT_MAX")),
-    Option("events", "LIST", "measuring",
+    Option("events", "LIST", "details",
            "count these events too, by their libpfm4 names",
            r"""
 Count these events too, by their libpfm4 names.
 """, ("text", "events")),
-    Option("memory", "", "measuring",
+    Option("memory", "", "details",
            "also count the traffic of memory and PCIe (needs perf)",
            r"""
 Also count what the whole machine reads from and writes to memory meanwhile, for each byte sent too,

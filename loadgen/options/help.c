@@ -55,6 +55,19 @@ static void name_topics(const struct help *h, char *text, size_t room)
 						 t->name);
 }
 
+/* argp's own knows no program whose options depend on its first word. */
+static void show_ways_to_call(const char *usage)
+{
+	const char *before = "Usage:";
+	size_t length;
+
+	for (; *usage; usage += length + (usage[length] == '\n')) {
+		length = strcspn(usage, "\n");
+		printf("%-6s %s %.*s\n", before, program_invocation_short_name, (int)length, usage);
+		before = "";
+	}
+}
+
 static void show(const struct help *h, const struct help_topic *topic, unsigned int flags)
 {
 	struct argp shown = {.options = collect_rows(h, topic->groups)};
@@ -63,13 +76,15 @@ static void show(const struct help *h, const struct help_topic *topic, unsigned 
 	name_topics(h, names, sizeof(names));
 	if (topic->text[0]) {
 		shown.doc = topic->text;
-		flags &= ~(unsigned int)ARGP_HELP_SHORT_USAGE;
 	} else {
+		if (flags & ARGP_HELP_LONG)
+			show_ways_to_call(h->usage);
 		snprintf(doc, sizeof(doc), "%s\nThe other options: --help=TOPIC, of %s.", h->doc,
 			 names);
 		shown.doc = doc;
-		shown.args_doc = h->args_doc;
 	}
+	/* That a short option takes the same argument goes without saying. */
+	setenv("ARGP_HELP_FMT", "no-dup-args-note", 0);
 	argp_help(&shown, stdout, flags, program_invocation_short_name);
 	exit(STATUS_OK);
 }
@@ -80,14 +95,14 @@ static error_t show_topic(const struct help *h, const char *name, struct argp_st
 
 	for (const struct help_topic *t = h->topics; t->name; t++)
 		if (!strcmp(t->name, name))
-			show(h, t, ARGP_HELP_SHORT_USAGE | ARGP_HELP_LONG | ARGP_HELP_DOC);
+			show(h, t, ARGP_HELP_LONG | ARGP_HELP_DOC);
 	name_topics(h, names, sizeof(names));
 	return program__refuse(state, "--help=%s: no such topic; give %s", name, names);
 }
 
 static error_t parse_help_word(int key, char *arg, struct argp_state *state)
 {
-	const struct help_topic all = {"", ~0u, ""};
+	const struct help_topic all = {"", ~HELP_BIT(HELP_COMMANDS), ""};
 	const struct help *h = state->input;
 
 	switch (key) {
@@ -144,7 +159,7 @@ static const struct argp_option *find_option(const struct argp_option *rows, con
 		return NULL;
 	snprintf(name, sizeof(name), "%.*s", (int)length, word);
 	for (; !is_end(rows); rows++) {
-		if (!rows->name)
+		if (!rows->name || rows->flags & OPTION_DOC)
 			continue;
 		if (!strcmp(rows->name, name))
 			return rows;

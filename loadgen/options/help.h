@@ -10,7 +10,8 @@
 
 /* The groups of options, in the order they are shown; an option's argp group. */
 enum help_group {
-	HELP_LOAD = 1,
+	HELP_COMMANDS = 1,
+	HELP_LOAD,
 	HELP_MESSAGES,
 	HELP_ENDS,
 	HELP_SERVING,
@@ -33,7 +34,8 @@ struct help_topic {
 struct help {
 	const struct help_topic *topics;   /* NULL: of a program without the options of a load */
 	const struct argp_option *options; /* of the program, beside those of a load */
-	const char *args_doc, *doc;	   /* as in an argp */
+	const char *usage; /* a line each way to call the program, without its name */
+	const char *doc;   /* as in an argp */
 };
 extern const struct argp help_argp;
 

@@ -163,7 +163,7 @@ const char *client_model_name(enum client_model model)
 
 /* clang-format off */
 const struct load_row load_rows[] = {
-	{"workload", "NAME", ROW_WORD, AT(workload), 0, 0, HELP_LOAD, OF_ALL,
+	{"workload", "NAME", ROW_WORD, AT(workload), 0, 0, HELP_MESSAGES, OF_ALL,
 	 "stream, request or procinfo: one end streams messages to the other, or answers each "
 	 "request with one, or answers many short connections (default stream)",
 	 "workload", .usual = "stream", .words = workloads},
@@ -174,7 +174,7 @@ const struct load_row load_rows[] = {
 	{"size", "LIST", ROW_BYTES, AT(message_bytes), MESSAGE_MIN, MESSAGE_MAX, HELP_LOAD,
 	 OF_MESSAGES, "bytes of a message, 64 to 16M (default 16K)",
 	 "message_bytes", ",%sB", "16K", "256, 4K or 1M", LISTED(sizes)},
-	{"fields", "N", ROW_UNSIGNED, AT(fields), 1, FIELDS_MAX, HELP_LOAD, OF_MESSAGES,
+	{"fields", "N", ROW_UNSIGNED, AT(fields), 1, FIELDS_MAX, HELP_MESSAGES, OF_MESSAGES,
 	 "separate allocations a message has (default 8)", "fields", ",%sf", .usual = "8"},
 	{"field-size", "B", ROW_BYTES, AT(field_size), 1, MESSAGE_MAX, HELP_MESSAGES, OF_MESSAGES,
 	 "bytes of a field: size = fields x field-size", .such = "256, 4K or 1M"},
@@ -205,7 +205,7 @@ const struct load_row load_rows[] = {
 	 .means = ends_by_time},
 	{"messages", "N", ROW_COUNT, AT(messages), 1, 1ULL << 60, HELP_MESSAGES, OF_ALL,
 	 "send N messages a thread, instead of --duration", .key = "messages_per_thread"},
-	{"verify", NULL, ROW_FLAG, AT(verify), 0, 0, HELP_LOAD, OF_MESSAGES,
+	{"verify", NULL, ROW_FLAG, AT(verify), 0, 0, HELP_MESSAGES, OF_MESSAGES,
 	 "have the receiver check every byte", .key = "verify"},
 	{"working-set", "B", ROW_BYTES, AT(working_set), MESSAGE_MIN, WORKING_SET_MAX,
 	 HELP_MESSAGES, OF_MESSAGES, "draw fields from a data set of this size",

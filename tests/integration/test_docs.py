@@ -26,7 +26,8 @@ def help_of(program, topic=None):
 def test_man_page_and_help_agree():
     offered = long_options(help_of("analyze", "all"))
     page = (ROOT / "docs/sendpath.1").read_text().replace("\\-", "-")
-    assert offered == set(re.findall(r"^\.BI? .*?--([a-z][a-z-]+)", page, re.M)) | {
+    of_doctor = {"hooks"}
+    assert offered | of_doctor == set(re.findall(r"^\.BI? .*?--([a-z][a-z-]+)", page, re.M)) | {
         "help", "usage", "version"}
 
 
@@ -48,6 +49,22 @@ def test_every_option_is_in_a_topic(program):
     listed = long_options(run(PROGRAMS[program], "--usage").stdout)
     assert shown == long_options(help_of(program, "all")) == listed
     assert "control" not in shown
+
+
+@pytest.mark.parametrize("words,same", [
+    (["help"], ["--help"]), (["help", "sweep"], ["sweep", "--help"]), (["help", "load"], ["--help=load"]),
+    (["--help", "all"], ["--help=all"]), (["help", "advise"], ["advise", "--help"]),
+    (["help", "compare"], ["compare", "--help"]), (["help", "doctor"], ["doctor", "--help"])])
+def test_ways_to_ask_for_help(words, same):
+    one, other = run(PROGRAMS["analyze"], *words), run(PROGRAMS["analyze"], *same)
+    assert one.returncode == other.returncode == 0 and one.stdout == other.stdout != ""
+
+
+def test_help_lists_the_commands_first():
+    listed = re.findall(r"^  ([a-z]+) +\S", help_of("analyze").partition("\n\n The load")[0], re.M)
+    assert listed == sorted(listed) and {"advise", "sweep", "report", "doctor"} < set(listed)
+    for command in listed:
+        assert run(PROGRAMS["analyze"], "help", command).returncode == 0
 
 
 def test_what_is_no_topic():

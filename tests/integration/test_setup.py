@@ -87,6 +87,10 @@ def test_what_is_installed_works_whole_and_goes_again(tree):
     (["--variant", "=", "two"], ["twocopy"]),
     (["sweep", "--grid", "s"], ["servers", "sizes"]),
     (["sw"], ["sweep"]),
+    (["hel"], ["help"]),
+    (["compare", "--thr"], ["--threshold"]),
+    (["compare", "--vari"], []),
+    (["advise", "--bud"], ["--budget"]),
     (["--", "ls", "--col"], []),
 ])
 def test_bash_completes(words, offered):
@@ -96,11 +100,13 @@ def test_bash_completes(words, offered):
     assert sorted(done.stdout.split()) == offered, done.stderr
 
 
-def test_zsh_completes():
+@pytest.mark.parametrize("words,offered", [
+    (["--vari"], "--variant="), (["sw"], "sweep"), (["compare", "--thr"], "--threshold")])
+def test_zsh_completes(words, offered):
     """What its own functions are told, which only run inside its line editor."""
     if not shutil.which("zsh"):
         pytest.skip("zsh is not installed")
-    script = (f"words=({ANALYZE} --vari); CURRENT=2; compadd() {{ print -l -- $flags }}; "
-              f"_files() {{ }}; source {ROOT}/docs/_sendpath")
+    script = (f"words=({ANALYZE} {' '.join(words)}); CURRENT={len(words) + 1}; "
+              f"compadd() {{ print -l -- $flags $verbs }}; _files() {{ }}; source {ROOT}/docs/_sendpath")
     done = run("zsh", "-fc", script)
-    assert "--variant=" in done.stdout.split(), done.stderr
+    assert offered in done.stdout.split(), done.stderr

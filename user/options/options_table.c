@@ -2,7 +2,17 @@
 /* The options beside those of a load, and in which topic of the help each is. */
 #include "user/options/options_table.h"
 
-const struct argp_option options_list[] = {OPTION_ROWS, {0}};
+#include "user/commands.h"
+
+/* clang-format off */
+#define COMMAND_ROW(name, run, line) {name, 0, NULL, OPTION_DOC, line, HELP_COMMANDS},
+const struct argp_option options_list[] = {
+	{NULL, 0, NULL, 0, "Commands:", HELP_COMMANDS},
+	COMMANDS(COMMAND_ROW)
+	OPTION_ROWS,
+	{0},
+};
+/* clang-format on */
 
 const char *options__name(int key)
 {
@@ -21,7 +31,7 @@ const char *options__name(int key)
 	"--tier, --sample, --cost and --verbose go with it."
 
 static const struct help_topic topics[] = {
-	{"", HELP_BIT(HELP_LOAD) | OBSERVING | HELP_BIT(HELP_ABOUT), ""},
+	{"", HELP_BIT(HELP_COMMANDS) | HELP_BIT(HELP_LOAD) | OBSERVING | HELP_BIT(HELP_ABOUT), ""},
 	HELP_TOPICS_OF_A_LOAD,
 	{"sweep", HELP_BIT(HELP_SWEEP),
 	 "A grid of runs whose records go into a folder; interrupted, the same command goes on "
@@ -36,13 +46,10 @@ static const struct help_topic topics[] = {
 const struct help options_help = {
 	.topics = topics,
 	.options = options_list,
-	.args_doc = "\nsweep --out=DIR\nexporter [--listen=ADDRESS:PORT]\n-- COMMAND "
-		    "[ARG...]\ndoctor [--hooks[=NAME]]\n"
-		    "advise [--peer=HOST:PORT] [--pid=LIST]\ncrosscheck "
-		    "[OPTION...]\ntable|compare|report PATH...",
+	.usage = "[OPTION...]\n[OPTION...] -- PROGRAM [ARG...]\nCOMMAND [OPTION...]",
 	.doc = "Ask the kernel what TCP sends cost, call by call, and whether zero-copy sends were "
 	       "copied.\v"
-	       "doctor tells what can be measured here. Needs root: sudo.\n"
+	       "help COMMAND tells more of it. Needs root: sudo.\n"
 	       "Exit status: 0 done, 1 failed, 2 wrong usage, 3 this system cannot.",
 };
 
@@ -58,7 +65,7 @@ static const struct help_topic sweep_topics[] = {
 const struct help options_help_sweep = {
 	.topics = sweep_topics,
 	.options = options_list,
-	.args_doc = "sweep --out=DIR",
+	.usage = "sweep --out=DIR [OPTION...]",
 	.doc = "Run a grid of loads, in blocks of random order, and keep each record in a folder."
 	       "\vInterrupted, the same command goes on from there.",
 };
@@ -74,6 +81,6 @@ static const struct help_topic exporter_topics[] = {
 const struct help options_help_exporter = {
 	.topics = exporter_topics,
 	.options = options_list,
-	.args_doc = "exporter",
+	.usage = "exporter [OPTION...]",
 	.doc = EXPORTER_TEXT "\v--textfile is for node_exporter's textfile collector.",
 };
