@@ -197,8 +197,10 @@ def test_every_signal_ends_all_of_it(ending, tmp_path):
         silent.settimeout(PATIENCE_S)
         peer, _ = silent.accept()
         with peer:
+            sent = time.monotonic()
             job.send_signal(ending)
             job.wait(PATIENCE_S)
+            assert time.monotonic() - sent < 4  # the other end has five seconds to answer
             assert processes().keys() <= before, processes()
         _, said = job.communicate(timeout=PATIENCE_S)
     assert (job.returncode, said) == (-ending, b"")

@@ -157,7 +157,10 @@ static bool is_stopped(const struct generator *g, struct timespec *since)
 	return elapsed_since(since) > STOPPED_S;
 }
 
-/* Waits for a message of this type; says STOP once when tick asks for it. */
+/*
+ * Waits for a message of this type; says STOP once when tick asks for it. Before its HELLO the load
+ * generator hears nothing: it may be waiting for a peer.
+ */
 static int await(struct generator *g, enum control_type type, generator_tick tick, generator_ms ms,
 		 void *context)
 {
@@ -172,6 +175,8 @@ static int await(struct generator *g, enum control_type type, generator_tick tic
 		if (err < 0 && errno != EINTR)
 			return -errno;
 		if (tick && tick(context) && !stopped) {
+			if (type == CONTROL_HELLO)
+				return -EINTR;
 			stopped = true;
 			send_control(g, CONTROL_STOP);
 		}
@@ -191,8 +196,8 @@ static int await(struct generator *g, enum control_type type, generator_tick tic
 	}
 }
 
-int generator__start(struct generator **out, const struct load *load, pid_t *sender,
-		     pid_t *receiver)
+int generator__start(struct generator **out, const struct load *load, generator_tick tick,
+		     void *context, pid_t *sender, pid_t *receiver)
 {
 	struct generator *g = calloc(1, sizeof(*g));
 	int err;
@@ -204,7 +209,9 @@ int generator__start(struct generator **out, const struct load *load, pid_t *sen
 	g->exit_status = 1;
 	err = spawn(g, load);
 	if (!err)
-		err = await(g, CONTROL_HELLO, NULL, NULL, NULL);
+		err = await(g, CONTROL_HELLO, tick, NULL, context);
+	if (err == -EINTR) /* its receiver goes with it */
+		kill(g->pid, SIGKILL);
 	*sender = g->message.sender_pid;
 	*receiver = g->message.receiver_pid;
 	return err;

@@ -20,10 +20,11 @@ typedef int (*generator_ms)(void *context, int most);
 
 /*
  * Starts it for one load. The child comes to nothing yet: no thread, no connection.
- * 0, *out and the ids of the processes at its ends; or -errno, perhaps with *out.
+ * 0, *out and the ids of the processes at its ends; or -errno, perhaps with *out: -EINTR when tick
+ * ended it.
  */
-int generator__start(struct generator **out, const struct load *load, pid_t *sender,
-		     pid_t *receiver);
+int generator__start(struct generator **out, const struct load *load, generator_tick tick,
+		     void *context, pid_t *sender, pid_t *receiver);
 
 /*
  * After attaching: connects and warms up. Returns when nothing is in flight, with the port that

@@ -153,10 +153,11 @@ int run__measure(struct run_result *r, const struct measurement *setup)
 	err = run__plan(r, setup, purpose(&setup->load));
 	if (err)
 		return err;
-	err = generator__start(&g, &setup->load, &r->sender_pid, &r->receiver_pid);
-	if (err)
+	err = generator__start(&g, &setup->load, setup->tick, setup->tick_context, &r->sender_pid,
+			       &r->receiver_pid);
+	if (err && err != -EINTR)
 		fail_generator(r, g, err);
-	else
+	if (!err)
 		err = attach(r, setup, &tracer);
 	if (!err)
 		err = measure(r, setup, g, tracer);
