@@ -224,9 +224,7 @@ static int prepare_stream(struct run *run, struct failure *f)
 {
 	struct stream *s = run->state = calloc(1, sizeof(*s));
 
-	if (s)
-		s->slots = slot__map(run->load->threads);
-	if (!s || !s->slots)
+	if (!s || !(s->slots = slot__map(run->load->threads)))
 		return failure__set(f, STATUS_FAILED, -ENOMEM, "out of memory");
 	s->ops = variants__find(run->load->variant);
 	return memory__check(pool__need(run->load) + (double)run->load->working_set +
@@ -336,8 +334,7 @@ static int connect_workers(struct run *run, struct failure *f)
 
 static void begin(struct run *run, uint64_t deadline_ns, uint64_t messages)
 {
-	for_each_worker(w, run)
-	{
+	for_each_worker (w, run) {
 		atomic_store(&w->sender.deadline_ns, deadline_ns);
 		w->sender.remaining = messages;
 		atomic_store(&w->delivered, false);
@@ -346,14 +343,14 @@ static void begin(struct run *run, uint64_t deadline_ns, uint64_t messages)
 
 static void stop(struct run *run)
 {
-	for_each_worker(w, run) atomic_store(&w->sender.deadline_ns, 0);
+	for_each_worker (w, run)
+		atomic_store(&w->sender.deadline_ns, 0);
 }
 
 /* Shuts the connections down, so that whoever waits in or for one fails. */
 static void abandon(struct run *run)
 {
-	for_each_worker(w, run)
-	{
+	for_each_worker (w, run) {
 		atomic_store(&w->sender.abandoned, true);
 		shutdown(w->sender.fd, SHUT_RDWR);
 		slot__end(w->sender.slot);
@@ -364,14 +361,17 @@ static uint64_t received(struct run *run)
 {
 	uint64_t sum = 0;
 
-	for_each_worker(w, run) sum += atomic_load(&w->sender.slot->received);
+	for_each_worker (w, run)
+		sum += atomic_load(&w->sender.slot->received);
 	return sum;
 }
 
 /* What remains then ends by itself. */
 static bool delivered(struct run *run)
 {
-	for_each_worker(w, run) if (!atomic_load(&w->delivered)) return false;
+	for_each_worker (w, run)
+		if (!atomic_load(&w->delivered))
+			return false;
 	return true;
 }
 
@@ -379,13 +379,15 @@ static uint64_t checked(const struct run *run)
 {
 	uint64_t sum = 0;
 
-	for_each_worker(w, run) sum += w->sender.slot->verified.found.checked;
+	for_each_worker (w, run)
+		sum += w->sender.slot->verified.found.checked;
 	return sum;
 }
 
 static void open_window(struct run *run)
 {
-	for_each_worker(w, run) tcp_state__read(w->sender.fd, &w->opened);
+	for_each_worker (w, run)
+		tcp_state__read(w->sender.fd, &w->opened);
 	((struct stream *)run->state)->checked_before = checked(run);
 }
 
@@ -393,8 +395,9 @@ static void close_window(struct run *run, struct result *r)
 {
 	struct tcp_state now;
 
-	for_each_worker(w, run) if (!tcp_state__read(w->sender.fd, &now))
-		tcp_sockets__add_socket(&r->sockets, &w->opened, &now);
+	for_each_worker (w, run)
+		if (!tcp_state__read(w->sender.fd, &now))
+			tcp_sockets__add_socket(&r->sockets, &w->opened, &now);
 }
 
 /* What the receiver's check of every byte comes to. Bytes that arrived wrong are a failure. */
@@ -451,8 +454,7 @@ static uint64_t count(struct run *run, struct result *r)
 	bool requests = run->load->workload == WORKLOAD_REQUEST;
 	uint64_t end_ns = 0;
 
-	for_each_worker(w, run)
-	{
+	for_each_worker (w, run) {
 		add_worker(r, w);
 		if (w->end_ns > end_ns)
 			end_ns = w->end_ns;
