@@ -208,7 +208,7 @@ static int tell(void)
 	err = front__say(front, json__line(o));
 	if (!err)
 		json_object_put(front__hear(front, &err)); /* it has read all of it */
-	status = front__end(front);
+	status = front__end(front, false);
 	front__free(front);
 	return err || status ? STATUS_FAILED : ok ? STATUS_OK : STATUS_SYSTEM;
 }

@@ -225,6 +225,7 @@ static int measure(struct engine *e, const struct run_request *q)
 	if ((e->setup.tracing.target ? run__observe : run__measure)(&r, &e->setup) && !r.error[0] &&
 	    !r.interrupted)
 		snprintf(r.error, sizeof(r.error), "the run failed without a word");
+	e->told_of_signal |= r.interrupted;
 	context = context_of(e, q, &r.started, id);
 	context.privilege = privilege__json();
 	err = say_line(e, raw__line(&r, &e->setup, &context));
@@ -260,7 +261,8 @@ static int run(struct engine *e, const struct run_request *q)
 	share = e->parts->wait_quiet_s > 0
 			? noise__await_quiet(e->parts->wait_quiet_s, interrupted, e)
 			: 0;
-	if (signals__caught())
+	e->told_of_signal |= signals__caught() != 0;
+	if (e->told_of_signal)
 		return say_line(e, strdup("{\"schema\":\"" INTERRUPTED_SCHEMA "\"}\n"));
 	if (obstacle(e, &e->setup.load, why, sizeof(why)))
 		return say_failure(e, q, "skipped", why);
@@ -386,7 +388,7 @@ int engine__serve(struct engine *e)
 	err = serve(e);
 	session__free(&e->session);
 	free(e->cells);
-	status = front__end(e->front);
+	status = front__end(e->front, e->told_of_signal);
 	if (err == -EBADMSG) {
 		log_error("the front asked for what the command line does not have");
 		return STATUS_USAGE;

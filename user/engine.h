@@ -27,6 +27,7 @@ struct engine {
 	struct engine_cell *cells;
 	size_t cell_count, runs;
 	int status;
+	bool told_of_signal; /* the front was */
 	struct session session;
 };
 

@@ -266,7 +266,7 @@ static bool start(struct engine *e, struct resources *h, enum measuring what, in
 		*status = start_front(h);
 	e->front = h->front;
 	if (!*status && e->advise && !engine__ask_advise(e)) {
-		*status = front__end(h->front);
+		*status = front__end(h->front, false);
 		if (*status < 0)
 			*status = fail_with(STATUS_FAILED,
 					    "no advice: the front (" SYSTEM_PYTHON ") ended early");
@@ -293,7 +293,7 @@ static int measure(struct options *parts, size_t count, enum measuring what, cha
 		status = what == MEASURE_EXPORTER ? exporter__run(parts, &engine.setup, engine.host)
 						  : make_runs(&engine, &resources, parts);
 	/* A command's status is ours; but not where a signal ended its report. */
-	if (resources.front && front__end(resources.front) < 0)
+	if (resources.front && front__end(resources.front, false) < 0)
 		ends_by_itself = false;
 	let_go(&resources);
 	free(parts);

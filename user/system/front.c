@@ -261,13 +261,40 @@ bool front__is_gone(const struct front *f)
 	return poll(&end, 1, 0) > 0 && end.revents & (POLLRDHUP | POLLHUP | POLLERR);
 }
 
-int front__end(struct front *f)
+/*
+ * While it reports, what ends this process ends it, too: at once, or after a moment where the
+ * signal may have come before its report. It may ignore the first, as it does while a window is
+ * open.
+ */
+static void await_end(const struct front *f, bool told_of_signal)
+{
+	struct timespec moment = {.tv_nsec = 500 * 1000000};
+	struct pollfd end = {.fd = (int)syscall(SYS_pidfd_open, f->pid, 0), .events = POLLIN};
+	bool waits_a_moment;
+	sigset_t all, before;
+
+	/* Else one could come between a look and the wait. */
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, &before);
+	waits_a_moment = signals__caught() && !told_of_signal;
+	while (ppoll(&end, 1, waits_a_moment ? &moment : NULL, &before) <= 0 && end.fd >= 0)
+		if (signals__caught() && !told_of_signal) {
+			kill(f->pid, signals__caught());
+			waits_a_moment = true;
+		}
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	if (end.fd >= 0)
+		close(end.fd);
+}
+
+int front__end(struct front *f, bool told_of_signal)
 {
 	int status = 0;
 
 	/* A command that was not let run has the socket, too. */
 	shutdown(f->fd, SHUT_RDWR);
-	/* While it reports, what ends this process ends it, too. */
+	if (f->pid)
+		await_end(f, told_of_signal);
 	while (f->pid && waitpid(f->pid, &status, 0) < 0 && errno == EINTR)
 		kill(f->pid, signals__caught());
 	signals__end_too(0);
@@ -282,7 +309,7 @@ void front__free(struct front *f)
 	if (!f)
 		return;
 	if (f->pid > 0)
-		front__end(f);
+		front__end(f, false);
 	if (f->fd > 0)
 		close(f->fd);
 	free(f);

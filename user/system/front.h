@@ -35,7 +35,10 @@ json_object *front__parse(const char *line, size_t size);
 /* It ended, or closed its end: nobody waits for what is measured. */
 bool front__is_gone(const struct front *f);
 
-/* Waits for its end: its exit status; below 0: a signal ended it. */
-int front__end(struct front *f);
+/*
+ * Waits for its end: its exit status; below 0: a signal ended it. A signal that this process caught
+ * ends its report, too, unless it was told of that signal: then the report is what was asked for.
+ */
+int front__end(struct front *f, bool told_of_signal);
 /* Ends it if it lives; NULL is fine. */
 void front__free(struct front *f);
