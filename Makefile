@@ -165,7 +165,7 @@ fixtures: check-packages
 	$(Q)$(AS_ROOT) $(PYTHON) tests/fixtures/record.py
 
 # Python compiles a file at each start that it finds no bytecode of.
-FRONT := $(addprefix analysis/,advise derive front tables text faults.py files.py notes.py)
+FRONT := $(addprefix analysis/,advise derive front tables text faults.py files.py judge.py notes.py)
 $(BUILD)/bytecode: $(wildcard $(addsuffix /*.py,$(FRONT)) $(FRONT))
 	$(Q)mkdir -p $(@D) && $(PYTHON) -m compileall -q $(FRONT) && touch $@
 
