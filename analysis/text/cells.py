@@ -3,11 +3,13 @@
 
 from itertools import takewhile
 
+import judge
+
 from . import units
 from .hist import Hist
 from .kept import shared
 from .record import array, at, count, counter, frozen, number, safe_text, same, string, value
-from .spread import ratio, spread, total
+from .spread import spread, total
 
 FEW_FLAGS = 0.001
 TITLE_MAX = 63
@@ -23,14 +25,18 @@ def cpu_per_byte(record):
             value(record, "app/receiver/user_s") + value(record, "app/receiver/system_s")) / received
 
 
+# What cells are compared by, and whether more of it is better.
+JUDGED = {"speed": (lambda record: number(record, "app/throughput_bps"), 1), "cpu": (cpu_per_byte, -1)}
+
+
 class Cell:
     """The records of one load's repeats. title: "zerocopy", or "zerocopy 16K x4" where sizes or
-    threads differ. first_variant: the first cell of the same load, whatever its variant, with which
-    others are compared.
+    threads differ. reference: the cell of the same load with which others are compared: the first
+    variant that copies, else the first. judged: Judgments against it by metric, see JUDGED.
     """
 
     def __init__(self, cells):
-        self.cells, self.records, self.title, self.first_variant = cells, [], "", self
+        self.cells, self.records, self.title, self.reference, self.judged = cells, [], "", self, {}
         self._hists = {}
 
     def add(self, record):
@@ -80,16 +86,21 @@ class Cell:
         """Of a number, over the repeats that have it."""
         return spread([one for one in self.numbers(path) if one is not None])
 
-    def ratio(self, other, read):
-        """The Spread of a number's ratio to another cell's, each repeat to the same repeat. read: takes
-        a record, gives the number or None.
+    @property
+    def copies(self):
+        """Does its variant send without MSG_ZEROCOPY?"""
+        return self.at("zerocopy") is None and self.at("calls/0") is not None
+
+    def against_reference(self, read):
+        """A Sample of a number's ratios to the reference's, of pairs of runs of the same repeat. read:
+        takes a record, gives the number or None.
         """
         repeats = {}
-        for record in other.records:
+        for record in self.reference.records:
             repeats.setdefault(value(record, "run/repeat"), record)
         pairs = ((read(record), read(repeats.get(value(record, "run/repeat"))))
                  for record in self.records)
-        return ratio([(one, by) for one, by in pairs if (one or 0) > 0 and (by or 0) > 0])
+        return judge.paired(judge.ratio_logs([(one or 0, by or 0) for one, by in pairs]))
 
     def hist(self, path):
         """A histogram over the repeats."""
@@ -148,12 +159,23 @@ class Cells:
                                   key=lambda item: places.get(item[0], len(places))))
 
     def name(self):
-        """Gives each cell its title and first variant, once all records are there."""
-        firsts = {}
+        """Gives each cell its title and reference, and has them judged, once all records are there."""
+        loads = {}
         for cell in self:
             cell.title = self._title(cell)
-            load = frozen([cell.at(path) for path in LOAD])
-            cell.first_variant = firsts.setdefault(load, cell)
+            loads.setdefault(frozen([cell.at(path) for path in LOAD]), []).append(cell)
+        families = {}
+        for cells in loads.values():
+            for cell in cells:
+                cell.reference = next((one for one in cells if one.copies), cells[0])
+                if cell is not cell.reference:
+                    pair = [one.at("load/variant") for one in (cell, cell.reference)]
+                    families.setdefault(frozen(pair), []).append(cell)
+        for family in families.values():
+            for name, (read, better) in JUDGED.items():
+                found = judge.judge([cell.against_reference(read) for cell in family], better)
+                for cell, judgment in zip(family, found):
+                    cell.judged[name] = judgment
 
     def _title(self, cell):
         record = cell.record

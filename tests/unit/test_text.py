@@ -27,7 +27,7 @@ from text.cells import Cells  # noqa: E402
 from text.hist import Hist  # noqa: E402
 from text.kept import shared  # noqa: E402
 from text.report import HISTOGRAMS, REPORT, SUMMARY, report  # noqa: E402
-from text.spread import median, median_interval  # noqa: E402
+from text.spread import median  # noqa: E402
 
 RECORDS = [texts.record(path.stem) for path in sorted(texts.RAW.glob("*.json"))]
 ODD = [None, {}, [], [None], "x", True, math.nan, -math.inf]
@@ -232,12 +232,34 @@ def test_a_histogram_survives_the_record():
         derived.percentile(point) for point in (500, 999, 1000)]
 
 
-def test_medians_and_their_intervals():
+@pytest.mark.parametrize("order", [texts.LOADS, texts.LOADS[::-1]])
+def test_the_reference_is_the_first_variant_that_copies(order):
+    cells = cells_of(*texts.repeats(*order))
+    cells.name()
+    of = {cell.title: cell for cell in cells}
+    assert of["zerocopy"].reference is of["twocopy"].reference is of["twocopy"]
+    assert not of["twocopy"].judged
+    speed, cpu = (of["zerocopy"].judged[name] for name in ("speed", "cpu"))
+    assert (speed.verdict, cpu.verdict, speed.n) == ("worse", "worse", 7)
+    assert speed.high < 1 / 1.03 and cpu.low > 1.03
+
+
+def test_sizes_are_one_family():
+    def judged(sizes, count):
+        def sized(one, size):
+            one["load"]["message_bytes"] = size
+            one["run"]["cell"] = f"{one['load']['variant']} {size}"
+            return one
+        cells = cells_of(*(sized(one, size) for size in sizes
+                           for one in texts.repeats(*texts.LOADS, count=count)))
+        cells.name()
+        return {cell.judged["speed"].verdict for cell in cells if cell.judged}
+    assert judged([1024], 6) == {"worse"} and judged([1024, 4096], 6) == {"inconclusive"}
+    assert judged([1024, 4096], 7) == {"worse"}
+
+
+def test_medians():
     assert (median([1, 2, 3]), median([1, 2, 3, 4]), median([])) == (2, 2.5, 0)
-    assert median_interval([1, 2, 3, 4]) is None
-    assert median_interval([1, 2, 3, 4, 5]) == (1, 5)
-    low, high = median_interval(list(range(20)))
-    assert 5 <= low < 6 and 13 < high <= 14
 
 
 @pytest.mark.parametrize("text, expected", [
