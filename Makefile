@@ -350,7 +350,7 @@ TEST_PYTEST = $(PYTHON) -m pytest -rfEs -p no:cacheprovider $(PYTEST_OPTIONS)
 # By the environment's Python. Simulations count how often intervals hold: check-stats runs them,
 # and what takes a million rows.
 SIMULATIONS := same_twice or no_effect or no_fall or no_crossing or 95_percent or repeats_reach or \
-               plain_bootstrap or samples_medians or ratios_of_pairs or planted_effect or \
+               plain_bootstrap or ratios_of_pairs or planted_effect or \
                one_planted_crossing or several_crossings or so_many_repeats or does_not_move_with or \
                among_equals or each_condition or \
                take_no_more_memory

@@ -21,25 +21,36 @@ BETTER, WORSE, SAME, INCONCLUSIVE = "better", "worse", "same", "inconclusive"
 NONE, FEW, WIDE = "no repeats", "too few repeats", "the interval is too wide"
 EXACT = 50  # repeats; the sum of more is nearly normal
 LARGEST = 200  # values of a sample; of a larger one so many quantiles stand in for it
+BUCKET = math.log1p(1 / 16)  # the grain of percentiles, which are known to a bucket of their histogram
 
-# low, high and level are None where the widest interval does not reach 1 - alpha. effect, low and high are
-# ratios, of shares differences; resolved, less 1, is the smallest effect that so wide an interval shows.
-# repeats: so many might decide, in four cases of five; None: it is decided, or needs over MOST_REPEATS.
-Judgment = collections.namedtuple("Judgment", "verdict effect low high level n reason resolved repeats")
 # points: in order. chances: of so many points or fewer on one side of the truth. fewest: repeats of which
-# an interval reaches 1 - its argument.
-Sample = collections.namedtuple("Sample", "points chances n spread fewest is_share")
+# an interval reaches 1 - its argument. better: 1 more is, -1 less is. grain: by so much the truth of any
+# value may be off.
+Sample = collections.namedtuple("Sample", "points chances n spread fewest better grain is_share")
 
 
-def paired(logs):
+class Judgment(collections.namedtuple("Judgment", "verdict value low high level n reason resolved repeats")):
+    """low, high and level are None where the widest interval does not reach 1 - alpha. value, low and
+    high are ratios, of shares differences; resolved, less 1, is the smallest effect that so wide an
+    interval shows. repeats: so many might decide, in four cases of five; None: it is decided, or needs
+    over MOST_REPEATS.
+    """
+    __slots__ = ()
+
+    @property
+    def has_interval(self):
+        return self.low is not None
+
+
+def paired(logs, better=1, grain=0.0):
     """The Sample of logarithms of ratios, each of two runs that were made together."""
     some = _some(logs)
     points = sorted((a + b) / 2 for a, b in itertools.combinations_with_replacement(some, 2))
     return Sample(points, _signed_ranks(len(logs)), len(logs), _deviation(logs),
-                  functools.partial(_fewest, lambda n: 2**n), False)
+                  functools.partial(_fewest, lambda n: 2**n), better, grain, False)
 
 
-def unpaired(a, b, is_share=False):
+def unpaired(a, b, better=1, grain=0.0, is_share=False):
     """The Sample of a / b, of shares a - b, of two independent samples; ratios are of values above 0."""
     if not is_share:
         a, b = ([math.log(value) for value in values] for values in (a, b))
@@ -47,7 +58,7 @@ def unpaired(a, b, is_share=False):
     points = sorted(x - y for x in some for y in other)
     return Sample(points, _rank_sums(len(a), len(b)), min(len(a), len(b)),
                   math.hypot(_deviation(a), _deviation(b)),
-                  functools.partial(_fewest, lambda n: math.comb(2 * n, n)), is_share)
+                  functools.partial(_fewest, lambda n: math.comb(2 * n, n)), better, grain, is_share)
 
 
 def ratio_logs(pairs):
@@ -55,8 +66,8 @@ def ratio_logs(pairs):
     return [math.log(a) - math.log(b) for a, b in pairs if 0 < a < math.inf and 0 < b < math.inf]
 
 
-def judge(samples, better=1, margin=MARGIN, alpha=ALPHA):
-    """A Judgment of each sample; together they are one family. better: 1 more is, -1 less is.
+def judge(samples, margin=MARGIN, alpha=ALPHA):
+    """A Judgment of each sample; together they are one family.
 
     By Holm's procedure: the clearest verdict is made at 1 - alpha / their number, the next one at 1 -
     alpha / the number left, until one is inconclusive; the rest is judged at the level of that step.
@@ -69,13 +80,13 @@ def judge(samples, better=1, margin=MARGIN, alpha=ALPHA):
     for p, i in tested:
         steps[i] = alpha / left
         left -= p <= steps[i]
-    return [_judged(sample, better, edge, alpha, steps.get(i, alpha / max(left, 1)))
+    return [_judged(sample, edge, alpha, steps.get(i, alpha / max(left, 1)))
             for i, (sample, edge) in enumerate(zip(samples, edges))]
 
 
-def judge_one(sample, better=1, margin=MARGIN, alpha=ALPHA):
+def judge_one(sample, margin=MARGIN, alpha=ALPHA):
     """The Judgment of a sample that is a family of its own."""
-    return judge([sample], better, margin, alpha)[0]
+    return judge([sample], margin, alpha)[0]
 
 
 def _rank(sample, alpha):
@@ -85,22 +96,25 @@ def _rank(sample, alpha):
 
 def _p(sample, edge):
     """The least alpha of which the interval decides: by the points that contradict the verdict."""
+    def outside(edge):
+        """How many points are below it on the one side, and above it on the other."""
+        return bisect.bisect_left(points, -edge), len(points) - bisect.bisect_right(points, edge)
     points = sample.points
-    less, more = bisect.bisect_left(points, -edge), len(points) - bisect.bisect_right(points, edge)
-    against = min(len(points) - more, len(points) - less, max(less, more))
-    return 2 * sample.chances[against]
+    return 2 * sample.chances[min(len(points) - max(outside(edge + sample.grain)),
+                                  max(outside(edge - sample.grain)))]
 
 
-def _judged(sample, better, edge, alpha, step):
+def _judged(sample, edge, alpha, step):
     """alpha: of the family; step: of this sample."""
     points, rank = sample.points, _rank(sample, step)
     if not points:
         return Judgment(INCONCLUSIVE, math.nan, None, None, None, 0, NONE, None, sample.fewest(step))
     effect = (points[(len(points) - 1) // 2] + points[len(points) // 2]) / 2
     end = rank or min(_rank(sample, alpha), 1)
-    low, high = (points[end - 1], points[-end]) if end else (-math.inf, math.inf)
+    low, high = ((points[end - 1] - sample.grain, points[-end] + sample.grain) if end else
+                 (-math.inf, math.inf))
     side = (low > edge) - (high < -edge)
-    verdict = (INCONCLUSIVE if not rank else BETTER if side == better else WORSE if side else
+    verdict = (INCONCLUSIVE if not rank else BETTER if side == sample.better else WORSE if side else
                SAME if -edge <= low and high <= edge else INCONCLUSIVE)
     reason = "" if verdict != INCONCLUSIVE else WIDE if rank else FEW
     shown = _exp if not sample.is_share else float

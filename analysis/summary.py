@@ -9,11 +9,10 @@ repeat, which interleaving puts close together.
 import numpy as np
 import polars as pl
 
-from analysis import settings
+from analysis import judge, settings
 from analysis.settings import columns
 from analysis.stats import outliers
 from analysis.stats.interval import medians as medians_of
-from analysis.stats.ratio import paired
 
 LOAD = columns(settings.LOAD)
 WAYS = columns(settings.WAYS)
@@ -102,8 +101,10 @@ def paired_runs(runs: pl.DataFrame, keys: list[str], way: str, a, b, metric: str
 
 
 def paired_ratios(frame: pl.DataFrame, metric: str, a, b, way: str = "variant"):
-    """(conditions, Ratio of a to b) for each condition that has pairs."""
-    return [(key, paired(x, y)) for key, x, y in pairs(frame, metric, a, b, way)]
+    """(conditions, Judgment of a / b) for each condition that has pairs; they are one family."""
+    found = pairs(frame, metric, a, b, way)
+    judged = judge.judge([judge.paired(judge.ratio_logs(zip(x, y))) for _, x, y in found])
+    return [(key, one) for (key, *_), one in zip(found, judged)]
 
 
 def flagged(frame: pl.DataFrame, metric: str) -> pl.DataFrame:

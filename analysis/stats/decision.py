@@ -21,28 +21,15 @@ MOST_REPEATS = 1000
 
 def paired_p(logs) -> float:
     """Two-sided p of the mean of logarithms of ratios being 0. NaN without two values."""
-    return _p(np.asarray(logs, dtype=float), None)
-
-
-def unpaired_p(a, b) -> float:
-    """Two-sided p of two independent samples of logarithms having one mean (Welch)."""
-    return _p(np.asarray(a, dtype=float), np.asarray(b, dtype=float))
-
-
-def _p(a, b) -> float:
-    """Of one sample's mean being 0, or two having the same."""
-    samples = [x for x in (a, b) if x is not None]
-    if min(map(len, samples)) < 2:
+    logs = np.asarray(logs, dtype=float)
+    if len(logs) < 2:
         return float("nan")
-    difference = a.mean() - (0 if b is None else b.mean())
-    error = np.sqrt(sum(x.var(ddof=1) / len(x) for x in samples))
     # Without any noise, which no t-test takes, a difference is one, however small.
-    if error <= 1e-15 * max(abs(difference), 1e-300):
-        return float(difference == 0)
+    if logs.std(ddof=1) / np.sqrt(len(logs)) <= 1e-15 * max(abs(logs.mean()), 1e-300):
+        return float(logs.mean() == 0)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Precision loss")  # of values that are nearly equal
-        return float((scipy.stats.ttest_1samp(a, 0) if b is None else
-                      scipy.stats.ttest_ind(a, b, equal_var=False)).pvalue)
+        return float(scipy.stats.ttest_1samp(logs, 0).pvalue)
 
 
 def holm(ps) -> np.ndarray:
@@ -78,14 +65,6 @@ def needed_for(difference: float, spread: float, tests: int = 1) -> int | None:
     enough = range(fewest, MOST_REPEATS + 1)
     found = bisect.bisect_left(enough, POWER, key=lambda n: _power(effect, n, tests))
     return enough[found] if found < len(enough) else None
-
-
-def needed_within(difference: float, spread: float, margin: float) -> int | None:
-    """How many repeats would put the interval of such a difference within +- margin."""
-    room = margin - abs(difference)
-    needed = (np.ceil((NORMAL_LEVEL * MEDIAN_SPREAD * spread / room)**2) if room > 0
-              else np.inf)
-    return int(max(needed, FEWEST)) if needed <= MOST_REPEATS else None
 
 
 # The interval of fewer leaves nothing out.

@@ -91,16 +91,16 @@ class Cell:
         """Does its variant send without MSG_ZEROCOPY?"""
         return self.at("zerocopy") is None and self.at("calls/0") is not None
 
-    def against_reference(self, read):
+    def against_reference(self, read, better):
         """A Sample of a number's ratios to the reference's, of pairs of runs of the same repeat. read:
-        takes a record, gives the number or None.
+        takes a record, gives the number or None. better: 1 more of it is, -1 less.
         """
         repeats = {}
         for record in self.reference.records:
             repeats.setdefault(value(record, "run/repeat"), record)
         pairs = ((read(record), read(repeats.get(value(record, "run/repeat"))))
                  for record in self.records)
-        return judge.paired(judge.ratio_logs([(one or 0, by or 0) for one, by in pairs]))
+        return judge.paired(judge.ratio_logs([(one or 0, by or 0) for one, by in pairs]), better)
 
     def hist(self, path):
         """A histogram over the repeats."""
@@ -173,7 +173,7 @@ class Cells:
                     families.setdefault(frozen(pair), []).append(cell)
         for family in families.values():
             for name, (read, better) in JUDGED.items():
-                found = judge.judge([cell.against_reference(read) for cell in family], better)
+                found = judge.judge([cell.against_reference(read, better) for cell in family])
                 for cell, judgment in zip(family, found):
                     cell.judged[name] = judgment
 

@@ -27,7 +27,7 @@ def ratio(metric):
         if not found.n:
             return None
         interval = "" if found.low is None else f" ({found.low:.2f}-{found.high:.2f})"
-        return f"{found.effect:.2f}{interval}"
+        return f"{found.value:.2f}{interval}"
     return of
 
 

@@ -165,7 +165,7 @@ def compared(judgment, of):
         return f" inconclusive in {of}{interval}"
     if judgment.verdict == SAME:
         return f" the same {of} within {100 * MARGIN:.0f} %{interval}"
-    return f" {judgment.effect:.2f} times the {of}{interval}"
+    return f" {judgment.value:.2f} times the {of}{interval}"
 
 
 def comparison(f):

@@ -150,7 +150,7 @@ def answers_text():
     return "\n".join(lines) + "\n"
 
 
-def runs(repeats=5, factor=1.0, seed=1, noise=0.03, **columns):
+def runs(repeats=8, factor=1.0, seed=1, noise=0.03, **columns):
     """Two-copy and zero-copy, which is faster by a factor."""
     return made.sweep({"twocopy": lambda x: 1e9, "zerocopy": lambda x: factor * 2e9},
                       (1024, 16384, 262144), repeats, noise, seed=seed, **columns)

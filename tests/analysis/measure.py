@@ -14,7 +14,7 @@ import scipy.stats
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
 from analysis.stats import crossover, decision, steps  # noqa: E402
-from analysis.stats.interval import median, ratio_of_medians  # noqa: E402
+from analysis.stats.interval import median  # noqa: E402
 from analysis.stats.ratio import of_logs  # noqa: E402
 
 DRAWS = 2000
@@ -68,13 +68,6 @@ def of_falls(random, repeats, noise):
     return any(step.direction for step in steps.along(range(1, 33), noise(random, (repeats, 32))))
 
 
-def of_two_sets(random, repeats, noise):
-    a, b = noise(random, (6, repeats)), noise(random, (6, repeats))
-    corrected = decision.holm([decision.unpaired_p(x, y) for x, y in zip(a, b)])
-    return any(p <= decision.ALPHA and ratio_of_medians(np.exp(x), np.exp(y)).excludes(1)
-               for x, y, p in zip(a, b, corrected))
-
-
 def least_found(repeats, tests, noise=0.03):
     """The least difference that is found in four of five experiments, as a share."""
     low, high = 1e-4, 3.0
@@ -92,12 +85,12 @@ def main():
     for repeats in (5, 6, 7, 8, 10, 15, 20):
         print(repeats, *(f"{100 * coverage(interval, repeats, random):.1f} %" for interval in
                          (ours, bootstrapped("percentile"), bootstrapped("BCa"))), flush=True)
-    print("false alarms: noise, repeats, ratios in pairs, crossover, fall, two sets")
+    print("false alarms: noise, repeats, ratios in pairs, crossover, fall")
     for noise in (normal, disturbed):
         for repeats in (5, 10):
             print(noise.__name__, repeats, *(
                 f"{100 * np.mean([alarm(random, repeats, noise) for _ in range(DRAWS)]):.1f} %"
-                for alarm in (of_pairs, of_crossovers, of_falls, of_two_sets)), flush=True)
+                for alarm in (of_pairs, of_crossovers, of_falls)), flush=True)
     print("least difference that is found, runs varying by 3 %: repeats, of 1, 6, 24 comparisons")
     for repeats in (5, 7, 10, 20):
         print(repeats, *(f"{100 * least_found(repeats, tests):.0f} %" for tests in (1, 6, 24)))

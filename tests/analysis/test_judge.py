@@ -56,7 +56,7 @@ def test_fewest_repeats(family, pairs, of_two):
 
 def test_verdicts():
     def of(*logs, better=1):
-        return judge.judge_one(judge.paired(logs), better)[::6]
+        return judge.judge_one(judge.paired(logs, better))[::6]
     near, far = np.linspace(-0.01, 0.01, 8), np.linspace(0.1, 0.2, 8)
     assert of(*near) == (SAME, "") and of(*far) == (BETTER, "") and of(*-far) == (WORSE, "")
     assert of(*far, better=-1) == (WORSE, "") and of(*-far, better=-1) == (BETTER, "")
@@ -64,7 +64,7 @@ def test_verdicts():
     assert of() == (INCONCLUSIVE, NONE)
     equal = judge.judge_one(judge.paired([0.5] * 6))
     assert equal[:4] == (BETTER, *[pytest.approx(math.exp(0.5))] * 3)
-    assert judge.judge_one(judge.unpaired([0.5] * 4, [0.0] * 4, is_share=True), -1)[:4] == (
+    assert judge.judge_one(judge.unpaired([0.5] * 4, [0.0] * 4, -1, is_share=True))[:4] == (
         WORSE, 0.5, 0.5, 0.5)
 
 
@@ -72,17 +72,17 @@ def test_verdicts():
 @given(FAMILY, st.floats(0.001, 1000), st.sampled_from([1, -1]))
 def test_neither_unit_nor_order_matters_and_turned_round_it_is_the_opposite(family, unit, better):
     for made in (judge.paired, lambda logs: judge.unpaired(np.exp(logs), [1.0, 1.1, 1.3, 1.7, 2.0])):
-        there = judge.judge([made(logs) for logs in family], better)
-        again = judge.judge([made(logs[::-1]) for logs in family], better)
+        there = judge.judge([made(logs) for logs in family])
+        again = judge.judge([made(logs[::-1]) for logs in family])
         assert [(one.verdict, one.n, one.reason) for one in there] == [
             (one.verdict, one.n, one.reason) for one in again]
-        assert np.allclose([one.effect for one in there], [one.effect for one in again])
+        assert np.allclose([one.value for one in there], [one.value for one in again])
     pairs = [[(unit * math.exp(log), unit) for log in logs] for logs in family]
-    there = judge.judge([judge.paired(judge.ratio_logs(some)) for some in pairs], better)
-    back = judge.judge([judge.paired(judge.ratio_logs([pair[::-1] for pair in some])) for some in pairs],
-                       better)
+    there = judge.judge([judge.paired(judge.ratio_logs(some), better) for some in pairs])
+    back = judge.judge([judge.paired(judge.ratio_logs([pair[::-1] for pair in some]), better)
+                        for some in pairs])
     for one, other in zip(there, back):
-        assert one.effect * other.effect == pytest.approx(1)
+        assert one.value * other.value == pytest.approx(1)
         assert (one.low is None) == (other.low is None)
         if one.low is not None:
             assert one.low * other.high == pytest.approx(1)
@@ -92,15 +92,15 @@ def test_neither_unit_nor_order_matters_and_turned_round_it_is_the_opposite(fami
 
 
 @PROPERTY
-@given(FAMILY, st.floats(0.001, 1), st.sampled_from([1, -1]))
-def test_the_verdict_is_what_the_interval_shows(family, margin, better):
-    for one in judge.judge(list(map(judge.paired, family)), better, margin):
+@given(FAMILY, st.floats(0.001, 1), st.sampled_from([1, -1]), st.sampled_from([0.0, judge.BUCKET]))
+def test_the_verdict_is_what_the_interval_shows(family, margin, better, grain):
+    for one in judge.judge([judge.paired(logs, better, grain) for logs in family], margin):
         assert (one.reason == "") == (one.verdict != INCONCLUSIVE)
         assert one.repeats is None or one.verdict == INCONCLUSIVE and one.repeats > one.n
         if one.low is None:
             assert (one.reason, one.level) == (FEW, None) and one.n < 6
             continue
-        assert one.low <= one.effect <= one.high and 0.95 <= one.level < 1
+        assert one.low <= one.value <= one.high and 0.95 <= one.level < 1
         shows = (SAME if 1 / (1 + margin) <= one.low and one.high <= 1 + margin else
                  (BETTER, WORSE)[better < 0] if one.low > 1 + margin else
                  (BETTER, WORSE)[better > 0] if one.high < 1 / (1 + margin) else INCONCLUSIVE)
@@ -116,6 +116,15 @@ def test_a_larger_family_decides_no_more(family, another):
     for one, other in zip(alone, larger):
         assert other.verdict in (one.verdict, INCONCLUSIVE)
         assert one.low is None or other.low <= one.low and one.high <= other.high
+
+
+def test_a_difference_below_the_grain_decides_nothing():
+    a_bucket_more = [judge.BUCKET] * 8
+    assert judge.judge_one(judge.paired(a_bucket_more)).verdict == BETTER
+    assert judge.judge_one(judge.paired(a_bucket_more, grain=judge.BUCKET)).verdict == INCONCLUSIVE
+    assert judge.judge_one(judge.paired([0.0] * 8, grain=judge.BUCKET)).verdict == INCONCLUSIVE
+    assert judge.judge_one(judge.paired([0.0] * 8, grain=0.01)).verdict == SAME
+    assert judge.judge_one(judge.paired([0.2] * 8, grain=judge.BUCKET)).verdict == BETTER
 
 
 def test_what_cannot_be_tested_does_not_count():

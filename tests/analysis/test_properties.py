@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from analysis.stats import crossover, decision, moved, outliers, steps
-from analysis.stats.interval import median, ratio_of_medians
+from analysis.stats.interval import median
 from analysis.stats.ratio import paired
 
 FEW = settings(max_examples=100)
@@ -91,12 +91,9 @@ def test_turning_the_ratio_round_turns_the_crossings(logs):
 
 
 @FEW
-@given(SAMPLE, SAMPLE)
-def test_two_sets(a, b):
-    estimate = ratio_of_medians(a, b)
-    assert estimate.value == pytest.approx(np.median(a) / np.median(b))
-    assert estimate.has_interval == (min(len(a), len(b)) >= 5)
-    assert outliers.flags(np.array([a])).shape == (1, len(a))
+@given(SAMPLE)
+def test_each_value_has_a_flag(values):
+    assert outliers.flags(np.array([values])).shape == (1, len(values))
 
 
 @FEW

@@ -93,15 +93,12 @@ def test_only_equal_conditions_are_compared():
     assert not summary.paired_ratios(pl.concat([one, two]), "throughput_bps", "a", "b")
 
 
-def test_p_is_student_s_and_welch_s():
+def test_p_is_student_s():
     random = np.random.default_rng(1)
     for n in (2, 5, 11):
-        a, b = random.normal(0.3, 1, n), random.normal(0, 3, n + 3)
+        a = random.normal(0.3, 1, n)
         assert decision.paired_p(a) == pytest.approx(scipy.stats.ttest_1samp(a, 0).pvalue)
-        assert decision.unpaired_p(a, b) == pytest.approx(
-            scipy.stats.ttest_ind(a, b, equal_var=False).pvalue)
     assert decision.paired_p([0.1] * 5) == 0 and decision.paired_p([0.0] * 5) == 1
-    assert decision.unpaired_p([1, 1], [1, 1]) == 1 and decision.unpaired_p([1, 1], [2, 2]) == 0
 
 
 def test_holm_as_worked_by_hand():
