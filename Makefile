@@ -309,13 +309,13 @@ run: build-packages
 	$(Q)$(PARALLEL) all
 	$(SUDO) ./analyze --variant all --duration 3
 
-# Three ways of sending, four sizes, four numbers of threads, five times each: what they
+# Three ways of sending, four sizes, four numbers of threads, nine times each: what they
 # answer here, in REPORT. Interrupted, the same command goes on; REPORT=DIR makes another.
 REPORT         ?= $(BUILD)/report
-REPORT_OPTIONS ?= --duration 1
+REPORT_OPTIONS ?= --duration 0.5
 report: build-packages analysis
 	$(Q)$(PARALLEL) all
-	$(SUDO) ./analyze sweep --grid copies --repeat 5 $(REPORT_OPTIONS) --out $(REPORT)
+	$(SUDO) ./analyze sweep --grid copies $(REPORT_OPTIONS) --out $(REPORT)
 	./analyze report $(REPORT)
 
 # The libraries of analysis/ in a Python environment of their own, where ./analyze looks

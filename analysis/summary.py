@@ -101,10 +101,26 @@ def paired_runs(runs: pl.DataFrame, keys: list[str], way: str, a, b, metric: str
 
 
 def paired_ratios(frame: pl.DataFrame, metric: str, a, b, way: str = "variant"):
-    """(conditions, Judgment of a / b) for each condition that has pairs; they are one family."""
+    """(conditions, Judgment of a / b) for each condition that has pairs."""
     found = pairs(frame, metric, a, b, way)
-    judged = judge.judge([judge.paired(judge.ratio_logs(zip(x, y))) for _, x, y in found])
+    judged = judge.judge_rows([judge.paired(judge.ratio_logs(zip(x, y))) for _, x, y in found],
+                              rows([key for key, *_ in found]))
     return [(key, one) for (key, *_), one in zip(found, judged)]
+
+
+# A row of comparisons is along the first of these that varies.
+AXES = ("message_bytes", "connections", "threads")
+
+
+def rows(cells: list[dict]) -> list[tuple]:
+    """Which row each of these cells is in: what it has but for the axis of the row."""
+    axis = next((axis for axis in AXES if len({cell.get(axis) for cell in cells}) > 1), None)
+    return [tuple(value for key, value in cell.items()
+                  if key != axis and (axis, key) not in FOLLOW) for cell in cells]
+
+
+# What follows from the axis: connections are as many as threads, and memory in flight follows from sizes.
+FOLLOW = {("threads", "connections"), ("message_bytes", "inflight")}
 
 
 def flagged(frame: pl.DataFrame, metric: str) -> pl.DataFrame:

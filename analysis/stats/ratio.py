@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Ratios between two ways of doing the same, of pairs that were measured together."""
+"""Ratios of what was measured together: of one value of an axis to the one before."""
 
 import dataclasses
 import math
@@ -22,23 +22,9 @@ class Ratio:
         """Not 1, both by its own interval and by its p after correction for all tests."""
         return self.estimate.excludes(1) and corrected_p <= decision.ALPHA
 
-    def more_repeats(self, tests: int) -> int | None:
-        """How many more repeats might make it significant, of so many tests made together, if
-        it is as large as it seems; None: none would."""
-        if self.estimate.n < 2:
-            return decision.FEWEST - self.estimate.n
-        needed = decision.repeats_needed(self.logs, tests)
-        return None if needed is None else max(needed - self.estimate.n, 1)
-
     @property
     def sign(self) -> int:
         return int(np.sign(np.median(self.logs))) if len(self.logs) else 0
-
-
-def paired(a, b) -> Ratio:
-    """The median of a[i] / b[i]; positive values, one pair a block, at least one."""
-    logs = np.log(np.asarray(a, dtype=float)) - np.log(np.asarray(b, dtype=float))
-    return of_logs(logs)
 
 
 def of_logs(logs) -> Ratio:

@@ -13,7 +13,8 @@ from .spread import spread, total
 
 FEW_FLAGS = 0.001
 TITLE_MAX = 63
-LOAD = "load/message_bytes", "load/fields", "load/threads", "load/link"
+# What is equal where variants are compared. A row of comparisons is along the first that varies.
+LOAD = "load/message_bytes", "load/threads", "load/fields", "load/link"
 
 
 def cpu_per_byte(record):
@@ -164,18 +165,17 @@ class Cells:
         for cell in self:
             cell.title = self._title(cell)
             loads.setdefault(frozen([cell.at(path) for path in LOAD]), []).append(cell)
-        families = {}
         for cells in loads.values():
             for cell in cells:
                 cell.reference = next((one for one in cells if one.copies), cells[0])
-                if cell is not cell.reference:
-                    pair = [one.at("load/variant") for one in (cell, cell.reference)]
-                    families.setdefault(frozen(pair), []).append(cell)
-        for family in families.values():
-            for name, (read, better) in JUDGED.items():
-                found = judge.judge([cell.against_reference(read, better) for cell in family])
-                for cell, judgment in zip(family, found):
-                    cell.judged[name] = judgment
+        compared = [cell for cell in self if cell is not cell.reference]
+        axis = next(filter(self.vary, LOAD), None)
+        rows = [frozen([*(one.at("load/variant") for one in (cell, cell.reference)),
+                        *(cell.at(path) for path in LOAD if path != axis)]) for cell in compared]
+        for name, (read, better) in JUDGED.items():
+            found = judge.judge_rows([cell.against_reference(read, better) for cell in compared], rows)
+            for cell, judgment in zip(compared, found):
+                cell.judged[name] = judgment
 
     def _title(self, cell):
         record = cell.record

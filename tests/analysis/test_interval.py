@@ -8,7 +8,6 @@ import pytest
 import scipy.stats
 
 from analysis.stats.interval import Estimate, median, ranks
-from analysis.stats.ratio import paired
 
 DRAWS = 1000
 # Three standard deviations of a count of DRAWS.
@@ -87,15 +86,6 @@ def test_why_it_is_not_the_plain_bootstrap(capsys):
         for (method, n), covered in plain.items():
             print(f"\n  {n} repeats, {method} bootstrap: {100 * covered:.1f} %", end="")
     assert max(plain.values()) < 0.95 - SLACK
-
-
-@pytest.mark.parametrize("n, level", ((5, 0.9375), (10, 0.95)))
-def test_ratios_of_pairs(n, level):
-    random = np.random.default_rng(9)
-    covered = np.mean([e.low <= 1.3 <= e.high for e in (
-        paired(1.3 * np.exp(random.normal(0, 0.1, n)), np.exp(random.normal(0, 0.1, n))).estimate
-        for _ in range(DRAWS))])
-    assert abs(covered - level) < SLACK
 
 
 def test_fewer_than_five_have_no_interval():
