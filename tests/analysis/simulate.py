@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Prints the tables of the rule in docs/statistics.md anew (a minute):
+"""Prints the tables of the rule in docs/statistics.md, and the numbers of docs/advise.md, anew (minutes):
 
 analysis/.venv/bin/python3 tests/analysis/simulate.py
 
@@ -10,12 +10,14 @@ with which, of pairs, the interval of the median agrees.
 import functools
 import itertools
 import pathlib
+import random
 import sys
 
 import numpy as np
 import scipy.stats
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
 
 from analysis import judge  # noqa: E402
 
@@ -24,36 +26,36 @@ NOISE = 0.03
 PAIRS, TWO_SETS = DESIGNS = "pairs", "two sets"
 
 
-def normal(random, shape):
-    return random.normal(0, NOISE, shape)
+def normal(draw, shape):
+    return draw.normal(0, NOISE, shape)
 
 
-def skewed(random, shape):
-    return NOISE * random.lognormal(0, 1, shape)
+def skewed(draw, shape):
+    return NOISE * draw.lognormal(0, 1, shape)
 
 
-def bimodal(random, shape):
-    return normal(random, shape) / 3 + np.where(random.random(shape) < 0.3, 4 * NOISE, 0)
+def bimodal(draw, shape):
+    return normal(draw, shape) / 3 + np.where(draw.random(shape) < 0.3, 4 * NOISE, 0)
 
 
-def drifting(random, shape):
+def drifting(draw, shape):
     """All runs become slower from one repeat, which is a row, to the next."""
-    return normal(random, shape) - NOISE * np.linspace(0, 4, shape[0]).reshape(-1, *[1] * (len(shape) - 1))
+    return normal(draw, shape) - NOISE * np.linspace(0, 4, shape[0]).reshape(-1, *[1] * (len(shape) - 1))
 
 
-def wandering(random, shape):
+def wandering(draw, shape):
     """As no kind of the table: each set walks at random, so that its runs are not independent."""
-    walk = np.cumsum(random.normal(0, NOISE / 3, shape[0]))
-    return normal(random, shape) + walk.reshape(-1, *[1] * (len(shape) - 1))
+    walk = np.cumsum(draw.normal(0, NOISE / 3, shape[0]))
+    return normal(draw, shape) + walk.reshape(-1, *[1] * (len(shape) - 1))
 
 
-def heavy_tailed(random, shape):
-    return NOISE * random.standard_t(2, shape)
+def heavy_tailed(draw, shape):
+    return NOISE * draw.standard_t(2, shape)
 
 
-def spiked(random, shape):
+def spiked(draw, shape):
     """One run in seven is three times slower."""
-    return normal(random, shape) - np.where(random.random(shape) < 1 / 7, np.log(3), 0)
+    return normal(draw, shape) - np.where(draw.random(shape) < 1 / 7, np.log(3), 0)
 
 
 KINDS = {kind.__name__: kind for kind in (normal, skewed, bimodal, drifting, heavy_tailed, spiked)}
@@ -64,14 +66,14 @@ ALL = {**KINDS, "wandering": wandering}
 def experiments(design, noise, repeats, family, draws, seed=1):
     """Logarithms of two variants without any difference: of draws x family comparisons, two sides of so
     many repeats each. Runs of a pair drift together."""
-    random = np.random.default_rng(seed)
+    draw = np.random.default_rng(seed)
     made = []
     for _ in range(draws):
         if design == PAIRS:
-            sides = ALL[noise](random, (repeats, family, 2))
+            sides = ALL[noise](draw, (repeats, family, 2))
             made.append((sides[..., 0].T, sides[..., 1].T))
         else:
-            made.append(tuple(ALL[noise](random, (repeats, family)).T for _ in range(2)))
+            made.append(tuple(ALL[noise](draw, (repeats, family)).T for _ in range(2)))
     return made
 
 
@@ -152,6 +154,28 @@ def main():
                     for rule in (by_ranks, by_t_and_median, by_judge)), flush=True)
     print("two sets that wander by themselves, 8 comparisons:",
           percent(wrong(by_judge, TWO_SETS, "wandering", 10, 8)))
+    of_advise()
+
+
+def of_advise(seeds=120):
+    """On machines with a known crossover, and on some without any difference, that drift."""
+    sys.path[:0] = [str(ROOT / "tests/unit"), str(ROOT / "analysis")]
+    import test_search as search  # pylint: disable=import-outside-toplevel
+    searches = answered = wrong_answers = advised = alike = 0
+    for noise, spread, seed in itertools.product((search.normal, search.skewed, search.two_modes),
+                                                 (0.03, 0.15, 0.25), range(seeds)):
+        size = np.exp(random.Random(seed).uniform(np.log(1500), np.log(700_000)))
+        found = search.searched(search.Machine(size, noise, spread, drift=0.002, seed=seed))
+        answers = [found.answer(against, "cpu") for against in ("twocopy", "onecopy")]
+        searches += 1
+        answered += sum(answer.kind not in ("alike", "unknown") for answer in answers)
+        wrong_answers += sum(search.wrong(answer, size) for answer in answers)
+        found = search.searched(search.Machine(1, noise, spread, slope=0, drift=0.002, seed=seed))
+        alike += 1
+        advised += search.text.recommendation(search.PATH, found.answers()) != (
+            "Cannot tell whether MSG_ZEROCOPY pays on this path.")
+    print(f"advise, {searches} machines with a crossover: {answered} answers, {wrong_answers} wrong; "
+          f"{alike} without a difference: {advised} recommendations")
 
 
 if __name__ == "__main__":
