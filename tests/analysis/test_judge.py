@@ -2,6 +2,7 @@
 """The rule by which all comparisons are decided: against SciPy's distributions, and on planted truth."""
 
 import math
+import sys
 
 import numpy as np
 import pytest
@@ -9,9 +10,15 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import made
 import simulate
-from analysis import judge
+from analysis import judge, summary
+from analysis.figures.cells import sending
 from analysis.judge import BETTER, FEW, INCONCLUSIVE, NONE, SAME, WIDE, WORSE
+from analysis.report import comparisons, overtakes
+
+sys.path.append(str(simulate.ROOT / "analysis"))  # where the front finds its own
+from text.cells import Cells  # noqa: E402 (it needs the path)
 
 DRAWS = 1000
 PROPERTY = settings(deadline=None, max_examples=100)  # others may use the CPUs
@@ -158,3 +165,37 @@ def test_so_many_repeats_would_do_as_the_rule_says():
     decided = np.mean([judge.judge_one(judge.paired(random.normal(0.1, 0.08, needed))).verdict == BETTER
                        for _ in range(400)])
     assert 0.7 < decided < 0.9
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(st.floats(0.1, 3), min_size=1, max_size=4), st.sampled_from(sorted(simulate.KINDS)),
+       st.integers(2, 40), st.integers(0, 2**32))
+def test_the_terminal_the_report_and_compare_agree(effects, noise, repeats, seed):
+    """On the same records: the verdict and what it follows from."""
+    draw = np.random.default_rng(seed)
+    logs = simulate.KINDS[noise](draw, (repeats, len(effects), 2)) + np.stack(
+        [np.zeros(len(effects)), np.log(effects)], axis=1)
+    loads = [{"variant": variant, "message_bytes": 1024 << size, "repeat": repeat + 1,
+              "throughput_bps": 1e9 * math.exp(logs[repeat, size, way])}
+             for repeat in range(repeats) for size in range(len(effects))
+             for way, variant in enumerate(("twocopy", "zerocopy"))]
+    cells = Cells()
+    for load in loads:
+        cells.add({"run": {"cell": f"{load['variant']} {load['message_bytes']}", "repeat": load["repeat"]},
+                   "load": {**load, "threads": 1, "fields": 8, "link": "loopback"}, "calls": [{"sends": 1}],
+                   "zerocopy": {"requests": 1} if load["variant"] == "zerocopy" else None,
+                   "app": {"throughput_bps": load["throughput_bps"]}})
+    cells.name()
+    frame = made.frame(loads)
+    terminal = {cell.at("load/message_bytes"): cell.judged["speed"] for cell in cells if cell.judged}
+    report = {one.cell["message_bytes"]: one.estimate for one in comparisons.compare(
+        sending(frame), overtakes.KEYS, "variant", [("zerocopy", "twocopy")], "throughput_bps")}
+    beside = {key["message_bytes"]: one for key, one in summary.paired_ratios(
+        frame, "throughput_bps", "zerocopy", "twocopy")}
+    assert terminal.keys() == report.keys() == beside.keys() and len(terminal) == len(effects)
+    for size, one in terminal.items():
+        for other in (report[size], beside[size]):
+            assert (one.verdict, one.n, one.reason, one.repeats) == (
+                other.verdict, other.n, other.reason, other.repeats)
+            assert one.value == pytest.approx(other.value)
+            assert (one.low, one.high) == pytest.approx((other.low, other.high))
