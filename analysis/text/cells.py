@@ -92,15 +92,22 @@ class Cell:
         """Does its variant send without MSG_ZEROCOPY?"""
         return self.at("zerocopy") is None and self.at("calls/0") is not None
 
+    @property
+    def disturbed(self):
+        """By repeat, why its run or that of the reference is left out of comparisons."""
+        return {value(record, "run/repeat"): string(record, "noise/disturbed")
+                for record in (*self.records, *self.reference.records)
+                if at(record, "noise/disturbed") is not None}
+
     def against_reference(self, read, better):
-        """A Sample of a number's ratios to the reference's, of pairs of runs of the same repeat. read:
-        takes a record, gives the number or None. better: 1 more of it is, -1 less.
+        """A Sample of a number's ratios to the reference's, of pairs of undisturbed runs of the same
+        repeat. read: takes a record, gives the number or None. better: 1 more of it is, -1 less.
         """
-        repeats = {}
+        repeats, disturbed = {}, self.disturbed
         for record in self.reference.records:
             repeats.setdefault(value(record, "run/repeat"), record)
         pairs = ((read(record), read(repeats.get(value(record, "run/repeat"))))
-                 for record in self.records)
+                 for record in self.records if value(record, "run/repeat") not in disturbed)
         return judge.paired(judge.ratio_logs([(one or 0, by or 0) for one, by in pairs]), better)
 
     def hist(self, path):

@@ -3,7 +3,7 @@
 
 from . import table, units
 from .columns import middle, percentile, point, spread, text, time, whole
-from .record import count, string
+from .record import at, count, string
 
 GIB = 1 << 30
 SPEED = "app/throughput_bps"
@@ -85,4 +85,14 @@ def comparison(cells):
     when = shown(cells)
     keys = 1 + len(when & {"message_bytes", "fields", "threads", "link"})
     yield from table.of(cells, table.shown(COLUMNS, when), keys)
+    if "variant" in when:
+        yield from left_out([record for cell in cells for record in cell.records])
     yield ""
+
+
+def left_out(records):
+    """That ratios are not of all runs."""
+    why = [string(record, "noise/disturbed") for record in records
+           if at(record, "noise/disturbed") is not None]
+    if why:
+        yield f"ratios leave out {len(why)} of {len(records)} runs: {why[-1]}"

@@ -7,7 +7,6 @@ from .record import at, same, string, value
 from .verdict import Facts, finding, verdict
 
 DETAILED_MAX = 6  # of more configurations, equal findings are one line, and no details are printed
-DISTURBED_MAX = 1  # one disturbed repeat widens an interval; more can move it
 TO_MAX = 127
 
 
@@ -24,18 +23,11 @@ def refusals(cell, blocks):
     return {"refused": total, "refusal": name}
 
 
-def noise(cell):
-    """Why a cell's runs must not be compared; None: they may."""
-    found = [record for record in cell.records if at(record, "noise/disturbed") is not None]
-    return string(found[-1], "noise/disturbed") if len(found) > DISTURBED_MAX else None
-
-
 def comparison(cell):
     if not cell.reference.copies:
         return {}
-    why = noise(cell)
-    return {"other": string(cell.reference.record, "load/variant"),
-            "noise": noise(cell.reference) if why is None else why, **cell.judged}
+    return {"other": string(cell.reference.record, "load/variant"), "repeats": len(cell.records),
+            "disturbed": list(cell.disturbed.values()), **cell.judged}
 
 
 def receiver(cell):

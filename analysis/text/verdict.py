@@ -29,7 +29,7 @@ class Facts:
     # The copying variant of the same load with which this one is compared, or None, and the Judgments
     # of their throughput, and of the CPU time of both ends for each byte.
     other = speed = cpu = None
-    noise = None  # why the runs bear no ranking
+    repeats, disturbed = 0, ()  # of how many why they are left out of the comparison
     lost_else = 0.0  # calls that were not counted, and flags that were not seen
     unseen_flags = 0.0  # of copied sends: they have no cause
     skipped_looks = 0.0  # runs of the programs that see copies, which the kernel skipped
@@ -172,12 +172,14 @@ def comparison(f):
     """A single run ranks nothing: only an interval does."""
     if f.other is None:
         return ""
-    if f.noise is not None:
-        return f" No ranking: {f.noise}; --wait-quiet waits for quiet."
+    if f.disturbed and f.speed.low is None:
+        return f" No ranking: {f.disturbed[-1]}; --wait-quiet waits for quiet."
     if f.speed.low is None and f.speed.repeats:
         return f" --repeat {f.speed.repeats} compares it with {f.other}."
     known = [one for one in (f.speed, f.cpu) if one.n]
-    text = f" Against {f.other}:{compared(f.speed, 'throughput')},{compared(f.cpu, 'CPU time per byte')}."
+    text = (f" {len(f.disturbed)} of {f.repeats} repeats left out: {f.disturbed[-1]}." if f.disturbed else
+            "")
+    text += f" Against {f.other}:{compared(f.speed, 'throughput')},{compared(f.cpu, 'CPU time per byte')}."
     if any(one.verdict == INCONCLUSIVE for one in known):
         needed = [one.repeats for one in known if one.repeats]
         return text + (f" --repeat {max(needed)} might decide." if needed else "")

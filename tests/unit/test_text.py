@@ -123,9 +123,9 @@ def test_any_damage_leaves_a_text_that_can_be_printed(numbers, alike, extent, da
        st.data())
 def test_a_slim_record_has_the_same_summary(number, count, data):
     kept = {"load": RECORDS[number]["load"], "plan": {"tier": RECORDS[number]["plan"]["tier"]}}
-    # Of a sweep, the summary does not say what disturbed its runs.
-    records = [{**damaged(number, data), **kept, "noise": None, "warnings": None, "observed": None}
-               for _ in range(count)]
+    # Of a sweep, the summary says of noise what is left out, and no more.
+    records = [{**damaged(number, data), **kept, "warnings": None, "observed": None, "noise": {
+        "disturbed": data.draw(st.none() | st.just("busy"))}} for _ in range(count)]
     before = repr(records)
     slim = cells_of(*map(totals.slim, records))
     assert repr(records) == before
@@ -242,6 +242,20 @@ def test_the_reference_is_the_first_variant_that_copies(order):
     speed, cpu = (of["zerocopy"].judged[name] for name in ("speed", "cpu"))
     assert (speed.verdict, cpu.verdict, speed.n) == ("worse", "worse", 7)
     assert speed.high < 1 / 1.03 and cpu.low > 1.03
+
+
+def test_disturbed_repeats_are_out_of_a_comparison_and_counted():
+    why = "other programs took 26 % of the CPUs' time"
+    found = list(texts.repeats(*texts.LOADS, count=9))
+    for n, disturbed in (0, 0), (3, 0), (8, 1):  # of which repeat, and which load
+        found[2 * n + disturbed]["noise"]["disturbed"] = why
+    text = texts.printed(found, SUMMARY)
+    flat = " ".join(text.split())
+    assert f"analyze advise --peer. 3 of 9 repeats left out: {why}. Against twocopy: 0.2" in flat
+    assert f"\nratios leave out 3 of 18 runs: {why}\n" in text
+    cells = cells_of(*found)
+    cells.name()
+    assert [cell.judged["speed"].n for cell in cells if cell.judged] == [6]
 
 
 def test_sizes_are_one_family():
