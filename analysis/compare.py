@@ -72,13 +72,15 @@ class Difference:
 
 @dataclasses.dataclass(frozen=True)
 class Comparison:
-    """only_a, only_b: cells that the other lacks. failed: runs of each that are left out because they
-    were interrupted or failed."""
+    """only_a, only_b: cells that the other lacks. failed, disturbed: runs of each that are left out
+    because they were interrupted or failed, or because the machine was busy; why: the last reason."""
     changes: list[Change]
     differences: list[Difference]
     only_a: list[dict]
     only_b: list[dict]
     failed: tuple[int, int]
+    disturbed: tuple[int, int]
+    why: str | None
     threshold: float
 
     def of(self, verdict: str) -> list[Difference]:
@@ -101,13 +103,14 @@ def compare(a: pl.DataFrame, b: pl.DataFrame, threshold: float = judge.MARGIN,
                               median(row["values_b"]), change, (row["copied"], row["copied_b"]))
                    for (metric, row), change in zip(found, judged)]
     cells = [_cells(frame, keys) for frame in (a, b)]
+    busy = [frame.filter("complete")["disturbed"].drop_nulls() for frame in (a, b)]
     common = [one.join(other.select(keys).unique(), on=keys, how="semi", nulls_equal=True)
               for one, other in ((a, b), (b, a))]
     return Comparison(_changes(*common, [*SETTINGS, *settings]), differences,
                       [cell for cell in cells[0] if cell not in cells[1]],
                       [cell for cell in cells[1] if cell not in cells[0]],
                       tuple(frame.filter(~pl.col("complete")).height for frame in (a, b)),
-                      threshold)
+                      tuple(map(len, busy)), next(iter([*busy[1][-1:], *busy[0][-1:]]), None), threshold)
 
 
 def _cells(frame, keys):

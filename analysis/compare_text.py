@@ -66,7 +66,15 @@ def _cells(comparison, everything):
     for name, count in zip("AB", comparison.failed):
         if count:
             said.append(f"{count} runs of {name} left out, interrupted or failed")
+    if any(comparison.disturbed):
+        said.append(left_out(comparison))
     return "; ".join(said)
+
+
+def left_out(comparison: Comparison) -> str:
+    """What noise took from the comparison."""
+    return (f"{comparison.disturbed[0]} runs of A and {comparison.disturbed[1]} of B left out, disturbed "
+            f"({comparison.why})")
 
 
 def _rows(found, comparison, everything):
@@ -136,7 +144,7 @@ def as_json(comparison: Comparison) -> dict:
         "schema": SCHEMA, "threshold": comparison.threshold, "comparisons": len(comparison.differences),
         "changes": [dataclasses.asdict(change) for change in comparison.changes],
         "only_a": comparison.only_a, "only_b": comparison.only_b,
-        "left_out": list(comparison.failed), "conclusion": conclusion(comparison),
+        "left_out": list(comparison.failed), "disturbed": list(comparison.disturbed), "conclusion": conclusion(comparison),
         "differences": [{
             "cell": d.cell, "metric": d.metric.column, "verdict": d.verdict, "reason": d.change.reason,
             "a": _estimate(d.a), "b": _estimate(d.b), "change": _estimate(d.change),

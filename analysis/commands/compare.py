@@ -48,8 +48,9 @@ def run(options):
     metrics = [m for m in compare.METRICS if not options.metric or m.column in options.metric]
     found = compare.compare(*(loaded.frame for loaded in sets), options.threshold, metrics)
     if not found.differences:
-        raise Fault(f"{options.a} and {options.b} have no load in common: nothing is compared",
-                    FAILED)
+        none = (f"undisturbed load in common: {compare_text.left_out(found)}: measure again"
+                if any(found.disturbed) else "load in common: nothing is compared")
+        raise Fault(f"{options.a} and {options.b} have no {none}", FAILED)
     more = zerocopy_text.sides(sets[0].frame, sets[1].frame)
     heads = [compare_text.describe(name, path, loaded.frame) for name, path, loaded in
              zip("AB", (options.a, options.b), sets)]

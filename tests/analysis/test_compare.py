@@ -108,6 +108,18 @@ def sets(tmp_path):
     return dict(zip(("a", "b", "worse", "few", "other"), paths))
 
 
+def test_disturbed_runs_are_left_out_and_counted(sets, tmp_path):
+    busy = str(tmp_path / "busy.parquet")
+    why = "other programs took 26 % of the CPUs' time"
+    table.write_parquet(runs().with_columns(disturbed=pl.when(pl.col("repeat") < 3).then(pl.lit(why))), busy)
+    told = analysis("compare", sets["a"], busy).stdout
+    assert f"0 runs of A and 12 of B left out, disturbed ({why})" in told
+    table.write_parquet(runs().with_columns(disturbed=pl.lit(why)), busy)
+    nothing = analysis("compare", sets["a"], busy)
+    assert nothing.returncode == 1 and nothing.stderr.endswith(
+        f"have no undisturbed load in common: 0 runs of A and 48 of B left out, disturbed ({why}): measure again\n")
+
+
 def test_exit_status_is_for_ci(sets):
     assert analysis("compare", sets["a"], sets["b"]).returncode == 0
     done = analysis("compare", sets["a"], sets["worse"])
