@@ -51,9 +51,9 @@ def paired(logs, better=1, grain=0.0):
 
 
 def unpaired(a, b, better=1, grain=0.0, is_share=False):
-    """The Sample of a / b, of shares a - b, of two independent samples; ratios are of values above 0."""
+    """The Sample of a / b, of shares a - b, of two independent samples; what has no ratio does not count."""
     if not is_share:
-        a, b = ([math.log(value) for value in values] for values in (a, b))
+        a, b = ([math.log(value) for value in values if 0 < value < math.inf] for values in (a, b))
     some, other = _some(a), _some(b)
     points = sorted(x - y for x in some for y in other)
     return Sample(points, _rank_sums(len(a), len(b)), min(len(a), len(b)),
@@ -115,22 +115,27 @@ def _p(sample, edge):
 
 def _judged(sample, edge, alpha, step):
     """alpha: of the family; step: of this sample."""
-    points, rank = sample.points, _rank(sample, step)
+    points, rank, shown = sample.points, _rank(sample, step), float if sample.is_share else _exp
     if not points:
         return Judgment(INCONCLUSIVE, math.nan, None, None, None, 0, NONE, None, sample.fewest(step))
     effect = (points[(len(points) - 1) // 2] + points[len(points) // 2]) / 2
+    repeats = _repeats(sample, abs(abs(effect) - edge), step)
     end = rank or min(_rank(sample, alpha), 1)
-    low, high = ((points[end - 1] - sample.grain, points[-end] + sample.grain) if end else
-                 (-math.inf, math.inf))
-    side = (low > edge) - (high < -edge)
-    verdict = (INCONCLUSIVE if not rank else BETTER if side == sample.better else WORSE if side else
-               SAME if -edge <= low and high <= edge else INCONCLUSIVE)
-    reason = "" if verdict != INCONCLUSIVE else WIDE if rank else FEW
-    shown = _exp if not sample.is_share else float
-    return Judgment(verdict, shown(effect), *((shown(low), shown(high), 1 - 2 * sample.chances[end - 1])
-                                              if end else (None, None, None)), sample.n, reason,
-                    shown(edge + max(effect - low, high - effect)) - shown(0) if end else None,
-                    _repeats(sample, abs(abs(effect) - edge), step) if reason else None)
+    if not end:
+        return Judgment(INCONCLUSIVE, shown(effect), None, None, None, sample.n, FEW, None, repeats)
+    low, high = points[end - 1] - sample.grain, points[-end] + sample.grain
+    verdict = _verdict(low, high, edge, sample.better) if rank else INCONCLUSIVE
+    reason = FEW if not rank else WIDE if verdict == INCONCLUSIVE else ""
+    return Judgment(verdict, shown(effect), shown(low), shown(high), 1 - 2 * sample.chances[end - 1],
+                    sample.n, reason, shown(edge + max(effect - low, high - effect)) - shown(0),
+                    repeats if reason else None)
+
+
+def _verdict(low, high, edge, better):
+    """Of an interval beside the margin, from -edge to edge."""
+    if low > edge or high < -edge:
+        return BETTER if (low > edge) == (better > 0) else WORSE
+    return SAME if -edge <= low and high <= edge else INCONCLUSIVE
 
 
 def _repeats(sample, gap, step):
