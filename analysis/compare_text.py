@@ -144,7 +144,8 @@ def as_json(comparison: Comparison) -> dict:
         "schema": SCHEMA, "threshold": comparison.threshold, "comparisons": len(comparison.differences),
         "changes": [dataclasses.asdict(change) for change in comparison.changes],
         "only_a": comparison.only_a, "only_b": comparison.only_b,
-        "left_out": list(comparison.failed), "disturbed": list(comparison.disturbed), "conclusion": conclusion(comparison),
+        "left_out": list(comparison.failed), "disturbed": list(comparison.disturbed),
+        "conclusion": conclusion(comparison),
         "differences": [{
             "cell": d.cell, "metric": d.metric.column, "verdict": d.verdict, "reason": d.change.reason,
             "a": _estimate(d.a), "b": _estimate(d.b), "change": _estimate(d.change),
