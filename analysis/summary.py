@@ -77,18 +77,6 @@ def _per_cell(cells, metric):
         outliers=pl.Series(flagged_runs, dtype=pl.Int64))
 
 
-def pairs(frame: pl.DataFrame, metric: str, a, b, way: str = "variant") -> list:
-    """(conditions, values of a, values of b), paired by block, for each condition that has any.
-
-    a and b are two values of the column way; the other columns of WAYS must be equal. Pairs
-    with a value of 0 or below have no ratio and are left out.
-    """
-    others = CONDITIONS + [other for other in WAYS if other != way]
-    found = paired_runs(usable(frame, metric), others, way, a, b, metric)
-    return [({key: row[key] for key in others}, row["a"], row["b"])
-            for row in found.sort(others, nulls_last=True).iter_rows(named=True)]
-
-
 def paired_runs(runs: pl.DataFrame, keys: list[str], way: str, a, b, metric: str) -> pl.DataFrame:
     """keys, BLOCK, a, b: a row for each value of keys that has pairs, with lists of the blocks
     and of the positive values of the metric of both ways in them."""
@@ -100,12 +88,15 @@ def paired_runs(runs: pl.DataFrame, keys: list[str], way: str, a, b, metric: str
     return both.sort([*keys, BLOCK]).group_by(keys, maintain_order=True).agg(BLOCK, "a", "b")
 
 
-def paired_ratios(frame: pl.DataFrame, metric: str, a, b, way: str = "variant"):
-    """(conditions, Judgment of a / b) for each condition that has pairs."""
-    found = pairs(frame, metric, a, b, way)
-    judged = judge.judge_rows([judge.paired(judge.ratio_logs(zip(x, y))) for _, x, y in found],
-                              rows([key for key, *_ in found]))
-    return [(key, one) for (key, *_), one in zip(found, judged)]
+def paired_ratios(frame: pl.DataFrame, metric: str, a, b, way: str = "variant") -> list:
+    """(conditions, Judgment of a / b), paired by block, for each condition that has pairs; a and b are
+    two values of the column way, and the other columns of WAYS are equal."""
+    others = CONDITIONS + [other for other in WAYS if other != way]
+    found = paired_runs(usable(frame, metric), others, way, a, b, metric).sort(
+        others, nulls_last=True).to_dicts()
+    keys = [{key: row[key] for key in others} for row in found]
+    samples = [judge.paired(judge.ratio_logs(zip(row["a"], row["b"]))) for row in found]
+    return list(zip(keys, judge.judge_rows(samples, rows(keys))))
 
 
 # A row of comparisons is along the first of these that varies.

@@ -5,10 +5,14 @@ It is significant when its interval, which does not take values for normal, leav
 t-test on logarithms, which does, says so even after Holm's correction for all the tests made together.
 """
 
+import dataclasses
+import math
 import warnings
 
 import numpy as np
 import scipy.stats
+
+from analysis.stats.interval import Estimate, median
 
 ALPHA = 0.05
 
@@ -36,3 +40,28 @@ def holm(ps) -> np.ndarray:
     corrected = np.full(len(ps), np.nan)
     corrected[order] = np.minimum(np.maximum.accumulate(ps[order] * left), 1)
     return corrected
+
+
+@dataclasses.dataclass(frozen=True)
+class Ratio:
+    """a / b over pairs. p is of there being no difference, uncorrected; logs are kept for what
+    is asked further of the same pairs."""
+    estimate: Estimate
+    p: float
+    logs: np.ndarray
+
+    def is_significant(self, corrected_p: float) -> bool:
+        """Not 1, both by its own interval and by its p after correction for all tests."""
+        return self.estimate.excludes(1) and corrected_p <= ALPHA
+
+    @property
+    def sign(self) -> int:
+        return int(np.sign(np.median(self.logs))) if len(self.logs) else 0
+
+
+def of_logs(logs) -> Ratio:
+    """Of logarithms of ratios. Without any, the estimate is NaN of 0 pairs."""
+    logs = np.asarray(logs, dtype=float)
+    if not len(logs):
+        return Ratio(Estimate(math.nan, 0), math.nan, logs)
+    return Ratio(median(logs).map(np.exp), paired_p(logs), logs)
