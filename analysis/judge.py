@@ -18,6 +18,7 @@ ALPHA = 0.05  # the chance of one wrong verdict or more in a family
 POWER = 0.8
 MOST_REPEATS = 1000
 BETTER, WORSE, SAME, INCONCLUSIVE = "better", "worse", "same", "inconclusive"
+SIGNS = {BETTER: 1, WORSE: -1, SAME: 0, INCONCLUSIVE: 0}
 NONE, FEW, WIDE = "no repeats", "too few repeats", "the interval is too wide"
 EXACT = 50  # repeats; the sum of more is nearly normal
 LARGEST = 200  # values of a sample; of a larger one so many quantiles stand in for it

@@ -19,7 +19,6 @@ LOOKS = (11, 16, 22, 30)
 WRONG = 0.001  # of one look, that an interval misses the ratio
 METRICS = ("cpu", "throughput")
 REFERENCES = ("twocopy", "onecopy")
-SIGNS = {judge.BETTER: 1, judge.WORSE: -1, judge.SAME: 0, judge.INCONCLUSIVE: 0}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -103,7 +102,7 @@ class Search:
 
     def answer(self, against: str, metric: str) -> Answer:
         judged = [(size, self.judged(size, against, metric)) for size in sorted(self.blocks)]
-        ratios = tuple(Ratio(size, one.n, one.value, one.low, one.high, SIGNS[one.verdict])
+        ratios = tuple(Ratio(size, one.n, one.value, one.low, one.high, judge.SIGNS[one.verdict])
                        for size, one in judged if one)
         worse = [r.size for r in ratios if r.sign < 0]
         better = [r.size for r in ratios if r.sign > 0]

@@ -35,11 +35,7 @@ class Comparison:
     @property
     def sign(self) -> int:
         """1: a is significantly more, -1: significantly less, 0: the same, or inconclusive."""
-        return SIGNS[self.estimate.verdict]
-
-
-# better is more, here.
-SIGNS = {judge.BETTER: 1, judge.WORSE: -1, judge.SAME: 0, judge.INCONCLUSIVE: 0}
+        return judge.SIGNS[self.estimate.verdict]  # better is more, here
 
 
 def compare(runs: pl.DataFrame, keys: list[str], column: str, pairs: list[tuple],

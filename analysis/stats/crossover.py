@@ -17,7 +17,6 @@ from analysis import judge
 
 CROSSES, NEVER, INCONCLUSIVE = "crosses", "never", "inconclusive"
 STEPS = 64
-SIGNS = {judge.BETTER: 1, judge.WORSE: -1}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,7 +61,7 @@ def find(sizes, logs, judged=None) -> Crossovers:
     sizes, logs = np.asarray(sizes, dtype=float), np.asarray(logs, dtype=float)
     if judged is None:
         judged = judge.judge([judge.paired(column[~np.isnan(column)]) for column in logs.T])
-    signs = tuple(SIGNS.get(one.verdict, 0) for one in judged)
+    signs = tuple(judge.SIGNS[one.verdict] for one in judged)
     crossings = tuple(_crossings(sizes, logs, signs))
     open_sizes = [(float(size), one) for size, one, inside in zip(sizes, judged, _between(sizes, crossings))
                   if not inside]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """What to make of the zero-copy sends of a cell, in words."""
 
-from judge import BETTER, INCONCLUSIVE, MARGIN, SAME, WORSE
+from judge import INCONCLUSIVE, MARGIN, SAME, SIGNS
 
 from . import units
 from .causes import REFUSAL_BY_NAME, device
@@ -12,7 +12,6 @@ SENDS = 100  # fewer completions bear no verdict: a share of them is known to 10
 LOST_SHARE = 0.01  # beyond, what was seen may not be typical
 WAITING_SHARE = 0.1
 REFUSED_SHARE = 0.1
-SIGNS = {BETTER: 1, WORSE: -1, SAME: 0}
 
 
 class Facts:
