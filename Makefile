@@ -165,7 +165,7 @@ fixtures: check-packages
 	$(Q)$(AS_ROOT) $(PYTHON) tests/fixtures/record.py
 
 # Python compiles a file at each start that it finds no bytecode of.
-FRONT := $(addprefix analysis/,advise derive front tables text faults.py files.py notes.py)
+FRONT := $(addprefix analysis/,advise derive front tables text faults.py files.py judge.py notes.py)
 $(BUILD)/bytecode: $(wildcard $(addsuffix /*.py,$(FRONT)) $(FRONT))
 	$(Q)mkdir -p $(@D) && $(PYTHON) -m compileall -q $(FRONT) && touch $@
 
@@ -309,13 +309,13 @@ run: build-packages
 	$(Q)$(PARALLEL) all
 	$(SUDO) ./analyze --variant all --duration 3
 
-# Three ways of sending, four sizes, four numbers of threads, five times each: what they
+# Three ways of sending, four sizes, four numbers of threads, nine times each: what they
 # answer here, in REPORT. Interrupted, the same command goes on; REPORT=DIR makes another.
 REPORT         ?= $(BUILD)/report
-REPORT_OPTIONS ?= --duration 1
+REPORT_OPTIONS ?= --duration 0.5
 report: build-packages analysis
 	$(Q)$(PARALLEL) all
-	$(SUDO) ./analyze sweep --grid copies --repeat 5 $(REPORT_OPTIONS) --out $(REPORT)
+	$(SUDO) ./analyze sweep --grid copies $(REPORT_OPTIONS) --out $(REPORT)
 	./analyze report $(REPORT)
 
 # The libraries of analysis/ in a Python environment of their own, where ./analyze looks
@@ -350,7 +350,7 @@ TEST_PYTEST = $(PYTHON) -m pytest -rfEs -p no:cacheprovider $(PYTEST_OPTIONS)
 # By the environment's Python. Simulations count how often intervals hold: check-stats runs them,
 # what takes a million rows, and a browser.
 SIMULATIONS := same_twice or no_effect or no_fall or no_crossing or 95_percent or repeats_reach or \
-               plain_bootstrap or samples_medians or ratios_of_pairs or planted_effect or \
+               plain_bootstrap or ratios_of_pairs or planted_effect or \
                one_planted_crossing or several_crossings or so_many_repeats or does_not_move_with or \
                among_equals or each_condition or \
                take_no_more_memory or test_browser

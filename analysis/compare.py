@@ -2,23 +2,16 @@
 """Two result sets: what changed between them, and does it matter? Pure.
 
 Runs of the two are not paired: they were made at other times or on other machines. Cells are
-matched by the load alone, because a machine or a kernel may be what is compared. A difference
-matters when it is significant (stats/decision.py) and at least as large as the threshold.
+matched by the load alone, because a machine or a kernel may be what is compared.
 """
 
 import dataclasses
 
-import numpy as np
 import polars as pl
 
-from analysis import summary
-from analysis.stats import decision
-from analysis.stats.interval import (Estimate, difference_of_medians, median,
-                                     ratio_of_medians)
+from analysis import judge, summary
+from analysis.stats.interval import Estimate, median
 
-WORSE, BETTER, SAME, SMALL, INCONCLUSIVE = (
-    "worse", "better", "no difference that matters", "a difference too small to matter",
-    "cannot tell")
 # What may differ between two sets and is told.
 SETTINGS = ("host", "kernel", "arch", "cpus", "cpu_model", "virtual", "debug_kernel", "governor",
             "pmu", "tier", "tool_version", "device", "peer", "rcvlowat_bytes", "pinned",
@@ -34,23 +27,19 @@ EITHER = ("link", "address_family", "socket_options", "memory_options", "duratio
 class Metric:
     """better: +1 more is better, -1 less is. span: the column that must be equal for two values
     to mean the same; None where there is none. share: values are shares, 0 among them, and are
-    compared by their difference, not their ratio."""
+    compared by their difference, not their ratio. grain: see judge.Sample."""
     column: str
     words: str
     better: int
     span: str | None = None
     share: bool = False
-
-    @property
-    def none(self) -> float:
-        """What no difference is."""
-        return 0.0 if self.share else 1.0
+    grain: float = 0.0
 
 
 METRICS = (
     Metric("throughput_bps", "throughput", +1),
     Metric("answers_per_s", "answers a second", +1),
-    Metric("message_p99_ns", "99th percentile of a message's time", -1, "message_span"),
+    Metric("message_p99_ns", "99th percentile of a message's time", -1, "message_span", grain=judge.BUCKET),
     Metric("sender_cpu_s_per_gib", "sender's CPU time a GiB", -1),
     Metric("memory_bytes_per_byte", "memory bytes for a byte sent", -1, "memory_source"),
     Metric("fallback_rate", "zero-copy sends copied", -1, share=True),
@@ -67,62 +56,61 @@ class Change:
 
 @dataclasses.dataclass(frozen=True)
 class Difference:
-    """One metric of one cell: medians of A and B; change, B / A or of shares B - A; p (raw and
-    corrected for all of them); a verdict, and how many more repeats might settle it (None:
-    nothing to settle, or none would); shares of zero-copy sends that were copied."""
+    """One metric of one cell: medians of A and B; change, B / A or of shares B - A; shares of
+    zero-copy sends that were copied."""
     cell: dict
     metric: Metric
     a: Estimate
     b: Estimate
-    change: Estimate
-    p: float
-    p_corrected: float
-    verdict: str
-    more_repeats: int | None
+    change: judge.Judgment
     fallback: tuple[float | None, float | None]
+
+    @property
+    def verdict(self) -> str:
+        return self.change.verdict
 
 
 @dataclasses.dataclass(frozen=True)
 class Comparison:
-    """only_a, only_b: cells that the other lacks. tests: how many were corrected together.
-    failed: runs of each that are left out because they were interrupted or failed."""
+    """only_a, only_b: cells that the other lacks. failed, disturbed: runs of each that are left out
+    because they were interrupted or failed, or because the machine was busy; why: the last reason."""
     changes: list[Change]
     differences: list[Difference]
     only_a: list[dict]
     only_b: list[dict]
     failed: tuple[int, int]
+    disturbed: tuple[int, int]
+    why: str | None
     threshold: float
-
-    @property
-    def tests(self) -> int:
-        return sum(not np.isnan(difference.p) for difference in self.differences)
 
     def of(self, verdict: str) -> list[Difference]:
         return [d for d in self.differences if d.verdict == verdict]
 
 
-def compare(a: pl.DataFrame, b: pl.DataFrame, threshold: float = 0.05,
+def compare(a: pl.DataFrame, b: pl.DataFrame, threshold: float = judge.MARGIN,
             metrics=METRICS) -> Comparison:
-    """threshold: the least ratio that matters, as a share (0.05: 5 %)."""
+    """threshold: the margin of the rule, a share. All that is compared is one family."""
     settings = [column for column in EITHER
                 if all(frame[column].n_unique() == 1 for frame in (a, b))]
     # By default it follows the size, by a rule that can change with the program.
     if all(map(summary.inflight_follows_size, (a, b))):
         settings.append("inflight")
     keys = [column for column in CELL if column not in settings]
-    found = [row for metric in metrics for row in _pairs(a, b, metric, keys)]
-    corrected = decision.holm([p for *_, p in found])
-    tests = max(int(np.sum(~np.isnan([p for *_, p in found]))), 1)
-    differences = [_judged(*row, corrected_p, tests, threshold)
-                   for row, corrected_p in zip(found, corrected)]
+    found = [(metric, row) for metric in metrics for row in _pairs(a, b, metric, keys)]
+    judged = judge.judge([judge.unpaired(row["values_b"], row["values"], metric.better, metric.grain,
+                                         metric.share) for metric, row in found], threshold)
+    differences = [Difference({key: row[key] for key in keys}, metric, median(row["values"]),
+                              median(row["values_b"]), change, (row["copied"], row["copied_b"]))
+                   for (metric, row), change in zip(found, judged)]
     cells = [_cells(frame, keys) for frame in (a, b)]
+    busy = [frame.filter("complete")["disturbed"].drop_nulls() for frame in (a, b)]
     common = [one.join(other.select(keys).unique(), on=keys, how="semi", nulls_equal=True)
               for one, other in ((a, b), (b, a))]
     return Comparison(_changes(*common, [*SETTINGS, *settings]), differences,
                       [cell for cell in cells[0] if cell not in cells[1]],
                       [cell for cell in cells[1] if cell not in cells[0]],
                       tuple(frame.filter(~pl.col("complete")).height for frame in (a, b)),
-                      threshold)
+                      tuple(map(len, busy)), next(iter([*busy[1][-1:], *busy[0][-1:]]), None), threshold)
 
 
 def _cells(frame, keys):
@@ -156,14 +144,11 @@ def _within(a, b, column, prefix):
 
 
 def _pairs(a, b, metric, keys):
-    """(cell, metric, values of A, of B, shares copied, p) of each cell that both have."""
+    """Of each cell that both have: its keys, values and share copied of A, and, with _b, of B."""
     with_span = keys + ([metric.span] if metric.span else [])
     sides = [_values(frame, metric, with_span) for frame in (a, b)]
     both = sides[0].join(sides[1], on=with_span, how="inner", nulls_equal=True, suffix="_b")
-    for row in both.sort(with_span, nulls_last=True).iter_rows(named=True):
-        x, y = np.array(row["values"]), np.array(row["values_b"])
-        yield ({key: row[key] for key in keys}, metric, x, y,
-               (row["copied"], row["copied_b"]), decision.unpaired_p(*_scaled(metric, x, y)))
+    return both.sort(with_span, nulls_last=True).iter_rows(named=True)
 
 
 def _values(frame, metric, keys):
@@ -172,40 +157,3 @@ def _values(frame, metric, keys):
         known = known.filter(pl.col(metric.column) > 0)
     return known.group_by(keys).agg(pl.col(metric.column).alias("values"),
                                     pl.col("fallback_rate").median().alias("copied"))
-
-
-def _scaled(metric, x, y):
-    """Where differences are what matters: shares as they are, all else as logarithms."""
-    return (x, y) if metric.share else (np.log(x), np.log(y))
-
-
-def _judged(cell, metric, x, y, copied, p, corrected_p, tests, threshold):
-    change = (difference_of_medians if metric.share else ratio_of_medians)(y, x)
-    significant = change.excludes(metric.none) and corrected_p <= decision.ALPHA
-    verdict = judge(change, significant, metric, threshold)
-    more = _more(*_scaled(metric, x, y), tests, threshold) if verdict == INCONCLUSIVE else None
-    return Difference(cell, metric, median(x), median(y), change, p, float(corrected_p), verdict,
-                      more, copied)
-
-
-def judge(change: Estimate, significant: bool, metric: Metric, threshold: float) -> str:
-    """What a change means, of which significant says whether there is any."""
-    least, most = (-threshold, threshold) if metric.share else (1 / (1 + threshold),
-                                                                1 + threshold)
-    if significant and not least < change.value < most:
-        return BETTER if (change.value > metric.none) == (metric.better > 0) else WORSE
-    if change.has_interval and least <= change.low and change.high <= most:
-        return SAME
-    return SMALL if significant else INCONCLUSIVE
-
-
-def _more(x, y, tests, threshold):
-    """Repeats of each, to make what is seen significant, or show it to be within the threshold."""
-    n = min(len(x), len(y))
-    if n < 2:
-        return decision.FEWEST - n
-    difference = float(np.median(y) - np.median(x))
-    spread, margin = float(np.hypot(np.std(x, ddof=1), np.std(y, ddof=1))), np.log1p(threshold)
-    needed = (decision.needed_for(difference, spread, tests) if abs(difference) >= margin
-              else decision.needed_within(difference, spread, margin))
-    return None if needed is None else max(needed - n, 1)

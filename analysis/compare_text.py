@@ -2,18 +2,17 @@
 """A comparison for people, and for programs. Pure."""
 
 import dataclasses
-import math
 
 import polars as pl
 
 from analysis import settings, words
 from analysis.columns import COLUMNS
-from analysis.compare import BETTER, INCONCLUSIVE, SAME, SMALL, WORSE, Comparison
-from analysis.stats.interval import FEWEST, LEVEL
+from analysis.compare import Comparison
+from analysis.judge import BETTER, INCONCLUSIVE, SAME, WORSE
 
-SCHEMA = "sendpath.compare/1"
+SCHEMA = "sendpath.compare/2"
 UNITS = {column.name: column.unit for column in COLUMNS}
-ORDER = (WORSE, BETTER, INCONCLUSIVE, SMALL, SAME)
+ORDER = (WORSE, BETTER, INCONCLUSIVE, SAME)
 LISTED = (WORSE, BETTER, INCONCLUSIVE)
 MOST_ROWS = 20
 SPELT = {None: "none", True: "yes", False: "no", "": "none"}
@@ -67,7 +66,15 @@ def _cells(comparison, everything):
     for name, count in zip("AB", comparison.failed):
         if count:
             said.append(f"{count} runs of {name} left out, interrupted or failed")
+    if any(comparison.disturbed):
+        said.append(left_out(comparison))
     return "; ".join(said)
+
+
+def left_out(comparison: Comparison) -> str:
+    """What noise took from the comparison."""
+    return (f"{comparison.disturbed[0]} runs of A and {comparison.disturbed[1]} of B left out, disturbed "
+            f"({comparison.why})")
 
 
 def _rows(found, comparison, everything):
@@ -75,7 +82,7 @@ def _rows(found, comparison, everything):
     shown = found if everything else found[:MOST_ROWS]
     rows = [[settings.cell(d.cell, same - {"variant"}) or "the load",
              d.metric.words, *_medians(d), _change(d), _copied(d),
-             "" if d.more_repeats is None else f"{d.more_repeats} more repeats might do"]
+             "" if d.change.repeats is None else f"{d.change.repeats} repeats might do"]
             for d in shown]
     rest = len(found) - len(shown)
     return words.table(["configuration", "metric", "A", "B", "change", "copied A, B", ""], rows) + (
@@ -104,37 +111,26 @@ def _copied(difference):
 
 
 def _how(comparison):
-    lines = [_levels(comparison)]
-    lines.append(f"{comparison.tests} comparisons, corrected for being many (Holm); a difference "
-                 f"matters from {100 * comparison.threshold:g} %.")
-    lines.append("What changes by itself from one day to the next is not in these intervals: "
-                 "compare two sets of the same machine to see it.")
-    return "\n".join(lines)
+    total = len(comparison.differences)
+    compared = ("1 comparison" if total == 1 else
+                f"{total} comparisons, corrected for being many (Holm)")
+    return (f"In brackets are intervals: those of medians reach 95 %, of five repeats 93.75 %; those of "
+            f"changes {_levels(comparison)}.\n{compared}; worse, better: the whole interval is beyond "
+            f"{100 * comparison.threshold:g} %; same: within.\nWhat changes by itself from one day to the "
+            "next is not in these intervals: compare two sets of the same machine to see it.")
 
 
 def _levels(comparison):
-    reached = sorted({estimate.level for d in comparison.differences for estimate in (d.a, d.b)
-                      if estimate.has_interval})
-    if not reached:
-        return (f"Fewer than {FEWEST} repeats: the data are insufficient for an interval, and no "
-                "difference can be found.")
-    levels = " or ".join(words.level(level) for level in reached)
-    return (f"In brackets are intervals: those of medians reach {levels}, by how many repeats "
-            f"there are, those of changes {words.level(LEVEL)} or a little more.")
+    reached = sorted({d.change.level for d in comparison.differences if d.change.has_interval})
+    return (" to ".join(dict.fromkeys((words.level(reached[0]), words.level(reached[-1])))) if reached
+            else "need more repeats")
 
 
 def conclusion(comparison: Comparison) -> str:
-    worse, inconclusive = len(comparison.of(WORSE)), len(comparison.of(INCONCLUSIVE))
-    total = len(comparison.differences)
-    if worse:
-        return f"B is worse than A in {worse} of {total} comparisons."
-    better = len(comparison.of(BETTER))
-    said = f"B is worse than A in none of {total} comparisons"
-    said += f", better in {better}" if better else ""
-    if not inconclusive:
-        return f"{said}."
-    are = "is" if inconclusive == 1 else "are"
-    return f"{said}; {inconclusive} {are} inconclusive with these repeats."
+    counts = {verdict: len(comparison.of(verdict)) for verdict in ORDER}
+    return (f"Of {len(comparison.differences)} comparisons, B is better in {counts[BETTER]}, worse in "
+            f"{counts[WORSE]}, the same in {counts[SAME]}; {counts[INCONCLUSIVE]} "
+            f"{'is' if counts[INCONCLUSIVE] == 1 else 'are'} inconclusive with these repeats.")
 
 
 def _estimate(estimate):
@@ -145,17 +141,14 @@ def _estimate(estimate):
 def as_json(comparison: Comparison) -> dict:
     """For programs: null is not known; a verdict is one of those that ORDER has."""
     return {
-        "schema": SCHEMA, "threshold": comparison.threshold, "comparisons": comparison.tests,
+        "schema": SCHEMA, "threshold": comparison.threshold, "comparisons": len(comparison.differences),
         "changes": [dataclasses.asdict(change) for change in comparison.changes],
         "only_a": comparison.only_a, "only_b": comparison.only_b,
-        "left_out": list(comparison.failed), "conclusion": conclusion(comparison),
+        "left_out": list(comparison.failed), "disturbed": list(comparison.disturbed),
+        "conclusion": conclusion(comparison),
         "differences": [{
-            "cell": d.cell, "metric": d.metric.column, "verdict": d.verdict,
+            "cell": d.cell, "metric": d.metric.column, "verdict": d.verdict, "reason": d.change.reason,
             "a": _estimate(d.a), "b": _estimate(d.b), "change": _estimate(d.change),
-            "p": _known(d.p), "p_corrected": _known(d.p_corrected),
-            "more_repeats": d.more_repeats, "fallback_rate": list(d.fallback)}
+            "resolved": d.change.resolved, "repeats_needed": d.change.repeats,
+            "fallback_rate": list(d.fallback)}
             for d in comparison.differences]}
-
-
-def _known(p):
-    return None if math.isnan(p) else p

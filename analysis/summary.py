@@ -9,11 +9,10 @@ repeat, which interleaving puts close together.
 import numpy as np
 import polars as pl
 
-from analysis import settings
+from analysis import judge, settings
 from analysis.settings import columns
 from analysis.stats import outliers
 from analysis.stats.interval import medians as medians_of
-from analysis.stats.ratio import paired
 
 LOAD = columns(settings.LOAD)
 WAYS = columns(settings.WAYS)
@@ -78,18 +77,6 @@ def _per_cell(cells, metric):
         outliers=pl.Series(flagged_runs, dtype=pl.Int64))
 
 
-def pairs(frame: pl.DataFrame, metric: str, a, b, way: str = "variant") -> list:
-    """(conditions, values of a, values of b), paired by block, for each condition that has any.
-
-    a and b are two values of the column way; the other columns of WAYS must be equal. Pairs
-    with a value of 0 or below have no ratio and are left out.
-    """
-    others = CONDITIONS + [other for other in WAYS if other != way]
-    found = paired_runs(usable(frame, metric), others, way, a, b, metric)
-    return [({key: row[key] for key in others}, row["a"], row["b"])
-            for row in found.sort(others, nulls_last=True).iter_rows(named=True)]
-
-
 def paired_runs(runs: pl.DataFrame, keys: list[str], way: str, a, b, metric: str) -> pl.DataFrame:
     """keys, BLOCK, a, b: a row for each value of keys that has pairs, with lists of the blocks
     and of the positive values of the metric of both ways in them."""
@@ -101,9 +88,30 @@ def paired_runs(runs: pl.DataFrame, keys: list[str], way: str, a, b, metric: str
     return both.sort([*keys, BLOCK]).group_by(keys, maintain_order=True).agg(BLOCK, "a", "b")
 
 
-def paired_ratios(frame: pl.DataFrame, metric: str, a, b, way: str = "variant"):
-    """(conditions, Ratio of a to b) for each condition that has pairs."""
-    return [(key, paired(x, y)) for key, x, y in pairs(frame, metric, a, b, way)]
+def paired_ratios(frame: pl.DataFrame, metric: str, a, b, way: str = "variant") -> list:
+    """(conditions, Judgment of a / b), paired by block, for each condition that has pairs; a and b are
+    two values of the column way, and the other columns of WAYS are equal."""
+    others = CONDITIONS + [other for other in WAYS if other != way]
+    found = paired_runs(usable(frame, metric), others, way, a, b, metric).sort(
+        others, nulls_last=True).to_dicts()
+    keys = [{key: row[key] for key in others} for row in found]
+    samples = [judge.paired(judge.ratio_logs(zip(row["a"], row["b"]))) for row in found]
+    return list(zip(keys, judge.judge_rows(samples, rows(keys))))
+
+
+# A row of comparisons is along the first of these that varies.
+AXES = ("message_bytes", "connections", "threads")
+
+
+def rows(cells: list[dict]) -> list[tuple]:
+    """Which row each of these cells is in: what it has but for the axis of the row."""
+    axis = next((axis for axis in AXES if len({cell.get(axis) for cell in cells}) > 1), None)
+    return [tuple(value for key, value in cell.items()
+                  if key != axis and (axis, key) not in FOLLOW) for cell in cells]
+
+
+# What follows from the axis: connections are as many as threads, and memory in flight follows from sizes.
+FOLLOW = {("threads", "connections"), ("message_bytes", "inflight")}
 
 
 def flagged(frame: pl.DataFrame, metric: str) -> pl.DataFrame:

@@ -19,7 +19,7 @@ def side(name: str, frame: pl.DataFrame) -> str:
     if not found:
         return ""
     same = settings.the_same([conditions for conditions, _ in found]) - {"message_bytes"}
-    rows = [[settings.cell(conditions, same), words.interval(ratio.estimate),
+    rows = [[settings.cell(conditions, same), words.interval(ratio),
              *copied(frame, conditions)] for conditions, ratio in found]
     return words.table([f"in {name}", f"throughput, {WAY} / {BASELINE}", "copied"], rows)
 

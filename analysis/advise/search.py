@@ -2,29 +2,23 @@
 """From which size does zero-copy pay? Decides what to measure next, and what is known. Pure.
 
 A block holds one short run of each variant of one size, made one after the other; its ratios are
-paired. A size is judged after fixed numbers of blocks (LOOKS), by Wilcoxon's interval of the centre
-of the logarithms of its ratios: it assumes no distribution, but that noise is the same for both, so
-that they lie symmetrically. The level is so high that looking some times, at some sizes, for four
-questions, hardly ever finds what is not there.
+paired. A size is judged after fixed numbers of blocks (LOOKS), each time by itself at so high a level
+that looking some times, at some sizes, for four questions, hardly ever finds what is not there.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import functools
-import itertools
-import math
-import statistics
 from typing import Optional
+
+import judge
 
 SIZES = tuple(1 << n for n in range(10, 21))
 FIRST = (SIZES[-1], 32 << 10)
 LOOKS = (11, 16, 22, 30)
-WRONG = 0.001  # of one look, that an interval misses the centre
-NEAR = 1.02  # ratios nearer to 1 are no difference that is worth advice
+WRONG = 0.001  # of one look, that an interval misses the ratio
 METRICS = ("cpu", "throughput")
 REFERENCES = ("twocopy", "onecopy")
-BETTER, WORSE, UNDECIDED = 1, -1, 0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,13 +30,13 @@ class Run:
 
 @dataclasses.dataclass(frozen=True)
 class Ratio:
-    """Zero-copy over the other at a size: the centre of n blocks, and its interval."""
+    """Zero-copy over the other at a size, of n blocks, and its interval."""
     size: int
     n: int
     value: float
     low: float
     high: float
-    sign: int  # BETTER: zero-copy is, and so on
+    sign: int  # 1: zero-copy is better, -1: worse, 0: the same, or not known
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,28 +53,6 @@ class Answer:
     worse: Optional[int]
     better: Optional[int]
     ratios: tuple[Ratio, ...]
-
-
-@functools.lru_cache
-def rank(n: int) -> int:
-    """The interval ends at the k-th from below and from above of the averages of all pairs of n
-    values; 0: too few. By the distribution of the signed-rank sum: subsets of 1..n by their sums."""
-    subsets = [1] + [0] * (n * (n + 1) // 2)
-    for one in range(1, n + 1):
-        for total in range(len(subsets) - 1, one - 1, -1):
-            subsets[total] += subsets[total - one]
-    outside = itertools.accumulate(subsets)
-    return next(k for k, count in enumerate(outside) if 2 * count / 2**n > WRONG)
-
-
-def _ratio(size, metric, logs):
-    """Of logarithms of zero-copy over the other."""
-    pairs = itertools.combinations_with_replacement(logs, 2)
-    ordered, k = sorted((a + b) / 2 for a, b in pairs), rank(len(logs))
-    low, high = math.exp(ordered[k - 1]), math.exp(ordered[-k])
-    over = BETTER if metric == "throughput" else WORSE
-    sign = over if low > NEAR else -over if high < 1 / NEAR else UNDECIDED
-    return Ratio(size, len(logs), math.exp(statistics.median(ordered)), low, high, sign)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -115,25 +87,25 @@ class Search:
         self.blocks.setdefault(size, []).append(block)
 
     def _logs(self, size, against, metric):
-        return [math.log(getattr(block["zerocopy"], metric) / getattr(block[against], metric))
-                for block in self.blocks[size]]
+        return judge.ratio_logs([(getattr(block["zerocopy"], metric), getattr(block[against], metric))
+                                 for block in self.blocks[size]])
 
-    def ratio(self, size: int, against: str, metric: str) -> Ratio | None:
+    def judged(self, size: int, against: str, metric: str) -> judge.Judgment | None:
         """At the first look that decides, else at the last one; None before the first."""
-        found = None
+        found, logs = None, self._logs(size, against, metric)
         for look in LOOKS:
-            if look > len(self.blocks.get(size, ())):
+            if look > len(logs) or found and found.verdict != judge.INCONCLUSIVE:
                 break
-            found = _ratio(size, metric, self._logs(size, against, metric)[:look])
-            if found.sign:
-                break
+            found = judge.judge_one(judge.paired(logs[:look], 1 if metric == "throughput" else -1),
+                                    alpha=WRONG)
         return found
 
     def answer(self, against: str, metric: str) -> Answer:
-        ratios = tuple(filter(None, (self.ratio(size, against, metric)
-                                     for size in sorted(self.blocks))))
-        worse = [r.size for r in ratios if r.sign == WORSE]
-        better = [r.size for r in ratios if r.sign == BETTER]
+        judged = [(size, self.judged(size, against, metric)) for size in sorted(self.blocks)]
+        ratios = tuple(Ratio(size, one.n, one.value, one.low, one.high, judge.SIGNS[one.verdict])
+                       for size, one in judged if one)
+        worse = [r.size for r in ratios if r.sign < 0]
+        better = [r.size for r in ratios if r.sign > 0]
         ends = (max(worse, default=None), min(better, default=None))
         if worse and better:
             kind = "from" if ends[0] < ends[1] else "irregular"
@@ -162,9 +134,15 @@ class Search:
 
     def _undecided(self, answer):
         """A size where more blocks could tell, the largest first: there zero-copy gains most."""
-        return max((r.size for r in answer.ratios if r.sign == UNDECIDED
-                    and r.n < LOOKS[-1] and (answer.worse or 0) < r.size
-                    and r.size < (answer.better or 2 * SIZES[-1])), default=None)
+        return max((size for size, one in self._open(answer)
+                    if one.n < LOOKS[-1] and size < (answer.better or 2 * SIZES[-1])), default=None)
+
+    def _open(self, answer):
+        """The inconclusive sizes above those at which zero-copy is worse."""
+        for r in answer.ratios:
+            one = self.judged(r.size, answer.against, answer.metric)
+            if one.verdict == judge.INCONCLUSIVE and r.size > (answer.worse or 0):
+                yield r.size, one
 
     def _untried(self, answer):
         """The size in the middle between where it is better and where it is not, else between where
@@ -183,16 +161,8 @@ class Search:
     def blocks_needed(self, answer: Answer) -> int | None:
         """How many more at the undecided sizes would tell, if what is seen is so; None: no number
         that is worth its time."""
-        more = []
-        for r in answer.ratios:
-            if r.sign == UNDECIDED and r.size > (answer.worse or 0):
-                logs = self._logs(r.size, answer.against, answer.metric)
-                effect = abs(statistics.median(logs)) / max(statistics.stdev(logs), 1e-9)
-                more.append(math.ceil((FOR_LEVEL / max(effect, 1e-9))**2))
-        needed = sum(more)
-        return needed if needed <= MOST_MORE else None
+        more = [one.repeats and one.repeats - one.n for _, one in self._open(answer)]
+        return sum(more) if None not in more and sum(more) <= MOST_MORE else None
 
 
-# So many standard errors is an interval wide to one side, at the level of a look.
-FOR_LEVEL = 3.3 * math.sqrt(math.pi / 3)
 MOST_MORE = 1000

@@ -4,16 +4,16 @@
 import json
 import sys
 
-from analysis import compare, compare_text, table, zerocopy_text
+from analysis import compare, compare_text, judge, table, zerocopy_text
 from analysis.faults import FAILED, Fault, why
 from analysis.files import replace
 from analysis.notes import clean, say
 
 DESCRIPTION = """Compares the runs of B with those of A, load by load: says which settings
-changed (kernel, CPU, device and others) and which figures differ, with intervals. A difference
-counts where it is significant, after correction for all the comparisons made, and not smaller
-than the threshold. Exit status: 0 nothing is worse in B, 4 something is, 5 with --strict
-something cannot be told; 1 failed, 2 wrong usage."""
+changed (kernel, CPU, device and others) and which figures differ, with intervals. A figure is better or
+worse where its whole interval, corrected for all the comparisons made, is beyond the threshold,
+and the same where it is within. Exit status: 0 nothing is worse in B, 4 something is, 5 with
+--strict something is inconclusive; 1 failed, 2 wrong usage."""
 
 REGRESSION, UNKNOWN = 4, 5
 
@@ -28,13 +28,13 @@ def share(text):
 def add_arguments(parser):
     parser.add_argument("a", metavar="A", help="file or folder of run records, or a table")
     parser.add_argument("b", metavar="B", help="another")
-    parser.add_argument("--threshold", type=share, default=0.05, metavar="PERCENT",
-                        help="the least difference that matters (default 5)")
+    parser.add_argument("--threshold", type=share, default=judge.MARGIN, metavar="PERCENT",
+                        help=f"the least difference that matters (default {100 * judge.MARGIN:g})")
     parser.add_argument("--metric", action="append", metavar="NAME",
                         choices=[metric.column for metric in compare.METRICS],
                         help="only this column of the table (repeatable): %(choices)s")
     parser.add_argument("--strict", action="store_true",
-                        help="status 5 if nothing is worse but something cannot be told")
+                        help="status 5 if nothing is worse but something is inconclusive")
     parser.add_argument("--all", action="store_true", help="list every comparison")
     parser.add_argument("--json", metavar="FILE",
                         help="write it for programs (- for standard output, instead of text)")
@@ -48,8 +48,9 @@ def run(options):
     metrics = [m for m in compare.METRICS if not options.metric or m.column in options.metric]
     found = compare.compare(*(loaded.frame for loaded in sets), options.threshold, metrics)
     if not found.differences:
-        raise Fault(f"{options.a} and {options.b} have no load in common: nothing is compared",
-                    FAILED)
+        none = (f"undisturbed load in common: {compare_text.left_out(found)}: measure again"
+                if any(found.disturbed) else "load in common: nothing is compared")
+        raise Fault(f"{options.a} and {options.b} have no {none}", FAILED)
     more = zerocopy_text.sides(sets[0].frame, sets[1].frame)
     heads = [compare_text.describe(name, path, loaded.frame) for name, path, loaded in
              zip("AB", (options.a, options.b), sets)]
@@ -74,6 +75,6 @@ def report(found, options, heads, more):
 
 
 def status(found, strict):
-    if found.of(compare.WORSE):
+    if found.of(judge.WORSE):
         return REGRESSION
-    return UNKNOWN if strict and found.of(compare.INCONCLUSIVE) else 0
+    return UNKNOWN if strict and found.of(judge.INCONCLUSIVE) else 0

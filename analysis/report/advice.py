@@ -6,6 +6,7 @@ from analysis.advice import CALLS, LEVEL, Advice, Path, Ratio, Read
 from analysis.advice import Answer as Advised
 from analysis.figures import style
 from analysis.figures.advice import METRICS
+from analysis.judge import MARGIN
 from analysis.report import text
 from analysis.report.base import Answer, Table
 
@@ -91,7 +92,7 @@ def _row(answer: Advised, ratio: Ratio) -> tuple[str, ...]:
 def _tables(advice: Advice) -> list[Table]:
     tables = [Table(
         f"Zero-copy to the others; intervals in brackets reach {LEVEL}, better and worse are more "
-        "than 2 % from 1", ("of", "against", "size (bytes)", "ratio", "zero-copy is", "blocks"),
+        f"than {100 * MARGIN:g} % from 1", ("of", "against", "size (bytes)", "ratio", "zero-copy is", "blocks"),
         tuple(_row(a, r) for a in advice.answers for r in a.ratios))]
     if advice.program:
         tables.append(Table(

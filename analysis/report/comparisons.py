@@ -1,56 +1,58 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Two ways of doing the same compared, cell by cell, by pairs of runs of one repeat."""
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
+from analysis import judge
 from analysis.figures import labels
 from analysis.report import text
-from analysis.stats import decision, interval, ratio
+from analysis.stats import interval
 from analysis.stats.interval import Estimate
-from analysis.summary import paired_runs
+from analysis.summary import paired_runs, rows
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """a / b of a metric in one cell. corrected_p: by Holm, for all that were made together.
+    """a / b of a metric in one cell. family: how many were judged together.
 
-    blocks: which repeat each pair is of, in the order of the ratio's logs.
+    logs: of the pairs' ratios; blocks: which repeat each is of.
     """
     cell: dict[str, object]
     a: str
     b: str
-    ratio: ratio.Ratio
+    estimate: judge.Judgment
+    family: int
+    logs: tuple[float, ...]
     blocks: tuple[str, ...]
-    corrected_p: float
     median_a: Estimate
     median_b: Estimate
 
     @property
-    def estimate(self) -> Estimate:
-        return self.ratio.estimate
-
-    @property
     def sign(self) -> int:
-        """1: a is significantly more, -1: significantly less, 0: these repeats do not say."""
-        return self.ratio.sign if self.ratio.is_significant(self.corrected_p) else 0
+        """1: a is significantly more, -1: significantly less, 0: the same, or inconclusive."""
+        return judge.SIGNS[self.estimate.verdict]  # better is more, here
 
 
 def compare(runs: pl.DataFrame, keys: list[str], column: str, pairs: list[tuple],
-            metric: str) -> list[Comparison]:
+            metric: str, grain: float = 0.0) -> list[Comparison]:
     """The pairs (a, b) of values of a column compared in every cell (keys) that has both.
 
-    They are one family: corrected together, the chance of even one false alarm is bounded.
+    The comparisons of a pair along a row are one family. grain: see judge.Sample.
     """
-    found = [(row, a, b, ratio.paired(row["a"], row["b"])) for a, b in pairs
+    found = [(a, b, {key: row[key] for key in keys}, row) for a, b in pairs
              for row in paired_runs(runs, keys, column, a, b, metric).to_dicts()]
-    corrected = decision.holm([made.p for *_, made in found])
-    return [Comparison({key: row[key] for key in keys}, a, b, made, tuple(row["block"]), float(p),
+    logs = [judge.ratio_logs(zip(row["a"], row["b"])) for *_, row in found]
+    families = [(a, b, row) for (a, b, *_), row in zip(found, rows([cell for *_, cell, _ in found]))]
+    judged = judge.judge_rows([judge.paired(some, grain=grain) for some in logs], families)
+    sizes = Counter(families)
+    return [Comparison(cell, a, b, one, sizes[family], tuple(some), tuple(row["block"]),
                        interval.median(row["a"]), interval.median(row["b"]))
-            for (row, a, b, made), p in zip(found, corrected)]
+            for (a, b, cell, row), some, family, one in zip(found, logs, families, judged)]
 
 
 def log_table(found: list[Comparison]) -> np.ndarray:
@@ -58,16 +60,26 @@ def log_table(found: list[Comparison]) -> np.ndarray:
     blocks = sorted({block for c in found for block in c.blocks})
     logs = np.full((len(blocks), len(found)), np.nan)
     for column, comparison in enumerate(found):
-        for block, value in zip(comparison.blocks, comparison.ratio.logs):
+        for block, value in zip(comparison.blocks, comparison.logs):
             logs[blocks.index(block), column] = value
     return logs
 
 
 def verdict(comparison: Comparison, more: str = "faster", less: str = "slower") -> str:
-    """faster, slower, or that these repeats do not say."""
-    if not comparison.estimate.has_interval:
-        return "fewer than 5 pairs"
-    return {1: more, -1: less, 0: "no significant difference"}[comparison.sign]
+    """faster, slower, the same, or that these repeats do not say."""
+    found = comparison.estimate
+    return {judge.BETTER: more, judge.WORSE: less, judge.SAME: f"the same within {MARGIN}"}.get(
+        found.verdict, f"inconclusive: {found.reason}")
+
+
+MARGIN = f"{100 * judge.MARGIN:g} %"
+
+
+def rest(found: list[Comparison]) -> list[str]:
+    """How many are no difference, and of how many nothing is known."""
+    counts = Counter(c.estimate.verdict for c in found)
+    return [f"{words} in {counts[verdict_]}" for verdict_, words in (
+        (judge.SAME, f"the same within {MARGIN}"), (judge.INCONCLUSIVE, "inconclusive")) if counts[verdict_]]
 
 
 def extremes(found: list[Comparison], where: Callable[[Comparison], str]) -> str:
@@ -98,6 +110,8 @@ def named(runs: pl.DataFrame, cell: dict[str, object], variant: str) -> str:
 
 def note(found: list[Comparison]) -> str:
     """What intervals and significant mean, for below a table."""
-    return (f"{text.level([c.estimate for c in found])}; significant: the interval leaves out 1, "
-            "and a t-test on logarithms says so after Holm's correction for the "
-            f"{text.plural(len(found), 'comparison')} of this question")
+    families = sorted({c.family for c in found})
+    sizes = " or ".join(map(str, dict.fromkeys((families[0], families[-1]))))
+    return (f"{text.level([*(c.median_a for c in found), *(c.estimate for c in found)])}; significant: "
+            f"all of the interval is beyond {MARGIN}, after Holm's correction for the {sizes} "
+            f"{'comparison' if families == [1] else 'comparisons'} of a row")

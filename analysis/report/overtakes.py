@@ -5,11 +5,11 @@ import polars as pl
 
 from analysis.figures import labels, style
 from analysis.figures.base import Data
+from analysis.judge import MOST_REPEATS
 from analysis.report import comparisons, text
 from analysis.report.base import Answer, Table
 from analysis.report.comparisons import Comparison
 from analysis.stats import crossover
-from analysis.stats.decision import MOST_REPEATS
 
 KEYS = ["setting", "threads", "message_bytes"]
 MOST_LISTED = 8
@@ -47,16 +47,16 @@ def _sizes(sizes: list[int]) -> str:
 
 
 def _inconclusive(found: crossover.Crossovers) -> str:
-    """Where the data are inconclusive, and how many more repeats would do."""
+    """Where the data are inconclusive, and how many repeats would do."""
     if len(found.inconclusive) > MOST_LISTED:
         fewest = min((more for _, more in found.inconclusive if more is not None), default=None)
         repeats = f"over {MOST_REPEATS:,d}" if fewest is None else f"{fewest:,d}"
         return (f"inconclusive at {_sizes([size for size, _ in found.inconclusive])} ({repeats} "
-                "more repeats might do at the clearest of them)")
+                "repeats might do at the clearest of them)")
     sizes = [f"{style.size_text(size)} ({'over ' if more is None else ''}"
              f"{more or MOST_REPEATS:,d})" for size, more in found.inconclusive]
-    return ("inconclusive (in brackets: how many more repeats might do, if the difference is as "
-            f"large as it seems) at {labels.listed(sizes)}")
+    return ("inconclusive (in brackets: how many repeats might do, if the difference is as large as it "
+            f"seems) at {labels.listed(sizes)}")
 
 
 def _sure_sides(found: crossover.Crossovers, a: str, b: str) -> list[str]:
@@ -66,6 +66,10 @@ def _sure_sides(found: crossover.Crossovers, a: str, b: str) -> list[str]:
         if sizes:
             parts.append(f"{a} is {does} than {b} at {_sizes(sizes)}")
     return parts
+
+
+def _same(found: crossover.Crossovers, a: str, b: str) -> str:
+    return f"{a} and {b} are the same within {comparisons.MARGIN} at {_sizes(found.same)}"
 
 
 def sentence(found: crossover.Crossovers, a: str, b: str, when: str) -> str:
@@ -78,11 +82,15 @@ def sentence(found: crossover.Crossovers, a: str, b: str, when: str) -> str:
     if found.answer == crossover.CROSSES:
         parts = [_crossing(crossing, a, b) for crossing in found.crossings]
     else:
-        parts = _sure_sides(found, a, b) or [f"no crossing of {a} and {b} is significant"]
-        if found.repeats < 5:
+        parts = _sure_sides(found, a, b)
+        if not parts and not found.same:
+            parts = [f"no crossing of {a} and {b} is significant"]
+        if not found.has_interval:
             return (f"{when}, it is open whether {a} overtakes {b}: with "
                     f"{text.plural(found.repeats, 'usable repeat')}, the data are insufficient for "
                     "an interval.")
+    if found.same:
+        parts.append(_same(found, a, b))
     if found.inconclusive:
         parts.append(_inconclusive(found))
     return f"{when}, {'; '.join(parts)}."
@@ -111,8 +119,7 @@ def crossovers(found: list[Comparison]) -> dict[tuple, crossover.Crossovers]:
         groups.setdefault((comparison.cell["setting"], comparison.cell["threads"]),
                           []).append(comparison)
     return {key: crossover.find([c.cell["message_bytes"] for c in group],
-                                comparisons.log_table(group), len(found),
-                                [c.corrected_p for c in group])
+                                comparisons.log_table(group), [c.estimate for c in group])
             for key, group in groups.items()}
 
 
@@ -154,8 +161,8 @@ def _ratios(found: list[Comparison], runs: pl.DataFrame) -> str:
 
 def _short(made: dict[tuple, crossover.Crossovers], runs: pl.DataFrame, a: str, b: str) -> str:
     name = labels.variants(runs.filter(pl.col("variant") == a)).get(a, a)
-    if all(found.repeats < 5 for found in made.values()):
-        return (f"Whether {name} overtakes {b} is open: with fewer than 5 usable repeats, the data "
+    if not any(found.has_interval for found in made.values()):
+        return (f"Whether {name} overtakes {b} is open: with fewer than 6 usable repeats, the data "
                 "are insufficient for an interval.")
     crossings = [c for found in made.values() for c in found.crossings]
     answers = {found.answer for found in made.values()}
@@ -176,9 +183,11 @@ def _short(made: dict[tuple, crossover.Crossovers], runs: pl.DataFrame, a: str, 
     ahead = sum(sign > 0 for found in made.values() for sign in found.signs)
     behind = sum(sign < 0 for found in made.values() for sign in found.signs)
     total = sum(len(found.signs) for found in made.values())
-    return (f"No size at which {name} overtakes {b} was found: it is significantly faster in "
-            f"{ahead}, significantly slower in {behind} of {text.plural(total, 'configuration')}, "
-            "and the others are inconclusive.")
+    same = sum(len(found.same) for found in made.values())
+    return (f"No size at which {name} overtakes {b} was found: of {text.plural(total, 'configuration')}, "
+            f"it is significantly faster in {ahead}, significantly slower in {behind} and the same "
+            f"within {comparisons.MARGIN} in {same}; {total - ahead - behind - same} "
+            f"{'is' if total - ahead - behind - same == 1 else 'are'} inconclusive.")
 
 
 def _short_by_setting(made: dict[tuple, crossover.Crossovers], runs: pl.DataFrame, a: str,

@@ -33,7 +33,7 @@ def level(estimates: list[Estimate]) -> str:
     """The level that the intervals reach, as said once for all: 93.8 %."""
     reached = sorted({f"{e.level * 100:.3g}" for e in estimates if e.has_interval}, key=float)
     if not reached:
-        return "no intervals: fewer than 5 repeats"
+        return "no intervals: too few repeats"
     return f"intervals in brackets reach {' to '.join(dict.fromkeys((reached[0], reached[-1])))} %"
 
 

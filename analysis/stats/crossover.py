@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """At which sizes does one way overtake another? All crossings, each with its direction.
 
-A crossing is asserted between two sizes tried at which the ratio is significantly below 1 and
-significantly above it (decision.py says what that means), with nothing significant in between.
-Where between them it is follows from the pairs, taken as straight between two sizes on
-logarithmic axes: the interval holds every size at which the interval of the ratio holds 1, so it
-reaches the same level. What is no crossing is one of two: never, or inconclusive.
+A crossing is asserted between two sizes tried at which one way is worse and better (judge.py says
+what that means), with neither in between. Where between them it is follows from the pairs, taken as
+straight between two sizes on logarithmic axes: the interval holds every size at which the interval of
+the ratio holds 1, so it reaches the same level. What is no crossing is one of two: never, or
+inconclusive.
 """
 
 import dataclasses
@@ -13,11 +13,9 @@ import itertools
 
 import numpy as np
 
-from analysis.stats import decision
-from analysis.stats.interval import median
-from analysis.stats.ratio import of_logs
+from analysis import judge
 
-CROSSES, NEVER, INCONCLUSIVE = "crosses", "never", "cannot tell"
+CROSSES, NEVER, INCONCLUSIVE = "crosses", "never", "inconclusive"
 STEPS = 64
 
 
@@ -39,61 +37,46 @@ class Crossing:
 class Crossovers:
     """What can be said of a against b.
 
-    answer is CROSSES (crossings has all that are significant), NEVER (on one side at every size
-    tried, side) or INCONCLUSIVE. signs: of each size tried, +1 a significantly ahead, -1 behind, 0
-    not significant. inconclusive has the sizes that might hide a crossing, with the repeats more
-    that might settle each (None: none would). tests: how many were made together.
+    answer is CROSSES (crossings has all that are found), NEVER (on one side at every size tried,
+    side) or INCONCLUSIVE. signs: of each size tried, +1 a ahead, -1 behind, 0 neither. same and
+    inconclusive have the sizes that might hide a crossing, the latter with the repeats that might
+    settle each (None: none would). has_interval: at any size.
     """
     answer: str
     crossings: tuple[Crossing, ...]
     side: int
     sizes: tuple[float, ...]
     signs: tuple[int, ...]
+    same: tuple[float, ...]
     inconclusive: tuple[tuple[float, int | None], ...]
     repeats: int
-    tests: int
-
-    @property
-    def more_repeats(self) -> int | None:
-        """So many more would settle every size; None: nothing to settle, or none would."""
-        more = [count for _, count in self.inconclusive]
-        return max(more) if more and None not in more else None
+    has_interval: bool
 
 
-def signs_of(ratios, corrected) -> tuple[int, ...]:
-    return tuple(ratio.sign if ratio.is_significant(p) else 0 for ratio, p in zip(ratios, corrected))
-
-
-def find(sizes, logs, tests: int | None = None, corrected=None) -> Crossovers:
+def find(sizes, logs, judged=None) -> Crossovers:
     """sizes: k rising numbers. logs: a row a block, a column a size: log(a / b), NaN where a
-    block lacks a size.
-
-    Of a larger family, tests is how many tests it has and corrected their corrected p for these
-    sizes; without them the family is these k.
+    block lacks a size. judged: Judgments of these sizes, as of a larger family; without them these
+    sizes are the family.
     """
     sizes, logs = np.asarray(sizes, dtype=float), np.asarray(logs, dtype=float)
-    ratios = [of_logs(column[~np.isnan(column)]) for column in logs.T]
-    tests = tests or len(sizes)
-    if corrected is None:
-        corrected = decision.holm([ratio.p for ratio in ratios])
-    signs = signs_of(ratios, corrected)
+    if judged is None:
+        judged = judge.judge([judge.paired(column[~np.isnan(column)]) for column in logs.T])
+    signs = tuple(judge.SIGNS[one.verdict] for one in judged)
     crossings = tuple(_crossings(sizes, logs, signs))
-    inconclusive = tuple((float(size), ratio.more_repeats(tests))
-                   for size, ratio, sign, inside in zip(sizes, ratios, signs,
-                                                        _between(sizes, crossings))
-                   if sign == 0 and not inside)
-    sides = set(signs) - {0}
-    if crossings:
-        answer = CROSSES
-    else:
-        answer = NEVER if not inconclusive and len(sides) == 1 else INCONCLUSIVE
-    return Crossovers(answer, crossings, sides.pop() if len(sides) == 1 else 0,
-                      tuple(map(float, sizes)), signs, inconclusive,
-                      min((ratio.estimate.n for ratio in ratios), default=0), tests)
+    open_sizes = [(float(size), one) for size, one, inside in zip(sizes, judged, _between(sizes, crossings))
+                  if not inside]
+    sides = set(signs)
+    side = sides.pop() if len(sides) == 1 else 0
+    return Crossovers(CROSSES if crossings else NEVER if side else INCONCLUSIVE, crossings, side,
+                      tuple(map(float, sizes)), signs,
+                      tuple(size for size, one in open_sizes if one.verdict == judge.SAME),
+                      tuple((size, one.repeats) for size, one in open_sizes
+                            if one.verdict == judge.INCONCLUSIVE),
+                      min((one.n for one in judged), default=0), any(one.has_interval for one in judged))
 
 
 def _between(sizes, crossings):
-    """Of each size: is it where a crossing is known to be? It need not be significant then."""
+    """Of each size: is it where a crossing is known to be? It need not be decided then."""
     return [any(c.before < size < c.after for c in crossings) for size in sizes]
 
 
@@ -111,8 +94,8 @@ def _locate(sizes, logs, first, last, direction):
     """The crossing between columns first and last, by complete blocks only."""
     part = logs[:, first:last + 1]
     part = part[~np.isnan(part).any(axis=1)]
-    if len(part) < 2:
-        # No block has all: what is known is between which sizes it is.
+    if not judge.judge_one(judge.paired(part[:, 0])).has_interval:
+        # Too few blocks have all: what is known is between which sizes it is.
         middle = float(np.sqrt(sizes[first] * sizes[last]))
         return Crossing(direction, middle, float(sizes[first]), float(sizes[last]), None,
                         float(sizes[first]), float(sizes[last]))
@@ -120,9 +103,9 @@ def _locate(sizes, logs, first, last, direction):
     grid = np.unique(np.concatenate(
         [np.linspace(left, right, STEPS + 1) for left, right in itertools.pairwise(at)]))
     lines = np.array([np.interp(grid, at, row) for row in part])
-    found = [median(column) for column in lines.T]
-    middle = np.array([estimate.value for estimate in found]) * direction
-    held = [not estimate.excludes(0) for estimate in found]
+    found = [judge.judge_one(judge.paired(column)) for column in lines.T]
+    middle = np.log([one.value for one in found]) * direction
+    held = [one.low <= 1 <= one.high for one in found]
     inside = grid[held] if any(held) else grid[[np.argmin(np.abs(middle))]]
     step = (grid[-1] - grid[0]) / len(grid)
     return Crossing(direction, float(np.exp(_zero(grid, middle))),

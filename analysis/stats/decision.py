@@ -1,48 +1,33 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Is there a difference? Tests, their correction for being many, and repeats that would do.
+"""Is a step along an axis one? A test, and its correction for being many.
 
-A difference is significant when its interval, which does not take values for normal, leaves out
-"none", and a t-test on logarithms, which does, says so even after Holm's correction for all the
-tests made together.
-The second is needed because no test without assumptions can be significant with five repeats: all
-five on one side happens by chance in one of sixteen cases.
+It is significant when its interval, which does not take values for normal, leaves out "none", and a
+t-test on logarithms, which does, says so even after Holm's correction for all the tests made together.
 """
 
-import bisect
+import dataclasses
+import math
 import warnings
 
 import numpy as np
 import scipy.stats
 
+from analysis.stats.interval import Estimate, median
+
 ALPHA = 0.05
-POWER = 0.8
-MOST_REPEATS = 1000
 
 
 def paired_p(logs) -> float:
     """Two-sided p of the mean of logarithms of ratios being 0. NaN without two values."""
-    return _p(np.asarray(logs, dtype=float), None)
-
-
-def unpaired_p(a, b) -> float:
-    """Two-sided p of two independent samples of logarithms having one mean (Welch)."""
-    return _p(np.asarray(a, dtype=float), np.asarray(b, dtype=float))
-
-
-def _p(a, b) -> float:
-    """Of one sample's mean being 0, or two having the same."""
-    samples = [x for x in (a, b) if x is not None]
-    if min(map(len, samples)) < 2:
+    logs = np.asarray(logs, dtype=float)
+    if len(logs) < 2:
         return float("nan")
-    difference = a.mean() - (0 if b is None else b.mean())
-    error = np.sqrt(sum(x.var(ddof=1) / len(x) for x in samples))
     # Without any noise, which no t-test takes, a difference is one, however small.
-    if error <= 1e-15 * max(abs(difference), 1e-300):
-        return float(difference == 0)
+    if logs.std(ddof=1) / np.sqrt(len(logs)) <= 1e-15 * max(abs(logs.mean()), 1e-300):
+        return float(logs.mean() == 0)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Precision loss")  # of values that are nearly equal
-        return float((scipy.stats.ttest_1samp(a, 0) if b is None else
-                      scipy.stats.ttest_ind(a, b, equal_var=False)).pvalue)
+        return float(scipy.stats.ttest_1samp(logs, 0).pvalue)
 
 
 def holm(ps) -> np.ndarray:
@@ -57,47 +42,26 @@ def holm(ps) -> np.ndarray:
     return corrected
 
 
-def repeats_needed(logs, tests: int = 1) -> int | None:
-    """How many pairs would make a difference such as is seen significant, in four cases of
-    five, if it is real and the noise stays what it is; None: more than MOST_REPEATS.
+@dataclasses.dataclass(frozen=True)
+class Ratio:
+    """a / b over pairs. p is of there being no difference, uncorrected; logs are kept for what
+    is asked further of the same pairs."""
+    estimate: Estimate
+    p: float
+    logs: np.ndarray
 
-    logs: logarithms of the ratios seen, two or more. tests: how many are made together.
-    """
+    def is_significant(self, corrected_p: float) -> bool:
+        """Not 1, both by its own interval and by its p after correction for all tests."""
+        return self.estimate.excludes(1) and corrected_p <= ALPHA
+
+    @property
+    def sign(self) -> int:
+        return int(np.sign(np.median(self.logs))) if len(self.logs) else 0
+
+
+def of_logs(logs) -> Ratio:
+    """Of logarithms of ratios. Without any, the estimate is NaN of 0 pairs."""
     logs = np.asarray(logs, dtype=float)
-    return needed_for(float(np.median(logs)), float(np.std(logs, ddof=1)), tests)
-
-
-def needed_for(difference: float, spread: float, tests: int = 1) -> int | None:
-    """The same from a difference of logarithms, and the standard deviation of what it is of."""
-    effect = abs(difference) / max(spread, 1e-12)
-    # The interval must leave out "none" too, and a median varies more than a mean.
-    by_interval = (MEDIAN_SPREAD * (NORMAL_LEVEL + NORMAL_POWER) / max(effect, 1e-12))**2
-    if by_interval > MOST_REPEATS:
-        return None
-    fewest = max(FEWEST, int(np.ceil(by_interval)))
-    enough = range(fewest, MOST_REPEATS + 1)
-    found = bisect.bisect_left(enough, POWER, key=lambda n: _power(effect, n, tests))
-    return enough[found] if found < len(enough) else None
-
-
-def needed_within(difference: float, spread: float, margin: float) -> int | None:
-    """How many repeats would put the interval of such a difference within +- margin."""
-    room = margin - abs(difference)
-    needed = (np.ceil((NORMAL_LEVEL * MEDIAN_SPREAD * spread / room)**2) if room > 0
-              else np.inf)
-    return int(max(needed, FEWEST)) if needed <= MOST_REPEATS else None
-
-
-# The interval of fewer leaves nothing out.
-FEWEST = 5
-# Of the median of normal values, in standard deviations of their mean.
-MEDIAN_SPREAD = np.sqrt(np.pi / 2)
-NORMAL_LEVEL = float(scipy.stats.norm.ppf(1 - ALPHA / 2))
-NORMAL_POWER = float(scipy.stats.norm.ppf(POWER))
-
-
-def _power(effect, n, tests):
-    """Of the t-test of n pairs that differ by effect standard deviations, of which more than 30
-    standard errors are as good as 30."""
-    critical = scipy.stats.t.isf(ALPHA / tests / 2, n - 1)
-    return scipy.stats.nct.sf(critical, n - 1, min(effect * np.sqrt(n), 30))
+    if not len(logs):
+        return Ratio(Estimate(math.nan, 0), math.nan, logs)
+    return Ratio(median(logs).map(np.exp), paired_p(logs), logs)

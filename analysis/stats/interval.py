@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Intervals of a median, and of other statistics by the bootstrap.
+"""Intervals of a median.
 
 The interval of a median lies between ordered values: how often the true median is among
 them follows from the binomial distribution, whatever the values' own is. Ends are placed
@@ -16,7 +16,6 @@ import scipy.stats
 
 LEVEL = 0.95
 FEWEST = 5
-DRAWS = 2000
 
 
 @dataclasses.dataclass(frozen=True)
@@ -86,29 +85,3 @@ def medians(rows: np.ndarray, level: float = LEVEL):
     low = ordered[:, k - 1] + weight * (ordered[:, k] - ordered[:, k - 1])
     high = ordered[:, n - k] + weight * (ordered[:, n - k - 1] - ordered[:, n - k])
     return middle, low, high, reached
-
-
-def ratio_of_medians(a, b, level: float = LEVEL, seed: int = 1) -> Estimate:
-    """median(a) / median(b) of two independent samples of positive values.
-
-    By the percentile bootstrap, both samples drawn anew, which with 5 to 20 values in each
-    covers the ratio in 95 to 98 % of cases where 95 % are asked for. n is of the smaller one.
-    """
-    return _of_medians(np.divide, a, b, level, seed)
-
-
-def difference_of_medians(a, b, level: float = LEVEL, seed: int = 1) -> Estimate:
-    """The same of median(a) - median(b), of values of any sign."""
-    return _of_medians(np.subtract, a, b, level, seed)
-
-
-def _of_medians(of, a, b, level, seed):
-    a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
-    value, n = float(of(np.median(a), np.median(b))), min(len(a), len(b))
-    if n < FEWEST:
-        return Estimate(value, n)
-    drawn = scipy.stats.bootstrap(
-        (a, b), lambda a, b, axis: of(np.median(a, axis), np.median(b, axis)), n_resamples=DRAWS,
-        confidence_level=level, method="percentile", rng=np.random.default_rng(seed))
-    low, high = drawn.confidence_interval
-    return Estimate(value, n, float(low), float(high), level)

@@ -13,7 +13,7 @@ import scipy.stats
 
 from analysis.stats import decision
 from analysis.stats.interval import Estimate
-from analysis.stats.ratio import of_logs
+from analysis.stats.decision import of_logs
 from analysis.stats.steps import logs_between
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from analysis.stats import decision
 from analysis.stats.interval import Estimate
-from analysis.stats.ratio import Ratio, of_logs
+from analysis.stats.decision import Ratio, of_logs
 
 
 @dataclasses.dataclass(frozen=True)

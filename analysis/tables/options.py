@@ -202,14 +202,14 @@ of an interval belongs to the line before it.
 """),
     Option("repeat", "N", "measuring",
            "run everything N times, interleaved (default: several configurations share "
-           "--duration among 5 repeats, one alone has 1)",
+           "--duration among 9 repeats, one alone has 1)",
            r"""
 Run everything N times, interleaved: A B C A B C. By default several configurations share
 .B \-\-duration
-among five repeats, as a comparison needs, unless
+among nine repeats, as a comparison needs, unless
 .BR \-\-messages ,
 .B \-\-interval
-or less than half a second is given; a single configuration runs once. A sweep has 5 repeats, each as
+or less than 0.9 seconds is given; a single configuration runs once. A sweep has 9 repeats, each as
 long as
 .BR \-\-duration .
 """, ("number", "repeat", "REPEAT_MAX")),

@@ -3,15 +3,18 @@
 
 from itertools import takewhile
 
+import judge
+
 from . import units
 from .hist import Hist
 from .kept import shared
 from .record import array, at, count, counter, frozen, number, safe_text, same, string, value
-from .spread import ratio, spread, total
+from .spread import spread, total
 
 FEW_FLAGS = 0.001
 TITLE_MAX = 63
-LOAD = "load/message_bytes", "load/fields", "load/threads", "load/link"
+# What is equal where variants are compared. A row of comparisons is along the first that varies.
+LOAD = "load/message_bytes", "load/threads", "load/fields", "load/link"
 
 
 def cpu_per_byte(record):
@@ -23,14 +26,18 @@ def cpu_per_byte(record):
             value(record, "app/receiver/user_s") + value(record, "app/receiver/system_s")) / received
 
 
+# What cells are compared by, and whether more of it is better.
+JUDGED = {"speed": (lambda record: number(record, "app/throughput_bps"), 1), "cpu": (cpu_per_byte, -1)}
+
+
 class Cell:
     """The records of one load's repeats. title: "zerocopy", or "zerocopy 16K x4" where sizes or
-    threads differ. first_variant: the first cell of the same load, whatever its variant, with which
-    others are compared.
+    threads differ. reference: the cell of the same load with which others are compared: the first
+    variant that copies, else the first. judged: Judgments against it by metric, see JUDGED.
     """
 
     def __init__(self, cells):
-        self.cells, self.records, self.title, self.first_variant = cells, [], "", self
+        self.cells, self.records, self.title, self.reference, self.judged = cells, [], "", self, {}
         self._hists = {}
 
     def add(self, record):
@@ -80,16 +87,28 @@ class Cell:
         """Of a number, over the repeats that have it."""
         return spread([one for one in self.numbers(path) if one is not None])
 
-    def ratio(self, other, read):
-        """The Spread of a number's ratio to another cell's, each repeat to the same repeat. read: takes
-        a record, gives the number or None.
+    @property
+    def copies(self):
+        """Does its variant send without MSG_ZEROCOPY?"""
+        return self.at("zerocopy") is None and self.at("calls/0") is not None
+
+    @property
+    def disturbed(self):
+        """By repeat, why its run or that of the reference is left out of comparisons."""
+        return {value(record, "run/repeat"): string(record, "noise/disturbed")
+                for record in (*self.records, *self.reference.records)
+                if at(record, "noise/disturbed") is not None}
+
+    def against_reference(self, read, better):
+        """A Sample of a number's ratios to the reference's, of pairs of undisturbed runs of the same
+        repeat. read: takes a record, gives the number or None. better: 1 more of it is, -1 less.
         """
-        repeats = {}
-        for record in other.records:
+        repeats, disturbed = {}, self.disturbed
+        for record in self.reference.records:
             repeats.setdefault(value(record, "run/repeat"), record)
         pairs = ((read(record), read(repeats.get(value(record, "run/repeat"))))
-                 for record in self.records)
-        return ratio([(one, by) for one, by in pairs if (one or 0) > 0 and (by or 0) > 0])
+                 for record in self.records if value(record, "run/repeat") not in disturbed)
+        return judge.paired(judge.ratio_logs([(one or 0, by or 0) for one, by in pairs]), better)
 
     def hist(self, path):
         """A histogram over the repeats."""
@@ -148,12 +167,22 @@ class Cells:
                                   key=lambda item: places.get(item[0], len(places))))
 
     def name(self):
-        """Gives each cell its title and first variant, once all records are there."""
-        firsts = {}
+        """Gives each cell its title and reference, and has them judged, once all records are there."""
+        loads = {}
         for cell in self:
             cell.title = self._title(cell)
-            load = frozen([cell.at(path) for path in LOAD])
-            cell.first_variant = firsts.setdefault(load, cell)
+            loads.setdefault(frozen([cell.at(path) for path in LOAD]), []).append(cell)
+        for cells in loads.values():
+            for cell in cells:
+                cell.reference = next((one for one in cells if one.copies), cells[0])
+        compared = [cell for cell in self if cell is not cell.reference]
+        axis = next(filter(self.vary, LOAD), None)
+        rows = [frozen([*(one.at("load/variant") for one in (cell, cell.reference)),
+                        *(cell.at(path) for path in LOAD if path != axis)]) for cell in compared]
+        for name, (read, better) in JUDGED.items():
+            found = judge.judge_rows([cell.against_reference(read, better) for cell in compared], rows)
+            for cell, judgment in zip(compared, found):
+                cell.judged[name] = judgment
 
     def _title(self, cell):
         record = cell.record

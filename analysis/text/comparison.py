@@ -2,9 +2,8 @@
 """The table of a load: a row a cell."""
 
 from . import table, units
-from .cells import cpu_per_byte
 from .columns import middle, percentile, point, spread, text, time, whole
-from .record import count, number, string
+from .record import at, count, string
 
 GIB = 1 << 30
 SPEED = "app/throughput_bps"
@@ -19,16 +18,16 @@ def mean_time(cell):
     return time(cell.wall.mean, 1e3) if cell.wall.count else None
 
 
-def ratio(read):
-    """To the first variant of the same load; with an interval where there are repeats enough."""
+def ratio(metric):
+    """To the reference; with an interval where there are repeats enough."""
     def of(cell):
-        if cell is cell.first_variant:
+        if cell is cell.reference:
             return "1"
-        found = cell.ratio(cell.first_variant, read)
-        if not found.count:
+        found = cell.judged[metric]
+        if not found.n:
             return None
-        interval = f" ({found.low:.2f}-{found.high:.2f})" if found.low > 0 else ""
-        return f"{found.middle:.2f}{interval}"
+        interval = "" if found.low is None else f" ({found.low:.2f}-{found.high:.2f})"
+        return f"{found.value:.2f}{interval}"
     return of
 
 
@@ -61,7 +60,7 @@ COLUMNS = (
     ("link", "link", text("load/link")),
     ("one", "Gbit/s", middle(SPEED, 1e9, 2)),
     ("repeats", "Gbit/s (range)", spread(SPEED, 1e9, 2)),
-    ("variant", "ratio", ratio(lambda record: number(record, SPEED))),
+    ("variant", "ratio", ratio("speed")),
     ("", "us/send", mean_time),
     ("", "p50", lambda cell: point(cell.wall, 500, 1e3)),
     ("", "p99", lambda cell: point(cell.wall, 990, 1e3)),
@@ -69,7 +68,7 @@ COLUMNS = (
     ("request", "p99", percentile(ANSWER, 990, 1e3)),
     ("", "CPU s/GiB", cpu_seconds("app")),
     ("", "receiver", cpu_seconds("app/receiver")),
-    ("variant", "CPU ratio", ratio(cpu_per_byte)),
+    ("variant", "CPU ratio", ratio("cpu")),
     ("", "copied", copied),
 )
 
@@ -86,4 +85,14 @@ def comparison(cells):
     when = shown(cells)
     keys = 1 + len(when & {"message_bytes", "fields", "threads", "link"})
     yield from table.of(cells, table.shown(COLUMNS, when), keys)
+    if "variant" in when:
+        yield from left_out([record for cell in cells for record in cell.records])
     yield ""
+
+
+def left_out(records):
+    """That ratios are not of all runs."""
+    why = [string(record, "noise/disturbed") for record in records
+           if at(record, "noise/disturbed") is not None]
+    if why:
+        yield f"ratios leave out {len(why)} of {len(records)} runs: {why[-1]}"

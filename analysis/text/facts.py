@@ -2,13 +2,11 @@
 """The verdict of each cell, from its records."""
 
 from .causes import gather
-from .cells import cpu_per_byte
 from .layout import BOLD
-from .record import at, number, same, string, value
+from .record import at, same, string, value
 from .verdict import Facts, finding, verdict
 
 DETAILED_MAX = 6  # of more configurations, equal findings are one line, and no details are printed
-DISTURBED_MAX = 1  # one disturbed repeat widens an interval; more can move it
 TO_MAX = 127
 
 
@@ -25,33 +23,11 @@ def refusals(cell, blocks):
     return {"refused": total, "refusal": name}
 
 
-def noise(cell):
-    """Why a cell's runs must not be compared; None: they may."""
-    found = [record for record in cell.records if at(record, "noise/disturbed") is not None]
-    return string(found[-1], "noise/disturbed") if len(found) > DISTURBED_MAX else None
-
-
-def copying_variant(cell):
-    """The fastest of the same load's variants that send without the flag; None without one."""
-    best, most = None, 0.0
-    for other in cell.cells:
-        if (other.at("zerocopy") is None and other.at("calls/0") is not None and
-                other.first_variant is cell.first_variant):
-            speed = other.spread("app/throughput_bps").middle
-            if speed > most:
-                best, most = other, speed
-    return best
-
-
 def comparison(cell):
-    best = copying_variant(cell)
-    if best is None:
+    if not cell.reference.copies:
         return {}
-    why = noise(cell)
-    return {"other": string(best.record, "load/variant"),
-            "noise": noise(best) if why is None else why,
-            "speed": cell.ratio(best, lambda record: number(record, "app/throughput_bps")),
-            "cpu": cell.ratio(best, cpu_per_byte)}
+    return {"other": string(cell.reference.record, "load/variant"), "repeats": len(cell.records),
+            "disturbed": list(cell.disturbed.values()), **cell.judged}
 
 
 def receiver(cell):

@@ -22,6 +22,7 @@ def slim(record):
     workload = string(record, "load/workload")
     kept = {key: at(record, key) for key in NEEDED}
     kept["plan"] = {"tier": at(record, "plan/tier")}
+    kept["noise"] = {"disturbed": at(record, "noise/disturbed")}
     kept["app"] = without(at(record, "app"), () if workload == "request" else (LATENCY,))
     kept["calls"] = [without(call, NOT_SHOWN) for call in array(record, "calls")]
     kept["zerocopy"] = without(at(record, "zerocopy"), NOT_SHOWN)

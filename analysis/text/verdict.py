@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """What to make of the zero-copy sends of a cell, in words."""
 
+from judge import INCONCLUSIVE, MARGIN, SAME, SIGNS
+
 from . import units
 from .causes import REFUSAL_BY_NAME, device
-from .spread import Spread
 
 TEXT_MAX = 1023
 DEVICE_MAX = 319
@@ -11,9 +12,6 @@ SENDS = 100  # fewer completions bear no verdict: a share of them is known to 10
 LOST_SHARE = 0.01  # beyond, what was seen may not be typical
 WAITING_SHARE = 0.1
 REFUSED_SHARE = 0.1
-# Of five repeats one interval in sixteen leaves out 1 by chance: so near to it a next run may find the
-# opposite.
-NEAR = 1.03
 
 
 class Facts:
@@ -27,11 +25,10 @@ class Facts:
     refusal = ""  # the name of the most frequent one
     to = ""  # as " to 10.0.0.2:5001"
     causes = ()  # causes.Rows
-    # The fastest copying variant of the same load, or None, and this one's ratios to it: of throughput,
-    # and of the CPU time of both ends for each byte.
-    other = None
-    speed = cpu = Spread()
-    noise = None  # why the runs bear no ranking
+    # The copying variant of the same load with which this one is compared, or None, and the Judgments
+    # of their throughput, and of the CPU time of both ends for each byte.
+    other = speed = cpu = None
+    repeats, disturbed = 0, ()  # of how many why they are left out of the comparison
     lost_else = 0.0  # calls that were not counted, and flags that were not seen
     unseen_flags = 0.0  # of copied sends: they have no cause
     skipped_looks = 0.0  # runs of the programs that see copies, which the kernel skipped
@@ -159,34 +156,36 @@ def lost(f):
             "above).")
 
 
-def sign(ratio):
-    """1: more, -1: less, 0: no difference was found."""
-    return 1 if ratio.low > NEAR else -1 if ratio.low > 0 and ratio.high < 1 / NEAR else 0
-
-
-def compared(ratio, of):
-    interval = f"({ratio.low:.2f}-{ratio.high:.2f})"
-    if ratio.low <= 0:
+def compared(judgment, of):
+    if not judgment.n:
         return f" {of} is not known"
-    if sign(ratio):
-        return f" {ratio.middle:.2f} times the {of} {interval}"
-    return f" no difference above 3 % in {of} was found {interval}"
+    interval = "" if judgment.low is None else f" ({judgment.low:.2f}-{judgment.high:.2f})"
+    if judgment.verdict == INCONCLUSIVE:
+        return f" inconclusive in {of}{interval}"
+    if judgment.verdict == SAME:
+        return f" the same {of} within {100 * MARGIN:.0f} %{interval}"
+    return f" {judgment.value:.2f} times the {of}{interval}"
 
 
 def comparison(f):
     """A single run ranks nothing: only an interval does."""
     if f.other is None:
         return ""
-    if f.noise is not None:
-        return f" No ranking: {f.noise}; --wait-quiet waits for quiet."
-    if f.speed.low <= 0:
-        return f" --repeat 5 compares it with {f.other}."
-    better, cheaper = sign(f.speed), -sign(f.cpu)
-    result = (". It pays here." if better + cheaper > 0 else
-              f". Use {f.other} instead." if better + cheaper < 0 else
-              ". One is paid for with the other." if better else ".")
-    return (f" Against {f.other}:{compared(f.speed, 'throughput')},"
-            f"{compared(f.cpu, 'CPU time per byte')}{result}")
+    if f.disturbed and f.speed.low is None:
+        return f" No ranking: {f.disturbed[-1]}; --wait-quiet waits for quiet."
+    if f.speed.low is None and f.speed.repeats:
+        return f" --repeat {f.speed.repeats} compares it with {f.other}."
+    known = [one for one in (f.speed, f.cpu) if one.n]
+    text = (f" {len(f.disturbed)} of {f.repeats} repeats left out: {f.disturbed[-1]}." if f.disturbed else
+            "")
+    text += f" Against {f.other}:{compared(f.speed, 'throughput')},{compared(f.cpu, 'CPU time per byte')}."
+    if any(one.verdict == INCONCLUSIVE for one in known):
+        needed = [one.repeats for one in known if one.repeats]
+        return text + (f" --repeat {max(needed)} might decide." if needed else "")
+    signs = [SIGNS[one.verdict] for one in known]
+    return text + (" It pays here." if sum(signs) > 0 else
+                   f" Use {f.other} instead." if sum(signs) < 0 else
+                   " One is paid for with the other." if any(signs) else "")
 
 
 def refused(f):

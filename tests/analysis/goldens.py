@@ -50,6 +50,11 @@ def falls_behind():
         planted.CROSSING / row["message_bytes"])**0.5))
 
 
+def the_same():
+    return changed(of("onecopy", throughput_bps=lambda row: row["throughput_bps"] * (
+        planted.CROSSING / row["message_bytes"])**(0.25 if row["message_bytes"] < 65536 else 0)))
+
+
 def two_links():
     return planted.data(planted.sends() + [
         {**row, "link": "veth", "throughput_bps": row["throughput_bps"] * (
@@ -100,6 +105,10 @@ ZERO_COPY = zero_copy, why_not_zero_copy
 CASES = {
     "all": (QUESTIONS, planted.all_data),
     "one-copy falls behind": ((one_copy,), falls_behind),
+    "one-copy that is the same but once": ((one_copy,), the_same),
+    "too few repeats for so many sizes": (
+        (one_copy, threads), lambda: planted.data(planted.sends(repeats=7))),
+    "too few repeats for any": ((one_copy,), lambda: planted.data(planted.sends(repeats=5))),
     "zero-copy that is not copied": (ZERO_COPY, lambda: planted.data(planted.sends(rate=0.0))),
     "two links, of which one copies": ((*ZERO_COPY, threads), two_links),
     "time divided into stages": ((why_not_zero_copy,), divided),
@@ -150,7 +159,7 @@ def answers_text():
     return "\n".join(lines) + "\n"
 
 
-def runs(repeats=5, factor=1.0, seed=1, noise=0.03, **columns):
+def runs(repeats=8, factor=1.0, seed=1, noise=0.03, **columns):
     """Two-copy and zero-copy, which is faster by a factor."""
     return made.sweep({"twocopy": lambda x: 1e9, "zerocopy": lambda x: factor * 2e9},
                       (1024, 16384, 262144), repeats, noise, seed=seed, **columns)

@@ -8,8 +8,7 @@ import polars as pl
 import pytest
 from conftest import analysis
 
-from analysis import compare, table
-from analysis.stats.interval import Estimate
+from analysis import compare, judge, table
 from goldens import COMPARED, runs
 
 DRAWS = 150
@@ -17,21 +16,21 @@ DRAWS = 150
 
 def test_a_planted_regression_is_worse_and_the_rest_is_not():
     found = compare.compare(runs(), runs(factor=0.7, seed=2, kernel="6.99"))
-    assert {d.cell["variant"] for d in found.of(compare.WORSE)} == {"zerocopy"}
-    assert len(found.of(compare.WORSE)) == 3
+    assert {d.cell["variant"] for d in found.of(judge.WORSE)} == {"zerocopy"}
+    assert len(found.of(judge.WORSE)) == 3
     assert [(c.setting, c.a, c.b) for c in found.changes] == [("kernel", ("6.12",), ("6.99",))]
-    assert all(d.change.low <= 0.7 <= d.change.high for d in found.of(compare.WORSE))
+    assert all(d.change.low <= 0.7 <= d.change.high for d in found.of(judge.WORSE))
 
 
 def test_an_improvement_is_better():
     found = compare.compare(runs(), runs(factor=1.4, seed=2))
-    assert len(found.of(compare.BETTER)) == 3 and not found.of(compare.WORSE)
+    assert len(found.of(judge.BETTER)) == 3 and not found.of(judge.WORSE)
 
 
 def test_less_is_better_where_it_is():
     wide = runs().with_columns(message_p99_ns=pl.lit(1000), message_span=pl.lit("message"))
     slow = wide.with_columns(message_p99_ns=pl.lit(2000))
-    found = compare.compare(wide, slow).of(compare.WORSE)
+    found = compare.compare(wide, slow).of(judge.WORSE)
     assert {d.metric.column for d in found} == {"message_p99_ns"}
 
 
@@ -40,36 +39,21 @@ def test_the_same_twice_is_rarely_different(repeats, spikes):
     alarms = sum(bool([d for d in compare.compare(
         runs(repeats, seed=seed, noise=0.1, spikes=spikes),
         runs(repeats, seed=seed + DRAWS, noise=0.1, spikes=spikes)).differences
-                       if d.verdict in (compare.WORSE, compare.BETTER, compare.SMALL)])
+                       if d.verdict in (judge.WORSE, judge.BETTER)])
                  for seed in range(DRAWS))
     assert alarms / DRAWS < 0.05 + 4 * math.sqrt(0.05 * 0.95 / DRAWS)
 
 
-def test_verdicts():
-    def change(low, value, high):
-        return Estimate(value, 5, low, high, 0.95)
-    more, less = compare.METRICS[0], compare.METRICS[2]
-    share = compare.METRICS[-1]
-    assert compare.judge(change(0.97, 0.98, 0.99), True, more, 0.05) == compare.SAME
-    assert compare.judge(change(0.90, 0.96, 0.99), True, more, 0.05) == compare.SMALL
-    assert compare.judge(change(0.80, 0.96, 1.10), False, more, 0.05) == compare.INCONCLUSIVE
-    assert compare.judge(change(0.70, 0.80, 0.90), True, more, 0.05) == compare.WORSE
-    assert compare.judge(change(0.70, 0.80, 0.90), True, less, 0.05) == compare.BETTER
-    assert compare.judge(Estimate(0.5, 3), False, more, 0.05) == compare.INCONCLUSIVE
-    assert compare.judge(change(1.0, 1.0, 1.0), True, share, 0.05) == compare.WORSE
-    assert compare.judge(change(0.0, 0.0, 0.0), False, share, 0.05) == compare.SAME
-
-
 def test_loopback_against_a_network_says_what_became_of_zero_copy():
     found = compare.compare(*COMPARED["loopback against a network"]())
-    assert {d.metric.column for d in found.of(compare.BETTER)} == {"throughput_bps",
+    assert {d.metric.column for d in found.of(judge.BETTER)} == {"throughput_bps",
                                                                    "fallback_rate"}
     assert ("link", ("loopback",), (None,)) in [(c.setting, c.a, c.b) for c in found.changes]
 
 
 def test_what_cannot_be_told_says_what_would_do():
     found = compare.compare(*COMPARED["too noisy to tell"]())
-    assert any(d.more_repeats for d in found.of(compare.INCONCLUSIVE))
+    assert any(d.change.repeats for d in found.of(judge.INCONCLUSIVE))
 
 
 def test_cells_that_one_lacks_are_named():
@@ -124,6 +108,18 @@ def sets(tmp_path):
     return dict(zip(("a", "b", "worse", "few", "other"), paths))
 
 
+def test_disturbed_runs_are_left_out_and_counted(sets, tmp_path):
+    busy = str(tmp_path / "busy.parquet")
+    why = "other programs took 26 % of the CPUs' time"
+    table.write_parquet(runs().with_columns(disturbed=pl.when(pl.col("repeat") < 3).then(pl.lit(why))), busy)
+    told = analysis("compare", sets["a"], busy).stdout
+    assert f"0 runs of A and 12 of B left out, disturbed ({why})" in told
+    table.write_parquet(runs().with_columns(disturbed=pl.lit(why)), busy)
+    nothing = analysis("compare", sets["a"], busy)
+    assert nothing.returncode == 1 and nothing.stderr.endswith(
+        f"have no undisturbed load in common: 0 runs of A and 48 of B left out, disturbed ({why}): measure again\n")
+
+
 def test_exit_status_is_for_ci(sets):
     assert analysis("compare", sets["a"], sets["b"]).returncode == 0
     done = analysis("compare", sets["a"], sets["worse"])
@@ -138,6 +134,6 @@ def test_exit_status_is_for_ci(sets):
 def test_for_programs(sets):
     done = analysis("compare", sets["a"], sets["worse"], "--json", "-")
     told = json.loads(done.stdout)
-    assert told["schema"] == "sendpath.compare/1" and len(told["differences"]) == 6
+    assert told["schema"] == "sendpath.compare/2" and len(told["differences"]) == 6
     assert {d["verdict"] for d in told["differences"] if d["cell"]["variant"] == "zerocopy"} == {
         "worse"}

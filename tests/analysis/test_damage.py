@@ -16,7 +16,7 @@ from conftest import analysis, changed, samples, write
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from analysis import (compare, compare_text, records, summary, sweeps, table,
+from analysis import (compare, compare_text, judge, records, summary, sweeps, table,
                       zerocopy_text)
 from analysis.details import Collector
 from analysis.faults import Fault
@@ -253,7 +253,7 @@ def test_any_table_can_be_asked_anything(tmp_path, which, choice, value):
     if frame.is_empty():
         return
     found = compare.compare(frame, frame)
-    assert not found.of(compare.WORSE)
+    assert not found.of(judge.WORSE)
     compare_text.text(found, True, zerocopy_text.sides(frame, frame))
     compare_text.describe("A", "path", frame)
     json.dumps(compare_text.as_json(found))

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from analysis.stats.interval import Estimate, median, ranks, ratio_of_medians
-from analysis.stats.ratio import paired
+from analysis.stats.interval import Estimate, median, ranks
 
 DRAWS = 1000
 # Three standard deviations of a count of DRAWS.
@@ -89,27 +88,9 @@ def test_why_it_is_not_the_plain_bootstrap(capsys):
     assert max(plain.values()) < 0.95 - SLACK
 
 
-@pytest.mark.parametrize("n, level", ((5, 0.9375), (10, 0.95)))
-def test_ratios_of_pairs(n, level):
-    random = np.random.default_rng(9)
-    covered = np.mean([e.low <= 1.3 <= e.high for e in (
-        paired(1.3 * np.exp(random.normal(0, 0.1, n)), np.exp(random.normal(0, 0.1, n))).estimate
-        for _ in range(DRAWS))])
-    assert abs(covered - level) < SLACK
-
-
 def test_fewer_than_five_have_no_interval():
     for n in range(1, 5):
         assert median(range(n)).low is None and median(range(n)).level is None
-
-
-@pytest.mark.parametrize("n", (5, 10))
-def test_the_ratio_of_two_samples_medians(n):
-    random = np.random.default_rng(3)
-    covered = np.mean([e.low <= 2 <= e.high for e in (
-        ratio_of_medians(2 * np.exp(random.normal(0, 0.1, n)), np.exp(random.normal(0, 0.1, n)))
-        for _ in range(DRAWS))])
-    assert 0.95 - SLACK < covered
 
 
 def test_ends_move_inwards_with_more_repeats():

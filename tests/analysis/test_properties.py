@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from analysis.stats import crossover, decision, moved, outliers, steps
-from analysis.stats.interval import median, ratio_of_medians
-from analysis.stats.ratio import paired
+from analysis.stats.interval import median
 
 FEW = settings(max_examples=100)
 POSITIVE = st.floats(1e-6, 1e12)
@@ -43,16 +42,6 @@ def test_neither_order_nor_unit_matters(values, choice, unit):
     assert b.value == pytest.approx(a.value * unit)
     if a.has_interval:
         assert (b.low, b.high) == pytest.approx((a.low * unit, a.high * unit))
-
-
-@FEW
-@given(st.lists(st.tuples(POSITIVE, POSITIVE), min_size=1, max_size=12))
-def test_a_ratio_turned_round_is_one_over_it(pairs):
-    a, b = zip(*pairs)
-    there, back = paired(a, b), paired(b, a)
-    assert there.estimate.value * back.estimate.value == pytest.approx(1)
-    assert there.p == pytest.approx(back.p, nan_ok=True)
-    assert there.sign == -back.sign
 
 
 @FEW
@@ -91,20 +80,6 @@ def test_turning_the_ratio_round_turns_the_crossings(logs):
 
 
 @FEW
-@given(SAMPLE, SAMPLE)
-def test_two_sets(a, b):
-    estimate = ratio_of_medians(a, b)
-    assert estimate.value == pytest.approx(np.median(a) / np.median(b))
-    assert estimate.has_interval == (min(len(a), len(b)) >= 5)
-    assert outliers.flags(np.array([a])).shape == (1, len(a))
-
-
-@FEW
-@given(st.floats(0, 10), st.floats(0.001, 10), st.integers(1, 500))
-def test_more_noise_or_more_tests_need_no_fewer_repeats(difference, spread, tests):
-    def needed(*arguments):
-        return decision.needed_for(*arguments) or math.inf
-    least = needed(difference, spread, tests)
-    assert least >= decision.FEWEST
-    assert needed(difference, 2 * spread, tests) >= least
-    assert needed(difference, spread, 2 * tests) >= least
+@given(SAMPLE)
+def test_each_value_has_a_flag(values):
+    assert outliers.flags(np.array([values])).shape == (1, len(values))

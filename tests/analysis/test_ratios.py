@@ -31,18 +31,18 @@ def ratios(frame):
 def test_a_planted_effect_is_found_with_its_size():
     held, significant, seeds = [], [], 60
     for seed in range(seeds):
-        frame = made.sweep({"a": flat(1.2), "b": flat(1.0)}, SIZES, repeats=5, block_noise=0.2,
+        frame = made.sweep({"a": flat(1.2), "b": flat(1.0)}, SIZES, repeats=8, block_noise=0.2,
                            seed=seed)
         found = ratios(frame)
-        assert [(c.estimate.n, c.estimate.level) for c in found] == [(5, 0.9375)] * 4
+        assert [(c.estimate.n, c.family) for c in found] == [(8, 4)] * 4
         significant += [c.sign == 1 for c in found]
         held += [c.estimate.low <= 1.2 <= c.estimate.high for c in found]
     assert np.mean(significant) > 0.9
-    assert abs(np.mean(held) - 0.9375) < 3 * math.sqrt(0.9375 * 0.0625 / (4 * seeds))
+    assert np.mean(held) > 0.95 - 3 * math.sqrt(0.95 * 0.05 / (4 * seeds))
 
 
 @pytest.mark.parametrize("spikes", (0, 0.15))
-@pytest.mark.parametrize("repeats", (5, 10))
+@pytest.mark.parametrize("repeats", (8, 10))
 def test_no_effect_is_rarely_found(repeats, spikes):
     """The chance of any false alarm in the family of four stays below 5 %."""
     alarms = 0
@@ -54,36 +54,16 @@ def test_no_effect_is_rarely_found(repeats, spikes):
 
 
 def test_what_disturbs_a_repeat_disturbs_both_sides():
-    noisy = made.sweep({"a": flat(1.1), "b": flat(1)}, SIZES, 5, noise=0.005, block_noise=0.5)
+    noisy = made.sweep({"a": flat(1.1), "b": flat(1)}, SIZES, 8, noise=0.005, block_noise=0.5)
     assert [c.sign for c in ratios(noisy)] == [1] * len(SIZES)
 
 
-def sure_of(repeats, seeds, effect=1.08, noise=0.06):
-    """Of so many experiments, which share is significant, and how many more the others ask for."""
-    significant, more = [], []
-    for seed in range(seeds):
-        frame = made.sweep({"a": flat(effect), "b": flat(1)}, (4096,), repeats, noise, seed=seed)
-        found, = ratios(frame)
-        significant.append(found.sign != 0)
-        needed = None if found.sign else found.ratio.more_repeats(1)
-        more += [needed] if needed else []
-    return np.mean(significant), more
-
-
-def test_so_many_repeats_would_do_as_is_said():
-    spread = math.sqrt(2) * 0.06
-    needed = decision.needed_for(math.log(1.08), spread)
-    assert 0.7 < sure_of(needed, 150)[0] < 0.9
-    few, more = sure_of(6, 100)
-    assert few < 0.5
-    assert needed / 3 < 6 + np.median(more) < needed * 3
-
-
 def test_too_few_repeats_are_never_sure():
-    frame = made.sweep({"a": flat(2), "b": flat(1)}, SIZES, repeats=4, noise=0.001)
+    frame = made.sweep({"a": flat(2), "b": flat(1)}, SIZES, repeats=5, noise=0.001)
     found = ratios(frame)
-    assert [(c.sign, c.estimate.low) for c in found] == [(0, None)] * 4
-    assert [c.ratio.more_repeats(len(found)) for c in found] == [1] * 4
+    assert [(c.sign, c.estimate.low, c.estimate.repeats) for c in found] == [(0, None, 6)] * 4
+    frame = made.sweep({"a": flat(2), "b": flat(1)}, SIZES, repeats=7, noise=0.001)
+    assert [(c.sign, c.estimate.repeats) for c in ratios(frame)] == [(0, 8)] * 4
 
 
 def test_only_equal_conditions_are_compared():
@@ -93,15 +73,12 @@ def test_only_equal_conditions_are_compared():
     assert not summary.paired_ratios(pl.concat([one, two]), "throughput_bps", "a", "b")
 
 
-def test_p_is_student_s_and_welch_s():
+def test_p_is_student_s():
     random = np.random.default_rng(1)
     for n in (2, 5, 11):
-        a, b = random.normal(0.3, 1, n), random.normal(0, 3, n + 3)
+        a = random.normal(0.3, 1, n)
         assert decision.paired_p(a) == pytest.approx(scipy.stats.ttest_1samp(a, 0).pvalue)
-        assert decision.unpaired_p(a, b) == pytest.approx(
-            scipy.stats.ttest_ind(a, b, equal_var=False).pvalue)
     assert decision.paired_p([0.1] * 5) == 0 and decision.paired_p([0.0] * 5) == 1
-    assert decision.unpaired_p([1, 1], [1, 1]) == 1 and decision.unpaired_p([1, 1], [2, 2]) == 0
 
 
 def test_holm_as_worked_by_hand():

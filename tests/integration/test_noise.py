@@ -29,7 +29,7 @@ def busy_cpus():
 
 
 @pytest.mark.parametrize("options,repeats,seconds", [
-    (("--duration", "1"), 5, 0.2),
+    (("--duration", "1.125"), 9, 0.125),
     (("--duration", "0.3"), 1, 0.3),
     (("--duration", "0.3", "--repeat", 2), 2, 0.3),
     (("--messages", 10), 1, None),

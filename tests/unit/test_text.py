@@ -27,7 +27,7 @@ from text.cells import Cells  # noqa: E402
 from text.hist import Hist  # noqa: E402
 from text.kept import shared  # noqa: E402
 from text.report import HISTOGRAMS, REPORT, SUMMARY, report  # noqa: E402
-from text.spread import median, median_interval  # noqa: E402
+from text.spread import median  # noqa: E402
 
 RECORDS = [texts.record(path.stem) for path in sorted(texts.RAW.glob("*.json"))]
 ODD = [None, {}, [], [None], "x", True, math.nan, -math.inf]
@@ -123,9 +123,9 @@ def test_any_damage_leaves_a_text_that_can_be_printed(numbers, alike, extent, da
        st.data())
 def test_a_slim_record_has_the_same_summary(number, count, data):
     kept = {"load": RECORDS[number]["load"], "plan": {"tier": RECORDS[number]["plan"]["tier"]}}
-    # Of a sweep, the summary does not say what disturbed its runs.
-    records = [{**damaged(number, data), **kept, "noise": None, "warnings": None, "observed": None}
-               for _ in range(count)]
+    # Of a sweep, the summary says of noise what is left out, and no more.
+    records = [{**damaged(number, data), **kept, "warnings": None, "observed": None, "noise": {
+        "disturbed": data.draw(st.none() | st.just("busy"))}} for _ in range(count)]
     before = repr(records)
     slim = cells_of(*map(totals.slim, records))
     assert repr(records) == before
@@ -232,12 +232,48 @@ def test_a_histogram_survives_the_record():
         derived.percentile(point) for point in (500, 999, 1000)]
 
 
-def test_medians_and_their_intervals():
+@pytest.mark.parametrize("order", [texts.LOADS, texts.LOADS[::-1]])
+def test_the_reference_is_the_first_variant_that_copies(order):
+    cells = cells_of(*texts.repeats(*order))
+    cells.name()
+    of = {cell.title: cell for cell in cells}
+    assert of["zerocopy"].reference is of["twocopy"].reference is of["twocopy"]
+    assert not of["twocopy"].judged
+    speed, cpu = (of["zerocopy"].judged[name] for name in ("speed", "cpu"))
+    assert (speed.verdict, cpu.verdict, speed.n) == ("worse", "worse", 7)
+    assert speed.high < 1 / 1.03 and cpu.low > 1.03
+
+
+def test_disturbed_repeats_are_out_of_a_comparison_and_counted():
+    why = "other programs took 26 % of the CPUs' time"
+    found = list(texts.repeats(*texts.LOADS, count=9))
+    for n, disturbed in (0, 0), (3, 0), (8, 1):  # of which repeat, and which load
+        found[2 * n + disturbed]["noise"]["disturbed"] = why
+    text = texts.printed(found, SUMMARY)
+    flat = " ".join(text.split())
+    assert f"analyze advise --peer. 3 of 9 repeats left out: {why}. Against twocopy: 0.2" in flat
+    assert f"\nratios leave out 3 of 18 runs: {why}\n" in text
+    cells = cells_of(*found)
+    cells.name()
+    assert [cell.judged["speed"].n for cell in cells if cell.judged] == [6]
+
+
+def test_sizes_are_one_family():
+    def judged(sizes, count):
+        def sized(one, size):
+            one["load"]["message_bytes"] = size
+            one["run"]["cell"] = f"{one['load']['variant']} {size}"
+            return one
+        cells = cells_of(*(sized(one, size) for size in sizes
+                           for one in texts.repeats(*texts.LOADS, count=count)))
+        cells.name()
+        return {cell.judged["speed"].verdict for cell in cells if cell.judged}
+    assert judged([1024], 6) == {"worse"} and judged([1024, 4096], 6) == {"inconclusive"}
+    assert judged([1024, 4096], 7) == {"worse"}
+
+
+def test_medians():
     assert (median([1, 2, 3]), median([1, 2, 3, 4]), median([])) == (2, 2.5, 0)
-    assert median_interval([1, 2, 3, 4]) is None
-    assert median_interval([1, 2, 3, 4, 5]) == (1, 5)
-    low, high = median_interval(list(range(20)))
-    assert 5 <= low < 6 and 13 < high <= 14
 
 
 @pytest.mark.parametrize("text, expected", [

@@ -14,7 +14,7 @@
 
 const char *argp_program_version = "sendpath " SENDPATH_VERSION;
 
-#define REPEATS	     5 /* fewer have no interval */
+#define REPEATS	     9 /* decide a row of 12 comparisons: docs/statistics.md */
 #define REPEAT_MIN_S 0.1
 #define SAMPLE_MAX   1000000
 #define TOP_DEFAULT  32 /* names of processes that exporter has */

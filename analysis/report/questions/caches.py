@@ -37,7 +37,7 @@ def _sentences(found: dict[str, list[Comparison]], runs: pl.DataFrame) -> list[s
                      f"to {text.number(high)})" for some, word in ((fewer, "fewer"), (more, "more"))
                      if some for low, high in [_ends([c.estimate.value for c in some])]]
             said.append(f"Load misses of the {words} with {name}, against {TWO}: "
-                        f"{labels.listed(parts or ['significantly different in none'])} of "
+                        f"{labels.listed(parts + comparisons.rest(cells))} of "
                         f"{text.plural(len(cells), 'configuration')}.")
     return said
 

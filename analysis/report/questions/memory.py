@@ -21,7 +21,7 @@ def _sentence(found: list[Comparison], runs: pl.DataFrame, variant: str) -> str:
              f"{text.number(max(c.estimate.value for c in some))} times)"
              for some, word in ((less, "less"), (more, "more")) if some]
     return (f"Memory bytes moved per byte by {name}, against {found[0].b}: "
-            f"{labels.listed(parts or ['significantly different in none'])} of "
+            f"{labels.listed(parts + comparisons.rest(found))} of "
             f"{text.plural(len(found), 'configuration')}.")
 
 

@@ -10,6 +10,7 @@ from analysis.figures import labels
 from analysis.figures.base import Data
 from analysis.figures.servers import with_cpu_per_answer
 from analysis.figures.style import order
+from analysis.judge import Judgment
 from analysis.report import comparisons, text
 from analysis.report.base import Answer, Question, Table
 from analysis.report.comparisons import Comparison
@@ -55,18 +56,15 @@ def _ranking(found: list[Comparison], models: list[str]) -> str:
                 f"{behind} ({text.times(c.estimate if c.sign > 0 else _turned(c.estimate))})")
     if not beaten:
         few = not any(c.estimate.has_interval for c in found)
-        return "fewer than 5 repeats, so no difference can be significant" if few else \
+        return "fewer than 6 repeats, so no difference can be significant" if few else \
             f"no significant difference between {labels.listed(models)}"
     return "; ".join(f"{model} significantly answers more than {labels.listed(beaten[model])}"
                      for model in models if model in beaten)
 
 
-def _turned(estimate: interval.Estimate) -> interval.Estimate:
-    """Of b to a, where it is of a to b."""
-    if not estimate.has_interval:
-        return interval.Estimate(1 / estimate.value, estimate.n)
-    return interval.Estimate(1 / estimate.value, estimate.n, 1 / estimate.high,
-                             1 / estimate.low, estimate.level)
+def _turned(found: Judgment) -> Judgment:
+    """Of b to a, where it is of a to b, with an interval."""
+    return found._replace(value=1 / found.value, low=1 / found.high, high=1 / found.low)
 
 
 def _where(connections: list[int], setting: str) -> str:

@@ -6,6 +6,7 @@ import polars as pl
 from analysis.figures import labels, style
 from analysis.figures.base import Data
 from analysis.figures.cache_misses import LEVELS, with_misses_per_kib
+from analysis.judge import BUCKET
 from analysis.report import comparisons, text
 from analysis.report.base import Answer, Question, Table
 from analysis.report.comparisons import Comparison
@@ -13,11 +14,12 @@ from analysis.report.comparisons import Comparison
 KEYS = ["setting", "message_bytes", "variant"]
 
 
-def _against_fewest(runs: pl.DataFrame, metric: str) -> list[Comparison]:
+def _against_fewest(runs: pl.DataFrame, metric: str, grain: float = 0.0) -> list[Comparison]:
     """Each number of threads against the fewest, for each setting, size and variant."""
     counts = runs["threads"].unique().sort().to_list()
     # connections follow threads: they are the same thing here.
-    return comparisons.compare(runs, KEYS, "threads", [(n, counts[0]) for n in counts[1:]], metric)
+    return comparisons.compare(runs, KEYS, "threads", [(n, counts[0]) for n in counts[1:]], metric,
+                               grain)
 
 
 def _size(comparison: Comparison) -> str:
@@ -42,10 +44,8 @@ def _per_variant(found: list[Comparison], runs: pl.DataFrame, what: str) -> list
             if significant:
                 sizes = [f"{_size(c)} ({text.times(c.estimate)})" for c in significant]
                 parts.append(f"{word} at {labels.listed(sizes)}")
-        rest = sum(c.sign == 0 for c in cells)
-        if rest:
-            parts.append(f"has no significant change in {rest} of "
-                         f"{text.plural(len(cells), 'configuration')}")
+        parts += [f"is {part} of {text.plural(len(cells), 'configuration')}"
+                  for part in comparisons.rest(cells)]
         said.append(f"From {text.plural(cells[0].b, 'thread')} to {most}, the {what} of "
                     f"{name} {labels.listed(parts)}.")
     return said
@@ -62,10 +62,10 @@ def _contention(runs: pl.DataFrame) -> tuple[list[str], list[str]]:
                            "numbers of threads.")
             continue
         more, fewer = (sum(c.sign == sign for c in found) for sign in (1, -1))
-        said.append(f"Load misses of the {words} per KiB, with more threads than "
-                    f"{found[0].b}: significantly more in {more}, "
-                    f"significantly fewer in {fewer} of "
-                    f"{text.plural(len(found), 'configuration')}.")
+        parts = [f"significantly more in {more}", f"significantly fewer in {fewer}",
+                 *comparisons.rest(found)]
+        said.append(f"Load misses of the {words} per KiB, with more threads than {found[0].b}: "
+                    f"{labels.listed(parts)} of {text.plural(len(found), 'configuration')}.")
     return said, missing
 
 
@@ -95,7 +95,7 @@ def answer(data: Data) -> Answer:
     if not found:
         return Answer("These data have one number of threads only.", not_shown=(
             "How threads interact: no load was run with two numbers of threads.",))
-    late = _against_fewest(runs, "p99_us")
+    late = _against_fewest(runs, "p99_us", BUCKET)
     said, missing = _contention(runs)
     up, down = (sum(c.sign == sign for c in found) for sign in (1, -1))
     short = (f"With more threads than {found[0].b}, throughput significantly rises in {up} "

@@ -63,8 +63,7 @@ def _cost(found: list[Comparison], what: str, name: str) -> list[str]:
     for some, word in ((more, "more"), (less, "less")):
         if some:
             parts.append(f"significantly {word} in {len(some)} (medians of {_range(some)} times)")
-    parts = parts or ["significantly different in none"]
-    return [f"{what} of {name}, against {TWO}: {labels.listed(parts)} of "
+    return [f"{what} of {name}, against {TWO}: {labels.listed(parts + comparisons.rest(found))} of "
             f"{text.plural(len(found), 'configuration')}."]
 
 
@@ -85,7 +84,8 @@ def _outcome(found: list[Comparison], name: str) -> str:
     ahead, behind = (sum(c.sign == sign for c in found) for sign in (1, -1))
     return (f"{text.starting(name)} moves significantly more data than {TWO} in {ahead}, and "
             f"significantly less "
-            f"in {behind}, of {text.plural(len(found), 'configuration')} (size, threads, options).")
+            f"in {behind}, of {text.plural(len(found), 'configuration')} (size, threads, options)"
+            + "".join(f"; it is {part}" for part in comparisons.rest(found)) + ".")
 
 
 COSTS = (
@@ -174,7 +174,7 @@ def _part(times: dict[str, float], name: str, cell: dict) -> tuple[str, str, str
 
 def _not_shown(zero: pl.DataFrame, costs: dict[str, list[Comparison]],
                compared: bool) -> tuple[str, ...]:
-    said = [] if compared else ["Whether zero-copy moves less: no configuration has 5 pairs with "
+    said = [] if compared else ["Whether zero-copy moves less: no configuration has 6 pairs with "
                                 f"{TWO}, so the data are insufficient for an interval."]
     rates = zero["fallback_rate"].drop_nulls()
     if rates.is_empty():
