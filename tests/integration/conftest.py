@@ -91,7 +91,7 @@ def copy_programs(folder):
     shutil.copy(LOADGEN, folder / "loadgen/loadgen")
     for part in "advise", "derive", "front", "tables", "text":
         shutil.copytree(ROOT / "analysis" / part, folder / "analysis" / part)
-    for name in "faults", "files", "notes":
+    for name in "faults", "files", "judge", "notes":
         shutil.copy(ROOT / f"analysis/{name}.py", folder / "analysis")
     for above in (folder, folder.parent, folder.parent.parent):
         above.chmod(0o755)
