@@ -35,7 +35,7 @@ static const struct help_topic topics[] = {
 static const struct help help = {
 	.topics = topics,
 	.options = options,
-	.usage = "[OPTION...]\nserve [--address=ADDR] [--port=N] [OPTION...]",
+	.usage = "Usage: %1$s [OPTION...]\n       %1$s serve [--address=ADDR] [--port=N]\n",
 	.doc = "Make TCP sends from this process to one that it forks, and time them.\v"
 	       "Exit status: 0 done, 1 failed while running, 2 wrong usage, 3 this system cannot "
 	       "do it.",

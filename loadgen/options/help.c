@@ -55,19 +55,6 @@ static void name_topics(const struct help *h, char *text, size_t room)
 						 t->name);
 }
 
-/* argp's own knows no program whose options depend on its first word. */
-static void show_ways_to_call(const char *usage)
-{
-	const char *before = "Usage:";
-	size_t length;
-
-	for (; *usage; usage += length + (usage[length] == '\n')) {
-		length = strcspn(usage, "\n");
-		printf("%-6s %s %.*s\n", before, program_invocation_short_name, (int)length, usage);
-		before = "";
-	}
-}
-
 static void show(const struct help *h, const struct help_topic *topic, unsigned int flags)
 {
 	struct argp shown = {.options = collect_rows(h, topic->groups)};
@@ -78,13 +65,12 @@ static void show(const struct help *h, const struct help_topic *topic, unsigned 
 		shown.doc = topic->text;
 	} else {
 		if (flags & ARGP_HELP_LONG)
-			show_ways_to_call(h->usage);
+			printf(h->usage, program_invocation_short_name);
 		snprintf(doc, sizeof(doc), "%s\nThe other options: --help=TOPIC, of %s.", h->doc,
 			 names);
 		shown.doc = doc;
 	}
-	/* That a short option takes the same argument goes without saying. */
-	setenv("ARGP_HELP_FMT", "no-dup-args-note", 0);
+	setenv("ARGP_HELP_FMT", "no-dup-args-note", 0); /* short options take the same */
 	argp_help(&shown, stdout, flags, program_invocation_short_name);
 	exit(STATUS_OK);
 }
@@ -196,12 +182,6 @@ static void refuse_option(const struct help *h, const char *word, const char *ne
 	exit(STATUS_USAGE);
 }
 
-static void refuse_argument(const char *name, const char *what)
-{
-	program__complain("option '--%s' %s an argument", name, what);
-	exit(STATUS_USAGE);
-}
-
 void help__check_options(const struct help *h, int argc, char **argv)
 {
 	const struct argp_option *rows = collect_rows(h, ~0u), *option;
@@ -216,12 +196,15 @@ void help__check_options(const struct help *h, int argc, char **argv)
 		option = find_option(rows, argv[i] + 2, &nearest);
 		if (!option)
 			refuse_option(h, argv[i], nearest);
-		if (!option->arg && strchr(argv[i], '='))
-			refuse_argument(option->name, "doesn't allow");
-		/* Else the next word is its value. */
-		if (option->arg && !(option->flags & OPTION_ARG_OPTIONAL) &&
-		    !strchr(argv[i], '=') && ++i == argc)
-			refuse_argument(option->name, "requires");
+		if (strchr(argv[i], '=') ? !!option->arg
+					 : !option->arg || option->flags & OPTION_ARG_OPTIONAL)
+			continue;
+		/* The next word is its value. */
+		if (option->arg && ++i < argc)
+			continue;
+		program__complain("option '--%s' %s an argument", option->name,
+				  option->arg ? "requires" : "doesn't allow");
+		exit(STATUS_USAGE);
 	}
 }
 

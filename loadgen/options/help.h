@@ -34,7 +34,7 @@ struct help_topic {
 struct help {
 	const struct help_topic *topics;   /* NULL: of a program without the options of a load */
 	const struct argp_option *options; /* of the program, beside those of a load */
-	const char *usage; /* a line each way to call the program, without its name */
+	const char *usage; /* a format: %1$s is the program's name; argp's has no first words */
 	const char *doc;   /* as in an argp */
 };
 extern const struct argp help_argp;

@@ -46,7 +46,9 @@ static const struct help_topic topics[] = {
 const struct help options_help = {
 	.topics = topics,
 	.options = options_list,
-	.usage = "[OPTION...]\n[OPTION...] -- PROGRAM [ARG...]\nCOMMAND [OPTION...]",
+	.usage = "Usage: %1$s [OPTION...]\n"
+		 "       %1$s [OPTION...] -- PROGRAM [ARG...]\n"
+		 "       %1$s COMMAND [OPTION...]\n",
 	.doc = "Ask the kernel what TCP sends cost, call by call, and whether zero-copy sends were "
 	       "copied.\v"
 	       "help COMMAND tells more of it. Needs root: sudo.\n"
@@ -65,7 +67,7 @@ static const struct help_topic sweep_topics[] = {
 const struct help options_help_sweep = {
 	.topics = sweep_topics,
 	.options = options_list,
-	.usage = "sweep --out=DIR [OPTION...]",
+	.usage = "Usage: %1$s sweep --out=DIR [OPTION...]\n",
 	.doc = "Run a grid of loads, in blocks of random order, and keep each record in a folder."
 	       "\vInterrupted, the same command goes on from there.",
 };
@@ -81,6 +83,6 @@ static const struct help_topic exporter_topics[] = {
 const struct help options_help_exporter = {
 	.topics = exporter_topics,
 	.options = options_list,
-	.usage = "exporter [OPTION...]",
+	.usage = "Usage: %1$s exporter [OPTION...]\n",
 	.doc = EXPORTER_TEXT "\v--textfile is for node_exporter's textfile collector.",
 };
