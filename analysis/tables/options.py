@@ -194,8 +194,8 @@ Room for N groups of \-\-by; sends of others count in all totals, but in no row.
     Option("interval", "SECONDS", "measuring",
            "print statistics every SECONDS while measuring",
            r"""
-Print statistics every SECONDS while measuring, of what was counted since the line before: sends,
-throughput, median and 99th percentile of the kernel time of a send, failed and zero-copy sends,
+Print what was counted since the previous line, every SECONDS while measuring: sends, throughput,
+median and 99th percentile of the kernel time of a send, failed and zero-copy sends,
 and the share of completed zero-copy sends that were copied. Lines go to standard error where
 standard output carries JSON or a command's output. The lines add up to the report; a last fraction
 of an interval belongs to the line before it.

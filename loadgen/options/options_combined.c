@@ -133,7 +133,7 @@ const char *load__impossible(const struct load *load, char *why, size_t room)
 		refuse(&r,
 		       "--client-model threaded with --connections %u: give at most %d, or epoll",
 		       load->connections, CONNECTIONS_THREAD);
-	/* Its memory is free when the receiver took it, of which one elsewhere tells too rarely. */
+	/* The receiver frees its memory; a receiver elsewhere reports that too rarely. */
 	else if (!m && load->peer && variants__find(load->variant)->flags & SEND_BORROWS)
 		refuse(&r,
 		       "--variant %s with --peer %s: it lends the kernel memory until the receiver "
