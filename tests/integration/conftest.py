@@ -89,10 +89,7 @@ def copy_programs(folder):
     (folder / "loadgen").mkdir()
     shutil.copy(ANALYZE, folder / "analyze")
     shutil.copy(LOADGEN, folder / "loadgen/loadgen")
-    for part in "advise", "derive", "front", "tables", "text":
-        shutil.copytree(ROOT / "analysis" / part, folder / "analysis" / part)
-    for name in "faults", "files", "judge", "notes":
-        shutil.copy(ROOT / f"analysis/{name}.py", folder / "analysis")
+    shutil.copytree(ROOT / "analysis", folder / "analysis", ignore=shutil.ignore_patterns(".venv"))
     for above in (folder, folder.parent, folder.parent.parent):
         above.chmod(0o755)
 

@@ -4,6 +4,8 @@
 #include "user/memory/perf_stat.h"
 #include "user/system/files.h"
 
+#include "tables.h" /* made of analysis/tables/memory.py */
+
 #include <errno.h>
 #include <glob.h>
 #include <stdio.h>
@@ -23,8 +25,7 @@ enum memory_kind { MEMORY_KIND_NUMBERS, MEMORY_KIND_COUNT };
 static const struct source {
 	enum memory_kind kind;
 	struct event {
-		const char
-			*pmu; /* the device's name without its number; NULL: a name of perf's own */
+		const char *pmu;  /* the device without its number; NULL: a name of perf's own */
 		const char *name; /* NULL: there are no more */
 	} events[SOURCE_EVENTS + 1];
 } sources[] = {MEMORY_SOURCE_ROWS};

@@ -8,8 +8,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "tables.h" /* made of analysis/tables/memory.py */
-
 /* What this machine has; for all runs of a command. */
 struct memory;
 

@@ -175,8 +175,10 @@ static int await(struct generator *g, enum control_type type, generator_tick tic
 		if (err < 0 && errno != EINTR)
 			return -errno;
 		if (tick && tick(context) && !stopped) {
-			if (type == CONTROL_HELLO)
+			if (type == CONTROL_HELLO) {
+				kill(g->pid, SIGKILL); /* its receiver goes with it */
 				return -EINTR;
+			}
 			stopped = true;
 			send_control(g, CONTROL_STOP);
 		}
@@ -210,8 +212,6 @@ int generator__start(struct generator **out, const struct load *load, generator_
 	err = spawn(g, load);
 	if (!err)
 		err = await(g, CONTROL_HELLO, tick, NULL, context);
-	if (err == -EINTR) /* its receiver goes with it */
-		kill(g->pid, SIGKILL);
 	*sender = g->message.sender_pid;
 	*receiver = g->message.receiver_pid;
 	return err;

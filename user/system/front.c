@@ -273,18 +273,19 @@ static void await_end(const struct front *f, bool told_of_signal)
 	bool waits_a_moment;
 	sigset_t all, before;
 
+	if (end.fd < 0)
+		return;
 	/* Else one could come between a look and the wait. */
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, &before);
 	waits_a_moment = signals__caught() && !told_of_signal;
-	while (ppoll(&end, 1, waits_a_moment ? &moment : NULL, &before) <= 0 && end.fd >= 0)
+	while (ppoll(&end, 1, waits_a_moment ? &moment : NULL, &before) <= 0)
 		if (signals__caught() && !told_of_signal) {
 			kill(f->pid, signals__caught());
 			waits_a_moment = true;
 		}
 	sigprocmask(SIG_SETMASK, &before, NULL);
-	if (end.fd >= 0)
-		close(end.fd);
+	close(end.fd);
 }
 
 int front__end(struct front *f, bool told_of_signal)
