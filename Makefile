@@ -465,7 +465,7 @@ SHARE   := $(DESTDIR)$(PREFIX)/share
 LIBEXEC := $(DESTDIR)$(PREFIX)/libexec/sendpath
 INSTALLED_DOCS := run-record.md run-record.schema.json causes.md table.md statistics.md memory.md \
                   report.md reading.md mechanisms.md support.md costs.md zerocopy.md \
-                  advise.md fleet.md
+                  advise.md fleet.md path.md
 DEPLOYED = $(shell find deploy/prometheus deploy/grafana deploy/kubernetes deploy/slurm deploy/pairs -type f)
 SERVICE := sendpath-exporter.service
 UNITS   ?= $(PREFIX)/lib/systemd/system

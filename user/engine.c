@@ -118,6 +118,7 @@ static json_object *measuring_json(const struct options *o)
 	json__add_truth(m, "stages", o->stages);
 	json__add_truth(m, "packets", o->packets);
 	json__add_count(m, "sample", o->sample);
+	json__add_count(m, "profile", o->profile);
 	json__add_truth(m, "memory", o->memory);
 	json__add_truth(m, "cost", o->cost);
 	return m;
@@ -152,6 +153,7 @@ static json_object *begin_json(const struct engine *e)
 	/* Where it has standard output, what is said for people goes to standard error. */
 	json__add_truth(o, "command_runs", e->child != NULL);
 	json__add_string(o, "json", parts->json);
+	json__add_string(o, "folded", parts->folded);
 	json__add_truth(o, "histogram", parts->histogram);
 	json__add_truth(o, "interval", parts->interval > 0);
 	json__add_count(o, "repeat", parts->repeat);

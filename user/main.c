@@ -121,6 +121,7 @@ static struct measurement setup_of(const struct options *o, struct resources *h)
 						.by_max = o->by_max,
 						.stages = o->stages,
 						.sample = o->sample,
+						.profile = o->profile,
 						.cost = o->cost},
 				    .tier = o->tier,
 				    .packets = o->packets,
@@ -154,7 +155,9 @@ static int probe(struct engine *e, struct resources *h)
 	if (privilege__lacking())
 		return untraced(e, h, STATUS_SYSTEM, privilege__lacking());
 	/* kallsyms shows addresses to the privileged only: before giving that up. */
-	err = features__probe(&h->features, may_use_zerocopy(e->parts), reason, sizeof(reason));
+	err = features__probe(&h->features,
+			      may_use_zerocopy(e->parts) || e->parts->profile || e->parts->stages,
+			      reason, sizeof(reason));
 	return err ? untraced(e, h, err == -ENOMEM ? STATUS_FAILED : STATUS_SYSTEM, reason)
 		   : STATUS_OK;
 }

@@ -9,7 +9,7 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from derive import BadRaw, record_of  # noqa: E402 (the script's own folder is not in the path)
-from front.output import JsonFile, Stream, complain, why  # noqa: E402
+from front.output import LineFile, Stream, complain, why  # noqa: E402
 from tables.renamed import SCHEMA  # noqa: E402
 from text import lay_out  # noqa: E402
 from text.cells import Cells  # noqa: E402
@@ -56,7 +56,7 @@ def main(arguments):
     cells = Cells()
     path = options.json
     try:
-        out = JsonFile(options.json) if options.json else None
+        out = LineFile(options.json) if options.json else None
         for path in options.paths:
             for record in records(path):
                 if out:

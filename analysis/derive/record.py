@@ -6,7 +6,7 @@ import time
 
 from tables.renamed import SCHEMA
 
-from . import calls, counters, groups, memory, noise, warnings, zerocopy
+from . import calls, counters, groups, memory, noise, profile, warnings, zerocopy
 from .run import Run, ratio
 
 RAW_SCHEMA = "sendpath.raw/1"
@@ -159,6 +159,7 @@ def run_of(raw):
     record["receiver"] = receiver(run)
     record["counters"] = counters.block(run)
     record["memory"] = memory.block(run)
+    record["profile"] = profile.block(run)
     record["lost"] = counters.lost(run)
     record["overhead"] = overhead(run)
     record["complete"] = not raw["interrupted"] and not raw["error"]

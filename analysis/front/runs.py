@@ -11,12 +11,13 @@ import os
 from derive import record_of
 from front.folder import Folder, Refused
 from front.live import Live
-from front.output import JsonFile, Stream, why
+from front.output import LineFile, Stream, why
 from front.plan import is_mine, order, seed_of, shard_of, without_twins
 from front.progress import Progress
 from tables.renamed import SCHEMA
 from text import lay_out
 from text.cells import Cells
+from text.profile import folded
 from text.report import HISTOGRAMS, REPORT, SUMMARY, report
 from text.totals import slim
 
@@ -80,23 +81,28 @@ class Grid(_Runs):
         self.kept = Cells()
         self.reported = 0
         self.skipped = set()
-        self.json = None
+        self.files = {}  # by the option that names them
         self.text = Stream("stderr" if begin["command_runs"] else "stdout")
-        if begin["json"] == "-":
+        if "-" in (begin["json"], begin["folded"]):
             self.text = None
 
-    def _cannot_write(self, error, remedy=""):
-        self.complain(f"--json: cannot write {self.begin['json']}: {why(error)}{remedy}")
+    def _cannot_write(self, option, error, remedy=""):
+        self.complain(f"--{option}: cannot write {self.begin[option]}: {why(error)}{remedy}")
+        return False
+
+    def _open_files(self):
+        for option in "json", "folded":
+            try:
+                if self.begin[option] is not None:
+                    self.files[option] = LineFile(self.begin[option])
+            except OSError as error:
+                return self._cannot_write(option, error, "; name a file that can be written, or -")
+        return True
 
     def make(self):
         """All runs. The exit status."""
-        path = self.begin["json"]
-        if path is not None:
-            try:
-                self.json = JsonFile(path)
-            except OSError as error:
-                self._cannot_write(error, "; name a file that can be written, or -")
-                return FAILED
+        if not self._open_files():
+            return FAILED
         runs = len(self.cells) * self.begin["repeat"]
         self._set_progress(runs, runs, lines=False)
         try:
@@ -152,25 +158,31 @@ class Grid(_Runs):
 
     def _report(self, record):
         self.reported += 1
-        if self.text:
+        if self.text or "folded" in self.files:
             self.kept.add(record)
         try:
-            if self.json:
-                self.json.add(_json_line(record))
+            if "json" in self.files:
+                self.files["json"].add(_json_line(record))
         except OSError as error:
-            self._cannot_write(error)
-            return False
+            return self._cannot_write("json", error)
+        return True
+
+    def _close(self, option, file):
+        try:
+            if option == "folded" and len(self.kept):
+                self.kept.name()
+                file.replace("".join(f"{line}\n" for line in folded(self.kept)).encode("ascii"))
+            file.close()
+        except OSError as error:
+            return self._cannot_write(option, error)
         return True
 
     def finish(self):
         """Reports. The exit status."""
         self.live.end()
-        try:
-            if self.json:
-                self.json.close()
-        except OSError as error:
-            self._cannot_write(error)
-            self.status = FAILED
+        for option, file in self.files.items():
+            if not self._close(option, file):
+                self.status = FAILED
         if self.text and len(self.kept):
             self._print(self.kept, HISTOGRAMS if self.begin["histogram"] else REPORT, self.text)
             if not self.text.check(self.complain):

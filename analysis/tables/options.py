@@ -233,6 +233,20 @@ are there, an estimate by these is marked as one.
 Divide the kernel time of a send into its stages: taking the lock, copying or pinning, transmitting,
 softirqs, waiting and others. Tracepoints alone see softirqs and the time off the CPU.
 """, ("flag", "stages")),
+    Option("profile", "[HZ]", "measuring",
+           "sample the kernel functions that sends pass (default 997 times a second)",
+           r"""
+Sample the kernel functions that sends pass, HZ times a second of each CPU's time (default 997), by
+cycles where the machine counts them, else by its clock, which does not see code that runs with
+interrupts off. The report has the functions in which most of the time was spent.
+""", ("number", "profile", "PROFILE_MAX")),
+    Option("folded", "FILE", "details",
+           "write the stacks of --profile there, for flame graphs",
+           r"""
+Write the stacks of
+.B \-\-profile
+to FILE, a line each, as flamegraph.pl, inferno and speedscope read them.
+""", ("text", "folded")),
     Option("packets", "", "details",
            "count the packets (skbs) that a load's sends become",
            r"""

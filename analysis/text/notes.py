@@ -22,6 +22,7 @@ KEYS = {
     "lost": ("losses", None),
     "lost.stacks": ("lost stacks", None),
     "memory": None,
+    "profile": None,
     "noise": None,
     "observed.others": ("sends that are not TCP's", None),
     "overhead": ("what measuring costs", "--cost"),

@@ -11,6 +11,7 @@ from .histogram import histograms, stage_histograms
 from .memory import memory
 from .notes import notes
 from .overhead import overhead
+from .profile import profile
 from .record import at
 from .serving import serving
 from .stages import stages
@@ -31,7 +32,7 @@ def sections(cells, extent):
         return
     every = True
     for section, wanted in (
-            (failures, every), (sizes, detailed), (groups, every), (zerocopy, detailed), (stages, every),
+            (failures, every), (sizes, detailed), (groups, every), (zerocopy, detailed), (stages, every), (profile, every),
             (histograms, detailed or extent == HISTOGRAMS), (stage_histograms, extent == HISTOGRAMS),
             (counters, detailed or cells.serving), (tcp, detailed), (memory, every), (overhead, every),
             (notes, every)):

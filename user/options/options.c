@@ -4,6 +4,7 @@
 #include "user/options/options_table.h"
 #include "user/run/interval_printer.h"
 #include "user/trace/groups.h"
+#include "user/trace/tracer.h"
 
 #include "common/program.h"
 #include "common/units.h"
@@ -17,6 +18,7 @@ const char *argp_program_version = "sendpath " SENDPATH_VERSION;
 #define REPEATS	     9 /* decide a row of 12 comparisons: docs/statistics.md */
 #define REPEAT_MIN_S 0.1
 #define SAMPLE_MAX   1000000
+#define PROFILE_MAX  100000
 #define TOP_DEFAULT  32 /* names of processes that exporter has */
 
 /* Ends the program. */
@@ -59,7 +61,7 @@ static const struct grid *find_grid(const char *name)
 	return NULL;
 }
 
-static error_t set_value(struct options *o, int key, char *arg, struct argp_state *state)
+static error_t set_value(struct options *o, int key, const char *arg, struct argp_state *state)
 {
 	static const struct {
 		int key;
@@ -115,6 +117,8 @@ static const char *needs_hooks(const struct options *o)
 		return "--sample";
 	if (o->packets)
 		return "--packets";
+	if (o->profile)
+		return "--profile";
 	return o->call_counters ? "--call-counters" : NULL;
 }
 
@@ -184,6 +188,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return o->tier ? 0
 			       : refuse(state, "--tier", arg,
 					"give fentry, kprobe, tracepoint or none");
+	case OPT_PROFILE:
+		if (arg)
+			return set_value(o, key, arg, state);
+		o->profile = PROFILE_HZ;
+		return 0;
 	case OPT_OUT ... OPT_RETRY:
 		if (!o->sweep.given)
 			program__refuse(state, "--%s: belongs to sweep: analyze sweep --out DIR",
@@ -213,6 +222,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		if (o->raw && not_of_raw(o))
 			return refuse(state, "--raw", not_of_raw(o),
 				      "it prints raw lines alone; leave one out");
+		if (o->folded && (!o->profile || o->raw || o->sweep.given))
+			return refuse(state, "--folded", o->folded,
+				      "it goes with --profile, and neither with --raw nor sweep");
 		if (o->tier == MECHANISM_OFF && needs_hooks(o))
 			return refuse(state, needs_hooks(o), "with --tier none",
 				      "nothing is attached; leave one out");

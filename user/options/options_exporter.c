@@ -51,6 +51,7 @@ static const char *of_runs(const struct options *o)
 	       : o->events				   ? "--events"
 	       : o->call_counters			   ? "--call-counters"
 	       : o->histogram				   ? "--histogram"
+	       : o->profile				   ? "--profile"
 	       : o->wait_quiet_s > 0			   ? "--wait-quiet"
 	       : load_options__given(&o->load, "duration") ? "--duration"
 	       : o->target.command			   ? "--"

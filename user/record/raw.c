@@ -86,6 +86,17 @@ static void add_traits(json_object *o, const struct hook_option *option)
 	json__add_truth(o, "counts_at_end", option->counts_at_end);
 }
 
+/* Of a hook of functions, by whatever names kernels have them. */
+static json_object *functions(const struct hook *hook)
+{
+	json_object *list = json_object_new_array();
+	const char *const *name;
+
+	for (name = hook->options[0].functions; *name; name++)
+		json_object_array_add(list, json_object_new_string(*name));
+	return list;
+}
+
 static json_object *hook(const struct run_result *r, enum hook_id id)
 {
 	const struct plan_entry *entry = &r->plan.entries[id];
@@ -104,6 +115,8 @@ static json_object *hook(const struct run_result *r, enum hook_id id)
 	json__add_known(o, "missed", known, r->counts.missed[id]);
 	json__add_truth(o, "missed_unknown", r->counts.missed_unknown[id]);
 	json__add_truth(o, "zerocopy_only", hook__get(id)->zerocopy_only);
+	if (r->profile)
+		json__add(o, "functions", functions(hook__get(id)));
 	if (entry->option)
 		add_traits(o, entry->option);
 	return o;
@@ -283,6 +296,7 @@ static json_object *whole(const struct run_result *r, const struct measurement *
 	json__add(o, "counters", counters(r, setup));
 	json__add(o, "memory", memory(&r->memory));
 	json__add(o, "stacks", stacks(r, setup));
+	json__add(o, "profile", json_object_get(r->profile));
 	return o;
 }
 

@@ -45,8 +45,9 @@ struct run_result {
 	pid_t sender_pid, receiver_pid;
 	struct plan plan;
 	struct window_counts counts;
-	char *maps;	  /* as tracer__dump() wrote them */
-	json_object *app; /* NULL if the load generator ended without a result */
+	char *maps;	      /* as tracer__dump() wrote them */
+	json_object *profile; /* see tracer__profile() */
+	json_object *app;     /* NULL if the load generator ended without a result */
 	struct run_side sender, receiver;
 	struct memory_run memory;
 	struct noise_totals opened; /* when the window did */
