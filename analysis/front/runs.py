@@ -17,7 +17,7 @@ from front.progress import Progress
 from tables.renamed import SCHEMA
 from text import lay_out
 from text.cells import Cells
-from text.report import HISTOGRAMS, REPORT, SUMMARY, report
+from text.report import DETAILS, REPORT, SUMMARY, report
 from text.totals import slim
 
 FAILED, USAGE, SYSTEM = 1, 2, 3
@@ -172,7 +172,7 @@ class Grid(_Runs):
             self._cannot_write(error)
             self.status = FAILED
         if self.text and len(self.kept):
-            self._print(self.kept, HISTOGRAMS if self.begin["histogram"] else REPORT, self.text)
+            self._print(self.kept, DETAILS if self.begin["details"] else REPORT, self.text)
             if not self.text.check(self.complain):
                 self.status = self.status or FAILED
         return self.status
