@@ -4,6 +4,7 @@
 from . import table, units
 from .columns import middle, percentile, point, spread, text, time, whole
 from .record import at, count, string
+from .verdict import interval
 
 GIB = 1 << 30
 SPEED = "app/throughput_bps"
@@ -23,11 +24,8 @@ def ratio(metric):
     def of(cell):
         if cell is cell.reference:
             return "1"
-        found = cell.judged[metric]
-        if not found.n:
-            return None
-        interval = "" if found.low is None else f" ({found.low:.2f}-{found.high:.2f})"
-        return f"{found.value:.2f}{interval}"
+        found = cell.comparisons[metric]
+        return None if found["effect"] is None else f"{found['effect']:.2f}{interval(found)}"
     return of
 
 
@@ -60,7 +58,7 @@ COLUMNS = (
     ("link", "link", text("load/link")),
     ("one", "Gbit/s", middle(SPEED, 1e9, 2)),
     ("repeats", "Gbit/s (range)", spread(SPEED, 1e9, 2)),
-    ("variant", "ratio", ratio("speed")),
+    ("variant", "ratio", ratio("throughput")),
     ("", "us/send", mean_time),
     ("", "p50", lambda cell: point(cell.wall, 500, 1e3)),
     ("", "p99", lambda cell: point(cell.wall, 990, 1e3)),

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """The verdict of each cell, from its records."""
 
+from derive.outcome import SUMS, Facts
+
 from .causes import gather
 from .layout import BOLD
 from .record import at, same, string, value
-from .verdict import Facts, finding, verdict
+from .verdict import finding, verdict
 
 DETAILED_MAX = 6  # of more configurations, equal findings are one line, and no details are printed
 TO_MAX = 127
@@ -21,13 +23,6 @@ def refusals(cell, blocks):
             if count > most:
                 most, name = count, string(row, "cause")
     return {"refused": total, "refusal": name}
-
-
-def comparison(cell):
-    if not cell.reference.copies:
-        return {}
-    return {"other": string(cell.reference.record, "load/variant"), "repeats": len(cell.records),
-            "disturbed": list(cell.disturbed.values()), **cell.judged}
 
 
 def receiver(cell):
@@ -53,21 +48,17 @@ def receiver(cell):
     return to[:TO_MAX]
 
 
-def of_sends(cell, block):
-    """What a block lacks is not known: of sends by io_uring's own operations more than of others."""
-    keys = {"requests": "requests", "completions": "completions", "outstanding": "outstanding",
-            "copied": "copied", "unflagged": "unflagged", "reported": "errqueue_copied",
-            "unexplained": "unexplained", "ignored": "ignored", "empty": "ignored_empty"}
-    return {name: cell.sum(f"{block}/{key}", -1.0) for name, key in keys.items()}
-
-
 def facts(cell):
-    """The Facts of a cell that has a block zerocopy."""
+    """The Facts of a cell that has a block zerocopy. What a block lacks is not known: of sends by
+    io_uring's own operations more than of others.
+    """
     blocks = ["zerocopy"]
     if not cell.sum("zerocopy/requests", -1.0) and cell.sum("zerocopy/io_uring/requests", -1.0) > 0:
         blocks.append("zerocopy/io_uring")
-    return Facts(to=receiver(cell), causes=gather(cell), **of_sends(cell, blocks[-1]),
-                 **refusals(cell, blocks), **comparison(cell),
+    return Facts(**{name: cell.sum(f"{blocks[-1]}/{key}", -1.0) for name, key in SUMS.items()},
+                 to=receiver(cell), causes=gather(cell), **refusals(cell, blocks),
+                 comparisons=cell.comparisons, repeats=len(cell.records),
+                 other=string(cell.reference.record, "load/variant"),
                  lost=cell.sum("lost/completions", -1.0),
                  lost_else=cell.sum_so_far("lost/calls") + cell.lost_flags,
                  unseen_flags=cell.sum("lost/flags", 0.0), skipped_looks=cell.skipped_looks,

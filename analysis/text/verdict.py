@@ -1,41 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """What to make of the zero-copy sends of a cell, in words."""
 
+from derive.outcome import DEVICE_MAX, all_seen, device, remedies, remedy, standing, unknown
 from judge import INCONCLUSIVE, MARGIN, SAME, SIGNS
 
 from . import units
-from .causes import REFUSAL_BY_NAME, device
+from .causes import REFUSAL_BY_NAME
 
 TEXT_MAX = 1023
-DEVICE_MAX = 319
-SENDS = 100  # fewer completions bear no verdict: a share of them is known to 10 percentage points
-LOST_SHARE = 0.01  # beyond, what was seen may not be typical
-WAITING_SHARE = 0.1
 REFUSED_SHARE = 0.1
-
-
-class Facts:
-    """The figures that a verdict rests on; below 0: not known."""
-
-    requests = completions = outstanding = lost = 0.0  # sends
-    copied = unflagged = reported = 0.0  # of the completions
-    unexplained = 0.0  # of the others: nothing tells that they were not copied
-    ignored = empty = 0.0  # the latter for lack of data: part of the former
-    refused = 0.0  # of all requests
-    refusal = ""  # the name of the most frequent one
-    to = ""  # as " to 10.0.0.2:5001"
-    causes = ()  # causes.Rows
-    # The copying variant of the same load with which this one is compared, or None, and the Judgments
-    # of their throughput, and of the CPU time of both ends for each byte.
-    other = speed = cpu = None
-    repeats, disturbed = 0, ()  # of how many why they are left out of the comparison
-    lost_else = 0.0  # calls that were not counted, and flags that were not seen
-    unseen_flags = 0.0  # of copied sends: they have no cause
-    skipped_looks = 0.0  # runs of the programs that see copies, which the kernel skipped
-    lost_copies = 0.0  # seen, but there was no room for what was seen of them
-
-    def __init__(self, **known):
-        vars(self).update(known)
 
 
 def were(number):
@@ -45,18 +18,15 @@ def were(number):
 def none_possible(f):
     """Why there can be no verdict; None where there can."""
     requests = units.whole(f.requests)
-    if f.completions < 0 or f.copied < 0:
-        return f"no verdict: how many of the {requests} zero-copy sends were copied is not known here"
-    if f.lost > LOST_SHARE * f.requests:
-        return (f"no verdict: of {requests} zero-copy sends {units.whole(f.lost)} could not be "
-                "followed")
-    if f.outstanding > WAITING_SHARE * f.requests:
-        return (f"no verdict: of {requests} zero-copy sends {units.whole(f.outstanding)} have no "
-                "completion yet")
-    if f.completions < SENDS:
-        return (f"no verdict: {units.counted(f.completions, 'zero-copy send')} completed, too few to "
-                "tell")
-    return None
+    return {
+        None: None,
+        "copies_unknown": f"no verdict: how many of the {requests} zero-copy sends were copied is not "
+                          "known here",
+        "lost": f"no verdict: of {requests} zero-copy sends {units.whole(f.lost)} could not be followed",
+        "outstanding": f"no verdict: of {requests} zero-copy sends {units.whole(f.outstanding)} have no "
+                       "completion yet",
+        "few": f"no verdict: {units.counted(f.completions, 'zero-copy send')} completed, too few to "
+               "tell"}[unknown(f)]
 
 
 def cause(f, row):
@@ -64,45 +34,25 @@ def cause(f, row):
     return row.words.title + (f", {on}" if on else "")
 
 
-def remedy(f, row):
-    """The device goes where a remedy names it."""
-    return row.words.remedy.replace("DEV", device(f.causes, row)[:DEVICE_MAX] or "DEV", 1)
-
-
-def second_cause(f):
-    """Another cause that all copied sends have, too: one that can be ended cannot alone end them."""
-    found = None
-    for row in f.causes[1:]:
-        if row.sends < f.copied:
-            break
-        if row.cause is not f.causes[0].cause and (found is None or row.cause.final):
-            found = row
-    return found
-
-
-def two_causes(f, second):
-    """What is left without the first comes second; one that has a remedy is the first."""
-    first = f.causes[0]
-    if first.cause.final:
-        first, second = second, first
-    remedies = [row for row in (first, second) if row is second or not second.cause.final]
-    return (f", for more than one cause: {cause(f, first)}; {cause(f, second)}. Without the first, the "
-            f"second alone would still copy them. {' '.join(remedy(f, row) for row in remedies)}")
-
-
-def copied(f):
+def what_was_copied(f):
+    """And for which cause, without what helps."""
     text = (f"{units.percent(f.copied, f.completions)} of {units.whole(f.completions)} zero-copy "
             f"sends{f.to} were copied")
     if not f.causes:
         return text + "; why was not seen."
-    second = second_cause(f)
+    first, *second = standing(f)
     if second:
-        return text + two_causes(f, second)
-    first, others = f.causes[0], len(f.causes) > 1
+        return (f"{text}, for more than one cause: {cause(f, first)}; {cause(f, second[0])}. Without the "
+                "first, the second alone would still copy them.")
+    others = len(f.causes) > 1
     if first.sends < f.copied - f.unseen_flags:
         text += f", most of them ({units.whole(first.sends)})"
         others = False
-    return f"{text}: {cause(f, first)}{', and other causes' if others else ''}. {remedy(f, first)}"
+    return f"{text}: {cause(f, first)}{', and other causes' if others else ''}."
+
+
+def copied(f):
+    return what_was_copied(f) + (f" {remedies(f)}" if f.causes else "")
 
 
 def none_copied(f):
@@ -156,33 +106,37 @@ def lost(f):
             "above).")
 
 
-def compared(judgment, of):
-    if not judgment.n:
+def interval(found):
+    return "" if found["interval"] is None else " ({:.2f}-{:.2f})".format(*found["interval"])
+
+
+def compared(found, of):
+    if found["effect"] is None:
         return f" {of} is not known"
-    interval = "" if judgment.low is None else f" ({judgment.low:.2f}-{judgment.high:.2f})"
-    if judgment.verdict == INCONCLUSIVE:
-        return f" inconclusive in {of}{interval}"
-    if judgment.verdict == SAME:
-        return f" the same {of} within {100 * MARGIN:.0f} %{interval}"
-    return f" {judgment.value:.2f} times the {of}{interval}"
+    if found["verdict"] == INCONCLUSIVE:
+        return f" inconclusive in {of}{interval(found)}"
+    if found["verdict"] == SAME:
+        return f" the same {of} within {100 * MARGIN:.0f} %{interval(found)}"
+    return f" {found['effect']:.2f} times the {of}{interval(found)}"
 
 
 def comparison(f):
     """A single run ranks nothing: only an interval does."""
-    if f.other is None:
+    if not f.comparisons:
         return ""
-    if f.disturbed and f.speed.low is None:
-        return f" No ranking: {f.disturbed[-1]}; --wait-quiet waits for quiet."
-    if f.speed.low is None and f.speed.repeats:
-        return f" --repeat {f.speed.repeats} compares it with {f.other}."
-    known = [one for one in (f.speed, f.cpu) if one.n]
-    text = (f" {len(f.disturbed)} of {f.repeats} repeats left out: {f.disturbed[-1]}." if f.disturbed else
-            "")
-    text += f" Against {f.other}:{compared(f.speed, 'throughput')},{compared(f.cpu, 'CPU time per byte')}."
-    if any(one.verdict == INCONCLUSIVE for one in known):
-        needed = [one.repeats for one in known if one.repeats]
+    speed, cpu = f.comparisons["throughput"], f.comparisons["cpu"]
+    left_out = speed["discarded"]
+    if left_out and speed["interval"] is None:
+        return f" No ranking: {left_out[-1]}; --wait-quiet waits for quiet."
+    if speed["interval"] is None and speed["repeats"]:
+        return f" --repeat {speed['repeats']} compares it with {f.other}."
+    known = [one for one in (speed, cpu) if one["n"]]
+    text = f" {len(left_out)} of {f.repeats} repeats left out: {left_out[-1]}." if left_out else ""
+    text += f" Against {f.other}:{compared(speed, 'throughput')},{compared(cpu, 'CPU time per byte')}."
+    if any(one["verdict"] == INCONCLUSIVE for one in known):
+        needed = [one["repeats"] for one in known if one["repeats"]]
         return text + (f" --repeat {max(needed)} might decide." if needed else "")
-    signs = [SIGNS[one.verdict] for one in known]
+    signs = [SIGNS[one["verdict"]] for one in known]
     return text + (" It pays here." if sum(signs) > 0 else
                    f" Use {f.other} instead." if sum(signs) < 0 else
                    " One is paid for with the other." if any(signs) else "")
@@ -233,8 +187,7 @@ def finding(f):
     elif none_possible(f):
         text = "no verdict: too few completions, or copies are not known"
     elif f.copied <= 0:
-        seen = f.unflagged >= 0 and not f.skipped_looks and f.lost_copies <= 0 and f.unexplained <= 0
-        text = ("no send was copied: zero-copy works here" if seen
+        text = ("no send was copied: zero-copy works here" if all_seen(f)
                 else "no send was seen to be copied")
     elif not f.causes:
         text = f"{share} copied; why was not seen"
