@@ -6,7 +6,7 @@ import time
 
 from tables.renamed import SCHEMA
 
-from . import calls, counters, groups, memory, noise, warnings, zerocopy
+from . import calls, counters, groups, memory, noise, outcome, warnings, zerocopy
 from .run import Run, ratio
 
 RAW_SCHEMA = "sendpath.raw/1"
@@ -160,8 +160,11 @@ def run_of(raw):
     record["counters"] = counters.block(run)
     record["memory"] = memory.block(run)
     record["lost"] = counters.lost(run)
+    if record["zerocopy"]:
+        record["zerocopy"]["outcome"] = outcome.block(record)
     record["overhead"] = overhead(run)
     record["complete"] = not raw["interrupted"] and not raw["error"]
     record["warnings"] = warnings.block(run, record)
     record["unmeasured"] = run.unmeasured
+    record["comparisons"] = None
     return record

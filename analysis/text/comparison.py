@@ -24,11 +24,11 @@ def ratio(metric):
     def of(cell):
         if cell is cell.reference:
             return "1"
-        found = cell.judged[metric]
-        if not found.n:
+        found = cell.comparisons[metric]
+        if found["effect"] is None:
             return None
-        interval = "" if found.low is None else f" ({found.low:.2f}-{found.high:.2f})"
-        return f"{found.value:.2f}{interval}"
+        return f"{found['effect']:.2f}" + (" ({:.2f}-{:.2f})".format(*found["interval"])
+                                           if found["interval"] else "")
     return of
 
 
@@ -78,7 +78,7 @@ COLUMNS = (
     ("link", "link", text("load/link")),
     ("one", "Gbit/s", middle(SPEED, 1e9, 2)),
     ("repeats", "Gbit/s (range)", spread(SPEED, 1e9, 2)),
-    ("variant", "ratio", ratio("speed")),
+    ("variant", "ratio", ratio("throughput")),
     ("", "us/send", mean_time),
     ("", "p50", lambda cell: point(cell.wall, 500, 1e3)),
     ("", "p99", lambda cell: point(cell.wall, 990, 1e3)),
@@ -97,7 +97,7 @@ BRIEF = (
     *KEYS,
     ("speed", "Gbit/s", middle(SPEED, 1e9, 2)),
     ("spread", "Gbit/s (range)", short_spread),
-    ("variant", "ratio", ratio("speed")),
+    ("variant", "ratio", ratio("throughput")),
     ("p50", "us p50", lambda cell: point(cell.wall, 500, 1e3)),
     ("", "p99", lambda cell: point(cell.wall, 990, 1e3)),
     ("", "CPU s/GiB", both_ends),

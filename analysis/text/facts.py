@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """The verdict of each cell, from its records."""
 
+from derive.outcome import SUMS, Facts
+
 from .causes import gather
 from .record import at, same, string, value
-from .verdict import Facts
 
 TO_MAX = 127
 
@@ -44,22 +45,15 @@ def receiver(cell):
     return to[:TO_MAX]
 
 
-def of_sends(cell, block):
-    """What a block lacks is not known: of sends by io_uring's own operations more than of others."""
-    keys = {"requests": "requests", "completions": "completions", "outstanding": "outstanding",
-            "copied": "copied", "unflagged": "unflagged", "reported": "errqueue_copied",
-            "unexplained": "unexplained", "ignored": "ignored", "empty": "ignored_empty"}
-    return {name: cell.sum(f"{block}/{key}", -1.0) for name, key in keys.items()}
-
-
 def facts(cell):
-    """The Facts of a cell that has a block zerocopy."""
+    """The Facts of a cell that has a block zerocopy. What a block lacks is not known: of sends by
+    io_uring's own operations more than of others.
+    """
     blocks = ["zerocopy"]
     if not cell.sum("zerocopy/requests", -1.0) and cell.sum("zerocopy/io_uring/requests", -1.0) > 0:
         blocks.append("zerocopy/io_uring")
-    return Facts(causes=gather(cell), **of_sends(cell, blocks[-1]),
-                 **refusals(cell, blocks),
-                 lost=cell.sum("lost/completions", -1.0),
+    return Facts(**{name: cell.sum(f"{blocks[-1]}/{key}", -1.0) for name, key in SUMS.items()},
+                 causes=gather(cell), **refusals(cell, blocks), lost=cell.sum("lost/completions", -1.0),
                  lost_else=cell.sum_so_far("lost/calls") + cell.lost_flags,
                  unseen_flags=cell.sum("lost/flags", 0.0), skipped_looks=cell.skipped_looks,
                  lost_copies=cell.sum("lost/stacks", 0.0))

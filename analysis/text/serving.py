@@ -48,7 +48,7 @@ BRIEF = (
     ("", "conns", whole("load/connections")),
     COLUMNS[2],
     ("", "answers/s", middle(RATE, 1)),
-    ("models", "ratio", ratio("speed")),
+    ("models", "ratio", ratio("throughput")),
     ("", "ms p50", percentile(ANSWER, 500, 1e6)),
     ("", "p99", percentile(ANSWER, 990, 1e6)),
     ("", "CPU ms", cpu_each),

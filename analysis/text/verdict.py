@@ -1,34 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """What to make of the zero-copy sends of a cell, in words."""
 
+from derive.outcome import DEVICE_MAX, all_seen, device, remedies, standing, unknown
+
 from . import units
-from .causes import REFUSAL_BY_NAME, device
+from .causes import REFUSAL_BY_NAME
 
 TEXT_MAX = 1023
-DEVICE_MAX = 319
-SENDS = 100  # fewer completions bear no verdict: a share of them is known to 10 percentage points
-LOST_SHARE = 0.01  # beyond, what was seen may not be typical
-WAITING_SHARE = 0.1
 REFUSED_SHARE = 0.1
-
-
-class Facts:
-    """The figures that a verdict rests on; below 0: not known."""
-
-    requests = completions = outstanding = lost = 0.0  # sends
-    copied = unflagged = reported = 0.0  # of the completions
-    unexplained = 0.0  # of the others: nothing tells that they were not copied
-    ignored = empty = 0.0  # the latter for lack of data: part of the former
-    refused = 0.0  # of all requests
-    refusal = ""  # the name of the most frequent one
-    causes = ()  # causes.Rows
-    lost_else = 0.0  # calls that were not counted, and flags that were not seen
-    unseen_flags = 0.0  # of copied sends: they have no cause
-    skipped_looks = 0.0  # runs of the programs that see copies, which the kernel skipped
-    lost_copies = 0.0  # seen, but there was no room for what was seen of them
-
-    def __init__(self, **known):
-        vars(self).update(known)
+# Of causes that no setting takes away.
+WITHOUT = "Send without MSG_ZEROCOPY on this path."
 
 
 def were(number):
@@ -38,18 +19,15 @@ def were(number):
 def none_possible(f):
     """Why there can be no verdict; None where there can."""
     requests = units.whole(f.requests)
-    if f.completions < 0 or f.copied < 0:
-        return f"no verdict: how many of the {requests} zero-copy sends were copied is not known here"
-    if f.lost > LOST_SHARE * f.requests:
-        return (f"no verdict: of {requests} zero-copy sends {units.whole(f.lost)} could not be "
-                "followed")
-    if f.outstanding > WAITING_SHARE * f.requests:
-        return (f"no verdict: of {requests} zero-copy sends {units.whole(f.outstanding)} have no "
-                "completion yet")
-    if f.completions < SENDS:
-        return (f"no verdict: {units.counted(f.completions, 'zero-copy send')} completed, too few to "
-                "tell")
-    return None
+    return {
+        None: None,
+        "copies_unknown": f"no verdict: how many of the {requests} zero-copy sends were copied is not "
+                          "known here",
+        "lost": f"no verdict: of {requests} zero-copy sends {units.whole(f.lost)} could not be followed",
+        "outstanding": f"no verdict: of {requests} zero-copy sends {units.whole(f.outstanding)} have no "
+                       "completion yet",
+        "few": f"no verdict: {units.counted(f.completions, 'zero-copy send')} completed, too few to "
+               "tell"}[unknown(f)]
 
 
 def cause(f, row):
@@ -57,26 +35,8 @@ def cause(f, row):
     return row.words.title + (f", {on}" if on else "")
 
 
-# Of causes that no setting takes away.
-WITHOUT = "Send without MSG_ZEROCOPY on this path."
-
-
-def remedy(f, row):
-    """The device goes where a remedy names it."""
-    if row.cause.final:
-        return WITHOUT
-    return row.words.remedy.replace("DEV", device(f.causes, row)[:DEVICE_MAX] or "DEV", 1)
-
-
-def second_cause(f):
-    """Another cause that all copied sends have, too: one that can be ended cannot alone end them."""
-    found = None
-    for row in f.causes[1:]:
-        if row.sends < f.copied:
-            break
-        if row.cause is not f.causes[0].cause and (found is None or row.cause.final):
-            found = row
-    return found
+def remedy(f):
+    return WITHOUT if standing(f)[-1].cause.final else remedies(f)
 
 
 def copied(f):
@@ -87,20 +47,15 @@ def copied(f):
             f"({units.percent(f.copied, f.completions)}) were copied")
     if not f.causes:
         return text + "; why was not seen", ""
-    first, second = f.causes[0], second_cause(f)
+    first, *second = standing(f)
     if second:
-        # What is left without the first comes second; one that has a remedy is the first.
-        if first.cause.final:
-            first, second = second, first
-        remedies = [row for row in (first, second) if row is second or not second.cause.final]
-        return (f"{text} for more than one cause ({cause(f, first)}; {cause(f, second)}): without the "
-                "first, the second alone would still copy them",
-                " ".join(remedy(f, row) for row in remedies))
-    others = ", and other causes" if len(f.causes) > 1 else ""
+        return (f"{text} for more than one cause ({cause(f, first)}; {cause(f, second[0])}): without the "
+                "first, the second alone would still copy them", remedy(f))
     if first.sends < f.copied - f.unseen_flags:
-        text, others = f"{text}, most of them ({units.whole(first.sends)})", " by one cause"
-        return f"{text}{others} ({cause(f, first)})", remedy(f, first)
-    return f"{text} ({cause(f, first)}{others})", remedy(f, first)
+        return (f"{text}, most of them ({units.whole(first.sends)}) by one cause ({cause(f, first)})",
+                remedy(f))
+    others = ", and other causes" if len(f.causes) > 1 else ""
+    return f"{text} ({cause(f, first)}{others})", remedy(f)
 
 
 def none_copied(f):
@@ -172,7 +127,7 @@ def ignored(f):
         yield f"{units.percent(empty, f.requests)} {of}: zero length."
 
 
-def outcome(f):
+def parts(f):
     """Why, what to do, and what casts doubt on it: three texts, of Facts of sends that asked for
     zero-copy. What there can be no verdict on has a reason alone.
     """
@@ -192,7 +147,7 @@ def verdict(f):
     """The sentences, or "no verdict: " and why; "" where nothing asked for zero-copy."""
     if f.requests <= 0:
         return ""
-    why, do, doubt = outcome(f)
+    why, do, doubt = parts(f)
     return " ".join(filter(None, (why + ("" if why.endswith(".") else "."), do, doubt)))[:TEXT_MAX]
 
 
@@ -208,9 +163,8 @@ def finding(f):
     if none_possible(f):
         return "no verdict on copies: too few completions, or copies are not known", ""
     if f.copied <= 0:
-        seen = f.unflagged >= 0 and not f.skipped_looks and f.lost_copies <= 0 and f.unexplained <= 0
-        return ("no zero-copy send was copied: zero-copy works here" if seen
+        return ("no zero-copy send was copied: zero-copy works here" if all_seen(f)
                 else "no zero-copy send was seen to be copied"), ""
     if not f.causes:
         return f"{share} zero-copy sends were copied; why was not seen", ""
-    return f"{share} zero-copy sends were copied ({cause(f, f.causes[0])})", remedy(f, f.causes[0])
+    return f"{share} zero-copy sends were copied ({cause(f, f.causes[0])})", remedy(f)

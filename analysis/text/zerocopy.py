@@ -3,8 +3,10 @@
 the order that it comes due.
 """
 
+from derive.outcome import device
+
 from . import units
-from .causes import REFUSAL_BY_NAME, device, gather
+from .causes import REFUSAL_BY_NAME, gather
 from .facts import receiver
 from .head import unseen
 from .record import COUNT_MAX, at, rows, string, value
