@@ -154,7 +154,7 @@ static json_object *begin_json(const struct engine *e)
 	json__add_truth(o, "command_runs", e->child != NULL);
 	json__add_string(o, "json", parts->json);
 	json__add_string(o, "folded", parts->folded);
-	json__add_truth(o, "histogram", parts->histogram);
+	json__add_truth(o, "details", parts->details);
 	json__add_truth(o, "interval", parts->interval > 0);
 	json__add_count(o, "repeat", parts->repeat);
 	json__add(o, "wait_quiet_s", json_object_new_double(parts->wait_quiet_s));

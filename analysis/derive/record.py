@@ -6,7 +6,7 @@ import time
 
 from tables.renamed import SCHEMA
 
-from . import calls, counters, groups, memory, noise, profile, warnings, zerocopy
+from . import calls, counters, groups, memory, noise, outcome, profile, warnings, zerocopy
 from .run import Run, ratio
 
 RAW_SCHEMA = "sendpath.raw/1"
@@ -161,8 +161,11 @@ def run_of(raw):
     record["memory"] = memory.block(run)
     record["profile"] = profile.block(run)
     record["lost"] = counters.lost(run)
+    if record["zerocopy"]:
+        record["zerocopy"]["outcome"] = outcome.block(record)
     record["overhead"] = overhead(run)
     record["complete"] = not raw["interrupted"] and not raw["error"]
     record["warnings"] = warnings.block(run, record)
     record["unmeasured"] = run.unmeasured
+    record["comparisons"] = None
     return record

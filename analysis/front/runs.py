@@ -18,7 +18,7 @@ from tables.renamed import SCHEMA
 from text import lay_out
 from text.cells import Cells
 from text.profile import folded
-from text.report import HISTOGRAMS, REPORT, SUMMARY, report
+from text.report import DETAILS, REPORT, SUMMARY, report
 from text.totals import slim
 
 FAILED, USAGE, SYSTEM = 1, 2, 3
@@ -145,7 +145,7 @@ class Grid(_Runs):
             self.complain(raw["error"])
         self.progress.end(not raw["error"], "")
         status = raw["exit_status"] if raw["error"] else 0
-        written = not raw["window"] or self._report(record_of(raw))
+        written = not raw["window"] or self._report(record_of(raw), not self._left(raw["run"]))
         if not written:
             status = FAILED
         if self.begin["observes"]:
@@ -156,10 +156,19 @@ class Grid(_Runs):
         # What this system cannot do the next run would not either.
         return written and (self.begin["observes"] or status not in (USAGE, SYSTEM))
 
-    def _report(self, record):
+    def _left(self, run):
+        """Is one to be made after this run? What was skipped once is skipped again."""
+        name, repeat = run["cell"], run["repeat"]
+        later = self.cells[[cell["cell"] for cell in self.cells].index(name) + 1:]
+        return repeat < self.begin["repeat"] or any(
+            number not in self.skipped for number in range(len(self.cells) - len(later), len(self.cells)))
+
+    def _report(self, record, is_last):
         self.reported += 1
-        if self.text or "folded" in self.files:
-            self.kept.add(record)
+        self.kept.add(record if self.text or "folded" in self.files else slim(record))
+        if is_last:
+            self.kept.name()
+            record["comparisons"] = self.kept.comparisons or None
         try:
             if "json" in self.files:
                 self.files["json"].add(_json_line(record))
@@ -184,7 +193,7 @@ class Grid(_Runs):
             if not self._close(option, file):
                 self.status = FAILED
         if self.text and len(self.kept):
-            self._print(self.kept, HISTOGRAMS if self.begin["histogram"] else REPORT, self.text)
+            self._print(self.kept, DETAILS if self.begin["details"] else REPORT, self.text)
             if not self.text.check(self.complain):
                 self.status = self.status or FAILED
         return self.status
@@ -323,6 +332,7 @@ class Sweep(_Runs):
         if len(self.kept):
             self.kept.sort([cell["cell"] for _, cell in self.cells])
             self._print(self.kept, SUMMARY, out)
+            self._keep_comparisons()
         for place, (_, cell) in enumerate(self.cells):
             for outcome in "failed", "skipped":
                 self._print_failures(place, cell, outcome, out)
@@ -336,6 +346,13 @@ class Sweep(_Runs):
         if not out.check(self.complain):
             status = status or FAILED
         return self.status or status
+
+    def _keep_comparisons(self):
+        try:
+            self.folder.write_comparisons(self.kept.comparisons)
+        except Refused as error:
+            self.complain(str(error))
+            self.status = FAILED
 
     def _print_failures(self, place, cell, outcome, out):
         """One line for all repeats that came to the same."""

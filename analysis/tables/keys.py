@@ -6,7 +6,7 @@ docs/run-record.md of it.
 """
 
 from . import protocol
-from .causes import CAUSES, REFUSALS
+from .causes import CAUSES, REFUSALS, UNKNOWN
 from .kinds import (COUNT, NAME, SHARE, TEXT, TRUTH, Key, Kind, block, integer, list_of,
                     mapping, null, number, one_of, only, positive, shared, text, tuples_of)
 from .profile import CONTEXTS
@@ -371,6 +371,39 @@ _PEER = (
     Key("port", integer(0, 65535), "of the receiver"),
 )
 
+OUTCOME = null(block(
+    Key("works", null(TRUTH), "true: no send was copied, and copies would have been seen; false: some "
+        "were; null: not known"),
+    Key("reason", one_of(*UNKNOWN, None), "why it is not known: " + "; ".join(
+        f"`{name}`: {words}" for name, words in UNKNOWN.items())),
+    Key("copied", null(SHARE), "of the completed sends"),
+    Key("causes", list_of(block(
+        Key("cause", one_of(*(cause.name for cause in CAUSES)), "see [causes.md](causes.md)"),
+        Key("device", null(TEXT), "on which"),
+        Key("sends", COUNT, "copied for it"),
+        Key("final", TRUTH, "no setting takes the cause away"),
+        Key("remedy", TEXT, "what helps, or that nothing does"))), "most sends first"),
+    Key("final", null(TRUTH), "a cause of all copies is final, so that nothing helps on this path; "
+        "null where no cause was seen"),
+    Key("remedy", null(TEXT), "what helps against all of them"),
+))
+COMPARISON = block(
+    Key("of", NAME, "`run.cell` of the configuration"),
+    Key("against", NAME, "`run.cell` of its first variant"),
+    Key("metric", one_of("throughput", "cpu"), "bits per second, or CPU time of both ends per byte"),
+    Key("verdict", one_of("better", "worse", "same", "inconclusive"), "of the first over the second, "
+        "see [statistics.md](statistics.md)"),
+    Key("reason", null(TEXT), "why it is inconclusive"),
+    Key("effect", null(positive()), "their ratio; null without a pair of runs"),
+    Key("interval", null(list_of(positive(), minItems=2, maxItems=2)), "from and to; null: too few repeats"),
+    Key("level", null(SHARE), "of confidence, of this interval"),
+    Key("n", COUNT, "pairs of runs"),
+    Key("resolved", null(number()), "the smallest difference that these pairs would have shown, as a "
+        "share"),
+    Key("repeats", null(COUNT), "so many might decide; null: it is decided, or no number is likely to"),
+    Key("discarded", list_of(TEXT), "why, for each repeat of which a run is left out as disturbed"),
+)
+
 ZEROCOPY = null(block(
     Key("requests", COUNT, "sends that carried MSG_ZEROCOPY"),
     Key("completions", null(COUNT), "sends whose completion the kernel made known"),
@@ -469,6 +502,7 @@ ZEROCOPY = null(block(
         "what reading the error queue cost; tracepoints alone cannot measure it"),
     Key("wake_up_ns", null(HISTOGRAM), "with `--stages`: time of waking threads that wait for a "
         "notification"),
+    Key("outcome", OUTCOME, "what became of the sends; null without requests", required=False),
 ))
 
 RECEIVER = null(block(
@@ -635,6 +669,8 @@ RECORD = block(
         required=False),
     Key("warnings", WARNINGS, "caveats"),
     Key("unmeasured", UNMEASURED, "why a key is null"),
+    Key("comparisons", null(list_of(COMPARISON)), "of all runs of the command, in the record of the last "
+        "one; else, and of `analyze derive`, null", required=False),
 )
 
 FAILURE = block(

@@ -270,14 +270,12 @@ switches and migrations would so always be 0, and are refused. With
 .B \-\-stages
 they are read at the ends of the stages, too.
 """, ("text", "call_counters")),
-    Option("histogram", "", "details",
-           "print histograms of more than 6 configurations, too",
+    Option("details", "", "details",
+           "print all that is known, not the answer alone",
            r"""
-Print the histograms of more than 6 configurations, too, where the report is otherwise a table and
-a line for each finding; with
-.B \-\-stages
-also one for each stage.
-""", ("flag", "histogram")),
+Print all that is known of each configuration: ranges, causes of copies, histograms, also of stages,
+counters, TCP. The report is otherwise the answer, a table, and what casts doubt on it.
+""", ("flag", "details")),
     Option("wait-quiet", "[T]", "details",
            "before each run wait until others leave the CPUs alone, at most T (default 60s)",
            r"""

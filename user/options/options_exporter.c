@@ -50,7 +50,7 @@ static const char *of_runs(const struct options *o)
 	       : o->by					   ? "--by"
 	       : o->events				   ? "--events"
 	       : o->call_counters			   ? "--call-counters"
-	       : o->histogram				   ? "--histogram"
+	       : o->details				   ? "--details"
 	       : o->profile				   ? "--profile"
 	       : o->wait_quiet_s > 0			   ? "--wait-quiet"
 	       : load_options__given(&o->load, "duration") ? "--duration"
