@@ -412,7 +412,6 @@ __noinline int count_cause_bits(__u64 low, __u64 high, __s64 sends, __u32 flagge
 	__u32 counted = 0, last = CAUSE_COUNTER_NONE, left = 0, bits;
 	__u64 low_left = low, high_left = high;
 	struct cause_counter *none;
-	struct totals *t;
 	int i;
 
 	/* Unrolled, they would take the stack that its callers need. */
@@ -432,9 +431,8 @@ __noinline int count_cause_bits(__u64 low, __u64 high, __s64 sends, __u32 flagge
 			__sync_fetch_and_add(&none->sends, sends);
 		return 0;
 	}
-	t = counted || left ? NULL : totals__get();
-	if (t)
-		__sync_fetch_and_add(&t->unexplained, sends);
+	if (!counted && !left)
+		COUNT(unexplained, sends);
 	return counted;
 }
 
@@ -442,14 +440,9 @@ __noinline int count_cause_bits(__u64 low, __u64 high, __s64 sends, __u32 flagge
 static __noinline void count_causes(struct zsock *s, const __u64 *bits, __s64 sends, __u64 bytes,
 				    bool flagged)
 {
-	struct totals *t;
-
 	if (!count_cause_bits(bits[0], bits[1], sends, flagged))
 		return;
-	t = totals__get();
-	if (!t)
-		return;
-	__sync_fetch_and_add(&t->unflagged, sends);
-	__sync_fetch_and_add(&t->unflagged_bytes, bytes);
+	COUNT(unflagged, sends);
+	COUNT(unflagged_bytes, bytes);
 	groups__add(&s->owner, __builtin_offsetof(struct group, unflagged), sends);
 }

@@ -88,10 +88,10 @@ static __always_inline void pinned__charge(__u64 bytes)
 		peak->pages = now;
 }
 
-static __always_inline void pinned__free(__u64 bytes)
+static __always_inline void pinned__free(__u64 bytes, __u64 pages)
 {
 	__sync_fetch_and_add(&pinned.freed_bytes, bytes);
-	__sync_fetch_and_add(&pinned.freed_pages, pages_of(bytes));
+	__sync_fetch_and_add(&pinned.freed_pages, pages);
 }
 
 /*
@@ -115,7 +115,7 @@ static __noinline struct note *note__spilled(const struct zsock *s, __u32 id)
 	bpf_map_update_elem(&spill, &key, &fresh, BPF_NOEXIST);
 	note = bpf_map_lookup_elem(&spill, &key);
 	if (!note)
-		TOTALS_COUNT(lost_cause_bits);
+		COUNT(lost_cause_bits, 1);
 	return note;
 }
 
@@ -214,7 +214,7 @@ static __noinline void note__add_bits(struct zsock *s, __u32 id, __u16 bits)
 		slot->word = NOTE_MOVED;
 	}
 	if (!bits__set(note->bits, NOTE_BITS, bits))
-		TOTALS_COUNT(lost_cause_bits);
+		COUNT(lost_cause_bits, 1);
 }
 
 /* Sends in flight. */
@@ -237,10 +237,10 @@ static __noinline void slot__begin(struct zsock *s, struct thread *thread)
 	if (slot->id != thread->id) {
 		if (slot->start) {
 			if (!slot__is_overdue(s, slot)) {
-				TOTALS_COUNT(untimed);
+				COUNT(untimed, 1);
 				return;
 			}
-			pinned__free(slot->bytes);
+			pinned__free(slot->bytes, pages_of(slot->bytes));
 			slot->start = 0;
 		}
 		if (slot->word && slot->bits[0] != NOTE_MOVED) {
@@ -268,7 +268,7 @@ __noinline int slots__end_some(__u64 sock, __u32 first, __u32 sends, __u32 from,
 	struct zsock *s = zsock__find(sock);
 	__u32 key = SPAN_COMPLETION, i;
 	struct hist *h = bpf_map_lookup_elem(&spans, &key);
-	__u64 start, took = 0;
+	__u64 start, took = 0, bytes = 0, pages = 0;
 	struct slot *slot;
 
 	for (i = 0; s && h && i < SLOTS_AT_ONCE && from + i < sends; i++) {
@@ -276,13 +276,16 @@ __noinline int slots__end_some(__u64 sock, __u32 first, __u32 sends, __u32 from,
 		start = slot->start;
 		if (!start || slot->id - first >= sends)
 			continue;
-		pinned__free(slot->bytes);
+		bytes += slot->bytes;
+		pages += pages_of(slot->bytes);
 		*(volatile __u64 *)&slot->start = 0;
 		if (s->shared)
 			continue;
 		took += now - start;
 		completion_took(h, now - start);
 	}
+	if (pages)
+		pinned__free(bytes, pages);
 	if (took)
 		add(&h->sum, took);
 	return 0;

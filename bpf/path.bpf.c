@@ -57,15 +57,11 @@ static __always_inline __s32 payload(struct sk_buff *skb)
 static __always_inline void count_packet(struct sk_buff *skb)
 {
 	struct sock *sk = READ(skb, sk);
-	struct totals *t;
 
 	if (!is_of_load(sk) || !is_first_device(skb, sk) || payload(skb) <= 0)
 		return;
-	t = totals__get();
-	if (!t)
-		return;
-	t->packets++;
-	t->packet_frags += READ(skb_shared(skb), nr_frags);
+	COUNT(packets, 1);
+	COUNT(packet_frags, READ(skb_shared(skb), nr_frags));
 }
 
 static __noinline void assume(struct zsock *s, const struct sighting *seen, enum cause cause,

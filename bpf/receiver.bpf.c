@@ -9,15 +9,11 @@
 static __always_inline void received(struct sk_buff *skb, int bytes)
 {
 	struct thread *thread = gate == GATE_OPEN ? thread__get() : NULL;
-	struct totals *t;
 
 	if (!thread || !(thread->role & ROLE_RECEIVER) || !is_tcp(READ(skb, sk)))
 		return;
-	t = totals__get();
-	if (!t)
-		return;
-	t->receiver_copies++;
-	t->receiver_bytes += bytes;
+	COUNT(receiver_copies, 1);
+	COUNT(receiver_bytes, bytes);
 }
 
 /* args: skb, len */

@@ -116,7 +116,7 @@ static __always_inline void id__given(struct zsock *s, struct thread *thread, st
 	thread->id = id;
 	thread->tracked = 1;
 	if (s->shared)
-		TOTALS_COUNT(untimed);
+		COUNT(untimed, 1);
 	else
 		slot__begin(s, thread);
 	if (!(READ(sk, sk_route_caps) & NETIF_F_SG))
@@ -176,7 +176,7 @@ static __always_inline void id__taken_back(struct zsock *s, struct thread *threa
 	id__give_back(s);
 	if (!thread->followed)
 		return;
-	pinned__free(thread->size);
+	pinned__free(thread->size, pages_of(thread->size));
 	if (slot->id == thread->id && slot->start == thread->start)
 		slot->start = 0;
 }
@@ -202,8 +202,8 @@ static __always_inline void send_begin(struct thread *thread, struct sock *sk, e
 		account__begin(outside, thread->timed);
 }
 
-/* The syscalls whose beginning a hook can see. */
-static __always_inline bool entry_is_hooked(enum call_kind kind)
+/* Is one syscall one send, whose beginning a hook can see? */
+static __always_inline bool sends_once(enum call_kind kind)
 {
 	return kind == CALL_SENDTO || kind == CALL_SENDMSG || kind == CALL_WRITE ||
 	       kind == CALL_WRITEV;
@@ -216,7 +216,7 @@ static __always_inline void message_begin(struct thread *thread, struct sock *sk
 {
 	__u64 notification = 0;
 
-	if (full_path && entry_is_hooked(kind))
+	if (full_path && sends_once(kind))
 		account__enter();
 	if (flags & MSG_ZEROCOPY)
 		notification = notification__begin(msg, sk, &thread->owner);
@@ -264,12 +264,13 @@ static __noinline void groups__count_plain(struct sock *sk, int ret, __u64 ns)
 /* False: the send is to end by send_end(). */
 static __always_inline bool plain_end(struct thread *thread, int ret)
 {
-	__u64 ns = thread->start ? bpf_ktime_get_ns() - thread->start : 0;
 	__u32 slot = thread->plain_slot - 1;
 	struct call_slot *s;
+	__u64 ns;
 
 	if (slot == -1U || ret < 0)
 		return false;
+	ns = thread->start ? bpf_ktime_get_ns() - thread->start : 0;
 	s = bpf_map_lookup_elem(&calls, &slot);
 	if (s) {
 		if (ns)
@@ -308,32 +309,27 @@ static __always_inline bool is_ignored(struct sock *sk, bool zerocopy, __u64 not
 	return !ret || (!notification && !zerocopy_enabled(sk));
 }
 
-/*
- * One send of this thread returned. A zero-copy send is charged to the owner of its completion. A
- * global function of numbers: the verifier goes through it once a program.
- */
-__noinline int groups__count_send(__u64 sock, __u32 flags, __s64 ret, __u64 ns)
+/* One send of this thread returned; who: is charged with its completion; NULL: nobody is. */
+static __noinline void groups__count_send(const struct group_key *who, struct sock *sk, __u32 flags,
+					  __s64 ret, __u64 ns)
 {
-	struct thread *thread = flags & SEND_OWNED ? thread__returning() : NULL;
-	struct sock *sk = (struct sock *)sock;
-	struct group_key who;
+	struct group_key sender;
 	struct group *g;
 
-	if (thread)
-		who = thread->owner;
-	else
-		key__of(&who, sk, route_device(sk), BY_ALL);
+	if (!who) {
+		key__of(&sender, sk, route_device(sk), BY_ALL);
+		who = &sender;
+	}
 	if (flags & MSG_ZEROCOPY) {
-		g = group__find(&peers, &peers_rest, &who, BY_PEER, sk);
+		g = group__find(&peers, &peers_rest, who, BY_PEER, sk);
 		group__count_request(g, flags, ret);
 	}
 	if (group_by) {
-		g = group__find(&groups, &groups_rest, &who, group_by, sk);
+		g = group__find(&groups, &groups_rest, who, group_by, sk);
 		group__count_send(g, ret, ns);
 		if (flags & MSG_ZEROCOPY)
 			group__count_request(g, flags, ret);
 	}
-	return 0;
 }
 
 static __always_inline __u32 send_flags(bool zerocopy, bool ignored)
@@ -378,9 +374,9 @@ static __always_inline void zerocopy_returned(struct thread *thread, struct sock
 	if (!follows_completions)
 		return;
 	if (thread->followed && ret > (long)thread->size)
-		TOTALS_COUNT(unsized); /* it has more parts than were read */
+		COUNT(unsized, 1); /* it has more parts than were read */
 	if (!thread->tracked && !ignored && ret > 0)
-		TOTALS_COUNT(untracked);
+		COUNT(untracked, 1);
 	if (failed || thread->guessed)
 		s = zsock__find((__u64)sk);
 	if (s && failed)
@@ -419,9 +415,8 @@ static __noinline void send_end(struct thread *thread, __s64 ret)
 	if (zerocopy && !thread->notification)
 		zerocopy_returned(thread, sk, ignored, ret);
 	if (zerocopy || group_by)
-		groups__count_send((__u64)sk,
-				   send_flags(zerocopy, ignored) | (owned ? SEND_OWNED : 0), ret,
-				   ns);
+		groups__count_send(owned ? &thread->owner : NULL, sk, send_flags(zerocopy, ignored),
+				   ret, ns);
 	if (zerocopy && thread->notification)
 		notification__end(thread->notification, ret);
 	s = count_send(slot, ret, ns, ignored);
@@ -443,7 +438,7 @@ __noinline int count_untimed(__u64 sock, int ret)
 	bool ignored = is_ignored(sk, zerocopy, 0, ret);
 
 	if (zerocopy || group_by)
-		groups__count_send(sock, send_flags(zerocopy, ignored), ret, 0);
+		groups__count_send(NULL, sk, send_flags(zerocopy, ignored), ret, 0);
 	count_send(CALL_SLOT(kind, zerocopy), ret, 0, ignored);
 	if (zerocopy && ret == -ENOBUFS)
 		count_refusal(sock, call_size(kind, call_regs()));

@@ -24,18 +24,15 @@ volatile __u32 others_seen = 1;
  */
 static __always_inline void count_other(struct sock *sk, int ret)
 {
-	__u16 family = READ(sk, __sk_common.skc_family);
-	struct totals *t = totals__get();
-
-	if (!t || family == AF_UNIX)
+	if (READ(sk, __sk_common.skc_family) == AF_UNIX)
 		return;
 	if (current_flags(current_call(sk)) & MSG_ZEROCOPY)
-		t->other_requests++;
+		COUNT(other_requests, 1);
 	if (READ(sk, sk_protocol) != IPPROTO_MPTCP)
 		return;
-	t->mptcp_sends++;
+	COUNT(mptcp_sends, 1);
 	if (ret > 0)
-		t->mptcp_bytes += ret;
+		COUNT(mptcp_bytes, ret);
 }
 
 /* How many iovecs the syscall sends; 0 where that is not known. */
@@ -156,8 +153,6 @@ int send_loop(struct bpf_raw_tracepoint_args *ctx)
 /* No plain send that TCP took returned. */
 static __noinline void length_end(struct thread *thread, struct sock *sk, int ret)
 {
-	struct totals *t;
-
 	if (!thread)
 		thread = thread__beside_slot();
 	if (gate && thread && thread->sock == (__u64)sk) {
@@ -177,9 +172,7 @@ static __noinline void length_end(struct thread *thread, struct sock *sk, int re
 	/* One that the kernel accepted passed the loop: before the window, or unseen. */
 	if (!thread->has_sent && ret > 0) {
 		thread->has_sent = true;
-		t = totals__get();
-		if (t)
-			t->returned_first++;
+		COUNT(returned_first, 1);
 		return;
 	}
 	count_untimed((__u64)sk, ret);
@@ -292,13 +285,6 @@ int socket_gone(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
-/* Here one syscall is one send; those that make several are not seen. */
-static __always_inline bool sends_once(enum call_kind kind)
-{
-	return kind == CALL_SENDTO || kind == CALL_SENDMSG || kind == CALL_WRITE ||
-	       kind == CALL_WRITEV;
-}
-
 /* args: regs, number */
 SEC("raw_tp/sys_enter")
 int send_enter(struct bpf_raw_tracepoint_args *ctx)
@@ -308,7 +294,7 @@ int send_enter(struct bpf_raw_tracepoint_args *ctx)
 	struct thread *thread;
 	struct sock *sk;
 
-	if (!sends_once(kind))
+	if (!sends_once(kind)) /* those that make several sends are not seen */
 		return 0;
 	thread = is_compat() ? NULL : sender__get();
 	if (!thread)

@@ -57,12 +57,7 @@ struct {
 } accounts SEC(".maps");
 
 /* An account that is new: too large for a program's stack. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct account);
-} new_account SEC(".maps");
+static const struct account no_account;
 
 /*
  * Per CPU: its thread is in a send that is divided. Looked at first, because the hooks are on the
@@ -112,14 +107,12 @@ static __always_inline struct account *account__under_way(void)
 
 static __always_inline struct account *account__get(void)
 {
-	struct account *a = account__peek(), *fresh;
-	__u32 tid = bpf_get_current_pid_tgid(), zero = 0;
+	struct account *a = account__peek();
+	__u32 tid = bpf_get_current_pid_tgid();
 
 	if (a)
 		return a;
-	fresh = bpf_map_lookup_elem(&new_account, &zero);
-	if (fresh)
-		bpf_map_update_elem(&accounts, &tid, fresh, BPF_NOEXIST);
+	bpf_map_update_elem(&accounts, &tid, &no_account, BPF_NOEXIST);
 	return account__peek();
 }
 

@@ -127,13 +127,13 @@ static __always_inline struct totals *totals__get(void)
 	return bpf_map_lookup_elem(&totals, &zero);
 }
 
-/* One more of a member: atomic, because an interrupt on this CPU may count it, too. */
-#define TOTALS_COUNT(member)                                  \
+/* Adds to a member of totals: atomic, because an interrupt on this CPU may add to it, too. */
+#define COUNT(member, n)                                      \
 	({                                                    \
 		struct totals *t_ = totals__get();            \
                                                               \
 		if (t_)                                       \
-			__sync_fetch_and_add(&t_->member, 1); \
+			__sync_fetch_and_add(&t_->member, n); \
 	})
 
 /*
@@ -146,19 +146,20 @@ static __always_inline bool has_typed_task(void)
 	return bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs);
 }
 
-/* Ids in the initial PID namespace. */
-static __always_inline __u32 current_tid(void)
+/* In the initial PID namespace: the thread's id, and the process's in the upper half. */
+static __always_inline __u64 current_ids(void)
 {
-	if (has_typed_task())
-		return bpf_get_current_task_btf()->pid;
-	return bpf_get_current_pid_tgid();
+	struct task_struct *task;
+
+	if (!has_typed_task())
+		return bpf_get_current_pid_tgid();
+	task = bpf_get_current_task_btf();
+	return (__u64)task->tgid << 32 | (__u32)task->pid;
 }
 
 static __always_inline __u32 current_tgid(void)
 {
-	if (has_typed_task())
-		return bpf_get_current_task_btf()->tgid;
-	return bpf_get_current_pid_tgid() >> 32;
+	return current_ids() >> 32;
 }
 
 /* For hooks that every process passes; false: it may be a target. */
@@ -178,17 +179,6 @@ static __always_inline bool is_io_worker(void)
 	if (has_typed_task())
 		return bpf_get_current_task_btf()->flags & PF_IO_WORKER;
 	return READ((struct task_struct *)bpf_get_current_task(), flags) & PF_IO_WORKER;
-}
-
-/* Both, the process's in the upper half: each look at the task costs a call. */
-static __always_inline __u64 current_ids(void)
-{
-	struct task_struct *task;
-
-	if (!has_typed_task())
-		return bpf_get_current_pid_tgid();
-	task = bpf_get_current_task_btf();
-	return (__u64)task->tgid << 32 | (__u32)task->pid;
 }
 
 /* Is this the state of that thread, and not of an earlier owner of its id? */
@@ -233,7 +223,7 @@ static __always_inline struct thread *thread__peek(void)
 /* Makes the calling thread's state: a function of its own has a stack of its own. */
 static __noinline void thread__make(__u32 role)
 {
-	__u32 tid = current_tid(), slot = tid % THREAD_SLOTS;
+	__u32 tid = current_ids(), slot = tid % THREAD_SLOTS;
 	struct thread fresh = {.tid = tid, .tgid = current_tgid(), .role = role};
 	struct thread *own = &threads[slot];
 	__u32 *owner;
@@ -330,7 +320,7 @@ static __always_inline bool role_is_lasting(void)
 static __always_inline void thread__leave_send(struct thread *thread)
 {
 	if (!thread->before)
-		TOTALS_COUNT(unreturned);
+		COUNT(unreturned, 1);
 	thread->sock = thread->before = 0;
 	thread->notification = 0;
 	thread->followed = thread->guessed = thread->tracked = 0;
@@ -355,7 +345,7 @@ static __always_inline struct thread *thread__settle(struct thread *thread)
 	}
 	if (thread)
 		return thread;
-	TOTALS_COUNT(lost_threads);
+	COUNT(lost_threads, 1);
 	return NULL;
 }
 

@@ -18,7 +18,7 @@ int target_forked(struct bpf_raw_tracepoint_args *ctx)
 		return 0;
 	tgid_filter[tgid % TGID_FILTER] = 1;
 	if (bpf_map_update_elem(&targets, &tgid, role, BPF_ANY))
-		TOTALS_COUNT(lost_processes);
+		COUNT(lost_processes, 1);
 	return 0;
 }
 

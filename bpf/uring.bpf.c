@@ -16,15 +16,13 @@ int uring_completed(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct io_notif_data *data;
 	struct notification *found, n;
-	struct totals *t;
 	__u64 key;
 
 	if (!gate || !notifications_seen)
 		return 0;
 	key = ctx->args[1];
 	found = bpf_map_lookup_elem(&notifications, &key);
-	t = totals__get();
-	if (!found || !t)
+	if (!found)
 		return 0;
 	n = *found;
 	if (bpf_map_delete_elem(&notifications, &key))
@@ -34,12 +32,12 @@ int uring_completed(struct bpf_raw_tracepoint_args *ctx)
 		if (READ(data, zc_copied))
 			n.copied = 1;
 	} else {
-		add(&t->uring_unknown, n.sends);
+		COUNT(uring_unknown, n.sends);
 		groups__add(&n.owner, __builtin_offsetof(struct group, unknown), n.sends);
 	}
-	add(&t->uring_completions, n.sends);
+	COUNT(uring_completions, n.sends);
 	if (n.copied)
-		add(&t->uring_copied, n.sends);
+		COUNT(uring_copied, n.sends);
 	groups__count_completions(&n.owner, n.sends, n.copied ? n.sends : 0);
 	return 0;
 }

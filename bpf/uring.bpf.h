@@ -46,7 +46,7 @@ static __always_inline void notification__make(__u64 key, const struct notificat
 {
 	bpf_map_update_elem(&notifications, &key, fresh, BPF_NOEXIST);
 	if (!bpf_map_lookup_elem(&notifications, &key))
-		TOTALS_COUNT(lost_notifications);
+		COUNT(lost_notifications, 1);
 }
 
 /* Functions of their own: most zero-copy sends have no notification, and these need much stack. */

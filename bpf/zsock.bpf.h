@@ -112,13 +112,8 @@ struct {
 	__type(value, struct shared_ids);
 } shared SEC(".maps");
 
-/* One that is new. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct shared_ids);
-} new_shared SEC(".maps");
+/* One that is new: too large for a program's stack. */
+static const struct shared_ids no_ids;
 
 struct note_key {
 	__u64 sock;
@@ -259,14 +254,13 @@ static __always_inline bool shared__has(struct shared_ids *ids, __u32 id)
 static __always_inline void shared__evict(struct zsock *s, __u64 word)
 {
 	__u32 end = ((__u32)(word >> 32) + 1) << 5, waiting = (__u32)word;
-	struct totals *t = totals__get();
 	__s32 behind = end - s->freed_to;
 
-	if (!t || behind <= 0 || !waiting)
+	if (behind <= 0 || !waiting)
 		return;
 	if (behind < 32)
 		waiting &= ~0U << (32 - behind);
-	__sync_fetch_and_add(&t->untracked, __builtin_popcount(waiting));
+	COUNT(untracked, __builtin_popcount(waiting));
 	__sync_fetch_and_add(&s->waiting, -__builtin_popcount(waiting));
 }
 
@@ -344,14 +338,11 @@ static __noinline __u32 window__sends(const struct zsock *s, __u32 from, __u32 t
 /* Another process sends on the socket, too: from now on each id of the window's is noted. */
 static __noinline struct shared_ids *shared__get(struct zsock *s)
 {
-	struct shared_ids *ids = bpf_map_lookup_elem(&shared, &s->sock), *fresh;
-	__u32 zero = 0;
+	struct shared_ids *ids = bpf_map_lookup_elem(&shared, &s->sock);
 
 	if (ids)
 		return ids;
-	fresh = bpf_map_lookup_elem(&new_shared, &zero);
-	if (fresh)
-		bpf_map_update_elem(&shared, &s->sock, fresh, BPF_NOEXIST);
+	bpf_map_update_elem(&shared, &s->sock, &no_ids, BPF_NOEXIST);
 	return bpf_map_lookup_elem(&shared, &s->sock);
 }
 
