@@ -24,7 +24,7 @@ static __noinline int sendmsg_begin(struct thread *thread, struct sock *sk, stru
 	/* It locks the socket, up to tcp_sendmsg_locked. */
 	message_begin(thread, sk, msg, current_call(sk), flags, size,
 		      copy_is_hooked ? STAGE_LOCK : STAGE_UNACCOUNTED);
-	if (ids_guessed && thread->flags & MSG_ZEROCOPY && has_send_id(thread, sk))
+	if (ids_guessed && has_send_id(thread, sk))
 		follow_guessed_send(thread, sk);
 	return 0;
 }

@@ -258,24 +258,23 @@ static __always_inline int queued(struct sock *sk, bool by_reference)
 	return 0;
 }
 
-/* args: sk */
 SEC("raw_tp/inet_sk_error_report")
-int notification_queued(struct bpf_raw_tracepoint_args *ctx)
+int BPF_PROG(notification_queued, struct sock *sk)
 {
-	return queued((struct sock *)ctx->args[0], false);
+	return queued(sk, false);
 }
 
 SEC("raw_tp/inet_sk_error_report")
-int reference_reported(struct bpf_raw_tracepoint_args *ctx)
+int BPF_PROG(reference_reported, struct sock *sk)
 {
-	return queued((struct sock *)ctx->args[0], true);
+	return queued(sk, true);
 }
 
 /* Does nothing after the first, and its work where the kernel skipped that. */
 SEC("raw_tp/inet_sk_error_report")
-int reference_reported_again(struct bpf_raw_tracepoint_args *ctx)
+int BPF_PROG(reference_reported_again, struct sock *sk)
 {
-	return queued((struct sock *)ctx->args[0], true);
+	return queued(sk, true);
 }
 
 static __always_inline void count_reported(struct zsock *s, const struct sock_extended_err *ee)
@@ -478,12 +477,11 @@ static __always_inline void freed_at(struct sk_buff *skb, __u64 location)
 		freed(skb, read);
 }
 
-/* args: skb, location */
 SEC("raw_tp/consume_skb")
-int notification_freed(struct bpf_raw_tracepoint_args *ctx)
+int BPF_PROG(notification_freed, struct sk_buff *skb, __u64 location)
 {
 	if (notifications_watched())
-		freed_at((struct sk_buff *)ctx->args[0], ctx->args[1]);
+		freed_at(skb, location);
 	return 0;
 }
 

@@ -71,7 +71,7 @@ static __always_inline void delivered(struct zsock *s, struct sk_buff *skb,
 
 	rx_pending__remember(number_of(skb), seen, bits, by_tap);
 	if (!sighting__goes_on(s, seen, key, 0))
-		sighting__add_bits(s, seen, bits);
+		note__add_bits(s, seen->id, bits);
 }
 
 /* What decides which counter a copy counts for. */
@@ -88,12 +88,7 @@ struct copy_cause {
 };
 
 /* Copies that were classified: a look-up instead of the table of causes for each frame. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1024);
-	__type(key, struct copy_key);
-	__type(value, struct copy_cause);
-} copy_causes SEC(".maps");
+HASH(copy_causes, 1024, struct copy_key, struct copy_cause);
 
 /* The first copy of its kind; any, where there is no room to keep that. */
 static __noinline void copy__classify(const struct copy_key *key, struct net_device *dev,
@@ -144,7 +139,7 @@ static __noinline int copied(void *ctx, struct sk_buff *skb, enum copier copier,
 	if ((of.cause & ~CAUSE_BY_TAP) == CAUSE_LOCAL_DELIVERY)
 		delivered(s, skb, &seen, &in, of.counter, of.cause & CAUSE_BY_TAP);
 	else
-		sighting__add_bits(s, &seen, of.counter);
+		note__add_bits(s, seen.id, of.counter);
 	return 0;
 }
 

@@ -16,11 +16,10 @@ static __always_inline void received(struct sk_buff *skb, int bytes)
 	COUNT(receiver_bytes, bytes);
 }
 
-/* args: skb, len */
 SEC("raw_tp/skb_copy_datagram_iovec")
-int receiver_copy(struct bpf_raw_tracepoint_args *ctx)
+int BPF_PROG(receiver_copy, struct sk_buff *skb, int bytes)
 {
-	received((struct sk_buff *)ctx->args[0], ctx->args[1]);
+	received(skb, bytes);
 	return 0;
 }
 

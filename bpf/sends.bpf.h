@@ -12,19 +12,9 @@
 #include "syscalls.bpf.h"
 #include "uring.bpf.h"
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, CALL_SLOTS);
-	__type(key, __u32);
-	__type(value, struct call_slot);
-} calls SEC(".maps");
+PERCPU_ARRAY(calls, CALL_SLOTS, struct call_slot);
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, CALL_SLOTS *ERRNO_SLOTS);
-	__type(key, __u32);
-	__type(value, __u64);
-} errors SEC(".maps");
+PERCPU_ARRAY(errors, CALL_SLOTS *ERRNO_SLOTS, __u64);
 
 /* A random number below this one has a send timed, and divided; all are where it is 0. */
 const volatile __u32 sampled_below = 0;
@@ -94,7 +84,7 @@ __noinline int copied_at_once(__u64 sock, __u32 id)
 	if (!s)
 		return 0;
 	if (READ(sk, __sk_common.skc_state) == TCP_CLOSE)
-		sighting__set_last_device(s, id, cause_counter__index_of(CAUSE_FAST_OPEN, NULL));
+		note__set_last_device(s, id, cause_counter__index_of(CAUSE_FAST_OPEN, NULL));
 	else
 		note__add_bits(s, id,
 			       cause_counter__index_of(CAUSE_ROUTE, route_device(sk)) |
@@ -130,10 +120,11 @@ static __always_inline void id__given(struct zsock *s, struct thread *thread, st
 /* Is a hook to see completions? The loader removes what is for them alone where none is. */
 const volatile bool follows_completions = true;
 
-/* Has this zero-copy send an id, or will it get one? io_uring's have none. */
+/* Is this a zero-copy send that has an id, or will get one? io_uring's have none. */
 static __always_inline bool has_send_id(const struct thread *thread, struct sock *sk)
 {
-	return follows_completions && !thread->notification && zerocopy_enabled(sk);
+	return thread->flags & MSG_ZEROCOPY && follows_completions && !thread->notification &&
+	       zerocopy_enabled(sk);
 }
 
 /* The send that this thread is in got the socket's last id. */

@@ -94,7 +94,7 @@ static __noinline void loop_begin(struct thread *thread, struct sock *sk, struct
 				  enum call_kind kind, __u32 flags)
 {
 	message_begin(thread, sk, msg, kind, flags, 0, STAGE_UNACCOUNTED);
-	if (flags & MSG_ZEROCOPY && has_send_id(thread, sk)) {
+	if (has_send_id(thread, sk)) {
 		thread->size = READ(msg, msg_iter.count);
 		follow_send(thread, sk);
 	}
@@ -124,12 +124,10 @@ static __always_inline bool is_known_sender(const struct thread *thread)
 	return is_lasting_sender(thread) && !(thread->role & ROLE_IO_WORKER) && thread->has_sent;
 }
 
-/* args: sk, msg, skb, size_goal. Fires once per pass of the loop; the first pass is the start. */
+/* Fires once per pass of the loop; the first pass is the start. */
 SEC("raw_tp/tcp_sendmsg_locked")
-int send_loop(struct bpf_raw_tracepoint_args *ctx)
+int BPF_PROG(send_loop, struct sock *sk, struct msghdr *msg)
 {
-	struct sock *sk = (struct sock *)ctx->args[0];
-	struct msghdr *msg = (struct msghdr *)ctx->args[1];
 	struct thread *thread = thread__in_slot();
 	enum call_kind kind;
 	__u32 flags;
@@ -200,15 +198,13 @@ static __noinline void length_over_tcp(struct sock *sk, int ret)
 }
 
 /*
- * args: sk, ret, flags, which is always 0. A send that failed before the loop,
- * for want of zero-copy memory above all, has no start: it is counted untimed.
+ * A send that failed before the loop, for want of zero-copy memory above all, has no start: it is
+ * counted untimed.
  */
 SEC("raw_tp/sock_send_length")
-int send_length(struct bpf_raw_tracepoint_args *ctx)
+int BPF_PROG(send_length, struct sock *sk, int ret)
 {
-	struct sock *sk = (struct sock *)ctx->args[0];
 	struct thread *thread;
-	int ret = ctx->args[1];
 
 	if (!times_by_tracepoint) {
 		if (others_seen)
@@ -251,17 +247,15 @@ static __noinline void send_connects(struct sock *sk)
 		return;
 	thread->has_sent = true;
 	call_begin(thread, sk, kind, call_regs());
-	if (thread->flags & MSG_ZEROCOPY && has_send_id(thread, sk))
+	if (has_send_id(thread, sk))
 		follow_send(thread, sk);
 }
 
-/* args: sk, old state, new state. One that connects has the memory of one that is gone. */
+/* One that connects has the memory of one that is gone. */
 SEC("raw_tp/inet_sock_set_state")
-int socket_state(struct bpf_raw_tracepoint_args *ctx)
+int BPF_PROG(socket_state, struct sock *sk, int before, int state)
 {
-	struct sock *sk = (struct sock *)ctx->args[0];
 	struct zsock *s = *(volatile __u32 *)&sockets_kept ? zsock__find((__u64)sk) : NULL;
-	int state = ctx->args[2];
 
 	if (s && s->closed && state != TCP_CLOSE)
 		zsock__forget((__u64)sk);
@@ -270,11 +264,10 @@ int socket_state(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
-/* args: sk. Nobody has it any more. What waits in its queue completes after this. */
+/* Nobody has it any more. What waits in its queue completes after this. */
 SEC("raw_tp/tcp_destroy_sock")
-int socket_gone(struct bpf_raw_tracepoint_args *ctx)
+int BPF_PROG(socket_gone, __u64 sock)
 {
-	__u64 sock = ctx->args[0];
 	struct zsock *s = *(volatile __u32 *)&sockets_kept ? zsock__find(sock) : NULL;
 
 	if (!s || s->closed)
@@ -285,12 +278,10 @@ int socket_gone(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
-/* args: regs, number */
 SEC("raw_tp/sys_enter")
-int send_enter(struct bpf_raw_tracepoint_args *ctx)
+int BPF_PROG(send_enter, struct pt_regs *regs, __u64 number)
 {
-	enum call_kind kind = gate == GATE_OPEN ? call_kind(ctx->args[1]) : CALL_OTHER;
-	struct pt_regs *regs = (struct pt_regs *)ctx->args[0];
+	enum call_kind kind = gate == GATE_OPEN ? call_kind(number) : CALL_OTHER;
 	struct thread *thread;
 	struct sock *sk;
 
@@ -303,18 +294,17 @@ int send_enter(struct bpf_raw_tracepoint_args *ctx)
 	if (!sk || !is_tcp(sk))
 		return 0;
 	call_begin(thread, sk, kind, regs);
-	if (ids_guessed && thread->flags & MSG_ZEROCOPY && has_send_id(thread, sk))
+	if (ids_guessed && has_send_id(thread, sk))
 		follow_guessed_send(thread, sk);
 	return 0;
 }
 
-/* args: regs, ret */
 SEC("raw_tp/sys_exit")
-int send_exit(struct bpf_raw_tracepoint_args *ctx)
+int BPF_PROG(send_exit, struct pt_regs *regs, long ret)
 {
 	struct thread *thread = gate ? thread__peek() : NULL;
 
 	if (thread && thread->sock)
-		send_end(thread, ctx->args[1]);
+		send_end(thread, ret);
 	return 0;
 }

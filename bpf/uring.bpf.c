@@ -7,20 +7,15 @@
 #include "uring.bpf.h"
 #include "functions.bpf.h"
 
-/*
- * args: ring, request. A notification is posted once, in the context of its task or
- * of a worker.
- */
+/* A notification is posted once, in the context of its task or of a worker. */
 SEC("raw_tp/io_uring_complete")
-int uring_completed(struct bpf_raw_tracepoint_args *ctx)
+int BPF_PROG(uring_completed, void *ring, __u64 key)
 {
 	struct io_notif_data *data;
 	struct notification *found, n;
-	__u64 key;
 
 	if (!gate || !notifications_seen)
 		return 0;
-	key = ctx->args[1];
 	found = bpf_map_lookup_elem(&notifications, &key);
 	if (!found)
 		return 0;
