@@ -408,19 +408,7 @@ static __always_inline void dequeued(struct sk_buff *skb)
 		count_reported(s, &ee);
 }
 
-SEC("fexit/sock_dequeue_err_skb")
-int BPF_PROG(dequeued_fexit, struct sock *sk, struct sk_buff *skb)
-{
-	dequeued(skb);
-	return 0;
-}
-
-SEC("kretprobe/sock_dequeue_err_skb")
-int BPF_KRETPROBE(dequeued_kretprobe, struct sk_buff *skb)
-{
-	dequeued(skb);
-	return 0;
-}
+ON_RESULT(dequeued, "sock_dequeue_err_skb", 1, struct sk_buff *, dequeued(ret))
 
 static __always_inline bool is_within(__u64 location, const volatile struct address_range *ranges,
 				      int count)
@@ -504,13 +492,12 @@ static __always_inline __u64 caller_of_interest(const __u64 *stack)
 }
 
 /*
- * args: skb. Before "net: add location to trace_consume_skb()" (6.3) the stack has the location;
+ * Before "net: add location to trace_consume_skb()" (6.3) the stack has the location;
  * read only for skbs that an error queue is charged for.
  */
 SEC("raw_tp/consume_skb")
-int notification_freed_in_stack(struct bpf_raw_tracepoint_args *ctx)
+int BPF_PROG(notification_freed_in_stack, struct sk_buff *skb)
 {
-	struct sk_buff *skb = (struct sk_buff *)ctx->args[0];
 	__u64 stack[CALLERS] = {};
 
 	if (!notifications_watched() || (__u64)READ(skb, destructor) != sock_ofree_address)

@@ -3,6 +3,7 @@
  * The functions by which the kernel copies zero-copy data, in any context: the skb leads to the
  * socket, the stack to the cause.
  */
+#include "functions.bpf.h"
 #include "rx_pending.bpf.h"
 #include "taps.bpf.h"
 
@@ -48,7 +49,8 @@ static __always_inline __u32 hash_stack(const __u64 *stack)
  * there goes by the frames, and leaves it out.
  */
 #ifdef __TARGET_ARCH_arm64
-#define CALLER(ctx) PT_REGS_RET_CORE((struct pt_regs *)(ctx))
+#define CALLER(ctx) \
+	_Generic((ctx), struct pt_regs * : PT_REGS_RET_CORE((struct pt_regs *)(ctx)), default : 0)
 #else
 #define CALLER(ctx) 0
 #endif
@@ -144,19 +146,10 @@ static __noinline int copied(void *ctx, struct sk_buff *skb, enum copier copier,
 }
 
 /* The programs of a function that copies the data of skb, where that is so and so many bytes. */
-#define COPIER(name, function, copier, copies, bytes, ...)                                     \
-	SEC("fentry/" function)                                                                \
-	int BPF_PROG(name##_fentry, __VA_ARGS__)                                               \
-	{                                                                                      \
-		return sockets_watched() && (copies) ? copied(ctx, skb, copier, bytes, 0) : 0; \
-	}                                                                                      \
-	SEC("kprobe/" function)                                                                \
-	int BPF_KPROBE(name##_kprobe, __VA_ARGS__)                                             \
-	{                                                                                      \
-		return sockets_watched() && (copies)                                           \
-			       ? copied(ctx, skb, copier, bytes, CALLER(ctx))                  \
-			       : 0;                                                            \
-	}
+#define COPIER(name, function, copier, copies, bytes, ...)                                        \
+	ON_ENTRY(name, function,                                                                  \
+		 if (sockets_watched() && (copies)) copied(ctx, skb, copier, bytes, CALLER(ctx)), \
+		 __VA_ARGS__)
 
 /* clang-format off */
 COPIER(ubufs, "skb_copy_ubufs", COPIER_UBUFS, true, 0, struct sk_buff *skb)

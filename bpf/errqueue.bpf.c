@@ -34,19 +34,7 @@ ON_ENTRY(read, "inet_recv_error", read_begin(sk), struct sock *sk)
 /* clang-format on */
 
 /* Four arguments came before the result, until Linux 7 took the last of them away. */
-SEC("fexit/inet_recv_error")
-int BPF_PROG(read_fexit, struct sock *sk)
-{
-	read_end(function_result(ctx, 4));
-	return 0;
-}
-
-SEC("kretprobe/inet_recv_error")
-int BPF_KRETPROBE(read_kretprobe, int ret)
-{
-	read_end(ret);
-	return 0;
-}
+ON_RESULT(read, "inet_recv_error", 4, int, read_end(ret))
 
 /*
  * Waking those who wait for completions, whatever thread the CPU is in: it is not left meanwhile,

@@ -118,10 +118,10 @@ __noinline int flags__correct(__u64 sock, __u32 id, __u32 to, __u32 how)
 	bool copied = how & 1, is_notification = how & 2;
 	struct zsock *s = zsock__find(sock);
 	__u32 turn, sends, all, sends_since, in_window_since;
-	bool flagged, assumed, charged, has_note;
-	struct flag_batch *b;
+	struct flag_batch *b, was;
+	bool assumed, has_note;
 	struct note note;
-	__u64 before[2], *bits = note.words;
+	__u64 *bits = note.words;
 
 	if (!s)
 		return 0;
@@ -138,7 +138,6 @@ __noinline int flags__correct(__u64 sock, __u32 id, __u32 to, __u32 how)
 		return 0;
 	}
 	b = batch__at(s, turn);
-	flagged = b->flagged;
 	assumed = id_before(id, b->tail_first);
 	if (is_notification && !assumed)
 		return 0;
@@ -147,15 +146,13 @@ __noinline int flags__correct(__u64 sock, __u32 id, __u32 to, __u32 how)
 	batch__since(s, turn, id, to, &sends_since, &in_window_since);
 	all = window__sends(s, id, to);
 	sends = all - in_window_since;
-	charged = b->causes_counted;
-	before[0] = b->bits[0];
-	before[1] = b->bits[1];
+	was = *b;
 	/* Its note was taken when it was counted. */
-	if (charged && !has_note && b->tail_first == id) {
-		bits[0] = before[0];
-		bits[1] = before[1];
+	if (was.causes_counted && !has_note && b->tail_first == id) {
+		bits[0] = was.bits[0];
+		bits[1] = was.bits[1];
 	}
-	if (charged || b->from != id || b->sends != to - id)
+	if (was.causes_counted || b->from != id || b->sends != to - id)
 		batch__add(s, id, id, to, all, copied, bits);
 	else
 		batch__set(b, copied, bits);
@@ -163,14 +160,14 @@ __noinline int flags__correct(__u64 sock, __u32 id, __u32 to, __u32 how)
 		__sync_fetch_and_add(&s->assumed, -(to - id - sends_since));
 		COUNT(flag_assumed, -(__u64)sends);
 	}
-	if (charged)
-		count_causes(s, before, -(__s64)sends, 0, flagged);
+	if (was.causes_counted)
+		count_causes(s, was.bits, -(__s64)sends, 0, was.flagged);
 	else
 		COUNT(coalesced_seen, sends);
 	if (has_note)
 		note__remove(s, id);
 	count_causes(s, bits, sends, 0, copied);
-	if (copied != flagged)
+	if (copied != was.flagged)
 		count_flag_corrections(s, sends, copied);
 	return 0;
 }

@@ -290,14 +290,17 @@ static __always_inline void count_error(__u32 slot, int error)
 }
 
 /*
- * Was a zero-copy send accepted but not zero-copy? It has no data, or its socket no SO_ZEROCOPY;
- * io_uring's, with a notification, need none.
+ * What is counted of a send: that it is zero-copy, and that it was accepted as a plain one. Then it
+ * has no data, or its socket no SO_ZEROCOPY; io_uring's, with a notification, need none.
  */
-static __always_inline bool is_ignored(struct sock *sk, bool zerocopy, __u64 notification, long ret)
+static __always_inline __u32 counted_flags(struct sock *sk, __u32 flags, __u64 notification,
+					   long ret)
 {
-	if (!zerocopy || ret < 0)
-		return false;
-	return !ret || (!notification && !zerocopy_enabled(sk));
+	if (!(flags & MSG_ZEROCOPY))
+		return 0;
+	if (ret < 0 || (ret && (notification || zerocopy_enabled(sk))))
+		return MSG_ZEROCOPY;
+	return MSG_ZEROCOPY | SEND_IGNORED;
 }
 
 /* One send of this thread returned; who: is charged with its completion; NULL: nobody is. */
@@ -323,16 +326,11 @@ static __noinline void groups__count_send(const struct group_key *who, struct so
 	}
 }
 
-static __always_inline __u32 send_flags(bool zerocopy, bool ignored)
-{
-	return (zerocopy ? MSG_ZEROCOPY : 0) | (ignored ? SEND_IGNORED : 0);
-}
-
 /*
  * One send returned. ns is 0 where its start was not seen, or it is not in the sample. Returns
  * where it was counted.
  */
-static __noinline struct call_slot *count_send(__u32 slot, long ret, __u64 ns, bool ignored)
+static __noinline struct call_slot *count_send(__u32 slot, long ret, __u64 ns, __u32 flags)
 {
 	struct call_slot *s = bpf_map_lookup_elem(&calls, &slot);
 
@@ -347,14 +345,14 @@ static __noinline struct call_slot *count_send(__u32 slot, long ret, __u64 ns, b
 		count_error(slot, -ret);
 		return s;
 	}
-	if (ignored)
+	if (flags & SEND_IGNORED)
 		s->ignored++;
 	count_accepted(s, ret);
 	return s;
 }
 
 /* A zero-copy send returned that has no notification. */
-static __always_inline void zerocopy_returned(struct thread *thread, struct sock *sk, bool ignored,
+static __always_inline void zerocopy_returned(struct thread *thread, struct sock *sk, __u32 flags,
 					      __s64 ret)
 {
 	bool failed = thread->tracked && ret <= 0;
@@ -366,7 +364,7 @@ static __always_inline void zerocopy_returned(struct thread *thread, struct sock
 		return;
 	if (thread->followed && ret > (long)thread->size)
 		COUNT(unsized, 1); /* it has more parts than were read */
-	if (!thread->tracked && !ignored && ret > 0)
+	if (!thread->tracked && !(flags & SEND_IGNORED) && ret > 0)
 		COUNT(untracked, 1);
 	if (failed || thread->guessed)
 		s = zsock__find((__u64)sk);
@@ -379,13 +377,12 @@ static __always_inline void zerocopy_returned(struct thread *thread, struct sock
 /* Any send returned. */
 static __noinline void send_end(struct thread *thread, __s64 ret)
 {
-	bool zerocopy, ignored, owned;
+	struct sock *sk = (struct sock *)thread->sock;
 	struct call_slot *s;
+	bool zerocopy, owned;
+	__u32 slot, flags;
 	__u64 ns = 0;
-	struct sock *sk;
-	__u32 slot;
 
-	sk = (struct sock *)thread->sock;
 	if (thread->plain_slot) {
 		thread->kind = thread->plain_slot / 2;
 		thread->flags = 0;
@@ -401,16 +398,15 @@ static __noinline void send_end(struct thread *thread, __s64 ret)
 	}
 	thread->sock = 0;
 	thread->returned = (__u64)sk;
-	ignored = is_ignored(sk, zerocopy, thread->notification, ret);
+	flags = counted_flags(sk, thread->flags, thread->notification, ret);
 	owned = zerocopy && (thread->tracked || thread->notification);
 	if (zerocopy && !thread->notification)
-		zerocopy_returned(thread, sk, ignored, ret);
+		zerocopy_returned(thread, sk, flags, ret);
 	if (zerocopy || group_by)
-		groups__count_send(owned ? &thread->owner : NULL, sk, send_flags(zerocopy, ignored),
-				   ret, ns);
+		groups__count_send(owned ? &thread->owner : NULL, sk, flags, ret, ns);
 	if (zerocopy && thread->notification)
 		notification__end(thread->notification, ret);
-	s = count_send(slot, ret, ns, ignored);
+	s = count_send(slot, ret, ns, flags);
 	if (full_path && s)
 		counters__add(s, thread);
 	thread->notification = 0;
@@ -425,13 +421,13 @@ __noinline int count_untimed(__u64 sock, int ret)
 	enum call_kind kind = current_call(sk);
 	/* Of io_uring and of 32-bit programs the flags are not known here; this error tells. */
 	bool refused = ret == -ENOBUFS && zerocopy_enabled(sk);
-	bool zerocopy = refused || current_flags(kind) & MSG_ZEROCOPY;
-	bool ignored = is_ignored(sk, zerocopy, 0, ret);
+	struct pt_regs *regs = call_regs();
+	__u32 flags = counted_flags(sk, refused ? MSG_ZEROCOPY : call_flags(kind, regs), 0, ret);
 
-	if (zerocopy || group_by)
-		groups__count_send(NULL, sk, send_flags(zerocopy, ignored), ret, 0);
-	count_send(CALL_SLOT(kind, zerocopy), ret, 0, ignored);
-	if (zerocopy && ret == -ENOBUFS)
-		count_refusal(sock, call_size(kind, call_regs()));
+	if (flags || group_by)
+		groups__count_send(NULL, sk, flags, ret, 0);
+	count_send(CALL_SLOT(kind, flags), ret, 0, flags);
+	if (flags && ret == -ENOBUFS)
+		count_refusal(sock, call_size(kind, regs));
 	return 0;
 }

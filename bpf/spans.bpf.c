@@ -26,7 +26,7 @@ static __always_inline void count_other(struct sock *sk, int ret)
 {
 	if (READ(sk, __sk_common.skc_family) == AF_UNIX)
 		return;
-	if (current_flags(current_call(sk)) & MSG_ZEROCOPY)
+	if (call_flags(current_call(sk), call_regs()) & MSG_ZEROCOPY)
 		COUNT(other_requests, 1);
 	if (READ(sk, sk_protocol) != IPPROTO_MPTCP)
 		return;
@@ -70,23 +70,6 @@ static __always_inline bool began_before(struct thread *thread, struct msghdr *m
 }
 
 /*
- * The flags of a message. Where it takes a helper to read it, a syscall that sends has them among
- * its arguments; where these ask for zero-copy, another socket's send may be under way in it.
- */
-static __always_inline __u32 message_flags(struct msghdr *msg, enum call_kind kind)
-{
-	bool in_arguments = kind == CALL_SENDTO || kind == CALL_SENDMSG || kind == CALL_SENDMMSG;
-	__u32 flags;
-
-	if (reads_typed)
-		return READ(msg, msg_flags);
-	flags = in_arguments ? current_flags(kind) : 0;
-	if (kind == CALL_WRITE || kind == CALL_WRITEV || (in_arguments && !(flags & MSG_ZEROCOPY)))
-		return flags;
-	return READ(msg, msg_flags);
-}
-
-/*
  * The first pass of the loop of a send that is not a plain one. It has its id already:
  * msg_zerocopy_realloc came earlier.
  */
@@ -115,7 +98,7 @@ static __noinline void first_loop(struct sock *sk, struct msghdr *msg)
 	if (thread->before)
 		thread->sock = (__u64)sk;
 	else
-		loop_begin(thread, sk, msg, kind, message_flags(msg, kind));
+		loop_begin(thread, sk, msg, kind, READ(msg, msg_flags));
 }
 
 /* Do the sends of this thread count, as long as it lives, and was one seen? */
@@ -140,7 +123,7 @@ int BPF_PROG(send_loop, struct sock *sk, struct msghdr *msg)
 		return 0;
 	}
 	kind = current_syscall(sk);
-	flags = message_flags(msg, kind);
+	flags = READ(msg, msg_flags);
 	if (is_plain(thread) && !(flags & MSG_ZEROCOPY))
 		plain_begin(thread, sk, kind);
 	else
