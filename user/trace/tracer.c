@@ -304,7 +304,6 @@ static int set_stages(struct sendpath *skel, const struct plan *plan,
 	if (setup->sample > 1)
 		skel->rodata->sampled_below = (__u32)((1ULL << 32) / setup->sample);
 	bpf_map__set_autocreate(skel->maps.accounts, hooked);
-	bpf_map__set_autocreate(skel->maps.new_account, hooked);
 	bpf_map__set_autocreate(skel->maps.dividing, hooked);
 	bpf_map__set_autocreate(skel->maps.stage_slots, hooked);
 	skel->rodata->stage_shares = tracer__stage_shares((unsigned int)libbpf_num_possible_cpus());
