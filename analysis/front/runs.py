@@ -8,21 +8,26 @@ is not run again.
 import json
 import os
 
-from derive import record_of
 from front.folder import Folder, Refused
-from front.live import Live
 from front.output import JsonFile, Stream, why
 from front.plan import is_mine, order, seed_of, shard_of, without_twins
 from front.progress import Progress
 from tables.renamed import SCHEMA
-from text import lay_out
-from text.cells import Cells
-from text.report import HISTOGRAMS, REPORT, SUMMARY, report
-from text.totals import slim
 
 FAILED, USAGE, SYSTEM = 1, 2, 3
 GUESS_S = 0.5  # of a run beside its window
 _HEAD = ("schema", "version", "started_s", "started_ns", "run", "host", "load")
+
+
+def _import_reports():
+    """What records and reports are made with: of a first run, while the engine loads its programs."""
+    global Cells, HISTOGRAMS, Live, REPORT, SUMMARY, lay_out, record_of, report, slim
+    from derive import record_of
+    from front.live import Live
+    from text import lay_out
+    from text.cells import Cells
+    from text.report import HISTOGRAMS, REPORT, SUMMARY, report
+    from text.totals import slim
 
 
 class Interrupted(Exception):
@@ -39,7 +44,7 @@ class _Runs:
     def __init__(self, channel, begin, complain):
         self.channel, self.begin, self.complain = channel, begin, complain
         self.cells = begin["cells"]
-        self.live = Live(Stream("stderr" if begin["json"] == "-" or begin["command_runs"] else "stdout"))
+        self.live = None  # until a run was asked for
         self.left = 0  # runs to be made
         self.progress = None
         self.status = 0
@@ -54,9 +59,13 @@ class _Runs:
     def _run(self, number, repeat, label, live_label, **more):
         """The engine's answer to a request for a run. Raises Interrupted."""
         self.progress.begin(label)
-        self.live.begin(live_label)
         self.channel.say({"run": number, "repeat": repeat, "last": self.left == 1, **more})
         self.left -= 1
+        if not self.live:
+            _import_reports()
+            to_stderr = self.begin["json"] == "-" or self.begin["command_runs"]
+            self.live = Live(Stream("stderr" if to_stderr else "stdout"))
+        self.live.begin(live_label)
         while True:
             said = self.channel.hear(self.progress.tick)
             if said["schema"] == "sendpath.interrupted/1":
@@ -77,7 +86,7 @@ class Grid(_Runs):
 
     def __init__(self, channel, begin, complain):
         super().__init__(channel, begin, complain)
-        self.kept = Cells()
+        self.kept = []
         self.reported = 0
         self.skipped = set()
         self.json = None
@@ -153,7 +162,7 @@ class Grid(_Runs):
     def _report(self, record):
         self.reported += 1
         if self.text:
-            self.kept.add(record)
+            self.kept.append(record)
         try:
             if self.json:
                 self.json.add(_json_line(record))
@@ -164,15 +173,19 @@ class Grid(_Runs):
 
     def finish(self):
         """Reports. The exit status."""
-        self.live.end()
+        if self.live:
+            self.live.end()
         try:
             if self.json:
                 self.json.close()
         except OSError as error:
             self._cannot_write(error)
             self.status = FAILED
-        if self.text and len(self.kept):
-            self._print(self.kept, HISTOGRAMS if self.begin["histogram"] else REPORT, self.text)
+        if self.text and self.kept:
+            cells = Cells()
+            for record in self.kept:
+                cells.add(record)
+            self._print(cells, HISTOGRAMS if self.begin["histogram"] else REPORT, self.text)
             if not self.text.check(self.complain):
                 self.status = self.status or FAILED
         return self.status
@@ -183,6 +196,7 @@ class Sweep(_Runs):
 
     def __init__(self, channel, begin, complain):
         super().__init__(channel, begin, complain)
+        _import_reports()
         self.options = begin["sweep"]
         try:
             self.shard, self.shards = shard_of(self.options["shard"])
