@@ -146,7 +146,7 @@ static json_object *begin_json(const struct engine *e)
 	json__add_string(o, "schema", BEGIN_SCHEMA);
 	json__add_string(o, "version", SENDPATH_VERSION);
 	json__add_string(o, "command", parts->command);
-	json__add_string(o, "kernel", e->host->kernel);
+	json__add_string(o, "kernel", e->host->names.release);
 	json__add_string(o, "untraced", e->untraced);
 	json__add_truth(o, "observes", parts->target.given);
 	/* Where it has standard output, what is said for people goes to standard error. */

@@ -185,7 +185,7 @@ static int prepare(struct engine *e, struct resources *h)
 	if (privilege__reduce(o->cost, reason, sizeof(reason)))
 		return fail_with(STATUS_FAILED, reason);
 	host__read(&h->host);
-	if (o->memory && !memory__asked(h->memory, 0) && !h->host.pmu)
+	if (o->memory && !memory__asked(h->memory, 0) && !h->host.pmus[0])
 		return fail_with(STATUS_SYSTEM,
 				 "--memory: this machine shows no counters of the memory "
 				 "system, and no LLC misses to estimate from");

@@ -111,6 +111,13 @@ def overhead(run):
             "cpu_share": run["bpf_ns"] / cpu if cpu > 0 else None}
 
 
+def host(raw):
+    """Without the front the engine has said less of it."""
+    return {key: raw["host"].get(key) for key in (
+        "name", "kernel", "arch", "cpu", "nproc", "virtualized", "debug_kernel", "governor", "pmu",
+        "settings", "devices")}
+
+
 def failure_of(raw):
     """A record of schema sendpath.failure/1: of a run of a load that came to nothing."""
     return {"schema": "sendpath.failure/1", "tool": {"version": raw["version"]},
@@ -131,6 +138,7 @@ def record_of(raw):
     try:
         if raw["schema"] != RAW_SCHEMA:
             raise BadRaw(f"its schema is {raw['schema']!r}, not {RAW_SCHEMA}")
+        raw = {**raw, "host": host(raw)}
         return failure_of(raw) if "outcome" in raw else run_of(raw)
     except (KeyError, TypeError, AttributeError, IndexError, ValueError, ArithmeticError, OSError,
             struct.error) as error:

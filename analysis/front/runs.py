@@ -21,8 +21,9 @@ _HEAD = ("schema", "version", "started_s", "started_ns", "run", "host", "load")
 
 def _import_reports():
     """What records and reports are made with: of a first run, while the engine loads its programs."""
-    global Cells, HISTOGRAMS, Live, REPORT, SUMMARY, lay_out, record_of, report, slim
+    global Cells, HISTOGRAMS, Live, REPORT, SUMMARY, completed, lay_out, record_of, report, slim
     from derive import record_of
+    from front.host import completed
     from front.live import Live
     from text import lay_out
     from text.cells import Cells
@@ -73,7 +74,7 @@ class _Runs:
                 raise Interrupted
             if said["schema"] != "sendpath.interval/1":
                 self.progress.clear()
-                return said
+                return completed(said)
             self.live.add(said)
 
     def _print(self, cells, extent, stream):

@@ -154,7 +154,7 @@ int exporter__run(const struct options *o, const struct measurement *setup, cons
 	x.asked = &o->exporter;
 	x.processes.top = o->exporter.top;
 	x.processes.room = o->by_max;
-	x.exported = (struct exported){&x.result, &x.processes, host->kernel,
+	x.exported = (struct exported){&x.result, &x.processes, host->names.release,
 				       .cost = setup->tracing.cost};
 	observation.last = true;
 	observation.tracing.by = o->exporter.top ? BY_PROCESS : 0;
