@@ -113,8 +113,7 @@ static int start_command(struct resources *h, char *const *command)
 
 static struct measurement setup_of(const struct options *o, struct resources *h)
 {
-	return (struct measurement){.command = o->command,
-				    .tracing = {.features = h->features,
+	return (struct measurement){.tracing = {.features = h->features,
 						.call_counters = h->call_counters,
 						.target = o->target.given ? &o->target : NULL,
 						.by = o->by,

@@ -16,13 +16,17 @@ from tables.renamed import SCHEMA
 
 FAILED, USAGE, SYSTEM = 1, 2, 3
 GUESS_S = 0.5  # of a run beside its window
+# What of the options changes what is measured.
+_MEASURING = ("tier", "events", "call_counters", "by", "by_max", "stages", "packets", "sample", "memory",
+              "cost")
 _HEAD = ("schema", "version", "started_s", "started_ns", "run", "host", "load")
 
 
 def _import_reports():
     """What records and reports are made with: of a first run, while the engine loads its programs."""
-    global Cells, HISTOGRAMS, Live, REPORT, SUMMARY, completed, lay_out, record_of, report, slim
+    global Cells, HISTOGRAMS, Live, REPORT, SUMMARY, command_line, completed, lay_out, record_of, report, slim
     from derive import record_of
+    from derive.record import command_line
     from front.host import completed
     from front.live import Live
     from text import lay_out
@@ -44,7 +48,7 @@ class _Runs:
 
     def __init__(self, channel, begin, complain):
         self.channel, self.begin, self.complain = channel, begin, complain
-        self.cells = begin["cells"]
+        self.cells, self.options = begin["cells"], begin["options"]
         self.live = None  # until a run was asked for
         self.left = 0  # runs to be made
         self.progress = None
@@ -64,7 +68,7 @@ class _Runs:
         self.left -= 1
         if not self.live:
             _import_reports()
-            to_stderr = self.begin["json"] == "-" or self.begin["command_runs"]
+            to_stderr = self.options["json"] == "-" or self.begin["command_runs"]
             self.live = Live(Stream("stderr" if to_stderr else "stdout"))
         self.live.begin(live_label)
         while True:
@@ -92,22 +96,22 @@ class Grid(_Runs):
         self.skipped = set()
         self.json = None
         self.text = Stream("stderr" if begin["command_runs"] else "stdout")
-        if begin["json"] == "-":
+        if self.options["json"] == "-":
             self.text = None
 
     def _cannot_write(self, error, remedy=""):
-        self.complain(f"--json: cannot write {self.begin['json']}: {why(error)}{remedy}")
+        self.complain(f"--json: cannot write {self.options['json']}: {why(error)}{remedy}")
 
     def make(self):
         """All runs. The exit status."""
-        path = self.begin["json"]
+        path = self.options["json"]
         if path is not None:
             try:
                 self.json = JsonFile(path)
             except OSError as error:
                 self._cannot_write(error, "; name a file that can be written, or -")
                 return FAILED
-        runs = len(self.cells) * self.begin["repeat"]
+        runs = len(self.cells) * self.options["repeat"]
         self._set_progress(runs, runs, lines=False)
         try:
             self._make_all()
@@ -117,7 +121,7 @@ class Grid(_Runs):
         return self.status
 
     def _make_all(self):
-        for repeat in range(1, self.begin["repeat"] + 1):
+        for repeat in range(1, self.options["repeat"] + 1):
             for number in range(len(self.cells)):
                 if not self._make(number, repeat):
                     return
@@ -125,9 +129,9 @@ class Grid(_Runs):
     def _make(self, number, repeat):
         """One run. False: no others are to be made."""
         label = self.cells[number]["label"]
-        if self.begin["repeat"] > 1:
+        if self.options["repeat"] > 1:
             label += f" #{repeat}"
-        several = len(self.cells) * self.begin["repeat"] > 1
+        several = len(self.cells) * self.options["repeat"] > 1
         said = self._run(number, repeat, label, label if several else "")
         outcome = said.get("outcome")
         if outcome == "skipped":
@@ -186,7 +190,7 @@ class Grid(_Runs):
             cells = Cells()
             for record in self.kept:
                 cells.add(record)
-            self._print(cells, HISTOGRAMS if self.begin["histogram"] else REPORT, self.text)
+            self._print(cells, HISTOGRAMS if self.options["histogram"] else REPORT, self.text)
             if not self.text.check(self.complain):
                 self.status = self.status or FAILED
         return self.status
@@ -198,7 +202,6 @@ class Sweep(_Runs):
     def __init__(self, channel, begin, complain):
         super().__init__(channel, begin, complain)
         _import_reports()
-        self.options = begin["sweep"]
         try:
             self.shard, self.shards = shard_of(self.options["shard"])
             self.seed = seed_of(self.options["order_seed"])
@@ -218,14 +221,14 @@ class Sweep(_Runs):
 
     def _plan(self):
         return {"schema": "sendpath.plan/1", "version": self.begin["version"],
-                "command": self.begin["command"], "grid": self.options["grid"],
-                "order_seed": self.seed, "repeat": self.begin["repeat"],
-                "shards": self.shards, "measuring": self.begin["measuring"],
+                "command": command_line(self.begin["command"]), "grid": self.options["grid"],
+                "order_seed": self.seed, "repeat": self.options["repeat"],
+                "shards": self.shards, "measuring": {key: self.options[key] for key in _MEASURING},
                 "cells": [{key: cell[key] for key in ("cell", "group", "load")}
                           for _, cell in self.cells]}
 
     def _runs(self):
-        return len(self.mine) * self.begin["repeat"]
+        return len(self.mine) * self.options["repeat"]
 
     def _count(self, outcome):
         return sum(1 for (place, _), found in self.outcomes.items()
@@ -238,7 +241,7 @@ class Sweep(_Runs):
         run = record["run"]
         key = self.numbers.get(run["cell"]), run["repeat"]
         measured = record["schema"] == SCHEMA
-        if (key[0] is None or not 1 <= key[1] <= self.begin["repeat"]
+        if (key[0] is None or not 1 <= key[1] <= self.options["repeat"]
                 or not (measured or record["schema"] == "sendpath.failure/1")):
             self.foreign += 1
         elif self.outcomes.get(key, ("",))[0] == "measured":
@@ -287,7 +290,7 @@ class Sweep(_Runs):
             self.complain(f"going on: {runs - left} of {runs} runs are in {name}")
 
     def _make_all(self):
-        for repeat in range(1, self.begin["repeat"] + 1):
+        for repeat in range(1, self.options["repeat"] + 1):
             for place in order(len(self.cells), self.seed, repeat):
                 if place in self.mine and (place, repeat) not in self.outcomes:
                     self._make(place, repeat)

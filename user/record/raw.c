@@ -10,6 +10,19 @@
 #include <string.h>
 #include <unistd.h>
 
+#define COMMAND_MAX 4096
+
+json_object *raw__command(void)
+{
+	char words[COMMAND_MAX];
+	FILE *file = fopen("/proc/self/cmdline", "re");
+	size_t size = file ? fread(words, 1, sizeof(words), file) : 0;
+
+	if (file)
+		fclose(file);
+	return size && size < sizeof(words) ? json_object_new_string_len(words, (int)size) : NULL;
+}
+
 static json_object *run(const struct measurement *setup, const struct record_context *context)
 {
 	json_object *o = json_object_new_object();
@@ -18,7 +31,7 @@ static json_object *run(const struct measurement *setup, const struct record_con
 	if (!setup->tracing.target)
 		record__cell_name(&setup->load, cell, sizeof(cell));
 	json__add_string(o, "id", context->id);
-	json__add_text(o, "command", setup->command);
+	json__add(o, "command", raw__command());
 	json__add_string(o, "cell", cell);
 	json__add_count(o, "repeat", context->repeat);
 	json__add_known(o, "seed", context->ordered, context->seed);

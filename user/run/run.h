@@ -18,7 +18,6 @@
 #include <time.h>
 
 struct measurement {
-	const char *command;	     /* the command line; "": it is too long to be kept */
 	struct load load;	     /* of an observation, only duration_s: 0 is no end */
 	struct tracer_setup tracing; /* its target is observed; NULL: the load is */
 	struct child *child;	     /* the observed command, not yet let run; or NULL */
