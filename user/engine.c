@@ -2,7 +2,6 @@
 #include "user/engine.h"
 
 #include "user/record/raw.h"
-#include "user/record/record_parts.h"
 #include "user/system/files.h"
 #include "user/system/log.h"
 #include "user/system/noise.h"
@@ -92,7 +91,7 @@ static json_object *cell_json(const struct engine_cell *cell)
 	json_object *o = json_object_new_object();
 	char text[256];
 
-	record__cell_name(&cell->load, text, sizeof(text));
+	raw__cell_name(&cell->load, text, sizeof(text));
 	json__add_string(o, "cell", text);
 	json__add_count(o, "group", cell->group);
 	json__add_string(o, "label",

@@ -157,7 +157,7 @@ def record_of(raw):
 
 
 def run_of(raw):
-    run = Run(raw)
+    run = Run({**raw, "noise": noise.between(**raw["noise"])})
     record = {"schema": SCHEMA, "tool": {"version": raw["version"]}}
     head = named(run)
     record.update(started=started(run), run=head, host=raw["host"], privilege=raw["privilege"])
