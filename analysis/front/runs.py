@@ -348,7 +348,7 @@ class Sweep(_Runs):
         errors = [found[1] for (at, _), found in sorted(self.outcomes.items())
                   if at == place and found[0] == outcome]
         if errors:
-            out.write(f"{outcome}: {cell['cell']}, {len(errors)} of {self.begin['repeat']} runs: "
+            out.write(f"{outcome}: {cell['cell']}, {len(errors)} of {self.options['repeat']} runs: "
                       f"{errors[0]}\n")
 
 
