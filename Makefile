@@ -84,7 +84,7 @@ FOREIGN_PACKAGES := qemu-system-x86 iperf3 nginx-light wrk redis-server postgres
 BENCH_PACKAGES := $(LAB_PACKAGES) $(ANALYSIS_PACKAGES) iperf3 bpftrace time
 
 LOADGEN_LIBS := -ljson-c -luring -lnettle -lcap -lpthread
-ANALYZE_LIBS := -lbpf -lelf -lz -ljson-c -lpfm -lcap -luring -lnettle -lpthread -lm -ldl
+ANALYZE_LIBS := -lbpf -lelf -lz -ljson-c -lcap -luring -lnettle -lpthread -lm -ldl
 
 # main.c of each program stays out of what the unit tests link.
 LOADGEN_OBJS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard common/*.c) \

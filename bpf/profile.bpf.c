@@ -3,19 +3,8 @@
 #include "state.bpf.h"
 
 /* Allocated beforehand: samples come in interrupts. The loader makes it only for --profile. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, PROFILE_STACKS_MAX);
-	__type(key, struct profile_key);
-	__type(value, struct profile_stack);
-} profile_stacks SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct profile_stack);
-} new_profile_stack SEC(".maps");
+HASH(profile_stacks, PROFILE_STACKS_MAX, struct profile_key, struct profile_stack);
+PERCPU_ARRAY(new_profile_stack, 1, struct profile_stack);
 
 /* Samples for whose stack there was no room. */
 volatile __u64 profile_lost;
@@ -49,13 +38,13 @@ int profile_sample(void *ctx)
 	struct profile_stack *fresh, *stack;
 	struct profile_key key = {};
 	struct thread *thread;
-	__u32 zero = 0, role;
+	__u32 role;
 
-	if (gate != GATE_OPEN || !current_tid() || is_bystander())
+	if (gate != GATE_OPEN || !(__u32)current_ids() || is_bystander())
 		return 0;
 	thread = thread__peek();
 	role = thread && thread->role & ROLE_LASTING ? thread->role : current_role();
-	fresh = role ? bpf_map_lookup_elem(&new_profile_stack, &zero) : NULL;
+	fresh = role ? FIRST_OF(new_profile_stack) : NULL;
 	if (!fresh)
 		return 0;
 	key.role = role & ROLE_BOTH;

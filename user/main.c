@@ -113,8 +113,7 @@ static int start_command(struct resources *h, char *const *command)
 
 static struct measurement setup_of(const struct options *o, struct resources *h)
 {
-	return (struct measurement){.command = o->command,
-				    .tracing = {.features = h->features,
+	return (struct measurement){.tracing = {.features = h->features,
 						.call_counters = h->call_counters,
 						.target = o->target.given ? &o->target : NULL,
 						.by = o->by,
@@ -188,7 +187,7 @@ static int prepare(struct engine *e, struct resources *h)
 	if (privilege__reduce(o->cost, reason, sizeof(reason)))
 		return fail_with(STATUS_FAILED, reason);
 	host__read(&h->host);
-	if (o->memory && !memory__asked(h->memory, 0) && !h->host.pmu)
+	if (o->memory && !memory__asked(h->memory, 0) && !h->host.pmus[0])
 		return fail_with(STATUS_SYSTEM,
 				 "--memory: this machine shows no counters of the memory "
 				 "system, and no LLC misses to estimate from");

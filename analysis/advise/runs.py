@@ -9,6 +9,7 @@ from typing import Optional
 
 from advise.search import Run
 from derive import record_of
+from front.host import completed
 from text.cells import Cells
 from text.facts import facts
 from text.verdict import parts
@@ -61,7 +62,7 @@ class Engine:
             raise KeyboardInterrupt
         if raw["error"]:
             raise Failed(raw["error"], raw.get("exit_status") or 1)
-        return record_of(raw), raw["interrupted"]
+        return record_of(completed(raw)), raw["interrupted"]
 
     def load(self, number: int, seconds: float = 0) -> dict:
         """The same of a load, of which half a run says nothing."""

@@ -133,20 +133,21 @@ HOST = shared("host", block(
     Key("arch", TEXT, "architecture, as `uname -m` prints it"),
     Key("cpu", null(TEXT), "model"),
     Key("nproc", integer(1), "CPUs that may be used"),
-    Key("virtualized", TRUTH, "true: a virtual machine"),
-    Key("debug_kernel", TRUTH, "true: built with options that slow it down"),
+    Key("virtualized", null(TRUTH), "true: a virtual machine; null, as are the other keys of what "
+        "anybody may read of it, in records that `derive` made of raw lines"),
+    Key("debug_kernel", null(TRUTH), "true: built with options that slow it down"),
     Key("governor", null(TEXT), "CPU frequency governor"),
     Key("pmu", null(TEXT), "names of its PMUs"),
-    Key("settings", mapping(TEXT), "kernel settings that change what sends cost, as the run ended; "
+    Key("settings", null(mapping(TEXT)), "kernel settings that change what sends cost, as the run ended; "
         "those that this kernel has"),
-    Key("devices", list_of(block(
+    Key("devices", null(list_of(block(
         Key("name", TEXT, "name of the interface"),
         Key("driver", null(TEXT), "name of the driver"),
         Key("mtu_bytes", null(COUNT), "MTU in bytes"),
         Key("speed_mbit", null(COUNT), "link speed"),
         Key("scatter_gather", TRUTH, "offloaded"),
         Key("checksum", TRUTH, "offloaded"),
-        Key("segmentation", TRUTH, "offloaded"))), "physical network devices"),
+        Key("segmentation", TRUTH, "offloaded")))), "physical network devices"),
 ))
 
 PRIVILEGE = block(

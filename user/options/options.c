@@ -6,6 +6,7 @@
 #include "user/trace/groups.h"
 #include "user/trace/tracer.h"
 
+#include "common/json.h"
 #include "common/program.h"
 #include "common/units.h"
 
@@ -61,18 +62,42 @@ static const struct grid *find_grid(const char *name)
 	return NULL;
 }
 
+/* Those that need no code of their own. */
+static const struct value {
+	int key;
+	const char *name; /* as the front knows it */
+	enum { VALUE_FLAG, VALUE_TEXT, VALUE_NUMBER } kind;
+	size_t offset; /* in struct options */
+	unsigned int most;
+} values[] = {OPTION_VALUES};
+#define VALUES (sizeof(values) / sizeof(values[0]))
+
+json_object *options__json(const struct options *o)
+{
+	json_object *all = json_object_new_object();
+	const struct value *v;
+	const void *member;
+
+	for (v = values; v < values + VALUES; v++) {
+		member = (const char *)o + v->offset;
+		if (v->kind == VALUE_TEXT)
+			json__add_string(all, v->name, *(const char *const *)member);
+		else if (v->kind == VALUE_FLAG)
+			json__add_truth(all, v->name, *(const bool *)member);
+		else
+			json__add_count(all, v->name, *(const unsigned int *)member);
+	}
+	json__add_string(all, "tier", o->tier ? mechanism_name(o->tier) : NULL);
+	json__add_count(all, "by", o->by);
+	return all;
+}
+
 static error_t set_value(struct options *o, int key, const char *arg, struct argp_state *state)
 {
-	static const struct {
-		int key;
-		enum { VALUE_FLAG, VALUE_TEXT, VALUE_NUMBER } kind;
-		size_t offset; /* in struct options */
-		unsigned int most;
-	} values[] = {OPTION_VALUES};
 	void *member;
 	size_t i;
 
-	for (i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+	for (i = 0; i < VALUES; i++) {
 		member = (char *)o + values[i].offset;
 		if (values[i].key != key)
 			continue;
@@ -274,43 +299,6 @@ static void parse_words(struct options *o, int argc, char **argv)
 	settle_repeats(o);
 }
 
-/* A word as a shell takes it: in quotes unless it is plain. */
-static void write_word(FILE *out, const char *word)
-{
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-				    "%+,-./:=@_";
-
-	if (word[0] && !word[strspn(word, plain)]) {
-		fprintf(out, " %s", word);
-		return;
-	}
-	fputs(" '", out);
-	for (; *word; word++)
-		if (*word == '\'')
-			fputs("'\\''", out);
-		else
-			fputc(*word, out);
-	fputc('\'', out);
-}
-
-/* What is too long is left out. */
-static void note_command(char command[COMMAND_MAX], const char *first, int argc, char **argv)
-{
-	char *text = NULL;
-	size_t length;
-	FILE *out = open_memstream(&text, &length);
-	int i;
-
-	if (!out)
-		return;
-	fputs(first, out);
-	for (i = 1; i < argc; i++)
-		write_word(out, argv[i]);
-	if (!fclose(out) && length < COMMAND_MAX)
-		strcpy(command, text);
-	free(text);
-}
-
 /* The options of a grid have to be there before the command line is parsed. */
 static const struct grid *grid_of_words(int argc, char **argv)
 {
@@ -353,7 +341,6 @@ static void parse_part(struct options *o, const char *const *words, int argc, ch
 
 struct options *options__parse(int argc, char **argv, enum measuring what, size_t *count)
 {
-	static const char *const commands[] = {"analyze", "analyze sweep", "analyze exporter"};
 	const struct grid *grid = what == MEASURE_SWEEP ? grid_of_words(argc, argv) : NULL;
 	struct options *parts;
 	size_t i;
@@ -364,7 +351,6 @@ struct options *options__parse(int argc, char **argv, enum measuring what, size_
 	}
 	*count = grid ? grid->count : 1;
 	parts = allocate(*count, sizeof(*parts));
-	note_command(parts->command, commands[what], argc, argv);
 	for (i = 0; i < *count; i++) {
 		parts[i].sweep.given = what == MEASURE_SWEEP;
 		parts[i].exporter.given = what == MEASURE_EXPORTER;

@@ -83,7 +83,7 @@ void run__open_window(struct run_result *r, const struct measurement *setup, str
 	counters__enable(r->sender.counters, true);
 	counters__enable(r->receiver.counters, true);
 	memory__count(&r->memory, true);
-	noise__read(&r->opened, (pid_t[]){r->sender_pid, r->receiver_pid});
+	r->opened = noise__read(r->sender_pid, r->receiver_pid);
 	clock_gettime(CLOCK_REALTIME, &r->started);
 	if (tracer)
 		tracer__gate(tracer, GATE_OPEN);
@@ -94,11 +94,9 @@ void run__open_window(struct run_result *r, const struct measurement *setup, str
 
 int run__close_window(struct run_result *r, const struct measurement *setup, struct tracer *tracer)
 {
-	struct noise_totals closed;
 	int err;
 
-	noise__read(&closed, (pid_t[]){r->sender_pid, r->receiver_pid});
-	r->noise = noise__between(&r->opened, &closed);
+	r->closed = noise__read(r->sender_pid, r->receiver_pid);
 	memory__count(&r->memory, false);
 	counters__enable(r->sender.counters, false);
 	counters__enable(r->receiver.counters, false);
@@ -120,6 +118,8 @@ void run__free(struct run_result *r)
 	counters__free(r->receiver.counters);
 	json_object_put(r->app);
 	json_object_put(r->profile);
+	json_object_put(r->opened);
+	json_object_put(r->closed);
 	free(r->memory.text);
 	free(r->maps);
 }
