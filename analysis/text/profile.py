@@ -7,7 +7,7 @@ from tables.profile import CONTEXTS, MEASURING
 from tables.stages import STAGES
 
 from . import table, units
-from .record import array, at, count, rows, string, value
+from .record import array, at, count, rows, safe_text, string, value
 
 FUNCTIONS_MAX = 10
 SAMPLES_LEAST = 100
@@ -19,6 +19,11 @@ def half_width(part, whole):
     """Of Wilson's 95 % interval of a share: half of its width."""
     share = part / whole
     return Z * sqrt(share * (1 - share) / whole + (Z / whole) ** 2 / 4) / (1 + Z * Z / whole)
+
+
+def names(stack):
+    """Of the functions, outermost first."""
+    return [safe_text(name) for name in array(stack, "functions") if isinstance(name, str)]
 
 
 class Profile:
@@ -33,7 +38,7 @@ class Profile:
             if at(record, "profile") is not None:
                 self.lost += count(record, "profile/lost")
                 for stack in rows(record, "profile/stacks"):
-                    self._add(string(stack, "context"), string(stack, "stage"), array(stack, "functions"),
+                    self._add(string(stack, "context"), string(stack, "stage"), names(stack),
                               count(stack, "samples"))
         self.samples = sum(self.contexts.values())
         self.sends = sum(self.contexts.get(name, 0) for name in IN_SEND)
@@ -60,13 +65,13 @@ class Profile:
 
 def heaviest(profiles):
     """Functions by the largest share that they have of any profile, by themselves."""
-    names = {name for profile in profiles for name in profile.own}
-    return sorted(names, key=lambda name: (-max(profile.own.get(name, 0) / profile.sends
+    found = {name for profile in profiles for name in profile.own}
+    return sorted(found, key=lambda name: (-max(profile.own.get(name, 0) / profile.sends
                                                 for profile in profiles), name))[:FUNCTIONS_MAX]
 
 
 def percent(part, whole):
-    return f"{100 * part / whole:.1f} ±{100 * half_width(part, whole):.1f}"
+    return f"{100 * part / whole:.1f} +-{100 * half_width(part, whole):.1f}"
 
 
 def stages(profiles):
@@ -110,7 +115,7 @@ def folded(cells):
             if context in IN_SEND:
                 flag = " MSG_ZEROCOPY" if at(stack, "zerocopy") else ""
                 head = f"{string(stack, 'syscall')}{flag}"
-            frames = ";".join([cell.title, head, *array(stack, "functions")])
+            frames = ";".join([cell.title, head, *names(stack)])
             sums[frames] = sums.get(frames, 0) + count(stack, "samples")
         yield from (f"{frames} {samples}" for frames, samples in sorted(sums.items()))
 
