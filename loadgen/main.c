@@ -36,7 +36,7 @@ static const struct help help = {
 	.topics = topics,
 	.options = options,
 	.usage = "Usage: %1$s [OPTION...]\n       %1$s serve [--address=ADDR] [--port=N]\n",
-	.doc = "Make TCP sends from this process to one that it forks, and time them.\v"
+	.doc = "Send TCP messages to a receiver process, and time the sends.\v"
 	       "Exit status: 0 done, 1 failed while running, 2 wrong usage, 3 this system cannot "
 	       "do it.",
 };

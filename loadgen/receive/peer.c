@@ -44,14 +44,14 @@ static int explain(const struct peer *p, const struct wire_message *m, int err, 
 			    p->name,
 			    err == -ETIMEDOUT ? "it does not answer"
 			    : err == -EPIPE   ? "it closed the connection"
-			    : err == -EBADMSG ? "what answers is another program"
+			    : err == -EBADMSG ? "another program answers there"
 					      : strerror(-err));
 }
 
 static int disbelieve(const struct peer *p, const char *what, struct failure *f)
 {
 	return failure__set(f, STATUS_FAILED, -EPROTO,
-			    "--peer %s: it tells %s that cannot be: is it loadgen serve?", p->name,
+			    "--peer %s: it reports impossible %s: is it loadgen serve?", p->name,
 			    what);
 }
 
@@ -70,7 +70,7 @@ static int exchange(const struct peer *p, int fd, struct wire_message *said, con
 		return failure__set(f, STATUS_FAILED, -ECONNREFUSED, "--peer %s: it refuses: %s",
 				    p->name, safe_text(answer->text, text, sizeof(text)));
 	if (secret && !wire__is_signed(answer, secret))
-		return fail_peer(p, -EACCES, "it does not prove that it has the --key", f);
+		return fail_peer(p, -EACCES, "it has not proved that it knows the --key", f);
 	if (answer->q.type != (said->q.type | WIRE_REPLY) || answer->q.slot != said->q.slot)
 		return disbelieve(p, "answers", f);
 	return 0;

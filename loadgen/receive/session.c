@@ -316,7 +316,7 @@ static void listen_to(struct server *s, struct caller *c)
 		return;
 	if (err && err != -EPROTO) {
 		leave(c, "turned away",
-		      err == -EBADMSG ? "not a sender of ours" : "it said too little");
+		      err == -EBADMSG ? "not a sender of ours" : "its first message is too short");
 		return;
 	}
 	snprintf(text, sizeof(text), "it speaks version %u, we speak %u", c->said.version,
@@ -354,7 +354,7 @@ static int prepare(struct server *s, struct events *e)
 		struct caller *c = &s->each[i];
 
 		if (c->fd >= 0 && now - c->since_ns >= PENDING_NS)
-			leave(c, "turned away", "it said nothing");
+			leave(c, "turned away", "it sent nothing");
 		if (c->fd >= 0)
 			timeout = TICK_MS;
 		e->each[i] = (struct pollfd){.fd = c->fd, .events = POLLIN};
@@ -379,9 +379,9 @@ static const char *look_at(struct session *s, const struct session_limits *limit
 	s->received = received;
 	s->looked_ns = now;
 	if (now - s->heard_ns > SILENT_NS)
-		return "it said nothing for 30 s";
+		return "it was silent for 30 s";
 	if (now - s->moved_ns > IDLE_NS)
-		return "it sent nothing for 120 s";
+		return "it sent no data for 120 s";
 	if (received > limits->bytes)
 		return "it sent more than --session-bytes";
 	if ((double)(now - s->begin_ns) / 1e9 > limits->seconds)
