@@ -32,8 +32,8 @@ NEEDS = {
     "NEED_PROCESSES": "--top 0 names no processes",
     "NEED_COST": "asked for with --cost, because counting costs too",
     "NEED_TIMED": "some sends could not be followed one by one",
-    "NEED_SIZED": "how much a send asks for is not seen before it returns",
-    "NEED_SKIPS": "of calls, because this kernel does not count the runs of programs that it skips",
+    "NEED_SIZED": "the size of a send is not known before it returns",
+    "NEED_SKIPS": "calls are not counted here, because this kernel does not count programs that it skips",
 }
 
 
@@ -90,7 +90,7 @@ FAMILIES = (
            "Of the copied sends, those that the kernel did not flag as copied.",
            needs="HOOK_COMPLETION NEED_UNFLAGGED"),
     Family("zerocopy_reported_copied", "counter", "interface", "reported_copied",
-           "Copied sends that applications read of in their error queues.", needs="HOOK_ERROR_QUEUE"),
+           "Copied sends that applications read from their error queues.", needs="HOOK_ERROR_QUEUE"),
     Family("zerocopy_outstanding", "gauge", "interface", "outstanding",
            "Zero-copy sends whose memory the kernel still uses.", needs="HOOK_COMPLETION"),
     Family("zerocopy_pinned_bytes", "gauge", "interface", "pinned_bytes",
@@ -103,10 +103,10 @@ FAMILIES = (
     Family("zerocopy_unflagged_by_cause", "counter", "cause", "unflagged",
            "Of these, sends that were not flagged as copied.", needs="NEED_UNFLAGGED"),
     Family("zerocopy_completion_seconds", "histogram", "span", "",
-           "From the beginning of a zero-copy send until its completion was known.", "seconds"),
+           "From the beginning of a zero-copy send to its completion.", "seconds"),
     Family("lost", "counter", "lost", "",
-           "What happened and could not be counted: calls and completions are sends, flags of "
-           "completions, groups are sends without one, stacks are copies without a cause."),
+           "Dropped events: sends (calls), completions, flags of completions, sends without a group "
+           "(groups), copies without a cause (stacks)."),
     Family("exporter_start_time_seconds", "gauge", "single", "started_ns",
            "When counting began, since the epoch.", "seconds"),
     Family("exporter_cpu_seconds", "counter", "single", "own.cpu_ns",
