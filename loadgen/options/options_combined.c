@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Which options go together: what each alone could be, and all of them cannot. */
+/* Combinations of options that contradict each other, though each is valid alone. */
 #include <stdlib.h>
 
 #include "loadgen/data/message.h"
@@ -40,7 +40,7 @@ static int check_pairs(const struct load_options *o, struct refusal *r)
 		{procinfo && o->stream_given,
 		 "--%s does not apply to --workload procinfo: leave it out", o->stream_given},
 		{request && l->peer, "--peer %s: works with --workload stream only", l->peer},
-		/* What waits for more than an answer, or for none, would wait for ever. */
+		/* A sender that waits for more than one request would wait for ever. */
 		{request && l->rate, .words = "--rate: with --workload request the "
 					      "receiver sets the pace, leave one out"},
 		{request && l->socket.more,
@@ -99,7 +99,7 @@ static int check_pairs(const struct load_options *o, struct refusal *r)
 	return 0;
 }
 
-/* By name a load that cannot be is a mistake; of all or every it is left out, aloud. */
+/* An impossible variant is an error if named, and skipped with a message if from all or every. */
 static int check_cells(const struct load_options *o, struct refusal *r)
 {
 	bool several = o->load.workload == WORKLOAD_PROCINFO ? o->models_all : o->every;
@@ -156,7 +156,7 @@ const char *load__impossible(const struct load *load, char *why, size_t room)
 	return why;
 }
 
-/* size = fields x field-size: whichever two are given say the third. */
+/* size = fields x field-size: two of them determine the third. */
 static int resolve_fields(struct load_options *o, struct refusal *r)
 {
 	size_t product = o->load.fields * o->load.field_size;

@@ -45,7 +45,7 @@ static const char *model_name(size_t i)
 	return i < serve_model_count ? serve_models[i].name : NULL;
 }
 
-/* One of the names that there are; "all" and its like have been looked for. */
+/* A known name; all_variants() and all_models() have handled "all" and "every". */
 static int set_name_of(const char **to, const char *(*name)(size_t i), const char *words,
 		       const char *value, struct refusal *r)
 {
@@ -77,7 +77,7 @@ static bool all_variants(struct load_options *o, const char *value)
 	if (strcmp(value, "all") && !o->every)
 		return false;
 	o->variants.count = 0;
-	/* What sends nothing is asked for by name. */
+	/* "every" excludes null, which sends nothing. */
 	for (size_t i = 0; i < send_variant_count && i < LIST_MAX; i++)
 		if (send_variants[i]->flags & SEND_COURSE ||
 		    (o->every && !(send_variants[i]->flags & SEND_NOTHING)))
