@@ -184,9 +184,9 @@ int doctor(int argc, char **argv)
 		return list_hooks(argv[1] + strlen("--hooks="));
 	if (argc == 2 && !strcmp(argv[1], "--help")) {
 		puts("Usage: analyze doctor [--hooks[=NAME]]\n"
-		     "What can be measured here, by which hooks, and why not; with --hooks every "
-		     "way\n"
-		     "to hook is tried.");
+		     "List what can be measured here, by which hooks, and what is missing. With "
+		     "--hooks,\n"
+		     "try every mechanism of every hook.");
 		return STATUS_OK;
 	}
 	if (argc > 1) {

@@ -231,7 +231,8 @@ static int run(struct engine *e, const struct run_request *q)
 		return say_failure(e, q, "skipped", why);
 	if (share < NOISE_QUIET)
 		return measure(e, q);
-	snprintf(why, sizeof(why), "--wait-quiet: after %g s others still use %.0f %% of the CPUs",
+	snprintf(why, sizeof(why),
+		 "--wait-quiet: after %g s other programs still use %.0f %% of the CPUs",
 		 e->parts->wait_quiet_s, 100 * share);
 	return say_failure(e, q, "failed", why);
 }
@@ -353,7 +354,7 @@ int engine__serve(struct engine *e)
 	free(e->cells);
 	status = front__end(e->front, e->told_of_signal);
 	if (err == -EBADMSG) {
-		log_error("the front asked for what the command line does not have");
+		log_error("the front requested a run that the command line does not contain");
 		return STATUS_USAGE;
 	}
 	/* What it fails by it says itself. */

@@ -10,6 +10,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from derive import BadRaw, record_of  # noqa: E402 (the script's own folder is not in the path)
 from front.output import LineFile, Stream, complain, why  # noqa: E402
+from notes import did_you_mean  # noqa: E402
 from tables.renamed import SCHEMA  # noqa: E402
 from text import lay_out  # noqa: E402
 from text.cells import Cells  # noqa: E402
@@ -22,7 +23,7 @@ class Parser(argparse.ArgumentParser):
     """Says what is wrong in one line."""
 
     def error(self, message):
-        complain("analyze", f"derive: {message} (analyze derive --help)")
+        complain("analyze", f"derive: {did_you_mean(self, message)} (analyze derive --help)")
         sys.exit(2)
 
 

@@ -10,8 +10,8 @@ from tables import memory  # noqa: E402 (the script's own folder is not in the p
 from tables.calls import CALLS  # noqa: E402
 from tables.causes import CAUSES, REFUSALS, SITES  # noqa: E402
 from tables.metrics import FAMILIES, NEEDS, SOURCES  # noqa: E402
-from tables.options import (ADVISE_OWN, ADVISE_PATH, ADVISE_PROGRAM, GRIDS,  # noqa: E402
-                            OPTIONS, TOPICS)
+from tables.options import (ADVISE_ANSWER, ADVISE_PATH, ADVISE_PROGRAM, ADVISE_WATCHED,  # noqa: E402
+                            GRIDS, OPTIONS, TOPICS)
 from tables.protocol import COUNTERS  # noqa: E402
 from tables.stages import NUMBERS  # noqa: E402
 from tables.sums import SUMS  # noqa: E402
@@ -119,7 +119,7 @@ def header():
         f"#define GRID_NAMES {text(', '.join(GRIDS))}",
         define("ADVISE_OF_PATH", [text(o.name) for o in ADVISE_PATH]),
         define("ADVISE_OF_PROGRAM", [text(o.name) for o in ADVISE_PROGRAM]),
-        define("ADVISE_OWN", map(text, ADVISE_OWN)),
+        define("ADVISE_OWN", [text(o.name) for o in (*ADVISE_ANSWER, *ADVISE_WATCHED)]),
         numbers("MEMORY_KIND", [kind.upper() for kind in memory.KINDS]),
         define("MEMORY_SOURCE_ROWS", map(memory_source, memory.SOURCES)),
         define("NEED_NUMBERS", NEEDS),

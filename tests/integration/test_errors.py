@@ -46,6 +46,8 @@ USAGE = [
     (["--varient", "twocopy"], "--varient: did you mean --variant"),
     (["--variant", "twocopy", "--durations=3"], "--durations: did you mean --duration"),
     (["sweep", "--our", "x"], "--our: did you mean --out"),
+    (["advise", "--bugdet", "1"], "did you mean --budget?"),
+    (["derive", "x", "--histgram"], "did you mean --histogram?"),
     (["analyse"], "there is no command analyse"),
     (["reprot", "x"], "did you mean report?"),
     (["ls", "-l"], "put -- before it: analyze -- ls"),

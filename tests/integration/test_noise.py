@@ -65,7 +65,7 @@ def test_quiet_is_waited_for():
     with busy_cpus():
         done = analyze("--variant", "twocopy", "--messages", 10, "--wait-quiet=1")
     assert done.returncode == 1
-    assert re.fullmatch(r"analyze: --wait-quiet: after 1 s others still use \d+ % of the CPUs\n",
+    assert re.fullmatch(r"analyze: --wait-quiet: after 1 s other programs still use \d+ % of the CPUs\n",
                         done.stderr)
     wrong = analyze("--wait-quiet=0", "--variant", "twocopy")
     assert wrong.returncode == 2 and "--wait-quiet 0: give seconds" in wrong.stderr

@@ -230,7 +230,7 @@ sys.exit(0)""")
     result = run(home / "analyze", "--variant", "twocopy", "--messages", "10")
     assert (result.returncode, result.stdout) == (2, "")
     assert len(result.stderr.splitlines()) == 1
-    assert "the front asked for what the command line does not have" in result.stderr
+    assert "the front requested a run that the command line does not contain" in result.stderr
 
 
 def test_python_is_needed(home):

@@ -236,8 +236,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		if (o->exporter.given)
 			options__check_exporter(o, state);
 		if (o->target.given && (o->repeat > 1 || o->load.load_given))
-			return refuse(state, "--variant and its like", "with a program to observe",
-				      "of a load's options only --duration goes with it");
+			return refuse(state, "--variant or another option of a load",
+				      "with a program to observe",
+				      "only --duration applies to both; leave the others out");
 		if (o->target.given && o->tier == MECHANISM_OFF)
 			return refuse(state, "--tier none", "with a program to observe",
 				      "nothing would be measured");
