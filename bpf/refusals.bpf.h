@@ -68,14 +68,10 @@ static __always_inline bool memlock_exhausted(__u64 bytes)
 	       locked + pages_of(bytes) > limit >> page_shift;
 }
 
-/* A global function of numbers, as this is rare: verified once a program. */
-__noinline int count_refusal(__u64 sock, __u64 bytes)
+static __noinline void count_refusal(struct sock *sk, __u64 bytes)
 {
-	struct sock *sk = (struct sock *)sock;
-
 	if (optmem_exhausted(sk))
 		COUNT(refused_optmem, 1);
 	else if (memlock_exhausted(bytes))
 		COUNT(refused_memlock, 1);
-	return 0;
 }

@@ -66,15 +66,15 @@ static __noinline __u64 notification__begin_send(__u64 uarg, struct sock *sk,
 
 /*
  * The send may have been linked to another's notification meanwhile: the head then takes over its
- * counts. A global function of numbers, as this is rare: verified once a program.
+ * counts.
  */
-__noinline int notification__end(__u64 key, __s64 ret)
+static __noinline void notification__end(__u64 key, __s64 ret)
 {
 	struct notification *own = bpf_map_lookup_elem(&notifications, &key), *n, fresh;
 	__u64 head = notification__head(key);
 
 	if (!own)
-		return 0;
+		return;
 	if (ret > 0)
 		add(&own->sends, 1);
 	if (head != key) {
@@ -90,7 +90,6 @@ __noinline int notification__end(__u64 key, __s64 ret)
 	}
 	if (head != key || !own->sends)
 		bpf_map_delete_elem(&notifications, &key);
-	return 0;
 }
 
 /*

@@ -253,21 +253,34 @@ static __always_inline __u32 ids_of_word(__u64 word, __u32 block, __u32 first, _
 	return ids;
 }
 
+#define WORDS_AT_ONCE 16
+
 /*
- * How many of these ids are the window's own: from the last, as the older may be gone. A global
- * function of numbers: the verifier goes through the loop once a program.
+ * How many ids are the window's own, in so many words before block. A global function of numbers,
+ * and few words: the verifier goes through it once, and once through each of its turns.
  */
-__noinline __u32 shared_sends(__u64 sock, __u32 first, __u32 last)
+__noinline __u32 shared_sends_before(__u64 sock, __u32 first, __u32 last, __u32 block)
 {
 	struct shared_ids *ids = bpf_map_lookup_elem(&shared, &sock);
-	__u32 blocks = (ID_BLOCK(last) - ID_BLOCK(first)) & (~0U >> 5);
-	__u32 sends = 0, block, i;
+	__u32 blocks = (block - ID_BLOCK(first)) & (~0U >> 5);
+	__u32 sends = 0, i;
 
-	for (i = 0; ids && i < SHARED_WORDS && i <= blocks; i++) {
-		block = (ID_BLOCK(last) - i) & (~0U >> 5);
+	for (i = 0; ids && i < WORDS_AT_ONCE && i <= blocks; i++) {
 		sends += __builtin_popcount(
 			ids_of_word(*shared__word(ids, block), block, first, last));
+		block = (block - 1) & (~0U >> 5);
 	}
+	return sends;
+}
+
+/* The same over all words: from the last, as the older may be gone. */
+__noinline __u32 shared_sends(__u64 sock, __u32 first, __u32 last)
+{
+	__u32 blocks = (ID_BLOCK(last) - ID_BLOCK(first)) & (~0U >> 5);
+	__u32 sends = 0, i;
+
+	for (i = 0; i < SHARED_WORDS && i <= blocks; i += WORDS_AT_ONCE)
+		sends += shared_sends_before(sock, first, last, (ID_BLOCK(last) - i) & (~0U >> 5));
 	return sends;
 }
 
