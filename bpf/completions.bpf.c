@@ -81,15 +81,8 @@ static __always_inline bool completions_count(void)
 	return notifications_watched() && still_counts();
 }
 
-static __always_inline void completion__count(void *uarg)
-{
-	if (completions_count())
-		uarg_released(uarg);
-}
-
-/* clang-format off */
-ON_ENTRY(completion, "__msg_zerocopy_callback", completion__count(uarg), void *uarg)
-/* clang-format on */
+ON_ENTRY(completion, "__msg_zerocopy_callback", if (completions_count()) uarg_released(uarg),
+	 void *uarg)
 
 /* Counts up to next: whoever succeeds counts the sends between. */
 static __always_inline bool claim(struct zsock *s, __u32 next, __u32 *old)
@@ -370,13 +363,11 @@ int BPF_PROG(reference_fentry_again, struct sk_buff *skb, void *uarg, __u64 succ
 }
 
 /* An application took an skb from an error queue: does it tell of a socket that is watched? */
-static __always_inline struct zsock *dequeued_from(struct sk_buff *skb, __u64 *sock,
+static __always_inline struct zsock *dequeued_from(struct sk_buff *skb,
 						   struct sock_extended_err *ee)
 {
-	struct zsock *s;
+	struct zsock *s = zsock__find((__u64)READ(skb, sk));
 
-	*sock = (__u64)READ(skb, sk);
-	s = zsock__find(*sock);
 	return s && is_notification(skb, ee) ? s : NULL;
 }
 
@@ -389,9 +380,8 @@ int BPF_PROG(reference_dequeued, struct sock *sk, struct sk_buff *skb)
 {
 	struct sock_extended_err ee;
 	struct zsock *s;
-	__u64 sock;
 
-	s = notifications_watched() && skb ? dequeued_from(skb, &sock, &ee) : NULL;
+	s = notifications_watched() && skb ? dequeued_from(skb, &ee) : NULL;
 	if (s)
 		advance(s, &ee, true);
 	return 0;
@@ -401,9 +391,8 @@ static __always_inline void dequeued(struct sk_buff *skb)
 {
 	struct sock_extended_err ee;
 	struct zsock *s;
-	__u64 sock;
 
-	s = completions_count() && skb ? dequeued_from(skb, &sock, &ee) : NULL;
+	s = completions_count() && skb ? dequeued_from(skb, &ee) : NULL;
 	if (s)
 		count_reported(s, &ee);
 }
@@ -421,15 +410,8 @@ static __always_inline bool is_within(__u64 location, const volatile struct addr
 	return false;
 }
 
-static __always_inline bool is_coalescing(__u64 location)
-{
-	return is_within(location, coalesce_ranges, COALESCE_RANGES);
-}
-
-static __always_inline bool is_read(__u64 location)
-{
-	return is_within(location, read_ranges, READ_RANGES);
-}
+#define IS_COALESCING(location) is_within(location, coalesce_ranges, COALESCE_RANGES)
+#define IS_READ(location)	is_within(location, read_ranges, READ_RANGES)
 
 /*
  * An skb freed by the code that made it was coalesced, and still holds its own flag; freed by the
@@ -441,13 +423,11 @@ static __noinline void freed(struct sk_buff *skb, bool read)
 	struct sock_extended_err ee;
 	struct zsock *s;
 	bool counted;
-	__u64 sock;
 
 	if (!read && (__u64)READ(skb, destructor) != sock_ofree_address)
 		return;
-	sock = (__u64)READ(skb, sk);
-	s = zsock__find(sock);
-	if (!s || !((!read && is_notified_in_vain(skb, sock, &ee)) || is_notification(skb, &ee)))
+	s = zsock__find((__u64)READ(skb, sk));
+	if (!s || !((!read && is_notified_in_vain(skb, s->sock, &ee)) || is_notification(skb, &ee)))
 		return;
 	counted = counted_in_queue && advance(s, &ee, false);
 	if (read ? may_be_assumed(s, &ee) : !counted)
@@ -459,9 +439,9 @@ static __noinline void freed(struct sk_buff *skb, bool read)
 
 static __always_inline void freed_at(struct sk_buff *skb, __u64 location)
 {
-	bool read = is_read(location);
+	bool read = IS_READ(location);
 
-	if (read || is_coalescing(location))
+	if (read || IS_COALESCING(location))
 		freed(skb, read);
 }
 
@@ -483,7 +463,7 @@ static __always_inline __u64 caller_of_interest(const __u64 *stack)
 	int i;
 
 	for (i = 0; i < CALLERS; i++) {
-		if (!is_coalescing(stack[i]) && !is_read(stack[i]))
+		if (!IS_COALESCING(stack[i]) && !IS_READ(stack[i]))
 			continue;
 		bpf_probe_read_kernel(&location, sizeof(location), &stack[i]);
 		break;

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * The functions by which the kernel copies zero-copy data, in any context: the skb leads to the
- * socket, the stack to the cause.
- */
+/* The functions by which the kernel copies zero-copy data: the stack leads to the cause. */
 #include "functions.bpf.h"
 #include "rx_pending.bpf.h"
 #include "taps.bpf.h"
@@ -151,15 +148,13 @@ static __noinline int copied(void *ctx, struct sk_buff *skb, enum copier copier,
 		 if (sockets_watched() && (copies)) copied(ctx, skb, copier, bytes, CALLER(ctx)), \
 		 __VA_ARGS__)
 
-/* clang-format off */
 COPIER(ubufs, "skb_copy_ubufs", COPIER_UBUFS, true, 0, struct sk_buff *skb)
 /* With scatter-gather the segments share the pages. */
-COPIER(segment, "skb_segment", COPIER_SEGMENT, !(features & NETIF_F_SG), 0,
-       struct sk_buff *skb, __u64 features)
+COPIER(segment, "skb_segment", COPIER_SEGMENT, !(features & NETIF_F_SG), 0, struct sk_buff *skb,
+       __u64 features)
 /* Drivers pull headers from nearly every skb: only pulling all of the data is a copy. */
 COPIER(pull, "__pskb_pull_tail", COPIER_PULL, true, (__u32)pulled, struct sk_buff *skb, int pulled)
 COPIER(duplicate, "skb_copy", COPIER_DUPLICATE, true, 0, struct sk_buff *skb)
-/* clang-format on */
 
 static __always_inline int cow(void *ctx, struct sk_buff **skb, __u64 caller)
 {

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * The last few counts of a socket that used the flag of the error queue's tail, kept until a
- * coalesced notification corrects them: docs/zerocopy.md.
- */
+/* The last few counts of a socket that used the flag of the queue's tail: docs/zerocopy.md. */
 #pragma once
 
 #include "causes.bpf.h"

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * Zero-copy sends in flight: how long they take, what they pin, what is noted of their data until
- * they complete.
- */
+/* Zero-copy sends in flight: their time, what they pin, what is noted of their data. */
 #pragma once
 
 #include "zsock.bpf.h"

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The path of packets from device to device, by tracepoints. Where copying functions can be hooked,
- * it distinguishes forwarding from local delivery. Where they cannot, it infers copies: each rule
- * is what the kernel always does with such a packet on such a device, and all but one count only if
- * the kernel flags the completion.
+ * The path of packets from device to device. Where copying functions can be hooked, it
+ * distinguishes forwarding from local delivery. Where they cannot, it infers copies; all but one of
+ * these count only if the kernel flags the completion.
  */
 #include "rx_pending.bpf.h"
 #include "taps.bpf.h"

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * Which limit refused a zero-copy send: the kernel says ENOBUFS for both, and the
- * same tests are made again when it has. First optmem, as msg_zerocopy_realloc does.
- */
+/* Which limit refused a zero-copy send: the kernel's tests are made again, in its order. */
 #pragma once
 
 #include "inflight.bpf.h"

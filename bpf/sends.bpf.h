@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * What a send cost and what became of it, per syscall and kind: the bodies that all
- * mechanisms lead to.
- */
+/* What a send cost and what became of it: the bodies that all mechanisms lead to. */
 #pragma once
 
 #include "causes.bpf.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A socket on which a target asked for zero-copy: which send ids are the window's, its sends in
- * flight, what was seen of their data. An event looks its socket up once, and passes the pointer
+ * A socket on which a target asked for zero-copy. An event looks it up once, and passes the pointer
  * on. docs/zerocopy.md has who writes what, and when.
  */
 #pragma once
