@@ -98,12 +98,6 @@ static __noinline void first_loop(struct sock *sk, struct msghdr *msg)
 		loop_begin(thread, sk, msg, kind, READ(msg, msg_flags));
 }
 
-/* Do the sends of this thread count, as long as it lives, and was one seen? */
-static __always_inline bool is_known_sender(const struct thread *thread)
-{
-	return is_lasting_sender(thread) && !(thread->role & ROLE_IO_WORKER) && thread->has_sent;
-}
-
 /* Fires once per pass of the loop; the first pass is the start. */
 SEC("raw_tp/tcp_sendmsg_locked")
 int BPF_PROG(send_loop, struct sock *sk, struct msghdr *msg)
@@ -114,7 +108,8 @@ int BPF_PROG(send_loop, struct sock *sk, struct msghdr *msg)
 
 	if (thread && thread->sock == (__u64)sk)
 		return 0;
-	if (!thread || thread->sock || !is_known_sender(thread) || gate != GATE_OPEN) {
+	if (!thread || thread->sock || !is_lasting_sender(thread) || !thread->has_sent ||
+	    thread->role & ROLE_IO_WORKER || gate != GATE_OPEN) {
 		if (!is_bystander())
 			first_loop(sk, msg);
 		return 0;

@@ -298,12 +298,6 @@ static __always_inline __u32 current_role(void)
 	}
 }
 
-/* A process keeps its id as long as it lives; its name and its group it may change. */
-static __always_inline bool role_is_lasting(void)
-{
-	return target_by == TARGET_PROCESS || target_by == TARGET_ALL;
-}
-
 /* The send that a thread was in was not seen to return. */
 static __always_inline void thread__leave_send(struct thread *thread)
 {
@@ -321,7 +315,8 @@ static __always_inline struct thread *thread__settle(struct thread *thread)
 
 	if (!role)
 		return NULL;
-	if (role_is_lasting())
+	/* A process keeps its id as long as it lives; its name and its group it may change. */
+	if (target_by == TARGET_PROCESS || target_by == TARGET_ALL)
 		role |= ROLE_LASTING;
 	if (is_io_worker())
 		role |= ROLE_IO_WORKER;

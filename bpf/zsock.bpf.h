@@ -208,13 +208,6 @@ static __always_inline __u64 *shared__word(struct shared_ids *ids, __u32 block)
 	return &ids->words[block & (SHARED_WORDS - 1)];
 }
 
-static __always_inline bool shared__has(struct shared_ids *ids, __u32 id)
-{
-	__u64 word = *shared__word(ids, ID_BLOCK(id));
-
-	return word >> 32 == ID_BLOCK(id) && word & ID_BIT(id);
-}
-
 /* Sends that have not completed when their word is taken over are lost. */
 static __always_inline void shared__evict(struct zsock *s, __u64 word)
 {
@@ -352,11 +345,13 @@ static __noinline void id__give_back(struct zsock *s)
 {
 	__u32 id = *(volatile __u32 *)&s->next - 1;
 	struct shared_ids *ids;
+	__u64 *word;
 
 	if (s->is_shared && !id_before(id, s->shared_from)) {
 		ids = bpf_map_lookup_elem(&shared, &s->sock);
-		if (ids && shared__has(ids, id))
-			*shared__word(ids, ID_BLOCK(id)) &= ~ID_BIT(id);
+		word = ids ? shared__word(ids, ID_BLOCK(id)) : NULL;
+		if (word && *word >> 32 == ID_BLOCK(id))
+			*word &= ~ID_BIT(id);
 	}
 	__sync_fetch_and_add(&s->next, -1);
 	__sync_fetch_and_add(&s->waiting, -1);
@@ -407,12 +402,6 @@ static __noinline void zsock__retire(__u64 sock)
 		zsock__forget(earlier);
 }
 
-/* Another socket has the memory of one that was closed, and is not closed itself. */
-static __always_inline bool is_anothers(const struct zsock *s, struct sock *sk, __u32 id)
-{
-	return s->closed && (!id || READ(sk, __sk_common.skc_state) != TCP_CLOSE);
-}
-
 /* From now on the completions of a socket count, beginning with this id. */
 static __noinline struct zsock *zsock__watch(struct sock *sk, __u32 id)
 {
@@ -439,7 +428,8 @@ static __always_inline struct zsock *zsock__get(struct sock *sk, __u32 id)
 {
 	struct zsock *s = zsock__find((__u64)sk);
 
-	if (s && !is_anothers(s, sk, id))
+	/* Not another socket, which is not closed itself, in the memory of one that was. */
+	if (s && !(s->closed && (!id || READ(sk, __sk_common.skc_state) != TCP_CLOSE)))
 		return s;
 	if (s)
 		zsock__forget((__u64)sk);
