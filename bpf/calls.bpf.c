@@ -25,19 +25,13 @@ static __noinline int sendmsg_begin(struct thread *thread, struct sock *sk, stru
 	return 0;
 }
 
-/* Does the thread begin a plain send? */
-static __always_inline bool begins_plain(const struct thread *thread, __u32 flags)
-{
-	return thread && is_plain(thread) && !thread->sock && !(flags & MSG_ZEROCOPY) &&
-	       gate == GATE_OPEN;
-}
-
 static __always_inline int sendmsg_called(struct sock *sk, struct msghdr *msg, __u32 flags,
 					  __u64 size)
 {
 	struct thread *thread = thread__in_slot();
 
-	if (begins_plain(thread, flags))
+	if (thread && is_plain(thread) && !thread->sock && !(flags & MSG_ZEROCOPY) &&
+	    gate == GATE_OPEN)
 		plain_begin(thread, sk, current_syscall(sk));
 	else if (thread || !is_bystander())
 		sendmsg_begin(thread, sk, msg, flags, size);

@@ -361,14 +361,6 @@ static __noinline void id__give_back(struct zsock *s)
 
 #define LONG_BEFORE (1U << 20)
 
-/* Up to here sends of before the window are known to be completed; else, long before. */
-static __always_inline __u32 completed_before(struct sock *sk, __u32 first)
-{
-	struct sock_extended_err ee;
-
-	return last_notification(sk, &ee) ? ee.ee_data + 1 : first - LONG_BEFORE;
-}
-
 static __noinline void zsock__forget(__u64 sock)
 {
 	if (bpf_map_delete_elem(&sockets, &sock))
@@ -406,12 +398,14 @@ static __noinline void zsock__retire(__u64 sock)
 static __noinline struct zsock *zsock__watch(struct sock *sk, __u32 id)
 {
 	struct zsock *fresh = FIRST_OF(new_socket);
+	struct sock_extended_err ee;
 	__u64 sock = (__u64)sk;
 
 	if (!fresh)
 		return NULL;
 	fresh->sock = sock;
-	fresh->counted_to = completed_before(sk, id);
+	/* Up to there sends of before the window are known to be completed; else, long before. */
+	fresh->counted_to = last_notification(sk, &ee) ? ee.ee_data + 1 : id - LONG_BEFORE;
 	fresh->first = fresh->next = fresh->freed_to = id;
 	/* No two sockets at one address have the same, though two CPUs may take one at once. */
 	fresh->generation = ++generations;
