@@ -349,7 +349,7 @@ def test_bar_on_a_terminal_only(tmp_path):
     (("--out", "x", "--order-seed", "-1"), "--order-seed -1: give a whole number"),
     (("--out", "x", "--json", "y"), "--json y: "), (("--out", "x", "--pid", "1"), "sweep"),
     (("--out", "x", "--interval", "1"), "--interval"),
-    (("--out", "x", "--grid", "servers", "--size", "1K"), "--size belongs to messages")])
+    (("--out", "x", "--grid", "servers", "--size", "1K"), "--size does not apply to --workload procinfo")])
 def test_wrong_usage(args, word):
     result = analyze("sweep", *args)
     assert result.returncode == 2
