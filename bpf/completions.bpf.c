@@ -45,14 +45,24 @@ static __always_inline void completed_earlier(const struct zsock *s, __u32 from,
 		COUNT(completions_before, to - from);
 }
 
+/* bytes: 0 where their share of them is not known. */
+static __always_inline void count_ubuf(struct zsock *s, const struct note *note, __u32 in_window,
+				       __u64 bytes, bool copied)
+{
+	if (!bytes)
+		COUNT(unsized_completions, in_window);
+	COUNT(bytes, bytes);
+	if (copied)
+		COUNT(bytes_copied, bytes);
+	count_causes(s, note->words, in_window, bytes, copied);
+}
+
 /* The last reference to a ubuf goes. */
 static __always_inline void uarg_released(void *uarg)
 {
-	__u64 sock = (__u64)uarg_sock(uarg);
-	struct zsock *s = zsock__find(sock);
+	struct zsock *s = zsock__find((__u64)uarg_sock(uarg));
 	__u32 first, sends, in_window;
 	struct note note;
-	__u64 bytes = 0;
 	bool copied;
 
 	if (!s)
@@ -61,17 +71,10 @@ static __always_inline void uarg_released(void *uarg)
 	first = UARG_READ(uarg, id);
 	in_window = window__sends(s, first, first + sends);
 	copied = UARG_COPIED(uarg);
-	if (in_window == sends && sends)
-		bytes = UARG_BYTES(uarg);
-	else /* their share of the bytes is not known */
-		COUNT(unsized_completions, in_window);
 	note__take(s, first_watched(s, first), &note);
-	count_causes(s, note.words, in_window, bytes, copied);
+	count_ubuf(s, &note, in_window, in_window == sends && sends ? UARG_BYTES(uarg) : 0, copied);
 	if (in_window)
 		COUNT(ubufs_done, 1);
-	COUNT(bytes, bytes);
-	if (copied)
-		COUNT(bytes_copied, bytes);
 	completed_earlier(s, first, first + sends);
 	completed(s, first, sends, in_window, copied ? in_window : 0);
 }
@@ -141,16 +144,9 @@ __noinline __u64 count_some_ubufs(__u64 sock, __u32 from, __u32 to)
 			break;
 		note__remove(s, from);
 		sends = window__sends(s, from, from + note.sends);
-		if (sends != note.sends)
-			note.bytes = 0;
-		if (!note.bytes)
-			COUNT(unsized_completions, sends);
-		COUNT(bytes, note.bytes);
-		if (note.flagged) {
+		count_ubuf(s, &note, sends, sends == note.sends ? note.bytes : 0, note.flagged);
+		if (note.flagged)
 			copied += sends;
-			COUNT(bytes_copied, note.bytes);
-		}
-		count_causes(s, note.words, sends, note.bytes, note.flagged);
 		from += note.sends;
 	}
 	return (__u64)(from - first) << 32 | copied;

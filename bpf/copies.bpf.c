@@ -31,16 +31,6 @@ __noinline __u32 cause_at(__u64 address, __u64 caller, __u64 second, __u64 third
 	return classify__frame(call_sites, call_site_count, &frame, asked);
 }
 
-static __always_inline __u32 hash_stack(const __u64 *stack)
-{
-	__u64 hash = 14695981039346656037ULL;
-	__u32 i;
-
-	for (i = 0; i < STACK_FRAMES; i++)
-		hash = (hash ^ stack[i]) * 1099511628211ULL;
-	return hash >> 32;
-}
-
 /*
  * Where arm64 enters a function its caller is in the link register alone: a walk from
  * there goes by the frames, and leaves it out.
@@ -100,7 +90,7 @@ static __noinline void copy__classify(const struct copy_key *key, struct net_dev
 	info.key.cause = out->cause & ~CAUSE_BY_TAP;
 	/* Where the kernel hides its addresses, stacks cannot be distinguished. */
 	if (info.key.cause == CAUSE_UNCLASSIFIED && call_site_count)
-		info.key.stack = hash_stack(info.stack);
+		info.key.stack = hash_words(info.stack, STACK_FRAMES, STACK_FRAMES) >> 32;
 	info.key.netns = key->netns;
 	info.key.ifindex = key->ifindex;
 	out->counter = cause_counter__find_index(&info, dev);

@@ -87,6 +87,17 @@ static __always_inline bool is_tcp(struct sock *sk)
 	return (family == AF_INET || family == AF_INET6) && READ(sk, sk_protocol) == IPPROTO_TCP;
 }
 
+/* FNV-1a, by words; most: as the verifier knows no bound of count. */
+static __always_inline __u64 hash_words(const __u64 *words, __u32 count, __u32 most)
+{
+	__u64 hash = 14695981039346656037ULL;
+	__u32 i;
+
+	for (i = 0; i < most && i < count; i++)
+		hash = (hash ^ words[i]) * 1099511628211ULL;
+	return hash;
+}
+
 /*
  * What the function of a fexit program returned: it lies behind the arguments. From
  * 5.17 on a helper finds it whatever their number, which was never another before.
