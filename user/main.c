@@ -53,7 +53,7 @@ struct resources {
 	struct features *features;
 	struct host host;
 	struct child child;
-	struct interval_printer *live;
+	struct interval_printer live;
 	struct memory *memory;
 	struct front *front;
 	char untraced[600];
@@ -64,7 +64,6 @@ static void let_go(struct resources *h)
 	counter_events__free(h->events);
 	counter_events__free(h->call_counters);
 	features__free(h->features);
-	interval_printer__free(h->live);
 	memory__free(h->memory);
 	front__free(h->front);
 	if (h->child.pid)
@@ -214,10 +213,8 @@ static int make_runs(struct engine *e, struct resources *h, struct options *o)
 	int status = o->target.given || o->sweep.given || e->advise ? STATUS_OK
 								    : settle_variants(&o->load);
 
-	if (!status && o->interval > 0) {
-		h->live = e->setup.live = interval_printer__new(o->interval, h->front);
-		status = h->live ? STATUS_OK : fail_with(STATUS_FAILED, "out of memory");
-	}
+	h->live = (struct interval_printer){.seconds = o->interval, .front = h->front};
+	e->setup.live = o->interval > 0 ? &h->live : NULL;
 	if (status)
 		return status;
 	return o->raw ? engine__run_alone(e) : engine__serve(e);

@@ -9,35 +9,10 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
-
-struct interval_printer {
-	double seconds;
-	struct coverage coverage;
-	struct timespec begun;
-	double due, end; /* seconds of the window: the next line, and its end if known */
-	struct front *front;
-};
 
 static const char *truth(bool value)
 {
 	return value ? "true" : "false";
-}
-
-struct interval_printer *interval_printer__new(double seconds, struct front *front)
-{
-	struct interval_printer *l = calloc(1, sizeof(*l));
-
-	if (!l)
-		return NULL;
-	l->seconds = seconds;
-	l->front = front;
-	return l;
-}
-
-void interval_printer__free(struct interval_printer *l)
-{
-	free(l);
 }
 
 void interval_printer__begin(struct interval_printer *l, const struct plan *plan, double seconds)
