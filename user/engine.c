@@ -4,20 +4,15 @@
 #include "user/record/raw.h"
 #include "user/system/files.h"
 #include "user/system/log.h"
-#include "user/system/noise.h"
 #include "user/system/privilege.h"
 #include "user/system/signals.h"
 
 #include "common/json.h"
-#include "common/program.h"
 #include "loadgen/send/send_ops.h"
 
-#include <errno.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define BEGIN_SCHEMA	   "sendpath.begin/1"
 #define SECONDS_MAX	   86400

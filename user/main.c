@@ -6,28 +6,18 @@
 #include "user/commands.h"
 #include "user/engine.h"
 #include "user/exporter/exporter.h"
-#include "user/kernel/features.h"
-#include "user/options/options.h"
-#include "user/run/host.h"
-#include "user/run/interval_printer.h"
 #include "user/system/files.h"
-#include "user/system/front.h"
 #include "user/system/log.h"
 #include "user/system/privilege.h"
 #include "user/system/signals.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "user/trace/counters.h"
-
-#include "common/program.h"
 #include "loadgen/options/help.h"
 #include "loadgen/send/send_ops.h"
 

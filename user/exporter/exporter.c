@@ -7,9 +7,6 @@
 #include "user/system/log.h"
 #include "user/system/signals.h"
 
-#include "common/program.h"
-
-#include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <poll.h>
@@ -18,7 +15,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/timerfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #define TICK_MS	  200 /* between looks at signals, and at clients that take too long */

@@ -9,7 +9,6 @@
 #include "common/program.h"
 #include "common/units.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

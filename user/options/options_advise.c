@@ -4,7 +4,6 @@
  * that it names. Its own options are the front's, which parses all of them.
  */
 #include "user/options/options.h"
-#include "user/options/options_table.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,7 +7,6 @@
 #include "loadgen/system/link.h"
 
 #include <arpa/inet.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -7,7 +7,6 @@
 #include "common/program.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 static const char *truth(bool value)

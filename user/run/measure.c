@@ -2,12 +2,10 @@
 #include "user/run/run.h"
 
 #include "user/system/privilege.h"
-#include "user/trace/tracer.h"
 
 #include "common/program.h"
 #include "loadgen/send/send_ops.h"
 
-#include <errno.h>
 #include <string.h>
 
 static int fail_generator(struct run_result *r, const struct generator *g, int err)
