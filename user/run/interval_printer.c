@@ -48,7 +48,7 @@ void interval_printer__tick(struct interval_printer *l, struct tracer *tracer)
 
 	if (!l || elapsed_since(&l->begun) < l->due || l->due + l->seconds > l->end + 1e-6)
 		return;
-	maps = tracer__dump_text(tracer, DUMP_TOTALS_AND_CALLS);
+	maps = tracer__dump(tracer, DUMP_TOTALS_AND_CALLS);
 	send_line(l, maps, false);
 	free(maps);
 	l->due = (floor(elapsed_since(&l->begun) / l->seconds) + 1) * l->seconds;

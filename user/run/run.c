@@ -75,7 +75,7 @@ int run__close_window(struct run_result *r, const struct measurement *setup, str
 	r->receiver.count = counters__read(r->receiver.counters, &r->receiver.values);
 	err = tracer ? tracer__read(tracer, &r->counts) : 0;
 	if (!err && tracer) {
-		r->maps = tracer__dump_text(tracer, DUMP_ALL);
+		r->maps = tracer__dump(tracer, DUMP_ALL);
 		err = r->maps ? 0 : -EIO;
 	}
 	if (!err)
