@@ -205,7 +205,7 @@ static void set_up(struct engine *e, const struct run_request *q)
 	if (q->seconds > 0 && !e->setup.load.messages)
 		e->setup.load.duration_s = q->seconds;
 	e->setup.tracing.target = part->target.given ? &part->target : NULL;
-	e->setup.tier = e->untraced ? MECHANISM_OFF : part->tier;
+	e->setup.mechanism = e->untraced ? MECHANISM_OFF : part->mechanism;
 	e->setup.tracing.by = part->by;
 }
 

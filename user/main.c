@@ -110,7 +110,7 @@ static struct measurement setup_of(const struct options *o, struct resources *h)
 						.stages = o->stages,
 						.sample = o->sample,
 						.cost = o->cost},
-				    .tier = o->tier,
+				    .mechanism = o->mechanism,
 				    .packets = o->packets,
 				    .events = h->events,
 				    .memory = h->memory};
@@ -137,7 +137,7 @@ static int probe(struct engine *e, struct resources *h)
 	char reason[600] = "out of memory";
 	int err;
 
-	if (e->parts->tier == MECHANISM_OFF)
+	if (e->parts->mechanism == MECHANISM_OFF)
 		return STATUS_OK;
 	if (privilege__lacking())
 		return untraced(e, h, STATUS_SYSTEM, privilege__lacking());

@@ -10,7 +10,7 @@ from tables import memory  # noqa: E402 (the script's own folder is not in the p
 from tables.calls import CALLS  # noqa: E402
 from tables.causes import CAUSES, REFUSALS, SITES  # noqa: E402
 from tables.metrics import FAMILIES, NEEDS, SOURCES  # noqa: E402
-from tables.options import (ADVISE_OWN, ADVISE_PATH, ADVISE_PROGRAM, GRIDS,  # noqa: E402
+from tables.options import (ADVISE_OWN, ADVISE_PATH, ADVISE_PROGRAM, GRIDS, OLD_NAMES,  # noqa: E402
                             OPTIONS, TOPICS)
 from tables.protocol import COUNTERS  # noqa: E402
 from tables.stages import NUMBERS  # noqa: E402
@@ -65,6 +65,8 @@ def argp_rows():
                 yield row(text(o.name), symbol(o), text(o.argument.strip("[]") or None),
                           "OPTION_ARG_OPTIONAL" if o.argument.startswith("[") else "0", text(o.help),
                           group)
+    for old, name in OLD_NAMES.items():
+        yield row(text(old), f"OPT_{name.upper()}", text("NAME"), "OPTION_HIDDEN", "NULL", "0")
 
 
 def option_value(o):

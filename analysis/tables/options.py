@@ -52,6 +52,10 @@ ADVISE_PROGRAM = (
 ADVISE_OWN = ("budget", "json", "watch", "path")
 
 
+# What options were called before, which is still understood.
+OLD_NAMES = {"tier": "mechanism"}
+
+
 def _records(field, sizes):
     return ("variant=twocopy,zerocopy", f"field-size={field}", f"size={','.join(map(str, sizes))}",
             "working-set=256M", "pick=random")
@@ -270,7 +274,7 @@ also one for each stage.
 Before each run wait until other programs use less than 5 % of the CPUs, for at most T (default 60s).
 A machine that does not become quiet is an error.
 """),
-    Option("tier", "NAME", "details",
+    Option("mechanism", "NAME", "details",
            "time sends by fentry, kprobe, tracepoint or none",
            r"""
 Time sends by this mechanism,

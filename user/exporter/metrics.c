@@ -55,7 +55,7 @@ static void write_sample(const struct writer *w, const void *numbers, const char
 
 static void write_build(const struct writer *w)
 {
-	const char *mechanism = mechanism_name(plan__tier(w->plan));
+	const char *mechanism = mechanism_name(plan__mechanism(w->plan));
 
 	write_sample(w, &(__u64){1}, LABELS(SENDPATH_VERSION, w->from->kernel, mechanism));
 }

@@ -84,7 +84,7 @@ json_object *options__json(const struct options *o)
 		else
 			json__add_count(all, v->name, *(const unsigned int *)member);
 	}
-	json__add_string(all, "tier", o->tier ? mechanism_name(o->tier) : NULL);
+	json__add_string(all, "tier", o->mechanism ? mechanism_name(o->mechanism) : NULL);
 	json__add_count(all, "by", o->by);
 	return all;
 }
@@ -203,11 +203,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return refuse_if(state, "--cgroup", arg, target__set_cgroup(&o->target, arg));
 	case OPT_ALL:
 		return refuse_if(state, "--all", "and others", target__set_all(&o->target));
-	case OPT_TIER:
-		o->tier = mechanism_parse(arg);
-		return o->tier ? 0
-			       : refuse(state, "--tier", arg,
-					"give fentry, kprobe, tracepoint or none");
+	case OPT_MECHANISM:
+		o->mechanism = mechanism_parse(arg);
+		return o->mechanism ? 0
+				    : refuse(state, "--mechanism", arg,
+					     "give fentry, kprobe, tracepoint or none");
 	case OPT_OUT ... OPT_RETRY:
 		if (!o->sweep.given)
 			program__refuse(state, "--%s: belongs to sweep: analyze sweep --out DIR",
@@ -228,8 +228,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		if (o->target.given && (o->repeat > 1 || o->load.load_given))
 			return refuse(state, "--variant and its like", "with a program to observe",
 				      "of a load's options only --duration goes with it");
-		if (o->target.given && o->tier == MECHANISM_OFF)
-			return refuse(state, "--tier none", "with a program to observe",
+		if (o->target.given && o->mechanism == MECHANISM_OFF)
+			return refuse(state, "--mechanism none", "with a program to observe",
 				      "nothing would be measured");
 		if (o->target.given && o->memory)
 			return refuse(state, "--memory", "with a program to observe",
@@ -237,8 +237,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		if (o->raw && not_of_raw(o))
 			return refuse(state, "--raw", not_of_raw(o),
 				      "it prints raw lines alone; leave one out");
-		if (o->tier == MECHANISM_OFF && needs_hooks(o))
-			return refuse(state, needs_hooks(o), "with --tier none",
+		if (o->mechanism == MECHANISM_OFF && needs_hooks(o))
+			return refuse(state, needs_hooks(o), "with --mechanism none",
 				      "nothing is attached; leave one out");
 		return 0;
 	case ARGP_KEY_ARG:

@@ -46,7 +46,7 @@ struct options {
 	double wait_quiet_s; /* at most, before each run; 0: not at all */
 	double interval; /* seconds between lines, or text files, while a window is open; 0: none */
 	unsigned int by; /* a set of enum group_by */
-	enum mechanism tier; /* MECHANISM_NONE: the best there is; MECHANISM_OFF: none */
+	enum mechanism mechanism; /* MECHANISM_NONE: the best there is; MECHANISM_OFF: none */
 };
 
 /*

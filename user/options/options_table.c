@@ -28,7 +28,7 @@ const char *options__name(int key)
 #define EXPORTER_TEXT                                                                        \
 	"All TCP sends, or those of some processes, as metrics for Prometheus, until it is " \
 	"ended. "                                                                            \
-	"--tier, --sample, --cost and --verbose go with it."
+	"--mechanism, --sample, --cost and --verbose go with it."
 
 static const struct help_topic topics[] = {
 	{"", HELP_BIT(HELP_COMMANDS) | HELP_BIT(HELP_LOAD) | OBSERVING | HELP_BIT(HELP_ABOUT), ""},

@@ -26,7 +26,7 @@ static enum plan_for purpose(const struct load *load)
 
 static int attach(struct run_result *r, const struct measurement *setup, struct tracer **tracer)
 {
-	bool none = setup->tier == MECHANISM_OFF;
+	bool none = setup->mechanism == MECHANISM_OFF;
 	int err = none ? 0 : run__attach(r, setup, tracer);
 
 	if (err)

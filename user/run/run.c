@@ -30,7 +30,7 @@ int run__plan(struct run_result *r, const struct measurement *setup, enum plan_f
 		what |= PLAN_STAGES;
 	if (setup->packets)
 		what |= PLAN_PACKETS;
-	if (plan__resolve(&r->plan, &facts, setup->tier, what))
+	if (plan__resolve(&r->plan, &facts, setup->mechanism, what))
 		return 0;
 	return run__fail(r, -ENOTSUP, STATUS_SYSTEM,
 			 "sends cannot be timed here: %s (analyze doctor tells more)",
