@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/exporter/exporter.h"
 
-#include "user/exporter/metrics.h"
 #include "user/exporter/server.h"
 #include "user/system/files.h"
 #include "user/system/log.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/options/options.h"
 
-#include "user/options/options_table.h"
 #include "user/run/interval_printer.h"
 #include "user/trace/groups.h"
 

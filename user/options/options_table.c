@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* The options beside those of a load, and in which topic of the help each is. */
-#include "user/options/options_table.h"
+#include "user/options/options.h"
 
 #include "user/commands.h"
 
