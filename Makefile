@@ -465,7 +465,7 @@ SHARE   := $(DESTDIR)$(PREFIX)/share
 LIBEXEC := $(DESTDIR)$(PREFIX)/libexec/sendpath
 INSTALLED_DOCS := run-record.md run-record.schema.json causes.md table.md statistics.md memory.md \
                   report.md reading.md mechanisms.md support.md costs.md zerocopy.md \
-                  advise.md fleet.md foreign.md robustness.md stages.md
+                  advise.md fleet.md foreign.md zerocopy-in-practice.md robustness.md stages.md
 MANUAL := $(notdir $(wildcard docs/man/*.1))
 DEPLOYED = $(shell find deploy/prometheus deploy/grafana deploy/kubernetes deploy/slurm deploy/pairs -type f)
 SERVICE := sendpath-exporter.service
