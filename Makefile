@@ -519,7 +519,7 @@ help:
 	@echo 'make             build ./analyze and loadgen/loadgen'
 	@echo 'make run         install what is missing, build, and compare three ways of sending'
 	@echo 'make report      three ways of sending over sizes and threads, and a report with figures:'
-	@echo '                 build/report/report (about 15 minutes)'
+	@echo '                 build/report/report (about 10 minutes)'
 	@echo 'make check       install what is missing, build, and run the tests that a change needs'
 	@echo 'make check-kernels  tests in every kernel of the lab'
 	@echo 'make check-stats    simulations of the statistics'
