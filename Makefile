@@ -84,7 +84,7 @@ FOREIGN_PACKAGES := qemu-system-x86 iperf3 nginx-light wrk redis-server postgres
 BENCH_PACKAGES := $(LAB_PACKAGES) $(ANALYSIS_PACKAGES) iperf3 bpftrace time
 
 LOADGEN_LIBS := -ljson-c -luring -lnettle -lcap -lpthread
-ANALYZE_LIBS := -lbpf -lelf -lz -ljson-c -lpfm -lcap -luring -lnettle -lpthread -lm -ldl
+ANALYZE_LIBS := -lbpf -lelf -lz -ljson-c -lcap -luring -lnettle -lpthread -lm -ldl
 
 # main.c of each program stays out of what the unit tests link.
 LOADGEN_OBJS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard common/*.c) \
@@ -465,7 +465,7 @@ SHARE   := $(DESTDIR)$(PREFIX)/share
 LIBEXEC := $(DESTDIR)$(PREFIX)/libexec/sendpath
 INSTALLED_DOCS := run-record.md run-record.schema.json causes.md table.md statistics.md memory.md \
                   report.md reading.md mechanisms.md support.md costs.md zerocopy.md \
-                  advise.md fleet.md foreign.md zerocopy-in-practice.md robustness.md stages.md
+                  advise.md fleet.md foreign.md path.md robustness.md stages.md zerocopy-in-practice.md
 MANUAL := $(notdir $(wildcard docs/man/*.1))
 DEPLOYED = $(shell find deploy/prometheus deploy/grafana deploy/kubernetes deploy/slurm deploy/pairs -type f)
 SERVICE := sendpath-exporter.service

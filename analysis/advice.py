@@ -11,8 +11,9 @@ from msgspec import Meta, Struct
 
 from analysis import records
 from analysis.model import BadRecord, Head
+from analysis.words import number
 
-SCHEMA = "sendpath.advise/1"
+SCHEMA = "sendpath.advise/2"
 LONGEST = 1 << 20
 # Of the intervals from low to high of ratios: 1 - WRONG in analysis/advise/search.py.
 LEVEL = "99.9 %"
@@ -27,17 +28,20 @@ Share = Annotated[float, Meta(ge=0, le=1)]
 
 
 class Ratio(Struct, frozen=True):
-    """Zero-copy over the other at a size. sign: 1 where zero-copy is better, -1 worse, else 0."""
+    """Zero-copy over the other at a size."""
     size: Size
     n: Count
-    value: Times
-    low: Times
-    high: Times
-    sign: Literal[-1, 0, 1]
+    verdict: Literal["better", "worse", "same", "inconclusive"]
+    effect: Times
+    interval: tuple[Times, Times]
 
     def __post_init__(self):
-        if not self.low <= self.value <= self.high:
-            raise ValueError("value is not between low and high")
+        if not self.interval[0] <= self.effect <= self.interval[1]:
+            raise ValueError("effect is not within interval")
+
+    @property
+    def words(self) -> str:
+        return f"{number(self.effect)} ({number(self.interval[0])} to {number(self.interval[1])})"
 
 
 class Answer(Struct, frozen=True):

@@ -9,8 +9,9 @@ from analysis import settings, words
 from analysis.columns import COLUMNS
 from analysis.compare import Comparison
 from analysis.judge import BETTER, INCONCLUSIVE, SAME, WORSE
+from analysis.judge import comparison as comparison_of
 
-SCHEMA = "sendpath.compare/2"
+SCHEMA = "sendpath.compare/3"
 UNITS = {column.name: column.unit for column in COLUMNS}
 ORDER = (WORSE, BETTER, INCONCLUSIVE, SAME)
 LISTED = (WORSE, BETTER, INCONCLUSIVE)
@@ -146,9 +147,8 @@ def as_json(comparison: Comparison) -> dict:
         "only_a": comparison.only_a, "only_b": comparison.only_b,
         "left_out": list(comparison.failed), "disturbed": list(comparison.disturbed),
         "conclusion": conclusion(comparison),
-        "differences": [{
-            "cell": d.cell, "metric": d.metric.column, "verdict": d.verdict, "reason": d.change.reason,
-            "a": _estimate(d.a), "b": _estimate(d.b), "change": _estimate(d.change),
-            "resolved": d.change.resolved, "repeats_needed": d.change.repeats,
-            "fallback_rate": list(d.fallback)}
+        "verdicts": {verdict: len(comparison.of(verdict)) for verdict in ORDER},
+        "differences": [
+            comparison_of("B", "A", d.metric.column, d.change, cell=d.cell, a=_estimate(d.a),
+                          b=_estimate(d.b), fallback_rate=list(d.fallback))
             for d in comparison.differences]}

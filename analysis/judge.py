@@ -43,6 +43,17 @@ class Judgment(collections.namedtuple("Judgment", "verdict value low high level 
         return self.low is not None
 
 
+def comparison(of, against, metric, found, discarded=(), **more):
+    """A Judgment as an object of JSON, with what was compared (docs/run-record.md#comparisons)."""
+    known = found.has_interval and found.high < math.inf
+    return {"of": of, "against": against, "metric": metric, **more, "verdict": found.verdict,
+            "reason": found.reason or None, "effect": found.value if math.isfinite(found.value) else None,
+            "interval": [found.low, found.high] if known else None,
+            "level": found.level if known else None, "n": found.n,
+            "resolved": found.resolved if known and math.isfinite(found.resolved) else None,
+            "repeats": found.repeats, "discarded": list(discarded)}
+
+
 def paired(logs, better=1, grain=0.0):
     """The Sample of logarithms of ratios, each of two runs that were made together."""
     some = _some(logs)

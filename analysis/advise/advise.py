@@ -33,7 +33,7 @@ from front.channel import Gone
 from front.output import let_signals_end
 from tables.options import ADVISE_ANSWER, ADVISE_PATH, ADVISE_PROGRAM, ADVISE_WATCHED, add_options
 
-SCHEMA = "sendpath.advise/1"
+SCHEMA = "sendpath.advise/2"
 RUNS = 300  # that the budget is for, about; fewer, because starting one takes time too
 LONGEST = 1 << 20  # bytes of any advice
 
@@ -208,6 +208,8 @@ def typed(hint, value):
     if typing.get_origin(hint) in (tuple, list):
         return typing.get_origin(hint)(typed(typing.get_args(hint)[0], one) for one in value)
     kinds = typing.get_args(hint) if typing.get_origin(hint) is typing.Union else (hint,)
+    if typing.get_origin(kinds[0]) is tuple and value is not None:
+        return typed(kinds[0], value)
     if type(value) not in kinds and not (float in kinds and type(value) is int):
         raise TypeError
     return value

@@ -6,6 +6,7 @@ from __future__ import annotations
 import textwrap
 
 from advise.search import METRICS, REFERENCES, Answer, crossover
+from judge import BETTER, INCONCLUSIVE, WORSE
 
 WIDTH = 80
 CALLS = {"twocopy": "send()", "onecopy": "sendmsg()"}
@@ -24,9 +25,9 @@ def percent(share: float) -> str:
 
 def times(answer: Answer) -> str:
     """At the largest size where it is decided."""
-    ratio = [ratio for ratio in answer.ratios if ratio.sign][-1]
-    return (f"{ratio.value:.2f} times the {WORDS[answer.metric]}, {ratio.low:.2f}-{ratio.high:.2f}, "
-            f"at {size(ratio.size)}")
+    ratio = [ratio for ratio in answer.ratios if ratio.verdict in (BETTER, WORSE)][-1]
+    return (f"{ratio.effect:.2f} times the {WORDS[answer.metric]}, "
+            f"{ratio.interval[0]:.2f}-{ratio.interval[1]:.2f}, at {size(ratio.size)}")
 
 
 def cell(answer: Answer) -> str:
@@ -35,7 +36,7 @@ def cell(answer: Answer) -> str:
         return "not measured"
     tried = f"{size(answer.ratios[0].size)} to {size(answer.ratios[-1].size)}"
     worse, better = (size(count) if count else "" for count in (answer.worse, answer.better))
-    undecided = [ratio.size for ratio in answer.ratios if not ratio.sign
+    undecided = [ratio.size for ratio in answer.ratios if ratio.verdict == INCONCLUSIVE
                  and ratio.size > (answer.better or ratio.size)]
     on = f"(open at {size(undecided[-1])})" if undecided else "on"
     return {"from": f"better from {better} {on}, "
@@ -101,9 +102,9 @@ def _more(result):
 
 def lines(result) -> list[str]:
     """At most twelve lines of at most WIDTH columns."""
-    # What could be done about copies stands behind the first sentence.
-    words = result.path.words if result.path.copied and not result.path.final else \
-        result.path.words.split(". ")[0]
+    words = result.path.words.rstrip(".")
+    if result.path.remedy and not result.path.final:
+        words += f". {result.path.remedy}"
     rest = f"Rests on: {words.rstrip('.')}"
     rest += (f"; {result.blocks} blocks of three short runs in {result.elapsed_s:.0f} s."
              if result.blocks else ".")

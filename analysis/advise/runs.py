@@ -9,13 +9,12 @@ from typing import Optional
 
 from advise.search import Run
 from derive import record_of
-from tables.causes import CAUSES
+from front.host import completed
 from text.cells import Cells
 from text.facts import facts
-from text.verdict import verdict
+from text.verdict import parts
 
 VARIANTS = ("zerocopy", "twocopy", "onecopy")
-FINAL = {cause.name for cause in CAUSES if cause.final}
 
 
 class Failed(Exception):
@@ -28,14 +27,15 @@ class Failed(Exception):
 
 @dataclasses.dataclass(frozen=True)
 class Path:
-    """What became of zero-copy sends on the path, in words too.
+    """What became of zero-copy sends on the path, in words too: as zerocopy.outcome of a record has it.
 
-    copied: the share of those that completed, None where that is not known. final: it will always
-    be so. traced: the kernel was asked, not the error queue alone.
+    traced: the kernel was asked, not the error queue alone.
     """
     words: str
+    works: Optional[bool]
     copied: Optional[float]
     final: bool
+    remedy: Optional[str]
     traced: bool
     cause: Optional[str]
     device: Optional[str]
@@ -62,7 +62,7 @@ class Engine:
             raise KeyboardInterrupt
         if raw["error"]:
             raise Failed(raw["error"], raw.get("exit_status") or 1)
-        return record_of(raw), raw["interrupted"]
+        return record_of(completed(raw)), raw["interrupted"]
 
     def load(self, number: int, seconds: float = 0) -> dict:
         """The same of a load, of which half a run says nothing."""
@@ -89,10 +89,7 @@ class Load:
 
     def path(self) -> Path:
         """A zero-copy load under measurement; where that is refused, by the error queue alone."""
-        record, refused = self.engine.load(0), self.engine.untraced
-        if not refused:
-            return _path(record, _verdict(record))
-        return _path(record, f"the kernel could not be asked ({refused}); its error queue says")
+        return _path(self.engine.load(0), self.engine.untraced)
 
     def block(self, size: int) -> dict[str, Run]:
         """One run of each variant, in an order at random."""
@@ -108,30 +105,38 @@ def _run(app):
     return Run(app["throughput_bps"], sum(times) / app["received_bytes"])
 
 
-def _verdict(record):
-    """As the report has it."""
+def _words(record):
+    """As the report has it, without what helps."""
     cells = Cells()
     cells.add(record)
     cells.name()
     cell, = cells
-    return verdict(facts(cell))
+    why, _, doubt = parts(facts(cell))
+    return f"{why.rstrip('.')}. {doubt}".strip()
 
 
-def _path(record, words):
-    app, zerocopy = record["app"], record["zerocopy"]
-    traced = record["plan"]["tier"] is not None
-    counts = zerocopy if traced else app["zerocopy"]
+def _by_error_queue(record, refused):
+    """The words, and what an outcome has of it."""
+    counts = record["app"]["zerocopy"]
     done, copied = counts["completions"], counts["copied"]
-    causes = (zerocopy or {}).get("causes") or []
-    first = causes[0] if causes else {}
-    share = copied / done if done and copied is not None else None
-    if not traced and share is not None:
-        words += f" that {copied:,} of {done:,} zero-copy sends were copied"
+    words = f"the kernel could not be asked ({refused}); its error queue says"
+    if done and copied is not None:
+        words += f" that {copied:,} of {done:,} zero-copy sends were copied."
+    return words, {"works": None, "copied": copied / done if done and copied is not None else None,
+                   "final": None, "remedy": None, "causes": []}
+
+
+def _path(record, refused):
+    app, zerocopy = record["app"], record["zerocopy"] or {}
+    words, found = (_by_error_queue(record, refused) if refused else
+                    (_words(record), zerocopy["outcome"]))
+    cause = found["causes"][0]["cause"] if found["causes"] else None
     sending = (record["tcp"] or {}).get("sending") or {}
-    peers = (zerocopy or {}).get("peers") or [{}]
+    peers = zerocopy.get("peers") or [{}]
     optmem = record["host"]["settings"].get("optmem_max")
-    return Path(words, share, first.get("cause") in FINAL, traced, first.get("cause"),
-                peers[0].get("device"), int(optmem) if optmem else None, app["memlock_bytes"],
+    return Path(words, found["works"], found["copied"], found["final"] is True, found["remedy"],
+                not refused, cause, peers[0].get("device"), int(optmem) if optmem else None,
+                app["memlock_bytes"],
                 sending["peer_window_limited_us"] / sending["busy_us"]
                 if sending.get("busy_us") else None,
                 tuple(w["text"] for w in record["warnings"]

@@ -30,13 +30,20 @@ class Run:
 
 @dataclasses.dataclass(frozen=True)
 class Ratio:
-    """Zero-copy over the other at a size, of n blocks, and its interval."""
+    """Zero-copy over the other at a size, of n blocks: judge.comparison's object."""
+    of: str
+    against: str
+    metric: str
     size: int
+    verdict: str
+    reason: Optional[str]
+    effect: Optional[float]
+    interval: Optional[tuple[float, ...]]
+    level: Optional[float]
     n: int
-    value: float
-    low: float
-    high: float
-    sign: int  # 1: zero-copy is better, -1: worse, 0: the same, or not known
+    resolved: Optional[float]
+    repeats: Optional[int]
+    discarded: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -102,10 +109,10 @@ class Search:
 
     def answer(self, against: str, metric: str) -> Answer:
         judged = [(size, self.judged(size, against, metric)) for size in sorted(self.blocks)]
-        ratios = tuple(Ratio(size, one.n, one.value, one.low, one.high, judge.SIGNS[one.verdict])
+        ratios = tuple(Ratio(**judge.comparison("zerocopy", against, metric, one, size=size))
                        for size, one in judged if one)
-        worse = [r.size for r in ratios if r.sign < 0]
-        better = [r.size for r in ratios if r.sign > 0]
+        worse = [r.size for r in ratios if r.verdict == judge.WORSE]
+        better = [r.size for r in ratios if r.verdict == judge.BETTER]
         ends = (max(worse, default=None), min(better, default=None))
         if worse and better:
             kind = "from" if ends[0] < ends[1] else "irregular"

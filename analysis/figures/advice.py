@@ -24,8 +24,8 @@ def copied(advice: Advice) -> str:
 
 def _cells(answers: list[Answer]) -> pl.DataFrame:
     return pl.DataFrame([
-        {"x": r.size, "name": a.against, "median": r.value, "low": r.low, "high": r.high, "n": r.n,
-         "said": f"{words.number(r.value)} ({words.number(r.low)} to {words.number(r.high)})"}
+        {"x": r.size, "name": a.against, "median": r.effect, "low": r.interval[0], "high": r.interval[1],
+         "n": r.n, "said": r.words}
         for a in answers for r in a.ratios]).sort("x", "name")
 
 

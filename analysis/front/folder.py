@@ -235,6 +235,17 @@ class Folder:
                           f"{name}: {why(error)}") from None
         self.complain(f"{self.name} ended in half a record: put aside as {name}, its run is made again")
 
+    def write_comparisons(self, found):
+        """Anew, beside the runs that they are of."""
+        from files import replace  # imported late: no other command needs it
+        folder, name = os.path.split(self.name)
+        path = os.path.join(folder, name.replace("runs", "comparisons").removesuffix("l"))
+        line = json.dumps({"schema": "sendpath.comparisons/1", "comparisons": found}) + "\n"
+        try:
+            replace(path, lambda file: file.write(line.encode("ascii")))
+        except OSError as error:
+            raise self._cannot(f"write {path}", error) from None
+
     def add(self, record):
         """Adds a record, durably."""
         try:

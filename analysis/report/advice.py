@@ -6,12 +6,11 @@ from analysis.advice import CALLS, LEVEL, Advice, Path, Ratio, Read
 from analysis.advice import Answer as Advised
 from analysis.figures import style
 from analysis.figures.advice import METRICS
-from analysis.judge import MARGIN
+from analysis.judge import INCONCLUSIVE, MARGIN
 from analysis.report import text
 from analysis.report.base import Answer, Table
 
 TITLE = "Advice on MSG_ZEROCOPY"
-SIGNS = {1: "better", -1: "worse", 0: "no difference found"}
 RECEIVER_LIMITS = 0.5
 
 
@@ -28,7 +27,7 @@ def _changes(answer: Advised) -> str:
         return "not measured"
     first, last = (style.size_text(answer.ratios[i].size) for i in (0, -1))
     worse, better = (style.size_text(size) if size else "" for size in (answer.worse, answer.better))
-    undecided = [ratio.size for ratio in answer.ratios if not ratio.sign
+    undecided = [ratio.size for ratio in answer.ratios if ratio.verdict == INCONCLUSIVE
                  and ratio.size > (answer.better or ratio.size)]
     on = f"(open at {style.size_text(undecided[-1])})" if undecided else "on"
     return {"from": f"better from {better} {on}, "
@@ -85,8 +84,7 @@ def _not_shown(advice: Advice) -> list[str]:
 
 def _row(answer: Advised, ratio: Ratio) -> tuple[str, ...]:
     return (METRICS[answer.metric], CALLS[answer.against], style.size_text(ratio.size),
-            f"{words.number(ratio.value)} ({words.number(ratio.low)} to "
-            f"{words.number(ratio.high)})", SIGNS[ratio.sign], text.count(ratio.n))
+            ratio.words, ratio.verdict, text.count(ratio.n))
 
 
 def _tables(advice: Advice) -> list[Table]:

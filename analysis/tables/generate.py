@@ -70,7 +70,7 @@ def argp_rows():
 def option_value(o):
     """What options.c does with an option that has no code of its own."""
     kind, member, *most = o.sets
-    return row(symbol(o), f"VALUE_{kind.upper()}", f"offsetof(struct options, {member})",
+    return row(symbol(o), text(o.name.replace("-", "_")), f"VALUE_{kind.upper()}", f"offsetof(struct options, {member})",
                *(most or ["0"]))
 
 

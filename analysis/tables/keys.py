@@ -6,9 +6,10 @@ docs/run-record.md of it.
 """
 
 from . import protocol
-from .causes import CAUSES, REFUSALS
+from .causes import CAUSES, REFUSALS, UNKNOWN
 from .kinds import (COUNT, NAME, SHARE, TEXT, TRUTH, Key, Kind, block, integer, list_of,
                     mapping, null, number, one_of, only, positive, shared, text, tuples_of)
+from .profile import CONTEXTS
 from .renamed import SCHEMA
 from .stages import STAGES
 
@@ -132,20 +133,21 @@ HOST = shared("host", block(
     Key("arch", TEXT, "architecture, as `uname -m` prints it"),
     Key("cpu", null(TEXT), "model"),
     Key("nproc", integer(1), "CPUs that may be used"),
-    Key("virtualized", TRUTH, "true: a virtual machine"),
-    Key("debug_kernel", TRUTH, "true: built with options that slow it down"),
+    Key("virtualized", null(TRUTH), "true: a virtual machine; null, as are the other keys of what "
+        "anybody may read of it, in records that `derive` made of raw lines"),
+    Key("debug_kernel", null(TRUTH), "true: built with options that slow it down"),
     Key("governor", null(TEXT), "CPU frequency governor"),
     Key("pmu", null(TEXT), "names of its PMUs"),
-    Key("settings", mapping(TEXT), "kernel settings that change what sends cost, as the run ended; "
+    Key("settings", null(mapping(TEXT)), "kernel settings that change what sends cost, as the run ended; "
         "those that this kernel has"),
-    Key("devices", list_of(block(
+    Key("devices", null(list_of(block(
         Key("name", TEXT, "name of the interface"),
         Key("driver", null(TEXT), "name of the driver"),
         Key("mtu_bytes", null(COUNT), "MTU in bytes"),
         Key("speed_mbit", null(COUNT), "link speed"),
         Key("scatter_gather", TRUTH, "offloaded"),
         Key("checksum", TRUTH, "offloaded"),
-        Key("segmentation", TRUTH, "offloaded"))), "physical network devices"),
+        Key("segmentation", TRUTH, "offloaded")))), "physical network devices"),
 ))
 
 PRIVILEGE = block(
@@ -370,6 +372,39 @@ _PEER = (
     Key("port", integer(0, 65535), "of the receiver"),
 )
 
+OUTCOME = null(block(
+    Key("works", null(TRUTH), "true: no send was copied, and copies would have been seen; false: some "
+        "were; null: not known"),
+    Key("reason", one_of(*UNKNOWN, None), "why it is not known: " + "; ".join(
+        f"`{name}`: {words}" for name, words in UNKNOWN.items())),
+    Key("copied", null(SHARE), "of the completed sends"),
+    Key("causes", list_of(block(
+        Key("cause", one_of(*(cause.name for cause in CAUSES)), "see [causes.md](causes.md)"),
+        Key("device", null(TEXT), "on which"),
+        Key("sends", COUNT, "copied for it"),
+        Key("final", TRUTH, "no setting takes the cause away"),
+        Key("remedy", TEXT, "what helps, or that nothing does"))), "most sends first"),
+    Key("final", null(TRUTH), "a cause of all copies is final, so that nothing helps on this path; "
+        "null where no cause was seen"),
+    Key("remedy", null(TEXT), "what helps against all of them"),
+))
+COMPARISON = block(
+    Key("of", NAME, "`run.cell` of the configuration"),
+    Key("against", NAME, "`run.cell` of its first variant"),
+    Key("metric", one_of("throughput", "cpu"), "bits per second, or CPU time of both ends per byte"),
+    Key("verdict", one_of("better", "worse", "same", "inconclusive"), "of the first over the second, "
+        "see [statistics.md](statistics.md)"),
+    Key("reason", null(TEXT), "why it is inconclusive"),
+    Key("effect", null(positive()), "their ratio; null without a pair of runs"),
+    Key("interval", null(list_of(positive(), minItems=2, maxItems=2)), "from and to; null: too few repeats"),
+    Key("level", null(SHARE), "of confidence, of this interval"),
+    Key("n", COUNT, "pairs of runs"),
+    Key("resolved", null(number()), "the smallest difference that these pairs would have shown, as a "
+        "share"),
+    Key("repeats", null(COUNT), "so many might decide; null: it is decided, or no number is likely to"),
+    Key("discarded", list_of(TEXT), "why, for each repeat of which a run is left out as disturbed"),
+)
+
 ZEROCOPY = null(block(
     Key("requests", COUNT, "sends that carried MSG_ZEROCOPY"),
     Key("completions", null(COUNT), "sends whose completion the kernel made known"),
@@ -468,6 +503,7 @@ ZEROCOPY = null(block(
         "what reading the error queue cost; tracepoints alone cannot measure it"),
     Key("wake_up_ns", null(HISTOGRAM), "with `--stages`: time of waking threads that wait for a "
         "notification"),
+    Key("outcome", OUTCOME, "what became of the sends; null without requests", required=False),
 ))
 
 RECEIVER = null(block(
@@ -536,6 +572,24 @@ OVERHEAD = null(block(
     Key("bpf_runs", COUNT, "runs of these programs"),
     Key("cpu_share", null(number()), "of the CPU time of both sides"),
 ))
+
+PROFILE = null(block(
+    Key("event", one_of("cycles", "cpu-clock"), "what the kernel samples by; `cpu-clock` does not see "
+        "code that runs with interrupts off"),
+    Key("hz", integer(1), "samples a second of a CPU's time"),
+    Key("samples", COUNT, "of the threads of measured processes"),
+    Key("lost", COUNT, "dropped events: samples without room for their stack"),
+    Key("stacks", list_of(block(
+        Key("syscall", null(TEXT), "of the send that the thread was in; null: it was in none"),
+        Key("zerocopy", null(TRUTH), "whether that send asked for zero-copy"),
+        Key("context", one_of(*(context.name for context in CONTEXTS)),
+            "`send`, and apart `softirq`, are inside a send; `kernel` is other kernel code, `program` "
+            "user space"),
+        Key("stage", null(one_of(*(stage.name for stage in STAGES if stage.on_cpu))),
+            "of a send, told by the innermost function that begins a stage; null outside of sends"),
+        Key("functions", list_of(TEXT), "of the kernel, outermost first; empty of `kernel` and "
+            "`program`"),
+        Key("samples", integer(1), "with this stack"))), "the most frequent first")))
 
 _WHOLE, _AMOUNT = null(COUNT), null(number())
 MEMORY = null(block(
@@ -607,6 +661,8 @@ RECORD = block(
     Key("memory", MEMORY, "with `--memory`, else null: what the machine's memory and its devices "
         "moved while the window was open; [memory.md](memory.md) says from which counters, and how "
         "good they are", required=False),
+    Key("profile", PROFILE, "with `--profile`, else null: samples of the measured processes' CPU time, "
+        "by kernel functions"),
     Key("lost", LOST, "dropped events: what could not be followed"),
     Key("overhead", OVERHEAD, "with `--cost`, else null: what measuring cost"),
     Key("complete", TRUTH, "false where the run was interrupted before its time was up, or failed "
@@ -614,6 +670,8 @@ RECORD = block(
         required=False),
     Key("warnings", WARNINGS, "caveats"),
     Key("unmeasured", UNMEASURED, "why a key is null"),
+    Key("comparisons", null(list_of(COMPARISON)), "of all runs of the command, in the record of the last "
+        "one; else, and of `analyze derive`, null", required=False),
 )
 
 FAILURE = block(

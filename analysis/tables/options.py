@@ -186,7 +186,18 @@ OPTIONS = (
     Option("stages", "", "measuring",
            "divide the kernel time of a send into its stages",
            "Stages are taking the lock, copying or pinning, transmitting, softirqs, waiting and others. "
-           "Tracepoints alone show only softirqs and off-CPU time.", ("flag", "stages")),
+           "Tracepoints alone show only softirqs and off-CPU time; samples show the rest, as with "
+           "--profile.", ("flag", "stages")),
+    Option("profile", "[HZ]", "measuring",
+           "sample the kernel functions of sends",
+           "HZ times a second, by default 997. Cycles sample where the machine counts them, else the CPU's "
+           "clock, which misses code that runs with interrupts off. The report has the functions with "
+           "most of the CPU time.",
+           ("number", "profile", "PROFILE_MAX")),
+    Option("folded", "FILE", "details",
+           "write the stacks of --profile to FILE, for flame graphs",
+           "FILE has one line per stack, as flamegraph.pl, inferno and speedscope read it. "
+           "- is standard output; no report is printed then.", ("text", "folded")),
     Option("packets", "", "details",
            "count the packets (skbs) that a load's sends become, and their frags",
            sets=("flag", "packets")),
@@ -198,9 +209,10 @@ OPTIONS = (
            "Names are those of libpfm4. Only sends that never lost their CPU are counted; interrupts "
            "are included. Context switches and migrations would therefore always be 0, and are refused.",
            ("text", "call_counters")),
-    Option("histogram", "", "details",
-           "print histograms of more than 6 configurations, too",
-           "With --stages, also one for each stage.", ("flag", "histogram")),
+    Option("details", "", "details",
+           "print all that is known, not only the answer",
+           "For each configuration: ranges, causes of copies, histograms, also of stages, counters, TCP.",
+           ("flag", "details")),
     Option("wait-quiet", "[T]", "details",
            "before each run, wait at most T (default 60s) until other programs use less than 5 % of "
            "the CPUs",

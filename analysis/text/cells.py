@@ -14,7 +14,7 @@ from .spread import spread, total
 FEW_FLAGS = 0.001
 TITLE_MAX = 63
 # What is equal where variants are compared. A row of comparisons is along the first that varies.
-LOAD = "load/message_bytes", "load/threads", "load/fields", "load/link"
+LOAD = "load/message_bytes", "load/connections", "load/threads", "load/fields", "load/link"
 
 
 def cpu_per_byte(record):
@@ -26,18 +26,23 @@ def cpu_per_byte(record):
             value(record, "app/receiver/user_s") + value(record, "app/receiver/system_s")) / received
 
 
+def speed(record):
+    serves = at(record, "serving/answers_per_s") is not None
+    return number(record, "serving/answers_per_s" if serves else "app/throughput_bps")
+
+
 # What cells are compared by, and whether more of it is better.
-JUDGED = {"speed": (lambda record: number(record, "app/throughput_bps"), 1), "cpu": (cpu_per_byte, -1)}
+JUDGED = {"throughput": (speed, 1), "cpu": (cpu_per_byte, -1)}
 
 
 class Cell:
     """The records of one load's repeats. title: "zerocopy", or "zerocopy 16K x4" where sizes or
-    threads differ. reference: the cell of the same load with which others are compared: the first
-    variant that copies, else the first. judged: Judgments against it by metric, see JUDGED.
+    threads differ. reference: the cell of the same load with which others are compared: its first
+    variant. comparisons: judge.comparison's objects against it by metric, see JUDGED.
     """
 
     def __init__(self, cells):
-        self.cells, self.records, self.title, self.reference, self.judged = cells, [], "", self, {}
+        self.cells, self.records, self.title, self.reference, self.comparisons = cells, [], "", self, {}
         self._hists = {}
 
     def add(self, record):
@@ -86,11 +91,6 @@ class Cell:
     def spread(self, path):
         """Of a number, over the repeats that have it."""
         return spread([one for one in self.numbers(path) if one is not None])
-
-    @property
-    def copies(self):
-        """Does its variant send without MSG_ZEROCOPY?"""
-        return self.at("zerocopy") is None and self.at("calls/0") is not None
 
     @property
     def disturbed(self):
@@ -174,15 +174,18 @@ class Cells:
             loads.setdefault(frozen([cell.at(path) for path in LOAD]), []).append(cell)
         for cells in loads.values():
             for cell in cells:
-                cell.reference = next((one for one in cells if one.copies), cells[0])
+                cell.reference = cells[0]
         compared = [cell for cell in self if cell is not cell.reference]
         axis = next(filter(self.vary, LOAD), None)
-        rows = [frozen([*(one.at("load/variant") for one in (cell, cell.reference)),
+        rows = [frozen([*(one.at(f"load/{key}") for key in ("variant", "server_model")
+                            for one in (cell, cell.reference)),
                         *(cell.at(path) for path in LOAD if path != axis)]) for cell in compared]
         for name, (read, better) in JUDGED.items():
             found = judge.judge_rows([cell.against_reference(read, better) for cell in compared], rows)
             for cell, judgment in zip(compared, found):
-                cell.judged[name] = judgment
+                cell.comparisons[name] = judge.comparison(
+                    string(cell.record, "run/cell"), string(cell.reference.record, "run/cell"), name,
+                    judgment, list(cell.disturbed.values()))
 
     def _title(self, cell):
         record = cell.record
@@ -198,6 +201,11 @@ class Cells:
         if self.vary("load/link"):
             title += f", {string(record, 'load/link')}"
         return title[:TITLE_MAX]
+
+    @property
+    def comparisons(self):
+        """All of them, as they stand in a record."""
+        return [one for cell in self for one in cell.comparisons.values()]
 
     @property
     def record(self):

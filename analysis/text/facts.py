@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """The verdict of each cell, from its records."""
 
-from .causes import gather
-from .layout import BOLD
-from .record import at, same, string, value
-from .verdict import Facts, finding, verdict
+from derive.outcome import SUMS, Facts
 
-DETAILED_MAX = 6  # of more configurations, equal findings are one line, and no details are printed
+from .causes import gather
+from .record import at, same, string, value
+
 TO_MAX = 127
 
 
@@ -21,13 +20,6 @@ def refusals(cell, blocks):
             if count > most:
                 most, name = count, string(row, "cause")
     return {"refused": total, "refusal": name}
-
-
-def comparison(cell):
-    if not cell.reference.copies:
-        return {}
-    return {"other": string(cell.reference.record, "load/variant"), "repeats": len(cell.records),
-            "disturbed": list(cell.disturbed.values()), **cell.judged}
 
 
 def receiver(cell):
@@ -53,51 +45,15 @@ def receiver(cell):
     return to[:TO_MAX]
 
 
-def of_sends(cell, block):
-    """What a block lacks is not known: of sends by io_uring's own operations more than of others."""
-    keys = {"requests": "requests", "completions": "completions", "outstanding": "outstanding",
-            "copied": "copied", "unflagged": "unflagged", "reported": "errqueue_copied",
-            "unexplained": "unexplained", "ignored": "ignored", "empty": "ignored_empty"}
-    return {name: cell.sum(f"{block}/{key}", -1.0) for name, key in keys.items()}
-
-
 def facts(cell):
-    """The Facts of a cell that has a block zerocopy."""
+    """The Facts of a cell that has a block zerocopy. What a block lacks is not known: of sends by
+    io_uring's own operations more than of others.
+    """
     blocks = ["zerocopy"]
     if not cell.sum("zerocopy/requests", -1.0) and cell.sum("zerocopy/io_uring/requests", -1.0) > 0:
         blocks.append("zerocopy/io_uring")
-    return Facts(to=receiver(cell), causes=gather(cell), **of_sends(cell, blocks[-1]),
-                 **refusals(cell, blocks), **comparison(cell),
-                 lost=cell.sum("lost/completions", -1.0),
+    return Facts(**{name: cell.sum(f"{blocks[-1]}/{key}", -1.0) for name, key in SUMS.items()},
+                 causes=gather(cell), **refusals(cell, blocks), lost=cell.sum("lost/completions", -1.0),
                  lost_else=cell.sum_so_far("lost/calls") + cell.lost_flags,
                  unseen_flags=cell.sum("lost/flags", 0.0), skipped_looks=cell.skipped_looks,
                  lost_copies=cell.sum("lost/stacks", 0.0))
-
-
-def each(cells):
-    for cell in cells:
-        text = verdict(facts(cell))
-        if text:
-            yield f"{BOLD}{cell.title}: {text}"
-            yield ""
-
-
-def joined(cells):
-    """One line for all cells with the same finding."""
-    alike = {}
-    for cell in cells:
-        alike.setdefault(finding(facts(cell)), []).append(cell.title)
-    total = sum(map(len, alike.values()))
-    for text, titles in alike.items():
-        which = (f"all {total} zero-copy configurations" if len(titles) == total else
-                 f"{len(titles)} of {total} zero-copy configurations "
-                 f"({titles[0]}{', ...' if len(titles) > 1 else ''})")
-        yield f"{BOLD}{which}: {text}"
-    if alike:
-        yield ""
-
-
-def verdicts(cells):
-    """What became of the zero-copy sends, and what to do about it."""
-    asked = [cell for cell in cells if cell.at("zerocopy") is not None]
-    return (joined if len(cells) > DETAILED_MAX else each)(asked)

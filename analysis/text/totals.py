@@ -6,7 +6,7 @@ summary does not show.
 from .record import array, at, string
 
 NEEDED = "run", "tool", "host", "load", "lost", "memory", "serving"
-NOT_SHOWN = "sizes", "stages", "counters", "cpu_ns", "completion_ns", "wake_up_ns", "error_queue"
+NOT_SHOWN = "sizes", "stages", "counters", "cpu_ns", "completion_ns", "wake_up_ns", "error_queue", "outcome"
 LATENCY = "message_latency_ns"
 
 

@@ -1,41 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """What to make of the zero-copy sends of a cell, in words."""
 
-from judge import INCONCLUSIVE, MARGIN, SAME, SIGNS
+from derive.outcome import DEVICE_MAX, all_seen, device, remedies, standing, unknown
 
 from . import units
-from .causes import REFUSAL_BY_NAME, device
+from .causes import REFUSAL_BY_NAME
 
 TEXT_MAX = 1023
-DEVICE_MAX = 319
-SENDS = 100  # fewer completions bear no verdict: a share of them is known to 10 percentage points
-LOST_SHARE = 0.01  # beyond, what was seen may not be typical
-WAITING_SHARE = 0.1
 REFUSED_SHARE = 0.1
-
-
-class Facts:
-    """The figures that a verdict rests on; below 0: not known."""
-
-    requests = completions = outstanding = lost = 0.0  # sends
-    copied = unflagged = reported = 0.0  # of the completions
-    unexplained = 0.0  # of the others: nothing tells that they were not copied
-    ignored = empty = 0.0  # the latter for lack of data: part of the former
-    refused = 0.0  # of all requests
-    refusal = ""  # the name of the most frequent one
-    to = ""  # as " to 10.0.0.2:5001"
-    causes = ()  # causes.Rows
-    # The copying variant of the same load with which this one is compared, or None, and the Judgments
-    # of their throughput, and of the CPU time of both ends for each byte.
-    other = speed = cpu = None
-    repeats, disturbed = 0, ()  # of how many why they are left out of the comparison
-    lost_else = 0.0  # calls that were not counted, and flags that were not seen
-    unseen_flags = 0.0  # of copied sends: they have no cause
-    skipped_looks = 0.0  # runs of the programs that see copies, which the kernel skipped
-    lost_copies = 0.0  # seen, but there was no room for what was seen of them
-
-    def __init__(self, **known):
-        vars(self).update(known)
+# Of causes that no setting takes away.
+WITHOUT = "Send without MSG_ZEROCOPY on this path."
 
 
 def were(number):
@@ -45,18 +19,15 @@ def were(number):
 def none_possible(f):
     """Why there can be no verdict; None where there can."""
     requests = units.whole(f.requests)
-    if f.completions < 0 or f.copied < 0:
-        return f"no verdict: how many of the {requests} zero-copy sends were copied is not known here"
-    if f.lost > LOST_SHARE * f.requests:
-        return (f"no verdict: of {requests} zero-copy sends {units.whole(f.lost)} could not be "
-                "followed")
-    if f.outstanding > WAITING_SHARE * f.requests:
-        return (f"no verdict: of {requests} zero-copy sends {units.whole(f.outstanding)} have no "
-                "completion yet")
-    if f.completions < SENDS:
-        return (f"no verdict: {units.counted(f.completions, 'zero-copy send')} completed, too few to "
-                "tell")
-    return None
+    return {
+        None: None,
+        "copies_unknown": f"no verdict: how many of the {requests} zero-copy sends were copied is not "
+                          "known here",
+        "lost": f"no verdict: of {requests} zero-copy sends {units.whole(f.lost)} could not be followed",
+        "outstanding": f"no verdict: of {requests} zero-copy sends {units.whole(f.outstanding)} have no "
+                       "completion yet",
+        "few": f"no verdict: {units.counted(f.completions, 'zero-copy send')} completed, too few to "
+               "tell"}[unknown(f)]
 
 
 def cause(f, row):
@@ -64,63 +35,45 @@ def cause(f, row):
     return row.words.title + (f", {on}" if on else "")
 
 
-def remedy(f, row):
-    """The device goes where a remedy names it."""
-    return row.words.remedy.replace("DEV", device(f.causes, row)[:DEVICE_MAX] or "DEV", 1)
-
-
-def second_cause(f):
-    """Another cause that all copied sends have, too: one that can be ended cannot alone end them."""
-    found = None
-    for row in f.causes[1:]:
-        if row.sends < f.copied:
-            break
-        if row.cause is not f.causes[0].cause and (found is None or row.cause.final):
-            found = row
-    return found
-
-
-def two_causes(f, second):
-    """What is left without the first comes second; one that has a remedy is the first."""
-    first = f.causes[0]
-    if first.cause.final:
-        first, second = second, first
-    remedies = [row for row in (first, second) if row is second or not second.cause.final]
-    return (f", for more than one cause: {cause(f, first)}; {cause(f, second)}. Without the first, the "
-            f"second alone would still copy them. {' '.join(remedy(f, row) for row in remedies)}")
+def remedy(f):
+    return WITHOUT if standing(f)[-1].cause.final else remedies(f)
 
 
 def copied(f):
-    text = (f"{units.percent(f.copied, f.completions)} of {units.whole(f.completions)} zero-copy "
-            f"sends{f.to} were copied")
+    """Why, and what to do about it."""
+    sends = units.whole(f.completions)
+    text = (f"all {sends} zero-copy sends were copied" if f.copied == f.completions else
+            f"{units.whole(f.copied)} of {sends} zero-copy sends "
+            f"({units.percent(f.copied, f.completions)}) were copied")
     if not f.causes:
-        return text + "; why was not seen."
-    second = second_cause(f)
+        return text + "; why was not seen", ""
+    first, *second = standing(f)
     if second:
-        return text + two_causes(f, second)
-    first, others = f.causes[0], len(f.causes) > 1
+        return (f"{text} for more than one cause ({cause(f, first)}; {cause(f, second[0])}): without the "
+                "first, the second alone would still copy them", remedy(f))
     if first.sends < f.copied - f.unseen_flags:
-        text += f", most of them ({units.whole(first.sends)})"
-        others = False
-    return f"{text}: {cause(f, first)}{', and other causes' if others else ''}. {remedy(f, first)}"
+        return (f"{text}, most of them ({units.whole(first.sends)}) by one cause ({cause(f, first)})",
+                remedy(f))
+    others = ", and other causes" if len(f.causes) > 1 else ""
+    return f"{text} ({cause(f, first)}{others})", remedy(f)
 
 
 def none_copied(f):
-    text = f"none of {units.whole(f.completions)} zero-copy sends{f.to} was "
+    text = f"none of {units.whole(f.completions)} zero-copy sends was "
     if f.unexplained > 0:
-        return text + "seen to be copied"
-    return text + ("copied, but unflagged copies are not visible here." if f.unflagged < 0 else
-                   "copied, as far as was seen." if f.skipped_looks or f.lost_copies > 0 else
-                   "copied: zero-copy works here.")
+        return text + "seen to be copied", ""
+    return text + ("copied, but unflagged copies are not visible here" if f.unflagged < 0 else
+                   "copied, as far as was seen" if f.skipped_looks or f.lost_copies > 0 else
+                   "copied: zero-copy works here"), ""
 
 
 def unexplained(f):
     """Nobody flagged them or saw them copied, but they did not leave the machine as they were."""
     if f.unexplained <= 0:
         return ""
-    return (f"{'' if f.copied > 0 else ', but'} {units.whole(f.unexplained)} of them reached no NIC "
+    return (f"{';' if f.copied > 0 else ', but'} {units.whole(f.unexplained)} of them reached no NIC "
             "with the sender's own pages: these were copied by something that has no hook here (on "
-            "older kernels native XDP), or not sent.")
+            "older kernels native XDP), or not sent")
 
 
 def skipped(f):
@@ -152,40 +105,8 @@ def lost(f):
     count = max(f.lost, 0.0) + f.lost_else
     if count <= 0:
         return ""
-    return (f" Caveat: {units.counted(count, 'send')} {were(count)} not followed to the end (LOST, "
-            "above).")
-
-
-def compared(judgment, of):
-    if not judgment.n:
-        return f" {of} is not known"
-    interval = "" if judgment.low is None else f" ({judgment.low:.2f}-{judgment.high:.2f})"
-    if judgment.verdict == INCONCLUSIVE:
-        return f" inconclusive in {of}{interval}"
-    if judgment.verdict == SAME:
-        return f" the same {of} within {100 * MARGIN:.0f} %{interval}"
-    return f" {judgment.value:.2f} times the {of}{interval}"
-
-
-def comparison(f):
-    """A single run ranks nothing: only an interval does."""
-    if f.other is None:
-        return ""
-    if f.disturbed and f.speed.low is None:
-        return f" No ranking: {f.disturbed[-1]}; --wait-quiet waits for quiet."
-    if f.speed.low is None and f.speed.repeats:
-        return f" --repeat {f.speed.repeats} compares it with {f.other}."
-    known = [one for one in (f.speed, f.cpu) if one.n]
-    text = (f" {len(f.disturbed)} of {f.repeats} repeats left out: {f.disturbed[-1]}." if f.disturbed else
-            "")
-    text += f" Against {f.other}:{compared(f.speed, 'throughput')},{compared(f.cpu, 'CPU time per byte')}."
-    if any(one.verdict == INCONCLUSIVE for one in known):
-        needed = [one.repeats for one in known if one.repeats]
-        return text + (f" --repeat {max(needed)} might decide." if needed else "")
-    signs = [SIGNS[one.verdict] for one in known]
-    return text + (" It pays here." if sum(signs) > 0 else
-                   f" Use {f.other} instead." if sum(signs) < 0 else
-                   " One is paid for with the other." if any(signs) else "")
+    return (f" Caveat: {units.counted(count, 'send')} {were(count)} not followed to the end (see dropped "
+            "events).")
 
 
 def refused(f):
@@ -206,38 +127,44 @@ def ignored(f):
         yield f"{units.percent(empty, f.requests)} {of}: zero length."
 
 
-def completed(f):
-    """Of those that were neither refused nor ignored."""
-    return none_possible(f) or ((copied if f.copied > 0 else none_copied)(f) + unexplained(f) +
-                                skipped(f) + reported(f) + lost(f) + comparison(f))
+def parts(f):
+    """Why, what to do, and what casts doubt on it: three texts, of Facts of sends that asked for
+    zero-copy. What there can be no verdict on has a reason alone.
+    """
+    whys, does = [*refused(f), *ignored(f)], ""
+    none = none_possible(f)
+    if f.ignored + f.refused >= f.requests:
+        return " ".join(whys), "", ""
+    if none:
+        return " ".join([*whys, none[0].upper() + none[1:] if whys else none]), "", ""
+    why, does = (copied if f.copied > 0 else none_copied)(f)
+    doubt = f"{skipped(f)}{reported(f)}{lost(f)}".strip()
+    why += unexplained(f)
+    return " ".join([*whys, why[0].upper() + why[1:] if whys else why]), does, doubt
 
 
 def verdict(f):
-    """The sentences, or "no verdict: " and why, of Facts; "" where nothing asked for zero-copy."""
+    """The sentences, or "no verdict: " and why; "" where nothing asked for zero-copy."""
     if f.requests <= 0:
         return ""
-    sentences = [*refused(f), *ignored(f)]
-    if f.ignored + f.refused < f.requests:
-        text = completed(f)
-        sentences.append(text[0].upper() + text[1:] if sentences else text)
-    return " ".join(sentences)[:TEXT_MAX]
+    why, do, doubt = parts(f)
+    return " ".join(filter(None, (why + ("" if why.endswith(".") else "."), do, doubt)))[:TEXT_MAX]
 
 
 def finding(f):
-    """The same without its numbers, so that configurations with the same findings read alike."""
-    share = "some" if f.copied < f.completions else "100 %"
+    """The same without its numbers, so that configurations with the same findings read alike: why, and
+    what to do.
+    """
+    share = "some" if f.copied < f.completions else "all"
     if f.requests <= 0:
-        text = "no send asked for zero-copy"
-    elif f.ignored + f.refused >= f.requests:
-        text = "all requests were refused or ignored"
-    elif none_possible(f):
-        text = "no verdict: too few completions, or copies are not known"
-    elif f.copied <= 0:
-        seen = f.unflagged >= 0 and not f.skipped_looks and f.lost_copies <= 0 and f.unexplained <= 0
-        text = ("no send was copied: zero-copy works here" if seen
-                else "no send was seen to be copied")
-    elif not f.causes:
-        text = f"{share} copied; why was not seen"
-    else:
-        text = f"{share} copied: {cause(f, f.causes[0])}. {remedy(f, f.causes[0])}"
-    return text[:TEXT_MAX]
+        return "no send asked for zero-copy", ""
+    if f.ignored + f.refused >= f.requests:
+        return "all zero-copy requests were refused or ignored", ""
+    if none_possible(f):
+        return "no verdict on copies: too few completions, or copies are not known", ""
+    if f.copied <= 0:
+        return ("no zero-copy send was copied: zero-copy works here" if all_seen(f)
+                else "no zero-copy send was seen to be copied"), ""
+    if not f.causes:
+        return f"{share} zero-copy sends were copied; why was not seen", ""
+    return f"{share} zero-copy sends were copied ({cause(f, f.causes[0])})", remedy(f)

@@ -196,14 +196,14 @@ COPIED = "Do not use MSG_ZEROCOPY on this path, at any size: every send is copie
 def ratios(against, metric, kind="from", worse=4096, better=65536, values=(2.5, 0.6, 0.5)):
     """An answer of advise, with what it rests on."""
     return {"against": against, "metric": metric, "kind": kind, "worse": worse, "better": better,
-            "ratios": [{"size": size, "n": n, "value": value, "low": value - 0.1,
-                        "high": value + 0.2, "sign": 1 if value < 0.9 else -1}
+            "ratios": [{"size": size, "n": n, "effect": value, "interval": [value - 0.1, value + 0.2],
+                        "verdict": "better" if value < 0.9 else "worse"}
                        for size, n, value in zip((4096, 65536, 1 << 20), (11, 16, 22), values)]}
 
 
 # As advise writes it, with a key of a later version.
 ADVICE = {
-    "schema": "sendpath.advise/1",
+    "schema": "sendpath.advise/2",
     "path": {"words": "none of 300 zero-copy sends via eth0 was copied.", "copied": 0.0,
              "final": False, "traced": True, "cause": None, "device": "eth0", "optmem_max": 131072,
              "memlock_bytes": 8388608, "receiver_limited": 0.75, "warnings": ["the CPU was busy"]},

@@ -122,7 +122,7 @@ def test_text_of_advice_is_no_markup():
 
 RATIO = "answers[0].ratios[0]"
 BAD = [
-    (lambda a: {**a, "schema": "sendpath.advise/2"}, "sendpath.advise/2, and this program reads "),
+    (lambda a: {**a, "schema": "sendpath.advise/3"}, "sendpath.advise/3, and this program reads "),
     (lambda a: {key: a[key] for key in a if key != "answers"}, "missing required field answers"),
     (lambda a: changed(a, path=3), "path: expected object | null, got int"),
     (lambda a: changed(a, path__words=None), "path.words: expected str, got null"),
@@ -130,10 +130,10 @@ BAD = [
     (lambda a: {**a, "answers": [{**a["answers"][0], "better": None}]}, "kind from without better"),
     *((lambda a, key=key, value=value: {**a, "answers": [{**a["answers"][0], "ratios": [
         {**a["answers"][0]["ratios"][0], key: value}]}]}, said)
-      for key, value, said in (("low", 0, f"{RATIO}.low: expected float"),
-                               ("low", 3.0, f"{RATIO}: value is not between low and high"),
+      for key, value, said in (("interval", [0, 3.0], f"{RATIO}.interval[0]: expected float"),
+                               ("interval", [3.0, 4.0], f"{RATIO}: effect is not within interval"),
                                ("size", 0, f"{RATIO}.size: expected int >= 1"),
-                               ("sign", 2, f"{RATIO}.sign: invalid enum value 2")))]
+                               ("verdict", "2", f"{RATIO}.verdict: invalid enum value '2'")))]
 
 
 @pytest.mark.parametrize("damage, said", BAD)
@@ -146,7 +146,7 @@ def test_what_is_no_advice_says_why(damage, said):
     (json.dumps(ADVICE)[:1500].encode(), "no advice in it: truncated"),
     (json.dumps(ADVICE).encode() + b"{", "no advice in it: not JSON"),
     (json.dumps(ADVICE).encode() + b" " * (1 << 20), "no advice in it: longer than"),
-    (json.dumps(BAD[0][0](ADVICE)).encode(), "no advice in it: sendpath.advise/2"),
+    (json.dumps(BAD[0][0](ADVICE)).encode(), "no advice in it: sendpath.advise/3"),
     (b'{"schema": "other/1"}', "not a run record (schema 'other/1')")])
 def test_damaged_and_foreign_files_are_one_line(folder, content, said):
     (folder / "bad.json").write_bytes(content)
@@ -160,7 +160,7 @@ def test_command_line(folder):
     (folder / "paths").mkdir()
     (folder / "paths/one.json").write_text(json.dumps(ADVICE, indent=1))
     (folder / "paths/two.json").write_text(json.dumps(ON_LOOPBACK))
-    (folder / "paths/bad.json").write_text(json.dumps(ADVICE)[:900])
+    (folder / "paths/bad.json").write_text(json.dumps(ADVICE)[:1000])
     runs = write(folder / "runs.jsonl", samples())
     alone = analysis("report", folder / "paths/one.json", folder / "paths", "--out", folder / "a",
                      "--figures", "png")

@@ -134,6 +134,6 @@ def test_exit_status_is_for_ci(sets):
 def test_for_programs(sets):
     done = analysis("compare", sets["a"], sets["worse"], "--json", "-")
     told = json.loads(done.stdout)
-    assert told["schema"] == "sendpath.compare/2" and len(told["differences"]) == 6
+    assert told["schema"] == "sendpath.compare/3" and len(told["differences"]) == 6
     assert {d["verdict"] for d in told["differences"] if d["cell"]["variant"] == "zerocopy"} == {
         "worse"}

@@ -5,6 +5,7 @@ import math
 import sys
 
 import numpy as np
+import polars as pl
 import pytest
 import scipy.stats
 from hypothesis import given, settings
@@ -12,13 +13,14 @@ from hypothesis import strategies as st
 
 import made
 import simulate
-from analysis import judge, summary
+from analysis import compare, judge, summary
 from analysis.figures.cells import sending
 from analysis.judge import BETTER, FEW, INCONCLUSIVE, NONE, SAME, WIDE, WORSE
 from analysis.report import comparisons, overtakes
 
 sys.path.append(str(simulate.ROOT / "analysis"))  # where the front finds its own
-from text.cells import Cells  # noqa: E402 (it needs the path)
+from advise import search  # noqa: E402 (it needs the path)
+from text.cells import Cells  # noqa: E402
 
 DRAWS = 1000
 PROPERTY = settings(deadline=None, max_examples=100)  # others may use the CPUs
@@ -170,7 +172,7 @@ def test_so_many_repeats_would_do_as_the_rule_says():
 @settings(deadline=None, max_examples=40)
 @given(st.lists(st.floats(0.1, 3), min_size=1, max_size=4), st.sampled_from(sorted(simulate.KINDS)),
        st.integers(2, 40), st.sampled_from([0, 0.1, 0.5]), st.integers(0, 2**32))
-def test_the_terminal_the_report_and_compare_agree(effects, noise, repeats, busy, seed):
+def test_the_terminal_the_report_compare_and_advise_agree(effects, noise, repeats, busy, seed):
     """On the same records: the verdict and what it follows from."""
     draw = np.random.default_rng(seed)
     logs = simulate.KINDS[noise](draw, (repeats, len(effects), 2)) + np.stack(
@@ -189,8 +191,8 @@ def test_the_terminal_the_report_and_compare_agree(effects, noise, repeats, busy
                    "noise": {"disturbed": load["disturbed"]}})
     cells.name()
     frame = made.frame(loads)
-    terminal = {cell.at("load/message_bytes"): cell.judged["speed"] for cell in cells
-                if cell.judged and cell.judged["speed"].n}
+    terminal = {cell.at("load/message_bytes"): cell.comparisons["throughput"] for cell in cells
+                if cell.comparisons and cell.comparisons["throughput"]["n"]}
     report = {one.cell["message_bytes"]: one.estimate for one in comparisons.compare(
         sending(frame), overtakes.KEYS, "variant", [("zerocopy", "twocopy")], "throughput_bps")}
     beside = {key["message_bytes"]: one for key, one in summary.paired_ratios(
@@ -199,7 +201,31 @@ def test_the_terminal_the_report_and_compare_agree(effects, noise, repeats, busy
     assert len(terminal) == len(effects) or busy
     for size, one in terminal.items():
         for other in (report[size], beside[size]):
-            assert (one.verdict, one.n, one.reason, one.repeats) == (
-                other.verdict, other.n, other.reason, other.repeats)
-            assert one.value == pytest.approx(other.value)
-            assert (one.low, one.high) == pytest.approx((other.low, other.high))
+            other = judge.comparison(one["of"], one["against"], one["metric"], other, one["discarded"])
+            assert one == {**other, **{key: pytest.approx(other[key]) for key in ("effect", "interval", "resolved")}}
+    assert not contradictions(terminal, advised(loads)) | contradictions(terminal, compared(frame))
+
+
+def advised(loads):
+    """What advise makes of the same runs, as blocks: verdicts by size."""
+    found = search.Search()
+    for both in zip(loads[::2], loads[1::2]):
+        if not any(load["disturbed"] for load in both):
+            found.add(both[0]["message_bytes"], {
+                load["variant"]: search.Run(load["throughput_bps"], 1 / load["throughput_bps"])
+                for load in (*both, {**both[0], "variant": "onecopy"})})
+    return {ratio.size: ratio.verdict for ratio in found.answer("twocopy", "throughput").ratios}
+
+
+def compared(frame):
+    """And compare of the one variant's with the other's, as two sets: verdicts by size."""
+    a, b = (frame.filter(pl.col("variant") == name).with_columns(variant=pl.lit("a way"))
+            for name in ("twocopy", "zerocopy"))
+    return {found.cell["message_bytes"]: found.verdict for found in compare.compare(a, b).differences
+            if found.metric.column == "throughput_bps"}
+
+
+def contradictions(some, others):
+    """Sizes at which one is better and the other worse."""
+    return {size for size, verdict in others.items()
+            if size in some and {some[size]["verdict"], verdict} == {BETTER, WORSE}}

@@ -40,7 +40,7 @@ def test_of_loopback_it_says_never_at_once(tmp_path):
     assert time.monotonic() - begun < 10
     assert lines[0] == ("Do not use MSG_ZEROCOPY on this path, at any size: every send is copied.")
     advice = json.loads(path.read_text())
-    assert advice["schema"] == "sendpath.advise/1" and advice["recommendation"] == lines[0]
+    assert advice["schema"] == "sendpath.advise/2" and advice["recommendation"] == lines[0]
     assert advice["path"]["copied"] == 1 and advice["path"]["final"] and advice["path"]["traced"]
     assert (advice["path"]["cause"], advice["path"]["device"]) == ("loopback", "lo")
     assert advice["blocks"] == 0 and not advice["interrupted"]

@@ -112,12 +112,15 @@ if sys.argv[4] == "hear":
 print(heard, flush=True)
 sys.stdin.readline()
 """
+RATIO = {"of": "zerocopy", "against": "twocopy", "metric": "cpu", "size": 8192, "verdict": "better",
+         "reason": None, "effect": 0.7, "interval": [0.6, 0.8], "level": 0.999, "n": 11, "resolved": 0.1,
+         "repeats": None, "discarded": []}
 KNOWN = {
-    "schema": "sendpath.advise/1", "blocks": 50, "elapsed_s": 60.0, "seconds_more": None,
-    "path": {"words": "", "copied": 0.0, "final": False, "traced": True, "cause": None, "device": None,
+    "schema": "sendpath.advise/2", "blocks": 50, "elapsed_s": 60.0, "seconds_more": None,
+    "path": {"words": "", "works": True, "remedy": None, "copied": 0.0, "final": False, "traced": True, "cause": None, "device": None,
              "optmem_max": None, "memlock_bytes": None, "receiver_limited": None, "warnings": []},
     "answers": [{"against": against, "metric": metric, "kind": "from", "worse": 4096, "better": 8192,
-                 "ratios": [{"size": 8192, "n": 11, "value": 0.7, "low": 0.6, "high": 0.8, "sign": 1}]}
+                 "ratios": [RATIO]}
                 for metric in ("cpu", "throughput") for against in ("twocopy", "onecopy")]}
 WANTED = ((100, 40), (5000, 30), (30_000, 20), (100_000, 5))
 
@@ -201,8 +204,8 @@ def test_wrong_use_is_one_line(args, status, words):
 
 
 @pytest.mark.parametrize("content", [
-    "", "[" * 100_000, "[]", '{"schema": 1}', '{"schema": "sendpath.advise/1"}',
-    '{"schema": "sendpath.advise/1", "path": 3, "answers": [1]}'],
+    "", "[" * 100_000, "[]", '{"schema": 1}', '{"schema": "sendpath.advise/2"}',
+    '{"schema": "sendpath.advise/2", "path": 3, "answers": [1]}'],
                          ids=["empty", "deep", "list", "schema", "bare", "types"])
 def test_a_path_that_nobody_measured_is_one_line(content, tmp_path):
     path = tmp_path / "path.json"

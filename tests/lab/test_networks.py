@@ -50,7 +50,7 @@ def test_sweeps_of_two_networks_compared(folder):
     assert done.returncode == 0, done.stderr  # nothing is worse
     found = json.loads(done.stdout)
     (difference,) = found["differences"]
-    assert difference["verdict"] == "better" and difference["change"]["value"] == -1
+    assert difference["verdict"] == "better" and difference["effect"] == -1
     assert (difference["a"]["value"], difference["b"]["value"]) == (1, 0)
     assert "link" in {change["setting"] for change in found["changes"]}
     words = analyze("compare", folder / "loopback", folder / "cards").stdout

@@ -20,12 +20,12 @@ from advise.runs import Engine, Path  # noqa: E402
 from advise.search import METRICS, REFERENCES, SIZES, Answer, Ratio, crossover  # noqa: E402
 
 ETH0 = Path("none of 300 zero-copy sends to 10.9.0.2:40325 via eth0 was copied: zero-copy works here.",
-            0.0, False, True, None, "eth0", 131072, 8388608, None, ())
+            True, 0.0, False, None, True, None, "eth0", 131072, 8388608, None, ())
 
 
 def answers(kind="from", worse=32 << 10, better=64 << 10):
-    ratio = Ratio(1 << 20, 11, 0.6, 0.54, 0.72, 1)
-    return [Answer(against, metric, kind, worse, better, (ratio,))
+    return [Answer(against, metric, kind, worse, better, (Ratio(
+        "zerocopy", against, metric, 1 << 20, "better", None, 0.6, (0.54, 0.72), 0.999, 11, 0.1, None),))
             for metric in METRICS for against in REFERENCES]
 
 
@@ -142,7 +142,7 @@ RECORD = {"observed": {"seconds": 1, "exit_status": None}, "lost": {"calls": 0},
                      "wall_ns": {"sum": 9}}],
           "by": {"groups": [{"device": "eth0", "bytes": 900_000,
                              "netns": os.stat("/proc/self/ns/net").st_ino}]}}
-KNOWN = {"schema": "sendpath.advise/1", "path": dataclasses.asdict(ETH0), "blocks": 1, "elapsed_s": 1,
+KNOWN = {"schema": "sendpath.advise/2", "path": dataclasses.asdict(ETH0), "blocks": 1, "elapsed_s": 1,
          "seconds_more": None, "answers": [dataclasses.asdict(one) for one in answers()]}
 
 
@@ -180,7 +180,7 @@ def test_a_path_read_from_a_file_speaks_to_no_terminal(advised):
 
 
 @pytest.mark.parametrize("place, wrong", [
-    (("answers", 0, "ratios", 0, "value"), "\x1b[31m"), (("answers", 0, "better"), "x"),
+    (("answers", 0, "ratios", 0, "effect"), "\x1b[31m"), (("answers", 0, "better"), "x"),
     (("answers", 0, "better"), None), (("answers", 0, "ratios"), []), (("answers",), {"a": 1}),
     (("path", "copied"), True), (("path", "warnings"), [1]), (("path",), None), (("blocks",), 1.5)],
                          ids=str)

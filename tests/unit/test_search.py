@@ -20,7 +20,7 @@ from advise.search import LOOKS, SIZES, WRONG, Run, Search  # noqa: E402
 
 BLOCKS = 90
 PATH = Path("none of 300 zero-copy sends to 10.9.0.2:40325 via eth0 was copied: zero-copy works here. " * 4,
-            0.0, False, True, None, "eth0", 131072, 8388608, 0.7,
+            True, 0.0, False, None, True, None, "eth0", 131072, 8388608, 0.7,
             ("TCP congestion control bbr paces: rates are what it allows; --socket congestion=reno "
              "sends at once",))
 

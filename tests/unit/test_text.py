@@ -21,12 +21,13 @@ sys.path[:0] = [str(ROOT / "analysis"), str(ROOT / "tests/fixtures")]
 
 import texts  # noqa: E402 (not in the path before)
 import verdicts  # noqa: E402
-from derive import hist as filled  # noqa: E402
+from tables import keys  # noqa: E402
+from derive import hist as filled, outcome  # noqa: E402
 from text import causes, lay_out, record, table, totals, units, verdict  # noqa: E402
 from text.cells import Cells  # noqa: E402
 from text.hist import Hist  # noqa: E402
 from text.kept import shared  # noqa: E402
-from text.report import HISTOGRAMS, REPORT, SUMMARY, report  # noqa: E402
+from text.report import DETAILS, REPORT, SUMMARY, report  # noqa: E402
 from text.spread import median  # noqa: E402
 
 RECORDS = [texts.record(path.stem) for path in sorted(texts.RAW.glob("*.json"))]
@@ -52,7 +53,7 @@ def test_of_nothing_there_is_nothing():
 
 def test_a_report_leaves_records_alone():
     before = copy.deepcopy(RECORDS)
-    report(cells_of(*RECORDS), HISTOGRAMS)
+    report(cells_of(*RECORDS), DETAILS)
     assert repr(RECORDS) == repr(before)
 
 
@@ -106,7 +107,7 @@ ANYTHING = st.recursive(
 
 @settings(deadline=None)  # others may use the CPUs
 @given(st.lists(st.integers(0, len(RECORDS) - 1), min_size=1, max_size=3), st.booleans(),
-       st.sampled_from([REPORT, HISTOGRAMS, SUMMARY]), st.data())
+       st.sampled_from([REPORT, DETAILS, SUMMARY]), st.data())
 def test_any_damage_leaves_a_text_that_can_be_printed(numbers, alike, extent, data):
     records = [damaged(number, data) for number in (numbers[:1] * 3 if alike else numbers)]
     text = lay_out(report(cells_of(*records), extent), colour=False)
@@ -233,15 +234,26 @@ def test_a_histogram_survives_the_record():
 
 
 @pytest.mark.parametrize("order", [texts.LOADS, texts.LOADS[::-1]])
-def test_the_reference_is_the_first_variant_that_copies(order):
+def test_the_reference_is_the_first_variant(order):
     cells = cells_of(*texts.repeats(*order))
     cells.name()
-    of = {cell.title: cell for cell in cells}
-    assert of["zerocopy"].reference is of["twocopy"].reference is of["twocopy"]
-    assert not of["twocopy"].judged
-    speed, cpu = (of["zerocopy"].judged[name] for name in ("speed", "cpu"))
-    assert (speed.verdict, cpu.verdict, speed.n) == ("worse", "worse", 7)
-    assert speed.high < 1 / 1.03 and cpu.low > 1.03
+    first, other = cells
+    assert first.reference is other.reference is first and not first.comparisons
+    speed, cpu = (other.comparisons[name] for name in ("throughput", "cpu"))
+    better = "worse" if other.title == "zerocopy" else "better"
+    assert (speed["verdict"], cpu["verdict"], speed["n"]) == (better, better, 7)
+    assert (speed["interval"][1] < 1 / 1.03) == (cpu["interval"][0] > 1.03) == (better == "worse")
+    assert (speed["of"], speed["against"]) == tuple(
+        record.string(cell.record, "run/cell") for cell in (other, first))
+
+
+def test_comparisons_are_as_the_schema_of_records_has_them():
+    cells = cells_of(*texts.repeats(*texts.LOADS))
+    cells.name()
+    (comparisons,) = (key for key in keys.RECORD.keys if key.name == "comparisons")
+    assert len(cells.comparisons) == 2
+    for one in json.loads(json.dumps(cells.comparisons)):
+        assert list(one) == [key.name for key in comparisons.kind.keys]
 
 
 def test_disturbed_repeats_are_out_of_a_comparison_and_counted():
@@ -251,11 +263,11 @@ def test_disturbed_repeats_are_out_of_a_comparison_and_counted():
         found[2 * n + disturbed]["noise"]["disturbed"] = why
     text = texts.printed(found, SUMMARY)
     flat = " ".join(text.split())
-    assert f"analyze advise --peer. 3 of 9 repeats left out: {why}. Against twocopy: 0.2" in flat
-    assert f"\nratios leave out 3 of 18 runs: {why}\n" in text
+    assert "Zero-copy is slower than two-copy: 0.2" in flat
+    assert f"\n3 of 18 runs discarded in ratios: {why}\n" in text
     cells = cells_of(*found)
     cells.name()
-    assert [cell.judged["speed"].n for cell in cells if cell.judged] == [6]
+    assert [cell.comparisons["throughput"]["n"] for cell in cells if cell.comparisons] == [6]
 
 
 def test_sizes_are_one_family():
@@ -267,7 +279,7 @@ def test_sizes_are_one_family():
         cells = cells_of(*(sized(one, size) for size in sizes
                            for one in texts.repeats(*texts.LOADS, count=count)))
         cells.name()
-        return {cell.judged["speed"].verdict for cell in cells if cell.judged}
+        return {cell.comparisons["throughput"]["verdict"] for cell in cells if cell.comparisons}
     assert judged([1024], 6) == {"worse"} and judged([1024, 4096], 6) == {"inconclusive"}
     assert judged([1024, 4096], 7) == {"worse"}
 
@@ -299,7 +311,7 @@ def test_a_table_aligns_its_columns_and_continues_below():
 
 
 def test_lines_are_broken_between_words_and_styled_on_a_terminal():
-    text = "\n".join(("\1" + "word " * 20, "warning: w", "LOST: l", "  label          " + "text " * 20,
+    text = "\n".join(("\1" + "word " * 20, "warning: w", "dropped events: l", "  label          " + "text " * 20,
                       "x" * 99, ""))
     first, second, *_, last = lay_out(text, False).splitlines()
     assert first == " ".join(["word"] * 16) and second == "  " + "word " * 4 and last == "x" * 99
@@ -319,9 +331,9 @@ def test_verdicts_are_as_kept():
 def test_zero_copy_works_only_where_nothing_speaks_against_it(name):
     f = verdicts.VERDICTS[name]
     doubts = (f.copied != 0 or f.unflagged < 0 or f.skipped_looks or f.lost_copies > 0 or
-              f.unexplained > 0 or f.completions < verdict.SENDS or
-              f.lost > verdict.LOST_SHARE * f.requests or f.outstanding > 0)
-    for text in verdict.verdict(f), verdict.finding(f):
+              f.unexplained > 0 or f.completions < outcome.SENDS or
+              f.lost > outcome.LOST_SHARE * f.requests or f.outstanding > 0)
+    for text in verdict.verdict(f), verdict.finding(f)[0]:
         assert ("works" in text) == (not doubts)
 
 
@@ -335,13 +347,13 @@ def test_causes_are_safe_to_print():
     one = {"zerocopy": {"causes": [{"cause": "no_scatter_gather", "device": "eth\x1b[2J", "count": 9}]}}
     (cell,) = cells_of(one)
     (row,) = rows = causes.gather(cell)
-    assert (row.cause.name, causes.device(rows, row), row.sends) == (
+    assert (row.cause.name, outcome.device(rows, row), row.sends) == (
         "no_scatter_gather", r"eth\x1b[2J", 9.0)
-    assert causes.device(rows, row) in verdict.verdict(verdicts.copied(1000.0, row))
+    assert outcome.device(rows, row) in verdict.verdict(verdicts.copied(1000.0, row))
 
 
 def test_a_device_has_its_namespace_where_another_has_its_name():
-    rows = [causes.Row(verdicts.NAMED["qdisc"], name, netns) for name, netns in (
+    rows = [outcome.Row(verdicts.NAMED["qdisc"], name, netns) for name, netns in (
         ("eth0", 1.0), ("eth0", 2.0), ("lo", 1.0))]
-    assert [causes.device(rows, row) for row in rows] == [
+    assert [outcome.device(rows, row) for row in rows] == [
         "eth0 (namespace 1)", "eth0 (namespace 2)", "lo"]

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/exporter/metrics.h"
 
-#include "user/kernel/calls.h"
 #include "user/kernel/causes.h"
 
 #include "common/hist_stats.h"
