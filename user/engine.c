@@ -24,7 +24,7 @@ struct engine_cell {
 	size_t group;	  /* of configurations that differ in the variant or server model alone */
 };
 
-/* Without the front nobody waits for what is measured, and the command hears of that. */
+/* Without the front no reader is left for results, and the command is ended. */
 static bool interrupted(void *engine)
 {
 	const struct engine *e = engine;

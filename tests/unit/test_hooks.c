@@ -475,7 +475,7 @@ static void test_ids_come_with_the_sends(void **state)
 	replace_tracepoint(&kernel, "tcp_sendmsg_locked", (struct tracepoint_need){"sys_exit", 2});
 	assert_true(resolve(&plan, &kernel, MECHANISM_TRACEPOINT, PLAN_ZEROCOPY_LOAD));
 	assert_string_equal(plan.entries[HOOK_SEND_ID].symbol, "sys_enter");
-	assert_non_null(strstr(plan.entries[HOOK_SEND_ID].reason, "guesses"));
+	assert_non_null(strstr(plan.entries[HOOK_SEND_ID].reason, "inferred"));
 	replace_function(&kernel, "msg_zerocopy_realloc", "sock_zerocopy_realloc");
 	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
 	assert_string_equal(plan.entries[HOOK_SEND_ID].symbol, "sock_zerocopy_realloc");

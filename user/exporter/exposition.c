@@ -135,7 +135,8 @@ static uint64_t bound(int i)
 	return ((2ULL + (i & 1)) << (BOUND_FIRST_BIT - 1 + i / 2)) - 1;
 }
 
-/* What is counted while it is read may be in a bucket and not in the count: buckets make it. */
+/* An event counted during reading may be in a bucket and not in the count, so the count is the sum
+ * of buckets. */
 void exposition__histogram(struct exposition *e, const char *const *labels, const struct hist *h)
 {
 	unsigned long long count = 0;

@@ -30,7 +30,7 @@ static const char *const code_names[] = {
 static const char *const variable_names[] = {"ptype_all", "net_hotdata"};
 #define VARIABLE_COUNT (sizeof(variable_names) / sizeof(variable_names[0]))
 
-/* Whose presence tells what a kernel can do, beside what the hook table names. */
+/* Functions and types that features depend on, beyond those of the hook table. */
 static const struct kernel_type other_types[] = {
 	{.name = "bpf_rdonly_cast", .kind = TYPE_FUNCTION},
 	{.name = "bpf_mem_alloc", .kind = TYPE_STRUCT},

@@ -345,7 +345,7 @@ struct options *options__parse(int argc, char **argv, enum measuring what, size_
 	size_t i;
 
 	if (what == MEASURE_RUNS && argc < 2) {
-		program__complain("nothing to measure: try --variant all (--help tells more)");
+		program__complain("nothing to measure: try --variant all (see --help)");
 		exit(STATUS_USAGE);
 	}
 	*count = grid ? grid->count : 1;

@@ -141,7 +141,7 @@ static int take(struct generator *g)
 	return -ECANCELED;
 }
 
-/* Has a signal stopped it for so long that nobody means to continue it? */
+/* Has it been stopped by a signal for so long that it must be given up? */
 static bool is_stopped(const struct generator *g, struct timespec *since)
 {
 	siginfo_t state = {};

@@ -24,7 +24,7 @@ struct interval_printer {
 	double due, end; /* seconds of the window: the next line, and its end if known */
 };
 
-/* A window opens, with the hooks of a plan, for so many seconds (0: nobody knows). */
+/* A window opens, with the hooks of a plan, for so many seconds (0: unknown). */
 void interval_printer__begin(struct interval_printer *l, const struct plan *plan, double seconds);
 /* Sends a line if it is time to. Of these three l may be NULL. */
 void interval_printer__tick(struct interval_printer *l, struct tracer *tracer);

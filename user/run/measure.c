@@ -78,12 +78,12 @@ static int check_seen(struct run_result *r)
 		return 0;
 	return run__fail(r, -ENODATA, STATUS_FAILED,
 			 "the load generator sent %lld bytes as process %d, and the kernel "
-			 "programs saw no TCP send of it%s%s (analyze doctor tells what they see)",
+			 "programs saw no TCP send of it%s%s (analyze doctor lists what they see)",
 			 (long long)json_object_get_int64(bytes), (int)r->sender_pid,
 			 misses[0] ? ": the hook " : "", misses);
 }
 
-/* What is to be done all the while that a window is open. */
+/* Work of the main thread while a window is open. */
 struct open_window {
 	const struct measurement *setup;
 	struct tracer *tracer;
@@ -104,7 +104,7 @@ static int ms_left(void *context, int most)
 	return interval_printer__ms_left(w->setup->live, most);
 }
 
-/* A load that was told of its last completion ends while another CPU may still be counting that. */
+/* A load may end after its last completion while another CPU is still counting that completion. */
 static void close_gate(struct run_result *r, struct tracer *tracer)
 {
 	tracer__gate(tracer, GATE_CORRECTING);

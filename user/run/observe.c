@@ -205,8 +205,8 @@ static void say_living(const struct watch *w, const struct target *target, struc
 }
 
 /*
- * Somebody ended us: a command that did not hear of it is told, and ends as it likes; after
- * its end those that it left behind are.
+ * A signal ended us: it is passed on to a command that did not get it, which ends as it likes;
+ * after its end those that it left behind are.
  */
 static void pass_on(const struct watch *w, struct tracer *tracer)
 {
@@ -223,7 +223,7 @@ static void pass_on(const struct watch *w, struct tracer *tracer)
 }
 
 /*
- * Until the time is up, all processes have ended, or somebody interrupts: the
+ * Until the time is up, all processes have ended, or a signal interrupts: the
  * command then still ends by itself, having been sent the same signal.
  */
 static void wait_for_end(struct watch *w, const struct measurement *setup, struct run_result *r,

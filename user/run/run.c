@@ -33,7 +33,7 @@ int run__plan(struct run_result *r, const struct measurement *setup, enum plan_f
 	if (plan__resolve(&r->plan, &facts, setup->mechanism, what))
 		return 0;
 	return run__fail(r, -ENOTSUP, STATUS_SYSTEM,
-			 "sends cannot be timed here: %s (analyze doctor tells more)",
+			 "sends cannot be timed here: %s (see analyze doctor)",
 			 r->plan.entries[HOOK_SEND].reason);
 }
 

@@ -53,7 +53,7 @@ static __u64 number_at(const void *data, size_t size)
 	return n;
 }
 
-/* The kernel lets a name have any bytes: those that are not ASCII stand for themselves in Latin 1.
+/* The kernel lets a name have any bytes: those that are not ASCII are written as Latin 1.
  */
 static void write_text(FILE *out, const char *text, size_t size)
 {

@@ -56,7 +56,7 @@ static int see_batch(const struct batch *batch, size_t count, group_visit see, v
 	return err;
 }
 
-/* The kernel reads its buckets one after the other: what is added meanwhile may be missed. */
+/* The kernel reads its buckets one after the other: an element added meanwhile may be missed. */
 static int each(int map, struct batch *batch, group_visit see, void *context)
 {
 	__u32 position = 0, count;
