@@ -83,9 +83,9 @@ def test_html_fetches_nothing(page):
 
 def test_every_figure_has_alt_text_and_stands_once(report, page):
     images = Page(page).images
-    assert len(images) == len(report.pictures) == 9
+    assert len(images) == len(report.pictures) == 11
     assert all(len(image["alt"]) > 60 for image in images)
-    assert [p.number for p in report.pictures] == list(range(1, 10))
+    assert [p.number for p in report.pictures] == list(range(1, 12))
 
 
 def test_every_question_and_what_is_not_shown(report, page):
@@ -158,7 +158,8 @@ def test_left_out_figures_have_their_reason():
     report = build(planted.data(planted.sends(counters=False)), "T", [], ["DIR"])
     titles = {f.title for f in report.left_out}
     assert titles == {"Cache misses by message size", "Memory traffic per transmitted byte",
-                      "Server models by connections", "Messages of records by their number"}
+                      "Server models by connections", "Messages of records by their number",
+                      "Kernel functions of sends", "Kernel functions of sends, compared"}
     page = to_html(report)
     assert all(f.reason in html.unescape(page) for f in report.left_out)
 
