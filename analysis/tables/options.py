@@ -218,18 +218,26 @@ standard output carries JSON or a command's output. The lines add up to the repo
 of an interval belongs to the line before it.
 """),
     Option("repeat", "N", "measuring",
-           "run everything N times, interleaved (default: several configurations share "
-           "--duration among 9 repeats, one alone has 1)",
+           "run everything N times, interleaved (default: as many as deciding takes, 6 to 11; "
+           "a single configuration runs once)",
            r"""
-Run everything N times, interleaved: A B C A B C. By default several configurations share
-.B \-\-duration
-among nine repeats, as a comparison needs, unless
-.BR \-\-messages ,
-.B \-\-interval
-or less than 0.9 seconds is given; a single configuration runs once. A sweep has 9 repeats, each as
-long as
-.BR \-\-duration .
+Run everything N times, interleaved: A B C A B C. By default several configurations, and those of a
+sweep, run as often as it takes to decide each comparison of a row: 6 times for one, 7 for 2, 8 for 4, 9
+for 8, 10 for 24, 11 for 48. With
+.B \-\-messages
+or
+.BR \-\-interval ,
+and a single configuration, once.
 """, ("number", "repeat", "REPEAT_MAX")),
+    Option("total", "T", "measuring",
+           "share so many seconds among the repeats of each configuration (default 5), instead of "
+           "--duration",
+           r"""
+The windows of each configuration's repeats share so many seconds.
+.B \-\-duration
+is the window of one run. With neither, the default repeats of several configurations share 5 seconds,
+and a window is 5 seconds long elsewhere.
+"""),
     Option("events", "LIST", "details",
            "count these events too, by their libpfm4 names",
            r"""

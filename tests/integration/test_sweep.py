@@ -20,7 +20,7 @@ pytestmark = [needs_bpf, pytest.mark.usefixtures("untouched")]
 
 # Four cells, two blocks, some tenths of a second each.
 TINY = ("--variant", "twocopy,onecopy", "--size", "256,4K", "--messages", "50", "--repeat", "2",
-        "--warmup", "0")
+        "--warmup", "0", "--budget", "0")
 TINY_CELLS = {f"{variant},{size}B,8f,1t" for variant in ("twocopy", "onecopy")
               for size in (256, 4096)}
 
