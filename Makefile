@@ -84,7 +84,7 @@ FOREIGN_PACKAGES := qemu-system-x86 iperf3 nginx-light wrk redis-server postgres
 BENCH_PACKAGES := $(LAB_PACKAGES) $(ANALYSIS_PACKAGES) iperf3 bpftrace time
 
 LOADGEN_LIBS := -ljson-c -luring -lnettle -lcap -lpthread
-ANALYZE_LIBS := -lbpf -lelf -lz -ljson-c -lpfm -lcap -luring -lnettle -lpthread -lm -ldl
+ANALYZE_LIBS := -lbpf -lelf -lz -ljson-c -lcap -luring -lnettle -lpthread -lm -ldl
 
 # main.c of each program stays out of what the unit tests link.
 LOADGEN_OBJS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard common/*.c) \
@@ -465,7 +465,8 @@ SHARE   := $(DESTDIR)$(PREFIX)/share
 LIBEXEC := $(DESTDIR)$(PREFIX)/libexec/sendpath
 INSTALLED_DOCS := run-record.md run-record.schema.json causes.md table.md statistics.md memory.md \
                   report.md reading.md mechanisms.md support.md costs.md zerocopy.md \
-                  advise.md fleet.md
+                  advise.md fleet.md foreign.md path.md robustness.md stages.md
+MANUAL := $(notdir $(wildcard docs/man/*.1))
 DEPLOYED = $(shell find deploy/prometheus deploy/grafana deploy/kubernetes deploy/slurm deploy/pairs -type f)
 SERVICE := sendpath-exporter.service
 UNITS   ?= $(PREFIX)/lib/systemd/system
@@ -477,8 +478,9 @@ install: all $(if $(DESTDIR),,analysis-packages)
 	$(Q)ln -sf ../libexec/sendpath/loadgen/loadgen $(DESTDIR)$(PREFIX)/bin/sendpath-loadgen
 	$(Q)for f in $(PYTHON_FILES); do install -D -m 644 $$f $(LIBEXEC)/$$f || exit 1; done
 	$(if $(DESTDIR),,$(Q)cd $(LIBEXEC) && $(PYTHON) -m compileall -q $(FRONT))
-	$(Q)install -D -m 644 docs/sendpath.1 $(SHARE)/man/man1/sendpath.1
-	$(Q)for name in analyze loadgen; do ln -sf sendpath.1 $(SHARE)/man/man1/sendpath-$$name.1; done
+	$(Q)mkdir -p $(SHARE)/man/man1 && for page in $(MANUAL); do \
+		sed 's|/usr/local|$(PREFIX)|' docs/man/$$page >$(SHARE)/man/man1/$$page || exit 1; done
+	$(Q)chmod 644 $(addprefix $(SHARE)/man/man1/,$(MANUAL))
 	$(Q)install -D -m 644 docs/sendpath.bash $(SHARE)/bash-completion/completions/sendpath
 	$(Q)install -D -m 644 docs/_sendpath $(SHARE)/zsh/site-functions/_sendpath
 	$(Q)for f in $(INSTALLED_DOCS); do \
@@ -495,7 +497,7 @@ endif
 uninstall:
 	$(Q)rm -rf $(LIBEXEC) $(SHARE)/doc/sendpath
 	$(Q)rm -f $(DESTDIR)$(PREFIX)/bin/sendpath $(DESTDIR)$(PREFIX)/bin/sendpath-loadgen \
-		$(SHARE)/man/man1/sendpath-analyze.1 $(SHARE)/man/man1/sendpath-loadgen.1 $(DESTDIR)$(UNITS)/$(SERVICE) $(SHARE)/man/man1/sendpath.1 \
+		$(addprefix $(SHARE)/man/man1/,$(MANUAL)) $(DESTDIR)$(UNITS)/$(SERVICE) \
 		$(SHARE)/bash-completion/completions/sendpath $(SHARE)/zsh/site-functions/_sendpath
 
 # A Debian package of what install installs, in DEB. debhelper works in a folder of its own.

@@ -16,14 +16,14 @@ if not __package__:  # as ./analyze has it, with Python isolated
 # pylint: disable=wrong-import-position
 from analysis.commands import COMMANDS
 from analysis.faults import SYSTEM, USAGE, Fault, printed
-from analysis.notes import say
+from analysis.notes import did_you_mean, say
 
 
 class Parser(argparse.ArgumentParser):
     """Says what is wrong in one line, as the rest of the program does."""
 
     def error(self, message):
-        say(f"{message} ({self.prog} --help)")
+        say(f"{did_you_mean(self, message)} ({self.prog} --help)")
         sys.exit(USAGE)
 
 

@@ -1,12 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Lines for people on standard error. Names that files contain are not trusted."""
 
+import difflib
+import re
 import sys
 
 
 def clean(text: str) -> str:
     """Without what could steer a terminal."""
     return "".join(c if c.isprintable() else "?" for c in text)
+
+
+def did_you_mean(parser, message: str) -> str:
+    """argparse's message, with the option of the parser that is most like an unknown one."""
+    unknown = re.match("unrecognized arguments: (--[a-z-]+)", message)
+    options = re.findall("--[a-z][a-z-]+", parser.format_help())
+    near = difflib.get_close_matches(unknown[1], options, 1) if unknown else []
+    return f"{message}: did you mean {near[0]}?" if near else message
 
 
 def say(text: str) -> None:

@@ -280,6 +280,24 @@ struct pinned_peak {
 };
 ABI_SIZE(pinned_peak, 2 * 8);
 
+/* Stacks of --profile: so many, of so many functions each; kernel.perf_event_max_stack is 127. */
+#define PROFILE_STACKS_MAX 8192
+#define PROFILE_DEPTH_MAX  96
+
+struct profile_key {
+	__u64 hash; /* of the stack */
+	__u32 slot; /* 1 + that of the send under way; 0: none */
+	__u32 role; /* enum role, of the process */
+};
+ABI_SIZE(profile_key, 16);
+
+struct profile_stack {
+	__u64 samples;
+	__u64 depth;
+	__u64 functions[PROFILE_DEPTH_MAX]; /* addresses, innermost first */
+};
+ABI_SIZE(profile_stack, 16 + PROFILE_DEPTH_MAX * 8);
+
 /* How many zero-copy sends of a socket are followed at once: a power of two. */
 #ifndef RING_SLOTS
 #define RING_SLOTS 256

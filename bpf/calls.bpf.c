@@ -24,7 +24,7 @@ static __noinline int sendmsg_begin(struct thread *thread, struct sock *sk, stru
 	/* It locks the socket, up to tcp_sendmsg_locked. */
 	message_begin(thread, sk, msg, current_call(sk), flags, size,
 		      copy_is_hooked ? STAGE_LOCK : STAGE_UNACCOUNTED);
-	if (ids_guessed && thread->flags & MSG_ZEROCOPY && has_send_id(thread, sk))
+	if (ids_guessed && has_send_id(thread, sk))
 		follow_guessed_send(thread, sk);
 	return 0;
 }
@@ -105,22 +105,8 @@ static __always_inline void sendpage_begin(struct sock *sk, __u64 size)
 /* clang-format off */
 ON_ENTRY(sendpage, "tcp_sendpage", sendpage_begin(sk, size),
 	 struct sock *sk, void *page, int offset, size_t size)
+ON_RESULT(sendpage, "tcp_sendpage", 5, int, any_returned(ret))
 /* clang-format on */
-
-SEC("fexit/tcp_sendpage")
-int BPF_PROG(sendpage_fexit, struct sock *sk, void *page, int offset, size_t size, int flags,
-	     int ret)
-{
-	sendmsg_returned(thread__returning(), sk, ret);
-	return 0;
-}
-
-SEC("kretprobe/tcp_sendpage")
-int BPF_KRETPROBE(sendpage_kretprobe, int ret)
-{
-	any_returned(ret);
-	return 0;
-}
 
 /* msg_zerocopy_realloc returned: NULL where the send is refused. */
 static __always_inline void send_id_given(void *uarg)
@@ -132,16 +118,4 @@ static __always_inline void send_id_given(void *uarg)
 }
 
 /* Three arguments come before the result, and in Linux 6.16 a fourth came to them. */
-SEC("fexit/msg_zerocopy_realloc")
-int BPF_PROG(send_id_fexit, struct sock *sk)
-{
-	send_id_given((void *)function_result(ctx, 3));
-	return 0;
-}
-
-SEC("kretprobe/msg_zerocopy_realloc")
-int BPF_KRETPROBE(send_id_kretprobe, void *uarg)
-{
-	send_id_given(uarg);
-	return 0;
-}
+ON_RESULT(send_id, "msg_zerocopy_realloc", 3, void *, send_id_given(ret))

@@ -19,27 +19,12 @@
 #define CAUSE_BITS_COUNTER    0x0fff
 #define CLAIM_TRIES	      16
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, CAUSE_COUNTERS_MAX);
-	__type(key, struct cause_key);
-	__type(value, __u32);
-} cause_index SEC(".maps");
+HASH(cause_index, CAUSE_COUNTERS_MAX, struct cause_key, __u32);
 
 /* A hash, because its insertion settles who may use an index. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, CAUSE_COUNTERS_MAX);
-	__type(key, __u32);
-	__type(value, struct cause_info);
-} cause_infos SEC(".maps");
+HASH(cause_infos, CAUSE_COUNTERS_MAX, __u32, struct cause_info);
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, CAUSE_COUNTERS_MAX);
-	__type(key, __u32);
-	__type(value, struct cause_counter);
-} cause_counters SEC(".maps");
+PERCPU_ARRAY(cause_counters, CAUSE_COUNTERS_MAX, struct cause_counter);
 
 /* Before 6.1 the bookkeeping of zero-copy sends was part of the general type. */
 struct ubuf_info___before_6_1 {
@@ -192,48 +177,11 @@ static __always_inline struct zsock *sighted_before(const struct sighting *seen)
 	return s && s->generation == seen->generation ? s : NULL;
 }
 
-static __always_inline void sighting__add_bits(struct zsock *s, const struct sighting *seen,
-					       __u16 bits)
-{
-	note__add_bits(s, seen->id, bits);
-}
-
 /* In place of the last device before, if there is one. */
-static __noinline void sighting__set_last_device(struct zsock *s, __u32 id, __u32 counter)
+static __always_inline void note__set_last_device(struct zsock *s, __u32 id, __u32 counter)
 {
-	__u32 room, i;
-	__u16 *all = note__bits(s, id, &room);
-
-	for (i = 0; all && i < NOTE_BITS && i < room; i++) {
-		if (!(all[i] & CAUSE_BIT_LAST))
-			continue;
-		all[i] = counter | CAUSE_BIT_LAST;
-		return;
-	}
-	note__add_bits(s, id, counter | CAUSE_BIT_LAST);
-}
-
-static __always_inline bool sighting__has_bits(struct zsock *s, const struct sighting *seen,
-					       __u16 bits)
-{
-	__u32 room, i;
-	__u16 *all = note__bits(s, seen->id, &room);
-	bool has = false;
-
-	for (i = 0; all && i < NOTE_BITS && i < room; i++)
-		has |= all[i] == bits;
-	return has;
-}
-
-static __always_inline void sighting__clear_bits(struct zsock *s, const struct sighting *seen,
-						 __u16 bits)
-{
-	__u32 room, i;
-	__u16 *all = note__bits(s, seen->id, &room);
-
-	for (i = 0; all && i < NOTE_BITS && i < room; i++)
-		if (all[i] == bits)
-			all[i] = 0;
+	if (!note__replace_bits(s, id, CAUSE_BIT_LAST, CAUSE_BIT_LAST, counter | CAUSE_BIT_LAST))
+		note__add_bits(s, id, counter | CAUSE_BIT_LAST);
 }
 
 static __always_inline struct cause_counter *cause_counter__get(__u32 index)
@@ -282,7 +230,7 @@ static __noinline void cause_counter__claim_index(struct cause_info *info, struc
 	}
 }
 
-/* dev: whose name it gets if it is new; NULL: it has that. */
+/* dev: whose name it gets if it is new. */
 static __always_inline __u32 cause_counter__find_index(struct cause_info *info,
 						       struct net_device *dev)
 {
@@ -304,17 +252,13 @@ static __always_inline void cause_key__set_device(struct cause_key *key, struct 
 }
 
 /*
- * The first of a cause on a device, which is at this address, or that of another counter. A global
- * function of numbers: the verifier goes through the loop once a program.
+ * The first of a cause on a device, which is at this address. A global function of numbers: the
+ * verifier goes through the loop once a program.
  */
-__noinline __u32 cause_counter__begin(__u32 cause, __u64 dev, __u32 other)
+__noinline __u32 cause_counter__begin(__u32 cause, __u64 dev)
 {
-	struct cause_info *like = dev ? NULL : bpf_map_lookup_elem(&cause_infos, &other);
-	struct cause_info info = {};
+	struct cause_info info = {.key.cause = cause};
 
-	if (like)
-		info = *like;
-	info.key.cause = cause;
 	cause_key__set_device(&info.key, (struct net_device *)dev);
 	return cause_counter__find_index(&info, (struct net_device *)dev);
 }
@@ -327,7 +271,7 @@ static __noinline __u32 cause_counter__index_of(__u32 cause, struct net_device *
 
 	cause_key__set_device(&key, dev);
 	index = bpf_map_lookup_elem(&cause_index, &key);
-	return index ? *index : cause_counter__begin(cause, number_of(dev), CAUSE_COUNTER_NONE);
+	return index ? *index : cause_counter__begin(cause, number_of(dev));
 }
 
 static __always_inline bool sighting__has_cause(struct zsock *s, const struct sighting *seen,
@@ -339,7 +283,7 @@ static __always_inline bool sighting__has_cause(struct zsock *s, const struct si
 
 	onwards.cause = cause;
 	index = bpf_map_lookup_elem(&cause_index, &onwards);
-	return index && sighting__has_bits(s, seen, *index | how);
+	return index && note__replace_bits(s, seen->id, ~0, *index | how, *index | how);
 }
 
 /*
@@ -412,7 +356,6 @@ __noinline int count_cause_bits(__u64 low, __u64 high, __s64 sends, __u32 flagge
 	__u32 counted = 0, last = CAUSE_COUNTER_NONE, left = 0, bits;
 	__u64 low_left = low, high_left = high;
 	struct cause_counter *none;
-	struct totals *t;
 	int i;
 
 	/* Unrolled, they would take the stack that its callers need. */
@@ -432,9 +375,8 @@ __noinline int count_cause_bits(__u64 low, __u64 high, __s64 sends, __u32 flagge
 			__sync_fetch_and_add(&none->sends, sends);
 		return 0;
 	}
-	t = counted || left ? NULL : totals__get();
-	if (t)
-		__sync_fetch_and_add(&t->unexplained, sends);
+	if (!counted && !left)
+		COUNT(unexplained, sends);
 	return counted;
 }
 
@@ -442,14 +384,9 @@ __noinline int count_cause_bits(__u64 low, __u64 high, __s64 sends, __u32 flagge
 static __noinline void count_causes(struct zsock *s, const __u64 *bits, __s64 sends, __u64 bytes,
 				    bool flagged)
 {
-	struct totals *t;
-
 	if (!count_cause_bits(bits[0], bits[1], sends, flagged))
 		return;
-	t = totals__get();
-	if (!t)
-		return;
-	__sync_fetch_and_add(&t->unflagged, sends);
-	__sync_fetch_and_add(&t->unflagged_bytes, bytes);
+	COUNT(unflagged, sends);
+	COUNT(unflagged_bytes, bytes);
 	groups__add(&s->owner, __builtin_offsetof(struct group, unflagged), sends);
 }

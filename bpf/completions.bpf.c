@@ -25,13 +25,9 @@ const volatile bool counts_reported = false;
 static __noinline void completed(struct zsock *s, __u32 first, __u32 sends, __u32 in_window,
 				 __u32 copied)
 {
-	struct totals *t = totals__get();
-
-	if (!t)
-		return;
 	/* One after the other: a line of an interval may be read in between. */
-	add(&t->completions, in_window);
-	add(&t->flagged, copied);
+	COUNT(completions, in_window);
+	COUNT(flagged, copied);
 	groups__count_completions(&s->owner, in_window, copied);
 	slots__end(s, first, sends);
 	s->freed_to = first + sends;
@@ -41,13 +37,12 @@ static __noinline void completed(struct zsock *s, __u32 first, __u32 sends, __u3
 }
 
 /* Counts the sends from..to-1 that began before the window. */
-static __always_inline void completed_earlier(const struct zsock *s, struct totals *t, __u32 from,
-					      __u32 to)
+static __always_inline void completed_earlier(const struct zsock *s, __u32 from, __u32 to)
 {
 	if (id_before(s->first, to))
 		to = s->first;
 	if (id_before(from, to))
-		add(&t->completions_before, to - from);
+		COUNT(completions_before, to - from);
 }
 
 /* The last reference to a ubuf goes. */
@@ -55,13 +50,12 @@ static __always_inline void uarg_released(void *uarg)
 {
 	__u64 sock = (__u64)uarg_sock(uarg);
 	struct zsock *s = zsock__find(sock);
-	struct totals *t = totals__get();
 	__u32 first, sends, in_window;
 	struct note note;
 	__u64 bytes = 0;
 	bool copied;
 
-	if (!s || !t)
+	if (!s)
 		return;
 	sends = UARG_READ(uarg, len); /* 0: the only send was aborted */
 	first = UARG_READ(uarg, id);
@@ -70,15 +64,15 @@ static __always_inline void uarg_released(void *uarg)
 	if (in_window == sends && sends)
 		bytes = UARG_BYTES(uarg);
 	else /* their share of the bytes is not known */
-		add(&t->unsized_completions, in_window);
+		COUNT(unsized_completions, in_window);
 	note__take(s, first_watched(s, first), &note);
 	count_causes(s, note.words, in_window, bytes, copied);
 	if (in_window)
-		add(&t->ubufs_done, 1);
-	add(&t->bytes, bytes);
+		COUNT(ubufs_done, 1);
+	COUNT(bytes, bytes);
 	if (copied)
-		add(&t->bytes_copied, bytes);
-	completed_earlier(s, t, first, first + sends);
+		COUNT(bytes_copied, bytes);
+	completed_earlier(s, first, first + sends);
 	completed(s, first, sends, in_window, copied ? in_window : 0);
 }
 
@@ -97,26 +91,25 @@ static __always_inline void completion__count(void *uarg)
 ON_ENTRY(completion, "__msg_zerocopy_callback", completion__count(uarg), void *uarg)
 /* clang-format on */
 
-enum claim { CLAIM_MINE, CLAIM_TAKEN, CLAIM_GIVEN_UP };
-
 /* Counts up to next: whoever succeeds counts the sends between. */
-static __always_inline enum claim claim(struct zsock *s, __u32 next, __u32 *old)
+static __always_inline bool claim(struct zsock *s, __u32 next, __u32 *old)
 {
 	int i;
 
 	for (i = 0; i < TRIES; i++) {
 		*old = *(volatile __u32 *)&s->counted_to;
 		if (!id_before(*old, next))
-			return CLAIM_TAKEN;
+			return false;
 		if (__sync_val_compare_and_swap(&s->counted_to, *old, next) == *old)
-			return CLAIM_MINE;
+			return true;
 	}
-	return CLAIM_GIVEN_UP;
+	COUNT(lost_completions, 1);
+	return false;
 }
 
 /* Counts the causes of old..next-1, unless their own notifications will. */
-static __always_inline void count_batch(struct zsock *s, struct totals *t, __u32 old, __u32 next,
-					__u32 tail_first, __u32 sends, bool copied)
+static __always_inline void count_batch(struct zsock *s, __u32 old, __u32 next, __u32 tail_first,
+					__u32 sends, bool copied)
 {
 	bool coalesced_with = id_before(tail_first, old);
 	__u32 first = coalesced_with ? old : tail_first;
@@ -132,7 +125,7 @@ static __always_inline void count_batch(struct zsock *s, struct totals *t, __u32
 		count_causes(s, note.words, sends, 0, copied);
 	}
 	if (coalesced)
-		add(&t->coalesced, sends);
+		COUNT(coalesced, sends);
 }
 
 #define UBUFS_AT_ONCE 16
@@ -146,13 +139,10 @@ static __always_inline void count_batch(struct zsock *s, struct totals *t, __u32
 __noinline __u64 count_some_ubufs(__u64 sock, __u32 from, __u32 to)
 {
 	struct zsock *s = zsock__find(sock);
-	struct totals *t = totals__get();
 	__u32 first = from, sends, copied = 0, i;
 	struct note note;
 
-	if (!s || !t)
-		return 0;
-	for (i = 0; i < UBUFS_AT_ONCE && id_before(from, to); i++) {
+	for (i = 0; s && i < UBUFS_AT_ONCE && id_before(from, to); i++) {
 		note__read(s, from, &note);
 		if (!note.sends)
 			break;
@@ -161,11 +151,11 @@ __noinline __u64 count_some_ubufs(__u64 sock, __u32 from, __u32 to)
 		if (sends != note.sends)
 			note.bytes = 0;
 		if (!note.bytes)
-			add(&t->unsized_completions, sends);
-		add(&t->bytes, note.bytes);
+			COUNT(unsized_completions, sends);
+		COUNT(bytes, note.bytes);
 		if (note.flagged) {
 			copied += sends;
-			add(&t->bytes_copied, note.bytes);
+			COUNT(bytes_copied, note.bytes);
 		}
 		count_causes(s, note.words, sends, note.bytes, note.flagged);
 		from += note.sends;
@@ -177,7 +167,7 @@ __noinline __u64 count_some_ubufs(__u64 sock, __u32 from, __u32 to)
  * The same of all. Sends of which no reference left a note take the notification's flag and count
  * as lost flags.
  */
-static __always_inline __u32 count_ubufs(struct zsock *s, struct totals *t, __u32 from, __u32 to,
+static __always_inline __u32 count_ubufs(struct zsock *s, __u32 from, __u32 to,
 					 bool notification_copied)
 {
 	__u32 sends, copied = 0, i;
@@ -191,8 +181,8 @@ static __always_inline __u32 count_ubufs(struct zsock *s, struct totals *t, __u3
 		from += some >> 32;
 	}
 	sends = window__sends(s, from, to);
-	add(&t->coalesced, sends);
-	add(&t->unsized_completions, sends);
+	COUNT(coalesced, sends);
+	COUNT(unsized_completions, sends);
 	return notification_copied ? copied + sends : copied;
 }
 
@@ -205,37 +195,25 @@ static __noinline bool advance(struct zsock *s, const struct sock_extended_err *
 {
 	bool copied = ee->ee_code & SO_EE_CODE_ZEROCOPY_COPIED;
 	__u32 next = ee->ee_data + 1, old, sends, flagged;
-	struct totals *t = totals__get();
 
-	if (!t)
-		return true;
-	if (!still_counts())
+	if (!still_counts() || !claim(s, next, &old))
 		return false;
-	switch (claim(s, next, &old)) {
-	case CLAIM_TAKEN:
-		return false;
-	case CLAIM_GIVEN_UP:
-		add(&t->lost_completions, 1);
-		return true;
-	case CLAIM_MINE:
-		break;
-	}
 	/* It is not known how many completed before the first of them. */
-	completed_earlier(s, t, s->first - old == LONG_BEFORE ? ee->ee_info : old, next);
+	completed_earlier(s, s->first - old == LONG_BEFORE ? ee->ee_info : old, next);
 	old = first_watched(s, old);
 	if (!id_before(old, next))
 		return true;
 	sends = window__sends(s, old, next);
 	if (by_reference) {
-		flagged = count_ubufs(s, t, old, next, copied);
+		flagged = count_ubufs(s, old, next, copied);
 		completed(s, old, next - old, sends, flagged);
 		return true;
 	}
 	/* First: a coalesced notification may be looking for this count. */
-	count_batch(s, t, old, next, ee->ee_info, sends, copied);
+	count_batch(s, old, next, ee->ee_info, sends, copied);
 	if (id_before(old, ee->ee_info)) {
 		__sync_fetch_and_add(&s->assumed, ee->ee_info - old);
-		add(&t->flag_assumed, window__sends(s, old, ee->ee_info));
+		COUNT(flag_assumed, window__sends(s, old, ee->ee_info));
 	}
 	completed(s, old, next - old, sends, copied ? sends : 0);
 	return true;
@@ -267,15 +245,12 @@ static __always_inline int queued(struct sock *sk, bool by_reference)
 {
 	struct zsock *s = notifications_watched() ? zsock__find((__u64)sk) : NULL;
 	struct sock_extended_err ee;
-	struct totals *t;
 
 	if (!s || !last_notification(sk, &ee))
 		return 0;
 	/* One report a ubuf, unless the connection failed. */
-	t = totals__get();
-	if (t && still_counts() && window__sends(s, ee.ee_data, ee.ee_data + 1) &&
-	    !READ(sk, sk_err))
-		add(&t->ubufs_done, 1);
+	if (still_counts() && window__sends(s, ee.ee_data, ee.ee_data + 1) && !READ(sk, sk_err))
+		COUNT(ubufs_done, 1);
 	advance(s, &ee, by_reference);
 	if (may_be_assumed(s, &ee))
 		correct_flags(s, &ee, true);
@@ -283,37 +258,35 @@ static __always_inline int queued(struct sock *sk, bool by_reference)
 	return 0;
 }
 
-/* args: sk */
 SEC("raw_tp/inet_sk_error_report")
-int notification_queued(struct bpf_raw_tracepoint_args *ctx)
+int BPF_PROG(notification_queued, struct sock *sk)
 {
-	return queued((struct sock *)ctx->args[0], false);
+	return queued(sk, false);
 }
 
 SEC("raw_tp/inet_sk_error_report")
-int reference_reported(struct bpf_raw_tracepoint_args *ctx)
+int BPF_PROG(reference_reported, struct sock *sk)
 {
-	return queued((struct sock *)ctx->args[0], true);
+	return queued(sk, true);
 }
 
 /* Does nothing after the first, and its work where the kernel skipped that. */
 SEC("raw_tp/inet_sk_error_report")
-int reference_reported_again(struct bpf_raw_tracepoint_args *ctx)
+int BPF_PROG(reference_reported_again, struct sock *sk)
 {
-	return queued((struct sock *)ctx->args[0], true);
+	return queued(sk, true);
 }
 
 static __always_inline void count_reported(struct zsock *s, const struct sock_extended_err *ee)
 {
 	__u32 sends = window__sends(s, ee->ee_info, ee->ee_data + 1);
-	struct totals *t = totals__get();
 
-	if (!t || !sends)
+	if (!sends)
 		return;
-	add(&t->notifications_read, 1);
-	add(&t->reported, sends);
+	COUNT(notifications_read, 1);
+	COUNT(reported, sends);
 	if (ee->ee_code & SO_EE_CODE_ZEROCOPY_COPIED)
-		add(&t->errqueue_copied, sends);
+		COUNT(errqueue_copied, sends);
 }
 
 /* Is it a zero-copy notification? */
@@ -435,19 +408,7 @@ static __always_inline void dequeued(struct sk_buff *skb)
 		count_reported(s, &ee);
 }
 
-SEC("fexit/sock_dequeue_err_skb")
-int BPF_PROG(dequeued_fexit, struct sock *sk, struct sk_buff *skb)
-{
-	dequeued(skb);
-	return 0;
-}
-
-SEC("kretprobe/sock_dequeue_err_skb")
-int BPF_KRETPROBE(dequeued_kretprobe, struct sk_buff *skb)
-{
-	dequeued(skb);
-	return 0;
-}
+ON_RESULT(dequeued, "sock_dequeue_err_skb", 1, struct sk_buff *, dequeued(ret))
 
 static __always_inline bool is_within(__u64 location, const volatile struct address_range *ranges,
 				      int count)
@@ -504,12 +465,11 @@ static __always_inline void freed_at(struct sk_buff *skb, __u64 location)
 		freed(skb, read);
 }
 
-/* args: skb, location */
 SEC("raw_tp/consume_skb")
-int notification_freed(struct bpf_raw_tracepoint_args *ctx)
+int BPF_PROG(notification_freed, struct sk_buff *skb, __u64 location)
 {
 	if (notifications_watched())
-		freed_at((struct sk_buff *)ctx->args[0], ctx->args[1]);
+		freed_at(skb, location);
 	return 0;
 }
 
@@ -532,13 +492,12 @@ static __always_inline __u64 caller_of_interest(const __u64 *stack)
 }
 
 /*
- * args: skb. Before "net: add location to trace_consume_skb()" (6.3) the stack has the location;
+ * Before "net: add location to trace_consume_skb()" (6.3) the stack has the location;
  * read only for skbs that an error queue is charged for.
  */
 SEC("raw_tp/consume_skb")
-int notification_freed_in_stack(struct bpf_raw_tracepoint_args *ctx)
+int BPF_PROG(notification_freed_in_stack, struct sk_buff *skb)
 {
-	struct sk_buff *skb = (struct sk_buff *)ctx->args[0];
 	__u64 stack[CALLERS] = {};
 
 	if (!notifications_watched() || (__u64)READ(skb, destructor) != sock_ofree_address)

@@ -3,6 +3,7 @@
  * The functions by which the kernel copies zero-copy data, in any context: the skb leads to the
  * socket, the stack to the cause.
  */
+#include "functions.bpf.h"
 #include "rx_pending.bpf.h"
 #include "taps.bpf.h"
 
@@ -48,7 +49,8 @@ static __always_inline __u32 hash_stack(const __u64 *stack)
  * there goes by the frames, and leaves it out.
  */
 #ifdef __TARGET_ARCH_arm64
-#define CALLER(ctx) PT_REGS_RET_CORE((struct pt_regs *)(ctx))
+#define CALLER(ctx) \
+	_Generic((ctx), struct pt_regs * : PT_REGS_RET_CORE((struct pt_regs *)(ctx)), default : 0)
 #else
 #define CALLER(ctx) 0
 #endif
@@ -71,7 +73,7 @@ static __always_inline void delivered(struct zsock *s, struct sk_buff *skb,
 
 	rx_pending__remember(number_of(skb), seen, bits, by_tap);
 	if (!sighting__goes_on(s, seen, key, 0))
-		sighting__add_bits(s, seen, bits);
+		note__add_bits(s, seen->id, bits);
 }
 
 /* What decides which counter a copy counts for. */
@@ -88,12 +90,7 @@ struct copy_cause {
 };
 
 /* Copies that were classified: a look-up instead of the table of causes for each frame. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1024);
-	__type(key, struct copy_key);
-	__type(value, struct copy_cause);
-} copy_causes SEC(".maps");
+HASH(copy_causes, 1024, struct copy_key, struct copy_cause);
 
 /* The first copy of its kind; any, where there is no room to keep that. */
 static __noinline void copy__classify(const struct copy_key *key, struct net_device *dev,
@@ -144,24 +141,15 @@ static __noinline int copied(void *ctx, struct sk_buff *skb, enum copier copier,
 	if ((of.cause & ~CAUSE_BY_TAP) == CAUSE_LOCAL_DELIVERY)
 		delivered(s, skb, &seen, &in, of.counter, of.cause & CAUSE_BY_TAP);
 	else
-		sighting__add_bits(s, &seen, of.counter);
+		note__add_bits(s, seen.id, of.counter);
 	return 0;
 }
 
 /* The programs of a function that copies the data of skb, where that is so and so many bytes. */
-#define COPIER(name, function, copier, copies, bytes, ...)                                     \
-	SEC("fentry/" function)                                                                \
-	int BPF_PROG(name##_fentry, __VA_ARGS__)                                               \
-	{                                                                                      \
-		return sockets_watched() && (copies) ? copied(ctx, skb, copier, bytes, 0) : 0; \
-	}                                                                                      \
-	SEC("kprobe/" function)                                                                \
-	int BPF_KPROBE(name##_kprobe, __VA_ARGS__)                                             \
-	{                                                                                      \
-		return sockets_watched() && (copies)                                           \
-			       ? copied(ctx, skb, copier, bytes, CALLER(ctx))                  \
-			       : 0;                                                            \
-	}
+#define COPIER(name, function, copier, copies, bytes, ...)                                        \
+	ON_ENTRY(name, function,                                                                  \
+		 if (sockets_watched() && (copies)) copied(ctx, skb, copier, bytes, CALLER(ctx)), \
+		 __VA_ARGS__)
 
 /* clang-format off */
 COPIER(ubufs, "skb_copy_ubufs", COPIER_UBUFS, true, 0, struct sk_buff *skb)

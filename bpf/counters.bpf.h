@@ -13,12 +13,7 @@
 const volatile __u32 call_counters = 0;
 
 /* Counter i of a CPU: element cpu * CALL_COUNTERS_MAX + i. The analyzer sizes it and fills it. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
-	__uint(max_entries, CALL_COUNTERS_MAX);
-	__type(key, __u32);
-	__type(value, __u32);
-} call_events SEC(".maps");
+MAP(call_events, PERF_EVENT_ARRAY, 0, CALL_COUNTERS_MAX, __u32, __u32);
 
 static __always_inline __u64 times_switched(void)
 {

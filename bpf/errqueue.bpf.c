@@ -34,49 +34,29 @@ ON_ENTRY(read, "inet_recv_error", read_begin(sk), struct sock *sk)
 /* clang-format on */
 
 /* Four arguments came before the result, until Linux 7 took the last of them away. */
-SEC("fexit/inet_recv_error")
-int BPF_PROG(read_fexit, struct sock *sk)
-{
-	read_end(function_result(ctx, 4));
-	return 0;
-}
-
-SEC("kretprobe/inet_recv_error")
-int BPF_KRETPROBE(read_kretprobe, int ret)
-{
-	read_end(ret);
-	return 0;
-}
+ON_RESULT(read, "inet_recv_error", 4, int, read_end(ret))
 
 /*
  * Waking those who wait for completions, whatever thread the CPU is in: it is not left meanwhile,
  * or so rarely that a wrong time would be seen as one below zero.
  */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, __u64);
-} wake_ups SEC(".maps");
+PERCPU_ARRAY(wake_ups, 1, __u64);
 
 static __always_inline void wake_up_begin(struct sock *sk)
 {
-	__u32 zero = 0;
 	__u64 *begun;
 
 	if (gate != GATE_OPEN || !sockets_watched() || !zsock__find((__u64)sk))
 		return;
-	begun = bpf_map_lookup_elem(&wake_ups, &zero);
+	begun = FIRST_OF(wake_ups);
 	if (begun)
 		*begun = bpf_ktime_get_ns();
 }
 
 static __always_inline void wake_up_end(void)
 {
-	__u64 now = bpf_ktime_get_ns(), *begun;
-	__u32 zero = 0;
+	__u64 now = bpf_ktime_get_ns(), *begun = FIRST_OF(wake_ups);
 
-	begun = bpf_map_lookup_elem(&wake_ups, &zero);
 	if (!begun || !*begun)
 		return;
 	if (gate && now > *begun)

@@ -99,10 +99,12 @@ static __always_inline bool correction__leave(struct zsock *s, __u32 id, __u32 t
 	return false;
 }
 
-static __always_inline void count_flag_corrections(struct zsock *s, struct totals *t, __u32 sends,
-						   bool added)
+static __always_inline void count_flag_corrections(struct zsock *s, __u32 sends, bool added)
 {
-	__sync_fetch_and_add(added ? &t->flag_added : &t->flag_retracted, sends);
+	if (added)
+		COUNT(flag_added, sends);
+	else
+		COUNT(flag_retracted, sends);
 	groups__count_completions(&s->owner, 0, added ? sends : -(__u64)sends);
 }
 
@@ -116,13 +118,12 @@ __noinline int flags__correct(__u64 sock, __u32 id, __u32 to, __u32 how)
 	bool copied = how & 1, is_notification = how & 2;
 	struct zsock *s = zsock__find(sock);
 	__u32 turn, sends, all, sends_since, in_window_since;
-	struct totals *t = totals__get();
-	bool flagged, assumed, charged, has_note;
-	struct flag_batch *b;
+	struct flag_batch *b, was;
+	bool assumed, has_note;
 	struct note note;
-	__u64 before[2], *bits = note.words;
+	__u64 *bits = note.words;
 
-	if (!s || !t)
+	if (!s)
 		return 0;
 	/* Other CPUs must have no time between finding a count and keeping its correction. */
 	note__read(s, id, &note);
@@ -131,13 +132,12 @@ __noinline int flags__correct(__u64 sock, __u32 id, __u32 to, __u32 how)
 		if (!id_before(id, s->counted_to) ||
 		    correction__leave(s, id, to, copied, is_notification) || is_notification)
 			return 0;
-		__sync_fetch_and_add(&t->flag_assumed, window__sends(s, id, to));
+		COUNT(flag_assumed, window__sends(s, id, to));
 		if (has_note)
 			note__remove(s, id);
 		return 0;
 	}
 	b = batch__at(s, turn);
-	flagged = b->flagged;
 	assumed = id_before(id, b->tail_first);
 	if (is_notification && !assumed)
 		return 0;
@@ -146,31 +146,29 @@ __noinline int flags__correct(__u64 sock, __u32 id, __u32 to, __u32 how)
 	batch__since(s, turn, id, to, &sends_since, &in_window_since);
 	all = window__sends(s, id, to);
 	sends = all - in_window_since;
-	charged = b->causes_counted;
-	before[0] = b->bits[0];
-	before[1] = b->bits[1];
+	was = *b;
 	/* Its note was taken when it was counted. */
-	if (charged && !has_note && b->tail_first == id) {
-		bits[0] = before[0];
-		bits[1] = before[1];
+	if (was.causes_counted && !has_note && b->tail_first == id) {
+		bits[0] = was.bits[0];
+		bits[1] = was.bits[1];
 	}
-	if (charged || b->from != id || b->sends != to - id)
+	if (was.causes_counted || b->from != id || b->sends != to - id)
 		batch__add(s, id, id, to, all, copied, bits);
 	else
 		batch__set(b, copied, bits);
 	if (assumed) {
 		__sync_fetch_and_add(&s->assumed, -(to - id - sends_since));
-		__sync_fetch_and_add(&t->flag_assumed, -(__u64)sends);
+		COUNT(flag_assumed, -(__u64)sends);
 	}
-	if (charged)
-		count_causes(s, before, -(__s64)sends, 0, flagged);
+	if (was.causes_counted)
+		count_causes(s, was.bits, -(__s64)sends, 0, was.flagged);
 	else
-		__sync_fetch_and_add(&t->coalesced_seen, sends);
+		COUNT(coalesced_seen, sends);
 	if (has_note)
 		note__remove(s, id);
 	count_causes(s, bits, sends, 0, copied);
-	if (copied != flagged)
-		count_flag_corrections(s, t, sends, copied);
+	if (copied != was.flagged)
+		count_flag_corrections(s, sends, copied);
 	return 0;
 }
 

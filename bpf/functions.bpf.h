@@ -35,3 +35,20 @@
 		body;                       \
 		return 0;                   \
 	}
+
+/* The end of one whose result, behind so many arguments, body may use as ret. */
+#define ON_RESULT(name, function, arguments, type, body)          \
+	SEC("fexit/" function)                                    \
+	int BPF_PROG(name##_fexit)                                \
+	{                                                         \
+		type ret = (type)function_result(ctx, arguments); \
+                                                                  \
+		body;                                             \
+		return 0;                                         \
+	}                                                         \
+	SEC("kretprobe/" function)                                \
+	int BPF_KRETPROBE(name##_kretprobe, type ret)             \
+	{                                                         \
+		body;                                             \
+		return 0;                                         \
+	}

@@ -39,27 +39,18 @@ struct in6_addr___words {
 	} in6_u;
 } __attribute__((preserve_access_index));
 
-static __always_inline void key__set_v6(struct group_key *key, struct sock *sk)
-{
-	struct in6_addr___words *address =
-		(void *)sk + bpf_core_field_offset(struct sock, __sk_common.skc_v6_daddr);
-
-	if (!reads_typed) {
-		bpf_core_read(key->address, sizeof(key->address), address);
-		return;
-	}
-	key->address[0] = READ(address, in6_u.u6_addr32[0]);
-	key->address[1] = READ(address, in6_u.u6_addr32[1]);
-	key->address[2] = READ(address, in6_u.u6_addr32[2]);
-	key->address[3] = READ(address, in6_u.u6_addr32[3]);
-}
-
 /* An IPv4 receiver of an IPv6 socket is the same receiver. */
 static __always_inline void key__set_address(struct group_key *key, struct sock *sk)
 {
+	struct in6_addr___words *v6 =
+		(void *)sk + bpf_core_field_offset(struct sock, __sk_common.skc_v6_daddr);
+
 	key->family = READ(sk, __sk_common.skc_family);
 	if (key->family == AF_INET6) {
-		key__set_v6(key, sk);
+		key->address[0] = READ(v6, in6_u.u6_addr32[0]);
+		key->address[1] = READ(v6, in6_u.u6_addr32[1]);
+		key->address[2] = READ(v6, in6_u.u6_addr32[2]);
+		key->address[3] = READ(v6, in6_u.u6_addr32[3]);
 		if (key->address[0] || key->address[1] || key->address[2] != V4_MAPPED)
 			return;
 		key->family = AF_INET;
@@ -166,7 +157,6 @@ static __always_inline bool is_interrupted(long ret)
 
 /* Beside MSG_ZEROCOPY; no flags of a message that are looked at. */
 #define SEND_IGNORED 1
-#define SEND_OWNED   2 /* the owner of its completion is known */
 
 /* A send of a process, zero-copy or not. */
 static __always_inline void group__count_send(struct group *g, long ret, __u64 ns)

@@ -13,12 +13,7 @@ const volatile __u32 page_shift = 12;
 const volatile bool counts_references = false;
 
 /* Histograms that are no call's: enum span. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, SPANS);
-	__type(key, __u32);
-	__type(value, struct hist);
-} spans SEC(".maps");
+PERCPU_ARRAY(spans, SPANS, struct hist);
 
 static __always_inline void span__add(enum span span, __u64 ns)
 {
@@ -48,12 +43,7 @@ static __always_inline void completion_took(struct hist *h, __u64 ns)
 /* What is pinned: charged as msg_zerocopy_realloc does, before it is known how much fits. */
 struct pinned pinned;
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct pinned_peak);
-} pinned_peaks SEC(".maps");
+PERCPU_ARRAY(pinned_peaks, 1, struct pinned_peak);
 
 /* As far as msg_zerocopy_realloc accounts: pages that a send may touch at worst. */
 static __always_inline __u64 pages_of(__u64 bytes)
@@ -70,10 +60,8 @@ static __always_inline void pinned__charge(__u64 bytes)
 {
 	volatile struct pinned *p = &pinned;
 	__u64 freed_bytes, freed_pages, now;
-	struct pinned_peak *peak;
-	__u32 zero = 0;
+	struct pinned_peak *peak = FIRST_OF(pinned_peaks);
 
-	peak = bpf_map_lookup_elem(&pinned_peaks, &zero);
 	if (!peak)
 		return;
 	freed_bytes = p->freed_bytes;
@@ -88,10 +76,10 @@ static __always_inline void pinned__charge(__u64 bytes)
 		peak->pages = now;
 }
 
-static __always_inline void pinned__free(__u64 bytes)
+static __always_inline void pinned__free(__u64 bytes, __u64 pages)
 {
 	__sync_fetch_and_add(&pinned.freed_bytes, bytes);
-	__sync_fetch_and_add(&pinned.freed_pages, pages_of(bytes));
+	__sync_fetch_and_add(&pinned.freed_pages, pages);
 }
 
 /*
@@ -99,15 +87,15 @@ static __always_inline void pinned__free(__u64 bytes)
  * room; else, and with what references leave, in the map.
  */
 
-static __always_inline struct note_key note__key(const struct zsock *s, __u32 id)
-{
-	return (struct note_key){.sock = s->sock, .generation = s->generation, .id = id};
-}
+#define NOTE_KEY(s, id_)                                                      \
+	{                                                                     \
+		.sock = (s)->sock, .generation = (s)->generation, .id = (id_) \
+	}
 
 /* Creates it where there is none; NULL: no room, which counts as lost. */
 static __noinline struct note *note__spilled(const struct zsock *s, __u32 id)
 {
-	struct note_key key = note__key(s, id);
+	struct note_key key = NOTE_KEY(s, id);
 	struct note *note = bpf_map_lookup_elem(&spill, &key), fresh = {};
 
 	if (note)
@@ -115,7 +103,7 @@ static __noinline struct note *note__spilled(const struct zsock *s, __u32 id)
 	bpf_map_update_elem(&spill, &key, &fresh, BPF_NOEXIST);
 	note = bpf_map_lookup_elem(&spill, &key);
 	if (!note)
-		TOTALS_COUNT(lost_cause_bits);
+		COUNT(lost_cause_bits, 1);
 	return note;
 }
 
@@ -132,7 +120,7 @@ static __always_inline bool slot__has_bits_of(const struct slot *slot, __u32 id)
 /* Where the bits of a ubuf are, and for how many there is room; NULL where there are none. */
 static __always_inline __u16 *note__bits(struct zsock *s, __u32 id, __u32 *room)
 {
-	struct note_key key = note__key(s, id);
+	struct note_key key = NOTE_KEY(s, id);
 	struct slot *slot = zsock__slot(s, id);
 	struct note *note;
 
@@ -153,7 +141,7 @@ static __always_inline bool note__is_empty(const struct note *note)
 /* What a note has; all is 0 where there is none. */
 static __noinline void note__read(struct zsock *s, __u32 id, struct note *out)
 {
-	struct note_key key = note__key(s, id);
+	struct note_key key = NOTE_KEY(s, id);
 	struct slot *slot = zsock__slot(s, id);
 	struct note *note = NULL, none = {};
 
@@ -166,7 +154,7 @@ static __noinline void note__read(struct zsock *s, __u32 id, struct note *out)
 
 static __noinline void note__remove(struct zsock *s, __u32 id)
 {
-	struct note_key key = note__key(s, id);
+	struct note_key key = NOTE_KEY(s, id);
 	struct slot *slot = zsock__slot(s, id);
 
 	if (!slot__has_bits_of(slot, id) || counts_references)
@@ -198,6 +186,23 @@ static __always_inline bool bits__set(__u16 *all, __u32 room, __u16 bits)
 	return false;
 }
 
+/* Replaces those that are value where mask is set. False: there are none. */
+static __noinline bool note__replace_bits(struct zsock *s, __u32 id, __u16 mask, __u16 value,
+					  __u16 with)
+{
+	__u32 room, i;
+	__u16 *all = note__bits(s, id, &room);
+	bool found = false;
+
+	for (i = 0; all && i < NOTE_BITS && i < room; i++) {
+		if ((all[i] & mask) != value)
+			continue;
+		all[i] = with;
+		found = true;
+	}
+	return found;
+}
+
 static __noinline void note__add_bits(struct zsock *s, __u32 id, __u16 bits)
 {
 	struct slot *slot = zsock__slot(s, id);
@@ -214,7 +219,7 @@ static __noinline void note__add_bits(struct zsock *s, __u32 id, __u16 bits)
 		slot->word = NOTE_MOVED;
 	}
 	if (!bits__set(note->bits, NOTE_BITS, bits))
-		TOTALS_COUNT(lost_cause_bits);
+		COUNT(lost_cause_bits, 1);
 }
 
 /* Sends in flight. */
@@ -237,10 +242,10 @@ static __noinline void slot__begin(struct zsock *s, struct thread *thread)
 	if (slot->id != thread->id) {
 		if (slot->start) {
 			if (!slot__is_overdue(s, slot)) {
-				TOTALS_COUNT(untimed);
+				COUNT(untimed, 1);
 				return;
 			}
-			pinned__free(slot->bytes);
+			pinned__free(slot->bytes, pages_of(slot->bytes));
 			slot->start = 0;
 		}
 		if (slot->word && slot->bits[0] != NOTE_MOVED) {
@@ -265,10 +270,10 @@ static __noinline void slot__begin(struct zsock *s, struct thread *thread)
  */
 __noinline int slots__end_some(__u64 sock, __u32 first, __u32 sends, __u32 from, __u64 now)
 {
+	__u64 start, took = 0, bytes = 0, pages = 0;
 	struct zsock *s = zsock__find(sock);
 	__u32 key = SPAN_COMPLETION, i;
 	struct hist *h = bpf_map_lookup_elem(&spans, &key);
-	__u64 start, took = 0;
 	struct slot *slot;
 
 	for (i = 0; s && h && i < SLOTS_AT_ONCE && from + i < sends; i++) {
@@ -276,13 +281,16 @@ __noinline int slots__end_some(__u64 sock, __u32 first, __u32 sends, __u32 from,
 		start = slot->start;
 		if (!start || slot->id - first >= sends)
 			continue;
-		pinned__free(slot->bytes);
+		bytes += slot->bytes;
+		pages += pages_of(slot->bytes);
 		*(volatile __u64 *)&slot->start = 0;
 		if (s->shared)
 			continue;
 		took += now - start;
 		completion_took(h, now - start);
 	}
+	if (pages)
+		pinned__free(bytes, pages);
 	if (took)
 		add(&h->sum, took);
 	return 0;

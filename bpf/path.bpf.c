@@ -57,15 +57,11 @@ static __always_inline __s32 payload(struct sk_buff *skb)
 static __always_inline void count_packet(struct sk_buff *skb)
 {
 	struct sock *sk = READ(skb, sk);
-	struct totals *t;
 
 	if (!is_of_load(sk) || !is_first_device(skb, sk) || payload(skb) <= 0)
 		return;
-	t = totals__get();
-	if (!t)
-		return;
-	t->packets++;
-	t->packet_frags += READ(skb_shared(skb), nr_frags);
+	COUNT(packets, 1);
+	COUNT(packet_frags, READ(skb_shared(skb), nr_frags));
 }
 
 static __noinline void assume(struct zsock *s, const struct sighting *seen, enum cause cause,
@@ -74,7 +70,7 @@ static __noinline void assume(struct zsock *s, const struct sighting *seen, enum
 	__u32 counter = cause_counter__index_of(cause, dev);
 
 	cause_counter__add_skbs(counter, seen, 1);
-	sighting__add_bits(s, seen, counter | how);
+	note__add_bits(s, seen->id, counter | how);
 }
 
 /* Is it this skb's socket that sends by its device, and nobody who forwards it? */
@@ -111,13 +107,13 @@ static __noinline void forwarded(struct sk_buff *skb, __u16 how, bool still_shar
 	s = sighted_before(&p->seen);
 	cause_counter__add_skbs(p->counter, &p->seen, -1);
 	if (s)
-		sighting__clear_bits(s, &p->seen, p->bits);
+		note__replace_bits(s, p->seen.id, ~0, p->bits, 0);
 	if (still_shared || p->counter <= CAUSE_COUNTER_FULL)
 		return;
-	counter = cause_counter__begin(cause_of_forwarded(p, sk, how), 0, p->counter);
+	counter = cause_counter__index_of(cause_of_forwarded(p, sk, how), (void *)p->dev);
 	cause_counter__add_skbs(counter, &p->seen, 1);
 	if (s)
-		sighting__add_bits(s, &p->seen, counter | how);
+		note__add_bits(s, p->seen.id, counter | how);
 }
 
 #define TCP_FLAGS_BYTE 13 /* of the header */
@@ -184,8 +180,8 @@ static __always_inline void infer_device_copies(struct zsock *s, struct sk_buff 
 	if (cause)
 		assume(s, seen, cause, dev, CAUSE_BIT_ASSUMED);
 	else if (!(READ(dev, flags) & IFF_LOOPBACK)) /* which needs no guess */
-		sighting__set_last_device(s, seen->id,
-					  cause_counter__index_of(cause_of_queue(dev), dev));
+		note__set_last_device(s, seen->id,
+				      cause_counter__index_of(cause_of_queue(dev), dev));
 }
 
 /* Is it of a connection that is being opened? Mostly it is not: then nothing else needs a look. */
@@ -196,11 +192,9 @@ static __always_inline bool is_opening(struct sk_buff *skb)
 	return sk && READ(sk, __sk_common.skc_state) == TCP_SYN_SENT;
 }
 
-/* args: skb */
 SEC("raw_tp/net_dev_queue")
-int packet_queued(struct bpf_raw_tracepoint_args *ctx)
+int BPF_PROG(packet_queued, struct sk_buff *skb)
 {
-	struct sk_buff *skb = (struct sk_buff *)ctx->args[0];
 	bool opening;
 	struct sighting seen;
 	struct zsock *s;
@@ -255,15 +249,10 @@ static __always_inline void infer_copies(struct zsock *s, struct sk_buff *skb,
 		assume(s, seen, CAUSE_TIMESTAMP, dev, CAUSE_BIT_ASSUMED);
 }
 
-/*
- * args: skb, dev. Uncopied data that reach a device on a bus leave this machine. Virtual devices
- * have no parent.
- */
+/* Uncopied data that reach a device on a bus leave this machine. Virtual devices have no parent. */
 SEC("raw_tp/net_dev_start_xmit")
-int packet_sent(struct bpf_raw_tracepoint_args *ctx)
+int BPF_PROG(packet_sent, struct sk_buff *skb, struct net_device *dev)
 {
-	struct sk_buff *skb = (struct sk_buff *)ctx->args[0];
-	struct net_device *dev = (struct net_device *)ctx->args[1];
 	struct sighting seen;
 	struct zsock *s;
 	bool leaves;
@@ -275,7 +264,7 @@ int packet_sent(struct bpf_raw_tracepoint_args *ctx)
 	if (s && infers_copies)
 		infer_copies(s, skb, dev, &seen);
 	if (s && leaves)
-		sighting__add_bits(s, &seen, CAUSE_BIT_LEFT);
+		note__add_bits(s, seen.id, CAUSE_BIT_LEFT);
 	return 0;
 }
 
@@ -285,11 +274,9 @@ static __always_inline bool is_bridge_port(struct net_device *dev)
 	return READ_BITFIELD(dev, priv_flags) & IFF_BRIDGE_PORT;
 }
 
-/* args: skb */
 SEC("raw_tp/netif_receive_skb")
-int path_received(struct bpf_raw_tracepoint_args *ctx)
+int BPF_PROG(path_received, struct sk_buff *skb)
 {
-	struct sk_buff *skb = (struct sk_buff *)ctx->args[0];
 	struct cause_key key = {};
 	struct net_device *dev;
 	struct sighting seen;
@@ -316,6 +303,6 @@ int path_received(struct bpf_raw_tracepoint_args *ctx)
 	rx_pending__remember((__u64)skb, &seen, bits, tapped);
 	cause_key__set_device(&key, dev);
 	if (!sighting__goes_on(s, &seen, &key, CAUSE_BIT_ASSUMED))
-		sighting__add_bits(s, &seen, bits);
+		note__add_bits(s, seen.id, bits);
 	return 0;
 }

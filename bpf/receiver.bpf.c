@@ -9,22 +9,17 @@
 static __always_inline void received(struct sk_buff *skb, int bytes)
 {
 	struct thread *thread = gate == GATE_OPEN ? thread__get() : NULL;
-	struct totals *t;
 
 	if (!thread || !(thread->role & ROLE_RECEIVER) || !is_tcp(READ(skb, sk)))
 		return;
-	t = totals__get();
-	if (!t)
-		return;
-	t->receiver_copies++;
-	t->receiver_bytes += bytes;
+	COUNT(receiver_copies, 1);
+	COUNT(receiver_bytes, bytes);
 }
 
-/* args: skb, len */
 SEC("raw_tp/skb_copy_datagram_iovec")
-int receiver_copy(struct bpf_raw_tracepoint_args *ctx)
+int BPF_PROG(receiver_copy, struct sk_buff *skb, int bytes)
 {
-	received((struct sk_buff *)ctx->args[0], ctx->args[1]);
+	received(skb, bytes);
 	return 0;
 }
 

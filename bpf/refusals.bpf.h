@@ -72,13 +72,10 @@ static __always_inline bool memlock_exhausted(__u64 bytes)
 __noinline int count_refusal(__u64 sock, __u64 bytes)
 {
 	struct sock *sk = (struct sock *)sock;
-	struct totals *t = totals__get();
 
-	if (!t)
-		return 0;
 	if (optmem_exhausted(sk))
-		t->refused_optmem++;
+		COUNT(refused_optmem, 1);
 	else if (memlock_exhausted(bytes))
-		t->refused_memlock++;
+		COUNT(refused_memlock, 1);
 	return 0;
 }

@@ -12,6 +12,7 @@
 /* A slot for each hash of an skb's address; the next of the same hash takes it over. */
 struct rx_pending {
 	__u64 skb;
+	__u64 dev;     /* that it came in by */
 	__u32 seq;     /* TCP's: the address alone may be another packet's by now */
 	__u32 counter; /* what was assumed, */
 	__u16 bits;    /* the bits that its ubuf got for that, */
@@ -19,12 +20,7 @@ struct rx_pending {
 	struct sighting seen;
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, RX_PENDING_SLOTS);
-	__type(key, __u32);
-	__type(value, struct rx_pending);
-} rx_pending SEC(".maps");
+PERCPU_ARRAY(rx_pending, RX_PENDING_SLOTS, struct rx_pending);
 
 static __always_inline struct rx_pending *rx_pending__slot(__u64 skb)
 {
@@ -49,6 +45,7 @@ static __always_inline void rx_pending__remember(__u64 skb, const struct sightin
 	if (!p)
 		return;
 	p->skb = skb;
+	p->dev = (__u64)READ((struct sk_buff *)skb, dev);
 	p->seq = tcp_seq((void *)skb);
 	p->counter = bits & CAUSE_BITS_COUNTER;
 	p->bits = bits;

@@ -7,6 +7,7 @@
 #include "copies.bpf.c"
 #include "errqueue.bpf.c"
 #include "path.bpf.c"
+#include "profile.bpf.c"
 #include "receiver.bpf.c"
 #include "spans.bpf.c"
 #include "stages.bpf.c"

@@ -12,19 +12,9 @@
 #include "syscalls.bpf.h"
 #include "uring.bpf.h"
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, CALL_SLOTS);
-	__type(key, __u32);
-	__type(value, struct call_slot);
-} calls SEC(".maps");
+PERCPU_ARRAY(calls, CALL_SLOTS, struct call_slot);
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, CALL_SLOTS *ERRNO_SLOTS);
-	__type(key, __u32);
-	__type(value, __u64);
-} errors SEC(".maps");
+PERCPU_ARRAY(errors, CALL_SLOTS *ERRNO_SLOTS, __u64);
 
 /* A random number below this one has a send timed, and divided; all are where it is 0. */
 const volatile __u32 sampled_below = 0;
@@ -94,7 +84,7 @@ __noinline int copied_at_once(__u64 sock, __u32 id)
 	if (!s)
 		return 0;
 	if (READ(sk, __sk_common.skc_state) == TCP_CLOSE)
-		sighting__set_last_device(s, id, cause_counter__index_of(CAUSE_FAST_OPEN, NULL));
+		note__set_last_device(s, id, cause_counter__index_of(CAUSE_FAST_OPEN, NULL));
 	else
 		note__add_bits(s, id,
 			       cause_counter__index_of(CAUSE_ROUTE, route_device(sk)) |
@@ -116,7 +106,7 @@ static __always_inline void id__given(struct zsock *s, struct thread *thread, st
 	thread->id = id;
 	thread->tracked = 1;
 	if (s->shared)
-		TOTALS_COUNT(untimed);
+		COUNT(untimed, 1);
 	else
 		slot__begin(s, thread);
 	if (!(READ(sk, sk_route_caps) & NETIF_F_SG))
@@ -130,10 +120,11 @@ static __always_inline void id__given(struct zsock *s, struct thread *thread, st
 /* Is a hook to see completions? The loader removes what is for them alone where none is. */
 const volatile bool follows_completions = true;
 
-/* Has this zero-copy send an id, or will it get one? io_uring's have none. */
+/* Is this a zero-copy send that has an id, or will get one? io_uring's have none. */
 static __always_inline bool has_send_id(const struct thread *thread, struct sock *sk)
 {
-	return follows_completions && !thread->notification && zerocopy_enabled(sk);
+	return thread->flags & MSG_ZEROCOPY && follows_completions && !thread->notification &&
+	       zerocopy_enabled(sk);
 }
 
 /* The send that this thread is in got the socket's last id. */
@@ -176,7 +167,7 @@ static __always_inline void id__taken_back(struct zsock *s, struct thread *threa
 	id__give_back(s);
 	if (!thread->followed)
 		return;
-	pinned__free(thread->size);
+	pinned__free(thread->size, pages_of(thread->size));
 	if (slot->id == thread->id && slot->start == thread->start)
 		slot->start = 0;
 }
@@ -202,8 +193,8 @@ static __always_inline void send_begin(struct thread *thread, struct sock *sk, e
 		account__begin(outside, thread->timed);
 }
 
-/* The syscalls whose beginning a hook can see. */
-static __always_inline bool entry_is_hooked(enum call_kind kind)
+/* Is one syscall one send, whose beginning a hook can see? */
+static __always_inline bool sends_once(enum call_kind kind)
 {
 	return kind == CALL_SENDTO || kind == CALL_SENDMSG || kind == CALL_WRITE ||
 	       kind == CALL_WRITEV;
@@ -216,7 +207,7 @@ static __always_inline void message_begin(struct thread *thread, struct sock *sk
 {
 	__u64 notification = 0;
 
-	if (full_path && entry_is_hooked(kind))
+	if (full_path && sends_once(kind))
 		account__enter();
 	if (flags & MSG_ZEROCOPY)
 		notification = notification__begin(msg, sk, &thread->owner);
@@ -264,12 +255,13 @@ static __noinline void groups__count_plain(struct sock *sk, int ret, __u64 ns)
 /* False: the send is to end by send_end(). */
 static __always_inline bool plain_end(struct thread *thread, int ret)
 {
-	__u64 ns = thread->start ? bpf_ktime_get_ns() - thread->start : 0;
 	__u32 slot = thread->plain_slot - 1;
 	struct call_slot *s;
+	__u64 ns;
 
 	if (slot == -1U || ret < 0)
 		return false;
+	ns = thread->start ? bpf_ktime_get_ns() - thread->start : 0;
 	s = bpf_map_lookup_elem(&calls, &slot);
 	if (s) {
 		if (ns)
@@ -298,54 +290,47 @@ static __always_inline void count_error(__u32 slot, int error)
 }
 
 /*
- * Was a zero-copy send accepted but not zero-copy? It has no data, or its socket no SO_ZEROCOPY;
- * io_uring's, with a notification, need none.
+ * What is counted of a send: that it is zero-copy, and that it was accepted as a plain one. Then it
+ * has no data, or its socket no SO_ZEROCOPY; io_uring's, with a notification, need none.
  */
-static __always_inline bool is_ignored(struct sock *sk, bool zerocopy, __u64 notification, long ret)
+static __always_inline __u32 counted_flags(struct sock *sk, __u32 flags, __u64 notification,
+					   long ret)
 {
-	if (!zerocopy || ret < 0)
-		return false;
-	return !ret || (!notification && !zerocopy_enabled(sk));
+	if (!(flags & MSG_ZEROCOPY))
+		return 0;
+	if (ret < 0 || (ret && (notification || zerocopy_enabled(sk))))
+		return MSG_ZEROCOPY;
+	return MSG_ZEROCOPY | SEND_IGNORED;
 }
 
-/*
- * One send of this thread returned. A zero-copy send is charged to the owner of its completion. A
- * global function of numbers: the verifier goes through it once a program.
- */
-__noinline int groups__count_send(__u64 sock, __u32 flags, __s64 ret, __u64 ns)
+/* One send of this thread returned; who: is charged with its completion; NULL: nobody is. */
+static __noinline void groups__count_send(const struct group_key *who, struct sock *sk, __u32 flags,
+					  __s64 ret, __u64 ns)
 {
-	struct thread *thread = flags & SEND_OWNED ? thread__returning() : NULL;
-	struct sock *sk = (struct sock *)sock;
-	struct group_key who;
+	struct group_key sender;
 	struct group *g;
 
-	if (thread)
-		who = thread->owner;
-	else
-		key__of(&who, sk, route_device(sk), BY_ALL);
+	if (!who) {
+		key__of(&sender, sk, route_device(sk), BY_ALL);
+		who = &sender;
+	}
 	if (flags & MSG_ZEROCOPY) {
-		g = group__find(&peers, &peers_rest, &who, BY_PEER, sk);
+		g = group__find(&peers, &peers_rest, who, BY_PEER, sk);
 		group__count_request(g, flags, ret);
 	}
 	if (group_by) {
-		g = group__find(&groups, &groups_rest, &who, group_by, sk);
+		g = group__find(&groups, &groups_rest, who, group_by, sk);
 		group__count_send(g, ret, ns);
 		if (flags & MSG_ZEROCOPY)
 			group__count_request(g, flags, ret);
 	}
-	return 0;
-}
-
-static __always_inline __u32 send_flags(bool zerocopy, bool ignored)
-{
-	return (zerocopy ? MSG_ZEROCOPY : 0) | (ignored ? SEND_IGNORED : 0);
 }
 
 /*
  * One send returned. ns is 0 where its start was not seen, or it is not in the sample. Returns
  * where it was counted.
  */
-static __noinline struct call_slot *count_send(__u32 slot, long ret, __u64 ns, bool ignored)
+static __noinline struct call_slot *count_send(__u32 slot, long ret, __u64 ns, __u32 flags)
 {
 	struct call_slot *s = bpf_map_lookup_elem(&calls, &slot);
 
@@ -360,14 +345,14 @@ static __noinline struct call_slot *count_send(__u32 slot, long ret, __u64 ns, b
 		count_error(slot, -ret);
 		return s;
 	}
-	if (ignored)
+	if (flags & SEND_IGNORED)
 		s->ignored++;
 	count_accepted(s, ret);
 	return s;
 }
 
 /* A zero-copy send returned that has no notification. */
-static __always_inline void zerocopy_returned(struct thread *thread, struct sock *sk, bool ignored,
+static __always_inline void zerocopy_returned(struct thread *thread, struct sock *sk, __u32 flags,
 					      __s64 ret)
 {
 	bool failed = thread->tracked && ret <= 0;
@@ -378,9 +363,9 @@ static __always_inline void zerocopy_returned(struct thread *thread, struct sock
 	if (!follows_completions)
 		return;
 	if (thread->followed && ret > (long)thread->size)
-		TOTALS_COUNT(unsized); /* it has more parts than were read */
-	if (!thread->tracked && !ignored && ret > 0)
-		TOTALS_COUNT(untracked);
+		COUNT(unsized, 1); /* it has more parts than were read */
+	if (!thread->tracked && !(flags & SEND_IGNORED) && ret > 0)
+		COUNT(untracked, 1);
 	if (failed || thread->guessed)
 		s = zsock__find((__u64)sk);
 	if (s && failed)
@@ -392,13 +377,12 @@ static __always_inline void zerocopy_returned(struct thread *thread, struct sock
 /* Any send returned. */
 static __noinline void send_end(struct thread *thread, __s64 ret)
 {
-	bool zerocopy, ignored, owned;
+	struct sock *sk = (struct sock *)thread->sock;
 	struct call_slot *s;
+	bool zerocopy, owned;
+	__u32 slot, flags;
 	__u64 ns = 0;
-	struct sock *sk;
-	__u32 slot;
 
-	sk = (struct sock *)thread->sock;
 	if (thread->plain_slot) {
 		thread->kind = thread->plain_slot / 2;
 		thread->flags = 0;
@@ -414,17 +398,15 @@ static __noinline void send_end(struct thread *thread, __s64 ret)
 	}
 	thread->sock = 0;
 	thread->returned = (__u64)sk;
-	ignored = is_ignored(sk, zerocopy, thread->notification, ret);
+	flags = counted_flags(sk, thread->flags, thread->notification, ret);
 	owned = zerocopy && (thread->tracked || thread->notification);
 	if (zerocopy && !thread->notification)
-		zerocopy_returned(thread, sk, ignored, ret);
+		zerocopy_returned(thread, sk, flags, ret);
 	if (zerocopy || group_by)
-		groups__count_send((__u64)sk,
-				   send_flags(zerocopy, ignored) | (owned ? SEND_OWNED : 0), ret,
-				   ns);
+		groups__count_send(owned ? &thread->owner : NULL, sk, flags, ret, ns);
 	if (zerocopy && thread->notification)
 		notification__end(thread->notification, ret);
-	s = count_send(slot, ret, ns, ignored);
+	s = count_send(slot, ret, ns, flags);
 	if (full_path && s)
 		counters__add(s, thread);
 	thread->notification = 0;
@@ -439,13 +421,13 @@ __noinline int count_untimed(__u64 sock, int ret)
 	enum call_kind kind = current_call(sk);
 	/* Of io_uring and of 32-bit programs the flags are not known here; this error tells. */
 	bool refused = ret == -ENOBUFS && zerocopy_enabled(sk);
-	bool zerocopy = refused || current_flags(kind) & MSG_ZEROCOPY;
-	bool ignored = is_ignored(sk, zerocopy, 0, ret);
+	struct pt_regs *regs = call_regs();
+	__u32 flags = counted_flags(sk, refused ? MSG_ZEROCOPY : call_flags(kind, regs), 0, ret);
 
-	if (zerocopy || group_by)
-		groups__count_send(sock, send_flags(zerocopy, ignored), ret, 0);
-	count_send(CALL_SLOT(kind, zerocopy), ret, 0, ignored);
-	if (zerocopy && ret == -ENOBUFS)
-		count_refusal(sock, call_size(kind, call_regs()));
+	if (flags || group_by)
+		groups__count_send(NULL, sk, flags, ret, 0);
+	count_send(CALL_SLOT(kind, flags), ret, 0, flags);
+	if (flags && ret == -ENOBUFS)
+		count_refusal(sock, call_size(kind, regs));
 	return 0;
 }

@@ -24,18 +24,15 @@ volatile __u32 others_seen = 1;
  */
 static __always_inline void count_other(struct sock *sk, int ret)
 {
-	__u16 family = READ(sk, __sk_common.skc_family);
-	struct totals *t = totals__get();
-
-	if (!t || family == AF_UNIX)
+	if (READ(sk, __sk_common.skc_family) == AF_UNIX)
 		return;
-	if (current_flags(current_call(sk)) & MSG_ZEROCOPY)
-		t->other_requests++;
+	if (call_flags(current_call(sk), call_regs()) & MSG_ZEROCOPY)
+		COUNT(other_requests, 1);
 	if (READ(sk, sk_protocol) != IPPROTO_MPTCP)
 		return;
-	t->mptcp_sends++;
+	COUNT(mptcp_sends, 1);
 	if (ret > 0)
-		t->mptcp_bytes += ret;
+		COUNT(mptcp_bytes, ret);
 }
 
 /* How many iovecs the syscall sends; 0 where that is not known. */
@@ -73,23 +70,6 @@ static __always_inline bool began_before(struct thread *thread, struct msghdr *m
 }
 
 /*
- * The flags of a message. Where it takes a helper to read it, a syscall that sends has them among
- * its arguments; where these ask for zero-copy, another socket's send may be under way in it.
- */
-static __always_inline __u32 message_flags(struct msghdr *msg, enum call_kind kind)
-{
-	bool in_arguments = kind == CALL_SENDTO || kind == CALL_SENDMSG || kind == CALL_SENDMMSG;
-	__u32 flags;
-
-	if (reads_typed)
-		return READ(msg, msg_flags);
-	flags = in_arguments ? current_flags(kind) : 0;
-	if (kind == CALL_WRITE || kind == CALL_WRITEV || (in_arguments && !(flags & MSG_ZEROCOPY)))
-		return flags;
-	return READ(msg, msg_flags);
-}
-
-/*
  * The first pass of the loop of a send that is not a plain one. It has its id already:
  * msg_zerocopy_realloc came earlier.
  */
@@ -97,7 +77,7 @@ static __noinline void loop_begin(struct thread *thread, struct sock *sk, struct
 				  enum call_kind kind, __u32 flags)
 {
 	message_begin(thread, sk, msg, kind, flags, 0, STAGE_UNACCOUNTED);
-	if (flags & MSG_ZEROCOPY && has_send_id(thread, sk)) {
+	if (has_send_id(thread, sk)) {
 		thread->size = READ(msg, msg_iter.count);
 		follow_send(thread, sk);
 	}
@@ -118,7 +98,7 @@ static __noinline void first_loop(struct sock *sk, struct msghdr *msg)
 	if (thread->before)
 		thread->sock = (__u64)sk;
 	else
-		loop_begin(thread, sk, msg, kind, message_flags(msg, kind));
+		loop_begin(thread, sk, msg, kind, READ(msg, msg_flags));
 }
 
 /* Do the sends of this thread count, as long as it lives, and was one seen? */
@@ -127,12 +107,10 @@ static __always_inline bool is_known_sender(const struct thread *thread)
 	return is_lasting_sender(thread) && !(thread->role & ROLE_IO_WORKER) && thread->has_sent;
 }
 
-/* args: sk, msg, skb, size_goal. Fires once per pass of the loop; the first pass is the start. */
+/* Fires once per pass of the loop; the first pass is the start. */
 SEC("raw_tp/tcp_sendmsg_locked")
-int send_loop(struct bpf_raw_tracepoint_args *ctx)
+int BPF_PROG(send_loop, struct sock *sk, struct msghdr *msg)
 {
-	struct sock *sk = (struct sock *)ctx->args[0];
-	struct msghdr *msg = (struct msghdr *)ctx->args[1];
 	struct thread *thread = thread__in_slot();
 	enum call_kind kind;
 	__u32 flags;
@@ -145,7 +123,7 @@ int send_loop(struct bpf_raw_tracepoint_args *ctx)
 		return 0;
 	}
 	kind = current_syscall(sk);
-	flags = message_flags(msg, kind);
+	flags = READ(msg, msg_flags);
 	if (is_plain(thread) && !(flags & MSG_ZEROCOPY))
 		plain_begin(thread, sk, kind);
 	else
@@ -156,8 +134,6 @@ int send_loop(struct bpf_raw_tracepoint_args *ctx)
 /* No plain send that TCP took returned. */
 static __noinline void length_end(struct thread *thread, struct sock *sk, int ret)
 {
-	struct totals *t;
-
 	if (!thread)
 		thread = thread__beside_slot();
 	if (gate && thread && thread->sock == (__u64)sk) {
@@ -177,9 +153,7 @@ static __noinline void length_end(struct thread *thread, struct sock *sk, int re
 	/* One that the kernel accepted passed the loop: before the window, or unseen. */
 	if (!thread->has_sent && ret > 0) {
 		thread->has_sent = true;
-		t = totals__get();
-		if (t)
-			t->returned_first++;
+		COUNT(returned_first, 1);
 		return;
 	}
 	count_untimed((__u64)sk, ret);
@@ -207,15 +181,13 @@ static __noinline void length_over_tcp(struct sock *sk, int ret)
 }
 
 /*
- * args: sk, ret, flags, which is always 0. A send that failed before the loop,
- * for want of zero-copy memory above all, has no start: it is counted untimed.
+ * A send that failed before the loop, for want of zero-copy memory above all, has no start: it is
+ * counted untimed.
  */
 SEC("raw_tp/sock_send_length")
-int send_length(struct bpf_raw_tracepoint_args *ctx)
+int BPF_PROG(send_length, struct sock *sk, int ret)
 {
-	struct sock *sk = (struct sock *)ctx->args[0];
 	struct thread *thread;
-	int ret = ctx->args[1];
 
 	if (!times_by_tracepoint) {
 		if (others_seen)
@@ -258,17 +230,15 @@ static __noinline void send_connects(struct sock *sk)
 		return;
 	thread->has_sent = true;
 	call_begin(thread, sk, kind, call_regs());
-	if (thread->flags & MSG_ZEROCOPY && has_send_id(thread, sk))
+	if (has_send_id(thread, sk))
 		follow_send(thread, sk);
 }
 
-/* args: sk, old state, new state. One that connects has the memory of one that is gone. */
+/* One that connects has the memory of one that is gone. */
 SEC("raw_tp/inet_sock_set_state")
-int socket_state(struct bpf_raw_tracepoint_args *ctx)
+int BPF_PROG(socket_state, struct sock *sk, int before, int state)
 {
-	struct sock *sk = (struct sock *)ctx->args[0];
 	struct zsock *s = *(volatile __u32 *)&sockets_kept ? zsock__find((__u64)sk) : NULL;
-	int state = ctx->args[2];
 
 	if (s && s->closed && state != TCP_CLOSE)
 		zsock__forget((__u64)sk);
@@ -277,11 +247,10 @@ int socket_state(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
-/* args: sk. Nobody has it any more. What waits in its queue completes after this. */
+/* Nobody has it any more. What waits in its queue completes after this. */
 SEC("raw_tp/tcp_destroy_sock")
-int socket_gone(struct bpf_raw_tracepoint_args *ctx)
+int BPF_PROG(socket_gone, __u64 sock)
 {
-	__u64 sock = ctx->args[0];
 	struct zsock *s = *(volatile __u32 *)&sockets_kept ? zsock__find(sock) : NULL;
 
 	if (!s || s->closed)
@@ -292,23 +261,14 @@ int socket_gone(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
-/* Here one syscall is one send; those that make several are not seen. */
-static __always_inline bool sends_once(enum call_kind kind)
-{
-	return kind == CALL_SENDTO || kind == CALL_SENDMSG || kind == CALL_WRITE ||
-	       kind == CALL_WRITEV;
-}
-
-/* args: regs, number */
 SEC("raw_tp/sys_enter")
-int send_enter(struct bpf_raw_tracepoint_args *ctx)
+int BPF_PROG(send_enter, struct pt_regs *regs, __u64 number)
 {
-	enum call_kind kind = gate == GATE_OPEN ? call_kind(ctx->args[1]) : CALL_OTHER;
-	struct pt_regs *regs = (struct pt_regs *)ctx->args[0];
+	enum call_kind kind = gate == GATE_OPEN ? call_kind(number) : CALL_OTHER;
 	struct thread *thread;
 	struct sock *sk;
 
-	if (!sends_once(kind))
+	if (!sends_once(kind)) /* those that make several sends are not seen */
 		return 0;
 	thread = is_compat() ? NULL : sender__get();
 	if (!thread)
@@ -317,18 +277,17 @@ int send_enter(struct bpf_raw_tracepoint_args *ctx)
 	if (!sk || !is_tcp(sk))
 		return 0;
 	call_begin(thread, sk, kind, regs);
-	if (ids_guessed && thread->flags & MSG_ZEROCOPY && has_send_id(thread, sk))
+	if (ids_guessed && has_send_id(thread, sk))
 		follow_guessed_send(thread, sk);
 	return 0;
 }
 
-/* args: regs, ret */
 SEC("raw_tp/sys_exit")
-int send_exit(struct bpf_raw_tracepoint_args *ctx)
+int BPF_PROG(send_exit, struct pt_regs *regs, long ret)
 {
 	struct thread *thread = gate ? thread__peek() : NULL;
 
 	if (thread && thread->sock)
-		send_end(thread, ctx->args[1]);
+		send_end(thread, ret);
 	return 0;
 }

@@ -39,12 +39,10 @@ ON_ENTRY(entry_writev, "__x64_sys_writev", entered())
 #define NET_TX_SOFTIRQ 2
 #define NET_RX_SOFTIRQ 3
 
-/* args: vector */
 SEC("raw_tp/softirq_entry")
-int softirq_begins(struct bpf_raw_tracepoint_args *ctx)
+int BPF_PROG(softirq_begins, __u32 vector)
 {
 	struct account *a = account__under_way();
-	__u32 vector = ctx->args[0];
 
 	if (!a)
 		return 0;
@@ -58,11 +56,10 @@ int softirq_begins(struct bpf_raw_tracepoint_args *ctx)
 }
 
 SEC("raw_tp/softirq_exit")
-int softirq_ends(struct bpf_raw_tracepoint_args *ctx)
+int BPF_PROG(softirq_ends)
 {
 	struct account *a = account__under_way();
 
-	(void)ctx;
 	if (!a || !a->in_softirq)
 		return 0;
 	metrics__read(a->softirq.now);
@@ -81,20 +78,19 @@ static __always_inline enum stage why_off(struct account *a, bool preempted)
 }
 
 /*
- * args: preempted, from, to. A thread that the kernel preempts, in cond_resched() too, would run
- * on; one that is not waits for something. Linux 5.18 alone had another argument in between.
+ * A thread that the kernel preempts, in cond_resched() too, would run on; one that is not waits for
+ * something. Linux 5.18 alone had another argument in between.
  */
 SEC("raw_tp/sched_switch")
-int thread_switched(struct bpf_raw_tracepoint_args *ctx)
+int BPF_PROG(thread_switched, __u64 preempted, struct task_struct *from, struct task_struct *to)
 {
-	struct task_struct *to = (struct task_struct *)ctx->args[2];
 	__u32 next = READ(to, pid);
 	struct account *a;
 
 	a = account__under_way();
 	if (a && !a->off) {
 		metrics__read(a->left);
-		a->off = why_off(a, ctx->args[0] & 0xff);
+		a->off = why_off(a, preempted & 0xff);
 	}
 	a = bpf_map_lookup_elem(&accounts, &next);
 	cpu__set_dividing(a && a->active);

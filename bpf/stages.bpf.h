@@ -48,43 +48,22 @@ struct account {
  * By thread id: of the thread that is switched to, which is not the current one, only tracing
  * programs could find the storage.
  */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 16384);
-	__type(key, __u32);
-	__type(value, struct account);
-} accounts SEC(".maps");
+GROWING_HASH(accounts, 16384, __u32, struct account);
 
 /* An account that is new: too large for a program's stack. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct account);
-} new_account SEC(".maps");
+static const struct account no_account;
 
 /*
  * Per CPU: its thread is in a send that is divided. Looked at first, because the hooks are on the
  * path of everybody, and of sends that are not in the sample.
  */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, __u32);
-} dividing SEC(".maps");
+PERCPU_ARRAY(dividing, 1, __u32);
 
 /* So many CPUs have one to themselves. */
 const volatile __u32 stage_shares = 1;
 
 /* Element (share * metrics + metric) * CALL_SLOTS + slot. The analyzer sizes it. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, CALL_SLOTS *STAGE_METRICS *STAGE_SHARES_MAX);
-	__type(key, __u32);
-	__type(value, struct stage_slot);
-} stage_slots SEC(".maps");
+MAP(stage_slots, ARRAY, 0, CALL_SLOTS *STAGE_METRICS *STAGE_SHARES_MAX, __u32, struct stage_slot);
 
 static __always_inline struct account *account__peek(void)
 {
@@ -95,7 +74,7 @@ static __always_inline struct account *account__peek(void)
 
 static __always_inline void cpu__set_dividing(bool is)
 {
-	__u32 zero = 0, *divides = bpf_map_lookup_elem(&dividing, &zero);
+	__u32 *divides = FIRST_OF(dividing);
 
 	if (divides)
 		*divides = is;
@@ -104,7 +83,7 @@ static __always_inline void cpu__set_dividing(bool is)
 /* The account of the send that is under way; NULL: none is, or none that is divided. */
 static __always_inline struct account *account__under_way(void)
 {
-	__u32 zero = 0, *divides = bpf_map_lookup_elem(&dividing, &zero);
+	__u32 *divides = FIRST_OF(dividing);
 	struct account *a = divides && *divides ? account__peek() : NULL;
 
 	return a && a->active ? a : NULL;
@@ -112,14 +91,12 @@ static __always_inline struct account *account__under_way(void)
 
 static __always_inline struct account *account__get(void)
 {
-	struct account *a = account__peek(), *fresh;
-	__u32 tid = bpf_get_current_pid_tgid(), zero = 0;
+	struct account *a = account__peek();
+	__u32 tid = bpf_get_current_pid_tgid();
 
 	if (a)
 		return a;
-	fresh = bpf_map_lookup_elem(&new_account, &zero);
-	if (fresh)
-		bpf_map_update_elem(&accounts, &tid, fresh, BPF_NOEXIST);
+	bpf_map_update_elem(&accounts, &tid, &no_account, BPF_NOEXIST);
 	return account__peek();
 }
 

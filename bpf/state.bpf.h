@@ -15,6 +15,27 @@
 #define AF_INET		 2
 #define AF_INET6	 10
 
+#define MAP(name, kind, flags, entries, key_type, value_type) \
+	struct {                                              \
+		__uint(type, BPF_MAP_TYPE_##kind);            \
+		__uint(map_flags, flags);                     \
+		__uint(max_entries, entries);                 \
+		__type(key, key_type);                        \
+		__type(value, value_type);                    \
+	} name SEC(".maps")
+#define HASH(name, entries, key_type, value_type) MAP(name, HASH, 0, entries, key_type, value_type)
+/* Takes memory as it fills. The analyzer allocates it beforehand for older kernels. */
+#define GROWING_HASH(name, entries, key_type, value_type) \
+	MAP(name, HASH, BPF_F_NO_PREALLOC, entries, key_type, value_type)
+#define PERCPU_ARRAY(name, entries, value_type) \
+	MAP(name, PERCPU_ARRAY, 0, entries, __u32, value_type)
+/* The first element, in a map of one a CPU this CPU's. */
+#define FIRST_OF(map)                               \
+	({                                          \
+		__u32 first_ = 0;                   \
+		bpf_map_lookup_elem(&map, &first_); \
+	})
+
 /*
  * By the lower bits of the thread's id: finding it so takes a tenth of the instructions that task
  * storage or a hash take.
@@ -22,21 +43,10 @@
 struct thread threads[THREAD_SLOTS];
 
 /* Slot -> id of the thread that it is for: its insertion settles that. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, THREAD_SLOTS);
-	__type(key, __u32);
-	__type(value, __u32);
-} thread_owners SEC(".maps");
+HASH(thread_owners, THREAD_SLOTS, __u32, __u32);
 
 /* Threads whose slot is another's, by id. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 65536);
-	__type(key, __u32);
-	__type(value, struct thread);
-} more_threads SEC(".maps");
+GROWING_HASH(more_threads, 65536, __u32, struct thread);
 /* If there never was one, none needs to be looked for. */
 volatile __u32 more_threads_seen;
 
@@ -54,12 +64,7 @@ const volatile bool tgids_filtered = false;
 const volatile __u32 pid_namespace = 0;
 
 /* Process id, in the analyzer's PID namespace -> enum role */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 65536);
-	__type(key, __u32);
-	__type(value, __u32);
-} targets SEC(".maps");
+HASH(targets, 65536, __u32, __u32);
 
 /*
  * Where a byte is 0, no process whose id ends in these bits is a target: most others are known by
@@ -68,19 +73,9 @@ struct {
 volatile __u8 tgid_filter[TGID_FILTER];
 
 /* The control group, if targets are known by it. */
-struct {
-	__uint(type, BPF_MAP_TYPE_CGROUP_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, __u32);
-} target_cgroup SEC(".maps");
+MAP(target_cgroup, CGROUP_ARRAY, 0, 1, __u32, __u32);
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct totals);
-} totals SEC(".maps");
+PERCPU_ARRAY(totals, 1, struct totals);
 
 /* enum gate */
 volatile __u32 gate;
@@ -120,20 +115,13 @@ static __always_inline __u64 number_of(const void *pointer)
 	return number;
 }
 
-static __always_inline struct totals *totals__get(void)
-{
-	__u32 zero = 0;
-
-	return bpf_map_lookup_elem(&totals, &zero);
-}
-
-/* One more of a member: atomic, because an interrupt on this CPU may count it, too. */
-#define TOTALS_COUNT(member)                                  \
+/* Adds to a member of totals: atomic, because an interrupt on this CPU may add to it, too. */
+#define COUNT(member, n)                                      \
 	({                                                    \
-		struct totals *t_ = totals__get();            \
+		struct totals *t_ = FIRST_OF(totals);         \
                                                               \
 		if (t_)                                       \
-			__sync_fetch_and_add(&t_->member, 1); \
+			__sync_fetch_and_add(&t_->member, n); \
 	})
 
 /*
@@ -146,19 +134,20 @@ static __always_inline bool has_typed_task(void)
 	return bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs);
 }
 
-/* Ids in the initial PID namespace. */
-static __always_inline __u32 current_tid(void)
+/* In the initial PID namespace: the thread's id, and the process's in the upper half. */
+static __always_inline __u64 current_ids(void)
 {
-	if (has_typed_task())
-		return bpf_get_current_task_btf()->pid;
-	return bpf_get_current_pid_tgid();
+	struct task_struct *task;
+
+	if (!has_typed_task())
+		return bpf_get_current_pid_tgid();
+	task = bpf_get_current_task_btf();
+	return (__u64)task->tgid << 32 | (__u32)task->pid;
 }
 
 static __always_inline __u32 current_tgid(void)
 {
-	if (has_typed_task())
-		return bpf_get_current_task_btf()->tgid;
-	return bpf_get_current_pid_tgid() >> 32;
+	return current_ids() >> 32;
 }
 
 /* For hooks that every process passes; false: it may be a target. */
@@ -178,17 +167,6 @@ static __always_inline bool is_io_worker(void)
 	if (has_typed_task())
 		return bpf_get_current_task_btf()->flags & PF_IO_WORKER;
 	return READ((struct task_struct *)bpf_get_current_task(), flags) & PF_IO_WORKER;
-}
-
-/* Both, the process's in the upper half: each look at the task costs a call. */
-static __always_inline __u64 current_ids(void)
-{
-	struct task_struct *task;
-
-	if (!has_typed_task())
-		return bpf_get_current_pid_tgid();
-	task = bpf_get_current_task_btf();
-	return (__u64)task->tgid << 32 | (__u32)task->pid;
 }
 
 /* Is this the state of that thread, and not of an earlier owner of its id? */
@@ -233,7 +211,7 @@ static __always_inline struct thread *thread__peek(void)
 /* Makes the calling thread's state: a function of its own has a stack of its own. */
 static __noinline void thread__make(__u32 role)
 {
-	__u32 tid = current_tid(), slot = tid % THREAD_SLOTS;
+	__u32 tid = current_ids(), slot = tid % THREAD_SLOTS;
 	struct thread fresh = {.tid = tid, .tgid = current_tgid(), .role = role};
 	struct thread *own = &threads[slot];
 	__u32 *owner;
@@ -330,7 +308,7 @@ static __always_inline bool role_is_lasting(void)
 static __always_inline void thread__leave_send(struct thread *thread)
 {
 	if (!thread->before)
-		TOTALS_COUNT(unreturned);
+		COUNT(unreturned, 1);
 	thread->sock = thread->before = 0;
 	thread->notification = 0;
 	thread->followed = thread->guessed = thread->tracked = 0;
@@ -355,7 +333,7 @@ static __always_inline struct thread *thread__settle(struct thread *thread)
 	}
 	if (thread)
 		return thread;
-	TOTALS_COUNT(lost_threads);
+	COUNT(lost_threads, 1);
 	return NULL;
 }
 

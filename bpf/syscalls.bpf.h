@@ -16,8 +16,6 @@
 #define NR_SPLICE	275
 #define NR_SENDMMSG	307
 #define SYSCALL_MEMBER	orig_ax
-#define THIRD_MEMBER	dx
-#define FOURTH_MEMBER	r10
 #define FROM_USER(regs) ((READ(regs, cs) & 3) == 3)
 #define TS_COMPAT	2 /* of thread_info.status */
 #elif defined(__TARGET_ARCH_arm64)
@@ -30,8 +28,6 @@
 #define NR_SENDMMSG	269
 #define PSR_MODE32_BIT	0x10
 #define SYSCALL_MEMBER	syscallno
-#define THIRD_MEMBER	regs[2]
-#define FOURTH_MEMBER	regs[3]
 #define FROM_USER(regs) (!(READ(regs, pstate) & 0xf))
 #else
 #error "no syscall numbers for this architecture"
@@ -228,16 +224,4 @@ static __always_inline bool is_compat(void)
 #else
 	return READ(call_regs(), pstate) & PSR_MODE32_BIT;
 #endif
-}
-
-/* The MSG_ flags that the current task's syscall was called with. */
-static __always_inline __u32 current_flags(enum call_kind kind)
-{
-	struct pt_regs *regs = call_regs();
-
-	if (!has_typed_task())
-		return call_flags(kind, regs);
-	if (kind == CALL_SENDMSG)
-		return regs->THIRD_MEMBER;
-	return kind == CALL_SENDTO || kind == CALL_SENDMMSG ? regs->FOURTH_MEMBER : 0;
 }

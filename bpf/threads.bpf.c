@@ -5,11 +5,10 @@
 /* Are the children of a target targets? */
 const volatile bool follows_children = false;
 
-/* args: parent, child. The children of a target are targets. */
+/* The children of a target are targets. */
 SEC("raw_tp/sched_process_fork")
-int target_forked(struct bpf_raw_tracepoint_args *ctx)
+int BPF_PROG(target_forked, struct task_struct *of, struct task_struct *child)
 {
-	struct task_struct *child = (struct task_struct *)ctx->args[1];
 	__u32 parent = current_process_id();
 	__u32 tgid = task_process_id(child);
 	__u32 *role = bpf_map_lookup_elem(&targets, &parent);
@@ -18,7 +17,7 @@ int target_forked(struct bpf_raw_tracepoint_args *ctx)
 		return 0;
 	tgid_filter[tgid % TGID_FILTER] = 1;
 	if (bpf_map_update_elem(&targets, &tgid, role, BPF_ANY))
-		TOTALS_COUNT(lost_processes);
+		COUNT(lost_processes, 1);
 	return 0;
 }
 
@@ -37,13 +36,12 @@ static __always_inline void thread__end(struct thread *thread)
 
 /* Ids of what ends may soon be another's. live is 0 when the last thread has gone. */
 SEC("raw_tp/sched_process_exit")
-int thread_gone(struct bpf_raw_tracepoint_args *ctx)
+int BPF_PROG(thread_gone)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
 	struct thread *thread = thread__peek();
 	__u32 tid = bpf_get_current_pid_tgid(), tgid;
 
-	(void)ctx;
 	if (thread)
 		thread__end(thread);
 	if (stages)

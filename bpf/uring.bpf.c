@@ -7,24 +7,17 @@
 #include "uring.bpf.h"
 #include "functions.bpf.h"
 
-/*
- * args: ring, request. A notification is posted once, in the context of its task or
- * of a worker.
- */
+/* A notification is posted once, in the context of its task or of a worker. */
 SEC("raw_tp/io_uring_complete")
-int uring_completed(struct bpf_raw_tracepoint_args *ctx)
+int BPF_PROG(uring_completed, void *ring, __u64 key)
 {
 	struct io_notif_data *data;
 	struct notification *found, n;
-	struct totals *t;
-	__u64 key;
 
 	if (!gate || !notifications_seen)
 		return 0;
-	key = ctx->args[1];
 	found = bpf_map_lookup_elem(&notifications, &key);
-	t = totals__get();
-	if (!found || !t)
+	if (!found)
 		return 0;
 	n = *found;
 	if (bpf_map_delete_elem(&notifications, &key))
@@ -34,12 +27,12 @@ int uring_completed(struct bpf_raw_tracepoint_args *ctx)
 		if (READ(data, zc_copied))
 			n.copied = 1;
 	} else {
-		add(&t->uring_unknown, n.sends);
+		COUNT(uring_unknown, n.sends);
 		groups__add(&n.owner, __builtin_offsetof(struct group, unknown), n.sends);
 	}
-	add(&t->uring_completions, n.sends);
+	COUNT(uring_completions, n.sends);
 	if (n.copied)
-		add(&t->uring_copied, n.sends);
+		COUNT(uring_copied, n.sends);
 	groups__count_completions(&n.owner, n.sends, n.copied ? n.sends : 0);
 	return 0;
 }

@@ -17,13 +17,7 @@ struct notification {
 	__u64 copied; /* is any of them known to be? */
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 65536);
-	__type(key, __u64);
-	__type(value, struct notification);
-} notifications SEC(".maps");
+GROWING_HASH(notifications, 65536, __u64, struct notification);
 
 /* If there never was one, no completion of io_uring needs a look. */
 volatile __u32 notifications_seen;
@@ -46,7 +40,7 @@ static __always_inline void notification__make(__u64 key, const struct notificat
 {
 	bpf_map_update_elem(&notifications, &key, fresh, BPF_NOEXIST);
 	if (!bpf_map_lookup_elem(&notifications, &key))
-		TOTALS_COUNT(lost_notifications);
+		COUNT(lost_notifications, 1);
 }
 
 /* Functions of their own: most zero-copy sends have no notification, and these need much stack. */

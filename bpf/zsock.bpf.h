@@ -86,39 +86,17 @@ struct zsock {
 	struct slot ring[RING_SLOTS];
 };
 
-/* By the address of struct sock. The analyzer allocates it beforehand for older kernels. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 65536);
-	__type(key, __u64);
-	__type(value, struct zsock);
-} sockets SEC(".maps");
+/* By the address of struct sock. */
+GROWING_HASH(sockets, 65536, __u64, struct zsock);
 
 /* A socket that is new: too large for a program's stack. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct zsock);
-} new_socket SEC(".maps");
+PERCPU_ARRAY(new_socket, 1, struct zsock);
 
 /* Of sockets from which others' sends take ids, too. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, SHARED_MAX);
-	__type(key, __u64);
-	__type(value, struct shared_ids);
-} shared SEC(".maps");
+GROWING_HASH(shared, SHARED_MAX, __u64, struct shared_ids);
 
-/* One that is new. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct shared_ids);
-} new_shared SEC(".maps");
+/* One that is new: too large for a program's stack. */
+static const struct shared_ids no_ids;
 
 struct note_key {
 	__u64 sock;
@@ -127,13 +105,7 @@ struct note_key {
 };
 
 /* Notes of sends whose slot is another's, or that need more bits. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 65536);
-	__type(key, struct note_key);
-	__type(value, struct note);
-} spill SEC(".maps");
+GROWING_HASH(spill, 65536, struct note_key, struct note);
 
 #define RETIRED 16 /* a power of two */
 
@@ -143,21 +115,10 @@ struct retired {
 	__u32 turn;
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct retired);
-} retired SEC(".maps");
+PERCPU_ARRAY(retired, 1, struct retired);
 
 /* Which sockets are retired: its insertion settles who retires one. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 65536);
-	__type(key, __u64);
-	__type(value, __u8);
-} retired_once SEC(".maps");
+GROWING_HASH(retired_once, 65536, __u64, __u8);
 
 /* Sockets in the map; without the retired ones; and how many there ever were. */
 __u32 sockets_kept, sockets_live, generations;
@@ -259,14 +220,13 @@ static __always_inline bool shared__has(struct shared_ids *ids, __u32 id)
 static __always_inline void shared__evict(struct zsock *s, __u64 word)
 {
 	__u32 end = ((__u32)(word >> 32) + 1) << 5, waiting = (__u32)word;
-	struct totals *t = totals__get();
 	__s32 behind = end - s->freed_to;
 
-	if (!t || behind <= 0 || !waiting)
+	if (behind <= 0 || !waiting)
 		return;
 	if (behind < 32)
 		waiting &= ~0U << (32 - behind);
-	__sync_fetch_and_add(&t->untracked, __builtin_popcount(waiting));
+	COUNT(untracked, __builtin_popcount(waiting));
 	__sync_fetch_and_add(&s->waiting, -__builtin_popcount(waiting));
 }
 
@@ -293,34 +253,21 @@ static __always_inline __u32 ids_of_word(__u64 word, __u32 block, __u32 first, _
 	return ids;
 }
 
-#define WORDS_AT_ONCE 16
-
 /*
- * How many ids are the window's own, in so many words before block. A global function of numbers,
- * and few words: the verifier goes through it once, and once through each of its turns.
+ * How many of these ids are the window's own: from the last, as the older may be gone. A global
+ * function of numbers: the verifier goes through the loop once a program.
  */
-__noinline __u32 shared_sends_before(__u64 sock, __u32 first, __u32 last, __u32 block)
-{
-	struct shared_ids *ids = bpf_map_lookup_elem(&shared, &sock);
-	__u32 blocks = (block - ID_BLOCK(first)) & (~0U >> 5);
-	__u32 sends = 0, i;
-
-	for (i = 0; ids && i < WORDS_AT_ONCE && i <= blocks; i++) {
-		sends += __builtin_popcount(
-			ids_of_word(*shared__word(ids, block), block, first, last));
-		block = (block - 1) & (~0U >> 5);
-	}
-	return sends;
-}
-
-/* The same over all words: from the last, as the older may be gone. */
 __noinline __u32 shared_sends(__u64 sock, __u32 first, __u32 last)
 {
+	struct shared_ids *ids = bpf_map_lookup_elem(&shared, &sock);
 	__u32 blocks = (ID_BLOCK(last) - ID_BLOCK(first)) & (~0U >> 5);
-	__u32 sends = 0, i;
+	__u32 sends = 0, block, i;
 
-	for (i = 0; i < SHARED_WORDS && i <= blocks; i += WORDS_AT_ONCE)
-		sends += shared_sends_before(sock, first, last, (ID_BLOCK(last) - i) & (~0U >> 5));
+	for (i = 0; ids && i < SHARED_WORDS && i <= blocks; i++) {
+		block = (ID_BLOCK(last) - i) & (~0U >> 5);
+		sends += __builtin_popcount(
+			ids_of_word(*shared__word(ids, block), block, first, last));
+	}
 	return sends;
 }
 
@@ -344,14 +291,11 @@ static __noinline __u32 window__sends(const struct zsock *s, __u32 from, __u32 t
 /* Another process sends on the socket, too: from now on each id of the window's is noted. */
 static __noinline struct shared_ids *shared__get(struct zsock *s)
 {
-	struct shared_ids *ids = bpf_map_lookup_elem(&shared, &s->sock), *fresh;
-	__u32 zero = 0;
+	struct shared_ids *ids = bpf_map_lookup_elem(&shared, &s->sock);
 
 	if (ids)
 		return ids;
-	fresh = bpf_map_lookup_elem(&new_shared, &zero);
-	if (fresh)
-		bpf_map_update_elem(&shared, &s->sock, fresh, BPF_NOEXIST);
+	bpf_map_update_elem(&shared, &s->sock, &no_ids, BPF_NOEXIST);
 	return bpf_map_lookup_elem(&shared, &s->sock);
 }
 
@@ -434,13 +378,11 @@ static __noinline void zsock__forget(__u64 sock)
  */
 static __noinline void zsock__retire(__u64 sock)
 {
+	struct retired *last = FIRST_OF(retired);
 	__u64 *place, earlier;
-	struct retired *last;
 	struct zsock *s;
-	__u32 zero = 0;
 	__u8 yes = 1;
 
-	last = bpf_map_lookup_elem(&retired, &zero);
 	if (!last || bpf_map_update_elem(&retired_once, &sock, &yes, BPF_NOEXIST))
 		return;
 	__sync_fetch_and_add(&sockets_live, -1);
@@ -462,11 +404,9 @@ static __always_inline bool is_anothers(const struct zsock *s, struct sock *sk, 
 /* From now on the completions of a socket count, beginning with this id. */
 static __noinline struct zsock *zsock__watch(struct sock *sk, __u32 id)
 {
+	struct zsock *fresh = FIRST_OF(new_socket);
 	__u64 sock = (__u64)sk;
-	struct zsock *fresh;
-	__u32 zero = 0;
 
-	fresh = bpf_map_lookup_elem(&new_socket, &zero);
 	if (!fresh)
 		return NULL;
 	fresh->sock = sock;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What is read out of a histogram: the same numbers for the load generator and
+ * Statistics of a histogram: the same numbers for the load generator and
  * the analyzer, whoever filled it.
  */
 #pragma once
@@ -11,7 +11,7 @@
 
 struct json_object;
 
-/* Adds one histogram to another: what one writer would have counted. */
+/* Adds one histogram to another, as if one writer had counted both. */
 void hist__merge(struct hist *to, const struct hist *from);
 
 /*

@@ -25,7 +25,7 @@ static void open_standard_streams(void)
 	}
 }
 
-/* Not ignored: that would be passed on to every program that is started. */
+/* Caught, not ignored: an ignored signal is inherited by every program that is started. */
 static void let_write_fail(int sig)
 {
 	(void)sig;
@@ -110,7 +110,7 @@ void program__die_by(int sig)
 	raise(sig);
 }
 
-/* /dev/stdout and /dev/fd/1 are symbolic links, and nobody's but the kernel's. */
+/* /dev/stdout and /dev/fd/1 are symbolic links that only the kernel can set. */
 static bool is_kernels(const char *path)
 {
 	char *copy = strdup(path), *folder = copy ? realpath(dirname(copy), NULL) : NULL;
@@ -128,7 +128,7 @@ int program__open_output(const char *path, int flags)
 {
 	int fd, links = is_kernels(path) ? 0 : O_NOFOLLOW;
 
-	/* Opened anew, it would have to be the caller's of sudo, and have an offset of its own. */
+	/* Reopening would need the permission of sudo's caller, and would have its own offset. */
 	if (!strcmp(path, "/dev/stdout"))
 		fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 	else

@@ -15,7 +15,7 @@
 /* How the two ends share the processors. */
 enum pinning { PIN_AUTO, PIN_NONE };
 
-/* Between the ends; the second is a pair of devices of the run's own (link.h). */
+/* What connects the two ends; the second is a veth pair that the run creates (link.h). */
 enum load_link { OVER_LOOPBACK, OVER_VETH };
 
 /* Which fields of a data set make a message. */
@@ -26,7 +26,7 @@ enum pick { PICK_ORDER, PICK_RANDOM };
 #define WORKING_SET_MAX (1ull << 40)
 #define ALIGN_MAX	(2u << 20)
 
-/* What is set on the connection before it is made. */
+/* Socket options, set before connecting. */
 struct socket_options {
 	bool nodelay;
 	bool more;		      /* MSG_MORE with every send */
@@ -43,7 +43,7 @@ struct socket_options {
  */
 enum workload { WORKLOAD_STREAM, WORKLOAD_REQUEST, WORKLOAD_PROCINFO };
 
-/* How the client keeps its connections under way. */
+/* How the client drives its connections. */
 enum client_model { CLIENT_THREADED, CLIENT_EPOLL };
 
 #define CONNECTIONS_MAX	   10000

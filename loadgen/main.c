@@ -36,7 +36,7 @@ static const struct help help = {
 	.topics = topics,
 	.options = options,
 	.usage = "Usage: %1$s [OPTION...]\n       %1$s serve [--address=ADDR] [--port=N]\n",
-	.doc = "Make TCP sends from this process to one that it forks, and time them.\v"
+	.doc = "Send TCP messages to a receiver process, and time the sends.\v"
 	       "Exit status: 0 done, 1 failed while running, 2 wrong usage, 3 this system cannot "
 	       "do it.",
 };
@@ -50,7 +50,7 @@ struct arguments {
 
 const char *argp_program_version = "loadgen " SENDPATH_VERSION;
 
-/* A load is one cell of the grid that the lists can make. */
+/* loadgen runs one load; lists, which make a grid, are an error here. */
 static error_t check_single(const struct load_options *o, struct argp_state *state)
 {
 	const char *list = o->variants.count > 1  ? "--variant"
@@ -116,13 +116,13 @@ static const struct argp loadgen_argp = {
 	.children = children,
 };
 
-/* Standard output is whoever's, and may have what came before. */
+/* Standard output may be shared, and may already contain other text. */
 static int empty(int fd)
 {
 	return fd != STDOUT_FILENO && ftruncate(fd, 0) && errno != EINVAL ? -errno : 0;
 }
 
-/* No half of it stays, and no empty file that was not there. */
+/* Removes a partial result, and an empty file that this process created. */
 static int write_json(struct arguments *a, const char *line, struct failure *f)
 {
 	bool fresh = a->json_fd < 0;
@@ -158,7 +158,7 @@ static int report(struct arguments *a, struct control *control, const struct res
 	return err;
 }
 
-/* Says what failed, to whoever listens. */
+/* Reports the failure, to the driver or on stderr. */
 static int conclude(const struct arguments *a, struct control *control, const struct failure *f,
 		    int told)
 {
@@ -175,7 +175,7 @@ static int conclude(const struct arguments *a, struct control *control, const st
 	return f->status;
 }
 
-/* What this load asks of the kernel, and no more of what root may. */
+/* Keeps only the capabilities that this load needs. */
 static int give_up_privilege(const struct load *load, bool writes, struct failure *f)
 {
 	const struct socket_options *o = &load->socket;
@@ -220,7 +220,7 @@ static int run(struct arguments *a, struct control *control, struct failure *f)
 	return conclude(a, control, f, told);
 }
 
-/* So that a shell sees why we ended, as it would of any program. */
+/* A shell must see the signal that ended us. */
 int main(int argc, char **argv)
 {
 	static struct control control;

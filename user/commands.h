@@ -7,13 +7,13 @@
 #define COMMANDS(of) \
 	of("doctor", doctor, "list what can be measured here, and what is missing") \
 	of("advise", advise, "does MSG_ZEROCOPY pay on this path, or for a program?") \
-	of("sweep", sweep, "run a grid of loads, keep their records in a folder") \
-	of("report", analysis, "answer questions on records, as HTML with figures") \
-	of("compare", analysis, "tell what differs between two sets of records") \
+	of("sweep", sweep, "run a grid of workloads, keep the records in a folder") \
+	of("report", analysis, "answer questions from records, as HTML with figures") \
+	of("compare", analysis, "list what differs between two sets of records") \
 	of("table", analysis, "make one table of records: CSV or Parquet") \
-	of("exporter", exporter, "serve metrics to Prometheus, until it is ended") \
-	of("derive", derive, "make records of raw lines from another machine") \
-	of("crosscheck", crosscheck, "count the same sends by bcc")
+	of("exporter", exporter, "serve metrics of all sends to Prometheus") \
+	of("derive", derive, "make records of the lines that --raw printed") \
+	of("crosscheck", crosscheck, "count the same sends with bcc, and compare")
 /* clang-format on */
 
 struct command {

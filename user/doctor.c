@@ -4,9 +4,7 @@
 #include "common/capabilities.h"
 #include "common/program.h"
 #include "user/kernel/features.h"
-#include "user/kernel/netdev.h"
 #include "user/run/host.h"
-#include "user/system/files.h"
 #include "user/system/front.h"
 #include "user/system/log.h"
 #include "user/system/privilege.h"
@@ -16,10 +14,7 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 static json_object *hook_json(const struct plan_entry *entry, enum hook_id id)
 {
@@ -64,51 +59,19 @@ static bool add_hooks(json_object *o)
 	return ok;
 }
 
-static void add_device(void *list, const struct netdev *d)
-{
-	json_object *o = json_object_new_object();
-	char text[4 * sizeof(d->driver)];
-
-	json__add_string(o, "name", safe_text(d->name, text, sizeof(text)));
-	json__add_string(o, "driver", safe_text(d->driver, text, sizeof(text)));
-	json__add_truth(o, "loopback", d->loopback);
-	json__add_truth(o, "scatter_gather", d->scatter_gather);
-	json__add_truth(o, "checksum", d->checksum);
-	json_object_array_add(list, o);
-}
-
-static void add_devices(json_object *o)
-{
-	json_object *list = json_object_new_array();
-	int err = netdev__each(add_device, list);
-
-	json__add(o, "devices", list);
-	json__add_string(o, "devices_reason", err ? strerror(-err) : NULL);
-}
-
-/* What can be known of this machine; true: sends can be timed. The front has the words. */
+/* What takes privilege to be known; true: sends can be timed. The front has the rest and the words.
+ */
 static bool add_facts(json_object *o)
 {
-	struct rlimit memlock;
-	char text[256];
 	struct host host;
 	int err = features__types();
-	bool found;
 
 	host__read(&host);
 	json__add_string(o, "schema", "sendpath.doctor/1");
 	json__add(o, "host", host__json(&host));
 	json__add_string(o, "btf", !err ? "yes" : err == -ENOMEM ? "no memory" : "missing");
-	found = files__first_line("/sys/kernel/security/lockdown", text, sizeof(text));
-	json__add_string(o, "lockdown", found ? text : NULL);
 	json__add_string(o, "lacking", privilege__lacking());
 	json__add_truth(o, "syslog", capabilities__has(CAP_SYSLOG, CAP_EFFECTIVE));
-	json__add_truth(o, "pid_namespace", target__pid_namespace() != 0);
-	found = files__first_line("/proc/sys/net/core/optmem_max", text, sizeof(text));
-	json__add_string(o, "optmem_max", found ? text : NULL);
-	getrlimit(RLIMIT_MEMLOCK, &memlock);
-	json__add_known(o, "memlock", memlock.rlim_cur != RLIM_INFINITY, memlock.rlim_cur);
-	add_devices(o);
 	return add_hooks(o);
 }
 
@@ -221,9 +184,9 @@ int doctor(int argc, char **argv)
 		return list_hooks(argv[1] + strlen("--hooks="));
 	if (argc == 2 && !strcmp(argv[1], "--help")) {
 		puts("Usage: analyze doctor [--hooks[=NAME]]\n"
-		     "What can be measured here, by which hooks, and why not; with --hooks every "
-		     "way\n"
-		     "to hook is tried.");
+		     "List what can be measured here, by which hooks, and what is missing. With "
+		     "--hooks,\n"
+		     "try every mechanism of every hook.");
 		return STATUS_OK;
 	}
 	if (argc > 1) {

@@ -2,7 +2,6 @@
 #include "user/engine.h"
 
 #include "user/record/raw.h"
-#include "user/record/record_parts.h"
 #include "user/system/files.h"
 #include "user/system/log.h"
 #include "user/system/noise.h"
@@ -92,7 +91,7 @@ static json_object *cell_json(const struct engine_cell *cell)
 	json_object *o = json_object_new_object();
 	char text[256];
 
-	record__cell_name(&cell->load, text, sizeof(text));
+	raw__cell_name(&cell->load, text, sizeof(text));
 	json__add_string(o, "cell", text);
 	json__add_count(o, "group", cell->group);
 	json__add_string(o, "label",
@@ -105,40 +104,6 @@ static json_object *cell_json(const struct engine_cell *cell)
 	return o;
 }
 
-/* Of the options those that change what is measured. */
-static json_object *measuring_json(const struct options *o)
-{
-	json_object *m = json_object_new_object();
-
-	json__add_string(m, "tier", o->tier ? mechanism_name(o->tier) : NULL);
-	json__add_string(m, "events", o->events);
-	json__add_string(m, "call_counters", o->call_counters);
-	json__add_count(m, "by", o->by);
-	json__add_count(m, "by_max", o->by_max);
-	json__add_truth(m, "stages", o->stages);
-	json__add_truth(m, "packets", o->packets);
-	json__add_count(m, "sample", o->sample);
-	json__add_truth(m, "memory", o->memory);
-	json__add_truth(m, "cost", o->cost);
-	return m;
-}
-
-static json_object *sweep_json(const struct sweep_options *s)
-{
-	json_object *o = s->given ? json_object_new_object() : NULL;
-
-	if (!o)
-		return NULL;
-	json__add_string(o, "grid", s->grid);
-	json__add_string(o, "out", s->out);
-	json__add_string(o, "shard", s->shard);
-	json__add_string(o, "order_seed", s->order_seed);
-	json__add_truth(o, "retry", s->retry);
-	json__add_truth(o, "decide", s->decide);
-	json__add_string(o, "budget", s->budget);
-	return o;
-}
-
 static json_object *begin_json(const struct engine *e)
 {
 	json_object *o = json_object_new_object(), *cells = json_object_new_array();
@@ -147,19 +112,15 @@ static json_object *begin_json(const struct engine *e)
 
 	json__add_string(o, "schema", BEGIN_SCHEMA);
 	json__add_string(o, "version", SENDPATH_VERSION);
-	json__add_string(o, "command", parts->command);
-	json__add_string(o, "kernel", e->host->kernel);
+	json__add(o, "command", raw__command());
+	json__add_string(o, "kernel", e->host->names.release);
 	json__add_string(o, "untraced", e->untraced);
 	json__add_truth(o, "observes", parts->target.given);
 	/* Where it has standard output, what is said for people goes to standard error. */
 	json__add_truth(o, "command_runs", e->child != NULL);
-	json__add_string(o, "json", parts->json);
-	json__add_truth(o, "histogram", parts->histogram);
 	json__add_truth(o, "interval", parts->interval > 0);
-	json__add_count(o, "repeat", parts->repeat);
-	json__add(o, "wait_quiet_s", json_object_new_double(parts->wait_quiet_s));
-	json__add(o, "sweep", sweep_json(&parts->sweep));
-	json__add(o, "measuring", measuring_json(parts));
+	json__add_truth(o, "sweep", parts->sweep.given);
+	json__add(o, "options", options__json(parts));
 	for (i = 0; i < e->cell_count; i++)
 		json_object_array_add(cells, cell_json(&e->cells[i]));
 	json__add(o, "cells", cells);
@@ -270,7 +231,8 @@ static int run(struct engine *e, const struct run_request *q)
 		return say_failure(e, q, "skipped", why);
 	if (share < NOISE_QUIET)
 		return measure(e, q);
-	snprintf(why, sizeof(why), "--wait-quiet: after %g s others still use %.0f %% of the CPUs",
+	snprintf(why, sizeof(why),
+		 "--wait-quiet: after %g s other programs still use %.0f %% of the CPUs",
 		 e->parts->wait_quiet_s, 100 * share);
 	return say_failure(e, q, "failed", why);
 }
@@ -392,7 +354,7 @@ int engine__serve(struct engine *e)
 	free(e->cells);
 	status = front__end(e->front, e->told_of_signal);
 	if (err == -EBADMSG) {
-		log_error("the front asked for what the command line does not have");
+		log_error("the front requested a run that the command line does not contain");
 		return STATUS_USAGE;
 	}
 	/* What it fails by it says itself. */

@@ -113,14 +113,14 @@ static int start_command(struct resources *h, char *const *command)
 
 static struct measurement setup_of(const struct options *o, struct resources *h)
 {
-	return (struct measurement){.command = o->command,
-				    .tracing = {.features = h->features,
+	return (struct measurement){.tracing = {.features = h->features,
 						.call_counters = h->call_counters,
 						.target = o->target.given ? &o->target : NULL,
 						.by = o->by,
 						.by_max = o->by_max,
 						.stages = o->stages,
 						.sample = o->sample,
+						.profile = o->profile,
 						.cost = o->cost},
 				    .tier = o->tier,
 				    .packets = o->packets,
@@ -154,7 +154,9 @@ static int probe(struct engine *e, struct resources *h)
 	if (privilege__lacking())
 		return untraced(e, h, STATUS_SYSTEM, privilege__lacking());
 	/* kallsyms shows addresses to the privileged only: before giving that up. */
-	err = features__probe(&h->features, may_use_zerocopy(e->parts), reason, sizeof(reason));
+	err = features__probe(&h->features,
+			      may_use_zerocopy(e->parts) || e->parts->profile || e->parts->stages,
+			      reason, sizeof(reason));
 	return err ? untraced(e, h, err == -ENOMEM ? STATUS_FAILED : STATUS_SYSTEM, reason)
 		   : STATUS_OK;
 }
@@ -185,7 +187,7 @@ static int prepare(struct engine *e, struct resources *h)
 	if (privilege__reduce(o->cost, reason, sizeof(reason)))
 		return fail_with(STATUS_FAILED, reason);
 	host__read(&h->host);
-	if (o->memory && !memory__asked(h->memory, 0) && !h->host.pmu)
+	if (o->memory && !memory__asked(h->memory, 0) && !h->host.pmus[0])
 		return fail_with(STATUS_SYSTEM,
 				 "--memory: this machine shows no counters of the memory "
 				 "system, and no LLC misses to estimate from");

@@ -31,7 +31,7 @@ from advise.runs import Engine, Failed, Load, Path
 from advise.search import Answer, Search, crossover
 from front.channel import Gone
 from front.output import let_signals_end
-from tables.options import ADVISE_PATH, ADVISE_PROGRAM
+from tables.options import ADVISE_ANSWER, ADVISE_PATH, ADVISE_PROGRAM, ADVISE_WATCHED, add_options
 
 SCHEMA = "sendpath.advise/2"
 RUNS = 300  # that the budget is for, about; fewer, because starting one takes time too
@@ -72,7 +72,7 @@ def seconds(word: str) -> float:
 
 class Parser(argparse.ArgumentParser):
     def error(self, message):
-        raise Failed(f"advise: {message}", 2)
+        raise Failed(f"advise: {notes.did_you_mean(self, message)}", 2)
 
 
 def parse(words):
@@ -81,18 +81,10 @@ def parse(words):
                           "       analyze advise [OPTION...] --pid LIST | --comm NAME | --cgroup PATH\n"
                           "       analyze advise [OPTION...] -- COMMAND [ARG...]",
                     epilog="Exit status: 0 done, 1 failed, 2 wrong usage, 3 this system cannot.")
-    parser.add_argument("--budget", type=seconds, default=60, metavar="T",
-                        help="seconds to measure for at most (default 60s)")
-    parser.add_argument("--json", metavar="FILE", help="write the answer as JSON too (- for stdout)")
-    path = parser.add_argument_group("the path (default: loopback)")
-    program = parser.add_argument_group("a program, of whose sends it is asked")
-    for group, options in (path, ADVISE_PATH), (program, ADVISE_PROGRAM):
-        for option in options:
-            group.add_argument(f"--{option.name}", metavar=option.argument, help=option.help)
-    program.add_argument("--watch", type=seconds, default=10, metavar="T",
-                         help="seconds to watch them for (default 10s; a command: to its end)")
-    program.add_argument("--path", metavar="FILE",
-                         help="what --json wrote of their path, in place of measuring it")
+    add_options(parser, ADVISE_ANSWER, budget={"type": seconds, "default": 60})
+    add_options(parser.add_argument_group("the path (default: loopback)"), ADVISE_PATH)
+    add_options(parser.add_argument_group("the program whose sends are judged"),
+                (*ADVISE_PROGRAM, *ADVISE_WATCHED), watch={"type": seconds, "default": 10})
     words, _, command = _parted(words)
     options = parser.parse_args(words)
     options.command = command

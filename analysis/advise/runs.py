@@ -9,10 +9,10 @@ from typing import Optional
 
 from advise.search import Run
 from derive import record_of
-from derive.outcome import unknown
+from front.host import completed
 from text.cells import Cells
 from text.facts import facts
-from text.verdict import verdict, what_was_copied
+from text.verdict import parts
 
 VARIANTS = ("zerocopy", "twocopy", "onecopy")
 
@@ -62,7 +62,7 @@ class Engine:
             raise KeyboardInterrupt
         if raw["error"]:
             raise Failed(raw["error"], raw.get("exit_status") or 1)
-        return record_of(raw), raw["interrupted"]
+        return record_of(completed(raw)), raw["interrupted"]
 
     def load(self, number: int, seconds: float = 0) -> dict:
         """The same of a load, of which half a run says nothing."""
@@ -113,8 +113,8 @@ def _words(record):
     cells.add(record)
     cells.name()
     cell, = cells
-    found = facts(cell)
-    return (what_was_copied if found.copied > 0 and not unknown(found) else verdict)(found)
+    why, _, doubt = parts(facts(cell))
+    return f"{why.rstrip('.')}. {doubt}".strip()
 
 
 def _by_error_queue(record, refused):

@@ -8,6 +8,7 @@ from analysis import compare, compare_text, judge, table, zerocopy_text
 from analysis.faults import FAILED, Fault, why
 from analysis.files import replace
 from analysis.notes import clean, say
+from analysis.tables.options import COMPARE, add_options
 
 DESCRIPTION = """Compares the runs of B with those of A, load by load: says which settings
 changed (kernel, CPU, device and others) and which figures differ, with intervals. A figure is better or
@@ -28,16 +29,8 @@ def share(text):
 def add_arguments(parser):
     parser.add_argument("a", metavar="A", help="file or folder of run records, or a table")
     parser.add_argument("b", metavar="B", help="another")
-    parser.add_argument("--threshold", type=share, default=judge.MARGIN, metavar="PERCENT",
-                        help=f"the least difference that matters (default {100 * judge.MARGIN:g})")
-    parser.add_argument("--metric", action="append", metavar="NAME",
-                        choices=[metric.column for metric in compare.METRICS],
-                        help="only this column of the table (repeatable): %(choices)s")
-    parser.add_argument("--strict", action="store_true",
-                        help="status 5 if nothing is worse but something is inconclusive")
-    parser.add_argument("--all", action="store_true", help="list every comparison")
-    parser.add_argument("--json", metavar="FILE",
-                        help="write it for programs (- for standard output, instead of text)")
+    add_options(parser, COMPARE, threshold={"type": share, "default": judge.MARGIN},
+                metric={"action": "append", "choices": [metric.column for metric in compare.METRICS]})
 
 
 def run(options):

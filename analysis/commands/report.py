@@ -13,6 +13,7 @@ from analysis.records import Problem
 from analysis.report import text
 from analysis.report.build import build
 from analysis.report.write import write
+from analysis.tables.options import REPORT, add_options
 
 DESCRIPTION = """Answers questions from run records, in sentences, with figures, intervals and
 what the data do not show: report.html, which holds all it needs, report.md, and figures/.
@@ -22,11 +23,7 @@ wrote, each a section of its own. docs/report.md tells how to read it."""
 
 def add_arguments(parser):
     parser.add_argument("paths", nargs="+", metavar="PATH", help="file or folder of run records, or of advice")
-    parser.add_argument("--out", metavar="DIR", help="write there (default: the folder report in "
-                        "the first PATH, or beside it)")
-    parser.add_argument("--figures", metavar="LIST", default="svg,png,html",
-                        help="formats of the figures (default %(default)s)")
-    parser.add_argument("--title", help="the report's title (default: what it is about)")
+    add_options(parser, REPORT, figures={"default": "svg,png,html"})
 
 
 def formats(text: str) -> list[str]:

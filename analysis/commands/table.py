@@ -7,6 +7,7 @@ from analysis import summary_text, table
 from analysis.columns import COLUMNS, REAL, WHOLE
 from analysis.faults import USAGE, Fault
 from analysis.notes import clean, say
+from analysis.tables.options import TABLE, add_options
 
 DESCRIPTION = """Makes one table of run records, a row a run: of files, and of all .jsonl,
 .ndjson and .json files in folders, so that several machines' folders become one data set.
@@ -16,12 +17,7 @@ Tables written with --parquet are taken too. docs/table.md describes the columns
 
 def add_arguments(parser):
     parser.add_argument("paths", nargs="+", metavar="PATH", help="file or folder of run records")
-    parser.add_argument("--csv", metavar="FILE", help="write CSV (- for standard output)")
-    parser.add_argument("--parquet", metavar="FILE", help="write Parquet")
-    parser.add_argument("--summary", action="store_true", help="show the median of a column for "
-                        "every configuration, with its interval, instead of the table")
-    parser.add_argument("--column", metavar="NAME", default="throughput_bps",
-                        help="which column (default %(default)s)")
+    add_options(parser, TABLE, column={"default": "throughput_bps"})
 
 
 def check(column):

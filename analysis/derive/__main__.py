@@ -9,11 +9,12 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from derive import BadRaw, record_of  # noqa: E402 (the script's own folder is not in the path)
-from front.output import JsonFile, Stream, complain, why  # noqa: E402
+from front.output import LineFile, Stream, complain, why  # noqa: E402
+from notes import did_you_mean  # noqa: E402
 from tables.renamed import SCHEMA  # noqa: E402
 from text import lay_out  # noqa: E402
 from text.cells import Cells  # noqa: E402
-from text.report import HISTOGRAMS, REPORT, report  # noqa: E402
+from text.report import DETAILS, REPORT, report  # noqa: E402
 
 DESCRIPTION = "Makes run records, and a report, of the raw lines that analyze --raw printed."
 
@@ -22,7 +23,7 @@ class Parser(argparse.ArgumentParser):
     """Says what is wrong in one line."""
 
     def error(self, message):
-        complain("analyze", f"derive: {message} (analyze derive --help)")
+        complain("analyze", f"derive: {did_you_mean(self, message)} (analyze derive --help)")
         sys.exit(2)
 
 
@@ -31,8 +32,8 @@ def parse(arguments):
     parser.add_argument("paths", nargs="+", metavar="FILE", help="raw lines (-: standard input)")
     parser.add_argument("--json", metavar="FILE", help="append the records (-: to standard output, "
                         "instead of the report)")
-    parser.add_argument("--histogram", action="store_true",
-                        help="print histograms of more than 6 configurations, too")
+    parser.add_argument("--details", action="store_true",
+                        help="print all that is known, not the answer alone")
     return parser.parse_args(arguments)
 
 
@@ -56,7 +57,7 @@ def main(arguments):
     cells = Cells()
     path = options.json
     try:
-        out = JsonFile(options.json) if options.json else None
+        out = LineFile(options.json) if options.json else None
         for path in options.paths:
             for record in records(path):
                 if out:
@@ -73,7 +74,7 @@ def main(arguments):
         return 0
     cells.name()
     stream = Stream("stdout")
-    stream.write(lay_out(report(cells, HISTOGRAMS if options.histogram else REPORT), stream.colour()))
+    stream.write(lay_out(report(cells, DETAILS if options.details else REPORT), stream.colour()))
     return 0 if stream.check(lambda text: complain("analyze", text)) else 1
 
 

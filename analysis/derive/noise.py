@@ -4,6 +4,7 @@ on a run must not be compared with others.
 """
 
 import math
+import re
 
 # What is a share, or becomes one by dividing; doubtful from, too much from; code and words.
 LIMITS = (
@@ -67,6 +68,55 @@ def disturbed(run, record):
         if value >= much + own * waits:
             return words % (100 * value)
     return None
+
+
+TICKS = 10  # of all CPUs, what a window must have: shares are known in steps of ticks
+
+
+def _share(part, whole):
+    return min(part / whole, 1.0)
+
+
+def _cpu(opened, closed, hz):
+    """All time of the CPUs, and its parts. Some kernels' counts run backwards a little."""
+    kinds = [[int(word) for word in (said["stat"] or "").split()[1:9]] for said in (opened, closed)]
+    if len(kinds[0]) < 8 or len(kinds[1]) < 8:
+        return {}
+    (all_, busy, irq, steal) = (
+        max(sum(kinds[1][part]) - sum(kinds[0][part]), 0)
+        for part in (slice(8), slice(3), slice(5, 7), slice(7, 8)))  # user, nice, system; irq, softirq
+    return {"all_s": all_ / hz, "busy_s": busy / hz, "irq_share": _share(irq, all_),
+            "steal_share": _share(steal, all_)} if all_ >= TICKS else {}
+
+
+def _waited(opened, closed):
+    """Of the time in which a process's threads could have run, what they waited for a CPU. Threads
+    that ended meanwhile took their times with them.
+    """
+    if not opened or not closed:
+        return None
+    ran, waited = (now - before for before, now in zip(opened, closed))
+    return waited / (ran + waited) if ran >= 0 and waited >= 0 and ran + waited > 0 else None
+
+
+def between(opened, closed, hz):
+    """What came of two readings of what the kernel counts; None is not known."""
+    found = dict.fromkeys(("all_s", "busy_s", "irq_share", "steal_share", "pressure_share", "throttled",
+                           "slowdown", "sender_waited_share", "receiver_waited_share"))
+    if not opened or not closed:
+        return found
+    found.update(_cpu(opened, closed, hz))
+    pressure = [re.search(r"total=(\d+)", said["pressure"] or "") for said in (opened, closed)]
+    if all(pressure) and closed["time_s"] > opened["time_s"]:
+        us = int(pressure[1][1]) - int(pressure[0][1])
+        found["pressure_share"] = _share(us / 1e6, closed["time_s"] - opened["time_s"])
+    if opened["throttled"] is not None and (closed["throttled"] or 0) >= opened["throttled"]:
+        found["throttled"] = closed["throttled"] - opened["throttled"]
+    if opened["khz"] and closed["khz"]:
+        found["slowdown"] = max(1 - closed["khz"] / opened["khz"], 0.0)
+    for side in "sender", "receiver":
+        found[f"{side}_waited_share"] = _waited(opened[side], closed[side])
+    return found
 
 
 def others_share(run):

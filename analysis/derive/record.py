@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """The blocks of a record, in its order."""
 
+import re
 import struct
 import time
 
 from tables.renamed import SCHEMA
 
-from . import calls, counters, groups, memory, noise, outcome, warnings, zerocopy
+from . import calls, counters, groups, memory, noise, outcome, profile, warnings, zerocopy
 from .run import Run, ratio
 
 RAW_SCHEMA = "sendpath.raw/1"
+_PLAIN = re.compile(r"[A-Za-z0-9%+,\-./:=@_]+")
 NO_LOAD = "a program was observed, no load was run"
 
 
@@ -18,13 +20,23 @@ def started(run):
     return f"{second}.{run['started_ns'] // 1000:06d}Z"
 
 
+def command_line(words):
+    """As a shell takes it. words: a zero is after each; or what a kept raw line already has."""
+    if not words or "\0" not in words:
+        return words
+    _, *rest = words[:-1].split("\0")
+    return " ".join(["analyze", *(word if _PLAIN.fullmatch(word) else "'" + word.replace("'", "'\\''") + "'"
+                                  for word in rest)])
+
+
 def named(run):
     steal = run["noise"]["steal_share"] if run["window"] else None
     if steal is None:
         run.missing("run.steal_share",
                     "too short a window, or /proc/stat does not tell" if run["window"]
                     else "no window was measured")
-    return {**run["run"], "steal_share": steal, "first_look": None}
+    return {**run["run"], "command": command_line(run["run"]["command"]), "steal_share": steal,
+            "first_look": None}
 
 
 def plan(run):
@@ -111,10 +123,17 @@ def overhead(run):
             "cpu_share": run["bpf_ns"] / cpu if cpu > 0 else None}
 
 
+def host(raw):
+    """Without the front the engine has said less of it."""
+    return {key: raw["host"].get(key) for key in (
+        "name", "kernel", "arch", "cpu", "nproc", "virtualized", "debug_kernel", "governor", "pmu",
+        "settings", "devices")}
+
+
 def failure_of(raw):
     """A record of schema sendpath.failure/1: of a run of a load that came to nothing."""
     return {"schema": "sendpath.failure/1", "tool": {"version": raw["version"]},
-            "started": started(raw), "run": {**raw["run"], "steal_share": None},
+            "started": started(raw), "run": {**raw["run"], "command": command_line(raw["run"]["command"]), "steal_share": None},
             "host": raw["host"], "load": raw["load"], "complete": False, "outcome": raw["outcome"],
             "error": raw["error"]}
 
@@ -131,6 +150,7 @@ def record_of(raw):
     try:
         if raw["schema"] != RAW_SCHEMA:
             raise BadRaw(f"its schema is {raw['schema']!r}, not {RAW_SCHEMA}")
+        raw = {**raw, "host": host(raw)}
         return failure_of(raw) if "outcome" in raw else run_of(raw)
     except (KeyError, TypeError, AttributeError, IndexError, ValueError, ArithmeticError, OSError,
             struct.error) as error:
@@ -138,7 +158,7 @@ def record_of(raw):
 
 
 def run_of(raw):
-    run = Run(raw)
+    run = Run({**raw, "noise": noise.between(**raw["noise"])})
     record = {"schema": SCHEMA, "tool": {"version": raw["version"]}}
     head = named(run)
     record.update(started=started(run), run=head, host=raw["host"], privilege=raw["privilege"])
@@ -159,6 +179,7 @@ def run_of(raw):
     record["receiver"] = receiver(run)
     record["counters"] = counters.block(run)
     record["memory"] = memory.block(run)
+    record["profile"] = profile.block(run)
     record["lost"] = counters.lost(run)
     if record["zerocopy"]:
         record["zerocopy"]["outcome"] = outcome.block(record)

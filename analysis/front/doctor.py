@@ -1,8 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""analyze doctor: what can be measured on a machine, and why not all. facts: the engine's line."""
+"""analyze doctor: what can be measured on a machine, and why not all. facts: the engine's line, and
+what needs no privilege to be known.
+"""
 
+import os
+import resource
+
+from front import host
+from front.output import safe_text
 from text.units import size
 
+_INITIAL_PID_NAMESPACE = 0xEFFFFFFC  # PROC_PID_INIT_INO
 _BTF = {"yes": "yes", "no memory": "not read: no memory for it",
         "missing": "missing: the programs cannot be loaded"}
 
@@ -21,22 +29,24 @@ def _lockdown(text):
 
 
 def _machine(facts):
-    host = facts["host"]
-    yield "kernel", f"Linux {host['kernel']} {host['arch']}" + (", debug" if host["debug_kernel"] else "")
-    yield "machine", (f"{host['nproc']} CPUs" + (", virtual" if host["virtualized"] else "") +
-                      (f", {host['cpu']}" if host["cpu"] else ""))
+    own = {**facts["host"], **host.describe()}
+    yield "kernel", f"Linux {own['kernel']} {own['arch']}" + (", debug" if own["debug_kernel"] else "")
+    yield "machine", (f"{own['nproc']} CPUs" + (", virtual" if own["virtualized"] else "") +
+                      (f", {own['cpu']}" if own["cpu"] else ""))
     yield "BTF", _BTF[facts["btf"]]
-    yield "lockdown", _lockdown(facts["lockdown"])
+    yield "lockdown", _lockdown(host.first_line("/sys/kernel/security/lockdown"))
     yield "capabilities", _capabilities(facts)
     yield "PID namespace", ("a container's: process ids are those of it, processes elsewhere have none"
-                            if facts["pid_namespace"] else "the initial one")
-    yield "PMU", host["pmu"] or "none usable: cycles and cache misses are not supported"
-    if host["governor"]:
-        yield "governor", host["governor"]
-    if facts["optmem_max"] is not None:
-        yield "optmem_max", (f"{facts['optmem_max']} bytes a socket: bounds zero-copy notifications "
+                            if os.stat("/proc/self/ns/pid").st_ino != _INITIAL_PID_NAMESPACE
+                            else "the initial one")
+    yield "PMU", own["pmu"] or "none usable: cycles and cache misses are not supported"
+    if own["governor"]:
+        yield "governor", own["governor"]
+    if "optmem_max" in own["settings"]:
+        yield "optmem_max", (f"{own['settings']['optmem_max']} bytes a socket: bounds zero-copy notifications "
                              "waiting (ENOBUFS beyond)")
-    memlock = "unlimited" if facts["memlock"] is None else size(facts["memlock"])
+    limit = resource.getrlimit(resource.RLIMIT_MEMLOCK)[0]
+    memlock = "unlimited" if limit == resource.RLIM_INFINITY else size(limit)
     yield "memlock", f"{memlock} a user: bounds zero-copy data in flight, except for root"
 
 
@@ -84,13 +94,16 @@ def zerocopy(device):
     return "yes", "it has scatter-gather and checksum offload"
 
 
-def _devices(facts):
-    for device in facts["devices"]:
+def _devices(_):
+    try:
+        found = host.devices()
+    except OSError as error:
+        yield "devices", f"cannot be listed: {error.strerror}"
+        return
+    for device in found:
         answer, why = zerocopy(device)
-        driver = f" ({device['driver']})" if device["driver"] else ""
-        yield "device", f"{device['name']}{driver}: zero-copy {answer}: {why}"
-    if facts["devices_reason"]:
-        yield "devices", f"cannot be listed: {facts['devices_reason']}"
+        driver = f" ({safe_text(device['driver'])})" if device["driver"] else ""
+        yield "device", f"{safe_text(device['name'])}{driver}: zero-copy {answer}: {why}"
 
 
 def text(facts):

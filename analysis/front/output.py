@@ -62,8 +62,8 @@ def append(fd, data, durable=False):
         raise
 
 
-class JsonFile:
-    """Appends JSON lines to a file ("-": standard output), one write each."""
+class LineFile:
+    """Appends lines to a file ("-": standard output), one write each."""
 
     def __init__(self, path):
         """Raises OSError where it cannot be written. A new file is made by its first line."""
@@ -96,6 +96,12 @@ class JsonFile:
             if fresh and stat.S_ISREG(before.st_mode) and not before.st_size:
                 os.unlink(self.path)
             raise
+
+    def replace(self, data):
+        """Writes data in place of what a regular file had. Raises OSError."""
+        if self.fd is not None and stat.S_ISREG(os.fstat(self.fd).st_mode):
+            os.ftruncate(self.fd, 0)
+        self.add(data)
 
     def _end_half_a_line(self, before):
         """A run that was killed while it wrote may have left one."""

@@ -10,22 +10,33 @@ import os
 import time
 
 import judge
-from derive import record_of
 from front.folder import Folder, Refused
-from front.live import Live
-from front.output import JsonFile, Stream, why
+from front.output import LineFile, Stream, why
 from front.plan import budget_of, is_mine, order, seed_of, shard_of, without_twins
 from front.progress import Progress
 from tables.renamed import SCHEMA
-from text import lay_out
-from text.cells import Cells
-from text.report import HISTOGRAMS, REPORT, SUMMARY, report
-from text.totals import slim
 
 FAILED, USAGE, SYSTEM = 1, 2, 3
 GUESS_S = 0.5  # of a run beside its window
 AGAIN_MAX = 3  # times that a disturbed run is made again
+# What of the options changes what is measured.
+_MEASURING = ("tier", "events", "call_counters", "by", "by_max", "stages", "packets", "sample", "profile",
+              "memory", "cost")
 _HEAD = ("schema", "version", "started_s", "started_ns", "run", "host", "load")
+
+
+def _import_reports():
+    """What records and reports are made with: of a first run, while the engine loads its programs."""
+    global Cells, DETAILS, Live, REPORT, SUMMARY, command_line, completed, folded, lay_out, record_of, report, slim
+    from derive import record_of
+    from derive.record import command_line
+    from front.host import completed
+    from front.live import Live
+    from text import lay_out
+    from text.cells import Cells
+    from text.profile import folded
+    from text.report import DETAILS, REPORT, SUMMARY, report
+    from text.totals import slim
 
 
 class Interrupted(Exception):
@@ -36,13 +47,21 @@ def _json_line(record):
     return json.dumps(record, separators=(",", ":")).encode("ascii") + b"\n"
 
 
+def _cells_of(records):
+    cells = Cells()
+    for record in records:
+        cells.add(record)
+    cells.name()
+    return cells
+
+
 class _Runs:
     """What a grid and a sweep have in common. begin: the engine's first line."""
 
     def __init__(self, channel, begin, complain):
         self.channel, self.begin, self.complain = channel, begin, complain
-        self.cells = begin["cells"]
-        self.live = Live(Stream("stderr" if begin["json"] == "-" or begin["command_runs"] else "stdout"))
+        self.cells, self.options = begin["cells"], begin["options"]
+        self.live = None  # until a run was asked for
         self.left = 0  # runs to be made
         self.progress = None
         self.status = 0
@@ -57,9 +76,13 @@ class _Runs:
     def _run(self, number, repeat, label, live_label, **more):
         """The engine's answer to a request for a run. Raises Interrupted."""
         self.progress.begin(label)
-        self.live.begin(live_label)
         self.channel.say({"run": number, "repeat": repeat, "last": self.left == 1, **more})
         self.left -= 1
+        if not self.live:
+            _import_reports()
+            to_stderr = self.options["json"] == "-" or self.begin["command_runs"]
+            self.live = Live(Stream("stderr" if to_stderr else "stdout"))
+        self.live.begin(live_label)
         while True:
             said = self.channel.hear(self.progress.tick)
             if said["schema"] == "sendpath.interrupted/1":
@@ -67,11 +90,10 @@ class _Runs:
                 raise Interrupted
             if said["schema"] != "sendpath.interval/1":
                 self.progress.clear()
-                return said
+                return completed(said)
             self.live.add(said)
 
     def _print(self, cells, extent, stream):
-        cells.name()
         stream.write(lay_out(report(cells, extent), stream.colour()))
 
 
@@ -80,27 +102,32 @@ class Grid(_Runs):
 
     def __init__(self, channel, begin, complain):
         super().__init__(channel, begin, complain)
-        self.kept = Cells()
+        self.kept = []
         self.reported = 0
         self.skipped = set()
-        self.json = None
+        self.files = {}  # by the option that names them
         self.text = Stream("stderr" if begin["command_runs"] else "stdout")
-        if begin["json"] == "-":
+        if "-" in (self.options["json"], self.options["folded"]):
             self.text = None
 
-    def _cannot_write(self, error, remedy=""):
-        self.complain(f"--json: cannot write {self.begin['json']}: {why(error)}{remedy}")
+    def _cannot_write(self, option, error, remedy=""):
+        self.complain(f"--{option}: cannot write {self.options[option]}: {why(error)}{remedy}")
+        return False
+
+    def _open_files(self):
+        for option in "json", "folded":
+            try:
+                if self.options[option] is not None:
+                    self.files[option] = LineFile(self.options[option])
+            except OSError as error:
+                return self._cannot_write(option, error, "; name a file that can be written, or -")
+        return True
 
     def make(self):
         """All runs. The exit status."""
-        path = self.begin["json"]
-        if path is not None:
-            try:
-                self.json = JsonFile(path)
-            except OSError as error:
-                self._cannot_write(error, "; name a file that can be written, or -")
-                return FAILED
-        runs = len(self.cells) * self.begin["repeat"]
+        if not self._open_files():
+            return FAILED
+        runs = len(self.cells) * self.options["repeat"]
         self._set_progress(runs, runs, lines=False)
         try:
             self._make_all()
@@ -110,7 +137,7 @@ class Grid(_Runs):
         return self.status
 
     def _make_all(self):
-        for repeat in range(1, self.begin["repeat"] + 1):
+        for repeat in range(1, self.options["repeat"] + 1):
             for number in range(len(self.cells)):
                 if not self._make(number, repeat):
                     return
@@ -118,9 +145,9 @@ class Grid(_Runs):
     def _make(self, number, repeat):
         """One run. False: no others are to be made."""
         label = self.cells[number]["label"]
-        if self.begin["repeat"] > 1:
+        if self.options["repeat"] > 1:
             label += f" #{repeat}"
-        several = len(self.cells) * self.begin["repeat"] > 1
+        several = len(self.cells) * self.options["repeat"] > 1
         said = self._run(number, repeat, label, label if several else "")
         outcome = said.get("outcome")
         if outcome == "skipped":
@@ -157,34 +184,40 @@ class Grid(_Runs):
         """Is one to be made after this run? What was skipped once is skipped again."""
         name, repeat = run["cell"], run["repeat"]
         later = self.cells[[cell["cell"] for cell in self.cells].index(name) + 1:]
-        return repeat < self.begin["repeat"] or any(
+        return repeat < self.options["repeat"] or any(
             number not in self.skipped for number in range(len(self.cells) - len(later), len(self.cells)))
 
     def _report(self, record, is_last):
         self.reported += 1
-        self.kept.add(record if self.text else slim(record))
-        if is_last:
-            self.kept.name()
-            record["comparisons"] = self.kept.comparisons or None
+        self.kept.append(record if self.text or "folded" in self.files else slim(record))
+        if is_last and "json" in self.files:
+            record["comparisons"] = _cells_of(self.kept).comparisons or None
         try:
-            if self.json:
-                self.json.add(_json_line(record))
+            if "json" in self.files:
+                self.files["json"].add(_json_line(record))
         except OSError as error:
-            self._cannot_write(error)
-            return False
+            return self._cannot_write("json", error)
+        return True
+
+    def _close(self, option, file):
+        try:
+            if option == "folded" and self.kept:
+                lines = folded(_cells_of(self.kept))
+                file.replace("".join(f"{line}\n" for line in lines).encode("ascii"))
+            file.close()
+        except OSError as error:
+            return self._cannot_write(option, error)
         return True
 
     def finish(self):
         """Reports. The exit status."""
-        self.live.end()
-        try:
-            if self.json:
-                self.json.close()
-        except OSError as error:
-            self._cannot_write(error)
-            self.status = FAILED
-        if self.text and len(self.kept):
-            self._print(self.kept, HISTOGRAMS if self.begin["histogram"] else REPORT, self.text)
+        if self.live:
+            self.live.end()
+        for option, file in self.files.items():
+            if not self._close(option, file):
+                self.status = FAILED
+        if self.text and self.kept:
+            self._print(_cells_of(self.kept), DETAILS if self.options["details"] else REPORT, self.text)
             if not self.text.check(self.complain):
                 self.status = self.status or FAILED
         return self.status
@@ -195,7 +228,7 @@ class Sweep(_Runs):
 
     def __init__(self, channel, begin, complain):
         super().__init__(channel, begin, complain)
-        self.options = begin["sweep"]
+        _import_reports()
         try:
             self.shard, self.shards = shard_of(self.options["shard"])
             self.seed = seed_of(self.options["order_seed"])
@@ -218,18 +251,18 @@ class Sweep(_Runs):
 
     def _plan(self):
         return {"schema": "sendpath.plan/1", "version": self.begin["version"],
-                "command": self.begin["command"], "grid": self.options["grid"],
-                "order_seed": self.seed, "repeat": self.begin["repeat"],
-                "shards": self.shards, "measuring": self.begin["measuring"],
+                "command": command_line(self.begin["command"]), "grid": self.options["grid"],
+                "order_seed": self.seed, "repeat": self.options["repeat"],
+                "shards": self.shards, "measuring": {key: self.options[key] for key in _MEASURING},
                 "cells": [{key: cell[key] for key in ("cell", "group", "load")}
                           for _, cell in self.cells]}
 
     def _runs(self):
-        return len(self.mine) * self.begin["repeat"]
+        return len(self.mine) * self.options["repeat"]
 
     def _count(self, outcome):
         return sum(1 for (place, repeat), found in self.outcomes.items()
-                   if found[0] == outcome and place in self.mine and repeat <= self.begin["repeat"])
+                   if found[0] == outcome and place in self.mine and repeat <= self.options["repeat"])
 
     def _note(self, record):
         """What a record of the folder says of a run. What failed or was disturbed can be run again: the
@@ -295,7 +328,7 @@ class Sweep(_Runs):
 
     def _make_all(self):
         begun = time.monotonic()
-        for repeat in range(1, self.begin["repeat"] + 1):
+        for repeat in range(1, self.options["repeat"] + 1):
             self._make_block(self.mine, repeat)
         now = time.monotonic()
         guess = self._runs() * (self.begin["cells"][0]["seconds"] + GUESS_S)
@@ -322,7 +355,7 @@ class Sweep(_Runs):
     def _decide(self):
         """Repeats what is inconclusive, for one look after the other."""
         before = 0
-        for look in judge.looks(self.begin["repeat"]):
+        for look in judge.looks(self.options["repeat"]):
             places = before and self._inconclusive()
             for repeat in range(before + 1, look + 1) if before else ():
                 self._make_block(places, repeat)
@@ -354,7 +387,7 @@ class Sweep(_Runs):
                 raise Interrupted
             self.progress.end(True, _done_word(said["app"]))
             record = record_of(said)
-            record["run"]["first_look"] = self.begin["repeat"] if self.options["decide"] else None
+            record["run"]["first_look"] = self.options["repeat"] if self.options["decide"] else None
             self._keep(record)
             return
         if said.get("interrupted"):
@@ -423,7 +456,7 @@ class Sweep(_Runs):
         errors = [found[1] for (at, _), found in sorted(self.outcomes.items())
                   if at == place and found[0] == outcome]
         if errors:
-            out.write(f"{outcome}: {cell['cell']}, {len(errors)} of {self.begin['repeat']} runs: "
+            out.write(f"{outcome}: {cell['cell']}, {len(errors)} of {self.options['repeat']} runs: "
                       f"{errors[0]}\n")
 
 

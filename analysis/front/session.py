@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """One command line's runs, from the engine's first line to the report."""
 
-from derive import BadRaw
 from front.channel import Channel, Gone
 from front.folder import Refused
 from front.output import Stream, complain, let_signals_end
@@ -50,7 +49,7 @@ def serve(program, fd):
     except Refused as error:
         say(str(error))
         return error.status
-    except (BadRaw, ValueError) as error:
+    except ValueError as error:
         say(f"what the engine says is no line: {error}")
         status = 1
     return runs.finish() or status if runs else status

@@ -22,80 +22,80 @@ CAUSES = (
           "The kernel copied the data; the stack says where.",
           "The functions of the stack tell which part of the kernel asked for the copy."),
     Cause("LOOPBACK", "loopback", "loopback",
-          "Data for a socket on this machine are copied before it may see them.",
+          "The kernel copies data for a socket on this machine before it delivers them.",
           "Zero-copy cannot help here: send without it, or try another path: analyze advise "
           "--peer.", final=True),
     Cause("LOCAL_DELIVERY", "local_delivery", "delivery on this machine",
-          "The packet came in by a device of this machine, a veth or a mirror, and was copied "
-          "for whoever gets it here.",
+          "The packet arrived on a veth or a mirror of this machine, and the kernel copied it for "
+          "its receiver here.",
           "Zero-copy cannot help between sockets of one machine: send without it.", final=True),
     Cause("FORWARDED", "forwarded", "forwarding by this machine",
-          "A router or container host on this machine copied the packet before it sent it on.",
-          "Bridge instead of routing, use a device of the host (macvlan, SR-IOV), or a newer "
-          "kernel: 7.2 forwards without a copy."),
+          "This machine, as a router or container host, copied the packet before forwarding it.",
+          "Use a bridge instead of a router, a device of the host (macvlan, SR-IOV), or kernel 7.2, "
+          "which forwards without a copy."),
     Cause("PACKET_TAP", "packet_tap", "tcpdump or another packet tap",
-          "Somebody listens to the packets of the device, and the kernel copies each for it, "
-          "filtered or not.",
+          "A packet socket is open on the device, and the kernel copies each packet for it, whether "
+          "or not its filter accepts the packet.",
           "Find the listener (ss -0pl) and end it."),
     Cause("TUN", "tun", "a tun or tap device",
-          "What a tun or tap device sends goes to a program, which may not see pages of others.",
+          "A tun or tap device passes the packets to a program, and the kernel copies them for it.",
           "Zero-copy cannot help through such a device: send without it.", final=True),
     Cause("TIMESTAMP", "tx_timestamp", "transmit timestamps that carry the packet",
-          "The program asked for transmit timestamps, and the kernel copies the packet to tell "
-          "them with it.",
+          "The program requested transmit timestamps, and the kernel returns each with a copy of "
+          "the packet.",
           "Set SOF_TIMESTAMPING_OPT_TSONLY on the socket."),
     Cause("NO_SCATTER_GATHER", "no_scatter_gather", "a device without scatter-gather",
-          "The device takes only linear packets, so the kernel copies everything, and reports a"
-          " part of it to the application.",
+          "The device takes only linear packets, so the kernel copies all data, and flags only some "
+          "of the copies.",
           "ethtool -K DEV sg on, if the device can; else send without zero-copy."),
     Cause("SEGMENTATION", "software_segmentation", "segmentation by a tunnel or other software",
-          "Something on the way had packets cut into segments that share no pages, which copies"
-          " them; the kernel flags some of these copies, or none.",
+          "A tunnel or similar device needs packets segmented in software, which copies them; the "
+          "kernel flags few of these copies, or none.",
           "Send without zero-copy through it, or use a tunnel that the NIC can offload."),
     Cause("ROUTE", "route_no_scatter_gather", "a socket that may not use scatter-gather",
-          "The socket's route rules scatter-gather out (TCP-MD5, for one), so the send copied "
-          "its data at once.",
-          "ethtool -K DEV sg on, if that is what rules it out; else send without zero-copy."),
+          "The socket's route excludes scatter-gather (as TCP-MD5 can), so the send copied its data "
+          "at once.",
+          "ethtool -K DEV sg on, if the device lacks it; else send without zero-copy."),
     Cause("CHECKSUM", "software_checksum", "checksums made in software",
-          "The device offloads no checksums: the processor computes them, for which the data "
-          "are copied.",
+          "The device does not offload checksums: the CPU computes them, and the kernel copies the "
+          "data for that.",
           "ethtool -K DEV tx on, if the device can."),
     Cause("IPSEC", "ipsec", "IPsec",
-          "The packet is encrypted by the processor, for which its data are copied.",
+          "The CPU encrypts the packet, and the kernel copies the data for that.",
           "Zero-copy cannot help unless the NIC does the encryption (xfrm offload)."),
     Cause("LINEARIZED", "linearized", "a packet with more frags than the device takes",
           "The kernel made the packet linear before it went to the device.",
           "Send larger, page-aligned fields."),
     Cause("DRIVER", "driver", "the device's driver",
-          "The driver made the packet linear; some do that with small ones.",
+          "The driver made the packet linear; some drivers do so with small packets.",
           "Send larger, page-aligned fields; see the driver's settings for copying."),
     Cause("QDISC", "qdisc", "the queueing discipline",
-          "The device's queueing discipline changes packets, and copies them for it.",
+          "The queueing discipline modifies packets, and the kernel copies them for that.",
           "Look at tc -s qdisc show dev DEV; netem's corrupt is one that copies."),
     Cause("RETRANSMISSION", "retransmission", "retransmission",
-          "A segment was retransmitted, and copied for that.",
+          "The kernel copied a segment to retransmit it.",
           "Find out why segments are lost (ss -ti, nstat)."),
     Cause("XDP", "xdp", "an XDP program",
-          "An XDP program is attached to the device, and the kernel copies each packet into "
-          "memory that it may write to, whatever it does.",
+          "An XDP program is attached to the device, and the kernel copies each packet into memory "
+          "that the program may write to.",
           "Detach it (ip link set dev DEV xdp off), or attach it to the NIC instead of a "
           "virtual device."),
     Cause("TC_PROGRAM", "tc_program", "a BPF program of tc",
-          "A BPF program that tc runs asked for linear data, which copies them.",
-          "Find the program (bpftool net) and have it read the headers only."),
+          "A BPF program of tc requested linear data, which copies them.",
+          "Find the program (bpftool net), and change it to read headers only."),
     Cause("TUNNEL_CHECKSUM", "tunnel_checksum", "checksums inside a tunnel",
-          "The device offloads checksums, but not those inside a tunnel (vxlan, GRE, "
-          "WireGuard): the processor computes them, for which the data are copied.",
+          "The device offloads checksums, but not those inside a tunnel (vxlan, GRE, WireGuard): "
+          "the CPU computes them, and the kernel copies the data for that.",
           "Use a tunnel that the NIC can offload (ethtool -k DEV | grep tnl); else send without"
           " zero-copy through it."),
     Cause("MIRROR", "mirror", "a mirror of the device's packets",
-          "The data left by a NIC without a copy, but tc mirred or a promiscuous bridge gave "
-          "the packets to this machine, too, and copied them for that.",
-          "Find the mirror (tc filter show; ip -d link show, promiscuity) and end it, or mirror"
-          " to a device that sends."),
+          "The data left by a NIC without a copy, but tc mirred or a promiscuous bridge also "
+          "delivered the packets to this machine, which copied them.",
+          "Find the mirror (tc filter show; ip -d link show, promiscuity), and remove it or mirror "
+          "to a device that sends."),
     Cause("FAST_OPEN", "fast_open", "TCP Fast Open",
-          "Data that open a connection are copied into its first packet; the kernel flags that "
-          "for MSG_FASTOPEN only.",
+          "The kernel copies data that open a connection into its first packet, and flags that for "
+          "MSG_FASTOPEN only.",
           "Send without zero-copy until the connection is open."),
 )
 
@@ -159,17 +159,17 @@ class Refusal(NamedTuple):
 # For an errno that needs no further look, the first from ENOBUFS on.
 REFUSALS = (
     Refusal("OPTMEM", "optmem", "ENOBUFS",
-            "the socket has as many notifications unread or under way as optmem allows",
+            "the socket has as many notifications unread or pending as optmem allows",
             "Read the error queue more often, or raise net.core.optmem_max."),
     Refusal("MEMLOCK", "memlock", "ENOBUFS",
             "the user has as many pages pinned as RLIMIT_MEMLOCK allows",
-            "Have less in flight, or raise the limit (ulimit -l)."),
+            "Keep fewer bytes in flight, or raise the limit (ulimit -l)."),
     Refusal("ENOBUFS", "optmem_or_memlock", "ENOBUFS",
-            "no room in optmem or in locked memory; which, had changed a moment later",
+            "optmem or locked memory had no room; which of them is unknown, both had room afterwards",
             "Read the error queue more often; raise net.core.optmem_max and ulimit -l."),
     Refusal("UNSUPPORTED", "not_supported", "EOPNOTSUPP",
-            "what the socket runs over TCP (kTLS) does not take MSG_ZEROCOPY",
-            "Send without it there."),
+            "kTLS, which the socket uses, does not accept MSG_ZEROCOPY",
+            "Send without it on this socket."),
     Refusal("FULL", "send_buffer_full", "EAGAIN",
             "the send buffer had no room",
             "Wait until the socket is writable (poll)."),

@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """documents.py FOLDER: writes what docs/ has of the tables into that folder: the JSON schema of run
-records, and tables of pages, each between two comments that say which.
+records, tables of pages and options of man pages, each between two comments that say which.
 """
 
 import json
 import os
 import re
 import sys
+import textwrap
 
-sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+_ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(_ROOT, "analysis"))
 
-from tables import keys  # noqa: E402 (the script's own folder is not in the path)
+from tables import keys, options  # noqa: E402 (the script's own folder is not in the path)
 from tables.kinds import SHARED, schema_of, whole_schema  # noqa: E402
 from tables.metrics import FAMILIES  # noqa: E402
-from tables.options import OPTIONS  # noqa: E402
 
 
 def _json(value, indent=""):
@@ -75,22 +76,50 @@ def metrics():
         f"| {', '.join(f'`{label}`' for label in f.labels)} | {f.meaning} |" for f in FAMILIES])
 
 
+def troff(text):
+    """Names of options and pages in bold; no hyphen that would break, or be another character."""
+    text = text.replace("\\", "\\\\").replace("-", "\\-")
+    text = re.sub(r"\\-\\-([a-z]+(?:\\-[a-z]+)*)", r"\\fB\\-\\-\1\\fR", text)
+    return re.sub(r"\b([a-z]+(?:\\-[a-z]+)*)\((\d)\)", r"\\fB\1\\fR(\2)", text)
+
+
+def _values(word):
+    """size=1K,2K,3K or, if the list is long, size=1K..32K"""
+    name, _, values = word.partition("=")
+    values = values.split(",")
+    return f"--{name}={','.join(values) if len(values) < 9 else f'{values[0]}..{values[-1]}'}"
+
+
+def _grids():
+    lines = ["; and ".join(" ".join(map(_values, part)) for part in parts)
+             for parts in options.GRIDS.values()]
+    rows = "".join(f".TP\n.B {name}\n{troff(line)}\n" for name, line in zip(options.GRIDS, lines))
+    return f".RS\n{rows}.RE\n"
+
+
+def _option(o):
+    argument, optional = o.argument.strip("[]"), o.argument.startswith("[")
+    name = o.name.replace("-", "\\-")
+    head = (f".B \\-\\-{name}" if not argument else f".BI \\-\\-{name} [={argument}]" if optional
+            else f".BI \\-\\-{name}= {argument}")
+    said = f"{o.help[0].upper()}{o.help[1:]}. {getattr(o, 'page', '')}".strip()
+    lines = textwrap.fill(troff(said), 110, break_long_words=False, break_on_hyphens=False)
+    return f".TP\n{head}\n{lines}\n" + (_grids() if o.name == "grid" else "")
+
+
 def manual(text):
-    """docs/sendpath.1, of which options' rows stand between two comments that name their topic."""
-    def paragraph(o):
-        name = o.name.replace("-", "\\-")
-        head = (f".B \\-\\-{name}" if not o.argument else f".BI \\-\\-{name} [={o.argument[1:]}"
-                if o.argument[0] == "[" else f".BI \\-\\-{name}= {o.argument}")
-        return f".TP\n{head}\n{o.page.strip()}\n"
+    """A man page, in which options stand between two comments that name their topic or table."""
+    def of(topic):
+        return getattr(options, topic, None) or [o for o in options.OPTIONS if o.topic == topic]
 
     def filled(found):
-        topics = {"measuring": ("measuring", "details")}.get(found[2], (found[2],))
-        return found[1] + "".join(paragraph(o) for o in OPTIONS if o.topic in topics) + found[3]
-    return re.sub(r'(?s)(\.\\" options of (\w+)\n).*?(\.\\" end\n)', filled, text)
+        return found[1] + "".join(_option(o) for topic in found[2].split() for o in of(topic)) + found[3]
+    return re.sub(r'(?s)(\.\\" options of ([\w ]+)\n).*?(\.\\" end\n)', filled, text)
 
 
 TABLES = {"spans": spans, "metrics": metrics}
-PAGES = "run-record.md", "fleet.md", "sendpath.1"
+MANUAL = [f"man/{name}" for name in sorted(os.listdir(os.path.join(_ROOT, "docs/man")))]
+PAGES = ["run-record.md", "fleet.md", *MANUAL]
 
 
 def page(text):

@@ -10,8 +10,8 @@ from tables import memory  # noqa: E402 (the script's own folder is not in the p
 from tables.calls import CALLS  # noqa: E402
 from tables.causes import CAUSES, REFUSALS, SITES  # noqa: E402
 from tables.metrics import FAMILIES, NEEDS, SOURCES  # noqa: E402
-from tables.options import (ADVISE_OWN, ADVISE_PATH, ADVISE_PROGRAM, GRIDS,  # noqa: E402
-                            OPTIONS, TOPICS)
+from tables.options import (ADVISE_ANSWER, ADVISE_PATH, ADVISE_PROGRAM, ADVISE_WATCHED,  # noqa: E402
+                            GRIDS, OPTIONS, TOPICS)
 from tables.protocol import COUNTERS  # noqa: E402
 from tables.stages import NUMBERS  # noqa: E402
 from tables.sums import SUMS  # noqa: E402
@@ -70,7 +70,7 @@ def argp_rows():
 def option_value(o):
     """What options.c does with an option that has no code of its own."""
     kind, member, *most = o.sets
-    return row(symbol(o), f"VALUE_{kind.upper()}", f"offsetof(struct options, {member})",
+    return row(symbol(o), text(o.name.replace("-", "_")), f"VALUE_{kind.upper()}", f"offsetof(struct options, {member})",
                *(most or ["0"]))
 
 
@@ -119,7 +119,7 @@ def header():
         f"#define GRID_NAMES {text(', '.join(GRIDS))}",
         define("ADVISE_OF_PATH", [text(o.name) for o in ADVISE_PATH]),
         define("ADVISE_OF_PROGRAM", [text(o.name) for o in ADVISE_PROGRAM]),
-        define("ADVISE_OWN", map(text, ADVISE_OWN)),
+        define("ADVISE_OWN", [text(o.name) for o in (*ADVISE_ANSWER, *ADVISE_WATCHED)]),
         numbers("MEMORY_KIND", [kind.upper() for kind in memory.KINDS]),
         define("MEMORY_SOURCE_ROWS", map(memory_source, memory.SOURCES)),
         define("NEED_NUMBERS", NEEDS),

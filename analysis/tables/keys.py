@@ -9,6 +9,7 @@ from . import protocol
 from .causes import CAUSES, REFUSALS, UNKNOWN
 from .kinds import (COUNT, NAME, SHARE, TEXT, TRUTH, Key, Kind, block, integer, list_of,
                     mapping, null, number, one_of, only, positive, shared, text, tuples_of)
+from .profile import CONTEXTS
 from .renamed import SCHEMA
 from .stages import STAGES
 
@@ -136,20 +137,21 @@ HOST = shared("host", block(
     Key("arch", TEXT, "architecture, as `uname -m` prints it"),
     Key("cpu", null(TEXT), "model"),
     Key("nproc", integer(1), "CPUs that may be used"),
-    Key("virtualized", TRUTH, "true: a virtual machine"),
-    Key("debug_kernel", TRUTH, "true: built with options that slow it down"),
+    Key("virtualized", null(TRUTH), "true: a virtual machine; null, as are the other keys of what "
+        "anybody may read of it, in records that `derive` made of raw lines"),
+    Key("debug_kernel", null(TRUTH), "true: built with options that slow it down"),
     Key("governor", null(TEXT), "CPU frequency governor"),
     Key("pmu", null(TEXT), "names of its PMUs"),
-    Key("settings", mapping(TEXT), "kernel settings that change what sends cost, as the run ended; "
+    Key("settings", null(mapping(TEXT)), "kernel settings that change what sends cost, as the run ended; "
         "those that this kernel has"),
-    Key("devices", list_of(block(
+    Key("devices", null(list_of(block(
         Key("name", TEXT, "name of the interface"),
         Key("driver", null(TEXT), "name of the driver"),
         Key("mtu_bytes", null(COUNT), "MTU in bytes"),
         Key("speed_mbit", null(COUNT), "link speed"),
         Key("scatter_gather", TRUTH, "offloaded"),
         Key("checksum", TRUTH, "offloaded"),
-        Key("segmentation", TRUTH, "offloaded"))), "physical network devices"),
+        Key("segmentation", TRUTH, "offloaded")))), "physical network devices"),
 ))
 
 PRIVILEGE = block(
@@ -575,6 +577,24 @@ OVERHEAD = null(block(
     Key("cpu_share", null(number()), "of the CPU time of both sides"),
 ))
 
+PROFILE = null(block(
+    Key("event", one_of("cycles", "cpu-clock"), "what the kernel samples by; `cpu-clock` does not see "
+        "code that runs with interrupts off"),
+    Key("hz", integer(1), "samples a second of a CPU's time"),
+    Key("samples", COUNT, "of the threads of measured processes"),
+    Key("lost", COUNT, "dropped events: samples without room for their stack"),
+    Key("stacks", list_of(block(
+        Key("syscall", null(TEXT), "of the send that the thread was in; null: it was in none"),
+        Key("zerocopy", null(TRUTH), "whether that send asked for zero-copy"),
+        Key("context", one_of(*(context.name for context in CONTEXTS)),
+            "`send`, and apart `softirq`, are inside a send; `kernel` is other kernel code, `program` "
+            "user space"),
+        Key("stage", null(one_of(*(stage.name for stage in STAGES if stage.on_cpu))),
+            "of a send, told by the innermost function that begins a stage; null outside of sends"),
+        Key("functions", list_of(TEXT), "of the kernel, outermost first; empty of `kernel` and "
+            "`program`"),
+        Key("samples", integer(1), "with this stack"))), "the most frequent first")))
+
 _WHOLE, _AMOUNT = null(COUNT), null(number())
 MEMORY = null(block(
     Key("scope", one_of("system", "sender and receiver"), "`system`: all programs and devices; "
@@ -645,6 +665,8 @@ RECORD = block(
     Key("memory", MEMORY, "with `--memory`, else null: what the machine's memory and its devices "
         "moved while the window was open; [memory.md](memory.md) says from which counters, and how "
         "good they are", required=False),
+    Key("profile", PROFILE, "with `--profile`, else null: samples of the measured processes' CPU time, "
+        "by kernel functions"),
     Key("lost", LOST, "dropped events: what could not be followed"),
     Key("overhead", OVERHEAD, "with `--cost`, else null: what measuring cost"),
     Key("complete", TRUTH, "false where the run was interrupted before its time was up, or failed "

@@ -32,8 +32,8 @@ NEEDS = {
     "NEED_PROCESSES": "--top 0 names no processes",
     "NEED_COST": "asked for with --cost, because counting costs too",
     "NEED_TIMED": "some sends could not be followed one by one",
-    "NEED_SIZED": "how much a send asks for is not seen before it returns",
-    "NEED_SKIPS": "of calls, because this kernel does not count the runs of programs that it skips",
+    "NEED_SIZED": "the size of a send is not known before it returns",
+    "NEED_SKIPS": "calls are not counted here, because this kernel does not count programs that it skips",
 }
 
 
@@ -73,7 +73,7 @@ FAMILIES = (
            "Zero-copy sends whose memory the kernel no longer uses.", needs="HOOK_COMPLETION"),
     Family("process_zerocopy_copied", "counter", "process", "copied",
            "Of these, sends that were copied and flagged as copied.", needs="HOOK_COMPLETION"),
-    Family("process_zerocopy_unreported", "counter", "process", "unflagged",
+    Family("process_zerocopy_unflagged", "counter", "process", "unflagged",
            "Of these, sends that were copied without a flag.", needs="HOOK_COMPLETION NEED_UNFLAGGED"),
     Family("zerocopy_requests", "counter", "interface", "sums.requests",
            "Sends that asked for zero-copy."),
@@ -86,11 +86,11 @@ FAMILIES = (
     Family("zerocopy_copied", "counter", "interface", "copied",
            "Of these, sends whose data the kernel copied, with or without a flag where both are "
            "seen.", needs="HOOK_COMPLETION"),
-    Family("zerocopy_unreported", "counter", "interface", "unreported",
+    Family("zerocopy_unflagged", "counter", "interface", "unflagged",
            "Of the copied sends, those that the kernel did not flag as copied.",
            needs="HOOK_COMPLETION NEED_UNFLAGGED"),
     Family("zerocopy_reported_copied", "counter", "interface", "reported_copied",
-           "Copied sends that applications read of in their error queues.", needs="HOOK_ERROR_QUEUE"),
+           "Copied sends that applications read from their error queues.", needs="HOOK_ERROR_QUEUE"),
     Family("zerocopy_outstanding", "gauge", "interface", "outstanding",
            "Zero-copy sends whose memory the kernel still uses.", needs="HOOK_COMPLETION"),
     Family("zerocopy_pinned_bytes", "gauge", "interface", "pinned_bytes",
@@ -100,13 +100,13 @@ FAMILIES = (
            "Zero-copy requests that failed, and why."),
     Family("zerocopy_copied_by_cause", "counter", "cause", "sends",
            "Copied sends by cause and device; one with two causes counts for both."),
-    Family("zerocopy_unreported_by_cause", "counter", "cause", "unflagged",
+    Family("zerocopy_unflagged_by_cause", "counter", "cause", "unflagged",
            "Of these, sends that were not flagged as copied.", needs="NEED_UNFLAGGED"),
     Family("zerocopy_completion_seconds", "histogram", "span", "",
-           "From the beginning of a zero-copy send until its completion was known.", "seconds"),
+           "From the beginning of a zero-copy send to its completion.", "seconds"),
     Family("lost", "counter", "lost", "",
-           "What happened and could not be counted: calls and completions are sends, flags of "
-           "completions, groups are sends without one, stacks are copies without a cause."),
+           "Dropped events: sends (calls), completions, flags of completions, sends without a group "
+           "(groups), copies without a cause (stacks)."),
     Family("exporter_start_time_seconds", "gauge", "single", "started_ns",
            "When counting began, since the epoch.", "seconds"),
     Family("exporter_cpu_seconds", "counter", "single", "own.cpu_ns",

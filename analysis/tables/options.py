@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The options beside those of a load: what is observed and measured, and those of sweep, exporter and
-advise; the grids that have a name.
+"""The options, except those of a load: what is observed and measured, and those of the commands; the
+grids that have a name.
 
-analysis/tables/generate.py makes C of it, analysis/tables/documents.py their part of docs/sendpath.1.
+analysis/tables/generate.py makes C of it, analysis/tables/documents.py the options of the man pages.
+In texts, --NAME and NAME(1) are set in bold.
 """
 
 from typing import NamedTuple
@@ -21,35 +22,70 @@ class Option(NamedTuple):
     name: str         # OPT_NAME in C
     argument: str     # its name; "": it has none; in brackets: it may be left out
     topic: str
-    help: str         # a line for --help
-    page: str         # for the manual, in troff
+    help: str         # a line for --help, the first sentence in the man page
+    page: str = ""    # what the man page says after it
     sets: tuple = ()  # flag, text or number; the member of struct options; a number's most.
     #                   (): user/options/ has code for it
 
 
-class AdviseOption(NamedTuple):
+class CommandOption(NamedTuple):
     name: str
-    argument: str
+    argument: str  # "": it has none
     help: str
 
 
-# Of the path, which are options of a load; and of the program that advise is asked of.
+def add_options(parser, options, **more):
+    """To a parser or group of argparse; more: what else it has to know of one."""
+    for o in options:
+        kind = {"metavar": o.argument} if o.argument else {"action": "store_true"}
+        parser.add_argument(f"--{o.name}", help=o.help, **kind, **more.get(o.name, {}))
+
+
+# Of the path, which are options of a load; of the program that advise judges; and the front's alone.
 ADVISE_PATH = (
-    AdviseOption("peer", "HOST:PORT", "the receiver is loadgen serve there"),
-    AdviseOption("key", "FILE", "and asks for this key"),
-    AdviseOption("address", "ADDR", "the receiver is of this machine, at this address"),
-    AdviseOption("netns", "NAME", "and in this network namespace"),
-    AdviseOption("link", "veth", "a pair of devices of the run's own"),
-    AdviseOption("fields", "N", "allocations that a message has (default 8)"),
-    AdviseOption("socket", "LIST", "options of the socket, as of a load"),
+    CommandOption("peer", "HOST:PORT", "the receiver is loadgen serve there"),
+    CommandOption("key", "FILE", "the key that this receiver was given"),
+    CommandOption("address", "ADDR", "the receiver is on this machine, at this address"),
+    CommandOption("netns", "NAME", "the receiver is in this network namespace"),
+    CommandOption("link", "veth", "over a veth pair that the run creates"),
+    CommandOption("fields", "N", "separate allocations a message has (default 8)"),
+    CommandOption("socket", "LIST", "options of the socket, as of a load"),
 )
 ADVISE_PROGRAM = (
-    AdviseOption("pid", "LIST", "these processes"),
-    AdviseOption("comm", "NAME", "processes of this name"),
-    AdviseOption("cgroup", "PATH", "of this control group and those below it"),
+    CommandOption("pid", "LIST", "these processes"),
+    CommandOption("comm", "NAME", "processes of this name"),
+    CommandOption("cgroup", "PATH", "processes of this control group and those below it"),
 )
-# The front's alone.
-ADVISE_OWN = ("budget", "json", "watch", "path")
+ADVISE_WATCHED = (
+    CommandOption("watch", "T", "observe the program for T seconds (default 10s; a command: until it ends)"),
+    CommandOption("path", "FILE", "read the answer for its path from FILE, which --json wrote, instead of "
+                  "measuring it"),
+)
+ADVISE_ANSWER = (
+    CommandOption("budget", "T", "measure for at most T seconds (default 60s)"),
+    CommandOption("json", "FILE", "also write the answer as JSON (- for stdout)"),
+)
+
+TABLE = (
+    CommandOption("csv", "FILE", "write CSV (- for standard output)"),
+    CommandOption("parquet", "FILE", "write Parquet"),
+    CommandOption("summary", "", "show the median of a column for every configuration, with its interval, "
+                  "instead of the table"),
+    CommandOption("column", "NAME", "the column of --summary (default throughput_bps)"),
+)
+COMPARE = (
+    CommandOption("threshold", "PERCENT", "the smallest difference that matters (default 3)"),
+    CommandOption("metric", "NAME", "compare only this column of the table (an unknown name lists them); may be "
+                  "repeated"),
+    CommandOption("strict", "", "exit with status 5 if nothing is worse but something is inconclusive"),
+    CommandOption("all", "", "list every comparison"),
+    CommandOption("json", "FILE", "write the result as JSON (- for standard output, instead of text)"),
+)
+REPORT = (
+    CommandOption("out", "DIR", "write there (default: the folder report in the first PATH, or beside it)"),
+    CommandOption("figures", "LIST", "formats of the figures (default svg,png,html)"),
+    CommandOption("title", "TITLE", "the title of the report (default: what it is about)"),
+)
 
 
 def _records(field, sizes):
@@ -57,8 +93,8 @@ def _records(field, sizes):
             "working-set=256M", "pick=random")
 
 
-# Name -> its parts, each the options of a load, which make cells by themselves. The command line's
-# override them. The manual has them below --grid.
+# Name -> its parts, each the options of a load, which make configurations by themselves. The command
+# line's override them. The man page lists them below --grid.
 GRIDS = {
     "copies": (("variant=all", "size=256,1K,4K,16K", "threads=1,2,4,8"),),
     "sizes": (("variant=all", "size=1K,4K,16K,64K,256K,1M", "threads=1,2,4,8"),),
@@ -71,269 +107,140 @@ GRIDS = {
 OPTIONS = (
     Option("pid", "LIST", "observed",
            "these processes, all their threads",
-           r"""
-These processes, all their threads, later ones too. Ids are those of the PID namespace that
-sendpath runs in: in a container, those of the container.
-"""),
+           "Threads that start later are included. In a container, give the ids that it shows."),
     Option("comm", "NAME", "observed",
            "processes of this name",
-           r"""
-Processes of this name, as /proc/PID/comm has it, now or later.
-"""),
+           "The name is that of /proc/PID/comm. Processes that start later are included."),
     Option("cgroup", "PATH", "observed",
-           "of this control group and those below it",
-           r"""
-Processes of this control group (version 2) and of those below it.
-"""),
+           "processes of this control group and those below it",
+           "Control groups of version 2 only."),
     Option("all", "", "observed",
-           "all processes",
-           r"""
-All processes.
-"""),
+           "all processes"),
     Option("out", "DIR", "sweep",
            "folder of the plan and of the records",
-           r"""
-The folder, made if there is none. It keeps the plan of its first sweep, and refuses another,
-and a second sweep while one is writing.
-""", ("text", "sweep.out")),
+           "It is created if missing. A folder takes only the sweep that it was created for, and one "
+           "writer at a time.", ("text", "sweep.out")),
     Option("grid", "NAME", "sweep",
            "start from the options of copies, sizes, servers or records",
-           r"""
-Put these options of a load before those of the command line, which override them:
-.RS
-.TP
-.B copies
-\-\-variant=all \-\-size=256,1K,4K,16K \-\-threads=1,2,4,8: 48 cells
-.TP
-.B sizes
-\-\-variant=all \-\-size=1K,4K,16K,64K,256K,1M \-\-threads=1,2,4,8: 72 cells
-.TP
-.B servers
-\-\-workload=procinfo \-\-server\-model=iterative,threaded,select \-\-connections=10,50,100: 9 cells
-.TP
-.B records
-messages of 1 to 32 records of 128 bytes, and of 1K, picked at random from 256M
-(\-\-field\-size, \-\-working\-set, \-\-pick), by twocopy and zerocopy: 128 cells
-.RE
-""", ("text", "sweep.grid")),
+           "Options on the command line override them:", ("text", "sweep.grid")),
     Option("order-seed", "N", "sweep",
            "seed of the order of runs (default: random)",
-           r"""
-Seed of the order of runs. Default: random; the plan and the records have it.
-""", ("text", "sweep.order_seed")),
+           "The plan and the records contain it.", ("text", "sweep.order_seed")),
     Option("shard", "I/N", "sweep",
            "run the I-th of N parts",
-           r"""
-Run the I-th of N parts, for as many machines or jobs; they may share a folder. Loads that
-differ in the variant or server model alone stay in one part, with all their repeats. Parts
-should not run on one machine at once: they would measure each other.
-""", ("text", "sweep.shard")),
+           "Each part is for a machine or a job of its own; they may share a folder. Loads that differ "
+           "only in variant or server model stay in one part, with all their repeats. Parts that run "
+           "on one machine at the same time disturb each other.", ("text", "sweep.shard")),
     Option("retry", "", "sweep",
            "run again what failed, was skipped or was disturbed",
-           r"""
-Run again what failed or was skipped, and what other programs, the hypervisor or a full run queue
-disturbed.
-""", ("flag", "sweep.retry")),
+           "Other programs, the hypervisor or a full run queue disturb a run.", ("flag", "sweep.retry")),
     Option("decide", "", "sweep",
            "repeat what is inconclusive until it is decided",
-           r"""
-Repeat the configurations whose comparison with their first variant is inconclusive, after half as many
-repeats more each time, until all are better, worse or the same, or until
-.B \-\-budget
-is spent. Looking so often costs confidence, which the intervals account for.
-""", ("flag", "sweep.decide")),
+           "Configurations whose comparison with their first variant is inconclusive are repeated, half as "
+           "many times again before each look, until all are better, worse or the same, or until --budget "
+           "is spent. The intervals account for the number of looks.", ("flag", "sweep.decide")),
     Option("budget", "T", "sweep",
            "seconds for runs beyond the plan (default: as long as its runs take)",
-           r"""
-Seconds for what comes when the runs of the plan are made: disturbed ones are made again, at most three
-times, and
-.B \-\-decide
-repeats. Default: as long as the runs of the plan take. 0: none.
-""", ("text", "sweep.budget")),
+           "Disturbed runs are repeated when the runs of the plan are finished, at most three times; then "
+           "--decide repeats. 0: neither.", ("text", "sweep.budget")),
     Option("listen", "ADDRESS:PORT", "exporter",
            "serve metrics to Prometheus there (default 127.0.0.1:9435)",
-           r"""
-Answer GET /metrics there by HTTP, in the OpenMetrics format where the client asks for it, else in
-version 0.0.4 of the text format. Default 127.0.0.1:9435, which other machines do not reach;
-an IPv6 address stands in brackets. Port 0 is any free one: a line on standard error tells. Whoever reaches
-the port may read, if the request is for an address, localhost or a name of
-.BR \-\-allow\-host .
-A client has 2 seconds to ask and 5 in all. Of more than 32 the oldest go, those first of the address that has
-most of them.
-"""),
+           "The exporter answers GET /metrics by HTTP, in the OpenMetrics format if the client accepts "
+           "it, else in the text format 0.0.4. An IPv6 address stands in brackets. Port 0 is any free "
+           "port, printed on standard error. Everybody who reaches the port can read the metrics. A "
+           "client has 2 seconds to ask and 5 in all; of more than 32 clients the oldest are "
+           "disconnected, those of the address with most of them first."),
     Option("allow-host", "NAME", "exporter",
-           "answer to requests by this name of the host, too, not by addresses and localhost "
-           "alone (may be given again)",
-           r"""
-Answer requests for this name, too, as Prometheus has it in its targets; it may be given again. Others
-get status 403: a page in a browser may give a name of its own this machine's address.
-"""),
+           "also answer requests for this host name; may be repeated",
+           "Requests for an IP address and for localhost are always answered, others get status 403: a "
+           "web page could otherwise read the metrics by DNS rebinding."),
     Option("textfile", "DIR", "exporter",
-           "write sendpath.prom there for node_exporter, every --interval (default 15); "
-           "nothing listens",
-           r"""
-Do not listen; write sendpath.prom to DIR, for the textfile collector of
-.BR prometheus\-node\-exporter (1),
-every
-.B \-\-interval
-seconds (default 15). The file is replaced in one step, and removed in the end.
-"""),
+           "write sendpath.prom to DIR, for node_exporter, every --interval seconds (default 15); do "
+           "not listen",
+           "The file is for the textfile collector of prometheus-node-exporter(1). It is replaced "
+           "atomically, and removed when the exporter ends."),
     Option("top", "N", "exporter",
-           "name N processes, the rest is other (default 32; 0: none)",
-           r"""
-Name N processes (default 32, at most 256; 0: none). The first names stay, the
-largest of those that are there when counts are read come first; all others, and a process that
-is called so, are
-.BR other .
-"""),
+           "name N processes, count the rest as other (default 32; 0: none)",
+           "At most 256. The first names stay. When several new names compete, those with most bytes "
+           "win."),
     Option("json", "FILE", "measuring",
-           "append a record a run, as JSON (- for stdout)",
-           r"""
-Append a run record to FILE as each run ends; \- for standard output, instead of the text.
-""", ("text", "json")),
+           "append a run record to FILE after each run, as JSON (- for stdout)",
+           "On standard output the records replace the report.", ("text", "json")),
     Option("by", "LIST", "details",
-           "group by process, device, port",
-           r"""
-Group sends by
-.BR process ,
-.B device
-(the network device that the socket's route leads to),
-.B port
-(the receiver's), or several of these with commas: a table of the 20 largest, all of them in
-the record.
-"""),
+           "group sends by process, device or port, or several of them",
+           "The device is that of the socket's route, the port is the receiver's. The report shows the "
+           "20 largest groups, the record all."),
     Option("by-max", "N", "details",
            "room for N groups of --by (default 65536)",
-           r"""
-Room for N groups of \-\-by; sends of others count in all totals, but in no row. Default
-65536.
-""", ("number", "by_max", "GROUPS_MAX_MAX")),
+           "Sends beyond that are counted in all totals, but in no group.",
+           ("number", "by_max", "GROUPS_MAX_MAX")),
     Option("interval", "SECONDS", "measuring",
            "print statistics every SECONDS while measuring",
-           r"""
-Print what was counted since the previous line, every SECONDS while measuring: sends, throughput,
-median and 99th percentile of the kernel time of a send, failed and zero-copy sends,
-and the share of completed zero-copy sends that were copied. Lines go to standard error where
-standard output carries JSON or a command's output. The lines add up to the report; a last fraction
-of an interval belongs to the line before it.
-"""),
+           "Each line has the sends since the line before it, their throughput, median and 99th "
+           "percentile of kernel time, failed and zero-copy sends, and the share that was copied. Lines "
+           "go to standard error if standard output carries JSON or the output of a command. They add "
+           "up to the report; the last line includes a remaining fraction of an interval."),
     Option("repeat", "N", "measuring",
-           "run everything N times, interleaved (default: as many as deciding takes, 6 to 11; "
-           "a single configuration runs once)",
-           r"""
-Run everything N times, interleaved: A B C A B C. By default several configurations, and those of a
-sweep, run as often as it takes to decide each comparison of a row: 6 times for one, 7 for 2, 8 for 4, 9
-for 8, 10 for 24, 11 for 48. With
-.B \-\-messages
-or
-.BR \-\-interval ,
-and a single configuration, once.
-""", ("number", "repeat", "REPEAT_MAX")),
-    Option("total", "T", "measuring",
-           "share so many seconds among the repeats of each configuration (default 5), instead of "
-           "--duration",
-           r"""
-The windows of each configuration's repeats share so many seconds.
-.B \-\-duration
-is the window of one run. With neither, the default repeats of several configurations share 5 seconds,
-and a window is 5 seconds long elsewhere.
-"""),
+           "run everything N times, interleaved (default: enough to decide, 6 to 11)",
+           "Interleaved is A B C A B C. A single configuration runs once. The default decides each comparison of a row: 6 repeats for one, 7 "
+           "for 2, 8 for 4, 9 for 8, 10 for 24, 11 for 48. With --messages or --interval it is 1.",
+           ("number", "repeat", "REPEAT_MAX")),
+    Option("total", "T", "details",
+           "share T seconds among the repeats of each configuration, instead of --duration (default 5)",
+           "--duration is the window of one run. Without both options, the default repeats of several "
+           "configurations share 5 seconds; otherwise a window is 5 seconds long."),
     Option("events", "LIST", "details",
-           "count these events too, by their libpfm4 names",
-           r"""
-Count these events too, by their libpfm4 names.
-""", ("text", "events")),
+           "also count these events, by their libpfm4 names", sets=("text", "events")),
     Option("memory", "", "details",
            "also count the traffic of memory and PCIe (needs perf)",
-           r"""
-Also count what the whole machine reads from and writes to memory meanwhile, for each byte sent too,
-and what PCIe devices move and miss in the last-level cache, by counters outside of the cores.
-.BR perf (1)
-does it, and has to be there. What this machine lacks reads "not supported"; where only LLC misses
-are there, an estimate by these is marked as one.
-""", ("flag", "memory")),
+           "perf(1) counts it for the whole machine, by counters outside of the cores. What this machine "
+           "lacks is \"not supported\". If only LLC misses can be counted, the report shows an "
+           "estimate and says so.", ("flag", "memory")),
     Option("stages", "", "measuring",
            "divide the kernel time of a send into its stages",
-           r"""
-Divide the kernel time of a send into its stages: taking the lock, copying or pinning, transmitting,
-softirqs, waiting and others. Tracepoints alone see softirqs and the time off the CPU.
-""", ("flag", "stages")),
+           "Stages are taking the lock, copying or pinning, transmitting, softirqs, waiting and others. "
+           "Tracepoints alone show only softirqs and off-CPU time; samples show the rest, as with "
+           "--profile.", ("flag", "stages")),
+    Option("profile", "[HZ]", "measuring",
+           "sample the kernel functions of sends",
+           "HZ times a second, by default 997. Cycles sample where the machine counts them, else the CPU's "
+           "clock, which misses code that runs with interrupts off. The report has the functions with "
+           "most of the CPU time.",
+           ("number", "profile", "PROFILE_MAX")),
+    Option("folded", "FILE", "details",
+           "write the stacks of --profile to FILE, for flame graphs",
+           "FILE has one line per stack, as flamegraph.pl, inferno and speedscope read it. "
+           "- is standard output; no report is printed then.", ("text", "folded")),
     Option("packets", "", "details",
-           "count the packets (skbs) that a load's sends become",
-           r"""
-Count the packets (skbs) that the sends of a load become, and their frags.
-""", ("flag", "packets")),
+           "count the packets (skbs) that a load's sends become, and their frags",
+           sets=("flag", "packets")),
     Option("sample", "N", "details",
-           "time, and divide, one send in N, chosen at random; counts are of all sends",
-           r"""
-Time one send in
-.IR N ,
-chosen at random for each send; with
-.B \-\-stages
-these sends are divided. Counts, bytes, causes and completions are of all sends.
-""", ("number", "sample", "SAMPLE_MAX")),
+           "time one send in N, chosen at random; count all",
+           "With --stages, these sends are divided.", ("number", "sample", "SAMPLE_MAX")),
     Option("call-counters", "LIST", "details",
            "read up to 4 events at both ends of each send, and of its stages",
-           r"""
-Read up to 4 events, by their libpfm4 names, when a send begins and when it ends. A send
-counts if its thread stayed on its CPU with no other in between; interrupts are in it. Context
-switches and migrations would so always be 0, and are refused. With
-.B \-\-stages
-they are read at the ends of the stages, too.
-""", ("text", "call_counters")),
-    Option("histogram", "", "details",
-           "print histograms of more than 6 configurations, too",
-           r"""
-Print the histograms of more than 6 configurations, too, where the report is otherwise a table and
-a line for each finding; with
-.B \-\-stages
-also one for each stage.
-""", ("flag", "histogram")),
+           "Names are those of libpfm4. Only sends that never lost their CPU are counted; interrupts "
+           "are included. Context switches and migrations would therefore always be 0, and are refused.",
+           ("text", "call_counters")),
+    Option("details", "", "details",
+           "print all that is known, not only the answer",
+           "For each configuration: ranges, causes of copies, histograms, also of stages, counters, TCP.",
+           ("flag", "details")),
     Option("wait-quiet", "[T]", "details",
-           "before each run wait until others leave the CPUs alone, at most T (default 60s)",
-           r"""
-Before each run wait until other programs use less than 5 % of the CPUs, for at most T (default 60s).
-A machine that does not become quiet is an error.
-"""),
+           "before each run, wait at most T (default 60s) until other programs use less than 5 % of "
+           "the CPUs",
+           "It is an error if they do not."),
     Option("tier", "NAME", "details",
-           "time sends by fentry, kprobe, tracepoint or none",
-           r"""
-Time sends by this mechanism,
-.BR fentry ,
-.B kprobe
-or
-.BR tracepoint ;
-the other hooks then come by it or by a tracepoint. Default the best there is.
-.B none
-attaches nothing: the load's own figures and the counters, to compare with.
-"""),
+           "time sends by fentry, kprobe, tracepoint or none (default: the first that works here)",
+           "The other hooks use the same mechanism or a tracepoint. With none, nothing is attached: the "
+           "record has the load's own figures and counters."),
     Option("cost", "", "details",
            "also measure the overhead of measuring",
-           r"""
-Also have the kernel count the overhead of the BPF programs, which costs a little too: time per
-send, share of the CPU time, runs.
-""", ("flag", "cost")),
+           "The kernel times the BPF programs, which adds overhead: time per send, share of the CPU "
+           "time, runs.", ("flag", "cost")),
     Option("raw", "", "details",
            "print the raw line of each run, and no report: needs no Python",
-           r"""
-Print the raw line of each run instead of a report.
-.B analyze derive
-makes records and a report of them, on any machine. It needs no Python.
-""", ("flag", "raw")),
+           "sendpath derive makes records and a report of the lines, on any machine.", ("flag", "raw")),
     Option("verbose", "", "details",
-           "show libbpf's messages",
-           r"""
-Show libbpf's messages.
-.TP
-.BI \-h\fR,\ \fB\-\-help\fR[\fB= TOPIC\fR]
-Show what a first measurement needs, or the options of a topic:
-.BR load ,
-.BR ends ,
-.BR serving ,
-.BR sweep ,
-.BR exporter ,
-.B measuring
-or
-.BR all .
-""", ("flag", "verbose")),
+           "show libbpf's messages", sets=("flag", "verbose")),
 )

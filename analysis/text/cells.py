@@ -14,7 +14,7 @@ from .spread import spread, total
 FEW_FLAGS = 0.001
 TITLE_MAX = 63
 # What is equal where variants are compared. A row of comparisons is along the first that varies.
-LOAD = "load/message_bytes", "load/threads", "load/fields", "load/link"
+LOAD = "load/message_bytes", "load/connections", "load/threads", "load/fields", "load/link"
 
 
 def cpu_per_byte(record):
@@ -26,8 +26,13 @@ def cpu_per_byte(record):
             value(record, "app/receiver/user_s") + value(record, "app/receiver/system_s")) / received
 
 
+def speed(record):
+    serves = at(record, "serving/answers_per_s") is not None
+    return number(record, "serving/answers_per_s" if serves else "app/throughput_bps")
+
+
 # What cells are compared by, and whether more of it is better.
-JUDGED = {"throughput": (lambda record: number(record, "app/throughput_bps"), 1), "cpu": (cpu_per_byte, -1)}
+JUDGED = {"throughput": (speed, 1), "cpu": (cpu_per_byte, -1)}
 
 
 class Cell:
@@ -184,7 +189,8 @@ class Cells:
                 cell.reference = cells[0]
         compared = [cell for cell in self if cell is not cell.reference]
         axis = next(filter(self.vary, LOAD), None)
-        rows = [frozen([*(one.at("load/variant") for one in (cell, cell.reference)),
+        rows = [frozen([*(one.at(f"load/{key}") for key in ("variant", "server_model")
+                            for one in (cell, cell.reference)),
                         *(cell.at(path) for path in LOAD if path != axis)]) for cell in compared]
         for name, (read, better) in JUDGED.items():
             found = judge.judge_rows([cell.against_reference(read, better) for cell in compared], rows)

@@ -2,9 +2,9 @@
 """The table of a load: a row a cell."""
 
 from . import table, units
+from .answer import discarded
 from .columns import middle, percentile, point, spread, text, time, whole
-from .record import at, count, string
-from .verdict import interval
+from .record import count, string
 
 GIB = 1 << 30
 SPEED = "app/throughput_bps"
@@ -25,8 +25,28 @@ def ratio(metric):
         if cell is cell.reference:
             return "1"
         found = cell.comparisons[metric]
-        return None if found["effect"] is None else f"{found['effect']:.2f}{interval(found)}"
+        if found["effect"] is None:
+            return None
+        return f"{found['effect']:.2f}" + (" ({:.2f}-{:.2f})".format(*found["interval"])
+                                           if found["interval"] else "")
     return of
+
+
+def short_spread(cell):
+    """The median of the speed with its range, in three digits."""
+    found = cell.spread(SPEED)
+    decimals = 2 if found.high < 1e10 else 1
+    return spread(SPEED, 1e9, decimals)(cell)
+
+
+def both_ends(cell):
+    """CPU seconds of both, for each GiB received."""
+    found = [cell.sum(path) for path in ("app/user_s", "app/system_s", "app/receiver/user_s",
+                                         "app/receiver/system_s", "app/received_bytes")]
+    if None in found or found[-1] / GIB <= 0:
+        return None
+    seconds = sum(found[:-1]) / (found[-1] / GIB)
+    return units.decimal(seconds, 3 if seconds < 10 else 1)
 
 
 def cpu_seconds(side):
@@ -49,7 +69,7 @@ def copied(cell):
     return "unknown" if copies is None or completions <= 0 else units.percent(copies, completions)
 
 
-# When it is shown: where cells differ in a key of the load, or as shown() has it; "": always.
+# When it is shown, with --details: where cells differ in a key of the load, or as shown() has it; "": always.
 COLUMNS = (
     ("", "variant", text("load/variant")),
     ("message_bytes", "size", size),
@@ -71,6 +91,32 @@ COLUMNS = (
 )
 
 
+# Without it. LESS: what a line has room for, the last first.
+KEYS = COLUMNS[:5]
+BRIEF = (
+    *KEYS,
+    ("speed", "Gbit/s", middle(SPEED, 1e9, 2)),
+    ("spread", "Gbit/s (range)", short_spread),
+    ("variant", "ratio", ratio("throughput")),
+    ("p50", "us p50", lambda cell: point(cell.wall, 500, 1e3)),
+    ("", "p99", lambda cell: point(cell.wall, 990, 1e3)),
+    ("", "CPU s/GiB", both_ends),
+    ("zerocopy", "copied", copied),
+)
+LESS = {"spread", "p50"}, {"speed", "p50"}, {"speed"}
+
+
+def brief(cells):
+    """One table of one block."""
+    when = shown(cells) | ({"zerocopy"} if any(cell.at("zerocopy") is not None for cell in cells) else set())
+    keys = 1 + len(when & {"message_bytes", "fields", "threads", "link"})
+    more = LESS if cells.repeats > 1 and keys == 1 else LESS[1:]
+    made = [table.of(cells, table.shown(BRIEF, when | some), keys) for some in more]
+    yield from next(filter(table.fits, made), made[-1])
+    yield from discarded(cells)
+    yield ""
+
+
 def shown(cells):
     keys = "message_bytes", "fields", "threads", "link", "variant"
     return {"", "repeats" if cells.repeats > 1 else "one",
@@ -84,13 +130,5 @@ def comparison(cells):
     keys = 1 + len(when & {"message_bytes", "fields", "threads", "link"})
     yield from table.of(cells, table.shown(COLUMNS, when), keys)
     if "variant" in when:
-        yield from left_out([record for cell in cells for record in cell.records])
+        yield from discarded(cells)
     yield ""
-
-
-def left_out(records):
-    """That ratios are not of all runs."""
-    why = [string(record, "noise/disturbed") for record in records
-           if at(record, "noise/disturbed") is not None]
-    if why:
-        yield f"ratios leave out {len(why)} of {len(records)} runs: {why[-1]}"

@@ -4,11 +4,8 @@
 from derive.outcome import SUMS, Facts
 
 from .causes import gather
-from .layout import BOLD
 from .record import at, same, string, value
-from .verdict import finding, verdict
 
-DETAILED_MAX = 6  # of more configurations, equal findings are one line, and no details are printed
 TO_MAX = 127
 
 
@@ -56,39 +53,7 @@ def facts(cell):
     if not cell.sum("zerocopy/requests", -1.0) and cell.sum("zerocopy/io_uring/requests", -1.0) > 0:
         blocks.append("zerocopy/io_uring")
     return Facts(**{name: cell.sum(f"{blocks[-1]}/{key}", -1.0) for name, key in SUMS.items()},
-                 to=receiver(cell), causes=gather(cell), **refusals(cell, blocks),
-                 comparisons=cell.comparisons, repeats=len(cell.records),
-                 other=string(cell.reference.record, "load/variant"),
-                 lost=cell.sum("lost/completions", -1.0),
+                 causes=gather(cell), **refusals(cell, blocks), lost=cell.sum("lost/completions", -1.0),
                  lost_else=cell.sum_so_far("lost/calls") + cell.lost_flags,
                  unseen_flags=cell.sum("lost/flags", 0.0), skipped_looks=cell.skipped_looks,
                  lost_copies=cell.sum("lost/stacks", 0.0))
-
-
-def each(cells):
-    for cell in cells:
-        text = verdict(facts(cell))
-        if text:
-            yield f"{BOLD}{cell.title}: {text}"
-            yield ""
-
-
-def joined(cells):
-    """One line for all cells with the same finding."""
-    alike = {}
-    for cell in cells:
-        alike.setdefault(finding(facts(cell)), []).append(cell.title)
-    total = sum(map(len, alike.values()))
-    for text, titles in alike.items():
-        which = (f"all {total} zero-copy configurations" if len(titles) == total else
-                 f"{len(titles)} of {total} zero-copy configurations "
-                 f"({titles[0]}{', ...' if len(titles) > 1 else ''})")
-        yield f"{BOLD}{which}: {text}"
-    if alike:
-        yield ""
-
-
-def verdicts(cells):
-    """What became of the zero-copy sends, and what to do about it."""
-    asked = [cell for cell in cells if cell.at("zerocopy") is not None]
-    return (joined if len(cells) > DETAILED_MAX else each)(asked)

@@ -21,7 +21,7 @@ def losses(cells):
     # Where the kernel does not count them, a warning and the verdict say so.
     skipped = total(max(cell.skipped_looks, 0.0) for cell in cells)
     if calls + completions > 0:
-        yield (f"LOST: {units.counted(calls, 'call')} and {units.counted(completions, 'completion')} "
+        yield (f"dropped events: {units.counted(calls, 'call')} and {units.counted(completions, 'completion')} "
                "could not be followed: the counts below lack them")
         yield ""
     for many, before, unit, after in (
@@ -34,7 +34,7 @@ def losses(cells):
             (skipped, "the kernel skipped ", "run",
              "of the programs that see copies: the counts below may lack as many copies")):
         if many > 0:
-            yield f"LOST: {before}{units.counted(many, unit)} {after}"
+            yield f"dropped events: {before}{units.counted(many, unit)} {after}"
             yield ""
 
 
@@ -56,7 +56,7 @@ def extent(cells, unit):
     else:
         thread = "" if cells.serving else " per thread"
         text = f" | {units.counted(messages, unit)}{thread} each"
-    return text + (f", {cells.repeats} repeats interleaved" if cells.repeats > 1 else "")
+    return text + (f", {cells.repeats} repeats" if cells.repeats > 1 else "")
 
 
 def serving_load(cells):

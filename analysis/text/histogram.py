@@ -90,6 +90,54 @@ def histograms(cells):
             yield from of_call(cell, row)
 
 
+SIDE_MAX = 4  # columns
+ROWS_MAX = 12
+SMALL = 0.004  # a bucket with less of all, at an end, is folded into the next
+EDGES = 20
+
+
+def folded(hists, rows_max):
+    """The buckets that all share, pairs of begin and end (None: open), with a count a histogram; those at
+    the ends with hardly any are one.
+    """
+    octaves = [hist.octaves() for hist in hists]
+    powers = sorted(set().union(*octaves))
+    used = [power for power in powers if any(
+        found.get(power, 0) > SMALL * hist.count for found, hist in zip(octaves, hists))]
+    if not used:
+        return
+    first, last = used[0], min(used[-1], used[0] + rows_max - 1)
+    for power in range(first, last + 1):
+        low = 0 if power == first and powers[0] < first or not power else 1 << power
+        high = None if power == last and powers[-1] > last else (2 << power) - 1
+        yield low, high, [sum(many for other, many in found.items() if other == power or
+                              power == first and other < first or power == last and other > last)
+                          for found in octaves]
+
+
+def side_by_side(cells):
+    """Kernel time of sends: one set of buckets, a column a variant, or a kind of call."""
+    found = [(cell.title if len(cells) > 1 else call_name(call),
+              Hist(*(at(row, "wall_ns") for row in cell.rows("calls") if same_call(row, call))))
+             for cell in cells for call in rows(cell.record, "calls")]
+    found = [(title, hist) for title, hist in found if hist.count]
+    # Times of several loads, or spans, do not compare.
+    spans = {string(row, "wall_ns/span") for cell in cells for row in cell.rows("calls")}
+    if not found or len(found) > SIDE_MAX or len(spans - {""}) > 1 or cells.vary("load/message_bytes"):
+        return
+    bar = (80 - EDGES) // len(found) - 8
+    yield f"kernel time of a send, ns, from {max(spans)}"
+    yield " " * EDGES + "".join(f"  {title[:bar + 5]:<{bar + 6}}" for title, _ in found).rstrip()
+    most = max(max(hist.octaves().values()) / hist.count for _, hist in found)
+    for low, high, counts in folded([hist for _, hist in found], ROWS_MAX if len(found) > 1 else 8):
+        edges = f"{low:>8} -> {'more' if high is None else high:<8}"
+        parts = [(many / hist.count, "*" * round(bar * many / hist.count / most))
+                 for many, (_, hist) in zip(counts, found)]
+        yield (edges + "".join(f"  {100 * share:4.1f}%{stars:<{bar + 1}}" if share else " " * (bar + 8)
+                               for share, stars in parts)).rstrip()
+    yield ""
+
+
 def of_stage(cell, first, name):
     """One stage of the divided sends of a kind, over a cell's repeats."""
     hist = Hist(*(at(part, "ns") for row in cell.rows("calls") if same_call(row, first)

@@ -4,7 +4,7 @@
 from .table import WIDTH
 
 BOLD = "\1"  # a line that begins with it is printed bold
-STYLES = ((BOLD, "\033[1m"), ("LOST: ", "\033[1;31m"), ("warning: ", "\033[33m"))
+STYLES = ((BOLD, "\033[1m"), ("dropped events: ", "\033[1;31m"), ("warning: ", "\033[33m"))
 PLAIN = "\033[0m"
 NEAR = 30  # columns from the end of a line in which a better place for its break is sought
 

@@ -1,42 +1,46 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The order of the report: the answer first, then what it rests on, then detail."""
+"""What a report has, in order: the answer, one table, histograms side by side, warnings, what was not
+measured; with --details all that is known."""
 
+from . import comparison, serving
+from .answer import answer
 from .calls import failures, observed, sizes
-from .comparison import comparison
 from .counters import counters
-from .facts import DETAILED_MAX, verdicts
 from .groups import groups
 from .head import headline, losses
-from .histogram import histograms, stage_histograms
+from .histogram import histograms, side_by_side, stage_histograms
 from .memory import memory
-from .notes import notes
+from .notes import all_warnings, notes, unmeasured, warnings
 from .overhead import overhead
+from .profile import profile
 from .record import at
-from .serving import serving
 from .stages import stages
-from .tcp import tcp
+from .table import DETAILED_MAX
+from .tcp import skbs, tcp
 from .zerocopy import zerocopy
 
-# HISTOGRAMS: those of any number of configurations. SUMMARY: the answer and the table.
-REPORT, HISTOGRAMS, SUMMARY = "report", "histograms", "summary"
+# SUMMARY: the answer and the table.
+REPORT, DETAILS, SUMMARY = "report", "details", "summary"
 
 
 def sections(cells, extent):
     """The functions that give lines of cells, in order."""
-    detailed = len(cells) <= DETAILED_MAX
-    yield from (losses, headline, verdicts)
-    yield serving if cells.serving else comparison if at(cells.record, "load") is not None else observed
+    yield from (losses, headline, answer)
+    loaded = at(cells.record, "load") is not None
+    kind = serving if cells.serving else comparison
+    if extent == DETAILS:
+        yield (serving.serving if cells.serving else comparison.comparison) if loaded else observed
+        yield from (failures, sizes, groups, zerocopy, stages, profile, histograms, stage_histograms,
+                    counters, tcp, memory, overhead, all_warnings, notes)
+        return
+    yield kind.brief if loaded else observed
     if extent == SUMMARY:
         yield memory
         return
-    every = True
-    for section, wanted in (
-            (failures, every), (sizes, detailed), (groups, every), (zerocopy, detailed), (stages, every),
-            (histograms, detailed or extent == HISTOGRAMS), (stage_histograms, extent == HISTOGRAMS),
-            (counters, detailed or cells.serving), (tcp, detailed), (memory, every), (overhead, every),
-            (notes, every)):
-        if wanted:
-            yield section
+    yield from (failures, groups, stages, profile)
+    if len(cells) <= DETAILED_MAX:
+        yield from (side_by_side, skbs)
+    yield from (memory, overhead, warnings, unmeasured)
 
 
 def report(cells, extent=REPORT):

@@ -2,7 +2,9 @@
 """Many connections: a row a server model and number of connections; why some are slow."""
 
 from . import table, units
+from .answer import discarded
 from .columns import middle, percentile, spread, text, total, whole
+from .comparison import ratio
 from .record import value
 
 SLOW_NS = 900_000_000  # less than the second after which a SYN is retransmitted
@@ -10,6 +12,15 @@ WAITED_MUCH = 0.1
 RATE = "serving/answers_per_s"
 TOOK = "app/elapsed_s"
 ANSWER, CONNECT, ACCEPT, WORK = (f"serving/{key}_ns" for key in ("answer", "connect", "accept", "work"))
+
+MOST_EXPLAINED = 3
+
+
+def cpu_each(cell):
+    """CPU time of the server for each answer."""
+    found = [cell.sum(path) for path in ("app/user_s", "app/system_s", "serving/answered")]
+    return units.figure(1e3 * (found[0] + found[1]) / found[2], 3) if None not in found and found[2] else None
+
 
 # When it is shown: "": always.
 COLUMNS = (
@@ -30,6 +41,34 @@ COLUMNS = (
     ("", "drops", total("tcp/listen_drops")),
     ("", "SYNs again", total("tcp/syn_retransmits")),
 )
+
+
+BRIEF = (
+    COLUMNS[0],
+    ("", "conns", whole("load/connections")),
+    COLUMNS[2],
+    ("", "answers/s", middle(RATE, 1)),
+    ("models", "ratio", ratio("throughput")),
+    ("", "ms p50", percentile(ANSWER, 500, 1e6)),
+    ("", "p99", percentile(ANSWER, 990, 1e6)),
+    ("", "CPU ms", cpu_each),
+    ("", "SYN rtx", total("tcp/syn_retransmits")),
+)
+
+
+def brief(cells):
+    """The same in one block."""
+    links = cells.vary("load/link")
+    when = {"", "links" if links else "", "models" if cells.vary("load/server_model") else ""}
+    yield from table.of(cells, table.shown(BRIEF, when), 3 if links else 2)
+    yield from discarded(cells)
+    yield ""
+    slow = list(filter(None, map(explained, cells)))
+    yield from slow[:MOST_EXPLAINED]
+    if len(slow) > MOST_EXPLAINED:
+        yield f"and {len(slow) - MOST_EXPLAINED} more configurations with slow answers (--details)"
+    if slow:
+        yield ""
 
 
 def explained(cell):

@@ -7,7 +7,7 @@ from tables.stages import STAGES
 
 from . import table, units
 from .calls import call_name, same_call
-from .facts import DETAILED_MAX
+from .table import DETAILED_MAX
 from .record import array, at, frozen, rows, string, value
 
 ACCOUNTS_MAX = 48

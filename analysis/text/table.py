@@ -4,6 +4,7 @@
 COLUMNS = 24
 CELL = 47
 WIDTH = 80
+DETAILED_MAX = 6  # of more configurations no details are printed unless asked for
 
 
 def fitting(widths, keys, begin, end):
@@ -46,6 +47,11 @@ def lines(rows, keys=1):
 def shown(columns, when):
     """Of rows (condition, head, function), those whose condition is among these, without it."""
     return [(head, text) for condition, head, text in columns if condition in when]
+
+
+def fits(lines):
+    """Is it as wide as a line has room for, so that no column goes below?"""
+    return "" not in lines
 
 
 def of(items, columns, keys=1):

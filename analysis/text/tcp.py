@@ -37,12 +37,16 @@ def packets(cell):
     return f"{cell.title} {skbs / len(cell.records):.3g} ({frags / len(cell.records):.3g})"
 
 
-def tcp(cells):
-    """A line a cell that has something to say, and one for the packets of all."""
-    lines = [*filter(None, map(line, cells))]
+def skbs(cells):
+    """A line for the packets of all."""
     sizes = ", ".join(filter(None, map(packets, cells)))
     if sizes:
-        lines.append(f"skbs per send (frags per skb): {sizes}")
+        yield f"skbs per send (frags per skb): {sizes}"
+
+
+def tcp(cells):
+    """A line a cell that has something to say, and one for the packets of all."""
+    lines = [*filter(None, map(line, cells)), *skbs(cells)]
     yield from lines
     if lines:
         yield ""

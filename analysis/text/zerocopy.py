@@ -7,6 +7,7 @@ from derive.outcome import device
 
 from . import units
 from .causes import REFUSAL_BY_NAME, gather
+from .facts import receiver
 from .head import unseen
 from .record import COUNT_MAX, at, rows, string, value
 
@@ -196,7 +197,7 @@ def none_asked(cell):
 
 
 def summary(cell, requests):
-    text = f"{cell.title}: {units.counted(requests, 'send')} asked for zero-copy"
+    text = f"{cell.title}: {units.counted(requests, 'send')}{receiver(cell)} asked for zero-copy"
     completions, copied = cell.sum("zerocopy/completions"), cell.sum("zerocopy/copied")
     if completions is None or copied is None:
         return text + "; how many were copied is not known"

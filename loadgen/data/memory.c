@@ -25,7 +25,7 @@ size_t memory__stride(const struct load *load, size_t bytes)
 			   : round_up(bytes + MALLOC_WORD / 2, MALLOC_WORD);
 }
 
-/* Of one group; "max", or a file that is not there, is no limit. */
+/* The limit of one group; "max" or a missing file means none. */
 static double limit_of(const char *groups, const char *path, const char *name)
 {
 	char file[PATH_MAX];
@@ -117,7 +117,7 @@ static int make_file(struct memory *m, const struct load *load, struct failure *
 				    "cannot make a file without a name in %s: %m; choose another "
 				    "--file-dir",
 				    where);
-	/* Room is taken at once: a full disk would end us by SIGBUS later. */
+	/* Allocated at once: on a full disk a later write would raise SIGBUS. */
 	err = posix_fallocate(m->fd, 0, (off_t)m->bytes);
 	return err ? failure__set(f, STATUS_FAILED, -err, "no room for %zu bytes in %s: %s",
 				  m->bytes, where, strerror(err))
@@ -198,7 +198,7 @@ void memory__unmap(struct memory *m)
 	*m = (struct memory){.fd = -1};
 }
 
-/* The kernel may show it as one with its neighbours. */
+/* /proc/self/smaps may merge it with neighbouring mappings. */
 int memory__huge(const struct memory *m)
 {
 	FILE *maps = fopen("/proc/self/smaps", "re");

@@ -24,7 +24,7 @@ size_t memory__stride(const struct load *load, size_t bytes);
  */
 double memory__limit(const char *membership, const char *groups);
 
-/* A load that needs more than half of them is refused, in words that name the remedy. */
+/* Refuses a load that needs more than half of them; the message names the remedy. */
 int memory__check(double bytes, struct failure *f);
 
 /*
@@ -35,5 +35,5 @@ int memory__map(struct memory *m, size_t bytes, const struct load *load, bool fi
 		struct failure *f);
 void memory__unmap(struct memory *m);
 
-/* 1 if some of it is in huge pages, as /proc/self/smaps tells; 0, or -errno. */
+/* 1 if some of it is in huge pages, according to /proc/self/smaps; 0, or -errno. */
 int memory__huge(const struct memory *m);

@@ -21,7 +21,7 @@ struct message {
 };
 
 /*
- * Where bytes do not divide evenly, the first fields are one byte longer. Not its own: the fields'
+ * If bytes do not divide evenly, the first fields are one byte longer. Not its own: the fields'
  * lengths stand, where they lie is yet to be said. 0 or -ENOMEM.
  */
 int message__create(struct message *m, size_t bytes, unsigned int fields, bool own);

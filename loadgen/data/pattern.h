@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Numbers that look random and can be had again: what a place in a sequence hashes to. */
+/* Reproducible pseudo-random numbers: the hash of a position in a sequence. */
 
 /* The step of splitmix64: the golden ratio, odd. */
 #define MIX_STEP 0x9e3779b97f4a7c15ULL
@@ -25,8 +25,8 @@ static inline uint64_t mix(uint64_t x)
 }
 
 /*
- * Which fields of a data set make a message: told by the connection, the message's
- * number and the field's, so that the receiver knows it too, wherever a stream is
+ * Which fields of a data set make a message: a function of the connection, the message's
+ * number and the field's, so that the receiver can compute it, wherever a stream is
  * cut. A pick costs a few multiplications, and no memory.
  */
 struct picker {
@@ -42,7 +42,7 @@ picker__field(const struct picker *p, uint32_t connection, uint64_t message, uin
 {
 	uint64_t index = message * p->fields + i, begin = mix(p->seed + mix(connection + 1));
 
-	/* Connections begin apart, or one would warm the cache for all. */
+	/* Connections begin at different fields: otherwise one would warm the cache for all. */
 	if (!p->random)
 		return (begin % p->count + index) % p->count;
 	return (uint64_t)((unsigned __int128)mix(begin + index * MIX_STEP) * p->count >> 64);

@@ -129,8 +129,8 @@ size_t help__distance(const char *a, const char *b)
 }
 
 /*
- * The option that a word is, or alone begins with, up to its "=", or NULL; nearest is the one most
- * like it.
+ * The option that a word names, or is an unambiguous prefix of, up to its "=", or NULL; nearest is
+ * the most like it.
  */
 static const struct argp_option *find_option(const struct argp_option *rows, const char *word,
 					     const char **nearest)

@@ -12,7 +12,7 @@
 
 #define FIRST_KEY 0x4c00
 
-/* In flight unless it is said: so many bytes, in no fewer and no more messages than these. */
+/* Default of --inflight: messages of so many bytes in total, within these bounds. */
 #define INFLIGHT_BYTES (1u << 20)
 #define INFLIGHT_FEW   32u
 #define INFLIGHT_MANY  1024u
@@ -228,7 +228,7 @@ int load_options__set(struct load_options *o, const char *name, const char *valu
 	return set(o, row, value, &r);
 }
 
-/* What varies first is what is compared. */
+/* The options whose values are compared vary first. */
 static const char *const varied[] = {"variant", "server-model", "connections",
 				     "threads", "size",		"link"};
 
@@ -254,7 +254,7 @@ static size_t fill_cell(const struct load_options *o, size_t n, struct load *loa
 	return cells;
 }
 
-/* A bound by messages alone would have small ones wait for acknowledgements. */
+/* With a bound on their number alone, small messages would wait for acknowledgements. */
 static unsigned int default_inflight(size_t message_bytes)
 {
 	size_t messages = INFLIGHT_BYTES / message_bytes;

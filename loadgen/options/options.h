@@ -53,7 +53,7 @@ extern const struct argp load_argp;
 void load_options__init(struct load_options *o);
 
 /*
- * Takes one option's value; then, after the last, what only all of them together
+ * Sets one option's value; then, after the last, checks what depends on all of them
  * can tell. 0, or -EINVAL with the reason in one line.
  */
 int load_options__set(struct load_options *o, const char *name, const char *value, char *why,

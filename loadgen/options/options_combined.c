@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Which options go together: what each alone could be, and all of them cannot. */
+/* Combinations of options that contradict each other, though each is valid alone. */
 #include <stdlib.h>
 
 #include "loadgen/data/message.h"
@@ -38,12 +38,11 @@ static int check_pairs(const struct load_options *o, struct refusal *r)
 		{!procinfo && o->procinfo_given, "--%s belongs to --workload procinfo: give it too",
 		 o->procinfo_given},
 		{procinfo && o->stream_given,
-		 "--%s belongs to messages, --workload procinfo has none: leave it out",
-		 o->stream_given},
-		{request && l->peer, "--peer %s: it takes --workload stream alone", l->peer},
-		/* What waits for more than an answer, or for none, would wait for ever. */
-		{request && l->rate, .words = "--rate: the receiver asks for each message of "
-					      "--workload request, leave one of them out"},
+		 "--%s does not apply to --workload procinfo: leave it out", o->stream_given},
+		{request && l->peer, "--peer %s: works with --workload stream only", l->peer},
+		/* A sender that waits for more than one request would wait for ever. */
+		{request && l->rate, .words = "--rate: with --workload request the "
+					      "receiver sets the pace, leave one out"},
 		{request && l->socket.more,
 		 .words = "--socket more: an answer of --workload request would wait for the next, "
 			  "leave one of them out"},
@@ -53,18 +52,18 @@ static int check_pairs(const struct load_options *o, struct refusal *r)
 		{l->messages && load_options__given(o, "duration"),
 		 .words = "--messages and --duration both say when to end: leave one out"},
 		{veth && (address || l->peer || l->netns),
-		 .words = "--link veth has addresses of its own: leave --address, --netns and "
-			  "--peer out"},
+		 .words = "--link veth creates its own addresses: leave --address, --netns "
+			  "and --peer out"},
 		{veth && l->socket.device[0],
-		 "--link veth has devices of its own: leave --socket device=%s out",
+		 "--link veth creates its own devices: leave --socket device=%s out",
 		 l->socket.device},
 		{l->peer && (address || load_options__given(o, "port") || l->netns),
 		 "--peer %s says where the receiver is: leave --address, --port and --netns out",
 		 l->peer},
 		{l->key && !l->peer, "--key %s belongs to --peer HOST:PORT", l->key},
 		{l->peer && l->socket.rcvbuf,
-		 "--socket rcvbuf: the receiver is at --peer %s, and has the buffer that the "
-		 "kernel there gives: leave it out",
+		 "--socket rcvbuf: the receiver at --peer %s uses the default of its kernel: "
+		 "leave it out",
 		 l->peer},
 		{l->netns && !address,
 		 "--netns %s: give --address too, one of that namespace that can be reached from "
@@ -73,8 +72,8 @@ static int check_pairs(const struct load_options *o, struct refusal *r)
 		{l->reuse_early && !l->verify,
 		 .words = "--reuse-early: give --verify too, to see what it does"},
 		{l->reuse_early && !find_flag(o, SEND_SHARES),
-		 "--reuse-early: --variant %s leaves the kernel no memory to send from later, "
-		 "choose zerocopy or its like",
+		 "--reuse-early: --variant %s returns only when the data are copied, choose a "
+		 "zero-copy variant",
 		 o->variants.of[0]},
 		{l->registered && !find_flag(o, SEND_REGISTERS),
 		 .words = "--registered: only --variant uring_zc has registered buffers, leave it "
@@ -100,7 +99,7 @@ static int check_pairs(const struct load_options *o, struct refusal *r)
 	return 0;
 }
 
-/* By name a load that cannot be is a mistake; of all or every it is left out, aloud. */
+/* An impossible variant is an error if named, and skipped with a message if from all or every. */
 static int check_cells(const struct load_options *o, struct refusal *r)
 {
 	bool several = o->load.workload == WORKLOAD_PROCINFO ? o->models_all : o->every;
@@ -136,8 +135,8 @@ const char *load__impossible(const struct load *load, char *why, size_t room)
 	/* The receiver frees its memory; a receiver elsewhere reports that too rarely. */
 	else if (!m && load->peer && variants__find(load->variant)->flags & SEND_BORROWS)
 		refuse(&r,
-		       "--variant %s with --peer %s: it lends the kernel memory until the receiver "
-		       "took it, which only one on this machine can tell: choose another variant",
+		       "--variant %s with --peer %s: only a receiver on this machine can say when "
+		       "the memory may be written again: choose another variant",
 		       load->variant, load->peer);
 	else if (load->workload == WORKLOAD_REQUEST && load->rcvlowat > load->message_bytes)
 		refuse(&r, "--rcvlowat %zu is more than an answer of %zu bytes: give less",
@@ -149,7 +148,7 @@ const char *load__impossible(const struct load *load, char *why, size_t room)
 		       load->fields, load->message_bytes, load->message_bytes);
 	else if (!m && load->working_set && dataset__picker(load).count < load__fields(load))
 		refuse(&r,
-		       "--working-set %zu: does not hold the fields of one message of --size %zu, "
+		       "--working-set %zu: too small for the fields of one message of --size %zu, "
 		       "give more",
 		       load->working_set, load->message_bytes);
 	else
@@ -157,7 +156,7 @@ const char *load__impossible(const struct load *load, char *why, size_t room)
 	return why;
 }
 
-/* size = fields x field-size: whichever two are given say the third. */
+/* size = fields x field-size: two of them determine the third. */
 static int resolve_fields(struct load_options *o, struct refusal *r)
 {
 	size_t product = o->load.fields * o->load.field_size;

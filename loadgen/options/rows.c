@@ -45,7 +45,7 @@ static const char *model_name(size_t i)
 	return i < serve_model_count ? serve_models[i].name : NULL;
 }
 
-/* One of the names that there are; "all" and its like have been looked for. */
+/* A known name; all_variants() and all_models() have handled "all" and "every". */
 static int set_name_of(const char **to, const char *(*name)(size_t i), const char *words,
 		       const char *value, struct refusal *r)
 {
@@ -77,7 +77,7 @@ static bool all_variants(struct load_options *o, const char *value)
 	if (strcmp(value, "all") && !o->every)
 		return false;
 	o->variants.count = 0;
-	/* What sends nothing is asked for by name. */
+	/* "every" excludes null, which sends nothing. */
 	for (size_t i = 0; i < send_variant_count && i < LIST_MAX; i++)
 		if (send_variants[i]->flags & SEND_COURSE ||
 		    (o->every && !(send_variants[i]->flags & SEND_NOTHING)))
@@ -164,8 +164,8 @@ const char *client_model_name(enum client_model model)
 /* clang-format off */
 const struct load_row load_rows[] = {
 	{"workload", "NAME", ROW_WORD, AT(workload), 0, 0, HELP_MESSAGES, OF_ALL,
-	 "stream, request or procinfo: one end streams messages to the other, or answers each "
-	 "request with one, or answers many short connections (default stream)",
+	 "stream (default): one end sends messages; request: it answers each request with one; "
+	 "procinfo: it answers many short connections",
 	 "workload", .usual = "stream", .words = workloads},
 	{"variant", "LIST", ROW_TEXT, AT(variant), 0, 0, HELP_LOAD, OF_MESSAGES,
 	 "send variants: twocopy, onecopy, zerocopy (all), write, writev, sendfile, splice, uring, "
@@ -182,9 +182,9 @@ const struct load_row load_rows[] = {
 	 "sending threads, a connection each (default 1)", "threads", ",%st", "1",
 	 LISTED(threads)},
 	{"inflight", "N", ROW_UNSIGNED, AT(inflight), 1, INFLIGHT_MAX, HELP_MESSAGES, OF_MESSAGES,
-	 "zero-copy messages in flight (default: 1 MiB of them)", .key = "inflight"},
+	 "zero-copy messages in flight (default: 1 MiB worth)", .key = "inflight"},
 	{"rcvlowat", "B", ROW_BYTES, AT(rcvlowat), 1, MESSAGE_MAX, HELP_ENDS, OF_MESSAGES,
-	 "bytes that must wait before the receiver wakes (default 1: any)", "rcvlowat", NULL, "1",
+	 "bytes that wake the receiver (default 1)", "rcvlowat", NULL, "1",
 	 .such = "256, 4K or 1M"},
 	{"server-model", "LIST", ROW_TEXT, AT(server_model), 0, 0, HELP_SERVING, OF_CONNECTIONS,
 	 "iterative, threaded, select, epoll or all (default iterative)", "server_model",
@@ -193,13 +193,13 @@ const struct load_row load_rows[] = {
 	 "threaded or epoll (default threaded; above 1024 connections epoll)", "client_model",
 	 .words = clients},
 	{"connections", "LIST", ROW_UNSIGNED, AT(connections), 1, CONNECTIONS_MAX, HELP_SERVING,
-	 OF_CONNECTIONS, "at once, to 10000 (default 10,50,100)", "connections",
+	 OF_CONNECTIONS, "connections open at once, 1 to 10000 (default 10,50,100)", "connections",
 	 .usual = "10,50,100", LISTED(connections)},
 	/* SOMAXCONN by default; the kernel's own limit is net.core.somaxconn. */
 	{"backlog", "N", ROW_UNSIGNED, AT(backlog), 1, 65535, HELP_SERVING, OF_CONNECTIONS,
 	 "length of the listen queue (default 4096)", "backlog", .usual = "4096"},
 	{"warmup", "T", ROW_SECONDS, AT(warmup_s), 0, 0, HELP_MESSAGES, OF_ALL,
-	 "send uncounted before that (default 0.2)", "warmup_s", .usual = "0.2"},
+	 "send uncounted before the window (default 0.2)", "warmup_s", .usual = "0.2"},
 	{"duration", "T", ROW_SECONDS, AT(duration_s), 1, 0, HELP_LOAD, OF_ALL,
 	 "measure for 10s, 0.5, 200ms (default 5)", "duration_s", .usual = "5",
 	 .means = ends_by_time},
@@ -211,7 +211,7 @@ const struct load_row load_rows[] = {
 	 HELP_MESSAGES, OF_MESSAGES, "draw fields from a data set of this size",
 	 "working_set_bytes", ",set%s", .such = "4K or 1M"},
 	{"pick", "order|random", ROW_WORD, AT(pick), 0, 0, HELP_MESSAGES, OF_MESSAGES,
-	 "draw them in order or at random (default order)", "pick", .words = picks,
+	 "draw fields in order or at random (default order)", "pick", .words = picks,
 	 .means = has_working_set},
 	{"seed", "N", ROW_COUNT, AT(seed), 0, INT64_MAX, HELP_MESSAGES, OF_MESSAGES,
 	 "seed of --pick random (default 1)", "seed", ",random%s", "1", .means = is_random},
@@ -219,33 +219,33 @@ const struct load_row load_rows[] = {
 	 "begin each field at a multiple of B", "align_bytes", ",align%s", .such = "4K or 1M",
 	 .power_of_two = true},
 	{"huge-pages", NULL, ROW_FLAG, AT(huge_pages), 0, 0, HELP_MESSAGES, OF_MESSAGES,
-	 "have the fields in huge pages", "huge_pages", .cell = ",huge"},
+	 "put the fields in transparent huge pages", "huge_pages", .cell = ",huge"},
 	{"registered", NULL, ROW_FLAG, AT(registered), 0, 0, HELP_MESSAGES, OF_MESSAGES,
-	 "uring_zc: from registered buffers", "registered", .cell = ",registered"},
+	 "uring_zc: send from registered buffers", "registered", .cell = ",registered"},
 	{"file-dir", "DIR", ROW_TEXT, AT(file_dir), 0, 0, HELP_MESSAGES, OF_MESSAGES,
-	 "sendfile: from a file there, not in memory", "file_dir", .cell = ",file"},
+	 "sendfile: send from a file in DIR, not in memory", "file_dir", .cell = ",file"},
 	{"reuse-early", NULL, ROW_FLAG, AT(reuse_early), 0, 0, HELP_MESSAGES, OF_MESSAGES,
-	 "wrongly write to memory still in use", "reuse_early", .cell = ",early"},
+	 "a deliberate bug: write to memory still in use", "reuse_early", .cell = ",early"},
 	{"rate", "N", ROW_COUNT, AT(rate), 1, RATE_MAX, HELP_MESSAGES, OF_MESSAGES,
-	 "N messages a second and thread; latency from when due", "rate_per_thread",
+	 "begin N messages per second and thread; latency counts from when each was due", "rate_per_thread",
 	 .cell = ",%sps"},
 	{"socket", "LIST", ROW_PARTS, AT(socket), 0, 0, HELP_ENDS, OF_MESSAGES,
 	 "nodelay, more, sndbuf=B, rcvbuf=B, congestion=NAME, device=NAME", "socket",
 	 .set = set_socket},
 	{"address", "ADDR", ROW_TEXT, AT(address), 0, 0, HELP_ENDS, OF_ALL,
-	 "the receiver listens on it (default 127.0.0.1)", "address", .usual = "127.0.0.1",
+	 "address of the receiver (default 127.0.0.1)", "address", .usual = "127.0.0.1",
 	 .means = has_address, .set = set_address},
 	{"port", "N", ROW_UNSIGNED, AT(port), 0, 65535, HELP_ENDS, OF_ALL,
-	 "and on this port (default 0, any free one)", .means = has_port},
+	 "port of the receiver (default 0: any free one)", .means = has_port},
 	{"netns", "NAME", ROW_TEXT, AT(netns), 0, 0, HELP_ENDS, OF_ALL,
-	 "and in this network namespace (ip netns)", "netns", .set = set_netns},
+	 "network namespace of the receiver (ip netns)", "netns", .set = set_netns},
 	{"link", "LIST", ROW_WORD, AT(link), 0, 0, HELP_ENDS, OF_ALL,
-	 "loopback; veth: by a pair of devices of the run's own, between two namespaces",
+	 "loopback (default), or veth: a veth pair that the run creates",
 	 .usual = "loopback", .words = links, LISTED(links)},
 	{"peer", "HOST:PORT", ROW_TEXT, AT(peer), 0, 0, HELP_ENDS, OF_MESSAGES,
 	 "the receiver is loadgen serve there", .set = set_peer},
 	{"key", "FILE", ROW_TEXT, AT(key), 0, 0, HELP_ENDS, OF_MESSAGES,
-	 "of --peer: the file with the key that serve there was given", .key = NULL},
+	 "the key that the receiver at --peer was given", .key = NULL},
 	{"pin", "auto|none", ROW_WORD, AT(pinning), 0, 0, HELP_ENDS, OF_ALL,
 	 "CPUs: half for each end, or any (default auto)", .words = pins},
 	{.name = NULL},

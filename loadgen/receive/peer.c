@@ -23,7 +23,7 @@ struct agent {
 	struct request asked; /* the last one whose reply is awaited; numbered 0: none */
 	uint32_t number;      /* of the last request */
 	uint64_t said_ns;
-	uint64_t time_us[2], time_ns; /* the last processor time that it told, and when */
+	uint64_t time_us[2], time_ns; /* the last CPU time that it reported, and when */
 };
 
 static int fail_peer(const struct peer *p, int err, const char *why, struct failure *f)
@@ -31,7 +31,7 @@ static int fail_peer(const struct peer *p, int err, const char *why, struct fail
 	return failure__set(f, STATUS_FAILED, err, "--peer %s: %s", p->name, why);
 }
 
-/* It was not reached, no message came, or another version's. */
+/* It was not reached, sent no message, or one of another version. */
 static int explain(const struct peer *p, const struct wire_message *m, int err, struct failure *f)
 {
 	if (err == -EPROTO)
@@ -44,14 +44,14 @@ static int explain(const struct peer *p, const struct wire_message *m, int err, 
 			    p->name,
 			    err == -ETIMEDOUT ? "it does not answer"
 			    : err == -EPIPE   ? "it closed the connection"
-			    : err == -EBADMSG ? "what answers is another program"
+			    : err == -EBADMSG ? "another program answers there"
 					      : strerror(-err));
 }
 
 static int disbelieve(const struct peer *p, const char *what, struct failure *f)
 {
 	return failure__set(f, STATUS_FAILED, -EPROTO,
-			    "--peer %s: it tells %s that cannot be: is it loadgen serve?", p->name,
+			    "--peer %s: it reports impossible %s: is it loadgen serve?", p->name,
 			    what);
 }
 
@@ -70,7 +70,7 @@ static int exchange(const struct peer *p, int fd, struct wire_message *said, con
 		return failure__set(f, STATUS_FAILED, -ECONNREFUSED, "--peer %s: it refuses: %s",
 				    p->name, safe_text(answer->text, text, sizeof(text)));
 	if (secret && !wire__is_signed(answer, secret))
-		return fail_peer(p, -EACCES, "it does not prove that it has the --key", f);
+		return fail_peer(p, -EACCES, "it has not proved that it knows the --key", f);
 	if (answer->q.type != (said->q.type | WIRE_REPLY) || answer->q.slot != said->q.slot)
 		return disbelieve(p, "answers", f);
 	return 0;
@@ -143,7 +143,7 @@ int peer__introduce(const struct peer *p, int fd, unsigned int slot, uint32_t co
 	return exchange(p, fd, &said, p->secret, &answer, f);
 }
 
-/* Whether it can be what a slot's receiver counted; how much was sent, the sender knows. */
+/* Is this a possible count of a slot's receiver, given what was sent? */
 static bool possible(const struct receiver_process *r, const struct slot *slot,
 		     const struct wire_state *s)
 {
@@ -164,7 +164,7 @@ static const char *publish(struct agent *a, const struct request *q)
 	memcpy(&state, q->values, sizeof(state));
 	if (!possible(a->r, slot, &state))
 		return "numbers";
-	if (state.found.checked) /* told at last */
+	if (state.found.checked) /* in the last reply only */
 		slot->verified.found = state.found;
 	slot__publish(slot, state.received);
 	if (q->err)
@@ -173,7 +173,7 @@ static const char *publish(struct agent *a, const struct request *q)
 }
 
 /*
- * The peer's process has a thread for each connection and one more: since it told last, it
+ * The peer's process has a thread for each connection and one more: since its last report it
  * cannot have used more time than passed for each, by our clock.
  */
 static bool is_later(struct agent *a, const uint64_t *time_us)
@@ -189,7 +189,7 @@ static bool is_later(struct agent *a, const uint64_t *time_us)
 	return true;
 }
 
-/* Acts upon what it says. What of it cannot be, or NULL. */
+/* Applies a reply. Names its impossible part, or NULL. */
 static const char *believe(struct agent *a, const struct wire_message *m)
 {
 	const struct request *q = &m->q;

@@ -34,7 +34,7 @@ struct connection {
 };
 
 /*
- * A blocking recv() would keep to the mark that stood when it began; poll() hears
+ * A blocking recv() would use the SO_RCVLOWAT that was set when it began; poll() sees
  * of a new one. What came less than asked for was all there was.
  */
 static ssize_t receive_some(struct connection *c)
@@ -134,7 +134,7 @@ int receiver_process__start(const struct receiver_process *p, int fd, unsigned i
 }
 
 /*
- * Whoever else connected to our port is turned away: only our sender's counts. If that never
+ * Connections from elsewhere are closed: only our sender's counts. If that never
  * comes, who asked gives up waiting, and ends this process.
  */
 static int accept_from(int listener, unsigned int port)
@@ -153,7 +153,7 @@ static int accept_from(int listener, unsigned int port)
 	}
 }
 
-/* What fails here ends the run, and this process with it. */
+/* A failure here ends the run and this process. */
 static int adopt(const struct receiver_process *p, const struct request *q)
 {
 	unsigned int port = (unsigned int)q->values[0];
@@ -164,7 +164,7 @@ static int adopt(const struct receiver_process *p, const struct request *q)
 	return err ? err : -pthread_detach(thread);
 }
 
-/* Of a connection that stands. */
+/* For an established connection. */
 static int set_mark(const struct receiver_process *p, const struct request *q)
 {
 	int fd = atomic_load(&p->slots[q->slot].socket), bytes = (int)q->values[0];

@@ -30,7 +30,7 @@ int receiver__adopt(struct child *r, unsigned int slot, unsigned int port, struc
 /*
  * MARK has a connection's thread sleep until so many bytes wait (SO_RCVLOWAT), as a receiver in
  * bulk does: else each arrival wakes it, at the sender's expense. 1: any, and at once. STATE has a
- * receiver on another machine tell once the connection brought so many. Any thread may call it. 0
+ * receiver on another machine reply once it received so many bytes. Any thread may call it. 0
  * or -errno.
  */
 int receiver__request(struct child *r, enum request_type type, unsigned int slot, uint64_t bytes);
@@ -52,5 +52,5 @@ struct receiver_process {
 int receiver_process__start(const struct receiver_process *p, int fd, unsigned int slot,
 			    uint32_t connection, pthread_t *thread);
 
-/* Answers ADOPT, MARK and CPU_TIME, whoever asks. */
+/* Answers ADOPT, MARK and CPU_TIME, from a local or remote sender. */
 void receiver_process__answer(struct request *q, void *process);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Connections that have not said yet what they want, and that of the one sender there may be. One
- * thread hears them all and waits for none: a pending connection has a place in a table of fixed
- * size for a short time, whatever it says, and is sent two messages at most. Who comes when the
- * table is full takes the place of the oldest. So no number of strangers keeps a sender out for
- * long, or costs more than the table. Each connection of the sender's load has a thread of its own;
- * whatever the sender says makes no more of them.
+ * Pending connections, which have not sent a request yet, and the session of one sender. One
+ * thread serves them all without blocking: a pending connection has an entry in a table of fixed
+ * size for a short time, and is sent two messages at most. A connection that arrives when the
+ * table is full replaces the oldest. So unauthenticated clients cannot keep a sender out for
+ * long, or use more than the table. Each connection of the sender's load has a thread;
+ * no message of the sender can start more.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -74,7 +74,7 @@ static void leave(struct caller *c, const char *how, const char *why)
 	c->fd = -1;
 }
 
-/* Sends what was said as its own reply, signed or not. */
+/* Sends the message back as its reply, signed or not. */
 static int reply(int fd, struct wire_message *m, const uint8_t *secret)
 {
 	m->q.type |= WIRE_REPLY;
@@ -90,7 +90,7 @@ static void refuse(struct caller *c, const char *why)
 	leave(c, "refused", why);
 }
 
-/* Nobody else opens files meanwhile: what a thread has closed by itself is nobody's. */
+/* No other thread opens files meanwhile, so a descriptor that a thread closed was not reused. */
 static void end_session(struct server *s, const char *why)
 {
 	const struct receiver_process *p = &s->session.process;
@@ -108,7 +108,7 @@ static void end_session(struct server *s, const char *why)
 	slot__unmap(p->slots, p->slot_count);
 }
 
-/* A free place; else that of the oldest: of the same address, if that has many. */
+/* A free entry; else the oldest one, of the same address if that has many. */
 static struct caller *make_place(struct server *s, const struct sockaddr_storage *address)
 {
 	struct caller *oldest[2] = {0}; /* of all, and of the same address */
@@ -128,7 +128,7 @@ static struct caller *make_place(struct server *s, const struct sockaddr_storage
 	return oldest[neighbours >= ADDRESS_MAX];
 }
 
-/* What cannot be had now may be had later: a descriptor, memory. */
+/* A lack of descriptors or memory may be temporary. */
 static void let_in(struct server *s)
 {
 	struct sockaddr_storage address = {0};
@@ -198,7 +198,7 @@ static const char *prepare_session(struct server *s, const struct request *proof
 	return NULL;
 }
 
-/* A sender that begins when another has closed does not have to try twice. */
+/* The end of the previous session is processed first, so that the next sender need not retry. */
 static const char *begin(struct server *s, struct caller *c)
 {
 	struct pollfd closed = {.fd = s->sender.fd, .events = POLLRDHUP};
@@ -223,7 +223,7 @@ static const char *begin(struct server *s, struct caller *c)
 	return NULL;
 }
 
-/* Has a connection received whose DATA it is. NULL, or why not. */
+/* Starts receiving on the connection that sent DATA. NULL, or why not. */
 static const char *join(struct server *s, struct caller *c)
 {
 	struct session *session = &s->session;
@@ -260,7 +260,7 @@ static const char *hear(struct server *s, struct caller *c)
 	}
 }
 
-/* Answers what is asked of a slot: for the last time once that has come or never will. */
+/* Answers STATE of a slot: for the last time once the bytes have arrived or never will. */
 static int answer(struct server *s, unsigned int slot, bool late)
 {
 	struct slot *from = &s->session.process.slots[slot];
@@ -278,7 +278,7 @@ static int answer(struct server *s, unsigned int slot, bool late)
 	return last || late ? reply(s->sender.fd, &m, s->sender.secret) : 0;
 }
 
-/* Executes a request and replies to it. -EBADMSG: it is not signed; -EPROTO: it cannot be. */
+/* Executes a request and replies to it. -EBADMSG: it is not signed; -EPROTO: it is impossible. */
 static int handle(struct server *s, struct wire_message *m)
 {
 	struct receiver_process *p = &s->session.process;
@@ -316,7 +316,7 @@ static void listen_to(struct server *s, struct caller *c)
 		return;
 	if (err && err != -EPROTO) {
 		leave(c, "turned away",
-		      err == -EBADMSG ? "not a sender of ours" : "it said too little");
+		      err == -EBADMSG ? "not a sender of ours" : "its first message is too short");
 		return;
 	}
 	snprintf(text, sizeof(text), "it speaks version %u, we speak %u", c->said.version,
@@ -338,7 +338,7 @@ static void listen_to_sender(struct server *s)
 		end_session(s, err == -EPIPE ? "" : strerror(-err));
 }
 
-/* For what to wait of it, and for how long, in ms; whose time is over is ended. */
+/* The events to wait for, and the timeout in ms; ends a connection whose time is over. */
 static int prepare(struct server *s, struct events *e)
 {
 	bool room = wire__has_room(s->sender.fd, 0);
@@ -354,7 +354,7 @@ static int prepare(struct server *s, struct events *e)
 		struct caller *c = &s->each[i];
 
 		if (c->fd >= 0 && now - c->since_ns >= PENDING_NS)
-			leave(c, "turned away", "it said nothing");
+			leave(c, "turned away", "it sent nothing");
 		if (c->fd >= 0)
 			timeout = TICK_MS;
 		e->each[i] = (struct pollfd){.fd = c->fd, .events = POLLIN};
@@ -367,7 +367,7 @@ static int prepare(struct server *s, struct events *e)
 	return timeout;
 }
 
-/* Why it has to end, by what passed and what came, or NULL. */
+/* Why the session must end, by elapsed time and received bytes, or NULL. */
 static const char *look_at(struct session *s, const struct session_limits *limits, uint64_t now)
 {
 	uint64_t received = 0;
@@ -379,9 +379,9 @@ static const char *look_at(struct session *s, const struct session_limits *limit
 	s->received = received;
 	s->looked_ns = now;
 	if (now - s->heard_ns > SILENT_NS)
-		return "it said nothing for 30 s";
+		return "it was silent for 30 s";
 	if (now - s->moved_ns > IDLE_NS)
-		return "it sent nothing for 120 s";
+		return "it sent no data for 120 s";
 	if (received > limits->bytes)
 		return "it sent more than --session-bytes";
 	if ((double)(now - s->begin_ns) / 1e9 > limits->seconds)
@@ -389,7 +389,7 @@ static const char *look_at(struct session *s, const struct session_limits *limit
 	return NULL;
 }
 
-/* Answers what can be. */
+/* Answers the requests that can be answered now. */
 static void go_on(struct server *s)
 {
 	const struct receiver_process *p = &s->session.process;

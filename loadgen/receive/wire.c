@@ -57,7 +57,7 @@ static void hmac(size_t key_bytes, const uint8_t *key, size_t size, const void *
 	hmac_sha256_digest(&context, SECRET_BYTES, to);
 }
 
-/* Between this machine's order of bytes and the wire's, either way. */
+/* Converts between host and network byte order, either way. */
 static struct wire_message reordered(struct wire_message m)
 {
 	m.version = htobe16(m.version);

@@ -55,8 +55,8 @@ enum { LOAD_MESSAGE_BYTES, LOAD_FLAGS, LOAD_FIELDS, LOAD_PICKED_FROM, LOAD_SEED 
 /*
  * The values of a reply to STATE; its err says that nothing more will come. It comes each
  * WIRE_LOOK_MS, as a slow connection must be seen to move; the last one once so many bytes were
- * received as STATE asks for. One at a time of a slot. It has no number: one that is repeated tells
- * nothing new, and none takes back what was told before.
+ * received as STATE requests. One STATE per slot is pending. Replies have no number: a repeated one
+ * is harmless, and counts never decrease.
  */
 #define WIRE_LOOK_MS 500
 struct wire_state {
@@ -64,7 +64,7 @@ struct wire_state {
 	struct pattern_verdict found; /* zero but in the last one */
 };
 
-/* As it is on the wire, but for the order of bytes. */
+/* As on the wire, except for byte order. */
 struct wire_message {
 	char magic[4];
 	uint16_t version; /* with magic: another protocol or version shows by these alone */
@@ -74,7 +74,7 @@ struct wire_message {
 	uint8_t proof[SECRET_BYTES]; /* a nonce, or the signature of what is before */
 };
 
-/* What both ends of a session must have: the bytes of a file that nobody else may read. */
+/* The key of both ends of a session: the bytes of a file that others may not read. */
 #define KEY_MIN 16
 #define KEY_MAX 4096
 
@@ -88,7 +88,7 @@ int key__read(struct key *k, const char *path, struct failure *f);
 
 void wire__random(uint8_t secret[SECRET_BYTES]);
 
-/* What only who has the key can make of these two. */
+/* The HMAC of these two, which needs the key. */
 void wire__agree(const struct key *k, const struct wire_message *control,
 		 const struct wire_message *challenge, uint8_t secret[SECRET_BYTES]);
 

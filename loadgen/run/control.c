@@ -32,7 +32,7 @@ int control__open(struct control *c, int fd, struct failure *f)
 		c->fd = signalfd(-1, &stops, SFD_CLOEXEC);
 		return 0;
 	}
-	/* A Ctrl-C reaches the whole group; what it means is the driver's to say. */
+	/* Ctrl-C reaches the whole process group; the driver decides what it means. */
 	signal(SIGINT, SIG_IGN);
 	getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &length);
 	return type == SOCK_SEQPACKET
@@ -49,7 +49,7 @@ static int read_signal(struct control *c)
 	if (read(c->fd, &info, sizeof(info)) != sizeof(info))
 		return -EIO;
 	c->signal = (int)info.ssi_signo;
-	/* Whoever asks twice does not want to wait for a clean end. */
+	/* A second signal means: do not wait for a clean end. */
 	sigprocmask(SIG_UNBLOCK, &stops, NULL);
 	return CONTROL_STOP;
 }

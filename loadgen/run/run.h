@@ -28,7 +28,7 @@ struct run {
 };
 
 struct run_ops {
-	bool sends; /* this process stands for the sender; else it is the client */
+	bool sends; /* the record shows this process as the sender; else it is the client */
 
 	/* Allocates the state and checks limits; 0 or -errno, as all of these. */
 	int (*prepare)(struct run *run, struct failure *f);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The serving process stands for the sender, whose sends are measured; this one, which conducts, is
- * the client and stands for the receiver: it keeps so many connections under way, each one connect,
+ * The serving process is the record's sender, whose sends are measured; this one, which conducts,
+ * is the client, the record's receiver: it keeps so many connections open, each one connect,
  * answer, end of file, close; and times them. By a thread for each of them, or by one thread and
  * epoll.
  */
@@ -196,10 +196,10 @@ static void end_visit(struct visit *v, int err, struct visitor *who)
 	v->fd = -1;
 }
 
-/* What a thread has under way: one connection, or all of them, which epoll tells it of. */
+/* The connections of a thread: one, or all of them, by epoll. */
 struct crowd {
 	struct visitor *who;
-	int epoll; /* -1: poll() tells of the one */
+	int epoll; /* -1: one connection, by poll() */
 	struct visit *slots;
 	unsigned int count, busy;
 	uint64_t left; /* connections to begin */

@@ -51,7 +51,7 @@ static void push_tail(int fd, bool stays)
 		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 }
 
-/* If the receiver cannot hear, waiting for it will tell. */
+/* An unreachable receiver is detected when waiting for it. */
 static void set_mark(struct worker *w, int bytes)
 {
 	if (w->run->load->rcvlowat > 1)

@@ -30,12 +30,14 @@ struct serve_options {
 enum { OPT_ADDRESS = 0x100, OPT_PORT, OPT_KEY, OPT_OPEN, OPT_BYTES, OPT_SECONDS };
 
 static const struct argp_option options[] = {
-	{"address", OPT_ADDRESS, "ADDR", 0, "listen on it (default 127.0.0.1; 0.0.0.0: any)", 0},
-	{"port", OPT_PORT, "N", 0, "and on this port (default 0, any free one)", 0},
+	{"address", OPT_ADDRESS, "ADDR", 0,
+	 "listen on this address (default 127.0.0.1; 0.0.0.0: any)", 0},
+	{"port", OPT_PORT, "N", 0, "listen on this port (default 0: any free one)", 0},
 	{"key", OPT_KEY, "FILE", 0, "serve those who have the same key (16 bytes or more)", 0},
 	{"open", OPT_OPEN, NULL, 0, "serve whoever reaches the address", 0},
-	{"session-bytes", OPT_BYTES, "B", 0, "that one sender may send (default 65536G)", 0},
-	{"session-seconds", OPT_SECONDS, "T", 0, "that one sender may take (default 3600)", 0},
+	{"session-bytes", OPT_BYTES, "B", 0, "bytes that one sender may send (default 65536G)", 0},
+	{"session-seconds", OPT_SECONDS, "T", 0, "seconds that one sender may take (default 3600)",
+	 0},
 	{0},
 };
 

@@ -338,7 +338,7 @@ static int answer_all(struct table *t, const fd_set *ready)
 	return 0;
 }
 
-/* One thread, which select() tells of new connections and of those that can be written. */
+/* One thread, with select() for new and for writable connections. */
 static int serve_by_select(struct server *s)
 {
 	static struct table t; /* one server a process */
@@ -389,7 +389,7 @@ static int handle(struct server *s, int epoll, struct exchange *x)
 	return err;
 }
 
-/* One thread, which epoll tells of new connections and of those that can be written. */
+/* One thread, with epoll for new and for writable connections. */
 static int serve_by_epoll(struct server *s)
 {
 	struct epoll_event events[EVENTS];
@@ -437,7 +437,7 @@ static void *run_model(void *arg)
 
 /*
  * The model has a thread of its own, so that this one can wait for the parent's end.
- * It begins when told to: counters are opened on a process that has one thread.
+ * It starts at a request: counters are opened while the process has one thread.
  */
 static void answer_request(struct request *q, void *server)
 {

@@ -22,7 +22,7 @@ BIN = pathlib.Path(os.environ["SENDPATH_BIN"])
 ANALYZE = BIN / "analyze"
 # The receiver is not woken by each message: whom that costs depends on who runs when.
 LOAD = ("--size", 256, "--rcvlowat", "64K")
-BYSTANDERS = (1, 100)
+UNOBSERVED = (1, 100)
 
 # options: of analyze; a way whose options this analyze does not have is left out.
 # tool: attached by itself, while analyze attaches nothing; slow: to start.
@@ -54,11 +54,11 @@ WAYS = (
       for tier in ("none", "fentry", "kprobe", "tracepoint")),
     # Whoever sends is observed.
     Way("fentry --all", NOTHING, observing("--tier", "fentry", "--all")),
-    # This process is observed, and sends nothing: what its bystanders pay.
-    *(Way(f"bystanders, {threads} threads", NOTHING,
+    # This process is observed, and sends nothing: what the others pay.
+    *(Way(f"unobserved, {threads} threads", NOTHING,
           observing("--tier", "fentry", "--pid", os.getpid()), threads=threads)
-      for threads in BYSTANDERS),
-    *(Way(f"none, {threads} threads", NOTHING, threads=threads) for threads in BYSTANDERS[1:]),
+      for threads in UNOBSERVED),
+    *(Way(f"none, {threads} threads", NOTHING, threads=threads) for threads in UNOBSERVED[1:]),
     Way("empty fentry and fexit", NOTHING,
         Tool((BIN / "tests/bench/empty",), tools.says("attached"))),
     *(Way(name, NOTHING, tool, True) for name, tool in tools.TOOLS.items()),

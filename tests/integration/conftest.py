@@ -27,6 +27,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "tests/fixtures"))
 
 import texts  # noqa: E402 (not in the path before)
+from front.host import completed  # noqa: E402 (texts adds the path)
 
 BUILD = os.environ.get("SENDPATH_BIN", str(ROOT))
 ANALYZE = os.path.join(BUILD, "analyze")
@@ -68,7 +69,7 @@ def _derived(line):
     if not line.startswith('{"schema":"sendpath.raw/'):
         return line
     raw = json.loads(line)
-    return "" if "outcome" in raw or not raw["window"] else json.dumps(texts.record_of(raw)) + "\n"
+    return "" if "outcome" in raw or not raw["window"] else json.dumps(texts.record_of(completed(raw))) + "\n"
 
 
 def analyze(*args, **kwargs):

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """What the documents promise is there: options, keys, commands."""
 
+import os
 import pathlib
 import re
+import shutil
 
 import pytest
 
@@ -23,12 +25,33 @@ def help_of(program, topic=None):
     return done.stdout
 
 
-def test_man_page_and_help_agree():
+PAGES = sorted((ROOT / "docs/man").iterdir())
+
+
+def documented(page):
+    """The options that have a paragraph."""
+    return set(re.findall(r"^\.TP\n\.BI? .*?--([a-z][a-z-]+)", page.read_text().replace("\\-", "-"), re.M))
+
+
+def test_man_pages_and_help_agree():
+    """Those of Python's commands come from the table that their parsers read."""
     offered = long_options(help_of("analyze", "all"))
-    page = (ROOT / "docs/sendpath.1").read_text().replace("\\-", "-")
-    of_doctor = {"hooks"}
-    assert offered | of_doctor == set(re.findall(r"^\.BI? .*?--([a-z][a-z-]+)", page, re.M)) | {
-        "help", "usage", "version"}
+    of_measuring = {page.stem: documented(page) for page in PAGES if page.stem not in (
+        "sendpath-advise", "sendpath-compare", "sendpath-report")}
+    assert offered | {"hooks"} == set().union(*of_measuring.values()) | {"help", "hooks", "usage", "version"}
+    assert documented(ROOT / "docs/man/sendpath-advise.1") | {"help"} == long_options(
+        run(PROGRAMS["analyze"], "advise", "--help").stdout)
+    assert documented(ROOT / "docs/man/sendpath-loadgen.1") | {"help", "usage", "version"} == long_options(
+        help_of("loadgen", "all"))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_man_pages_are_sound_and_short(page):
+    assert len(page.read_text().splitlines()) <= (290 if page.stem == "sendpath" else 150)
+    if not shutil.which("man"):
+        pytest.skip("man is not installed")
+    shown = run("man", "--warnings", "-l", page, env={**os.environ, "MANPAGER": "cat", "LC_ALL": "C.UTF-8"})
+    assert shown.returncode == 0 and shown.stderr == "" and "SYNOPSIS" in shown.stdout
 
 
 @pytest.mark.parametrize("program", PROGRAMS)

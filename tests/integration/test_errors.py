@@ -46,6 +46,8 @@ USAGE = [
     (["--varient", "twocopy"], "--varient: did you mean --variant"),
     (["--variant", "twocopy", "--durations=3"], "--durations: did you mean --duration"),
     (["sweep", "--our", "x"], "--our: did you mean --out"),
+    (["advise", "--bugdet", "1"], "did you mean --budget?"),
+    (["derive", "x", "--histgram"], "did you mean --histogram?"),
     (["analyse"], "there is no command analyse"),
     (["reprot", "x"], "did you mean report?"),
     (["ls", "-l"], "put -- before it: analyze -- ls"),
@@ -162,7 +164,7 @@ def test_no_proc(args):
 @pytest.mark.skipif("san" in ANALYZE, reason="a sanitizer maps terabytes")
 def test_too_little_memory_is_no_lack_of_types():
     """The types of the kernel take most of it."""
-    result = run("prlimit", "--as=20000000", ANALYZE, "--variant", "twocopy", "--messages", "1")
+    result = run("prlimit", "--as=16000000", ANALYZE, "--variant", "twocopy", "--messages", "1")
     if "shared libraries" in result.stderr:
         pytest.skip(result.stderr.strip())
     assert result.returncode == 1

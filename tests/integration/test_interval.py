@@ -68,7 +68,7 @@ def test_lines_of_a_load_add_up_to_its_report(tmp_path):
     bits = sum(number(line["mbits"]) * 0.1 for line in found[:-1]) * 1e6
     assert bits < 1.3 * sum(c["bytes"] for c in record["calls"]) * 8 * seconds / (seconds - 0.1)
     assert all(number(line["p50"]) <= number(line["p99"]) for line in found if line["p50"] != "-")
-    head = r"\n\n(LOST: the flag of [\d,]+ completed sends? (?:.*\n)+\n)?sendpath "
+    head = r"\n\n(dropped events: the flag of [\d,]+ completed sends? (?:.*\n)+\n)?sendpath "
     # Of fewer than one in a thousand the details tell.
     many = record["lost"]["flags"] >= max(1, 0.001 * record["zerocopy"]["completions"])
     assert bool(re.search(head, result.stdout)[1]) == many

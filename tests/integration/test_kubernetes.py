@@ -42,7 +42,7 @@ def job(name):
 
 @pytest.mark.parametrize("file", MANIFESTS, ids=lambda file: file.name)
 def test_options_are_those_of_the_programs(file):
-    manual = (ROOT / "docs/sendpath.1").read_text().replace("\\-", "-")
+    manual = "".join(page.read_text() for page in (ROOT / "docs/man").iterdir()).replace("\\-", "-")
     used = set(re.findall(r"--[a-z]+", "\n".join(line for line in file.read_text().splitlines()
                                                  if not line.lstrip().startswith("#"))))
     assert used and not [option for option in used if f"{option}=" not in manual]

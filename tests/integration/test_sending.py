@@ -417,6 +417,5 @@ def test_the_verdict_speaks_of_zero_copy_by_io_uring_too():
         pytest.skip(done.stderr.strip())
     assert done.returncode == 0, done.stderr
     verdict = verdict_of(done.stdout)
-    assert re.match(r"uring_zc: (100 % of 300 zero-copy sends to 127\.0\.0\.1:\d+ via lo were copied; "
-                    r"why was not seen\. (Against onecopy: |No ranking: |--repeat 6)|no verdict: how many of the 300 )",
-                    verdict), verdict
+    assert re.search(r"ll 300 zero-copy sends were copied; why was not seen\.|o verdict: how many of the 300 ",
+                     verdict), verdict

@@ -245,7 +245,7 @@ class Impostor:
 
 @pytest.mark.parametrize("answer,words", [
     (hello(ACCEPTED, version=9), f"version 9, we speak {VERSION}"),
-    (b"HTTP/1.1 400 Bad Request\r\n\r\n" * 9, "what answers is another program"),
+    (b"HTTP/1.1 400 Bad Request\r\n\r\n" * 9, "another program answers there"),
     (b"SSH", "closed the connection"),
     (b"", "closed the connection"),
     (None, "does not answer"),
@@ -302,7 +302,7 @@ def test_strangers_are_refused_and_disturb_nobody():
         assert measure(there.peer, "--messages", 20)["messages"] == 20
         assert ended(silent)  # after its time
         silent.close()
-    assert "turned away: it said nothing" in there.log
+    assert "turned away: it sent nothing" in there.log
     assert "turned away: not a sender of ours" in there.log
 
 

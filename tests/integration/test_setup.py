@@ -75,8 +75,8 @@ def test_what_is_installed_works_whole_and_goes_again(tree):
     table = run(sendpath, "table", records, cwd="/")
     assert table.returncode == 0 and table.stdout.startswith("source,"), table.stderr
     assert run(sendpath, "--version").stdout.startswith("sendpath ")
-    assert run("man", "--warnings", "-l", prefix / "share/man/man1/sendpath.1").returncode == 0 \
-        or not shutil.which("man")
+    installed = {page.name for page in (prefix / "share/man/man1").iterdir()}
+    assert installed == {page.name for page in (ROOT / "docs/man").iterdir()}
     assert make(tree, "uninstall", **environment).returncode == 0
     assert not [path for path in prefix.rglob("*") if not path.is_dir()]
 

@@ -343,11 +343,11 @@ def test_an_honest_one_is_believed():
 @pytest.mark.parametrize("lie,words", [
     (of(STATE, 2**64 - 1), "the receiver says that it has"),
     (of(STATE, 2**63), "the receiver says that it has"),
-    (of(STATE, 1 << 40, 7), "numbers that cannot be"),
-    (of(STATE, 1 << 20, 0, 1 << 20), "numbers that cannot be"),
-    (later_than_it_is, "processor time that cannot be"),
-    (twice, "answers that cannot be"),
-    (lambda *args: [(1 << 31,) * 3 + (5,) + (0,) * 7], "answers that cannot be"),
+    (of(STATE, 1 << 40, 7), "impossible numbers"),
+    (of(STATE, 1 << 20, 0, 1 << 20), "impossible numbers"),
+    (later_than_it_is, "impossible processor time"),
+    (twice, "impossible answers"),
+    (lambda *args: [(1 << 31,) * 3 + (5,) + (0,) * 7], "impossible answers"),
 ])
 def test_numbers_are_checked(lie, words):
     with Liar(lie) as there:

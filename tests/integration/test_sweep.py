@@ -110,7 +110,8 @@ def test_resumes_after_a_kill(tmp_path):
 @pytest.mark.parametrize("kept, cut", [(0, 0), (0, 1), (1, 0), (1, 1), (1, 300), (1, -1)])
 def test_resumes_wherever_it_was_cut(tmp_path, kept, cut):
     """After so many whole lines, so many bytes; -1: all of a line but its end."""
-    args = ("--variant", "twocopy,null", "--messages", "10", "--repeat", "1", "--warmup", "0")
+    args = ("--variant", "twocopy,null", "--messages", "10", "--repeat", "1", "--warmup", "0",
+            "--budget", "0")
     assert sweep(tmp_path, *args).returncode == 0
     path = tmp_path / "runs.jsonl"
     rows = path.read_bytes().splitlines(keepends=True)
@@ -350,7 +351,7 @@ def test_bar_on_a_terminal_only(tmp_path):
     (("--out", "x", "--order-seed", "-1"), "--order-seed -1: give a whole number"),
     (("--out", "x", "--json", "y"), "--json y: "), (("--out", "x", "--pid", "1"), "sweep"),
     (("--out", "x", "--interval", "1"), "--interval"),
-    (("--out", "x", "--grid", "servers", "--size", "1K"), "--size belongs to messages")])
+    (("--out", "x", "--grid", "servers", "--size", "1K"), "--size does not apply to --workload procinfo")])
 def test_wrong_usage(args, word):
     result = analyze("sweep", *args)
     assert result.returncode == 2

@@ -103,7 +103,7 @@ def test_copying(variant):
 
 
 def test_report_says_so():
-    result = analyze("--variant", "zerocopy", "--messages", "300", *PEER)
+    result = analyze("--variant", "zerocopy", "--messages", "300", "--details", *PEER)
     found = re.search(r"300 completed, (\d+ of them|none) copied", unwrapped(result.stdout))
     assert found, result.stdout + result.stderr
     # What is copied in silence is copied all the same.

@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import time
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
@@ -346,22 +347,26 @@ def test_timeout_says_what_was_awaited():
     assert "awaiting the guest to come up" in run.stderr
 
 
-@pytest.mark.usefixtures("alone")
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-def test_nothing_is_left_behind(number, tmp_path):
-    lab("--timeout", 1, "--", "true")  # skips if there is no lab here
-    environment = {**os.environ, "TMPDIR": str(tmp_path)}
-    # Its own session: the signal is for the script alone, as kill(1) sends it. A shell that put
-    # these tests into the background has it ignored.
-    with subprocess.Popen([LAB, "--", "bash", "-c", "echo up; sleep 1234"], env=environment,
-                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.DEVNULL, start_new_session=True,
+def killed(number, folder):
+    """What it started, once it was sent a signal that is for the script alone, as kill(1) sends it:
+    its own session. A shell that put these tests into the background has SIGINT ignored."""
+    with subprocess.Popen([LAB, "--", "bash", "-c", "echo up; sleep 1234"],
+                          env={**os.environ, "TMPDIR": str(folder)}, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True,
                           preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)) as run:
         assert run.stdout.readline() == b"up\n"
         started = children(run.pid)
-        assert any(name.startswith("qemu") for name in started.values())
-        assert not list(tmp_path.iterdir())
         run.send_signal(number)
         run.wait(timeout=60)
-        wait_until(lambda: not any(map(alive, started)))
+    return started
+
+
+@pytest.mark.usefixtures("alone")
+def test_nothing_is_left_behind(tmp_path):
+    lab("--timeout", 1, "--", "true")  # skips if there is no lab here
+    with ThreadPoolExecutor() as pool:
+        for started in pool.map(partial(killed, folder=tmp_path),
+                                (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)):
+            assert any(name.startswith("qemu") for name in started.values())
+            wait_until(lambda: not any(map(alive, started)))
     assert not list(tmp_path.iterdir())

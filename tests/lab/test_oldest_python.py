@@ -53,7 +53,7 @@ def test_it_imports_all_of_the_front(python):
 def test_kept_raw_lines_come_to_the_same(python, tmp_path):
     lines = tmp_path / "raw"
     lines.write_text("".join(json.dumps(json.loads(path.read_text())["raw"]) + "\n" for path in KEPT))
-    for more in ("--json", "-"), ("--histogram",):
+    for more in ("--json", "-"), ("--details",):
         words = ANALYSIS / "derive/__main__.py", lines, *more
         oldest = python(*words)
         assert oldest.returncode == 0, oldest.stderr

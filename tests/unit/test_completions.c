@@ -73,6 +73,11 @@ static struct truth plan_runs(struct plan_of_sends *plan, __u32 first, __u64 see
 	return truth;
 }
 
+static const struct totals *totals_of_all(void)
+{
+	return FIRST_OF(totals);
+}
+
 static struct cause_counter *cause_counter(__u32 index)
 {
 	return bpf_map_lookup_elem(&cause_counters, &index);
@@ -86,7 +91,7 @@ static void forget(void)
 
 static void assert_counts(const struct truth *truth, const struct as_read *read)
 {
-	const struct totals *t = totals__get();
+	const struct totals *t = totals_of_all();
 
 	assert_int_equal(t->completions, truth->sends);
 	assert_int_equal(t->flagged + t->flag_added - t->flag_retracted, truth->flagged);
@@ -104,7 +109,7 @@ static void assert_counts(const struct truth *truth, const struct as_read *read)
 
 static void assert_causes(const struct truth *truth)
 {
-	const struct totals *t = totals__get();
+	const struct totals *t = totals_of_all();
 
 	assert_int_equal(cause_counter(SEEN)->sends + cause_counter(OTHER)->sends + t->unflagged,
 			 truth->flagged + truth->unflagged);
@@ -174,7 +179,7 @@ static void test_reports_that_are_left_out(void **state)
 /* CPUs that go on while others are in the middle of a program: a flag that is not known is told, */
 static void assert_bounds(const struct truth *truth)
 {
-	const struct totals *t = totals__get();
+	const struct totals *t = totals_of_all();
 	__s64 flagged = t->flagged + t->flag_added - t->flag_retracted;
 
 	assert_int_equal(t->completions, truth->sends);
@@ -202,7 +207,7 @@ static void test_programs_at_once(void **state)
 				truth = plan_runs(&plan, 7, seed, copies);
 				kernel__complete(&plan, seed);
 				assert_bounds(&truth);
-				unknown += totals__get()->flag_assumed > 0;
+				unknown += totals_of_all()->flag_assumed > 0;
 				if (copies == ALL_COPIED)
 					assert_int_equal(cause_counter(SEEN)->sends, truth.sends);
 			}
@@ -223,7 +228,7 @@ static void test_a_window_that_closes(void **state)
 			forget();
 			truth = plan_runs(&plan, 7, seed, ALL_COPIED);
 			kernel__complete(&plan, seed);
-			t = totals__get();
+			t = totals_of_all();
 			assert_in_range(t->completions, 0, truth.sends);
 			assert_int_equal(cause_counter(SEEN)->sends, t->completions);
 			assert_int_equal(t->coalesced, t->coalesced_seen);
@@ -253,7 +258,7 @@ static void test_earlier_sends_are_counted_apart(void **state)
 		forget();
 		plan_runs(&plan, 0xfffffff0, seed, ALL_COPIED);
 		read = kernel__complete(&plan, seed);
-		assert_int_equal(totals__get()->completions_before, read.completed_before);
+		assert_int_equal(totals_of_all()->completions_before, read.completed_before);
 	}
 }
 
@@ -293,7 +298,7 @@ static void test_many_references_at_once(void **state)
 static void test_no_room_for_copies(void **state)
 {
 	struct plan_of_sends plan = {.cpus = 2, .has_reader = true, .apart = 2, .more = 8};
-	const struct totals *t = totals__get();
+	const struct totals *t = totals_of_all();
 	__u64 seed, lost = 0;
 	struct truth truth;
 
@@ -303,7 +308,7 @@ static void test_no_room_for_copies(void **state)
 		forget();
 		truth = plan_runs(&plan, 7, seed, TWO_CAUSES);
 		kernel__complete(&plan, seed);
-		t = totals__get();
+		t = totals_of_all();
 		assert_int_equal(t->completions, truth.sends);
 		assert_int_equal(t->flagged + t->flag_added - t->flag_retracted, truth.flagged);
 		if (t->unexplained != truth.unexplained || t->unflagged != truth.unflagged)

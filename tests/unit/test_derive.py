@@ -69,8 +69,12 @@ def test_what_disturbs_a_run(others, sender, receiver, pressure, busy, said):
     raw = named("copying_load")
     own = raw["app"]["user_s"] + raw["app"]["system_s"] + sum(raw["app"]["receiver"].values())
     raw["busy_threads"], raw["host"]["nproc"] = busy, 2
-    raw["noise"].update(all_s=None if others is None else 100, busy_s=others and 100 * others + own,
-                        sender_waited_share=sender, receiver_waited_share=receiver, pressure_share=pressure)
+    busy_ticks = round(10**6 * (others or 0) + 100 * own)
+    raw["noise"].update(hz=100, opened={**raw["noise"]["opened"], "stat": "cpu 0 0 0 0 0 0 0 0"}, closed={
+        **raw["noise"]["closed"], "time_s": 1.0, "pressure": f"some total={round(1e6 * pressure)}",
+        "stat": None if others is None else f"cpu {busy_ticks} 0 0 {10**6 - busy_ticks} 0 0 0 0",
+        **{side: None if waited is None else [round(1e9 * (1 - waited)), round(1e9 * waited)]
+           for side, waited in (("sender", sender), ("receiver", receiver))}})
     assert record_of(raw)["noise"]["disturbed"] == said
 
 
@@ -189,3 +193,35 @@ def test_a_record_for_each_line_and_an_end_for_what_is_none():
                               check=False)
         assert (done.returncode, done.stdout) == (1, b"")
         assert done.stderr.startswith(b"analyze: derive: -: line 1 is no raw line: ") and done.stderr.count(b"\n") == 1
+
+
+def profile_of(frames, slot=6):
+    """The only stack of a profile of a zero-copy sendmsg, or of none; frames: innermost first."""
+    raw = copy.deepcopy(named("profile"))
+    raw["profile"].update(functions=frames, stacks=[
+        {"slot": slot, "role": 1, "samples": 3, "frames": list(range(len(frames)))}])
+    return record_of(raw)["profile"]["stacks"]
+
+
+SEND = ["tcp_sendmsg_locked", "tcp_sendmsg"]
+SOFTIRQ = ["net_rx_action", "handle_softirqs", "__local_bh_enable_ip", "tcp_write_xmit", *SEND]
+
+
+@pytest.mark.parametrize("frames,slot,context,stage", [
+    (["gup_fast", "skb_zerocopy_iter_stream", *SEND], 6, "send", "pin"),
+    (SEND, 6, "send", "loop"), (SEND, 5, "send", "copy"),
+    (["ip_output", "tcp_write_xmit", *SEND], 6, "send", "transmit"),
+    (["tcp_v4_rcv", *SOFTIRQ], 6, "softirq", "softirq"),
+    (["memcpy", "skb_copy_ubufs", "ip_rcv", *SOFTIRQ], 6, "softirq", "deep_copy"),
+    (["run_timer_softirq", *SOFTIRQ[1:]], 6, "softirq", "interrupt"),
+    (["lock_sock_nested", "tcp_sendmsg"], 0, "send", "lock"),
+    (["release_sock", "tcp_sendmsg"], 6, "send", "release"),
+    (["bpf_prog_0123456789abcdef_send_length"], 6, "send", "unaccounted"),
+    (["inet_recv_error", "tcp_recvmsg"], 0, "error_queue", None),
+    (["_copy_to_iter", "tcp_recvmsg_locked"], 0, "receive", None),
+    (["vfs_read"], 0, "kernel", None), ([], 0, "program", None)])
+def test_a_stack_has_a_context_and_a_stage(frames, slot, context, stage):
+    stack, = profile_of(frames, slot)
+    assert (stack["context"], stack["stage"], stack["samples"]) == (context, stage, 3)
+    assert stack["functions"] == ([] if context in ("kernel", "program") else
+                                  [name.replace("0123456789abcdef_", "") for name in frames[::-1]])

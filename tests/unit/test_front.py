@@ -19,7 +19,7 @@ sys.path.insert(0, str(ROOT / "analysis"))
 from front import doctor  # noqa: E402
 from front.channel import Channel, Gone  # noqa: E402
 from front.folder import SEED_MAX, Folder, Refused, difference, sound_record  # noqa: E402
-from front.output import JsonFile, safe_text, why  # noqa: E402
+from front.output import LineFile, safe_text, why  # noqa: E402
 from front.plan import is_mine, order, without_twins  # noqa: E402
 from front.progress import duration_text  # noqa: E402
 
@@ -178,7 +178,7 @@ def test_times_left_are_round(seconds, text):
 def test_json_lines_begin_on_a_line_of_their_own(tmp_path):
     path = tmp_path / "out"
     path.write_bytes(b"half")
-    file = JsonFile(str(path))
+    file = LineFile(str(path))
     file.add(b"{}\n")
     file.add(b"[]\n")
     file.close()
@@ -188,8 +188,8 @@ def test_json_lines_begin_on_a_line_of_their_own(tmp_path):
 def test_a_full_disk_leaves_what_was_there(tmp_path):
     path = tmp_path / "out"
     path.write_bytes(b"{}\n")
-    code = ("import sys; sys.path.insert(0, sys.argv[1])\nfrom front.output import JsonFile\n"
-            "try:\n    JsonFile(sys.argv[2]).add(b'x' * 100000)\nexcept OSError as e: print(e.errno)")
+    code = ("import sys; sys.path.insert(0, sys.argv[1])\nfrom front.output import LineFile\n"
+            "try:\n    LineFile(sys.argv[2]).add(b'x' * 100000)\nexcept OSError as e: print(e.errno)")
     for file, size in ((path, 3), (tmp_path / "fresh", None)):
         done = subprocess.run(["bash", "-c", 'ulimit -f 8; exec "$@"', "-", sys.executable, "-c", code,
                                str(ROOT / "analysis"), str(file)], stdout=subprocess.PIPE, check=True)
@@ -203,7 +203,7 @@ def test_an_output_that_cannot_be(tmp_path):
     for name, words in (("link", "it is a symbolic link"), ("fifo", "nobody reads from it"),
                         ("no/out", "No such file or directory"), ("", "Is a directory")):
         with pytest.raises(OSError) as raised:
-            JsonFile(str(tmp_path / name) if name else "")
+            LineFile(str(tmp_path / name) if name else "")
         assert words in why(raised.value)
     assert stat.S_ISFIFO((tmp_path / "fifo").stat().st_mode) and not (tmp_path / "elsewhere").exists()
 

@@ -77,16 +77,18 @@ static void test_a_variable_is_found_where_one_is_asked_for(void **state)
 
 static void test_an_address_lies_in_the_nearest_function(void **state)
 {
-	struct kernel_address a[] = {{.address = 0x25}, {.address = 0x5}, {.address = 0x20}};
+	struct kernel_address a[] = {
+		{.address = 0x25}, {.address = 0x5}, {.address = 0x20}, {.address = 0x2f}};
 	FILE *table = tmpfile();
 
 	(void)state;
 	assert_non_null(table);
 	fputs("10 T first\n20 t second\n24 d data\n30 T third [m]\n", table);
-	assert_int_equal(kallsyms__nearest(table, a, 3), 0);
+	assert_int_equal(kallsyms__nearest(table, a, 4), 0);
 	assert_string_equal(a[0].name, "second");
 	assert_int_equal(a[1].start, 0);
 	assert_string_equal(a[2].name, "second");
+	assert_string_equal(a[3].name, "second");
 	fclose(table);
 }
 

@@ -56,11 +56,11 @@ static void pass(enum stage stage)
 
 static void be_interrupted(void)
 {
-	__u64 vector[] = {random_below(2) ? NET_RX : TIMER};
-	enum stage stage = vector[0] == NET_RX ? STAGE_SOFTIRQ : STAGE_INTERRUPT;
+	__u32 vector = random_below(2) ? NET_RX : TIMER;
+	enum stage stage = vector == NET_RX ? STAGE_SOFTIRQ : STAGE_INTERRUPT;
 
 	m.away = true;
-	softirq_begins((void *)vector);
+	softirq_begins(vector);
 	pass(stage);
 	if (random_below(2)) {
 		stage_deep_copy_fentry();
@@ -68,7 +68,7 @@ static void be_interrupted(void)
 		stage_deep_copy_fexit();
 		pass(stage);
 	}
-	softirq_ends((void *)vector);
+	softirq_ends();
 	m.away = false;
 }
 
@@ -76,17 +76,15 @@ static void be_interrupted(void)
 static void be_switched(bool preempted)
 {
 	static struct task_struct me = {.pid = MY_TID}, other = {.pid = 1};
-	__u64 out[] = {preempted, (__u64)&me, (__u64)&other};
-	__u64 in[] = {false, (__u64)&other, (__u64)&me};
 
 	m.away = true;
-	thread_switched((void *)out);
+	thread_switched(preempted, &me, &other);
 	if (!preempted)
 		pass(m.stage == STAGE_LOCK ? STAGE_LOCK_WAIT : STAGE_BLOCKED);
 	if (preempted || m.stage != STAGE_LOCK)
 		pass(STAGE_PREEMPTED);
 	native_task.sched_info.run_delay = m.truth[STAGE_PREEMPTED];
-	thread_switched((void *)in);
+	thread_switched(false, &other, &me);
 	m.away = false;
 }
 
@@ -257,7 +255,6 @@ static void test_skipped_programs_lose_no_time(void **state)
 static void test_a_missed_switch_loses_no_send(void **state)
 {
 	static struct task_struct me = {.pid = MY_TID}, other = {.pid = 1};
-	__u64 out[] = {false, (__u64)&me, (__u64)&other};
 
 	(void)state;
 	start(1, 0);
@@ -266,7 +263,7 @@ static void test_a_missed_switch_loses_no_send(void **state)
 	stage_copy_fentry();
 	pass(STAGE_COPY);
 	m.away = true;
-	thread_switched((void *)out);
+	thread_switched(false, &me, &other);
 	m.away = false;
 	pass(STAGE_BLOCKED);
 	account__end(SLOT, false, 100);

@@ -18,7 +18,7 @@ from front.runs import Sweep  # noqa: E402
 
 RAW = json.loads((ROOT / "tests/fixtures/raw/copying_load.json").read_text())["raw"]
 RAW["maps"] = {**RAW["maps"], "calls": {}}  # of no use here
-BUSY = {"all_s": 1.0, "busy_s": 0.9}
+BUSY, QUIET = "cpu 90 0 0 10 0 0 0 0", "cpu 0 0 0 100 0 0 0 0"
 # Variant and size: by how much it is faster than twocopy.
 TRUTH = {("onecopy", 1024): 2.0, ("onecopy", 65536): 1.1, ("onecopy", 1 << 20): 1.0}
 
@@ -34,11 +34,11 @@ class Engine:
                       for variant in ("twocopy", "onecopy")]
 
     def begin(self, out, repeat, **options):
-        return {"cells": self.cells, "json": None, "command_runs": False, "observes": False, "interval": False,
-                "repeat": repeat, "histogram": False, "kernel": RAW["host"]["kernel"], "version": "1",
-                "command": "sweep", "measuring": {}, "sweep": {
-                    "out": str(out), "shard": None, "order_seed": "5", "grid": None, "retry": False,
-                    "decide": False, "budget": None, **options}}
+        return {"cells": self.cells, "command_runs": False, "observes": False, "interval": False, "sweep": True,
+                "kernel": RAW["host"]["kernel"], "version": "1", "command": ["sweep"],
+                "options": {**dict.fromkeys(runs._MEASURING), "out": str(out), "shard": None, "order_seed": "5",
+                            "grid": None, "retry": False, "decide": False, "budget": None, "json": None,
+                            "repeat": repeat, **options}}
 
     def say(self, request):
         self.request = request
@@ -52,7 +52,8 @@ class Engine:
         raw["run"].update(cell=self.cells[number]["cell"], repeat=repeat, seed=5, id=f"run {len(self.made)}")
         raw["load"].update(variant=variant, message_bytes=int(size))
         made = self.made.count((number, repeat))
-        raw["noise"].update(BUSY if self.busy(number, repeat, made) else {"all_s": 1.0, "busy_s": 0.0})
+        raw["noise"].update(hz=100, opened={**raw["noise"]["opened"], "stat": "cpu 0 0 0 0 0 0 0 0"}, closed={
+            **raw["noise"]["closed"], "stat": BUSY if self.busy(number, repeat, made) else QUIET})
         raw["app"]["throughput_bps"] = 1e9 * TRUTH.get((variant, int(size)), 1) * self.random.lognormvariate(
             0, self.noise)
         raw["app"]["user_s"] = raw["app"]["system_s"] = 5e7 / raw["app"]["throughput_bps"]

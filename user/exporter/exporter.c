@@ -146,14 +146,15 @@ static void export_until_signal(struct exporter *x)
 
 int exporter__run(const struct options *o, const struct measurement *setup, const struct host *host)
 {
-	static struct exporter x = {.folder = -1, .timer = -1};
+	static struct exporter x; /* too large for a stack */
 	struct measurement observation = *setup;
 	int err;
 
+	x.folder = x.timer = -1;
 	x.asked = &o->exporter;
 	x.processes.top = o->exporter.top;
 	x.processes.room = o->by_max;
-	x.exported = (struct exported){&x.result, &x.processes, host->kernel,
+	x.exported = (struct exported){&x.result, &x.processes, host->names.release,
 				       .cost = setup->tracing.cost};
 	observation.last = true;
 	observation.tracing.by = o->exporter.top ? BY_PROCESS : 0;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/exporter/metrics.h"
 
-#include "user/kernel/calls.h"
 #include "user/kernel/causes.h"
 
 #include "common/hist_stats.h"
@@ -138,7 +137,7 @@ static void write_process(const struct writer *w)
 
 struct interface_numbers {
 	struct zerocopy_sums sums;
-	__u64 completions, copied, unreported, reported_copied, outstanding, pinned_bytes;
+	__u64 completions, copied, unflagged, reported_copied, outstanding, pinned_bytes;
 };
 
 static void write_interface(const struct writer *w)
@@ -148,7 +147,7 @@ static void write_interface(const struct writer *w)
 	struct interface_numbers msg = {
 		.completions = t->completions,
 		.copied = plan__blind_to_unflagged(w->plan) ? SUM_FLAGGED(t) : SUM_COPIED(t),
-		.unreported = t->unflagged,
+		.unflagged = t->unflagged,
 		.reported_copied = t->errqueue_copied,
 		.outstanding = window_counts__outstanding(w->counts),
 		.pinned_bytes = SUM_PINNED_BYTES(&w->counts->pinned),
@@ -157,7 +156,7 @@ static void write_interface(const struct writer *w)
 		.completions = t->uring_completions,
 		.copied =
 			option && option->by_report && t->uring_unknown ? UNKNOWN : t->uring_copied,
-		.unreported = UNKNOWN,	    /* not distinguished */
+		.unflagged = UNKNOWN,	    /* not distinguished */
 		.reported_copied = UNKNOWN, /* it has no error queue */
 		.outstanding = window_counts__uring_outstanding(w->counts),
 		.pinned_bytes = UNKNOWN,

@@ -2,8 +2,10 @@
 #include "user/kernel/causes.h"
 
 #include <errno.h>
+#include <string.h>
 
 static const char *const names[CAUSES] = {CAUSE_NAMES};
+static const char *const call_names[CALL_KINDS] = {CALL_NAMES};
 
 const struct cause_site cause_sites[] = {CAUSE_SITES, {}};
 
@@ -55,4 +57,18 @@ enum refusal refusal__of(int error)
 	while (refusal < REFUSAL_OTHER && refusal_rows[refusal].error != error)
 		refusal++;
 	return refusal;
+}
+
+const char *call_name(enum call_kind kind)
+{
+	return call_names[kind];
+}
+
+const char *call_error_name(unsigned int index)
+{
+	const char *name = index && index < ERRNO_RESTART ? strerrorname_np((int)index) : NULL;
+
+	if (name)
+		return name;
+	return index == ERRNO_RESTART ? "ERESTARTSYS" : "other";
 }

@@ -43,3 +43,8 @@ enum refusal { REFUSAL_NUMBERS, REFUSALS };
 const struct refusal_row *refusal__get(enum refusal refusal);
 /* For an errno that needs no further look. */
 enum refusal refusal__of(int error);
+
+/* The syscall's name; "other" for what has no row. */
+const char *call_name(enum call_kind kind);
+/* "EAGAIN" for an index of the errors counted in the kernel. */
+const char *call_error_name(unsigned int index);

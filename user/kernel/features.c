@@ -173,6 +173,16 @@ static bool probe_preemption(void)
 	       !strstr(name.version, "PREEMPT_DYNAMIC");
 }
 
+/* The first counter of a thread waits for a grace period: it does so while symbols are read. */
+static void warm_up_counters(void)
+{
+	struct perf_event_attr attr = {.size = sizeof(attr), .type = PERF_TYPE_SOFTWARE};
+	int event = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+
+	if (event >= 0)
+		close(event);
+}
+
 static void want_symbol(struct features *f, const char *name, bool data)
 {
 	size_t i;
@@ -312,7 +322,7 @@ int features__probe(struct features **out, bool code, char *reason, unsigned lon
 		return -ENOMEM;
 	if (code)
 		begin_symbols(f);
-	kernel = types__read();
+	kernel = btf__load_vmlinux_btf();
 	if (!kernel && errno == ENOMEM)
 		return fail_probe(
 			f, -ENOMEM, reason, size,
@@ -323,7 +333,7 @@ int features__probe(struct features **out, bool code, char *reason, unsigned lon
 				  "this kernel has no BTF (/sys/kernel/btf/vmlinux; it comes with "
 				  "CONFIG_DEBUG_INFO_BTF)");
 	ask_types(f, kernel);
-	btf__free(kernel);
+	types__keep(kernel);
 	err = probe_raw_tracepoint();
 	if (err)
 		return fail_probe(
@@ -335,6 +345,7 @@ int features__probe(struct features **out, bool code, char *reason, unsigned lon
 	if (!code && (!f->fentry_refused[0] || !f->kprobe_refused[0]))
 		begin_symbols(f);
 	f->preempts = probe_preemption();
+	warm_up_counters();
 	await_symbols(f);
 	*out = f;
 	return 0;
@@ -342,7 +353,7 @@ int features__probe(struct features **out, bool code, char *reason, unsigned lon
 
 int features__types(void)
 {
-	struct btf *btf = types__read();
+	struct btf *btf = btf__load_vmlinux_btf();
 
 	if (!btf)
 		return -errno;
@@ -354,6 +365,7 @@ void features__free(struct features *f)
 {
 	if (!f)
 		return;
+	types__keep(NULL);
 	await_symbols(f);
 	if (f->table)
 		fclose(f->table);

@@ -194,17 +194,36 @@ int kallsyms__read(FILE *table, struct kernel_symbol *symbols, size_t count)
 	return err;
 }
 
-static void keep_nearest(struct kernel_address *a, unsigned long long start, const char *name)
+static int compare_addresses(const void *a, const void *b)
 {
-	if (start > a->address || start <= a->start)
-		return;
-	a->start = start;
-	snprintf(a->name, sizeof(a->name), "%.*s", (int)strcspn(name, " \t\n"), name);
+	const struct kernel_address *x = *(struct kernel_address *const *)a;
+	const struct kernel_address *y = *(struct kernel_address *const *)b;
+
+	return x->address < y->address ? -1 : x->address > y->address;
 }
 
-int kallsyms__nearest(FILE *table, struct kernel_address *addresses, size_t count)
+/* The first that is not below start; NULL: all are. */
+static struct kernel_address *first_from(struct kernel_address *const *sorted, size_t count,
+					 unsigned long long start)
+{
+	size_t low = 0, high = count, middle;
+
+	while (low < high) {
+		middle = (low + high) / 2;
+		if (sorted[middle]->address < start)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < count ? sorted[low] : NULL;
+}
+
+/* A symbol is noted at the first address behind it, and passed on to those that lie nearer to it
+ * than to another. */
+static int read_nearest(FILE *table, struct kernel_address *const *sorted, size_t count)
 {
 	unsigned long long start;
+	struct kernel_address *a;
 	char line[1024], type;
 	const char *name;
 	size_t i;
@@ -212,10 +231,33 @@ int kallsyms__nearest(FILE *table, struct kernel_address *addresses, size_t coun
 	rewind(table);
 	while (fgets(line, sizeof(line), table)) {
 		name = parse_line(line, &start, &type);
-		if (!name || !strchr("tTwW", type))
+		a = name && strchr("tTwW", type) ? first_from(sorted, count, start) : NULL;
+		if (!a || start <= a->start)
 			continue;
-		for (i = 0; i < count; i++)
-			keep_nearest(&addresses[i], start, name);
+		a->start = start;
+		snprintf(a->name, sizeof(a->name), "%.*s", (int)strcspn(name, " \t\n"), name);
+	}
+	for (i = 1; i < count; i++) {
+		if (sorted[i]->start >= sorted[i - 1]->start)
+			continue;
+		sorted[i]->start = sorted[i - 1]->start;
+		memcpy(sorted[i]->name, sorted[i - 1]->name, sizeof(sorted[i]->name));
 	}
 	return ferror(table) ? -EIO : 0;
+}
+
+int kallsyms__nearest(FILE *table, struct kernel_address *addresses, size_t count)
+{
+	struct kernel_address **sorted = calloc(count + 1, sizeof(struct kernel_address *));
+	size_t i;
+	int err;
+
+	if (!sorted)
+		return -ENOMEM;
+	for (i = 0; i < count; i++)
+		sorted[i] = &addresses[i];
+	qsort(sorted, count, sizeof(struct kernel_address *), compare_addresses);
+	err = read_nearest(table, sorted, count);
+	free(sorted);
+	return err;
 }

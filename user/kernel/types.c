@@ -14,6 +14,8 @@
 #define KERNEL_TYPES	  "/sys/kernel/btf/vmlinux"
 #define TRACEPOINT_PREFIX "btf_trace_"
 
+static struct btf *kept; /* by types__keep() */
+
 /* Linux 6.16 lets them be mapped, which saves libbpf one of its two copies. */
 static struct btf *read_mapped(void)
 {
@@ -35,14 +37,24 @@ static struct btf *read_mapped(void)
 	return btf;
 }
 
-struct btf *types__read(void)
+/*
+ * In the place of libbpf's own, which it calls for the types that programs are fitted to: it would
+ * read and copy all of them once more.
+ */
+struct btf *btf__load_vmlinux_btf(void)
 {
-	struct btf *btf = read_mapped();
+	struct btf *btf = kept;
 
+	kept = NULL;
 	if (!btf)
-		btf = btf__parse(KERNEL_TYPES, NULL);
-	/* Looks elsewhere, too, and does not tell what befell it. */
-	return btf || errno == ENOMEM ? btf : btf__load_vmlinux_btf();
+		btf = read_mapped();
+	return btf ? btf : btf__parse(KERNEL_TYPES, NULL);
+}
+
+void types__keep(struct btf *kernel)
+{
+	btf__free(kept);
+	kept = kernel;
 }
 
 /*

@@ -14,8 +14,8 @@ struct kernel_type {
 	int args; /* that programs at a tracepoint get; -1: there is none */
 };
 
-/* The kernel's BTF; NULL with errno. */
-struct btf *types__read(void);
+/* For the next call of btf__load_vmlinux_btf(), be it libbpf's. NULL: what is kept is freed. */
+void types__keep(struct btf *kernel);
 
 /* Fills in id and args. */
 void types__find(const struct btf *kernel, struct kernel_type *asked, size_t count);

@@ -4,7 +4,9 @@
 #include "user/options/options_table.h"
 #include "user/run/interval_printer.h"
 #include "user/trace/groups.h"
+#include "user/trace/tracer.h"
 
+#include "common/json.h"
 #include "common/program.h"
 #include "common/units.h"
 
@@ -17,6 +19,7 @@ const char *argp_program_version = "sendpath " SENDPATH_VERSION;
 #define REPEATS_MIN 6 /* decide one comparison: docs/statistics.md */
 #define WRONG_MOST  0.05
 #define SAMPLE_MAX  1000000
+#define PROFILE_MAX 100000
 #define TOP_DEFAULT 32 /* names of processes that exporter has */
 
 /* Ends the program. */
@@ -59,18 +62,42 @@ static const struct grid *find_grid(const char *name)
 	return NULL;
 }
 
-static error_t set_value(struct options *o, int key, char *arg, struct argp_state *state)
+/* Those that need no code of their own. */
+static const struct value {
+	int key;
+	const char *name; /* as the front knows it */
+	enum { VALUE_FLAG, VALUE_TEXT, VALUE_NUMBER } kind;
+	size_t offset; /* in struct options */
+	unsigned int most;
+} values[] = {OPTION_VALUES};
+#define VALUES (sizeof(values) / sizeof(values[0]))
+
+json_object *options__json(const struct options *o)
 {
-	static const struct {
-		int key;
-		enum { VALUE_FLAG, VALUE_TEXT, VALUE_NUMBER } kind;
-		size_t offset; /* in struct options */
-		unsigned int most;
-	} values[] = {OPTION_VALUES};
+	json_object *all = json_object_new_object();
+	const struct value *v;
+	const void *member;
+
+	for (v = values; v < values + VALUES; v++) {
+		member = (const char *)o + v->offset;
+		if (v->kind == VALUE_TEXT)
+			json__add_string(all, v->name, *(const char *const *)member);
+		else if (v->kind == VALUE_FLAG)
+			json__add_truth(all, v->name, *(const bool *)member);
+		else
+			json__add_count(all, v->name, *(const unsigned int *)member);
+	}
+	json__add_string(all, "tier", o->tier ? mechanism_name(o->tier) : NULL);
+	json__add_count(all, "by", o->by);
+	return all;
+}
+
+static error_t set_value(struct options *o, int key, const char *arg, struct argp_state *state)
+{
 	void *member;
 	size_t i;
 
-	for (i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+	for (i = 0; i < VALUES; i++) {
 		member = (char *)o + values[i].offset;
 		if (values[i].key != key)
 			continue;
@@ -115,6 +142,8 @@ static const char *needs_hooks(const struct options *o)
 		return "--sample";
 	if (o->packets)
 		return "--packets";
+	if (o->profile)
+		return "--profile";
 	return o->call_counters ? "--call-counters" : NULL;
 }
 
@@ -197,6 +226,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return o->tier ? 0
 			       : refuse(state, "--tier", arg,
 					"give fentry, kprobe, tracepoint or none");
+	case OPT_PROFILE:
+		if (arg)
+			return set_value(o, key, arg, state);
+		o->profile = PROFILE_HZ;
+		return 0;
 	case OPT_OUT ... OPT_BUDGET:
 		if (!o->sweep.given)
 			program__refuse(state, "--%s: belongs to sweep: analyze sweep --out DIR",
@@ -215,8 +249,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		if (o->exporter.given)
 			options__check_exporter(o, state);
 		if (o->target.given && (o->repeat > 1 || o->load.load_given))
-			return refuse(state, "--variant and its like", "with a program to observe",
-				      "of a load's options only --duration goes with it");
+			return refuse(state, "--variant or another option of a load",
+				      "with a program to observe",
+				      "only --duration applies to both; leave the others out");
 		if (o->total_s > 0 && not_of_total(o))
 			return refuse(state, "--total", not_of_total(o), "give one of them");
 		if (o->target.given && o->tier == MECHANISM_OFF)
@@ -228,6 +263,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		if (o->raw && not_of_raw(o))
 			return refuse(state, "--raw", not_of_raw(o),
 				      "it prints raw lines alone; leave one out");
+		if (o->folded && (!o->profile || o->raw || o->sweep.given))
+			return refuse(state, "--folded", o->folded,
+				      "it goes with --profile, and neither with --raw nor sweep");
 		if (o->tier == MECHANISM_OFF && needs_hooks(o))
 			return refuse(state, needs_hooks(o), "with --tier none",
 				      "nothing is attached; leave one out");
@@ -292,43 +330,6 @@ static void parse_words(struct options *o, int argc, char **argv)
 	settle_repeats(o);
 }
 
-/* A word as a shell takes it: in quotes unless it is plain. */
-static void write_word(FILE *out, const char *word)
-{
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-				    "%+,-./:=@_";
-
-	if (word[0] && !word[strspn(word, plain)]) {
-		fprintf(out, " %s", word);
-		return;
-	}
-	fputs(" '", out);
-	for (; *word; word++)
-		if (*word == '\'')
-			fputs("'\\''", out);
-		else
-			fputc(*word, out);
-	fputc('\'', out);
-}
-
-/* What is too long is left out. */
-static void note_command(char command[COMMAND_MAX], const char *first, int argc, char **argv)
-{
-	char *text = NULL;
-	size_t length;
-	FILE *out = open_memstream(&text, &length);
-	int i;
-
-	if (!out)
-		return;
-	fputs(first, out);
-	for (i = 1; i < argc; i++)
-		write_word(out, argv[i]);
-	if (!fclose(out) && length < COMMAND_MAX)
-		strcpy(command, text);
-	free(text);
-}
-
 /* The options of a grid have to be there before the command line is parsed. */
 static const struct grid *grid_of_words(int argc, char **argv)
 {
@@ -371,7 +372,6 @@ static void parse_part(struct options *o, const char *const *words, int argc, ch
 
 struct options *options__parse(int argc, char **argv, enum measuring what, size_t *count)
 {
-	static const char *const commands[] = {"analyze", "analyze sweep", "analyze exporter"};
 	const struct grid *grid = what == MEASURE_SWEEP ? grid_of_words(argc, argv) : NULL;
 	struct options *parts;
 	size_t i;
@@ -382,7 +382,6 @@ struct options *options__parse(int argc, char **argv, enum measuring what, size_
 	}
 	*count = grid ? grid->count : 1;
 	parts = allocate(*count, sizeof(*parts));
-	note_command(parts->command, commands[what], argc, argv);
 	for (i = 0; i < *count; i++) {
 		parts[i].sweep.given = what == MEASURE_SWEEP;
 		parts[i].exporter.given = what == MEASURE_EXPORTER;

@@ -9,11 +9,10 @@
 
 #include "tables.h"
 
+#include <json-c/json.h>
 #include <stdint.h>
 
 #define REPEAT_MAX 1000
-
-#define COMMAND_MAX 4096
 
 #define TOP_MAX 256
 
@@ -39,7 +38,6 @@ struct exporter_options {
 enum measuring { MEASURE_RUNS, MEASURE_SWEEP, MEASURE_EXPORTER };
 
 struct options {
-	char command[COMMAND_MAX]; /* as a shell takes it; "" where it is longer */
 	struct load_options load;
 	OPTION_MEMBERS /* of the rows of analysis/tables/options.py; NULL or 0: not given */
 		struct target target;
@@ -58,6 +56,9 @@ struct options {
  * point to is argv's.
  */
 struct options *options__parse(int argc, char **argv, enum measuring what, size_t *count);
+
+/* What the front knows of the options. */
+json_object *options__json(const struct options *o);
 
 /* The same of advise: a load to see whether sends are copied, those to compare, a program. */
 struct options *options__parse_advise(int argc, char **argv, size_t *count);

@@ -50,7 +50,8 @@ static const char *of_runs(const struct options *o)
 	       : o->by					   ? "--by"
 	       : o->events				   ? "--events"
 	       : o->call_counters			   ? "--call-counters"
-	       : o->histogram				   ? "--histogram"
+	       : o->details				   ? "--details"
+	       : o->profile				   ? "--profile"
 	       : o->wait_quiet_s > 0			   ? "--wait-quiet"
 	       : load_options__given(&o->load, "duration") ? "--duration"
 	       : o->target.command			   ? "--"
@@ -65,9 +66,10 @@ void options__check_exporter(struct options *o, struct argp_state *state)
 				"%s and --textfile: leave one out: with the file nothing listens",
 				o->exporter.listen ? "--listen" : "--allow-host");
 	if (of_runs(o))
-		program__refuse(state,
-				"%s: is of no use to exporter, which observes until it is ended",
-				of_runs(o));
+		program__refuse(
+			state,
+			"%s: does not apply to exporter, which observes until a signal ends it",
+			of_runs(o));
 	if (!o->target.given)
 		target__set_all(&o->target);
 	if (!o->exporter.listen)

@@ -25,17 +25,16 @@ const char *options__name(int key)
 
 #define OBSERVING (HELP_BIT(HELP_OBSERVED) | HELP_BIT(HELP_MEASURING))
 
-#define EXPORTER_TEXT                                                                        \
-	"All TCP sends, or those of some processes, as metrics for Prometheus, until it is " \
-	"ended. "                                                                            \
-	"--tier, --sample, --cost and --verbose go with it."
+#define EXPORTER_TEXT                                                                  \
+	"Serve metrics of all TCP sends, or of some processes, to Prometheus until a " \
+	"signal ends it. --tier, --sample, --cost and --verbose apply, too."
 
 static const struct help_topic topics[] = {
 	{"", HELP_BIT(HELP_COMMANDS) | HELP_BIT(HELP_LOAD) | OBSERVING | HELP_BIT(HELP_ABOUT), ""},
 	HELP_TOPICS_OF_A_LOAD,
 	{"sweep", HELP_BIT(HELP_SWEEP),
-	 "A grid of runs whose records go into a folder; interrupted, the same command goes on "
-	 "from there."},
+	 "Run a grid of workloads, keep the records in a folder; after an interruption, the same "
+	 "command continues."},
 	{"exporter", HELP_BIT(HELP_EXPORTER) | HELP_BIT(HELP_OBSERVED), EXPORTER_TEXT},
 	{"measuring", OBSERVING | HELP_BIT(HELP_DETAILS),
 	 "What is measured, and how it is reported."},
@@ -49,9 +48,9 @@ const struct help options_help = {
 	.usage = "Usage: %1$s [OPTION...]\n"
 		 "       %1$s [OPTION...] -- PROGRAM [ARG...]\n"
 		 "       %1$s COMMAND [OPTION...]\n",
-	.doc = "Ask the kernel what TCP sends cost, call by call, and whether zero-copy sends were "
+	.doc = "Measure what TCP sends cost in the kernel, and whether zero-copy sends were "
 	       "copied.\v"
-	       "help COMMAND tells more of it. Needs root: sudo.\n"
+	       "help COMMAND shows its options. Run it as root, by sudo.\n"
 	       "Exit status: 0 done, 1 failed, 2 wrong usage, 3 this system cannot.",
 };
 
@@ -68,8 +67,9 @@ const struct help options_help_sweep = {
 	.topics = sweep_topics,
 	.options = options_list,
 	.usage = "Usage: %1$s sweep --out=DIR [OPTION...]\n",
-	.doc = "Run a grid of loads, in blocks of random order, and keep each record in a folder."
-	       "\vInterrupted, the same command goes on from there.",
+	.doc = "Run a grid of workloads, in blocks of random order, and keep each record in a "
+	       "folder."
+	       "\vAfter an interruption, the same command continues.",
 };
 
 static const struct help_topic exporter_topics[] = {

@@ -1,14 +1,135 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/record/raw.h"
 
-#include "user/kernel/causes.h"
-#include "user/record/record_parts.h"
-
+#include "common/json.h"
+#include "loadgen/options/rows.h"
 #include "loadgen/send/send_ops.h"
+#include "loadgen/system/link.h"
 
+#include <arpa/inet.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#define COMMAND_MAX 4096
+
+/* Options at their defaults are left out. */
+static void append_option(char *name, size_t size, const struct load_row *row,
+			  const struct load *load)
+{
+	char text[ROW_TEXT_MAX];
+
+	for (; row->name; row++) {
+		const char *value = row->cell ? row__text(row, load, text) : NULL;
+		size_t used = strlen(name);
+
+		if (row->type == ROW_PARTS)
+			append_option(name, size, socket_rows, load);
+		else if (value)
+			snprintf(name + used, size - used, row->cell, value);
+	}
+}
+
+void raw__cell_name(const struct load *load, char *name, size_t size)
+{
+	snprintf(name, size, "%s", load->workload == WORKLOAD_REQUEST ? "request," : "");
+	if (load->workload == WORKLOAD_PROCINFO)
+		snprintf(name, size, "procinfo,%s,%uc,%s,%ub", load->server_model,
+			 load->connections, client_model_name(load->client_model), load->backlog);
+	else
+		append_option(name, size, load_rows, load);
+	if (load->link)
+		snprintf(name + strlen(name), size - strlen(name), ",veth");
+}
+
+static bool is_loopback(const char *address)
+{
+	struct in6_addr v6;
+	struct in_addr v4;
+
+	if (inet_pton(AF_INET, address, &v4) == 1)
+		return ntohl(v4.s_addr) >> 24 == IN_LOOPBACKNET;
+	return inet_pton(AF_INET6, address, &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
+}
+
+static json_object *value_of(const struct load_row *row, const struct load *load);
+
+/* Null: not of this load, or left to the kernel. */
+static void add_rows(json_object *o, const struct load_row *row, const struct load *load)
+{
+	for (; row->name; row++)
+		if (row->key)
+			json__add(o, row->key, value_of(row, load));
+}
+
+static json_object *value_of(const struct load_row *row, const struct load *load)
+{
+	char text[ROW_TEXT_MAX];
+	const char *said = row__text(row, load, text);
+	json_object *parts;
+
+	switch (row->type) {
+	case ROW_FLAG:
+		return json_object_new_boolean(*(const bool *)row__value(row, load));
+	case ROW_PARTS:
+		parts = json_object_new_object();
+		add_rows(parts, socket_rows, load);
+		return parts;
+	case ROW_SECONDS:
+		return said ? json_object_new_double(*(const double *)row__value(row, load)) : NULL;
+	case ROW_UNSIGNED:
+	case ROW_COUNT:
+	case ROW_BYTES:
+		return said ? json_object_new_uint64(strtoull(said, NULL, 10)) : NULL;
+	default:
+		return said && said[0] ? json_object_new_string(said) : NULL;
+	}
+}
+
+/* What streams have in the place of the options of connections. */
+static void add_stream(json_object *o, const struct load *load)
+{
+	json__add_string(o, "server_model", "threaded");
+	json__add(o, "connections", json_object_new_int((int)load->threads));
+	json_object_object_del(o, "backlog");
+}
+
+/* NULL: not known. */
+static const char *device_name(const struct load *load, bool loopback)
+{
+	if (load->socket.device[0])
+		return load->socket.device;
+	if (loopback)
+		return "lo";
+	return load->link ? LINK_DEVICE : NULL;
+}
+
+static json_object *load_json(const struct load *load)
+{
+	bool loopback = !load->peer && is_loopback(load->address);
+	json_object *o = json_object_new_object();
+
+	add_rows(o, load_rows, load);
+	if (load->workload != WORKLOAD_PROCINFO)
+		add_stream(o, load);
+	json__add_string(o, "address", load->peer ? load->peer : load->address);
+	json__add_string(o, "link", loopback ? "loopback" : load->link ? "veth" : NULL);
+	json__add_string(o, "device", device_name(load, loopback));
+	json__add_string(o, "peer", load->peer);
+	return o;
+}
+
+json_object *raw__command(void)
+{
+	char words[COMMAND_MAX];
+	FILE *file = fopen("/proc/self/cmdline", "re");
+	size_t size = file ? fread(words, 1, sizeof(words), file) : 0;
+
+	if (file)
+		fclose(file);
+	return size && size < sizeof(words) ? json_object_new_string_len(words, (int)size) : NULL;
+}
 
 static json_object *run(const struct measurement *setup, const struct record_context *context)
 {
@@ -16,9 +137,9 @@ static json_object *run(const struct measurement *setup, const struct record_con
 	char cell[256] = "observation";
 
 	if (!setup->tracing.target)
-		record__cell_name(&setup->load, cell, sizeof(cell));
+		raw__cell_name(&setup->load, cell, sizeof(cell));
 	json__add_string(o, "id", context->id);
-	json__add_text(o, "command", setup->command);
+	json__add(o, "command", raw__command());
 	json__add_string(o, "cell", cell);
 	json__add_count(o, "repeat", context->repeat);
 	json__add_known(o, "seed", context->ordered, context->seed);
@@ -86,6 +207,17 @@ static void add_traits(json_object *o, const struct hook_option *option)
 	json__add_truth(o, "counts_at_end", option->counts_at_end);
 }
 
+/* Of a hook of functions, by whatever names kernels have them. */
+static json_object *functions(const struct hook *hook)
+{
+	json_object *list = json_object_new_array();
+	const char *const *name;
+
+	for (name = hook->options[0].functions; *name; name++)
+		json_object_array_add(list, json_object_new_string(*name));
+	return list;
+}
+
 static json_object *hook(const struct run_result *r, enum hook_id id)
 {
 	const struct plan_entry *entry = &r->plan.entries[id];
@@ -104,6 +236,8 @@ static json_object *hook(const struct run_result *r, enum hook_id id)
 	json__add_known(o, "missed", known, r->counts.missed[id]);
 	json__add_truth(o, "missed_unknown", r->counts.missed_unknown[id]);
 	json__add_truth(o, "zerocopy_only", hook__get(id)->zerocopy_only);
+	if (r->profile)
+		json__add(o, "functions", functions(hook__get(id)));
 	if (entry->option)
 		add_traits(o, entry->option);
 	return o;
@@ -181,26 +315,13 @@ static json_object *counters(const struct run_result *r, const struct measuremen
 	return list;
 }
 
-static json_object *noise(const struct noise *n)
+static json_object *noise(const struct run_result *r)
 {
 	json_object *o = json_object_new_object();
-	const struct {
-		const char *key;
-		double value;
-	} rows[] = {{"all_s", n->all_s},
-		    {"busy_s", n->busy_s},
-		    {"steal_share", n->steal_share},
-		    {"irq_share", n->irq_share},
-		    {"pressure_share", n->pressure_share},
-		    {"sender_waited_share", n->waited_share[0]},
-		    {"receiver_waited_share", n->waited_share[1]},
-		    {"throttled", n->throttled},
-		    {"slowdown", n->slowdown}};
-	size_t i;
 
-	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		json__add(o, rows[i].key,
-			  rows[i].value >= 0 ? json_object_new_double(rows[i].value) : NULL);
+	json__add(o, "opened", json_object_get(r->opened));
+	json__add(o, "closed", json_object_get(r->closed));
+	json__add(o, "hz", json_object_new_int((int)sysconf(_SC_CLK_TCK)));
 	return o;
 }
 
@@ -265,7 +386,7 @@ static json_object *whole(const struct run_result *r, const struct measurement *
 	json__add_count(o, "missed_coalesced", r->counts.missed_coalesced);
 	json__add_count(o, "bpf_ns", r->counts.bpf_ns);
 	json__add_count(o, "bpf_runs", r->counts.bpf_runs);
-	json__add(o, "load", setup->tracing.target ? NULL : record__load(&setup->load));
+	json__add(o, "load", setup->tracing.target ? NULL : load_json(&setup->load));
 	json__add(o, "sender_pid", json_object_new_int(r->sender_pid));
 	json__add(o, "receiver_pid", json_object_new_int(r->receiver_pid));
 	json__add_truth(o, "is_uring",
@@ -279,10 +400,11 @@ static json_object *whole(const struct run_result *r, const struct measurement *
 	json__add_truth(o, "interrupted", r->interrupted);
 	json__add_string(o, "error", r->error);
 	json__add(o, "exit_status", json_object_new_int(r->exit_status));
-	json__add(o, "noise", noise(&r->noise));
+	json__add(o, "noise", noise(r));
 	json__add(o, "counters", counters(r, setup));
 	json__add(o, "memory", memory(&r->memory));
 	json__add(o, "stacks", stacks(r, setup));
+	json__add(o, "profile", json_object_get(r->profile));
 	return o;
 }
 
@@ -312,7 +434,7 @@ char *raw__failure(const struct timespec *started, const struct measurement *set
 {
 	json_object *o = head(started, setup, context);
 
-	json__add(o, "load", record__load(&setup->load));
+	json__add(o, "load", load_json(&setup->load));
 	json__add_string(o, "outcome", outcome);
 	json__add_string(o, "error", error);
 	return line(o, NULL);

@@ -26,5 +26,11 @@ char *raw__line(const struct run_result *r, const struct measurement *setup,
 char *raw__failure(const struct timespec *started, const struct measurement *setup,
 		   const struct record_context *context, const char *outcome, const char *error);
 
+/* Names a cell of the grid: what its repeats have in common. */
+void raw__cell_name(const struct load *load, char *name, size_t size);
+
+/* The words of the command line, a zero after each; NULL: it is too long to be kept. */
+json_object *raw__command(void);
+
 /* Makes the id of the process's run of that number. */
 void raw__run_id(char *id, size_t size, const struct timespec *started, size_t run);

@@ -1,22 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The machine a run ran on, and what about it makes figures doubtful. */
+/* The machine that runs are made on. What needs no privilege to be read the front adds. */
 #pragma once
 
 #include <json-c/json.h>
-#include <stdbool.h>
+#include <sys/utsname.h>
 
 struct host {
-	char kernel[128];
-	char arch[72];
-	char cpu[128];
-	int nproc; /* processors this process may use */
-	bool virtualized;
-	bool debug_kernel;
-	char governor[32];   /* "" where there is no frequency control */
-	bool pmu;	     /* cycles can be counted */
-	char pmu_names[128]; /* of the core PMUs, comma-separated */
+	struct utsname names;
+	int nproc;	/* processors this process may use */
+	char pmus[128]; /* names of the core PMUs, comma-separated; "": cycles cannot be counted */
 };
 
 void host__read(struct host *h);
-/* The record's "host" block. */
+/* The record's "host" block, as far as it is known here. */
 json_object *host__json(const struct host *h);

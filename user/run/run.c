@@ -40,14 +40,40 @@ int run__plan(struct run_result *r, const struct measurement *setup, enum plan_f
 			 r->plan.entries[HOOK_SEND].reason);
 }
 
+/*
+ * Stages that no hook sees are known by samples. 0; or -errno where these are asked for, and the
+ * kernel hides where its functions lie.
+ */
+static int settle_profile(struct run_result *r, struct tracer_setup *how)
+{
+	bool unseen = how->stages && !r->plan.entries[HOOK_STAGE_COPY].option;
+	struct address_range range;
+
+	if (!how->profile && !unseen)
+		return 0;
+	if (features__code(how->features, "tcp_sendmsg", &range)) {
+		how->profile = how->profile ? how->profile : PROFILE_HZ;
+		return 0;
+	}
+	if (!how->profile)
+		return 0;
+	return run__fail(
+		r, -EPERM, STATUS_SYSTEM,
+		"--profile: the kernel hides where its functions lie: needs CAP_SYSLOG, and "
+		"kernel.kptr_restrict below 2");
+}
+
 int run__attach(struct run_result *r, const struct measurement *setup, struct tracer **tracer)
 {
-	const struct tracer_setup *how = &setup->tracing;
+	struct tracer_setup how = setup->tracing;
 	char reason[600] = "";
-	int err = setup->session ? session__tracer(setup->session, tracer, &r->plan, how, reason,
-						   sizeof(reason))
-				 : tracer__attach(tracer, &r->plan, how, reason, sizeof(reason));
+	int err = settle_profile(r, &how);
 
+	if (err)
+		return err;
+	err = setup->session ? session__tracer(setup->session, tracer, &r->plan, &how, reason,
+					       sizeof(reason))
+			     : tracer__attach(tracer, &r->plan, &how, reason, sizeof(reason));
 	return err ? run__fail(r, err, STATUS_SYSTEM, "%s", reason[0] ? reason : strerror(-err))
 		   : 0;
 }
@@ -57,7 +83,7 @@ void run__open_window(struct run_result *r, const struct measurement *setup, str
 	counters__enable(r->sender.counters, true);
 	counters__enable(r->receiver.counters, true);
 	memory__count(&r->memory, true);
-	noise__read(&r->opened, (pid_t[]){r->sender_pid, r->receiver_pid});
+	r->opened = noise__read(r->sender_pid, r->receiver_pid);
 	clock_gettime(CLOCK_REALTIME, &r->started);
 	if (tracer)
 		tracer__gate(tracer, GATE_OPEN);
@@ -68,11 +94,9 @@ void run__open_window(struct run_result *r, const struct measurement *setup, str
 
 int run__close_window(struct run_result *r, const struct measurement *setup, struct tracer *tracer)
 {
-	struct noise_totals closed;
 	int err;
 
-	noise__read(&closed, (pid_t[]){r->sender_pid, r->receiver_pid});
-	r->noise = noise__between(&r->opened, &closed);
+	r->closed = noise__read(r->sender_pid, r->receiver_pid);
 	memory__count(&r->memory, false);
 	counters__enable(r->sender.counters, false);
 	counters__enable(r->receiver.counters, false);
@@ -81,7 +105,7 @@ int run__close_window(struct run_result *r, const struct measurement *setup, str
 	err = tracer ? tracer__read(tracer, &r->counts) : 0;
 	if (!err && tracer) {
 		r->maps = tracer__dump_text(tracer, DUMP_ALL);
-		err = r->maps ? 0 : -EIO;
+		err = r->maps ? tracer__profile(tracer, &r->profile) : -EIO;
 	}
 	if (!err)
 		interval_printer__end(setup->live, r->maps);
@@ -93,6 +117,9 @@ void run__free(struct run_result *r)
 	counters__free(r->sender.counters);
 	counters__free(r->receiver.counters);
 	json_object_put(r->app);
+	json_object_put(r->profile);
+	json_object_put(r->opened);
+	json_object_put(r->closed);
 	free(r->memory.text);
 	free(r->maps);
 }

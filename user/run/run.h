@@ -18,7 +18,6 @@
 #include <time.h>
 
 struct measurement {
-	const char *command;	     /* the command line; "": it is too long to be kept */
 	struct load load;	     /* of an observation, only duration_s: 0 is no end */
 	struct tracer_setup tracing; /* its target is observed; NULL: the load is */
 	struct child *child;	     /* the observed command, not yet let run; or NULL */
@@ -45,13 +44,13 @@ struct run_result {
 	pid_t sender_pid, receiver_pid;
 	struct plan plan;
 	struct window_counts counts;
-	char *maps;	  /* as tracer__dump() wrote them */
-	json_object *app; /* NULL if the load generator ended without a result */
+	char *maps;	      /* as tracer__dump() wrote them */
+	json_object *profile; /* see tracer__profile() */
+	json_object *app;     /* NULL if the load generator ended without a result */
 	struct run_side sender, receiver;
 	struct memory_run memory;
-	struct noise_totals opened; /* when the window did */
-	struct noise noise;	    /* where a window was measured */
-	bool window;		    /* a window was measured: there is something to report */
+	json_object *opened, *closed; /* noise__read() when the window did */
+	bool window;		      /* a window was measured: there is something to report */
 	bool interrupted;
 	double observed_s;	/* how long the window of an observation was */
 	__u64 in_flight;	/* sends still under way when it closed */

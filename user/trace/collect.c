@@ -129,6 +129,10 @@ static int read_program_stats(const struct tracer *t, struct program_stats *out)
 		out->ns += info.run_time_ns;
 		out->runs += info.run_cnt;
 	}
+	if (t->profile && !program_info(t, "profile_sample", &info)) {
+		out->ns += info.run_time_ns;
+		out->runs += info.run_cnt;
+	}
 	for (id = 0; id < HOOK_COUNT && !err; id++) {
 		if (!t->options[id])
 			continue;
@@ -339,6 +343,15 @@ int tracer__read(struct tracer *t, struct window_counts *out)
 	out->bpf_ns = now.ns - t->opened.ns;
 	out->bpf_runs = now.runs - t->opened.runs;
 	return 0;
+}
+
+int tracer__profile(const struct tracer *t, json_object **out)
+{
+	if (!t->profile)
+		return 0;
+	*out = profile__json(t->profile, t->skel->maps.profile_stacks, t->skel->bss->profile_lost,
+			     t->setup.features);
+	return *out ? 0 : -EIO;
 }
 
 int tracer__each_group(struct tracer *t, group_visit see, void *context)

@@ -12,6 +12,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <perfmon/pfmlib_perf_event.h>
@@ -279,6 +280,25 @@ void counters__free(struct counters *c)
 	free(c);
 }
 
+/* Its tables take 2 MiB, which only those who name events are to pay for. */
+static struct {
+	typeof(pfm_initialize) *initialize;
+	typeof(pfm_get_os_event_encoding) *encode;
+	typeof(pfm_strerror) *why;
+} pfm;
+
+static bool load_pfm(void)
+{
+	void *library = dlopen("libpfm.so.4", RTLD_NOW | RTLD_LOCAL);
+
+	if (!library)
+		return false;
+	pfm.initialize = (typeof(pfm.initialize))dlsym(library, "pfm_initialize");
+	pfm.encode = (typeof(pfm.encode))dlsym(library, "pfm_get_os_event_encoding");
+	pfm.why = (typeof(pfm.why))dlsym(library, "pfm_strerror");
+	return pfm.initialize() == PFM_SUCCESS;
+}
+
 static int encode(struct counter_events *e, const char *name, size_t max, char *reason, size_t size)
 {
 	pfm_perf_encode_arg_t arg = {.size = sizeof(arg)};
@@ -289,9 +309,9 @@ static int encode(struct counter_events *e, const char *name, size_t max, char *
 		return -EINVAL;
 	}
 	arg.attr = &e->events[e->count].attr;
-	err = pfm_get_os_event_encoding(name, PFM_PLM0 | PFM_PLM3, PFM_OS_PERF_EVENT, &arg);
+	err = pfm.encode(name, PFM_PLM0 | PFM_PLM3, PFM_OS_PERF_EVENT, &arg);
 	if (err != PFM_SUCCESS) {
-		snprintf(reason, size, "%s: %s", name, pfm_strerror(err));
+		snprintf(reason, size, "%s: %s", name, pfm.why(err));
 		return -EINVAL;
 	}
 	e->events[e->count].name = strdup(name);
@@ -307,8 +327,8 @@ int counter_events__parse(struct counter_events **out, const char *list, size_t 
 
 	if (!e || !copy) {
 		err = -ENOMEM;
-	} else if (pfm_initialize() != PFM_SUCCESS) {
-		snprintf(reason, size, "libpfm4 does not start");
+	} else if (!load_pfm()) {
+		snprintf(reason, size, "libpfm4 cannot be loaded");
 		err = -EINVAL;
 	}
 	for (name = err ? NULL : strtok_r(copy, ",", &save); name && !err;

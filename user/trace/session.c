@@ -27,8 +27,8 @@ static bool fits(const struct tracer *t, const struct plan *plan, const struct t
 	return had->features == setup->features && had->call_counters == setup->call_counters &&
 	       had->target == setup->target && had->by == setup->by &&
 	       had->by_max == setup->by_max && had->stages == setup->stages &&
-	       had->sample == setup->sample && had->cost == setup->cost &&
-	       t->skel->rodata->optmem_max == tracer__optmem_max();
+	       had->sample == setup->sample && had->profile == setup->profile &&
+	       had->cost == setup->cost && t->skel->rodata->optmem_max == tracer__optmem_max();
 }
 
 /* No error is expected but that a program took the key first. */

@@ -304,7 +304,6 @@ static int set_stages(struct sendpath *skel, const struct plan *plan,
 	if (setup->sample > 1)
 		skel->rodata->sampled_below = (__u32)((1ULL << 32) / setup->sample);
 	bpf_map__set_autocreate(skel->maps.accounts, hooked);
-	bpf_map__set_autocreate(skel->maps.new_account, hooked);
 	bpf_map__set_autocreate(skel->maps.dividing, hooked);
 	bpf_map__set_autocreate(skel->maps.stage_slots, hooked);
 	skel->rodata->stage_shares = tracer__stage_shares((unsigned int)libbpf_num_possible_cpus());
@@ -312,6 +311,14 @@ static int set_stages(struct sendpath *skel, const struct plan *plan,
 		skel->maps.stage_slots,
 		CALL_SLOTS * (1 + (__u32)counter_events__count(setup->call_counters)) *
 			skel->rodata->stage_shares);
+}
+
+/* Its program only reads what the others keep. */
+static void set_profile(struct sendpath *skel, unsigned int hz)
+{
+	bpf_program__set_autoload(skel->progs.profile_sample, hz);
+	bpf_map__set_autocreate(skel->maps.profile_stacks, hz);
+	bpf_map__set_autocreate(skel->maps.new_profile_stack, hz);
 }
 
 static int load(struct tracer *t, const struct plan *plan, const struct tracer_setup *setup)
@@ -332,6 +339,7 @@ static int load(struct tracer *t, const struct plan *plan, const struct tracer_s
 		err = set_stages(t->skel, plan, setup);
 	if (err)
 		return err;
+	set_profile(t->skel, setup->profile);
 	set_addresses(t->skel, setup->features, plan);
 	set_causes(t->skel, setup->features);
 	set_sees_coalesced(t->skel);
@@ -443,6 +451,9 @@ int tracer__attach_programs(struct tracer *t, struct plan *plan, char *reason, s
 		err = attach_keepers(t, reason, size);
 	if (!err)
 		err = attach_hooks(t, plan, reason, size);
+	if (!err && t->setup.profile)
+		err = profile__attach(&t->profile, t->skel->progs.profile_sample, t->setup.profile,
+				      reason, size);
 	/* kTLS sockets may have been there before. */
 	if (!access(KTLS_MODULE, F_OK))
 		t->skel->data->others_seen = 1;
@@ -456,6 +467,8 @@ void tracer__detach_programs(struct tracer *t)
 	   tracepoint has goes before the second. */
 	while (t->attached_count)
 		bpf_link__destroy(t->attached[--t->attached_count].link);
+	profile__detach(t->profile);
+	t->profile = NULL;
 	/* Or they would take counters from those of another tracer. */
 	call_counters__free(t->call_counters);
 	t->call_counters = NULL;

@@ -8,9 +8,12 @@
 #include "user/trace/target.h"
 #include "user/trace/window_counts.h"
 
+#include <json-c/json.h>
 #include <sys/types.h>
 
 struct tracer;
+
+#define PROFILE_HZ 997 /* apart from what happens at each tick of a clock */
 
 struct tracer_setup {
 	const struct features *features;	    /* NULL: nothing is attached */
@@ -20,6 +23,7 @@ struct tracer_setup {
 	__u32 by_max;		     /* room for so many groups */
 	bool stages;		     /* divide sends into their stages */
 	unsigned int sample;	     /* time, and divide, one send in so many */
+	unsigned int profile;	     /* sample CPUs so many times a second; 0: do not */
 	bool cost; /* have the kernel count the programs' run time (needs CAP_SYS_ADMIN) */
 };
 
@@ -72,6 +76,9 @@ int tracer__each_group(struct tracer *t, group_visit see, void *context);
 int tracer__take_group(struct tracer *t, const struct group_key *key, struct group *out);
 /* Removes whom zero-copy sends were for: in a window without end they would become too many. */
 void tracer__forget_peers(struct tracer *t);
+
+/* The samples of a closed window, as profile__json() says; NULL without. 0 or -errno. */
+int tracer__profile(const struct tracer *t, json_object **out);
 
 /* Detaches and unloads. NULL is fine. */
 void tracer__free(struct tracer *t);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "bpf/abi.h"
+#include "user/trace/profile.h"
 #include "user/trace/tracer.h"
 
 #include "sendpath.skel.h"
@@ -27,6 +28,7 @@ struct tracer {
 	size_t attached_count;
 	const struct hook_option *options[HOOK_COUNT]; /* NULL: not attached */
 	struct call_counters *call_counters;	       /* NULL: none, or not attached */
+	struct profile *profile;		       /* NULL: none, or not attached */
 	int stats_fd;				       /* -1 unless cost is counted */
 	struct program_stats opened; /* what the counters said when the gate opened */
 };

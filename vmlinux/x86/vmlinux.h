@@ -343,10 +343,6 @@ enum {
 	true = 1,
 };
 
-struct bpf_raw_tracepoint_args {
-	__u64 args[0];
-} __attribute__((preserve_access_index));
-
 struct bpf_perf_event_value {
 	__u64 counter;
 	__u64 enabled;

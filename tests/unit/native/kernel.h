@@ -195,19 +195,10 @@ static void queue(struct state *k, struct cpu *cpu, const struct plan_of_sends *
 
 static void report(struct state *k, const struct plan_of_sends *plan)
 {
-	__u64 args[] = {(__u64)&k->sk};
-
 	if (plan->references)
-		reference_reported((void *)args);
+		reference_reported(&k->sk);
 	else
-		notification_queued((void *)args);
-}
-
-static void free_at(struct sk_buff *skb, __u64 location)
-{
-	__u64 args[] = {(__u64)skb, location};
-
-	notification_freed((void *)args);
+		notification_queued(&k->sk);
 }
 
 static void step(struct state *k, struct cpu *cpu, const struct plan_of_sends *plan)
@@ -227,7 +218,7 @@ static void step(struct state *k, struct cpu *cpu, const struct plan_of_sends *p
 		break;
 	case REPORTED:
 		if (cpu->coalesced_with)
-			free_at(cpu->coalesced_with, MERGED_AT);
+			notification_freed(cpu->coalesced_with, MERGED_AT);
 		cpu->stage = IDLE;
 	}
 	cpu->in_program = false;
@@ -255,7 +246,7 @@ static void read_queue(struct state *k, const struct plan_of_sends *plan)
 		k->reader_in_program = true;
 		if (plan->references)
 			reference_dequeued(&k->sk, k->taken);
-		free_at(k->taken, READ_AT);
+		notification_freed(k->taken, READ_AT);
 		k->reader_in_program = false;
 		k->taken = NULL;
 	} else if (k->tail > k->head) {

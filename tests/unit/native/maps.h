@@ -48,14 +48,13 @@ struct map {
 #define ROW(map, is_array) {&(map), sizeof(*(map).key), sizeof(*(map).value), is_array, 0, 0, NULL, 0}
 /* clang-format on */
 static struct map maps[] = {
-	ROW(targets, false),	 ROW(sockets, false),	    ROW(totals, true),
-	ROW(new_socket, true),	 ROW(retired, true),	    ROW(spill, false),
-	ROW(shared, false),	 ROW(retired_once, false),  ROW(new_shared, true),
-	ROW(cause_index, false), ROW(cause_infos, false),   ROW(cause_counters, true),
-	ROW(spans, true),	 ROW(pinned_peaks, true),   ROW(groups, false),
-	ROW(peers, false),	 ROW(rx_pending, true),	    ROW(accounts, false),
-	ROW(new_account, true),	 ROW(thread_owners, false), ROW(more_threads, false),
-	ROW(dividing, true),	 ROW(stage_slots, true),
+	ROW(targets, false),	  ROW(sockets, false),	     ROW(totals, true),
+	ROW(new_socket, true),	  ROW(retired, true),	     ROW(spill, false),
+	ROW(shared, false),	  ROW(retired_once, false),  ROW(cause_index, false),
+	ROW(cause_infos, false),  ROW(cause_counters, true), ROW(spans, true),
+	ROW(pinned_peaks, true),  ROW(groups, false),	     ROW(peers, false),
+	ROW(rx_pending, true),	  ROW(accounts, false),	     ROW(thread_owners, false),
+	ROW(more_threads, false), ROW(dividing, true),	     ROW(stage_slots, true),
 };
 #define MAPS (sizeof(maps) / sizeof(maps[0]))
 

@@ -5,3 +5,5 @@
 #define BPF_PROG(name, ...)	 name(__VA_ARGS__)
 #define BPF_KPROBE(name, ...)	 name(__VA_ARGS__)
 #define BPF_KRETPROBE(name, ...) name(__VA_ARGS__)
+
+static unsigned long long ctx[1] __attribute__((unused));

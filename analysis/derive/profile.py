@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""profile: the sampled stacks of kernel functions, by the send, the context and the stage in which they
+were met.
+"""
+
+import re
+
+from tables.calls import CALLS
+from tables.profile import CONTEXTS, ERROR_QUEUE, LOCK, NETWORK_SOFTIRQ, RECEIVE, RELEASE, SEND, SOFTIRQ
+from tables.stages import STAGES
+
+KEPT = {context.name for context in CONTEXTS if context.functions}
+
+
+class Stages:
+    """Tells a stage by the innermost function that begins one, as the hooks do."""
+
+    def __init__(self, hooks):
+        self.of = {**dict.fromkeys(LOCK, "lock"), **dict.fromkeys(RELEASE, "release")}
+        for stage in STAGES:
+            if stage.hook and stage.on_cpu and stage.name not in ("lock", "release", "loop"):
+                self.of.update(dict.fromkeys(hooks.get(stage.hook, {}).get("functions", ()), stage.name))
+
+    def stage(self, functions, zerocopy):
+        """functions: innermost first."""
+        network = False
+        for name in functions:
+            found = self.of.get(name)
+            if found:
+                return "loop" if found == "copy" and zerocopy else found
+            network = network or name in NETWORK_SOFTIRQ
+            if name in SOFTIRQ:
+                return "softirq" if network else "interrupt"
+        return "unaccounted"
+
+
+def context_of(in_send, names, completing):
+    """The name of a context. names, completing: sets of functions."""
+    if in_send or names & SEND:
+        return "softirq" if names & SOFTIRQ else "send"
+    if not names:
+        return "program"
+    for context, known in ("error_queue", ERROR_QUEUE), ("completion", completing), ("receive", RECEIVE):
+        if names & known:
+            return context
+    return "kernel"
+
+
+def block(run):
+    """None where --profile does not ask for it, or nothing was measured."""
+    raw = run.raw.get("profile")
+    if not raw:
+        return None
+    # The hash in the name of a BPF program differs from build to build.
+    names = [re.sub("^bpf_prog_[0-9a-f]{16}_", "bpf_prog_", name) for name in raw["functions"]]
+    rows, stages = {}, Stages(run.hooks)
+    completing = set(run.hooks["completion time"]["functions"])
+    for stack in raw["stacks"]:
+        slot, functions = stack["slot"], [names[i] for i in stack["frames"]]
+        syscall, zerocopy = (CALLS[(slot - 1) // 2].name, bool((slot - 1) & 1)) if slot else (None, None)
+        context = context_of(slot > 0, set(functions), completing)
+        stage = stages.stage(functions, zerocopy) if context in ("send", "softirq") else None
+        key = syscall, zerocopy, context, stage, tuple(functions[::-1]) if context in KEPT else ()
+        rows[key] = rows.get(key, 0) + stack["samples"]
+    return {"event": raw["event"], "hz": raw["hz"], "samples": sum(rows.values()), "lost": raw["lost"],
+            "stacks": [{"syscall": syscall, "zerocopy": zerocopy, "context": context, "stage": stage,
+                        "functions": list(functions), "samples": samples}
+                       for (syscall, zerocopy, context, stage, functions), samples in
+                       sorted(rows.items(), key=lambda row: (-row[1], str(row[0])))]}

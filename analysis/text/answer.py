@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""The answer: which variant is faster, why, and what to do."""
+
+from judge import BETTER, INCONCLUSIVE, MARGIN, SAME, WORSE
+
+from . import units
+from .facts import facts
+from .layout import BOLD
+from .record import string
+from .verdict import finding, parts
+
+NAMES = {"twocopy": "two-copy", "onecopy": "one-copy", "zerocopy": "zero-copy"}
+SPEED = {BETTER: "faster", WORSE: "slower"}
+
+
+def name(cell):
+    """What is compared, as sentences have it."""
+    one = string(cell.record, "load/server_model" if cell.cells.serving else "load/variant")
+    return NAMES.get(one, one)
+
+
+def sentence(text):
+    return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".") if text else ""
+
+
+def interval(found):
+    return "" if found["interval"] is None else " ({:.2f} to {:.2f})".format(*found["interval"])
+
+
+def imperative(text):
+    """As it stands after "Do: "."""
+    return text[0].lower() + text[1:] if text[1:2].islower() else text
+
+
+def compared(subject, other, speed, cpu, what="throughput", brief=False):
+    """Of one configuration. What it costs is said where that, not the speed, decides. brief: what it is
+    compared with was said.
+    """
+    cost = ("" if cpu is None or cpu["verdict"] not in SPEED else
+            f"it takes {cpu['effect']:.2f} times the CPU time per byte{interval(cpu)}")
+    verdict, effect = speed["verdict"], speed["effect"]
+    if brief and verdict in SPEED:
+        return f"{subject} is {SPEED[verdict]}: {effect:.2f} times{interval(speed)}"
+    if verdict in SPEED:
+        more = "" if not cost or cpu["verdict"] == verdict else f", but {cost}"
+        return (f"{subject} is {SPEED[verdict]} than {other}: {effect:.2f} times the "
+                f"{what}{interval(speed)}{more}")
+    if verdict == SAME:
+        text = f"{subject} is as fast as {other}, within {100 * MARGIN:.0f} %{interval(speed)}"
+        return f"{text}; {cost}" if cost else text
+    return ""
+
+
+def results_of(found, what):
+    """Of a variant and its comparisons in several configurations."""
+    subject, other = name(found[0][0]), name(found[0][0].reference)
+    parts = []
+    for verdict, words in ((BETTER, "faster"), (WORSE, "slower"),
+                           (SAME, f"the same within {100 * MARGIN:.0f} %"), (INCONCLUSIVE, INCONCLUSIVE)):
+        some = [one["effect"] for _, one in found if one["verdict"] == verdict]
+        if some:
+            ends = "" if verdict not in SPEED else f" ({min(some):.2f} to {max(some):.2f} times the {what})"
+            parts.append(f"{words} in {len(some)}{ends}")
+    return f"of {len(found)} configurations, {subject} against {other} is {', '.join(parts)}"
+
+
+def results(cells):
+    """A sentence a variant that is compared, the one with the clearest verdict first."""
+    what = "answers per second" if cells.serving else "throughput"
+    pairs, said = {}, None
+    for cell in cells:
+        if cell.comparisons:
+            pairs.setdefault((name(cell), name(cell.reference)), []).append((cell, cell.comparisons["throughput"]))
+    order = (WORSE, BETTER, SAME, INCONCLUSIVE)
+    for found in sorted(pairs.values(), key=lambda found: min(order.index(one["verdict"])
+                                                              for _, one in found)):
+        (cell, speed), *more = found
+        yield (results_of(found, what) if more else
+               compared(name(cell), name(cell.reference), speed, cell.comparisons["cpu"], what,
+                        said == name(cell.reference)))
+        said = name(cell.reference)
+    open_ = {}
+    for (subject, other), found in pairs.items():
+        (cell, one), *more = found
+        if not more and one["verdict"] == INCONCLUSIVE and (one["n"] or one["discarded"]):
+            open_.setdefault(other, []).append(
+                subject + (interval(one) or f" ({units.counted(one['n'], 'pair')} of runs)"))
+    for other, subjects in open_.items():
+        yield f"inconclusive against {other}: {', '.join(subjects)}"
+
+
+def needed(cells):
+    """The option that might decide what is inconclusive."""
+    open_ = [one["repeats"] for one in cells.comparisons if one["verdict"] == INCONCLUSIVE]
+    known = [one for one in open_ if one]
+    if any(cell.disturbed for cell in cells) and open_:
+        return "undecided; --wait-quiet waits for a quiet machine"
+    return f"undecided; --repeat {max(known)} might decide" if known else ""
+
+
+def whys(asked):
+    """Why and what to do, of the cells that asked for zero-copy: equal findings once."""
+    if len(asked) == 1:
+        why, do, doubt = parts(facts(asked[0]))
+        return [(why, do)], doubt
+    alike = {}
+    for cell in asked:
+        alike.setdefault(finding(facts(cell)), []).append(cell)
+    return [(why if len(alike) == 1 else f"{why} in {len(some)} of {len(asked)} configurations", do)
+            for (why, do), some in alike.items()], ""
+
+
+def advice(asked, do):
+    """What a cause has no remedy for, the comparison answers."""
+    if do or len(asked) != 1 or not asked[0].comparisons:
+        return do
+    which = {one["verdict"] for one in asked[0].comparisons.values()} - {SAME, INCONCLUSIVE}
+    return (f"send with {name(asked[0] if BETTER in which else asked[0].reference)} here"
+            if len(which) == 1 else "")
+
+
+def answer(cells):
+    """One paragraph."""
+    said = [sentence(one) for one in results(cells)]
+    asked = [cell for cell in cells if (cell.sum("zerocopy/requests", 0.0) or
+                                        cell.sum("zerocopy/io_uring/requests", 0.0))]
+    if asked:
+        found, doubt = whys(asked)
+        for why, do in found:
+            said.append(f"Why: {why}." if said else sentence(why))
+            if advice(asked, do):
+                said.append(f"Do: {imperative(advice(asked, do))}".rstrip(".") + ".")
+        said.append(doubt)
+    if any(said):
+        yield BOLD + " ".join(filter(None, said))
+        yield ""
+
+
+def discarded(cells):
+    """The runs that no comparison has, and why; what might decide the rest."""
+    records = [record for cell in cells for record in cell.records]
+    why = [string(record, "noise/disturbed") for record in records if string(record, "noise/disturbed")]
+    if why and cells.comparisons:
+        yield f"{len(why)} of {units.counted(len(records), 'run')} discarded in ratios: {why[-1]}"
+    if needed(cells):
+        yield needed(cells)
+
+

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Where the CPU time went, by the samples of --profile: by context, then by kernel function of sends."""
+
+from math import ceil, sqrt
+
+from tables.profile import CONTEXTS, MEASURING
+from tables.stages import STAGES
+
+from . import table, units
+from .record import array, at, count, rows, safe_text, string, value
+
+FUNCTIONS_MAX = 10
+SAMPLES_LEAST = 100
+Z = 1.959964  # of 95 %
+IN_SEND = {context.name for context in CONTEXTS if context.in_send}
+
+
+def half_width(part, whole):
+    """Of Wilson's 95 % interval of a share: half of its width."""
+    share = part / whole
+    return Z * sqrt(share * (1 - share) / whole + (Z / whole) ** 2 / 4) / (1 + Z * Z / whole)
+
+
+def names(stack):
+    """Of the functions, outermost first."""
+    return [safe_text(name) for name in array(stack, "functions") if isinstance(name, str)]
+
+
+class Profile:
+    """The samples of a cell's repeats: of contexts, and of sends those of functions, by themselves and
+    with what they called.
+    """
+
+    def __init__(self, cell):
+        self.cell, self.title, self.lost, self.measuring = cell, cell.title, 0, 0
+        self.contexts, self.stages, self.own, self.all = {}, {}, {}, {}
+        for record in cell.records:
+            if at(record, "profile") is not None:
+                self.lost += count(record, "profile/lost")
+                for stack in rows(record, "profile/stacks"):
+                    self._add(string(stack, "context"), string(stack, "stage"), names(stack),
+                              count(stack, "samples"))
+        self.samples = sum(self.contexts.values())
+        self.sends = sum(self.contexts.get(name, 0) for name in IN_SEND)
+
+    def _add(self, context, stage, functions, samples):
+        self.contexts[context] = self.contexts.get(context, 0) + samples
+        if context not in IN_SEND or not functions:
+            return
+        self.stages[stage] = self.stages.get(stage, 0) + samples
+        self.own[functions[-1]] = self.own.get(functions[-1], 0) + samples
+        self.measuring += samples * any(name.startswith(MEASURING) for name in functions)
+        for name in set(functions):
+            self.all[name] = self.all.get(name, 0) + samples
+
+    def share(self, context):
+        part = self.contexts.get(context)
+        return f"{100 * part / self.samples:.1f} %" if part else "-"
+
+    def seconds_needed(self):
+        """Of a run that has samples enough."""
+        elapsed = self.cell.sum("app/elapsed_s", None) or self.cell.sum("observed/seconds", 0.0)
+        return ceil(elapsed * SAMPLES_LEAST / self.sends)
+
+
+def heaviest(profiles):
+    """Functions by the largest share that they have of any profile, by themselves."""
+    found = {name for profile in profiles for name in profile.own}
+    return sorted(found, key=lambda name: (-max(profile.own.get(name, 0) / profile.sends
+                                                for profile in profiles), name))[:FUNCTIONS_MAX]
+
+
+def percent(part, whole):
+    return f"{100 * part / whole:.1f} +-{100 * half_width(part, whole):.1f}"
+
+
+def stages(profiles):
+    """A stage of sends a row."""
+    yield "stages of sends: % of the samples, with its 95 % interval"
+    yield from table.lines([["", *(p.title for p in profiles)],
+                            *([stage.words, *(percent(p.stages.get(stage.name, 0), p.sends) for p in profiles)]
+                              for stage in STAGES if any(stage.name in p.stages for p in profiles)),
+                            ["of these, BPF programs", *(percent(p.measuring, p.sends) for p in profiles)]])
+    yield ""
+
+
+def functions(profiles):
+    """A function a row: by itself and with what it called."""
+    def texts(profile, name):
+        return (f"{percent(profile.own.get(name, 0), profile.sends)} "
+                f"{100 * profile.all.get(name, 0) / profile.sends:5.1f}")
+
+    yield "kernel functions of sends: % of the samples, with its 95 % interval, and with callees"
+    yield from table.lines([["", *(p.title for p in profiles)],
+                            *([name, *(texts(p, name) for p in profiles)] for name in heaviest(profiles))])
+
+
+def too_few(profile):
+    if not profile.sends:
+        return f"{profile.title}: no sample is of a send; profile for longer"
+    return (f"{profile.title}: {units.counted(profile.sends, 'sample')} of sends are too few to name functions; "
+            f"{profile.seconds_needed()} s would do")
+
+
+def folded(cells):
+    """A line a stack of each cell, as flame graphs are made of: frames with semicolons between, then the
+    samples. The first two frames are the cell and the send, or the context.
+    """
+    words = {context.name: context.words for context in CONTEXTS}
+    for cell in cells:
+        sums = {}
+        for stack in cell.rows("profile/stacks"):
+            context = string(stack, "context")
+            head = words[context]
+            if context in IN_SEND:
+                flag = " MSG_ZEROCOPY" if at(stack, "zerocopy") else ""
+                head = f"{string(stack, 'syscall')}{flag}"
+            frames = ";".join([cell.title, head, *names(stack)])
+            sums[frames] = sums.get(frames, 0) + count(stack, "samples")
+        yield from (f"{frames} {samples}" for frames, samples in sorted(sums.items()))
+
+
+def profile(cells):
+    profiles = [Profile(cell) for cell in cells if cell.at("profile") is not None]
+    if not profiles:
+        return
+    first = profiles[0].cell.record
+    yield (f"where the CPU time goes, sampled {value(first, 'profile/hz'):.0f} times a second "
+           f"({string(first, 'profile/event')})")
+    yield from table.lines([
+        ["", *(p.title for p in profiles)],
+        *([context.words, *(p.share(context.name) for p in profiles)] for context in CONTEXTS
+          if any(p.contexts.get(context.name) for p in profiles)),
+        ["samples", *(units.whole(p.samples) for p in profiles)]])
+    for p in profiles:
+        if p.lost:
+            yield f"{p.title}: {units.counted(p.lost, 'sample')} had no room and are left out"
+    yield ""
+    enough = [p for p in profiles if p.sends >= SAMPLES_LEAST]
+    if enough:
+        yield from stages(enough)
+        yield from functions(enough)
+    for p in profiles:
+        if p not in enough:
+            yield too_few(p)
+    yield ""

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Sampled kernel functions: of measured threads alone, in the send that they were in, as often as they had
+a CPU, and in the stages where the hooks see them.
+"""
+
+import json
+import os
+import subprocess
+
+import pytest
+
+from conftest import TIERS, analyze, check, completes, needs_bpf, only, records, run
+
+pytestmark = needs_bpf
+
+HZ = 997
+SECONDS = os.environ.get("SENDPATH_PROFILE_S", "1.5")
+BUSY = "import time\nend = time.monotonic() + 1\nwhile time.monotonic() < end: pass"
+IN_SEND = ("send", "softirq")
+
+
+def profiled(variant, tier, *options):
+    record = only(records("--variant", variant, "--duration", SECONDS, f"--profile={HZ}", "--tier", tier,
+                          *options))
+    assert record["profile"]["lost"] == 0
+    return record
+
+
+def sampled(record, of=lambda stack: True):
+    return sum(stack["samples"] for stack in record["profile"]["stacks"] if of(stack))
+
+
+def has(*functions):
+    return lambda stack: set(functions) <= set(stack["functions"])
+
+
+def interval(part, whole, z=3.9):
+    """Wilson's: of 20 shares at once, 99.9 % of the time."""
+    share = part / whole
+    middle = (share + z * z / 2 / whole) / (1 + z * z / whole)
+    half = z * (share * (1 - share) / whole + (z / whole) ** 2 / 4) ** 0.5 / (1 + z * z / whole)
+    return middle - half, middle + half
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_stacks_are_of_the_sends_that_were_made(tier, untouched):
+    record = profiled("twocopy", tier)
+    stacks = [stack for stack in record["profile"]["stacks"] if stack["syscall"]]
+    assert {(stack["syscall"], stack["zerocopy"]) for stack in stacks} == {("sendto", False)}
+    assert all(stack["stage"] and stack["context"] in IN_SEND for stack in stacks)
+    in_call = sampled(record, lambda stack: stack["syscall"])
+    assert sampled(record, lambda s: s["syscall"] and has("__sys_sendto")(s)) > 0.95 * in_call
+    assert sampled(record, lambda s: s["syscall"] and has("tcp_sendmsg_locked")(s)) > 0.6 * in_call
+    assert not sampled(record, has("skb_copy_ubufs"))
+    assert sampled(record) == record["profile"]["samples"]
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_over_loopback_the_copy_moves_into_a_softirq(tier):
+    if not completes(tier):
+        pytest.skip("zero-copy sends are not followed by this mechanism here")
+    record = profiled("zerocopy", tier)
+    assert record["zerocopy"]["copied"] == record["zerocopy"]["completions"]
+    deep = [s for s in record["profile"]["stacks"] if "skb_copy_ubufs" in s["functions"] and s["syscall"]]
+    # A send may be completed by its copy.
+    assert {(s["zerocopy"], s["context"]) for s in deep} == {(True, "softirq")}
+    assert {"deep_copy"} <= {s["stage"] for s in deep} <= {"deep_copy", "completion"}
+    assert {s["stage"] for s in record["profile"]["stacks"] if "skb_zerocopy_iter_stream" in s["functions"]
+            and s["context"] == "send"} == {"pin"}
+
+
+def test_samples_are_as_many_as_the_cpu_time_is():
+    record = profiled("twocopy", TIERS[-1])
+    app = record["app"]
+    cpu_s = sum(side[key] for side in (app, app["receiver"]) for key in ("user_s", "system_s"))
+    # Of a machine that gives its CPUs to others the clock runs on meanwhile.
+    assert 0.7 * cpu_s * HZ < record["profile"]["samples"] < 1.6 * cpu_s * HZ + 50
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_stages_are_those_that_hooks_see(tier):
+    # Large sends: a hook's own time, half of it in the function and half in its caller, is little.
+    record = profiled("onecopy", tier, "--stages", "--size", "1M")
+    call = only(record["calls"])
+    whole = sampled(record, lambda stack: stack["syscall"])
+    # A thread is in a send from tcp_sendmsg on.
+    sums = {part["stage"]: part["ns"]["sum"] for part in call["stages"]["parts"]
+            if part["on_cpu"] and part["ns"] and part["stage"] != "entry"}
+    parts = {name: ns / sum(sums.values()) for name, ns in sums.items()}
+    hooked = [name for name, share in parts.items() if share > 0.03 and name != "unaccounted"]
+    assert hooked
+    for name in hooked:
+        low, high = interval(sampled(record, lambda s: s["syscall"] and s["stage"] == name), whole)
+        assert low - 0.03 < parts[name] < high + 0.03, (name, parts[name], low, high)
+
+
+@pytest.mark.parametrize("link", ["loopback", "veth"])
+def test_stages_without_hooks_are_sampled(link):
+    record = only(records("--variant", "zerocopy", "--duration", SECONDS, "--stages", "--tier", "tracepoint",
+                          "--link", link))
+    in_send = sampled(record, lambda stack: stack["stage"])
+    assert sampled(record, lambda stack: stack["stage"] == "unaccounted") < 0.1 * in_send
+
+
+def test_a_program_that_is_not_observed_is_not_sampled(tmp_path):
+    with subprocess.Popen(["/usr/bin/python3", "-c", BUSY]) as other:
+        done = analyze("--json", tmp_path / "record", f"--profile={HZ}", "--", "/usr/bin/python3", "-c", BUSY)
+        assert other.wait() == 0
+    assert done.returncode == 0, done.stderr
+    record = check(json.loads((tmp_path / "record").read_text()))
+    assert {stack["context"] for stack in record["profile"]["stacks"]} <= {"program", "kernel"}
+    assert 0 < record["profile"]["samples"] < 1.3 * HZ + 50
+    assert "no sample is of a send" in done.stderr
+
+
+def test_folded_stacks_add_up(tmp_path):
+    path = tmp_path / "folded"
+    path.write_text("what was there before\n")
+    done = analyze("--variant", "twocopy,zerocopy", "--messages", 20000, "--profile", "--folded", path,
+                   "--json", tmp_path / "record")
+    assert done.returncode == 0, done.stderr
+    kept = [json.loads(line) for line in (tmp_path / "record").read_text().splitlines()]
+    lines = [line.rpartition(" ") for line in path.read_text().splitlines()]
+    for record in kept:
+        variant = record["load"]["variant"]
+        assert sum(int(n) for frames, _, n in lines if frames.split(";")[0] == variant) == \
+            record["profile"]["samples"]
+    assert any(frames.startswith("zerocopy;sendmsg MSG_ZEROCOPY;") for frames, _, _ in lines)
+
+
+@pytest.mark.parametrize("options,status,word", [
+    (["--profile=0"], 2, "--profile 0: give a number from 1"),
+    (["--folded", "x"], 2, "goes with --profile"),
+    (["--profile", "--folded", "/no/such/folder/x"], 1, "--folded: cannot write /no/such/folder/x"),
+    (["--profile", "--tier", "none"], 2, "--profile with --tier none")])
+def test_wrong_use(options, status, word):
+    done = analyze("--variant", "null", "--messages", 1, *options)
+    assert done.returncode == status
+    assert word in done.stderr and not done.stdout
+
+
+def test_more_than_the_kernel_allows():
+    most = int(run("sysctl", "-n", "kernel.perf_event_max_sample_rate").stdout)
+    if most >= 100000:
+        pytest.skip("the kernel allows all that can be asked for")
+    done = analyze("--variant", "null", "--messages", 1, f"--profile={most + 1}")
+    assert done.returncode == 3 and "kernel.perf_event_max_sample_rate" in done.stderr

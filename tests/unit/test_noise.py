@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""What the machine did between two readings of what its kernel counts."""
+
+import pathlib
+import sys
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "analysis"))
+
+from derive.noise import TICKS, between  # noqa: E402
+
+NOTHING = {"stat": None, "pressure": None, "throttled": None, "khz": None, "sender": None,
+           "receiver": None, "time_s": 0.0}
+
+
+def stat(steal, all_):
+    return {**NOTHING, "stat": f"cpu  {all_ // 2} 0 0 {all_ - all_ // 2 - steal} 0 0 0 {steal} 9 9"}
+
+
+@pytest.mark.parametrize("steal, all_, share", [
+    (0, TICKS, 0), (TICKS, 4 * TICKS, 0.25), (TICKS, TICKS, 1),
+    (TICKS + 1, TICKS, 1),  # another count ran backwards
+    (-1, TICKS, 0),  # this one did
+    (1, TICKS - 1, None), (0, -1, None)])
+def test_steal_share_is_of_all_time(steal, all_, share):
+    assert between(stat(1000, 30000), stat(1000 + steal, 30000 + all_), 100)["steal_share"] == share
+
+
+def test_ticks_are_of_eight_kinds():
+    """Guests' time is in user's."""
+    found = between({**NOTHING, "stat": "cpu 0 0 0 0 0 0 0 0"}, {**NOTHING, "stat": "cpu  1 2 3 4 5 6 7 8 9 10"}, 1)
+    assert (found["all_s"], found["busy_s"], found["irq_share"], found["steal_share"]) == (36, 6, 13 / 36, 8 / 36)
+    assert between({**NOTHING, "stat": "cpu 0 0"}, {**NOTHING, "stat": "cpu 90 90"}, 1)["all_s"] is None
+
+
+def test_what_is_not_told_is_unknown():
+    assert set(between(NOTHING, NOTHING, 100).values()) == {None}
+    assert set(between(None, None, 100).values()) == {None}
+
+
+def test_waiting_is_of_what_could_run():
+    opened = {**NOTHING, "time_s": 7.0, "pressure": "some avg10=0.00 total=1000000", "khz": 2e6, "throttled": 4.0,
+              "sender": [10 ** 9, 0], "receiver": [5, 0]}
+    closed = {**NOTHING, "time_s": 9.0, "pressure": "some avg10=0.00 total=1500000", "khz": 1.5e6, "throttled": 4.0,
+              "sender": [2500000000, 500000000], "receiver": [4, 0]}  # some of its threads ended
+    found = between(opened, closed, 100)
+    assert (found["pressure_share"], found["slowdown"], found["throttled"]) == (0.25, 0.25, 0)
+    assert (found["sender_waited_share"], found["receiver_waited_share"]) == (0.25, None)
