@@ -34,9 +34,16 @@ def at(block, path):
     return block
 
 
+def busy_threads(load):
+    """How many the load keeps busy at once; 0: none of ours."""
+    if not load or load["variant"] == "null":
+        return 0
+    return 2 if load["workload"] == "procinfo" else 2 * load["threads"]
+
+
 def own_queue(run):
     """The share of the time in which the load's own threads wait for each other."""
-    return max(0.0, 1 - run["host"]["nproc"] / max(run["busy_threads"], 1))
+    return max(0.0, 1 - run["host"]["nproc"] / max(busy_threads(run["load"]), 1))
 
 
 def values(record):

@@ -2,13 +2,13 @@
 """What a reader must know of a run before its figures are believed."""
 
 from . import noise
-from .noise import at
+from .noise import at, busy_threads
 from .run import sum_of
 
 
 def machine(run):
     """What about the machine makes figures doubtful."""
-    host, busy = run["host"], run["busy_threads"]
+    host, busy = run["host"], busy_threads(run["load"])
     if host["governor"] and host["governor"] != "performance":
         yield "governor", (f'CPU frequency governor is "{host["governor"]}": times vary with the '
                            'frequency; "performance" holds it still')

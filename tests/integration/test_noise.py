@@ -37,7 +37,7 @@ def busy_cpus():
     (("--duration", "1", "--interval", "0.5"), 1, 1),
 ])
 def test_configurations_have_repeats_that_decide_and_share_a_total(options, repeats, seconds):
-    found = records("--variant", "onecopy,twocopy", "--warmup", 0, "--tier", "tracepoint", *options)
+    found = records("--variant", "onecopy,twocopy", "--warmup", 0, "--mechanism", "tracepoint", *options)
     cells = {r["run"]["cell"] for r in found}
     assert sorted((r["run"]["cell"], r["run"]["repeat"]) for r in found) == sorted(
         (cell, n) for n in range(1, repeats + 1) for cell in cells)

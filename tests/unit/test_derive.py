@@ -68,7 +68,7 @@ def test_a_failure():
 def test_what_disturbs_a_run(others, sender, receiver, pressure, busy, said):
     raw = named("copying_load")
     own = raw["app"]["user_s"] + raw["app"]["system_s"] + sum(raw["app"]["receiver"].values())
-    raw["busy_threads"], raw["host"]["nproc"] = busy, 2
+    raw["load"]["threads"], raw["host"]["nproc"] = busy // 2, 2
     busy_ticks = round(10**6 * (others or 0) + 100 * own)
     raw["noise"].update(hz=100, opened={**raw["noise"]["opened"], "stat": "cpu 0 0 0 0 0 0 0 0"}, closed={
         **raw["noise"]["closed"], "time_s": 1.0, "pressure": f"some total={round(1e6 * pressure)}",
