@@ -71,6 +71,8 @@ RUN = (
     Column("cell", TEXT, "", "configuration: the same for all repeats of one load", at("run.cell")),
     Column("repeat", WHOLE, "", "number of the repeat, from 1", at("run.repeat")),
     Column("seed", WHOLE, "", "seed of the order of runs", at("run.seed")),
+    Column("first_look", WHOLE, "", "of sweep --decide: after so many repeats it looked first",
+           at("run.first_look")),
     Column("tool_version", TEXT, "", "version of the program that measured",
            at("tool.version")),
     Column("steal_share", REAL, "", "share of the CPUs' time that the hypervisor gave to other "

@@ -35,7 +35,8 @@ def named(run):
         run.missing("run.steal_share",
                     "too short a window, or /proc/stat does not tell" if run["window"]
                     else "no window was measured")
-    return {**run["run"], "command": command_line(run["run"]["command"]), "steal_share": steal}
+    return {**run["run"], "command": command_line(run["run"]["command"]), "steal_share": steal,
+            "first_look": None}
 
 
 def plan(run):

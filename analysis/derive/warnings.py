@@ -2,15 +2,8 @@
 """What a reader must know of a run before its figures are believed."""
 
 from . import noise
-from .noise import at
+from .noise import at, busy_threads
 from .run import sum_of
-
-
-def busy_threads(load):
-    """How many the load keeps busy at once; 0: none of ours."""
-    if not load or load["variant"] == "null":
-        return 0
-    return 2 if load["workload"] == "procinfo" else 2 * load["threads"]
 
 
 def machine(run):
@@ -96,7 +89,7 @@ def misses(run):
 
 def block(run, record):
     found = [*machine(run), *unseen(run), *misses(run), *assumed(run), *unsent(run), *paced(record),
-             *noise.exceeded(record, False), *estimated(record)]
+             *noise.exceeded(record), *estimated(record)]
     if run["interrupted"]:
         found.append(("interrupted", "the run was interrupted before its time was up"))
     if run["error"]:

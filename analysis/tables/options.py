@@ -136,7 +136,17 @@ OPTIONS = (
            "only in variant or server model stay in one part, with all their repeats. Parts that run "
            "on one machine at the same time disturb each other.", ("text", "sweep.shard")),
     Option("retry", "", "sweep",
-           "run again what failed or was skipped", sets=("flag", "sweep.retry")),
+           "run again what failed, was skipped or was disturbed",
+           "Other programs, the hypervisor or a full run queue disturb a run.", ("flag", "sweep.retry")),
+    Option("decide", "", "sweep",
+           "repeat what is inconclusive until it is decided",
+           "Configurations whose comparison with their first variant is inconclusive are repeated, half as "
+           "many times again before each look, until all are better, worse or the same, or until --budget "
+           "is spent. The intervals account for the number of looks.", ("flag", "sweep.decide")),
+    Option("budget", "T", "sweep",
+           "seconds for runs beyond the plan (default: as long as its runs take)",
+           "Disturbed runs are repeated when the runs of the plan are finished, at most three times; then "
+           "--decide repeats. 0: neither.", ("text", "sweep.budget")),
     Option("listen", "ADDRESS:PORT", "exporter",
            "serve metrics to Prometheus there (default 127.0.0.1:9435)",
            "The exporter answers GET /metrics by HTTP, in the OpenMetrics format if the client accepts "
@@ -175,11 +185,14 @@ OPTIONS = (
            "go to standard error if standard output carries JSON or the output of a command. They add "
            "up to the report; the last line includes a remaining fraction of an interval."),
     Option("repeat", "N", "measuring",
-           "run everything N times, interleaved (default: several configurations share --duration "
-           "among 9 repeats, one alone has 1)",
-           "Interleaved is A B C A B C. The default does not apply with --messages, --interval or less "
-           "than 0.9 seconds. A sweep makes 9 repeats, each as long as --duration.",
+           "run everything N times, interleaved (default: enough to decide, 6 to 11)",
+           "Interleaved is A B C A B C. A single configuration runs once. The default decides each comparison of a row: 6 repeats for one, 7 "
+           "for 2, 8 for 4, 9 for 8, 10 for 24, 11 for 48. With --messages or --interval it is 1.",
            ("number", "repeat", "REPEAT_MAX")),
+    Option("total", "T", "details",
+           "share T seconds among the repeats of each configuration, instead of --duration (default 5)",
+           "--duration is the window of one run. Without both options, the default repeats of several "
+           "configurations share 5 seconds; otherwise a window is 5 seconds long."),
     Option("events", "LIST", "details",
            "also count these events, by their libpfm4 names", sets=("text", "events")),
     Option("memory", "", "details",

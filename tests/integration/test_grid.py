@@ -81,6 +81,8 @@ def test_ratios_have_intervals_of_six_repeats(tmp_path, untouched):
     for line in path.read_text().splitlines():
         record = json.loads(line)
         rates.setdefault(record["load"]["variant"], []).append(record["app"]["throughput_bps"])
+        if record["noise"]["disturbed"]:
+            pytest.skip(f"this machine is not quiet: {record['noise']['disturbed']}")
     logs = [math.log(mine / other) for mine, other in zip(rates["zerocopy"], rates["twocopy"])]
     centre = statistics.median((a + b) / 2 for a, b in
                                itertools.combinations_with_replacement(logs, 2))
@@ -153,7 +155,7 @@ def test_further_events_by_name(untouched):
 
 def test_progress_on_a_terminal_only(untouched):
     """On a terminal a line tells how far it is, and is gone before the report."""
-    _, text, out = on_a_terminal([ANALYZE, "--variant", "twocopy,onecopy", "--duration", "0.3"],
+    _, text, out = on_a_terminal([ANALYZE, "--variant", "twocopy,onecopy", "--duration", "0.3", "--repeat", "1"],
                                  stdout=subprocess.PIPE)
     assert b" 0/2  twocopy 16K x1: " in text
     assert b" 1/2  onecopy 16K x1: " in text

@@ -29,17 +29,25 @@ def busy_cpus():
 
 
 @pytest.mark.parametrize("options,repeats,seconds", [
-    (("--duration", "1.125"), 9, 0.125),
-    (("--duration", "0.3"), 1, 0.3),
+    (("--total", "0.75"), 6, 0.125),
+    (("--total", "0.9", "--size", "1K,2K"), 7, pytest.approx(0.9 / 7)),
+    (("--duration", "0.1"), 6, 0.1),
     (("--duration", "0.3", "--repeat", 2), 2, 0.3),
     (("--messages", 10), 1, None),
     (("--duration", "1", "--interval", "0.5"), 1, 1),
 ])
-def test_configurations_share_their_time_among_repeats(options, repeats, seconds):
+def test_configurations_have_repeats_that_decide_and_share_a_total(options, repeats, seconds):
     found = records("--variant", "onecopy,twocopy", "--warmup", 0, "--mechanism", "tracepoint", *options)
-    assert [(r["load"]["variant"], r["run"]["repeat"]) for r in found] == [
-        (variant, n) for n in range(1, repeats + 1) for variant in ("onecopy", "twocopy")]
-    assert {r["load"]["duration_s"] for r in found} == {seconds}
+    cells = {r["run"]["cell"] for r in found}
+    assert sorted((r["run"]["cell"], r["run"]["repeat"]) for r in found) == sorted(
+        (cell, n) for n in range(1, repeats + 1) for cell in cells)
+    assert all(r["load"]["duration_s"] == seconds for r in found)
+
+
+@pytest.mark.parametrize("other", [("--duration", 1), ("--messages", 10), ("--all",)])
+def test_a_total_is_of_loads_without_another_length(other):
+    done = analyze("--total", 1, *other)
+    assert done.returncode == 2 and only(done.stderr.splitlines()).startswith("analyze: --total with ")
 
 
 def test_one_configuration_runs_once_at_any_arrival():
@@ -49,7 +57,7 @@ def test_one_configuration_runs_once_at_any_arrival():
 
 def test_a_busy_machine_ranks_nothing():
     with busy_cpus():
-        done = analyze("--variant", "twocopy,zerocopy", "--duration", 2, "--size", "64K")
+        done = analyze("--variant", "twocopy,zerocopy", "--total", 2, "--size", "64K")
         found = records("--variant", "twocopy", "--duration", "0.5")
     assert done.returncode == 0, done.stderr
     assert re.search(r"runs discarded in ratios: other programs took \d+ % of the CPUs' time\n"

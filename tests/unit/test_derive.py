@@ -56,6 +56,28 @@ def test_a_failure():
     assert record["started"].endswith("Z") and record["load"] == raw["load"]
 
 
+@pytest.mark.parametrize("others, sender, receiver, pressure, busy, said", [
+    (0.00, 0.00, 0.00, 0.0, 2, None), (0.25, 0.00, 0.00, 0.0, 2, "other programs took 25 % of the CPUs' time"),
+    (0.10, 0.10, 0.40, 0.0, 2, "the receiver waited for a CPU in 40 % of the time in which it could run"),
+    (0.10, 0.30, 0.00, 0.0, 2, "the sender waited for a CPU in 30 % of the time in which it could run"),
+    (0.00, 0.10, 0.40, 0.0, 2, None),  # its own softirqs
+    (0.10, 0.60, 0.60, 0.0, 4, None),  # its own threads
+    (0.10, 0.75, 0.60, 0.0, 4, "the sender waited for a CPU in 75 % of the time in which it could run"),
+    (0.10, 0.10, 0.10, 0.9, 2, None), (0.10, None, None, 0.9, 2, "something waited for a CPU in 90 % of the time"),
+    (None, 0.90, 0.90, 0.9, 2, None)])  # too short a window
+def test_what_disturbs_a_run(others, sender, receiver, pressure, busy, said):
+    raw = named("copying_load")
+    own = raw["app"]["user_s"] + raw["app"]["system_s"] + sum(raw["app"]["receiver"].values())
+    raw["load"]["threads"], raw["host"]["nproc"] = busy // 2, 2
+    busy_ticks = round(10**6 * (others or 0) + 100 * own)
+    raw["noise"].update(hz=100, opened={**raw["noise"]["opened"], "stat": "cpu 0 0 0 0 0 0 0 0"}, closed={
+        **raw["noise"]["closed"], "time_s": 1.0, "pressure": f"some total={round(1e6 * pressure)}",
+        "stat": None if others is None else f"cpu {busy_ticks} 0 0 {10**6 - busy_ticks} 0 0 0 0",
+        **{side: None if waited is None else [round(1e9 * (1 - waited)), round(1e9 * waited)]
+           for side, waited in (("sender", sender), ("receiver", receiver))}})
+    assert record_of(raw)["noise"]["disturbed"] == said
+
+
 @settings(deadline=None)
 @given(st.lists(st.integers(0, (1 << 42) - 1), min_size=1, max_size=60),
        st.sampled_from([hist.FINE, hist.COARSE]))

@@ -14,11 +14,11 @@
 
 const char *argp_program_version = "sendpath " SENDPATH_VERSION;
 
-#define REPEATS	     9 /* decide a row of 12 comparisons: docs/statistics.md */
-#define REPEAT_MIN_S 0.1
-#define SAMPLE_MAX   1000000
-#define PROFILE_MAX  100000
-#define TOP_DEFAULT  32 /* names of processes that exporter has */
+#define REPEATS_MIN 6 /* decide one comparison: docs/statistics.md */
+#define WRONG_MOST  0.05
+#define SAMPLE_MAX  1000000
+#define PROFILE_MAX 100000
+#define TOP_DEFAULT 32 /* names of processes that exporter has */
 
 /* Ends the program. */
 static error_t refuse(struct argp_state *state, const char *option, const char *value,
@@ -155,6 +155,15 @@ static const char *not_of_raw(const struct options *o)
 				   : NULL;
 }
 
+/* What says otherwise how long windows are. */
+static const char *not_of_total(const struct options *o)
+{
+	return o->target.given || o->exporter.given	   ? "with a program to observe"
+	       : load_options__given(&o->load, "duration") ? "with --duration"
+	       : o->load.load.messages			   ? "with --messages"
+							   : NULL;
+}
+
 static const struct help *help_of(const struct options *o)
 {
 	return o->sweep.given	   ? &options_help_sweep
@@ -192,6 +201,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		o->by_max = GROUPS_MAX;
 		o->exporter.top = TOP_DEFAULT;
 		return 0;
+	case OPT_TOTAL:
+		if (units__duration(arg, &o->total_s) || o->total_s <= 0 || o->total_s > 1e6)
+			return refuse(state, "--total", arg, "give seconds, above 0");
+		return 0;
 	case OPT_INTERVAL:
 		if (units__duration(arg, &o->interval) || o->interval < LIVE_MIN_S)
 			return refuse(state, "--interval", arg, "give seconds, 0.1 or more");
@@ -216,7 +229,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 			return set_value(o, key, arg, state);
 		o->profile = PROFILE_HZ;
 		return 0;
-	case OPT_OUT ... OPT_RETRY:
+	case OPT_OUT ... OPT_BUDGET:
 		if (!o->sweep.given)
 			program__refuse(state, "--%s: belongs to sweep: analyze sweep --out DIR",
 					options__name(key));
@@ -237,6 +250,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 			return refuse(state, "--variant or another option of a load",
 				      "with a program to observe",
 				      "only --duration applies to both; leave the others out");
+		if (o->total_s > 0 && not_of_total(o))
+			return refuse(state, "--total", not_of_total(o), "give one of them");
 		if (o->target.given && o->mechanism == MECHANISM_OFF)
 			return refuse(state, "--mechanism none", "with a program to observe",
 				      "nothing would be measured");
@@ -268,22 +283,37 @@ static const struct argp_child children[] = {
 static const struct argp argp = {
 	.options = options_list, .parser = parse_option, .children = children};
 
+/* The fewest that can decide each comparison of a row, by Holm's correction. */
+static unsigned int repeats_of_family(const struct load_options *o)
+{
+	size_t family = o->load.workload == WORKLOAD_PROCINFO ? o->connections.count
+			: o->sizes.count > 1		      ? o->sizes.count
+							      : o->threads.count;
+	unsigned int repeats = REPEATS_MIN;
+
+	while (2.0 / (double)(1ULL << repeats) > WRONG_MOST / (double)(family ? family : 1))
+		repeats++;
+	return repeats;
+}
+
 /*
- * A comparison needs repeats: without --repeat, configurations share their time among some. One
- * alone is compared with nothing, and is as long as it was asked for.
+ * A comparison needs repeats: without --repeat, configurations have as many as their number asks
+ * for. These share a total, unless each window's duration is given. One alone is compared with
+ * nothing.
  */
 static void settle_repeats(struct options *o)
 {
-	double *duration = &o->load.load.duration_s;
+	bool repeated = o->repeat;
+	bool compared = !o->target.given && load_options__cells(&o->load) > 1 &&
+			!(o->interval > 0) && !o->load.load.messages;
 
-	if (o->repeat)
-		return;
-	o->repeat = o->sweep.given ? REPEATS : 1;
-	if (o->sweep.given || o->target.given || o->interval > 0 || o->load.load.messages ||
-	    load_options__cells(&o->load) < 2 || *duration < REPEATS * REPEAT_MIN_S)
-		return;
-	o->repeat = REPEATS;
-	*duration /= REPEATS;
+	if (!repeated)
+		o->repeat = compared || o->sweep.given ? repeats_of_family(&o->load) : 1;
+	if (o->total_s > 0)
+		o->load.load.duration_s = o->total_s / o->repeat;
+	else if (compared && !repeated && !o->sweep.given &&
+		 !load_options__given(&o->load, "duration"))
+		o->load.load.duration_s /= o->repeat;
 }
 
 static void parse_words(struct options *o, int argc, char **argv)

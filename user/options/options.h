@@ -46,6 +46,7 @@ struct options {
 		struct target target;
 	struct sweep_options sweep;
 	struct exporter_options exporter;
+	double total_s;	     /* of all windows of a configuration; 0: not given */
 	double wait_quiet_s; /* at most, before each run; 0: not at all */
 	double interval; /* seconds between lines, or text files, while a window is open; 0: none */
 	unsigned int by; /* a set of enum group_by */
