@@ -72,7 +72,7 @@ class Asked:
 
 
 class Run:
-    """raw: a line of schema sendpath.raw/1, as json.loads returns it."""
+    """raw: a line of schema sendpath.raw/2, as json.loads returns it."""
 
     def __init__(self, raw):
         self.raw = raw

@@ -8,7 +8,7 @@
 #include "user/run/host.h"
 #include "user/run/run.h"
 
-#define RAW_SCHEMA "sendpath.raw/1"
+#define RAW_SCHEMA "sendpath.raw/2"
 
 struct record_context {
 	const struct host *host;
