@@ -465,7 +465,7 @@ SHARE   := $(DESTDIR)$(PREFIX)/share
 LIBEXEC := $(DESTDIR)$(PREFIX)/libexec/sendpath
 INSTALLED_DOCS := run-record.md run-record.schema.json causes.md table.md statistics.md memory.md \
                   report.md reading.md mechanisms.md support.md costs.md zerocopy.md \
-                  advise.md fleet.md foreign.md path.md robustness.md stages.md
+                  advise.md fleet.md foreign.md path.md robustness.md stages.md zerocopy-in-practice.md
 MANUAL := $(notdir $(wildcard docs/man/*.1))
 DEPLOYED = $(shell find deploy/prometheus deploy/grafana deploy/kubernetes deploy/slurm deploy/pairs -type f)
 SERVICE := sendpath-exporter.service
@@ -518,34 +518,34 @@ deb: deb-packages
 help:
 	@echo 'make             build ./analyze and loadgen/loadgen'
 	@echo 'make run         install what is missing, build, and compare three ways of sending'
-	@echo 'make report      three ways of sending over sizes and threads, five times, and what the'
-	@echo '                 runs answer, with figures: build/report/report (about 8 minutes)'
+	@echo 'make report      three ways of sending over sizes and threads, and a report with figures:'
+	@echo '                 build/report/report (about 10 minutes)'
 	@echo 'make check       install what is missing, build, and run the tests that a change needs'
 	@echo 'make check-kernels  tests in every kernel of the lab'
 	@echo 'make check-stats    simulations of the statistics'
 	@echo 'make check-san      more tests with the sanitizers'
-	@echo 'make fuzz        what reads files, the wire and options, fed with anything: FUZZ_S=60'
-	@echo 'make soak        what goes on while all else comes and goes: SOAK_S=600, SEED=N'
+	@echo 'make fuzz        fuzz the readers of files, the wire protocol and options: FUZZ_S=60'
+	@echo 'make soak        long-running programs under churn: SOAK_S=600, SEED=N'
 	@echo 'make check-counts   exact counts of a million sends, tests of the benchmarks'
-	@echo 'make check-full  all of these and check-foreign, with everything in every kernel'
-	@echo 'make analysis    what ./analyze table and its like need, into analysis/.venv'
-	@echo 'make check-analysis  only the tests of that'
-	@echo 'make check-foreign  counts of programs that nobody here wrote, beside other instruments'
+	@echo 'make check-full  all of these and check-foreign, with every mechanism in every kernel'
+	@echo 'make analysis    install the libraries of table, compare and report, in analysis/.venv'
+	@echo 'make check-analysis  only the tests of these'
+	@echo 'make check-foreign  counts of third-party programs, beside other instruments'
 	@echo '                 (docs/foreign.md); Debian starts the services that this installs'
 	@echo 'make lab         a shell in a kernel of the lab, or a command: KERNEL=5.10 TOPOLOGY=veth'
-	@echo "                 CMD='./analyze --variant all'; what CMD writes is kept in SHARE=DIR alone;"
-	@echo '                 tests/lab/lab --list tells which kernels and topologies there are'
-	@echo 'make fixtures    the kept raw lines of tests, recorded anew'
-	@echo 'make docs        what docs/ has of analysis/tables, anew'
-	@echo 'make lab-report  what can be measured in each, into docs/support.md'
+	@echo "                 CMD='./analyze --variant all'; files that CMD writes are kept only in SHARE=DIR;"
+	@echo '                 tests/lab/lab --list shows the kernels and topologies'
+	@echo 'make fixtures    record the raw lines of tests again'
+	@echo 'make docs        write what docs/ has of analysis/tables'
+	@echo 'make lab-report  write docs/support.md: what can be measured in each kernel'
 	@echo 'make cross       build for the arm64 guests of tests/lab, in build-arm64/'
-	@echo 'make bench       what the load generator and measuring cost, beside other tools'
-	@echo 'make install     as sendpath, with all that its commands need: PREFIX=/usr/local; of a'
-	@echo '                 package (DESTDIR=) the libraries of analysis/ are left out'
-	@echo 'make deb         the same as a Debian package, in build/deb/'
-	@echo 'make uninstall   remove what that installed'
-	@echo 'make format      lay out the C sources (clang-format)'
-	@echo 'make vmlinux     anew from BTF=FILE for ARCH=x86 or arm64 (this kernel by default)'
+	@echo 'make bench       measure the load generator and the cost of measuring, beside other tools'
+	@echo 'make install     install as sendpath: PREFIX=/usr/local; with DESTDIR= (a package)'
+	@echo '                 without the libraries of analysis/'
+	@echo 'make deb         build a Debian package, in build/deb/'
+	@echo 'make uninstall   remove what install installed'
+	@echo 'make format      format the C sources (clang-format)'
+	@echo 'make vmlinux     write vmlinux/ from BTF=FILE for ARCH=x86 or arm64 (default: this kernel)'
 	@echo 'make clean       remove what was built'
 	@echo 'V=1 shows whole commands; SAN=1 builds with sanitizers, in build-san/;'
 	@echo 'CROSS=arm64 builds for arm64 (clang, lld), in build-arm64/'

@@ -41,7 +41,7 @@ class Class:
 
 @dataclasses.dataclass(frozen=True)
 class Queue:
-    """Of zero-copy sends: those completed, those of them that the program has heard of by its error
+    """Of zero-copy sends: those completed, those of them that the program read from its error
     queue, and those refused because its notifications left no room. None: not known."""
     completed: int
     heard: int | None

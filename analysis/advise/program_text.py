@@ -9,7 +9,7 @@ from advise.path_text import COPIED_MOST, paragraphs, percent, size, times
 ROWS_MAX = 8
 SMALL = 0.01  # of sends and of bytes: less is among the others
 LITTLE = 0.05  # of a program's bytes: to send these otherwise is not worth the work
-LATE = 0.1  # of completed sends: so many unheard of are too many
+LATE = 0.1  # of completed sends: so many unread are too many
 
 
 def verdict(one, pays_from) -> str:
@@ -139,15 +139,15 @@ def _table(program, found, copied):
 
 
 def _queue(queue):
-    """Does it hear of completions in time?"""
+    """Does it read completions in time?"""
     if queue.heard is None:
-        return "Error queue: not known whether it reads it."
+        return "Error queue: unknown whether it is read."
     unheard = queue.completed - queue.heard
-    said = f"{unheard:,} of {queue.completed:,} completed sends not heard of at the end"
+    said = f"{unheard:,} of {queue.completed:,} completions not read at the end"
     if queue.refused:
-        said += f", and {_sends(queue.refused)} refused for want of room (ENOBUFS)"
+        said += f", and {_sends(queue.refused)} refused for lack of room (ENOBUFS)"
     if not queue.heard:
-        return f"Error queue: never read: {said}. It must be, or sends fail with ENOBUFS."
+        return f"Error queue: never read: {said}. Read it, or sends fail with ENOBUFS."
     late = queue.refused or unheard > LATE * queue.completed
     return f"Error queue: {'read too late' if late else 'read in time'}: {said}."
 

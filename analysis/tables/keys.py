@@ -81,20 +81,20 @@ _ZEROCOPY_SUMS = (
 )
 ZEROCOPY_SUMS = block(*_ZEROCOPY_SUMS)
 _SUMS = (
-    Key("sends", COUNT, "failed ones too"),
+    Key("sends", COUNT, "sends, including failed ones"),
     Key("failed", COUNT, "of these, failed"),
     Key("interrupted", COUNT, "of these, by a signal (ERESTARTSYS)"),
-    Key("bytes", COUNT, "accepted"),
+    Key("bytes", COUNT, "bytes that the kernel accepted"),
     Key("wall_ns", block(
         Key("span", TEXT, "what the times cover, see [Times](#times)"),
         Key("count", COUNT, "sends with a time"),
-        Key("sum", COUNT, "their times")), "kernel time of the sends"),
+        Key("sum", COUNT, "sum of their times")), "kernel time of the sends"),
     Key("zerocopy", null(ZEROCOPY_SUMS), "null without such sends"),
 )
 _NETNS = Key("netns", null(integer(1)), "inode of the socket's network namespace")
 _IFINDEX = Key("ifindex", null(integer(1)), "where the socket's route leads; null without a cached "
     "route")
-_DEVICE = Key("device", null(TEXT), "its name")
+_DEVICE = Key("device", null(TEXT), "name of the device")
 
 TOOL = shared("tool", block(Key("version", TEXT, "version of sendpath")))
 STARTED = text(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?Z$")
@@ -104,7 +104,7 @@ RUN = shared("run", block(
     Key("command", null(NAME), "the command line; null if longer than 4 KiB"),
     Key("cell", NAME, "configuration: the same for all repeats of one load"),
     Key("repeat", integer(1), "from 1"),
-    Key("seed", null(integer()), "of a random order"),
+    Key("seed", null(integer()), "seed of the random order of runs"),
     Key("steal_share", null(SHARE),
         "share of all CPUs' time in the window that the hypervisor gave to other guests"),
 ))
@@ -131,7 +131,7 @@ HOST = shared("host", block(
     Key("name", null(TEXT), "host name"),
     Key("kernel", TEXT, "its release"),
     Key("arch", TEXT, "architecture, as `uname -m` prints it"),
-    Key("cpu", null(TEXT), "model"),
+    Key("cpu", null(TEXT), "model of the CPU"),
     Key("nproc", integer(1), "CPUs that may be used"),
     Key("virtualized", null(TRUTH), "true: a virtual machine; null, as are the other keys of what "
         "anybody may read of it, in records that `derive` made of raw lines"),
@@ -145,9 +145,9 @@ HOST = shared("host", block(
         Key("driver", null(TEXT), "name of the driver"),
         Key("mtu_bytes", null(COUNT), "MTU in bytes"),
         Key("speed_mbit", null(COUNT), "link speed"),
-        Key("scatter_gather", TRUTH, "offloaded"),
-        Key("checksum", TRUTH, "offloaded"),
-        Key("segmentation", TRUTH, "offloaded")))), "physical network devices"),
+        Key("scatter_gather", TRUTH, "true: the device has scatter-gather"),
+        Key("checksum", TRUTH, "true: it computes checksums"),
+        Key("segmentation", TRUTH, "true: it segments packets")))), "physical network devices"),
 ))
 
 PRIVILEGE = block(
@@ -158,7 +158,7 @@ PRIVILEGE = block(
 )
 
 PLAN = block(
-    Key("tier", one_of(*MECHANISMS, None), "the mechanism that timed the calls; null with `--tier "
+    Key("tier", one_of(*MECHANISMS, None), "the mechanism that timed the calls; null with `--mechanism "
         "none`"),
     Key("hooks", list_of(block(
         Key("name", TEXT, "what it sees"),
@@ -181,14 +181,14 @@ LOAD = null(block(
     Key("variant", null(TEXT), "the way of sending"),
     Key("server_model", TEXT, "how the sender's threads serve connections"),
     Key("client_model", one_of("threaded", "epoll", None), "how the receiver's do"),
-    Key("backlog", integer(1), "of the listener", required=False),
+    Key("backlog", integer(1), "length of the listen queue", required=False),
     Key("message_bytes", null(integer(64, 16777216)), "size of a message"),
     Key("fields", null(integer(1)), "separate memory areas that make up a message"),
-    Key("threads", null(integer(1)), "that send"),
+    Key("threads", null(integer(1)), "sending threads"),
     Key("connections", integer(1), "TCP connections"),
     Key("inflight", null(integer(1)), "zero-copy sends of a connection at once"),
     Key("rcvlowat", null(integer(1)), "bytes that wake the receiver"),
-    Key("warmup_s", number(), "before the window opened"),
+    Key("warmup_s", number(), "time of uncounted sends before the window"),
     Key("duration_s", null(positive()), "length of the window; null: the run ends after "
         "`messages_per_thread` messages"),
     Key("messages_per_thread", null(integer(1)), "messages that each thread sends; null: the run "
@@ -199,12 +199,12 @@ LOAD = null(block(
     Key("pick", one_of("order", "random", None), "order in which fields are taken from the working "
         "set"),
     Key("seed", null(COUNT), "seed of the random order"),
-    Key("align_bytes", null(integer(1)), "of fields' memory; null: not asked for"),
-    Key("huge_pages", TRUTH, "for the memory of messages"),
-    Key("registered", TRUTH, "with io_uring, as its fixed buffers"),
+    Key("align_bytes", null(integer(1)), "alignment of the fields in memory; null: not set"),
+    Key("huge_pages", TRUTH, "true: messages lie in transparent huge pages"),
+    Key("registered", TRUTH, "true: io_uring sends from registered buffers"),
     Key("file_dir", null(TEXT), "folder of the files sent"),
-    Key("reuse_early", TRUTH, "memory is written to before its completion was read"),
-    Key("rate_per_thread", null(integer(1)), "messages a second; null: as fast as it goes"),
+    Key("reuse_early", TRUTH, "true: memory is written to before its completion was read"),
+    Key("rate_per_thread", null(integer(1)), "messages per second; null: as fast as possible"),
     Key("socket", block(
         Key("nodelay", TRUTH, "TCP_NODELAY"),
         Key("more", TRUTH, "MSG_MORE"),
@@ -213,10 +213,10 @@ LOAD = null(block(
         Key("congestion", null(TEXT), "TCP_CONGESTION"),
         Key("device", null(TEXT), "SO_BINDTODEVICE")), "options that were set; null: left to the "
             "kernel"),
-    Key("address", TEXT, "of the receiver"),
+    Key("address", TEXT, "address of the receiver"),
     Key("netns", null(TEXT), "network namespace of the sender"),
-    Key("link", null(TEXT), "the run's own, between two namespaces"),
-    Key("device", null(TEXT), "to which the route to the receiver led"),
+    Key("link", null(TEXT), "link that the run created between two namespaces; null: none"),
+    Key("device", null(TEXT), "network device of the route to the receiver"),
     Key("peer", null(TEXT), "address of a receiver that runs elsewhere"),
     Key("sender_pid", integer(1), "process id"),
     Key("receiver_pid", null(integer(1)), "process id"),
@@ -230,10 +230,10 @@ OBSERVED = null(block(
     Key("what", TEXT, "its command line, id, name or path"),
     Key("seconds", number(), "how long the window was open"),
     Key("in_flight", COUNT, "sends still under way when it closed; they count nowhere else"),
-    Key("exit_status", null(integer()), "of a command"),
+    Key("exit_status", null(integer()), "exit status of an observed command"),
     Key("others", null(block(
         Key("mptcp_sends", COUNT, "sends by MPTCP"),
-        Key("mptcp_bytes", COUNT, "of these"),
+        Key("mptcp_bytes", COUNT, "bytes of these sends"),
         Key("zerocopy_requests", COUNT, "zero-copy sends by MPTCP and other protocols such as UDP, "
             "through system calls other than io_uring's"))),
         "sends by other protocols, which count nowhere else; null where the tracepoint that all "
@@ -241,15 +241,15 @@ OBSERVED = null(block(
 ))
 
 APP = null(block(
-    Key("messages", COUNT, "sent"),
-    Key("bytes", COUNT, "sent"),
+    Key("messages", COUNT, "messages sent"),
+    Key("bytes", COUNT, "payload sent"),
     Key("send_calls", null(COUNT), "system calls that sent"),
     Key("throughput_bps", null(number()), "payload in bits per second"),
-    Key("elapsed_s", number(), "of the window"),
+    Key("elapsed_s", number(), "length of the window"),
     Key("user_s", null(number()), "CPU time of the sender"),
     Key("system_s", null(number()), "CPU time of the sender in the kernel"),
-    Key("message_latency_ns", HISTOGRAM, "of a whole message, memcpy and waiting included"),
-    Key("errors", ERRORS, "that sends returned"),
+    Key("message_latency_ns", HISTOGRAM, "time of a whole message, memcpy and waiting included"),
+    Key("errors", ERRORS, "errors that sends returned"),
     Key("zerocopy", null(block(
         Key("requests", COUNT, "sends that asked for zero-copy"),
         Key("completions", COUNT, "completions that the load generator read"),
@@ -260,18 +260,18 @@ APP = null(block(
         "zero-copy, as the load generator counted it"),
     Key("received_bytes", COUNT, "payload that the receiver read"),
     Key("rate", null(block(
-        Key("due", COUNT, "messages"),
+        Key("due", COUNT, "messages that were due"),
         Key("unsent", COUNT, "of these, not begun when the time was over"))),
         "at a fixed rate, else null", required=False),
     Key("receiver", null(block(
         Key("user_s", null(number()), "CPU time of the receiver"),
         Key("system_s", null(number()), "CPU time of the receiver in the kernel"))),
         "CPU time of the receiver; null if it was killed"),
-    Key("port", integer(1, 65535), "of the receiver", required=False),
+    Key("port", integer(1, 65535), "port of the receiver", required=False),
     Key("peer", null(TEXT), "operating system, release, architecture and loadgen version of the "
         "receiver's machine; null: this machine", required=False),
     Key("pinning", null(block(Key("sender", CPUS, "CPUs"), Key("receiver", CPUS, "CPUs"))),
-        "as it was done; null: nothing is pinned", required=False),
+        "CPUs that the processes were pinned to; null: nothing is pinned", required=False),
     Key("uid", COUNT, "user id that the load ran with", required=False),
     Key("memlock_bytes", null(COUNT), "RLIMIT_MEMLOCK that the load ran with; null: unlimited",
         required=False),
@@ -326,9 +326,9 @@ CALLS = null(list_of(block(
     Key("zerocopy", TRUTH, "true: zero-copy sends"),
     Key("notified_by", one_of("error queue", "io_uring", None), "how the program learns of a "
         "completion; `io_uring`: of io_uring's own zero-copy operations"),
-    Key("sends", COUNT, "failed ones too"),
+    Key("sends", COUNT, "sends, including failed ones"),
     Key("syscalls", null(COUNT), "null where one can be several sends"),
-    Key("bytes", COUNT, "accepted"),
+    Key("bytes", COUNT, "bytes that the kernel accepted"),
     Key("sizes", Kind("list of lists", {"type": "array", "items": {
         "type": "array", "minItems": 4, "maxItems": 4, "items": COUNT.schema}}),
         "`[low, high, sends, bytes]`, see [Sizes](#sizes)"),
@@ -428,7 +428,7 @@ ZEROCOPY = null(block(
         "(`lost.stacks`)", required=False),
     Key("fallback_rate", null(SHARE), "share of completed sends that the kernel copied: `copied / "
         "completions`; null if none completed, or `completions` is null"),
-    Key("bytes", COUNT, "that zero-copy sends took"),
+    Key("bytes", COUNT, "bytes that zero-copy sends accepted"),
     Key("bytes_copied", null(COUNT), "bytes of packets that the kernel copied; without fentry or "
         "kprobe known only if all sends or none were copied"),
     Key("bytes_unflagged", null(COUNT), "bytes copied without a flag"),
@@ -445,7 +445,7 @@ ZEROCOPY = null(block(
         Key("refused", REFUSED, "failed before anything was copied, by cause and errno"),
         Key("outstanding", null(COUNT), "not completed when the window closed"),
         Key("copied", null(COUNT), "null where only a program's own request "
-            "(IORING_SEND_ZC_REPORT_USAGE) tells, and it made none"),
+            "(IORING_SEND_ZC_REPORT_USAGE) shows it, and it made none"),
         Key("fallback_rate", null(SHARE), "`copied / completions`"),
         Key("bytes", COUNT, "payload of these sends"))),
         "sends by io_uring's zero-copy operations (SEND_ZC, SENDMSG_ZC): they have no send id, so "
@@ -466,7 +466,7 @@ ZEROCOPY = null(block(
         Key("bytes", COUNT, "copied"),
         Key("stack", null(list_of(TEXT)), "call stack of a copy that no known cause explains")))),
         "why data were copied: a row for each cause and device"),
-    Key("errqueue_copied", null(COUNT), "sends that the application was told were copied: the load "
+    Key("errqueue_copied", null(COUNT), "sends that were reported to the application as copied: the load "
         "generator's count or, for an observed program, what it read from the error queue; it "
         "differs from `copied` where copies have no flag, notifications were not read, or "
         "coalesced notifications share a flag"),
@@ -474,27 +474,27 @@ ZEROCOPY = null(block(
         "each send that was followed"),
     Key("completions_untimed", null(COUNT), "completions without a time"),
     Key("pinned", null(block(
-        Key("scope", only("all sockets"), "that were measured"),
-        Key("bytes_now", COUNT, "when the window closed"),
-        Key("bytes_max", COUNT, "at most"),
+        Key("scope", only("all sockets"), "which sockets: all that were measured"),
+        Key("bytes_now", COUNT, "bytes when the window closed"),
+        Key("bytes_max", COUNT, "most bytes at once"),
         Key("pages_now", COUNT, "as the kernel charges it to a user's RLIMIT_MEMLOCK"),
-        Key("pages_max", COUNT, "the same, at most"))), "see [Pinned memory](#pinned-memory)"),
+        Key("pages_max", COUNT, "most pages at once"))), "see [Pinned memory](#pinned-memory)"),
     Key("notifications", block(
         Key("ranges", null(COUNT), "ranges of neighbouring sends that the kernel completed "
             "together, each one notification"),
-        Key("sends_per_range", null(number()), "mean"),
+        Key("sends_per_range", null(number()), "mean number of sends per range"),
         Key("read", null(COUNT), "notifications that the application read: they coalesce in the "
             "error queue while it does not read"),
         Key("reported", null(COUNT), "sends that these report"),
         Key("reported_copied", null(COUNT), "of these, reported as copied"),
         Key("unread", null(integer()), "completed, and not read when the window closed: "
             "`completions - reported`"),
-        Key("sends_per_notification", null(number(1)), "of those that were read")),
+        Key("sends_per_notification", null(number(1)), "mean, of the notifications that were read")),
         "how the application learned of completions"),
     Key("error_queue", null(block(
-        Key("sends", COUNT, "accepted in the window"),
-        Key("reads", COUNT, "that found a record"),
-        Key("empty_reads", COUNT, "that did not"),
+        Key("sends", COUNT, "zero-copy sends accepted in the window"),
+        Key("reads", COUNT, "reads that found a notification"),
+        Key("empty_reads", COUNT, "reads that found none"),
         Key("read_ns", HISTOGRAM, "time in the kernel without the syscall around it; includes the "
             "program that counts what was read"),
         Key("empty_read_ns", HISTOGRAM, "time of reads that found no notification"),
@@ -507,15 +507,15 @@ ZEROCOPY = null(block(
 ))
 
 RECEIVER = null(block(
-    Key("copies", COUNT, "from skbs to user space"),
-    Key("bytes", COUNT, "of these"),
-    Key("copy_ns", null(HISTOGRAM), "with `--stages`, the time of each"),
+    Key("copies", COUNT, "copies from skbs to user space"),
+    Key("bytes", COUNT, "bytes of these copies"),
+    Key("copy_ns", null(HISTOGRAM), "with `--stages`, the time of each copy"),
 ))
 
 TCP = null(block(
     *(Key(c.key, null(COUNT), f"{c.meaning} ({c.name})") for c in protocol.COUNTERS),
     Key("sending", null(block(
-        Key("sockets", COUNT, "that sent and were open when the window closed"),
+        Key("sockets", COUNT, "sockets that sent and were open when the window closed"),
         Key("retransmits", COUNT, "retransmitted segments; this key and the next six are sums over "
             "all sockets in the window"),
         Key("retransmitted_bytes", COUNT, "retransmitted payload"),
@@ -525,13 +525,13 @@ TCP = null(block(
         Key("peer_window_limited_us", COUNT, "of this, held back by the peer's window"),
         Key("send_buffer_limited_us", COUNT, "of this, held back by the send buffer"),
         Key("cwnd_min", COUNT, "least congestion window as the window closed, in segments"),
-        Key("cwnd_mean", COUNT, "mean"),
-        Key("cwnd_max", COUNT, "greatest"),
-        Key("rtt_min_us", COUNT, "the least round trip ever"),
-        Key("rtt_mean_us", COUNT, "as they stood"),
-        Key("rtt_max_us", COUNT, "as they stood"),
-        Key("mss_min", COUNT, "segment size in bytes"),
-        Key("mss_max", COUNT, "greatest"),
+        Key("cwnd_mean", COUNT, "mean congestion window"),
+        Key("cwnd_max", COUNT, "greatest congestion window"),
+        Key("rtt_min_us", COUNT, "least round-trip time of the connections"),
+        Key("rtt_mean_us", COUNT, "mean round-trip time as the window closed"),
+        Key("rtt_max_us", COUNT, "greatest round-trip time as the window closed"),
+        Key("mss_min", COUNT, "smallest segment size in bytes"),
+        Key("mss_max", COUNT, "greatest segment size in bytes"),
         Key("congestion", null(NAME), "name of the congestion control"))),
         "TCP_INFO of the sending sockets; null where all were closed within the window"),
     Key("skbs", null(integer(1)), "with `--packets`: packets with the load's data that were handed "
@@ -544,7 +544,7 @@ TCP = null(block(
 
 COUNTERS = null(list_of(block(
     Key("event", TEXT, "name of the event"),
-    Key("pmu", null(TEXT), "of a hybrid CPU"),
+    Key("pmu", null(TEXT), "PMU that counted, on a hybrid CPU"),
     Key("scope", one_of("sender", "receiver", "command", "system"), "whose events were counted"),
     Key("value", null(number(None)), "scaled by `enabled_ns / running_ns`"),
     Key("unit", TEXT, "unit of `value`"),
@@ -570,7 +570,7 @@ LOST = null(block(
 OVERHEAD = null(block(
     Key("bpf_ns", COUNT, "time of the measuring programs"),
     Key("bpf_runs", COUNT, "runs of these programs"),
-    Key("cpu_share", null(number()), "of the CPU time of both sides"),
+    Key("cpu_share", null(number()), "share of the CPU time of both sides"),
 ))
 
 PROFILE = null(block(
@@ -597,8 +597,8 @@ MEMORY = null(block(
         "`sender and receiver`: an estimate by LLC misses"),
     Key("source", null(TEXT), "which counters measured reads and writes; null: none"),
     Key("is_estimate", null(TRUTH), "true: they count something close to it"),
-    Key("read_bytes", _WHOLE, "read from memory"),
-    Key("write_bytes", _WHOLE, "written to it"),
+    Key("read_bytes", _WHOLE, "bytes read from memory"),
+    Key("write_bytes", _WHOLE, "bytes written to memory"),
     Key("bytes", _WHOLE, "both; AMD's fabric and Arm's mesh count only this"),
     Key("read_bytes_per_s", _AMOUNT, "over `app.elapsed_s`"),
     Key("write_bytes_per_s", _AMOUNT, "over `app.elapsed_s`"),
@@ -612,8 +612,8 @@ MEMORY = null(block(
         "did not have"),
     Key("io_miss_read_bytes", _WHOLE, "bytes read from memory because of `io_read_misses` and "
         "`io_own_misses`"),
-    Key("io_in_bytes", _WHOLE, "that PCIe devices moved to the machine"),
-    Key("io_out_bytes", _WHOLE, "that they moved from it"),
+    Key("io_in_bytes", _WHOLE, "bytes that PCIe devices moved to the machine"),
+    Key("io_out_bytes", _WHOLE, "bytes that they moved from it"),
     Key("events", list_of(block(
         Key("event", TEXT, "as given to perf"),
         Key("quantity", one_of("read", "write", "read_and_write", "io_read_misses",
@@ -632,7 +632,7 @@ WARNINGS = list_of(block(
         "syscalls, which are in no figure"),
     Key("text", TEXT, "for people")))
 UNMEASURED = list_of(block(
-    Key("key", TEXT, "that is null"),
+    Key("key", TEXT, "the key that is null"),
     Key("reason", NAME, "why")))
 
 RECORD = block(

@@ -13,8 +13,9 @@
 
 #define TIMEOUT_MS 5000
 #define TRIES	   8
-#define ALIVE_NS   5000000000ULL /* after it the peer hears of us, so that it does not give us up */
-#define TICK_US	   20000	 /* processor time may be counted by ticks */
+#define ALIVE_NS \
+	5000000000ULL /* after it the peer gets a message, so that it does not give us up */
+#define TICK_US 20000 /* processor time may be counted by ticks */
 
 struct agent {
 	const struct receiver_process *r; /* whose listener is the conversation with the peer */

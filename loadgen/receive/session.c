@@ -295,7 +295,7 @@ static int handle(struct server *s, struct wire_message *m)
 			return -EPROTO;
 		return answer(s, q->slot, false);
 	case REQUEST_MARK:
-		if (!p->marks) /* a receiver that blocks would not hear of it */
+		if (!p->marks) /* a blocked receiver would not notice it */
 			return -EPROTO;
 		/* fall through */
 	case REQUEST_CPU_TIME:

@@ -176,7 +176,7 @@ def test_program_is_gone_after_its_block():
 
 needs_measuring = pytest.mark.skipif(
     os.geteuid() != 0 or not ANALYZE.exists() or programs.run([ANALYZE, "doctor"]).status != 0,
-    reason="sends cannot be measured here: analyze doctor tells why (or not root, not built)")
+    reason="sends cannot be measured here: analyze doctor says why (or not root, not built)")
 
 
 needs_empty = pytest.mark.skipif(not limit.EMPTY.exists(),

@@ -313,7 +313,7 @@ def main():
     options = parse_options()
     if os.geteuid() or not CAN_MEASURE:
         print("soak: needs root" if os.geteuid() else
-              "soak: sends cannot be timed here: analyze doctor tells why", file=sys.stderr)
+              "soak: sends cannot be timed here: analyze doctor says why", file=sys.stderr)
         return 3
     os.environ[MARK] = str(os.getpid())  # not in our own, as the kernel shows it
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # SIGQUIT is sent on purpose

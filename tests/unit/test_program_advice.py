@@ -100,7 +100,7 @@ def test_answers_that_contradict_themselves_tell_nothing():
 @pytest.mark.parametrize("queue,word", [
     (Queue(100, 100, 0), "read in time"), (Queue(100, 95, 0), "read in time"),
     (Queue(100, 80, 0), "read too late"), (Queue(100, 100, 3), "read too late"),
-    (Queue(100, 0, 0), "never read"), (Queue(100, None, 0), "not known"),
+    (Queue(100, 0, 0), "never read"), (Queue(100, None, 0), "unknown"),
 ])
 def test_the_error_queue_is_judged(queue, word):
     text = "\n".join(lines(program(zerocopy=((100_000, 5),), queue=queue), ETH0, answers()))

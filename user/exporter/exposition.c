@@ -135,7 +135,8 @@ static uint64_t bound(int i)
 	return ((2ULL + (i & 1)) << (BOUND_FIRST_BIT - 1 + i / 2)) - 1;
 }
 
-/* What is counted while it is read may be in a bucket and not in the count: buckets make it. */
+/* An event counted during reading may be in a bucket and not in the count, so the count is the sum
+ * of buckets. */
 void exposition__histogram(struct exposition *e, const char *const *labels, const struct hist *h)
 {
 	unsigned long long count = 0;
@@ -162,20 +163,19 @@ void exposition__histogram(struct exposition *e, const char *const *labels, cons
  */
 static double preference(const char *accept, const char *type)
 {
-	char *copy = strdup(accept), *ranges = copy, *range, *part;
+	size_t length = strlen(type), size;
 	double most = 0, weight;
+	const char *part;
 
-	while ((range = strsep(&ranges, ","))) {
-		part = strtok_r(range, "; \t", &range);
-		if (!part || strcasecmp(part, type))
+	for (; *accept; accept += size + (accept[size] == ',')) {
+		accept += strspn(accept, " \t");
+		size = strcspn(accept, ",");
+		if (strncasecmp(accept, type, length) || !strchr("; \t,", accept[length]))
 			continue;
-		weight = 1;
-		while ((part = strtok_r(NULL, "; \t", &range)))
-			if (!strncasecmp(part, "q=", 2))
-				weight = strtod(part + 2, NULL);
+		part = strcasestr(accept, "q=");
+		weight = part && part < accept + size ? strtod(part + 2, NULL) : 1;
 		most = weight > most ? weight : most;
 	}
-	free(copy);
 	return most;
 }
 

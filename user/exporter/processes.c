@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "user/exporter/processes.h"
+#include "user/exporter/exporter.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -27,7 +27,7 @@ static struct named_group *find_name(struct processes *p, const char *comm)
 /*
  * Its process has gone, and all its sends are complete. Where there is hardly room for new ones
  * this does not wait for completions, which the rest counts then; and of a process that has no id
- * here, nobody knows whether it lives: it gets a new group.
+ * here, it is unknown whether it lives: it gets a new group.
  */
 static bool is_over(const struct processes *p, const struct group *g)
 {

@@ -25,7 +25,7 @@ void server__run(void);
 
 /*
  * Is a request's Host an address, localhost or one of the names, with a port or without? A page in
- * somebody's browser may give a name of its own this machine's address (DNS rebinding), and would
- * read what it is answered.
+ * a page in a browser could give its own host name this machine's address (DNS rebinding), and
+ * would read what it is answered.
  */
 bool server__has_name(const struct exporter_options *asked, const char *host);

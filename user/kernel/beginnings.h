@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * How the names that are looked for begin. The kernel has two hundred thousand names: of most, this
- * tells at once that a search would be in vain.
+ * shows at once that a search would be in vain.
  */
 #pragma once
 

@@ -2,19 +2,15 @@
 #include "user/kernel/features.h"
 
 #include "user/kernel/causes.h"
-#include "user/kernel/kallsyms.h"
 #include "user/kernel/types.h"
 #include "user/system/files.h"
 #include "user/system/log.h"
 
 #include <bpf/bpf.h>
-#include <bpf/btf.h>
 #include <bpf/libbpf.h>
-#include <errno.h>
 #include <linux/bpf.h>
 #include <linux/perf_event.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -34,7 +30,7 @@ static const char *const code_names[] = {
 static const char *const variable_names[] = {"ptype_all", "net_hotdata"};
 #define VARIABLE_COUNT (sizeof(variable_names) / sizeof(variable_names[0]))
 
-/* Whose presence tells what a kernel can do, beside what the hook table names. */
+/* Functions and types that features depend on, beyond those of the hook table. */
 static const struct kernel_type other_types[] = {
 	{.name = "bpf_rdonly_cast", .kind = TYPE_FUNCTION},
 	{.name = "bpf_mem_alloc", .kind = TYPE_STRUCT},

@@ -11,7 +11,7 @@
  */
 #define SKIPPED_IN_INTERRUPTS "skipped where it interrupts another program"
 
-/* Its number is fixed when the probe is made, and through perf nobody can choose it. */
+/* The number of return probes is fixed when the probe is made; perf offers no choice. */
 #define FEW_RETURNS "loses returns while more threads send than the kernel has return probes"
 #define FEW_READ_RETURNS \
 	"loses returns while more threads read error queues than the kernel has return probes"
@@ -56,6 +56,18 @@
 		},                                                                     \
 	}
 
+/* A function that copies zero-copy data. */
+#define COPIER(name_, purpose_, program, function)                                  \
+	{                                                                           \
+		.name = name_, .purpose = purpose_, .zerocopy_only = true,          \
+		.options = {                                                        \
+			{MECHANISM_FENTRY, .programs = {program "_fentry"},         \
+			 .functions = {function}},                                  \
+			{MECHANISM_KPROBE, .programs = {program "_kprobe"},         \
+			 .functions = {function}, .misses = SKIPPED_IN_INTERRUPTS}, \
+		},                                                                  \
+	}
+
 /* clang-format off */
 static const struct hook hooks[HOOK_COUNT] = {
 	[HOOK_SEND] = {
@@ -94,7 +106,7 @@ static const struct hook hooks[HOOK_COUNT] = {
 	},
 	[HOOK_SEND_OVER] = {
 		.name = "kTLS send",
-		.purpose = "bytes and errors of sends that kTLS takes before TCP",
+		.purpose = "bytes and errors of kTLS sends, which bypass tcp_sendmsg",
 		.observed_only = true,
 		.options = {
 			/* Sends are looked at from the first such socket on. */
@@ -141,13 +153,13 @@ static const struct hook hooks[HOOK_COUNT] = {
 			 .misses = SKIPPED_IN_INTERRUPTS},
 			{MECHANISM_TRACEPOINT, .programs = {"notification_queued"},
 			 .tracepoints = {{"inet_sk_error_report", 1}},
-			 .misses = "does not see a coalesced notification's own flag",
+			 .misses = "cannot read the flag of a coalesced notification",
 			 .preemptible = true, .by_queue = true},
 		},
 	},
 	[HOOK_URING] = {
 		.name = "io_uring completion",
-		.purpose = "the same of a zero-copy send by io_uring", .zerocopy_only = true,
+		.purpose = "whether an io_uring zero-copy send was flagged as copied", .zerocopy_only = true,
 		.options = {
 			/*
 			 * 6.10 has the first, 6.2 the second, where reports were not asked for, 6.1
@@ -184,48 +196,17 @@ static const struct hook hooks[HOOK_COUNT] = {
 			 .misses = BY_PATH, .by_path = true},
 		},
 	},
-	[HOOK_SKB_SEGMENT] = {
-		.name = "skb segment",
-		.purpose = "copies for a device without scatter-gather, which are not flagged",
-		.zerocopy_only = true,
-		.options = {
-			{MECHANISM_FENTRY, .programs = {"segment_fentry"},
-			 .functions = {"skb_segment"}},
-			{MECHANISM_KPROBE, .programs = {"segment_kprobe"},
-			 .functions = {"skb_segment"}, .misses = SKIPPED_IN_INTERRUPTS},
-		},
-	},
-	[HOOK_SKB_PULL] = {
-		.name = "skb pull", .purpose = "copies of all the data of a packet into its head",
-		.zerocopy_only = true,
-		.options = {
-			{MECHANISM_FENTRY, .programs = {"pull_fentry"},
-			 .functions = {"__pskb_pull_tail"}},
-			{MECHANISM_KPROBE, .programs = {"pull_kprobe"},
-			 .functions = {"__pskb_pull_tail"}, .misses = SKIPPED_IN_INTERRUPTS},
-		},
-	},
-	[HOOK_SKB_DUPLICATE] = {
-		.name = "skb duplicate",
-		.purpose = "copies of a whole packet, which are not flagged", .zerocopy_only = true,
-		.options = {
-			{MECHANISM_FENTRY, .programs = {"duplicate_fentry"},
-			 .functions = {"skb_copy"}},
-			{MECHANISM_KPROBE, .programs = {"duplicate_kprobe"},
-			 .functions = {"skb_copy"}, .misses = SKIPPED_IN_INTERRUPTS},
-		},
-	},
-	[HOOK_SKB_COW] = {
-		.name = "skb cow",
-		.purpose = "copies for XDP programs of virtual devices, which are not flagged",
-		.zerocopy_only = true,
-		.options = {
-			{MECHANISM_FENTRY, .programs = {"cow_fentry"},
-			 .functions = {"skb_pp_cow_data"}},
-			{MECHANISM_KPROBE, .programs = {"cow_kprobe"},
-			 .functions = {"skb_pp_cow_data"}, .misses = SKIPPED_IN_INTERRUPTS},
-		},
-	},
+	[HOOK_SKB_SEGMENT] = COPIER("skb segment",
+				    "copies for a device without scatter-gather, which are not "
+				    "flagged", "segment", "skb_segment"),
+	[HOOK_SKB_PULL] = COPIER("skb pull", "copies of all the data of a packet into its head",
+				 "pull", "__pskb_pull_tail"),
+	[HOOK_SKB_DUPLICATE] = COPIER("skb duplicate",
+				      "copies of a whole packet, which are not flagged",
+				      "duplicate", "skb_copy"),
+	[HOOK_SKB_COW] = COPIER("skb cow",
+				"copies for XDP programs of virtual devices, which are not flagged",
+				"cow", "skb_pp_cow_data"),
 	[HOOK_DEVICE_EXIT] = {
 		.name = "device exit",
 		.purpose = "whether zero-copy data reach a device that leaves this machine",
@@ -248,7 +229,7 @@ static const struct hook hooks[HOOK_COUNT] = {
 	[HOOK_PACKET] = {
 		.name = "packet", .purpose = "skbs per send, and frags per skb",
 		.packets_only = true,
-		.load_only = "packets are told by the port of a load",
+		.load_only = "packets are identified by the port of a load",
 		.options = {
 			{MECHANISM_TRACEPOINT, .programs = {"packet_queued"},
 			 .tracepoints = {{"net_dev_queue", 1}}},
@@ -256,7 +237,7 @@ static const struct hook hooks[HOOK_COUNT] = {
 	},
 	[HOOK_SEND_ID] = {
 		.name = "send id",
-		.purpose = "which id a zero-copy send got: its completion is told by it",
+		.purpose = "the id of a zero-copy send, which identifies its completion",
 		.zerocopy_only = true,
 		.options = {
 			{MECHANISM_FENTRY, .programs = {"send_id_fexit"},
@@ -273,13 +254,13 @@ static const struct hook hooks[HOOK_COUNT] = {
 			 .misses = FEW_RETURNS},
 			{MECHANISM_TRACEPOINT, .programs = {"send_enter"},
 			 .tracepoints = {{"sys_enter", 2}},
-			 .misses = "guesses it, and not where threads share a socket",
+			 .misses = "inferred, and not if threads share a socket",
 			 .preemptible = true, .with_sends = true, .guesses = true},
 		},
 	},
 	[HOOK_ERROR_QUEUE] = {
 		.name = "error queue",
-		.purpose = "what applications are told of their zero-copy sends",
+		.purpose = "what applications read about their zero-copy sends",
 		.zerocopy_only = true,
 		.options = {
 			{MECHANISM_FENTRY, .programs = {"dequeued_fexit"},

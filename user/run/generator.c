@@ -3,15 +3,12 @@
 
 #include "user/system/files.h"
 
-#include "common/program.h"
 #include "loadgen/run/control.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -144,7 +141,7 @@ static int take(struct generator *g)
 	return -ECANCELED;
 }
 
-/* Has a signal stopped it for so long that nobody means to continue it? */
+/* Has it been stopped by a signal for so long that it must be given up? */
 static bool is_stopped(const struct generator *g, struct timespec *since)
 {
 	siginfo_t state = {};

@@ -33,7 +33,7 @@ int generator__start(struct generator **out, const struct load *load, generator_
 int generator__connect(struct generator *g, generator_tick tick, void *context, unsigned int *port);
 /* The measured window, from its first send until nothing is in flight any more. */
 int generator__window(struct generator *g, generator_tick tick, generator_ms ms, void *context);
-/* What it counted; *result is the caller's. An "error" key in it tells of a failed window. */
+/* What it counted; *result is the caller's. An "error" key in it means a failed window. */
 int generator__finish(struct generator *g, json_object **result);
 
 /*

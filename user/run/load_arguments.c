@@ -27,7 +27,7 @@ static const char *parts_text(const struct load *load, char text[ROW_TEXT_MAX])
 	return used ? text : NULL;
 }
 
-/* 0 and what is empty as well. */
+/* Also true for 0 and for an empty value. */
 static const char *write_value(const struct load_row *row, const void *value,
 			       char text[ROW_TEXT_MAX])
 {

@@ -2,12 +2,10 @@
 #include "user/run/run.h"
 
 #include "user/system/privilege.h"
-#include "user/trace/tracer.h"
 
 #include "common/program.h"
 #include "loadgen/send/send_ops.h"
 
-#include <errno.h>
 #include <string.h>
 
 static int fail_generator(struct run_result *r, const struct generator *g, int err)
@@ -28,7 +26,7 @@ static enum plan_for purpose(const struct load *load)
 
 static int attach(struct run_result *r, const struct measurement *setup, struct tracer **tracer)
 {
-	bool none = setup->tier == MECHANISM_OFF;
+	bool none = setup->mechanism == MECHANISM_OFF;
 	int err = none ? 0 : run__attach(r, setup, tracer);
 
 	if (err)
@@ -80,12 +78,12 @@ static int check_seen(struct run_result *r)
 		return 0;
 	return run__fail(r, -ENODATA, STATUS_FAILED,
 			 "the load generator sent %lld bytes as process %d, and the kernel "
-			 "programs saw no TCP send of it%s%s (analyze doctor tells what they see)",
+			 "programs saw no TCP send of it%s%s (analyze doctor lists what they see)",
 			 (long long)json_object_get_int64(bytes), (int)r->sender_pid,
 			 misses[0] ? ": the hook " : "", misses);
 }
 
-/* What is to be done all the while that a window is open. */
+/* Work of the main thread while a window is open. */
 struct open_window {
 	const struct measurement *setup;
 	struct tracer *tracer;
@@ -106,7 +104,7 @@ static int ms_left(void *context, int most)
 	return interval_printer__ms_left(w->setup->live, most);
 }
 
-/* A load that was told of its last completion ends while another CPU may still be counting that. */
+/* A load may end after its last completion while another CPU is still counting that completion. */
 static void close_gate(struct run_result *r, struct tracer *tracer)
 {
 	tracer__gate(tracer, GATE_CORRECTING);

@@ -1,22 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/run/run.h"
 
-#include "user/system/child.h"
 #include "user/system/files.h"
 #include "user/system/log.h"
 #include "user/system/privilege.h"
 #include "user/system/signals.h"
-#include "user/trace/tracer.h"
 
-#include "common/program.h"
-
-#include <errno.h>
 #include <glob.h>
 #include <linux/magic.h>
 #include <math.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
@@ -211,8 +205,8 @@ static void say_living(const struct watch *w, const struct target *target, struc
 }
 
 /*
- * Somebody ended us: a command that did not hear of it is told, and ends as it likes; after
- * its end those that it left behind are.
+ * A signal ended us: it is passed on to a command that did not get it, which ends as it likes;
+ * after its end those that it left behind are.
  */
 static void pass_on(const struct watch *w, struct tracer *tracer)
 {
@@ -229,7 +223,7 @@ static void pass_on(const struct watch *w, struct tracer *tracer)
 }
 
 /*
- * Until the time is up, all processes have ended, or somebody interrupts: the
+ * Until the time is up, all processes have ended, or a signal interrupts: the
  * command then still ends by itself, having been sent the same signal.
  */
 static void wait_for_end(struct watch *w, const struct measurement *setup, struct run_result *r,

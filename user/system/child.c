@@ -14,14 +14,14 @@
 
 /*
  * In the child: waits for the word, then becomes the command. The socket closes on
- * exec, which tells the parent that it worked; else it says why not.
+ * exec, which shows the parent that exec worked; else it carries the error.
  */
 static void become(int go, char *const *command)
 {
 	char word;
 	int err;
 
-	/* One that comes before the exec would only be noted, and the command would not hear of it.
+	/* One that comes before the exec would only be noted, and the command would not get it.
 	 */
 	signals__release();
 	if (read(go, &word, 1) != 1)

@@ -32,12 +32,12 @@ bool front__offer(struct front *f, char *line);
 json_object *front__hear(struct front *f, int *err);
 /* A line of it, without its end; NULL: it is no small object. */
 json_object *front__parse(const char *line, size_t size);
-/* It ended, or closed its end: nobody waits for what is measured. */
+/* It ended, or closed its end: no reader is left for results. */
 bool front__is_gone(const struct front *f);
 
 /*
  * Waits for its end: its exit status; below 0: a signal ended it. A signal that this process caught
- * ends its report, too, unless it was told of that signal: then the report is what was asked for.
+ * ends its report, too, unless the signal was passed to it: then the report is still wanted.
  */
 int front__end(struct front *f, bool told_of_signal);
 /* Ends it if it lives; NULL is fine. */

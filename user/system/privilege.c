@@ -36,7 +36,7 @@ const char *privilege__lacking(void)
 	return "loading BPF programs needs CAP_BPF and CAP_PERFMON: run with sudo";
 }
 
-/* Who called sudo; false if nobody did. */
+/* The user who called sudo; false without sudo. */
 static bool calling_user(uid_t *uid, gid_t *gid)
 {
 	const char *user = getenv("SUDO_UID"), *group = getenv("SUDO_GID");

@@ -20,7 +20,8 @@ static void on_signal(int sig, siginfo_t *info, void *context)
 		signal(sig, SIG_DFL);
 		raise(sig);
 	}
-	/* From a process, not from the terminal; of whose end it tells the session's leader alone.
+	/* From a process, not from the terminal; the kernel tells only the session's leader that it
+	 * closed.
 	 */
 	if (info->si_code <= 0 || (sig == SIGHUP && getsid(0) == getpid()))
 		pass_on = sig;

@@ -14,8 +14,8 @@ void signals__release(void);
 /* Which came; 0: none. */
 int signals__caught(void);
 /*
- * The signal that a command of ours has yet to hear of, once; 0: none. What the
- * terminal sends it has heard already.
+ * The signal that is still to be passed on to the command, once; 0: none. What the
+ * terminal sends it has already received.
  */
 int signals__to_pass_on(void);
 /* From now on that is this one, once, unless one came. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Groups of sends: what --by asks for, and what was counted of each. */
+/* Groups of sends (--by), and the counts of each. */
 #pragma once
 
 #include "bpf/abi.h"

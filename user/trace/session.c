@@ -75,7 +75,7 @@ static int empty_maps(const struct tracer *t, enum bpf_map_type type,
 /*
  * Has it be as it was loaded. The gate is closed: a program that finds no socket, notification or
  * thread in a map changes nothing. So the maps by which these are found go first, then what may
- * still be counted of them by programs that run. -errno: it cannot be told when those have ended,
+ * still be counted of them by programs that run. -errno: it is unknown when those have ended,
  * or a map cannot be written.
  */
 static int empty(struct tracer *t)

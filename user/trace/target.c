@@ -70,7 +70,7 @@ const char *target__set_command(struct target *t, char **command)
 	return set_by(t, TARGET_PROCESS);
 }
 
-/* A kernel without PID namespaces has no such file, and the initial one alone. */
+/* A kernel without PID namespaces has no such file, and only the initial namespace. */
 unsigned int target__pid_namespace(void)
 {
 	struct stat own;

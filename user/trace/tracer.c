@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/bpf.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -430,7 +429,7 @@ static int load_tracer(struct tracer *t, const struct plan *plan, const struct t
 	t->setup = *setup;
 	err = load(t, plan, setup);
 	if (err)
-		snprintf(reason, size, "the kernel refused the programs: %s (--verbose tells more)",
+		snprintf(reason, size, "the kernel refused the programs: %s (--verbose shows why)",
 			 strerror(-err));
 	if (!err && setup->target && setup->target->by == TARGET_CGROUP)
 		err = set_cgroup(t, setup->target->cgroup, reason, size);

@@ -62,7 +62,7 @@ __u64 tracer__in_sends(struct tracer *t);
 /* While the gate is closing: is there anything under way that may still be counted? */
 bool tracer__may_count(struct tracer *t);
 
-/* Of what is being counted, calls and totals as they stand; the rest is 0. 0 or -errno. */
+/* Reads calls and totals while they are being counted; all else is 0. 0 or -errno. */
 int tracer__peek(struct tracer *t, struct window_counts *out);
 
 /*
@@ -74,7 +74,7 @@ int tracer__read(struct tracer *t, struct window_counts *out);
 int tracer__each_group(struct tracer *t, group_visit see, void *context);
 /* Removes a group that nothing adds to any more, with what was counted last. 0 or -errno. */
 int tracer__take_group(struct tracer *t, const struct group_key *key, struct group *out);
-/* Removes whom zero-copy sends were for: in a window without end they would become too many. */
+/* Removes the peers of zero-copy sends: in a window without end there would be too many. */
 void tracer__forget_peers(struct tracer *t);
 
 /* The samples of a closed window, as profile__json() says; NULL without. 0 or -errno. */

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Private words that are gone from what people read stay gone: each costs every reader a look-up."""
+
+import pathlib
+import re
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+# Word -> what people say.
+GONE = {
+    r"hears? of|heard of": "learn of, read",
+    r"bears? (?:a|the|no|one)\b": "be enough for, show",
+    r"with reserve": "caveat",
+    r"bystanders?": "unobserved process",
+    r"too much else": "disturbed",
+    r"unreported": "unflagged",
+    r"silent(?:ly)? cop\w+": "unflagged copies",
+    r"told_copied|are told (?:by|of)": "identified by, read",
+    r"tells? (?:more|why|what they see)": "shows",
+    r"whole numbers? column": "int64",
+    r"pays half as much": "adds 50 %",
+    r"is put out when": "is disconnected",
+    r"is of no use to": "does not apply to",
+    r"that nobody here wrote": "third-party",
+    r"is had\b": "uses",
+    r"what strangers": "unauthenticated clients",
+    r"as if it were not there": "is ignored",
+}
+# What people read: pages, help, messages. Texts of reports have tests of their own.
+READ = ("README.md", "CONTRIBUTING.md", "docs", "deploy", "analysis/tables", "user", "loadgen", "common")
+
+
+@pytest.mark.parametrize("gone", GONE)
+def test_private_words_are_gone(gone):
+    listed = subprocess.run(["git", "-c", f"safe.directory={ROOT}", "ls-files", "-z", *READ], cwd=ROOT,
+                            stdout=subprocess.PIPE, text=True, check=False)
+    if listed.returncode:
+        pytest.skip("not a git checkout")
+    found = []
+    for name in filter(None, listed.stdout.split("\0")):
+        if not name.endswith((".png", ".json")):
+            text = (ROOT / name).read_text(encoding="utf-8")
+            found += [f"{name}: {match[0]}" for match in re.finditer(rf"\b(?:{gone})", text, re.I)]
+    assert not found, f"say: {GONE[gone]}"
