@@ -84,10 +84,7 @@ static __always_inline void pinned__free(__u64 bytes, __u64 pages)
  * room; else, and with what references leave, in the map.
  */
 
-#define NOTE_KEY(s, id_)                                                      \
-	{                                                                     \
-		.sock = (s)->sock, .generation = (s)->generation, .id = (id_) \
-	}
+#define NOTE_KEY(s, id) ((struct note_key){(s)->sock, (s)->generation, id})
 
 /* Creates it where there is none; NULL: no room, which counts as lost. */
 static __noinline struct note *note__spilled(const struct zsock *s, __u32 id)

@@ -183,6 +183,8 @@ class Grid(_Runs):
     def _left(self, run):
         """Is one to be made after this run? What was skipped once is skipped again."""
         name, repeat = run["cell"], run["repeat"]
+        if self.begin["observes"]:  # one cell, whose runs are named otherwise
+            return repeat < self.options["repeat"]
         later = self.cells[[cell["cell"] for cell in self.cells].index(name) + 1:]
         return repeat < self.options["repeat"] or any(
             number not in self.skipped for number in range(len(self.cells) - len(later), len(self.cells)))
