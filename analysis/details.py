@@ -17,6 +17,7 @@ from analysis.records import Record
 TIMES = {"run_id": pl.String, "span": pl.String, "high": pl.Float64, "count": pl.Float64}
 STAGES = {"run_id": pl.String, "syscall": pl.String, "stage": pl.String, "ns": pl.Float64,
           "sends": pl.Float64, "bytes": pl.Float64}
+STACKS = {"run_id": pl.String, "stage": pl.String, "functions": pl.String, "samples": pl.Float64}
 HOOKS = {"name": pl.String, "mechanism": pl.String, "status": pl.String, "reason": pl.String}
 WARNINGS = {"code": pl.String, "text": pl.String}
 UNMEASURED = {"key": pl.String, "reason": pl.String}
@@ -31,10 +32,12 @@ class Details:
     """times: histograms of whole messages, a row a bucket (its end in ns, messages in it).
     stages: of runs whose record divides sends, ns in each stage of those by a syscall; sends and
     bytes are the run's, of all that were divided.
+    stacks: sampled kernel functions of sends, outermost first, joined by semicolons.
     hooks, warnings, unmeasured: each different one once, with the number of runs that had it.
     """
     times: pl.DataFrame = dataclasses.field(default_factory=lambda: _empty(TIMES))
     stages: pl.DataFrame = dataclasses.field(default_factory=lambda: _empty(STAGES))
+    stacks: pl.DataFrame = dataclasses.field(default_factory=lambda: _empty(STACKS))
     hooks: pl.DataFrame = dataclasses.field(default_factory=lambda: _empty(HOOKS, runs=pl.Int64))
     warnings: pl.DataFrame = dataclasses.field(
         default_factory=lambda: _empty(WARNINGS, runs=pl.Int64))
@@ -59,6 +62,7 @@ class Collector:
         self._bucket_runs: list[tuple[str, str | None, int]] = []
         self._highs, self._counts = array("d"), array("d")
         self._stages: list[tuple] = []
+        self._stacks: list[tuple] = []
         self._told = {name: collections.Counter() for name in ("hooks", "warnings", "unmeasured")}
 
     def watch(self, records: Iterable[Record]) -> Iterator[Record]:
@@ -75,6 +79,9 @@ class Collector:
             self._counts.extend(count for *_, count in found)
             self._bucket_runs.append((name, times.span, len(found)))
         self._stages += [(name, *row) for row in stages(run)]
+        self._stacks += [(name, stack.stage, ";".join(stack.functions), stack.samples)
+                         for stack in (run.profile and run.profile.stacks) or ()
+                         if stack.stage and stack.functions and stack.samples]
         for told, rows, keys in (("hooks", run.plan and run.plan.hooks, HOOKS),
                                  ("warnings", run.warnings, WARNINGS),
                                  ("unmeasured", run.unmeasured, UNMEASURED)):
@@ -98,5 +105,6 @@ class Collector:
 
         return Details(self._times(),
                        pl.DataFrame(self._stages, schema=STAGES, orient="row"),
+                       pl.DataFrame(self._stacks, schema=STACKS, orient="row"),
                        table("hooks", HOOKS), table("warnings", WARNINGS),
                        table("unmeasured", UNMEASURED))

@@ -216,6 +216,8 @@ Memory = _read(keys.MEMORY, "read_bytes", "write_bytes", "bytes", "io_read_misse
                "is_estimate", "bytes_per_byte")
 
 
+Stack = _read(_inner(keys.PROFILE, "stacks"), "stage", "samples", functions=list[str] | None)
+Profile = _read(keys.PROFILE, "lost", stacks=list[Stack] | None)
 Noise = _read(keys.NOISE)
 Tool = _read(keys.TOOL)
 Unmeasured = _read(keys.UNMEASURED)
@@ -256,6 +258,7 @@ class Run(Head, dict=True, kw_only=True):
     tcp: Tcp | None = None
     serving: Serving | None = None
     memory: Memory | None = None
+    profile: Profile | None = None
     counters: list[Counter] | None = None
     lost: Lost | None = None
     overhead: Overhead | None = None

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Calls timed by the function itself, tcp_sendmsg: its whole time, lock wait included.
- *   fentry    fentry and fexit
- *   kprobe    kprobe and kretprobe: for kernels that refuse tracing programs, or preempt
- *             them. Through the function graph tracer where that can be had; else the
- *             kernel has a limited number of return probes, and a return for which none
- *             was left is counted as lost.
+ * Calls timed by the function itself, tcp_sendmsg: its whole time, lock wait included. Kprobes are
+ * for kernels that refuse tracing programs, or preempt them.
  */
 #include "functions.bpf.h"
 #include "sends.bpf.h"
@@ -29,19 +25,13 @@ static __noinline int sendmsg_begin(struct thread *thread, struct sock *sk, stru
 	return 0;
 }
 
-/* Does the thread begin a plain send? */
-static __always_inline bool begins_plain(const struct thread *thread, __u32 flags)
-{
-	return thread && is_plain(thread) && !thread->sock && !(flags & MSG_ZEROCOPY) &&
-	       gate == GATE_OPEN;
-}
-
 static __always_inline int sendmsg_called(struct sock *sk, struct msghdr *msg, __u32 flags,
 					  __u64 size)
 {
 	struct thread *thread = thread__in_slot();
 
-	if (begins_plain(thread, flags))
+	if (thread && is_plain(thread) && !thread->sock && !(flags & MSG_ZEROCOPY) &&
+	    gate == GATE_OPEN)
 		plain_begin(thread, sk, current_syscall(sk));
 	else if (thread || !is_bystander())
 		sendmsg_begin(thread, sk, msg, flags, size);
@@ -102,11 +92,9 @@ static __always_inline void sendpage_begin(struct sock *sk, __u64 size)
 	send_begin(thread, sk, current_call(sk), 0, size, STAGE_UNACCOUNTED);
 }
 
-/* clang-format off */
-ON_ENTRY(sendpage, "tcp_sendpage", sendpage_begin(sk, size),
-	 struct sock *sk, void *page, int offset, size_t size)
+ON_ENTRY(sendpage, "tcp_sendpage", sendpage_begin(sk, size), struct sock *sk, void *page,
+	 int offset, size_t size)
 ON_RESULT(sendpage, "tcp_sendpage", 5, int, any_returned(ret))
-/* clang-format on */
 
 /* msg_zerocopy_realloc returned: NULL where the send is refused. */
 static __always_inline void send_id_given(void *uarg)

@@ -107,39 +107,6 @@ static __always_inline void *skb_uarg(struct sk_buff *skb)
 	return READ(shared, flags) & SKBFL_ZEROCOPY_ENABLE ? READ(shared, destructor_arg) : NULL;
 }
 
-/* What the bookkeeping of a send says. */
-struct ubuf_view {
-	__u64 sock;
-	__u32 id;
-	__u16 len;
-};
-
-/* It lives in the control block of the skb that will be the notification, behind its socket. */
-static __always_inline bool uarg__view(void *uarg, struct ubuf_view *view)
-{
-	__u64 sk = bpf_core_field_offset(struct sk_buff, sk);
-	__u64 ahead = bpf_core_field_offset(struct sk_buff, cb) - sk;
-	char range[80] __attribute__((aligned(8))) = {};
-
-	if (reads_typed) {
-		view->sock = (__u64)uarg_sock(uarg);
-		view->id = UARG_READ(uarg, id);
-		view->len = UARG_READ(uarg, len);
-		return true;
-	}
-	if (bpf_probe_read_kernel(range, sizeof(range), uarg - ahead))
-		return false;
-	view->sock = (__u64)IN_RANGE(struct sk_buff, range, sk, sk);
-	if (bpf_core_type_exists(struct ubuf_info_msgzc)) {
-		view->id = IN_RANGE(struct ubuf_info_msgzc, range, -ahead, id);
-		view->len = IN_RANGE(struct ubuf_info_msgzc, range, -ahead, len);
-	} else {
-		view->id = IN_RANGE(struct ubuf_info___before_6_1, range, -ahead, id);
-		view->len = IN_RANGE(struct ubuf_info___before_6_1, range, -ahead, len);
-	}
-	return true;
-}
-
 /* Zero-copy data seen in an skb. */
 struct sighting {
 	__u64 sock;
@@ -148,33 +115,53 @@ struct sighting {
 	__u64 bytes;
 };
 
+/*
+ * What the bookkeeping of a send says, by how many it is shared too: it lives in the control block
+ * of the skb that will be the notification, behind its socket.
+ */
+static __always_inline bool uarg__read(void *uarg, struct sighting *seen, __u32 *sends)
+{
+	__u64 sk = bpf_core_field_offset(struct sk_buff, sk);
+	__u64 ahead = bpf_core_field_offset(struct sk_buff, cb) - sk;
+	char range[80] __attribute__((aligned(8))) = {};
+
+	if (reads_typed) {
+		seen->sock = (__u64)uarg_sock(uarg);
+		seen->id = UARG_READ(uarg, id);
+		*sends = UARG_READ(uarg, len);
+		return true;
+	}
+	if (bpf_probe_read_kernel(range, sizeof(range), uarg - ahead))
+		return false;
+	seen->sock = (__u64)IN_RANGE(struct sk_buff, range, sk, sk);
+	if (bpf_core_type_exists(struct ubuf_info_msgzc)) {
+		seen->id = IN_RANGE(struct ubuf_info_msgzc, range, -ahead, id);
+		*sends = IN_RANGE(struct ubuf_info_msgzc, range, -ahead, len);
+	} else {
+		seen->id = IN_RANGE(struct ubuf_info___before_6_1, range, -ahead, id);
+		*sends = IN_RANGE(struct ubuf_info___before_6_1, range, -ahead, len);
+	}
+	return true;
+}
+
 /* NULL unless the skb carries zero-copy data of a socket that is watched, sent since then. */
 static __noinline struct zsock *sighted(struct sk_buff *skb, struct sighting *seen)
 {
 	void *uarg = skb_uarg(skb);
-	struct ubuf_view view;
 	struct zsock *s;
+	__u32 sends;
 
-	if (!uarg || !uarg__view(uarg, &view))
+	if (!uarg || !uarg__read(uarg, seen, &sends))
 		return NULL;
-	s = zsock__find(view.sock);
+	s = zsock__find(seen->sock);
 	if (!s)
 		return NULL;
-	if (id_before(view.id, s->first) && !id_before(s->first, view.id + view.len))
+	if (id_before(seen->id, s->first) && !id_before(s->first, seen->id + sends))
 		return NULL;
-	seen->sock = view.sock;
 	seen->generation = s->generation;
-	seen->id = first_watched(s, view.id);
+	seen->id = first_watched(s, seen->id);
 	seen->bytes = READ(skb, data_len);
 	return s;
-}
-
-/* The same later, by what was kept of it. */
-static __always_inline struct zsock *sighted_before(const struct sighting *seen)
-{
-	struct zsock *s = zsock__find(seen->sock);
-
-	return s && s->generation == seen->generation ? s : NULL;
 }
 
 /* In place of the last device before, if there is one. */
@@ -189,25 +176,19 @@ static __always_inline struct cause_counter *cause_counter__get(__u32 index)
 	return bpf_map_lookup_elem(&cause_counters, &index);
 }
 
-/* Inside a send by that socket, in the sender's time? Else in a softirq or another thread. */
-static __always_inline bool inside_send(__u64 sock)
-{
-	struct thread *thread = thread__peek();
-
-	return thread && thread->sock == sock;
-}
-
 /* skbs: 1, or -1 to take one back. */
 static __always_inline void cause_counter__add_skbs(__u32 index, const struct sighting *seen,
 						    __s64 skbs)
 {
 	struct cause_counter *counter = cause_counter__get(index);
+	struct thread *thread = thread__peek();
 
 	if (!counter)
 		return;
 	__sync_fetch_and_add(&counter->skbs, skbs);
 	__sync_fetch_and_add(&counter->bytes, skbs < 0 ? -seen->bytes : seen->bytes);
-	if (inside_send(seen->sock))
+	/* In the sender's time; else in a softirq or another thread. */
+	if (thread && thread->sock == seen->sock)
 		__sync_fetch_and_add(&counter->skbs_in_send, skbs);
 }
 

@@ -45,14 +45,24 @@ static __always_inline void completed_earlier(const struct zsock *s, __u32 from,
 		COUNT(completions_before, to - from);
 }
 
+/* bytes: 0 where their share of them is not known. */
+static __always_inline void count_ubuf(struct zsock *s, const struct note *note, __u32 in_window,
+				       __u64 bytes, bool copied)
+{
+	if (!bytes)
+		COUNT(unsized_completions, in_window);
+	COUNT(bytes, bytes);
+	if (copied)
+		COUNT(bytes_copied, bytes);
+	count_causes(s, note->words, in_window, bytes, copied);
+}
+
 /* The last reference to a ubuf goes. */
 static __always_inline void uarg_released(void *uarg)
 {
-	__u64 sock = (__u64)uarg_sock(uarg);
-	struct zsock *s = zsock__find(sock);
+	struct zsock *s = zsock__find((__u64)uarg_sock(uarg));
 	__u32 first, sends, in_window;
 	struct note note;
-	__u64 bytes = 0;
 	bool copied;
 
 	if (!s)
@@ -61,17 +71,10 @@ static __always_inline void uarg_released(void *uarg)
 	first = UARG_READ(uarg, id);
 	in_window = window__sends(s, first, first + sends);
 	copied = UARG_COPIED(uarg);
-	if (in_window == sends && sends)
-		bytes = UARG_BYTES(uarg);
-	else /* their share of the bytes is not known */
-		COUNT(unsized_completions, in_window);
 	note__take(s, first_watched(s, first), &note);
-	count_causes(s, note.words, in_window, bytes, copied);
+	count_ubuf(s, &note, in_window, in_window == sends && sends ? UARG_BYTES(uarg) : 0, copied);
 	if (in_window)
 		COUNT(ubufs_done, 1);
-	COUNT(bytes, bytes);
-	if (copied)
-		COUNT(bytes_copied, bytes);
 	completed_earlier(s, first, first + sends);
 	completed(s, first, sends, in_window, copied ? in_window : 0);
 }
@@ -81,15 +84,8 @@ static __always_inline bool completions_count(void)
 	return notifications_watched() && still_counts();
 }
 
-static __always_inline void completion__count(void *uarg)
-{
-	if (completions_count())
-		uarg_released(uarg);
-}
-
-/* clang-format off */
-ON_ENTRY(completion, "__msg_zerocopy_callback", completion__count(uarg), void *uarg)
-/* clang-format on */
+ON_ENTRY(completion, "__msg_zerocopy_callback", if (completions_count()) uarg_released(uarg),
+	 void *uarg)
 
 /* Counts up to next: whoever succeeds counts the sends between. */
 static __always_inline bool claim(struct zsock *s, __u32 next, __u32 *old)
@@ -148,16 +144,9 @@ __noinline __u64 count_some_ubufs(__u64 sock, __u32 from, __u32 to)
 			break;
 		note__remove(s, from);
 		sends = window__sends(s, from, from + note.sends);
-		if (sends != note.sends)
-			note.bytes = 0;
-		if (!note.bytes)
-			COUNT(unsized_completions, sends);
-		COUNT(bytes, note.bytes);
-		if (note.flagged) {
+		count_ubuf(s, &note, sends, sends == note.sends ? note.bytes : 0, note.flagged);
+		if (note.flagged)
 			copied += sends;
-			COUNT(bytes_copied, note.bytes);
-		}
-		count_causes(s, note.words, sends, note.bytes, note.flagged);
 		from += note.sends;
 	}
 	return (__u64)(from - first) << 32 | copied;
@@ -370,13 +359,11 @@ int BPF_PROG(reference_fentry_again, struct sk_buff *skb, void *uarg, __u64 succ
 }
 
 /* An application took an skb from an error queue: does it tell of a socket that is watched? */
-static __always_inline struct zsock *dequeued_from(struct sk_buff *skb, __u64 *sock,
+static __always_inline struct zsock *dequeued_from(struct sk_buff *skb,
 						   struct sock_extended_err *ee)
 {
-	struct zsock *s;
+	struct zsock *s = zsock__find((__u64)READ(skb, sk));
 
-	*sock = (__u64)READ(skb, sk);
-	s = zsock__find(*sock);
 	return s && is_notification(skb, ee) ? s : NULL;
 }
 
@@ -389,9 +376,8 @@ int BPF_PROG(reference_dequeued, struct sock *sk, struct sk_buff *skb)
 {
 	struct sock_extended_err ee;
 	struct zsock *s;
-	__u64 sock;
 
-	s = notifications_watched() && skb ? dequeued_from(skb, &sock, &ee) : NULL;
+	s = notifications_watched() && skb ? dequeued_from(skb, &ee) : NULL;
 	if (s)
 		advance(s, &ee, true);
 	return 0;
@@ -401,9 +387,8 @@ static __always_inline void dequeued(struct sk_buff *skb)
 {
 	struct sock_extended_err ee;
 	struct zsock *s;
-	__u64 sock;
 
-	s = completions_count() && skb ? dequeued_from(skb, &sock, &ee) : NULL;
+	s = completions_count() && skb ? dequeued_from(skb, &ee) : NULL;
 	if (s)
 		count_reported(s, &ee);
 }
@@ -421,15 +406,8 @@ static __always_inline bool is_within(__u64 location, const volatile struct addr
 	return false;
 }
 
-static __always_inline bool is_coalescing(__u64 location)
-{
-	return is_within(location, coalesce_ranges, COALESCE_RANGES);
-}
-
-static __always_inline bool is_read(__u64 location)
-{
-	return is_within(location, read_ranges, READ_RANGES);
-}
+#define IS_COALESCING(location) is_within(location, coalesce_ranges, COALESCE_RANGES)
+#define IS_READ(location)	is_within(location, read_ranges, READ_RANGES)
 
 /*
  * An skb freed by the code that made it was coalesced, and still holds its own flag; freed by the
@@ -441,13 +419,11 @@ static __noinline void freed(struct sk_buff *skb, bool read)
 	struct sock_extended_err ee;
 	struct zsock *s;
 	bool counted;
-	__u64 sock;
 
 	if (!read && (__u64)READ(skb, destructor) != sock_ofree_address)
 		return;
-	sock = (__u64)READ(skb, sk);
-	s = zsock__find(sock);
-	if (!s || !((!read && is_notified_in_vain(skb, sock, &ee)) || is_notification(skb, &ee)))
+	s = zsock__find((__u64)READ(skb, sk));
+	if (!s || !((!read && is_notified_in_vain(skb, s->sock, &ee)) || is_notification(skb, &ee)))
 		return;
 	counted = counted_in_queue && advance(s, &ee, false);
 	if (read ? may_be_assumed(s, &ee) : !counted)
@@ -459,9 +435,9 @@ static __noinline void freed(struct sk_buff *skb, bool read)
 
 static __always_inline void freed_at(struct sk_buff *skb, __u64 location)
 {
-	bool read = is_read(location);
+	bool read = IS_READ(location);
 
-	if (read || is_coalescing(location))
+	if (read || IS_COALESCING(location))
 		freed(skb, read);
 }
 
@@ -483,7 +459,7 @@ static __always_inline __u64 caller_of_interest(const __u64 *stack)
 	int i;
 
 	for (i = 0; i < CALLERS; i++) {
-		if (!is_coalescing(stack[i]) && !is_read(stack[i]))
+		if (!IS_COALESCING(stack[i]) && !IS_READ(stack[i]))
 			continue;
 		bpf_probe_read_kernel(&location, sizeof(location), &stack[i]);
 		break;

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * The functions by which the kernel copies zero-copy data, in any context: the skb leads to the
- * socket, the stack to the cause.
- */
+/* The functions by which the kernel copies zero-copy data: the stack leads to the cause. */
 #include "functions.bpf.h"
 #include "rx_pending.bpf.h"
 #include "taps.bpf.h"
@@ -32,16 +29,6 @@ __noinline __u32 cause_at(__u64 address, __u64 caller, __u64 second, __u64 third
 	struct frame frame = {address, {caller, second, third}};
 
 	return classify__frame(call_sites, call_site_count, &frame, asked);
-}
-
-static __always_inline __u32 hash_stack(const __u64 *stack)
-{
-	__u64 hash = 14695981039346656037ULL;
-	__u32 i;
-
-	for (i = 0; i < STACK_FRAMES; i++)
-		hash = (hash ^ stack[i]) * 1099511628211ULL;
-	return hash >> 32;
 }
 
 /*
@@ -103,7 +90,7 @@ static __noinline void copy__classify(const struct copy_key *key, struct net_dev
 	info.key.cause = out->cause & ~CAUSE_BY_TAP;
 	/* Where the kernel hides its addresses, stacks cannot be distinguished. */
 	if (info.key.cause == CAUSE_UNCLASSIFIED && call_site_count)
-		info.key.stack = hash_stack(info.stack);
+		info.key.stack = hash_words(info.stack, STACK_FRAMES, STACK_FRAMES) >> 32;
 	info.key.netns = key->netns;
 	info.key.ifindex = key->ifindex;
 	out->counter = cause_counter__find_index(&info, dev);
@@ -151,15 +138,13 @@ static __noinline int copied(void *ctx, struct sk_buff *skb, enum copier copier,
 		 if (sockets_watched() && (copies)) copied(ctx, skb, copier, bytes, CALLER(ctx)), \
 		 __VA_ARGS__)
 
-/* clang-format off */
 COPIER(ubufs, "skb_copy_ubufs", COPIER_UBUFS, true, 0, struct sk_buff *skb)
 /* With scatter-gather the segments share the pages. */
-COPIER(segment, "skb_segment", COPIER_SEGMENT, !(features & NETIF_F_SG), 0,
-       struct sk_buff *skb, __u64 features)
+COPIER(segment, "skb_segment", COPIER_SEGMENT, !(features & NETIF_F_SG), 0, struct sk_buff *skb,
+       __u64 features)
 /* Drivers pull headers from nearly every skb: only pulling all of the data is a copy. */
 COPIER(pull, "__pskb_pull_tail", COPIER_PULL, true, (__u32)pulled, struct sk_buff *skb, int pulled)
 COPIER(duplicate, "skb_copy", COPIER_DUPLICATE, true, 0, struct sk_buff *skb)
-/* clang-format on */
 
 static __always_inline int cow(void *ctx, struct sk_buff **skb, __u64 caller)
 {

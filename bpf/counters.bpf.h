@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Performance counters of one send: read when it begins and when it ends. The
- * counters are the CPU's, so a send counts only if its thread stayed on its CPU
- * all the while, without another thread in between. Interrupts are in it, as they
- * are in its time.
+ * Performance counters of a CPU, read when a send begins and when it ends. It counts only if its
+ * thread stayed on its CPU all the while, without another in between. Interrupts are in it.
  */
 #pragma once
 

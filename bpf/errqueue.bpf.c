@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * What it takes an application to read its error queue: the time in inet_recv_error,
- * which recvmsg() with MSG_ERRQUEUE calls, of sockets on which zero-copy was asked for.
- */
+/* What it takes an application to read its error queue: the time in inet_recv_error. */
 #include "functions.bpf.h"
 #include "inflight.bpf.h"
 
@@ -29,9 +26,7 @@ static __always_inline void read_end(int ret)
 	thread->reading = 0;
 }
 
-/* clang-format off */
 ON_ENTRY(read, "inet_recv_error", read_begin(sk), struct sock *sk)
-/* clang-format on */
 
 /* Four arguments came before the result, until Linux 7 took the last of them away. */
 ON_RESULT(read, "inet_recv_error", 4, int, read_end(ret))
@@ -64,7 +59,5 @@ static __always_inline void wake_up_end(void)
 	*begun = 0;
 }
 
-/* clang-format off */
 ON_ENTRY(wake_up, "sock_def_error_report", wake_up_begin(sk), struct sock *sk)
 ON_EXIT(wake_up, "sock_def_error_report", wake_up_end())
-/* clang-format on */

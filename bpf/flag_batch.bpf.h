@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * The last few counts of a socket that used the flag of the error queue's tail, kept until a
- * coalesced notification corrects them: docs/zerocopy.md.
- */
+/* The last few counts of a socket that used the flag of the queue's tail: docs/zerocopy.md. */
 #pragma once
 
 #include "causes.bpf.h"
@@ -99,15 +96,6 @@ static __always_inline bool correction__leave(struct zsock *s, __u32 id, __u32 t
 	return false;
 }
 
-static __always_inline void count_flag_corrections(struct zsock *s, __u32 sends, bool added)
-{
-	if (added)
-		COUNT(flag_added, sends);
-	else
-		COUNT(flag_retracted, sends);
-	groups__count_completions(&s->owner, 0, added ? sends : -(__u64)sends);
-}
-
 /*
  * A notification has the flag of its own sends, id..to-1, which were counted with others; sends
  * coalesced with it may have corrected theirs. One that is in the queue itself needs correction
@@ -167,8 +155,13 @@ __noinline int flags__correct(__u64 sock, __u32 id, __u32 to, __u32 how)
 	if (has_note)
 		note__remove(s, id);
 	count_causes(s, bits, sends, 0, copied);
-	if (copied != was.flagged)
-		count_flag_corrections(s, sends, copied);
+	if (copied == was.flagged)
+		return 0;
+	if (copied)
+		COUNT(flag_added, sends);
+	else
+		COUNT(flag_retracted, sends);
+	groups__count_completions(&s->owner, 0, copied ? sends : -(__u64)sends);
 	return 0;
 }
 

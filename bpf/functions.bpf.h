@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The beginning and the end of a kernel function, each by both mechanisms: NAME_fentry or
- * NAME_kprobe, NAME_fexit or NAME_kretprobe. What stands in SEC is one name of the function; the
- * plan says which the kernel has. body may use the function's arguments, which follow it.
+ * Programs of a kernel function, by both mechanisms. What stands in SEC is one name of the
+ * function; the plan says which the kernel has. body may use the function's arguments, which follow
+ * it.
  */
 #pragma once
 

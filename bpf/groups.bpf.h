@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Sends in groups: those of --by, and zero-copy sends always by their receiver. A send is charged
- * when it returns. Its completion comes in any context and knows only its socket, which keeps the
- * owner of its last zero-copy send. What finds no room is charged to the rest, so that sums stay
- * exact.
+ * Sends in groups: those of --by, and zero-copy sends always by their receiver. What finds no room
+ * is charged to the rest, so that sums stay exact.
  */
 #pragma once
 

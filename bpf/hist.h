@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The log-linear histogram: one definition for the kernel programs, the load
- * generator, the analyzer and the tests, so that a bucket means the same
- * everywhere.
- *
- * Each power of two is cut into HIST_SUB equal parts, so a bucket's width is at
- * most 1/16 of its lower bound. Values below HIST_SUB have a bucket each; values
- * from HIST_LIMIT on share the last one.
+ * The log-linear histogram, one definition for all programs. Each power of two is cut into HIST_SUB
+ * equal parts, so a bucket's width is at most 1/16 of its lower bound. Values below HIST_SUB have a
+ * bucket each; values from HIST_LIMIT on share the last one.
  */
 #pragma once
 

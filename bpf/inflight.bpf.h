@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * Zero-copy sends in flight: how long they take, what they pin, what is noted of their data until
- * they complete.
- */
+/* Zero-copy sends in flight: their time, what they pin, what is noted of their data. */
 #pragma once
 
 #include "zsock.bpf.h"
@@ -224,12 +221,6 @@ static __noinline void note__add_bits(struct zsock *s, __u32 id, __u16 bits)
 
 /* Sends in flight. */
 
-/* Completions come nearly in the order of ids: a send far behind was not seen to complete. */
-static __always_inline bool slot__is_overdue(const struct zsock *s, const struct slot *slot)
-{
-	return (__s32)(s->freed_to - slot->id) > 4 * RING_SLOTS;
-}
-
 /*
  * A send gets the slot of its id, unless another's send is in flight there. Of a failed send with
  * the same id it takes the slot over.
@@ -241,7 +232,9 @@ static __noinline void slot__begin(struct zsock *s, struct thread *thread)
 
 	if (slot->id != thread->id) {
 		if (slot->start) {
-			if (!slot__is_overdue(s, slot)) {
+			/* Completions come nearly in the order of ids: a send far behind was not
+			 * seen to complete. */
+			if ((__s32)(s->freed_to - slot->id) <= 4 * RING_SLOTS) {
 				COUNT(untimed, 1);
 				return;
 			}

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The path of packets from device to device, by tracepoints. Where copying functions can be hooked,
- * it distinguishes forwarding from local delivery. Where they cannot, it infers copies: each rule
- * is what the kernel always does with such a packet on such a device, and all but one count only if
- * the kernel flags the completion.
+ * The path of packets from device to device. Where copying functions can be hooked, it
+ * distinguishes forwarding from local delivery. Where they cannot, it infers copies; all but one of
+ * these count only if the kernel flags the completion.
  */
 #include "rx_pending.bpf.h"
 #include "taps.bpf.h"
@@ -104,7 +103,9 @@ static __noinline void forwarded(struct sk_buff *skb, __u16 how, bool still_shar
 
 	if (!p || (sk && is_sent_by(sk, skb)))
 		return;
-	s = sighted_before(&p->seen);
+	s = zsock__find(p->seen.sock);
+	if (s && s->generation != p->seen.generation)
+		s = NULL;
 	cause_counter__add_skbs(p->counter, &p->seen, -1);
 	if (s)
 		note__replace_bits(s, p->seen.id, ~0, p->bits, 0);
@@ -184,26 +185,20 @@ static __always_inline void infer_device_copies(struct zsock *s, struct sk_buff 
 				      cause_counter__index_of(cause_of_queue(dev), dev));
 }
 
-/* Is it of a connection that is being opened? Mostly it is not: then nothing else needs a look. */
-static __always_inline bool is_opening(struct sk_buff *skb)
-{
-	struct sock *sk = READ(skb, sk);
-
-	return sk && READ(sk, __sk_common.skc_state) == TCP_SYN_SENT;
-}
-
 SEC("raw_tp/net_dev_queue")
 int BPF_PROG(packet_queued, struct sk_buff *skb)
 {
-	bool opening;
 	struct sighting seen;
 	struct zsock *s;
+	struct sock *sk;
+	bool opening;
 
 	if (counts_packets && gate == GATE_OPEN)
 		count_packet(skb);
 	if (!(follows_path || infers_copies) || !sockets_watched())
 		return 0;
-	opening = is_opening(skb);
+	sk = READ(skb, sk);
+	opening = sk && READ(sk, __sk_common.skc_state) == TCP_SYN_SENT;
 	/* Beside the hooks of the copying functions no more is asked of its data. */
 	s = infers_copies || opening ? sighted(skb, &seen) : NULL;
 	forwarded(skb, infers_copies ? CAUSE_BIT_ASSUMED : 0, infers_copies && s);
@@ -238,17 +233,6 @@ static __always_inline bool is_timestamped(struct sk_buff *skb)
 	       READ(skb_shared(skb), tx_flags) & SKBTX_ANY_SW_TSTAMP;
 }
 
-static __always_inline void infer_copies(struct zsock *s, struct sk_buff *skb,
-					 struct net_device *dev, const struct sighting *seen)
-{
-	if (is_tapped(dev))
-		assume(s, seen, CAUSE_PACKET_TAP, dev, CAUSE_BIT_ASSUMED);
-	if (is_tun(dev))
-		assume(s, seen, CAUSE_TUN, dev, CAUSE_BIT_ASSUMED);
-	if (is_timestamped(skb))
-		assume(s, seen, CAUSE_TIMESTAMP, dev, CAUSE_BIT_ASSUMED);
-}
-
 /* Uncopied data that reach a device on a bus leave this machine. Virtual devices have no parent. */
 SEC("raw_tp/net_dev_start_xmit")
 int BPF_PROG(packet_sent, struct sk_buff *skb, struct net_device *dev)
@@ -261,17 +245,17 @@ int BPF_PROG(packet_sent, struct sk_buff *skb, struct net_device *dev)
 		return 0;
 	leaves = sees_exit && READ(dev, dev.parent);
 	s = infers_copies || leaves ? sighted(skb, &seen) : NULL;
-	if (s && infers_copies)
-		infer_copies(s, skb, dev, &seen);
+	if (s && infers_copies) {
+		if (is_tapped(dev))
+			assume(s, &seen, CAUSE_PACKET_TAP, dev, CAUSE_BIT_ASSUMED);
+		if (is_tun(dev))
+			assume(s, &seen, CAUSE_TUN, dev, CAUSE_BIT_ASSUMED);
+		if (is_timestamped(skb))
+			assume(s, &seen, CAUSE_TIMESTAMP, dev, CAUSE_BIT_ASSUMED);
+	}
 	if (s && leaves)
 		note__add_bits(s, seen.id, CAUSE_BIT_LEFT);
 	return 0;
-}
-
-/* A bridge forwards it, or hands it in again as come in by itself. */
-static __always_inline bool is_bridge_port(struct net_device *dev)
-{
-	return READ_BITFIELD(dev, priv_flags) & IFF_BRIDGE_PORT;
 }
 
 SEC("raw_tp/netif_receive_skb")
@@ -292,7 +276,8 @@ int BPF_PROG(path_received, struct sk_buff *skb)
 		return 0;
 	}
 	tapped = is_tapped(dev);
-	if (is_bridge_port(dev)) {
+	/* A bridge forwards it, or hands it in again as come in by itself. */
+	if (READ_BITFIELD(dev, priv_flags) & IFF_BRIDGE_PORT) {
 		if (tapped)
 			assume(s, &seen, CAUSE_PACKET_TAP, dev, CAUSE_BIT_ASSUMED);
 		return 0;

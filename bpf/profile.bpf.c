@@ -23,13 +23,9 @@ static __always_inline __u32 send_slot(const struct thread *thread)
 static __always_inline __u64 read_stack(void *ctx, struct profile_stack *stack)
 {
 	long bytes = bpf_get_stack(ctx, stack->functions, sizeof(stack->functions), 0);
-	__u64 hash = 14695981039346656037ULL; /* FNV-1a, by words */
-	__u32 i;
 
 	stack->depth = bytes > 0 ? bytes / sizeof(stack->functions[0]) : 0;
-	for (i = 0; i < PROFILE_DEPTH_MAX && i < stack->depth; i++)
-		hash = (hash ^ stack->functions[i]) * 1099511628211ULL;
-	return hash;
+	return hash_words(stack->functions, stack->depth, PROFILE_DEPTH_MAX);
 }
 
 SEC("perf_event")

@@ -51,7 +51,5 @@ static __always_inline void copy_end(void)
 	thread->copying = 0;
 }
 
-/* clang-format off */
 ON_ENTRY(copy_out, "skb_copy_datagram_iter", copy_begin())
 ON_EXIT(copy_out, "skb_copy_datagram_iter", copy_end())
-/* clang-format on */

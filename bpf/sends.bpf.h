@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * What a send cost and what became of it, per syscall and kind: the bodies that all
- * mechanisms lead to.
- */
+/* What a send cost and what became of it: the bodies that all mechanisms lead to. */
 #pragma once
 
 #include "causes.bpf.h"
@@ -48,48 +45,34 @@ static __always_inline bool is_sampled(void)
 
 /* A zero-copy send begins, with an id. */
 
-/*
- * The route may have changed, and may be gone while a new one is looked for. A global function of
- * numbers, as this is rare: verified once a program.
- */
-__noinline int zsock__set_owner(__u64 sock, __u64 device)
+/* The route may have changed, and may be gone while a new one is looked for. */
+static __noinline void zsock__set_owner(struct zsock *s, struct sock *sk, struct net_device *device)
 {
-	struct sock *sk = (struct sock *)sock;
-	struct zsock *s = zsock__find(sock);
 	struct group_key who;
 
-	if (!s)
-		return 0;
-	s->device = device;
-	key__of(&who, sk, (struct net_device *)device, BY_ALL);
+	s->device = (__u64)device;
+	key__of(&who, sk, device, BY_ALL);
 	if (!who.ifindex && s->owner.netns == who.netns)
 		who.ifindex = s->owner.ifindex;
 	if (who.tgid != s->owner.tgid || who.ifindex != s->owner.ifindex ||
 	    who.netns != s->owner.netns)
 		s->owner = who;
 	groups__make_room(&who, sk);
-	return 0;
 }
 
 /*
  * On a route without scatter-gather that is not forced on all sockets, the kernel copies at once
  * and flags it. So it does without a route: a send that opens a connection, whose first packet
- * settles the cause. A global function of numbers, as this is rare: verified once a program.
+ * settles the cause.
  */
-__noinline int copied_at_once(__u64 sock, __u32 id)
+static __noinline void copied_at_once(struct zsock *s, struct sock *sk, __u32 id)
 {
-	struct sock *sk = (struct sock *)sock;
-	struct zsock *s = zsock__find(sock);
-
-	if (!s)
-		return 0;
 	if (READ(sk, __sk_common.skc_state) == TCP_CLOSE)
 		note__set_last_device(s, id, cause_counter__index_of(CAUSE_FAST_OPEN, NULL));
 	else
 		note__add_bits(s, id,
 			       cause_counter__index_of(CAUSE_ROUTE, route_device(sk)) |
 				       CAUSE_BIT_ASSUMED);
-	return 0;
 }
 
 /*
@@ -99,7 +82,7 @@ __noinline int copied_at_once(__u64 sock, __u32 id)
 static __always_inline void id__given(struct zsock *s, struct thread *thread, struct sock *sk,
 				      __u32 id)
 {
-	__u64 device = (__u64)route_device(sk);
+	struct net_device *device = route_device(sk);
 
 	if (!id__take(s, id))
 		return; /* which counts as untracked when it returns */
@@ -110,10 +93,10 @@ static __always_inline void id__given(struct zsock *s, struct thread *thread, st
 	else
 		slot__begin(s, thread);
 	if (!(READ(sk, sk_route_caps) & NETIF_F_SG))
-		copied_at_once(s->sock, id);
+		copied_at_once(s, sk, id);
 	/* By the same process and the same route as the last one: nothing is new. */
-	if (!device || s->device != device || s->owner.tgid != current_tgid())
-		zsock__set_owner(s->sock, number_of((void *)device));
+	if (!device || s->device != (__u64)device || s->owner.tgid != current_tgid())
+		zsock__set_owner(s, sk, device);
 	thread->owner = s->owner;
 }
 
@@ -359,7 +342,7 @@ static __always_inline void zerocopy_returned(struct thread *thread, struct sock
 	struct zsock *s = NULL;
 
 	if (ret == -ENOBUFS)
-		count_refusal((__u64)sk, thread->size);
+		count_refusal(sk, thread->size);
 	if (!follows_completions)
 		return;
 	if (thread->followed && ret > (long)thread->size)
@@ -428,6 +411,6 @@ __noinline int count_untimed(__u64 sock, int ret)
 		groups__count_send(NULL, sk, flags, ret, 0);
 	count_send(CALL_SLOT(kind, flags), ret, 0, flags);
 	if (flags && ret == -ENOBUFS)
-		count_refusal(sock, call_size(kind, regs));
+		count_refusal(sk, call_size(kind, regs));
 	return 0;
 }

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Calls timed by tracepoints, where functions cannot be hooked:
- *   pair      tcp_sendmsg_locked and sock_send_length: from the first pass of the copy
- *             loop to the return. On the path of sends alone.
- *   syscall   sys_enter and sys_exit: on the path of every syscall of the system, so
- *             only for kernels that have neither of the others
+ * Calls timed by tracepoints, where functions cannot be hooked: from the first pass of the copy
+ * loop to the return; or, on the path of every syscall of the system, from sys_enter to sys_exit.
  */
 #include "functions.bpf.h"
 #include "sends.bpf.h"
@@ -101,12 +98,6 @@ static __noinline void first_loop(struct sock *sk, struct msghdr *msg)
 		loop_begin(thread, sk, msg, kind, READ(msg, msg_flags));
 }
 
-/* Do the sends of this thread count, as long as it lives, and was one seen? */
-static __always_inline bool is_known_sender(const struct thread *thread)
-{
-	return is_lasting_sender(thread) && !(thread->role & ROLE_IO_WORKER) && thread->has_sent;
-}
-
 /* Fires once per pass of the loop; the first pass is the start. */
 SEC("raw_tp/tcp_sendmsg_locked")
 int BPF_PROG(send_loop, struct sock *sk, struct msghdr *msg)
@@ -117,7 +108,8 @@ int BPF_PROG(send_loop, struct sock *sk, struct msghdr *msg)
 
 	if (thread && thread->sock == (__u64)sk)
 		return 0;
-	if (!thread || thread->sock || !is_known_sender(thread) || gate != GATE_OPEN) {
+	if (!thread || thread->sock || !is_lasting_sender(thread) || !thread->has_sent ||
+	    thread->role & ROLE_IO_WORKER || gate != GATE_OPEN) {
 		if (!is_bystander())
 			first_loop(sk, msg);
 		return 0;
@@ -204,9 +196,7 @@ int BPF_PROG(send_length, struct sock *sk, int ret)
 }
 
 /* A socket gets another protocol over TCP, kTLS above all: from now on sends are looked at. */
-/* clang-format off */
 ON_ENTRY(ulp, "tcp_set_ulp", others_seen = 1)
-/* clang-format on */
 
 /* A send begins that is not one of io_uring's: see message_begin(). */
 static __always_inline void call_begin(struct thread *thread, struct sock *sk, enum call_kind kind,

@@ -8,7 +8,6 @@
 	ON_ENTRY(name, function, stage__begin(stage)) \
 	ON_EXIT(name, function, stage__end(stage))
 
-/* clang-format off */
 STAGE(stage_request, "msg_zerocopy_realloc", STAGE_REQUEST)
 STAGE(stage_alloc, "tcp_stream_alloc_skb", STAGE_ALLOC)
 STAGE(stage_fragment, "sk_page_frag_refill", STAGE_FRAGMENT)
@@ -18,7 +17,6 @@ STAGE(stage_transmit, "tcp_write_xmit", STAGE_TRANSMIT)
 STAGE(stage_deep_copy, "skb_copy_ubufs", STAGE_DEEP_COPY)
 STAGE(stage_completion, "msg_zerocopy_complete", STAGE_COMPLETION)
 STAGE(stage_wait, "sk_stream_wait_memory", STAGE_WAIT)
-/* clang-format on */
 
 /* A syscall begins that may send. */
 static __always_inline void entered(void)
@@ -29,12 +27,10 @@ static __always_inline void entered(void)
 		a->entered = bpf_ktime_get_ns();
 }
 
-/* clang-format off */
 ON_ENTRY(entry_sendto, "__x64_sys_sendto", entered())
 ON_ENTRY(entry_sendmsg, "__x64_sys_sendmsg", entered())
 ON_ENTRY(entry_write, "__x64_sys_write", entered())
 ON_ENTRY(entry_writev, "__x64_sys_writev", entered())
-/* clang-format on */
 
 #define NET_TX_SOFTIRQ 2
 #define NET_RX_SOFTIRQ 3

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The time of a send, divided: each moment is charged to the innermost function that is hooked,
- * so that the parts add up to the whole.
- *
- * A softirq may run between reading a clock and charging what it says, and a thread may lose its
- * CPU there. Charged is therefore a thread's own time: the clock less what passed while it was
- * away, in softirqs or off the CPU. It stands still meanwhile, and nothing is charged twice. The
- * same goes for the counters of a CPU: what they count while the thread is away is not its own,
- * even where it comes back to another CPU.
+ * The time of a send, divided: each moment is charged to the innermost function that is hooked, so
+ * that the parts add up to the whole. A softirq may run between reading a clock and charging what
+ * it says, and a thread may lose its CPU there. Charged is therefore a thread's own time: its
+ * clock, and its counters, stand still while it is away.
  */
 #pragma once
 
@@ -107,8 +103,7 @@ static __always_inline void metrics__read(__u64 *now)
 {
 	__u32 cpu = bpf_get_smp_processor_id(), m;
 
-	for_each_metric(m)
-	{
+	for_each_metric (m) {
 		if (m == STAGE_TIME)
 			now[m] = bpf_ktime_get_ns();
 		else if (!counter__read(cpu, m - 1, &now[m]))
@@ -127,7 +122,8 @@ static __always_inline void account__own_time(volatile struct account *a)
 	for (reading = 0; reading < READINGS; reading++) {
 		seen = a->times_away;
 		metrics__read(now);
-		for_each_metric(m) now[m] -= a->away[m];
+		for_each_metric (m)
+			now[m] -= a->away[m];
 		if (seen == a->times_away)
 			return;
 	}
@@ -147,8 +143,7 @@ static __always_inline void account__charge(struct account *a, struct stage_stac
 	__u32 stage = s->stages[s->depth & (STAGE_DEPTH - 1)], m;
 	__s64 passed;
 
-	for_each_metric(m)
-	{
+	for_each_metric (m) {
 		passed = s->now[m] - s->last[m];
 		if (passed > 0)
 			account__add_to(a, m, stage, passed);
@@ -221,7 +216,8 @@ static __always_inline void stack__clear(struct stage_stack *s, enum stage outsi
 {
 	__u32 m;
 
-	for_each_metric(m) s->last[m] = now[m];
+	for_each_metric (m)
+		s->last[m] = now[m];
 	s->depth = 0;
 	s->stages[0] = outside;
 }
@@ -255,12 +251,14 @@ static __always_inline void account__begin(enum stage outside, bool divide)
 	__builtin_memset(a->sums[STAGE_TIME], 0, sizeof(a->sums[STAGE_TIME]));
 	if (call_counters)
 		__builtin_memset(a->sums, 0, sizeof(a->sums));
-	for_each_metric(m) a->away[m] = 0;
+	for_each_metric (m)
+		a->away[m] = 0;
 	a->in_softirq = a->off = 0;
 	a->active = 1;
 	a->run_delay = run_delay();
 	account__own_time(a);
-	for_each_metric(m) a->begun[m] = a->own.now[m];
+	for_each_metric (m)
+		a->begun[m] = a->own.now[m];
 	stack__clear(&a->own, outside, a->own.now);
 	a->sums[STAGE_TIME][STAGE_ENTRY] = a->entry;
 	a->begun[STAGE_TIME] -= a->entry;
@@ -273,8 +271,7 @@ static __always_inline void account__return(struct account *a, __u32 stage)
 	const __u64 *now = a->softirq.now;
 	__u32 m;
 
-	for_each_metric(m)
-	{
+	for_each_metric (m) {
 		a->away[m] += now[m] - a->left[m];
 		/* Off the CPU counters count others' work. */
 		if (m == STAGE_TIME && stage)
@@ -303,8 +300,7 @@ static __always_inline void account__name_rest(struct account *a, bool pages)
 
 	if (!pages && !a->sums[STAGE_TIME][STAGE_PIN])
 		return;
-	for_each_metric(m)
-	{
+	for_each_metric (m) {
 		a->sums[m][STAGE_LOOP] = a->sums[m][STAGE_COPY];
 		a->sums[m][STAGE_COPY] = 0;
 	}
@@ -384,8 +380,7 @@ static __always_inline void account__end(__u32 slot, bool pages, long bytes)
 	cpu__set_dividing(false);
 	account__name_rest(a, pages);
 	account__name_waits(a);
-	for_each_metric(m)
-	{
+	for_each_metric (m) {
 		account__sum_up(a, m, whole);
 		account__add(a, slot, m, bytes);
 	}

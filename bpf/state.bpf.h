@@ -87,6 +87,17 @@ static __always_inline bool is_tcp(struct sock *sk)
 	return (family == AF_INET || family == AF_INET6) && READ(sk, sk_protocol) == IPPROTO_TCP;
 }
 
+/* FNV-1a, by words; most: as the verifier knows no bound of count. */
+static __always_inline __u64 hash_words(const __u64 *words, __u32 count, __u32 most)
+{
+	__u64 hash = 14695981039346656037ULL;
+	__u32 i;
+
+	for (i = 0; i < most && i < count; i++)
+		hash = (hash ^ words[i]) * 1099511628211ULL;
+	return hash;
+}
+
 /*
  * What the function of a fexit program returned: it lies behind the arguments. From
  * 5.17 on a helper finds it whatever their number, which was never another before.
@@ -298,12 +309,6 @@ static __always_inline __u32 current_role(void)
 	}
 }
 
-/* A process keeps its id as long as it lives; its name and its group it may change. */
-static __always_inline bool role_is_lasting(void)
-{
-	return target_by == TARGET_PROCESS || target_by == TARGET_ALL;
-}
-
 /* The send that a thread was in was not seen to return. */
 static __always_inline void thread__leave_send(struct thread *thread)
 {
@@ -321,7 +326,8 @@ static __always_inline struct thread *thread__settle(struct thread *thread)
 
 	if (!role)
 		return NULL;
-	if (role_is_lasting())
+	/* A process keeps its id as long as it lives; its name and its group it may change. */
+	if (target_by == TARGET_PROCESS || target_by == TARGET_ALL)
 		role |= ROLE_LASTING;
 	if (is_io_worker())
 		role |= ROLE_IO_WORKER;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Completions of io_uring's zero-copy sends, as io_uring posts them; and copies, as the kernel
- * reports them to the notification. Without the latter hook a copy is known only where the program
- * asked io_uring for reports.
+ * Completions of io_uring's zero-copy sends, as it posts them; and copies, as the kernel reports
+ * them to the notification, or, without that hook, as the program asked io_uring for reports.
  */
 #include "uring.bpf.h"
 #include "functions.bpf.h"
@@ -54,7 +53,5 @@ static __always_inline void released(void *uarg, __u64 success)
 }
 
 /* A bool argument has only eight bits that mean anything. */
-/* clang-format off */
-ON_ENTRY(uring_copied, "io_tx_ubuf_complete", released(uarg, success),
-	 struct sk_buff *skb, void *uarg, __u64 success)
-/* clang-format on */
+ON_ENTRY(uring_copied, "io_tx_ubuf_complete", released(uarg, success), struct sk_buff *skb,
+	 void *uarg, __u64 success)

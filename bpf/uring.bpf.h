@@ -43,17 +43,12 @@ static __always_inline void notification__make(__u64 key, const struct notificat
 		COUNT(lost_notifications, 1);
 }
 
-/* Functions of their own: most zero-copy sends have no notification, and these need much stack. */
-static __noinline __u64 notification__begin_send(__u64 uarg, struct sock *sk,
+/* A function of its own: most zero-copy sends have no notification, and this needs much stack. */
+static __noinline __u64 notification__begin_send(__u64 key, struct sock *sk,
 						 struct group_key *owner)
 {
 	struct notification fresh = {};
-	__u64 key;
 
-	/* Loaded in kernels that have none, too. */
-	if (!bpf_core_type_exists(struct io_notif_data))
-		return 0;
-	key = notification__of((void *)uarg);
 	notifications_seen = 1;
 	key__of(owner, sk, route_device(sk), BY_ALL);
 	if (bpf_map_lookup_elem(&notifications, &key))
@@ -66,15 +61,15 @@ static __noinline __u64 notification__begin_send(__u64 uarg, struct sock *sk,
 
 /*
  * The send may have been linked to another's notification meanwhile: the head then takes over its
- * counts. A global function of numbers, as this is rare: verified once a program.
+ * counts.
  */
-__noinline int notification__end(__u64 key, __s64 ret)
+static __noinline void notification__end(__u64 key, __s64 ret)
 {
 	struct notification *own = bpf_map_lookup_elem(&notifications, &key), *n, fresh;
 	__u64 head = notification__head(key);
 
 	if (!own)
-		return 0;
+		return;
 	if (ret > 0)
 		add(&own->sends, 1);
 	if (head != key) {
@@ -90,7 +85,6 @@ __noinline int notification__end(__u64 key, __s64 ret)
 	}
 	if (head != key || !own->sends)
 		bpf_map_delete_elem(&notifications, &key);
-	return 0;
 }
 
 /*
@@ -102,7 +96,8 @@ static __always_inline __u64 notification__begin(struct msghdr *msg, struct sock
 {
 	void *uarg = NULL;
 
-	if (bpf_core_field_exists(msg->msg_ubuf))
+	/* Loaded in kernels that have none, too. */
+	if (bpf_core_field_exists(msg->msg_ubuf) && bpf_core_type_exists(struct io_notif_data))
 		uarg = READ(msg, msg_ubuf);
-	return uarg ? notification__begin_send((__u64)uarg, sk, owner) : 0;
+	return uarg ? notification__begin_send(notification__of(uarg), sk, owner) : 0;
 }

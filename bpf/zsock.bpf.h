@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A socket on which a target asked for zero-copy: which send ids are the window's, its sends in
- * flight, what was seen of their data. An event looks its socket up once, and passes the pointer
+ * A socket on which a target asked for zero-copy. An event looks it up once, and passes the pointer
  * on. docs/zerocopy.md has who writes what, and when.
  */
 #pragma once
@@ -209,13 +208,6 @@ static __always_inline __u64 *shared__word(struct shared_ids *ids, __u32 block)
 	return &ids->words[block & (SHARED_WORDS - 1)];
 }
 
-static __always_inline bool shared__has(struct shared_ids *ids, __u32 id)
-{
-	__u64 word = *shared__word(ids, ID_BLOCK(id));
-
-	return word >> 32 == ID_BLOCK(id) && word & ID_BIT(id);
-}
-
 /* Sends that have not completed when their word is taken over are lost. */
 static __always_inline void shared__evict(struct zsock *s, __u64 word)
 {
@@ -253,21 +245,34 @@ static __always_inline __u32 ids_of_word(__u64 word, __u32 block, __u32 first, _
 	return ids;
 }
 
+#define WORDS_AT_ONCE 16
+
 /*
- * How many of these ids are the window's own: from the last, as the older may be gone. A global
- * function of numbers: the verifier goes through the loop once a program.
+ * How many ids are the window's own, in so many words before block. A global function of numbers,
+ * and few words: the verifier goes through it once, and once through each of its turns.
  */
-__noinline __u32 shared_sends(__u64 sock, __u32 first, __u32 last)
+__noinline __u32 shared_sends_before(__u64 sock, __u32 first, __u32 last, __u32 block)
 {
 	struct shared_ids *ids = bpf_map_lookup_elem(&shared, &sock);
-	__u32 blocks = (ID_BLOCK(last) - ID_BLOCK(first)) & (~0U >> 5);
-	__u32 sends = 0, block, i;
+	__u32 blocks = (block - ID_BLOCK(first)) & (~0U >> 5);
+	__u32 sends = 0, i;
 
-	for (i = 0; ids && i < SHARED_WORDS && i <= blocks; i++) {
-		block = (ID_BLOCK(last) - i) & (~0U >> 5);
+	for (i = 0; ids && i < WORDS_AT_ONCE && i <= blocks; i++) {
 		sends += __builtin_popcount(
 			ids_of_word(*shared__word(ids, block), block, first, last));
+		block = (block - 1) & (~0U >> 5);
 	}
+	return sends;
+}
+
+/* The same over all words: from the last, as the older may be gone. */
+__noinline __u32 shared_sends(__u64 sock, __u32 first, __u32 last)
+{
+	__u32 blocks = (ID_BLOCK(last) - ID_BLOCK(first)) & (~0U >> 5);
+	__u32 sends = 0, i;
+
+	for (i = 0; i < SHARED_WORDS && i <= blocks; i += WORDS_AT_ONCE)
+		sends += shared_sends_before(sock, first, last, (ID_BLOCK(last) - i) & (~0U >> 5));
 	return sends;
 }
 
@@ -340,11 +345,13 @@ static __noinline void id__give_back(struct zsock *s)
 {
 	__u32 id = *(volatile __u32 *)&s->next - 1;
 	struct shared_ids *ids;
+	__u64 *word;
 
 	if (s->is_shared && !id_before(id, s->shared_from)) {
 		ids = bpf_map_lookup_elem(&shared, &s->sock);
-		if (ids && shared__has(ids, id))
-			*shared__word(ids, ID_BLOCK(id)) &= ~ID_BIT(id);
+		word = ids ? shared__word(ids, ID_BLOCK(id)) : NULL;
+		if (word && *word >> 32 == ID_BLOCK(id))
+			*word &= ~ID_BIT(id);
 	}
 	__sync_fetch_and_add(&s->next, -1);
 	__sync_fetch_and_add(&s->waiting, -1);
@@ -353,14 +360,6 @@ static __noinline void id__give_back(struct zsock *s)
 /* Sockets: how they are met, and forgotten. */
 
 #define LONG_BEFORE (1U << 20)
-
-/* Up to here sends of before the window are known to be completed; else, long before. */
-static __always_inline __u32 completed_before(struct sock *sk, __u32 first)
-{
-	struct sock_extended_err ee;
-
-	return last_notification(sk, &ee) ? ee.ee_data + 1 : first - LONG_BEFORE;
-}
 
 static __noinline void zsock__forget(__u64 sock)
 {
@@ -395,22 +394,18 @@ static __noinline void zsock__retire(__u64 sock)
 		zsock__forget(earlier);
 }
 
-/* Another socket has the memory of one that was closed, and is not closed itself. */
-static __always_inline bool is_anothers(const struct zsock *s, struct sock *sk, __u32 id)
-{
-	return s->closed && (!id || READ(sk, __sk_common.skc_state) != TCP_CLOSE);
-}
-
 /* From now on the completions of a socket count, beginning with this id. */
 static __noinline struct zsock *zsock__watch(struct sock *sk, __u32 id)
 {
 	struct zsock *fresh = FIRST_OF(new_socket);
+	struct sock_extended_err ee;
 	__u64 sock = (__u64)sk;
 
 	if (!fresh)
 		return NULL;
 	fresh->sock = sock;
-	fresh->counted_to = completed_before(sk, id);
+	/* Up to there sends of before the window are known to be completed; else, long before. */
+	fresh->counted_to = last_notification(sk, &ee) ? ee.ee_data + 1 : id - LONG_BEFORE;
 	fresh->first = fresh->next = fresh->freed_to = id;
 	/* No two sockets at one address have the same, though two CPUs may take one at once. */
 	fresh->generation = ++generations;
@@ -427,7 +422,8 @@ static __always_inline struct zsock *zsock__get(struct sock *sk, __u32 id)
 {
 	struct zsock *s = zsock__find((__u64)sk);
 
-	if (s && !is_anothers(s, sk, id))
+	/* Not another socket, which is not closed itself, in the memory of one that was. */
+	if (s && !(s->closed && (!id || READ(sk, __sk_common.skc_state) != TCP_CLOSE)))
 		return s;
 	if (s)
 		zsock__forget((__u64)sk);

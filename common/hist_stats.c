@@ -51,26 +51,20 @@ void hist__settle(struct hist *h)
 __u64 hist__percentile(const struct hist *h, unsigned int per_mille)
 {
 	__u64 rank = h->count / 1000 * per_mille + (h->count % 1000 * per_mille + 999) / 1000;
-	__u64 seen = 0;
+	__u64 seen = 0, high = h->max;
 
-	for (__u32 i = 0; i < HIST_BUCKETS; i++) {
+	for (__u32 i = 0; i < HIST_BUCKETS && !(seen && seen >= rank); i++) {
 		seen += h->buckets[i];
-		if (seen && seen >= rank) {
-			__u64 high = hist__high(h, i);
-
-			return high < h->max ? high : h->max;
-		}
+		high = hist__high(h, i);
 	}
-	return h->max;
+	return high < h->max ? high : h->max;
 }
 
 static struct json_object *bucket_list(const struct hist *h)
 {
-	struct json_object *list = json_object_new_array();
+	struct json_object *list = json_object_new_array(), *bucket;
 
 	for (__u32 i = 0; list && i < HIST_BUCKETS; i++) {
-		struct json_object *bucket;
-
 		if (!h->buckets[i])
 			continue;
 		bucket = json_object_new_array_ext(3);
@@ -84,10 +78,6 @@ static struct json_object *bucket_list(const struct hist *h)
 
 struct json_object *hist__json(const struct hist *h, const char *span)
 {
-	static const struct {
-		const char *key;
-		unsigned int per_mille;
-	} points[] = {{"p50", 500}, {"p90", 900}, {"p99", 990}, {"p999", 999}};
 	struct json_object *o = json_object_new_object();
 
 	if (!o)
@@ -97,9 +87,10 @@ struct json_object *hist__json(const struct hist *h, const char *span)
 	json__add_count(o, "sum", h->sum);
 	json__add_known(o, "min", h->count, h->min);
 	json__add_known(o, "max", h->count, h->max);
-	for (size_t i = 0; i < sizeof(points) / sizeof(points[0]); i++)
-		json__add_known(o, points[i].key, h->count,
-				hist__percentile(h, points[i].per_mille));
+	json__add_known(o, "p50", h->count, hist__percentile(h, 500));
+	json__add_known(o, "p90", h->count, hist__percentile(h, 900));
+	json__add_known(o, "p99", h->count, hist__percentile(h, 990));
+	json__add_known(o, "p999", h->count, hist__percentile(h, 999));
 	json__add(o, "buckets", bucket_list(h));
 	return o;
 }

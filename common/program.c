@@ -72,21 +72,17 @@ __attribute__((format(printf, 1, 0))) static char *format_line(const char *forma
 	return line;
 }
 
-void program__complain_va(const char *format, va_list args)
-{
-	char *line = format_line(format, args);
-
-	fprintf(stderr, "%s: %s\n", program_invocation_short_name, line ? line : "out of memory");
-	free(line);
-}
-
 void program__complain(const char *format, ...)
 {
 	va_list args;
+	char *line;
 
 	va_start(args, format);
-	program__complain_va(format, args);
+	line = format_line(format, args);
 	va_end(args);
+	fflush(stdout);
+	fprintf(stderr, "%s: %s\n", program_invocation_short_name, line ? line : "out of memory");
+	free(line);
 }
 
 error_t program__refuse(const struct argp_state *state, const char *format, ...)

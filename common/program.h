@@ -3,7 +3,6 @@
 #pragma once
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <time.h>
 
@@ -40,11 +39,10 @@ void failure__adopt(struct failure *f, const struct failure *from);
 void program__begin(void);
 
 /*
- * Prints a line on stderr, after the program's name, as safe text: what it cites, such as an
- * option's value or a file's name, may be anybody's.
+ * Prints a line on stderr, behind all of stdout, after the program's name, as safe text: what it
+ * cites, such as an option's value or a file's name, may be anybody's.
  */
 void program__complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
-void program__complain_va(const char *format, va_list args) __attribute__((format(printf, 1, 0)));
 
 /*
  * The same of wrong usage, by argp, which ends the program with STATUS_USAGE; else, as where it is

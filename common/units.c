@@ -11,15 +11,12 @@
 #include "common/units.h"
 
 /* Reads leading digits; *end is what follows them. */
-static int leading_digits(const char *text, unsigned long long *value, const char **end)
+static int leading_digits(const char *text, unsigned long long *value, char **end)
 {
-	char *stop;
-
 	if (!isdigit((unsigned char)text[0])) /* strtoull takes blanks and signs */
 		return -EINVAL;
 	errno = 0;
-	*value = strtoull(text, &stop, 10);
-	*end = stop;
+	*value = strtoull(text, end, 10);
 	return errno ? -ERANGE : 0;
 }
 
@@ -38,10 +35,9 @@ static int size_shift(const char *unit)
 int units__size(const char *text, size_t *bytes)
 {
 	unsigned long long value;
-	const char *unit;
-	int err, shift;
+	char *unit;
+	int err = leading_digits(text, &value, &unit), shift;
 
-	err = leading_digits(text, &value, &unit);
 	if (err)
 		return err;
 	shift = size_shift(unit);
@@ -81,13 +77,10 @@ int units__duration(const char *text, double *seconds)
 
 int units__count(const char *text, unsigned long long *count)
 {
-	const char *end;
-	int err;
+	char *end;
+	int err = leading_digits(text, count, &end);
 
-	err = leading_digits(text, count, &end);
-	if (err)
-		return err;
-	return *end ? -EINVAL : 0;
+	return !err && *end ? -EINVAL : err;
 }
 
 int units__next(const char **cursor, char item[UNITS_ITEM_MAX])
@@ -120,15 +113,12 @@ const char *units__text(const char *format, ...)
 
 const char *units__size_text(size_t bytes)
 {
-	static const char letters[] = {'G', 'M', 'K'};
+	static const char *const units[] = {"", "K", "M", "G"};
+	int unit = 0;
 
-	for (int i = 0; i < 3; i++) {
-		int shift = 30 - 10 * i;
-
-		if (bytes >> shift && !(bytes & (((size_t)1 << shift) - 1)))
-			return units__text("%zu%c", bytes >> shift, letters[i]);
-	}
-	return units__text("%zu", bytes);
+	for (; bytes && bytes % 1024 == 0 && unit < 3; unit++)
+		bytes /= 1024;
+	return units__text("%zu%s", bytes, units[unit]);
 }
 
 const char *units__time_text(double ns)
@@ -147,17 +137,9 @@ const char *units__time_text(double ns)
 /* Thousands are set off. */
 const char *units__count_text(unsigned long long count)
 {
-	const char *digits = units__text("%llu", count);
-	int length = (int)strlen(digits);
-	char text[UNITS_TEXT_MAX], *out = text;
-
-	for (int i = 0; i < length; i++) {
-		if (i && (length - i) % 3 == 0)
-			*out++ = ',';
-		*out++ = digits[i];
-	}
-	*out = 0;
-	return units__text("%s", text);
+	if (count < 1000)
+		return units__text("%llu", count);
+	return units__text("%s,%03llu", units__count_text(count / 1000), count % 1000);
 }
 
 int units__endpoint(const char *text, char *host, size_t room, char port[8])

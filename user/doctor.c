@@ -2,8 +2,6 @@
 #include "user/commands.h"
 
 #include "common/capabilities.h"
-#include "common/program.h"
-#include "user/kernel/features.h"
 #include "user/run/host.h"
 #include "user/system/front.h"
 #include "user/system/log.h"
@@ -12,8 +10,6 @@
 
 #include "common/json.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 static json_object *hook_json(const struct plan_entry *entry, enum hook_id id)

@@ -4,20 +4,15 @@
 #include "user/record/raw.h"
 #include "user/system/files.h"
 #include "user/system/log.h"
-#include "user/system/noise.h"
 #include "user/system/privilege.h"
 #include "user/system/signals.h"
 
 #include "common/json.h"
-#include "common/program.h"
 #include "loadgen/send/send_ops.h"
 
-#include <errno.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define BEGIN_SCHEMA	   "sendpath.begin/1"
 #define SECONDS_MAX	   86400
@@ -210,7 +205,7 @@ static void set_up(struct engine *e, const struct run_request *q)
 	if (q->seconds > 0 && !e->setup.load.messages)
 		e->setup.load.duration_s = q->seconds;
 	e->setup.tracing.target = part->target.given ? &part->target : NULL;
-	e->setup.tier = e->untraced ? MECHANISM_OFF : part->tier;
+	e->setup.mechanism = e->untraced ? MECHANISM_OFF : part->mechanism;
 	e->setup.tracing.by = part->by;
 }
 

@@ -6,28 +6,18 @@
 #include "user/commands.h"
 #include "user/engine.h"
 #include "user/exporter/exporter.h"
-#include "user/kernel/features.h"
-#include "user/options/options.h"
-#include "user/run/host.h"
-#include "user/run/interval_printer.h"
 #include "user/system/files.h"
-#include "user/system/front.h"
 #include "user/system/log.h"
 #include "user/system/privilege.h"
 #include "user/system/signals.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "user/trace/counters.h"
-
-#include "common/program.h"
 #include "loadgen/options/help.h"
 #include "loadgen/send/send_ops.h"
 
@@ -53,7 +43,7 @@ struct resources {
 	struct features *features;
 	struct host host;
 	struct child child;
-	struct interval_printer *live;
+	struct interval_printer live;
 	struct memory *memory;
 	struct front *front;
 	char untraced[600];
@@ -64,7 +54,6 @@ static void let_go(struct resources *h)
 	counter_events__free(h->events);
 	counter_events__free(h->call_counters);
 	features__free(h->features);
-	interval_printer__free(h->live);
 	memory__free(h->memory);
 	front__free(h->front);
 	if (h->child.pid)
@@ -122,7 +111,7 @@ static struct measurement setup_of(const struct options *o, struct resources *h)
 						.sample = o->sample,
 						.profile = o->profile,
 						.cost = o->cost},
-				    .tier = o->tier,
+				    .mechanism = o->mechanism,
 				    .packets = o->packets,
 				    .events = h->events,
 				    .memory = h->memory};
@@ -149,7 +138,7 @@ static int probe(struct engine *e, struct resources *h)
 	char reason[600] = "out of memory";
 	int err;
 
-	if (e->parts->tier == MECHANISM_OFF)
+	if (e->parts->mechanism == MECHANISM_OFF)
 		return STATUS_OK;
 	if (privilege__lacking())
 		return untraced(e, h, STATUS_SYSTEM, privilege__lacking());
@@ -217,10 +206,8 @@ static int make_runs(struct engine *e, struct resources *h, struct options *o)
 	int status = o->target.given || o->sweep.given || e->advise ? STATUS_OK
 								    : settle_variants(&o->load);
 
-	if (!status && o->interval > 0) {
-		h->live = e->setup.live = interval_printer__new(o->interval, h->front);
-		status = h->live ? STATUS_OK : fail_with(STATUS_FAILED, "out of memory");
-	}
+	h->live = (struct interval_printer){.seconds = o->interval, .front = h->front};
+	e->setup.live = o->interval > 0 ? &h->live : NULL;
 	if (status)
 		return status;
 	return o->raw ? engine__run_alone(e) : engine__serve(e);

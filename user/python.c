@@ -5,9 +5,6 @@
 #include "user/system/log.h"
 #include "user/system/privilege.h"
 
-#include "common/program.h"
-
-#include <errno.h>
 #include <libgen.h>
 #include <limits.h>
 #include <stdio.h>

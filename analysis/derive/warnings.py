@@ -6,9 +6,16 @@ from .noise import at
 from .run import sum_of
 
 
+def busy_threads(load):
+    """How many the load keeps busy at once; 0: none of ours."""
+    if not load or load["variant"] == "null":
+        return 0
+    return 2 if load["workload"] == "procinfo" else 2 * load["threads"]
+
+
 def machine(run):
     """What about the machine makes figures doubtful."""
-    host, busy = run["host"], run["busy_threads"]
+    host, busy = run["host"], busy_threads(run["load"])
     if host["governor"] and host["governor"] != "performance":
         yield "governor", (f'CPU frequency governor is "{host["governor"]}": times vary with the '
                            'frequency; "performance" holds it still')

@@ -275,7 +275,7 @@ def told(run):
     if run.observed:
         value = run.totals["errqueue_copied"] if run.hooked("error queue") else None
         reason = run.hooks["error queue"]["reason"]
-    elif run["is_uring"]:
+    elif (run["load"] or {}).get("variant") in ("uring", "uring_zc"):
         value = None
         reason = "none of these sends: of those by io_uring app.zerocopy tells"
     else:

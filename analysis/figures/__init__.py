@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """The figures, each a file of its own and a row here, in the order in which they are shown."""
 
-from analysis.figures import (cache_misses, cycles, distributions, fallback, hosts, kernel_time,
+from analysis.figures import (cache_misses, cycles, distributions, fallback, functions, hosts, kernel_time,
                               latency, memory, records, servers, throughput)
 from analysis.figures.base import Data, Drawn, NotDrawn
 
@@ -11,6 +11,8 @@ FIGURES = (
     distributions.FIGURE,
     fallback.FIGURE,
     kernel_time.FIGURE,
+    functions.FIGURE,
+    functions.FIGURE_COMPARED,
     cycles.FIGURE,
     cache_misses.FIGURE,
     memory.FIGURE,

@@ -11,7 +11,7 @@ from tables.calls import CALLS  # noqa: E402
 from tables.causes import CAUSES, REFUSALS, SITES  # noqa: E402
 from tables.metrics import FAMILIES, NEEDS, SOURCES  # noqa: E402
 from tables.options import (ADVISE_ANSWER, ADVISE_PATH, ADVISE_PROGRAM, ADVISE_WATCHED,  # noqa: E402
-                            GRIDS, OPTIONS, TOPICS)
+                            GRIDS, OLD_NAMES, OPTIONS, TOPICS)
 from tables.protocol import COUNTERS  # noqa: E402
 from tables.stages import NUMBERS  # noqa: E402
 from tables.sums import SUMS  # noqa: E402
@@ -65,6 +65,8 @@ def argp_rows():
                 yield row(text(o.name), symbol(o), text(o.argument.strip("[]") or None),
                           "OPTION_ARG_OPTIONAL" if o.argument.startswith("[") else "0", text(o.help),
                           group)
+    for old, name in OLD_NAMES.items():
+        yield row(text(old), f"OPT_{name.upper()}", text("NAME"), "OPTION_HIDDEN", "NULL", "0")
 
 
 def option_value(o):

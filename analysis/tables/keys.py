@@ -158,7 +158,7 @@ PRIVILEGE = block(
 )
 
 PLAN = block(
-    Key("tier", one_of(*MECHANISMS, None), "the mechanism that timed the calls; null with `--tier "
+    Key("tier", one_of(*MECHANISMS, None), "the mechanism that timed the calls; null with `--mechanism "
         "none`"),
     Key("hooks", list_of(block(
         Key("name", TEXT, "what it sees"),

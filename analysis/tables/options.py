@@ -88,6 +88,10 @@ REPORT = (
 )
 
 
+# What options were called before, which is still understood.
+OLD_NAMES = {"tier": "mechanism"}
+
+
 def _records(field, sizes):
     return ("variant=twocopy,zerocopy", f"field-size={field}", f"size={','.join(map(str, sizes))}",
             "working-set=256M", "pick=random")
@@ -217,7 +221,7 @@ OPTIONS = (
            "before each run, wait at most T (default 60s) until other programs use less than 5 % of "
            "the CPUs",
            "It is an error if they do not."),
-    Option("tier", "NAME", "details",
+    Option("mechanism", "NAME", "details",
            "time sends by fentry, kprobe, tracepoint or none (default: the first that works here)",
            "The other hooks use the same mechanism or a tracepoint. With none, nothing is attached: the "
            "record has the load's own figures and counters."),

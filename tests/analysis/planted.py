@@ -118,6 +118,23 @@ def times(frame):
     return pl.DataFrame(rows, schema=Details().times.schema, orient="row")
 
 
+# Samples of a send by what tcp_sendmsg_locked calls.
+SAMPLED = {"twocopy": (("_copy_from_iter", "copy", 60), ("tcp_write_xmit", "transmit", 40)),
+           "zerocopy": (("skb_zerocopy_iter_stream", "pin", 30),
+                        ("tcp_write_xmit;skb_copy_ubufs", "deep_copy", 90))}
+
+
+def stacks(rows, sampled=None, times=2):
+    sampled = SAMPLED if sampled is None else sampled
+    frame = made.frame(rows)
+    frame = frame.filter(pl.col("variant").is_in(list(sampled)))
+    return pl.DataFrame(
+        [(run, stage, f"entry;__sys_sendmsg;tcp_sendmsg;tcp_sendmsg_locked;{path}", float(times * samples))
+         for run, variant in frame.select("run_id", "variant").iter_rows()
+         for path, stage, samples in sampled[variant]],
+        schema=Details().stacks.schema, orient="row")
+
+
 # ns of a send by stage: zero-copy saves the copy, and pays more for other things.
 DIVIDED = {"twocopy": {"entry": 100, "fragment": 200, "copy": 400, "transmit": 100, "blocked": 50},
            "onecopy": {"entry": 150, "fragment": 200, "copy": 400, "transmit": 100, "blocked": 50},
@@ -153,4 +170,5 @@ def hosts(names="abcdef", seed=7, **of_host):
 
 
 def all_data(**options):
-    return data(sends(**options) + servers())
+    rows = sends(**options)
+    return data(rows + servers(), stacks=stacks(rows))

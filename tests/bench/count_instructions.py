@@ -29,7 +29,7 @@ UNOBSERVED = (1, 100)
 Way = collections.namedtuple("Way", "name options tool slow variant threads",
                              defaults=(None, False, "twocopy", 1))
 
-NOTHING = ("--tier", "none")
+NOTHING = ("--mechanism", "none")
 
 
 def observing(*options):
@@ -38,25 +38,25 @@ def observing(*options):
 
 WAYS = (
     Way("none", NOTHING),
-    Way("fentry", ("--tier", "fentry")),
-    Way("fentry --cost", ("--tier", "fentry", "--cost")),
-    Way("fentry --call-counters", ("--tier", "fentry", "--call-counters", "instructions")),
-    Way("fentry --by process", ("--tier", "fentry", "--by", "process")),
-    Way("fentry --stages", ("--tier", "fentry", "--stages")),
-    Way("fentry --sample 100", ("--tier", "fentry", "--sample", 100)),
+    Way("fentry", ("--mechanism", "fentry")),
+    Way("fentry --cost", ("--mechanism", "fentry", "--cost")),
+    Way("fentry --call-counters", ("--mechanism", "fentry", "--call-counters", "instructions")),
+    Way("fentry --by process", ("--mechanism", "fentry", "--by", "process")),
+    Way("fentry --stages", ("--mechanism", "fentry", "--stages")),
+    Way("fentry --sample 100", ("--mechanism", "fentry", "--sample", 100)),
     Way("fentry --stages --call-counters",
-        ("--tier", "fentry", "--stages", "--call-counters", "instructions")),
-    Way("kprobe", ("--tier", "kprobe")),
-    Way("kprobe --stages", ("--tier", "kprobe", "--stages")),
-    Way("tracepoint", ("--tier", "tracepoint")),
-    Way("tracepoint --stages", ("--tier", "tracepoint", "--stages")),
-    *(Way(f"zerocopy, {tier}", ("--tier", tier), variant="zerocopy")
-      for tier in ("none", "fentry", "kprobe", "tracepoint")),
+        ("--mechanism", "fentry", "--stages", "--call-counters", "instructions")),
+    Way("kprobe", ("--mechanism", "kprobe")),
+    Way("kprobe --stages", ("--mechanism", "kprobe", "--stages")),
+    Way("tracepoint", ("--mechanism", "tracepoint")),
+    Way("tracepoint --stages", ("--mechanism", "tracepoint", "--stages")),
+    *(Way(f"zerocopy, {mechanism}", ("--mechanism", mechanism), variant="zerocopy")
+      for mechanism in ("none", "fentry", "kprobe", "tracepoint")),
     # Whoever sends is observed.
-    Way("fentry --all", NOTHING, observing("--tier", "fentry", "--all")),
+    Way("fentry --all", NOTHING, observing("--mechanism", "fentry", "--all")),
     # This process is observed, and sends nothing: what the others pay.
     *(Way(f"unobserved, {threads} threads", NOTHING,
-          observing("--tier", "fentry", "--pid", os.getpid()), threads=threads)
+          observing("--mechanism", "fentry", "--pid", os.getpid()), threads=threads)
       for threads in UNOBSERVED),
     *(Way(f"none, {threads} threads", NOTHING, threads=threads) for threads in UNOBSERVED[1:]),
     Way("empty fentry and fexit", NOTHING,

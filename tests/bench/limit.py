@@ -16,7 +16,7 @@ from printing import interval, level, size, table
 PARTS = 4  # of a round's time
 EMPTY = loads.ROOT / "build/tests/bench/empty"
 # Elsewhere some hooks are functions, and the empty programs here are not for these.
-TRACEPOINTS = ("--tier", "tracepoint")
+TRACEPOINTS = ("--mechanism", "tracepoint")
 # The targets: of what measuring adds over what the limit adds, and of a measured message over an
 # untraced one. tools: the limit and what is measured, where that is another process.
 Cell = collections.namedtuple("Cell", "variant size over_limit over_untraced tools",

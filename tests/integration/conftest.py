@@ -2,7 +2,7 @@
 """What the integration tests share: the real binaries, and probes for what this kernel allows.
 
 They run anywhere: on the build machine, and inside the lab's guests. The environment
-says what differs: SENDPATH_CALLS (sends per exactness case), SENDPATH_TIERS (mechanisms
+says what differs: SENDPATH_CALLS (sends per exactness case), SENDPATH_MECHANISMS (mechanisms
 to force, space-separated; default: those the doctor finds here).
 """
 
@@ -154,9 +154,9 @@ def adds_up(record):
         assert not count or 0 <= count < 1 << 40, record["lost"]
 
 
-def completes(tier):
+def completes(mechanism):
     """Does this mechanism see completions on this kernel?"""
-    return re.search(rf"^completion\t{tier}\t[^\n]*\t(attached|may miss)\t", _all_ways(), re.M)
+    return re.search(rf"^completion\t{mechanism}\t[^\n]*\t(attached|may miss)\t", _all_ways(), re.M)
 
 
 def hook(record, name):
@@ -356,11 +356,11 @@ def _sees_sends(way):
     return re.search(rf"^send\t{way}\t(attached|may miss)\t", _ways(), re.M)
 
 
-TIERS = os.environ.get("SENDPATH_TIERS", "").split() or [
-    tier for tier in ("fentry", "kprobe", "tracepoint") if _sees_sends(rf"{tier}\t[^\n]*")]
+MECHANISMS = os.environ.get("SENDPATH_MECHANISMS", "").split() or [
+    mechanism for mechanism in ("fentry", "kprobe", "tracepoint") if _sees_sends(rf"{mechanism}\t[^\n]*")]
 
 # Those of them that see sends by any syscall, and by none.
-SEND_TIERS = [tier for tier in TIERS if tier != "tracepoint"
+SEND_MECHANISMS = [mechanism for mechanism in MECHANISMS if mechanism != "tracepoint"
               or _sees_sends(r"tracepoint\t[^\n]*sock_send_length[^\n]*")]
 
 needs_bpf = pytest.mark.skipif(
@@ -389,5 +389,5 @@ def prometheus():
 
 
 def pytest_report_header():
-    return [f"kernel: {os.uname().release}; mechanisms: {' '.join(TIERS)}; "
+    return [f"kernel: {os.uname().release}; mechanisms: {' '.join(MECHANISMS)}; "
             f"calls per exact case: {CALLS}"]

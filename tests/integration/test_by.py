@@ -8,7 +8,7 @@ import shutil
 
 import pytest
 
-from conftest import (CALLS, NOTHING_LOST, TIERS, Receiver, analyze, check, losses, needs_bpf,
+from conftest import (CALLS, NOTHING_LOST, MECHANISMS, Receiver, analyze, check, losses, needs_bpf,
                       only, reason, records, run, veth_pair)
 
 pytestmark = needs_bpf
@@ -62,11 +62,11 @@ def assert_adds_up(record):
         assert sum(p[key] or 0 for p in peers + rest) == totals(record)["zerocopy " + key]
 
 
-@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize("by", ["process", "device", "port", "process,device,port"])
-def test_groups_add_up_to_the_whole(by, tier, untouched):
+def test_groups_add_up_to_the_whole(by, mechanism, untouched):
     with Receiver() as v4, Receiver("::1") as v6:
-        record, own = observe("--tier", tier, "--by", by, "--", *all_at_once(
+        record, own = observe("--mechanism", mechanism, "--by", by, "--", *all_at_once(
             v4.sender("--sends", SENDS), v4.sender("--sends", SENDS, "--plain"),
             v6.sender("--sends", SENDS // 2, "--by", "send", "--connections", 5),
             v6.sender("--sends", SENDS // 2, "--without-option")))
@@ -94,14 +94,14 @@ def test_each_process_as_it_counted(untouched):
     assert [g["bytes"] for g in groups] == sorted((g["bytes"] for g in groups), reverse=True)
 
 
-@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize("by", ["sendmsg", "sendmmsg", "send"])
-def test_peers_of_zero_copy_sends(by, tier, untouched):
+def test_peers_of_zero_copy_sends(by, mechanism, untouched):
     """Without --by, too, and each as its sender counted."""
     counts = {"127.0.0.1": SENDS, "::1": SENDS // 2}
     with contextlib.ExitStack() as stack:
         receivers = [stack.enter_context(Receiver(address)) for address in counts]
-        record, own = observe("--tier", tier, "--", *all_at_once(
+        record, own = observe("--mechanism", mechanism, "--", *all_at_once(
             *(r.sender("--sends", counts[r.address], "--by", by) for r in receivers)))
         ports = {r.address: r.port for r in receivers}
     assert record["by"] is None
@@ -202,15 +202,15 @@ def test_a_load(untouched):
     assert found[0]["zerocopy"] is None
 
 
-@pytest.mark.parametrize("tier", TIERS)
-def test_copies_without_a_flag_count_in_groups_and_lines(tier, tmp_path, untouched):
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_copies_without_a_flag_count_in_groups_and_lines(mechanism, tmp_path, untouched):
     """A device without scatter-gather: some copies are flagged, all are copies."""
     path = tmp_path / "record"
     with veth_pair() as (near, far, address), Receiver(address, far) as receiver:
         off = run(*near, "ethtool", "-K", "near0", "sg", "off")
         if off.returncode:
             pytest.skip(f"ethtool: {off.stderr.strip()}")
-        result = analyze("--tier", tier, "--by", "device", "--interval", 30, "--json", path, "--",
+        result = analyze("--mechanism", mechanism, "--by", "device", "--interval", 30, "--json", path, "--",
                          *near, *receiver.sender("--sends", 300, "--size", 65536))
     record = check(json.loads(path.read_text()))
     zerocopy = record["zerocopy"]
@@ -231,7 +231,7 @@ def test_copies_without_a_flag_count_in_groups_and_lines(tier, tmp_path, untouch
     (["--by", "process,"], ["--by process,"]),
     (["--by-max", "0"], ["--by-max 0", "1 to 16777216"]),
     (["--by-max", "99999999999"], ["--by-max"]),
-    (["--by", "port", "--tier", "none", "--variant", "onecopy"], ["--by", "--tier none"]),
+    (["--by", "port", "--mechanism", "none", "--variant", "onecopy"], ["--by", "--mechanism none"]),
 ])
 def test_wrong_use_is_one_line(args, words, untouched):
     result = analyze(*args)

@@ -16,7 +16,7 @@ import subprocess
 
 import pytest
 
-from conftest import (ANALYZE, PATIENCE_S, PROGRAMS, TIERS, Child, Receiver, check, completes,
+from conftest import (ANALYZE, PATIENCE_S, PROGRAMS, MECHANISMS, Child, Receiver, check, completes,
                       eventually, hook, lossy, needs_bpf, note, only, printed, reason, run,
                       verdict_of, veth_pair)
 
@@ -28,7 +28,7 @@ ETH_P_ALL = 3
 PACKETS = PROGRAMS / "packets.bpf.o"
 
 pytestmark = [needs_bpf,
-              pytest.mark.parametrize("tier", [tier for tier in TIERS if completes(tier)])]
+              pytest.mark.parametrize("mechanism", [mechanism for mechanism in MECHANISMS if completes(mechanism)])]
 cards = pytest.mark.skipif(not NICPAIR, reason="needs the lab's topology nicpair")
 
 
@@ -92,10 +92,10 @@ def tap(device):
 class Observed:
     """A sender under observation, driven by steps; record and counts are there after the end."""
 
-    def __init__(self, tmp_path, tier, command):
+    def __init__(self, tmp_path, mechanism, command):
         self.file = tmp_path / "record.json"
         self.analyze = subprocess.Popen(
-            [ANALYZE, "--json", self.file, "--tier", tier, "--", *map(str, command)],
+            [ANALYZE, "--json", self.file, "--mechanism", mechanism, "--", *map(str, command)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.record = self.report = None
         self.counts = self.answer()
@@ -127,10 +127,10 @@ def receiver(address=FAR, *options):
         yield there
 
 
-def observe(tmp_path, tier, sends=50, options=(), address=FAR, prefix=(), unread=False):
+def observe(tmp_path, mechanism, sends=50, options=(), address=FAR, prefix=(), unread=False):
     """All sends of one sender in one go: what it counted, and the record."""
     with receiver(address) as there:
-        with Observed(tmp_path, tier, [*prefix, *there.sender("--steps", *options)]) as seen:
+        with Observed(tmp_path, mechanism, [*prefix, *there.sender("--steps", *options)]) as seen:
             with stopped(there.process) if unread else contextlib.nullcontext():
                 seen.step(f"send {sends}")
             seen.step("drain")
@@ -174,16 +174,16 @@ def assert_all(seen, cause, device):
 
 # What loopback can do.
 
-def test_loopback(tmp_path, tier):
-    seen = observe(tmp_path, tier, sends=200, address="127.0.0.1")
+def test_loopback(tmp_path, mechanism):
+    seen = observe(tmp_path, mechanism, sends=200, address="127.0.0.1")
     assert_all(seen, "loopback", "lo")
     if not lossy(seen.record):
         assert only(seen.record["zerocopy"]["causes"])["skbs_in_send"] > 0
 
 
-def test_two_causes_on_one_socket_are_told_apart(tmp_path, tier):
+def test_two_causes_on_one_socket_are_told_apart(tmp_path, mechanism):
     with receiver("127.0.0.1") as there, \
-            Observed(tmp_path, tier, there.sender("--steps", "--inflight", 1000)) as seen:
+            Observed(tmp_path, mechanism, there.sender("--steps", "--inflight", 1000)) as seen:
         seen.step("send 30")
         seen.step("settle")
         with tap("lo"):
@@ -194,8 +194,8 @@ def test_two_causes_on_one_socket_are_told_apart(tmp_path, tier):
     assert seen.record["zerocopy"]["copied"] == 60
 
 
-def test_without_the_socket_option(tmp_path, tier):
-    seen = observe(tmp_path, tier, options=["--without-option"], address="127.0.0.1")
+def test_without_the_socket_option(tmp_path, mechanism):
+    seen = observe(tmp_path, mechanism, options=["--without-option"], address="127.0.0.1")
     zerocopy = seen.record["zerocopy"]
     assert zerocopy["requests"] == zerocopy["ignored"] == seen.counts["sends"] == 50
     assert not zerocopy["causes"]
@@ -203,7 +203,7 @@ def test_without_the_socket_option(tmp_path, tier):
 
 
 @pytest.mark.parametrize("enabled", [True, False])
-def test_sends_without_data_are_not_for_want_of_the_option(enabled, tmp_path, tier):
+def test_sends_without_data_are_not_for_want_of_the_option(enabled, tmp_path, mechanism):
     """7 of them, and 5 with data, of which the option decides."""
     file = tmp_path / "record.json"
     script = ("import socket\n"
@@ -211,7 +211,7 @@ def test_sends_without_data_are_not_for_want_of_the_option(enabled, tmp_path, ti
               "s = socket.create_connection(l.getsockname())\n"
               f"s.setsockopt(socket.SOL_SOCKET, 60, {int(enabled)})\n"  # SO_ZEROCOPY
               "for data in [b''] * 7 + [b'x'] * 5: s.send(data, 0x4000000)\n")  # MSG_ZEROCOPY
-    result = run(ANALYZE, "--json", file, "--tier", tier, "--", "/usr/bin/python3", "-c", script)
+    result = run(ANALYZE, "--json", file, "--mechanism", mechanism, "--", "/usr/bin/python3", "-c", script)
     assert result.returncode == 0, result.stderr
     zerocopy = check(json.loads(file.read_text()))["zerocopy"]
     assert (zerocopy["requests"], zerocopy["ignored_empty"]) == (12, 7)
@@ -221,9 +221,9 @@ def test_sends_without_data_are_not_for_want_of_the_option(enabled, tmp_path, ti
     assert words in result.stderr.splitlines()
 
 
-def refused(tmp_path, tier, cause, errno, **options):
+def refused(tmp_path, mechanism, cause, errno, **options):
     """Some are refused, for one reason; the others are completed."""
-    seen = observe(tmp_path, tier, **options)
+    seen = observe(tmp_path, mechanism, **options)
     zerocopy = seen.record["zerocopy"]
     assert seen.counts["failed"] > 0
     assert zerocopy["requests"] == seen.counts["sends"] + seen.counts["failed"]
@@ -233,31 +233,31 @@ def refused(tmp_path, tier, cause, errno, **options):
     return seen
 
 
-def test_optmem(tmp_path, tier):
+def test_optmem(tmp_path, mechanism):
     """Less than one notification takes."""
     with sysctl("net.core.optmem_max", 512):
-        seen = refused(tmp_path, tier, "optmem", "ENOBUFS", address="127.0.0.1")
+        seen = refused(tmp_path, mechanism, "optmem", "ENOBUFS", address="127.0.0.1")
 
 
-def test_memlock(tmp_path, tier):
+def test_memlock(tmp_path, mechanism):
     """A message's pages are more than the user may pin; root may pin as many as it likes."""
-    refused(tmp_path, tier, "memlock", "ENOBUFS", address="127.0.0.1",
+    refused(tmp_path, mechanism, "memlock", "ENOBUFS", address="127.0.0.1",
             options=["--size", 100000],
             prefix=["prlimit", "--memlock=65536:65536", "setpriv", "--reuid=65534",
                     "--clear-groups"])
 
 
-def test_full_send_buffer(tmp_path, tier):
+def test_full_send_buffer(tmp_path, mechanism):
     """More than a socket takes at once, and no waiting for room."""
-    refused(tmp_path, tier, "send_buffer_full", "EAGAIN", address="127.0.0.1", unread=True,
+    refused(tmp_path, mechanism, "send_buffer_full", "EAGAIN", address="127.0.0.1", unread=True,
             options=["--now", "--size", 4000000, "--inflight", 1000])
 
 
-def test_ktls(tmp_path, tier):
+def test_ktls(tmp_path, mechanism):
     """It refuses the flag; what sees it depends on the kernel."""
     if run("modprobe", "tls").returncode and not os.path.isdir("/sys/module/tls"):
         pytest.skip("this kernel has no kTLS")
-    seen = observe(tmp_path, tier, options=["--tls"], address="127.0.0.1")
+    seen = observe(tmp_path, mechanism, options=["--tls"], address="127.0.0.1")
     zerocopy = seen.record["zerocopy"]
     assert seen.counts["failed"] == 50 and seen.counts["errno"] == 95
     if hook(seen.record, "kTLS send")["status"] == "unavailable":
@@ -268,11 +268,11 @@ def test_ktls(tmp_path, tier):
     note(seen.record, "not_supported")
 
 
-def test_two_causes_of_all_copies(tmp_path, tier):
+def test_two_causes_of_all_copies(tmp_path, mechanism):
     """Beside a tap there is the receiver on this machine: to end the tap would not help."""
     with veth_pair() as (near, far, address), Receiver(address, far) as there:
         with tap_in(near, "near0"), \
-                Observed(tmp_path, tier, [*near, *there.sender("--steps")]) as seen:
+                Observed(tmp_path, mechanism, [*near, *there.sender("--steps")]) as seen:
             seen.step("send 200")
             seen.step("drain")
     assert_causes(seen.record, {("packet_tap", "near0"): 200, ("local_delivery", "far0"): 200})
@@ -281,8 +281,8 @@ def test_two_causes_of_all_copies(tmp_path, tier):
 # What takes cards.
 
 @cards
-def test_nothing_is_copied(tmp_path, tier):
-    seen = observe(tmp_path, tier, sends=200)
+def test_nothing_is_copied(tmp_path, mechanism):
+    seen = observe(tmp_path, mechanism, sends=200)
     assert seen.counts["copied"] == 0
     assert_causes(seen.record, {})
     completed = seen.record["zerocopy"]["completions"]
@@ -290,17 +290,17 @@ def test_nothing_is_copied(tmp_path, tier):
 
 
 @cards
-def test_packet_tap(tmp_path, tier):
+def test_packet_tap(tmp_path, mechanism):
     with tap(CARD):
-        assert_all(observe(tmp_path, tier), "packet_tap", CARD)
+        assert_all(observe(tmp_path, mechanism), "packet_tap", CARD)
 
 
 @cards
-def test_packet_tap_that_the_application_is_not_told_of(tmp_path, tier):
+def test_packet_tap_that_the_application_is_not_told_of(tmp_path, mechanism):
     """Listening to the second half, with a queue that is read at the end: one record, whose
     flag is that of the first."""
     with receiver() as there, \
-            Observed(tmp_path, tier, there.sender("--steps", "--inflight", 1000)) as seen:
+            Observed(tmp_path, mechanism, there.sender("--steps", "--inflight", 1000)) as seen:
         for _ in range(20):
             seen.step("send 1")
             seen.step("settle")
@@ -315,21 +315,21 @@ def test_packet_tap_that_the_application_is_not_told_of(tmp_path, tier):
 
 
 @cards
-def test_timestamps(tmp_path, tier):
-    assert_all(observe(tmp_path, tier, options=["--timestamps", "data"]), "tx_timestamp", CARD)
+def test_timestamps(tmp_path, mechanism):
+    assert_all(observe(tmp_path, mechanism, options=["--timestamps", "data"]), "tx_timestamp", CARD)
 
 
 @cards
-def test_timestamps_alone_copy_nothing(tmp_path, tier):
-    seen = observe(tmp_path, tier, options=["--timestamps", "tsonly"])
+def test_timestamps_alone_copy_nothing(tmp_path, mechanism):
+    seen = observe(tmp_path, mechanism, options=["--timestamps", "tsonly"])
     assert_causes(seen.record, {})
 
 
 @cards
-def test_no_scatter_gather(tmp_path, tier):
+def test_no_scatter_gather(tmp_path, mechanism):
     """All is copied, whatever the application is told."""
     with setting(f"ethtool -K {CARD} sg off", f"ethtool -K {CARD} sg on tso on"):
-        seen = observe(tmp_path, tier, sends=200, options=["--size", 65536])
+        seen = observe(tmp_path, mechanism, sends=200, options=["--size", 65536])
     assert_all(seen, "no_scatter_gather", CARD)
     zerocopy = seen.record["zerocopy"]
     if not lossy(seen.record) and not seen.record["lost"]["flags"]:
@@ -339,11 +339,11 @@ def test_no_scatter_gather(tmp_path, tier):
 
 
 @cards
-def test_no_checksum_offload(tmp_path, tier):
+def test_no_checksum_offload(tmp_path, mechanism):
     with setting(f"ethtool -K {CARD} tx off sg on", f"ethtool -K {CARD} tx on sg on tso on"):
         if "scatter-gather: off" in do("ethtool", "-k", CARD):
             pytest.skip("without checksum offload this kernel takes scatter-gather away, too")
-        assert_all(observe(tmp_path, tier), "software_checksum", CARD)
+        assert_all(observe(tmp_path, mechanism), "software_checksum", CARD)
 
 
 @contextlib.contextmanager
@@ -361,10 +361,10 @@ def tunnel(kind, *options):
         do(*PEER, "ip", "link", "del", "tunnel0")
 
 
-def observe_inside(tmp_path, tier, address="10.5.0.2", sends=50):
+def observe_inside(tmp_path, mechanism, address="10.5.0.2", sends=50):
     """As observe(), through a tunnel."""
     with Receiver(address, PEER) as there, \
-            Observed(tmp_path, tier, there.sender("--steps")) as seen:
+            Observed(tmp_path, mechanism, there.sender("--steps")) as seen:
         seen.step(f"send {sends}")
         seen.step("drain")
     return seen
@@ -373,16 +373,16 @@ def observe_inside(tmp_path, tier, address="10.5.0.2", sends=50):
 @cards
 @pytest.mark.parametrize("kind", [("vxlan", "id", "5", "dstport", "4789"), ("gre",), ("ipip",)],
                          ids=lambda kind: kind[0])
-def test_tunnel(tmp_path, tier, kind):
+def test_tunnel(tmp_path, mechanism, kind):
     """The card cannot make the checksum inside, though it makes others."""
     with tunnel(*kind):
-        seen = observe_inside(tmp_path, tier)
+        seen = observe_inside(tmp_path, mechanism)
     assert_all(seen, "tunnel_checksum", CARD)
     assert "ethtool -K" not in seen.report
 
 
 @cards
-def test_wireguard(tmp_path, tier):
+def test_wireguard(tmp_path, mechanism):
     """It encrypts segments, which it has made so that they share nothing."""
     if run("modprobe", "wireguard").returncode:
         pytest.skip("this kernel has no WireGuard")
@@ -399,7 +399,7 @@ def test_wireguard(tmp_path, tier):
         do(*where, "ip", "addr", "add", address.replace("10.9", "10.5") + "/24", "dev", "wg0")
         do(*where, "ip", "link", "set", "wg0", "up")
     try:
-        seen = observe_inside(tmp_path, tier)
+        seen = observe_inside(tmp_path, mechanism)
     finally:
         do("ip", "link", "del", "wg0")
         do(*PEER, "ip", "link", "del", "wg0")
@@ -449,29 +449,29 @@ def bridged():
 
 
 @cards
-def test_a_bridge_copies_nothing(tmp_path, tier):
+def test_a_bridge_copies_nothing(tmp_path, mechanism):
     with bridged():
-        seen = observe(tmp_path, tier)
+        seen = observe(tmp_path, mechanism)
     assert_causes(seen.record, {})
     assert seen.record["zerocopy"]["unexplained"] == 0 or lossy(seen.record)
 
 
 @cards
 @pytest.mark.parametrize("device", ["port0", "bridge0"])
-def test_a_tap_on_a_bridge(tmp_path, tier, device):
+def test_a_tap_on_a_bridge(tmp_path, mechanism, device):
     """What is copied when it comes in here is not delivered here."""
     with bridged(), tap_in(MIDDLE, device):
-        assert_all(observe(tmp_path, tier), "packet_tap", device)
+        assert_all(observe(tmp_path, mechanism), "packet_tap", device)
 
 
 @cards
-def test_a_tap_on_all_devices(tmp_path, tier):
+def test_a_tap_on_all_devices(tmp_path, mechanism):
     with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL)):
-        assert_all(observe(tmp_path, tier), "packet_tap", CARD)
+        assert_all(observe(tmp_path, mechanism), "packet_tap", CARD)
 
 
 @cards
-def test_a_mirror(tmp_path, tier):
+def test_a_mirror(tmp_path, mechanism):
     """The peer gets the packets themselves."""
     for module in "sch_ingress", "act_mirred", "cls_matchall", "dummy":
         do("modprobe", module)
@@ -480,7 +480,7 @@ def test_a_mirror(tmp_path, tier):
         do("ip", "link", "set", "mirror0", "up")
         do(*f"tc filter add dev {CARD} egress matchall action mirred ingress mirror "
            "dev mirror0".split())
-        seen = observe(tmp_path, tier)
+        seen = observe(tmp_path, mechanism)
     if seen.counts["copied"]:
         assert_all(seen, "mirror", "mirror0")
     else:  # 7.2 copies only what is delivered to a socket
@@ -488,11 +488,11 @@ def test_a_mirror(tmp_path, tier):
 
 
 @cards
-def test_native_xdp(tmp_path, tier):
+def test_native_xdp(tmp_path, mechanism):
     """All is copied, nobody is told."""
     with bridged(), setting(f"ip -n middle link set dev port0 xdpdrv obj {PACKETS} sec xdp",
                             "ip -n middle link set dev port0 xdpdrv off"):
-        seen = observe(tmp_path, tier, sends=200)
+        seen = observe(tmp_path, mechanism, sends=200)
     assert seen.counts["copied"] == 0
     zerocopy = seen.record["zerocopy"]
     if hook(seen.record, "skb cow")["status"] == "attached":
@@ -515,24 +515,24 @@ def by_program(seen, cause, device):
 
 
 @cards
-def test_generic_xdp(tmp_path, tier):
+def test_generic_xdp(tmp_path, mechanism):
     with bridged(), setting(f"ip -n middle link set dev port0 xdpgeneric obj {PACKETS} sec xdp",
                             "ip -n middle link set dev port0 xdpgeneric off"):
-        by_program(observe(tmp_path, tier), "xdp", "port0")
+        by_program(observe(tmp_path, mechanism), "xdp", "port0")
 
 
 @cards
-def test_a_program_of_tc(tmp_path, tier):
+def test_a_program_of_tc(tmp_path, mechanism):
     for module in "sch_ingress", "cls_bpf":
         do("modprobe", module)
     with setting(f"tc qdisc add dev {CARD} clsact", f"tc qdisc del dev {CARD} clsact"):
         do(*f"tc filter add dev {CARD} egress bpf da obj {PACKETS} sec tc".split())
-        by_program(observe(tmp_path, tier), "tc_program", CARD)
+        by_program(observe(tmp_path, mechanism), "tc_program", CARD)
 
 
 @cards
 @pytest.mark.parametrize("how", ["--fast-open", "--defer"])
-def test_fast_open(tmp_path, tier, how):
+def test_fast_open(tmp_path, mechanism, how):
     """What goes with the first packet is copied, and flagged only if nothing was known of the
     route before."""
     def enable(where, value):
@@ -542,7 +542,7 @@ def test_fast_open(tmp_path, tier, how):
     enable(PEER, 0x607)
     try:
         with receiver() as there, \
-                Observed(tmp_path, tier, there.sender("--steps", how)) as seen:
+                Observed(tmp_path, mechanism, there.sender("--steps", how)) as seen:
             seen.step("send 1" if how == "--defer" else "send 0")
             seen.step("settle")
             seen.step("send 49")
@@ -560,7 +560,7 @@ def test_fast_open(tmp_path, tier, how):
 
 
 @cards
-def test_ipsec(tmp_path, tier):
+def test_ipsec(tmp_path, mechanism):
     """With a cipher that does nothing: the kernel treats it as any other."""
     addresses = f"src {NEAR} dst {FAR}"
 
@@ -579,7 +579,7 @@ def test_ipsec(tmp_path, tier):
         there_and_back("add", (), "out")
         there_and_back("add", PEER, "in")
         try:
-            with Observed(tmp_path, tier, there.sender("--steps")) as seen:
+            with Observed(tmp_path, mechanism, there.sender("--steps")) as seen:
                 seen.step("send 50")
                 seen.step("drain")
         finally:
@@ -594,11 +594,11 @@ def test_ipsec(tmp_path, tier):
 
 
 @cards
-def test_signed_segments_without_scatter_gather(tmp_path, tier):
+def test_signed_segments_without_scatter_gather(tmp_path, mechanism):
     """TCP-MD5 rules segmentation out, and with it what forces scatter-gather on."""
     with setting(f"ethtool -K {CARD} sg off", f"ethtool -K {CARD} sg on tso on"), \
             receiver(FAR, "--md5", NEAR) as there, \
-            Observed(tmp_path, tier, there.sender("--steps", "--md5", FAR)) as seen:
+            Observed(tmp_path, mechanism, there.sender("--steps", "--md5", FAR)) as seen:
         seen.step("send 50")
         seen.step("drain")
     assert seen.counts["copied"] == 50
@@ -613,18 +613,18 @@ def retransmitted():
 
 
 @cards
-def test_optmem_that_notifications_under_way_take(tmp_path, tier):
+def test_optmem_that_notifications_under_way_take(tmp_path, mechanism):
     do("modprobe", "sch_netem")
     with setting(f"tc qdisc add dev {CARD} root netem delay 200ms",
                  f"tc qdisc del dev {CARD} root"), sysctl("net.core.optmem_max", 4096):
-        refused(tmp_path, tier, "optmem", "ENOBUFS", sends=100,
+        refused(tmp_path, mechanism, "optmem", "ENOBUFS", sends=100,
                 options=["--inflight", 1000, "--size", 300000])
 
 
 @cards
-def test_loss_and_retransmission_copy_nothing(tmp_path, tier):
+def test_loss_and_retransmission_copy_nothing(tmp_path, mechanism):
     do("modprobe", "sch_netem")
-    with receiver() as there, Observed(tmp_path, tier, there.sender("--steps")) as seen:
+    with receiver() as there, Observed(tmp_path, mechanism, there.sender("--steps")) as seen:
         seen.step("send 48")
         seen.step("settle")
         before = retransmitted()
@@ -638,23 +638,23 @@ def test_loss_and_retransmission_copy_nothing(tmp_path, tier):
 
 
 @cards
-def test_a_queueing_discipline_that_changes_packets(tmp_path, tier):
+def test_a_queueing_discipline_that_changes_packets(tmp_path, mechanism):
     """Some are corrupted, and for that copied; how many is chance."""
     do("modprobe", "sch_netem")
     with setting(f"tc qdisc add dev {CARD} root netem corrupt 10%",
                  f"tc qdisc del dev {CARD} root"):
-        seen = observe(tmp_path, tier, sends=100)
+        seen = observe(tmp_path, mechanism, sends=100)
     assert {row["cause"] for row in seen.record["zerocopy"]["causes"]} == {"qdisc"}
     note(seen.record, "qdisc")
 
 
 @cards
-def test_two_sockets_with_a_cause_each(tmp_path, tier):
+def test_two_sockets_with_a_cause_each(tmp_path, mechanism):
     with receiver() as far, receiver("127.0.0.1") as here, tap(CARD):
         both = " & ".join(" ".join(there.sender("--sends", sends))
                           for there, sends in ((far, 40), (here, 70)))
         file = tmp_path / "record.json"
-        result = run(ANALYZE, "--json", file, "--tier", tier, "--", "sh", "-c", both + "; wait")
+        result = run(ANALYZE, "--json", file, "--mechanism", mechanism, "--", "sh", "-c", both + "; wait")
     assert result.returncode == 0, result.stderr
     record = check(json.loads(file.read_text()))
     assert_causes(record, {("packet_tap", CARD): 40, ("loopback", "lo"): 70})
@@ -662,10 +662,10 @@ def test_two_sockets_with_a_cause_each(tmp_path, tier):
 
 
 @cards
-def test_what_cannot_be_told_is_not_guessed(tmp_path, tier):
+def test_what_cannot_be_told_is_not_guessed(tmp_path, mechanism):
     """With the kernel's addresses hidden no place has a name."""
     with sysctl("kernel.kptr_restrict", 2), tap(CARD):
-        seen = observe(tmp_path, tier)
+        seen = observe(tmp_path, mechanism)
     if hook(seen.record, "skb copy")["mechanism"] == "tracepoint":  # inferred by no address
         if "coalesced" not in reason(seen.record, "completion"):
             assert_causes(seen.record, {("packet_tap", CARD): 50})
@@ -680,9 +680,9 @@ def test_what_cannot_be_told_is_not_guessed(tmp_path, tier):
 
 @pytest.mark.skipif(os.environ.get("SENDPATH_TOPOLOGY") != "vmxnet3",
                     reason="needs the lab's topology vmxnet3")
-def test_driver(tmp_path, tier):
+def test_driver(tmp_path, mechanism):
     """It takes no packet of more than 16 pieces: the head and each page are one."""
-    seen = observe(tmp_path, tier, options=["--parts", 17, "--size", 1360, "--inflight", 1])
+    seen = observe(tmp_path, mechanism, options=["--parts", 17, "--size", 1360, "--inflight", 1])
     if hook(seen.record, "skb copy")["mechanism"] == "tracepoint":
         assert_causes(seen.record, {("unclassified", CARD): seen.counts["copied"]})
     else:

@@ -77,7 +77,7 @@ def test_requests_are_answered_from_a_data_set(variant):
 def test_of_every_variant_those_that_lend_memory_are_left_out_with_a_peer(tmp_path):
     with Serve() as there:
         done = analyze("--peer", there.peer, "--variant", "every", "--messages", 20, "--warmup", 0,
-                       "--tier", "none", "--json", tmp_path / "r.json")
+                       "--mechanism", "none", "--json", tmp_path / "r.json")
     assert done.returncode == 0, done.stderr
     sent = {r["load"]["variant"] for r in
             map(json.loads, (tmp_path / "r.json").read_text().splitlines())}

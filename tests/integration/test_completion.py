@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from conftest import CALLS, TIERS, analyze, check, hook, needs_bpf, only, reason, records
+from conftest import CALLS, MECHANISMS, analyze, check, hook, needs_bpf, only, reason, records
 
 pytestmark = [needs_bpf, pytest.mark.usefixtures("untouched")]
 
@@ -140,9 +140,9 @@ def program(tmp_path):
     return path
 
 
-def observed(*command, tier=None):
+def observed(*command, mechanism=None):
     """The record, and what the program says of itself."""
-    result = analyze("--json", "-", *(["--tier", tier] if tier else []), "--", *command)
+    result = analyze("--json", "-", *(["--mechanism", mechanism] if mechanism else []), "--", *command)
     assert result.returncode == 0, result.stderr
     theirs, ours = result.stdout.splitlines()
     return check(json.loads(ours)), json.loads(theirs)
@@ -225,13 +225,13 @@ def reading(record, reads, empty=None):
         (cost["reads"] + cost["empty_reads"]) / cost["sends"])
 
 
-@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize("threads", [1, 4])
-def test_a_load_that_counts_itself(threads, tier):
+def test_a_load_that_counts_itself(threads, mechanism):
     size = 4096
     count = min(CALLS, 40000) // threads
     record = only(records("--variant", "zerocopy", "--size", size, "--threads", threads,
-                          "--messages", count, "--tier", tier, timeout=600))
+                          "--messages", count, "--mechanism", mechanism, timeout=600))
     app = record["app"]["zerocopy"]
     reported_as(record, app["notifications"], app["completions"], app["copied"])
     timed(record)
@@ -240,9 +240,9 @@ def test_a_load_that_counts_itself(threads, tier):
     reading(record, app["notifications"])
 
 
-@pytest.mark.parametrize("tier", TIERS)
-def test_a_program_that_never_reads(program, tier):
-    record, app = observed(PYTHON, program, "never", 2000, 100, tier=tier)
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_a_program_that_never_reads(program, mechanism):
+    record, app = observed(PYTHON, program, "never", 2000, 100, mechanism=mechanism)
     assert app["sends"] == record["zerocopy"]["requests"] == 100
     reported_as(record, 0, 0, 0)
     timed(record)
@@ -253,9 +253,9 @@ def test_a_program_that_never_reads(program, tier):
         assert seen["errqueue_copied"] == 0
 
 
-@pytest.mark.parametrize("tier", TIERS)
-def test_a_program_that_reads_in_batches(program, tier):
-    record, app = observed(PYTHON, program, "batches", 2000, 200, tier=tier)
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_a_program_that_reads_in_batches(program, mechanism):
+    record, app = observed(PYTHON, program, "batches", 2000, 200, mechanism=mechanism)
     assert app["told"] == 200 and app["records"] < 200
     reported_as(record, app["records"], app["told"], app["copied"])
     timed(record)
@@ -266,19 +266,19 @@ def test_a_program_that_reads_in_batches(program, tier):
         assert record["zerocopy"]["errqueue_copied"] == app["copied"]
 
 
-@pytest.mark.parametrize("tier", TIERS)
-def test_threads_that_share_a_socket(program, tier):
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_threads_that_share_a_socket(program, mechanism):
     """An id belongs to one send, whoever waits for the socket at the same time."""
-    record, app = observed(PYTHON, program, "threads", 3000, 240, tier=tier)
+    record, app = observed(PYTHON, program, "threads", 3000, 240, mechanism=mechanism)
     reported_as(record, app["records"], 240, app["copied"])
     timed(record)
     drained(record, 3000, 240 * 3000)
 
 
-@pytest.mark.parametrize("tier", TIERS)
-def test_more_in_flight_than_are_followed(program, tier):
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_more_in_flight_than_are_followed(program, mechanism):
     """The others are not timed, and say so; what is pinned is then not known."""
-    record, app = observed(PYTHON, program, "deep", 100, 600, tier=tier)
+    record, app = observed(PYTHON, program, "deep", 100, 600, mechanism=mechanism)
     reported_as(record, app["records"], 600, app["copied"])
     if attached(record, "send", "send id", "completion"):
         seen = record["zerocopy"]
@@ -291,11 +291,11 @@ def test_more_in_flight_than_are_followed(program, tier):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="becomes another user: run as root")
-@pytest.mark.parametrize("tier", TIERS)
-def test_pages_are_what_the_kernel_books(program, tier):
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_pages_are_what_the_kernel_books(program, mechanism):
     """Up to the limit of locked memory, and not one more: the send that was refused is none."""
     page = os.sysconf("SC_PAGESIZE")
-    record, app = observed(PYTHON, program, "refused", page, 200, tier=tier)
+    record, app = observed(PYTHON, program, "refused", page, 200, mechanism=mechanism)
     assert app["refused"] == "ENOBUFS" and app["sends"] < 200
     reported_as(record, app["records"], app["sends"], app["copied"])
     if attached(record, "send", "send id", "completion"):

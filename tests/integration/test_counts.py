@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from conftest import (CALLS, NOISE, NOTHING_LOST, TIERS, VARIANTS, hook, losses, needs_bpf, only,
+from conftest import (CALLS, NOISE, NOTHING_LOST, MECHANISMS, VARIANTS, hook, losses, needs_bpf, only,
                       reason, records)
 
 pytestmark = needs_bpf
@@ -66,12 +66,12 @@ def exact(record, variant, threads):
     assert losses(record) == {**NOTHING_LOST, **lost_by_design(record)}
 
 
-def timed(record, tier):
+def timed(record, mechanism):
     """Every send that reached the hook's span was timed; a failure before it was not."""
     call = only(record["calls"])
     wall = call["wall_ns"]
     failed = sum(call["errors"].values())
-    assert wall["span"] in SPANS[tier]
+    assert wall["span"] in SPANS[mechanism]
     if not may_lose(record):
         assert call["sends"] - failed <= wall["count"]
     assert wall["count"] <= call["sends"]
@@ -80,16 +80,16 @@ def timed(record, tier):
     assert wall["min"] * wall["count"] <= wall["sum"] <= wall["max"] * wall["count"]
 
 
-@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize("threads", [1, 4])
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_counts_are_exact(variant, threads, tier, untouched):
+def test_counts_are_exact(variant, threads, mechanism, untouched):
     record = only(records("--variant", variant, "--threads", threads, "--size", "256",
-                          "--messages", CALLS // threads, "--warmup", "0.1", "--tier", tier,
+                          "--messages", CALLS // threads, "--warmup", "0.1", "--mechanism", mechanism,
                           timeout=600))
-    assert record["plan"]["tier"] == tier
+    assert record["plan"]["tier"] == mechanism
     exact(record, variant, threads)
-    timed(record, tier)
+    timed(record, mechanism)
     if variant != "zerocopy":
         assert record["zerocopy"] is None
     elif hook(record, "completion")["status"] == "attached":
@@ -163,19 +163,19 @@ def test_large_messages_and_odd_sizes(untouched):
             assert record["app"]["verify"]["bytes_checked"] == record["app"]["bytes"]
 
 
-@pytest.mark.parametrize("tier", TIERS)
-def test_latency_of_the_message_contains_that_of_the_send(tier, untouched):
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_latency_of_the_message_contains_that_of_the_send(mechanism, untouched):
     record = only(records("--variant", "onecopy", "--messages", "5000", "--size", "4K",
-                          "--tier", tier))
+                          "--mechanism", mechanism))
     wall, message = only(record["calls"])["wall_ns"], record["app"]["message_latency_ns"]
     assert wall["sum"] <= message["sum"]
     assert wall["p50"] <= message["p50"] * 17 // 16
 
 
-@pytest.mark.parametrize("tier", TIERS)
-def test_counters_are_read_at_both_ends_of_a_send(tier, untouched):
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_counters_are_read_at_both_ends_of_a_send(mechanism, untouched):
     """A software event that every machine has: its time is the time of the sends."""
-    record = only(records("--variant", "onecopy", "--messages", "2000", "--tier", tier,
+    record = only(records("--variant", "onecopy", "--messages", "2000", "--mechanism", mechanism,
                           "--call-counters", "cpu-clock"))
     call = only(record["calls"])
     counters = call["counters"]
@@ -189,12 +189,12 @@ def test_counters_are_read_at_both_ends_of_a_send(tier, untouched):
         assert event["sum"] >= call["wall_ns"]["sum"]
 
 
-@pytest.mark.skipif(len(TIERS) < 2, reason=f"one mechanism here: {TIERS[0]}")
+@pytest.mark.skipif(len(MECHANISMS) < 2, reason=f"one mechanism here: {MECHANISMS[0]}")
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_mechanisms_agree(variant, untouched):
     """The same load under each gives the same counts; crosscheck compares their times."""
-    rows = {tier: only(only(records("--variant", variant, "--size", "64", "--messages", "1000",
-                                    "--tier", tier))["calls"]) for tier in TIERS}
+    rows = {mechanism: only(only(records("--variant", variant, "--size", "64", "--messages", "1000",
+                                    "--mechanism", mechanism))["calls"]) for mechanism in MECHANISMS}
     counts = {tuple(c[k] for k in ("syscall", "zerocopy", "sends", "syscalls", "bytes"))
               for c in rows.values()}
     assert len(counts) == 1

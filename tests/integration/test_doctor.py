@@ -73,7 +73,7 @@ def test_hook_that_is_none():
 
 @pytest.mark.skipif(not CAN_MEASURE, reason="sends cannot be timed here")
 def test_no_mechanism_attaches_nothing(untouched):
-    record = only(records("--variant", "zerocopy", "--messages", "10", "--tier", "none"))
+    record = only(records("--variant", "zerocopy", "--messages", "10", "--mechanism", "none"))
     assert record["plan"]["tier"] is None
     assert {hook["status"] for hook in record["plan"]["hooks"]} == {"disabled"}
     assert record["app"]["messages"] == 10

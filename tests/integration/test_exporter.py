@@ -16,7 +16,7 @@ import time
 
 import pytest
 
-from conftest import (ANALYZE, CALLS, PATIENCE_S, PROGRAMS, TIERS, Child, Receiver, analyze,
+from conftest import (ANALYZE, CALLS, PATIENCE_S, PROGRAMS, MECHANISMS, Child, Receiver, analyze,
                       completes, eventually, needs_bpf, only, programs, run)
 from exporter import OPEN_METRICS, TEXT_FORMAT, Exporter, Metrics, has_a_socket, parser
 
@@ -46,10 +46,10 @@ class Stepping:
         return self.counts
 
 
-@pytest.mark.parametrize("tier", [tier for tier in TIERS if completes(tier)])
-def test_counts_are_the_senders_own(tier):
+@pytest.mark.parametrize("mechanism", [mechanism for mechanism in MECHANISMS if completes(mechanism)])
+def test_counts_are_the_senders_own(mechanism):
     with Receiver() as receiver, Stepping(receiver) as sender, \
-            Exporter("--pid", sender.process.pid, "--tier", tier) as exporter:
+            Exporter("--pid", sender.process.pid, "--mechanism", mechanism) as exporter:
         assert exporter.read().sum("sendpath_sends_total") == 0
         for _ in range(2):
             sender.tell(f"send {SENDS}")
@@ -75,7 +75,7 @@ def test_counts_are_the_senders_own(tier):
             seconds = found.sum("sendpath_send_seconds_sum")
             assert 0 < seconds == pytest.approx(
                 found.sum("sendpath_process_send_seconds_total"), rel=1e-6)
-        assert only(found.rows("sendpath_build_info")).labels["mechanism"] == tier
+        assert only(found.rows("sendpath_build_info")).labels["mechanism"] == mechanism
 
 
 def test_both_formats_say_the_same():
@@ -499,7 +499,7 @@ def test_a_port_in_use_is_one_line():
     (["--interval", "5"], "--interval without --textfile"),
     (["--duration", "5"], "--duration"),
     (["--variant", "onecopy"], "--variant"),
-    (["--tier", "none"], "--tier none"),
+    (["--mechanism", "none"], "--mechanism none"),
     (["--", "true"], "--: does not apply"),
     (["--out", "x"], "belongs to sweep"),
     (["--listne", "x"], "did you mean --listen"),

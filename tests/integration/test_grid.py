@@ -196,9 +196,9 @@ def test_raw_lines_need_no_python(tmp_path):
     (tmp_path / "loadgen").mkdir()
     shutil.copy(ANALYZE, tmp_path)
     shutil.copy(LOADGEN, tmp_path / "loadgen")
-    refused = run(tmp_path / "analyze", "--tier", "none", "--variant", "twocopy", "--messages", 5)
+    refused = run(tmp_path / "analyze", "--mechanism", "none", "--variant", "twocopy", "--messages", 5)
     assert refused.returncode == 3 and "analysis/front" in refused.stderr
-    raw = run(tmp_path / "analyze", "--raw", "--tier", "none", "--variant", "twocopy", "--messages", 5)
+    raw = run(tmp_path / "analyze", "--raw", "--mechanism", "none", "--variant", "twocopy", "--messages", 5)
     assert raw.returncode == 0 and json.loads(raw.stdout)["app"]["messages"] == 5
 
 
@@ -211,5 +211,5 @@ def test_raw_lines_leave_a_command_its_status():
 
 @pytest.mark.parametrize("more", [("--json", "x"), ("--interval", "1")])
 def test_raw_lines_go_alone(more):
-    result = analyze("--raw", "--tier", "tracepoint", *more)
+    result = analyze("--raw", "--mechanism", "tracepoint", *more)
     assert result.returncode == 2 and "leave one out" in result.stderr

@@ -161,6 +161,6 @@ def test_wrong_use_is_one_line(value):
 
 
 def test_nothing_attached_nothing_to_write():
-    result = analyze("--variant", "onecopy", "--interval", 1, "--tier", "none")
+    result = analyze("--variant", "onecopy", "--interval", 1, "--mechanism", "none")
     assert result.returncode == 2
-    assert "--interval with --tier none" in only(result.stderr.splitlines())
+    assert "--interval with --mechanism none" in only(result.stderr.splitlines())

@@ -160,7 +160,7 @@ def receiver(tmp_path):
 
 
 @pytest.mark.parametrize("command, options, file", [
-    ("sweep", "--tier none --variant twocopy --messages 10 --repeat 1", "runs.jsonl"),
+    ("sweep", "--mechanism none --variant twocopy --messages 10 --repeat 1", "runs.jsonl"),
     ("advise", "--budget 2s", "advice.json")])
 def test_the_real_programs_use_the_key_as_a_node_lays_it(command, options, file, receiver, tmp_path,
                                                          untouched):

@@ -5,17 +5,17 @@ import os
 
 import pytest
 
-from conftest import TIERS, hook, needs_bpf, only, records
+from conftest import MECHANISMS, hook, needs_bpf, only, records
 
 pytestmark = needs_bpf
 
 
-@pytest.mark.skipif("kprobe" not in TIERS, reason="this kernel refuses kprobes")
+@pytest.mark.skipif("kprobe" not in MECHANISMS, reason="this kernel refuses kprobes")
 @pytest.mark.skipif(os.environ.get("SENDPATH_COPIED") != "some",
                     reason="needs the lab's topology nosg")
 def test_copies_that_went_by_unseen_are_counted(untouched):
     """Copies are made where ACKs interrupt sends: emulated, about 10 of 6,000 are skipped."""
-    record = only(records("--variant", "zerocopy", "--threads", 2, "--messages", 3000, "--tier",
+    record = only(records("--variant", "zerocopy", "--threads", 2, "--messages", 3000, "--mechanism",
                           "kprobe", "--address", os.environ["SENDPATH_PEER"], "--netns",
                           os.environ["SENDPATH_PEER_NETNS"], timeout=500))
     assert hook(record, "skb segment")["missed"] > 0

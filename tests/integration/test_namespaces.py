@@ -7,7 +7,7 @@ import types
 
 import pytest
 
-from conftest import (ANALYZE, CALLS, NOTHING_LOST, PATIENCE_S, TIERS, Child, analyze, check,
+from conftest import (ANALYZE, CALLS, NOTHING_LOST, PATIENCE_S, MECHANISMS, Child, analyze, check,
                       eventually, losses, needs_bpf, only, reason, run)
 from test_observe import PYTHON, attached, calls, gate_is_open, observed, program  # noqa: F401
 
@@ -34,9 +34,9 @@ sys.exit(7)
 """
 
 
-@pytest.mark.parametrize("tier", TIERS)
-def test_a_load(tier):
-    done = run(*INSIDE, ANALYZE, "--tier", tier, "--variant", "zerocopy", "--messages", SENDS,
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_a_load(mechanism):
+    done = run(*INSIDE, ANALYZE, "--mechanism", mechanism, "--variant", "zerocopy", "--messages", SENDS,
                "--by", "process", "--json", "-")
     assert done.returncode == 0, done.stderr
     record = check(json.loads(done.stdout))
@@ -48,9 +48,9 @@ def test_a_load(tier):
     assert losses(record) == NOTHING_LOST
 
 
-@pytest.mark.parametrize("tier", TIERS)
-def test_a_command_and_its_children(tier):
-    done = run(*INSIDE, ANALYZE, "--tier", tier, "--by", "process", "--json", "-", "--", PYTHON,
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_a_command_and_its_children(mechanism):
+    done = run(*INSIDE, ANALYZE, "--mechanism", mechanism, "--by", "process", "--json", "-", "--", PYTHON,
                "-c", PARENT, SENDER)
     assert done.returncode == 7, done.stderr
     record = observed(done)
@@ -60,10 +60,10 @@ def test_a_command_and_its_children(tier):
     assert losses(record) == NOTHING_LOST
 
 
-@pytest.mark.parametrize("tier", TIERS)
-def test_a_process_by_its_id(tier, program):  # noqa: F811
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_a_process_by_its_id(mechanism, program):  # noqa: F811
     script = f"exec 3<&0; {PYTHON} {program} later <&3 & " \
-             f"exec {ANALYZE} --tier {tier} --json - --by process --pid $!"
+             f"exec {ANALYZE} --mechanism {mechanism} --json - --by process --pid $!"
     with Child([*INSIDE, "sh", "-c", script], stdin=-1, stdout=-1, stderr=-1, text=True) as job:
         assert job.stdout.readline() == "ready\n"
         observer = types.SimpleNamespace(pid=only(run("pgrep", "-P", job.pid).stdout.split()))

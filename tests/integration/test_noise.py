@@ -36,7 +36,7 @@ def busy_cpus():
     (("--duration", "1", "--interval", "0.5"), 1, 1),
 ])
 def test_configurations_share_their_time_among_repeats(options, repeats, seconds):
-    found = records("--variant", "onecopy,twocopy", "--warmup", 0, "--tier", "tracepoint", *options)
+    found = records("--variant", "onecopy,twocopy", "--warmup", 0, "--mechanism", "tracepoint", *options)
     assert [(r["load"]["variant"], r["run"]["repeat"]) for r in found] == [
         (variant, n) for n in range(1, repeats + 1) for variant in ("onecopy", "twocopy")]
     assert {r["load"]["duration_s"] for r in found} == {seconds}

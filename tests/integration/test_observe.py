@@ -13,7 +13,7 @@ import sys
 
 import pytest
 
-from conftest import (ANALYZE, CALLS, LOADGEN, NOTHING_LOST, PATIENCE_S, PROGRAMS, TIERS, Child, Receiver,
+from conftest import (ANALYZE, CALLS, LOADGEN, NOTHING_LOST, PATIENCE_S, PROGRAMS, MECHANISMS, Child, Receiver,
                       analyze, check, eventually, losses, needs_bpf, only, printed, reason,
                       run)
 
@@ -72,9 +72,9 @@ def calls(record):
     return {call["syscall"]: call for call in record["calls"] if not call["zerocopy"]}
 
 
-@pytest.mark.parametrize("tier", TIERS)
-def test_a_command_is_counted_from_its_start_and_ends_with_its_status(program, tier, untouched):
-    result = analyze("--json", "-", "--tier", tier, "--", PYTHON, program, "now", 7)
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_a_command_is_counted_from_its_start_and_ends_with_its_status(program, mechanism, untouched):
+    result = analyze("--json", "-", "--mechanism", mechanism, "--", PYTHON, program, "now", 7)
     assert result.returncode == 7, result.stderr
     record = observed(result)
     seen = calls(record)
@@ -114,9 +114,9 @@ def daemon(status, *command):
     return [str(PROGRAMS / "daemon"), str(status), *map(str, command)]
 
 
-@pytest.mark.parametrize("tier", TIERS)
-def test_what_a_command_leaves_behind_counts_too(program, tier, untouched):
-    result = analyze("--json", "-", "--tier", tier, "--",
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_what_a_command_leaves_behind_counts_too(program, mechanism, untouched):
+    result = analyze("--json", "-", "--mechanism", mechanism, "--",
                      *daemon(7, *daemon(0, PYTHON, program, "now", 3)))
     assert result.returncode == 7, result.stderr
     record = observed(result)
@@ -310,12 +310,12 @@ with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
 """
 
 
-@pytest.mark.parametrize("tier", TIERS)
-def test_sends_of_other_protocols_are_counted_or_said_not_to_be(tier, tmp_path, untouched):
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_sends_of_other_protocols_are_counted_or_said_not_to_be(mechanism, tmp_path, untouched):
     if run(PYTHON, "-c", OTHER_PROTOCOLS).returncode:
         pytest.skip("this kernel has no MPTCP, or no zero-copy sends by UDP")
     path = tmp_path / "record"
-    result = analyze("--json", path, "--tier", tier, "--", PYTHON, "-c", OTHER_PROTOCOLS)
+    result = analyze("--json", path, "--mechanism", mechanism, "--", PYTHON, "-c", OTHER_PROTOCOLS)
     assert result.returncode == 0, result.stderr
     record = check(json.loads(path.read_text()))
     assert not record["calls"] and result.stderr.endswith(printed(record))
@@ -418,11 +418,11 @@ print(json.dumps(counts))
 """
 
 
-@pytest.mark.parametrize("tier", TIERS)
-def test_failures_by_name(tier, tmp_path, untouched):
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_failures_by_name(mechanism, tmp_path, untouched):
     """What a signal interrupted is not among the failures: the kernel may restart it."""
     path = tmp_path / "record"
-    result = analyze("--json", path, "--tier", tier, "--by", "process", "--interval", 30, "--",
+    result = analyze("--json", path, "--mechanism", mechanism, "--by", "process", "--interval", 30, "--",
                      PYTHON, "-c", FAILING)
     assert result.returncode == 0, result.stderr
     own, call = json.loads(result.stdout), only(check(json.loads(path.read_text()))["calls"])
@@ -454,7 +454,7 @@ def test_a_command_killed_by_a_signal(untouched):
     (["--cgroup", "/proc"], ["/proc", "control group"], 2),
     (["--all", "--comm", "x"], ["give one of"], 2),
     (["--all", "--variant", "twocopy"], ["--duration"], 2),
-    (["--all", "--tier", "none"], ["--tier none"], 2),
+    (["--all", "--mechanism", "none"], ["--mechanism none"], 2),
     (["--", "/no/such/program"], ["/no/such/program"], 127),
     (["--", "/etc/passwd"], ["/etc/passwd"], 126),
 ])
@@ -473,7 +473,7 @@ def test_the_observer_is_small():
     """Libraries included. At its start, libbpf reads all of the kernel's types."""
     if "san" in ANALYZE:
         pytest.skip("a sanitizer holds more")
-    result = analyze("--tier", "tracepoint", "--", "sh", "-c", "cat /proc/$PPID/status")
+    result = analyze("--mechanism", "tracepoint", "--", "sh", "-c", "cat /proc/$PPID/status")
     assert not result.returncode, result.stderr
     peak = re.search(r"^VmHWM:\s*(\d+) kB$", result.stdout, re.MULTILINE)
     assert "Name:\tanalyze" in result.stdout and int(peak[1]) <= MEMORY_KIB

@@ -15,11 +15,11 @@ import subprocess
 
 import pytest
 
-from conftest import (ANALYZE, CALLS, Child, NOTHING_LOST, PATIENCE_S, SEND_TIERS, Receiver,
+from conftest import (ANALYZE, CALLS, Child, NOTHING_LOST, PATIENCE_S, SEND_MECHANISMS, Receiver,
                       analyze, check, eventually, losses, needs_bpf, only, reason, run)
 
 pytestmark = [needs_bpf, pytest.mark.usefixtures("untouched"), pytest.mark.skipif(
-    not SEND_TIERS, reason="by syscalls alone sendfile is not seen here")]
+    not SEND_MECHANISMS, reason="by syscalls alone sendfile is not seen here")]
 
 REQUESTS = min(200, CALLS // 20)
 PAGE = b"<p>" + b"x" * 20_000
@@ -89,14 +89,14 @@ def sent_bytes(record):
     return sum(c["bytes"] for c in record["calls"])
 
 
-@pytest.mark.parametrize("tier", SEND_TIERS)
+@pytest.mark.parametrize("mechanism", SEND_MECHANISMS)
 @pytest.mark.parametrize("sendfile", [False, True], ids=["writev", "sendfile"])
-def test_nginx_sends_what_strace_counts(sendfile, tier, tmp_path):
+def test_nginx_sends_what_strace_counts(sendfile, mechanism, tmp_path):
     """Exact, because the requests come one after the other: each response then is the same
     syscalls, and all that nginx sends is responses, whose bytes it logs."""
     need("nginx", "strace")
     (tmp_path / "ours").mkdir()
-    server = Nginx(tmp_path / "ours", sendfile, [ANALYZE, "--json", "-", "--tier", tier, "--"])
+    server = Nginx(tmp_path / "ours", sendfile, [ANALYZE, "--json", "-", "--mechanism", mechanism, "--"])
     requests(server.port, REQUESTS)
     record = check(json.loads(server.end()))
     (tmp_path / "theirs").mkdir()
@@ -150,8 +150,8 @@ def test_nginx_under_load(sendfile, keepalive, tmp_path):
     assert sum(g["bytes"] for g in groups) == sent_bytes(record)
 
 
-@pytest.mark.parametrize("tier", SEND_TIERS)
-def test_iperf3_by_sendfile(tier):
+@pytest.mark.parametrize("mechanism", SEND_MECHANISMS)
+def test_iperf3_by_sendfile(mechanism):
     """Bytes of sendfile are exact: only the data go by it, and iperf3 tells what it was given.
     Its words to the other end about the test go by write."""
     need("iperf3")
@@ -159,7 +159,7 @@ def test_iperf3_by_sendfile(tier):
     with Child(["iperf3", "-s", "-1", "-B", "127.0.0.1", "-p", str(port), "--forceflush"],
                stdout=subprocess.PIPE, text=True) as server:
         assert "---" in server.stdout.readline()
-        result = analyze("--json", "-", "--tier", tier, "--", "iperf3", "-c", "127.0.0.1", "-p",
+        result = analyze("--json", "-", "--mechanism", mechanism, "--", "iperf3", "-c", "127.0.0.1", "-p",
                          port, "-Z", "-n", "4M", "-J")
         server.communicate(timeout=PATIENCE_S)
     assert result.returncode == 0, result.stderr
@@ -198,11 +198,11 @@ print(json.dumps({"sends": sent, "bytes": size, "completions": told, "copied": c
 """
 
 
-@pytest.mark.parametrize("tier", SEND_TIERS)
-def test_a_python_program_with_the_flag(tier):
+@pytest.mark.parametrize("mechanism", SEND_MECHANISMS)
+def test_a_python_program_with_the_flag(mechanism):
     """Exact: it waits for the completion of each send, and on loopback all are copies."""
     with Receiver() as receiver:
-        result = analyze("--json", "-", "--tier", tier, "--", "/usr/bin/python3", "-c",
+        result = analyze("--json", "-", "--mechanism", mechanism, "--", "/usr/bin/python3", "-c",
                          PYTHON_SENDER, receiver.port, REQUESTS)
     assert result.returncode == 0, result.stderr
     own, record = map(json.loads, result.stdout.splitlines())

@@ -17,7 +17,7 @@ from conftest import ROOT, VARIANTS, needs_bpf, only, records
 ICOUNT = os.environ.get("SENDPATH_ICOUNT") == "1"
 SIDES = {"sender", "receiver"}
 LOAD = ("--messages", 300, "--size", "64K")
-PLAIN = ("--tier", "none", "--variant", "twocopy")
+PLAIN = ("--mechanism", "none", "--variant", "twocopy")
 CACHE_LINE = 64
 REPEATABLE = 0.05
 

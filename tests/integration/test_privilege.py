@@ -176,7 +176,7 @@ def test_a_run_ends_with_the_front(home):
 def test_the_front_reports_what_it_has_when_the_engine_is_gone(home):
     out = home / "out"
     with Child([home / "analyze", "--variant", "twocopy,onecopy", "--messages", "20", "--repeat", "1000",
-                "--tier", "none", "--json", out], text=True, env=AS_SUDO,
+                "--mechanism", "none", "--json", out], text=True, env=AS_SUDO,
                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as job:
         assert eventually(lambda: out.exists() and len(out.read_text().splitlines()) > 3)
         os.kill(job.pid, signal.SIGKILL)

@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 
-from conftest import TIERS, analyze, check, completes, needs_bpf, only, records, run
+from conftest import MECHANISMS, analyze, check, completes, needs_bpf, only, records, run
 
 pytestmark = needs_bpf
 
@@ -19,8 +19,8 @@ BUSY = "import time\nend = time.monotonic() + 1\nwhile time.monotonic() < end: p
 IN_SEND = ("send", "softirq")
 
 
-def profiled(variant, tier, *options):
-    record = only(records("--variant", variant, "--duration", SECONDS, f"--profile={HZ}", "--tier", tier,
+def profiled(variant, mechanism, *options):
+    record = only(records("--variant", variant, "--duration", SECONDS, f"--profile={HZ}", "--mechanism", mechanism,
                           *options))
     assert record["profile"]["lost"] == 0
     return record
@@ -42,9 +42,9 @@ def interval(part, whole, z=3.9):
     return middle - half, middle + half
 
 
-@pytest.mark.parametrize("tier", TIERS)
-def test_stacks_are_of_the_sends_that_were_made(tier, untouched):
-    record = profiled("twocopy", tier)
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_stacks_are_of_the_sends_that_were_made(mechanism, untouched):
+    record = profiled("twocopy", mechanism)
     stacks = [stack for stack in record["profile"]["stacks"] if stack["syscall"]]
     assert {(stack["syscall"], stack["zerocopy"]) for stack in stacks} == {("sendto", False)}
     assert all(stack["stage"] and stack["context"] in IN_SEND for stack in stacks)
@@ -55,11 +55,11 @@ def test_stacks_are_of_the_sends_that_were_made(tier, untouched):
     assert sampled(record) == record["profile"]["samples"]
 
 
-@pytest.mark.parametrize("tier", TIERS)
-def test_over_loopback_the_copy_moves_into_a_softirq(tier):
-    if not completes(tier):
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_over_loopback_the_copy_moves_into_a_softirq(mechanism):
+    if not completes(mechanism):
         pytest.skip("zero-copy sends are not followed by this mechanism here")
-    record = profiled("zerocopy", tier)
+    record = profiled("zerocopy", mechanism)
     assert record["zerocopy"]["copied"] == record["zerocopy"]["completions"]
     deep = [s for s in record["profile"]["stacks"] if "skb_copy_ubufs" in s["functions"] and s["syscall"]]
     # A send may be completed by its copy.
@@ -70,17 +70,17 @@ def test_over_loopback_the_copy_moves_into_a_softirq(tier):
 
 
 def test_samples_are_as_many_as_the_cpu_time_is():
-    record = profiled("twocopy", TIERS[-1])
+    record = profiled("twocopy", MECHANISMS[-1])
     app = record["app"]
     cpu_s = sum(side[key] for side in (app, app["receiver"]) for key in ("user_s", "system_s"))
     # Of a machine that gives its CPUs to others the clock runs on meanwhile.
     assert 0.7 * cpu_s * HZ < record["profile"]["samples"] < 1.6 * cpu_s * HZ + 50
 
 
-@pytest.mark.parametrize("tier", TIERS)
-def test_stages_are_those_that_hooks_see(tier):
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_stages_are_those_that_hooks_see(mechanism):
     # Large sends: a hook's own time, half of it in the function and half in its caller, is little.
-    record = profiled("onecopy", tier, "--stages", "--size", "1M")
+    record = profiled("onecopy", mechanism, "--stages", "--size", "1M")
     call = only(record["calls"])
     whole = sampled(record, lambda stack: stack["syscall"])
     # A thread is in a send from tcp_sendmsg on.
@@ -96,7 +96,7 @@ def test_stages_are_those_that_hooks_see(tier):
 
 @pytest.mark.parametrize("link", ["loopback", "veth"])
 def test_stages_without_hooks_are_sampled(link):
-    record = only(records("--variant", "zerocopy", "--duration", SECONDS, "--stages", "--tier", "tracepoint",
+    record = only(records("--variant", "zerocopy", "--duration", SECONDS, "--stages", "--mechanism", "tracepoint",
                           "--link", link))
     in_send = sampled(record, lambda stack: stack["stage"])
     assert sampled(record, lambda stack: stack["stage"] == "unaccounted") < 0.1 * in_send
@@ -132,7 +132,7 @@ def test_folded_stacks_add_up(tmp_path):
     (["--profile=0"], 2, "--profile 0: give a number from 1"),
     (["--folded", "x"], 2, "goes with --profile"),
     (["--profile", "--folded", "/no/such/folder/x"], 1, "--folded: cannot write /no/such/folder/x"),
-    (["--profile", "--tier", "none"], 2, "--profile with --tier none")])
+    (["--profile", "--mechanism", "none"], 2, "--profile with --mechanism none")])
 def test_wrong_use(options, status, word):
     done = analyze("--variant", "null", "--messages", 1, *options)
     assert done.returncode == status

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from conftest import (ANALYZE, NOTHING_LOST, PATIENCE_S, PROGRAMS, SEND_TIERS, TIERS, Child,
+from conftest import (ANALYZE, NOTHING_LOST, PATIENCE_S, PROGRAMS, SEND_MECHANISMS, MECHANISMS, Child,
                       Receiver, analyze, check, hook, losses, needs_bpf, only, printed, run)
 
 pytestmark = [needs_bpf, pytest.mark.usefixtures("untouched")]
@@ -31,11 +31,11 @@ with socket.create_connection(("127.0.0.1", int(sys.argv[2]))) as s:
 """
 
 
-@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize("how, sends, accepted", [("write", 1, MAX_RW_COUNT), ("sendto", 2, HUGE)])
-def test_more_than_a_syscall_takes(how, sends, accepted, tier):
+def test_more_than_a_syscall_takes(how, sends, accepted, mechanism):
     with Receiver() as receiver:
-        result = analyze("--json", "-", "--tier", tier, "--", PYTHON, "-c", HUGE_SEND, how,
+        result = analyze("--json", "-", "--mechanism", mechanism, "--", PYTHON, "-c", HUGE_SEND, how,
                          receiver.port)
     record = check(json.loads(result.stdout))
     row = only(record["calls"])
@@ -59,12 +59,12 @@ def stranger(pid, port, sends):
     return child == pid
 
 
-@pytest.mark.parametrize("tier", TIERS)
-def test_the_id_of_a_thread_that_execs_goes_to_a_stranger(tier):
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_the_id_of_a_thread_that_execs_goes_to_a_stranger(mechanism):
     if not os.access(LAST_PID, os.W_OK):
         pytest.skip(f"{LAST_PID}: no process of a chosen id can be made")
     with Receiver() as receiver:
-        observer = Child([str(ANALYZE), "--json", "-", "--tier", tier, "--",
+        observer = Child([str(ANALYZE), "--json", "-", "--mechanism", mechanism, "--",
                           str(PROGRAMS / "execs"), "--port", str(receiver.port)],
                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                          text=True)
@@ -80,11 +80,11 @@ def test_the_id_of_a_thread_that_execs_goes_to_a_stranger(tier):
     assert losses(record) == NOTHING_LOST
 
 
-@pytest.mark.parametrize("tier", SEND_TIERS)
+@pytest.mark.parametrize("mechanism", SEND_MECHANISMS)
 @pytest.mark.parametrize("options", [[], ["--zerocopy", "--refused", 5]], ids=["plain", "zerocopy"])
-def test_a_32_bit_program(options, tier):
+def test_a_32_bit_program(options, mechanism):
     with Receiver() as receiver:
-        result = analyze("--json", "-", "--tier", tier, "--", PROGRAMS / "compat", "--port",
+        result = analyze("--json", "-", "--mechanism", mechanism, "--", PROGRAMS / "compat", "--port",
                          receiver.port, "--sends", 30, *options)
     if result.returncode == 77:
         pytest.skip(result.stdout.splitlines()[0])
@@ -99,13 +99,13 @@ def test_a_32_bit_program(options, tier):
     assert losses(record) == NOTHING_LOST
 
 
-@pytest.mark.parametrize("tier", SEND_TIERS)
-def test_ktls_makes_records_of_a_send(tier):
+@pytest.mark.parametrize("mechanism", SEND_MECHANISMS)
+def test_ktls_makes_records_of_a_send(mechanism):
     """TCP gets a record of at most 16 KiB at a time: less than the syscall sends."""
     if run("modprobe", "tls").returncode and not os.path.isdir("/sys/module/tls"):
         pytest.skip("this kernel has no kTLS")
     with Receiver() as receiver:
-        result = analyze("--json", "-", "--tier", tier, "--", PROGRAMS / "peer", "--port",
+        result = analyze("--json", "-", "--mechanism", mechanism, "--", PROGRAMS / "peer", "--port",
                          receiver.port, "--tls", "--plain", "--size", 65536, "--sends", 20)
     own, record = map(json.loads, result.stdout.splitlines()[-2:])
     if hook(check(record), "kTLS send")["status"] == "unavailable":
@@ -115,16 +115,16 @@ def test_ktls_makes_records_of_a_send(tier):
     assert losses(record) == NOTHING_LOST
 
 
-@pytest.mark.parametrize("tier", TIERS)
-def test_sends_that_a_mechanism_does_not_see(tier, tmp_path):
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_sends_that_a_mechanism_does_not_see(mechanism, tmp_path):
     """Then no sentence denies that there were any, and a warning stands before the figures."""
     path = tmp_path / "record"
     with Receiver() as receiver:
-        result = analyze("--json", path, "--tier", tier, "--", PROGRAMS / "peer", "--port",
+        result = analyze("--json", path, "--mechanism", mechanism, "--", PROGRAMS / "peer", "--port",
                          receiver.port, "--by", "sendmmsg", "--sends", 40)
     record = check(json.loads(path.read_text()))
     unseen = [w for w in record["warnings"] if w["code"] == "sends_unseen"]
-    if tier in SEND_TIERS:
+    if mechanism in SEND_MECHANISMS:
         assert not unseen and sum(call["sends"] for call in record["calls"]) == 40
         return
     assert only(unseen) and not record["calls"]
@@ -167,10 +167,10 @@ print(len(refused))
 """
 
 
-@pytest.mark.parametrize("tier", TIERS)
-def test_many_threads_send_on_one_socket(tier):
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_many_threads_send_on_one_socket(mechanism):
     with Receiver() as receiver:
-        result = analyze("--json", "-", "--tier", tier, "--", PYTHON, "-c", SHARED, receiver.port)
+        result = analyze("--json", "-", "--mechanism", mechanism, "--", PYTHON, "-c", SHARED, receiver.port)
     refused, record = map(json.loads, result.stdout.splitlines())
     zerocopy, lost = check(record)["zerocopy"], record["lost"]
     sends = sum(call["sends"] for call in record["calls"])

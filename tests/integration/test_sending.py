@@ -293,7 +293,7 @@ def test_the_record_holds_what_was_asked(untouched):
     ("127.0.0.2", ["--address", "127.0.0.3"], "127.0.0.3"),
     ("127.0.0.2", ["--workload", "procinfo", "--connections", 1], "127.0.0.2")])
 def test_the_environment_may_name_the_receivers_place(default, options, address):
-    record = only(records("--tier", "none", "--duration", "0.2", *options,
+    record = only(records("--mechanism", "none", "--duration", "0.2", *options,
                           env={**os.environ, "SENDPATH_ADDRESS": default}))
     assert record["load"]["address"] == address
 

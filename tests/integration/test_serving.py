@@ -196,7 +196,7 @@ def test_all_models_in_one_command(tmp_path):
 @needs_bpf
 def test_of_all_models_the_impossible_are_left_out_aloud():
     result = analyze("--workload", "procinfo", "--server-model", "all", "--connections", "1100",
-                     "--messages", 1, "--warmup", 0, "--tier", "none", timeout=300)
+                     "--messages", 1, "--warmup", 0, "--mechanism", "none", timeout=300)
     assert result.returncode == 0, result.stderr
     assert len(result.stderr.splitlines()) == 1
     assert "skipped: --server-model select with --connections 1100" in result.stderr

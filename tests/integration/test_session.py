@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from conftest import ANALYZE, NOTHING_LOST, TIERS, VARIANTS, losses, lossy, needs_bpf, only, records
+from conftest import ANALYZE, NOTHING_LOST, MECHANISMS, VARIANTS, losses, lossy, needs_bpf, only, records
 
 pytestmark = needs_bpf
 
@@ -18,8 +18,8 @@ MESSAGES = 30
 LOADED = re.compile(rb"PROG_LOAD.*prog_name=\"send_length\"")
 
 
-def run(variants, threads, tier, repeats, *more):
-    return records("--variant", variants, "--threads", threads, "--repeat", repeats, "--tier", tier,
+def run(variants, threads, mechanism, repeats, *more):
+    return records("--variant", variants, "--threads", threads, "--repeat", repeats, "--mechanism", mechanism,
                    "--size", "4K", "--messages", MESSAGES, "--warmup", 0, *more, timeout=600)
 
 
@@ -36,14 +36,14 @@ def counted(record):
         "received": record["receiver"]["bytes"], "lost": losses(record)}
 
 
-@pytest.mark.parametrize("tier", TIERS)
-def test_many_windows_of_one_process_count_as_many_processes(tier, untouched):
-    alone = {(variant, threads): only(run(variant, threads, tier, 1))
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_many_windows_of_one_process_count_as_many_processes(mechanism, untouched):
+    alone = {(variant, threads): only(run(variant, threads, mechanism, 1))
              for variant in VARIANTS for threads in THREADS}
     if any(map(lossy, alone.values())):
-        pytest.skip(f"{tier} can miss sends or completions here, a few each time")
+        pytest.skip(f"{mechanism} can miss sends or completions here, a few each time")
     repeats = WINDOWS // len(alone)
-    together = run(",".join(VARIANTS), ",".join(map(str, THREADS)), tier, repeats)
+    together = run(",".join(VARIANTS), ",".join(map(str, THREADS)), mechanism, repeats)
     assert len(together) == repeats * len(alone)
     for record in together:
         one = alone[record["load"]["variant"], record["load"]["threads"]]
@@ -56,7 +56,7 @@ def test_many_windows_of_one_process_count_as_many_processes(tier, untouched):
 @pytest.mark.skipif(not shutil.which("strace"), reason="strace is not installed")
 def test_programs_are_loaded_once_for_all_repeats_of_a_variant(untouched):
     trace = subprocess.run(
-        ["strace", "-f", "-e", "trace=bpf", "-s", "64", ANALYZE, "--tier", "tracepoint", "--variant",
+        ["strace", "-f", "-e", "trace=bpf", "-s", "64", ANALYZE, "--mechanism", "tracepoint", "--variant",
          "onecopy,zerocopy", "--repeat", "4", "--messages", "10", "--warmup", "0"],
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=True, timeout=120).stderr
     assert len(LOADED.findall(trace)) == 2  # copying loads have fewer hooks

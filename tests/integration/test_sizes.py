@@ -9,7 +9,7 @@ import re
 
 import pytest
 
-from conftest import (ANALYZE, CALLS, SEND_TIERS, TIERS, Receiver, analyze, check, needs_bpf, only,
+from conftest import (ANALYZE, CALLS, SEND_MECHANISMS, MECHANISMS, Receiver, analyze, check, needs_bpf, only,
                       records)
 from test_counts import may_lose
 from test_observe import PYTHON
@@ -64,21 +64,21 @@ def classes(sizes):
             for bits, found in sorted(rows.items())]
 
 
-def sent(tmp_path, how, sends, tier):
+def sent(tmp_path, how, sends, mechanism):
     """What the sender says, and the record of it."""
     program = tmp_path / "sender.py"
     program.write_text(SENDER)
     with Receiver() as receiver:
-        result = analyze("--json", "-", "--tier", tier, "--", PYTHON, program, receiver.port,
+        result = analyze("--json", "-", "--mechanism", mechanism, "--", PYTHON, program, receiver.port,
                          sends, sends, how)
     assert result.returncode == 0, result.stderr
     own, record = map(json.loads, result.stdout.splitlines())
     return own, check(record)
 
 
-@pytest.mark.parametrize("tier", TIERS)
-def test_sizes_of_a_mixed_sender(tier, tmp_path):
-    own, record = sent(tmp_path, "mixed", SENDS, tier)
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_sizes_of_a_mixed_sender(mechanism, tmp_path):
+    own, record = sent(tmp_path, "mixed", SENDS, mechanism)
     again = own.pop("again")
     seen = {call["syscall"]: call["sizes"] for call in record["calls"]}
     if may_lose(record):
@@ -88,9 +88,9 @@ def test_sizes_of_a_mixed_sender(tier, tmp_path):
     assert seen == {call: classes(sizes) for call, sizes in own.items()}
 
 
-@pytest.mark.parametrize("tier", TIERS)
-def test_a_partial_send_has_the_size_that_was_accepted(tier, tmp_path):
-    own, record = sent(tmp_path, "partial", min(SENDS, 300), tier)
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_a_partial_send_has_the_size_that_was_accepted(mechanism, tmp_path):
+    own, record = sent(tmp_path, "partial", min(SENDS, 300), mechanism)
     call = only(record["calls"])
     if may_lose(record):
         return
@@ -99,10 +99,10 @@ def test_a_partial_send_has_the_size_that_was_accepted(tier, tmp_path):
     assert call["sizes"] == classes(own["sendto"])
 
 
-@pytest.mark.parametrize("tier", SEND_TIERS)
-def test_each_message_of_a_sendmmsg_has_its_size(tier):
+@pytest.mark.parametrize("mechanism", SEND_MECHANISMS)
+def test_each_message_of_a_sendmmsg_has_its_size(mechanism):
     with Receiver() as receiver:
-        result = analyze("--json", "-", "--tier", tier, "--", *receiver.sender(
+        result = analyze("--json", "-", "--mechanism", mechanism, "--", *receiver.sender(
             "--plain", "--by", "sendmmsg", "--batch", 8, "--size", 3000, "--sends", 400))
     own, record = map(json.loads, result.stdout.splitlines())
     if may_lose(check(record)):
@@ -111,11 +111,11 @@ def test_each_message_of_a_sendmmsg_has_its_size(tier):
     assert only(record["calls"])["sizes"] == classes([3000] * 400)
 
 
-@pytest.mark.parametrize("tier", SEND_TIERS)
-def test_sizes_of_loads(tier):
+@pytest.mark.parametrize("mechanism", SEND_MECHANISMS)
+def test_sizes_of_loads(mechanism):
     messages = min(SENDS, 500)
     for record in records("--variant", "every", "--size", "4K", "--messages", messages,
-                          "--warmup", 0, "--tier", tier):
+                          "--warmup", 0, "--mechanism", mechanism):
         call, variant = only(record["calls"]), record["load"]["variant"]
         if may_lose(record):
             assert call["bytes"] <= record["app"]["bytes"]
@@ -125,13 +125,13 @@ def test_sizes_of_loads(tier):
             assert call["sizes"] == classes([4096] * messages), variant
 
 
-@pytest.mark.parametrize("tier", SEND_TIERS)
+@pytest.mark.parametrize("mechanism", SEND_MECHANISMS)
 @pytest.mark.parametrize("sendfile", [False, True], ids=["writev", "sendfile"])
-def test_sizes_of_nginx(sendfile, tier, tmp_path):
+def test_sizes_of_nginx(sendfile, mechanism, tmp_path):
     """It logs the bytes of each response: one writev, or one of the head, and sendfiles."""
     need("nginx")
     numbers = random.Random(7)
-    server = Nginx(tmp_path, sendfile, [ANALYZE, "--json", "-", "--tier", tier, "--"])
+    server = Nginx(tmp_path, sendfile, [ANALYZE, "--json", "-", "--mechanism", mechanism, "--"])
     bodies = []
     connection = http.client.HTTPConnection("127.0.0.1", server.port)
     for i in range(min(100, SENDS)):

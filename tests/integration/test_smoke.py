@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from conftest import CALLS, ROOT, TIERS, VARIANTS, analyze, hook, only, records
+from conftest import CALLS, ROOT, MECHANISMS, VARIANTS, analyze, hook, only, records
 from test_counts import exact, settled, timed
 
 sys.path.insert(0, str(ROOT / "tests/lab"))
@@ -15,16 +15,16 @@ import support  # noqa: E402 pylint: disable=wrong-import-position
 THREADS = 2
 
 
-@pytest.mark.parametrize("tier", TIERS)
-def test_every_variant_counts_exactly(tier, untouched):
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_every_variant_counts_exactly(mechanism, untouched):
     found = {record["load"]["variant"]: record for record in records(
         "--variant", "all", "--size", "4K", "--threads", THREADS, "--messages", CALLS // THREADS,
-        "--tier", tier)}
+        "--mechanism", mechanism)}
     assert set(found) == set(VARIANTS)
     for variant, record in found.items():
-        assert record["plan"]["tier"] == tier
+        assert record["plan"]["tier"] == mechanism
         exact(record, variant, THREADS)
-        timed(record, tier)
+        timed(record, mechanism)
     if hook(found["zerocopy"], "completion")["status"] == "attached":
         settled(found["zerocopy"])
 
@@ -37,10 +37,10 @@ def test_hooks_are_as_documented(untouched):
     assert not complaints, "\n".join(complaints)
 
 
-@pytest.mark.skipif("kprobe" not in TIERS, reason="this kernel refuses kprobes")
+@pytest.mark.skipif("kprobe" not in MECHANISMS, reason="this kernel refuses kprobes")
 def test_skipped_kprobes_are_counted_or_not_known():
     """Linux 6.7 began to count them: before, 0 would be a guess."""
-    record = only(records("--variant", "zerocopy", "--messages", "100", "--tier", "kprobe"))
+    record = only(records("--variant", "zerocopy", "--messages", "100", "--mechanism", "kprobe"))
     known = os.environ["SENDPATH_LAB"] not in ("5.10", "6.1")
     for entry in record["plan"]["hooks"]:
         if entry["status"] == "attached":

@@ -12,7 +12,7 @@ import sys
 
 import pytest
 
-from conftest import (ANALYZE, CALLS, NOTHING_LOST, PATIENCE_S, PROGRAMS, TIERS, Child, Receiver,
+from conftest import (ANALYZE, CALLS, NOTHING_LOST, PATIENCE_S, PROGRAMS, MECHANISMS, Child, Receiver,
                       adds_up, analyze, check, hook, losses, lossy, needs_bpf, only)
 from test_completion import reported_as
 from test_scale import many_files, step, stepped  # noqa: F401 (a fixture)
@@ -96,13 +96,13 @@ def test_many_sockets_open_at_once(sockets, many_files):  # noqa: F811
         reported_as(record, sum(o["notifications"] for o in own), total, total)
 
 
-@pytest.fixture(scope="module", params=[(tier, *n) for tier in TIERS
+@pytest.fixture(scope="module", params=[(mechanism, *n) for mechanism in MECHANISMS
                                         for n in ((1, min(20_000, CALLS)), (4, CALLS))],
                 ids=lambda of: "-".join(map(str, of)))
 def churn(request):
     """Sockets that come and go: what the program counted, and the record."""
-    tier, threads, sockets = request.param
-    result = analyze("--json", "-", "--tier", tier, "--", PROGRAMS / "churn", "--sockets", sockets,
+    mechanism, threads, sockets = request.param
+    result = analyze("--json", "-", "--mechanism", mechanism, "--", PROGRAMS / "churn", "--sockets", sockets,
                      "--threads", threads, timeout=600)
     assert result.returncode == 0, result.stderr
     own, record = map(json.loads, result.stdout.splitlines())
@@ -152,10 +152,10 @@ print(json.dumps({"read": len(told), "told": sum(n for n, _ in told),
 """
 
 
-@pytest.mark.parametrize("tier", TIERS)
-def test_queues_that_are_read_after_a_reset(tier):
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_queues_that_are_read_after_a_reset(mechanism):
     """A connection that failed is closed to the kernel, but the program has its socket still."""
-    result = analyze("--json", "-", "--tier", tier, "--", PYTHON, "-c", RESET, 200)
+    result = analyze("--json", "-", "--mechanism", mechanism, "--", PYTHON, "-c", RESET, 200)
     assert result.returncode == 0, result.stderr
     own, record = map(json.loads, result.stdout.splitlines())
     assert own["told"] == 200
@@ -173,15 +173,15 @@ def held(receiver):
         os.kill(receiver.process.pid, signal.SIGCONT)
 
 
-@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize("sockets, each, size", [(64, 1200, 1000), (8, 10_000, 100)])
-def test_more_sends_in_flight_than_a_map_has_room_for(sockets, each, size, tier):
+def test_more_sends_in_flight_than_a_map_has_room_for(sockets, each, size, mechanism):
     with Receiver() as receiver:
         command = receiver.sender("--steps", "--now", "--by", "send", "--size", size,
                                   "--connections", sockets, "--inflight", sockets * each,
                                   "--send-buffer", 256 << 20)
         with stepped(command) as (program, _):
-            with observing("--pid", program.pid, "--tier", tier) as records:
+            with observing("--pid", program.pid, "--mechanism", mechanism) as records:
                 with held(receiver):
                     step(program, f"send {sockets * each}")
                     before = step(program, "read")
@@ -255,18 +255,18 @@ sys.stdin.readline()
 """
 
 
-@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize("in_flight", [False, True], ids=["", "held"])
 @pytest.mark.parametrize("whose", [0, 1], ids=["parent", "child"])
 @pytest.mark.parametrize("turn", [100, 1])
-def test_a_socket_that_two_processes_share(turn, whose, in_flight, tier):
+def test_a_socket_that_two_processes_share(turn, whose, in_flight, mechanism):
     """One is measured: the other's sends are none of its own, in the same ubufs too. Those that
     came before its first count as sends of before the window."""
     sends = min(2000, CALLS)
     with Receiver() as receiver:
         command = [PYTHON, "-c", SHARED, str(receiver.port), str(sends), str(turn)]
         with stepped(command) as (program, pids):
-            with observing("--pid", pids[whose], "--tier", tier) as records:
+            with observing("--pid", pids[whose], "--mechanism", mechanism) as records:
                 with held(receiver) if in_flight else contextlib.nullcontext():
                     assert step(program, "go") == "sent"
                 completed, copied = step(program, "drain")

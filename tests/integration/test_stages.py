@@ -9,10 +9,10 @@ import sys
 
 import pytest
 
-from conftest import TIERS, VARIANTS, analyze, only, records
+from conftest import MECHANISMS, VARIANTS, analyze, only, records
 
 SIZES = ("256", "16K", "1M")
-BY_FUNCTION = [tier for tier in TIERS if tier != "tracepoint"]
+BY_FUNCTION = [mechanism for mechanism in MECHANISMS if mechanism != "tracepoint"]
 OFF_CPU = {"blocked", "lock_wait", "preempted"}
 SEEN_BY_TRACEPOINTS = {"softirq", "interrupt", "unaccounted", "blocked", "preempted"}
 
@@ -40,10 +40,10 @@ def adds_up(call):
         assert not part["ns"] or part["ns"]["count"] <= stages["sends"]
 
 
-@pytest.mark.parametrize("tier", TIERS)
-def test_stages_add_up_to_the_time_in_the_call(tier, untouched):
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_stages_add_up_to_the_time_in_the_call(mechanism, untouched):
     found = records("--variant", ",".join(VARIANTS), "--size", ",".join(SIZES), "--duration", "0.3",
-                    "--repeat", "1", "--stages", "--tier", tier)
+                    "--repeat", "1", "--stages", "--mechanism", mechanism)
     assert len(found) == len(SIZES) * len(VARIANTS)
     unaccounted, whole = 0, 0
     for record in found:
@@ -53,7 +53,7 @@ def test_stages_add_up_to_the_time_in_the_call(tier, untouched):
         assert call["stages"]["bytes"] == call["bytes"]
         seen = {part["stage"] for part in call["stages"]["parts"] if part["ns"]}
         reasons = {row["key"].removeprefix("calls.stages.") for row in record["unmeasured"]}
-        if tier == "tracepoint":
+        if mechanism == "tracepoint":
             assert seen == SEEN_BY_TRACEPOINTS
             assert "copy" in reasons
             continue
@@ -92,9 +92,9 @@ os.waitpid(child, 0)
 STOP_S = 0.2
 
 
-@pytest.mark.parametrize("tier", TIERS)
-def test_a_stopped_receiver_blocks_the_send(tier, untouched):
-    call = divided(only(records("--stages", "--tier", tier, "--", sys.executable, "-c", STOPPED,
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_a_stopped_receiver_blocks_the_send(mechanism, untouched):
+    call = divided(only(records("--stages", "--mechanism", mechanism, "--", sys.executable, "-c", STOPPED,
                                 STOP_S)))
     adds_up(call)
     assert total(call, "blocked") >= 0.75 * STOP_S * 1e9
@@ -143,12 +143,12 @@ def sent(*options, size=1 << 16, seconds=1):
 
 @pytest.mark.skipif("SENDPATH_LAB" not in os.environ, reason="guests of the lab run beside the "
                     "tests here: a sender waits for its CPU without a busy loop, too")
-@pytest.mark.parametrize("tier", TIERS[:1])
-def test_a_sender_beside_a_busy_loop_waits_for_its_cpu(tier, untouched):
+@pytest.mark.parametrize("mechanism", MECHANISMS[:1])
+def test_a_sender_beside_a_busy_loop_waits_for_its_cpu(mechanism, untouched):
     """Sends that block, so that they wait where the kernel does not preempt itself, too."""
-    alone = sent("--tier", tier, size=1 << 20)
+    alone = sent("--mechanism", mechanism, size=1 << 20)
     with busy_loop(0):
-        beside = sent("--tier", tier, size=1 << 20)
+        beside = sent("--mechanism", mechanism, size=1 << 20)
     adds_up(beside)
     assert share(beside, "preempted") > max(0.05, share(alone, "preempted"))
 
@@ -171,12 +171,12 @@ def receiver_packet_steering(mask):
 
 @pytest.mark.skipif("SENDPATH_LAB" not in os.environ, reason="in a virtual machine an interrupt "
                     "to another CPU can take as long as the work that it moves")
-@pytest.mark.parametrize("tier", TIERS[:1])
-def test_the_receivers_softirq_shows_and_goes_with_its_cpu(tier, untouched):
-    own = sent("--tier", tier, size=1 << 16)
+@pytest.mark.parametrize("mechanism", MECHANISMS[:1])
+def test_the_receivers_softirq_shows_and_goes_with_its_cpu(mechanism, untouched):
+    own = sent("--mechanism", mechanism, size=1 << 16)
     assert share(own, "softirq") > 0.02
     with receiver_packet_steering("2"):
-        others = sent("--tier", tier, size=1 << 16)
+        others = sent("--mechanism", mechanism, size=1 << 16)
     assert share(others, "softirq") < share(own, "softirq") / 2
 
 
@@ -211,13 +211,13 @@ def test_a_sample_is_drawn_without_regard_to_the_pattern(untouched):
     adds_up(call)
 
 
-@pytest.mark.parametrize("tier", TIERS)
-def test_a_sample_of_times_leaves_counts_and_completions_whole(tier, untouched):
-    done = analyze("--variant", "zerocopy", "--size", "4K", "--messages", "2000", "--tier", tier,
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_a_sample_of_times_leaves_counts_and_completions_whole(mechanism, untouched):
+    done = analyze("--variant", "zerocopy", "--size", "4K", "--messages", "2000", "--mechanism", mechanism,
                    "--sample", ONE_IN)
     assert "a sample of one in 10, chosen at random" in " ".join(done.stdout.split())
     record = only(records("--variant", "zerocopy", "--size", "4K", "--messages", "2000",
-                          "--tier", tier, "--sample", ONE_IN))
+                          "--mechanism", mechanism, "--sample", ONE_IN))
     call, zerocopy = only(record["calls"]), record["zerocopy"]
     assert call["sends"] == zerocopy["completions"] == record["app"]["send_calls"] == 2000
     assert call["timed_one_in"] == ONE_IN and call["stages"] is None
@@ -225,11 +225,11 @@ def test_a_sample_of_times_leaves_counts_and_completions_whole(tier, untouched):
     assert zerocopy["completion_ns"]["count"] + zerocopy["completions_untimed"] == 2000
 
 
-@pytest.mark.parametrize("tier", TIERS)
-def test_counters_are_divided_as_the_time_is(tier, untouched):
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_counters_are_divided_as_the_time_is(mechanism, untouched):
     """cpu-clock counts nanoseconds: another clock, read at the same moments."""
     call = divided(only(records("--variant", "onecopy", "--size", "64K", "--duration", "0.3",
-                                "--stages", "--call-counters", "cpu-clock", "--tier", tier)))
+                                "--stages", "--call-counters", "cpu-clock", "--mechanism", mechanism)))
     for part in call["stages"]["parts"]:
         counters = {row["event"]: row for row in part["counters"]}
         if not part["ns"] or not part["on_cpu"] or part["stage"] == "entry":
@@ -242,7 +242,7 @@ def test_counters_are_divided_as_the_time_is(tier, untouched):
 @pytest.mark.skipif(not BY_FUNCTION, reason="this kernel refuses fentry and kprobes")
 def test_what_happens_beside_a_send_is_timed():
     record = only(records("--variant", "zerocopy", "--size", "16K", "--duration", "0.3",
-                          "--stages", "--tier", BY_FUNCTION[0]))
+                          "--stages", "--mechanism", BY_FUNCTION[0]))
     assert record["receiver"]["copy_ns"]["count"] > 0
     assert record["zerocopy"]["wake_up_ns"]["count"] > 0
     assert record["zerocopy"]["error_queue"]["read_ns"]["count"] > 0
@@ -257,7 +257,7 @@ def test_without_the_option_there_are_none():
 
 @pytest.mark.parametrize("options, said", [
     (("--sample", "0"), "--sample 0: give a number from 1 to 1000000"),
-    (("--stages", "--tier", "none"), "--stages with --tier none: nothing is attached"),
+    (("--stages", "--mechanism", "none"), "--stages with --mechanism none: nothing is attached"),
 ])
 def test_wrong_use_is_told(options, said):
     result = analyze("--variant", "onecopy", *options)

@@ -11,7 +11,7 @@ import re
 
 import pytest
 
-from conftest import (CALLS, TIERS, VARIANTS, analyze, hook, lossy, needs_bpf, note, only, records,
+from conftest import (CALLS, MECHANISMS, VARIANTS, analyze, hook, lossy, needs_bpf, note, only, records,
                       run, unwrapped, verdict_of)
 from test_counts import exact, may_lose, timed
 
@@ -77,11 +77,11 @@ def causes_as_expected(record):
         assert seen["skb_copy_bytes"] == row["bytes"] >= seen["bytes"]
 
 
-@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize("threads", [1, 4])
-def test_zerocopy(threads, tier):
-    record = measure("zerocopy", "--warmup", "0.1", "--tier", tier, threads=threads)
-    timed(record, tier)
+def test_zerocopy(threads, mechanism):
+    record = measure("zerocopy", "--warmup", "0.1", "--mechanism", mechanism, threads=threads)
+    timed(record, mechanism)
     app, seen = record["app"]["zerocopy"], record["zerocopy"]
     assert seen["errqueue_copied"] == app["copied"]
     assert as_expected(app["copied"], app["completions"])

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from conftest import (CALLS, NOTHING_LOST, PROGRAMS, SEND_TIERS, Receiver, analyze, check, hook,
+from conftest import (CALLS, NOTHING_LOST, PROGRAMS, SEND_MECHANISMS, Receiver, analyze, check, hook,
                       losses, needs_bpf, only, reason, run)
 from test_interval import lines
 
@@ -23,11 +23,11 @@ pytestmark = [needs_bpf,
               pytest.mark.usefixtures("untouched")]
 
 
-def observe(*options, tier, address=ADDRESS, sends=SENDS):
+def observe(*options, mechanism, address=ADDRESS, sends=SENDS):
     """What the sender and what the record say of it."""
     prefix = ["ip", "netns", "exec", NETNS] if NETNS else []
     with Receiver(address, prefix) as receiver:
-        result = analyze("--json", "-", "--by", "process", "--tier", tier, "--",
+        result = analyze("--json", "-", "--by", "process", "--mechanism", mechanism, "--",
                          PROGRAMS / "uring", "--address", address, "--port", receiver.port,
                          "--sends", sends, *options)
     assert result.returncode == 0, result.stderr
@@ -54,12 +54,12 @@ def expected_copies(of):
     return {"all": of, "none": 0}[COPIED]
 
 
-@pytest.mark.parametrize("tier", SEND_TIERS)
+@pytest.mark.parametrize("mechanism", SEND_MECHANISMS)
 @pytest.mark.parametrize("address", [ADDRESS, "::1"] if LOOPBACK else [ADDRESS])
 @pytest.mark.parametrize("options", [
     ["--by", "send-zc"], ["--by", "sendmsg-zc"], ["--worker"], ["--poll"]], ids=" ".join)
-def test_zero_copy_sends_stand_apart(options, address, tier):
-    own, record = observe(*options, "--report", tier=tier, address=address)
+def test_zero_copy_sends_stand_apart(options, address, mechanism):
+    own, record = observe(*options, "--report", mechanism=mechanism, address=address)
     zerocopy, row = record["zerocopy"], only(record["calls"])
     assert (row["syscall"], row["zerocopy"], row["notified_by"]) == ("io_uring", True, "io_uring")
     assert zerocopy["requests"] == zerocopy["completions"] == zerocopy["outstanding"] == 0
@@ -83,9 +83,9 @@ def test_zero_copy_sends_stand_apart(options, address, tier):
             assert uring["completions"] == own["completions"]
 
 
-@pytest.mark.parametrize("tier", SEND_TIERS)
-def test_copies_that_nobody_asked_about(tier):
-    own, record = observe(tier=tier)
+@pytest.mark.parametrize("mechanism", SEND_MECHANISMS)
+def test_copies_that_nobody_asked_about(mechanism):
+    own, record = observe(mechanism=mechanism)
     uring, peer = record["zerocopy"]["io_uring"], only(record["zerocopy"]["peers"])
     assert own["copied"] == 0  # as it did not ask
     if missed_some(record):
@@ -101,10 +101,10 @@ def test_copies_that_nobody_asked_about(tier):
         assert uring["copied"] == peer["copied"] == expected_copies(uring["completions"])
 
 
-@pytest.mark.parametrize("tier", SEND_TIERS)
-def test_sends_that_the_socket_takes_in_parts(tier):
+@pytest.mark.parametrize("mechanism", SEND_MECHANISMS)
+def test_sends_that_the_socket_takes_in_parts(mechanism):
     """A part is a send, and all of them are completed by one notification."""
-    own, record = observe("--size", 1 << 20, tier=tier, sends=20)
+    own, record = observe("--size", 1 << 20, mechanism=mechanism, sends=20)
     uring, row = record["zerocopy"]["io_uring"], only(record["calls"])
     assert own["completions"] == 20
     assert_arithmetic(uring)
@@ -115,11 +115,11 @@ def test_sends_that_the_socket_takes_in_parts(tier):
     assert uring["outstanding"] == 0
 
 
-@pytest.mark.parametrize("tier", SEND_TIERS)
+@pytest.mark.parametrize("mechanism", SEND_MECHANISMS)
 @pytest.mark.parametrize("options", [["--by", "send"], ["--by", "sendmsg", "--worker"],
                                      ["--by", "sendmsg", "--poll"]], ids=" ".join)
-def test_sends_that_copy(options, tier):
-    own, record = observe(*options, tier=tier)
+def test_sends_that_copy(options, mechanism):
+    own, record = observe(*options, mechanism=mechanism)
     row = only(record["calls"])
     assert (row["syscall"], row["zerocopy"], row["notified_by"]) == ("io_uring", False, None)
     assert record["zerocopy"]["io_uring"] is None
@@ -129,10 +129,10 @@ def test_sends_that_copy(options, tier):
     assert row["sends"] - sum(row["errors"].values()) >= own["sends"]
 
 
-@pytest.mark.parametrize("tier", SEND_TIERS)
-def test_the_flag_by_io_uring(tier):
+@pytest.mark.parametrize("mechanism", SEND_MECHANISMS)
+def test_the_flag_by_io_uring(mechanism):
     """With MSG_ZEROCOPY, not by SEND_ZC: it has a send id, and the error queue tells."""
-    own, record = observe("--by", "send", "--flag", tier=tier, sends=20)
+    own, record = observe("--by", "send", "--flag", mechanism=mechanism, sends=20)
     zerocopy, row = record["zerocopy"], only(record["calls"])
     assert (row["syscall"], row["notified_by"]) == ("io_uring", "error queue")
     assert zerocopy["io_uring"] is None
@@ -151,13 +151,13 @@ LINKED = {"send": ["--by", "send"], "flag": ["--by", "sendmsg", "--flag"],
           "send-zc": ["--by", "send-zc", "--report"]}
 
 
-@pytest.mark.parametrize("tier", SEND_TIERS)
+@pytest.mark.parametrize("mechanism", SEND_MECHANISMS)
 @pytest.mark.parametrize("wake, linked", [("write", 1), ("write", 20), ("sendto", 1),
                                           ("sendmsg", 20), ("sendmmsg", 1)])
 @pytest.mark.parametrize("by", LINKED)
-def test_sends_on_the_way_out_of_another_syscall(by, wake, linked, tier):
+def test_sends_on_the_way_out_of_another_syscall(by, wake, linked, mechanism):
     """Task work: the message is io_uring's, whichever syscall the thread is in."""
-    own, record = observe("--linked", linked, "--wake", wake, "--size", 100, *LINKED[by], tier=tier,
+    own, record = observe("--linked", linked, "--wake", wake, "--size", 100, *LINKED[by], mechanism=mechanism,
                           sends=100)
     zerocopy, row = record["zerocopy"], only(record["calls"])
     assert (row["syscall"], row["zerocopy"]) == ("io_uring", by != "send")
@@ -185,11 +185,11 @@ def test_the_report_says_so():
     assert sends >= completed >= 100 and copied == expected_copies(completed)
 
 
-@pytest.mark.parametrize("tier", SEND_TIERS)
-def test_interval_lines_have_them_in_the_columns_of_the_others(tier, tmp_path):
+@pytest.mark.parametrize("mechanism", SEND_MECHANISMS)
+def test_interval_lines_have_them_in_the_columns_of_the_others(mechanism, tmp_path):
     path = tmp_path / "record"
     with Receiver() as receiver:
-        result = analyze("--interval", 10, "--tier", tier, "--json", path, "--",
+        result = analyze("--interval", 10, "--mechanism", mechanism, "--json", path, "--",
                          PROGRAMS / "uring", "--port", receiver.port, "--sends", 100)
     record = check(json.loads(path.read_text()))
     assert only(lines(result.stderr))["zerocopy"] == str(record["zerocopy"]["io_uring"]["requests"])

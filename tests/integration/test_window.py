@@ -11,7 +11,7 @@ import subprocess
 
 import pytest
 
-from conftest import (CALLS, NOTHING_LOST, PROGRAMS, TIERS, Child, Receiver, adds_up, analyze, check,
+from conftest import (CALLS, NOTHING_LOST, PROGRAMS, MECHANISMS, Child, Receiver, adds_up, analyze, check,
                       completes, eventually, hook, losses, lossy, needs_bpf, only, reason)
 from test_observe import PYTHON
 
@@ -106,10 +106,10 @@ def program(tmp_path):
     return path
 
 
-def command(program, mode, tier, *prefix, count=20):
+def command(program, mode, mechanism, *prefix, count=20):
     """What the program counted, and the record of it."""
     record = str(program.parent / "record")
-    result = subprocess.run([*prefix, analyze.program, "--json", record, "--tier", tier, "--",
+    result = subprocess.run([*prefix, analyze.program, "--json", record, "--mechanism", mechanism, "--",
                              PYTHON, str(program), mode, str(count)], text=True,
                             capture_output=True, check=False, timeout=300)
     assert result.returncode == 0, result.stderr
@@ -117,22 +117,22 @@ def command(program, mode, tier, *prefix, count=20):
         return json.loads(result.stdout), check(json.loads(only(lines.readlines())))
 
 
-@pytest.mark.parametrize("tier", TIERS)
-def test_a_window_over_a_running_program_adds_up(tier, untouched):
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_a_window_over_a_running_program_adds_up(mechanism, untouched):
     """Sends of before the window complete in it, and others begin while it closes."""
     earlier = 0
     with Child([PROGRAMS / "plain", "--size", "16384", "--threads", str(THREADS), "--seconds", "600",
                 "--warmup", "0", "--buffers", "32"], stdout=subprocess.PIPE) as sender:
         for _ in range(WINDOWS):
-            result = analyze("--pid", sender.pid, "--duration", "0.3", "--json", "-", "--tier",
-                             tier)
+            result = analyze("--pid", sender.pid, "--duration", "0.3", "--json", "-", "--mechanism",
+                             mechanism)
             assert result.returncode == 0, result.stderr
             record = check(json.loads(result.stdout))
             adds_up(record)
             assert record["zerocopy"]["requests"] > 0
             earlier += record["zerocopy"].get("completions_before") or 0
         sender.terminate()
-    assert earlier > 0 or not completes(tier)
+    assert earlier > 0 or not completes(mechanism)
 
 
 def waits_for_memory(pid):
@@ -140,8 +140,8 @@ def waits_for_memory(pid):
     return pathlib.Path(f"/proc/{pid}/wchan").read_text() in ("sk_stream_wait_memory", "wait_woken")
 
 
-@pytest.mark.parametrize("tier", TIERS)
-def test_a_send_that_is_blocked_is_not_lost(program, tier, untouched):
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_a_send_that_is_blocked_is_not_lost(program, mechanism, untouched):
     """The window closes while the receiver keeps the sender waiting."""
     script = ("import socket, sys\n"
               "l = socket.create_server(('127.0.0.1', 0))\n"
@@ -154,7 +154,7 @@ def test_a_send_that_is_blocked_is_not_lost(program, tier, untouched):
                text=True) as sender:
         sender.stdout.readline()
         watch = subprocess.Popen([analyze.program, "--pid", str(sender.pid), "--json", "-",
-                                  "--tier", tier, "--interval", "0.1"],
+                                  "--mechanism", mechanism, "--interval", "0.1"],
                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         watch.stderr.readline()  # the first line: the window is open
         sender.stdin.write("go\n")
@@ -182,15 +182,15 @@ def lost_flags(record):
 
 
 @pytest.mark.parametrize("mode", ["close", "reset"])
-@pytest.mark.parametrize("tier", TIERS)
-def test_sends_complete_after_their_socket_was_closed(program, mode, tier, untouched):
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_sends_complete_after_their_socket_was_closed(program, mode, mechanism, untouched):
     """The receiver reads when the sender has closed; or all that waits is thrown away."""
-    theirs, record = command(program, mode, tier)
+    theirs, record = command(program, mode, mechanism)
     seen = record["zerocopy"]
     adds_up(record)
     assert seen["requests"] - sum(r["count"] for r in seen["refused"]) == theirs["sends"] > 0
-    if not completes(tier):
-        pytest.skip(f"{tier}: completions are not seen here")
+    if not completes(mechanism):
+        pytest.skip(f"{mechanism}: completions are not seen here")
     if not lossy(record):
         assert seen["completions"] == theirs["sends"]
         assert {**losses(record), "flags": 0} == NOTHING_LOST
@@ -199,15 +199,15 @@ def test_sends_complete_after_their_socket_was_closed(program, mode, tier, untou
         assert not seen["pinned"] or seen["pinned"]["bytes_now"] == 0
 
 
-@pytest.mark.parametrize("tier", TIERS)
-def test_a_closed_sockets_memory_is_soon_another_programs(program, tier, untouched):
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_a_closed_sockets_memory_is_soon_another_programs(program, mechanism, untouched):
     """What completes there, and is read there, does not count."""
     argv = ["taskset", "-c", "0", PYTHON, str(program), "told", "20"]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     with Child(argv, **pipes) as target, Child(argv, **pipes) as other:
         for child in (target, other):
             child.stdout.readline()
-        with Child([analyze.program, "--pid", str(target.pid), "--json", "-", "--tier", tier,
+        with Child([analyze.program, "--pid", str(target.pid), "--json", "-", "--mechanism", mechanism,
                     "--interval", "0.1"], **pipes, stderr=subprocess.PIPE) as watch:
             watch.stderr.readline()  # the first line: the window is open
             for child in (target, other):
@@ -222,7 +222,7 @@ def test_a_closed_sockets_memory_is_soon_another_programs(program, tier, untouch
     adds_up(record)
     seen = record["zerocopy"]
     assert seen["requests"] == theirs["sends"] == 100
-    if completes(tier) and not lossy(record):
+    if completes(mechanism) and not lossy(record):
         assert seen["completions"] == seen["notifications"]["reported"] == theirs["told"]
         assert seen["completions_before"] == 0
 
@@ -236,16 +236,16 @@ def fast_open(setting):
 
 @pytest.mark.skipif(not shutil.which("unshare"), reason="needs unshare of util-linux")
 @pytest.mark.parametrize("setting", [3, 1])
-@pytest.mark.parametrize("tier", TIERS)
-def test_fast_open(program, setting, tier, untouched):
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_fast_open(program, setting, mechanism, untouched):
     """Data may go with the SYN; where the server does not allow it, after it."""
     count = min(200, max(20, CALLS // 100))
-    theirs, record = command(program, "fastopen", tier, *fast_open(setting), count=count)
+    theirs, record = command(program, "fastopen", mechanism, *fast_open(setting), count=count)
     seen = record["zerocopy"]
     adds_up(record)
     assert theirs["sends"] == theirs["told"] == count
-    if not completes(tier):
-        pytest.skip(f"{tier}: completions are not seen here")
+    if not completes(mechanism):
+        pytest.skip(f"{mechanism}: completions are not seen here")
     assert seen["requests"] == count
     if not lossy(record):
         assert seen["completions"] == seen["notifications"]["reported"] == count
@@ -281,8 +281,8 @@ def calls_add_up(record):
 
 
 @pytest.mark.parametrize("seed", range(STORMS))
-@pytest.mark.parametrize("tier", TIERS)
-def test_windows_in_a_storm_add_up(tier, seed):
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_windows_in_a_storm_add_up(mechanism, seed):
     """They open and close at any moment, over one process of several, or all of them."""
     chance = random.Random(seed)
     receiver = Receiver()
@@ -292,7 +292,7 @@ def test_windows_in_a_storm_add_up(tier, seed):
         for _ in range(STORM):
             target = chance.choice([["--pid", storm.pid], ["--comm", "storm"], ["--all"]])
             by = chance.choice([[], ["--by", "process,port"], ["--by", "device"]])
-            result = analyze(*target, *by, "--tier", tier, "--json", "-", "--duration",
+            result = analyze(*target, *by, "--mechanism", mechanism, "--json", "-", "--duration",
                              round(chance.uniform(0.005, 0.2), 3))
             assert result.returncode == 0, result.stderr
             record = check(json.loads(result.stdout))

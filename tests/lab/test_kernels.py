@@ -71,7 +71,7 @@ pytest() {{
 	{{ printf '%s\\0' "$@" ''; env -0; printf '\\0'; }} >&"$ask"
 	read -r -u "$answer" status && return "$status"
 }}
-some() {{ test -n "$SENDPATH_FULL" || export SENDPATH_TIERS="$*"; }}"""
+some() {{ test -n "$SENDPATH_FULL" || export SENDPATH_MECHANISMS="$*"; }}"""
 
 
 def script(suites):

@@ -166,7 +166,7 @@ static void test_best_mechanism_wins(void **state)
 
 	(void)state;
 	assert_true(resolve(&plan, &full, MECHANISM_NONE, PLAN_OBSERVATION | PLAN_STAGES));
-	assert_int_equal(plan__tier(&plan), MECHANISM_FENTRY);
+	assert_int_equal(plan__mechanism(&plan), MECHANISM_FENTRY);
 	for (id = 0; id < HOOK_COUNT; id++)
 		assert_int_equal(plan.entries[id].status,
 				 id == HOOK_PACKET ? HOOK_DISABLED : HOOK_PLANNED);
@@ -206,7 +206,7 @@ static void test_forced_fentry_lets_other_hooks_fall_back(void **state)
 	(void)state;
 	replace_function(&inlined, "__msg_zerocopy_callback", "");
 	assert_true(resolve(&plan, &inlined, MECHANISM_FENTRY, PLAN_ZEROCOPY_LOAD));
-	assert_int_equal(plan__tier(&plan), MECHANISM_FENTRY);
+	assert_int_equal(plan__mechanism(&plan), MECHANISM_FENTRY);
 	assert_string_equal(plan.entries[HOOK_COMPLETION].symbol,
 			    "inet_sk_error_report, consume_skb");
 }
@@ -218,7 +218,7 @@ static void test_forced_fentry_fails_where_it_is_refused(void **state)
 	(void)state;
 	assert_false(resolve(&plan, &locked, MECHANISM_FENTRY, PLAN_ZEROCOPY_LOAD));
 	assert_string_equal(plan.entries[HOOK_SEND].reason, "fentry refused by the test");
-	assert_int_equal(plan__tier(&plan), MECHANISM_NONE);
+	assert_int_equal(plan__mechanism(&plan), MECHANISM_NONE);
 }
 
 static void test_locked_kernel_falls_back_and_says_what_it_misses(void **state)
@@ -353,7 +353,7 @@ static void test_kprobes_stand_in_for_refused_tracing_programs(void **state)
 	(void)state;
 	kernel.fentry_refused = "refused";
 	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
-	assert_int_equal(plan__tier(&plan), MECHANISM_KPROBE);
+	assert_int_equal(plan__mechanism(&plan), MECHANISM_KPROBE);
 	assert_string_equal(plan.entries[HOOK_SEND].option->span, "tcp_sendmsg");
 	assert_non_null(strstr(plan.entries[HOOK_SEND].reason, "return probes"));
 	kernel.graph = true;
@@ -374,17 +374,17 @@ static void test_a_preemptible_kernel_gets_kprobes_where_threads_run(void **stat
 	(void)state;
 	kernel.preempts = kernel.graph = true;
 	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
-	assert_int_equal(plan__tier(&plan), MECHANISM_KPROBE);
+	assert_int_equal(plan__mechanism(&plan), MECHANISM_KPROBE);
 	assert_string_equal(plan.entries[HOOK_SEND].reason, "");
 	assert_int_equal(plan.entries[HOOK_RECEIVER_COPY].option->mechanism, MECHANISM_KPROBE);
 	/* Completions mostly come in interrupts, which are not preempted. */
 	assert_int_equal(plan.entries[HOOK_COMPLETION].option->mechanism, MECHANISM_FENTRY);
 	assert_true(resolve(&plan, &kernel, MECHANISM_FENTRY, PLAN_ZEROCOPY_LOAD));
-	assert_int_equal(plan__tier(&plan), MECHANISM_FENTRY);
+	assert_int_equal(plan__mechanism(&plan), MECHANISM_FENTRY);
 	assert_non_null(strstr(plan.entries[HOOK_SEND].reason, "preempts"));
 	kernel.kprobe_refused = "refused";
 	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
-	assert_int_equal(plan__tier(&plan), MECHANISM_FENTRY);
+	assert_int_equal(plan__mechanism(&plan), MECHANISM_FENTRY);
 	assert_non_null(strstr(plan.entries[HOOK_SEND].reason, "preempts"));
 }
 
@@ -395,7 +395,7 @@ static void test_forced_kprobe_never_uses_fentry(void **state)
 
 	(void)state;
 	assert_true(resolve(&plan, &full, MECHANISM_KPROBE, PLAN_OBSERVATION | PLAN_STAGES));
-	assert_int_equal(plan__tier(&plan), MECHANISM_KPROBE);
+	assert_int_equal(plan__mechanism(&plan), MECHANISM_KPROBE);
 	for (id = 0; id < HOOK_COUNT; id++)
 		if (id != HOOK_PACKET)
 			assert_int_not_equal(plan.entries[id].option->mechanism, MECHANISM_FENTRY);
@@ -442,10 +442,10 @@ static void test_none_turns_every_hook_off(void **state)
 
 	(void)state;
 	assert_true(resolve(&plan, &full, MECHANISM_OFF, PLAN_ZEROCOPY_LOAD));
-	assert_int_equal(plan__tier(&plan), MECHANISM_OFF);
+	assert_int_equal(plan__mechanism(&plan), MECHANISM_OFF);
 	for (id = 0; id < HOOK_COUNT; id++) {
 		assert_int_equal(plan.entries[id].status, HOOK_DISABLED);
-		assert_string_equal(plan.entries[id].reason, "turned off by --tier none");
+		assert_string_equal(plan.entries[id].reason, "turned off by --mechanism none");
 	}
 }
 

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "user/memory/perf_stat.h"
+#include "user/memory/memory.h"
 
 static void is_listed(void **state)
 {

@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/exporter/exporter.h"
 
-#include "user/exporter/metrics.h"
 #include "user/exporter/server.h"
 #include "user/system/files.h"
 #include "user/system/log.h"
 #include "user/system/signals.h"
 
-#include "common/program.h"
-
-#include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <poll.h>
@@ -18,7 +14,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/timerfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #define TICK_MS	  200 /* between looks at signals, and at clients that take too long */

@@ -163,20 +163,19 @@ void exposition__histogram(struct exposition *e, const char *const *labels, cons
  */
 static double preference(const char *accept, const char *type)
 {
-	char *copy = strdup(accept), *ranges = copy, *range, *part;
+	size_t length = strlen(type), size;
 	double most = 0, weight;
+	const char *part;
 
-	while ((range = strsep(&ranges, ","))) {
-		part = strtok_r(range, "; \t", &range);
-		if (!part || strcasecmp(part, type))
+	for (; *accept; accept += size + (accept[size] == ',')) {
+		accept += strspn(accept, " \t");
+		size = strcspn(accept, ",");
+		if (strncasecmp(accept, type, length) || !strchr("; \t,", accept[length]))
 			continue;
-		weight = 1;
-		while ((part = strtok_r(NULL, "; \t", &range)))
-			if (!strncasecmp(part, "q=", 2))
-				weight = strtod(part + 2, NULL);
+		part = strcasestr(accept, "q=");
+		weight = part && part < accept + size ? strtod(part + 2, NULL) : 1;
 		most = weight > most ? weight : most;
 	}
-	free(copy);
 	return most;
 }
 

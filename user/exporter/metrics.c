@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "user/exporter/metrics.h"
+#include "user/exporter/exporter.h"
 
 #include "user/kernel/causes.h"
 
@@ -55,7 +55,7 @@ static void write_sample(const struct writer *w, const void *numbers, const char
 
 static void write_build(const struct writer *w)
 {
-	const char *mechanism = mechanism_name(plan__tier(w->plan));
+	const char *mechanism = mechanism_name(plan__mechanism(w->plan));
 
 	write_sample(w, &(__u64){1}, LABELS(SENDPATH_VERSION, w->from->kernel, mechanism));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "user/exporter/processes.h"
+#include "user/exporter/exporter.h"
 
 #include <errno.h>
 #include <signal.h>

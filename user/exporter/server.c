@@ -4,16 +4,13 @@
 #include "user/exporter/exposition.h"
 #include "user/system/log.h"
 
-#include "common/program.h"
 #include "common/units.h"
 
 #include <arpa/inet.h>
 #include <dlfcn.h>
-#include <errno.h>
 #include <microhttpd.h>
 #include <net/if.h>
 #include <netdb.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>

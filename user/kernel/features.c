@@ -2,19 +2,15 @@
 #include "user/kernel/features.h"
 
 #include "user/kernel/causes.h"
-#include "user/kernel/kallsyms.h"
 #include "user/kernel/types.h"
 #include "user/system/files.h"
 #include "user/system/log.h"
 
 #include <bpf/bpf.h>
-#include <bpf/btf.h>
 #include <bpf/libbpf.h>
-#include <errno.h>
 #include <linux/bpf.h>
 #include <linux/perf_event.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>

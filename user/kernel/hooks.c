@@ -56,6 +56,18 @@
 		},                                                                     \
 	}
 
+/* A function that copies zero-copy data. */
+#define COPIER(name_, purpose_, program, function)                                  \
+	{                                                                           \
+		.name = name_, .purpose = purpose_, .zerocopy_only = true,          \
+		.options = {                                                        \
+			{MECHANISM_FENTRY, .programs = {program "_fentry"},         \
+			 .functions = {function}},                                  \
+			{MECHANISM_KPROBE, .programs = {program "_kprobe"},         \
+			 .functions = {function}, .misses = SKIPPED_IN_INTERRUPTS}, \
+		},                                                                  \
+	}
+
 /* clang-format off */
 static const struct hook hooks[HOOK_COUNT] = {
 	[HOOK_SEND] = {
@@ -184,48 +196,17 @@ static const struct hook hooks[HOOK_COUNT] = {
 			 .misses = BY_PATH, .by_path = true},
 		},
 	},
-	[HOOK_SKB_SEGMENT] = {
-		.name = "skb segment",
-		.purpose = "copies for a device without scatter-gather, which are not flagged",
-		.zerocopy_only = true,
-		.options = {
-			{MECHANISM_FENTRY, .programs = {"segment_fentry"},
-			 .functions = {"skb_segment"}},
-			{MECHANISM_KPROBE, .programs = {"segment_kprobe"},
-			 .functions = {"skb_segment"}, .misses = SKIPPED_IN_INTERRUPTS},
-		},
-	},
-	[HOOK_SKB_PULL] = {
-		.name = "skb pull", .purpose = "copies of all the data of a packet into its head",
-		.zerocopy_only = true,
-		.options = {
-			{MECHANISM_FENTRY, .programs = {"pull_fentry"},
-			 .functions = {"__pskb_pull_tail"}},
-			{MECHANISM_KPROBE, .programs = {"pull_kprobe"},
-			 .functions = {"__pskb_pull_tail"}, .misses = SKIPPED_IN_INTERRUPTS},
-		},
-	},
-	[HOOK_SKB_DUPLICATE] = {
-		.name = "skb duplicate",
-		.purpose = "copies of a whole packet, which are not flagged", .zerocopy_only = true,
-		.options = {
-			{MECHANISM_FENTRY, .programs = {"duplicate_fentry"},
-			 .functions = {"skb_copy"}},
-			{MECHANISM_KPROBE, .programs = {"duplicate_kprobe"},
-			 .functions = {"skb_copy"}, .misses = SKIPPED_IN_INTERRUPTS},
-		},
-	},
-	[HOOK_SKB_COW] = {
-		.name = "skb cow",
-		.purpose = "copies for XDP programs of virtual devices, which are not flagged",
-		.zerocopy_only = true,
-		.options = {
-			{MECHANISM_FENTRY, .programs = {"cow_fentry"},
-			 .functions = {"skb_pp_cow_data"}},
-			{MECHANISM_KPROBE, .programs = {"cow_kprobe"},
-			 .functions = {"skb_pp_cow_data"}, .misses = SKIPPED_IN_INTERRUPTS},
-		},
-	},
+	[HOOK_SKB_SEGMENT] = COPIER("skb segment",
+				    "copies for a device without scatter-gather, which are not "
+				    "flagged", "segment", "skb_segment"),
+	[HOOK_SKB_PULL] = COPIER("skb pull", "copies of all the data of a packet into its head",
+				 "pull", "__pskb_pull_tail"),
+	[HOOK_SKB_DUPLICATE] = COPIER("skb duplicate",
+				      "copies of a whole packet, which are not flagged",
+				      "duplicate", "skb_copy"),
+	[HOOK_SKB_COW] = COPIER("skb cow",
+				"copies for XDP programs of virtual devices, which are not flagged",
+				"cow", "skb_pp_cow_data"),
 	[HOOK_DEVICE_EXIT] = {
 		.name = "device exit",
 		.purpose = "whether zero-copy data reach a device that leaves this machine",

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define TURNED_OFF "turned off by --tier none"
+#define TURNED_OFF "turned off by --mechanism none"
 #define PREEMPTED                                                                        \
 	"this kernel preempts its programs: what other threads of the CPU do meanwhile " \
 	"is not seen"
@@ -239,7 +239,7 @@ static const char *useless(const struct hook *hook, const struct plan *plan, enu
 		return "no load of ours does that";
 	if (hook->load_only && what == PLAN_OBSERVATION)
 		return hook->load_only;
-	if (hook->observed_only && plan__tier(plan) == MECHANISM_TRACEPOINT)
+	if (hook->observed_only && plan__mechanism(plan) == MECHANISM_TRACEPOINT)
 		return "the tracepoints of sends see it";
 	return NULL;
 }
@@ -286,7 +286,7 @@ const char *plan_entry__program(const struct plan_entry *entry, size_t i, const 
 	return entry->also ? option->also_programs[i - count] : NULL;
 }
 
-enum mechanism plan__tier(const struct plan *plan)
+enum mechanism plan__mechanism(const struct plan *plan)
 {
 	const struct plan_entry *send = &plan->entries[HOOK_SEND];
 

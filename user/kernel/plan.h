@@ -92,4 +92,4 @@ struct coverage {
 struct coverage plan__coverage(const struct plan *plan);
 
 /* The mechanism that times calls; MECHANISM_OFF where none is to. */
-enum mechanism plan__tier(const struct plan *plan);
+enum mechanism plan__mechanism(const struct plan *plan);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/memory/memory.h"
 
-#include "user/memory/perf_stat.h"
 #include "user/system/files.h"
 
 #include "tables.h" /* made of analysis/tables/memory.py */

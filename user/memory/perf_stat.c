@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "user/memory/perf_stat.h"
+#include "user/memory/memory.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/options/options.h"
 
-#include "user/options/options_table.h"
 #include "user/run/interval_printer.h"
 #include "user/trace/groups.h"
 #include "user/trace/tracer.h"
@@ -10,7 +9,6 @@
 #include "common/program.h"
 #include "common/units.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -87,7 +85,7 @@ json_object *options__json(const struct options *o)
 		else
 			json__add_count(all, v->name, *(const unsigned int *)member);
 	}
-	json__add_string(all, "tier", o->tier ? mechanism_name(o->tier) : NULL);
+	json__add_string(all, "tier", o->mechanism ? mechanism_name(o->mechanism) : NULL);
 	json__add_count(all, "by", o->by);
 	return all;
 }
@@ -208,11 +206,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return refuse_if(state, "--cgroup", arg, target__set_cgroup(&o->target, arg));
 	case OPT_ALL:
 		return refuse_if(state, "--all", "and others", target__set_all(&o->target));
-	case OPT_TIER:
-		o->tier = mechanism_parse(arg);
-		return o->tier ? 0
-			       : refuse(state, "--tier", arg,
-					"give fentry, kprobe, tracepoint or none");
+	case OPT_MECHANISM:
+		o->mechanism = mechanism_parse(arg);
+		return o->mechanism ? 0
+				    : refuse(state, "--mechanism", arg,
+					     "give fentry, kprobe, tracepoint or none");
 	case OPT_PROFILE:
 		if (arg)
 			return set_value(o, key, arg, state);
@@ -239,8 +237,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 			return refuse(state, "--variant or another option of a load",
 				      "with a program to observe",
 				      "only --duration applies to both; leave the others out");
-		if (o->target.given && o->tier == MECHANISM_OFF)
-			return refuse(state, "--tier none", "with a program to observe",
+		if (o->target.given && o->mechanism == MECHANISM_OFF)
+			return refuse(state, "--mechanism none", "with a program to observe",
 				      "nothing would be measured");
 		if (o->target.given && o->memory)
 			return refuse(state, "--memory", "with a program to observe",
@@ -251,8 +249,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		if (o->folded && (!o->profile || o->raw || o->sweep.given))
 			return refuse(state, "--folded", o->folded,
 				      "it goes with --profile, and neither with --raw nor sweep");
-		if (o->tier == MECHANISM_OFF && needs_hooks(o))
-			return refuse(state, needs_hooks(o), "with --tier none",
+		if (o->mechanism == MECHANISM_OFF && needs_hooks(o))
+			return refuse(state, needs_hooks(o), "with --mechanism none",
 				      "nothing is attached; leave one out");
 		return 0;
 	case ARGP_KEY_ARG:

@@ -5,12 +5,15 @@
 #include "user/kernel/hooks.h"
 #include "user/trace/target.h"
 
+#include "loadgen/options/help.h"
 #include "loadgen/options/options.h"
 
 #include "tables.h"
 
 #include <json-c/json.h>
 #include <stdint.h>
+
+enum { OPTION_NUMBERS };
 
 #define REPEAT_MAX 1000
 
@@ -46,7 +49,7 @@ struct options {
 	double wait_quiet_s; /* at most, before each run; 0: not at all */
 	double interval; /* seconds between lines, or text files, while a window is open; 0: none */
 	unsigned int by; /* a set of enum group_by */
-	enum mechanism tier; /* MECHANISM_NONE: the best there is; MECHANISM_OFF: none */
+	enum mechanism mechanism; /* MECHANISM_NONE: the best there is; MECHANISM_OFF: none */
 };
 
 /*
@@ -61,3 +64,14 @@ json_object *options__json(const struct options *o);
 
 /* The same of advise: a load to see whether sends are copied, those to compare, a program. */
 struct options *options__parse_advise(int argc, char **argv, size_t *count);
+
+/* The rest is between the files of this folder, and for tests. */
+extern const struct argp_option options_list[];
+const char *options__name(int key);
+/* Of the program, of "sweep" and of "exporter". */
+extern const struct help options_help, options_help_sweep, options_help_exporter;
+/* Takes one of the options of exporter. What is wrong ends the program. */
+void options__take_exporter(struct options *o, int key, const char *value,
+			    struct argp_state *state);
+/* Is all there that it needs, and nothing else? Sets defaults. */
+void options__check_exporter(struct options *o, struct argp_state *state);

@@ -4,7 +4,6 @@
  * that it names. Its own options are the front's, which parses all of them.
  */
 #include "user/options/options.h"
-#include "user/options/options_table.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -80,7 +79,7 @@ struct options *options__parse_advise(int argc, char **argv, size_t *count)
 	static const char *const path[] = {WARMUP, "--variant=zerocopy", "--size=64K",
 					   "--messages=300", NULL};
 	static const char *const blocks[] = {
-		WARMUP, "--tier=none", "--variant=zerocopy,twocopy,onecopy",
+		WARMUP, "--mechanism=none", "--variant=zerocopy,twocopy,onecopy",
 		"--size=1K,2K,4K,8K,16K,32K,64K,128K,256K,512K,1M", NULL};
 	static const char *const program[] = {"--by=device", NULL};
 	static const char *const *const loads[] = {path, blocks};

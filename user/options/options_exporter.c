@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/options/options.h"
-#include "user/options/options_table.h"
 
 #include "common/program.h"
 #include "common/units.h"

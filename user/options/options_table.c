@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* The options beside those of a load, and in which topic of the help each is. */
-#include "user/options/options_table.h"
+#include "user/options/options.h"
 
 #include "user/commands.h"
 
@@ -27,7 +27,7 @@ const char *options__name(int key)
 
 #define EXPORTER_TEXT                                                                  \
 	"Serve metrics of all TCP sends, or of some processes, to Prometheus until a " \
-	"signal ends it. --tier, --sample, --cost and --verbose apply, too."
+	"signal ends it. --mechanism, --sample, --cost and --verbose apply, too."
 
 static const struct help_topic topics[] = {
 	{"", HELP_BIT(HELP_COMMANDS) | HELP_BIT(HELP_LOAD) | OBSERVING | HELP_BIT(HELP_ABOUT), ""},

@@ -3,11 +3,9 @@
 
 #include "common/json.h"
 #include "loadgen/options/rows.h"
-#include "loadgen/send/send_ops.h"
 #include "loadgen/system/link.h"
 
 #include <arpa/inet.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -325,19 +323,6 @@ static json_object *noise(const struct run_result *r)
 	return o;
 }
 
-/* How many threads the load keeps busy at once; 0: none of ours. */
-static unsigned int busy_threads(const struct measurement *setup)
-{
-	const struct send_ops *ops;
-
-	if (setup->tracing.target)
-		return 0;
-	if (setup->load.workload == WORKLOAD_PROCINFO)
-		return 2;
-	ops = variants__find(setup->load.variant);
-	return !ops || ops->flags & SEND_NOTHING ? 0 : 2 * setup->load.threads;
-}
-
 static json_object *memory(const struct memory_run *m)
 {
 	json_object *o, *asked;
@@ -378,7 +363,6 @@ static json_object *whole(const struct run_result *r, const struct measurement *
 	json_object *o = head(&r->started, setup, context);
 
 	json__add(o, "setup", setup_of(setup));
-	json__add_count(o, "busy_threads", busy_threads(setup));
 	json__add(o, "privilege", json_object_get(context->privilege));
 	json__add(o, "plan", plan(r));
 	json__add_count(o, "missed_begins", r->counts.missed_begins);
@@ -389,9 +373,6 @@ static json_object *whole(const struct run_result *r, const struct measurement *
 	json__add(o, "load", setup->tracing.target ? NULL : load_json(&setup->load));
 	json__add(o, "sender_pid", json_object_new_int(r->sender_pid));
 	json__add(o, "receiver_pid", json_object_new_int(r->receiver_pid));
-	json__add_truth(o, "is_uring",
-			setup->load.variant &&
-				variants__find(setup->load.variant)->flags & SEND_URING);
 	json__add(o, "app", json_object_get(r->app));
 	json__add_truth(o, "window", r->window);
 	json__add(o, "observed_s", json_object_new_double(r->observed_s));

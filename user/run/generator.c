@@ -3,15 +3,12 @@
 
 #include "user/system/files.h"
 
-#include "common/program.h"
 #include "loadgen/run/control.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

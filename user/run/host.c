@@ -5,7 +5,6 @@
 #include "user/trace/counters.h"
 
 #include <sched.h>
-#include <stdio.h>
 #include <unistd.h>
 
 void host__read(struct host *h)

@@ -7,37 +7,11 @@
 #include "common/program.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
-
-struct interval_printer {
-	double seconds;
-	struct coverage coverage;
-	struct timespec begun;
-	double due, end; /* seconds of the window: the next line, and its end if known */
-	struct front *front;
-};
 
 static const char *truth(bool value)
 {
 	return value ? "true" : "false";
-}
-
-struct interval_printer *interval_printer__new(double seconds, struct front *front)
-{
-	struct interval_printer *l = calloc(1, sizeof(*l));
-
-	if (!l)
-		return NULL;
-	l->seconds = seconds;
-	l->front = front;
-	return l;
-}
-
-void interval_printer__free(struct interval_printer *l)
-{
-	free(l);
 }
 
 void interval_printer__begin(struct interval_printer *l, const struct plan *plan, double seconds)
@@ -74,7 +48,7 @@ void interval_printer__tick(struct interval_printer *l, struct tracer *tracer)
 
 	if (!l || elapsed_since(&l->begun) < l->due || l->due + l->seconds > l->end + 1e-6)
 		return;
-	maps = tracer__dump_text(tracer, DUMP_TOTALS_AND_CALLS);
+	maps = tracer__dump(tracer, DUMP_TOTALS_AND_CALLS);
 	send_line(l, maps, false);
 	free(maps);
 	l->due = (floor(elapsed_since(&l->begun) / l->seconds) + 1) * l->seconds;

@@ -8,15 +8,22 @@
 
 #include "user/kernel/plan.h"
 
+#include <time.h>
+
 struct tracer;
 struct front;
-struct interval_printer;
 
 #define LIVE_MIN_S 0.1
 
-/* Every so many seconds; NULL when out of memory. */
-struct interval_printer *interval_printer__new(double seconds, struct front *front);
-void interval_printer__free(struct interval_printer *l);
+struct interval_printer {
+	double seconds; /* every so many */
+	struct front *front;
+	/* its own: */
+	struct coverage coverage;
+	struct timespec begun;
+	double due, end; /* seconds of the window: the next line, and its end if known */
+};
+
 /* A window opens, with the hooks of a plan, for so many seconds (0: unknown). */
 void interval_printer__begin(struct interval_printer *l, const struct plan *plan, double seconds);
 /* Sends a line if it is time to. Of these three l may be NULL. */

@@ -2,12 +2,10 @@
 #include "user/run/run.h"
 
 #include "user/system/privilege.h"
-#include "user/trace/tracer.h"
 
 #include "common/program.h"
 #include "loadgen/send/send_ops.h"
 
-#include <errno.h>
 #include <string.h>
 
 static int fail_generator(struct run_result *r, const struct generator *g, int err)
@@ -28,7 +26,7 @@ static enum plan_for purpose(const struct load *load)
 
 static int attach(struct run_result *r, const struct measurement *setup, struct tracer **tracer)
 {
-	bool none = setup->tier == MECHANISM_OFF;
+	bool none = setup->mechanism == MECHANISM_OFF;
 	int err = none ? 0 : run__attach(r, setup, tracer);
 
 	if (err)

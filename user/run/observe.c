@@ -1,22 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/run/run.h"
 
-#include "user/system/child.h"
 #include "user/system/files.h"
 #include "user/system/log.h"
 #include "user/system/privilege.h"
 #include "user/system/signals.h"
-#include "user/trace/tracer.h"
 
-#include "common/program.h"
-
-#include <errno.h>
 #include <glob.h>
 #include <linux/magic.h>
 #include <math.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>

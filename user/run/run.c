@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/run/run.h"
 
-#include "user/kernel/features.h"
 #include "user/trace/dump.h"
 
 #include "common/program.h"
 
-#include <errno.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,7 +30,7 @@ int run__plan(struct run_result *r, const struct measurement *setup, enum plan_f
 		what |= PLAN_STAGES;
 	if (setup->packets)
 		what |= PLAN_PACKETS;
-	if (plan__resolve(&r->plan, &facts, setup->tier, what))
+	if (plan__resolve(&r->plan, &facts, setup->mechanism, what))
 		return 0;
 	return run__fail(r, -ENOTSUP, STATUS_SYSTEM,
 			 "sends cannot be timed here: %s (see analyze doctor)",
@@ -104,7 +101,7 @@ int run__close_window(struct run_result *r, const struct measurement *setup, str
 	r->receiver.count = counters__read(r->receiver.counters, &r->receiver.values);
 	err = tracer ? tracer__read(tracer, &r->counts) : 0;
 	if (!err && tracer) {
-		r->maps = tracer__dump_text(tracer, DUMP_ALL);
+		r->maps = tracer__dump(tracer, DUMP_ALL);
 		err = r->maps ? tracer__profile(tracer, &r->profile) : -EIO;
 	}
 	if (!err)

@@ -22,7 +22,8 @@ struct measurement {
 	struct tracer_setup tracing; /* its target is observed; NULL: the load is */
 	struct child *child;	     /* the observed command, not yet let run; or NULL */
 	struct session *session;     /* has the tracer of a load; not of an observation */
-	enum mechanism tier; /* forced; MECHANISM_NONE: the best there is, MECHANISM_OFF: none */
+	enum mechanism
+		mechanism; /* forced; MECHANISM_NONE: the best there is, MECHANISM_OFF: none */
 	bool packets;
 	bool last;			     /* no further run will attach anything */
 	const struct counter_events *events; /* further ones, or NULL */

@@ -3,10 +3,7 @@
 
 #include "user/system/log.h"
 
-#include "common/program.h"
-
 #include <ctype.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>

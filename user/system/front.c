@@ -7,7 +7,6 @@
 
 #include "common/program.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <fts.h>
 #include <limits.h>

@@ -1,21 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/system/log.h"
 
-#include "common/program.h"
-
 #include <bpf/libbpf.h>
-#include <stdarg.h>
 #include <stdio.h>
-
-void log_error(const char *format, ...)
-{
-	va_list args;
-
-	fflush(stdout);
-	va_start(args, format);
-	program__complain_va(format, args);
-	va_end(args);
-}
 
 static int print_libbpf(enum libbpf_print_level level, const char *format, va_list args)
 {

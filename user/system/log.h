@@ -2,8 +2,9 @@
 /* Diagnostics: one line of safe text each, on stderr, named after the program. */
 #pragma once
 
-/* printf arguments without the newline. */
-void log_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+#include "common/program.h"
+
+#define log_error program__complain
 
 /* What libbpf says is shown only after log_verbose(). */
 void log_init(void);

@@ -296,7 +296,7 @@ static void write_variable(const struct writer *w, const struct bpf_map *bss, co
 	}
 }
 
-int tracer__dump(struct tracer *t, enum dump_what what, FILE *out)
+static int dump(struct tracer *t, enum dump_what what, FILE *out)
 {
 	size_t maps = what == DUMP_ALL ? sizeof(dumped) / sizeof(dumped[0]) : 2;
 	struct writer w = {.btf = bpf_object__btf(t->skel->obj), .out = out};
@@ -318,12 +318,12 @@ int tracer__dump(struct tracer *t, enum dump_what what, FILE *out)
 	return err;
 }
 
-char *tracer__dump_text(struct tracer *t, enum dump_what what)
+char *tracer__dump(struct tracer *t, enum dump_what what)
 {
 	char *text = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
-	int err = out ? tracer__dump(t, what, out) : -ENOMEM;
+	int err = out ? dump(t, what, out) : -ENOMEM;
 
 	if (out && fclose(out))
 		err = -errno;

@@ -7,8 +7,6 @@
 
 #include "user/trace/tracer.h"
 
-#include <stdio.h>
-
 /* Adds an element of a map by CPU up, over the CPUs: into a value of the map's type. 0 or -errno.
  */
 int tracer__sum(struct tracer *t, const char *map, __u32 index, void *sum);
@@ -16,10 +14,8 @@ int tracer__sum(struct tracer *t, const char *map, __u32 index, void *sum);
 enum dump_what { DUMP_TOTALS_AND_CALLS, DUMP_ALL };
 
 /*
- * Writes an object, a member a map or variable: a value; an array as {"index": value}; a hash as
+ * An object, a member a map or variable: a value; an array as {"index": value}; a hash as
  * [[key, value], ...]. While the gate is open, what is being counted may be in one figure and not
- * yet in another. 0 or -errno.
+ * yet in another. To be freed; NULL: it could not be read, or there is no memory.
  */
-int tracer__dump(struct tracer *t, enum dump_what what, FILE *out);
-/* The same as text, to be freed. NULL: it could not be read, or there is no memory. */
-char *tracer__dump_text(struct tracer *t, enum dump_what what);
+char *tracer__dump(struct tracer *t, enum dump_what what);

@@ -10,45 +10,32 @@
 
 #define BATCH 4096
 
-static const struct {
-	enum group_by by;
-	const char *name;
-} dimensions[] = {{BY_PROCESS, "process"}, {BY_DEVICE, "device"}, {BY_PORT, "port"}};
+/* Of the bits of a set. */
+static const char *const dimensions[] = {"process", "device", "port"};
+_Static_assert(BY_PROCESS == 1 && BY_DEVICE == 2 && BY_PORT == 4, "names are in this order");
 #define DIMENSIONS (sizeof(dimensions) / sizeof(dimensions[0]))
-
-static enum group_by dimension(const char *name)
-{
-	size_t i;
-
-	for (i = 0; i < DIMENSIONS; i++)
-		if (!strcmp(name, dimensions[i].name))
-			return dimensions[i].by;
-	return 0;
-}
 
 const char *groups__parse(const char *list, unsigned int *by)
 {
 	char item[UNITS_ITEM_MAX];
 	const char *cursor = list;
 	int taken;
+	size_t i;
 
 	*by = 0;
 	while ((taken = units__next(&cursor, item)) > 0) {
-		if (!dimension(item))
+		for (i = 0; i < DIMENSIONS && strcmp(item, dimensions[i]); i++)
+			;
+		if (i == DIMENSIONS)
 			break;
-		*by |= dimension(item);
+		*by |= 1u << i;
 	}
 	return taken ? "give a list of process, device, port" : NULL;
 }
 
 const char *group_by_name(enum group_by one)
 {
-	size_t i;
-
-	for (i = 0; i < DIMENSIONS; i++)
-		if (dimensions[i].by == one)
-			return dimensions[i].name;
-	return "";
+	return dimensions[__builtin_ctz(one)];
 }
 
 struct batch {

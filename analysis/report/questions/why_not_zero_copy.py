@@ -255,5 +255,6 @@ def answer(data: Data) -> Answer:
 
 
 QUESTION = Question("why-not-zero-copy", "Why does zero-copy not always win?",
-                    ("fallback", "kernel-time", "cycles", "distributions"), answer,
+                    ("fallback", "kernel-time", "functions", "functions-compared", "cycles",
+                     "distributions"), answer,
                     lambda data: overtakes.runs_of(data, ZERO, TWO))

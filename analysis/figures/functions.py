@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Flame graphs: the kernel functions of sends, as wide as their share of the samples; and where two
+variants differ.
+"""
+
+import collections
+
+import altair as alt
+import polars as pl
+
+from analysis import stages
+from analysis.figures import labels, style
+from analysis.figures.base import Data, Drawn, Figure, NotDrawn
+from analysis.figures.cells import shared_setting
+
+TITLE = "Kernel functions of sends"
+COMPARED = "Kernel functions of sends, compared"
+WIDTH, ROW = 1100, 16
+SMALL = 0.002  # of the samples: narrower functions are left out
+SAMPLES_LEAST = 100
+LETTERS = "#111111"  # on a dark page, too: the rectangles stay light
+SEVERAL, SEVERAL_COLOR = "several stages", "#ececec"
+KEYS = ["setting", "threads", "message_bytes"]
+
+
+class Node:
+    """Of a function below those that called it: its samples, also by stage."""
+
+    def __init__(self):
+        self.samples, self.stages, self.callees = 0, collections.Counter(), {}
+
+    def add(self, functions, stage, samples):
+        node = self
+        for name in (None, *functions):
+            node = node if name is None else node.callees.setdefault(name, Node())
+            node.samples += samples
+            node.stages[stage] += samples
+
+    @property
+    def stage(self):
+        """In words; below a few samples of others, it is still one."""
+        (name, samples), *_ = self.stages.most_common(1)
+        return stages.words(name) if samples > 0.9 * self.samples else SEVERAL
+
+    def rows(self, whole, begin=0.0, depth=0, path=()):
+        """Rectangles: path, function, stage, depth, and shares of the whole where one begins and ends."""
+        for name, node in sorted(self.callees.items()):
+            share = node.samples / whole
+            if share >= SMALL:
+                yield {"path": (*path, name), "function": name, "depth": depth, "begin": begin,
+                       "end": begin + share, "samples": node.samples,
+                       "own": node.samples - sum(callee.samples for callee in node.callees.values()),
+                       "stage": node.stage}
+                yield from node.rows(whole, begin, depth + 1, (*path, name))
+            begin += share
+
+
+def below(functions: list[str], first: str | None) -> list[str]:
+    """From a function on, where it is there: variants differ in how they come to it."""
+    return functions[functions.index(first):] if first in functions else functions
+
+
+def trees(data: Data, first: str | None = None) -> tuple[pl.DataFrame, dict[str, Node]]:
+    """The runs of the configuration with most samples, and a tree a variant, of those with samples enough."""
+    stacks = data.details.stacks.join(data.sending.select("run_id", "variant", *KEYS), on="run_id")
+    stacks = stacks.with_columns(pl.col("variant").fill_null("observed"))
+    if stacks.is_empty():
+        return data.sending.clear(), {}
+    most = stacks.group_by(KEYS).agg(pl.col("samples").sum()).sort("samples", descending=True).head(1)
+    stacks = stacks.join(most.select(KEYS), on=KEYS, how="semi", nulls_equal=True)
+    found = {}
+    for variant, functions, stage, samples in stacks.select(
+            "variant", "functions", "stage", "samples").iter_rows():
+        found.setdefault(variant, Node()).add(
+            below(functions.split(";"), first), stage, int(samples))
+    runs = data.sending.join(stacks.select("run_id"), on="run_id", how="semi")
+    return runs, {name: found[name] for name in style.order(list(found))
+                  if found[name].samples >= SAMPLES_LEAST}
+
+
+def flames(rows: list[dict], title: str, number: int, color: alt.Color, tooltips: list[alt.Tooltip],
+           search: alt.Parameter) -> alt.TopLevelMixin:
+    """A click on a function gives it the whole width, a double click gives back the first view."""
+    pick = alt.selection_point(name=f"pick{number}", fields=["begin", "end"], on="click", clear="dblclick")
+    low = f"(isValid({pick.name}.begin) ? {pick.name}.begin[0] : 0)"
+    high = f"(isValid({pick.name}.end) ? {pick.name}.end[0] : 1)"
+    deepest = max(row["depth"] for row in rows) + 1
+    across = alt.Scale(domainMin=alt.ExprRef(low), domainMax=alt.ExprRef(high), nice=False, zero=False)
+    up = alt.Scale(domain=[0, deepest], nice=False)
+    base = alt.Chart(alt.Data(values=[{key: value for key, value in row.items() if key != "path"} |
+                                      {"top": row["depth"] + 1} for row in rows]))
+    found = f"{search.name} !== '' && indexof(lower(datum.function), lower({search.name})) >= 0"
+    bars = base.mark_bar(clip=True, stroke=style.PAPER, strokeWidth=0.5, cursor="pointer").encode(
+        x=alt.X("begin:Q", title=None, axis=None, scale=across), x2="end:Q", y=alt.Y("depth:Q", title=None, axis=None,
+                                                                                           scale=up),
+        y2="top:Q", tooltip=tooltips,
+        color=alt.condition(found, alt.value("#ff00ff"), color)).add_params(pick)
+    # Inside of what is seen of a rectangle, as many letters as there is room for.
+    seen = f"(min(datum.end, {high}) - max(datum.begin, {low}))"
+    texts = base.transform_calculate(left=f"max(datum.begin, {low})", middle="datum.depth + 0.5").transform_filter(
+        f"{seen} / ({high} - {low}) > 0.03").mark_text(
+        align="left", baseline="middle", dx=3, fontSize=10, clip=True, color=LETTERS,
+        limit=alt.ExprRef(f"max(1, {seen} / ({high} - {low}) * {WIDTH} - 6)")).encode(
+        x=alt.X("left:Q", title=None, axis=None, scale=across), y=alt.Y("middle:Q", title=None, axis=None, scale=up),
+        text="function:N")
+    return alt.layer(bars, texts).properties(width=WIDTH, height=deepest * ROW, title=title)
+
+
+def _search() -> alt.Parameter:
+    return alt.param(name="search", value="", bind=alt.binding(input="search", name="function: "))
+
+
+def _titles(runs: pl.DataFrame, found: dict[str, Node]) -> dict[str, str]:
+    named = labels.variants(runs) if runs["variant"].null_count() == 0 else {}
+    return {name: f"{named.get(name, name)}: {tree.samples:,} samples" for name, tree in found.items()}
+
+
+_HOW = "click a function for its callees, double click for all; callees stand above their callers"
+_TOOLTIPS = [alt.Tooltip("function:N"), alt.Tooltip("stage:N", title="stage"),
+             alt.Tooltip("samples:Q", format=",d"), alt.Tooltip("percent:Q", title="% of the samples", format=".1f")]
+
+
+def draw(data: Data) -> Drawn | NotDrawn:
+    runs, found = trees(data)
+    if not found:
+        return NotDrawn(TITLE, "no run has samples enough: --profile takes them")
+    search, graphs, drawn = _search(), [], {}
+    for name, tree in found.items():
+        drawn[name] = [row | {"percent": 100 * row["samples"] / tree.samples} for row in tree.rows(tree.samples)]
+    met = {row["stage"] for rows in drawn.values() for row in rows}
+    colors = {stages.words(stage.name): stage.color for stage in stages.STAGES if stage.on_cpu} | {
+        SEVERAL: SEVERAL_COLOR}
+    words = [word for word in colors if word in met]
+    color = alt.Color("stage:N", title="stage", sort=words, scale=alt.Scale(
+        domain=words, range=[colors[word] for word in words]))
+    for number, (name, title) in enumerate(_titles(runs, found).items()):
+        graphs.append(flames(drawn[name], title, number, color, _TOOLTIPS, search))
+    heaviest = [f"{max(rows, key=lambda row: row['own'])['function']} ({name})" for name, rows in drawn.items()]
+    description = (f"Flame graphs of {labels.listed(list(found))}: kernel functions by their share of the samples "
+                   f"in sends; the heaviest by themselves: {labels.listed(heaviest)}. {shared_setting(runs)}.")
+    chart = alt.vconcat(*graphs).add_params(search).resolve_scale(x="independent", y="independent")
+    return Drawn(style.themed(chart, TITLE, [shared_setting(runs), f"width: share of the samples in sends; {_HOW}"],
+                              description), TITLE, description)
+
+
+def differences(tree: Node, reference: Node) -> list[dict]:
+    """Rectangles of a tree, with the share that each path has in the reference."""
+    def share(path):
+        node = reference
+        for name in path:
+            node = node.callees.get(name)
+            if node is None:
+                return 0.0
+        return 100 * node.samples / reference.samples
+    rows = []
+    for row in tree.rows(tree.samples):
+        percent, before = 100 * row["samples"] / tree.samples, share(row["path"])
+        rows.append(row | {"percent": percent, "before": before, "difference": percent - before})
+    return rows
+
+
+def draw_compared(data: Data) -> Drawn | NotDrawn:
+    runs, found = trees(data, "tcp_sendmsg")
+    if len(found) < 2:
+        return NotDrawn(COMPARED, "no two variants have samples enough: --profile takes them")
+    (first, reference), *others = found.items()
+    search, titles = _search(), _titles(runs, found)
+    color = alt.Color("difference:Q", title=f"points more than {first}", scale=alt.Scale(
+        domain=[-20, 0, 20], range=["#5e9bd1", "#eeeeee", "#e0604c"], clamp=True))
+    tooltips = [*_TOOLTIPS, alt.Tooltip("before:Q", title=f"% in {first}", format=".1f")]
+    graphs = [flames(differences(tree, reference), titles[name], number, color, tooltips, search)
+              for number, (name, tree) in enumerate(others)]
+    description = (f"Flame graphs of {labels.listed([name for name, _ in others])}, coloured by how much more or "
+                   f"less of the samples a function has than in {first}. {shared_setting(runs)}.")
+    chart = alt.vconcat(*graphs).add_params(search).resolve_scale(x="independent", y="independent")
+    return Drawn(style.themed(chart, COMPARED, [
+        shared_setting(runs), f"red: a larger share of the samples than in {first}, blue: a smaller one; {_HOW}"],
+        description), COMPARED, description)
+
+
+FIGURE = Figure("functions", TITLE, draw)
+FIGURE_COMPARED = Figure("functions-compared", COMPARED, draw_compared)

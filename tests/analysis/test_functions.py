@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Flame graphs: a function is as wide as its share of the samples, above what called it."""
+
+import pytest
+from hypothesis import given, strategies as st
+
+import planted
+from analysis.figures import functions, save
+from analysis.figures.base import Drawn, NotDrawn
+from analysis.figures.functions import Node
+
+def profiled(stacks=None, times=2):
+    rows = [row for row in planted.sends(repeats=1) if row["threads"] == planted.THREADS[0]
+            and row["message_bytes"] == planted.SIZES[0]]
+    return planted.data(rows, stacks=planted.stacks(rows, stacks, times))
+
+
+def rows_in(panel, spec):
+    """Altair puts data as far outside as it can."""
+    places = panel["layer"][0], panel, spec
+    data = next(place["data"] for place in places if "data" in place)
+    return spec["datasets"][data["name"]] if "name" in data else data["values"]
+
+
+def rectangles(drawn, panel):
+    spec = save.spec(drawn.chart)
+    return {row["function"]: row for row in rows_in(spec["vconcat"][panel], spec)}
+
+
+def test_widths_are_shares_and_colours_are_stages():
+    drawn = functions.draw(profiled())
+    assert isinstance(drawn, Drawn)
+    found = rectangles(drawn, 0)
+    assert found["_copy_from_iter"]["end"] - found["_copy_from_iter"]["begin"] == pytest.approx(0.6)
+    assert found["_copy_from_iter"]["stage"] == "copying user data"
+    assert found["tcp_sendmsg"]["stage"] == functions.SEVERAL
+    assert found["tcp_sendmsg"]["percent"] == pytest.approx(100)
+    found = rectangles(drawn, 1)
+    assert found["skb_copy_ubufs"]["percent"] == pytest.approx(75)
+    assert b"skb_copy_ubufs" in save.svg(save.spec(drawn.chart))
+
+
+def test_a_difference_is_in_points_of_the_reference():
+    found = rectangles(functions.draw_compared(profiled()), 0)
+    assert found["tcp_write_xmit"]["difference"] == pytest.approx(75 - 40)
+    assert found["skb_zerocopy_iter_stream"]["before"] == 0
+    assert "__sys_sendmsg" not in found, "variants differ in how they come to tcp_sendmsg"
+
+
+@pytest.mark.parametrize("stacks", [{}, {"twocopy": (("tcp_write_xmit", "transmit", 1),)}])
+def test_few_samples_are_not_drawn(stacks):
+    for draw in functions.draw, functions.draw_compared:
+        assert isinstance(draw(profiled(stacks, 1)), NotDrawn)
+
+
+def test_one_variant_has_nothing_to_be_compared_with():
+    data = profiled({"twocopy": planted.SAMPLED["twocopy"]})
+    assert isinstance(functions.draw(data), Drawn) and isinstance(functions.draw_compared(data), NotDrawn)
+
+
+@given(st.lists(st.tuples(st.lists(st.sampled_from("abcd"), min_size=1, max_size=6), st.integers(1, 50)),
+                min_size=1, max_size=30))
+def test_any_callee_lies_above_its_caller(stacks):
+    tree = Node()
+    for path, samples in stacks:
+        tree.add(path, "copy", samples)
+    assert tree.samples == sum(samples for _, samples in stacks)
+    rows = {row["path"]: row for row in tree.rows(tree.samples)}
+    ends = {}
+    for path, row in rows.items():
+        caller = rows.get(path[:-1], {"begin": 0.0, "end": 1.0, "depth": -1})
+        assert row["depth"] == caller["depth"] + 1
+        assert caller["begin"] - 1e-9 <= row["begin"] and row["end"] <= caller["end"] + 1e-9
+        assert row["begin"] >= ends.get(path[:-1], 0.0) - 1e-9
+        ends[path[:-1]] = row["end"]
