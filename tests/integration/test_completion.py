@@ -307,7 +307,7 @@ def test_pages_are_what_the_kernel_books(program, mechanism):
 
 
 def test_the_report_says_it(program):
-    result = analyze("--", PYTHON, program, "batches", 2000, 200)
+    result = analyze("--details", "--", PYTHON, program, "batches", 2000, 200)
     words = {"completion": "  completion     p50 ", "error queue": "  notifications  the application read",
              "error queue read": "  error queue    "}
     record, _ = observed(PYTHON, program, "batches", 2000, 200)
