@@ -10,15 +10,13 @@ import dataclasses
 import polars as pl
 
 from analysis import judge, summary
+from analysis.settings import ACROSS
 from analysis.stats.interval import Estimate, median
 
 # What may differ between two sets and is told.
 SETTINGS = ("host", "kernel", "arch", "cpus", "cpu_model", "virtual", "debug_kernel", "governor",
             "pmu", "tier", "tool_version", "device", "peer", "rcvlowat_bytes", "pinned",
             "message_span", "send_span", "memory_source", "warnings")
-# What makes two cells the same load. Devices have other names on other machines.
-CELL = [column for column in summary.LOAD if column not in ("device", "peer", "pinned")
-        ] + summary.WAYS
 # Where each set has one of these only, they are settings too: loopback against a network.
 EITHER = ("link", "address_family", "socket_options", "memory_options", "duration_s")
 
@@ -90,12 +88,12 @@ class Comparison:
 def compare(a: pl.DataFrame, b: pl.DataFrame, threshold: float = judge.MARGIN,
             metrics=METRICS) -> Comparison:
     """threshold: the margin of the rule, a share. All that is compared is one family."""
-    settings = [column for column in EITHER
-                if all(frame[column].n_unique() == 1 for frame in (a, b))]
+    either = [column for column in EITHER
+              if all(frame[column].n_unique() == 1 for frame in (a, b))]
     # By default it follows the size, by a rule that can change with the program.
     if all(map(summary.inflight_follows_size, (a, b))):
-        settings.append("inflight")
-    keys = [column for column in CELL if column not in settings]
+        either.append("inflight")
+    keys = [column for column in ACROSS if column not in either]
     found = [(metric, row) for metric in metrics for row in _pairs(a, b, metric, keys)]
     judged = judge.judge([judge.unpaired(row["values_b"], row["values"], metric.better, metric.grain,
                                          metric.share) for metric, row in found], threshold)
@@ -106,7 +104,7 @@ def compare(a: pl.DataFrame, b: pl.DataFrame, threshold: float = judge.MARGIN,
     busy = [frame.filter("complete")["disturbed"].drop_nulls() for frame in (a, b)]
     common = [one.join(other.select(keys).unique(), on=keys, how="semi", nulls_equal=True)
               for one, other in ((a, b), (b, a))]
-    return Comparison(_changes(*common, [*SETTINGS, *settings]), differences,
+    return Comparison(_changes(*common, [*SETTINGS, *either]), differences,
                       [cell for cell in cells[0] if cell not in cells[1]],
                       [cell for cell in cells[1] if cell not in cells[0]],
                       tuple(frame.filter(~pl.col("complete")).height for frame in (a, b)),

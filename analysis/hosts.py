@@ -10,10 +10,11 @@ import statistics
 
 import polars as pl
 
+from analysis import settings
 from analysis.stats import outliers
 
 # What must be equal for times and rates of two hosts to be compared.
-CONFIGURATION = ["workload", "variant", "tier", "message_bytes", "fields", "threads"]
+CONFIGURATION = [*settings.ACROSS, "tier"]
 PAIR = ["host", "receiver"]
 # What makes two records the same run, wherever their files were copied to.
 IDENTITY = ["run_id", "cell", "repeat", "started", "kernel"]

@@ -54,6 +54,11 @@ def columns(settings: Iterable[Setting]) -> list[str]:
     return [setting.column for setting in settings]
 
 
+# What must be equal where two sets of runs or two hosts are compared, whose machines and devices have
+# names of their own; within a set, all of MACHINE and LOAD.
+ACROSS = [column for column in columns((*LOAD, *WAYS)) if column not in ("device", "peer", "pinned")]
+
+
 def cell(conditions: dict, leave_out=()) -> str:
     """A cell's name in words, without what leave_out names, as it is the same for all."""
     return ", ".join(one.say(conditions[one.column]) for one in (*WAYS, *LOAD, *MACHINE)

@@ -79,7 +79,8 @@ def difference(older, newer, order_given):
         if (order_given or key != "order_seed") and older.get(key) != newer.get(key):
             return f"its {name} is {_text(older.get(key))[:63]}, not {_text(newer.get(key))[:63]}"
     if not isinstance(older.get("repeat"), int) or older["repeat"] > newer["repeat"]:
-        return f"its --repeat is {_text(older.get('repeat'))[:63]}, not {newer['repeat']}: more is taken, less is not"
+        return (f"its --repeat is {_text(older.get('repeat'))[:63]}, not {newer['repeat']}: more is taken, "
+                "less is not")
     seed = older.get("order_seed")
     if not isinstance(seed, (int, float)) or isinstance(seed, bool) or not 0 <= seed <= SEED_MAX:
         return f"its order_seed is {_text(seed)[:63]}, not a number from 0 to {SEED_MAX}"

@@ -438,8 +438,8 @@ class Sweep(_Runs):
         elif judge.INCONCLUSIVE in found:
             text += "inconclusive: the same command with a larger --budget goes on\n"
         if self.disturbed:
-            text += (f"{len(self.disturbed)} runs were disturbed, and count in no comparison: the same command "
-                     "with --retry makes them again\n")
+            text += (f"{len(self.disturbed)} runs were disturbed, and count in no comparison: the same "
+                     "command with --retry makes them again\n")
         return text
 
     def _keep_comparisons(self):
