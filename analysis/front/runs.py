@@ -158,15 +158,15 @@ class Grid(_Runs):
             self.complain(said["error"])
             self.status = FAILED
             return False
-        return self._conclude(said)
+        return self._conclude(said, not self._left(number, repeat))
 
-    def _conclude(self, raw):
+    def _conclude(self, raw, is_last):
         """What was measured is reported, be it interrupted or failed."""
         if raw["error"]:
             self.complain(raw["error"])
         self.progress.end(not raw["error"], "")
         status = raw["exit_status"] if raw["error"] else 0
-        written = not raw["window"] or self._report(record_of(raw), not self._left(raw["run"]))
+        written = not raw["window"] or self._report(record_of(raw), is_last)
         if not written:
             status = FAILED
         if self.begin["observes"]:
@@ -177,12 +177,10 @@ class Grid(_Runs):
         # What this system cannot do the next run would not either.
         return written and (self.begin["observes"] or status not in (USAGE, SYSTEM))
 
-    def _left(self, run):
+    def _left(self, number, repeat):
         """Is one to be made after this run? What was skipped once is skipped again."""
-        name, repeat = run["cell"], run["repeat"]
-        later = self.cells[[cell["cell"] for cell in self.cells].index(name) + 1:]
         return repeat < self.options["repeat"] or any(
-            number not in self.skipped for number in range(len(self.cells) - len(later), len(self.cells)))
+            later not in self.skipped for later in range(number + 1, len(self.cells)))
 
     def _report(self, record, is_last):
         self.reported += 1
