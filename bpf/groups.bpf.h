@@ -155,6 +155,7 @@ static __always_inline bool is_interrupted(long ret)
 
 /* Beside MSG_ZEROCOPY; no flags of a message that are looked at. */
 #define SEND_IGNORED 1
+#define SEND_OWNED   2 /* the owner of its completion is known */
 
 /* A send of a process, zero-copy or not. */
 static __always_inline void group__count_send(struct group *g, long ret, __u64 ns)

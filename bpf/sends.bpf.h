@@ -286,27 +286,32 @@ static __always_inline __u32 counted_flags(struct sock *sk, __u32 flags, __u64 n
 	return MSG_ZEROCOPY | SEND_IGNORED;
 }
 
-/* One send of this thread returned; who: is charged with its completion; NULL: nobody is. */
-static __noinline void groups__count_send(const struct group_key *who, struct sock *sk, __u32 flags,
-					  __s64 ret, __u64 ns)
+/*
+ * One send of this thread returned. A zero-copy send is charged to the owner of its completion. A
+ * global function of numbers: the verifier goes through it once a program.
+ */
+__noinline int groups__count_send(__u64 sock, __u32 flags, __s64 ret, __u64 ns)
 {
-	struct group_key sender;
+	struct thread *thread = flags & SEND_OWNED ? thread__returning() : NULL;
+	struct sock *sk = (struct sock *)sock;
+	struct group_key who;
 	struct group *g;
 
-	if (!who) {
-		key__of(&sender, sk, route_device(sk), BY_ALL);
-		who = &sender;
-	}
+	if (thread)
+		who = thread->owner;
+	else
+		key__of(&who, sk, route_device(sk), BY_ALL);
 	if (flags & MSG_ZEROCOPY) {
-		g = group__find(&peers, &peers_rest, who, BY_PEER, sk);
+		g = group__find(&peers, &peers_rest, &who, BY_PEER, sk);
 		group__count_request(g, flags, ret);
 	}
 	if (group_by) {
-		g = group__find(&groups, &groups_rest, who, group_by, sk);
+		g = group__find(&groups, &groups_rest, &who, group_by, sk);
 		group__count_send(g, ret, ns);
 		if (flags & MSG_ZEROCOPY)
 			group__count_request(g, flags, ret);
 	}
+	return 0;
 }
 
 /*
@@ -386,7 +391,7 @@ static __noinline void send_end(struct thread *thread, __s64 ret)
 	if (zerocopy && !thread->notification)
 		zerocopy_returned(thread, sk, flags, ret);
 	if (zerocopy || group_by)
-		groups__count_send(owned ? &thread->owner : NULL, sk, flags, ret, ns);
+		groups__count_send((__u64)sk, flags | (owned ? SEND_OWNED : 0), ret, ns);
 	if (zerocopy && thread->notification)
 		notification__end(thread->notification, ret);
 	s = count_send(slot, ret, ns, flags);
@@ -408,7 +413,7 @@ __noinline int count_untimed(__u64 sock, int ret)
 	__u32 flags = counted_flags(sk, refused ? MSG_ZEROCOPY : call_flags(kind, regs), 0, ret);
 
 	if (flags || group_by)
-		groups__count_send(NULL, sk, flags, ret, 0);
+		groups__count_send((__u64)sk, flags, ret, 0);
 	count_send(CALL_SLOT(kind, flags), ret, 0, flags);
 	if (flags && ret == -ENOBUFS)
 		count_refusal(sk, call_size(kind, regs));

@@ -161,15 +161,15 @@ class Grid(_Runs):
             self.complain(said["error"])
             self.status = FAILED
             return False
-        return self._conclude(said, number, repeat)
+        return self._conclude(said, not self._left(number, repeat))
 
-    def _conclude(self, raw, number, repeat):
+    def _conclude(self, raw, is_last):
         """What was measured is reported, be it interrupted or failed."""
         if raw["error"]:
             self.complain(raw["error"])
         self.progress.end(not raw["error"], "")
         status = raw["exit_status"] if raw["error"] else 0
-        written = not raw["window"] or self._report(record_of(raw), not self._left(number, repeat))
+        written = not raw["window"] or self._report(record_of(raw), is_last)
         if not written:
             status = FAILED
         if self.begin["observes"]:
