@@ -97,6 +97,7 @@ class Advice(Struct, frozen=True):
     seconds_more: Seconds | None
     interrupted: bool
     program: Program | None = None
+    discarded: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)

@@ -71,6 +71,8 @@ RUN = (
     Column("cell", TEXT, "", "the same for all repeats of one load", at("run.cell")),
     Column("repeat", WHOLE, "", "which repeat of its cell, from 1", at("run.repeat")),
     Column("seed", WHOLE, "", "of the order in which the runs were made", at("run.seed")),
+    Column("first_look", WHOLE, "", "of sweep --decide: after so many repeats it looked first",
+           at("run.first_look")),
     Column("tool_version", TEXT, "", "version of the program that measured",
            at("tool.version")),
     Column("steal_share", REAL, "", "of the CPUs' time, what the hypervisor gave to others "

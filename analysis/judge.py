@@ -27,7 +27,9 @@ BUCKET = math.log1p(1 / 16)  # the grain of percentiles, which are known to a bu
 # points: in order. chances: of so many points or fewer on one side of the truth. fewest: repeats of which
 # an interval reaches 1 - its argument. better: 1 more is, -1 less is. grain: by so much the truth of any
 # value may be off.
-Sample = collections.namedtuple("Sample", "points chances n spread fewest better grain is_share")
+# looks: the Samples that a sequential experiment had at each of its looks.
+Sample = collections.namedtuple("Sample", "points chances n spread fewest better grain is_share looks",
+                                defaults=((),))
 
 
 class Judgment(collections.namedtuple("Judgment", "verdict value low high level n reason resolved repeats")):
@@ -54,8 +56,22 @@ def comparison(of, against, metric, found, discarded=(), **more):
             "repeats": found.repeats, "discarded": list(discarded)}
 
 
-def paired(logs, better=1, grain=0.0):
-    """The Sample of logarithms of ratios, each of two runs that were made together."""
+def looks(first):
+    """After so many repeats a sequential experiment is judged: half as many more each time."""
+    while first <= MOST_REPEATS:
+        yield first
+        first += (first + 1) // 2
+
+
+def paired(logs, better=1, grain=0.0, repeats=(), first_look=None):
+    """The Sample of logarithms of ratios, each of two runs that were made together. Of a sequential
+    experiment: in which repeats, and after how many it was judged first.
+    """
+    if first_look:
+        whole = [look for look in looks(first_look) if look <= max(repeats, default=0)] or [first_look]
+        some = [paired([log for log, repeat in zip(logs, repeats) if repeat <= look], better, grain)
+                for look in whole]
+        return some[-1]._replace(looks=tuple(some))
     some = _some(logs)
     points = sorted((a + b) / 2 for a, b in itertools.combinations_with_replacement(some, 2))
     return Sample(points, _signed_ranks(len(logs)), len(logs), _deviation(logs),
@@ -80,6 +96,22 @@ def ratio_logs(pairs):
 
 def judge(samples, margin=MARGIN, alpha=ALPHA):
     """A Judgment of each sample; together they are one family.
+
+    Of a sequential experiment look k may be wrong in alpha / (k (k + 1)), which adds up to alpha; a
+    verdict stays, and the family of the next look are the samples that have none.
+    """
+    found, undecided = {}, list(range(len(samples)))
+    for k in range(max((len(sample.looks) or 1 for sample in samples), default=0)):
+        now = [i for i in undecided if k < (len(samples[i].looks) or 1)]
+        spent = alpha / ((k + 1) * (k + 2)) if any(samples[i].looks for i in now) else alpha
+        found.update(zip(now, _judge([samples[i].looks[k] if samples[i].looks else samples[i]
+                                      for i in now], margin, spent)))
+        undecided = [i for i in now if found[i].verdict == INCONCLUSIVE]
+    return [found[i] for i in range(len(samples))]
+
+
+def _judge(samples, margin, alpha):
+    """At one look.
 
     By Holm's procedure: the clearest verdict is made at 1 - alpha / their number, the next one at 1 -
     alpha / the number left, until one is inconclusive; the rest is judged at the level of that step.

@@ -78,14 +78,21 @@ def _per_cell(cells, metric):
 
 
 def paired_runs(runs: pl.DataFrame, keys: list[str], way: str, a, b, metric: str) -> pl.DataFrame:
-    """keys, BLOCK, a, b: a row for each value of keys that has pairs, with lists of the blocks
-    and of the positive values of the metric of both ways in them."""
+    """keys, BLOCK, a, b, first_look: a row for each value of keys that has pairs, with lists of the
+    blocks and of the positive values of the metric of both ways in them."""
     known = comparable(runs).filter(pl.col(metric) > 0).sort("started").with_columns(_block([*keys, way]))
     sides = [known.filter(pl.col(way) == value).select(
-        *keys, BLOCK, pl.col(metric).cast(pl.Float64).alias(name))
-        for value, name in ((a, "a"), (b, "b"))]
+        *keys, BLOCK, pl.col(metric).cast(pl.Float64).alias(name), *more)
+        for value, name, more in ((a, "a", ["first_look"]), (b, "b", []))]
     both = sides[0].join(sides[1], on=[*keys, BLOCK], nulls_equal=True)
-    return both.sort([*keys, BLOCK]).group_by(keys, maintain_order=True).agg(BLOCK, "a", "b")
+    return both.sort([*keys, BLOCK]).group_by(keys, maintain_order=True).agg(
+        BLOCK, "a", "b", pl.col("first_look").max())
+
+
+def sample(pairs: dict, better: int = 1, grain: float = 0.0) -> judge.Sample:
+    """Of a row of paired_runs."""
+    return judge.paired(judge.ratio_logs(zip(pairs["a"], pairs["b"])), better, grain,
+                        [int(block.partition(".")[0]) for block in pairs[BLOCK]], pairs["first_look"])
 
 
 def paired_ratios(frame: pl.DataFrame, metric: str, a, b, way: str = "variant") -> list:
@@ -95,8 +102,7 @@ def paired_ratios(frame: pl.DataFrame, metric: str, a, b, way: str = "variant") 
     found = paired_runs(usable(frame, metric), others, way, a, b, metric).sort(
         others, nulls_last=True).to_dicts()
     keys = [{key: row[key] for key in others} for row in found]
-    samples = [judge.paired(judge.ratio_logs(zip(row["a"], row["b"]))) for row in found]
-    return list(zip(keys, judge.judge_rows(samples, rows(keys))))
+    return list(zip(keys, judge.judge_rows(list(map(sample, found)), rows(keys))))
 
 
 # A row of comparisons is along the first of these that varies.

@@ -116,8 +116,11 @@ def without_copies(frame: pl.DataFrame, problems: list[Problem]) -> pl.DataFrame
 
 
 def without_retried(frame: pl.DataFrame) -> pl.DataFrame:
-    """Of a planned run that failed and was made again, the second record is the one that counts."""
+    """Of a planned run that failed or was disturbed and was made again, the last record is the one that
+    counts."""
     same = ["source_file", "cell", "repeat", "seed"]
+    later = (pl.col("source_line") < pl.col("source_line").filter(pl.col("outcome").is_null()).max()).over(same)
+    frame = frame.filter(~(pl.col("seed").is_not_null() & pl.col("disturbed").is_not_null() & later))
     made = frame.filter(pl.col("outcome").is_null()).select(same).unique()
     planned = frame.filter(pl.col("outcome").is_not_null())
     dropped = planned.join(made, on=same, how="semi", nulls_equal=True)["run_id"]

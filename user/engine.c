@@ -134,6 +134,8 @@ static json_object *sweep_json(const struct sweep_options *s)
 	json__add_string(o, "shard", s->shard);
 	json__add_string(o, "order_seed", s->order_seed);
 	json__add_truth(o, "retry", s->retry);
+	json__add_truth(o, "decide", s->decide);
+	json__add_string(o, "budget", s->budget);
 	return o;
 }
 

@@ -49,6 +49,7 @@ class Result:
     seconds_more: float | None
     interrupted: bool
     program: Program | None = None
+    discarded: tuple[str, ...] = ()  # why, for each further block
 
     def recommendation(self) -> str:
         if self.program:
@@ -154,7 +155,7 @@ class Progress:
 
 def decide(load, progress) -> Result:
     """Until all is decided, the budget is spent, or an interrupt."""
-    search, count, last, interrupted = Search(), 0, 0.0, False
+    search, count, last, interrupted, discarded = Search(), 0, 0.0, False, []
     progress.say("is zero-copy sent without a copy?")
     path = load.path()
     copied = path.copied is not None and path.copied >= path_text.COPIED_MOST
@@ -164,8 +165,12 @@ def decide(load, progress) -> Result:
                 break
             progress.say(f"{path_text.size(size)}, block {count + 1}")
             begun = time.monotonic()
-            search.add(size, load.block(size))
+            block, why = load.block(size)
             last = time.monotonic() - begun
+            if why:
+                discarded.append(why)
+                continue
+            search.add(size, block)
             count += 1
     except KeyboardInterrupt:
         interrupted = True
@@ -174,7 +179,8 @@ def decide(load, progress) -> Result:
             and (needed := search.blocks_needed(answer)) is not None]
     is_open = bool(count) and search.next_size() is not None
     return Result(path, answers, count, progress.elapsed,
-                  max(more) * last if more and max(more) and is_open else None, interrupted)
+                  max(more) * last if more and max(more) and is_open else None, interrupted,
+                  discarded=tuple(discarded))
 
 
 def write(path, result):

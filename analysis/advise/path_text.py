@@ -106,8 +106,12 @@ def lines(result) -> list[str]:
     if result.path.remedy and not result.path.final:
         words += f". {result.path.remedy}"
     rest = f"Rests on: {words.rstrip('.')}"
-    rest += (f"; {result.blocks} blocks of three short runs in {result.elapsed_s:.0f} s."
-             if result.blocks else ".")
+    if result.blocks or result.discarded:
+        rest += f"; {result.blocks} blocks of three short runs in {result.elapsed_s:.0f} s"
+    if result.discarded:
+        rest += (f"; {len(result.discarded)} of {result.blocks + len(result.discarded)} blocks discarded: "
+                 f"{result.discarded[-1]}")
+    rest += "."
     return paragraphs((recommendation(result.path, result.answers), 2),
                       *((row, 1) for row in _table(result.answers)),
                       (rest, 3), (_limits(result.path), 2), (_more(result), 1))

@@ -90,10 +90,12 @@ class Load:
         """A zero-copy load under measurement; where that is refused, by the error queue alone."""
         return _path(self.engine.load(0), self.engine.untraced)
 
-    def block(self, size: int) -> dict[str, Run]:
-        """One run of each variant, in an order at random."""
-        return {variant: _run(self.engine.load(self.numbers[variant, size], self.seconds)["app"])
-                for variant in self.random.sample(VARIANTS, len(VARIANTS))}
+    def block(self, size: int) -> tuple[dict[str, Run], Optional[str]]:
+        """One run of each variant, in an order at random, and why they must not be compared."""
+        records = {variant: self.engine.load(self.numbers[variant, size], self.seconds)
+                   for variant in self.random.sample(VARIANTS, len(VARIANTS))}
+        return ({variant: _run(record["app"]) for variant, record in records.items()},
+                next((why for record in records.values() if (why := record["noise"]["disturbed"])), None))
 
 
 def _run(app):

@@ -12,14 +12,18 @@ LIMITS = (
     (("noise", "others_share"), None, 0.05, 0.2, "others",
      "other programs took %.0f %% of the CPUs' time"),
     (("noise", "slowdown"), None, 0.05, 0.2, "slowdown", "the CPUs' frequency fell by %.0f %%"),
-    (("noise", "sender_waited_share"), None, 0.1, math.inf, "sender_waited",
+    (("noise", "sender_waited_share"), None, 0.1, 0.2, "sender_waited",
      "the sender waited for a CPU in %.0f %% of the time in which it could run"),
-    (("noise", "receiver_waited_share"), None, 0.1, math.inf, "receiver_waited",
+    (("noise", "receiver_waited_share"), None, 0.1, 0.2, "receiver_waited",
      "the receiver waited for a CPU in %.0f %% of the time in which it could run"),
+    (("noise", "pressure_share"), None, math.inf, 0.5, "pressure",
+     "something waited for a CPU in %.0f %% of the time"),
     (("tcp", "sending", "retransmits"), ("tcp", "sending", "data_segments"), 0.001, math.inf,
      "retransmitted", "%.1f %% of the segments were sent again"),
     (("tcp", "zero_windows"), ("tcp", "sending", "data_segments"), 0.01, math.inf, "zero_windows",
      "the receiver closed its window, once for %.0f %% of the segments"))
+WAITS = "sender_waited", "receiver_waited", "pressure"
+OTHERS_CPUS = 0.1
 OWN = (("user_s",), ("system_s",), ("receiver", "user_s"), ("receiver", "system_s"))
 
 
@@ -29,14 +33,40 @@ def at(block, path):
     return block
 
 
-def exceeded(record, disturbed):
-    """Yields code and words of each limit that the record exceeds."""
+def own_queue(run):
+    """The share of the time in which the load's own threads wait for each other."""
+    return max(0.0, 1 - run["host"]["nproc"] / max(run["busy_threads"], 1))
+
+
+def values(record):
+    """Yields each value that has a limit, with the limits, code and words."""
     for path, per, doubtful, much, code, words in LIMITS:
         value, by = at(record, path), at(record, per) if per else 1
-        if value is None or not by or by <= 0:
+        if value is not None and by and by > 0:
+            yield value / by, doubtful, much, code, words
+
+
+def exceeded(record):
+    """Yields code and words of each limit from which on figures are doubtful."""
+    return ((code, words % (100 * value)) for value, doubtful, _, code, words in values(record)
+            if value >= doubtful)
+
+
+def disturbed(run, record):
+    """Why the run must not be compared, in words; None: it may. The load's softirqs keep its threads
+    waiting, too: their waits, or where these are not known the pressure on all CPUs, count where other
+    programs used so much of a CPU.
+    """
+    noise, own = record["noise"], own_queue(run)
+    others = (noise["others_share"] or 0) * run["host"]["nproc"] >= OTHERS_CPUS
+    known = noise["sender_waited_share"] is not None or noise["receiver_waited_share"] is not None
+    for value, _, much, code, words in values(record):
+        waits = code in WAITS
+        if waits and (not others or code == "pressure" and known):
             continue
-        if value / by >= (much if disturbed else doubtful):
-            yield code, words % (100 * value / by)
+        if value >= much + own * waits:
+            return words % (100 * value)
+    return None
 
 
 def others_share(run):
@@ -65,5 +95,5 @@ def block(run, record):
              "this machine does not tell when it throttles its CPUs"),
             ("slowdown", raw["slowdown"], "this machine does not tell the frequency of its CPUs")):
         out[key] = run.known("noise", key, value, reason)
-    out["disturbed"] = next((words for _, words in exceeded({**record, "noise": out}, True)), None)
+    out["disturbed"] = disturbed(run, {**record, "noise": out})
     return out

@@ -89,7 +89,7 @@ def misses(run):
 
 def block(run, record):
     found = [*machine(run), *unseen(run), *misses(run), *assumed(run), *unsent(run), *paced(record),
-             *noise.exceeded(record, False), *estimated(record)]
+             *noise.exceeded(record), *estimated(record)]
     if run["interrupted"]:
         found.append(("interrupted", "the run was interrupted before its time was up"))
     if run["error"]:

@@ -24,7 +24,7 @@ _SOUND = (
 _TYPES = {str: "string", dict: "object", int: "int", list: "array"}
 # What a plan's key is called in an error. The order's seed matters where it was asked for.
 _SAME = (("schema", "schema"), ("version", "version of this program"), ("grid", "--grid"),
-         ("repeat", "--repeat"), ("shards", "N of --shard I/N"), ("order_seed", "--order-seed"))
+         ("shards", "N of --shard I/N"), ("order_seed", "--order-seed"))
 
 
 class Refused(Exception):
@@ -74,10 +74,12 @@ def _text(value):
 
 
 def difference(older, newer, order_given):
-    """How two plans differ, in words; None: they plan the same runs."""
+    """How two plans differ, in words; None: the newer one plans the same runs, or more repeats."""
     for key, name in _SAME:
         if (order_given or key != "order_seed") and older.get(key) != newer.get(key):
             return f"its {name} is {_text(older.get(key))[:63]}, not {_text(newer.get(key))[:63]}"
+    if not isinstance(older.get("repeat"), int) or older["repeat"] > newer["repeat"]:
+        return f"its --repeat is {_text(older.get('repeat'))[:63]}, not {newer['repeat']}: more is taken, less is not"
     seed = older.get("order_seed")
     if not isinstance(seed, (int, float)) or isinstance(seed, bool) or not 0 <= seed <= SEED_MAX:
         return f"its order_seed is {_text(seed)[:63]}, not a number from 0 to {SEED_MAX}"
@@ -154,7 +156,15 @@ class Folder:
             raise Refused(f"--out {self.path} holds another plan: {differs}; name another folder, or "
                           "repeat the command that made it: "
                           f"{command if isinstance(command, str) else ''}", 2)
+        if older["repeat"] < plan["repeat"]:
+            self._grow_plan({**older, "repeat": plan["repeat"], "command": plan.get("command")})
         return int(older["order_seed"])
+
+    def _grow_plan(self, plan):
+        try:
+            self._replace(f"{self.path}/{PLAN}", plan)
+        except OSError as error:
+            raise self._cannot(f"write {PLAN}", error) from None
 
     def _read_plan(self):
         """None: there is none."""
@@ -237,14 +247,19 @@ class Folder:
 
     def write_comparisons(self, found):
         """Anew, beside the runs that they are of."""
-        from files import replace  # imported late: no other command needs it
         folder, name = os.path.split(self.name)
         path = os.path.join(folder, name.replace("runs", "comparisons").removesuffix("l"))
-        line = json.dumps({"schema": "sendpath.comparisons/1", "comparisons": found}) + "\n"
         try:
-            replace(path, lambda file: file.write(line.encode("ascii")))
+            self._replace(path, {"schema": "sendpath.comparisons/1", "comparisons": found})
         except OSError as error:
             raise self._cannot(f"write {path}", error) from None
+
+    @staticmethod
+    def _replace(path, value):
+        """An old file stays until the new one is whole."""
+        from files import replace  # imported late: no other command needs it
+        line = json.dumps(value, separators=(",", ":")).encode("ascii") + b"\n"
+        replace(path, lambda file: file.write(line))
 
     def add(self, record):
         """Adds a record, durably."""

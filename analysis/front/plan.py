@@ -4,6 +4,7 @@ seed tells, so that drift affects all alike.
 """
 
 SHARDS_MAX = 10000
+BUDGET_MAX = 10_000_000
 SEED_MAX = (1 << 32) - 1
 _MASK = (1 << 64) - 1
 _STEP = 0x9e3779b97f4a7c15  # of splitmix64
@@ -67,6 +68,17 @@ def shard_of(text):
     except ValueError:
         pass
     raise ValueError(f"--shard {text}: give I/N, from 1/N to N/N, such as 2/3")
+
+
+def budget_of(text):
+    """--budget; None: none was given. Raises ValueError, with what to give."""
+    try:
+        seconds = None if text is None else float(text.removesuffix("s"))
+        if seconds is None or 0 <= seconds <= BUDGET_MAX:
+            return seconds
+    except ValueError:
+        pass
+    raise ValueError(f"--budget {text}: give seconds, 0 to {BUDGET_MAX}")
 
 
 def seed_of(text):

@@ -7,12 +7,14 @@ is not run again.
 
 import json
 import os
+import time
 
+import judge
 from derive import record_of
 from front.folder import Folder, Refused
 from front.live import Live
 from front.output import JsonFile, Stream, why
-from front.plan import is_mine, order, seed_of, shard_of, without_twins
+from front.plan import budget_of, is_mine, order, seed_of, shard_of, without_twins
 from front.progress import Progress
 from tables.renamed import SCHEMA
 from text import lay_out
@@ -22,6 +24,7 @@ from text.totals import slim
 
 FAILED, USAGE, SYSTEM = 1, 2, 3
 GUESS_S = 0.5  # of a run beside its window
+AGAIN_MAX = 3  # times that a disturbed run is made again
 _HEAD = ("schema", "version", "started_s", "started_ns", "run", "host", "load")
 
 
@@ -196,6 +199,7 @@ class Sweep(_Runs):
         try:
             self.shard, self.shards = shard_of(self.options["shard"])
             self.seed = seed_of(self.options["order_seed"])
+            self.budget = budget_of(self.options["budget"])
         except ValueError as error:
             raise Refused(str(error), USAGE) from None
         self.cells = without_twins(self.cells)
@@ -203,6 +207,8 @@ class Sweep(_Runs):
         self.mine = {place for place, (_, cell) in enumerate(self.cells)
                      if is_mine(cell, self.shard, self.shards)}
         self.outcomes = {}  # (place, repeat) -> "measured", or failed, skipped and the error
+        self.disturbed = {}  # of these why, and how often each was made again
+        self.deadline = float("inf")  # of runs beyond the plan
         self.kept = Cells()
         self.foreign = self.twice = self.elsewhere = 0
         self.folder = Folder(self.options["out"], complain)
@@ -222,24 +228,30 @@ class Sweep(_Runs):
         return len(self.mine) * self.begin["repeat"]
 
     def _count(self, outcome):
-        return sum(1 for (place, _), found in self.outcomes.items()
-                   if found[0] == outcome and place in self.mine)
+        return sum(1 for (place, repeat), found in self.outcomes.items()
+                   if found[0] == outcome and place in self.mine and repeat <= self.begin["repeat"])
 
     def _note(self, record):
-        """What a record of the folder says of a run. What failed can be run again: the later word
-        holds.
+        """What a record of the folder says of a run. What failed or was disturbed can be run again: the
+        later word holds.
         """
         run = record["run"]
         key = self.numbers.get(run["cell"]), run["repeat"]
         measured = record["schema"] == SCHEMA
-        if (key[0] is None or not 1 <= key[1] <= self.begin["repeat"]
+        if (key[0] is None or not 1 <= key[1] <= judge.MOST_REPEATS
                 or not (measured or record["schema"] == "sendpath.failure/1")):
             self.foreign += 1
-        elif self.outcomes.get(key, ("",))[0] == "measured":
+        elif self.outcomes.get(key, ("",))[0] == "measured" and key not in self.disturbed:
             self.twice += 1
         elif measured:
             self.outcomes[key] = ("measured", "")
             self.kept.add(slim(record))
+            if (record.get("noise") or {}).get("disturbed") is None:
+                self.disturbed.pop(key, None)
+            else:
+                self.disturbed[key] = self.disturbed.get(key, -1) + 1
+        elif key in self.disturbed:
+            pass  # what it came to before stands
         else:
             self.outcomes[key] = ("skipped" if record.get("outcome") == "skipped" else "failed",
                                   record.get("error") or "")
@@ -265,7 +277,8 @@ class Sweep(_Runs):
             self.elsewhere += record["host"].get("kernel") != self.begin["kernel"]
         if self.options["retry"]:
             self.outcomes = {key: found for key, found in self.outcomes.items()
-                             if found[0] == "measured"}
+                             if found[0] == "measured" and key not in self.disturbed}
+        self.read = set(self.outcomes)
         runs = self._runs()
         left = runs - sum(map(self._count, ("measured", "failed", "skipped")))
         self._set_progress(runs, left, lines=True)
@@ -281,21 +294,68 @@ class Sweep(_Runs):
             self.complain(f"going on: {runs - left} of {runs} runs are in {name}")
 
     def _make_all(self):
+        begun = time.monotonic()
         for repeat in range(1, self.begin["repeat"] + 1):
-            for place in order(len(self.cells), self.seed, repeat):
-                if place in self.mine and (place, repeat) not in self.outcomes:
-                    self._make(place, repeat)
+            self._make_block(self.mine, repeat)
+        now = time.monotonic()
+        guess = self._runs() * (self.begin["cells"][0]["seconds"] + GUESS_S)
+        self.deadline = now + (max(now - begun, guess) if self.budget is None else self.budget)
+        self._make_again()
+        if self.options["decide"]:
+            self._decide()
+
+    def _make_block(self, places, repeat):
+        """Of these the open ones, until the budget is spent."""
+        for place in order(len(self.cells), self.seed, repeat):
+            if (place in places and (place, repeat) not in self.outcomes and
+                    time.monotonic() < self.deadline):
+                self._make(place, repeat)
+
+    def _make_again(self):
+        """What was disturbed since this sweep began."""
+        for time_ in range(AGAIN_MAX):
+            again = [key for key, times in self.disturbed.items() if times <= time_ and key not in self.read]
+            for key in again:
+                if time.monotonic() < self.deadline:
+                    self._make(*key)
+
+    def _decide(self):
+        """Repeats what is inconclusive, for one look after the other."""
+        before = 0
+        for look in judge.looks(self.begin["repeat"]):
+            places = before and self._inconclusive()
+            for repeat in range(before + 1, look + 1) if before else ():
+                self._make_block(places, repeat)
+            self._make_again()
+            before = look
+            if not self._inconclusive() or time.monotonic() >= self.deadline:
+                return
+
+    def _inconclusive(self):
+        """The places of configurations that a comparison without a verdict is of."""
+        self._sort()
+        return {self.numbers[one[side]] for one in self.kept.comparisons for side in ("of", "against")
+                if one["verdict"] == judge.INCONCLUSIVE} & self.mine
+
+    def _sort(self):
+        """The cells as they are planned, judged."""
+        self.kept.sort([cell["cell"] for _, cell in self.cells])
+        self.kept.name()
 
     def _make(self, place, repeat):
         number, cell = self.cells[place]
         label = f"{cell['label']} #{repeat}"
+        self.left = max(self.left, 1 + bool(self.disturbed or self.options["decide"]))
+        self.progress.runs = max(self.progress.runs, self.progress.done + 1)
         said = self._run(number, repeat, label, label, seed=self.seed)
         error = said["error"]
         if not error:
             if said["interrupted"]:
                 raise Interrupted
             self.progress.end(True, _done_word(said["app"]))
-            self._keep(record_of(said))
+            record = record_of(said)
+            record["run"]["first_look"] = self.begin["repeat"] if self.options["decide"] else None
+            self._keep(record)
             return
         if said.get("interrupted"):
             raise Interrupted
@@ -318,7 +378,7 @@ class Sweep(_Runs):
             return self.status
         out = Stream("stdout")
         if len(self.kept):
-            self.kept.sort([cell["cell"] for _, cell in self.cells])
+            self._sort()
             self._print(self.kept, SUMMARY, out)
             self._keep_comparisons()
         for place, (_, cell) in enumerate(self.cells):
@@ -330,10 +390,26 @@ class Sweep(_Runs):
                   f"{self.seed}; records in {self.folder.name}\n")
         if measured + failed + skipped < runs:
             out.write("not done: the same command goes on from here\n")
+        out.write(self._what_is_open())
         status = FAILED if failed else SYSTEM if skipped and not measured else 0
         if not out.check(self.complain):
             status = status or FAILED
         return self.status or status
+
+    def _what_is_open(self):
+        """Lines with the remedy."""
+        text, found = "", [one["verdict"] for one in self.kept.comparisons]
+        if found:
+            counts = ", ".join(f"{found.count(verdict)} {verdict}" for verdict in judge.SIGNS)
+            text += f"{len(found)} comparisons: {counts}\n"
+        if judge.INCONCLUSIVE in found and not self.options["decide"]:
+            text += "inconclusive: the same command with --decide repeats these until they are decided\n"
+        elif judge.INCONCLUSIVE in found:
+            text += "inconclusive: the same command with a larger --budget goes on\n"
+        if self.disturbed:
+            text += (f"{len(self.disturbed)} runs were disturbed, and count in no comparison: the same command "
+                     "with --retry makes them again\n")
+        return text
 
     def _keep_comparisons(self):
         try:

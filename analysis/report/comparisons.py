@@ -13,7 +13,7 @@ from analysis.figures import labels
 from analysis.report import text
 from analysis.stats import interval
 from analysis.stats.interval import Estimate
-from analysis.summary import paired_runs, rows
+from analysis.summary import paired_runs, rows, sample
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def compare(runs: pl.DataFrame, keys: list[str], column: str, pairs: list[tuple]
              for row in paired_runs(runs, keys, column, a, b, metric).to_dicts()]
     logs = [judge.ratio_logs(zip(row["a"], row["b"])) for *_, row in found]
     families = [(a, b, row) for (a, b, *_), row in zip(found, rows([cell for *_, cell, _ in found]))]
-    judged = judge.judge_rows([judge.paired(some, grain=grain) for some in logs], families)
+    judged = judge.judge_rows([sample(row, grain=grain) for *_, row in found], families)
     sizes = Counter(families)
     return [Comparison(cell, a, b, one, sizes[family], tuple(some), tuple(row["block"]),
                        interval.median(row["a"]), interval.median(row["b"]))

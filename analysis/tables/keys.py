@@ -106,6 +106,8 @@ RUN = shared("run", block(
     Key("seed", null(integer()), "of a random order"),
     Key("steal_share", null(SHARE),
         "share of all CPUs' time in the window that the hypervisor gave to other guests"),
+    Key("first_look", null(integer(1)), "of `sweep --decide`: after so many repeats it looked first; else "
+        "null", required=False),
 ))
 
 NOISE = block(
@@ -123,7 +125,9 @@ NOISE = block(
     Key("throttled", null(number()), "how often CPUs were throttled for their heat"),
     Key("slowdown", null(SHARE), "share by which their frequency fell"),
     Key("disturbed", null(NAME), "why comparisons exclude the run: `run.steal_share` is at least "
-        "0.1, or `others_share` or `slowdown` at least 0.2; else null"),
+        "0.1, or `others_share` or `slowdown` at least 0.2; or other programs used a tenth of a CPU, and "
+        "`sender_waited_share` or `receiver_waited_share` is at least 0.2 more than the load's own "
+        "threads make it (where neither is known, `pressure_share` 0.5 more); else null"),
 )
 
 HOST = shared("host", block(

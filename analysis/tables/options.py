@@ -129,10 +129,27 @@ differ in the variant or server model alone stay in one part, with all their rep
 should not run on one machine at once: they would measure each other.
 """, ("text", "sweep.shard")),
     Option("retry", "", "sweep",
-           "run again what failed or was skipped",
+           "run again what failed, was skipped or was disturbed",
            r"""
-Run again what failed or was skipped.
+Run again what failed or was skipped, and what other programs, the hypervisor or a full run queue
+disturbed.
 """, ("flag", "sweep.retry")),
+    Option("decide", "", "sweep",
+           "repeat what is inconclusive until it is decided",
+           r"""
+Repeat the configurations whose comparison with their first variant is inconclusive, after half as many
+repeats more each time, until all are better, worse or the same, or until
+.B \-\-budget
+is spent. Looking so often costs confidence, which the intervals account for.
+""", ("flag", "sweep.decide")),
+    Option("budget", "T", "sweep",
+           "seconds for runs beyond the plan (default: as long as its runs take)",
+           r"""
+Seconds for what comes when the runs of the plan are made: disturbed ones are made again, at most three
+times, and
+.B \-\-decide
+repeats. Default: as long as the runs of the plan take. 0: none.
+""", ("text", "sweep.budget")),
     Option("listen", "ADDRESS:PORT", "exporter",
            "serve metrics to Prometheus there (default 127.0.0.1:9435)",
            r"""

@@ -46,7 +46,15 @@ class Cell:
         self._hists = {}
 
     def add(self, record):
-        self.records.append(record)
+        """One that a sweep made again takes the place of the disturbed one."""
+        made = [at(record, "run/seed"), at(record, "run/repeat")]
+        for place, older in enumerate(self.records if made[0] is not None else ()):
+            if (at(older, "noise/disturbed") is not None and
+                    same([at(older, "run/seed"), at(older, "run/repeat")], made)):
+                self.records[place] = record
+                break
+        else:
+            self.records.append(record)
         self._hists = {}
 
     @property
@@ -103,12 +111,16 @@ class Cell:
         """A Sample of a number's ratios to the reference's, of pairs of undisturbed runs of the same
         repeat. read: takes a record, gives the number or None. better: 1 more of it is, -1 less.
         """
-        repeats, disturbed = {}, self.disturbed
+        of_reference, disturbed, logs, repeats = {}, self.disturbed, [], []
         for record in self.reference.records:
-            repeats.setdefault(value(record, "run/repeat"), record)
-        pairs = ((read(record), read(repeats.get(value(record, "run/repeat"))))
-                 for record in self.records if value(record, "run/repeat") not in disturbed)
-        return judge.paired(judge.ratio_logs([(one or 0, by or 0) for one, by in pairs]), better)
+            of_reference.setdefault(value(record, "run/repeat"), record)
+        for record in self.records:
+            repeat = value(record, "run/repeat")
+            if repeat not in disturbed:
+                logs += judge.ratio_logs([(read(record) or 0, read(of_reference.get(repeat)) or 0)])
+                repeats += [repeat] * (len(logs) - len(repeats))
+        first_look = max(count(record, "run/first_look") for record in self.records)
+        return judge.paired(logs, better, repeats=repeats, first_look=first_look)
 
     def hist(self, path):
         """A histogram over the repeats."""

@@ -94,6 +94,13 @@ def on_the_edge(design, a, b):
     return by_judge(design, a + np.log1p(judge.MARGIN), b)
 
 
+def by_looks(design, a, b):
+    """The same of a sequential experiment, as sweep --decide makes."""
+    assert design == PAIRS
+    return [found.verdict in (judge.BETTER, judge.WORSE) for found in judge.judge(
+        [judge.paired(logs, repeats=range(1, len(logs) + 1), first_look=9) for logs in a - b], margin=0.0)]
+
+
 def by_t_and_median(design, a, b):
     """The t-test, corrected; of pairs the median's interval between the second values from both ends,
     97.9 % of ten, must leave out 0, too."""
@@ -154,7 +161,14 @@ def main():
                     for rule in (by_ranks, by_t_and_median, by_judge)), flush=True)
     print("two sets that wander by themselves, 8 comparisons:",
           percent(wrong(by_judge, TWO_SETS, "wandering", 10, 8)))
+    of_looks()
     of_advise()
+
+
+def of_looks(draws=DRAWS):
+    print("a wrong verdict of 8 sequential comparisons without any difference, up to 72 repeats:")
+    for noise in KINDS:
+        print(noise, percent(wrong(by_looks, PAIRS, noise, 72, 8, draws)), flush=True)
 
 
 def of_advise(seeds=120):

@@ -169,22 +169,34 @@ def test_so_many_repeats_would_do_as_the_rule_says():
     assert 0.7 < decided < 0.9
 
 
+def test_looks_cost_confidence_and_what_is_decided_stays():
+    clear, unclear = [0.5] * 20, [0.5, -0.5] * 10
+    first, both = (judge.judge([judge.paired(logs[:n], repeats=range(1, n + 1), first_look=9)
+                                for logs in (clear, unclear)]) for n in (9, 20))
+    assert [one.verdict for one in first] == [one.verdict for one in both] == [BETTER, INCONCLUSIVE]
+    assert both[0] == first[0] and both[0].n == 9 and both[1].n == 14
+    assert first == judge.judge([judge.paired(logs[:9]) for logs in (clear, unclear)], alpha=judge.ALPHA / 2)
+    assert list(judge.looks(9))[:4] == [9, 14, 21, 32] and max(judge.looks(9)) <= judge.MOST_REPEATS
+    assert sum(1 / (k * (k + 1)) for k in range(1, 1000)) < 1
+
+
 @settings(deadline=None, max_examples=40)
 @given(st.lists(st.floats(0.1, 3), min_size=1, max_size=4), st.sampled_from(sorted(simulate.KINDS)),
-       st.integers(2, 40), st.sampled_from([0, 0.1, 0.5]), st.integers(0, 2**32))
-def test_the_terminal_the_report_compare_and_advise_agree(effects, noise, repeats, busy, seed):
+       st.integers(2, 40), st.sampled_from([0, 0.1, 0.5]), st.sampled_from([None, 6]), st.integers(0, 2**32))
+def test_the_terminal_the_report_compare_and_advise_agree(effects, noise, repeats, busy, first_look, seed):
     """On the same records: the verdict and what it follows from."""
     draw = np.random.default_rng(seed)
     logs = simulate.KINDS[noise](draw, (repeats, len(effects), 2)) + np.stack(
         [np.zeros(len(effects)), np.log(effects)], axis=1)
     loads = [{"variant": variant, "message_bytes": 1024 << size, "repeat": repeat + 1,
-              "throughput_bps": 1e9 * math.exp(logs[repeat, size, way]),
+              "first_look": first_look, "throughput_bps": 1e9 * math.exp(logs[repeat, size, way]),
               "disturbed": "busy" if draw.random() < busy else None}
              for repeat in range(repeats) for size in range(len(effects))
              for way, variant in enumerate(("twocopy", "zerocopy"))]
     cells = Cells()
     for load in loads:
-        cells.add({"run": {"cell": f"{load['variant']} {load['message_bytes']}", "repeat": load["repeat"]},
+        cells.add({"run": {"cell": f"{load['variant']} {load['message_bytes']}", "repeat": load["repeat"],
+                           "first_look": first_look},
                    "load": {**load, "threads": 1, "fields": 8, "link": "loopback"}, "calls": [{"sends": 1}],
                    "zerocopy": {"requests": 1} if load["variant"] == "zerocopy" else None,
                    "app": {"throughput_bps": load["throughput_bps"]},

@@ -128,6 +128,15 @@ def test_of_a_run_made_again_the_second_record_counts(folder):
     assert loaded.notes() == []
 
 
+def test_of_a_disturbed_run_made_again_the_last_record_counts(folder):
+    record = by_variant("twocopy")
+    made = [{**record, "run": {**record["run"], "id": f"{n}", "seed": seed},
+             "noise": {"disturbed": why}}
+            for n, (seed, why) in enumerate(((7, "busy"), (7, "busy"), (7, None), (8, "busy"), (None, "busy")))]
+    loaded = table.load([str(write(folder / "runs.jsonl", made))])
+    assert loaded.frame["run_id"].to_list() == ["2", "3", "4"] and not loaded.problems
+
+
 def test_memory():
     record = {**by_variant("twocopy"), "memory": {
         "scope": "system", "source": "uncore_imc", "is_estimate": False, "read_bytes": 1000.4,

@@ -136,7 +136,8 @@ def test_a_finished_sweep_runs_nothing(tmp_path):
 
 def test_interrupted(tmp_path):
     """What was under way is not kept, for it is made again; the summary has the rest."""
-    args = ("--variant", "twocopy,onecopy", "--duration", "0.5", "--repeat", "2", "--warmup", "0")
+    args = ("--variant", "twocopy,onecopy", "--duration", "0.5", "--repeat", "2", "--warmup", "0",
+            "--budget", "0")
     with start(tmp_path, *args) as job:
         assert eventually(recorded(tmp_path, 1))
         generator_of(job)
@@ -152,7 +153,7 @@ def test_interrupted(tmp_path):
 
 
 def test_a_failed_run_is_kept_and_told(tmp_path):
-    args = ("--variant", "twocopy,onecopy", "--duration", "0.5", "--repeat", "1")
+    args = ("--variant", "twocopy,onecopy", "--duration", "0.5", "--repeat", "1", "--budget", "0")
     with start(tmp_path, *args) as job:
         os.kill(generator_of(job), signal.SIGKILL)
         out, err = job.communicate(timeout=PATIENCE_S)
@@ -166,7 +167,7 @@ def test_a_failed_run_is_kept_and_told(tmp_path):
     assert len(lines(tmp_path)) == 2
     retried = sweep(tmp_path, *args, "--retry")
     assert retried.returncode == 0 and "2 of 2 runs measured, 0 failed" in retried.stdout
-    assert runs(lines(tmp_path))[-1] == (1, failed["run"]["cell"])
+    assert (1, failed["run"]["cell"]) in runs(lines(tmp_path))[2:]  # and the other one, if it was disturbed
     assert sweep(tmp_path, *args).returncode == 0
 
 
@@ -200,7 +201,7 @@ def test_shards_are_a_partition(tmp_path):
 
 
 @pytest.mark.parametrize("change, word", [
-    (("--repeat", "3"), "--repeat is 2, not 3"), (("--order-seed", "5"), "--order-seed is 4, not 5"),
+    (("--repeat", "1"), "--repeat is 2, not 1"), (("--order-seed", "5"), "--order-seed is 4, not 5"),
     (("--size", "1K"), "its loads are others"), (("--warmup", "0.1"), "its loads are others"),
     (("--cost",), "its options of measuring are others")])
 def test_another_plan_is_refused(tmp_path, change, word):

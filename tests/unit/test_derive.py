@@ -56,6 +56,24 @@ def test_a_failure():
     assert record["started"].endswith("Z") and record["load"] == raw["load"]
 
 
+@pytest.mark.parametrize("others, sender, receiver, pressure, busy, said", [
+    (0.00, 0.00, 0.00, 0.0, 2, None), (0.25, 0.00, 0.00, 0.0, 2, "other programs took 25 % of the CPUs' time"),
+    (0.10, 0.10, 0.40, 0.0, 2, "the receiver waited for a CPU in 40 % of the time in which it could run"),
+    (0.10, 0.30, 0.00, 0.0, 2, "the sender waited for a CPU in 30 % of the time in which it could run"),
+    (0.00, 0.10, 0.40, 0.0, 2, None),  # its own softirqs
+    (0.10, 0.60, 0.60, 0.0, 4, None),  # its own threads
+    (0.10, 0.75, 0.60, 0.0, 4, "the sender waited for a CPU in 75 % of the time in which it could run"),
+    (0.10, 0.10, 0.10, 0.9, 2, None), (0.10, None, None, 0.9, 2, "something waited for a CPU in 90 % of the time"),
+    (None, 0.90, 0.90, 0.9, 2, None)])  # too short a window
+def test_what_disturbs_a_run(others, sender, receiver, pressure, busy, said):
+    raw = named("copying_load")
+    own = raw["app"]["user_s"] + raw["app"]["system_s"] + sum(raw["app"]["receiver"].values())
+    raw["busy_threads"], raw["host"]["nproc"] = busy, 2
+    raw["noise"].update(all_s=None if others is None else 100, busy_s=others and 100 * others + own,
+                        sender_waited_share=sender, receiver_waited_share=receiver, pressure_share=pressure)
+    assert record_of(raw)["noise"]["disturbed"] == said
+
+
 @settings(deadline=None)
 @given(st.lists(st.integers(0, (1 << 42) - 1), min_size=1, max_size=60),
        st.sampled_from([hist.FINE, hist.COARSE]))

@@ -138,9 +138,12 @@ def test_a_folder_keeps_its_plan_and_its_seed(tmp_path):
     os.close(folder.runs)
     folder, seed = open_folder(tmp_path / "out", said, order_seed=7)
     assert (seed, list(folder.records()), said) == (7, [RECORD], [])
-    with pytest.raises(Refused, match="its --repeat is 5, not 6") as refused:
-        open_folder(tmp_path / "out", said, repeat=6)
+    with pytest.raises(Refused, match="its --repeat is 5, not 4: more is taken") as refused:
+        open_folder(tmp_path / "out", said, repeat=4)
     assert refused.value.status == 2
+    os.close(folder.runs)
+    open_folder(tmp_path / "out", said, repeat=6)
+    assert json.loads((tmp_path / "out/plan.json").read_text())["repeat"] == 6
     assert sorted(os.listdir(tmp_path / "out")) == ["plan.json", "runs.jsonl"]
 
 

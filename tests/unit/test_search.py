@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "analysis"))
 import judge  # noqa: E402
 from advise import path_text as text  # noqa: E402
-from advise.advise import Result  # noqa: E402
+from advise.advise import Result, decide  # noqa: E402
 from advise.runs import Path  # noqa: E402
 from advise.search import LOOKS, SIZES, WRONG, Run, Search  # noqa: E402
 
@@ -137,6 +137,34 @@ def test_it_fits_twelve_lines_of_eighty(crossing, spread, seed, most, copied):
     lines = text.lines(result)
     assert 1 < len(lines) <= 12 and max(map(len, lines)) <= 80, lines
     assert "..." not in lines[0] and not any("None" in line for line in lines)
+
+
+class Disturbed(Machine):
+    """Its path; every third block is disturbed, and then far off."""
+
+    def path(self):
+        return dataclasses.replace(PATH, words="none was copied.")
+
+    def block(self, size):
+        block = super().block(size)
+        why = "other programs took 26 % of the CPUs' time" if self.count % 3 == 0 else None
+        return {variant: Run(1.0, 1.0) for variant in block} if why else block, why
+
+
+class Progress:
+    budget, elapsed = 1.0, 0.5
+
+    def say(self, what):
+        pass
+
+
+def test_disturbed_blocks_are_discarded_and_told():
+    result = decide(Disturbed(30_000, spread=0.001, seed=5), Progress())
+    assert {(one.kind, one.worse, one.better) for one in result.answers if one.metric == "cpu"} == {
+        ("from", 16 << 10, 32 << 10)}
+    assert len(result.discarded) == result.blocks // 2
+    told = " ".join(" ".join(text.lines(result)).split())
+    assert f"{len(result.discarded)} of {result.blocks + len(result.discarded)} blocks discarded: other" in told
 
 
 def test_words_fit_every_kind():

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""What a sweep makes beyond its plan, of an engine whose loads have a planted truth."""
+
+import copy
+import json
+import os
+import pathlib
+import random
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "analysis"))
+
+from front import runs  # noqa: E402
+from front.runs import Sweep  # noqa: E402
+
+RAW = json.loads((ROOT / "tests/fixtures/raw/copying_load.json").read_text())["raw"]
+RAW["maps"] = {**RAW["maps"], "calls": {}}  # of no use here
+BUSY = {"all_s": 1.0, "busy_s": 0.9}
+# Variant and size: by how much it is faster than twocopy.
+TRUTH = {("onecopy", 1024): 2.0, ("onecopy", 65536): 1.1, ("onecopy", 1 << 20): 1.0}
+
+
+class Engine:
+    """busy: takes number and repeat of a run and how often it was made, says whether it is disturbed."""
+
+    def __init__(self, noise=0.02, busy=lambda *_: False, end_after=None):
+        self.random, self.noise, self.busy, self.made = random.Random(3), noise, busy, []
+        self.end_after = end_after
+        self.cells = [{"cell": f"{variant},{size}", "group": size, "label": "", "seconds": 0.1,
+                       "load": [variant, str(size)]} for size in (1024, 65536, 1 << 20)
+                      for variant in ("twocopy", "onecopy")]
+
+    def begin(self, out, repeat, **options):
+        return {"cells": self.cells, "json": None, "command_runs": False, "observes": False, "interval": False,
+                "repeat": repeat, "histogram": False, "kernel": RAW["host"]["kernel"], "version": "1",
+                "command": "sweep", "measuring": {}, "sweep": {
+                    "out": str(out), "shard": None, "order_seed": "5", "grid": None, "retry": False,
+                    "decide": False, "budget": None, **options}}
+
+    def say(self, request):
+        self.request = request
+
+    def hear(self, _tick=None):
+        if len(self.made) == self.end_after:
+            return {"schema": "sendpath.interrupted/1"}
+        number, repeat = self.request["run"], self.request["repeat"]
+        raw = copy.deepcopy(RAW)
+        variant, size = self.cells[number]["load"]
+        raw["run"].update(cell=self.cells[number]["cell"], repeat=repeat, seed=5, id=f"run {len(self.made)}")
+        raw["load"].update(variant=variant, message_bytes=int(size))
+        made = self.made.count((number, repeat))
+        raw["noise"].update(BUSY if self.busy(number, repeat, made) else {"all_s": 1.0, "busy_s": 0.0})
+        raw["app"]["throughput_bps"] = 1e9 * TRUTH.get((variant, int(size)), 1) * self.random.lognormvariate(
+            0, self.noise)
+        raw["app"]["user_s"] = raw["app"]["system_s"] = 5e7 / raw["app"]["throughput_bps"]
+        raw["app"]["receiver"] = {"user_s": 0.0, "system_s": 0.0}
+        self.made.append((number, repeat))
+        return raw
+
+
+@pytest.fixture(name="swept")
+def fixture_swept(tmp_path, capfd):
+    """The engine, what a sweep by it printed, and the folder's comparisons."""
+    def swept(engine, repeat=9, **options):
+        made = Sweep(engine, engine.begin(tmp_path / "out", repeat, **options), print)
+        made.make()
+        made.finish()
+        if made.folder.runs is not None:
+            os.close(made.folder.runs)
+        told = tmp_path / "out/comparisons.json"
+        return capfd.readouterr().out, json.loads(told.read_text())["comparisons"] if told.exists() else []
+    return swept
+
+
+def verdicts(comparisons, metric="throughput"):
+    return {one["of"]: one["verdict"] for one in comparisons if one["metric"] == metric}
+
+
+def test_a_plan_is_made_and_no_more(swept):
+    engine = Engine()
+    text, found = swept(engine, 7)
+    assert len(engine.made) == 6 * 7 == len(set(engine.made))
+    assert verdicts(found)["onecopy,1024"] == "better" and "6 comparisons: " in text
+
+
+def test_what_was_disturbed_is_made_again_at_the_end(swept):
+    engine = Engine(busy=lambda number, repeat, made: repeat == 2 and made == 0)
+    text, found = swept(engine, 7)
+    assert sorted(engine.made[42:]) == [(number, 2) for number in range(6)]
+    assert {one["n"] for one in found} == {7} and "were disturbed" not in text
+    assert not any(one["discarded"] for one in found)
+
+
+def test_and_so_often_only(swept):
+    engine = Engine(busy=lambda number, repeat, made: repeat == 2)
+    text, found = swept(engine, 7)
+    assert len(engine.made) == 42 + runs.AGAIN_MAX * 6
+    assert {one["n"] for one in found} == {6} and {len(one["discarded"]) for one in found} == {1}
+    assert "6 runs were disturbed, and count in no comparison: the same command with --retry" in text
+    again = Engine()
+    text, found = swept(again, 7, retry=True)
+    assert sorted(again.made) == [(number, 2) for number in range(6)] and {one["n"] for one in found} == {7}
+    assert "42 of 42 runs measured" in text and "were disturbed" not in text
+
+
+@pytest.mark.parametrize("options", [{"budget": "0"}, {"budget": "0s", "decide": True}])
+def test_a_budget_of_nothing_is_for_the_plan_alone(swept, options):
+    engine = Engine(noise=0.3, busy=lambda number, repeat, made: repeat == 2)
+    swept(engine, 7, **options)
+    assert len(engine.made) == 42
+
+
+def test_more_repeats_grow_the_plan(swept):
+    swept(Engine(), 5)
+    engine = Engine()
+    text, found = swept(engine, 7)
+    assert {repeat for _, repeat in engine.made} == {6, 7} and len(engine.made) == 12
+    assert "42 of 42 runs measured" in text and {one["n"] for one in found} == {7}
+    assert "its --repeat is 7, not 5: more is taken, less is not" in swept(Engine(), 5)[0]
+
+
+def test_decide_repeats_what_is_inconclusive_alone_until_it_is_decided(swept):
+    engine = Engine(noise=0.06)
+    text, found = swept(engine, 9, decide=True, budget="1000")
+    assert set(verdicts(found).values()) | set(verdicts(found, "cpu").values()) <= {"better", "worse", "same"}
+    assert verdicts(found) == {"onecopy,1024": "better", "onecopy,65536": "better", "onecopy,1048576": "same"}
+    most = {engine.cells[number]["cell"]: max(repeat for one, repeat in engine.made if one == number)
+            for number in range(6)}
+    assert most["onecopy,1024"] == most["twocopy,1024"] == 9 < most["onecopy,65536"] < most["onecopy,1048576"]
+    assert "inconclusive: " not in text
+
+
+def test_decide_goes_on_where_it_was_interrupted(swept):
+    engine = Engine(noise=0.06, end_after=70)
+    swept(engine, 9, decide=True, budget="1000")
+    more = Engine(noise=0.06)
+    text, found = swept(more, 9, decide=True, budget="1000")
+    assert not set(engine.made) & set(more.made) and "inconclusive: " not in text
+    assert verdicts(found)["onecopy,1048576"] == "same"
