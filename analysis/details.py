@@ -6,7 +6,6 @@ Taken while the records pass by on their way to the table; a record is not kept.
 
 import collections
 import dataclasses
-from array import array
 from typing import Iterable, Iterator
 
 import polars as pl
@@ -14,7 +13,6 @@ import polars as pl
 from analysis.model import Run
 from analysis.records import Record
 
-TIMES = {"run_id": pl.String, "span": pl.String, "high": pl.Float64, "count": pl.Float64}
 STAGES = {"run_id": pl.String, "syscall": pl.String, "stage": pl.String, "ns": pl.Float64,
           "sends": pl.Float64, "bytes": pl.Float64}
 STACKS = {"run_id": pl.String, "stage": pl.String, "functions": pl.String, "samples": pl.Float64}
@@ -29,13 +27,11 @@ def _empty(schema, **more):
 
 @dataclasses.dataclass(frozen=True)
 class Details:
-    """times: histograms of whole messages, a row a bucket (its end in ns, messages in it).
-    stages: of runs whose record divides sends, ns in each stage of those by a syscall; sends and
+    """stages: of runs whose record divides sends, ns in each stage of those by a syscall; sends and
     bytes are the run's, of all that were divided.
     stacks: sampled kernel functions of sends, outermost first, joined by semicolons.
     hooks, warnings, unmeasured: each different one once, with the number of runs that had it.
     """
-    times: pl.DataFrame = dataclasses.field(default_factory=lambda: _empty(TIMES))
     stages: pl.DataFrame = dataclasses.field(default_factory=lambda: _empty(STAGES))
     stacks: pl.DataFrame = dataclasses.field(default_factory=lambda: _empty(STACKS))
     hooks: pl.DataFrame = dataclasses.field(default_factory=lambda: _empty(HOOKS, runs=pl.Int64))
@@ -59,8 +55,6 @@ class Collector:
     """watch() hands records on; details() is what they held."""
 
     def __init__(self):
-        self._bucket_runs: list[tuple[str, str | None, int]] = []
-        self._highs, self._counts = array("d"), array("d")
         self._stages: list[tuple] = []
         self._stacks: list[tuple] = []
         self._told = {name: collections.Counter() for name in ("hooks", "warnings", "unmeasured")}
@@ -72,12 +66,7 @@ class Collector:
             yield record
 
     def _keep(self, run: Run) -> None:
-        name, times = run.run.id or "", run.app and run.app.message_latency_ns
-        if times:
-            found = times.buckets or []
-            self._highs.extend(high for _, high, _ in found)
-            self._counts.extend(count for *_, count in found)
-            self._bucket_runs.append((name, times.span, len(found)))
+        name = run.run.id or ""
         self._stages += [(name, *row) for row in stages(run)]
         self._stacks += [(name, stack.stage, ";".join(stack.functions), stack.samples)
                          for stack in (run.profile and run.profile.stacks) or ()
@@ -89,22 +78,12 @@ class Collector:
             self._told[told].update({tuple(getattr(row, key) for key in keys)
                                      for row in rows or ()})
 
-    def _times(self) -> pl.DataFrame:
-        runs = pl.DataFrame(self._bucket_runs, orient="row",
-                            schema={"run_id": pl.String, "span": pl.String, "n": pl.Int64})
-        repeated = runs.select(pl.col("run_id", "span").repeat_by("n")).explode("run_id", "span")
-        # A run without buckets leaves a row of nulls.
-        return repeated.drop_nulls("run_id").with_columns(
-            pl.Series("high", self._highs, dtype=pl.Float64),
-            pl.Series("count", self._counts, dtype=pl.Float64))
-
     def details(self) -> Details:
         def table(name, schema):
             rows = [(*values, runs) for values, runs in self._told[name].most_common()]
             return pl.DataFrame(rows, schema={**schema, "runs": pl.Int64}, orient="row")
 
-        return Details(self._times(),
-                       pl.DataFrame(self._stages, schema=STAGES, orient="row"),
+        return Details(pl.DataFrame(self._stages, schema=STAGES, orient="row"),
                        pl.DataFrame(self._stacks, schema=STACKS, orient="row"),
                        table("hooks", HOOKS), table("warnings", WARNINGS),
                        table("unmeasured", UNMEASURED))

@@ -2,8 +2,7 @@
 """What is said along an axis of a sweep: falls and dips.
 
 The axis is a column as message_bytes, fields or threads; everything else of a run's conditions
-is equal within a series. All tests of one question are one family: their p are corrected
-together.
+is equal within a series.
 """
 
 import dataclasses
@@ -12,9 +11,9 @@ import numpy as np
 import polars as pl
 
 from analysis import summary
-from analysis.stats import decision, moved, steps
+from analysis.stats import steps
 
-# Counters are compared a message and a second: see stats/moved.py.
+# Counters are compared a message and a second: see stats/steps.py.
 COUNTERS = tuple(
     f"{side}_{name}" for side in ("sender", "receiver") for name in (
         "cycles", "instructions", "branch_misses", "l1d_misses", "llc_misses",
@@ -75,12 +74,6 @@ def _series(conditions, part, axis, names):
     return Series(conditions, tuple(values), tuple(blocks), logs)
 
 
-def _corrected(families):
-    """p of several lists of ratios, corrected together and dealt out again."""
-    corrected = iter(decision.holm([ratio.p for ratios in families for ratio in ratios]))
-    return [[next(corrected) for _ in ratios] for ratios in families]
-
-
 @dataclasses.dataclass(frozen=True)
 class Course:
     """How a metric goes along an axis. moved: for each of falls, by its (before, after), the
@@ -89,7 +82,7 @@ class Course:
     axis: tuple
     steps: list[steps.Step]
     dips: list[steps.Dip]
-    moved: dict[tuple, list[moved.Moved]]
+    moved: dict[tuple, list[steps.Moved]]
 
     @property
     def falls(self) -> list[steps.Step]:
@@ -106,16 +99,14 @@ def courses(frame, metric, axis="message_bytes", counters=COUNTERS) -> list[Cour
     extra = {key: rate for name in counters
              if name != metric and frame[name].sum()  # what was never counted has not moved
              for key, rate in _rates(name).items()}
-    found = series(frame, metric, axis, extra)
-    dealt = _corrected([steps.ratios(one.logs[metric]) for one in found])
-    return [_course(one, metric, corrected) for one, corrected in zip(found, dealt)]
+    return [_course(one, metric) for one in series(frame, metric, axis, extra)]
 
 
-def _course(one, metric, corrected):
+def _course(one, metric):
     logs = one.logs[metric]
     others = {key[0]: (values, one.logs[key[0], "elapsed_s"])
               for key, values in one.logs.items() if key != metric and key[1] == "messages"}
-    taken = steps.along(one.axis, logs, corrected)
-    with_falls = {(step.before, step.after): moved.with_it(logs, others, j, j + 1)
+    taken = steps.along(one.axis, logs)
+    with_falls = {(step.before, step.after): steps.moved_with(logs, others, j, j + 1)
                   for j, step in enumerate(taken) if step.direction < 0}
     return Course(one.conditions, one.axis, taken, steps.dips(one.axis, logs, taken), with_falls)

@@ -15,15 +15,15 @@ from analysis.report.build import build
 from analysis.report.write import write
 from analysis.tables.options import REPORT, add_options
 
-DESCRIPTION = """Answers questions from run records, in sentences, with figures, intervals and
-what the data do not show: report.html, which holds all it needs, report.md, and figures/.
+DESCRIPTION = """Answers questions from run records, with intervals, figures, and what would answer
+the rest: report.html, which holds all it needs, report.md, and figures/.
 Takes what analyze table takes (histograms and hooks are in records only) and what advise --json
 wrote, each a section of its own. docs/report.md tells how to read it."""
 
 
 def add_arguments(parser):
     parser.add_argument("paths", nargs="+", metavar="PATH", help="file or folder of run records, or of advice")
-    add_options(parser, REPORT, figures={"default": "svg,png,html"})
+    add_options(parser, REPORT, figures={"default": "svg,png"})
 
 
 def formats(text: str) -> list[str]:
@@ -58,11 +58,11 @@ def run(options):
     report = build(data, options.title, notes, options.paths, advices)
     pages = write(report, folder, wanted)
     if report.lost:
-        print(f"LOST: {report.lost}\n")
-    for section in report.sections:
-        print(f"{section.question.title}\n  {clean(section.answer.short)}")
-    if report.unanswered:
-        print(f"\nThese data do not answer: {' '.join(q.title for q in report.unanswered)}")
-    print(f"\n{text.plural(len(report.pictures), 'figure')}; "
+        print(f"dropped events: {report.lost}\n")
+    for row in report.rows:
+        print(f"{clean(row.answer.question)}\n  {clean(row.answer.answer)}")
+    for one in report.open:
+        print(f"{one.question}\n  {one.answer}" + (f" To answer it: {clean(one.next)}" if one.next else ""))
+    print(f"\n{text.plural(len(report.all_pictures), 'figure')}; "
           f"{', '.join(clean(str(page)) for page in pages)}")
     return 0

@@ -1,28 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The figures, each a file of its own and a row here, in the order in which they are shown."""
+"""The figures, a row each, in the order in which they are shown. The first stands beside the answers."""
 
-from analysis.figures import (cache_misses, cycles, distributions, fallback, functions, hosts, kernel_time,
-                              latency, memory, records, servers, throughput)
-from analysis.figures.base import Data, Drawn, NotDrawn
+from analysis.figures import functions, hosts, kernel_time, over, ratio
 
-FIGURES = (
-    throughput.FIGURE,
-    latency.FIGURE,
-    distributions.FIGURE,
-    fallback.FIGURE,
-    kernel_time.FIGURE,
-    functions.FIGURE,
-    functions.FIGURE_COMPARED,
-    cycles.FIGURE,
-    cache_misses.FIGURE,
-    memory.FIGURE,
-    records.FIGURE,
-    servers.FIGURE,
-    hosts.FIGURE,
-)
-
-
-def draw_all(data: Data, names: set[str] | None = None) -> dict[str, Drawn | NotDrawn]:
-    """Every figure, or those of these names, by its name: drawn, or why not."""
-    return {figure.name: figure.draw(data) for figure in FIGURES
-            if names is None or figure.name in names}
+FIGURES = (*ratio.RATIOS, *ratio.HEATS, *over.FIGURES, kernel_time.FIGURE, functions.FIGURE,
+           functions.FIGURE_COMPARED, hosts.FIGURE)

@@ -7,7 +7,7 @@ import polars as pl
 from analysis import words
 from analysis.advice import CALLS, LEVEL, Advice, Answer
 from analysis.figures import labels, lines, style
-from analysis.figures.base import Drawn, NotDrawn
+from analysis.figures.base import BESIDE, Drawn, NotDrawn
 
 TITLE = "Zero-copy against the others by message size"
 METRICS = {"cpu": "CPU time per byte", "throughput": "throughput"}
@@ -34,12 +34,12 @@ def _changes(answers: list[Answer]) -> list[tuple[int, int]]:
     return sorted({(a.worse, a.better) for a in answers if a.kind == "from" and a.worse})
 
 
-def _panel(metric: str, answers: list[Answer], sizes: list[int]) -> alt.LayerChart:
+def _panel(metric: str, answers: list[Answer], sizes: list[int], width: int) -> alt.LayerChart:
     names = {name: label for name, label in NAMES.items()
              if any(a.against == name for a in answers)}
     chart = lines.draw(lines.Lines(
         _cells(answers), names, "zero-copy against", style.size_axis(sizes),
-        f"ratio; {BETTER[metric]} zero-copy is better", [""], width=330, height=280, level=1.0))
+        f"ratio; {BETTER[metric]} zero-copy is better", [""], width, height=280, level=1.0))
     shades = [alt.Chart(pl.DataFrame({"from": [low], "to": [high]})).mark_rect(
         color=style.FRAME, opacity=0.35).encode(x=style.size_axis(sizes, "from"), x2="to:Q")
         for low, high in _changes(answers)]
@@ -47,7 +47,7 @@ def _panel(metric: str, answers: list[Answer], sizes: list[int]) -> alt.LayerCha
         METRICS[metric], fontSize=12, anchor="middle", offset=6))
 
 
-def draw(advice: Advice) -> Drawn | NotDrawn:
+def draw(advice: Advice, width: int) -> Drawn | NotDrawn:
     measured = {metric: [a for a in advice.answers if a.metric == metric and a.ratios]
                 for metric in METRICS}
     measured = {metric: answers for metric, answers in measured.items() if answers}
@@ -63,7 +63,8 @@ def draw(advice: Advice) -> Drawn | NotDrawn:
     description = (
         f"Ratio of zero-copy to {labels.listed(list(NAMES.values()))} in {labels.listed(better)}, at "
         f"{labels.listed([style.size_text(size) for size in sizes])} bytes a message; {told}.")
-    chart = alt.concat(*(_panel(metric, answers, sizes) for metric, answers in measured.items()),
-                       columns=2, spacing=24)
-    return Drawn(style.themed(chart, TITLE, ["; ".join((told, *notes))], description), TITLE,
+    beside = 2 if width > BESIDE and len(measured) > 1 else 1
+    chart = alt.concat(*(_panel(metric, answers, sizes, width // beside) for metric, answers in measured.items()),
+                       columns=beside, spacing=24)
+    return Drawn(style.themed(chart, TITLE, ["; ".join((told, *notes))], description, width), TITLE,
                  description, notes)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What a figure is: a function from the data to a chart, or to a reason why there is none."""
+"""What a figure is: a function from the data and a width to a chart, or to a reason why there is none."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -12,14 +12,16 @@ from analysis import hosts
 from analysis.details import Details
 from analysis.figures import cells
 
+# Pixels across: of a page, of the place beside the answers, of a telephone.
+WIDE, BESIDE, NARROW = 1300, 600, 350
+
 
 @dataclass(frozen=True)
 class Data:
     """What figures are drawn from.
 
-    runs: the tidy table, one row a run. details: what it has no column for (histograms, stages);
-    empty where only a table was read. streamed: sums of runs that are too many to be had at once;
-    runs is empty then.
+    runs: the tidy table, one row a run. details: what it has no column for (stages); empty where only a
+    table was read. streamed: sums of runs that are too many to be had at once; runs is empty then.
     """
     runs: pl.DataFrame
     details: Details = field(default_factory=Details)
@@ -50,14 +52,15 @@ class Drawn:
 
 @dataclass(frozen=True)
 class NotDrawn:
-    """These data do not bear the figure, and why."""
+    """These data are not enough for the figure, and why."""
     title: str
     reason: str
 
 
 @dataclass(frozen=True)
 class Figure:
-    """name is its file's name, too."""
+    """width: of the picture on a page that is wide."""
     name: str
     title: str
-    draw: Callable[[Data], Drawn | NotDrawn]
+    draw: Callable[[Data, int], Drawn | NotDrawn]
+    width: int = WIDE

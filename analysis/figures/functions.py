@@ -15,7 +15,7 @@ from analysis.figures.cells import shared_setting
 
 TITLE = "Kernel functions of sends"
 COMPARED = "Kernel functions of sends, compared"
-WIDTH, ROW = 1100, 16
+ROW, ASIDE = 16, 60
 SMALL = 0.002  # of the samples: narrower functions are left out
 SAMPLES_LEAST = 100
 LETTERS = "#111111"  # on a dark page, too: the rectangles stay light
@@ -79,7 +79,7 @@ def trees(data: Data, first: str | None = None) -> tuple[pl.DataFrame, dict[str,
 
 
 def flames(rows: list[dict], title: str, number: int, color: alt.Color, tooltips: list[alt.Tooltip],
-           search: alt.Parameter) -> alt.TopLevelMixin:
+           search: alt.Parameter, width: int) -> alt.TopLevelMixin:
     """A click on a function gives it the whole width, a double click gives back the first view."""
     pick = alt.selection_point(name=f"pick{number}", fields=["begin", "end"], on="click", clear="dblclick")
     low = f"(isValid({pick.name}.begin) ? {pick.name}.begin[0] : 0)"
@@ -100,10 +100,10 @@ def flames(rows: list[dict], title: str, number: int, color: alt.Color, tooltips
     texts = base.transform_calculate(left=f"max(datum.begin, {low})", middle="datum.depth + 0.5").transform_filter(
         f"{seen} / ({high} - {low}) > 0.03").mark_text(
         align="left", baseline="middle", dx=3, fontSize=10, clip=True, color=LETTERS,
-        limit=alt.ExprRef(f"max(1, {seen} / ({high} - {low}) * {WIDTH} - 6)")).encode(
+        limit=alt.ExprRef(f"max(1, {seen} / ({high} - {low}) * {width - ASIDE} - 6)")).encode(
         x=alt.X("left:Q", title=None, axis=None, scale=across), y=alt.Y("middle:Q", title=None, axis=None, scale=up),
         text="function:N")
-    return alt.layer(bars, texts).properties(width=WIDTH, height=deepest * ROW, title=title)
+    return alt.layer(bars, texts).properties(width=width - ASIDE, height=deepest * ROW, title=title)
 
 
 def _search() -> alt.Parameter:
@@ -120,7 +120,7 @@ _TOOLTIPS = [alt.Tooltip("function:N"), alt.Tooltip("stage:N", title="stage"),
              alt.Tooltip("samples:Q", format=",d"), alt.Tooltip("percent:Q", title="% of the samples", format=".1f")]
 
 
-def draw(data: Data) -> Drawn | NotDrawn:
+def draw(data: Data, width: int) -> Drawn | NotDrawn:
     runs, found = trees(data)
     if not found:
         return NotDrawn(TITLE, "no run has samples enough: --profile takes them")
@@ -134,13 +134,13 @@ def draw(data: Data) -> Drawn | NotDrawn:
     color = alt.Color("stage:N", title="stage", sort=words, scale=alt.Scale(
         domain=words, range=[colors[word] for word in words]))
     for number, (name, title) in enumerate(_titles(runs, found).items()):
-        graphs.append(flames(drawn[name], title, number, color, _TOOLTIPS, search))
+        graphs.append(flames(drawn[name], title, number, color, _TOOLTIPS, search, width))
     heaviest = [f"{max(rows, key=lambda row: row['own'])['function']} ({name})" for name, rows in drawn.items()]
     description = (f"Flame graphs of {labels.listed(list(found))}: kernel functions by their share of the samples "
                    f"in sends; the heaviest by themselves: {labels.listed(heaviest)}. {shared_setting(runs)}.")
     chart = alt.vconcat(*graphs).add_params(search).resolve_scale(x="independent", y="independent")
     return Drawn(style.themed(chart, TITLE, [shared_setting(runs), f"width: share of the samples in sends; {_HOW}"],
-                              description), TITLE, description)
+                              description, width), TITLE, description)
 
 
 def differences(tree: Node, reference: Node) -> list[dict]:
@@ -159,7 +159,7 @@ def differences(tree: Node, reference: Node) -> list[dict]:
     return rows
 
 
-def draw_compared(data: Data) -> Drawn | NotDrawn:
+def draw_compared(data: Data, width: int) -> Drawn | NotDrawn:
     runs, found = trees(data, "tcp_sendmsg")
     if len(found) < 2:
         return NotDrawn(COMPARED, "no two variants have samples enough: --profile takes them")
@@ -168,14 +168,14 @@ def draw_compared(data: Data) -> Drawn | NotDrawn:
     color = alt.Color("difference:Q", title=f"points more than {first}", scale=alt.Scale(
         domain=[-20, 0, 20], range=["#5e9bd1", "#eeeeee", "#e0604c"], clamp=True))
     tooltips = [*_TOOLTIPS, alt.Tooltip("before:Q", title=f"% in {first}", format=".1f")]
-    graphs = [flames(differences(tree, reference), titles[name], number, color, tooltips, search)
+    graphs = [flames(differences(tree, reference), titles[name], number, color, tooltips, search, width)
               for number, (name, tree) in enumerate(others)]
     description = (f"Flame graphs of {labels.listed([name for name, _ in others])}, coloured by how much more or "
                    f"less of the samples a function has than in {first}. {shared_setting(runs)}.")
     chart = alt.vconcat(*graphs).add_params(search).resolve_scale(x="independent", y="independent")
     return Drawn(style.themed(chart, COMPARED, [
         shared_setting(runs), f"red: a larger share of the samples than in {first}, blue: a smaller one; {_HOW}"],
-        description), COMPARED, description)
+        description, width), COMPARED, description)
 
 
 FIGURE = Figure("functions", TITLE, draw)

@@ -53,7 +53,7 @@ def _panel(found: pl.DataFrame, panel: str, columns: list[str]) -> alt.LayerChar
         width=alt.Step(CELL), height=alt.Step(CELL * 0.6))
 
 
-def draw(data: Data) -> Drawn | NotDrawn:
+def draw(data: Data, width: int) -> Drawn | NotDrawn:
     every = data.fleet.hosts
     if len(every) < 2:
         return NotDrawn(TITLE, "these runs are not of several hosts")
@@ -76,8 +76,8 @@ def draw(data: Data) -> Drawn | NotDrawn:
     for panel in panels:
         apart = [one.host for one in outliers if one.metric == METRIC.get(panel, panel)]
         parts.append(_panel(found.with_columns(pl.col("host").is_in(apart).alias("apart")), panel, columns))
-    chart = alt.concat(*parts, columns=2, spacing=24)
-    return Drawn(style.themed(chart, TITLE, ["; ".join(notes)], description), TITLE, description, notes)
+    chart = alt.concat(*parts, columns=max(1, width // (CELL * len(columns) + 160)), spacing=24)
+    return Drawn(style.themed(chart, TITLE, ["; ".join(notes)], description, width), TITLE, description, notes)
 
 
 FIGURE = Figure("hosts", TITLE, draw)

@@ -8,31 +8,25 @@ from analysis import stages
 from analysis.figures import labels, lines, style
 from analysis.figures.base import Data, Drawn, Figure, NotDrawn
 from analysis.figures.cells import cells, send_spans, shared_setting, spread
-from analysis.figures.over import size_text, threads_text
+from analysis.figures.over import SIZE, Metric, draw_over, size_text, threads_text
 
 TITLE = "Kernel time of a send"
-WHOLE = "whole send"
 ERROR_QUEUE = "reading completions"
 OTHER = "other stages"
 SMALL = 0.005
+MEAN = Metric("send_mean_ns", "mean kernel time of a send (µs)", 1e-3)
 KEYS = ["setting", "threads", "message_bytes", "variant"]
 
 
 def times(runs: pl.DataFrame, data: Data) -> pl.DataFrame:
-    """run_id, stage, ns, bytes: mean of each run; WHOLE where a record does not divide its sends.
-
-    Reading completions happens outside of the send, and is a stage of its own where measured.
+    """run_id, stage, ns, bytes: mean of each run. Reading completions happens outside of the send, and is
+    a stage of its own where measured.
     """
-    divided = stages.per_send(data.details.stages.join(runs.select("run_id"), on="run_id",
-                                                       how="semi"))
-    unknown = pl.lit(None, dtype=pl.Float64).alias("bytes")
-    whole = runs.join(divided, on="run_id", how="anti").filter(
-        pl.col("send_mean_ns").is_not_null()).select(
-        "run_id", pl.lit(WHOLE).alias("stage"), pl.col("send_mean_ns").alias("ns"), unknown)
+    divided = stages.per_send(data.details.stages.join(runs.select("run_id"), on="run_id", how="semi"))
     queue = runs.filter(pl.col("error_queue_ns_per_send").is_not_null()).select(
-        "run_id", pl.lit(ERROR_QUEUE).alias("stage"),
-        pl.col("error_queue_ns_per_send").alias("ns"), unknown)
-    return pl.concat([divided, whole, queue])
+        "run_id", pl.lit(ERROR_QUEUE).alias("stage"), pl.col("error_queue_ns_per_send").alias("ns"),
+        pl.lit(None, dtype=pl.Float64).alias("bytes"))
+    return pl.concat([divided, queue.join(divided, on="run_id", how="semi")])
 
 
 def _without_small(found: pl.DataFrame) -> pl.DataFrame:
@@ -83,7 +77,7 @@ def _stacked(found: pl.DataFrame) -> pl.DataFrame:
 
 
 def _chart(found: pl.DataFrame, named: dict[str, str], panels: list[str],
-           order: list[str]) -> alt.TopLevelMixin:
+           order: list[str], width: int) -> alt.TopLevelMixin:
     found = _stacked(found.with_columns(
         pl.col("variant").replace_strict(named, return_dtype=pl.String).alias("label"),
         pl.col("stage").map_elements(_letter, return_dtype=pl.String).alias("letter"),
@@ -108,21 +102,19 @@ def _chart(found: pl.DataFrame, named: dict[str, str], panels: list[str],
     if any(map(_letter, order)):
         layered.append(alt.Chart().transform_filter("datum.letter").mark_text(
             color="#000000", fontSize=9).encode(x=x, y="middle:Q", text="letter:N"))
-    if len(order) == 1 and found["low"].count():
-        # Stages above another have no bar of their own: an interval would hang in the air.
-        layered.append(alt.Chart().transform_filter("isValid(datum.low)").mark_errorbar(
-            ticks={"width": 7}, color=style.WHISKER, rule={"strokeWidth": 1.4}).encode(
-            x=x, y=alt.Y("low:Q", title="kernel time of a send (µs)"), y2="high:Q",
-            tooltip=tooltip))
-    layers = alt.layer(*layered).properties(width=130, height=240 if len(order) > 3 else 170)
-    drawn = lines.in_panels(layers, found, panels, 4)
+    drawn = lines.in_panels(alt.layer(*layered).properties(height=240), found, panels, width, 170)
     return drawn if len(panels) == 1 else drawn.resolve_scale(y="independent")
 
 
-def draw(data: Data) -> Drawn | NotDrawn:
-    runs = data.sending.filter(pl.col("send_span").is_not_null())
+def draw(data: Data, width: int) -> Drawn | NotDrawn:
+    ids = data.details.stages["run_id"].unique().implode()
+    runs = data.sending.filter(pl.col("send_span").is_not_null() & pl.col("run_id").is_in(ids))
     if runs.is_empty():
-        return NotDrawn(TITLE, "no run timed its sends in the kernel")
+        span, *others = send_spans(data.sending) or [None]
+        told = (f"span {span}",) if span else ()
+        told += (f"not drawn: times of the span {', '.join(others)}",) if others else ()
+        return draw_over(Data(data.runs.filter(pl.col("send_span").eq_missing(pl.lit(span)))), SIZE, TITLE, [MEAN],
+                         "no run timed its sends in the kernel", width, told)
     span, *others = send_spans(runs)
     runs = runs.filter(pl.col("send_span") == span)
     not_drawn = (f"not drawn: times of the span {', '.join(others)}",) if others else ()
@@ -136,20 +128,15 @@ def draw(data: Data) -> Drawn | NotDrawn:
     notes = (*not_drawn, *notes)
     order = _order(found["stage"].unique().to_list())
     named = labels.variants(runs)
-    how = labels.intervals(found).replace("points", "bars").replace("; bars:", "; lines:") \
-        if len(order) == 1 else f"bars: medians of {found['n'].min()} or more repeats"
-    subtitle = [shared_setting(runs), f"span {span}; {how}",
-                "wall time, waiting included; each panel has a scale of its own", *notes]
-    if not set(order).isdisjoint(stages.OF_NAME):
-        subtitle.insert(2, "divided by --stages: time on the CPU from below, above it (pale) what "
-                        "passed off it")
-    parts = labels.listed([stages.words(name) for name in order])
+    how = f"span {span}; bars: medians of {found['n'].min()} or more repeats"
+    subtitle = [shared_setting(runs), how, "time on the CPU from below, above it (pale) what passed off it; "
+                "each panel has a scale of its own", *notes]
     description = (
-        f"Mean kernel time of a send in microseconds, span {span}, "
-        f"{f'divided into {parts}' if len(order) > 1 else 'not divided'}, for "
+        f"Mean kernel time of a send in microseconds, divided into "
+        f"{labels.listed([stages.words(name) for name in order])}, for "
         f"{labels.listed(list(named.values()))}; panels: {'; '.join(panels)}. "
         f"{shared_setting(runs)}; {how}.")
-    return Drawn(style.themed(_chart(found, named, panels, order), TITLE, subtitle, description),
+    return Drawn(style.themed(_chart(found, named, panels, order, width), TITLE, subtitle, description, width),
                  TITLE, description, notes)
 
 

@@ -12,8 +12,8 @@ from analysis.figures import labels, style
 
 # More panels than this nobody compares by eye.
 MOST_PANELS = 12
-# Pixels across for all panels of a row.
-PAGE = 900
+# Pixels across of a panel that can be read, with its axis, which takes so many of them.
+PANEL, AXIS = 240, 62
 # And for a letter of a panel's title.
 LETTER = 7
 # Names that share a size stand side by side, by this many powers of two.
@@ -25,8 +25,8 @@ class Lines:
     """cells: columns x, name, panel and those of cells(), and perhaps dip, whether to mark one;
     labels: what each name is called. apart: of names that share an x, in powers of two.
 
-    x_axis is made of what was measured; panels: in which order, each a text. level: a value to
-    draw a horizontal line at.
+    x_axis is made of what was measured; panels: in which order, each a text. width: of all
+    panels of a row together. level: a value to draw a horizontal line at.
     """
     cells: pl.DataFrame
     labels: dict[str, str]
@@ -34,8 +34,7 @@ class Lines:
     x_axis: alt.X
     y_title: str
     panels: list[str]
-    columns: int = 2
-    width: int = 320
+    width: int
     height: int = 200
     apart: float = APART
     level: float | None = None
@@ -63,21 +62,19 @@ def _range(spec: Lines) -> tuple[float, float]:
     return min(values), max(values)
 
 
-def in_panels(layers: alt.LayerChart, data: pl.DataFrame, panels: list[str],
-              columns: int) -> alt.TopLevelMixin:
-    """The layers once for each panel of data's column panel, in this order; alone if it is one."""
+def in_panels(layers: alt.LayerChart, data: pl.DataFrame, panels: list[str], width: int,
+              least: int = PANEL) -> alt.TopLevelMixin:
+    """The layers once for each panel of data's column panel, in this order, as wide as there is room."""
+    # As many as are wide enough to be read, in rows that are equally long.
+    columns = max(1, min(len(panels), width // least))
+    columns = math.ceil(len(panels) / math.ceil(len(panels) / columns))
+    layers = layers.properties(width=(width - AXIS) // columns - (columns > 1) * 22)
     if len(panels) == 1:
         return layers.properties(data=data)
     # Titles that are longer than their panel is wide get a line for each part.
     header = alt.Header(labelOrient="top")
-    longest = max(map(len, panels))
-    if LETTER * longest > layers.width:
+    if LETTER * max(map(len, panels)) > layers.width:
         header.labelExpr = "split(datum.label, /[,;] /)"
-        longest = max(len(part) for panel in panels for part in re.split("[,;] ", panel))
-    # As many as the page is wide enough for, in rows that are equally long.
-    room = max(layers.width, LETTER * longest) + 45
-    columns = max(1, min(columns, len(panels), PAGE // room))
-    columns = math.ceil(len(panels) / math.ceil(len(panels) / columns))
     drawn = layers.facet(data=data, columns=columns, facet=alt.Facet(
         "panel:N", title=None, sort=panels, header=header))
     # A row with room left would have axes below panels that are not there.
@@ -108,8 +105,8 @@ def draw(spec: Lines) -> alt.TopLevelMixin:
                   at_dips.mark_text(dy=20, color=style.INK, text="dip")]
     if spec.level is not None:
         shown.insert(0, alt.Chart().mark_rule(color=style.DOMAIN).encode(y=alt.datum(spec.level)))
-    layers = alt.layer(*shown).properties(width=spec.width, height=spec.height)
-    return in_panels(layers, cells, spec.panels, spec.columns)
+    layers = alt.layer(*shown).properties(height=spec.height)
+    return in_panels(layers, cells, spec.panels, spec.width)
 
 
 def _natural(row: tuple) -> list:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A chart as a picture or a page: PNG, SVG, interactive HTML, all from its one description.
+"""A chart as a picture, from its one description, and what a page needs to draw it itself.
 
 Nothing is fetched: the libraries that a page needs are written into it.
 """
@@ -11,8 +11,6 @@ from typing import Callable
 
 import altair as alt
 import vl_convert
-
-from analysis.figures import style
 
 # Pixels of the picture for each of the chart: sharp in print.
 PNG_SCALE = 2.0
@@ -59,27 +57,6 @@ def svg(described: dict) -> bytes:
     return vl_convert.vegalite_to_svg(described).encode()
 
 
-_PAGE = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8"/>
-<meta http-equiv="Content-Security-Policy" content="{policy}"/>
-<meta name="color-scheme" content="light dark"/>
-<title>{title}</title>
-<style>{dark}</style>
-</head>
-<body>
-<div id="figure"></div>
-<script type="application/json" id="description">{description}</script>
-<script>{library}</script>
-<script>
-vegaEmbed("#figure", JSON.parse(document.getElementById("description").textContent),
-          {embed});
-</script>
-</body>
-</html>
-"""
-
 # The page may run what stands in it and nothing else, and ask no server for anything.
 POLICY = ("default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; "
           "style-src 'unsafe-inline'; img-src data: blob:")
@@ -91,12 +68,4 @@ EMBED = {"mode": "vega-lite", "renderer": "svg", "defaultStyle": False,
          "actions": {"export": True, "source": False, "compiled": False, "editor": False}}
 
 
-def html(described: dict) -> bytes:
-    """An interactive page of its own: tooltips, and a menu to save the picture."""
-    title = described.get("title", {}).get("text", "figure")
-    escaped = title.replace("&", "&amp;").replace("<", "&lt;")
-    return _PAGE.format(policy=POLICY, title=escaped, dark=style.dark_css(),
-                        description=script_json(described), library=library(), embed=json.dumps(EMBED)).encode()
-
-
-FORMATS: dict[str, Callable[[dict], bytes]] = {"svg": svg, "png": png, "html": html}
+FORMATS: dict[str, Callable[[dict], bytes]] = {"svg": svg, "png": png}

@@ -10,6 +10,7 @@ that one drawing serves both.
 
 import itertools
 import math
+import textwrap
 from dataclasses import dataclass
 
 import altair as alt
@@ -183,13 +184,15 @@ def value_axis(title: str, low: float, high: float, field: str = "median") -> al
 
 
 # A reader without these fonts has wider ones: what stands at the right must not be cut off.
-_PADDING = {"left": 10, "top": 10, "right": 40, "bottom": 10}
+_PADDING = {"left": 4, "top": 4, "right": 16, "bottom": 4}
 
 
-def themed(chart: alt.TopLevelMixin, title: str, subtitle: list[str], description: str):
-    """The chart with its title, what stands below it, its alt text, and the house's style."""
+def themed(chart: alt.TopLevelMixin, title: str, subtitle: list[str], description: str, width: int):
+    """The chart with its title, broken to a width, what stands below it, its alt text, and the house's style."""
+    room = max(30, int(width / 5.9))
+    lines = [line for text in subtitle for line in textwrap.wrap(text, room)]
     return chart.properties(
-        title=alt.TitleParams(title, subtitle=subtitle, anchor="start"),
+        title=alt.TitleParams(textwrap.wrap(title, int(width / 8.5)), subtitle=lines, anchor="start"),
         description=description,
     ).configure(
         font=FONT, background=PAPER, padding=_PADDING,
@@ -201,7 +204,7 @@ def themed(chart: alt.TopLevelMixin, title: str, subtitle: list[str], descriptio
         titleFontWeight="normal", labelFontSize=11, titleFontSize=12, titlePadding=10,
     ).configure_legend(
         labelFontSize=11, titleFontSize=11, labelColor=INK, titleColor=INK, orient="bottom",
-        labelLimit=320, titleLimit=400, titleFontWeight="normal", columns=4,
+        labelLimit=320, titleLimit=400, titleFontWeight="normal", columns=max(1, width // 220),
     ).configure_header(
         labelFontSize=12, labelColor=INK, titleColor=INK, labelFontWeight="bold",
     ).configure_view(stroke=FRAME)

@@ -104,7 +104,10 @@ def _tables(advice: Advice) -> list[Table]:
 
 def answer(read: Read) -> Answer:
     advice = read.advice
-    sentences = [advice.recommendation, *_compared(advice), _rests_on(advice),
-                 *(_limits(advice.path) if advice.path else [])]
-    return Answer(advice.recommendation, tuple(sentences), tuple(_not_shown(advice)),
-                  tuple(_tables(advice)))
+    details = [_rests_on(advice), *(_limits(advice.path) if advice.path else []),
+               *(f"Not shown: {one}" for one in _not_shown(advice))]
+    known = sorted((r for a in advice.answers for r in a.ratios), key=lambda r: r.effect)
+    ends = [f"{r.words} times at {style.size_text(r.size)}" for r in (*known[:1], *known[-1:])]
+    return Answer(title(read), advice.recommendation, " to ".join(dict.fromkeys(ends)), " ".join(_compared(advice)),
+                  f"sudo ./analyze advise --budget {advice.seconds_more + advice.elapsed_s:.0f}"
+                  if advice.seconds_more else "", details=tuple(details), tables=tuple(_tables(advice)))

@@ -1,13 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What a question is: a function from the data to an answer that these data carry."""
+"""What an answer is: a row of the report's first table. All is plain text: who writes HTML or Markdown
+escapes it."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from operator import attrgetter
-
-import polars as pl
-
-from analysis.figures.base import Data
 
 
 @dataclass(frozen=True)
@@ -26,27 +21,16 @@ class Table:
 
 @dataclass(frozen=True)
 class Answer:
-    """All is plain text: who writes HTML or Markdown escapes it.
-
-    short: one sentence for the top of the report. sentences: what these data say. not_shown:
-    what of the question they do not.
+    """verdict: as judge.py has it, "" where the answer is none; None: these data have none. number: with
+    its interval. why: by the counters of these data. next: what would tell more, a command or where to
+    run it. caveats: what casts doubt on it. details: further sentences.
     """
-    short: str
-    sentences: tuple[str, ...] = ()
-    not_shown: tuple[str, ...] = ()
+    question: str
+    answer: str
+    number: str = ""
+    why: str = ""
+    next: str = ""
+    verdict: str | None = ""
+    caveats: tuple[str, ...] = ()
+    details: tuple[str, ...] = ()
     tables: tuple[Table, ...] = ()
-
-    @property
-    def has_data(self) -> bool:
-        return bool(self.sentences or self.tables)
-
-
-@dataclass(frozen=True)
-class Question:
-    """figures: names of those in analysis/figures that show what the answer says. runs: those
-    that it rests on."""
-    name: str
-    title: str
-    figures: tuple[str, ...]
-    answer: Callable[[Data], Answer]
-    runs: Callable[[Data], pl.DataFrame] = attrgetter("sending")

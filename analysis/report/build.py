@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The report as data: every question answered, every figure drawn or its reason, once each."""
+"""The report as data: every question answered, every figure drawn once for each width."""
 
 import shlex
 from collections.abc import Sequence
@@ -9,114 +9,100 @@ import polars as pl
 
 from analysis import stages
 from analysis.advice import Read
-from analysis.figures import FIGURES, advice as advice_figure, draw_all
-from analysis.figures.base import Data, Drawn, NotDrawn
+from analysis.figures import FIGURES, advice as advice_figure, hosts as hosts_figure
+from analysis.figures.base import NARROW, WIDE, Data, Figure, NotDrawn
 from analysis.figures.save import spec, svg
 from analysis.report import advice as advised, conditions, losses
-from analysis.report.base import Answer, Question, Table
-from analysis.report.questions import asked
+from analysis.report.base import Answer, Table
+from analysis.report.questions import answered
 
-TITLE = "How sends compare"
 TITLE_OF_HOSTS = "How hosts compare"
 COMMANDS = 20
+MARKS = "abcdefghijklmnopqrstuvwxyz"
 
 
 @dataclass(frozen=True)
 class Picture:
-    """number counts from 1 in the order of the report; spec is its Vega-Lite description."""
+    """specs and svgs: as Vega-Lite and drawn, for a wide page and for a narrow one."""
     name: str
     number: int
     title: str
     description: str
     notes: tuple[str, ...]
-    spec: dict
-    svg: bytes
+    specs: tuple[dict, dict]
+    svgs: tuple[bytes, bytes]
 
 
 @dataclass(frozen=True)
-class Section:
-    """pictures: shown here first; see: shown before."""
-    question: Question
+class Row:
+    """An answer with the marks of its caveats, and its next step, said once."""
     answer: Answer
-    pictures: tuple[Picture, ...]
-    see: tuple[Picture, ...]
+    marks: str
+    next: str
 
 
 @dataclass(frozen=True)
 class Report:
-    """lost: what the measuring lost, a line; "" where nothing was. unanswered: the questions
-    that these data have nothing for, and that have no section. folded: stages as folded stacks. beside: what must be read with
-    the short answers."""
+    """asked: what was run. lost: dropped events, a line; "" where there were none. rows: answers; open: what
+    these data do not answer, with the way to answer it. caveats: (mark, words). first: the picture beside the
+    answers. folded: stages as folded stacks."""
     title: str
+    asked: tuple[str, ...]
     lost: str
-    beside: tuple[str, ...]
-    sections: tuple[Section, ...]
-    unanswered: tuple[Question, ...]
-    left_out: tuple[NotDrawn, ...]
-    runs: tuple[str, ...]
-    machines: Table
-    hooks: Table
-    warnings: Table
-    unmeasured: Table
+    rows: tuple[Row, ...]
+    open: tuple[Answer, ...]
+    caveats: tuple[tuple[str, str], ...]
+    first: Picture | None
+    pictures: tuple[Picture, ...]
+    conditions: tuple[Table, ...]
     problems: tuple[str, ...]
     commands: tuple[str, ...]
     folded: tuple[str, ...]
     sources: tuple[str, ...]
 
     @property
-    def pictures(self) -> list[Picture]:
-        return [picture for section in self.sections for picture in section.pictures]
+    def all_pictures(self) -> list[Picture]:
+        return [*([self.first] if self.first else []), *self.pictures]
 
     @property
-    def has_conditions(self) -> bool:
-        """Of advice alone there are none."""
-        return bool(self.runs or self.problems)
+    def details(self) -> list[Answer]:
+        return [row.answer for row in self.rows if row.answer.details]
+
+    @property
+    def tables(self) -> list[Table]:
+        return [table for row in self.rows for table in row.answer.tables]
 
 
-def _picture(name: str, drawn: Drawn, number: int) -> Picture:
-    described = spec(drawn.chart)
-    return Picture(name, number, drawn.title, drawn.description, drawn.notes, described,
-                   svg(described))
+def _picture(figure: Figure, data: Data, number: int) -> Picture | None:
+    wide = figure.draw(data, figure.width)
+    if isinstance(wide, NotDrawn):
+        return None
+    specs = spec(wide.chart), spec(figure.draw(data, NARROW).chart)
+    return Picture(figure.name, number, wide.title, wide.description, wide.notes, specs, tuple(map(svg, specs)))
 
 
-def _answered(answers: dict[Question, Answer], drawn: dict[str, Drawn | NotDrawn]) -> set[Question]:
-    """The questions that these data answer, and those that alone show a figure."""
-    answered = {question for question, answer in answers.items() if answer.has_data}
-    shown = {name for question in answered for name in question.figures}
-    return answered | {question for question in answers if any(
-        name not in shown and isinstance(drawn[name], Drawn) for name in question.figures)}
+def _pictures(figures: Sequence[Figure], data: Data) -> list[Picture]:
+    made: list[Picture] = []
+    for figure in figures:
+        picture = _picture(figure, data, len(made) + 1)
+        if picture:
+            made.append(picture)
+    return made
 
 
-def _advised(advices: Sequence[Read]) -> tuple[Section, ...]:
-    """A section each."""
-    sections, number = [], 1
-    for index, read in enumerate(advices, 1):
-        name, drawn, answer = f"advice-{index}", advice_figure.draw(read.advice), advised.answer(read)
-        pictures = (_picture(name, drawn, number),) if isinstance(drawn, Drawn) else ()
-        number += len(pictures)
-        question = Question(name, advised.title(read), (name,), lambda _, answer=answer: answer)
-        sections.append(Section(question, answer, pictures, ()))
-    return tuple(sections)
+def _advice_figure(name: str, read: Read) -> Figure:
+    return Figure(name, advice_figure.TITLE, lambda _, width: advice_figure.draw(read.advice, width), WIDE)
 
 
-def _sections(data: Data, answers: dict[Question, Answer], drawn: dict[str, Drawn | NotDrawn],
-              before: int) -> tuple[Section, ...]:
-    """before: pictures of other sections."""
-    shown: dict[str, Picture] = {}
-    sections = []
-    for question, answer in answers.items():
-        answer = losses.with_caveat(answer, question.runs(data))
-        first, see = [], []
-        for name in question.figures:
-            if isinstance(drawn[name], NotDrawn):
-                continue
-            if name in shown:
-                see.append(shown[name])
-                continue
-            shown[name] = _picture(name, drawn[name], before + len(shown) + 1)
-            first.append(shown[name])
-        sections.append(Section(question, answer, tuple(first), tuple(see)))
-    return tuple(sections)
+def _rows(answers: list[Answer], every: tuple[str, ...]) -> tuple[tuple[Row, ...], tuple[tuple[str, str], ...]]:
+    """Answers with marks, and the words of each mark once."""
+    marks: dict[str, str] = {}
+    rows, steps = [], set()
+    for answer in answers:
+        mine = [marks.setdefault(said, MARKS[len(marks) % len(MARKS)]) for said in (*answer.caveats, *every)]
+        rows.append(Row(answer, " ".join(mine), "as above" if answer.next in steps else answer.next))
+        steps |= {answer.next} - {""}
+    return tuple(rows), tuple((mark, said) for said, mark in marks.items())
 
 
 def _commands(runs: pl.DataFrame, sources: list[str]) -> tuple[str, ...]:
@@ -129,29 +115,29 @@ def _commands(runs: pl.DataFrame, sources: list[str]) -> tuple[str, ...]:
 
 def build(data: Data, title: str | None, problems: list[str], sources: list[str],
           advices: Sequence[Read] = ()) -> Report:
-    """data: at least one run, or none where there are advices. title: None for one that tells what
-    it is about. problems: what of the files could not be used, a line a file."""
-    sections = _advised(advices)
-    if data.runs.is_empty() and not data.streamed:
-        empty = Table("", (), ())
-        return Report(title or advised.TITLE, "", (), sections, (), (), (), empty, empty, empty,
-                      empty, tuple(problems), _commands(data.runs, sources), (), tuple(sources))
-    questions = asked(data)
-    names = {name for question in questions for name in question.figures}
-    drawn = draw_all(data, names)
-    answers = {question: question.answer(data) for question in questions}
-    answered = _answered(answers, drawn)
-    lost = losses.told(data.fleet.totals)
-    of_hosts = len(questions) == 1
-    told, beside = conditions.of_many(data) if of_hosts else (
-        conditions.runs_told(data.runs), conditions.beside(data.runs, lost))
+    """data: at least one run, or none where there are advices. title: None for what was compared.
+    problems: what of the files could not be used, a line a file."""
+    figures = [_advice_figure(f"advice-{n}", read) for n, read in enumerate(advices, 1)]
+    answers = [advised.answer(read) for read in advices]
+    none = data.runs.is_empty() and not data.streamed
+    of_hosts = not none and bool(data.streamed)
+    asked, tables, lost, every = [], (), "", ()
+    if not none:
+        found = answered(data)
+        of_hosts = len(found) == 1 and len(data.fleet.hosts) > 1
+        answers += found
+        figures += [hosts_figure.FIGURE] if of_hosts else FIGURES
+        lost = losses.told(data.fleet.totals)
+        asked = conditions.of_many(data) if of_hosts else conditions.asked(data.runs)
+        every = () if of_hosts else (*losses.caveat(data.runs), *conditions.caveats(data.runs))
+        tables = (conditions.warnings(data), conditions.unmeasured(data), conditions.machines(data.runs),
+                  conditions.settings(data.runs), conditions.hooks(data))
+    rows, caveats = _rows([one for one in answers if one.verdict is not None], every)
+    pictures = _pictures(figures, data)
+    beside = bool(pictures) and pictures[0].name.startswith("ratio")
     return Report(
-        title or (TITLE_OF_HOSTS if of_hosts else TITLE), lost, beside,
-        sections + _sections(data, {q: answers[q] for q in questions if q in answered}, drawn,
-                             sum(len(section.pictures) for section in sections)),
-        tuple(q for q in questions if q not in answered),
-        tuple(drawn[f.name] for f in FIGURES if isinstance(drawn.get(f.name), NotDrawn)),
-        tuple(told), conditions.machines(data.runs),
-        conditions.hooks(data), conditions.warnings(data), conditions.unmeasured(data),
-        tuple(problems), _commands(data.runs, sources),
-        tuple(stages.folded(data.details.stages, data.sending)), tuple(sources))
+        title or (advised.TITLE if none else TITLE_OF_HOSTS if of_hosts else conditions.title(data)), tuple(asked),
+        lost, rows, tuple(one for one in answers if one.verdict is None and one.answer), caveats,
+        pictures[0] if beside else None, tuple(pictures[beside:]),
+        tuple(table for table in tables if table.rows), tuple(problems), _commands(data.runs, sources),
+        () if none else tuple(stages.folded(data.details.stages, data.sending)), tuple(sources))

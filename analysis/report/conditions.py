@@ -1,17 +1,28 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Under which conditions the runs were made: machines, hooks, warnings, what was not measured."""
+"""What was asked and under which conditions: title, machines, hooks, warnings, what was not measured."""
 
 import polars as pl
 
-from analysis import summary
+from analysis.figures import judged, labels, style
 from analysis.figures.base import Data
-from analysis.figures.labels import listed
-from analysis.report import losses, text
+from analysis.report import text
 from analysis.report.base import Table
+from analysis.report.questions.common import name
 
 MACHINE = ("host", "cpu_model", "arch", "cpus", "virtual", "kernel", "debug_kernel", "governor",
            "pmu", "tier")
-MOST_LISTED = 8
+SETTINGS_MOST = 8
+# Warnings that have a number in each run: the column, and what it is of.
+FOLDED = {"others": ("others_share", "other programs took {} of the CPUs' time"),
+          "steal": ("steal_share", "the hypervisor took {} of the CPUs' time"),
+          "sender_waited": ("sender_waited_share", "the sender waited for a CPU {} of the time in which it could run"),
+          "receiver_waited": ("receiver_waited_share",
+                              "the receiver waited for a CPU {} of the time in which it could run")}
+# What would measure what these data lack, by the begin of its key.
+WAYS = (("calls.stages", "--stages"), ("calls.counters", "--call-counters EVENTS"), ("tcp.skb", "--packets"),
+        ("tcp.frags", "--packets"), ("overhead", "--cost"),
+        ("memory", "--memory, where docs/memory.md lists the machine"),
+        ("counters", "a machine with a PMU"), ("zerocopy", "fentry or kprobes (analyze doctor)"))
 
 
 def _said(value: object) -> str:
@@ -24,145 +35,131 @@ def machines(runs: pl.DataFrame) -> Table:
     """A row a machine and kernel, with how sends were timed there."""
     rows = []
     for row in runs.group_by(MACHINE, maintain_order=True).len().iter_rows(named=True):
-        row["pmu"] = row["pmu"] or "none"
-        row["tier"] = row["tier"] or "not timed"
-        rows.append((*(_said(row[name]) for name in MACHINE), text.count(row["len"])))
-    return Table("Machines", ("host", "processor", "machine type", "CPUs", "virtual machine",
-                              "Linux", "debug kernel", "frequency governor",
-                              "hardware counters", "sends timed by", "runs"), tuple(rows))
+        row["pmu"], row["tier"] = row["pmu"] or "none", row["tier"] or "not timed"
+        rows.append((*(_said(row[key]) for key in MACHINE), text.count(row["len"])))
+    return Table("Machines", ("host", "processor", "machine type", "CPUs", "virtual machine", "Linux", "debug kernel",
+                              "frequency governor", "hardware counters", "sends timed by", "runs"), tuple(rows))
+
+
+def settings(runs: pl.DataFrame) -> Table:
+    """Of machines and their devices, name and value."""
+    found: dict[str, set[str]] = {}
+    for column in ("settings", "devices"):
+        for said in runs[column].drop_nulls().unique():
+            for key, _, value in (one.partition("=") for one in said.split(";") if one):
+                found.setdefault(key if column == "settings" else f"device {key}", set()).add(value)
+    return Table("Settings", ("setting", "value"), tuple(
+        (key, ", ".join(sorted(values)[:SETTINGS_MOST])) for key, values in sorted(found.items())))
+
+
+_NUMBERS = dict(enumerate("no one two three four five six seven eight nine ten".split()))
+
+
+def _over(runs: pl.DataFrame) -> str:
+    links = runs["link"].drop_nulls().unique().sort().to_list()
+    return f" over {labels.listed(links)}" if links else " between machines" if runs["peer"].count() else ""
+
+
+def title(data: Data) -> str:
+    """What was compared."""
+    said = []
+    if data.sending.height:
+        names = [name(one) for one in style.order(data.sending["variant"].unique().to_list())][::-1]
+        said.append((labels.listed(names) if len(names) > 1 else f"{names[0]} sends") + _over(data.sending))
+        records = judged.KINDS[0].runs(data)
+        if records.height:
+            said[0] += f", messages of {records['fields'].min()} to {records['fields'].max()} records"
+    if data.serving.height:
+        models, at = data.serving["server_model"].n_unique(), data.serving["connections"]
+        ends = str(at.min()) if at.min() == at.max() else f"{at.min()} to {at.max()}"
+        said.append(f"{_NUMBERS.get(models, models)} server model{'s' if models > 1 else ''} at {ends} connections")
+    return text.starting("; ".join(said) or "observed programs")
 
 
 def _failed(amount: int) -> str:
     return f"{text.plural(amount, 'run')} failed or {'was' if amount == 1 else 'were'} interrupted"
 
 
-def runs_told(runs: pl.DataFrame) -> list[str]:
-    """How many runs of how many configurations, how often each was repeated, and when."""
+def asked(runs: pl.DataFrame) -> list[str]:
+    """What was run: how often, how long, when, and where."""
     whole = runs.filter(pl.col("complete").fill_null(True))
-    cells = whole.group_by("cell", "host", "kernel", "link").len()
-    said = [f"{text.plural(runs.height, 'run')} of {text.plural(cells.height, 'configuration')}"]
-    if cells.height:
-        fewest, most = cells["len"].min(), cells["len"].max()
-        said[0] += (f", {text.plural(fewest, 'repeat')} each" if fewest == most
-                    else f", {fewest} to {most} repeats each")
-    first, last = runs["started"].min(), runs["started"].max()
+    cells = whole.group_by("cell", "host", "kernel", "link").len()["len"]
+    said = [f"{text.plural(runs.height, 'run')} of {text.plural(len(cells), 'configuration')}"]
+    if len(cells):
+        said[0] += (f", {text.plural(cells.min(), 'repeat')} each" if cells.min() == cells.max()
+                    else f", {cells.min()} to {cells.max()} repeats each")
+    windows = runs["duration_s"].drop_nulls()
+    if windows.len():
+        ends = dict.fromkeys((f"{windows.min():.3g}", f"{windows.max():.3g}"))
+        said.append(f"windows of {' to '.join(ends)} s")
+    first = runs["started"].min()
     if first is not None:
-        said.append(f"from {first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M} UTC")
-    for column, words in (("duration_s", "windows of {} s"), ("link", "link: {}"),
-                          ("workload", "workload: {}"), ("fields", "fields of a message: {}")):
-        values = runs[column].drop_nulls().unique().sort().to_list()
-        if values:
-            said.append(words.format(
-                f"{values[0]} to {values[-1]}" if len(values) > MOST_LISTED else
-                listed([f"{v:g}" if isinstance(v, float) else str(v) for v in values])))
+        said.append(f"{first:%Y-%m-%d %H:%M} UTC")
+    machine = runs.select("cpus", "virtual", "pmu", "kernel").unique()
+    if machine.height == 1:
+        cpus, virtual, pmu, kernel = machine.row(0)
+        said.append(f"Linux {kernel}, {text.plural(cpus or 0, 'CPU')}{', virtual machine' if virtual else ''}"
+                    f"{'' if pmu else ', no PMU'}")
     failed = runs.height - whole.height
-    if failed:
-        said.append(f"{_failed(failed)}, listed below")
-    return said
+    return said + ([_failed(failed)] if failed else [])
 
 
-def _pacing(runs: pl.DataFrame) -> str:
-    said = []
-    has_paced = pl.col("warnings").fill_null("").str.split(";").list.contains("paced")
-    known = runs.filter(pl.col("congestion").is_not_null() | has_paced
-                        | pl.col("rate_per_thread").is_not_null())
-    if known.is_empty():
-        return "not known: the congestion control of these runs' sockets was not recorded"
-    paced = known.select(has_paced.sum()).item()
-    if paced:
-        said.append(f"TCP's congestion control used pacing in {text.count(paced)} of "
-                    f"{text.plural(runs.height, 'run')}: it limits their throughput")
-    rates = runs["rate_per_thread"].drop_nulls().unique().sort().to_list()
-    if rates:
-        said.append(f"messages were due at {listed([text.count(rate) for rate in rates])} a "
-                    "second per thread")
-    said = said or ["none, every run sent as fast as it could"]
-    return "; ".join(said) + _of_others(runs, known)
-
-
-def _of_others(runs: pl.DataFrame, known: pl.DataFrame) -> str:
-    others = runs.height - known.height
-    return f"; not known for {text.plural(others, 'other run')}" if others else ""
-
-
-def _losses(runs: pl.DataFrame, lost: str) -> str:
-    known = runs.filter(pl.any_horizontal([pl.col(kind).is_not_null() for kind in losses.KINDS]))
-    if known.is_empty():
-        return "not known: these runs did not count them"
-    return ("see LOST, above" if lost else "none was recorded") + _of_others(runs, known)
-
-
-def _noise(runs: pl.DataFrame) -> str:
-    """How wide the intervals are, and how many runs are outliers."""
-    said = []
-    for metric, what in (("throughput_bps", "throughput"), ("messages_per_s", "answers per second")):
-        serving = pl.col("workload") == "procinfo"
-        of = runs.filter(serving if metric == "messages_per_s" else ~serving)
-        cells = summary.medians(of, metric)
-        wide = cells.select((pl.col("high") - pl.col("low")) / 2 / pl.col("median") * 100)
-        wide = wide.to_series().drop_nulls().drop_nans()
-        if wide.len():
-            flagged = cells["outliers"].sum()
-            said.append(
-                f"the interval of {what} is ±{text.number(wide.median())} % (median of "
-                f"{text.plural(wide.len(), 'configuration')}) and ±{text.number(wide.max())} % at "
-                f"worst; {text.plural(flagged, 'run')} of {text.count(of.height)} "
-                f"{'is an outlier' if flagged == 1 else 'are outliers'}")
-    said = "; ".join(said) or ("not known: with fewer than 5 repeats, the data are "
-                               "insufficient for an interval")
-    return said + _disturbed(runs)
-
-
-def _disturbed(runs: pl.DataFrame) -> str:
-    """How many runs are left out of comparisons, and why."""
-    reasons = runs["disturbed"].drop_nulls()
-    if reasons.is_empty():
-        return ""
-    return (f"; {text.plural(len(reasons), 'run')} of {text.count(runs.height)} "
-            f"{'is' if len(reasons) == 1 else 'are'} left out of comparisons, because the machine "
-            f"was busy ({reasons.mode()[0]})")
-
-
-def of_many(data: Data) -> tuple[list[str], tuple[str, ...]]:
-    """runs_told and beside, of a fleet: what a page has room for of very many runs."""
+def of_many(data: Data) -> list[str]:
+    """The same of a fleet."""
     total = data.fleet.totals.row(0, named=True)
     said = [f"{text.plural(total['runs'], 'run')} of {text.plural(len(data.fleet.hosts), 'host')}"]
     if total["complete"] < total["runs"]:
         said.append(_failed(total["runs"] - total["complete"]))
-    return said, ("Only hosts are compared here; a report of a few hosts answers the other "
-                  "questions.",)
+    return [*said, "only hosts are compared here; a report of a few hosts answers the other questions"]
 
 
-def beside(runs: pl.DataFrame, lost: str) -> tuple[str, ...]:
-    """What a reader of the short answers must know of the runs: pacing, losses, noise."""
-    return (f"Pacing: {_pacing(runs)}.",
-            f"Losses: {_losses(runs, lost)}.",
-            f"Noise: {_noise(runs)}.")
+def caveats(runs: pl.DataFrame) -> tuple[str, ...]:
+    """What limits all answers: pacing, and messages that were due at a rate."""
+    has_paced = pl.col("warnings").fill_null("").str.split(";").list.contains("paced")
+    paced = runs.select(has_paced.sum()).item() if runs.height else 0
+    said = [f"congestion control paced {text.count(paced)} of {text.plural(runs.height, 'run')}: it limits their "
+            "throughput"] if paced else []
+    rates = runs["rate_per_thread"].drop_nulls().unique().sort().to_list()
+    if rates:
+        said.append(f"messages were due at {labels.listed([text.count(rate) for rate in rates])} a second per thread")
+    return tuple(said)
 
 
 def hooks(data: Data) -> Table:
     """What the kernel was asked by, and what it refused."""
     found = data.details.hooks.sort("name", "runs", descending=[False, True])
-    rows = tuple((row["name"] or "", row["mechanism"] or "-", row["status"] or "",
-                  row["reason"] or "", text.count(row["runs"]))
-                 for row in found.iter_rows(named=True))
-    return Table("Hooks", ("hook", "mechanism", "status", "reason", "runs"), rows)
+    return Table("Hooks", ("hook", "mechanism", "status", "reason", "runs"), tuple(
+        (row["name"] or "", row["mechanism"] or "-", row["status"] or "", row["reason"] or "",
+         text.count(row["runs"])) for row in found.iter_rows(named=True)))
 
 
 def warnings(data: Data) -> Table:
-    """The warnings of the records, each once; of a table alone, their codes."""
-    found = data.details.warnings
-    if found.is_empty():
-        codes = data.runs["warnings"].drop_nulls().str.split(";").explode()
-        counted = codes.filter(codes != "").value_counts(sort=True)
-        rows = tuple((row["warnings"], text.count(row["count"])) for row in counted.to_dicts())
-    else:
-        rows = tuple((row["text"] or row["code"] or "", text.count(row["runs"]))
-                     for row in found.iter_rows(named=True))
-    return Table("Warnings", ("warning", "runs"), rows)
+    """A row a kind of warning, with the range of its numbers and in how many runs."""
+    codes = data.runs.select(pl.col("warnings").drop_nulls().str.split(";")).explode("warnings").filter(
+        pl.col("warnings") != "")["warnings"].value_counts(sort=True)
+    known, rows = data.details.warnings, []
+    for row in codes.sort("count", "warnings", descending=[True, False]).to_dicts():
+        code, count = row["warnings"], row["count"]
+        said = known.filter(pl.col("code") == code)["text"].drop_nulls().to_list()
+        if code in FOLDED:
+            column, sentence = FOLDED[code]
+            has = pl.col("warnings").fill_null("").str.split(";").list.contains(code)
+            shares = data.runs.filter(has)[column].drop_nulls()
+            if shares.len():
+                ends = dict.fromkeys(f"{100 * end:.0f}" for end in (shares.min(), shares.max()))
+                said = [sentence.format(f"{' to '.join(ends)} %")]
+        more = f" (and {len(said) - 1} like it)" if len(said) > 1 else ""
+        rows.append(((said[0] + more) if said else code, f"{text.count(count)} of {text.count(data.runs.height)}"))
+    return Table("Warnings", ("warning", "runs"), tuple(rows))
 
 
 def unmeasured(data: Data) -> Table:
-    rows = tuple((row["key"] or "", row["reason"] or "", text.count(row["runs"]))
-                 for row in data.details.unmeasured.sort("key").iter_rows(named=True))
-    return Table("Not measured", ("key of the record", "reason", "runs"), rows)
+    """A row a reason, with the keys of the record and what would measure them."""
+    found: dict[tuple[str, str], list] = {}
+    for row in data.details.unmeasured.sort("key").iter_rows(named=True):
+        way = next((way for begin, way in WAYS if (row["key"] or "").startswith(begin)), "")
+        found.setdefault((row["reason"] or "", way), []).append(row)
+    return Table("Not measured", ("keys of the record", "reason", "what would measure it", "runs"), tuple(
+        (", ".join(dict.fromkeys(row["key"] or "" for row in rows)), reason, way,
+         text.count(max(row["runs"] for row in rows)))
+        for (reason, way), rows in found.items()))

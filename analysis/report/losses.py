@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What the measuring lost, in one line, and the caveat of each answer that rests on such runs."""
-
-import dataclasses
+"""Dropped events, in one line, and the caveat of answers that rest on such runs."""
 
 import polars as pl
 
 from analysis.report import text
-from analysis.report.base import Answer
 
 # column -> what was lost, one and several; what follows for the numbers
 KINDS = {
@@ -39,11 +36,7 @@ def told(totals: pl.DataFrame) -> str:
     return "; ".join(parts)
 
 
-def with_caveat(answer: Answer, runs: pl.DataFrame) -> Answer:
-    """The answer; its short sentence says how many of the runs that it rests on had losses."""
+def caveat(runs: pl.DataFrame) -> tuple[str, ...]:
+    """How many of the runs that answers rest on had losses."""
     lossy = _lossy(runs).height
-    if not lossy:
-        return answer
-    return dataclasses.replace(answer, short=(
-        f"{answer.short} Caveat: {text.count(lossy)} of the "
-        f"{text.plural(runs.height, 'run')} behind this answer had losses (LOST, above)."))
+    return (f"{text.count(lossy)} of {text.plural(runs.height, 'run')} had dropped events (above)",) if lossy else ()

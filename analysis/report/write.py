@@ -10,9 +10,11 @@ import jinja2
 from analysis.faults import FAILED, Fault
 from analysis.files import replace
 from analysis.figures import style
+from analysis.figures.ratio import COLORS
 from analysis.figures.save import EMBED, FORMATS, POLICY, library, script_json
 from analysis.notes import clean
-from analysis.report.build import Picture, Report
+from analysis.report.build import Report
+from analysis.report.text import starting
 
 _PAGES = pathlib.Path(__file__).parent
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|!~&$])")
@@ -32,18 +34,28 @@ def _code(value: str) -> str:
     return clean(value).replace("```", "'''")
 
 
-def _data_uri(picture: Picture) -> str:
+def _data_uri(drawn: bytes) -> str:
     """The picture with the colours of a dark page, which apply where a browser asks for them."""
-    root, rest = picture.svg.decode().split(">", 1)
+    root, rest = drawn.decode().split(">", 1)
     both = f"{root}><style>{style.dark_css()}</style>{rest}"
     return "data:image/svg+xml;base64," + base64.b64encode(both.encode()).decode()
+
+
+def command(said: str) -> jinja2.utils.markupsafe.Markup:
+    """What to do next: words, and a command whose words are not broken."""
+    markup = jinja2.utils.markupsafe.Markup
+    begin, found, rest = said.partition("sudo ")
+    if not found:
+        return markup.escape(said)
+    words = markup(" ").join(markup("<span>{}</span>").format(clean(word)) for word in (found + rest).split())
+    return markup("{}<code>{}</code>").format(clean(begin), words)
 
 
 def _environment(**options) -> jinja2.Environment:
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_PAGES), undefined=jinja2.StrictUndefined,
         trim_blocks=True, lstrip_blocks=True, **options)
-    environment.filters.update(data_uri=_data_uri, code=_code)
+    environment.filters.update(data_uri=_data_uri, code=_code, starting=starting, command=command)
     return environment
 
 
@@ -51,9 +63,9 @@ def html(report: Report) -> str:
     """One file with everything in it; a browser that shows it asks no server for anything."""
     environment = _environment(autoescape=True, finalize=lambda value: clean(value) if isinstance(
         value, str) and not hasattr(value, "__html__") else value)
-    specs = {picture.name: picture.spec for picture in report.pictures}
+    specs = {picture.name: picture.specs for picture in report.all_pictures}
     return environment.get_template("page.html.j2").render(
-        report=report, policy=POLICY, dark=style.dark_css(), paper=style.DARK[style.PAPER],
+        report=report, policy=POLICY, colors=COLORS, dark=style.dark_css(), paper=style.DARK[style.PAPER],
         specs=jinja2.utils.markupsafe.Markup(script_json(specs)),
         embed=jinja2.utils.markupsafe.Markup(script_json(EMBED)),
         library=jinja2.utils.markupsafe.Markup(library()))
@@ -90,11 +102,11 @@ def write(report: Report, folder: pathlib.Path, formats: list[str]) -> list[path
         figures.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise Fault(f"{figures}: cannot be made: {error.strerror}", FAILED) from None
-    for picture in report.pictures:
-        _put(figures / f"{picture.name}.svg", picture.svg)
+    for picture in report.all_pictures:
+        _put(figures / f"{picture.name}.svg", picture.svgs[0])
         for name in formats:
             if name != "svg":
-                _put(figures / f"{picture.name}.{name}", FORMATS[name](picture.spec))
+                _put(figures / f"{picture.name}.{name}", FORMATS[name](picture.specs[0]))
     pages = [(folder / "report.html", html(report)), (folder / "report.md", markdown(report))]
     if report.folded:
         pages.append((folder / "stages.folded", "".join(f"{line}\n" for line in report.folded)))

@@ -4,8 +4,7 @@
 A crossing is asserted between two sizes tried at which one way is worse and better (judge.py says
 what that means), with neither in between. Where between them it is follows from the pairs, taken as
 straight between two sizes on logarithmic axes: the interval holds every size at which the interval of
-the ratio holds 1, so it reaches the same level. What is no crossing is one of two: never, or
-inconclusive.
+the ratio holds 1, so it reaches the same level.
 """
 
 import dataclasses
@@ -15,7 +14,6 @@ import numpy as np
 
 from analysis import judge
 
-CROSSES, NEVER, INCONCLUSIVE = "crosses", "never", "inconclusive"
 STEPS = 64
 
 
@@ -33,27 +31,7 @@ class Crossing:
     after: float
 
 
-@dataclasses.dataclass(frozen=True)
-class Crossovers:
-    """What can be said of a against b.
-
-    answer is CROSSES (crossings has all that are found), NEVER (on one side at every size tried,
-    side) or INCONCLUSIVE. signs: of each size tried, +1 a ahead, -1 behind, 0 neither. same and
-    inconclusive have the sizes that might hide a crossing, the latter with the repeats that might
-    settle each (None: none would). has_interval: at any size.
-    """
-    answer: str
-    crossings: tuple[Crossing, ...]
-    side: int
-    sizes: tuple[float, ...]
-    signs: tuple[int, ...]
-    same: tuple[float, ...]
-    inconclusive: tuple[tuple[float, int | None], ...]
-    repeats: int
-    has_interval: bool
-
-
-def find(sizes, logs, judged=None) -> Crossovers:
+def find(sizes, logs, judged=None) -> list[Crossing]:
     """sizes: k rising numbers. logs: a row a block, a column a size: log(a / b), NaN where a
     block lacks a size. judged: Judgments of these sizes, as of a larger family; without them these
     sizes are the family.
@@ -61,57 +39,31 @@ def find(sizes, logs, judged=None) -> Crossovers:
     sizes, logs = np.asarray(sizes, dtype=float), np.asarray(logs, dtype=float)
     if judged is None:
         judged = judge.judge([judge.paired(column[~np.isnan(column)]) for column in logs.T])
-    signs = tuple(judge.SIGNS[one.verdict] for one in judged)
-    crossings = tuple(_crossings(sizes, logs, signs))
-    open_sizes = [(float(size), one) for size, one, inside in zip(sizes, judged, _between(sizes, crossings))
-                  if not inside]
-    sides = set(signs)
-    side = sides.pop() if len(sides) == 1 else 0
-    return Crossovers(CROSSES if crossings else NEVER if side else INCONCLUSIVE, crossings, side,
-                      tuple(map(float, sizes)), signs,
-                      tuple(size for size, one in open_sizes if one.verdict == judge.SAME),
-                      tuple((size, one.repeats) for size, one in open_sizes
-                            if one.verdict == judge.INCONCLUSIVE),
-                      min((one.n for one in judged), default=0), any(one.has_interval for one in judged))
-
-
-def _between(sizes, crossings):
-    """Of each size: is it where a crossing is known to be? It need not be decided then."""
-    return [any(c.before < size < c.after for c in crossings) for size in sizes]
-
-
-def _crossings(sizes, logs, signs):
-    last = None
-    for j, sign in enumerate(signs):
-        if not sign:
-            continue
-        if last is not None and signs[last] != sign:
-            yield _locate(sizes, logs, last, j, sign)
-        last = j
+    signs = [(j, judge.SIGNS[one.verdict]) for j, one in enumerate(judged) if judge.SIGNS[one.verdict]]
+    return [_locate(sizes, logs, first, last, sign)
+            for (first, before), (last, sign) in itertools.pairwise(signs) if before != sign]
 
 
 def _locate(sizes, logs, first, last, direction):
     """The crossing between columns first and last, by complete blocks only."""
     part = logs[:, first:last + 1]
     part = part[~np.isnan(part).any(axis=1)]
+    ends = float(sizes[first]), float(sizes[last])
     if not judge.judge_one(judge.paired(part[:, 0])).has_interval:
         # Too few blocks have all: what is known is between which sizes it is.
-        middle = float(np.sqrt(sizes[first] * sizes[last]))
-        return Crossing(direction, middle, float(sizes[first]), float(sizes[last]), None,
-                        float(sizes[first]), float(sizes[last]))
+        return Crossing(direction, float(np.sqrt(ends[0] * ends[1])), *ends, None, *ends)
     at = np.log(sizes[first:last + 1])
     grid = np.unique(np.concatenate(
         [np.linspace(left, right, STEPS + 1) for left, right in itertools.pairwise(at)]))
-    lines = np.array([np.interp(grid, at, row) for row in part])
-    found = [judge.judge_one(judge.paired(column)) for column in lines.T]
+    found = [judge.judge_one(judge.paired(column))
+             for column in np.array([np.interp(grid, at, row) for row in part]).T]
     middle = np.log([one.value for one in found]) * direction
     held = [one.low <= 1 <= one.high for one in found]
     inside = grid[held] if any(held) else grid[[np.argmin(np.abs(middle))]]
     step = (grid[-1] - grid[0]) / len(grid)
     return Crossing(direction, float(np.exp(_zero(grid, middle))),
                     float(np.exp(max(inside[0] - step, grid[0]))),
-                    float(np.exp(min(inside[-1] + step, grid[-1]))),
-                    found[0].level, float(sizes[first]), float(sizes[last]))
+                    float(np.exp(min(inside[-1] + step, grid[-1]))), found[0].level, *ends)
 
 
 def _zero(grid, rising):

@@ -4,7 +4,7 @@
 from derive.outcome import BY_NAME, UNCLASSIFIED, Row
 from tables.causes import REFUSALS
 
-from .record import array, at, string, value
+from .record import array, string, value
 
 ROWS_MAX = 64
 DEVICE_MAX = 63

@@ -100,6 +100,7 @@ BRIEF = (
     ("variant", "ratio", ratio("throughput")),
     ("p50", "us p50", lambda cell: point(cell.wall, 500, 1e3)),
     ("", "p99", lambda cell: point(cell.wall, 990, 1e3)),
+    ("request", "answer p50", percentile(ANSWER, 500, 1e3)),
     ("", "CPU s/GiB", both_ends),
     ("zerocopy", "copied", copied),
 )

@@ -129,7 +129,7 @@ def side_by_side(cells):
     yield f"kernel time of a send, ns, from {max(spans)}"
     yield " " * EDGES + "".join(f"  {title[:bar + 5]:<{bar + 6}}" for title, _ in found).rstrip()
     most = max(max(hist.octaves().values()) / hist.count for _, hist in found)
-    for low, high, counts in folded([hist for _, hist in found], ROWS_MAX if len(found) > 1 else 8):
+    for low, high, counts in folded([hist for _, hist in found], ROWS_MAX if len(found) > 1 else ROWS_MAX // 2):
         edges = f"{low:>8} -> {'more' if high is None else high:<8}"
         parts = [(many / hist.count, "*" * round(bar * many / hist.count / most))
                  for many, (_, hist) in zip(counts, found)]

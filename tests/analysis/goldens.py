@@ -21,9 +21,8 @@ from analysis.figures.base import Data, NotDrawn  # noqa: E402
 from analysis.report.build import build  # noqa: E402
 from analysis.report.write import markdown  # noqa: E402
 from analysis.table import empty  # noqa: E402
-from analysis.report.questions import (QUESTIONS, caches, hosts, memory, one_copy,  # noqa: E402
-                                       servers, slow_answers, threads, unexpected,
-                                       why_not_zero_copy, zero_copy)
+from analysis.report.questions import (RECORDS, SENDING, SERVERS, hosts, sending, servers,  # noqa: E402
+                                       unexpected)
 
 TAP = {"zc_copied": 1000, "fallback_causes": "packet_tap@eth0:1000"}
 UNCAUSED = {"zc_copied": 900, "fallback_causes": ""}
@@ -100,62 +99,64 @@ def busy_hosts(variants):
 
 
 VARIANTS = "twocopy", "onecopy", "zerocopy"
-ZERO_COPY = zero_copy, why_not_zero_copy
+ZERO_COPY = sending.zero_copy, sending.why_not
+QUESTIONS = (*SENDING, sending.memory, *SERVERS)
 # What is planted: which questions are asked, and of which data.
 CASES = {
     "all": (QUESTIONS, planted.all_data),
-    "one-copy falls behind": ((one_copy,), falls_behind),
-    "one-copy that is the same but once": ((one_copy,), the_same),
+    "one-copy falls behind": ((sending.one_copy,), falls_behind),
+    "one-copy that is the same but once": ((sending.one_copy,), the_same),
     "too few repeats for so many sizes": (
-        (one_copy, threads), lambda: planted.data(planted.sends(repeats=7))),
-    "too few repeats for any": ((one_copy,), lambda: planted.data(planted.sends(repeats=5))),
+        (sending.one_copy, sending.threads), lambda: planted.data(planted.sends(repeats=7))),
+    "too few repeats for any": ((sending.one_copy,), lambda: planted.data(planted.sends(repeats=5))),
     "zero-copy that is not copied": (ZERO_COPY, lambda: planted.data(planted.sends(rate=0.0))),
-    "two links, of which one copies": ((*ZERO_COPY, threads), two_links),
-    "time divided into stages": ((why_not_zero_copy,), divided),
-    "time divided by tracepoints": ((why_not_zero_copy,), by_tracepoints),
+    "two links, of which one copies": ((*ZERO_COPY, sending.threads), two_links),
+    "time divided into stages": ((sending.why_not,), divided),
+    "time divided by tracepoints": ((sending.why_not,), by_tracepoints),
     "copies without a flag, and refusals": (
-        (why_not_zero_copy,), lambda: changed(of("zerocopy", zc_unflagged=700, zc_refused=5))),
-    "a p99 that threads cost": ((threads,), slow_with_threads),
-    "a fall, and what moves with it": ((unexpected,), falls_at_64k),
-    "an outlier": ((unexpected,),
+        (sending.why_not,), lambda: changed(of("zerocopy", zc_unflagged=700, zc_refused=5))),
+    "a p99 that threads cost": ((sending.threads,), slow_with_threads),
+    "a fall, and what moves with it": ((unexpected.answer,), falls_at_64k),
+    "an outlier": ((unexpected.answer,),
                    lambda: first_row(throughput_bps=lambda row: row["throughput_bps"] * 0.1)),
-    "a failed run": ((unexpected,),
+    "a failed run": ((unexpected.answer,),
                      lambda: first_row(complete=False, error="the receiver is gone")),
-    "no counters": ((caches, memory), lambda: planted.data(planted.sends(counters=False))),
-    "two server models": ((servers,), lambda: planted.data(
+    "no counters": ((sending.caches, sending.memory), lambda: planted.data(planted.sends(counters=False))),
+    "two server models": ((servers.models, servers.why), lambda: planted.data(
         [row for row in planted.servers() if row["server_model"] != "select"])),
-    "retransmitted SYNs": ((slow_answers,),
+    "retransmitted SYNs": ((servers.slow,),
                            lambda: planted.data(planted.servers(syns=3, slow=True))),
-    "slow answers without them": ((slow_answers,), lambda: planted.data(planted.servers(slow=True))),
-    "a host with a tap": ((hosts,), lambda: planted.data(planted.hosts(c=TAP))),
-    "all hosts with a tap": ((hosts,), lambda: planted.data(
+    "slow answers without them": ((servers.slow,), lambda: planted.data(planted.servers(slow=True))),
+    "a host with a tap": ((hosts.answer,), lambda: planted.data(planted.hosts(c=TAP))),
+    "all hosts with a tap": ((hosts.answer,), lambda: planted.data(
         planted.hosts(**{name: TAP for name in "abcdef"}))),
-    "a slow host with another kernel": ((hosts,), lambda: planted.data(
+    "a slow host with another kernel": ((hosts.answer,), lambda: planted.data(
         planted.hosts(b={"send_mean_ns": 40_000.0, "kernel": "5.10"}))),
-    "a slow host": ((hosts,), lambda: planted.data(planted.hosts(b={"throughput_bps": 1e6}))),
-    "a host with copies of unknown cause": ((hosts,), lambda: planted.data(planted.hosts(e=UNCAUSED))),
-    "three hosts": ((hosts,), lambda: planted.data(planted.hosts("abc", b=TAP))),
-    "busy hosts": ((hosts,), lambda: busy_hosts(VARIANTS)),
-    "busy hosts that copy": ((hosts,), lambda: busy_hosts(VARIANTS[:1])),
+    "a slow host": ((hosts.answer,), lambda: planted.data(planted.hosts(b={"throughput_bps": 1e6}))),
+    "a host with copies of unknown cause": ((hosts.answer,), lambda: planted.data(planted.hosts(e=UNCAUSED))),
+    "three hosts": ((hosts.answer,), lambda: planted.data(planted.hosts("abc", b=TAP))),
+    "messages of records": (RECORDS, lambda: planted.data(planted.records(repeats=11))),
+    "busy hosts": ((hosts.answer,), lambda: busy_hosts(VARIANTS)),
+    "busy hosts that copy": ((hosts.answer,), lambda: busy_hosts(VARIANTS[:1])),
 }
 
 
 def answers(name):
-    """(question's name, its answer) of a case."""
-    modules, make = CASES[name]
+    """The answers of a case."""
+    questions, make = CASES[name]
     data = make()
-    for module in modules:
-        question = getattr(module, "QUESTION", module)
-        yield question.name, question.answer(data)
+    return [question(data) for question in questions]
 
 
 def answers_text():
     lines = []
     for case in CASES:
         lines += [f"== {case}"]
-        for name, answer in answers(case):
-            lines += [f"{name}: {answer.short}", *(f"  {line}" for line in answer.sentences),
-                      *(f"  not shown: {line}" for line in answer.not_shown)]
+        for one in answers(case):
+            lines += [f"{one.question} [{one.verdict}] {one.answer}",
+                      *(f"  {name}: {said}" for name, said in (
+                          ("number", one.number), ("why", one.why), ("next", one.next)) if said),
+                      *(f"  caveat: {line}" for line in one.caveats), *(f"  {line}" for line in one.details)]
     return "\n".join(lines) + "\n"
 
 
@@ -241,7 +242,7 @@ def figure_texts():
     """Title, description and notes of each figure, or why there is none."""
     data, lines = planted.all_data(), []
     for figure in FIGURES:
-        drawn = figure.draw(data)
+        drawn = figure.draw(data, figure.width)
         said = [drawn.reason] if isinstance(drawn, NotDrawn) else [drawn.description, *drawn.notes]
         lines += [f"{figure.name}: {drawn.title}", *(f"  {line}" for line in said)]
     return "\n".join(lines) + "\n"

@@ -13,11 +13,9 @@ import scipy.stats
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
-from analysis.stats import steps  # noqa: E402
 from analysis.stats.interval import median  # noqa: E402
 
 DRAWS = 2000
-NOISE = 0.1
 
 
 def ours(values):
@@ -38,19 +36,6 @@ def coverage(interval, repeats, random):
         interval(random.normal(0, 1, repeats)) for _ in range(DRAWS))])
 
 
-def normal(random, shape):
-    return random.normal(0, NOISE, shape)
-
-
-def disturbed(random, shape):
-    """One run in seven is three times slower."""
-    return normal(random, shape) - np.where(random.random(shape) < 0.15, np.log(3), 0)
-
-
-def of_falls(random, repeats, noise):
-    return any(step.direction for step in steps.along(range(1, 33), noise(random, (repeats, 32))))
-
-
 def main():
     warnings.simplefilter("ignore")  # a bootstrap of equal values
     random = np.random.default_rng(1)
@@ -58,11 +43,6 @@ def main():
     for repeats in (5, 6, 7, 8, 10, 15, 20):
         print(repeats, *(f"{100 * coverage(interval, repeats, random):.1f} %" for interval in
                          (ours, bootstrapped("percentile"), bootstrapped("BCa"))), flush=True)
-    print("falls along 32 values where there is none: noise, repeats")
-    for noise in (normal, disturbed):
-        for repeats in (5, 10):
-            print(noise.__name__, repeats,
-                  f"{100 * np.mean([of_falls(random, repeats, noise) for _ in range(DRAWS)]):.1f} %", flush=True)
 
 
 if __name__ == "__main__":

@@ -111,13 +111,6 @@ def servers(syns=0, slow=False, seed=2, repeats=REPEATS):
     return rows
 
 
-def times(frame):
-    """A histogram for each run: half of the messages at 1000 ns, the rest doubling."""
-    rows = [(run, "message", 1000.0 * 2**k, 2.0**(10 - k))
-            for run in frame.filter(pl.col("variant").is_not_null())["run_id"] for k in range(10)]
-    return pl.DataFrame(rows, schema=Details().times.schema, orient="row")
-
-
 # Samples of a send by what tcp_sendmsg_locked calls.
 SAMPLED = {"twocopy": (("_copy_from_iter", "copy", 60), ("tcp_write_xmit", "transmit", 40)),
            "zerocopy": (("skb_zerocopy_iter_stream", "pin", 30),
@@ -154,7 +147,7 @@ def stages(rows, divided=None):
 
 def data(rows, **details):
     frame = made.frame(rows)
-    return Data(frame, Details(times=times(frame), **details))
+    return Data(frame, Details(**details))
 
 
 def hosts(names="abcdef", seed=7, **of_host):

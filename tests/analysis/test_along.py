@@ -8,19 +8,26 @@ import numpy as np
 import polars as pl
 import pytest
 
-from analysis import sweeps
+from analysis import judge, sweeps
 from analysis.figures.cells import sending
-from analysis.report import comparisons, overtakes
-from analysis.stats import crossover
+from analysis.figures import judged
+from analysis.figures.base import Data
 
 SIZES = tuple(1024 * 4**k for k in range(6))
 
 
+SIZES_KIND = next(kind for kind in judged.KINDS if kind.name == "sizes")
+
+
+def compared(frame, a, b):
+    """As the report finds them: by size."""
+    return judged.compare(SIZES_KIND.runs(Data(frame)), ["setting", "threads", "message_bytes"], "variant",
+                          [(a, b)], "throughput_bps")
+
+
 def crossovers(frame, a, b):
-    """As the report finds them: (setting, threads) and Crossovers, of each."""
-    found = comparisons.compare(sending(frame), overtakes.KEYS, "variant", [(a, b)],
-                                "throughput_bps")
-    return list(overtakes.crossovers(found).items())
+    """(setting, threads) and crossings, of each."""
+    return [(key[1:], found) for key, found in judged.crossovers(SIZES_KIND, compared(frame, a, b)).items()]
 
 
 def overtaking(size):
@@ -38,29 +45,27 @@ def test_crossovers_of_each_condition_and_of_no_other():
         found = crossovers(frame, "onecopy", "twocopy")
         assert [threads for (_, threads), _ in found] == [1, 4]
         for (_, one), size in zip(found, (10000, 100000)):
-            assert [c.direction for c in one.crossings] == [1]
-            held.append(one.crossings[0].low <= size <= one.crossings[0].high)
+            assert [c.direction for c in one] == [1]
+            held.append(one[0].low <= size <= one[0].high)
     assert np.mean(held) > 0.95 - 3 * math.sqrt(0.95 * 0.05 / 80)
 
 
 def test_a_block_that_one_side_lacks_pairs_nothing():
     frame = made.sweep({"a": lambda x: 2e9, "b": lambda x: 1e9}, SIZES, 10)
     frame = frame.filter(~((pl.col("variant") == "a") & (pl.col("repeat") == 1)))
-    (_, found), = crossovers(frame, "a", "b")
-    assert (found.answer, found.repeats) == (crossover.NEVER, 9)
+    assert {(c.verdict, c.judgment.n) for c in compared(frame, "a", "b")} == {("better", 9)}
 
 
 def test_messages_in_flight_that_follow_the_size_divide_no_series():
     frame = made.sweep({"a": lambda x: 1e9 * x, "b": lambda x: 4096e9}, SIZES, 5)
     follows = frame.with_columns(inflight=(1 << 20) // pl.col("message_bytes"))
-    (_, found), = crossovers(follows, "a", "b")
-    assert found.sizes == tuple(map(float, SIZES))
+    assert len(crossovers(follows, "a", "b")) == 1
     asked_for = pl.concat([frame.with_columns(inflight=pl.lit(n, pl.Int64)) for n in (8, 32)])
     assert len(crossovers(asked_for, "a", "b")) == 2
 
 
 def test_a_dip_along_fields_and_what_moved_with_it():
-    dip = made.sweep({"zerocopy": lambda n: 1e9 * (0.8 if n == 16 else 1)}, range(8, 24), 5)
+    dip = made.sweep({"zerocopy": lambda n: 1e9 * (0.8 if n == 16 else 1)}, range(8, 24), 11)
     random = np.random.default_rng(1)
     frame = dip.with_columns(
         fields=pl.col("message_bytes"), message_bytes=pl.col("message_bytes") * 128,
@@ -74,7 +79,7 @@ def test_a_dip_along_fields_and_what_moved_with_it():
 def test_what_follows_from_throughput_has_not_moved_with_it():
     """Runs of equal length, so that a fall has fewer messages: what stays at zero, goes on at its
     own pace or belongs to each message has not moved; what rises as messages fall has."""
-    fall = made.sweep({"onecopy": lambda n: 1e9 * (0.2 if n > 16 else 1)}, range(13, 20), 5)
+    fall = made.sweep({"onecopy": lambda n: 1e9 * (0.2 if n > 16 else 1)}, range(13, 20), 9)
     frame = fall.with_columns(
         fields=pl.col("message_bytes"), message_bytes=pl.col("message_bytes") * 128,
         elapsed_s=pl.lit(1.0), messages=(pl.col("throughput_bps") / 1e4).cast(pl.Int64)
@@ -107,7 +112,7 @@ def threads(truth, counts=(1, 2, 4, 8), repeats=7):
 
 
 def against_one_thread(frame):
-    return comparisons.compare(sending(frame), ["variant"], "threads",
+    return judged.compare(sending(frame), ["variant"], "threads",
                                [(count, 1) for count in (2, 4, 8)], "throughput_bps")
 
 
@@ -118,17 +123,17 @@ def test_scaling_grows_and_stops():
         assert course.axis == (1, 2, 4, 8)
         assert [step.direction for step in course.steps] == [1, 1, 0]
     found = against_one_thread(frame)
-    assert [(c.cell["variant"], c.a, c.sign) for c in found] == [
+    assert [(c.cell["variant"], c.a, judge.SIGNS[c.verdict]) for c in found] == [
         (variant, count, 1) for count in (2, 4, 8) for variant in ("a", "b")]
     for comparison, speedup in zip(found, (2, 2, 4, 4, 4, 4)):
-        assert comparison.estimate.value == pytest.approx(speedup, rel=0.1)
+        assert comparison.judgment.value == pytest.approx(speedup, rel=0.1)
 
 
 def test_a_variant_that_collapses_with_threads_falls():
     found = against_one_thread(threads(
         lambda variant, count: 1e9 * (count if variant == "a" else min(count, 2) / count)))
-    assert {c.a: c.sign for c in found if c.cell["variant"] == "a"} == {2: 1, 4: 1, 8: 1}
-    assert {c.a: c.sign for c in found if c.cell["variant"] == "b"} == {2: 0, 4: -1, 8: -1}
+    assert {c.a: judge.SIGNS[c.verdict] for c in found if c.cell["variant"] == "a"} == {2: 1, 4: 1, 8: 1}
+    assert {c.a: judge.SIGNS[c.verdict] for c in found if c.cell["variant"] == "b"} == {2: 0, 4: -1, 8: -1}
 
 
 def test_no_threads_no_scaling():

@@ -12,6 +12,7 @@ import unicodedata
 
 import polars as pl
 import pytest
+import goldens
 from conftest import analysis, changed, samples, write
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -22,7 +23,7 @@ from analysis.details import Collector
 from analysis.faults import Fault
 from analysis.figures.base import Data
 from analysis.files import replace
-from analysis.report.questions import QUESTIONS, hosts
+from analysis.report.questions import RECORDS, hosts
 
 GOOD = samples()[0]
 LINE = json.dumps(GOOD).encode() + b"\n"
@@ -261,8 +262,8 @@ def test_any_table_can_be_asked_anything(tmp_path, which, choice, value):
         summary.medians(frame, metric)
         summary.flagged(frame, metric)
         sweeps.courses(frame, metric)
-    for question in (hosts.QUESTION, *QUESTIONS):
-        question.answer(Data(frame))
+    for question in (hosts.answer, *goldens.QUESTIONS, *RECORDS):
+        question(Data(frame))
 
 
 @SLOW

@@ -22,20 +22,6 @@ def stream():
     return next(r for r in samples() if (r["load"] or {}).get("variant") == "twocopy")
 
 
-def test_histograms_keep_every_message():
-    record = stream()
-    details = watched(record)
-    times = record["app"]["message_latency_ns"]
-    assert details.times["count"].sum() == times["count"]
-    assert set(details.times["span"]) == {"message"}
-    assert details.times["high"].to_list() == [high for _, high, _ in times["buckets"]]
-
-
-def test_a_run_without_a_histogram_leaves_no_row():
-    details = watched(changed(stream(), app__message_latency_ns=None), stream())
-    assert set(details.times["run_id"]) == {stream()["run"]["id"]}
-
-
 @pytest.mark.parametrize("damage", [
     {"buckets": 3}, {"buckets": [[1, 2]]}, {"buckets": [[1, 2, "3"]]}, {"span": 7}])
 def test_a_damaged_histogram_is_told_with_its_key(damage):

@@ -10,15 +10,15 @@ import pytest
 
 import made
 import planted
-from analysis.figures import FIGURES, fallback, kernel_time, lines, save
-from analysis.figures.base import Data, Drawn, NotDrawn
+from analysis.figures import FIGURES, kernel_time, lines, save
+from analysis.figures.base import BESIDE, NARROW, WIDE, Data, Drawn, NotDrawn
 from analysis.figures.cells import cells, sending
 
 NAMES = [figure.name for figure in FIGURES]
 FIGURE = {figure.name: figure for figure in FIGURES}
 # Quantities that are counts of things have these for a unit.
 UNIT = re.compile(r"\(.*(bit/s|µs|ms|%|/KiB|/byte|s/GiB|1/s|bytes|/answer).*\)"
-                  r"|per byte|threads|connections|records|^(sender|receiver)$")
+                  r"|per byte|threads|connections|records|ratio|bytes a message|^(sender|receiver)$")
 
 
 @pytest.fixture(scope="module")
@@ -29,8 +29,9 @@ def whole():
 @pytest.fixture(scope="module")
 def drawings(whole):
     """Every figure by its name; those of records and of hosts of data of their own."""
-    own = {"records": planted.data(planted.records()), "hosts": planted.data(planted.hosts())}
-    return {name: FIGURE[name].draw(own.get(name, whole)) for name in NAMES}
+    records = planted.data(planted.records(repeats=11))
+    own = {"hosts": planted.data(planted.hosts()), **{name: records for name in NAMES if "records" in name}}
+    return {name: FIGURE[name].draw(own.get(name, whole), FIGURE[name].width) for name in NAMES}
 
 
 @pytest.fixture(scope="module")
@@ -55,12 +56,12 @@ def axes(node):
 def test_title_units_and_alt_text(drawings, specs, name):
     drawn, spec = drawings[name], specs[name]
     assert isinstance(drawn, Drawn)
-    assert spec["title"]["text"] == drawn.title
+    assert " ".join(spec["title"]["text"]) == drawn.title
     assert spec["description"] == drawn.description and len(drawn.description) > 60
     titles = set(axes(spec))
     # Variants' names along an axis say what they are.
     assert titles and all(UNIT.search(t) for t in titles if t is not None), titles
-    if name not in ("kernel-time", "functions", "functions-compared"):
+    if name not in ("kernel-time", "functions", "functions-compared") and not name.startswith("heat"):
         assert None not in titles
 
 
@@ -83,7 +84,7 @@ def test_says_what_was_copied_wherever_zerocopy_is_drawn(specs, name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_not_drawn_without_data_and_says_why(name):
-    drawn = FIGURE[name].draw(Data(made.frame([])))
+    drawn = FIGURE[name].draw(Data(made.frame([])), WIDE)
     assert isinstance(drawn, NotDrawn) and len(drawn.reason) > 20
 
 
@@ -93,7 +94,7 @@ def test_intervals_are_drawn_and_named(specs):
 
 
 def test_no_interval_from_four_repeats_and_it_is_said():
-    drawn = FIGURE["throughput"].draw(planted.data(planted.sends(repeats=4)))
+    drawn = FIGURE["throughput"].draw(planted.data(planted.sends(repeats=4)), WIDE)
     spec = save.spec(drawn.chart)
     assert "no intervals" in " ".join(spec["title"]["subtitle"])
     values = next(iter(spec["datasets"].values()))
@@ -108,21 +109,11 @@ def test_values_are_the_medians(whole):
     assert row["low"] <= planted.throughput("onecopy", 4096, 4) <= row["high"]
 
 
-def test_without_a_pmu_cpu_time_stands_for_cycles():
-    drawn = FIGURE["cycles"].draw(planted.data(planted.sends(counters=False)))
-    assert "CPU time per GiB" in drawn.title
-    assert "Cycles per byte" in FIGURE["cycles"].draw(planted.all_data()).title
-
-
-def test_estimated_memory_traffic_says_so():
-    rows = [{**row, "memory_is_estimate": True} for row in planted.sends()]
-    drawn = FIGURE["memory"].draw(planted.data(rows))
-    assert "estimated" in drawn.title and "(estimate)" in json.dumps(save.spec(drawn.chart))
 
 
 def test_what_differs_beside_the_axes_is_a_panel_of_its_own():
     rows = planted.sends() + [{**row, "link": "veth"} for row in planted.sends(seed=3)]
-    spec = save.spec(FIGURE["throughput"].draw(planted.data(rows)).chart)
+    spec = save.spec(FIGURE["throughput"].draw(planted.data(rows), WIDE).chart)
     panels = {value["panel"] for value in next(iter(spec["datasets"].values()))}
     assert panels == {f"{threads}, {link}" for threads in ("1 thread", "4 threads")
                       for link in ("loopback", "veth")}
@@ -130,8 +121,8 @@ def test_what_differs_beside_the_axes_is_a_panel_of_its_own():
 
 def test_a_panel_says_what_was_copied_in_it_where_panels_differ():
     rows = planted.sends() + [{**row, "link": "veth"} for row in planted.sends(rate=0.0, seed=3)]
-    for name in ("throughput", "latency", "distributions", "kernel-time"):
-        drawn = FIGURE[name].draw(planted.data(rows))
+    for name in ("throughput", "latency", "kernel-time"):
+        drawn = FIGURE[name].draw(planted.data(rows), WIDE)
         panels = {value["panel"] for dataset in save.spec(drawn.chart)["datasets"].values()
                   for value in dataset}
         assert panels and all(panel.endswith("loopback; zerocopy 100 % copied")
@@ -147,35 +138,34 @@ def test_messages_in_flight_are_a_setting_only_where_they_were_asked_for():
 
 def test_runs_that_failed_are_in_no_figure():
     rows = [{**row, "complete": False} for row in planted.sends()]
-    assert isinstance(FIGURE["throughput"].draw(planted.data(rows)), NotDrawn)
+    assert isinstance(FIGURE["throughput"].draw(planted.data(rows), WIDE), NotDrawn)
 
 
 def test_too_many_panels_are_left_out_aloud():
     rows = [{**row, "threads": n, "connections": n} for n in range(1, 20)
             for row in planted.sends(repeats=1) if row["threads"] == 1]
-    drawn = FIGURE["throughput"].draw(planted.data(rows))
+    drawn = FIGURE["throughput"].draw(planted.data(rows), WIDE)
     assert drawn.notes == (f"{19 - lines.MOST_PANELS} of 19 panels are left out of the picture",)
 
 
 def test_with_one_number_of_threads_latency_goes_by_size():
     rows = [row for row in planted.sends() if row["threads"] == 1]
-    assert FIGURE["latency"].draw(planted.data(rows)).title == "Time of a message by message size"
+    assert FIGURE["latency"].draw(planted.data(rows), WIDE).title == "Time of a message by message size"
 
 
 def test_many_sizes_have_ticks_at_powers_of_two_and_panels_stand_in_order():
     rows = [{**row, "message_bytes": size * fields, "fields": fields, "field_size_bytes": size}
-            for size in (1024, 128) for fields in range(1, 33) for row in planted.sends(repeats=1)
+            for size, fields in ((128, 1), *((1024, n) for n in range(1, 33))) for row in planted.sends(repeats=1)
             if row["threads"] == 1 and row["message_bytes"] == 256]
-    drawn = FIGURE["latency"].draw(planted.data(rows))
+    rows = [{**row, "fields": 8, "field_size_bytes": None} for row in rows]
+    drawn = FIGURE["latency"].draw(planted.data(rows), WIDE)
     ticks = re.findall(r'"values": (\[128,[^]]*\])', json.dumps(save.spec(drawn.chart)))
     assert ticks and json.loads(ticks[0]) == [2**k for k in range(7, 16)]
-    next(row for row in rows if row["variant"] == "zerocopy").update(zc_copied=999)
-    assert FIGURE["fallback"].draw(planted.data(rows)).notes
 
 
 def test_stages_are_stacked_where_a_record_has_them():
     rows = planted.sends()
-    drawn = FIGURE["kernel-time"].draw(planted.data(rows, stages=planted.stages(rows)))
+    drawn = FIGURE["kernel-time"].draw(planted.data(rows, stages=planted.stages(rows)), WIDE)
     spec = save.spec(drawn.chart)
     values = [v for rows in spec["datasets"].values() for v in rows]
     found = {(v["stage"], round(v["median"], 3)) for v in values if v["variant"] == "zerocopy"}
@@ -193,7 +183,7 @@ def test_small_stages_are_one():
     rows = planted.sends()
     small = {"entry": 3, "alloc": 2, "copy": 1000, "transmit": 500}
     divided = planted.stages(rows, dict.fromkeys(planted.DIVIDED, small))
-    spec = save.spec(FIGURE["kernel-time"].draw(planted.data(rows, stages=divided)).chart)
+    spec = save.spec(FIGURE["kernel-time"].draw(planted.data(rows, stages=divided), WIDE).chart)
     found = {v["stage"]: v["median"] for rows in spec["datasets"].values() for v in rows}
     assert found.pop(kernel_time.ERROR_QUEUE) == 0.5
     assert found == {"copy": 1, "transmit": 0.5, kernel_time.OTHER: pytest.approx(0.005)}
@@ -203,63 +193,14 @@ def test_only_equal_spans_stand_together():
     rows = planted.sends()
     for row in rows[:30]:
         row["send_span"] = "syscall"
-    drawn = FIGURE["kernel-time"].draw(planted.data(rows))
-    assert drawn.notes == ("not drawn: times of the span syscall",)
+    drawn = FIGURE["kernel-time"].draw(planted.data(rows), WIDE)
+    assert drawn.notes == ("span tcp_sendmsg", "not drawn: times of the span syscall")
 
 
-def test_causes_are_summed_and_silent_copies_apart():
-    assert fallback.causes(["loopback@lo:3;tun@tap0:1", None, "loopback@lo:2"]) == \
-        [("loopback@lo", 5), ("tun@tap0", 1)]
-    rows = [{**row, "zc_copied": 900, "zc_unflagged": 700, "fallback_rate": 0.9}
-            if row["variant"] == "zerocopy" else row for row in planted.sends()]
-    found = fallback.rates(sending(planted.data(rows).runs))
-    assert set(found["flagged"].round(9)) == {0.2} and set(found["unflagged"]) == {0.7}
 
 
-def test_bars_that_all_say_the_same_are_one(specs):
-    def bars(spec):
-        return {(v["panel"], v["bar"], v["zc_completions"])
-                for rows in spec["datasets"].values() for v in rows}
-
-    sends = planted.REPEATS * 1000 * len(planted.SIZES) * len(planted.THREADS)
-    assert bars(specs["fallback"]) == {("all", "256 to 64K", sends)}
-    rows = planted.sends()
-    next(row for row in rows if row["variant"] == "zerocopy").update(zc_copied=999)
-    drawn = FIGURE["fallback"].draw(planted.data(rows))
-    assert len(bars(save.spec(drawn.chart))) == len(planted.SIZES) * len(planted.THREADS)
 
 
-def test_a_curve_holds_the_share_of_messages(whole):
-    spec = save.spec(FIGURE["distributions"].draw(whole).chart)
-    values = [v for v in next(iter(spec["datasets"].values())) if v["us"] == 1.0]
-    # 1024 of 2046 messages took no longer than 1000 ns.
-    assert values and all(v["percent"] == pytest.approx(100 * 1024 / 2046) for v in values)
-
-
-def test_a_page_asks_no_server(specs):
-    page = save.html(specs["throughput"]).decode()
-    assert "default-src 'none'" in page
-    assert not re.search(r'<(script|link|img|iframe)[^>]+(src|href)=', page.split("<script>")[0])
-    assert '"$schema"' not in page.split("<script>")[0]
-
-
-def test_text_of_records_cannot_leave_its_script():
-    rows = [{**row, "kernel": "</script><script>alert(1)"} for row in planted.sends()]
-    page = save.html(save.spec(FIGURE["throughput"].draw(planted.data(rows)).chart)).decode()
-    assert "<script>alert" not in page
-
-
-def test_records_lie_along_a_linear_axis_with_a_line_a_size_and_dips_marked(specs):
-    values = [v for rows in specs["records"]["datasets"].values() for v in rows]
-    found = {(v["sent_by"], v["record"], v["x"]) for v in values}
-    assert {record for _, record, _ in found} == {"128 bytes", "1K bytes"}
-    # A point stands at its number of records, beside none.
-    assert {x for *_, x in found} == set(range(1, 33))
-    dips = {(v["sent_by"], v["record"], v["x"]) for v in values if v["dip"]}
-    assert dips == {("zerocopy (100 % copied)", "128 bytes", planted.DIP)}
-    text = json.dumps(specs["records"])
-    assert '"dip"' in text and '"memory bytes per byte sent"' in text
-    assert all(axis["scale"].get("type") is None for axis in x_axes(specs["records"]))
 
 
 def x_axes(node):
@@ -273,24 +214,45 @@ def x_axes(node):
             yield from x_axes(item)
 
 
-def test_what_the_figure_of_records_shows_is_not_shown_again_by_size():
-    rows = planted.records(numbers=range(1, 4))
-    for name in ("throughput", "memory"):
-        drawn = FIGURE[name].draw(planted.data(rows))
-        assert "Messages of records by their number" in drawn.reason
-        assert isinstance(FIGURE[name].draw(planted.data(rows + planted.sends())), Drawn)
-
 
 def test_messages_of_one_number_of_fields_are_no_records(whole):
-    assert isinstance(FIGURE["records"].draw(whole), NotDrawn)
+    assert isinstance(FIGURE["records"].draw(whole, WIDE), NotDrawn)
 
 
-def test_counted_and_estimated_memory_stand_on_no_one_axis():
-    rows = planted.records(numbers=range(1, 6))
-    estimated = [{**row, "memory_is_estimate": True} for row in rows]
-    assert "sent (estimate)" in FIGURE["records"].draw(planted.data(estimated)).description
+def values_of(drawn):
+    return [value for rows in save.spec(drawn.chart)["datasets"].values() for value in rows]
+
+
+def test_the_ratio_has_its_crossings_and_what_decides():
+    drawn = FIGURE["ratio"].draw(planted.data(planted.sends()), BESIDE)
+    values = values_of(drawn)
+    crossed = [value for value in values if value.get("crossing") == 1]
+    assert {value["panel"] for value in crossed} == {"1 thread", "4 threads"}
+    assert all(value["x"] == pytest.approx(planted.CROSSING, rel=0.05) for value in crossed)
+    assert {value["verdict"] for value in values if value.get("name") == "zerocopy"} == {"worse"}
+
+
+def test_the_map_has_a_verdict_and_a_ratio_of_each_configuration():
+    values = values_of(FIGURE["heat"].draw(planted.data(planted.sends()), WIDE))
+    assert len(values) == 2 * len(planted.SIZES) * len(planted.THREADS)
+    texts = {(value["name"], value["at"]): value["text"] for value in values}
+    assert texts["zerocopy", "4K"].startswith("\u22120.2") and texts["onecopy", "64K"].startswith("+2.3")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_narrow_picture_is_narrow(name, whole):
+    own = {"hosts": planted.hosts("ab")}
+    data = planted.data(own[name]) if name in own else whole
+    if name.endswith("records"):
+        data = planted.data(planted.records(repeats=2, numbers=range(1, 17)))
+    drawn = FIGURE[name].draw(data, NARROW)
+    width = float(re.search(rb'width="([0-9.]+)"', save.svg(save.spec(drawn.chart)))[1])
+    assert width < 1.3 * NARROW, width
+
+
+def test_dips_of_records_are_marked_and_counted_memory_stands_alone():
+    rows = planted.records(repeats=11)
+    values = values_of(FIGURE["records"].draw(planted.data(rows), WIDE))
+    assert {(v["name"], v["record"], v["x"]) for v in values if v.get("dip")} == {("zerocopy", "128 bytes", planted.DIP)}
     mixed = [{**row, "memory_is_estimate": row["repeat"] > 2} for row in rows]
-    drawn = FIGURE["records"].draw(planted.data(mixed))
-    values = [v for part in save.spec(drawn.chart)["datasets"].values() for v in part]
-    assert "estimate" not in drawn.description
-    assert {v["n"] for v in values} == {5, 2}  # throughput of all, memory of two repeats
+    assert {v["n"] for v in values_of(FIGURE["records"].draw(planted.data(mixed), WIDE))} == {11, 2}

@@ -6,7 +6,7 @@ from hypothesis import given, strategies as st
 
 import planted
 from analysis.figures import functions, save
-from analysis.figures.base import Drawn, NotDrawn
+from analysis.figures.base import WIDE, Drawn, NotDrawn
 from analysis.figures.functions import Node
 
 def profiled(stacks=None, times=2):
@@ -28,7 +28,7 @@ def rectangles(drawn, panel):
 
 
 def test_widths_are_shares_and_colours_are_stages():
-    drawn = functions.draw(profiled())
+    drawn = functions.draw(profiled(), WIDE)
     assert isinstance(drawn, Drawn)
     found = rectangles(drawn, 0)
     assert found["_copy_from_iter"]["end"] - found["_copy_from_iter"]["begin"] == pytest.approx(0.6)
@@ -41,7 +41,7 @@ def test_widths_are_shares_and_colours_are_stages():
 
 
 def test_a_difference_is_in_points_of_the_reference():
-    found = rectangles(functions.draw_compared(profiled()), 0)
+    found = rectangles(functions.draw_compared(profiled(), WIDE), 0)
     assert found["tcp_write_xmit"]["difference"] == pytest.approx(75 - 40)
     assert found["skb_zerocopy_iter_stream"]["before"] == 0
     assert "__sys_sendmsg" not in found, "variants differ in how they come to tcp_sendmsg"
@@ -50,12 +50,12 @@ def test_a_difference_is_in_points_of_the_reference():
 @pytest.mark.parametrize("stacks", [{}, {"twocopy": (("tcp_write_xmit", "transmit", 1),)}])
 def test_few_samples_are_not_drawn(stacks):
     for draw in functions.draw, functions.draw_compared:
-        assert isinstance(draw(profiled(stacks, 1)), NotDrawn)
+        assert isinstance(draw(profiled(stacks, 1), WIDE), NotDrawn)
 
 
 def test_one_variant_has_nothing_to_be_compared_with():
     data = profiled({"twocopy": planted.SAMPLED["twocopy"]})
-    assert isinstance(functions.draw(data), Drawn) and isinstance(functions.draw_compared(data), NotDrawn)
+    assert isinstance(functions.draw(data, WIDE), Drawn) and isinstance(functions.draw_compared(data, WIDE), NotDrawn)
 
 
 @given(st.lists(st.tuples(st.lists(st.sampled_from("abcd"), min_size=1, max_size=6), st.integers(1, 50)),

@@ -16,7 +16,7 @@ import simulate
 from analysis import compare, judge, summary
 from analysis.figures.cells import sending
 from analysis.judge import BETTER, FEW, INCONCLUSIVE, NONE, SAME, WIDE, WORSE
-from analysis.report import comparisons, overtakes
+from analysis.figures import judged
 
 sys.path.append(str(simulate.ROOT / "analysis"))  # where the front finds its own
 from advise import search  # noqa: E402 (it needs the path)
@@ -205,8 +205,8 @@ def test_the_terminal_the_report_compare_and_advise_agree(effects, noise, repeat
     frame = made.frame(loads)
     terminal = {cell.at("load/message_bytes"): cell.comparisons["throughput"] for cell in cells
                 if cell.comparisons and cell.comparisons["throughput"]["n"]}
-    report = {one.cell["message_bytes"]: one.estimate for one in comparisons.compare(
-        sending(frame), overtakes.KEYS, "variant", [("zerocopy", "twocopy")], "throughput_bps")}
+    report = {one.cell["message_bytes"]: one.judgment for one in judged.compare(
+        sending(frame), ["setting", "threads", "message_bytes"], "variant", [("zerocopy", "twocopy")], "throughput_bps")}
     beside = {key["message_bytes"]: one for key, one in summary.paired_ratios(
         frame, "throughput_bps", "zerocopy", "twocopy")}
     assert terminal.keys() == report.keys() == beside.keys()

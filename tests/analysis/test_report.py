@@ -18,7 +18,6 @@ import planted
 from analysis.figures.base import Data
 from analysis.report import text
 from analysis.report.build import build
-from analysis.report.questions import QUESTIONS
 from analysis.report.write import html as to_html
 from analysis.report.write import markdown, markdown_text
 
@@ -83,85 +82,18 @@ def test_html_fetches_nothing(page):
 
 def test_every_figure_has_alt_text_and_stands_once(report, page):
     images = Page(page).images
-    assert len(images) == len(report.pictures) == 11
+    assert len(images) == 2 * len(report.all_pictures)
     assert all(len(image["alt"]) > 60 for image in images)
-    assert [p.number for p in report.pictures] == list(range(1, 12))
+    assert [p.number for p in report.all_pictures] == list(range(1, len(report.all_pictures) + 1))
+    assert {p.name for p in report.all_pictures} >= {
+        "ratio", "heat", "throughput", "latency", "cpu", "cycles", "cache-misses", "memory", "kernel-time",
+        "ratio-servers", "heat-servers", "servers"}
 
 
-def test_every_question_and_what_is_not_shown(report, page):
-    pages = page.replace("&#39;", "'"), markdown(report)
-    for section in report.sections:
-        for text_ in pages:
-            assert section.question.title in text_
-        assert section.answer.not_shown
-    assert all("What these data do not show" in text_ for text_ in pages)
-    assert "x.jsonl: 1 left out" in pages[0] and "x.jsonl: 1 left out" in pages[1]
 
 
-def test_questions_without_data_are_one_line_at_the_end():
-    data = planted.data(planted.servers(repeats=5))
-    report = build(data, "T", [], ["DIR"])
-    assert [s.question.name for s in report.sections] == ["servers", "slow-answers"]
-    for page in (html.unescape(to_html(report)), markdown(report)):
-        line, = (line for line in page.splitlines() if "These data do not answer:" in line)
-        assert all(q.title in line for q in QUESTIONS if q.name not in ("servers", "slow-answers"))
-        assert not any(s.question.title in line for s in report.sections)
 
 
-def test_a_question_without_an_answer_stays_for_its_figure():
-    rows = [row for row in planted.sends(repeats=5) if row["variant"] == "twocopy"]
-    report = build(planted.data(rows), "T", [], ["DIR"])
-    assert "memory" in {p.name for p in report.pictures}
-
-
-def test_short_answers_have_ratios_and_what_they_rest_on():
-    rows = planted.sends(repeats=6)
-    for row in rows[:7]:
-        row["warnings"] = "busy;paced"
-    rows[0].update(lost_calls=3, rate_per_thread=2000)
-    report = build(planted.data(rows), "T", [], ["DIR"])
-    short = {s.question.name: s.answer.short for s in report.sections}
-    for name in ("one-copy", "zero-copy"):
-        assert re.search(r": 0\.\d+ times \(0\.\d+ to 0\.\d+\) at \d+K? bytes with \d threads? "
-                         r".*to \d\.\d+ times \(.*\) at \d+K? bytes with", short[name]), short[name]
-    pacing, losses, noise = report.beside
-    assert f"in 7 of {len(rows)} runs" in pacing and "due at 2,000 a second" in pacing
-    assert "LOST" in losses
-    assert re.search(r"is ±\d\.\d+ % \(median of \d+ configurations\) and ±\d\.\d+ % at worst; "
-                     rf"0 runs of {len(rows)}", noise), noise
-    page = markdown(report)
-    assert page.index("## In short") < page.index("Pacing:") < page.index("## At which size")
-
-
-def test_what_no_run_recorded_of_pacing_and_losses_is_not_known():
-    def told(rows):
-        return build(planted.data(rows), "T", [], ["DIR"]).beside[:2]
-
-    rows = planted.servers(repeats=5)
-    assert all("not known" in line for line in told(rows))
-    for row in rows[1:]:
-        row.update(congestion="reno", lost_calls=0)
-    assert told(rows) == (
-        "Pacing: none, every run sent as fast as it could; not known for 1 other run.",
-        "Losses: none was recorded; not known for 1 other run.")
-
-
-def test_markdown_lines_with_zero_copy_figures_say_what_was_copied(report):
-    for line in markdown(report).splitlines():
-        # Titles, captions and heads of tables have no figure of it; a command none at all.
-        if re.search(r"zerocopy.*\d\.\d", line) and not line.startswith(
-                    ("sudo", "!", "What zerocopy costs; ")):
-            assert "100 % copied" in line, line
-
-
-def test_left_out_figures_have_their_reason():
-    report = build(planted.data(planted.sends(counters=False)), "T", [], ["DIR"])
-    titles = {f.title for f in report.left_out}
-    assert titles == {"Cache misses by message size", "Memory traffic per transmitted byte",
-                      "Server models by connections", "Messages of records by their number",
-                      "Kernel functions of sends", "Kernel functions of sends, compared"}
-    page = to_html(report)
-    assert all(f.reason in html.unescape(page) for f in report.left_out)
 
 
 def evil_report():
@@ -179,8 +111,8 @@ def test_text_of_records_is_no_markup():
     text_ = re.sub(r"(?ms)^```$.*?^```$", "", markdown(report))  # what is fenced is as it is typed
     assert "```" not in text_ and "# How to run it again" in text_
     assert not re.search(r"(?<!\\)(<img|\]\(http)", text_) and "\x1b" not in text_
-    for picture in report.pictures:
-        root = xml.fromstring(picture.svg)
+    for picture in report.all_pictures:
+        root = xml.fromstring(picture.svgs[0])
         assert not [e for e in root.iter() if e.tag.endswith(("script", "}image", "}a"))]
 
 
@@ -227,13 +159,6 @@ def test_command_line(folder):
     assert (folder / "report/report.md").exists()
 
 
-def test_a_table_alone_will_do_but_for_histograms(folder):
-    source = write(folder / "runs.jsonl", samples())
-    assert analysis("table", source, "--parquet", folder / "t.parquet").returncode == 0
-    result = analysis("report", folder / "t.parquet", "--out", folder / "out", "--figures", "svg")
-    assert result.returncode == 0, result.stderr
-    assert "run records are needed" in (folder / "out/report.md").read_text()
-
 
 def test_wrong_usage_is_one_line(folder):
     source = write(folder / "runs.jsonl", samples())
@@ -261,22 +186,13 @@ def test_an_empty_table_is_refused(folder):
     assert result.returncode == 1 and "Traceback" not in result.stderr
 
 
-def test_a_histogram_that_is_none_is_told_and_the_other_runs_are_used(folder):
-    records = samples()
-    records[0]["app"]["message_latency_ns"]["buckets"] = [["a", 2, 3]]
-    source = write(folder / "runs.jsonl", records)
-    result = analysis("report", source, "--out", folder / "out", "--figures", "svg")
-    assert result.returncode == 0
-    assert "line 1: app.message_latency_ns.buckets[0][0]: expected float" in result.stderr
-    assert "Traceback" not in result.stderr
-
 
 def test_nothing_of_a_report_depends_on_order():
     rows = planted.sends()
     frame = made.frame(rows)
     one = build(Data(frame), "T", [], ["D"])
     other = build(Data(frame.sample(fraction=1, shuffle=True, seed=1)), "T", [], ["D"])
-    assert [s.answer for s in one.sections] == [s.answer for s in other.sections]
+    assert one.rows == other.rows
 
 
 def test_losses_stand_at_the_top_and_answers_have_a_caveat(folder):
@@ -287,14 +203,15 @@ def test_losses_stand_at_the_top_and_answers_have_a_caveat(folder):
     result = analysis("report", source, "--out", folder / "out", "--figures", "svg")
     assert result.returncode == 0, result.stderr
     said = ": 22 completions could not be followed in 1 of 5 runs: counts leave them out"
-    for text_, lost in ((result.stdout, "LOST"),
-                        ((folder / "out/report.md").read_text(), "**LOST**"),
-                        ((folder / "out/report.html").read_text(), "<strong>LOST</strong>")):
-        assert 0 <= text_.find(lost + said) < (text_ + "In short").index("In short")
-    answers = dict(zip(*[iter(result.stdout.split("\n\n")[1].splitlines())] * 2))
-    for question, answer in answers.items():
-        caveat = "server" not in question and "one-copy" not in question
-        assert ("Caveat: 1 of the" in answer) == caveat, question
+    for text_, lost in ((result.stdout, "dropped events"),
+                        ((folder / "out/report.md").read_text(), "**Dropped events**"),
+                        ((folder / "out/report.html").read_text(), "<strong>Dropped events</strong>")):
+        assert lost + said in text_
+    assert "(a) 1 of 5 runs had dropped events" in markdown_of(folder)
+
+
+def markdown_of(folder):
+    return (folder / "out/report.md").read_text().replace("\\", "")
 
 
 @pytest.mark.parametrize("kind", ["calls", "completions", "flags", "groups", "stacks"])
@@ -304,3 +221,56 @@ def test_every_kind_of_loss_is_told_with_its_number(kind):
     rows[0][f"lost_{kind}"], rows[1][f"lost_{kind}"] = 1200, 34
     lost = build(planted.data(rows), "T", [], ["DIR"]).lost
     assert re.match(rf"1,234 .* in 2 of {len(rows)} runs: ", lost), lost
+
+
+def test_the_first_screen_has_questions_answers_and_one_figure(report, page):
+    """Before any other figure, table or warning."""
+    pages = html.unescape(page), markdown(report).replace("\\", "")
+    assert report.first.name == "ratio" and report.title == "Title"
+    for text_ in pages:
+        places = [text_.index(row.answer.question) for row in report.rows]
+        assert places == sorted(places) and places[-1] < text_.index("All numbers") < text_.index("Machines")
+        assert all(row.answer.answer in text_ and row.answer.why in text_ for row in report.rows)
+    assert pages[0].index('id="figure-1"') < pages[0].index("</main>") and "x.jsonl: 1 left out" in pages[0]
+
+
+@pytest.mark.parametrize("rows, title", [
+    (planted.sends, "Zero-copy, one-copy and two-copy over loopback"),
+    (lambda: [row for row in planted.sends() if row["variant"] == "twocopy"], "Two-copy sends over loopback"),
+    (planted.servers, "Three server models at 10 to 100 connections"),
+    (planted.records, "Zero-copy and two-copy over loopback, messages of 1 to 32 records")])
+def test_the_title_says_what_was_compared(rows, title):
+    assert build(planted.data(rows()), None, [], []).title == title
+
+
+def test_what_these_data_do_not_answer_names_the_way():
+    report = build(planted.data(planted.sends(counters=False)), None, [], [])
+    assert [one.next for one in report.open] and all(one.next for one in report.open)
+    assert all(one.answer in html.unescape(to_html(report)) for one in report.open)
+
+
+def test_caveats_are_marks_and_their_words_stand_once():
+    rows = [{**row, "warnings": "paced", "rate_per_thread": 2000, "disturbed": "busy" if n % 9 == 0 else None}
+            for n, row in enumerate(planted.sends())]
+    report = build(planted.data(rows), None, [], [])
+    words = [said for _, said in report.caveats]
+    assert len(set(words)) == len(words) == 3 and all(row.marks for row in report.rows)
+    page = html.unescape(to_html(report))
+    assert all(page.count(said) == 1 for said in words)
+    assert any("paced 300 of 300 runs" in said for said in words) and any("due at 2,000" in said for said in words)
+
+
+def test_warnings_of_a_kind_are_one_row_with_their_range():
+    rows = [{**row, "warnings": "others;receiver_waited" if n < 40 else "", "others_share": n / 100,
+             "receiver_waited_share": 0.5} for n, row in enumerate(planted.sends())]
+    table = next(t for t in build(planted.data(rows), None, [], []).conditions if t.caption == "Warnings")
+    assert sorted(table.rows) == [
+        ("other programs took 0 to 39 % of the CPUs' time", "40 of 300"),
+        ("the receiver waited for a CPU 50 % of the time in which it could run", "40 of 300")]
+
+
+def test_a_table_alone_will_do(folder):
+    source = write(folder / "runs.jsonl", samples())
+    assert analysis("table", source, "--parquet", folder / "t.parquet").returncode == 0
+    result = analysis("report", folder / "t.parquet", "--out", folder / "out", "--figures", "svg")
+    assert result.returncode == 0, result.stderr

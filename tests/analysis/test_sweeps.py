@@ -6,13 +6,13 @@ import math
 import numpy as np
 import pytest
 
-from analysis.stats import moved, steps
+from analysis.stats import steps
 
 FIELDS = tuple(range(1, 33))
 DRAWS = 200
 
 
-def curve(truth, repeats=5, noise=0.01, seed=1, axis=FIELDS, block_noise=0.1):
+def curve(truth, repeats=11, noise=0.01, seed=1, axis=FIELDS, block_noise=0.1):
     """log of a truth(x), and noise."""
     random = np.random.default_rng(seed)
     return np.array([[math.log(truth(x)) + shift + random.normal(0, noise) for x in axis]
@@ -39,7 +39,7 @@ def test_a_fall_that_stays_is_no_dip():
     assert steps.dips(FIELDS, logs, found) == []
 
 
-@pytest.mark.parametrize("repeats", (5, 10))
+@pytest.mark.parametrize("repeats", (11, 14))
 def test_noise_is_no_fall(repeats):
     """The chance of any false alarm along the whole sweep is below 5 %."""
     alarms = sum(any(s.direction for s in steps.along(FIELDS, curve(
@@ -55,7 +55,7 @@ def test_counters_that_moved_with_a_dip_are_named_and_others_not():
     # With equal times of all runs, what stays at 0 is throughput upside down, a message.
     counters = {"reads": (reads, reads + logs), "quiet": (quiet, quiet + logs),
                 "zero": (-logs, 0 * logs), "of each message": (0 * logs, logs)}
-    found = moved.with_it(logs, counters, FIELDS.index(15), FIELDS.index(16))
+    found = steps.moved_with(logs, counters, FIELDS.index(15), FIELDS.index(16))
     assert [m.name for m in found] == ["reads"]
     assert found[0].ratio.low <= 3 <= found[0].ratio.high
     assert found[0].steps == 31
@@ -64,7 +64,7 @@ def test_counters_that_moved_with_a_dip_are_named_and_others_not():
 def test_noise_does_not_move_with_anything():
     axis = FIELDS[10:20]
     logs, random = curve(flat_with_dip, axis=axis), np.random.default_rng(3)
-    alarms = sum(bool(moved.with_it(logs, {str(k): (noise, noise)
+    alarms = sum(bool(steps.moved_with(logs, {str(k): (noise, noise)
                                            for k in range(10)
                                            for noise in [random.normal(0, 1, logs.shape)]}, 4, 5))
                  for _ in range(DRAWS))

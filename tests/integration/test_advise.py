@@ -56,7 +56,7 @@ def test_report_draws_what_it_wrote(tmp_path):
         pytest.skip(done.stderr.strip())
     assert done.returncode == 0 and not done.stderr, done.stderr
     page = (tmp_path / "out/report.html").read_text()
-    assert page.count(lines[0]) == 2
+    assert page.count(lines[0]) == 1
     assert lines[0] in done.stdout and "0 figures" in done.stdout
     assert not list((tmp_path / "out/figures").iterdir())
 

@@ -1,30 +1,28 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The questions, each a file of its own and a row here, in the order of the report."""
+"""The questions, functions from data to an Answer, in the order of the report."""
 
 from analysis.figures.base import Data
-from analysis.report.base import Question
-from analysis.report.questions import (caches, hosts, memory, one_copy, servers, slow_answers, threads,
-                                       unexpected, why_not_zero_copy, zero_copy)
+from analysis.report.base import Answer
+from analysis.report.questions import hosts, sending, servers, unexpected
 
-QUESTIONS = (
-    one_copy.QUESTION,
-    zero_copy.QUESTION,
-    why_not_zero_copy.QUESTION,
-    caches.QUESTION,
-    threads.QUESTION,
-    unexpected.QUESTION,
-    servers.QUESTION,
-    slow_answers.QUESTION,
-    memory.QUESTION,
-)
+SENDING = (sending.one_copy, sending.zero_copy, sending.why_not, sending.caches, sending.threads, unexpected.answer)
+RECORDS = (sending.zero_copy, sending.memory, unexpected.answer, sending.why_not)
+SERVERS = (servers.models, servers.why, servers.slow)
 
 # Of more hosts each answer would say everything of each: the hosts themselves are the question.
 MOST_HOSTS = 8
 
 
-def asked(data: Data) -> tuple[Question, ...]:
+def answered(data: Data) -> list[Answer]:
     """Those that these data are for."""
     count = len(data.fleet.hosts)
     if data.streamed or count > MOST_HOSTS:
-        return (hosts.QUESTION,)
-    return (hosts.QUESTION, *QUESTIONS) if count > 1 else QUESTIONS
+        return [hosts.answer(data)]
+    asked = [hosts.answer] if count > 1 else []
+    if data.sending.height or not data.serving.height:
+        records = sending.kind_of(data).name == "records"
+        measured = data.sending["memory_bytes_per_byte"].count() > 0 if not records else False
+        asked += RECORDS if records else (*SENDING, sending.memory) if measured else SENDING
+    if data.serving.height:
+        asked += SERVERS
+    return [question(data) for question in asked]

@@ -8,12 +8,13 @@ from analysis.figures import labels
 from analysis.figures.base import Data
 from analysis.hosts import Outlier
 from analysis.report import text
-from analysis.report.base import Answer, Question, Table
+from analysis.report.base import Answer, Table
 from analysis.stats import outliers
 
 PAIRS_SHOWN = 100
 COMPARED = {"fallback": "copied zero-copy sends", hosts.TIME: "kernel time of a send", hosts.RATE: "throughput"}
 UNKNOWN = "these data do not show why"
+QUESTION = "Which hosts are outliers, and why?"
 
 
 def _value(one: Outlier) -> str:
@@ -90,7 +91,7 @@ def _compared(data: Data) -> list[str]:
 def answer(data: Data) -> Answer:
     names = data.fleet.hosts
     if len(names) < 2:
-        return Answer("These runs are not of several hosts.")
+        return Answer(QUESTION, "These runs are not of several hosts.", verdict=None)
     found = hosts.find(data.fleet)
     apart = list(dict.fromkeys(one.host for one in found))
     said = [_rule(len(names)), *map(_told, found)]
@@ -111,7 +112,8 @@ def answer(data: Data) -> Answer:
     if any(one.metric == hosts.COPIED for one in found):
         said.append("docs/causes.md explains what the kernel does there, and what helps.")
     everywhere = _everywhere(data)
-    return Answer(short, (*said, *everywhere), _not_shown(data), (_pairs(data, set(apart)),))
+    return Answer(QUESTION, short, details=(*said, *everywhere, *_not_shown(data)),
+                  tables=(_pairs(data, set(apart)),))
 
 
 def _everywhere(data: Data) -> list[str]:
@@ -121,6 +123,3 @@ def _everywhere(data: Data) -> list[str]:
     most = [f"{hosts.cause_text(row['cause'], None)} on {row['hosts']}" for row in by_cause.to_dicts()
             if 2 * row["hosts"] > len(data.fleet.hosts)]
     return [f"Copies that most hosts have, of {len(data.fleet.hosts)}: {labels.listed(most)}."] if most else []
-
-
-QUESTION = Question("hosts", "Which hosts are outliers, and why?", ("hosts",), answer, lambda data: data.runs)

@@ -1,156 +1,160 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""How the ways of serving many connections compare."""
+"""How the ways of serving many connections compare, why, and what slow answers were."""
 
 import itertools
-from operator import attrgetter
 
 import polars as pl
 
-from analysis.figures import labels
+from analysis import judge, words
+from analysis.figures import judged, labels, over
 from analysis.figures.base import Data
-from analysis.figures.servers import with_cpu_per_answer
 from analysis.figures.style import order
-from analysis.judge import Judgment
-from analysis.report import comparisons, text
-from analysis.report.base import Answer, Question, Table
-from analysis.report.comparisons import Comparison
+from analysis.report import text
+from analysis.report.base import Answer, Table
+from analysis.report.questions import common
+from analysis.report.questions.sending import COLUMNS
 from analysis.stats import interval
 
 KEYS = ["setting", "connections"]
-# column, factor, what it is, unit
-METRICS = (("messages_per_s", 1.0, "answers per second", "1/s"),
-           ("message_p50_ns", 1e-6, "p50, connect to answer", "ms"),
-           ("message_p99_ns", 1e-6, "p99, connect to answer", "ms"),
-           ("server_cpu_ms_per_answer", 1.0, "server CPU per answer", "ms"),
-           ("sender_waited_share", 100.0, "server waiting for a CPU", "%"),
-           ("sender_task_clock_ns", 1e-6, "server task clock", "ms"),
-           ("sender_cpus_utilised", 1.0, "server CPUs utilised", ""),
-           ("sender_context_switches", 1.0, "server context switches", ""),
-           ("sender_cpu_migrations", 1.0, "server CPU migrations", ""),
-           ("sender_page_faults", 1.0, "server page faults", ""),
-           ("sender_ipc", 1.0, "server instructions per cycle", ""),
-           ("sender_branch_miss_rate", 100.0, "server branch misses", "%"),
-           ("sender_cycles", 1e-6, "server cycles", "million"),
-           ("sender_instructions", 1e-6, "server instructions", "million"),
-           ("receiver_user_s", 1e3, "client user CPU", "ms"),
-           ("receiver_system_s", 1e3, "client kernel CPU", "ms"),
-           *((f"receiver_{name}", factor, f"client {what}", unit) for name, factor, what, unit in (
-               ("task_clock_ns", 1e-6, "task clock", "ms"),
-               ("cpus_utilised", 1.0, "CPUs utilised", ""),
-               ("context_switches", 1.0, "context switches", ""),
-               ("cpu_migrations", 1.0, "CPU migrations", ""),
-               ("page_faults", 1.0, "page faults", ""),
-               ("cycles", 1e-6, "cycles", "million"),
-               ("instructions", 1e-6, "instructions", "million"),
-               ("ipc", 1.0, "instructions per cycle", ""),
-               ("branch_miss_rate", 100.0, "branch misses", "%"))))
+MORE = "sudo ./analyze sweep --grid servers --out DIR"
+# A first retransmitted SYN makes a client wait for this long.
+SLOW_NS = 1e9
+# Run-queue delays, or CPU times of an answer, that are alike within so much are not what differs.
+ALIKE = 1.25
+# column, factor, what it is; of the server as sender_, of its client as receiver_.
+SIDES = (("user_s", 1e3, "user (ms)"), ("system_s", 1e3, "system (ms)"), ("task_clock_ns", 1e-6, "task clock (ms)"),
+         ("cpus_utilised", 1.0, "CPUs utilised"), ("context_switches", 1.0, "context switches"),
+         ("cpu_migrations", 1.0, "CPU migrations"), ("page_faults", 1.0, "page faults"),
+         ("cycles", 1e-6, "cycles (million)"), ("stalled_frontend_cycles", 1e-6, "stalled, front (million)"),
+         ("stalled_backend_cycles", 1e-6, "stalled, back (million)"), ("instructions", 1e-6, "instructions (million)"),
+         ("ipc", 1.0, "instructions per cycle"), ("branches", 1e-6, "branches (million)"),
+         ("branch_misses", 1e-6, "branch misses (million)"), ("branch_miss_rate", 100.0, "branch misses (%)"))
+SERVER = (("messages_per_s", 1.0, "answers per second"), ("elapsed_s", 1.0, "elapsed (s)"),
+          ("server_cpu_ms_per_answer", 1.0, "CPU per answer (ms)"),
+          ("sender_waited_share", 100.0, "run-queue delay (%)"),
+          *((f"sender_{column}", *more) for column, *more in SIDES))
+CLIENT = (("message_p50_ns", 1e-6, "answer p50 (ms)"), ("message_p99_ns", 1e-6, "answer p99 (ms)"),
+          *((f"{phase}_p99_ns", 1e-6, f"{phase} p99 (ms)") for phase in ("connect", "accept", "work")),
+          ("receiver_waited_share", 100.0, "run-queue delay (%)"),
+          *((f"receiver_{column}", *more) for column, *more in SIDES))
 
 
-def _ranking(found: list[Comparison], models: list[str]) -> str:
-    """Of one number of connections: who is significantly ahead of whom."""
-    beaten: dict[str, list[str]] = {}
+def _where(cell: dict) -> str:
+    return text.plural(cell["connections"], "connection") + (f" ({cell['setting']})" if cell["setting"] else "")
+
+
+def _table(runs: pl.DataFrame, whose: str, metrics: tuple) -> Table | None:
+    measured = [m for m in metrics if m[0] in runs.columns and runs[m[0]].count()]
+    rows = [(setting, str(connections), model, *(
+        text.estimate(interval.median(part[column].drop_nulls() * factor)) if part[column].count() else ""
+        for column, factor, _ in measured)) for (setting, connections, model), part in sorted(
+            runs.group_by("setting", "connections", "server_model"), key=lambda item: item[0])]
+    return Table(f"{whose}, medians over repeats", ("configuration", "connections", "server model",
+                 *(what for *_, what in measured)), tuple(rows)).without_empty() if measured else None
+
+
+def _leaders(found: list[judged.Comparison], models: list[str]) -> dict[tuple, str]:
+    """By configuration: the model that is ahead of all others; "" where none is shown to be."""
+    ahead: dict[tuple, dict[str, int]] = {}
     for c in found:
-        if c.sign:
-            ahead, behind = (c.a, c.b) if c.sign > 0 else (c.b, c.a)
-            beaten.setdefault(ahead, []).append(
-                f"{behind} ({text.times(c.estimate if c.sign > 0 else _turned(c.estimate))})")
-    if not beaten:
-        few = not any(c.estimate.has_interval for c in found)
-        return "fewer than 6 repeats, so no difference can be significant" if few else \
-            f"no significant difference between {labels.listed(models)}"
-    return "; ".join(f"{model} significantly answers more than {labels.listed(beaten[model])}"
-                     for model in models if model in beaten)
+        wins = ahead.setdefault(tuple(c.cell.values()), dict.fromkeys(models, 0))
+        if c.verdict in (judge.BETTER, judge.WORSE):
+            wins[c.a if c.verdict == judge.BETTER else c.b] += 1
+    return {cell: next((model for model, many in wins.items() if many == len(models) - 1), "")
+            for cell, wins in ahead.items()}
 
 
-def _turned(found: Judgment) -> Judgment:
-    """Of b to a, where it is of a to b, with an interval."""
-    return found._replace(value=1 / found.value, low=1 / found.high, high=1 / found.low)
+def models(data: Data) -> Answer:
+    """Which server model answers most?"""
+    question, runs = "Which server model answers most as connections grow?", over.with_cpu_per_answer(data.serving)
+    names = order(runs["server_model"].unique().to_list()) if runs.height else []
+    if len(names) < 2:
+        return Answer(question, "One server model was run." if names else "No run served many connections.",
+                      verdict=None, next=MORE)
+    found = judged.compare(runs, KEYS, "server_model", list(itertools.combinations(names, 2)), "messages_per_s")
+    by_leader: dict[str, list[str]] = {}
+    for cell, model in sorted(_leaders(found, names).items()):
+        by_leader.setdefault(model, []).append(str(cell[1]))
+    said = [f"{text.starting(model)} answers most at {labels.listed(at)} connections" for model, at in by_leader.items()
+            if model]
+    if by_leader.get(""):
+        said.append(f"{'n' if said else 'N'}o model is shown to be ahead of all others at "
+                    f"{labels.listed(by_leader[''])} connections")
+    decided = [c for c in found if c.verdict in (judge.BETTER, judge.WORSE)]
+    tables = (_table(runs, "Server", SERVER), _table(runs, "Client", CLIENT),
+              common.table("Answers per second", found, runs, "server_model", {
+                  "setting": COLUMNS["setting"], "connections": COLUMNS["connections"]}) if found else None)
+    pair = common.extremes(decided or found, lambda c: f"{_where(c.cell)} ({c.a} / {c.b})")
+    return Answer(question, f"{'; '.join(said)}.", f"answers per second {pair}", next=common.decides(runs, found),
+                  verdict=judge.BETTER if set(by_leader) - {""} else common.overall(found),
+                  caveats=common.discarded(data.serving), tables=tuple(filter(None, tables)))
 
 
-def _where(connections: list[int], setting: str) -> str:
-    said = f"with {labels.counted(connections, 'connection')}"
-    return f"{said} ({setting})" if setting else said
+def _medians(runs: pl.DataFrame, column: str) -> dict[str, float]:
+    found = dict(runs.group_by("server_model").agg(pl.col(column).median()).drop_nulls().iter_rows())
+    return {model: found[model] for model in order(list(found))}
 
 
-def _pair(c: Comparison) -> str:
-    return f"({c.a} / {c.b}, {_where([c.cell['connections']], c.cell['setting'])})"
+def why(data: Data) -> Answer:
+    """Why do the models differ?"""
+    question, runs = "Why do they differ?", over.with_cpu_per_answer(data.serving)
+    if runs.is_empty() or runs["server_model"].n_unique() < 2:
+        return Answer(question, "", verdict=None)
+    said, why_ = [], []
+    waits, cpu = _medians(runs, "sender_waited_share"), _medians(runs, "server_cpu_ms_per_answer")
+    switches = _medians(runs.with_columns(pl.col("sender_context_switches") / pl.col("messages")),
+                        "sender_context_switches")
+    if waits and max(waits.values()) > max(0.05, ALIKE * min(waits.values())):
+        top, low = max(waits, key=waits.get), min(waits, key=waits.get)
+        said.append(f"{text.starting(top)} waits for a CPU {words.percent(round(waits[top], 4))} of the time in which "
+                    f"it could run, {low} {words.percent(round(waits[low], 4))}")
+    if cpu:
+        ends = f"{text.number(min(cpu.values()))} to {text.number(max(cpu.values()))} ms of CPU time"
+        if max(cpu.values()) < ALIKE * min(cpu.values()):
+            why_.append(f"all models spend {ends} on an answer: they are bound by the same work, the answer itself")
+        else:
+            why_.append("CPU time of an answer: " + ", ".join(
+                f"{model} {text.number(ms)} ms" for model, ms in cpu.items()))
+    if switches:
+        why_.append("context switches per answer: " + ", ".join(
+            f"{model} {text.number(many)}" for model, many in switches.items()))
+    cpus = runs["cpus"].drop_nulls().min()
+    few = f"On more than {text.plural(cpus, 'CPU')}: {common.again(runs)}" if cpus and cpus <= 2 else ""
+    uncounted = common.NO_PMU.format(common.again(runs)) if runs["sender_cycles"].is_null().all() else ""
+    ratios = judged.compare(runs, KEYS, "server_model", [(m, list(cpu)[0]) for m in list(cpu)[1:]],
+                            "server_cpu_ms_per_answer", -1) if cpu else []
+    return Answer(question, f"{'; '.join(said)}." if said else "Their run-queue delays are alike.",
+                  f"CPU time per answer {common.extremes(ratios, lambda c: f'{_where(c.cell)} ({c.a} / {c.b})')}"
+                  if ratios else "", text.starting("; ".join(why_)) + "." if why_ else "", few or uncounted)
 
 
-def _rankings(found: list[Comparison], models: list[str]) -> list[str]:
-    """A sentence a setting and ranking: numbers of connections with the same are said together."""
-    groups: dict[tuple, list[Comparison]] = {}
-    for c in found:
-        groups.setdefault((c.cell["setting"], c.cell["connections"]), []).append(c)
-    alike: dict[tuple[str, str], list[int]] = {}
-    for (setting, connections), cells in sorted(groups.items()):
-        alike.setdefault((setting, _ranking(cells, models)), []).append(connections)
-    return [f"{text.starting(_where(connections, setting))}: {ranking}."
-            for (setting, ranking), connections in alike.items()]
+COUNTS = (("listen_overflows", "overflows of a listen queue"), ("listen_drops", "connections turned away"),
+          ("syn_retransmits", "retransmitted SYNs"), ("unanswered", "connections without an answer"))
 
 
-def _tables(runs: pl.DataFrame) -> tuple[Table, ...]:
-    """One of the server and one of its client, each if anything of it was measured."""
-    client = [m for m in METRICS if m[2].startswith("client")]
-    server = [m for m in METRICS if m not in client]
-    made = (_table(runs, whose, metrics)
-            for whose, metrics in (("Server", server), ("Client", client)))
-    return tuple(table for table in made if table)
-
-
-def _table(runs: pl.DataFrame, whose: str, metrics: list[tuple]) -> Table | None:
-    measured = [m for m in metrics if runs.select(pl.col(m[0]).count()).item()]
-    if not measured:
-        return None
-    rows, estimates = [], []
-    for (setting, connections, model), part in sorted(
-            runs.group_by("setting", "connections", "server_model"), key=lambda item: item[0]):
-        values = [interval.median(part[column].drop_nulls() * factor)
-                  if part[column].count() else None for column, factor, *_ in measured]
-        estimates += [value for value in values if value]
-        rows.append((setting, str(connections), model,
-                     *(text.estimate(value) if value else "not measured" for value in values)))
-    return Table(f"{whose}, medians over repeats; {text.level(estimates)}",
-                 ("configuration", "connections", "server model",
-                  *(f"{what} ({unit})" if unit else what for _, _, what, unit in measured)),
-                 tuple(rows)).without_empty()
-
-
-def _short(found: list[Comparison]) -> str:
-    significant = sum(bool(c.sign) for c in found)
-    if not significant:
-        return "No server model significantly answers more than another in these data."
-    wins: dict[str, int] = {}
-    for c in found:
-        if c.sign:
-            ahead = c.a if c.sign > 0 else c.b
-            wins[ahead] = wins.get(ahead, 0) + 1
-    best = max(wins, key=wins.get)
-    return (f"{significant} of {text.plural(len(found), 'comparison')} of two models show a "
-            f"significant difference; {best} is ahead in {wins[best]} of them. Answers per second: "
-            f"{comparisons.extremes(found, _pair)}.")
-
-
-def answer(data: Data) -> Answer:
-    runs = with_cpu_per_answer(data.serving)
-    models = order(runs["server_model"].unique().to_list()) if runs.height else []
-    found = comparisons.compare(runs, KEYS, "server_model",
-                                list(itertools.combinations(models, 2)), "messages_per_s")
-    if not runs.height:
-        return Answer("These data have no runs that served many connections.", not_shown=(
-            "How server models compare: no run served many connections.",))
-    if not found:
-        return Answer("These data have one server model only.", not_shown=(
-            "How server models compare: no number of connections was served by two of them.",),
-            tables=_tables(runs))
-    said = _rankings(found, models)
-    missing = []
-    if runs["sender_cycles"].is_null().all():
-        missing.append("Cycles, instructions and branch misses: no run counted them.")
-    missing.append("Where the difference comes from: the runs of two models differ in the model "
-                   "and in no other option, and these data show no more about causes.")
-    return Answer(_short(found), (*said, f"({text.starting(comparisons.note(found))}.)"),
-                  tuple(missing), _tables(runs))
-
-
-QUESTION = Question("servers", "How do server models compare as connections grow?",
-                    ("servers",), answer, attrgetter("serving"))
+def slow(data: Data) -> Answer:
+    """What were slow answers?"""
+    question, runs = "What were slow answers: a full listen queue, lost packets, or waiting?", data.serving
+    if runs.is_empty():
+        return Answer(question, "No run served many connections.", verdict=None, next=MORE)
+    late = runs.filter(pl.col("answer_p99_ns") >= SLOW_NS)
+    known = [(column, what) for column, what in COUNTS if runs[column].count()]
+    some = [f"{text.count(runs[column].sum())} {what}" for column, what in known if runs[column].sum()]
+    worst = runs["answer_p99_ns"].max()
+    number = f"slowest p99 {text.number(worst / 1e6)} ms" if worst is not None else ""
+    none = [what for column, what in known if not runs[column].sum()]
+    if not late.height:
+        return Answer(question, "None: no run's slowest hundredth of answers took a second.", number,
+                      f"No {', no '.join(none)}." if none else "")
+    phases = ", ".join(f"{phase} {text.number(late[f'{phase}_p99_ns'].median() / 1e6)} ms"
+                       for phase in ("connect", "accept", "work") if late[f"{phase}_p99_ns"].count())
+    said = (f"In {text.plural(late.height, 'run')} of {text.count(runs.height)} the slowest hundredth took a second "
+            f"or more ({', '.join(sorted(set(late['server_model'])))})")
+    waited = late["sender_waited_share"].median()
+    why_ = [f"p99 of each phase there: {phases}"] if phases else []
+    why_ += [f"the server waited for a CPU {words.percent(round(waited, 4))} of the time"] if waited else []
+    why_ += [f"none of: {', '.join(none)}"] if none else []
+    what = ", ".join(some) or "nothing was dropped or retransmitted, they waited"
+    return Answer(question, f"{said}: {what}.",
+                  number, text.starting("; ".join(why_)) + "." if why_ else "",
+                  common.again(runs, "--backlog 4096") if runs["listen_overflows"].sum() else "", judge.WORSE)

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""What answers share: names, ratios in words, what would decide more."""
+
+import re
+from collections import Counter
+
+import polars as pl
+
+from analysis import judge
+from analysis.figures import labels
+from analysis.figures.judged import MARGIN, Comparison
+from analysis.report import text
+from analysis.report.base import Table
+
+NAMES = {"twocopy": "two-copy", "onecopy": "one-copy", "zerocopy": "zero-copy"}
+# Options of a folder that another sweep has its own of.
+_REPLACED = re.compile(r" --(out|order-seed|retry|decide)(=\S+| [^-\s]\S*)?")
+_DECIDES = re.compile(r" --(retry|decide)\b")
+NO_PMU = "On a machine with a PMU (see analyze doctor): {}"
+
+
+def name(variant: object) -> str:
+    return NAMES.get(variant, str(variant))
+
+
+def ratio(one: judge.Judgment) -> str:
+    """1.31 times (1.12 to 1.52)"""
+    interval = (f" ({text.number(one.low)} to {text.number(one.high)})" if one.has_interval
+                else f" ({text.plural(one.n, 'pair')}, no interval)")
+    return f"{text.number(one.value)} times{interval}"
+
+
+def extremes(found: list[Comparison], where) -> str:
+    """The least and the greatest ratio, those with an interval before others; "" of none."""
+    known = [c for c in found if c.judgment.has_interval] or [c for c in found if c.judgment.n]
+    known = sorted(known, key=lambda c: c.judgment.value)
+    return " to ".join(dict.fromkeys(f"{ratio(c.judgment)} at {where(c)}" for c in (known[:1] + known[-1:])))
+
+
+def counts(found: list[Comparison], better: str = "faster", worse: str = "slower") -> str:
+    """slower in 12, inconclusive in 6 of 18 configurations"""
+    total = Counter(c.verdict for c in found)
+    said = [f"{words} in {total[verdict]}" for verdict, words in (
+        (judge.BETTER, better), (judge.WORSE, worse), (judge.SAME, f"the same within {MARGIN}"),
+        (judge.INCONCLUSIVE, "inconclusive")) if total[verdict]]
+    return f"{', '.join(said)} of {text.plural(len(found), 'configuration')}"
+
+
+def overall(found: list[Comparison]) -> str:
+    """One verdict: that of all that are decided, where they agree and are at least half."""
+    decided = [c.verdict for c in found if c.verdict != judge.INCONCLUSIVE]
+    if 2 * len(decided) < len(found) or not decided:
+        return judge.INCONCLUSIVE
+    return decided[0] if len(set(decided)) == 1 else ""
+
+
+def _command(runs: pl.DataFrame) -> str:
+    made = runs["command"].drop_nulls().unique(maintain_order=True).to_list()
+    return made[0] if made else "analyze sweep --grid GRID --out DIR"
+
+
+def again(runs: pl.DataFrame, *more: str) -> str:
+    """The command of these runs, with other options or elsewhere."""
+    return " ".join(["sudo", f"./{_REPLACED.sub('', _command(runs))}", *more, "--out DIR"])
+
+
+def decides(runs: pl.DataFrame, found: list[Comparison]) -> str:
+    """The command that might decide what is inconclusive, also where nothing could be compared."""
+    if found and not any(c.verdict == judge.INCONCLUSIVE for c in found):
+        return ""
+    return f"sudo ./{_DECIDES.sub('', _command(runs))} --decide"
+
+
+def discarded(runs: pl.DataFrame) -> tuple[str, ...]:
+    """That comparisons lack runs, and why; how that is spread over repeats, where one has most of it."""
+    busy = runs.filter(pl.col("disturbed").is_not_null())
+    if busy.is_empty():
+        return ()
+    return (f"{text.count(busy.height)} of {text.plural(runs.height, 'run')} discarded in comparisons, as they were "
+            f"disturbed: {busy['disturbed'].mode().sort()[0]}, for one",)
+
+
+def table(caption: str, found: list[Comparison], runs: pl.DataFrame, way: str, columns: dict,
+          scale: float = 1.0) -> Table:
+    """A row a comparison. columns: by key of the cell its head and how its values are said."""
+    copied = labels.copied_by(runs, [*found[0].cell, way]) if found else {}
+    rows = tuple((*(say(c.cell[key]) for key, (_, say) in columns.items()), str(c.a),
+                  text.estimate(c.median_a.map(lambda value: value * scale)),
+                  copied.get((*c.cell.values(), c.a), ""), str(c.b),
+                  text.estimate(c.median_b.map(lambda value: value * scale)), ratio(c.judgment), c.verdict,
+                  c.judgment.reason) for c in found)
+    return Table(caption, (*(head for head, _ in columns.values()), "of", "median", "copied", "against",
+                            "its median", "ratio", "verdict", "why"), rows).without_empty()

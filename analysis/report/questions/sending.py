@@ -1,0 +1,301 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Questions to runs that send messages: which variant is faster from which size, and why."""
+
+import polars as pl
+
+from analysis import judge, stages, words
+from analysis.figures import judged, labels, over, style
+from analysis.figures.base import Data
+from analysis.figures.judged import Comparison, Kind
+from analysis.report import text
+from analysis.report.base import Answer
+from analysis.report.questions import common
+from analysis.report.questions.common import name
+from analysis.tables.causes import CAUSES
+
+FINAL = {cause.name for cause in CAUSES if cause.final}
+PEER = "On another path: sudo ./analyze advise --peer HOST:PORT"
+MOST_CROSSINGS = 4
+# Of what a variant costs against the first.
+COSTS = (("send_mean_ns", "kernel time of a send"), ("sender_cpu_s_per_gib", "CPU time of the sender per GiB"),
+         ("receiver_cpu_s_per_gib", "of the receiver"))
+COLUMNS = {"setting": ("configuration", str), "threads": ("threads", str),
+           "field_size_bytes": ("record (bytes)", style.size_text),
+           "message_bytes": ("size (bytes)", style.size_text), "connections": ("connections", str)}
+
+
+def kind_of(data: Data) -> Kind:
+    """Records, or sizes."""
+    return next(kind for kind in judged.KINDS if kind.runs(data).height or kind.name == "sizes")
+
+
+def where(kind: Kind, cell: dict) -> str:
+    said = f"{kind.say(kind.x(cell))}{' records' if kind.name == 'records' else ''}"
+    threads = f" x{cell['threads']}" if cell.get("threads", 1) > 1 else ""
+    return f"{said}{threads}" + (f" ({cell['setting']})" if cell.get("setting") else "")
+
+
+def columns(cell: dict) -> dict:
+    return {key: COLUMNS[key] for key in cell}
+
+
+def causes(zero: pl.DataFrame) -> list[tuple[str, str, int]]:
+    """(cause, device, sends) of all runs together, most sends first."""
+    total: dict[tuple, int] = {}
+    for said in zero["fallback_causes"].drop_nulls():
+        for part in said.split(";"):
+            cause, _, count = part.rpartition(":")
+            if cause:
+                key = tuple(cause.partition("@")[::2])
+                total[key] = total.get(key, 0) + (int(count) if count.isdigit() else 0)
+    return sorted(((*key, count) for key, count in total.items()), key=lambda one: (-one[2], one))
+
+
+def copied(zero: pl.DataFrame) -> str:
+    """all 6,351,328 sends were copied (loopback on lo); by the kernel's own count."""
+    counted = zero.filter(pl.col("zc_copied").is_not_null() & (pl.col("zc_completions") > 0))
+    done, copies = counted["zc_completions"].sum(), counted["zc_copied"].sum()
+    if not done:
+        return "how many sends were copied was not counted"
+    found = causes(counted)
+    why = ", ".join(f"{cause.replace('_', ' ')}{f' on {device}' if device not in ('', '-') else ''}"
+                    for cause, device, _ in found[:2])
+    why += f" and {len(found) - 2} more causes" if len(found) > 2 else ""
+    said = (f"all {text.count(done)} zero-copy sends were copied" if copies == done else
+            f"none of {text.count(done)} zero-copy sends was copied" if not copies else
+            f"{text.count(copies)} of {text.count(done)} zero-copy sends ({words.percent(copies / done)}) "
+            "were copied")
+    unflagged = counted["zc_unflagged"].drop_nulls().sum()
+    refused = zero["zc_refused"].drop_nulls().sum()
+    return (said + (f" ({why})" if why and copies else "")
+            + (f", {text.count(unflagged)} of them without a flag" if unflagged else "")
+            + (f"; {text.count(refused)} more {'was' if refused == 1 else 'were'} refused" if refused else ""))
+
+
+def is_final(zero: pl.DataFrame) -> bool:
+    """Does no setting help?"""
+    found = causes(zero)
+    return bool(found) and found[0][0] in FINAL
+
+
+def costs(kind: Kind, runs: pl.DataFrame, a: str, b: str) -> tuple[list[str], list]:
+    """kernel time of a send 1.4 to 5.1 times; and the comparisons, for a table."""
+    said, made = [], []
+    for column, what in COSTS:
+        of = runs.filter(pl.col("send_span") == runs["send_span"].drop_nulls().mode().sort()[0]) if (
+            column == "send_mean_ns" and runs["send_span"].count()) else runs
+        found = judged.compare(of, [*kind.rest, kind.along], "variant", [(a, b)], column, -1)
+        values = [c.judgment.value for c in found if c.judgment.n]
+        if values:
+            low, high = (text.number(end) for end in (min(values), max(values)))
+            said.append(f"{what} {low if low == high else f'{low} to {high}'} times")
+            made.append((what, found))
+    return said, made
+
+
+def retransmitted(runs: pl.DataFrame, a: str, b: str) -> str:
+    """Segments that a retransmitted and b did not; "" where they are alike."""
+    sums = {variant: runs.filter(pl.col("variant") == variant).select(
+        pl.col("retransmits").sum(), pl.col("out_segments").sum()).row(0) for variant in (a, b)}
+    (many, of), (few, other) = sums[a], sums[b]
+    if not of or not other or many < 10 or many / of < 5 * few / other:
+        return ""
+    return (f"it retransmitted {text.count(many)} segments ({words.percent(many / of)}), {name(b)} "
+            f"{text.count(few)} ({words.percent(few / other)})")
+
+
+def overtakes(data: Data, a: str, b: str) -> Answer:
+    """At which size does a overtake b?"""
+    kind = kind_of(data)
+    runs = kind.runs(data)
+    by = "number of records" if kind.name == "records" else "size"
+    question = f"At which {by} does {name(a)} overtake {name(b)}?"
+    found = judged.compare(runs, [*kind.rest, kind.along], kind.way, [(a, b)], kind.metric)
+    both = runs.filter(pl.col("variant").is_in([a, b]))
+    if not found and both["variant"].n_unique() < 2:
+        return Answer(question, "These data have no pairs of the two.", verdict=None, next=(
+            f"sudo ./analyze sweep --grid sizes --variant {b},{a} --out DIR"))
+    if not found:
+        return Answer(question, "Undecided: no two runs of a repeat are undisturbed.", verdict=judge.INCONCLUSIVE,
+                      next=common.decides(runs, []), caveats=common.discarded(data.sending))
+    crossings = [(dict(zip(kind.rest, rest)), one)
+                 for (_, *rest), made in judged.crossovers(kind, found).items() for one in made]
+    zero = runs.filter(pl.col("variant") == a) if a == "zerocopy" else runs.clear()
+    verdict, total = common.overall(found), len(found)
+    if crossings:
+        said = [f"{'from' if one.direction > 0 else 'no longer from'} about {kind.about(one.size)} "
+                f"({kind.about(one.low)} to {kind.about(one.high)}){_when(cell)}"
+                for cell, one in crossings[:MOST_CROSSINGS]]
+        answer = text.starting(", ".join(said)) + (
+            f", and {len(crossings) - MOST_CROSSINGS} more crossings" if len(crossings) > MOST_CROSSINGS else "") + "."
+    elif verdict == judge.WORSE and all(c.verdict == verdict for c in found):
+        answer = f"Never: {name(a)} is slower than {name(b)} at every {by}."
+    elif verdict == judge.BETTER and all(c.verdict == verdict for c in found):
+        answer = f"It is faster at every {by}."
+    else:
+        answer = (f"{'Undecided' if verdict == judge.INCONCLUSIVE else 'No crossing is shown'}: "
+                  f"{name(a)} is {common.counts(found)}.")
+    said, made = costs(kind, runs, a, b)
+    why = [copied(zero)] if a == "zerocopy" else [f"{', '.join(said)} that of {name(b)}"] if said else []
+    final = a == "zerocopy" and is_final(zero)
+    tables = [common.table(f"{text.starting(kind.what)} of {name(a)} (Gbit/s); a ratio is of pairs, its interval "
+                           f"decides: docs/statistics.md", found, runs, kind.way, columns(found[0].cell), 1e-9)]
+    tables += [common.table(f"{text.starting(what)} of {name(a)}", some, runs, kind.way, columns(some[0].cell))
+               for what, some in made]
+    return Answer(question, answer, f"throughput {common.extremes(found, lambda c: where(kind, c.cell))}",
+                  text.starting("; ".join(why)) + "." if why else "",
+                  PEER if final and not crossings else common.decides(runs, found), verdict,
+                  common.discarded(data.sending),
+                  tables=tuple(tables) if total else ())
+
+
+def _when(cell: dict) -> str:
+    parts = [text.plural(cell["threads"], "thread")] if cell.get("threads") else []
+    parts += [f"records of {style.size_text(cell['field_size_bytes'])}"] if "field_size_bytes" in cell else []
+    return f" with {', '.join(parts)}" + (f" on {cell['setting']}" if cell.get("setting") else "")
+
+
+def one_copy(data: Data) -> Answer:
+    return overtakes(data, "onecopy", "twocopy")
+
+
+def zero_copy(data: Data) -> Answer:
+    return overtakes(data, "zerocopy", "twocopy")
+
+
+def why_not(data: Data) -> Answer:
+    """Why does zero-copy not always win?"""
+    question, runs = "Why does zero-copy not always win?", data.sending
+    zero = runs.filter(pl.col("variant") == "zerocopy")
+    if zero.is_empty():
+        return Answer(question, "No run sent with zero-copy.", verdict=None,
+                      next="sudo ./analyze sweep --grid sizes --out DIR")
+    others = [one for one in style.order(runs["variant"].unique().to_list()) if one != "zerocopy"]
+    said, _ = costs(kind_of(data), runs, "zerocopy", others[0]) if others else ([], [])
+    why = [f"against {name(others[0])}: {', '.join(said)}"] if said else []
+    again = retransmitted(runs, "zerocopy", others[0]) if others else ""
+    why += [again] if again else []
+    why += [account] if (account := _account(data, runs)) else []
+    completion = zero["completion_p50_ns"].drop_nulls()
+    held = (f"the kernel held a send's memory for {text.number(completion.median() / 1e3)} µs (median of runs' "
+            "p50)") if completion.len() else ""
+    stages_known = data.details.stages.height
+    next_ = PEER if is_final(zero) else "" if stages_known else common.again(runs, "--stages")
+    unseen = ("copies without a flag were not seen in all runs: more may have been copied",
+              ) if zero["zc_unflagged"].is_null().any() else ()
+    return Answer(question, text.starting(copied(zero)) + ".", held, text.starting("; ".join(why)) + "." if why else "",
+                  next_, caveats=unseen)
+
+
+# What zero-copy is to save, and what it pays for that.
+SAVED = ("fragment", "copy")
+PAID = (("pin", "pinning"), ("request", "bookkeeping"), ("deep_copy", "the deep copy"),
+        ("completion", "completions"))
+
+
+def _account(data: Data, runs: pl.DataFrame) -> str:
+    """What zero-copy saves in the kernel at the largest size, what it pays, and what is left; "" where runs
+    were not divided."""
+    times = stages.per_send(data.details.stages).join(
+        runs.select("run_id", "variant", "message_bytes"), on="run_id")
+    times = times.filter(pl.col("variant").is_in(["zerocopy", "twocopy"]))
+    if times["variant"].n_unique() < 2:
+        return ""
+    size = times["message_bytes"].max()
+    means = {(variant, stage): value for variant, stage, value in times.filter(
+        pl.col("message_bytes") == size).group_by("variant", "stage").agg(pl.col("ns").median() / 1e3).iter_rows()}
+
+    def more(*names: str) -> float:
+        return sum(means.get(("zerocopy", one), 0) - means.get(("twocopy", one), 0) for one in names)
+    total = more(*{stage for _, stage in means if stage not in stages.OF_NAME or stages.OF_NAME[stage].on_cpu})
+    end = f"{text.number(abs(total))} µs {'more' if total > 0 else 'less'} on the CPU than two-copy"
+    if ("zerocopy", "copy") not in means and ("zerocopy", "pin") not in means:
+        return f"at {style.size_text(size)} a send takes {end}; tracepoints cannot divide it"
+    paid = [f"{text.number(more(stage))} for {said}" for stage, said in PAID if more(stage) > 0]
+    rest = total - more(*SAVED, *(stage for stage, _ in PAID))
+    return (f"at {style.size_text(size)} a send saves {text.number(-more(*SAVED))} µs of copying and pays "
+            f"{labels.listed([*paid, f'{text.number(rest)} for the rest'])}: {end}")
+
+
+def caches(data: Data) -> Answer:
+    """Which cache level gains most from fewer copies?"""
+    question, kind = "Which cache level gains most from fewer copies?", kind_of(data)
+    runs = over.with_misses_per_kib(data.sending)
+    found = {level: [c for a in ("onecopy", "zerocopy") for c in judged.compare(
+        runs, [*kind.rest, kind.along], "variant", [(a, "twocopy")], f"sender_{level}_misses_per_kib", -1)]
+        for level in over.LEVELS}
+    if not any(found.values()):
+        return Answer(question, "Not answered: no run counted cache misses.", verdict=None,
+                      next=common.NO_PMU.format(common.again(runs)))
+    saved = {level: [c.median_b.value - c.median_a.value for c in some if c.verdict == judge.BETTER]
+             for level, some in found.items()}
+    best = max(saved, key=lambda level: sorted(saved[level])[len(saved[level]) // 2] if saved[level] else 0)
+    every = [c for some in found.values() for c in some]
+    tables = tuple(common.table(f"Load misses per KiB, {over.LEVELS[level]}", some, runs, "variant",
+                                columns(some[0].cell)) for level, some in found.items() if some)
+    number = "; ".join(f"{over.LEVELS[level]}: {common.counts(some, 'fewer', 'more')}"
+                       for level, some in found.items() if some)
+    if not any(saved.values()):
+        return Answer(question, "None is shown to gain.", number, next=common.decides(runs, every),
+                      verdict=judge.INCONCLUSIVE, caveats=common.discarded(data.sending), tables=tables)
+    middle = sorted(saved[best])[len(saved[best]) // 2]
+    return Answer(question, f"The {over.LEVELS[best]}: {text.number(middle)} load misses less per KiB, the middle of "
+                  f"{text.plural(len(saved[best]), 'configuration')}.", number, next=common.decides(runs, every),
+                  verdict=judge.BETTER, caveats=common.discarded(data.sending), tables=tables)
+
+
+def threads(data: Data) -> Answer:
+    """How do threads interact with each variant?"""
+    question, runs = "How do threads interact with each variant?", data.sending
+    counts = runs["threads"].unique().sort().to_list()
+    if len(counts) < 2:
+        return Answer(question, "Not answered: one number of threads was run.", verdict=None,
+                      next=common.again(runs, "--threads 1,2,4,8"))
+    found = judged.compare(runs, ["setting", "message_bytes", "variant"], "threads",
+                           [(n, counts[0]) for n in counts[1:]], "throughput_bps")
+    cpus = runs["cpus"].drop_nulls().min()
+    scarce = cpus is not None and cpus <= 2
+    answer = f"With more threads throughput is {common.counts(found, 'more', 'less')}."
+    if scarce:
+        answer = (f"{answer} No scaling can be seen on {text.plural(cpus, 'CPU')}: a sender and its receiver keep "
+                  "both busy.")
+    waits = runs.group_by("threads").agg(pl.col("sender_waited_share").median()).drop_nulls().sort("threads").rows()
+    why = ("The sender waited for a CPU " + ", ".join(
+        f"{words.percent(round(share, 3))} of the time with {text.plural(n, 'thread')}"
+        for n, share in waits) + " (medians)."
+        if len(waits) > 1 else "")
+    next_ = (f"On a machine with {2 * counts[-1]} CPUs: {common.again(runs)}" if scarce
+             else common.decides(runs, found))
+    return Answer(question, answer, f"throughput {common.extremes(found, _size_and_threads)}",
+                  why, next_,
+                  common.overall(found), common.discarded(data.sending),
+                  tables=(common.table("Throughput by threads (Gbit/s)", found, runs, "threads", {
+                      "setting": COLUMNS["setting"], "variant": ("variant", str),
+                      "message_bytes": COLUMNS["message_bytes"]}, 1e-9),) if found else ())
+
+
+def _size_and_threads(c: Comparison) -> str:
+    return f"{style.size_text(c.cell['message_bytes'])} of {c.cell['variant']}, {c.b} to {c.a} threads"
+
+
+def memory(data: Data) -> Answer:
+    """How many bytes move through memory for each byte sent?"""
+    question, kind = "How many bytes move through memory for each byte sent?", kind_of(data)
+    runs = over.of_one_source(data.sending)
+    runs = runs.filter(pl.col(over.MEMORY).is_not_null())
+    if runs.is_empty():
+        return Answer(question, "Not answered: no run measured memory traffic.", verdict=None,
+                      next="On a machine whose memory controller counts (docs/memory.md): "
+                           + common.again(data.sending, "--memory"))
+    found = judged.compare(runs, [*kind.rest, kind.along], "variant",
+                           [(a, "twocopy") for a in ("onecopy", "zerocopy")], over.MEMORY, -1)
+    medians = {variant: part[over.MEMORY].median() for (variant,), part in runs.group_by("variant")}
+    answer = ", ".join(f"{name(one)} {text.number(medians[one])}" for one in style.order(list(medians)))
+    caveats = ("memory traffic is an estimate, made from misses of the last-level cache, which leave out what is "
+               "prefetched",) if runs["memory_is_estimate"].fill_null(False).all() else ()
+    return Answer(question, f"{text.starting(answer)} (medians of all runs).",
+                  f"ratio to two-copy {common.extremes(found, lambda c: where(kind, c.cell))}" if found else "",
+                  "The counters are of the whole machine.", common.decides(runs, found), common.overall(found),
+                  (*caveats, *common.discarded(data.sending)),
+                  tables=(common.table("Memory bytes per byte sent", found, runs, "variant",
+                                       columns(found[0].cell)),) if found else ())
