@@ -146,7 +146,7 @@ def whole_records(folder):
     """What was written is whole, and there is nothing beside it."""
     out = folder / "out"
     files = [out] if out.is_file() else sorted(out.iterdir()) if out.exists() else []
-    assert {path.name for path in files} <= {"out", "plan.json", "runs.jsonl"}
+    assert {path.name for path in files} <= {"out", "plan.json", "runs.jsonl", "comparisons.json"}
     assert sorted(folder.iterdir()) == ([out] if out.exists() else [])
     for path in files:
         for line in path.read_text().splitlines(keepends=True):

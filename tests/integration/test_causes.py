@@ -211,7 +211,8 @@ def test_sends_without_data_are_not_for_want_of_the_option(enabled, tmp_path, me
               "s = socket.create_connection(l.getsockname())\n"
               f"s.setsockopt(socket.SOL_SOCKET, 60, {int(enabled)})\n"  # SO_ZEROCOPY
               "for data in [b''] * 7 + [b'x'] * 5: s.send(data, 0x4000000)\n")  # MSG_ZEROCOPY
-    result = run(ANALYZE, "--json", file, "--mechanism", mechanism, "--", "/usr/bin/python3", "-c", script)
+    result = run(ANALYZE, "--details", "--json", file, "--mechanism", mechanism, "--", "/usr/bin/python3", "-c",
+                 script)
     assert result.returncode == 0, result.stderr
     zerocopy = check(json.loads(file.read_text()))["zerocopy"]
     assert (zerocopy["requests"], zerocopy["ignored_empty"]) == (12, 7)

@@ -47,7 +47,7 @@ USAGE = [
     (["--variant", "twocopy", "--durations=3"], "--durations: did you mean --duration"),
     (["sweep", "--our", "x"], "--our: did you mean --out"),
     (["advise", "--bugdet", "1"], "did you mean --budget?"),
-    (["derive", "x", "--histgram"], "did you mean --histogram?"),
+    (["derive", "x", "--detials"], "did you mean --details?"),
     (["analyse"], "there is no command analyse"),
     (["reprot", "x"], "did you mean report?"),
     (["ls", "-l"], "put -- before it: analyze -- ls"),

@@ -181,7 +181,7 @@ def test_the_front_reports_what_it_has_when_the_engine_is_gone(home):
         assert eventually(lambda: out.exists() and len(out.read_text().splitlines()) > 3)
         os.kill(job.pid, signal.SIGKILL)
         report, _ = job.communicate(timeout=PATIENCE_S)  # its end is that of the front, too
-    assert "twocopy" in report and "CPU ratio" in report
+    assert "twocopy" in report and "Gbit/s" in report
 
 
 # A front that does something else.

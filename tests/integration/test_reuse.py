@@ -101,7 +101,7 @@ def test_lent_pages_are_shared_on_loopback_too(variant):
 def test_what_is_copied_cannot_be_reused_early():
     status, errors, app = load("onecopy", EARLY)
     assert (status, app) == (2, None)
-    assert errors.count("\n") == 1 and "--reuse-early" in errors and "zerocopy" in errors
+    assert errors.count("\n") == 1 and "--reuse-early" in errors and "zero-copy" in errors
 
 
 def test_reuse_without_a_check_is_refused():

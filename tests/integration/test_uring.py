@@ -176,7 +176,7 @@ def test_sends_on_the_way_out_of_another_syscall(by, wake, linked, mechanism):
 
 def test_the_report_says_so():
     with Receiver(ADDRESS, ["ip", "netns", "exec", NETNS] if NETNS else []) as receiver:
-        text = analyze("--", PROGRAMS / "uring", "--address", ADDRESS, "--port", receiver.port,
+        text = analyze("--details", "--", PROGRAMS / "uring", "--address", ADDRESS, "--port", receiver.port,
                        "--report", "--sends", 100).stderr
     assert "io_uring SEND_ZC" in text
     found = re.search(r"(\d+) sends by io_uring's SEND_ZC, (\d+) completed, (\d+|none) "
