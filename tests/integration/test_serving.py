@@ -172,7 +172,7 @@ def test_killed_client_leaves_nothing():
 def test_all_models_in_one_command(tmp_path):
     path = tmp_path / "runs.json"
     result = analyze("--workload", "procinfo", "--server-model", "all", "--connections", "10,20",
-                     "--messages", 3, "--repeat", 2, "--json", path)
+                     "--messages", 3, "--repeat", 2, "--details", "--json", path)
     assert result.returncode == 0, result.stderr
     rows = [check(json.loads(line)) for line in path.read_text().splitlines()]
     assert [(r["run"]["repeat"], r["load"]["connections"], r["load"]["server_model"])
