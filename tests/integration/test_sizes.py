@@ -166,7 +166,7 @@ def test_the_report_has_them_of_a_program_and_adds_up_the_rare(tmp_path):
                        "    for _ in range(count):\n"
                        "        s.send(bytes(size))\n")
     with Receiver() as receiver:
-        result = analyze("--", PYTHON, program, receiver.port)
+        result = analyze("--details", "--", PYTHON, program, receiver.port)
     assert result.returncode == 0, result.stderr
     assert [re.split(" {2,}", line) for line in section(result.stderr)] == [
         ["sendto", "64-127", "600", "59.9 %", "2.91 %"],

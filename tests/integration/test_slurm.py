@@ -19,7 +19,7 @@ PAIRS = ROOT / "deploy/pairs"
 AUDIT = ROOT / "deploy/slurm/audit"
 REPEATS = 3
 SWEEP = ("sweep", "--variant", "zerocopy", "--size", "16K,64K", "--repeat", str(REPEATS), "--duration",
-         "0.1", "--warmup", "0")
+         "0.1", "--warmup", "0", "--budget", "0")
 SHARDS = 2
 # Gets every packet of its device, as tcpdump does, and reads none.
 TAP = "import signal, socket\ns = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))\n" \

@@ -214,7 +214,7 @@ def test_a_sample_is_drawn_without_regard_to_the_pattern(untouched):
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_a_sample_of_times_leaves_counts_and_completions_whole(mechanism, untouched):
     done = analyze("--variant", "zerocopy", "--size", "4K", "--messages", "2000", "--mechanism", mechanism,
-                   "--sample", ONE_IN)
+                   "--sample", ONE_IN, "--details")
     assert "a sample of one in 10, chosen at random" in " ".join(done.stdout.split())
     record = only(records("--variant", "zerocopy", "--size", "4K", "--messages", "2000",
                           "--mechanism", mechanism, "--sample", ONE_IN))
