@@ -411,7 +411,8 @@ class Sweep(_Runs):
         if len(self.kept):
             self._sort()
             self._print(self.kept, SUMMARY, out)
-            self._keep_comparisons()
+            if not self.status:  # a folder that refused a record takes no more
+                self._keep_comparisons()
         for place, (_, cell) in enumerate(self.cells):
             for outcome in "failed", "skipped":
                 self._print_failures(place, cell, outcome, out)
