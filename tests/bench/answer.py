@@ -16,8 +16,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 import polars as pl  # pylint: disable=wrong-import-position
 
 from analysis import figures, table  # pylint: disable=wrong-import-position
-from analysis.figures import save  # pylint: disable=wrong-import-position
-from analysis.report.questions import QUESTIONS  # pylint: disable=wrong-import-position
+from analysis.figures import base, save  # pylint: disable=wrong-import-position
+from analysis.report.questions import answered  # pylint: disable=wrong-import-position
 
 
 def make(records, parquet, copies):
@@ -28,15 +28,14 @@ def make(records, parquet, copies):
 
 def answer(frame):
     """Sentences and tables of a report: all of its statistics."""
-    data = figures.Data(frame)
-    for question in QUESTIONS:
-        question.answer(data)
+    answered(base.Data(frame))
 
 
 def draw(frame):
     """How many figures were drawn, as SVG."""
-    drawn = [one for one in figures.draw_all(figures.Data(frame)).values()
-             if isinstance(one, figures.Drawn)]
+    data = base.Data(frame)
+    drawn = [one for figure in figures.FIGURES for one in (figure.draw(data, figure.width),)
+             if isinstance(one, base.Drawn)]
     for one in drawn:
         save.svg(save.spec(one.chart))
     return len(drawn)
