@@ -104,5 +104,7 @@ struct options *options__parse_advise(int argc, char **argv, size_t *count)
 	if (w.count > 2 && !(command && !command[1]))
 		take_words(&parts[(*count)++], &w);
 	/* The words of the last are argv's, the array is not: a command is part of it. */
+	if (!command)
+		free(w.of);
 	return parts;
 }
