@@ -72,7 +72,6 @@ def main(arguments):
         return 1
     if options.json == "-" or not len(cells):
         return 0
-    cells.name()
     stream = Stream("stdout")
     stream.write(lay_out(report(cells, DETAILS if options.details else REPORT), stream.colour()))
     return 0 if stream.check(lambda text: complain("analyze", text)) else 1

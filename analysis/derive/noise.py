@@ -20,7 +20,7 @@ LIMITS = (
     (("noise", "pressure_share"), None, math.inf, 0.5, "pressure",
      "something waited for a CPU in %.0f %% of the time"),
     (("tcp", "sending", "retransmits"), ("tcp", "sending", "data_segments"), 0.001, math.inf,
-     "retransmitted", "%.1f %% of the segments were sent again"),
+     "retransmitted", "%.1f %% of the segments were retransmitted"),
     (("tcp", "zero_windows"), ("tcp", "sending", "data_segments"), 0.01, math.inf, "zero_windows",
      "the receiver closed its window, once for %.0f %% of the segments"))
 WAITS = "sender_waited", "receiver_waited", "pressure"

@@ -128,9 +128,10 @@ SUMS = {"requests": "requests", "completions": "completions", "outstanding": "ou
 
 
 def skipped_looks(hooks):
-    """Runs of the programs that see copies, which the kernel skipped; -1: it does not tell."""
-    missed = [hook["missed"] for hook in hooks
-              if hook["name"].startswith("skb ") and hook["status"] == "attached"]
+    """Runs of the programs that see copies, which the kernel skipped; -1: it does not tell. hooks: name,
+    status and missed of each.
+    """
+    missed = [missed for name, status, missed in hooks if name.startswith("skb ") and status == "attached"]
     return -1.0 if None in missed else sum(missed)
 
 
@@ -142,5 +143,6 @@ def block(record):
     rows = [Row(BY_NAME[row["cause"]], row["device"] or "", row["netns"] or 0, stack="".join(row["stack"] or ()),
                 sends=row["count"]) for row in zerocopy["causes"] or ()]
     return outcome(Facts(**known, causes=rows, lost=lost["completions"], unseen_flags=lost["flags"] or 0,
-                         skipped_looks=skipped_looks(record["plan"]["hooks"]),
+                         skipped_looks=skipped_looks((hook["name"], hook["status"], hook["missed"])
+                                                     for hook in record["plan"]["hooks"]),
                          lost_copies=lost["stacks"] or 0))

@@ -120,6 +120,14 @@ _TOOLTIPS = [alt.Tooltip("function:N"), alt.Tooltip("stage:N", title="stage"),
              alt.Tooltip("samples:Q", format=",d"), alt.Tooltip("percent:Q", title="% of the samples", format=".1f")]
 
 
+def _drawn(graphs: list[alt.TopLevelMixin], search: alt.Parameter, title: str, runs: pl.DataFrame, how: str,
+           description: str, width: int) -> Drawn:
+    """One below the other, with one search in all."""
+    chart = alt.vconcat(*graphs).add_params(search).resolve_scale(x="independent", y="independent")
+    return Drawn(style.themed(chart, title, [shared_setting(runs), f"{how}; {_HOW}"], description, width),
+                 title, description)
+
+
 def draw(data: Data, width: int) -> Drawn | NotDrawn:
     runs, found = trees(data)
     if not found:
@@ -138,9 +146,7 @@ def draw(data: Data, width: int) -> Drawn | NotDrawn:
     heaviest = [f"{max(rows, key=lambda row: row['own'])['function']} ({name})" for name, rows in drawn.items()]
     description = (f"Flame graphs of {labels.listed(list(found))}: kernel functions by their share of the samples "
                    f"in sends; the heaviest by themselves: {labels.listed(heaviest)}. {shared_setting(runs)}.")
-    chart = alt.vconcat(*graphs).add_params(search).resolve_scale(x="independent", y="independent")
-    return Drawn(style.themed(chart, TITLE, [shared_setting(runs), f"width: share of the samples in sends; {_HOW}"],
-                              description, width), TITLE, description)
+    return _drawn(graphs, search, TITLE, runs, "width: share of the samples in sends", description, width)
 
 
 def differences(tree: Node, reference: Node) -> list[dict]:
@@ -172,10 +178,8 @@ def draw_compared(data: Data, width: int) -> Drawn | NotDrawn:
               for number, (name, tree) in enumerate(others)]
     description = (f"Flame graphs of {labels.listed([name for name, _ in others])}, coloured by how much more or "
                    f"less of the samples a function has than in {first}. {shared_setting(runs)}.")
-    chart = alt.vconcat(*graphs).add_params(search).resolve_scale(x="independent", y="independent")
-    return Drawn(style.themed(chart, COMPARED, [
-        shared_setting(runs), f"red: a larger share of the samples than in {first}, blue: a smaller one; {_HOW}"],
-        description, width), COMPARED, description)
+    return _drawn(graphs, search, COMPARED, runs,
+                  f"red: a larger share of the samples than in {first}, blue: a smaller one", description, width)
 
 
 FIGURE = Figure("functions", TITLE, draw)

@@ -87,11 +87,6 @@ def order(names: list[str]) -> list[str]:
     return sorted(set(names), key=lambda n: (known.index(n) if n in known else len(known), n))
 
 
-def color_scale(names: list[str]) -> alt.Scale:
-    """The colour of each name."""
-    return alt.Scale(domain=names, range=[look.color for look in looks(names)])
-
-
 def encodings(field: str, title: str, labels: dict[str, str]) -> dict[str, object]:
     """Colour, shape and dash by one field, whose values are labels[name]; one legend."""
     names = list(labels)

@@ -5,6 +5,7 @@ A grid reports records when all runs are over; a sweep keeps each in a folder, a
 is not run again.
 """
 
+import functools
 import json
 import os
 import time
@@ -45,14 +46,6 @@ class Interrupted(Exception):
 
 def _json_line(record):
     return json.dumps(record, separators=(",", ":")).encode("ascii") + b"\n"
-
-
-def _cells_of(records):
-    cells = Cells()
-    for record in records:
-        cells.add(record)
-    cells.name()
-    return cells
 
 
 class _Runs:
@@ -109,6 +102,15 @@ class Grid(_Runs):
         self.text = Stream("stderr" if begin["command_runs"] else "stdout")
         if "-" in (self.options["json"], self.options["folded"]):
             self.text = None
+
+    @functools.cached_property
+    def _judged(self):
+        """Cells of all records, once no more are made."""
+        cells = Cells()
+        for record in self.kept:
+            cells.add(record)
+        cells.name()
+        return cells
 
     def _cannot_write(self, option, error, remedy=""):
         self.complain(f"--{option}: cannot write {self.options[option]}: {why(error)}{remedy}")
@@ -189,7 +191,7 @@ class Grid(_Runs):
         self.reported += 1
         self.kept.append(record if self.text or "folded" in self.files else slim(record))
         if is_last and "json" in self.files:
-            record["comparisons"] = _cells_of(self.kept).comparisons or None
+            record["comparisons"] = self._judged.comparisons or None
         try:
             if "json" in self.files:
                 self.files["json"].add(_json_line(record))
@@ -200,7 +202,7 @@ class Grid(_Runs):
     def _close(self, option, file):
         try:
             if option == "folded" and self.kept:
-                lines = folded(_cells_of(self.kept))
+                lines = folded(self._judged)
                 file.replace("".join(f"{line}\n" for line in lines).encode("ascii"))
             file.close()
         except OSError as error:
@@ -215,7 +217,7 @@ class Grid(_Runs):
             if not self._close(option, file):
                 self.status = FAILED
         if self.text and self.kept:
-            self._print(_cells_of(self.kept), DETAILS if self.options["details"] else REPORT, self.text)
+            self._print(self._judged, DETAILS if self.options["details"] else REPORT, self.text)
             if not self.text.check(self.complain):
                 self.status = self.status or FAILED
         return self.status
@@ -352,15 +354,16 @@ class Sweep(_Runs):
 
     def _decide(self):
         """Repeats what is inconclusive, for one look after the other."""
-        before = 0
-        for look in judge.looks(self.options["repeat"]):
-            places = before and self._inconclusive()
-            for repeat in range(before + 1, look + 1) if before else ():
+        looks = judge.looks(self.options["repeat"])
+        made = next(looks, 0)
+        for look in looks:
+            places = self._inconclusive()
+            if not places or time.monotonic() >= self.deadline:
+                return
+            for repeat in range(made + 1, look + 1):
                 self._make_block(places, repeat)
             self._make_again()
-            before = look
-            if not self._inconclusive() or time.monotonic() >= self.deadline:
-                return
+            made = look
 
     def _inconclusive(self):
         """The places of configurations that a comparison without a verdict is of."""

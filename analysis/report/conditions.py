@@ -105,7 +105,7 @@ def asked(runs: pl.DataFrame) -> list[str]:
 
 
 def of_many(data: Data) -> list[str]:
-    """The same of a fleet."""
+    """What the runs of many hosts were."""
     total = data.fleet.totals.row(0, named=True)
     said = [f"{text.plural(total['runs'], 'run')} of {text.plural(len(data.fleet.hosts), 'host')}"]
     if total["complete"] < total["runs"]:

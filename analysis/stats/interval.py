@@ -34,10 +34,6 @@ class Estimate:
     def has_interval(self) -> bool:
         return self.low is not None
 
-    def excludes(self, value: float) -> bool:
-        """Is there an interval, and is the value outside?"""
-        return self.has_interval and not self.low <= value <= self.high
-
     def map(self, function) -> "Estimate":
         """The same of a rising function of the value, as exp."""
         if not self.has_interval:

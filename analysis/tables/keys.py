@@ -137,8 +137,8 @@ HOST = shared("host", block(
     Key("arch", TEXT, "architecture, as `uname -m` prints it"),
     Key("cpu", null(TEXT), "model of the CPU"),
     Key("nproc", integer(1), "CPUs that may be used"),
-    Key("virtualized", null(TRUTH), "true: a virtual machine; null, as are the other keys of what "
-        "anybody may read of it, in records that `derive` made of raw lines"),
+    Key("virtualized", null(TRUTH), "true: a virtual machine; null, like every key of the host "
+        "that needs no privilege, in records that `derive` made of raw lines"),
     Key("debug_kernel", null(TRUTH), "true: built with options that slow it down"),
     Key("governor", null(TEXT), "CPU frequency governor"),
     Key("pmu", null(TEXT), "names of its PMUs"),
@@ -406,7 +406,7 @@ COMPARISON = block(
     Key("resolved", null(number()), "the smallest difference that these pairs would have shown, as a "
         "share"),
     Key("repeats", null(COUNT), "so many might decide; null: it is decided, or no number is likely to"),
-    Key("discarded", list_of(TEXT), "why, for each repeat of which a run is left out as disturbed"),
+    Key("discarded", list_of(TEXT), "why runs were left out as disturbed, one reason per repeat"),
 )
 
 ZEROCOPY = null(block(

@@ -4,6 +4,7 @@
 from itertools import takewhile
 
 import judge
+from derive.outcome import skipped_looks
 
 from . import units
 from .hist import Hist
@@ -143,15 +144,8 @@ class Cell:
 
     @property
     def skipped_looks(self):
-        """Runs of the programs that see copies, which the kernel skipped; -1: it does not tell."""
-        found = 0.0
-        for hook in self.rows("plan/hooks"):
-            if string(hook, "name").startswith("skb ") and string(hook, "status") == "attached":
-                missed = number(hook, "missed")
-                if missed is None:
-                    return -1.0
-                found += missed
-        return found
+        return skipped_looks((string(hook, "name"), string(hook, "status"), number(hook, "missed"))
+                             for hook in self.rows("plan/hooks"))
 
 
 class Cells:
@@ -159,6 +153,7 @@ class Cells:
 
     def __init__(self):
         self._cells = {}
+        self._is_named = False
 
     def __iter__(self):
         return iter(self._cells.values())
@@ -171,15 +166,22 @@ class Cells:
         cell = self._cells.setdefault(string(record, "run/cell"), Cell(self))
         like = cell if cell.records else next(iter(self))
         cell.add(shared(record, like.records[0] if like.records else None))
+        self._is_named = False
 
     def sort(self, names):
         """Orders the cells as their names are ordered there."""
         places = {safe_text(name): place for place, name in enumerate(names)}
-        self._cells = dict(sorted(self._cells.items(),
-                                  key=lambda item: places.get(item[0], len(places))))
+        ordered = dict(sorted(self._cells.items(), key=lambda item: places.get(item[0], len(places))))
+        self._is_named = self._is_named and list(ordered) == list(self._cells)
+        self._cells = ordered
 
     def name(self):
-        """Gives each cell its title and reference, and has them judged, once all records are there."""
+        """Gives each cell its title and reference, and has them judged, once all records are there. A
+        second time only if there are more of them or their order is another: judging takes long.
+        """
+        if self._is_named:
+            return
+        self._is_named = True
         loads = {}
         for cell in self:
             cell.title = self._title(cell)

@@ -91,7 +91,7 @@ def damaged(number, data):
                 del part[key]
             elif how == 1 and isinstance(part, list):
                 part.insert(key, part[key])
-            else:
+            elif isinstance(part, list) == isinstance(key, int):  # names in objects alone, as in JSON
                 part[key] = data.draw(ANYTHING)
         except (LookupError, TypeError):
             pass  # it is not there any more

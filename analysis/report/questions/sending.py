@@ -16,7 +16,7 @@ from analysis.tables.causes import CAUSES
 FINAL = {cause.name for cause in CAUSES if cause.final}
 PEER = "On another path: sudo ./analyze advise --peer HOST:PORT"
 MOST_CROSSINGS = 4
-# Of what a variant costs against the first.
+# The costs that are compared with those of the first variant.
 COSTS = (("send_mean_ns", "kernel time of a send"), ("sender_cpu_s_per_gib", "CPU time of the sender per GiB"),
          ("receiver_cpu_s_per_gib", "of the receiver"))
 COLUMNS = {"setting": ("configuration", str), "threads": ("threads", str),
