@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Two ways of doing the same, cell by cell, by pairs of runs of one repeat; judge.py decides."""
 
+import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -20,15 +21,17 @@ MARGIN = f"{100 * judge.MARGIN:g} %"
 
 @dataclass(frozen=True)
 class Comparison:
-    """a / b of a metric in one cell. logs: of the pairs' ratios; blocks: which repeat each is of."""
+    """a / b of a metric in one cell. logs: of the pairs' ratios; blocks: which repeat each is of. first_look:
+    of a sequential experiment. Medians of runs: None where the pairs of several cells are one sample."""
     cell: dict[str, object]
     a: object
     b: object
     judgment: judge.Judgment
     logs: tuple[float, ...]
     blocks: tuple[str, ...]
-    median_a: Estimate
-    median_b: Estimate
+    median_a: Estimate | None
+    median_b: Estimate | None
+    first_look: int | None = None
 
     @property
     def verdict(self) -> str:
@@ -45,8 +48,28 @@ def compare(runs: pl.DataFrame, keys: list[str], column: str, pairs: list[tuple]
     families = [(a, b, row) for (a, b, *_), row in zip(found, rows([cell for *_, cell, _ in found]))]
     judged = judge.judge_rows([sample(row, better, grain) for *_, row in found], families)
     return [Comparison(cell, a, b, one, tuple(some), tuple(row["block"]),
-                       interval.median(row["a"]), interval.median(row["b"]))
+                       interval.median(row["a"]), interval.median(row["b"]), row["first_look"])
             for (a, b, cell, row), some, one in zip(found, logs, judged)]
+
+
+def pooled(found: list[Comparison], over: str) -> list[Comparison]:
+    """Cells that differ in one column alone as one: all their pairs in one test. [] where there is nothing
+    to pool, or where two of them contradict each other."""
+    groups: dict[tuple, list[Comparison]] = {}
+    for one in found:
+        cell = {key: value for key, value in one.cell.items() if key != over}
+        groups.setdefault((one.a, one.b, *cell.items()), []).append(one)
+    if all(len(group) < 2 for group in groups.values()) or any(
+            {judge.BETTER, judge.WORSE} <= {c.verdict for c in group} for group in groups.values()):
+        return []
+    made = [dataclasses.replace(
+        group[0], cell={key: value for key, value in group[0].cell.items() if key != over},
+        logs=tuple(log for c in group for log in c.logs), median_a=None, median_b=None,
+        blocks=tuple(f"{block}.{c.cell[over]}" for c in group for block in c.blocks)) for group in groups.values()]
+    samples = [judge.paired(c.logs, 1, 0.0, [int(block.partition(".")[0]) for block in c.blocks], c.first_look)
+               for c in made]
+    families = [(c.a, c.b, row) for c, row in zip(made, rows([c.cell for c in made]))]
+    return [dataclasses.replace(c, judgment=one) for c, one in zip(made, judge.judge_rows(samples, families))]
 
 
 @dataclass(frozen=True)
@@ -96,7 +119,7 @@ KINDS = (
          "message_bytes", ("setting", "threads"), (over.threads_text(), pl.col("setting")),
          style.size_axis, style.size_text, "bytes a message"),
     Kind("servers", lambda data: data.serving, "server_model", "server model", "messages_per_s",
-         "answers per second", "connections", ("setting",), (pl.col("setting"),),
+         "requests per second", "connections", ("setting",), (pl.col("setting"),),
          lambda counts: style.count_axis(counts, "connections at once"), "{:g}".format, "connections"),
 )
 
@@ -115,6 +138,6 @@ def crossovers(kind: Kind, found: list[Comparison]) -> dict[tuple, list[crossove
     """By (a, the rest of the configuration): where along the axis one overtakes the other."""
     groups: dict[tuple, list[Comparison]] = {}
     for one in found:
-        groups.setdefault((one.a, *(one.cell[key] for key in kind.rest)), []).append(one)
+        groups.setdefault((one.a, *(one.cell.get(key) for key in kind.rest)), []).append(one)
     return {key: crossover.find([kind.x(c.cell) for c in group], log_table(group),
                                 [c.judgment for c in group]) for key, group in groups.items()}

@@ -118,23 +118,28 @@ def overtakes(data: Data, a: str, b: str) -> Answer:
     if not found:
         return Answer(question, "Undecided: no two runs of a repeat are undisturbed.", verdict=judge.INCONCLUSIVE,
                       next=common.decides(runs, []), caveats=common.discarded(data.sending))
-    crossings = [(dict(zip(kind.rest, rest)), one)
-                 for (_, *rest), made in judged.crossovers(kind, found).items() for one in made]
+    told, over_all = found, ""
+    crossings = _crossings(kind, found)
+    if not crossings and any(c.verdict == judge.INCONCLUSIVE for c in found):
+        pool = judged.pooled(found, "threads")
+        if any(c.verdict != judge.INCONCLUSIVE for c in pool):
+            told, crossings = pool, _crossings(kind, pool)
+            over_all = f", over {labels.listed(sorted({str(c.cell['threads']) for c in found}, key=int))} threads together"
     zero = runs.filter(pl.col("variant") == a) if a == "zerocopy" else runs.clear()
-    verdict, total = common.overall(found), len(found)
+    verdict, total = common.overall(told), len(found)
     if crossings:
         said = [f"{'from' if one.direction > 0 else 'no longer from'} about {kind.about(one.size)} "
                 f"({kind.about(one.low)} to {kind.about(one.high)}){_when(cell)}"
                 for cell, one in crossings[:MOST_CROSSINGS]]
-        answer = text.starting(", ".join(said)) + (
+        answer = text.starting(", ".join(said)) + over_all + (
             f", and {len(crossings) - MOST_CROSSINGS} more crossings" if len(crossings) > MOST_CROSSINGS else "") + "."
-    elif verdict == judge.WORSE and all(c.verdict == verdict for c in found):
-        answer = f"Never: {name(a)} is slower than {name(b)} at every {by}."
-    elif verdict == judge.BETTER and all(c.verdict == verdict for c in found):
-        answer = f"It is faster at every {by}."
+    elif verdict == judge.WORSE and all(c.verdict == verdict for c in told):
+        answer = f"Never: {name(a)} is slower than {name(b)} at every {by}{over_all}."
+    elif verdict == judge.BETTER and all(c.verdict == verdict for c in told):
+        answer = f"It is faster at every {by}{over_all}."
     else:
         answer = (f"{'Undecided' if verdict == judge.INCONCLUSIVE else 'No crossing is shown'}: "
-                  f"{name(a)} is {common.counts(found)}.")
+                  f"{name(a)} is {common.counts(told)}{over_all}.")
     said, made = costs(kind, runs, a, b)
     why = [copied(zero)] if a == "zerocopy" else [f"{', '.join(said)} that of {name(b)}"] if said else []
     final = a == "zerocopy" and is_final(zero)
@@ -142,17 +147,23 @@ def overtakes(data: Data, a: str, b: str) -> Answer:
                            f"decides: docs/statistics.md", found, runs, kind.way, columns(found[0].cell), 1e-9)]
     tables += [common.table(f"{text.starting(what)} of {name(a)}", some, runs, kind.way, columns(some[0].cell))
                for what, some in made]
-    return Answer(question, answer, f"throughput {common.extremes(found, lambda c: where(kind, c.cell))}",
+    return Answer(question, answer, f"throughput {common.extremes(told, lambda c: where(kind, c.cell))}",
                   text.starting("; ".join(why)) + "." if why else "",
                   PEER if final and not crossings else common.decides(runs, found), verdict,
                   common.discarded(data.sending),
                   tables=tuple(tables) if total else ())
 
 
+def _crossings(kind: Kind, found: list[Comparison]) -> list[tuple[dict, object]]:
+    """(the rest of the configuration, Crossing), of each configuration that has one."""
+    return [(dict(zip(kind.rest, rest)), one)
+            for (_, *rest), made in judged.crossovers(kind, found).items() for one in made]
+
+
 def _when(cell: dict) -> str:
     parts = [text.plural(cell["threads"], "thread")] if cell.get("threads") else []
     parts += [f"records of {style.size_text(cell['field_size_bytes'])}"] if "field_size_bytes" in cell else []
-    return f" with {', '.join(parts)}" + (f" on {cell['setting']}" if cell.get("setting") else "")
+    return (f" with {', '.join(parts)}" if parts else "") + (f" on {cell['setting']}" if cell.get("setting") else "")
 
 
 def one_copy(data: Data) -> Answer:

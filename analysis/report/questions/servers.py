@@ -29,7 +29,7 @@ SIDES = (("user_s", 1e3, "user (ms)"), ("system_s", 1e3, "system (ms)"), ("task_
          ("stalled_backend_cycles", 1e-6, "stalled, back (million)"), ("instructions", 1e-6, "instructions (million)"),
          ("ipc", 1.0, "instructions per cycle"), ("branches", 1e-6, "branches (million)"),
          ("branch_misses", 1e-6, "branch misses (million)"), ("branch_miss_rate", 100.0, "branch misses (%)"))
-SERVER = (("messages_per_s", 1.0, "answers per second"), ("elapsed_s", 1.0, "elapsed (s)"),
+SERVER = (("messages_per_s", 1.0, "requests per second"), ("elapsed_s", 1.0, "elapsed (s)"),
           ("server_cpu_ms_per_answer", 1.0, "CPU per answer (ms)"),
           ("sender_waited_share", 100.0, "run-queue delay (%)"),
           *((f"sender_{column}", *more) for column, *more in SIDES))
@@ -85,7 +85,7 @@ def models(data: Data) -> Answer:
               common.table("Answers per second", found, runs, "server_model", {
                   "setting": COLUMNS["setting"], "connections": COLUMNS["connections"]}) if found else None)
     pair = common.extremes(decided or found, lambda c: f"{_where(c.cell)} ({c.a} / {c.b})")
-    return Answer(question, f"{'; '.join(said)}.", f"answers per second {pair}", next=common.decides(runs, found),
+    return Answer(question, f"{'; '.join(said)}.", f"requests per second {pair}", next=common.decides(runs, found),
                   verdict=judge.BETTER if set(by_leader) - {""} else common.overall(found),
                   caveats=common.discarded(data.serving), tables=tuple(filter(None, tables)))
 
