@@ -464,7 +464,7 @@ class Sweep(_Runs):
 
 def _done_word(app):
     if "serving" in app and app["serving"]:
-        return f"{app['serving']['answers_per_s']:.0f} answers/s"
+        return f"{app['serving']['answers_per_s']:.0f} requests/s"
     if app.get("throughput_bps") is not None:
         return f"{app['throughput_bps'] / 1e9:.2f} Gbit/s"
     return "done"

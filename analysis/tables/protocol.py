@@ -23,6 +23,8 @@ COUNTERS = (
     Counter("fast_retransmits", "TcpExt", "TCPFastRetrans", "fast retransmissions"),
     Counter("lost_retransmits", "TcpExt", "TCPLostRetransmit", "retransmissions that were lost"),
     Counter("spurious_timeouts", "TcpExt", "TCPSpuriousRTOs", "time-outs that proved unnecessary"),
+    Counter("dsacks", "TcpExt", "TCPDSACKRecv", "DSACKs: the receiver already had what was retransmitted"),
+    Counter("out_of_order", "TcpExt", "TCPOFOQueue", "segments that arrived out of order"),
     Counter("listen_overflows", "TcpExt", "ListenOverflows",
             "a listener's queue of connections was full"),
     Counter("listen_drops", "TcpExt", "ListenDrops", "connections that listeners refused"),
