@@ -129,7 +129,8 @@ ABI_SIZE(group_key, 32);
 
 /*
  * Atomic additions: completions come in interrupts, and threads share a group. Of peers no more is
- * counted than requests and what follows.
+ * counted than requests and what follows. Sums of completions, which mostly come on another CPU,
+ * are a cache line away from those of sends.
  */
 struct group {
 	__u64 sends; /* all that returned, failed ones too */
@@ -142,16 +143,16 @@ struct group {
 	__u64 ignored;
 	__u64 refused;
 	__u64 zerocopy_bytes;
-	__u64 completions;
-	__u64 copied;	  /* of these, flagged as copied, */
-	__u64 unflagged;  /* and those that were copied without a flag: see totals */
-	__u64 unknown;	  /* of these, by io_uring without word of a copy: see totals */
 	__u32 address[4]; /* of the receiver of the first send, */
 	__u16 family;
 	__u16 addresses;	      /* and whether another send had another */
 	__u32 pid;		      /* of the process, as the analyzer knows it; 0: it cannot, */
 	char comm[16];		      /* its name, */
 	char device[DEVICE_NAME_MAX]; /* and the device, when the group was met */
+	__u64 completions;
+	__u64 copied;	 /* of these, flagged as copied, */
+	__u64 unflagged; /* and those that were copied without a flag: see totals */
+	__u64 unknown;	 /* of these, by io_uring without word of a copy: see totals */
 };
 ABI_SIZE(group, 14 * 8 + 24 + 32);
 
@@ -231,9 +232,10 @@ struct cause_counter {
 };
 ABI_SIZE(cause_counter, 56);
 
-#define CAUSE_COUNTERS_MAX 256
-#define CAUSE_COUNTER_NONE 0 /* flagged, and no hook saw the data copied */
-#define CAUSE_COUNTER_FULL 1 /* for those for which there was no room */
+#define CAUSE_COUNTERS_MAX	256
+#define CAUSE_COUNTER_NONE	0 /* flagged, and no hook saw the data copied */
+#define CAUSE_COUNTER_FULL	1 /* for those for which there was no room */
+#define CAUSE_COUNTERS_RESERVED 2
 
 /* Into what the time of a send is divided, and sums of these: the call, and its time on the CPU. */
 enum stage { STAGE_NUMBERS, STAGES, STAGE_WHOLE = STAGES, STAGE_ON_CPU, STAGE_SUMS };
@@ -264,21 +266,26 @@ enum span {
 	SPANS,
 };
 
-/* What zero-copy sends have the kernel pin, since the window opened. One for all CPUs. */
+/*
+ * What zero-copy sends have the kernel pin, since the window opened. One for all CPUs: a cache line
+ * is for sends, and one for completions, which mostly come on another CPU.
+ */
 struct pinned {
 	__u64 bytes; /* that they asked for */
 	__u64 pages; /* by the kernel's rule: see inflight.bpf.h */
-	__u64 freed_bytes;
+	__u64 freed_bytes __attribute__((aligned(64)));
 	__u64 freed_pages;
-};
-ABI_SIZE(pinned, 4 * 8);
+} __attribute__((aligned(64)));
+ABI_SIZE(pinned, 2 * 64);
 
 /* Per CPU: the most that was pinned, on all of them, when it was this one that added to it. */
 struct pinned_peak {
 	__u64 bytes;
 	__u64 pages;
+	__u64 freed_bytes; /* as this CPU last read them */
+	__u64 freed_pages;
 };
-ABI_SIZE(pinned_peak, 2 * 8);
+ABI_SIZE(pinned_peak, 4 * 8);
 
 /* Stacks of --profile: so many, of so many functions each; kernel.perf_event_max_stack is 127. */
 #define PROFILE_STACKS_MAX 8192

@@ -11,6 +11,8 @@
 
 /* Are sends timed by the first two of these? */
 const volatile bool times_by_tracepoint = false;
+/* May a send connect its socket? A load's connections are open before its window. */
+const volatile bool sends_connect = true;
 /* May there be a socket with another protocol over TCP, or one that is not TCP's? Not in .bss,
  * which is emptied between windows. */
 volatile __u32 others_seen = 1;
@@ -232,7 +234,7 @@ int BPF_PROG(socket_state, struct sock *sk, int before, int state)
 
 	if (s && s->closed && state != TCP_CLOSE)
 		zsock__forget((__u64)sk);
-	if (times_by_tracepoint && gate == GATE_OPEN && state == TCP_SYN_SENT)
+	if (times_by_tracepoint && sends_connect && gate == GATE_OPEN && state == TCP_SYN_SENT)
 		send_connects(sk);
 	return 0;
 }

@@ -126,6 +126,12 @@ static __always_inline __u64 number_of(const void *pointer)
 	return number;
 }
 
+/*
+ * 0, which the verifier cannot know. Sums that start from a known 0 make it go through a loop once
+ * for each way by which they can become another number.
+ */
+volatile __u64 opaque_zero;
+
 /* Adds to a member of totals: atomic, because an interrupt on this CPU may add to it, too. */
 #define COUNT(member, n)                                      \
 	({                                                    \

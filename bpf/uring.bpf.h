@@ -61,15 +61,15 @@ static __noinline __u64 notification__begin_send(__u64 key, struct sock *sk,
 
 /*
  * The send may have been linked to another's notification meanwhile: the head then takes over its
- * counts.
+ * counts. A global function of numbers, as most sends have no notification.
  */
-static __noinline void notification__end(__u64 key, __s64 ret)
+__noinline int notification__end(__u64 key, __s64 ret)
 {
 	struct notification *own = bpf_map_lookup_elem(&notifications, &key), *n, fresh;
 	__u64 head = notification__head(key);
 
 	if (!own)
-		return;
+		return 0;
 	if (ret > 0)
 		add(&own->sends, 1);
 	if (head != key) {
@@ -85,6 +85,7 @@ static __noinline void notification__end(__u64 key, __s64 ret)
 	}
 	if (head != key || !own->sends)
 		bpf_map_delete_elem(&notifications, &key);
+	return 0;
 }
 
 /*

@@ -245,7 +245,7 @@ static __always_inline __u32 ids_of_word(__u64 word, __u32 block, __u32 first, _
 	return ids;
 }
 
-#define WORDS_AT_ONCE 16
+#define WORDS_AT_ONCE 8
 
 /*
  * How many ids are the window's own, in so many words before block. A global function of numbers,
@@ -394,15 +394,18 @@ static __noinline void zsock__retire(__u64 sock)
 		zsock__forget(earlier);
 }
 
-/* From now on the completions of a socket count, beginning with this id. */
-static __noinline struct zsock *zsock__watch(struct sock *sk, __u32 id)
+/*
+ * From now on the completions of a socket count, beginning with this id. A global function of
+ * numbers, as sockets are rarely new.
+ */
+__noinline int zsock__watch(__u64 sock, __u32 id)
 {
 	struct zsock *fresh = FIRST_OF(new_socket);
+	struct sock *sk = (struct sock *)sock;
 	struct sock_extended_err ee;
-	__u64 sock = (__u64)sk;
 
 	if (!fresh)
-		return NULL;
+		return 0;
 	fresh->sock = sock;
 	/* Up to there sends of before the window are known to be completed; else, long before. */
 	fresh->counted_to = last_notification(sk, &ee) ? ee.ee_data + 1 : id - LONG_BEFORE;
@@ -414,7 +417,7 @@ static __noinline struct zsock *zsock__watch(struct sock *sk, __u32 id)
 		__sync_fetch_and_add(&sockets_kept, 1);
 		__sync_fetch_and_add(&sockets_live, 1);
 	}
-	return zsock__find(sock);
+	return 0;
 }
 
 /* The entry of a socket of which a zero-copy send gets this id. */
@@ -427,5 +430,6 @@ static __always_inline struct zsock *zsock__get(struct sock *sk, __u32 id)
 		return s;
 	if (s)
 		zsock__forget((__u64)sk);
-	return zsock__watch(sk, id);
+	zsock__watch(number_of(sk), id);
+	return zsock__find((__u64)sk);
 }
