@@ -333,12 +333,12 @@ def test_zero_copy_works_only_where_nothing_speaks_against_it(name):
     doubts = (f.copied != 0 or f.unflagged < 0 or f.skipped_looks or f.lost_copies > 0 or
               f.unexplained > 0 or f.completions < outcome.SENDS or
               f.lost > outcome.LOST_SHARE * f.requests or f.outstanding > 0)
-    for text in verdict.verdict(f), verdict.finding(f)[0]:
+    for text in verdicts.verdict(f), verdict.finding(f)[0]:
         assert ("works" in text) == (not doubts)
 
 
 def test_the_order_of_two_causes_does_not_matter():
-    one, other = (verdict.verdict(verdicts.VERDICTS[f"two causes, the final one {place}"])
+    one, other = (verdicts.verdict(verdicts.VERDICTS[f"two causes, the final one {place}"])
                   for place in ("first", "last"))
     assert one == other
 
@@ -349,7 +349,7 @@ def test_causes_are_safe_to_print():
     (row,) = rows = causes.gather(cell)
     assert (row.cause.name, outcome.device(rows, row), row.sends) == (
         "no_scatter_gather", r"eth\x1b[2J", 9.0)
-    assert outcome.device(rows, row) in verdict.verdict(verdicts.copied(1000.0, row))
+    assert outcome.device(rows, row) in verdicts.verdict(verdicts.copied(1000.0, row))
 
 
 def test_a_device_has_its_namespace_where_another_has_its_name():
