@@ -181,12 +181,6 @@ def stream(paths: Iterable[str], problems: list[Problem]) -> Iterator[Record]:
                 yield from stream_file(path, file, problems)
 
 
-def read(paths: Iterable[str]) -> tuple[list[Record], list[Problem]]:
-    """All records of files and folders at once, for a few of them."""
-    problems: list[Problem] = []
-    return list(stream(paths, problems)), problems
-
-
 def summarise(problems: Iterable[Problem], used: Mapping[str, int]) -> list[str]:
     """One line for each file with problems, for people. used: file -> records taken from it."""
     files: dict[str, dict[str, list[int | None]]] = {}
