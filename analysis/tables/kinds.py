@@ -110,22 +110,20 @@ NAME = text(1)
 TRUTH = Kind("true or false", {"type": "boolean"})
 
 
-def _with_keys(schema, keys, described):
+def _with_keys(schema, keys):
     required = [key.name for key in keys if key.required]
     return {**schema, **({"required": required} if required else {}),
-            "properties": {key.name: {**schema_of(key.kind, described), **(
-                {"description": key.meaning} if described and key.meaning else {})}
-                           for key in keys}}
+            "properties": {key.name: {**schema_of(key.kind), "description": key.meaning} for key in keys}}
 
 
-def whole_schema(kind, described=True):
-    """Of a kind, where it does not stand by reference. described: with the meaning of keys."""
+def whole_schema(kind):
+    """Of a kind, where it does not stand by reference."""
     if not kind.keys:
         return kind.schema
     if kind.listed:
-        return {**kind.schema, "items": _with_keys(kind.schema["items"], kind.keys, described)}
-    return _with_keys(kind.schema, kind.keys, described)
+        return {**kind.schema, "items": _with_keys(kind.schema["items"], kind.keys)}
+    return _with_keys(kind.schema, kind.keys)
 
 
-def schema_of(kind, described=True):
-    return {"$ref": f"#/$defs/{kind.shared}"} if kind.shared else whole_schema(kind, described)
+def schema_of(kind):
+    return {"$ref": f"#/$defs/{kind.shared}"} if kind.shared else whole_schema(kind)
