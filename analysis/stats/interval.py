@@ -34,13 +34,6 @@ class Estimate:
     def has_interval(self) -> bool:
         return self.low is not None
 
-    def map(self, function) -> "Estimate":
-        """The same of a rising function of the value, as exp."""
-        if not self.has_interval:
-            return Estimate(float(function(self.value)), self.n)
-        return Estimate(float(function(self.value)), self.n, float(function(self.low)),
-                        float(function(self.high)), self.level)
-
 
 @functools.cache
 def ranks(n: int, level: float = LEVEL) -> tuple[int, float, float]:

@@ -85,9 +85,7 @@ def table(caption: str, found: list[Comparison], runs: pl.DataFrame, way: str, c
     """A row a comparison. columns: by key of the cell its head and how its values are said."""
     copied = labels.copied_by(runs, [*found[0].cell, way]) if found else {}
     rows = tuple((*(say(c.cell[key]) for key, (_, say) in columns.items()), str(c.a),
-                  text.estimate(c.median_a.map(lambda value: value * scale)),
-                  copied.get((*c.cell.values(), c.a), ""), str(c.b),
-                  text.estimate(c.median_b.map(lambda value: value * scale)), ratio(c.judgment), c.verdict,
-                  c.judgment.reason) for c in found)
+                  text.estimate(c.median_a, scale), copied.get((*c.cell.values(), c.a), ""), str(c.b),
+                  text.estimate(c.median_b, scale), ratio(c.judgment), c.verdict, c.judgment.reason) for c in found)
     return Table(caption, (*(head for head, _ in columns.values()), "of", "median", "copied", "against",
                             "its median", "ratio", "verdict", "why"), rows).without_empty()
