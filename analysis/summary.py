@@ -6,13 +6,11 @@ all of a load's options equal but the one that is compared. A pair is made of th
 repeat, which interleaving puts close together.
 """
 
-import numpy as np
 import polars as pl
 
 from analysis import judge, settings
 from analysis.settings import columns
-from analysis.stats import outliers
-from analysis.stats.interval import medians as medians_of
+from analysis.stats import interval, outliers
 
 LOAD = columns(settings.LOAD)
 WAYS = columns(settings.WAYS)
@@ -51,30 +49,20 @@ def inflight_follows_size(frame: pl.DataFrame) -> bool:
 def medians(frame: pl.DataFrame, metric: str) -> pl.DataFrame:
     """A row a cell: CELL, median (of the metric, in its unit), n, low, high, level (null with
     fewer than 5), outliers (how many runs are flagged; none is left out)."""
-    return _per_cell(_cells(usable(frame, metric), metric), metric)
+    cells = per_cell(usable(frame, metric), CELL, metric)
+    return cells.drop(metric).with_columns(
+        outliers=pl.Series([int(outliers.flags(values).sum()) for values in cells[metric]], dtype=pl.Int64))
 
 
-def _cells(frame, metric):
-    """Cells with the list of their values, in order."""
-    return frame.group_by(CELL).agg(pl.col(metric).cast(pl.Float64)).sort(CELL, nulls_last=True)
-
-
-def _per_cell(cells, metric):
-    """All cells of as many repeats at once: there may be very many."""
-    count = len(cells)
-    found = {name: np.full(count, np.nan) for name in ("median", "low", "high", "level")}
-    n, flagged_runs = cells[metric].list.len().to_numpy(), np.zeros(count, dtype=int)
-    for repeats in np.unique(n):
-        at = np.flatnonzero(n == repeats)
-        rows = np.array(cells[metric].gather(at).to_list())
-        found["median"][at], low, high, reached = medians_of(rows)
-        if reached is not None:
-            found["low"][at], found["high"][at], found["level"][at] = low, high, reached
-        flagged_runs[at] = outliers.flags(rows).sum(axis=1)
-    return cells.select(CELL).with_columns(
-        median=found["median"], n=pl.Series(n, dtype=pl.Int64),
-        **{name: pl.Series(found[name], nan_to_null=True) for name in ("low", "high", "level")},
-        outliers=pl.Series(flagged_runs, dtype=pl.Int64))
+def per_cell(runs: pl.DataFrame, keys: list[str], metric: str, scale: float = 1.0) -> pl.DataFrame:
+    """A row a cell of these keys, in their order: the list of values of the metric x scale, n, and their
+    median, low, high and level; the last three are null without an interval."""
+    cells = runs.group_by(keys).agg(pl.col(metric).cast(pl.Float64) * scale).sort(keys, nulls_last=True)
+    found = [interval.median(values) for values in cells[metric]]
+    return cells.with_columns(
+        n=pl.Series([one.n for one in found], dtype=pl.Int64),
+        **{name: pl.Series([getattr(one, key) for one in found], dtype=pl.Float64) for name, key in (
+            ("median", "value"), ("low", "low"), ("high", "high"), ("level", "level"))})
 
 
 def paired_runs(runs: pl.DataFrame, keys: list[str], way: str, a, b, metric: str) -> pl.DataFrame:
@@ -124,9 +112,6 @@ def flagged(frame: pl.DataFrame, metric: str) -> pl.DataFrame:
     """The runs whose metric is an outlier among the repeats of their cell: rows of the table."""
     frame = usable(frame, metric).with_row_index("_row")
     cells = frame.group_by(CELL).agg("_row", pl.col(metric).cast(pl.Float64))
-    n, out = cells[metric].list.len().to_numpy(), []
-    for repeats in np.unique(n):
-        same = cells.filter(n == repeats)
-        rows, values = (np.array(same[column].to_list()) for column in ("_row", metric))
-        out += rows[outliers.flags(values)].tolist()
+    out = [row for rows, values in cells.select("_row", metric).iter_rows()
+           for row, is_flagged in zip(rows, outliers.flags(values)) if is_flagged]
     return frame.filter(pl.col("_row").is_in(out)).drop(BLOCK, "_row")
