@@ -5,7 +5,6 @@ A grid reports records when all runs are over; a sweep keeps each in a folder, a
 is not run again.
 """
 
-import functools
 import json
 import os
 import time
@@ -28,7 +27,7 @@ _HEAD = ("schema", "version", "started_s", "started_ns", "run", "host", "load")
 
 def _import_reports():
     """What records and reports are made with: of a first run, while the engine loads its programs."""
-    global Cells, DETAILS, Live, REPORT, SUMMARY, command_line, completed, folded, lay_out, record_of, report, slim
+    global Cells, DETAILS, Live, REPORT, SUMMARY, command_line, completed, folded, lay_out, record_of, report
     from derive import record_of
     from derive.record import command_line
     from front.host import completed
@@ -37,7 +36,6 @@ def _import_reports():
     from text.cells import Cells
     from text.profile import folded
     from text.report import DETAILS, REPORT, SUMMARY, report
-    from text.totals import slim
 
 
 class Interrupted(Exception):
@@ -55,6 +53,7 @@ class _Runs:
         self.channel, self.begin, self.complain = channel, begin, complain
         self.cells, self.options = begin["cells"], begin["options"]
         self.live = None  # until a run was asked for
+        self.kept = None  # Cells of the records, likewise
         self.left = 0  # runs to be made
         self.progress = None
         self.status = 0
@@ -75,6 +74,8 @@ class _Runs:
             _import_reports()
             to_stderr = self.options["json"] == "-" or self.begin["command_runs"]
             self.live = Live(Stream("stderr" if to_stderr else "stdout"))
+            if self.kept is None:
+                self.kept = Cells()
         self.live.begin(live_label)
         while True:
             said = self.channel.hear(self.progress.tick)
@@ -95,22 +96,12 @@ class Grid(_Runs):
 
     def __init__(self, channel, begin, complain):
         super().__init__(channel, begin, complain)
-        self.kept = []
         self.reported = 0
         self.skipped = set()
         self.files = {}  # by the option that names them
         self.text = Stream("stderr" if begin["command_runs"] else "stdout")
         if "-" in (self.options["json"], self.options["folded"]):
             self.text = None
-
-    @functools.cached_property
-    def _judged(self):
-        """Cells of all records, once no more are made."""
-        cells = Cells()
-        for record in self.kept:
-            cells.add(record)
-        cells.name()
-        return cells
 
     def _cannot_write(self, option, error, remedy=""):
         self.complain(f"--{option}: cannot write {self.options[option]}: {why(error)}{remedy}")
@@ -189,9 +180,10 @@ class Grid(_Runs):
 
     def _report(self, record, is_last):
         self.reported += 1
-        self.kept.append(record if self.text or "folded" in self.files else slim(record))
+        self.kept.add(record)
         if is_last and "json" in self.files:
-            record["comparisons"] = self._judged.comparisons or None
+            self.kept.name()
+            record["comparisons"] = self.kept.comparisons or None
         try:
             if "json" in self.files:
                 self.files["json"].add(_json_line(record))
@@ -201,8 +193,9 @@ class Grid(_Runs):
 
     def _close(self, option, file):
         try:
-            if option == "folded" and self.kept:
-                lines = folded(self._judged)
+            if option == "folded" and self.reported:
+                self.kept.name()
+                lines = folded(self.kept)
                 file.replace("".join(f"{line}\n" for line in lines).encode("ascii"))
             file.close()
         except OSError as error:
@@ -216,8 +209,8 @@ class Grid(_Runs):
         for option, file in self.files.items():
             if not self._close(option, file):
                 self.status = FAILED
-        if self.text and self.kept:
-            self._print(self._judged, DETAILS if self.options["details"] else REPORT, self.text)
+        if self.text and self.reported:
+            self._print(self.kept, DETAILS if self.options["details"] else REPORT, self.text)
             if not self.text.check(self.complain):
                 self.status = self.status or FAILED
         return self.status
@@ -278,7 +271,7 @@ class Sweep(_Runs):
             self.twice += 1
         elif measured:
             self.outcomes[key] = ("measured", "")
-            self.kept.add(slim(record))
+            self.kept.add(record)
             if (record.get("noise") or {}).get("disturbed") is None:
                 self.disturbed.pop(key, None)
             else:

@@ -23,7 +23,7 @@ import texts  # noqa: E402 (not in the path before)
 import verdicts  # noqa: E402
 from tables import keys  # noqa: E402
 from derive import hist as filled, outcome  # noqa: E402
-from text import causes, lay_out, record, table, totals, units, verdict  # noqa: E402
+from text import causes, lay_out, record, table, units, verdict  # noqa: E402
 from text.cells import Cells  # noqa: E402
 from text.hist import Hist  # noqa: E402
 from text.kept import shared  # noqa: E402
@@ -60,7 +60,7 @@ def test_a_report_leaves_records_alone():
 def test_it_needs_the_standard_library_alone():
     done = subprocess.run([sys.executable, "-I", "-B", "-S", "-c", f"""import sys
 sys.path.insert(0, {str(ROOT / "analysis")!r})
-import text.report, text.totals
+import text.report
 print(*sys.modules)"""], stdout=subprocess.PIPE, text=True, check=True, timeout=60)
     assert "numpy" not in done.stdout and "dataclasses" not in done.stdout
 
@@ -117,20 +117,6 @@ def test_any_damage_leaves_a_text_that_can_be_printed(numbers, alike, extent, da
         words = line.lstrip(" ")
         room = 80 - (len(line) - len(words))
         assert len(words) <= room or room < 0 or " " not in words[:room + 1]  # no place to break it
-
-
-@settings(deadline=None)
-@given(st.sampled_from([i for i, one in enumerate(RECORDS) if one["load"]]), st.integers(1, 3),
-       st.data())
-def test_a_slim_record_has_the_same_summary(number, count, data):
-    kept = {"load": RECORDS[number]["load"], "plan": {"tier": RECORDS[number]["plan"]["tier"]}}
-    # Of a sweep, the summary says of noise what is left out, and no more.
-    records = [{**damaged(number, data), **kept, "warnings": None, "observed": None, "noise": {
-        "disturbed": data.draw(st.none() | st.just("busy"))}} for _ in range(count)]
-    before = repr(records)
-    slim = cells_of(*map(totals.slim, records))
-    assert repr(records) == before
-    assert report(slim, SUMMARY) == report(cells_of(*records), SUMMARY)
 
 
 def test_cells_come_in_the_plans_order():
