@@ -24,9 +24,7 @@ def _points(kind: Kind, data: Data) -> tuple[list[judged.Comparison], pl.DataFra
     return found, pl.DataFrame([
         {**{key: c.cell[key] for key in (*kind.rest, kind.along)}, "x": kind.x(c.cell), "name": c.a,
          "median": c.judgment.value, "low": c.judgment.low, "high": c.judgment.high, "n": c.judgment.n,
-         "verdict": c.verdict, "said": f"{words.number(c.judgment.value)}" + (
-             f" ({words.number(c.judgment.low)} to {words.number(c.judgment.high)})"
-             if c.judgment.has_interval else "")}
+         "verdict": c.verdict, "said": words.interval(c.judgment)}
         for c in found], schema_overrides={"low": pl.Float64, "high": pl.Float64, "setting": pl.String})
 
 

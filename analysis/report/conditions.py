@@ -8,6 +8,7 @@ from analysis.figures.base import Data
 from analysis.report import text
 from analysis.report.base import Table
 from analysis.report.questions.common import name
+from analysis.settings import named
 
 MACHINE = ("host", "cpu_model", "arch", "cpus", "virtual", "kernel", "debug_kernel", "governor",
            "pmu", "tier")
@@ -43,11 +44,7 @@ def machines(runs: pl.DataFrame) -> Table:
 
 def settings(runs: pl.DataFrame) -> Table:
     """Of machines and their devices, name and value."""
-    found: dict[str, set[str]] = {}
-    for column in ("settings", "devices"):
-        for said in runs[column].drop_nulls().unique():
-            for key, _, value in (one.partition("=") for one in said.split(";") if one):
-                found.setdefault(key if column == "settings" else f"device {key}", set()).add(value)
+    found = named(runs, "settings") | named(runs, "devices", "device ")
     return Table("Settings", ("setting", "value"), tuple(
         (key, ", ".join(sorted(values)[:SETTINGS_MOST])) for key, values in sorted(found.items())))
 

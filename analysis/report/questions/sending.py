@@ -7,6 +7,7 @@ from analysis import judge, stages, words
 from analysis.figures import judged, labels, over, style
 from analysis.figures.base import Data
 from analysis.figures.judged import Comparison, Kind
+from analysis.hosts import cause_text
 from analysis.report import text
 from analysis.report.base import Answer
 from analysis.report.questions import common
@@ -58,8 +59,7 @@ def copied(zero: pl.DataFrame) -> str:
     if not done:
         return "how many sends were copied was not counted"
     found = causes(counted)
-    why = ", ".join(f"{cause.replace('_', ' ')}{f' on {device}' if device not in ('', '-') else ''}"
-                    for cause, device, _ in found[:2])
+    why = ", ".join(cause_text(cause, device) for cause, device, _ in found[:2])
     why += f" and {len(found) - 2} more causes" if len(found) > 2 else ""
     said = (f"all {text.count(done)} zero-copy sends were copied" if copies == done else
             f"none of {text.count(done)} zero-copy sends was copied" if not copies else
