@@ -6,6 +6,8 @@ all of a load's options equal but the one that is compared. A pair is made of th
 repeat, which interleaving puts close together.
 """
 
+import dataclasses
+
 import polars as pl
 
 from analysis import judge, settings
@@ -77,22 +79,6 @@ def paired_runs(runs: pl.DataFrame, keys: list[str], way: str, a, b, metric: str
         BLOCK, "a", "b", pl.col("first_look").max())
 
 
-def sample(pairs: dict, better: int = 1, grain: float = 0.0) -> judge.Sample:
-    """Of a row of paired_runs."""
-    return judge.paired(judge.ratio_logs(zip(pairs["a"], pairs["b"])), better, grain,
-                        [int(block.partition(".")[0]) for block in pairs[BLOCK]], pairs["first_look"])
-
-
-def paired_ratios(frame: pl.DataFrame, metric: str, a, b, way: str = "variant") -> list:
-    """(conditions, Judgment of a / b), paired by block, for each condition that has pairs; a and b are
-    two values of the column way, and the other columns of WAYS are equal."""
-    others = CONDITIONS + [other for other in WAYS if other != way]
-    found = paired_runs(usable(frame, metric), others, way, a, b, metric).sort(
-        others, nulls_last=True).to_dicts()
-    keys = [{key: row[key] for key in others} for row in found]
-    return list(zip(keys, judge.judge_rows(list(map(sample, found)), rows(keys))))
-
-
 # A row of comparisons is along the first of these that varies.
 AXES = ("message_bytes", "connections", "threads")
 
@@ -106,6 +92,38 @@ def rows(cells: list[dict]) -> list[tuple]:
 
 # What follows from the axis: connections are as many as threads, and memory in flight follows from sizes.
 FOLLOW = {("threads", "connections"), ("message_bytes", "inflight")}
+
+
+@dataclasses.dataclass(frozen=True)
+class Comparison:
+    """a / b of a metric in one cell. logs: of the pairs' ratios; blocks: which repeat each is of."""
+    cell: dict[str, object]
+    a: object
+    b: object
+    judgment: judge.Judgment
+    logs: tuple[float, ...]
+    blocks: tuple[str, ...]
+    median_a: interval.Estimate
+    median_b: interval.Estimate
+
+    @property
+    def verdict(self) -> str:
+        return self.judgment.verdict
+
+
+def compare(runs: pl.DataFrame, keys: list[str], column: str, pairs: list[tuple], metric: str,
+            better: int = 1, grain: float = 0.0) -> list[Comparison]:
+    """The pairs (a, b) of values of a column compared in every cell (keys) that has both; a pair's along a
+    row are one family. better: 1 more is, -1 less is. grain: see judge.Sample."""
+    found = [(a, b, {key: row[key] for key in keys}, row) for a, b in pairs
+             for row in paired_runs(runs, keys, column, a, b, metric).to_dicts()]
+    logs = [judge.ratio_logs(zip(row["a"], row["b"])) for *_, row in found]
+    samples = [judge.paired(some, better, grain, [int(block.partition(".")[0]) for block in row[BLOCK]],
+                            row["first_look"]) for (*_, row), some in zip(found, logs)]
+    families = [(a, b, row) for (a, b, *_), row in zip(found, rows([cell for *_, cell, _ in found]))]
+    return [Comparison(cell, a, b, one, tuple(some), tuple(row[BLOCK]),
+                       interval.median(row["a"]), interval.median(row["b"]))
+            for (a, b, cell, row), some, one in zip(found, logs, judge.judge_rows(samples, families))]
 
 
 def flagged(frame: pl.DataFrame, metric: str) -> pl.DataFrame:

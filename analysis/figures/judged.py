@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Two ways of doing the same, cell by cell, by pairs of runs of one repeat; judge.py decides."""
+"""What a report compares, cell by cell: variants or server models against the first."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,42 +11,10 @@ import polars as pl
 from analysis import judge
 from analysis.figures import over, style
 from analysis.figures.base import Data
-from analysis.stats import crossover, interval
-from analysis.stats.interval import Estimate
-from analysis.summary import paired_runs, rows, sample
+from analysis.stats import crossover
+from analysis.summary import Comparison, compare
 
 MARGIN = f"{100 * judge.MARGIN:g} %"
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """a / b of a metric in one cell. logs: of the pairs' ratios; blocks: which repeat each is of."""
-    cell: dict[str, object]
-    a: object
-    b: object
-    judgment: judge.Judgment
-    logs: tuple[float, ...]
-    blocks: tuple[str, ...]
-    median_a: Estimate
-    median_b: Estimate
-
-    @property
-    def verdict(self) -> str:
-        return self.judgment.verdict
-
-
-def compare(runs: pl.DataFrame, keys: list[str], column: str, pairs: list[tuple], metric: str,
-            better: int = 1, grain: float = 0.0) -> list[Comparison]:
-    """The pairs (a, b) of values of a column compared in every cell (keys) that has both; a pair's along a
-    row are one family. better: 1 more is, -1 less is. grain: see judge.Sample."""
-    found = [(a, b, {key: row[key] for key in keys}, row) for a, b in pairs
-             for row in paired_runs(runs, keys, column, a, b, metric).to_dicts()]
-    logs = [judge.ratio_logs(zip(row["a"], row["b"])) for *_, row in found]
-    families = [(a, b, row) for (a, b, *_), row in zip(found, rows([cell for *_, cell, _ in found]))]
-    judged = judge.judge_rows([sample(row, better, grain) for *_, row in found], families)
-    return [Comparison(cell, a, b, one, tuple(some), tuple(row["block"]),
-                       interval.median(row["a"]), interval.median(row["b"]))
-            for (a, b, cell, row), some, one in zip(found, logs, judged)]
 
 
 @dataclass(frozen=True)

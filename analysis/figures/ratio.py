@@ -9,6 +9,7 @@ from analysis.figures import judged, labels, lines, style
 from analysis.figures.base import BESIDE, NARROW, Data, Drawn, Figure, NotDrawn
 from analysis.figures.cells import shared_setting
 from analysis.figures.judged import Kind
+from analysis.summary import Comparison
 
 # Light in print and on a dark page, and so with dark words on them. A sign, too: not by colour alone.
 COLORS = {judge.BETTER: "#88ccee", judge.WORSE: "#e69f00", judge.SAME: "#44aa99",
@@ -19,7 +20,7 @@ LEAST = 30  # pixels that a ratio takes
 NO_PAIRS = "no runs of two variants or server models in one repeat"
 
 
-def _points(kind: Kind, data: Data) -> tuple[list[judged.Comparison], pl.DataFrame]:
+def _points(kind: Kind, data: Data) -> tuple[list[Comparison], pl.DataFrame]:
     found = kind.compare(data)
     return found, pl.DataFrame([
         {**{key: c.cell[key] for key in (*kind.rest, kind.along)}, "x": kind.x(c.cell), "name": c.a,
@@ -28,7 +29,7 @@ def _points(kind: Kind, data: Data) -> tuple[list[judged.Comparison], pl.DataFra
         for c in found], schema_overrides={"low": pl.Float64, "high": pl.Float64, "setting": pl.String})
 
 
-def _crossings(kind: Kind, found: list[judged.Comparison], named: dict[str, str]) -> pl.DataFrame:
+def _crossings(kind: Kind, found: list[Comparison], named: dict[str, str]) -> pl.DataFrame:
     rows = [{**dict(zip(kind.rest, rest)), "x": one.size, "label": named[a],
              "said": f"{'faster' if one.direction > 0 else 'slower'} from {kind.about(one.size)}"}
             for (a, *rest), made in judged.crossovers(kind, found).items() for one in made]

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from analysis import judge, sweeps
+from analysis import judge, summary, sweeps
 from analysis.figures.cells import sending
 from analysis.figures import judged
 from analysis.figures.base import Data
@@ -21,7 +21,7 @@ SIZES_KIND = next(kind for kind in judged.KINDS if kind.name == "sizes")
 
 def compared(frame, a, b):
     """As the report finds them: by size."""
-    return judged.compare(SIZES_KIND.runs(Data(frame)), ["setting", "threads", "message_bytes"], "variant",
+    return summary.compare(SIZES_KIND.runs(Data(frame)), ["setting", "threads", "message_bytes"], "variant",
                           [(a, b)], "throughput_bps")
 
 
@@ -112,7 +112,7 @@ def threads(truth, counts=(1, 2, 4, 8), repeats=7):
 
 
 def against_one_thread(frame):
-    return judged.compare(sending(frame), ["variant"], "threads",
+    return summary.compare(sending(frame), ["variant"], "threads",
                                [(count, 1) for count in (2, 4, 8)], "throughput_bps")
 
 

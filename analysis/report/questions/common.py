@@ -8,9 +8,10 @@ import polars as pl
 
 from analysis import judge
 from analysis.figures import labels
-from analysis.figures.judged import MARGIN, Comparison
+from analysis.figures.judged import MARGIN
 from analysis.report import text
 from analysis.report.base import Table
+from analysis.summary import Comparison
 
 NAMES = {"twocopy": "two-copy", "onecopy": "one-copy", "zerocopy": "zero-copy"}
 # Options of a folder that another sweep has its own of.

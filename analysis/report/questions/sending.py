@@ -6,12 +6,13 @@ import polars as pl
 from analysis import judge, stages, words
 from analysis.figures import judged, labels, over, style
 from analysis.figures.base import Data
-from analysis.figures.judged import Comparison, Kind
+from analysis.figures.judged import Kind
 from analysis.hosts import cause_text
 from analysis.report import text
 from analysis.report.base import Answer
 from analysis.report.questions import common
 from analysis.report.questions.common import name
+from analysis.summary import Comparison, compare
 from analysis.tables.causes import CAUSES
 
 FINAL = {cause.name for cause in CAUSES if cause.final}
@@ -84,7 +85,7 @@ def costs(kind: Kind, runs: pl.DataFrame, a: str, b: str) -> tuple[list[str], li
     for column, what in COSTS:
         of = runs.filter(pl.col("send_span") == runs["send_span"].drop_nulls().mode().sort()[0]) if (
             column == "send_mean_ns" and runs["send_span"].count()) else runs
-        found = judged.compare(of, [*kind.rest, kind.along], "variant", [(a, b)], column, -1)
+        found = compare(of, [*kind.rest, kind.along], "variant", [(a, b)], column, -1)
         values = [c.judgment.value for c in found if c.judgment.n]
         if values:
             low, high = (text.number(end) for end in (min(values), max(values)))
@@ -110,7 +111,7 @@ def overtakes(data: Data, a: str, b: str) -> Answer:
     runs = kind.runs(data)
     by = "number of records" if kind.name == "records" else "size"
     question = f"At which {by} does {name(a)} overtake {name(b)}?"
-    found = judged.compare(runs, [*kind.rest, kind.along], kind.way, [(a, b)], kind.metric)
+    found = compare(runs, [*kind.rest, kind.along], kind.way, [(a, b)], kind.metric)
     both = runs.filter(pl.col("variant").is_in([a, b]))
     if not found and both["variant"].n_unique() < 2:
         return Answer(question, "These data have no pairs of the two.", verdict=None, next=(
@@ -221,7 +222,7 @@ def caches(data: Data) -> Answer:
     """Which cache level gains most from fewer copies?"""
     question, kind = "Which cache level gains most from fewer copies?", kind_of(data)
     runs = over.with_misses_per_kib(data.sending)
-    found = {level: [c for a in ("onecopy", "zerocopy") for c in judged.compare(
+    found = {level: [c for a in ("onecopy", "zerocopy") for c in compare(
         runs, [*kind.rest, kind.along], "variant", [(a, "twocopy")], f"sender_{level}_misses_per_kib", -1)]
         for level in over.LEVELS}
     if not any(found.values()):
@@ -251,7 +252,7 @@ def threads(data: Data) -> Answer:
     if len(counts) < 2:
         return Answer(question, "Not answered: one number of threads was run.", verdict=None,
                       next=common.again(runs, "--threads 1,2,4,8"))
-    found = judged.compare(runs, ["setting", "message_bytes", "variant"], "threads",
+    found = compare(runs, ["setting", "message_bytes", "variant"], "threads",
                            [(n, counts[0]) for n in counts[1:]], "throughput_bps")
     cpus = runs["cpus"].drop_nulls().min()
     scarce = cpus is not None and cpus <= 2
@@ -287,7 +288,7 @@ def memory(data: Data) -> Answer:
         return Answer(question, "Not answered: no run measured memory traffic.", verdict=None,
                       next="On a machine whose memory controller counts (docs/memory.md): "
                            + common.again(data.sending, "--memory"))
-    found = judged.compare(runs, [*kind.rest, kind.along], "variant",
+    found = compare(runs, [*kind.rest, kind.along], "variant",
                            [(a, "twocopy") for a in ("onecopy", "zerocopy")], over.MEMORY, -1)
     medians = {variant: part[over.MEMORY].median() for (variant,), part in runs.group_by("variant")}
     answer = ", ".join(f"{name(one)} {text.number(medians[one])}" for one in style.order(list(medians)))
