@@ -8,7 +8,7 @@ from tables.stages import STAGES
 from . import units
 from .calls import call_name, same_call
 from .hist import Hist
-from .record import COUNT_MAX, at, rows, string, value
+from .record import at, rows, string, value
 from .spread import total
 
 BAR_WIDTH = 34
@@ -21,7 +21,7 @@ def drawn(hist):
     most = max(octaves.values(), default=0)
     yield f"  {'nsecs':>24} : {'count':<12} distribution"
     for power, many in octaves.items():
-        bar = "*" * ((many * BAR_WIDTH & COUNT_MAX) // most)
+        bar = "*" * (many * BAR_WIDTH // most)
         yield (f"  {1 << power if power else 0:10} -> {(2 << power) - 1:<10} : {many:<12,} "
                f"|{bar:<{BAR_WIDTH}}|")
 

@@ -9,7 +9,7 @@ from . import units
 from .causes import REFUSAL_BY_NAME, gather
 from .facts import receiver
 from .head import unseen
-from .record import COUNT_MAX, at, rows, string, value
+from .record import at, rows, string, value
 
 DEVICE_MAX = 127
 
@@ -154,7 +154,7 @@ def error_queue(cell):
     sends = cell.sum("zerocopy/error_queue/sends", 0.0)
     if sends < 1:
         return
-    text = (f"{units.time(float(found.sum + empty.sum & COUNT_MAX) / sends)} per send: "
+    text = (f"{units.time(float(found.sum + empty.sum) / sends)} per send: "
             f"{units.figure(found.count / sends, 2)} reads per send")
     if found.count:
         text += f" of {units.time(found.mean)}"

@@ -142,7 +142,7 @@ def test_repeats_are_kept_in_little_memory():
     tracemalloc.stop()
     assert taken < count * 8192
     (cell,) = cells
-    assert cell.wall.count == count * 200 and sum(cell.wall.buckets.values()) == count * 200 * 201 // 2
+    assert cell.wall.count == count * 200 and sum(many for _, many in cell.wall.buckets) == count * 200 * 201 // 2
     assert [one["host"] is cell.record["host"] for one in cell.records] == [True] * count
 
 
@@ -214,7 +214,7 @@ def test_a_histogram_survives_the_record():
     derived = filled.Hist(before)
     after = Hist(derived.json("message"))
     assert (after.count, after.sum, after.max) == (1001, before["sum"], before["max"])
-    assert sorted(after.buckets.items()) == derived.buckets
+    assert after.buckets == derived.buckets
     assert [after.percentile(point) for point in (500, 999, 1000)] == [
         derived.percentile(point) for point in (500, 999, 1000)]
 
