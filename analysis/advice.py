@@ -144,8 +144,7 @@ def read(paths: Iterable[str], notes: list[str]) -> tuple[list[Read], list[str]]
         for file in advised:
             try:
                 with open(file, "rb") as stream:
-                    found.setdefault(file.resolve(),
-                                     Read(str(file), parse(stream.read(LONGEST + 1))))
+                    found.setdefault(file.resolve(), Read(str(file), parse(stream.read(LONGEST + 1))))
             except (BadRecord, OSError) as error:
                 notes.append(f"{file}: no advice in it: {error}")
     return list(found.values()), others

@@ -85,11 +85,9 @@ class Comparison:
         return [d for d in self.differences if d.verdict == verdict]
 
 
-def compare(a: pl.DataFrame, b: pl.DataFrame, threshold: float = judge.MARGIN,
-            metrics=METRICS) -> Comparison:
+def compare(a: pl.DataFrame, b: pl.DataFrame, threshold: float = judge.MARGIN, metrics=METRICS) -> Comparison:
     """threshold: the margin of the rule, a share. All that is compared is one family."""
-    either = [column for column in EITHER
-              if all(frame[column].n_unique() == 1 for frame in (a, b))]
+    either = [column for column in EITHER if all(frame[column].n_unique() == 1 for frame in (a, b))]
     # By default it follows the size, by a rule that can change with the program.
     if all(map(summary.inflight_follows_size, (a, b))):
         either.append("inflight")

@@ -40,8 +40,7 @@ def describe(name: str, path: str, frame: pl.DataFrame) -> str:
     said = [f"{host or 'a machine'}, Linux {kernel} {arch}, {cpus} CPUs"
             for host, kernel, arch, cpus in machines[:2]]
     more = f" and {len(machines) - 2} more machines" if len(machines) > 2 else ""
-    return (f"{name}: {path}: {frame.height} runs, {first} to {last} UTC; "
-            f"{'; '.join(said)}{more}")
+    return f"{name}: {path}: {frame.height} runs, {first} to {last} UTC; {'; '.join(said)}{more}"
 
 
 def _spell(values):
@@ -52,8 +51,7 @@ def _spell(values):
 def _changes(comparison):
     if not comparison.changes:
         return "what changed: nothing that the records show"
-    rows = [[change.setting, _spell(change.a), _spell(change.b)]
-            for change in comparison.changes]
+    rows = [[change.setting, _spell(change.a), _spell(change.b)] for change in comparison.changes]
     return words.table(["what changed", "A", "B"], rows)
 
 
@@ -101,8 +99,7 @@ def _medians(difference):
         return [f"{words.interval(estimate, 100)} %" for estimate in (difference.a, difference.b)]
     unit = UNITS[difference.metric.column]
     scale, shown = words.UNITS.get(unit, (1.0, unit))
-    return [f"{words.interval(estimate, scale)} {shown}"
-            for estimate in (difference.a, difference.b)]
+    return [f"{words.interval(estimate, scale)} {shown}" for estimate in (difference.a, difference.b)]
 
 
 def _copied(difference):
@@ -113,8 +110,7 @@ def _copied(difference):
 
 def _how(comparison):
     total = len(comparison.differences)
-    compared = ("1 comparison" if total == 1 else
-                f"{total} comparisons, corrected for being many (Holm)")
+    compared = "1 comparison" if total == 1 else f"{total} comparisons, corrected for being many (Holm)"
     return (f"In brackets are intervals: those of medians reach 95 %, of five repeats 93.75 %; those of "
             f"changes {_levels(comparison)}.\n{compared}; worse, better: the whole interval is beyond "
             f"{100 * comparison.threshold:g} %; same: within.\nWhat changes by itself from one day to the "

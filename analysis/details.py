@@ -43,8 +43,7 @@ class Details:
 def stages(run: Run) -> list[tuple]:
     """Rows of the table of stages, without the run's id."""
     divided = [call for call in run.calls or () if call.stages and call.stages.sends]
-    sends, size = (sum(getattr(call.stages, key) or 0 for call in divided)
-                   for key in ("sends", "bytes"))
+    sends, size = (sum(getattr(call.stages, key) or 0 for call in divided) for key in ("sends", "bytes"))
     return [(call.syscall, part.stage, part.ns.sum, sends, size) for call in divided
             for part in call.stages.parts or ()
             if part.stage and part.ns is not None and part.ns.sum is not None]

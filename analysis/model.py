@@ -79,8 +79,7 @@ class Device(_read(_inner(keys.HOST, "devices"))):
     def __str__(self):
         words = [self.driver or "no driver", f"MTU {self.mtu_bytes}" if self.mtu_bytes else "",
                  f"{self.speed_mbit} Mbit/s" if self.speed_mbit else "",
-                 *(word for word in ("scatter_gather", "checksum", "segmentation")
-                   if getattr(self, word))]
+                 *(word for word in ("scatter_gather", "checksum", "segmentation") if getattr(self, word))]
         return f"{self.name}={' '.join(filter(None, words))}"
 
 
@@ -178,8 +177,7 @@ class Zerocopy(_read(keys.ZEROCOPY, base=Sums, io_uring=Sums | None, causes=list
 
     @property
     def all_refused(self):
-        return add([row.count or 0 for part in (self, self.io_uring) if part
-                    for row in part.refused or ()])
+        return add([row.count or 0 for part in (self, self.io_uring) if part for row in part.refused or ()])
 
     @property
     def copied_share(self):

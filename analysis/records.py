@@ -111,8 +111,7 @@ def check_schema(schema: Any) -> None:
     """Raises BadRecord for what is foreign, older or newer, in words that say which."""
     if schema in (SCHEMA, *RENAMED, FAILURE):
         return
-    match = (re.fullmatch(r"sendpath\.(run|failure)/(\d{1,9})", schema)
-             if isinstance(schema, str) else None)
+    match = re.fullmatch(r"sendpath\.(run|failure)/(\d{1,9})", schema) if isinstance(schema, str) else None
     if match:
         known = SCHEMA if match[1] == "run" else FAILURE
         age = "an older" if int(match[2]) < int(known.rpartition("/")[2]) else "a newer"
@@ -195,11 +194,9 @@ def _summary(file, whats, used):
         place = "" if where[0] is None else f" (line {where[0]})"
         return f"{file}: no run record in it: {what}{place}"
     count = sum(len(where) for where in whats.values())
-    reasons = "; ".join(f"{_places(where)}: {what}"
-                        for what, where in list(whats.items())[:REASONS_SHOWN])
+    reasons = "; ".join(f"{_places(where)}: {what}" for what, where in list(whats.items())[:REASONS_SHOWN])
     more = "; ..." if len(whats) > REASONS_SHOWN else ""
-    return (f"{file}: {count} left out, {used} record{'s' * (used != 1)} used: "
-            f"{reasons}{more}")
+    return f"{file}: {count} left out, {used} record{'s' * (used != 1)} used: {reasons}{more}"
 
 
 def _places(where):

@@ -76,5 +76,4 @@ def named(frame, column: str, prefix: str = "") -> dict[str, set[str]]:
 
 def the_same(cells: list[dict]) -> set[str]:
     """The columns that have one value in all cells."""
-    return {column for column in (cells[0] if cells else ())
-            if len({one.get(column) for one in cells}) == 1}
+    return {column for column in (cells[0] if cells else ()) if len({one.get(column) for one in cells}) == 1}

@@ -21,8 +21,7 @@ def text(frame: pl.DataFrame, metric: str) -> str:
     same = settings.the_same([{key: row[key] for key in summary.CELL} for row in rows])
     copied = _copied(frame, metric, rows)
     lines = words.table(
-        ["configuration", f"{metric} {shown}".strip(), "interval", "level", "repeats", "outliers",
-         "copied"],
+        ["configuration", f"{metric} {shown}".strip(), "interval", "level", "repeats", "outliers", "copied"],
         [[settings.cell(row, same - {"variant"}) or "the load", words.number(row["median"] * scale),
           _interval(row, scale), words.level(row["level"]) if row["level"] else words.NOTHING,
           str(row["n"]), str(row["outliers"] or words.NOTHING), words.percent(share)]
@@ -38,10 +37,8 @@ def _interval(row, scale):
 
 def _copied(frame, metric, rows):
     """Of each cell, the share of zero-copy sends that were copied."""
-    shares = summary.usable(frame, metric).group_by(summary.CELL).agg(
-        pl.col("fallback_rate").median())
-    found = {tuple(row[key] for key in summary.CELL): row["fallback_rate"]
-             for row in shares.to_dicts()}
+    shares = summary.usable(frame, metric).group_by(summary.CELL).agg(pl.col("fallback_rate").median())
+    found = {tuple(row[key] for key in summary.CELL): row["fallback_rate"] for row in shares.to_dicts()}
     return [found[tuple(row[key] for key in summary.CELL)] for row in rows]
 
 

@@ -47,8 +47,7 @@ def series(frame: pl.DataFrame, metric: str, axis: str, extra=()) -> list[Series
     frame = frame.with_columns(wanted[name].cast(pl.Float64).log().fill_null(np.nan).alias(column)
                                for name, column in names.items())
     made = (_series(dict(zip(keys, key)), part, axis, names)
-            for key, part in frame.sort(keys, nulls_last=True).group_by(keys,
-                                                                        maintain_order=True))
+            for key, part in frame.sort(keys, nulls_last=True).group_by(keys, maintain_order=True))
     return [one for one in made if len(one.axis) > 1]
 
 

@@ -135,8 +135,7 @@ class Search:
         for size, blocks in self.blocks.items():  # one that was begun
             if len(blocks) not in LOOKS and len(blocks) < LOOKS[-1]:
                 return size
-        wanted = (find(answer) for answer in self.answers()
-                  for find in (self._undecided, self._untried))
+        wanted = (find(answer) for answer in self.answers() for find in (self._undecided, self._untried))
         return next(filter(None, wanted), None)
 
     def _undecided(self, answer):

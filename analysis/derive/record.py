@@ -94,8 +94,7 @@ def tcp(run):
     sends = sum(call.accepted for call in run.calls)
     for key, value, reason in (
             ("skbs", totals["packets"], why), ("skb_frags", totals["packet_frags"], why),
-            ("skbs_per_send", ratio(totals["packets"], sends),
-             why or "no send was seen in the window"),
+            ("skbs_per_send", ratio(totals["packets"], sends), why or "no send was seen in the window"),
             ("frags_per_skb", ratio(totals["packet_frags"], totals["packets"]), why)):
         block[key] = run.known("tcp", key, None if why else value, reason)
     return block

@@ -19,8 +19,7 @@ NAMES = [cause.name for cause in CAUSES]
 MIRROR, PACKET_TAP = map(NAMES.index, ("mirror", "packet_tap"))
 COPIERS = {"skb_copy_ubufs", "skb_segment", "__pskb_pull_tail", "skb_copy", "skb_pp_cow_data"}
 UNSEEN_COUNTER, FULL_COUNTER = 0, 1
-NO_COUNT = {"skbs": 0, "skbs_in_send": 0, "bytes": 0, "sends": 0, "unflagged": 0, "mirrored": 0,
-            "tapped": 0}
+NO_COUNT = {"skbs": 0, "skbs_in_send": 0, "bytes": 0, "sends": 0, "unflagged": 0, "mirrored": 0, "tapped": 0}
 RING_SLOTS = 256
 NO_REPORT = ("without fentry or kprobes it is known only where the program has io_uring report it "
              "(IORING_SEND_ZC_REPORT_USAGE)")
@@ -55,8 +54,7 @@ def uring(run):
     if not asked.requests:
         return None
     completed = run.hooked("io_uring completion", "zerocopy.io_uring.completions")
-    copied = completed and not (run.hooks["io_uring completion"]["by_report"] and
-                                totals["uring_unknown"])
+    copied = completed and not (run.hooks["io_uring completion"]["by_report"] and totals["uring_unknown"])
     completions = totals["uring_completions"]
     if completed and not copied:
         run.missing("zerocopy.io_uring.copied", NO_REPORT)
@@ -192,8 +190,7 @@ def cause_row(run, cause):
 
 def cause_rows(run, causes):
     # What was copied is counted when it completes.
-    if not run.hooked("skb copy", "zerocopy.causes") or not run.hooked("completion",
-                                                                       "zerocopy.causes"):
+    if not run.hooked("skb copy", "zerocopy.causes") or not run.hooked("completion", "zerocopy.causes"):
         return None
     rows = [cause for cause in sorted(causes, key=lambda c: -c.count) if cause.count]
     other = Cause({"key": {"cause": 0, "netns": 0, "ifindex": 0, "stack": 0}, "device": ""},
@@ -254,8 +251,7 @@ def notifications(run):
             "reported_copied": if_read(totals["errqueue_copied"]),
             "unread": difference(totals["completions"], totals["reported"])
             if read and counted else None,
-            "sends_per_notification": ratio(totals["reported"],
-                                            totals["notifications_read"] if read else 0)}
+            "sends_per_notification": ratio(totals["reported"], totals["notifications_read"] if read else 0)}
 
 
 def error_queue(run):

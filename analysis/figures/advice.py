@@ -35,8 +35,7 @@ def _changes(answers: list[Answer]) -> list[tuple[int, int]]:
 
 
 def _panel(metric: str, answers: list[Answer], sizes: list[int], width: int) -> alt.LayerChart:
-    names = {name: label for name, label in NAMES.items()
-             if any(a.against == name for a in answers)}
+    names = {name: label for name, label in NAMES.items() if any(a.against == name for a in answers)}
     chart = lines.draw(lines.Lines(
         _cells(answers), names, "zero-copy against", style.size_axis(sizes),
         f"ratio; {BETTER[metric]} zero-copy is better", [""], width, height=280, level=1.0))
@@ -48,8 +47,7 @@ def _panel(metric: str, answers: list[Answer], sizes: list[int], width: int) -> 
 
 
 def draw(advice: Advice, width: int) -> Drawn | NotDrawn:
-    measured = {metric: [a for a in advice.answers if a.metric == metric and a.ratios]
-                for metric in METRICS}
+    measured = {metric: [a for a in advice.answers if a.metric == metric and a.ratios] for metric in METRICS}
     measured = {metric: answers for metric, answers in measured.items() if answers}
     if not measured:
         return NotDrawn(TITLE, "no size was measured")

@@ -265,7 +265,6 @@ class Folder:
     def add(self, record):
         """Adds a record, durably."""
         try:
-            append(self.runs, json.dumps(record, separators=(",", ":")).encode("ascii") + b"\n",
-                   durable=True)
+            append(self.runs, json.dumps(record, separators=(",", ":")).encode("ascii") + b"\n", durable=True)
         except OSError as error:
             raise self._cannot(f"write {self.name}", error) from None

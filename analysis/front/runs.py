@@ -247,8 +247,7 @@ class Sweep(_Runs):
                 "command": command_line(self.begin["command"]), "grid": self.options["grid"],
                 "order_seed": self.seed, "repeat": self.options["repeat"],
                 "shards": self.shards, "measuring": {key: self.options[key] for key in _MEASURING},
-                "cells": [{key: cell[key] for key in ("cell", "group", "load")}
-                          for _, cell in self.cells]}
+                "cells": [{key: cell[key] for key in ("cell", "group", "load")} for _, cell in self.cells]}
 
     def _runs(self):
         return len(self.mine) * self.options["repeat"]

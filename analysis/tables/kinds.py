@@ -78,8 +78,7 @@ def tuples_of(*kinds):
 
 
 def mapping(kind):
-    return Kind(f"{kind.words} by name",
-                {"type": "object", "additionalProperties": schema_of(kind)})
+    return Kind(f"{kind.words} by name", {"type": "object", "additionalProperties": schema_of(kind)})
 
 
 SHARED = {}

@@ -74,8 +74,7 @@ def of_call(cell, first):
         text += (f"; a sample of one in {units.whole(one_in)}, chosen at random: "
                  f"{units.counted(timed, 'send')}")
     elif sends > timed:
-        text += (f"; not timed: {units.whole(sends - timed)}, which failed before, or whose start was "
-                 "missed")
+        text += f"; not timed: {units.whole(sends - timed)}, which failed before, or whose start was missed"
     yield text
     yield from drawn(hist)
     yield percentiles(hist)

@@ -108,8 +108,7 @@ def refusals(cell):
         yield labelled("outstanding", f"{units.whole(outstanding)} without a completion when the "
                        "window closed")
     if before:
-        yield labelled("earlier", f"{units.whole(before)} more completed, of sends from before the "
-                       "window")
+        yield labelled("earlier", f"{units.whole(before)} more completed, of sends from before the window")
 
 
 def latency(cell):
@@ -181,8 +180,7 @@ def uring(cell):
         yield text + "; how many of them were copied is not known"
         return
     text += f", {units.whole(completions)} completed, "
-    text += ("how many of them were copied is not known" if copied is None
-             else copies(copied, completions))
+    text += "how many of them were copied is not known" if copied is None else copies(copied, completions)
     outstanding = positive(cell, "io_uring/outstanding")
     if outstanding:
         text += f"; without a completion when the window closed: {units.whole(outstanding)}"
@@ -213,8 +211,7 @@ def zerocopy(cells):
         requests = cell.sum("zerocopy/requests", 0.0)
         if requests:
             yield summary(cell, requests)
-            for part in (causes, answers, skb_copies, refusals, latency, pinned, notifications,
-                         error_queue):
+            for part in (causes, answers, skb_copies, refusals, latency, pinned, notifications, error_queue):
                 yield from part(cell)
         elif cell.at("zerocopy/io_uring") is None:
             yield none_asked(cell)
