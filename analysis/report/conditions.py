@@ -63,7 +63,7 @@ def title(data: Data) -> str:
     if data.sending.height:
         names = [name(one) for one in style.order(data.sending["variant"].unique().to_list())][::-1]
         said.append((labels.listed(names) if len(names) > 1 else f"{names[0]} sends") + _over(data.sending))
-        records = judged.KINDS[0].runs(data)
+        records = judged.KINDS[0].over.runs(data)
         if records.height:
             said[0] += f", messages of {records['fields'].min()} to {records['fields'].max()} records"
     if data.serving.height:

@@ -21,7 +21,7 @@ SIZES_KIND = next(kind for kind in judged.KINDS if kind.name == "sizes")
 
 def compared(frame, a, b):
     """As the report finds them: by size."""
-    return summary.compare(SIZES_KIND.runs(Data(frame)), ["setting", "threads", "message_bytes"], "variant",
+    return summary.compare(SIZES_KIND.over.runs(Data(frame)), ["setting", "threads", "message_bytes"], "variant",
                           [(a, b)], "throughput_bps")
 
 

@@ -28,7 +28,7 @@ COLUMNS = {"setting": ("configuration", str), "threads": ("threads", str),
 
 def kind_of(data: Data) -> Kind:
     """Records, or sizes."""
-    return next(kind for kind in judged.KINDS if kind.runs(data).height or kind.name == "sizes")
+    return next(kind for kind in judged.KINDS if kind.over.runs(data).height or kind.name == "sizes")
 
 
 def where(kind: Kind, cell: dict) -> str:
@@ -85,7 +85,7 @@ def costs(kind: Kind, runs: pl.DataFrame, a: str, b: str) -> tuple[list[str], li
     for column, what in COSTS:
         of = runs.filter(pl.col("send_span") == runs["send_span"].drop_nulls().mode().sort()[0]) if (
             column == "send_mean_ns" and runs["send_span"].count()) else runs
-        found = compare(of, [*kind.rest, kind.along], "variant", [(a, b)], column, -1)
+        found = compare(of, kind.over.cell, "variant", [(a, b)], column, -1)
         values = [c.judgment.value for c in found if c.judgment.n]
         if values:
             low, high = (text.number(end) for end in (min(values), max(values)))
@@ -108,10 +108,10 @@ def retransmitted(runs: pl.DataFrame, a: str, b: str) -> str:
 def overtakes(data: Data, a: str, b: str) -> Answer:
     """At which size does a overtake b?"""
     kind = kind_of(data)
-    runs = kind.runs(data)
+    runs = kind.over.runs(data)
     by = "number of records" if kind.name == "records" else "size"
     question = f"At which {by} does {name(a)} overtake {name(b)}?"
-    found = compare(runs, [*kind.rest, kind.along], kind.way, [(a, b)], kind.metric)
+    found = compare(runs, kind.over.cell, kind.over.name, [(a, b)], kind.metric)
     both = runs.filter(pl.col("variant").is_in([a, b]))
     if not found and both["variant"].n_unique() < 2:
         return Answer(question, "These data have no pairs of the two.", verdict=None, next=(
@@ -119,7 +119,7 @@ def overtakes(data: Data, a: str, b: str) -> Answer:
     if not found:
         return Answer(question, "Undecided: no two runs of a repeat are undisturbed.", verdict=judge.INCONCLUSIVE,
                       next=common.decides(runs, []), caveats=common.discarded(data.sending))
-    crossings = [(dict(zip(kind.rest, rest)), one)
+    crossings = [(dict(zip(kind.over.panel_keys, rest)), one)
                  for (_, *rest), made in judged.crossovers(kind, found).items() for one in made]
     zero = runs.filter(pl.col("variant") == a) if a == "zerocopy" else runs.clear()
     verdict, total = common.overall(found), len(found)
@@ -140,8 +140,8 @@ def overtakes(data: Data, a: str, b: str) -> Answer:
     why = [copied(zero)] if a == "zerocopy" else [f"{', '.join(said)} that of {name(b)}"] if said else []
     final = a == "zerocopy" and is_final(zero)
     tables = [common.table(f"{text.starting(kind.what)} of {name(a)} (Gbit/s); a ratio is of pairs, its interval "
-                           f"decides: docs/statistics.md", found, runs, kind.way, columns(found[0].cell), 1e-9)]
-    tables += [common.table(f"{text.starting(what)} of {name(a)}", some, runs, kind.way, columns(some[0].cell))
+                           f"decides: docs/statistics.md", found, runs, kind.over.name, columns(found[0].cell), 1e-9)]
+    tables += [common.table(f"{text.starting(what)} of {name(a)}", some, runs, kind.over.name, columns(some[0].cell))
                for what, some in made]
     return Answer(question, answer, f"throughput {common.extremes(found, lambda c: where(kind, c.cell))}",
                   text.starting("; ".join(why)) + "." if why else "",
@@ -223,7 +223,7 @@ def caches(data: Data) -> Answer:
     question, kind = "Which cache level gains most from fewer copies?", kind_of(data)
     runs = over.with_misses_per_kib(data.sending)
     found = {level: [c for a in ("onecopy", "zerocopy") for c in compare(
-        runs, [*kind.rest, kind.along], "variant", [(a, "twocopy")], f"sender_{level}_misses_per_kib", -1)]
+        runs, kind.over.cell, "variant", [(a, "twocopy")], f"sender_{level}_misses_per_kib", -1)]
         for level in over.LEVELS}
     if not any(found.values()):
         return Answer(question, "Not answered: no run counted cache misses.", verdict=None,
@@ -288,7 +288,7 @@ def memory(data: Data) -> Answer:
         return Answer(question, "Not answered: no run measured memory traffic.", verdict=None,
                       next="On a machine whose memory controller counts (docs/memory.md): "
                            + common.again(data.sending, "--memory"))
-    found = compare(runs, [*kind.rest, kind.along], "variant",
+    found = compare(runs, kind.over.cell, "variant",
                            [(a, "twocopy") for a in ("onecopy", "zerocopy")], over.MEMORY, -1)
     medians = {variant: part[over.MEMORY].median() for (variant,), part in runs.group_by("variant")}
     answer = ", ".join(f"{name(one)} {text.number(medians[one])}" for one in style.order(list(medians)))
