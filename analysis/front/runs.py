@@ -5,13 +5,12 @@ A grid reports records when all runs are over; a sweep keeps each in a folder, a
 is not run again.
 """
 
-import json
 import os
 import time
 
 import judge
 from front.folder import Folder, Refused
-from front.output import LineFile, Stream, why
+from front.output import LineFile, Stream, json_line, why
 from front.plan import budget_of, is_mine, order, seed_of, shard_of, without_twins
 from front.progress import Progress
 from tables.renamed import SCHEMA
@@ -40,10 +39,6 @@ def _import_reports():
 
 class Interrupted(Exception):
     """A signal ended the runs."""
-
-
-def _json_line(record):
-    return json.dumps(record, separators=(",", ":")).encode("ascii") + b"\n"
 
 
 class _Runs:
@@ -186,7 +181,7 @@ class Grid(_Runs):
             record["comparisons"] = self.kept.comparisons or None
         try:
             if "json" in self.files:
-                self.files["json"].add(_json_line(record))
+                self.files["json"].add(json_line(record))
         except OSError as error:
             return self._cannot_write("json", error)
         return True
