@@ -10,6 +10,7 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
+from analysis import words
 from analysis.model import ratio
 from analysis.records import Record
 from analysis.tables.keys import RECORD
@@ -245,3 +246,5 @@ OVERHEAD = (*keys("lost", "calls completions flags groups stacks", "lost_"),
 COLUMNS = (*RUN, *HOST, *LOAD, *RESULT, *ZEROCOPY,
            *(column for side in SIDES for column in _side(*side)), *TCP, *SERVING, *MEMORY, *OVERHEAD)
 NAMES = tuple(column.name for column in COLUMNS)
+# By name: the scale and the unit in which people read it.
+SHOWN = {column.name: words.UNITS.get(column.unit, (1.0, column.unit)) for column in COLUMNS}

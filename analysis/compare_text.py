@@ -6,13 +6,12 @@ import dataclasses
 import polars as pl
 
 from analysis import settings, words
-from analysis.columns import COLUMNS
+from analysis.columns import SHOWN
 from analysis.compare import Comparison
 from analysis.judge import BETTER, INCONCLUSIVE, SAME, WORSE
 from analysis.judge import comparison as comparison_of
 
 SCHEMA = "sendpath.compare/3"
-UNITS = {column.name: column.unit for column in COLUMNS}
 ORDER = (WORSE, BETTER, INCONCLUSIVE, SAME)
 LISTED = (WORSE, BETTER, INCONCLUSIVE)
 MOST_ROWS = 20
@@ -97,8 +96,7 @@ def _change(difference):
 def _medians(difference):
     if difference.metric.share:
         return [f"{words.interval(estimate, 100)} %" for estimate in (difference.a, difference.b)]
-    unit = UNITS[difference.metric.column]
-    scale, shown = words.UNITS.get(unit, (1.0, unit))
+    scale, shown = SHOWN[difference.metric.column]
     return [f"{words.interval(estimate, scale)} {shown}" for estimate in (difference.a, difference.b)]
 
 

@@ -50,9 +50,12 @@ def inflight_follows_size(frame: pl.DataFrame) -> bool:
 
 def medians(frame: pl.DataFrame, metric: str) -> pl.DataFrame:
     """A row a cell: CELL, median (of the metric, in its unit), n, low, high, level (null with
-    fewer than 5), outliers (how many runs are flagged; none is left out)."""
-    cells = per_cell(usable(frame, metric), CELL, metric)
-    return cells.drop(metric).with_columns(
+    fewer than 5), copied (the median share of zero-copy sends), outliers (how many runs are flagged;
+    none is left out)."""
+    runs = usable(frame, metric)
+    cells = per_cell(runs, CELL, metric)
+    copied = runs.group_by(CELL).agg(copied=pl.col("fallback_rate").median())
+    return cells.drop(metric).join(copied, on=CELL, nulls_equal=True, maintain_order="left").with_columns(
         outliers=pl.Series([int(outliers.flags(values).sum()) for values in cells[metric]], dtype=pl.Int64))
 
 

@@ -23,11 +23,7 @@ def _divides_messages(runs: pl.DataFrame) -> str:
 def with_setting(runs: pl.DataFrame, beside: tuple[str, ...] = ()) -> pl.DataFrame:
     """The runs with a column setting: what varies among SETTINGS, but for those beside, as text;
     "" if nothing does."""
-    if runs.is_empty():
-        return runs.with_columns(pl.lit("").alias("setting"))
-    skipped = {_divides_messages(runs), *beside}
-    if inflight_follows_size(runs):
-        skipped.add("inflight")
+    skipped = {_divides_messages(runs), *beside, *(["inflight"] if inflight_follows_size(runs) else [])}
     varying = [name for name in SETTINGS if name not in skipped and runs[name].n_unique() > 1]
     if not varying:
         return runs.with_columns(pl.lit("").alias("setting"))
