@@ -58,12 +58,8 @@ KINDS = (
 
 def log_table(found: list[Comparison]) -> np.ndarray:
     """A row a block, a column a comparison: log(a / b), NaN where a block lacks it."""
-    blocks = sorted({block for c in found for block in c.blocks})
-    logs = np.full((len(blocks), len(found)), np.nan)
-    for column, comparison in enumerate(found):
-        for block, value in zip(comparison.blocks, comparison.logs):
-            logs[blocks.index(block), column] = value
-    return logs
+    by_block = [dict(zip(one.blocks, one.logs)) for one in found]
+    return np.array([[logs.get(block, np.nan) for logs in by_block] for block in sorted(set().union(*by_block))])
 
 
 def crossovers(kind: Kind, found: list[Comparison]) -> dict[tuple, list[crossover.Crossing]]:
