@@ -19,34 +19,25 @@ class Key(NamedTuple):
     required: bool = True  # else older versions left it out, or it is there on occasion
 
 
-def _bounded(of, words, least, most):
-    schema = {"type": of}
-    if least is not None:
-        schema["minimum"] = least
-    if most is not None:
-        schema["maximum"] = most
-    return Kind(words, schema)
+def _plain(of, words, **rules):
+    """rules: further ones of the schema; None: there is none."""
+    return Kind(words, {"type": of, **{name: rule for name, rule in rules.items() if rule is not None}})
 
 
 def integer(least=None, most=None):
-    return _bounded("integer", "integer", least, most)
+    return _plain("integer", "integer", minimum=least, maximum=most)
 
 
 def number(least=0, most=None):
-    return _bounded("number", "number", least, most)
+    return _plain("number", "number", minimum=least, maximum=most)
 
 
 def positive():
-    return Kind("number", {"type": "number", "exclusiveMinimum": 0})
+    return _plain("number", "number", exclusiveMinimum=0)
 
 
-def text(least=0, pattern=None):
-    schema = {"type": "string"}
-    if least:
-        schema["minLength"] = least
-    if pattern:
-        schema["pattern"] = pattern
-    return Kind("text", schema)
+def text(least=None, pattern=None):
+    return _plain("string", "text", minLength=least, pattern=pattern)
 
 
 def one_of(*names):
@@ -106,7 +97,7 @@ COUNT = integer(0)
 SHARE = number(0, 1)
 TEXT = text()
 NAME = text(1)
-TRUTH = Kind("true or false", {"type": "boolean"})
+TRUTH = _plain("boolean", "true or false")
 
 
 def _with_keys(schema, keys):
