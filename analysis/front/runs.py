@@ -177,7 +177,6 @@ class Grid(_Runs):
         self.reported += 1
         self.kept.add(record)
         if is_last and "json" in self.files:
-            self.kept.name()
             record["comparisons"] = self.kept.comparisons or None
         try:
             if "json" in self.files:
@@ -359,9 +358,8 @@ class Sweep(_Runs):
                 if one["verdict"] == judge.INCONCLUSIVE} & self.mine
 
     def _sort(self):
-        """The cells as they are planned, judged."""
+        """The cells as they are planned."""
         self.kept.sort([cell["cell"] for _, cell in self.cells])
-        self.kept.name()
 
     def _make(self, place, repeat):
         number, cell = self.cells[place]

@@ -216,6 +216,7 @@ class Cells:
     @property
     def comparisons(self):
         """All of them, as they stand in a record."""
+        self.name()
         return [one for cell in self for one in cell.comparisons.values()]
 
     @property
