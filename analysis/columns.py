@@ -70,15 +70,6 @@ def _counter(event, side):
     return lambda record: record.data.counted.get((event, side))
 
 
-def _histogram(prefix, path, what):
-    """The columns of a time that the record has a histogram of."""
-    return (
-        Column(f"{prefix}_span", TEXT, "", f"what {what} covers; compare only times with the same span",
-               at(f"{path}.span")),
-        Column(f"{prefix}_mean_ns", REAL, "ns", f"mean of {what}", at(f"{path}.mean")),
-        *percentiles(prefix, path, what))
-
-
 def percentiles(prefix, path, what, names=("p50", "p90", "p99", "p999")):
     return (Column(f"{prefix}_{name}_ns", WHOLE, "ns", f"{PERCENTILES[name]} of {what}", at(f"{path}.{name}"))
             for name in names)
@@ -143,7 +134,10 @@ RESULT = (
     key("app.messages", "messages", "messages sent, or connections answered"),
     *keys("app", "bytes received_bytes throughput_bps"),
     Column("messages_per_s", REAL, "1/s", "messages / elapsed_s", at("app.messages_per_s")),
-    *_histogram("message", "app.message_latency_ns", "the time of a whole message"),
+    Column("message_span", TEXT, "", "what the time of a whole message covers; compare only times with the same span",
+           at("app.message_latency_ns.span")),
+    Column("message_mean_ns", REAL, "ns", "mean of the time of a whole message", at("app.message_latency_ns.mean")),
+    *percentiles("message", "app.message_latency_ns", "the time of a whole message"),
     Column("sends", WHOLE, "", "sends (calls of tcp_sendmsg), including failed ones", at("sends")),
     Column("send_calls", TEXT, "", "syscalls of these sends, joined by ;", at("send_calls")),
     Column("send_span", TEXT, "", "what the kernel time of a send covers; compare only times with the same span",

@@ -17,6 +17,7 @@ COLORS = {judge.BETTER: "#88ccee", judge.WORSE: "#e69f00", judge.SAME: "#44aa99"
 SIGNS = {judge.BETTER: "+", judge.WORSE: "−", judge.SAME: "=", judge.INCONCLUSIVE: "?"}
 WORDS = "#111111"
 LEAST = 30  # pixels that a ratio takes
+JUDGED = alt.Tooltip("said:N", title="ratio"), alt.Tooltip("verdict:N"), alt.Tooltip("n:Q", title="pairs")
 NO_PAIRS = "no runs of two variants or server models in one repeat"
 
 
@@ -64,7 +65,7 @@ def draw_ratio(kind: Kind, data: Data, width: int) -> Drawn | NotDrawn:
               scale=alt.Scale(type="log", domain=domain, nice=False))
     x = kind.over.axis(points["x"].unique().sort().to_list())
     tooltip = [alt.Tooltip("label:N", title=kind.over.legend), alt.Tooltip("x:Q", title=kind.unit, format=",d"),
-               alt.Tooltip("said:N", title="ratio"), alt.Tooltip("verdict:N"), alt.Tooltip("n:Q", title="pairs")]
+               *JUDGED]
     base = alt.Chart().transform_filter("isValid(datum.median)").encode(x=x)
     layers = [
         alt.Chart().mark_rect(color=style.FRAME, opacity=0.4).encode(
@@ -125,8 +126,7 @@ def draw_heat(kind: Kind, data: Data, width: int) -> Drawn | NotDrawn:
             color=alt.Color("verdict:N", sort=verdicts, title=f"than {other}",
                             scale=alt.Scale(domain=verdicts, range=[COLORS[one] for one in verdicts])),
             tooltip=[alt.Tooltip("panel:N", title=kind.over.legend), alt.Tooltip("at:N", title=kind.unit),
-                     alt.Tooltip("said:N", title="ratio"), alt.Tooltip("verdict:N"),
-                     alt.Tooltip("n:Q", title="pairs")]),
+                     *JUDGED]),
         encoded.mark_text(color=WORDS, fontSize=11 if step > 44 else 9).encode(text="text:N")).properties(
         height=alt.Step(24))
     chart = lines.in_panels(layers, cells, panels, width - 6 * max(map(len, y[1])), LEAST * len(x[1]) + 60)

@@ -10,8 +10,9 @@ from analysis.report.base import Table
 from analysis.report.questions.common import name
 from analysis.settings import named
 
-MACHINE = ("host", "cpu_model", "arch", "cpus", "virtual", "kernel", "debug_kernel", "governor",
-           "pmu", "tier")
+MACHINE = {"host": "host", "cpu_model": "processor", "arch": "machine type", "cpus": "CPUs",
+           "virtual": "virtual machine", "kernel": "Linux", "debug_kernel": "debug kernel",
+           "governor": "frequency governor", "pmu": "hardware counters", "tier": "sends timed by"}
 SETTINGS_MOST = 8
 # Warnings that have a number in each run: the column, and what it is of.
 FOLDED = {"others": ("others_share", "other programs took {} of the CPUs' time"),
@@ -35,11 +36,10 @@ def _said(value: object) -> str:
 def machines(runs: pl.DataFrame) -> Table:
     """A row a machine and kernel, with how sends were timed there."""
     rows = []
-    for row in runs.group_by(MACHINE, maintain_order=True).len().iter_rows(named=True):
+    for row in runs.group_by(*MACHINE, maintain_order=True).len().iter_rows(named=True):
         row["pmu"], row["tier"] = row["pmu"] or "none", row["tier"] or "not timed"
         rows.append((*(_said(row[key]) for key in MACHINE), text.count(row["len"])))
-    return Table("Machines", ("host", "processor", "machine type", "CPUs", "virtual machine", "Linux", "debug kernel",
-                              "frequency governor", "hardware counters", "sends timed by", "runs"), tuple(rows))
+    return Table("Machines", (*MACHINE.values(), "runs"), tuple(rows))
 
 
 def settings(runs: pl.DataFrame) -> Table:
