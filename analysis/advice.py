@@ -11,14 +11,11 @@ from msgspec import Meta, Struct
 
 from analysis import records
 from analysis.model import BadRecord, Head
+from analysis.tables.advice import LONGEST, SCHEMA
 from analysis.words import number
 
-SCHEMA = "sendpath.advise/2"
-LONGEST = 1 << 20
 # Of the intervals from low to high of ratios: 1 - WRONG in analysis/advise/search.py.
 LEVEL = "99.9 %"
-# The calls of what zero-copy is compared with.
-CALLS = {"twocopy": "send()", "onecopy": "sendmsg()"}
 
 Times = Annotated[float, Meta(gt=1e-9, lt=1e9)]
 Size = Annotated[int, Meta(ge=1, le=1 << 40)]

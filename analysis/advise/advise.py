@@ -31,11 +31,10 @@ from advise.runs import Engine, Failed, Load, Path
 from advise.search import Answer, Search, crossover
 from front.channel import Gone
 from front.output import let_signals_end
+from tables.advice import LONGEST, SCHEMA
 from tables.options import ADVISE_ANSWER, ADVISE_PATH, ADVISE_PROGRAM, ADVISE_WATCHED, add_options
 
-SCHEMA = "sendpath.advise/2"
 RUNS = 300  # that the budget is for, about; fewer, because starting one takes time too
-LONGEST = 1 << 20  # bytes of any advice
 
 
 @dataclasses.dataclass(frozen=True)

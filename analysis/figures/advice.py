@@ -5,12 +5,12 @@ import altair as alt
 import polars as pl
 
 from analysis import words
-from analysis.advice import CALLS, LEVEL, Advice, Answer
+from analysis.advice import LEVEL, Advice, Answer
 from analysis.figures import labels, lines, style
 from analysis.figures.base import BESIDE, Drawn, NotDrawn
+from analysis.tables.advice import CALLS, METRICS
 
 TITLE = "Zero-copy against the others by message size"
-METRICS = {"cpu": "CPU time per byte", "throughput": "throughput"}
 BETTER = {"cpu": "below 1", "throughput": "above 1"}
 NAMES = {name: f"{name} ({call})" for name, call in CALLS.items()}
 

@@ -2,13 +2,13 @@
 """Does zero-copy pay on a path? An answer of analyze advise as a section of the report."""
 
 from analysis import words
-from analysis.advice import CALLS, LEVEL, Advice, Path, Ratio, Read
+from analysis.advice import LEVEL, Advice, Path, Ratio, Read
 from analysis.advice import Answer as Advised
 from analysis.figures import style
-from analysis.figures.advice import METRICS
 from analysis.judge import INCONCLUSIVE, MARGIN
 from analysis.report import text
 from analysis.report.base import Answer, Table
+from analysis.tables.advice import CALLS, METRICS
 
 TITLE = "Advice on MSG_ZEROCOPY"
 RECEIVER_LIMITS = 0.5
