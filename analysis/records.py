@@ -18,10 +18,8 @@ import msgspec
 
 from analysis.faults import USAGE, Fault
 from analysis.model import BadRecord, Head, Run
-from analysis.tables.renamed import RENAMED, SCHEMA, current
+from analysis.tables.renamed import FAILURE_SCHEMA, RENAMED, SCHEMA, current
 
-# A run that a sweep planned and that came to nothing: what was to be run, and the reason.
-FAILURE = "sendpath.failure/1"
 SUFFIXES = (".jsonl", ".ndjson", ".json")
 LONGEST_LINE = 64 << 20
 REASONS_SHOWN = 3
@@ -109,11 +107,11 @@ def parse(line: bytes) -> Run:
 
 def check_schema(schema: Any) -> None:
     """Raises BadRecord for what is foreign, older or newer, in words that say which."""
-    if schema in (SCHEMA, *RENAMED, FAILURE):
+    if schema in (SCHEMA, *RENAMED, FAILURE_SCHEMA):
         return
     match = re.fullmatch(r"sendpath\.(run|failure)/(\d{1,9})", schema) if isinstance(schema, str) else None
     if match:
-        known = SCHEMA if match[1] == "run" else FAILURE
+        known = SCHEMA if match[1] == "run" else FAILURE_SCHEMA
         age = "an older" if int(match[2]) < int(known.rpartition("/")[2]) else "a newer"
         raise BadRecord(f"{age} record ({schema}; this program reads {known}): use the version "
                         "of the program that wrote it, or measure again")

@@ -5,7 +5,7 @@ import re
 import struct
 import time
 
-from tables.renamed import SCHEMA
+from tables.renamed import FAILURE_SCHEMA, SCHEMA
 
 from . import calls, counters, groups, memory, noise, outcome, profile, warnings, zerocopy
 from .run import Run, ratio
@@ -131,7 +131,7 @@ def host(raw):
 
 def failure_of(raw):
     """A record of schema sendpath.failure/1: of a run of a load that came to nothing."""
-    return {"schema": "sendpath.failure/1", "tool": {"version": raw["version"]},
+    return {"schema": FAILURE_SCHEMA, "tool": {"version": raw["version"]},
             "started": started(raw), "run": {**raw["run"], "command": command_line(raw["run"]["command"]), "steal_share": None},
             "host": raw["host"], "load": raw["load"], "complete": False, "outcome": raw["outcome"],
             "error": raw["error"]}

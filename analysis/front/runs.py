@@ -13,7 +13,7 @@ from front.folder import Folder, Refused
 from front.output import LineFile, Stream, json_line, why
 from front.plan import budget_of, is_mine, order, seed_of, shard_of, without_twins
 from front.progress import Progress
-from tables.renamed import SCHEMA
+from tables.renamed import FAILURE_SCHEMA, SCHEMA
 
 FAILED, USAGE, SYSTEM = 1, 2, 3
 GUESS_S = 0.5  # of a run beside its window
@@ -258,7 +258,7 @@ class Sweep(_Runs):
         key = self.numbers.get(run["cell"]), run["repeat"]
         measured = record["schema"] == SCHEMA
         if (key[0] is None or not 1 <= key[1] <= judge.MOST_REPEATS
-                or not (measured or record["schema"] == "sendpath.failure/1")):
+                or not (measured or record["schema"] == FAILURE_SCHEMA)):
             self.foreign += 1
         elif self.outcomes.get(key, ("",))[0] == "measured" and key not in self.disturbed:
             self.twice += 1

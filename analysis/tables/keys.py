@@ -10,10 +10,9 @@ from .causes import CAUSES, REFUSALS, UNKNOWN
 from .kinds import (COUNT, NAME, SHARE, TEXT, TRUTH, Key, Kind, block, integer, list_of,
                     mapping, null, number, one_of, only, positive, shared, text, tuples_of)
 from .profile import CONTEXTS
-from .renamed import SCHEMA
+from .renamed import FAILURE_SCHEMA, SCHEMA
 from .stages import STAGES
 
-FAILURE_SCHEMA = "sendpath.failure/1"
 MECHANISMS = ("fentry", "kprobe", "tracepoint")
 
 # What a time covers: span, from, to.
