@@ -9,13 +9,13 @@ import os
 import time
 
 import judge
+from faults import FAILED, SYSTEM, USAGE
 from front.folder import Folder, Refused
 from front.output import LineFile, Stream, json_line, why
 from front.plan import budget_of, is_mine, order, seed_of, shard_of, without_twins
 from front.progress import Progress
 from tables.renamed import FAILURE_SCHEMA, SCHEMA
 
-FAILED, USAGE, SYSTEM = 1, 2, 3
 GUESS_S = 0.5  # of a run beside its window
 AGAIN_MAX = 3  # times that a disturbed run is made again
 # What of the options changes what is measured.
