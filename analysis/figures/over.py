@@ -40,8 +40,13 @@ class Over:
     apart: float = lines.APART
 
     @property
+    def cell(self) -> list[str]:
+        """What is equal where names are compared."""
+        return [*self.panel_keys, self.x]
+
+    @property
     def keys(self) -> list[str]:
-        return [*self.panel_keys, self.x, self.name]
+        return [*self.cell, self.name]
 
 
 def threads_text() -> pl.Expr:

@@ -8,8 +8,7 @@ import pytest
 import goldens
 import made
 import planted
-from analysis import judge
-from analysis.figures import judged
+from analysis import judge, summary
 from analysis.figures.base import Data
 from analysis.report.questions import RECORDS, answered, sending, servers, unexpected
 
@@ -53,12 +52,11 @@ def test_numbers_of_threads_that_contradict_each_other_are_not_pooled():
     for row in rows:
         if row["variant"] == "onecopy" and row["threads"] == 4:
             row["throughput_bps"] = 1e18 / row["throughput_bps"]
-    kind = sending.kind_of(planted.data(rows))
-    found = judged.compare(kind.runs(planted.data(rows)), [*kind.rest, kind.along], kind.way,
-                           [("onecopy", "twocopy")], kind.metric)
+    found = summary.compare(planted.data(rows).sending, ["setting", "threads", "message_bytes"], "variant",
+                            [("onecopy", "twocopy")], "throughput_bps")
     assert {judge.BETTER, judge.WORSE} <= {c.verdict for c in found}
-    assert judged.pooled(found, "threads") == []
-    assert judged.pooled([c for c in found if c.cell["threads"] == 1], "threads") == []
+    assert summary.pooled(found, "threads") == []
+    assert summary.pooled([c for c in found if c.cell["threads"] == 1], "threads") == []
 
 
 @pytest.mark.parametrize("repeats, disturbed", [(2, None), (10, "busy")])

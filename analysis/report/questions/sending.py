@@ -6,11 +6,13 @@ import polars as pl
 from analysis import judge, stages, words
 from analysis.figures import judged, labels, over, style
 from analysis.figures.base import Data
-from analysis.figures.judged import Comparison, Kind
+from analysis.figures.judged import Kind
+from analysis.hosts import cause_text
 from analysis.report import text
 from analysis.report.base import Answer
 from analysis.report.questions import common
 from analysis.report.questions.common import name
+from analysis.summary import Comparison, compare, pooled
 from analysis.tables.causes import CAUSES
 
 FINAL = {cause.name for cause in CAUSES if cause.final}
@@ -26,7 +28,7 @@ COLUMNS = {"setting": ("configuration", str), "threads": ("threads", str),
 
 def kind_of(data: Data) -> Kind:
     """Records, or sizes."""
-    return next(kind for kind in judged.KINDS if kind.runs(data).height or kind.name == "sizes")
+    return next(kind for kind in judged.KINDS if kind.over.runs(data).height or kind.name == "sizes")
 
 
 def where(kind: Kind, cell: dict) -> str:
@@ -58,8 +60,7 @@ def copied(zero: pl.DataFrame) -> str:
     if not done:
         return "how many sends were copied was not counted"
     found = causes(counted)
-    why = ", ".join(f"{cause.replace('_', ' ')}{f' on {device}' if device not in ('', '-') else ''}"
-                    for cause, device, _ in found[:2])
+    why = ", ".join(cause_text(cause, device) for cause, device, _ in found[:2])
     why += f" and {len(found) - 2} more causes" if len(found) > 2 else ""
     said = (f"all {text.count(done)} zero-copy sends were copied" if copies == done else
             f"none of {text.count(done)} zero-copy sends was copied" if not copies else
@@ -84,7 +85,7 @@ def costs(kind: Kind, runs: pl.DataFrame, a: str, b: str) -> tuple[list[str], li
     for column, what in COSTS:
         of = runs.filter(pl.col("send_span") == runs["send_span"].drop_nulls().mode().sort()[0]) if (
             column == "send_mean_ns" and runs["send_span"].count()) else runs
-        found = judged.compare(of, [*kind.rest, kind.along], "variant", [(a, b)], column, -1)
+        found = compare(of, kind.over.cell, "variant", [(a, b)], column, -1)
         values = [c.judgment.value for c in found if c.judgment.n]
         if values:
             low, high = (text.number(end) for end in (min(values), max(values)))
@@ -107,10 +108,10 @@ def retransmitted(runs: pl.DataFrame, a: str, b: str) -> str:
 def overtakes(data: Data, a: str, b: str) -> Answer:
     """At which size does a overtake b?"""
     kind = kind_of(data)
-    runs = kind.runs(data)
+    runs = kind.over.runs(data)
     by = "number of records" if kind.name == "records" else "size"
     question = f"At which {by} does {name(a)} overtake {name(b)}?"
-    found = judged.compare(runs, [*kind.rest, kind.along], kind.way, [(a, b)], kind.metric)
+    found = compare(runs, kind.over.cell, kind.over.name, [(a, b)], kind.metric)
     both = runs.filter(pl.col("variant").is_in([a, b]))
     if not found and both["variant"].n_unique() < 2:
         return Answer(question, "These data have no pairs of the two.", verdict=None, next=(
@@ -121,7 +122,7 @@ def overtakes(data: Data, a: str, b: str) -> Answer:
     told, over_all = found, ""
     crossings = _crossings(kind, found)
     if not crossings and any(c.verdict == judge.INCONCLUSIVE for c in found):
-        pool = judged.pooled(found, "threads")
+        pool = pooled(found, "threads")
         if any(c.verdict != judge.INCONCLUSIVE for c in pool):
             told, crossings = pool, _crossings(kind, pool)
             over_all = f", over {labels.listed(sorted({str(c.cell['threads']) for c in found}, key=int))} threads together"
@@ -139,13 +140,13 @@ def overtakes(data: Data, a: str, b: str) -> Answer:
         answer = f"It is faster at every {by}{over_all}."
     else:
         answer = (f"{'Undecided' if verdict == judge.INCONCLUSIVE else 'No crossing is shown'}: "
-                  f"{name(a)} is {common.counts(told)}{over_all}.")
+                  f"{name(a)} is {common.counts(told, of='size' if over_all and by == 'size' else 'configuration')}{over_all}.")
     said, made = costs(kind, runs, a, b)
     why = [copied(zero)] if a == "zerocopy" else [f"{', '.join(said)} that of {name(b)}"] if said else []
     final = a == "zerocopy" and is_final(zero)
     tables = [common.table(f"{text.starting(kind.what)} of {name(a)} (Gbit/s); a ratio is of pairs, its interval "
-                           f"decides: docs/statistics.md", found, runs, kind.way, columns(found[0].cell), 1e-9)]
-    tables += [common.table(f"{text.starting(what)} of {name(a)}", some, runs, kind.way, columns(some[0].cell))
+                           f"decides: docs/statistics.md", found, runs, kind.over.name, columns(found[0].cell), 1e-9)]
+    tables += [common.table(f"{text.starting(what)} of {name(a)}", some, runs, kind.over.name, columns(some[0].cell))
                for what, some in made]
     return Answer(question, answer, f"throughput {common.extremes(told, lambda c: where(kind, c.cell))}",
                   text.starting("; ".join(why)) + "." if why else "",
@@ -156,7 +157,7 @@ def overtakes(data: Data, a: str, b: str) -> Answer:
 
 def _crossings(kind: Kind, found: list[Comparison]) -> list[tuple[dict, object]]:
     """(the rest of the configuration, Crossing), of each configuration that has one."""
-    return [(dict(zip(kind.rest, rest)), one)
+    return [(dict(zip(kind.over.panel_keys, rest)), one)
             for (_, *rest), made in judged.crossovers(kind, found).items() for one in made]
 
 
@@ -232,8 +233,8 @@ def caches(data: Data) -> Answer:
     """Which cache level gains most from fewer copies?"""
     question, kind = "Which cache level gains most from fewer copies?", kind_of(data)
     runs = over.with_misses_per_kib(data.sending)
-    found = {level: [c for a in ("onecopy", "zerocopy") for c in judged.compare(
-        runs, [*kind.rest, kind.along], "variant", [(a, "twocopy")], f"sender_{level}_misses_per_kib", -1)]
+    found = {level: [c for a in ("onecopy", "zerocopy") for c in compare(
+        runs, kind.over.cell, "variant", [(a, "twocopy")], f"sender_{level}_misses_per_kib", -1)]
         for level in over.LEVELS}
     if not any(found.values()):
         return Answer(question, "Not answered: no run counted cache misses.", verdict=None,
@@ -262,7 +263,7 @@ def threads(data: Data) -> Answer:
     if len(counts) < 2:
         return Answer(question, "Not answered: one number of threads was run.", verdict=None,
                       next=common.again(runs, "--threads 1,2,4,8"))
-    found = judged.compare(runs, ["setting", "message_bytes", "variant"], "threads",
+    found = compare(runs, ["setting", "message_bytes", "variant"], "threads",
                            [(n, counts[0]) for n in counts[1:]], "throughput_bps")
     cpus = runs["cpus"].drop_nulls().min()
     scarce = cpus is not None and cpus <= 2
@@ -298,7 +299,7 @@ def memory(data: Data) -> Answer:
         return Answer(question, "Not answered: no run measured memory traffic.", verdict=None,
                       next="On a machine whose memory controller counts (docs/memory.md): "
                            + common.again(data.sending, "--memory"))
-    found = judged.compare(runs, [*kind.rest, kind.along], "variant",
+    found = compare(runs, kind.over.cell, "variant",
                            [(a, "twocopy") for a in ("onecopy", "zerocopy")], over.MEMORY, -1)
     medians = {variant: part[over.MEMORY].median() for (variant,), part in runs.group_by("variant")}
     answer = ", ".join(f"{name(one)} {text.number(medians[one])}" for one in style.order(list(medians)))

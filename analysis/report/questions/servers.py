@@ -6,7 +6,7 @@ import itertools
 import polars as pl
 
 from analysis import judge, words
-from analysis.figures import judged, labels, over
+from analysis.figures import labels, over
 from analysis.figures.base import Data
 from analysis.figures.style import order
 from analysis.report import text
@@ -14,6 +14,7 @@ from analysis.report.base import Answer, Table
 from analysis.report.questions import common
 from analysis.report.questions.sending import COLUMNS
 from analysis.stats import interval
+from analysis.summary import Comparison, compare
 
 KEYS = ["setting", "connections"]
 MORE = "sudo ./analyze sweep --grid servers --out DIR"
@@ -53,7 +54,7 @@ def _table(runs: pl.DataFrame, whose: str, metrics: tuple) -> Table | None:
                  *(what for *_, what in measured)), tuple(rows)).without_empty() if measured else None
 
 
-def _leaders(found: list[judged.Comparison], models: list[str]) -> dict[tuple, str]:
+def _leaders(found: list[Comparison], models: list[str]) -> dict[tuple, str]:
     """By configuration: the model that is ahead of all others; "" where none is shown to be."""
     ahead: dict[tuple, dict[str, int]] = {}
     for c in found:
@@ -71,7 +72,7 @@ def models(data: Data) -> Answer:
     if len(names) < 2:
         return Answer(question, "One server model was run." if names else "No run served many connections.",
                       verdict=None, next=MORE)
-    found = judged.compare(runs, KEYS, "server_model", list(itertools.combinations(names, 2)), "messages_per_s")
+    found = compare(runs, KEYS, "server_model", list(itertools.combinations(names, 2)), "messages_per_s")
     by_leader: dict[str, list[str]] = {}
     for cell, model in sorted(_leaders(found, names).items()):
         by_leader.setdefault(model, []).append(str(cell[1]))
@@ -121,7 +122,7 @@ def why(data: Data) -> Answer:
     cpus = runs["cpus"].drop_nulls().min()
     few = f"On more than {text.plural(cpus, 'CPU')}: {common.again(runs)}" if cpus and cpus <= 2 else ""
     uncounted = common.NO_PMU.format(common.again(runs)) if runs["sender_cycles"].is_null().all() else ""
-    ratios = judged.compare(runs, KEYS, "server_model", [(m, list(cpu)[0]) for m in list(cpu)[1:]],
+    ratios = compare(runs, KEYS, "server_model", [(m, list(cpu)[0]) for m in list(cpu)[1:]],
                             "server_cpu_ms_per_answer", -1) if cpu else []
     return Answer(question, f"{'; '.join(said)}." if said else "Their run-queue delays are alike.",
                   f"CPU time per answer {common.extremes(ratios, lambda c: f'{_where(c.cell)} ({c.a} / {c.b})')}"
