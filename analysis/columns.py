@@ -211,7 +211,7 @@ def _side(side, words, path):
                _ratio(count["branch-misses"], count["branches"])))
 
 TCP = (
-    *keys("tcp", "retransmits syn_retransmits timeouts listen_overflows listen_drops syn_cookies zero_windows "
+    *keys("tcp", "retransmits syn_retransmits timeouts dsacks out_of_order listen_overflows listen_drops syn_cookies zero_windows "
           "out_segments"),
     key("tcp.sending.congestion", "congestion", "congestion control of the sockets that sent"),
     key("tcp.skbs_per_send", "skbs_per_send", "packets (skbs) per send"),

@@ -97,11 +97,13 @@ def costs(kind: Kind, runs: pl.DataFrame, a: str, b: str) -> tuple[list[str], li
 def retransmitted(runs: pl.DataFrame, a: str, b: str) -> str:
     """Segments that a retransmitted and b did not; "" where they are alike."""
     sums = {variant: runs.filter(pl.col("variant") == variant).select(
-        pl.col("retransmits").sum(), pl.col("out_segments").sum()).row(0) for variant in (a, b)}
-    (many, of), (few, other) = sums[a], sums[b]
+        pl.col("retransmits", "out_segments", "dsacks", "out_of_order").sum()).row(0) for variant in (a, b)}
+    (many, of, again, late), (few, other, *_) = sums[a], sums[b]
     if not of or not other or many < 10 or many / of < 5 * few / other:
         return ""
-    return (f"it retransmitted {text.count(many)} segments ({words.percent(many / of)}), {name(b)} "
+    needless = (f", {words.percent(again / many)} of them needlessly: {text.count(late)} segments arrived out of "
+                "order, overtaken while the kernel copied their data") if late and 2 * again > many else ""
+    return (f"it retransmitted {text.count(many)} segments ({words.percent(many / of)}){needless}; {name(b)} "
             f"{text.count(few)} ({words.percent(few / other)})")
 
 
