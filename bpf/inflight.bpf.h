@@ -269,7 +269,9 @@ __noinline int slots__end_some(__u64 sock, __u32 first, __u32 sends, __u32 from,
 	struct hist *h = bpf_map_lookup_elem(&spans, &key);
 	struct slot *slot;
 
-	for (i = 0; s && h && i < SLOTS_AT_ONCE && from + i < sends; i++) {
+	if (!s || !h)
+		return 0;
+	for (i = 0; i < SLOTS_AT_ONCE && from + i < sends; i++) {
 		slot = zsock__slot(s, first + from + i);
 		start = slot->start;
 		if (!start || slot->id - first >= sends)
