@@ -129,6 +129,25 @@ def _judge(samples, margin, alpha):
             for i, (sample, edge) in enumerate(zip(samples, edges))]
 
 
+# A row of comparisons is along the first of these that varies.
+AXES = ("message_bytes", "threads", "connections", "fields")
+# What follows from the axis: connections are as many as threads, and memory in flight follows from sizes.
+FOLLOW = {("threads", "connections"), ("message_bytes", "inflight")}
+
+
+def rows(cells):
+    """Which row each of these cells is in: what it has but for the axis of the row. Cells are objects with
+    equal keys and values that can be hashed. Along sizes either the number of fields or their size follows.
+    """
+    def distinct(key):
+        return len({cell.get(key) for cell in cells})
+    axis = next((axis for axis in AXES if distinct(axis) > 1), None)
+    follow = {axis, *(key for of, key in FOLLOW if of == axis)}
+    if axis == "message_bytes" and cells[0].keys() >= {"fields", "field_size_bytes"}:
+        follow.add(max("field_size_bytes", "fields", key=distinct))
+    return [tuple(value for key, value in cell.items() if key not in follow) for cell in cells]
+
+
 def judge_rows(samples, rows):
     """The same where samples with equal rows, which can be hashed, are a family each."""
     families = {}

@@ -82,21 +82,6 @@ def paired_runs(runs: pl.DataFrame, keys: list[str], way: str, a, b, metric: str
         BLOCK, "a", "b", pl.col("first_look").max())
 
 
-# A row of comparisons is along the first of these that varies.
-AXES = ("message_bytes", "connections", "threads")
-
-
-def rows(cells: list[dict]) -> list[tuple]:
-    """Which row each of these cells is in: what it has but for the axis of the row."""
-    axis = next((axis for axis in AXES if len({cell.get(axis) for cell in cells}) > 1), None)
-    return [tuple(value for key, value in cell.items()
-                  if key != axis and (axis, key) not in FOLLOW) for cell in cells]
-
-
-# What follows from the axis: connections are as many as threads, and memory in flight follows from sizes.
-FOLLOW = {("threads", "connections"), ("message_bytes", "inflight")}
-
-
 @dataclasses.dataclass(frozen=True)
 class Comparison:
     """a / b of a metric in one cell. logs: of the pairs' ratios; blocks: which repeat each is of. first_look:
@@ -120,9 +105,13 @@ class Comparison:
                             self.first_look)
 
 
+def _with_field_size(cell: dict) -> dict:
+    return cell | ({"field_size_bytes": cell["message_bytes"] / cell["fields"]} if cell.get("fields") else {})
+
+
 def _judged(found: list[Comparison], better: int = 1, grain: float = 0.0) -> list[Comparison]:
     """The comparisons with their judgments; a pair's along a row are one family."""
-    families = [(c.a, c.b, row) for c, row in zip(found, rows([c.cell for c in found]))]
+    families = [(c.a, c.b, row) for c, row in zip(found, judge.rows([_with_field_size(c.cell) for c in found]))]
     judged = judge.judge_rows([c.sample(better, grain) for c in found], families)
     return [dataclasses.replace(c, judgment=one) for c, one in zip(found, judged)]
 

@@ -14,7 +14,7 @@ from .spread import spread, total
 
 FEW_FLAGS = 0.001
 TITLE_MAX = 63
-# What is equal where variants are compared. A row of comparisons is along the first that varies.
+# What is equal where variants are compared.
 LOAD = "load/message_bytes", "load/connections", "load/threads", "load/fields", "load/link"
 
 
@@ -187,10 +187,10 @@ class Cells:
             for cell in cells:
                 cell.reference = cells[0]
         compared = [cell for cell in self if cell is not cell.reference]
-        axis = next(filter(self.vary, LOAD), None)
-        rows = [frozen([*(one.at(f"load/{key}") for key in ("variant", "server_model")
-                            for one in (cell, cell.reference)),
-                        *(cell.at(path) for path in LOAD if path != axis)]) for cell in compared]
+        rows = judge.rows([{path.rpartition("/")[2]: frozen(cell.at(path)) for path in LOAD} | {
+            "field_size_bytes": value(cell.record, "load/message_bytes") / max(value(cell.record, "load/fields"), 1)} | {
+            f"{key} {i}": frozen(one.at(f"load/{key}")) for key in ("variant", "server_model")
+            for i, one in enumerate((cell, cell.reference))} for cell in compared])
         for name, (read, better) in JUDGED.items():
             found = judge.judge_rows([cell.against_reference(read, better) for cell in compared], rows)
             for cell, judgment in zip(compared, found):

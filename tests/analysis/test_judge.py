@@ -241,3 +241,14 @@ def contradictions(some, others):
     """Sizes at which one is better and the other worse."""
     return {size for size, verdict in others.items()
             if size in some and {some[size]["verdict"], verdict} == {BETTER, WORSE}}
+
+
+def test_a_row_is_along_sizes_or_threads_with_what_follows_them():
+    def cell(fields, size, threads=1):
+        return {"message_bytes": fields * size, "threads": threads, "connections": threads, "fields": fields,
+                "field_size_bytes": size}
+    for count, cells in ((2, [cell(n, size) for size in (128, 1024) for n in range(1, 33)]),
+                         (1, [cell(8, size) for size in (128, 512, 2048)]),
+                         (2, [cell(8, size, threads) for size in (128, 512) for threads in (1, 4)]),
+                         (1, [cell(8, 2048, threads) for threads in (1, 2, 4)])):
+        assert len(set(judge.rows(cells))) == count
