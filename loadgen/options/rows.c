@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The options of a load, a row each, and what few of them need besides. Pure. */
+/* The options of a load, one row each, and the functions that some rows need. Pure. */
 #include <netdb.h>
 #include <stdio.h>
 #include <string.h>

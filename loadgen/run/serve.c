@@ -14,14 +14,14 @@
 #include "loadgen/system/listener.h"
 #include "loadgen/system/log.h"
 
-#define SESSION_BYTES	(64ULL << 40) /* an hour of more than 100 Gbit/s */
+#define SESSION_BYTES	(64ULL << 40) /* one hour at more than 100 Gbit/s */
 #define SESSION_SECONDS 3600
-#define DESCRIPTORS_MIN 96 /* those pending, and a session of a few connections */
-/* What a session had goes back to the system when it ends: so large are its buffers, or larger. */
+#define DESCRIPTORS_MIN 96 /* the pending ones, and a session of a few connections */
+/* Buffers of this size or larger are returned to the system when a session ends. */
 #define RETURNED_MIN (64 << 10)
 
 struct serve_options {
-	struct load_options load; /* its address and port alone */
+	struct load_options load; /* only its address and port */
 	struct session_limits limits;
 	const char *key;
 	bool open;
@@ -86,7 +86,7 @@ static const struct argp serve_argp = {
 	       "interrupted.",
 };
 
-/* Whoever reaches another address than loopback's could use this machine. */
+/* Anyone who can reach a non-loopback address could use this machine. */
 static int check_address(const struct serve_options *o, const struct listener *l, struct failure *f)
 {
 	if (o->key || o->open || listener__is_loopback(l))
