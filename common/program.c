@@ -141,8 +141,8 @@ int program__open_output(const char *path, int flags)
 
 const char *program__why(int err)
 {
-	return err == -EINVAL  ? "it is no regular file; remove it, or name another place"
-	       : err == -ELOOP ? "it is a symbolic link; remove it, or name another place"
+	return err == -EINVAL  ? "it is not a regular file; remove it, or choose another name"
+	       : err == -ELOOP ? "it is a symbolic link; remove it, or choose another name"
 	       : err == -ENXIO ? "nobody reads from it: start its reader first"
 			       : strerror(-err);
 }

@@ -5,10 +5,10 @@
 /* Name, function, line in --help. */
 /* clang-format off */
 #define COMMANDS(of) \
-	of("doctor", doctor, "list what can be measured here, and what is missing") \
-	of("advise", advise, "does MSG_ZEROCOPY pay on this path, or for a program?") \
-	of("sweep", sweep, "run a grid of workloads, keep the records in a folder") \
-	of("report", analysis, "answer questions from records, as HTML with figures") \
+	of("doctor", doctor, "what can be measured here, and what is missing") \
+	of("advise", advise, "does MSG_ZEROCOPY pay on a path, or for a program?") \
+	of("sweep", sweep, "run a grid of workloads, and keep the records") \
+	of("report", analysis, "answer questions from records, with figures") \
 	of("compare", analysis, "list what differs between two sets of records") \
 	of("table", analysis, "make one table of records: CSV or Parquet") \
 	of("exporter", exporter, "serve metrics of all sends to Prometheus") \

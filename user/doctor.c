@@ -185,9 +185,8 @@ int doctor(int argc, char **argv)
 		return list_hooks(argv[1] + strlen("--hooks="));
 	if (argc == 2 && !strcmp(argv[1], "--help")) {
 		puts("Usage: analyze doctor [--hooks[=NAME]]\n"
-		     "List what can be measured here, by which hooks, and what is missing. With "
-		     "--hooks,\n"
-		     "try every mechanism of every hook.");
+		     "List what can be measured here, with which hooks, and what is missing.\n"
+		     "--hooks tries every mechanism of every hook, or of one, and prints a table.");
 		return STATUS_OK;
 	}
 	if (argc > 1) {

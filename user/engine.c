@@ -182,7 +182,7 @@ static int measure(struct engine *e, const struct run_request *q)
 		e->setup.tracing.target && e->setup.tracing.target->command ? e->child : NULL;
 	if ((e->setup.tracing.target ? run__observe : run__measure)(&r, &e->setup) && !r.error[0] &&
 	    !r.interrupted)
-		snprintf(r.error, sizeof(r.error), "the run failed without a word");
+		snprintf(r.error, sizeof(r.error), "the run failed without a message");
 	e->told_of_signal |= r.interrupted;
 	context = context_of(e, q, &r.started, id);
 	context.privilege = privilege__json();

@@ -116,7 +116,7 @@ static int make_file(struct memory *m, const struct load *load, struct failure *
 		       : memfd_create("loadgen", MFD_CLOEXEC);
 	if (m->fd < 0)
 		return failure__set(f, STATUS_FAILED, -errno,
-				    "cannot make a file without a name in %s: %m; choose another "
+				    "cannot create an unnamed file in %s: %m; choose another "
 				    "--file-dir",
 				    where);
 	/* Allocated at once: on a full disk a later write would raise SIGBUS. */

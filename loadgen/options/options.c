@@ -136,7 +136,7 @@ int row__each(const char *value, struct refusal *r,
 			return err;
 	}
 	r->said = value;
-	return more ? refuse_value(r, "give elements with commas between, none of them empty") : 0;
+	return more ? refuse_value(r, "separate elements by single commas") : 0;
 }
 
 /* The rows and the headers of their groups. */

@@ -84,10 +84,10 @@ static int check_pairs(const struct load_options *o, struct refusal *r)
 		{l->file_dir && !find_flag(o, SEND_FILE),
 		 "--file-dir %s: only --variant sendfile sends from a file", l->file_dir},
 		{l->socket.more && find_flag(o, SEND_FLAGLESS),
-		 .words = "--socket more: write, writev and sendfile take no flags, leave out "
-			  "more, or them"},
+		 .words = "--socket more: write, writev and sendfile take no flags: leave out "
+			  "more, or these variants"},
 		{!l->working_set && l->pick == PICK_RANDOM,
-		 .words = "--pick random: from what? give --working-set too"},
+		 .words = "--pick random: give --working-set too, to draw from"},
 		{l->working_set && l->reuse_early,
 		 .words = "--reuse-early: a --working-set is never written to, leave one of them "
 			  "out"},

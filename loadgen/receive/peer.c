@@ -37,7 +37,7 @@ static int explain(const struct peer *p, const struct wire_message *m, int err, 
 	if (err == -EPROTO)
 		return failure__set(
 			f, STATUS_FAILED, err,
-			"--peer %s: it speaks version %u, we speak %u: install the same "
+			"--peer %s: it speaks version %u, this program %u: install the same "
 			"version on both machines",
 			p->name, m->version, WIRE_VERSION);
 	return failure__set(f, STATUS_FAILED, err, "--peer %s: %s: does loadgen serve run there?",

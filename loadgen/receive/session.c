@@ -319,7 +319,7 @@ static void listen_to(struct server *s, struct caller *c)
 		      err == -EBADMSG ? "not a sender of ours" : "its first message is too short");
 		return;
 	}
-	snprintf(text, sizeof(text), "it speaks version %u, we speak %u", c->said.version,
+	snprintf(text, sizeof(text), "it speaks version %u, this program %u", c->said.version,
 		 WIRE_VERSION);
 	why = err ? text : hear(s, c);
 	if (why)

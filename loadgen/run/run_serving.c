@@ -161,7 +161,8 @@ static void count_failure(int err, struct visitor *who)
 			     "net.ipv4.ip_local_port_range, or give fewer --connections");
 	else
 		failure__set(&who->failure, STATUS_FAILED, err, "a connection failed: %s",
-			     err == -EBADMSG ? "the answer is not two processes" : strerror(-err));
+			     err == -EBADMSG ? "the answer does not have two processes"
+					     : strerror(-err));
 }
 
 /*

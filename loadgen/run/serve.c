@@ -33,8 +33,8 @@ static const struct argp_option options[] = {
 	{"address", OPT_ADDRESS, "ADDR", 0,
 	 "listen on this address (default 127.0.0.1; 0.0.0.0: any)", 0},
 	{"port", OPT_PORT, "N", 0, "listen on this port (default 0: any free one)", 0},
-	{"key", OPT_KEY, "FILE", 0, "serve those who have the same key (16 bytes or more)", 0},
-	{"open", OPT_OPEN, NULL, 0, "serve whoever reaches the address", 0},
+	{"key", OPT_KEY, "FILE", 0, "serve only senders with the same key (16 bytes or more)", 0},
+	{"open", OPT_OPEN, NULL, 0, "serve anyone who reaches the address", 0},
 	{"session-bytes", OPT_BYTES, "B", 0, "bytes that one sender may send (default 65536G)", 0},
 	{"session-seconds", OPT_SECONDS, "T", 0, "seconds that one sender may take (default 3600)",
 	 0},
@@ -92,8 +92,8 @@ static int check_address(const struct serve_options *o, const struct listener *l
 	if (o->key || o->open || listener__is_loopback(l))
 		return 0;
 	return failure__set(f, STATUS_USAGE, -EACCES,
-			    "--address %s is beyond loopback: give --key FILE, which senders need "
-			    "then, too, or --open to serve whoever reaches it",
+			    "--address %s is beyond loopback: give --key FILE, here and at the "
+			    "senders, or --open to serve anyone",
 			    o->load.load.address);
 }
 

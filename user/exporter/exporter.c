@@ -66,7 +66,7 @@ static char *make_text(void *exporter, bool open_metrics)
 	}
 	tracer__forget_peers(x->tracer);
 	if (!text)
-		log_error("what the kernel counted cannot be read: %s",
+		log_error("the counts in the kernel cannot be read: %s",
 			  strerror(err ? -err : ENOMEM));
 	return text;
 }

@@ -90,7 +90,7 @@ static enum MHD_Result answer_metrics(struct MHD_Connection *c)
 
 	if (!text)
 		return answer(c, MHD_HTTP_INTERNAL_SERVER_ERROR, PLAIN,
-			      "what the kernel counted cannot be read\n");
+			      "the counts in the kernel cannot be read\n");
 	queued = answer(c, MHD_HTTP_OK, open_metrics ? OPEN_METRICS : TEXT_FORMAT, text);
 	free(text);
 	return queued;
@@ -125,8 +125,8 @@ static enum MHD_Result on_request(void *unused, struct MHD_Connection *c, const 
 	(void)unused, (void)version, (void)upload, (void)upload_size, (void)state;
 	if (host && !server__has_name(server.asked, host)) /* every browser sends it */
 		return answer(c, MHD_HTTP_FORBIDDEN, PLAIN,
-			      "the exporter does not go by this name: ask it by an "
-			      "address, or start it with --allow-host NAME\n");
+			      "the exporter does not serve this host name: use an address, "
+			      "or start it with --allow-host NAME\n");
 	if (strcmp(method, MHD_HTTP_METHOD_GET) && strcmp(method, MHD_HTTP_METHOD_HEAD))
 		return answer(c, MHD_HTTP_METHOD_NOT_ALLOWED, PLAIN, "only GET is answered\n");
 	if (!strcmp(url, "/metrics"))

@@ -183,11 +183,11 @@ static void check_sweep(const struct options *o, struct argp_state *state)
 						    : "--out is missing: name a folder for the "
 						      "records of the sweep");
 	if (o->target.given)
-		program__refuse(state, "sweep runs loads: it goes with no program to observe");
+		program__refuse(state, "sweep runs loads: leave out the program to observe");
 	if (o->json)
 		program__refuse(state, "--json %s: a sweep writes its records to --out", o->json);
 	if (o->interval > 0)
-		program__refuse(state, "--interval: a sweep has a line of its own, leave it out");
+		program__refuse(state, "--interval: a sweep shows its own progress, leave it out");
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -257,13 +257,13 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 				      "nothing would be measured");
 		if (o->target.given && o->memory)
 			return refuse(state, "--memory", "with a program to observe",
-				      "it goes with a load; leave one out");
+				      "it needs a load; leave one out");
 		if (o->raw && not_of_raw(o))
 			return refuse(state, "--raw", not_of_raw(o),
-				      "it prints raw lines alone; leave one out");
+				      "it prints only raw lines; leave one out");
 		if (o->folded && (!o->profile || o->raw || o->sweep.given))
 			return refuse(state, "--folded", o->folded,
-				      "it goes with --profile, and neither with --raw nor sweep");
+				      "it needs --profile, without --raw and sweep");
 		if (o->mechanism == MECHANISM_OFF && needs_hooks(o))
 			return refuse(state, needs_hooks(o), "with --mechanism none",
 				      "nothing is attached; leave one out");
@@ -271,7 +271,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_ARG:
 		if (state->quoted)
 			return take_command(o, state);
-		return refuse(state, arg, "is no command", "a program to observe stands after --");
+		return refuse(state, arg, "is no command", "put -- before a program to observe");
 	default:
 		return set_value(o, key, arg, state);
 	}

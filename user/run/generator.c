@@ -55,8 +55,8 @@ static int find_program(struct generator *g, char *path, size_t size)
 
 	if (err == -EACCES)
 		snprintf(g->error, sizeof(g->error),
-			 "user %d, as whom the load runs, may not read %s: put this program where "
-			 "that user can",
+			 "user %d, who runs the load, may not read %s: put this program where "
+			 "that user can read it",
 			 (int)getuid(), path);
 	else if (err)
 		snprintf(g->error, sizeof(g->error),
@@ -189,8 +189,8 @@ static int await(struct generator *g, enum control_type type, generator_tick tic
 		err = take(g);
 		if (err || g->message.type == type)
 			return err;
-		snprintf(g->error, sizeof(g->error), "the load generator said %u, not %u",
-			 g->message.type, type);
+		snprintf(g->error, sizeof(g->error),
+			 "the load generator sent message %u instead of %u", g->message.type, type);
 		return -ECANCELED;
 	}
 }

@@ -90,7 +90,7 @@ static int check_target(const struct target *target, bool later, struct run_resu
 						 : strerror(errno));
 	if (fs.f_type != CGROUP2_SUPER_MAGIC)
 		return run__fail(r, -EINVAL, STATUS_USAGE,
-				 "--cgroup %s: is no folder of a version 2 control group hierarchy",
+				 "--cgroup %s: is not in a control group hierarchy of version 2",
 				 target->cgroup);
 	return 0;
 }

@@ -54,10 +54,9 @@ static int settle_profile(struct run_result *r, struct tracer_setup *how)
 	}
 	if (!how->profile)
 		return 0;
-	return run__fail(
-		r, -EPERM, STATUS_SYSTEM,
-		"--profile: the kernel hides where its functions lie: needs CAP_SYSLOG, and "
-		"kernel.kptr_restrict below 2");
+	return run__fail(r, -EPERM, STATUS_SYSTEM,
+			 "--profile: the kernel hides function addresses: give CAP_SYSLOG, and set "
+			 "kernel.kptr_restrict below 2");
 }
 
 int run__attach(struct run_result *r, const struct measurement *setup, struct tracer **tracer)

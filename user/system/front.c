@@ -59,7 +59,7 @@ static int check_file(const char *path, const struct stat *st, const struct owne
 	if (is_trusted(st, o))
 		return 0;
 	snprintf(reason, size,
-		 "%s: others may write to it, and root runs no such file: chmod go-w, or install "
+		 "%s: other users may write to it, so root does not run it: chmod go-w, or install "
 		 "the program",
 		 path);
 	return -EPERM;

@@ -363,7 +363,7 @@ static int set_cgroup(struct tracer *t, const char *path, char *reason, size_t s
 		err = -errno;
 		snprintf(reason, size, "--cgroup %s: %s", path,
 			 fd < 0 ? strerror(-err)
-				: "is no folder of a version 2 control group hierarchy");
+				: "is not in a control group hierarchy of version 2");
 	}
 	if (fd >= 0)
 		close(fd);
