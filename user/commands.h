@@ -6,7 +6,7 @@
 /* clang-format off */
 #define COMMANDS(of) \
 	of("doctor", doctor, "what can be measured here, and what is missing") \
-	of("advise", advise, "does MSG_ZEROCOPY pay on a path, or for a program?") \
+	of("advise", advise, "does MSG_ZEROCOPY pay on a path or for a program?") \
 	of("sweep", sweep, "run a grid of workloads, and keep the records") \
 	of("report", analysis, "answer questions from records, with figures") \
 	of("compare", analysis, "list what differs between two sets of records") \

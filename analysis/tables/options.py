@@ -54,7 +54,7 @@ ADVISE_PATH = (
 ADVISE_PROGRAM = (
     CommandOption("pid", "LIST", "these processes"),
     CommandOption("comm", "NAME", "processes of this name"),
-    CommandOption("cgroup", "PATH", "processes of this control group and those below it"),
+    CommandOption("cgroup", "PATH", "processes of this control group or one below it"),
 )
 ADVISE_WATCHED = (
     CommandOption("watch", "T", "observe the program for T seconds (default 10s; a command: until it ends)"),
@@ -116,7 +116,7 @@ OPTIONS = (
            "processes of this name",
            "The name is that of /proc/PID/comm. Processes that start later are included."),
     Option("cgroup", "PATH", "observed",
-           "processes of this control group and those below it",
+           "processes of this control group or one below it",
            "Control groups of version 2 only."),
     Option("all", "", "observed",
            "all processes"),

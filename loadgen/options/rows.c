@@ -179,7 +179,7 @@ const struct load_row load_rows[] = {
 	{"field-size", "B", ROW_BYTES, AT(field_size), 1, MESSAGE_MAX, HELP_MESSAGES, OF_MESSAGES,
 	 "bytes of a field: size = fields x field-size", .such = "256, 4K or 1M"},
 	{"threads", "LIST", ROW_UNSIGNED, AT(threads), 1, THREADS_MAX, HELP_LOAD, OF_MESSAGES,
-	 "sending threads, each with a connection (default 1)", "threads", ",%st", "1",
+	 "sending threads, one connection each (default 1)", "threads", ",%st", "1",
 	 LISTED(threads)},
 	{"inflight", "N", ROW_UNSIGNED, AT(inflight), 1, INFLIGHT_MAX, HELP_MESSAGES, OF_MESSAGES,
 	 "zero-copy messages in flight (default: 1 MiB worth)", .key = "inflight"},

@@ -86,6 +86,8 @@ def test_ways_to_ask_for_help(words, same):
 def test_help_lists_the_commands_first():
     listed = re.findall(r"^  ([a-z]+) +\S", help_of("analyze").partition("\n\n The load")[0], re.M)
     assert listed == sorted(listed) and {"advise", "sweep", "report", "doctor"} < set(listed)
+    block = help_of("analyze").partition(" Commands:\n")[2].partition("\n\n")[0]
+    assert len(block.splitlines()) == len(listed)
     for command in listed:
         assert run(PROGRAMS["analyze"], "help", command).returncode == 0
 
