@@ -26,7 +26,7 @@ enum help_group {
 struct help_topic {
 	const char *name;    /* "": --help without a topic; NULL: after the last */
 	unsigned int groups; /* a bit each: HELP_BIT() */
-	const char *text;    /* "": as the program's options say */
+	const char *text;    /* "": that of the program */
 };
 #define HELP_BIT(group) (1u << ((group)&31))
 

@@ -59,6 +59,7 @@ def clone(tree, tmp_path_factory):  # noqa: F811
             run("chown", "-R", f"{USER.pw_uid}:{USER.pw_gid}", tree / name)
     if VENV.exists():
         (tree / "analysis/.venv").symlink_to(VENV)
+        os.utime(tree / "analysis/requirements.txt", (0, 0))  # older than what was installed of it
     rules = tmp_path_factory.mktemp("sudoers")
     (rules / "test").write_text(RULES)
     (rules / "test").chmod(0o440)

@@ -25,9 +25,9 @@ static struct named_group *find_name(struct processes *p, const char *comm)
 }
 
 /*
- * Has the process ended, with all its sends complete? When the table of groups is nearly full, this
- * does not wait for completions, which then count for the rest, nor for processes without an id
- * here, which may be alive and get a new group.
+ * Has the process ended, with all its sends complete? When the table of groups is nearly full,
+ * later completions count for the rest instead, and a process without an id here counts as ended:
+ * if it lives, it gets a new group.
  */
 static bool is_over(const struct processes *p, const struct group *g)
 {

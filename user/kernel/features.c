@@ -199,7 +199,7 @@ static void want_symbols_of(struct features *f, const struct hook_option *option
 		want_symbol(f, option->also, false);
 }
 
-/* Counts, or adds, the functions of all options of all hooks. */
+/* Calls want for each option of each hook. */
 static void want_all(struct features *f,
 		     void (*want)(struct features *f, const struct hook_option *option))
 {
