@@ -93,18 +93,21 @@ def test_an_ordinary_user_runs_the_commands(clone, untouched):
     serve = next(command for command in commands() if "loadgen serve" in command)
     names = {"10.0.0.2": "127.0.0.1", "nginx": "loadgen", "COMMAND [ARG...]": "true"}
     printed = {}
-    with in_background(clone, serve.replace("10.0.0.2", "127.0.0.1")) as receiver:
-        names["PORT"] = receiver.stdout.readline().strip().rpartition(":")[2]
+    with contextlib.ExitStack() as to_the_end:
         for command in commands():
-            if command in {*NOT_RUN, serve} or ("report" in command and not VENV.exists()):
+            typed = command + "".join(more for word, more in SHORTENED.items() if word in command)
+            if command in NOT_RUN or ("report" in command and not VENV.exists()):
                 continue
-            with contextlib.ExitStack() as stack:
+            with contextlib.ExitStack() as meanwhile:
                 if "4711" in command or "nginx" in command:
                     load = in_background(clone, "loadgen/loadgen --variant zerocopy --duration 60")
-                    names["4711"] = str(stack.enter_context(load).pid)
-                typed = command + "".join(more for word, more in SHORTENED.items() if word in command)
+                    names["4711"] = str(meanwhile.enter_context(load).pid)
                 for name, value in names.items():
                     typed = typed.replace(name, value)
+                if command == serve:
+                    receiver = to_the_end.enter_context(in_background(clone, typed))
+                    names["PORT"] = receiver.stdout.readline().strip().rpartition(":")[2]
+                    continue
                 done = run(*words(typed), timeout=600, **options)
             assert done.returncode == 0, (typed, done.stderr)
             printed[command] = done.stdout
