@@ -38,21 +38,19 @@ def how_to_install():
 
 def load_command(command):
     try:
-        return importlib.import_module(command.module)
+        return importlib.import_module(f"analysis.commands.{command}")
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("analysis"):
             raise
-        raise Fault(f"{command.name} needs Python's {error.name}: {how_to_install()}",
-                    SYSTEM) from None
+        raise Fault(f"{command} needs Python's {error.name}: {how_to_install()}", SYSTEM) from None
 
 
 def parse(arguments):
     """The command's module and its options."""
     overview = Parser(prog="analyze", add_help=False)
-    overview.add_argument("command", choices=[c.name for c in COMMANDS])
+    overview.add_argument("command", choices=COMMANDS)
     name = overview.parse_args(arguments[:1]).command
-    command = next(c for c in COMMANDS if c.name == name)
-    module = load_command(command)
+    module = load_command(name)
     parser = Parser(prog=f"analyze {name}", description=module.DESCRIPTION, allow_abbrev=False)
     module.add_arguments(parser)
     return module, parser.parse_args(arguments[1:])

@@ -11,14 +11,11 @@ from msgspec import Meta, Struct
 
 from analysis import records
 from analysis.model import BadRecord, Head
+from analysis.tables.advice import LONGEST, SCHEMA
 from analysis.words import number
 
-SCHEMA = "sendpath.advise/2"
-LONGEST = 1 << 20
 # Of the intervals from low to high of ratios: 1 - WRONG in analysis/advise/search.py.
 LEVEL = "99.9 %"
-# The calls of what zero-copy is compared with.
-CALLS = {"twocopy": "send()", "onecopy": "sendmsg()"}
 
 Times = Annotated[float, Meta(gt=1e-9, lt=1e9)]
 Size = Annotated[int, Meta(ge=1, le=1 << 40)]
@@ -144,8 +141,7 @@ def read(paths: Iterable[str], notes: list[str]) -> tuple[list[Read], list[str]]
         for file in advised:
             try:
                 with open(file, "rb") as stream:
-                    found.setdefault(file.resolve(),
-                                     Read(str(file), parse(stream.read(LONGEST + 1))))
+                    found.setdefault(file.resolve(), Read(str(file), parse(stream.read(LONGEST + 1))))
             except (BadRecord, OSError) as error:
                 notes.append(f"{file}: no advice in it: {error}")
     return list(found.values()), others

@@ -2,17 +2,23 @@
 """The columns of the tidy table, as data: one row a column.
 
 A column is its name, what kind of value it has, its unit, what it means, and how it is read
-from a run record. To add one, add a row. What a record does not have is null, never 0.
+from a run record. To add one, add a row; of a key of the record its name is enough, the rest
+stands in analysis/tables/keys.py. What a record does not have is null, never 0.
 """
 
 import dataclasses
 from collections.abc import Callable
 from typing import Any
 
+from analysis import words
 from analysis.model import ratio
 from analysis.records import Record
+from analysis.tables.keys import RECORD
 
 TEXT, WHOLE, REAL, TRUTH, TIME = "text", "whole", "real", "truth", "time"
+KINDS = {"string": TEXT, "integer": WHOLE, "number": REAL, "boolean": TRUTH}
+# How the names of keys with a unit end.
+UNITS = {"_per_s": "1/s", "_per_thread": "1/s", "_s": "s", "bytes": "bytes", "_bps": "bit/s"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,6 +45,23 @@ def at(path):
     return get
 
 
+def key(path, name, description=""):
+    """The column of a key; description: where its meaning in the record says too little."""
+    block = RECORD
+    for part in path.split("."):
+        found = next(one for one in block.keys if one.name == part)
+        block = found.kind
+    named = block.schema.get("type", "string")
+    unit = next((unit for end, unit in UNITS.items() if name.endswith(end)), "")
+    return Column(name, KINDS[named if isinstance(named, str) else named[0]], unit, description or found.meaning,
+                  at(path))
+
+
+def keys(block, names, prefix=""):
+    """The columns of keys of a block, which have these names, behind the prefix."""
+    return (key(f"{block}.{name}", prefix + name) for name in names.split())
+
+
 def _ratio(top, bottom, scale=1.0):
     return lambda record: ratio(top(record), bottom(record), scale)
 
@@ -47,154 +70,100 @@ def _counter(event, side):
     return lambda record: record.data.counted.get((event, side))
 
 
-def _histogram(prefix, path, what):
-    """The columns of a time that the record has a histogram of."""
-    return (
-        Column(f"{prefix}_span", TEXT, "", f"what {what} covers; compare only times with the same span",
-               at(f"{path}.span")),
-        Column(f"{prefix}_mean_ns", REAL, "ns", f"mean of {what}", at(f"{path}.mean")),
-        *(Column(f"{prefix}_{key}_ns", WHOLE, "ns", f"{words} of {what}",
-                 at(f"{path}.{key}")) for key, words in PERCENTILES))
+def percentiles(prefix, path, what, names=("p50", "p90", "p99", "p999")):
+    return (Column(f"{prefix}_{name}_ns", WHOLE, "ns", f"{PERCENTILES[name]} of {what}", at(f"{path}.{name}"))
+            for name in names)
 
 
-PERCENTILES = (("p50", "median"), ("p90", "90th percentile"), ("p99", "99th percentile"),
-               ("p999", "99.9th percentile"))
+PERCENTILES = {"p50": "median", "p90": "90th percentile", "p99": "99th percentile", "p999": "99.9th percentile"}
 
 RUN = (
-    Column("source", TEXT, "", "the PATH that had the record, as given to the program",
-           lambda r: r.source),
+    Column("source", TEXT, "", "the PATH that had the record, as given to the program", lambda r: r.source),
     Column("source_file", TEXT, "", "the file of the record", lambda r: r.file),
     Column("source_line", WHOLE, "", "the line of the record in this file", lambda r: r.line),
-    Column("run_id", TEXT, "", "unique id of the run", at("run.id")),
+    key("run.id", "run_id", "unique id of the run"),
     Column("started", TIME, "UTC", "start of the window", at("started")),
-    Column("command", TEXT, "", "the command line of the run", at("run.command")),
-    Column("cell", TEXT, "", "configuration: the same for all repeats of one load", at("run.cell")),
-    Column("repeat", WHOLE, "", "number of the repeat, from 1", at("run.repeat")),
-    Column("seed", WHOLE, "", "seed of the order of runs", at("run.seed")),
-    Column("first_look", WHOLE, "", "of sweep --decide: after so many repeats it looked first",
-           at("run.first_look")),
-    Column("tool_version", TEXT, "", "version of the program that measured",
-           at("tool.version")),
-    Column("steal_share", REAL, "", "share of the CPUs' time that the hypervisor gave to other "
-           "guests (steal time)", at("run.steal_share")),
-    Column("others_share", REAL, "", "share of the CPUs' time that other programs used", at("noise.others_share")),
-    Column("irq_share", REAL, "", "share of the CPUs' time in interrupts and softirqs", at("noise.irq_share")),
-    Column("pressure_share", REAL, "", "share of the window in which a thread waited for a CPU",
-           at("noise.pressure_share")),
-    Column("sender_waited_share", REAL, "", "run-queue delay of the sender: share of the time in "
-           "which its threads could run that they waited for a CPU", at("noise.sender_waited_share")),
-    Column("receiver_waited_share", REAL, "", "run-queue delay of the receiver, likewise",
-           at("noise.receiver_waited_share")),
-    Column("throttled", REAL, "", "how often CPUs were throttled for their heat",
-           at("noise.throttled")),
-    Column("slowdown", REAL, "", "share by which the CPUs' frequency fell in the window",
-           at("noise.slowdown")),
-    Column("disturbed", TEXT, "", "why comparisons exclude the run; null: they do not",
-           at("noise.disturbed")),
-    Column("complete", TRUTH, "", "false: the run was interrupted, failed or skipped",
-           at("whole")),
-    Column("outcome", TEXT, "", "failed or skipped, for a run without a result; else null",
-           at("outcome")),
+    *keys("run", "command cell"),
+    key("run.repeat", "repeat", "number of the repeat, from 1"),
+    *keys("run", "seed first_look"),
+    key("tool.version", "tool_version"),
+    key("run.steal_share", "steal_share"),
+    *keys("noise", "others_share irq_share pressure_share sender_waited_share receiver_waited_share throttled "
+          "slowdown disturbed"),
+    Column("complete", TRUTH, "", "false: the run was interrupted, failed or skipped", at("whole")),
+    Column("outcome", TEXT, "", "failed or skipped, for a run without a result; else null", at("outcome")),
     Column("error", TEXT, "", "why a run failed", at("failure")),
     Column("warnings", TEXT, "", "codes of the record's warnings, joined by ;", at("codes")),
 )
 
 HOST = (
-    Column("host", TEXT, "", "name of the machine", at("host.name")),
-    Column("kernel", TEXT, "", "Linux release", at("host.kernel")),
-    Column("arch", TEXT, "", "machine type", at("host.arch")),
-    Column("cpus", WHOLE, "", "CPUs that may be used", at("host.nproc")),
-    Column("cpu_model", TEXT, "", "model of the CPU", at("host.cpu")),
-    Column("virtual", TRUTH, "", "true: a virtual machine", at("host.virtualized")),
-    Column("debug_kernel", TRUTH, "", "true: a kernel with checks that slow it down",
-           at("host.debug_kernel")),
-    Column("governor", TEXT, "", "CPU frequency governor", at("host.governor")),
-    Column("pmu", TEXT, "", "hardware performance counters; null: none", at("host.pmu")),
+    key("host.name", "host"),
+    key("host.kernel", "kernel", "Linux release"),
+    key("host.arch", "arch"),
+    key("host.nproc", "cpus"),
+    key("host.cpu", "cpu_model"),
+    key("host.virtualized", "virtual"),
+    *keys("host", "debug_kernel governor pmu"),
     Column("settings", TEXT, "", "kernel settings, name=value, joined by ;", at("host.settings_text")),
-    Column("devices", TEXT, "", "network devices: name=driver, MTU, speed, offloads that are "
-           "on; joined by ;", at("host.devices_text")),
-    Column("tier", TEXT, "", "mechanism that timed the calls", at("plan.tier")),
+    Column("devices", TEXT, "", "network devices: name=driver, MTU, speed, offloads that are on; joined by ;",
+           at("host.devices_text")),
+    key("plan.tier", "tier"),
 )
 
 LOAD = (
-    Column("workload", TEXT, "", "stream, request or procinfo; null: a program was observed",
-           at("load.workload")),
-    Column("variant", TEXT, "", "send variant", at("load.variant")),
-    Column("server_model", TEXT, "", "how the server handles connections", at("load.server_model")),
-    Column("client_model", TEXT, "", "how the client handles connections", at("load.client_model")),
-    Column("connections", WHOLE, "", "connections open at once",
-           at("load.connections")),
-    Column("backlog", WHOLE, "", "length of the listen queue", at("load.backlog")),
-    Column("fields", WHOLE, "", "fields of a message", at("load.fields")),
+    key("load.workload", "workload", "stream, request or procinfo; null: a program was observed"),
+    *keys("load", "variant server_model"),
+    key("load.client_model", "client_model", "how the client handles connections"),
+    *keys("load", "connections backlog fields"),
     Column("field_size_bytes", WHOLE, "bytes", "bytes of a field", at("load.field_size")),
-    Column("message_bytes", WHOLE, "bytes", "bytes of a message", at("load.message_bytes")),
-    Column("threads", WHOLE, "", "sending threads", at("load.threads")),
-    Column("inflight", WHOLE, "", "zero-copy messages that may await completion at once",
-           at("load.inflight")),
-    Column("rcvlowat_bytes", WHOLE, "bytes", "bytes that wake the receiver (SO_RCVLOWAT)",
-           at("load.rcvlowat")),
-    Column("working_set_bytes", WHOLE, "bytes", "size of the data set from which fields are drawn",
-           at("load.working_set_bytes")),
-    Column("pick", TEXT, "", "order in which they are drawn: order or random", at("load.pick")),
-    Column("rate_per_thread", WHOLE, "1/s", "messages due per second; null: as fast as possible",
-           at("load.rate_per_thread")),
-    Column("link", TEXT, "", "loopback or veth; null: another path", at("load.link")),
-    Column("device", TEXT, "", "network device of the sender", at("load.device")),
-    Column("peer", TEXT, "", "address of a receiver on another machine", at("load.peer")),
+    *keys("load", "message_bytes threads inflight"),
+    key("load.rcvlowat", "rcvlowat_bytes", "bytes that wake the receiver (SO_RCVLOWAT)"),
+    *keys("load", "working_set_bytes pick rate_per_thread"),
+    key("load.link", "link", "loopback or veth; null: another path"),
+    *keys("load", "device peer"),
     Column("address_family", TEXT, "", "IPv4 or IPv6", at("load.address_family")),
-    Column("socket_options", TEXT, "", "options of the socket, as given to --socket",
-           at("load.socket_options")),
+    Column("socket_options", TEXT, "", "options of the socket, as given to --socket", at("load.socket_options")),
     Column("memory_options", TEXT, "", "options of a message's memory: alignment, huge pages, "
            "registered buffers, a file, reuse before completion", at("load.memory_options")),
     Column("pinned", TRUTH, "", "true: sender and receiver ran on different CPUs", at("load.pinned")),
-    Column("duration_s", REAL, "s", "requested length of the window",
-           at("load.duration_s")),
+    key("load.duration_s", "duration_s", "requested length of the window"),
 )
 
 RESULT = (
-    Column("elapsed_s", REAL, "s", "actual length of the window", at("app.elapsed_s")),
-    Column("messages", WHOLE, "", "messages sent, or connections answered",
-           at("app.messages")),
-    Column("bytes", WHOLE, "bytes", "bytes sent", at("app.bytes")),
-    Column("received_bytes", WHOLE, "bytes", "bytes that arrived",
-           at("app.received_bytes")),
-    Column("throughput_bps", REAL, "bit/s", "payload received per second", at("app.throughput_bps")),
-    Column("messages_per_s", REAL, "1/s", "messages / elapsed_s",
-           at("app.messages_per_s")),
-    *_histogram("message", "app.message_latency_ns", "the time of a whole message"),
+    key("app.elapsed_s", "elapsed_s", "actual length of the window"),
+    key("app.messages", "messages", "messages sent, or connections answered"),
+    *keys("app", "bytes received_bytes throughput_bps"),
+    Column("messages_per_s", REAL, "1/s", "messages / elapsed_s", at("app.messages_per_s")),
+    Column("message_span", TEXT, "", "what the time of a whole message covers; compare only times with the same span",
+           at("app.message_latency_ns.span")),
+    Column("message_mean_ns", REAL, "ns", "mean of the time of a whole message", at("app.message_latency_ns.mean")),
+    *percentiles("message", "app.message_latency_ns", "the time of a whole message"),
     Column("sends", WHOLE, "", "sends (calls of tcp_sendmsg), including failed ones", at("sends")),
     Column("send_calls", TEXT, "", "syscalls of these sends, joined by ;", at("send_calls")),
-    Column("send_span", TEXT, "", "what the kernel time of a send covers; compare only times "
-           "with the same span", at("send_ns.span")),
+    Column("send_span", TEXT, "", "what the kernel time of a send covers; compare only times with the same span",
+           at("send_ns.span")),
     Column("send_mean_ns", REAL, "ns", "mean kernel time of a send", at("send_mean_ns")),
-    Column("send_cpu_ns", REAL, "ns", "mean time on the CPU in a send; with --stages",
-           at("send_cpu_ns")),
-    *(Column(f"send_{key}_ns", WHOLE, "ns", f"{words} of the kernel time of a send; null with several syscalls",
-             at(f"send_ns.{key}")) for key, words in PERCENTILES),
+    Column("send_cpu_ns", REAL, "ns", "mean time on the CPU in a send; with --stages", at("send_cpu_ns")),
+    *percentiles("send", "send_ns", "the kernel time of a send; null with several syscalls"),
 )
 
 ZEROCOPY = (
-    Column("zc_requests", WHOLE, "", "zero-copy sends, including io_uring's",
-           at("zerocopy.all_requests")),
+    Column("zc_requests", WHOLE, "", "zero-copy sends, including io_uring's", at("zerocopy.all_requests")),
     Column("zc_completions", WHOLE, "", "zero-copy sends that completed", at("zerocopy.all_completions")),
-    Column("zc_copied", WHOLE, "", "completed sends that the kernel copied; a lower bound if "
-           "zc_unflagged is null", at("zerocopy.all_copied")),
-    Column("zc_flagged", WHOLE, "", "copied sends that the kernel flagged as copied",
-           at("zerocopy.own.flagged")),
+    Column("zc_copied", WHOLE, "", "completed sends that the kernel copied; a lower bound if zc_unflagged is null",
+           at("zerocopy.all_copied")),
+    Column("zc_flagged", WHOLE, "", "copied sends that the kernel flagged as copied", at("zerocopy.own.flagged")),
     Column("zc_unflagged", WHOLE, "", "copied sends without a flag", at("zerocopy.own.unflagged")),
-    Column("zc_errqueue_copied", WHOLE, "", "copied sends according to the application's error queue",
-           at("zerocopy.errqueue_copied")),
-    Column("zc_refused", WHOLE, "", "zero-copy sends that failed before any data were copied", at("zerocopy.all_refused")),
+    key("zerocopy.errqueue_copied", "zc_errqueue_copied"),
+    Column("zc_refused", WHOLE, "", "zero-copy sends that failed before any data were copied",
+           at("zerocopy.all_refused")),
     Column("zc_ignored", WHOLE, "", "sends whose MSG_ZEROCOPY had no effect", at("zerocopy.all_ignored")),
     Column("fallback_rate", REAL, "", "zc_copied / zc_completions, 0 to 1", at("zerocopy.copied_share")),
-    Column("fallback_causes", TEXT, "", "causes of copies: cause@device:sends, joined by ;", at("zerocopy.causes_text")),
-    Column("completion_span", TEXT, "", "what the time to completion covers",
-           at("zerocopy.completion_ns.span")),
-    *(Column(f"completion_{key}_ns", WHOLE, "ns", f"{words} of the time from the beginning of "
-             "a send to its completion", at(f"zerocopy.completion_ns.{key}"))
-      for key, words in PERCENTILES),
-    Column("pinned_bytes_max", WHOLE, "bytes", "most memory pinned at once",
-           at("zerocopy.pinned.bytes_max")),
+    Column("fallback_causes", TEXT, "", "causes of copies: cause@device:sends, joined by ;",
+           at("zerocopy.causes_text")),
+    Column("completion_span", TEXT, "", "what the time to completion covers", at("zerocopy.completion_ns.span")),
+    *percentiles("completion", "zerocopy.completion_ns", "the time from the beginning of a send to its completion"),
+    Column("pinned_bytes_max", WHOLE, "bytes", "most memory pinned at once", at("zerocopy.pinned.bytes_max")),
     Column("error_queue_ns_per_send", REAL, "ns", "kernel time of reading the error queue, per send",
            at("zerocopy.error_queue.ns_per_send")),
 )
@@ -207,10 +176,8 @@ EVENTS = (
     ("branch-misses", "branch_misses", "", "mispredicted branches"),
     ("L1-dcache-load-misses", "l1d_misses", "", "loads that missed the L1 data cache"),
     ("LLC-load-misses", "llc_misses", "", "loads that missed the last-level cache"),
-    ("stalled-cycles-frontend", "stalled_frontend_cycles", "",
-     "cycles without a fetched instruction"),
-    ("stalled-cycles-backend", "stalled_backend_cycles", "",
-     "cycles without a retired instruction"),
+    ("stalled-cycles-frontend", "stalled_frontend_cycles", "", "cycles without a fetched instruction"),
+    ("stalled-cycles-backend", "stalled_backend_cycles", "", "cycles without a retired instruction"),
     ("task-clock", "task_clock_ns", "ns", "time on a CPU"),
     ("context-switches", "context_switches", "", "context switches"),
     ("cpu-migrations", "cpu_migrations", "", "moves to another CPU"),
@@ -243,71 +210,35 @@ def _side(side, words, path):
         Column(f"{side}_branch_miss_rate", REAL, "", "branch misses / branches, 0 to 1",
                _ratio(count["branch-misses"], count["branches"])))
 
-
-TCP = tuple(
-    Column(name, WHOLE, "", what, at(f"tcp.{name}")) for name, what in (
-        ("retransmits", "retransmitted segments"),
-        ("syn_retransmits", "retransmitted SYNs and SYN-ACKs"),
-        ("timeouts", "retransmission time-outs"),
-        ("listen_overflows", "how often a listener's queue was full"),
-        ("listen_drops", "connections that listeners refused"),
-        ("syn_cookies", "SYNs answered by a cookie"),
-        ("zero_windows", "zero receive windows"),
-        ("out_segments", "segments sent"))) + (
-    Column("congestion", TEXT, "", "congestion control of the sockets that sent",
-           at("tcp.sending.congestion")),
-    Column("skbs_per_send", REAL, "", "packets (skbs) per send",
-           at("tcp.skbs_per_send")),
-    Column("frags_per_skb", REAL, "", "page fragments per skb",
-           at("tcp.frags_per_skb")))
+TCP = (
+    *keys("tcp", "retransmits syn_retransmits timeouts dsacks out_of_order listen_overflows listen_drops syn_cookies zero_windows "
+          "out_segments"),
+    key("tcp.sending.congestion", "congestion", "congestion control of the sockets that sent"),
+    key("tcp.skbs_per_send", "skbs_per_send", "packets (skbs) per send"),
+    key("tcp.frags_per_skb", "frags_per_skb", "page fragments per skb"),
+)
 
 SERVING = (
-    Column("answered", WHOLE, "", "connections answered (procinfo)", at("serving.answered")),
-    Column("unanswered", WHOLE, "", "connections given up without an answer",
-           at("serving.unanswered")),
-    Column("answers_per_s", REAL, "1/s", "connections answered per second",
-           at("serving.answers_per_s")),
-    *(Column(f"{key}_{percentile}_ns", WHOLE, "ns", f"{words} of {what}",
-             at(f"serving.{key}_ns.{percentile}"))
-      for key, what in (("connect", "connecting"), ("accept", "waiting to be accepted"),
-                        ("work", "waiting for the server's thread and its work"),
-                        ("answer", "the time from connecting to the answer"))
-      for percentile, words in (PERCENTILES[0], PERCENTILES[2])),
+    *keys("serving", "answered unanswered answers_per_s"),
+    *(column for prefix, what in (("connect", "connecting"), ("accept", "waiting to be accepted"),
+                                  ("work", "waiting for the server's thread and its work"),
+                                  ("answer", "the time from connecting to the answer"))
+      for column in percentiles(prefix, f"serving.{prefix}_ns", what, ("p50", "p99"))),
 )
 
 MEMORY = (
-    Column("memory_scope", TEXT, "", "whose memory traffic: system, or sender and receiver",
-           at("memory.scope")),
-    Column("memory_source", TEXT, "", "counters that measured it", at("memory.source")),
-    Column("memory_is_estimate", TRUTH, "", "true: an estimate, such as by LLC misses",
-           at("memory.is_estimate")),
-    Column("memory_read_bytes", WHOLE, "bytes", "bytes read from memory", at("memory.read_bytes")),
-    Column("memory_write_bytes", WHOLE, "bytes", "bytes written to memory", at("memory.write_bytes")),
-    Column("memory_bytes", WHOLE, "bytes", "bytes read and written", at("memory.bytes")),
-    Column("memory_bytes_per_byte", REAL, "", "bytes read and written per byte sent",
-           at("memory.bytes_per_byte")),
-    *(Column(f"memory_{name}", WHOLE, unit, what, at(f"memory.{name}"))
-      for name, unit, what in (
-          ("io_read_misses", "", "cache lines that devices read and that missed the last-level cache"),
-          ("io_write_misses", "", "cache lines that devices wrote whole and that missed it"),
-          ("io_own_misses", "", "cache lines that devices wrote in part and that missed it"),
-          ("io_miss_read_bytes", "bytes", "bytes read from memory because of io_read_misses and io_own_misses"),
-          ("io_in_bytes", "bytes", "bytes that PCIe devices moved to the machine"),
-          ("io_out_bytes", "bytes", "bytes that PCIe devices moved from the machine"))),
+    *keys("memory", "scope source", "memory_"),
+    key("memory.is_estimate", "memory_is_estimate", "true: an estimate, such as by LLC misses"),
+    *keys("memory", "read_bytes write_bytes bytes bytes_per_byte io_read_misses io_write_misses io_own_misses "
+          "io_miss_read_bytes io_in_bytes io_out_bytes", "memory_"),
 )
 
-OVERHEAD = (
-    *(Column(f"lost_{name}", WHOLE, "", what, at(f"lost.{name}")) for name, what in (
-        ("calls", "calls that could not be followed"),
-        ("completions", "completions that could not be followed"),
-        ("flags", "completions whose flag was inferred from a neighbouring one"),
-        ("groups", "sends that count in all totals, but in no group, for lack of room"),
-        ("stacks", "copied packets without a cause, for lack of room"))),
-    Column("overhead_cpu_share", REAL, "", "CPU time of the BPF programs, as a share of both sides' CPU time",
-           at("overhead.cpu_share")),
-)
+OVERHEAD = (*keys("lost", "calls completions flags groups stacks", "lost_"),
+            key("overhead.cpu_share", "overhead_cpu_share",
+                "CPU time of the BPF programs, as a share of both sides' CPU time"))
 
 COLUMNS = (*RUN, *HOST, *LOAD, *RESULT, *ZEROCOPY,
-           *(column for side in SIDES for column in _side(*side)), *TCP, *SERVING, *MEMORY,
-           *OVERHEAD)
+           *(column for side in SIDES for column in _side(*side)), *TCP, *SERVING, *MEMORY, *OVERHEAD)
 NAMES = tuple(column.name for column in COLUMNS)
+# By name: the scale and the unit in which people read it.
+SHOWN = {column.name: words.UNITS.get(column.unit, (1.0, column.unit)) for column in COLUMNS}

@@ -10,7 +10,7 @@ import dataclasses
 import polars as pl
 
 from analysis import judge, summary
-from analysis.settings import ACROSS
+from analysis.settings import ACROSS, named
 from analysis.stats.interval import Estimate, median
 
 # What may differ between two sets and is listed.
@@ -85,11 +85,9 @@ class Comparison:
         return [d for d in self.differences if d.verdict == verdict]
 
 
-def compare(a: pl.DataFrame, b: pl.DataFrame, threshold: float = judge.MARGIN,
-            metrics=METRICS) -> Comparison:
+def compare(a: pl.DataFrame, b: pl.DataFrame, threshold: float = judge.MARGIN, metrics=METRICS) -> Comparison:
     """threshold: the margin of the rule, a share. All that is compared is one family."""
-    either = [column for column in EITHER
-              if all(frame[column].n_unique() == 1 for frame in (a, b))]
+    either = [column for column in EITHER if all(frame[column].n_unique() == 1 for frame in (a, b))]
     # By default it follows the size, by a rule that can change with the program.
     if all(map(summary.inflight_follows_size, (a, b))):
         either.append("inflight")
@@ -117,7 +115,8 @@ def _cells(frame, keys):
 
 
 def _changes(a, b, settings):
-    changes = _within(a, b, "settings", "") + _within(a, b, "devices", "device ")
+    changes = [*_within(named(a, "settings"), named(b, "settings")),
+               *_within(named(a, "devices", "device "), named(b, "devices", "device "))]
     for setting in settings:
         values = [tuple(sorted(frame[setting].unique().to_list(), key=str)) for frame in (a, b)]
         if values[0] != values[1]:
@@ -125,20 +124,10 @@ def _changes(a, b, settings):
     return changes
 
 
-def _within(a, b, column, prefix):
-    """Of a column that has name=value;name=value: the names whose values differ."""
-    sides = []
-    for frame in (a, b):
-        sides.append({})
-        for text in frame[column].unique().drop_nulls():
-            for name, _, value in (item.partition("=") for item in text.split(";") if item):
-                sides[-1].setdefault(name, set()).add(value)
-    # Where one side's records say nothing at all, nothing is known to differ.
-    if not all(sides):
-        return []
-    return [Change(prefix + name, *(tuple(sorted(side.get(name, ()))) for side in sides))
-            for name in sorted(sides[0].keys() | sides[1].keys())
-            if sides[0].get(name) != sides[1].get(name)]
+def _within(a, b):
+    """The names whose values differ. Where one side's records say nothing at all, nothing is known to."""
+    return [Change(name, *(tuple(sorted(side.get(name, ()))) for side in (a, b)))
+            for name in sorted(a.keys() | b.keys()) if a and b and a.get(name) != b.get(name)]
 
 
 def _pairs(a, b, metric, keys):

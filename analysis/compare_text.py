@@ -6,13 +6,12 @@ import dataclasses
 import polars as pl
 
 from analysis import settings, words
-from analysis.columns import COLUMNS
+from analysis.columns import SHOWN
 from analysis.compare import Comparison
 from analysis.judge import BETTER, INCONCLUSIVE, SAME, WORSE
 from analysis.judge import comparison as comparison_of
 
 SCHEMA = "sendpath.compare/3"
-UNITS = {column.name: column.unit for column in COLUMNS}
 ORDER = (WORSE, BETTER, INCONCLUSIVE, SAME)
 LISTED = (WORSE, BETTER, INCONCLUSIVE)
 MOST_ROWS = 20
@@ -40,8 +39,7 @@ def describe(name: str, path: str, frame: pl.DataFrame) -> str:
     said = [f"{host or 'a machine'}, Linux {kernel} {arch}, {cpus} CPUs"
             for host, kernel, arch, cpus in machines[:2]]
     more = f" and {len(machines) - 2} more machines" if len(machines) > 2 else ""
-    return (f"{name}: {path}: {frame.height} runs, {first} to {last} UTC; "
-            f"{'; '.join(said)}{more}")
+    return f"{name}: {path}: {frame.height} runs, {first} to {last} UTC; {'; '.join(said)}{more}"
 
 
 def _spell(values):
@@ -52,8 +50,7 @@ def _spell(values):
 def _changes(comparison):
     if not comparison.changes:
         return "what changed: nothing that the records show"
-    rows = [[change.setting, _spell(change.a), _spell(change.b)]
-            for change in comparison.changes]
+    rows = [[change.setting, _spell(change.a), _spell(change.b)] for change in comparison.changes]
     return words.table(["what changed", "A", "B"], rows)
 
 
@@ -99,10 +96,8 @@ def _change(difference):
 def _medians(difference):
     if difference.metric.share:
         return [f"{words.interval(estimate, 100)} %" for estimate in (difference.a, difference.b)]
-    unit = UNITS[difference.metric.column]
-    scale, shown = words.UNITS.get(unit, (1.0, unit))
-    return [f"{words.interval(estimate, scale)} {shown}"
-            for estimate in (difference.a, difference.b)]
+    scale, shown = SHOWN[difference.metric.column]
+    return [f"{words.interval(estimate, scale)} {shown}" for estimate in (difference.a, difference.b)]
 
 
 def _copied(difference):
@@ -113,8 +108,7 @@ def _copied(difference):
 
 def _how(comparison):
     total = len(comparison.differences)
-    compared = ("1 comparison" if total == 1 else
-                f"{total} comparisons, corrected for being many (Holm)")
+    compared = "1 comparison" if total == 1 else f"{total} comparisons, corrected for being many (Holm)"
     return (f"In brackets are intervals: those of medians reach 95 %, of five repeats 93.75 %; those of "
             f"changes {_levels(comparison)}.\n{compared}; worse, better: the whole interval is beyond "
             f"{100 * comparison.threshold:g} %; same: within.\nWhat changes by itself from one day to the "

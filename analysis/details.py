@@ -13,16 +13,17 @@ import polars as pl
 from analysis.model import Run
 from analysis.records import Record
 
-STAGES = {"run_id": pl.String, "syscall": pl.String, "stage": pl.String, "ns": pl.Float64,
-          "sends": pl.Float64, "bytes": pl.Float64}
-STACKS = {"run_id": pl.String, "stage": pl.String, "functions": pl.String, "samples": pl.Float64}
-HOOKS = {"name": pl.String, "mechanism": pl.String, "status": pl.String, "reason": pl.String}
-WARNINGS = {"code": pl.String, "text": pl.String}
-UNMEASURED = {"key": pl.String, "reason": pl.String}
+SCHEMAS = {
+    "stages": {"run_id": pl.String, "syscall": pl.String, "stage": pl.String, "ns": pl.Float64, "sends": pl.Float64,
+               "bytes": pl.Float64},
+    "stacks": {"run_id": pl.String, "stage": pl.String, "functions": pl.String, "samples": pl.Float64},
+    "hooks": {"name": pl.String, "mechanism": pl.String, "status": pl.String, "reason": pl.String, "runs": pl.Int64},
+    "warnings": {"code": pl.String, "text": pl.String, "runs": pl.Int64},
+    "unmeasured": {"key": pl.String, "reason": pl.String, "runs": pl.Int64}}
 
 
-def _empty(schema, **more):
-    return pl.DataFrame(schema={**schema, **more})
+def _empty(name):
+    return dataclasses.field(default_factory=lambda: pl.DataFrame(schema=SCHEMAS[name]))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,20 +33,17 @@ class Details:
     stacks: sampled kernel functions of sends, outermost first, joined by semicolons.
     hooks, warnings, unmeasured: each different one once, with the number of runs that had it.
     """
-    stages: pl.DataFrame = dataclasses.field(default_factory=lambda: _empty(STAGES))
-    stacks: pl.DataFrame = dataclasses.field(default_factory=lambda: _empty(STACKS))
-    hooks: pl.DataFrame = dataclasses.field(default_factory=lambda: _empty(HOOKS, runs=pl.Int64))
-    warnings: pl.DataFrame = dataclasses.field(
-        default_factory=lambda: _empty(WARNINGS, runs=pl.Int64))
-    unmeasured: pl.DataFrame = dataclasses.field(
-        default_factory=lambda: _empty(UNMEASURED, runs=pl.Int64))
+    stages: pl.DataFrame = _empty("stages")
+    stacks: pl.DataFrame = _empty("stacks")
+    hooks: pl.DataFrame = _empty("hooks")
+    warnings: pl.DataFrame = _empty("warnings")
+    unmeasured: pl.DataFrame = _empty("unmeasured")
 
 
 def stages(run: Run) -> list[tuple]:
     """Rows of the table of stages, without the run's id."""
     divided = [call for call in run.calls or () if call.stages and call.stages.sends]
-    sends, size = (sum(getattr(call.stages, key) or 0 for call in divided)
-                   for key in ("sends", "bytes"))
+    sends, size = (sum(getattr(call.stages, key) or 0 for call in divided) for key in ("sends", "bytes"))
     return [(call.syscall, part.stage, part.ns.sum, sends, size) for call in divided
             for part in call.stages.parts or ()
             if part.stage and part.ns is not None and part.ns.sum is not None]
@@ -55,8 +53,7 @@ class Collector:
     """watch() hands records on; details() is what they held."""
 
     def __init__(self):
-        self._stages: list[tuple] = []
-        self._stacks: list[tuple] = []
+        self._rows: dict[str, list[tuple]] = {"stages": [], "stacks": []}
         self._told = {name: collections.Counter() for name in ("hooks", "warnings", "unmeasured")}
 
     def watch(self, records: Iterable[Record]) -> Iterator[Record]:
@@ -67,23 +64,18 @@ class Collector:
 
     def _keep(self, run: Run) -> None:
         name = run.run.id or ""
-        self._stages += [(name, *row) for row in stages(run)]
-        self._stacks += [(name, stack.stage, ";".join(stack.functions), stack.samples)
-                         for stack in (run.profile and run.profile.stacks) or ()
-                         if stack.stage and stack.functions and stack.samples]
-        for told, rows, keys in (("hooks", run.plan and run.plan.hooks, HOOKS),
-                                 ("warnings", run.warnings, WARNINGS),
-                                 ("unmeasured", run.unmeasured, UNMEASURED)):
+        self._rows["stages"] += [(name, *row) for row in stages(run)]
+        self._rows["stacks"] += [(name, stack.stage, ";".join(stack.functions), stack.samples)
+                                 for stack in (run.profile and run.profile.stacks) or ()
+                                 if stack.stage and stack.functions and stack.samples]
+        for told, rows in (("hooks", run.plan and run.plan.hooks), ("warnings", run.warnings),
+                           ("unmeasured", run.unmeasured)):
+            *keys, _ = SCHEMAS[told]
             # A set: a record that says something twice is one run.
-            self._told[told].update({tuple(getattr(row, key) for key in keys)
-                                     for row in rows or ()})
+            self._told[told].update({tuple(getattr(row, key) for key in keys) for row in rows or ()})
 
     def details(self) -> Details:
-        def table(name, schema):
-            rows = [(*values, runs) for values, runs in self._told[name].most_common()]
-            return pl.DataFrame(rows, schema={**schema, "runs": pl.Int64}, orient="row")
-
-        return Details(pl.DataFrame(self._stages, schema=STAGES, orient="row"),
-                       pl.DataFrame(self._stacks, schema=STACKS, orient="row"),
-                       table("hooks", HOOKS), table("warnings", WARNINGS),
-                       table("unmeasured", UNMEASURED))
+        told = {name: [(*values, runs) for values, runs in found.most_common()]
+                for name, found in self._told.items()}
+        return Details(**{name: pl.DataFrame(rows, schema=SCHEMAS[name], orient="row")
+                          for name, rows in (self._rows | told).items()})

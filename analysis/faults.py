@@ -15,8 +15,7 @@ def why(error: Exception) -> str:
     if isinstance(error, PermissionError):
         return "Permission denied" + (
             "" if os.geteuid() else " (root's capabilities are given up: take a folder of root's)")
-    return getattr(error, "strerror", None) or (str(error).splitlines() or
-                                                [type(error).__name__])[0]
+    return getattr(error, "strerror", None) or (str(error).splitlines() or [type(error).__name__])[0]
 
 
 def printed(main: Callable[[], int], say: Callable[[str], object]) -> int:

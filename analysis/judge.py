@@ -17,6 +17,7 @@ MARGIN = 0.03
 ALPHA = 0.05  # the chance of one wrong verdict or more in a family
 POWER = 0.8
 MOST_REPEATS = 1000
+PRACTICAL = 100  # repeats; nobody is advised to make more
 BETTER, WORSE, SAME, INCONCLUSIVE = "better", "worse", "same", "inconclusive"
 SIGNS = {BETTER: 1, WORSE: -1, SAME: 0, INCONCLUSIVE: 0}
 NONE, FEW, WIDE = "no repeats", "too few repeats", "the interval is too wide"
@@ -36,7 +37,7 @@ class Judgment(collections.namedtuple("Judgment", "verdict value low high level 
     """low, high and level are None where the widest interval does not reach 1 - alpha. value, low and
     high are ratios, of shares differences; resolved, less 1, is the smallest effect that so wide an
     interval shows. repeats: so many might decide, in four cases of five; None: it is decided, or needs
-    over MOST_REPEATS.
+    more than PRACTICAL.
     """
     __slots__ = ()
 
@@ -186,7 +187,7 @@ def _repeats(sample, gap, step):
     """How many would have the interval end before the margin, which is so far from the effect."""
     width = (_quantile(1 - step / 2) + _quantile(POWER)) * math.sqrt(math.pi / 3) * sample.spread
     needed = max((width / gap)**2 if gap else math.inf, sample.fewest(step), sample.n + 1)
-    return math.ceil(needed) if needed <= MOST_REPEATS else None
+    return math.ceil(needed) if needed <= PRACTICAL else None
 
 
 def _fewest(arrangements, alpha):

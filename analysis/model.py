@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A run record as types: which of its keys are read, of the types that analysis/tables/keys.py has.
+"""A run record as types: the plain values of its blocks, of the types that analysis/tables/keys.py has,
+and what else is named here.
 
-A key that is absent is None, one that is not named here is ignored. What follows from several
-keys is a property beside them.
+A key that is absent is None, any other is ignored. What follows from several keys is a property
+beside them.
 """
 
 import datetime
@@ -49,26 +50,23 @@ _TYPES = {"string": Text, "boolean": Truth, "integer": Count, "number": Real}
 
 
 def _type(kind):
-    """Of a plain value. One of several types is as it comes."""
+    """Of a plain value; None of others."""
     named = kind.schema.get("type", "string" if "enum" in kind.schema else None)
-    plain = [_TYPES[one] for one in ([named] if isinstance(named, str) else named or []) if one in _TYPES]
-    return plain[0] if plain else Any
+    return _TYPES.get(named if isinstance(named, str) or not named else named[0])
 
 
 def _inner(block, name):
     return next(key.kind for key in block.keys if key.name == name)
 
 
-def _read(block, *names, base=Struct, **others):
-    """A type with these keys of a block (none: all), and with others of the types that are given."""
-    kinds = {key.name: key.kind for key in block.keys}
-    return defstruct("Keys", [
-        *((name, _type(kinds[name]), None) for name in names or kinds if name not in others),
-        *((name, kind, None) for name, kind in others.items())], bases=(base,))
+def _read(block, base=Struct, **others):
+    """A type with the plain values of a block, and with others of the types that are given."""
+    plain = {key.name: _type(key.kind) for key in block.keys if _type(key.kind)}
+    known = {name: kind for name, kind in (plain | others).items() if name not in base.__struct_fields__}
+    return defstruct("Keys", [(name, kind, None) for name, kind in known.items()], bases=(base,))
 
 
-class Histogram(_read(keys.HISTOGRAM, "span", "count", "sum", "p50", "p90", "p99", "p999",
-                      buckets=list[tuple[float, float, float]] | None)):
+class Histogram(_read(keys.HISTOGRAM, buckets=list[tuple[float, float, float]] | None)):
     @property
     def mean(self):
         return ratio(self.sum, self.count)
@@ -81,8 +79,7 @@ class Device(_read(_inner(keys.HOST, "devices"))):
     def __str__(self):
         words = [self.driver or "no driver", f"MTU {self.mtu_bytes}" if self.mtu_bytes else "",
                  f"{self.speed_mbit} Mbit/s" if self.speed_mbit else "",
-                 *(word for word in ("scatter_gather", "checksum", "segmentation")
-                   if getattr(self, word))]
+                 *(word for word in ("scatter_gather", "checksum", "segmentation") if getattr(self, word))]
         return f"{self.name}={' '.join(filter(None, words))}"
 
 
@@ -99,16 +96,11 @@ class Host(_read(keys.HOST, settings=dict[str, str] | None, devices=list[Device]
         return None if self.devices is None else ";".join(sorted(map(str, self.devices)))
 
 
-Hook = _read(_inner(keys.PLAN, "hooks"), "name", "mechanism", "status", "reason")
-Plan = _read(keys.PLAN, "tier", hooks=list[Hook] | None)
-Pinning = _read(_inner(keys.LOAD, "pinning"), "sender")
+Plan = _read(keys.PLAN, hooks=list[_read(_inner(keys.PLAN, "hooks"))] | None)
+Pinning = _read(_inner(keys.LOAD, "pinning"), sender=Any)
 
 
-class Load(_read(keys.LOAD, "workload", "variant", "server_model", "client_model", "connections",
-                 "backlog", "fields", "message_bytes", "threads", "inflight", "rcvlowat",
-                 "working_set_bytes", "rate_per_thread", "align_bytes", "duration_s", "pick", "link",
-                 "device", "peer", "address", "file_dir", *dict(MEMORY_OPTIONS),
-                 socket=dict[str, bool | int | float | str | None] | None, pinning=Pinning | None)):
+class Load(_read(keys.LOAD, socket=dict[str, bool | int | float | str | None] | None, pinning=Pinning | None)):
     @property
     def field_size(self):
         size, fields = self.message_bytes, self.fields
@@ -143,30 +135,24 @@ class Load(_read(keys.LOAD, "workload", "variant", "server_model", "client_model
         return self.pinning is not None and bool(self.pinning.sender)
 
 
-class Side(_read(keys.APP, "user_s", "system_s")):
+class Side(_read(_inner(keys.APP, "receiver"))):
     @property
     def cpu_s(self):
         return add([self.user_s, self.system_s])
 
 
-class App(_read(keys.APP, "messages", "bytes", "received_bytes", "throughput_bps", "elapsed_s", "error",
-                base=Side, message_latency_ns=Histogram | None, receiver=Side | None)):
+class App(_read(keys.APP, base=Side, message_latency_ns=Histogram | None, receiver=Side | None)):
     @property
     def messages_per_s(self):
         return ratio(self.messages, self.elapsed_s)
 
 
 _STAGES = _inner(keys.CALLS, "stages")
-StagePart = _read(_inner(_STAGES, "parts"), "stage", ns=_read(keys.DISTRIBUTION, "sum") | None)
-Stages = _read(_STAGES, "sends", "bytes", parts=list[StagePart] | None)
-Call = _read(keys.CALLS, "syscall", "sends", wall_ns=Histogram | None, cpu_ns=Histogram | None,
-             stages=Stages | None)
-Cause = _read(_inner(keys.ZEROCOPY, "causes"), "cause", "device", "count")
-
-
-class Sums(_read(keys.ZEROCOPY, "requests", "completions", "copied", "ignored",
-                 refused=list[_read(keys.REFUSED, "count")] | None)):
-    """Of zero-copy sends."""
+StagePart = _read(_inner(_STAGES, "parts"), ns=_read(keys.DISTRIBUTION) | None)
+Stages = _read(_STAGES, parts=list[StagePart] | None)
+Call = _read(keys.CALLS, wall_ns=Histogram | None, cpu_ns=Histogram | None, stages=Stages | None)
+Cause = _read(_inner(keys.ZEROCOPY, "causes"))
+Sums = _read(keys.ZEROCOPY, refused=list[_read(keys.REFUSED)] | None)  # of zero-copy sends
 
 
 def _all(key):
@@ -174,11 +160,9 @@ def _all(key):
     return property(lambda self: add([getattr(part, key) for part in self.parts]))
 
 
-class Zerocopy(_read(keys.ZEROCOPY, "flagged", "unflagged", "errqueue_copied", base=Sums,
-                     io_uring=Sums | None, causes=list[Cause] | None, completion_ns=Histogram | None,
-                     pinned=_read(_inner(keys.ZEROCOPY, "pinned"), "bytes_max") | None,
-                     error_queue=_read(_inner(keys.ZEROCOPY, "error_queue"),
-                                       "ns_per_send") | None)):
+class Zerocopy(_read(keys.ZEROCOPY, base=Sums, io_uring=Sums | None, causes=list[Cause] | None,
+                     completion_ns=Histogram | None, pinned=_read(_inner(keys.ZEROCOPY, "pinned")) | None,
+                     error_queue=_read(_inner(keys.ZEROCOPY, "error_queue")) | None)):
     all_requests, all_completions, all_copied, all_ignored = map(
         _all, ("requests", "completions", "copied", "ignored"))
 
@@ -193,8 +177,7 @@ class Zerocopy(_read(keys.ZEROCOPY, "flagged", "unflagged", "errqueue_copied", b
 
     @property
     def all_refused(self):
-        return add([row.count or 0 for part in (self, self.io_uring) if part
-                    for row in part.refused or ()])
+        return add([row.count or 0 for part in (self, self.io_uring) if part for row in part.refused or ()])
 
     @property
     def copied_share(self):
@@ -206,23 +189,16 @@ class Zerocopy(_read(keys.ZEROCOPY, "flagged", "unflagged", "errqueue_copied", b
             f"{one.cause}@{one.device or '-'}:{one.count}" for one in self.causes)
 
 
-Tcp = _read(keys.TCP, "retransmits", "syn_retransmits", "timeouts", "listen_overflows", "listen_drops",
-            "syn_cookies", "zero_windows", "out_segments", "skbs_per_send", "frags_per_skb",
-            sending=_read(_inner(keys.TCP, "sending"), "congestion") | None)
-Serving = _read(keys.SERVING, "answered", "unanswered", "answers_per_s", **dict.fromkeys(
-    ("connect_ns", "accept_ns", "work_ns", "answer_ns"), Histogram | None))
-Memory = _read(keys.MEMORY, "read_bytes", "write_bytes", "bytes", "io_read_misses", "io_write_misses",
-               "io_own_misses", "io_miss_read_bytes", "io_in_bytes", "io_out_bytes", "scope", "source",
-               "is_estimate", "bytes_per_byte")
-
-
-Stack = _read(_inner(keys.PROFILE, "stacks"), "stage", "samples", functions=list[str] | None)
-Profile = _read(keys.PROFILE, "lost", stacks=list[Stack] | None)
+Tcp = _read(keys.TCP, sending=_read(_inner(keys.TCP, "sending")) | None)
+Serving = _read(keys.SERVING, **dict.fromkeys(("connect_ns", "accept_ns", "work_ns", "answer_ns"), Histogram | None))
+Memory = _read(keys.MEMORY)
+Stack = _read(_inner(keys.PROFILE, "stacks"), functions=list[str] | None)
+Profile = _read(keys.PROFILE, stacks=list[Stack] | None)
 Noise = _read(keys.NOISE)
 Tool = _read(keys.TOOL)
 Unmeasured = _read(keys.UNMEASURED)
 Lost = _read(keys.LOST)
-Overhead = _read(keys.OVERHEAD, "cpu_share")
+Overhead = _read(keys.OVERHEAD)
 
 
 class Counter(Struct):

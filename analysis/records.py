@@ -18,10 +18,8 @@ import msgspec
 
 from analysis.faults import USAGE, Fault
 from analysis.model import BadRecord, Head, Run
-from analysis.tables.renamed import RENAMED, SCHEMA, current
+from analysis.tables.renamed import FAILURE_SCHEMA, RENAMED, SCHEMA, current
 
-# A run that a sweep planned and that came to nothing: what was to be run, and the reason.
-FAILURE = "sendpath.failure/1"
 SUFFIXES = (".jsonl", ".ndjson", ".json")
 LONGEST_LINE = 64 << 20
 REASONS_SHOWN = 3
@@ -109,12 +107,11 @@ def parse(line: bytes) -> Run:
 
 def check_schema(schema: Any) -> None:
     """Raises BadRecord for what is foreign, older or newer, in words that say which."""
-    if schema in (SCHEMA, *RENAMED, FAILURE):
+    if schema in (SCHEMA, *RENAMED, FAILURE_SCHEMA):
         return
-    match = (re.fullmatch(r"sendpath\.(run|failure)/(\d{1,9})", schema)
-             if isinstance(schema, str) else None)
+    match = re.fullmatch(r"sendpath\.(run|failure)/(\d{1,9})", schema) if isinstance(schema, str) else None
     if match:
-        known = SCHEMA if match[1] == "run" else FAILURE
+        known = SCHEMA if match[1] == "run" else FAILURE_SCHEMA
         age = "an older" if int(match[2]) < int(known.rpartition("/")[2]) else "a newer"
         raise BadRecord(f"{age} record ({schema}; this program reads {known}): use the version "
                         "of the program that wrote it, or measure again")
@@ -181,12 +178,6 @@ def stream(paths: Iterable[str], problems: list[Problem]) -> Iterator[Record]:
                 yield from stream_file(path, file, problems)
 
 
-def read(paths: Iterable[str]) -> tuple[list[Record], list[Problem]]:
-    """All records of files and folders at once, for a few of them."""
-    problems: list[Problem] = []
-    return list(stream(paths, problems)), problems
-
-
 def summarise(problems: Iterable[Problem], used: Mapping[str, int]) -> list[str]:
     """One line for each file with problems, for people. used: file -> records taken from it."""
     files: dict[str, dict[str, list[int | None]]] = {}
@@ -201,11 +192,9 @@ def _summary(file, whats, used):
         place = "" if where[0] is None else f" (line {where[0]})"
         return f"{file}: no run record in it: {what}{place}"
     count = sum(len(where) for where in whats.values())
-    reasons = "; ".join(f"{_places(where)}: {what}"
-                        for what, where in list(whats.items())[:REASONS_SHOWN])
+    reasons = "; ".join(f"{_places(where)}: {what}" for what, where in list(whats.items())[:REASONS_SHOWN])
     more = "; ..." if len(whats) > REASONS_SHOWN else ""
-    return (f"{file}: {count} left out, {used} record{'s' * (used != 1)} used: "
-            f"{reasons}{more}")
+    return f"{file}: {count} left out, {used} record{'s' * (used != 1)} used: {reasons}{more}"
 
 
 def _places(where):

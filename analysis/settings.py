@@ -65,7 +65,15 @@ def cell(conditions: dict, leave_out=()) -> str:
                      if one.column not in leave_out and conditions.get(one.column) is not None)
 
 
+def named(frame, column: str, prefix: str = "") -> dict[str, set[str]]:
+    """The values of each name, with the prefix, in a column of texts name=value;name=value."""
+    found: dict[str, set[str]] = {}
+    for text in frame[column].drop_nulls().unique():
+        for name, _, value in (one.partition("=") for one in text.split(";") if one):
+            found.setdefault(prefix + name, set()).add(value)
+    return found
+
+
 def the_same(cells: list[dict]) -> set[str]:
     """The columns that have one value in all cells."""
-    return {column for column in (cells[0] if cells else ())
-            if len({one.get(column) for one in cells}) == 1}
+    return {column for column in (cells[0] if cells else ()) if len({one.get(column) for one in cells}) == 1}

@@ -6,13 +6,13 @@ all of a load's options equal but the one that is compared. A pair is made of th
 repeat, which interleaving puts close together.
 """
 
-import numpy as np
+import dataclasses
+
 import polars as pl
 
 from analysis import judge, settings
 from analysis.settings import columns
-from analysis.stats import outliers
-from analysis.stats.interval import medians as medians_of
+from analysis.stats import interval, outliers
 
 LOAD = columns(settings.LOAD)
 WAYS = columns(settings.WAYS)
@@ -50,31 +50,24 @@ def inflight_follows_size(frame: pl.DataFrame) -> bool:
 
 def medians(frame: pl.DataFrame, metric: str) -> pl.DataFrame:
     """A row a cell: CELL, median (of the metric, in its unit), n, low, high, level (null with
-    fewer than 5), outliers (how many runs are flagged; none is left out)."""
-    return _per_cell(_cells(usable(frame, metric), metric), metric)
+    fewer than 5), copied (the median share of zero-copy sends), outliers (how many runs are flagged;
+    none is left out)."""
+    runs = usable(frame, metric)
+    cells = per_cell(runs, CELL, metric)
+    copied = runs.group_by(CELL).agg(copied=pl.col("fallback_rate").median())
+    return cells.drop(metric).join(copied, on=CELL, nulls_equal=True, maintain_order="left").with_columns(
+        outliers=pl.Series([int(outliers.flags(values).sum()) for values in cells[metric]], dtype=pl.Int64))
 
 
-def _cells(frame, metric):
-    """Cells with the list of their values, in order."""
-    return frame.group_by(CELL).agg(pl.col(metric).cast(pl.Float64)).sort(CELL, nulls_last=True)
-
-
-def _per_cell(cells, metric):
-    """All cells of as many repeats at once: there may be very many."""
-    count = len(cells)
-    found = {name: np.full(count, np.nan) for name in ("median", "low", "high", "level")}
-    n, flagged_runs = cells[metric].list.len().to_numpy(), np.zeros(count, dtype=int)
-    for repeats in np.unique(n):
-        at = np.flatnonzero(n == repeats)
-        rows = np.array(cells[metric].gather(at).to_list())
-        found["median"][at], low, high, reached = medians_of(rows)
-        if reached is not None:
-            found["low"][at], found["high"][at], found["level"][at] = low, high, reached
-        flagged_runs[at] = outliers.flags(rows).sum(axis=1)
-    return cells.select(CELL).with_columns(
-        median=found["median"], n=pl.Series(n, dtype=pl.Int64),
-        **{name: pl.Series(found[name], nan_to_null=True) for name in ("low", "high", "level")},
-        outliers=pl.Series(flagged_runs, dtype=pl.Int64))
+def per_cell(runs: pl.DataFrame, keys: list[str], metric: str, scale: float = 1.0) -> pl.DataFrame:
+    """A row a cell of these keys, in their order: the list of values of the metric x scale, n, and their
+    median, low, high and level; the last three are null without an interval."""
+    cells = runs.group_by(keys).agg(pl.col(metric).cast(pl.Float64) * scale).sort(keys, nulls_last=True)
+    found = [interval.median(values) for values in cells[metric]]
+    return cells.with_columns(
+        n=pl.Series([one.n for one in found], dtype=pl.Int64),
+        **{name: pl.Series([getattr(one, key) for one in found], dtype=pl.Float64) for name, key in (
+            ("median", "value"), ("low", "low"), ("high", "high"), ("level", "level"))})
 
 
 def paired_runs(runs: pl.DataFrame, keys: list[str], way: str, a, b, metric: str) -> pl.DataFrame:
@@ -87,22 +80,6 @@ def paired_runs(runs: pl.DataFrame, keys: list[str], way: str, a, b, metric: str
     both = sides[0].join(sides[1], on=[*keys, BLOCK], nulls_equal=True)
     return both.sort([*keys, BLOCK]).group_by(keys, maintain_order=True).agg(
         BLOCK, "a", "b", pl.col("first_look").max())
-
-
-def sample(pairs: dict, better: int = 1, grain: float = 0.0) -> judge.Sample:
-    """Of a row of paired_runs."""
-    return judge.paired(judge.ratio_logs(zip(pairs["a"], pairs["b"])), better, grain,
-                        [int(block.partition(".")[0]) for block in pairs[BLOCK]], pairs["first_look"])
-
-
-def paired_ratios(frame: pl.DataFrame, metric: str, a, b, way: str = "variant") -> list:
-    """(conditions, Judgment of a / b), paired by block, for each condition that has pairs; a and b are
-    two values of the column way, and the other columns of WAYS are equal."""
-    others = CONDITIONS + [other for other in WAYS if other != way]
-    found = paired_runs(usable(frame, metric), others, way, a, b, metric).sort(
-        others, nulls_last=True).to_dicts()
-    keys = [{key: row[key] for key in others} for row in found]
-    return list(zip(keys, judge.judge_rows(list(map(sample, found)), rows(keys))))
 
 
 # A row of comparisons is along the first of these that varies.
@@ -120,13 +97,66 @@ def rows(cells: list[dict]) -> list[tuple]:
 FOLLOW = {("threads", "connections"), ("message_bytes", "inflight")}
 
 
+@dataclasses.dataclass(frozen=True)
+class Comparison:
+    """a / b of a metric in one cell. logs: of the pairs' ratios; blocks: which repeat each is of. first_look:
+    of a sequential experiment. Medians of runs: None where the pairs of several cells are one sample."""
+    cell: dict[str, object]
+    a: object
+    b: object
+    judgment: judge.Judgment
+    logs: tuple[float, ...]
+    blocks: tuple[str, ...]
+    median_a: interval.Estimate | None
+    median_b: interval.Estimate | None
+    first_look: int | None = None
+
+    @property
+    def verdict(self) -> str:
+        return self.judgment.verdict
+
+    def sample(self, better: int = 1, grain: float = 0.0) -> judge.Sample:
+        return judge.paired(self.logs, better, grain, [int(block.partition(".")[0]) for block in self.blocks],
+                            self.first_look)
+
+
+def _judged(found: list[Comparison], better: int = 1, grain: float = 0.0) -> list[Comparison]:
+    """The comparisons with their judgments; a pair's along a row are one family."""
+    families = [(c.a, c.b, row) for c, row in zip(found, rows([c.cell for c in found]))]
+    judged = judge.judge_rows([c.sample(better, grain) for c in found], families)
+    return [dataclasses.replace(c, judgment=one) for c, one in zip(found, judged)]
+
+
+def compare(runs: pl.DataFrame, keys: list[str], column: str, pairs: list[tuple], metric: str,
+            better: int = 1, grain: float = 0.0) -> list[Comparison]:
+    """The pairs (a, b) of values of a column compared in every cell (keys) that has both; a pair's along a
+    row are one family. better: 1 more is, -1 less is. grain: see judge.Sample."""
+    return _judged([
+        Comparison({key: row[key] for key in keys}, a, b, None, tuple(judge.ratio_logs(zip(row["a"], row["b"]))),
+                   tuple(row[BLOCK]), interval.median(row["a"]), interval.median(row["b"]), row["first_look"])
+        for a, b in pairs for row in paired_runs(runs, keys, column, a, b, metric).to_dicts()], better, grain)
+
+
+def pooled(found: list[Comparison], over: str) -> list[Comparison]:
+    """Cells that differ in one column alone as one: all their pairs in one test. [] where there is nothing
+    to pool, or where two of them contradict each other."""
+    groups: dict[tuple, list[Comparison]] = {}
+    for one in found:
+        cell = {key: value for key, value in one.cell.items() if key != over}
+        groups.setdefault((one.a, one.b, *cell.items()), []).append(one)
+    if all(len(group) < 2 for group in groups.values()) or any(
+            {judge.BETTER, judge.WORSE} <= {c.verdict for c in group} for group in groups.values()):
+        return []
+    return _judged([dataclasses.replace(
+        group[0], cell={key: value for key, value in group[0].cell.items() if key != over}, median_a=None,
+        median_b=None, logs=tuple(log for c in group for log in c.logs),
+        blocks=tuple(f"{block}.{c.cell[over]}" for c in group for block in c.blocks)) for group in groups.values()])
+
+
 def flagged(frame: pl.DataFrame, metric: str) -> pl.DataFrame:
     """The runs whose metric is an outlier among the repeats of their cell: rows of the table."""
     frame = usable(frame, metric).with_row_index("_row")
     cells = frame.group_by(CELL).agg("_row", pl.col(metric).cast(pl.Float64))
-    n, out = cells[metric].list.len().to_numpy(), []
-    for repeats in np.unique(n):
-        same = cells.filter(n == repeats)
-        rows, values = (np.array(same[column].to_list()) for column in ("_row", metric))
-        out += rows[outliers.flags(values)].tolist()
+    out = [row for rows, values in cells.select("_row", metric).iter_rows()
+           for row, is_flagged in zip(rows, outliers.flags(values)) if is_flagged]
     return frame.filter(pl.col("_row").is_in(out)).drop(BLOCK, "_row")

@@ -4,10 +4,8 @@
 import polars as pl
 
 from analysis import settings, summary, words
-from analysis.columns import COLUMNS
+from analysis.columns import SHOWN
 from analysis.stats.interval import FEWEST
-
-UNITS = {column.name: column.unit for column in COLUMNS}
 
 
 def text(frame: pl.DataFrame, metric: str) -> str:
@@ -16,17 +14,14 @@ def text(frame: pl.DataFrame, metric: str) -> str:
     if cells.is_empty():
         return f"no complete run of a load has {metric}\n"
     rows = cells.to_dicts()
-    unit = UNITS[metric]
-    scale, shown = words.UNITS.get(unit, (1.0, unit))
+    scale, shown = SHOWN[metric]
     same = settings.the_same([{key: row[key] for key in summary.CELL} for row in rows])
-    copied = _copied(frame, metric, rows)
     lines = words.table(
-        ["configuration", f"{metric} {shown}".strip(), "interval", "level", "repeats", "outliers",
-         "copied"],
+        ["configuration", f"{metric} {shown}".strip(), "interval", "level", "repeats", "outliers", "copied"],
         [[settings.cell(row, same - {"variant"}) or "the load", words.number(row["median"] * scale),
           _interval(row, scale), words.level(row["level"]) if row["level"] else words.NOTHING,
-          str(row["n"]), str(row["outliers"] or words.NOTHING), words.percent(share)]
-         for row, share in zip(rows, copied)])
+          str(row["n"]), str(row["outliers"] or words.NOTHING), words.percent(row["copied"])]
+         for row in rows])
     return lines + "\n" + _notes(frame, cells) + "\n"
 
 
@@ -34,15 +29,6 @@ def _interval(row, scale):
     if row["low"] is None:
         return words.NOTHING
     return f"{words.number(row['low'] * scale)} to {words.number(row['high'] * scale)}"
-
-
-def _copied(frame, metric, rows):
-    """Of each cell, the share of zero-copy sends that were copied."""
-    shares = summary.usable(frame, metric).group_by(summary.CELL).agg(
-        pl.col("fallback_rate").median())
-    found = {tuple(row[key] for key in summary.CELL): row["fallback_rate"]
-             for row in shares.to_dicts()}
-    return [found[tuple(row[key] for key in summary.CELL)] for row in rows]
 
 
 def _notes(frame, cells):

@@ -26,55 +26,6 @@ COUNTERS = tuple(
 
 
 @dataclasses.dataclass(frozen=True)
-class Series:
-    """Along an axis: conditions (without it), its rising values, names of blocks, and of each
-    metric that was asked for the logarithms: a row a block, a column a value, NaN for none."""
-    conditions: dict
-    axis: tuple
-    blocks: tuple
-    logs: dict[str, np.ndarray]
-
-
-def series(frame: pl.DataFrame, metric: str, axis: str, extra=()) -> list[Series]:
-    """The series of a metric along an axis, of two values or more; extra: expressions of
-    other quantities, by name, whose logarithms are wanted in the same blocks."""
-    frame = summary.comparable(summary.usable(frame, metric)).filter(pl.col(metric) > 0,
-                                                 pl.col(axis).is_not_null())
-    keys = _keys_beside(axis, frame)
-    frame = frame.filter(pl.col(axis).n_unique().over(keys) > 1)
-    wanted = {metric: pl.col(metric), **dict(extra)}
-    names = {name: f"_of_{name}" for name in wanted}
-    frame = frame.with_columns(wanted[name].cast(pl.Float64).log().fill_null(np.nan).alias(column)
-                               for name, column in names.items())
-    made = (_series(dict(zip(keys, key)), part, axis, names)
-            for key, part in frame.sort(keys, nulls_last=True).group_by(keys,
-                                                                        maintain_order=True))
-    return [one for one in made if len(one.axis) > 1]
-
-
-def _keys_beside(axis, frame):
-    """What is equal within a series. Streams have a connection a thread; more fields of one
-    size make a larger message; how many are in flight follows from a message's size, unless
-    it was asked for."""
-    bound = {"threads": {"threads", "connections"}, "fields": {"fields", "message_bytes"}}
-    keys = [key for key in summary.CELL if key not in bound.get(axis, {axis})]
-    if axis in ("fields", "message_bytes") and summary.inflight_follows_size(frame):
-        keys.remove("inflight")
-    return keys + (["field_size_bytes"] if axis == "fields" else [])
-
-
-def _series(conditions, part, axis, names):
-    values = sorted(part[axis].unique())
-    blocks = sorted(part[summary.BLOCK].unique())
-    rows = np.searchsorted(blocks, part[summary.BLOCK].to_list())
-    columns = np.searchsorted(values, part[axis].to_numpy())
-    logs = {name: np.full((len(blocks), len(values)), np.nan) for name in names}
-    for log, column in zip(logs.values(), part.select(names.values()).to_numpy().T):
-        log[rows, columns] = column
-    return Series(conditions, tuple(values), tuple(blocks), logs)
-
-
-@dataclasses.dataclass(frozen=True)
 class Course:
     """How a metric goes along an axis. moved: for each of falls, by its (before, after), the
     counters that moved with it; correlation, no cause."""
@@ -95,18 +46,49 @@ def _rates(name):
 
 
 def courses(frame, metric, axis="message_bytes", counters=COUNTERS) -> list[Course]:
-    """Falls and dips of a metric along an axis, one Course a series."""
-    extra = {key: rate for name in counters
-             if name != metric and frame[name].sum()  # what was never counted has not moved
-             for key, rate in _rates(name).items()}
-    return [_course(one, metric) for one in series(frame, metric, axis, extra)]
+    """Falls and dips of a metric along an axis of two values or more, one Course a series."""
+    wanted = {metric: pl.col(metric), **{
+        key: rate for name in counters
+        if name != metric and frame[name].sum()  # what was never counted has not moved
+        for key, rate in _rates(name).items()}}
+    runs = summary.comparable(summary.usable(frame, metric)).filter(pl.col(metric) > 0, pl.col(axis).is_not_null())
+    keys = _keys_beside(axis, runs)
+    runs = runs.filter(pl.col(axis).n_unique().over(keys) > 1)
+    names = {name: f"_of_{name}" for name in wanted}
+    runs = runs.with_columns(wanted[name].cast(pl.Float64).log().fill_null(np.nan).alias(column)
+                             for name, column in names.items())
+    return [_course(dict(zip(keys, key)), *_logs(part, axis, names), metric)
+            for key, part in runs.sort(keys, nulls_last=True).group_by(keys, maintain_order=True)]
 
 
-def _course(one, metric):
-    logs = one.logs[metric]
-    others = {key[0]: (values, one.logs[key[0], "elapsed_s"])
-              for key, values in one.logs.items() if key != metric and key[1] == "messages"}
-    taken = steps.along(one.axis, logs)
+def _keys_beside(axis, frame):
+    """What is equal within a series. Streams have a connection a thread; more fields of one
+    size make a larger message; how many are in flight follows from a message's size, unless
+    it was asked for."""
+    bound = {"threads": {"threads", "connections"}, "fields": {"fields", "message_bytes"}}
+    keys = [key for key in summary.CELL if key not in bound.get(axis, {axis})]
+    if axis in ("fields", "message_bytes") and summary.inflight_follows_size(frame):
+        keys.remove("inflight")
+    return keys + (["field_size_bytes"] if axis == "fields" else [])
+
+
+def _logs(part, axis, names):
+    """The rising values of the axis, and of each name logarithms: a row a block, a column a value, NaN for none."""
+    values = sorted(part[axis].unique())
+    blocks = sorted(part[summary.BLOCK].unique())
+    rows = np.searchsorted(blocks, part[summary.BLOCK].to_list())
+    columns = np.searchsorted(values, part[axis].to_numpy())
+    logs = {name: np.full((len(blocks), len(values)), np.nan) for name in names}
+    for log, column in zip(logs.values(), part.select(names.values()).to_numpy().T):
+        log[rows, columns] = column
+    return tuple(values), logs
+
+
+def _course(conditions, axis, found, metric):
+    logs = found[metric]
+    others = {key[0]: (values, found[key[0], "elapsed_s"])
+              for key, values in found.items() if key != metric and key[1] == "messages"}
+    taken = steps.along(axis, logs)
     with_falls = {(step.before, step.after): steps.moved_with(logs, others, j, j + 1)
                   for j, step in enumerate(taken) if step.direction < 0}
-    return Course(one.conditions, one.axis, taken, steps.dips(one.axis, logs, taken), with_falls)
+    return Course(conditions, axis, taken, steps.dips(axis, logs, taken), with_falls)

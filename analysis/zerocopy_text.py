@@ -13,14 +13,19 @@ def sides(a: pl.DataFrame, b: pl.DataFrame) -> list[str]:
     return [one for name, frame in (("A", a), ("B", b)) if (one := side(name, frame))]
 
 
+def compared(frame: pl.DataFrame) -> list[summary.Comparison]:
+    """The two ways under equal conditions."""
+    return summary.compare(summary.usable(frame, METRIC), [*summary.CONDITIONS, "server_model"], "variant",
+                           [(WAY, BASELINE)], METRIC)
+
+
 def side(name: str, frame: pl.DataFrame) -> str:
     """Zero-copy's throughput over two-copy's, cell by cell, and how much was copied, and why."""
-    found = summary.paired_ratios(frame, METRIC, WAY, BASELINE)
+    found = compared(frame)
     if not found:
         return ""
-    same = settings.the_same([conditions for conditions, _ in found]) - {"message_bytes"}
-    rows = [[settings.cell(conditions, same), words.interval(ratio),
-             *copied(frame, conditions)] for conditions, ratio in found]
+    same = settings.the_same([one.cell for one in found]) - {"message_bytes"}
+    rows = [[settings.cell(one.cell, same), words.interval(one.judgment), *copied(frame, one.cell)] for one in found]
     return words.table([f"in {name}", f"throughput, {WAY} / {BASELINE}", "copied"], rows)
 
 

@@ -128,7 +128,8 @@ ABI_SIZE(group_key, 32);
 
 /*
  * Programs add atomically: completions come in interrupts, and threads share a group. Groups by
- * receiver use only requests and the members after it.
+ * receiver use only requests and the members after it. Sums of completions, which mostly come on
+ * another CPU, are a cache line away from those of sends.
  */
 struct group {
 	__u64 sends; /* sends that returned, failed ones too */
@@ -141,16 +142,16 @@ struct group {
 	__u64 ignored;
 	__u64 refused;
 	__u64 zerocopy_bytes;
-	__u64 completions;
-	__u64 copied;	  /* completions flagged as copied */
-	__u64 unflagged;  /* completions copied without a flag: see totals */
-	__u64 unknown;	  /* completions by io_uring without a report of copies: see totals */
 	__u32 address[4]; /* of the first send's receiver */
 	__u16 family;
 	__u16 addresses;	      /* 1: another send had another receiver */
 	__u32 pid;		      /* as the analyzer knows the process; 0: it cannot */
 	char comm[16];		      /* name of the process, */
 	char device[DEVICE_NAME_MAX]; /* and device, when the group was created */
+	__u64 completions;
+	__u64 copied;	 /* completions flagged as copied */
+	__u64 unflagged; /* completions copied without a flag: see totals */
+	__u64 unknown;	 /* completions by io_uring without a report of copies: see totals */
 };
 ABI_SIZE(group, 14 * 8 + 24 + 32);
 
@@ -233,9 +234,10 @@ struct cause_counter {
 };
 ABI_SIZE(cause_counter, 56);
 
-#define CAUSE_COUNTERS_MAX 256
-#define CAUSE_COUNTER_NONE 0 /* flagged, but no hook saw the data copied */
-#define CAUSE_COUNTER_FULL 1 /* copies for which no counter was free */
+#define CAUSE_COUNTERS_MAX	256
+#define CAUSE_COUNTER_NONE	0 /* flagged, but no hook saw the data copied */
+#define CAUSE_COUNTER_FULL	1 /* copies for which no counter was free */
+#define CAUSE_COUNTERS_RESERVED 2
 
 /* The stages of a send's time; then two sums, the call and its time on the CPU. */
 enum stage { STAGE_NUMBERS, STAGES, STAGE_WHOLE = STAGES, STAGE_ON_CPU, STAGE_SUMS };
@@ -266,21 +268,26 @@ enum span {
 	SPANS,
 };
 
-/* Memory that zero-copy sends pinned, and freed, since the window opened. One for all CPUs. */
+/*
+ * Memory that zero-copy sends pinned, and freed, since the window opened. One for all CPUs: one
+ * cache line is for sends, and one for completions, which mostly come on another CPU.
+ */
 struct pinned {
 	__u64 bytes; /* that the sends requested */
 	__u64 pages; /* by the kernel's rule: see pages_of() */
-	__u64 freed_bytes;
+	__u64 freed_bytes __attribute__((aligned(64)));
 	__u64 freed_pages;
-};
-ABI_SIZE(pinned, 4 * 8);
+} __attribute__((aligned(64)));
+ABI_SIZE(pinned, 2 * 64);
 
 /* Per CPU: the most that all CPUs together had pinned when this CPU added to it. */
 struct pinned_peak {
 	__u64 bytes;
 	__u64 pages;
+	__u64 freed_bytes; /* as this CPU last read them */
+	__u64 freed_pages;
 };
-ABI_SIZE(pinned_peak, 2 * 8);
+ABI_SIZE(pinned_peak, 4 * 8);
 
 /* Limits of --profile: stacks, and functions of a stack (kernel.perf_event_max_stack is 127). */
 #define PROFILE_STACKS_MAX 8192

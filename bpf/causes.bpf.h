@@ -209,9 +209,9 @@ static __noinline void cause_counter__claim_index(struct cause_info *info, struc
 	if (dev)
 		BPF_CORE_READ_STR_INTO(&info->device, dev, name);
 	for (i = 0; i < CLAIM_TRIES; i++) {
-		index = (hash + i) % CAUSE_COUNTERS_MAX;
-		if (index > CAUSE_COUNTER_FULL &&
-		    !bpf_map_update_elem(&cause_infos, &index, info, BPF_NOEXIST)) {
+		index = CAUSE_COUNTERS_RESERVED +
+			(hash + i) % (CAUSE_COUNTERS_MAX - CAUSE_COUNTERS_RESERVED);
+		if (!bpf_map_update_elem(&cause_infos, &index, info, BPF_NOEXIST)) {
 			bpf_map_update_elem(&cause_index, &info->key, &index, BPF_NOEXIST);
 			return;
 		}
@@ -344,7 +344,7 @@ static __always_inline __u32 next_bits(__u64 *low, __u64 *high)
  */
 __noinline int count_cause_bits(__u64 low, __u64 high, __s64 sends, __u32 flagged)
 {
-	__u32 counted = 0, last = CAUSE_COUNTER_NONE, left = 0, bits;
+	__u32 counted = opaque_zero, last = CAUSE_COUNTER_NONE + counted, left = counted, bits;
 	__u64 low_left = low, high_left = high;
 	struct cause_counter *none;
 	int i;

@@ -206,5 +206,6 @@ static __always_inline void corrections__make(struct zsock *s)
 	if (!*(volatile __u32 *)&s->corrections_left)
 		return;
 	for (i = 0; i < CORRECTIONS; i++)
-		correction__make(s->sock, i);
+		if (*(volatile __u64 *)&s->corrections[i])
+			correction__make(s->sock, i);
 }

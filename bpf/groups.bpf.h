@@ -144,7 +144,7 @@ static __always_inline struct group *group__find(struct group_map *map, struct g
 	 */
 	if (!g)
 		return rest;
-	if (!same_address(g, who))
+	if (sk && !same_address(g, who))
 		g->addresses = 1;
 	return g;
 }

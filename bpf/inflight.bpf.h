@@ -52,25 +52,29 @@ static __always_inline __u64 pages_of(__u64 bytes)
 }
 
 /*
- * Before 5.12 atomic operations have no result. The freed sum is read before the addition and the
- * pinned sum after it: their difference is what was pinned, plus what completed in between.
+ * Before 5.12 atomic operations have no result. The freed sum is read before the pinned sum: their
+ * difference is what was pinned, plus what completed in between. An older freed sum makes it larger
+ * still: the cache line of completions is read only where the difference exceeds the peak.
  */
 static __always_inline void pinned__charge(__u64 bytes)
 {
 	volatile struct pinned *p = &pinned;
-	__u64 freed_bytes, freed_pages, now;
 	struct pinned_peak *peak = FIRST_OF(pinned_peaks);
+	__u64 now;
 
 	if (!peak)
 		return;
-	freed_bytes = p->freed_bytes;
-	freed_pages = p->freed_pages;
 	__sync_fetch_and_add(&p->bytes, bytes);
 	__sync_fetch_and_add(&p->pages, pages_of(bytes));
-	now = p->bytes - freed_bytes;
+	if (p->bytes - peak->freed_bytes <= peak->bytes &&
+	    p->pages - peak->freed_pages <= peak->pages)
+		return;
+	peak->freed_bytes = p->freed_bytes;
+	peak->freed_pages = p->freed_pages;
+	now = p->bytes - peak->freed_bytes;
 	if (now > peak->bytes)
 		peak->bytes = now;
-	now = p->pages - freed_pages;
+	now = p->pages - peak->freed_pages;
 	if (now > peak->pages)
 		peak->pages = now;
 }
@@ -264,7 +268,7 @@ static __noinline void slot__begin(struct zsock *s, struct thread *thread)
  */
 __noinline int slots__end_some(__u64 sock, __u32 first, __u32 sends, __u32 from, __u64 now)
 {
-	__u64 start, took = 0, bytes = 0, pages = 0;
+	__u64 start, took = opaque_zero, bytes = took, pages = took;
 	struct zsock *s = zsock__find(sock);
 	__u32 key = SPAN_COMPLETION, i;
 	struct hist *h = bpf_map_lookup_elem(&spans, &key);

@@ -100,17 +100,19 @@ static __always_inline enum cause cause_of_forwarded(const struct rx_pending *p,
 
 /*
  * A packet that came in, and was counted as delivered, goes out again. If its own socket sends it
- * by its own device, it is a retransmission in the same skb.
+ * by its own device, it is a retransmission in the same skb. A global function that takes only
+ * numbers, because few packets came in.
  */
-static __noinline void forwarded(struct sk_buff *skb, __u16 how, bool still_shared)
+__noinline int forwarded(__u64 packet, __u32 how, __u32 still_shared)
 {
-	struct rx_pending *p = rx_pending__recall((__u64)skb);
+	struct rx_pending *p = rx_pending__recall(packet);
+	struct sk_buff *skb = (struct sk_buff *)packet;
 	struct sock *sk = READ(skb, sk);
 	struct zsock *s;
 	__u32 counter;
 
 	if (!p || (sk && is_sent_by(sk, skb)))
-		return;
+		return 0;
 	s = zsock__find(p->seen.sock);
 	if (s && s->generation != p->seen.generation)
 		s = NULL;
@@ -118,11 +120,12 @@ static __noinline void forwarded(struct sk_buff *skb, __u16 how, bool still_shar
 	if (s)
 		note__replace_bits(s, p->seen.id, ~0, p->bits, 0);
 	if (still_shared || p->counter <= CAUSE_COUNTER_FULL)
-		return;
+		return 0;
 	counter = cause_counter__index_of(cause_of_forwarded(p, sk, how), (void *)p->dev);
 	cause_counter__add_skbs(counter, &p->seen, 1);
 	if (s)
 		note__add_bits(s, p->seen.id, counter | how);
+	return 0;
 }
 
 #define TCP_FLAGS_BYTE 13 /* of the header */
@@ -209,7 +212,7 @@ int BPF_PROG(packet_queued, struct sk_buff *skb)
 	opening = sk && READ(sk, __sk_common.skc_state) == TCP_SYN_SENT;
 	/* Where copying functions are hooked, only data of a connection attempt are looked at. */
 	s = infers_copies || opening ? sighted(skb, &seen) : NULL;
-	forwarded(skb, infers_copies ? CAUSE_BIT_ASSUMED : 0, infers_copies && s);
+	forwarded((__u64)skb, infers_copies ? CAUSE_BIT_ASSUMED : 0, infers_copies && s);
 	if (!s)
 		return 0;
 	if (opening)

@@ -45,34 +45,49 @@ static __always_inline bool is_sampled(void)
 
 /* A zero-copy send begins, and gets an id. */
 
-/* The route may have changed, or be missing while the kernel looks for a new one. */
-static __noinline void zsock__set_owner(struct zsock *s, struct sock *sk, struct net_device *device)
+/*
+ * The route may have changed, or be missing while the kernel looks for a new one. A global function
+ * that takes only numbers, because the route rarely changes.
+ */
+__noinline int zsock__set_owner(__u64 sock, __u64 device)
 {
+	struct sock *sk = (struct sock *)sock;
+	struct zsock *s = zsock__find(sock);
 	struct group_key who;
 
-	s->device = (__u64)device;
-	key__of(&who, sk, device, BY_ALL);
+	if (!s)
+		return 0;
+	s->device = device;
+	key__of(&who, sk, (struct net_device *)device, BY_ALL);
 	if (!who.ifindex && s->owner.netns == who.netns)
 		who.ifindex = s->owner.ifindex;
 	if (who.tgid != s->owner.tgid || who.ifindex != s->owner.ifindex ||
 	    who.netns != s->owner.netns)
 		s->owner = who;
 	groups__make_room(&who, sk);
+	return 0;
 }
 
 /*
  * On a route without scatter-gather, unless all sockets are forced to use it, the kernel copies at
  * once and flags the send. It does so, too, for a send without a route, which opens a connection:
- * its first packet decides the cause.
+ * its first packet decides the cause. A global function that takes only numbers, because few routes
+ * are like this.
  */
-static __noinline void copied_at_once(struct zsock *s, struct sock *sk, __u32 id)
+__noinline int copied_at_once(__u64 sock, __u32 id)
 {
+	struct sock *sk = (struct sock *)sock;
+	struct zsock *s = zsock__find(sock);
+
+	if (!s)
+		return 0;
 	if (READ(sk, __sk_common.skc_state) == TCP_CLOSE)
 		note__set_last_device(s, id, cause_counter__index_of(CAUSE_FAST_OPEN, NULL));
 	else
 		note__add_bits(s, id,
 			       cause_counter__index_of(CAUSE_ROUTE, route_device(sk)) |
 				       CAUSE_BIT_ASSUMED);
+	return 0;
 }
 
 /*
@@ -93,10 +108,10 @@ static __always_inline void id__given(struct zsock *s, struct thread *thread, st
 	else
 		slot__begin(s, thread);
 	if (!(READ(sk, sk_route_caps) & NETIF_F_SG))
-		copied_at_once(s, sk, id);
+		copied_at_once(s->sock, id);
 	/* By the same process and route as the last send, the owner is the same. */
 	if (!device || s->device != (__u64)device || s->owner.tgid != current_tgid())
-		zsock__set_owner(s, sk, device);
+		zsock__set_owner(s->sock, number_of(device));
 	thread->owner = s->owner;
 }
 

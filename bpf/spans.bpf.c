@@ -11,6 +11,8 @@
 
 /* Are sends timed by tcp_sendmsg_locked and sock_send_length? */
 const volatile bool times_by_tracepoint = false;
+/* May a send connect its socket? A load's connections are open before its window. */
+const volatile bool sends_connect = true;
 /*
  * 1 if a socket may have another protocol over TCP, or one other than TCP. Not in .bss, which is
  * emptied between windows.
@@ -240,7 +242,7 @@ int BPF_PROG(socket_state, struct sock *sk, int before, int state)
 
 	if (s && s->closed && state != TCP_CLOSE)
 		zsock__forget((__u64)sk);
-	if (times_by_tracepoint && gate == GATE_OPEN && state == TCP_SYN_SENT)
+	if (times_by_tracepoint && sends_connect && gate == GATE_OPEN && state == TCP_SYN_SENT)
 		send_connects(sk);
 	return 0;
 }

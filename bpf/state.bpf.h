@@ -122,6 +122,12 @@ static __always_inline __u64 number_of(const void *pointer)
 	return number;
 }
 
+/*
+ * 0, but the verifier does not know it. If a sum starts from a known 0, the verifier checks a loop
+ * once for each way in which the sum can become another number.
+ */
+volatile __u64 opaque_zero;
+
 /* Adds to a member of totals, atomically: an interrupt on this CPU may add to it, too. */
 #define COUNT(member, n)                                      \
 	({                                                    \

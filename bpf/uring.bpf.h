@@ -60,14 +60,17 @@ static __noinline __u64 notification__begin_send(__u64 key, struct sock *sk,
 	return key;
 }
 
-/* If the send was linked to another notification meanwhile, the head takes over its counts. */
-static __noinline void notification__end(__u64 key, __s64 ret)
+/*
+ * If the send was linked to another notification meanwhile, the head takes over its counts. A
+ * global function that takes only numbers, because most sends have no notification.
+ */
+__noinline int notification__end(__u64 key, __s64 ret)
 {
 	struct notification *own = bpf_map_lookup_elem(&notifications, &key), *n, fresh;
 	__u64 head = notification__head(key);
 
 	if (!own)
-		return;
+		return 0;
 	if (ret > 0)
 		add(&own->sends, 1);
 	if (head != key) {
@@ -83,6 +86,7 @@ static __noinline void notification__end(__u64 key, __s64 ret)
 	}
 	if (head != key || !own->sends)
 		bpf_map_delete_elem(&notifications, &key);
+	return 0;
 }
 
 /*

@@ -247,7 +247,7 @@ static __always_inline __u32 ids_of_word(__u64 word, __u32 block, __u32 first, _
 	return ids;
 }
 
-#define WORDS_AT_ONCE 16
+#define WORDS_AT_ONCE 8
 
 /*
  * How many of the ids first..last are the window's, in up to WORDS_AT_ONCE words, from block
@@ -397,15 +397,18 @@ static __noinline void zsock__retire(__u64 sock)
 		zsock__forget(earlier);
 }
 
-/* Counts the completions of a socket from this id on. */
-static __noinline struct zsock *zsock__watch(struct sock *sk, __u32 id)
+/*
+ * Counts the completions of a socket from this id on. A global function that takes only numbers,
+ * because sockets are rarely new.
+ */
+__noinline int zsock__watch(__u64 sock, __u32 id)
 {
 	struct zsock *fresh = FIRST_OF(new_socket);
+	struct sock *sk = (struct sock *)sock;
 	struct sock_extended_err ee;
-	__u64 sock = (__u64)sk;
 
 	if (!fresh)
-		return NULL;
+		return 0;
 	fresh->sock = sock;
 	/*
 	 * Up to here, sends of before the window have completed; without a notification, long
@@ -423,7 +426,7 @@ static __noinline struct zsock *zsock__watch(struct sock *sk, __u32 id)
 		__sync_fetch_and_add(&sockets_kept, 1);
 		__sync_fetch_and_add(&sockets_live, 1);
 	}
-	return zsock__find(sock);
+	return 0;
 }
 
 /* The entry of a socket whose zero-copy send gets this id. */
@@ -439,5 +442,6 @@ static __always_inline struct zsock *zsock__get(struct sock *sk, __u32 id)
 		return s;
 	if (s)
 		zsock__forget((__u64)sk);
-	return zsock__watch(sk, id);
+	zsock__watch(number_of(sk), id);
+	return zsock__find((__u64)sk);
 }

@@ -31,11 +31,10 @@ from advise.runs import Engine, Failed, Load, Path
 from advise.search import Answer, Search, crossover
 from front.channel import Gone
 from front.output import let_signals_end
+from tables.advice import LONGEST, SCHEMA
 from tables.options import ADVISE_ANSWER, ADVISE_PATH, ADVISE_PROGRAM, ADVISE_WATCHED, add_options
 
-SCHEMA = "sendpath.advise/2"
 RUNS = 300  # that the budget is for, about; fewer, because starting one takes time too
-LONGEST = 1 << 20  # bytes of any advice
 
 
 @dataclasses.dataclass(frozen=True)
@@ -104,8 +103,7 @@ def check(options, parser):
     if len(targets) > 1:
         parser.error(f"{' and '.join(targets)}: give one of them")
     if options.path and load_options(options):
-        parser.error(f"--path {options.path}: says what options of a load would measure; leave them "
-                     "out")
+        parser.error(f"--path {options.path}: says what options of a load would measure; leave them out")
     if options.path and not targets:
         parser.error(f"--path {options.path}: goes with a program: --pid, --comm, --cgroup or --")
     if options.command and not shutil.which(options.command[0]):
@@ -245,8 +243,7 @@ def advise_program(options, engine, measure) -> Result:
     before = known(options.path) if options.path else Result(None, [], 0, 0.0, None, False)
     program, interrupted = watch(engine, options)
     found = measure() if load_options(options) and not interrupted else before
-    return dataclasses.replace(found, program=program,
-                               interrupted=found.interrupted or interrupted)
+    return dataclasses.replace(found, program=program, interrupted=found.interrupted or interrupted)
 
 
 def _settle(words):

@@ -5,12 +5,11 @@ from __future__ import annotations
 
 import textwrap
 
-from advise.search import METRICS, REFERENCES, Answer, crossover
+from advise.search import Answer, crossover
 from judge import BETTER, INCONCLUSIVE, WORSE
+from tables.advice import CALLS, METRICS
 
 WIDTH = 80
-CALLS = {"twocopy": "send()", "onecopy": "sendmsg()"}
-WORDS = {"cpu": "CPU time per byte", "throughput": "throughput"}
 COPIED_MOST = 0.99
 
 
@@ -26,7 +25,7 @@ def percent(share: float) -> str:
 def times(answer: Answer) -> str:
     """At the largest size where it is decided."""
     ratio = [ratio for ratio in answer.ratios if ratio.verdict in (BETTER, WORSE)][-1]
-    return (f"{ratio.effect:.2f} times the {WORDS[answer.metric]}, "
+    return (f"{ratio.effect:.2f} times the {METRICS[answer.metric]}, "
             f"{ratio.interval[0]:.2f}-{ratio.interval[1]:.2f}, at {size(ratio.size)}")
 
 
@@ -63,7 +62,7 @@ def recommendation(path, answers: list[Answer]) -> str:
         return f"Use MSG_ZEROCOPY for sends of {size(found.pays)} and more: {times(found.best)}."
     for metric in METRICS:
         never = _by(answers, metric, ("never",))
-        if len(never) == len(REFERENCES):
+        if len(never) == len(CALLS):
             return f"Do not use MSG_ZEROCOPY on this path, at any size tried: {times(never[0])}."
     for metric in METRICS:
         pays = _by(answers, metric, ("from", "always"))
@@ -76,7 +75,7 @@ def recommendation(path, answers: list[Answer]) -> str:
 def _table(answers):
     if not any(answer.ratios for answer in answers):
         return []
-    heads = [f"  {WORDS[a.metric]}, to {CALLS[a.against]}:" for a in answers]
+    heads = [f"  {METRICS[a.metric]}, to {CALLS[a.against]}:" for a in answers]
     return [f"{head:{max(map(len, heads))}} {cell(a)}" for head, a in zip(heads, answers)]
 
 

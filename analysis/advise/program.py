@@ -73,8 +73,7 @@ def _classes(calls):
     found = {}
     for call in calls:
         for low, high, sends, count in call["sizes"]:
-            found.setdefault(low, Class(low, high)).add(call["syscall"], call["zerocopy"], sends,
-                                                        count)
+            found.setdefault(low, Class(low, high)).add(call["syscall"], call["zerocopy"], sends, count)
     return tuple(found[low] for low in sorted(found))
 
 

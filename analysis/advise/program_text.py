@@ -61,8 +61,7 @@ def _of_user(program, found):
     if right == asked:
         return (f"Leave its zero-copy sends as they are: all {asked:,} are of {size(found.pays)} and "
                 f"more, where it pays here.")
-    return (f"Its {asked:,} zero-copy sends were not copied; whether they pay at their sizes is not "
-            "known.")
+    return f"Its {asked:,} zero-copy sends were not copied; whether they pay at their sizes is not known."
 
 
 def _of_others(program, found):

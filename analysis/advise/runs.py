@@ -130,8 +130,7 @@ def _by_error_queue(record, refused):
 
 def _path(record, refused):
     app, zerocopy = record["app"], record["zerocopy"] or {}
-    words, found = (_by_error_queue(record, refused) if refused else
-                    (_words(record), zerocopy["outcome"]))
+    words, found = (_by_error_queue(record, refused) if refused else (_words(record), zerocopy["outcome"]))
     cause = found["causes"][0]["cause"] if found["causes"] else None
     sending = (record["tcp"] or {}).get("sending") or {}
     peers = zerocopy.get("peers") or [{}]

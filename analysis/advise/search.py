@@ -12,13 +12,12 @@ import dataclasses
 from typing import Optional
 
 import judge
+from tables.advice import CALLS, METRICS
 
 SIZES = tuple(1 << n for n in range(10, 21))
 FIRST = (SIZES[-1], 32 << 10)
 LOOKS = (11, 16, 22, 30)
 WRONG = 0.001  # of one look, that an interval misses the ratio
-METRICS = ("cpu", "throughput")
-REFERENCES = ("twocopy", "onecopy")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -125,7 +124,7 @@ class Search:
         return Answer(against, metric, kind, *ends, ratios)
 
     def answers(self) -> list[Answer]:
-        return [self.answer(against, metric) for metric in METRICS for against in REFERENCES]
+        return [self.answer(against, metric) for metric in METRICS for against in CALLS]
 
     def next_size(self) -> int | None:
         """What to measure next; None: all is decided, or cannot be by what is allowed."""
@@ -135,8 +134,7 @@ class Search:
         for size, blocks in self.blocks.items():  # one that was begun
             if len(blocks) not in LOOKS and len(blocks) < LOOKS[-1]:
                 return size
-        wanted = (find(answer) for answer in self.answers()
-                  for find in (self._undecided, self._untried))
+        wanted = (find(answer) for answer in self.answers() for find in (self._undecided, self._untried))
         return next(filter(None, wanted), None)
 
     def _undecided(self, answer):

@@ -24,8 +24,7 @@ def check(column):
     """Raises Fault for what has no median."""
     numbers = [c.name for c in COLUMNS if c.kind in (WHOLE, REAL)]
     if column not in numbers:
-        raise Fault(f"--column {column}: not a column of numbers (docs/table.md lists them)",
-                    USAGE)
+        raise Fault(f"--column {column}: not a column of numbers (docs/table.md lists them)", USAGE)
 
 
 def run(options):

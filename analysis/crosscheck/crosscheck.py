@@ -180,8 +180,7 @@ def merge_headers(folder):
     Only for raw tracepoints, which use no kernel type: any version of headers will do.
     """
     for common in sorted(pathlib.Path("/usr/src").glob("linux-headers-*-common"), reverse=True):
-        for own in sorted(pathlib.Path("/usr/src").glob(
-                common.name.removesuffix("-common") + "-*")):
+        for own in sorted(pathlib.Path("/usr/src").glob(common.name.removesuffix("-common") + "-*")):
             if own == common:
                 continue
             merged = pathlib.Path(folder)
@@ -335,8 +334,7 @@ def us(ns):
 
 def compare_medians(record, program, zerocopy, span):
     """Text, what of it goes into the last line, and whether it is as it must be."""
-    walls = [c["wall_ns"] for c in record["calls"]
-             if c["zerocopy"] == bool(zerocopy) and c["wall_ns"]]
+    walls = [c["wall_ns"] for c in record["calls"] if c["zerocopy"] == bool(zerocopy) and c["wall_ns"]]
     counts = bcc_times(program, record["load"]["sender_pid"], zerocopy)
     if len(walls) != 1 or not counts:
         return "not timed", "not timed", True

@@ -9,7 +9,7 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from derive import BadRaw, record_of  # noqa: E402 (the script's own folder is not in the path)
-from front.output import LineFile, Stream, complain, why  # noqa: E402
+from front.output import LineFile, Stream, complain, json_line, why  # noqa: E402
 from notes import did_you_mean  # noqa: E402
 from tables.renamed import SCHEMA  # noqa: E402
 from text import lay_out  # noqa: E402
@@ -61,7 +61,7 @@ def main(arguments):
         for path in options.paths:
             for record in records(path):
                 if out:
-                    out.add(json.dumps(record, separators=(",", ":")).encode("ascii") + b"\n")
+                    out.add(json_line(record))
                 if record["schema"] == SCHEMA:
                     cells.add(record)
         path = options.json

@@ -18,8 +18,7 @@ def block(run):
     rows = []
     for raw in run["counters"]:
         counted = raw["status"] == "counted"
-        row = {**raw, "value": rounded(raw["value"]) if counted else None,
-               "unit": raw["unit"] or "count"}
+        row = {**raw, "value": rounded(raw["value"]) if counted else None, "unit": raw["unit"] or "count"}
         if counted:
             del row["reason"]
         rows.append(row)

@@ -47,8 +47,7 @@ def zerocopy(run, group):
 def sums(run, group):
     return {"sends": group["sends"], "failed": group["failed"], "interrupted": group["interrupted"],
             "bytes": group["bytes"],
-            "wall_ns": {"span": run.hooks["send"]["span"], "count": group["timed"],
-                        "sum": group["ns"]},
+            "wall_ns": {"span": run.hooks["send"]["span"], "count": group["timed"], "sum": group["ns"]},
             "zerocopy": zerocopy(run, group) if group["requests"] else None}
 
 
@@ -69,8 +68,7 @@ def row(run, key, group, by):
         out.update(device(key, group))
     if "port" in by:
         out["remote_port"] = key["port"]
-        out["remote_address"] = (None if group["addresses"]
-                                 else address(group["family"], group["address"]))
+        out["remote_address"] = (None if group["addresses"] else address(group["family"], group["address"]))
     return {**out, **sums(run, group)}
 
 
@@ -80,8 +78,7 @@ def block(run):
         return None
     rest = run.maps["groups_rest"]
     return {"dimensions": by,
-            "groups": [row(run, key, group, by)
-                       for key, group in ordered(run.maps["groups"], "bytes")],
+            "groups": [row(run, key, group, by) for key, group in ordered(run.maps["groups"], "bytes")],
             "rest": sums(run, rest) if rest["sends"] else None}
 
 

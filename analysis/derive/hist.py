@@ -32,7 +32,24 @@ def bucket_of(value, sub_bits):
     return (shift << sub_bits) + (value >> shift)
 
 
-class Hist:
+class Percentiles:
+    """Of count values in buckets, pairs of a number and how many, in order; max: the largest."""
+
+    sub_bits = FINE
+
+    def high(self, bucket):
+        return high(bucket, self.sub_bits, self.max)
+
+    def percentile(self, per_mille):
+        place, seen = rank(self.count, per_mille), 0
+        for bucket, count in self.buckets:
+            seen += count
+            if seen and seen >= place:
+                return min(self.high(bucket), self.max)
+        return self.max
+
+
+class Hist(Percentiles):
     """raw: its members, buckets as {"index": count}. Programs that count at once can leave min and
     max behind the buckets, which settle them.
     """
@@ -53,17 +70,6 @@ class Hist:
             self.min = low(first, sub_bits)
         if bucket_of(self.max, sub_bits) < last:
             self.max = self.high(last)
-
-    def high(self, bucket):
-        return high(bucket, self.sub_bits, self.max)
-
-    def percentile(self, per_mille):
-        place, seen = rank(self.count, per_mille), 0
-        for bucket, count in self.buckets:
-            seen += count
-            if seen >= place:
-                return min(self.high(bucket), self.max)
-        return self.max
 
     def json(self, span):
         return {"span": span, "count": self.count, "sum": self.sum, "min": self.min,

@@ -12,8 +12,7 @@ ESTIMATED = "LLC-load-misses"
 IO = (("io_read_misses", "io_read_misses", LINE), ("io_write_misses", "io_write_misses", LINE),
       ("io_own_misses", "io_own_misses", LINE), ("io_in_bytes", "io_in", 1),
       ("io_out_bytes", "io_out", 1))
-UNITS = {"Bytes": 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30,
-         "KB": 1e3, "MB": 1e6, "GB": 1e9}
+UNITS = {"Bytes": 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "KB": 1e3, "MB": 1e6, "GB": 1e9}
 
 
 class Count:
@@ -110,8 +109,7 @@ class Traffic:
         if None not in (self.read.value, self.write.value):
             self.both.value = self.read.value + self.write.value
         if self.both.value is None and source and source.events[0].quantity != "read_and_write":
-            self.both.reason = (self.read.reason if self.read.value is None
-                                else self.write.reason)
+            self.both.reason = self.read.reason if self.read.value is None else self.write.reason
         if any(a.value is not None for a in (self.read, self.write, self.both)):
             self.source, self.estimate = source.name, source.estimate
         else:

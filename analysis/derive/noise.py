@@ -10,8 +10,7 @@ import re
 LIMITS = (
     (("run", "steal_share"), None, 0.02, 0.1, "steal",
      "the hypervisor gave %.0f %% of the CPUs' time to others"),
-    (("noise", "others_share"), None, 0.05, 0.2, "others",
-     "other programs took %.0f %% of the CPUs' time"),
+    (("noise", "others_share"), None, 0.05, 0.2, "others", "other programs took %.0f %% of the CPUs' time"),
     (("noise", "slowdown"), None, 0.05, 0.2, "slowdown", "the CPUs' frequency fell by %.0f %%"),
     (("noise", "sender_waited_share"), None, 0.1, 0.2, "sender_waited",
      "the sender waited for a CPU in %.0f %% of the time in which it could run"),
@@ -144,12 +143,10 @@ def block(run, record):
             ("others_share", others_share(run) if run.app else None,
              no_cpu if run.app else "what is the load's own is known of loads alone"),
             ("irq_share", raw["irq_share"], no_cpu),
-            ("pressure_share", raw["pressure_share"],
-             "this kernel has no /proc/pressure (CONFIG_PSI)"),
+            ("pressure_share", raw["pressure_share"], "this kernel has no /proc/pressure (CONFIG_PSI)"),
             ("sender_waited_share", raw["sender_waited_share"], no_wait),
             ("receiver_waited_share", raw["receiver_waited_share"], no_wait),
-            ("throttled", raw["throttled"],
-             "this machine does not tell when it throttles its CPUs"),
+            ("throttled", raw["throttled"], "this machine does not tell when it throttles its CPUs"),
             ("slowdown", raw["slowdown"], "this machine does not tell the frequency of its CPUs")):
         out[key] = run.known("noise", key, value, reason)
     out["disturbed"] = disturbed(run, {**record, "noise": out})

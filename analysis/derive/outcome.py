@@ -20,9 +20,8 @@ class Row:
     first.
     """
 
-    def __init__(self, cause, device="", netns=0.0, ifindex=0.0, stack="", sends=0.0):
-        self.cause, self.device, self.netns, self.ifindex = cause, device, netns, ifindex
-        self.stack, self.sends = stack, sends
+    def __init__(self, cause, device="", netns=0.0, stack="", sends=0.0):
+        self.cause, self.device, self.netns, self.stack, self.sends = cause, device, netns, stack, sends
         self.unflagged = self.skbs = self.skbs_in_send = 0.0
 
     @property
@@ -47,11 +46,7 @@ class Facts:
     ignored = empty = 0.0  # the latter for lack of data: part of the former
     refused = 0.0  # of all requests
     refusal = ""  # the name of the most frequent one
-    to = ""  # as " to 10.0.0.2:5001"
     causes = ()  # Rows, most sends first
-    comparisons = {}  # by metric: judge.comparison's objects, of this variant against the first
-    other = ""  # the first variant
-    repeats = 0
     lost_else = 0.0  # calls that were not counted, and flags that were not seen
     unseen_flags = 0.0  # of copied sends: they have no cause
     skipped_looks = 0.0  # runs of the programs that see copies, which the kernel skipped

@@ -5,7 +5,7 @@ import re
 import struct
 import time
 
-from tables.renamed import SCHEMA
+from tables.renamed import FAILURE_SCHEMA, SCHEMA
 
 from . import calls, counters, groups, memory, noise, outcome, profile, warnings, zerocopy
 from .run import Run, ratio
@@ -94,8 +94,7 @@ def tcp(run):
     sends = sum(call.accepted for call in run.calls)
     for key, value, reason in (
             ("skbs", totals["packets"], why), ("skb_frags", totals["packet_frags"], why),
-            ("skbs_per_send", ratio(totals["packets"], sends),
-             why or "no send was seen in the window"),
+            ("skbs_per_send", ratio(totals["packets"], sends), why or "no send was seen in the window"),
             ("frags_per_skb", ratio(totals["packet_frags"], totals["packets"]), why)):
         block[key] = run.known("tcp", key, None if why else value, reason)
     return block
@@ -132,7 +131,7 @@ def host(raw):
 
 def failure_of(raw):
     """A record of schema sendpath.failure/1: of a run of a load that came to nothing."""
-    return {"schema": "sendpath.failure/1", "tool": {"version": raw["version"]},
+    return {"schema": FAILURE_SCHEMA, "tool": {"version": raw["version"]},
             "started": started(raw), "run": {**raw["run"], "command": command_line(raw["run"]["command"]), "steal_share": None},
             "host": raw["host"], "load": raw["load"], "complete": False, "outcome": raw["outcome"],
             "error": raw["error"]}

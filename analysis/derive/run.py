@@ -151,7 +151,6 @@ class Run:
             return self.hooks["skb copy"]["reason"]
         if self.hooks["skb copy"]["by_path"]:
             return None
-        return next((self.hooks[name]["reason"] for name in ("skb segment", "skb pull",
-                                                             "skb duplicate")
+        return next((self.hooks[name]["reason"] for name in ("skb segment", "skb pull", "skb duplicate")
                      if not self.hooked(name)), None)
 

@@ -19,8 +19,7 @@ NAMES = [cause.name for cause in CAUSES]
 MIRROR, PACKET_TAP = map(NAMES.index, ("mirror", "packet_tap"))
 COPIERS = {"skb_copy_ubufs", "skb_segment", "__pskb_pull_tail", "skb_copy", "skb_pp_cow_data"}
 UNSEEN_COUNTER, FULL_COUNTER = 0, 1
-NO_COUNT = {"skbs": 0, "skbs_in_send": 0, "bytes": 0, "sends": 0, "unflagged": 0, "mirrored": 0,
-            "tapped": 0}
+NO_COUNT = {"skbs": 0, "skbs_in_send": 0, "bytes": 0, "sends": 0, "unflagged": 0, "mirrored": 0, "tapped": 0}
 RING_SLOTS = 256
 NO_REPORT = ("without fentry or kprobes it is known only where the program has io_uring report it "
              "(IORING_SEND_ZC_REPORT_USAGE)")
@@ -55,8 +54,7 @@ def uring(run):
     if not asked.requests:
         return None
     completed = run.hooked("io_uring completion", "zerocopy.io_uring.completions")
-    copied = completed and not (run.hooks["io_uring completion"]["by_report"] and
-                                totals["uring_unknown"])
+    copied = completed and not (run.hooks["io_uring completion"]["by_report"] and totals["uring_unknown"])
     completions = totals["uring_completions"]
     if completed and not copied:
         run.missing("zerocopy.io_uring.copied", NO_REPORT)
@@ -113,93 +111,61 @@ def completions(run):
                                              blind or reason)}
 
 
-class Cause:
-    """What was copied for one cause, on one device."""
-
-    def __init__(self, info, sums):
-        key = info["key"]
-        self.cause, self.netns, self.ifindex, self.stack = (key["cause"], key["netns"],
-                                                            key["ifindex"], key["stack"])
-        self.device = groups.text(info["device"])
-        self.sums = dict(sums)
-
-    @property
-    def key(self):
-        return self.cause, self.netns, self.ifindex, self.stack
-
-    @property
-    def count(self):
-        return self.sums["sends"] + self.sums["unflagged"]
+def counter(run, index):
+    return {**NO_COUNT, **run.maps.get("cause_counters", {}).get(str(index), {})}
 
 
-def beside(causes, cause, kind):
-    """The one of another cause on the same device."""
-    key = (kind, *cause.key[1:])
-    for other in causes:
-        if other.key == key:
-            return other
-    causes.append(Cause({"key": dict(zip(("cause", "netns", "ifindex", "stack"), key)),
-                         "device": ""}, NO_COUNT))
-    causes[-1].device = cause.device
-    return causes[-1]
-
-
-def move(causes, cause, member, kind):
+def move(causes, key, member, to):
     """Sends that were not delivered here after all; of their skbs, if all of them were not."""
-    sums = cause.sums
-    if not sums[member]:
+    cause = causes[key]
+    if not cause[member]:
         return
-    to = beside(causes, cause, kind).sums
-    to["sends"] += sums[member]
-    sums[member] = 0
-    if sums["sends"] or sums["unflagged"] or sums["mirrored"] or sums["tapped"]:
-        return
-    for key in ("skbs", "skbs_in_send", "bytes"):
-        to[key] += sums[key]
-    cause.sums = dict(NO_COUNT)
+    other = causes.setdefault((to, *key[1:]), {"device": cause["device"], **NO_COUNT})
+    other["sends"] += cause[member]
+    cause[member] = 0
+    if not any(cause[kind] for kind in ("sends", "unflagged", "mirrored", "tapped")):
+        for part in ("skbs", "skbs_in_send", "bytes"):
+            other[part] += cause[part]
+            cause[part] = 0
 
 
 def all_causes(run):
-    counters = run.maps.get("cause_counters", {})
-    causes = [Cause(info, counters.get(str(index), NO_COUNT))
-              for index, info in sorted(run.maps.get("cause_infos", []), key=lambda row: row[0])]
-    for cause in list(causes):
-        move(causes, cause, "mirrored", MIRROR)
-        move(causes, cause, "tapped", PACKET_TAP)
+    """By (cause, netns, ifindex, stack), the device's name and what was copied."""
+    causes = {}
+    for index, info in sorted(run.maps.get("cause_infos", []), key=lambda row: row[0]):
+        key = tuple(info["key"][part] for part in ("cause", "netns", "ifindex", "stack"))
+        causes[key] = {"device": groups.text(info["device"]), **counter(run, index)}
+    for key in list(causes):
+        move(causes, key, "mirrored", MIRROR)
+        move(causes, key, "tapped", PACKET_TAP)
     return causes
 
 
-def counter(run, index):
-    return run.maps.get("cause_counters", {}).get(str(index), NO_COUNT)
-
-
-def stack(run, cause):
+def stack(run, cause, number):
     """From the copier on; None where the cause is known."""
-    if cause.cause:
+    if cause:
         return None
-    names = run["stacks"].get(str(cause.stack), [])
+    names = run["stacks"].get(str(number), [])
     begin = next((i for i, name in enumerate(names) if name in COPIERS), len(names))
     return names[begin:]
 
 
-def cause_row(run, cause):
-    return {"cause": NAMES[cause.cause], "netns": cause.netns or None,
-            "ifindex": cause.ifindex or None, "device": cause.device, "count": cause.count,
-            "unflagged": cause.sums["unflagged"], "skbs": cause.sums["skbs"],
-            "skbs_in_send": cause.sums["skbs_in_send"], "bytes": cause.sums["bytes"],
-            "stack": stack(run, cause)}
+def cause_row(run, key, found):
+    cause, netns, ifindex, number = key
+    return {"cause": NAMES[cause], "netns": netns or None, "ifindex": ifindex or None, "device": found["device"],
+            "count": found["sends"] + found["unflagged"],
+            **{part: found[part] for part in ("unflagged", "skbs", "skbs_in_send", "bytes")},
+            "stack": stack(run, cause, number)}
 
 
 def cause_rows(run, causes):
     # What was copied is counted when it completes.
-    if not run.hooked("skb copy", "zerocopy.causes") or not run.hooked("completion",
-                                                                       "zerocopy.causes"):
+    if not run.hooked("skb copy", "zerocopy.causes") or not run.hooked("completion", "zerocopy.causes"):
         return None
-    rows = [cause for cause in sorted(causes, key=lambda c: -c.count) if cause.count]
-    other = Cause({"key": {"cause": 0, "netns": 0, "ifindex": 0, "stack": 0}, "device": ""},
-                  counter(run, FULL_COUNTER))
-    other.sums["sends"] += counter(run, UNSEEN_COUNTER)["sends"]
-    return [cause_row(run, cause) for cause in rows + ([other] if other.count else [])]
+    other = {"device": None, **counter(run, FULL_COUNTER)}
+    other["sends"] += counter(run, UNSEEN_COUNTER)["sends"]
+    rows = sorted((cause_row(run, *cause) for cause in causes.items()), key=lambda row: -row["count"])
+    return [row for row in (*rows, cause_row(run, (0, 0, 0, 0), other)) if row["count"]]
 
 
 def skb_copies(run, causes):
@@ -209,8 +175,8 @@ def skb_copies(run, causes):
         return {key: run.known("zerocopy", key, None, hook["reason"])
                 for key in ("skb_copies", "skb_copy_bytes")}
     full = counter(run, FULL_COUNTER)
-    return {"skb_copies": full["skbs"] + sum(c.sums["skbs"] for c in causes),
-            "skb_copy_bytes": full["bytes"] + sum(c.sums["bytes"] for c in causes)}
+    return {"skb_copies": full["skbs"] + sum(cause["skbs"] for cause in causes.values()),
+            "skb_copy_bytes": full["bytes"] + sum(cause["bytes"] for cause in causes.values())}
 
 
 def followed(run, key):
@@ -254,8 +220,7 @@ def notifications(run):
             "reported_copied": if_read(totals["errqueue_copied"]),
             "unread": difference(totals["completions"], totals["reported"])
             if read and counted else None,
-            "sends_per_notification": ratio(totals["reported"],
-                                            totals["notifications_read"] if read else 0)}
+            "sends_per_notification": ratio(totals["reported"], totals["notifications_read"] if read else 0)}
 
 
 def error_queue(run):

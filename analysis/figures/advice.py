@@ -5,12 +5,12 @@ import altair as alt
 import polars as pl
 
 from analysis import words
-from analysis.advice import CALLS, LEVEL, Advice, Answer
+from analysis.advice import LEVEL, Advice, Answer
 from analysis.figures import labels, lines, style
 from analysis.figures.base import BESIDE, Drawn, NotDrawn
+from analysis.tables.advice import CALLS, METRICS
 
 TITLE = "Zero-copy against the others by message size"
-METRICS = {"cpu": "CPU time per byte", "throughput": "throughput"}
 BETTER = {"cpu": "below 1", "throughput": "above 1"}
 NAMES = {name: f"{name} ({call})" for name, call in CALLS.items()}
 
@@ -35,8 +35,7 @@ def _changes(answers: list[Answer]) -> list[tuple[int, int]]:
 
 
 def _panel(metric: str, answers: list[Answer], sizes: list[int], width: int) -> alt.LayerChart:
-    names = {name: label for name, label in NAMES.items()
-             if any(a.against == name for a in answers)}
+    names = {name: label for name, label in NAMES.items() if any(a.against == name for a in answers)}
     chart = lines.draw(lines.Lines(
         _cells(answers), names, "zero-copy against", style.size_axis(sizes),
         f"ratio; {BETTER[metric]} zero-copy is better", [""], width, height=280, level=1.0))
@@ -48,8 +47,7 @@ def _panel(metric: str, answers: list[Answer], sizes: list[int], width: int) -> 
 
 
 def draw(advice: Advice, width: int) -> Drawn | NotDrawn:
-    measured = {metric: [a for a in advice.answers if a.metric == metric and a.ratios]
-                for metric in METRICS}
+    measured = {metric: [a for a in advice.answers if a.metric == metric and a.ratios] for metric in METRICS}
     measured = {metric: answers for metric, answers in measured.items() if answers}
     if not measured:
         return NotDrawn(TITLE, "no size was measured")

@@ -5,8 +5,8 @@ import polars as pl
 
 from analysis import words
 from analysis.settings import FIELD_SIZE, LOAD, MACHINE
-from analysis.stats import interval
-from analysis.summary import inflight_follows_size
+from analysis.stats.interval import Estimate
+from analysis.summary import inflight_follows_size, per_cell
 
 # What must be equal for two runs to be compared, beside what a figure has on its axes.
 SETTINGS = {one.column: one.say for one in (*MACHINE, *LOAD, FIELD_SIZE) if not one.axis}
@@ -23,11 +23,7 @@ def _divides_messages(runs: pl.DataFrame) -> str:
 def with_setting(runs: pl.DataFrame, beside: tuple[str, ...] = ()) -> pl.DataFrame:
     """The runs with a column setting: what varies among SETTINGS, but for those beside, as text;
     "" if nothing does."""
-    if runs.is_empty():
-        return runs.with_columns(pl.lit("").alias("setting"))
-    skipped = {_divides_messages(runs), *beside}
-    if inflight_follows_size(runs):
-        skipped.add("inflight")
+    skipped = {_divides_messages(runs), *beside, *(["inflight"] if inflight_follows_size(runs) else [])}
     varying = [name for name in SETTINGS if name not in skipped and runs[name].n_unique() > 1]
     if not varying:
         return runs.with_columns(pl.lit("").alias("setting"))
@@ -79,21 +75,12 @@ def spread(values: list[int], most: int) -> list[int]:
     return [ordered[round(i * (len(ordered) - 1) / (most - 1))] for i in range(most)]
 
 
-_ESTIMATED = {"n": pl.Int64, "value": pl.Float64, "low": pl.Float64, "high": pl.Float64,
-              "level": pl.Float64}
-
-
 def cells(runs: pl.DataFrame, keys: list[str], metric: str, scale: float = 1.0) -> pl.DataFrame:
     """A row a cell: keys, n, and median, low, high of metric x scale; level of the interval;
     said: median and interval as text.
 
     Runs where metric is null are left out. low, high and level are null without an interval.
     """
-    measured = runs.filter(pl.col(metric).is_not_null())
-    grouped = measured.group_by(keys).agg(pl.col(metric).cast(pl.Float64)).sort(keys)
-    rows = [interval.median([value * scale for value in values])
-            for values in grouped[metric].to_list()]
-    columns = [pl.Series(name, [getattr(row, name) for row in rows], dtype=kind)
-               for name, kind in _ESTIMATED.items()]
-    said = pl.Series("said", [words.interval(row) for row in rows], dtype=pl.String)
-    return grouped.drop(metric).with_columns(*columns, said).rename({"value": "median"})
+    found = per_cell(runs.filter(pl.col(metric).is_not_null()), keys, metric, scale).drop(metric)
+    said = [words.interval(Estimate(*row)) for row in found.select("median", "n", "low", "high", "level").iter_rows()]
+    return found.with_columns(said=pl.Series(said, dtype=pl.String))

@@ -32,13 +32,11 @@ def times(runs: pl.DataFrame, data: Data) -> pl.DataFrame:
 def _without_small(found: pl.DataFrame) -> pl.DataFrame:
     """Stages that are small in every bar are one."""
     share = found.select("stage", pl.col("median") / pl.col("median").sum().over(KEYS))
-    large = share.group_by("stage").agg(pl.col("median").max()).filter(
-        pl.col("median") >= SMALL)["stage"]
+    large = share.group_by("stage").agg(pl.col("median").max()).filter(pl.col("median") >= SMALL)["stage"]
     small = found.filter(~pl.col("stage").is_in(large.implode()))
     if small["stage"].n_unique() < 2:
         return found.filter(pl.col("median") > 0)
-    joined = small.group_by(KEYS, maintain_order=True).agg(
-        pl.col("median").sum(), pl.col("n").min())
+    joined = small.group_by(KEYS, maintain_order=True).agg(pl.col("median").sum(), pl.col("n").min())
     rest = found.filter(pl.col("stage").is_in(large.implode()))
     return pl.concat([rest, joined.with_columns(pl.lit(OTHER).alias("stage"))], how="diagonal")
 
@@ -52,8 +50,7 @@ def _order(names: list[str]) -> list[str]:
 
 def _colors(order: list[str]) -> list[str]:
     found = dict(zip(order, (look.color for look in style.looks(order))))
-    return [stages.OF_NAME[name].color if name in stages.OF_NAME else found[name]
-            for name in order]
+    return [stages.OF_NAME[name].color if name in stages.OF_NAME else found[name] for name in order]
 
 
 def _letter(name: str) -> str:
@@ -67,8 +64,7 @@ def _word(name: str) -> str:
 
 def _stacked(found: pl.DataFrame) -> pl.DataFrame:
     """Where each stage's part of its bar begins and ends; whether a letter fits into it."""
-    found = found.sort("rank").with_columns(
-        pl.col("median").cum_sum().over(KEYS).alias("top")).with_columns(
+    found = found.sort("rank").with_columns(pl.col("median").cum_sum().over(KEYS).alias("top")).with_columns(
         (pl.col("top") - pl.col("median")).alias("bottom"))
     highest = found.group_by("panel").agg(pl.col("top").max().alias("highest"))
     return found.join(highest, on="panel", maintain_order="left").with_columns(
@@ -84,8 +80,7 @@ def _chart(found: pl.DataFrame, named: dict[str, str], panels: list[str],
         pl.col("stage").map_elements(_word, return_dtype=pl.String).alias("word"),
         pl.col("stage").replace_strict({s: i for i, s in enumerate(order)},
                                        return_dtype=pl.Int64).alias("rank")))
-    x = alt.X("label:N", sort=list(named.values()), title=None,
-              axis=alt.Axis(labelAngle=-30, labelLimit=180))
+    x = alt.X("label:N", sort=list(named.values()), title=None, axis=alt.Axis(labelAngle=-30, labelLimit=180))
     tooltip = [alt.Tooltip("label:N", title="send variant"),
                alt.Tooltip("message_bytes:Q", title="message size (bytes)", format=",d"),
                alt.Tooltip("word:N", title="stage"),

@@ -21,8 +21,7 @@ def copied(runs: pl.DataFrame) -> str:
 
 def copied_by(runs: pl.DataFrame, keys: list[str]) -> dict[tuple, str]:
     """The same of each group of runs, by its values of keys."""
-    return {tuple(row[:-3]): _copied(*row[-3:])
-            for row in runs.group_by(keys).agg(_COPIED).iter_rows()}
+    return {tuple(row[:-3]): _copied(*row[-3:]) for row in runs.group_by(keys).agg(_COPIED).iter_rows()}
 
 
 def _copied(asked: bool, low: float | None, high: float | None) -> str:

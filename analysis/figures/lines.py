@@ -88,8 +88,7 @@ def draw(spec: Lines) -> alt.TopLevelMixin:
     ends = _range(spec)
     y_axis = style.value_axis(spec.y_title, *ends)
     base = alt.Chart().encode(x=spec.x_axis)
-    line = base.mark_line(strokeWidth=1.6).encode(
-        y=y_axis, color=by["color"], strokeDash=by["strokeDash"])
+    line = base.mark_line(strokeWidth=1.6).encode(y=y_axis, color=by["color"], strokeDash=by["strokeDash"])
     bars = base.transform_filter("isValid(datum.low)").mark_errorbar(
         ticks={"width": 5}, rule={"strokeWidth": 1.4}).encode(
         y=style.value_axis(spec.y_title, *ends, field="low"), y2="high:Q", color=by["color"],
@@ -120,8 +119,7 @@ def _titles(runs: pl.DataFrame) -> dict[str, str]:
     titles = {panel: panel for panel in runs["panel"].unique()}
     for variant in style.order(runs["variant"].drop_nulls().unique().to_list()):
         mine = runs.filter((pl.col("variant") == variant) & (pl.col("zc_requests") > 0))
-        said = {panel: labels.copied(part) or "not copied"
-                for (panel,), part in mine.group_by("panel")}
+        said = {panel: labels.copied(part) or "not copied" for (panel,), part in mine.group_by("panel")}
         if len(set(said.values())) > 1:
             titles = {panel: f"{title}; {variant} {said[panel]}" if panel in said else title
                       for panel, title in titles.items()}
@@ -138,8 +136,7 @@ def panels_of(cells: pl.DataFrame, texts: list[pl.Expr], by: list[str],
     title = pl.concat_str([pl.when(text == "").then(None).otherwise(text) for text in texts],
                           separator=", ", ignore_nulls=True).alias("panel")
     titles = _titles(runs.with_columns(title))
-    named = cells.with_columns(title).with_columns(
-        pl.col("panel").replace(titles))
+    named = cells.with_columns(title).with_columns(pl.col("panel").replace(titles))
     rows = sorted(named.select([*by, "panel"]).unique().rows(), key=_natural)
     panels = list(dict.fromkeys(row[-1] for row in rows))
     if len(panels) <= MOST_PANELS:

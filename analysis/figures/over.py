@@ -40,8 +40,13 @@ class Over:
     apart: float = lines.APART
 
     @property
+    def cell(self) -> list[str]:
+        """What is equal where names are compared."""
+        return [*self.panel_keys, self.x]
+
+    @property
     def keys(self) -> list[str]:
-        return [*self.panel_keys, self.x, self.name]
+        return [*self.cell, self.name]
 
 
 def threads_text() -> pl.Expr:
@@ -201,7 +206,7 @@ FIGURES = (
             "no run sent messages of several numbers of records of one size", THROUGHPUT, TRAFFIC),
     _figure("servers", CONNECTIONS, "Server models by connections",
             "no run served many connections by a server model",
-            Metric("messages_per_s", "answers per second (1/s)"),
+            Metric("messages_per_s", "requests per second (1/s)"),
             Metric("message_p50_ns", "p50, connect to answer (ms)", 1e-6),
             Metric("message_p99_ns", "p99, connect to answer (ms)", 1e-6),
             Metric("server_cpu_ms_per_answer", "server (CPU ms/answer)")),

@@ -9,6 +9,7 @@ from analysis.figures import judged, labels, lines, style
 from analysis.figures.base import BESIDE, NARROW, Data, Drawn, Figure, NotDrawn
 from analysis.figures.cells import shared_setting
 from analysis.figures.judged import Kind
+from analysis.summary import Comparison
 
 # Light in print and on a dark page, and so with dark words on them. A sign, too: not by colour alone.
 COLORS = {judge.BETTER: "#88ccee", judge.WORSE: "#e69f00", judge.SAME: "#44aa99",
@@ -16,22 +17,21 @@ COLORS = {judge.BETTER: "#88ccee", judge.WORSE: "#e69f00", judge.SAME: "#44aa99"
 SIGNS = {judge.BETTER: "+", judge.WORSE: "−", judge.SAME: "=", judge.INCONCLUSIVE: "?"}
 WORDS = "#111111"
 LEAST = 30  # pixels that a ratio takes
+JUDGED = alt.Tooltip("said:N", title="ratio"), alt.Tooltip("verdict:N"), alt.Tooltip("n:Q", title="pairs")
 NO_PAIRS = "no runs of two variants or server models in one repeat"
 
 
-def _points(kind: Kind, data: Data) -> tuple[list[judged.Comparison], pl.DataFrame]:
+def _points(kind: Kind, data: Data) -> tuple[list[Comparison], pl.DataFrame]:
     found = kind.compare(data)
     return found, pl.DataFrame([
-        {**{key: c.cell[key] for key in (*kind.rest, kind.along)}, "x": kind.x(c.cell), "name": c.a,
+        {**{key: c.cell[key] for key in kind.over.cell}, "x": kind.x(c.cell), "name": c.a,
          "median": c.judgment.value, "low": c.judgment.low, "high": c.judgment.high, "n": c.judgment.n,
-         "verdict": c.verdict, "said": f"{words.number(c.judgment.value)}" + (
-             f" ({words.number(c.judgment.low)} to {words.number(c.judgment.high)})"
-             if c.judgment.has_interval else "")}
+         "verdict": c.verdict, "said": words.interval(c.judgment)}
         for c in found], schema_overrides={"low": pl.Float64, "high": pl.Float64, "setting": pl.String})
 
 
-def _crossings(kind: Kind, found: list[judged.Comparison], named: dict[str, str]) -> pl.DataFrame:
-    rows = [{**dict(zip(kind.rest, rest)), "x": one.size, "label": named[a],
+def _crossings(kind: Kind, found: list[Comparison], named: dict[str, str]) -> pl.DataFrame:
+    rows = [{**dict(zip(kind.over.panel_keys, rest)), "x": one.size, "label": named[a],
              "said": f"{'faster' if one.direction > 0 else 'slower'} from {kind.about(one.size)}"}
             for (a, *rest), made in judged.crossovers(kind, found).items() for one in made]
     return pl.DataFrame(rows, schema_overrides={"setting": pl.String})
@@ -50,22 +50,22 @@ def draw_ratio(kind: Kind, data: Data, width: int) -> Drawn | NotDrawn:
     found, points = _points(kind, data)
     if not found:
         return NotDrawn(title, NO_PAIRS)
-    runs, other = kind.runs(data), found[0].b
+    runs, other = kind.over.runs(data), found[0].b
     title = f"{title} to {other}"
-    named = {name: label for name, label in labels.variants(runs, kind.way).items() if name != other}
-    points, panels, notes = lines.panels_of(points, list(kind.texts), list(kind.rest), runs)
+    named = {name: label for name, label in labels.variants(runs, kind.over.name).items() if name != other}
+    points, panels, notes = lines.panels_of(points, kind.over.panel_texts, kind.over.panel_keys, runs)
     points = points.with_columns(pl.col("name").replace_strict(named, return_dtype=pl.String).alias("label"))
     crossed = _crossings(kind, found, named)
     if crossed.height:
-        crossed, _, _ = lines.panels_of(crossed, list(kind.texts), list(kind.rest), runs)
-    by = style.encodings("label", kind.words, named)
+        crossed, _, _ = lines.panels_of(crossed, kind.over.panel_texts, kind.over.panel_keys, runs)
+    by = style.encodings("label", kind.over.legend, named)
     domain, ticks = _scale(points)
     y_title = f"ratio of {kind.what}, log scale"
     y = alt.Y("median:Q", title=y_title, axis=alt.Axis(values=ticks, format="~g"),
               scale=alt.Scale(type="log", domain=domain, nice=False))
-    x = kind.axis(points["x"].unique().sort().to_list())
-    tooltip = [alt.Tooltip("label:N", title=kind.words), alt.Tooltip("x:Q", title=kind.unit, format=",d"),
-               alt.Tooltip("said:N", title="ratio"), alt.Tooltip("verdict:N"), alt.Tooltip("n:Q", title="pairs")]
+    x = kind.over.axis(points["x"].unique().sort().to_list())
+    tooltip = [alt.Tooltip("label:N", title=kind.over.legend), alt.Tooltip("x:Q", title=kind.unit, format=",d"),
+               *JUDGED]
     base = alt.Chart().transform_filter("isValid(datum.median)").encode(x=x)
     layers = [
         alt.Chart().mark_rect(color=style.FRAME, opacity=0.4).encode(
@@ -100,9 +100,9 @@ def draw_heat(kind: Kind, data: Data, width: int) -> Drawn | NotDrawn:
     found, points = _points(kind, data)
     if not found:
         return NotDrawn(title, NO_PAIRS)
-    runs, other = kind.runs(data), found[0].b
-    named = labels.variants(runs, kind.way)
-    cells, rows_, notes = lines.panels_of(points, list(kind.texts), list(kind.rest), runs.clear())
+    runs, other = kind.over.runs(data), found[0].b
+    named = labels.variants(runs, kind.over.name)
+    cells, rows_, notes = lines.panels_of(points, kind.over.panel_texts, kind.over.panel_keys, runs.clear())
     cells = cells.rename({"panel": "row"}).with_columns(
         pl.col("row").fill_null("").alias("row"),
         pl.col("name").replace_strict(named, return_dtype=pl.String).alias("panel"),
@@ -125,9 +125,8 @@ def draw_heat(kind: Kind, data: Data, width: int) -> Drawn | NotDrawn:
         encoded.mark_rect(stroke=style.PAPER, strokeWidth=2).encode(
             color=alt.Color("verdict:N", sort=verdicts, title=f"than {other}",
                             scale=alt.Scale(domain=verdicts, range=[COLORS[one] for one in verdicts])),
-            tooltip=[alt.Tooltip("panel:N", title=kind.words), alt.Tooltip("at:N", title=kind.unit),
-                     alt.Tooltip("said:N", title="ratio"), alt.Tooltip("verdict:N"),
-                     alt.Tooltip("n:Q", title="pairs")]),
+            tooltip=[alt.Tooltip("panel:N", title=kind.over.legend), alt.Tooltip("at:N", title=kind.unit),
+                     *JUDGED]),
         encoded.mark_text(color=WORDS, fontSize=11 if step > 44 else 9).encode(text="text:N")).properties(
         height=alt.Step(24))
     chart = lines.in_panels(layers, cells, panels, width - 6 * max(map(len, y[1])), LEAST * len(x[1]) + 60)

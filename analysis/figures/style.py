@@ -89,22 +89,18 @@ def order(names: list[str]) -> list[str]:
 
 def encodings(field: str, title: str, labels: dict[str, str]) -> dict[str, object]:
     """Colour, shape and dash by one field, whose values are labels[name]; one legend."""
-    names = list(labels)
-    drawn = looks(names)
-    domain = [labels[name] for name in names]
+    drawn = looks(list(labels))
     legend = alt.Legend(title=title, symbolSize=90, symbolStrokeWidth=0, symbolOpacity=1)
 
-    def scale(values):
-        return alt.Scale(domain=domain, range=values)
+    def channel(kind, values):
+        return kind(f"{field}:N", scale=alt.Scale(domain=list(labels.values()), range=values), legend=legend,
+                    title=title)
 
     return {
-        "color": alt.Color(f"{field}:N", scale=scale([look.color for look in drawn]),
-                           legend=legend, title=title),
-        "shape": alt.Shape(f"{field}:N", scale=scale([look.shape for look in drawn]),
-                           legend=legend, title=title),
+        "color": channel(alt.Color, [look.color for look in drawn]),
+        "shape": channel(alt.Shape, [look.shape for look in drawn]),
         # In the one legend, whose symbols have no outline to be dashed: the shape tells there.
-        "strokeDash": alt.StrokeDash(f"{field}:N", scale=scale([list(look.dash) for look in drawn]),
-                                     legend=legend, title=title),
+        "strokeDash": channel(alt.StrokeDash, [list(look.dash) for look in drawn]),
     }
 
 

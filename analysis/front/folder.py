@@ -9,7 +9,7 @@ import os
 import stat
 import time
 
-from front.output import append, safe_text, why
+from front.output import append, json_line, safe_text, why
 from front.plan import SEED_MAX
 from tables.renamed import current
 
@@ -158,14 +158,8 @@ class Folder:
                           "repeat the command that made it: "
                           f"{command if isinstance(command, str) else ''}", 2)
         if older["repeat"] < plan["repeat"]:
-            self._grow_plan({**older, "repeat": plan["repeat"], "command": plan.get("command")})
+            self._replace(PLAN, {**older, "repeat": plan["repeat"], "command": plan.get("command")})
         return int(older["order_seed"])
-
-    def _grow_plan(self, plan):
-        try:
-            self._replace(f"{self.path}/{PLAN}", plan)
-        except OSError as error:
-            raise self._cannot(f"write {PLAN}", error) from None
 
     def _read_plan(self):
         """None: there is none."""
@@ -186,7 +180,7 @@ class Folder:
         name = f".plan-{os.getpid()}-{int(time.time()):x}"
         fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666, dir_fd=self.fd)
         try:
-            append(fd, json.dumps(plan, separators=(",", ":")).encode("ascii") + b"\n", durable=True)
+            append(fd, json_line(plan), durable=True)
             os.link(name, PLAN, src_dir_fd=self.fd, dst_dir_fd=self.fd)
         except FileExistsError:
             return False
@@ -248,24 +242,20 @@ class Folder:
 
     def write_comparisons(self, found):
         """Anew, beside the runs that they are of."""
-        folder, name = os.path.split(self.name)
-        path = os.path.join(folder, name.replace("runs", "comparisons").removesuffix("l"))
-        try:
-            self._replace(path, {"schema": "sendpath.comparisons/1", "comparisons": found})
-        except OSError as error:
-            raise self._cannot(f"write {path}", error) from None
+        name = os.path.basename(self.name).replace("runs", "comparisons").removesuffix("l")
+        self._replace(name, {"schema": "sendpath.comparisons/1", "comparisons": found})
 
-    @staticmethod
-    def _replace(path, value):
+    def _replace(self, name, value):
         """An old file stays until the new one is whole."""
         from files import replace  # imported late: no other command needs it
-        line = json.dumps(value, separators=(",", ":")).encode("ascii") + b"\n"
-        replace(path, lambda file: file.write(line))
+        try:
+            replace(f"{self.path}/{name}", lambda file: file.write(json_line(value)))
+        except OSError as error:
+            raise self._cannot(f"write {name}", error) from None
 
     def add(self, record):
         """Adds a record, durably."""
         try:
-            append(self.runs, json.dumps(record, separators=(",", ":")).encode("ascii") + b"\n",
-                   durable=True)
+            append(self.runs, json_line(record), durable=True)
         except OSError as error:
             raise self._cannot(f"write {self.name}", error) from None

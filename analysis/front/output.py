@@ -3,6 +3,7 @@
 
 import errno
 import fcntl
+import json
 import os
 import select
 import signal
@@ -40,6 +41,10 @@ def _open(path, flags):
     fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_NONBLOCK | os.O_CLOEXEC | links | flags, 0o666)
     fcntl.fcntl(fd, fcntl.F_SETFL, os.O_APPEND)
     return fd
+
+
+def json_line(value):
+    return json.dumps(value, separators=(",", ":")).encode("ascii") + b"\n"
 
 
 def write_all(fd, data):

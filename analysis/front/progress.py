@@ -65,5 +65,4 @@ class Progress:
             self.timed += 1
             self.timed_s += seconds
         if self.lines:
-            say(f"[{self.done}/{self.runs}] {self.label}: {word}, {seconds:.1f} s; "
-                   f"{self._left(0)} left\n")
+            say(f"[{self.done}/{self.runs}] {self.label}: {word}, {seconds:.1f} s; {self._left(0)} left\n")

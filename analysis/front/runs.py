@@ -5,19 +5,17 @@ A grid reports records when all runs are over; a sweep keeps each in a folder, a
 is not run again.
 """
 
-import functools
-import json
 import os
 import time
 
 import judge
+from faults import FAILED, SYSTEM, USAGE
 from front.folder import Folder, Refused
-from front.output import LineFile, Stream, why
+from front.output import LineFile, Stream, json_line, why
 from front.plan import budget_of, is_mine, order, seed_of, shard_of, without_twins
 from front.progress import Progress
-from tables.renamed import SCHEMA
+from tables.renamed import FAILURE_SCHEMA, SCHEMA
 
-FAILED, USAGE, SYSTEM = 1, 2, 3
 GUESS_S = 0.5  # of a run beside its window
 AGAIN_MAX = 3  # times that a disturbed run is made again
 # What of the options changes what is measured.
@@ -28,7 +26,7 @@ _HEAD = ("schema", "version", "started_s", "started_ns", "run", "host", "load")
 
 def _import_reports():
     """What records and reports are made with: of a first run, while the engine loads its programs."""
-    global Cells, DETAILS, Live, REPORT, SUMMARY, command_line, completed, folded, lay_out, record_of, report, slim
+    global Cells, DETAILS, Live, REPORT, SUMMARY, command_line, completed, folded, lay_out, record_of, report
     from derive import record_of
     from derive.record import command_line
     from front.host import completed
@@ -37,15 +35,10 @@ def _import_reports():
     from text.cells import Cells
     from text.profile import folded
     from text.report import DETAILS, REPORT, SUMMARY, report
-    from text.totals import slim
 
 
 class Interrupted(Exception):
     """A signal ended the runs."""
-
-
-def _json_line(record):
-    return json.dumps(record, separators=(",", ":")).encode("ascii") + b"\n"
 
 
 class _Runs:
@@ -55,6 +48,7 @@ class _Runs:
         self.channel, self.begin, self.complain = channel, begin, complain
         self.cells, self.options = begin["cells"], begin["options"]
         self.live = None  # until a run was asked for
+        self.kept = None  # Cells of the records, likewise
         self.left = 0  # runs to be made
         self.progress = None
         self.status = 0
@@ -75,6 +69,8 @@ class _Runs:
             _import_reports()
             to_stderr = self.options["json"] == "-" or self.begin["command_runs"]
             self.live = Live(Stream("stderr" if to_stderr else "stdout"))
+            if self.kept is None:
+                self.kept = Cells()
         self.live.begin(live_label)
         while True:
             said = self.channel.hear(self.progress.tick)
@@ -95,22 +91,12 @@ class Grid(_Runs):
 
     def __init__(self, channel, begin, complain):
         super().__init__(channel, begin, complain)
-        self.kept = []
         self.reported = 0
         self.skipped = set()
         self.files = {}  # by the option that names them
         self.text = Stream("stderr" if begin["command_runs"] else "stdout")
         if "-" in (self.options["json"], self.options["folded"]):
             self.text = None
-
-    @functools.cached_property
-    def _judged(self):
-        """Cells of all records, once no more are made."""
-        cells = Cells()
-        for record in self.kept:
-            cells.add(record)
-        cells.name()
-        return cells
 
     def _cannot_write(self, option, error, remedy=""):
         self.complain(f"--{option}: cannot write {self.options[option]}: {why(error)}{remedy}")
@@ -189,20 +175,21 @@ class Grid(_Runs):
 
     def _report(self, record, is_last):
         self.reported += 1
-        self.kept.append(record if self.text or "folded" in self.files else slim(record))
+        self.kept.add(record)
         if is_last and "json" in self.files:
-            record["comparisons"] = self._judged.comparisons or None
+            record["comparisons"] = self.kept.comparisons or None
         try:
             if "json" in self.files:
-                self.files["json"].add(_json_line(record))
+                self.files["json"].add(json_line(record))
         except OSError as error:
             return self._cannot_write("json", error)
         return True
 
     def _close(self, option, file):
         try:
-            if option == "folded" and self.kept:
-                lines = folded(self._judged)
+            if option == "folded" and self.reported:
+                self.kept.name()
+                lines = folded(self.kept)
                 file.replace("".join(f"{line}\n" for line in lines).encode("ascii"))
             file.close()
         except OSError as error:
@@ -216,8 +203,8 @@ class Grid(_Runs):
         for option, file in self.files.items():
             if not self._close(option, file):
                 self.status = FAILED
-        if self.text and self.kept:
-            self._print(self._judged, DETAILS if self.options["details"] else REPORT, self.text)
+        if self.text and self.reported:
+            self._print(self.kept, DETAILS if self.options["details"] else REPORT, self.text)
             if not self.text.check(self.complain):
                 self.status = self.status or FAILED
         return self.status
@@ -254,8 +241,7 @@ class Sweep(_Runs):
                 "command": command_line(self.begin["command"]), "grid": self.options["grid"],
                 "order_seed": self.seed, "repeat": self.options["repeat"],
                 "shards": self.shards, "measuring": {key: self.options[key] for key in _MEASURING},
-                "cells": [{key: cell[key] for key in ("cell", "group", "load")}
-                          for _, cell in self.cells]}
+                "cells": [{key: cell[key] for key in ("cell", "group", "load")} for _, cell in self.cells]}
 
     def _runs(self):
         return len(self.mine) * self.options["repeat"]
@@ -272,13 +258,13 @@ class Sweep(_Runs):
         key = self.numbers.get(run["cell"]), run["repeat"]
         measured = record["schema"] == SCHEMA
         if (key[0] is None or not 1 <= key[1] <= judge.MOST_REPEATS
-                or not (measured or record["schema"] == "sendpath.failure/1")):
+                or not (measured or record["schema"] == FAILURE_SCHEMA)):
             self.foreign += 1
         elif self.outcomes.get(key, ("",))[0] == "measured" and key not in self.disturbed:
             self.twice += 1
         elif measured:
             self.outcomes[key] = ("measured", "")
-            self.kept.add(slim(record))
+            self.kept.add(record)
             if (record.get("noise") or {}).get("disturbed") is None:
                 self.disturbed.pop(key, None)
             else:
@@ -372,9 +358,8 @@ class Sweep(_Runs):
                 if one["verdict"] == judge.INCONCLUSIVE} & self.mine
 
     def _sort(self):
-        """The cells as they are planned, judged."""
+        """The cells as they are planned."""
         self.kept.sort([cell["cell"] for _, cell in self.cells])
-        self.kept.name()
 
     def _make(self, place, repeat):
         number, cell = self.cells[place]
@@ -464,7 +449,7 @@ class Sweep(_Runs):
 
 def _done_word(app):
     if "serving" in app and app["serving"]:
-        return f"{app['serving']['answers_per_s']:.0f} answers/s"
+        return f"{app['serving']['answers_per_s']:.0f} requests/s"
     if app.get("throughput_bps") is not None:
         return f"{app['throughput_bps'] / 1e9:.2f} Gbit/s"
     return "done"

@@ -2,13 +2,13 @@
 """Does zero-copy pay on a path? An answer of analyze advise as a section of the report."""
 
 from analysis import words
-from analysis.advice import CALLS, LEVEL, Advice, Path, Ratio, Read
+from analysis.advice import LEVEL, Advice, Path, Ratio, Read
 from analysis.advice import Answer as Advised
 from analysis.figures import style
-from analysis.figures.advice import METRICS
 from analysis.judge import INCONCLUSIVE, MARGIN
 from analysis.report import text
 from analysis.report.base import Answer, Table
+from analysis.tables.advice import CALLS, METRICS
 
 TITLE = "Advice on MSG_ZEROCOPY"
 RECEIVER_LIMITS = 0.5
@@ -48,8 +48,7 @@ def _compared(advice: Advice) -> list[str]:
 def _rests_on(advice: Advice) -> str:
     said = [advice.path.words.rstrip(". ") if advice.path else "the path was not measured"]
     if advice.blocks:
-        said.append(f"{text.plural(advice.blocks, 'block')} of three short runs in "
-                    f"{advice.elapsed_s:.0f} s")
+        said.append(f"{text.plural(advice.blocks, 'block')} of three short runs in {advice.elapsed_s:.0f} s")
     if advice.program:
         said.append(f"{advice.program.what}, watched for {words.number(advice.program.seconds)} s")
     return f"It rests on: {'; '.join(filter(None, said))}."
@@ -67,8 +66,7 @@ def _limits(path: Path) -> list[str]:
 
 def _not_shown(advice: Advice) -> list[str]:
     sizes = [r.size for a in advice.answers for r in a.ratios]
-    said = ["Other paths, other machines, and messages whose memory is in a cache for another "
-            "reason."]
+    said = ["Other paths, other machines, and messages whose memory is in a cache for another reason."]
     if sizes:
         said.append(f"Sizes below {style.size_text(min(sizes))} and above "
                     f"{style.size_text(max(sizes))} bytes, and between those tried.")

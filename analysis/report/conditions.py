@@ -8,9 +8,11 @@ from analysis.figures.base import Data
 from analysis.report import text
 from analysis.report.base import Table
 from analysis.report.questions.common import name
+from analysis.settings import named
 
-MACHINE = ("host", "cpu_model", "arch", "cpus", "virtual", "kernel", "debug_kernel", "governor",
-           "pmu", "tier")
+MACHINE = {"host": "host", "cpu_model": "processor", "arch": "machine type", "cpus": "CPUs",
+           "virtual": "virtual machine", "kernel": "Linux", "debug_kernel": "debug kernel",
+           "governor": "frequency governor", "pmu": "hardware counters", "tier": "sends timed by"}
 SETTINGS_MOST = 8
 # Warnings that have a number in each run: the column, and what it is of.
 FOLDED = {"others": ("others_share", "other programs took {} of the CPUs' time"),
@@ -34,20 +36,15 @@ def _said(value: object) -> str:
 def machines(runs: pl.DataFrame) -> Table:
     """A row a machine and kernel, with how sends were timed there."""
     rows = []
-    for row in runs.group_by(MACHINE, maintain_order=True).len().iter_rows(named=True):
+    for row in runs.group_by(*MACHINE, maintain_order=True).len().iter_rows(named=True):
         row["pmu"], row["tier"] = row["pmu"] or "none", row["tier"] or "not timed"
         rows.append((*(_said(row[key]) for key in MACHINE), text.count(row["len"])))
-    return Table("Machines", ("host", "processor", "machine type", "CPUs", "virtual machine", "Linux", "debug kernel",
-                              "frequency governor", "hardware counters", "sends timed by", "runs"), tuple(rows))
+    return Table("Machines", (*MACHINE.values(), "runs"), tuple(rows))
 
 
 def settings(runs: pl.DataFrame) -> Table:
     """Of machines and their devices, name and value."""
-    found: dict[str, set[str]] = {}
-    for column in ("settings", "devices"):
-        for said in runs[column].drop_nulls().unique():
-            for key, _, value in (one.partition("=") for one in said.split(";") if one):
-                found.setdefault(key if column == "settings" else f"device {key}", set()).add(value)
+    found = named(runs, "settings") | named(runs, "devices", "device ")
     return Table("Settings", ("setting", "value"), tuple(
         (key, ", ".join(sorted(values)[:SETTINGS_MOST])) for key, values in sorted(found.items())))
 
@@ -66,7 +63,7 @@ def title(data: Data) -> str:
     if data.sending.height:
         names = [name(one) for one in style.order(data.sending["variant"].unique().to_list())][::-1]
         said.append((labels.listed(names) if len(names) > 1 else f"{names[0]} sends") + _over(data.sending))
-        records = judged.KINDS[0].runs(data)
+        records = judged.KINDS[0].over.runs(data)
         if records.height:
             said[0] += f", messages of {records['fields'].min()} to {records['fields'].max()} records"
     if data.serving.height:

@@ -2,7 +2,7 @@
 """What sentences of the report are made of: numbers, estimates with units, plurals."""
 
 from analysis.stats.interval import Estimate
-from analysis.words import number
+from analysis.words import interval, number  # noqa: F401 (text.number, too)
 
 
 def count(value: int) -> str:
@@ -10,10 +10,9 @@ def count(value: int) -> str:
     return f"{value:,d}"
 
 
-def estimate(value: Estimate) -> str:
+def estimate(value: Estimate, scale: float = 1.0) -> str:
     """14.9 (13.1 to 15.2); without an interval, the number of values instead."""
-    return number(value.value) + (f" ({number(value.low)} to {number(value.high)})" if value.has_interval
-                                  else f" (of {value.n}, no interval)")
+    return interval(value, scale) + ("" if value.has_interval else f" (of {value.n}, no interval)")
 
 
 def plural(amount: int, word: str, words: str | None = None) -> str:

@@ -34,13 +34,6 @@ class Estimate:
     def has_interval(self) -> bool:
         return self.low is not None
 
-    def map(self, function) -> "Estimate":
-        """The same of a rising function of the value, as exp."""
-        if not self.has_interval:
-            return Estimate(float(function(self.value)), self.n)
-        return Estimate(float(function(self.value)), self.n, float(function(self.low)),
-                        float(function(self.high)), self.level)
-
 
 @functools.cache
 def ranks(n: int, level: float = LEVEL) -> tuple[int, float, float]:
@@ -60,24 +53,14 @@ def ranks(n: int, level: float = LEVEL) -> tuple[int, float, float]:
     return k, (n - k) * share / (k + (n - 2 * k) * share), level
 
 
-def median(values, level: float = LEVEL) -> Estimate:
+def median(values) -> Estimate:
     """The median of one value or more (any unit), with an interval where there are five."""
-    middle, low, high, reached = medians(np.asarray(values, dtype=float)[None, :], level)
-    if reached is None:
-        return Estimate(float(middle[0]), len(values))
-    return Estimate(float(middle[0]), len(values), float(low[0]), float(high[0]), reached)
-
-
-def medians(rows: np.ndarray, level: float = LEVEL):
-    """The same of each row of a matrix at once: middles, lower ends, upper ends, level; the
-    last three are None without an interval."""
-    ordered = np.sort(rows, axis=1)
-    n = rows.shape[1]
-    middle = (ordered[:, (n - 1) // 2] + ordered[:, n // 2]) / 2
+    ordered, n = np.sort(np.asarray(values, dtype=float)), len(values)
+    middle = float((ordered[(n - 1) // 2] + ordered[n // 2]) / 2)
     if n < FEWEST:
-        return middle, None, None, None
-    k, weight, reached = ranks(n, level)
+        return Estimate(middle, n)
+    k, weight, reached = ranks(n)
     # Equal values must not be rounded apart.
-    low = ordered[:, k - 1] + weight * (ordered[:, k] - ordered[:, k - 1])
-    high = ordered[:, n - k] + weight * (ordered[:, n - k - 1] - ordered[:, n - k])
-    return middle, low, high, reached
+    low = ordered[k - 1] + weight * (ordered[k] - ordered[k - 1])
+    high = ordered[n - k] + weight * (ordered[n - k - 1] - ordered[n - k])
+    return Estimate(middle, n, float(low), float(high), reached)

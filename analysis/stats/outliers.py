@@ -10,20 +10,21 @@ ALPHA = 0.01
 FEWEST = 5
 
 
-def flags(rows: np.ndarray, alpha: float = ALPHA) -> np.ndarray:
-    """Which values of each row of a matrix (of any unit) stand apart from the others of their
-    row, on a logarithmic scale where all are positive. Fewer than five do not show that.
+def flags(rows, alpha: float = ALPHA) -> np.ndarray:
+    """Which of these values (of any unit; of a matrix, of each row) stand apart from the others,
+    on a logarithmic scale where all are positive. Fewer than five do not show that.
 
     Each is compared with the mean and the spread of the others, by the t-distribution that
     such a comparison has among equals (the externally studentised residual), alpha divided by
     their number because the oddest of them is looked for.
     """
-    n = rows.shape[1]
+    rows = np.asarray(rows, dtype=float)
+    n = rows.shape[-1]
     if n < FEWEST:
         return np.zeros(rows.shape, dtype=bool)
-    positive = (rows > 0).all(axis=1, keepdims=True)
+    positive = (rows > 0).all(axis=-1, keepdims=True)
     rows = np.where(positive, np.log(np.where(positive, rows, 1)), rows)
-    mean, squares = rows.mean(axis=1, keepdims=True), rows.var(axis=1, keepdims=True) * n
+    mean, squares = rows.mean(axis=-1, keepdims=True), rows.var(axis=-1, keepdims=True) * n
     # Of the others, without each in turn.
     off = (rows - mean) * n / (n - 1)
     left = np.maximum(squares - off * (rows - mean), 0) / (n - 2)

@@ -35,11 +35,10 @@ class Dip:
 
 @dataclasses.dataclass(frozen=True)
 class Moved:
-    """A counter that changed between the same two values, by ratio a message and by per_second.
+    """A counter that changed between the same two values, by ratio a message, and likewise a second.
     correlation: of its steps a message with those of what is explained, by ranks, over so many steps."""
     name: str
     ratio: Judgment
-    per_second: Judgment
     correlation: float | None
     steps: int
 
@@ -87,7 +86,7 @@ def moved_with(logs, counters: dict, i: int, j: int) -> list[Moved]:
     to each message rises a second: only what moves in the same direction in both has moved by more.
     """
     judged = judge.judge([between(rate, i, j) for rates in counters.values() for rate in rates])
-    found = [Moved(name, *both, *_correlation(logs, counters[name][0]))
+    found = [Moved(name, both[0], *_correlation(logs, counters[name][0]))
              for name, both in zip(counters, zip(judged[::2], judged[1::2]))
              if both[0].verdict == both[1].verdict and judge.SIGNS[both[0].verdict]]
     return sorted(found, key=lambda m: (-abs(m.correlation or 0), m.name))

@@ -173,9 +173,7 @@ REFUSALS = (
     Refusal("FULL", "send_buffer_full", "EAGAIN",
             "the send buffer had no room",
             "Wait until the socket is writable (poll)."),
-    Refusal("OTHER", "failed", None,
-            "the send failed",
-            "See its error."),
+    Refusal("OTHER", "failed", None, "the send failed", "See its error."),
 )
 
 SENDS = 100  # of fewer completions a share is known to 10 percentage points only

@@ -59,8 +59,7 @@ def table(path):
     """Of a block's keys, with those of blocks in it; of a whole record without these."""
     whole = {"record": keys.RECORD, "failure": keys.FAILURE}.get(path)
     if whole:
-        return _table(("key", "what it holds"),
-                      [f"| `{key.name}` | {key.meaning} |" for key in whole.keys])
+        return _table(("key", "what it holds"), [f"| `{key.name}` | {key.meaning} |" for key in whole.keys])
     kind = SHARED.get(path) or next(key.kind for key in keys.RECORD.keys if key.name == path)
     return _table(("key", "value", "meaning"), _rows(kind))
 

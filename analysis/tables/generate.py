@@ -127,8 +127,7 @@ def header():
         define("NEED_NUMBERS", NEEDS),
         define("NEED_REASONS", [f"[{need}] = {text(reason)}" for need, reason in NEEDS.items()]),
         define("METRIC_ROWS", [metric(f) for f in FAMILIES]),
-        define("PROTOCOL_ROWS", [row(text(c.key), text(c.group + ":"), text(c.name))
-                                 for c in COUNTERS]),
+        define("PROTOCOL_ROWS", [row(text(c.key), text(c.group + ":"), text(c.name)) for c in COUNTERS]),
         *map(total, SUMS)))
 
 

@@ -10,16 +10,14 @@ from .causes import CAUSES, REFUSALS, UNKNOWN
 from .kinds import (COUNT, NAME, SHARE, TEXT, TRUTH, Key, Kind, block, integer, list_of,
                     mapping, null, number, one_of, only, positive, shared, text, tuples_of)
 from .profile import CONTEXTS
-from .renamed import SCHEMA
+from .renamed import FAILURE_SCHEMA, SCHEMA
 from .stages import STAGES
 
-FAILURE_SCHEMA = "sendpath.failure/1"
 MECHANISMS = ("fentry", "kprobe", "tracepoint")
 
 # What a time covers: span, from, to.
 SPANS = (
-    ("message", "the load generator takes up a message",
-     "it is sent, and its memory can be waited for"),
+    ("message", "the load generator takes up a message", "it is sent, and its memory can be waited for"),
     ("message_due", "a message is due, at a fixed rate (`rate_per_thread`), whenever it is taken "
         "up",
      "as above"),
@@ -36,16 +34,14 @@ SPANS = (
     ("tcp_sendmsg_locked..return",
      "first pass of the copy loop: the socket is locked, zero-copy memory is charged",
      "return to the socket layer"),
-    ("tcp_sendmsg..completion", "entry of `tcp_sendmsg`",
-     "the kernel makes the send's completion known"),
+    ("tcp_sendmsg..completion", "entry of `tcp_sendmsg`", "the kernel makes the send's completion known"),
     ("tcp_sendmsg_locked..completion", "first pass of the copy loop", "as above"),
     ("syscall..completion", "entry of the syscall", "as above"),
     ("syscall..tcp_sendmsg", "entry of the syscall", "return of `tcp_sendmsg`"),
     ("inet_recv_error", "entry of the function that reads an error queue", "its return"),
     ("sock_def_error_report",
      "entry of the function that wakes threads waiting for notifications", "its return"),
-    ("skb_copy_datagram_iter", "entry of the function that copies to a receiver's memory",
-     "its return"),
+    ("skb_copy_datagram_iter", "entry of the function that copies to a receiver's memory", "its return"),
 )
 
 _DISTRIBUTION = (
@@ -92,8 +88,7 @@ _SUMS = (
     Key("zerocopy", null(ZEROCOPY_SUMS), "null without such sends"),
 )
 _NETNS = Key("netns", null(integer(1)), "inode of the socket's network namespace")
-_IFINDEX = Key("ifindex", null(integer(1)), "where the socket's route leads; null without a cached "
-    "route")
+_IFINDEX = Key("ifindex", null(integer(1)), "where the socket's route leads; null without a cached route")
 _DEVICE = Key("device", null(TEXT), "name of the device")
 
 TOOL = shared("tool", block(Key("version", TEXT, "version of sendpath")))
@@ -114,8 +109,7 @@ RUN = shared("run", block(
 NOISE = block(
     Key("others_share", null(SHARE), "share of all CPUs' time: user and system time of programs "
         "other than the load's two; null where a program was observed"),
-    Key("irq_share", null(SHARE), "share of all CPUs' time: interrupts and softirqs, whoever "
-        "caused them"),
+    Key("irq_share", null(SHARE), "share of all CPUs' time: interrupts and softirqs, whoever caused them"),
     Key("pressure_share", null(SHARE), "share of the window in which a thread waited for a CPU "
         "(`/proc/pressure/cpu`)"),
     Key("sender_waited_share", null(SHARE), "run-queue delay: share of the time in which the "
@@ -180,8 +174,7 @@ PLAN = block(
 )
 
 LOAD = null(block(
-    Key("workload", one_of("stream", "request", "procinfo"), "what the load does: see "
-        "`--workload`"),
+    Key("workload", one_of("stream", "request", "procinfo"), "what the load does: see `--workload`"),
     Key("variant", null(TEXT), "the way of sending"),
     Key("server_model", TEXT, "how the sender's threads serve connections"),
     Key("client_model", one_of("threaded", "epoll", None), "how the receiver's do"),
@@ -198,10 +191,8 @@ LOAD = null(block(
     Key("messages_per_thread", null(integer(1)), "messages that each thread sends; null: the run "
         "ends after `duration_s`"),
     Key("verify", TRUTH, "true: the receiver compares what it gets"),
-    Key("working_set_bytes", null(integer(1)), "size of the working set that messages are taken "
-        "from"),
-    Key("pick", one_of("order", "random", None), "order in which fields are taken from the working "
-        "set"),
+    Key("working_set_bytes", null(integer(1)), "size of the working set that messages are taken from"),
+    Key("pick", one_of("order", "random", None), "order in which fields are taken from the working set"),
     Key("seed", null(COUNT), "seed of the random order"),
     Key("align_bytes", null(integer(1)), "alignment of the fields in memory; null: not set"),
     Key("huge_pages", TRUTH, "true: messages lie in transparent huge pages"),
@@ -229,8 +220,7 @@ LOAD = null(block(
 ))
 
 OBSERVED = null(block(
-    Key("by", one_of("command", "process", "comm", "cgroup", "all"), "how the program was "
-        "selected"),
+    Key("by", one_of("command", "process", "comm", "cgroup", "all"), "how the program was selected"),
     Key("what", TEXT, "its command line, id, name or path"),
     Key("seconds", number(), "how long the window was open"),
     Key("in_flight", COUNT, "sends still under way when it closed; they count nowhere else"),
@@ -257,8 +247,7 @@ APP = null(block(
     Key("zerocopy", null(block(
         Key("requests", COUNT, "sends that asked for zero-copy"),
         Key("completions", COUNT, "completions that the load generator read"),
-        Key("notifications", COUNT, "notifications that reported these "
-            "completions", required=False),
+        Key("notifications", COUNT, "notifications that reported these completions", required=False),
         Key("copied", null(COUNT), "null where io_uring does not say"),
         Key("enobufs", COUNT, "refused with ENOBUFS, or ENOMEM by io_uring"))),
         "zero-copy, as the load generator counted it"),
@@ -306,8 +295,7 @@ SERVING = null(block(
 ))
 
 _STAGES = null(block(
-    Key("span", TEXT, "`syscall..tcp_sendmsg` where a hook sees the syscall begin, else as in "
-        "`wall_ns`"),
+    Key("span", TEXT, "`syscall..tcp_sendmsg` where a hook sees the syscall begin, else as in `wall_ns`"),
     Key("one_in", integer(1), "one in so many sends is divided, chosen at random"),
     Key("sends", COUNT, "that were divided"),
     Key("bytes", COUNT, "of these"),
@@ -338,8 +326,7 @@ CALLS = null(list_of(block(
         "`[low, high, sends, bytes]`, see [Sizes](#sizes)"),
     Key("errors", ERRORS, "`ERESTARTSYS`: a signal interrupted the send, and the kernel restarted "
         "it or returned EINTR"),
-    Key("timed_one_in", integer(1), "one in so many sends is timed (`--sample`); 1: "
-        "all", required=False),
+    Key("timed_one_in", integer(1), "one in so many sends is timed (`--sample`); 1: all", required=False),
     Key("wall_ns", null(HISTOGRAM), "kernel time of a send"),
     Key("cpu_ns", null(HISTOGRAM), "with `--stages`, the time on the CPU"),
     Key("stages", _STAGES, "with `--stages`, see [Stages](#stages)"),
@@ -364,8 +351,7 @@ BY = null(block(
         _IFINDEX._replace(required=False),
         _DEVICE._replace(required=False),
         Key("remote_port", integer(0, 65535), "with `port`: of the receiver", required=False),
-        Key("remote_address", null(TEXT), "null if the sends of the group had several",
-            required=False))),
+        Key("remote_address", null(TEXT), "null if the sends of the group had several", required=False))),
         "a row for each combination that occurred, most bytes first"),
     Key("rest", null(block(*_SUMS)), "what found no room"),
 ))
@@ -403,8 +389,7 @@ COMPARISON = block(
     Key("interval", null(list_of(positive(), minItems=2, maxItems=2)), "from and to; null: too few repeats"),
     Key("level", null(SHARE), "of confidence, of this interval"),
     Key("n", COUNT, "pairs of runs"),
-    Key("resolved", null(number()), "the smallest difference that these pairs would have shown, as a "
-        "share"),
+    Key("resolved", null(number()), "the smallest difference that these pairs would have shown, as a share"),
     Key("repeats", null(COUNT), "so many might decide; null: it is decided, or no number is likely to"),
     Key("discarded", list_of(TEXT), "why runs were left out as disturbed, one reason per repeat"),
 )
@@ -420,8 +405,7 @@ ZEROCOPY = null(block(
     Key("outstanding", null(COUNT), "not completed when the window closed"),
     Key("completions_before", null(COUNT), "sends that began before the window and completed in "
         "it, on sockets that also sent in the window; no other sum includes them", required=False),
-    Key("copied", null(COUNT), "`flagged` and `unflagged` together; where the latter is "
-        "null, a lower bound"),
+    Key("copied", null(COUNT), "`flagged` and `unflagged` together; where the latter is null, a lower bound"),
     Key("flagged", null(COUNT), "sends that completed with the kernel's flag "
         "(SO_EE_CODE_ZEROCOPY_COPIED), counted before notifications coalesce"),
     Key("unflagged", null(COUNT), "sends that completed without the flag, though a hook saw "
@@ -438,8 +422,7 @@ ZEROCOPY = null(block(
     Key("bytes_unflagged", null(COUNT), "bytes copied without a flag"),
     Key("peers", list_of(block(*_PEER, *_ZEROCOPY_SUMS), maxItems=1000), "receivers of these "
         "sends, most requests first"),
-    Key("peers_rest", null(block(Key("peers", COUNT, "receivers that are not "
-        "listed"), *_ZEROCOPY_SUMS)),
+    Key("peers_rest", null(block(Key("peers", COUNT, "receivers that are not listed"), *_ZEROCOPY_SUMS)),
         "the same sums over them; null if there are none"),
     Key("io_uring", null(block(
         Key("requests", COUNT, "sends by these operations"),
@@ -567,8 +550,7 @@ LOST = null(block(
     Key("flags", COUNT, "completions whose own flag was not read: a neighbouring completion's flag "
         "is counted, so `copied` can be wrong by so many, and no cause is counted for them"),
     Key("groups", COUNT, "sends whose group or peer found no room; they count in all totals"),
-    Key("stacks", null(COUNT), "copied packets, and other events of a send, for which there was no "
-        "room"),
+    Key("stacks", null(COUNT), "copied packets, and other events of a send, for which there was no room"),
 ))
 
 OVERHEAD = null(block(
@@ -591,8 +573,7 @@ PROFILE = null(block(
             "user space"),
         Key("stage", null(one_of(*(stage.name for stage in STAGES if stage.on_cpu))),
             "of a send, by the innermost function that begins a stage; null outside of sends"),
-        Key("functions", list_of(TEXT), "of the kernel, outermost first; empty of `kernel` and "
-            "`program`"),
+        Key("functions", list_of(TEXT), "of the kernel, outermost first; empty of `kernel` and `program`"),
         Key("samples", integer(1), "with this stack"))), "the most frequent first")))
 
 _WHOLE, _AMOUNT = null(COUNT), null(number())
@@ -606,10 +587,8 @@ MEMORY = null(block(
     Key("bytes", _WHOLE, "both; AMD's fabric and Arm's mesh count only this"),
     Key("read_bytes_per_s", _AMOUNT, "over `app.elapsed_s`"),
     Key("write_bytes_per_s", _AMOUNT, "over `app.elapsed_s`"),
-    Key("bytes_per_byte", _AMOUNT, "`bytes` over `app.bytes`: memory bytes moved for each byte "
-        "sent"),
-    Key("io_read_misses", _WHOLE, "cache lines that devices read and the last-level cache did not "
-        "have"),
+    Key("bytes_per_byte", _AMOUNT, "`bytes` over `app.bytes`: memory bytes moved for each byte sent"),
+    Key("io_read_misses", _WHOLE, "cache lines that devices read and the last-level cache did not have"),
     Key("io_write_misses", _WHOLE, "cache lines that devices wrote whole and the last-level cache "
         "did not have"),
     Key("io_own_misses", _WHOLE, "cache lines that devices wrote in part and the last-level cache "
@@ -635,9 +614,7 @@ WARNINGS = list_of(block(
     Key("code", TEXT, "for programs; `sends_unseen`: the mechanism does not see sends by some "
         "syscalls, which are in no figure"),
     Key("text", TEXT, "for people")))
-UNMEASURED = list_of(block(
-    Key("key", TEXT, "the key that is null"),
-    Key("reason", NAME, "why")))
+UNMEASURED = list_of(block(Key("key", TEXT, "the key that is null"), Key("reason", NAME, "why")))
 
 RECORD = block(
     Key("schema", only(SCHEMA), "version of this format"),
@@ -652,8 +629,7 @@ RECORD = block(
     Key("observed", OBSERVED, "the program that was observed; null where a load was run"),
     Key("serving", SERVING, "many connections (`--workload procinfo`), else null; the server is "
         "the `sender` of the record, the client its `receiver`"),
-    Key("tcp", TCP, "TCP counters in the window, see [TCP](#tcp); null where a program was "
-        "observed"),
+    Key("tcp", TCP, "TCP counters in the window, see [TCP](#tcp); null where a program was observed"),
     Key("app", APP, "the load generator's own counts; null where a program was observed"),
     Key("noise", NOISE, "what else the machine did in the window"),
     Key("calls", CALLS, "the sends: a row for each syscall and kind of send"),

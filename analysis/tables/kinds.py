@@ -19,34 +19,25 @@ class Key(NamedTuple):
     required: bool = True  # else older versions left it out, or it is there on occasion
 
 
-def _bounded(of, words, least, most):
-    schema = {"type": of}
-    if least is not None:
-        schema["minimum"] = least
-    if most is not None:
-        schema["maximum"] = most
-    return Kind(words, schema)
+def _plain(of, words, **rules):
+    """rules: further ones of the schema; None: there is none."""
+    return Kind(words, {"type": of, **{name: rule for name, rule in rules.items() if rule is not None}})
 
 
 def integer(least=None, most=None):
-    return _bounded("integer", "integer", least, most)
+    return _plain("integer", "integer", minimum=least, maximum=most)
 
 
 def number(least=0, most=None):
-    return _bounded("number", "number", least, most)
+    return _plain("number", "number", minimum=least, maximum=most)
 
 
 def positive():
-    return Kind("number", {"type": "number", "exclusiveMinimum": 0})
+    return _plain("number", "number", exclusiveMinimum=0)
 
 
-def text(least=0, pattern=None):
-    schema = {"type": "string"}
-    if least:
-        schema["minLength"] = least
-    if pattern:
-        schema["pattern"] = pattern
-    return Kind("text", schema)
+def text(least=None, pattern=None):
+    return _plain("string", "text", minLength=least, pattern=pattern)
 
 
 def one_of(*names):
@@ -78,8 +69,7 @@ def tuples_of(*kinds):
 
 
 def mapping(kind):
-    return Kind(f"{kind.words} by name",
-                {"type": "object", "additionalProperties": schema_of(kind)})
+    return Kind(f"{kind.words} by name", {"type": "object", "additionalProperties": schema_of(kind)})
 
 
 SHARED = {}
@@ -107,25 +97,23 @@ COUNT = integer(0)
 SHARE = number(0, 1)
 TEXT = text()
 NAME = text(1)
-TRUTH = Kind("true or false", {"type": "boolean"})
+TRUTH = _plain("boolean", "true or false")
 
 
-def _with_keys(schema, keys, described):
+def _with_keys(schema, keys):
     required = [key.name for key in keys if key.required]
     return {**schema, **({"required": required} if required else {}),
-            "properties": {key.name: {**schema_of(key.kind, described), **(
-                {"description": key.meaning} if described and key.meaning else {})}
-                           for key in keys}}
+            "properties": {key.name: {**schema_of(key.kind), "description": key.meaning} for key in keys}}
 
 
-def whole_schema(kind, described=True):
-    """Of a kind, where it does not stand by reference. described: with the meaning of keys."""
+def whole_schema(kind):
+    """Of a kind, where it does not stand by reference."""
     if not kind.keys:
         return kind.schema
     if kind.listed:
-        return {**kind.schema, "items": _with_keys(kind.schema["items"], kind.keys, described)}
-    return _with_keys(kind.schema, kind.keys, described)
+        return {**kind.schema, "items": _with_keys(kind.schema["items"], kind.keys)}
+    return _with_keys(kind.schema, kind.keys)
 
 
-def schema_of(kind, described=True):
-    return {"$ref": f"#/$defs/{kind.shared}"} if kind.shared else whole_schema(kind, described)
+def schema_of(kind):
+    return {"$ref": f"#/$defs/{kind.shared}"} if kind.shared else whole_schema(kind)

@@ -68,8 +68,7 @@ SOURCES = (
         Event("write", None, "umc_cas_cmd.wr", LINE))),
     Source("data fabric (amd_df)", tuple(
         Event("read_and_write", None, f"dram_channel_data_controller_{n}", LINE) for n in range(8))),
-    Source("mesh's home nodes (arm_cmn)", (
-        Event("read_and_write", "arm_cmn", "hnf_mc_reqs", LINE),)),
+    Source("mesh's home nodes (arm_cmn)", (Event("read_and_write", "arm_cmn", "hnf_mc_reqs", LINE),)),
     # What the cluster asks for a cache behind it may have.
     Source("L3 refills and write-backs (arm_dsu)", (
         Event("read", "arm_dsu", "l3d_cache_refill", LINE),

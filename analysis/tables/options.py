@@ -102,7 +102,7 @@ def _records(field, sizes):
 GRIDS = {
     "copies": (("variant=all", "size=256,1K,4K,16K", "threads=1,2,4,8"),),
     "sizes": (("variant=all", "size=1K,4K,16K,64K,256K,1M", "threads=1,2,4,8"),),
-    "servers": (("workload=procinfo", "server-model=iterative,threaded,select", "connections=10,50,100"),),
+    "servers": (("workload=procinfo", "server-model=iterative,threaded,select,epoll", "connections=10,50,100"),),
     # Messages of 1 to 32 records.
     "records": (_records("128", range(128, 4097, 128)),
                 _records("1K", [f"{n}K" for n in range(1, 33)])),

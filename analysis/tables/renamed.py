@@ -2,6 +2,7 @@
 """Keys of the record that had other names in older schemas, from which it is read all the same."""
 
 SCHEMA = "sendpath.run/3"
+FAILURE_SCHEMA = "sendpath.failure/1"  # of a run that was planned and came to nothing: of what, and why
 # Schema, oldest first: what was called otherwise in it, by block. "" is the record itself; of a
 # list each block is meant.
 RENAMED = {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """The answer: which variant is faster, why, and what to do."""
 
-from judge import BETTER, INCONCLUSIVE, MARGIN, SAME, WORSE
+from judge import BETTER, INCONCLUSIVE, MARGIN, PRACTICAL, SAME, WORSE
 
 from . import units
 from .facts import facts
@@ -66,7 +66,7 @@ def results_of(found, what):
 
 def results(cells):
     """A sentence a variant that is compared, the one with the clearest verdict first."""
-    what = "answers per second" if cells.serving else "throughput"
+    what = "requests per second" if cells.serving else "throughput"
     pairs, said = {}, None
     for cell in cells:
         if cell.comparisons:
@@ -90,12 +90,15 @@ def results(cells):
 
 
 def needed(cells):
-    """The option that might decide what is inconclusive."""
+    """The option that might decide what is inconclusive, or that repeats will not."""
     open_ = [one["repeats"] for one in cells.comparisons if one["verdict"] == INCONCLUSIVE]
     known = [one for one in open_ if one]
     if any(cell.disturbed for cell in cells) and open_:
         return "undecided; --wait-quiet waits for a quiet machine"
-    return f"undecided; --repeat {max(known)} might decide" if known else ""
+    if known:
+        return f"undecided; --repeat {max(known)} might decide"
+    return (f"undecided; over {PRACTICAL} repeats are needed: a longer --duration makes runs vary less"
+            if any(one["n"] for one in cells.comparisons if one["verdict"] == INCONCLUSIVE) else "")
 
 
 def whys(asked):

@@ -40,8 +40,7 @@ def failures(cells):
     any_errors = False
     for record, title in (pair for cell in cells for pair in cell.repeat_titles()):
         for call in rows(record, "calls"):
-            errors = [(safe_text(name, NAME_MAX), many)
-                      for name, many in members(call, "errors").items()]
+            errors = [(safe_text(name, NAME_MAX), many) for name, many in members(call, "errors").items()]
             any_errors = any_errors or bool(errors)
             if failed(call) > 0:
                 yield f"failed: {title}, {call_name(call)}: " + ", ".join(
@@ -121,8 +120,7 @@ def sizes(cells):
     all_sends, all_bytes = (total(row[i] for row in classes) for i in range(2))
     if cell.at("observed") is None or not all_sends:
         return
-    small = [row for row in classes
-             if row[0] < SMALL_SHARE * all_sends and row[1] < SMALL_SHARE * all_bytes]
+    small = [row for row in classes if row[0] < SMALL_SHARE * all_sends and row[1] < SMALL_SHARE * all_bytes]
     shown = [row for row in classes if row not in small]
     other_sends, other_bytes = (total(row[i] for row in small) for i in range(2))
     if other_sends:

@@ -22,7 +22,7 @@ def gather(cell):
         key = cause.name, value(block, "netns"), value(block, "ifindex"), stack
         if key not in found and len(found) == ROWS_MAX:
             continue
-        row = found.setdefault(key, Row(cause, string(block, "device")[:DEVICE_MAX], *key[1:]))
+        row = found.setdefault(key, Row(cause, string(block, "device")[:DEVICE_MAX], key[1], stack))
         row.sends += value(block, "count")
         row.unflagged += value(block, "unflagged")
         row.skbs += value(block, "skbs")

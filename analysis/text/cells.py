@@ -9,7 +9,7 @@ from derive.outcome import skipped_looks
 from . import units
 from .hist import Hist
 from .kept import shared
-from .record import array, at, count, counter, frozen, number, safe_text, same, string, value
+from .record import at, count, counter, frozen, number, rows, safe_text, same, string, value
 from .spread import spread, total
 
 FEW_FLAGS = 0.001
@@ -67,12 +67,9 @@ class Cell:
         return at(self.record, path)
 
     def rows(self, path):
-        """Yields the rows of a list over all repeats; a null ends it."""
+        """Yields the rows of a list over all repeats."""
         for record in self.records:
-            for row in array(record, path):
-                if row is None:
-                    return
-                yield row
+            yield from rows(record, path)
 
     def repeat_titles(self):
         """Pairs of a record and the title, of several repeats with the number."""
@@ -219,6 +216,7 @@ class Cells:
     @property
     def comparisons(self):
         """All of them, as they stand in a record."""
+        self.name()
         return [one for cell in self for one in cell.comparisons.values()]
 
     @property

@@ -5,6 +5,7 @@ from . import table, units
 from .answer import discarded
 from .columns import middle, percentile, point, spread, text, time, whole
 from .record import count, string
+from .spread import total
 
 GIB = 1 << 30
 SPEED = "app/throughput_bps"
@@ -39,24 +40,14 @@ def short_spread(cell):
     return spread(SPEED, 1e9, decimals)(cell)
 
 
-def both_ends(cell):
-    """CPU seconds of both, for each GiB received."""
-    found = [cell.sum(path) for path in ("app/user_s", "app/system_s", "app/receiver/user_s",
-                                         "app/receiver/system_s", "app/received_bytes")]
-    if None in found or found[-1] / GIB <= 0:
-        return None
-    seconds = sum(found[:-1]) / (found[-1] / GIB)
-    return units.decimal(seconds, 3 if seconds < 10 else 1)
-
-
-def cpu_seconds(side):
-    """Of an end, for each GiB received."""
+def cpu_seconds(*sides):
+    """Of one end or both, for each GiB received."""
     def of(cell):
-        received, user_s, system_s = (cell.sum(path) for path in (
-            "app/received_bytes", f"{side}/user_s", f"{side}/system_s"))
-        if None in (received, user_s, system_s) or received / GIB <= 0:
+        received, *spent = (cell.sum(path) for path in (
+            "app/received_bytes", *(f"{side}/{key}" for side in sides for key in ("user_s", "system_s"))))
+        if None in (received, *spent) or received / GIB <= 0:
             return None
-        seconds = (user_s + system_s) / (received / GIB)
+        seconds = total(spent) / (received / GIB)
         return units.decimal(seconds, 3 if seconds < 10 else 1)
     return of
 
@@ -101,7 +92,7 @@ BRIEF = (
     ("p50", "us p50", lambda cell: point(cell.wall, 500, 1e3)),
     ("", "p99", lambda cell: point(cell.wall, 990, 1e3)),
     ("request", "answer p50", percentile(ANSWER, 500, 1e3)),
-    ("", "CPU s/GiB", both_ends),
+    ("", "CPU s/GiB", cpu_seconds("app", "app/receiver")),
     ("zerocopy", "copied", copied),
 )
 LESS = {"spread", "p50"}, {"speed", "p50"}, {"speed"}

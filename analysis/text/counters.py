@@ -44,8 +44,7 @@ DERIVED = (
 
 
 def is_counted(cells, event, pmu=None):
-    return any(cell.counter(side[0], event, pmu) is not None
-               for cell in cells for side in sides_of(cells))
+    return any(cell.counter(side[0], event, pmu) is not None for cell in cells for side in sides_of(cells))
 
 
 def of_counter(row):

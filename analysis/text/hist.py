@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Histograms of records, merged. Counts have 64 bits, as in the kernel programs."""
+"""Histograms of records, merged."""
 
 from array import array
 
-from derive.hist import FINE, bucket_of, high, low, rank
+from derive.hist import FINE, Percentiles, bucket_of, low
 
-from .record import COUNT_MAX, at, count, rows
+from .record import at, count, rows
 
 
 def pairs(block):
@@ -26,49 +26,33 @@ def packed(block):
     return {**block, "buckets": numbers.tobytes()}
 
 
-class Hist:
-    """count 0: nothing was timed."""
+class Hist(Percentiles):
+    """All that histograms of records have together, or what stands in their places. count 0: nothing was
+    timed.
+    """
 
     def __init__(self, *blocks):
-        self.count = self.sum = self.max = 0
-        self.buckets = {}
-        for block in blocks:
-            self.add(block)
-
-    def add(self, block):
-        """Adds a histogram as a record has it, or what stands in its place."""
-        if not count(block, "count"):
-            return
-        self.count = self.count + count(block, "count") & COUNT_MAX
-        self.sum = self.sum + count(block, "sum") & COUNT_MAX
-        self.max = max(self.max, count(block, "max"))
-        for bucket, many in pairs(block):
-            self.buckets[bucket] = self.buckets.get(bucket, 0) + many & COUNT_MAX
+        timed = [block for block in blocks if count(block, "count")]
+        self.count, self.sum = (sum(count(block, key) for block in timed) for key in ("count", "sum"))
+        self.max = max((count(block, "max") for block in timed), default=0)
+        found = {}
+        for bucket, many in (pair for block in timed for pair in pairs(block)):
+            found[bucket] = found.get(bucket, 0) + many
+        self.buckets = sorted(found.items())
 
     @property
     def mean(self):
         return float(self.sum) / float(self.count) if self.count else 0.0
 
-    def high(self, bucket):
-        return high(bucket, FINE, self.max)
-
-    def percentile(self, per_mille):
-        place, seen = rank(self.count, per_mille), 0
-        for bucket, many in sorted(self.buckets.items()):
-            seen = seen + many & COUNT_MAX
-            if seen and seen >= place:
-                return min(self.high(bucket), self.max)
-        return self.max
-
     def slower_than(self, ns):
         """How many took at least so long."""
-        return sum(many for bucket, many in self.buckets.items() if low(bucket, FINE) >= ns) & COUNT_MAX
+        return sum(many for bucket, many in self.buckets if low(bucket, FINE) >= ns)
 
     def octaves(self):
         """{power of two: how many}, from the first that has any to the last."""
         found = {}
-        for bucket, many in self.buckets.items():
+        for bucket, many in self.buckets:
             power = (low(bucket, FINE) | 1).bit_length() - 1
-            found[power] = found.get(power, 0) + many & COUNT_MAX
+            found[power] = found.get(power, 0) + many
         used = [power for power, many in found.items() if many]
         return {power: found.get(power, 0) for power in range(min(used), max(used) + 1)} if used else {}

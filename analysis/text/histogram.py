@@ -8,7 +8,7 @@ from tables.stages import STAGES
 from . import units
 from .calls import call_name, same_call
 from .hist import Hist
-from .record import COUNT_MAX, at, rows, string, value
+from .record import at, rows, string, value
 from .spread import total
 
 BAR_WIDTH = 34
@@ -21,7 +21,7 @@ def drawn(hist):
     most = max(octaves.values(), default=0)
     yield f"  {'nsecs':>24} : {'count':<12} distribution"
     for power, many in octaves.items():
-        bar = "*" * ((many * BAR_WIDTH & COUNT_MAX) // most)
+        bar = "*" * (many * BAR_WIDTH // most)
         yield (f"  {1 << power if power else 0:10} -> {(2 << power) - 1:<10} : {many:<12,} "
                f"|{bar:<{BAR_WIDTH}}|")
 
@@ -33,29 +33,17 @@ def percentiles(hist):
                     for name, per_mille in points) + f"max {units.time(float(hist.max))}")
 
 
-class Counted:
-    """Totals of what the counters said, over a cell's records."""
-
-    def __init__(self):
-        self.sends = self.left_out = 0.0
-        self.names, self.sums, self.used = {}, {}, 0
-
-    def add(self, counters):
-        self.sends += value(counters, "sends")
-        self.left_out += value(counters, "left_out")
-        events = list(rows(counters, "events"))[:COUNTERS_MAX]
-        self.used = len(events)
-        for i, event in enumerate(events):
-            self.names[i] = string(event, "event")
-            self.sums[i] = self.sums.get(i, 0.0) + value(event, "sum")
-
-    def lines(self):
-        if not self.used:
-            return
-        means = ", ".join(f"{self.names[i]} {units.whole(self.sums[i] / self.sends)}"
-                          for i in range(self.used if self.sends > 0 else 0))
-        yield (f"  per send:{' ' if means else ''}{means} (mean of {units.counted(self.sends, 'send')}; "
-               f"left out, as they lost their CPU meanwhile: {units.whole(self.left_out)})")
+def counted(calls):
+    """What the counters said of a send, over the rows of a kind of call."""
+    counters = [at(call, "counters") for call in calls]
+    events = list(rows(counters[-1], "events"))[:COUNTERS_MAX]
+    if not events:
+        return
+    sends, left_out = (total(value(one, key) for one in counters) for key in ("sends", "left_out"))
+    sums = [total(value(one, f"events/{i}/sum") for one in counters) for i in range(len(events))]
+    means = [f"{string(event, 'event')} {units.whole(each / sends)}" for event, each in zip(events, sums) if sends > 0]
+    yield (f"  per send:{' ' if means else ''}{', '.join(means)} (mean of {units.counted(sends, 'send')}; "
+           f"left out, as they lost their CPU meanwhile: {units.whole(left_out)})")
 
 
 def of_call(cell, first):
@@ -63,9 +51,7 @@ def of_call(cell, first):
     calls = [row for row in cell.rows("calls") if same_call(row, first)]
     sends = total(value(row, "sends") for row in calls)
     one_in = value(calls[-1], "timed_one_in")
-    hist, counted = Hist(*(at(row, "wall_ns") for row in calls)), Counted()
-    for row in calls:
-        counted.add(at(row, "counters"))
+    hist = Hist(*(at(row, "wall_ns") for row in calls))
     yield f"kernel time of a send: {cell.title}, {call_name(first)}, {units.counted(sends, 'send')}"
     if not hist.count:
         return
@@ -74,12 +60,11 @@ def of_call(cell, first):
         text += (f"; a sample of one in {units.whole(one_in)}, chosen at random: "
                  f"{units.counted(timed, 'send')}")
     elif sends > timed:
-        text += (f"; not timed: {units.whole(sends - timed)}, which failed before, or whose start was "
-                 "missed")
+        text += f"; not timed: {units.whole(sends - timed)}, which failed before, or whose start was missed"
     yield text
     yield from drawn(hist)
     yield percentiles(hist)
-    yield from counted.lines()
+    yield from counted(calls)
     yield ""
 
 

@@ -132,8 +132,7 @@ def unsupported(cells):
                                 if string(row, "status") == "not supported"))
     if events:
         more = f" and {len(events) - 2} other counters" if len(events) > 2 else ""
-        yield (f"not measured: {', '.join(events[:2])}{more}: no PMU; run it where analyze doctor "
-               "lists one")
+        yield f"not measured: {', '.join(events[:2])}{more}: no PMU; run it where analyze doctor lists one"
 
 
 def unmeasured(cells):

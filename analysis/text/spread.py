@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """A number over repeats: median and range."""
 
+import collections
 
-class Spread:
-    """low, middle, high: the range of count values, and their median."""
-
-    def __init__(self, low=0.0, middle=0.0, high=0.0, count=0):
-        self.low, self.middle, self.high, self.count = low, middle, high, count
+# The range of count values, and their median.
+Spread = collections.namedtuple("Spread", "low middle high count", defaults=(0.0, 0.0, 0.0, 0))
 
 
 def total(numbers):

@@ -6,7 +6,6 @@ from derive.outcome import DEVICE_MAX, all_seen, device, remedies, standing, unk
 from . import units
 from .causes import REFUSAL_BY_NAME
 
-TEXT_MAX = 1023
 REFUSED_SHARE = 0.1
 # Of causes that no setting takes away.
 WITHOUT = "Send without MSG_ZEROCOPY on this path."
@@ -143,16 +142,8 @@ def parts(f):
     return " ".join([*whys, why[0].upper() + why[1:] if whys else why]), does, doubt
 
 
-def verdict(f):
-    """The sentences, or "no verdict: " and why; "" where nothing asked for zero-copy."""
-    if f.requests <= 0:
-        return ""
-    why, do, doubt = parts(f)
-    return " ".join(filter(None, (why + ("" if why.endswith(".") else "."), do, doubt)))[:TEXT_MAX]
-
-
 def finding(f):
-    """The same without its numbers, so that configurations with the same findings read alike: why, and
+    """The same without numbers and doubt, so that configurations with the same findings read alike: why, and
     what to do.
     """
     share = "some" if f.copied < f.completions else "all"

@@ -9,7 +9,7 @@ from . import units
 from .causes import REFUSAL_BY_NAME, gather
 from .facts import receiver
 from .head import unseen
-from .record import COUNT_MAX, at, rows, string, value
+from .record import at, rows, string, value
 
 DEVICE_MAX = 127
 
@@ -108,8 +108,7 @@ def refusals(cell):
         yield labelled("outstanding", f"{units.whole(outstanding)} without a completion when the "
                        "window closed")
     if before:
-        yield labelled("earlier", f"{units.whole(before)} more completed, of sends from before the "
-                       "window")
+        yield labelled("earlier", f"{units.whole(before)} more completed, of sends from before the window")
 
 
 def latency(cell):
@@ -154,7 +153,7 @@ def error_queue(cell):
     sends = cell.sum("zerocopy/error_queue/sends", 0.0)
     if sends < 1:
         return
-    text = (f"{units.time(float(found.sum + empty.sum & COUNT_MAX) / sends)} per send: "
+    text = (f"{units.time(float(found.sum + empty.sum) / sends)} per send: "
             f"{units.figure(found.count / sends, 2)} reads per send")
     if found.count:
         text += f" of {units.time(found.mean)}"
@@ -181,8 +180,7 @@ def uring(cell):
         yield text + "; how many of them were copied is not known"
         return
     text += f", {units.whole(completions)} completed, "
-    text += ("how many of them were copied is not known" if copied is None
-             else copies(copied, completions))
+    text += "how many of them were copied is not known" if copied is None else copies(copied, completions)
     outstanding = positive(cell, "io_uring/outstanding")
     if outstanding:
         text += f"; without a completion when the window closed: {units.whole(outstanding)}"
@@ -213,8 +211,7 @@ def zerocopy(cells):
         requests = cell.sum("zerocopy/requests", 0.0)
         if requests:
             yield summary(cell, requests)
-            for part in (causes, answers, skb_copies, refusals, latency, pinned, notifications,
-                         error_queue):
+            for part in (causes, answers, skb_copies, refusals, latency, pinned, notifications, error_queue):
                 yield from part(cell)
         elif cell.at("zerocopy/io_uring") is None:
             yield none_asked(cell)

@@ -236,20 +236,14 @@ static void print_zerocopy(const struct result *r)
 
 	if (!r->zerocopy)
 		return;
-	if (r->sent.copied_unknown) {
-		printf("zero-copy   %s requested, %s completed; this kernel does not report how "
-		       "many of "
-		       "them were copied, %s refused (ENOBUFS)\n",
-		       units__count_text(z->requests), units__count_text(z->completions),
-		       units__count_text(z->enobufs));
-		return;
-	}
-	printf("zero-copy   %s requested, %s completed, %s copied (%.1f %%), %s refused "
-	       "(ENOBUFS)\n",
-	       units__count_text(z->requests), units__count_text(z->completions),
-	       units__count_text(z->copied),
-	       z->completions ? 100.0 * (double)z->copied / (double)z->completions : 0.0,
-	       units__count_text(z->enobufs));
+	printf("zero-copy   %s requested, %s completed", units__count_text(z->requests),
+	       units__count_text(z->completions));
+	if (r->sent.copied_unknown)
+		printf("; this kernel does not report how many of them were copied");
+	else
+		printf(", %s copied (%.1f %%)", units__count_text(z->copied),
+		       z->completions ? 100.0 * (double)z->copied / (double)z->completions : 0.0);
+	printf(", %s refused (ENOBUFS)\n", units__count_text(z->enobufs));
 }
 
 static void print_cpu(const struct result *r, const char *sender, const char *receiver)

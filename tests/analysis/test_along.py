@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from analysis import judge, sweeps
+from analysis import judge, summary, sweeps
 from analysis.figures.cells import sending
 from analysis.figures import judged
 from analysis.figures.base import Data
@@ -21,7 +21,7 @@ SIZES_KIND = next(kind for kind in judged.KINDS if kind.name == "sizes")
 
 def compared(frame, a, b):
     """As the report finds them: by size."""
-    return judged.compare(SIZES_KIND.runs(Data(frame)), ["setting", "threads", "message_bytes"], "variant",
+    return summary.compare(SIZES_KIND.over.runs(Data(frame)), ["setting", "threads", "message_bytes"], "variant",
                           [(a, b)], "throughput_bps")
 
 
@@ -96,10 +96,10 @@ def test_records_of_two_sizes_are_two_series():
         fields=pl.col("message_bytes"), field_size_bytes=pl.lit(size, pl.Int64),
         message_bytes=pl.col("message_bytes") * size) for size in (128, 1024))
     other = other.with_columns(throughput_bps=pl.col("throughput_bps") * 8)
-    found = sweeps.series(pl.concat([one, other]), "throughput_bps", "fields")
-    assert [series.conditions["field_size_bytes"] for series in found] == [128, 1024]
-    assert found[1].logs["throughput_bps"] - found[0].logs["throughput_bps"] == pytest.approx(
-        math.log(8))
+    found = sweeps.courses(pl.concat([one, other]), "throughput_bps", "fields", counters=())
+    assert [course.conditions["field_size_bytes"] for course in found] == [128, 1024]
+    alone, both = ([step.ratio.value for step in course.steps] for course in found)
+    assert alone == pytest.approx(both) and len(both) == 7
 
 
 def threads(truth, counts=(1, 2, 4, 8), repeats=7):
@@ -112,7 +112,7 @@ def threads(truth, counts=(1, 2, 4, 8), repeats=7):
 
 
 def against_one_thread(frame):
-    return judged.compare(sending(frame), ["variant"], "threads",
+    return summary.compare(sending(frame), ["variant"], "threads",
                                [(count, 1) for count in (2, 4, 8)], "throughput_bps")
 
 

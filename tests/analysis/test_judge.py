@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 
 import made
 import simulate
-from analysis import compare, judge, summary
+from analysis import compare, judge, summary, zerocopy_text
 from analysis.figures.cells import sending
 from analysis.judge import BETTER, FEW, INCONCLUSIVE, NONE, SAME, WIDE, WORSE
-from analysis.figures import judged
 
 sys.path.append(str(simulate.ROOT / "analysis"))  # where the front finds its own
 from advise import search  # noqa: E402 (it needs the path)
@@ -206,11 +205,10 @@ def test_the_terminal_the_report_compare_and_advise_agree(effects, noise, repeat
     frame = made.frame(loads)
     terminal = {cell.at("load/message_bytes"): cell.comparisons["throughput"] for cell in cells
                 if cell.comparisons and cell.comparisons["throughput"]["n"]}
-    report = {one.cell["message_bytes"]: one.judgment for one in judged.compare(
+    report = {one.cell["message_bytes"]: one.judgment for one in summary.compare(
         sending(frame), ["setting", "threads", "message_bytes"], "variant", [("zerocopy", "twocopy")], "throughput_bps")
         if one.judgment.n}
-    beside = {key["message_bytes"]: one for key, one in summary.paired_ratios(
-        frame, "throughput_bps", "zerocopy", "twocopy") if one.n}
+    beside = {one.cell["message_bytes"]: one.judgment for one in zerocopy_text.compared(frame) if one.judgment.n}
     assert terminal.keys() == report.keys() == beside.keys()
     assert len(terminal) == len(effects) or busy
     for size, one in terminal.items():

@@ -8,7 +8,7 @@ import pytest
 import goldens
 import made
 import planted
-from analysis import judge
+from analysis import judge, summary
 from analysis.figures.base import Data
 from analysis.report.questions import RECORDS, answered, sending, servers, unexpected
 
@@ -41,7 +41,25 @@ def test_zero_copy_never_does_and_says_why(whole):
     assert "advise --peer" in answer.next and re.search(r"0\.\d+ times \(0\.\d+ to 0\.\d+\) at 256", answer.number)
 
 
-@pytest.mark.parametrize("repeats, disturbed", [(5, None), (10, "busy")])
+def test_numbers_of_threads_are_pooled_where_too_few_repeats_decide_alone():
+    answer = sending.one_copy(planted.data(planted.sends(repeats=5)))
+    assert re.fullmatch(r"From about 2K \([\d.]+K to [\d.]+K\), over 1 and 4 threads together\.", answer.answer)
+    assert not [row for row in answer.tables[0].rows if row[answer.tables[0].header.index("verdict")] in DECIDED]
+
+
+def test_numbers_of_threads_that_contradict_each_other_are_not_pooled():
+    rows = planted.sends()
+    for row in rows:
+        if row["variant"] == "onecopy" and row["threads"] == 4:
+            row["throughput_bps"] = 1e18 / row["throughput_bps"]
+    found = summary.compare(planted.data(rows).sending, ["setting", "threads", "message_bytes"], "variant",
+                            [("onecopy", "twocopy")], "throughput_bps")
+    assert {judge.BETTER, judge.WORSE} <= {c.verdict for c in found}
+    assert summary.pooled(found, "threads") == []
+    assert summary.pooled([c for c in found if c.cell["threads"] == 1], "threads") == []
+
+
+@pytest.mark.parametrize("repeats, disturbed", [(2, None), (10, "busy")])
 def test_too_few_and_disturbed_repeats_claim_nothing_and_say_what_would_decide(repeats, disturbed):
     rows = [{**row, "disturbed": disturbed, "command": "analyze sweep --grid sizes --out S"}
             for row in planted.sends(repeats=repeats) + planted.servers(repeats=repeats)]

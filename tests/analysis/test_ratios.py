@@ -8,9 +8,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from analysis import judge, summary
+from analysis import judge, summary, zerocopy_text
 from analysis.figures.cells import sending
-from analysis.figures import judged
 from analysis.stats import outliers
 
 SIZES = (1024, 4096, 16384, 65536)
@@ -23,7 +22,7 @@ def flat(level):
 
 def ratios(frame):
     """Of a to b at each size, as the report compares them."""
-    return judged.compare(sending(frame), ["setting", "message_bytes"], "variant", [("a", "b")], "throughput_bps")
+    return summary.compare(sending(frame), ["setting", "message_bytes"], "variant", [("a", "b")], "throughput_bps")
 
 
 def test_a_planted_effect_is_found_with_its_size():
@@ -68,7 +67,8 @@ def test_only_equal_conditions_are_compared():
     one = made.sweep({"a": flat(1)}, (4096,), 5, kernel="6.1")
     two = made.sweep({"b": flat(1)}, (4096,), 5, kernel="6.12")
     assert not ratios(pl.concat([one, two]))
-    assert not summary.paired_ratios(pl.concat([one, two]), "throughput_bps", "a", "b")
+    one, two = (frame.with_columns(variant=pl.lit(name)) for frame, name in ((one, "zerocopy"), (two, "twocopy")))
+    assert not zerocopy_text.compared(pl.concat([one, two]))
 
 
 def test_failed_runs_do_not_count():

@@ -17,7 +17,8 @@ from advise import advise  # noqa: E402
 from advise.program import Class, Program, Queue, parse  # noqa: E402
 from advise.program_text import lines, recommendation, verdict  # noqa: E402
 from advise.runs import Engine, Path  # noqa: E402
-from advise.search import METRICS, REFERENCES, SIZES, Answer, Ratio, crossover  # noqa: E402
+from advise.search import SIZES, Answer, Ratio, crossover  # noqa: E402
+from tables.advice import CALLS, METRICS  # noqa: E402
 
 ETH0 = Path("none of 300 zero-copy sends to 10.9.0.2:40325 via eth0 was copied: zero-copy works here.",
             True, 0.0, False, None, True, None, "eth0", 131072, 8388608, None, ())
@@ -26,7 +27,7 @@ ETH0 = Path("none of 300 zero-copy sends to 10.9.0.2:40325 via eth0 was copied: 
 def answers(kind="from", worse=32 << 10, better=64 << 10):
     return [Answer(against, metric, kind, worse, better, (Ratio(
         "zerocopy", against, metric, 1 << 20, "better", None, 0.6, (0.54, 0.72), 0.999, 11, 0.1, None),))
-            for metric in METRICS for against in REFERENCES]
+            for metric in METRICS for against in CALLS]
 
 
 def program(*sends, zerocopy=(), device="eth0", **more):

@@ -195,20 +195,23 @@ static int await(struct generator *g, enum control_type type, generator_tick tic
 	}
 }
 
-int generator__start(struct generator **out, const struct load *load, generator_tick tick,
-		     void *context, pid_t *sender, pid_t *receiver)
+int generator__start(struct generator **out, const struct load *load)
 {
 	struct generator *g = calloc(1, sizeof(*g));
-	int err;
 
 	if (!g)
 		return -ENOMEM;
 	*out = g;
 	g->control = -1;
 	g->exit_status = 1;
-	err = spawn(g, load);
-	if (!err)
-		err = await(g, CONTROL_HELLO, tick, NULL, context);
+	return spawn(g, load);
+}
+
+int generator__greet(struct generator *g, generator_tick tick, void *context, pid_t *sender,
+		     pid_t *receiver)
+{
+	int err = await(g, CONTROL_HELLO, tick, NULL, context);
+
 	*sender = g->message.sender_pid;
 	*receiver = g->message.receiver_pid;
 	return err;

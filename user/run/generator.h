@@ -19,12 +19,17 @@ typedef bool (*generator_tick)(void *context);
 typedef int (*generator_ms)(void *context, int most);
 
 /*
- * Starts the load generator for one load, up to its HELLO: no threads, no connections. Returns 0,
- * *out and the ids of the processes of its ends; or -errno, perhaps with *out: -EINTR if tick ended
- * it.
+ * Starts the load generator for one load. It sends its HELLO later, so that programs can be loaded
+ * meanwhile. 0 and *out; or -errno, perhaps with *out.
  */
-int generator__start(struct generator **out, const struct load *load, generator_tick tick,
-		     void *context, pid_t *sender, pid_t *receiver);
+int generator__start(struct generator **out, const struct load *load);
+
+/*
+ * Waits until its two ends exist. No thread and no connection exist yet. 0 and the ids of the
+ * processes at its ends; -EINTR when tick ended it; or -errno.
+ */
+int generator__greet(struct generator *g, generator_tick tick, void *context, pid_t *sender,
+		     pid_t *receiver);
 
 /*
  * After the hooks are attached: connects and warms up. Returns when nothing is in flight, with the

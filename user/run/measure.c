@@ -24,17 +24,13 @@ static enum plan_for purpose(const struct load *load)
 	return ops && ops->flags & SEND_ZEROCOPY ? PLAN_ZEROCOPY_LOAD : PLAN_COPYING_LOAD;
 }
 
-static int attach(struct run_result *r, const struct measurement *setup, struct tracer **tracer)
+/* Has the processes at both ends of the load measured. tracer: NULL without one. */
+static int add_ends(struct run_result *r, const struct measurement *setup, struct tracer *tracer)
 {
-	bool none = setup->mechanism == MECHANISM_OFF;
-	int err = none ? 0 : run__attach(r, setup, tracer);
+	int err = tracer ? tracer__add_target(tracer, r->sender_pid, ROLE_SENDER) : 0;
 
-	if (err)
-		return err;
-	if (!none)
-		err = tracer__add_target(*tracer, r->sender_pid, ROLE_SENDER);
-	if (!err && !none && r->receiver_pid)
-		err = tracer__add_target(*tracer, r->receiver_pid, ROLE_RECEIVER);
+	if (!err && tracer && r->receiver_pid)
+		err = tracer__add_target(tracer, r->receiver_pid, ROLE_RECEIVER);
 	if (!err)
 		err = counters__open(&r->sender.counters, r->sender_pid, setup->events);
 	if (!err && r->receiver_pid) /* otherwise the receiver is on another machine */
@@ -141,6 +137,14 @@ static int measure(struct run_result *r, const struct measurement *setup, struct
 	return err || !tracer ? err : check_seen(r);
 }
 
+static int greet(struct run_result *r, const struct measurement *setup, struct generator *g)
+{
+	int err = generator__greet(g, setup->tick, setup->tick_context, &r->sender_pid,
+				   &r->receiver_pid);
+
+	return err && err != -EINTR ? fail_generator(r, g, err) : err;
+}
+
 int run__measure(struct run_result *r, const struct measurement *setup)
 {
 	struct generator *g = NULL;
@@ -151,12 +155,15 @@ int run__measure(struct run_result *r, const struct measurement *setup)
 	err = run__plan(r, setup, purpose(&setup->load));
 	if (err)
 		return err;
-	err = generator__start(&g, &setup->load, setup->tick, setup->tick_context, &r->sender_pid,
-			       &r->receiver_pid);
-	if (err && err != -EINTR)
+	err = generator__start(&g, &setup->load);
+	if (err)
 		fail_generator(r, g, err);
+	if (!err && setup->mechanism != MECHANISM_OFF)
+		err = run__attach(r, setup, &tracer);
 	if (!err)
-		err = attach(r, setup, &tracer);
+		err = greet(r, setup, g);
+	if (!err)
+		err = add_ends(r, setup, tracer);
 	if (!err)
 		err = measure(r, setup, g, tracer);
 	memory__end(&r->memory);

@@ -251,7 +251,7 @@ static int read_causes(struct tracer *t, struct window_counts *out)
 	err = tracer__sum(t, "cause_counters", CAUSE_COUNTER_NONE, &out->unseen);
 	if (!err)
 		err = tracer__sum(t, "cause_counters", CAUSE_COUNTER_FULL, &out->unnamed);
-	for (index = CAUSE_COUNTER_FULL + 1; index < CAUSE_COUNTERS_MAX && !err; index++) {
+	for (index = CAUSE_COUNTERS_RESERVED; index < CAUSE_COUNTERS_MAX && !err; index++) {
 		cause = &out->causes[out->cause_count];
 		if (bpf_map__lookup_elem(t->skel->maps.cause_infos, &index, sizeof(index),
 					 &cause->info, sizeof(cause->info), 0))

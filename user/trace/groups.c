@@ -86,13 +86,19 @@ int groups__each(int map, group_visit see, void *context)
 	return err;
 }
 
-void group__add(struct group *to, const struct group *from)
+/* Adds the members from begin to end, each a word. */
+static void add_words(struct group *to, const struct group *from, size_t begin, size_t end)
 {
 	const __u64 *counts = (const __u64 *)from;
 	__u64 *sums = (__u64 *)to;
 	size_t i;
 
-	/* The counts come first, one word each. */
-	for (i = 0; i < offsetof(struct group, address) / sizeof(*sums); i++)
+	for (i = begin / sizeof(*sums); i < end / sizeof(*sums); i++)
 		sums[i] += counts[i];
+}
+
+void group__add(struct group *to, const struct group *from)
+{
+	add_words(to, from, 0, offsetof(struct group, address));
+	add_words(to, from, offsetof(struct group, completions), sizeof(*to));
 }

@@ -265,6 +265,7 @@ static void set_target(struct sendpath *skel, const struct target *target)
 	skel->rodata->follows_children = command;
 	bpf_map__set_autocreate(skel->maps.target_cgroup, target && target->by == TARGET_CGROUP);
 	skel->rodata->pid_namespace = target__pid_namespace();
+	skel->rodata->sends_connect = target;
 	if (target)
 		skel->rodata->target_by = target->by;
 	/* The filter has ids of the initial PID namespace. */

@@ -8,9 +8,10 @@ import polars as pl
 
 from analysis import judge
 from analysis.figures import labels
-from analysis.figures.judged import MARGIN, Comparison
+from analysis.figures.judged import MARGIN
 from analysis.report import text
 from analysis.report.base import Table
+from analysis.summary import Comparison
 
 NAMES = {"twocopy": "two-copy", "onecopy": "one-copy", "zerocopy": "zero-copy"}
 # Options of a folder that another sweep has its own of.
@@ -37,13 +38,14 @@ def extremes(found: list[Comparison], where) -> str:
     return " to ".join(dict.fromkeys(f"{ratio(c.judgment)} at {where(c)}" for c in (known[:1] + known[-1:])))
 
 
-def counts(found: list[Comparison], better: str = "faster", worse: str = "slower") -> str:
+def counts(found: list[Comparison], better: str = "faster", worse: str = "slower",
+           of: str = "configuration") -> str:
     """slower in 12, inconclusive in 6 of 18 configurations"""
     total = Counter(c.verdict for c in found)
     said = [f"{words} in {total[verdict]}" for verdict, words in (
         (judge.BETTER, better), (judge.WORSE, worse), (judge.SAME, f"the same within {MARGIN}"),
         (judge.INCONCLUSIVE, "inconclusive")) if total[verdict]]
-    return f"{', '.join(said)} of {text.plural(len(found), 'configuration')}"
+    return f"{', '.join(said)} of {text.plural(len(found), of)}"
 
 
 def overall(found: list[Comparison]) -> str:
@@ -85,9 +87,7 @@ def table(caption: str, found: list[Comparison], runs: pl.DataFrame, way: str, c
     """A row a comparison. columns: by key of the cell its head and how its values are said."""
     copied = labels.copied_by(runs, [*found[0].cell, way]) if found else {}
     rows = tuple((*(say(c.cell[key]) for key, (_, say) in columns.items()), str(c.a),
-                  text.estimate(c.median_a.map(lambda value: value * scale)),
-                  copied.get((*c.cell.values(), c.a), ""), str(c.b),
-                  text.estimate(c.median_b.map(lambda value: value * scale)), ratio(c.judgment), c.verdict,
-                  c.judgment.reason) for c in found)
+                  text.estimate(c.median_a, scale), copied.get((*c.cell.values(), c.a), ""), str(c.b),
+                  text.estimate(c.median_b, scale), ratio(c.judgment), c.verdict, c.judgment.reason) for c in found)
     return Table(caption, (*(head for head, _ in columns.values()), "of", "median", "copied", "against",
                             "its median", "ratio", "verdict", "why"), rows).without_empty()

@@ -96,8 +96,7 @@ def answer(data: Data) -> Answer:
     apart = list(dict.fromkeys(one.host for one in found))
     said = [_rule(len(names)), *map(_told, found)]
     if len(names) < outliers.FEWEST_HOSTS:
-        short = (f"{len(names)} hosts are too few to find an outlier: "
-                 f"{outliers.FEWEST_HOSTS} are needed.")
+        short = f"{len(names)} hosts are too few to find an outlier: {outliers.FEWEST_HOSTS} are needed."
         said = [short]
     elif not _compared(data):
         short = (f"Whether one of {len(names)} hosts is an outlier is open: each metric was "

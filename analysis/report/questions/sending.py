@@ -6,11 +6,13 @@ import polars as pl
 from analysis import judge, stages, words
 from analysis.figures import judged, labels, over, style
 from analysis.figures.base import Data
-from analysis.figures.judged import Comparison, Kind
+from analysis.figures.judged import Kind
+from analysis.hosts import cause_text
 from analysis.report import text
 from analysis.report.base import Answer
 from analysis.report.questions import common
 from analysis.report.questions.common import name
+from analysis.summary import Comparison, compare, pooled
 from analysis.tables.causes import CAUSES
 
 FINAL = {cause.name for cause in CAUSES if cause.final}
@@ -26,7 +28,7 @@ COLUMNS = {"setting": ("configuration", str), "threads": ("threads", str),
 
 def kind_of(data: Data) -> Kind:
     """Records, or sizes."""
-    return next(kind for kind in judged.KINDS if kind.runs(data).height or kind.name == "sizes")
+    return next(kind for kind in judged.KINDS if kind.over.runs(data).height or kind.name == "sizes")
 
 
 def where(kind: Kind, cell: dict) -> str:
@@ -58,8 +60,7 @@ def copied(zero: pl.DataFrame) -> str:
     if not done:
         return "how many sends were copied was not counted"
     found = causes(counted)
-    why = ", ".join(f"{cause.replace('_', ' ')}{f' on {device}' if device not in ('', '-') else ''}"
-                    for cause, device, _ in found[:2])
+    why = ", ".join(cause_text(cause, device) for cause, device, _ in found[:2])
     why += f" and {len(found) - 2} more causes" if len(found) > 2 else ""
     said = (f"all {text.count(done)} zero-copy sends were copied" if copies == done else
             f"none of {text.count(done)} zero-copy sends was copied" if not copies else
@@ -84,7 +85,7 @@ def costs(kind: Kind, runs: pl.DataFrame, a: str, b: str) -> tuple[list[str], li
     for column, what in COSTS:
         of = runs.filter(pl.col("send_span") == runs["send_span"].drop_nulls().mode().sort()[0]) if (
             column == "send_mean_ns" and runs["send_span"].count()) else runs
-        found = judged.compare(of, [*kind.rest, kind.along], "variant", [(a, b)], column, -1)
+        found = compare(of, kind.over.cell, "variant", [(a, b)], column, -1)
         values = [c.judgment.value for c in found if c.judgment.n]
         if values:
             low, high = (text.number(end) for end in (min(values), max(values)))
@@ -96,21 +97,23 @@ def costs(kind: Kind, runs: pl.DataFrame, a: str, b: str) -> tuple[list[str], li
 def retransmitted(runs: pl.DataFrame, a: str, b: str) -> str:
     """Segments that a retransmitted and b did not; "" where they are alike."""
     sums = {variant: runs.filter(pl.col("variant") == variant).select(
-        pl.col("retransmits").sum(), pl.col("out_segments").sum()).row(0) for variant in (a, b)}
-    (many, of), (few, other) = sums[a], sums[b]
+        pl.col("retransmits", "out_segments", "dsacks", "out_of_order").sum()).row(0) for variant in (a, b)}
+    (many, of, again, late), (few, other, *_) = sums[a], sums[b]
     if not of or not other or many < 10 or many / of < 5 * few / other:
         return ""
-    return (f"it retransmitted {text.count(many)} segments ({words.percent(many / of)}), {name(b)} "
+    needless = (f", {words.percent(again / many)} of them needlessly: {text.count(late)} segments arrived out of "
+                "order, overtaken while the kernel copied their data") if late and 2 * again > many else ""
+    return (f"it retransmitted {text.count(many)} segments ({words.percent(many / of)}){needless}; {name(b)} "
             f"{text.count(few)} ({words.percent(few / other)})")
 
 
 def overtakes(data: Data, a: str, b: str) -> Answer:
     """At which size does a overtake b?"""
     kind = kind_of(data)
-    runs = kind.runs(data)
+    runs = kind.over.runs(data)
     by = "number of records" if kind.name == "records" else "size"
     question = f"At which {by} does {name(a)} overtake {name(b)}?"
-    found = judged.compare(runs, [*kind.rest, kind.along], kind.way, [(a, b)], kind.metric)
+    found = compare(runs, kind.over.cell, kind.over.name, [(a, b)], kind.metric)
     both = runs.filter(pl.col("variant").is_in([a, b]))
     if not found and both["variant"].n_unique() < 2:
         return Answer(question, "These data have no pairs of the two.", verdict=None, next=(
@@ -118,41 +121,52 @@ def overtakes(data: Data, a: str, b: str) -> Answer:
     if not found:
         return Answer(question, "Undecided: no two runs of a repeat are undisturbed.", verdict=judge.INCONCLUSIVE,
                       next=common.decides(runs, []), caveats=common.discarded(data.sending))
-    crossings = [(dict(zip(kind.rest, rest)), one)
-                 for (_, *rest), made in judged.crossovers(kind, found).items() for one in made]
+    told, over_all = found, ""
+    crossings = _crossings(kind, found)
+    if not crossings and any(c.verdict == judge.INCONCLUSIVE for c in found):
+        pool = pooled(found, "threads")
+        if any(c.verdict != judge.INCONCLUSIVE for c in pool):
+            told, crossings = pool, _crossings(kind, pool)
+            over_all = f", over {labels.listed(sorted({str(c.cell['threads']) for c in found}, key=int))} threads together"
     zero = runs.filter(pl.col("variant") == a) if a == "zerocopy" else runs.clear()
-    verdict, total = common.overall(found), len(found)
+    verdict, total = common.overall(told), len(found)
     if crossings:
         said = [f"{'from' if one.direction > 0 else 'no longer from'} about {kind.about(one.size)} "
                 f"({kind.about(one.low)} to {kind.about(one.high)}){_when(cell)}"
                 for cell, one in crossings[:MOST_CROSSINGS]]
-        answer = text.starting(", ".join(said)) + (
+        answer = text.starting(", ".join(said)) + over_all + (
             f", and {len(crossings) - MOST_CROSSINGS} more crossings" if len(crossings) > MOST_CROSSINGS else "") + "."
-    elif verdict == judge.WORSE and all(c.verdict == verdict for c in found):
-        answer = f"Never: {name(a)} is slower than {name(b)} at every {by}."
-    elif verdict == judge.BETTER and all(c.verdict == verdict for c in found):
-        answer = f"It is faster at every {by}."
+    elif verdict == judge.WORSE and all(c.verdict == verdict for c in told):
+        answer = f"Never: {name(a)} is slower than {name(b)} at every {by}{over_all}."
+    elif verdict == judge.BETTER and all(c.verdict == verdict for c in told):
+        answer = f"It is faster at every {by}{over_all}."
     else:
         answer = (f"{'Undecided' if verdict == judge.INCONCLUSIVE else 'No crossing is shown'}: "
-                  f"{name(a)} is {common.counts(found)}.")
+                  f"{name(a)} is {common.counts(told, of='size' if over_all and by == 'size' else 'configuration')}{over_all}.")
     said, made = costs(kind, runs, a, b)
     why = [copied(zero)] if a == "zerocopy" else [f"{', '.join(said)} that of {name(b)}"] if said else []
     final = a == "zerocopy" and is_final(zero)
     tables = [common.table(f"{text.starting(kind.what)} of {name(a)} (Gbit/s); a ratio is of pairs, its interval "
-                           f"decides: docs/statistics.md", found, runs, kind.way, columns(found[0].cell), 1e-9)]
-    tables += [common.table(f"{text.starting(what)} of {name(a)}", some, runs, kind.way, columns(some[0].cell))
+                           f"decides: docs/statistics.md", found, runs, kind.over.name, columns(found[0].cell), 1e-9)]
+    tables += [common.table(f"{text.starting(what)} of {name(a)}", some, runs, kind.over.name, columns(some[0].cell))
                for what, some in made]
-    return Answer(question, answer, f"throughput {common.extremes(found, lambda c: where(kind, c.cell))}",
+    return Answer(question, answer, f"throughput {common.extremes(told, lambda c: where(kind, c.cell))}",
                   text.starting("; ".join(why)) + "." if why else "",
                   PEER if final and not crossings else common.decides(runs, found), verdict,
                   common.discarded(data.sending),
                   tables=tuple(tables) if total else ())
 
 
+def _crossings(kind: Kind, found: list[Comparison]) -> list[tuple[dict, object]]:
+    """(the rest of the configuration, Crossing), of each configuration that has one."""
+    return [(dict(zip(kind.over.panel_keys, rest)), one)
+            for (_, *rest), made in judged.crossovers(kind, found).items() for one in made]
+
+
 def _when(cell: dict) -> str:
     parts = [text.plural(cell["threads"], "thread")] if cell.get("threads") else []
     parts += [f"records of {style.size_text(cell['field_size_bytes'])}"] if "field_size_bytes" in cell else []
-    return f" with {', '.join(parts)}" + (f" on {cell['setting']}" if cell.get("setting") else "")
+    return (f" with {', '.join(parts)}" if parts else "") + (f" on {cell['setting']}" if cell.get("setting") else "")
 
 
 def one_copy(data: Data) -> Answer:
@@ -221,8 +235,8 @@ def caches(data: Data) -> Answer:
     """Which cache level gains most from fewer copies?"""
     question, kind = "Which cache level gains most from fewer copies?", kind_of(data)
     runs = over.with_misses_per_kib(data.sending)
-    found = {level: [c for a in ("onecopy", "zerocopy") for c in judged.compare(
-        runs, [*kind.rest, kind.along], "variant", [(a, "twocopy")], f"sender_{level}_misses_per_kib", -1)]
+    found = {level: [c for a in ("onecopy", "zerocopy") for c in compare(
+        runs, kind.over.cell, "variant", [(a, "twocopy")], f"sender_{level}_misses_per_kib", -1)]
         for level in over.LEVELS}
     if not any(found.values()):
         return Answer(question, "Not answered: no run counted cache misses.", verdict=None,
@@ -251,7 +265,7 @@ def threads(data: Data) -> Answer:
     if len(counts) < 2:
         return Answer(question, "Not answered: one number of threads was run.", verdict=None,
                       next=common.again(runs, "--threads 1,2,4,8"))
-    found = judged.compare(runs, ["setting", "message_bytes", "variant"], "threads",
+    found = compare(runs, ["setting", "message_bytes", "variant"], "threads",
                            [(n, counts[0]) for n in counts[1:]], "throughput_bps")
     cpus = runs["cpus"].drop_nulls().min()
     scarce = cpus is not None and cpus <= 2
@@ -287,7 +301,7 @@ def memory(data: Data) -> Answer:
         return Answer(question, "Not answered: no run measured memory traffic.", verdict=None,
                       next="On a machine whose memory controller counts (docs/memory.md): "
                            + common.again(data.sending, "--memory"))
-    found = judged.compare(runs, [*kind.rest, kind.along], "variant",
+    found = compare(runs, kind.over.cell, "variant",
                            [(a, "twocopy") for a in ("onecopy", "zerocopy")], over.MEMORY, -1)
     medians = {variant: part[over.MEMORY].median() for (variant,), part in runs.group_by("variant")}
     answer = ", ".join(f"{name(one)} {text.number(medians[one])}" for one in style.order(list(medians)))

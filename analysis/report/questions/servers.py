@@ -6,7 +6,7 @@ import itertools
 import polars as pl
 
 from analysis import judge, words
-from analysis.figures import judged, labels, over
+from analysis.figures import labels, over
 from analysis.figures.base import Data
 from analysis.figures.style import order
 from analysis.report import text
@@ -14,6 +14,7 @@ from analysis.report.base import Answer, Table
 from analysis.report.questions import common
 from analysis.report.questions.sending import COLUMNS
 from analysis.stats import interval
+from analysis.summary import Comparison, compare
 
 KEYS = ["setting", "connections"]
 MORE = "sudo ./analyze sweep --grid servers --out DIR"
@@ -29,7 +30,7 @@ SIDES = (("user_s", 1e3, "user (ms)"), ("system_s", 1e3, "system (ms)"), ("task_
          ("stalled_backend_cycles", 1e-6, "stalled, back (million)"), ("instructions", 1e-6, "instructions (million)"),
          ("ipc", 1.0, "instructions per cycle"), ("branches", 1e-6, "branches (million)"),
          ("branch_misses", 1e-6, "branch misses (million)"), ("branch_miss_rate", 100.0, "branch misses (%)"))
-SERVER = (("messages_per_s", 1.0, "answers per second"), ("elapsed_s", 1.0, "elapsed (s)"),
+SERVER = (("messages_per_s", 1.0, "requests per second"), ("elapsed_s", 1.0, "elapsed (s)"),
           ("server_cpu_ms_per_answer", 1.0, "CPU per answer (ms)"),
           ("sender_waited_share", 100.0, "run-queue delay (%)"),
           *((f"sender_{column}", *more) for column, *more in SIDES))
@@ -53,7 +54,7 @@ def _table(runs: pl.DataFrame, whose: str, metrics: tuple) -> Table | None:
                  *(what for *_, what in measured)), tuple(rows)).without_empty() if measured else None
 
 
-def _leaders(found: list[judged.Comparison], models: list[str]) -> dict[tuple, str]:
+def _leaders(found: list[Comparison], models: list[str]) -> dict[tuple, str]:
     """By configuration: the model that is ahead of all others; "" where none is shown to be."""
     ahead: dict[tuple, dict[str, int]] = {}
     for c in found:
@@ -71,7 +72,7 @@ def models(data: Data) -> Answer:
     if len(names) < 2:
         return Answer(question, "One server model was run." if names else "No run served many connections.",
                       verdict=None, next=MORE)
-    found = judged.compare(runs, KEYS, "server_model", list(itertools.combinations(names, 2)), "messages_per_s")
+    found = compare(runs, KEYS, "server_model", list(itertools.combinations(names, 2)), "messages_per_s")
     by_leader: dict[str, list[str]] = {}
     for cell, model in sorted(_leaders(found, names).items()):
         by_leader.setdefault(model, []).append(str(cell[1]))
@@ -85,7 +86,7 @@ def models(data: Data) -> Answer:
               common.table("Answers per second", found, runs, "server_model", {
                   "setting": COLUMNS["setting"], "connections": COLUMNS["connections"]}) if found else None)
     pair = common.extremes(decided or found, lambda c: f"{_where(c.cell)} ({c.a} / {c.b})")
-    return Answer(question, f"{'; '.join(said)}.", f"answers per second {pair}", next=common.decides(runs, found),
+    return Answer(question, f"{'; '.join(said)}.", f"requests per second {pair}", next=common.decides(runs, found),
                   verdict=judge.BETTER if set(by_leader) - {""} else common.overall(found),
                   caveats=common.discarded(data.serving), tables=tuple(filter(None, tables)))
 
@@ -121,7 +122,7 @@ def why(data: Data) -> Answer:
     cpus = runs["cpus"].drop_nulls().min()
     few = f"On more than {text.plural(cpus, 'CPU')}: {common.again(runs)}" if cpus and cpus <= 2 else ""
     uncounted = common.NO_PMU.format(common.again(runs)) if runs["sender_cycles"].is_null().all() else ""
-    ratios = judged.compare(runs, KEYS, "server_model", [(m, list(cpu)[0]) for m in list(cpu)[1:]],
+    ratios = compare(runs, KEYS, "server_model", [(m, list(cpu)[0]) for m in list(cpu)[1:]],
                             "server_cpu_ms_per_answer", -1) if cpu else []
     return Answer(question, f"{'; '.join(said)}." if said else "Their run-queue delays are alike.",
                   f"CPU time per answer {common.extremes(ratios, lambda c: f'{_where(c.cell)} ({c.a} / {c.b})')}"
